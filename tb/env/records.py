@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the monitors report: one immutable record per handshake seen at a pin of the engine.
+
+Every record carries ``cycle``, the clock cycle (int, 0 at the first edge after reset) in which valid and ready were both
+high (trace: in which valid was high). The recorder delivers records in the order of their cycles; records of one cycle come in the
+order of the classes below. Field layouts: docs/interfaces.md.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Trace(NamedTuple):
+    """One lane of the trace port."""
+
+    cycle: int
+    lane: int
+    op: int
+    cq: int
+    event: bool
+    event_status: int
+    operand: int  # 32 bits
+    old: int  # 96 bits
+    new: int  # 96 bits
+
+
+class MemResponse(NamedTuple):
+    """Handshake on m_axi_b."""
+
+    cycle: int
+    axi_id: int
+    resp: int
+
+
+class MemWrite(NamedTuple):
+    """A write whose address and data were both accepted on m_axi (cycle: the later of the two)."""
+
+    cycle: int
+    axi_id: int
+    addr: int
+    strb: int  # 64 bits
+    data: int  # 512 bits
+
+
+class Completion(NamedTuple):
+    """Handshake on s_axis_cpl."""
+
+    cycle: int
+    keep: int  # 2 bits
+    silent: int  # 2 bits (tuser)
+    dest: tuple[int, int]
+    data: tuple[int, int]  # 256 bits each
+
+
+class DoorbellRequest(NamedTuple):
+    """A write on s_axi whose address and last data beat were both accepted (cycle: the later of the two)."""
+
+    cycle: int
+    axi_id: int
+    addr: int
+    length: int  # awlen
+    size: int  # awsize
+    strb: int  # of the first beat
+    data: int  # of the first beat, 512 bits
+
+
+class DoorbellResponse(NamedTuple):
+    """Handshake on s_axi_b."""
+
+    cycle: int
+    axi_id: int
+    resp: int
+    cause: int  # buser
+
+
+class CreditRequest(NamedTuple):
+    """Handshake on s_axis_rsv."""
+
+    cycle: int
+    data: int
+
+
+class CreditAnswer(NamedTuple):
+    """Handshake on m_axis_rsv."""
+
+    cycle: int
+    granted: bool
+
+
+class Interrupt(NamedTuple):
+    """Handshake on m_axis_irq."""
+
+    cycle: int
+    vector: int
+
+
+class Command(NamedTuple):
+    """A mailbox command that the control agent ran to its end.
+
+    ``start`` is the cycle of the B handshake of the CMD write, ``cycle`` that of the read that showed it done.
+    """
+
+    cycle: int
+    start: int
+    code: int
+    args: tuple[int, ...]  # ARG0..ARG7
+    result: int
+    outs: tuple[int, ...]  # OUT0..OUT7
+
+
+Record = (
+    Trace
+    | MemResponse
+    | MemWrite
+    | Completion
+    | DoorbellRequest
+    | DoorbellResponse
+    | CreditRequest
+    | CreditAnswer
+    | Interrupt
+    | Command
+)
