@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The subset of the yosys command line that scripts, proofs and synthesis need, on top of pyosys."""
+"""The part of the yosys command line that scripts and proofs need, on top of pyosys."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def commands(args: argparse.Namespace) -> list[str]:
     reader = {".ys": "script", ".il": "read_rtlil", ".json": "read_json", ".sv": "read_verilog -sv"}
     found = [f"{reader.get(Path(name).suffix, 'read_verilog')} {name}" for name in args.files]
     found += [f"script {name}" for name in args.s]
-    return found + args.p
+    return [*found, *args.p]
 
 
 def redirect(log: str | None, quiet: bool) -> None:

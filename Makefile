@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every target sets up what it needs by itself: `make sim` works in a fresh checkout.
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+ROOT := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
+RUN = cd '$(ROOT)' && PATH='$(ROOT)scripts/bin':"$$PATH" .venv/bin/python -m tb.runner
+# make passes them on as written; the runner checks them and names what is wrong.
+SELECT = --test '$(TEST)' --seed '$(SEED)' --seeds '$(SEEDS)' --sim '$(SIM)' --build '$(BUILD)'
+
+.PHONY: help setup sim test bench lint waves model list clean distclean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' '$(ROOT)Makefile'
+	@echo
+	@awk '/^#= / { sub(/^#= /, "  "); print }' '$(ROOT)Makefile'
+
+#= TEST=name      test, module or module.test; several with commas; * is a wildcard
+#= SEED=n         one seed;  SEEDS=20 is 1 to 20, SEEDS=3,8,20-25 a list
+#= SIM=icarus     the other simulator (default: verilator, and what tests declare for icarus)
+#= BUILD=name     only this build of tb/builds.yaml
+#= JOBS=n         parallel simulations (default: all cores);  TIMEOUT=s limit of one job
+
+setup: ## install the tools into .venv (and Debian packages, as root); done by each target
+	@'$(ROOT)scripts/setup.sh'
+
+sim: setup ## run the simulation regression (TEST, SEED, SEEDS, SIM, BUILD, JOBS, TIMEOUT)
+	@$(RUN) sim $(SELECT) --jobs '$(JOBS)' --timeout '$(TIMEOUT)'
+
+test: setup ## run everything: Python tests, lint, simulation regression
+	@$(RUN) test --jobs '$(JOBS)'
+
+model: setup ## run the reference model's tests only
+	@$(RUN) model
+
+lint: setup ## run the static checks: Verilator, Icarus, Yosys, ruff, mypy
+	@$(RUN) lint
+
+bench: setup ## measure throughput and latency against their goals
+	@$(RUN) bench
+
+waves: setup ## rerun one test with waves (TEST, SEED, SIM, BUILD)
+	@$(RUN) waves $(SELECT)
+
+list: setup ## list the simulation jobs and the command for each (TEST)
+	@$(RUN) list --test '$(TEST)'
+
+clean: ## remove everything that was generated, but keep the tools
+	@rm -rf '$(ROOT)sim_build'
+
+distclean: clean ## remove the tools in .venv as well
+	@rm -rf '$(ROOT).venv'

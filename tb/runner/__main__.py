@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command line of the runner; the Makefile's targets are thin wrappers around it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from tb.runner.common import RunnerError, prepare_environment
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tb.runner", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+
+    def selection(command: argparse.ArgumentParser) -> None:
+        command.add_argument("--test", default="", help="tests: name, module or module.name; globs")
+        command.add_argument("--seed", default="", help="one seed")
+        command.add_argument("--seeds", default="", help="a count, or a list such as 3,8,20-25")
+        command.add_argument("--sim", default="", help="verilator or icarus")
+        command.add_argument("--build", default="", help="only this build of tb/builds.yaml")
+
+    sim = commands.add_parser("sim", help="run the simulation regression")
+    selection(sim)
+    sim.add_argument("--jobs", default="", help="parallel processes")
+    sim.add_argument("--timeout", default="", help="wall-clock limit of one job, in seconds")
+    waves = commands.add_parser("waves", help="rerun one test and record waves")
+    selection(waves)
+    commands.add_parser("list", help="list the simulation jobs").add_argument(
+        "--test", default="", help="as for sim"
+    )
+    commands.add_parser("lint", help="run the static checks")
+    commands.add_parser("bench", help="run the speed measurements")
+    commands.add_parser("model", help="run the model's tests")
+    test = commands.add_parser("test", help="run everything")
+    test.add_argument("--jobs", default="", help="parallel simulation processes")
+    return parser
+
+
+def _number(name: str, text: str) -> int | None:
+    """Options come from make, which passes unset variables as empty words."""
+    if not text:
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise RunnerError(f"{name}={text}: must be a whole number from 1")
+    return int(text)
+
+
+def _run(args: argparse.Namespace) -> int:
+    # Late imports: `--help` and a wrong option answer at once.
+    if args.command == "lint":
+        from tb.runner.lint import run_lint
+
+        return 1 if run_lint()[1] else 0
+    if args.command == "bench":
+        from tb.runner.bench import run_bench
+
+        return run_bench()
+    if args.command in ("test", "model"):
+        from tb.runner.suite import run_pytest, run_suite
+
+        if args.command == "test":
+            return run_suite(_number("JOBS", args.jobs))
+        return 1 if run_pytest(("models/tests",))[1] else 0
+
+    from tb.runner.discover import find_modules, parse_seeds, select_jobs
+
+    patterns = args.test.replace(",", " ").split()
+    if args.command == "list":
+        for job in select_jobs(find_modules(), patterns):
+            print(job.reproduce())
+        return 0
+    seed = _number("SEED", args.seed)
+    seeds = parse_seeds(args.seeds) if args.seeds else None
+    jobs = select_jobs(
+        find_modules(),
+        patterns,
+        (seed,) if seed else seeds,
+        # Naming a test or seed asks for exactly that, not for Icarus copies as well.
+        args.sim or ("verilator" if args.command == "waves" or (patterns and seed) else None),
+        args.build or None,
+    )
+    if args.command == "waves":
+        from tb.runner.waves import run_waves
+
+        return run_waves(jobs)
+    from tb.runner.regress import regression
+
+    results = regression(jobs, _number("JOBS", args.jobs), _number("TIMEOUT", args.timeout))
+    return 0 if all(result.verdict.ok for result in results) else 1
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = _parser().parse_args(argv)
+    prepare_environment()
+    try:
+        return _run(args)
+    except RunnerError as error:
+        print(f"{args.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(f"{args.command}: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the speed measurements and compares them with their goals."""
+
+from __future__ import annotations
+
+import json
+import operator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tb.runner.builds import load_builds
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError, relative
+from tb.runner.discover import Job, read_module
+from tb.runner.regress import build_all, run_job, table
+
+MODULE = ROOT / "tb" / "bench" / "bench_core.py"
+_COMPARE = {">=": operator.ge, "<=": operator.le}
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What the bench module wrote to CARILLON_BENCH_OUT."""
+
+    metrics: dict[str, float]
+    goals: dict[str, tuple[str, float]]
+    config: dict[str, Any]
+
+    def state(self, name: str) -> str:
+        if name not in self.goals:
+            return ""
+        kind, goal = self.goals[name]
+        if _COMPARE[kind](self.metrics[name], goal):
+            return "ok"
+        return "below goal" if kind == ">=" else "above goal"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def read_metrics(path: Path) -> Metrics:
+    form = '{"metrics": {name: number}, "goals": {name: [">=" or "<=", number]}, "config": {...}}'
+    try:
+        data = json.loads(path.read_text())
+    except FileNotFoundError:
+        raise RunnerError("the bench wrote no file to the path in CARILLON_BENCH_OUT") from None
+    except json.JSONDecodeError as error:
+        raise RunnerError(f"the bench's file is not valid JSON: {error}") from None
+    metrics = data.get("metrics") if isinstance(data, dict) else None
+    if not isinstance(metrics, dict) or not metrics or not all(map(_is_number, metrics.values())):
+        raise RunnerError(f"the bench's file has no metrics; its form is {form}")
+    goals: dict[str, tuple[str, float]] = {}
+    for name, goal in (data.get("goals") or {}).items():
+        if name not in metrics:
+            raise RunnerError(f"the bench has a goal for {name}, but did not measure it")
+        if len(goal) != 2 or goal[0] not in _COMPARE or not _is_number(goal[1]):
+            raise RunnerError(f"the bench's goal for {name} is {goal!r}; the form is {form}")
+        goals[name] = (goal[0], goal[1])
+    return Metrics(metrics, goals, data.get("config") or {})
+
+
+def format_metrics(found: Metrics) -> str:
+    rows = []
+    for name, value in found.metrics.items():
+        goal = f"{found.goals[name][0]} {found.goals[name][1]:,.6g}" if name in found.goals else ""
+        rows.append((name, f"{value:,.6g}", goal, found.state(name)))
+    text = table(("metric", "value", "goal", "result"), rows, right=(1,))
+    if found.config:
+        text += "\n\nconfiguration: " + ", ".join(f"{k}={v}" for k, v in found.config.items())
+    return text
+
+
+def run_bench(seed: int = 1) -> int:
+    if not MODULE.is_file():
+        raise RunnerError(f"{relative(MODULE)} not found: it holds the measurements")
+    module = read_module(MODULE, tests=MODULE.parent)
+    name = module.builds[0]
+    if name == "default" and "bench" in load_builds():
+        name = "bench"
+    job = Job(module.module, module.short, "all", seed, name, "verilator")
+    SIM_BUILD.mkdir(exist_ok=True)
+    raw = SIM_BUILD / "bench_raw.json"
+    for old in (raw, SIM_BUILD / "bench.json"):
+        old.unlink(missing_ok=True)
+    config = build_all([job], fast=True)[name]
+    print(f"measuring: {', '.join(module.tests)}", flush=True)
+    result = run_job(
+        job,
+        config,
+        extra_env={"CARILLON_BENCH_OUT": str(raw)},
+        pattern=rf"^{module.module.replace('.', '[.]')}\.",
+    )
+    if not result.verdict.ok:
+        print(f"bench: {result.verdict.status}: {result.verdict.message}")
+        print(f"  log: {relative(result.log)}")
+        return 1
+    found = read_metrics(raw)
+    (SIM_BUILD / "bench.json").write_text(json.dumps(found.metrics, indent=1) + "\n")
+    print(f"\n{format_metrics(found)}")
+    missed = sum(found.state(name) not in ("", "ok") for name in found.metrics)
+    print(
+        f"\nbench: {len(found.metrics)} metric(s), {missed} missed goal(s), "
+        f"{result.wall_s:.1f} s; written to {relative(SIM_BUILD / 'bench.json')}"
+    )
+    return 0

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Static checks: three Verilog readers over the design, ruff and mypy over the Python code."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import yaml
+
+from tb.runner.common import ROOT, RunnerError, cpu_count
+
+TOP = "cde_top"
+CONFIGS = "hdl/lint_configs.yaml"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A command, and how to tell from its output that it found something."""
+
+    name: str
+    command: tuple[str, ...]
+    bad_line: Callable[[str], bool] = lambda line: False  # noqa: ARG005
+
+    def run(self) -> tuple[bool, str]:
+        done = subprocess.run(
+            self.command, cwd=ROOT, capture_output=True, text=True, check=False, errors="replace"
+        )
+        text = (done.stdout + done.stderr).strip()
+        bad = [line for line in text.splitlines() if self.bad_line(line)]
+        if done.returncode == 0 and not bad:
+            return True, ""
+        return False, text or f"exit status {done.returncode}, no message"
+
+
+def icarus_warning(line: str) -> bool:
+    """Any warning but those on timescales, which the design leaves to the test bench."""
+    return "warning:" in line and "timescale" not in line
+
+
+def yosys_warning(line: str) -> bool:
+    return bool(re.match(r"Warning:", line))
+
+
+def parameter_sets() -> dict[str, dict[str, object]]:
+    """Default parameters, then those of hdl/lint_configs.yaml (name -> {PARAM: value})."""
+    sets: dict[str, dict[str, object]] = {"defaults": {}}
+    path = ROOT / CONFIGS
+    if path.is_file():
+        try:
+            data = yaml.safe_load(path.read_text()) or {}
+        except yaml.YAMLError as error:
+            raise RunnerError(f"{CONFIGS}: not valid YAML: {error}") from None
+        if not isinstance(data, dict) or not all(isinstance(v, dict) for v in data.values()):
+            raise RunnerError(f"{CONFIGS}: must map a name to a mapping of parameters to values")
+        sets.update({str(name): values for name, values in data.items()})
+    return sets
+
+
+def hdl_checks() -> list[Check]:
+    sources = tuple(str(path.relative_to(ROOT)) for path in sorted((ROOT / "hdl").glob("*.v")))
+    if f"hdl/{TOP}.v" not in sources:
+        raise RunnerError(f"hdl/{TOP}.v not found: the design's top level must be there")
+    waivers = ("hdl/lint.vlt",) if (ROOT / "hdl" / "lint.vlt").is_file() else ()
+    checks = []
+    for name, values in parameter_sets().items():
+        verilator = ("verilator", "--lint-only", "-Wall", "--default-language", "1364-2005")
+        generics = tuple(f"-G{key}={value}" for key, value in values.items())
+        top = ("-Ihdl", "--top-module", TOP)
+        checks.append(
+            Check(f"verilator -Wall ({name})", (*verilator, *top, *generics, *waivers, *sources))
+        )
+        generics = tuple(f"-P{TOP}.{key}={value}" for key, value in values.items())
+        icarus = ("iverilog", "-g2005", "-Wall", "-Ihdl", "-t", "null", "-s", TOP)
+        checks.append(
+            Check(f"iverilog -Wall ({name})", (*icarus, *generics, *sources), icarus_warning)
+        )
+    script = (
+        f"read_verilog -Ihdl {' '.join(sources)}; hierarchy -check -top {TOP}; proc; check -assert"
+    )
+    checks.append(Check("yosys check", ("yosys", "-q", "-p", script)))
+    return checks
+
+
+def python_checks() -> list[Check]:
+    python = sys.executable
+    folders = tuple(
+        name for name in ("models", "tb", "scripts") if any((ROOT / name).rglob("*.py"))
+    )
+    checks = [
+        Check("ruff check", (python, "-m", "ruff", "check", "--no-cache", ".")),
+        Check("ruff format", (python, "-m", "ruff", "format", "--no-cache", "--check", ".")),
+    ]
+    # One run: strictness per folder is in pyproject.toml, and shared imports are read once.
+    checks.append(Check(f"mypy ({', '.join(folders)})", (python, "-m", "mypy", *folders)))
+    return checks
+
+
+def run_lint() -> tuple[int, int]:
+    """Run and print every check; returns (passed, failed)."""
+    checks: list[Check] = []
+    passed = failed = 0
+    try:
+        checks += hdl_checks()
+    except RunnerError as error:
+        print(f"lint: design: FAILED\n  {error}")
+        failed += 1
+    checks += python_checks()
+    start = time.monotonic()
+    with ThreadPoolExecutor(max_workers=cpu_count()) as pool:
+        for check, (ok, text) in zip(checks, pool.map(Check.run, checks), strict=True):
+            print(f"lint: {check.name}: {'ok' if ok else 'FAILED'}", flush=True)
+            if not ok:
+                print("  " + "\n  ".join(text.splitlines()[:80]), flush=True)
+            passed, failed = passed + ok, failed + (not ok)
+    print(
+        f"lint: {passed} of {passed + failed} check(s) passed in {time.monotonic() - start:.0f} s",
+        flush=True,
+    )
+    return passed, failed

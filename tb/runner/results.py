@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges a finished simulation from what it left behind. Anything but a proof of success fails."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from cocotb_tools.check_results import get_results
+
+PASSED, FAILED, NOT_RUN, TIMEOUT = "passed", "FAILED", "NOT RUN", "TIMEOUT"
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_ERROR = re.compile(r"%Error|\bERROR\b|\bCRITICAL\b|^Error:|error:|Error: |Exception: ")
+# cocotb's own closing words: they say that a test failed, not why.
+_NOT_A_CAUSE = re.compile(r"cocotb\.regression|\*\*")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Outcome of one job."""
+
+    status: str
+    message: str = ""
+    """Why it failed: the first error line of the log, or what is missing."""
+    tests: int = 0
+    sim_ns: float = 0.0
+    run_s: float = 0.0
+    """Wall time inside the test, without start-up."""
+
+    @property
+    def ok(self) -> bool:
+        return self.status == PASSED
+
+
+def first_error(log: Path) -> str:
+    """The first line of a log that names an error."""
+    if not log.is_file():
+        return ""
+    with log.open(errors="replace") as lines:
+        for line in lines:
+            line = _ANSI.sub("", line).strip()
+            if _ERROR.search(line) and not _NOT_A_CAUSE.search(line):
+                return line
+    return ""
+
+
+def _failure_text(cases: list[ElementTree.Element]) -> str:
+    for case in cases:
+        for kind in ("failure", "error"):
+            node = case.find(kind)
+            if node is not None:
+                lines = (node.get("message") or node.text or "").strip().splitlines()
+                prefix = node.get("type") or kind
+                return f"{prefix}: {lines[0]}" if lines else prefix
+    return ""
+
+
+def _sum(cases: list[ElementTree.Element], *names: str) -> float:
+    total = 0.0
+    for case in cases:
+        for name in names:
+            if value := case.get(name):
+                total += float(value)
+                break
+        else:
+            for item in case.iter("property"):
+                if item.get("name") in names:
+                    total += float(item.get("value") or 0)
+    return total
+
+
+def judge(results: Path, log: Path, exit_code: int) -> Verdict:
+    """Only a run with at least one test, no failure, no skip, no error of the simulator and some
+    simulated time has passed."""
+    hint = first_error(log)
+    try:
+        tests, failures = get_results(results)
+        cases = list(ElementTree.parse(results).getroot().iter("testcase"))
+    except RuntimeError:
+        return Verdict(
+            NOT_RUN, hint or f"the simulator ended with status {exit_code} and no results file"
+        )
+    except ElementTree.ParseError as error:
+        return Verdict(NOT_RUN, hint or f"{results.name} is incomplete: {error}")
+    sim_ns, run_s = _sum(cases, "sim_time_ns"), _sum(cases, "time")
+    skipped = sum(1 for case in cases if case.find("skipped") is not None)
+
+    def verdict(status: str, message: str = "") -> Verdict:
+        return Verdict(status, message, tests, sim_ns, run_s)
+
+    if tests - skipped <= 0:
+        what = f"{skipped} skipped" if skipped else "does the module import, is the name right?"
+        return verdict(NOT_RUN, hint or f"no test ran ({what})")
+    if failures:
+        return verdict(FAILED, hint or _failure_text(cases) or f"{failures} test(s) failed")
+    if skipped:
+        return verdict(NOT_RUN, f"{skipped} of {tests} tests were skipped")
+    if exit_code:
+        return verdict(FAILED, hint or f"tests passed, but the simulator's status was {exit_code}")
+    if sim_ns <= 0:
+        return verdict(
+            FAILED, "passed at 0 ns: nothing was simulated (a pyuvm test needs an objection)"
+        )
+    return verdict(PASSED)

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds with and starts Verilator and Icarus, on top of cocotb's own runner."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from cocotb_tools import runner as cocotb_runner
+
+from tb.runner.builds import BuildConfig
+from tb.runner.common import ROOT, RunnerError, cpu_count, locked, relative
+
+_children: set[subprocess.Popen[bytes]] = set()
+_children_lock = threading.Lock()
+
+
+class TimedOutError(Exception):
+    """A job passed its wall-clock limit."""
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def kill_all() -> None:
+    """End every simulation that this process started (after Ctrl-C)."""
+    with _children_lock:
+        for process in _children:
+            kill_group(process)
+
+
+def execute(
+    command: Sequence[str],
+    cwd: str | os.PathLike[str],
+    env: Mapping[str, str],
+    log: TextIO,
+    timeout_s: float | None,
+) -> int:
+    """Run one command in a process group of its own, so that a time-out leaves nothing behind."""
+    process = subprocess.Popen(
+        command, cwd=cwd, env=env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+    )
+    with _children_lock:
+        _children.add(process)
+    try:
+        return process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        kill_group(process)
+        process.wait()
+        raise TimedOutError from None
+    finally:
+        with _children_lock:
+            _children.discard(process)
+
+
+class _Executor:
+    """Replaces how cocotb's runner starts its commands: with a log file, a limit, and no raise on
+    a failing simulation, whose results are judged from what it wrote."""
+
+    timeout_s: float | None = None
+    exit_code = 0
+
+    def _execute_cmds(
+        self, cmds: Sequence[Sequence[str]], cwd: Any, stdout: TextIO | None = None
+    ) -> None:
+        assert stdout is not None
+        for command in cmds:
+            self.exit_code = execute(command, cwd, self.env, stdout, self.timeout_s)  # type: ignore[attr-defined]
+            if self.exit_code:
+                return
+
+
+# What the wheel's verilated.mk leaves empty: without the first, larger designs do not build;
+# without the next two, delays in the test bench do not.
+_MAKE_VARIABLES = (
+    "CFG_CXXFLAGS_PCH_I=-include",
+    "CFG_CXXFLAGS_COROUTINES=-fcoroutines",
+    "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20",
+    "CFG_LDLIBS_THREADS=-pthread",
+    "OPT_FAST=-O3",
+    "OPT_GLOBAL=-O2",
+)
+
+
+class _Verilator(_Executor, cocotb_runner.Verilator):
+    ports_only = False
+
+    def _build_command(self) -> list[list[str]]:
+        verilate, make = super()._build_command()
+        # cocotb asks for VCD and for read-write access to everything; the second halves the speed.
+        dropped = {"--trace"} | ({"--public-flat-rw"} if self.ports_only else set())
+        make[make.index("-j") + 1] = str(cpu_count())
+        make += _MAKE_VARIABLES
+        make.append(f"OBJCACHE={os.environ.get('OBJCACHE', '')}")
+        return [[arg for arg in verilate if arg not in dropped], make]
+
+
+class _Icarus(_Executor, cocotb_runner.Icarus):
+    pass
+
+
+def make_runner(sim: str) -> _Verilator | _Icarus:
+    if sim == "verilator":
+        return _Verilator()
+    if sim == "icarus":
+        if shutil.which("iverilog") is None:
+            raise RunnerError("iverilog is not installed; run 'make setup'")
+        return _Icarus()
+    raise RunnerError(f"SIM={sim}: choose verilator or icarus")
+
+
+def _verilator_args(config: BuildConfig, waves: bool) -> list[str]:
+    args = ["-O3", "--timing", "--quiet"]
+    if config.fast:
+        args += ["--no-assert", "--x-assign", "fast", "--x-initial", "fast"]
+    else:
+        args += ["--assert", "--x-assign", "unique", "--x-initial", "unique"]
+    if waves:
+        args += ["--trace-fst", "--trace-structs"]
+    return args + list(config.build_args)
+
+
+def _fingerprint(parts: Sequence[object], files: Sequence[Path]) -> str:
+    digest = hashlib.sha256(repr(parts).encode())
+    for path in files:
+        digest.update(f"\n{path}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _first_error(log: str) -> str:
+    match = re.search(r"^.*(?:%Error|[Ee]rror:|: syntax error|undefined reference).*$", log, re.M)
+    return match.group(0) if match else "no error line in the log"
+
+
+def build(config: BuildConfig, sim: str, waves: bool = False) -> tuple[Path, float]:
+    """Build once per configuration; nothing is done if nothing has changed. Returns the folder and
+    the seconds that it took."""
+    start = time.monotonic()
+    folder = config.folder(sim, waves)
+    sources = config.source_files()
+    runner = make_runner(sim)
+    if isinstance(runner, _Verilator):
+        args = _verilator_args(config, waves)
+        public = config.public_file()
+        runner.ports_only = public is not None
+        control = [public] if public else []
+    else:
+        # The sources are Verilog-2005: without this they would be read as SystemVerilog.
+        # (The module that cocotb adds to dump waves is SystemVerilog.)
+        args = ["-g2005-sv" if waves else "-g2005"]
+        control = []
+    key_files = [*control, *sources]
+    for include in config.includes:
+        key_files += sorted((ROOT / include).glob("*.vh"))
+    program = folder / ("sim.vvp" if sim == "icarus" else config.toplevel)
+    stamp = folder / ".carillon-build"
+    with locked(folder):
+        key = _fingerprint([config, args, _MAKE_VARIABLES, sim], key_files)
+        if program.is_file() and stamp.is_file() and stamp.read_text() == key:
+            return folder, time.monotonic() - start
+        stamp.unlink(missing_ok=True)
+        log = folder / "build.log"
+        runner.build(
+            sources=[*control, *sources],
+            includes=[ROOT / path for path in config.includes],
+            parameters=config.parameters,
+            defines=config.defines,
+            build_args=args,
+            hdl_toplevel=config.toplevel,
+            build_dir=folder,
+            timescale=("1ns", "1ps"),
+            waves=waves,
+            always=True,
+            log_file=log,
+        )
+        if runner.exit_code or not program.is_file():
+            text = log.read_text(errors="replace")
+            raise RunnerError(
+                f"build {config.name} for {sim} failed: {_first_error(text)}\n"
+                + "\n".join(text.splitlines()[-60:])
+                + f"\nThe whole log: {relative(log)}"
+            )
+        stamp.write_text(key)
+    return folder, time.monotonic() - start
+
+
+def simulate(
+    config: BuildConfig,
+    sim: str,
+    build_dir: Path,
+    job_dir: Path,
+    module: str,
+    test_filter: str | None,
+    seed: int,
+    waves: Path | None = None,
+    extra_env: Mapping[str, str] | None = None,
+) -> int:
+    """Run a test in job_dir, which gets sim.log and results.xml. Returns the exit code."""
+    runner = make_runner(sim)
+    runner.timeout_s = config.timeout_s
+    test_args: list[str] = []
+    plusargs: list[str] = [arg for arg in config.sim_args if arg.startswith("+")]
+    test_args += [arg for arg in config.sim_args if not arg.startswith("+")]
+    if sim == "verilator":
+        plusargs += [f"+verilator+seed+{seed}", "+verilator+rand+reset+2"]
+        # One $error must not end the run: the test has to see, judge and report it.
+        plusargs.append("+verilator+error+limit+1000")
+        if waves:
+            test_args += ["--trace-file", str(waves)]
+    elif waves:
+        plusargs.append(f"+dumpfile_path={waves}")
+    runner.test(
+        test_module=module,
+        test_filter=test_filter,
+        hdl_toplevel=config.toplevel,
+        hdl_toplevel_lang="verilog",
+        build_dir=build_dir,
+        test_dir=job_dir,
+        results_xml=str(job_dir / "results.xml"),
+        seed=seed,
+        test_args=test_args,
+        plusargs=plusargs,
+        extra_env=dict(extra_env or {}),
+        waves=waves is not None,
+        log_file=job_dir / "sim.log",
+    )
+    return runner.exit_code
