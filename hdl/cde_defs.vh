@@ -250,6 +250,8 @@
 `define CDE_STATE_DUE_W                    1
 `define CDE_STATE_RELEASED_LSB             9
 `define CDE_STATE_RELEASED_W               1
+`define CDE_STATE_EVENT_PENDING_LSB        10
+`define CDE_STATE_EVENT_PENDING_W          1
 `define CDE_STATE_PROD_LSB                 16
 `define CDE_STATE_PROD_W                   16
 `define CDE_STATE_CONS_LSB                 32

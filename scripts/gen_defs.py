@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from systemrdl import RDLCompileError, RDLCompiler
+from systemrdl.compiler import RDLCompiler
+from systemrdl.messages import RDLCompileError
 from systemrdl.node import AddrmapNode, FieldNode, RegNode
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -118,7 +119,7 @@ def read_register(node: RegNode, base: int) -> Register:
         name=node.inst_name + index,
         offset=node.absolute_address - base,
         width=node.size * 8,
-        desc=node.get_property("desc", default=""),
+        desc=node.get_property("desc") or "",
         access="r" * readable + "w" * writable,
         constant=reset if isinstance(reset, int) and not hardware and not writable else None,
         fields=tuple(read_field(f) for f in fields),
@@ -242,7 +243,7 @@ PREAMBLE = '''\
 # SPDX-License-Identifier: Apache-2.0
 """Codes, register offsets and layouts of the engine.
 
-{generated}
+@GENERATED@
 """
 
 from __future__ import annotations
@@ -274,7 +275,7 @@ class Layout:
     def __init__(self, name: str, width: int, *fields: Field) -> None:
         self.name: Final = name
         self.width: Final = width
-        self.fields: Final = {{field.name: field for field in fields}}
+        self.fields: Final = {field.name: field for field in fields}
 
     def __getitem__(self, name: str) -> Field:
         return self.fields[name]
@@ -290,20 +291,18 @@ class Layout:
         word = 0
         for name, value in values.items():
             if name not in self.fields:
-                raise ValueError(f"{{self.name}} has no field {{name}}")
+                raise ValueError(f"{self.name} has no field {name}")
             field = self.fields[name]
             if not 0 <= value < 1 << field.width:
-                raise ValueError(
-                    f"{{self.name}}.{{name}}: {{value:#x}} does not fit {{field.width}} bits"
-                )
+                raise ValueError(f"{self.name}.{name}: {value:#x} does not fit {field.width} bits")
             word |= int(value) << field.lsb
         return word
 
     def unpack(self, word: int) -> dict[str, int]:
         """The values of all fields; reserved bits are ignored."""
         if not 0 <= word < 1 << self.width:
-            raise ValueError(f"{{self.name}}: {{word:#x}} does not fit {{self.width}} bits")
-        return {{name: field.get(word) for name, field in self.fields.items()}}
+            raise ValueError(f"{self.name}: {word:#x} does not fit {self.width} bits")
+        return {name: field.get(word) for name, field in self.fields.items()}
 '''
 
 
@@ -316,7 +315,7 @@ def python_enum(
 
 
 def python(rmap: Map) -> str:
-    lines = [PREAMBLE.format(generated=GENERATED).rstrip("\n")]
+    lines = [PREAMBLE.replace("@GENERATED@", GENERATED).rstrip("\n")]
     for code in rmap.codes:
         base = "IntFlag" if code.spec.rdl == "cqe_flags_e" else "IntEnum"
         members = [(m.name, m.value, m.desc) for m in code.members]
@@ -417,6 +416,18 @@ def doc_bits(table: Table) -> Iterator[tuple[str, str]]:
             yield row["bits"], ""
 
 
+def doc_state_bits(text: str, start: str, end: str) -> Iterator[tuple[str, str]]:
+    """The bits that the prose from ``start`` to ``end`` gives a meaning."""
+    prose = text.partition(start)[2].partition(end)[0]
+    for bits in re.findall(r"`\[(\d+(?::\d+)?)\]` (?!0,)", prose):
+        yield bits, ""
+
+
+def rdl_bits(rmap: Map, register: str) -> Iterator[tuple[str, str]]:
+    for f in next(r.fields for r in rmap.layouts if r.name == register):
+        yield str(f.lsb) if f.width == 1 else f"{f.lsb + f.width - 1}:{f.lsb}", ""
+
+
 def compare(
     what: str, in_docs: Iterable[tuple[str, str]], in_rdl: Iterable[tuple[str, str]]
 ) -> Iterator[str]:
@@ -485,11 +496,13 @@ def check_docs(text: str, rmap: Map) -> list[str]:
         ("TRACE", "Trace port"),
     ):
         documented = [p for t in find(("bits", "field"), heading) for p in doc_bits(t)]
-        fields = next(r.fields for r in rmap.layouts if r.name == register)
-        defined = [
-            (str(f.lsb) if f.width == 1 else f"{f.lsb + f.width - 1}:{f.lsb}", "") for f in fields
-        ]
-        problems += sorted(compare(f"bits of {register}", documented, defined))
+        problems += sorted(compare(f"bits of {register}", documented, rdl_bits(rmap, register)))
+    for register, start, end in (
+        ("STATE", "State, lanes 1 and 2:", "State, lane 0:"),
+        ("PSTATE", "State, lane 0:", "\n\n"),
+    ):
+        documented = list(doc_state_bits(text, start, end))
+        problems += sorted(compare(f"bits of {register}", documented, rdl_bits(rmap, register)))
     return problems
 
 

@@ -52,9 +52,7 @@ class Layout:
                 raise ValueError(f"{self.name} has no field {name}")
             field = self.fields[name]
             if not 0 <= value < 1 << field.width:
-                raise ValueError(
-                    f"{self.name}.{name}: {value:#x} does not fit {field.width} bits"
-                )
+                raise ValueError(f"{self.name}.{name}: {value:#x} does not fit {field.width} bits")
             word |= int(value) << field.lsb
         return word
 
@@ -341,6 +339,7 @@ STATE: Final = Layout(
     Field("in_callback", 7, 1),
     Field("due", 8, 1),
     Field("released", 9, 1),
+    Field("event_pending", 10, 1),
     Field("prod", 16, 16),
     Field("cons", 32, 16),
     Field("mark", 48, 16),

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The generated definitions are current, and a difference does not go unnoticed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tb.env import defs
+
+ROOT = Path(__file__).resolve().parents[2]
+GENERATOR = "scripts/gen_defs.py"
+RDL = "hdl/carillon.rdl"
+HEADER = "hdl/cde_defs.vh"
+MODULE = "tb/env/defs.py"
+DOCS = "docs/interfaces.md"
+
+LAYOUTS = [value for value in vars(defs).values() if isinstance(value, defs.Layout)]
+
+
+def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(root / GENERATOR), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    for name in (GENERATOR, RDL, HEADER, MODULE, DOCS):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def change(root: Path, name: str, old: str, new: str) -> None:
+    text = (root / name).read_text(encoding="utf-8")
+    assert text.count(old) == 1, f"{old!r} must stand once in {name}"
+    (root / name).write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_committed_files_are_current() -> None:
+    result = run(ROOT, "--check")
+    assert result.returncode == 0, result.stderr
+
+
+def test_generator_reproduces_the_committed_files(copy: Path) -> None:
+    for name in (HEADER, MODULE):
+        (copy / name).unlink()
+    assert run(copy, "--check").returncode == 1
+    result = run(copy)
+    assert result.returncode == 0, result.stderr
+    for name in (HEADER, MODULE):
+        assert (copy / name).read_bytes() == (ROOT / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        (HEADER, "8'h4B", "8'h5B"),
+        (MODULE, "TOO_SMALL = 0x4B", "TOO_SMALL = 0x5B"),
+    ],
+)
+def test_a_changed_generated_value_is_found(copy: Path, name: str, old: str, new: str) -> None:
+    change(copy, name, old, new)
+    result = run(copy, "--check")
+    assert result.returncode == 1
+    assert f"{name} is out of date" in result.stderr
+    assert "cure: python scripts/gen_defs.py" in result.stderr
+
+
+def test_a_changed_map_is_found(copy: Path) -> None:
+    change(copy, RDL, "CNT_IRQS @ 0x114", "CNT_IRQS @ 0x134")
+    result = run(copy, "--check")
+    assert result.returncode == 1
+    for name in (HEADER, MODULE):
+        assert f"{name} is out of date" in result.stderr
+    # New files do not make the document right.
+    assert run(copy).returncode == 0
+    result = run(copy, "--check")
+    assert result.returncode == 1
+    assert "out of date" not in result.stderr
+    assert "CNT_IRQS is 0x114 r in docs/interfaces.md, 0x134 r in hdl/carillon.rdl" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("| 0x008 | `CAP0`", "| 0x018 | `CAP0`", "CAP0 is 0x018"),
+        ("| 0x188 | `LOG_POP` | w", "| 0x188 | `LOG_POP` | r", "LOG_POP is 0x188 r"),
+        ("| 0x040 … 0x05C |", "| 0x040 … 0x058 |", "ARG7 is 0x058"),
+        ("| 0x108 | `CB_RETURN`", "| 0x110 | `CB_RETURN`", "CB_RETURN is 0x110"),
+        ("| 0x03 | `BAD_PAGE`", "| 0x13 | `BAD_PAGE`", "BAD_PAGE is 0x13"),
+        ("| `STRAY_B` | port", "| `STRAY` | port", "STRAY 0x28 of docs/interfaces.md is not in"),
+        ("| 0x12 | `RESIZE_CQ`", "| 0x15 | `RESIZE_CQ`", "RESIZE_CQ is 0x15"),
+        ("| 0x4C | `CMD_IN_USE`", "| 0x4F | `CMD_IN_USE`", "CMD_IN_USE is 0x4f"),
+        ("| 0x21 | 0 | `OVERFLOW`", "| 0x25 | 0 | `OVERFLOW`", "OVERFLOW is 0x25"),
+        ("| 207:192 |", "| 206:192 |", "bits of CQE: 206:192"),
+        ("`[7]` callback in progress, `[8]`", "`[7]` callback in progress, `[11]`", "STATE: 11"),
+        ("| op | lane | name |", "| op | line | name |", "no table | op | lane | name |"),
+    ],
+)
+def test_a_changed_table_is_found(copy: Path, old: str, new: str, message: str) -> None:
+    change(copy, DOCS, old, new)
+    result = run(copy, "--check")
+    assert result.returncode == 1
+    assert message in result.stderr
+    assert "cure: correct docs/interfaces.md or hdl/carillon.rdl" in result.stderr
+
+
+def test_header_and_module_agree() -> None:
+    """Both come from one map, but through separate code."""
+    macros = dict(
+        line.split()[1:3]
+        for line in (ROOT / HEADER).read_text(encoding="utf-8").splitlines()
+        if line.startswith("`define CDE_") and len(line.split()) == 3
+    )
+
+    def value(text: str) -> int:
+        _, quote, digits = text.partition("'")
+        return int(digits[1:], {"d": 10, "h": 16}[digits[0]]) if quote else int(text)
+
+    enums = {
+        "ARM": defs.ArmType,
+        "CQST": defs.CqStatus,
+        "LIFE": defs.Life,
+        "CAUSE": defs.Cause,
+        "KIND": defs.Kind,
+        "CMD": defs.Cmd,
+        "RES": defs.Result,
+        "TRC": defs.TraceOp,
+        "REG": defs.Reg,
+        "PAGE": defs.PageReg,
+    }
+    for prefix, enum in enums.items():
+        for member in enum:
+            assert value(macros[f"CDE_{prefix}_{member.name}"]) == member
+    for layout in LAYOUTS:
+        for field in layout.fields.values():
+            macro = f"CDE_{layout.name}_{field.name.upper()}"
+            assert (int(macros[f"{macro}_LSB"]), int(macros[f"{macro}_W"])) == field[1:]
+
+
+def test_numbers_of_the_contract() -> None:
+    """A few numbers by hand, so that a common error of all generated files shows."""
+    assert defs.ID_VALUE.to_bytes(4, "big") == b"CARI"
+    assert defs.VERSION_VALUE == 0x00010000
+    assert int(defs.Reg.CNT_CAUSE15) == 0x17C
+    assert int(defs.Cause.NO_CALLBACK) == 0x0C
+    assert int(defs.Result.CQ_ERROR) == 0x4E
+    assert defs.CQE["type"] == ("type", 192, 16)
+    assert defs.CQE.pack(flags=defs.CqeFlag.SOLICITED) == 1 << 240
+    assert (defs.CQE.width, defs.EQE.width) == (256, 128)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+def test_pack_and_unpack(layout: defs.Layout) -> None:
+    full = {name: (1 << field.width) - 1 for name, field in layout.fields.items()}
+    # Every field gets a value of its own, so that exchanged fields show.
+    mixed = {
+        name: (0x9E3779B97F4A7C15F39CC0605CEDC835 >> i) % (1 << field.width)
+        for i, (name, field) in enumerate(layout.fields.items())
+    }
+    for values in (full, mixed):
+        assert layout.unpack(layout.pack(**values)) == values
+    assert layout.pack(**full) ^ layout.reserved == (1 << layout.width) - 1
+    assert layout.pack() == 0
+    for name, value in full.items():
+        word = layout.pack(**{name: value})
+        assert word == layout[name].mask
+        assert layout.unpack(word) == dict.fromkeys(full, 0) | {name: value}
+    assert layout.unpack(layout.reserved) == dict.fromkeys(full, 0)
+
+
+def test_pack_refuses_what_does_not_fit() -> None:
+    with pytest.raises(ValueError, match=r"CQE\.qp: 0x1000000 does not fit 24 bits"):
+        defs.CQE.pack(qp=1 << 24)
+    with pytest.raises(ValueError, match="does not fit"):
+        defs.CQE.pack(qp=-1)
+    with pytest.raises(ValueError, match="CQE has no field colour"):
+        defs.CQE.pack(colour=1)
+    with pytest.raises(ValueError, match="does not fit 256 bits"):
+        defs.CQE.unpack(1 << 256)
