@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import time
@@ -41,10 +40,6 @@ class Check:
 def icarus_warning(line: str) -> bool:
     """Any warning but those on timescales, which the design leaves to the test bench."""
     return "warning:" in line and "timescale" not in line
-
-
-def yosys_warning(line: str) -> bool:
-    return bool(re.match(r"Warning:", line))
 
 
 def parameter_sets() -> dict[str, dict[str, object]]:

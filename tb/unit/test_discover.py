@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests are found from their source, and asking for what is not there is an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tb.runner.common import RunnerError
+from tb.runner.discover import Job, Module, parse_seeds, read_module, select_jobs
+
+PLAIN = """
+import cocotb
+@cocotb.test()
+async def test_a(dut): ...
+"""
+
+
+def read(tmp_path: Path, text: str, name: str = "test_x.py") -> Module:
+    path = tmp_path / "tb" / "tests" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return read_module(path, root=tmp_path)
+
+
+def test_plain_test_has_defaults(tmp_path: Path) -> None:
+    module = read(tmp_path, PLAIN)
+    assert (module.module, module.short) == ("tb.tests.test_x", "test_x")
+    assert (module.tests, module.builds, module.seeds) == (("test_a",), ("default",), (1,))
+
+
+@pytest.mark.parametrize(
+    "text, name",
+    [
+        ("import cocotb as c\n@c.test\nasync def t(dut): ...", "t"),
+        ("from cocotb import test\n@test(timeout_time=1)\nasync def t(dut): ...", "t"),
+        ("import cocotb\n@cocotb.test(name='n')\nasync def t(dut): ...", "n"),
+        ("import cocotb\n@cocotb.parametrize(a=[1])\nasync def t(dut): ...", "t"),
+        ("import pyuvm\n@pyuvm.test()\nclass T(pyuvm.uvm_test): ...", "T"),
+        ("from pyuvm import test as u\n@u()\nclass T: ...", "T"),
+    ],
+)
+def test_every_form_of_decorator_is_seen(tmp_path: Path, text: str, name: str) -> None:
+    assert read(tmp_path, text).tests == (name,)
+
+
+@pytest.mark.parametrize(
+    "text, why",
+    [
+        ("import cocotb\nasync def test_a(dut): ...", "contains no test"),
+        ("def f(:", "syntax error"),
+        (PLAIN + PLAIN, "two tests are named test_a"),
+        (PLAIN + "SEEDS = make()", "must be a literal"),
+        (PLAIN + "SEEDS = []", "seeds must be"),
+        (PLAIN + "SEEDS = [0]", "seeds must be"),
+        (PLAIN + "BUILD = 3", "BUILD must be"),
+        (PLAIN + "TEST_SEEDS = {'test_b': [1]}", "is no test"),
+        (PLAIN + "ICARUS_TESTS = ['test_b']", "is no test"),
+    ],
+)
+def test_mistakes_in_a_test_file_are_named(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(RunnerError, match=why):
+        read(tmp_path, text)
+
+
+def test_declarations_shape_the_jobs(tmp_path: Path) -> None:
+    text = PLAIN + (
+        "@cocotb.test()\nasync def test_b(dut): ...\n"
+        "BUILD = ['default', 'small']\nSEEDS: list[int] = list(range(1, 3))\n"
+        "TEST_SEEDS = {'test_b': range(7, 8)}\nICARUS_TESTS = ['test_b']\n"
+    )
+    jobs = select_jobs([read(tmp_path, text)])
+    seen = [(job.test, job.build, job.seed, job.sim) for job in jobs]
+    assert seen == [
+        ("test_a", "default", 1, "verilator"),
+        ("test_a", "default", 2, "verilator"),
+        ("test_a", "small", 1, "verilator"),
+        ("test_a", "small", 2, "verilator"),
+        ("test_b", "default", 7, "verilator"),
+        ("test_b", "default", 7, "icarus"),
+        ("test_b", "small", 7, "verilator"),
+        ("test_b", "small", 7, "icarus"),
+    ]
+
+
+@pytest.mark.parametrize("pattern", ["test_a", "test_x", "test_x.test_a", "*_a", "tb.tests.test_x"])
+def test_selection_by_name(pattern: str) -> None:
+    module = Module("tb.tests.test_x", "test_x", ("test_a",))
+    assert len(select_jobs([module], [pattern])) == 1
+
+
+def test_nothing_selected_is_an_error() -> None:
+    module = Module("tb.tests.test_x", "test_x", ("test_a",))
+    with pytest.raises(RunnerError, match="no test selected"):
+        select_jobs([])
+    with pytest.raises(RunnerError, match="matches no test"):
+        select_jobs([module], ["test_a", "test_nope"])
+    with pytest.raises(RunnerError, match="no test selected"):
+        select_jobs([module], build="other")
+
+
+def test_reproduce_command_names_all_that_matters() -> None:
+    job = Job("tb.tests.test_x", "test_x", "test_a", 9, "small", "icarus")
+    assert job.reproduce() == "make sim TEST=test_x.test_a SEED=9 BUILD=small SIM=icarus"
+
+
+def test_seed_lists() -> None:
+    assert parse_seeds("3") == (1, 2, 3)
+    assert parse_seeds("3,8, 20-22") == (3, 8, 20, 21, 22)
+    for bad in ("x", "0", "5-3", "-1", str(2**31) + ","):
+        with pytest.raises(RunnerError):
+            parse_seeds(bad)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Static checks fail on a finding, and measurements are compared with their goals."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tb.runner.bench import format_metrics, read_metrics
+from tb.runner.common import RunnerError
+from tb.runner.lint import Check, icarus_warning
+
+
+def test_check_outcomes() -> None:
+    def run(code: str, check: bool = False) -> tuple[bool, str]:
+        command = (sys.executable, "-c", code)
+        return (Check("c", command, icarus_warning) if check else Check("c", command)).run()
+
+    assert run("print('fine')") == (True, "")
+    assert run("raise SystemExit(3)") == (False, "exit status 3, no message")
+    assert run("print('a.v:1: warning: implicit')", check=True)[0] is False
+    assert run("print('a.v:1: warning: timescale for x inherited')", check=True)[0] is True
+
+
+def metrics_file(tmp_path: Path, data: object) -> Path:
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(data))
+    return path
+
+
+def test_goals(tmp_path: Path) -> None:
+    data = {
+        "metrics": {"rate": 0.9, "latency": 7, "depth": 3},
+        "goals": {"rate": [">=", 1], "latency": ["<=", 7]},
+        "config": {"qps": 64},
+    }
+    found = read_metrics(metrics_file(tmp_path, data))
+    states = [found.state(name) for name in ("rate", "latency", "depth")]
+    assert states == ["below goal", "ok", ""]
+    assert "qps=64" in format_metrics(found)
+
+
+@pytest.mark.parametrize(
+    "data, why",
+    [
+        ({}, "no metrics"),
+        ({"metrics": {}}, "no metrics"),
+        ({"metrics": {"a": "fast"}}, "no metrics"),
+        ({"metrics": {"a": 1}, "goals": {"b": [">=", 1]}}, "did not measure"),
+        ({"metrics": {"a": 1}, "goals": {"a": ["==", 1]}}, "the form is"),
+    ],
+)
+def test_malformed_measurements(tmp_path: Path, data: object, why: str) -> None:
+    with pytest.raises(RunnerError, match=why):
+        read_metrics(metrics_file(tmp_path, data))
+
+
+def test_measurements_missing(tmp_path: Path) -> None:
+    with pytest.raises(RunnerError, match="wrote no file"):
+        read_metrics(tmp_path / "none.json")
