@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bytes of completion entries (32) and event entries (16), little-endian, bit 0 first.
+
+Source: ``docs/interfaces.md``, "CQE" and "EQE". The phase bit is the last bit of each entry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from models.codes import CQE_BYTES, EQE_BYTES, EQE_TYPE_CQ, CqeFlag, CqStatus, ResultType
+
+_RECEIVES = (ResultType.RECEIVE, ResultType.RECEIVE_AND_INVALIDATE)
+
+
+def with_phase(entry: bytes, phase: int) -> bytes:
+    """The entry with its phase bit (the top bit of its last byte) set to ``phase``."""
+    return entry[:-1] + bytes([(entry[-1] & 0x7F) | (phase << 7)])
+
+
+def phase_of(entry: bytes) -> int:
+    """The phase bit of an entry."""
+    return entry[-1] >> 7
+
+
+@dataclass(frozen=True)
+class Cqe:
+    """A completion. Field widths in bits: see :meth:`pack`; ``type`` need not be a known code."""
+
+    request_context: int = 0
+    qp_context: int = 0
+    nbytes: int = 0
+    token: int = 0
+    type: int = ResultType.SEND
+    qp: int = 0
+    status: int = 0
+    flags: int = 0
+
+    def pack(self, phase: int = 0) -> bytes:
+        """The 32 bytes in memory. Raises ``OverflowError`` if a field does not fit."""
+        if self.flags >> 15:
+            raise OverflowError("flags have 15 bits")
+        return b"".join(
+            value.to_bytes(width // 8, "little")
+            for value, width in (
+                (self.request_context, 64),
+                (self.qp_context, 64),
+                (self.nbytes, 32),
+                (self.token, 32),
+                (self.type, 16),
+                (self.qp, 24),
+                (self.status, 8),
+                (self.flags | phase << 15, 16),
+            )
+        )
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Cqe:
+        """From 32 bytes; the phase bit is dropped. Raises ``ValueError`` on another length."""
+        if len(data) != CQE_BYTES:
+            raise ValueError("a completion entry has 32 bytes")
+        word = int.from_bytes(data, "little")
+
+        def bits(low: int, width: int) -> int:
+            return word >> low & (1 << width) - 1
+
+        return cls(
+            request_context=bits(0, 64),
+            qp_context=bits(64, 64),
+            nbytes=bits(128, 32),
+            token=bits(160, 32),
+            type=bits(192, 16),
+            qp=bits(208, 24),
+            status=bits(232, 8),
+            flags=bits(240, 15),
+        )
+
+    @property
+    def solicited_class(self) -> bool:
+        """CQ-08: an error, or a receive completion whose Send carried the solicit flag."""
+        if self.status != 0:
+            return True
+        return bool(self.flags & CqeFlag.SOLICITED) and self.type in _RECEIVES
+
+
+@dataclass(frozen=True)
+class Eqe:
+    """A callback as it appears in an event ring; ``snap`` is an index."""
+
+    cq: int
+    status: CqStatus
+    snap: int
+    type: int = EQE_TYPE_CQ
+
+    def pack(self, phase: int = 0) -> bytes:
+        """The 16 bytes in memory."""
+        word = self.cq | self.type << 16 | self.status << 24 | self.snap << 32 | phase << 127
+        return word.to_bytes(EQE_BYTES, "little")
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Eqe:
+        """From 16 bytes. Raises ``ValueError`` on a bad length, status or a bit that must be 0."""
+        if len(data) != EQE_BYTES:
+            raise ValueError("an event entry has 16 bytes")
+        word = int.from_bytes(data, "little")
+        if word >> 64 & (1 << 63) - 1:
+            raise ValueError("event entry: bits 126:64 are not 0")
+        return cls(
+            cq=word & 0xFFFF,
+            type=word >> 16 & 0xFF,
+            status=CqStatus(word >> 24 & 0xFF),
+            snap=word >> 32 & 0xFFFF_FFFF,
+        )
