@@ -25,6 +25,8 @@ class Check:
     name: str
     command: tuple[str, ...]
     bad_line: Callable[[str], bool] = lambda line: False  # noqa: ARG005
+    told_line: Callable[[str], bool] = lambda line: True  # noqa: ARG005
+    """Which lines tell what is wrong, where a tool prints much else."""
 
     def run(self) -> tuple[bool, str]:
         done = subprocess.run(
@@ -34,12 +36,17 @@ class Check:
         bad = [line for line in text.splitlines() if self.bad_line(line)]
         if done.returncode == 0 and not bad:
             return True, ""
-        return False, text or f"exit status {done.returncode}, no message"
+        told = "\n".join(line for line in text.splitlines() if self.told_line(line))
+        return False, told or text or f"exit status {done.returncode}, no message"
 
 
 def icarus_warning(line: str) -> bool:
     """Any warning but those on timescales, which the design leaves to the test bench."""
     return "warning:" in line and "timescale" not in line
+
+
+def yosys_finding(line: str) -> bool:
+    return "Warning:" in line or "ERROR:" in line or line.startswith("    ")
 
 
 def parameter_sets() -> dict[str, dict[str, object]]:
@@ -78,7 +85,7 @@ def hdl_checks() -> list[Check]:
     script = (
         f"read_verilog -Ihdl {' '.join(sources)}; hierarchy -check -top {TOP}; proc; check -assert"
     )
-    checks.append(Check("yosys check", ("yosys", "-q", "-p", script)))
+    checks.append(Check("yosys check", ("yosys", "-p", script), told_line=yosys_finding))
     return checks
 
 

@@ -50,9 +50,11 @@ def build_all(
         config = get_build(builds, name, sim)
         if fast:
             config = builds[name] = replace(config, fast=True)
-        folder, seconds = build(config, sim, waves)
-        state = "built" if seconds > 0.3 else "up to date"
-        print(f"build {name} ({sim}): {state}, {seconds:.1f} s, {relative(folder)}", flush=True)
+        start = time.monotonic()
+        state = "built" if build(config, sim, waves) else "up to date"
+        seconds = time.monotonic() - start
+        folder = relative(config.folder(sim, waves))
+        print(f"build {name} ({sim}): {state}, {seconds:.1f} s, {folder}", flush=True)
     return builds
 
 

@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -144,10 +143,8 @@ def _first_error(log: str) -> str:
     return match.group(0) if match else "no error line in the log"
 
 
-def build(config: BuildConfig, sim: str, waves: bool = False) -> tuple[Path, float]:
-    """Build once per configuration; nothing is done if nothing has changed. Returns the folder and
-    the seconds that it took."""
-    start = time.monotonic()
+def build(config: BuildConfig, sim: str, waves: bool = False) -> bool:
+    """Build once per configuration. Returns False if nothing had changed, so nothing was done."""
     folder = config.folder(sim, waves)
     sources = config.source_files()
     runner = make_runner(sim)
@@ -169,7 +166,7 @@ def build(config: BuildConfig, sim: str, waves: bool = False) -> tuple[Path, flo
     with locked(folder):
         key = _fingerprint([config, args, _MAKE_VARIABLES, sim], key_files)
         if program.is_file() and stamp.is_file() and stamp.read_text() == key:
-            return folder, time.monotonic() - start
+            return False
         stamp.unlink(missing_ok=True)
         log = folder / "build.log"
         runner.build(
@@ -193,7 +190,7 @@ def build(config: BuildConfig, sim: str, waves: bool = False) -> tuple[Path, flo
                 + f"\nThe whole log: {relative(log)}"
             )
         stamp.write_text(key)
-    return folder, time.monotonic() - start
+    return True
 
 
 def simulate(
