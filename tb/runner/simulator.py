@@ -138,9 +138,12 @@ def _fingerprint(parts: Sequence[object], files: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
-def _first_error(log: str) -> str:
-    match = re.search(r"^.*(?:%Error|[Ee]rror:|: syntax error|undefined reference).*$", log, re.M)
-    return match.group(0) if match else "no error line in the log"
+def first_build_error(log: str) -> str:
+    """The line to show first. Verilator stops on warnings too, and then prints no error line."""
+    for pattern in (r"%Error|[Ee]rror:|: syntax error|undefined reference", "%Warning"):
+        if match := re.search(rf"^.*(?:{pattern}).*$", log, re.M):
+            return match.group(0)
+    return "no error line in the log"
 
 
 def build(config: BuildConfig, sim: str, waves: bool = False) -> bool:
@@ -185,7 +188,7 @@ def build(config: BuildConfig, sim: str, waves: bool = False) -> bool:
         if runner.exit_code or not program.is_file():
             text = log.read_text(errors="replace")
             raise RunnerError(
-                f"build {config.name} for {sim} failed: {_first_error(text)}\n"
+                f"build {config.name} for {sim} failed: {first_build_error(text)}\n"
                 + "\n".join(text.splitlines()[-60:])
                 + f"\nThe whole log: {relative(log)}"
             )

@@ -9,6 +9,7 @@ import pytest
 
 from tb.runner.builds import get_build, load_builds
 from tb.runner.common import RunnerError
+from tb.runner.simulator import first_build_error
 
 
 def load(tmp_path: Path, text: str) -> dict[str, object]:
@@ -61,3 +62,16 @@ def test_source_pattern_without_a_file(tmp_path: Path) -> None:
     path.write_text("odd: {sources: [no_such_folder/*.v]}\n")
     with pytest.raises(RunnerError, match="no file matches"):
         load_builds(path)["odd"].source_files()
+
+
+@pytest.mark.parametrize(
+    "log, line",
+    [
+        ("a\n%Warning-WIDTH: b.v:1\n%Error: b.v:2\n", "%Error: b.v:2"),
+        ("a\n%Warning-WIDTH: b.v:1\n", "%Warning-WIDTH: b.v:1"),
+        ("x.cpp:1: fatal error: no.h\n", "x.cpp:1: fatal error: no.h"),
+        ("a\n", "no error line in the log"),
+    ],
+)
+def test_first_line_of_a_failed_build(log: str, line: str) -> None:
+    assert first_build_error(log) == line
