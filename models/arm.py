@@ -127,9 +127,10 @@ class CqModel(Ruled):
         self.entries: deque[Entry] = deque()
         self.arm: ArmType | None = None
         self.running = False  #: a callback is in progress
+        self.event_open = False  #: the latest event entry is not yet acknowledged
         self.due = False
         self.released = False  #: moderation no longer delays the due callback
-        self.due_count = 0  #: completions published since it became due
+        self.due_count = 0  #: completions that count for moderation since it became due
         self.due_time = 0
         self.frozen = False  #: nothing is published any more (CQ-18)
         self.last_type: ArmType | None = None  #: used only without CQ-13
@@ -146,6 +147,11 @@ class CqModel(Ruled):
     def new(self) -> list[Entry]:
         """Present completions that were published after the last callback was called."""
         return [e for e in self.entries if e.index >= self.snap]
+
+    @property
+    def busy(self) -> bool:
+        """CQ-11: a callback is in progress, or its event entry is not yet acknowledged."""
+        return self.running or self.event_open
 
     @property
     def publishing(self) -> bool:
@@ -179,10 +185,11 @@ class CqModel(Ruled):
         return Step()
 
     def destroy(self, idle: bool = True) -> Step:
-        """One DESTROY command (CQ-20); ``idle``: no write of the queue is unanswered.
+        """One DESTROY command (CQ-20); ``idle``: no entry write of the queue is unanswered.
 
         From the first one on there is no callback and no entry. The queue is free (``life``) once
-        no callback is in progress and it is idle; until then the command is to be repeated.
+        no callback is in progress, its event entry is acknowledged and it is idle; until then the
+        command is to be repeated.
         """
         if self.life is Life.FREE:
             raise ModelError("destroy of a queue that does not exist")
@@ -191,7 +198,7 @@ class CqModel(Ruled):
             if self.has("CQ-20"):
                 self.arm = None
                 self._forget_due()
-        if idle and not self.running:
+        if idle and not self.running and not self.event_open:
             self.life = Life.FREE
             if self.has("CQ-20"):
                 self._reset()
@@ -214,16 +221,18 @@ class CqModel(Ruled):
             raise ModelError("publication on a queue that publishes nothing")
         if self.prod + len(classes) > self.written:
             raise ModelError("publication of an entry that was not written")
+        counted = 0
         for solicited in classes:
             index = self.prod
             self.prod += 1
             if index < self.cons and self.has("CQ-22"):
                 continue  # CQ-22: consumed before its acknowledgement, triggers nothing
             self.entries.append(Entry(index, solicited))
+            counted += 1
             if self._notifies(solicited):
-                self._becomes_due()
+                self._becomes_due(0)
         if self.due:
-            self.due_count += len(classes)
+            self._count(counted)
         return self._settle()
 
     def _notifies(self, solicited: bool) -> bool:
@@ -267,15 +276,25 @@ class CqModel(Ruled):
         if not self.has("CQ-18"):
             return Step()
         self.frozen = True
+        if not self.event_open:
+            raise ModelError("failed event without an event entry under way")
         if final:
+            self.event_open = False
             self.running = False
         return self._error(CqStatus.INTERNAL_ERROR)
+
+    def event_done(self) -> Step:
+        """The write of this queue's event entry was acknowledged: the next one may be called."""
+        if not self.event_open:
+            raise ModelError("acknowledged event without an event entry under way")
+        self.event_open = False
+        return self._settle()
 
     def _error(self, status: CqStatus) -> Step:
         if self.status is CqStatus.OK:
             self.status = status
         if self.arm is not None:  # CQ-08: every arm type reacts to errors of the queue
-            self._becomes_due()
+            self._becomes_due(0)
         return self._settle()
 
     # -- the consumer ------------------------------------------------------------------------
@@ -290,16 +309,22 @@ class CqModel(Ruled):
             return Step(Cause.NO_CQ)
         if self.life is Life.DESTROYING:
             return Step(Cause.CQ_DESTROYING)
-        limit = self.written if written is None else written
-        cons = self.cons + (index - self.cons) % (1 << self.index_bits)
-        if cons > limit and self.has("CQ-22"):
+        if not self.index_legal(index, written):
             return Step(Cause.BAD_INDEX)
-        self.cons = cons
-        while self.entries and self.entries[0].index < cons:
+        self.cons = self._number(index)
+        while self.entries and self.entries[0].index < self.cons:
             self.entries.popleft()
         if arm is not None:
             self._arm(arm)
         return self._settle()
+
+    def _number(self, index: int) -> int:
+        return self.cons + (index - self.cons) % (1 << self.index_bits)
+
+    def index_legal(self, index: int, written: int | None = None) -> bool:
+        """CQ-22: from the consumer index up to the last entry written."""
+        limit = self.written if written is None else written
+        return self._number(index) <= limit or not self.has("CQ-22")
 
     def _arm(self, arm: ArmType) -> None:
         merging = self.arm is not None
@@ -316,7 +341,7 @@ class CqModel(Ruled):
         if merging and not self.has("CQ-14"):
             return
         if self._satisfied_now(self.arm):
-            self._becomes_due()
+            self._becomes_due(len(self.new))
 
     def _satisfied_now(self, arm: ArmType) -> bool:
         """CQ-09, CQ-10, CQ-10a: is an arm satisfied by what is present already?"""
@@ -382,16 +407,20 @@ class CqModel(Ruled):
 
     # -- callbacks ---------------------------------------------------------------------------
 
-    def _becomes_due(self) -> None:
+    def _becomes_due(self, counted: int) -> None:
         if self.due:
             return  # CQ-06, CQ-11a: one call stands for everything that armed it
-        if self.running and not self.has("CQ-16"):
+        if self.busy and not self.has("CQ-16"):
             return
         self.due = True
         self.due_count = 0
+        self._count(counted)
         self.due_time = self.now
         if not self.has("CQ-11a"):
             self._disarm()
+
+    def _count(self, completions: int) -> None:
+        self.due_count = min(self.due_count + completions, (1 << self.index_bits) - 1)
 
     def _forget_due(self) -> None:
         self.due = self.released = False
@@ -407,12 +436,12 @@ class CqModel(Ruled):
             return Step()
         if not self.released and self._moderation_lets_pass():
             self.released = True
-        if not self.released or (self.running and self.has("CQ-11")):
+        if not self.released or (self.busy and self.has("CQ-11")):
             return Step()
         self._forget_due()
         if self.has("CQ-07"):
             self._disarm()  # CQ-07, CQ-13: clearing and calling are one step
-        self.running = True
+        self.running = self.event_open = True
         self.snap = self.prod  # CQ-11a: taken at the call
         return Step(calls=[Callback(self.status, self.snap)])
 

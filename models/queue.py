@@ -108,7 +108,8 @@ class CqProducer(Ruled):
         self.alloc = 0  #: entries allocated since creation
         self.granted = 0  #: credits granted since creation
         self.used = 0  #: credits used by completions since creation
-        self.refuses = False  #: takes no completion (overflow, destruction)
+        self.stopped = False  #: being destroyed
+        self.overflowed = False
         self.placed: dict[int, PlacedEntry] = {}  #: entries not yet acknowledged, by number
 
     def start(self, ring: Ring, reservation: bool = True) -> None:
@@ -121,7 +122,12 @@ class CqProducer(Ruled):
     def stop(self) -> None:
         """Destruction begins: no completion is taken any more (CQ-20)."""
         self._must_exist()
-        self.refuses = True
+        self.stopped = True
+
+    @property
+    def refuses(self) -> bool:
+        """Takes no completion: overflow, destruction."""
+        return self.stopped or self.overflowed
 
     def free(self) -> None:
         """Destruction ends."""
@@ -137,10 +143,10 @@ class CqProducer(Ruled):
 
     def reserve(self, wanted: int, cons: int, status: CqStatus = CqStatus.OK) -> bool:
         """A credit request for 1 or 2 credits, all or nothing; True if granted."""
-        if not self.exists or wanted not in (1, 2):
+        if not self.exists or self.stopped or wanted not in (1, 2):
             return False
         if not self.reservation:
-            return True  # holds nothing
+            return True  # holds nothing, in error, too
         if self.refuses or status is not CqStatus.OK:
             return False
         room = self.alloc - cons + self.credits_held + wanted <= self.ring.entries
@@ -153,10 +159,8 @@ class CqProducer(Ruled):
 
     def judge(self, cons: int, *, silent: bool, status: CqStatus = CqStatus.OK) -> Verdict:
         """What becomes of the next completion; changes nothing."""
-        if not self.exists:
+        if not self.exists or self.stopped:
             return Verdict.NO_CQ
-        if self.refuses and status is CqStatus.OK:
-            return Verdict.NO_CQ  # being destroyed
         if self.reservation and self.credits_held == 0:
             return Verdict.NO_CREDIT
         if self.refuses or status is not CqStatus.OK:
@@ -186,7 +190,7 @@ class CqProducer(Ruled):
         self._must_exist()
         if self.reservation and self.has("CQ-17"):
             raise ModelError("overflow of a queue with credit reservation")
-        self.refuses = True
+        self.overflowed = True
 
     def acknowledge(self, first: int, count: int = 1) -> list[PlacedEntry]:
         """The writes of ``count`` entries from ``first`` on were answered; in order only."""

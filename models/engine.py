@@ -1,0 +1,424 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole engine: pages, event queues, completion queues, control, and the trace's steps.
+
+Sources: ``docs/interfaces.md``; rules CQ-01 to CQ-22, ISO-01 and ISO-02.
+
+There are two ways in. *Steps* (``place``, ``publish``, ``doorbell``, ...) are the atomic steps of
+the trace port, to be fed in trace order; *pins* (``cqe_beat``, ``cqe_response``, ``eqe_beat``,
+...) are what the memory port shows, to be fed as it happens. Each raises :class:`ModelError` if
+it cannot happen now. ``command``, ``write``, ``complete`` and ``acknowledge`` combine them for
+use without a design. Two queues share nothing but their event queue's ring order (CQ-01).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from models.arm import CqConfig, CqModel, Step
+from models.codes import (
+    CQ_DB,
+    CQE_BYTES,
+    LINE_BYTES,
+    PAGE_BYTES,
+    ArmType,
+    Cause,
+    CommandCode,
+    CommandResult,
+    CqStatus,
+    Life,
+    ModelError,
+)
+from models.control import Args, check_command
+from models.doorbell import DoorbellWord, decode_write, doorbell_cause, read_refused
+from models.events import MAX_ATTEMPTS, EqModel, EventWrite
+from models.params import Params
+from models.queue import CqProducer, PlacedEntry, Ring, Verdict
+from models.rules import Ruled
+from models.trace import encode_cq, encode_producer
+
+__all__ = ["Engine", "EngineCq", "PageStatus", "Reply", "doorbell_cause"]
+
+
+@dataclass
+class PageStatus:
+    """Status word of one doorbell page: cause of the latest write, number of refused writes."""
+
+    cause: Cause = Cause.OK
+    refused: int = 0
+
+    @property
+    def word(self) -> int:
+        """The 64 bits that PAGE_STATUS reads as."""
+        return self.cause | (self.refused & 0xFFFF_FFFF) << 32
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Reply to a control command: result, and OUT0 to OUT7."""
+
+    result: CommandResult
+    out: tuple[int, ...] = (0,) * 8
+
+
+@dataclass
+class EngineCq:
+    """What the engine knows of a queue besides the two models of it."""
+
+    page: int = 0
+    eq: int = 0
+    answered: int = 0  #: entries whose write was answered
+    answers: deque[bool] = field(default_factory=deque)  #: answered, no step of them seen yet
+    beats: deque[int] = field(default_factory=deque)  #: entries of each unanswered beat
+
+
+class Engine(Ruled):
+    """One engine. ``without``: rules to leave out (see :mod:`models.rules`)."""
+
+    def __init__(self, params: Params | None = None, without: Iterable[str] = ()) -> None:
+        super().__init__(without)
+        self.params = p = params or Params()
+        self.cqs = [CqModel(p.idx_w, p.mod_tick, self.without) for _ in range(p.num_cq)]
+        self.producers = [CqProducer(self.without) for _ in range(p.num_cq)]
+        self.info = [EngineCq() for _ in range(p.num_cq)]
+        self.eqs = [EqModel(p, self.without) for _ in range(p.num_eq)]
+        self.pages = [PageStatus() for _ in range(p.num_pages)]
+        self.causes: Counter[Cause] = Counter()  #: doorbell writes by cause, OK included
+        self.refused_reads = 0
+
+    # -- looking -----------------------------------------------------------------------------
+
+    def owner_page(self, cq: int) -> int:
+        """Page that owns an existing queue (ISO-01)."""
+        return self.info[cq].page
+
+    def status(self, cq: int) -> CqStatus:
+        """Status of a queue."""
+        return self.cqs[cq].status
+
+    def idle(self, cq: int) -> bool:
+        """No entry of the queue waits for its write or for the answer."""
+        return self.info[cq].answered == self.producers[cq].alloc
+
+    def trace_state(self, cq: int, lane: int = 2) -> int:
+        """The 96-bit state in the trace port's encoding; lane 0, or lanes 1 and 2."""
+        if lane == 0:
+            return encode_producer(self.producers[cq], self.params)
+        return encode_cq(self.cqs[cq], self.params)
+
+    def set_time(self, cq: int, now: int) -> None:
+        """Time in clock cycles of the queue's next step (moderation intervals only)."""
+        self.cqs[cq].now = now
+
+    # -- steps of lane 0: producer -----------------------------------------------------------
+
+    def start(self, cq: int, ring: Ring, reservation: bool = True) -> None:
+        """START: the producer's side of a creation."""
+        self.producers[cq].start(ring, reservation)
+        self.info[cq] = EngineCq()
+
+    def reserve(self, cq: int, wanted: int) -> bool:
+        """A credit request; True if granted (CQ-17). Any ``cq`` number is allowed."""
+        if cq >= self.params.num_cq:
+            return False
+        return self.producers[cq].reserve(wanted, self.cqs[cq].cons, self.status(cq))
+
+    def judge(self, cq: int, silent: bool = False) -> Verdict:
+        """What becomes of the next completion for an existing number; changes nothing."""
+        if self.cqs[cq].life is not Life.READY:
+            return Verdict.NO_CQ
+        return self.producers[cq].judge(self.cqs[cq].cons, silent=silent, status=self.status(cq))
+
+    def place(self, cq: int, cqes: Sequence[bytes], given_back: int = 0) -> list[PlacedEntry]:
+        """PLACE: completions (32 bytes each) get entries; silent ones give credits back.
+
+        A queue in error by a failed write may still place what was on its way when the error
+        was recorded; that is never published.
+        """
+        placed = [self.producers[cq].place(cqe, self.cqs[cq].cons) for cqe in cqes]
+        for _ in range(given_back):
+            self.producers[cq].silent()
+        return placed
+
+    def overflow(self, cq: int, cqes: Sequence[bytes] = ()) -> list[PlacedEntry]:
+        """OVERFLOW: a completion found no free entry, after ``cqes`` were placed (CQ-17).
+
+        The queue's error status comes by its own step, :meth:`cq_error`.
+        """
+        placed = self.place(cq, cqes)
+        producer = self.producers[cq]
+        if producer.alloc - self.cqs[cq].cons < producer.ring.entries:
+            raise ModelError("overflow although an entry is free")
+        producer.overflow()
+        return placed
+
+    def resize(self, cq: int, ring: Ring) -> int:
+        """RESIZE: returns the switch number (CQ-19); its index is in OUT0."""
+        switch = self.producers[cq].resize(ring, self.cqs[cq].cons)
+        self.cqs[cq].resize(ring.entries)
+        return switch
+
+    def stop(self, cq: int) -> None:
+        """STOP: no completion is taken any more."""
+        self.producers[cq].stop()
+
+    # -- steps of lane 1: publication, errors ------------------------------------------------
+
+    def publish(self, cq: int, count: int) -> Step:
+        """PUBLISH: the next ``count`` entries become visible.
+
+        Their writes must have been answered OKAY (CQ-15).
+        """
+        classes = [e.solicited for e in self._take_answers(cq, count, True)]
+        return self._called(cq, self.cqs[cq].publish(classes))
+
+    def cq_error(self, cq: int, status: CqStatus, failed: int = 0) -> Step:
+        """CQ_ERROR: overflow, or a failed write of ``failed`` entries (CQ-17, CQ-18)."""
+        if status is CqStatus.INTERNAL_ERROR and self.cqs[cq].publishing:
+            self._take_answers(cq, failed, False)
+        step = self._called(cq, self.cqs[cq].cq_error(status))
+        self._forget_answers(cq)
+        return step
+
+    def event_failed(self, cq: int, final: bool) -> Step:
+        """EVENT_FAILED: the event entry's write failed; ``final``: given up."""
+        self._eq(cq).take_outcome(cq, okay=False, final=final)
+        if final:
+            self._eq(cq).returned(cq)
+        step = self._called(cq, self.cqs[cq].event_failed(final))
+        self._forget_answers(cq)
+        return step
+
+    def event_done(self, cq: int) -> Step:
+        """EVENT_DONE: the event entry's write was acknowledged."""
+        self._eq(cq).take_outcome(cq, okay=True)
+        return self._called(cq, self.cqs[cq].event_done())
+
+    # -- steps of lane 2: doorbells, control, moderation -------------------------------------
+
+    def create(self, cq: int, config: CqConfig, page: int, eq: int) -> Step:
+        """CREATE, after :meth:`start`."""
+        info = self.info[cq]
+        info.page, info.eq = page, eq
+        self.eqs[eq].attached += 1
+        return self.cqs[cq].create(config)
+
+    def modify(self, cq: int, config: CqConfig) -> Step:
+        """New settings (``config.entries`` is ignored); leaves no trace record."""
+        return self.cqs[cq].modify(
+            typed=config.typed,
+            rearm=config.rearm,
+            mod_count=config.mod_count,
+            mod_interval=config.mod_interval,
+        )
+
+    def destroy(self, cq: int) -> Step:
+        """DESTROY: one destroy command, after :meth:`stop`; freed if ``life`` is FREE then."""
+        step = self.cqs[cq].destroy(self.idle(cq))
+        self._forget_answers(cq)
+        if self.cqs[cq].life is Life.FREE:
+            self.producers[cq].free()
+            self._eq(cq).attached -= 1
+        return step
+
+    def doorbell(
+        self, cq: int, index: int, arm: ArmType | None = None, written: int | None = None
+    ) -> Step:
+        """DOORBELL: consumer index and optional arm; ``written`` as for :func:`doorbell_cause`."""
+        return self._called(cq, self.cqs[cq].doorbell(index, arm, written))
+
+    def cb_return(self, cq: int) -> Step:
+        """CB_RETURN: the callback has returned."""
+        step = self.cqs[cq].callback_return()
+        if step.cause is Cause.OK:
+            self._eq(cq).returned(cq)
+        return self._called(cq, step)
+
+    def moderation(self, cq: int) -> Step:
+        """MODERATION: the timer looks at the queue at its time (:meth:`set_time`)."""
+        return self._called(cq, self.cqs[cq].moderation())
+
+    # -- pins: memory and interrupts ---------------------------------------------------------
+
+    def cqe_beat(self, cq: int, address: int, data: bytes, strb: int) -> int:
+        """A memory beat with AXI ID {0, cq}: 64-byte address, 64 bytes, 64 strobes.
+
+        Returns the number of entries (1 or 2) in it. Raises :class:`ModelError` unless they are
+        the next ones in order, at their addresses, bit for bit.
+        """
+        both = 0xFFFF_FFFF_FFFF_FFFF
+        lanes = {both & 0xFFFF_FFFF: (0,), both ^ 0xFFFF_FFFF: (1,), both: (0, 1)}.get(strb)
+        if lanes is None or address % LINE_BYTES:
+            raise ModelError(f"completion beat {address:#x} with strobes {strb:#x}")
+        for lane in lanes:
+            index = self.cqs[cq].written
+            entry = self.producers[cq].placed.get(index)
+            if entry is None:
+                raise ModelError(f"queue {cq}: entry {index} is written but was not placed")
+            got = (address + lane * CQE_BYTES, data[lane * CQE_BYTES : (lane + 1) * CQE_BYTES])
+            if got != (entry.address, entry.data):
+                raise ModelError(
+                    f"queue {cq} entry {index}: {got[0]:#x} {got[1].hex()}, "
+                    f"expected {entry.address:#x} {entry.data.hex()}"
+                )
+            self.cqs[cq].wrote(1)
+        self.info[cq].beats.append(len(lanes))
+        return len(lanes)
+
+    def cqe_response(self, cq: int, okay: bool) -> int:
+        """The oldest unanswered beat of the queue was answered; returns its number of entries."""
+        info = self.info[cq]
+        if not info.beats:
+            raise ModelError(f"queue {cq}: answer to no beat")
+        count = info.beats.popleft()
+        info.answered += count
+        info.answers.extend([okay] * count)
+        self._forget_answers(cq)
+        return count
+
+    def eqe_beat(self, eq: int, address: int, data: bytes, strb: int) -> EventWrite:
+        """A memory beat with AXI ID {1, eq}; see :meth:`EqModel.check_beat`."""
+        return self.eqs[eq].check_beat(address, data, strb, self.status)
+
+    def eqe_response(self, eq: int, okay: bool) -> EventWrite:
+        """The oldest unanswered event entry was answered; its step comes separately."""
+        return self.eqs[eq].respond(okay)
+
+    # -- combined: without a design ----------------------------------------------------------
+
+    def complete(self, cq: int, cqe: bytes, silent: bool = False) -> tuple[Verdict, Step]:
+        """A completion arrives: judged, and placed or an overflow. (Number in range.)"""
+        verdict = self.judge(cq, silent)
+        step = Step()
+        if verdict is Verdict.PLACED:
+            self.place(cq, [cqe])
+        elif verdict is Verdict.SILENT and self.producers[cq].reservation:
+            self.place(cq, [], 1)
+        elif verdict is Verdict.OVERFLOW:
+            self.overflow(cq)
+            step = self.cq_error(cq, CqStatus.BUFFER_OVERFLOW)
+        return verdict, step
+
+    def memory_write(self, cq: int) -> PlacedEntry:
+        """The next placed entry is written to memory, alone in its beat."""
+        index = self.cqs[cq].written
+        if index not in self.producers[cq].placed:
+            raise ModelError(f"queue {cq}: nothing to write")
+        self.cqs[cq].wrote(1)
+        self.info[cq].beats.append(1)
+        return self.producers[cq].placed[index]
+
+    def acknowledge(self, cq: int, okay: bool = True) -> Step:
+        """The oldest beat is answered, and what follows from it is done."""
+        count = self.cqe_response(cq, okay)
+        if not self.cqs[cq].publishing:
+            return Step()
+        if okay:
+            return self.publish(cq, count)
+        return self.cq_error(cq, CqStatus.INTERNAL_ERROR, count)
+
+    def event_acknowledge(self, eq: int, okay: bool = True) -> Step:
+        """The oldest event entry is answered, and what follows from it is done."""
+        event = self.eqe_response(eq, okay)
+        if okay:
+            return self.event_done(event.cq)
+        return self.event_failed(event.cq, event.attempt == MAX_ATTEMPTS)
+
+    def write(self, addr: int, length: int, size: int, strb: int, data: int) -> Step:
+        """A write to the doorbell pages (arguments as for :func:`decode_write`)."""
+        cause = doorbell_cause(addr, length, size, strb, data, self)
+        self.note_write(addr, cause)
+        if cause is not Cause.OK:
+            return Step(cause)
+        word = decode_write(addr, length, size, strb, data, self)
+        assert isinstance(word, DoorbellWord)
+        if word.register == CQ_DB:
+            return self.doorbell(word.cq, word.index, word.arm)
+        return self.cb_return(word.cq)
+
+    def note_write(self, addr: int, cause: Cause) -> None:
+        """Page status and counters after a write was answered with ``cause``."""
+        self.causes[cause] += 1
+        page = addr // PAGE_BYTES
+        if page < self.params.num_pages:
+            self.pages[page].cause = cause
+            self.pages[page].refused += cause is not Cause.OK
+
+    def read(self, addr: int, length: int, size: int) -> int | None:
+        """A read of the doorbell pages: the 64-bit status word, or None if refused."""
+        if read_refused(addr, length, size, self.params.num_pages):
+            self.refused_reads += 1
+            return None
+        return self.pages[addr // PAGE_BYTES].word
+
+    def command(self, code: int, args: Args) -> Reply:
+        """A control command with all its steps."""
+        result = check_command(code, args, self)
+        pending = result is CommandResult.CMD_PENDING
+        if result is not CommandResult.OK and not pending:
+            return Reply(result)
+        command, number = CommandCode(code), args.number
+        out: tuple[int, ...] = (0,) * 8
+        if command is CommandCode.CREATE_EQ:
+            self.eqs[number].create(args.ring(0).base, args.log2, args.vector, args.page)
+        elif command is CommandCode.MODIFY_EQ:
+            self.eqs[number].vector = args.vector
+        elif command is CommandCode.RESIZE_EQ:
+            switch = self.eqs[number].resize(args.ring(0).base, args.log2)
+            out = (self.params.index(switch), *out[1:])
+        elif command is CommandCode.QUERY_EQ:
+            out = self.query_eq(number)
+        elif command is CommandCode.DESTROY_EQ:
+            self.eqs[number].destroy()
+        elif command is CommandCode.CREATE_CQ:
+            self.start(number, args.ring(CQE_BYTES), args.reservation)
+            self.create(number, args.config, args.page, args.eq)
+        elif command is CommandCode.MODIFY_CQ:
+            self.modify(number, args.config)
+        elif command is CommandCode.RESIZE_CQ:
+            out = (self.params.index(self.resize(number, args.ring(CQE_BYTES))), *out[1:])
+        elif command is CommandCode.QUERY_CQ:
+            out = self.query_cq(number)
+        else:
+            self.stop(number)
+            self.destroy(number)
+        return Reply(result, out)
+
+    def query_eq(self, eq: int) -> tuple[int, ...]:
+        """OUT0 to OUT7 of QUERY_EQ."""
+        q = self.eqs[eq]
+        word = q.exists | q.ring.log2 << 8 | q.vector << 16
+        return word, self.params.index(q.prod), q.attached, q.page, 0, 0, 0, 0
+
+    def query_cq(self, cq: int) -> tuple[int, ...]:
+        """OUT0 to OUT7 of QUERY_CQ."""
+        q, producer = self.cqs[cq], self.producers[cq]
+        word = self.trace_state(cq) & 0x1FF | producer.ring.log2 << 16
+        index = self.params.index
+        moderation = q.config.mod_count | q.config.mod_interval << 16
+        held = producer.credits_held
+        return word, index(q.prod), index(q.cons), index(producer.alloc), held, moderation, 0, 0
+
+    # -- helpers -----------------------------------------------------------------------------
+
+    def _eq(self, cq: int) -> EqModel:
+        return self.eqs[self.info[cq].eq]
+
+    def _called(self, cq: int, step: Step) -> Step:
+        for callback in step.calls:
+            self._eq(cq).called(cq, callback)
+        return step
+
+    def _take_answers(self, cq: int, count: int, okay: bool) -> list[PlacedEntry]:
+        answers = self.info[cq].answers
+        first = self.cqs[cq].prod
+        for _ in range(count):
+            if not answers or answers.popleft() is not okay:
+                raise ModelError(f"queue {cq}: a step without the answer that it stands for")
+        return self.producers[cq].acknowledge(first, count)
+
+    def _forget_answers(self, cq: int) -> None:
+        """Answers that nothing follows from: the queue publishes nothing any more."""
+        if not self.cqs[cq].publishing:
+            self.info[cq].answers.clear()

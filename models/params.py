@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes of one engine: the parameters of ``cde_top`` that its behaviour depends on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Params:
+    """``idx_w``: bits of an index. ``mod_tick``: clock cycles of one moderation unit."""
+
+    num_cq: int = 64
+    num_eq: int = 16
+    num_pages: int = 64
+    idx_w: int = 16
+    mod_tick: int = 256
+
+    @property
+    def max_log2(self) -> int:
+        """log2 of the largest ring."""
+        return self.idx_w - 2
+
+    def index(self, number: int) -> int:
+        """An entry number as an index of ``idx_w`` bits."""
+        return number % (1 << self.idx_w)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model's state as the trace port shows it (96 bits of "state before" and "state after").
+
+Source: ``docs/interfaces.md``, "Trace port". This encoding clamps and wraps where the model does
+neither; it is the only place that does.
+"""
+
+from __future__ import annotations
+
+from models.arm import CqModel
+from models.params import Params
+from models.queue import CqProducer
+
+
+def encode_cq(cq: CqModel, params: Params) -> int:
+    """State of lanes 1 and 2: publication, errors, doorbells, control, moderation."""
+    mark = max(cq.cons, cq.snap)
+    solicited = max([mark, *(e.index + 1 for e in cq.entries if e.solicited)])
+    return (
+        cq.life
+        | cq.status << 2
+        | (cq.arm is not None) << 4
+        | (cq.arm or 0) << 5
+        | cq.running << 7
+        | cq.due << 8
+        | cq.released << 9
+        | cq.event_open << 10
+        | params.index(cq.prod) << 16
+        | params.index(cq.cons) << 32
+        | params.index(mark) << 48
+        | params.index(solicited) << 64
+        | cq.due_count << 80
+    )
+
+
+def encode_producer(producer: CqProducer, params: Params) -> int:
+    """State of lane 0: allocation, credits, refusal."""
+    return params.index(producer.alloc) | (producer.used & 0xFFFF) << 16 | producer.refuses << 32
