@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_answer: turns answered memory writes and overflows into steps of the publication pipeline.
+//
+// Purpose: an acknowledged CQE write publishes its entries (CQ-15); a failed one, a failed EQE write or an overflow is an error of that CQ
+//          alone (CQ-17, CQ-18). A failed EQE write is repeated, so that its ring keeps no hole for the EQ's other CQs.
+// Ports:   answers (ans_*), overflows (ovf_*), publication steps (pub_*), interrupt requests, m_axi_bready, error reports.
+// Latency: combinational; while an overflow waits, responses are held back until it has had its cycle.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_answer #(
+    parameter CQ_W = 6,
+    parameter IDX_W = 16,
+    parameter EQ_W = 4,
+    parameter REC_W = 104,      // {event, attempt 2, phase 1, address 60, snap, EQ 8, CQ 16} or {.., solicited 2, count 2, CQ}
+    parameter RETRY_W = 79      // {attempt 2, phase 1, address 60, snap}
+) (
+    input  wire               clk,
+    input  wire               rst,
+    input  wire               init,
+    output reg                m_axi_bready,
+
+    input  wire               ans_valid,
+    input  wire [REC_W-1:0]   ans_record,
+    input  wire               ans_error,
+    input  wire               stray,
+
+    input  wire               ovf_valid,
+    output wire               ovf_ready,
+    input  wire [CQ_W-1:0]    ovf_cq,
+
+    output wire               pub_valid,
+    output wire [7:0]         pub_op,
+    output wire [CQ_W-1:0]    pub_cq,
+    output wire [1:0]         pub_count,
+    output wire [1:0]         pub_solicited,
+    output wire [1:0]         pub_status,
+    output wire               pub_give_up,
+    output wire [RETRY_W-1:0] pub_retry,
+
+    output wire               irq_set,
+    output wire [EQ_W-1:0]    irq_eq,
+
+    output reg                err_valid,
+    output reg  [7:0]         err_cause,
+    output reg  [7:0]         err_kind,
+    output reg  [15:0]        err_object,
+    output reg  [15:0]        err_index,
+    output reg                count_error,
+    output reg                count_stray
+);
+
+    localparam [1:0] LAST_ATTEMPT = 2'd3;
+
+    wire event_write = ans_record[REC_W-1];
+    wire [1:0] attempt = ans_record[REC_W-2 -: 2];
+    wire [7:0] eq = ans_record[23:16];
+    wire [CQ_W-1:0] cq = ans_record[CQ_W-1:0];
+    wire give_up = attempt == LAST_ATTEMPT;
+
+    assign ovf_ready = ovf_valid && !ans_valid;
+
+    always @(posedge clk) begin
+        m_axi_bready <= !rst && !init && !(ovf_valid && !ovf_ready);
+    end
+
+    assign pub_valid = ans_valid || ovf_valid;
+    assign pub_op = !ans_valid ? `CDE_TRC_CQ_ERROR :
+                    event_write ? (ans_error ? `CDE_TRC_EVENT_FAILED : `CDE_TRC_EVENT_DONE)
+                                : (ans_error ? `CDE_TRC_CQ_ERROR : `CDE_TRC_PUBLISH);
+    assign pub_cq = ans_valid ? cq : ovf_cq;
+    assign pub_count = ans_valid && !event_write ? ans_record[CQ_W +: 2] : 2'd0;
+    assign pub_solicited = ans_record[CQ_W + 2 +: 2];
+    assign pub_status = ans_valid ? `CDE_CQST_INTERNAL_ERROR : `CDE_CQST_BUFFER_OVERFLOW;
+    assign pub_give_up = give_up;
+    assign pub_retry = ans_record[24 +: RETRY_W];
+
+    assign irq_set = ans_valid && event_write && !ans_error;
+    assign irq_eq = eq[EQ_W-1:0];
+
+    always @(posedge clk) begin
+        err_valid <= ((ans_valid && ans_error) || stray) && !rst;
+        err_cause <= !(ans_valid && ans_error) ? `CDE_CAUSE_STRAY_B :
+                     !event_write ? `CDE_CAUSE_CQE_WRITE_ERROR :
+                     give_up ? `CDE_CAUSE_EQ_FAILED : `CDE_CAUSE_EQE_WRITE_ERROR;
+        err_kind <= !(ans_valid && ans_error) ? `CDE_KIND_PORT :
+                    event_write && give_up ? `CDE_KIND_EQ : `CDE_KIND_CQ;
+        err_object <= !(ans_valid && ans_error) ? 16'd0 :
+                      event_write && give_up ? {8'd0, eq} : {{(16-CQ_W){1'b0}}, cq};
+        err_index <= event_write && ans_valid && ans_error ? {{(16-IDX_W){1'b0}}, ans_record[24 +: IDX_W]} : 16'd0;
+        count_error <= ans_valid && ans_error && !rst;
+        count_stray <= stray && !rst;
+    end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_cq: producer side of every CQ; gives each completion its slot.
+//
+// Purpose: takes up to two completions of one CQ per cycle, checks credits or room (CQ-17), computes slot, phase and address, and hands
+//          the entries on in order. Control steps (start, stop, resize, look) take a slot of the same pipeline, so they are
+//          atomic against completions.
+// Ports:   s_axis_cpl; control steps (op_*); copies of consumer index, credits granted, error state; entries out (ent_*, a FIFO);
+//          error reports; trace lane 0.
+// Latency: completion accepted in cycle t, entries on ent_* in t+3. One or two neighbours of one CQ per cycle.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_cq #(
+    parameter NUM_CQ = 64,
+    parameter CQ_W = 6,
+    parameter IDX_W = 16,
+    parameter ENT_W = 8          // bits of ent_data, checked by the top
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+    input  wire [CQ_W-1:0]   init_addr,
+
+    // Completions
+    input  wire [511:0]      s_axis_cpl_tdata,
+    input  wire [31:0]       s_axis_cpl_tdest,
+    input  wire [1:0]        s_axis_cpl_tkeep,
+    input  wire [1:0]        s_axis_cpl_tuser,
+    input  wire              s_axis_cpl_tvalid,
+    output wire              s_axis_cpl_tready,
+
+    // Control steps
+    input  wire              op_valid,
+    output wire              op_ready,
+    input  wire [7:0]        op_code,        // 0: clear; CDE_TRC_START, _STOP, _RESIZE; others: look
+    input  wire [CQ_W-1:0]   op_cq,
+    input  wire [63:6]       op_base,
+    input  wire [4:0]        op_log2,
+    input  wire              op_unreserved,  // START: no credit reservation
+    output reg               res_valid,
+    output reg  [7:0]        res_result,     // RESIZE: CDE_RES_OK, _CQ_ERROR, _TOO_SMALL
+    output reg  [IDX_W-1:0]  res_index,      // allocated index
+    output reg  [IDX_W-1:0]  res_held,       // credits held
+
+    // Consumer index and granted credits, written by their owners; error state
+    input  wire              cons_we,
+    input  wire [CQ_W-1:0]   cons_cq,
+    input  wire [IDX_W-1:0]  cons_index,
+    input  wire              granted_we,
+    input  wire [CQ_W-1:0]   granted_cq,
+    input  wire [IDX_W-1:0]  granted_total,
+    input  wire [NUM_CQ-1:0] dead,
+
+    // Credits given back without an entry, for the granting side
+    output wire              silent_we,
+    output wire [CQ_W-1:0]   silent_cq,
+    output wire [IDX_W-1:0]  silent_total,
+
+    // Entries
+    output wire              ent_valid,
+    input  wire              ent_ready,
+    output wire [ENT_W-1:0]  ent_data,
+
+    // Reports
+    output reg               err_valid,
+    output reg  [7:0]        err_cause,
+    output reg  [15:0]       err_cq,
+    output reg  [15:0]       err_index,
+    output reg  [1:0]        count_placed,
+    output reg  [1:0]        count_refused,
+    output reg  [1:0]        count_dropped,
+
+    // Trace lane 0
+    output reg               trace_valid,
+    output reg  [255:0]      trace_data
+);
+
+    // Context word of a CQ
+    localparam C_ACTIVE = 0;
+    localparam C_UNRES  = 1;
+    localparam C_REFUSE = 2;                  // overflowed
+    localparam C_LOG2   = 3;                  // 5 bits
+    localparam C_BASE   = 8;                  // 58 bits
+    localparam C_ALLOC  = 66;
+    localparam C_ORIGIN = C_ALLOC + IDX_W;
+    localparam C_USED   = C_ORIGIN + IDX_W;   // credits used up by completions
+    localparam C_W      = C_USED + IDX_W;
+
+    // Control steps are named by their trace codes. CLEAR prepares a creation; CLEAR and STOP send a barrier behind all earlier
+    // entries, so that control knows when the path is empty.
+    localparam [7:0] OP_CLEAR = 8'h00;
+
+    localparam OUT_LOG2 = 3;
+    localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
+
+    // ---------------------------------------------------------------- input, lanes left to do
+    wire         in_valid;
+    wire         in_pop;
+    wire [511:0] in_data;
+    wire [31:0]  in_dest;
+    wire [1:0]   in_keep;
+    wire [1:0]   in_user;
+    wire [1:0]   unused_in_level;
+    wire         in_push_ready;
+    reg          lane0_done;
+
+    assign s_axis_cpl_tready = in_push_ready && !init;
+
+    cde_fifo #(.W(548), .DEPTH_LOG2(1)) in_fifo (
+        .clk(clk),
+        .rst(rst),
+        .push_valid(s_axis_cpl_tvalid && !init),
+        .push_ready(in_push_ready),
+        .push_data({s_axis_cpl_tuser, s_axis_cpl_tkeep, s_axis_cpl_tdest, s_axis_cpl_tdata}),
+        .pop_valid(in_valid),
+        .pop_ready(in_pop),
+        .pop_data({in_user, in_keep, in_dest, in_data}),
+        .level(unused_in_level)
+    );
+
+    wire want0 = in_keep[0] && !lane0_done;
+    wire want1 = in_keep[1];
+    wire same = in_dest[15:0] == in_dest[31:16];
+    wire take0 = want0;
+    wire take1 = want1 && (!want0 || same);
+    wire [15:0] dest = take0 ? in_dest[15:0] : in_dest[31:16];
+
+    // Three operations can be under way when the output FIFO is looked at.
+    wire [OUT_LOG2:0] out_level;
+    wire room = out_level <= (1 << OUT_LOG2) - 4;
+
+    wire go_op = op_valid && room && !init;
+    wire go_cpl = in_valid && room && !op_valid && !init;
+    wire all_taken = !(want1 && !take1);
+
+    assign op_ready = room && !init;
+    assign in_pop = go_cpl && all_taken;
+
+    always @(posedge clk) begin
+        if (go_cpl) lane0_done <= !all_taken;
+        if (rst) lane0_done <= 1'b0;
+    end
+
+    // ---------------------------------------------------------------- stage 1: operands, context read
+    wire [CQ_W-1:0] a_cq = op_valid ? op_cq : dest[CQ_W-1:0];
+
+    reg              c_cpl;
+    reg              c_op;
+    reg [7:0]        c_code;
+    reg [CQ_W-1:0]   c_cq;
+    reg [15:0]       c_dest;
+    reg [1:0]        c_take;
+    reg [1:0]        c_silent;
+    reg [511:0]      c_data;
+    reg [63:6]       c_base;
+    reg [4:0]        c_log2;
+    reg              c_unreserved;
+
+    wire in_range = (dest >> CQ_W) == 16'd0;
+
+    always @(posedge clk) begin
+        c_cpl <= go_cpl && in_keep != 2'b00 && !rst;
+        c_op <= go_op && !rst;
+        c_code <= op_code;
+        c_cq <= a_cq;
+        c_dest <= dest;
+        c_take <= {take1, take0};
+        c_silent <= in_user;
+        c_data <= in_data;
+        c_base <= op_base;
+        c_log2 <= op_log2;
+        c_unreserved <= op_unreserved;
+    end
+
+    reg c_in_range;
+    always @(posedge clk) c_in_range <= in_range;
+
+    wire [C_W-1:0]   ctx;
+    reg  [C_W-1:0]   ctx_next;
+    wire [IDX_W-1:0] cons;
+    wire [IDX_W-1:0] granted;
+    wire             step = c_cpl || c_op;
+
+    cde_ram #(.W(C_W), .AW(CQ_W)) context_ram (
+        .clk(clk),
+        .we(init || step),
+        .waddr(init ? init_addr : c_cq),
+        .wdata(init ? {C_W{1'b0}} : ctx_next),
+        .raddr(a_cq),
+        .rdata(ctx)
+    );
+
+    cde_ram #(.W(IDX_W), .AW(CQ_W)) cons_ram (
+        .clk(clk), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq), .rdata(cons)
+    );
+
+    cde_ram #(.W(IDX_W), .AW(CQ_W)) granted_ram (
+        .clk(clk), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(granted)
+    );
+
+    // ---------------------------------------------------------------- stage 2: slots
+    wire             active = ctx[C_ACTIVE];
+    wire             unres = ctx[C_UNRES];
+    wire [4:0]       log2 = ctx[C_LOG2 +: 5];
+    wire [IDX_W-1:0] alloc = ctx[C_ALLOC +: IDX_W];
+    wire [IDX_W-1:0] origin = ctx[C_ORIGIN +: IDX_W];
+    wire [IDX_W-1:0] used = ctx[C_USED +: IDX_W];
+    wire [IDX_W-1:0] size = ONE << log2;
+    wire [IDX_W-1:0] present = alloc - cons;           // placed and not consumed
+    wire [IDX_W-1:0] held = granted - used;            // credits granted and not used up
+    wire [IDX_W-1:0] free = size - present;
+    wire             in_error = ctx[C_REFUSE] || dead[c_cq];
+    wire             usable = c_cpl && c_in_range && active && !in_error;
+
+    // Lane 0 has the first claim on credits and room.
+    wire place0 = c_take[0] && !c_silent[0];
+    wire place1 = c_take[1] && !c_silent[1];
+    wire credit0 = held != {IDX_W{1'b0}};
+    wire credit1 = c_take[0] ? held > ONE : credit0;
+    wire room0 = free != {IDX_W{1'b0}};
+    wire room1 = place0 ? free > ONE : room0;
+
+    wire ok0 = usable && c_take[0] && (unres ? (c_silent[0] || room0) : credit0);
+    wire ok1 = usable && c_take[1] && (unres ? (c_silent[1] || room1) : credit1);
+    wire put0 = ok0 && !c_silent[0];
+    wire put1 = ok1 && !c_silent[1];
+    wire overflow = usable && unres && ((place0 && !room0) || (place1 && !room1));
+    wire no_credit = usable && !unres && ((c_take[0] && !ok0) || (c_take[1] && !ok1));
+    wire [1:0] placed = {1'b0, put0} + {1'b0, put1};
+    wire [1:0] asked = {1'b0, c_take[0]} + {1'b0, c_take[1]};
+    wire [1:0] accepted = {1'b0, ok0} + {1'b0, ok1};
+    wire [1:0] spent = unres ? 2'd0 : accepted;
+    wire [1:0] returned = unres ? 2'd0 : accepted - placed;
+    wire [IDX_W-1:0] alloc_next = alloc + {{(IDX_W-2){1'b0}}, placed};
+    wire [IDX_W-1:0] used_next = used + {{(IDX_W-2){1'b0}}, spent};
+
+    // Resize: entries that are present or promised must fit.
+    wire [IDX_W:0] demand = {1'b0, present} + (unres ? {(IDX_W+1){1'b0}} : {1'b0, held});
+    wire [IDX_W:0] new_size = {{IDX_W{1'b0}}, 1'b1} << c_log2;
+    wire clear = c_op && c_code == OP_CLEAR;
+    wire start = c_op && c_code == `CDE_TRC_START;
+    wire stop = c_op && c_code == `CDE_TRC_STOP;
+    wire resize = c_op && c_code == `CDE_TRC_RESIZE;
+    wire resize_ok = resize && !in_error && demand <= new_size;
+
+    always @* begin
+        ctx_next = ctx;
+        if (c_cpl && c_in_range) begin
+            ctx_next[C_ALLOC +: IDX_W] = alloc_next;
+            ctx_next[C_USED +: IDX_W] = used_next;
+            if (overflow) ctx_next[C_REFUSE] = 1'b1;
+        end
+        if (clear) ctx_next = {C_W{1'b0}};
+        if (start) begin
+            ctx_next[C_ACTIVE] = 1'b1;
+            ctx_next[C_UNRES] = c_unreserved;
+        end
+        if (stop) ctx_next[C_ACTIVE] = 1'b0;
+        if (start || resize_ok) begin
+            ctx_next[C_LOG2 +: 5] = c_log2;
+            ctx_next[C_BASE +: 58] = c_base;
+            ctx_next[C_ORIGIN +: IDX_W] = start ? {IDX_W{1'b0}} : alloc;
+        end
+    end
+
+    assign silent_we = init || step;
+    assign silent_cq = init ? init_addr : c_cq;
+    assign silent_total = init ? {IDX_W{1'b0}}
+                               : ctx_next[C_USED +: IDX_W] - ctx_next[C_ALLOC +: IDX_W];
+
+    wire [IDX_W-1:0] pos0 = alloc - origin;
+    wire [IDX_W-1:0] pos1 = pos0 + ONE;
+    wire [IDX_W-1:0] slot0 = pos0 & (size - ONE);
+    wire [IDX_W-1:0] slot1 = pos1 & (size - ONE);
+    wire phase0 = (pos0 & size) == {IDX_W{1'b0}};
+    wire phase1 = (pos1 & size) == {IDX_W{1'b0}};
+    wire [58:0] line0 = {ctx[C_BASE +: 58], 1'b0} | {{(59-IDX_W){1'b0}}, slot0};
+    wire [58:0] line1 = {ctx[C_BASE +: 58], 1'b0} | {{(59-IDX_W){1'b0}}, slot1};
+
+    wire unused_phase = &{1'b0, c_data[511], c_data[255]};
+    wire [254:0] first = put0 ? c_data[254:0] : c_data[510:256];
+
+    // ---------------------------------------------------------------- entries out
+    // Receive and ReceiveAndInvalidate differ in the top bit of the type alone.
+    function solicited_class;
+        input [7:0]  status;
+        input        flag;
+        input [14:0] kind;
+        begin
+            solicited_class = status != 8'h00 || (flag && kind == 15'h0001);
+        end
+    endfunction
+
+    wire sol0 = solicited_class(first[`CDE_CQE_STATUS_LSB +: 8], first[`CDE_CQE_FLAGS_LSB],
+                                first[`CDE_CQE_TYPE_LSB +: 15]);
+    wire sol1 = solicited_class(c_data[256 + `CDE_CQE_STATUS_LSB +: 8], c_data[256 + `CDE_CQE_FLAGS_LSB],
+                                c_data[256 + `CDE_CQE_TYPE_LSB +: 15]);
+
+    wire             out_push = (c_cpl && (placed != 2'd0 || overflow)) || clear || stop;
+    wire             unused_out_push_ready;
+    wire [ENT_W-1:0] out_word = {clear || stop, overflow, placed, c_cq,
+                                 ctx_next[C_ALLOC +: IDX_W], line1, line0,
+                                 sol1, sol0,
+                                 phase1, c_data[510:256], phase0, first};
+
+    cde_fifo #(.W(ENT_W), .DEPTH_LOG2(OUT_LOG2)) out_fifo (
+        .clk(clk),
+        .rst(rst),
+        .push_valid(out_push && !rst),
+        .push_ready(unused_out_push_ready),
+        .push_data(out_word),
+        .pop_valid(ent_valid),
+        .pop_ready(ent_ready),
+        .pop_data(ent_data),
+        .level(out_level)
+    );
+
+    // ---------------------------------------------------------------- results, reports, trace
+    wire missing = c_cpl && c_in_range && !active;
+    wire failed = c_cpl && c_in_range && active && in_error;
+    wire [1:0] not_accepted = asked - accepted;
+
+    always @(posedge clk) begin
+        res_valid <= c_op && !rst;
+        res_result <= !resize || resize_ok ? `CDE_RES_OK : in_error ? `CDE_RES_CQ_ERROR : `CDE_RES_TOO_SMALL;
+        res_index <= alloc;
+        res_held <= unres ? {IDX_W{1'b0}} : held;
+
+        err_valid <= ((c_cpl && !c_in_range) || missing || failed || overflow || no_credit) && !rst;
+        err_cause <= !c_in_range ? `CDE_CAUSE_CPL_BAD_CQ :
+                     missing ? `CDE_CAUSE_CPL_NO_CQ :
+                     failed ? `CDE_CAUSE_CPL_CQ_ERROR :
+                     overflow ? `CDE_CAUSE_CQ_OVERFLOW : `CDE_CAUSE_CPL_NO_CREDIT;
+        err_cq <= c_dest;
+        err_index <= {{(16-IDX_W){1'b0}}, alloc_next};
+        count_placed <= rst ? 2'd0 : placed;
+        count_refused <= rst ? 2'd0 : (c_cpl && !c_in_range) || missing || no_credit ? not_accepted : 2'd0;
+        count_dropped <= rst ? 2'd0 : failed || overflow ? not_accepted : 2'd0;
+
+        trace_valid <= (placed != 2'd0 || returned != 2'd0 || overflow || start || (stop && active) || resize_ok) && !rst;
+        trace_data <= 256'd0;
+        trace_data[7:0] <= c_op ? c_code : overflow ? `CDE_TRC_OVERFLOW : `CDE_TRC_PLACE;
+        trace_data[23:8] <= {{(16-CQ_W){1'b0}}, c_cq};
+        trace_data[35:32] <= c_op ? 4'd0 : {returned, placed};
+        if (resize) trace_data[32 +: IDX_W] <= alloc;
+        trace_data[64 +: IDX_W] <= alloc;
+        trace_data[80 +: IDX_W] <= used;
+        trace_data[96] <= in_error;
+        trace_data[160 +: IDX_W] <= ctx_next[C_ALLOC +: IDX_W];
+        trace_data[176 +: IDX_W] <= ctx_next[C_USED +: IDX_W];
+        trace_data[192] <= ctx_next[C_REFUSE] || (dead[c_cq] && !start);
+    end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_ctrl: AXI4-Lite register block.
+//
+// Purpose: identification, mailbox registers, counters, error log. Every access that is not exactly right gets SLVERR, is counted and has no
+//          other effect.
+// Ports:   s_axil; mailbox command and result; counter and log access.
+// Latency: one access at a time; write answer and read data three cycles after acceptance.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_ctrl #(
+    parameter NUM_CQ = 64,
+    parameter NUM_EQ = 16,
+    parameter NUM_PAGES = 64,
+    parameter IDX_W = 16,
+    parameter MAX_WRITES = 256,
+    parameter MOD_TICK = 256
+) (
+    input  wire         clk,
+    input  wire         rst,
+    input  wire         init,
+
+    input  wire [11:0]  s_axil_awaddr,
+    input  wire         s_axil_awvalid,
+    output wire         s_axil_awready,
+    input  wire [31:0]  s_axil_wdata,
+    input  wire [3:0]   s_axil_wstrb,
+    input  wire         s_axil_wvalid,
+    output wire         s_axil_wready,
+    output reg  [1:0]   s_axil_bresp,
+    output reg          s_axil_bvalid,
+    input  wire         s_axil_bready,
+    input  wire [11:0]  s_axil_araddr,
+    input  wire         s_axil_arvalid,
+    output wire         s_axil_arready,
+    output reg  [31:0]  s_axil_rdata,
+    output reg  [1:0]   s_axil_rresp,
+    output reg          s_axil_rvalid,
+    input  wire         s_axil_rready,
+
+    // Mailbox
+    output reg          start,
+    output reg  [7:0]   command,
+    output wire [191:0] args,
+    input  wire         mbox_busy,
+    input  wire         mbox_done,
+    input  wire [7:0]   mbox_result,
+    input  wire [191:0] mbox_outs,
+
+    // Counters and log
+    output wire [4:0]   counter_select,
+    input  wire [31:0]  counter_value,
+    input  wire         log_valid,
+    input  wire [47:0]  log_entry,
+    output wire         log_pop,
+    output wire [1:0]   refused           // accesses answered SLVERR in this cycle
+);
+
+    localparam [31:0] CAP0 = (NUM_PAGES << 16) | NUM_CQ;
+    localparam [31:0] CAP1 = (NUM_EQ << 16) | ((IDX_W - 2) << 8) | IDX_W;
+    localparam [31:0] CAP2 = (MOD_TICK << 16) | MAX_WRITES;
+
+    // ---------------------------------------------------------------- register slices
+    wire        aw_room;
+    wire        w_room;
+    wire        ar_room;
+    wire        aw_valid;
+    wire        w_valid;
+    wire        ar_valid;
+    wire [11:0] aw_addr;
+    wire [31:0] w_data;
+    wire [3:0]  w_strb;
+    wire [11:0] ar_addr;
+    wire [1:0]  unused_aw_level;
+    wire [1:0]  unused_w_level;
+    wire [1:0]  unused_ar_level;
+    wire        write = aw_valid && w_valid && !s_axil_bvalid;
+    wire        read = ar_valid && !s_axil_rvalid;
+
+    assign s_axil_awready = aw_room && !init;
+    assign s_axil_wready = w_room && !init;
+    assign s_axil_arready = ar_room && !init;
+
+    cde_fifo #(.W(12), .DEPTH_LOG2(1)) aw_fifo (
+        .clk(clk), .rst(rst),
+        .push_valid(s_axil_awvalid && !init), .push_ready(aw_room), .push_data(s_axil_awaddr),
+        .pop_valid(aw_valid), .pop_ready(write), .pop_data(aw_addr), .level(unused_aw_level)
+    );
+
+    cde_fifo #(.W(36), .DEPTH_LOG2(1)) w_fifo (
+        .clk(clk), .rst(rst),
+        .push_valid(s_axil_wvalid && !init), .push_ready(w_room), .push_data({s_axil_wstrb, s_axil_wdata}),
+        .pop_valid(w_valid), .pop_ready(write), .pop_data({w_strb, w_data}), .level(unused_w_level)
+    );
+
+    cde_fifo #(.W(12), .DEPTH_LOG2(1)) ar_fifo (
+        .clk(clk), .rst(rst),
+        .push_valid(s_axil_arvalid && !init), .push_ready(ar_room), .push_data(s_axil_araddr),
+        .pop_valid(ar_valid), .pop_ready(read), .pop_data(ar_addr), .level(unused_ar_level)
+    );
+
+    // ---------------------------------------------------------------- writes
+    reg [255:0] arg_regs;
+    reg         cmd_done;
+    reg         pending;       // from the CMD write to the end of the command
+
+    wire w_arg = aw_addr[11:5] == 7'b0000_010 && aw_addr[1:0] == 2'b00;
+    wire w_cmd = aw_addr == `CDE_REG_CMD;
+    wire w_pop = aw_addr == `CDE_REG_LOG_POP;
+    wire busy = pending || mbox_busy;
+    wire w_ok = w_strb == 4'hf && ((w_arg && !busy) ||
+                                   (w_cmd && !busy && w_data[31:8] == 24'd0) ||
+                                   (w_pop && w_data == 32'd1));
+
+    assign args = arg_regs[191:0];
+    assign log_pop = write && w_ok && w_pop;
+
+    always @(posedge clk) begin
+        start <= write && w_ok && w_cmd && !rst;
+        if (write && w_ok && w_arg) arg_regs[{aw_addr[4:2], 5'd0} +: 32] <= w_data;
+        if (mbox_done) begin
+            cmd_done <= 1'b1;
+            pending <= 1'b0;
+        end
+        if (write && w_ok && w_cmd) begin
+            command <= w_data[7:0];
+            cmd_done <= 1'b0;
+            pending <= 1'b1;
+        end
+        if (s_axil_bready) s_axil_bvalid <= 1'b0;
+        if (write) begin
+            s_axil_bvalid <= 1'b1;
+            s_axil_bresp <= w_ok ? 2'b00 : 2'b10;
+        end
+        if (rst) begin
+            arg_regs <= 256'd0;
+            command <= 8'd0;
+            cmd_done <= 1'b0;
+            pending <= 1'b0;
+            s_axil_bvalid <= 1'b0;
+        end
+    end
+
+    // ---------------------------------------------------------------- reads
+    wire r_arg = ar_addr[11:5] == 7'b0000_010;
+    wire r_out = ar_addr >= `CDE_REG_OUT0 && ar_addr <= `CDE_REG_OUT7;
+    wire r_counter = (ar_addr >= `CDE_REG_CNT_CPL_PLACED && ar_addr <= `CDE_REG_CNT_LOG_LOST) ||
+                     (ar_addr >= `CDE_REG_CNT_CAUSE0 && ar_addr <= `CDE_REG_CNT_CAUSE15);
+    wire [2:0]   out_number = ar_addr[4:2] - 3'd4;
+    wire [255:0] outs = {64'd0, mbox_outs};
+
+    assign counter_select = {ar_addr[6], ar_addr[5:2]};
+
+    reg [31:0] r_data;
+    reg        r_ok;
+
+    always @* begin
+        r_data = 32'd0;
+        r_ok = ar_addr[1:0] == 2'b00;
+        if (r_arg) r_data = arg_regs[{ar_addr[4:2], 5'd0} +: 32];
+        else if (r_out) r_data = outs[{out_number, 5'd0} +: 32];
+        else if (r_counter) r_data = counter_value;
+        else begin
+            case (ar_addr)
+                `CDE_REG_ID: r_data = `CDE_ID_VALUE;
+                `CDE_REG_VERSION: r_data = `CDE_VERSION_VALUE;
+                `CDE_REG_CAP0: r_data = CAP0;
+                `CDE_REG_CAP1: r_data = CAP1;
+                `CDE_REG_CAP2: r_data = CAP2;
+                `CDE_REG_CMD_STATUS: r_data = {16'd0, mbox_result, 6'd0, cmd_done, busy};
+                `CDE_REG_LOG0: r_data = log_valid ? log_entry[31:0] : 32'd0;
+                `CDE_REG_LOG1: r_data = log_valid ? {1'b1, 15'd0, log_entry[47:32]} : 32'd0;
+                default: r_ok = 1'b0;
+            endcase
+        end
+    end
+
+    always @(posedge clk) begin
+        if (s_axil_rready) s_axil_rvalid <= 1'b0;
+        if (read) begin
+            s_axil_rvalid <= 1'b1;
+            s_axil_rdata <= r_ok ? r_data : 32'd0;
+            s_axil_rresp <= r_ok ? 2'b00 : 2'b10;
+        end
+        if (rst) s_axil_rvalid <= 1'b0;
+    end
+
+    assign refused = {1'b0, write && !w_ok} + {1'b0, read && !r_ok};
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_doorbell: write side of the doorbell pages.
+//
+// Purpose: takes 8-byte doorbells, one per cycle, finds what is wrong with them as far as their bits tell (ISO-01, ISO-02), passes the
+//          others to the arm state, and answers each write once, in order, after it took effect.
+// Ports:   s_axi write channels, doorbells to the arm state (db_*) and their causes back (res_*), page status updates, error reports.
+// Latency: address and data accepted in cycle t, doorbell on db_* in t+1, answer valid in t+4.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_doorbell #(
+    parameter CQ_W = 6,
+    parameter IDX_W = 16,
+    parameter PAGE_W = 6,
+    parameter ID_W = 8,
+    parameter ADDR_W = 32
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+
+    input  wire [ID_W-1:0]   s_axi_awid,
+    input  wire [ADDR_W-1:0] s_axi_awaddr,
+    input  wire [7:0]        s_axi_awlen,
+    input  wire [2:0]        s_axi_awsize,
+    input  wire              s_axi_awvalid,
+    output wire              s_axi_awready,
+    input  wire [511:0]      s_axi_wdata,
+    input  wire [63:0]       s_axi_wstrb,
+    input  wire              s_axi_wlast,
+    input  wire              s_axi_wvalid,
+    output wire              s_axi_wready,
+    output wire [ID_W-1:0]   s_axi_bid,
+    output wire [1:0]        s_axi_bresp,
+    output wire [7:0]        s_axi_buser,
+    output wire              s_axi_bvalid,
+    input  wire              s_axi_bready,
+
+    output wire              db_valid,
+    input  wire              db_ready,
+    output wire [7:0]        db_op,
+    output wire [7:0]        db_cause,
+    output wire [CQ_W-1:0]   db_cq,
+    output wire [11:0]       db_page,
+    output wire [IDX_W-1:0]  db_index,
+    output wire              db_arm,
+    output wire [1:0]        db_type,
+    input  wire              res_valid,
+    input  wire [7:0]        res_cause,
+
+    // What became of each write: page and cause
+    output wire              st_valid,
+    output wire              st_page_known,
+    output wire [15:0]       st_page,
+    output wire [15:0]       st_cq,
+    output wire [7:0]        st_cause
+);
+
+    // ---------------------------------------------------------------- register slices
+    wire              aw_room;
+    wire              aw_valid;
+    wire [ID_W-1:0]   aw_id;
+    wire [ADDR_W-1:0] aw_addr;
+    wire [7:0]        aw_len;
+    wire [2:0]        aw_size;
+    wire              w_room;
+    wire              w_valid;
+    wire [511:0]      w_data;
+    wire [63:0]       w_strb;
+    wire              w_last;
+    wire              take;        // the pair leaves
+    wire              drain;       // a beat of a burst leaves
+    wire [1:0]        unused_aw_level;
+    wire [1:0]        unused_w_level;
+
+    assign s_axi_awready = aw_room && !init;
+    assign s_axi_wready = w_room && !init;
+
+    cde_fifo #(.W(ID_W + ADDR_W + 11), .DEPTH_LOG2(1)) aw_fifo (
+        .clk(clk),
+        .rst(rst),
+        .push_valid(s_axi_awvalid && !init),
+        .push_ready(aw_room),
+        .push_data({s_axi_awid, s_axi_awaddr, s_axi_awlen, s_axi_awsize}),
+        .pop_valid(aw_valid),
+        .pop_ready(take),
+        .pop_data({aw_id, aw_addr, aw_len, aw_size}),
+        .level(unused_aw_level)
+    );
+
+    cde_fifo #(.W(577), .DEPTH_LOG2(1)) w_fifo (
+        .clk(clk),
+        .rst(rst),
+        .push_valid(s_axi_wvalid && !init),
+        .push_ready(w_room),
+        .push_data({s_axi_wlast, s_axi_wstrb, s_axi_wdata}),
+        .pop_valid(w_valid),
+        .pop_ready(take || drain),
+        .pop_data({w_last, w_strb, w_data}),
+        .level(unused_w_level)
+    );
+
+    // ---------------------------------------------------------------- decode
+    reg           in_burst;
+    wire [3:0]    b_level;
+    wire          b_room = b_level <= 4'd4;    // up to three answers are under way
+
+    wire [5:0]    lane = {aw_addr[5:3], 3'd0};
+    wire [63:0]   word = w_data[{lane, 3'd0} +: 64];
+    wire [11:0]   offset = aw_addr[11:0];
+    wire [ADDR_W-1:12] page = aw_addr[ADDR_W-1:12];
+    wire          page_known = (page >> PAGE_W) == {(ADDR_W - 12){1'b0}};
+    wire          is_db = offset == `CDE_PAGE_CQ_DB;
+    wire          is_return = offset == `CDE_PAGE_CB_RETURN;
+    wire [15:0]   cq = word[47:32];
+    wire          arm = word[63];
+    wire [3:0]    arm_type = word[51:48];
+    wire          size_ok = aw_size >= 3'd3 && aw_addr[2:0] == 3'd0 && w_strb == 64'hff << lane;
+    wire          reserved = is_db ? word[62:52] != 11'd0 || (word[31:0] >> IDX_W) != 32'd0 ||
+                                     (!arm && arm_type != 4'd0)
+                                   : word[63:48] != 16'd0 || word[31:0] != 32'd0;
+
+    reg [7:0] cause;
+
+    always @* begin
+        if (in_burst || aw_len != 8'd0) cause = `CDE_CAUSE_BURST;
+        else if (!size_ok) cause = `CDE_CAUSE_BAD_SIZE;
+        else if (!page_known) cause = `CDE_CAUSE_BAD_PAGE;
+        else if (!is_db && !is_return) cause = `CDE_CAUSE_BAD_OFFSET;
+        else if (reserved) cause = `CDE_CAUSE_RESERVED_BITS;
+        else if (is_db && arm_type > 4'd2) cause = `CDE_CAUSE_BAD_ARM_TYPE;
+        else if ((cq >> CQ_W) != 16'd0) cause = `CDE_CAUSE_BAD_CQ;
+        else cause = 8'h00;
+    end
+
+    assign db_valid = aw_valid && w_valid && w_last && b_room;
+    assign take = db_valid && db_ready;
+    assign drain = aw_valid && w_valid && !w_last;
+    assign db_op = is_return ? `CDE_TRC_CB_RETURN : `CDE_TRC_DOORBELL;
+    assign db_cause = cause;
+    assign db_cq = cq[CQ_W-1:0];
+    assign db_page = page[23:12];
+    assign db_index = word[IDX_W-1:0];
+    assign db_arm = arm;
+    assign db_type = arm_type[1:0];
+
+    // ---------------------------------------------------------------- answers; the arm state takes two cycles
+    reg [ID_W+32:0]        tag_a;
+    reg [ID_W+32:0]        tag_c;
+    wire [ID_W-1:0]        tag_id;
+
+    assign {tag_id, st_page_known, st_page, st_cq} = tag_c;
+    assign st_valid = res_valid;
+    assign st_cause = res_cause;
+
+    always @(posedge clk) begin
+        if (drain) in_burst <= 1'b1;
+        if (take) in_burst <= 1'b0;
+        tag_a <= {aw_id, page_known, page[27:12], cq};
+        tag_c <= tag_a;
+        if (rst) in_burst <= 1'b0;
+    end
+
+    wire [7:0] b_cause;
+    wire       unused_b_push_room;
+
+    cde_fifo #(.W(ID_W + 8), .DEPTH_LOG2(3)) b_fifo (
+        .clk(clk),
+        .rst(rst),
+        .push_valid(res_valid),
+        .push_ready(unused_b_push_room),
+        .push_data({tag_id, res_cause}),
+        .pop_valid(s_axi_bvalid),
+        .pop_ready(s_axi_bready),
+        .pop_data({s_axi_bid, b_cause}),
+        .level(b_level)
+    );
+
+    assign s_axi_buser = b_cause;
+    assign s_axi_bresp = b_cause == 8'h00 ? 2'b00 : 2'b10;
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_event: callbacks become event entries (EQEs) in host memory.
+//
+// Purpose: queues callbacks of both pipelines and repetitions of failed EQE writes, gives each its slot in the EQ ring. At most one
+//          EQE of a CQ is under way, so FIFOs with one word per CQ never overflow however long memory stalls (CQ-16), and a ring with one entry per
+//          attached CQ never overwrites an unread EQE.
+// Ports:   callbacks in (ev_pub_*, ev_db_*, never refused), EQ settings by control (eqc_*), beats out (eq_*), vector lookup for interrupts.
+// Latency: callback in cycle t, beat on eq_* in t+1.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_event #(
+    parameter NUM_EQ = 16,
+    parameter EQ_W = 4,
+    parameter CQ_W = 6,          // FIFO depth: one word per CQ
+    parameter IDX_W = 16,
+    parameter RETRY_W = 79,      // {attempt 2, phase 1, address 60, snap}
+    parameter EV_W = 122,        // {retry data, retry, snap, status 2, EQ 8, CQ 16}
+    parameter EQ_REC_W = 103     // {attempt 2, phase 1, address 60, snap, EQ 8, CQ 16}
+) (
+    input  wire                clk,
+    input  wire                rst,
+
+    input  wire                ev_pub_valid,
+    input  wire [EV_W-1:0]     ev_pub_data,
+    input  wire                ev_db_valid,
+    input  wire [EV_W-1:0]     ev_db_data,
+
+    // Settings: create (all), modify (vector), resize (ring)
+    input  wire                eqc_valid,
+    input  wire                eqc_create,
+    input  wire                eqc_vector_we,
+    input  wire                eqc_ring_we,
+    input  wire [EQ_W-1:0]     eqc_eq,
+    input  wire [63:6]         eqc_base,
+    input  wire [4:0]          eqc_log2,
+    input  wire [15:0]         eqc_vector,
+    output wire [IDX_W-1:0]    eqc_index,    // producer index of eqc_eq
+
+    // Vector lookup
+    input  wire [EQ_W-1:0]     irq_eq,
+    output wire [15:0]         irq_vector,
+
+    output wire                eq_valid,
+    input  wire                eq_ready,
+    output wire [EQ_W-1:0]     eq_number,
+    output wire [63:4]         eq_addr,
+    output wire [127:0]        eq_data,
+    output wire [EQ_REC_W-1:0] eq_record
+);
+
+    localparam NEW_W = EV_W - RETRY_W - 1;
+    wire unused_retry = &{1'b0, ev_db_data[EV_W-1:NEW_W]};    // the doorbell side never repeats a write
+    localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
+
+    // ---------------------------------------------------------------- queues
+    wire             p_valid;
+    wire [EV_W-1:0]  p_data;
+    wire             d_valid;
+    wire [NEW_W-1:0] d_data;
+    wire             unused_p_room;
+    wire             unused_d_room;
+    wire [CQ_W:0]    unused_p_level;
+    wire [CQ_W:0]    unused_d_level;
+    reg              last_d;
+
+    wire take_d = d_valid && (!p_valid || !last_d);
+    wire sent = eq_valid && eq_ready;
+
+    cde_fifo #(.W(EV_W), .DEPTH_LOG2(CQ_W)) pub_fifo (
+        .clk(clk),
+        .rst(rst),
+        .push_valid(ev_pub_valid),
+        .push_ready(unused_p_room),
+        .push_data(ev_pub_data),
+        .pop_valid(p_valid),
+        .pop_ready(sent && !take_d),
+        .pop_data(p_data),
+        .level(unused_p_level)
+    );
+
+    cde_fifo #(.W(NEW_W), .DEPTH_LOG2(CQ_W)) db_fifo (
+        .clk(clk),
+        .rst(rst),
+        .push_valid(ev_db_valid),
+        .push_ready(unused_d_room),
+        .push_data(ev_db_data[NEW_W-1:0]),
+        .pop_valid(d_valid),
+        .pop_ready(sent && take_d),
+        .pop_data(d_data),
+        .level(unused_d_level)
+    );
+
+    // ---------------------------------------------------------------- rings
+    reg [57:0]      base [0:NUM_EQ-1];
+    reg [4:0]       log2 [0:NUM_EQ-1];
+    reg [IDX_W-1:0] origin [0:NUM_EQ-1];
+    reg [IDX_W-1:0] index [0:NUM_EQ-1];
+    reg [15:0]      vector [0:NUM_EQ-1];
+
+    wire [NEW_W-1:0]   ev = take_d ? d_data : p_data[NEW_W-1:0];
+    wire               retry = !take_d && p_data[NEW_W];
+    wire [RETRY_W-1:0] again = p_data[EV_W-1 -: RETRY_W];
+    wire [15:0]        ev_cq = ev[15:0];
+    wire [7:0]         ev_eq = ev[23:16];
+    wire [1:0]         ev_status = ev[25:24];
+    wire [IDX_W-1:0]   ev_snap = retry ? again[IDX_W-1:0] : ev[26 +: IDX_W];
+    wire [EQ_W-1:0]    e = ev_eq[EQ_W-1:0];
+
+    wire [IDX_W-1:0] pos = index[e] - origin[e];
+    wire [IDX_W-1:0] size = ONE << log2[e];
+    wire [IDX_W-1:0] slot = pos & (size - ONE);
+    wire [59:0]      new_addr = {base[e], 2'b00} | {{(60-IDX_W){1'b0}}, slot};
+    wire             new_phase = (pos & size) == {IDX_W{1'b0}};
+    wire [59:0]      addr = retry ? again[IDX_W +: 60] : new_addr;
+    wire             phase = retry ? again[IDX_W + 60] : new_phase;
+    wire [1:0]       attempt = retry ? again[IDX_W + 61 +: 2] + 2'd1 : 2'd0;
+
+    assign eq_valid = (p_valid || d_valid) && !eqc_valid;
+    assign eq_number = e;
+    assign eq_addr = addr;
+    assign eq_data = {phase, 63'd0, {(32-IDX_W){1'b0}}, ev_snap, 6'd0, ev_status,
+                      `CDE_EQETYPE_CQ_NOTIFICATION, ev_cq};
+    assign eq_record = {attempt, phase, addr, ev_snap, ev_eq, ev_cq};
+
+    assign eqc_index = index[eqc_eq];
+    assign irq_vector = vector[irq_eq];
+
+    always @(posedge clk) begin
+        if (sent) last_d <= take_d;
+        if (sent && !retry) index[e] <= index[e] + ONE;
+        if (eqc_valid) begin
+            if (eqc_create) index[eqc_eq] <= {IDX_W{1'b0}};
+            if (eqc_create || eqc_vector_we) vector[eqc_eq] <= eqc_vector;
+            if (eqc_create || eqc_ring_we) begin
+                base[eqc_eq] <= eqc_base;
+                log2[eqc_eq] <= eqc_log2;
+                origin[eqc_eq] <= eqc_create ? {IDX_W{1'b0}} : index[eqc_eq];
+            end
+        end
+        if (rst) last_d <= 1'b0;
+    end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_issue: AXI4 write master of the engine; one 64-byte beat per write, one write per cycle.
+//
+// Purpose: chooses between completion and event entries, puts them on m_axi, remembers them (cde_track), and tells the
+//          doorbell side when the host can see an entry (CQ-22).
+// Ports:   completion beats (cq_*, a "barrier" beat writes nothing and only moves the written index), event beats (eq_*), m_axi write
+//          channels, written index, answered writes.
+// Latency: beat accepted in cycle t, m_axi valid in t+1; response in cycle t, ans_* in t+2.
+`default_nettype none
+
+module cde_issue #(
+    parameter CQ_W = 6,
+    parameter IDX_W = 16,
+    parameter M_ID_W = 7,
+    parameter EQ_W = 4,
+    parameter MAX_WRITES = 256,
+    parameter MAX_LOG2 = 8,
+    parameter INIT_W = 8,
+    parameter EQ_REC_W = 96,    // bits remembered for an event write
+    parameter REC_W = 97        // bits remembered for any write, EQ_REC_W + 1
+) (
+    input  wire                clk,
+    input  wire                rst,
+    input  wire                init,
+    input  wire [INIT_W-1:0]   init_addr,
+
+    // Completion beats
+    input  wire                cq_valid,
+    output wire                cq_ready,
+    input  wire                cq_barrier,
+    input  wire [CQ_W-1:0]     cq_number,
+    input  wire [63:6]         cq_addr,
+    input  wire [511:0]        cq_data,
+    input  wire [1:0]          cq_half,       // 32-byte halves that carry an entry
+    input  wire [1:0]          cq_count,
+    input  wire [1:0]          cq_solicited,
+    input  wire [IDX_W-1:0]    cq_written,    // index behind the last entry of the beat
+    output reg                 barrier_done,
+
+    // Event beats
+    input  wire                eq_valid,
+    output wire                eq_ready,
+    input  wire [EQ_W-1:0]     eq_number,
+    input  wire [63:4]         eq_addr,
+    input  wire [127:0]        eq_data,
+    input  wire [EQ_REC_W-1:0] eq_record,
+
+    // m_axi
+    output wire [M_ID_W-1:0]   m_axi_awid,
+    output wire [63:0]         m_axi_awaddr,
+    output wire                m_axi_awvalid,
+    input  wire                m_axi_awready,
+    output wire [511:0]        m_axi_wdata,
+    output wire [63:0]         m_axi_wstrb,
+    output wire                m_axi_wvalid,
+    input  wire                m_axi_wready,
+    input  wire [M_ID_W-1:0]   m_axi_bid,
+    input  wire [1:0]          m_axi_bresp,
+    input  wire                m_axi_bvalid,
+    input  wire                m_axi_bready,  // driven by the top, which inserts overflows
+
+    // Written index
+    output wire                wr_we,
+    output wire [CQ_W-1:0]     wr_cq,
+    output wire [IDX_W-1:0]    wr_index,
+
+    // Answered writes: {1, event record} or {0, solicited, count, CQ}
+    output wire                ans_valid,
+    output wire [REC_W-1:0]    ans_record,
+    output wire                ans_error,
+    output wire                stray,
+
+    // Counter pulses
+    output wire                count_cqe,
+    output wire                count_eqe
+);
+
+    reg               busy;
+    reg               aw_left;
+    reg               w_left;
+    reg               out_cqe;
+    reg               out_barrier;
+    reg [M_ID_W-1:0]  out_id;
+    reg [63:6]        out_addr;
+    reg [511:0]       out_data;
+    reg [63:0]        out_strb;
+    reg [CQ_W-1:0]    out_cq;
+    reg [IDX_W-1:0]   out_written;
+    reg               last_eq;
+
+    wire done = busy && (!aw_left || m_axi_awready) && (!w_left || m_axi_wready);
+    wire slot_ready;
+    wire free = !busy || done;
+
+    // Alternating when both want: each side gets at least every second slot (ISO-04).
+    wire take_eq = eq_valid && (!cq_valid || !last_eq);
+    assign eq_ready = free && slot_ready && take_eq;
+    assign cq_ready = free && slot_ready && !take_eq;
+    wire load_eq = eq_ready;
+    wire load_cq = cq_valid && cq_ready;
+    wire load = load_eq || load_cq;
+    wire load_write = load_eq || (load_cq && !cq_barrier);
+
+    reg [M_ID_W-1:0] id_cq;
+    reg [M_ID_W-1:0] id_eq;
+
+    always @* begin
+        id_cq = {M_ID_W{1'b0}};
+        id_cq[CQ_W-1:0] = cq_number;
+        id_eq = {M_ID_W{1'b0}};
+        id_eq[EQ_W-1:0] = eq_number;
+        id_eq[M_ID_W-1] = 1'b1;
+    end
+
+    wire [REC_W-1:0] record = take_eq ? {1'b1, eq_record}
+                                      : {{(REC_W-4-CQ_W){1'b0}}, cq_solicited, cq_count, cq_number};
+
+    cde_track #(
+        .ID_W(M_ID_W), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2), .W(REC_W), .INIT_W(INIT_W)
+    ) track_i (
+        .clk(clk),
+        .rst(rst),
+        .init(init),
+        .init_addr(init_addr),
+        .push_valid(load_write),
+        .push_ready(slot_ready),
+        .push_id(take_eq ? id_eq : id_cq),
+        .push_data(record),
+        .b_valid(m_axi_bvalid && m_axi_bready),
+        .b_id(m_axi_bid),
+        .b_resp(m_axi_bresp),
+        .pop_valid(ans_valid),
+        .pop_data(ans_record),
+        .pop_error(ans_error),
+        .stray(stray)
+    );
+
+    assign m_axi_awid = out_id;
+    assign m_axi_awaddr = {out_addr, 6'd0};
+    assign m_axi_awvalid = aw_left;
+    assign m_axi_wdata = out_data;
+    assign m_axi_wstrb = out_strb;
+    assign m_axi_wvalid = w_left;
+
+    assign wr_we = done && out_cqe;
+    assign wr_cq = out_cq;
+    assign wr_index = out_written;
+    assign count_cqe = done && out_cqe && !out_barrier;
+    assign count_eqe = done && !out_cqe;
+
+    always @(posedge clk) begin
+        barrier_done <= done && out_barrier;
+        if (m_axi_awready) aw_left <= 1'b0;
+        if (m_axi_wready) w_left <= 1'b0;
+        if (done) busy <= 1'b0;
+        if (load) begin
+            busy <= 1'b1;
+            aw_left <= load_write;
+            w_left <= load_write;
+            out_cqe <= load_cq;
+            out_barrier <= load_cq && cq_barrier;
+            out_id <= take_eq ? id_eq : id_cq;
+            out_addr <= take_eq ? eq_addr[63:6] : cq_addr;
+            out_data <= take_eq ? {4{eq_data}} : cq_data;
+            out_strb <= take_eq ? 64'h0000_0000_0000_ffff << {eq_addr[5:4], 4'd0}
+                                : {{32{cq_half[1]}}, {32{cq_half[0]}}};
+            out_cq <= cq_number;
+            out_written <= cq_written;
+            last_eq <= load_eq;
+        end
+        if (rst) begin
+            busy <= 1'b0;
+            aw_left <= 1'b0;
+            w_left <= 1'b0;
+            last_eq <= 1'b0;
+            barrier_done <= 1'b0;
+        end
+    end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_mbox: executes the commands of the control mailbox.
+//
+// Purpose: create, modify, resize, query, destroy for EQs and CQs. Checks everything first, in the documented order, then changes state
+//          by steps through the pipelines, so that every change is atomic against traffic. Not on any fast path.
+// Ports:   command (start, args), result; steps to arm state (ct_*), producer side (op_*), credits (clear_*, limit_*), event queues (eqc_*).
+// Latency: tens of cycles; commands that need the write path empty wait for memory to accept what is before them.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_mbox #(
+    parameter NUM_CQ = 64,
+    parameter CQ_W = 6,
+    parameter NUM_EQ = 16,
+    parameter EQ_W = 4,
+    parameter NUM_PAGES = 64,
+    parameter IDX_W = 16
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+    input  wire [CQ_W-1:0]   init_addr,
+
+    input  wire              start,
+    input  wire [7:0]        command,
+    input  wire [191:0]      args,          // ARG0 to ARG5
+    output wire              busy,
+    output reg               done,          // pulse
+    output reg  [7:0]        result,
+    output reg  [191:0]      outs,          // OUT0 to OUT5
+
+    // Arm state
+    output reg               ct_valid,
+    input  wire              ct_ready,
+    output reg  [7:0]        ct_op,
+    output wire [CQ_W-1:0]   ct_cq,
+    output wire [IDX_W-1:0]  ct_index,
+    input  wire              ct_res_valid,
+    input  wire [95:0]       ct_res_state,
+    output wire              cfg_we,
+    output wire [CQ_W-1:0]   cfg_cq,
+    output wire [39+IDX_W:0] cfg_data,
+
+    // Producer side
+    output reg               op_valid,
+    input  wire              op_ready,
+    output reg  [7:0]        op_code,
+    output wire [CQ_W-1:0]   op_cq,
+    output wire [63:6]       op_base,
+    output wire [4:0]        op_log2,
+    output wire              op_unreserved,
+    input  wire              op_res_valid,
+    input  wire [7:0]        op_res_result,
+    input  wire [IDX_W-1:0]  op_res_index,
+    input  wire [IDX_W-1:0]  op_res_held,
+    input  wire              barrier_done,
+
+    // Credits
+    output wire              limit_we,
+    output wire [CQ_W-1:0]   limit_cq,
+    output wire [6:0]        limit_data,
+    output wire              clear_valid,
+    input  wire              clear_ready,
+    output wire [CQ_W-1:0]   clear_cq,
+
+    // Event queues
+    output wire              eqc_valid,
+    output wire              eqc_create,
+    output wire              eqc_vector_we,
+    output wire              eqc_ring_we,
+    output wire [EQ_W-1:0]   eqc_eq,
+    output wire [63:6]       eqc_base,
+    output wire [4:0]        eqc_log2,
+    output wire [15:0]       eqc_vector,
+    input  wire [IDX_W-1:0]  eqc_index
+);
+
+    localparam [4:0] IDLE = 5'd0, LOOK = 5'd1, PEEK = 5'd2, PEEK_WAIT = 5'd3, CHECK = 5'd4, ACT = 5'd5,
+                     CLEAR_CREDITS = 5'd6, PRODUCER = 5'd7, PRODUCER_WAIT = 5'd8, BARRIER = 5'd9, SETTINGS = 5'd10,
+                     ARM_STEP = 5'd11, ARM_WAIT = 5'd12, LIMIT = 5'd13, SETTLE = 5'd14, FINISH = 5'd15, STARTUP = 5'd16;
+    localparam [31:0] MAX_LOG2 = IDX_W - 2;
+    localparam [7:0] OP_CLEAR = 8'h00;
+    localparam [7:0] OP_LOOK = 8'hff;
+
+    reg [4:0] state;
+    reg [7:0] cmd;
+
+    assign busy = state != IDLE;
+
+    // ---------------------------------------------------------------- arguments
+    wire [31:0] arg0 = args[31:0];
+    wire [31:0] arg1 = args[63:32];
+    wire [31:0] arg2 = args[95:64];
+    wire [31:0] arg3 = args[127:96];
+    wire [31:0] arg4 = args[159:128];
+    wire [31:0] arg5 = args[191:160];
+
+    wire is_eq_cmd = cmd[7:4] == 4'd0;
+    wire c_create_eq = cmd == `CDE_CMD_CREATE_EQ;
+    wire c_modify_eq = cmd == `CDE_CMD_MODIFY_EQ;
+    wire c_resize_eq = cmd == `CDE_CMD_RESIZE_EQ;
+    wire c_query_eq = cmd == `CDE_CMD_QUERY_EQ;
+    wire c_destroy_eq = cmd == `CDE_CMD_DESTROY_EQ;
+    wire c_create_cq = cmd == `CDE_CMD_CREATE_CQ;
+    wire c_modify_cq = cmd == `CDE_CMD_MODIFY_CQ;
+    wire c_resize_cq = cmd == `CDE_CMD_RESIZE_CQ;
+    wire c_query_cq = cmd == `CDE_CMD_QUERY_CQ;
+    wire c_destroy_cq = cmd == `CDE_CMD_DESTROY_CQ;
+    wire known = c_create_eq || c_modify_eq || c_resize_eq || c_query_eq || c_destroy_eq ||
+                 c_create_cq || c_modify_cq || c_resize_cq || c_query_cq || c_destroy_cq;
+    wire has_ring = c_create_eq || c_resize_eq || c_create_cq || c_resize_cq;
+    wire sets_moderation = c_create_cq || c_modify_cq;
+
+    wire [CQ_W-1:0] cq = arg0[CQ_W-1:0];
+
+    // ---------------------------------------------------------------- what is known of the objects
+    // CQ: {interval, count, rearm, typed, unreserved, EQ, page, log2}
+    localparam INFO_W = 60;
+    wire [INFO_W-1:0] info;
+    reg  [INFO_W-1:0] info_next;
+    wire              info_we;
+
+    cde_ram #(.W(INFO_W), .AW(CQ_W)) info_ram (
+        .clk(clk), .we(info_we), .waddr(cq), .wdata(info_next), .raddr(cq), .rdata(info)
+    );
+
+    reg [NUM_EQ-1:0] eq_exists;
+    reg [4:0]        eq_log2 [0:NUM_EQ-1];
+    reg [15:0]       eq_page [0:NUM_EQ-1];
+    reg [15:0]       eq_vector [0:NUM_EQ-1];
+    reg [CQ_W:0]     eq_attached [0:NUM_EQ-1];
+
+    // The EQ that a command is about: its object, the EQ to attach to, or the EQ attached to.
+    wire [15:0]     eq_arg = is_eq_cmd ? arg0[15:0] : c_create_cq ? arg4[31:16] : {8'd0, info[24:17]};
+    wire [EQ_W-1:0] eq = eq_arg[EQ_W-1:0];
+    wire            eq_ok = {16'd0, eq_arg} < NUM_EQ && eq_exists[eq];
+
+    // ---------------------------------------------------------------- checks
+    reg [95:0] peek;
+    wire [1:0] life = peek[1:0];
+    wire unused_peek = &{1'b0, peek[95:48], peek[15:9]};
+
+    wire [4:0]  log2 = has_ring ? arg3[4:0] : info[4:0];
+    wire [15:0] count = sets_moderation ? arg5[15:0] : info[43:28];
+    wire [15:0] interval = sets_moderation ? arg5[31:16] : info[59:44];
+    wire        mod_off = interval == 16'd0 || count[15:1] == 15'd0;
+    wire        count_usable = count != 16'hffff && {16'd0, count} <= 32'd1 << log2;
+    wire        interval_usable = interval != 16'hffff;
+
+    wire [31:0] entries = 32'd1 << arg3[4:0];
+    wire [19:0] ring_mask = is_eq_cmd ? {entries[15:0], 4'd0} - 20'd1 : {entries[14:0], 5'd0} - 20'd1;
+
+    reg reserved;
+
+    always @* begin
+        case (cmd)
+            `CDE_CMD_CREATE_EQ: reserved = arg3[15:5] != 11'd0 || arg4[31:16] != 16'd0;
+            `CDE_CMD_MODIFY_EQ: reserved = arg3[15:0] != 16'd0;
+            `CDE_CMD_RESIZE_EQ: reserved = arg3[31:5] != 27'd0;
+            `CDE_CMD_CREATE_CQ: reserved = arg3[7:5] != 3'd0 || arg3[31:11] != 21'd0;
+            `CDE_CMD_MODIFY_CQ: reserved = arg3[8:0] != 9'd0 || arg3[31:11] != 21'd0;
+            `CDE_CMD_RESIZE_CQ: reserved = arg3[31:5] != 27'd0;
+            default: reserved = 1'b0;
+        endcase
+    end
+
+    wire object_ok = is_eq_cmd ? arg0 < NUM_EQ : arg0 < NUM_CQ;
+    wire missing = is_eq_cmd ? !eq_ok : (life == `CDE_LIFE_FREE ||
+                                         ((c_modify_cq || c_resize_cq) && life != `CDE_LIFE_READY));
+    wire exists = is_eq_cmd ? eq_ok : life != `CDE_LIFE_FREE;
+    wire create = c_create_eq || c_create_cq;
+    wire bad_page = create && ({16'd0, arg4[15:0]} >= NUM_PAGES || (c_create_cq && eq_ok && eq_page[eq] != arg4[15:0]));
+    wire [15:0] attached = {{(15-CQ_W){1'b0}}, eq_attached[eq]};
+    wire eq_full = c_create_cq ? {16'd0, attached} >= 32'd1 << eq_log2[eq]
+                               : c_resize_eq && {16'd0, attached} > entries;
+    wire bad_moderation = (sets_moderation || c_resize_cq) && !mod_off && !count_usable && !interval_usable;
+
+    reg [7:0] verdict;
+
+    always @* begin
+        if (!known) verdict = `CDE_RES_UNKNOWN;
+        else if (reserved) verdict = `CDE_RES_RESERVED;
+        else if (!object_ok) verdict = `CDE_RES_BAD_OBJECT;
+        else if (!create && missing) verdict = `CDE_RES_NO_OBJECT;
+        else if (create && exists) verdict = `CDE_RES_EXISTS;
+        else if (has_ring && (log2 == 5'd0 || {27'd0, log2} > MAX_LOG2)) verdict = `CDE_RES_BAD_SIZE;
+        else if (has_ring && (arg1[19:0] & (ring_mask | 20'h3f)) != 20'd0) verdict = `CDE_RES_BAD_ALIGN;
+        else if (bad_page) verdict = `CDE_RES_BAD_PAGE;
+        else if (c_create_cq && !eq_ok) verdict = `CDE_RES_NO_EQ;
+        else if (eq_full) verdict = `CDE_RES_EQ_FULL;
+        else if (bad_moderation) verdict = `CDE_RES_BAD_MODERATION;
+        else if (c_destroy_eq && attached != 16'd0) verdict = `CDE_RES_IN_USE;
+        else verdict = `CDE_RES_OK;
+    end
+
+    // ---------------------------------------------------------------- steps
+    reg [IDX_W-1:0] stop_index;
+    reg [2:0]       settle;
+    reg             resized;
+
+    assign ct_cq = cq;
+    assign ct_index = stop_index;
+    assign op_cq = cq;
+    assign op_base = {arg2, arg1[31:6]};
+    assign op_log2 = log2;
+    assign op_unreserved = arg3[8];
+    assign clear_valid = state == CLEAR_CREDITS;
+    assign clear_cq = cq;
+
+    assign cfg_we = state == SETTINGS;
+    assign cfg_cq = cq;
+    wire typed = c_resize_cq ? info[26] : arg3[9];
+    wire rearm = c_resize_cq ? info[27] : arg3[10];
+    wire [7:0]  cfg_eq = c_create_cq ? arg4[23:16] : info[24:17];
+    wire [11:0] cfg_page = c_create_cq ? arg4[11:0] : info[16:5];
+    wire unreserved = c_create_cq ? arg3[8] : info[25];
+    assign cfg_data = {cfg_page, cfg_eq, interval, count[IDX_W-1:0],
+                       !mod_off && interval_usable, !mod_off && count_usable, rearm, typed};
+    assign info_we = state == SETTINGS;
+
+    always @* info_next = {interval, count, rearm, typed, unreserved, cfg_eq, cfg_page, log2};
+
+    // While a resize is under way grants must fit both rings.
+    wire [4:0] smaller = log2 < info[4:0] ? log2 : info[4:0];
+    assign limit_we = init || state == LIMIT || state == STARTUP;
+    assign limit_cq = init ? init_addr : cq;
+    assign limit_data = init || c_destroy_cq ? 7'd0 :
+                        state == LIMIT ? {1'b1, info[25], smaller} :
+                        {1'b1, unreserved, c_resize_cq && !resized ? info[4:0] : log2};
+
+    assign eqc_valid = state == ACT && (c_create_eq || c_modify_eq || c_resize_eq);
+    assign eqc_create = c_create_eq;
+    assign eqc_vector_we = c_modify_eq;
+    assign eqc_ring_we = c_resize_eq;
+    assign eqc_eq = eq;
+    assign eqc_base = {arg2, arg1[31:6]};
+    assign eqc_log2 = arg3[4:0];
+    assign eqc_vector = arg3[31:16];
+
+    function [31:0] index32;
+        input [IDX_W-1:0] value;
+        begin
+            index32 = 32'd0;
+            index32[IDX_W-1:0] = value;
+        end
+    endfunction
+
+    always @(posedge clk) begin
+        done <= 1'b0;
+        case (state)
+            IDLE: if (start) begin
+                cmd <= command;
+                result <= `CDE_RES_OK;
+                outs <= 192'd0;
+                peek <= 96'd0;
+                resized <= 1'b0;
+                state <= LOOK;
+            end
+            // The information memory shows this CQ from the next cycle on.
+            LOOK: state <= known && !is_eq_cmd && object_ok ? PEEK : CHECK;
+            PEEK: begin
+                ct_valid <= 1'b1;
+                ct_op <= OP_LOOK;
+                if (ct_valid && ct_ready) begin
+                    ct_valid <= 1'b0;
+                    state <= PEEK_WAIT;
+                end
+            end
+            PEEK_WAIT: if (ct_res_valid) begin
+                peek <= ct_res_state;
+                state <= CHECK;
+            end
+            CHECK: begin
+                result <= verdict;
+                state <= verdict == `CDE_RES_OK ? ACT : FINISH;
+            end
+            ACT: begin
+                state <= FINISH;
+                if (c_create_eq || c_resize_eq) eq_log2[eq] <= arg3[4:0];
+                if (c_create_eq || c_modify_eq) eq_vector[eq] <= arg3[31:16];
+                if (c_create_eq) begin
+                    eq_exists[eq] <= 1'b1;
+                    eq_page[eq] <= arg4[15:0];
+                    eq_attached[eq] <= {(CQ_W + 1){1'b0}};
+                end
+                if (c_destroy_eq) eq_exists[eq] <= 1'b0;
+                if (c_resize_eq) outs[31:0] <= index32(eqc_index);
+                if (c_query_eq) begin
+                    outs[31:0] <= {eq_vector[eq], 3'd0, eq_log2[eq], 7'd0, 1'b1};
+                    outs[63:32] <= index32(eqc_index);
+                    outs[95:64] <= {16'd0, attached};
+                    outs[127:96] <= {16'd0, eq_page[eq]};
+                end
+                if (c_create_cq) state <= CLEAR_CREDITS;
+                if (c_modify_cq) state <= SETTINGS;
+                if (c_resize_cq || c_destroy_cq) state <= LIMIT;
+                if (c_query_cq) state <= PRODUCER;
+                op_code <= c_create_cq ? OP_CLEAR : c_resize_cq ? `CDE_TRC_RESIZE : c_destroy_cq ? `CDE_TRC_STOP : OP_LOOK;
+            end
+            CLEAR_CREDITS: if (clear_ready) state <= PRODUCER;
+            LIMIT: begin
+                settle <= 3'd7;
+                state <= SETTLE;
+            end
+            // Grants that were judged by the old limit are counted by now.
+            SETTLE: begin
+                settle <= settle - 3'd1;
+                if (settle == 3'd0) state <= PRODUCER;
+            end
+            PRODUCER: begin
+                op_valid <= 1'b1;
+                if (op_valid && op_ready) begin
+                    op_valid <= 1'b0;
+                    state <= PRODUCER_WAIT;
+                end
+            end
+            PRODUCER_WAIT: if (op_res_valid) begin
+                stop_index <= op_res_index;
+                if (op_code == OP_CLEAR || op_code == `CDE_TRC_STOP) state <= BARRIER;
+                else if (c_query_cq) begin
+                    outs[31:0] <= {11'd0, info[4:0], 7'd0, peek[8:0]};
+                    outs[63:32] <= {16'd0, peek[31:16]};
+                    outs[95:64] <= {16'd0, peek[47:32]};
+                    outs[127:96] <= index32(op_res_index);
+                    outs[159:128] <= index32(op_res_held);
+                    outs[191:160] <= {info[59:44], info[43:28]};
+                    state <= FINISH;
+                end else if (c_resize_cq) begin
+                    result <= op_res_result;
+                    resized <= op_res_result == `CDE_RES_OK;
+                    if (op_res_result == `CDE_RES_OK) outs[31:0] <= index32(op_res_index);
+                    state <= STARTUP;
+                end else state <= FINISH;
+            end
+            BARRIER: if (barrier_done) begin
+                ct_op <= c_create_cq ? `CDE_TRC_CREATE : `CDE_TRC_DESTROY;
+                state <= c_create_cq ? SETTINGS : ARM_STEP;
+            end
+            // The limit comes after the ring it belongs to: before START for a new CQ, after the switch for a resize.
+            STARTUP: begin
+                op_code <= `CDE_TRC_START;
+                state <= c_create_cq ? PRODUCER : resized ? SETTINGS : FINISH;
+            end
+            SETTINGS: begin
+                if (c_create_cq) eq_attached[eq] <= eq_attached[eq] + 1'b1;
+                state <= c_create_cq ? ARM_STEP : FINISH;
+            end
+            ARM_STEP: begin
+                ct_valid <= 1'b1;
+                if (ct_valid && ct_ready) begin
+                    ct_valid <= 1'b0;
+                    state <= ARM_WAIT;
+                end
+            end
+            ARM_WAIT: if (ct_res_valid) begin
+                if (c_destroy_cq) begin
+                    state <= FINISH;
+                    if (ct_res_state[1:0] == `CDE_LIFE_FREE) eq_attached[eq] <= eq_attached[eq] - 1'b1;
+                    else result <= `CDE_RES_PENDING;
+                end else state <= STARTUP;
+            end
+            FINISH: begin
+                done <= 1'b1;
+                state <= IDLE;
+            end
+            default: state <= IDLE;
+        endcase
+        if (rst) begin
+            state <= IDLE;
+            done <= 1'b0;
+            ct_valid <= 1'b0;
+            op_valid <= 1'b0;
+            eq_exists <= {NUM_EQ{1'b0}};
+        end
+    end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_pages: status word of every doorbell page, and the read side of the pages.
+//
+// Purpose: keeps per page the cause of its latest write and the number of its refused writes, for hosts whose bus carries no BUSER.
+// Ports:   what became of each write (st_*), s_axi read channels, error reports for refused reads.
+// Latency: a status is readable from the cycle in which its write's answer is valid; read: address in cycle t, data valid in t+3.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_pages #(
+    parameter PAGE_W = 6,
+    parameter ID_W = 8,
+    parameter ADDR_W = 32
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+    input  wire [PAGE_W-1:0] init_addr,
+
+    input  wire              st_valid,
+    input  wire              st_page_known,
+    input  wire [PAGE_W-1:0] st_page,
+    input  wire [7:0]        st_cause,
+
+    input  wire [ID_W-1:0]   s_axi_arid,
+    input  wire [ADDR_W-1:0] s_axi_araddr,
+    input  wire [7:0]        s_axi_arlen,
+    input  wire [2:0]        s_axi_arsize,
+    input  wire              s_axi_arvalid,
+    output wire              s_axi_arready,
+    output reg  [ID_W-1:0]   s_axi_rid,
+    output wire [511:0]      s_axi_rdata,
+    output wire [1:0]        s_axi_rresp,
+    output wire              s_axi_rlast,
+    output reg               s_axi_rvalid,
+    input  wire              s_axi_rready,
+
+    output wire              err_valid,
+    output wire [7:0]        err_cause,
+    output wire [15:0]       err_page
+);
+
+    // ---------------------------------------------------------------- status words: {refused 32, latest cause 8}
+    reg              u_valid;
+    reg [PAGE_W-1:0] u_page;
+    reg [7:0]        u_cause;
+    wire [39:0]      u_old;
+    wire             unused_u = &{1'b0, u_old[7:0]};
+    wire [39:0]      r_word;
+    wire [39:0]      u_new = {u_old[39:8] + {31'd0, u_cause != 8'h00}, u_cause};
+    wire             we = u_valid || init;
+    wire [PAGE_W-1:0] waddr = init ? init_addr : u_page;
+    wire [39:0]      wdata = init ? 40'd0 : u_new;
+    wire [PAGE_W-1:0] ar_page_index;
+
+    always @(posedge clk) begin
+        u_valid <= st_valid && st_page_known && !rst;
+        u_page <= st_page;
+        u_cause <= st_cause;
+    end
+
+    cde_ram #(.W(40), .AW(PAGE_W)) update_ram (
+        .clk(clk), .we(we), .waddr(waddr), .wdata(wdata), .raddr(st_page), .rdata(u_old)
+    );
+
+    cde_ram #(.W(40), .AW(PAGE_W)) read_ram (
+        .clk(clk), .we(we), .waddr(waddr), .wdata(wdata), .raddr(ar_page_index), .rdata(r_word)
+    );
+
+    // ---------------------------------------------------------------- reads
+    wire              ar_room;
+    wire              ar_valid;
+    wire [ID_W-1:0]   ar_id;
+    wire [ADDR_W-1:0] ar_addr;
+    wire [7:0]        ar_len;
+    wire [2:0]        ar_size;
+    wire [1:0]        unused_ar_level;
+    reg               looking;
+    reg               bad;
+    reg [7:0]         beats;
+    reg [39:0]        word;
+
+    wire idle = !looking && !s_axi_rvalid;
+    wire take = ar_valid && idle;
+
+    assign s_axi_arready = ar_room && !init;
+
+    cde_fifo #(.W(ID_W + ADDR_W + 11), .DEPTH_LOG2(1)) ar_fifo (
+        .clk(clk),
+        .rst(rst),
+        .push_valid(s_axi_arvalid && !init),
+        .push_ready(ar_room),
+        .push_data({s_axi_arid, s_axi_araddr, s_axi_arlen, s_axi_arsize}),
+        .pop_valid(ar_valid),
+        .pop_ready(idle),
+        .pop_data({ar_id, ar_addr, ar_len, ar_size}),
+        .level(unused_ar_level)
+    );
+
+    wire [ADDR_W-1:12] page = ar_addr[ADDR_W-1:12];
+    wire page_known = (page >> PAGE_W) == {(ADDR_W - 12){1'b0}};
+    reg [7:0] cause;
+
+    always @* begin
+        if (ar_len != 8'd0) cause = `CDE_CAUSE_BURST;
+        else if (ar_size < 3'd3 || ar_addr[2:0] != 3'd0) cause = `CDE_CAUSE_BAD_SIZE;
+        else if (!page_known) cause = `CDE_CAUSE_BAD_PAGE;
+        else if (ar_addr[11:0] != `CDE_PAGE_PAGE_STATUS) cause = `CDE_CAUSE_BAD_OFFSET;
+        else cause = 8'h00;
+    end
+
+    assign ar_page_index = page[12 +: PAGE_W];
+    assign err_valid = take && cause != 8'h00;
+    assign err_cause = cause;
+    assign err_page = page[27:12];
+
+    always @(posedge clk) begin
+        looking <= take;
+        if (take) begin
+            s_axi_rid <= ar_id;
+            beats <= ar_len;
+            bad <= cause != 8'h00;
+        end
+        if (looking) begin
+            s_axi_rvalid <= 1'b1;
+            word <= r_word;
+        end
+        if (s_axi_rvalid && s_axi_rready) begin
+            beats <= beats - 8'd1;
+            if (s_axi_rlast) s_axi_rvalid <= 1'b0;
+        end
+        if (rst) begin
+            looking <= 1'b0;
+            s_axi_rvalid <= 1'b0;
+        end
+    end
+
+    // PAGE_STATUS lies in the lowest lane of its line.
+    assign s_axi_rdata = bad ? 512'd0 : {448'd0, word[39:8], 24'd0, word[7:0]};
+    assign s_axi_rresp = bad ? 2'b10 : 2'b00;
+    assign s_axi_rlast = beats == 8'd0;
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_ram: memory with one write port and one synchronous read port that never returns stale data.
+//
+// Purpose: context storage of the pipelines. A read sees every write up to and including the one of its own clock edge,
+//          so a read-modify-write pipeline whose write follows its read by one cycle needs no further forwarding.
+// Ports:   write (we, waddr, wdata), read (raddr, rdata).
+// Latency: rdata belongs to the raddr of the cycle before.
+`default_nettype none
+
+module cde_ram #(
+    parameter W = 8,    // bits of a word
+    parameter AW = 4    // address bits
+) (
+    input  wire          clk,
+
+    input  wire          we,
+    input  wire [AW-1:0] waddr,
+    input  wire [W-1:0]  wdata,
+
+    input  wire [AW-1:0] raddr,
+    output wire [W-1:0]  rdata
+);
+
+    reg [W-1:0] mem [0:(1 << AW) - 1];
+    reg [W-1:0] mem_q;
+    reg [W-1:0] fwd_q;
+    reg         hit_q;
+
+    assign rdata = hit_q ? fwd_q : mem_q;
+
+    always @(posedge clk) begin
+        mem_q <= mem[raddr];
+        fwd_q <= wdata;
+        hit_q <= we && (waddr == raddr);
+        if (we) begin
+            mem[waddr] <= wdata;
+        end
+    end
+
+endmodule
+
+`default_nettype wire

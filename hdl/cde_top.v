@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_top: Carillon, NIC completion and doorbell engine.
+//
+// Purpose: writes completions into host memory, takes consumer indices and arms, and calls the consumer back exactly when
+//          NDKPI says so. Structure: docs/architecture.md; every pin: docs/interfaces.md.
+// Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), s_axis_cpl completions, s_axis_rsv and m_axis_rsv
+//          credits, m_axis_irq interrupt vectors, trace.
+// Latency: completion to m_axi 4 cycles, write response to EQE 5, arm to EQE 4 (memory and sinks ready).
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_top #(
+    parameter NUM_CQ = 64,
+    parameter NUM_EQ = 16,
+    parameter NUM_PAGES = 64,
+    parameter IDX_W = 16,
+    parameter MAX_WRITES = 256,
+    parameter M_ID_W = $clog2(NUM_CQ) + 1,
+    parameter S_ID_W = 8,
+    parameter S_ADDR_W = 32,
+    parameter MOD_TICK = 256
+) (
+    input  wire                clk,
+    input  wire                rst,
+
+    // Doorbell pages
+    input  wire [S_ID_W-1:0]   s_axi_awid,
+    input  wire [S_ADDR_W-1:0] s_axi_awaddr,
+    input  wire [7:0]          s_axi_awlen,
+    input  wire [2:0]          s_axi_awsize,
+    input  wire [1:0]          s_axi_awburst,
+    input  wire                s_axi_awvalid,
+    output wire                s_axi_awready,
+    input  wire [511:0]        s_axi_wdata,
+    input  wire [63:0]         s_axi_wstrb,
+    input  wire                s_axi_wlast,
+    input  wire                s_axi_wvalid,
+    output wire                s_axi_wready,
+    output wire [S_ID_W-1:0]   s_axi_bid,
+    output wire [1:0]          s_axi_bresp,
+    output wire [7:0]          s_axi_buser,
+    output wire                s_axi_bvalid,
+    input  wire                s_axi_bready,
+    input  wire [S_ID_W-1:0]   s_axi_arid,
+    input  wire [S_ADDR_W-1:0] s_axi_araddr,
+    input  wire [7:0]          s_axi_arlen,
+    input  wire [2:0]          s_axi_arsize,
+    input  wire [1:0]          s_axi_arburst,
+    input  wire                s_axi_arvalid,
+    output wire                s_axi_arready,
+    output wire [S_ID_W-1:0]   s_axi_rid,
+    output wire [511:0]        s_axi_rdata,
+    output wire [1:0]          s_axi_rresp,
+    output wire                s_axi_rlast,
+    output wire                s_axi_rvalid,
+    input  wire                s_axi_rready,
+
+    // Control
+    input  wire [11:0]         s_axil_awaddr,
+    input  wire [2:0]          s_axil_awprot,
+    input  wire                s_axil_awvalid,
+    output wire                s_axil_awready,
+    input  wire [31:0]         s_axil_wdata,
+    input  wire [3:0]          s_axil_wstrb,
+    input  wire                s_axil_wvalid,
+    output wire                s_axil_wready,
+    output wire [1:0]          s_axil_bresp,
+    output wire                s_axil_bvalid,
+    input  wire                s_axil_bready,
+    input  wire [11:0]         s_axil_araddr,
+    input  wire [2:0]          s_axil_arprot,
+    input  wire                s_axil_arvalid,
+    output wire                s_axil_arready,
+    output wire [31:0]         s_axil_rdata,
+    output wire [1:0]          s_axil_rresp,
+    output wire                s_axil_rvalid,
+    input  wire                s_axil_rready,
+
+    // Host memory
+    output wire [M_ID_W-1:0]   m_axi_awid,
+    output wire [63:0]         m_axi_awaddr,
+    output wire [7:0]          m_axi_awlen,
+    output wire [2:0]          m_axi_awsize,
+    output wire [1:0]          m_axi_awburst,
+    output wire                m_axi_awlock,
+    output wire [3:0]          m_axi_awcache,
+    output wire [2:0]          m_axi_awprot,
+    output wire [3:0]          m_axi_awqos,
+    output wire                m_axi_awvalid,
+    input  wire                m_axi_awready,
+    output wire [511:0]        m_axi_wdata,
+    output wire [63:0]         m_axi_wstrb,
+    output wire                m_axi_wlast,
+    output wire                m_axi_wvalid,
+    input  wire                m_axi_wready,
+    input  wire [M_ID_W-1:0]   m_axi_bid,
+    input  wire [1:0]          m_axi_bresp,
+    input  wire                m_axi_bvalid,
+    output wire                m_axi_bready,
+
+    // Completions
+    input  wire [511:0]        s_axis_cpl_tdata,
+    input  wire [31:0]         s_axis_cpl_tdest,
+    input  wire [1:0]          s_axis_cpl_tkeep,
+    input  wire [1:0]          s_axis_cpl_tuser,
+    input  wire                s_axis_cpl_tvalid,
+    output wire                s_axis_cpl_tready,
+
+    // Credits
+    input  wire [31:0]         s_axis_rsv_tdata,
+    input  wire                s_axis_rsv_tvalid,
+    output wire                s_axis_rsv_tready,
+    output wire [7:0]          m_axis_rsv_tdata,
+    output wire                m_axis_rsv_tvalid,
+    input  wire                m_axis_rsv_tready,
+
+    // Interrupts
+    output wire [15:0]         m_axis_irq_tdata,
+    output wire                m_axis_irq_tvalid,
+    input  wire                m_axis_irq_tready,
+
+    // Trace
+    output wire [2:0]          trace_valid,
+    output wire [767:0]        trace_data
+);
+
+    localparam CQ_W = $clog2(NUM_CQ);
+    localparam EQ_W = $clog2(NUM_EQ);
+    localparam PAGE_W = $clog2(NUM_PAGES);
+    localparam MAX_LOG2 = $clog2(MAX_WRITES);
+    localparam RETRY_W = 63 + IDX_W;
+    localparam EV_W = RETRY_W + 27 + IDX_W;
+    localparam EQ_REC_W = RETRY_W + 24;
+    localparam REC_W = EQ_REC_W + 1;
+    localparam ENT_W = 636 + CQ_W + IDX_W;
+    localparam INIT_W = M_ID_W > MAX_LOG2 ? (M_ID_W > PAGE_W ? M_ID_W : PAGE_W)
+                                          : (MAX_LOG2 > PAGE_W ? MAX_LOG2 : PAGE_W);
+
+    // A wrong parameter stops elaboration in an unknown module whose name is the message.
+    generate
+        if (NUM_CQ < 2 || NUM_CQ > 4096 || (1 << CQ_W) != NUM_CQ) begin : g_cq
+            ERROR_NUM_CQ_must_be_a_power_of_two_from_2_to_4096 stop ();
+        end
+        if (NUM_EQ < 2 || NUM_EQ > 256 || NUM_EQ > NUM_CQ || (1 << EQ_W) != NUM_EQ) begin : g_eq
+            ERROR_NUM_EQ_must_be_a_power_of_two_from_2_to_256_and_at_most_NUM_CQ stop ();
+        end
+        if (NUM_PAGES < 2 || NUM_PAGES > 4096 || (1 << PAGE_W) != NUM_PAGES) begin : g_pages
+            ERROR_NUM_PAGES_must_be_a_power_of_two_from_2_to_4096 stop ();
+        end
+        if (IDX_W < 4 || IDX_W > 16) begin : g_idx
+            ERROR_IDX_W_must_be_4_to_16 stop ();
+        end
+        if (MAX_WRITES < 4 || MAX_WRITES > 1024 || (1 << MAX_LOG2) != MAX_WRITES) begin : g_writes
+            ERROR_MAX_WRITES_must_be_a_power_of_two_from_4_to_1024 stop ();
+        end
+        if (M_ID_W < CQ_W + 1) begin : g_id
+            ERROR_M_ID_W_must_be_at_least_log2_NUM_CQ_plus_1 stop ();
+        end
+        if (S_ADDR_W < 28 || S_ADDR_W > 64) begin : g_addr
+            ERROR_S_ADDR_W_must_be_28_to_64 stop ();
+        end
+        if (MOD_TICK < 2 || MOD_TICK > 65535) begin : g_tick
+            ERROR_MOD_TICK_must_be_2_to_65535 stop ();
+        end
+    endgenerate
+
+    // Single beats need no burst type; protection attributes carry no rule of this engine.
+    wire unused_attributes = &{1'b0, s_axi_awburst, s_axi_arburst, s_axil_awprot, s_axil_arprot};
+
+    // ---------------------------------------------------------------- clearing walk after reset
+    reg              init;
+    reg [INIT_W-1:0] init_addr;
+
+    always @(posedge clk) begin
+        init_addr <= init_addr + 1'b1;
+        if (&init_addr) init <= 1'b0;
+        if (rst) begin
+            init <= 1'b1;
+            init_addr <= {INIT_W{1'b0}};
+        end
+    end
+
+    // ---------------------------------------------------------------- doorbell pages
+    wire             db_valid;
+    wire             db_ready;
+    wire [7:0]       db_op;
+    wire [7:0]       db_cause;
+    wire [CQ_W-1:0]  db_cq;
+    wire [11:0]      db_page;
+    wire [IDX_W-1:0] db_index;
+    wire             db_arm;
+    wire [1:0]       db_type;
+    wire             res_db_valid;
+    wire [7:0]       res_db_cause;
+    wire             st_valid;
+    wire             st_page_known;
+    wire [15:0]      st_page;
+    wire [15:0]      st_cq;
+    wire [7:0]       st_cause;
+    wire             rd_err_valid;
+    wire [7:0]       rd_err_cause;
+    wire [15:0]      rd_err_page;
+
+    cde_doorbell #(
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .PAGE_W(PAGE_W), .ID_W(S_ID_W), .ADDR_W(S_ADDR_W)
+    ) doorbell_i (
+        .clk(clk), .rst(rst), .init(init),
+        .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr), .s_axi_awlen(s_axi_awlen),
+        .s_axi_awsize(s_axi_awsize), .s_axi_awvalid(s_axi_awvalid), .s_axi_awready(s_axi_awready),
+        .s_axi_wdata(s_axi_wdata), .s_axi_wstrb(s_axi_wstrb), .s_axi_wlast(s_axi_wlast),
+        .s_axi_wvalid(s_axi_wvalid), .s_axi_wready(s_axi_wready),
+        .s_axi_bid(s_axi_bid), .s_axi_bresp(s_axi_bresp), .s_axi_buser(s_axi_buser),
+        .s_axi_bvalid(s_axi_bvalid), .s_axi_bready(s_axi_bready),
+        .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op), .db_cause(db_cause), .db_cq(db_cq),
+        .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),
+        .res_valid(res_db_valid), .res_cause(res_db_cause),
+        .st_valid(st_valid), .st_page_known(st_page_known), .st_page(st_page), .st_cq(st_cq), .st_cause(st_cause)
+    );
+
+    cde_pages #(
+        .PAGE_W(PAGE_W), .ID_W(S_ID_W), .ADDR_W(S_ADDR_W)
+    ) pages_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[PAGE_W-1:0]),
+        .st_valid(st_valid), .st_page_known(st_page_known), .st_page(st_page[PAGE_W-1:0]), .st_cause(st_cause),
+        .s_axi_arid(s_axi_arid), .s_axi_araddr(s_axi_araddr), .s_axi_arlen(s_axi_arlen),
+        .s_axi_arsize(s_axi_arsize), .s_axi_arvalid(s_axi_arvalid), .s_axi_arready(s_axi_arready),
+        .s_axi_rid(s_axi_rid), .s_axi_rdata(s_axi_rdata), .s_axi_rresp(s_axi_rresp),
+        .s_axi_rlast(s_axi_rlast), .s_axi_rvalid(s_axi_rvalid), .s_axi_rready(s_axi_rready),
+        .err_valid(rd_err_valid), .err_cause(rd_err_cause), .err_page(rd_err_page)
+    );
+
+    // ---------------------------------------------------------------- arm state
+    wire               pub_valid;
+    wire [7:0]         pub_op;
+    wire [CQ_W-1:0]    pub_cq;
+    wire [1:0]         pub_count;
+    wire [1:0]         pub_solicited;
+    wire [1:0]         pub_status;
+    wire               pub_give_up;
+    wire [RETRY_W-1:0] pub_retry;
+    wire               ct_valid;
+    wire               ct_ready;
+    wire [7:0]         ct_op;
+    wire [CQ_W-1:0]    ct_cq;
+    wire [IDX_W-1:0]   ct_index;
+    wire               res_ct_valid;
+    wire [95:0]        res_ct_state;
+    wire               cfg_we;
+    wire [CQ_W-1:0]    cfg_cq;
+    wire [39+IDX_W:0]  cfg_data;
+    wire               wr_we;
+    wire [CQ_W-1:0]    wr_cq;
+    wire [IDX_W-1:0]   wr_index;
+    wire               cons_we;
+    wire [CQ_W-1:0]    cons_cq;
+    wire [IDX_W-1:0]   cons_index;
+    wire [NUM_CQ-1:0]  dead;
+    wire               ev_pub_valid;
+    wire [EV_W-1:0]    ev_pub_data;
+    wire               ev_db_valid;
+    wire [EV_W-1:0]    ev_db_data;
+
+    cde_arm #(
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .RETRY_W(RETRY_W), .EV_W(EV_W)
+    ) arm_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]),
+        .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
+        .pub_solicited(pub_solicited), .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry),
+        .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op), .db_cause(db_cause), .db_cq(db_cq),
+        .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),
+        .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
+        .res_db_valid(res_db_valid), .res_db_cause(res_db_cause),
+        .res_ct_valid(res_ct_valid), .res_ct_state(res_ct_state),
+        .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_data),
+        .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
+        .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index), .dead(dead),
+        .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data),
+        .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data),
+        .trace_valid(trace_valid[2:1]), .trace_data(trace_data[767:256])
+    );
+
+    // ---------------------------------------------------------------- producer side
+    wire             op_valid;
+    wire             op_ready;
+    wire [7:0]       op_code;
+    wire [CQ_W-1:0]  op_cq;
+    wire [63:6]      op_base;
+    wire [4:0]       op_log2;
+    wire             op_unreserved;
+    wire             op_res_valid;
+    wire [7:0]       op_res_result;
+    wire [IDX_W-1:0] op_res_index;
+    wire [IDX_W-1:0] op_res_held;
+    wire             granted_we;
+    wire [CQ_W-1:0]  granted_cq;
+    wire [IDX_W-1:0] granted_total;
+    wire             silent_we;
+    wire [CQ_W-1:0]  silent_cq;
+    wire [IDX_W-1:0] silent_total;
+    wire             ent_valid;
+    wire             ent_ready;
+    wire [ENT_W-1:0] ent_data;
+    wire             cpl_err_valid;
+    wire [7:0]       cpl_err_cause;
+    wire [15:0]      cpl_err_cq;
+    wire [15:0]      cpl_err_index;
+    wire [1:0]       count_placed;
+    wire [1:0]       count_refused;
+    wire [1:0]       count_dropped;
+
+    cde_cq #(
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
+    ) cq_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]),
+        .s_axis_cpl_tdata(s_axis_cpl_tdata), .s_axis_cpl_tdest(s_axis_cpl_tdest),
+        .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
+        .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready),
+        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_cq(op_cq), .op_base(op_base),
+        .op_log2(op_log2), .op_unreserved(op_unreserved),
+        .res_valid(op_res_valid), .res_result(op_res_result), .res_index(op_res_index), .res_held(op_res_held),
+        .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index),
+        .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total), .dead(dead),
+        .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
+        .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data),
+        .err_valid(cpl_err_valid), .err_cause(cpl_err_cause), .err_cq(cpl_err_cq), .err_index(cpl_err_index),
+        .count_placed(count_placed), .count_refused(count_refused), .count_dropped(count_dropped),
+        .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
+    );
+
+    wire            limit_we;
+    wire [CQ_W-1:0] limit_cq;
+    wire [6:0]      limit_data;
+    wire            clear_valid;
+    wire            clear_ready;
+    wire [CQ_W-1:0] clear_cq;
+
+    cde_credit #(
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W)
+    ) credit_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]),
+        .s_axis_rsv_tdata(s_axis_rsv_tdata), .s_axis_rsv_tvalid(s_axis_rsv_tvalid),
+        .s_axis_rsv_tready(s_axis_rsv_tready), .m_axis_rsv_tdata(m_axis_rsv_tdata),
+        .m_axis_rsv_tvalid(m_axis_rsv_tvalid), .m_axis_rsv_tready(m_axis_rsv_tready),
+        .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data),
+        .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq),
+        .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index),
+        .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .dead(dead),
+        .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total)
+    );
+
+    // ---------------------------------------------------------------- memory writes
+    wire                cq_valid;
+    wire                cq_ready;
+    wire                cq_barrier;
+    wire [CQ_W-1:0]     cq_number;
+    wire [63:6]         cq_addr;
+    wire [511:0]        cq_data;
+    wire [1:0]          cq_half;
+    wire [1:0]          cq_count;
+    wire [1:0]          cq_solicited;
+    wire [IDX_W-1:0]    cq_written;
+    wire                ovf_valid;
+    wire                ovf_ready;
+    wire [CQ_W-1:0]     ovf_cq;
+    wire                barrier_done;
+    wire                eq_valid;
+    wire                eq_ready;
+    wire [EQ_W-1:0]     eq_number;
+    wire [63:4]         eq_addr;
+    wire [127:0]        eq_data;
+    wire [EQ_REC_W-1:0] eq_record;
+    wire                ans_valid;
+    wire [REC_W-1:0]    ans_record;
+    wire                ans_error;
+    wire                stray;
+    wire                count_cqe;
+    wire                count_eqe;
+
+    cde_pack #(
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
+    ) pack_i (
+        .clk(clk), .rst(rst),
+        .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data),
+        .cq_valid(cq_valid), .cq_ready(cq_ready), .cq_barrier(cq_barrier), .cq_number(cq_number),
+        .cq_addr(cq_addr), .cq_data(cq_data), .cq_half(cq_half), .cq_count(cq_count),
+        .cq_solicited(cq_solicited), .cq_written(cq_written),
+        .ovf_valid(ovf_valid), .ovf_ready(ovf_ready), .ovf_cq(ovf_cq)
+    );
+
+    cde_issue #(
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .M_ID_W(M_ID_W), .EQ_W(EQ_W), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2),
+        .INIT_W(INIT_W), .EQ_REC_W(EQ_REC_W), .REC_W(REC_W)
+    ) issue_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr),
+        .cq_valid(cq_valid), .cq_ready(cq_ready), .cq_barrier(cq_barrier), .cq_number(cq_number),
+        .cq_addr(cq_addr), .cq_data(cq_data), .cq_half(cq_half), .cq_count(cq_count),
+        .cq_solicited(cq_solicited), .cq_written(cq_written), .barrier_done(barrier_done),
+        .eq_valid(eq_valid), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr),
+        .eq_data(eq_data), .eq_record(eq_record),
+        .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awvalid(m_axi_awvalid),
+        .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb),
+        .m_axi_wvalid(m_axi_wvalid), .m_axi_wready(m_axi_wready),
+        .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
+        .m_axi_bready(m_axi_bready),
+        .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
+        .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
+        .count_cqe(count_cqe), .count_eqe(count_eqe)
+    );
+
+    assign m_axi_awlen = 8'd0;
+    assign m_axi_awsize = 3'd6;
+    assign m_axi_awburst = 2'b01;
+    assign m_axi_awlock = 1'b0;
+    assign m_axi_awcache = 4'b0011;
+    assign m_axi_awprot = 3'b000;
+    assign m_axi_awqos = 4'd0;
+    assign m_axi_wlast = 1'b1;
+
+    wire            irq_set;
+    wire [EQ_W-1:0] irq_eq;
+    wire [EQ_W-1:0] lookup_eq;
+    wire [15:0]     lookup_vector;
+    wire            ans_err_valid;
+    wire [7:0]      ans_err_cause;
+    wire [7:0]      ans_err_kind;
+    wire [15:0]     ans_err_object;
+    wire [15:0]     ans_err_index;
+    wire            count_error;
+    wire            count_stray;
+
+    cde_answer #(
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .EQ_W(EQ_W), .REC_W(REC_W), .RETRY_W(RETRY_W)
+    ) answer_i (
+        .clk(clk), .rst(rst), .init(init), .m_axi_bready(m_axi_bready),
+        .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
+        .ovf_valid(ovf_valid), .ovf_ready(ovf_ready), .ovf_cq(ovf_cq),
+        .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
+        .pub_solicited(pub_solicited), .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry),
+        .irq_set(irq_set), .irq_eq(irq_eq),
+        .err_valid(ans_err_valid), .err_cause(ans_err_cause), .err_kind(ans_err_kind),
+        .err_object(ans_err_object), .err_index(ans_err_index),
+        .count_error(count_error), .count_stray(count_stray)
+    );
+
+    // ---------------------------------------------------------------- events and interrupts
+    wire             eqc_valid;
+    wire             eqc_create;
+    wire             eqc_vector_we;
+    wire             eqc_ring_we;
+    wire [EQ_W-1:0]  eqc_eq;
+    wire [63:6]      eqc_base;
+    wire [4:0]       eqc_log2;
+    wire [15:0]      eqc_vector;
+    wire [IDX_W-1:0] eqc_index;
+
+    cde_event #(
+        .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .EQ_REC_W(EQ_REC_W)
+    ) event_i (
+        .clk(clk), .rst(rst),
+        .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data),
+        .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data),
+        .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
+        .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
+        .irq_eq(lookup_eq), .irq_vector(lookup_vector),
+        .eq_valid(eq_valid), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr),
+        .eq_data(eq_data), .eq_record(eq_record)
+    );
+
+    cde_irq #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W)) irq_i (
+        .clk(clk), .rst(rst),
+        .set(irq_set), .set_eq(irq_eq), .lookup_eq(lookup_eq), .lookup_vector(lookup_vector),
+        .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid),
+        .m_axis_irq_tready(m_axis_irq_tready)
+    );
+
+    // ---------------------------------------------------------------- control
+    wire         mbox_start;
+    wire [7:0]   mbox_command;
+    wire [191:0] mbox_args;
+    wire         mbox_busy;
+    wire         mbox_done;
+    wire [7:0]   mbox_result;
+    wire [191:0] mbox_outs;
+    wire [4:0]   counter_select;
+    wire [31:0]  counter_value;
+    wire         log_valid;
+    wire [47:0]  log_entry;
+    wire         log_pop;
+    wire [2:0]   log_lost;
+    wire [1:0]   ctrl_refused;
+
+    cde_ctrl #(
+        .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
+        .MOD_TICK(MOD_TICK)
+    ) ctrl_i (
+        .clk(clk), .rst(rst), .init(init),
+        .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
+        .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid),
+        .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp), .s_axil_bvalid(s_axil_bvalid),
+        .s_axil_bready(s_axil_bready), .s_axil_araddr(s_axil_araddr), .s_axil_arvalid(s_axil_arvalid),
+        .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
+        .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
+        .start(mbox_start), .command(mbox_command), .args(mbox_args), .mbox_busy(mbox_busy),
+        .mbox_done(mbox_done), .mbox_result(mbox_result), .mbox_outs(mbox_outs),
+        .counter_select(counter_select), .counter_value(counter_value),
+        .log_valid(log_valid), .log_entry(log_entry), .log_pop(log_pop), .refused(ctrl_refused)
+    );
+
+    cde_mbox #(
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W)
+    ) mbox_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]),
+        .start(mbox_start), .command(mbox_command), .args(mbox_args), .busy(mbox_busy), .done(mbox_done),
+        .result(mbox_result), .outs(mbox_outs),
+        .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
+        .ct_res_valid(res_ct_valid), .ct_res_state(res_ct_state),
+        .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_data),
+        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_cq(op_cq), .op_base(op_base),
+        .op_log2(op_log2), .op_unreserved(op_unreserved), .op_res_valid(op_res_valid),
+        .op_res_result(op_res_result), .op_res_index(op_res_index), .op_res_held(op_res_held),
+        .barrier_done(barrier_done),
+        .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data),
+        .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq),
+        .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
+        .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index)
+    );
+
+    // Causes up to RESERVED_BITS are about the write itself, later ones about the CQ it names.
+    wire st_refused = st_valid && st_cause != 8'h00;
+    wire st_about_page = st_cause <= `CDE_CAUSE_RESERVED_BITS;
+
+    cde_errlog errlog_i (
+        .clk(clk), .rst(rst),
+        .err_valid({ans_err_valid, cpl_err_valid, rd_err_valid, st_refused}),
+        .err_cause({ans_err_cause, cpl_err_cause, rd_err_cause, st_cause}),
+        .err_kind({ans_err_kind, cpl_err_cause == `CDE_CAUSE_CPL_BAD_CQ ? `CDE_KIND_PORT : `CDE_KIND_CQ,
+                   `CDE_KIND_PAGE, st_about_page ? `CDE_KIND_PAGE : `CDE_KIND_CQ}),
+        .err_object({ans_err_object, cpl_err_cq, rd_err_page, st_about_page ? st_page : st_cq}),
+        .err_index({ans_err_index, cpl_err_index, rd_err_page, st_page}),
+        .entry_valid(log_valid), .entry(log_entry), .pop(log_pop), .lost(log_lost)
+    );
+
+    cde_counters counters_i (
+        .clk(clk), .rst(rst),
+        .step({log_lost, 1'b0, ctrl_refused, 2'd0, count_stray, 2'd0, count_error,
+               1'b0, {1'b0, st_refused} + {1'b0, rd_err_valid}, 2'd0, st_valid && st_cause == 8'h00,
+               2'd0, m_axis_irq_tvalid && m_axis_irq_tready, 2'd0, count_eqe, 2'd0, count_cqe,
+               1'b0, count_dropped, 1'b0, count_refused, 1'b0, count_placed}),
+        .cause_valid(st_refused), .cause(st_cause),
+        .select(counter_select), .value(counter_value)
+    );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_track: remembers every outstanding memory write until its response comes.
+//
+// Purpose: one list of outstanding writes per AXI ID in a shared pool, since responses of one ID come in order. Each list
+//          ends in an empty node, so that adding touches only tails and removing only heads: one of each per cycle.
+// Ports:   push (a write that is being issued), responses (b_*, as on m_axi), pop (what was answered), free slots.
+// Latency: response in cycle t, pop_* registered in t+2.
+`default_nettype none
+
+module cde_track #(
+    parameter ID_W = 7,
+    parameter MAX_WRITES = 256,     // power of two
+    parameter MAX_LOG2 = 8,         // log2 MAX_WRITES
+    parameter W = 8,                // bits remembered for a write
+    parameter INIT_W = 8            // bits of the clearing walk's address
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,          // clearing walk after reset
+    input  wire [INIT_W-1:0] init_addr,
+
+    input  wire              push_valid,
+    output wire              push_ready,
+    input  wire [ID_W-1:0]   push_id,
+    input  wire [W-1:0]      push_data,
+
+    input  wire              b_valid,       // valid and ready
+    input  wire [ID_W-1:0]   b_id,
+    input  wire [1:0]        b_resp,
+
+    output reg               pop_valid,
+    output reg  [W-1:0]      pop_data,
+    output reg               pop_error,     // response was not OKAY
+    output reg               stray          // response for nothing outstanding
+);
+
+    localparam NUM_ID = 1 << ID_W;
+    localparam NUM_NODES = NUM_ID + MAX_WRITES;
+    localparam NODE_W = (ID_W > MAX_LOG2 ? ID_W : MAX_LOG2) + 1;
+
+    reg [NODE_W-1:0] head [0:NUM_ID-1];
+    reg [NODE_W-1:0] tail [0:NUM_ID-1];
+    reg [NODE_W-1:0] next_node [0:NUM_NODES-1];
+    reg [W-1:0]      data [0:NUM_NODES-1];
+    reg [NODE_W-1:0] spare [0:MAX_WRITES-1];
+    reg [MAX_LOG2:0] spare_wr;
+    reg [MAX_LOG2:0] spare_rd;
+
+    // ---------------------------------------------------------------- push
+    wire [NODE_W-1:0] fresh = spare[spare_rd[MAX_LOG2-1:0]];
+    wire [NODE_W-1:0] push_node = tail[push_id];
+    wire push = push_valid && push_ready;
+
+    assign push_ready = !init && spare_wr != spare_rd;
+
+    // ---------------------------------------------------------------- pop, step 1: which node
+    reg               l_valid;
+    reg [ID_W-1:0]    l_id;
+    reg [NODE_W-1:0]  l_node;
+    reg               l_error;
+
+    wire [NODE_W-1:0] l_next = next_node[l_node];
+    wire [NODE_W-1:0] b_node = l_valid && l_id == b_id ? l_next : head[b_id];
+    wire b_known = b_node != tail[b_id];
+
+    always @(posedge clk) begin
+        if (push) begin
+            data[push_node] <= push_data;
+            next_node[push_node] <= fresh;
+        end
+        if (init || push) begin
+            tail[init ? init_addr[ID_W-1:0] : push_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : fresh;
+        end
+        if (init || l_valid) begin
+            head[init ? init_addr[ID_W-1:0] : l_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : l_next;
+        end
+        if (init || l_valid) begin
+            spare[init ? init_addr[MAX_LOG2-1:0] : spare_wr[MAX_LOG2-1:0]] <=
+                init ? NUM_ID[NODE_W-1:0] + {{(NODE_W-MAX_LOG2){1'b0}}, init_addr[MAX_LOG2-1:0]} : l_node;
+        end
+
+        l_valid <= b_valid && b_known;
+        l_id <= b_id;
+        l_node <= b_node;
+        l_error <= b_resp != 2'b00;
+        stray <= b_valid && !b_known;
+
+        // step 2: its content
+        pop_valid <= l_valid;
+        pop_data <= data[l_node];
+        pop_error <= l_error;
+
+        if (push) spare_rd <= spare_rd + 1'b1;
+        if (l_valid) spare_wr <= spare_wr + 1'b1;
+        if (rst) begin
+            l_valid <= 1'b0;
+            pop_valid <= 1'b0;
+            stray <= 1'b0;
+            spare_rd <= {(MAX_LOG2 + 1){1'b0}};
+            spare_wr <= {1'b1, {MAX_LOG2{1'b0}}};
+        end
+    end
+
+endmodule
+
+`default_nettype wire
