@@ -130,8 +130,6 @@ module cde_top #(
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
     localparam RETRY_W = 63 + IDX_W;
     localparam EV_W = RETRY_W + 27 + IDX_W;
-    localparam EQ_REC_W = RETRY_W + 24;
-    localparam REC_W = EQ_REC_W + 1;
     localparam ENT_W = 636 + CQ_W + IDX_W;
     localparam INIT_W = M_ID_W > MAX_LOG2 ? (M_ID_W > PAGE_W ? M_ID_W : PAGE_W)
                                           : (MAX_LOG2 > PAGE_W ? MAX_LOG2 : PAGE_W);
@@ -181,25 +179,21 @@ module cde_top #(
     end
 
     // ---------------------------------------------------------------- doorbell pages
-    wire             db_valid;
-    wire             db_ready;
-    wire [7:0]       db_op;
-    wire [7:0]       db_cause;
-    wire [CQ_W-1:0]  db_cq;
-    wire [11:0]      db_page;
+    wire db_valid, db_ready;
+    wire [7:0] db_op, db_cause;
+    wire [CQ_W-1:0] db_cq;
+    wire [11:0] db_page;
     wire [IDX_W-1:0] db_index;
-    wire             db_arm;
-    wire [1:0]       db_type;
-    wire             res_db_valid;
-    wire [7:0]       res_db_cause;
-    wire             st_valid;
-    wire             st_page_known;
-    wire [15:0]      st_page;
-    wire [15:0]      st_cq;
-    wire [7:0]       st_cause;
-    wire             rd_err_valid;
-    wire [7:0]       rd_err_cause;
-    wire [15:0]      rd_err_page;
+    wire db_arm;
+    wire [1:0] db_type;
+    wire res_db_valid;
+    wire [7:0] res_db_cause;
+    wire st_valid, st_page_known;
+    wire [15:0] st_page, st_cq;
+    wire [7:0] st_cause;
+    wire rd_err_valid;
+    wire [7:0] rd_err_cause;
+    wire [15:0] rd_err_page;
 
     cde_doorbell #(
         .CQ_W(CQ_W), .IDX_W(IDX_W), .PAGE_W(PAGE_W), .ID_W(S_ID_W), .ADDR_W(S_ADDR_W)
@@ -230,35 +224,32 @@ module cde_top #(
     );
 
     // ---------------------------------------------------------------- arm state
-    wire               pub_valid;
-    wire [7:0]         pub_op;
-    wire [CQ_W-1:0]    pub_cq;
-    wire [1:0]         pub_count;
-    wire [1:0]         pub_solicited;
-    wire [1:0]         pub_status;
-    wire               pub_give_up;
+    wire pub_valid;
+    wire [7:0] pub_op;
+    wire [CQ_W-1:0] pub_cq;
+    wire [1:0] pub_count, pub_solicited, pub_status;
+    wire pub_give_up;
     wire [RETRY_W-1:0] pub_retry;
-    wire               ct_valid;
-    wire               ct_ready;
-    wire [7:0]         ct_op;
-    wire [CQ_W-1:0]    ct_cq;
-    wire [IDX_W-1:0]   ct_index;
-    wire               res_ct_valid;
-    wire [95:0]        res_ct_state;
-    wire               cfg_we;
-    wire [CQ_W-1:0]    cfg_cq;
-    wire [39+IDX_W:0]  cfg_data;
-    wire               wr_we;
-    wire [CQ_W-1:0]    wr_cq;
-    wire [IDX_W-1:0]   wr_index;
-    wire               cons_we;
-    wire [CQ_W-1:0]    cons_cq;
-    wire [IDX_W-1:0]   cons_index;
-    wire [NUM_CQ-1:0]  dead;
-    wire               ev_pub_valid;
-    wire [EV_W-1:0]    ev_pub_data;
-    wire               ev_db_valid;
-    wire [EV_W-1:0]    ev_db_data;
+    wire ct_valid, ct_ready;
+    wire [7:0] ct_op;
+    wire [CQ_W-1:0] ct_cq;
+    wire [IDX_W-1:0] ct_index;
+    wire res_ct_valid;
+    wire [95:0] res_ct_state;
+    wire cfg_we;
+    wire [CQ_W-1:0] cfg_cq;
+    wire [39+IDX_W:0] cfg_data;
+    wire wr_we;
+    wire [CQ_W-1:0] wr_cq;
+    wire [IDX_W-1:0] wr_index;
+    wire cons_we;
+    wire [CQ_W-1:0] cons_cq;
+    wire [IDX_W-1:0] cons_index;
+    wire [NUM_CQ-1:0] dead;
+    wire ev_pub_valid;
+    wire [EV_W-1:0] ev_pub_data;
+    wire ev_db_valid;
+    wire [EV_W-1:0] ev_db_data;
 
     cde_arm #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .RETRY_W(RETRY_W), .EV_W(EV_W)
@@ -280,33 +271,26 @@ module cde_top #(
     );
 
     // ---------------------------------------------------------------- producer side
-    wire             op_valid;
-    wire             op_ready;
-    wire [7:0]       op_code;
-    wire [CQ_W-1:0]  op_cq;
-    wire [63:6]      op_base;
-    wire [4:0]       op_log2;
-    wire             op_unreserved;
-    wire             op_res_valid;
-    wire [7:0]       op_res_result;
-    wire [IDX_W-1:0] op_res_index;
-    wire [IDX_W-1:0] op_res_held;
-    wire             granted_we;
-    wire [CQ_W-1:0]  granted_cq;
+    wire op_valid, op_ready;
+    wire [7:0] op_code;
+    wire [CQ_W-1:0] op_cq;
+    wire [63:6] op_base;
+    wire [4:0] op_log2;
+    wire op_unreserved, op_res_valid;
+    wire [7:0] op_res_result;
+    wire [IDX_W-1:0] op_res_index, op_res_held;
+    wire granted_we;
+    wire [CQ_W-1:0] granted_cq;
     wire [IDX_W-1:0] granted_total;
-    wire             silent_we;
-    wire [CQ_W-1:0]  silent_cq;
+    wire silent_we;
+    wire [CQ_W-1:0] silent_cq;
     wire [IDX_W-1:0] silent_total;
-    wire             ent_valid;
-    wire             ent_ready;
+    wire ent_valid, ent_ready;
     wire [ENT_W-1:0] ent_data;
-    wire             cpl_err_valid;
-    wire [7:0]       cpl_err_cause;
-    wire [15:0]      cpl_err_cq;
-    wire [15:0]      cpl_err_index;
-    wire [1:0]       count_placed;
-    wire [1:0]       count_refused;
-    wire [1:0]       count_dropped;
+    wire cpl_err_valid;
+    wire [7:0] cpl_err_cause;
+    wire [15:0] cpl_err_cq, cpl_err_index;
+    wire [1:0] count_placed, count_refused, count_dropped;
 
     cde_cq #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
@@ -327,11 +311,10 @@ module cde_top #(
         .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
-    wire            limit_we;
+    wire limit_we;
     wire [CQ_W-1:0] limit_cq;
-    wire [6:0]      limit_data;
-    wire            clear_valid;
-    wire            clear_ready;
+    wire [6:0] limit_data;
+    wire clear_valid, clear_ready;
     wire [CQ_W-1:0] clear_cq;
 
     cde_credit #(
@@ -348,63 +331,41 @@ module cde_top #(
         .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total)
     );
 
-    // ---------------------------------------------------------------- memory writes
-    wire                cq_valid;
-    wire                cq_ready;
-    wire                cq_barrier;
-    wire [CQ_W-1:0]     cq_number;
-    wire [63:6]         cq_addr;
-    wire [511:0]        cq_data;
-    wire [1:0]          cq_half;
-    wire [1:0]          cq_count;
-    wire [1:0]          cq_solicited;
-    wire [IDX_W-1:0]    cq_written;
-    wire                ovf_valid;
-    wire                ovf_ready;
-    wire [CQ_W-1:0]     ovf_cq;
-    wire                barrier_done;
-    wire                eq_valid;
-    wire                eq_ready;
-    wire [EQ_W-1:0]     eq_number;
-    wire [63:4]         eq_addr;
-    wire [127:0]        eq_data;
-    wire [EQ_REC_W-1:0] eq_record;
-    wire                ans_valid;
-    wire [REC_W-1:0]    ans_record;
-    wire                ans_error;
-    wire                stray;
-    wire                count_cqe;
-    wire                count_eqe;
+    // ---------------------------------------------------------------- host memory and interrupts
+    wire barrier_done, ans_err_valid;
+    wire [7:0] ans_err_cause, ans_err_kind;
+    wire [15:0] ans_err_object, ans_err_index;
+    wire count_error, count_stray, count_cqe, count_eqe, eqc_valid, eqc_create;
+    wire eqc_vector_we, eqc_ring_we;
+    wire [EQ_W-1:0] eqc_eq;
+    wire [63:6] eqc_base;
+    wire [4:0] eqc_log2;
+    wire [15:0] eqc_vector;
+    wire [IDX_W-1:0] eqc_index;
 
-    cde_pack #(
-        .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
-    ) pack_i (
-        .clk(clk), .rst(rst),
-        .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data),
-        .cq_valid(cq_valid), .cq_ready(cq_ready), .cq_barrier(cq_barrier), .cq_number(cq_number),
-        .cq_addr(cq_addr), .cq_data(cq_data), .cq_half(cq_half), .cq_count(cq_count),
-        .cq_solicited(cq_solicited), .cq_written(cq_written),
-        .ovf_valid(ovf_valid), .ovf_ready(ovf_ready), .ovf_cq(ovf_cq)
-    );
-
-    cde_issue #(
-        .CQ_W(CQ_W), .IDX_W(IDX_W), .M_ID_W(M_ID_W), .EQ_W(EQ_W), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2),
-        .INIT_W(INIT_W), .EQ_REC_W(EQ_REC_W), .REC_W(REC_W)
-    ) issue_i (
+    cde_host_write #(
+        .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .M_ID_W(M_ID_W), .MAX_WRITES(MAX_WRITES),
+        .MAX_LOG2(MAX_LOG2), .INIT_W(INIT_W), .ENT_W(ENT_W), .RETRY_W(RETRY_W), .EV_W(EV_W)
+    ) host_write_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr),
-        .cq_valid(cq_valid), .cq_ready(cq_ready), .cq_barrier(cq_barrier), .cq_number(cq_number),
-        .cq_addr(cq_addr), .cq_data(cq_data), .cq_half(cq_half), .cq_count(cq_count),
-        .cq_solicited(cq_solicited), .cq_written(cq_written), .barrier_done(barrier_done),
-        .eq_valid(eq_valid), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr),
-        .eq_data(eq_data), .eq_record(eq_record),
+        .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data),
+        .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data),
+        .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data),
+        .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
+        .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
         .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awvalid(m_axi_awvalid),
         .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb),
         .m_axi_wvalid(m_axi_wvalid), .m_axi_wready(m_axi_wready),
         .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
         .m_axi_bready(m_axi_bready),
-        .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
-        .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
-        .count_cqe(count_cqe), .count_eqe(count_eqe)
+        .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid),
+        .m_axis_irq_tready(m_axis_irq_tready),
+        .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
+        .pub_solicited(pub_solicited), .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry),
+        .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index), .barrier_done(barrier_done),
+        .err_valid(ans_err_valid), .err_cause(ans_err_cause), .err_kind(ans_err_kind),
+        .err_object(ans_err_object), .err_index(ans_err_index),
+        .count_error(count_error), .count_stray(count_stray), .count_cqe(count_cqe), .count_eqe(count_eqe)
     );
 
     assign m_axi_awlen = 8'd0;
@@ -416,102 +377,22 @@ module cde_top #(
     assign m_axi_awqos = 4'd0;
     assign m_axi_wlast = 1'b1;
 
-    wire            irq_set;
-    wire [EQ_W-1:0] irq_eq;
-    wire [EQ_W-1:0] lookup_eq;
-    wire [15:0]     lookup_vector;
-    wire            ans_err_valid;
-    wire [7:0]      ans_err_cause;
-    wire [7:0]      ans_err_kind;
-    wire [15:0]     ans_err_object;
-    wire [15:0]     ans_err_index;
-    wire            count_error;
-    wire            count_stray;
+    // ---------------------------------------------------------------- control, errors, counters
+    // Causes up to RESERVED_BITS are about the write itself, later ones about the CQ it names.
+    wire st_refused = st_valid && st_cause != 8'h00;
+    wire st_about_page = st_cause <= `CDE_CAUSE_RESERVED_BITS;
 
-    cde_answer #(
-        .CQ_W(CQ_W), .IDX_W(IDX_W), .EQ_W(EQ_W), .REC_W(REC_W), .RETRY_W(RETRY_W)
-    ) answer_i (
-        .clk(clk), .rst(rst), .init(init), .m_axi_bready(m_axi_bready),
-        .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
-        .ovf_valid(ovf_valid), .ovf_ready(ovf_ready), .ovf_cq(ovf_cq),
-        .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
-        .pub_solicited(pub_solicited), .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry),
-        .irq_set(irq_set), .irq_eq(irq_eq),
-        .err_valid(ans_err_valid), .err_cause(ans_err_cause), .err_kind(ans_err_kind),
-        .err_object(ans_err_object), .err_index(ans_err_index),
-        .count_error(count_error), .count_stray(count_stray)
-    );
-
-    // ---------------------------------------------------------------- events and interrupts
-    wire             eqc_valid;
-    wire             eqc_create;
-    wire             eqc_vector_we;
-    wire             eqc_ring_we;
-    wire [EQ_W-1:0]  eqc_eq;
-    wire [63:6]      eqc_base;
-    wire [4:0]       eqc_log2;
-    wire [15:0]      eqc_vector;
-    wire [IDX_W-1:0] eqc_index;
-
-    cde_event #(
-        .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .EQ_REC_W(EQ_REC_W)
-    ) event_i (
-        .clk(clk), .rst(rst),
-        .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data),
-        .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data),
-        .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
-        .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
-        .irq_eq(lookup_eq), .irq_vector(lookup_vector),
-        .eq_valid(eq_valid), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr),
-        .eq_data(eq_data), .eq_record(eq_record)
-    );
-
-    cde_irq #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W)) irq_i (
-        .clk(clk), .rst(rst),
-        .set(irq_set), .set_eq(irq_eq), .lookup_eq(lookup_eq), .lookup_vector(lookup_vector),
-        .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid),
-        .m_axis_irq_tready(m_axis_irq_tready)
-    );
-
-    // ---------------------------------------------------------------- control
-    wire         mbox_start;
-    wire [7:0]   mbox_command;
-    wire [191:0] mbox_args;
-    wire         mbox_busy;
-    wire         mbox_done;
-    wire [7:0]   mbox_result;
-    wire [191:0] mbox_outs;
-    wire [4:0]   counter_select;
-    wire [31:0]  counter_value;
-    wire         log_valid;
-    wire [47:0]  log_entry;
-    wire         log_pop;
-    wire [2:0]   log_lost;
-    wire [1:0]   ctrl_refused;
-
-    cde_ctrl #(
-        .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
-        .MOD_TICK(MOD_TICK)
-    ) ctrl_i (
-        .clk(clk), .rst(rst), .init(init),
+    cde_control #(
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W),
+        .MAX_WRITES(MAX_WRITES), .MOD_TICK(MOD_TICK)
+    ) control_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
         .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid),
         .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp), .s_axil_bvalid(s_axil_bvalid),
         .s_axil_bready(s_axil_bready), .s_axil_araddr(s_axil_araddr), .s_axil_arvalid(s_axil_arvalid),
         .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
         .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
-        .start(mbox_start), .command(mbox_command), .args(mbox_args), .mbox_busy(mbox_busy),
-        .mbox_done(mbox_done), .mbox_result(mbox_result), .mbox_outs(mbox_outs),
-        .counter_select(counter_select), .counter_value(counter_value),
-        .log_valid(log_valid), .log_entry(log_entry), .log_pop(log_pop), .refused(ctrl_refused)
-    );
-
-    cde_mbox #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W)
-    ) mbox_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]),
-        .start(mbox_start), .command(mbox_command), .args(mbox_args), .busy(mbox_busy), .done(mbox_done),
-        .result(mbox_result), .outs(mbox_outs),
         .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
         .ct_res_valid(res_ct_valid), .ct_res_state(res_ct_state),
         .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_data),
@@ -522,32 +403,18 @@ module cde_top #(
         .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data),
         .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq),
         .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
-        .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index)
-    );
-
-    // Causes up to RESERVED_BITS are about the write itself, later ones about the CQ it names.
-    wire st_refused = st_valid && st_cause != 8'h00;
-    wire st_about_page = st_cause <= `CDE_CAUSE_RESERVED_BITS;
-
-    cde_errlog errlog_i (
-        .clk(clk), .rst(rst),
+        .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
         .err_valid({ans_err_valid, cpl_err_valid, rd_err_valid, st_refused}),
         .err_cause({ans_err_cause, cpl_err_cause, rd_err_cause, st_cause}),
         .err_kind({ans_err_kind, cpl_err_cause == `CDE_CAUSE_CPL_BAD_CQ ? `CDE_KIND_PORT : `CDE_KIND_CQ,
                    `CDE_KIND_PAGE, st_about_page ? `CDE_KIND_PAGE : `CDE_KIND_CQ}),
         .err_object({ans_err_object, cpl_err_cq, rd_err_page, st_about_page ? st_page : st_cq}),
         .err_index({ans_err_index, cpl_err_index, rd_err_page, st_page}),
-        .entry_valid(log_valid), .entry(log_entry), .pop(log_pop), .lost(log_lost)
-    );
-
-    cde_counters counters_i (
-        .clk(clk), .rst(rst),
-        .step({log_lost, 1'b0, ctrl_refused, 2'd0, count_stray, 2'd0, count_error,
+        .step({2'd0, count_stray, 2'd0, count_error,
                1'b0, {1'b0, st_refused} + {1'b0, rd_err_valid}, 2'd0, st_valid && st_cause == 8'h00,
                2'd0, m_axis_irq_tvalid && m_axis_irq_tready, 2'd0, count_eqe, 2'd0, count_cqe,
                1'b0, count_dropped, 1'b0, count_refused, 1'b0, count_placed}),
-        .cause_valid(st_refused), .cause(st_cause),
-        .select(counter_select), .value(counter_value)
+        .cause_valid(st_refused), .cause(st_cause)
     );
 
 endmodule

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_control: control side of the engine.
+//
+// Purpose: groups register block (cde_ctrl), command mailbox (cde_mbox), error log (cde_errlog) and counters (cde_counters).
+// Ports:   s_axil; steps of commands to arm state, producer side, credits and event queues; error reports; counter steps.
+// Latency: see the blocks; nothing here is on a fast path.
+`default_nettype none
+
+module cde_control #(
+    parameter NUM_CQ = 64,
+    parameter CQ_W = 6,
+    parameter NUM_EQ = 16,
+    parameter EQ_W = 4,
+    parameter NUM_PAGES = 64,
+    parameter IDX_W = 16,
+    parameter MAX_WRITES = 256,
+    parameter MOD_TICK = 256
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+    input  wire [CQ_W-1:0]   init_addr,
+
+    // Control
+    input  wire [11:0]       s_axil_awaddr,
+    input  wire              s_axil_awvalid,
+    output wire              s_axil_awready,
+    input  wire [31:0]       s_axil_wdata,
+    input  wire [3:0]        s_axil_wstrb,
+    input  wire              s_axil_wvalid,
+    output wire              s_axil_wready,
+    output wire [1:0]        s_axil_bresp,
+    output wire              s_axil_bvalid,
+    input  wire              s_axil_bready,
+    input  wire [11:0]       s_axil_araddr,
+    input  wire              s_axil_arvalid,
+    output wire              s_axil_arready,
+    output wire [31:0]       s_axil_rdata,
+    output wire [1:0]        s_axil_rresp,
+    output wire              s_axil_rvalid,
+    input  wire              s_axil_rready,
+
+    // Arm state
+    output wire              ct_valid,
+    input  wire              ct_ready,
+    output wire [7:0]        ct_op,
+    output wire [CQ_W-1:0]   ct_cq,
+    output wire [IDX_W-1:0]  ct_index,
+    input  wire              ct_res_valid,
+    input  wire [95:0]       ct_res_state,
+    output wire              cfg_we,
+    output wire [CQ_W-1:0]   cfg_cq,
+    output wire [39+IDX_W:0] cfg_data,
+
+    // Producer side
+    output wire              op_valid,
+    input  wire              op_ready,
+    output wire [7:0]        op_code,
+    output wire [CQ_W-1:0]   op_cq,
+    output wire [63:6]       op_base,
+    output wire [4:0]        op_log2,
+    output wire              op_unreserved,
+    input  wire              op_res_valid,
+    input  wire [7:0]        op_res_result,
+    input  wire [IDX_W-1:0]  op_res_index,
+    input  wire [IDX_W-1:0]  op_res_held,
+    input  wire              barrier_done,
+
+    // Credits
+    output wire              limit_we,
+    output wire [CQ_W-1:0]   limit_cq,
+    output wire [6:0]        limit_data,
+    output wire              clear_valid,
+    input  wire              clear_ready,
+    output wire [CQ_W-1:0]   clear_cq,
+
+    // Event queues
+    output wire              eqc_valid,
+    output wire              eqc_create,
+    output wire              eqc_vector_we,
+    output wire              eqc_ring_we,
+    output wire [EQ_W-1:0]   eqc_eq,
+    output wire [63:6]       eqc_base,
+    output wire [4:0]        eqc_log2,
+    output wire [15:0]       eqc_vector,
+    input  wire [IDX_W-1:0]  eqc_index,
+
+    // Error reports, four sources
+    input  wire [3:0]        err_valid,
+    input  wire [31:0]       err_cause,
+    input  wire [31:0]       err_kind,
+    input  wire [63:0]       err_object,
+    input  wire [63:0]       err_index,
+
+    // Counter steps, 3 bits each: the first ten counters in register order; refused doorbells by cause
+    input  wire [29:0]       step,
+    input  wire              cause_valid,
+    input  wire [7:0]        cause
+);
+
+    wire         mbox_start;
+    wire [7:0]   mbox_command;
+    wire [191:0] mbox_args;
+    wire         mbox_busy;
+    wire         mbox_done;
+    wire [7:0]   mbox_result;
+    wire [191:0] mbox_outs;
+    wire [4:0]   counter_select;
+    wire [31:0]  counter_value;
+    wire         log_valid;
+    wire [47:0]  log_entry;
+    wire         log_pop;
+    wire [2:0]   log_lost;
+    wire [1:0]   ctrl_refused;
+
+    cde_ctrl #(
+        .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
+        .MOD_TICK(MOD_TICK)
+    ) ctrl_i (
+        .clk(clk), .rst(rst), .init(init),
+        .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
+        .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid),
+        .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp), .s_axil_bvalid(s_axil_bvalid),
+        .s_axil_bready(s_axil_bready), .s_axil_araddr(s_axil_araddr), .s_axil_arvalid(s_axil_arvalid),
+        .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
+        .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
+        .start(mbox_start), .command(mbox_command), .args(mbox_args), .mbox_busy(mbox_busy),
+        .mbox_done(mbox_done), .mbox_result(mbox_result), .mbox_outs(mbox_outs),
+        .counter_select(counter_select), .counter_value(counter_value),
+        .log_valid(log_valid), .log_entry(log_entry), .log_pop(log_pop), .refused(ctrl_refused)
+    );
+
+    cde_mbox #(
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W)
+    ) mbox_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr),
+        .start(mbox_start), .command(mbox_command), .args(mbox_args), .busy(mbox_busy), .done(mbox_done),
+        .result(mbox_result), .outs(mbox_outs),
+        .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
+        .ct_res_valid(ct_res_valid), .ct_res_state(ct_res_state),
+        .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_data),
+        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_cq(op_cq), .op_base(op_base),
+        .op_log2(op_log2), .op_unreserved(op_unreserved), .op_res_valid(op_res_valid),
+        .op_res_result(op_res_result), .op_res_index(op_res_index), .op_res_held(op_res_held),
+        .barrier_done(barrier_done),
+        .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data),
+        .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq),
+        .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
+        .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index)
+    );
+
+    cde_errlog errlog_i (
+        .clk(clk), .rst(rst),
+        .err_valid(err_valid), .err_cause(err_cause), .err_kind(err_kind), .err_object(err_object),
+        .err_index(err_index),
+        .entry_valid(log_valid), .entry(log_entry), .pop(log_pop), .lost(log_lost)
+    );
+
+    cde_counters counters_i (
+        .clk(clk), .rst(rst),
+        .step({log_lost, 1'b0, ctrl_refused, step}),
+        .cause_valid(cause_valid), .cause(cause),
+        .select(counter_select), .value(counter_value)
+    );
+
+endmodule
+
+`default_nettype wire
