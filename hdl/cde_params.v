@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_params: checks the parameters of cde_top at elaboration.
+//
+// Purpose: a wrong parameter stops elaboration in an unknown module whose name is the message; the three tools that read this
+//          code have no other common way ($error in a live branch stops Yosys).
+// Ports:   none.
+// Latency: none.
+`default_nettype none
+
+module cde_params #(
+    parameter NUM_CQ = 64,
+    parameter NUM_EQ = 16,
+    parameter NUM_PAGES = 64,
+    parameter IDX_W = 16,
+    parameter MAX_WRITES = 256,
+    parameter M_ID_W = 7,
+    parameter S_ADDR_W = 32,
+    parameter MOD_TICK = 256
+) ();
+
+    localparam CQ_W = $clog2(NUM_CQ);
+    localparam EQ_W = $clog2(NUM_EQ);
+    localparam PAGE_W = $clog2(NUM_PAGES);
+    localparam MAX_LOG2 = $clog2(MAX_WRITES);
+
+    generate
+        if (NUM_CQ < 2 || NUM_CQ > 4096 || (1 << CQ_W) != NUM_CQ) begin : g_cq
+            ERROR_NUM_CQ_must_be_a_power_of_two_from_2_to_4096 stop ();
+        end
+        if (NUM_EQ < 2 || NUM_EQ > 256 || NUM_EQ > NUM_CQ || (1 << EQ_W) != NUM_EQ) begin : g_eq
+            ERROR_NUM_EQ_must_be_a_power_of_two_from_2_to_256_and_at_most_NUM_CQ stop ();
+        end
+        if (NUM_PAGES < 2 || NUM_PAGES > 4096 || (1 << PAGE_W) != NUM_PAGES) begin : g_pages
+            ERROR_NUM_PAGES_must_be_a_power_of_two_from_2_to_4096 stop ();
+        end
+        if (IDX_W < 4 || IDX_W > 16) begin : g_idx
+            ERROR_IDX_W_must_be_4_to_16 stop ();
+        end
+        if (MAX_WRITES < 4 || MAX_WRITES > 1024 || (1 << MAX_LOG2) != MAX_WRITES) begin : g_writes
+            ERROR_MAX_WRITES_must_be_a_power_of_two_from_4_to_1024 stop ();
+        end
+        if (M_ID_W < CQ_W + 1) begin : g_id
+            ERROR_M_ID_W_must_be_at_least_log2_NUM_CQ_plus_1 stop ();
+        end
+        if (S_ADDR_W < 28 || S_ADDR_W > 64) begin : g_addr
+            ERROR_S_ADDR_W_must_be_28_to_64 stop ();
+        end
+        if (MOD_TICK < 2 || MOD_TICK > 65535) begin : g_tick
+            ERROR_MOD_TICK_must_be_2_to_65535 stop ();
+        end
+    endgenerate
+
+endmodule
+
+`default_nettype wire
