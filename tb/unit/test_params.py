@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wrong parameter of cde_top stops elaboration with a message that names it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HDL = Path(__file__).resolve().parents[2] / "hdl"
+
+
+def elaborate(parameter: str, value: int) -> subprocess.CompletedProcess[str]:
+    """Elaborates cde_top in Icarus with one parameter overridden; a message is on stderr."""
+    iverilog = shutil.which("iverilog")
+    assert iverilog, "iverilog is missing: run `make setup`"
+    sources = sorted(str(path) for path in HDL.glob("*.v"))
+    return subprocess.run(
+        [iverilog, "-g2005", "-Wno-all", "-I", str(HDL), "-s", "cde_top", "-o", "/dev/null"]
+        + [f"-Pcde_top.{parameter}={value}", *sources],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("NUM_CQ", 48),
+        ("NUM_CQ", 8192),
+        ("NUM_EQ", 3),
+        ("NUM_EQ", 128),  # more than CQs
+        ("NUM_PAGES", 100),
+        ("IDX_W", 17),
+        ("IDX_W", 3),
+        ("MAX_WRITES", 100),
+        ("M_ID_W", 6),
+        ("S_ADDR_W", 20),
+        ("MOD_TICK", 1),
+    ],
+)
+def test_wrong_parameter_is_named(parameter: str, value: int) -> None:
+    result = elaborate(parameter, value)
+    assert result.returncode != 0
+    assert f"ERROR_{parameter}_must_be" in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(("parameter", "value"), [("NUM_CQ", 256), ("IDX_W", 5), ("MAX_WRITES", 8)])
+def test_legal_parameter_elaborates(parameter: str, value: int) -> None:
+    result = elaborate(parameter, value)
+    assert result.returncode == 0, result.stderr
