@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One agent per interface of the engine, each a thin class over the harness's queues."""
+
+from tb.env.agents.completion import CompletionAgent, Cpl
+from tb.env.agents.control import CommandError, ControlAgent
+from tb.env.agents.credit import CreditAgent
+from tb.env.agents.doorbell import DoorbellAgent
+from tb.env.agents.memory import MemoryAgent
+from tb.env.agents.passive import InterruptAgent, TraceAgent
+
+__all__ = [
+    "CommandError",
+    "CompletionAgent",
+    "ControlAgent",
+    "Cpl",
+    "CreditAgent",
+    "DoorbellAgent",
+    "InterruptAgent",
+    "MemoryAgent",
+    "TraceAgent",
+]

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the agents share: the monitor, the driver over a harness queue, and answers to wait for."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Sequence
+from typing import Any, Generic, TypeVar
+
+from cocotb.triggers import Event
+from pyuvm import uvm_agent, uvm_analysis_port, uvm_driver, uvm_monitor
+
+from tb.env.harness import QUEUE_DEPTH, Channel, Harness
+from tb.env.records import Record
+
+T = TypeVar("T")
+
+#: (channel, words, earliest cycle, gap) of one item.
+Item = tuple[int, Sequence[int], int, int]
+
+
+class Pending(Generic[T]):
+    """An answer that will come: ``await`` it, or look at ``done`` and ``result``."""
+
+    __slots__ = ("_event", "cycle", "done", "result")
+
+    def __init__(self) -> None:
+        self.done = False
+        self.cycle = -1
+        self.result: T | None = None
+        self._event: Event | None = None
+
+    def finish(self, result: T, cycle: int) -> None:
+        """The answer came in clock cycle ``cycle``."""
+        self.result = result
+        self.cycle = cycle
+        self.done = True
+        if self._event is not None:
+            self._event.set()
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        if not self.done:
+            if self._event is None:
+                self._event = Event()
+            yield from self._event.wait().__await__()
+        assert self.result is not None
+        return self.result
+
+
+class Monitor(uvm_monitor):
+    """Hands on the records of its interface, block by block."""
+
+    def build_phase(self) -> None:
+        self.ap = uvm_analysis_port("ap", self)
+
+    def write(self, records: list[Record]) -> None:
+        """The records of one block; empty blocks are not passed on."""
+        if records:
+            self.ap.write(records)
+
+
+class QueueDriver(uvm_driver):
+    """Feeds items to harness queues and keeps back what they cannot hold.
+
+    The unit is a group of items (an address and its data beats, say) that counts as ``weight`` in its queues until
+    :meth:`taken` is told that one group is through.
+    """
+
+    limit = QUEUE_DEPTH - 160
+
+    def build_phase(self) -> None:
+        super().build_phase()
+        self.harness: Harness | None = None
+        self._waiting: deque[tuple[int, Sequence[Item]]] = deque()
+        self._inside: deque[int] = deque()
+        self._level = 0
+
+    def send(self, items: Sequence[Item], weight: int = 1) -> None:
+        """Queues items; they count as ``weight``."""
+        if self._waiting or self._level + weight > self.limit:
+            self._waiting.append((weight, items))
+        else:
+            self._submit(weight, items)
+
+    def taken(self) -> None:
+        """The oldest group has left its queues."""
+        self._level -= self._inside.popleft()
+        while self._waiting and self._level + self._waiting[0][0] <= self.limit:
+            self._submit(*self._waiting.popleft())
+
+    @property
+    def outstanding(self) -> int:
+        """Groups not yet through."""
+        return len(self._inside) + len(self._waiting)
+
+    def clear(self) -> None:
+        """After a reset: nothing is queued."""
+        self._waiting.clear()
+        self._inside.clear()
+        self._level = 0
+
+    def _submit(self, weight: int, items: Sequence[Item]) -> None:
+        assert self.harness is not None
+        self._inside.append(weight)
+        self._level += weight
+        for channel, words, at, gap in items:
+            self.harness.submit(channel, words, at, gap)
+
+
+class BfmAgent(uvm_agent):
+    """An agent whose driver and monitor are models in the harness."""
+
+    #: Record types that its monitor reports.
+    reports: tuple[type, ...] = ()
+    #: Channels with random stalls.
+    channels: tuple[Channel, ...] = ()
+
+    def build_phase(self) -> None:
+        super().build_phase()
+        self.monitor = Monitor("monitor", self)
+        self.driver = QueueDriver("driver", self)
+        self.harness: Any = None
+
+    def connect_harness(self, harness: Harness) -> None:
+        """Once the harness exists."""
+        self.harness = harness
+        self.driver.harness = harness
+
+    def stall(self, probability: float, seed: int | None = None) -> None:
+        """Random stalls on all channels of this interface."""
+        for channel in self.channels:
+            self.harness.stall(channel, probability, seed=seed)
+
+    def hold(self, on: bool = True) -> None:
+        """Stalls all channels of this interface until ``hold(False)``."""
+        for channel in self.channels:
+            self.harness.hold(channel, on)
+
+    def clear(self) -> None:
+        """After a reset: nothing is under way."""
+        self.driver.clear()
+
+    @property
+    def idle(self) -> bool:
+        """Nothing queued and nothing unanswered."""
+        return self.driver.outstanding == 0

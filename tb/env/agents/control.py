@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Agent of the control port (s_axil): register accesses and mailbox commands.
+
+cocotb-bus has an AXI4-Lite master, but it works with signals cycle by cycle, waits for one access before it begins the
+next, and so can neither pipeline accesses nor place one in a given cycle. The harness's queues do both without a Python step
+per cycle, so cocotb-bus is not used here.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from cocotb.triggers import Lock
+
+from tb.env.agents.base import BfmAgent, Pending
+from tb.env.decode import ControlRead, ControlWrite
+from tb.env.defs import CMD_STATUS, Cmd, Reg, Result
+from tb.env.harness import Channel
+from tb.env.records import Command
+
+OKAY = 0
+_POLLS = 100_000
+
+
+class RegisterRead(NamedTuple):
+    """Answer to a register read."""
+
+    resp: int
+    data: int
+
+
+class CommandError(AssertionError):
+    """A mailbox command ended with another result than OK."""
+
+    def __init__(self, command: Command) -> None:
+        self.command = command
+        try:
+            result = Result(command.result).name
+            code = Cmd(command.code).name
+        except ValueError:
+            result, code = hex(command.result), hex(command.code)
+        args = ", ".join(f"{arg:#x}" for arg in command.args)
+        super().__init__(f"{code}({args}) ended with {result}")
+
+
+class _Run:
+    """A command on its way: what its record needs."""
+
+    def __init__(self, code: int, args: tuple[int, ...], start: int) -> None:
+        self.code = code
+        self.args = args
+        self.start = start
+        self.done_at: int | None = None
+        self.result = 0
+        self.outs: list[int] = []
+        self.expected = 0
+
+
+class ControlAgent(BfmAgent):
+    """Accesses in request order; commands one at a time."""
+
+    reports = (Command,)
+    channels = (
+        Channel.CTL_AW,
+        Channel.CTL_W,
+        Channel.CTL_AR,
+        Channel.CTL_B,
+        Channel.CTL_R,
+    )
+
+    def build_phase(self) -> None:
+        super().build_phase()
+        self._writes: deque[tuple[int, int, Pending[int]]] = deque()
+        self._reads: deque[tuple[_Run | None, Pending[RegisterRead]]] = deque()
+        self._mailbox = Lock()
+        self._args = [0] * 8
+        self._run: _Run | None = None
+        #: Commands whose record is complete, for the environment to put in order.
+        self.finished: list[Command] = []
+
+    # -- registers ---------------------------------------------------------------------------------
+
+    def post_write(self, offset: int, data: int, strb: int = 0xF, at: int = 0) -> Pending[int]:
+        """Queues a register write; its answer is the response code."""
+        answer: Pending[int] = Pending()
+        self._writes.append((offset, data, answer))
+        self.harness.submit(Channel.CTL_AW, [offset], at)
+        self.harness.submit(Channel.CTL_W, [data | strb << 32], at)
+        return answer
+
+    def post_read(self, offset: int, at: int = 0) -> Pending[RegisterRead]:
+        """Queues a register read."""
+        return self._post_read(offset, None, at)
+
+    async def write(self, offset: int, data: int, strb: int = 0xF) -> int:
+        """Writes a register; returns the response code."""
+        return await self.post_write(offset, data, strb)
+
+    async def read(self, offset: int) -> RegisterRead:
+        """Reads a register."""
+        return await self.post_read(offset)
+
+    async def value(self, offset: int) -> int:
+        """Reads a register that must answer OKAY."""
+        answer = await self.post_read(offset)
+        assert answer.resp == OKAY, f"control read of {offset:#x}: response {answer.resp}"
+        return answer.data
+
+    def _post_read(self, offset: int, run: _Run | None, at: int = 0) -> Pending[RegisterRead]:
+        answer: Pending[RegisterRead] = Pending()
+        self._reads.append((run, answer))
+        self.harness.submit(Channel.CTL_AR, [offset], at)
+        return answer
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    async def command(self, code: int, *args: int) -> Command:
+        """Runs a mailbox command to its end, whatever the result. ARG registers not given keep their values."""
+        async with self._mailbox:
+            answers = [
+                self.post_write(Reg.ARG0 + 4 * number, value) for number, value in enumerate(args)
+            ]
+            go = self.post_write(Reg.CMD, code)
+            resp = await go
+            for number, answer in enumerate(answers):
+                assert answer.result == OKAY, f"ARG{number}: response {answer.result}"
+            assert resp == OKAY, f"CMD: response {resp}"
+            run = _Run(code, tuple(self._args), go.cycle)
+            self._run = run
+            for _ in range(_POLLS):
+                self._post_read(Reg.CMD_STATUS, run)
+                for number in range(8):
+                    last = self._post_read(Reg.OUT0 + 4 * number, run)
+                await last
+                if run.done_at is not None:
+                    break
+            else:
+                raise AssertionError(f"command {code:#x} does not end")
+            self._run = None
+            return _record(run)
+
+    @property
+    def hold_after(self) -> int | None:
+        """Records of later cycles must wait: the record of a command that ended then is not complete."""
+        return self._run.done_at if self._run is not None and len(self._run.outs) < 8 else None
+
+    # -- from the recorder -------------------------------------------------------------------------
+
+    def responded(self, record: ControlWrite) -> None:
+        """A handshake on s_axil_b."""
+        if not self._writes:
+            raise AssertionError(f"s_axil_b without a write: {record}")
+        offset, data, answer = self._writes.popleft()
+        if record.resp == OKAY and Reg.ARG0 <= offset <= Reg.ARG7:
+            self._args[(offset - Reg.ARG0) // 4] = data
+        answer.finish(record.resp, record.cycle)
+
+    def read_data(self, record: ControlRead) -> None:
+        """A handshake on s_axil_r."""
+        if not self._reads:
+            raise AssertionError(f"s_axil_r without a read: {record}")
+        run, answer = self._reads.popleft()
+        if run is not None:
+            self._progress(run, record)
+        answer.finish(RegisterRead(record.resp, record.data), record.cycle)
+
+    def _progress(self, run: _Run, record: ControlRead) -> None:
+        if run.expected == 0:
+            status = CMD_STATUS.unpack(record.data)
+            if status["done"] and not status["busy"]:
+                run.done_at = record.cycle
+                run.result = status["result"]
+        elif run.done_at is not None:
+            run.outs.append(record.data)
+            if len(run.outs) == 8:
+                self.finished.append(_record(run))
+        run.expected = (run.expected + 1) % 9
+
+    def clear(self) -> None:
+        super().clear()
+        self._writes.clear()
+        self._reads.clear()
+        self._args = [0] * 8
+        self._run = None
+
+    @property
+    def idle(self) -> bool:
+        return not self._writes and not self._reads
+
+
+def _record(run: _Run) -> Command:
+    assert run.done_at is not None
+    return Command(run.done_at, run.start, run.code, run.args, run.result, tuple(run.outs))

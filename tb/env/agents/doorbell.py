@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Agent of the doorbell pages (s_axi)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from tb.env.agents.base import BfmAgent, Pending
+from tb.env.decode import DoorbellRead
+from tb.env.harness import Channel
+from tb.env.records import DoorbellRequest, DoorbellResponse
+
+PAGE_BYTES = 4096
+_M64 = (1 << 64) - 1
+_BURST_INCR = 1
+
+
+class WriteResult(NamedTuple):
+    """Answer to a write."""
+
+    resp: int
+    cause: int
+
+
+class ReadResult(NamedTuple):
+    """Answer to one beat of a read; ``data``: the 64-bit lane of the address."""
+
+    resp: int
+    data: int
+
+
+class Post(NamedTuple):
+    """Arguments of :meth:`DoorbellAgent.post`, for many at once."""
+
+    page: int
+    offset: int
+    data: int
+    at: int = 0
+
+
+class DoorbellAgent(BfmAgent):
+    """Writes and reads of the doorbell pages; answers come in request order."""
+
+    reports = (DoorbellRequest, DoorbellResponse)
+    channels = (Channel.AW, Channel.W, Channel.AR, Channel.B, Channel.R)
+
+    def build_phase(self) -> None:
+        super().build_phase()
+        self._writes: deque[tuple[int, Pending[WriteResult]]] = deque()
+        self._reads: deque[tuple[int, int, list[ReadResult], Pending[list[ReadResult]]]] = deque()
+        self._next_id = 0
+        self._accepted = 0
+
+    def post(
+        self,
+        page: int,
+        offset: int,
+        data: int,
+        *,
+        size: int = 3,
+        strb: int | None = None,
+        length: int = 0,
+        line: int | None = None,
+        axi_id: int | None = None,
+        at: int = 0,
+        data_at: int | None = None,
+        gap: int = 0,
+    ) -> Pending[WriteResult]:
+        """Queues a write and returns its answer to come. Writes are offered one per cycle.
+
+        ``data`` (64 bits) goes to the byte lanes of the address, ``line`` (512 bits) replaces all lanes. ``strb`` are all
+        64 strobes (default: those of ``size`` bytes at the address). ``length``: awlen; every beat carries the same data.
+        ``at``: cycle in which the address is offered at the earliest; ``data_at`` the same for the data (default: ``at``).
+        """
+        addr = page * PAGE_BYTES + offset
+        if axi_id is None:
+            axi_id = self._next_id
+            self._next_id = (axi_id + 1) & 0xFF
+        if strb is None:
+            strb = ((1 << (1 << size)) - 1) << (addr & 63) & _M64
+        flags = (addr >> 3 & 7) << 1
+        if line is not None:
+            body = [line >> 64 * i & _M64 for i in range(8)]
+            flags |= 0x10
+        else:
+            body = [data & _M64]
+        w_at = at if data_at is None else data_at
+        aw = addr & 0xFFFFFFFF | axi_id << 32 | length << 40 | size << 48 | _BURST_INCR << 51
+        items: list[tuple[int, list[int], int, int]] = [(Channel.AW, [aw], at, gap)]
+        for beat in range(length + 1):
+            last = int(beat == length)
+            items.append((Channel.W, [strb, flags | last, *body], w_at, gap))
+        answer: Pending[WriteResult] = Pending()
+        self._writes.append((axi_id, answer))
+        self.driver.send(items, length + 1)
+        return answer
+
+    async def write(self, page: int, offset: int, data: int, **options: Any) -> WriteResult:
+        """Writes and waits for the answer. Options: those of :meth:`post`."""
+        return await self.post(page, offset, data, **options)
+
+    def post_many(self, posts: Iterable[Post]) -> list[Pending[WriteResult]]:
+        """Pipelined writes, one per cycle."""
+        return [self.post(p.page, p.offset, p.data, at=p.at) for p in posts]
+
+    def post_read(
+        self,
+        page: int,
+        offset: int,
+        *,
+        size: int = 3,
+        length: int = 0,
+        axi_id: int = 0,
+        at: int = 0,
+    ) -> Pending[list[ReadResult]]:
+        """Queues a read; the answer has one entry per beat."""
+        addr = page * PAGE_BYTES + offset
+        ar = addr & 0xFFFFFFFF | axi_id << 32 | length << 40 | size << 48 | _BURST_INCR << 51
+        answer: Pending[list[ReadResult]] = Pending()
+        self._reads.append((axi_id, addr, [], answer))
+        self.harness.submit(Channel.AR, [ar], at)
+        return answer
+
+    async def read(self, page: int, offset: int, **options: Any) -> ReadResult:
+        """Reads one beat."""
+        return (await self.post_read(page, offset, **options))[0]
+
+    # -- from the recorder -------------------------------------------------------------------------
+
+    def accepted(self) -> None:
+        """A write was accepted with address and data."""
+        self._accepted += 1
+        self.driver.taken()
+
+    def responded(self, record: DoorbellResponse) -> None:
+        """A handshake on s_axi_b."""
+        if not self._writes or self._accepted == 0:
+            raise AssertionError(f"s_axi_b without a write: {record}")
+        self._accepted -= 1
+        axi_id, answer = self._writes.popleft()
+        if axi_id != record.axi_id:
+            raise AssertionError(f"s_axi_b out of order: ID {axi_id:#x} is next, got {record}")
+        answer.finish(WriteResult(record.resp, record.cause), record.cycle)
+
+    def read_data(self, record: DoorbellRead) -> None:
+        """A handshake on s_axi_r."""
+        if not self._reads:
+            raise AssertionError(f"s_axi_r without a read: {record}")
+        axi_id, addr, beats, answer = self._reads[0]
+        if axi_id != record.axi_id:
+            raise AssertionError(f"s_axi_r out of order: ID {axi_id:#x} is next, got {record}")
+        beats.append(ReadResult(record.resp, record.data >> 64 * (addr >> 3 & 7) & _M64))
+        if record.last:
+            self._reads.popleft()
+            answer.finish(beats, record.cycle)
+
+    def clear(self) -> None:
+        super().clear()
+        self._writes.clear()
+        self._reads.clear()
+        self._accepted = 0
+
+    @property
+    def idle(self) -> bool:
+        return not self._writes and not self._reads

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Base of all tests: brings the engine up, runs the scenario, drains, and refuses to pass without having checked."""
+
+from __future__ import annotations
+
+import random
+
+import cocotb
+from cocotb.triggers import Timer
+from pyuvm import uvm_test
+
+from tb.env.env import CarillonEnv
+from tb.env.harness import PERIOD, Harness
+from tb.env.streams import stream
+
+
+class CarillonTest(uvm_test):
+    """Derive, write ``async def scenario(self)``, and mark the class with ``@pyuvm.test()``."""
+
+    #: A scenario that runs longer than this fails.
+    max_cycles = 2_000_000
+    #: Quiet cycles that end the drain.
+    drain_quiet = 64
+
+    def build_phase(self) -> None:
+        self.env = CarillonEnv("env", self)
+
+    async def scenario(self) -> None:
+        """What the test does."""
+        raise NotImplementedError
+
+    def connect_checkers(self) -> None:
+        """Attaches what judges the records: ``self.env.add_subscriber(...)``. Called before the reset."""
+
+    def check_not_vacuous(self) -> None:
+        """Fails a test in which the checkers saw nothing."""
+        assert self.env.records, "the monitors saw nothing"
+        idle = self.env.idle_checkers()
+        assert not idle, f"nothing was checked by: {', '.join(idle)}"
+
+    def rng(self, name: str) -> random.Random:
+        """The random stream ``name`` of this run's seed."""
+        return stream(self.env.seed, name)
+
+    @property
+    def harness(self) -> Harness:
+        """Time and raw access to the harness."""
+        return self.env.harness
+
+    async def run_phase(self) -> None:
+        self.raise_objection()
+        watchdog = cocotb.start_soon(self._watch())
+        try:
+            self.connect_checkers()
+            await self.env.bring_up()
+            await self.scenario()
+            await self.env.drain(self.drain_quiet)
+            self.check_not_vacuous()
+        except BaseException as error:
+            error.add_note(
+                f"{type(self).__name__}: cycle {self.harness.cycle}, seed {self.env.seed}"
+            )
+            raise
+        watchdog.cancel()
+        self.env.stop()
+        self.drop_objection()
+
+    async def _watch(self) -> None:
+        await Timer(self.max_cycles * PERIOD, unit="ps")
+        raise AssertionError(
+            f"{type(self).__name__}: no end after {self.max_cycles} cycles, seed {self.env.seed}"
+        )

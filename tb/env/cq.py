@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Completion and event queues as the host sees them (the objects that tb/env/driver.py makes)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import cocotb
+from cocotb.triggers import Event
+
+from models.queue import EventReader, NdResult, NdResultEx, RingReader
+from tb.env.agents.base import Pending
+from tb.env.agents.doorbell import WriteResult
+from tb.env.defs import CB_RETURN, CQ_DB, ArmType, CqStatus, Life, PageReg, Result
+
+if TYPE_CHECKING:
+    from tb.env.driver import Adapter
+
+
+class Callback(NamedTuple):
+    """A callback that the host saw: cycle of the interrupt, and what the event entry says."""
+
+    cycle: int
+    cq: int
+    status: int
+    snap: int
+
+
+@dataclass(frozen=True)
+class EqState:
+    """Answer to QUERY_EQ."""
+
+    exists: bool
+    log2: int
+    vector: int
+    producer: int
+    attached: int
+    page: int
+
+    @classmethod
+    def from_outs(cls, outs: tuple[int, ...]) -> EqState:
+        """From OUT0 to OUT3."""
+        return cls(
+            exists=bool(outs[0] & 1),
+            log2=outs[0] >> 8 & 0x1F,
+            vector=outs[0] >> 16,
+            producer=outs[1],
+            attached=outs[2],
+            page=outs[3],
+        )
+
+
+@dataclass(frozen=True)
+class CqState:
+    """Answer to QUERY_CQ."""
+
+    life: Life
+    status: CqStatus
+    armed: bool
+    arm_type: ArmType
+    in_callback: bool
+    due: bool
+    log2: int
+    prod: int
+    cons: int
+    alloc: int
+    credits: int
+    moderation: tuple[int, int]
+
+    @classmethod
+    def from_outs(cls, outs: tuple[int, ...]) -> CqState:
+        """From OUT0 to OUT5."""
+        word = outs[0]
+        return cls(
+            life=Life(word & 3),
+            status=CqStatus(word >> 2 & 3),
+            armed=bool(word >> 4 & 1),
+            arm_type=ArmType(word >> 5 & 3),
+            in_callback=bool(word >> 7 & 1),
+            due=bool(word >> 8 & 1),
+            log2=word >> 16 & 0x1F,
+            prod=outs[1],
+            cons=outs[2],
+            alloc=outs[3],
+            credits=outs[4],
+            moderation=(outs[5] & 0xFFFF, outs[5] >> 16),
+        )
+
+
+class Eq:
+    """An event queue."""
+
+    def __init__(
+        self, host: Adapter, number: int, page: int, vector: int, base: int, log2: int
+    ) -> None:
+        self.host = host
+        self.number = number
+        self.page = page
+        self.vector = vector
+        #: All vectors it ever had: an interrupt with an old one may still be under way.
+        self.vectors = {vector}
+        self.base = base
+        self.log2 = log2
+        self.reader = EventReader(host.env.memory.read, base, log2)
+
+    def switched(self, base: int, log2: int, index: int) -> None:
+        """A resize took place."""
+        self.base, self.log2 = base, log2
+        assert self.host.env.config is not None
+        self.reader.switch(base, log2, index, self.host.env.config.idx_w)
+
+
+class Cq:
+    """A completion queue and its consumer. Doorbells go through the owner's page unless ``page`` says otherwise."""
+
+    def __init__(
+        self,
+        host: Adapter,
+        number: int,
+        page: int,
+        eq: Eq,
+        base: int,
+        log2: int,
+        reservation: bool = True,
+    ) -> None:
+        self.host = host
+        self.number = number
+        self.page = page
+        self.eq = eq
+        self.base = base
+        self.log2 = log2
+        self.reservation = reservation
+        self.reader = RingReader(host.env.memory.read, base, log2)
+        #: Callbacks of this queue, in order.
+        self.callbacks: list[Callback] = []
+        #: If set: called for each callback; the driver returns from the callback when it ends.
+        self.on_callback: Callable[[Cq, Callback], Awaitable[None]] | None = None
+        assert host.env.config is not None
+        self._mask = (1 << host.env.config.idx_w) - 1
+        self._called = Event()
+
+    # -- consuming ---------------------------------------------------------------------------------
+
+    @property
+    def consumer_index(self) -> int:
+        """What was polled, as an index."""
+        return self.reader.index & self._mask
+
+    def get_cq_results(self, limit: int = 1 << 16) -> list[NdResult]:
+        """NdkGetCqResults: takes up to ``limit`` results from host memory; neither type nor token."""
+        return self.reader.get_results(limit)
+
+    def get_cq_results_ex(self, limit: int = 1 << 16) -> list[NdResultEx]:
+        """NdkGetCqResultsEx: the same with type and token."""
+        return self.reader.get_results_ex(limit)
+
+    async def wait_results(self, count: int = 1, limit_cycles: int = 20_000) -> list[NdResultEx]:
+        """Polls until ``count`` results are there; fails after ``limit_cycles``."""
+        env = self.host.env
+        end = env.harness.cycle + limit_cycles
+        found = self.get_cq_results_ex(count)
+        while len(found) < count:
+            assert env.harness.cycle < end, (
+                f"CQ {self.number}: {len(found)} of {count} results after {limit_cycles} cycles"
+            )
+            await env.harness.cycles(16)
+            await env.sync()
+            found += self.get_cq_results_ex(count - len(found))
+        return found
+
+    # -- doorbells ---------------------------------------------------------------------------------
+
+    def post_arm(
+        self,
+        arm: ArmType | int = ArmType.ANY,
+        *,
+        index: int | None = None,
+        page: int | None = None,
+        at: int = 0,
+    ) -> Pending[WriteResult]:
+        """Queues the doorbell of :meth:`arm` and returns its answer to come."""
+        index = self.consumer_index if index is None else index
+        word = CQ_DB.pack(cons=index, cq=self.number, arm_type=int(arm), arm=1)
+        return self._post(PageReg.CQ_DB, word, page, at)
+
+    async def arm(self, arm: ArmType | int = ArmType.ANY, **options: int) -> WriteResult:
+        """NdkArmCq: one doorbell with consumer index and arm."""
+        return await self.post_arm(arm, **options)
+
+    def post_consumer_index(
+        self, index: int | None = None, *, page: int | None = None, at: int = 0
+    ) -> Pending[WriteResult]:
+        """Queues a doorbell with the consumer index alone."""
+        index = self.consumer_index if index is None else index
+        return self._post(PageReg.CQ_DB, CQ_DB.pack(cons=index, cq=self.number), page, at)
+
+    async def update_consumer_index(self, index: int | None = None, **options: int) -> WriteResult:
+        """Tells the engine what was polled."""
+        return await self.post_consumer_index(index, **options)
+
+    def post_callback_return(self, *, page: int | None = None, at: int = 0) -> Pending[WriteResult]:
+        """Queues the doorbell of :meth:`callback_return`."""
+        return self._post(PageReg.CB_RETURN, CB_RETURN.pack(cq=self.number), page, at)
+
+    async def callback_return(self, **options: int) -> WriteResult:
+        """The consumer's callback has returned."""
+        return await self.post_callback_return(**options)
+
+    def _post(self, offset: int, word: int, page: int | None, at: int) -> Pending[WriteResult]:
+        return self.host.env.doorbells.post(
+            self.page if page is None else page, offset, word, at=at
+        )
+
+    # -- callbacks ---------------------------------------------------------------------------------
+
+    def called(self, callback: Callback) -> None:
+        """An event entry for this queue was read."""
+        self.callbacks.append(callback)
+        self._called.set()
+        if self.on_callback is not None:
+            cocotb.start_soon(self._run_callback(callback))
+
+    async def _run_callback(self, callback: Callback) -> None:
+        assert self.on_callback is not None
+        await self.on_callback(self, callback)
+        await self.callback_return()
+
+    async def wait_callbacks(self, count: int = 1, limit_cycles: int = 20_000) -> list[Callback]:
+        """Waits until ``count`` callbacks came since creation; returns all."""
+        harness = self.host.env.harness
+        end = harness.cycle + limit_cycles
+        while len(self.callbacks) < count:
+            assert harness.cycle < end, (
+                f"CQ {self.number}: {len(self.callbacks)} of {count} callbacks "
+                f"after {limit_cycles} cycles"
+            )
+            await harness.cycles(16)
+            await harness.flush()
+        return self.callbacks
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    async def modify(
+        self,
+        *,
+        typed: bool = False,
+        rearm_old: bool = False,
+        moderation: tuple[int, int] = (0, 0),
+    ) -> None:
+        """MODIFY_CQ."""
+        await self.host.modify_cq(self, typed=typed, rearm_old=rearm_old, moderation=moderation)
+
+    async def resize(self, log2: int, base: int | None = None) -> int:
+        """RESIZE_CQ."""
+        return await self.host.resize_cq(self, log2, base)
+
+    async def query(self) -> CqState:
+        """QUERY_CQ."""
+        return await self.host.query_cq(self)
+
+    async def destroy(self, wait: bool = True) -> Result:
+        """DESTROY_CQ."""
+        return await self.host.destroy_cq(self, wait)
+
+    def switched(self, base: int, log2: int, index: int) -> None:
+        """A resize took place: entries from ``index`` on are in the new ring."""
+        self.base, self.log2 = base, log2
+        self.reader.switch(base, log2, index, len(bin(self._mask)) - 2)

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns the recorder's words (tb/hdl/bfm_record.v) into records."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import NamedTuple
+
+from tb.env.records import (
+    Completion,
+    CreditAnswer,
+    CreditRequest,
+    DoorbellRequest,
+    DoorbellResponse,
+    Interrupt,
+    MemResponse,
+    MemWrite,
+    Record,
+    Trace,
+)
+
+ROW_WORDS = 64
+ROW_BYTES = ROW_WORDS * 8
+BLOCK_MARK = 0xFF
+
+# Kinds, as in bfm_record.v.
+TRACE = 1
+MEM_RESPONSE = 2
+MEM_WRITE = 3
+COMPLETION = 4
+DB_REQUEST = 5
+DB_RESPONSE = 6
+CREDIT_REQUEST = 7
+CREDIT_ANSWER = 8
+INTERRUPT = 9
+DB_READ = 10
+CTL_B = 11
+CTL_R = 12
+VIOLATION = 13
+
+_WORDS = struct.Struct(f"<{ROW_WORDS}Q")
+_LOW_HALF = (1 << 256) - 1
+_HALF_ZERO_ABOVE, _HALF_ZERO_BELOW, _HALVES_EQUAL = 1, 2, 3
+
+_CHANNELS = (
+    "s_axi_b",
+    "s_axi_r",
+    "s_axil_b",
+    "s_axil_r",
+    "m_axis_rsv",
+    "m_axis_irq",
+    "m_axi_aw",
+    "m_axi_w",
+)
+_FAULTS = ("valid fell before ready", "payload changed before ready", "unknown (X) value")
+
+
+class DoorbellRead(NamedTuple):
+    """Handshake on s_axi_r."""
+
+    cycle: int
+    axi_id: int
+    resp: int
+    last: bool
+    data: int  # 512 bits
+
+
+class ControlWrite(NamedTuple):
+    """Handshake on s_axil_b."""
+
+    cycle: int
+    resp: int
+
+
+class ControlRead(NamedTuple):
+    """Handshake on s_axil_r."""
+
+    cycle: int
+    resp: int
+    data: int
+
+
+class ProtocolError(AssertionError):
+    """The engine broke a handshake rule, or the harness itself failed."""
+
+
+#: Handshakes that concern agents only; the scoreboard does not get them.
+Private = DoorbellRead | ControlWrite | ControlRead
+
+
+def violation_names(bits: int) -> list[str]:
+    """What each bit of the harness's violation vector means."""
+    names = [
+        f"{channel}: {fault}"
+        for c, channel in enumerate(_CHANNELS)
+        for f, fault in enumerate(_FAULTS)
+        if bits >> (3 * c + f) & 1
+    ]
+    if bits >> 24 & 1:
+        names.append("m_axi_aw: not one aligned 64-byte beat")
+    if bits >> 25 & 1:
+        names.append("m_axi_w: no last beat, or nothing selected")
+    return names
+
+
+class Decoder:
+    """Decodes rows. ``on_write`` gets (address, strobes, 64 bytes) of each write that reaches memory, and
+    ``on_interrupt`` (cycle, vector), both in order, so that the memory's state at an interrupt is the exact one.
+    """
+
+    def __init__(
+        self,
+        on_write: Callable[[int, int, bytes], None],
+        on_interrupt: Callable[[Interrupt], None],
+    ) -> None:
+        self._on_write = on_write
+        self._on_interrupt = on_interrupt
+
+    def row(self, raw: bytes, start: int, out: list[Record], private: list[Private]) -> None:
+        """Appends the records of one row (from word ``start`` on) to ``out`` and ``private``."""
+        word = _WORDS.unpack(raw)
+        number = int.from_bytes
+        pos = start
+        while pos < ROW_WORDS:
+            head = word[pos]
+            kind = head & 0xFF
+            if kind == 0:
+                break
+            cycle = head >> 32
+            if kind == TRACE:
+                first, second, third = word[pos + 1], word[pos + 2], word[pos + 3]
+                out.append(
+                    Trace(
+                        cycle,
+                        head >> 8 & 3,
+                        first & 0xFF,
+                        first >> 8 & 0xFFFF,
+                        bool(first & 0x1000000),
+                        first >> 25 & 3,
+                        first >> 32,
+                        second | (third & 0xFFFFFFFF) << 64,
+                        third >> 32 | word[pos + 4] << 32,
+                    )
+                )
+                pos += 5
+            elif kind == MEM_RESPONSE:
+                out.append(MemResponse(cycle, head >> 8 & 0xFFFF, head >> 24 & 3))
+                pos += 1
+            elif kind == MEM_WRITE:
+                pos = self._mem_write(raw, word, pos, out)
+            elif kind == COMPLETION:
+                dest = word[pos + 1]
+                at = (pos + 2) * 8
+                short = head >> 12 & 1
+                data = number(raw[at : at + (32 if short else 64)], "little")
+                out.append(
+                    Completion(
+                        cycle,
+                        head >> 8 & 3,
+                        head >> 10 & 3,
+                        (dest & 0xFFFF, dest >> 16 & 0xFFFF),
+                        (data & _LOW_HALF, data >> 256),
+                    )
+                )
+                pos += 6 if short else 10
+            elif kind == DB_REQUEST:
+                if head >> 27 & 1:
+                    data = word[pos + 3] << 64 * (head >> 28 & 7)
+                    size = 4
+                else:
+                    data = number(raw[(pos + 3) * 8 : (pos + 11) * 8], "little")
+                    size = 11
+                out.append(
+                    DoorbellRequest(
+                        cycle,
+                        head >> 8 & 0xFF,
+                        word[pos + 1],
+                        head >> 16 & 0xFF,
+                        head >> 24 & 7,
+                        word[pos + 2],
+                        data,
+                    )
+                )
+                pos += size
+            elif kind == DB_RESPONSE:
+                out.append(
+                    DoorbellResponse(cycle, head >> 8 & 0xFF, head >> 16 & 3, head >> 24 & 0xFF)
+                )
+                pos += 1
+            elif kind == CREDIT_REQUEST:
+                out.append(CreditRequest(cycle, word[pos + 1]))
+                pos += 2
+            elif kind == CREDIT_ANSWER:
+                out.append(CreditAnswer(cycle, bool(head & 0x100)))
+                pos += 1
+            elif kind == INTERRUPT:
+                interrupt = Interrupt(cycle, head >> 8 & 0xFFFF)
+                out.append(interrupt)
+                self._on_interrupt(interrupt)
+                pos += 1
+            else:
+                pos = self._rare(raw, word, pos, private)
+
+    def _mem_write(self, raw: bytes, word: tuple[int, ...], pos: int, out: list[Record]) -> int:
+        head = word[pos]
+        half = head >> 25 & 3
+        at = (pos + 3) * 8
+        if half == 0:
+            line = raw[at : at + 64]
+            size = 11
+        else:
+            part = raw[at : at + 32]
+            size = 7
+            if half == _HALVES_EQUAL:
+                line = part + part
+            elif half == _HALF_ZERO_ABOVE:
+                line = part + bytes(32)
+            else:
+                line = bytes(32) + part
+        addr, strb = word[pos + 1], word[pos + 2]
+        if head >> 24 & 1:
+            self._on_write(addr, strb, line)
+        out.append(
+            MemWrite(head >> 32, head >> 8 & 0xFFFF, addr, strb, int.from_bytes(line, "little"))
+        )
+        return pos + size
+
+    def _rare(self, raw: bytes, word: tuple[int, ...], pos: int, private: list[Private]) -> int:
+        head = word[pos]
+        kind, cycle = head & 0xFF, head >> 32
+        if kind == CTL_B:
+            private.append(ControlWrite(cycle, head >> 8 & 3))
+            return pos + 1
+        if kind == CTL_R:
+            private.append(ControlRead(cycle, head >> 8 & 3, word[pos + 1]))
+            return pos + 2
+        if kind == DB_READ:
+            short = head >> 19 & 1
+            count = 1 if short else 8
+            data = int.from_bytes(raw[(pos + 1) * 8 : (pos + 1 + count) * 8], "little")
+            private.append(
+                DoorbellRead(cycle, head >> 8 & 0xFF, head >> 16 & 3, bool(head >> 18 & 1), data)
+            )
+            return pos + 1 + count
+        if kind == VIOLATION:
+            if head >> 8 & 1:
+                raise ProtocolError(f"cycle {cycle}: a queue of the harness ran over")
+            names = "; ".join(violation_names(word[pos + 1]))
+            raise ProtocolError(f"cycle {cycle}: {names}")
+        raise ProtocolError(f"the recorder delivered an unknown kind {kind}")

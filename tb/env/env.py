@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The environment: harness, agents, host memory and driver, and the way of the records between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import cocotb
+from cocotb.triggers import Event
+from pyuvm import uvm_env
+
+from tb.env.agents import (
+    CompletionAgent,
+    ControlAgent,
+    CreditAgent,
+    DoorbellAgent,
+    InterruptAgent,
+    MemoryAgent,
+    TraceAgent,
+)
+from tb.env.agents.base import BfmAgent
+from tb.env.decode import ControlRead, ControlWrite, Private
+from tb.env.defs import CAP0, CAP1, CAP2, ID_VALUE, Reg
+from tb.env.driver import Adapter
+from tb.env.harness import Channel, Harness
+from tb.env.memory import HostMemory
+from tb.env.records import (
+    Completion,
+    CreditAnswer,
+    CreditRequest,
+    DoorbellRequest,
+    DoorbellResponse,
+    Record,
+)
+
+Subscriber = Callable[[list[Record]], None]
+
+
+@dataclass(frozen=True)
+class Config:
+    """The engine's parameters, as it reports them."""
+
+    num_cq: int
+    num_eq: int
+    num_pages: int
+    idx_w: int
+    max_log2: int
+    max_writes: int
+    mod_tick: int
+
+
+@dataclass(frozen=True)
+class _Checker:
+    name: str
+    write: Subscriber
+    checked: Callable[[], int] | None
+
+
+class CarillonEnv(uvm_env):
+    """Everything around the engine. Tests use the agents, ``host`` (the driver) and ``memory``."""
+
+    def build_phase(self) -> None:
+        self.doorbells = DoorbellAgent("doorbells", self)
+        self.control = ControlAgent("control", self)
+        self.completions = CompletionAgent("completions", self)
+        self.credits = CreditAgent("credits", self)
+        self.mem = MemoryAgent("mem", self)
+        self.interrupts = InterruptAgent("interrupts", self)
+        self.trace = TraceAgent("trace", self)
+        self.agents: list[BfmAgent] = [
+            self.doorbells,
+            self.control,
+            self.completions,
+            self.credits,
+            self.mem,
+            self.interrupts,
+            self.trace,
+        ]
+        self.memory = HostMemory()
+        self.host = Adapter(self)
+        self.harness = Harness(
+            cocotb.top, self._on_block, self.memory.write_line, self.host.on_interrupt
+        )
+        self.config: Config | None = None
+        self.seed = int(cocotb.RANDOM_SEED)
+        #: Records delivered so far.
+        self.records = 0
+        #: Set (and to be cleared by who waits) after each block.
+        self.news = Event()
+        self._checkers: list[_Checker] = []
+        self._held: list[Record] = []
+
+    def connect_phase(self) -> None:
+        for agent in self.agents:
+            agent.connect_harness(self.harness)
+
+    # -- subscribers -------------------------------------------------------------------------------
+
+    def add_subscriber(
+        self, write: Subscriber, name: str = "", checked: Callable[[], int] | None = None
+    ) -> None:
+        """``write`` gets each block of records, in order; an exception in it fails the test at once.
+
+        ``checked`` tells how much was checked: 0 at the end of a test fails it.
+        """
+        self._checkers.append(
+            _Checker(name or getattr(write, "__qualname__", "subscriber"), write, checked)
+        )
+
+    def idle_checkers(self) -> list[str]:
+        """Subscribers that saw nothing to check."""
+        return [c.name for c in self._checkers if c.checked is not None and c.checked() == 0]
+
+    # -- start and end -----------------------------------------------------------------------------
+
+    async def bring_up(self) -> None:
+        """Starts recorder and clock count, resets, waits until the engine answers and reads its parameters."""
+        self.harness.start()
+        await self.reset()
+
+    async def reset(self) -> None:
+        """Resets the engine; everything under way is forgotten."""
+        await self.harness.reset()
+        for agent in self.agents:
+            agent.clear()
+        self.host.forget()
+        self._held.clear()
+        control = self.control
+        ident = await control.value(Reg.ID)
+        assert ident == ID_VALUE, f"ID register reads {ident:#x}"
+        cap0 = CAP0.unpack(await control.value(Reg.CAP0))
+        cap1 = CAP1.unpack(await control.value(Reg.CAP1))
+        cap2 = CAP2.unpack(await control.value(Reg.CAP2))
+        self.config = Config(
+            num_cq=cap0["num_cq"],
+            num_eq=cap1["num_eq"],
+            num_pages=cap0["num_pages"],
+            idx_w=cap1["idx_w"],
+            max_log2=cap1["max_log2"],
+            max_writes=cap2["max_writes"],
+            mod_tick=cap2["mod_tick"],
+        )
+        self.mem.num_cq = self.config.num_cq
+
+    async def sync(self) -> None:
+        """Returns when all records up to now are delivered: memory and agents are up to date."""
+        await self.harness.flush()
+
+    async def drain(self, quiet: int = 64, limit: int = 200_000) -> None:
+        """Waits until nothing has happened for ``quiet`` cycles and nothing is unanswered."""
+        end = self.harness.cycle + limit
+        while True:
+            seen = self.records
+            await self.harness.cycles(quiet)
+            await self.sync()
+            if self.records == seen and all(agent.idle for agent in self.agents):
+                return
+            if self.harness.cycle > end:
+                busy = [agent.get_name() for agent in self.agents if not agent.idle]
+                raise AssertionError(f"no rest after {limit} cycles; unanswered: {busy}")
+
+    def stall_all(self, probability: float, seed: int | None = None) -> None:
+        """Random stalls on every channel."""
+        for agent in self.agents:
+            agent.stall(probability, self.seed if seed is None else seed)
+
+    def release_all(self) -> None:
+        """Ends all stalls and holds."""
+        for number in range(Channel.AW, Channel.MEM_CMD):
+            self.harness.configure(number, self.harness.setting(number) & ~0x1FF)
+        self.mem.release_responses()
+
+    # -- records -----------------------------------------------------------------------------------
+
+    def _on_block(self, records: list[Record], private: list[Private]) -> None:
+        control = self.control
+        for item in private:
+            if isinstance(item, ControlRead):
+                control.read_data(item)
+            elif isinstance(item, ControlWrite):
+                control.responded(item)
+            else:
+                self.doorbells.read_data(item)
+        self._tell_agents(records)
+        if self._held or control.finished or control.hold_after is not None:
+            records = self._in_order(records)
+        if records:
+            self._deliver(records)
+        self.news.set()
+
+    def _tell_agents(self, records: list[Record]) -> None:
+        for record in records:
+            if isinstance(record, Completion):
+                self.completions.driver.taken()
+            elif isinstance(record, DoorbellRequest):
+                self.doorbells.accepted()
+            elif isinstance(record, DoorbellResponse):
+                self.doorbells.responded(record)
+            elif isinstance(record, CreditRequest):
+                self.credits.driver.taken()
+            elif isinstance(record, CreditAnswer):
+                self.credits.answered(record)
+
+    def _in_order(self, records: list[Record]) -> list[Record]:
+        """Puts finished commands in their place; keeps back what comes behind an unfinished one."""
+        waiting = self._held + records
+        ready: list[Record] = []
+
+        def take(until: int) -> None:
+            count = next((i for i, r in enumerate(waiting) if r.cycle > until), len(waiting))
+            ready.extend(waiting[:count])
+            del waiting[:count]
+
+        for command in self.control.finished:
+            take(command.cycle)
+            ready.append(command)
+        self.control.finished.clear()
+        hold = self.control.hold_after
+        if hold is None:
+            ready += waiting
+            waiting = []
+        else:
+            take(hold)
+        self._held = waiting
+        return ready
+
+    def _deliver(self, records: list[Record]) -> None:
+        self.records += len(records)
+        for checker in self._checkers:
+            try:
+                checker.write(records)
+            except BaseException as error:
+                error.add_note(
+                    f"in {checker.name}; cycles {records[0].cycle} to {records[-1].cycle}; "
+                    f"seed {self.seed}"
+                )
+                raise
+        by_kind: dict[type, list[Record]] | None = None
+        for agent in self.agents:
+            if agent.monitor.ap.subscribers:
+                if by_kind is None:
+                    by_kind = {}
+                    for record in records:
+                        by_kind.setdefault(type(record), []).append(record)
+                merged: list[Record] = []
+                for kind in agent.reports:
+                    merged += by_kind.get(kind, [])
+                if len(agent.reports) > 1:
+                    merged.sort(key=lambda r: r.cycle)
+                agent.monitor.write(merged)
+
+    def stop(self) -> None:
+        """End of the test."""
+        self.harness.stop()

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Harness: cde_top, bus functional models at packet level on every port, protocol checks, and the recorder. Python
+// loads items into the models and reads records in blocks; it does nothing per cycle.
+//
+// Signals for Python: rst (active after start), ld_data and ld_toggle (see bfm_queue), flush, rec_toggle and u_record.rows.
+`default_nettype none
+`timescale 1ns / 1ps
+
+module tb_top #(
+    parameter NUM_CQ = 64,
+    parameter NUM_EQ = 16,
+    parameter NUM_PAGES = 64,
+    parameter IDX_W = 16,
+    parameter MAX_WRITES = 256,
+    parameter MOD_TICK = 256
+);
+    localparam M_ID_W = $clog2(NUM_CQ) + 1;
+    localparam S_ID_W = 8;
+    localparam S_ADDR_W = 32;
+    localparam LD_WORDS = 128;
+
+    // Channels: sources and sinks have their stall settings under the same number.
+    localparam CH_AW = 1, CH_W = 2, CH_AR = 3, CH_CTL_AW = 4, CH_CTL_W = 5, CH_CTL_AR = 6, CH_CPL = 7, CH_RSV = 8;
+    localparam CH_B = 9, CH_R = 10, CH_CTL_B = 11, CH_CTL_R = 12, CH_ANS = 13, CH_IRQ = 14;
+    localparam CH_MEM_AW = 15, CH_MEM_W = 16, CH_MEM_B = 17, CH_MEM_CMD = 18, CH_FAULT = 19, CH_RECORD = 20;
+    localparam CFGS = 24;
+
+    reg                      clk;
+    reg                      rst;
+    reg  [LD_WORDS*64-1:0]   ld_data;
+    reg                      ld_toggle;
+    reg  [7:0]               flush;
+    wire                     rec_toggle;
+    reg  [31:0]              cycle;
+    wire [CFGS*64-1:0]       cfg;
+    wire [9:0]               overflow;
+
+    initial begin
+        clk = 1'b0;
+        rst = 1'b1;
+        ld_data = 0;
+        ld_toggle = 1'b0;
+        flush = 8'd0;
+        cycle = 32'd0;
+    end
+
+    always #2 clk = !clk;
+
+    always @(posedge clk) cycle <= rst ? 32'd0 : cycle + 32'd1;
+
+    bfm_config #(.COUNT(CFGS), .LD_WORDS(LD_WORDS)) u_config (
+        .clk(clk), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg)
+    );
+
+    // ---- Doorbell pages -------------------------------------------------------------------------------------------
+    wire         awvalid, awready, wvalid, wready, bvalid, bready, arvalid, arready, rvalid, rready;
+    wire [52:0]  aw;
+    wire [52:0]  ar;
+    wire [639:0] w;
+    wire         wlast = w[64];
+    wire         w_full = w[68];
+    wire [511:0] wdata = w_full ? w[639:128] : {448'd0, w[191:128]} << {w[67:65], 6'd0};
+    wire [S_ID_W-1:0] bid, rid;
+    wire [1:0]   bresp, rresp;
+    wire [7:0]   buser;
+    wire [511:0] rdata;
+    wire         rlast;
+
+    bfm_source #(.CH(CH_AW), .W(53), .WORDS(1), .LD_WORDS(LD_WORDS)) u_aw (
+        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_AW*64 +: 64]),
+        .valid(awvalid), .ready(awready), .payload(aw), .overflow(overflow[0])
+    );
+    bfm_source #(.CH(CH_W), .W(640), .WORDS(10), .LD_WORDS(LD_WORDS)) u_w (
+        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_W*64 +: 64]),
+        .valid(wvalid), .ready(wready), .payload(w), .overflow(overflow[1])
+    );
+    bfm_source #(.CH(CH_AR), .W(53), .WORDS(1), .LD_WORDS(LD_WORDS)) u_ar (
+        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_AR*64 +: 64]),
+        .valid(arvalid), .ready(arready), .payload(ar), .overflow(overflow[2])
+    );
+    bfm_sink #(.CH(CH_B)) u_b (.clk(clk), .rst(rst), .cfg(cfg[CH_B*64 +: 64]), .full(1'b0), .ready(bready));
+    bfm_sink #(.CH(CH_R)) u_r (.clk(clk), .rst(rst), .cfg(cfg[CH_R*64 +: 64]), .full(1'b0), .ready(rready));
+
+    // First beat of the burst under way, and the finished write.
+    reg          w_later;
+    reg  [575:0] w_first;
+    wire [575:0] w_now = {wdata, w[63:0]};
+    wire         db_w;
+    wire [52:0]  db_aw;
+    wire [575:0] db_wd;
+    wire         w_unused_a, w_unused_d;
+
+    initial w_later = 1'b0;
+    always @(posedge clk) begin
+        if (rst)
+            w_later <= 1'b0;
+        else if (wvalid && wready) begin
+            w_later <= !wlast;
+            if (!w_later)
+                w_first <= w_now;
+        end
+    end
+
+    bfm_join #(.AW(53), .DW(576)) u_db_join (
+        .clk(clk), .rst(rst), .a_push(awvalid && awready), .a_in(aw),
+        .d_push(wvalid && wready && wlast), .d_in(w_later ? w_first : w_now),
+        .hit(db_w), .a_out(db_aw), .d_out(db_wd), .a_full(w_unused_a), .d_full(w_unused_d)
+    );
+
+    // ---- Control --------------------------------------------------------------------------------------------------
+    wire        cawvalid, cawready, cwvalid, cwready, cbvalid, cbready, carvalid, carready, crvalid, crready;
+    wire [14:0] caw, car;
+    wire [35:0] cw;
+    wire [1:0]  cbresp, crresp;
+    wire [31:0] crdata;
+
+    bfm_source #(.CH(CH_CTL_AW), .W(15), .WORDS(1), .LD_WORDS(LD_WORDS)) u_ctl_aw (
+        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CTL_AW*64 +: 64]),
+        .valid(cawvalid), .ready(cawready), .payload(caw), .overflow(overflow[3])
+    );
+    bfm_source #(.CH(CH_CTL_W), .W(36), .WORDS(1), .LD_WORDS(LD_WORDS)) u_ctl_w (
+        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CTL_W*64 +: 64]),
+        .valid(cwvalid), .ready(cwready), .payload(cw), .overflow(overflow[4])
+    );
+    bfm_source #(.CH(CH_CTL_AR), .W(15), .WORDS(1), .LD_WORDS(LD_WORDS)) u_ctl_ar (
+        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CTL_AR*64 +: 64]),
+        .valid(carvalid), .ready(carready), .payload(car), .overflow(overflow[5])
+    );
+    bfm_sink #(.CH(CH_CTL_B)) u_ctl_b (.clk(clk), .rst(rst), .cfg(cfg[CH_CTL_B*64 +: 64]), .full(1'b0), .ready(cbready));
+    bfm_sink #(.CH(CH_CTL_R)) u_ctl_r (.clk(clk), .rst(rst), .cfg(cfg[CH_CTL_R*64 +: 64]), .full(1'b0), .ready(crready));
+
+    // ---- Completions, credits, interrupts -------------------------------------------------------------------------
+    wire         cplvalid, cplready, rsvvalid, rsvready, ansvalid, ansready, irqvalid, irqready;
+    wire [575:0] cpl;
+    wire [31:0]  rsv;
+    wire [7:0]   ans;
+    wire [15:0]  irq;
+
+    bfm_source #(.CH(CH_CPL), .W(576), .WORDS(9), .LD_WORDS(LD_WORDS)) u_cpl (
+        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CPL*64 +: 64]),
+        .valid(cplvalid), .ready(cplready), .payload(cpl), .overflow(overflow[6])
+    );
+    bfm_source #(.CH(CH_RSV), .W(32), .WORDS(1), .LD_WORDS(LD_WORDS)) u_rsv (
+        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_RSV*64 +: 64]),
+        .valid(rsvvalid), .ready(rsvready), .payload(rsv), .overflow(overflow[7])
+    );
+    bfm_sink #(.CH(CH_ANS)) u_ans (.clk(clk), .rst(rst), .cfg(cfg[CH_ANS*64 +: 64]), .full(1'b0), .ready(ansready));
+    bfm_sink #(.CH(CH_IRQ)) u_irq (.clk(clk), .rst(rst), .cfg(cfg[CH_IRQ*64 +: 64]), .full(1'b0), .ready(irqready));
+
+    // ---- Host memory ----------------------------------------------------------------------------------------------
+    wire [M_ID_W-1:0] mawid, mbid, mem_id;
+    wire [63:0]       mawaddr, mem_addr;
+    wire [7:0]        mawlen;
+    wire [2:0]        mawsize, mawprot;
+    wire [1:0]        mawburst, mbresp, mem_resp;
+    wire              mawlock, mawvalid, mawready, mwlast, mwvalid, mwready, mbvalid, mbready;
+    wire [3:0]        mawcache, mawqos;
+    wire [511:0]      mwdata, mem_data;
+    wire [63:0]       mwstrb, mem_strb;
+    wire              mem_hit, mem_full, join_a_full, join_d_full, mem_lands;
+
+    bfm_sink #(.CH(CH_MEM_AW)) u_mem_aw (
+        .clk(clk), .rst(rst), .cfg(cfg[CH_MEM_AW*64 +: 64]), .full(mem_full || join_a_full), .ready(mawready)
+    );
+    bfm_sink #(.CH(CH_MEM_W)) u_mem_w (
+        .clk(clk), .rst(rst), .cfg(cfg[CH_MEM_W*64 +: 64]), .full(mem_full || join_d_full), .ready(mwready)
+    );
+    bfm_join #(.AW(M_ID_W + 64), .DW(576)) u_mem_join (
+        .clk(clk), .rst(rst), .a_push(mawvalid && mawready), .a_in({mawid, mawaddr}),
+        .d_push(mwvalid && mwready), .d_in({mwdata, mwstrb}),
+        .hit(mem_hit), .a_out({mem_id, mem_addr}), .d_out({mem_data, mem_strb}), .a_full(join_a_full), .d_full(join_d_full)
+    );
+    bfm_faults #(.CH(CH_FAULT), .ID_W(M_ID_W), .LD_WORDS(LD_WORDS)) u_faults (
+        .clk(clk), .ld_toggle(ld_toggle), .ld_data(ld_data),
+        .hit(mem_hit), .id(mem_id), .addr(mem_addr), .resp(mem_resp), .lands(mem_lands), .overflow(overflow[8])
+    );
+    bfm_mem #(.CH(CH_MEM_CMD), .B_CH(CH_MEM_B), .ID_W(M_ID_W), .LD_WORDS(LD_WORDS)) u_mem (
+        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data),
+        .cfg(cfg[CH_MEM_CMD*64 +: 64]), .b_cfg(cfg[CH_MEM_B*64 +: 64]),
+        .hit(mem_hit), .id(mem_id), .resp(mem_resp), .full(mem_full),
+        .b_valid(mbvalid), .b_ready(mbready), .b_id(mbid), .b_resp(mbresp), .overflow(overflow[9])
+    );
+
+    // ---- Checks ---------------------------------------------------------------------------------------------------
+    // Three bits per channel: see bfm_stable; the names of the bits are in tb/env/decode.py.
+    wire [31:0] violations;
+
+    bfm_stable #(.W(S_ID_W + 10)) u_chk_b (
+        .clk(clk), .rst(rst), .valid(bvalid), .ready(bready), .payload({bid, bresp, buser}), .violation(violations[2:0])
+    );
+    bfm_stable #(.W(S_ID_W + 515)) u_chk_r (
+        .clk(clk), .rst(rst), .valid(rvalid), .ready(rready), .payload({rid, rdata, rresp, rlast}), .violation(violations[5:3])
+    );
+    bfm_stable #(.W(2)) u_chk_ctl_b (
+        .clk(clk), .rst(rst), .valid(cbvalid), .ready(cbready), .payload(cbresp), .violation(violations[8:6])
+    );
+    bfm_stable #(.W(34)) u_chk_ctl_r (
+        .clk(clk), .rst(rst), .valid(crvalid), .ready(crready), .payload({crdata, crresp}), .violation(violations[11:9])
+    );
+    bfm_stable #(.W(8)) u_chk_ans (
+        .clk(clk), .rst(rst), .valid(ansvalid), .ready(ansready), .payload(ans), .violation(violations[14:12])
+    );
+    bfm_stable #(.W(16)) u_chk_irq (
+        .clk(clk), .rst(rst), .valid(irqvalid), .ready(irqready), .payload(irq), .violation(violations[17:15])
+    );
+    bfm_stable #(.W(M_ID_W + 89)) u_chk_mem_aw (
+        .clk(clk), .rst(rst), .valid(mawvalid), .ready(mawready),
+        .payload({mawid, mawaddr, mawlen, mawsize, mawburst, mawlock, mawcache, mawprot, mawqos}), .violation(violations[20:18])
+    );
+    bfm_stable #(.W(577)) u_chk_mem_w (
+        .clk(clk), .rst(rst), .valid(mwvalid), .ready(mwready), .payload({mwdata, mwstrb, mwlast}), .violation(violations[23:21])
+    );
+    assign violations[24] = !rst && mawvalid && (mawlen != 8'd0 || mawsize != 3'd6 || mawburst != 2'b01 || mawaddr[5:0] != 6'd0);
+    assign violations[25] = !rst && mwvalid && (!mwlast || mwstrb == 64'd0);
+    assign violations[31:26] = 6'd0;
+
+    // ---- Recorder -------------------------------------------------------------------------------------------------
+    wire [2:0]   trace_valid;
+    wire [767:0] trace_data;
+    reg  [9:0]   overflow_q;
+
+    initial overflow_q = 10'd0;
+    always @(posedge clk) overflow_q <= overflow;
+
+    bfm_record #(.M_ID_W(M_ID_W)) u_record (
+        .clk(clk), .rst(rst), .cycle(cycle), .cfg(cfg[CH_RECORD*64 +: 64]), .flush(flush),
+        .trace_valid(trace_valid), .trace_data(trace_data),
+        .mem_b(mbvalid && mbready), .mem_b_id(mbid), .mem_b_resp(mbresp),
+        .mem_w(mem_hit), .mem_w_id(mem_id), .mem_w_addr(mem_addr), .mem_w_strb(mem_strb), .mem_w_data(mem_data),
+        .mem_w_lands(mem_lands),
+        .cpl(cplvalid && cplready), .cpl_data(cpl[575:64]), .cpl_dest(cpl[31:0]), .cpl_keep(cpl[33:32]), .cpl_user(cpl[35:34]),
+        .db_w(db_w), .db_w_id(db_aw[39:32]), .db_w_addr(db_aw[31:0]), .db_w_len(db_aw[47:40]), .db_w_size(db_aw[50:48]),
+        .db_w_strb(db_wd[63:0]), .db_w_data(db_wd[575:64]),
+        .db_b(bvalid && bready), .db_b_id(bid), .db_b_resp(bresp), .db_b_user(buser),
+        .db_r(rvalid && rready), .db_r_id(rid), .db_r_resp(rresp), .db_r_last(rlast), .db_r_data(rdata),
+        .rsv(rsvvalid && rsvready), .rsv_data(rsv), .ans(ansvalid && ansready), .ans_data(ans),
+        .irq(irqvalid && irqready), .irq_data(irq),
+        .ctl_b(cbvalid && cbready), .ctl_b_resp(cbresp), .ctl_r(crvalid && crready), .ctl_r_resp(crresp), .ctl_r_data(crdata),
+        .violations(violations), .harness_fault(overflow != overflow_q), .toggle(rec_toggle)
+    );
+
+    // ---- Design ---------------------------------------------------------------------------------------------------
+    cde_top #(
+        .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
+        .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK)
+    ) dut (
+        .clk(clk), .rst(rst),
+        .s_axi_awid(aw[39:32]), .s_axi_awaddr(aw[31:0]), .s_axi_awlen(aw[47:40]), .s_axi_awsize(aw[50:48]),
+        .s_axi_awburst(aw[52:51]), .s_axi_awvalid(awvalid), .s_axi_awready(awready),
+        .s_axi_wdata(wdata), .s_axi_wstrb(w[63:0]), .s_axi_wlast(wlast), .s_axi_wvalid(wvalid), .s_axi_wready(wready),
+        .s_axi_bid(bid), .s_axi_bresp(bresp), .s_axi_buser(buser), .s_axi_bvalid(bvalid), .s_axi_bready(bready),
+        .s_axi_arid(ar[39:32]), .s_axi_araddr(ar[31:0]), .s_axi_arlen(ar[47:40]), .s_axi_arsize(ar[50:48]),
+        .s_axi_arburst(ar[52:51]), .s_axi_arvalid(arvalid), .s_axi_arready(arready),
+        .s_axi_rid(rid), .s_axi_rdata(rdata), .s_axi_rresp(rresp), .s_axi_rlast(rlast), .s_axi_rvalid(rvalid),
+        .s_axi_rready(rready),
+        .s_axil_awaddr(caw[11:0]), .s_axil_awprot(caw[14:12]), .s_axil_awvalid(cawvalid), .s_axil_awready(cawready),
+        .s_axil_wdata(cw[31:0]), .s_axil_wstrb(cw[35:32]), .s_axil_wvalid(cwvalid), .s_axil_wready(cwready),
+        .s_axil_bresp(cbresp), .s_axil_bvalid(cbvalid), .s_axil_bready(cbready),
+        .s_axil_araddr(car[11:0]), .s_axil_arprot(car[14:12]), .s_axil_arvalid(carvalid), .s_axil_arready(carready),
+        .s_axil_rdata(crdata), .s_axil_rresp(crresp), .s_axil_rvalid(crvalid), .s_axil_rready(crready),
+        .m_axi_awid(mawid), .m_axi_awaddr(mawaddr), .m_axi_awlen(mawlen), .m_axi_awsize(mawsize), .m_axi_awburst(mawburst),
+        .m_axi_awlock(mawlock), .m_axi_awcache(mawcache), .m_axi_awprot(mawprot), .m_axi_awqos(mawqos),
+        .m_axi_awvalid(mawvalid), .m_axi_awready(mawready),
+        .m_axi_wdata(mwdata), .m_axi_wstrb(mwstrb), .m_axi_wlast(mwlast), .m_axi_wvalid(mwvalid), .m_axi_wready(mwready),
+        .m_axi_bid(mbid), .m_axi_bresp(mbresp), .m_axi_bvalid(mbvalid), .m_axi_bready(mbready),
+        .s_axis_cpl_tdata(cpl[575:64]), .s_axis_cpl_tdest(cpl[31:0]), .s_axis_cpl_tkeep(cpl[33:32]),
+        .s_axis_cpl_tuser(cpl[35:34]), .s_axis_cpl_tvalid(cplvalid), .s_axis_cpl_tready(cplready),
+        .s_axis_rsv_tdata(rsv), .s_axis_rsv_tvalid(rsvvalid), .s_axis_rsv_tready(rsvready),
+        .m_axis_rsv_tdata(ans), .m_axis_rsv_tvalid(ansvalid), .m_axis_rsv_tready(ansready),
+        .m_axis_irq_tdata(irq), .m_axis_irq_tvalid(irqvalid), .m_axis_irq_tready(irqready),
+        .trace_valid(trace_valid), .trace_data(trace_data)
+    );
+endmodule
+
+`default_nettype wire
