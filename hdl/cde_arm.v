@@ -239,6 +239,7 @@ module cde_arm #(
 
     // ---------------------------------------------------------------- stage C: the two steps, chained
     wire p_call;
+    wire p_publishing;
     wire d_call;
     wire [7:0] d_cause_dyn;
     wire chained = p_valid && p_cq == d_cq;
@@ -253,6 +254,7 @@ module cde_arm #(
         .state(p_state),
         .settings(p_settings),
         .now(now),
+        .publishing(p_publishing),
         .result(p_result),
         .call(p_call)
     );
@@ -278,7 +280,9 @@ module cde_arm #(
     assign cons_index = init ? {IDX_W{1'b0}} : d_result[ST_CONS +: IDX_W];
 
     wire p_retry_eqe = p_op == `CDE_TRC_EVENT_FAILED && !p_give_up;
-    wire p_wrote = p_valid;
+    wire p_of_entries = p_op == `CDE_TRC_PUBLISH ||
+                        (p_op == `CDE_TRC_CQ_ERROR && p_status == `CDE_CQST_INTERNAL_ERROR);
+    wire p_traced = p_valid && (!p_of_entries || p_publishing);
     wire d_changed = d_result != d_state;
     wire d_traced = d_acts && d_cause_dyn == 8'h00 &&
                     (d_op == `CDE_TRC_DOORBELL || d_op == `CDE_TRC_CB_RETURN || d_op == `CDE_TRC_CREATE ||
@@ -319,7 +323,7 @@ module cde_arm #(
         res_ct_valid <= d_valid && d_control && !rst;
         res_ct_state <= trace_state(d_result[ST_ACKP-1:0]);
 
-        if (p_wrote) begin
+        if (p_valid) begin
             waiting[p_cq] <= p_result[ST_DUE] && !p_result[ST_MATURE];
             if (p_result[ST_ERR +: 2] != `CDE_CQST_OK) dead[p_cq] <= 1'b1;
         end
@@ -332,7 +336,7 @@ module cde_arm #(
             dead <= {NUM_CQ{1'b0}};
         end
 
-        trace_valid <= rst ? 2'b00 : {d_traced, p_valid};
+        trace_valid <= rst ? 2'b00 : {d_traced, p_traced};
         trace_data[7:0] <= p_op;
         trace_data[23:8] <= {{(16-CQ_W){1'b0}}, p_cq};
         trace_data[31:24] <= {5'd0, p_call ? p_err : 2'd0, p_call};

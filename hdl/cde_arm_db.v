@@ -103,12 +103,13 @@ module cde_arm_db #(
             next[ST_LIFE +: 2] = `CDE_LIFE_READY;
         end
         if (op == `CDE_TRC_DESTROY) begin
-            next[ST_LIFE +: 2] = drained ? `CDE_LIFE_FREE : `CDE_LIFE_DESTROYING;
+            next[ST_LIFE +: 2] = `CDE_LIFE_DESTROYING;
             next[ST_ARMED] = 1'b0;
             next[ST_TYPE +: 2] = 2'd0;
             next[ST_DUE] = 1'b0;
             next[ST_MATURE] = 1'b0;
             next[ST_MCNT +: IDX_W] = {IDX_W{1'b0}};
+            if (drained) next = {ST_W{1'b0}};
         end
     end
 

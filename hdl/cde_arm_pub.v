@@ -20,6 +20,7 @@ module cde_arm_pub #(
     input  wire [ST_BITS-1:0] state,
     input  wire [CF_BITS-1:0] settings,
     input  wire [17:0]        now,
+    output wire               publishing,  // answers to entries have an effect
     output wire [ST_BITS-1:0] result,
     output wire               call
 );
@@ -51,8 +52,12 @@ module cde_arm_pub #(
     wire is_publish = op == `CDE_TRC_PUBLISH;
     wire is_error = op == `CDE_TRC_CQ_ERROR;
     wire is_event_failed = op == `CDE_TRC_EVENT_FAILED;
-    wire publish = is_publish && ready && !state[ST_FROZEN];
-    wire fail = (is_error || is_event_failed) && ready && no_error;
+    wire is_overflow = is_error && status == `CDE_CQST_BUFFER_OVERFLOW;
+    assign publishing = ready && !state[ST_FROZEN];
+    wire publish = is_publish && publishing;
+    // Every error of the CQ satisfies an arm of any type (CQ-08); the first one names the status. Answers to entries behind a
+    // hole are no news any more.
+    wire fail = is_overflow || (is_error && publishing) || is_event_failed;
     wire becomes_due = ((publish && trigger) || (fail && armed)) && !state[ST_DUE];
 
     reg [ST_W-1:0] next;
@@ -73,11 +78,11 @@ module cde_arm_pub #(
                 next[ST_MCNT +: IDX_W] = mcnt_sum[IDX_W] ? MCNT_MAX : mcnt_sum[IDX_W-1:0];
             end
         end
-        if (fail) begin
+        if (fail && no_error) begin
             next[ST_ERR +: 2] = is_error ? status : `CDE_CQST_INTERNAL_ERROR;
         end
         // The ring has a hole behind a failed entry even if the CQ was in error before.
-        if (is_event_failed || (is_error && status == `CDE_CQST_INTERNAL_ERROR)) begin
+        if (fail && !is_overflow) begin
             next[ST_FROZEN] = 1'b1;
         end
         if (becomes_due) begin

@@ -26,7 +26,7 @@ RULES: Final[Mapping[str, str]] = {
     "CQ-12": "arm types merge by the larger public code",
     "CQ-13": "an arm merges with the type of the arm satisfied before it",
     "CQ-14": "an arm that merges does not look at what is present",
-    "CQ-15": "a completion counts when it is placed, not when its write is acknowledged",
+    "CQ-15": "a completion is published before its write is acknowledged",
     "CQ-16": "a callback that becomes due while one is in progress is forgotten",
     "CQ-17": "reservation grants more credits than the ring has entries; overflow tells nobody",
     "CQ-18": "a failed write is ignored",

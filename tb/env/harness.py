@@ -100,7 +100,7 @@ class Harness:
     def start(self) -> None:
         """Starts loading and recording; once per test."""
         self._rows = [self._rows_of[i] for i in range(16)]
-        self._tasks = [cocotb.start_soon(self._record()), cocotb.start_soon(self._load())]
+        self._tasks = [cocotb.start_soon(self._load())]
         self.recorder()
 
     def stop(self) -> None:
@@ -113,6 +113,9 @@ class Harness:
         """Resets the engine and the harness's queues; cycle 0 is the first edge after it."""
         self._rst.value = 1
         await Timer(self._to_slot() + cycles * PERIOD, unit="ps")
+        if len(self._tasks) == 1:
+            # Not earlier: at time 0 signals of a four-state simulator change from X.
+            self._tasks.append(cocotb.start_soon(self._record()))
         self._rst.value = 0
         self._origin = int(get_sim_time("ps")) - _AFTER + PERIOD
         self._pending.clear()
