@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sequence library: one file per sequence, found by name.
+
+A file defines a subclass of :class:`CarillonSequence`; it needs no other edit. ``find("mixed_traffic")`` returns the class.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pyuvm import uvm_sequence
+
+from tb.env.streams import stream
+
+if TYPE_CHECKING:
+    from tb.env.env import CarillonEnv
+
+_registry: dict[str, type[CarillonSequence]] = {}
+
+
+class CarillonSequence(uvm_sequence):
+    """A virtual sequence on a whole environment. ``body`` is a coroutine; keyword options become attributes."""
+
+    #: Name in the registry.
+    name: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.name:
+            if cls.name in _registry:
+                raise ValueError(f"two sequences are named {cls.name}")
+            _registry[cls.name] = cls
+
+    def __init__(self, env: CarillonEnv, **options: Any) -> None:
+        super().__init__(self.name or type(self).__name__)
+        self.env = env
+        self.rng = stream(env.seed, self.name)
+        for option, value in options.items():
+            if not hasattr(type(self), option):
+                raise ValueError(f"sequence {self.name} has no option {option}")
+            setattr(self, option, value)
+
+    async def run(self) -> None:
+        """Runs the sequence to its end."""
+        await self.start()
+
+
+def names() -> list[str]:
+    """Names of all sequences in this folder."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    return sorted(_registry)
+
+
+def find(name: str) -> type[CarillonSequence]:
+    """The sequence of this name."""
+    known = names()
+    if name not in known:
+        raise KeyError(f"no sequence {name}; known: {', '.join(known)}")
+    return _registry[name]
