@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -83,7 +84,8 @@ class CarillonEnv(uvm_env):
             cocotb.top, self._on_block, self.memory.write_line, self.host.on_interrupt
         )
         self.config: Config | None = None
-        self.seed = int(cocotb.RANDOM_SEED)
+        # The seed of the run, not cocotb's, which depends on the test's name.
+        self.seed = int(os.environ.get("COCOTB_RANDOM_SEED", cocotb.RANDOM_SEED))
         #: Records delivered so far.
         self.records = 0
         #: Set (and to be cleared by who waits) after each block.
@@ -117,10 +119,16 @@ class CarillonEnv(uvm_env):
     async def bring_up(self) -> None:
         """Starts recorder and clock count, resets, waits until the engine answers and reads its parameters."""
         self.harness.start()
-        await self.reset()
+        await self._reset()
+        self.mem.clear_faults()
+        self.mem.release_responses()
 
     async def reset(self) -> None:
-        """Resets the engine; everything under way is forgotten."""
+        """Resets the engine in the middle of a test; everything under way is forgotten."""
+        await self.sync()
+        await self._reset()
+
+    async def _reset(self) -> None:
         await self.harness.reset()
         for agent in self.agents:
             agent.clear()

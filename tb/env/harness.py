@@ -25,7 +25,7 @@ QUEUE_DEPTH = 1024
 PERIOD = 4000  # ps, tb_top's clock: edges at 2000 + n * PERIOD, falling ones at n * PERIOD
 _EDGE = 2000
 _AFTER = 1000  # where code that waits for a cycle runs, behind its edge
-_ITEM_MAX = 12
+_SETTING = 1 << 63
 
 _PACK = struct.Struct(f"<{LOAD_WORDS}Q")
 _X_TO_0 = str.maketrans("XZUWxzuw-", "000000000")
@@ -86,7 +86,7 @@ class Harness:
         self._wake = Event()
         self._toggle = 0
         self._origin = 0
-        self._block = 0
+        self._block: int | None = None
         self._flushed = 0
         self._flush_wanted = 0
         self._flush_done = Event()
@@ -98,9 +98,13 @@ class Harness:
     # -- start and time ----------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Starts loading and recording; once per test."""
+        """Starts loading and recording; once per test. Undoes what an earlier test of this process has set."""
         self._rows = [self._rows_of[i] for i in range(16)]
+        self._toggle = int(self._ld_toggle.value)
+        self._flush_wanted = self._flushed = int(self._flush.value)
         self._tasks = [cocotb.start_soon(self._load())]
+        for channel in Channel:
+            self.configure(channel, 0)
         self.recorder()
 
     def stop(self) -> None:
@@ -118,7 +122,7 @@ class Harness:
             self._tasks.append(cocotb.start_soon(self._record()))
         self._rst.value = 0
         self._origin = int(get_sim_time("ps")) - _AFTER + PERIOD
-        self._pending.clear()
+        self._pending = [entry for entry in self._pending if entry[0] == _SETTING]
         await Timer(PERIOD, unit="ps")
 
     @staticmethod
@@ -153,7 +157,7 @@ class Harness:
     def configure(self, channel: int, word: int) -> None:
         """Sets the settings word of a channel, from the next cycle on."""
         self._settings[channel] = word
-        self._pending.append((1 << 63, [0x80 | channel | 1 << 8, word]))
+        self._pending.append((_SETTING, [0x80 | channel | 1 << 8, word]))
         self._wake.set()
 
     def setting(self, channel: int) -> int:
@@ -235,9 +239,9 @@ class Harness:
 
     def _read_block(self) -> None:
         raw = self._read_row(0)
-        if raw[0] != BLOCK_MARK or raw[3] != self._block:
+        if raw[0] != BLOCK_MARK or self._block not in (None, raw[3]):
             raise ProtocolError(f"recorder: block {raw[3]} instead of {self._block}")
-        self._block = (self._block + 1) & 0xFF
+        self._block = (raw[3] + 1) & 0xFF
         self.blocks += 1
         records: list[Record] = []
         private: list[Private] = []

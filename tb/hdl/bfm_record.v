@@ -209,6 +209,12 @@ module bfm_record #(
                 put64({32'd0, violations});
             end
         end
+        if (rst) begin
+            // What was not handed over belongs to a time that is over.
+            row = 0;
+            pos = 1;
+            any = 1'b0;
+        end
         if (harness_fault) begin
             begin_record(VIOLATION, 24'd1, 2);
             put64(64'd0);

@@ -17,6 +17,7 @@ from tb.env.defs import ArmType, CqeType
 from tb.env.sequences import CarillonSequence
 
 _TYPES = (CqeType.RECEIVE, CqeType.RECEIVE, CqeType.RECEIVE_AND_INVALIDATE, 0x0002, 0x0004)
+_INDEX, _RETURN = -1, -2  # doorbells that are no arm
 _ARMS = (ArmType.ANY, ArmType.SOLICITED, ArmType.ERRORS)
 
 
@@ -30,15 +31,27 @@ class _Queue:
     sent: int = 0
     polled: int = 0
     told: int = 0
+    freed: int = 0
     returned: int = 0
     return_at: int = 0
-    answers: list[Pending[WriteResult]] = field(default_factory=list)
+    answers: list[tuple[Pending[WriteResult], int]] = field(default_factory=list)
 
     @property
     def room(self) -> int:
-        """Entries that may still be asked for."""
+        """Entries that may still be asked for; an index counts when its doorbell is answered."""
         asked = sum(count for _, count in self.asked)
-        return (1 << self.cq.log2) - (self.sent - self.told) - self.credits - asked
+        return (1 << self.cq.log2) - (self.sent - self.freed) - self.credits - asked
+
+    def expect(self, answer: Pending[WriteResult]) -> None:
+        """A doorbell with what was polled so far, or a callback return."""
+        self.answers.append((answer, self.told))
+
+    def check(self) -> None:
+        """Looks at the answers that have come: all must be OKAY."""
+        while self.answers and self.answers[0][0].done:
+            answer, told = self.answers.pop(0)
+            assert answer.result == (0, 0), f"CQ {self.cq.number}: {answer.result}"
+            self.freed = told
 
 
 class MixedTraffic(CarillonSequence):
@@ -73,6 +86,7 @@ class MixedTraffic(CarillonSequence):
 
     async def body(self) -> None:
         await self._create()
+        self._doorbells: list[tuple[int, _Queue, int]] = []
         harness = self.env.harness
         end = harness.cycle + self.duration
         while harness.cycle < end:
@@ -80,6 +94,7 @@ class MixedTraffic(CarillonSequence):
             self._produce(begin)
             for queue in self.all:
                 self._consume(queue, begin)
+            self._ring()
             await harness.until(begin + self.chunk - 4)
         await self._finish()
 
@@ -175,25 +190,35 @@ class MixedTraffic(CarillonSequence):
 
     def _consume(self, queue: _Queue, begin: int) -> None:
         rng, cq = self.rng, queue.cq
-        for answer in queue.answers:
-            assert not answer.done or answer.result == (0, 0), f"CQ {cq.number}: {answer.result}"
-        queue.answers = [answer for answer in queue.answers if not answer.done]
+        queue.check()
         if rng.random() < self.poll:
             self._poll(queue, rng.choice((1, 4, 1 << 16)))
         at = begin + rng.randrange(self.chunk)
         if rng.random() < self.arm:
             queue.told = queue.polled
-            queue.answers.append(cq.post_arm(rng.choice(_ARMS), at=at))
+            self._doorbells.append((at, queue, rng.choice(_ARMS)))
         elif rng.random() < self.tell and queue.told != queue.polled:
             queue.told = queue.polled
-            queue.answers.append(cq.post_consumer_index(at=at))
+            self._doorbells.append((at, queue, _INDEX))
         if len(cq.callbacks) > queue.returned:
             if not queue.return_at:
                 queue.return_at = begin + rng.randint(0, self.return_delay)
             elif queue.return_at <= begin:
                 queue.returned += 1
                 queue.return_at = 0
-                queue.answers.append(cq.post_callback_return(at=at))
+                self._doorbells.append((at, queue, _RETURN))
+
+    def _ring(self) -> None:
+        """Posts the doorbells of one chunk in the order of their cycles."""
+        self._doorbells.sort(key=lambda item: item[0])
+        for at, queue, what in self._doorbells:
+            if what == _RETURN:
+                queue.expect(queue.cq.post_callback_return(at=at))
+            elif what == _INDEX:
+                queue.expect(queue.cq.post_consumer_index(at=at))
+            else:
+                queue.expect(queue.cq.post_arm(what, at=at))
+        self._doorbells.clear()
 
     async def _finish(self) -> None:
         """Everything that was sent is polled, every callback returned."""
@@ -206,11 +231,11 @@ class MixedTraffic(CarillonSequence):
                 self._poll(queue, 1 << 16)
                 if queue.told != queue.polled:
                     queue.told = queue.polled
-                    queue.answers.append(cq.post_consumer_index())
+                    queue.expect(cq.post_consumer_index())
                     busy = True
                 while len(cq.callbacks) > queue.returned:
                     queue.returned += 1
-                    queue.answers.append(cq.post_callback_return())
+                    queue.expect(cq.post_callback_return())
                     busy = True
             await env.drain()
             if not busy:
@@ -219,5 +244,4 @@ class MixedTraffic(CarillonSequence):
             assert queue.polled == queue.sent, (
                 f"CQ {queue.cq.number}: {queue.polled} results of {queue.sent} completions"
             )
-            for answer in queue.answers:
-                assert answer.result == (0, 0), f"CQ {queue.cq.number}: {answer.result}"
+            queue.check()
