@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from tb.env.records import (
@@ -39,6 +40,7 @@ CTL_B = 11
 CTL_R = 12
 VIOLATION = 13
 
+_make = tuple.__new__  # a named tuple without the cost of its own constructor
 _WORDS = struct.Struct(f"<{ROW_WORDS}Q")
 _LOW_HALF = (1 << 256) - 1
 _HALF_ZERO_ABOVE, _HALF_ZERO_BELOW, _HALVES_EQUAL = 1, 2, 3
@@ -85,10 +87,6 @@ class ProtocolError(AssertionError):
     """The engine broke a handshake rule, or the harness itself failed."""
 
 
-#: Handshakes that concern agents only; the scoreboard does not get them.
-Private = DoorbellRead | ControlWrite | ControlRead
-
-
 def violation_names(bits: int) -> list[str]:
     """What each bit of the harness's violation vector means."""
     names = [
@@ -104,23 +102,35 @@ def violation_names(bits: int) -> list[str]:
     return names
 
 
+@dataclass(frozen=True)
+class Hooks:
+    """Called while decoding, in the order of the records."""
+
+    mem_write: Callable[[int, int, bytes], None]
+    """(address, strobes, 64 bytes) of each write that reaches memory."""
+    interrupt: Callable[[Interrupt], None]
+    """Memory is then exactly as it was at the interrupt."""
+    completion: Callable[[], None]
+    request: Callable[[], None]
+    response: Callable[[DoorbellResponse], None]
+    credit_request: Callable[[], None]
+    credit_answer: Callable[[CreditAnswer], None]
+    read_data: Callable[[DoorbellRead], None]
+    control_write: Callable[[ControlWrite], None]
+    control_read: Callable[[ControlRead], None]
+
+
 class Decoder:
-    """Decodes rows. ``on_write`` gets (address, strobes, 64 bytes) of each write that reaches memory, and
-    ``on_interrupt`` (cycle, vector), both in order, so that the memory's state at an interrupt is the exact one.
-    """
+    """Decodes rows into records."""
 
-    def __init__(
-        self,
-        on_write: Callable[[int, int, bytes], None],
-        on_interrupt: Callable[[Interrupt], None],
-    ) -> None:
-        self._on_write = on_write
-        self._on_interrupt = on_interrupt
+    def __init__(self, hooks: Hooks) -> None:
+        self.hooks = hooks
 
-    def row(self, raw: bytes, start: int, out: list[Record], private: list[Private]) -> None:
-        """Appends the records of one row (from word ``start`` on) to ``out`` and ``private``."""
+    def row(self, raw: bytes, start: int, out: list[Record]) -> None:
+        """Appends the records of one row (from word ``start`` on) to ``out``."""
         word = _WORDS.unpack(raw)
         number = int.from_bytes
+        hooks = self.hooks
         pos = start
         while pos < ROW_WORDS:
             head = word[pos]
@@ -131,21 +141,24 @@ class Decoder:
             if kind == TRACE:
                 first, second, third = word[pos + 1], word[pos + 2], word[pos + 3]
                 out.append(
-                    Trace(
-                        cycle,
-                        head >> 8 & 3,
-                        first & 0xFF,
-                        first >> 8 & 0xFFFF,
-                        bool(first & 0x1000000),
-                        first >> 25 & 3,
-                        first >> 32,
-                        second | (third & 0xFFFFFFFF) << 64,
-                        third >> 32 | word[pos + 4] << 32,
+                    _make(
+                        Trace,
+                        (
+                            cycle,
+                            head >> 8 & 3,
+                            first & 0xFF,
+                            first >> 8 & 0xFFFF,
+                            bool(first & 0x1000000),
+                            first >> 25 & 3,
+                            first >> 32,
+                            second | (third & 0xFFFFFFFF) << 64,
+                            third >> 32 | word[pos + 4] << 32,
+                        ),
                     )
                 )
                 pos += 5
             elif kind == MEM_RESPONSE:
-                out.append(MemResponse(cycle, head >> 8 & 0xFFFF, head >> 24 & 3))
+                out.append(_make(MemResponse, (cycle, head >> 8 & 0xFFFF, head >> 24 & 3)))
                 pos += 1
             elif kind == MEM_WRITE:
                 pos = self._mem_write(raw, word, pos, out)
@@ -163,6 +176,7 @@ class Decoder:
                         (data & _LOW_HALF, data >> 256),
                     )
                 )
+                hooks.completion()
                 pos += 6 if short else 10
             elif kind == DB_REQUEST:
                 if head >> 27 & 1:
@@ -182,25 +196,31 @@ class Decoder:
                         data,
                     )
                 )
+                hooks.request()
                 pos += size
             elif kind == DB_RESPONSE:
-                out.append(
-                    DoorbellResponse(cycle, head >> 8 & 0xFF, head >> 16 & 3, head >> 24 & 0xFF)
+                response = DoorbellResponse(
+                    cycle, head >> 8 & 0xFF, head >> 16 & 3, head >> 24 & 0xFF
                 )
+                out.append(response)
+                hooks.response(response)
                 pos += 1
             elif kind == CREDIT_REQUEST:
                 out.append(CreditRequest(cycle, word[pos + 1]))
+                hooks.credit_request()
                 pos += 2
             elif kind == CREDIT_ANSWER:
-                out.append(CreditAnswer(cycle, bool(head & 0x100)))
+                granted = CreditAnswer(cycle, bool(head & 0x100))
+                out.append(granted)
+                hooks.credit_answer(granted)
                 pos += 1
             elif kind == INTERRUPT:
                 interrupt = Interrupt(cycle, head >> 8 & 0xFFFF)
                 out.append(interrupt)
-                self._on_interrupt(interrupt)
+                hooks.interrupt(interrupt)
                 pos += 1
             else:
-                pos = self._rare(raw, word, pos, private)
+                pos = self._rare(raw, word, pos)
 
     def _mem_write(self, raw: bytes, word: tuple[int, ...], pos: int, out: list[Record]) -> int:
         head = word[pos]
@@ -220,26 +240,26 @@ class Decoder:
                 line = bytes(32) + part
         addr, strb = word[pos + 1], word[pos + 2]
         if head >> 24 & 1:
-            self._on_write(addr, strb, line)
+            self.hooks.mem_write(addr, strb, line)
         out.append(
             MemWrite(head >> 32, head >> 8 & 0xFFFF, addr, strb, int.from_bytes(line, "little"))
         )
         return pos + size
 
-    def _rare(self, raw: bytes, word: tuple[int, ...], pos: int, private: list[Private]) -> int:
+    def _rare(self, raw: bytes, word: tuple[int, ...], pos: int) -> int:
         head = word[pos]
         kind, cycle = head & 0xFF, head >> 32
         if kind == CTL_B:
-            private.append(ControlWrite(cycle, head >> 8 & 3))
+            self.hooks.control_write(ControlWrite(cycle, head >> 8 & 3))
             return pos + 1
         if kind == CTL_R:
-            private.append(ControlRead(cycle, head >> 8 & 3, word[pos + 1]))
+            self.hooks.control_read(ControlRead(cycle, head >> 8 & 3, word[pos + 1]))
             return pos + 2
         if kind == DB_READ:
             short = head >> 19 & 1
             count = 1 if short else 8
             data = int.from_bytes(raw[(pos + 1) * 8 : (pos + 1 + count) * 8], "little")
-            private.append(
+            self.hooks.read_data(
                 DoorbellRead(cycle, head >> 8 & 0xFF, head >> 16 & 3, bool(head >> 18 & 1), data)
             )
             return pos + 1 + count

@@ -21,19 +21,12 @@ from tb.env.agents import (
     TraceAgent,
 )
 from tb.env.agents.base import BfmAgent
-from tb.env.decode import ControlRead, ControlWrite, Private
+from tb.env.decode import Hooks
 from tb.env.defs import CAP0, CAP1, CAP2, ID_VALUE, Reg
 from tb.env.driver import Adapter
 from tb.env.harness import Channel, Harness
 from tb.env.memory import HostMemory
-from tb.env.records import (
-    Completion,
-    CreditAnswer,
-    CreditRequest,
-    DoorbellRequest,
-    DoorbellResponse,
-    Record,
-)
+from tb.env.records import Record
 
 Subscriber = Callable[[list[Record]], None]
 
@@ -80,9 +73,19 @@ class CarillonEnv(uvm_env):
         ]
         self.memory = HostMemory()
         self.host = Adapter(self)
-        self.harness = Harness(
-            cocotb.top, self._on_block, self.memory.write_line, self.host.on_interrupt
+        hooks = Hooks(
+            mem_write=self.memory.write_line,
+            interrupt=self.host.on_interrupt,
+            completion=self.completions.taken,
+            request=self.doorbells.accepted,
+            response=self.doorbells.responded,
+            credit_request=self.credits.taken,
+            credit_answer=self.credits.answered,
+            read_data=self.doorbells.read_data,
+            control_write=self.control.responded,
+            control_read=self.control.read_data,
         )
+        self.harness = Harness(cocotb.top, self._on_block, hooks)
         self.config: Config | None = None
         # The seed of the run, not cocotb's, which depends on the test's name.
         self.seed = int(os.environ.get("COCOTB_RANDOM_SEED", cocotb.RANDOM_SEED))
@@ -181,34 +184,13 @@ class CarillonEnv(uvm_env):
 
     # -- records -----------------------------------------------------------------------------------
 
-    def _on_block(self, records: list[Record], private: list[Private]) -> None:
+    def _on_block(self, records: list[Record]) -> None:
         control = self.control
-        for item in private:
-            if isinstance(item, ControlRead):
-                control.read_data(item)
-            elif isinstance(item, ControlWrite):
-                control.responded(item)
-            else:
-                self.doorbells.read_data(item)
-        self._tell_agents(records)
         if self._held or control.finished or control.hold_after is not None:
             records = self._in_order(records)
         if records:
             self._deliver(records)
         self.news.set()
-
-    def _tell_agents(self, records: list[Record]) -> None:
-        for record in records:
-            if isinstance(record, Completion):
-                self.completions.driver.taken()
-            elif isinstance(record, DoorbellRequest):
-                self.doorbells.accepted()
-            elif isinstance(record, DoorbellResponse):
-                self.doorbells.responded(record)
-            elif isinstance(record, CreditRequest):
-                self.credits.driver.taken()
-            elif isinstance(record, CreditAnswer):
-                self.credits.answered(record)
 
     def _in_order(self, records: list[Record]) -> list[Record]:
         """Puts finished commands in their place; keeps back what comes behind an unfinished one."""

@@ -17,8 +17,8 @@ from cocotb.task import Task
 from cocotb.triggers import Event, Timer, ValueChange
 from cocotb.utils import get_sim_time
 
-from tb.env.decode import BLOCK_MARK, ROW_BYTES, Decoder, Private, ProtocolError
-from tb.env.records import Interrupt, Record
+from tb.env.decode import BLOCK_MARK, ROW_BYTES, Decoder, Hooks, ProtocolError
+from tb.env.records import Record
 
 LOAD_WORDS = 128
 QUEUE_DEPTH = 1024
@@ -59,8 +59,8 @@ class Channel(IntEnum):
 #: Channels with random stalls.
 STALLABLE = tuple(Channel(n) for n in range(Channel.AW, Channel.MEM_CMD))
 
-#: Gets the records of a block in order, and those that only agents need.
-BlockHandler = Callable[[list[Record], list[Private]], None]
+#: Gets the records of a block in order.
+BlockHandler = Callable[[list[Record]], None]
 
 
 class Harness:
@@ -70,8 +70,7 @@ class Harness:
         self,
         dut: Any,
         on_block: BlockHandler,
-        on_write: Callable[[int, int, bytes], None],
-        on_interrupt: Callable[[Interrupt], None],
+        hooks: Hooks,
     ) -> None:
         self._rst = dut.rst
         self._ld_data = dut.ld_data
@@ -81,7 +80,7 @@ class Harness:
         self._rows: list[Any] = []
         self._rows_of = dut.u_record.rows
         self._on_block = on_block
-        self._decoder = Decoder(on_write, on_interrupt)
+        self._decoder = Decoder(hooks)
         self._pending: list[tuple[int, list[int]]] = []
         self._wake = Event()
         self._toggle = 0
@@ -244,13 +243,11 @@ class Harness:
         self._block = (raw[3] + 1) & 0xFF
         self.blocks += 1
         records: list[Record] = []
-        private: list[Private] = []
         decode = self._decoder.row
-        decode(raw, 1, records, private)
+        decode(raw, 1, records)
         for number in range(1, raw[1]):
-            decode(self._read_row(number), 0, records, private)
-        if records or private:
-            self._on_block(records, private)
+            decode(self._read_row(number), 0, records)
+        self._on_block(records)
         if raw[2] != self._flushed:
             self._flushed = raw[2]
             self._flush_done.set()

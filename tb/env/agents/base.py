@@ -136,6 +136,10 @@ class BfmAgent(uvm_agent):
         for channel in self.channels:
             self.harness.hold(channel, on)
 
+    def taken(self) -> None:
+        """The oldest group of items has left the queues."""
+        self.driver.taken()
+
     def clear(self) -> None:
         """After a reset: nothing is under way."""
         self.driver.clear()
