@@ -31,6 +31,11 @@ _PACK = struct.Struct(f"<{LOAD_WORDS}Q")
 _X_TO_0 = str.maketrans("XZUWxzuw-", "000000000")
 
 
+def _number(handle: Any) -> int:
+    """A signal's value, unknown bits read as 0."""
+    return int(str(handle.value).translate(_X_TO_0), 2)
+
+
 class Channel(IntEnum):
     """Numbers of the channels in tb_top.v."""
 
@@ -99,8 +104,8 @@ class Harness:
     def start(self) -> None:
         """Starts loading and recording; once per test. Undoes what an earlier test of this process has set."""
         self._rows = [self._rows_of[i] for i in range(16)]
-        self._toggle = int(self._ld_toggle.value)
-        self._flush_wanted = self._flushed = int(self._flush.value)
+        self._toggle = _number(self._ld_toggle)
+        self._flush_wanted = self._flushed = _number(self._flush)
         self._tasks = [cocotb.start_soon(self._load())]
         for channel in Channel:
             self.configure(channel, 0)
