@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Base of all tests: brings the engine up, runs the scenario, drains, and refuses to pass without having checked."""
+"""Base of all tests: brings the engine up, runs the scenario, drains, and refuses to pass without
+having checked.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class CarillonTest(uvm_test):
         raise NotImplementedError
 
     def connect_checkers(self) -> None:
-        """Attaches what judges the records: ``self.env.add_subscriber(...)``. Called before the reset."""
+        """Attaches what judges the records: ``self.env.add_subscriber(...)``. Called before the
+        reset.
+        """
 
     def check_not_vacuous(self) -> None:
         """Fails a test in which the checkers saw nothing."""

@@ -113,7 +113,9 @@ class Eq:
 
 
 class Cq:
-    """A completion queue and its consumer. Doorbells go through the owner's page unless ``page`` says otherwise."""
+    """A completion queue and its consumer. Doorbells go through the owner's page unless ``page``
+    says otherwise.
+    """
 
     def __init__(
         self,
@@ -149,7 +151,7 @@ class Cq:
         return self.reader.index & self._mask
 
     def get_cq_results(self, limit: int = 1 << 16) -> list[NdResult]:
-        """NdkGetCqResults: takes up to ``limit`` results from host memory; neither type nor token."""
+        """NdkGetCqResults: takes up to ``limit`` results from memory; neither type nor token."""
         return self.reader.get_results(limit)
 
     def get_cq_results_ex(self, limit: int = 1 << 16) -> list[NdResultEx]:

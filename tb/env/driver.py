@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The thin host driver: the consumer API under its public names, on top of the pins.
 
-The driver sees what a host sees: its memory, interrupts and answers. Polling reads memory as of the latest block of
-records; ``await env.sync()`` brings it up to date.
+The driver sees what a host sees: its memory, interrupts and answers. Polling reads memory as of the
+latest block of records; ``await env.sync()`` brings it up to date.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from models.queue import EventReader
 from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import Post, ReadResult, WriteResult
@@ -48,7 +47,7 @@ def _require(command: Command, *allowed: Result) -> Command:
 
 
 class Adapter:
-    """The host's view of the whole engine. Commands raise ``CommandError`` unless they end with OK."""
+    """The host's view of the whole engine. Commands raise ``CommandError`` if not OK."""
 
     def __init__(self, env: CarillonEnv) -> None:
         self.env = env
@@ -56,6 +55,8 @@ class Adapter:
         self.eqs: dict[int, Eq] = {}
         #: Every callback seen, in order.
         self.callbacks: list[Callback] = []
+        #: An event entry of a queue that the driver does not know fails the test.
+        self.strict = True
 
     def forget(self) -> None:
         """After a reset of the engine."""
@@ -198,7 +199,9 @@ class Adapter:
         moderation: tuple[int, int] = (0, 0),
         base: int | None = None,
     ) -> Cq:
-        """Creates a CQ (default: the lowest free number, the EQ's page). ``moderation``: (count, interval)."""
+        """Creates a CQ (default: the lowest free number, the EQ's page). ``moderation``: (count,
+        interval).
+        """
         if number is None:
             number = next(n for n in range(1 << 16) if n not in self.cqs)
         page = eq.page if page is None else page
@@ -257,7 +260,9 @@ class Adapter:
         return CqState.from_outs(command.outs)
 
     async def destroy_cq(self, cq: Cq, wait: bool = True, attempts: int = 1000) -> Result:
-        """Destroys the CQ, repeating the command while it is pending (``wait``); returns the last result."""
+        """Destroys the CQ, repeating the command while it is pending (``wait``); returns the last
+        result.
+        """
         for _ in range(attempts):
             command = _require(await self.command(Cmd.DESTROY_CQ, cq.number), Result.PENDING)
             if command.result == Result.OK:
@@ -279,6 +284,8 @@ class Adapter:
                 callback = Callback(interrupt.cycle, event.cq, int(event.status), event.snap)
                 self.callbacks.append(callback)
                 cq = self.cqs.get(event.cq)
+                if cq is None and not self.strict:
+                    continue
                 if cq is None:
                     raise AssertionError(f"{callback}: no such CQ (EQ {eq.number})")
                 if cq.eq is not eq:
@@ -312,7 +319,6 @@ __all__ = [
     "CqState",
     "Eq",
     "EqState",
-    "EventReader",
     "LogEntry",
     "Post",
 ]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The environment: harness, agents, host memory and driver, and the way of the records between them."""
+"""The environment: harness, agents, host memory and driver, and the way of the records between
+them.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +107,8 @@ class CarillonEnv(uvm_env):
     def add_subscriber(
         self, write: Subscriber, name: str = "", checked: Callable[[], int] | None = None
     ) -> None:
-        """``write`` gets each block of records, in order; an exception in it fails the test at once.
+        """``write`` gets each block of records, in order; an exception in it fails the test at
+        once.
 
         ``checked`` tells how much was checked: 0 at the end of a test fails it.
         """
@@ -120,7 +123,9 @@ class CarillonEnv(uvm_env):
     # -- start and end -----------------------------------------------------------------------------
 
     async def bring_up(self) -> None:
-        """Starts recorder and clock count, resets, waits until the engine answers and reads its parameters."""
+        """Starts recorder and clock count, resets, waits until the engine answers and reads its
+        parameters.
+        """
         self.harness.start()
         await self._reset()
         self.mem.clear_faults()

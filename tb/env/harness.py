@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python side of the harness: loads items into its models, reads its recorder, tells the time.
 
-Nothing here runs per clock cycle. Times are clock cycles, 0 at the first edge after reset. Code that awaited
-:meth:`Harness.until` runs just after that edge; an item submitted then is offered two edges later at the earliest.
+Nothing here runs per clock cycle. Times are clock cycles, 0 at the first edge after reset. Code
+that awaited :meth:`Harness.until` runs just after that edge; an item submitted then is offered two
+edges later at the earliest.
 """
 
 from __future__ import annotations
@@ -102,7 +103,9 @@ class Harness:
     # -- start and time ----------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Starts loading and recording; once per test. Undoes what an earlier test of this process has set."""
+        """Starts loading and recording; once per test. Undoes what an earlier test of this process
+        has set.
+        """
         self._rows = [self._rows_of[i] for i in range(16)]
         self._toggle = _number(self._ld_toggle)
         self._flush_wanted = self._flushed = _number(self._flush)
@@ -187,7 +190,9 @@ class Harness:
         self.configure(channel, self.setting(channel) & ~0x100 | on << 8)
 
     def recorder(self, idle: int = 4, age: int = 64, rows: int = 10) -> None:
-        """When blocks are handed over: after ``idle`` quiet cycles, ``age`` cycles, ``rows`` full rows."""
+        """When blocks are handed over: after ``idle`` quiet cycles, ``age`` cycles, ``rows`` full
+        rows.
+        """
         self.configure(Channel.RECORD, idle | age << 16 | rows << 32)
 
     async def _load(self) -> None:
@@ -237,7 +242,8 @@ class Harness:
         try:
             value = int(text)
         except ValueError:
-            # Unknown bits in lanes that are not selected; those that matter are checked in the harness.
+            # Unknown bits in lanes that are not selected; those that matter are checked in the
+            # harness.
             value = int(str(text).translate(_X_TO_0), 2)
         return value.to_bytes(ROW_BYTES, "little")
 

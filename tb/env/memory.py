@@ -59,7 +59,9 @@ class HostMemory:
             done += size
 
     def allocate(self, nbytes: int, align: int = 0, base: int | None = None) -> int:
-        """A zeroed range that nobody used before, aligned to ``align`` (default: its size, at least 64)."""
+        """A zeroed range that nobody used before, aligned to ``align`` (default: its size, at least
+        64).
+        """
         align = align or max(_LINE, 1 << (nbytes - 1).bit_length())
         if base is None:
             base = -(-self._next_free // align) * align

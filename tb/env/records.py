@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the monitors report: one immutable record per handshake seen at a pin of the engine.
 
-Every record carries ``cycle``, the clock cycle (int, 0 at the first edge after reset) in which valid and ready were both
-high (trace: in which valid was high). The recorder delivers records in the order of their cycles; records of one cycle come in the
-order of the classes below. Field layouts: docs/interfaces.md.
+Every record carries ``cycle``, the clock cycle (int, 0 at the first edge after reset) in which
+valid and ready were both high (trace: in which valid was high). The recorder delivers records in
+the order of their cycles; records of one cycle come in the order of the classes below. Field
+layouts: docs/interfaces.md.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ class Completion(NamedTuple):
 
 
 class DoorbellRequest(NamedTuple):
-    """A write on s_axi whose address and last data beat were both accepted (cycle: the later of the two)."""
+    """A write on s_axi whose address and last data beat were both accepted (cycle: the later of
+    the two).
+    """
 
     cycle: int
     axi_id: int
@@ -98,7 +101,8 @@ class Interrupt(NamedTuple):
 class Command(NamedTuple):
     """A mailbox command that the control agent ran to its end.
 
-    ``start`` is the cycle of the B handshake of the CMD write, ``cycle`` that of the read that showed it done.
+    ``start`` is the cycle of the B handshake of the CMD write, ``cycle`` that of the read that
+    showed it done.
     """
 
     cycle: int

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random numbers: one independent stream per purpose, so that a change to one leaves the others alone."""
+"""Random numbers: one independent stream per purpose, so that a change to one leaves the others
+alone.
+"""
 
 from __future__ import annotations
 

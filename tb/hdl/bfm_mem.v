@@ -34,17 +34,18 @@ module bfm_mem #(
     output reg  [1:0]             b_resp,
     output wire                   overflow
 );
-    localparam SLOTS = 4096; // of the time wheel
+    localparam SLOTS = 4096;  // of the time wheel
+    localparam CMD_LOG = 13;  // room to hold every queue one by one
 
-    reg  [5:0]  rptr;
+    reg  [CMD_LOG-1:0] rptr;
     wire        present;
     wire [31:0] at;
     wire [15:0] gap;
     wire [63:0] cmd;
-    wire [5:0]  wptr;
+    wire [CMD_LOG-1:0] wptr;
     wire        stall;
 
-    bfm_queue #(.CH(CH), .WORDS(1), .LOG_DEPTH(6), .LD_WORDS(LD_WORDS)) u_queue (
+    bfm_queue #(.CH(CH), .WORDS(1), .LOG_DEPTH(CMD_LOG), .LD_WORDS(LD_WORDS)) u_queue (
         .clk(clk), .ld_toggle(ld_toggle), .ld_data(ld_data),
         .rptr(rptr), .present(present), .at(at), .gap(gap), .item(cmd), .wptr(wptr), .overflow(overflow)
     );

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench itself: exact cycles, order of records, stalls, holds, latencies and faults do what they promise."""
+"""The bench itself: exact cycles, order of records, stalls, holds, latencies and faults do what
+they promise.
+"""
 
 from __future__ import annotations
 

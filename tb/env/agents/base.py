@@ -62,8 +62,8 @@ class Monitor(uvm_monitor):
 class QueueDriver(uvm_driver):
     """Feeds items to harness queues and keeps back what they cannot hold.
 
-    The unit is a group of items (an address and its data beats, say) that counts as ``weight`` in its queues until
-    :meth:`taken` is told that one group is through.
+    The unit is a group of items (an address and its data beats, say) that counts as ``weight`` in
+    its queues until :meth:`taken` is told that one group is through.
     """
 
     limit = QUEUE_DEPTH - 160

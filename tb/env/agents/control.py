@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agent of the control port (s_axil): register accesses and mailbox commands.
 
-cocotb-bus has an AXI4-Lite master, but it works with signals cycle by cycle, waits for one access before it begins the
-next, and so can neither pipeline accesses nor place one in a given cycle. The harness's queues do both without a Python step
-per cycle, so cocotb-bus is not used here.
+cocotb-bus has an AXI4-Lite master, but it works with signals cycle by cycle, waits for one access
+before it begins the next, and so can neither pipeline accesses nor place one in a given cycle. The
+harness's queues do both without a Python step per cycle, so cocotb-bus is not used here.
 """
 
 from __future__ import annotations
@@ -116,7 +116,9 @@ class ControlAgent(BfmAgent):
     # -- commands ----------------------------------------------------------------------------------
 
     async def command(self, code: int, *args: int) -> Command:
-        """Runs a mailbox command to its end, whatever the result. ARG registers not given keep their values."""
+        """Runs a mailbox command to its end, whatever the result. ARG registers not given keep
+        their values.
+        """
         async with self._mailbox:
             answers = [
                 self.post_write(Reg.ARG0 + 4 * number, value) for number, value in enumerate(args)
@@ -142,7 +144,9 @@ class ControlAgent(BfmAgent):
 
     @property
     def hold_after(self) -> int | None:
-        """Records of later cycles must wait: the record of a command that ended then is not complete."""
+        """Records of later cycles must wait: the record of a command that ended then is not
+        complete.
+        """
         return self._run.done_at if self._run is not None and len(self._run.outs) < 8 else None
 
     # -- from the recorder -------------------------------------------------------------------------

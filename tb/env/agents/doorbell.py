@@ -70,9 +70,10 @@ class DoorbellAgent(BfmAgent):
     ) -> Pending[WriteResult]:
         """Queues a write and returns its answer to come. Writes are offered one per cycle.
 
-        ``data`` (64 bits) goes to the byte lanes of the address, ``line`` (512 bits) replaces all lanes. ``strb`` are all
-        64 strobes (default: those of ``size`` bytes at the address). ``length``: awlen; every beat carries the same data.
-        ``at``: cycle in which the address is offered at the earliest; ``data_at`` the same for the data (default: ``at``).
+        ``data`` (64 bits) goes to the byte lanes of the address, ``line`` (512 bits) replaces all
+        lanes. ``strb`` are all 64 strobes (default: those of ``size`` bytes at the address).
+        ``length``: awlen; every beat carries the same data. ``at``: cycle in which the address is
+        offered at the earliest; ``data_at`` the same for the data (default: ``at``).
         """
         addr = page * PAGE_BYTES + offset
         if axi_id is None:

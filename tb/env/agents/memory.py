@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agent of the host memory (m_axi): how its responses come. The contents are in tb/env/memory.py."""
+"""Agent of the host memory (m_axi): how it responds. Its contents are in tb/env/memory.py."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class MemoryAgent(BfmAgent):
         self.release_id(self.id_of(eq=eq))
 
     def hold_responses(self) -> None:
-        """Holds all responses, by ID; :meth:`release_id` or :meth:`release_responses` let them go."""
+        """Holds all responses; :meth:`release_id` or :meth:`release_responses` let them go."""
         self._command(_HOLD_ALL, 0)
 
     def release_responses(self) -> None:
@@ -96,10 +96,12 @@ class MemoryAgent(BfmAgent):
         lands: bool = False,
         rule: int | None = None,
     ) -> int:
-        """Lets writes fail: the next ``count`` that match, after ``skip`` matching ones that do not.
+        """Lets writes fail: the next ``count`` that match, after ``skip`` matching ones that do
+        not.
 
-        They match by queue or AXI ID and by (address ^ ``addr``) & ``mask`` = 0; without either all match. ``lands``: the
-        data reaches memory all the same. Returns the number of the rule, for :meth:`clear_fault`.
+        They match by queue or AXI ID and by (address ^ ``addr``) & ``mask`` = 0; without either all
+        match. ``lands``: the data reaches memory all the same. Returns the number of the rule, for
+        :meth:`clear_fault`.
         """
         if rule is None:
             rule = self._rules_used % _RULES

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sequence library: one file per sequence, found by name.
 
-A file defines a subclass of :class:`CarillonSequence`; it needs no other edit. ``find("mixed_traffic")`` returns the class.
+A file defines a subclass of :class:`CarillonSequence`; it needs no other edit.
+``find("mixed_traffic")`` returns the class.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ _registry: dict[str, type[CarillonSequence]] = {}
 
 
 class CarillonSequence(uvm_sequence):
-    """A virtual sequence on a whole environment. ``body`` is a coroutine; keyword options become attributes."""
+    """A virtual sequence on a whole environment. ``body`` is a coroutine; keyword options become
+    attributes.
+    """
 
     #: Name in the registry.
     name: ClassVar[str] = ""

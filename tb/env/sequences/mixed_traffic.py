@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random traffic on many queues at once: reservations, completions, polls, arms of every type, late callback returns.
+"""Random traffic on many queues at once: reservations, completions, polls, arms of every type, late
+callback returns.
 
-Python wakes once per ``chunk`` of cycles, looks at every queue, and places what it wants at exact cycles of the next chunk.
+Python wakes once per ``chunk`` of cycles, looks at every queue, and places what it wants at exact
+cycles of the next chunk.
 """
 
 from __future__ import annotations
@@ -67,13 +69,15 @@ class MixedTraffic(CarillonSequence):
     #: Clock cycles of traffic, and cycles between two looks of the consumers.
     duration = 20_000
     chunk = 128
-    #: Completions wanted per cycle; share of them in pairs, silent, solicited, with an error status.
+    #: Completions wanted per cycle; share of them in pairs, silent, solicited, with an error
+    #: status.
     rate = 0.25
     pairs = 0.2
     silent = 0.03
     solicited = 0.3
     errors = 0.02
-    #: Per look of a consumer: probability to poll, to tell the index, to arm; arm types drawn evenly.
+    #: Per look of a consumer: probability to poll, to tell the index, to arm; arm types drawn
+    #: evenly.
     poll = 0.7
     tell = 0.3
     arm = 0.5
