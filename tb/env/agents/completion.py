@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tb.env.agents.base import BfmAgent
+from tb.env.agents.credit import CreditAgent
 from tb.env.defs import CQE, CqeFlag, CqeType
 from tb.env.harness import Channel
 from tb.env.records import Completion
@@ -67,6 +68,12 @@ class CompletionAgent(BfmAgent):
 
     reports = (Completion,)
     channels = (Channel.CPL,)
+    #: The agent that asks for credits.
+    credits: CreditAgent
+
+    async def reserve(self, cq: int, count: int = 1) -> bool:
+        """Asks for credits and waits for the answer."""
+        return await self.credits.reserve(cq, count)
 
     def send(self, cq: int, *, at_cycle: int | None = None, gap: int = 0, **fields: Any) -> None:
         """One completion in a beat of its own. ``fields``: those of :class:`Cpl`."""
