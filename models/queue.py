@@ -145,10 +145,10 @@ class CqProducer(Ruled):
         """A credit request for 1 or 2 credits, all or nothing; True if granted."""
         if not self.exists or self.stopped or wanted not in (1, 2):
             return False
-        if not self.reservation:
-            return True  # holds nothing, in error, too
         if self.refuses or status is not CqStatus.OK:
             return False
+        if not self.reservation:
+            return True  # holds nothing
         room = self.alloc - cons + self.credits_held + wanted <= self.ring.entries
         if not room and self.has("CQ-17"):
             return False

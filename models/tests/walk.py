@@ -211,8 +211,8 @@ class World:
         """Canonical state: indices relative to the consumer, ring positions within two passes."""
         cq, reader, producer = self.cq, self.reader, self.producer
         origin = reader.index
-        if cq.life is not Life.READY and cq.has("CQ-20"):
-            # The checks on what a destroyed queue may still do need no more than this.
+        if cq.life is not Life.READY and not cq.without and type(cq) is CqModel:
+            # What a queue of the unbroken model does after destruction depends on no more.
             return (cq.life, cq.running, cq.event_open, len(producer.placed), self.log2)
         mutant = (cq.looked, cq.last_type, cq.prod > cq.snap) if cq.without else ()
         return (
@@ -271,7 +271,7 @@ class World:
     def fail(self) -> Step:
         """The oldest write is answered with an error."""
         self.producer.acknowledge(min(self.producer.placed), 1)
-        if self.cq.life is not Life.READY:
+        if not self.cq.publishing:
             return Step()
         self.wit.failed = True
         return self.error(CqStatus.INTERNAL_ERROR)
