@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory writes, their answers, and interrupts, bit for bit against the model.
+
+Besides the model's checks this keeps, on pin records alone: one callback at most for each arm
+(CQ-06), none while another one of the CQ is in progress or under way (CQ-11), none that stands for
+entries whose writes are not acknowledged (CQ-15).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from models.codes import LINE_BYTES, CommandCode, CommandResult, ModelError
+from models.events import MAX_ATTEMPTS
+from tb.env.check_base import Context, args_of
+from tb.env.check_doorbells import DoorbellChecks
+from tb.env.records import Interrupt, MemResponse, MemWrite, Trace
+
+#: An engine knows of an answer at the latest this many cycles after its handshake.
+_KNOWN_AFTER = 16
+
+
+class _Pins:
+    """What the pins alone tell of one CQ since its creation."""
+
+    __slots__ = ("acked", "calls", "failed", "given_up", "snap", "under_way")
+
+    def __init__(self) -> None:
+        self.acked = 0  # entries acknowledged in front of the first failed one
+        self.failed = False
+        self.calls = 0
+        self.given_up = 0
+        self.under_way = False
+        self.snap = 0
+
+
+class MemoryChecks:
+    """The memory port and the interrupt port."""
+
+    def __init__(self, ctx: Context, doorbells: DoorbellChecks) -> None:
+        self.ctx = ctx
+        self.doorbells = doorbells
+        self.strays = 0
+        self.writes = 0
+        self.interrupts = 0
+        p = ctx.params
+        #: Entries of each unanswered write of a CQ; answers whose step has not come.
+        self.beats: list[deque[int]] = [deque() for _ in range(p.num_cq)]
+        self.answers: list[deque[tuple[bool, int]]] = [deque() for _ in range(p.num_cq)]
+        self.answered_at = [-1] * p.num_cq
+        self.pins = [_Pins() for _ in range(p.num_cq)]
+        #: Addresses of each unanswered write of an EQ, and of failed ones with their attempts.
+        self._events: list[deque[tuple[int, int]]] = [deque() for _ in range(p.num_eq)]
+        self._failed: list[dict[int, int]] = [{} for _ in range(p.num_eq)]
+        #: Cycles of acknowledged event entries that no interrupt stands for, EQs that must still
+        #: raise one, and with which vectors.
+        self.acked: list[deque[int]] = [deque() for _ in range(p.num_eq)]
+        self.owed: set[int] = set()
+        self._last_interrupt = -1
+        self.vectors: list[set[int]] = [set() for _ in range(p.num_eq)]
+        #: Producer index of each EQ over time, and resizes not yet reached: (index, base, log2).
+        self.prods: list[deque[tuple[int, int]]] = [deque(maxlen=64) for _ in range(p.num_eq)]
+        self.switches: list[deque[tuple[int, int, int]]] = [deque() for _ in range(p.num_eq)]
+
+    # -- writes ------------------------------------------------------------------------------------
+
+    def write(self, record: MemWrite) -> None:
+        """A write was accepted with address and data."""
+        self.writes += 1
+        ctx = self.ctx
+        side, number = divmod(record.axi_id, ctx.params.num_cq)
+        data = record.data.to_bytes(LINE_BYTES, "little")
+        if side == 0:
+            try:
+                count = ctx.engine.cqe_beat(number, record.addr, data, record.strb)
+            except ModelError as error:
+                ctx.fail(f"CQE write {record.addr:#x}: {error}", number)
+            self.beats[number].append(count)
+            self.doorbells.changed(number)
+        elif side == 1 and number < ctx.params.num_eq:
+            self._event(record, number, data)
+        else:
+            ctx.fail(f"memory write with ID {record.axi_id:#x}, which no queue has")
+
+    def _event(self, record: MemWrite, eq: int, data: bytes) -> None:
+        ctx = self.ctx
+        model = ctx.engine.eqs[eq]
+        self._switch(eq)
+        try:
+            event = ctx.engine.eqe_beat(eq, record.addr, data, record.strb)
+        except ModelError as error:
+            if not self._resized_meanwhile(eq):
+                ctx.fail(f"EQ {eq}: {error}", self._cq_of(data, record.strb))
+            try:
+                event = ctx.engine.eqe_beat(eq, record.addr, data, record.strb)
+            except ModelError as again:
+                ctx.fail(f"EQ {eq}: {again}", self._cq_of(data, record.strb))
+        self.prods[eq].append((ctx.cycle, model.prod))
+        if event.attempt == 1:
+            in_ring = model.prod - model.ring.origin
+            if min(model.unread, in_ring) > model.ring.entries:
+                ctx.fail(f"EQ {eq}: an entry that nobody can have read is overwritten", event.cq)
+        self._pin_event(record, eq, event.cq, data)
+
+    def _pin_event(self, record: MemWrite, eq: int, cq: int, data: bytes) -> None:
+        """The rules that need nothing but pins."""
+        ctx, pins = self.ctx, self.pins[cq]
+        lane = (record.strb & -record.strb).bit_length() - 1
+        slot = record.addr + lane
+        self._events[eq].append((slot, cq))
+        if self._failed[eq].get(slot):
+            return  # the same call once more
+        if self.doorbells.arms[cq] <= pins.calls:
+            ctx.fail(f"CQ-06: callback {pins.calls + 1} after {pins.calls} arm(s)", cq)
+        if self.doorbells.returns[cq] + pins.given_up < pins.calls:
+            ctx.fail("CQ-11: callback while the one before it is in progress", cq)
+        if pins.under_way:
+            ctx.fail("CQ-11: callback while the event entry before it is not acknowledged", cq)
+        snap = int.from_bytes(data[lane + 4 : lane + 8], "little")
+        pins.snap += (snap - pins.snap) % (1 << ctx.params.idx_w)
+        if pins.snap > pins.acked:
+            ctx.fail(f"CQ-15: callback for {pins.snap} entries, {pins.acked} are acknowledged", cq)
+        pins.calls += 1
+        pins.under_way = True
+
+    @staticmethod
+    def _cq_of(data: bytes, strb: int) -> int:
+        lane = (strb & -strb).bit_length() - 1 if strb else 0
+        return int.from_bytes(data[lane : lane + 2], "little")
+
+    # -- EQ resize ---------------------------------------------------------------------------------
+
+    def switch_at(self, eq: int, index: int, base: int, log2: int) -> None:
+        """A resize of an EQ: entries from ``index`` on are in the new ring."""
+        self.switches[eq].append((index, base, log2))
+        self._switch(eq)
+
+    def _switch(self, eq: int) -> None:
+        model, switches = self.ctx.engine.eqs[eq], self.switches[eq]
+        while switches and model.prod >= switches[0][0]:
+            _, base, log2 = switches.popleft()
+            model.resize(base, log2)
+
+    def _resized_meanwhile(self, eq: int) -> bool:
+        """Is a resize under way whose switch index is this entry's? Then the new ring counts."""
+        command = self.ctx.command_for(eq, CommandCode.RESIZE_EQ)
+        model = self.ctx.engine.eqs[eq]
+        if command is None or command.result != CommandResult.OK:
+            return False
+        if command.outs[0] != self.ctx.params.index(model.prod):
+            return False
+        args = args_of(command)
+        if model.ring.base == args.ring(0).base and model.ring.log2 == args.log2:
+            return False
+        model.resize(args.ring(0).base, args.log2)
+        return True
+
+    # -- answers -----------------------------------------------------------------------------------
+
+    def response(self, record: MemResponse) -> None:
+        """A write was answered."""
+        ctx = self.ctx
+        side, number = divmod(record.axi_id, ctx.params.num_cq)
+        okay = record.resp == 0
+        if side == 0 and self.beats[number]:
+            count = self.beats[number].popleft()
+            ctx.engine.cqe_response(number, okay)
+            self.answered_at[number] = record.cycle
+            if ctx.engine.cqs[number].publishing:
+                self.answers[number].append((okay, count))
+            pins = self.pins[number]
+            pins.failed = pins.failed or not okay
+            if not pins.failed:
+                pins.acked += count
+        elif side == 1 and number < ctx.params.num_eq and ctx.engine.eqs[number].writing:
+            ctx.engine.eqe_response(number, okay)
+            if okay:
+                self.acked[number].append(record.cycle)
+                self.owed.add(number)
+                self.vectors[number].add(ctx.engine.eqs[number].vector)
+            self._pin_answer(number, okay)
+        else:
+            self.strays += 1
+
+    def _pin_answer(self, eq: int, okay: bool) -> None:
+        slot, cq = self._events[eq].popleft()
+        pins = self.pins[cq]
+        if okay:
+            pins.under_way = False
+            self._failed[eq].pop(slot, None)
+            return
+        attempts = self._failed[eq].get(slot, 0) + 1
+        self._failed[eq][slot] = attempts
+        if attempts == MAX_ATTEMPTS:
+            del self._failed[eq][slot]
+            pins.under_way = False
+            pins.given_up += 1
+
+    def take(self, record: Trace, okay: bool, count: int) -> None:
+        """The step that follows from the oldest answer of a CQ."""
+        answers = self.answers[record.cq]
+        if not answers:
+            self.ctx.fail("a step without the answer that it stands for", record.cq, record)
+        if answers[0] != (okay, count):
+            self.ctx.fail(
+                f"the oldest answer is for {answers[0][1]} entries, "
+                f"{'OKAY' if answers[0][0] else 'an error'}",
+                record.cq,
+                record,
+            )
+        answers.popleft()
+
+    # -- interrupts --------------------------------------------------------------------------------
+
+    def interrupt(self, record: Interrupt) -> None:
+        """A vector was raised."""
+        self.interrupts += 1
+        vector = record.vector
+        able = [eq for eq, known in enumerate(self.vectors) if vector in known and self.acked[eq]]
+        if not able:
+            able = self._modified_meanwhile(vector)
+        if not able:
+            self.ctx.fail(f"interrupt {vector} without an acknowledged event of its EQ")
+        # With a vector that several EQs share: the one that owes it.
+        eq = next((e for e in able if e in self.owed), able[0])
+        acked = self.acked[eq]
+        acked.popleft()
+        # The vector was put on offer after the interrupt before it was taken. What was known by
+        # then is merged into it; what came later may raise another one.
+        while acked and acked[0] + _KNOWN_AFTER < self._last_interrupt:
+            acked.popleft()
+        self._last_interrupt = record.cycle
+        self.owed.discard(eq)
+        self.vectors[eq] = {self.ctx.engine.eqs[eq].vector}
+
+    def _modified_meanwhile(self, vector: int) -> list[int]:
+        """The EQ that is just being given this vector."""
+        if not any(self.acked):
+            return []
+        command = self.ctx.command()
+        if command is None or command.code != CommandCode.MODIFY_EQ:
+            return []
+        eq = command.args[0]
+        if command.result != CommandResult.OK or args_of(command).vector != vector:
+            return []
+        return [eq] if self.acked[eq] else []
+
+    def modified(self, eq: int) -> None:
+        """An EQ has a vector, or another one; an interrupt on its way may have either."""
+        if not self.acked[eq]:
+            self.vectors[eq].clear()
+        self.vectors[eq].add(self.ctx.engine.eqs[eq].vector)
+
+    # -- life --------------------------------------------------------------------------------------
+
+    def created(self, cq: int) -> None:
+        """A CQ begins a new life."""
+        self.pins[cq] = _Pins()
+        self.answers[cq].clear()
+        self.answered_at[cq] = -1

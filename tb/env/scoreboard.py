@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scoreboard: judges every record of a run against the reference model and the pins.
+
+It replays the trace port into ``models.engine`` and compares state and callback of each step, and
+it checks the pins on their own, so that an engine whose trace port tells a nicer story than its
+pins is caught. It raises :class:`ScoreboardError` at the first contradiction.
+
+::
+
+    board = Scoreboard(Params(...), seed)
+    env.add_subscriber(board, "scoreboard", board.checked)
+    ...
+    board.finish()          # at the end of the test, when all is quiet
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from models.arm import moderation_mode
+from models.params import Params
+from tb.env.check_base import Context, NeedCommandError, ScoreboardError
+from tb.env.check_completions import CompletionChecks
+from tb.env.check_control import ControlChecks
+from tb.env.check_credits import CreditChecks
+from tb.env.check_doorbells import DoorbellChecks
+from tb.env.check_memory import MemoryChecks
+from tb.env.check_steps import StepChecks
+from tb.env.records import (
+    Command,
+    Completion,
+    CreditAnswer,
+    CreditRequest,
+    DoorbellRequest,
+    DoorbellResponse,
+    Interrupt,
+    MemResponse,
+    MemWrite,
+    Record,
+    Trace,
+)
+
+__all__ = ["ALLOWANCES", "Scoreboard", "ScoreboardError"]
+
+#: How long a record may wait for the record of the command that explains it, in clock cycles.
+PATIENCE = 20_000
+
+#: What a test can declare to :meth:`Scoreboard.finish`.
+ALLOWANCES = {
+    "memory": "writes or their answers are held back",
+    "interrupts": "the interrupt port is held",
+    "doorbells": "answers to doorbells are held back",
+    "credits": "credit answers are held back",
+    "no_completions": "the test sends no completion",
+    "no_doorbells": "the test writes no doorbell",
+    "no_traffic": "the test touches registers only: neither completions, doorbells nor steps",
+}
+
+
+class Scoreboard:
+    """Give it every block of records, in order, then call :meth:`finish`."""
+
+    def __init__(
+        self, params: Params, seed: int = 0, commanding: Callable[[], bool] | None = None
+    ) -> None:
+        """``commanding``: tells whether a mailbox command is under way. Without it a record that
+        only a command could explain is judged late, at PATIENCE or at the end of the test.
+        """
+        self.seed = seed
+        self._commanding = commanding
+        self.params = params
+        #: Records judged, over all lives of the engine.
+        self.judged = 0
+        self._kinds: dict[type, int] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self.ctx = ctx = Context(self.params, self.seed)
+        self.doorbells = DoorbellChecks(ctx)
+        self.credits = CreditChecks(ctx)
+        self.completions = CompletionChecks(ctx, self.credits)
+        self.memory = MemoryChecks(ctx, self.doorbells)
+        self.control = ControlChecks(
+            ctx, self.completions, self.credits, self.doorbells, self.memory
+        )
+        self.steps = StepChecks(
+            ctx, self.completions, self.credits, self.doorbells, self.memory, self.control
+        )
+        self._waiting: deque[Record] = deque()
+        self._known: deque[Command] = ctx.commands
+        self._by_type: dict[type, Callable[[Any], None]] = {
+            Trace: self.steps.trace,
+            MemResponse: self.memory.response,
+            MemWrite: self.memory.write,
+            Completion: self.completions.completion,
+            DoorbellRequest: self.doorbells.request,
+            DoorbellResponse: self.doorbells.response,
+            CreditRequest: self.credits.request,
+            CreditAnswer: self.credits.answer,
+            Interrupt: self.memory.interrupt,
+            Command: self._command,
+        }
+
+    # -- records -----------------------------------------------------------------------------------
+
+    def __call__(self, records: list[Record]) -> None:
+        """Judges a block of records."""
+        waiting = self._waiting
+        for record in records:
+            if type(record) is Command:
+                self._known.append(record)
+        waiting.extend(records)
+        self._run()
+        if waiting:
+            idle = self._commanding is not None and not self._commanding()
+            if idle or waiting[-1].cycle - waiting[0].cycle > PATIENCE:
+                self._resign()
+
+    def _run(self) -> None:
+        waiting, ctx, by_type, kinds = self._waiting, self.ctx, self._by_type, self._kinds
+        try:
+            while waiting:
+                record = waiting[0]
+                if record.cycle < ctx.cycle:
+                    ctx.fail(f"records out of order: {record}")
+                ctx.cycle = record.cycle
+                kind = type(record)
+                by_type[kind](record)
+                waiting.popleft()
+                kinds[kind] = kinds.get(kind, 0) + 1
+                self.judged += 1
+        except NeedCommandError:
+            pass  # goes on when the command's record is there
+
+    def _command(self, record: Command) -> None:
+        self._known.popleft()
+        self.control.command(record)
+
+    def _resign(self) -> None:
+        """What a command was to explain stays unexplained."""
+        self.ctx.resigned = True
+        self._run()
+        self.ctx.resigned = False
+
+    def checked(self) -> int:
+        """Records judged so far."""
+        return self.judged
+
+    def reset(self) -> None:
+        """The engine was reset: everything under way is forgotten, numbers judged are kept."""
+        self._begin()
+
+    # -- end of the test ---------------------------------------------------------------------------
+
+    def finish(self, allow: Iterable[str] = ()) -> None:
+        """The test is over and all is quiet: nothing may be left.
+
+        ``allow``: exceptions that the test declares, of :data:`ALLOWANCES`.
+        """
+        allowed = set(allow)
+        if unknown := allowed - ALLOWANCES.keys():
+            raise ValueError(f"unknown allowance {sorted(unknown)}")
+        if self._waiting:
+            self._resign()
+        self._vacuous(allowed)
+        for name, left in self._left().items():
+            if left and name not in allowed:
+                number, text, cq = left[0]
+                more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
+                self.ctx.fail(f"at the end: {text} {number}{more}", cq)
+
+    def _vacuous(self, allowed: set[str]) -> None:
+        if "no_traffic" in allowed:
+            return
+        kinds = self._kinds
+        for kind, name in (
+            (Trace, "no_traffic"),
+            (Completion, "no_completions"),
+            (DoorbellRequest, "no_doorbells"),
+        ):
+            if not kinds.get(kind) and name not in allowed:
+                self.ctx.fail(f"vacuous: not one {kind.__name__} record; allow {name!r} if meant")
+
+    def _left(self) -> dict[str, list[tuple[int, str, int | None]]]:
+        """What is under way, by what could hold it back."""
+        engine, memory = self.ctx.engine, self.memory
+        held: list[tuple[int, str, int | None]] = []
+        other: list[tuple[int, str, int | None]] = []
+        for cq in range(self.params.num_cq):
+            lanes = [lane for lane in self.completions.arrived[cq] if not lane.refusable]
+            if lanes:
+                other.append((lanes[0].cycle, "lost: the completion of cycle", cq))
+            q, producer = engine.cqs[cq], engine.producers[cq]
+            if producer.exists and q.written < producer.alloc:
+                held.append((q.written, "never written: entry", cq))
+            if memory.beats[cq]:
+                held.append((len(memory.beats[cq]), "writes without an answer:", cq))
+            if memory.answers[cq]:
+                other.append((len(memory.answers[cq]), "answers without a step:", cq))
+            if self.completions.overflows[cq]:
+                held.append((self.completions.overflows[cq], "overflows not told:", cq))
+            if q.due and not q.busy and self._overdue(cq):
+                other.append((q.due_time, "callback due since cycle", cq))
+        for eq in engine.eqs:
+            held += [(cq, "no event entry for the callback of CQ", cq) for cq in eq.waiting]
+            held += [(e.cq, "event entry not answered, of CQ", e.cq) for e in eq.writing]
+            held += [(e.cq, "event entry not written again, of CQ", e.cq) for e in eq.retries]
+            other += [(cq, "no step for the event answer of CQ", cq) for cq in eq.outcomes]
+        bells = [d.request.cycle for d in self.doorbells.waiting]
+        asked = [r.cycle for r in self.credits.waiting]
+        steps = [step.cycle for step in self.control.seen]
+        return {
+            "memory": held,
+            "": other
+            + [(c, "the command has not ended of the step of cycle", None) for c in steps],
+            "interrupts": [(eq, "no interrupt of EQ", None) for eq in sorted(memory.owed)],
+            "doorbells": [(c, "no answer to the doorbell of cycle", None) for c in bells],
+            "credits": [(c, "no answer to the credit request of cycle", None) for c in asked],
+        }
+
+    def _overdue(self, cq: int) -> bool:
+        """Only an interval explains a callback that waits, and not for ever."""
+        q = self.ctx.engine.cqs[cq]
+        config = q.config
+        mode = moderation_mode(config.mod_count, config.mod_interval, config.entries)
+        if mode is None or q.released:
+            return True
+        if not mode.interval:
+            return not mode.count
+        # Whole units, and the time until the engine has looked at every CQ.
+        limit = (config.mod_interval + 2) * self.params.mod_tick + 32 * self.params.num_cq
+        return self.ctx.cycle - q.due_time > limit
