@@ -11,6 +11,7 @@ import cocotb
 from cocotb.triggers import Timer
 from pyuvm import uvm_test
 
+from tb.env.checking import Checking
 from tb.env.env import CarillonEnv
 from tb.env.harness import PERIOD, Harness
 from tb.env.streams import stream
@@ -23,6 +24,8 @@ class CarillonTest(uvm_test):
     max_cycles = 2_000_000
     #: Quiet cycles that end the drain.
     drain_quiet = 64
+    #: What the scoreboard must not miss at the end: see ``ALLOWANCES`` in tb/env/scoreboard.py.
+    allow: tuple[str, ...] = ()
 
     def build_phase(self) -> None:
         self.env = CarillonEnv("env", self)
@@ -55,11 +58,13 @@ class CarillonTest(uvm_test):
         self.raise_objection()
         watchdog = cocotb.start_soon(self._watch())
         try:
+            self.checking = Checking(self.env)
             self.connect_checkers()
             await self.env.bring_up()
             await self.scenario()
             await self.env.drain(self.drain_quiet)
             self.check_not_vacuous()
+            self.checking.finish(self.allow)
         except BaseException as error:
             error.add_note(
                 f"{type(self).__name__}: cycle {self.harness.cycle}, seed {self.env.seed}"

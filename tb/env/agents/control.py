@@ -143,6 +143,11 @@ class ControlAgent(BfmAgent):
             return _record(run)
 
     @property
+    def commanding(self) -> bool:
+        """A command is under way, or its record is not complete."""
+        return self._mailbox.locked()
+
+    @property
     def hold_after(self) -> int | None:
         """Records of later cycles must wait: the record of a command that ended then is not
         complete.
