@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tb.runner.builds import load_builds
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, relative
-from tb.runner.discover import Job, read_module
+from tb.runner.discover import Job, Module, read_module
 from tb.runner.regress import build_all, run_job, table
 
-MODULE = ROOT / "tb" / "bench" / "bench_core.py"
+FOLDER = ROOT / "tb" / "bench"
 _COMPARE = {">=": operator.ge, "<=": operator.le}
 
 
@@ -71,36 +70,42 @@ def format_metrics(found: Metrics) -> str:
     return text
 
 
+def bench_jobs(seed: int) -> list[tuple[Module, Job]]:
+    """One job for each module of measurements."""
+    paths = sorted(FOLDER.glob("bench_*.py"))
+    if not paths:
+        raise RunnerError(f"{relative(FOLDER)}/bench_*.py not found: they hold the measurements")
+    modules = [read_module(path, tests=FOLDER) for path in paths]
+    return [(m, Job(m.module, m.short, "all", seed, m.builds[0], "verilator")) for m in modules]
+
+
 def run_bench(seed: int = 1) -> int:
-    if not MODULE.is_file():
-        raise RunnerError(f"{relative(MODULE)} not found: it holds the measurements")
-    module = read_module(MODULE, tests=MODULE.parent)
-    name = module.builds[0]
-    if name == "default" and "bench" in load_builds():
-        name = "bench"
-    job = Job(module.module, module.short, "all", seed, name, "verilator")
+    jobs = bench_jobs(seed)
     SIM_BUILD.mkdir(exist_ok=True)
     raw = SIM_BUILD / "bench_raw.json"
     for old in (raw, SIM_BUILD / "bench.json"):
         old.unlink(missing_ok=True)
-    config = build_all([job], fast=True)[name]
-    print(f"measuring: {', '.join(module.tests)}", flush=True)
-    result = run_job(
-        job,
-        config,
-        extra_env={"CARILLON_BENCH_OUT": str(raw)},
-        pattern=rf"^{module.module.replace('.', '[.]')}\.",
-    )
-    if not result.verdict.ok:
-        print(f"bench: {result.verdict.status}: {result.verdict.message}")
-        print(f"  log: {relative(result.log)}")
-        return 1
+    builds = build_all([job for _, job in jobs], fast=True)
+    seconds = 0.0
+    for module, job in jobs:
+        print(f"measuring: {', '.join(module.tests)}", flush=True)
+        result = run_job(
+            job,
+            builds[job.build],
+            extra_env={"CARILLON_BENCH_OUT": str(raw)},
+            pattern=rf"^{module.module.replace('.', '[.]')}\.",
+        )
+        seconds += result.wall_s
+        if not result.verdict.ok:
+            print(f"bench: {result.verdict.status}: {result.verdict.message}")
+            print(f"  log: {relative(result.log)}")
+            return 1
     found = read_metrics(raw)
     (SIM_BUILD / "bench.json").write_text(json.dumps(found.metrics, indent=1) + "\n")
     print(f"\n{format_metrics(found)}")
     missed = sum(found.state(name) not in ("", "ok") for name in found.metrics)
     print(
         f"\nbench: {len(found.metrics)} metric(s), {missed} missed goal(s), "
-        f"{result.wall_s:.1f} s; written to {relative(SIM_BUILD / 'bench.json')}"
+        f"{seconds:.1f} s; written to {relative(SIM_BUILD / 'bench.json')}"
     )
     return 0

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Speed at the pins, in clock cycles, taken from the recorded handshakes.
+
+Memory and sinks are always ready. Rates: the middle half of a run, memory answers after 250 cycles
+(1 us at 250 MHz); every completion has a credit that was asked for while the run went on.
+Latencies: the largest of several samples with an idle engine and a memory that answers in the next
+cycle. The scoreboard checks all of it.
+"""
+
+from __future__ import annotations
+
+import cocotb
+import pyuvm
+
+from tb.bench.latency import LatencyTest
+from tb.bench.load import MEMORY_CYCLES, RATE_1, Consumer, Goal, RateTest
+from tb.bench.report import config, metric
+from tb.env.defs import ArmType
+
+BUILD = "bench"
+BEATS = 20_000
+RATE_2: Goal = (">=", 2.0)
+CYCLES_6: Goal = ("<=", 6)
+
+
+@pyuvm.test()
+class Uniform(RateTest):
+    """One completion per cycle, each for a random CQ; a credit per cycle beside it."""
+
+    async def scenario(self) -> None:
+        cqs = await self.create(256, 10, latency=MEMORY_CYCLES)
+        rng = self.rng("beats")
+        await self.plain("uniform", [(rng.choice(cqs),) for _ in range(BEATS)], RATE_1)
+        meter = self.meter
+        credits = meter.rate(meter.credits, meter.middle(meter.credits))
+        metric("reservations_per_cycle", credits, RATE_1)
+        assert self.env.config is not None
+        config("CQs", self.env.config.num_cq)
+        config("MAX_WRITES", self.env.config.max_writes)
+        config("memory answers after", f"{MEMORY_CYCLES} cycles")
+        config("beats per run", BEATS)
+
+
+@pyuvm.test()
+class OneCq(RateTest):
+    """All completions on one CQ."""
+
+    async def scenario(self) -> None:
+        (cq,) = await self.create(1, 14, latency=MEMORY_CYCLES)
+        await self.plain("one_cq", [(cq,)] * BEATS, RATE_1)
+
+
+@pyuvm.test()
+class Paired(RateTest):
+    """Two neighbours of one CQ in each cycle, random CQs."""
+
+    async def scenario(self) -> None:
+        cqs = await self.create(256, 10, latency=MEMORY_CYCLES)
+        rng = self.rng("beats")
+        await self.plain("paired", [(rng.choice(cqs),) * 2 for _ in range(BEATS)], RATE_2)
+
+
+@pyuvm.test()
+class TwoLanesMixed(RateTest):
+    """Beats of two completions for two different CQs."""
+
+    async def scenario(self) -> None:
+        cqs = await self.create(256, 10, latency=MEMORY_CYCLES)
+        rng = self.rng("beats")
+        beats = [tuple(rng.sample(cqs, 2)) for _ in range(BEATS // 2)]
+        await self.plain("two_lanes_mixed", beats, RATE_1)
+
+
+@pyuvm.test()
+class WithDoorbells(RateTest):
+    """A doorbell in every cycle that causes no event, so that completions may have the whole write
+    port: indices, arms that wait, and returns of callbacks called before the measured time.
+    """
+
+    async def scenario(self) -> None:
+        cqs = await self.create(256, 10, typed=True, latency=MEMORY_CYCLES)
+        rng = self.rng("beats")
+        for cq in cqs:
+            cq.post_arm(ArmType.ANY)
+        await self.env.drain()
+        beats = [(rng.choice(cqs),) for _ in range(BEATS)]
+        arms = {ArmType.SOLICITED: 0.5, ArmType.ERRORS: 0.25}
+        consumer = Consumer(self, self.meter, cqs, arms=arms, returns_every=64)
+        meter = await self.run_load(beats, consumer)
+        window = meter.middle(meter.cqes)
+        metric("cqe_per_cycle_with_doorbells", meter.rate(meter.cqes, window), RATE_1)
+        metric("doorbells_per_cycle", meter.rate(meter.doorbells, window), RATE_1)
+        events = meter.rate(meter.eqes, window)
+        assert events == 0, f"{events} events per cycle in the measured time"
+        config("mix of doorbells", consumer.mix())
+
+
+@pyuvm.test()
+class WithCallbacks(RateTest):
+    """Every consumer arms again and again, so that events compete with completions for the port."""
+
+    async def scenario(self) -> None:
+        cqs = await self.create(256, 10, latency=MEMORY_CYCLES)
+        rng = self.rng("beats")
+        beats = [(rng.choice(cqs),) for _ in range(BEATS // 2)]
+        consumer = Consumer(self, self.meter, cqs, arms={ArmType.ANY: 1.0})
+        meter = await self.run_load(beats, consumer)
+        window = meter.middle(meter.cqes)
+        metric("cqe_per_cycle_with_callbacks", meter.rate(meter.cqes, window))
+        metric("callbacks_per_cycle", meter.rate(meter.eqes, window))
+        writes = [(cycle, 1) for cycle, _ in meter.cqes + meter.eqes]
+        metric("writes_per_cycle_with_callbacks", meter.rate(writes, window))
+        metric("doorbells_per_cycle_with_callbacks", meter.rate(meter.doorbells, window))
+        config("mix with callbacks", consumer.mix())
+
+
+@pyuvm.test()
+class DoorbellsAlone(RateTest):
+    """Doorbells without completions."""
+
+    allow = ("no_completions",)
+
+    async def scenario(self) -> None:
+        cqs = await self.create(256, 4)
+        arms = {ArmType.SOLICITED: 0.5, ArmType.ERRORS: 0.25}
+        consumer = Consumer(self, self.meter, cqs, arms=arms)
+        task = cocotb.start_soon(consumer.run())
+        await self.harness.cycles(5_000)
+        consumer.running = False
+        await task
+        await self.env.drain()
+        meter = self.meter
+        rate = meter.rate(meter.doorbells, meter.middle(meter.doorbells))
+        metric("doorbells_per_cycle_alone", rate, RATE_1)
+
+
+@pyuvm.test()
+class OutstandingWrites(RateTest):
+    """Memory accepts writes and answers none of them."""
+
+    allow = ("no_doorbells",)
+
+    async def scenario(self) -> None:
+        cqs = await self.create(256, 6)
+        self.env.mem.hold_responses()
+        beats = [(cq,) for cq in cqs * 3]
+        self.send(beats)
+        await self.harness.cycles(3_000)
+        await self.env.sync()
+        metric("outstanding_writes_max", self.meter.outstanding_max, (">=", 256))
+        self.env.mem.release_responses()
+        await self.finish(beats, Consumer(self, self.meter, cqs))
+
+
+@pyuvm.test()
+class Latencies(LatencyTest):
+    """Way of one completion, one arm, one credit through an idle engine."""
+
+    async def scenario(self) -> None:
+        found = await self.measure()
+        for name in ("done_to_write", "bresp_to_event", "arm_to_event"):
+            metric(f"{name}_cycles", found[name], CYCLES_6)
+        for name in ("doorbell_to_answer", "credit_to_answer", "eqe_ack_to_irq"):
+            metric(f"{name}_cycles", found[name])
