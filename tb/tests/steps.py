@@ -31,7 +31,7 @@ SEND: Final = 0x0002
 ERROR_STATUS: Final = 5
 
 #: Fields of a completion.
-Kind = Mapping[str, int]
+Kind = Mapping[str, Any]
 
 UNSOLICITED: Final[Kind] = {"type": CqeType.RECEIVE}
 SOLICITED_RECEIVE: Final[Kind] = {"type": CqeType.RECEIVE, "solicited": True}
