@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arm and callback rules through the pins, one test per rule of the source: CQ-06 to CQ-14.
 
-Wraps of the index and long times without a callback are in test_wraps.py.
+The doorbell's fields are in test_doorbell_fields.py; wraps of the index and long times without a
+callback in test_wraps.py.
 """
 
 from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import ArmType, Cause, CqStatus
+from tb.env.defs import ArmType, CqStatus
 from tb.env.harness import Channel
 from tb.tests.steps import (
     ANY,
@@ -488,69 +489,3 @@ class FreshArmTest(StepTest):
         assert [callback.snap for callback in q.cq.callbacks] == [1, 2]
         q.expected, q.running = 2, True
         await q.proves_fit()
-
-
-@pyuvm.test()
-class ArmFieldTest(StepTest):
-    """CQ-22, ISO-02: the arm field has four bits and three codes; every other value, and reserved
-    bits around it, are refused with everything that the write carries.
-    """
-
-    async def scenario(self) -> None:
-        q = await self.consumer()
-        await q.place(UNSOLICITED)
-        q.take()
-        for code in range(3, 16):
-            await q.refused(Cause.BAD_ARM_TYPE, arm_type=code, arm=1)
-        for code in range(1, 16):
-            await q.refused(Cause.RESERVED_BITS, arm_type=code)
-        for bit in (*range(52, 63), 16, 23, 31):
-            await q.refused(Cause.RESERVED_BITS, index=1 | 1 << bit, arm_type=ANY, arm=1)
-        counters = await self.env.host.counters()
-        assert (counters["CAUSE6"], counters["CAUSE5"]) == (13, 29)
-        await q.arm(ANY)
-        await q.place(UNSOLICITED, calls=1)
-
-
-@pyuvm.test()
-class IndexRangeTest(StepTest):
-    """CQ-22: consumer indices at both ends of the legal range and one beyond, with and without an
-    arm; an entry counts as written once memory took its address and its data.
-    """
-
-    async def scenario(self) -> None:
-        q = await self.consumer()
-        await q.refused(Cause.BAD_INDEX, index=self.index_mask, arm=1)
-        await q.refused(Cause.BAD_INDEX, index=1, arm=1, arm_type=ANY)
-        await q.place(*[UNSOLICITED] * 5)
-        await q.poll(2)
-        for index in (1, 6, 2 + 0x8000, self.index_mask):
-            for arm in ARMS:
-                await q.refused(Cause.BAD_INDEX, index=index, arm_type=arm, arm=1)
-            await q.refused(Cause.BAD_INDEX, index=index)
-
-        # Written, not acknowledged: legal.
-        self.env.mem.hold_cq(q.cq.number)
-        await self.harness.cycles(4)
-        await q.place(UNSOLICITED, UNSOLICITED)
-        assert (await q.cq.query()).prod == 5
-        await q.refused(Cause.BAD_INDEX, index=8, arm=1, arm_type=ANY)
-        await q.poll()
-        assert (await q.cq.query()).cons == 7
-        await q.refused(Cause.BAD_INDEX, index=6, arm=1, arm_type=ANY)
-        await q.arm(ANY)
-        self.env.mem.release_cq(q.cq.number)
-        await q.settle()
-
-        # Neither the address nor the data alone make it written.
-        for channel in (Channel.MEM_AW, Channel.MEM_W):
-            self.harness.hold(channel)
-            q.send(UNSOLICITED)
-            await q.refused(Cause.BAD_INDEX, index=q.placed, arm=1, arm_type=ANY)
-            self.harness.hold(channel, False)
-            await q.settle(calls=1)
-            await q.callback_returns()
-            await q.poll()
-            await q.arm(ANY)
-        await q.refused(Cause.BAD_INDEX, index=q.placed + 1, arm=1)
-        await q.place(UNSOLICITED, calls=1)
