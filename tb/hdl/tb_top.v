@@ -240,6 +240,17 @@ module tb_top #(
         .violations(violations), .harness_fault(overflow != overflow_q), .toggle(rec_toggle)
     );
 
+    wave_decode #(.M_ID_W(M_ID_W)) u_wave (
+        .clk(clk), .rst(rst),
+        .db_w(db_w), .db_addr(db_aw[31:0]), .db_data(db_wd[575:64]), .db_b(bvalid && bready), .db_user(buser),
+        .ctl_aw(cawvalid && cawready), .ctl_awaddr(caw[11:0]), .ctl_w(cwvalid && cwready), .ctl_wdata(cw[31:0]),
+        .ctl_ar(carvalid && carready), .ctl_araddr(car[11:0]), .ctl_r(crvalid && crready), .ctl_rdata(crdata),
+        .mem_aw(mawvalid && mawready), .mem_awid(mawid), .mem_w(mwvalid && mwready), .mem_strb(mwstrb), .mem_data(mwdata),
+        .mem_b(mbvalid && mbready), .mem_bid(mbid),
+        .cpl(cplvalid && cplready), .cpl_data(cpl[575:64]), .cpl_dest(cpl[31:0]), .cpl_keep(cpl[33:32]),
+        .rsv(rsvvalid && rsvready), .rsv_data(rsv), .trace_valid(trace_valid), .trace_data(trace_data)
+    );
+
     // ---- Design ---------------------------------------------------------------------------------------------------
     cde_top #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),

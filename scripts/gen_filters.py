@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Make tb/waves/*.flt, which let GTKWave show names instead of codes, from hdl/carillon.rdl.
+
+``--check`` writes nothing and fails when a file differs. A signal of tb/hdl/wave_decode.v has one bit
+more than its code: set when there is nothing to show.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from scripts.gen_defs import Map, read_map
+
+ROOT = Path(__file__).resolve().parents[1]
+RDL = Path("hdl/carillon.rdl")
+FOLDER = Path("tb/waves")
+CURE = "python -m scripts.gen_filters"
+
+#: Enumeration and file.
+CODES = {
+    "arm_type_e": "arm_type",
+    "cq_status_e": "cq_status",
+    "life_e": "life",
+    "cause_e": "cause",
+    "command_e": "command",
+    "result_e": "result",
+    "trace_op_e": "trace_op",
+}
+PAGE_OFFSET_BITS = 12
+
+
+def text(width: int, names: dict[int, str]) -> str:
+    """A filter file: decimal value, name. Spaces would end a name."""
+    return "".join(f"{value} {name}\n" for value, name in names.items()) + f"{1 << width} -\n"
+
+
+def filters(rmap: Map) -> dict[str, str]:
+    """Contents of all files, by name."""
+    found = {
+        f"{CODES[code.spec.rdl]}.flt": text(
+            code.width, {member.value: member.rdl_name for member in code.members}
+        )
+        for code in rmap.codes
+        if code.spec.rdl in CODES
+    }
+    registers = {register.offset: register.name for register in rmap.page}
+    found["page_register.flt"] = text(PAGE_OFFSET_BITS, registers)
+    return found
+
+
+def differences(root: Path) -> list[str]:
+    """Files of ``root`` that are not what its register map gives."""
+    wanted = filters(read_map(root / RDL))
+    present = {path.name: path.read_text() for path in sorted((root / FOLDER).glob("*.flt"))}
+    return sorted(
+        name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name)
+    )
+
+
+def main(root: Path = ROOT) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare only")
+    if parser.parse_args().check:
+        wrong = differences(root)
+        for name in wrong:
+            print(f"{FOLDER / name} disagrees with {RDL}; run {CURE}", file=sys.stderr)
+        return 1 if wrong else 0
+    for name, content in filters(read_map(root / RDL)).items():
+        (root / FOLDER / name).write_text(content)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What GTKWave shows agrees with the register map and with the sources of the bench."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from scripts.gen_filters import FOLDER, RDL, differences
+from tb.env import defs
+
+ROOT = Path(__file__).resolve().parents[2]
+SAVE_FILE = ROOT / FOLDER / "carillon.gtkw"
+DECODER = ROOT / "tb" / "hdl" / "wave_decode.v"
+
+
+def names(name: str) -> dict[int, str]:
+    lines = (ROOT / FOLDER / f"{name}.flt").read_text().split("\n")
+    return {int(value): text for value, text in (line.split(" ") for line in lines if line)}
+
+
+def test_filters_agree_with_the_register_map() -> None:
+    assert differences(ROOT) == []
+
+
+@pytest.mark.parametrize(
+    "path, old, new",
+    [
+        (FOLDER / "cause.flt", "11 BAD_INDEX", "12 BAD_INDEX"),
+        (FOLDER / "cause.flt", "11 BAD_INDEX\n", ""),
+        (RDL, "BAD_INDEX       = 8'h0B", "BAD_INDEX       = 8'h0D"),
+        (RDL, "SOLICITED = 2'd2", "SOLICIT = 2'd2"),
+    ],
+)
+def test_disagreement_is_found(tmp_path: Path, path: Path, old: str, new: str) -> None:
+    shutil.copytree(ROOT / FOLDER, tmp_path / FOLDER)
+    (tmp_path / RDL).parent.mkdir()
+    shutil.copy(ROOT / RDL, tmp_path / RDL)
+    assert differences(tmp_path) == []
+    content = (tmp_path / path).read_text()
+    assert old in content
+    (tmp_path / path).write_text(content.replace(old, new))
+    assert len(differences(tmp_path)) == 1
+
+
+def test_names_of_the_bench() -> None:
+    """The same codes as in Python, and a name for an empty field."""
+    for name, code in (("trace_op", defs.TraceOp), ("life", defs.Life), ("cause", defs.Cause)):
+        found = names(name)
+        empty = [value for value, text in found.items() if text == "-"]
+        assert [text for text in found.values() if text != "-"] == [member.name for member in code]
+        assert len(empty) == 1 and empty[0] > max(code)
+
+
+def test_save_file() -> None:
+    """Every decoded signal exists, and every file is where a start from the project's folder looks."""
+    lines = SAVE_FILE.read_text().splitlines()
+    files = {line.split(" ", 1)[1] for line in lines if line.startswith("^1 ")}
+    assert files == {str(path.relative_to(ROOT)) for path in (ROOT / FOLDER).glob("*.flt")}
+    signals = [line for line in lines if line.startswith("tb_top.")]
+    assert len(signals) == len(set(signals)) > 50
+    source = DECODER.read_text()
+    for signal in signals:
+        *_, module, leaf = signal.split(".")
+        if ".u_wave." in signal or module == "u_wave":
+            assert re.search(rf"\b{re.sub(r'[[].*', '', leaf)}\b", source), signal
