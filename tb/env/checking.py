@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attaches the scoreboard to a test, and makes it judge the end."""
+"""Attaches scoreboard and coverage to a test, and makes the scoreboard judge the end."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.params import Params
+from tb.env.coverage import Coverage
+from tb.env.harness import STALLABLE
 from tb.env.records import Record
 from tb.env.scoreboard import Scoreboard
 
@@ -14,13 +18,18 @@ if TYPE_CHECKING:
     from tb.env.env import CarillonEnv, Config
 
 
+#: Probability and hold in the settings word of a channel.
+_STALLS = 0x1FF
+
+
 class Checking:
-    """The scoreboard of one test. It begins anew when the engine is reset."""
+    """Scoreboard and coverage of one test. Both begin anew when the engine is reset."""
 
     def __init__(self, env: CarillonEnv) -> None:
         self._env = env
         self._config: Config | None = None
         self.board: Scoreboard | None = None
+        self.coverage: Coverage | None = None
         env.add_subscriber(self._judge, "scoreboard")
 
     def _judge(self, records: list[Record]) -> None:
@@ -29,17 +38,24 @@ class Checking:
             self._config = env.config
             self._renew()
         assert self.board is not None, "records before the engine's parameters are known"
+        assert self.coverage is not None
         self.board(records)
+        self.coverage(records)
+        for channel in STALLABLE:
+            if env.harness.setting(channel) & _STALLS:
+                self.coverage.stalled(channel.name)
 
     def _renew(self) -> None:
         config = self._config
         assert config is not None
-        if self.board is not None:
+        if self.board is not None and self.coverage is not None:
             self.board.reset()
+            self.coverage.reset()
             return
         params = Params(
             config.num_cq, config.num_eq, config.num_pages, config.idx_w, config.mod_tick
         )
+        self.coverage = Coverage(params)
         self.board = Scoreboard(params, self._env.seed, lambda: self._env.control.commanding)
 
     def finish(self, allow: Iterable[str] = ()) -> None:
@@ -49,3 +65,7 @@ class Checking:
             assert "no_traffic" in allowed, "the scoreboard saw nothing"
             return
         self.board.finish(allowed)
+        # Only what ran and was judged to its end counts as covered.
+        out = os.environ.get("CARILLON_COVERAGE_OUT")
+        if out and self.coverage is not None:
+            self.coverage.write(Path(out))

@@ -15,9 +15,11 @@ from xml.etree import ElementTree
 
 from tb.runner.builds import BuildConfig, get_build, load_builds
 from tb.runner.common import SIM_BUILD, cpu_count, locked, relative
-from tb.runner.discover import Job
+from tb.runner.coverage import VARIABLE, job_file, merge, summary, write_coverage
+from tb.runner.discover import Job, find_modules, select_jobs
 from tb.runner.results import FAILED, PASSED, TIMEOUT, Verdict, first_error, judge
 from tb.runner.simulator import TimedOutError, build, kill_all, simulate
+from tb.runner.testplan import write_plan
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ def run_job(
         for old in folder.iterdir():
             if old.name != ".lock":
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
+        coverage = job_file(job)
+        coverage.unlink(missing_ok=True)
         start = time.monotonic()
         try:
             exit_code = simulate(
@@ -83,7 +87,7 @@ def run_job(
                 pattern or job_filter(job),
                 job.seed,
                 waves,
-                extra_env,
+                {VARIABLE: str(coverage), **(extra_env or {})},
             )
             verdict = judge(folder / "results.xml", log, exit_code)
         except TimedOutError:
@@ -214,6 +218,20 @@ def write_results(results: Sequence[Result], folder: Path = SIM_BUILD) -> None:
     ElementTree.ElementTree(root).write(folder / "results.xml", encoding="utf-8")
 
 
+def tell_coverage(results: Sequence[Result]) -> None:
+    """coverage.json, testplan.md, and what they say in short."""
+    modules = find_modules()
+    complete = {job.name for job in select_jobs(modules)} <= {r.job.name for r in results}
+    merged = merge([r.job for r in results])
+    write_coverage(merged)
+    outcomes: dict[str, list[bool]] = {}
+    for result in results:
+        outcomes.setdefault(result.job.name, []).append(result.verdict.ok)
+    path, gaps = write_plan(outcomes, merged, modules)
+    print(f"\n{summary(merged, complete)}")
+    print(f"test plan: {len(gaps)} gap(s); with results: {relative(path)}", flush=True)
+
+
 def regression(
     jobs: Sequence[Job], processes: int | None = None, timeout_s: float | None = None
 ) -> list[Result]:
@@ -229,6 +247,7 @@ def regression(
     results = run_jobs(jobs, builds, processes)
     write_results(results)
     print(f"\n{report(results)}")
+    tell_coverage(results)
     passed = sum(r.verdict.status == PASSED for r in results)
     print(f"\nsimulation: {passed} of {len(results)} job(s) passed", flush=True)
     return results

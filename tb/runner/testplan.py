@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The test plan (docs/testplan.yaml): checks that it is complete, and adds results to it."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from tb.env.coverage_bins import BINS
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError, relative
+from tb.runner.coverage import Bin
+from tb.runner.discover import Module
+
+PLAN = ROOT / "docs" / "testplan.yaml"
+
+#: Requirements that this core answers for. Here and not in the plan, so that no row can be lost
+#: together with its requirement.
+SCOPE = (
+    *(f"CQ-{number:02}" for number in range(1, 23)),
+    *("CQ-10a", "CQ-11a", "ISO-01", "ISO-02", "ISO-03", "ISO-04"),
+)
+
+_KEYS = {"id", "requirements", "description", "tests", "coverage", "proofs"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One test point. ``coverage`` are patterns of bins."""
+
+    id: str
+    requirements: tuple[str, ...]
+    description: str
+    tests: tuple[str, ...] = ()
+    coverage: tuple[str, ...] = ()
+    proofs: tuple[str, ...] = ()
+
+    def bins(self) -> list[str]:
+        """The bins that its patterns name."""
+        return [name for name in BINS if any(_matches(name, p) for p in self.coverage)]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return name == pattern or fnmatch.fnmatchcase(name, pattern)
+
+
+def load_plan(path: Path = PLAN) -> list[Row]:
+    """The rows. A file that has another form is an error."""
+    where = relative(path)
+    try:
+        data = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError) as error:
+        raise RunnerError(f"{where}: {error}") from None
+    entries = data.get("rows") if isinstance(data, dict) else None
+    if not isinstance(entries, list) or not entries:
+        raise RunnerError(f"{where}: must have a list `rows`")
+    rows = []
+    for number, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict) or not entry.keys() <= _KEYS:
+            raise RunnerError(f"{where}: row {number}: known keys are {', '.join(sorted(_KEYS))}")
+        if not all(entry.get(key) for key in ("id", "requirements", "description")):
+            raise RunnerError(f"{where}: row {number}: needs id, requirements and description")
+        lists = {
+            key: tuple(entry.get(key) or ())
+            for key in ("requirements", "tests", "coverage", "proofs")
+        }
+        rows.append(Row(id=str(entry["id"]), description=str(entry["description"]), **lists))
+    return rows
+
+
+def find_gaps(rows: Sequence[Row], tests: Iterable[str], scope: Iterable[str] = SCOPE) -> list[str]:
+    """What is wrong with the plan, in sentences; empty if it is complete.
+
+    ``tests``: all tests there are, as ``module.test``.
+    """
+    known = set(tests)
+    scope = list(scope)
+    gaps = [f"requirement {name} has no row" for name in scope if not _rows_of(rows, name)]
+    gaps += [
+        f"requirement {name} has no row with a test"
+        for name in scope
+        if _rows_of(rows, name) and not any(row.tests for row in _rows_of(rows, name))
+    ]
+    planned = {test for row in rows for test in row.tests}
+    gaps += [f"test {name} has no row" for name in sorted(known - planned)]
+    covered = {name for row in rows for name in row.bins()}
+    gaps += [f"bin {name!r} has no row" for name in BINS if name not in covered]
+    seen: set[str] = set()
+    for row in rows:
+        if row.id in seen:
+            gaps.append(f"row {row.id}: a second row of this name")
+        seen.add(row.id)
+        if not (row.tests or row.proofs):
+            gaps.append(f"row {row.id}: neither tests nor proofs")
+        gaps += [
+            f"row {row.id}: no such requirement: {n}" for n in row.requirements if n not in scope
+        ]
+        gaps += [f"row {row.id}: no such test: {name}" for name in row.tests if name not in known]
+        gaps += [
+            f"row {row.id}: no bin matches {pattern!r}"
+            for pattern in row.coverage
+            if not any(_matches(name, pattern) for name in BINS)
+        ]
+    return gaps
+
+
+def _rows_of(rows: Iterable[Row], requirement: str) -> list[Row]:
+    return [row for row in rows if requirement in row.requirements]
+
+
+def all_tests(modules: Iterable[Module]) -> list[str]:
+    """Every test as ``module.test``."""
+    return [f"{module.short}.{test}" for module in modules for test in module.tests]
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def _state(row: Row, results: Mapping[str, Sequence[bool]]) -> str:
+    outcomes = [results.get(test) for test in row.tests]
+    if any(outcome and not all(outcome) for outcome in outcomes):
+        return "FAILED"
+    if not outcomes or not all(outcomes):
+        return "not run"
+    return "passed"
+
+
+def _test_cell(test: str, results: Mapping[str, Sequence[bool]]) -> str:
+    runs = results.get(test)
+    if not runs:
+        return f"{test} (not run)"
+    return f"{test} ({sum(runs)} of {len(runs)} passed)"
+
+
+def annotate(
+    rows: Sequence[Row],
+    results: Mapping[str, Sequence[bool]],
+    coverage: Mapping[str, Bin],
+    gaps: Sequence[str],
+) -> str:
+    """The plan with results, requirement by requirement, as a page.
+
+    ``results``: outcome of each run of each test.
+    """
+    lines = ["# Test plan with results", ""]
+    if gaps:
+        lines += ["Gaps of the plan:", "", *(f"- {gap}" for gap in gaps), ""]
+    lines += ["| requirement | state | rows |", "|---|---|---|"]
+    for name in SCOPE:
+        own = _rows_of(rows, name)
+        states = {_state(row, results) for row in own}
+        worst = next((s for s in ("FAILED", "not run", "passed") if s in states), "no row")
+        lines.append(f"| {name} | {worst} | {', '.join(row.id for row in own)} |")
+    for name in SCOPE:
+        lines += ["", f"## {name}", "", "| row | state | tests | bins hit |", "|---|---|---|---|"]
+        for row in _rows_of(rows, name):
+            bins = row.bins()
+            hit = sum(coverage[b].hits > 0 for b in bins if b in coverage)
+            tests = "<br>".join(_test_cell(test, results) for test in row.tests)
+            lines.append(
+                f"| **{row.id}**: {row.description} | {_state(row, results)} | {tests} "
+                f"| {hit} of {len(bins)} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+def write_plan(
+    results: Mapping[str, Sequence[bool]],
+    coverage: Mapping[str, Bin],
+    modules: Iterable[Module],
+    folder: Path = SIM_BUILD,
+) -> tuple[Path, list[str]]:
+    """testplan.md, and the gaps of the plan."""
+    rows = load_plan()
+    gaps = find_gaps(rows, all_tests(modules))
+    path = folder / "testplan.md"
+    path.write_text(annotate(rows, results, coverage, gaps))
+    return path, gaps
