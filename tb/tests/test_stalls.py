@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stalled sinks lose nothing (CQ-16); a stalled queue delays no other (CQ-01, ISO-04)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import cocotb
+import pyuvm
+
+from tb.env.cq import Cq
+from tb.env.defs import ArmType, CqStatus
+from tb.env.harness import Channel
+from tb.env.records import MemWrite
+from tb.tests.directed import DirectedTest
+
+Action = Callable[[bool], None]
+
+
+class StallBase(DirectedTest):
+    """A stall, and what has to come of it."""
+
+    #: Cycles of a stall.
+    length = 3000
+
+    async def round(self, stall: Action, name: str) -> None:
+        """Queues in every situation meet one stall; each due callback comes exactly once."""
+        env, host = self.env, self.env.host
+        eqs = [await host.create_eq(page=page, log2=3) for page in (1, 2)]
+        cqs: list[Cq] = []
+        for n in range(12):
+            reservation = n % 4 == 3
+            cqs.append(await host.create_cq(eq=eqs[n % 2], log2=5, reservation=reservation))
+        idle, busy, late = cqs[:4], cqs[4:8], cqs[8:]
+        for cq in cqs:
+            if cq.reservation:
+                for _ in range(8):
+                    assert await env.credits.reserve(cq.number, 2)
+        for cq in busy:  # a callback runs, and the queue is armed again
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [0])
+            await cq.wait_callbacks(1)
+            assert self.polled(cq) == [0]
+            await cq.arm(ArmType.ANY)
+        for cq in idle:
+            await cq.arm(ArmType.SOLICITED)
+        await env.drain()
+
+        stall(True)
+        await self.harness.cycles(8)
+        first = self.harness.cycle
+        answers = [cq.post_arm(ArmType.ANY, index=0) for cq in late]
+        granted = [env.credits.post(late[3].number, 1) for _ in range(4)]
+        for cq in idle:
+            self.send(cq, range(5), solicited=True)
+        for cq in busy:
+            self.send(cq, range(1, 6))
+        for cq in late:
+            self.send(cq, range(5))
+        await self.harness.until(first + self.length // 2)
+        for cq in idle[:2]:
+            self.send(cq, range(5, 10))
+        await self.harness.until(first + self.length)
+        await env.sync()
+        held = self.harness.setting(Channel.MEM_AW) or self.harness.setting(Channel.MEM_W)
+        if held & 0x100:
+            assert not [w for w in self.of(MemWrite) if w.cycle > first + 20], name
+        stall(False)
+        await self.harness.cycles(320)
+        await env.drain()
+
+        for answer in answers:
+            assert await answer == (0, 0), name
+        for grant in granted:
+            assert await grant, name
+        for cq in cqs:
+            assert len(cq.callbacks) == 1, f"{name}, CQ {cq.number}: {len(cq.callbacks)} calls"
+            state = await cq.query()
+            assert state.in_callback and state.status == CqStatus.OK
+            assert state.due == (cq in busy) and state.armed == (cq in busy), name
+        for cq in busy:
+            assert await cq.callback_return() == (0, 0)
+        await env.drain()
+        for cq in cqs:
+            start = 1 if cq in busy else 0
+            count = 10 if cq in idle[:2] else 6 if cq in busy else 5
+            assert self.polled(cq) == list(range(start, count)), f"{name}, CQ {cq.number}"
+            assert len(cq.callbacks) == 1 + start, name
+            assert await cq.callback_return() == (0, 0)
+            assert await cq.update_consumer_index() == (0, 0)
+            await cq.destroy()
+        for eq in eqs:
+            await host.destroy_eq(eq)
+        assert await host.counter("CPL_DROPPED") == await host.counter("CPL_REFUSED") == 0
+
+
+@pyuvm.test()
+class EverySinkTest(StallBase):
+    """Each sink of the engine is stalled in turn for thousands of cycles (CQ-16)."""
+
+    async def scenario(self) -> None:
+        mem, hold = self.env.mem, self.harness.hold
+
+        def channel(number: Channel) -> Action:
+            return lambda on: hold(number, on)
+
+        stalls: dict[str, Action] = {
+            f"{number.name}": channel(number)
+            for number in (
+                Channel.MEM_AW,
+                Channel.MEM_W,
+                Channel.MEM_B,
+                Channel.IRQ,
+                Channel.B,
+                Channel.ANS,
+                Channel.R,
+            )
+        }
+        stalls["responses"] = lambda on: mem.hold_responses() if on else mem.release_responses()
+        stalls["one CQ"] = lambda on: mem.hold_cq(1) if on else mem.release_cq(1)
+        stalls["busy CQ"] = lambda on: mem.hold_cq(5) if on else mem.release_cq(5)
+        stalls["one EQ"] = lambda on: mem.hold_eq(0) if on else mem.release_eq(0)
+        for name, stall in stalls.items():
+            await self.round(stall, name)
+
+
+@pyuvm.test()
+class SeveralSinksTest(StallBase):
+    """Two sinks at a time, released one after the other in both orders (CQ-16)."""
+
+    length = 600
+
+    async def scenario(self) -> None:
+        names = (Channel.MEM_AW, Channel.MEM_W, Channel.IRQ, Channel.B)
+        for first in names:
+            for second in names:
+                if first != second:
+                    await self.round(self.pair(first, second), f"{first.name}, {second.name}")
+
+    def pair(self, first: Channel, second: Channel) -> Action:
+        """Holds both; the second is released some hundred cycles after the first."""
+
+        async def later() -> None:
+            await self.harness.cycles(300)
+            self.harness.hold(second, False)
+
+        def stall(on: bool) -> None:
+            self.harness.hold(first, on)
+            if on:
+                self.harness.hold(second)
+            else:
+                cocotb.start_soon(later())
+
+        return stall
+
+
+@pyuvm.test()
+class InterruptMergeTest(DirectedTest):
+    """While the interrupt sink stalls, events of one EQ merge into one vector; none is lost, and
+    other EQs' vectors wait in line, each once (CQ-16).
+    """
+
+    async def scenario(self) -> None:
+        env, host = self.env, self.env.host
+        eqs = [await host.create_eq(page=1, log2=3, vector=50 + n) for n in range(4)]
+        cqs = [(await self.queues(8, eq, log2=2)) for eq in eqs]
+        env.interrupts.hold()
+        for group in cqs:
+            for cq in group:
+                await cq.arm(ArmType.ANY)
+                self.send(cq, [cq.number])
+        await self.harness.cycles(2000)
+        assert await host.counter("EVENTS") == 32
+        before = await host.counter("IRQS")
+        env.interrupts.hold(False)
+        await env.drain()
+        for group in cqs:
+            for cq in group:
+                assert len(cq.callbacks) == 1 and self.polled(cq) == [cq.number]
+        assert 4 <= await host.counter("IRQS") - before <= 6
+
+
+@pyuvm.test()
+class IndependenceTest(DirectedTest):
+    """One queue's memory does not answer, one overflows, one is in error, one dies: the others
+    flow exactly as fast as without them (CQ-01, ISO-04).
+    """
+
+    #: Entries whose responses are held.
+    stuck = 200
+
+    async def scenario(self) -> None:
+        env, host = self.env, self.env.host
+        eq = await host.create_eq(page=1, log2=5)
+        other = await host.create_eq(page=2, log2=5)
+        cqs = [*await self.queues(3, eq, log2=12), *await self.queues(3, other, log2=12)]
+        alone = await self.speed(cqs)
+
+        held = await host.create_cq(eq=eq, log2=12, reservation=False)
+        full = await host.create_cq(eq=eq, log2=1, reservation=False)
+        failed = await host.create_cq(eq=eq, log2=4, reservation=False)
+        dying = await host.create_cq(eq=other, log2=4, reservation=False)
+        for cq in (held, dying):
+            env.mem.hold_cq(cq.number)
+        await held.arm(ArmType.ANY)
+        self.send(held, range(self.stuck))
+        self.send(dying, range(3))
+        self.send(full, range(3))
+        env.mem.fail(cq=failed.number)
+        self.send(failed, range(2))
+        await self.harness.cycles(600)
+        await dying.destroy(wait=False)
+        assert (await held.query()).prod == 0
+        together = await self.speed(cqs)
+        assert together <= alone + 32, f"{together} cycles instead of {alone}"
+        assert not held.callbacks
+        for cq in (held, dying):
+            env.mem.release_cq(cq.number)
+        await held.wait_callbacks(1)
+        await env.drain()
+        assert self.polled(held) == list(range(self.stuck))
+        await dying.destroy()
+        await host.read_log()
+
+    async def speed(self, cqs: list[Cq]) -> int:
+        """Cycles for some hundred rounds of completions and callbacks on all queues."""
+        await self.env.drain()
+        calls = [len(cq.callbacks) for cq in cqs]
+        for cq in cqs:
+            cq.get_cq_results()
+            assert await cq.arm(ArmType.ANY) == (0, 0)
+        await self.env.drain()
+        start = self.harness.cycle
+        for n in range(300):
+            for cq in cqs:
+                self.send(cq, [n])
+        await self.env.drain(16)
+        cycles = max(w.cycle for w in self.of(MemWrite)) - start
+        for cq, count in zip(cqs, calls, strict=True):
+            assert len(cq.callbacks) == count + 1
+            assert self.polled(cq) == list(range(300))
+            await cq.callback_return()
+        return cycles
+
+
+@pyuvm.test()
+class UnansweredMemoryTest(DirectedTest):
+    """More writes of one queue unanswered than the engine has outstanding writes: another queue
+    still gets its entry and its callback (CQ-01).
+    """
+
+    async def scenario(self) -> None:
+        env = self.env
+        held = await self.queue(1, log2=self.config.max_log2)
+        other = await self.queue(2)
+        entries = min(self.config.max_writes + 8, 1 << held.log2)
+        env.mem.hold_cq(held.number)
+        self.send(held, range(entries))
+        await self.harness.cycles(2 * entries)
+        assert await other.arm(ArmType.ANY) == (0, 0)
+        self.send(other, [1])
+        await other.wait_callbacks(1, 2000)
+        assert self.polled(other) == [1]
+        env.mem.release_cq(held.number)
+        await env.drain()
+        assert self.polled(held) == list(range(entries))
