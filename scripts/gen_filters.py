@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make tb/waves/*.flt, which let GTKWave show names instead of codes, from hdl/carillon.rdl.
 
-``--check`` writes nothing and fails when a file differs. A signal of tb/hdl/wave_decode.v has one bit
-more than its code: set when there is nothing to show.
+``--check`` writes nothing and fails when a file differs. A signal of tb/hdl/wave_decode.v has one
+bit more than its code: set when there is nothing to show.
 """
 
 from __future__ import annotations

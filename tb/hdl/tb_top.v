@@ -248,7 +248,8 @@ module tb_top #(
         .mem_aw(mawvalid && mawready), .mem_awid(mawid), .mem_w(mwvalid && mwready), .mem_strb(mwstrb), .mem_data(mwdata),
         .mem_b(mbvalid && mbready), .mem_bid(mbid),
         .cpl(cplvalid && cplready), .cpl_data(cpl[575:64]), .cpl_dest(cpl[31:0]), .cpl_keep(cpl[33:32]),
-        .rsv(rsvvalid && rsvready), .rsv_data(rsv), .trace_valid(trace_valid), .trace_data(trace_data)
+        .rsv(rsvvalid && rsvready), .rsv_data(rsv), .ans(ansvalid && ansready), .ans_data(ans),
+        .trace_valid(trace_valid), .trace_data(trace_data)
     );
 
     // ---- Design ---------------------------------------------------------------------------------------------------

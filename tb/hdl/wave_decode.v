@@ -1,17 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For the waves only: words of the interfaces as fields with names of their own (docs/interfaces.md), and the state of CQ 0 to 3 as
-// the trace port tells it. Coded fields have one bit more than their code; it is set when there is nothing to show, which
-// the filter files in tb/waves show as "-". Without waves nothing here is used, and the simulator leaves it out.
+// the trace port tells it. Fields keep the values of the latest transfer until the next one, so that names have room to be read. Coded
+// fields have one bit more than their code; it is set when there is nothing to show, which the filter files in tb/waves
+// show as "-". Without waves nothing here is used, and the simulator leaves it out.
 `default_nettype none
 `timescale 1ns / 1ps
+
+// The latest transfer, from its own cycle on.
+module wave_hold #(
+    parameter W = 1
+) (
+    input  wire         clk,
+    input  wire         rst,
+    input  wire         valid,
+    input  wire [W-1:0] data,
+    output wire         any,  // there has been one
+    output wire [W-1:0] q     // 0 before
+);
+    reg         seen;
+    reg [W-1:0] held;
+
+    assign any = valid || seen;
+    assign q = valid ? data : held;
+
+    initial begin
+        seen = 1'b0;
+        held = 0;
+    end
+
+    always @(posedge clk) begin
+        if (rst) begin
+            seen <= 1'b0;
+            held <= 0;
+        end else if (valid) begin
+            seen <= 1'b1;
+            held <= data;
+        end
+    end
+endmodule
 
 // State in a trace record. Lanes 1 and 2 use the first group of fields, lane 0 the second.
 module wave_state (
     input wire        valid,
     input wire [95:0] state
 );
-    wire [95:0] s = {96{valid}} & state;
+    wire [95:0] s = state;
     wire        exists = s[1:0] != 2'd0;
     wire [2:0]  life = {!valid, s[1:0]};
     wire [2:0]  status = {!exists, {2{exists}} & s[3:2]};
@@ -34,16 +68,22 @@ endmodule
 
 // One lane of the trace port.
 module wave_lane (
+    input wire         clk,
+    input wire         rst,
     input wire         valid,
     input wire [255:0] data
 );
-    wire [8:0]  op = {!valid, {8{valid}} & data[7:0]};
-    wire [15:0] cq = {16{valid}} & data[23:8];
-    wire        called = valid && data[24];
-    wire [31:0] operand = {32{valid}} & data[63:32];
+    wire         any;
+    wire [255:0] q;
 
-    wave_state was (.valid(valid), .state(data[159:64]));
-    wave_state becomes (.valid(valid), .state(data[255:160]));
+    wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
+
+    wire [8:0]  op = {!any, q[7:0]};
+    wire [15:0] cq = q[23:8];
+    wire        called = valid && q[24];
+    wire [31:0] operand = q[63:32];
+    wave_state was (.valid(any), .state(q[159:64]));
+    wave_state becomes (.valid(any), .state(q[255:160]));
 endmodule
 
 // State of one CQ: the latest of the trace records that name it.
@@ -85,14 +125,21 @@ endmodule
 
 // One completion, on its way in or in a write to memory.
 module wave_cqe (
+    input wire         clk,
+    input wire         rst,
     input wire         valid,
     input wire [255:0] data
 );
-    wire [63:0] request = {64{valid}} & data[63:0];
-    wire [15:0] kind = {16{valid}} & data[207:192];
-    wire [7:0]  status = {8{valid}} & data[239:232];
-    wire        solicited = valid && data[240];
-    wire        phase = valid && data[255];
+    wire         any;
+    wire [255:0] q;
+
+    wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
+
+    wire [63:0] request = q[63:0];
+    wire [15:0] kind = q[207:192];
+    wire [7:0]  status = q[239:232];
+    wire        solicited = q[240];
+    wire        phase = q[255];
 endmodule
 
 module wave_decode #(
@@ -130,35 +177,56 @@ module wave_decode #(
     input wire [1:0]        cpl_keep,
     input wire              rsv,
     input wire [31:0]       rsv_data,
+    input wire              ans,
+    input wire [7:0]        ans_data,
     // Trace
     input wire [2:0]        trace_valid,
     input wire [767:0]      trace_data
 );
     // ---- Doorbells ------------------------------------------------------------------------------------------------
-    wire [63:0] word = db_data[{db_addr[5:3], 6'd0} +: 64] & {64{db_w}};
-    wire        is_db = db_w && db_addr[11:0] == 12'h100;
-    wire [12:0] db_register = {!db_w, {12{db_w}} & db_addr[11:0]};
-    wire [19:0] db_page = {20{db_w}} & db_addr[31:12];
+    wire        db_any, b_any;
+    wire [31:0] addr;
+    wire [63:0] word;
+    wire [7:0]  user;
+
+    wave_hold #(.W(96)) hold_db (
+        .clk(clk), .rst(rst), .valid(db_w), .data({db_addr, db_data[{db_addr[5:3], 6'd0} +: 64]}), .any(db_any), .q({addr, word})
+    );
+    wave_hold #(.W(8)) hold_b (.clk(clk), .rst(rst), .valid(db_b), .data(db_user), .any(b_any), .q(user));
+
+    wire        arms = db_any && addr[11:0] == 12'h100 && word[63];
+    wire [12:0] db_register = {!db_any, addr[11:0]};
+    wire [19:0] db_page = addr[31:12];
     wire [15:0] db_cq = word[47:32];
     wire [31:0] db_cons = word[31:0];
-    wire        db_arm = is_db && word[63];
-    wire [2:0]  db_arm_type = {!db_arm, {2{db_arm}} & word[49:48]};
-    wire [8:0]  db_cause = {!db_b, {8{db_b}} & db_user};
+    wire [2:0]  db_arm_type = {!arms, {2{arms}} & word[49:48]};
+    wire [8:0]  db_cause = {!b_any, user};
 
     // ---- Control --------------------------------------------------------------------------------------------------
     wire        ctl_write, ctl_read, unused_0, unused_1, unused_2, unused_3;
+    wire [11:0] write_addr, read_addr;
+    wire [31:0] write_data, read_data;
     wire [11:0] ctl_write_addr, ctl_read_addr;
     wire [31:0] ctl_write_data, ctl_read_data;
+    wire        unused_4, unused_5;
     reg  [8:0]  command; // from the write that starts it to the read that shows it done
     reg  [8:0]  result;  // from then to the next one
 
     bfm_join #(.AW(12), .DW(32), .LOG_DEPTH(6)) u_write (
         .clk(clk), .rst(rst), .a_push(ctl_aw), .a_in(ctl_awaddr), .d_push(ctl_w), .d_in(ctl_wdata),
-        .hit(ctl_write), .a_out(ctl_write_addr), .d_out(ctl_write_data), .a_full(unused_0), .d_full(unused_1)
+        .hit(ctl_write), .a_out(write_addr), .d_out(write_data), .a_full(unused_0), .d_full(unused_1)
     );
     bfm_join #(.AW(12), .DW(32), .LOG_DEPTH(6)) u_read (
         .clk(clk), .rst(rst), .a_push(ctl_ar), .a_in(ctl_araddr), .d_push(ctl_r), .d_in(ctl_rdata),
-        .hit(ctl_read), .a_out(ctl_read_addr), .d_out(ctl_read_data), .a_full(unused_2), .d_full(unused_3)
+        .hit(ctl_read), .a_out(read_addr), .d_out(read_data), .a_full(unused_2), .d_full(unused_3)
+    );
+
+    wave_hold #(.W(44)) hold_write (
+        .clk(clk), .rst(rst), .valid(ctl_write), .data({write_addr, write_data}), .any(unused_4),
+        .q({ctl_write_addr, ctl_write_data})
+    );
+    wave_hold #(.W(44)) hold_read (
+        .clk(clk), .rst(rst), .valid(ctl_read), .data({read_addr, read_data}), .any(unused_5), .q({ctl_read_addr, ctl_read_data})
     );
 
     initial begin
@@ -167,12 +235,12 @@ module wave_decode #(
     end
 
     always @(posedge clk) begin
-        if (ctl_read && ctl_read_addr == 12'h064 && ctl_read_data[1:0] == 2'b10 && !command[8]) begin
+        if (ctl_read && read_addr == 12'h064 && read_data[1:0] == 2'b10 && !command[8]) begin
             command <= 9'h100;
-            result <= {1'b0, ctl_read_data[15:8]};
+            result <= {1'b0, read_data[15:8]};
         end
-        if (ctl_write && ctl_write_addr == 12'h060) begin
-            command <= {1'b0, ctl_write_data[7:0]};
+        if (ctl_write && write_addr == 12'h060) begin
+            command <= {1'b0, write_data[7:0]};
             result <= 9'h100;
         end
         if (rst) begin
@@ -183,35 +251,54 @@ module wave_decode #(
 
     // ---- Memory ---------------------------------------------------------------------------------------------------
     // An EQE fills 16 of the 64 bytes; the engine repeats it in all four quarters. A CQE fills 32.
-    wire               w_is_eqe = mem_w && !(&mem_strb[31:0]) && !(&mem_strb[63:32]);
-    wire               aw_is_eqe = mem_aw && mem_awid[M_ID_W-1];
-    wire [M_ID_W-2:0]  aw_queue = {(M_ID_W-1){mem_aw}} & mem_awid[M_ID_W-2:0];
-    wire               b_is_eqe = mem_b && mem_bid[M_ID_W-1];
-    wire [M_ID_W-2:0]  b_queue = {(M_ID_W-1){mem_b}} & mem_bid[M_ID_W-2:0];
-    wire [127:0]       eqe = mem_data[127:0];
-    wire [15:0]        eqe_cq = {16{w_is_eqe}} & eqe[15:0];
-    wire [2:0]         eqe_status = {!w_is_eqe, {2{w_is_eqe}} & eqe[25:24]};
-    wire [31:0]        eqe_snap = {32{w_is_eqe}} & eqe[63:32];
-    wire               eqe_phase = w_is_eqe && eqe[127];
+    wire              w_low = mem_w && (&mem_strb[31:0]);
+    wire              w_high = mem_w && (&mem_strb[63:32]);
+    wire              w_is_eqe = mem_w && !w_low && !w_high;
+    wire              aw_is_eqe = mem_aw && mem_awid[M_ID_W-1];
+    wire              b_is_eqe = mem_b && mem_bid[M_ID_W-1];
+    wire              eqe_any, unused_6, unused_7;
+    wire [127:0]      eqe;
+    wire [M_ID_W-2:0] aw_number, b_number;
 
-    wave_cqe cqe_low (.valid(mem_w && (&mem_strb[31:0])), .data(mem_data[255:0]));
-    wave_cqe cqe_high (.valid(mem_w && (&mem_strb[63:32])), .data(mem_data[511:256]));
+    wave_hold #(.W(128)) hold_eqe (.clk(clk), .rst(rst), .valid(w_is_eqe), .data(mem_data[127:0]), .any(eqe_any), .q(eqe));
+    wave_hold #(.W(M_ID_W - 1)) hold_aw (
+        .clk(clk), .rst(rst), .valid(mem_aw), .data(mem_awid[M_ID_W-2:0]), .any(unused_6), .q(aw_number)
+    );
+    wave_hold #(.W(M_ID_W - 1)) hold_mem_b (
+        .clk(clk), .rst(rst), .valid(mem_b), .data(mem_bid[M_ID_W-2:0]), .any(unused_7), .q(b_number)
+    );
+
+    wire [15:0] aw_queue = {{(17-M_ID_W){1'b0}}, aw_number};
+    wire [15:0] b_queue = {{(17-M_ID_W){1'b0}}, b_number};
+    wire [15:0] eqe_cq = eqe[15:0];
+    wire [2:0]  eqe_status = {!eqe_any, eqe[25:24]};
+    wire [31:0] eqe_snap = eqe[63:32];
+    wire        eqe_phase = eqe[127];
+
+    wave_cqe cqe_low (.clk(clk), .rst(rst), .valid(w_low), .data(mem_data[255:0]));
+    wave_cqe cqe_high (.clk(clk), .rst(rst), .valid(w_high), .data(mem_data[511:256]));
 
     // ---- Completions, credits -------------------------------------------------------------------------------------
     wire        cpl_0 = cpl && cpl_keep[0];
     wire        cpl_1 = cpl && cpl_keep[1];
-    wire [15:0] cpl_0_cq = {16{cpl_0}} & cpl_dest[15:0];
-    wire [15:0] cpl_1_cq = {16{cpl_1}} & cpl_dest[31:16];
-    wire [15:0] rsv_cq = {16{rsv}} & rsv_data[15:0];
-    wire [1:0]  rsv_credits = {2{rsv}} & rsv_data[17:16];
+    wire        unused_8, unused_9, unused_10;
+    wire [15:0] cpl_0_cq, cpl_1_cq, rsv_cq;
+    wire [1:0]  rsv_credits;
+    wire        granted = ans && ans_data[0];
+    wire        refused = ans && !ans_data[0];
 
-    wave_cqe lane_0 (.valid(cpl_0), .data(cpl_data[255:0]));
-    wave_cqe lane_1 (.valid(cpl_1), .data(cpl_data[511:256]));
+    wave_hold #(.W(16)) hold_0 (.clk(clk), .rst(rst), .valid(cpl_0), .data(cpl_dest[15:0]), .any(unused_8), .q(cpl_0_cq));
+    wave_hold #(.W(16)) hold_1 (.clk(clk), .rst(rst), .valid(cpl_1), .data(cpl_dest[31:16]), .any(unused_9), .q(cpl_1_cq));
+    wave_hold #(.W(18)) hold_rsv (
+        .clk(clk), .rst(rst), .valid(rsv), .data(rsv_data[17:0]), .any(unused_10), .q({rsv_credits, rsv_cq})
+    );
+    wave_cqe lane_0 (.clk(clk), .rst(rst), .valid(cpl_0), .data(cpl_data[255:0]));
+    wave_cqe lane_1 (.clk(clk), .rst(rst), .valid(cpl_1), .data(cpl_data[511:256]));
 
     // ---- Trace ----------------------------------------------------------------------------------------------------
-    wave_lane trace_0 (.valid(trace_valid[0]), .data(trace_data[255:0]));
-    wave_lane trace_1 (.valid(trace_valid[1]), .data(trace_data[511:256]));
-    wave_lane trace_2 (.valid(trace_valid[2]), .data(trace_data[767:512]));
+    wave_lane trace_0 (.clk(clk), .rst(rst), .valid(trace_valid[0]), .data(trace_data[255:0]));
+    wave_lane trace_1 (.clk(clk), .rst(rst), .valid(trace_valid[1]), .data(trace_data[511:256]));
+    wave_lane trace_2 (.clk(clk), .rst(rst), .valid(trace_valid[2]), .data(trace_data[767:512]));
 
     wave_cq #(.NUMBER(16'd0)) cq_0 (.clk(clk), .rst(rst), .trace_valid(trace_valid), .trace_data(trace_data));
     wave_cq #(.NUMBER(16'd1)) cq_1 (.clk(clk), .rst(rst), .trace_valid(trace_valid), .trace_data(trace_data));

@@ -56,14 +56,19 @@ def test_names_of_the_bench() -> None:
 
 
 def test_save_file() -> None:
-    """Every decoded signal exists, and every file is where a start from the project's folder looks."""
+    """Every decoded signal exists; the files are where a start from the project's folder looks."""
     lines = SAVE_FILE.read_text().splitlines()
     files = {line.split(" ", 1)[1] for line in lines if line.startswith("^1 ")}
     assert files == {str(path.relative_to(ROOT)) for path in (ROOT / FOLDER).glob("*.flt")}
-    signals = [line for line in lines if line.startswith("tb_top.")]
-    assert len(signals) == len(set(signals)) > 50
-    source = DECODER.read_text()
-    for signal in signals:
-        *_, module, leaf = signal.split(".")
-        if ".u_wave." in signal or module == "u_wave":
-            assert re.search(rf"\b{re.sub(r'[[].*', '', leaf)}\b", source), signal
+    signals = [re.sub(r"^\+\{[^}]*\} ", "", line) for line in lines]
+    decoded = [signal for signal in signals if signal.startswith("tb_top.u_wave.")]
+    pins = [signal for signal in signals if signal.startswith("tb_top.dut.")]
+    assert len(decoded) == len(set(decoded)) > 100 and len(pins) > 30
+    top = (ROOT / "hdl" / "cde_top.v").read_text()
+    for found, source in ((decoded, DECODER.read_text()), (pins, top)):
+        for signal in found:
+            name, _, bits = signal.split(".")[-1].partition("[")
+            high = bits.partition(":")[0]
+            vector = r"\[[\w-]+:0\]\s+(\w+, )*" if bits else r"(wire|reg)\s+(\w+, )*"
+            assert re.search(rf"{vector}{name}\b", source), signal
+            assert not bits or high.isdigit(), signal
