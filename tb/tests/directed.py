@@ -109,8 +109,9 @@ class DirectedTest(CarillonTest):
         host = self.env.host
         eq = next((eq for eq in host.eqs.values() if eq.page == page), None)
         if eq is None:
-            eq = await host.create_eq(page=page, log2=4)
+            eq = await host.create_eq(page=page, log2=min(4, self.config.max_log2))
         options.setdefault("reservation", False)
+        options.setdefault("log2", min(4, self.config.max_log2))
         return await host.create_cq(eq=eq, **options)
 
     async def queues(self, count: int, eq: Eq, **options: Any) -> list[Cq]:
