@@ -47,6 +47,10 @@ def filters(rmap: Map) -> dict[str, str]:
     }
     registers = {register.offset: register.name for register in rmap.page}
     found["page_register.flt"] = text(PAGE_OFFSET_BITS, registers)
+    # The doorbell's field is wider than the code, so that a wrong arm type shows as its number.
+    (field,) = (f for r in rmap.page if r.name == "CQ_DB" for f in r.fields if f.name == "arm_type")
+    (arms,) = (code for code in rmap.codes if code.spec.rdl == "arm_type_e")
+    found["arm_request.flt"] = text(field.width, {m.value: m.rdl_name for m in arms.members})
     return found
 
 

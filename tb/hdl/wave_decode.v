@@ -199,7 +199,7 @@ module wave_decode #(
     wire [19:0] db_page = addr[31:12];
     wire [15:0] db_cq = word[47:32];
     wire [31:0] db_cons = word[31:0];
-    wire [2:0]  db_arm_type = {!arms, {2{arms}} & word[49:48]};
+    wire [4:0]  db_arm_type = {!arms, {4{arms}} & word[51:48]};
     wire [8:0]  db_cause = {!b_any, user};
 
     // ---- Control --------------------------------------------------------------------------------------------------
