@@ -212,12 +212,14 @@ class StepTest(CarillonTest):
     ) -> Consumer:
         """A new CQ. Its completions need no credits unless ``reservation`` is set."""
         assert self.env.config is not None
-        async with self._creating:
-            if self._eq is None:
-                room = min((self.env.config.num_cq - 1).bit_length(), self.env.config.max_log2)
-                self._eq = await self.env.host.create_eq(log2=room, page=1)
+        if eq is None:
+            async with self._creating:
+                if self._eq is None:
+                    room = min((self.env.config.num_cq - 1).bit_length(), self.env.config.max_log2)
+                    self._eq = await self.env.host.create_eq(log2=room, page=1)
+            eq = self._eq
         options.setdefault("reservation", False)
-        cq = await self.env.host.create_cq(eq=eq or self._eq, log2=log2, **options)
+        cq = await self.env.host.create_cq(eq=eq, log2=log2, **options)
         consumer = Consumer(self, cq, name)
         self.consumers.append(consumer)
         return consumer

@@ -187,20 +187,34 @@ class OnlyFirstOfBurstTest(StepTest):
 
 @pyuvm.test()
 class EventSinkStallsTest(StepTest):
-    """CQ-16: an event is lost, doubled or early because its way out was blocked: 60 queues, all
-    with a callback due, for each place that can stall, for thousands of cycles.
+    """CQ-16: an event is lost, doubled or early because its way out was blocked: every queue there
+    is, on full event queues, has a callback due, for each place that can stall, for thousands of
+    cycles.
     """
 
     async def scenario(self) -> None:
-        queues = [await self.consumer(log2=4) for _ in range(60)]
+        assert self.env.config is not None
+        eqs = [await self.env.host.create_eq(log2=3, page=1) for _ in range(8)]
+        queues = [
+            await self.consumer(log2=4, eq=eqs[number % 8])
+            for number in range(self.env.config.num_cq)
+        ]
         hold, mem = self.harness.hold, self.env.mem
-        number = queues[0].cq.eq.number
+
+        def hold_eqs() -> None:
+            for eq in eqs:
+                mem.hold_eq(eq.number)
+
+        def release_eqs() -> None:
+            for eq in eqs:
+                mem.release_eq(eq.number)
+
         ways: list[tuple[Callable[[], None], Callable[[], None]]] = [
             (lambda: hold(Channel.IRQ), lambda: hold(Channel.IRQ, False)),
             (lambda: hold(Channel.MEM_AW), lambda: hold(Channel.MEM_AW, False)),
             (lambda: hold(Channel.MEM_W), lambda: hold(Channel.MEM_W, False)),
             (lambda: hold(Channel.MEM_B), lambda: hold(Channel.MEM_B, False)),
-            (lambda: mem.hold_eq(number), lambda: mem.release_eq(number)),
+            (hold_eqs, release_eqs),
             (mem.hold_responses, mem.release_responses),
         ]
         for block, release in ways:
@@ -248,11 +262,12 @@ class EventSinkStallsTest(StepTest):
 @pyuvm.test()
 class StalledTwiceTest(StepTest):
     """CQ-16, CQ-11: while the event's answer is held back, the host has already returned and armed
-    again, and a second callback is due: two in all, for each of 60 queues.
+    again, and a second callback is due: two in all, for every queue there is.
     """
 
     async def scenario(self) -> None:
-        queues = [await self.consumer(log2=4) for _ in range(60)]
+        assert self.env.config is not None
+        queues = [await self.consumer(log2=4) for _ in range(self.env.config.num_cq)]
         eq = queues[0].cq.eq.number
         self.env.mem.hold_eq(eq)
         for q in queues:

@@ -224,11 +224,21 @@ class PublishMeetsArmTest(SweepTest):
                 for kinds in (both[:1], both[1:], both, both[::-1]):
                     distance = await self.one(arm, kinds, -centre, before)
                     assert distance == 0, f"the sweep was not centred: {distance}"
+        await self.set_typed(True)
+        for arm in ARMS:
+            for kinds in (both, both[::-1]):
+                # The solicited one of two counts, whichever comes first (CQ-09, typed reading).
+                await self.one(arm, kinds, -centre, total=int(arm is not ERRORS))
 
     async def one(
-        self, arm: ArmType, kinds: Sequence[str], centre: int, before: ArmType | None = None
+        self,
+        arm: ArmType,
+        kinds: Sequence[str],
+        centre: int,
+        before: ArmType | None = None,
+        total: int | None = None,
     ) -> int:
-        """One sweep; returns the distance of its middle trial."""
+        """One sweep; returns the distance of its middle trial. An ANY arm is satisfied once."""
 
         def trial(q: Consumer, at: int, offset: int) -> None:
             q.cq.post_arm(arm, index=q.index(), at=at)
@@ -242,7 +252,7 @@ class PublishMeetsArmTest(SweepTest):
         await self.prepare(arm=before)
         await self.sweep(trial, centre)
         merged = arm if before is None else MERGED[before, arm]
-        distances = self.judge(kinds, 1 if merged is ANY else None)
+        distances = self.judge(kinds, 1 if merged is ANY else total)
         middle = distances[len(distances) // 2]
         wanted = [offset + middle for offset in OFFSETS]
         assert distances == wanted, f"{arm.name}, {kinds}: {distances}"
