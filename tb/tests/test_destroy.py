@@ -9,6 +9,7 @@ import pyuvm
 from tb.env.cq import Cq
 from tb.env.defs import CB_RETURN, CQ_DB, ArmType, Cause, CqStatus, Life, PageReg, Result
 from tb.env.harness import Channel
+from tb.env.records import Completion
 from tb.env.sequences import find
 from tb.tests.directed import DirectedTest
 
@@ -157,11 +158,11 @@ class RecreateTest(DestroyBase):
         env.mem.latency(0, 60, env.seed)
         self.harness.stall(Channel.IRQ, 0.3)
         host.strict = False
-        traffic = find("mixed_traffic")(env, duration=12_000, queues=4, eqs=1)
+        traffic = find("mixed_traffic")(env, duration=9_000, queues=4, eqs=1)
         task = cocotb.start_soon(traffic.run())
         await self.harness.cycles(1500)
         eq = await host.create_eq(8, page=8, log2=1)
-        lives = 0
+        lives = sent = 0
         while not task.done():
             lives += 1
             reservation = rng.random() < 0.5
@@ -173,7 +174,9 @@ class RecreateTest(DestroyBase):
             if reservation:
                 asked = [env.credits.post(30, 1) for _ in range(size + 1)]
                 assert [await answer for answer in asked] == [True] * size + [False]
-            self.send(cq, range(rng.randint(0, size)))
+            count = rng.randint(0, size)
+            self.send(cq, range(count))
+            sent += count
             await self.harness.cycles(rng.choice((0, 5, 20, 100)))
             result = await cq.destroy(wait=False)
             for _ in range(100):
@@ -189,7 +192,22 @@ class RecreateTest(DestroyBase):
             assert result == Result.OK
             host.cqs.pop(30, None)
             assert self.polled(cq) == list(range(cq.reader.index))
+            await self.arrived(30, sent)
         await task
         assert lives > 20
         assert await host.counter("CPL_DROPPED") == 0
         await host.read_log()
+
+    async def arrived(self, number: int, count: int) -> None:
+        """Waits until the completions of this life have reached the engine: they are not to be
+        those of the next one.
+        """
+        position = here = 0
+        while True:
+            for record in self.seen[position:]:
+                here += isinstance(record, Completion) and record.dest[0] == number
+            position = len(self.seen)
+            if here >= count:
+                return
+            await self.harness.cycles(50)
+            await self.env.sync()

@@ -13,6 +13,8 @@ from tb.env.defs import CB_RETURN, EQE, ArmType, Cause, CqStatus, Kind, PageReg,
 from tb.env.records import Interrupt, MemWrite
 from tb.tests.test_errors import ARMS, ErrorTest
 
+ICARUS_TESTS = ["StrayResponseTest"]
+
 
 @pyuvm.test()
 class CqeWriteErrorTest(ErrorTest):

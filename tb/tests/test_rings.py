@@ -19,6 +19,7 @@ from tb.env.records import MemWrite
 from tb.tests.directed import DirectedTest
 
 BUILD = ["default", "small"]
+ICARUS_TESTS = ["ResetTest"]
 ENTRY = 32
 PHASE = CQE["phase"].lsb
 
