@@ -9,7 +9,7 @@ import cocotb
 import pyuvm
 
 from tb.env.cq import Cq
-from tb.env.defs import ArmType, CqStatus
+from tb.env.defs import ArmType, Cmd, CqStatus
 from tb.env.harness import Channel
 from tb.env.records import MemWrite
 from tb.tests.directed import DirectedTest
@@ -264,3 +264,47 @@ class UnansweredMemoryTest(DirectedTest):
         env.mem.release_cq(held.number)
         await env.drain()
         assert self.polled(held) == list(range(entries))
+
+
+@pyuvm.test()
+class BoundsTest(DirectedTest):
+    """Doorbells at full rate, commands and moderation at once: none starves. A control step or a
+    look of moderation waits at most 16 doorbells and takes one cycle from them (ISO-04).
+    """
+
+    flood = 3000
+
+    async def scenario(self) -> None:
+        env, host = self.env, self.env.host
+        eq = await host.create_eq(page=1, log2=5)
+        waiting = await self.queues(24, eq, log2=3, moderation=(0xFFFF, 0xFFFE))
+        busy = await self.queue(2)
+        for cq in waiting:  # a callback of each waits for its interval
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [1])
+        await env.drain()
+        quiet = [await self.query(cq) for cq in waiting[:4]]
+        start = self.harness.cycle + 100
+        answers = [busy.post_arm(ArmType.ERRORS, index=0, at=start) for _ in range(self.flood)]
+        await self.harness.until(start + 50)
+        loaded = []
+        while not answers[-1].done:
+            loaded.append(await self.query(waiting[0]))
+            await env.sync()
+        assert all([await answer == (0, 0) for answer in answers])
+        assert len(loaded) > 3
+        # One step of a query meets the doorbells; the rest is the polling of its status.
+        assert max(loaded) <= max(quiet) + 80, (quiet, loaded)
+        taken = answers[-1].cycle - start
+        assert taken <= self.flood * 17 / 16 + 8 * len(loaded) + 64, taken
+        assert taken >= self.flood
+        for cq in waiting:
+            assert not cq.callbacks
+            await cq.modify()
+        await env.drain()
+        assert all(len(cq.callbacks) == 1 for cq in waiting)
+
+    async def query(self, cq: Cq) -> int:
+        """Cycles of one query."""
+        command = await self.env.host.command(Cmd.QUERY_CQ, cq.number)
+        return command.cycle - command.start
