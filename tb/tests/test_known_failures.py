@@ -220,6 +220,7 @@ class EventSinkStallsTest(StepTest):
         for block, release in ways:
             for due_by_arm in (False, True):
                 await self.blocked(queues, block, release, due_by_arm)
+        await self.all_at_once(queues)
         for q in queues[::10]:
             await q.proves_fit()
 
@@ -249,6 +250,28 @@ class EventSinkStallsTest(StepTest):
         for q in queues:
             q.demand(0)
         release()
+        await self.called_once(queues)
+
+    async def all_at_once(self, queues: list[Consumer]) -> None:
+        """No event can be written while every queue's acknowledgement comes: all of them wait."""
+        for q in queues:
+            q.cq.post_arm(ANY, index=q.index())
+        self.env.mem.hold_responses()
+        await self.env.drain()
+        for q in queues:
+            q.send(UNSOLICITED)
+        await self.env.drain()
+        self.harness.hold(Channel.MEM_AW)
+        self.env.mem.release_responses()
+        await self.harness.cycles(2_000)
+        await self.env.sync()
+        for q in queues:
+            q.demand(0)
+        self.harness.hold(Channel.MEM_AW, False)
+        await self.called_once(queues)
+
+    async def called_once(self, queues: list[Consumer]) -> None:
+        """Exactly one callback each, which then returns; everything is polled."""
         await self.env.drain()
         for q in queues:
             q.demand(1)
