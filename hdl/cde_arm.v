@@ -2,11 +2,12 @@
 // cde_arm: arm state of every CQ; decides every callback.
 //
 // Purpose: two pipelines, publication (write responses, overflows) and doorbells (consumer index, arm, callback return, control,
-//          moderation), change one state memory, each one operation per cycle. Operations of one cycle on one CQ are
-//          chained, publication first, so neither side ever waits for the other and no set meets a clear.
+//          moderation), change one state, each one operation per cycle. Operations of one cycle on one CQ are chained,
+//          publication first, so neither side ever waits for the other and no set meets a clear. The state is split over
+//          three stages, counts (C), flags (F), ages (Z), each a loop of one cycle with forwarding.
 // Ports:   publication in (pub_*, never refused), doorbells in (db_*), control in (ct_*), results (res_*), callbacks out
 //          (one FIFO push per pipeline), copies of the consumer index for the producer side, trace lanes 1 and 2.
-// Latency: operation accepted in cycle t, state written at the end of t+1, result and callback registered in t+2.
+// Latency: operation accepted in cycle t; callback pushed in t+3, cause registered in t+4; control result and trace in t+5.
 `default_nettype none
 `include "cde_defs.vh"
 
@@ -54,8 +55,8 @@ module cde_arm #(
     // Results, in the order of acceptance
     output reg                res_db_valid,
     output reg  [7:0]         res_db_cause,
-    output reg                res_ct_valid,
-    output reg  [95:0]        res_ct_state,  // trace encoding
+    output wire               res_ct_valid,
+    output wire [95:0]        res_ct_state,  // trace encoding
 
     // Settings, written by control
     input  wire               cfg_we,
@@ -68,288 +69,291 @@ module cde_arm #(
     input  wire [IDX_W-1:0]   wr_index,
 
     // Consumer index for the producer side
-    output wire               cons_we,
-    output wire [CQ_W-1:0]    cons_cq,
-    output wire [IDX_W-1:0]   cons_index,
+    output reg                cons_we,
+    output reg  [CQ_W-1:0]    cons_cq,
+    output reg  [IDX_W-1:0]   cons_index,
     output reg  [NUM_CQ-1:0]  dead,          // CQ is in its error state
 
     // Callbacks, one push port for each pipeline
-    output reg                ev_pub_valid,
-    output reg  [EV_W-1:0]    ev_pub_data,
-    output reg                ev_db_valid,
-    output reg  [EV_W-1:0]    ev_db_data,
+    output wire               ev_pub_valid,
+    output wire [EV_W-1:0]    ev_pub_data,
+    output wire               ev_db_valid,
+    output wire [EV_W-1:0]    ev_db_data,
 
     // Trace lanes 1 and 2
-    output reg  [1:0]         trace_valid,
-    output reg  [511:0]       trace_data
+    output wire [1:0]         trace_valid,
+    output wire [511:0]       trace_data
 );
 
 `include "cde_arm_state.vh"
 
+    localparam [31:0] LAST_CYCLE = MOD_TICK - 1;
     // A waiting control or moderation step takes a doorbell's slot after this many cycles: bounded both ways (ISO-04).
     localparam [3:0] PATIENCE = 4'd15;
 
-    function [95:0] trace_state;
-        input [ST_ACKP-1:0] s;
-        begin
-            trace_state = 96'd0;
-            trace_state[10:0] = s[10:0];
-            trace_state[11] = 1'b0 && s[ST_FROZEN];   // not part of the documented state
-            trace_state[16 +: IDX_W] = s[ST_PROD +: IDX_W];
-            trace_state[32 +: IDX_W] = s[ST_CONS +: IDX_W];
-            trace_state[48 +: IDX_W] = s[ST_MARK +: IDX_W];
-            trace_state[64 +: IDX_W] = s[ST_SOLP +: IDX_W];
-            trace_state[80 +: IDX_W] = s[ST_MCNT +: IDX_W];
-        end
-    endfunction
-
     // ---------------------------------------------------------------- time
-    localparam [31:0] LAST_CYCLE = MOD_TICK - 1;
     reg [15:0] prescale;
     reg [17:0] now;
 
     always @(posedge clk) begin
-        if (prescale == LAST_CYCLE[15:0]) begin
-            prescale <= 16'd0;
-            now <= now + 18'd1;
-        end else begin
-            prescale <= prescale + 16'd1;
-        end
+        prescale <= prescale == LAST_CYCLE[15:0] ? 16'd0 : prescale + 16'd1;
+        if (prescale == LAST_CYCLE[15:0]) now <= now + 18'd1;
         if (rst) begin
             prescale <= 16'd0;
             now <= 18'd0;
         end
     end
 
-    // ---------------------------------------------------------------- moderation: look again at callbacks that wait
-    reg [NUM_CQ-1:0] waiting;
-    reg [CQ_W-1:0]   scan_cq;
-    reg [3:0]        scan_age;
-    reg [3:0]        ct_age;
+    // ---------------------------------------------------------------- stage A: choice of the doorbell side's operation
+    reg  [NUM_CQ-1:0] waiting;
+    reg  [3:0]        ct_age;
+    reg  [3:0]        look_age;
+    wire              look_valid;
+    wire [CQ_W-1:0]   look_cq;
+    wire              look_ripe;
+    wire              ct_force = ct_valid && ct_age == PATIENCE;
+    wire              look_force = look_valid && look_age == PATIENCE;
 
-    wire scan_want = waiting[scan_cq];
-    wire scan_force = scan_want && scan_age == PATIENCE;
-    wire ct_force = ct_valid && ct_age == PATIENCE;
-
-    assign db_ready = !init && !ct_force && !scan_force;
-    assign ct_ready = !init && (ct_force || (!db_valid && !scan_force));
+    assign db_ready = !init && !ct_force && !look_force;
     wire db_take = db_valid && db_ready;
+    assign ct_ready = !init && (ct_force || (!db_valid && !look_force));
     wire ct_take = ct_valid && ct_ready;
-    wire scan_take = !init && scan_want && !db_take && !ct_take;
+    wire look_take = !init && look_valid && !db_take && !ct_take;
 
     always @(posedge clk) begin
-        if (!scan_want || scan_take) begin
-            scan_cq <= scan_cq + 1'b1;
-            scan_age <= 4'd0;
-        end else if (scan_age != PATIENCE) begin
-            scan_age <= scan_age + 4'd1;
-        end
-        if (!ct_valid || ct_take) begin
-            ct_age <= 4'd0;
-        end else if (ct_age != PATIENCE) begin
-            ct_age <= ct_age + 4'd1;
-        end
+        if (!ct_valid || ct_take) ct_age <= 4'd0;
+        else if (ct_age != PATIENCE) ct_age <= ct_age + 4'd1;
+        if (!look_valid || look_take) look_age <= 4'd0;
+        else if (look_age != PATIENCE) look_age <= look_age + 4'd1;
         if (rst) begin
-            scan_cq <= {CQ_W{1'b0}};
-            scan_age <= 4'd0;
             ct_age <= 4'd0;
+            look_age <= 4'd0;
         end
     end
 
-    // ---------------------------------------------------------------- stage A: addresses
-    wire [CQ_W-1:0] dba_cq = db_take ? db_cq : ct_take ? ct_cq : scan_cq;
+    wire [CQ_W-1:0] da_cq = db_take ? db_cq : ct_take ? ct_cq : look_cq;
 
-    // ---------------------------------------------------------------- stage C: operands
-    reg               p_valid;
-    reg [7:0]         p_op;
-    reg [CQ_W-1:0]    p_cq;
-    reg [1:0]         p_count;
-    reg [1:0]         p_solicited;
-    reg [1:0]         p_status;
-    reg               p_give_up;
-    reg [RETRY_W-1:0] p_retry;
+    // ---------------------------------------------------------------- operands, stages R (memory out), C, F, Z, T
+    localparam P_W = 15 + CQ_W + RETRY_W;
+    localparam D_W = 34 + CQ_W + IDX_W;
 
-    reg               d_valid;
-    reg               d_host;
-    reg               d_control;
-    reg [7:0]         d_op;
-    reg [7:0]         d_cause;
-    reg [CQ_W-1:0]    d_cq;
-    reg [11:0]        d_page;
-    reg [IDX_W-1:0]   d_index;
-    reg               d_arm;
-    reg [1:0]         d_type;
+    reg             rp_valid, cp_valid, fp_valid, zp_valid;
+    reg  [P_W-1:0]  rp, cp, fp;
+    reg  [CQ_W+14:0] zp;
+    reg             rd_valid, cd_valid, fd_valid, zd_valid;
+    reg  [D_W-1:0]  rd, cd, fd, zd;
+
+    wire [P_W-1:0]  ap = {pub_retry, pub_give_up, pub_status, pub_solicited, pub_count, pub_op, pub_cq};
+    wire [D_W-1:0]  ad = {look_take && look_ripe, ct_take, db_take, db_page, db_arm, db_type,
+                          db_take ? db_cause : 8'h00,
+                          db_take ? db_op : ct_take ? ct_op : `CDE_TRC_MODERATION,
+                          db_take ? db_index : ct_index, da_cq};
 
     always @(posedge clk) begin
-        p_valid <= pub_valid && !rst;
-        p_op <= pub_op;
-        p_cq <= pub_cq;
-        p_count <= pub_count;
-        p_solicited <= pub_solicited;
-        p_status <= pub_status;
-        p_give_up <= pub_give_up;
-        p_retry <= pub_retry;
-        d_valid <= (db_take || ct_take || scan_take) && !rst;
-        d_host <= db_take;
-        d_control <= ct_take;
-        d_op <= db_take ? db_op : ct_take ? ct_op : `CDE_TRC_MODERATION;
-        d_cause <= db_take ? db_cause : 8'h00;
-        d_cq <= dba_cq;
-        d_page <= db_page;
-        d_index <= db_take ? db_index : ct_index;
-        d_arm <= db_arm;
-        d_type <= db_type;
+        {rp_valid, cp_valid, fp_valid, zp_valid} <= rst ? 4'd0 : {pub_valid, rp_valid, cp_valid, fp_valid};
+        {rd_valid, cd_valid, fd_valid, zd_valid} <= rst ? 4'd0 : {db_take || ct_take || look_take, rd_valid, cd_valid, fd_valid};
+        {rp, cp, fp, zp} <= {ap, rp, cp, fp[CQ_W+14:0]};
+        {rd, cd, fd, zd} <= {ad, rd, cd, fd};
     end
 
-    // ---------------------------------------------------------------- memories
-    wire [ST_W-1:0]  p_state;
-    wire [ST_W-1:0]  d_state_mem;
-    wire [ST_W-1:0]  p_result;
-    wire [ST_W-1:0]  d_result;
-    wire [CF_W-1:0]  p_settings;
-    wire [CF_W-1:0]  d_settings;
-    wire [IDX_W-1:0] d_written;
-    wire             d_acts = d_valid && d_cause == 8'h00;
+    wire [CQ_W-1:0]    rp_cq = rp[CQ_W-1:0];
+    wire [CQ_W-1:0]    rd_cq = rd[CQ_W-1:0];
 
-    cde_ram_2w #(.W(ST_W), .AW(CQ_W)) state_ram (
-        .clk(clk),
-        .we0(p_valid),
-        .waddr0(p_cq),
-        .wdata0(p_result),
-        .we1(d_acts || init),
-        .waddr1(init ? init_addr : d_cq),
-        .wdata1(init ? {ST_W{1'b0}} : d_result),
-        .raddr0(pub_cq),
-        .rdata0(p_state),
-        .raddr1(dba_cq),
-        .rdata1(d_state_mem)
-    );
+    // ---------------------------------------------------------------- settings, written index: known at stage C
+    wire [CF_W-1:0]  rp_settings, rd_settings;
+    reg  [CF_W-1:0]  cp_settings, cd_settings, fp_settings, fd_settings, zd_settings;
+    wire [IDX_W-1:0] rd_written;
+    reg  [IDX_W-1:0] cd_ahead;
+    reg              cd_owner, fd_owner;
 
     cde_ram #(.W(CF_W), .AW(CQ_W)) settings_pub_ram (
-        .clk(clk), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(pub_cq), .rdata(p_settings)
+        .clk(clk), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(pub_cq), .rdata(rp_settings)
     );
 
     cde_ram #(.W(CF_W), .AW(CQ_W)) settings_db_ram (
-        .clk(clk), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(dba_cq), .rdata(d_settings)
+        .clk(clk), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(da_cq), .rdata(rd_settings)
     );
 
     cde_ram #(.W(IDX_W), .AW(CQ_W)) written_ram (
-        .clk(clk), .we(wr_we), .waddr(wr_cq), .wdata(wr_index), .raddr(dba_cq), .rdata(d_written)
+        .clk(clk), .we(wr_we), .waddr(wr_cq), .wdata(wr_index), .raddr(da_cq), .rdata(rd_written)
     );
-
-    // ---------------------------------------------------------------- stage C: the two steps, chained
-    wire p_call;
-    wire p_publishing;
-    wire d_call;
-    wire [7:0] d_cause_dyn;
-    wire chained = p_valid && p_cq == d_cq;
-    wire [ST_W-1:0] d_state = chained ? p_result : d_state_mem;
-
-    cde_arm_pub #(.IDX_W(IDX_W), .ST_BITS(ST_W), .CF_BITS(CF_W)) pub_i (
-        .op(p_op),
-        .count(p_count),
-        .solicited(p_solicited),
-        .status(p_status),
-        .give_up(p_give_up),
-        .state(p_state),
-        .settings(p_settings),
-        .now(now),
-        .publishing(p_publishing),
-        .result(p_result),
-        .call(p_call)
-    );
-
-    cde_arm_db #(.IDX_W(IDX_W), .ST_BITS(ST_W), .CF_BITS(CF_W)) db_i (
-        .op(d_op),
-        .from_host(d_host),
-        .page(d_page),
-        .index(d_index),
-        .arm(d_arm),
-        .arm_type(d_type),
-        .written(d_written),
-        .state(d_state),
-        .settings(d_settings),
-        .now(now),
-        .cause(d_cause_dyn),
-        .result(d_result),
-        .call(d_call)
-    );
-
-    assign cons_we = d_acts || init;
-    assign cons_cq = init ? init_addr : d_cq;
-    assign cons_index = init ? {IDX_W{1'b0}} : d_result[ST_CONS +: IDX_W];
-
-    wire p_retry_eqe = p_op == `CDE_TRC_EVENT_FAILED && !p_give_up;
-    wire p_of_entries = p_op == `CDE_TRC_PUBLISH ||
-                        (p_op == `CDE_TRC_CQ_ERROR && p_status == `CDE_CQST_INTERNAL_ERROR);
-    wire p_traced = p_valid && (!p_of_entries || p_publishing);
-    wire d_changed = d_result != d_state;
-    wire d_traced = d_acts && d_cause_dyn == 8'h00 &&
-                    (d_op == `CDE_TRC_DOORBELL || d_op == `CDE_TRC_CB_RETURN || d_op == `CDE_TRC_CREATE ||
-                     d_op == `CDE_TRC_DESTROY || (d_op == `CDE_TRC_MODERATION && d_changed));
-
-    // Callback record: retry data, retry, snap, status, EQ, CQ (see cde_event).
-    wire [1:0] p_err = p_result[ST_ERR +: 2];
-    wire [EV_W-1:0] p_event = {p_retry, p_retry_eqe, p_result[ST_PROD +: IDX_W],
-                               p_retry_eqe && p_err == `CDE_CQST_OK ? `CDE_CQST_INTERNAL_ERROR : p_err,
-                               p_settings[CF_EQ +: 8], {{(16-CQ_W){1'b0}}, p_cq}};
-    wire [EV_W-1:0] d_event = {{RETRY_W{1'b0}}, 1'b0, d_result[ST_PROD +: IDX_W], d_result[ST_ERR +: 2],
-                               d_settings[CF_EQ +: 8], {{(16-CQ_W){1'b0}}, d_cq}};
-
-    reg [31:0] p_operand;
-    reg [31:0] d_operand;
-
-    always @* begin
-        p_operand = 32'd0;
-        if (p_op == `CDE_TRC_PUBLISH) p_operand[3:0] = {p_solicited, p_count};
-        if (p_op == `CDE_TRC_CQ_ERROR) p_operand[3:0] = {p_count, p_status};
-        if (p_op == `CDE_TRC_EVENT_FAILED) p_operand[0] = p_give_up;
-        d_operand = 32'd0;
-        if (d_op == `CDE_TRC_DOORBELL) begin
-            d_operand[IDX_W-1:0] = d_index;
-            d_operand[18:16] = {d_type, d_arm};
-        end
-        if (d_op == `CDE_TRC_CREATE) d_operand[1:0] = {d_settings[CF_REARM], d_settings[CF_TYPED]};
-        if (d_op == `CDE_TRC_DESTROY) d_operand[0] = d_result[ST_LIFE +: 2] == `CDE_LIFE_FREE;
-    end
 
     always @(posedge clk) begin
-        ev_pub_valid <= p_valid && (p_call || p_retry_eqe) && !rst;
-        ev_pub_data <= p_event;
-        ev_db_valid <= d_acts && d_call && !rst;
-        ev_db_data <= d_event;
-        res_db_valid <= d_valid && d_host && !rst;
-        res_db_cause <= d_cause != 8'h00 ? d_cause : d_cause_dyn;
-        res_ct_valid <= d_valid && d_control && !rst;
-        res_ct_state <= trace_state(d_result[ST_ACKP-1:0]);
-
-        if (p_valid) begin
-            waiting[p_cq] <= p_result[ST_DUE] && !p_result[ST_MATURE];
-            if (p_result[ST_ERR +: 2] != `CDE_CQST_OK) dead[p_cq] <= 1'b1;
-        end
-        if (d_acts) begin
-            waiting[d_cq] <= d_result[ST_DUE] && !d_result[ST_MATURE];
-            if (d_op == `CDE_TRC_CREATE) dead[d_cq] <= 1'b0;
-        end
-        if (rst) begin
-            waiting <= {NUM_CQ{1'b0}};
-            dead <= {NUM_CQ{1'b0}};
-        end
-
-        trace_valid <= rst ? 2'b00 : {d_traced, p_traced};
-        trace_data[7:0] <= p_op;
-        trace_data[23:8] <= {{(16-CQ_W){1'b0}}, p_cq};
-        trace_data[31:24] <= {5'd0, p_call ? p_err : 2'd0, p_call};
-        trace_data[63:32] <= p_operand;
-        trace_data[159:64] <= trace_state(p_state[ST_ACKP-1:0]);
-        trace_data[255:160] <= trace_state(p_result[ST_ACKP-1:0]);
-        trace_data[263:256] <= d_op;
-        trace_data[279:264] <= {{(16-CQ_W){1'b0}}, d_cq};
-        trace_data[287:280] <= {5'd0, d_call ? d_result[ST_ERR +: 2] : 2'd0, d_call};
-        trace_data[319:288] <= d_operand;
-        trace_data[415:320] <= trace_state(d_state[ST_ACKP-1:0]);
-        trace_data[511:416] <= trace_state(d_result[ST_ACKP-1:0]);
+        {cp_settings, fp_settings} <= {rp_settings, cp_settings};
+        {cd_settings, fd_settings, zd_settings} <= {rd_settings, cd_settings, fd_settings};
+        cd_ahead <= rd_written - rd[CQ_W +: IDX_W];
+        cd_owner <= rd_settings[CF_PAGE +: 12] == rd[CQ_W + IDX_W + 19 +: 12];
+        fd_owner <= cd_owner;
     end
+
+    // ---------------------------------------------------------------- stage C: counts
+    wire [CQ_W-1:0]    cp_cq = cp[CQ_W-1:0];
+    wire [CQ_W-1:0]    cd_cq = cd[CQ_W-1:0];
+    wire [7:0]         cp_op = cp[CQ_W +: 8];
+    wire [7:0]         cd_op = cd[CQ_W + IDX_W +: 8];
+    wire [X_W-1:0]     rp_x, rd_x, cp_x_next, cd_x, cd_x_next;
+    reg  [X_W-1:0]     cp_x, cd_x_mem;
+    wire [1:0]         cp_live;
+    wire               cp_publish, cp_fail, cp_open, cd_legal, cd_present, cd_sol_remains, cd_answered;
+    reg                c_chained, f_chained;
+
+    cde_ram_2w #(.W(X_W), .AW(CQ_W)) count_ram (
+        .clk(clk),
+        .we0(cp_valid), .waddr0(cp_cq), .wdata0(cp_x_next),
+        .we1(cd_valid || init), .waddr1(init ? init_addr : cd_cq), .wdata1(init ? {X_W{1'b0}} : cd_x_next),
+        .raddr0(pub_cq), .rdata0(rp_x), .raddr1(da_cq), .rdata1(rd_x)
+    );
+
+    always @(posedge clk) begin
+        cp_x <= cd_valid && cd_cq == rp_cq ? cd_x_next : cp_valid && cp_cq == rp_cq ? cp_x_next : rp_x;
+        cd_x_mem <= cd_valid && cd_cq == rd_cq ? cd_x_next : cp_valid && cp_cq == rd_cq ? cp_x_next : rd_x;
+        c_chained <= rp_valid && rp_cq == rd_cq;
+        f_chained <= c_chained;
+    end
+
+    cde_arm_count #(.IDX_W(IDX_W), .X_BITS(X_W)) count_i (
+        .p_op(cp_op), .p_count(cp[CQ_W + 8 +: 2]), .p_solicited(cp[CQ_W + 10 +: 2]), .p_status(cp[CQ_W + 12 +: 2]),
+        .p_x(cp_x), .p_x_next(cp_x_next), .p_live(cp_live), .p_publish(cp_publish), .p_fail(cp_fail), .p_open(cp_open),
+        .chained(c_chained),
+        .d_doorbell(cd_op == `CDE_TRC_DOORBELL), .d_create(cd_op == `CDE_TRC_CREATE),
+        .d_destroy(cd_op == `CDE_TRC_DESTROY),
+        .d_clean(cd[CQ_W + IDX_W + 8 +: 8] == 8'h00 && cd_owner),
+        .d_index(cd[CQ_W +: IDX_W]), .d_ahead(cd_ahead), .d_x_mem(cd_x_mem), .d_x(cd_x), .d_x_next(cd_x_next),
+        .d_legal(cd_legal), .d_present(cd_present), .d_sol_remains(cd_sol_remains), .d_answered(cd_answered)
+    );
+
+    always @(posedge clk) begin
+        cons_we <= cd_valid || init;
+        cons_cq <= init ? init_addr : cd_cq;
+        cons_index <= init ? {IDX_W{1'b0}} : cd_x_next[X_CONS +: IDX_W];
+        if (cp_valid && cp_x_next[X_ERR +: 2] != `CDE_CQST_OK) dead[cp_cq] <= 1'b1;
+        if (cd_valid && cd_op == `CDE_TRC_CREATE) dead[cd_cq] <= 1'b0;
+        if (rst) dead <= {NUM_CQ{1'b0}};
+    end
+
+    // ---------------------------------------------------------------- stage F: flags
+    wire [CQ_W-1:0]    fp_cq = fp[CQ_W-1:0];
+    wire [CQ_W-1:0]    fd_cq = fd[CQ_W-1:0];
+    wire [7:0]         fp_op = fp[CQ_W +: 8];
+    wire [7:0]         fd_op = fd[CQ_W + IDX_W +: 8];
+    reg  [X_W-1:0]     fp_x, fp_x_next, fd_x, fd_x_next;
+    reg  [1:0]         fp_live;
+    reg                fp_publish, fp_fail, fp_open, fd_legal, fd_present, fd_sol_remains, fd_answered;
+    wire [Y_W-1:0]     cp_y, cd_y, fp_y_next, fd_y, fd_y_next;
+    reg  [Y_W-1:0]     fp_y, fd_y_mem;
+    wire               fp_call, fd_call, fp_becomes_due, fd_becomes_due, fd_acts, fd_freed;
+    wire [7:0]         fd_cause;
+    wire               fp_prompt = !(fp_settings[CF_CNT_EN] || fp_settings[CF_INT_EN]) ||
+                                   fp_x_next[X_ERR +: 2] != `CDE_CQST_OK;
+    wire               fd_prompt = !(fd_settings[CF_CNT_EN] || fd_settings[CF_INT_EN]) ||
+                                   fd_x_next[X_ERR +: 2] != `CDE_CQST_OK;
+
+    cde_ram_2w #(.W(Y_W), .AW(CQ_W)) flag_ram (
+        .clk(clk),
+        .we0(fp_valid), .waddr0(fp_cq), .wdata0(fp_y_next),
+        .we1(fd_valid || init), .waddr1(init ? init_addr : fd_cq), .wdata1(init ? {Y_W{1'b0}} : fd_y_next),
+        .raddr0(rp_cq), .rdata0(cp_y), .raddr1(rd_cq), .rdata1(cd_y)
+    );
+
+    always @(posedge clk) begin
+        {fp_x, fp_x_next, fd_x, fd_x_next} <= {cp_x, cp_x_next, cd_x, cd_x_next};
+        {fp_live, fp_publish, fp_fail, fp_open} <= {cp_live, cp_publish, cp_fail, cp_open};
+        {fd_legal, fd_present, fd_sol_remains, fd_answered} <= {cd_legal, cd_present, cd_sol_remains, cd_answered};
+        fp_y <= fd_valid && fd_cq == cp_cq ? fd_y_next : fp_valid && fp_cq == cp_cq ? fp_y_next : cp_y;
+        fd_y_mem <= fd_valid && fd_cq == cd_cq ? fd_y_next : fp_valid && fp_cq == cd_cq ? fp_y_next : cd_y;
+    end
+
+    cde_arm_flags #(.Y_BITS(Y_W)) flags_i (
+        .p_op(fp_op), .p_live(fp_live), .p_solicited(fp[CQ_W + 10 +: 2]), .p_publish(fp_publish), .p_fail(fp_fail),
+        .p_give_up(fp[CQ_W + 14]), .p_prompt(fp_prompt), .p_y(fp_y), .p_y_next(fp_y_next), .p_call(fp_call),
+        .p_becomes_due(fp_becomes_due),
+        .chained(f_chained), .d_op(fd_op), .d_host(fd[CQ_W + IDX_W + 31]), .d_cause_in(fd[CQ_W + IDX_W + 8 +: 8]),
+        .d_owner(fd_owner), .d_ready(fd_x[X_READY]), .d_legal(fd_legal), .d_arm(fd[CQ_W + IDX_W + 18]),
+        .d_type(fd[CQ_W + IDX_W + 16 +: 2]), .d_present(fd_present), .d_sol_remains(fd_sol_remains),
+        .d_answered(fd_answered), .d_typed(fd_settings[CF_TYPED]), .d_rearm(fd_settings[CF_REARM]),
+        .d_prompt(fd_prompt), .d_ripe(fd[CQ_W + IDX_W + 33]), .d_y_mem(fd_y_mem), .d_y(fd_y), .d_y_next(fd_y_next),
+        .d_cause(fd_cause), .d_acts(fd_acts), .d_call(fd_call), .d_becomes_due(fd_becomes_due), .d_freed(fd_freed)
+    );
+
+    // Callback record: retry data, retry, snap, status, EQ, CQ (see cde_event).
+    wire fp_retry = fp_op == `CDE_TRC_EVENT_FAILED && !fp[CQ_W + 14];
+    wire fd_effect = fd_valid && fd_acts;
+
+    assign ev_pub_valid = fp_valid && (fp_call || fp_retry);
+    assign ev_pub_data = {fp[CQ_W + 15 +: RETRY_W], fp_retry, fp_x_next[X_PROD +: IDX_W], fp_x_next[X_ERR +: 2],
+                        fp_settings[CF_EQ +: 8], {{(16-CQ_W){1'b0}}, fp_cq}};
+    assign ev_db_valid = fd_valid && fd_call;
+    assign ev_db_data = {{RETRY_W{1'b0}}, 1'b0, fd_x_next[X_PROD +: IDX_W], fd_x_next[X_ERR +: 2],
+                         fd_settings[CF_EQ +: 8], {{(16-CQ_W){1'b0}}, fd_cq}};
+
+    always @(posedge clk) begin
+        res_db_valid <= fd_valid && fd[CQ_W + IDX_W + 31] && !rst;
+        res_db_cause <= fd_cause;
+        if (fp_valid) waiting[fp_cq] <= fp_y_next[Y_DUE] && !fp_y_next[Y_MATURE];
+        if (fd_valid) waiting[fd_cq] <= fd_y_next[Y_DUE] && !fd_y_next[Y_MATURE];
+        if (rst) waiting <= {NUM_CQ{1'b0}};
+    end
+
+    // ---------------------------------------------------------------- stage Z: ages; moderation
+    reg  [X_W-1:0] zp_x, zp_x_next, zd_x, zd_x_next;
+    reg  [Y_W-1:0] zp_y, zp_y_next, zd_y, zd_y_next;
+    wire [Z_W-1:0] zp_z, zp_z_next, zd_z, zd_z_next;
+    reg  [1:0]     zp_live;
+    reg            zp_call, zp_due, zp_traced, zd_call, zd_due, zd_effect, zd_freed, zd_traced;
+    wire           ripe_now;
+    wire [7:0]     zd_op = zd[CQ_W + IDX_W +: 8];
+    wire           fp_of_entries = fp_op == `CDE_TRC_PUBLISH ||
+                                   (fp_op == `CDE_TRC_CQ_ERROR && fp[CQ_W + 12 +: 2] == `CDE_CQST_INTERNAL_ERROR);
+    wire           fd_traced = fd_effect && (fd_op != `CDE_TRC_MODERATION || fd_y_next != fd_y);
+
+    wire [IDX_W-1:0] fp_gap = fp_x_next[X_PROD +: IDX_W] - fp_x_next[X_CONS +: IDX_W];
+    wire [IDX_W-1:0] fd_gap = fd_x_next[X_PROD +: IDX_W] - fd_x_next[X_CONS +: IDX_W];
+    reg  [IDX_W-1:0] zp_call_mark, zd_call_mark;
+
+    always @(posedge clk) begin
+        zp_call_mark <= fp_gap[IDX_W-1] ? fp_x_next[X_CONS +: IDX_W] : fp_x_next[X_PROD +: IDX_W];
+        zd_call_mark <= fd_gap[IDX_W-1] ? fd_x_next[X_CONS +: IDX_W] : fd_x_next[X_PROD +: IDX_W];
+        {zp_x, zp_x_next, zd_x, zd_x_next} <= {fp_x, fp_x_next, fd_x, fd_x_next};
+        {zp_y, zp_y_next, zd_y, zd_y_next} <= {fp_y, fp_y_next, fd_y, fd_y_next};
+        {zp_live, zp_call, zp_due} <= {fp_live, fp_call, fp_becomes_due};
+        {zd_call, zd_due, zd_effect, zd_freed} <= {fd_call, fd_becomes_due, fd_effect, fd_freed};
+        zp_traced <= fp_valid && (!fp_of_entries || fp_open) && !rst;
+        zd_traced <= fd_traced && !rst;
+    end
+
+    cde_arm_age #(.CQ_W(CQ_W), .IDX_W(IDX_W), .Z_BITS(Z_W), .CF_BITS(CF_W)) age_i (
+        .clk(clk), .init(init), .init_addr(init_addr), .now(now),
+        .p_cq_ahead(cp_cq), .d_cq_ahead(cd_cq),
+        .p_valid(zp_valid), .p_cq(zp[CQ_W-1:0]), .p_becomes_due(zp_due), .p_was_due(zp_y[Y_DUE]), .p_call(zp_call),
+        .p_live(zp_live), .p_call_mark(zp_call_mark),
+        .d_valid(zd_valid), .d_cq(zd[CQ_W-1:0]), .d_doorbell(zd_effect && zd_op == `CDE_TRC_DOORBELL),
+        .d_clear(zd_effect && (zd_op == `CDE_TRC_CREATE || zd_freed)),
+        .d_forget(zd_effect && zd_op == `CDE_TRC_DESTROY), .d_due(zd_y_next[Y_DUE]), .d_becomes_due(zd_due), .d_call(zd_call),
+        .d_index(zd[CQ_W +: IDX_W]), .d_call_mark(zd_call_mark),
+        .d_prod(zd_x_next[X_PROD +: IDX_W]), .d_cons(zd_x_next[X_CONS +: IDX_W]),
+        .d_settings(zd_settings),
+        .p_z(zp_z), .p_z_next(zp_z_next), .d_z(zd_z), .d_z_next(zd_z_next), .d_ripe(ripe_now)
+    );
+
+    cde_arm_look #(.NUM_CQ(NUM_CQ), .CQ_W(CQ_W)) look_i (
+        .clk(clk), .rst(rst), .waiting(waiting),
+        .look_valid(look_valid), .look_taken(look_take), .look_cq(look_cq), .look_ripe(look_ripe),
+        .ripe_now(ripe_now),
+        .ended((fp_valid && fp_call && fp_cq == look_cq) ||
+               (fd_effect && (fd_call || fd_op == `CDE_TRC_CREATE) && fd_cq == look_cq))
+    );
+
+    cde_arm_trace #(.CQ_W(CQ_W), .IDX_W(IDX_W), .X_BITS(X_W), .Y_BITS(Y_W), .Z_BITS(Z_W)) trace_i (
+        .clk(clk), .rst(rst),
+        .p_traced(zp_traced), .p_op(zp[CQ_W +: 8]), .p_cq(zp[CQ_W-1:0]), .p_call(zp_call),
+        .p_args(zp[CQ_W + 8 +: 7]), .p_old({zp_z, zp_y, zp_x}), .p_new({zp_z_next, zp_y_next, zp_x_next}),
+        .d_traced(zd_traced), .d_op(zd_op), .d_cq(zd[CQ_W-1:0]), .d_call(zd_call), .d_index(zd[CQ_W +: IDX_W]),
+        .d_args(zd[CQ_W + IDX_W + 16 +: 3]), .d_typed(zd_settings[CF_TYPED]), .d_rearm(zd_settings[CF_REARM]),
+        .d_freed(zd_freed), .d_old({zd_z, zd_y, zd_x}), .d_new({zd_z_next, zd_y_next, zd_x_next}),
+        .d_control(zd_valid && zd[CQ_W + IDX_W + 32]),
+        .res_valid(res_ct_valid), .res_state(res_ct_state),
+        .trace_valid(trace_valid), .trace_data(trace_data)
+    );
 
 endmodule
 

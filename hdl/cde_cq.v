@@ -6,7 +6,7 @@
 //          atomic against completions.
 // Ports:   s_axis_cpl; control steps (op_*); copies of consumer index, credits granted, error state; entries out (ent_*, a FIFO);
 //          error reports; trace lane 0.
-// Latency: completion accepted in cycle t, entries on ent_* in t+3. One or two neighbours of one CQ per cycle.
+// Latency: completion accepted in cycle t, entries on ent_* in t+5. One or two neighbours of one CQ per cycle.
 `default_nettype none
 `include "cde_defs.vh"
 
@@ -92,6 +92,7 @@ module cde_cq #(
 
     localparam OUT_LOG2 = 3;
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
+    localparam [IDX_W-1:0] TWO = {{(IDX_W-2){1'b0}}, 2'd2};
 
     // ---------------------------------------------------------------- input, lanes left to do
     wire         in_valid;
@@ -125,12 +126,14 @@ module cde_cq #(
     wire take1 = want1 && (!want0 || same);
     wire [15:0] dest = take0 ? in_dest[15:0] : in_dest[31:16];
 
-    // Three operations can be under way when the output FIFO is looked at.
+    reg  r_op, c_op;
+
+    // Four operations can be under way when the output FIFO is looked at.
     wire [OUT_LOG2:0] out_level;
     wire room = out_level <= (1 << OUT_LOG2) - 4;
 
     wire go_op = op_valid && room && !init;
-    wire go_cpl = in_valid && room && !op_valid && !init;
+    wire go_cpl = in_valid && room && !op_valid && !r_op && !init;    // settings of a control step are not forwarded
     wire all_taken = !(want1 && !take1);
 
     assign op_ready = room && !init;
@@ -141,44 +144,45 @@ module cde_cq #(
         if (rst) lane0_done <= 1'b0;
     end
 
-    // ---------------------------------------------------------------- stage 1: operands, context read
+    // ---------------------------------------------------------------- stage R: memories are read
     wire [CQ_W-1:0] a_cq = op_valid ? op_cq : dest[CQ_W-1:0];
 
-    reg              c_cpl;
-    reg              c_op;
-    reg [7:0]        c_code;
-    reg [CQ_W-1:0]   c_cq;
-    reg [15:0]       c_dest;
-    reg [1:0]        c_take;
-    reg [1:0]        c_silent;
-    reg [511:0]      c_data;
-    reg [63:6]       c_base;
-    reg [4:0]        c_log2;
-    reg              c_unreserved;
-
-    wire in_range = (dest >> CQ_W) == 16'd0;
+    reg              r_cpl, c_cpl;
+    reg              r_in_range, c_in_range;
+    reg [7:0]        r_code, c_code;
+    reg [CQ_W-1:0]   r_cq, c_cq;
+    reg [15:0]       r_dest, c_dest;
+    reg [1:0]        r_take, c_take;
+    reg [1:0]        r_silent, c_silent;
+    reg [511:0]      r_data, c_data;
+    reg [63:6]       r_base, c_base;
+    reg [4:0]        r_log2, c_log2;
+    reg              r_unreserved, c_unreserved;
 
     always @(posedge clk) begin
-        c_cpl <= go_cpl && in_keep != 2'b00 && !rst;
-        c_op <= go_op && !rst;
-        c_code <= op_code;
-        c_cq <= a_cq;
-        c_dest <= dest;
-        c_take <= {take1, take0};
-        c_silent <= in_user;
-        c_data <= in_data;
-        c_base <= op_base;
-        c_log2 <= op_log2;
-        c_unreserved <= op_unreserved;
+        r_cpl <= go_cpl && in_keep != 2'b00 && !rst;
+        r_op <= go_op && !rst;
+        r_in_range <= (dest >> CQ_W) == 16'd0;
+        r_code <= op_code;
+        r_cq <= a_cq;
+        r_dest <= dest;
+        r_take <= {take1, take0};
+        r_silent <= in_user;
+        r_data <= in_data;
+        r_base <= op_base;
+        r_log2 <= op_log2;
+        r_unreserved <= op_unreserved;
+        {c_in_range, c_code, c_cq, c_dest, c_take, c_silent} <= {r_in_range, r_code, r_cq, r_dest, r_take, r_silent};
+        {c_data, c_base, c_log2, c_unreserved} <= {r_data, r_base, r_log2, r_unreserved};
+        c_cpl <= r_cpl && !rst;
+        c_op <= r_op && !rst;
     end
 
-    reg c_in_range;
-    always @(posedge clk) c_in_range <= in_range;
-
-    wire [C_W-1:0]   ctx;
+    wire [C_W-1:0]   r_ctx;
+    reg  [C_W-1:0]   ctx;
     reg  [C_W-1:0]   ctx_next;
-    wire [IDX_W-1:0] cons;
-    wire [IDX_W-1:0] granted;
+    wire [IDX_W-1:0] r_cons;
+    wire [IDX_W-1:0] r_granted;
     wire             step = c_cpl || c_op;
 
     cde_ram #(.W(C_W), .AW(CQ_W)) context_ram (
@@ -187,38 +191,59 @@ module cde_cq #(
         .waddr(init ? init_addr : c_cq),
         .wdata(init ? {C_W{1'b0}} : ctx_next),
         .raddr(a_cq),
-        .rdata(ctx)
+        .rdata(r_ctx)
     );
 
     cde_ram #(.W(IDX_W), .AW(CQ_W)) cons_ram (
-        .clk(clk), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq), .rdata(cons)
+        .clk(clk), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq), .rdata(r_cons)
     );
 
     cde_ram #(.W(IDX_W), .AW(CQ_W)) granted_ram (
-        .clk(clk), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(granted)
+        .clk(clk), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_granted)
     );
 
-    // ---------------------------------------------------------------- stage 2: slots
+    // The bounds of what may be placed are ready when the loop over the allocated index begins.
+    wire             r_again = c_cpl && c_cq == r_cq;
+    reg  [IDX_W-1:0] cons;
+    reg  [IDX_W-1:0] granted;
+    reg  [IDX_W-1:0] full;        // allocated index of a full ring
+    reg  [IDX_W-1:0] size;
+    reg              c_dead;
+
+    always @(posedge clk) begin
+        ctx <= r_ctx;
+        if (r_again) begin
+            ctx[C_ALLOC +: IDX_W] <= alloc_next;
+            ctx[C_USED +: IDX_W] <= used_next;
+            ctx[C_REFUSE] <= ctx_next[C_REFUSE];
+        end
+        cons <= r_cons;
+        granted <= r_granted;
+        size <= ONE << r_ctx[C_LOG2 +: 5];
+        full <= r_cons + (ONE << r_ctx[C_LOG2 +: 5]);
+        c_dead <= dead[r_cq];
+    end
+
+    // ---------------------------------------------------------------- stage C: what is accepted
     wire             active = ctx[C_ACTIVE];
     wire             unres = ctx[C_UNRES];
-    wire [4:0]       log2 = ctx[C_LOG2 +: 5];
     wire [IDX_W-1:0] alloc = ctx[C_ALLOC +: IDX_W];
     wire [IDX_W-1:0] origin = ctx[C_ORIGIN +: IDX_W];
     wire [IDX_W-1:0] used = ctx[C_USED +: IDX_W];
-    wire [IDX_W-1:0] size = ONE << log2;
-    wire [IDX_W-1:0] present = alloc - cons;           // placed and not consumed
-    wire [IDX_W-1:0] held = granted - used;            // credits granted and not used up
-    wire [IDX_W-1:0] free = size - present;
-    wire             in_error = ctx[C_REFUSE] || dead[c_cq];
+    wire [IDX_W-1:0] alloc_1 = alloc + ONE;
+    wire [IDX_W-1:0] alloc_2 = alloc + TWO;
+    wire [IDX_W-1:0] used_1 = used + ONE;
+    wire [IDX_W-1:0] used_2 = used + TWO;
+    wire             in_error = ctx[C_REFUSE] || c_dead;
     wire             usable = c_cpl && c_in_range && active && !in_error;
 
-    // Lane 0 has the first claim on credits and room.
+    // Neither index ever passes its bound, so equality tells. Lane 0 has the first claim on credits and room.
     wire place0 = c_take[0] && !c_silent[0];
     wire place1 = c_take[1] && !c_silent[1];
-    wire credit0 = held != {IDX_W{1'b0}};
-    wire credit1 = c_take[0] ? held > ONE : credit0;
-    wire room0 = free != {IDX_W{1'b0}};
-    wire room1 = place0 ? free > ONE : room0;
+    wire credit0 = used != granted;
+    wire credit1 = credit0 && (!c_take[0] || used_1 != granted);
+    wire room0 = alloc != full;
+    wire room1 = room0 && (!place0 || alloc_1 != full);
 
     wire ok0 = usable && c_take[0] && (unres ? (c_silent[0] || room0) : credit0);
     wire ok1 = usable && c_take[1] && (unres ? (c_silent[1] || room1) : credit1);
@@ -226,15 +251,17 @@ module cde_cq #(
     wire put1 = ok1 && !c_silent[1];
     wire overflow = usable && unres && ((place0 && !room0) || (place1 && !room1));
     wire no_credit = usable && !unres && ((c_take[0] && !ok0) || (c_take[1] && !ok1));
-    wire [1:0] placed = {1'b0, put0} + {1'b0, put1};
-    wire [1:0] asked = {1'b0, c_take[0]} + {1'b0, c_take[1]};
-    wire [1:0] accepted = {1'b0, ok0} + {1'b0, ok1};
+    wire [1:0] placed = {put0 && put1, put0 ^ put1};
+    wire [1:0] asked = {c_take[0] && c_take[1], c_take[0] ^ c_take[1]};
+    wire [1:0] accepted = {ok0 && ok1, ok0 ^ ok1};
     wire [1:0] spent = unres ? 2'd0 : accepted;
     wire [1:0] returned = unres ? 2'd0 : accepted - placed;
-    wire [IDX_W-1:0] alloc_next = alloc + {{(IDX_W-2){1'b0}}, placed};
-    wire [IDX_W-1:0] used_next = used + {{(IDX_W-2){1'b0}}, spent};
+    wire [IDX_W-1:0] alloc_next = put0 && put1 ? alloc_2 : put0 || put1 ? alloc_1 : alloc;
+    wire [IDX_W-1:0] used_next = spent[1] ? used_2 : spent[0] ? used_1 : used;
 
-    // Resize: entries that are present or promised must fit.
+    // Resize: entries that are present or promised must fit. Control waits for this step, so it is not on the way of completions.
+    wire [IDX_W-1:0] present = alloc - cons;           // placed and not consumed
+    wire [IDX_W-1:0] held = granted - used;            // credits granted and not used up
     wire [IDX_W:0] demand = {1'b0, present} + (unres ? {(IDX_W+1){1'b0}} : {1'b0, held});
     wire [IDX_W:0] new_size = {{IDX_W{1'b0}}, 1'b1} << c_log2;
     wire clear = c_op && c_code == OP_CLEAR;
@@ -245,7 +272,7 @@ module cde_cq #(
 
     always @* begin
         ctx_next = ctx;
-        if (c_cpl && c_in_range) begin
+        if (c_cpl) begin
             ctx_next[C_ALLOC +: IDX_W] = alloc_next;
             ctx_next[C_USED +: IDX_W] = used_next;
             if (overflow) ctx_next[C_REFUSE] = 1'b1;
@@ -263,24 +290,45 @@ module cde_cq #(
         end
     end
 
-    assign silent_we = init || step;
-    assign silent_cq = init ? init_addr : c_cq;
-    assign silent_total = init ? {IDX_W{1'b0}}
-                               : ctx_next[C_USED +: IDX_W] - ctx_next[C_ALLOC +: IDX_W];
+    // ---------------------------------------------------------------- stage S: slots
+    reg              s_push, s_barrier, s_overflow, s_step, s_put0;
+    reg [1:0]        s_placed;
+    reg [CQ_W-1:0]   s_cq;
+    reg [IDX_W-1:0]  s_pos0, s_pos1, s_size, s_alloc_next, s_silent;
+    reg [57:0]       s_base;
+    reg [511:0]      s_data;
 
-    wire [IDX_W-1:0] pos0 = alloc - origin;
-    wire [IDX_W-1:0] pos1 = pos0 + ONE;
-    wire [IDX_W-1:0] slot0 = pos0 & (size - ONE);
-    wire [IDX_W-1:0] slot1 = pos1 & (size - ONE);
-    wire phase0 = (pos0 & size) == {IDX_W{1'b0}};
-    wire phase1 = (pos1 & size) == {IDX_W{1'b0}};
-    wire [58:0] line0 = {ctx[C_BASE +: 58], 1'b0} | {{(59-IDX_W){1'b0}}, slot0};
-    wire [58:0] line1 = {ctx[C_BASE +: 58], 1'b0} | {{(59-IDX_W){1'b0}}, slot1};
+    always @(posedge clk) begin
+        s_push <= ((c_cpl && (placed != 2'd0 || overflow)) || clear || stop) && !rst;
+        s_barrier <= clear || stop;
+        s_overflow <= overflow;
+        s_step <= step && !rst;
+        s_put0 <= put0;
+        s_placed <= placed;
+        s_cq <= c_cq;
+        s_pos0 <= alloc - origin;
+        s_pos1 <= alloc_1 - origin;
+        s_size <= size;
+        s_alloc_next <= ctx_next[C_ALLOC +: IDX_W];
+        s_silent <= ctx_next[C_USED +: IDX_W] - ctx_next[C_ALLOC +: IDX_W];
+        s_base <= ctx[C_BASE +: 58];
+        s_data <= c_data;
+    end
 
-    wire unused_phase = &{1'b0, c_data[511], c_data[255]};
-    wire [254:0] first = put0 ? c_data[254:0] : c_data[510:256];
+    assign silent_we = init || s_step;
+    assign silent_cq = init ? init_addr : s_cq;
+    assign silent_total = init ? {IDX_W{1'b0}} : s_silent;
 
-    // ---------------------------------------------------------------- entries out
+    wire [IDX_W-1:0] slot0 = s_pos0 & (s_size - ONE);
+    wire [IDX_W-1:0] slot1 = s_pos1 & (s_size - ONE);
+    wire phase0 = (s_pos0 & s_size) == {IDX_W{1'b0}};
+    wire phase1 = (s_pos1 & s_size) == {IDX_W{1'b0}};
+    wire [58:0] line0 = {s_base, 1'b0} | {{(59-IDX_W){1'b0}}, slot0};
+    wire [58:0] line1 = {s_base, 1'b0} | {{(59-IDX_W){1'b0}}, slot1};
+
+    wire unused_phase = &{1'b0, s_data[511], s_data[255]};
+    wire [254:0] first = s_put0 ? s_data[254:0] : s_data[510:256];
+
     // Receive and ReceiveAndInvalidate differ in the top bit of the type alone.
     function solicited_class;
         input [7:0]  status;
@@ -293,20 +341,17 @@ module cde_cq #(
 
     wire sol0 = solicited_class(first[`CDE_CQE_STATUS_LSB +: 8], first[`CDE_CQE_FLAGS_LSB],
                                 first[`CDE_CQE_TYPE_LSB +: 15]);
-    wire sol1 = solicited_class(c_data[256 + `CDE_CQE_STATUS_LSB +: 8], c_data[256 + `CDE_CQE_FLAGS_LSB],
-                                c_data[256 + `CDE_CQE_TYPE_LSB +: 15]);
+    wire sol1 = solicited_class(s_data[256 + `CDE_CQE_STATUS_LSB +: 8], s_data[256 + `CDE_CQE_FLAGS_LSB],
+                                s_data[256 + `CDE_CQE_TYPE_LSB +: 15]);
 
-    wire             out_push = (c_cpl && (placed != 2'd0 || overflow)) || clear || stop;
     wire             unused_out_push_ready;
-    wire [ENT_W-1:0] out_word = {clear || stop, overflow, placed, c_cq,
-                                 ctx_next[C_ALLOC +: IDX_W], line1, line0,
-                                 sol1, sol0,
-                                 phase1, c_data[510:256], phase0, first};
+    wire [ENT_W-1:0] out_word = {s_barrier, s_overflow, s_placed, s_cq, s_alloc_next, line1, line0, sol1, sol0,
+                                 phase1, s_data[510:256], phase0, first};
 
     cde_fifo #(.W(ENT_W), .DEPTH_LOG2(OUT_LOG2)) out_fifo (
         .clk(clk),
         .rst(rst),
-        .push_valid(out_push && !rst),
+        .push_valid(s_push),
         .push_ready(unused_out_push_ready),
         .push_data(out_word),
         .pop_valid(ent_valid),
@@ -348,7 +393,7 @@ module cde_cq #(
         trace_data[96] <= in_error;
         trace_data[160 +: IDX_W] <= ctx_next[C_ALLOC +: IDX_W];
         trace_data[176 +: IDX_W] <= ctx_next[C_USED +: IDX_W];
-        trace_data[192] <= ctx_next[C_REFUSE] || (dead[c_cq] && !start);
+        trace_data[192] <= ctx_next[C_REFUSE] || (c_dead && !start);
     end
 
 endmodule

@@ -4,7 +4,7 @@
 // Purpose: a grant counts against the CQ at once, so the sum of entries present, entries under way and credits held never exceeds the number
 //          of entries. Grants, uses and consumption are counters with one writer each; a late look is always on the safe side.
 // Ports:   s_axis_rsv, m_axis_rsv; settings and clearing by control; copies of consumer index and silent completions; total granted.
-// Latency: request accepted in cycle t, answer valid in t+3. One request per cycle.
+// Latency: request accepted in cycle t, answer valid in t+4. One request per cycle.
 `default_nettype none
 
 module cde_credit #(
@@ -51,8 +51,8 @@ module cde_credit #(
     wire [31:0] in_data;
     wire [1:0]  unused_in_level;
     wire [2:0]  out_level;
-    wire        room = out_level <= 3'd2;
-    wire        go = in_valid && room && !clear_valid && !init;
+    wire        space = out_level <= 3'd1;         // two requests can be under way
+    wire        go = in_valid && space && !clear_valid && !init;
 
     assign s_axis_rsv_tready = in_push_ready && !init;
     assign clear_ready = !init;
@@ -71,48 +71,64 @@ module cde_credit #(
 
     wire [CQ_W-1:0] a_cq = clear_valid ? clear_cq : in_data[CQ_W-1:0];
 
-    reg             c_valid;
-    reg             c_clear;
-    reg             c_legal;
-    reg [CQ_W-1:0]  c_cq;
-    reg [1:0]       c_count;
+    reg             r_valid, c_valid;
+    reg             r_clear, c_clear;
+    reg             r_legal, c_legal;
+    reg [CQ_W-1:0]  r_cq, c_cq;
+    reg [1:0]       r_count, c_count;
+    reg             c_dead;
 
     always @(posedge clk) begin
-        c_valid <= go && !rst;
-        c_clear <= clear_valid && clear_ready && !rst;
-        c_legal <= (in_data[15:0] >> CQ_W) == 16'd0 && in_data[31:18] == 14'd0 &&
+        r_valid <= go && !rst;
+        r_clear <= clear_valid && clear_ready && !rst;
+        r_legal <= (in_data[15:0] >> CQ_W) == 16'd0 && in_data[31:18] == 14'd0 &&
                    (in_data[17:16] == 2'd1 || in_data[17:16] == 2'd2);
-        c_cq <= a_cq;
-        c_count <= in_data[17:16];
+        r_cq <= a_cq;
+        r_count <= in_data[17:16];
+        {c_valid, c_clear} <= rst ? 2'b00 : {r_valid, r_clear};
+        {c_legal, c_cq, c_count} <= {r_legal, r_cq, r_count};
+        c_dead <= dead[r_cq];
     end
 
-    wire [IDX_W-1:0] total;
-    wire [IDX_W-1:0] cons;
-    wire [IDX_W-1:0] silent;
-    wire [6:0]       limit;
+    // ---------------------------------------------------------------- stage R: memories are read
+    wire [IDX_W-1:0] r_total;
+    wire [IDX_W-1:0] r_cons;
+    wire [IDX_W-1:0] r_silent;
+    wire [6:0]       r_limit;
 
     cde_ram #(.W(IDX_W), .AW(CQ_W)) total_ram (
-        .clk(clk), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(total)
+        .clk(clk), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_total)
     );
 
     cde_ram #(.W(IDX_W), .AW(CQ_W)) cons_ram (
-        .clk(clk), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq), .rdata(cons)
+        .clk(clk), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq), .rdata(r_cons)
     );
 
     cde_ram #(.W(IDX_W), .AW(CQ_W)) silent_ram (
-        .clk(clk), .we(silent_we), .waddr(silent_cq), .wdata(silent_total), .raddr(a_cq), .rdata(silent)
+        .clk(clk), .we(silent_we), .waddr(silent_cq), .wdata(silent_total), .raddr(a_cq), .rdata(r_silent)
     );
 
     cde_ram #(.W(7), .AW(CQ_W)) limit_ram (
-        .clk(clk), .we(limit_we), .waddr(limit_cq), .wdata(limit_data), .raddr(a_cq), .rdata(limit)
+        .clk(clk), .we(limit_we), .waddr(limit_cq), .wdata(limit_data), .raddr(a_cq), .rdata(r_limit)
     );
 
+    // ---------------------------------------------------------------- stage C: grant
+    // Credits granted when the ring is full. A resize may put the bound behind the total for a while: hence the sign.
+    reg  [IDX_W-1:0] total;
+    reg  [IDX_W-1:0] bound;
+    reg  [1:0]       mode;
+
+    always @(posedge clk) begin
+        total <= granted_we && granted_cq == r_cq ? granted_total : r_total;
+        bound <= r_silent + r_cons + ({{(IDX_W-1){1'b0}}, 1'b1} << r_limit[4:0]);
+        mode <= r_limit[6:5];
+    end
+
     wire [IDX_W-1:0] wish = {{(IDX_W-2){1'b0}}, c_count};
-    wire [IDX_W:0] demand = {1'b0, total - silent - cons} + {1'b0, wish};
-    wire [IDX_W:0] size = {{IDX_W{1'b0}}, 1'b1} << limit[4:0];
-    wire usable = c_valid && c_legal && limit[6] && !dead[c_cq];
-    wire grant_counted = usable && !limit[5] && demand <= size;
-    wire grant = grant_counted || (usable && limit[5]);
+    wire [IDX_W-1:0] room = bound - total - wish;
+    wire usable = c_valid && c_legal && mode[1] && !c_dead;
+    wire grant_counted = usable && !mode[0] && !room[IDX_W-1];
+    wire grant = grant_counted || (usable && mode[0]);
 
     assign granted_we = init || c_clear || grant_counted;
     assign granted_cq = init ? init_addr : c_cq;

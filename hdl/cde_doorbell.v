@@ -4,7 +4,7 @@
 // Purpose: takes 8-byte doorbells, one per cycle, finds what is wrong with them as far as their bits tell (ISO-01, ISO-02), passes the
 //          others to the arm state, and answers each write once, in order, after it took effect.
 // Ports:   s_axi write channels, doorbells to the arm state (db_*) and their causes back (res_*), page status updates, error reports.
-// Latency: address and data accepted in cycle t, doorbell on db_* in t+1, answer valid in t+4.
+// Latency: address and data accepted in cycle t, doorbell on db_* in t+1, answer valid in t+6.
 `default_nettype none
 `include "cde_defs.vh"
 
@@ -102,8 +102,8 @@ module cde_doorbell #(
 
     // ---------------------------------------------------------------- decode
     reg           in_burst;
-    wire [3:0]    b_level;
-    wire          b_room = b_level <= 4'd4;    // up to three answers are under way
+    wire [4:0]    b_level;
+    wire          b_room = b_level <= 5'd10;   // up to five answers are under way
 
     wire [5:0]    lane = {aw_addr[5:3], 3'd0};
     wire [63:0]   word = w_data[{lane, 3'd0} +: 64];
@@ -144,27 +144,29 @@ module cde_doorbell #(
     assign db_arm = arm;
     assign db_type = arm_type[1:0];
 
-    // ---------------------------------------------------------------- answers; the arm state takes two cycles
-    reg [ID_W+32:0]        tag_a;
+    // ---------------------------------------------------------------- answers; the arm state takes four cycles
+    reg [ID_W+32:0]        tag_r;
     reg [ID_W+32:0]        tag_c;
+    reg [ID_W+32:0]        tag_f;
+    reg [ID_W+32:0]        tag_z;
     wire [ID_W-1:0]        tag_id;
 
-    assign {tag_id, st_page_known, st_page, st_cq} = tag_c;
+    assign {tag_id, st_page_known, st_page, st_cq} = tag_z;
     assign st_valid = res_valid;
     assign st_cause = res_cause;
 
     always @(posedge clk) begin
         if (drain) in_burst <= 1'b1;
         if (take) in_burst <= 1'b0;
-        tag_a <= {aw_id, page_known, page[27:12], cq};
-        tag_c <= tag_a;
+        tag_r <= {aw_id, page_known, page[27:12], cq};
+        {tag_c, tag_f, tag_z} <= {tag_r, tag_c, tag_f};
         if (rst) in_burst <= 1'b0;
     end
 
     wire [7:0] b_cause;
     wire       unused_b_push_room;
 
-    cde_fifo #(.W(ID_W + 8), .DEPTH_LOG2(3)) b_fifo (
+    cde_fifo #(.W(ID_W + 8), .DEPTH_LOG2(4)) b_fifo (
         .clk(clk),
         .rst(rst),
         .push_valid(res_valid),

@@ -93,8 +93,9 @@ module cde_event #(
 
     // ---------------------------------------------------------------- rings
     reg [57:0]      base [0:NUM_EQ-1];
-    reg [4:0]       log2 [0:NUM_EQ-1];
-    reg [IDX_W-1:0] origin [0:NUM_EQ-1];
+    reg [IDX_W-1:0] size [0:NUM_EQ-1];
+    reg [IDX_W-1:0] mask [0:NUM_EQ-1];       // size - 1
+    reg [IDX_W-1:0] position [0:NUM_EQ-1];   // index - origin
     reg [IDX_W-1:0] index [0:NUM_EQ-1];
     reg [15:0]      vector [0:NUM_EQ-1];
 
@@ -107,11 +108,10 @@ module cde_event #(
     wire [IDX_W-1:0]   ev_snap = retry ? again[IDX_W-1:0] : ev[26 +: IDX_W];
     wire [EQ_W-1:0]    e = ev_eq[EQ_W-1:0];
 
-    wire [IDX_W-1:0] pos = index[e] - origin[e];
-    wire [IDX_W-1:0] size = ONE << log2[e];
-    wire [IDX_W-1:0] slot = pos & (size - ONE);
+    wire [IDX_W-1:0]   pos = position[e];
+    wire [IDX_W-1:0]   slot = pos & mask[e];
     wire [59:0]      new_addr = {base[e], 2'b00} | {{(60-IDX_W){1'b0}}, slot};
-    wire             new_phase = (pos & size) == {IDX_W{1'b0}};
+    wire             new_phase = (pos & size[e]) == {IDX_W{1'b0}};
     wire [59:0]      addr = retry ? again[IDX_W +: 60] : new_addr;
     wire             phase = retry ? again[IDX_W + 60] : new_phase;
     wire [1:0]       attempt = retry ? again[IDX_W + 61 +: 2] + 2'd1 : 2'd0;
@@ -128,14 +128,18 @@ module cde_event #(
 
     always @(posedge clk) begin
         if (sent) last_d <= take_d;
-        if (sent && !retry) index[e] <= index[e] + ONE;
+        if (sent && !retry) begin
+            index[e] <= index[e] + ONE;
+            position[e] <= position[e] + ONE;
+        end
         if (eqc_valid) begin
             if (eqc_create) index[eqc_eq] <= {IDX_W{1'b0}};
             if (eqc_create || eqc_vector_we) vector[eqc_eq] <= eqc_vector;
             if (eqc_create || eqc_ring_we) begin
                 base[eqc_eq] <= eqc_base;
-                log2[eqc_eq] <= eqc_log2;
-                origin[eqc_eq] <= eqc_create ? {IDX_W{1'b0}} : index[eqc_eq];
+                size[eqc_eq] <= ONE << eqc_log2;
+                mask[eqc_eq] <= (ONE << eqc_log2) - ONE;
+                position[eqc_eq] <= {IDX_W{1'b0}};
             end
         end
         if (rst) last_d <= 1'b0;

@@ -5,7 +5,7 @@
 //          doorbell side when the host can see an entry (CQ-22).
 // Ports:   completion beats (cq_*, a "barrier" beat writes nothing and only moves the written index), event beats (eq_*), m_axi write
 //          channels, written index, answered writes.
-// Latency: beat accepted in cycle t, m_axi valid in t+1; response in cycle t, ans_* in t+2.
+// Latency: beat accepted in cycle t, m_axi valid in t+1; response in cycle t, ans_* in t+1.
 `default_nettype none
 
 module cde_issue #(

@@ -77,7 +77,7 @@ module cde_mbox #(
 
     localparam [4:0] IDLE = 5'd0, LOOK = 5'd1, PEEK = 5'd2, PEEK_WAIT = 5'd3, CHECK = 5'd4, ACT = 5'd5,
                      CLEAR_CREDITS = 5'd6, PRODUCER = 5'd7, PRODUCER_WAIT = 5'd8, BARRIER = 5'd9, SETTINGS = 5'd10,
-                     ARM_STEP = 5'd11, ARM_WAIT = 5'd12, LIMIT = 5'd13, SETTLE = 5'd14, FINISH = 5'd15, STARTUP = 5'd16;
+                     ARM_STEP = 5'd11, ARM_WAIT = 5'd12, LIMIT = 5'd13, SETTLE = 5'd14, FINISH = 5'd15, STARTUP = 5'd16, WEIGH = 5'd17;
     localparam [31:0] MAX_LOG2 = IDX_W - 2;
     localparam [7:0] OP_CLEAR = 8'h00;
     localparam [7:0] OP_LOOK = 8'hff;
@@ -175,21 +175,30 @@ module cde_mbox #(
                                : c_resize_eq && {16'd0, attached} > entries;
     wire bad_moderation = (sets_moderation || c_resize_cq) && !mod_off && !count_usable && !interval_usable;
 
-    reg [7:0] verdict;
+    // Each check has a cycle of its own before they are weighed.
+    reg [11:0] fault;
+    reg [7:0]  verdict;
+
+    always @(posedge clk) begin
+        fault <= {!known, reserved, !object_ok, !create && missing, create && exists,
+                  has_ring && (log2 == 5'd0 || {27'd0, log2} > MAX_LOG2),
+                  has_ring && (arg1[19:0] & (ring_mask | 20'h3f)) != 20'd0,
+                  bad_page, c_create_cq && !eq_ok, eq_full, bad_moderation, c_destroy_eq && attached != 16'd0};
+    end
 
     always @* begin
-        if (!known) verdict = `CDE_RES_UNKNOWN;
-        else if (reserved) verdict = `CDE_RES_RESERVED;
-        else if (!object_ok) verdict = `CDE_RES_BAD_OBJECT;
-        else if (!create && missing) verdict = `CDE_RES_NO_OBJECT;
-        else if (create && exists) verdict = `CDE_RES_EXISTS;
-        else if (has_ring && (log2 == 5'd0 || {27'd0, log2} > MAX_LOG2)) verdict = `CDE_RES_BAD_SIZE;
-        else if (has_ring && (arg1[19:0] & (ring_mask | 20'h3f)) != 20'd0) verdict = `CDE_RES_BAD_ALIGN;
-        else if (bad_page) verdict = `CDE_RES_BAD_PAGE;
-        else if (c_create_cq && !eq_ok) verdict = `CDE_RES_NO_EQ;
-        else if (eq_full) verdict = `CDE_RES_EQ_FULL;
-        else if (bad_moderation) verdict = `CDE_RES_BAD_MODERATION;
-        else if (c_destroy_eq && attached != 16'd0) verdict = `CDE_RES_IN_USE;
+        if (fault[11]) verdict = `CDE_RES_UNKNOWN;
+        else if (fault[10]) verdict = `CDE_RES_RESERVED;
+        else if (fault[9]) verdict = `CDE_RES_BAD_OBJECT;
+        else if (fault[8]) verdict = `CDE_RES_NO_OBJECT;
+        else if (fault[7]) verdict = `CDE_RES_EXISTS;
+        else if (fault[6]) verdict = `CDE_RES_BAD_SIZE;
+        else if (fault[5]) verdict = `CDE_RES_BAD_ALIGN;
+        else if (fault[4]) verdict = `CDE_RES_BAD_PAGE;
+        else if (fault[3]) verdict = `CDE_RES_NO_EQ;
+        else if (fault[2]) verdict = `CDE_RES_EQ_FULL;
+        else if (fault[1]) verdict = `CDE_RES_BAD_MODERATION;
+        else if (fault[0]) verdict = `CDE_RES_IN_USE;
         else verdict = `CDE_RES_OK;
     end
 
@@ -214,8 +223,12 @@ module cde_mbox #(
     wire [7:0]  cfg_eq = c_create_cq ? arg4[23:16] : info[24:17];
     wire [11:0] cfg_page = c_create_cq ? arg4[11:0] : info[16:5];
     wire unreserved = c_create_cq ? arg3[8] : info[25];
-    assign cfg_data = {cfg_page, cfg_eq, interval, count[IDX_W-1:0],
-                       !mod_off && interval_usable, !mod_off && count_usable, rearm, typed};
+    reg by_count, by_interval;
+    always @(posedge clk) begin
+        by_count <= !mod_off && count_usable;
+        by_interval <= !mod_off && interval_usable;
+    end
+    assign cfg_data = {cfg_page, cfg_eq, interval, count[IDX_W-1:0], by_interval, by_count, rearm, typed};
     assign info_we = state == SETTINGS;
 
     always @* info_next = {interval, count, rearm, typed, unreserved, cfg_eq, cfg_page, log2};
@@ -270,7 +283,8 @@ module cde_mbox #(
                 peek <= ct_res_state;
                 state <= CHECK;
             end
-            CHECK: begin
+            CHECK: state <= WEIGH;
+            WEIGH: begin
                 result <= verdict;
                 state <= verdict == `CDE_RES_OK ? ACT : FINISH;
             end

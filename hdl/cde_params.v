@@ -36,8 +36,13 @@ module cde_params #(
         if (IDX_W < 4 || IDX_W > 16) begin : g_idx
             ERROR_IDX_W_must_be_4_to_16 stop ();
         end
-        if (MAX_WRITES < 4 || MAX_WRITES > 1024 || (1 << MAX_LOG2) != MAX_WRITES) begin : g_writes
-            ERROR_MAX_WRITES_must_be_a_power_of_two_from_4_to_1024 stop ();
+        if (MAX_WRITES < 2 || MAX_WRITES > 1024 || (1 << MAX_LOG2) != MAX_WRITES) begin : g_writes
+            ERROR_MAX_WRITES_must_be_a_power_of_two_from_2_to_1024 stop ();
+        end
+        // The host may consume entries before their acknowledgement: two for each outstanding write. That lead must stay below half the
+        // index range, or comparisons by sign would turn round.
+        if (4 * MAX_WRITES >= (1 << IDX_W)) begin : g_lead
+            ERROR_MAX_WRITES_must_be_below_2_to_the_IDX_W_minus_2 stop ();
         end
         if (M_ID_W < CQ_W + 1) begin : g_id
             ERROR_M_ID_W_must_be_at_least_log2_NUM_CQ_plus_1 stop ();

@@ -33,35 +33,36 @@ module cde_ram_2w #(
     // Read port 0
     reg [W-1:0] r0_bank0_q;
     reg [W-1:0] r0_bank1_q;
-    reg         r0_newest_q;
+    reg [AW-1:0] r0_addr_q;
     reg         r0_hit0_q;
     reg         r0_hit1_q;
     // Read port 1
     reg [W-1:0] r1_bank0_q;
     reg [W-1:0] r1_bank1_q;
-    reg         r1_newest_q;
+    reg [AW-1:0] r1_addr_q;
     reg         r1_hit0_q;
     reg         r1_hit1_q;
     // Words written at the edge of the read
     reg [W-1:0] fwd0_q;
     reg [W-1:0] fwd1_q;
 
+    // Unless a word was written at the edge of its read, its bit is still the same in the next cycle's beginning.
     assign rdata0 = r0_hit1_q ? fwd1_q :
                     r0_hit0_q ? fwd0_q :
-                    r0_newest_q ? r0_bank1_q : r0_bank0_q;
+                    newest[r0_addr_q] ? r0_bank1_q : r0_bank0_q;
     assign rdata1 = r1_hit1_q ? fwd1_q :
                     r1_hit0_q ? fwd0_q :
-                    r1_newest_q ? r1_bank1_q : r1_bank0_q;
+                    newest[r1_addr_q] ? r1_bank1_q : r1_bank0_q;
 
     always @(posedge clk) begin
         r0_bank0_q <= bank0[raddr0];
         r0_bank1_q <= bank1[raddr0];
-        r0_newest_q <= newest[raddr0];
+        r0_addr_q <= raddr0;
         r0_hit0_q <= we0 && (waddr0 == raddr0);
         r0_hit1_q <= we1 && (waddr1 == raddr0);
         r1_bank0_q <= bank0[raddr1];
         r1_bank1_q <= bank1[raddr1];
-        r1_newest_q <= newest[raddr1];
+        r1_addr_q <= raddr1;
         r1_hit0_q <= we0 && (waddr0 == raddr1);
         r1_hit1_q <= we1 && (waddr1 == raddr1);
         fwd0_q <= wdata0;

@@ -4,7 +4,7 @@
 // Purpose: one list of outstanding writes per AXI ID in a shared pool, since responses of one ID come in order. Each list
 //          ends in an empty node, so that adding touches only tails and removing only heads: one of each per cycle.
 // Ports:   push (a write that is being issued), responses (b_*, as on m_axi), pop (what was answered), free slots.
-// Latency: response in cycle t, pop_* registered in t+2.
+// Latency: response in cycle t, pop_* in t+1.
 `default_nettype none
 
 module cde_track #(
@@ -28,9 +28,9 @@ module cde_track #(
     input  wire [ID_W-1:0]   b_id,
     input  wire [1:0]        b_resp,
 
-    output reg               pop_valid,
-    output reg  [W-1:0]      pop_data,
-    output reg               pop_error,     // response was not OKAY
+    output wire              pop_valid,
+    output wire [W-1:0]      pop_data,
+    output wire              pop_error,     // response was not OKAY
     output reg               stray          // response for nothing outstanding
 );
 
@@ -59,6 +59,10 @@ module cde_track #(
     reg [NODE_W-1:0]  l_node;
     reg               l_error;
 
+    // step 2: its content, and the next one
+    assign pop_valid = l_valid;
+    assign pop_data = data[l_node];
+    assign pop_error = l_error;
     wire [NODE_W-1:0] l_next = next_node[l_node];
     wire [NODE_W-1:0] b_node = l_valid && l_id == b_id ? l_next : head[b_id];
     wire b_known = b_node != tail[b_id];
@@ -85,16 +89,10 @@ module cde_track #(
         l_error <= b_resp != 2'b00;
         stray <= b_valid && !b_known;
 
-        // step 2: its content
-        pop_valid <= l_valid;
-        pop_data <= data[l_node];
-        pop_error <= l_error;
-
         if (push) spare_rd <= spare_rd + 1'b1;
         if (l_valid) spare_wr <= spare_wr + 1'b1;
         if (rst) begin
             l_valid <= 1'b0;
-            pop_valid <= 1'b0;
             stray <= 1'b0;
             spare_rd <= {(MAX_LOG2 + 1){1'b0}};
             spare_wr <= {1'b1, {MAX_LOG2{1'b0}}};

@@ -129,6 +129,7 @@ class CqModel(Ruled):
         self.running = False  #: a callback is in progress
         self.event_open = False  #: the latest event entry is not yet acknowledged
         self.due = False
+        self.ripe = False  #: count or interval was reached since the callback became due
         self.released = False  #: moderation no longer delays the due callback
         self.due_count = 0  #: completions that count for moderation since it became due
         self.due_time = 0
@@ -375,8 +376,12 @@ class CqModel(Ruled):
     # -- moderation --------------------------------------------------------------------------
 
     def moderation(self) -> Step:
-        """The moderation timer looks at the queue at time ``now`` (CQ-21)."""
-        if self.due and not self.released and self.interval_over:
+        """The moderation timer looks at the queue at time ``now`` (CQ-21).
+
+        Only a look releases a moderated callback; what it looks for may have been so at any time
+        since the callback became due.
+        """
+        if self.due and (self.ripe or self._count_reached() or self.interval_over):
             self.released = True
         return self._settle()
 
@@ -394,16 +399,17 @@ class CqModel(Ruled):
             raise ModelError("moderation settings that the engine refuses")
         return mode
 
-    def _moderation_lets_pass(self) -> bool:
+    def _unmoderated(self) -> bool:
         # An error of the queue ends the waiting, and nothing waits while the queue is in error:
         # the count may never be reached then.
         if self.status is not CqStatus.OK or not self.has("CQ-21"):
             return True
         mode = self._mode()
-        if not mode.count and not mode.interval:
-            return True
+        return not mode.count and not mode.interval
+
+    def _count_reached(self) -> bool:
         count = self.config.mod_count
-        return mode.count and (self.due_count >= count or self.present >= count)
+        return self._mode().count and (self.due_count >= count or self.present >= count)
 
     # -- callbacks ---------------------------------------------------------------------------
 
@@ -423,7 +429,7 @@ class CqModel(Ruled):
         self.due_count = min(self.due_count + completions, (1 << self.index_bits) - 1)
 
     def _forget_due(self) -> None:
-        self.due = self.released = False
+        self.due = self.released = self.ripe = False
         self.due_count = 0
 
     def _disarm(self) -> None:
@@ -434,7 +440,9 @@ class CqModel(Ruled):
         """Call what is due, if nothing holds it back (CQ-07, CQ-11)."""
         if not self.due:
             return Step()
-        if not self.released and self._moderation_lets_pass():
+        if self._count_reached():
+            self.ripe = True
+        if self._unmoderated():
             self.released = True
         if not self.released or (self.busy and self.has("CQ-11")):
             return Step()

@@ -33,20 +33,20 @@ def fresh(
 
 
 def put(cq: CqModel, *classes: bool) -> list[Callback]:
-    """Completions are written and acknowledged; the callbacks called."""
+    """Completions are written and acknowledged; the callbacks called, a look included."""
     cq.wrote(len(classes))
-    return cq.publish(classes).calls
+    return cq.publish(classes).calls + cq.moderation().calls
 
 
 def arm(cq: CqModel, arm_type: ArmType = ArmType.ANY, polled: int = 0) -> list[Callback]:
     """The consumer polls some entries and arms; the callbacks called."""
-    return cq.doorbell((cq.cons + polled) % 256, arm_type).calls
+    return cq.doorbell((cq.cons + polled) % 256, arm_type).calls + cq.moderation().calls
 
 
 def poll(cq: CqModel, count: int) -> list[Callback]:
     """The consumer polls some entries; the callbacks called."""
     step = cq.doorbell((cq.cons + count) % 256)
-    return step.calls
+    return step.calls + cq.moderation().calls
 
 
 def finish(cq: CqModel) -> list[Callback]:

@@ -423,6 +423,7 @@ def walk(setup: Setup) -> Result:
                 owed = bool(after.wit.owed)
                 step = move(after)
                 calls = step.calls if isinstance(step, Step) else []
+                calls = calls + after.cq.moderation().calls  # the look that releases
                 after.wit.after(calls, owed)
                 if after.cq.prod != len(after.wit.acked) and after.cq.life is Life.READY:
                     raise ViolationError(

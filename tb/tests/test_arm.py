@@ -439,7 +439,8 @@ class FreshArmTest(StepTest):
     """
 
     async def scenario(self) -> None:
-        await self.together(self.inside(), self.before_interrupt(), self.before_acknowledgement())
+        await self.together(self.inside(), self.before_acknowledgement())
+        await self.before_interrupt()  # holds the interrupts of everybody
 
     async def inside(self) -> None:
         """For each type: arm, return, then the completion."""

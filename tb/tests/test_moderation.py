@@ -67,7 +67,7 @@ class ModerationBase(DirectedTest):
     def scan(self, loaded: bool = True) -> int:
         """The longest time until a waiting queue is looked at, pipeline included."""
         number = self.config.num_cq
-        return number + 16 * number if loaded else number + 16
+        return 2 * number + 48 * number if loaded else 2 * number + 48
 
     def in_bounds(self, cq: Cq, interval: int, loaded: bool = False) -> None:
         """More than the interval, at most one unit and a scan later."""

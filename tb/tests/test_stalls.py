@@ -245,15 +245,16 @@ class IndependenceTest(DirectedTest):
 
 @pyuvm.test()
 class UnansweredMemoryTest(DirectedTest):
-    """More writes of one queue unanswered than the engine has outstanding writes: another queue
-    still gets its entry and its callback (CQ-01).
+    """As many writes of one queue unanswered as leave the engine room for two more: another queue
+    still gets its entry and its callback (CQ-01). With all outstanding writes used up every queue
+    would wait: completions come in one stream.
     """
 
     async def scenario(self) -> None:
         env = self.env
         held = await self.queue(1, log2=self.config.max_log2)
         other = await self.queue(2)
-        entries = min(self.config.max_writes + 8, 1 << held.log2)
+        entries = min(self.config.max_writes - 2, 1 << held.log2)
         env.mem.hold_cq(held.number)
         self.send(held, range(entries))
         await self.harness.cycles(2 * entries)

@@ -37,6 +37,7 @@ def elaborate(parameter: str, value: int) -> subprocess.CompletedProcess[str]:
         ("IDX_W", 17),
         ("IDX_W", 3),
         ("MAX_WRITES", 100),
+        ("MAX_WRITES", 2048),
         ("M_ID_W", 6),
         ("S_ADDR_W", 20),
         ("MOD_TICK", 1),
@@ -48,7 +49,7 @@ def test_wrong_parameter_is_named(parameter: str, value: int) -> None:
     assert f"ERROR_{parameter}_must_be" in result.stdout + result.stderr
 
 
-@pytest.mark.parametrize(("parameter", "value"), [("NUM_CQ", 256), ("IDX_W", 5), ("MAX_WRITES", 8)])
+@pytest.mark.parametrize(("parameter", "value"), [("NUM_CQ", 256), ("IDX_W", 11), ("MAX_WRITES", 2)])
 def test_legal_parameter_elaborates(parameter: str, value: int) -> None:
     result = elaborate(parameter, value)
     assert result.returncode == 0, result.stderr
