@@ -18,8 +18,11 @@ def elaborate(parameter: str, value: int) -> subprocess.CompletedProcess[str]:
     assert iverilog, "iverilog is missing: run `make setup`"
     sources = sorted(str(path) for path in HDL.glob("*.v"))
     return subprocess.run(
-        [iverilog, "-g2005", "-Wno-all", "-I", str(HDL), "-s", "cde_top", "-o", "/dev/null"]
-        + [f"-Pcde_top.{parameter}={value}", *sources],
+        [
+            *(iverilog, "-g2005", "-Wno-all", "-I", str(HDL), "-s", "cde_top", "-o", "/dev/null"),
+            f"-Pcde_top.{parameter}={value}",
+            *sources,
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -49,7 +52,9 @@ def test_wrong_parameter_is_named(parameter: str, value: int) -> None:
     assert f"ERROR_{parameter}_must_be" in result.stdout + result.stderr
 
 
-@pytest.mark.parametrize(("parameter", "value"), [("NUM_CQ", 256), ("IDX_W", 11), ("MAX_WRITES", 2)])
+@pytest.mark.parametrize(
+    ("parameter", "value"), [("NUM_CQ", 256), ("IDX_W", 11), ("MAX_WRITES", 2)]
+)
 def test_legal_parameter_elaborates(parameter: str, value: int) -> None:
     result = elaborate(parameter, value)
     assert result.returncode == 0, result.stderr
