@@ -108,7 +108,7 @@ class Context:
             lines.append(f"  last steps of CQ {cq}:")
             recent = list(self.history[cq])[-SHOWN:]
             lines += [f"    {describe_step(s)}" for s in recent] or ["    none"]
-        raise ScoreboardError("\n".join(lines))
+        raise ScoreboardError("\n".join(lines)) from None
 
     # -- encoding ----------------------------------------------------------------------------------
 

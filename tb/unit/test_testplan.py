@@ -19,7 +19,7 @@ ALL_BINS = ("*/*",)
 
 def row(name: str = "r", **fields: tuple[str, ...]) -> Row:
     values = {"requirements": SCOPE, "tests": ("m.T",), "coverage": ALL_BINS} | fields
-    return Row(id=name, description="what", **values)  # type: ignore[arg-type]
+    return Row(id=name, description="what", **values)
 
 
 PROVED = row("p", requirements=("CQ-01",), tests=(), proofs=("x",))
