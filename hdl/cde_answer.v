@@ -4,7 +4,7 @@
 // Purpose: an acknowledged CQE write publishes its entries (CQ-15); a failed one, a failed EQE write or an overflow is an error of that CQ
 //          alone (CQ-17, CQ-18). A failed EQE write is repeated, so that its ring keeps no hole for the EQ's other CQs.
 // Ports:   answers (ans_*), overflows (ovf_*), publication steps (pub_*), interrupt requests, m_axi_bready, error reports.
-// Latency: combinational; while an overflow waits, responses are held back until it has had its cycle.
+// Latency: combinational, interrupt requests one cycle; while an overflow waits, responses are held back until it has had its cycle.
 `default_nettype none
 `include "cde_defs.vh"
 
@@ -38,8 +38,8 @@ module cde_answer #(
     output wire               pub_give_up,
     output wire [RETRY_W-1:0] pub_retry,
 
-    output wire               irq_set,
-    output wire [EQ_W-1:0]    irq_eq,
+    output reg                irq_set,
+    output reg  [EQ_W-1:0]    irq_eq,
 
     output reg                err_valid,
     output reg  [7:0]         err_cause,
@@ -75,10 +75,9 @@ module cde_answer #(
     assign pub_give_up = give_up;
     assign pub_retry = ans_record[24 +: RETRY_W];
 
-    assign irq_set = ans_valid && event_write && !ans_error;
-    assign irq_eq = eq[EQ_W-1:0];
-
     always @(posedge clk) begin
+        irq_set <= ans_valid && event_write && !ans_error && !rst;
+        irq_eq <= eq[EQ_W-1:0];
         err_valid <= ((ans_valid && ans_error) || stray) && !rst;
         err_cause <= !(ans_valid && ans_error) ? `CDE_CAUSE_STRAY_B :
                      !event_write ? `CDE_CAUSE_CQE_WRITE_ERROR :
@@ -87,7 +86,9 @@ module cde_answer #(
                     event_write && give_up ? `CDE_KIND_EQ : `CDE_KIND_CQ;
         err_object <= !(ans_valid && ans_error) ? 16'd0 :
                       event_write && give_up ? {8'd0, eq} : {{(16-CQ_W){1'b0}}, cq};
-        err_index <= event_write && ans_valid && ans_error ? {{(16-IDX_W){1'b0}}, ans_record[24 +: IDX_W]} : 16'd0;
+        // An entry that was given up leaves a hole that the host has to skip: tell it where.
+        err_index <= !(ans_valid && ans_error && event_write) ? 16'd0 :
+                     give_up ? ans_record[24 + IDX_W +: 16] : {{(16-IDX_W){1'b0}}, ans_record[24 +: IDX_W]};
         count_error <= ans_valid && ans_error && !rst;
         count_stray <= stray && !rst;
     end

@@ -88,41 +88,34 @@ module cde_mbox #(
     assign busy = state != IDLE;
 
     // ---------------------------------------------------------------- arguments
-    wire [31:0] arg0 = args[31:0];
-    wire [31:0] arg1 = args[63:32];
-    wire [31:0] arg2 = args[95:64];
-    wire [31:0] arg3 = args[127:96];
-    wire [31:0] arg4 = args[159:128];
-    wire [31:0] arg5 = args[191:160];
+    wire [31:0] arg0, arg1, arg2, arg3, arg4, arg5;
+    assign {arg5, arg4, arg3, arg2, arg1, arg0} = args;
 
     wire is_eq_cmd = cmd[7:4] == 4'd0;
-    wire c_create_eq = cmd == `CDE_CMD_CREATE_EQ;
-    wire c_modify_eq = cmd == `CDE_CMD_MODIFY_EQ;
-    wire c_resize_eq = cmd == `CDE_CMD_RESIZE_EQ;
-    wire c_query_eq = cmd == `CDE_CMD_QUERY_EQ;
-    wire c_destroy_eq = cmd == `CDE_CMD_DESTROY_EQ;
-    wire c_create_cq = cmd == `CDE_CMD_CREATE_CQ;
-    wire c_modify_cq = cmd == `CDE_CMD_MODIFY_CQ;
-    wire c_resize_cq = cmd == `CDE_CMD_RESIZE_CQ;
-    wire c_query_cq = cmd == `CDE_CMD_QUERY_CQ;
-    wire c_destroy_cq = cmd == `CDE_CMD_DESTROY_CQ;
+    wire c_create_eq = cmd == `CDE_CMD_CREATE_EQ, c_create_cq = cmd == `CDE_CMD_CREATE_CQ;
+    wire c_modify_eq = cmd == `CDE_CMD_MODIFY_EQ, c_modify_cq = cmd == `CDE_CMD_MODIFY_CQ;
+    wire c_resize_eq = cmd == `CDE_CMD_RESIZE_EQ, c_resize_cq = cmd == `CDE_CMD_RESIZE_CQ;
+    wire c_query_eq = cmd == `CDE_CMD_QUERY_EQ, c_query_cq = cmd == `CDE_CMD_QUERY_CQ;
+    wire c_destroy_eq = cmd == `CDE_CMD_DESTROY_EQ, c_destroy_cq = cmd == `CDE_CMD_DESTROY_CQ;
     wire known = c_create_eq || c_modify_eq || c_resize_eq || c_query_eq || c_destroy_eq ||
                  c_create_cq || c_modify_cq || c_resize_cq || c_query_cq || c_destroy_cq;
     wire has_ring = c_create_eq || c_resize_eq || c_create_cq || c_resize_cq;
     wire sets_moderation = c_create_cq || c_modify_cq;
 
     wire [CQ_W-1:0] cq = arg0[CQ_W-1:0];
-
     // ---------------------------------------------------------------- what is known of the objects
     // CQ: {interval, count, rearm, typed, unreserved, EQ, page, log2}
     localparam INFO_W = 60;
-    wire [INFO_W-1:0] info;
+    wire [INFO_W-1:0] info_read;
+    reg  [INFO_W-1:0] info;
     reg  [INFO_W-1:0] info_next;
     wire              info_we;
 
     cde_ram #(.W(INFO_W), .AW(CQ_W)) info_ram (
-        .clk(clk), .we(info_we), .waddr(cq), .wdata(info_next), .raddr(cq), .rdata(info)
+        .clk(clk), .we(info_we), .waddr(cq), .wdata(info_next), .raddr(cq), .rdata(info_read)
     );
+
+    always @(posedge clk) info <= info_read;
 
     reg [NUM_EQ-1:0] eq_exists;
     reg [4:0]        eq_log2 [0:NUM_EQ-1];
@@ -133,7 +126,18 @@ module cde_mbox #(
     // The EQ that a command is about: its object, the EQ to attach to, or the EQ attached to.
     wire [15:0]     eq_arg = is_eq_cmd ? arg0[15:0] : c_create_cq ? arg4[31:16] : {8'd0, info[24:17]};
     wire [EQ_W-1:0] eq = eq_arg[EQ_W-1:0];
-    wire            eq_ok = {16'd0, eq_arg} < NUM_EQ && eq_exists[eq];
+    reg             eq_ok;
+    reg             eq_same_page;
+    reg  [31:0]     eq_entries;
+    reg  [15:0]     attached;
+
+    always @(posedge clk) begin
+        eq_ok <= {16'd0, eq_arg} < NUM_EQ && eq_exists[eq];
+        eq_same_page <= eq_page[eq] == arg4[15:0];
+        eq_entries <= 32'd1 << eq_log2[eq];
+        attached <= {{(15-CQ_W){1'b0}}, eq_attached[eq]};
+    end
+
 
     // ---------------------------------------------------------------- checks
     reg [95:0] peek;
@@ -169,9 +173,8 @@ module cde_mbox #(
                                          ((c_modify_cq || c_resize_cq) && life != `CDE_LIFE_READY));
     wire exists = is_eq_cmd ? eq_ok : life != `CDE_LIFE_FREE;
     wire create = c_create_eq || c_create_cq;
-    wire bad_page = create && ({16'd0, arg4[15:0]} >= NUM_PAGES || (c_create_cq && eq_ok && eq_page[eq] != arg4[15:0]));
-    wire [15:0] attached = {{(15-CQ_W){1'b0}}, eq_attached[eq]};
-    wire eq_full = c_create_cq ? {16'd0, attached} >= 32'd1 << eq_log2[eq]
+    wire bad_page = create && ({16'd0, arg4[15:0]} >= NUM_PAGES || (c_create_cq && eq_ok && !eq_same_page));
+    wire eq_full = c_create_cq ? {16'd0, attached} >= eq_entries
                                : c_resize_eq && {16'd0, attached} > entries;
     wire bad_moderation = (sets_moderation || c_resize_cq) && !mod_off && !count_usable && !interval_usable;
 
@@ -267,10 +270,14 @@ module cde_mbox #(
                 outs <= 192'd0;
                 peek <= 96'd0;
                 resized <= 1'b0;
+                settle <= 3'd4;
                 state <= LOOK;
             end
-            // The information memory shows this CQ from the next cycle on.
-            LOOK: state <= known && !is_eq_cmd && object_ok ? PEEK : CHECK;
+            // What is known of the objects needs a few cycles to come out of its memories.
+            LOOK: begin
+                settle <= settle - 3'd1;
+                if (settle == 3'd0) state <= known && !is_eq_cmd && object_ok ? PEEK : CHECK;
+            end
             PEEK: begin
                 ct_valid <= 1'b1;
                 ct_op <= OP_LOOK;

@@ -5,7 +5,7 @@
 //          NDKPI says so. Structure: docs/architecture.md; every pin: docs/interfaces.md.
 // Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), s_axis_cpl completions, s_axis_rsv and m_axis_rsv
 //          credits, m_axis_irq interrupt vectors, trace.
-// Latency: completion to m_axi 4 cycles, write response to EQE 5, arm to EQE 4 (memory and sinks ready).
+// Latency: completion to m_axi, write response to EQE, arm to EQE: 6 cycles each (memory and sinks ready).
 `default_nettype none
 `include "cde_defs.vh"
 
