@@ -63,6 +63,9 @@ class CarillonTest(uvm_test):
             await self.env.bring_up()
             await self.scenario()
             await self.env.drain(self.drain_quiet)
+            if grace := self.checking.grace():
+                await self.env.harness.cycles(grace)
+                await self.env.drain(self.drain_quiet)
             self.check_not_vacuous()
             self.checking.finish(self.allow)
         except BaseException as error:

@@ -58,13 +58,17 @@ class Checking:
         self.coverage = Coverage(params)
         self.board = Scoreboard(params, self._env.seed, lambda: self._env.control.commanding)
 
+    def grace(self) -> int:
+        """Cycles to wait before the end: a callback may be waiting for nothing but the engine."""
+        return self.board.grace(self._env.harness.cycle) if self.board is not None else 0
+
     def finish(self, allow: Iterable[str] = ()) -> None:
         """End of the test; ``allow``: see ``scoreboard.ALLOWANCES``."""
         allowed = set(allow)
         if self.board is None:
             assert "no_traffic" in allowed, "the scoreboard saw nothing"
             return
-        self.board.finish(allowed)
+        self.board.finish(allowed, self._env.harness.cycle)
         # Only what ran and was judged to its end counts as covered.
         out = os.environ.get("CARILLON_COVERAGE_OUT")
         if out and self.coverage is not None:

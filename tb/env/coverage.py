@@ -173,11 +173,13 @@ class Coverage:
                 self._hit("callback/SOLICITED not by a success")
             elif name == "ERRORS":
                 self._hit("callback/ERRORS not by a completion")
-        if due and not old >> 9 & 1 and (record.event or record.new >> 9 & 1):
-            self._hit("moderation/released by count")
 
-    def _moderation(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
-        self._hit("moderation/released by interval")
+    def _moderation(self, record: Trace, cq: CqMemory) -> None:
+        old = record.old
+        case = moderation_case(cq.count, cq.interval, 1 << cq.log2)
+        counted = max(old >> 80 & _ALL, (old >> 16) - (old >> 32) & self._mask)
+        by_count = case == "count only" or (case == "both" and counted >= cq.count)
+        self._hit(f"moderation/released by {'count' if by_count else 'interval'}")
 
     def _cq_error(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
         old, status = record.old, record.operand & 3
@@ -440,7 +442,7 @@ class Coverage:
             self._hit("eq ring/resized")
         elif record.code == CommandCode.CREATE_CQ:
             self._cqs[number].log2 = args.log2
-            self._settings(args, args.log2)
+            self._settings(args, self._cqs[number])
         elif record.code == CommandCode.RESIZE_CQ:
             cq = self._cqs[number]
             if args.log2 != cq.log2:
@@ -452,11 +454,11 @@ class Coverage:
             cq.typed, cq.rearm = config.typed, config.rearm
             if cq.state >> 8 & 1 and not cq.state >> 9 & 1:
                 self._hit("moderation/changed while waiting")
-            self._settings(args, cq.log2)
+            self._settings(args, cq)
 
-    def _settings(self, args: Args, log2: int) -> None:
-        count, interval = args.config.mod_count, args.config.mod_interval
-        self._hit(f"moderation/{moderation_case(count, interval, 1 << log2)}")
+    def _settings(self, args: Args, cq: CqMemory) -> None:
+        cq.count, cq.interval = args.config.mod_count, args.config.mod_interval
+        self._hit(f"moderation/{moderation_case(cq.count, cq.interval, 1 << cq.log2)}")
 
     # -- results -----------------------------------------------------------------------------------
 

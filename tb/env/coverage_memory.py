@@ -10,7 +10,16 @@ class CqMemory:
     """What coverage remembers of one CQ."""
 
     __slots__ = (
-        *("attempts", "callback_type", "destroyed", "gave_up", "log2", "origin"),
+        *(
+            "attempts",
+            "callback_type",
+            "count",
+            "destroyed",
+            "gave_up",
+            "interval",
+            "log2",
+            "origin",
+        ),
         *("rearm", "resizes", "snap", "state", "stopped", "typed"),
     )
 
@@ -18,6 +27,7 @@ class CqMemory:
         self.state = 0
         self.typed = self.rearm = False
         self.log2 = 0
+        self.count = self.interval = 0
         self.origin = 0
         self.snap = 0
         self.attempts = 0

@@ -154,10 +154,11 @@ class Scoreboard:
 
     # -- end of the test ---------------------------------------------------------------------------
 
-    def finish(self, allow: Iterable[str] = ()) -> None:
+    def finish(self, allow: Iterable[str] = (), now: int | None = None) -> None:
         """The test is over and all is quiet: nothing may be left.
 
-        ``allow``: exceptions that the test declares, of :data:`ALLOWANCES`.
+        ``allow``: exceptions that the test declares, of :data:`ALLOWANCES`. ``now``: the cycle,
+        :meth:`grace` cycles or more behind the last record; default: that of the last record.
         """
         allowed = set(allow)
         if unknown := allowed - ALLOWANCES.keys():
@@ -165,7 +166,7 @@ class Scoreboard:
         if self._waiting:
             self._resign()
         self._vacuous(allowed)
-        for name, left in self._left().items():
+        for name, left in self._left(self.ctx.cycle if now is None else now).items():
             if left and name not in allowed:
                 number, text, cq = left[0]
                 more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
@@ -183,7 +184,7 @@ class Scoreboard:
             if not kinds.get(kind) and name not in allowed:
                 self.ctx.fail(f"vacuous: not one {kind.__name__} record; allow {name!r} if meant")
 
-    def _left(self) -> dict[str, list[tuple[int, str, int | None]]]:
+    def _left(self, now: int) -> dict[str, list[tuple[int, str, int | None]]]:
         """What is under way, by what could hold it back."""
         engine, memory = self.ctx.engine, self.memory
         held: list[tuple[int, str, int | None]] = []
@@ -201,7 +202,7 @@ class Scoreboard:
                 other.append((len(memory.answers[cq]), "answers without a step:", cq))
             if self.completions.overflows[cq]:
                 held.append((self.completions.overflows[cq], "overflows not told:", cq))
-            if q.due and not q.busy and self._overdue(cq):
+            if q.due and not q.busy and self._overdue(cq, now):
                 other.append((q.due_time, "callback due since cycle", cq))
         for eq in engine.eqs:
             held += [(cq, "no event entry for the callback of CQ", cq) for cq in eq.waiting]
@@ -220,15 +221,30 @@ class Scoreboard:
             "credits": [(c, "no answer to the credit request of cycle", None) for c in asked],
         }
 
-    def _overdue(self, cq: int) -> bool:
-        """Only an interval explains a callback that waits, and not for ever."""
+    def grace(self, now: int) -> int:
+        """Cycles that the engine still has for callbacks that moderation no longer delays."""
+        cqs = self.ctx.engine.cqs
+        ripe = [cq for cq, q in enumerate(cqs) if q.due and not q.busy and self._ripe(cq, now)]
+        return self._patience() if ripe else 0
+
+    def _patience(self) -> int:
+        """The bound that docs/interfaces.md gives for the look at a callback that waits."""
+        waiting = sum(q.due and not q.released for q in self.ctx.engine.cqs)
+        return 2 * self.params.num_cq + 48 * waiting
+
+    def _ripe(self, cq: int, now: int) -> bool:
+        """Nothing but the engine's look delays the callback."""
         q = self.ctx.engine.cqs[cq]
         config = q.config
         mode = moderation_mode(config.mod_count, config.mod_interval, config.entries)
-        if mode is None or q.released:
+        if mode is None or q.released or q.ripe or not (mode.count or mode.interval):
             return True
-        if not mode.interval:
-            return not mode.count
-        # Whole units, and the time until the engine has looked at every CQ.
-        limit = (config.mod_interval + 2) * self.params.mod_tick + 32 * self.params.num_cq
-        return self.ctx.cycle - q.due_time > limit
+        # Intervals end with a unit.
+        return mode.interval and now - q.due_time > (config.mod_interval + 2) * q.mod_tick
+
+    def _overdue(self, cq: int, now: int) -> bool:
+        if not self._ripe(cq, now):
+            return False
+        history = self.ctx.history[cq]
+        latest = max(history[-1].cycle if history else 0, self.ctx.last_command)
+        return now - latest > self._patience()

@@ -181,8 +181,14 @@ def trace_cases() -> dict[str, list[Record]]:
             step(publish, state(0, ANY), called, 1, event=1),
             bell(state(prod=1), called, 0, ANY, event=1, cq=1),
         ],
-        "moderation/released by count": [step(publish, waiting, called, 1, event=1)],
-        "moderation/released by interval": [step(TraceOp.MODERATION, waiting, waiting | RELEASED)],
+        "moderation/released by count": [
+            *settings(2, 0xFFFF),
+            step(TraceOp.MODERATION, waiting, called, event=1),
+        ],
+        "moderation/released by interval": [
+            *settings(3, 5),
+            step(TraceOp.MODERATION, waiting, waiting | RELEASED),
+        ],
         "moderation/released by an error": [step(error, waiting, called, 2, event=1)],
         "moderation/changed while waiting": [
             step(publish, empty, waiting, 1),

@@ -125,6 +125,51 @@ def test_failed_event_writes(failures: int) -> None:
             judge(records)
 
 
+# -- moderation --------------------------------------------------------------------------------
+
+
+def moderated(release: bool) -> Stream:
+    """Two entries make a callback ripe; the engine's look releases it, or never comes."""
+    stream = Stream().ready(moderation=(2, 0xFFFF))
+    stream.doorbell(0, ANY)
+    stream.complete(0, stream.cqe(), stream.cqe())
+    stream.tick(20)
+    if release:
+        stream.traced(TraceOp.MODERATION, 0, 0, lambda: stream.engine.moderation(0))
+        stream.call()
+    return stream
+
+
+def test_moderated_callback_is_not_lost() -> None:
+    judge(moderated(True).records)
+    board = Scoreboard(PARAMS)
+    stream = moderated(False)
+    board(stream.records)
+    assert board.grace(stream.cycle) == 2 * PARAMS.num_cq + 48
+    board.finish(now=stream.cycle)
+    with pytest.raises(ScoreboardError, match="callback due since cycle"):
+        board.finish(now=stream.cycle + 60)
+
+
+def test_moderated_callback_may_wait_for_its_count() -> None:
+    stream = Stream().ready(moderation=(3, 0xFFFF))
+    stream.doorbell(0, ANY)
+    stream.complete(0, stream.cqe(), stream.cqe())
+    board = Scoreboard(PARAMS)
+    board(stream.records)
+    assert board.grace(stream.cycle) == 0
+    board.finish(now=stream.cycle + 10_000)
+
+
+def test_look_that_changes_nothing() -> None:
+    stream = Stream().ready(moderation=(3, 0xFFFF))
+    stream.doorbell(0, ANY)
+    stream.complete()
+    stream.traced(TraceOp.MODERATION, 0, 0, lambda: stream.engine.moderation(0))
+    with pytest.raises(ScoreboardError, match="MODERATION that changes nothing"):
+        judge(stream.records)
+
+
 # -- commands in flight ----------------------------------------------------------------------------
 
 
