@@ -289,9 +289,6 @@ module cde_arm #(
     always @(posedge clk) begin
         res_db_valid <= fd_valid && fd[CQ_W + IDX_W + 31] && !rst;
         res_db_cause <= fd_cause;
-        if (fp_valid) waiting[fp_cq] <= fp_y_next[Y_DUE] && !fp_y_next[Y_MATURE];
-        if (fd_valid) waiting[fd_cq] <= fd_y_next[Y_DUE] && !fd_y_next[Y_MATURE];
-        if (rst) waiting <= {NUM_CQ{1'b0}};
     end
 
     // ---------------------------------------------------------------- stage Z: ages; moderation
@@ -317,6 +314,9 @@ module cde_arm #(
         {zp_y, zp_y_next, zd_y, zd_y_next} <= {fp_y, fp_y_next, fd_y, fd_y_next};
         {zp_live, zp_call, zp_due} <= {fp_live, fp_call, fp_becomes_due};
         {zd_call, zd_due, zd_effect, zd_freed} <= {fd_call, fd_becomes_due, fd_effect, fd_freed};
+        if (zp_valid) waiting[zp[CQ_W-1:0]] <= zp_y_next[Y_DUE] && !zp_y_next[Y_MATURE];
+        if (zd_valid) waiting[zd[CQ_W-1:0]] <= zd_y_next[Y_DUE] && !zd_y_next[Y_MATURE];
+        if (rst) waiting <= {NUM_CQ{1'b0}};
         zp_traced <= fp_valid && (!fp_of_entries || fp_open) && !rst;
         zd_traced <= fd_traced && !rst;
     end

@@ -69,7 +69,7 @@ module cde_control #(
     // Credits
     output wire              limit_we,
     output wire [CQ_W-1:0]   limit_cq,
-    output wire [6:0]        limit_data,
+    output wire [IDX_W+1:0]  limit_data,
     output wire              clear_valid,
     input  wire              clear_ready,
     output wire [CQ_W-1:0]   clear_cq,

@@ -294,10 +294,9 @@ module cde_cq #(
     reg              s_push, s_barrier, s_overflow, s_step, s_put0;
     reg [1:0]        s_placed;
     reg [CQ_W-1:0]   s_cq;
-    reg [IDX_W-1:0]  s_pos0, s_pos1, s_size, s_alloc_next, s_silent;
+    reg [IDX_W-1:0]  s_pos0, s_pos1, s_size, s_alloc_next, s_used_next;
     reg [57:0]       s_base;
     reg [511:0]      s_data;
-
     always @(posedge clk) begin
         s_push <= ((c_cpl && (placed != 2'd0 || overflow)) || clear || stop) && !rst;
         s_barrier <= clear || stop;
@@ -310,14 +309,14 @@ module cde_cq #(
         s_pos1 <= alloc_1 - origin;
         s_size <= size;
         s_alloc_next <= ctx_next[C_ALLOC +: IDX_W];
-        s_silent <= ctx_next[C_USED +: IDX_W] - ctx_next[C_ALLOC +: IDX_W];
+        s_used_next <= ctx_next[C_USED +: IDX_W];
         s_base <= ctx[C_BASE +: 58];
         s_data <= c_data;
     end
 
     assign silent_we = init || s_step;
     assign silent_cq = init ? init_addr : s_cq;
-    assign silent_total = init ? {IDX_W{1'b0}} : s_silent;
+    assign silent_total = init ? {IDX_W{1'b0}} : s_used_next - s_alloc_next;
 
     wire [IDX_W-1:0] slot0 = s_pos0 & (s_size - ONE);
     wire [IDX_W-1:0] slot1 = s_pos1 & (s_size - ONE);
@@ -344,7 +343,7 @@ module cde_cq #(
     wire sol1 = solicited_class(s_data[256 + `CDE_CQE_STATUS_LSB +: 8], s_data[256 + `CDE_CQE_FLAGS_LSB],
                                 s_data[256 + `CDE_CQE_TYPE_LSB +: 15]);
 
-    wire             unused_out_push_ready;
+    wire unused_out_push_ready;
     wire [ENT_W-1:0] out_word = {s_barrier, s_overflow, s_placed, s_cq, s_alloc_next, line1, line0, sol1, sol0,
                                  phase1, s_data[510:256], phase0, first};
 
@@ -360,7 +359,7 @@ module cde_cq #(
         .level(out_level)
     );
 
-    // ---------------------------------------------------------------- results, reports, trace
+    // ---------------------------------------------------------------- reports
     wire missing = c_cpl && c_in_range && !active;
     wire failed = c_cpl && c_in_range && active && in_error;
     wire [1:0] not_accepted = asked - accepted;

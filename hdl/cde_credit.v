@@ -24,10 +24,10 @@ module cde_credit #(
     output wire              m_axis_rsv_tvalid,
     input  wire              m_axis_rsv_tready,
 
-    // Settings: {exists, unreserved, log2 of the limit}
+    // Settings: {exists, unreserved, limit}
     input  wire              limit_we,
     input  wire [CQ_W-1:0]   limit_cq,
-    input  wire [6:0]        limit_data,
+    input  wire [IDX_W+1:0]  limit_data,
     // Clears the credits of a CQ that does not exist yet
     input  wire              clear_valid,
     output wire              clear_ready,
@@ -94,7 +94,7 @@ module cde_credit #(
     wire [IDX_W-1:0] r_total;
     wire [IDX_W-1:0] r_cons;
     wire [IDX_W-1:0] r_silent;
-    wire [6:0]       r_limit;
+    wire [IDX_W+1:0] r_limit;
 
     cde_ram #(.W(IDX_W), .AW(CQ_W)) total_ram (
         .clk(clk), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_total)
@@ -108,7 +108,7 @@ module cde_credit #(
         .clk(clk), .we(silent_we), .waddr(silent_cq), .wdata(silent_total), .raddr(a_cq), .rdata(r_silent)
     );
 
-    cde_ram #(.W(7), .AW(CQ_W)) limit_ram (
+    cde_ram #(.W(IDX_W + 2), .AW(CQ_W)) limit_ram (
         .clk(clk), .we(limit_we), .waddr(limit_cq), .wdata(limit_data), .raddr(a_cq), .rdata(r_limit)
     );
 
@@ -120,8 +120,8 @@ module cde_credit #(
 
     always @(posedge clk) begin
         total <= granted_we && granted_cq == r_cq ? granted_total : r_total;
-        bound <= r_silent + r_cons + ({{(IDX_W-1){1'b0}}, 1'b1} << r_limit[4:0]);
-        mode <= r_limit[6:5];
+        bound <= r_silent + r_cons + r_limit[IDX_W-1:0];
+        mode <= r_limit[IDX_W +: 2];
     end
 
     wire [IDX_W-1:0] wish = {{(IDX_W-2){1'b0}}, c_count};

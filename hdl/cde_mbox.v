@@ -58,7 +58,7 @@ module cde_mbox #(
     // Credits
     output wire              limit_we,
     output wire [CQ_W-1:0]   limit_cq,
-    output wire [6:0]        limit_data,
+    output wire [IDX_W+1:0]  limit_data,
     output wire              clear_valid,
     input  wire              clear_ready,
     output wire [CQ_W-1:0]   clear_cq,
@@ -240,9 +240,9 @@ module cde_mbox #(
     wire [4:0] smaller = log2 < info[4:0] ? log2 : info[4:0];
     assign limit_we = init || state == LIMIT || state == STARTUP;
     assign limit_cq = init ? init_addr : cq;
-    assign limit_data = init || c_destroy_cq ? 7'd0 :
-                        state == LIMIT ? {1'b1, info[25], smaller} :
-                        {1'b1, unreserved, c_resize_cq && !resized ? info[4:0] : log2};
+    wire [4:0] limit_log2 = state == LIMIT ? smaller : c_resize_cq && !resized ? info[4:0] : log2;
+    assign limit_data = init || c_destroy_cq ? {(IDX_W + 2){1'b0}}
+                                             : {1'b1, unreserved, {{(IDX_W-1){1'b0}}, 1'b1} << limit_log2};
 
     assign eqc_valid = state == ACT && (c_create_eq || c_modify_eq || c_resize_eq);
     assign eqc_create = c_create_eq;

@@ -290,7 +290,7 @@ module cde_top #(
 
     wire limit_we;
     wire [CQ_W-1:0] limit_cq;
-    wire [6:0] limit_data;
+    wire [IDX_W+1:0] limit_data;
     wire clear_valid, clear_ready;
     wire [CQ_W-1:0] clear_cq;
 
