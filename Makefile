@@ -9,7 +9,7 @@ RUN = cd '$(ROOT)' && PATH='$(ROOT)scripts/bin':"$$PATH" .venv/bin/python -m tb.
 # make passes them on as written; the runner checks them and names what is wrong.
 SELECT = --test '$(TEST)' --seed '$(SEED)' --seeds '$(SEEDS)' --sim '$(SIM)' --build '$(BUILD)'
 
-.PHONY: help setup sim test bench lint waves model list clean distclean
+.PHONY: help setup sim test negatives bench lint waves model list clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' '$(ROOT)Makefile'
@@ -20,6 +20,7 @@ help: ## show this list
 #= SEED=n         one seed;  SEEDS=20 is 1 to 20, SEEDS=3,8,20-25 a list
 #= SIM=icarus     the other simulator (default: verilator, and what tests declare for icarus)
 #= BUILD=name     only this build of tb/builds.yaml
+#= FAULT=name     only these planted faults (make negatives)
 #= JOBS=n         parallel simulations (default: all cores);  TIMEOUT=s limit of one job
 
 setup: ## install the tools into .venv (and Debian packages, as root); done by each target
@@ -28,8 +29,11 @@ setup: ## install the tools into .venv (and Debian packages, as root); done by e
 sim: setup ## run the simulation regression (TEST, SEED, SEEDS, SIM, BUILD, JOBS, TIMEOUT)
 	@$(RUN) sim $(SELECT) --jobs '$(JOBS)' --timeout '$(TIMEOUT)'
 
-test: setup ## run everything: Python tests, lint, simulation regression
+test: setup ## run everything: Python tests, lint, simulation regression, negative tests
 	@$(RUN) test --jobs '$(JOBS)'
+
+negatives: setup ## show that tests fail on a broken design: faults of tb/negatives.yaml (FAULT, JOBS)
+	@$(RUN) negatives --fault '$(FAULT)' --jobs '$(JOBS)'
 
 model: setup ## run the reference model's tests only
 	@$(RUN) model

@@ -32,6 +32,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands.add_parser("lint", help="run the static checks")
     commands.add_parser("bench", help="run the speed measurements")
+    negatives = commands.add_parser(
+        "negatives", help="run the tests on faulty copies of the design"
+    )
+    negatives.add_argument("--fault", default="", help="faults of tb/negatives.yaml; globs")
+    negatives.add_argument("--jobs", default="", help="parallel faults")
     commands.add_parser("model", help="run the model's tests")
     test = commands.add_parser("test", help="run everything")
     test.add_argument("--jobs", default="", help="parallel simulation processes")
@@ -57,6 +62,11 @@ def _run(args: argparse.Namespace) -> int:
         from tb.runner.bench import run_bench
 
         return run_bench()
+    if args.command == "negatives":
+        from tb.runner.negatives import run_negatives
+
+        faults = args.fault.replace(",", " ").split()
+        return 1 if run_negatives(faults, _number("JOBS", args.jobs))[1] else 0
     if args.command in ("test", "model"):
         from tb.runner.suite import run_pytest, run_suite
 

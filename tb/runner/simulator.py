@@ -95,12 +95,13 @@ _MAKE_VARIABLES = (
 
 class _Verilator(_Executor, cocotb_runner.Verilator):
     ports_only = False
+    processes = 0
 
     def _build_command(self) -> list[list[str]]:
         verilate, make = super()._build_command()
         # cocotb asks for VCD and for read-write access to everything; the second halves the speed.
         dropped = {"--trace"} | ({"--public-flat-rw"} if self.ports_only else set())
-        make[make.index("-j") + 1] = str(cpu_count())
+        make[make.index("-j") + 1] = str(self.processes or cpu_count())
         make += _MAKE_VARIABLES
         make.append(f"OBJCACHE={os.environ.get('OBJCACHE', '')}")
         return [[arg for arg in verilate if arg not in dropped], make]
@@ -146,8 +147,10 @@ def first_build_error(log: str) -> str:
     return "no error line in the log"
 
 
-def build(config: BuildConfig, sim: str, waves: bool = False) -> bool:
-    """Build once per configuration. Returns False if nothing had changed, so nothing was done."""
+def build(config: BuildConfig, sim: str, waves: bool = False, processes: int | None = None) -> bool:
+    """Build once per configuration, with all cores unless ``processes`` says less. Returns False
+    if nothing had changed, so nothing was done.
+    """
     folder = config.folder(sim, waves)
     sources = config.source_files()
     runner = make_runner(sim)
@@ -155,6 +158,7 @@ def build(config: BuildConfig, sim: str, waves: bool = False) -> bool:
         args = _verilator_args(config, waves)
         public = config.public_file()
         runner.ports_only = public is not None
+        runner.processes = processes or 0
         control = [public] if public else []
     else:
         # The sources are Verilog-2005: without this they would be read as SystemVerilog.

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole check: Python tests, static checks, simulation regression, and one closing line."""
+"""The whole check: Python tests, static checks, simulation regression, negative tests, and one
+closing line.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from xml.etree import ElementTree
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError
 from tb.runner.discover import find_modules, select_jobs
 from tb.runner.lint import run_lint
+from tb.runner.negatives import run_negatives
 from tb.runner.regress import regression
 
 PYTEST_FOLDERS = ("models/tests", "tb/unit", "scripts/tests")
@@ -69,6 +72,7 @@ def run_suite(processes: int | None = None) -> int:
         _guarded("Python tests", run_pytest),
         _guarded("lint", run_lint),
         _guarded("simulation", lambda: run_simulation(processes)),
+        _guarded("negative tests", lambda: run_negatives(processes=processes)),
     ]
     passed, failed = (sum(column) for column in zip(*counts, strict=True))
     print(f"\n{passed} passed, {failed} failed", flush=True)
