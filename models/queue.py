@@ -161,10 +161,10 @@ class CqProducer(Ruled):
         """What becomes of the next completion; changes nothing."""
         if not self.exists or self.stopped:
             return Verdict.NO_CQ
-        if self.reservation and self.credits_held == 0:
-            return Verdict.NO_CREDIT
         if self.refuses or status is not CqStatus.OK:
             return Verdict.IN_ERROR
+        if self.reservation and self.credits_held == 0:
+            return Verdict.NO_CREDIT
         if silent:
             return Verdict.SILENT
         if not self.reservation and self.alloc - cons >= self.ring.entries:
