@@ -392,7 +392,7 @@ module cde_cq #(
         trace_data[96] <= in_error;
         trace_data[160 +: IDX_W] <= ctx_next[C_ALLOC +: IDX_W];
         trace_data[176 +: IDX_W] <= ctx_next[C_USED +: IDX_W];
-        trace_data[192] <= ctx_next[C_REFUSE] || (c_dead && !start);
+        trace_data[192] <= ctx_next[C_REFUSE] || (c_dead && !start) || stop;
     end
 
 endmodule

@@ -35,4 +35,4 @@ def encode_cq(cq: CqModel, params: Params) -> int:
 
 def encode_producer(producer: CqProducer, params: Params) -> int:
     """State of lane 0: allocation, credits, refusal."""
-    return params.index(producer.alloc) | (producer.used & 0xFFFF) << 16 | producer.refuses << 32
+    return params.index(producer.alloc) | params.index(producer.used) << 16 | producer.refuses << 32

@@ -31,8 +31,6 @@ _LANE = {
 #: What other settings can change in a state: everything a callback touches, due and released.
 _CALL_BITS = 0x7F0 | 0xFFFF_FFFF << 48 | 0xFFFF << 80
 
-_REFUSES = 1 << 32
-
 _Redo = Callable[[CqModel], Step]
 
 
@@ -314,9 +312,6 @@ class StepChecks:
         else:
             self.control.producer(record)
         difference = record.new ^ ctx.producer_state(cq)
-        if op == TraceOp.STOP:
-            # That nothing is taken from now on shows in that nothing is placed any more.
-            difference &= ~_REFUSES
         if difference:
             ctx.fail("state after the step differs from the model", cq, record)
         self.credits.changed(cq)
