@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Static checks: three Verilog readers over the design, ruff and mypy over the Python code."""
+"""Static checks: three Verilog readers over the design, ruff and mypy over the Python code, and
+the files generated from the register map.
+"""
 
 from __future__ import annotations
 
@@ -103,6 +105,15 @@ def python_checks() -> list[Check]:
     return checks
 
 
+def generated_checks() -> list[Check]:
+    """Generated files and the documented tables agree with hdl/carillon.rdl."""
+    return [
+        Check(f"{name} up to date", (sys.executable, "-m", f"scripts.{name}", "--check"))
+        for name in ("gen_defs", "gen_filters")
+        if (ROOT / "scripts" / f"{name}.py").is_file()
+    ]
+
+
 def run_lint() -> tuple[int, int]:
     """Run and print every check; returns (passed, failed)."""
     checks: list[Check] = []
@@ -112,7 +123,7 @@ def run_lint() -> tuple[int, int]:
     except RunnerError as error:
         print(f"lint: design: FAILED\n  {error}")
         failed += 1
-    checks += python_checks()
+    checks += python_checks() + generated_checks()
     start = time.monotonic()
     with ThreadPoolExecutor(max_workers=cpu_count()) as pool:
         for check, (ok, text) in zip(checks, pool.map(Check.run, checks), strict=True):
