@@ -54,7 +54,7 @@ class FaultyBuild(BuildConfig):
     place: Path = FOLDER
 
     def folder(self, sim: str, waves: bool) -> Path:  # noqa: ARG002
-        return self.place / "build"
+        return self.place
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Planted faults: the list fits the design and the tests, and each way of not fitting is told."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tb.runner import negatives
+from tb.runner.builds import BuildConfig, load_builds
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError
+from tb.runner.discover import Job, Module, find_modules
+from tb.runner.negatives import (
+    HDL,
+    Fault,
+    Outcome,
+    attempt,
+    choose,
+    faulty_build,
+    jobs_of,
+    judge_result,
+    load_faults,
+    plant,
+    report,
+    run_negatives,
+    write_outcomes,
+)
+from tb.runner.regress import Result
+from tb.runner.results import FAILED, NOT_RUN, PASSED, TIMEOUT, Verdict
+from tb.runner.testplan import SCOPE
+
+MODULES = [Module("tb.tests.test_m", "test_m", ("One", "Two"), builds=("small",), seeds=(3, 4))]
+FAULT = Fault("f", "a mistake", ("CQ-01",), "a.v", "a & b", "a | b", {"test_m.One": "differs"})
+ENTRY = {
+    "id": "f",
+    "stands_for": "a mistake",
+    "requirements": ["CQ-01"],
+    "file": "a.v",
+    "text": "a & b",
+    "replacement": "a | b",
+    "fails": {"test_m.One": "differs"},
+}
+
+
+def result(status: str, message: str = "") -> Result:
+    job = Job("tb.tests.test_m", "test_m", "One", 1, "default", "verilator")
+    return Result(job, Verdict(status, message), 1.0, 4.0, SIM_BUILD / "sim.log")
+
+
+# -- the list itself -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fault", load_faults(), ids=lambda fault: fault.id)
+def test_fault_fits_the_design(fault: Fault, tmp_path: Path) -> None:
+    shutil.copytree(HDL, tmp_path / "hdl")
+    plant(fault, tmp_path / "hdl")
+    changed = [
+        path.name
+        for path in sorted(HDL.iterdir())
+        if path.read_bytes() != (tmp_path / "hdl" / path.name).read_bytes()
+    ]
+    assert changed == [fault.file]
+    assert set(fault.requirements) <= set(SCOPE)
+
+
+def test_faults_name_tests() -> None:
+    modules = find_modules()
+    builds = load_builds()
+    for fault in load_faults():
+        assert all(job.build in builds for job in jobs_of(fault, modules))
+        # Which error is meant must be said: any test fails on a broken design somehow.
+        assert all(fault.fails.values()), fault.id
+
+
+# -- what is wrong in a list -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change, why",
+    [
+        ({"more": 1}, "exactly the keys"),
+        ({"fails": {}}, "`fails` must map"),
+        ({"fails": ["test_m.One"]}, "`fails` must map"),
+        ({"fails": {"test_m.One": 3}}, "everything must be text"),
+        ({"requirements": "CQ-01"}, "`requirements` must be a list"),
+        ({"text": "  "}, "`text` must not be empty"),
+        ({"replacement": "a & b"}, "same as `text`"),
+    ],
+)
+def test_malformed_fault(tmp_path: Path, change: dict[str, object], why: str) -> None:
+    path = tmp_path / "negatives.yaml"
+    path.write_text(yaml.safe_dump({"faults": [ENTRY | change]}))
+    with pytest.raises(RunnerError, match=why):
+        load_faults(path)
+
+
+@pytest.mark.parametrize("text", ["faults: [", "faults: []", "- 1"])
+def test_malformed_list(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "negatives.yaml"
+    path.write_text(text)
+    with pytest.raises(RunnerError, match="negatives"):
+        load_faults(path)
+
+
+def test_missing_list(tmp_path: Path) -> None:
+    with pytest.raises(RunnerError, match="No such file"):
+        load_faults(tmp_path / "negatives.yaml")
+
+
+def test_second_fault_of_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "negatives.yaml"
+    path.write_text(yaml.safe_dump({"faults": [ENTRY, ENTRY]}))
+    with pytest.raises(RunnerError, match="f: a second fault of this name"):
+        load_faults(path)
+
+
+def test_choice() -> None:
+    faults = [replace(FAULT, id=name) for name in ("arm-one", "arm-two", "irq")]
+    assert choose(faults, []) == faults
+    assert [fault.id for fault in choose(faults, ["arm*", "irq"])] == ["arm-one", "arm-two", "irq"]
+    assert [fault.id for fault in choose(faults, ["irq"])] == ["irq"]
+    with pytest.raises(RunnerError, match=r"FAULT=none matches no fault; known: arm-one, arm-two"):
+        choose(faults, ["irq", "none"])
+
+
+# -- planting --------------------------------------------------------------------------------------
+
+
+def test_planted(tmp_path: Path) -> None:
+    (tmp_path / "a.v").write_text("x = a & b;\ny = b & a;\n")
+    plant(FAULT, tmp_path)
+    assert (tmp_path / "a.v").read_text() == "x = a | b;\ny = b & a;\n"
+
+
+@pytest.mark.parametrize(
+    "source, why",
+    [
+        ("x = a;\n", r"f: the text to replace does not occur in hdl/a\.v"),
+        ("x = a & b;\ny = a & b;\n", r"f: the text to replace occurs 2 times, not once, in hdl"),
+    ],
+)
+def test_text_that_does_not_fit(tmp_path: Path, source: str, why: str) -> None:
+    (tmp_path / "a.v").write_text(source)
+    with pytest.raises(RunnerError, match=why):
+        plant(FAULT, tmp_path)
+    assert (tmp_path / "a.v").read_text() == source
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(RunnerError, match=r"f: no file a\.v in hdl"):
+        plant(FAULT, tmp_path)
+
+
+def test_one_job_for_each_test() -> None:
+    fault = replace(FAULT, fails={"test_m.Two": "", "test_m.One": ""})
+    jobs = jobs_of(fault, MODULES)
+    assert [(job.name, job.seed, job.build, job.sim) for job in jobs] == [
+        ("test_m.Two", 3, "small", "verilator"),
+        ("test_m.One", 3, "small", "verilator"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["test_m.Three", "One", "test_m.*"])
+def test_unknown_test(name: str) -> None:
+    with pytest.raises(RunnerError, match="f: no such test: "):
+        jobs_of(replace(FAULT, fails={name: ""}), MODULES)
+
+
+def test_build_of_the_copy() -> None:
+    folder = SIM_BUILD / "negatives" / "f"
+    config = faulty_build(BuildConfig(parameters={"NUM_CQ": 8}), folder)
+    assert config.sources == ("sim_build/negatives/f/hdl/*.v", "tb/hdl/*.v")
+    assert config.includes == ("sim_build/negatives/f/hdl",)
+    assert config.parameters == {"NUM_CQ": 8}
+    assert config.folder("verilator", False) == folder / "build-default"
+    assert not (ROOT / "hdl").samefile(ROOT / "tb" / "hdl")
+
+
+# -- judging ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "status, message, why",
+    [
+        (FAILED, "state differs from the model", ""),
+        (PASSED, "", "test_m.One passes with the fault in place"),
+        (FAILED, "something else", "failed with another error than 'differs': something else"),
+        (TIMEOUT, "state differs", "did not come to an end: TIMEOUT"),
+        (NOT_RUN, "state differs", "did not come to an end: NOT RUN"),
+    ],
+)
+def test_judged(status: str, message: str, why: str) -> None:
+    problem = judge_result(result(status, message), "differs")
+    assert why in problem and bool(problem) == bool(why)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A design of one file, no simulator."""
+    (tmp_path / "hdl").mkdir()
+    (tmp_path / "hdl" / "a.v").write_text("x = a & b;\n")
+    (tmp_path / "negatives.yaml").write_text(yaml.safe_dump({"faults": [ENTRY]}))
+    for name, value in {
+        "HDL": tmp_path / "hdl",
+        "FOLDER": tmp_path / "out",
+        "SIM_BUILD": tmp_path,
+        "load_faults": lambda: load_faults(tmp_path / "negatives.yaml"),
+        "find_modules": lambda: MODULES,
+        "build": lambda *_, **__: False,
+    }.items():
+        monkeypatch.setattr(negatives, name, value)
+    return tmp_path
+
+
+def outcome_of(project: Path) -> dict[str, object]:
+    (entry,) = json.loads((project / "negatives.json").read_text())
+    assert isinstance(entry, dict)
+    return entry
+
+
+@pytest.mark.parametrize("status, counts", [(FAILED, (1, 0)), (PASSED, (0, 1))])
+def test_test_must_fail(
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    status: str,
+    counts: tuple[int, int],
+) -> None:
+    seen: list[Job] = []
+
+    def run(job: Job, config: BuildConfig) -> Result:
+        seen.append(job)
+        assert "x = a | b;" in (project / "out" / "f" / "hdl" / "a.v").read_text()
+        assert config.name == "small"
+        return replace(result(status, "it differs" if status == FAILED else ""), job=job)
+
+    monkeypatch.setattr(negatives, "run_job", run)
+    assert run_negatives(processes=1) == counts
+    assert [job.build for job in seen] == ["small-f"], "coverage and logs of the regression stay"
+    assert outcome_of(project)["status"] == ("passed" if counts[0] else "failed")
+    printed = capsys.readouterr().out
+    assert f"negative tests: {counts[0]} of 1 fault(s) found" in printed
+    assert ("make negatives FAULT=f" in printed) == bool(counts[1])
+    assert (project / "hdl" / "a.v").read_text() == "x = a & b;\n", "the design itself stays"
+
+
+def test_broken_build_is_no_success(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> bool:
+        raise RunnerError("build small for verilator failed: syntax error")
+
+    monkeypatch.setattr(negatives, "build", fails)
+    assert run_negatives(processes=1) == (0, 1)
+    assert "syntax error" in str(outcome_of(project)["problem"])
+
+
+def test_text_that_left_the_design_is_no_success(project: Path) -> None:
+    (project / "hdl" / "a.v").write_text("x = a && b;\n")
+    outcome = attempt(FAULT, jobs_of(FAULT, MODULES), load_builds())
+    assert outcome.status == FAILED and "does not occur" in outcome.problem
+
+
+def test_unknown_test_ends_the_run(project: Path) -> None:
+    entry = ENTRY | {"fails": {"test_m.None": ""}}
+    (project / "negatives.yaml").write_text(yaml.safe_dump({"faults": [entry]}))
+    (project / "negatives.json").write_text("[]")
+    with pytest.raises(RunnerError, match=r"f: no such test: test_m\.None"):
+        run_negatives()
+    assert not (project / "negatives.json").exists(), "an old result is no result"
+
+
+def test_report_and_json(tmp_path: Path) -> None:
+    found = Outcome(FAULT, "", (result(FAILED, "differs"),), 1.5)
+    missed = Outcome(replace(FAULT, id="g"), "test_m.One passes", (result(PASSED),), 2.0)
+    text = report([found, missed])
+    assert "not found" in text and "FAILED: make negatives FAULT=g\n  a mistake" in text
+    assert "FAULT=f" not in text
+    write_outcomes([found, missed], tmp_path / "n.json")
+    first, second = json.loads((tmp_path / "n.json").read_text())
+    assert (first["status"], second["status"]) == ("passed", "failed")
+    assert first["tests"][0] == {
+        "test": "test_m.One",
+        "status": "failed",
+        "message": "differs",
+        "log": "sim_build/sim.log",
+    }
