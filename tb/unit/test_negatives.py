@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tb.runner import negatives
+from tb.runner import negatives, suite
 from tb.runner.builds import BuildConfig, load_builds
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError
 from tb.runner.discover import Job, Module, find_modules
@@ -288,3 +288,13 @@ def test_report_and_json(tmp_path: Path) -> None:
         "message": "differs",
         "log": "sim_build/sim.log",
     }
+
+
+def test_part_of_the_whole_check(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("run_pytest", "run_lint", "run_simulation"):
+        monkeypatch.setattr(suite, name, lambda *_: (10, 0))
+    monkeypatch.setattr(suite, "run_negatives", lambda **_: (5, 1))
+    assert suite.run_suite() == 1
+    assert capsys.readouterr().out.endswith("\n35 passed, 1 failed\n")
