@@ -4,7 +4,7 @@
 // Purpose: one list of outstanding writes per AXI ID in a shared pool, since responses of one ID come in order. Each list
 //          ends in an empty node, so that adding touches only tails and removing only heads: one of each per cycle.
 // Ports:   push (a write that is being issued), responses (b_*, as on m_axi), pop (what was answered), free slots.
-// Latency: response in cycle t, pop_* in t+1.
+// Latency: a write pushed in cycle t may be answered from t+2 on; response in cycle t, pop_* in t+1.
 `default_nettype none
 
 module cde_track #(
@@ -47,11 +47,19 @@ module cde_track #(
     reg [MAX_LOG2:0] spare_rd;
 
     // ---------------------------------------------------------------- push
+    // Step 1 moves the tail, step 2 fills the node; both are done before the write can be answered.
+    reg               q_valid;
+    reg [ID_W-1:0]    q_id;
+    reg [W-1:0]       q_data;
+    reg               n_valid;
+    reg [NODE_W-1:0]  n_node;
+    reg [NODE_W-1:0]  n_fresh;
+    reg [W-1:0]       n_data;
+    reg [MAX_LOG2:0]  room;          // nodes neither used nor spoken for
     wire [NODE_W-1:0] fresh = spare[spare_rd[MAX_LOG2-1:0]];
-    wire [NODE_W-1:0] push_node = tail[push_id];
     wire push = push_valid && push_ready;
 
-    assign push_ready = !init && spare_wr != spare_rd;
+    assign push_ready = !init && room != {(MAX_LOG2 + 1){1'b0}};
 
     // ---------------------------------------------------------------- pop, step 1: which node
     reg               l_valid;
@@ -68,12 +76,21 @@ module cde_track #(
     wire b_known = b_node != tail[b_id];
 
     always @(posedge clk) begin
-        if (push) begin
-            data[push_node] <= push_data;
-            next_node[push_node] <= fresh;
+        q_valid <= push && !rst;
+        q_id <= push_id;
+        q_data <= push_data;
+        n_valid <= q_valid && !rst;
+        n_node <= tail[q_id];
+        n_fresh <= fresh;
+        n_data <= q_data;
+        if (n_valid) begin
+            data[n_node] <= n_data;
+            next_node[n_node] <= n_fresh;
         end
-        if (init || push) begin
-            tail[init ? init_addr[ID_W-1:0] : push_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : fresh;
+        if (push && !l_valid) room <= room - 1'b1;
+        if (l_valid && !push) room <= room + 1'b1;
+        if (init || q_valid) begin
+            tail[init ? init_addr[ID_W-1:0] : q_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : fresh;
         end
         if (init || l_valid) begin
             head[init ? init_addr[ID_W-1:0] : l_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : l_next;
@@ -89,13 +106,14 @@ module cde_track #(
         l_error <= b_resp != 2'b00;
         stray <= b_valid && !b_known;
 
-        if (push) spare_rd <= spare_rd + 1'b1;
+        if (q_valid) spare_rd <= spare_rd + 1'b1;
         if (l_valid) spare_wr <= spare_wr + 1'b1;
         if (rst) begin
             l_valid <= 1'b0;
             stray <= 1'b0;
             spare_rd <= {(MAX_LOG2 + 1){1'b0}};
             spare_wr <= {1'b1, {MAX_LOG2{1'b0}}};
+            room <= {1'b1, {MAX_LOG2{1'b0}}};
         end
     end
 
