@@ -11,7 +11,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from scripts.gen_defs import Map, read_map
+from scripts.rdlmap import Map, read_map
 
 ROOT = Path(__file__).resolve().parents[1]
 RDL = Path("hdl/carillon.rdl")

@@ -14,6 +14,7 @@ from tb.env import defs
 
 ROOT = Path(__file__).resolve().parents[2]
 GENERATOR = "scripts/gen_defs.py"
+READER = "scripts/rdlmap.py"
 RDL = "hdl/carillon.rdl"
 HEADER = "hdl/cde_defs.vh"
 MODULE = "tb/env/defs.py"
@@ -24,7 +25,8 @@ LAYOUTS = [value for value in vars(defs).values() if isinstance(value, defs.Layo
 
 def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, str(root / GENERATOR), *arguments],
+        [sys.executable, "-m", "scripts.gen_defs", *arguments],
+        cwd=root,
         capture_output=True,
         text=True,
         check=False,
@@ -33,7 +35,7 @@ def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    for name in (GENERATOR, RDL, HEADER, MODULE, DOCS):
+    for name in (GENERATOR, READER, RDL, HEADER, MODULE, DOCS):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -72,7 +74,7 @@ def test_a_changed_generated_value_is_found(copy: Path, name: str, old: str, new
     result = run(copy, "--check")
     assert result.returncode == 1
     assert f"{name} is out of date" in result.stderr
-    assert "cure: python scripts/gen_defs.py" in result.stderr
+    assert "cure: python -m scripts.gen_defs" in result.stderr
 
 
 def test_a_changed_map_is_found(copy: Path) -> None:
