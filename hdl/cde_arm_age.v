@@ -36,6 +36,7 @@ module cde_arm_age #(
     input  wire               d_clear,       // created, freed
     input  wire               d_forget,      // being destroyed
     input  wire               d_due,         // callback due after the operation
+    input  wire               d_look,        // moderation look
     input  wire               d_becomes_due,
     input  wire               d_call,
     input  wire [IDX_W-1:0]   d_index,
@@ -99,7 +100,11 @@ module cde_arm_age #(
     assign d_z_next[Z_MARK +: IDX_W] = d_clear ? ZERO : d_call ? d_call_mark : raised;
     assign d_z_next[Z_MCNT +: IDX_W] = d_clear || d_forget || d_call ? ZERO :
                                        !d_becomes_due ? d_z[Z_MCNT +: IDX_W] : fresh[IDX_W-1] ? ZERO : fresh;
-    assign d_z_next[Z_TDUE +: TICK_W] = d_becomes_due ? now : d_z[Z_TDUE +: TICK_W];
+    // A very old callback stays at half the range: looks come often enough that its age never wraps.
+    wire [TICK_W-1:0] waited = now - d_z[Z_TDUE +: TICK_W];
+    assign d_z_next[Z_TDUE +: TICK_W] = d_becomes_due ? now :
+                                        d_look && waited[TICK_W-1] ? {~now[TICK_W-1], now[TICK_W-2:0]}
+                                                                   : d_z[Z_TDUE +: TICK_W];
 
     // ---------------------------------------------------------------- look
     reg               l_due;

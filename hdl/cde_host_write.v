@@ -185,7 +185,7 @@ module cde_host_write #(
 
     cde_irq #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W)) irq_i (
         .clk(clk), .rst(rst),
-        .set(irq_set), .set_eq(irq_eq), .lookup_eq(lookup_eq), .lookup_vector(lookup_vector),
+        .clear(eqc_valid && eqc_create), .clear_eq(eqc_eq), .set(irq_set), .set_eq(irq_eq), .lookup_eq(lookup_eq), .lookup_vector(lookup_vector),
         .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid),
         .m_axis_irq_tready(m_axis_irq_tready)
     );

@@ -3,7 +3,7 @@
 //
 // Purpose: after an EQE is in memory its EQ's vector is sent. One pending bit per EQ: while the sink stalls, requests of one EQ
 //          merge and none is lost (a request in the cycle of sending stays pending). Round robin between EQs.
-// Ports:   requests (set_*), vector lookup, m_axis_irq.
+// Ports:   requests (set_*), creation of EQs (clear_*), vector lookup, m_axis_irq.
 // Latency: request in cycle t, m_axis_irq valid in t+2.
 `default_nettype none
 
@@ -14,6 +14,8 @@ module cde_irq #(
     input  wire            clk,
     input  wire            rst,
 
+    input  wire            clear,         // EQ is created: nothing of an earlier life is sent
+    input  wire [EQ_W-1:0] clear_eq,
     input  wire            set,
     input  wire [EQ_W-1:0] set_eq,
 
@@ -59,7 +61,8 @@ module cde_irq #(
             last <= lookup_eq;
             pending[lookup_eq] <= 1'b0;
         end
-        // The set comes last: it wins over the clear of the same cycle.
+        if (clear) pending[clear_eq] <= 1'b0;
+        // The set comes last: it wins over a clear of the same cycle.
         if (set) pending[set_eq] <= 1'b1;
         if (rst) begin
             pending <= {NUM_EQ{1'b0}};
