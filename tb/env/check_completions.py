@@ -3,33 +3,30 @@
 
 Lanes of one CQ are decided in order. Placed ones, overflows and credits given back have a step on
 trace lane 0; refused and dropped ones have none. A lane without a step must have been refusable in
-a state that its CQ had when it was the lane's turn; one that never was must get its step.
+a state that its CQ had when it was the lane's turn; one that never was must get its step. Which of
+several refusable lanes a step placed is open until the entry is written.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 
-from models.codes import CQE_BYTES, ModelError
+from models.codes import CQE_BYTES, LINE_BYTES, ModelError
+from models.entries import Cqe, phase_of, with_phase
 from models.queue import Verdict
 from tb.env.check_base import Context
 from tb.env.check_credits import CreditChecks
-from tb.env.records import Completion, Trace
+from tb.env.order import Lane, Order
+from tb.env.records import Completion, MemWrite, Trace
 
 #: A refusable lane this many completions back has been decided for certain: far more than an
 #: engine can hold between its port and the decision.
 _DECIDED = 64
 
 
-class _Lane:
-    __slots__ = ("cycle", "data", "number", "refusable", "silent")
-
-    def __init__(self, cycle: int, data: int, silent: bool, number: int) -> None:
-        self.cycle = cycle
-        self.data = data
-        self.silent = silent
-        self.number = number
-        self.refusable = False
+def _bytes(lane: Lane) -> bytes:
+    return lane.data.to_bytes(CQE_BYTES, "little")
 
 
 class CompletionChecks:
@@ -42,7 +39,8 @@ class CompletionChecks:
         self.placed = 0
         self.bad_cq = 0
         num_cq = ctx.params.num_cq
-        self.arrived: list[deque[_Lane]] = [deque() for _ in range(num_cq)]
+        self.arrived: list[deque[Lane]] = [deque() for _ in range(num_cq)]
+        self.orders = [Order() for _ in range(num_cq)]
         #: Overflows whose error step has not come.
         self.overflows = [0] * num_cq
         #: CQs that were created but not started: they still refuse everything.
@@ -62,7 +60,7 @@ class CompletionChecks:
                 continue
             waiting = self.arrived[cq]
             waiting.append(
-                _Lane(record.cycle, record.data[lane], bool(record.silent >> lane & 1), self.lanes)
+                Lane(record.cycle, record.data[lane], bool(record.silent >> lane & 1), self.lanes)
             )
             while waiting[0].refusable and self.lanes - waiting[0].number > _DECIDED:
                 waiting.popleft()
@@ -75,16 +73,66 @@ class CompletionChecks:
             return
         engine = self.ctx.engine
         unreserved = not engine.producers[cq].reservation
-        for lane in waiting:
-            if lane.refusable:
-                continue
-            if cq not in self.not_started:
-                verdict = engine.judge(cq, lane.silent)
-                if verdict is Verdict.PLACED or verdict is Verdict.OVERFLOW:
-                    return
-                if verdict is Verdict.SILENT and not unreserved:
-                    return
-            lane.refusable = True
+        for frontier in self.orders[cq].frontiers():
+            for lane in waiting:
+                if lane.refusable or lane.number <= frontier:
+                    continue
+                if cq not in self.not_started:
+                    verdict = engine.judge(cq, lane.silent)
+                    if verdict is Verdict.PLACED or verdict is Verdict.OVERFLOW:
+                        break
+                    if verdict is Verdict.SILENT and not unreserved:
+                        break
+                lane.refusable = True
+
+    def lost(self, cq: int) -> list[Lane]:
+        """Lanes that must still get their step."""
+        decided = self.orders[cq].frontiers()[-1]
+        return [x for x in self.arrived[cq] if x.number > decided and not x.refusable]
+
+    # -- pins: memory ------------------------------------------------------------------------------
+
+    def write(self, cq: int, record: MemWrite) -> None:
+        """Entries are about to be compared: the lanes in them are those that were placed."""
+        order = self.orders[cq]
+        if not order.open:
+            return
+        placed = self.ctx.engine.producers[cq].placed
+        data = record.data.to_bytes(LINE_BYTES, "little")
+        first = self.ctx.engine.cqs[cq].written
+        both = (1 << CQE_BYTES) - 1
+        halves = [i for i in (0, 1) if record.strb >> i * CQE_BYTES & both]
+        entries = range(first, first + len(halves))
+
+        def fits(entry: int, lane: Lane) -> bool:
+            at = halves[entry - first] * CQE_BYTES
+            phase = phase_of(placed[entry].data)
+            return with_phase(_bytes(lane), phase) == data[at : at + CQE_BYTES]
+
+        self._assign(cq, order.written(fits, entries))
+
+    def written(self, cq: int) -> None:
+        """Entries were written, and compared."""
+        order = self.orders[cq]
+        if order.open:
+            order.close(self.ctx.engine.cqs[cq].written)
+            self._forget(cq)
+            self.changed(cq)
+
+    def _assign(self, cq: int, path: dict[int, Lane]) -> None:
+        """What the open entries are expected to hold."""
+        placed, classes = self.ctx.engine.producers[cq].placed, self.ctx.classes[cq]
+        for index, lane in path.items():
+            entry, cqe = placed[index], _bytes(lane)
+            solicited = Cqe.unpack(cqe).solicited_class
+            data = with_phase(cqe, phase_of(entry.data))
+            placed[index] = replace(entry, data=data, solicited=solicited)
+            classes[index] = solicited
+
+    def _forget(self, cq: int) -> None:
+        waiting, oldest = self.arrived[cq], self.orders[cq].oldest
+        while waiting and waiting[0].number <= oldest:
+            waiting.popleft()
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -94,7 +142,7 @@ class CompletionChecks:
         placed, returned = record.operand & 3, record.operand >> 2 & 3
         if record.operand >> 4 or not 1 <= placed + returned <= 2:
             ctx.fail(f"PLACE with operand {record.operand:#x}", cq, record)
-        lanes = self._take(record, placed, returned)
+        path, lanes = self._take(record, placed, returned)
         producer = ctx.engine.producers[cq]
         if returned and not producer.reservation:
             ctx.fail("credits given back by a CQ without reservation", cq, record)
@@ -106,6 +154,7 @@ class CompletionChecks:
         except ModelError as error:
             ctx.fail(f"{placed} placed: {error}", cq, record)
         ctx.classes[cq] += [entry.solicited for entry in entries]
+        self._assign(cq, path)
         self.placed += placed
         self.changed(cq)
         self.credits.note(cq)
@@ -116,14 +165,16 @@ class CompletionChecks:
         placed = record.operand
         if placed > 1:
             ctx.fail(f"OVERFLOW with operand {record.operand:#x}", cq, record)
-        lanes = self._take(record, placed, 0)
-        if all(lane.silent for lane in self.arrived[cq]):
+        path, lanes = self._take(record, placed, 0)
+        decided = self.orders[cq].frontiers()[0]
+        if all(lane.silent or lane.number <= decided for lane in self.arrived[cq]):
             ctx.fail("overflow without a completion that could overflow", cq, record)
         try:
             entries = ctx.engine.overflow(cq, lanes)
         except ModelError as error:
             ctx.fail(f"OVERFLOW: {error}", cq, record)
         ctx.classes[cq] += [entry.solicited for entry in entries]
+        self._assign(cq, path)
         self.placed += placed
         self.overflows[cq] += 1
         self.changed(cq)
@@ -135,33 +186,23 @@ class CompletionChecks:
             self.ctx.fail("overflow error without an overflow", record.cq, record)
         self.overflows[record.cq] -= 1
 
-    def _take(self, record: Trace, placed: int, returned: int) -> list[bytes]:
-        """The oldest lanes that the step can stand for; those in front of them were refused."""
-        waiting = self.arrived[record.cq]
-        # First without those that may have been refused, then with them.
-        for skip in (True, False):
-            chosen: list[_Lane] = []
-            left = [placed, returned]
-            for lane in waiting:
-                if not any(left):
-                    break
-                if skip and lane.refusable:
-                    continue
-                if left[lane.silent]:
-                    left[lane.silent] -= 1
-                    chosen.append(lane)
-                elif not lane.refusable:
-                    break
-            if not any(left):
-                break
-        else:
+    def _take(
+        self, record: Trace, placed: int, returned: int
+    ) -> tuple[dict[int, Lane], list[bytes]]:
+        """The lanes that the step can stand for; those between them were refused. Returns the
+        likely lanes of the open entries, and the contents of the new ones.
+        """
+        cq = record.cq
+        waiting = self.arrived[cq]
+        first = self.ctx.engine.producers[cq].alloc
+        try:
+            path = self.orders[cq].take(waiting, first, placed, returned)
+        except ValueError:
             self.ctx.fail(
                 f"{placed} placed and {returned} credits given back, but no such completions "
                 f"arrived ({len(waiting)} wait)",
-                record.cq,
+                cq,
                 record,
             )
-        last = chosen[-1] if chosen else None
-        while last is not None and waiting.popleft() is not last:
-            pass
-        return [lane.data.to_bytes(CQE_BYTES, "little") for lane in chosen if not lane.silent]
+        self._forget(cq)
+        return path, [_bytes(path[first + i]) for i in range(placed)]

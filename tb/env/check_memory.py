@@ -13,6 +13,7 @@ from collections import deque
 from models.codes import LINE_BYTES, CommandCode, CommandResult, ModelError
 from models.events import MAX_ATTEMPTS
 from tb.env.check_base import Context, args_of
+from tb.env.check_completions import CompletionChecks
 from tb.env.check_doorbells import DoorbellChecks
 from tb.env.records import Interrupt, MemResponse, MemWrite, Trace
 
@@ -37,8 +38,11 @@ class _Pins:
 class MemoryChecks:
     """The memory port and the interrupt port."""
 
-    def __init__(self, ctx: Context, doorbells: DoorbellChecks) -> None:
+    def __init__(
+        self, ctx: Context, doorbells: DoorbellChecks, completions: CompletionChecks
+    ) -> None:
         self.ctx = ctx
+        self.completions = completions
         self.doorbells = doorbells
         self.strays = 0
         self.writes = 0
@@ -71,10 +75,12 @@ class MemoryChecks:
         side, number = divmod(record.axi_id, ctx.params.num_cq)
         data = record.data.to_bytes(LINE_BYTES, "little")
         if side == 0:
+            self.completions.write(number, record)
             try:
                 count = ctx.engine.cqe_beat(number, record.addr, data, record.strb)
             except ModelError as error:
                 ctx.fail(f"CQE write {record.addr:#x}: {error}", number)
+            self.completions.written(number)
             self.beats[number].append(count)
             self.doorbells.changed(number)
         elif side == 1 and number < ctx.params.num_eq:

@@ -81,7 +81,7 @@ class Scoreboard:
         self.doorbells = DoorbellChecks(ctx)
         self.credits = CreditChecks(ctx)
         self.completions = CompletionChecks(ctx, self.credits)
-        self.memory = MemoryChecks(ctx, self.doorbells)
+        self.memory = MemoryChecks(ctx, self.doorbells, self.completions)
         self.control = ControlChecks(
             ctx, self.completions, self.credits, self.doorbells, self.memory
         )
@@ -190,7 +190,7 @@ class Scoreboard:
         held: list[tuple[int, str, int | None]] = []
         other: list[tuple[int, str, int | None]] = []
         for cq in range(self.params.num_cq):
-            lanes = [lane for lane in self.completions.arrived[cq] if not lane.refusable]
+            lanes = self.completions.lost(cq)
             if lanes:
                 other.append((lanes[0].cycle, "lost: the completion of cycle", cq))
             q, producer = engine.cqs[cq], engine.producers[cq]
