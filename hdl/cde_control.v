@@ -14,7 +14,9 @@ module cde_control #(
     parameter NUM_PAGES = 64,
     parameter IDX_W = 16,
     parameter MAX_WRITES = 256,
-    parameter MOD_TICK = 256
+    parameter MOD_TICK = 256,
+    parameter [0:0] POSTS = 1'b0,
+    parameter [31:0] CAP3 = 32'd0
 ) (
     input  wire              clk,
     input  wire              rst,
@@ -85,27 +87,53 @@ module cde_control #(
     output wire [15:0]       eqc_vector,
     input  wire [IDX_W-1:0]  eqc_index,
 
-    // Error reports, four sources
-    input  wire [3:0]        err_valid,
-    input  wire [31:0]       err_cause,
-    input  wire [31:0]       err_kind,
-    input  wire [63:0]       err_object,
-    input  wire [63:0]       err_index,
+    // QP commands run on the posting side
+    output wire              qc_start,
+    output wire [7:0]        qc_command,
+    output wire [191:0]      qc_args,
+    input  wire              qc_done,
+    input  wire [7:0]        qc_result,
+    input  wire [191:0]      qc_outs,
+    output wire              cqi_we,
+    output wire              cqi_alive,
+    output wire [CQ_W-1:0]   cqi_cq,
+    output wire [11:0]       cqi_page,
+    input  wire              cqi_used,
 
-    // Counter steps, 3 bits each: the first ten counters in register order; refused doorbells by cause
+    // Error reports, six sources
+    input  wire [5:0]        err_valid,
+    input  wire [47:0]       err_cause,
+    input  wire [47:0]       err_kind,
+    input  wire [95:0]       err_object,
+    input  wire [95:0]       err_index,
+
+    // Counter steps, 3 bits each: the first ten counters in register order, the last four; refused writes by cause
     input  wire [29:0]       step,
+    input  wire [11:0]       late_step,
     input  wire              cause_valid,
     input  wire [7:0]        cause
 );
 
+    // The command's outcome is that of the side that ran it.
+    wire         start;
     wire         mbox_start;
     wire [7:0]   mbox_command;
     wire [191:0] mbox_args;
+    wire         is_qp = POSTS && mbox_command[7:4] == 4'd2;
+    wire         done_here;
+    wire [7:0]   result_here;
+    wire [191:0] outs_here;
+    wire         mbox_done = done_here || (POSTS && qc_done);
+    wire [7:0]   mbox_result = is_qp ? qc_result : result_here;
+    wire [191:0] mbox_outs = is_qp ? qc_outs : outs_here;
+
+    assign mbox_start = start && !is_qp;
+    assign qc_start = start && is_qp;
+    assign qc_command = mbox_command;
+    assign qc_args = mbox_args;
+
     wire         mbox_busy;
-    wire         mbox_done;
-    wire [7:0]   mbox_result;
-    wire [191:0] mbox_outs;
-    wire [4:0]   counter_select;
+    wire [5:0]   counter_select;
     wire [31:0]  counter_value;
     wire         log_valid;
     wire [47:0]  log_entry;
@@ -115,7 +143,7 @@ module cde_control #(
 
     cde_ctrl #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
-        .MOD_TICK(MOD_TICK)
+        .MOD_TICK(MOD_TICK), .CAP3(CAP3)
     ) ctrl_i (
         .clk(clk), .rst(rst), .init(init),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
@@ -124,7 +152,7 @@ module cde_control #(
         .s_axil_bready(s_axil_bready), .s_axil_araddr(s_axil_araddr), .s_axil_arvalid(s_axil_arvalid),
         .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
         .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
-        .start(mbox_start), .command(mbox_command), .args(mbox_args), .mbox_busy(mbox_busy),
+        .start(start), .command(mbox_command), .args(mbox_args), .mbox_busy(mbox_busy),
         .mbox_done(mbox_done), .mbox_result(mbox_result), .mbox_outs(mbox_outs),
         .counter_select(counter_select), .counter_value(counter_value),
         .log_valid(log_valid), .log_entry(log_entry), .log_pop(log_pop), .refused(ctrl_refused)
@@ -134,8 +162,9 @@ module cde_control #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W)
     ) mbox_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr),
-        .start(mbox_start), .command(mbox_command), .args(mbox_args), .busy(mbox_busy), .done(mbox_done),
-        .result(mbox_result), .outs(mbox_outs),
+        .start(mbox_start), .command(mbox_command), .args(mbox_args), .busy(mbox_busy), .done(done_here),
+        .result(result_here), .outs(outs_here),
+        .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
         .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
         .ct_res_valid(ct_res_valid), .ct_res_state(ct_res_state),
         .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_data),
@@ -158,7 +187,7 @@ module cde_control #(
 
     cde_counters counters_i (
         .clk(clk), .rst(rst),
-        .step({log_lost, 1'b0, ctrl_refused, step}),
+        .step({late_step, log_lost, 1'b0, ctrl_refused, step}),
         .cause_valid(cause_valid), .cause(cause),
         .select(counter_select), .value(counter_value)
     );

@@ -3,8 +3,8 @@
 //
 // Purpose: a grant counts against the CQ at once, so the sum of entries present, entries under way and credits held never exceeds the number
 //          of entries. Grants, uses and consumption are counters with one writer each; a late look is always on the safe side.
-// Ports:   s_axis_rsv, m_axis_rsv; settings and clearing by control; copies of consumer index and silent completions; total granted.
-// Latency: request accepted in cycle t, answer valid in t+4. One request per cycle.
+// Ports:   requests (rq_*), verdicts (gr_*); settings and clearing by control; copies of consumer index and silent completions; total granted.
+// Latency: request in cycle t, verdict and its taking in t+2. One request per cycle; none in a cycle with clear_valid.
 `default_nettype none
 
 module cde_credit #(
@@ -17,12 +17,12 @@ module cde_credit #(
     input  wire              init,
     input  wire [CQ_W-1:0]   init_addr,
 
-    input  wire [31:0]       s_axis_rsv_tdata,
-    input  wire              s_axis_rsv_tvalid,
-    output wire              s_axis_rsv_tready,
-    output wire [7:0]        m_axis_rsv_tdata,
-    output wire              m_axis_rsv_tvalid,
-    input  wire              m_axis_rsv_tready,
+    input  wire              rq_valid,
+    input  wire [CQ_W-1:0]   rq_cq,
+    input  wire [1:0]        rq_count,
+    output wire              gr_room,        // the credits can be had
+    output wire              gr_dead,        // the CQ is in error
+    input  wire              gr_take,        // take them
 
     // Settings: {exists, unreserved, limit}
     input  wire              limit_we,
@@ -46,47 +46,23 @@ module cde_credit #(
     output wire [IDX_W-1:0]  granted_total
 );
 
-    wire        in_valid;
-    wire        in_push_ready;
-    wire [31:0] in_data;
-    wire [1:0]  unused_in_level;
-    wire [2:0]  out_level;
-    wire        space = out_level <= 3'd1;         // two requests can be under way
-    wire        go = in_valid && space && !clear_valid && !init;
+    assign clear_ready = !init && !rq_valid;
 
-    assign s_axis_rsv_tready = in_push_ready && !init;
-    assign clear_ready = !init;
-
-    cde_fifo #(.W(32), .DEPTH_LOG2(1)) in_fifo (
-        .clk(clk),
-        .rst(rst),
-        .push_valid(s_axis_rsv_tvalid && !init),
-        .push_ready(in_push_ready),
-        .push_data(s_axis_rsv_tdata),
-        .pop_valid(in_valid),
-        .pop_ready(go),
-        .pop_data(in_data),
-        .level(unused_in_level)
-    );
-
-    wire [CQ_W-1:0] a_cq = clear_valid ? clear_cq : in_data[CQ_W-1:0];
+    wire [CQ_W-1:0] a_cq = rq_valid ? rq_cq : clear_cq;
 
     reg             r_valid, c_valid;
     reg             r_clear, c_clear;
-    reg             r_legal, c_legal;
     reg [CQ_W-1:0]  r_cq, c_cq;
     reg [1:0]       r_count, c_count;
     reg             c_dead;
 
     always @(posedge clk) begin
-        r_valid <= go && !rst;
+        r_valid <= rq_valid && !rst;
         r_clear <= clear_valid && clear_ready && !rst;
-        r_legal <= (in_data[15:0] >> CQ_W) == 16'd0 && in_data[31:18] == 14'd0 &&
-                   (in_data[17:16] == 2'd1 || in_data[17:16] == 2'd2);
         r_cq <= a_cq;
-        r_count <= in_data[17:16];
+        r_count <= rq_count;
         {c_valid, c_clear} <= rst ? 2'b00 : {r_valid, r_clear};
-        {c_legal, c_cq, c_count} <= {r_legal, r_cq, r_count};
+        {c_cq, c_count} <= {r_cq, r_count};
         c_dead <= dead[r_cq];
     end
 
@@ -126,30 +102,14 @@ module cde_credit #(
 
     wire [IDX_W-1:0] wish = {{(IDX_W-2){1'b0}}, c_count};
     wire [IDX_W-1:0] room = bound - total - wish;
-    wire usable = c_valid && c_legal && mode[1] && !c_dead;
-    wire grant_counted = usable && !mode[0] && !room[IDX_W-1];
-    wire grant = grant_counted || (usable && mode[0]);
+    wire grant_counted = c_valid && gr_room && gr_take && !mode[0];
+
+    assign gr_room = mode[1] && !c_dead && (mode[0] || !room[IDX_W-1]);
+    assign gr_dead = c_dead;
 
     assign granted_we = init || c_clear || grant_counted;
     assign granted_cq = init ? init_addr : c_cq;
     assign granted_total = init || c_clear ? {IDX_W{1'b0}} : total + wish;
-
-    wire unused_out_push_ready;
-    wire out_granted;
-
-    cde_fifo #(.W(1), .DEPTH_LOG2(2)) out_fifo (
-        .clk(clk),
-        .rst(rst),
-        .push_valid(c_valid && !rst),
-        .push_ready(unused_out_push_ready),
-        .push_data(grant),
-        .pop_valid(m_axis_rsv_tvalid),
-        .pop_ready(m_axis_rsv_tready),
-        .pop_data(out_granted),
-        .level(out_level)
-    );
-
-    assign m_axis_rsv_tdata = {7'd0, out_granted};
 
 endmodule
 

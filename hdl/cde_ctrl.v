@@ -14,7 +14,8 @@ module cde_ctrl #(
     parameter NUM_PAGES = 64,
     parameter IDX_W = 16,
     parameter MAX_WRITES = 256,
-    parameter MOD_TICK = 256
+    parameter MOD_TICK = 256,
+    parameter [31:0] CAP3 = 32'd0
 ) (
     input  wire         clk,
     input  wire         rst,
@@ -48,7 +49,7 @@ module cde_ctrl #(
     input  wire [191:0] mbox_outs,
 
     // Counters and log
-    output wire [4:0]   counter_select,
+    output wire [5:0]   counter_select,
     input  wire [31:0]  counter_value,
     input  wire         log_valid,
     input  wire [47:0]  log_entry,
@@ -144,12 +145,13 @@ module cde_ctrl #(
     // ---------------------------------------------------------------- reads
     wire r_arg = ar_addr[11:5] == 7'b0000_010;
     wire r_out = ar_addr >= `CDE_REG_OUT0 && ar_addr <= `CDE_REG_OUT7;
-    wire r_counter = (ar_addr >= `CDE_REG_CNT_CPL_PLACED && ar_addr <= `CDE_REG_CNT_LOG_LOST) ||
-                     (ar_addr >= `CDE_REG_CNT_CAUSE0 && ar_addr <= `CDE_REG_CNT_CAUSE15);
+    wire r_counter = (ar_addr >= `CDE_REG_CNT_CPL_PLACED && ar_addr <= `CDE_REG_CNT_DONE_REFUSED) ||
+                     (ar_addr >= `CDE_REG_CNT_CAUSE0 && ar_addr <= `CDE_REG_CNT_CAUSE15) ||
+                     (ar_addr >= `CDE_REG_CNT_CAUSE16 && ar_addr <= `CDE_REG_CNT_CAUSE31);
     wire [2:0]   out_number = ar_addr[4:2] - 3'd4;
     wire [255:0] outs = {64'd0, mbox_outs};
 
-    assign counter_select = {ar_addr[6], ar_addr[5:2]};
+    assign counter_select = {ar_addr[7:6] == 2'b11, ar_addr[7:6] == 2'b01, ar_addr[5:2]};
 
     reg [31:0] r_data;
     reg        r_ok;
@@ -167,6 +169,7 @@ module cde_ctrl #(
                 `CDE_REG_CAP0: r_data = CAP0;
                 `CDE_REG_CAP1: r_data = CAP1;
                 `CDE_REG_CAP2: r_data = CAP2;
+                `CDE_REG_CAP3: r_data = CAP3;
                 `CDE_REG_CMD_STATUS: r_data = {16'd0, mbox_result, 6'd0, cmd_done, busy};
                 `CDE_REG_LOG0: r_data = log_valid ? log_entry[31:0] : 32'd0;
                 `CDE_REG_LOG1: r_data = log_valid ? {1'b1, 15'd0, log_entry[47:32]} : 32'd0;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_doorbell: write side of the doorbell pages.
 //
-// Purpose: takes 8-byte doorbells, one per cycle, finds what is wrong with them as far as their bits tell (ISO-01, ISO-02), passes the
-//          others to the arm state, and answers each write once, in order, after it took effect.
-// Ports:   s_axi write channels, doorbells to the arm state (db_*) and their causes back (res_*), page status updates, error reports.
+// Purpose: takes 8-byte doorbells and 64-byte posts, one per cycle, finds what is wrong with them as far as their bits tell (ISO-01,
+//          ISO-02), passes doorbells to the arm state and posts to the posting side, and answers each write once, in order, after
+//          it took effect.
+// Ports:   s_axi write channels, doorbells to the arm state (db_*) and their causes back (res_*), posts (post_*) and theirs, page status
+//          updates, error reports.
 // Latency: address and data accepted in cycle t, doorbell on db_* in t+1, answer valid in t+6.
 `default_nettype none
 `include "cde_defs.vh"
@@ -13,7 +15,8 @@ module cde_doorbell #(
     parameter IDX_W = 16,
     parameter PAGE_W = 6,
     parameter ID_W = 8,
-    parameter ADDR_W = 32
+    parameter ADDR_W = 32,
+    parameter [0:0] POSTS = 1'b0
 ) (
     input  wire              clk,
     input  wire              rst,
@@ -48,11 +51,19 @@ module cde_doorbell #(
     input  wire              res_valid,
     input  wire [7:0]        res_cause,
 
-    // What became of each write: page and cause
+    output wire              post_valid,
+    input  wire              post_ready,
+    output wire [11:0]       post_page,
+    output wire [511:0]      post_data,
+    input  wire              post_res_valid,
+    input  wire [7:0]        post_res_cause,
+
+    // What became of each write: page, number of the CQ or QP that it names, cause
     output wire              st_valid,
     output wire              st_page_known,
     output wire [15:0]       st_page,
-    output wire [15:0]       st_cq,
+    output wire              st_post,
+    output wire [15:0]       st_object,
     output wire [7:0]        st_cause
 );
 
@@ -115,7 +126,11 @@ module cde_doorbell #(
     wire [15:0]   cq = word[47:32];
     wire          arm = word[63];
     wire [3:0]    arm_type = word[51:48];
-    wire          size_ok = aw_size >= 3'd3 && aw_addr[2:0] == 3'd0 && w_strb == 64'hff << lane;
+    wire          is_portal = POSTS && offset[11:8] == 4'd0 && offset[5:0] == 6'd0;
+    wire          size_ok = is_portal ? aw_size == 3'd6 && (&w_strb)
+                                      : aw_size >= 3'd3 && aw_addr[2:0] == 3'd0 && w_strb == 64'hff << lane;
+    wire          bus_fault = in_burst || aw_len != 8'd0 || !size_ok || !page_known;
+    wire          is_post = is_portal && offset == `CDE_PAGE_SEND && !bus_fault;
     wire          reserved = is_db ? word[62:52] != 11'd0 || (word[31:0] >> IDX_W) != 32'd0 ||
                                      (!arm && arm_type != 4'd0)
                                    : word[63:48] != 16'd0 || word[31:0] != 32'd0;
@@ -133,8 +148,14 @@ module cde_doorbell #(
         else cause = 8'h00;
     end
 
-    assign db_valid = aw_valid && w_valid && w_last && b_room;
-    assign take = db_valid && db_ready;
+    // What follows a post or a doorbell waits for it: both take four cycles, so answers keep their order.
+    wire          ready = aw_valid && w_valid && w_last && b_room;
+
+    assign db_valid = ready && !is_post;
+    assign post_valid = ready && is_post;
+    assign take = is_post ? post_valid && post_ready : db_valid && db_ready;
+    assign post_page = page[23:12];
+    assign post_data = w_data;
     assign drain = aw_valid && w_valid && !w_last;
     assign db_op = is_return ? `CDE_TRC_CB_RETURN : `CDE_TRC_DOORBELL;
     assign db_cause = cause;
@@ -144,21 +165,21 @@ module cde_doorbell #(
     assign db_arm = arm;
     assign db_type = arm_type[1:0];
 
-    // ---------------------------------------------------------------- answers; the arm state takes four cycles
-    reg [ID_W+32:0]        tag_r;
-    reg [ID_W+32:0]        tag_c;
-    reg [ID_W+32:0]        tag_f;
-    reg [ID_W+32:0]        tag_z;
+    // ---------------------------------------------------------------- answers; arm state and posting take four cycles
+    reg [ID_W+33:0]        tag_r;
+    reg [ID_W+33:0]        tag_c;
+    reg [ID_W+33:0]        tag_f;
+    reg [ID_W+33:0]        tag_z;
     wire [ID_W-1:0]        tag_id;
 
-    assign {tag_id, st_page_known, st_page, st_cq} = tag_z;
-    assign st_valid = res_valid;
-    assign st_cause = res_cause;
+    assign {tag_id, st_page_known, st_page, st_post, st_object} = tag_z;
+    assign st_valid = res_valid || post_res_valid;
+    assign st_cause = res_valid ? res_cause : post_res_cause;
 
     always @(posedge clk) begin
         if (drain) in_burst <= 1'b1;
         if (take) in_burst <= 1'b0;
-        tag_r <= {aw_id, page_known, page[27:12], cq};
+        tag_r <= {aw_id, page_known, page[27:12], is_post, is_post ? w_data[47:32] : cq};
         {tag_c, tag_f, tag_z} <= {tag_r, tag_c, tag_f};
         if (rst) in_burst <= 1'b0;
     end
@@ -169,9 +190,9 @@ module cde_doorbell #(
     cde_fifo #(.W(ID_W + 8), .DEPTH_LOG2(4)) b_fifo (
         .clk(clk),
         .rst(rst),
-        .push_valid(res_valid),
+        .push_valid(st_valid),
         .push_ready(unused_b_push_room),
-        .push_data({tag_id, res_cause}),
+        .push_data({tag_id, st_cause}),
         .pop_valid(s_axi_bvalid),
         .pop_ready(s_axi_bready),
         .pop_data({s_axi_bid, b_cause}),

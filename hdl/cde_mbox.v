@@ -63,6 +63,13 @@ module cde_mbox #(
     input  wire              clear_ready,
     output wire [CQ_W-1:0]   clear_cq,
 
+    // What QPs need to know of CQs
+    output wire              cqi_we,
+    output wire              cqi_alive,
+    output wire [CQ_W-1:0]   cqi_cq,
+    output wire [11:0]       cqi_page,
+    input  wire              cqi_used,
+
     // Event queues
     output wire              eqc_valid,
     output wire              eqc_create,
@@ -103,6 +110,7 @@ module cde_mbox #(
     wire sets_moderation = c_create_cq || c_modify_cq;
 
     wire [CQ_W-1:0] cq = arg0[CQ_W-1:0];
+
     // ---------------------------------------------------------------- what is known of the objects
     // CQ: {interval, count, rearm, typed, unreserved, EQ, page, log2}
     localparam INFO_W = 60;
@@ -137,7 +145,6 @@ module cde_mbox #(
         eq_entries <= 32'd1 << eq_log2[eq];
         attached <= {{(15-CQ_W){1'b0}}, eq_attached[eq]};
     end
-
 
     // ---------------------------------------------------------------- checks
     reg [95:0] peek;
@@ -186,7 +193,8 @@ module cde_mbox #(
         fault <= {!known, reserved, !object_ok, !create && missing, create && exists,
                   has_ring && (log2 == 5'd0 || {27'd0, log2} > MAX_LOG2),
                   has_ring && (arg1[19:0] & (ring_mask | 20'h3f)) != 20'd0,
-                  bad_page, c_create_cq && !eq_ok, eq_full, bad_moderation, c_destroy_eq && attached != 16'd0};
+                  bad_page, c_create_cq && !eq_ok, eq_full, bad_moderation,
+                  (c_destroy_eq && attached != 16'd0) || (c_destroy_cq && cqi_used)};
     end
 
     always @* begin
@@ -218,6 +226,8 @@ module cde_mbox #(
     assign op_unreserved = arg3[8];
     assign clear_valid = state == CLEAR_CREDITS;
     assign clear_cq = cq;
+    assign {cqi_we, cqi_alive, cqi_cq, cqi_page} =
+        {(state == SETTINGS && c_create_cq) || (state == LIMIT && c_destroy_cq), c_create_cq, cq, arg4[11:0]};
 
     assign cfg_we = state == SETTINGS;
     assign cfg_cq = cq;

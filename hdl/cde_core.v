@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_top: Carillon, NIC completion and doorbell engine.
+// cde_core: the completion core, shared by cde_top and cde_cpl_top.
 //
 // Purpose: writes completions into host memory, takes consumer indices and arms, and calls the consumer back exactly when
-//          NDKPI says so. Structure: docs/architecture.md; every pin: docs/interfaces.md.
-// Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), s_axis_cpl completions, s_axis_rsv and m_axis_rsv
-//          credits, m_axis_irq interrupt vectors, trace.
+//          NDKPI says so; owns the host ports and hands posts and QP commands on. Structure: docs/architecture.md.
+// Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), m_axis_irq interrupt vectors, trace lanes 0 to 2; inside:
+//          s_axis_cpl completions, rq_* and gr_* credits, post_* posts, qc_* QP commands, cqi_* what QPs need to know of CQs.
 // Latency: completion to m_axi, write response to EQE, arm to EQE: 6 cycles each (memory and sinks ready).
 `default_nettype none
 `include "cde_defs.vh"
 
-module cde_top #(
+module cde_core #(
     parameter NUM_CQ = 64,
     parameter NUM_EQ = 16,
     parameter NUM_PAGES = 64,
@@ -18,10 +18,16 @@ module cde_top #(
     parameter M_ID_W = $clog2(NUM_CQ) + 1,
     parameter S_ID_W = 8,
     parameter S_ADDR_W = 32,
-    parameter MOD_TICK = 256
+    parameter MOD_TICK = 256,
+    parameter CQ_W = 6,
+    parameter INIT_W = 8,                  // address bits of the clearing walk
+    parameter [0:0] POSTS = 1'b0,          // there is a posting side
+    parameter [31:0] CAP3 = 32'd0
 ) (
     input  wire                clk,
     input  wire                rst,
+    output reg                 init,       // memories are being cleared
+    output reg  [INIT_W-1:0]   init_addr,
 
     // Doorbell pages
     input  wire [S_ID_W-1:0]   s_axi_awid,
@@ -106,13 +112,42 @@ module cde_top #(
     input  wire                s_axis_cpl_tvalid,
     output wire                s_axis_cpl_tready,
 
-    // Credits
-    input  wire [31:0]         s_axis_rsv_tdata,
-    input  wire                s_axis_rsv_tvalid,
-    output wire                s_axis_rsv_tready,
-    output wire [7:0]          m_axis_rsv_tdata,
-    output wire                m_axis_rsv_tvalid,
-    input  wire                m_axis_rsv_tready,
+    // Credits: a request; two cycles later its verdict, and whether it is taken
+    input  wire                rq_valid,
+    output wire                rq_hold,
+    input  wire [CQ_W-1:0]     rq_cq,
+    input  wire [1:0]          rq_count,
+    output wire                gr_room,
+    output wire                gr_dead,
+    input  wire                gr_take,
+
+    // Posts; their results four cycles after they were taken
+    output wire                post_valid,
+    input  wire                post_ready,
+    output wire [11:0]         post_page,
+    output wire [511:0]        post_data,
+    input  wire                post_res_valid,
+    input  wire [7:0]          post_res_cause,
+
+    // QP commands
+    output wire                qc_start,
+    output wire [7:0]          qc_command,
+    output wire [191:0]        qc_args,
+    input  wire                qc_done,
+    input  wire [7:0]          qc_result,
+    input  wire [191:0]        qc_outs,
+    output wire                cqi_we,
+    output wire                cqi_alive,
+    output wire [CQ_W-1:0]     cqi_cq,
+    output wire [11:0]         cqi_page,
+    input  wire                cqi_used,
+
+    // Posting side: error reports, counter steps
+    input  wire [1:0]          pe_valid,
+    input  wire [15:0]         pe_cause,
+    input  wire [31:0]         pe_object,
+    input  wire [31:0]         pe_index,
+    input  wire [11:0]         pe_step,
 
     // Interrupts
     output wire [15:0]         m_axis_irq_tdata,
@@ -124,28 +159,16 @@ module cde_top #(
     output wire [767:0]        trace_data
 );
 
-    localparam CQ_W = $clog2(NUM_CQ);
     localparam EQ_W = $clog2(NUM_EQ);
     localparam PAGE_W = $clog2(NUM_PAGES);
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
     localparam RETRY_W = 63 + IDX_W;
     localparam EV_W = RETRY_W + 27 + IDX_W;
     localparam ENT_W = 636 + CQ_W + IDX_W;
-    localparam INIT_W = M_ID_W > MAX_LOG2 ? (M_ID_W > PAGE_W ? M_ID_W : PAGE_W)
-                                          : (MAX_LOG2 > PAGE_W ? MAX_LOG2 : PAGE_W);
-
-    cde_params #(
-        .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
-        .M_ID_W(M_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK)
-    ) params_i ();
-
     // Single beats need no burst type; protection attributes carry no rule of this engine.
     wire unused_attributes = &{1'b0, s_axi_awburst, s_axi_arburst, s_axil_awprot, s_axil_arprot};
 
     // ---------------------------------------------------------------- clearing walk after reset
-    reg              init;
-    reg [INIT_W-1:0] init_addr;
-
     always @(posedge clk) begin
         init_addr <= init_addr + 1'b1;
         if (&init_addr) init <= 1'b0;
@@ -165,15 +188,15 @@ module cde_top #(
     wire [1:0] db_type;
     wire res_db_valid;
     wire [7:0] res_db_cause;
-    wire st_valid, st_page_known;
-    wire [15:0] st_page, st_cq;
+    wire st_valid, st_page_known, st_post;
+    wire [15:0] st_page, st_object;
     wire [7:0] st_cause;
     wire rd_err_valid;
     wire [7:0] rd_err_cause;
     wire [15:0] rd_err_page;
 
     cde_doorbell #(
-        .CQ_W(CQ_W), .IDX_W(IDX_W), .PAGE_W(PAGE_W), .ID_W(S_ID_W), .ADDR_W(S_ADDR_W)
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .PAGE_W(PAGE_W), .ID_W(S_ID_W), .ADDR_W(S_ADDR_W), .POSTS(POSTS)
     ) doorbell_i (
         .clk(clk), .rst(rst), .init(init),
         .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr), .s_axi_awlen(s_axi_awlen),
@@ -185,7 +208,10 @@ module cde_top #(
         .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op), .db_cause(db_cause), .db_cq(db_cq),
         .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),
         .res_valid(res_db_valid), .res_cause(res_db_cause),
-        .st_valid(st_valid), .st_page_known(st_page_known), .st_page(st_page), .st_cq(st_cq), .st_cause(st_cause)
+        .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_data(post_data),
+        .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
+        .st_valid(st_valid), .st_page_known(st_page_known), .st_page(st_page), .st_post(st_post), .st_object(st_object),
+        .st_cause(st_cause)
     );
 
     cde_pages #(
@@ -294,13 +320,13 @@ module cde_top #(
     wire clear_valid, clear_ready;
     wire [CQ_W-1:0] clear_cq;
 
+    assign rq_hold = clear_valid || init;
+
     cde_credit #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W)
     ) credit_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]),
-        .s_axis_rsv_tdata(s_axis_rsv_tdata), .s_axis_rsv_tvalid(s_axis_rsv_tvalid),
-        .s_axis_rsv_tready(s_axis_rsv_tready), .m_axis_rsv_tdata(m_axis_rsv_tdata),
-        .m_axis_rsv_tvalid(m_axis_rsv_tvalid), .m_axis_rsv_tready(m_axis_rsv_tready),
+        .rq_valid(rq_valid), .rq_cq(rq_cq), .rq_count(rq_count), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
         .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data),
         .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq),
         .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index),
@@ -355,13 +381,14 @@ module cde_top #(
     assign m_axi_wlast = 1'b1;
 
     // ---------------------------------------------------------------- control, errors, counters
-    // Causes up to RESERVED_BITS are about the write itself, later ones about the CQ it names.
+    // Causes up to RESERVED_BITS are about the write itself, later ones about the object it names; those of a post that reached the
+    // posting side all about its QP.
     wire st_refused = st_valid && st_cause != 8'h00;
-    wire st_about_page = st_cause <= `CDE_CAUSE_RESERVED_BITS;
+    wire st_about_page = !st_post && st_cause <= `CDE_CAUSE_RESERVED_BITS;
 
     cde_control #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W),
-        .MAX_WRITES(MAX_WRITES), .MOD_TICK(MOD_TICK)
+        .MAX_WRITES(MAX_WRITES), .MOD_TICK(MOD_TICK), .POSTS(POSTS), .CAP3(CAP3)
     ) control_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
@@ -381,16 +408,20 @@ module cde_top #(
         .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq),
         .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
         .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
-        .err_valid({ans_err_valid, cpl_err_valid, rd_err_valid, st_refused}),
-        .err_cause({ans_err_cause, cpl_err_cause, rd_err_cause, st_cause}),
-        .err_kind({ans_err_kind, cpl_err_cause == `CDE_CAUSE_CPL_BAD_CQ ? `CDE_KIND_PORT : `CDE_KIND_CQ,
-                   `CDE_KIND_PAGE, st_about_page ? `CDE_KIND_PAGE : `CDE_KIND_CQ}),
-        .err_object({ans_err_object, cpl_err_cq, rd_err_page, st_about_page ? st_page : st_cq}),
-        .err_index({ans_err_index, cpl_err_index, rd_err_page, st_page}),
+        .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done), .qc_result(qc_result),
+        .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
+        .err_valid({pe_valid, ans_err_valid, cpl_err_valid, rd_err_valid, st_refused}),
+        .err_cause({pe_cause, ans_err_cause, cpl_err_cause, rd_err_cause, st_cause}),
+        .err_kind({`CDE_KIND_QP, `CDE_KIND_QP, ans_err_kind,
+                   cpl_err_cause == `CDE_CAUSE_CPL_BAD_CQ ? `CDE_KIND_PORT : `CDE_KIND_CQ, `CDE_KIND_PAGE,
+                   st_about_page ? `CDE_KIND_PAGE : st_post ? `CDE_KIND_QP : `CDE_KIND_CQ}),
+        .err_object({pe_object, ans_err_object, cpl_err_cq, rd_err_page, st_about_page ? st_page : st_object}),
+        .err_index({pe_index, ans_err_index, cpl_err_index, rd_err_page, st_page}),
         .step({2'd0, count_stray, 2'd0, count_error,
                1'b0, {1'b0, st_refused} + {1'b0, rd_err_valid}, 2'd0, st_valid && st_cause == 8'h00,
                2'd0, m_axis_irq_tvalid && m_axis_irq_tready, 2'd0, count_eqe, 2'd0, count_cqe,
                1'b0, count_dropped, 1'b0, count_refused, 1'b0, count_placed}),
+        .late_step(pe_step),
         .cause_valid(st_refused), .cause(st_cause)
     );
 
