@@ -32,6 +32,17 @@
 `define CDE_CAUSE_CQ_DESTROYING            8'h0A
 `define CDE_CAUSE_BAD_INDEX                8'h0B
 `define CDE_CAUSE_NO_CALLBACK              8'h0C
+`define CDE_CAUSE_BAD_QP                   8'h0D
+`define CDE_CAUSE_NO_QP                    8'h0E
+`define CDE_CAUSE_BAD_OPCODE               8'h0F
+`define CDE_CAUSE_BAD_FLAGS                8'h10
+`define CDE_CAUSE_TOO_MANY_SEGMENTS        8'h11
+`define CDE_CAUSE_BAD_LENGTH               8'h12
+`define CDE_CAUSE_NOT_CONNECTED            8'h13
+`define CDE_CAUSE_QUEUE_FULL               8'h14
+`define CDE_CAUSE_CQ_ERROR                 8'h15
+`define CDE_CAUSE_NO_CREDIT                8'h16
+`define CDE_CAUSE_DEVICE_REMOVED           8'h17
 `define CDE_CAUSE_CPL_BAD_CQ               8'h20
 `define CDE_CAUSE_CPL_NO_CQ                8'h21
 `define CDE_CAUSE_CPL_NO_CREDIT            8'h22
@@ -41,6 +52,9 @@
 `define CDE_CAUSE_EQE_WRITE_ERROR          8'h26
 `define CDE_CAUSE_EQ_FAILED                8'h27
 `define CDE_CAUSE_STRAY_B                  8'h28
+`define CDE_CAUSE_DONE_BAD                 8'h30
+`define CDE_CAUSE_DONE_UNEXPECTED          8'h31
+`define CDE_CAUSE_CONN_NO_QP               8'h32
 
 // Kinds of objects in the error log.
 `define CDE_KIND_NONE                      8'h00
@@ -48,6 +62,7 @@
 `define CDE_KIND_EQ                        8'h02
 `define CDE_KIND_PAGE                      8'h03
 `define CDE_KIND_PORT                      8'h04
+`define CDE_KIND_QP                        8'h05
 
 // Commands.
 `define CDE_CMD_CREATE_EQ                  8'h01
@@ -60,6 +75,13 @@
 `define CDE_CMD_RESIZE_CQ                  8'h12
 `define CDE_CMD_QUERY_CQ                   8'h13
 `define CDE_CMD_DESTROY_CQ                 8'h14
+`define CDE_CMD_CREATE_QP                  8'h20
+`define CDE_CMD_MODIFY_QP                  8'h21
+`define CDE_CMD_CONNECT_QP                 8'h22
+`define CDE_CMD_SET_QP_STATE               8'h23
+`define CDE_CMD_FLUSH_QP                   8'h24
+`define CDE_CMD_QUERY_QP                   8'h25
+`define CDE_CMD_DESTROY_QP                 8'h26
 
 // Results of commands.
 `define CDE_RES_OK                         8'h00
@@ -78,6 +100,9 @@
 `define CDE_RES_IN_USE                     8'h4C
 `define CDE_RES_PENDING                    8'h4D
 `define CDE_RES_CQ_ERROR                   8'h4E
+`define CDE_RES_NO_CQ                      8'h4F
+`define CDE_RES_BAD_STATE                  8'h50
+`define CDE_RES_BUSY                       8'h51
 
 // Trace operations.
 `define CDE_TRC_PUBLISH                    8'h01
@@ -94,23 +119,90 @@
 `define CDE_TRC_START                      8'h22
 `define CDE_TRC_RESIZE                     8'h23
 `define CDE_TRC_STOP                       8'h24
+`define CDE_TRC_POST                       8'h30
+`define CDE_TRC_AGE                        8'h31
+`define CDE_TRC_QP_STATE                   8'h32
+`define CDE_TRC_RETIRE                     8'h40
 
 // Result types of CQEs.
 `define CDE_CQETYPE_RECEIVE                16'h0001
+`define CDE_CQETYPE_SEND                   16'h0002
+`define CDE_CQETYPE_FAST_REGISTER          16'h0004
+`define CDE_CQETYPE_BIND                   16'h0008
+`define CDE_CQETYPE_INVALIDATE             16'h0010
+`define CDE_CQETYPE_READ                   16'h0020
+`define CDE_CQETYPE_WRITE                  16'h0040
 `define CDE_CQETYPE_RECEIVE_AND_INVALIDATE 16'h8001
 
 // Status of CQEs.
 `define CDE_CQESTATUS_SUCCESS              8'h00
+`define CDE_CQESTATUS_CANCELED             8'h01
+`define CDE_CQESTATUS_TRANSPORT_ERROR      8'h02
 
 // Masks of the CQE flags.
 `define CDE_CQEFLAG_SOLICITED              15'h0001
 
-// CQE flags as single bits.
+// CQE flags as bits of the word.
 `define CDE_CQE_SOLICITED_LSB              240
 `define CDE_CQE_SOLICITED_W                1
 
 // Types of EQEs.
 `define CDE_EQETYPE_CQ_NOTIFICATION        8'h01
+
+// States of a QP.
+`define CDE_QPS_FREE                       4'h0
+`define CDE_QPS_IDLE                       4'h1
+`define CDE_QPS_CONNECTED                  4'h2
+`define CDE_QPS_DISCONNECT_PENDING         4'h3
+`define CDE_QPS_DISCONNECTED               4'h4
+`define CDE_QPS_ERROR                      4'h5
+`define CDE_QPS_DESTROYING                 4'h6
+
+// Opcodes of posts.
+`define CDE_OPC_BIND                       8'h01
+`define CDE_OPC_FAST_REGISTER              8'h02
+`define CDE_OPC_INVALIDATE                 8'h03
+`define CDE_OPC_READ                       8'h04
+`define CDE_OPC_SEND                       8'h05
+`define CDE_OPC_SEND_AND_INVALIDATE        8'h06
+`define CDE_OPC_WRITE                      8'h07
+
+// Masks of the post flags.
+`define CDE_POSTFLAG_SILENT_SUCCESS        16'h0001
+`define CDE_POSTFLAG_READ_FENCE            16'h0002
+`define CDE_POSTFLAG_SEND_AND_SOLICIT_EVENT 16'h0004
+`define CDE_POSTFLAG_ALLOW_REMOTE_READ     16'h0008
+`define CDE_POSTFLAG_ALLOW_LOCAL_WRITE     16'h0010
+`define CDE_POSTFLAG_ALLOW_REMOTE_WRITE    16'h0030
+`define CDE_POSTFLAG_INLINE                16'h0040
+`define CDE_POSTFLAG_RDMA_READ_SINK        16'h0080
+`define CDE_POSTFLAG_RDMA_READ_LOCAL_INVALIDATE 16'h0100
+`define CDE_POSTFLAG_DEFER                 16'h0200
+
+// POST flags as bits of the word.
+`define CDE_POST_SILENT_SUCCESS_LSB        16
+`define CDE_POST_SILENT_SUCCESS_W          1
+`define CDE_POST_READ_FENCE_LSB            17
+`define CDE_POST_READ_FENCE_W              1
+`define CDE_POST_SEND_AND_SOLICIT_EVENT_LSB 18
+`define CDE_POST_SEND_AND_SOLICIT_EVENT_W  1
+`define CDE_POST_ALLOW_REMOTE_READ_LSB     19
+`define CDE_POST_ALLOW_REMOTE_READ_W       1
+`define CDE_POST_ALLOW_LOCAL_WRITE_LSB     20
+`define CDE_POST_ALLOW_LOCAL_WRITE_W       1
+`define CDE_POST_ALLOW_REMOTE_WRITE_LSB    20
+`define CDE_POST_ALLOW_REMOTE_WRITE_W      2
+`define CDE_POST_INLINE_LSB                22
+`define CDE_POST_INLINE_W                  1
+`define CDE_POST_RDMA_READ_SINK_LSB        23
+`define CDE_POST_RDMA_READ_SINK_W          1
+`define CDE_POST_RDMA_READ_LOCAL_INVALIDATE_LSB 24
+`define CDE_POST_RDMA_READ_LOCAL_INVALIDATE_W 1
+`define CDE_POST_DEFER_LSB                 25
+`define CDE_POST_DEFER_W                   1
+
+// Connection events.
+`define CDE_CONNEVENT_DISCONNECTED         8'h01
 
 // Offsets of the control registers.
 `define CDE_REG_ID                         12'h000
@@ -118,6 +210,7 @@
 `define CDE_REG_CAP0                       12'h008
 `define CDE_REG_CAP1                       12'h00C
 `define CDE_REG_CAP2                       12'h010
+`define CDE_REG_CAP3                       12'h014
 `define CDE_REG_ARG0                       12'h040
 `define CDE_REG_ARG1                       12'h044
 `define CDE_REG_ARG2                       12'h048
@@ -148,6 +241,10 @@
 `define CDE_REG_CNT_STRAY_B                12'h124
 `define CDE_REG_CNT_CTRL_REFUSED           12'h128
 `define CDE_REG_CNT_LOG_LOST               12'h12C
+`define CDE_REG_CNT_POSTS                  12'h130
+`define CDE_REG_CNT_INDICATED              12'h134
+`define CDE_REG_CNT_DONE                   12'h138
+`define CDE_REG_CNT_DONE_REFUSED           12'h13C
 `define CDE_REG_CNT_CAUSE0                 12'h140
 `define CDE_REG_CNT_CAUSE1                 12'h144
 `define CDE_REG_CNT_CAUSE2                 12'h148
@@ -167,8 +264,27 @@
 `define CDE_REG_LOG0                       12'h180
 `define CDE_REG_LOG1                       12'h184
 `define CDE_REG_LOG_POP                    12'h188
+`define CDE_REG_CNT_CAUSE16                12'h1C0
+`define CDE_REG_CNT_CAUSE17                12'h1C4
+`define CDE_REG_CNT_CAUSE18                12'h1C8
+`define CDE_REG_CNT_CAUSE19                12'h1CC
+`define CDE_REG_CNT_CAUSE20                12'h1D0
+`define CDE_REG_CNT_CAUSE21                12'h1D4
+`define CDE_REG_CNT_CAUSE22                12'h1D8
+`define CDE_REG_CNT_CAUSE23                12'h1DC
+`define CDE_REG_CNT_CAUSE24                12'h1E0
+`define CDE_REG_CNT_CAUSE25                12'h1E4
+`define CDE_REG_CNT_CAUSE26                12'h1E8
+`define CDE_REG_CNT_CAUSE27                12'h1EC
+`define CDE_REG_CNT_CAUSE28                12'h1F0
+`define CDE_REG_CNT_CAUSE29                12'h1F4
+`define CDE_REG_CNT_CAUSE30                12'h1F8
+`define CDE_REG_CNT_CAUSE31                12'h1FC
 
 // Offsets of the doorbell page registers.
+`define CDE_PAGE_SEND                      12'h000
+`define CDE_PAGE_RECV                      12'h040
+`define CDE_PAGE_SRQ_RECV                  12'h080
 `define CDE_PAGE_CQ_DB                     12'h100
 `define CDE_PAGE_CB_RETURN                 12'h108
 `define CDE_PAGE_PAGE_STATUS               12'h140
@@ -271,6 +387,80 @@
 `define CDE_PSTATE_CLOSED_LSB              32
 `define CDE_PSTATE_CLOSED_W                1
 
+// State of a QP in trace lane 3.
+`define CDE_QSTATE_STATE_LSB               0
+`define CDE_QSTATE_STATE_W                 4
+`define CDE_QSTATE_TAIL_LSB                16
+`define CDE_QSTATE_TAIL_W                  16
+`define CDE_QSTATE_RELEASED_LSB            32
+`define CDE_QSTATE_RELEASED_W              16
+`define CDE_QSTATE_RETIRED_LSB             48
+`define CDE_QSTATE_RETIRED_W               16
+
+// State of a QP in trace lane 4.
+`define CDE_RSTATE_RETIRED_LSB             0
+`define CDE_RSTATE_RETIRED_W               16
+`define CDE_RSTATE_FAILED_LSB              16
+`define CDE_RSTATE_FAILED_W                1
+
+// Slot of a post: a segment, or the target (length 0 or ignored).
+`define CDE_SEGMENT_ADDRESS_LSB            0
+`define CDE_SEGMENT_ADDRESS_W              64
+`define CDE_SEGMENT_LENGTH_LSB             64
+`define CDE_SEGMENT_LENGTH_W               32
+`define CDE_SEGMENT_KEY_LSB                96
+`define CDE_SEGMENT_KEY_W                  32
+
+// Post; m_axis_work tdata.
+`define CDE_POST_OPCODE_LSB                0
+`define CDE_POST_OPCODE_W                  8
+`define CDE_POST_SEGMENTS_LSB              8
+`define CDE_POST_SEGMENTS_W                8
+`define CDE_POST_FLAGS_LSB                 16
+`define CDE_POST_FLAGS_W                   16
+`define CDE_POST_QP_LSB                    32
+`define CDE_POST_QP_W                      16
+`define CDE_POST_INLINE_BYTES_LSB          48
+`define CDE_POST_INLINE_BYTES_W            8
+`define CDE_POST_CONTEXT_LSB               64
+`define CDE_POST_CONTEXT_W                 64
+`define CDE_POST_SLOT0_LSB                 128
+`define CDE_POST_SLOT0_W                   128
+`define CDE_POST_SLOT1_LSB                 256
+`define CDE_POST_SLOT1_W                   128
+`define CDE_POST_SLOT2_LSB                 384
+`define CDE_POST_SLOT2_W                   128
+
+// Indicated request, m_axis_work tuser.
+`define CDE_WORK_USER_TAG_LSB              0
+`define CDE_WORK_USER_TAG_W                16
+`define CDE_WORK_USER_INDEX_LSB            16
+`define CDE_WORK_USER_INDEX_W              16
+`define CDE_WORK_USER_PEER_LSB             32
+`define CDE_WORK_USER_PEER_W               24
+`define CDE_WORK_USER_LOCAL_LSB            56
+`define CDE_WORK_USER_LOCAL_W              1
+
+// Done report, s_axis_done.
+`define CDE_DONE_QP_LSB                    0
+`define CDE_DONE_QP_W                      16
+`define CDE_DONE_TAG_LSB                   16
+`define CDE_DONE_TAG_W                     16
+`define CDE_DONE_STATUS_LSB                32
+`define CDE_DONE_STATUS_W                  8
+
+// Connection event, s_axis_conn.
+`define CDE_CONN_QP_LSB                    0
+`define CDE_CONN_QP_W                      16
+`define CDE_CONN_EVENT_LSB                 16
+`define CDE_CONN_EVENT_W                   8
+
+// Terminate request, m_axis_term.
+`define CDE_TERM_QP_LSB                    0
+`define CDE_TERM_QP_W                      16
+`define CDE_TERM_STATE_LSB                 16
+`define CDE_TERM_STATE_W                   8
+
 // Consumer index and arm request. Without arm the arm type must be 0.
 `define CDE_CQ_DB_CONS_LSB                 0
 `define CDE_CQ_DB_CONS_W                   32
@@ -310,6 +500,14 @@
 `define CDE_CAP2_MAX_WRITES_W              16
 `define CDE_CAP2_MOD_TICK_LSB              16
 `define CDE_CAP2_MOD_TICK_W                16
+
+// Capabilities: posting; 0 without it.
+`define CDE_CAP3_NUM_QP_LSB                0
+`define CDE_CAP3_NUM_QP_W                  16
+`define CDE_CAP3_SQ_LOG2_LSB               16
+`define CDE_CAP3_SQ_LOG2_W                 8
+`define CDE_CAP3_BURST_LSB                 24
+`define CDE_CAP3_BURST_W                   8
 
 // Starts a command. While one runs: SLVERR, no effect.
 `define CDE_CMD_COMMAND_LSB                0

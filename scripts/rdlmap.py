@@ -23,6 +23,11 @@ class CodeSpec(NamedTuple):
     strip: str  # start of the RDL names that the macros leave out
     doc: str
 
+    @property
+    def masks(self) -> bool:
+        """The members are masks within the field, not codes."""
+        return self.rdl.endswith("_flags_e")
+
 
 # The bearer is named because one code may be carried by fields of several widths.
 CODE_SPECS = (
@@ -38,6 +43,10 @@ CODE_SPECS = (
     CodeSpec("cqe_status_e", "CQE.status", "CQESTATUS", "CqeStatus", "", "Status of CQEs."),
     CodeSpec("cqe_flags_e", "CQE.flags", "CQEFLAG", "CqeFlag", "", "Masks of the CQE flags."),
     CodeSpec("eqe_type_e", "EQE.type", "EQETYPE", "EqeType", "", "Types of EQEs."),
+    CodeSpec("qp_state_e", "QSTATE.state", "QPS", "QpState", "", "States of a QP."),
+    CodeSpec("opcode_e", "POST.opcode", "OPC", "Opcode", "", "Opcodes of posts."),
+    CodeSpec("post_flags_e", "POST.flags", "POSTFLAG", "PostFlag", "", "Masks of the post flags."),
+    CodeSpec("conn_event_e", "CONN.event", "CONNEVENT", "ConnEvent", "", "Connection events."),
 )
 
 

@@ -92,17 +92,28 @@ class Cause(IntEnum):
 
     NONE = 0x00  # Not refused.
     BURST = 0x01  # More than one beat.
-    BAD_SIZE = 0x02  # Size, alignment or strobes are not those of one 8-byte register.
+    BAD_SIZE = 0x02  # Size, alignment or strobes are not those of the place.
     BAD_PAGE = 0x03  # The address lies behind the last page.
-    BAD_OFFSET = 0x04  # No writable register there.
+    BAD_OFFSET = 0x04  # No writable register or portal there.
     RESERVED_BITS = 0x05  # A bit that must be 0 is not.
     BAD_ARM_TYPE = 0x06  # Arm with a type above 2.
     BAD_CQ = 0x07  # CQ number out of range.
     NO_CQ = 0x08  # Not created, or destroyed.
-    NOT_OWNER = 0x09  # The CQ belongs to another page.
+    NOT_OWNER = 0x09  # The CQ or QP belongs to another page.
     CQ_DESTROYING = 0x0A  # A destroy is pending: only a callback return is accepted.
     BAD_INDEX = 0x0B  # Consumer index outside the legal range.
     NO_CALLBACK = 0x0C  # Callback return with no callback in progress.
+    BAD_QP = 0x0D  # QP number out of range.
+    NO_QP = 0x0E  # Not created, or destroyed, or its destruction has begun.
+    BAD_OPCODE = 0x0F  # No such opcode.
+    BAD_FLAGS = 0x10  # A flag that does not exist or does not belong to the opcode.
+    TOO_MANY_SEGMENTS = 0x11  # More than the opcode takes, or any with INLINE.
+    BAD_LENGTH = 0x12  # More than 2^31 bytes, or wrong inline bytes.
+    NOT_CONNECTED = 0x13  # The QP is not in state CONNECTED.
+    QUEUE_FULL = 0x14  # The send queue is full.
+    CQ_ERROR = 0x15  # The send CQ is in error.
+    NO_CREDIT = 0x16  # No free entry in the send CQ for the completion.
+    DEVICE_REMOVED = 0x17  # Kept for device removal.
     CPL_BAD_CQ = 0x20  # Completion for a CQ number out of range.
     CPL_NO_CQ = 0x21  # Completion for a CQ that does not exist or is being destroyed.
     CPL_NO_CREDIT = 0x22  # Completion (or silent success) without a reserved credit.
@@ -112,6 +123,9 @@ class Cause(IntEnum):
     EQE_WRITE_ERROR = 0x26  # EQE write answered with an error.
     EQ_FAILED = 0x27  # All writes of one EQE failed: its callback is given up.
     STRAY_B = 0x28  # Response for no outstanding write.
+    DONE_BAD = 0x30  # Malformed done report or connection event.
+    DONE_UNEXPECTED = 0x31  # Report for nothing outstanding or out of order.
+    CONN_NO_QP = 0x32  # Connection event for a QP that is FREE.
 
 
 class Kind(IntEnum):
@@ -122,6 +136,7 @@ class Kind(IntEnum):
     EQ = 0x02  # Event queue.
     PAGE = 0x03  # Doorbell page.
     PORT = 0x04  # A port of the engine.
+    QP = 0x05  # Queue pair.
 
 
 class Cmd(IntEnum):
@@ -137,6 +152,13 @@ class Cmd(IntEnum):
     RESIZE_CQ = 0x12  # Move a completion queue to a new ring.
     QUERY_CQ = 0x13  # Read the state of a completion queue.
     DESTROY_CQ = 0x14  # Destroy a completion queue; repeat until it answers OK.
+    CREATE_QP = 0x20  # Create a queue pair.
+    MODIFY_QP = 0x21  # Change the watermark and the age limit of a queue pair.
+    CONNECT_QP = 0x22  # Connect a queue pair to a peer.
+    SET_QP_STATE = 0x23  # Change the state of a queue pair.
+    FLUSH_QP = 0x24  # Put a queue pair into its error state.
+    QUERY_QP = 0x25  # Read the state of a queue pair.
+    DESTROY_QP = 0x26  # Destroy a queue pair; repeat until it answers OK.
 
 
 class Result(IntEnum):
@@ -148,16 +170,19 @@ class Result(IntEnum):
     BAD_OBJECT = 0x42  # Object number out of range.
     NO_OBJECT = 0x43  # The object does not exist.
     EXISTS = 0x44  # Create of an object that exists or is being destroyed.
-    BAD_SIZE = 0x45  # Log2 of the entries out of range.
+    BAD_SIZE = 0x45  # Log2 of the entries, or the depth, out of range.
     BAD_ALIGN = 0x46  # Ring base not a multiple of the ring's size.
-    BAD_PAGE = 0x47  # Owner page out of range, or not the EQ's page.
+    BAD_PAGE = 0x47  # Owner page out of range, or not that of the EQ or the CQs.
     NO_EQ = 0x48  # The EQ named does not exist.
     EQ_FULL = 0x49  # More CQs than the EQ has entries.
     BAD_MODERATION = 0x4A  # Count and interval both say 'the other one only'.
     TOO_SMALL = 0x4B  # More entries in use than the new ring holds.
-    IN_USE = 0x4C  # Destroy of an EQ with CQs attached.
+    IN_USE = 0x4C  # Destroy of an EQ with CQs attached, or of a CQ that a QP names.
     PENDING = 0x4D  # Destroy not finished.
     CQ_ERROR = 0x4E  # Resize of a CQ in its error state.
+    NO_CQ = 0x4F  # A CQ named does not exist or is being destroyed.
+    BAD_STATE = 0x50  # The QP's state does not allow it.
+    BUSY = 0x51  # To IDLE with requests outstanding.
 
 
 class TraceOp(IntEnum):
@@ -177,12 +202,22 @@ class TraceOp(IntEnum):
     START = 0x22  # Lane 0: creation.
     RESIZE = 0x23  # Lane 0: entries from the switch index on are in the new ring.
     STOP = 0x24  # Lane 0: destruction begins.
+    POST = 0x30  # Lane 3: a post, accepted or refused.
+    AGE = 0x31  # Lane 3: the age limit releases.
+    QP_STATE = 0x32  # Lane 3: the QP state changes.
+    RETIRE = 0x40  # Lane 4: a request retires.
 
 
 class CqeType(IntEnum):
     """Result types of CQEs."""
 
     RECEIVE = 0x0001  # Receive.
+    SEND = 0x0002  # Send, SendAndInvalidate.
+    FAST_REGISTER = 0x0004  # FastRegister.
+    BIND = 0x0008  # Bind.
+    INVALIDATE = 0x0010  # Invalidate.
+    READ = 0x0020  # Read.
+    WRITE = 0x0040  # Write.
     RECEIVE_AND_INVALIDATE = 0x8001  # ReceiveAndInvalidate.
 
 
@@ -190,6 +225,8 @@ class CqeStatus(IntEnum):
     """Status of CQEs."""
 
     SUCCESS = 0x00  # Success; anything else is an error.
+    CANCELED = 0x01  # An earlier request failed, or it was never indicated.
+    TRANSPORT_ERROR = 0x02  # The transport's own; so is everything above.
 
 
 class CqeFlag(IntFlag):
@@ -204,6 +241,51 @@ class EqeType(IntEnum):
     CQ_NOTIFICATION = 0x01  # Completion queue notification: the callback is called.
 
 
+class QpState(IntEnum):
+    """States of a QP."""
+
+    FREE = 0x0  # Does not exist.
+    IDLE = 0x1  # Created, not connected.
+    CONNECTED = 0x2  # Takes posts.
+    DISCONNECT_PENDING = 0x3  # The host wants to disconnect: takes no posts.
+    DISCONNECTED = 0x4  # The connection has ended.
+    ERROR = 0x5  # A request failed, or the QP was flushed.
+    DESTROYING = 0x6  # Waits for its last requests.
+
+
+class Opcode(IntEnum):
+    """Opcodes of posts."""
+
+    BIND = 0x01  # Bind a memory window; local.
+    FAST_REGISTER = 0x02  # Register a memory region; local.
+    INVALIDATE = 0x03  # Invalidate a token; local.
+    READ = 0x04  # Read from the peer's memory.
+    SEND = 0x05  # Send.
+    SEND_AND_INVALIDATE = 0x06  # Send, and invalidate a token of the peer.
+    WRITE = 0x07  # Write to the peer's memory.
+
+
+class PostFlag(IntFlag):
+    """Masks of the post flags."""
+
+    SILENT_SUCCESS = 0x0001  # No completion on success.
+    READ_FENCE = 0x0002  # Waits for all earlier Reads of the QP.
+    SEND_AND_SOLICIT_EVENT = 0x0004  # Asks for a notification at the peer.
+    ALLOW_REMOTE_READ = 0x0008  # Access right: remote reads.
+    ALLOW_LOCAL_WRITE = 0x0010  # Access right: local writes.
+    ALLOW_REMOTE_WRITE = 0x0030  # Access rights: remote and local writes.
+    INLINE = 0x0040  # The slots hold the data itself.
+    RDMA_READ_SINK = 0x0080  # Access right: sink of Reads.
+    RDMA_READ_LOCAL_INVALIDATE = 0x0100  # The Read invalidates its local token.
+    DEFER = 0x0200  # The request is held.
+
+
+class ConnEvent(IntEnum):
+    """Connection events."""
+
+    DISCONNECTED = 0x01  # The connection has ended.
+
+
 class Reg(IntEnum):
     """Offsets of the control registers."""
 
@@ -212,6 +294,7 @@ class Reg(IntEnum):
     CAP0 = 0x008  # Capabilities: numbers of queues and pages.
     CAP1 = 0x00C  # Capabilities: indices and rings.
     CAP2 = 0x010  # Capabilities: writes and moderation.
+    CAP3 = 0x014  # Capabilities: posting; 0 without it.
     ARG0 = 0x040  # Command argument.
     ARG1 = 0x044  # Command argument.
     ARG2 = 0x048  # Command argument.
@@ -242,30 +325,53 @@ class Reg(IntEnum):
     CNT_STRAY_B = 0x124  # Memory write responses that match no outstanding write.
     CNT_CTRL_REFUSED = 0x128  # Control accesses answered SLVERR.
     CNT_LOG_LOST = 0x12C  # Errors not logged because the log was full or two came at once.
-    CNT_CAUSE0 = 0x140  # Doorbell writes refused, by cause.
-    CNT_CAUSE1 = 0x144  # Doorbell writes refused, by cause.
-    CNT_CAUSE2 = 0x148  # Doorbell writes refused, by cause.
-    CNT_CAUSE3 = 0x14C  # Doorbell writes refused, by cause.
-    CNT_CAUSE4 = 0x150  # Doorbell writes refused, by cause.
-    CNT_CAUSE5 = 0x154  # Doorbell writes refused, by cause.
-    CNT_CAUSE6 = 0x158  # Doorbell writes refused, by cause.
-    CNT_CAUSE7 = 0x15C  # Doorbell writes refused, by cause.
-    CNT_CAUSE8 = 0x160  # Doorbell writes refused, by cause.
-    CNT_CAUSE9 = 0x164  # Doorbell writes refused, by cause.
-    CNT_CAUSE10 = 0x168  # Doorbell writes refused, by cause.
-    CNT_CAUSE11 = 0x16C  # Doorbell writes refused, by cause.
-    CNT_CAUSE12 = 0x170  # Doorbell writes refused, by cause.
-    CNT_CAUSE13 = 0x174  # Doorbell writes refused, by cause.
-    CNT_CAUSE14 = 0x178  # Doorbell writes refused, by cause.
-    CNT_CAUSE15 = 0x17C  # Doorbell writes refused, by cause.
+    CNT_POSTS = 0x130  # Posts accepted.
+    CNT_INDICATED = 0x134  # Work beats.
+    CNT_DONE = 0x138  # Done reports accepted.
+    CNT_DONE_REFUSED = 0x13C  # Done reports and connection events refused.
+    CNT_CAUSE0 = 0x140  # Page writes refused, by cause.
+    CNT_CAUSE1 = 0x144  # Page writes refused, by cause.
+    CNT_CAUSE2 = 0x148  # Page writes refused, by cause.
+    CNT_CAUSE3 = 0x14C  # Page writes refused, by cause.
+    CNT_CAUSE4 = 0x150  # Page writes refused, by cause.
+    CNT_CAUSE5 = 0x154  # Page writes refused, by cause.
+    CNT_CAUSE6 = 0x158  # Page writes refused, by cause.
+    CNT_CAUSE7 = 0x15C  # Page writes refused, by cause.
+    CNT_CAUSE8 = 0x160  # Page writes refused, by cause.
+    CNT_CAUSE9 = 0x164  # Page writes refused, by cause.
+    CNT_CAUSE10 = 0x168  # Page writes refused, by cause.
+    CNT_CAUSE11 = 0x16C  # Page writes refused, by cause.
+    CNT_CAUSE12 = 0x170  # Page writes refused, by cause.
+    CNT_CAUSE13 = 0x174  # Page writes refused, by cause.
+    CNT_CAUSE14 = 0x178  # Page writes refused, by cause.
+    CNT_CAUSE15 = 0x17C  # Page writes refused, by cause.
     LOG0 = 0x180  # Oldest entry of the error log.
     LOG1 = 0x184  # Oldest entry of the error log, continued.
     LOG_POP = 0x188  # Error log control.
+    CNT_CAUSE16 = 0x1C0  # Page writes refused, by cause.
+    CNT_CAUSE17 = 0x1C4  # Page writes refused, by cause.
+    CNT_CAUSE18 = 0x1C8  # Page writes refused, by cause.
+    CNT_CAUSE19 = 0x1CC  # Page writes refused, by cause.
+    CNT_CAUSE20 = 0x1D0  # Page writes refused, by cause.
+    CNT_CAUSE21 = 0x1D4  # Page writes refused, by cause.
+    CNT_CAUSE22 = 0x1D8  # Page writes refused, by cause.
+    CNT_CAUSE23 = 0x1DC  # Page writes refused, by cause.
+    CNT_CAUSE24 = 0x1E0  # Page writes refused, by cause.
+    CNT_CAUSE25 = 0x1E4  # Page writes refused, by cause.
+    CNT_CAUSE26 = 0x1E8  # Page writes refused, by cause.
+    CNT_CAUSE27 = 0x1EC  # Page writes refused, by cause.
+    CNT_CAUSE28 = 0x1F0  # Page writes refused, by cause.
+    CNT_CAUSE29 = 0x1F4  # Page writes refused, by cause.
+    CNT_CAUSE30 = 0x1F8  # Page writes refused, by cause.
+    CNT_CAUSE31 = 0x1FC  # Page writes refused, by cause.
 
 
 class PageReg(IntEnum):
     """Offsets within a doorbell page."""
 
+    SEND = 0x000  # Send portal: takes a POST.
+    RECV = 0x040  # Receive portal; reserved.
+    SRQ_RECV = 0x080  # Shared receive portal; reserved.
     CQ_DB = 0x100  # Consumer index and arm request. Without arm the arm type must be 0.
     CB_RETURN = 0x108  # The callback has returned.
     PAGE_STATUS = 0x140  # Outcome of the writes of this page.
@@ -356,6 +462,83 @@ PSTATE: Final = Layout(
     Field("closed", 32, 1),
 )
 
+# State of a QP in trace lane 3.
+QSTATE: Final = Layout(
+    "QSTATE",
+    128,
+    Field("state", 0, 4),
+    Field("tail", 16, 16),
+    Field("released", 32, 16),
+    Field("retired", 48, 16),
+)
+
+# State of a QP in trace lane 4.
+RSTATE: Final = Layout(
+    "RSTATE",
+    128,
+    Field("retired", 0, 16),
+    Field("failed", 16, 1),
+)
+
+# Slot of a post: a segment, or the target (length 0 or ignored).
+SEGMENT: Final = Layout(
+    "SEGMENT",
+    128,
+    Field("address", 0, 64),
+    Field("length", 64, 32),
+    Field("key", 96, 32),
+)
+
+# Post; m_axis_work tdata.
+POST: Final = Layout(
+    "POST",
+    512,
+    Field("opcode", 0, 8),
+    Field("segments", 8, 8),
+    Field("flags", 16, 16),
+    Field("qp", 32, 16),
+    Field("inline_bytes", 48, 8),
+    Field("context", 64, 64),
+    Field("slot0", 128, 128),
+    Field("slot1", 256, 128),
+    Field("slot2", 384, 128),
+)
+
+# Indicated request, m_axis_work tuser.
+WORK_USER: Final = Layout(
+    "WORK_USER",
+    64,
+    Field("tag", 0, 16),
+    Field("index", 16, 16),
+    Field("peer", 32, 24),
+    Field("local", 56, 1),
+)
+
+# Done report, s_axis_done.
+DONE: Final = Layout(
+    "DONE",
+    64,
+    Field("qp", 0, 16),
+    Field("tag", 16, 16),
+    Field("status", 32, 8),
+)
+
+# Connection event, s_axis_conn.
+CONN: Final = Layout(
+    "CONN",
+    32,
+    Field("qp", 0, 16),
+    Field("event", 16, 8),
+)
+
+# Terminate request, m_axis_term.
+TERM: Final = Layout(
+    "TERM",
+    32,
+    Field("qp", 0, 16),
+    Field("state", 16, 8),
+)
+
 # Consumer index and arm request. Without arm the arm type must be 0.
 CQ_DB: Final = Layout(
     "CQ_DB",
@@ -404,6 +587,15 @@ CAP2: Final = Layout(
     32,
     Field("max_writes", 0, 16),
     Field("mod_tick", 16, 16),
+)
+
+# Capabilities: posting; 0 without it.
+CAP3: Final = Layout(
+    "CAP3",
+    32,
+    Field("num_qp", 0, 16),
+    Field("sq_log2", 16, 8),
+    Field("burst", 24, 8),
 )
 
 # Starts a command. While one runs: SLVERR, no effect.

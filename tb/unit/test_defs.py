@@ -19,6 +19,7 @@ RDL = "hdl/carillon.rdl"
 HEADER = "hdl/cde_defs.vh"
 MODULE = "tb/env/defs.py"
 DOCS = "docs/interfaces.md"
+POSTING = "docs/posting.md"
 
 LAYOUTS = [value for value in vars(defs).values() if isinstance(value, defs.Layout)]
 
@@ -35,7 +36,7 @@ def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    for name in (GENERATOR, READER, RDL, HEADER, MODULE, DOCS):
+    for name in (GENERATOR, READER, RDL, HEADER, MODULE, DOCS, POSTING):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -78,7 +79,7 @@ def test_a_changed_generated_value_is_found(copy: Path, name: str, old: str, new
 
 
 def test_a_changed_map_is_found(copy: Path) -> None:
-    change(copy, RDL, "CNT_IRQS @ 0x114", "CNT_IRQS @ 0x134")
+    change(copy, RDL, "CNT_IRQS @ 0x114", "CNT_IRQS @ 0x1A4")
     result = run(copy, "--check")
     assert result.returncode == 1
     for name in (HEADER, MODULE):
@@ -88,7 +89,7 @@ def test_a_changed_map_is_found(copy: Path) -> None:
     result = run(copy, "--check")
     assert result.returncode == 1
     assert "out of date" not in result.stderr
-    assert "CNT_IRQS is 0x114 r in docs/interfaces.md, 0x134 r in hdl/carillon.rdl" in result.stderr
+    assert "CNT_IRQS is 0x114 r in docs/interfaces.md, 0x1a4 r in hdl/carillon.rdl" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,46 @@ def test_a_changed_table_is_found(copy: Path, old: str, new: str, message: str) 
     result = run(copy, "--check")
     assert result.returncode == 1
     assert message in result.stderr
-    assert "cure: correct docs/interfaces.md or hdl/carillon.rdl" in result.stderr
+    assert "cure: correct the page or hdl/carillon.rdl" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("| 0x0F | `BAD_OPCODE`", "| 0x18 | `BAD_OPCODE`", "BAD_OPCODE is 0x18"),
+        ("| 0x03 | `BAD_PAGE`", "| 0x07 | `BAD_PAGE`", "BAD_PAGE is 0x07"),
+        ("0x32 `CONN_NO_QP`", "0x33 `CONN_NO_QP`", "CONN_NO_QP is 0x33"),
+        ("| 4 | `DISCONNECTED`", "| 7 | `DISCONNECTED`", "QP state: DISCONNECTED is 0x07"),
+        ("| 0x01 | `CANCELED`", "| 0x03 | `CANCELED`", "CANCELED is 0x03"),
+        ("| 0x24 | `FLUSH_QP`", "| 0x27 | `FLUSH_QP`", "FLUSH_QP is 0x27"),
+        ("| 0x51 | `CMD_BUSY`", "| 0x52 | `CMD_BUSY`", "CMD_BUSY is 0x52"),
+        ("| 0x40 | 4 | `RETIRE`", "| 0x33 | 4 | `RETIRE`", "RETIRE is 0x33"),
+        ("0x134 `CNT_INDICATED`", "0x12C `CNT_INDICATED`", "CNT_INDICATED is 0x12c"),
+        ("0x1C0 … 0x1FC", "0x1C0 … 0x1F8", "CNT_CAUSE31 is 0x1f8"),
+        ("(Receive 0x040", "(Receive 0x0C0", "RECV is 0x0c0"),
+        ("| 0x06 | SendAndInvalidate", "| 0x08 | SendAndInvalidate", "SEND_AND_INVALIDATE is 0x08"),
+        (
+            "RDMA_READ_SINK | 0x0004",
+            "RDMA_READ_SINK | 0x0040",
+            "result type: FAST_REGISTER is 0x40",
+        ),
+        ("RDMA_READ_SINK 0x80", "RDMA_READ_SINK 0x800", "post flag: RDMA_READ_SINK is 0x800"),
+        ("| 47:32 | QP", "| 46:32 | QP", "bits of POST: 46:32"),
+        ("`[55:32]` peer", "`[54:32]` peer", "bits of WORK_USER: 54:32"),
+        ("`[39:32]` status", "`[40:32]` status", "bits of DONE: 40:32"),
+        ("`[23:16]` event", "`[24:16]` event", "bits of CONN: 24:16"),
+        ("`[23:16]` state the", "`[24:16]` state the", "bits of TERM: 24:16"),
+        ("`[127:96]` key; slot", "`[127:97]` key; slot", "bits of SEGMENT: 127:97"),
+        ("`[47:32]` released", "`[46:32]` released", "bits of QSTATE: 46:32"),
+        ("`[16]` a request", "`[17]` a request", "bits of RSTATE: 17"),
+        ("`[23:16]` SQ_LOG2", "`[24:16]` SQ_LOG2", "bits of CAP3: 24:16"),
+    ],
+)
+def test_a_changed_number_of_posting_is_found(copy: Path, old: str, new: str, message: str) -> None:
+    change(copy, POSTING, old, new)
+    result = run(copy, "--check")
+    assert result.returncode == 1
+    assert message in result.stderr
 
 
 def test_header_and_module_agree() -> None:
@@ -139,6 +179,12 @@ def test_header_and_module_agree() -> None:
         "TRC": defs.TraceOp,
         "REG": defs.Reg,
         "PAGE": defs.PageReg,
+        "QPS": defs.QpState,
+        "OPC": defs.Opcode,
+        "POSTFLAG": defs.PostFlag,
+        "CQETYPE": defs.CqeType,
+        "CQESTATUS": defs.CqeStatus,
+        "CONNEVENT": defs.ConnEvent,
     }
     for prefix, enum in enums.items():
         for member in enum:
@@ -159,6 +205,10 @@ def test_numbers_of_the_contract() -> None:
     assert defs.CQE["type"] == ("type", 192, 16)
     assert defs.CQE.pack(flags=defs.CqeFlag.SOLICITED) == 1 << 240
     assert (defs.CQE.width, defs.EQE.width) == (256, 128)
+    assert (int(defs.Reg.CNT_CAUSE16), int(defs.Reg.CNT_CAUSE31)) == (0x1C0, 0x1FC)
+    assert (defs.POST.width, defs.WORK_USER.width, defs.TERM.width) == (512, 64, 32)
+    assert defs.POST["slot2"] == ("slot2", 384, 128)
+    assert defs.POST.pack(flags=defs.PostFlag.ALLOW_REMOTE_WRITE) == 0x30 << 16
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
