@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,14 +58,14 @@ def sections(rmap: Map) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         )
         if code.spec.masks:
             # Verilog-2005 selects bits by position, so a mask alone would not do.
-            register, _, field = code.spec.bearer.partition(".")
-            flags = layout(rmap, register, field)
+            word, _, field = code.spec.bearer.partition(".")
+            flags = layout(rmap, word, field)
             yield (
-                f"{register} flags as bits of the word.",
+                f"{word} flags as bits of the word.",
                 [
                     pair
                     for m in code.members
-                    for pair in macros_of_layout(register, [mask_field(m.name, m.value, flags.lsb)])
+                    for pair in macros_of_layout(word, [mask_field(m.name, m.value, flags.lsb)])
                 ],
             )
     for title, prefix, registers in (
@@ -370,7 +370,7 @@ def rdl_bits(rmap: Map, register: str) -> Iterator[tuple[str, str]]:
         yield str(f.lsb) if f.width == 1 else f"{f.lsb + f.width - 1}:{f.lsb}", ""
 
 
-def compare(what: str, in_docs: dict[Path, Pairs], in_rdl: Pairs) -> Iterator[str]:
+def compare(what: str, in_docs: Mapping[Path, Pairs], in_rdl: Pairs) -> Iterator[str]:
     """What a page says must be so; what the map says must stand on one of the pages."""
     defined = dict(in_rdl)
     named: set[str] = set()
@@ -412,7 +412,7 @@ def check_docs(texts: dict[Path, str], rmap: Map) -> list[str]:
             problems.append(f"{page} has no table | {' | '.join(columns)} |{where}")
         return found
 
-    def check(what: str, in_docs: dict[Path, Pairs], in_rdl: Pairs) -> None:
+    def report(what: str, in_docs: Mapping[Path, Pairs], in_rdl: Pairs) -> None:
         problems.extend(sorted(compare(what, in_docs, in_rdl)))
 
     def codes_in(
@@ -436,27 +436,27 @@ def check_docs(texts: dict[Path, str], rmap: Map) -> list[str]:
             p for t in find(DOCS, ("offset", "name", "access"), heading) for p in doc_registers(t)
         ]
         defined = [(r.name, f"{r.offset:#05x} {r.access}") for r in registers]
-        check(what, {DOCS: rows, POSTING: list(prose_registers)}, defined)
+        report(what, {DOCS: rows, POSTING: list(prose_registers)}, defined)
 
     causes = {
         page: [p for h in headings for p in codes_in(page, ("code", "name"), h)]
         for page, headings in CAUSES.items()
     }
     causes[POSTING] += doc_prose_codes(prose(posting, "Log, added:"))
-    check("cause", causes, codes["cause_e"].items())
+    report("cause", causes, codes["cause_e"].items())
     for what, rdl, columns in (
         ("command", "command_e", ("code", "command")),
         ("result", "result_e", ("result", "name")),
         ("trace operation", "trace_op_e", ("op", "lane", "name")),
     ):
-        check(what, {page: codes_in(page, columns) for page in texts}, codes[rdl].items())
+        report(what, {page: codes_in(page, columns) for page in texts}, codes[rdl].items())
     for what, rdl, columns, heading in (
         ("QP state", "qp_state_e", ("code", "name"), "States of a QP"),
         ("completion status", "cqe_status_e", ("code", "name"), "Completion"),
     ):
-        check(what, {POSTING: codes_in(POSTING, columns, heading)}, codes[rdl].items())
+        report(what, {POSTING: codes_in(POSTING, columns, heading)}, codes[rdl].items())
     flags = doc_flags(prose(posting, "\nFlags:"))
-    check("post flag", {POSTING: flags}, codes["post_flags_e"].items())
+    report("post flag", {POSTING: flags}, codes["post_flags_e"].items())
 
     requests = [
         (constant_name(row["request"]), row)
@@ -464,18 +464,18 @@ def check_docs(texts: dict[Path, str], rmap: Map) -> list[str]:
         for row in t.rows
     ]
     opcodes = [(name, row["opcode"].lower()) for name, row in requests]
-    check("opcode", {POSTING: opcodes}, codes["opcode_e"].items())
+    report("opcode", {POSTING: opcodes}, codes["opcode_e"].items())
     types = [(name, f"{numbers_in(row['result type'])[0]:#04x}") for name, row in requests]
     # A Send has one type, whatever else it does.
     expected = [(n, codes["cqe_type_e"].get(n.partition("_AND_")[0], "")) for n, _ in requests]
-    check("result type", {POSTING: types}, expected)
+    report("result type", {POSTING: types}, expected)
 
     for page, register, heading in BIT_TABLES:
         rows = [p for t in find(page, ("bits", "field"), heading) for p in doc_bits(t)]
-        check(f"bits of {register}", {page: rows}, rdl_bits(rmap, register))
+        report(f"bits of {register}", {page: rows}, rdl_bits(rmap, register))
     for page, register, start, end in BIT_PROSE:
         bits = doc_state_bits(texts[page], start, end)
-        check(f"bits of {register}", {page: bits}, rdl_bits(rmap, register))
+        report(f"bits of {register}", {page: bits}, rdl_bits(rmap, register))
     return problems
 
 
