@@ -5,20 +5,24 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tb.env.records import (
     Completion,
+    ConnReport,
     CreditAnswer,
     CreditRequest,
+    DoneReport,
     DoorbellRequest,
     DoorbellResponse,
     Interrupt,
     MemResponse,
     MemWrite,
     Record,
+    TermRequest,
     Trace,
+    WorkBeat,
 )
 
 ROW_WORDS = 64
@@ -39,6 +43,10 @@ DB_READ = 10
 CTL_B = 11
 CTL_R = 12
 VIOLATION = 13
+WORK = 14
+DONE = 15
+CONN = 16
+TERM = 17
 
 _make = tuple.__new__  # a named tuple without the cost of its own constructor
 _WORDS = struct.Struct(f"<{ROW_WORDS}Q")
@@ -55,6 +63,7 @@ _CHANNELS = (
     "m_axi_aw",
     "m_axi_w",
 )
+_TRANSPORT_CHANNELS = ("m_axis_work", "m_axis_term")
 _FAULTS = ("valid fell before ready", "payload changed before ready", "unknown (X) value")
 
 
@@ -99,6 +108,12 @@ def violation_names(bits: int) -> list[str]:
         names.append("m_axi_aw: not one aligned 64-byte beat")
     if bits >> 25 & 1:
         names.append("m_axi_w: no last beat, or nothing selected")
+    names += [
+        f"{channel}: {fault}"
+        for c, channel in enumerate(_TRANSPORT_CHANNELS)
+        for f, fault in enumerate(_FAULTS)
+        if bits >> (26 + 3 * c + f) & 1
+    ]
     return names
 
 
@@ -118,6 +133,10 @@ class Hooks:
     read_data: Callable[[DoorbellRead], None]
     control_write: Callable[[ControlWrite], None]
     control_read: Callable[[ControlRead], None]
+    work: Callable[[WorkBeat], None] = field(default=lambda _: None)
+    done: Callable[[], None] = field(default=lambda: None)
+    conn: Callable[[], None] = field(default=lambda: None)
+    term: Callable[[TermRequest], None] = field(default=lambda _: None)
 
 
 class Decoder:
@@ -145,7 +164,7 @@ class Decoder:
                         Trace,
                         (
                             cycle,
-                            head >> 8 & 3,
+                            head >> 8 & 7,
                             first & 0xFF,
                             first >> 8 & 0xFFFF,
                             bool(first & 0x1000000),
@@ -183,8 +202,8 @@ class Decoder:
                     data = word[pos + 3] << 64 * (head >> 28 & 7)
                     size = 4
                 else:
-                    data = number(raw[(pos + 3) * 8 : (pos + 11) * 8], "little")
-                    size = 11
+                    size = 7 if head & 0x80000000 else 11
+                    data = number(raw[(pos + 3) * 8 : (pos + size) * 8], "little")
                 out.append(
                     DoorbellRequest(
                         cycle,
@@ -219,8 +238,21 @@ class Decoder:
                 out.append(interrupt)
                 hooks.interrupt(interrupt)
                 pos += 1
+            elif kind == WORK:
+                size = 6 if head >> 25 & 1 else 10
+                data = number(raw[(pos + 2) * 8 : (pos + size) * 8], "little")
+                work = WorkBeat(
+                    cycle, head >> 8 & 0xFFFF, bool(head & 0x1000000), word[pos + 1], data
+                )
+                out.append(work)
+                hooks.work(work)
+                pos += size
+            elif kind == DONE:
+                out.append(DoneReport(cycle, word[pos + 1]))
+                hooks.done()
+                pos += 2
             else:
-                pos = self._rare(raw, word, pos)
+                pos = self._rare(raw, word, pos, out)
 
     def _mem_write(self, raw: bytes, word: tuple[int, ...], pos: int, out: list[Record]) -> int:
         head = word[pos]
@@ -246,7 +278,7 @@ class Decoder:
         )
         return pos + size
 
-    def _rare(self, raw: bytes, word: tuple[int, ...], pos: int) -> int:
+    def _rare(self, raw: bytes, word: tuple[int, ...], pos: int, out: list[Record]) -> int:
         head = word[pos]
         kind, cycle = head & 0xFF, head >> 32
         if kind == CTL_B:
@@ -254,6 +286,15 @@ class Decoder:
             return pos + 1
         if kind == CTL_R:
             self.hooks.control_read(ControlRead(cycle, head >> 8 & 3, word[pos + 1]))
+            return pos + 2
+        if kind == CONN:
+            out.append(ConnReport(cycle, word[pos + 1]))
+            self.hooks.conn()
+            return pos + 2
+        if kind == TERM:
+            terminate = TermRequest(cycle, word[pos + 1])
+            out.append(terminate)
+            self.hooks.term(terminate)
             return pos + 2
         if kind == DB_READ:
             short = head >> 19 & 1

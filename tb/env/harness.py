@@ -60,10 +60,18 @@ class Channel(IntEnum):
     MEM_CMD = 18
     FAULT = 19
     RECORD = 20
+    WORK = 21
+    DONE = 22
+    CONN = 23
+    TERM = 24
+    LOOP = 25
+    LOOP_FAIL = 26
 
 
 #: Channels with random stalls.
 STALLABLE = tuple(Channel(n) for n in range(Channel.AW, Channel.MEM_CMD))
+#: The same of the transport's side, which only the full engine has.
+TRANSPORT_STALLABLE = (Channel.WORK, Channel.DONE, Channel.CONN, Channel.TERM)
 
 #: Gets the records of a block in order.
 BlockHandler = Callable[[list[Record]], None]

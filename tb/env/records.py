@@ -18,7 +18,7 @@ class Trace(NamedTuple):
     cycle: int
     lane: int
     op: int
-    cq: int
+    cq: int  # lanes 3 and 4: the QP
     event: bool
     event_status: int
     operand: int  # 32 bits
@@ -98,6 +98,37 @@ class Interrupt(NamedTuple):
     vector: int
 
 
+class WorkBeat(NamedTuple):
+    """Handshake on m_axis_work: one indicated request."""
+
+    cycle: int
+    qp: int
+    last: bool  # end of its batch
+    user: int  # 64 bits
+    data: int  # 512 bits
+
+
+class DoneReport(NamedTuple):
+    """Handshake on s_axis_done."""
+
+    cycle: int
+    data: int  # 64 bits
+
+
+class ConnReport(NamedTuple):
+    """Handshake on s_axis_conn."""
+
+    cycle: int
+    data: int  # 32 bits
+
+
+class TermRequest(NamedTuple):
+    """Handshake on m_axis_term."""
+
+    cycle: int
+    data: int  # 32 bits
+
+
 class Command(NamedTuple):
     """A mailbox command that the control agent ran to its end.
 
@@ -123,5 +154,9 @@ Record = (
     | CreditRequest
     | CreditAnswer
     | Interrupt
+    | WorkBeat
+    | DoneReport
+    | ConnReport
+    | TermRequest
     | Command
 )

@@ -23,8 +23,8 @@ module bfm_record #(
     input  wire [63:0]  cfg,
     input  wire [7:0]   flush,
     // Trace
-    input  wire [2:0]   trace_valid,
-    input  wire [767:0] trace_data,
+    input  wire [4:0]    trace_valid,
+    input  wire [1279:0] trace_data,
     // Memory
     input  wire                mem_b,
     input  wire [M_ID_W-1:0]   mem_b_id,
@@ -65,6 +65,18 @@ module bfm_record #(
     input  wire [7:0]   ans_data,
     input  wire         irq,
     input  wire [15:0]  irq_data,
+    // Work, done reports, connection events, terminate requests
+    input  wire         work,
+    input  wire [511:0] work_data,
+    input  wire [15:0]  work_dest,
+    input  wire [63:0]  work_user,
+    input  wire         work_last,
+    input  wire         done,
+    input  wire [63:0]  done_data,
+    input  wire         conn,
+    input  wire [31:0]  conn_data,
+    input  wire         term,
+    input  wire [31:0]  term_data,
     // Control
     input  wire         ctl_b,
     input  wire [1:0]   ctl_b_resp,
@@ -78,7 +90,8 @@ module bfm_record #(
 );
     localparam TRACE = 8'd1, MEM_RESPONSE = 8'd2, MEM_WRITE = 8'd3, COMPLETION = 8'd4, DB_REQUEST = 8'd5;
     localparam DB_RESPONSE = 8'd6, CREDIT_REQUEST = 8'd7, CREDIT_ANSWER = 8'd8, INTERRUPT = 8'd9, DB_READ = 8'd10;
-    localparam CTL_B = 8'd11, CTL_R = 8'd12, VIOLATION = 8'd13;
+    localparam CTL_B = 8'd11, CTL_R = 8'd12, VIOLATION = 8'd13, WORK = 8'd14;
+    localparam DONE = 8'd15, CONN = 8'd16, TERM = 8'd17;
 
     reg [ROW_WORDS*64-1:0] rows [0:ROWS-1];
     integer    row;
@@ -138,7 +151,7 @@ module bfm_record #(
 
     always @(posedge clk) begin
         if (!rst) begin
-            for (lane = 0; lane < 3; lane = lane + 1)
+            for (lane = 0; lane < 5; lane = lane + 1)
                 if (trace_valid[lane]) begin
                     begin_record(TRACE, lane[23:0], 5);
                     put256(trace_data[lane*256 +: 256]);
@@ -167,14 +180,16 @@ module bfm_record #(
             if (db_w) begin
                 word = db_w_addr[5:3];
                 short_ = (db_w_data & ~({448'd0, {64{1'b1}}} << {word, 6'd0})) == 512'd0;
-                begin_record(DB_REQUEST, {1'b0, word, short_, db_w_size, db_w_len, db_w_id}, short_ ? 4 : 11);
+                half = {1'b0, db_w_data[511:256] == 256'd0};
+                begin_record(DB_REQUEST, {half[0], word, short_, db_w_size, db_w_len, db_w_id}, short_ ? 4 : half[0] ? 7 : 11);
                 put64({32'd0, db_w_addr});
                 put64(db_w_strb);
                 if (short_)
                     put64(db_w_data[{word, 6'd0} +: 64]);
                 else begin
                     put256(db_w_data[255:0]);
-                    put256(db_w_data[511:256]);
+                    if (!half[0])
+                        put256(db_w_data[511:256]);
                 end
             end
             if (db_b)
@@ -187,6 +202,26 @@ module bfm_record #(
                 begin_record(CREDIT_ANSWER, {16'd0, ans_data}, 1);
             if (irq)
                 begin_record(INTERRUPT, {8'd0, irq_data}, 1);
+            if (work) begin
+                short_ = work_data[511:256] == 256'd0;
+                begin_record(WORK, {6'd0, short_, work_last, work_dest}, short_ ? 6 : 10);
+                put64(work_user);
+                put256(work_data[255:0]);
+                if (!short_)
+                    put256(work_data[511:256]);
+            end
+            if (done) begin
+                begin_record(DONE, 24'd0, 2);
+                put64(done_data);
+            end
+            if (conn) begin
+                begin_record(CONN, 24'd0, 2);
+                put64({32'd0, conn_data});
+            end
+            if (term) begin
+                begin_record(TERM, 24'd0, 2);
+                put64({32'd0, term_data});
+            end
             if (db_r) begin
                 short_ = db_r_data[511:64] == 448'd0;
                 begin_record(DB_READ, {12'd0, short_, db_r_last, db_r_resp, db_r_id}, short_ ? 2 : 9);

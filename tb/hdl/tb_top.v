@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Harness: cde_top, bus functional models at packet level on every port, protocol checks, and the recorder. Python
+// Harness: cde_top (with the define FULL) or cde_cpl_top, bus functional models at packet level on every port, protocol checks, and the recorder. Python
 // loads items into the models and reads records in blocks; it does nothing per cycle.
 //
 // Signals for Python: rst (active after start), ld_data and ld_toggle (see bfm_queue), flush, rec_toggle and u_record.rows.
@@ -13,7 +13,11 @@ module tb_top #(
     parameter NUM_PAGES = 64,
     parameter IDX_W = 16,
     parameter MAX_WRITES = 256,
-    parameter MOD_TICK = 256
+    parameter MOD_TICK = 256,
+    // cde_top only
+    parameter NUM_QP = 64,
+    parameter SQ_LOG2 = 5,
+    parameter BURST = 8
 );
     localparam M_ID_W = $clog2(NUM_CQ) + 1;
     localparam S_ID_W = 8;
@@ -24,7 +28,8 @@ module tb_top #(
     localparam CH_AW = 1, CH_W = 2, CH_AR = 3, CH_CTL_AW = 4, CH_CTL_W = 5, CH_CTL_AR = 6, CH_CPL = 7, CH_RSV = 8;
     localparam CH_B = 9, CH_R = 10, CH_CTL_B = 11, CH_CTL_R = 12, CH_ANS = 13, CH_IRQ = 14;
     localparam CH_MEM_AW = 15, CH_MEM_W = 16, CH_MEM_B = 17, CH_MEM_CMD = 18, CH_FAULT = 19, CH_RECORD = 20;
-    localparam CFGS = 24;
+    localparam CH_WORK = 21, CH_DONE = 22, CH_CONN = 23, CH_TERM = 24, CH_LOOP = 25, CH_LOOP_FAIL = 26;
+    localparam CFGS = 28;
 
     reg                      clk;
     reg                      rst;
@@ -34,7 +39,7 @@ module tb_top #(
     wire                     rec_toggle;
     reg  [31:0]              cycle;
     wire [CFGS*64-1:0]       cfg;
-    wire [9:0]               overflow;
+    wire [11:0]              overflow;
 
     initial begin
         clk = 1'b0;
@@ -182,6 +187,26 @@ module tb_top #(
         .b_valid(mbvalid), .b_ready(mbready), .b_id(mbid), .b_resp(mbresp), .overflow(overflow[9])
     );
 
+    // ---- Transport ------------------------------------------------------------------------------------------------
+    wire         workvalid, workready, worklast, donevalid, doneready, connvalid, connready, termvalid, termready;
+    wire [511:0] workdata;
+    wire [15:0]  workdest;
+    wire [63:0]  workuser, done;
+    wire [31:0]  conn, term;
+    wire [5:0]   transport_violations;
+
+    tb_transport #(
+        .CH_WORK(CH_WORK), .CH_DONE(CH_DONE), .CH_CONN(CH_CONN), .CH_TERM(CH_TERM), .CH_LOOP(CH_LOOP), .CH_FAIL(CH_LOOP_FAIL),
+        .CFGS(CFGS), .LD_WORDS(LD_WORDS)
+    ) u_transport (
+        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg),
+        .work_valid(workvalid), .work_ready(workready), .work_data(workdata), .work_dest(workdest), .work_user(workuser),
+        .work_last(worklast), .done_valid(donevalid), .done_ready(doneready), .done_data(done),
+        .conn_valid(connvalid), .conn_ready(connready), .conn_data(conn),
+        .term_valid(termvalid), .term_ready(termready), .term_data(term),
+        .violations(transport_violations), .overflow(overflow[11:10])
+    );
+
     // ---- Checks ---------------------------------------------------------------------------------------------------
     // Three bits per channel: see bfm_stable; the names of the bits are in tb/env/decode.py.
     wire [31:0] violations;
@@ -213,14 +238,14 @@ module tb_top #(
     );
     assign violations[24] = !rst && mawvalid && (mawlen != 8'd0 || mawsize != 3'd6 || mawburst != 2'b01 || mawaddr[5:0] != 6'd0);
     assign violations[25] = !rst && mwvalid && (!mwlast || mwstrb == 64'd0);
-    assign violations[31:26] = 6'd0;
+    assign violations[31:26] = transport_violations;
 
     // ---- Recorder -------------------------------------------------------------------------------------------------
-    wire [2:0]   trace_valid;
-    wire [767:0] trace_data;
-    reg  [9:0]   overflow_q;
+    wire [4:0]     trace_valid;
+    wire [1279:0]  trace_data;
+    reg  [11:0]    overflow_q;
 
-    initial overflow_q = 10'd0;
+    initial overflow_q = 12'd0;
     always @(posedge clk) overflow_q <= overflow;
 
     bfm_record #(.M_ID_W(M_ID_W)) u_record (
@@ -236,6 +261,9 @@ module tb_top #(
         .db_r(rvalid && rready), .db_r_id(rid), .db_r_resp(rresp), .db_r_last(rlast), .db_r_data(rdata),
         .rsv(rsvvalid && rsvready), .rsv_data(rsv), .ans(ansvalid && ansready), .ans_data(ans),
         .irq(irqvalid && irqready), .irq_data(irq),
+        .work(workvalid && workready), .work_data(workdata), .work_dest(workdest), .work_user(workuser), .work_last(worklast),
+        .done(donevalid && doneready), .done_data(done), .conn(connvalid && connready), .conn_data(conn),
+        .term(termvalid && termready), .term_data(term),
         .ctl_b(cbvalid && cbready), .ctl_b_resp(cbresp), .ctl_r(crvalid && crready), .ctl_r_resp(crresp), .ctl_r_data(crdata),
         .violations(violations), .harness_fault(overflow != overflow_q), .toggle(rec_toggle)
     );
@@ -249,11 +277,22 @@ module tb_top #(
         .mem_b(mbvalid && mbready), .mem_bid(mbid),
         .cpl(cplvalid && cplready), .cpl_data(cpl[575:64]), .cpl_dest(cpl[31:0]), .cpl_keep(cpl[33:32]),
         .rsv(rsvvalid && rsvready), .rsv_data(rsv), .ans(ansvalid && ansready), .ans_data(ans),
-        .trace_valid(trace_valid), .trace_data(trace_data)
+        .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0])
     );
 
     // ---- Design ---------------------------------------------------------------------------------------------------
+`ifdef FULL
+    assign {cplready, rsvready, ansvalid, ans} = 11'd0;
+
     cde_top #(
+        .NUM_QP(NUM_QP), .SQ_LOG2(SQ_LOG2), .BURST(BURST),
+`else
+    assign {workvalid, workdata, workdest, workuser, worklast, doneready, connready, termvalid, term} = 629'd0;
+    assign trace_valid[4:3] = 2'd0;
+    assign trace_data[1279:768] = 512'd0;
+
+    cde_cpl_top #(
+`endif
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
         .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK)
     ) dut (
@@ -276,12 +315,21 @@ module tb_top #(
         .m_axi_awvalid(mawvalid), .m_axi_awready(mawready),
         .m_axi_wdata(mwdata), .m_axi_wstrb(mwstrb), .m_axi_wlast(mwlast), .m_axi_wvalid(mwvalid), .m_axi_wready(mwready),
         .m_axi_bid(mbid), .m_axi_bresp(mbresp), .m_axi_bvalid(mbvalid), .m_axi_bready(mbready),
+`ifdef FULL
+        .m_axis_work_tdata(workdata), .m_axis_work_tdest(workdest), .m_axis_work_tuser(workuser), .m_axis_work_tlast(worklast),
+        .m_axis_work_tvalid(workvalid), .m_axis_work_tready(workready),
+        .s_axis_done_tdata(done), .s_axis_done_tvalid(donevalid), .s_axis_done_tready(doneready),
+        .s_axis_conn_tdata(conn), .s_axis_conn_tvalid(connvalid), .s_axis_conn_tready(connready),
+        .m_axis_term_tdata(term), .m_axis_term_tvalid(termvalid), .m_axis_term_tready(termready),
+        .trace_valid(trace_valid), .trace_data(trace_data),
+`else
         .s_axis_cpl_tdata(cpl[575:64]), .s_axis_cpl_tdest(cpl[31:0]), .s_axis_cpl_tkeep(cpl[33:32]),
         .s_axis_cpl_tuser(cpl[35:34]), .s_axis_cpl_tvalid(cplvalid), .s_axis_cpl_tready(cplready),
         .s_axis_rsv_tdata(rsv), .s_axis_rsv_tvalid(rsvvalid), .s_axis_rsv_tready(rsvready),
         .m_axis_rsv_tdata(ans), .m_axis_rsv_tvalid(ansvalid), .m_axis_rsv_tready(ansready),
-        .m_axis_irq_tdata(irq), .m_axis_irq_tvalid(irqvalid), .m_axis_irq_tready(irqready),
-        .trace_valid(trace_valid), .trace_data(trace_data)
+        .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]),
+`endif
+        .m_axis_irq_tdata(irq), .m_axis_irq_tvalid(irqvalid), .m_axis_irq_tready(irqready)
     );
 endmodule
 

@@ -64,7 +64,7 @@ def test_save_file() -> None:
     decoded = [signal for signal in signals if signal.startswith("tb_top.u_wave.")]
     pins = [signal for signal in signals if signal.startswith("tb_top.dut.")]
     assert len(decoded) == len(set(decoded)) > 100 and len(pins) > 30
-    top = (ROOT / "hdl" / "cde_top.v").read_text()
+    top = (ROOT / "hdl" / "cde_cpl_top.v").read_text()
     for found, source in ((decoded, DECODER.read_text()), (pins, top)):
         for signal in found:
             name, _, bits = signal.split(".")[-1].partition("[")
