@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 
 from models.arm import CqConfig, CqModel, Step
 from models.codes import (
@@ -45,13 +46,13 @@ __all__ = ["Engine", "EngineCq", "PageStatus", "Reply", "doorbell_cause"]
 class PageStatus:
     """Status word of one doorbell page: cause of the latest write, number of refused writes."""
 
-    cause: Cause = Cause.OK
+    cause: IntEnum = Cause.OK
     refused: int = 0
 
     @property
     def word(self) -> int:
         """The 64 bits that PAGE_STATUS reads as."""
-        return self.cause | (self.refused & 0xFFFF_FFFF) << 32
+        return int(self.cause) | (self.refused & 0xFFFF_FFFF) << 32
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Engine(Ruled):
         self.info = [EngineCq() for _ in range(p.num_cq)]
         self.eqs = [EqModel(p, self.without) for _ in range(p.num_eq)]
         self.pages = [PageStatus() for _ in range(p.num_pages)]
-        self.causes: Counter[Cause] = Counter()  #: doorbell writes by cause, OK included
+        self.causes: Counter[IntEnum] = Counter()  #: doorbell writes by cause, OK included
         self.refused_reads = 0
 
     # -- looking -----------------------------------------------------------------------------
@@ -337,13 +338,13 @@ class Engine(Ruled):
             return self.doorbell(word.cq, word.index, word.arm)
         return self.cb_return(word.cq)
 
-    def note_write(self, addr: int, cause: Cause) -> None:
-        """Page status and counters after a write was answered with ``cause``."""
+    def note_write(self, addr: int, cause: IntEnum) -> None:
+        """Page status and counters after a write, a post too, was answered with ``cause``."""
         self.causes[cause] += 1
         page = addr // PAGE_BYTES
         if page < self.params.num_pages:
             self.pages[page].cause = cause
-            self.pages[page].refused += cause is not Cause.OK
+            self.pages[page].refused += cause != Cause.OK
 
     def read(self, addr: int, length: int, size: int) -> int | None:
         """A read of the doorbell pages: the 64-bit status word, or None if refused."""

@@ -8,13 +8,20 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Params:
-    """``idx_w``: bits of an index. ``mod_tick``: clock cycles of one moderation unit."""
+    """``idx_w``: bits of an index. ``mod_tick``: clock cycles of one moderation unit.
+
+    ``sq_log2``: log2 of the slots of a send queue; ``burst``: most work beats of one queue pair
+    while another one waits.
+    """
 
     num_cq: int = 64
     num_eq: int = 16
     num_pages: int = 64
     idx_w: int = 16
     mod_tick: int = 256
+    num_qp: int = 64
+    sq_log2: int = 5
+    burst: int = 8
 
     @property
     def max_log2(self) -> int:
