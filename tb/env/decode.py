@@ -134,7 +134,7 @@ class Hooks:
     control_write: Callable[[ControlWrite], None]
     control_read: Callable[[ControlRead], None]
     work: Callable[[WorkBeat], None] = field(default=lambda _: None)
-    done: Callable[[], None] = field(default=lambda: None)
+    done: Callable[[DoneReport], None] = field(default=lambda _: None)
     conn: Callable[[], None] = field(default=lambda: None)
     term: Callable[[TermRequest], None] = field(default=lambda _: None)
 
@@ -248,8 +248,9 @@ class Decoder:
                 hooks.work(work)
                 pos += size
             elif kind == DONE:
-                out.append(DoneReport(cycle, word[pos + 1]))
-                hooks.done()
+                done = DoneReport(cycle, word[pos + 1])
+                out.append(done)
+                hooks.done(done)
                 pos += 2
             else:
                 pos = self._rare(raw, word, pos, out)

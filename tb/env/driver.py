@@ -16,6 +16,7 @@ from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import Post, ReadResult, WriteResult
 from tb.env.cq import Callback, Cq, CqState, Eq, EqState
 from tb.env.defs import LOG0, LOG1, PAGE_STATUS, Cmd, PageReg, Reg, Result
+from tb.env.qp import Qp
 from tb.env.records import Command, Interrupt
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Adapter:
         self.env = env
         self.cqs: dict[int, Cq] = {}
         self.eqs: dict[int, Eq] = {}
+        self.qps: dict[int, Qp] = {}
         #: Every callback seen, in order.
         self.callbacks: list[Callback] = []
         #: An event entry of a queue that the driver does not know fails the test.
@@ -62,6 +64,7 @@ class Adapter:
         """After a reset of the engine."""
         self.cqs.clear()
         self.eqs.clear()
+        self.qps.clear()
 
     # -- doorbell pages ----------------------------------------------------------------------------
 
@@ -100,7 +103,10 @@ class Adapter:
 
     async def command(self, code: int, *args: int) -> Command:
         """A mailbox command as it is, whatever its result."""
-        return await self.env.control.command(code, *args)
+        command = await self.env.control.command(code, *args)
+        if code == Cmd.CONNECT_QP and command.result == Result.OK:
+            self.env.transport.connected(args[0])
+        return command
 
     async def counters(self) -> dict[str, int]:
         """All counters, by their names without ``CNT_``."""
@@ -272,6 +278,34 @@ class Adapter:
             if not wait:
                 return Result.PENDING
         raise CommandError(command)
+
+    # -- queue pairs -------------------------------------------------------------------------------
+
+    async def create_qp(
+        self,
+        number: int | None = None,
+        *,
+        cq: Cq,
+        recv_cq: Cq | None = None,
+        page: int | None = None,
+        depth: int | None = None,
+        context: int | None = None,
+        watermark: int = 0,
+        age: int = 0,
+    ) -> Qp:
+        """Creates a QP that sends to ``cq`` (default: the lowest free number, the CQ's page, the
+        deepest send queue, a context with its number).
+        """
+        assert self.env.config is not None
+        if number is None:
+            number = next(n for n in range(1 << 16) if n not in self.qps)
+        page = cq.page if page is None else page
+        depth = 1 << self.env.config.sq_log2 if depth is None else depth
+        context = 0xC0DE_0000_0000_0000 | number if context is None else context
+        qp = Qp(self, number, page, cq, cq if recv_cq is None else recv_cq, depth, context)
+        await qp.create(watermark, age)
+        self.qps[number] = qp
+        return qp
 
     # -- interrupts --------------------------------------------------------------------------------
 

@@ -15,20 +15,25 @@ from pyuvm import uvm_env
 
 from tb.env.agents import (
     CompletionAgent,
+    ConnAgent,
     ControlAgent,
     CreditAgent,
+    DoneAgent,
     DoorbellAgent,
     InterruptAgent,
     MemoryAgent,
+    TermAgent,
     TraceAgent,
+    WorkAgent,
 )
 from tb.env.agents.base import BfmAgent
 from tb.env.decode import Hooks
-from tb.env.defs import CAP0, CAP1, CAP2, ID_VALUE, Reg
+from tb.env.defs import CAP0, CAP1, CAP2, CAP3, ID_VALUE, Reg
 from tb.env.driver import Adapter
-from tb.env.harness import Channel, Harness
+from tb.env.harness import STALLABLE, TRANSPORT_STALLABLE, Harness
 from tb.env.memory import HostMemory
 from tb.env.records import Record
+from tb.env.transport import Transport
 
 Subscriber = Callable[[list[Record]], None]
 
@@ -44,6 +49,9 @@ class Config:
     max_log2: int
     max_writes: int
     mod_tick: int
+    num_qp: int = 0  # 0: the completion core alone
+    sq_log2: int = 0
+    burst: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,8 +82,16 @@ class CarillonEnv(uvm_env):
             self.interrupts,
             self.trace,
         ]
+        self.work = WorkAgent("work", self)
+        self.done = DoneAgent("done", self)
+        self.conn = ConnAgent("conn", self)
+        self.term = TermAgent("term", self)
+        self._transport_agents = (self.work, self.done, self.conn, self.term)
         self.memory = HostMemory()
         self.host = Adapter(self)
+        # The seed of the run, not cocotb's, which depends on the test's name.
+        self.seed = int(os.environ.get("COCOTB_RANDOM_SEED", cocotb.RANDOM_SEED))
+        self.transport = Transport(self.seed, self.done, self.conn)
         hooks = Hooks(
             mem_write=self.memory.write_line,
             interrupt=self.host.on_interrupt,
@@ -87,11 +103,13 @@ class CarillonEnv(uvm_env):
             read_data=self.doorbells.read_data,
             control_write=self.control.responded,
             control_read=self.control.read_data,
+            work=self.transport.work,
+            done=self.transport.done,
+            conn=self.conn.taken,
+            term=self.transport.term,
         )
         self.harness = Harness(cocotb.top, self._on_block, hooks)
         self.config: Config | None = None
-        # The seed of the run, not cocotb's, which depends on the test's name.
-        self.seed = int(os.environ.get("COCOTB_RANDOM_SEED", cocotb.RANDOM_SEED))
         #: Records delivered so far.
         self.records = 0
         #: Set (and to be cleared by who waits) after each block.
@@ -100,7 +118,7 @@ class CarillonEnv(uvm_env):
         self._held: list[Record] = []
 
     def connect_phase(self) -> None:
-        for agent in self.agents:
+        for agent in (*self.agents, *self._transport_agents):
             agent.connect_harness(self.harness)
 
     # -- subscribers -------------------------------------------------------------------------------
@@ -141,6 +159,7 @@ class CarillonEnv(uvm_env):
         await self.harness.reset()
         for agent in self.agents:
             agent.clear()
+        self.transport.clear()
         self.host.forget()
         self._held.clear()
         control = self.control
@@ -149,6 +168,7 @@ class CarillonEnv(uvm_env):
         cap0 = CAP0.unpack(await control.value(Reg.CAP0))
         cap1 = CAP1.unpack(await control.value(Reg.CAP1))
         cap2 = CAP2.unpack(await control.value(Reg.CAP2))
+        cap3 = CAP3.unpack(await control.value(Reg.CAP3))
         self.config = Config(
             num_cq=cap0["num_cq"],
             num_eq=cap1["num_eq"],
@@ -157,7 +177,12 @@ class CarillonEnv(uvm_env):
             max_log2=cap1["max_log2"],
             max_writes=cap2["max_writes"],
             mod_tick=cap2["mod_tick"],
+            num_qp=cap3["num_qp"],
+            sq_log2=cap3["sq_log2"],
+            burst=cap3["burst"],
         )
+        if self.config.num_qp and self.work not in self.agents:
+            self.agents += self._transport_agents
         self.mem.num_cq = self.config.num_cq
 
     async def sync(self) -> None:
@@ -184,7 +209,7 @@ class CarillonEnv(uvm_env):
 
     def release_all(self) -> None:
         """Ends all stalls and holds."""
-        for number in range(Channel.AW, Channel.MEM_CMD):
+        for number in (*STALLABLE, *TRANSPORT_STALLABLE):
             self.harness.configure(number, self.harness.setting(number) & ~0x1FF)
         self.mem.release_responses()
 

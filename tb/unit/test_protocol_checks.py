@@ -77,6 +77,8 @@ def nothing(*_: Any) -> None:
         (1 << 0, "s_axi_b: valid fell"),
         (1 << 19, "m_axi_aw: payload changed"),
         (1 << 25, "m_axi_w: no last beat"),
+        (1 << 27, "m_axis_work: payload changed"),
+        (1 << 29, "m_axis_term: valid fell"),
     ],
 )
 def test_violation_raises(bits: int, text: str) -> None:

@@ -7,15 +7,20 @@ from tb.env.agents.credit import CreditAgent
 from tb.env.agents.doorbell import DoorbellAgent
 from tb.env.agents.memory import MemoryAgent
 from tb.env.agents.passive import InterruptAgent, TraceAgent
+from tb.env.agents.transport import ConnAgent, DoneAgent, TermAgent, WorkAgent
 
 __all__ = [
     "CommandError",
     "CompletionAgent",
+    "ConnAgent",
     "ControlAgent",
     "Cpl",
     "CreditAgent",
+    "DoneAgent",
     "DoorbellAgent",
     "InterruptAgent",
     "MemoryAgent",
+    "TermAgent",
     "TraceAgent",
+    "WorkAgent",
 ]
