@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_params: checks the parameters of cde_top at elaboration.
+// cde_params: checks the parameters of the top levels at elaboration.
 //
 // Purpose: a wrong parameter stops elaboration in an unknown module whose name is the message; the three tools that read this
 //          code have no other common way ($error in a live branch stops Yosys).
@@ -15,13 +15,17 @@ module cde_params #(
     parameter MAX_WRITES = 256,
     parameter M_ID_W = 7,
     parameter S_ADDR_W = 32,
-    parameter MOD_TICK = 256
+    parameter MOD_TICK = 256,
+    parameter NUM_QP = 2,
+    parameter SQ_LOG2 = 1,
+    parameter BURST = 1
 ) ();
 
     localparam CQ_W = $clog2(NUM_CQ);
     localparam EQ_W = $clog2(NUM_EQ);
     localparam PAGE_W = $clog2(NUM_PAGES);
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
+    localparam QP_W = $clog2(NUM_QP);
 
     generate
         if (NUM_CQ < 2 || NUM_CQ > 4096 || (1 << CQ_W) != NUM_CQ) begin : g_cq
@@ -52,6 +56,15 @@ module cde_params #(
         end
         if (MOD_TICK < 2 || MOD_TICK > 65535) begin : g_tick
             ERROR_MOD_TICK_must_be_2_to_65535 stop ();
+        end
+        if (NUM_QP < 2 || NUM_QP > 4096 || (1 << QP_W) != NUM_QP) begin : g_qp
+            ERROR_NUM_QP_must_be_a_power_of_two_from_2_to_4096 stop ();
+        end
+        if (SQ_LOG2 < 1 || SQ_LOG2 > IDX_W - 1) begin : g_sq
+            ERROR_SQ_LOG2_must_be_1_to_IDX_W_minus_1 stop ();
+        end
+        if (BURST < 1 || BURST > 255) begin : g_burst
+            ERROR_BURST_must_be_1_to_255 stop ();
         end
     endgenerate
 

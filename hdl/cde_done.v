@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_done: done reports of the transport (ISO-03, DF-15).
+//
+// Purpose: a report is good when it names the oldest unreported remote request of its QP. A failing one is accepted together with the
+//          step that moves its QP to the error state; the first failure of a connection is kept for retirement.
+// Ports:   s_axis_done; remote requests indicated so far (tags_*); the step of the QP's state (fail_*); good reports (rep_*), looks for
+//          retirement (seen_*: report taken, not yet judged; ask: look wanted); error report.
+// Latency: report taken in cycle t, judged in t+1. One a cycle, failing ones when their step is taken.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_done #(
+    parameter NUM_QP = 64,
+    parameter QP_W = 6,
+    parameter IDX_W = 16
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+    input  wire [QP_W-1:0]   init_addr,
+
+    input  wire [63:0]       s_axis_done_tdata,
+    input  wire              s_axis_done_tvalid,
+    output wire              s_axis_done_tready,
+
+    input  wire              tags_we,
+    input  wire [QP_W-1:0]   tags_qp,
+    input  wire [IDX_W-1:0]  tags,
+
+    output wire              fail_valid,
+    input  wire              fail_ready,
+    output wire [QP_W-1:0]   fail_qp,
+    input  wire              fresh,          // a connection begins
+    input  wire [QP_W-1:0]   fresh_qp,
+
+    output wire              seen_valid,
+    output wire [QP_W-1:0]   seen_qp,
+    input  wire              seen_taken,
+    output wire              ask,
+    output wire              rep_we,
+    output wire [QP_W-1:0]   rep_qp,
+    output wire [IDX_W-1:0]  rep_total,
+    output wire              bad_we,         // the failure of a connection: tag and status
+    output wire [IDX_W-1:0]  bad_tag,
+    output wire [7:0]        bad_status,
+    output reg  [NUM_QP-1:0] bad,            // QPs with a failure
+
+    output wire              err_valid,
+    output wire [7:0]        err_cause,
+    output wire [15:0]       err_qp,
+    output wire [15:0]       err_tag
+);
+
+    localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
+
+    reg              j_valid;
+    reg  [63:0]      j;
+    reg              j_looked;
+    wire             j_leaves;
+    wire             take = s_axis_done_tvalid && s_axis_done_tready;
+    wire [QP_W-1:0]  j_qp = j[QP_W-1:0];
+    wire [QP_W-1:0]  look = j_valid && !j_leaves ? j_qp : s_axis_done_tdata[QP_W-1:0];
+    wire [IDX_W-1:0] reported;
+    wire [IDX_W-1:0] indicated;
+
+    cde_context #(.W(IDX_W), .AW(QP_W)) reported_ram (
+        .clk(clk), .init(init), .init_addr(init_addr), .we(rep_we), .waddr(j_qp), .wdata(rep_total),
+        .raddr(look), .rdata(reported)
+    );
+
+    cde_context #(.W(IDX_W), .AW(QP_W)) indicated_ram (
+        .clk(clk), .init(init), .init_addr(init_addr), .we(tags_we), .waddr(tags_qp), .wdata(tags),
+        .raddr(look), .rdata(indicated)
+    );
+
+    wire [15:0] tag = j[`CDE_DONE_TAG_LSB +: 16];
+    wire [7:0]  status = j[`CDE_DONE_STATUS_LSB +: 8];
+    wire        malformed = (j[15:0] >> QP_W) != 16'd0 || j[63:40] != 24'd0;
+    wire        expected = reported != indicated && tag == {{(16-IDX_W){1'b0}}, reported};
+    wire        good = j_valid && !malformed && expected;
+    wire        fails = good && status != 8'h00;
+
+    assign fail_valid = fails;
+    assign fail_qp = j_qp;
+    assign j_leaves = j_valid && (!fails || fail_ready);
+    assign s_axis_done_tready = (!j_valid || j_leaves) && !init;
+    assign rep_we = good && j_leaves;
+    assign rep_qp = j_qp;
+    assign rep_total = reported + ONE;
+    assign bad_we = rep_we && status != 8'h00 && !bad[j_qp];
+    assign bad_tag = reported;
+    assign bad_status = status;
+    assign err_valid = j_valid && !good;
+    assign err_cause = malformed ? `CDE_CAUSE_DONE_BAD : `CDE_CAUSE_DONE_UNEXPECTED;
+    assign err_qp = j[15:0];
+    assign err_tag = tag;
+
+    // Retirement looks at the QP of a report while the report is judged; a report that waits is looked at when it is accepted.
+    assign seen_valid = take;
+    assign seen_qp = s_axis_done_tdata[QP_W-1:0];
+    assign ask = rep_we && !j_looked;
+
+    always @(posedge clk) begin
+        if (s_axis_done_tready) begin
+            j_valid <= take;
+            j <= s_axis_done_tdata;
+            j_looked <= seen_taken;
+        end else j_looked <= 1'b0;
+        if (bad_we) bad[j_qp] <= 1'b1;
+        if (fresh) bad[fresh_qp] <= 1'b0;
+        if (rst) begin
+            j_valid <= 1'b0;
+            bad <= {NUM_QP{1'b0}};
+        end
+    end
+
+endmodule
+
+`default_nettype wire

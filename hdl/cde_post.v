@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_post: admission, holding and releasing of posts (DF-01 to DF-11, DF-14, CQ-17).
+//
+// Purpose: decides each post and each step of a QP's state in one stage, in order, so that failure and release are one step (DF-04).
+//          State steps (commands, connection events, failing reports, the age limit) take a slot of the same pipeline.
+// Ports:   posts and their causes; state steps (op_*) and their outcome (opr_*); credits; QP settings; accepted posts (acc_*), end
+//          of batches (end_*), what is released (rel_*, stop); retired index; trace lane 3.
+// Latency: post taken in cycle t, decided in t+3 (acc_*, end_*, rel_*), cause in t+4. One post a cycle, any QP.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_post #(
+    parameter NUM_QP = 64,
+    parameter QP_W = 6,
+    parameter CQ_W = 6,
+    parameter IDX_W = 16,
+    parameter SQ_LOG2 = 5,
+    parameter MOD_TICK = 256
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+    input  wire [QP_W-1:0]   init_addr,
+
+    input  wire              post_valid,
+    output wire              post_ready,
+    input  wire [11:0]       post_page,
+    input  wire [511:0]      post_data,
+    output reg               post_res_valid,
+    output reg  [7:0]        post_res_cause,
+
+    // State steps
+    input  wire              op_valid,
+    output wire              op_ready,
+    input  wire [3:0]        op_code,
+    input  wire [3:0]        op_target,      // OP_SET: new state
+    input  wire [QP_W-1:0]   op_qp,
+    output reg               opr_valid,
+    output reg  [3:0]        opr_code,
+    output reg  [QP_W-1:0]   opr_qp,
+    output reg  [7:0]        opr_result,
+    output reg  [3:0]        opr_old,        // state before
+    output reg  [3:0]        opr_new,        // state after
+    output reg  [3*IDX_W-1:0] opr_indices,   // {retired, released, tail}
+
+    // Credits
+    output wire              rq_valid,
+    input  wire              rq_hold,
+    output wire [CQ_W-1:0]   rq_cq,
+    input  wire              gr_room,
+    input  wire              gr_dead,
+    output wire              gr_take,
+
+    // Settings: {age 16, watermark 16, depth, page, send CQ}
+    input  wire              set_we,
+    input  wire [QP_W-1:0]   set_qp,
+    input  wire [43+IDX_W+CQ_W:0] set_data,
+
+    // Decisions of this cycle
+    output wire              acc_valid,
+    output wire [QP_W-1:0]   acc_qp,         // of every decision
+    output wire [SQ_LOG2-1:0] acc_slot,
+    output wire [511:0]      acc_data,
+    output wire [49:0]       acc_verb,       // {local, read, result type, bytes}
+    output wire              end_we,
+    output wire [SQ_LOG2-1:0] end_slot,
+    output wire              end_last,
+    output wire              rel_valid,      // something to look at for the dispatcher
+    output wire              rel_we,
+    output wire [IDX_W-1:0]  rel_index,
+    output reg  [NUM_QP-1:0] stop,           // skip instead of indicating
+    output wire              fresh,          // a connection begins
+
+    input  wire              ret_we,
+    input  wire [QP_W-1:0]   ret_qp,
+    input  wire [IDX_W-1:0]  ret_index,
+
+    output reg               trace_valid,
+    output reg  [255:0]      trace_data
+);
+
+    `include "cde_post_ops.vh"
+
+    localparam TICK_W = 20;
+    localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
+    localparam ST_W = 4 + 2 * IDX_W + TICK_W;      // {since, released, tail, state}
+    localparam SET_W = 44 + IDX_W + CQ_W;
+
+    // ---------------------------------------------------------------- time, and whose age is looked at
+    reg  [15:0]       prescale;
+    reg  [TICK_W-1:0] now;
+    reg  [QP_W-1:0]   scan;
+    reg  [5:0]        patience;
+    reg  [NUM_QP-1:0] aging;                        // holds something and has an age limit
+    wire              age_wanted = aging[scan] && !init;
+    wire              age_now = age_wanted && !op_valid && (patience == 6'd0 || !post_valid || rq_hold);
+    wire              post_go = post_valid && post_ready;
+
+    assign op_ready = !init;
+    assign post_ready = !op_valid && !rq_hold && !init && !(age_wanted && patience == 6'd0);
+
+    always @(posedge clk) begin
+        prescale <= prescale == MOD_TICK - 1 ? 16'd0 : prescale + 16'd1;
+        if (prescale == MOD_TICK - 1) now <= now + 1'b1;
+        if (!age_wanted || age_now) begin
+            scan <= scan + 1'b1;
+            patience <= 6'd60;
+        end else if (patience != 6'd0) patience <= patience - 6'd1;
+        if (rst) begin
+            prescale <= 16'd0;
+            now <= {TICK_W{1'b0}};
+            scan <= {QP_W{1'b0}};
+            patience <= 6'd60;
+        end
+    end
+
+    // ---------------------------------------------------------------- stage A: whose settings
+    wire [15:0]      post_qp = post_data[`CDE_POST_QP_LSB +: 16];
+    wire [QP_W-1:0]  a_qp = op_valid ? op_qp : age_now ? scan : post_qp[QP_W-1:0];
+    wire [7:0]       a_verb_cause;
+    wire [49:0]      a_verb;
+
+    cde_verb verb_i (
+        .post(post_data), .cause(a_verb_cause), .is_local(a_verb[49]), .is_read(a_verb[48]), .result_type(a_verb[47:32]),
+        .bytes(a_verb[31:0])
+    );
+
+    reg              b_post, r_post, c_post;
+    reg              b_op, r_op, c_op;
+    reg [3:0]        b_code, r_code, c_code, b_target, r_target, c_target;
+    reg [QP_W-1:0]   b_qp, r_qp, c_qp;
+    reg              b_far, r_far, c_far;           // QP number out of range
+    reg [11:0]       b_page, r_page, c_page;
+    reg [511:0]      b_data, r_data, c_data;
+    reg [7:0]        b_cause, r_cause, c_cause;
+    reg [49:0]       b_verb, r_verb, c_verb;
+
+    always @(posedge clk) begin
+        {b_post, r_post, c_post} <= rst ? 3'd0 : {post_go, b_post, r_post};
+        {b_op, r_op, c_op} <= rst ? 3'd0 : {(op_valid && op_ready) || age_now, b_op, r_op};
+        {b_code, r_code, c_code} <= {op_valid ? op_code : OP_AGE, b_code, r_code};
+        {b_target, r_target, c_target} <= {op_target, b_target, r_target};
+        {b_qp, r_qp, c_qp} <= {a_qp, b_qp, r_qp};
+        {b_far, r_far, c_far} <= {(post_qp >> QP_W) != 16'd0, b_far, r_far};
+        {b_page, r_page, c_page} <= {post_page, b_page, r_page};
+        {b_data, r_data, c_data} <= {post_data, b_data, r_data};
+        {b_cause, r_cause, c_cause} <= {a_verb_cause, b_cause, r_cause};
+        {b_verb, r_verb, c_verb} <= {a_verb, b_verb, r_verb};
+    end
+
+    // ---------------------------------------------------------------- stage B: settings known, state is read
+    wire [SET_W-1:0] b_set;
+    reg  [SET_W-1:CQ_W] r_set, c_set;
+
+    cde_ram #(.W(SET_W), .AW(QP_W)) settings_ram (
+        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata(b_set)
+    );
+
+    assign rq_valid = b_post;
+    assign rq_cq = b_set[CQ_W-1:0];
+
+    wire [ST_W-1:0]  r_state;
+    reg  [ST_W-1:0]  st;
+    wire [ST_W-1:0]  st_next;
+    wire             step = c_post || c_op;
+    wire [IDX_W-1:0] r_retired;
+    reg  [IDX_W-1:0] retired;
+
+    cde_context #(.W(ST_W), .AW(QP_W)) state_ram (
+        .clk(clk), .init(init), .init_addr(init_addr), .we(step), .waddr(c_qp), .wdata(st_next),
+        .raddr(b_qp), .rdata(r_state)
+    );
+
+    cde_context #(.W(IDX_W), .AW(QP_W)) retired_ram (
+        .clk(clk), .init(init), .init_addr(init_addr), .we(ret_we), .waddr(ret_qp), .wdata(ret_index),
+        .raddr(b_qp), .rdata(r_retired)
+    );
+
+    always @(posedge clk) begin
+        {r_set, c_set} <= {b_set[SET_W-1:CQ_W], r_set};
+        st <= step && c_qp == r_qp ? st_next : r_state;
+        retired <= r_retired;
+    end
+
+    // ---------------------------------------------------------------- stage C: the decision
+    wire [3:0]        state = st[3:0];
+    wire [IDX_W-1:0]  tail = st[4 +: IDX_W];
+    wire [IDX_W-1:0]  released = st[4 + IDX_W +: IDX_W];
+    wire [TICK_W-1:0] since = st[4 + 2 * IDX_W +: TICK_W];
+    wire [11:0]       set_page = c_set[CQ_W +: 12];
+    wire [IDX_W-1:0]  depth = c_set[CQ_W + 12 +: IDX_W];
+    wire [15:0]       watermark = c_set[CQ_W + 12 + IDX_W +: 16];
+    wire [15:0]       age = c_set[CQ_W + 28 + IDX_W +: 16];
+
+    wire connected = state == `CDE_QPS_CONNECTED;
+    wire pending = state == `CDE_QPS_DISCONNECT_PENDING;
+    wire live = state != `CDE_QPS_FREE && state != `CDE_QPS_DESTROYING;
+    wire mine = !c_far && live && set_page == c_page;
+    wire fits = tail - retired != depth;
+    wire empty = tail == retired;
+    wire no_fault = mine && c_cause == 8'h00 && connected && fits;
+    wire accept = c_post && no_fault && !gr_dead && gr_room;
+
+    assign gr_take = c_post && no_fault;
+
+    reg [7:0] cause;
+
+    always @* begin
+        if (c_far) cause = `CDE_CAUSE_BAD_QP;
+        else if (!live) cause = `CDE_CAUSE_NO_QP;
+        else if (!mine) cause = `CDE_CAUSE_NOT_OWNER;
+        else if (c_cause != 8'h00) cause = c_cause;
+        else if (!connected) cause = `CDE_CAUSE_NOT_CONNECTED;
+        else if (!fits) cause = `CDE_CAUSE_QUEUE_FULL;
+        else if (gr_dead) cause = `CDE_CAUSE_CQ_ERROR;
+        else if (!gr_room) cause = `CDE_CAUSE_NO_CREDIT;
+        else cause = 8'h00;
+    end
+
+    wire [IDX_W-1:0]  tail_next = accept ? tail + ONE : tail;
+    wire [IDX_W-1:0]  held = tail - released;
+    wire [IDX_W-1:0]  held_next = held + ONE;
+    wire              holds = held != {IDX_W{1'b0}};
+    wire [16:0]       held_16 = {{(17-IDX_W){1'b0}}, held_next};
+    wire              mark = watermark != 16'd0 && held_16 >= {1'b0, watermark};
+    wire              terminates = accept && (!c_data[`CDE_POST_DEFER_LSB] || mark);
+    wire              fails = c_post && mine && !accept && holds;
+    wire [TICK_W-1:0] elapsed = now - since;
+    wire              aged = c_op && c_code == OP_AGE && holds && age != 16'd0 && elapsed > {{(TICK_W-16){1'b0}}, age};
+    wire              release_now = terminates || fails || aged;
+
+    // Steps of the state
+    reg [3:0] state_next;
+    reg [7:0] result;
+
+    always @* begin
+        state_next = state;
+        result = `CDE_RES_OK;
+        if (c_op) begin
+            case (c_code)
+                OP_CREATE: state_next = `CDE_QPS_IDLE;
+                OP_CONNECT: begin
+                    if (state == `CDE_QPS_IDLE) state_next = `CDE_QPS_CONNECTED;
+                    else result = `CDE_RES_BAD_STATE;
+                end
+                OP_SET: begin
+                    if (c_target == `CDE_QPS_DISCONNECT_PENDING && connected) state_next = c_target;
+                    else if (c_target == `CDE_QPS_DISCONNECTED && (connected || pending)) state_next = c_target;
+                    else if (c_target == `CDE_QPS_IDLE && (state == `CDE_QPS_DISCONNECTED || state == `CDE_QPS_ERROR)) begin
+                        if (empty) state_next = c_target;
+                        else result = `CDE_RES_BUSY;
+                    end else result = `CDE_RES_BAD_STATE;
+                end
+                OP_FLUSH: begin
+                    if (connected || pending) state_next = `CDE_QPS_ERROR;
+                    else if (state == `CDE_QPS_IDLE) result = `CDE_RES_BAD_STATE;
+                end
+                OP_DESTROY: begin
+                    state_next = empty ? `CDE_QPS_FREE : `CDE_QPS_DESTROYING;
+                    result = empty ? `CDE_RES_OK : `CDE_RES_PENDING;
+                end
+                OP_CONN: if (connected || pending) state_next = `CDE_QPS_DISCONNECTED;
+                OP_FAIL: if (connected || pending) state_next = `CDE_QPS_ERROR;
+                default: state_next = state;
+            endcase
+        end
+    end
+
+    wire changes = state_next != state;
+    wire leaves = connected && changes;
+    wire [IDX_W-1:0] released_next = release_now || leaves ? tail_next : released;
+    wire [TICK_W-1:0] since_next = accept && !holds ? now : since;
+
+    assign fresh = c_op && c_code == OP_CONNECT && changes;
+    assign st_next = {since_next, released_next, tail_next, state_next};
+    assign acc_valid = accept;
+    assign acc_qp = c_qp;
+    assign acc_slot = tail[SQ_LOG2-1:0];
+    assign acc_data = c_data;
+    assign acc_verb = c_verb;
+    assign end_we = accept || release_now;
+    assign end_slot = tail[SQ_LOG2-1:0] - {{(SQ_LOG2-1){1'b0}}, !accept};
+    assign end_last = release_now;
+    assign rel_valid = release_now || leaves;
+    assign rel_we = step;
+    assign rel_index = released_next;
+
+    // ---------------------------------------------------------------- outcome
+    wire [1:0] why = c_code == OP_CONN ? 2'd1 : c_code == OP_FAIL ? 2'd2 : 2'd0;
+
+    function [95:0] shown;
+        input [3:0]       s;
+        input [IDX_W-1:0] t;
+        input [IDX_W-1:0] r;
+        input [IDX_W-1:0] h;
+        begin
+            shown = 96'd0;
+            shown[3:0] = s;
+            shown[16 +: IDX_W] = t;
+            shown[32 +: IDX_W] = r;
+            shown[48 +: IDX_W] = h;
+        end
+    endfunction
+
+    always @(posedge clk) begin
+        if (step) aging[c_qp] <= tail_next != released_next && age != 16'd0;
+        if (fresh) stop[c_qp] <= 1'b0;
+        if (leaves) stop[c_qp] <= 1'b1;
+        post_res_valid <= c_post && !rst;
+        post_res_cause <= cause;
+        opr_valid <= c_op && c_code != OP_AGE && !rst;
+        opr_code <= c_code;
+        opr_qp <= c_qp;
+        opr_result <= result;
+        opr_old <= state;
+        opr_new <= state_next;
+        opr_indices <= {retired, released_next, tail_next};
+        trace_valid <= ((c_post && mine) || aged || changes) && !rst;
+        trace_data <= 256'd0;
+        trace_data[7:0] <= c_post ? `CDE_TRC_POST : aged ? `CDE_TRC_AGE : `CDE_TRC_QP_STATE;
+        trace_data[8 +: QP_W] <= c_qp;
+        trace_data[63:32] <= c_post ? {c_data[`CDE_POST_FLAGS_LSB +: 16], c_data[`CDE_POST_OPCODE_LSB +: 8], cause}
+                                    : aged ? 32'd0 : {30'd0, why};
+        trace_data[159:64] <= shown(state, tail, released, retired);
+        trace_data[255:160] <= shown(state_next, tail_next, released_next, retired);
+        if (rst) begin
+            aging <= {NUM_QP{1'b0}};
+            stop <= {NUM_QP{1'b0}};
+        end
+    end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_posting: posting side of the engine.
+//
+// Purpose: groups admission and deferral (cde_post), dispatch (cde_dispatch), done reports (cde_done), retirement (cde_retire) and QP
+//          commands (cde_qp_ctrl). Every pin: docs/posting.md.
+// Ports:   posts, credits, QP commands and completions to and from cde_core; m_axis_work, s_axis_done, s_axis_conn, m_axis_term; error
+//          reports, counter steps, trace lanes 3 and 4.
+// Latency: see the blocks.
+`default_nettype none
+
+module cde_posting #(
+    parameter NUM_QP = 64,
+    parameter QP_W = 6,
+    parameter CQ_W = 6,
+    parameter NUM_PAGES = 64,
+    parameter IDX_W = 16,
+    parameter SQ_LOG2 = 5,
+    parameter BURST = 8,
+    parameter MOD_TICK = 256,
+    parameter INIT_W = 8
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+    input  wire [INIT_W-1:0] init_addr,
+
+    input  wire              post_valid,
+    output wire              post_ready,
+    input  wire [11:0]       post_page,
+    input  wire [511:0]      post_data,
+    output wire              post_res_valid,
+    output wire [7:0]        post_res_cause,
+
+    output wire              rq_valid,
+    input  wire              rq_hold,
+    output wire [CQ_W-1:0]   rq_cq,
+    input  wire              gr_room,
+    input  wire              gr_dead,
+    output wire              gr_take,
+
+    input  wire              qc_start,
+    input  wire [7:0]        qc_command,
+    input  wire [191:0]      qc_args,
+    output wire              qc_done,
+    output wire [7:0]        qc_result,
+    output wire [191:0]      qc_outs,
+    input  wire              cqi_we,
+    input  wire              cqi_alive,
+    input  wire [CQ_W-1:0]   cqi_cq,
+    input  wire [11:0]       cqi_page,
+    output wire              cqi_used,
+
+    output wire [511:0]      m_axis_work_tdata,
+    output wire [15:0]       m_axis_work_tdest,
+    output wire [63:0]       m_axis_work_tuser,
+    output wire              m_axis_work_tlast,
+    output wire              m_axis_work_tvalid,
+    input  wire              m_axis_work_tready,
+    input  wire [63:0]       s_axis_done_tdata,
+    input  wire              s_axis_done_tvalid,
+    output wire              s_axis_done_tready,
+    input  wire [31:0]       s_axis_conn_tdata,
+    input  wire              s_axis_conn_tvalid,
+    output wire              s_axis_conn_tready,
+    output wire [31:0]       m_axis_term_tdata,
+    output wire              m_axis_term_tvalid,
+    input  wire              m_axis_term_tready,
+
+    output wire [255:0]      m_axis_cpl_tdata,
+    output wire [15:0]       m_axis_cpl_tdest,
+    output wire              m_axis_cpl_tuser,
+    output wire              m_axis_cpl_tvalid,
+    input  wire              m_axis_cpl_tready,
+
+    // Error reports of cde_qp_ctrl and cde_done; steps of CNT_POSTS, _INDICATED, _DONE, _DONE_REFUSED, 3 bits each
+    output wire [1:0]        pe_valid,
+    output wire [15:0]       pe_cause,
+    output wire [31:0]       pe_object,
+    output wire [31:0]       pe_index,
+    output wire [11:0]       pe_step,
+
+    output wire [1:0]        trace_valid,
+    output wire [511:0]      trace_data
+);
+
+    wire op_valid, op_ready, opr_valid;
+    wire [3:0] op_code, op_target, opr_code, opr_old, opr_new;
+    wire [QP_W-1:0] op_qp, opr_qp;
+    wire [7:0] opr_result;
+    wire [3*IDX_W-1:0] opr_indices;
+    wire set_we, set_all, peer_we;
+    wire [QP_W-1:0] set_qp;
+    wire [43+IDX_W+CQ_W:0] set_post;
+    wire [63+CQ_W:0] set_retire;
+    wire [23:0] set_peer;
+    wire acc_valid, end_we, end_last, rel_valid, rel_we, fresh;
+    wire [QP_W-1:0] acc_qp;
+    wire [SQ_LOG2-1:0] acc_slot, end_slot, ind_slot;
+    wire [IDX_W-1:0] rel_index;
+    wire [511:0] acc_data;
+    wire [49:0] acc_verb;
+    wire [NUM_QP-1:0] stop, bad;
+    wire ret_we, rr_valid;
+    wire [QP_W-1:0] ret_qp;
+    wire [IDX_W-1:0] ret_index, rr_total;
+    wire ind_valid, ind_done, ind_ripe;
+    wire [QP_W-1:0] ind_qp;
+    wire [IDX_W-1:0] ind_next, ind_tags;
+    wire fail_valid, fail_ready, seen_valid, seen_taken, ask, rep_we, bad_we;
+    wire [QP_W-1:0] fail_qp, seen_qp, rep_qp;
+    wire [IDX_W-1:0] rep_total, bad_tag;
+    wire [7:0] bad_status;
+
+    cde_post #(
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .MOD_TICK(MOD_TICK)
+    ) post_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]),
+        .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_data(post_data),
+        .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
+        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_target(op_target), .op_qp(op_qp),
+        .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_result(opr_result), .opr_old(opr_old),
+        .opr_new(opr_new), .opr_indices(opr_indices),
+        .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
+        .set_we(set_we), .set_qp(set_qp), .set_data(set_post),
+        .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data), .acc_verb(acc_verb),
+        .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
+        .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop), .fresh(fresh),
+        .ret_we(ret_we), .ret_qp(ret_qp), .ret_index(ret_index),
+        .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
+    );
+
+    cde_dispatch #(
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(BURST)
+    ) dispatch_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]),
+        .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data), .acc_kind(acc_verb[49:48]),
+        .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
+        .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop),
+        .rr_valid(rr_valid), .rr_we(ret_we), .rr_qp(ret_qp), .rr_total(rr_total),
+        .peer_we(peer_we), .peer_qp(set_qp), .peer(set_peer),
+        .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest), .m_axis_work_tuser(m_axis_work_tuser),
+        .m_axis_work_tlast(m_axis_work_tlast), .m_axis_work_tvalid(m_axis_work_tvalid),
+        .m_axis_work_tready(m_axis_work_tready),
+        .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_ripe(ind_ripe),
+        .ind_next(ind_next), .ind_tags(ind_tags)
+    );
+
+    cde_done #(
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .IDX_W(IDX_W)
+    ) done_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]),
+        .s_axis_done_tdata(s_axis_done_tdata), .s_axis_done_tvalid(s_axis_done_tvalid),
+        .s_axis_done_tready(s_axis_done_tready),
+        .tags_we(ind_valid && ind_done), .tags_qp(ind_qp), .tags(ind_tags),
+        .fail_valid(fail_valid), .fail_ready(fail_ready), .fail_qp(fail_qp), .fresh(fresh), .fresh_qp(acc_qp),
+        .seen_valid(seen_valid), .seen_qp(seen_qp), .seen_taken(seen_taken), .ask(ask),
+        .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .bad_we(bad_we), .bad_tag(bad_tag),
+        .bad_status(bad_status), .bad(bad),
+        .err_valid(pe_valid[1]), .err_cause(pe_cause[15:8]), .err_qp(pe_object[31:16]), .err_tag(pe_index[31:16])
+    );
+
+    cde_retire #(
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2)
+    ) retire_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]),
+        .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_context(acc_data[127:64]),
+        .acc_silent(acc_data[16]), .acc_verb(acc_verb),
+        .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_ripe(ind_ripe),
+        .ind_next(ind_next),
+        .seen_valid(seen_valid), .seen_qp(seen_qp), .seen_taken(seen_taken), .ask(ask),
+        .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .bad_we(bad_we), .bad_tag(bad_tag),
+        .bad_status(bad_status), .bad(bad), .fresh(fresh), .fresh_qp(acc_qp),
+        .set_we(set_we && set_all), .set_qp(set_qp), .set_data(set_retire),
+        .m_axis_cpl_tdata(m_axis_cpl_tdata), .m_axis_cpl_tdest(m_axis_cpl_tdest), .m_axis_cpl_tuser(m_axis_cpl_tuser),
+        .m_axis_cpl_tvalid(m_axis_cpl_tvalid), .m_axis_cpl_tready(m_axis_cpl_tready),
+        .ret_we(ret_we), .ret_qp(ret_qp), .ret_index(ret_index), .rr_valid(rr_valid), .rr_total(rr_total),
+        .trace_valid(trace_valid[1]), .trace_data(trace_data[511:256])
+    );
+
+    cde_qp_ctrl #(
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .INIT_W(INIT_W)
+    ) qp_ctrl_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr),
+        .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done), .qc_result(qc_result),
+        .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
+        .s_axis_conn_tdata(s_axis_conn_tdata), .s_axis_conn_tvalid(s_axis_conn_tvalid),
+        .s_axis_conn_tready(s_axis_conn_tready), .m_axis_term_tdata(m_axis_term_tdata),
+        .m_axis_term_tvalid(m_axis_term_tvalid), .m_axis_term_tready(m_axis_term_tready),
+        .fail_valid(fail_valid), .fail_ready(fail_ready), .fail_qp(fail_qp),
+        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_target(op_target), .op_qp(op_qp),
+        .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_result(opr_result), .opr_old(opr_old),
+        .opr_new(opr_new), .opr_indices(opr_indices),
+        .set_we(set_we), .set_all(set_all), .peer_we(peer_we), .set_qp(set_qp), .set_post(set_post),
+        .set_retire(set_retire), .set_peer(set_peer),
+        .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_next(ind_next),
+        .err_valid(pe_valid[0]), .err_cause(pe_cause[7:0]), .err_qp(pe_object[15:0])
+    );
+
+    assign pe_index[15:0] = 16'd0;
+    assign pe_step = {1'b0, {1'b0, pe_valid[1]} + {1'b0, pe_valid[0]}, 2'd0, rep_we, 2'd0, m_axis_work_tvalid && m_axis_work_tready,
+                      2'd0, acc_valid};
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_qp_ctrl: QP commands of the control mailbox, and connection events.
+//
+// Purpose: create, modify, connect, set state, flush, query, destroy. What changes a QP's state is a step in the posting pipeline, so it is
+//          atomic against posts. Also tells the transport when a connection is to end, and which CQs are named by QPs.
+// Ports:   commands (qc_*), what CQ commands do to CQs (cqi_*), s_axis_conn, m_axis_term, failing reports (fail_*), state steps (op_*,
+//          opr_*), settings (set_*), indicated index, error report.
+// Latency: tens of cycles for a command; none of it on a fast path.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_qp_ctrl #(
+    parameter NUM_QP = 64,
+    parameter QP_W = 6,
+    parameter CQ_W = 6,
+    parameter NUM_PAGES = 64,
+    parameter IDX_W = 16,
+    parameter SQ_LOG2 = 5,
+    parameter INIT_W = 8
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+    input  wire [INIT_W-1:0] init_addr,
+
+    input  wire              qc_start,
+    input  wire [7:0]        qc_command,
+    input  wire [191:0]      qc_args,        // ARG0 to ARG5
+    output reg               qc_done,
+    output reg  [7:0]        qc_result,
+    output reg  [191:0]      qc_outs,        // OUT0 to OUT5
+    input  wire              cqi_we,
+    input  wire              cqi_alive,
+    input  wire [CQ_W-1:0]   cqi_cq,
+    input  wire [11:0]       cqi_page,
+    output wire              cqi_used,       // a QP names cqi_cq
+
+    input  wire [31:0]       s_axis_conn_tdata,
+    input  wire              s_axis_conn_tvalid,
+    output wire              s_axis_conn_tready,
+    output wire [31:0]       m_axis_term_tdata,
+    output wire              m_axis_term_tvalid,
+    input  wire              m_axis_term_tready,
+
+    input  wire              fail_valid,
+    output wire              fail_ready,
+    input  wire [QP_W-1:0]   fail_qp,
+
+    output wire              op_valid,
+    input  wire              op_ready,
+    output wire [3:0]        op_code,
+    output wire [3:0]        op_target,
+    output wire [QP_W-1:0]   op_qp,
+    input  wire              opr_valid,
+    input  wire [3:0]        opr_code,
+    input  wire [QP_W-1:0]   opr_qp,
+    input  wire [7:0]        opr_result,
+    input  wire [3:0]        opr_old,
+    input  wire [3:0]        opr_new,
+    input  wire [3*IDX_W-1:0] opr_indices,   // {retired, released, tail}
+
+    // Settings for posting, retirement and dispatch
+    output wire              set_we,
+    output wire              set_all,        // creation: those that MODIFY_QP leaves, too
+    output wire              peer_we,
+    output wire [QP_W-1:0]   set_qp,
+    output wire [43+IDX_W+CQ_W:0] set_post,  // {age, watermark, depth, page, send CQ}
+    output wire [63+CQ_W:0]  set_retire,     // {send CQ, QP context}
+    output wire [23:0]       set_peer,
+
+    input  wire              ind_valid,
+    input  wire [QP_W-1:0]   ind_qp,
+    input  wire [IDX_W-1:0]  ind_next,
+
+    output wire              err_valid,
+    output wire [7:0]        err_cause,
+    output wire [15:0]       err_qp
+);
+
+    `include "cde_post_ops.vh"
+
+    localparam [3:0] IDLE = 4'd0, LOOK = 4'd1, LOOK_WAIT = 4'd2, SEND_CQ = 4'd3, RECV_CQ = 4'd4, CHECK = 4'd5, SETTINGS = 4'd6,
+                     ACT = 4'd7, ACT_WAIT = 4'd8, COUNT_SEND = 4'd9, COUNT_RECV = 4'd10, FINISH = 4'd11, SETTLE = 4'd12;
+    localparam [31:0] SLOTS = 32'd1 << SQ_LOG2;
+
+    wire [31:0] arg0, arg1, arg2, arg3, arg4, arg5;
+    assign {arg5, arg4, arg3, arg2, arg1, arg0} = qc_args;
+
+    wire c_create = qc_command == `CDE_CMD_CREATE_QP, c_modify = qc_command == `CDE_CMD_MODIFY_QP;
+    wire c_connect = qc_command == `CDE_CMD_CONNECT_QP, c_set = qc_command == `CDE_CMD_SET_QP_STATE;
+    wire c_flush = qc_command == `CDE_CMD_FLUSH_QP, c_query = qc_command == `CDE_CMD_QUERY_QP;
+    wire c_destroy = qc_command == `CDE_CMD_DESTROY_QP;
+    wire known = c_create || c_modify || c_connect || c_set || c_flush || c_query || c_destroy;
+    wire [QP_W-1:0] qp = arg0[QP_W-1:0];
+
+    reg [3:0] state;
+    reg       peeked;
+    reg [3:0] qp_state;
+
+    // ---------------------------------------------------------------- what is known of QPs and CQs
+    localparam INFO_W = 24 + 64 + 32 + 32 + 32;      // {peer, ARG5, ARG4, ARG3, context}
+    wire [INFO_W-1:0] info;
+    wire [INFO_W-1:0] info_next = {c_connect ? arg1[23:0] : c_create ? 24'd0 : info[INFO_W-1 -: 24],
+                                   c_create || c_modify ? arg5 : info[159:128],
+                                   c_create ? {arg4, arg3, arg2, arg1} : info[127:0]};
+    wire [31:0] info3 = info[95:64], info5 = info[159:128], info4 = info[127:96];
+    wire [IDX_W-1:0] indicated;
+    wire settings = state == SETTINGS;
+
+    cde_ram #(.W(INFO_W), .AW(QP_W)) info_ram (
+        .clk(clk), .we(settings || peer_we), .waddr(qp), .wdata(info_next), .raddr(qp), .rdata(info)
+    );
+
+    cde_context #(.W(IDX_W), .AW(QP_W)) indicated_ram (
+        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(ind_valid), .waddr(ind_qp), .wdata(ind_next),
+        .raddr(qp), .rdata(indicated)
+    );
+
+    wire [15:0]     send_cq = c_create ? arg3[15:0] : info3[15:0];
+    wire [15:0]     recv_cq = c_create ? arg3[31:16] : info3[31:16];
+    wire            second = state == RECV_CQ || state == COUNT_RECV;
+    wire [15:0]     cq_16 = second ? recv_cq : send_cq;
+    wire [CQ_W-1:0] look_cq = state == IDLE ? cqi_cq : cq_16[CQ_W-1:0];
+    wire            unused_init_addr = &{1'b0, init_addr};
+    wire            unused_cq = &{1'b0, cq_16};
+    reg  [CQ_W-1:0] seen_cq;
+    wire [QP_W+1:0] users;
+    wire            cq_alive;
+    wire [11:0]     cq_page;
+    wire            count = (state == COUNT_SEND || state == COUNT_RECV) && phase;
+    reg             phase;
+
+    cde_context #(.W(13), .AW(CQ_W)) cq_ram (
+        .clk(clk), .init(init), .init_addr(init_addr[CQ_W-1:0]), .we(cqi_we), .waddr(cqi_cq), .wdata({cqi_alive, cqi_page}),
+        .raddr(look_cq), .rdata({cq_alive, cq_page})
+    );
+
+    cde_context #(.W(QP_W + 2), .AW(CQ_W)) users_ram (
+        .clk(clk), .init(init), .init_addr(init_addr[CQ_W-1:0]), .we(count), .waddr(seen_cq),
+        .wdata(c_create ? users + 1'b1 : users - 1'b1), .raddr(look_cq), .rdata(users)
+    );
+
+    assign cqi_used = users != {(QP_W + 2){1'b0}};
+    always @(posedge clk) seen_cq <= look_cq;
+
+    // ---------------------------------------------------------------- checks, in the order of interfaces.md and posting.md
+    reg  no_cq, bad_page;
+    wire far = arg0 >= NUM_QP;
+    wire free = qp_state == `CDE_QPS_FREE;
+    wire ending = qp_state == `CDE_QPS_DESTROYING;
+    wire reserved = (c_connect && arg1[31:24] != 8'd0) || (c_set && arg1[31:4] != 28'd0);
+    wire bad_size = {16'd0, arg4[31:16]} == 32'd0 || {16'd0, arg4[31:16]} > SLOTS;
+    reg [7:0] verdict;
+
+    always @* begin
+        if (!known) verdict = `CDE_RES_UNKNOWN;
+        else if (reserved) verdict = `CDE_RES_RESERVED;
+        else if (far) verdict = `CDE_RES_BAD_OBJECT;
+        else if (!c_create && (free || (ending && !c_query && !c_destroy))) verdict = `CDE_RES_NO_OBJECT;
+        else if (c_create && !free) verdict = `CDE_RES_EXISTS;
+        else if (c_create && bad_size) verdict = `CDE_RES_BAD_SIZE;
+        else if (c_create && no_cq) verdict = `CDE_RES_NO_CQ;
+        else if (c_create && bad_page) verdict = `CDE_RES_BAD_PAGE;
+        else verdict = `CDE_RES_OK;
+    end
+
+    assign set_qp = qp;
+    assign set_we = settings;
+    assign set_all = c_create;
+    assign set_post = {info_next[159:128], info_next[112 +: IDX_W], info_next[96 +: 12], info_next[64 +: CQ_W]};
+    assign set_retire = {info_next[64 +: CQ_W], info_next[63:0]};
+    assign set_peer = arg1[23:0];
+    assign peer_we = state == ACT && c_connect && !cmd_asks;
+
+    // ---------------------------------------------------------------- state steps: failing reports, connection events, commands
+    wire        conn_valid, conn_take, conn_push_ready;
+    wire [31:0] conn;
+    wire [1:0]  unused_conn_level;
+    wire        term_room;
+    wire [3:0]  term_level;
+    reg         cmd_asks;
+    wire        conn_bad = (conn[15:0] >> QP_W) != 16'd0 || conn[31:24] != 8'd0 || conn[23:16] != `CDE_CONNEVENT_DISCONNECTED;
+    wire        steps = term_level <= 4'd3 && op_ready;
+    wire [3:0]  cmd_code = state == LOOK || c_modify || c_query ? OP_LOOK : c_create ? OP_CREATE : c_connect ? OP_CONNECT :
+                           c_set ? OP_SET : c_flush ? OP_FLUSH : OP_DESTROY;
+
+    assign s_axis_conn_tready = conn_push_ready && !init;
+
+    cde_fifo #(.W(32), .DEPTH_LOG2(1)) conn_fifo (
+        .clk(clk), .rst(rst),
+        .push_valid(s_axis_conn_tvalid && !init), .push_ready(conn_push_ready), .push_data(s_axis_conn_tdata),
+        .pop_valid(conn_valid), .pop_ready(conn_take), .pop_data(conn), .level(unused_conn_level)
+    );
+
+    wire conn_asks = conn_valid && !conn_bad;
+    wire cmd_step = cmd_asks && steps && !fail_valid && !conn_asks;
+
+    assign fail_ready = steps;
+    assign conn_take = conn_valid && (conn_bad || (steps && !fail_valid));
+    assign op_valid = (fail_valid || conn_asks || cmd_asks) && steps;
+    assign op_code = fail_valid ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
+    assign op_target = arg1[3:0];
+    assign op_qp = fail_valid ? fail_qp : conn_asks ? conn[QP_W-1:0] : qp;
+
+    // ---------------------------------------------------------------- outcome of the steps
+    wire cmd_result = opr_valid && opr_code != OP_FAIL && opr_code != OP_CONN;
+    wire was_up = opr_old == `CDE_QPS_CONNECTED || opr_old == `CDE_QPS_DISCONNECT_PENDING;
+    wire is_up = opr_new == `CDE_QPS_CONNECTED || opr_new == `CDE_QPS_DISCONNECT_PENDING;
+    wire conn_missed = opr_valid && opr_code == OP_CONN && opr_old == `CDE_QPS_FREE;
+    wire [3:0] term_state = opr_code == OP_DESTROY ? `CDE_QPS_DESTROYING : opr_new;
+    wire [QP_W+3:0] term;
+
+    // Three steps can be under way when the level is looked at.
+    cde_fifo #(.W(QP_W + 4), .DEPTH_LOG2(3)) term_fifo (
+        .clk(clk), .rst(rst),
+        .push_valid(opr_valid && was_up && !is_up), .push_ready(term_room), .push_data({term_state, opr_qp}),
+        .pop_valid(m_axis_term_tvalid), .pop_ready(m_axis_term_tready), .pop_data(term), .level(term_level)
+    );
+
+    wire unused_term_room = term_room;
+
+    assign m_axis_term_tdata = {12'd0, term[QP_W +: 4], {(16-QP_W){1'b0}}, term[QP_W-1:0]};
+    assign err_valid = (conn_valid && conn_bad) || conn_missed;
+    assign err_cause = conn_missed ? `CDE_CAUSE_CONN_NO_QP : `CDE_CAUSE_DONE_BAD;
+    assign err_qp = conn_missed ? {{(16-QP_W){1'b0}}, opr_qp} : conn[15:0];
+
+    function [15:0] index16;
+        input [IDX_W-1:0] value;
+        begin
+            index16 = 16'd0;
+            index16[IDX_W-1:0] = value;
+        end
+    endfunction
+
+    // ---------------------------------------------------------------- commands
+    always @(posedge clk) begin
+        qc_done <= 1'b0;
+        phase <= !phase;
+        case (state)
+            IDLE: if (qc_start) begin
+                qc_result <= `CDE_RES_OK;
+                qc_outs <= 192'd0;
+                qp_state <= `CDE_QPS_FREE;
+                peeked <= 1'b0;
+                state <= LOOK;
+                cmd_asks <= known && !far;
+            end
+            LOOK: if (!cmd_asks) state <= SEND_CQ;
+                  else if (cmd_step) begin
+                cmd_asks <= 1'b0;
+                state <= LOOK_WAIT;
+            end
+            LOOK_WAIT: if (cmd_result) begin
+                qp_state <= opr_new;
+                state <= SEND_CQ;
+            end
+            // An answer of the CQ memory belongs to the cycle before: two cycles a look.
+            SEND_CQ: begin
+                peeked <= !peeked;
+                no_cq <= send_cq >> CQ_W != 16'd0 || !cq_alive;
+                bad_page <= {16'd0, arg4[15:0]} >= NUM_PAGES || {4'd0, cq_page} != arg4[15:0];
+                if (peeked) state <= RECV_CQ;
+            end
+            RECV_CQ: begin
+                peeked <= !peeked;
+                if (peeked) begin
+                    no_cq <= no_cq || recv_cq >> CQ_W != 16'd0 || !cq_alive;
+                    bad_page <= bad_page || {4'd0, cq_page} != arg4[15:0];
+                    state <= CHECK;
+                end
+            end
+            CHECK: begin
+                qc_result <= verdict;
+                state <= verdict != `CDE_RES_OK ? FINISH : c_create || c_modify ? SETTINGS : ACT;
+                cmd_asks <= verdict == `CDE_RES_OK && !c_create && !c_modify && !c_connect;
+            end
+            SETTINGS: begin
+                cmd_asks <= 1'b1;
+                state <= ACT;
+            end
+            // The peer is set before the step that connects; another state's peer is of no use to anybody.
+            ACT: if (!cmd_asks) cmd_asks <= 1'b1;
+                 else if (cmd_step) begin
+                cmd_asks <= 1'b0;
+                state <= ACT_WAIT;
+            end
+            ACT_WAIT: if (cmd_result) begin
+                qc_result <= opr_result;
+                phase <= 1'b0;
+                state <= c_create || (c_destroy && opr_result == `CDE_RES_OK) ? COUNT_SEND : FINISH;
+                if (c_query) begin
+                    qc_outs[31:0] <= {info[INFO_W-1 -: 24], 4'd0, opr_new};
+                    qc_outs[63:32] <= {index16(opr_indices[IDX_W +: IDX_W]), index16(opr_indices[0 +: IDX_W])};
+                    qc_outs[95:64] <= {index16(opr_indices[2*IDX_W +: IDX_W]), index16(indicated)};
+                    qc_outs[191:96] <= {info5, info4, info3};
+                end
+            end
+            COUNT_SEND: if (phase) state <= COUNT_RECV;
+            COUNT_RECV: if (phase) state <= SETTLE;
+            SETTLE: state <= FINISH;
+            FINISH: begin
+                qc_done <= 1'b1;
+                state <= IDLE;
+            end
+            default: state <= IDLE;
+        endcase
+        if (rst) begin
+            state <= IDLE;
+            qc_done <= 1'b0;
+            cmd_asks <= 1'b0;
+            phase <= 1'b0;
+        end
+    end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_retire: completes requests, per QP in post order (DF-02, DF-03, DF-11, DF-12, DF-15).
+//
+// Purpose: the oldest request of a QP retires when it was reported, executed here, or skipped. QPs take turns as in cde_dispatch:
+//          stage L reads how far a QP has got, F fetches, H judges and hands over, or gives back.
+// Ports:   accepted posts (acc_*), indicated requests (ind_*), reports (seen_*, ask, rep_*, bad*); completions to the CQs (m_axis_cpl, one
+//          lane); retired requests (ret_*), retired Reads (rr_*); trace lane 4.
+// Latency: report taken in cycle t, completion valid in t+2. One completion a cycle, any QP.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_retire #(
+    parameter NUM_QP = 64,
+    parameter QP_W = 6,
+    parameter CQ_W = 6,
+    parameter IDX_W = 16,
+    parameter SQ_LOG2 = 5,
+    parameter BURST = 16
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+    input  wire [QP_W-1:0]   init_addr,
+
+    input  wire              acc_valid,
+    input  wire [QP_W-1:0]   acc_qp,
+    input  wire [SQ_LOG2-1:0] acc_slot,
+    input  wire [63:0]       acc_context,
+    input  wire              acc_silent,
+    input  wire [49:0]       acc_verb,       // {local, read, result type, bytes}
+
+    input  wire              ind_valid,
+    input  wire [QP_W-1:0]   ind_qp,
+    input  wire [SQ_LOG2-1:0] ind_slot,
+    input  wire              ind_done,
+    input  wire              ind_ripe,
+    input  wire [IDX_W-1:0]  ind_next,
+
+    input  wire              seen_valid,
+    input  wire [QP_W-1:0]   seen_qp,
+    output wire              seen_taken,
+    input  wire              ask,
+    input  wire              rep_we,
+    input  wire [QP_W-1:0]   rep_qp,
+    input  wire [IDX_W-1:0]  rep_total,
+    input  wire              bad_we,
+    input  wire [IDX_W-1:0]  bad_tag,
+    input  wire [7:0]        bad_status,
+    input  wire [NUM_QP-1:0] bad,
+    input  wire              fresh,
+    input  wire [QP_W-1:0]   fresh_qp,
+
+    // Settings: {send CQ, QP context}
+    input  wire              set_we,
+    input  wire [QP_W-1:0]   set_qp,
+    input  wire [63+CQ_W:0]  set_data,
+
+    output wire [255:0]      m_axis_cpl_tdata,
+    output wire [15:0]       m_axis_cpl_tdest,
+    output wire              m_axis_cpl_tuser,
+    output wire              m_axis_cpl_tvalid,
+    input  wire              m_axis_cpl_tready,
+
+    output wire              ret_we,
+    output wire [QP_W-1:0]   ret_qp,
+    output wire [IDX_W-1:0]  ret_index,
+    output wire              rr_valid,
+    output wire [IDX_W-1:0]  rr_total,
+
+    output reg               trace_valid,
+    output reg  [255:0]      trace_data
+);
+
+    localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
+    localparam AW = QP_W + SQ_LOG2;
+
+    // ---------------------------------------------------------------- who is looked at: who has waited, else whose report comes in
+    wire             turn_valid, turn_take;
+    wire [QP_W-1:0]  turn_qp;
+    wire             again;
+    wire             advance;
+    reg              l_valid;
+    reg  [QP_W-1:0]  l_qp;
+    wire             l_leaves;
+    reg              f_valid;
+    reg  [QP_W-1:0]  f_qp;
+    reg  [IDX_W-1:0] f_index;
+    reg  [IDX_W-1:0] f_bound;
+    reg  [7:0]       f_left;
+    reg              h_valid;
+    reg  [QP_W-1:0]  h_qp;
+    reg  [IDX_W-1:0] h_index;
+    wire             fetch;
+    wire [QP_W-1:0]  fetch_qp;
+
+    cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) turn_i (
+        .clk(clk), .rst(rst),
+        .ask0(ask), .ask0_qp(rep_qp), .ask1(again), .ask1_qp(fetch_qp), .ask2(ind_valid && ind_ripe), .ask2_qp(ind_qp),
+        .turn_valid(turn_valid), .turn_qp(turn_qp), .turn_take(turn_take)
+    );
+
+    // A candidate whose QP is in L or F is dropped: that run sees all that the candidate, asked for two cycles ago, stands for.
+    wire             cand_valid = turn_valid || seen_valid;
+    wire [QP_W-1:0]  cand_qp = turn_valid ? turn_qp : seen_qp;
+    wire             l_free = !l_valid || l_leaves;
+    wire             busy = (l_valid && l_qp == cand_qp) || (f_valid && f_qp == cand_qp);
+    wire             launch = cand_valid && !busy && l_free && advance;
+
+    assign turn_take = turn_valid && (launch || busy);
+    assign seen_taken = launch && !turn_valid;
+
+    // ---------------------------------------------------------------- stage L: how far the QP has got
+    wire [QP_W-1:0]  l_look = l_free && advance ? cand_qp : l_qp;
+    wire [IDX_W-1:0] l_index;
+    wire [IDX_W-1:0] l_bound;
+
+    cde_context #(.W(IDX_W), .AW(QP_W)) index_ram (
+        .clk(clk), .init(init), .init_addr(init_addr), .we(ret_we), .waddr(ret_qp), .wdata(ret_index),
+        .raddr(l_look), .rdata(l_index)
+    );
+
+    cde_context #(.W(IDX_W), .AW(QP_W)) bound_ram (
+        .clk(clk), .init(init), .init_addr(init_addr), .we(ind_valid), .waddr(ind_qp), .wdata(ind_next),
+        .raddr(l_look), .rdata(l_bound)
+    );
+
+    wire l_empty = l_index == l_bound;
+
+    assign l_leaves = l_valid && !f_valid && advance;
+
+    // ---------------------------------------------------------------- stage F: the run
+    wire [IDX_W-1:0] fetch_index = f_valid ? f_index : l_index;
+    wire [IDX_W-1:0] fetch_bound = f_valid ? f_bound : l_bound;
+    wire [7:0]       fetch_left = f_valid ? f_left : BURST - 8'd1;
+    wire [IDX_W-1:0] fetch_next = fetch_index + ONE;
+    wire             h_unripe;
+
+    assign fetch_qp = f_valid ? f_qp : l_qp;
+    assign fetch = advance && (f_valid || (l_valid && !l_empty));
+
+    wire killed = h_valid && h_unripe && h_qp == fetch_qp;
+    wire more = fetch_next != fetch_bound;
+    wire yields = fetch_left == 8'd0 && turn_valid && turn_qp != fetch_qp;
+    wire goes_on = fetch && more && !yields && !killed;
+
+    assign again = fetch && more && yields && !killed;
+
+    always @(posedge clk) begin
+        if (launch) begin
+            l_valid <= 1'b1;
+            l_qp <= cand_qp;
+        end else if (l_leaves) l_valid <= 1'b0;
+        if (advance) begin
+            f_valid <= goes_on;
+            f_qp <= fetch_qp;
+            f_index <= fetch_next;
+            f_bound <= fetch_bound;
+            f_left <= fetch_left == 8'd0 ? 8'd0 : fetch_left - 8'd1;
+            h_valid <= fetch && !killed;
+            h_qp <= fetch_qp;
+            h_index <= fetch_index;
+        end
+        if (ind_valid && ind_qp == (advance ? fetch_qp : f_qp)) f_bound <= ind_next;
+        if (rst) begin
+            l_valid <= 1'b0;
+            f_valid <= 1'b0;
+            h_valid <= 1'b0;
+        end
+    end
+
+    // ---------------------------------------------------------------- stage H: ripe?
+    wire [QP_W-1:0]  look_qp = advance ? fetch_qp : h_qp;
+    wire [AW-1:0]    look_slot = {look_qp, advance ? fetch_index[SQ_LOG2-1:0] : h_index[SQ_LOG2-1:0]};
+    wire             h_silent, h_local, h_read, h_done;
+    wire [15:0]      h_type;
+    wire [31:0]      h_bytes;
+    wire [63:0]      h_context, h_qp_context;
+    wire [CQ_W-1:0]  h_cq;
+    wire [IDX_W-1:0] h_tags, h_reads, h_reported, h_bad_tag;
+    wire [7:0]       h_bad_status;
+    reg [NUM_QP-1:0] failed;                 // a request of this connection has failed
+
+    cde_ram #(.W(115), .AW(AW)) request_ram (
+        .clk(clk), .we(acc_valid), .waddr({acc_qp, acc_slot}), .wdata({acc_silent, acc_verb, acc_context}),
+        .raddr(look_slot), .rdata({h_silent, h_local, h_read, h_type, h_bytes, h_context})
+    );
+
+    cde_ram #(.W(1), .AW(AW)) done_ram (
+        .clk(clk), .we(ind_valid), .waddr({ind_qp, ind_slot}), .wdata(ind_done), .raddr(look_slot), .rdata(h_done)
+    );
+
+    cde_ram #(.W(CQ_W + 64), .AW(QP_W)) settings_ram (
+        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look_qp), .rdata({h_cq, h_qp_context})
+    );
+
+    cde_context #(.W(2 * IDX_W), .AW(QP_W)) count_ram (
+        .clk(clk), .init(init), .init_addr(init_addr), .we(ret_we), .waddr(h_qp),
+        .wdata({h_done && !h_local ? h_tags + ONE : h_tags, rr_total}), .raddr(look_qp), .rdata({h_tags, h_reads})
+    );
+
+    cde_context #(.W(IDX_W), .AW(QP_W)) reported_ram (
+        .clk(clk), .init(init), .init_addr(init_addr), .we(rep_we), .waddr(rep_qp), .wdata(rep_total),
+        .raddr(look_qp), .rdata(h_reported)
+    );
+
+    cde_ram #(.W(IDX_W + 8), .AW(QP_W)) bad_ram (
+        .clk(clk), .we(bad_we), .waddr(rep_qp), .wdata({bad_tag, bad_status}), .raddr(look_qp), .rdata({h_bad_tag, h_bad_status})
+    );
+
+    wire       remote = h_done && !h_local;
+    wire       broke = remote && bad[h_qp] && h_tags == h_bad_tag;
+    wire [7:0] status = failed[h_qp] || !h_done ? `CDE_CQESTATUS_CANCELED : broke ? h_bad_status : 8'h00;
+    wire       success = status == 8'h00;
+
+    assign h_unripe = remote && h_tags == h_reported;
+    assign m_axis_cpl_tvalid = h_valid && !h_unripe;
+    assign advance = !(m_axis_cpl_tvalid && !m_axis_cpl_tready) && !init;
+    assign m_axis_cpl_tdata = {16'd0, status, {(24-QP_W){1'b0}}, h_qp, h_type, 32'd0, success ? h_bytes : 32'd0,
+                               h_qp_context, h_context};
+    assign m_axis_cpl_tdest = {{(16-CQ_W){1'b0}}, h_cq};
+    assign m_axis_cpl_tuser = h_silent && success;
+
+    assign ret_we = m_axis_cpl_tvalid && m_axis_cpl_tready;
+    assign ret_qp = h_qp;
+    assign ret_index = h_index + ONE;
+    assign rr_valid = ret_we && h_done && h_read;
+    assign rr_total = h_done && h_read ? h_reads + ONE : h_reads;
+
+    function [95:0] shown;
+        input [IDX_W-1:0] index;
+        input             fail;
+        begin
+            shown = 96'd0;
+            shown[IDX_W-1:0] = index;
+            shown[16] = fail;
+        end
+    endfunction
+
+    always @(posedge clk) begin
+        if (ret_we && !success) failed[h_qp] <= 1'b1;
+        if (fresh) failed[fresh_qp] <= 1'b0;
+        trace_valid <= ret_we && !rst;
+        trace_data <= 256'd0;
+        trace_data[7:0] <= `CDE_TRC_RETIRE;
+        trace_data[8 +: QP_W] <= h_qp;
+        trace_data[63:32] <= {m_axis_cpl_tdest, 6'd0, !h_done, m_axis_cpl_tuser, status};
+        trace_data[159:64] <= shown(h_index, failed[h_qp]);
+        trace_data[255:160] <= shown(ret_index, failed[h_qp] || !success);
+        if (rst) failed <= {NUM_QP{1'b0}};
+    end
+
+endmodule
+
+`default_nettype wire

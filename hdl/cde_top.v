@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_top: Carillon, NIC completion and doorbell engine.
+//
+// Purpose: takes posts, holds and releases deferred batches, hands requests to the transport, completes them in order, writes completions
+//          into host memory, and calls the consumer back exactly when NDKPI says so. Structure: docs/architecture.md; pins:
+//          docs/interfaces.md and docs/posting.md.
+// Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), m_axis_work, s_axis_done, s_axis_conn, m_axis_term
+//          transport, m_axis_irq interrupt vectors, trace.
+// Latency: post to m_axis_work 6 cycles, s_axis_done to m_axi 8, write response to EQE 6, arm to EQE 6 (memory and sinks ready).
+`default_nettype none
+
+module cde_top #(
+    parameter NUM_CQ = 64,
+    parameter NUM_EQ = 16,
+    parameter NUM_PAGES = 64,
+    parameter IDX_W = 16,
+    parameter MAX_WRITES = 256,
+    parameter M_ID_W = $clog2(NUM_CQ) + 1,
+    parameter S_ID_W = 8,
+    parameter S_ADDR_W = 32,
+    parameter MOD_TICK = 256,
+    parameter NUM_QP = 64,
+    parameter SQ_LOG2 = 5,
+    parameter BURST = 8
+) (
+    input  wire                clk,
+    input  wire                rst,
+
+    // Doorbell pages
+    input  wire [S_ID_W-1:0]   s_axi_awid,
+    input  wire [S_ADDR_W-1:0] s_axi_awaddr,
+    input  wire [7:0]          s_axi_awlen,
+    input  wire [2:0]          s_axi_awsize,
+    input  wire [1:0]          s_axi_awburst,
+    input  wire                s_axi_awvalid,
+    output wire                s_axi_awready,
+    input  wire [511:0]        s_axi_wdata,
+    input  wire [63:0]         s_axi_wstrb,
+    input  wire                s_axi_wlast,
+    input  wire                s_axi_wvalid,
+    output wire                s_axi_wready,
+    output wire [S_ID_W-1:0]   s_axi_bid,
+    output wire [1:0]          s_axi_bresp,
+    output wire [7:0]          s_axi_buser,
+    output wire                s_axi_bvalid,
+    input  wire                s_axi_bready,
+    input  wire [S_ID_W-1:0]   s_axi_arid,
+    input  wire [S_ADDR_W-1:0] s_axi_araddr,
+    input  wire [7:0]          s_axi_arlen,
+    input  wire [2:0]          s_axi_arsize,
+    input  wire [1:0]          s_axi_arburst,
+    input  wire                s_axi_arvalid,
+    output wire                s_axi_arready,
+    output wire [S_ID_W-1:0]   s_axi_rid,
+    output wire [511:0]        s_axi_rdata,
+    output wire [1:0]          s_axi_rresp,
+    output wire                s_axi_rlast,
+    output wire                s_axi_rvalid,
+    input  wire                s_axi_rready,
+
+    // Control
+    input  wire [11:0]         s_axil_awaddr,
+    input  wire [2:0]          s_axil_awprot,
+    input  wire                s_axil_awvalid,
+    output wire                s_axil_awready,
+    input  wire [31:0]         s_axil_wdata,
+    input  wire [3:0]          s_axil_wstrb,
+    input  wire                s_axil_wvalid,
+    output wire                s_axil_wready,
+    output wire [1:0]          s_axil_bresp,
+    output wire                s_axil_bvalid,
+    input  wire                s_axil_bready,
+    input  wire [11:0]         s_axil_araddr,
+    input  wire [2:0]          s_axil_arprot,
+    input  wire                s_axil_arvalid,
+    output wire                s_axil_arready,
+    output wire [31:0]         s_axil_rdata,
+    output wire [1:0]          s_axil_rresp,
+    output wire                s_axil_rvalid,
+    input  wire                s_axil_rready,
+
+    // Host memory
+    output wire [M_ID_W-1:0]   m_axi_awid,
+    output wire [63:0]         m_axi_awaddr,
+    output wire [7:0]          m_axi_awlen,
+    output wire [2:0]          m_axi_awsize,
+    output wire [1:0]          m_axi_awburst,
+    output wire                m_axi_awlock,
+    output wire [3:0]          m_axi_awcache,
+    output wire [2:0]          m_axi_awprot,
+    output wire [3:0]          m_axi_awqos,
+    output wire                m_axi_awvalid,
+    input  wire                m_axi_awready,
+    output wire [511:0]        m_axi_wdata,
+    output wire [63:0]         m_axi_wstrb,
+    output wire                m_axi_wlast,
+    output wire                m_axi_wvalid,
+    input  wire                m_axi_wready,
+    input  wire [M_ID_W-1:0]   m_axi_bid,
+    input  wire [1:0]          m_axi_bresp,
+    input  wire                m_axi_bvalid,
+    output wire                m_axi_bready,
+
+    // Transport: work to execute, done reports, connection state, terminate requests
+    output wire [511:0]        m_axis_work_tdata,
+    output wire [15:0]         m_axis_work_tdest,
+    output wire [63:0]         m_axis_work_tuser,
+    output wire                m_axis_work_tlast,
+    output wire                m_axis_work_tvalid,
+    input  wire                m_axis_work_tready,
+    input  wire [63:0]         s_axis_done_tdata,
+    input  wire                s_axis_done_tvalid,
+    output wire                s_axis_done_tready,
+    input  wire [31:0]         s_axis_conn_tdata,
+    input  wire                s_axis_conn_tvalid,
+    output wire                s_axis_conn_tready,
+    output wire [31:0]         m_axis_term_tdata,
+    output wire                m_axis_term_tvalid,
+    input  wire                m_axis_term_tready,
+
+    // Interrupts
+    output wire [15:0]         m_axis_irq_tdata,
+    output wire                m_axis_irq_tvalid,
+    input  wire                m_axis_irq_tready,
+
+    // Trace
+    output wire [4:0]          trace_valid,
+    output wire [1279:0]       trace_data
+);
+
+    localparam CQ_W = $clog2(NUM_CQ);
+    localparam QP_W = $clog2(NUM_QP);
+    localparam PAGE_W = $clog2(NUM_PAGES);
+    localparam MAX_LOG2 = $clog2(MAX_WRITES);
+    localparam INIT_A = M_ID_W > MAX_LOG2 ? M_ID_W : MAX_LOG2;
+    localparam INIT_B = QP_W > PAGE_W ? QP_W : PAGE_W;
+    localparam INIT_W = INIT_A > INIT_B ? INIT_A : INIT_B;
+
+    cde_params #(
+        .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
+        .M_ID_W(M_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .NUM_QP(NUM_QP), .SQ_LOG2(SQ_LOG2), .BURST(BURST)
+    ) params_i ();
+
+    wire              init;
+    wire [INIT_W-1:0] init_addr;
+    wire              rq_valid, rq_hold, gr_room, gr_dead, gr_take;
+    wire [CQ_W-1:0]   rq_cq, cqi_cq;
+    wire              post_valid, post_ready, post_res_valid;
+    wire [11:0]       post_page, cqi_page, pe_step;
+    wire [511:0]      post_data;
+    wire [7:0]        post_res_cause, qc_command, qc_result;
+    wire              qc_start, qc_done, cqi_we, cqi_alive, cqi_used;
+    wire [191:0]      qc_args, qc_outs;
+    wire [1:0]        pe_valid;
+    wire [15:0]       pe_cause, cpl_dest;
+    wire [31:0]       pe_object, pe_index;
+    wire [255:0]      cpl_data;
+    wire              cpl_silent, cpl_valid, cpl_ready;
+
+    cde_core #(
+        .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
+        .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .CQ_W(CQ_W), .INIT_W(INIT_W), .POSTS(1'b1),
+        .CAP3((BURST << 24) | (SQ_LOG2 << 16) | NUM_QP)
+    ) core_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr),
+        .s_axi_awlen(s_axi_awlen), .s_axi_awsize(s_axi_awsize), .s_axi_awburst(s_axi_awburst), .s_axi_awvalid(s_axi_awvalid),
+        .s_axi_awready(s_axi_awready), .s_axi_wdata(s_axi_wdata), .s_axi_wstrb(s_axi_wstrb), .s_axi_wlast(s_axi_wlast),
+        .s_axi_wvalid(s_axi_wvalid), .s_axi_wready(s_axi_wready), .s_axi_bid(s_axi_bid), .s_axi_bresp(s_axi_bresp),
+        .s_axi_buser(s_axi_buser), .s_axi_bvalid(s_axi_bvalid), .s_axi_bready(s_axi_bready), .s_axi_arid(s_axi_arid),
+        .s_axi_araddr(s_axi_araddr), .s_axi_arlen(s_axi_arlen), .s_axi_arsize(s_axi_arsize), .s_axi_arburst(s_axi_arburst),
+        .s_axi_arvalid(s_axi_arvalid), .s_axi_arready(s_axi_arready), .s_axi_rid(s_axi_rid), .s_axi_rdata(s_axi_rdata),
+        .s_axi_rresp(s_axi_rresp), .s_axi_rlast(s_axi_rlast), .s_axi_rvalid(s_axi_rvalid), .s_axi_rready(s_axi_rready),
+        .s_axil_awaddr(s_axil_awaddr), .s_axil_awprot(s_axil_awprot), .s_axil_awvalid(s_axil_awvalid),
+        .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb),
+        .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),
+        .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready), .s_axil_araddr(s_axil_araddr),
+        .s_axil_arprot(s_axil_arprot), .s_axil_arvalid(s_axil_arvalid), .s_axil_arready(s_axil_arready),
+        .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp), .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
+        .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen), .m_axi_awsize(m_axi_awsize),
+        .m_axi_awburst(m_axi_awburst), .m_axi_awlock(m_axi_awlock), .m_axi_awcache(m_axi_awcache), .m_axi_awprot(m_axi_awprot),
+        .m_axi_awqos(m_axi_awqos), .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata),
+        .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid), .m_axi_wready(m_axi_wready),
+        .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid), .m_axi_bready(m_axi_bready),
+        .s_axis_cpl_tdata({256'd0, cpl_data}), .s_axis_cpl_tdest({16'd0, cpl_dest}), .s_axis_cpl_tkeep(2'b01),
+        .s_axis_cpl_tuser({1'b0, cpl_silent}), .s_axis_cpl_tvalid(cpl_valid), .s_axis_cpl_tready(cpl_ready),
+        .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .rq_count(2'd1), .gr_room(gr_room), .gr_dead(gr_dead),
+        .gr_take(gr_take), .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_data(post_data),
+        .post_res_valid(post_res_valid), .post_res_cause(post_res_cause), .qc_start(qc_start), .qc_command(qc_command),
+        .qc_args(qc_args), .qc_done(qc_done), .qc_result(qc_result), .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive),
+        .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used), .pe_valid(pe_valid), .pe_cause(pe_cause),
+        .pe_object(pe_object), .pe_index(pe_index), .pe_step(pe_step), .m_axis_irq_tdata(m_axis_irq_tdata),
+        .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready), .trace_valid(trace_valid[2:0]),
+        .trace_data(trace_data[767:0])
+    );
+
+    cde_posting #(
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2),
+        .BURST(BURST), .MOD_TICK(MOD_TICK), .INIT_W(INIT_W)
+    ) posting_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .post_valid(post_valid), .post_ready(post_ready),
+        .post_page(post_page), .post_data(post_data), .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
+        .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
+        .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done), .qc_result(qc_result),
+        .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
+        .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest), .m_axis_work_tuser(m_axis_work_tuser),
+        .m_axis_work_tlast(m_axis_work_tlast), .m_axis_work_tvalid(m_axis_work_tvalid),
+        .m_axis_work_tready(m_axis_work_tready), .s_axis_done_tdata(s_axis_done_tdata),
+        .s_axis_done_tvalid(s_axis_done_tvalid), .s_axis_done_tready(s_axis_done_tready),
+        .s_axis_conn_tdata(s_axis_conn_tdata), .s_axis_conn_tvalid(s_axis_conn_tvalid),
+        .s_axis_conn_tready(s_axis_conn_tready), .m_axis_term_tdata(m_axis_term_tdata),
+        .m_axis_term_tvalid(m_axis_term_tvalid), .m_axis_term_tready(m_axis_term_tready), .m_axis_cpl_tdata(cpl_data),
+        .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_silent), .m_axis_cpl_tvalid(cpl_valid),
+        .m_axis_cpl_tready(cpl_ready), .pe_valid(pe_valid), .pe_cause(pe_cause), .pe_object(pe_object), .pe_index(pe_index),
+        .pe_step(pe_step), .trace_valid(trace_valid[4:3]), .trace_data(trace_data[1279:768])
+    );
+
+endmodule
+
+`default_nettype wire

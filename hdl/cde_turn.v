@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_turn: whose turn it is among the queue pairs that asked for a look.
+//
+// Purpose: remembers requests, one bit a QP, and offers the QPs in turns (ISO-04): a QP that asked is offered after at most one offer to
+//          each other QP. A request in the very cycle in which its QP is taken stands: a set wins over the clear, so
+//          nothing is stranded.
+// Ports:   two requests a cycle (ask0, ask1), one offer (turn_*).
+// Latency: request in cycle t, offered from t+2. One offer a cycle.
+`default_nettype none
+
+module cde_turn #(
+    parameter NUM_QP = 64,
+    parameter QP_W = 6
+) (
+    input  wire            clk,
+    input  wire            rst,
+
+    input  wire            ask0,
+    input  wire [QP_W-1:0] ask0_qp,
+    input  wire            ask1,
+    input  wire [QP_W-1:0] ask1_qp,
+    input  wire            ask2,
+    input  wire [QP_W-1:0] ask2_qp,
+
+    output reg             turn_valid,
+    output reg  [QP_W-1:0] turn_qp,
+    input  wire            turn_take
+);
+
+    // Two levels: groups of at most 64 QPs.
+    localparam GW = QP_W > 6 ? 6 : QP_W;
+    localparam G = 1 << GW;
+    localparam NG = NUM_QP / G;
+
+    reg  [NUM_QP-1:0] asked;
+    wire              load = !turn_valid || turn_take;
+
+    function [GW:0] lowest;              // {any, number}
+        input [G-1:0] bits;
+        integer i;
+        begin
+            lowest = {(GW + 1){1'b0}};
+            for (i = G - 1; i >= 0; i = i - 1) if (bits[i]) lowest = {1'b1, i[GW-1:0]};
+        end
+    endfunction
+
+    wire [GW-1:0]     last = turn_qp[GW-1:0];
+    wire [G-1:0]      behind = ~(({{(G-1){1'b0}}, 1'b1} << last) | (({{(G-1){1'b0}}, 1'b1} << last) - {{(G-1){1'b0}}, 1'b1}));
+    wire              any;
+    wire [QP_W-1:0]   pick;
+
+    generate
+        if (NG == 1) begin : g_one
+            wire [GW:0] after = lowest(asked & behind);
+            wire [GW:0] first = lowest(asked);
+            assign any = first[GW];
+            assign pick = after[GW] ? after[GW-1:0] : first[GW-1:0];
+        end else begin : g_many
+            wire [QP_W-GW-1:0] group = turn_qp[QP_W-1:GW];
+            wire [NG-1:0]      group_any;
+            reg  [QP_W-GW-1:0] next_group;
+            reg                found;
+            genvar             k;
+            integer            j;
+
+            for (k = 0; k < NG; k = k + 1) begin : g_any
+                assign group_any[k] = |asked[k*G +: G];
+            end
+
+            always @* begin
+                next_group = {(QP_W-GW){1'b0}};
+                found = 1'b0;
+                for (j = NG - 1; j >= 0; j = j - 1) if (group_any[j]) next_group = j[QP_W-GW-1:0];
+                for (j = NG - 1; j >= 0; j = j - 1) begin
+                    if (group_any[j] && j > {{(32-QP_W+GW){1'b0}}, group}) begin
+                        next_group = j[QP_W-GW-1:0];
+                        found = 1'b1;
+                    end
+                end
+            end
+
+            wire unused_found = found;
+            wire [GW:0] after = lowest(asked[group*G +: G] & behind);
+            wire [GW:0] first = lowest(asked[next_group*G +: G]);
+            assign any = |group_any;
+            assign pick = after[GW] ? {group, after[GW-1:0]} : {next_group, first[GW-1:0]};
+        end
+    endgenerate
+
+    always @(posedge clk) begin
+        if (load) begin
+            turn_valid <= any;
+            if (any) begin
+                turn_qp <= pick;
+                asked[pick] <= 1'b0;
+            end
+        end
+        if (ask0) asked[ask0_qp] <= 1'b1;
+        if (ask1) asked[ask1_qp] <= 1'b1;
+        if (ask2) asked[ask2_qp] <= 1'b1;
+        if (rst) begin
+            asked <= {NUM_QP{1'b0}};
+            turn_valid <= 1'b0;
+            turn_qp <= {QP_W{1'b0}};
+        end
+    end
+
+endmodule
+
+`default_nettype wire
