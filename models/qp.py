@@ -65,7 +65,7 @@ class QpModel(Ruled):
         self.tags = 0  #: remote requests indicated
         self.failed = False  #: a request of this connection retired with an error
         self.ages: set[int] = set()  #: age limits that applied since something is held
-        self.late = range(0)  #: not indicated when the connection was left, but released
+        self.late: int | None = None  #: skipped, unless its beat was offered before the skip
 
     # -- looking -----------------------------------------------------------------------------
 
@@ -261,8 +261,10 @@ class QpModel(Ruled):
         """
         request = self._next_late() if late else self._next()
         if request is None:
-            what = "was skipped (DF-11)" if self.late else "is held, or missing"
-            raise ModelError(f"DF-09: QP {self.number}: indication of {self.indicated}: it {what}")
+            raise ModelError(
+                f"DF-09: QP {self.number}: indication of {self.indicated}, which is held, skipped "
+                "or missing"
+            )
         if self._fenced(request):
             raise ModelError(f"DF-13: QP {self.number}: {request.number} does not wait for a Read")
         indication = self._indication(request)
@@ -283,9 +285,7 @@ class QpModel(Ruled):
         )
 
     def _next_late(self) -> Request | None:
-        if not self.late or self.late.start != self.indicated:
-            return None
-        number, self.late = self.late.start, range(0)
+        number, self.late = self.late, None
         return next((r for r in self.requests if r.number == number), None)
 
     def _fenced(self, request: Request) -> bool:
@@ -345,7 +345,7 @@ class QpModel(Ruled):
         self.requests.remove(request)
         self.retired += 1
         self.indicated = max(self.indicated, self.retired)
-        self.late = range(0) if request.skipped else self.late
+        self.late = None if request.skipped else self.late
         post, completion = request.post, request.verb.completion(request.post, status)
         silent = status == Status.SUCCESS or not self.has("DF-03")
         return Retirement(
@@ -377,7 +377,8 @@ class QpModel(Ruled):
 
     def _skip(self) -> None:
         """The connection is left: what was not indicated never will be (DF-11)."""
-        self.late = range(self.indicated, self.released)
+        offered = self.next_indication()
+        self.late = offered.number if offered is not None else None
         for request in self.requests:
             if not request.indicated and (request.number < self.released or self.has("DF-11")):
                 request.skipped = True
@@ -400,7 +401,7 @@ class QpModel(Ruled):
         """CONNECT_QP; ``peer``: 24 bits."""
         if self.state is not QpState.IDLE:
             return QpResult.CMD_BAD_STATE, None
-        self.peer, self.failed, self.late = peer, False, range(0)
+        self.peer, self.failed, self.late = peer, False, None
         return QpResult.OK, self._go(QpState.CONNECTED, StateBy.COMMAND)
 
     def set_state(
