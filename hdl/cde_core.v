@@ -3,8 +3,8 @@
 //
 // Purpose: writes completions into host memory, takes consumer indices and arms, and calls the consumer back exactly when
 //          NDKPI says so; owns the host ports and hands posts and QP commands on. Structure: docs/architecture.md.
-// Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), m_axis_irq interrupt vectors, trace lanes 0 to 2; inside:
-//          s_axis_cpl completions, rq_* and gr_* credits, post_* posts, qc_* QP commands, cqi_* what QPs need to know of CQs.
+// Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), m_axis_irq interrupt vectors, trace lanes 0 to 2;
+//          inside: s_axis_cpl completions, rq_* and gr_* credits, post_* posts, qc_* QP commands, cqi_* what QPs need to know of CQs.
 // Latency: completion to m_axi, write response to EQE, arm to EQE: 6 cycles each (memory and sinks ready).
 `default_nettype none
 `include "cde_defs.vh"
@@ -165,6 +165,7 @@ module cde_core #(
     localparam RETRY_W = 63 + IDX_W;
     localparam EV_W = RETRY_W + 27 + IDX_W;
     localparam ENT_W = 636 + CQ_W + IDX_W;
+
     // Single beats need no burst type; protection attributes carry no rule of this engine.
     wire unused_attributes = &{1'b0, s_axi_awburst, s_axi_arburst, s_axil_awprot, s_axil_arprot};
 
@@ -184,46 +185,32 @@ module cde_core #(
     wire [CQ_W-1:0] db_cq;
     wire [11:0] db_page;
     wire [IDX_W-1:0] db_index;
-    wire db_arm;
+    wire db_arm, res_db_valid;
     wire [1:0] db_type;
-    wire res_db_valid;
     wire [7:0] res_db_cause;
-    wire st_valid, st_page_known, st_post;
+    wire st_valid, st_post;
     wire [15:0] st_page, st_object;
     wire [7:0] st_cause;
     wire rd_err_valid;
     wire [7:0] rd_err_cause;
     wire [15:0] rd_err_page;
 
-    cde_doorbell #(
+    cde_page_port #(
         .CQ_W(CQ_W), .IDX_W(IDX_W), .PAGE_W(PAGE_W), .ID_W(S_ID_W), .ADDR_W(S_ADDR_W), .POSTS(POSTS)
-    ) doorbell_i (
-        .clk(clk), .rst(rst), .init(init),
-        .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr), .s_axi_awlen(s_axi_awlen),
-        .s_axi_awsize(s_axi_awsize), .s_axi_awvalid(s_axi_awvalid), .s_axi_awready(s_axi_awready),
-        .s_axi_wdata(s_axi_wdata), .s_axi_wstrb(s_axi_wstrb), .s_axi_wlast(s_axi_wlast),
-        .s_axi_wvalid(s_axi_wvalid), .s_axi_wready(s_axi_wready),
-        .s_axi_bid(s_axi_bid), .s_axi_bresp(s_axi_bresp), .s_axi_buser(s_axi_buser),
-        .s_axi_bvalid(s_axi_bvalid), .s_axi_bready(s_axi_bready),
-        .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op), .db_cause(db_cause), .db_cq(db_cq),
-        .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),
-        .res_valid(res_db_valid), .res_cause(res_db_cause),
-        .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_data(post_data),
-        .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
-        .st_valid(st_valid), .st_page_known(st_page_known), .st_page(st_page), .st_post(st_post), .st_object(st_object),
-        .st_cause(st_cause)
-    );
-
-    cde_pages #(
-        .PAGE_W(PAGE_W), .ID_W(S_ID_W), .ADDR_W(S_ADDR_W)
-    ) pages_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[PAGE_W-1:0]),
-        .st_valid(st_valid), .st_page_known(st_page_known), .st_page(st_page[PAGE_W-1:0]), .st_cause(st_cause),
-        .s_axi_arid(s_axi_arid), .s_axi_araddr(s_axi_araddr), .s_axi_arlen(s_axi_arlen),
-        .s_axi_arsize(s_axi_arsize), .s_axi_arvalid(s_axi_arvalid), .s_axi_arready(s_axi_arready),
-        .s_axi_rid(s_axi_rid), .s_axi_rdata(s_axi_rdata), .s_axi_rresp(s_axi_rresp),
-        .s_axi_rlast(s_axi_rlast), .s_axi_rvalid(s_axi_rvalid), .s_axi_rready(s_axi_rready),
-        .err_valid(rd_err_valid), .err_cause(rd_err_cause), .err_page(rd_err_page)
+    ) page_port_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[PAGE_W-1:0]), .s_axi_awid(s_axi_awid),
+        .s_axi_awaddr(s_axi_awaddr), .s_axi_awlen(s_axi_awlen), .s_axi_awsize(s_axi_awsize), .s_axi_awvalid(s_axi_awvalid),
+        .s_axi_awready(s_axi_awready), .s_axi_wdata(s_axi_wdata), .s_axi_wstrb(s_axi_wstrb), .s_axi_wlast(s_axi_wlast),
+        .s_axi_wvalid(s_axi_wvalid), .s_axi_wready(s_axi_wready), .s_axi_bid(s_axi_bid), .s_axi_bresp(s_axi_bresp),
+        .s_axi_buser(s_axi_buser), .s_axi_bvalid(s_axi_bvalid), .s_axi_bready(s_axi_bready), .db_valid(db_valid),
+        .db_ready(db_ready), .db_op(db_op), .db_cause(db_cause), .db_cq(db_cq), .db_page(db_page), .db_index(db_index),
+        .db_arm(db_arm), .db_type(db_type), .res_valid(res_db_valid), .res_cause(res_db_cause), .post_valid(post_valid),
+        .post_ready(post_ready), .post_page(post_page), .post_data(post_data), .post_res_valid(post_res_valid),
+        .post_res_cause(post_res_cause), .st_valid(st_valid), .st_page(st_page), .st_post(st_post), .st_object(st_object),
+        .st_cause(st_cause), .s_axi_arid(s_axi_arid), .s_axi_araddr(s_axi_araddr), .s_axi_arlen(s_axi_arlen),
+        .s_axi_arsize(s_axi_arsize), .s_axi_arvalid(s_axi_arvalid), .s_axi_arready(s_axi_arready), .s_axi_rid(s_axi_rid),
+        .s_axi_rdata(s_axi_rdata), .s_axi_rresp(s_axi_rresp), .s_axi_rlast(s_axi_rlast), .s_axi_rvalid(s_axi_rvalid),
+        .s_axi_rready(s_axi_rready), .rd_err_valid(rd_err_valid), .rd_err_cause(rd_err_cause), .rd_err_page(rd_err_page)
     );
 
     // ---------------------------------------------------------------- arm state
@@ -257,20 +244,16 @@ module cde_core #(
     cde_arm #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .RETRY_W(RETRY_W), .EV_W(EV_W)
     ) arm_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]),
-        .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
-        .pub_solicited(pub_solicited), .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry),
-        .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op), .db_cause(db_cause), .db_cq(db_cq),
-        .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .pub_valid(pub_valid), .pub_op(pub_op),
+        .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_status(pub_status),
+        .pub_give_up(pub_give_up), .pub_retry(pub_retry), .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op),
+        .db_cause(db_cause), .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),
         .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
-        .res_db_valid(res_db_valid), .res_db_cause(res_db_cause),
-        .res_ct_valid(res_ct_valid), .res_ct_state(res_ct_state),
-        .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_data),
-        .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
-        .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index), .dead(dead),
-        .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data),
-        .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data),
-        .trace_valid(trace_valid[2:1]), .trace_data(trace_data[767:256])
+        .res_db_valid(res_db_valid), .res_db_cause(res_db_cause), .res_ct_valid(res_ct_valid), .res_ct_state(res_ct_state),
+        .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_data), .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
+        .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index), .dead(dead), .ev_pub_valid(ev_pub_valid),
+        .ev_pub_data(ev_pub_data), .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data), .trace_valid(trace_valid[2:1]),
+        .trace_data(trace_data[767:256])
     );
 
     // ---------------------------------------------------------------- producer side
@@ -298,20 +281,16 @@ module cde_core #(
     cde_cq #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
     ) cq_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]),
-        .s_axis_cpl_tdata(s_axis_cpl_tdata), .s_axis_cpl_tdest(s_axis_cpl_tdest),
-        .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
-        .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready),
-        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_cq(op_cq), .op_base(op_base),
-        .op_log2(op_log2), .op_unreserved(op_unreserved),
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .s_axis_cpl_tdata(s_axis_cpl_tdata),
+        .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
+        .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready), .op_valid(op_valid), .op_ready(op_ready),
+        .op_code(op_code), .op_cq(op_cq), .op_base(op_base), .op_log2(op_log2), .op_unreserved(op_unreserved),
         .res_valid(op_res_valid), .res_result(op_res_result), .res_index(op_res_index), .res_held(op_res_held),
-        .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index),
-        .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total), .dead(dead),
-        .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
-        .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data),
-        .err_valid(cpl_err_valid), .err_cause(cpl_err_cause), .err_cq(cpl_err_cq), .err_index(cpl_err_index),
-        .count_placed(count_placed), .count_refused(count_refused), .count_dropped(count_dropped),
-        .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
+        .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index), .granted_we(granted_we), .granted_cq(granted_cq),
+        .granted_total(granted_total), .dead(dead), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
+        .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data), .err_valid(cpl_err_valid), .err_cause(cpl_err_cause),
+        .err_cq(cpl_err_cq), .err_index(cpl_err_index), .count_placed(count_placed), .count_refused(count_refused),
+        .count_dropped(count_dropped), .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
     wire limit_we;
@@ -319,19 +298,16 @@ module cde_core #(
     wire [IDX_W+1:0] limit_data;
     wire clear_valid, clear_ready;
     wire [CQ_W-1:0] clear_cq;
-
     assign rq_hold = clear_valid || init;
 
     cde_credit #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W)
     ) credit_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]),
-        .rq_valid(rq_valid), .rq_cq(rq_cq), .rq_count(rq_count), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
-        .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data),
-        .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq),
-        .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index),
-        .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .dead(dead),
-        .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total)
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .rq_valid(rq_valid), .rq_cq(rq_cq),
+        .rq_count(rq_count), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .limit_we(limit_we), .limit_cq(limit_cq),
+        .limit_data(limit_data), .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq), .cons_we(cons_we),
+        .cons_cq(cons_cq), .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
+        .dead(dead), .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total)
     );
 
     // ---------------------------------------------------------------- host memory and interrupts
@@ -350,25 +326,19 @@ module cde_core #(
         .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .M_ID_W(M_ID_W), .MAX_WRITES(MAX_WRITES),
         .MAX_LOG2(MAX_LOG2), .INIT_W(INIT_W), .ENT_W(ENT_W), .RETRY_W(RETRY_W), .EV_W(EV_W)
     ) host_write_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr),
-        .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data),
-        .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data),
-        .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data),
-        .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
-        .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
-        .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awvalid(m_axi_awvalid),
-        .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb),
-        .m_axi_wvalid(m_axi_wvalid), .m_axi_wready(m_axi_wready),
-        .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
-        .m_axi_bready(m_axi_bready),
-        .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid),
-        .m_axis_irq_tready(m_axis_irq_tready),
-        .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
-        .pub_solicited(pub_solicited), .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry),
-        .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index), .barrier_done(barrier_done),
-        .err_valid(ans_err_valid), .err_cause(ans_err_cause), .err_kind(ans_err_kind),
-        .err_object(ans_err_object), .err_index(ans_err_index),
-        .count_error(count_error), .count_stray(count_stray), .count_cqe(count_cqe), .count_eqe(count_eqe)
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .ent_valid(ent_valid), .ent_ready(ent_ready),
+        .ent_data(ent_data), .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data), .ev_db_valid(ev_db_valid),
+        .ev_db_data(ev_db_data), .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we),
+        .eqc_ring_we(eqc_ring_we), .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector),
+        .eqc_index(eqc_index), .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awvalid(m_axi_awvalid),
+        .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wvalid(m_axi_wvalid),
+        .m_axi_wready(m_axi_wready), .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
+        .m_axi_bready(m_axi_bready), .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid),
+        .m_axis_irq_tready(m_axis_irq_tready), .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
+        .pub_solicited(pub_solicited), .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry), .wr_we(wr_we),
+        .wr_cq(wr_cq), .wr_index(wr_index), .barrier_done(barrier_done), .err_valid(ans_err_valid), .err_cause(ans_err_cause),
+        .err_kind(ans_err_kind), .err_object(ans_err_object), .err_index(ans_err_index), .count_error(count_error),
+        .count_stray(count_stray), .count_cqe(count_cqe), .count_eqe(count_eqe)
     );
 
     assign m_axi_awlen = 8'd0;

@@ -104,8 +104,8 @@ module cde_mbox #(
     wire c_resize_eq = cmd == `CDE_CMD_RESIZE_EQ, c_resize_cq = cmd == `CDE_CMD_RESIZE_CQ;
     wire c_query_eq = cmd == `CDE_CMD_QUERY_EQ, c_query_cq = cmd == `CDE_CMD_QUERY_CQ;
     wire c_destroy_eq = cmd == `CDE_CMD_DESTROY_EQ, c_destroy_cq = cmd == `CDE_CMD_DESTROY_CQ;
-    wire known = c_create_eq || c_modify_eq || c_resize_eq || c_query_eq || c_destroy_eq ||
-                 c_create_cq || c_modify_cq || c_resize_cq || c_query_cq || c_destroy_cq;
+    wire known = c_create_eq || c_modify_eq || c_resize_eq || c_query_eq || c_destroy_eq || c_create_cq || c_modify_cq || c_resize_cq ||
+                 c_query_cq || c_destroy_cq;
     wire has_ring = c_create_eq || c_resize_eq || c_create_cq || c_resize_cq;
     wire sets_moderation = c_create_cq || c_modify_cq;
 
@@ -218,12 +218,9 @@ module cde_mbox #(
     reg [2:0]       settle;
     reg             resized;
 
-    assign ct_cq = cq;
-    assign ct_index = stop_index;
-    assign op_cq = cq;
+    assign {ct_cq, ct_index, op_cq} = {cq, stop_index, cq};
     assign op_base = {arg2, arg1[31:6]};
-    assign op_log2 = log2;
-    assign op_unreserved = arg3[8];
+    assign {op_log2, op_unreserved} = {log2, arg3[8]};
     assign clear_valid = state == CLEAR_CREDITS;
     assign clear_cq = cq;
     assign {cqi_we, cqi_alive, cqi_cq, cqi_page} =
@@ -231,16 +228,12 @@ module cde_mbox #(
 
     assign cfg_we = state == SETTINGS;
     assign cfg_cq = cq;
-    wire typed = c_resize_cq ? info[26] : arg3[9];
-    wire rearm = c_resize_cq ? info[27] : arg3[10];
+    wire typed = c_resize_cq ? info[26] : arg3[9], rearm = c_resize_cq ? info[27] : arg3[10];
     wire [7:0]  cfg_eq = c_create_cq ? arg4[23:16] : info[24:17];
     wire [11:0] cfg_page = c_create_cq ? arg4[11:0] : info[16:5];
     wire unreserved = c_create_cq ? arg3[8] : info[25];
     reg by_count, by_interval;
-    always @(posedge clk) begin
-        by_count <= !mod_off && count_usable;
-        by_interval <= !mod_off && interval_usable;
-    end
+    always @(posedge clk) {by_count, by_interval} <= {!mod_off && count_usable, !mod_off && interval_usable};
     assign cfg_data = {cfg_page, cfg_eq, interval, count[IDX_W-1:0], by_interval, by_count, rearm, typed};
     assign info_we = state == SETTINGS;
 
@@ -256,12 +249,9 @@ module cde_mbox #(
 
     assign eqc_valid = state == ACT && (c_create_eq || c_modify_eq || c_resize_eq);
     assign eqc_create = c_create_eq;
-    assign eqc_vector_we = c_modify_eq;
-    assign eqc_ring_we = c_resize_eq;
+    assign {eqc_vector_we, eqc_ring_we} = {c_modify_eq, c_resize_eq};
     assign eqc_eq = eq;
-    assign eqc_base = {arg2, arg1[31:6]};
-    assign eqc_log2 = arg3[4:0];
-    assign eqc_vector = arg3[31:16];
+    assign {eqc_base, eqc_log2, eqc_vector} = {arg2, arg1[31:6], arg3[4:0], arg3[31:16]};
 
     function [31:0] index32;
         input [IDX_W-1:0] value;
