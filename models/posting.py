@@ -32,7 +32,7 @@ from models.qp_codes import (
 from models.qp_control import CqPage, check_create, config_of, decode_command
 from models.rules import Ruled
 
-__all__ = ["Input", "PostingModel", "QpReply", "pack_conn", "pack_done"]
+__all__ = ["Input", "PostingModel", "QpReply", "pack_conn", "pack_done", "pack_term"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,11 @@ def pack_done(qp: int, tag: int, status: int = 0) -> int:
 def pack_conn(qp: int, event: int = ConnEvent.DISCONNECTED) -> int:
     """The 32 bits of a connection event."""
     return qp | event << 16
+
+
+def pack_term(qp: int, step: StateStep) -> int:
+    """The 32 bits that tell the transport about a change of state with ``term``."""
+    return qp | step.term_state << 16
 
 
 class PostingModel(Ruled):

@@ -48,6 +48,12 @@ class StateStep:
     by: StateBy
     term: bool
 
+    @property
+    def term_state(self) -> QpState:
+        """The state that ``m_axis_term`` names: a destruction ends a connection as a flush does."""
+        destroyed = self.new in (QpState.DESTROYING, QpState.FREE)
+        return QpState.ERROR if destroyed else self.new
+
 
 @dataclass(frozen=True)
 class Indication:
