@@ -129,8 +129,7 @@ class DoorbellChecks:
         pending.owner = self.ctx.engine.owner_page(record.cq)
         # Everything in front of it has had its turn.
         for other in self.waiting:
-            if other.word is not None and not other.decided:
-                self._close(other)
+            self._pass(other)
             if other is pending:
                 break
 
@@ -178,6 +177,11 @@ class DoorbellChecks:
             and b is not None
             and (a.register, a.cq, one.operand) == (b.register, b.cq, two.operand)
         )
+
+    def _pass(self, pending: _Pending) -> None:
+        """It has had its turn."""
+        if pending.word is not None and not pending.decided:
+            self._close(pending)
 
     def _close(self, pending: _Pending) -> None:
         """No later state counts for it."""

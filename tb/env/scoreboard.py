@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from models.arm import moderation_mode
 from models.params import Params
@@ -62,6 +62,9 @@ ALLOWANCES = {
 class Scoreboard:
     """Give it every block of records, in order, then call :meth:`finish`."""
 
+    #: What a test can declare to :meth:`finish`.
+    allowances: ClassVar[dict[str, str]] = ALLOWANCES
+
     def __init__(
         self, params: Params, seed: int = 0, commanding: Callable[[], bool] | None = None
     ) -> None:
@@ -77,7 +80,13 @@ class Scoreboard:
         self._begin()
 
     def _begin(self) -> None:
-        self.ctx = ctx = Context(self.params, self.seed)
+        self.ctx = Context(self.params, self.seed)
+        self._make_checks(self.ctx)
+        self._waiting: deque[Record] = deque()
+        self._known: deque[Command] = self.ctx.commands
+        self._by_type = self._handlers()
+
+    def _make_checks(self, ctx: Context) -> None:
         self.doorbells = DoorbellChecks(ctx)
         self.credits = CreditChecks(ctx)
         self.completions = CompletionChecks(ctx, self.credits)
@@ -88,9 +97,9 @@ class Scoreboard:
         self.steps = StepChecks(
             ctx, self.completions, self.credits, self.doorbells, self.memory, self.control
         )
-        self._waiting: deque[Record] = deque()
-        self._known: deque[Command] = ctx.commands
-        self._by_type: dict[type, Callable[[Any], None]] = {
+
+    def _handlers(self) -> dict[type, Callable[[Any], None]]:
+        return {
             Trace: self.steps.trace,
             MemResponse: self.memory.response,
             MemWrite: self.memory.write,
@@ -157,11 +166,11 @@ class Scoreboard:
     def finish(self, allow: Iterable[str] = (), now: int | None = None) -> None:
         """The test is over and all is quiet: nothing may be left.
 
-        ``allow``: exceptions that the test declares, of :data:`ALLOWANCES`. ``now``: the cycle,
+        ``allow``: exceptions that the test declares, of :attr:`allowances`. ``now``: the cycle,
         :meth:`grace` cycles or more behind the last record; default: that of the last record.
         """
         allowed = set(allow)
-        if unknown := allowed - ALLOWANCES.keys():
+        if unknown := allowed - self.allowances.keys():
             raise ValueError(f"unknown allowance {sorted(unknown)}")
         if self._waiting:
             self._resign()
