@@ -28,11 +28,11 @@ class DoneAgent(BfmAgent):
 
     reports = (DoneReport,)
     channels = (Channel.DONE,)
+    #: Reports are still to come from who uses this agent.
+    busy: Callable[[], bool] = staticmethod(lambda: False)
 
     def build_phase(self) -> None:
         super().build_phase()
-        #: Reports are still to come from who uses this agent.
-        self.busy: Callable[[], bool] = lambda: False
         self._words: deque[int] = deque()
 
     def send(
