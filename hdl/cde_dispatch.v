@@ -57,7 +57,8 @@ module cde_dispatch #(
     output wire              ind_done,       // indicated, not skipped
     output wire              ind_ripe,       // may retire at once
     output wire [IDX_W-1:0]  ind_next,
-    output wire [IDX_W-1:0]  ind_tags        // remote requests of the QP indicated so far
+    output wire [IDX_W-1:0]  ind_tags,       // remote requests of the QP indicated so far
+    output wire [SQ_LOG2-1:0] ind_tag        // of the newest remote request
 );
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
@@ -218,6 +219,7 @@ module cde_dispatch #(
     assign ind_ripe = skip || g_local;
     assign ind_next = g_index + ONE;
     assign ind_tags = tags_next;
+    assign ind_tag = tags_next[SQ_LOG2-1:0] - {{(SQ_LOG2-1){1'b0}}, 1'b1};
 
 endmodule
 

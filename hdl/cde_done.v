@@ -2,7 +2,8 @@
 // cde_done: done reports of the transport (ISO-03, DF-15).
 //
 // Purpose: a report is good when it names the oldest unreported remote request of its QP. A failing one is accepted together with the
-//          step that moves its QP to the error state; the first failure of a connection is kept for retirement.
+//          step that moves its QP to the error state; the first failure of a connection is kept for retirement. What a report makes
+//          ripe for retirement, its request and the local ones behind it, is kept for each remote request.
 // Ports:   s_axis_done; remote requests indicated so far (tags_*); the step of the QP's state (fail_*); good reports (rep_*), looks for
 //          retirement (seen_*: report taken, not yet judged; ask: look wanted); error report.
 // Latency: report taken in cycle t, judged in t+1. One a cycle, failing ones when their step is taken.
@@ -12,7 +13,8 @@
 module cde_done #(
     parameter NUM_QP = 64,
     parameter QP_W = 6,
-    parameter IDX_W = 16
+    parameter IDX_W = 16,
+    parameter SQ_LOG2 = 5
 ) (
     input  wire              clk,
     input  wire              rst,
@@ -26,6 +28,8 @@ module cde_done #(
     input  wire              tags_we,
     input  wire [QP_W-1:0]   tags_qp,
     input  wire [IDX_W-1:0]  tags,
+    input  wire [SQ_LOG2-1:0] tags_newest,   // newest tag, and the index behind it and its local followers
+    input  wire [IDX_W-1:0]  tags_next,
 
     output wire              fail_valid,
     input  wire              fail_ready,
@@ -40,6 +44,7 @@ module cde_done #(
     output wire              rep_we,
     output wire [QP_W-1:0]   rep_qp,
     output wire [IDX_W-1:0]  rep_total,
+    output wire [IDX_W-1:0]  rep_ripe,       // everything below it may retire
     output wire              bad_we,         // the failure of a connection: tag and status
     output wire [IDX_W-1:0]  bad_tag,
     output wire [7:0]        bad_status,
@@ -71,6 +76,11 @@ module cde_done #(
     cde_context #(.W(IDX_W), .AW(QP_W)) indicated_ram (
         .clk(clk), .init(init), .init_addr(init_addr), .we(tags_we), .waddr(tags_qp), .wdata(tags),
         .raddr(look), .rdata(indicated)
+    );
+
+    cde_ram #(.W(IDX_W), .AW(QP_W + SQ_LOG2)) ripe_ram (
+        .clk(clk), .we(tags_we), .waddr({tags_qp, tags_newest}), .wdata(tags_next),
+        .raddr({look, j_valid && !j_leaves ? j[16 +: SQ_LOG2] : s_axis_done_tdata[16 +: SQ_LOG2]}), .rdata(rep_ripe)
     );
 
     wire [15:0] tag = j[`CDE_DONE_TAG_LSB +: 16];

@@ -253,7 +253,7 @@ module cde_post #(
                 end
                 OP_FLUSH: begin
                     if (connected || pending) state_next = `CDE_QPS_ERROR;
-                    else if (state == `CDE_QPS_IDLE) result = `CDE_RES_BAD_STATE;
+                    else if (state != `CDE_QPS_ERROR && state != `CDE_QPS_DISCONNECTED) result = `CDE_RES_BAD_STATE;
                 end
                 OP_DESTROY: begin
                     state_next = empty ? `CDE_QPS_FREE : `CDE_QPS_DESTROYING;

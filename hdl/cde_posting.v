@@ -95,7 +95,7 @@ module cde_posting #(
     wire [23:0] set_peer;
     wire acc_valid, end_we, end_last, rel_valid, rel_we, fresh;
     wire [QP_W-1:0] acc_qp;
-    wire [SQ_LOG2-1:0] acc_slot, end_slot, ind_slot;
+    wire [SQ_LOG2-1:0] acc_slot, end_slot, ind_slot, ind_tag;
     wire [IDX_W-1:0] rel_index;
     wire [511:0] acc_data;
     wire [49:0] acc_verb;
@@ -108,7 +108,7 @@ module cde_posting #(
     wire [IDX_W-1:0] ind_next, ind_tags;
     wire fail_valid, fail_ready, seen_valid, seen_taken, ask, rep_we, bad_we;
     wire [QP_W-1:0] fail_qp, seen_qp, rep_qp;
-    wire [IDX_W-1:0] rep_total, bad_tag;
+    wire [IDX_W-1:0] rep_total, rep_ripe, bad_tag;
     wire [7:0] bad_status;
 
     cde_post #(
@@ -142,19 +142,21 @@ module cde_posting #(
         .m_axis_work_tlast(m_axis_work_tlast), .m_axis_work_tvalid(m_axis_work_tvalid),
         .m_axis_work_tready(m_axis_work_tready),
         .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_ripe(ind_ripe),
-        .ind_next(ind_next), .ind_tags(ind_tags)
+        .ind_next(ind_next), .ind_tags(ind_tags), .ind_tag(ind_tag)
     );
 
     cde_done #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .IDX_W(IDX_W)
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2)
     ) done_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]),
         .s_axis_done_tdata(s_axis_done_tdata), .s_axis_done_tvalid(s_axis_done_tvalid),
         .s_axis_done_tready(s_axis_done_tready),
-        .tags_we(ind_valid && ind_done), .tags_qp(ind_qp), .tags(ind_tags),
+        .tags_we(ind_valid && ind_done), .tags_qp(ind_qp), .tags(ind_tags), .tags_newest(ind_tag),
+        .tags_next(ind_next),
         .fail_valid(fail_valid), .fail_ready(fail_ready), .fail_qp(fail_qp), .fresh(fresh), .fresh_qp(acc_qp),
         .seen_valid(seen_valid), .seen_qp(seen_qp), .seen_taken(seen_taken), .ask(ask),
-        .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .bad_we(bad_we), .bad_tag(bad_tag),
+        .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .rep_ripe(rep_ripe), .bad_we(bad_we),
+        .bad_tag(bad_tag),
         .bad_status(bad_status), .bad(bad),
         .err_valid(pe_valid[1]), .err_cause(pe_cause[15:8]), .err_qp(pe_object[31:16]), .err_tag(pe_index[31:16])
     );
@@ -168,7 +170,8 @@ module cde_posting #(
         .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_ripe(ind_ripe),
         .ind_next(ind_next),
         .seen_valid(seen_valid), .seen_qp(seen_qp), .seen_taken(seen_taken), .ask(ask),
-        .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .bad_we(bad_we), .bad_tag(bad_tag),
+        .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .rep_ripe(rep_ripe), .bad_we(bad_we),
+        .bad_tag(bad_tag),
         .bad_status(bad_status), .bad(bad), .fresh(fresh), .fresh_qp(acc_qp),
         .set_we(set_we && set_all), .set_qp(set_qp), .set_data(set_retire),
         .m_axis_cpl_tdata(m_axis_cpl_tdata), .m_axis_cpl_tdest(m_axis_cpl_tdest), .m_axis_cpl_tuser(m_axis_cpl_tuser),

@@ -156,7 +156,7 @@ module cde_qp_ctrl #(
         if (!known) verdict = `CDE_RES_UNKNOWN;
         else if (reserved) verdict = `CDE_RES_RESERVED;
         else if (far) verdict = `CDE_RES_BAD_OBJECT;
-        else if (!c_create && (free || (ending && !c_query && !c_destroy))) verdict = `CDE_RES_NO_OBJECT;
+        else if (!c_create && (free || (ending && c_modify))) verdict = `CDE_RES_NO_OBJECT;
         else if (c_create && !free) verdict = `CDE_RES_EXISTS;
         else if (c_create && bad_size) verdict = `CDE_RES_BAD_SIZE;
         else if (c_create && no_cq) verdict = `CDE_RES_NO_CQ;
@@ -207,7 +207,7 @@ module cde_qp_ctrl #(
     wire was_up = opr_old == `CDE_QPS_CONNECTED || opr_old == `CDE_QPS_DISCONNECT_PENDING;
     wire is_up = opr_new == `CDE_QPS_CONNECTED || opr_new == `CDE_QPS_DISCONNECT_PENDING;
     wire conn_missed = opr_valid && opr_code == OP_CONN && opr_old == `CDE_QPS_FREE;
-    wire [3:0] term_state = opr_code == OP_DESTROY ? `CDE_QPS_DESTROYING : opr_new;
+    wire [3:0] term_state = opr_code == OP_DESTROY ? `CDE_QPS_ERROR : opr_new;
     wire [QP_W+3:0] term;
 
     // Three steps can be under way when the level is looked at.

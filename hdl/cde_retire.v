@@ -2,7 +2,8 @@
 // cde_retire: completes requests, per QP in post order (DF-02, DF-03, DF-11, DF-12, DF-15).
 //
 // Purpose: the oldest request of a QP retires when it was reported, executed here, or skipped. QPs take turns as in cde_dispatch:
-//          stage L reads how far a QP has got, F fetches, H judges and hands over, or gives back.
+//          stage L reads how far a QP has got, F fetches, H judges and hands over, or gives back. A report says how far its QP is ripe;
+//          only after requests that ripen without one (local, skipped) does a run go on until H finds one that is not.
 // Ports:   accepted posts (acc_*), indicated requests (ind_*), reports (seen_*, ask, rep_*, bad*); completions to the CQs (m_axis_cpl, one
 //          lane); retired requests (ret_*), retired Reads (rr_*); trace lane 4.
 // Latency: report taken in cycle t, completion valid in t+2. One completion a cycle, any QP.
@@ -43,6 +44,7 @@ module cde_retire #(
     input  wire              rep_we,
     input  wire [QP_W-1:0]   rep_qp,
     input  wire [IDX_W-1:0]  rep_total,
+    input  wire [IDX_W-1:0]  rep_ripe,
     input  wire              bad_we,
     input  wire [IDX_W-1:0]  bad_tag,
     input  wire [7:0]        bad_status,
@@ -79,6 +81,7 @@ module cde_retire #(
     wire [QP_W-1:0]  turn_qp;
     wire             again;
     wire             advance;
+    wire [IDX_W-1:0] tags_next;
     reg              l_valid;
     reg  [QP_W-1:0]  l_qp;
     wire             l_leaves;
@@ -87,6 +90,7 @@ module cde_retire #(
     reg  [IDX_W-1:0] f_index;
     reg  [IDX_W-1:0] f_bound;
     reg  [7:0]       f_left;
+    reg              f_open;                 // goes on until H finds one that is not ripe
     reg              h_valid;
     reg  [QP_W-1:0]  h_qp;
     reg  [IDX_W-1:0] h_index;
@@ -99,14 +103,17 @@ module cde_retire #(
         .turn_valid(turn_valid), .turn_qp(turn_qp), .turn_take(turn_take)
     );
 
-    // A candidate whose QP is in L or F is dropped: that run sees all that the candidate, asked for two cycles ago, stands for.
+    // A candidate whose QP is in L or F is dropped: that run sees all that the candidate, asked for two cycles ago, stands for; but one for
+    // an open run waits while F runs up to a bound.
     wire             cand_valid = turn_valid || seen_valid;
     wire [QP_W-1:0]  cand_qp = turn_valid ? turn_qp : seen_qp;
     wire             l_free = !l_valid || l_leaves;
     wire             busy = (l_valid && l_qp == cand_qp) || (f_valid && f_qp == cand_qp);
+    reg [NUM_QP-1:0] open;                   // something ripened without a report
+    wire             waits = f_valid && f_qp == cand_qp && open[cand_qp] && !f_open;
     wire             launch = cand_valid && !busy && l_free && advance;
 
-    assign turn_take = turn_valid && (launch || busy);
+    assign turn_take = turn_valid && (launch || (busy && !waits));
     assign seen_taken = launch && !turn_valid;
 
     // ---------------------------------------------------------------- stage L: how far the QP has got
@@ -124,13 +131,30 @@ module cde_retire #(
         .raddr(l_look), .rdata(l_bound)
     );
 
-    wire l_empty = l_index == l_bound;
+    // Beyond what is reported and not retired the ripe index of a QP says nothing.
+    wire [IDX_W-1:0] l_ripe_read, l_reported_read, l_tags;
+
+    cde_context #(.W(2 * IDX_W), .AW(QP_W)) ripe_ram (
+        .clk(clk), .init(init), .init_addr(init_addr), .we(rep_we), .waddr(rep_qp), .wdata({rep_ripe, rep_total}),
+        .raddr(l_look), .rdata({l_ripe_read, l_reported_read})
+    );
+
+    cde_context #(.W(IDX_W), .AW(QP_W)) tags_ram (
+        .clk(clk), .init(init), .init_addr(init_addr), .we(ret_we), .waddr(ret_qp), .wdata(tags_next),
+        .raddr(l_look), .rdata(l_tags)
+    );
+
+    wire             l_news = rep_we && rep_qp == l_qp;
+    wire [IDX_W-1:0] l_ripe = l_news ? rep_ripe : l_ripe_read;
+    wire             l_open = open[l_qp];
+    wire             l_empty = l_open ? l_index == l_bound : !l_news && l_reported_read == l_tags;
 
     assign l_leaves = l_valid && !f_valid && advance;
 
     // ---------------------------------------------------------------- stage F: the run
     wire [IDX_W-1:0] fetch_index = f_valid ? f_index : l_index;
-    wire [IDX_W-1:0] fetch_bound = f_valid ? f_bound : l_bound;
+    wire             fetch_open = f_valid ? f_open : l_open;
+    wire [IDX_W-1:0] fetch_bound = f_valid ? f_bound : l_open ? l_bound : l_ripe;
     wire [7:0]       fetch_left = f_valid ? f_left : BURST - 8'd1;
     wire [IDX_W-1:0] fetch_next = fetch_index + ONE;
     wire             h_unripe;
@@ -145,6 +169,9 @@ module cde_retire #(
 
     assign again = fetch && more && yields && !killed;
 
+    wire [QP_W-1:0] run_qp = advance ? fetch_qp : f_qp;
+    wire            run_open = advance ? fetch_open : f_open;
+
     always @(posedge clk) begin
         if (launch) begin
             l_valid <= 1'b1;
@@ -155,16 +182,21 @@ module cde_retire #(
             f_qp <= fetch_qp;
             f_index <= fetch_next;
             f_bound <= fetch_bound;
+            f_open <= fetch_open;
             f_left <= fetch_left == 8'd0 ? 8'd0 : fetch_left - 8'd1;
             h_valid <= fetch && !killed;
             h_qp <= fetch_qp;
             h_index <= fetch_index;
         end
-        if (ind_valid && ind_qp == (advance ? fetch_qp : f_qp)) f_bound <= ind_next;
+        if (ind_valid && ind_qp == run_qp && run_open) f_bound <= ind_next;
+        if (rep_we && rep_qp == run_qp && !run_open) f_bound <= rep_ripe;
+        if (l_leaves) open[l_qp] <= 1'b0;
+        if (ind_valid && ind_ripe) open[ind_qp] <= 1'b1;
         if (rst) begin
             l_valid <= 1'b0;
             f_valid <= 1'b0;
             h_valid <= 1'b0;
+            open <= {NUM_QP{1'b0}};
         end
     end
 
@@ -195,7 +227,7 @@ module cde_retire #(
 
     cde_context #(.W(2 * IDX_W), .AW(QP_W)) count_ram (
         .clk(clk), .init(init), .init_addr(init_addr), .we(ret_we), .waddr(h_qp),
-        .wdata({h_done && !h_local ? h_tags + ONE : h_tags, rr_total}), .raddr(look_qp), .rdata({h_tags, h_reads})
+        .wdata({tags_next, rr_total}), .raddr(look_qp), .rdata({h_tags, h_reads})
     );
 
     cde_context #(.W(IDX_W), .AW(QP_W)) reported_ram (
@@ -212,6 +244,7 @@ module cde_retire #(
     wire [7:0] status = failed[h_qp] || !h_done ? `CDE_CQESTATUS_CANCELED : broke ? h_bad_status : 8'h00;
     wire       success = status == 8'h00;
 
+    assign tags_next = remote ? h_tags + ONE : h_tags;
     assign h_unripe = remote && h_tags == h_reported;
     assign m_axis_cpl_tvalid = h_valid && !h_unripe;
     assign advance = !(m_axis_cpl_tvalid && !m_axis_cpl_tready) && !init;
