@@ -5,6 +5,7 @@ the files generated from the register map.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ import yaml
 
 from tb.runner.common import ROOT, RunnerError, cpu_count
 
-TOP = "cde_top"
+TOPS = ("cde_top", "cde_cpl_top")
 CONFIGS = "hdl/lint_configs.yaml"
 
 
@@ -66,28 +67,44 @@ def parameter_sets() -> dict[str, dict[str, object]]:
     return sets
 
 
+def declared_parameters(text: str) -> set[str]:
+    """Names of the parameters in a top level's source."""
+    return set(re.findall(r"^\s*parameter\s+(?:\[[^\]]*\]\s*)?(\w+)", text, re.M))
+
+
 def hdl_checks() -> list[Check]:
     sources = tuple(str(path.relative_to(ROOT)) for path in sorted((ROOT / "hdl").glob("*.v")))
-    if f"hdl/{TOP}.v" not in sources:
-        raise RunnerError(f"hdl/{TOP}.v not found: the design's top level must be there")
+    known = {}
+    for top in TOPS:
+        if f"hdl/{top}.v" not in sources:
+            raise RunnerError(f"hdl/{top}.v not found: the design's top levels must be there")
+        known[top] = declared_parameters((ROOT / "hdl" / f"{top}.v").read_text())
     waivers = ("hdl/lint.vlt",) if (ROOT / "hdl" / "lint.vlt").is_file() else ()
+    sets = parameter_sets()
+    for name, values in sets.items():
+        if odd := values.keys() - set().union(*known.values()):
+            raise RunnerError(f"{CONFIGS}: {name}: no top level has {', '.join(sorted(odd))}")
     checks = []
-    for name, values in parameter_sets().items():
-        verilator = ("verilator", "--lint-only", "-Wall", "--default-language", "1364-2005")
-        generics = tuple(f"-G{key}={value}" for key, value in values.items())
-        top = ("-Ihdl", "--top-module", TOP)
-        checks.append(
-            Check(f"verilator -Wall ({name})", (*verilator, *top, *generics, *waivers, *sources))
+    for top in TOPS:
+        for name, every in sets.items():
+            # A set gives a top level the parameters that it has.
+            values = {key: value for key, value in every.items() if key in known[top]}
+            label = f"({top}, {name})"
+            verilator = ("verilator", "--lint-only", "-Wall", "--default-language", "1364-2005")
+            generics = tuple(f"-G{key}={value}" for key, value in values.items())
+            command = (*verilator, "-Ihdl", "--top-module", top, *generics, *waivers, *sources)
+            checks.append(Check(f"verilator -Wall {label}", command))
+            generics = tuple(f"-P{top}.{key}={value}" for key, value in values.items())
+            icarus = ("iverilog", "-g2005", "-Wall", "-Ihdl", "-t", "null", "-s", top)
+            command = (*icarus, *generics, *sources)
+            checks.append(Check(f"iverilog -Wall {label}", command, icarus_warning))
+        script = (
+            f"read_verilog -Ihdl {' '.join(sources)}; hierarchy -check -top {top}; proc; "
+            "check -assert"
         )
-        generics = tuple(f"-P{TOP}.{key}={value}" for key, value in values.items())
-        icarus = ("iverilog", "-g2005", "-Wall", "-Ihdl", "-t", "null", "-s", TOP)
         checks.append(
-            Check(f"iverilog -Wall ({name})", (*icarus, *generics, *sources), icarus_warning)
+            Check(f"yosys check ({top})", ("yosys", "-p", script), told_line=yosys_finding)
         )
-    script = (
-        f"read_verilog -Ihdl {' '.join(sources)}; hierarchy -check -top {TOP}; proc; check -assert"
-    )
-    checks.append(Check("yosys check", ("yosys", "-p", script), told_line=yosys_finding))
     return checks
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from tb.runner.bench import format_metrics, read_metrics
 from tb.runner.common import RunnerError
-from tb.runner.lint import Check, icarus_warning
+from tb.runner.lint import TOPS, Check, declared_parameters, hdl_checks, icarus_warning
 
 
 def test_check_outcomes() -> None:
@@ -23,6 +23,20 @@ def test_check_outcomes() -> None:
     assert run("raise SystemExit(3)") == (False, "exit status 3, no message")
     assert run("print('a.v:1: warning: implicit')", check=True)[0] is False
     assert run("print('a.v:1: warning: timescale for x inherited')", check=True)[0] is True
+
+
+def test_parameters_of_a_top_level() -> None:
+    text = "module m #(\n    parameter A = 1,\n    parameter [0:0] B_C = 1'b0\n);\n// parameter D\n"
+    assert declared_parameters(text) == {"A", "B_C"}
+
+
+def test_every_top_level_is_read_with_its_own_parameters() -> None:
+    names = [check.name for check in hdl_checks()]
+    for top in TOPS:
+        assert sum(f"({top}" in name for name in names) >= 5
+    for check in hdl_checks():
+        if "cde_cpl_top" in check.name:
+            assert not any("NUM_QP" in word for word in check.command)
 
 
 def metrics_file(tmp_path: Path, data: object) -> Path:
