@@ -63,6 +63,7 @@ module cde_dispatch #(
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam AW = QP_W + SQ_LOG2;
+    localparam [31:0] LEFT = BURST - 1;      // after the first of a run
 
     // ---------------------------------------------------------------- who is looked at: who has waited, else who is just released
     wire             turn_valid, turn_take;
@@ -122,7 +123,7 @@ module cde_dispatch #(
     // ---------------------------------------------------------------- stage F: the run
     wire [IDX_W-1:0] fetch_index = f_valid ? f_index : l_index;
     wire [IDX_W-1:0] fetch_bound = f_valid ? f_bound : l_bound;
-    wire [7:0]       fetch_left = f_valid ? f_left : BURST - 8'd1;
+    wire [7:0]       fetch_left = f_valid ? f_left : LEFT[7:0];
     wire [IDX_W-1:0] fetch_next = fetch_index + ONE;
     wire             g_blocked;
 

@@ -82,6 +82,7 @@ module cde_post #(
     `include "cde_post_ops.vh"
 
     localparam TICK_W = 20;
+    localparam [31:0] PRESCALE = MOD_TICK - 1;
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam ST_W = 4 + 2 * IDX_W + TICK_W;      // {since, released, tail, state}
     localparam SET_W = 44 + IDX_W + CQ_W;
@@ -100,8 +101,8 @@ module cde_post #(
     assign post_ready = !op_valid && !rq_hold && !init && !(age_wanted && patience == 6'd0);
 
     always @(posedge clk) begin
-        prescale <= prescale == MOD_TICK - 1 ? 16'd0 : prescale + 16'd1;
-        if (prescale == MOD_TICK - 1) now <= now + 1'b1;
+        prescale <= prescale == PRESCALE[15:0] ? 16'd0 : prescale + 16'd1;
+        if (prescale == PRESCALE[15:0]) now <= now + 1'b1;
         if (!age_wanted || age_now) begin
             scan <= scan + 1'b1;
             patience <= 6'd60;

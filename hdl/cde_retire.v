@@ -75,6 +75,7 @@ module cde_retire #(
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam AW = QP_W + SQ_LOG2;
+    localparam [31:0] LEFT = BURST - 1;      // after the first of a run
 
     // ---------------------------------------------------------------- who is looked at: who has waited, else whose report comes in
     wire             turn_valid, turn_take;
@@ -155,7 +156,7 @@ module cde_retire #(
     wire [IDX_W-1:0] fetch_index = f_valid ? f_index : l_index;
     wire             fetch_open = f_valid ? f_open : l_open;
     wire [IDX_W-1:0] fetch_bound = f_valid ? f_bound : l_open ? l_bound : l_ripe;
-    wire [7:0]       fetch_left = f_valid ? f_left : BURST - 8'd1;
+    wire [7:0]       fetch_left = f_valid ? f_left : LEFT[7:0];
     wire [IDX_W-1:0] fetch_next = fetch_index + ONE;
     wire             h_unripe;
 
