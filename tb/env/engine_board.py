@@ -180,6 +180,8 @@ class EngineScoreboard(Scoreboard):
         self._look()
         self.ctx.resigned = False
         kinds: dict[str, _Left] = {"held": [], "work": [], "reports": [], "terms": []}
+        for since in (*self.retire.failing.values(), *self.qps.ending.values()):
+            found[""].append((since, "no change of state for the report of cycle", None))
         for qp, model in enumerate(self.qpc.qps):
             where = f"QP {qp}:"
             connected = model.state is QpState.CONNECTED
@@ -198,8 +200,6 @@ class EngineScoreboard(Scoreboard):
                 found[""].append((number, f"{where} never retired: request", None))
             if self.qps.owed[qp]:
                 kinds["terms"].append((len(self.qps.owed[qp]), f"{where} not terminated:", None))
-        for since in (*self.retire.failing.values(), *self.qps.ending.values()):
-            found[""].append((since, "no change of state for the report of cycle", None))
         steps = [(step.cycle, "the command has not ended of the step of cycle", None)
                  for step in self.qps.seen]  # fmt: skip
         found[""] += steps
