@@ -6,7 +6,7 @@
 //          atomic against completions.
 // Ports:   s_axis_cpl; control steps (op_*); copies of consumer index, credits granted, error state; entries out (ent_*, a FIFO);
 //          error reports; trace lane 0.
-// Latency: completion accepted in cycle t, entries on ent_* in t+5. One or two neighbours of one CQ per cycle.
+// Latency: completion accepted in cycle t, entries on ent_* in t+3. One or two neighbours of one CQ per cycle.
 `default_nettype none
 `include "cde_defs.vh"
 
@@ -107,7 +107,7 @@ module cde_cq #(
 
     assign s_axis_cpl_tready = in_push_ready && !init;
 
-    cde_fifo #(.W(548), .DEPTH_LOG2(1)) in_fifo (
+    cde_fifo #(.W(548), .DEPTH_LOG2(1), .BYPASS(1'b1)) in_fifo (
         .clk(clk),
         .rst(rst),
         .push_valid(s_axis_cpl_tvalid && !init),
@@ -347,7 +347,7 @@ module cde_cq #(
     wire [ENT_W-1:0] out_word = {s_barrier, s_overflow, s_placed, s_cq, s_alloc_next, line1, line0, sol1, sol0,
                                  phase1, s_data[510:256], phase0, first};
 
-    cde_fifo #(.W(ENT_W), .DEPTH_LOG2(OUT_LOG2)) out_fifo (
+    cde_fifo #(.W(ENT_W), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
         .clk(clk),
         .rst(rst),
         .push_valid(s_push),

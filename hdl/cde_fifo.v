@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_fifo: first-word-fall-through FIFO with a registered output; with DEPTH_LOG2 = 1 also the register slice of every input port.
 //
-// Purpose: decouple two sides of a handshake. No combinational path from pop_* to push_*, pop_data straight from flip-flops.
+// Purpose: decouple two sides of a handshake. No combinational path from pop_* to push_*; pop_data straight from flip-flops, unless
+//          BYPASS saves that cycle.
 // Ports:   push side (push_valid, push_ready, push_data), pop side (pop_valid, pop_ready, pop_data), fill level.
-// Latency: a word pushed in cycle t is on pop_data in cycle t+1. One word per cycle for any DEPTH_LOG2 >= 1.
+// Latency: a word pushed in cycle t is on pop_data in cycle t+1; with BYPASS in cycle t if the FIFO is empty. One word per cycle for any
+//          DEPTH_LOG2 >= 1.
 `default_nettype none
 
 module cde_fifo #(
     parameter W = 8,            // bits of a word
-    parameter DEPTH_LOG2 = 1    // log2 of the number of words
+    parameter DEPTH_LOG2 = 1,   // log2 of the number of words
+    parameter [0:0] BYPASS = 1'b0
 ) (
     input  wire                  clk,
     input  wire                  rst,
@@ -17,9 +20,9 @@ module cde_fifo #(
     output wire                  push_ready,
     input  wire [W-1:0]          push_data,
 
-    output reg                   pop_valid,
+    output wire                  pop_valid,
     input  wire                  pop_ready,
-    output reg  [W-1:0]          pop_data,
+    output wire [W-1:0]          pop_data,
 
     output reg  [DEPTH_LOG2:0]   level
 );
@@ -30,12 +33,18 @@ module cde_fifo #(
     reg [DEPTH_LOG2:0] wr_ptr;
     reg [DEPTH_LOG2:0] rd_ptr;
 
-    wire push = push_valid && push_ready;
-    wire pop = pop_valid && pop_ready;
-    wire load = !pop_valid || pop;
+    // q_valid low: the FIFO is empty.
+    reg         q_valid;
+    reg [W-1:0] q_data;
+    wire direct = BYPASS && !q_valid && push_valid && push_ready;
+    wire push = push_valid && push_ready && !(direct && pop_ready);
+    wire pop = q_valid && pop_ready;
+    wire load = !q_valid || pop;
     wire stored = wr_ptr != rd_ptr;
 
     assign push_ready = !level[DEPTH_LOG2];
+    assign pop_valid = q_valid || direct;
+    assign pop_data = BYPASS && !q_valid ? push_data : q_data;
 
     always @(posedge clk) begin
         if (push && !(load && !stored)) begin
@@ -43,8 +52,8 @@ module cde_fifo #(
             wr_ptr <= wr_ptr + ONE;
         end
         if (load) begin
-            pop_valid <= stored || push;
-            pop_data <= stored ? mem[rd_ptr[DEPTH_LOG2-1:0]] : push_data;
+            q_valid <= stored || push;
+            q_data <= stored ? mem[rd_ptr[DEPTH_LOG2-1:0]] : push_data;
             if (stored) rd_ptr <= rd_ptr + ONE;
         end
         if (push && !pop) level <= level + ONE;
@@ -53,7 +62,7 @@ module cde_fifo #(
             wr_ptr <= {(DEPTH_LOG2 + 1){1'b0}};
             rd_ptr <= {(DEPTH_LOG2 + 1){1'b0}};
             level <= {(DEPTH_LOG2 + 1){1'b0}};
-            pop_valid <= 1'b0;
+            q_valid <= 1'b0;
         end
     end
 
