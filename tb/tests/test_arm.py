@@ -212,6 +212,10 @@ class ArmOverOldTest(StepTest):
             # Nothing was removed: again and again.
             await q.callback_returns()
             await q.arm(arm, calls=1)
+            # Due while the callback runs; what is armed then merges into the one call behind it.
+            await q.arm(arm)
+            await q.arm(arm)
+            await q.callback_returns(calls=1)
             await q.callback_returns()
         elif old < 8:
             await q.arm(arm)
