@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from models.params import Params
 from tb.env.coverage import Coverage
-from tb.env.harness import STALLABLE
+from tb.env.coverage_post import EngineCoverage
+from tb.env.engine_board import EngineScoreboard
+from tb.env.harness import STALLABLE, TRANSPORT_STALLABLE, Channel
 from tb.env.records import Record
 from tb.env.scoreboard import Scoreboard
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 #: Probability and hold in the settings word of a channel.
 _STALLS = 0x1FF
+
+#: A setting takes effect after so many cycles.
+_SETTLED = 8
 
 
 class Checking:
@@ -39,9 +44,17 @@ class Checking:
             self._renew()
         assert self.board is not None, "records before the engine's parameters are known"
         assert self.coverage is not None
+        if isinstance(self.board, EngineScoreboard):
+            harness = env.harness
+            stalled = harness.setting(Channel.WORK) & _STALLS
+            now = harness.cycle if stalled else harness.configured(Channel.WORK) + _SETTLED
+            self.board.dispatch.stalled(now)
         self.board(records)
         self.coverage(records)
-        for channel in STALLABLE:
+        channels = STALLABLE
+        if isinstance(self.board, EngineScoreboard):
+            channels += TRANSPORT_STALLABLE
+        for channel in channels:
             if env.harness.setting(channel) & _STALLS:
                 self.coverage.stalled(channel.name)
 
@@ -53,10 +66,18 @@ class Checking:
             self.coverage.reset()
             return
         params = Params(
-            config.num_cq, config.num_eq, config.num_pages, config.idx_w, config.mod_tick
+            config.num_cq,
+            config.num_eq,
+            config.num_pages,
+            config.idx_w,
+            config.mod_tick,
+            config.num_qp,
+            config.sq_log2,
+            config.burst,
         )
-        self.coverage = Coverage(params)
-        self.board = Scoreboard(params, self._env.seed, lambda: self._env.control.commanding)
+        self.coverage = EngineCoverage(params) if config.num_qp else Coverage(params)
+        board = EngineScoreboard if config.num_qp else Scoreboard
+        self.board = board(params, self._env.seed, lambda: self._env.control.commanding)
 
     def grace(self) -> int:
         """Cycles to wait before the end: a callback may be waiting for nothing but the engine."""

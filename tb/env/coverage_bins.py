@@ -11,6 +11,7 @@ from itertools import product
 from typing import Final
 
 from models.codes import ArmType, Cause, CommandCode, CommandResult
+from tb.env.coverage_post_bins import POST_BINS
 
 ARM_NAMES: Final = {int(arm): arm.name for arm in ArmType}
 STANDINGS: Final = ("idle", "busy", "due")
@@ -181,8 +182,11 @@ def _generated() -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"stall/{channel}", (requirement,)
 
 
+#: Bins of completion queues.
+CQ_BINS: Final[dict[str, tuple[str, ...]]] = {**_FIXED, **dict(_generated())}
+
 #: Requirements of each bin.
-BINS: Final[dict[str, tuple[str, ...]]] = {**_FIXED, **dict(_generated())}
+BINS: Final[dict[str, tuple[str, ...]]] = {**CQ_BINS, **POST_BINS}
 
 #: Bins of commands, by code and result.
 COMMAND_BINS: Final = {

@@ -105,6 +105,7 @@ class Harness:
         self._flush_done = Event()
         self._tasks: list[Task[None]] = []
         self._settings: dict[int, int] = {}
+        self._configured: dict[int, int] = {}
         self.blocks = 0
         self.loads = 0
 
@@ -172,12 +173,17 @@ class Harness:
     def configure(self, channel: int, word: int) -> None:
         """Sets the settings word of a channel, from the next cycle on."""
         self._settings[channel] = word
+        self._configured[channel] = self.cycle
         self._pending.append((_SETTING, [0x80 | channel | 1 << 8, word]))
         self._wake.set()
 
     def setting(self, channel: int) -> int:
         """The settings word of a channel."""
         return self._settings.get(channel, 0)
+
+    def configured(self, channel: int) -> int:
+        """The cycle of the latest change of these settings."""
+        return self._configured.get(channel, 0)
 
     def stall(
         self,
