@@ -178,7 +178,8 @@ module cde_dispatch #(
         .clk(clk), .we(end_we), .waddr({acc_qp, end_slot}), .wdata(end_last), .raddr(look_slot), .rdata(g_last)
     );
 
-    wire [IDX_W-1:0] tags_next = g_local ? g_tags : g_tags + ONE;
+    wire             skip;
+    wire [IDX_W-1:0] tags_next = g_local || skip ? g_tags : g_tags + ONE;
     wire [IDX_W-1:0] reads_next = g_read ? g_reads + ONE : g_reads;
 
     cde_context #(.W(2 * IDX_W), .AW(QP_W)) count_ram (
@@ -196,7 +197,7 @@ module cde_dispatch #(
     );
 
     // What was offered once stays offered, whatever becomes of its QP.
-    wire skip = stop[g_qp] && !g_offered;
+    assign skip = stop[g_qp] && !g_offered;
     wire fenced = g_post[`CDE_POST_READ_FENCE_LSB] && g_reads != g_retired;
 
     assign g_blocked = !skip && !g_offered && fenced;

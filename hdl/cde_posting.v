@@ -151,7 +151,7 @@ module cde_posting #(
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]),
         .s_axis_done_tdata(s_axis_done_tdata), .s_axis_done_tvalid(s_axis_done_tvalid),
         .s_axis_done_tready(s_axis_done_tready),
-        .tags_we(ind_valid && ind_done), .tags_qp(ind_qp), .tags(ind_tags), .tags_newest(ind_tag),
+        .tags_we(ind_valid), .tags_qp(ind_qp), .tags(ind_tags), .tags_newest(ind_tag),
         .tags_next(ind_next),
         .fail_valid(fail_valid), .fail_ready(fail_ready), .fail_qp(fail_qp), .fresh(fresh), .fresh_qp(acc_qp),
         .seen_valid(seen_valid), .seen_qp(seen_qp), .seen_taken(seen_taken), .ask(ask),
