@@ -36,6 +36,7 @@ module cde_errlog #(
     wire [5:0] miss = err_valid & ~accept;
     reg [47:0] picked;
     integer i;
+    integer k;
 
     always @* begin
         picked = 48'd0;
@@ -44,9 +45,9 @@ module cde_errlog #(
 
     always @(posedge clk) begin
         held <= (held & ~leaves) | accept;
-        for (i = 0; i < 6; i = i + 1) begin
-            if (accept[i]) begin
-                hold[48*i +: 48] <= {err_index[16*i +: 16], err_object[16*i +: 16], err_kind[8*i +: 8], err_cause[8*i +: 8]};
+        for (k = 0; k < 6; k = k + 1) begin
+            if (accept[k]) begin
+                hold[48*k +: 48] <= {err_index[16*k +: 16], err_object[16*k +: 16], err_kind[8*k +: 8], err_cause[8*k +: 8]};
             end
         end
         lost <= {2'd0, miss[0]} + {2'd0, miss[1]} + {2'd0, miss[2]} + {2'd0, miss[3]} + {2'd0, miss[4]} + {2'd0, miss[5]};
