@@ -173,6 +173,11 @@ class EngineScoreboard(Scoreboard):
         self._before = self.accepted, self.completed
         super().reset()
 
+    def grace(self, now: int) -> int:
+        """Cycles that the engine still has, for releases by age, too."""
+        deadlines = self.posts.deadlines.values()
+        return max(super().grace(now), *(deadline - now for deadline in deadlines), 0)
+
     def _left(self, now: int) -> dict[str, _Left]:
         found: dict[str, _Left] = super()._left(now)
         self.ctx.cycle = max(self.ctx.cycle, now)

@@ -516,3 +516,20 @@ def test_created_against_the_rules() -> None:
             to={"args": lambda a: (*a[:4], 2 | 4 << 16, *a[5:])},
         ),
     )
+
+
+def test_grace_until_the_age_limit() -> None:
+    from tb.env.engine_board import EngineScoreboard
+
+    stream = PostStream().connected(age=3)
+    stream.post()
+    stream.run()
+    board = EngineScoreboard(PARAMS, seed=42)
+    board(stream.records)
+    assert board.grace(stream.cycle) == 0
+    before = len(stream.records)
+    stream.post(stream.make(flags=DEFER))
+    board(stream.records[before:])
+    left = board.grace(stream.cycle)
+    assert 3 * PARAMS.mod_tick < left < 4 * PARAMS.mod_tick + 64 * PARAMS.num_qp + 32
+    assert board.grace(stream.cycle + left) == 0
