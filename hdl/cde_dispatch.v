@@ -132,7 +132,8 @@ module cde_dispatch #(
 
     wire killed = g_valid && g_blocked && g_qp == fetch_qp;
     wire more = fetch_next != fetch_bound;
-    wire yields = fetch_left == 8'd0 && turn_valid && turn_qp != fetch_qp;
+    wire others = (f_valid && l_valid) || (turn_valid && turn_qp != fetch_qp);     // L never holds the QP of F
+    wire yields = fetch_left == 8'd0 && others;
     wire goes_on = fetch && more && !yields && !killed;
 
     assign again = fetch && more && yields && !killed;

@@ -165,7 +165,8 @@ module cde_retire #(
 
     wire killed = h_valid && h_unripe && h_qp == fetch_qp;
     wire more = fetch_next != fetch_bound;
-    wire yields = fetch_left == 8'd0 && turn_valid && turn_qp != fetch_qp;
+    wire others = (f_valid && l_valid) || (turn_valid && turn_qp != fetch_qp);     // L never holds the QP of F
+    wire yields = fetch_left == 8'd0 && others;
     wire goes_on = fetch && more && !yields && !killed;
 
     assign again = fetch && more && yields && !killed;
