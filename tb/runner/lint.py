@@ -98,13 +98,15 @@ def hdl_checks() -> list[Check]:
             icarus = ("iverilog", "-g2005", "-Wall", "-Ihdl", "-t", "null", "-s", top)
             command = (*icarus, *generics, *sources)
             checks.append(Check(f"iverilog -Wall {label}", command, icarus_warning))
-        script = (
-            f"read_verilog -Ihdl {' '.join(sources)}; hierarchy -check -top {top}; proc; "
-            "check -assert"
-        )
-        checks.append(
-            Check(f"yosys check ({top})", ("yosys", "-p", script), told_line=yosys_finding)
-        )
+            chparam = "".join(f" -set {key} {value}" for key, value in values.items())
+            steps = (
+                f"read_verilog -Ihdl {' '.join(sources)}",
+                *((f"chparam{chparam} {top}",) if chparam else ()),
+                f"hierarchy -check -top {top}",
+                *("proc", "check -assert"),
+            )
+            command = ("yosys", "-p", "; ".join(steps))
+            checks.append(Check(f"yosys check {label}", command, told_line=yosys_finding))
     return checks
 
 

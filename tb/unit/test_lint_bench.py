@@ -11,7 +11,14 @@ import pytest
 
 from tb.runner.bench import format_metrics, read_metrics
 from tb.runner.common import RunnerError
-from tb.runner.lint import TOPS, Check, declared_parameters, hdl_checks, icarus_warning
+from tb.runner.lint import (
+    TOPS,
+    Check,
+    declared_parameters,
+    hdl_checks,
+    icarus_warning,
+    parameter_sets,
+)
 
 
 def test_check_outcomes() -> None:
@@ -31,12 +38,14 @@ def test_parameters_of_a_top_level() -> None:
 
 
 def test_every_top_level_is_read_with_its_own_parameters() -> None:
+    """By each of three readers, with each set of parameters."""
     names = [check.name for check in hdl_checks()]
-    for top in TOPS:
-        assert sum(f"({top}" in name for name in names) >= 5
+    assert len(names) == len(set(names)) == len(TOPS) * 3 * len(parameter_sets())
     for check in hdl_checks():
-        if "cde_cpl_top" in check.name:
-            assert not any("NUM_QP" in word for word in check.command)
+        top, name = check.name.partition("(")[2].rstrip(")").split(", ")
+        for key in parameter_sets()[name]:
+            has = top == "cde_top" or key not in ("NUM_QP", "SQ_LOG2", "BURST")
+            assert any(key in word for word in check.command) is has, (check.name, key)
 
 
 def metrics_file(tmp_path: Path, data: object) -> Path:

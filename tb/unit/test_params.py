@@ -44,6 +44,13 @@ def elaborate(parameter: str, value: int) -> subprocess.CompletedProcess[str]:
         ("M_ID_W", 6),
         ("S_ADDR_W", 20),
         ("MOD_TICK", 1),
+        ("NUM_QP", 1),
+        ("NUM_QP", 48),
+        ("NUM_QP", 8192),
+        ("SQ_LOG2", 0),
+        ("SQ_LOG2", 16),  # as many slots as indices
+        ("BURST", 0),
+        ("BURST", 256),
     ],
 )
 def test_wrong_parameter_is_named(parameter: str, value: int) -> None:
@@ -53,7 +60,18 @@ def test_wrong_parameter_is_named(parameter: str, value: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parameter", "value"), [("NUM_CQ", 256), ("IDX_W", 11), ("MAX_WRITES", 2)]
+    ("parameter", "value"),
+    [
+        ("NUM_CQ", 256),
+        ("IDX_W", 11),
+        ("MAX_WRITES", 2),
+        ("NUM_QP", 2),
+        ("NUM_QP", 4096),
+        ("SQ_LOG2", 1),
+        ("SQ_LOG2", 15),
+        ("BURST", 1),
+        ("BURST", 255),
+    ],
 )
 def test_legal_parameter_elaborates(parameter: str, value: int) -> None:
     result = elaborate(parameter, value)
