@@ -134,17 +134,17 @@ class PostChecks(DoorbellChecks):
         qpc.begin(record)
         model = qpc.qps[qp]
         head = Post(operand >> 8 & 0xFF, 0, operand >> 16, qp)
-        pending = next(
-            (
-                p
-                for p in self.waiting
-                if isinstance(p, _PendingPost)
-                and p.result is None
-                and p.serial > self._latest
-                and self._alike(p, head)
-            ),
-            None,
-        )
+        found = [
+            p
+            for p in self.waiting
+            if isinstance(p, _PendingPost)
+            and p.result is None
+            and p.serial > self._latest
+            and self._alike(p, head)
+        ]
+        # A post through another page has no step.
+        own = (p for p in found if p.page == model.config.page)
+        pending = next(own, found[0] if found else None)
         if pending is None:
             qpc.fail(qp, "a post took effect that nobody wrote", record)
         if model.state in _GONE or pending.page != model.config.page:

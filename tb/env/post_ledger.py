@@ -122,6 +122,7 @@ class Ledger:
         DF-12, DF-15).
         """
         for life in self.lives:
+            self.look(life)
             self._check(life)
 
     def _check(self, life: Life) -> None:
