@@ -11,7 +11,6 @@ import random
 from dataclasses import dataclass
 from typing import Final
 
-from models.codes import ResultType
 from models.post import NUM_SLOTS, TARGET_SLOT, Post, Segment, inline_slots, slots_of
 from models.qp_codes import COMMON_FLAGS, MAX_LENGTH, PostCause, PostFlag, Status
 
@@ -53,14 +52,14 @@ class Completion:
 class Verb:
     """One request type.
 
-    ``flags``: those besides the common ones; ``max_segments``: without INLINE; ``max_inline``:
-    bytes, 0 if it knows no INLINE; ``local``: executed by the engine; ``transfers``: its length is
-    reported as bytes transferred.
+    ``result_type``: 16 bits; ``flags``: those besides the common ones; ``max_segments``: without
+    INLINE; ``max_inline``: bytes, 0 if it knows no INLINE; ``local``: executed by the engine;
+    ``transfers``: its length is reported as bytes transferred.
     """
 
     name: str
     opcode: int
-    result_type: ResultType
+    result_type: int
     flags: PostFlag = PostFlag(0)  # noqa: RUF009 (a constant)
     max_segments: int = 0
     has_target: bool = False
