@@ -23,6 +23,9 @@ SEEDS = [1, 2]
 class _TrafficTest(CarillonTest):
     async def traffic(self, **options: Any) -> Ledger:
         """Runs the sequence, ends all stalls, and looks at every object."""
+        assert self.env.config is not None
+        if self.env.config.num_qp < 16:
+            options["chunk"] = 24  # little room: consumers that look often
         sequence: Any = find("post_life")(self.env, **options)
         await sequence.run()
         self.env.release_all()
@@ -60,7 +63,14 @@ class PostThroughputTest(_TrafficTest):
     async def scenario(self) -> None:
         self.env.transport.loopback(latency=2)
         await self.traffic(
-            duration=3000, rate=1.0, log2_min=8, log2_max=10, chains=0.2, bad=0.0, foreign=0.0
+            duration=2500,
+            chunk=48,
+            rate=1.0,
+            log2_min=8,
+            log2_max=10,
+            chains=0.2,
+            bad=0.0,
+            foreign=0.0,
         )
 
 
@@ -92,7 +102,7 @@ class PostConnectionsTest(_TrafficTest):
         transport.error_rate = 0.01
         transport.error_status = self.rng("test").choice((CqeStatus.TRANSPORT_ERROR, 0x7F, 0xFF))
         transport.after_error = (CqeStatus.CANCELED, CqeStatus.SUCCESS, 0x33)
-        await self.traffic(actions=0.03, garbage=0.1, duration=8000)
+        await self.traffic(actions=0.03, garbage=0.1)
 
 
 @pyuvm.test()
@@ -117,7 +127,13 @@ class PostSmallQueuesTest(_TrafficTest):
 
     async def scenario(self) -> None:
         await self.traffic(
-            cqs=6, log2_min=1, log2_max=3, overrun=0.2, habits=Habits(poll=0.8, tell=0.6, arm=0.4)
+            duration=4000,
+            chunk=32,
+            cqs=6,
+            log2_min=1,
+            log2_max=3,
+            overrun=0.1,
+            habits=Habits(poll=0.8, tell=0.6, arm=0.4, return_delay=100),
         )
 
 
@@ -126,4 +142,4 @@ class PostBrokenQueuesTest(_TrafficTest):
     """CQE writes fail: the CQ refuses posts until it and its QPs have been made anew."""
 
     async def scenario(self) -> None:
-        await self.traffic(cq_failures=0.05, actions=0.01, duration=8000)
+        await self.traffic(cq_failures=0.1, actions=0.01, duration=6000)

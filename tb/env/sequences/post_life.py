@@ -256,16 +256,20 @@ class PostLife(CarillonSequence):
     # -- transport ---------------------------------------------------------------------------------
 
     def _refused_beat(self) -> None:
-        """A report or an event that names nothing, or not the next report of its QP."""
+        """A report or an event that names nothing, or not the next report of its QP (or, with
+        commands beside it, an event that comes at any time).
+        """
         rng, env, config = self.rng, self.env, self.config
         number = rng.randrange(config.num_qp)
-        kind = rng.randrange(4)
+        kind = rng.randrange(5)
         if kind == 0:
             env.done.send(config.num_qp + rng.randrange(8), 0)
         elif kind == 1:
             env.done.send_raw(number | 1 << rng.randrange(40, 64))
         elif kind == 2:
             env.conn.send(number, event=rng.choice((0, 2, 0xFF)))
+        elif kind == 3 and self.actions:
+            env.transport.disconnect(number)  # which may be free, or connected
         else:
             # A tag that is not outstanding: it does not exist, or was used long before.
             taken = env.transport.outstanding(number)
