@@ -170,7 +170,7 @@ module cde_qp_ctrl #(
     assign set_post = {info_next[159:128], info_next[112 +: IDX_W], info_next[96 +: 12], info_next[64 +: CQ_W]};
     assign set_retire = {info_next[64 +: CQ_W], info_next[63:0]};
     assign set_peer = arg1[23:0];
-    assign peer_we = state == ACT && c_connect && !cmd_asks;
+    assign peer_we = state == ACT && c_connect && !cmd_asks && qp_state == `CDE_QPS_IDLE;
 
     // ---------------------------------------------------------------- state steps: failing reports, connection events, commands
     wire        conn_valid, conn_take, conn_push_ready;
@@ -278,7 +278,7 @@ module cde_qp_ctrl #(
                 cmd_asks <= 1'b1;
                 state <= ACT;
             end
-            // The peer is set before the step that connects; another state's peer is of no use to anybody.
+            // The peer is set before the step that connects. Only a command moves a QP out of IDLE, so that step will succeed.
             ACT: if (!cmd_asks) cmd_asks <= 1'b1;
                  else if (cmd_step) begin
                 cmd_asks <= 1'b0;

@@ -101,6 +101,7 @@ module cde_retire #(
     cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) turn_i (
         .clk(clk), .rst(rst),
         .ask0(ask), .ask0_qp(rep_qp), .ask1(again), .ask1_qp(fetch_qp), .ask2(ind_valid && ind_ripe), .ask2_qp(ind_qp),
+        .served(fetch), .served_qp(fetch_qp),
         .turn_valid(turn_valid), .turn_qp(turn_qp), .turn_take(turn_take)
     );
 
@@ -193,6 +194,7 @@ module cde_retire #(
         if (ind_valid && ind_qp == run_qp && run_open) f_bound <= ind_next;
         if (rep_we && rep_qp == run_qp && !run_open) f_bound <= rep_ripe;
         if (l_leaves) open[l_qp] <= 1'b0;
+        if (again) open[fetch_qp] <= 1'b1;       // what is left may be ripe without a further report
         if (ind_valid && ind_ripe) open[ind_qp] <= 1'b1;
         if (rst) begin
             l_valid <= 1'b0;

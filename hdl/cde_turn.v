@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_turn: whose turn it is among the queue pairs that asked for a look.
 //
-// Purpose: remembers requests, one bit a QP, and offers the QPs in turns (ISO-04): a QP that asked is offered after at most one offer to
-//          each other QP. A request in the very cycle in which its QP is taken stands: a set wins over the clear, so
-//          nothing is stranded.
-// Ports:   two requests a cycle (ask0, ask1), one offer (turn_*).
+// Purpose: remembers requests, one bit a QP, and offers the QPs in turns (ISO-04): next is the first behind the one that was served
+//          latest. A request in the very cycle in which its QP is taken stands: a set wins over the clear, so nothing is stranded.
+// Ports:   three requests a cycle (ask*), who was served (served*), one offer (turn_*).
 // Latency: request in cycle t, offered from t+2. One offer a cycle.
 `default_nettype none
 
@@ -21,6 +20,9 @@ module cde_turn #(
     input  wire [QP_W-1:0] ask1_qp,
     input  wire            ask2,
     input  wire [QP_W-1:0] ask2_qp,
+
+    input  wire            served,         // whose turn was used latest
+    input  wire [QP_W-1:0] served_qp,
 
     output reg             turn_valid,
     output reg  [QP_W-1:0] turn_qp,
@@ -44,7 +46,9 @@ module cde_turn #(
         end
     endfunction
 
-    wire [GW-1:0]     last = turn_qp[GW-1:0];
+    reg  [QP_W-1:0]   latest;
+    wire [QP_W-1:0]   from = served ? served_qp : latest;
+    wire [GW-1:0]     last = from[GW-1:0];
     wire [G-1:0]      behind = ~(({{(G-1){1'b0}}, 1'b1} << last) | (({{(G-1){1'b0}}, 1'b1} << last) - {{(G-1){1'b0}}, 1'b1}));
     wire              any;
     wire [QP_W-1:0]   pick;
@@ -56,7 +60,7 @@ module cde_turn #(
             assign any = first[GW];
             assign pick = after[GW] ? after[GW-1:0] : first[GW-1:0];
         end else begin : g_many
-            wire [QP_W-GW-1:0] group = turn_qp[QP_W-1:GW];
+            wire [QP_W-GW-1:0] group = from[QP_W-1:GW];
             wire [NG-1:0]      group_any;
             reg  [QP_W-GW-1:0] next_group;
             reg                found;
@@ -88,6 +92,7 @@ module cde_turn #(
     endgenerate
 
     always @(posedge clk) begin
+        latest <= from;
         if (load) begin
             turn_valid <= any;
             if (any) begin
@@ -102,6 +107,7 @@ module cde_turn #(
             asked <= {NUM_QP{1'b0}};
             turn_valid <= 1'b0;
             turn_qp <= {QP_W{1'b0}};
+            latest <= {QP_W{1'b0}};
         end
     end
 
