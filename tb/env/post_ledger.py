@@ -14,6 +14,7 @@ from models.queue import NdResultEx
 from models.verbs import VERBS
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
+from tb.env.cq import Cq
 from tb.env.qp import Qp
 
 
@@ -114,6 +115,11 @@ class Ledger:
         """Posts accepted, of one QP number over all its lives or of all."""
         lives = [life for life in self.lives if number in (None, life.qp.number)]
         return sum(entry.accepted for life in lives for entry in life.posted)
+
+    def cq_failed(self, cq: Cq) -> None:
+        """From now on completions of this CQ may be missing."""
+        for life in self.lives:
+            life.lossy = life.lossy or life.qp.cq is cq
 
     # -- the end -----------------------------------------------------------------------------------
 

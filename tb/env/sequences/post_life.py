@@ -22,7 +22,7 @@ from models.verbs import VERBS
 from tb.env.bad_posts import FOREIGN_CAUSES, OWN_CAUSES, bad_post
 from tb.env.consumer import Consumer, Habits
 from tb.env.cq import Eq
-from tb.env.defs import QpState, Result
+from tb.env.defs import CqStatus, QpState, Result
 from tb.env.post_ledger import Ledger, Life, Posted
 from tb.env.sequences import CarillonSequence
 
@@ -347,6 +347,7 @@ class PostLife(CarillonSequence):
         if consumer.failed:
             return
         consumer.failed = True
+        self.ledger.cq_failed(consumer.cq)
         self._tasks += 1
         cocotb.start_soon(self._replace(consumer))
 
@@ -356,7 +357,6 @@ class PostLife(CarillonSequence):
         revived: list[Life] = []
         while mine := [x for x in self.lives if x.qp.cq is consumer.cq and x not in revived]:
             for life in mine:
-                life.lossy = True
                 if not life.busy:
                     life.busy = True
                     await self._destroy(life)
@@ -410,4 +410,6 @@ class PostLife(CarillonSequence):
         for consumer in self.consumers:
             consumer.poll()
             assert consumer.told == consumer.polled
+            if (await consumer.cq.query()).status != CqStatus.OK:
+                self.ledger.cq_failed(consumer.cq)
         self.ledger.check()
