@@ -88,7 +88,7 @@ module cde_done #(
     wire        malformed = (j[15:0] >> QP_W) != 16'd0 || j[63:40] != 24'd0;
     wire        expected = reported != indicated && tag == {{(16-IDX_W){1'b0}}, reported};
     wire        good = j_valid && !malformed && expected;
-    wire        fails = good && status != 8'h00;
+    wire        fails = good && status != 8'h00 && !bad[j_qp];     // later ones find the QP in its error state
 
     assign fail_valid = fails;
     assign fail_qp = j_qp;
@@ -97,7 +97,7 @@ module cde_done #(
     assign rep_we = good && j_leaves;
     assign rep_qp = j_qp;
     assign rep_total = reported + ONE;
-    assign bad_we = rep_we && status != 8'h00 && !bad[j_qp];
+    assign bad_we = rep_we && fails;
     assign bad_tag = reported;
     assign bad_status = status;
     assign err_valid = j_valid && !good;

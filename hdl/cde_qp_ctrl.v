@@ -177,10 +177,10 @@ module cde_qp_ctrl #(
     wire [31:0] conn;
     wire [1:0]  unused_conn_level;
     wire        term_room;
-    wire [3:0]  term_level;
+    wire [QP_W+1:0] term_level;
+    reg  [1:0]  conn_pause;
     reg         cmd_asks;
     wire        conn_bad = (conn[15:0] >> QP_W) != 16'd0 || conn[31:24] != 8'd0 || conn[23:16] != `CDE_CONNEVENT_DISCONNECTED;
-    wire        steps = term_level <= 4'd3 && op_ready;
     wire [3:0]  cmd_code = state == LOOK || c_modify || c_query ? OP_LOOK : c_create ? OP_CREATE : c_connect ? OP_CONNECT :
                            c_set ? OP_SET : c_flush ? OP_FLUSH : OP_DESTROY;
 
@@ -192,12 +192,15 @@ module cde_qp_ctrl #(
         .pop_valid(conn_valid), .pop_ready(conn_take), .pop_data(conn), .level(unused_conn_level)
     );
 
-    wire conn_asks = conn_valid && !conn_bad;
-    wire cmd_step = cmd_asks && steps && !fail_valid && !conn_asks;
+    // Every QP has a place for its terminate request, and NUM_QP earlier ones have theirs: only a new connection may have to wait.
+    // Connection events, one in four cycles, leave room for posts.
+    wire conn_asks = conn_valid && !conn_bad && conn_pause == 2'd0;
+    wire cmd_may = !c_connect || state == LOOK || {{(30-QP_W){1'b0}}, term_level} < NUM_QP;
+    wire cmd_step = cmd_asks && cmd_may && op_ready && !fail_valid && !conn_asks;
 
-    assign fail_ready = steps;
-    assign conn_take = conn_valid && (conn_bad || (steps && !fail_valid));
-    assign op_valid = (fail_valid || conn_asks || cmd_asks) && steps;
+    assign fail_ready = op_ready;
+    assign conn_take = conn_valid && (conn_bad || (conn_asks && op_ready && !fail_valid));
+    assign op_valid = fail_valid || conn_asks || (cmd_asks && cmd_may);
     assign op_code = fail_valid ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
     assign op_target = arg1[3:0];
     assign op_qp = fail_valid ? fail_qp : conn_asks ? conn[QP_W-1:0] : qp;
@@ -210,8 +213,7 @@ module cde_qp_ctrl #(
     wire [3:0] term_state = opr_code == OP_DESTROY ? `CDE_QPS_ERROR : opr_new;
     wire [QP_W+3:0] term;
 
-    // Three steps can be under way when the level is looked at.
-    cde_fifo #(.W(QP_W + 4), .DEPTH_LOG2(3)) term_fifo (
+    cde_fifo #(.W(QP_W + 4), .DEPTH_LOG2(QP_W + 1)) term_fifo (
         .clk(clk), .rst(rst),
         .push_valid(opr_valid && was_up && !is_up), .push_ready(term_room), .push_data({term_state, opr_qp}),
         .pop_valid(m_axis_term_tvalid), .pop_ready(m_axis_term_tready), .pop_data(term), .level(term_level)
@@ -236,6 +238,7 @@ module cde_qp_ctrl #(
     always @(posedge clk) begin
         qc_done <= 1'b0;
         phase <= !phase;
+        conn_pause <= conn_asks && conn_take ? 2'd3 : conn_pause != 2'd0 ? conn_pause - 2'd1 : 2'd0;
         case (state)
             IDLE: if (qc_start) begin
                 qc_result <= `CDE_RES_OK;
@@ -309,6 +312,7 @@ module cde_qp_ctrl #(
             qc_done <= 1'b0;
             cmd_asks <= 1'b0;
             phase <= 1'b0;
+            conn_pause <= 2'd0;
         end
     end
 
