@@ -27,6 +27,9 @@ CODES = {
     "command_e": "command",
     "result_e": "result",
     "trace_op_e": "trace_op",
+    "opcode_e": "opcode",
+    "qp_state_e": "qp_state",
+    "cqe_status_e": "cqe_status",
 }
 PAGE_OFFSET_BITS = 12
 

@@ -277,7 +277,8 @@ module tb_top #(
         .mem_b(mbvalid && mbready), .mem_bid(mbid),
         .cpl(cplvalid && cplready), .cpl_data(cpl[575:64]), .cpl_dest(cpl[31:0]), .cpl_keep(cpl[33:32]),
         .rsv(rsvvalid && rsvready), .rsv_data(rsv), .ans(ansvalid && ansready), .ans_data(ans),
-        .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0])
+        .work(workvalid && workready), .work_post(workdata[127:0]), .work_dest(workdest), .work_user(workuser), .work_last(worklast),
+        .trace_valid(trace_valid), .trace_data(trace_data)
     );
 
     // ---- Design ---------------------------------------------------------------------------------------------------

@@ -86,6 +86,79 @@ module wave_lane (
     wave_state becomes (.valid(any), .state(q[255:160]));
 endmodule
 
+// Lane 3 of the trace port: steps of queue pairs.
+module wave_posting (
+    input wire         clk,
+    input wire         rst,
+    input wire         valid,
+    input wire [255:0] data
+);
+    wire         any;
+    wire [255:0] q;
+
+    wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
+
+    wire        post = any && q[7:0] == 8'h30;
+    wire [8:0]  op = {!any, q[7:0]};
+    wire [15:0] qp = q[23:8];
+    wire [8:0]  cause = {!post, {8{post}} & q[39:32]};
+    wire [8:0]  opcode = {!post, {8{post}} & q[47:40]};
+    wire [15:0] flags = {16{post}} & q[63:48];
+    wire [4:0]  was_state = {!any, q[67:64]};
+    wire [15:0] was_tail = q[95:80];
+    wire [15:0] was_released = q[111:96];
+    wire [4:0]  state = {!any, q[163:160]};
+    wire [15:0] tail = q[191:176];
+    wire [15:0] released = q[207:192];
+    wire [15:0] retired = q[223:208];
+endmodule
+
+// Lane 4 of the trace port: retirement.
+module wave_retire (
+    input wire         clk,
+    input wire         rst,
+    input wire         valid,
+    input wire [255:0] data
+);
+    wire         any;
+    wire [255:0] q;
+
+    wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
+
+    wire [15:0] qp = q[23:8];
+    wire [8:0]  status = {!any, q[39:32]};
+    wire        silent = q[40];
+    wire        skipped = q[41];
+    wire [15:0] cq = q[63:48];
+    wire [15:0] retired = q[175:160];
+    wire        failed = q[176];
+endmodule
+
+// One request on its way to the transport.
+module wave_work (
+    input wire         clk,
+    input wire         rst,
+    input wire         valid,
+    input wire [15:0]  dest,
+    input wire [63:0]  user,
+    input wire         last,
+    input wire [127:0] post
+);
+    wire         any, is_local, ends;
+    wire [127:0] q;
+    wire [6:0]   zero;
+    wire [15:0]  qp, index, tag;
+    wire [23:0]  peer;
+
+    wave_hold #(.W(209)) hold (
+        .clk(clk), .rst(rst), .valid(valid), .data({last, user, dest, post}), .any(any),
+        .q({ends, zero, is_local, peer, index, tag, qp, q})
+    );
+
+    wire [8:0]  opcode = {!any, q[7:0]};
+    wire [63:0] request = q[127:64];
+endmodule
+
 // State of one CQ: the latest of the trace records that name it.
 module wave_cq #(
     parameter [15:0] NUMBER = 16'd0
@@ -179,9 +252,15 @@ module wave_decode #(
     input wire [31:0]       rsv_data,
     input wire              ans,
     input wire [7:0]        ans_data,
+    // Work beats
+    input wire              work,
+    input wire [127:0]      work_post, // its first quarter
+    input wire [15:0]       work_dest,
+    input wire [63:0]       work_user,
+    input wire              work_last,
     // Trace
-    input wire [2:0]        trace_valid,
-    input wire [767:0]      trace_data
+    input wire [4:0]        trace_valid,
+    input wire [1279:0]     trace_data
 );
     // ---- Doorbells ------------------------------------------------------------------------------------------------
     wire        db_any, b_any;
@@ -299,11 +378,16 @@ module wave_decode #(
     wave_lane trace_0 (.clk(clk), .rst(rst), .valid(trace_valid[0]), .data(trace_data[255:0]));
     wave_lane trace_1 (.clk(clk), .rst(rst), .valid(trace_valid[1]), .data(trace_data[511:256]));
     wave_lane trace_2 (.clk(clk), .rst(rst), .valid(trace_valid[2]), .data(trace_data[767:512]));
+    wave_posting trace_3 (.clk(clk), .rst(rst), .valid(trace_valid[3]), .data(trace_data[1023:768]));
+    wave_retire trace_4 (.clk(clk), .rst(rst), .valid(trace_valid[4]), .data(trace_data[1279:1024]));
+    wave_work request (
+        .clk(clk), .rst(rst), .valid(work), .dest(work_dest), .user(work_user), .last(work_last), .post(work_post)
+    );
 
-    wave_cq #(.NUMBER(16'd0)) cq_0 (.clk(clk), .rst(rst), .trace_valid(trace_valid), .trace_data(trace_data));
-    wave_cq #(.NUMBER(16'd1)) cq_1 (.clk(clk), .rst(rst), .trace_valid(trace_valid), .trace_data(trace_data));
-    wave_cq #(.NUMBER(16'd2)) cq_2 (.clk(clk), .rst(rst), .trace_valid(trace_valid), .trace_data(trace_data));
-    wave_cq #(.NUMBER(16'd3)) cq_3 (.clk(clk), .rst(rst), .trace_valid(trace_valid), .trace_data(trace_data));
+    wave_cq #(.NUMBER(16'd0)) cq_0 (.clk(clk), .rst(rst), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));
+    wave_cq #(.NUMBER(16'd1)) cq_1 (.clk(clk), .rst(rst), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));
+    wave_cq #(.NUMBER(16'd2)) cq_2 (.clk(clk), .rst(rst), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));
+    wave_cq #(.NUMBER(16'd3)) cq_3 (.clk(clk), .rst(rst), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));
 endmodule
 
 `default_nettype wire

@@ -48,7 +48,14 @@ def test_disagreement_is_found(tmp_path: Path, path: Path, old: str, new: str) -
 
 def test_names_of_the_bench() -> None:
     """The same codes as in Python, and a name for an empty field."""
-    for name, code in (("trace_op", defs.TraceOp), ("life", defs.Life), ("cause", defs.Cause)):
+    for name, code in (
+        ("trace_op", defs.TraceOp),
+        ("life", defs.Life),
+        ("cause", defs.Cause),
+        ("opcode", defs.Opcode),
+        ("qp_state", defs.QpState),
+        ("cqe_status", defs.CqeStatus),
+    ):
         found = names(name)
         empty = [value for value, text in found.items() if text == "-"]
         assert [text for text in found.values() if text != "-"] == [member.name for member in code]
