@@ -65,21 +65,23 @@ class TurnsTest(GapTest):
     async def scenario(self) -> None:
         busy, waiting = await self.qp(), await self.qp()
         burst = self.config.burst
-        mark = self.mark
-        self.harness.stall(Channel.WORK, hold=True)
-        # One batch: what is released later may begin a run of its own.
-        posts = [self.write_post(busy, defer=n + 1 < 2 * burst) for n in range(2 * burst)]
-        await self.accept(busy, posts)
-        late = await self.accept(waiting, [self.write_post(waiting)])
-        await self.harness.cycles(32)
-        self.harness.stall(Channel.WORK, hold=False)
-        await self.rest()
-        self.demand_beats(busy, posts, mark)
-        (beat,) = self.beats(waiting, mark)
-        first = [b for b in self.beats(busy, mark) if b.cycle < beat.cycle]
-        assert len(first) <= burst, f"{len(first)} requests in a row"
-        await self.done(busy, posts)
-        await self.done(waiting, late)
+        for stalled in (True, False):
+            mark = self.mark
+            self.harness.stall(Channel.WORK, hold=stalled)
+            # One batch: what is released later may begin a run of its own.
+            posts = [self.write_post(busy, defer=n + 1 < 2 * burst) for n in range(2 * burst)]
+            late = self.write_post(waiting)
+            answers = [*busy.queue_many(posts), waiting.queue(late)]
+            assert [(await answer).resp for answer in answers] == [0] * (2 * burst + 1)
+            await self.harness.cycles(32)
+            self.harness.stall(Channel.WORK, hold=False)
+            await self.rest()
+            self.demand_beats(busy, posts, mark)
+            (beat,) = self.beats(waiting, mark)
+            first = [b for b in self.beats(busy, mark) if b.cycle < beat.cycle]
+            assert len(first) <= burst, f"{len(first)} requests in a row"
+            await self.done(busy, posts)
+            await self.done(waiting, [late])
 
 
 @pyuvm.test()
@@ -257,9 +259,9 @@ class OldestAgeTest(GapTest):
         await self.harness.cycles(slack + 200)
         await self.done(qp, posts)
         await qp.modify(age=1)
-        posts = await self.accept(qp, [self.write_post(qp, defer=True)])
+        posts = [self.write_post(qp, defer=True)]
         bad = Post(Opcode.SEND, qp=other.number, reserved=1)
-        for answer in other.queue_many([bad] * (2 * slack)):
+        for answer in other.queue_many([*posts, *[bad] * (2 * slack)]):
             await answer
         await self.done(qp, posts)
 
@@ -280,31 +282,97 @@ class WrapTest(GapTest):
 
 
 @pyuvm.test()
+class StalledRunTest(GapTest):
+    """DF-09, ISO-04: what is released while a batch of its QP is stalled on its way out follows it;
+    the same of completions that memory stalls.
+    """
+
+    async def scenario(self) -> None:
+        qp = await self.qp()
+        for length in (1, 2, 3):
+            for extra in range(1, 5 - length):
+                mark = self.mark
+                self.harness.stall(Channel.WORK, hold=True)
+                posts = [self.write_post(qp, defer=n + 1 < length) for n in range(length)]
+                await self.accept(qp, posts)
+                posts += await self.accept(qp, [self.write_post(qp) for _ in range(extra)])
+                await self.harness.cycles(16)
+                self.harness.stall(Channel.WORK, hold=False)
+                await self.rest(32)
+                self.demand_beats(qp, posts, mark, range(length - 1, length + extra))
+                await self.done(qp, posts)
+
+
+@pyuvm.test()
+class StalledCompletionsTest(GapTest):
+    """DF-03, DF-12: what is reported or executed while completions of its QP are stalled completes
+    behind them.
+    """
+
+    async def scenario(self) -> None:
+        qp, *fillers = [await self.qp(depth=4) for _ in range(4)]
+        for make in (self.write_post, self.local_post):
+            remote = make == self.write_post
+            self.harness.stall(Channel.MEM_AW, hold=True)
+            ahead = await self.fill(fillers)
+            posts = [make(qp) for _ in range(2)]
+            if remote:
+                posts += [make(qp) for _ in range(2)]
+            await self.accept(qp, posts)
+            await self.harness.cycles(64)
+            if remote:
+                self.report(qp, 0, 0)
+                await self.harness.cycles(32)
+                self.report(qp, 0, 0)
+            else:
+                posts += await self.accept(qp, [make(qp) for _ in range(2)])
+            await self.harness.cycles(32)
+            self.harness.stall(Channel.MEM_AW, hold=False)
+            for filler, found in ahead.items():
+                await self.demand_results(filler, found, OK)
+            await self.demand_results(qp, posts, OK)
+
+    async def fill(self, fillers: list[Qp]) -> dict[Qp, list[Post]]:
+        """Completions until they are stalled, so that a send queue stays full."""
+        found: dict[Qp, list[Post]] = {qp: [] for qp in fillers}
+        for _ in range(16):
+            for qp in fillers:
+                for _ in range(qp.depth):
+                    post = self.local_post(qp)
+                    cause = await qp.post(post)
+                    if cause == Cause.QUEUE_FULL:
+                        return found
+                    assert cause == Cause.NONE
+                    found[qp].append(post)
+        raise AssertionError("nothing stalls completions")
+
+
+@pyuvm.test()
 class MeetingTest(GapTest):
     """DF-12, ISO-04: releases, indications, reports, fences and retirements of two QPs that meet in
     any cycle leave nothing behind.
     """
 
+    #: Read, Write, local; upper case: fenced.
+    patterns = ("rl", "rwl", "rL", "rW", "rLwl", "rlwl")
+
     async def scenario(self) -> None:
         qps = await self.qp(), await self.qp()
-        for shift in range(-1, 2):
-            for phase in range(18):
-                await self.meet(qps, phase, shift)
+        for pattern in self.patterns:
+            for shift in range(2):
+                for phase in range(12):
+                    await self.meet(qps, pattern, phase, shift)
 
-    async def meet(self, qps: tuple[Qp, Qp], phase: int, shift: int) -> None:
+    async def meet(self, qps: tuple[Qp, Qp], pattern: str, phase: int, shift: int) -> None:
         start = self.harness.cycle + 64
+        kinds = {"r": self.read_post, "w": self.write_post, "l": self.local_post}
         made = []
         writes = []
         for number, qp in enumerate(qps):
-            posts = [
-                self.read_post(qp),
-                self.local_post(qp, fence=phase % 2 == 1),
-                self.write_post(qp, fence=phase % 4 > 1),
-                self.local_post(qp),
-            ]
-            at = start + number + max(0, shift)
+            posts = [kinds[kind.lower()](qp, fence=kind.isupper()) for kind in pattern]
+            at = start + number + shift
             writes.append((at, qp, posts[0]))
-            writes += [(at + 2 + phase + 2 * n, qp, post) for n, post in enumerate(posts[1:])]
+            writes += [(at + 2 + phase + n, qp, post) for n, post in enumerate(posts[1:])]
             self.report(qp, at=at + EARLIEST + number * shift)
             made.append(posts)
         # In order of time: one that waits holds up all behind it.
@@ -312,5 +380,6 @@ class MeetingTest(GapTest):
             qp.queue(post, at=at)
         await self.rest(32)
         for qp, posts in zip(qps, made, strict=True):
-            self.report(qp)
+            if "w" in pattern.lower():
+                self.report(qp)
             await self.demand_results(qp, posts, OK)
