@@ -107,10 +107,7 @@ class QpChecks:
             qpc.fail(qp, "the model does not take this step", record)
         qpc.end(record)
         if step.term:
-            states = {int(step.new)}
-            if step.new not in (QpState.ERROR, QpState.DISCONNECTED):  # DESTROY_QP
-                states |= {QpState.ERROR, QpState.DESTROYING}
-            self.owed[qp].append(states)
+            self.owed[qp].append({int(step.term_state)})
         if old in OPEN and step.new not in OPEN:
             self.retire.failing.pop(qp, None)
             self.ending.pop(qp, None)

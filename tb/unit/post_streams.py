@@ -87,7 +87,7 @@ class PostStream(Stream):
         out = reply.out
         self.add(Command(self.tick(5), start, code, args.words, reply.result, out))
         if reply.step is not None and reply.step.term:
-            self.term(qp, reply.step.new)
+            self.term(qp, reply.step.term_state)
         return out
 
     def _state(self, qp: int, old: int, step: StateStep) -> None:
@@ -209,7 +209,7 @@ class PostStream(Stream):
         step = self.posting.done_beat(data).step
         if step is not None:
             self._state(qp, old, step)
-            self.term(qp, step.new)
+            self.term(qp, step.term_state)
 
     def conn(self, qp: int = 0, data: int | None = None) -> None:
         """A connection event, and the change of state that it makes."""
@@ -223,7 +223,7 @@ class PostStream(Stream):
         step = self.posting.conn_beat(data).step
         if step is not None:
             self._state(qp, old, step)
-            self.term(qp, step.new)
+            self.term(qp, step.term_state)
 
     def term(self, qp: int, state: int) -> None:
         """A terminate request."""
