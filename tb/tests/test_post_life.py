@@ -16,7 +16,7 @@ from tb.env.harness import Channel
 from tb.env.post_ledger import Ledger
 from tb.env.sequences import find
 
-BUILD = ["engine", "engine_small"]
+BUILD = ["engine", "engine_small", "engine_deep"]
 SEEDS = [1, 2]
 
 

@@ -9,7 +9,7 @@ from models.post import Post
 from tb.env.defs import Opcode
 from tb.tests.posting import CANCELED, OK, PostingTest
 
-BUILD = ["engine", "engine_small"]
+BUILD = ["engine", "engine_small", "engine_deep"]
 
 
 @pyuvm.test()
