@@ -119,7 +119,7 @@ module cde_dispatch #(
 
     wire l_empty = l_index == l_bound;
 
-    assign l_leaves = l_valid && !f_valid && advance;
+    assign l_leaves = l_valid && (!f_valid || l_empty) && advance;
 
     // ---------------------------------------------------------------- stage F: the run
     wire [IDX_W-1:0] fetch_index = f_valid ? f_index : l_index;

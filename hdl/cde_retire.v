@@ -151,7 +151,7 @@ module cde_retire #(
     wire             l_open = open[l_qp];
     wire             l_empty = l_open ? l_index == l_bound : !l_news && l_reported_read == l_tags;
 
-    assign l_leaves = l_valid && !f_valid && advance;
+    assign l_leaves = l_valid && (!f_valid || l_empty) && advance;
 
     // ---------------------------------------------------------------- stage F: the run
     wire [IDX_W-1:0] fetch_index = f_valid ? f_index : l_index;
