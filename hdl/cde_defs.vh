@@ -43,6 +43,13 @@
 `define CDE_CAUSE_CQ_ERROR                 8'h15
 `define CDE_CAUSE_NO_CREDIT                8'h16
 `define CDE_CAUSE_DEVICE_REMOVED           8'h17
+`define CDE_CAUSE_BAD_SRQ                  8'h18
+`define CDE_CAUSE_NO_SRQ                   8'h19
+`define CDE_CAUSE_BAD_REGION               8'h1A
+`define CDE_CAUSE_BAD_ZONE                 8'h1B
+`define CDE_CAUSE_NO_LOCAL_WRITE           8'h1C
+`define CDE_CAUSE_BAD_RANGE                8'h1D
+`define CDE_CAUSE_BAD_STATE                8'h1E
 `define CDE_CAUSE_CPL_BAD_CQ               8'h20
 `define CDE_CAUSE_CPL_NO_CQ                8'h21
 `define CDE_CAUSE_CPL_NO_CREDIT            8'h22
@@ -55,6 +62,9 @@
 `define CDE_CAUSE_DONE_BAD                 8'h30
 `define CDE_CAUSE_DONE_UNEXPECTED          8'h31
 `define CDE_CAUSE_CONN_NO_QP               8'h32
+`define CDE_CAUSE_RREQ_BAD                 8'h33
+`define CDE_CAUSE_RDONE_BAD                8'h34
+`define CDE_CAUSE_RDONE_UNEXPECTED         8'h35
 
 // Kinds of objects in the error log.
 `define CDE_KIND_NONE                      8'h00
@@ -63,6 +73,7 @@
 `define CDE_KIND_PAGE                      8'h03
 `define CDE_KIND_PORT                      8'h04
 `define CDE_KIND_QP                        8'h05
+`define CDE_KIND_SRQ                       8'h06
 
 // Commands.
 `define CDE_CMD_CREATE_EQ                  8'h01
@@ -82,6 +93,14 @@
 `define CDE_CMD_FLUSH_QP                   8'h24
 `define CDE_CMD_QUERY_QP                   8'h25
 `define CDE_CMD_DESTROY_QP                 8'h26
+`define CDE_CMD_CREATE_SRQ                 8'h30
+`define CDE_CMD_RESIZE_SRQ                 8'h31
+`define CDE_CMD_SET_SRQ_WATERMARK          8'h32
+`define CDE_CMD_QUERY_SRQ                  8'h33
+`define CDE_CMD_DESTROY_SRQ                8'h34
+`define CDE_CMD_REGISTER_MR                8'h40
+`define CDE_CMD_DEREGISTER_MR              8'h41
+`define CDE_CMD_QUERY_MR                   8'h42
 
 // Results of commands.
 `define CDE_RES_OK                         8'h00
@@ -103,6 +122,10 @@
 `define CDE_RES_NO_CQ                      8'h4F
 `define CDE_RES_BAD_STATE                  8'h50
 `define CDE_RES_BUSY                       8'h51
+`define CDE_RES_NO_SRQ                     8'h52
+`define CDE_RES_BAD_FLAG                   8'h53
+`define CDE_RES_BAD_RANGE                  8'h54
+`define CDE_RES_NO_KEYS                    8'h55
 
 // Trace operations.
 `define CDE_TRC_PUBLISH                    8'h01
@@ -123,6 +146,12 @@
 `define CDE_TRC_AGE                        8'h31
 `define CDE_TRC_QP_STATE                   8'h32
 `define CDE_TRC_RETIRE                     8'h40
+`define CDE_TRC_TAKE                       8'h50
+`define CDE_TRC_WATERMARK                  8'h51
+`define CDE_TRC_RECV_POST                  8'h58
+`define CDE_TRC_REAP                       8'h59
+`define CDE_TRC_RECV_SIZE                  8'h5A
+`define CDE_TRC_RECEIVE                    8'h60
 
 // Result types of CQEs.
 `define CDE_CQETYPE_RECEIVE                16'h0001
@@ -138,13 +167,17 @@
 `define CDE_CQESTATUS_SUCCESS              8'h00
 `define CDE_CQESTATUS_CANCELED             8'h01
 `define CDE_CQESTATUS_TRANSPORT_ERROR      8'h02
+`define CDE_CQESTATUS_LENGTH_ERROR         8'h03
 
 // Masks of the CQE flags.
 `define CDE_CQEFLAG_SOLICITED              15'h0001
+`define CDE_CQEFLAG_UNSIGNALLED            15'h0002
 
 // CQE flags as bits of the word.
 `define CDE_CQE_SOLICITED_LSB              240
 `define CDE_CQE_SOLICITED_W                1
+`define CDE_CQE_UNSIGNALLED_LSB            241
+`define CDE_CQE_UNSIGNALLED_W              1
 
 // Types of EQEs.
 `define CDE_EQETYPE_CQ_NOTIFICATION        8'h01
@@ -204,6 +237,31 @@
 // Connection events.
 `define CDE_CONNEVENT_DISCONNECTED         8'h01
 
+// Answers to requests.
+`define CDE_SCATTER_SCATTER                4'h0
+`define CDE_SCATTER_NOT_READY              4'h1
+`define CDE_SCATTER_LENGTH_ERROR           4'h2
+`define CDE_SCATTER_REFUSED                4'h3
+
+// Receive flags.
+`define CDE_RECVFLAG_DEFAULT               5'h00
+`define CDE_RECVFLAG_SOLICITED_WAIT        5'h02
+`define CDE_RECVFLAG_UNSIGNALLED           5'h04
+`define CDE_RECVFLAG_EVD_THRESHOLD         5'h10
+
+// Masks of the rights.
+`define CDE_MRRIGHT_LOCAL_WRITE            3'd1
+`define CDE_MRRIGHT_REMOTE_READ            3'd2
+`define CDE_MRRIGHT_REMOTE_WRITE           3'd4
+
+// MR flags as bits of the word.
+`define CDE_MR_LOCAL_WRITE_LSB             16
+`define CDE_MR_LOCAL_WRITE_W               1
+`define CDE_MR_REMOTE_READ_LSB             17
+`define CDE_MR_REMOTE_READ_W               1
+`define CDE_MR_REMOTE_WRITE_LSB            18
+`define CDE_MR_REMOTE_WRITE_W              1
+
 // Offsets of the control registers.
 `define CDE_REG_ID                         12'h000
 `define CDE_REG_VERSION                    12'h004
@@ -211,6 +269,8 @@
 `define CDE_REG_CAP1                       12'h00C
 `define CDE_REG_CAP2                       12'h010
 `define CDE_REG_CAP3                       12'h014
+`define CDE_REG_CAP4                       12'h018
+`define CDE_REG_CAP5                       12'h01C
 `define CDE_REG_ARG0                       12'h040
 `define CDE_REG_ARG1                       12'h044
 `define CDE_REG_ARG2                       12'h048
@@ -280,6 +340,11 @@
 `define CDE_REG_CNT_CAUSE29                12'h1F4
 `define CDE_REG_CNT_CAUSE30                12'h1F8
 `define CDE_REG_CNT_CAUSE31                12'h1FC
+`define CDE_REG_CNT_RECV_POSTS             12'h200
+`define CDE_REG_CNT_TAKEN                  12'h204
+`define CDE_REG_CNT_NOT_READY              12'h208
+`define CDE_REG_CNT_RECV_REFUSED           12'h20C
+`define CDE_REG_CNT_RECV_DONE              12'h210
 
 // Offsets of the doorbell page registers.
 `define CDE_PAGE_SEND                      12'h000
@@ -287,6 +352,7 @@
 `define CDE_PAGE_SRQ_RECV                  12'h080
 `define CDE_PAGE_CQ_DB                     12'h100
 `define CDE_PAGE_CB_RETURN                 12'h108
+`define CDE_PAGE_SRQ_DB                    12'h110
 `define CDE_PAGE_PAGE_STATUS               12'h140
 
 // Constant registers.
@@ -461,6 +527,100 @@
 `define CDE_TERM_STATE_LSB                 16
 `define CDE_TERM_STATE_W                   8
 
+// Receive done report, s_axis_rdone.
+`define CDE_RDONE_QP_LSB                   0
+`define CDE_RDONE_QP_W                     16
+`define CDE_RDONE_TAG_LSB                  16
+`define CDE_RDONE_TAG_W                    16
+`define CDE_RDONE_STATUS_LSB               32
+`define CDE_RDONE_STATUS_W                 8
+
+// Receive request, s_axis_rreq.
+`define CDE_RREQ_QP_LSB                    0
+`define CDE_RREQ_QP_W                      16
+`define CDE_RREQ_SOLICITED_LSB             16
+`define CDE_RREQ_SOLICITED_W               1
+`define CDE_RREQ_INVALIDATE_LSB            17
+`define CDE_RREQ_INVALIDATE_W              1
+`define CDE_RREQ_LENGTH_LSB                32
+`define CDE_RREQ_LENGTH_W                  32
+`define CDE_RREQ_TOKEN_LSB                 64
+`define CDE_RREQ_TOKEN_W                   32
+
+// Answer to a receive request, m_axis_scatter tuser.
+`define CDE_SCATTER_USER_CODE_LSB          0
+`define CDE_SCATTER_USER_CODE_W            4
+`define CDE_SCATTER_USER_SRQ_LSB           8
+`define CDE_SCATTER_USER_SRQ_W             1
+`define CDE_SCATTER_USER_TAG_LSB           16
+`define CDE_SCATTER_USER_TAG_W             16
+
+// Receive post.
+`define CDE_RPOST_SEGMENTS_LSB             8
+`define CDE_RPOST_SEGMENTS_W               8
+`define CDE_RPOST_QUEUE_LSB                32
+`define CDE_RPOST_QUEUE_W                  16
+`define CDE_RPOST_CONTEXT_LSB              64
+`define CDE_RPOST_CONTEXT_W                64
+`define CDE_RPOST_SLOT0_LSB                128
+`define CDE_RPOST_SLOT0_W                  128
+`define CDE_RPOST_SLOT1_LSB                256
+`define CDE_RPOST_SLOT1_W                  128
+`define CDE_RPOST_SLOT2_LSB                384
+`define CDE_RPOST_SLOT2_W                  128
+
+// State in trace lane 5, taking.
+`define CDE_TSTATE_TAKEN_LSB               0
+`define CDE_TSTATE_TAKEN_W                 16
+`define CDE_TSTATE_HEAD_LSB                16
+`define CDE_TSTATE_HEAD_W                  16
+`define CDE_TSTATE_TAIL_LSB                32
+`define CDE_TSTATE_TAIL_W                  16
+`define CDE_TSTATE_REPORTED_LSB            48
+`define CDE_TSTATE_REPORTED_W              16
+`define CDE_TSTATE_WATERMARK_LSB           64
+`define CDE_TSTATE_WATERMARK_W             16
+`define CDE_TSTATE_ARMED_LSB               80
+`define CDE_TSTATE_ARMED_W                 1
+
+// State in trace lane 6, receive posts.
+`define CDE_BSTATE_TAIL_LSB                0
+`define CDE_BSTATE_TAIL_W                  16
+`define CDE_BSTATE_FREED_LSB               16
+`define CDE_BSTATE_FREED_W                 16
+`define CDE_BSTATE_SIZE_LSB                32
+`define CDE_BSTATE_SIZE_W                  16
+
+// State in trace lane 7, receive completions.
+`define CDE_CSTATE_REPORTED_LSB            0
+`define CDE_CSTATE_REPORTED_W              16
+
+// Key of a memory region.
+`define CDE_KEY_REGION_LSB                 0
+`define CDE_KEY_REGION_W                   12
+`define CDE_KEY_SERIAL_LSB                 12
+`define CDE_KEY_SERIAL_W                   20
+
+// Zone and rights of a memory region: ARG5 of REGISTER_MR.
+`define CDE_MR_ZONE_LSB                    0
+`define CDE_MR_ZONE_W                      16
+`define CDE_MR_RIGHTS_LSB                  16
+`define CDE_MR_RIGHTS_W                    3
+
+// Zone and depth of the receive queue of a QP: ARG6 of CREATE_QP.
+`define CDE_QP_ZONE_ZONE_LSB               0
+`define CDE_QP_ZONE_ZONE_W                 16
+`define CDE_QP_ZONE_DEPTH_LSB              16
+`define CDE_QP_ZONE_DEPTH_W                16
+
+// SRQ and receive completion flag of a QP: ARG7 of CREATE_QP.
+`define CDE_QP_RECV_SRQ_LSB                0
+`define CDE_QP_RECV_SRQ_W                  16
+`define CDE_QP_RECV_SHARED_LSB             16
+`define CDE_QP_RECV_SHARED_W               1
+`define CDE_QP_RECV_FLAG_LSB               24
+`define CDE_QP_RECV_FLAG_W                 5
+
 // Consumer index and arm request. Without arm the arm type must be 0.
 `define CDE_CQ_DB_CONS_LSB                 0
 `define CDE_CQ_DB_CONS_W                   32
@@ -474,6 +634,12 @@
 // The callback has returned.
 `define CDE_CB_RETURN_CQ_LSB               32
 `define CDE_CB_RETURN_CQ_W                 16
+
+// Completions of the buffers of an SRQ that the consumer has removed.
+`define CDE_SRQ_DB_INDEX_LSB               0
+`define CDE_SRQ_DB_INDEX_W                 16
+`define CDE_SRQ_DB_SRQ_LSB                 32
+`define CDE_SRQ_DB_SRQ_W                   16
 
 // Outcome of the writes of this page.
 `define CDE_PAGE_STATUS_CAUSE_LSB          0
@@ -508,6 +674,20 @@
 `define CDE_CAP3_SQ_LOG2_W                 8
 `define CDE_CAP3_BURST_LSB                 24
 `define CDE_CAP3_BURST_W                   8
+
+// Capabilities: receive queues; 0 without posting.
+`define CDE_CAP4_NUM_SRQ_LSB               0
+`define CDE_CAP4_NUM_SRQ_W                 16
+`define CDE_CAP4_RQ_LOG2_LSB               16
+`define CDE_CAP4_RQ_LOG2_W                 8
+`define CDE_CAP4_SRQ_LOG2_LSB              24
+`define CDE_CAP4_SRQ_LOG2_W                8
+
+// Capabilities: memory regions and receives; 0 without posting.
+`define CDE_CAP5_NUM_MR_LSB                0
+`define CDE_CAP5_NUM_MR_W                  16
+`define CDE_CAP5_RX_LOG2_LSB               16
+`define CDE_CAP5_RX_LOG2_W                 8
 
 // Starts a command. While one runs: SLVERR, no effect.
 `define CDE_CMD_COMMAND_LSB                0

@@ -47,6 +47,9 @@ CODE_SPECS = (
     CodeSpec("opcode_e", "POST.opcode", "OPC", "Opcode", "", "Opcodes of posts."),
     CodeSpec("post_flags_e", "POST.flags", "POSTFLAG", "PostFlag", "", "Masks of the post flags."),
     CodeSpec("conn_event_e", "CONN.event", "CONNEVENT", "ConnEvent", "", "Connection events."),
+    CodeSpec("scatter_e", "SCATTER_USER.code", "SCATTER", "Scatter", "", "Answers to requests."),
+    CodeSpec("recv_flag_e", "QP_RECV.flag", "RECVFLAG", "RecvFlag", "", "Receive flags."),
+    CodeSpec("region_flags_e", "MR.rights", "MRRIGHT", "Right", "", "Masks of the rights."),
 )
 
 

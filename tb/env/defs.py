@@ -99,9 +99,9 @@ class Cause(IntEnum):
     BAD_ARM_TYPE = 0x06  # Arm with a type above 2.
     BAD_CQ = 0x07  # CQ number out of range.
     NO_CQ = 0x08  # Not created, or destroyed.
-    NOT_OWNER = 0x09  # The CQ or QP belongs to another page.
+    NOT_OWNER = 0x09  # The CQ, QP or SRQ belongs to another page.
     CQ_DESTROYING = 0x0A  # A destroy is pending: only a callback return is accepted.
-    BAD_INDEX = 0x0B  # Consumer index outside the legal range.
+    BAD_INDEX = 0x0B  # Consumer or reaped index outside the legal range.
     NO_CALLBACK = 0x0C  # Callback return with no callback in progress.
     BAD_QP = 0x0D  # QP number out of range.
     NO_QP = 0x0E  # Not created, or destroyed, or its destruction has begun.
@@ -110,10 +110,17 @@ class Cause(IntEnum):
     TOO_MANY_SEGMENTS = 0x11  # More than the opcode takes, or any with INLINE.
     BAD_LENGTH = 0x12  # More than 2^31 bytes, or wrong inline bytes.
     NOT_CONNECTED = 0x13  # The QP is not in state CONNECTED.
-    QUEUE_FULL = 0x14  # The send queue is full.
-    CQ_ERROR = 0x15  # The send CQ is in error.
-    NO_CREDIT = 0x16  # No free entry in the send CQ for the completion.
+    QUEUE_FULL = 0x14  # No free slot in the queue.
+    CQ_ERROR = 0x15  # The CQ of the queue is in error.
+    NO_CREDIT = 0x16  # No free entry in the CQ of the queue for the completion.
     DEVICE_REMOVED = 0x17  # Kept for device removal.
+    BAD_SRQ = 0x18  # SRQ number out of range.
+    NO_SRQ = 0x19  # SRQ not created, or destroyed.
+    BAD_REGION = 0x1A  # The key of a segment names no valid region.
+    BAD_ZONE = 0x1B  # The region's zone is not that of the queue.
+    NO_LOCAL_WRITE = 0x1C  # The region has no local write.
+    BAD_RANGE = 0x1D  # A segment leaves its region.
+    BAD_STATE = 0x1E  # The QP uses an SRQ, or is DISCONNECTED or ERROR.
     CPL_BAD_CQ = 0x20  # Completion for a CQ number out of range.
     CPL_NO_CQ = 0x21  # Completion for a CQ that does not exist or is being destroyed.
     CPL_NO_CREDIT = 0x22  # Completion (or silent success) without a reserved credit.
@@ -126,6 +133,9 @@ class Cause(IntEnum):
     DONE_BAD = 0x30  # Malformed done report or connection event.
     DONE_UNEXPECTED = 0x31  # Report for nothing outstanding or out of order.
     CONN_NO_QP = 0x32  # Connection event for a QP that is FREE.
+    RREQ_BAD = 0x33  # Malformed receive request, or for a QP that is FREE.
+    RDONE_BAD = 0x34  # Malformed receive done report.
+    RDONE_UNEXPECTED = 0x35  # Receive done report for nothing taken or out of order.
 
 
 class Kind(IntEnum):
@@ -137,6 +147,7 @@ class Kind(IntEnum):
     PAGE = 0x03  # Doorbell page.
     PORT = 0x04  # A port of the engine.
     QP = 0x05  # Queue pair.
+    SRQ = 0x06  # Shared receive queue.
 
 
 class Cmd(IntEnum):
@@ -159,6 +170,14 @@ class Cmd(IntEnum):
     FLUSH_QP = 0x24  # Put a queue pair into its error state.
     QUERY_QP = 0x25  # Read the state of a queue pair.
     DESTROY_QP = 0x26  # Destroy a queue pair; repeat until it answers OK.
+    CREATE_SRQ = 0x30  # Create a shared receive queue.
+    RESIZE_SRQ = 0x31  # Change the size of a shared receive queue.
+    SET_SRQ_WATERMARK = 0x32  # Arm the watermark event of a shared receive queue.
+    QUERY_SRQ = 0x33  # Read the state of a shared receive queue.
+    DESTROY_SRQ = 0x34  # Destroy a shared receive queue.
+    REGISTER_MR = 0x40  # Register a memory region.
+    DEREGISTER_MR = 0x41  # Deregister a memory region.
+    QUERY_MR = 0x42  # Read the state of a memory region.
 
 
 class Result(IntEnum):
@@ -172,17 +191,21 @@ class Result(IntEnum):
     EXISTS = 0x44  # Create of an object that exists or is being destroyed.
     BAD_SIZE = 0x45  # Log2 of the entries, or the depth, out of range.
     BAD_ALIGN = 0x46  # Ring base not a multiple of the ring's size.
-    BAD_PAGE = 0x47  # Owner page out of range, or not that of the EQ or the CQs.
+    BAD_PAGE = 0x47  # Owner page out of range, or not that of the EQ, CQs or SRQ.
     NO_EQ = 0x48  # The EQ named does not exist.
     EQ_FULL = 0x49  # More CQs than the EQ has entries.
     BAD_MODERATION = 0x4A  # Count and interval both say 'the other one only'.
-    TOO_SMALL = 0x4B  # More entries in use than the new ring holds.
-    IN_USE = 0x4C  # Destroy of an EQ with CQs attached, or of a CQ that a QP names.
+    TOO_SMALL = 0x4B  # More entries in use than the new size holds.
+    IN_USE = 0x4C  # Destroy of an object that others name.
     PENDING = 0x4D  # Destroy not finished.
     CQ_ERROR = 0x4E  # Resize of a CQ in its error state.
     NO_CQ = 0x4F  # A CQ named does not exist or is being destroyed.
     BAD_STATE = 0x50  # The QP's state does not allow it.
-    BUSY = 0x51  # To IDLE with requests outstanding.
+    BUSY = 0x51  # Requests, receives or an event outstanding.
+    NO_SRQ = 0x52  # The SRQ named does not exist.
+    BAD_FLAG = 0x53  # No such receive completion flag, or rights that need others.
+    BAD_RANGE = 0x54  # The region is empty or leaves the address space.
+    NO_KEYS = 0x55  # All keys of this region number have been used.
 
 
 class TraceOp(IntEnum):
@@ -206,6 +229,12 @@ class TraceOp(IntEnum):
     AGE = 0x31  # Lane 3: the age limit releases.
     QP_STATE = 0x32  # Lane 3: the QP state changes.
     RETIRE = 0x40  # Lane 4: a request retires.
+    TAKE = 0x50  # Lane 5: a buffer is taken, or none is available.
+    WATERMARK = 0x51  # Lane 5: the watermark of an SRQ is set.
+    RECV_POST = 0x58  # Lane 6: a receive post, accepted or refused.
+    REAP = 0x59  # Lane 6: the reaped index of an SRQ moves.
+    RECV_SIZE = 0x5A  # Lane 6: a receive queue gets its size.
+    RECEIVE = 0x60  # Lane 7: a buffer completes.
 
 
 class CqeType(IntEnum):
@@ -227,12 +256,14 @@ class CqeStatus(IntEnum):
     SUCCESS = 0x00  # Success; anything else is an error.
     CANCELED = 0x01  # An earlier request failed, or it was never indicated.
     TRANSPORT_ERROR = 0x02  # The transport's own; so is everything above.
+    LENGTH_ERROR = 0x03  # The message was longer than the buffer.
 
 
 class CqeFlag(IntFlag):
     """Masks of the CQE flags."""
 
     SOLICITED = 0x0001  # The sender asked for a notification.
+    UNSIGNALLED = 0x0002  # Satisfies no standing arm.
 
 
 class EqeType(IntEnum):
@@ -286,6 +317,32 @@ class ConnEvent(IntEnum):
     DISCONNECTED = 0x01  # The connection has ended.
 
 
+class Scatter(IntEnum):
+    """Answers to requests."""
+
+    SCATTER = 0x0  # A buffer was taken.
+    NOT_READY = 0x1  # Receiver not ready, nothing was taken.
+    LENGTH_ERROR = 0x2  # A buffer was taken; the message is longer.
+    REFUSED = 0x3  # Nothing was taken: malformed, or the QP's state does not allow it.
+
+
+class RecvFlag(IntEnum):
+    """Receive flags."""
+
+    DEFAULT = 0x00  # Every Send signals.
+    SOLICITED_WAIT = 0x02  # Solicited Sends signal, others are UNSIGNALLED.
+    UNSIGNALLED = 0x04  # Every Send signals.
+    EVD_THRESHOLD = 0x10  # Every Send signals; the driver waits for a threshold.
+
+
+class Right(IntFlag):
+    """Masks of the rights."""
+
+    LOCAL_WRITE = 0x1  # Access right: local writes, so receives.
+    REMOTE_READ = 0x2  # Access right: remote reads.
+    REMOTE_WRITE = 0x4  # Access right: remote writes.
+
+
 class Reg(IntEnum):
     """Offsets of the control registers."""
 
@@ -295,6 +352,8 @@ class Reg(IntEnum):
     CAP1 = 0x00C  # Capabilities: indices and rings.
     CAP2 = 0x010  # Capabilities: writes and moderation.
     CAP3 = 0x014  # Capabilities: posting; 0 without it.
+    CAP4 = 0x018  # Capabilities: receive queues; 0 without posting.
+    CAP5 = 0x01C  # Capabilities: memory regions and receives; 0 without posting.
     ARG0 = 0x040  # Command argument.
     ARG1 = 0x044  # Command argument.
     ARG2 = 0x048  # Command argument.
@@ -364,16 +423,22 @@ class Reg(IntEnum):
     CNT_CAUSE29 = 0x1F4  # Page writes refused, by cause.
     CNT_CAUSE30 = 0x1F8  # Page writes refused, by cause.
     CNT_CAUSE31 = 0x1FC  # Page writes refused, by cause.
+    CNT_RECV_POSTS = 0x200  # Receive posts accepted.
+    CNT_TAKEN = 0x204  # Buffers taken for messages.
+    CNT_NOT_READY = 0x208  # Receive requests answered NOT_READY.
+    CNT_RECV_REFUSED = 0x20C  # Receive requests answered REFUSED, and receive done reports refused.
+    CNT_RECV_DONE = 0x210  # Receive done reports accepted.
 
 
 class PageReg(IntEnum):
     """Offsets within a doorbell page."""
 
     SEND = 0x000  # Send portal: takes a POST.
-    RECV = 0x040  # Receive portal; reserved.
-    SRQ_RECV = 0x080  # Shared receive portal; reserved.
+    RECV = 0x040  # Receive portal: takes an RPOST for a QP.
+    SRQ_RECV = 0x080  # Shared receive portal: takes an RPOST for an SRQ.
     CQ_DB = 0x100  # Consumer index and arm request. Without arm the arm type must be 0.
     CB_RETURN = 0x108  # The callback has returned.
+    SRQ_DB = 0x110  # Completions of the buffers of an SRQ that the consumer has removed.
     PAGE_STATUS = 0x140  # Outcome of the writes of this page.
 
 
@@ -539,6 +604,108 @@ TERM: Final = Layout(
     Field("state", 16, 8),
 )
 
+# Receive done report, s_axis_rdone.
+RDONE: Final = Layout(
+    "RDONE",
+    64,
+    Field("qp", 0, 16),
+    Field("tag", 16, 16),
+    Field("status", 32, 8),
+)
+
+# Receive request, s_axis_rreq.
+RREQ: Final = Layout(
+    "RREQ",
+    128,
+    Field("qp", 0, 16),
+    Field("solicited", 16, 1),
+    Field("invalidate", 17, 1),
+    Field("length", 32, 32),
+    Field("token", 64, 32),
+)
+
+# Answer to a receive request, m_axis_scatter tuser.
+SCATTER_USER: Final = Layout(
+    "SCATTER_USER",
+    32,
+    Field("code", 0, 4),
+    Field("srq", 8, 1),
+    Field("tag", 16, 16),
+)
+
+# Receive post.
+RPOST: Final = Layout(
+    "RPOST",
+    512,
+    Field("segments", 8, 8),
+    Field("queue", 32, 16),
+    Field("context", 64, 64),
+    Field("slot0", 128, 128),
+    Field("slot1", 256, 128),
+    Field("slot2", 384, 128),
+)
+
+# State in trace lane 5, taking.
+TSTATE: Final = Layout(
+    "TSTATE",
+    128,
+    Field("taken", 0, 16),
+    Field("head", 16, 16),
+    Field("tail", 32, 16),
+    Field("reported", 48, 16),
+    Field("watermark", 64, 16),
+    Field("armed", 80, 1),
+)
+
+# State in trace lane 6, receive posts.
+BSTATE: Final = Layout(
+    "BSTATE",
+    128,
+    Field("tail", 0, 16),
+    Field("freed", 16, 16),
+    Field("size", 32, 16),
+)
+
+# State in trace lane 7, receive completions.
+CSTATE: Final = Layout(
+    "CSTATE",
+    128,
+    Field("reported", 0, 16),
+)
+
+# Key of a memory region.
+KEY: Final = Layout(
+    "KEY",
+    32,
+    Field("region", 0, 12),
+    Field("serial", 12, 20),
+)
+
+# Zone and rights of a memory region: ARG5 of REGISTER_MR.
+MR: Final = Layout(
+    "MR",
+    32,
+    Field("zone", 0, 16),
+    Field("rights", 16, 3),
+)
+
+# Zone and depth of the receive queue of a QP: ARG6 of CREATE_QP.
+QP_ZONE: Final = Layout(
+    "QP_ZONE",
+    32,
+    Field("zone", 0, 16),
+    Field("depth", 16, 16),
+)
+
+# SRQ and receive completion flag of a QP: ARG7 of CREATE_QP.
+QP_RECV: Final = Layout(
+    "QP_RECV",
+    32,
+    Field("srq", 0, 16),
+    Field("shared", 16, 1),
+    Field("flag", 24, 5),
+)
+
 # Consumer index and arm request. Without arm the arm type must be 0.
 CQ_DB: Final = Layout(
     "CQ_DB",
@@ -554,6 +721,14 @@ CB_RETURN: Final = Layout(
     "CB_RETURN",
     64,
     Field("cq", 32, 16),
+)
+
+# Completions of the buffers of an SRQ that the consumer has removed.
+SRQ_DB: Final = Layout(
+    "SRQ_DB",
+    64,
+    Field("index", 0, 16),
+    Field("srq", 32, 16),
 )
 
 # Outcome of the writes of this page.
@@ -596,6 +771,23 @@ CAP3: Final = Layout(
     Field("num_qp", 0, 16),
     Field("sq_log2", 16, 8),
     Field("burst", 24, 8),
+)
+
+# Capabilities: receive queues; 0 without posting.
+CAP4: Final = Layout(
+    "CAP4",
+    32,
+    Field("num_srq", 0, 16),
+    Field("rq_log2", 16, 8),
+    Field("srq_log2", 24, 8),
+)
+
+# Capabilities: memory regions and receives; 0 without posting.
+CAP5: Final = Layout(
+    "CAP5",
+    32,
+    Field("num_mr", 0, 16),
+    Field("rx_log2", 16, 8),
 )
 
 # Starts a command. While one runs: SLVERR, no effect.
