@@ -15,11 +15,13 @@ from tb.env import defs
 ROOT = Path(__file__).resolve().parents[2]
 GENERATOR = "scripts/gen_defs.py"
 READER = "scripts/rdlmap.py"
+COMPARER = "scripts/defdocs.py"
 RDL = "hdl/carillon.rdl"
 HEADER = "hdl/cde_defs.vh"
 MODULE = "tb/env/defs.py"
 DOCS = "docs/interfaces.md"
 POSTING = "docs/posting.md"
+RECEIVE = "docs/receive.md"
 
 LAYOUTS = [value for value in vars(defs).values() if isinstance(value, defs.Layout)]
 
@@ -36,7 +38,7 @@ def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    for name in (GENERATOR, READER, RDL, HEADER, MODULE, DOCS, POSTING):
+    for name in (GENERATOR, READER, COMPARER, RDL, HEADER, MODULE, DOCS, POSTING, RECEIVE):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -156,6 +158,40 @@ def test_a_changed_number_of_posting_is_found(copy: Path, old: str, new: str, me
     assert message in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("| 0x1A | `BAD_REGION`", "| 0x1F | `BAD_REGION`", "BAD_REGION is 0x1f"),
+        ("0x34 `RDONE_BAD`", "0x36 `RDONE_BAD`", "RDONE_BAD is 0x36"),
+        ("| 0x34 | `DESTROY_SRQ`", "| 0x35 | `DESTROY_SRQ`", "DESTROY_SRQ is 0x35"),
+        ("| 0x53 | `CMD_BAD_FLAG`", "| 0x51 | `CMD_BAD_FLAG`", "CMD_BAD_FLAG is 0x51"),
+        ("| 0x60 | 7 | `RECEIVE`", "| 0x61 | 7 | `RECEIVE`", "RECEIVE is 0x61"),
+        ("0x208 `CNT_NOT_READY`", "0x218 `CNT_NOT_READY`", "CNT_NOT_READY is 0x218"),
+        ("0x01C `CAP5`", "0x020 `CAP5`", "CAP5 is 0x020"),
+        ("shared receive portal 0x080", "shared receive portal 0x0C0", "SRQ_RECV is 0x0c0"),
+        ("| 2 | `LENGTH_ERROR`", "| 4 | `LENGTH_ERROR`", "answer: LENGTH_ERROR is 0x04"),
+        ("(0x03) for", "(0x04) for", "completion status: LENGTH_ERROR is 0x04"),
+        ("SOLICITED_WAIT 0x02", "SOLICITED_WAIT 0x08", "flag: SOLICITED_WAIT is 0x08"),
+        ("2 remote read", "3 remote read", "right: REMOTE_READ is 0x03"),
+        ("| 15:8 | number of", "| 14:8 | number of", "bits of RPOST: 14:8"),
+        ("`[17]` invalidate", "`[18]` invalidate", "bits of RREQ: 18"),
+        ("`[31:16]` tag. `tdata`", "`[31:15]` tag. `tdata`", "bits of SCATTER_USER: 31:15"),
+        ("`[39:32]` status", "`[40:32]` status", "bits of RDONE: 40:32"),
+        ("`[15:0]` reaped index (", "`[14:0]` reaped index (", "bits of SRQ_DB: 14:0"),
+        ("`[95:64]` bytes", "`[95:65]` bytes", "bits of SEGMENT: 95:65"),
+        ("`[80]` armed", "`[81]` armed", "bits of TSTATE: 81"),
+        ("`[47:32]` size, rest", "`[48:32]` size, rest", "bits of BSTATE: 48:32"),
+        ("7: `[15:0]` reported", "7: `[14:0]` reported", "bits of CSTATE: 14:0"),
+        ("`[31:12]` a number", "`[31:13]` a number", "bits of KEY: 31:13"),
+    ],
+)
+def test_a_changed_number_of_receive_is_found(copy: Path, old: str, new: str, message: str) -> None:
+    change(copy, RECEIVE, old, new)
+    result = run(copy, "--check")
+    assert result.returncode == 1
+    assert message in result.stderr
+
+
 def test_header_and_module_agree() -> None:
     """Both come from one map, but through separate code."""
     macros = dict(
@@ -185,6 +221,9 @@ def test_header_and_module_agree() -> None:
         "CQETYPE": defs.CqeType,
         "CQESTATUS": defs.CqeStatus,
         "CONNEVENT": defs.ConnEvent,
+        "SCATTER": defs.Scatter,
+        "RECVFLAG": defs.RecvFlag,
+        "MRRIGHT": defs.Right,
     }
     for prefix, enum in enums.items():
         for member in enum:
@@ -208,6 +247,9 @@ def test_numbers_of_the_contract() -> None:
     assert (int(defs.Reg.CNT_CAUSE16), int(defs.Reg.CNT_CAUSE31)) == (0x1C0, 0x1FC)
     assert (defs.POST.width, defs.WORK_USER.width, defs.TERM.width) == (512, 64, 32)
     assert defs.POST["slot2"] == ("slot2", 384, 128)
+    assert defs.RPOST["slot2"] == ("slot2", 384, 128)
+    assert (defs.RREQ.width, defs.SCATTER_USER.width, defs.RDONE.width) == (128, 32, 64)
+    assert (int(defs.PageReg.SRQ_DB), int(defs.Cause.BAD_STATE)) == (0x110, 0x1E)
     assert defs.POST.pack(flags=defs.PostFlag.ALLOW_REMOTE_WRITE) == 0x30 << 16
 
 
