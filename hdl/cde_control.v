@@ -16,7 +16,9 @@ module cde_control #(
     parameter MAX_WRITES = 256,
     parameter MOD_TICK = 256,
     parameter [0:0] POSTS = 1'b0,
-    parameter [31:0] CAP3 = 32'd0
+    parameter [31:0] CAP3 = 32'd0,
+    parameter [31:0] CAP4 = 32'd0,
+    parameter [31:0] CAP5 = 32'd0
 ) (
     input  wire              clk,
     input  wire              rst,
@@ -87,29 +89,31 @@ module cde_control #(
     output wire [15:0]       eqc_vector,
     input  wire [IDX_W-1:0]  eqc_index,
 
-    // QP commands run on the posting side
+    // Commands run on the posting side
     output wire              qc_start,
     output wire [7:0]        qc_command,
-    output wire [191:0]      qc_args,
+    output wire [255:0]      qc_args,
     input  wire              qc_done,
     input  wire [7:0]        qc_result,
-    input  wire [191:0]      qc_outs,
+    input  wire [255:0]      qc_outs,
     output wire              cqi_we,
     output wire              cqi_alive,
     output wire [CQ_W-1:0]   cqi_cq,
     output wire [11:0]       cqi_page,
     input  wire              cqi_used,
 
-    // Error reports, six sources
-    input  wire [5:0]        err_valid,
-    input  wire [47:0]       err_cause,
-    input  wire [47:0]       err_kind,
-    input  wire [95:0]       err_object,
-    input  wire [95:0]       err_index,
+    // Error reports, eight sources
+    input  wire [7:0]        err_valid,
+    input  wire [63:0]       err_cause,
+    input  wire [63:0]       err_kind,
+    input  wire [127:0]      err_object,
+    input  wire [127:0]      err_index,
 
-    // Counter steps, 3 bits each: the first ten counters in register order, the last four; refused writes by cause
+    // Counter steps, 3 bits each: the first ten counters in register order, those of posting; 2 bits each: those of receiving; refused
+    // writes by cause
     input  wire [29:0]       step,
     input  wire [11:0]       late_step,
+    input  wire [9:0]        recv_step,
     input  wire              cause_valid,
     input  wire [7:0]        cause
 );
@@ -118,14 +122,15 @@ module cde_control #(
     wire         start;
     wire         mbox_start;
     wire [7:0]   mbox_command;
-    wire [191:0] mbox_args;
-    wire         is_qp = POSTS && mbox_command[7:4] == 4'd2;
+    wire [255:0] mbox_args;
+    // Codes below 0x20 belong to the core; the posting side knows which of the others exist.
+    wire         is_qp = POSTS && mbox_command[7:5] != 3'd0;
     wire         done_here;
     wire [7:0]   result_here;
     wire [191:0] outs_here;
     wire         mbox_done = done_here || (POSTS && qc_done);
     wire [7:0]   mbox_result = is_qp ? qc_result : result_here;
-    wire [191:0] mbox_outs = is_qp ? qc_outs : outs_here;
+    wire [255:0] mbox_outs = is_qp ? qc_outs : {64'd0, outs_here};
 
     assign mbox_start = start && !is_qp;
     assign qc_start = start && is_qp;
@@ -138,12 +143,12 @@ module cde_control #(
     wire         log_valid;
     wire [47:0]  log_entry;
     wire         log_pop;
-    wire [2:0]   log_lost;
+    wire [3:0]   log_lost;
     wire [1:0]   ctrl_refused;
 
     cde_ctrl #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
-        .MOD_TICK(MOD_TICK), .CAP3(CAP3)
+        .MOD_TICK(MOD_TICK), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5)
     ) ctrl_i (
         .clk(clk), .rst(rst), .init(init),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
@@ -162,7 +167,7 @@ module cde_control #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W)
     ) mbox_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr),
-        .start(mbox_start), .command(mbox_command), .args(mbox_args), .busy(mbox_busy), .done(done_here),
+        .start(mbox_start), .command(mbox_command), .args(mbox_args[191:0]), .busy(mbox_busy), .done(done_here),
         .result(result_here), .outs(outs_here),
         .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
         .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
@@ -187,7 +192,7 @@ module cde_control #(
 
     cde_counters counters_i (
         .clk(clk), .rst(rst),
-        .step({late_step, log_lost, 1'b0, ctrl_refused, step}),
+        .step({late_step, 1'b0, ctrl_refused, step}), .lost(log_lost), .recv_step(recv_step),
         .cause_valid(cause_valid), .cause(cause),
         .select(counter_select), .value(counter_value)
     );

@@ -22,7 +22,9 @@ module cde_core #(
     parameter CQ_W = 6,
     parameter INIT_W = 8,                  // address bits of the clearing walk
     parameter [0:0] POSTS = 1'b0,          // there is a posting side
-    parameter [31:0] CAP3 = 32'd0
+    parameter [31:0] CAP3 = 32'd0,
+    parameter [31:0] CAP4 = 32'd0,
+    parameter [31:0] CAP5 = 32'd0
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -132,24 +134,29 @@ module cde_core #(
     // QP commands
     output wire                qc_start,
     output wire [7:0]          qc_command,
-    output wire [191:0]        qc_args,
+    output wire [255:0]        qc_args,         // ARG0 to ARG7
     input  wire                qc_done,
     input  wire [7:0]          qc_result,
-    input  wire [191:0]        qc_outs,
+    input  wire [255:0]        qc_outs,         // OUT0 to OUT7
     output wire                cqi_we,
     output wire                cqi_alive,
     output wire [CQ_W-1:0]     cqi_cq,
     output wire [11:0]         cqi_page,
     input  wire                cqi_used,
 
-    // Posting side: error reports, counter steps
-    input  wire [1:0]          pe_valid,
-    input  wire [15:0]         pe_cause,
-    input  wire [31:0]         pe_object,
-    input  wire [31:0]         pe_index,
+    // Posting and receiving: error reports about QPs; steps of CNT_POSTS to CNT_DONE_REFUSED, 3 bits each, and of CNT_RECV_POSTS
+    // to CNT_RECV_DONE, 2 bits each
+    input  wire [3:0]          pe_valid,
+    input  wire [31:0]         pe_cause,
+    input  wire [63:0]         pe_object,
+    input  wire [63:0]         pe_index,
     input  wire [11:0]         pe_step,
+    input  wire [9:0]          pr_step,
 
-    // Interrupts
+    // Interrupts; vectors from outside the core
+    input  wire                xirq_valid,
+    output wire                xirq_ready,
+    input  wire [15:0]         xirq_vector,
     output wire [15:0]         m_axis_irq_tdata,
     output wire                m_axis_irq_tvalid,
     input  wire                m_axis_irq_tready,
@@ -265,12 +272,11 @@ module cde_core #(
     wire op_unreserved, op_res_valid;
     wire [7:0] op_res_result;
     wire [IDX_W-1:0] op_res_index, op_res_held;
-    wire granted_we;
-    wire [CQ_W-1:0] granted_cq;
-    wire [IDX_W-1:0] granted_total;
-    wire silent_we;
-    wire [CQ_W-1:0] silent_cq;
-    wire [IDX_W-1:0] silent_total;
+    wire limit_we;
+    wire [CQ_W-1:0] limit_cq;
+    wire [IDX_W+1:0] limit_data;
+    wire clear_valid, clear_ready;
+    wire [CQ_W-1:0] clear_cq;
     wire ent_valid, ent_ready;
     wire [ENT_W-1:0] ent_data;
     wire cpl_err_valid;
@@ -278,36 +284,20 @@ module cde_core #(
     wire [15:0] cpl_err_cq, cpl_err_index;
     wire [1:0] count_placed, count_refused, count_dropped;
 
-    cde_cq #(
+    cde_producer #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
-    ) cq_i (
+    ) producer_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
-        .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready), .op_valid(op_valid), .op_ready(op_ready),
-        .op_code(op_code), .op_cq(op_cq), .op_base(op_base), .op_log2(op_log2), .op_unreserved(op_unreserved),
-        .res_valid(op_res_valid), .res_result(op_res_result), .res_index(op_res_index), .res_held(op_res_held),
-        .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index), .granted_we(granted_we), .granted_cq(granted_cq),
-        .granted_total(granted_total), .dead(dead), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
-        .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data), .err_valid(cpl_err_valid), .err_cause(cpl_err_cause),
-        .err_cq(cpl_err_cq), .err_index(cpl_err_index), .count_placed(count_placed), .count_refused(count_refused),
-        .count_dropped(count_dropped), .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
-    );
-
-    wire limit_we;
-    wire [CQ_W-1:0] limit_cq;
-    wire [IDX_W+1:0] limit_data;
-    wire clear_valid, clear_ready;
-    wire [CQ_W-1:0] clear_cq;
-    assign rq_hold = clear_valid || init;
-
-    cde_credit #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W)
-    ) credit_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .rq_valid(rq_valid), .rq_cq(rq_cq),
-        .rq_count(rq_count), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .limit_we(limit_we), .limit_cq(limit_cq),
-        .limit_data(limit_data), .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq), .cons_we(cons_we),
-        .cons_cq(cons_cq), .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
-        .dead(dead), .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total)
+        .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready), .rq_valid(rq_valid), .rq_hold(rq_hold),
+        .rq_cq(rq_cq), .rq_count(rq_count), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .op_valid(op_valid),
+        .op_ready(op_ready), .op_code(op_code), .op_cq(op_cq), .op_base(op_base), .op_log2(op_log2),
+        .op_unreserved(op_unreserved), .res_valid(op_res_valid), .res_result(op_res_result), .res_index(op_res_index),
+        .res_held(op_res_held), .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data), .clear_valid(clear_valid),
+        .clear_ready(clear_ready), .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index),
+        .dead(dead), .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data), .err_valid(cpl_err_valid),
+        .err_cause(cpl_err_cause), .err_cq(cpl_err_cq), .err_index(cpl_err_index), .count_placed(count_placed),
+        .count_refused(count_refused), .count_dropped(count_dropped), .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
     // ---------------------------------------------------------------- host memory and interrupts
@@ -333,7 +323,7 @@ module cde_core #(
         .eqc_index(eqc_index), .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awvalid(m_axi_awvalid),
         .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wvalid(m_axi_wvalid),
         .m_axi_wready(m_axi_wready), .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
-        .m_axi_bready(m_axi_bready), .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid),
+        .m_axi_bready(m_axi_bready), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_vector(xirq_vector), .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid),
         .m_axis_irq_tready(m_axis_irq_tready), .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
         .pub_solicited(pub_solicited), .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry), .wr_we(wr_we),
         .wr_cq(wr_cq), .wr_index(wr_index), .barrier_done(barrier_done), .err_valid(ans_err_valid), .err_cause(ans_err_cause),
@@ -358,7 +348,7 @@ module cde_core #(
 
     cde_control #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W),
-        .MAX_WRITES(MAX_WRITES), .MOD_TICK(MOD_TICK), .POSTS(POSTS), .CAP3(CAP3)
+        .MAX_WRITES(MAX_WRITES), .MOD_TICK(MOD_TICK), .POSTS(POSTS), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5)
     ) control_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
@@ -382,7 +372,7 @@ module cde_core #(
         .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
         .err_valid({pe_valid, ans_err_valid, cpl_err_valid, rd_err_valid, st_refused}),
         .err_cause({pe_cause, ans_err_cause, cpl_err_cause, rd_err_cause, st_cause}),
-        .err_kind({`CDE_KIND_QP, `CDE_KIND_QP, ans_err_kind,
+        .err_kind({{4{`CDE_KIND_QP}}, ans_err_kind,
                    cpl_err_cause == `CDE_CAUSE_CPL_BAD_CQ ? `CDE_KIND_PORT : `CDE_KIND_CQ, `CDE_KIND_PAGE,
                    st_about_page ? `CDE_KIND_PAGE : st_post ? `CDE_KIND_QP : `CDE_KIND_CQ}),
         .err_object({pe_object, ans_err_object, cpl_err_cq, rd_err_page, st_about_page ? st_page : st_object}),
@@ -391,7 +381,7 @@ module cde_core #(
                1'b0, {1'b0, st_refused} + {1'b0, rd_err_valid}, 2'd0, st_valid && st_cause == 8'h00,
                2'd0, m_axis_irq_tvalid && m_axis_irq_tready, 2'd0, count_eqe, 2'd0, count_cqe,
                1'b0, count_dropped, 1'b0, count_refused, 1'b0, count_placed}),
-        .late_step(pe_step),
+        .late_step(pe_step), .recv_step(pr_step),
         .cause_valid(st_refused), .cause(st_cause)
     );
 

@@ -15,7 +15,9 @@ module cde_ctrl #(
     parameter IDX_W = 16,
     parameter MAX_WRITES = 256,
     parameter MOD_TICK = 256,
-    parameter [31:0] CAP3 = 32'd0
+    parameter [31:0] CAP3 = 32'd0,
+    parameter [31:0] CAP4 = 32'd0,
+    parameter [31:0] CAP5 = 32'd0
 ) (
     input  wire         clk,
     input  wire         rst,
@@ -42,11 +44,11 @@ module cde_ctrl #(
     // Mailbox
     output reg          start,
     output reg  [7:0]   command,
-    output wire [191:0] args,
+    output wire [255:0] args,
     input  wire         mbox_busy,
     input  wire         mbox_done,
     input  wire [7:0]   mbox_result,
-    input  wire [191:0] mbox_outs,
+    input  wire [255:0] mbox_outs,
 
     // Counters and log
     output wire [5:0]   counter_select,
@@ -113,7 +115,7 @@ module cde_ctrl #(
                                    (w_cmd && !busy && w_data[31:8] == 24'd0) ||
                                    (w_pop && w_data == 32'd1));
 
-    assign args = arg_regs[191:0];
+    assign args = arg_regs;
     assign log_pop = write && w_ok && w_pop;
 
     always @(posedge clk) begin
@@ -147,11 +149,11 @@ module cde_ctrl #(
     wire r_out = ar_addr >= `CDE_REG_OUT0 && ar_addr <= `CDE_REG_OUT7;
     wire r_counter = (ar_addr >= `CDE_REG_CNT_CPL_PLACED && ar_addr <= `CDE_REG_CNT_DONE_REFUSED) ||
                      (ar_addr >= `CDE_REG_CNT_CAUSE0 && ar_addr <= `CDE_REG_CNT_CAUSE15) ||
-                     (ar_addr >= `CDE_REG_CNT_CAUSE16 && ar_addr <= `CDE_REG_CNT_CAUSE31);
+                     (ar_addr >= `CDE_REG_CNT_CAUSE16 && ar_addr <= `CDE_REG_CNT_CAUSE31) ||
+                     (ar_addr >= `CDE_REG_CNT_RECV_POSTS && ar_addr <= `CDE_REG_CNT_RECV_DONE);
     wire [2:0]   out_number = ar_addr[4:2] - 3'd4;
-    wire [255:0] outs = {64'd0, mbox_outs};
 
-    assign counter_select = {ar_addr[7:6] == 2'b11, ar_addr[7:6] == 2'b01, ar_addr[5:2]};
+    assign counter_select = {ar_addr[9] || ar_addr[7:6] == 2'b11, ar_addr[9] || ar_addr[7:6] == 2'b01, ar_addr[5:2]};
 
     reg [31:0] r_data;
     reg        r_ok;
@@ -160,7 +162,7 @@ module cde_ctrl #(
         r_data = 32'd0;
         r_ok = ar_addr[1:0] == 2'b00;
         if (r_arg) r_data = arg_regs[{ar_addr[4:2], 5'd0} +: 32];
-        else if (r_out) r_data = outs[{out_number, 5'd0} +: 32];
+        else if (r_out) r_data = mbox_outs[{out_number, 5'd0} +: 32];
         else if (r_counter) r_data = counter_value;
         else begin
             case (ar_addr)
@@ -170,6 +172,8 @@ module cde_ctrl #(
                 `CDE_REG_CAP1: r_data = CAP1;
                 `CDE_REG_CAP2: r_data = CAP2;
                 `CDE_REG_CAP3: r_data = CAP3;
+                `CDE_REG_CAP4: r_data = CAP4;
+                `CDE_REG_CAP5: r_data = CAP5;
                 `CDE_REG_CMD_STATUS: r_data = {16'd0, mbox_result, 6'd0, cmd_done, busy};
                 `CDE_REG_LOG0: r_data = log_valid ? log_entry[31:0] : 32'd0;
                 `CDE_REG_LOG1: r_data = log_valid ? {1'b1, 15'd0, log_entry[47:32]} : 32'd0;

@@ -59,7 +59,10 @@ module cde_host_write #(
     input  wire               m_axi_bvalid,
     output wire               m_axi_bready,
 
-    // Interrupts
+    // Interrupts; vectors of others
+    input  wire               xirq_valid,
+    output wire               xirq_ready,
+    input  wire [15:0]        xirq_vector,
     output wire [15:0]        m_axis_irq_tdata,
     output wire               m_axis_irq_tvalid,
     input  wire               m_axis_irq_tready,
@@ -186,6 +189,7 @@ module cde_host_write #(
     cde_irq #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W)) irq_i (
         .clk(clk), .rst(rst),
         .clear(eqc_valid && eqc_create), .clear_eq(eqc_eq), .set(irq_set), .set_eq(irq_eq), .lookup_eq(lookup_eq), .lookup_vector(lookup_vector),
+        .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_vector(xirq_vector),
         .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid),
         .m_axis_irq_tready(m_axis_irq_tready)
     );

@@ -2,9 +2,10 @@
 // cde_irq: interrupt vectors of event queues.
 //
 // Purpose: after an EQE is in memory its EQ's vector is sent. One pending bit per EQ: while the sink stalls, requests of one EQ
-//          merge and none is lost (a request in the cycle of sending stays pending). Round robin between EQs.
-// Ports:   requests (set_*), creation of EQs (clear_*), vector lookup, m_axis_irq.
-// Latency: request in cycle t, m_axis_irq valid in t+2.
+//          merge and none is lost (a request in the cycle of sending stays pending). Round robin between EQs. Vectors of others
+//          (xirq_*) are sent as they come, one beat each, in turns with those of EQs.
+// Ports:   requests (set_*), creation of EQs (clear_*), vector lookup, vectors of others (xirq_*), m_axis_irq.
+// Latency: request in cycle t, m_axis_irq valid in t+2; a vector of others taken in t is valid in t+1.
 `default_nettype none
 
 module cde_irq #(
@@ -21,6 +22,10 @@ module cde_irq #(
 
     output wire [EQ_W-1:0] lookup_eq,
     input  wire [15:0]     lookup_vector,
+
+    input  wire            xirq_valid,
+    output wire            xirq_ready,
+    input  wire [15:0]     xirq_vector,
 
     output reg  [15:0]     m_axis_irq_tdata,
     output reg             m_axis_irq_tvalid,
@@ -50,7 +55,13 @@ module cde_irq #(
         end
     end
 
-    wire load = pending != {NUM_EQ{1'b0}} && (!m_axis_irq_tvalid || m_axis_irq_tready);
+    // Whoever did not have the last beat goes first (ISO-04).
+    reg  last_other;
+    wire free = !m_axis_irq_tvalid || m_axis_irq_tready;
+    wire wanted = pending != {NUM_EQ{1'b0}};
+    wire other = xirq_valid && !(wanted && last_other);
+    wire load = free && wanted && !other;
+    assign xirq_ready = free && other;
     assign lookup_eq = found_behind ? pick_behind : pick_any;
 
     always @(posedge clk) begin
@@ -60,6 +71,12 @@ module cde_irq #(
             m_axis_irq_tdata <= lookup_vector;
             last <= lookup_eq;
             pending[lookup_eq] <= 1'b0;
+            last_other <= 1'b0;
+        end
+        if (xirq_ready) begin
+            m_axis_irq_tvalid <= 1'b1;
+            m_axis_irq_tdata <= xirq_vector;
+            last_other <= 1'b1;
         end
         if (clear) pending[clear_eq] <= 1'b0;
         // The set comes last: it wins over a clear of the same cycle.
@@ -68,6 +85,7 @@ module cde_irq #(
             pending <= {NUM_EQ{1'b0}};
             m_axis_irq_tvalid <= 1'b0;
             last <= {EQ_W{1'b0}};
+            last_other <= 1'b0;
         end
     end
 

@@ -149,8 +149,10 @@ module cde_top #(
     wire [11:0]       post_page, cqi_page, pe_step;
     wire [511:0]      post_data;
     wire [7:0]        post_res_cause, qc_command, qc_result;
-    wire              qc_start, qc_done, cqi_we, cqi_alive, cqi_used;
-    wire [191:0]      qc_args, qc_outs;
+    wire              qc_start, qc_done, cqi_we, cqi_alive, cqi_used, unused_xirq_ready;
+    wire [255:0]      qc_args;
+    wire [191:0]      qc_outs;
+    wire              unused_args = &{1'b0, qc_args[255:192]};
     wire [1:0]        pe_valid;
     wire [15:0]       pe_cause, cpl_dest;
     wire [31:0]       pe_object, pe_index;
@@ -186,9 +188,10 @@ module cde_top #(
         .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .rq_count(2'd1), .gr_room(gr_room), .gr_dead(gr_dead),
         .gr_take(gr_take), .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_data(post_data),
         .post_res_valid(post_res_valid), .post_res_cause(post_res_cause), .qc_start(qc_start), .qc_command(qc_command),
-        .qc_args(qc_args), .qc_done(qc_done), .qc_result(qc_result), .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive),
-        .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used), .pe_valid(pe_valid), .pe_cause(pe_cause),
-        .pe_object(pe_object), .pe_index(pe_index), .pe_step(pe_step), .m_axis_irq_tdata(m_axis_irq_tdata),
+        .qc_args(qc_args), .qc_done(qc_done), .qc_result(qc_result), .qc_outs({64'd0, qc_outs}), .cqi_we(cqi_we), .cqi_alive(cqi_alive),
+        .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used), .pe_valid({2'd0, pe_valid}), .pe_cause({16'd0, pe_cause}),
+        .pe_object({32'd0, pe_object}), .pe_index({32'd0, pe_index}), .pe_step(pe_step), .pr_step(10'd0), .xirq_valid(1'b0),
+        .xirq_ready(unused_xirq_ready), .xirq_vector(16'd0), .m_axis_irq_tdata(m_axis_irq_tdata),
         .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready), .trace_valid(trace_valid[2:0]),
         .trace_data(trace_data[767:0])
     );
@@ -200,7 +203,7 @@ module cde_top #(
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .post_valid(post_valid), .post_ready(post_ready),
         .post_page(post_page), .post_data(post_data), .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
         .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
-        .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done), .qc_result(qc_result),
+        .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args[191:0]), .qc_done(qc_done), .qc_result(qc_result),
         .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
         .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest), .m_axis_work_tuser(m_axis_work_tuser),
         .m_axis_work_tlast(m_axis_work_tlast), .m_axis_work_tvalid(m_axis_work_tvalid),

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_producer: producer side of every CQ, and the credits that bound it.
+//
+// Purpose: groups slot allocation (cde_cq) and credits (cde_credit): what is granted there is what may be used here, and what is used up
+//          without an entry is seen there again.
+// Ports:   s_axis_cpl; control steps (op_*, limit_*, clear_*); credit requests and verdicts (rq_*, gr_*); consumer index, error state;
+//          entries out (ent_*); error reports; trace lane 0.
+// Latency: see the blocks.
+`default_nettype none
+
+module cde_producer #(
+    parameter NUM_CQ = 64,
+    parameter CQ_W = 6,
+    parameter IDX_W = 16,
+    parameter ENT_W = 8
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+    input  wire [CQ_W-1:0]   init_addr,
+
+    input  wire [511:0]      s_axis_cpl_tdata,
+    input  wire [31:0]       s_axis_cpl_tdest,
+    input  wire [1:0]        s_axis_cpl_tkeep,
+    input  wire [1:0]        s_axis_cpl_tuser,
+    input  wire              s_axis_cpl_tvalid,
+    output wire              s_axis_cpl_tready,
+
+    // Credits
+    input  wire              rq_valid,
+    output wire              rq_hold,
+    input  wire [CQ_W-1:0]   rq_cq,
+    input  wire [1:0]        rq_count,
+    output wire              gr_room,
+    output wire              gr_dead,
+    input  wire              gr_take,
+
+    // Control steps
+    input  wire              op_valid,
+    output wire              op_ready,
+    input  wire [7:0]        op_code,
+    input  wire [CQ_W-1:0]   op_cq,
+    input  wire [63:6]       op_base,
+    input  wire [4:0]        op_log2,
+    input  wire              op_unreserved,
+    output wire              res_valid,
+    output wire [7:0]        res_result,
+    output wire [IDX_W-1:0]  res_index,
+    output wire [IDX_W-1:0]  res_held,
+    input  wire              limit_we,
+    input  wire [CQ_W-1:0]   limit_cq,
+    input  wire [IDX_W+1:0]  limit_data,
+    input  wire              clear_valid,
+    output wire              clear_ready,
+    input  wire [CQ_W-1:0]   clear_cq,
+
+    // Consumer index, error state
+    input  wire              cons_we,
+    input  wire [CQ_W-1:0]   cons_cq,
+    input  wire [IDX_W-1:0]  cons_index,
+    input  wire [NUM_CQ-1:0] dead,
+
+    output wire              ent_valid,
+    input  wire              ent_ready,
+    output wire [ENT_W-1:0]  ent_data,
+
+    output wire              err_valid,
+    output wire [7:0]        err_cause,
+    output wire [15:0]       err_cq,
+    output wire [15:0]       err_index,
+    output wire [1:0]        count_placed,
+    output wire [1:0]        count_refused,
+    output wire [1:0]        count_dropped,
+
+    output wire              trace_valid,
+    output wire [255:0]      trace_data
+);
+
+    wire             granted_we, silent_we;
+    wire [CQ_W-1:0]  granted_cq, silent_cq;
+    wire [IDX_W-1:0] granted_total, silent_total;
+
+    // While a CQ's credits are cleared nobody asks.
+    assign rq_hold = clear_valid || init;
+
+    cde_cq #(
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
+    ) cq_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .s_axis_cpl_tdata(s_axis_cpl_tdata),
+        .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
+        .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready), .op_valid(op_valid), .op_ready(op_ready),
+        .op_code(op_code), .op_cq(op_cq), .op_base(op_base), .op_log2(op_log2), .op_unreserved(op_unreserved),
+        .res_valid(res_valid), .res_result(res_result), .res_index(res_index), .res_held(res_held),
+        .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index), .granted_we(granted_we), .granted_cq(granted_cq),
+        .granted_total(granted_total), .dead(dead), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
+        .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data), .err_valid(err_valid), .err_cause(err_cause),
+        .err_cq(err_cq), .err_index(err_index), .count_placed(count_placed), .count_refused(count_refused),
+        .count_dropped(count_dropped), .trace_valid(trace_valid), .trace_data(trace_data)
+    );
+
+    cde_credit #(
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W)
+    ) credit_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .rq_valid(rq_valid), .rq_cq(rq_cq),
+        .rq_count(rq_count), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .limit_we(limit_we), .limit_cq(limit_cq),
+        .limit_data(limit_data), .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq), .cons_we(cons_we),
+        .cons_cq(cons_cq), .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
+        .dead(dead), .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total)
+    );
+
+endmodule
+
+`default_nettype wire
