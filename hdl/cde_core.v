@@ -22,6 +22,7 @@ module cde_core #(
     parameter CQ_W = 6,
     parameter INIT_W = 8,                  // address bits of the clearing walk
     parameter [0:0] POSTS = 1'b0,          // there is a posting side
+    parameter [0:0] RECEIVES = 1'b0,       // it takes receive posts and doorbells of SRQs, too
     parameter [31:0] CAP3 = 32'd0,
     parameter [31:0] CAP4 = 32'd0,
     parameter [31:0] CAP5 = 32'd0
@@ -127,7 +128,9 @@ module cde_core #(
     output wire                post_valid,
     input  wire                post_ready,
     output wire [11:0]         post_page,
+    output wire [1:0]          post_kind,       // 0 SEND, 1 RECV, 2 SRQ_RECV, 3 SRQ_DB
     output wire [511:0]        post_data,
+    output wire [63:0]         post_word,       // SRQ_DB: the doorbell
     input  wire                post_res_valid,
     input  wire [7:0]          post_res_cause,
 
@@ -195,7 +198,7 @@ module cde_core #(
     wire db_arm, res_db_valid;
     wire [1:0] db_type;
     wire [7:0] res_db_cause;
-    wire st_valid, st_post;
+    wire st_valid, st_post, st_srq;
     wire [15:0] st_page, st_object;
     wire [7:0] st_cause;
     wire rd_err_valid;
@@ -203,7 +206,8 @@ module cde_core #(
     wire [15:0] rd_err_page;
 
     cde_page_port #(
-        .CQ_W(CQ_W), .IDX_W(IDX_W), .PAGE_W(PAGE_W), .ID_W(S_ID_W), .ADDR_W(S_ADDR_W), .POSTS(POSTS)
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .PAGE_W(PAGE_W), .ID_W(S_ID_W), .ADDR_W(S_ADDR_W), .POSTS(POSTS),
+        .RECEIVES(RECEIVES)
     ) page_port_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[PAGE_W-1:0]), .s_axi_awid(s_axi_awid),
         .s_axi_awaddr(s_axi_awaddr), .s_axi_awlen(s_axi_awlen), .s_axi_awsize(s_axi_awsize), .s_axi_awvalid(s_axi_awvalid),
@@ -212,12 +216,13 @@ module cde_core #(
         .s_axi_buser(s_axi_buser), .s_axi_bvalid(s_axi_bvalid), .s_axi_bready(s_axi_bready), .db_valid(db_valid),
         .db_ready(db_ready), .db_op(db_op), .db_cause(db_cause), .db_cq(db_cq), .db_page(db_page), .db_index(db_index),
         .db_arm(db_arm), .db_type(db_type), .res_valid(res_db_valid), .res_cause(res_db_cause), .post_valid(post_valid),
-        .post_ready(post_ready), .post_page(post_page), .post_data(post_data), .post_res_valid(post_res_valid),
-        .post_res_cause(post_res_cause), .st_valid(st_valid), .st_page(st_page), .st_post(st_post), .st_object(st_object),
-        .st_cause(st_cause), .s_axi_arid(s_axi_arid), .s_axi_araddr(s_axi_araddr), .s_axi_arlen(s_axi_arlen),
-        .s_axi_arsize(s_axi_arsize), .s_axi_arvalid(s_axi_arvalid), .s_axi_arready(s_axi_arready), .s_axi_rid(s_axi_rid),
-        .s_axi_rdata(s_axi_rdata), .s_axi_rresp(s_axi_rresp), .s_axi_rlast(s_axi_rlast), .s_axi_rvalid(s_axi_rvalid),
-        .s_axi_rready(s_axi_rready), .rd_err_valid(rd_err_valid), .rd_err_cause(rd_err_cause), .rd_err_page(rd_err_page)
+        .post_ready(post_ready), .post_page(post_page), .post_kind(post_kind), .post_data(post_data), .post_word(post_word),
+        .post_res_valid(post_res_valid), .post_res_cause(post_res_cause), .st_valid(st_valid), .st_page(st_page),
+        .st_post(st_post), .st_srq(st_srq), .st_object(st_object), .st_cause(st_cause), .s_axi_arid(s_axi_arid),
+        .s_axi_araddr(s_axi_araddr), .s_axi_arlen(s_axi_arlen), .s_axi_arsize(s_axi_arsize), .s_axi_arvalid(s_axi_arvalid),
+        .s_axi_arready(s_axi_arready), .s_axi_rid(s_axi_rid), .s_axi_rdata(s_axi_rdata), .s_axi_rresp(s_axi_rresp),
+        .s_axi_rlast(s_axi_rlast), .s_axi_rvalid(s_axi_rvalid), .s_axi_rready(s_axi_rready), .rd_err_valid(rd_err_valid),
+        .rd_err_cause(rd_err_cause), .rd_err_page(rd_err_page)
     );
 
     // ---------------------------------------------------------------- arm state
@@ -323,10 +328,11 @@ module cde_core #(
         .eqc_index(eqc_index), .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awvalid(m_axi_awvalid),
         .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wvalid(m_axi_wvalid),
         .m_axi_wready(m_axi_wready), .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
-        .m_axi_bready(m_axi_bready), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_vector(xirq_vector), .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid),
-        .m_axis_irq_tready(m_axis_irq_tready), .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
-        .pub_solicited(pub_solicited), .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry), .wr_we(wr_we),
-        .wr_cq(wr_cq), .wr_index(wr_index), .barrier_done(barrier_done), .err_valid(ans_err_valid), .err_cause(ans_err_cause),
+        .m_axi_bready(m_axi_bready), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_vector(xirq_vector),
+        .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready),
+        .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited),
+        .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry), .wr_we(wr_we), .wr_cq(wr_cq),
+        .wr_index(wr_index), .barrier_done(barrier_done), .err_valid(ans_err_valid), .err_cause(ans_err_cause),
         .err_kind(ans_err_kind), .err_object(ans_err_object), .err_index(ans_err_index), .count_error(count_error),
         .count_stray(count_stray), .count_cqe(count_cqe), .count_eqe(count_eqe)
     );
@@ -342,7 +348,7 @@ module cde_core #(
 
     // ---------------------------------------------------------------- control, errors, counters
     // Causes up to RESERVED_BITS are about the write itself, later ones about the object it names; those of a post that reached the
-    // posting side all about its QP.
+    // posting side all about its QP or SRQ.
     wire st_refused = st_valid && st_cause != 8'h00;
     wire st_about_page = !st_post && st_cause <= `CDE_CAUSE_RESERVED_BITS;
 
@@ -350,31 +356,27 @@ module cde_core #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W),
         .MAX_WRITES(MAX_WRITES), .MOD_TICK(MOD_TICK), .POSTS(POSTS), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5)
     ) control_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]),
-        .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
-        .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid),
-        .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp), .s_axil_bvalid(s_axil_bvalid),
-        .s_axil_bready(s_axil_bready), .s_axil_araddr(s_axil_araddr), .s_axil_arvalid(s_axil_arvalid),
-        .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
-        .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
-        .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
-        .ct_res_valid(res_ct_valid), .ct_res_state(res_ct_state),
-        .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_data),
-        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_cq(op_cq), .op_base(op_base),
-        .op_log2(op_log2), .op_unreserved(op_unreserved), .op_res_valid(op_res_valid),
-        .op_res_result(op_res_result), .op_res_index(op_res_index), .op_res_held(op_res_held),
-        .barrier_done(barrier_done),
-        .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data),
-        .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq),
-        .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
-        .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
-        .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done), .qc_result(qc_result),
-        .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .s_axil_awaddr(s_axil_awaddr),
+        .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata),
+        .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),
+        .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready), .s_axil_araddr(s_axil_araddr),
+        .s_axil_arvalid(s_axil_arvalid), .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata),
+        .s_axil_rresp(s_axil_rresp), .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready), .ct_valid(ct_valid),
+        .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index), .ct_res_valid(res_ct_valid),
+        .ct_res_state(res_ct_state), .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_data), .op_valid(op_valid),
+        .op_ready(op_ready), .op_code(op_code), .op_cq(op_cq), .op_base(op_base), .op_log2(op_log2),
+        .op_unreserved(op_unreserved), .op_res_valid(op_res_valid), .op_res_result(op_res_result), .op_res_index(op_res_index),
+        .op_res_held(op_res_held), .barrier_done(barrier_done), .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data),
+        .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq), .eqc_valid(eqc_valid), .eqc_create(eqc_create),
+        .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we), .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2),
+        .eqc_vector(eqc_vector), .eqc_index(eqc_index), .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args),
+        .qc_done(qc_done), .qc_result(qc_result), .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq),
+        .cqi_page(cqi_page), .cqi_used(cqi_used),
         .err_valid({pe_valid, ans_err_valid, cpl_err_valid, rd_err_valid, st_refused}),
         .err_cause({pe_cause, ans_err_cause, cpl_err_cause, rd_err_cause, st_cause}),
         .err_kind({{4{`CDE_KIND_QP}}, ans_err_kind,
                    cpl_err_cause == `CDE_CAUSE_CPL_BAD_CQ ? `CDE_KIND_PORT : `CDE_KIND_CQ, `CDE_KIND_PAGE,
-                   st_about_page ? `CDE_KIND_PAGE : st_post ? `CDE_KIND_QP : `CDE_KIND_CQ}),
+                   st_about_page ? `CDE_KIND_PAGE : st_srq ? `CDE_KIND_SRQ : st_post ? `CDE_KIND_QP : `CDE_KIND_CQ}),
         .err_object({pe_object, ans_err_object, cpl_err_cq, rd_err_page, st_about_page ? st_page : st_object}),
         .err_index({pe_index, ans_err_index, cpl_err_index, rd_err_page, st_page}),
         .step({2'd0, count_stray, 2'd0, count_error,

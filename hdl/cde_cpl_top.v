@@ -141,6 +141,8 @@ module cde_cpl_top #(
     wire              unused_post_valid, unused_qc_start, unused_cqi_we, unused_cqi_alive, unused_xirq_ready;
     wire [11:0]       unused_post_page, unused_cqi_page;
     wire [511:0]      unused_post_data;
+    wire [1:0]        unused_post_kind;
+    wire [63:0]       unused_post_word;
     wire [7:0]        unused_qc_command;
     wire [255:0]      unused_qc_args;
     wire [CQ_W-1:0]   unused_cqi_cq;
@@ -179,12 +181,14 @@ module cde_cpl_top #(
         .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser), .s_axis_cpl_tvalid(s_axis_cpl_tvalid),
         .s_axis_cpl_tready(s_axis_cpl_tready), .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .rq_count(rq_count),
         .gr_room(gr_room), .gr_dead(unused_dead), .gr_take(gr_take), .post_valid(unused_post_valid), .post_ready(1'b0),
-        .post_page(unused_post_page), .post_data(unused_post_data), .post_res_valid(1'b0), .post_res_cause(8'd0),
-        .qc_start(unused_qc_start), .qc_command(unused_qc_command), .qc_args(unused_qc_args), .qc_done(1'b0), .qc_result(8'd0),
-        .qc_outs(256'd0), .cqi_we(unused_cqi_we), .cqi_alive(unused_cqi_alive), .cqi_cq(unused_cqi_cq),
-        .cqi_page(unused_cqi_page), .cqi_used(1'b0), .pe_valid(4'd0), .pe_cause(32'd0), .pe_object(64'd0), .pe_index(64'd0),
-        .pe_step(12'd0), .pr_step(10'd0), .xirq_valid(1'b0), .xirq_ready(unused_xirq_ready), .xirq_vector(16'd0), .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid),
-        .m_axis_irq_tready(m_axis_irq_tready), .trace_valid(trace_valid), .trace_data(trace_data)
+        .post_page(unused_post_page), .post_kind(unused_post_kind), .post_data(unused_post_data), .post_word(unused_post_word),
+        .post_res_valid(1'b0), .post_res_cause(8'd0), .qc_start(unused_qc_start), .qc_command(unused_qc_command),
+        .qc_args(unused_qc_args), .qc_done(1'b0), .qc_result(8'd0), .qc_outs(256'd0), .cqi_we(unused_cqi_we),
+        .cqi_alive(unused_cqi_alive), .cqi_cq(unused_cqi_cq), .cqi_page(unused_cqi_page), .cqi_used(1'b0), .pe_valid(4'd0),
+        .pe_cause(32'd0), .pe_object(64'd0), .pe_index(64'd0), .pe_step(12'd0), .pr_step(10'd0), .xirq_valid(1'b0),
+        .xirq_ready(unused_xirq_ready), .xirq_vector(16'd0), .m_axis_irq_tdata(m_axis_irq_tdata),
+        .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready), .trace_valid(trace_valid),
+        .trace_data(trace_data)
     );
 
 endmodule

@@ -2,8 +2,8 @@
 // cde_doorbell: write side of the doorbell pages.
 //
 // Purpose: takes 8-byte doorbells and 64-byte posts, one per cycle, finds what is wrong with them as far as their bits tell (ISO-01,
-//          ISO-02), passes doorbells to the arm state and posts to the posting side, and answers each write once, in order, after
-//          it took effect.
+//          ISO-02), passes doorbells of CQs to the arm state, posts and doorbells of SRQs to the posting side, and answers each write
+//          once, in order, after it took effect.
 // Ports:   s_axi write channels, doorbells to the arm state (db_*) and their causes back (res_*), posts (post_*) and theirs, page status
 //          updates, error reports.
 // Latency: address and data accepted in cycle t, doorbell on db_* in t+1, answer valid in t+6.
@@ -16,7 +16,8 @@ module cde_doorbell #(
     parameter PAGE_W = 6,
     parameter ID_W = 8,
     parameter ADDR_W = 32,
-    parameter [0:0] POSTS = 1'b0
+    parameter [0:0] POSTS = 1'b0,
+    parameter [0:0] RECEIVES = 1'b0         // receive posts, doorbells of SRQs
 ) (
     input  wire              clk,
     input  wire              rst,
@@ -54,15 +55,18 @@ module cde_doorbell #(
     output wire              post_valid,
     input  wire              post_ready,
     output wire [11:0]       post_page,
+    output wire [1:0]        post_kind,     // 0 SEND, 1 RECV, 2 SRQ_RECV, 3 SRQ_DB
     output wire [511:0]      post_data,
+    output wire [63:0]       post_word,     // SRQ_DB: the doorbell
     input  wire              post_res_valid,
     input  wire [7:0]        post_res_cause,
 
-    // What became of each write: page, number of the CQ or QP that it names, cause
+    // What became of each write: page, number of the CQ, QP or SRQ that it names, cause
     output wire              st_valid,
     output wire              st_page_known,
     output wire [15:0]       st_page,
     output wire              st_post,
+    output wire              st_srq,        // a post to an SRQ, or its doorbell
     output wire [15:0]       st_object,
     output wire [7:0]        st_cause
 );
@@ -130,7 +134,11 @@ module cde_doorbell #(
     wire          size_ok = is_portal ? aw_size == 3'd6 && (&w_strb)
                                       : aw_size >= 3'd3 && aw_addr[2:0] == 3'd0 && w_strb == 64'hff << lane;
     wire          bus_fault = in_burst || aw_len != 8'd0 || !size_ok || !page_known;
-    wire          is_post = is_portal && offset == `CDE_PAGE_SEND && !bus_fault;
+    wire          is_send = is_portal && offset == `CDE_PAGE_SEND;
+    wire          is_recv = RECEIVES && is_portal && offset == `CDE_PAGE_RECV;
+    wire          is_srq_recv = RECEIVES && is_portal && offset == `CDE_PAGE_SRQ_RECV;
+    wire          is_srq_db = RECEIVES && offset == `CDE_PAGE_SRQ_DB;
+    wire          is_post = (is_send || is_recv || is_srq_recv || is_srq_db) && !bus_fault;
     wire          reserved = is_db ? word[62:52] != 11'd0 || (word[31:0] >> IDX_W) != 32'd0 ||
                                      (!arm && arm_type != 4'd0)
                                    : word[63:48] != 16'd0 || word[31:0] != 32'd0;
@@ -155,7 +163,9 @@ module cde_doorbell #(
     assign post_valid = ready && is_post;
     assign take = is_post ? post_valid && post_ready : db_valid && db_ready;
     assign post_page = page[23:12];
+    assign post_kind = {is_srq_recv || is_srq_db, is_recv || is_srq_db};
     assign post_data = w_data;
+    assign post_word = word;
     assign drain = aw_valid && w_valid && !w_last;
     assign db_op = is_return ? `CDE_TRC_CB_RETURN : `CDE_TRC_DOORBELL;
     assign db_cause = cause;
@@ -166,20 +176,21 @@ module cde_doorbell #(
     assign db_type = arm_type[1:0];
 
     // ---------------------------------------------------------------- answers; arm state and posting take four cycles
-    reg [ID_W+33:0]        tag_r;
-    reg [ID_W+33:0]        tag_c;
-    reg [ID_W+33:0]        tag_f;
-    reg [ID_W+33:0]        tag_z;
+    reg [ID_W+34:0]        tag_r;
+    reg [ID_W+34:0]        tag_c;
+    reg [ID_W+34:0]        tag_f;
+    reg [ID_W+34:0]        tag_z;
     wire [ID_W-1:0]        tag_id;
 
-    assign {tag_id, st_page_known, st_page, st_post, st_object} = tag_z;
+    assign {tag_id, st_page_known, st_page, st_srq, st_post, st_object} = tag_z;
     assign st_valid = res_valid || post_res_valid;
     assign st_cause = res_valid ? res_cause : post_res_cause;
 
     always @(posedge clk) begin
         if (drain) in_burst <= 1'b1;
         if (take) in_burst <= 1'b0;
-        tag_r <= {aw_id, page_known, page[27:12], is_post, is_post ? w_data[47:32] : cq};
+        // The first word of a post carries its number at the same place as a doorbell.
+        tag_r <= {aw_id, page_known, page[27:12], is_post && post_kind[1], is_post, cq};
         {tag_c, tag_f, tag_z} <= {tag_r, tag_c, tag_f};
         if (rst) in_burst <= 1'b0;
     end

@@ -13,7 +13,8 @@ module cde_page_port #(
     parameter PAGE_W = 6,
     parameter ID_W = 8,
     parameter ADDR_W = 32,
-    parameter [0:0] POSTS = 1'b0
+    parameter [0:0] POSTS = 1'b0,
+    parameter [0:0] RECEIVES = 1'b0
 ) (
     input  wire              clk,
     input  wire              rst,
@@ -52,14 +53,17 @@ module cde_page_port #(
     output wire              post_valid,
     input  wire              post_ready,
     output wire [11:0]       post_page,
+    output wire [1:0]        post_kind,
     output wire [511:0]      post_data,
+    output wire [63:0]       post_word,
     input  wire              post_res_valid,
     input  wire [7:0]        post_res_cause,
 
-    // What became of each write: page, number of the CQ or QP that it names, cause
+    // What became of each write: page, kind and number of what it names, cause
     output wire              st_valid,
     output wire [15:0]       st_page,
     output wire              st_post,
+    output wire              st_srq,
     output wire [15:0]       st_object,
     output wire [7:0]        st_cause,
 
@@ -84,17 +88,18 @@ module cde_page_port #(
     wire st_page_known;
 
     cde_doorbell #(
-        .CQ_W(CQ_W), .IDX_W(IDX_W), .PAGE_W(PAGE_W), .ID_W(ID_W), .ADDR_W(ADDR_W), .POSTS(POSTS)
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .PAGE_W(PAGE_W), .ID_W(ID_W), .ADDR_W(ADDR_W), .POSTS(POSTS), .RECEIVES(RECEIVES)
     ) doorbell_i (
         .clk(clk), .rst(rst), .init(init), .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr), .s_axi_awlen(s_axi_awlen),
         .s_axi_awsize(s_axi_awsize), .s_axi_awvalid(s_axi_awvalid), .s_axi_awready(s_axi_awready), .s_axi_wdata(s_axi_wdata),
         .s_axi_wstrb(s_axi_wstrb), .s_axi_wlast(s_axi_wlast), .s_axi_wvalid(s_axi_wvalid), .s_axi_wready(s_axi_wready),
         .s_axi_bid(s_axi_bid), .s_axi_bresp(s_axi_bresp), .s_axi_buser(s_axi_buser), .s_axi_bvalid(s_axi_bvalid),
-        .s_axi_bready(s_axi_bready), .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op), .db_cause(db_cause),
-        .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type), .res_valid(res_valid),
-        .res_cause(res_cause), .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page),
-        .post_data(post_data), .post_res_valid(post_res_valid), .post_res_cause(post_res_cause), .st_valid(st_valid),
-        .st_page_known(st_page_known), .st_page(st_page), .st_post(st_post), .st_object(st_object), .st_cause(st_cause)
+        .s_axi_bready(s_axi_bready), .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op), .db_cause(db_cause), .db_cq(db_cq),
+        .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type), .res_valid(res_valid), .res_cause(res_cause),
+        .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_kind(post_kind), .post_data(post_data),
+        .post_word(post_word), .post_res_valid(post_res_valid), .post_res_cause(post_res_cause), .st_valid(st_valid),
+        .st_page_known(st_page_known), .st_page(st_page), .st_post(st_post), .st_srq(st_srq), .st_object(st_object),
+        .st_cause(st_cause)
     );
 
     cde_pages #(

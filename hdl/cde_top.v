@@ -148,6 +148,8 @@ module cde_top #(
     wire              post_valid, post_ready, post_res_valid;
     wire [11:0]       post_page, cqi_page, pe_step;
     wire [511:0]      post_data;
+    wire [1:0]        unused_post_kind;
+    wire [63:0]       unused_post_word;
     wire [7:0]        post_res_cause, qc_command, qc_result;
     wire              qc_start, qc_done, cqi_we, cqi_alive, cqi_used, unused_xirq_ready;
     wire [255:0]      qc_args;
@@ -173,23 +175,23 @@ module cde_top #(
         .s_axi_arvalid(s_axi_arvalid), .s_axi_arready(s_axi_arready), .s_axi_rid(s_axi_rid), .s_axi_rdata(s_axi_rdata),
         .s_axi_rresp(s_axi_rresp), .s_axi_rlast(s_axi_rlast), .s_axi_rvalid(s_axi_rvalid), .s_axi_rready(s_axi_rready),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awprot(s_axil_awprot), .s_axil_awvalid(s_axil_awvalid),
-        .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb),
-        .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),
-        .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready), .s_axil_araddr(s_axil_araddr),
-        .s_axil_arprot(s_axil_arprot), .s_axil_arvalid(s_axil_arvalid), .s_axil_arready(s_axil_arready),
-        .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp), .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
-        .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen), .m_axi_awsize(m_axi_awsize),
-        .m_axi_awburst(m_axi_awburst), .m_axi_awlock(m_axi_awlock), .m_axi_awcache(m_axi_awcache), .m_axi_awprot(m_axi_awprot),
-        .m_axi_awqos(m_axi_awqos), .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata),
-        .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid), .m_axi_wready(m_axi_wready),
-        .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid), .m_axi_bready(m_axi_bready),
-        .s_axis_cpl_tdata({256'd0, cpl_data}), .s_axis_cpl_tdest({16'd0, cpl_dest}), .s_axis_cpl_tkeep(2'b01),
-        .s_axis_cpl_tuser({1'b0, cpl_silent}), .s_axis_cpl_tvalid(cpl_valid), .s_axis_cpl_tready(cpl_ready),
-        .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .rq_count(2'd1), .gr_room(gr_room), .gr_dead(gr_dead),
-        .gr_take(gr_take), .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_data(post_data),
-        .post_res_valid(post_res_valid), .post_res_cause(post_res_cause), .qc_start(qc_start), .qc_command(qc_command),
-        .qc_args(qc_args), .qc_done(qc_done), .qc_result(qc_result), .qc_outs({64'd0, qc_outs}), .cqi_we(cqi_we), .cqi_alive(cqi_alive),
-        .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used), .pe_valid({2'd0, pe_valid}), .pe_cause({16'd0, pe_cause}),
+        .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid),
+        .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp), .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready),
+        .s_axil_araddr(s_axil_araddr), .s_axil_arprot(s_axil_arprot), .s_axil_arvalid(s_axil_arvalid),
+        .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp), .s_axil_rvalid(s_axil_rvalid),
+        .s_axil_rready(s_axil_rready), .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen),
+        .m_axi_awsize(m_axi_awsize), .m_axi_awburst(m_axi_awburst), .m_axi_awlock(m_axi_awlock), .m_axi_awcache(m_axi_awcache),
+        .m_axi_awprot(m_axi_awprot), .m_axi_awqos(m_axi_awqos), .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready),
+        .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid),
+        .m_axi_wready(m_axi_wready), .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
+        .m_axi_bready(m_axi_bready), .s_axis_cpl_tdata({256'd0, cpl_data}), .s_axis_cpl_tdest({16'd0, cpl_dest}),
+        .s_axis_cpl_tkeep(2'b01), .s_axis_cpl_tuser({1'b0, cpl_silent}), .s_axis_cpl_tvalid(cpl_valid),
+        .s_axis_cpl_tready(cpl_ready), .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .rq_count(2'd1), .gr_room(gr_room),
+        .gr_dead(gr_dead), .gr_take(gr_take), .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page),
+        .post_kind(unused_post_kind), .post_data(post_data), .post_word(unused_post_word), .post_res_valid(post_res_valid),
+        .post_res_cause(post_res_cause), .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done),
+        .qc_result(qc_result), .qc_outs({64'd0, qc_outs}), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq),
+        .cqi_page(cqi_page), .cqi_used(cqi_used), .pe_valid({2'd0, pe_valid}), .pe_cause({16'd0, pe_cause}),
         .pe_object({32'd0, pe_object}), .pe_index({32'd0, pe_index}), .pe_step(pe_step), .pr_step(10'd0), .xirq_valid(1'b0),
         .xirq_ready(unused_xirq_ready), .xirq_vector(16'd0), .m_axis_irq_tdata(m_axis_irq_tdata),
         .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready), .trace_valid(trace_valid[2:0]),
@@ -206,13 +208,11 @@ module cde_top #(
         .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args[191:0]), .qc_done(qc_done), .qc_result(qc_result),
         .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
         .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest), .m_axis_work_tuser(m_axis_work_tuser),
-        .m_axis_work_tlast(m_axis_work_tlast), .m_axis_work_tvalid(m_axis_work_tvalid),
-        .m_axis_work_tready(m_axis_work_tready), .s_axis_done_tdata(s_axis_done_tdata),
-        .s_axis_done_tvalid(s_axis_done_tvalid), .s_axis_done_tready(s_axis_done_tready),
-        .s_axis_conn_tdata(s_axis_conn_tdata), .s_axis_conn_tvalid(s_axis_conn_tvalid),
-        .s_axis_conn_tready(s_axis_conn_tready), .m_axis_term_tdata(m_axis_term_tdata),
-        .m_axis_term_tvalid(m_axis_term_tvalid), .m_axis_term_tready(m_axis_term_tready), .m_axis_cpl_tdata(cpl_data),
-        .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_silent), .m_axis_cpl_tvalid(cpl_valid),
+        .m_axis_work_tlast(m_axis_work_tlast), .m_axis_work_tvalid(m_axis_work_tvalid), .m_axis_work_tready(m_axis_work_tready),
+        .s_axis_done_tdata(s_axis_done_tdata), .s_axis_done_tvalid(s_axis_done_tvalid), .s_axis_done_tready(s_axis_done_tready),
+        .s_axis_conn_tdata(s_axis_conn_tdata), .s_axis_conn_tvalid(s_axis_conn_tvalid), .s_axis_conn_tready(s_axis_conn_tready),
+        .m_axis_term_tdata(m_axis_term_tdata), .m_axis_term_tvalid(m_axis_term_tvalid), .m_axis_term_tready(m_axis_term_tready),
+        .m_axis_cpl_tdata(cpl_data), .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_silent), .m_axis_cpl_tvalid(cpl_valid),
         .m_axis_cpl_tready(cpl_ready), .pe_valid(pe_valid), .pe_cause(pe_cause), .pe_object(pe_object), .pe_index(pe_index),
         .pe_step(pe_step), .trace_valid(trace_valid[4:3]), .trace_data(trace_data[1279:768])
     );
