@@ -35,6 +35,7 @@ module cde_post #(
     input  wire [3:0]        op_code,
     input  wire [3:0]        op_target,      // OP_SET: new state
     input  wire [QP_W-1:0]   op_qp,
+    input  wire              op_empty,       // no receives either
     output reg               opr_valid,
     output reg  [3:0]        opr_code,
     output reg  [QP_W-1:0]   opr_qp,
@@ -70,6 +71,10 @@ module cde_post #(
     output wire [IDX_W-1:0]  rel_index,
     output reg  [NUM_QP-1:0] stop,           // skip instead of indicating
     output wire              fresh,          // a connection begins
+    output reg  [NUM_QP-1:0] qp_live,        // exists, not being destroyed
+    output reg  [NUM_QP-1:0] qp_open,        // takes receive posts
+    output reg  [NUM_QP-1:0] qp_up,          // CONNECTED or DISCONNECT_PENDING
+    output wire              closes,         // takes no more receive posts
 
     input  wire              ret_we,
     input  wire [QP_W-1:0]   ret_qp,
@@ -130,6 +135,7 @@ module cde_post #(
     reg              b_op, r_op, c_op;
     reg [3:0]        b_code, r_code, c_code, b_target, r_target, c_target;
     reg [QP_W-1:0]   b_qp, r_qp, c_qp;
+    reg              b_empty, r_empty, c_empty;
     reg              b_far, r_far, c_far;           // QP number out of range
     reg [11:0]       b_page, r_page, c_page;
     reg [511:0]      b_data, r_data, c_data;
@@ -142,6 +148,7 @@ module cde_post #(
         {b_code, r_code, c_code} <= {op_valid ? op_code : OP_AGE, b_code, r_code};
         {b_target, r_target, c_target} <= {op_target, b_target, r_target};
         {b_qp, r_qp, c_qp} <= {a_qp, b_qp, r_qp};
+        {b_empty, r_empty, c_empty} <= {op_empty, b_empty, r_empty};
         {b_far, r_far, c_far} <= {(post_qp >> QP_W) != 16'd0, b_far, r_far};
         {b_page, r_page, c_page} <= {post_page, b_page, r_page};
         {b_data, r_data, c_data} <= {post_data, b_data, r_data};
@@ -198,7 +205,7 @@ module cde_post #(
     wire live = state != `CDE_QPS_FREE && state != `CDE_QPS_DESTROYING;
     wire mine = !c_far && live && set_page == c_page;
     wire fits = tail - retired != depth;
-    wire empty = tail == retired;
+    wire empty = tail == retired && c_empty;
     wire no_fault = mine && c_cause == 8'h00 && connected && fits;
     wire accept = c_post && no_fault && !gr_dead && gr_room;
 
@@ -272,7 +279,11 @@ module cde_post #(
     wire [IDX_W-1:0] released_next = release_now || leaves ? tail_next : released;
     wire [TICK_W-1:0] since_next = accept && !holds ? now : since;
 
+    wire next_up = state_next == `CDE_QPS_CONNECTED || state_next == `CDE_QPS_DISCONNECT_PENDING;
+    wire next_open = next_up || state_next == `CDE_QPS_IDLE;
+
     assign fresh = c_op && c_code == OP_CONNECT && changes;
+    assign closes = changes && !next_open && (connected || pending || state == `CDE_QPS_IDLE);
     assign st_next = {since_next, released_next, tail_next, state_next};
     assign acc_valid = accept;
     assign acc_qp = c_qp;
@@ -307,6 +318,11 @@ module cde_post #(
         if (step) aging[c_qp] <= tail_next != released_next && age != 16'd0;
         if (fresh) stop[c_qp] <= 1'b0;
         if (leaves) stop[c_qp] <= 1'b1;
+        if (changes) begin
+            qp_live[c_qp] <= state_next != `CDE_QPS_FREE && state_next != `CDE_QPS_DESTROYING;
+            qp_open[c_qp] <= next_open;
+            qp_up[c_qp] <= next_up;
+        end
         post_res_valid <= c_post && !rst;
         post_res_cause <= cause;
         opr_valid <= c_op && c_code != OP_AGE && !rst;
@@ -327,6 +343,7 @@ module cde_post #(
         if (rst) begin
             aging <= {NUM_QP{1'b0}};
             stop <= {NUM_QP{1'b0}};
+            {qp_live, qp_open, qp_up} <= {(3*NUM_QP){1'b0}};
         end
     end
 

@@ -17,6 +17,7 @@ module cde_posting #(
     parameter SQ_LOG2 = 5,
     parameter BURST = 8,
     parameter MOD_TICK = 256,
+    parameter RQ_LOG2 = 4,
     parameter INIT_W = 8
 ) (
     input  wire              clk,
@@ -40,15 +41,36 @@ module cde_posting #(
 
     input  wire              qc_start,
     input  wire [7:0]        qc_command,
-    input  wire [191:0]      qc_args,
+    input  wire [255:0]      qc_args,
     output wire              qc_done,
     output wire [7:0]        qc_result,
-    output wire [191:0]      qc_outs,
+    output wire [255:0]      qc_outs,
     input  wire              cqi_we,
     input  wire              cqi_alive,
     input  wire [CQ_W-1:0]   cqi_cq,
     input  wire [11:0]       cqi_page,
     output wire              cqi_used,
+
+    // Queue pairs for the receive side: states, settings, looks, failing receives
+    output wire [NUM_QP-1:0] qp_live,
+    output wire [NUM_QP-1:0] qp_open,
+    output wire [NUM_QP-1:0] qp_up,
+    output wire              closes,
+    output wire              fresh,
+    output wire [QP_W-1:0]   step_qp,
+    output wire              hold,
+    output wire              created,
+    output wire [QP_W-1:0]   set_qp,
+    output wire [125+CQ_W:0] set_receive,
+    input  wire              rx_empty,
+    output wire              use_we,
+    output wire              use_up,
+    output wire [15:0]       srqi_number,
+    input  wire              srqi_live,
+    input  wire [11:0]       srqi_page,
+    input  wire              rfail_valid,
+    output wire              rfail_ready,
+    input  wire [QP_W-1:0]   rfail_qp,
 
     output wire [511:0]      m_axis_work_tdata,
     output wire [15:0]       m_axis_work_tdest,
@@ -83,18 +105,19 @@ module cde_posting #(
     output wire [511:0]      trace_data
 );
 
-    wire op_valid, op_ready, opr_valid;
+    wire op_valid, op_ready, op_empty, opr_valid;
     wire [3:0] op_code, op_target, opr_code, opr_old, opr_new;
     wire [QP_W-1:0] op_qp, opr_qp;
     wire [7:0] opr_result;
     wire [3*IDX_W-1:0] opr_indices;
     wire set_we, set_all, peer_we;
-    wire [QP_W-1:0] set_qp;
     wire [43+IDX_W+CQ_W:0] set_post;
     wire [63+CQ_W:0] set_retire;
     wire [23:0] set_peer;
-    wire acc_valid, end_we, end_last, rel_valid, rel_we, fresh;
+    wire acc_valid, end_we, end_last, rel_valid, rel_we;
     wire [QP_W-1:0] acc_qp;
+    assign step_qp = acc_qp;
+    assign created = set_we && set_all;
     wire [SQ_LOG2-1:0] acc_slot, end_slot, ind_slot, ind_tag;
     wire [IDX_W-1:0] rel_index;
     wire [511:0] acc_data;
@@ -117,7 +140,7 @@ module cde_posting #(
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]),
         .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_data(post_data),
         .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
-        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_target(op_target), .op_qp(op_qp),
+        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty),
         .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_result(opr_result), .opr_old(opr_old),
         .opr_new(opr_new), .opr_indices(opr_indices),
         .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
@@ -125,7 +148,7 @@ module cde_posting #(
         .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data), .acc_verb(acc_verb),
         .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop), .fresh(fresh),
-        .ret_we(ret_we), .ret_qp(ret_qp), .ret_index(ret_index),
+        .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .closes(closes), .ret_we(ret_we), .ret_qp(ret_qp), .ret_index(ret_index),
         .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
@@ -181,7 +204,8 @@ module cde_posting #(
     );
 
     cde_qp_ctrl #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .INIT_W(INIT_W)
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .RQ_LOG2(RQ_LOG2),
+        .INIT_W(INIT_W)
     ) qp_ctrl_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr),
         .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done), .qc_result(qc_result),
@@ -189,8 +213,10 @@ module cde_posting #(
         .s_axis_conn_tdata(s_axis_conn_tdata), .s_axis_conn_tvalid(s_axis_conn_tvalid),
         .s_axis_conn_tready(s_axis_conn_tready), .m_axis_term_tdata(m_axis_term_tdata),
         .m_axis_term_tvalid(m_axis_term_tvalid), .m_axis_term_tready(m_axis_term_tready),
-        .fail_valid(fail_valid), .fail_ready(fail_ready), .fail_qp(fail_qp),
-        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_target(op_target), .op_qp(op_qp),
+        .fail_valid(fail_valid), .fail_ready(fail_ready), .fail_qp(fail_qp), .rfail_valid(rfail_valid),
+        .rfail_ready(rfail_ready), .rfail_qp(rfail_qp), .hold(hold), .rx_empty(rx_empty), .set_receive(set_receive),
+        .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page),
+        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty),
         .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_result(opr_result), .opr_old(opr_old),
         .opr_new(opr_new), .opr_indices(opr_indices),
         .set_we(set_we), .set_all(set_all), .peer_we(peer_we), .set_qp(set_qp), .set_post(set_post),

@@ -16,6 +16,7 @@ module cde_qp_ctrl #(
     parameter NUM_PAGES = 64,
     parameter IDX_W = 16,
     parameter SQ_LOG2 = 5,
+    parameter RQ_LOG2 = 4,
     parameter INIT_W = 8
 ) (
     input  wire              clk,
@@ -25,10 +26,10 @@ module cde_qp_ctrl #(
 
     input  wire              qc_start,
     input  wire [7:0]        qc_command,
-    input  wire [191:0]      qc_args,        // ARG0 to ARG5
+    input  wire [255:0]      qc_args,        // ARG0 to ARG7
     output reg               qc_done,
     output reg  [7:0]        qc_result,
-    output reg  [191:0]      qc_outs,        // OUT0 to OUT5
+    output reg  [255:0]      qc_outs,        // OUT0 to OUT7
     input  wire              cqi_we,
     input  wire              cqi_alive,
     input  wire [CQ_W-1:0]   cqi_cq,
@@ -42,15 +43,29 @@ module cde_qp_ctrl #(
     output wire              m_axis_term_tvalid,
     input  wire              m_axis_term_tready,
 
-    input  wire              fail_valid,
+    input  wire              fail_valid,     // sends
     output wire              fail_ready,
     input  wire [QP_W-1:0]   fail_qp,
+    input  wire              rfail_valid,    // receives
+    output wire              rfail_ready,
+    input  wire [QP_W-1:0]   rfail_qp,
+
+    // Receive side: looks, settings of a new QP, SRQs
+    output wire              hold,           // no receive posts, no taking
+    input  wire              rx_empty,       // of set_qp
+    output wire [125+CQ_W:0] set_receive,    // {solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
+    output wire              use_we,
+    output wire              use_up,
+    output wire [15:0]       srqi_number,
+    input  wire              srqi_live,
+    input  wire [11:0]       srqi_page,
 
     output wire              op_valid,
     input  wire              op_ready,
     output wire [3:0]        op_code,
     output wire [3:0]        op_target,
     output wire [QP_W-1:0]   op_qp,
+    output wire              op_empty,
     input  wire              opr_valid,
     input  wire [3:0]        opr_code,
     input  wire [QP_W-1:0]   opr_qp,
@@ -82,9 +97,10 @@ module cde_qp_ctrl #(
     localparam [3:0] IDLE = 4'd0, LOOK = 4'd1, LOOK_WAIT = 4'd2, SEND_CQ = 4'd3, RECV_CQ = 4'd4, CHECK = 4'd5, SETTINGS = 4'd6,
                      ACT = 4'd7, ACT_WAIT = 4'd8, COUNT_SEND = 4'd9, COUNT_RECV = 4'd10, FINISH = 4'd11, SETTLE = 4'd12;
     localparam [31:0] SLOTS = 32'd1 << SQ_LOG2;
+    localparam [31:0] RECV_SLOTS = 32'd1 << RQ_LOG2;
 
-    wire [31:0] arg0, arg1, arg2, arg3, arg4, arg5;
-    assign {arg5, arg4, arg3, arg2, arg1, arg0} = qc_args;
+    wire [31:0] arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7;
+    assign {arg7, arg6, arg5, arg4, arg3, arg2, arg1, arg0} = qc_args;
 
     wire c_create = qc_command == `CDE_CMD_CREATE_QP, c_modify = qc_command == `CDE_CMD_MODIFY_QP;
     wire c_connect = qc_command == `CDE_CMD_CONNECT_QP, c_set = qc_command == `CDE_CMD_SET_QP_STATE;
@@ -98,12 +114,12 @@ module cde_qp_ctrl #(
     reg [3:0] qp_state;
 
     // ---------------------------------------------------------------- what is known of QPs and CQs
-    localparam INFO_W = 24 + 64 + 32 + 32 + 32;      // {peer, ARG5, ARG4, ARG3, context}
+    localparam INFO_W = 24 + 64 + 32 + 32 + 32 + 64; // {peer, ARG7, ARG6, ARG5, ARG4, ARG3, context}
     wire [INFO_W-1:0] info;
     wire [INFO_W-1:0] info_next = {c_connect ? arg1[23:0] : c_create ? 24'd0 : info[INFO_W-1 -: 24],
-                                   c_create || c_modify ? arg5 : info[159:128],
+                                   c_create ? {arg7, arg6} : info[223:160], c_create || c_modify ? arg5 : info[159:128],
                                    c_create ? {arg4, arg3, arg2, arg1} : info[127:0]};
-    wire [31:0] info3 = info[95:64], info5 = info[159:128], info4 = info[127:96];
+    wire [31:0] info3 = info[95:64], info5 = info[159:128], info4 = info[127:96], info7 = info[223:192];
     wire [IDX_W-1:0] indicated;
     wire settings = state == SETTINGS;
 
@@ -145,11 +161,17 @@ module cde_qp_ctrl #(
 
     // ---------------------------------------------------------------- checks, in the order of interfaces.md and posting.md
     reg  no_cq, bad_page;
+    wire shared = arg7[16];
     wire far = arg0 >= NUM_QP;
     wire free = qp_state == `CDE_QPS_FREE;
     wire ending = qp_state == `CDE_QPS_DESTROYING;
-    wire reserved = (c_connect && arg1[31:24] != 8'd0) || (c_set && arg1[31:4] != 28'd0);
-    wire bad_size = {16'd0, arg4[31:16]} == 32'd0 || {16'd0, arg4[31:16]} > SLOTS;
+    wire reserved = (c_connect && arg1[31:24] != 8'd0) || (c_set && arg1[31:4] != 28'd0) ||
+                    (c_create && (arg7[31:29] != 3'd0 || arg7[23:17] != 7'd0 || (!shared && arg7[15:0] != 16'd0)));
+    wire bad_size = {16'd0, arg4[31:16]} == 32'd0 || {16'd0, arg4[31:16]} > SLOTS || {16'd0, arg6[31:16]} > RECV_SLOTS ||
+                    (shared && arg6[31:16] != 16'd0);
+    wire bad_flag = arg7[28:24] != `CDE_RECVFLAG_DEFAULT && arg7[28:24] != `CDE_RECVFLAG_SOLICITED_WAIT &&
+                    arg7[28:24] != `CDE_RECVFLAG_UNSIGNALLED && arg7[28:24] != `CDE_RECVFLAG_EVD_THRESHOLD;
+    wire elsewhere = shared && {4'd0, srqi_page} != arg4[15:0];
     reg [7:0] verdict;
 
     always @* begin
@@ -160,7 +182,9 @@ module cde_qp_ctrl #(
         else if (c_create && !free) verdict = `CDE_RES_EXISTS;
         else if (c_create && bad_size) verdict = `CDE_RES_BAD_SIZE;
         else if (c_create && no_cq) verdict = `CDE_RES_NO_CQ;
-        else if (c_create && bad_page) verdict = `CDE_RES_BAD_PAGE;
+        else if (c_create && shared && !srqi_live) verdict = `CDE_RES_NO_SRQ;
+        else if (c_create && (bad_page || elsewhere)) verdict = `CDE_RES_BAD_PAGE;
+        else if (c_create && bad_flag) verdict = `CDE_RES_BAD_FLAG;
         else verdict = `CDE_RES_OK;
     end
 
@@ -170,6 +194,11 @@ module cde_qp_ctrl #(
     assign set_post = {info_next[159:128], info_next[112 +: IDX_W], info_next[96 +: 12], info_next[64 +: CQ_W]};
     assign set_retire = {info_next[64 +: CQ_W], info_next[63:0]};
     assign set_peer = arg1[23:0];
+    assign set_receive = {arg7[28:24] == `CDE_RECVFLAG_SOLICITED_WAIT, shared, arg7[15:0], arg6[31:16], arg6[15:0],
+                          info_next[96 +: 12], arg3[16 +: CQ_W], info_next[63:0]};
+    assign srqi_number = c_create ? arg7[15:0] : info7[15:0];
+    assign use_up = c_create;
+    assign use_we = count && state == COUNT_SEND && (c_create ? shared : info7[16]);
     assign peer_we = state == ACT && c_connect && !cmd_asks && qp_state == `CDE_QPS_IDLE;
 
     // ---------------------------------------------------------------- state steps: failing reports, connection events, commands
@@ -195,15 +224,19 @@ module cde_qp_ctrl #(
     // Every QP has a place for its terminate request, and NUM_QP earlier ones have theirs: only a new connection may have to wait.
     // Connection events, one in four cycles, leave room for posts.
     wire conn_asks = conn_valid && !conn_bad && conn_pause == 2'd0;
-    wire cmd_may = !c_connect || state == LOOK || {{(30-QP_W){1'b0}}, term_level} < NUM_QP;
-    wire cmd_step = cmd_asks && cmd_may && op_ready && !fail_valid && !conn_asks;
+    // A failing receive of the connection before belongs to it: it goes first.
+    wire cmd_may = !c_connect || state == LOOK || ({{(30-QP_W){1'b0}}, term_level} < NUM_QP && !rfail_valid);
+    wire fails = fail_valid || rfail_valid;
+    wire cmd_step = cmd_asks && cmd_may && op_ready && !fails && !conn_asks;
 
     assign fail_ready = op_ready;
-    assign conn_take = conn_valid && (conn_bad || (conn_asks && op_ready && !fail_valid));
-    assign op_valid = fail_valid || conn_asks || (cmd_asks && cmd_may);
-    assign op_code = fail_valid ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
+    assign rfail_ready = op_ready && !fail_valid;
+    assign conn_take = conn_valid && (conn_bad || (conn_asks && op_ready && !fails));
+    assign op_valid = fails || conn_asks || (cmd_asks && cmd_may);
+    assign op_code = fails ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
     assign op_target = arg1[3:0];
-    assign op_qp = fail_valid ? fail_qp : conn_asks ? conn[QP_W-1:0] : qp;
+    assign op_empty = rx_empty;
+    assign op_qp = fail_valid ? fail_qp : rfail_valid ? rfail_qp : conn_asks ? conn[QP_W-1:0] : qp;
 
     // ---------------------------------------------------------------- outcome of the steps
     wire cmd_result = opr_valid && opr_code != OP_FAIL && opr_code != OP_CONN;
@@ -234,6 +267,9 @@ module cde_qp_ctrl #(
         end
     endfunction
 
+    // While a command may end a life, the receive side stands still, so that what it says of the QP is exact.
+    assign hold = state != IDLE && (c_destroy || c_set);
+
     // ---------------------------------------------------------------- commands
     always @(posedge clk) begin
         qc_done <= 1'b0;
@@ -242,7 +278,7 @@ module cde_qp_ctrl #(
         case (state)
             IDLE: if (qc_start) begin
                 qc_result <= `CDE_RES_OK;
-                qc_outs <= 192'd0;
+                qc_outs <= 256'd0;
                 qp_state <= `CDE_QPS_FREE;
                 peeked <= 1'b0;
                 state <= LOOK;
@@ -295,7 +331,7 @@ module cde_qp_ctrl #(
                     qc_outs[31:0] <= {info[INFO_W-1 -: 24], 4'd0, opr_new};
                     qc_outs[63:32] <= {index16(opr_indices[IDX_W +: IDX_W]), index16(opr_indices[0 +: IDX_W])};
                     qc_outs[95:64] <= {index16(opr_indices[2*IDX_W +: IDX_W]), index16(indicated)};
-                    qc_outs[191:96] <= {info5, info4, info3};
+                    qc_outs[255:96] <= {info[223:160], info5, info4, info3};
                 end
             end
             COUNT_SEND: if (phase) state <= COUNT_RECV;

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_receive: receive side of the engine.
+//
+// Purpose: groups receive posts (cde_rpost), regions (cde_regions), taking (cde_take), completion (cde_rdone) and the commands of
+//          shared receive queues (cde_srq_ctrl); joins their completions with those of the send side. Every pin: docs/receive.md.
+// Ports:   posts, credits, commands and completions to and from cde_core; states, settings and failures of QPs to and from cde_posting;
+//          s_axis_rreq, m_axis_scatter, s_axis_rdone; interrupts, error reports, counter steps, trace lanes 5 to 7.
+// Latency: see the blocks.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_receive #(
+    parameter NUM_QP = 64,
+    parameter QP_W = 6,
+    parameter NUM_SRQ = 16,
+    parameter SRQ_W = 4,
+    parameter NUM_MR = 64,
+    parameter MR_W = 6,
+    parameter CQ_W = 6,
+    parameter NUM_PAGES = 64,
+    parameter IDX_W = 16,
+    parameter RQ_LOG2 = 4,
+    parameter SRQ_LOG2 = 6,
+    parameter RX_LOG2 = 3,
+    parameter INIT_W = 8
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+    input  wire [INIT_W-1:0] init_addr,
+
+    // Posts and doorbells of receives
+    input  wire              post_valid,
+    output wire              post_ready,
+    input  wire [1:0]        post_kind,
+    input  wire [11:0]       post_page,
+    input  wire [511:0]      post_data,
+    input  wire [63:0]       post_word,
+    output wire              post_res_valid,
+    output wire [7:0]        post_res_cause,
+
+    // Credits: posts on own queues, takers from shared ones
+    output wire              rq_valid,
+    input  wire              rq_hold,
+    output wire [CQ_W-1:0]   rq_cq,
+    input  wire              gr_room,
+    input  wire              gr_dead,
+    output wire              gr_take,
+    output wire              rq2_valid,
+    output wire [CQ_W-1:0]   rq2_cq,
+    input  wire              gr2_room,
+    input  wire              gr2_dead,
+    output wire              gr2_take,
+
+    // Commands of SRQs and regions
+    input  wire              qc_start,
+    input  wire [7:0]        qc_command,
+    input  wire [255:0]      qc_args,
+    output wire              qc_mine,        // the command is one of these
+    output wire              qc_done,
+    output wire [7:0]        qc_result,
+    output wire [191:0]      qc_outs,
+
+    // Queue pairs: states, settings, looks
+    input  wire [NUM_QP-1:0] qp_live,
+    input  wire [NUM_QP-1:0] qp_open,
+    input  wire [NUM_QP-1:0] qp_up,
+    input  wire              down_valid,     // a QP takes no more receive posts
+    input  wire              fresh,          // a connection begins
+    input  wire [QP_W-1:0]   step_qp,        // of both
+    input  wire              hold,
+    input  wire              set_we,         // creation
+    input  wire [QP_W-1:0]   set_qp,
+    input  wire [125+CQ_W:0] set_data,       // {solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
+    output reg               rx_empty,       // nothing of set_qp is posted and not completed
+    input  wire              use_we,
+    input  wire              use_up,
+    input  wire [15:0]       srqi_number,
+    output wire              srqi_live,
+    output wire [11:0]       srqi_page,
+    output wire              fail_valid,
+    input  wire              fail_ready,
+    output wire [QP_W-1:0]   fail_qp,
+
+    // Transport
+    input  wire [127:0]      s_axis_rreq_tdata,
+    input  wire              s_axis_rreq_tvalid,
+    output wire              s_axis_rreq_tready,
+    output wire [383:0]      m_axis_scatter_tdata,
+    output wire [15:0]       m_axis_scatter_tdest,
+    output wire [31:0]       m_axis_scatter_tuser,
+    output wire              m_axis_scatter_tvalid,
+    input  wire              m_axis_scatter_tready,
+    input  wire [63:0]       s_axis_rdone_tdata,
+    input  wire              s_axis_rdone_tvalid,
+    output wire              s_axis_rdone_tready,
+
+    // Completions: of sends in, of all out
+    input  wire [255:0]      s_axis_cpl_tdata,
+    input  wire [15:0]       s_axis_cpl_tdest,
+    input  wire              s_axis_cpl_tuser,
+    input  wire              s_axis_cpl_tvalid,
+    output wire              s_axis_cpl_tready,
+    output wire [255:0]      m_axis_cpl_tdata,
+    output wire [15:0]       m_axis_cpl_tdest,
+    output wire              m_axis_cpl_tuser,
+    output wire              m_axis_cpl_tvalid,
+    input  wire              m_axis_cpl_tready,
+
+    output wire              irq_valid,
+    input  wire              irq_ready,
+    output wire [15:0]       irq_vector,
+    output wire [1:0]        pe_valid,
+    output wire [15:0]       pe_cause,
+    output wire [31:0]       pe_object,
+    output wire [31:0]       pe_index,
+    output wire [9:0]        pr_step,
+    output wire [2:0]        trace_valid,
+    output wire [767:0]      trace_data
+);
+
+    `include "cde_rx_ops.vh"
+
+    // ---------------------------------------------------------------- settings of a new QP
+    wire            set_wait, set_shared;
+    wire [15:0]     set_srq, set_depth, set_zone;
+    wire [11:0]     set_page;
+    wire [CQ_W-1:0] set_cq;
+    wire [63:0]     set_context;
+    reg             start_asks;
+    reg [QP_W-1:0]  start_qp;
+    reg [IDX_W-1:0] start_depth;
+
+    assign {set_wait, set_shared, set_srq, set_depth, set_zone, set_page, set_cq, set_context} = set_data;
+
+    wire unused_set = &{1'b0, set_srq, set_depth, init_addr};
+
+    // ---------------------------------------------------------------- links
+    wire srq_set_we, rp_valid, rpr_valid, rpr_ok, tk_valid, tk_ready, tkr_valid, tkr_busy, ev_valid;
+    wire [27:0] srq_set;
+    wire [1:0] rp_code, tk_code;
+    wire [SRQ_W-1:0] op_srq, ev_srq, completed_srq;
+    wire [IDX_W-1:0] rp_size, done_total, completed_total, buf_index, tail, taken_total, self_tag;
+    wire [4*IDX_W-1:0] rpr_indices;
+    wire [16+IDX_W:0] tkr_state;
+    wire [15:0] tk_mark;
+    wire [NUM_SRQ-1:0] srq_live, ev_waits;
+    wire [95:0] keys;
+    wire [389:0] found;
+    wire done_we, completed_we, buf_we, tail_we, taken_we, rec_we, self_valid, self_room, long_valid;
+    wire [QP_W-1:0] done_qp, taken_qp, self_qp, long_qp;
+    wire [QP_W:0] buf_queue, tail_queue;
+    wire [447:0] buf_data;
+    wire [QP_W+RX_LOG2-1:0] rec_slot;
+    wire [132+SRQ_W:0] rec_data;
+    wire flush_valid, flush_take, flush_again;
+    wire [QP_W-1:0] flush_qp, flush_again_qp;
+    wire [2:0] take_count;
+    wire rdone_count, rdone_fails;
+    wire [255:0] cpl_data;
+    wire [15:0] cpl_dest;
+    wire cpl_valid, cpl_ready;
+
+    // ---------------------------------------------------------------- posts
+    wire op_ready, post_room;
+    wire rp_ready = op_ready && !start_asks;
+
+    cde_rpost #(
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W)
+    ) rpost_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W:0]),
+        .post_valid(post_valid && !hold), .post_ready(post_room), .post_kind(post_kind), .post_page(post_page),
+        .post_data(post_data), .post_word(post_word), .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
+        .op_valid(start_asks || rp_valid), .op_ready(op_ready), .op_code(start_asks ? RP_START : rp_code),
+        .op_queue(start_asks ? {1'b0, start_qp} : {1'b1, {(QP_W-SRQ_W){1'b0}}, op_srq}),
+        .op_size(start_asks ? start_depth : rp_size), .opr_valid(rpr_valid), .opr_ok(rpr_ok), .opr_indices(rpr_indices),
+        .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
+        .set_we(set_we || srq_set_we), .set_queue(set_we ? {1'b0, set_qp} : {1'b1, {(QP_W-SRQ_W){1'b0}}, op_srq}),
+        .set_data(set_we ? {set_shared, set_zone, set_page, set_cq} : {1'b0, srq_set, {CQ_W{1'b0}}}),
+        .qp_live(qp_live), .qp_open(qp_open), .srq_live(srq_live), .keys(keys), .found(found),
+        .done_we(done_we), .done_qp(done_qp), .done_total(done_total), .completed_we(completed_we),
+        .completed_srq(completed_srq), .completed_total(completed_total), .buf_we(buf_we), .buf_queue(buf_queue),
+        .buf_index(buf_index), .buf_data(buf_data), .tail_we(tail_we), .tail_queue(tail_queue), .tail(tail),
+        .trace_valid(trace_valid[1]), .trace_data(trace_data[511:256])
+    );
+
+    assign post_ready = post_room && !hold;
+
+    always @(posedge clk) begin
+        if (op_ready) start_asks <= 1'b0;
+        if (set_we) begin
+            start_asks <= 1'b1;
+            start_qp <= set_qp;
+            start_depth <= set_depth[IDX_W-1:0];
+        end
+        if (rst) start_asks <= 1'b0;
+    end
+
+    // ---------------------------------------------------------------- taking
+    cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) flush_i (
+        .clk(clk), .rst(rst), .ask0(down_valid), .ask0_qp(step_qp), .ask1(done_we && !qp_open[done_qp]), .ask1_qp(done_qp),
+        .ask2(flush_again), .ask2_qp(flush_again_qp), .served(flush_take), .served_qp(flush_qp),
+        .turn_valid(flush_valid), .turn_qp(flush_qp), .turn_take(flush_take)
+    );
+
+    cde_take #(
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RQ_LOG2(RQ_LOG2),
+        .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2)
+    ) take_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W:0]), .s_axis_rreq_tdata(s_axis_rreq_tdata),
+        .s_axis_rreq_tvalid(s_axis_rreq_tvalid), .s_axis_rreq_tready(s_axis_rreq_tready),
+        .m_axis_scatter_tdata(m_axis_scatter_tdata), .m_axis_scatter_tdest(m_axis_scatter_tdest),
+        .m_axis_scatter_tuser(m_axis_scatter_tuser), .m_axis_scatter_tvalid(m_axis_scatter_tvalid),
+        .m_axis_scatter_tready(m_axis_scatter_tready), .hold(hold), .flush_valid(flush_valid), .flush_take(flush_take),
+        .flush_qp(flush_qp), .flush_again(flush_again), .flush_again_qp(flush_again_qp), .self_room(self_room),
+        .self_valid(self_valid), .self_qp(self_qp), .self_tag(self_tag), .op_valid(tk_valid), .op_ready(tk_ready),
+        .op_code(tk_code), .op_srq(op_srq), .op_mark(tk_mark), .opr_valid(tkr_valid), .opr_busy(tkr_busy),
+        .opr_state(tkr_state), .rq_valid(rq2_valid), .rq_hold(rq_hold), .rq_cq(rq2_cq), .gr_room(gr2_room),
+        .gr_dead(gr2_dead), .gr_take(gr2_take), .set_we(set_we), .set_qp(set_qp),
+        .set_data({set_shared, set_srq[SRQ_W-1:0], set_cq}), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up),
+        .fresh(fresh), .fresh_qp(step_qp), .tail_we(tail_we), .tail_queue(tail_queue), .tail_index(tail), .done_we(done_we),
+        .done_qp(done_qp), .done_total(done_total), .buf_we(buf_we), .buf_queue(buf_queue), .buf_index(buf_index),
+        .buf_data(buf_data), .taken_we(taken_we), .taken_qp(taken_qp), .taken_total(taken_total), .rec_we(rec_we),
+        .rec_slot(rec_slot), .rec_data(rec_data), .long_valid(long_valid), .long_qp(long_qp), .ev_valid(ev_valid),
+        .ev_srq(ev_srq), .ev_waits(ev_waits), .err_valid(pe_valid[0]), .err_qp(pe_object[15:0]), .count(take_count),
+        .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
+    );
+
+    assign pe_cause[7:0] = `CDE_CAUSE_RREQ_BAD;
+    assign pe_index[15:0] = 16'd0;
+
+    // ---------------------------------------------------------------- completion
+    cde_rdone #(.QP_W(QP_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2)) rdone_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W:0]), .s_axis_rdone_tdata(s_axis_rdone_tdata),
+        .s_axis_rdone_tvalid(s_axis_rdone_tvalid), .s_axis_rdone_tready(s_axis_rdone_tready), .self_valid(self_valid),
+        .self_qp(self_qp), .self_tag(self_tag), .self_room(self_room), .taken_we(taken_we), .taken_qp(taken_qp),
+        .taken_total(taken_total), .rec_we(rec_we), .rec_slot(rec_slot), .rec_data(rec_data), .set_we(set_we),
+        .set_qp(set_qp), .set_data({set_wait, set_cq, set_context}), .m_axis_cpl_tdata(cpl_data),
+        .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready), .done_we(done_we),
+        .done_qp(done_qp), .done_total(done_total), .completed_we(completed_we), .completed_srq(completed_srq),
+        .completed_total(completed_total), .fail_valid(rdone_fails), .fail_ready(!long_valid), .err_valid(pe_valid[1]),
+        .err_cause(pe_cause[15:8]), .err_qp(pe_object[31:16]), .err_tag(pe_index[31:16]), .count(rdone_count),
+        .trace_valid(trace_valid[2]), .trace_data(trace_data[767:512])
+    );
+
+    // Sends and receives take turns when both complete.
+    reg  recv_next;
+    wire recv_now = cpl_valid && (!s_axis_cpl_tvalid || recv_next);
+
+    assign m_axis_cpl_tvalid = cpl_valid || s_axis_cpl_tvalid;
+    assign m_axis_cpl_tdata = recv_now ? cpl_data : s_axis_cpl_tdata;
+    assign m_axis_cpl_tdest = recv_now ? cpl_dest : s_axis_cpl_tdest;
+    assign m_axis_cpl_tuser = !recv_now && s_axis_cpl_tuser;
+    assign cpl_ready = m_axis_cpl_tready && (!s_axis_cpl_tvalid || recv_next);
+    assign s_axis_cpl_tready = m_axis_cpl_tready && !recv_now;
+
+    always @(posedge clk) begin
+        if (m_axis_cpl_tvalid && m_axis_cpl_tready) recv_next <= !recv_now;
+        if (rst) recv_next <= 1'b0;
+    end
+
+    // ---------------------------------------------------------------- failures, one word a QP: a second one of a QP waits for nothing new
+    reg [NUM_QP-1:0] failing;
+    wire             fail_now = long_valid || rdone_fails;
+    wire [QP_W-1:0]  new_qp = long_valid ? long_qp : done_qp;
+    wire             unused_fail_ready;
+    wire [QP_W:0]    unused_fail_level;
+
+    cde_fifo #(.W(QP_W), .DEPTH_LOG2(QP_W)) fail_fifo (
+        .clk(clk), .rst(rst), .push_valid(fail_now && !failing[new_qp]), .push_ready(unused_fail_ready), .push_data(new_qp),
+        .pop_valid(fail_valid), .pop_ready(fail_ready), .pop_data(fail_qp), .level(unused_fail_level)
+    );
+
+    always @(posedge clk) begin
+        if (fail_now) failing[new_qp] <= 1'b1;
+        if (fail_valid && fail_ready) failing[fail_qp] <= 1'b0;
+        if (rst) failing <= {NUM_QP{1'b0}};
+    end
+
+    // ---------------------------------------------------------------- what set_qp has posted and not completed
+    wire [IDX_W-1:0] look_taken, look_tail, look_done;
+    wire             look_shared;
+
+    cde_context #(.W(IDX_W), .AW(QP_W)) taken_ram (
+        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(taken_we), .waddr(taken_qp), .wdata(taken_total),
+        .raddr(set_qp), .rdata(look_taken)
+    );
+
+    cde_context #(.W(IDX_W), .AW(QP_W)) tail_ram (
+        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(tail_we && !tail_queue[QP_W]),
+        .waddr(tail_queue[QP_W-1:0]), .wdata(tail), .raddr(set_qp), .rdata(look_tail)
+    );
+
+    cde_context #(.W(IDX_W), .AW(QP_W)) done_ram (
+        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(done_we), .waddr(done_qp), .wdata(done_total),
+        .raddr(set_qp), .rdata(look_done)
+    );
+
+    cde_ram #(.W(1), .AW(QP_W)) shared_ram (
+        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_shared), .raddr(set_qp), .rdata(look_shared)
+    );
+
+    always @(posedge clk) rx_empty <= look_taken == look_done && (look_shared || look_tail == look_taken);
+
+    // ---------------------------------------------------------------- commands
+    wire         srq_mine = qc_command[7:4] == 4'h3 && qc_command[3:0] <= 4'h4;
+    wire         mr_mine = qc_command[7:4] == 4'h4 && qc_command[3:0] <= 4'h2;
+    wire         srq_done, mr_done;
+    wire [7:0]   srq_result, mr_result;
+    wire [191:0] srq_outs, mr_outs;
+
+    assign qc_mine = srq_mine || mr_mine;
+    assign qc_done = srq_done || mr_done;
+    assign qc_result = srq_mine ? srq_result : mr_result;
+    assign qc_outs = srq_mine ? srq_outs : mr_outs;
+
+    cde_srq_ctrl #(
+        .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .QP_W(QP_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .SRQ_LOG2(SRQ_LOG2)
+    ) srq_ctrl_i (
+        .clk(clk), .rst(rst), .qc_start(qc_start && srq_mine), .qc_command(qc_command), .qc_args(qc_args), .qc_done(srq_done),
+        .qc_result(srq_result), .qc_outs(srq_outs), .rp_valid(rp_valid), .rp_ready(rp_ready), .rp_code(rp_code),
+        .op_srq(op_srq), .rp_size(rp_size), .rpr_valid(rpr_valid), .rpr_ok(rpr_ok), .rpr_indices(rpr_indices),
+        .tk_valid(tk_valid), .tk_ready(tk_ready), .tk_code(tk_code), .tk_mark(tk_mark), .tkr_valid(tkr_valid),
+        .tkr_busy(tkr_busy), .tkr_state(tkr_state), .set_we(srq_set_we), .set_data(srq_set), .srq_live(srq_live),
+        .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page),
+        .ev_valid(ev_valid), .ev_srq(ev_srq), .ev_waits(ev_waits), .irq_valid(irq_valid), .irq_ready(irq_ready),
+        .irq_vector(irq_vector)
+    );
+
+    cde_regions #(.NUM_MR(NUM_MR), .MR_W(MR_W)) regions_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[MR_W-1:0]), .qc_start(qc_start && mr_mine),
+        .qc_command(qc_command), .qc_args(qc_args), .qc_done(mr_done), .qc_result(mr_result), .qc_outs(mr_outs),
+        .keys(keys), .found(found)
+    );
+
+    assign pr_step = {1'b0, rdone_count, take_count[2] && pe_valid[1], take_count[2] ^ pe_valid[1], 1'b0, take_count[1],
+                      1'b0, take_count[0], 1'b0, buf_we};
+
+endmodule
+
+`default_nettype wire

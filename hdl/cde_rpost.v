@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_rpost: admission of receive posts (SRQ-01, SRQ-09, SRQ-12, SRQ-15, SRQ-19, DF-10, CQ-17).
+//
+// Purpose: decides each post on a QP's own receive queue or on a shared one in one stage, in order; takes the index of reaped
+//          completions of shared queues, which frees their slots. Segments are checked against their regions on the way.
+// Ports:   posts (post_*) and their causes; control steps (op_*, opr_*); credits; settings of queues; region lookups; what exists and takes
+//          posts; reported and completed counts; buffers (buf_*), tail of the queue (tail_*); trace lane 6.
+// Latency: post taken in cycle t, decided in t+3 (buf_*, tail_*), cause in t+4. One post a cycle, any queue.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_rpost #(
+    parameter NUM_QP = 64,
+    parameter QP_W = 6,
+    parameter NUM_SRQ = 16,
+    parameter SRQ_W = 4,
+    parameter CQ_W = 6,
+    parameter IDX_W = 16
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+    input  wire [QP_W:0]     init_addr,
+
+    input  wire              post_valid,
+    output wire              post_ready,
+    input  wire [1:0]        post_kind,      // 1 own queue, 2 shared, 3 reaped index
+    input  wire [11:0]       post_page,
+    input  wire [511:0]      post_data,
+    input  wire [63:0]       post_word,
+    output reg               post_res_valid,
+    output reg  [7:0]        post_res_cause,
+
+    // Control: look, start (create), size
+    input  wire              op_valid,
+    output wire              op_ready,
+    input  wire [1:0]        op_code,
+    input  wire [QP_W:0]     op_queue,       // {shared, number}
+    input  wire [IDX_W-1:0]  op_size,
+    output reg               opr_valid,
+    output reg               opr_ok,         // size: not below what is outstanding
+    output reg  [4*IDX_W-1:0] opr_indices,   // {size, completed or reported, reaped, tail}
+
+    output wire              rq_valid,
+    input  wire              rq_hold,
+    output wire [CQ_W-1:0]   rq_cq,
+    input  wire              gr_room,
+    input  wire              gr_dead,
+    output wire              gr_take,
+
+    // Settings: {QP uses a shared queue, zone, page, receive CQ}
+    input  wire              set_we,
+    input  wire [QP_W:0]     set_queue,
+    input  wire [28+CQ_W:0]  set_data,
+    input  wire [NUM_QP-1:0] qp_live,
+    input  wire [NUM_QP-1:0] qp_open,        // takes receive posts
+    input  wire [NUM_SRQ-1:0] srq_live,
+
+    output wire [95:0]       keys,
+    input  wire [389:0]      found,
+
+    // Reported receives of QPs, completed buffers of shared queues
+    input  wire              done_we,
+    input  wire [QP_W-1:0]   done_qp,
+    input  wire [IDX_W-1:0]  done_total,
+    input  wire              completed_we,
+    input  wire [SRQ_W-1:0]  completed_srq,
+    input  wire [IDX_W-1:0]  completed_total,
+
+    output wire              buf_we,
+    output wire [QP_W:0]     buf_queue,
+    output wire [IDX_W-1:0]  buf_index,
+    output wire [447:0]      buf_data,       // {context, slot 2, 1, 0}
+    output wire              tail_we,
+    output wire [QP_W:0]     tail_queue,
+    output wire [IDX_W-1:0]  tail,
+
+    output reg               trace_valid,
+    output reg  [255:0]      trace_data
+);
+
+    `include "cde_rx_ops.vh"
+
+    localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
+    localparam SET_W = 29 + CQ_W;
+    localparam ST_W = 3 * IDX_W;             // {size, reaped, tail}
+
+    assign op_ready = !init;
+    assign post_ready = !op_valid && !rq_hold && !init;
+
+    // ---------------------------------------------------------------- stage A: whose settings, which regions
+    wire [15:0]      a_number = post_kind == 2'd3 ? post_word[47:32] : post_data[`CDE_POST_QP_LSB +: 16];
+    wire             a_shared = op_valid ? op_queue[QP_W] : post_kind != 2'd1;
+    wire [QP_W:0]    a_queue = op_valid ? op_queue : {a_shared, a_number[QP_W-1:0]};
+    wire [7:0]       a_segments = post_data[`CDE_POST_SEGMENTS_LSB +: 8];
+    wire             a_reserved = post_kind == 2'd3
+                                ? post_word[63:48] != 16'd0 || (post_word[31:0] >> IDX_W) != 32'd0
+                                : post_data[7:0] != 8'd0 || post_data[31:16] != 16'd0 || post_data[63:48] != 16'd0;
+    wire [2:0]       a_used = {a_segments > 8'd2, a_segments > 8'd1, a_segments != 8'd0};
+
+    assign keys = {post_data[511:480], post_data[383:352], post_data[255:224]};
+
+    reg                b_post, r_post, c_post, b_op, r_op, c_op;
+    reg [1:0]          b_kind, r_kind, c_kind, b_code, r_code, c_code;
+    reg [QP_W:0]       b_queue, r_queue, c_queue;
+    reg                b_far, r_far, c_far, b_reserved, r_reserved, c_reserved, b_many, r_many, c_many;
+    reg [11:0]         b_page, r_page, c_page;
+    reg [447:0]        b_data, r_data, c_data;
+    reg [IDX_W-1:0]    b_value, r_value, c_value;     // reaped index, or size
+
+    always @(posedge clk) begin
+        {b_post, r_post, c_post} <= rst ? 3'd0 : {post_valid && post_ready, b_post, r_post};
+        {b_op, r_op, c_op} <= rst ? 3'd0 : {op_valid && op_ready, b_op, r_op};
+        {b_kind, r_kind, c_kind} <= {post_kind, b_kind, r_kind};
+        {b_code, r_code, c_code} <= {op_code, b_code, r_code};
+        {b_queue, r_queue, c_queue} <= {a_queue, b_queue, r_queue};
+        {b_far, r_far, c_far} <= {a_number >> (a_shared ? SRQ_W : QP_W) != 16'd0, b_far, r_far};
+        {b_reserved, r_reserved, c_reserved} <= {a_reserved, b_reserved, r_reserved};
+        {b_many, r_many, c_many} <= {a_segments > 8'd3 && post_kind != 2'd3, b_many, r_many};
+        {b_page, r_page, c_page} <= {post_page, b_page, r_page};
+        b_data <= {post_data[127:64], a_used[2] ? post_data[511:384] : 128'd0, a_used[1] ? post_data[383:256] : 128'd0,
+                   a_used[0] ? post_data[255:128] : 128'd0};
+        {r_data, c_data} <= {b_data, r_data};
+        {b_value, r_value, c_value} <= {op_valid ? op_size : post_word[IDX_W-1:0], b_value, r_value};
+    end
+
+    // ---------------------------------------------------------------- stage B: settings and regions known
+    wire [SET_W-1:0] b_set;
+    reg  [SET_W-1:CQ_W] r_set, c_set;
+
+    cde_ram #(.W(SET_W), .AW(QP_W + 1)) settings_ram (
+        .clk(clk), .we(set_we), .waddr(set_queue), .wdata(set_data), .raddr(a_queue), .rdata(b_set)
+    );
+
+    assign rq_valid = b_post && b_kind == 2'd1;
+    assign rq_cq = b_set[CQ_W-1:0];
+
+    // Each segment's region: first what its entry says, a cycle later its range.
+    wire [2:0] r_bad;
+    wire [23:0] r_why;
+    genvar k;
+    generate
+        for (k = 0; k < 3; k = k + 1) begin : g_segment
+            wire         valid;
+            wire [15:0]  zone;
+            wire         local_write;
+            wire [63:0]  base;
+            wire [47:0]  length;
+            wire [63:0]  from = b_data[128*k +: 64];
+            wire [31:0]  bytes = b_data[128*k + 64 +: 32];
+            reg          x_used, x_valid, x_zone, x_write, x_below;
+            reg  [64:0]  x_end;                                  // relative to the base
+            reg  [47:0]  x_length;
+
+            assign {length, base, local_write, zone, valid} = found[130*k +: 130];
+
+            always @(posedge clk) begin
+                x_used <= bytes != 32'd0;
+                x_valid <= valid;
+                x_zone <= zone == b_set[CQ_W + 12 +: 16];
+                x_write <= local_write;
+                x_below <= from < base;
+                x_end <= {1'b0, from - base} + {33'd0, bytes};
+                x_length <= length;
+            end
+
+            wire beyond = x_below || x_end > {17'd0, x_length};
+            assign r_bad[k] = x_used && (!x_valid || !x_zone || !x_write || beyond);
+            assign r_why[8*k +: 8] = !x_valid ? `CDE_CAUSE_BAD_REGION : !x_zone ? `CDE_CAUSE_BAD_ZONE :
+                                     !x_write ? `CDE_CAUSE_NO_LOCAL_WRITE : `CDE_CAUSE_BAD_RANGE;
+        end
+    endgenerate
+
+    wire [ST_W-1:0]  r_state;
+    reg  [ST_W-1:0]  st;
+    wire [ST_W-1:0]  st_next;
+    wire             step;
+    wire [IDX_W-1:0] r_done, r_completed;
+    reg  [IDX_W-1:0] freed;                   // own: reported, shared: completed
+    reg  [7:0]       c_why;
+
+    cde_context #(.W(ST_W), .AW(QP_W + 1)) state_ram (
+        .clk(clk), .init(init), .init_addr(init_addr), .we(step), .waddr(c_queue), .wdata(st_next),
+        .raddr(b_queue), .rdata(r_state)
+    );
+
+    cde_context #(.W(IDX_W), .AW(QP_W)) done_ram (
+        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(done_we), .waddr(done_qp), .wdata(done_total),
+        .raddr(b_queue[QP_W-1:0]), .rdata(r_done)
+    );
+
+    cde_context #(.W(IDX_W), .AW(SRQ_W)) completed_ram (
+        .clk(clk), .init(init), .init_addr(init_addr[SRQ_W-1:0]), .we(completed_we), .waddr(completed_srq),
+        .wdata(completed_total), .raddr(b_queue[SRQ_W-1:0]), .rdata(r_completed)
+    );
+
+    always @(posedge clk) begin
+        {r_set, c_set} <= {b_set[SET_W-1:CQ_W], r_set};
+        st <= step && c_queue == r_queue ? st_next : r_state;
+        freed <= r_queue[QP_W] ? r_completed : r_done;
+        c_why <= r_bad[0] ? r_why[7:0] : r_bad[1] ? r_why[15:8] : r_bad[2] ? r_why[23:16] : 8'h00;
+    end
+
+    // ---------------------------------------------------------------- stage C: the decision
+    wire             shared = c_queue[QP_W];
+    wire [IDX_W-1:0] size = st[2*IDX_W +: IDX_W];
+    wire [IDX_W-1:0] reaped = st[IDX_W +: IDX_W];
+    wire [IDX_W-1:0] tail_old = st[0 +: IDX_W];
+    wire [11:0]      set_page = c_set[CQ_W +: 12];
+    wire             elsewhere = c_set[CQ_W + 28];   // this QP takes from a shared queue
+    wire             live = shared ? srq_live[c_queue[SRQ_W-1:0]] : qp_live[c_queue[QP_W-1:0]];
+    wire             takes = shared || (qp_open[c_queue[QP_W-1:0]] && !elsewhere);
+    wire             mine = !c_far && live && set_page == c_page;
+    wire [IDX_W-1:0] used = tail_old - (shared ? reaped : freed);
+    wire             fits = used < size;
+    wire             reap = c_post && c_kind == 2'd3;
+    wire             post = c_post && c_kind != 2'd3;
+    wire             legal = c_value - reaped <= freed - reaped;
+    wire             no_fault = mine && !c_reserved && !c_many && c_why == 8'h00 && takes && fits;
+    wire             accept = post && no_fault && (shared || (gr_room && !gr_dead));
+
+    assign gr_take = post && no_fault && !shared;
+
+    reg [7:0] cause;
+
+    always @* begin
+        if (reap && c_reserved) cause = `CDE_CAUSE_RESERVED_BITS;
+        else if (c_far) cause = shared ? `CDE_CAUSE_BAD_SRQ : `CDE_CAUSE_BAD_QP;
+        else if (!live) cause = shared ? `CDE_CAUSE_NO_SRQ : `CDE_CAUSE_NO_QP;
+        else if (!mine) cause = `CDE_CAUSE_NOT_OWNER;
+        else if (reap) cause = legal ? 8'h00 : `CDE_CAUSE_BAD_INDEX;
+        else if (c_reserved) cause = `CDE_CAUSE_RESERVED_BITS;
+        else if (c_many) cause = `CDE_CAUSE_TOO_MANY_SEGMENTS;
+        else if (c_why != 8'h00) cause = c_why;
+        else if (!takes) cause = `CDE_CAUSE_BAD_STATE;
+        else if (!fits) cause = `CDE_CAUSE_QUEUE_FULL;
+        else if (!shared && gr_dead) cause = `CDE_CAUSE_CQ_ERROR;
+        else if (!shared && !gr_room) cause = `CDE_CAUSE_NO_CREDIT;
+        else cause = 8'h00;
+    end
+
+    // A queue starts empty: its tail is put where taking stands. Nothing of it is in flight then.
+    wire start = c_op && c_code == RP_START;
+    wire resize = c_op && c_code == RP_SIZE;
+    wire resizes = resize && c_value >= used;
+    wire reaps = reap && cause == 8'h00;
+
+    assign step = accept || reaps || start || resizes;
+    assign st_next = {start || resizes ? c_value : size, start ? freed : reaps ? c_value : reaped,
+                      start ? freed : accept ? tail_old + ONE : tail_old};
+    assign buf_we = accept;
+    assign buf_queue = c_queue;
+    assign buf_index = tail_old;
+    assign buf_data = c_data;
+    assign tail_we = accept || start;
+    assign tail_queue = c_queue;
+    assign tail = st_next[0 +: IDX_W];
+
+    // ---------------------------------------------------------------- outcome
+    function [95:0] shown;
+        input [ST_W-1:0]  s;
+        input             of_srq;
+        input [IDX_W-1:0] reported;
+        begin
+            shown = 96'd0;
+            shown[0 +: IDX_W] = s[0 +: IDX_W];
+            shown[16 +: IDX_W] = of_srq ? s[IDX_W +: IDX_W] : reported;
+            shown[32 +: IDX_W] = s[2*IDX_W +: IDX_W];
+        end
+    endfunction
+
+    always @(posedge clk) begin
+        post_res_valid <= c_post && !rst;
+        post_res_cause <= cause;
+        opr_valid <= c_op && !rst;
+        opr_ok <= !resize || resizes;
+        opr_indices <= {st_next[2*IDX_W +: IDX_W], freed, st_next[IDX_W +: IDX_W], st_next[0 +: IDX_W]};
+        trace_valid <= ((post && mine) || reaps || start || resizes) && !rst;
+        trace_data <= 256'd0;
+        trace_data[7:0] <= post ? `CDE_TRC_RECV_POST : reap ? `CDE_TRC_REAP : `CDE_TRC_RECV_SIZE;
+        trace_data[8 +: QP_W] <= c_queue[QP_W-1:0];
+        trace_data[63:32] <= reap ? 32'd0 : {23'd0, shared, post ? cause : {7'd0, start}};
+        if (reap) trace_data[32 +: IDX_W] <= c_value;
+        trace_data[159:64] <= shown(st, shared, freed);
+        trace_data[255:160] <= shown(st_next, shared, freed);
+    end
+
+endmodule
+
+`default_nettype wire

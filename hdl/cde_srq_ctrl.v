@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_srq_ctrl: commands of shared receive queues, and their watermark events (SRQ-12, SRQ-16, SRQ-17).
+//
+// Purpose: create, resize, set the watermark, query, destroy. What changes a queue is a step of its pipelines, so it is atomic against
+//          posts and taking. Events wait for the interrupt port, one a queue.
+// Ports:   commands (qc_*); steps of receive posts (rp_*) and of taking (tk_*); settings for posts (set_*); queue pairs that name a queue
+//          (use_*, srqi_*); watermark events (ev_*) and their interrupts (irq_*).
+// Latency: tens of cycles for a command; event to irq_valid two cycles.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_srq_ctrl #(
+    parameter NUM_SRQ = 16,
+    parameter SRQ_W = 4,
+    parameter QP_W = 6,
+    parameter NUM_PAGES = 64,
+    parameter IDX_W = 16,
+    parameter SRQ_LOG2 = 6
+) (
+    input  wire              clk,
+    input  wire              rst,
+
+    input  wire              qc_start,
+    input  wire [7:0]        qc_command,
+    input  wire [255:0]      qc_args,
+    output reg               qc_done,
+    output reg  [7:0]        qc_result,
+    output reg  [191:0]      qc_outs,        // OUT0 to OUT5
+
+    output wire              rp_valid,
+    input  wire              rp_ready,
+    output wire [1:0]        rp_code,
+    output wire [SRQ_W-1:0]  op_srq,
+    output wire [IDX_W-1:0]  rp_size,
+    input  wire              rpr_valid,
+    input  wire              rpr_ok,
+    input  wire [4*IDX_W-1:0] rpr_indices,   // {size, completed, reaped, tail}
+    output wire              tk_valid,
+    input  wire              tk_ready,
+    output wire [1:0]        tk_code,
+    output wire [15:0]       tk_mark,
+    input  wire              tkr_valid,
+    input  wire              tkr_busy,
+    input  wire [16+IDX_W:0] tkr_state,      // {armed, mark, head}
+
+    output wire              set_we,
+    output wire [27:0]       set_data,       // {zone, page}
+    output reg  [NUM_SRQ-1:0] srq_live,
+
+    input  wire              use_we,
+    input  wire              use_up,         // one more, or one less
+    input  wire [15:0]       srqi_number,
+    output wire              srqi_live,
+    output wire [11:0]       srqi_page,
+
+    input  wire              ev_valid,
+    input  wire [SRQ_W-1:0]  ev_srq,
+    output reg  [NUM_SRQ-1:0] ev_waits,
+    output wire              irq_valid,
+    input  wire              irq_ready,
+    output wire [15:0]       irq_vector
+);
+
+    `include "cde_rx_ops.vh"
+
+    localparam [2:0] IDLE = 3'd0, LOOK = 3'd1, LOOK_WAIT = 3'd2, PEEK = 3'd3, PEEK_WAIT = 3'd4, CHECK = 3'd5, ACT = 3'd6, ACT_WAIT = 3'd7;
+    localparam [31:0] SLOTS = 32'd1 << SRQ_LOG2;
+
+    wire [31:0] arg0 = qc_args[31:0], arg1 = qc_args[63:32], arg2 = qc_args[95:64];
+    wire        unused_args = &{1'b0, qc_args[255:96]};
+    wire        c_create = qc_command == `CDE_CMD_CREATE_SRQ, c_resize = qc_command == `CDE_CMD_RESIZE_SRQ;
+    wire        c_mark = qc_command == `CDE_CMD_SET_SRQ_WATERMARK, c_query = qc_command == `CDE_CMD_QUERY_SRQ;
+    wire        c_destroy = qc_command == `CDE_CMD_DESTROY_SRQ;
+    wire [SRQ_W-1:0] srq = arg0[SRQ_W-1:0];
+
+    // ---------------------------------------------------------------- what is known of the queues
+    reg  [QP_W:0]  users [0:NUM_SRQ-1];
+    reg  [59:0]    info [0:NUM_SRQ-1];       // {vector, zone, page, size at creation}
+    wire [59:0]    mine = info[srq];
+    wire [SRQ_W-1:0] asked = srqi_number[SRQ_W-1:0];
+    wire [59:0]    theirs = info[asked];
+    wire           unused_theirs = &{1'b0, theirs};
+    wire [QP_W:0]  uses = users[srq];
+
+    assign srqi_live = (srqi_number >> SRQ_W) == 16'd0 && srq_live[asked];
+    assign srqi_page = theirs[27:16];
+
+    // ---------------------------------------------------------------- checks, in the order of docs/receive.md
+    reg  [2:0]     state;
+    reg            asks;
+    reg  [4*IDX_W-1:0] indices;
+    reg  [16+IDX_W:0] line;
+    wire [IDX_W-1:0] tail = indices[0 +: IDX_W], reaped = indices[IDX_W +: IDX_W], completed = indices[2*IDX_W +: IDX_W];
+    wire [IDX_W-1:0] size = indices[3*IDX_W +: IDX_W], head = line[0 +: IDX_W];
+    wire [IDX_W-1:0] outstanding = tail - reaped, available = tail - head;
+    wire [15:0]    mark = line[IDX_W +: 16];
+    wire           far = arg0 >= NUM_SRQ;
+    wire           exists = srq_live[srq];
+    wire [31:0]    new_size = {16'd0, arg1[15:0]};
+    wire           reserved = ((c_resize || c_mark) && arg1[31:16] != 16'd0);
+    reg  [7:0]     verdict;
+
+    function [15:0] index16;
+        input [IDX_W-1:0] value;
+        begin
+            index16 = 16'd0;
+            index16[IDX_W-1:0] = value;
+        end
+    endfunction
+
+    always @* begin
+        if (reserved) verdict = `CDE_RES_RESERVED;
+        else if (far) verdict = `CDE_RES_BAD_OBJECT;
+        else if (!c_create && !exists) verdict = `CDE_RES_NO_OBJECT;
+        else if (c_create && exists) verdict = `CDE_RES_EXISTS;
+        else if ((c_create || c_resize) && (new_size == 32'd0 || new_size > SLOTS)) verdict = `CDE_RES_BAD_SIZE;
+        else if (c_mark && arg1[15:0] > index16(size)) verdict = `CDE_RES_BAD_SIZE;
+        else if (c_create && {16'd0, arg2[15:0]} >= NUM_PAGES) verdict = `CDE_RES_BAD_PAGE;
+        else if (c_resize && arg1[15:0] < mark) verdict = `CDE_RES_TOO_SMALL;
+        else if (c_destroy && uses != {(QP_W + 1){1'b0}}) verdict = `CDE_RES_IN_USE;
+        else if (c_destroy && ev_waits[srq]) verdict = `CDE_RES_BUSY;
+        else verdict = `CDE_RES_OK;
+    end
+
+    wire looks = state == LOOK || state == PEEK;
+    wire acts_post = c_create || c_resize;
+
+    assign op_srq = srq;
+    assign rp_valid = asks && (state == PEEK || (state == ACT && acts_post));
+    assign rp_code = looks ? RP_LOOK : c_create ? RP_START : RP_SIZE;
+    assign rp_size = arg1[IDX_W-1:0];
+    assign tk_valid = asks && (state == LOOK || (state == ACT && !acts_post));
+    assign tk_code = looks ? TK_LOOK : c_mark ? TK_MARK : TK_CLEAR;
+    assign tk_mark = arg1[15:0];
+    assign set_we = state == CHECK && verdict == `CDE_RES_OK && c_create;
+    assign set_data = {arg1[31:16], arg2[11:0]};
+
+    always @(posedge clk) begin
+        qc_done <= 1'b0;
+        case (state)
+            IDLE: if (qc_start) begin
+                qc_outs <= 192'd0;
+                asks <= 1'b1;
+                state <= LOOK;
+            end
+            // The head first: the tail that is read later is never in front of it.
+            LOOK: if (tk_ready) begin
+                asks <= 1'b0;
+                state <= LOOK_WAIT;
+            end
+            LOOK_WAIT: if (tkr_valid) begin
+                line <= tkr_state;
+                asks <= 1'b1;
+                state <= PEEK;
+            end
+            PEEK: if (rp_ready) begin
+                asks <= 1'b0;
+                state <= PEEK_WAIT;
+            end
+            PEEK_WAIT: if (rpr_valid) begin
+                indices <= rpr_indices;
+                state <= CHECK;
+            end
+            CHECK: begin
+                qc_result <= verdict;
+                asks <= 1'b1;
+                if (verdict != `CDE_RES_OK || c_query) begin
+                    qc_done <= 1'b1;
+                    state <= IDLE;
+                end else begin
+                    state <= ACT;
+                    if (c_create) info[srq] <= {arg2[31:16], arg1[31:16], arg2[11:0], arg1[15:0]};
+                    if (c_destroy) srq_live[srq] <= 1'b0;
+                end
+                if (verdict == `CDE_RES_OK && c_query) begin
+                    qc_outs[31:0] <= {index16(outstanding), index16(available)};
+                    qc_outs[63:32] <= {index16(reaped), index16(tail)};
+                    qc_outs[95:64] <= {mark, index16(completed)};
+                    qc_outs[127:96] <= {{(15-QP_W){1'b0}}, uses, 14'd0, ev_waits[srq], line[16+IDX_W]};
+                    qc_outs[159:128] <= {mine[43:28], index16(size)};
+                    qc_outs[191:160] <= {mine[59:44], 4'd0, mine[27:16]};
+                end
+            end
+            ACT: if (acts_post ? rp_ready : tk_ready) begin
+                asks <= 1'b0;
+                state <= ACT_WAIT;
+            end
+            ACT_WAIT: if (acts_post ? rpr_valid : tkr_valid) begin
+                if (c_create) begin
+                    qc_outs[15:0] <= index16(rpr_indices[0 +: IDX_W]);
+                    srq_live[srq] <= 1'b1;
+                end
+                if (c_resize && !rpr_ok) qc_result <= `CDE_RES_TOO_SMALL;
+                if (c_mark && tkr_busy) qc_result <= `CDE_RES_BUSY;
+                qc_done <= 1'b1;
+                state <= IDLE;
+            end
+            default: state <= IDLE;
+        endcase
+        if (use_we) users[asked] <= use_up ? users[asked] + 1'b1 : users[asked] - 1'b1;
+        if (set_we) users[srq] <= {(QP_W + 1){1'b0}};
+        if (rst) begin
+            state <= IDLE;
+            qc_done <= 1'b0;
+            asks <= 1'b0;
+            srq_live <= {NUM_SRQ{1'b0}};
+        end
+    end
+
+    // ---------------------------------------------------------------- events
+    wire             turn_valid;
+    wire [SRQ_W-1:0] turn;
+    wire [59:0]      due = info[turn];
+    wire             unused_due = &{1'b0, due};
+    wire             sent = turn_valid && irq_ready;
+
+    cde_turn #(.NUM_QP(NUM_SRQ), .QP_W(SRQ_W)) turn_i (
+        .clk(clk), .rst(rst), .ask0(ev_valid), .ask0_qp(ev_srq), .ask1(1'b0), .ask1_qp({SRQ_W{1'b0}}), .ask2(1'b0),
+        .ask2_qp({SRQ_W{1'b0}}), .served(sent), .served_qp(turn), .turn_valid(turn_valid), .turn_qp(turn), .turn_take(sent)
+    );
+
+    assign irq_valid = turn_valid;
+    assign irq_vector = due[59:44];
+
+    always @(posedge clk) begin
+        if (sent) ev_waits[turn] <= 1'b0;
+        if (ev_valid) ev_waits[ev_srq] <= 1'b1;
+        if (rst) ev_waits <= {NUM_SRQ{1'b0}};
+    end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_take: hands out receive buffers (SRQ-02, SRQ-03, SRQ-10, SRQ-13, SRQ-16, SRQ-18, CQ-17).
+//
+// Purpose: decides each receive request in one stage, in order: takes the oldest buffer of the QP's queue, own or shared, and answers with
+//          the scatter list. Buffers that a disconnected QP's own queue still has are taken by the same pipeline, to be flushed.
+// Ports:   s_axis_rreq, m_axis_scatter; flushing (flush_*, self_*); control steps (op_*, opr_*); credits of shared queues' takers; settings;
+//          tails; reported counts; buffers; taken counts (taken_*), records of what is in flight (rec_*), length errors (long_*), watermark events
+//          (ev_*), error report, counter steps, trace lane 5.
+// Latency: request taken in cycle t, decided in t+3, record written and answer valid in t+5. One a cycle, any QPs.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_take #(
+    parameter NUM_QP = 64,
+    parameter QP_W = 6,
+    parameter NUM_SRQ = 16,
+    parameter SRQ_W = 4,
+    parameter CQ_W = 6,
+    parameter IDX_W = 16,
+    parameter RQ_LOG2 = 4,
+    parameter SRQ_LOG2 = 6,
+    parameter RX_LOG2 = 3
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+    input  wire [QP_W:0]     init_addr,
+
+    input  wire [127:0]      s_axis_rreq_tdata,
+    input  wire              s_axis_rreq_tvalid,
+    output wire              s_axis_rreq_tready,
+    output wire [383:0]      m_axis_scatter_tdata,
+    output wire [15:0]       m_axis_scatter_tdest,
+    output wire [31:0]       m_axis_scatter_tuser,
+    output wire              m_axis_scatter_tvalid,
+    input  wire              m_axis_scatter_tready,
+
+    input  wire              hold,           // take no requests
+    input  wire              flush_valid,    // a QP to look at
+    output wire              flush_take,
+    input  wire [QP_W-1:0]   flush_qp,
+    output wire              flush_again,    // it has more
+    output wire [QP_W-1:0]   flush_again_qp,
+    input  wire              self_room,
+    output wire              self_valid,     // flushed: report tag of QP
+    output wire [QP_W-1:0]   self_qp,
+    output wire [IDX_W-1:0]  self_tag,
+
+    // Control: look, clear, mark (set the watermark)
+    input  wire              op_valid,
+    output wire              op_ready,
+    input  wire [1:0]        op_code,
+    input  wire [SRQ_W-1:0]  op_srq,
+    input  wire [15:0]       op_mark,
+    output reg               opr_valid,
+    output reg               opr_busy,
+    output reg  [16+IDX_W:0] opr_state,      // {armed, mark, head}
+
+    output wire              rq_valid,
+    input  wire              rq_hold,
+    output wire [CQ_W-1:0]   rq_cq,
+    input  wire              gr_room,
+    input  wire              gr_dead,
+    output wire              gr_take,
+
+    // Settings: {shared, SRQ, receive CQ}
+    input  wire              set_we,
+    input  wire [QP_W-1:0]   set_qp,
+    input  wire [SRQ_W+CQ_W:0] set_data,
+    input  wire [NUM_QP-1:0] qp_live,
+    input  wire [NUM_QP-1:0] qp_open,
+    input  wire [NUM_QP-1:0] qp_up,          // CONNECTED or DISCONNECT_PENDING
+    input  wire              fresh,
+    input  wire [QP_W-1:0]   fresh_qp,
+
+    input  wire              tail_we,
+    input  wire [QP_W:0]     tail_queue,
+    input  wire [IDX_W-1:0]  tail_index,
+    input  wire              done_we,
+    input  wire [QP_W-1:0]   done_qp,
+    input  wire [IDX_W-1:0]  done_total,
+    input  wire              buf_we,
+    input  wire [QP_W:0]     buf_queue,
+    input  wire [IDX_W-1:0]  buf_index,
+    input  wire [447:0]      buf_data,
+
+    output wire              taken_we,
+    output wire [QP_W-1:0]   taken_qp,
+    output wire [IDX_W-1:0]  taken_total,
+    output wire              rec_we,
+    output wire [QP_W+RX_LOG2-1:0] rec_slot,
+    output wire [132+SRQ_W:0] rec_data,      // {flush, too long, solicited, invalidate, SRQ, shared, token, bytes, context}
+    output wire              long_valid,
+    output wire [QP_W-1:0]   long_qp,
+    output wire              ev_valid,
+    output wire [SRQ_W-1:0]  ev_srq,
+    input  wire [NUM_SRQ-1:0] ev_waits,
+
+    output wire              err_valid,
+    output wire [15:0]       err_qp,
+    output wire [2:0]        count,          // {refused, not ready, taken for a message}
+
+    output reg               trace_valid,
+    output reg  [255:0]      trace_data
+);
+
+    `include "cde_rx_ops.vh"
+
+    localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
+    localparam [IDX_W-1:0] FLIGHTS = ONE << RX_LOG2;
+    localparam OUT_LOG2 = 4;
+
+    // ---------------------------------------------------------------- stage A: a request, a flush, or a control step
+    wire [OUT_LOG2:0] out_level;
+    wire              room = out_level <= 5'd10 && !init;
+    reg               flush_next;            // a request went before: the flush's turn
+    wire              free = !op_valid && !rq_hold && !init;
+    wire              flushes = free && flush_valid && self_room && (!s_axis_rreq_tvalid || flush_next || hold);
+    wire              takes_request = s_axis_rreq_tvalid && s_axis_rreq_tready;
+
+    assign op_ready = !init;
+    assign flush_take = flushes;
+    assign s_axis_rreq_tready = free && room && !flushes && !hold;
+
+    wire [QP_W-1:0] a_qp = flushes ? flush_qp : s_axis_rreq_tdata[QP_W-1:0];
+    wire            a_bad = (s_axis_rreq_tdata[15:0] >> QP_W) != 16'd0 || s_axis_rreq_tdata[31:18] != 14'd0 ||
+                            s_axis_rreq_tdata[127:96] != 32'd0 || (!s_axis_rreq_tdata[17] && s_axis_rreq_tdata[95:64] != 32'd0);
+
+    reg              b_req, r_req, c_req, d_req, e_req;
+    reg              b_flush, r_flush, c_flush, d_flush, e_flush;
+    reg              b_op, r_op, c_op;
+    reg [1:0]        b_code, r_code, c_code;
+    reg [15:0]       b_mark, r_mark, c_mark;
+    reg [QP_W-1:0]   b_qp, r_qp, c_qp, d_qp, e_qp;
+    reg [15:0]       b_name, r_name, c_name, d_name, e_name;     // QP field of the request
+    reg              b_bad, r_bad, c_bad;
+    reg [65:0]       b_msg, r_msg, c_msg, d_msg, e_msg;          // {token, length, invalidate, solicited}
+    reg [SRQ_W-1:0]  op_srq_b;
+
+    always @(posedge clk) begin
+        if (takes_request || flushes) flush_next <= takes_request;
+        {b_req, r_req, c_req, d_req, e_req} <= rst ? 5'd0 : {takes_request, b_req, r_req, c_req, d_req};
+        {b_flush, r_flush, c_flush} <= rst ? 3'd0 : {flushes, b_flush, r_flush};
+        {b_op, r_op, c_op} <= rst ? 3'd0 : {op_valid && op_ready, b_op, r_op};
+        {b_code, r_code, c_code} <= {op_code, b_code, r_code};
+        {b_mark, r_mark, c_mark} <= {op_mark, b_mark, r_mark};
+        {b_qp, r_qp, c_qp, d_qp, e_qp} <= {a_qp, b_qp, r_qp, c_qp, d_qp};
+        {b_name, r_name, c_name, d_name, e_name} <= {s_axis_rreq_tdata[15:0], b_name, r_name, c_name, d_name};
+        {b_bad, r_bad, c_bad} <= {a_bad && !flushes, b_bad, r_bad};
+        b_msg <= flushes ? 66'd0 : {s_axis_rreq_tdata[95:32], s_axis_rreq_tdata[17:16]};
+        {r_msg, c_msg, d_msg, e_msg} <= {b_msg, r_msg, c_msg, d_msg};
+        op_srq_b <= op_srq;
+        if (rst) flush_next <= 1'b0;
+    end
+
+    // ---------------------------------------------------------------- stage B: which queue
+    wire             b_set_shared;
+    wire [SRQ_W-1:0] b_set_srq;
+    wire [CQ_W-1:0]  b_cq;
+    wire             b_shared = b_op || b_set_shared;
+    wire [SRQ_W-1:0] b_srq = b_op ? op_srq_b : b_set_srq;
+    reg              r_shared, c_shared, d_shared, e_shared;
+    reg [SRQ_W-1:0]  r_srq, c_srq, d_srq, e_srq;
+
+    cde_ram #(.W(SRQ_W + CQ_W + 1), .AW(QP_W)) settings_ram (
+        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata({b_set_shared, b_set_srq, b_cq})
+    );
+
+    assign rq_valid = b_req && b_set_shared;
+    assign rq_cq = b_cq;
+
+    wire [QP_W:0]       b_queue = {b_shared, b_shared ? {{(QP_W-SRQ_W){1'b0}}, b_srq} : b_qp};
+    reg  [QP_W:0]       r_queue;
+    wire [IDX_W-1:0]    r_taken, r_tail, r_done;
+    wire [16+IDX_W:0]   r_line;              // {armed, mark, head}
+    reg  [IDX_W-1:0]    taken, tail, done;
+    reg  [16+IDX_W:0]   line;
+    wire [16+IDX_W:0]   line_next;
+    wire                line_we;
+
+    cde_context #(.W(IDX_W), .AW(QP_W)) taken_ram (
+        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(taken_we), .waddr(c_qp), .wdata(taken_total),
+        .raddr(b_qp), .rdata(r_taken)
+    );
+
+    cde_context #(.W(17 + IDX_W), .AW(SRQ_W)) line_ram (
+        .clk(clk), .init(init), .init_addr(init_addr[SRQ_W-1:0]), .we(line_we), .waddr(c_srq), .wdata(line_next),
+        .raddr(b_srq), .rdata(r_line)
+    );
+
+    cde_context #(.W(IDX_W), .AW(QP_W + 1)) tail_ram (
+        .clk(clk), .init(init), .init_addr(init_addr), .we(tail_we), .waddr(tail_queue), .wdata(tail_index),
+        .raddr(b_queue), .rdata(r_tail)
+    );
+
+    cde_context #(.W(IDX_W), .AW(QP_W)) done_ram (
+        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(done_we), .waddr(done_qp), .wdata(done_total),
+        .raddr(b_qp), .rdata(r_done)
+    );
+
+    // A post of the cycle before counts.
+    always @(posedge clk) begin
+        {r_shared, c_shared, d_shared, e_shared} <= {b_shared, r_shared, c_shared, d_shared};
+        {r_srq, c_srq, d_srq, e_srq} <= {b_srq, r_srq, c_srq, d_srq};
+        r_queue <= b_queue;
+        taken <= taken_we && c_qp == r_qp ? taken_total : r_taken;
+        line <= line_we && c_srq == r_srq ? line_next : r_line;
+        tail <= tail_we && tail_queue == r_queue ? tail_index : r_tail;
+        done <= done_we && done_qp == r_qp ? done_total : r_done;
+    end
+
+    // ---------------------------------------------------------------- stage C: the decision
+    reg  [NUM_QP-1:0] flushing;              // all that is in flight of this QP is flushed
+    wire [IDX_W-1:0] head = line[0 +: IDX_W];
+    wire [15:0]      mark = line[IDX_W +: 16];
+    wire             armed = line[16 + IDX_W];
+    wire [IDX_W-1:0] available = tail - (c_shared ? head : taken);
+    wire [IDX_W-1:0] flight = taken - done;
+    wire             some = available != {IDX_W{1'b0}};
+    wire             may = c_req && !c_bad && qp_up[c_qp];
+    wire             ready = some && flight != FLIGHTS;
+    wire             credit = !c_shared || (gr_room && !gr_dead);
+    wire             take = may && ready && credit;
+    wire             drop = c_flush && !qp_open[c_qp] && !c_shared && ready && (flushing[c_qp] || flight == {IDX_W{1'b0}});
+    wire             marks = c_op && c_code == TK_MARK && c_mark != 16'd0 && !ev_waits[c_srq];
+    wire             clears = c_op && c_code == TK_CLEAR;
+    wire [IDX_W-1:0] left = take && c_shared ? available - ONE : available;
+    wire [15:0]      mark_next = clears ? 16'd0 : marks ? c_mark : mark;
+    wire             low = {{(16-IDX_W){1'b0}}, left} < mark_next;
+    wire             event_now = ((take && c_shared && armed) || marks) && low;
+
+    assign gr_take = may && ready && c_shared;
+    assign taken_we = take || drop;
+    assign taken_qp = c_qp;
+    assign taken_total = taken + ONE;
+    assign line_we = (take && c_shared) || marks || clears;
+    assign line_next = {(armed || marks) && !event_now && !clears, mark_next, take && c_shared ? head + ONE : head};
+    assign ev_valid = event_now;
+    assign ev_srq = c_srq;
+    assign flush_again = drop && available != ONE;
+    assign flush_again_qp = c_qp;
+    assign err_valid = c_req && (c_bad || !qp_live[c_qp]);
+    assign err_qp = c_name;
+    assign count = {c_req && !may, may && !take, take};
+
+    // ---------------------------------------------------------------- stage D: the buffer; sums of its segments
+    reg              d_take, e_take, d_refused, e_refused;
+    reg [IDX_W-1:0]  d_tag, e_tag;
+    wire [447:0]     d_own, d_common;
+    wire [447:0]     d_buf = d_shared ? d_common : d_own;
+    reg [447:0]      e_buf;
+    reg [32:0]       e_sum2;
+    reg [33:0]       e_sum3;
+
+    cde_ram #(.W(448), .AW(QP_W + RQ_LOG2)) own_ram (
+        .clk(clk), .we(buf_we && !buf_queue[QP_W]), .waddr({buf_queue[QP_W-1:0], buf_index[RQ_LOG2-1:0]}), .wdata(buf_data),
+        .raddr({c_qp, taken[RQ_LOG2-1:0]}), .rdata(d_own)
+    );
+
+    cde_ram #(.W(448), .AW(SRQ_W + SRQ_LOG2)) shared_ram (
+        .clk(clk), .we(buf_we && buf_queue[QP_W]), .waddr({buf_queue[SRQ_W-1:0], buf_index[SRQ_LOG2-1:0]}), .wdata(buf_data),
+        .raddr({c_srq, head[SRQ_LOG2-1:0]}), .rdata(d_common)
+    );
+
+    wire unused_buf_index = &{1'b0, buf_index};
+
+    always @(posedge clk) begin
+        {d_take, e_take} <= {take, d_take};
+        d_flush <= drop && !rst;
+        e_flush <= d_flush && !rst;
+        {d_refused, e_refused} <= {!may, d_refused};
+        {d_tag, e_tag} <= {taken, d_tag};
+        e_buf <= d_buf;
+        e_sum2 <= {1'b0, d_buf[64 +: 32]} + {1'b0, d_buf[192 +: 32]};
+        e_sum3 <= {2'd0, d_buf[64 +: 32]} + {2'd0, d_buf[192 +: 32]} + {2'd0, d_buf[320 +: 32]};
+    end
+
+    // ---------------------------------------------------------------- stage E: the scatter list
+    wire [31:0] size0 = e_buf[64 +: 32], size1 = e_buf[192 +: 32], size2 = e_buf[320 +: 32];
+    wire [31:0] length = e_msg[33:2];
+    wire        past0 = length > size0;
+    wire        past1 = {1'b0, length} > e_sum2;
+    wire        past2 = {2'b00, length} > e_sum3;
+    wire [31:0] rest1 = length - size0;
+    wire [31:0] rest2 = length - e_sum2[31:0];
+    wire [31:0] fill0 = past0 ? size0 : length;
+    wire [31:0] fill1 = !past0 ? 32'd0 : past1 ? size1 : rest1;
+    wire [31:0] fill2 = !past1 ? 32'd0 : past2 ? size2 : rest2;
+    wire        too_long = e_take && past2;
+    wire        fits = e_take && !past2;
+    wire [3:0]  code = e_refused ? `CDE_SCATTER_REFUSED : !e_take ? `CDE_SCATTER_NOT_READY :
+                       past2 ? `CDE_SCATTER_LENGTH_ERROR : `CDE_SCATTER_SCATTER;
+    wire [383:0] list = {e_buf[352 +: 32], fill2, e_buf[256 +: 64], e_buf[224 +: 32], fill1, e_buf[128 +: 64],
+                         e_buf[96 +: 32], fill0, e_buf[0 +: 64]};
+    wire [15:0] tag_16 = e_take ? {{(16-IDX_W){1'b0}}, e_tag} : 16'd0;
+    wire        unused_out_ready;
+
+    cde_fifo #(.W(432), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
+        .clk(clk), .rst(rst),
+        .push_valid(e_req), .push_ready(unused_out_ready),
+        .push_data({tag_16, 7'd0, e_take && e_shared, 4'd0, code, e_name, fits ? list : 384'd0}),
+        .pop_valid(m_axis_scatter_tvalid), .pop_ready(m_axis_scatter_tready),
+        .pop_data({m_axis_scatter_tuser, m_axis_scatter_tdest, m_axis_scatter_tdata}), .level(out_level)
+    );
+
+    assign rec_we = (e_req && e_take) || e_flush;
+    assign rec_slot = {e_qp, e_tag[RX_LOG2-1:0]};
+    assign rec_data = {e_flush, too_long, e_msg[0], e_msg[1], e_srq, e_shared, e_msg[65:34], length, e_buf[447:384]};
+    assign self_valid = e_flush;
+    assign self_qp = e_qp;
+    assign self_tag = e_tag;
+    assign long_valid = e_req && too_long;
+    assign long_qp = e_qp;
+
+    // ---------------------------------------------------------------- state, outcome, trace
+    function [95:0] shown;
+        input [IDX_W-1:0]   n;
+        input [16+IDX_W:0]  l;
+        input               of_srq;
+        begin
+            shown = 96'd0;
+            shown[0 +: IDX_W] = n;
+            if (of_srq) shown[16 +: IDX_W] = l[0 +: IDX_W];
+            shown[32 +: IDX_W] = tail;
+            shown[48 +: IDX_W] = done;
+            if (of_srq) shown[80:64] = l[16+IDX_W -: 17];
+        end
+    endfunction
+
+    wire [15:0] srq_16 = {{(16-SRQ_W){1'b0}}, c_srq};
+    wire [3:0]  step_code = take || drop ? `CDE_SCATTER_SCATTER : `CDE_SCATTER_NOT_READY;
+
+    always @(posedge clk) begin
+        if (drop) flushing[c_qp] <= 1'b1;
+        if (fresh) flushing[fresh_qp] <= 1'b0;
+        opr_valid <= c_op && !rst;
+        opr_busy <= c_code == TK_MARK && c_mark != 16'd0 && ev_waits[c_srq];
+        opr_state <= line_we ? line_next : line;
+        trace_valid <= (may || drop || marks) && !rst;
+        trace_data <= 256'd0;
+        trace_data[7:0] <= c_op ? `CDE_TRC_WATERMARK : `CDE_TRC_TAKE;
+        trace_data[23:8] <= c_op ? srq_16 : {{(16-QP_W){1'b0}}, c_qp};
+        trace_data[63:32] <= c_op ? {15'd0, event_now, c_mark}
+                                  : {c_shared ? srq_16 : 16'd0, 9'd0, event_now, drop, c_shared, step_code};
+        trace_data[159:64] <= shown(c_op ? {IDX_W{1'b0}} : taken, line, c_shared);
+        trace_data[255:160] <= shown(c_op ? {IDX_W{1'b0}} : taken_we ? taken_total : taken, line_we ? line_next : line, c_shared);
+        if (rst) flushing <= {NUM_QP{1'b0}};
+    end
+
+endmodule
+
+`default_nettype wire
