@@ -225,11 +225,8 @@ class ReceiveModel(Ruled):
         request = RecvRequest.decode(tdata)
         log = RecvLog.OK
         answer = TakeResult(ScatterCode.REFUSED)
-        if (
-            request.malformed
-            or request.qp >= self.params.num_qp
-            or self.rqs[request.qp].qp.state is QpState.FREE
-        ):
+        rq = self.rqs[request.qp] if request.qp < self.params.num_qp else None
+        if request.malformed or rq is None or rq.qp.state is QpState.FREE:
             log = RecvLog.RREQ_BAD
         else:
             answer = rq.take(
