@@ -213,24 +213,29 @@ class CqModel(Ruled):
             raise ModelError("a write of a queue that does not exist")
         self.written += count
 
-    def publish(self, classes: Sequence[bool]) -> Step:
+    def publish(self, classes: Sequence[bool], unsignalled: Sequence[bool] = ()) -> Step:
         """The writes of the next ``len(classes)`` entries were acknowledged (CQ-08, CQ-15).
 
-        ``classes``: for each entry whether it is of the solicited class.
+        ``classes``: for each entry whether it is of the solicited class; ``unsignalled``: whether
+        it satisfies no standing arm (SRQ-07), False if left out. It is present and new all the
+        same.
         """
+        if not self.has("SRQ-07"):
+            unsignalled = ()
         if not self.publishing:
             raise ModelError("publication on a queue that publishes nothing")
         if self.prod + len(classes) > self.written:
             raise ModelError("publication of an entry that was not written")
         counted = 0
-        for solicited in classes:
+        for number, solicited in enumerate(classes):
+            quiet = number < len(unsignalled) and unsignalled[number]
             index = self.prod
             self.prod += 1
             if index < self.cons and self.has("CQ-22"):
                 continue  # CQ-22: consumed before its acknowledgement, triggers nothing
             self.entries.append(Entry(index, solicited))
             counted += 1
-            if self._notifies(solicited):
+            if not quiet and self._notifies(solicited):
                 self._becomes_due(0)
         if self.due:
             self._count(counted)

@@ -89,6 +89,7 @@ class CqeFlag(IntFlag):
     """Flags of a completion entry; bit 0 here is bit 240 of the entry."""
 
     SOLICITED = 0x0001
+    UNSIGNALLED = 0x0002
 
 
 class CommandCode(IntEnum):

@@ -171,8 +171,9 @@ class Engine(Ruled):
 
         Their writes must have been answered OKAY (CQ-15).
         """
-        classes = [e.solicited for e in self._take_answers(cq, count, True)]
-        return self._called(cq, self.cqs[cq].publish(classes))
+        entries = self._take_answers(cq, count, True)
+        quiet = [e.unsignalled for e in entries]
+        return self._called(cq, self.cqs[cq].publish([e.solicited for e in entries], quiet))
 
     def cq_error(self, cq: int, status: CqStatus, failed: int = 0) -> Step:
         """CQ_ERROR: overflow, or a failed write of ``failed`` entries (CQ-17, CQ-18)."""

@@ -82,6 +82,11 @@ class Cqe:
             return True
         return bool(self.flags & CqeFlag.SOLICITED) and self.type in _RECEIVES
 
+    @property
+    def unsignalled(self) -> bool:
+        """SRQ-07: it satisfies no standing arm, whatever its class."""
+        return bool(self.flags & CqeFlag.UNSIGNALLED)
+
 
 @dataclass(frozen=True)
 class Eqe:

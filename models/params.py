@@ -11,7 +11,8 @@ class Params:
     """``idx_w``: bits of an index. ``mod_tick``: clock cycles of one moderation unit.
 
     ``sq_log2``: log2 of the slots of a send queue; ``burst``: most work beats of one queue pair
-    while another one waits.
+    while another one waits. ``rq_log2``, ``srq_log2``: log2 of the slots of a queue pair's own and
+    of a shared receive queue; ``rx_log2``: log2 of the buffers that a queue pair has in flight.
     """
 
     num_cq: int = 64
@@ -22,6 +23,11 @@ class Params:
     num_qp: int = 64
     sq_log2: int = 5
     burst: int = 8
+    num_srq: int = 16
+    rq_log2: int = 4
+    srq_log2: int = 6
+    rx_log2: int = 3
+    num_mr: int = 64
 
     @property
     def max_log2(self) -> int:

@@ -205,10 +205,17 @@ class PostingModel(Ruled):
 
     # -- commands ----------------------------------------------------------------------------
 
-    def command(self, code: int, args: Args, *, retired_seen: int | None = None) -> QpReply:
+    def command(
+        self,
+        code: int,
+        args: Args,
+        *,
+        retired_seen: int | None = None,
+        receiving: bool = False,
+    ) -> QpReply:
         """A control command with its step; CMD_UNKNOWN if it names no queue pair.
 
-        ``retired_seen``: see :meth:`QpModel.see`.
+        ``retired_seen``: see :meth:`QpModel.see`; ``receiving``: see :meth:`QpModel.set_state`.
         """
         command = decode_command(code, args, self.params)
         if isinstance(command, QpResult):
@@ -233,9 +240,11 @@ class PostingModel(Ruled):
         if command is QpCommand.CONNECT_QP:
             result, step = qp.connect(args.words[1])
         elif command is QpCommand.SET_QP_STATE:
-            result, step = qp.set_state(args.words[1], retired_seen=retired_seen)
+            result, step = qp.set_state(
+                args.words[1], retired_seen=retired_seen, receiving=receiving
+            )
         elif command is QpCommand.FLUSH_QP:
             result, step = qp.flush()
         else:
-            result, step = qp.destroy(retired_seen=retired_seen)
+            result, step = qp.destroy(retired_seen=retired_seen, receiving=receiving)
         return QpReply(result, step=step)

@@ -63,6 +63,7 @@ class QpModel(Ruled):
         self.retired = 0
         self.seen = 0  #: retired, as posts and commands know it
         self.tags = 0  #: remote requests indicated
+        self.connections = 0  #: connections so far
         self.failed = False  #: a request of this connection retired with an error
         self.ages: set[int] = set()  #: age limits that applied since something is held
         self.late: int | None = None  #: skipped, unless its beat was offered before the skip
@@ -402,12 +403,15 @@ class QpModel(Ruled):
         if self.state is not QpState.IDLE:
             return QpResult.CMD_BAD_STATE, None
         self.peer, self.failed, self.late = peer, False, None
+        self.connections += 1
         return QpResult.OK, self._go(QpState.CONNECTED, StateBy.COMMAND)
 
     def set_state(
-        self, new: int, *, retired_seen: int | None = None
+        self, new: int, *, retired_seen: int | None = None, receiving: bool = False
     ) -> tuple[QpResult, StateStep | None]:
-        """SET_QP_STATE; ``new``: 4 bits; ``retired_seen``: see :meth:`see`."""
+        """SET_QP_STATE; ``new``: 4 bits; ``retired_seen``: see :meth:`see`; ``receiving``: the
+        queue pair has receives that have not completed.
+        """
         self.see(retired_seen)
         old = self.state
         from_states: dict[int, tuple[QpState, ...]] = {
@@ -417,7 +421,7 @@ class QpModel(Ruled):
         }
         if old not in from_states.get(new, ()):
             return QpResult.CMD_BAD_STATE, None
-        if new == QpState.IDLE and self.tail != self.seen:
+        if new == QpState.IDLE and (self.tail != self.seen or receiving):
             return QpResult.CMD_BUSY, None
         return QpResult.OK, self._go(QpState(new), StateBy.COMMAND)
 
@@ -429,16 +433,25 @@ class QpModel(Ruled):
             return QpResult.CMD_BAD_STATE, None
         return QpResult.OK, self._go(QpState.ERROR, StateBy.COMMAND)
 
-    def destroy(self, *, retired_seen: int | None = None) -> tuple[QpResult, StateStep | None]:
-        """One DESTROY_QP; the number is FREE again when everything has retired."""
+    def destroy(
+        self, *, retired_seen: int | None = None, receiving: bool = False
+    ) -> tuple[QpResult, StateStep | None]:
+        """One DESTROY_QP; the number is FREE again when everything has retired.
+
+        ``receiving``: see :meth:`set_state`.
+        """
         self.see(retired_seen)
         if self.state is QpState.FREE:
             return QpResult.CMD_NO_OBJECT, None
-        if self.tail != self.seen:
+        if self.tail != self.seen or receiving:
             if self.state is QpState.DESTROYING:
                 return QpResult.CMD_PENDING, None
             return QpResult.CMD_PENDING, self._go(QpState.DESTROYING, StateBy.COMMAND)
         return QpResult.OK, self._go(QpState.FREE, StateBy.COMMAND)
+
+    def receive_failed(self) -> StateStep | None:
+        """A receive failed (SRQ-18): the connection ends; the change of state, if it makes one."""
+        return self._go(QpState.ERROR, StateBy.REPORT) if self.state in _OPEN else None
 
     def disconnected(self) -> tuple[QpLog, StateStep | None]:
         """The transport says that the connection has ended."""

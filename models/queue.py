@@ -89,6 +89,7 @@ class PlacedEntry:
     address: int
     data: bytes
     solicited: bool
+    unsignalled: bool = False
 
 
 class CqProducer(Ruled):
@@ -204,8 +205,9 @@ class CqProducer(Ruled):
     def expected(self, index: int, cqe: bytes) -> PlacedEntry:
         """Address and bytes of entry ``index`` if it lies in the present ring."""
         data = with_phase(cqe, self.ring.phase(index))
-        solicited = Cqe.unpack(cqe).solicited_class
-        return PlacedEntry(index, self.ring.address(index), data, solicited)
+        entry = Cqe.unpack(cqe)
+        address = self.ring.address(index)
+        return PlacedEntry(index, address, data, entry.solicited_class, entry.unsignalled)
 
     def too_small(self, log2: int, cons: int) -> bool:
         """CQ-19: more entries present, in flight and reserved than 2^log2."""
