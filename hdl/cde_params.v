@@ -18,7 +18,12 @@ module cde_params #(
     parameter MOD_TICK = 256,
     parameter NUM_QP = 2,
     parameter SQ_LOG2 = 1,
-    parameter BURST = 1
+    parameter BURST = 1,
+    parameter NUM_SRQ = 2,
+    parameter RQ_LOG2 = 1,
+    parameter SRQ_LOG2 = 1,
+    parameter RX_LOG2 = 1,
+    parameter NUM_MR = 2
 ) ();
 
     localparam CQ_W = $clog2(NUM_CQ);
@@ -26,6 +31,8 @@ module cde_params #(
     localparam PAGE_W = $clog2(NUM_PAGES);
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
     localparam QP_W = $clog2(NUM_QP);
+    localparam SRQ_W = $clog2(NUM_SRQ);
+    localparam MR_W = $clog2(NUM_MR);
 
     generate
         if (NUM_CQ < 2 || NUM_CQ > 4096 || (1 << CQ_W) != NUM_CQ) begin : g_cq
@@ -62,6 +69,15 @@ module cde_params #(
         end
         if (SQ_LOG2 < 1 || SQ_LOG2 > IDX_W - 1) begin : g_sq
             ERROR_SQ_LOG2_must_be_1_to_IDX_W_minus_1 stop ();
+        end
+        if (NUM_SRQ < 2 || NUM_SRQ > NUM_QP || (1 << SRQ_W) != NUM_SRQ) begin : g_srq
+            ERROR_NUM_SRQ_must_be_a_power_of_two_from_2_to_NUM_QP stop ();
+        end
+        if (RQ_LOG2 < 1 || RQ_LOG2 > IDX_W - 1 || SRQ_LOG2 < 1 || SRQ_LOG2 > IDX_W - 1 || RX_LOG2 < 1 || RX_LOG2 > IDX_W - 1) begin : g_rq
+            ERROR_RQ_LOG2_SRQ_LOG2_and_RX_LOG2_must_be_1_to_IDX_W_minus_1 stop ();
+        end
+        if (NUM_MR < 2 || NUM_MR > 4096 || (1 << MR_W) != NUM_MR) begin : g_mr
+            ERROR_NUM_MR_must_be_a_power_of_two_from_2_to_4096 stop ();
         end
         if (BURST < 1 || BURST > 255) begin : g_burst
             ERROR_BURST_must_be_1_to_255 stop ();

@@ -138,7 +138,7 @@ module cde_qp_ctrl #(
     wire [15:0]     cq_16 = second ? recv_cq : send_cq;
     wire [CQ_W-1:0] look_cq = state == IDLE ? cqi_cq : cq_16[CQ_W-1:0];
     wire            unused_init_addr = &{1'b0, init_addr};
-    wire            unused_cq = &{1'b0, cq_16};
+    wire            unused_cq = &{1'b0, cq_16, info7};
     reg  [CQ_W-1:0] seen_cq;
     wire [QP_W+1:0] users;
     wire            cq_alive;

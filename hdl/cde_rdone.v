@@ -19,7 +19,7 @@ module cde_rdone #(
     input  wire              clk,
     input  wire              rst,
     input  wire              init,
-    input  wire [QP_W:0]     init_addr,
+    input  wire [QP_W-1:0]   init_addr,
 
     input  wire [63:0]       s_axis_rdone_tdata,
     input  wire              s_axis_rdone_tvalid,
@@ -115,12 +115,12 @@ module cde_rdone #(
     wire [64+CQ_W:0]  settings;
 
     cde_context #(.W(IDX_W), .AW(QP_W)) reported_ram (
-        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(done_we), .waddr(j_qp), .wdata(done_total),
+        .clk(clk), .init(init), .init_addr(init_addr), .we(done_we), .waddr(j_qp), .wdata(done_total),
         .raddr(look), .rdata(reported)
     );
 
     cde_context #(.W(IDX_W), .AW(QP_W)) taken_ram (
-        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(taken_we), .waddr(taken_qp), .wdata(taken_total),
+        .clk(clk), .init(init), .init_addr(init_addr), .we(taken_we), .waddr(taken_qp), .wdata(taken_total),
         .raddr(look), .rdata(taken)
     );
 
@@ -132,7 +132,7 @@ module cde_rdone #(
         .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look), .rdata(settings)
     );
 
-    wire [63:0]      context = record[63:0];
+    wire [63:0]      cookie = record[63:0];
     wire [31:0]      bytes = record[95:64];
     wire [31:0]      token = record[127:96];
     wire             shared = record[128];
@@ -157,7 +157,7 @@ module cde_rdone #(
 
     assign m_axis_cpl_tvalid = good && may;
     assign m_axis_cpl_tdata = {14'd0, quiet, solicited, status, {(24-QP_W){1'b0}}, j_qp, invalidate, 15'h0001, token,
-                               success ? bytes : 32'd0, qp_context, context};
+                               success ? bytes : 32'd0, qp_context, cookie};
     assign m_axis_cpl_tdest = {{(16-CQ_W){1'b0}}, cq};
     assign j_leaves = j_valid && (!good || (m_axis_cpl_tready && may));
     assign done_we = good && j_leaves;

@@ -231,7 +231,7 @@ module cde_receive #(
 
     // ---------------------------------------------------------------- completion
     cde_rdone #(.QP_W(QP_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2)) rdone_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W:0]), .s_axis_rdone_tdata(s_axis_rdone_tdata),
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]), .s_axis_rdone_tdata(s_axis_rdone_tdata),
         .s_axis_rdone_tvalid(s_axis_rdone_tvalid), .s_axis_rdone_tready(s_axis_rdone_tready), .self_valid(self_valid),
         .self_qp(self_qp), .self_tag(self_tag), .self_room(self_room), .taken_we(taken_we), .taken_qp(taken_qp),
         .taken_total(taken_total), .rec_we(rec_we), .rec_slot(rec_slot), .rec_data(rec_data), .set_we(set_we),

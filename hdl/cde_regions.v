@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_regions: memory regions (SRQ-15).
 //
-// Purpose: registers and deregisters regions, gives each registration a key that was never valid before, and answers lookups of three keys a
-//          cycle for the check of a receive post's segments.
+// Purpose: registers and deregisters regions, gives each registration a key that was never valid before, and answers lookups of three
+//          keys a cycle for the check of a receive post's segments.
 // Ports:   commands (qc_*), keys in (key*), what they name (found*: valid, zone, rights, base, length).
 // Latency: key in cycle t, answer in t+1. Commands: a few cycles.
 `default_nettype none
@@ -82,6 +82,7 @@ module cde_regions #(
     wire        exists = word[G];
     wire [19:0] generation = word[19:0];
     wire [64:0] last = {1'b0, base} + {17'd0, length} - 65'd1;
+    wire        unused_last = &{1'b0, last};
     wire        reserved = (c_register && (qc_args[159:144] != 16'd0 || qc_args[191:179] != 13'd0));
     wire        far = arg0 >= NUM_MR;
     reg  [2:0]  wait_count;

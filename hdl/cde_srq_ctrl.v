@@ -75,15 +75,15 @@ module cde_srq_ctrl #(
 
     // ---------------------------------------------------------------- what is known of the queues
     reg  [QP_W:0]  users [0:NUM_SRQ-1];
-    reg  [59:0]    info [0:NUM_SRQ-1];       // {vector, zone, page, size at creation}
-    wire [59:0]    mine = info[srq];
+    reg  [43:0]    info [0:NUM_SRQ-1];       // {vector, zone, page}
+    wire [43:0]    mine = info[srq];
     wire [SRQ_W-1:0] asked = srqi_number[SRQ_W-1:0];
-    wire [59:0]    theirs = info[asked];
+    wire [43:0]    theirs = info[asked];
     wire           unused_theirs = &{1'b0, theirs};
     wire [QP_W:0]  uses = users[srq];
 
     assign srqi_live = (srqi_number >> SRQ_W) == 16'd0 && srq_live[asked];
-    assign srqi_page = theirs[27:16];
+    assign srqi_page = theirs[11:0];
 
     // ---------------------------------------------------------------- checks, in the order of docs/receive.md
     reg  [2:0]     state;
@@ -169,7 +169,7 @@ module cde_srq_ctrl #(
                     state <= IDLE;
                 end else begin
                     state <= ACT;
-                    if (c_create) info[srq] <= {arg2[31:16], arg1[31:16], arg2[11:0], arg1[15:0]};
+                    if (c_create) info[srq] <= {arg2[31:16], arg1[31:16], arg2[11:0]};
                     if (c_destroy) srq_live[srq] <= 1'b0;
                 end
                 if (verdict == `CDE_RES_OK && c_query) begin
@@ -177,8 +177,8 @@ module cde_srq_ctrl #(
                     qc_outs[63:32] <= {index16(reaped), index16(tail)};
                     qc_outs[95:64] <= {mark, index16(completed)};
                     qc_outs[127:96] <= {{(15-QP_W){1'b0}}, uses, 14'd0, ev_waits[srq], line[16+IDX_W]};
-                    qc_outs[159:128] <= {mine[43:28], index16(size)};
-                    qc_outs[191:160] <= {mine[59:44], 4'd0, mine[27:16]};
+                    qc_outs[159:128] <= {mine[27:12], index16(size)};
+                    qc_outs[191:160] <= {mine[43:28], 4'd0, mine[11:0]};
                 end
             end
             ACT: if (acts_post ? rp_ready : tk_ready) begin
@@ -210,7 +210,7 @@ module cde_srq_ctrl #(
     // ---------------------------------------------------------------- events
     wire             turn_valid;
     wire [SRQ_W-1:0] turn;
-    wire [59:0]      due = info[turn];
+    wire [43:0]      due = info[turn];
     wire             unused_due = &{1'b0, due};
     wire             sent = turn_valid && irq_ready;
 
@@ -220,7 +220,7 @@ module cde_srq_ctrl #(
     );
 
     assign irq_valid = turn_valid;
-    assign irq_vector = due[59:44];
+    assign irq_vector = due[43:28];
 
     always @(posedge clk) begin
         if (sent) ev_waits[turn] <= 1'b0;

@@ -21,7 +21,12 @@ module cde_top #(
     parameter MOD_TICK = 256,
     parameter NUM_QP = 64,
     parameter SQ_LOG2 = 5,
-    parameter BURST = 8
+    parameter BURST = 8,
+    parameter NUM_SRQ = 16,
+    parameter RQ_LOG2 = 4,
+    parameter SRQ_LOG2 = 6,
+    parameter RX_LOG2 = 3,
+    parameter NUM_MR = 64
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -118,14 +123,27 @@ module cde_top #(
     output wire                m_axis_term_tvalid,
     input  wire                m_axis_term_tready,
 
+    // Transport: receive requests, scatter lists, receive done reports
+    input  wire [127:0]        s_axis_rreq_tdata,
+    input  wire                s_axis_rreq_tvalid,
+    output wire                s_axis_rreq_tready,
+    output wire [383:0]        m_axis_scatter_tdata,
+    output wire [15:0]         m_axis_scatter_tdest,
+    output wire [31:0]         m_axis_scatter_tuser,
+    output wire                m_axis_scatter_tvalid,
+    input  wire                m_axis_scatter_tready,
+    input  wire [63:0]         s_axis_rdone_tdata,
+    input  wire                s_axis_rdone_tvalid,
+    output wire                s_axis_rdone_tready,
+
     // Interrupts
     output wire [15:0]         m_axis_irq_tdata,
     output wire                m_axis_irq_tvalid,
     input  wire                m_axis_irq_tready,
 
     // Trace
-    output wire [4:0]          trace_valid,
-    output wire [1279:0]       trace_data
+    output wire [7:0]          trace_valid,
+    output wire [2047:0]       trace_data
 );
 
     localparam CQ_W = $clog2(NUM_CQ);
@@ -133,37 +151,56 @@ module cde_top #(
     localparam PAGE_W = $clog2(NUM_PAGES);
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
     localparam INIT_A = M_ID_W > MAX_LOG2 ? M_ID_W : MAX_LOG2;
-    localparam INIT_B = QP_W > PAGE_W ? QP_W : PAGE_W;
-    localparam INIT_W = INIT_A > INIT_B ? INIT_A : INIT_B;
+    localparam SRQ_W = $clog2(NUM_SRQ);
+    localparam MR_W = $clog2(NUM_MR);
+    localparam INIT_B = QP_W + 1 > PAGE_W ? QP_W + 1 : PAGE_W;
+    localparam INIT_C = INIT_A > INIT_B ? INIT_A : INIT_B;
+    localparam INIT_W = INIT_C > MR_W ? INIT_C : MR_W;
 
     cde_params #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
-        .M_ID_W(M_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .NUM_QP(NUM_QP), .SQ_LOG2(SQ_LOG2), .BURST(BURST)
+        .M_ID_W(M_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .NUM_QP(NUM_QP), .SQ_LOG2(SQ_LOG2), .BURST(BURST),
+        .NUM_SRQ(NUM_SRQ), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .NUM_MR(NUM_MR)
     ) params_i ();
 
     wire              init;
     wire [INIT_W-1:0] init_addr;
-    wire              rq_valid, rq_hold, gr_room, gr_dead, gr_take;
-    wire [CQ_W-1:0]   rq_cq, cqi_cq;
-    wire              post_valid, post_ready, post_res_valid;
+    wire              rq_hold, gr_room, gr_dead, p_rq_valid, p_gr_take, r_rq_valid, r_gr_take;
+    wire              rq2_valid, gr2_room, gr2_dead, gr2_take;
+    wire [CQ_W-1:0]   p_rq_cq, r_rq_cq, rq2_cq, cqi_cq;
+    wire              post_valid, post_ready, p_post_ready, r_post_ready, p_res_valid, r_res_valid;
     wire [11:0]       post_page, cqi_page, pe_step;
+    wire [9:0]        pr_step;
     wire [511:0]      post_data;
-    wire [1:0]        unused_post_kind;
-    wire [63:0]       unused_post_word;
-    wire [7:0]        post_res_cause, qc_command, qc_result;
-    wire              qc_start, qc_done, cqi_we, cqi_alive, cqi_used, unused_xirq_ready;
-    wire [255:0]      qc_args;
-    wire [191:0]      qc_outs;
-    wire              unused_args = &{1'b0, qc_args[255:192]};
-    wire [1:0]        pe_valid;
-    wire [15:0]       pe_cause, cpl_dest;
-    wire [31:0]       pe_object, pe_index;
-    wire [255:0]      cpl_data;
-    wire              cpl_silent, cpl_valid, cpl_ready;
+    wire [1:0]        post_kind;
+    wire [63:0]       post_word;
+    wire [7:0]        p_res_cause, r_res_cause, qc_command, p_qc_result, r_qc_result;
+    wire              qc_start, p_qc_done, r_qc_done, qc_receive, cqi_we, cqi_alive, cqi_used;
+    wire [255:0]      qc_args, p_qc_outs;
+    wire [191:0]      r_qc_outs;
+    wire [3:0]        pe_valid;
+    wire [31:0]       pe_cause;
+    wire [63:0]       pe_object, pe_index;
+    wire [15:0]       send_dest, cpl_dest, xirq_vector;
+    wire [255:0]      send_data, cpl_data;
+    wire              send_silent, send_valid, send_ready, cpl_silent, cpl_valid, cpl_ready, xirq_valid, xirq_ready;
+    wire [NUM_QP-1:0] qp_live, qp_open, qp_up;
+    wire              closes, fresh, hold, created, rx_empty, use_we, use_up, srqi_live, rfail_valid, rfail_ready;
+    wire [QP_W-1:0]   step_qp, set_qp, rfail_qp;
+    wire [125+CQ_W:0] set_receive;
+    wire [15:0]       srqi_number;
+    wire [11:0]       srqi_page;
+
+    assign gr2_room = 1'b1; assign gr2_dead=1'b0;
+    // One post a cycle goes to one of the two sides; both decide in the same cycle after it.
+    wire is_send = post_kind == 2'd0;
+
+    assign post_ready = is_send ? p_post_ready : r_post_ready;
 
     cde_core #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
         .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .CQ_W(CQ_W), .INIT_W(INIT_W), .POSTS(1'b1),
+        .RECEIVES(1'b1), .CAP4((SRQ_LOG2 << 24) | (RQ_LOG2 << 16) | NUM_SRQ), .CAP5((RX_LOG2 << 16) | NUM_MR),
         .CAP3((BURST << 24) | (SQ_LOG2 << 16) | NUM_QP)
     ) core_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr),
@@ -186,35 +223,68 @@ module cde_top #(
         .m_axi_wready(m_axi_wready), .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
         .m_axi_bready(m_axi_bready), .s_axis_cpl_tdata({256'd0, cpl_data}), .s_axis_cpl_tdest({16'd0, cpl_dest}),
         .s_axis_cpl_tkeep(2'b01), .s_axis_cpl_tuser({1'b0, cpl_silent}), .s_axis_cpl_tvalid(cpl_valid),
-        .s_axis_cpl_tready(cpl_ready), .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .rq_count(2'd1), .gr_room(gr_room),
-        .gr_dead(gr_dead), .gr_take(gr_take), .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page),
-        .post_kind(unused_post_kind), .post_data(post_data), .post_word(unused_post_word), .post_res_valid(post_res_valid),
-        .post_res_cause(post_res_cause), .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done),
-        .qc_result(qc_result), .qc_outs({64'd0, qc_outs}), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq),
-        .cqi_page(cqi_page), .cqi_used(cqi_used), .pe_valid({2'd0, pe_valid}), .pe_cause({16'd0, pe_cause}),
-        .pe_object({32'd0, pe_object}), .pe_index({32'd0, pe_index}), .pe_step(pe_step), .pr_step(10'd0), .xirq_valid(1'b0),
-        .xirq_ready(unused_xirq_ready), .xirq_vector(16'd0), .m_axis_irq_tdata(m_axis_irq_tdata),
-        .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready), .trace_valid(trace_valid[2:0]),
-        .trace_data(trace_data[767:0])
+        .s_axis_cpl_tready(cpl_ready), .rq_valid(p_rq_valid || r_rq_valid), .rq_hold(rq_hold),
+        .rq_cq(r_rq_valid ? r_rq_cq : p_rq_cq), .rq_count(2'd1), .gr_room(gr_room), .gr_dead(gr_dead),
+        .gr_take(p_gr_take || r_gr_take), .post_valid(post_valid),
+        .post_ready(post_ready), .post_kind(post_kind), .post_page(post_page), .post_data(post_data), .post_word(post_word),
+        .post_res_valid(p_res_valid || r_res_valid), .post_res_cause(r_res_valid ? r_res_cause : p_res_cause),
+        .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_receive ? r_qc_done : p_qc_done),
+        .qc_result(qc_receive ? r_qc_result : p_qc_result), .qc_outs(qc_receive ? {64'd0, r_qc_outs} : p_qc_outs),
+        .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
+        .pe_valid(pe_valid), .pe_cause(pe_cause), .pe_object(pe_object), .pe_index(pe_index), .pe_step(pe_step),
+        .pr_step(pr_step), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_vector(xirq_vector),
+        .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready),
+        .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0])
     );
 
     cde_posting #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2),
-        .BURST(BURST), .MOD_TICK(MOD_TICK), .INIT_W(INIT_W)
+        .BURST(BURST), .MOD_TICK(MOD_TICK), .RQ_LOG2(RQ_LOG2), .INIT_W(INIT_W)
     ) posting_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .post_valid(post_valid), .post_ready(post_ready),
-        .post_page(post_page), .post_data(post_data), .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
-        .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
-        .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args[191:0]), .qc_done(qc_done), .qc_result(qc_result),
-        .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .post_valid(post_valid && is_send), .post_ready(p_post_ready),
+        .post_page(post_page), .post_data(post_data), .post_res_valid(p_res_valid), .post_res_cause(p_res_cause),
+        .rq_valid(p_rq_valid), .rq_hold(rq_hold), .rq_cq(p_rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(p_gr_take),
+        .qc_start(qc_start && !qc_receive), .qc_command(qc_command), .qc_args(qc_args), .qc_done(p_qc_done),
+        .qc_result(p_qc_result), .qc_outs(p_qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq),
+        .cqi_page(cqi_page), .cqi_used(cqi_used), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .closes(closes),
+        .fresh(fresh), .step_qp(step_qp), .hold(hold), .created(created), .set_qp(set_qp), .set_receive(set_receive),
+        .rx_empty(rx_empty), .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live),
+        .srqi_page(srqi_page), .rfail_valid(rfail_valid), .rfail_ready(rfail_ready), .rfail_qp(rfail_qp),
         .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest), .m_axis_work_tuser(m_axis_work_tuser),
         .m_axis_work_tlast(m_axis_work_tlast), .m_axis_work_tvalid(m_axis_work_tvalid), .m_axis_work_tready(m_axis_work_tready),
         .s_axis_done_tdata(s_axis_done_tdata), .s_axis_done_tvalid(s_axis_done_tvalid), .s_axis_done_tready(s_axis_done_tready),
         .s_axis_conn_tdata(s_axis_conn_tdata), .s_axis_conn_tvalid(s_axis_conn_tvalid), .s_axis_conn_tready(s_axis_conn_tready),
         .m_axis_term_tdata(m_axis_term_tdata), .m_axis_term_tvalid(m_axis_term_tvalid), .m_axis_term_tready(m_axis_term_tready),
-        .m_axis_cpl_tdata(cpl_data), .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_silent), .m_axis_cpl_tvalid(cpl_valid),
-        .m_axis_cpl_tready(cpl_ready), .pe_valid(pe_valid), .pe_cause(pe_cause), .pe_object(pe_object), .pe_index(pe_index),
-        .pe_step(pe_step), .trace_valid(trace_valid[4:3]), .trace_data(trace_data[1279:768])
+        .m_axis_cpl_tdata(send_data), .m_axis_cpl_tdest(send_dest), .m_axis_cpl_tuser(send_silent),
+        .m_axis_cpl_tvalid(send_valid), .m_axis_cpl_tready(send_ready), .pe_valid(pe_valid[1:0]), .pe_cause(pe_cause[15:0]),
+        .pe_object(pe_object[31:0]), .pe_index(pe_index[31:0]), .pe_step(pe_step), .trace_valid(trace_valid[4:3]),
+        .trace_data(trace_data[1279:768])
+    );
+
+    cde_receive #(
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .NUM_MR(NUM_MR), .MR_W(MR_W), .CQ_W(CQ_W),
+        .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .INIT_W(INIT_W)
+    ) receive_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .post_valid(post_valid && !is_send), .post_ready(r_post_ready),
+        .post_kind(post_kind), .post_page(post_page), .post_data(post_data), .post_word(post_word),
+        .post_res_valid(r_res_valid), .post_res_cause(r_res_cause), .rq_valid(r_rq_valid), .rq_hold(rq_hold), .rq_cq(r_rq_cq),
+        .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(r_gr_take), .rq2_valid(rq2_valid), .rq2_cq(rq2_cq),
+        .gr2_room(gr2_room), .gr2_dead(gr2_dead), .gr2_take(gr2_take), .qc_start(qc_start), .qc_command(qc_command),
+        .qc_args(qc_args), .qc_mine(qc_receive), .qc_done(r_qc_done), .qc_result(r_qc_result), .qc_outs(r_qc_outs),
+        .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .down_valid(closes), .fresh(fresh), .step_qp(step_qp),
+        .hold(hold), .set_we(created), .set_qp(set_qp), .set_data(set_receive), .rx_empty(rx_empty), .use_we(use_we),
+        .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page), .fail_valid(rfail_valid),
+        .fail_ready(rfail_ready), .fail_qp(rfail_qp), .s_axis_rreq_tdata(s_axis_rreq_tdata),
+        .s_axis_rreq_tvalid(s_axis_rreq_tvalid), .s_axis_rreq_tready(s_axis_rreq_tready),
+        .m_axis_scatter_tdata(m_axis_scatter_tdata), .m_axis_scatter_tdest(m_axis_scatter_tdest),
+        .m_axis_scatter_tuser(m_axis_scatter_tuser), .m_axis_scatter_tvalid(m_axis_scatter_tvalid),
+        .m_axis_scatter_tready(m_axis_scatter_tready), .s_axis_rdone_tdata(s_axis_rdone_tdata),
+        .s_axis_rdone_tvalid(s_axis_rdone_tvalid), .s_axis_rdone_tready(s_axis_rdone_tready), .s_axis_cpl_tdata(send_data),
+        .s_axis_cpl_tdest(send_dest), .s_axis_cpl_tuser(send_silent), .s_axis_cpl_tvalid(send_valid),
+        .s_axis_cpl_tready(send_ready), .m_axis_cpl_tdata(cpl_data), .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_silent),
+        .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready), .irq_valid(xirq_valid), .irq_ready(xirq_ready),
+        .irq_vector(xirq_vector), .pe_valid(pe_valid[3:2]), .pe_cause(pe_cause[31:16]), .pe_object(pe_object[63:32]),
+        .pe_index(pe_index[63:32]), .pr_step(pr_step), .trace_valid(trace_valid[7:5]), .trace_data(trace_data[2047:1280])
     );
 
 endmodule
