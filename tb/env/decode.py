@@ -20,6 +20,9 @@ from tb.env.records import (
     MemResponse,
     MemWrite,
     Record,
+    RecvDone,
+    RecvRequest,
+    ScatterAnswer,
     TermRequest,
     Trace,
     WorkBeat,
@@ -47,6 +50,9 @@ WORK = 14
 DONE = 15
 CONN = 16
 TERM = 17
+RREQ = 18
+SCATTER = 19
+RDONE = 20
 
 _make = tuple.__new__  # a named tuple without the cost of its own constructor
 _WORDS = struct.Struct(f"<{ROW_WORDS}Q")
@@ -63,7 +69,7 @@ _CHANNELS = (
     "m_axi_aw",
     "m_axi_w",
 )
-_TRANSPORT_CHANNELS = ("m_axis_work", "m_axis_term")
+_TRANSPORT_CHANNELS = ("m_axis_work", "m_axis_term", "m_axis_scatter")
 _FAULTS = ("valid fell before ready", "payload changed before ready", "unknown (X) value")
 
 
@@ -137,6 +143,9 @@ class Hooks:
     done: Callable[[DoneReport], None] = field(default=lambda _: None)
     conn: Callable[[], None] = field(default=lambda: None)
     term: Callable[[TermRequest], None] = field(default=lambda _: None)
+    rreq: Callable[[RecvRequest], None] = field(default=lambda _: None)
+    scatter: Callable[[ScatterAnswer], None] = field(default=lambda _: None)
+    rdone: Callable[[RecvDone], None] = field(default=lambda _: None)
 
 
 class Decoder:
@@ -252,6 +261,8 @@ class Decoder:
                 out.append(done)
                 hooks.done(done)
                 pos += 2
+            elif kind >= RREQ:
+                pos = self._receive(raw, word, pos, out)
             else:
                 pos = self._rare(raw, word, pos, out)
 
@@ -278,6 +289,28 @@ class Decoder:
             MemWrite(head >> 32, head >> 8 & 0xFFFF, addr, strb, int.from_bytes(line, "little"))
         )
         return pos + size
+
+    def _receive(self, raw: bytes, word: tuple[int, ...], pos: int, out: list[Record]) -> int:
+        head = word[pos]
+        kind, cycle = head & 0xFF, head >> 32
+        if kind == RREQ:
+            request = RecvRequest(cycle, word[pos + 1] | word[pos + 2] << 64)
+            out.append(request)
+            self.hooks.rreq(request)
+            return pos + 3
+        if kind == SCATTER:
+            size = 4 if head >> 24 & 1 else 8
+            data = int.from_bytes(raw[(pos + 2) * 8 : (pos + size) * 8], "little")
+            answer = ScatterAnswer(cycle, head >> 8 & 0xFFFF, word[pos + 1], data)
+            out.append(answer)
+            self.hooks.scatter(answer)
+            return pos + size
+        if kind == RDONE:
+            done = RecvDone(cycle, word[pos + 1])
+            out.append(done)
+            self.hooks.rdone(done)
+            return pos + 2
+        raise ProtocolError(f"the recorder delivered an unknown kind {kind}")
 
     def _rare(self, raw: bytes, word: tuple[int, ...], pos: int, out: list[Record]) -> int:
         head = word[pos]

@@ -22,18 +22,21 @@ from tb.env.agents import (
     DoorbellAgent,
     InterruptAgent,
     MemoryAgent,
+    RecvDoneAgent,
+    RecvRequestAgent,
     TermAgent,
     TraceAgent,
     WorkAgent,
 )
 from tb.env.agents.base import BfmAgent
 from tb.env.decode import Hooks
-from tb.env.defs import CAP0, CAP1, CAP2, CAP3, ID_VALUE, Reg
+from tb.env.defs import CAP0, CAP1, CAP2, CAP3, CAP4, CAP5, ID_VALUE, Reg
 from tb.env.driver import Adapter
 from tb.env.harness import STALLABLE, TRANSPORT_STALLABLE, Harness
 from tb.env.memory import HostMemory
 from tb.env.records import Record
 from tb.env.transport import Transport
+from tb.env.transport_receive import Receiver
 
 Subscriber = Callable[[list[Record]], None]
 
@@ -52,6 +55,11 @@ class Config:
     num_qp: int = 0  # 0: the completion core alone
     sq_log2: int = 0
     burst: int = 0
+    num_srq: int = 0
+    rq_log2: int = 0
+    srq_log2: int = 0
+    rx_log2: int = 0
+    num_mr: int = 0
 
 
 @dataclass(frozen=True)
@@ -86,12 +94,22 @@ class CarillonEnv(uvm_env):
         self.done = DoneAgent("done", self)
         self.conn = ConnAgent("conn", self)
         self.term = TermAgent("term", self)
-        self._transport_agents = (self.work, self.done, self.conn, self.term)
+        self.rreq = RecvRequestAgent("rreq", self)
+        self.rdone = RecvDoneAgent("rdone", self)
+        self._transport_agents = (
+            self.work,
+            self.done,
+            self.conn,
+            self.term,
+            self.rreq,
+            self.rdone,
+        )
         self.memory = HostMemory()
         self.host = Adapter(self)
         # The seed of the run, not cocotb's, which depends on the test's name.
         self.seed = int(os.environ.get("COCOTB_RANDOM_SEED", cocotb.RANDOM_SEED))
-        self.transport = Transport(self.seed, self.done, self.conn)
+        receiver = Receiver(self.seed, self.rreq, self.rdone, self.memory)
+        self.transport = Transport(self.seed, self.done, self.conn, receiver)
         hooks = Hooks(
             mem_write=self.memory.write_line,
             interrupt=self.host.on_interrupt,
@@ -107,6 +125,9 @@ class CarillonEnv(uvm_env):
             done=self.transport.done,
             conn=self.conn.taken,
             term=self.transport.term,
+            rreq=receiver.requested,
+            scatter=receiver.answered,
+            rdone=receiver.done,
         )
         self.harness = Harness(cocotb.top, self._on_block, hooks)
         self.config: Config | None = None
@@ -169,6 +190,8 @@ class CarillonEnv(uvm_env):
         cap1 = CAP1.unpack(await control.value(Reg.CAP1))
         cap2 = CAP2.unpack(await control.value(Reg.CAP2))
         cap3 = CAP3.unpack(await control.value(Reg.CAP3))
+        cap4 = CAP4.unpack(await control.value(Reg.CAP4))
+        cap5 = CAP5.unpack(await control.value(Reg.CAP5))
         self.config = Config(
             num_cq=cap0["num_cq"],
             num_eq=cap1["num_eq"],
@@ -180,6 +203,11 @@ class CarillonEnv(uvm_env):
             num_qp=cap3["num_qp"],
             sq_log2=cap3["sq_log2"],
             burst=cap3["burst"],
+            num_srq=cap4["num_srq"],
+            rq_log2=cap4["rq_log2"],
+            srq_log2=cap4["srq_log2"],
+            rx_log2=cap5["rx_log2"],
+            num_mr=cap5["num_mr"],
         )
         if self.config.num_qp and self.work not in self.agents:
             self.agents += self._transport_agents

@@ -66,12 +66,25 @@ class Channel(IntEnum):
     TERM = 24
     LOOP = 25
     LOOP_FAIL = 26
+    RREQ = 27
+    SCATTER = 28
+    RDONE = 29
+    RLOOP = 30
+    RLOOP_FAIL = 31
 
 
 #: Channels with random stalls.
 STALLABLE = tuple(Channel(n) for n in range(Channel.AW, Channel.MEM_CMD))
 #: The same of the transport's side, which only the full engine has.
-TRANSPORT_STALLABLE = (Channel.WORK, Channel.DONE, Channel.CONN, Channel.TERM)
+TRANSPORT_STALLABLE = (
+    Channel.WORK,
+    Channel.DONE,
+    Channel.CONN,
+    Channel.TERM,
+    Channel.RREQ,
+    Channel.SCATTER,
+    Channel.RDONE,
+)
 
 #: Gets the records of a block in order.
 BlockHandler = Callable[[list[Record]], None]

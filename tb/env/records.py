@@ -18,7 +18,7 @@ class Trace(NamedTuple):
     cycle: int
     lane: int
     op: int
-    cq: int  # lanes 3 and 4: the QP
+    cq: int  # lanes 3, 4 and 7: the QP; lanes 5 and 6: the QP or SRQ
     event: bool
     event_status: int
     operand: int  # 32 bits
@@ -129,6 +129,29 @@ class TermRequest(NamedTuple):
     data: int  # 32 bits
 
 
+class RecvRequest(NamedTuple):
+    """Handshake on s_axis_rreq: a message for a QP has arrived."""
+
+    cycle: int
+    data: int  # 128 bits
+
+
+class ScatterAnswer(NamedTuple):
+    """Handshake on m_axis_scatter: the answer to a receive request."""
+
+    cycle: int
+    qp: int  # tdest
+    user: int  # 32 bits
+    data: int  # 384 bits
+
+
+class RecvDone(NamedTuple):
+    """Handshake on s_axis_rdone: a taken buffer is reported."""
+
+    cycle: int
+    data: int  # 64 bits
+
+
 class Command(NamedTuple):
     """A mailbox command that the control agent ran to its end.
 
@@ -158,5 +181,8 @@ Record = (
     | DoneReport
     | ConnReport
     | TermRequest
+    | RecvRequest
+    | ScatterAnswer
+    | RecvDone
     | Command
 )

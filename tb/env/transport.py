@@ -2,7 +2,8 @@
 """A model of the transport that executes the requests of all QPs.
 
 It takes the work beats as they are recorded, executes each request with a random latency, and
-reports it: in tag order within a QP, in any order across QPs. Sends arrive in a list at the peer.
+reports it: in tag order within a QP, in any order across QPs. Sends arrive in a list at the peer;
+at a peer that receives (:attr:`Transport.receiver`) in the buffer that is taken for them.
 At full rate :meth:`Transport.loopback` lets the harness report by itself (tb/hdl/bfm_transport.v).
 """
 
@@ -24,6 +25,7 @@ from tb.env.defs import CqeStatus, Opcode, PostFlag
 from tb.env.harness import Channel, Harness
 from tb.env.records import DoneReport, TermRequest, WorkBeat
 from tb.env.streams import stream
+from tb.env.transport_receive import Arrival, Receiver
 
 if TYPE_CHECKING:
     from cocotb.task import Task
@@ -63,11 +65,20 @@ class Request:
     executes: int = 0
     ends: int = 0
     reported: bool = False
+    message: Arrival | None = None
+    """On its way into a buffer of the peer."""
+    waiting: bool = False
+    """Nothing is reported before the peer has received it."""
 
     @property
     def post(self) -> Post:
         """The post as it was written."""
         return Post.decode(self.word)
+
+    @property
+    def opcode(self) -> int:
+        """The opcode."""
+        return self.word & 0xFF
 
     @property
     def context(self) -> int:
@@ -93,8 +104,10 @@ Inject = Callable[[Request], int | None]
 class Transport:
     """All QPs' connections. Settings are attributes; they apply to requests taken from then on."""
 
-    def __init__(self, seed: int, done: DoneAgent, conn: ConnAgent) -> None:
+    def __init__(self, seed: int, done: DoneAgent, conn: ConnAgent, receiver: Receiver) -> None:
         self._seed = seed
+        #: The receiving side; ``receiver.enable(qp)`` makes Sends take buffers there.
+        self.receiver = receiver
         self._done = done
         self._conn = conn
         done.busy = lambda: self.busy
@@ -112,6 +125,7 @@ class Transport:
 
     def clear(self) -> None:
         """After a reset: nothing is under way, nothing arrived."""
+        self.receiver.clear()
         self._rng = stream(self._seed, "transport")
         self._qps: defaultdict[int, _Qp] = defaultdict(_Qp)
         self._heap: list[tuple[int, int, Request]] = []
@@ -174,6 +188,7 @@ class Transport:
         """The host has connected the QP: errors of an earlier connection are over."""
         state = self._qps[qp]
         state.failed = state.ended = False
+        self.receiver.connected(qp)
 
     def loopback(
         self, latency: int | None, *, mask: int = 0, match: int = 0, status: int = 2
@@ -215,7 +230,9 @@ class Transport:
         request.executes = request.ends - self._rng.randint(0, delay)
         state.last = request.ends
         state.queue.append(request)
-        if self.automatic and not state.held:
+        if self._is_received(request):
+            self._send_message(request)
+        elif self.automatic and not state.held:
             self._schedule(request)
 
     def done(self, record: DoneReport) -> None:
@@ -232,11 +249,13 @@ class Transport:
         state = self._qps[qp]
         state.ended = True
         for request in state.queue:
-            if request.executes > record.cycle:
+            if request.executes > record.cycle or request.waiting:
+                self._withdraw(request)
                 request.skipped = True
                 request.status = self._rng.choice(self.after_error)
         if self.automatic and not state.held:
             self._schedule_all(state, 8)
+        self.receiver.terminated(qp, record.cycle)
 
     # -- execution ---------------------------------------------------------------------------------
 
@@ -258,6 +277,8 @@ class Transport:
         """Everything of a QP ends soon, in order."""
         at = self._harness.cycle
         for request in list(state.queue):
+            if request.waiting:
+                return
             if not request.reported:
                 at = min(at + self._rng.randint(1, most), max(request.ends, at))
                 state.last = request.ends = at
@@ -281,19 +302,19 @@ class Transport:
             # What was put into the heap a second time ends at another time, or is over.
             state = self._qps[request.qp]
             if request.ends == at and not state.held:
-                while not request.reported:
+                while not request.reported and not state.queue[0].waiting:
                     self._send(state, at)
 
     def _send(self, state: _Qp, at: int) -> Request:
         request = state.queue.popleft()
         request.reported = True
         self._done.send(request.qp, request.tag, request.status, at_cycle=at)
-        if request.status == 0 and not request.skipped:
+        if request.status == 0 and not request.skipped and request.message is None:
             self._deliver(request)
         return request
 
     def _deliver(self, request: Request) -> None:
-        if request.word & 0xFF not in _SENDS:
+        if request.opcode not in _SENDS:
             return
         post = request.post
         inline = bool(post.flags & PostFlag.INLINE)
@@ -310,6 +331,58 @@ class Transport:
                 bool(post.flags & PostFlag.SEND_AND_SOLICIT_EVENT),
             )
         )
+
+    # -- Sends into buffers of the peer ------------------------------------------------------------
+
+    def _is_received(self, request: Request) -> bool:
+        """A Send that is carried out and takes a buffer."""
+        sends = request.status == 0 and not request.skipped and request.opcode in _SENDS
+        return sends and self.receiver.serves(request.peer)
+
+    def _send_message(self, request: Request) -> None:
+        post = request.post
+        with_token = post.opcode == Opcode.SEND_AND_INVALIDATE
+        data: bytes | None = None
+        if post.flags & PostFlag.INLINE:
+            data = post.inline_data
+        elif self.receiver.fill:
+            data = self.receiver.gather(post.segments)
+        request.waiting = True
+        request.message = Arrival(
+            request.peer,
+            post.length,
+            bool(post.flags & PostFlag.SEND_AND_SOLICIT_EVENT),
+            with_token,
+            Segment.decode(post.slots[TARGET_SLOT]).key if with_token else 0,
+            data,
+            lambda status: self._settle(request, status),
+            at=request.executes,
+        )
+        self.receiver.arrive(request.message)
+
+    def _withdraw(self, request: Request) -> None:
+        if request.message is not None and request.waiting:
+            self.receiver.withdraw(request.message)
+        request.waiting = False
+
+    def _settle(self, request: Request, status: int) -> None:
+        """The peer has received a message, or has not."""
+        state = self._qps[request.qp]
+        request.waiting = False
+        if status == 0:
+            self._deliver(request)
+        if request.reported:
+            return
+        request.status = status
+        if status:
+            state.failed = True
+            behind = list(state.queue)
+            for other in behind[behind.index(request) + 1 :]:
+                self._withdraw(other)
+                other.skipped = True
+                other.status = self._rng.choice(self.after_error)
+        if self.automatic and not state.held:
+            self._schedule_all(state, 8)
 
     async def _run(self) -> None:
         """Gives the reports to the harness shortly before their time."""

@@ -23,8 +23,8 @@ module bfm_record #(
     input  wire [63:0]  cfg,
     input  wire [7:0]   flush,
     // Trace
-    input  wire [4:0]    trace_valid,
-    input  wire [1279:0] trace_data,
+    input  wire [7:0]    trace_valid,
+    input  wire [2047:0] trace_data,
     // Memory
     input  wire                mem_b,
     input  wire [M_ID_W-1:0]   mem_b_id,
@@ -77,6 +77,15 @@ module bfm_record #(
     input  wire [31:0]  conn_data,
     input  wire         term,
     input  wire [31:0]  term_data,
+    // Receive requests, scatter lists, receive done reports
+    input  wire         rreq,
+    input  wire [127:0] rreq_data,
+    input  wire         scatter,
+    input  wire [383:0] scatter_data,
+    input  wire [15:0]  scatter_dest,
+    input  wire [31:0]  scatter_user,
+    input  wire         rdone,
+    input  wire [63:0]  rdone_data,
     // Control
     input  wire         ctl_b,
     input  wire [1:0]   ctl_b_resp,
@@ -84,7 +93,7 @@ module bfm_record #(
     input  wire [1:0]   ctl_r_resp,
     input  wire [31:0]  ctl_r_data,
     // Protocol violations; faults of the harness itself
-    input  wire [31:0]  violations,
+    input  wire [34:0]  violations,
     input  wire         harness_fault,
     output reg          toggle
 );
@@ -92,6 +101,7 @@ module bfm_record #(
     localparam DB_RESPONSE = 8'd6, CREDIT_REQUEST = 8'd7, CREDIT_ANSWER = 8'd8, INTERRUPT = 8'd9, DB_READ = 8'd10;
     localparam CTL_B = 8'd11, CTL_R = 8'd12, VIOLATION = 8'd13, WORK = 8'd14;
     localparam DONE = 8'd15, CONN = 8'd16, TERM = 8'd17;
+    localparam RREQ = 8'd18, SCATTER = 8'd19, RDONE = 8'd20;
 
     reg [ROW_WORDS*64-1:0] rows [0:ROWS-1];
     integer    row;
@@ -151,7 +161,7 @@ module bfm_record #(
 
     always @(posedge clk) begin
         if (!rst) begin
-            for (lane = 0; lane < 5; lane = lane + 1)
+            for (lane = 0; lane < 8; lane = lane + 1)
                 if (trace_valid[lane]) begin
                     begin_record(TRACE, lane[23:0], 5);
                     put256(trace_data[lane*256 +: 256]);
@@ -222,6 +232,24 @@ module bfm_record #(
                 begin_record(TERM, 24'd0, 2);
                 put64({32'd0, term_data});
             end
+            if (rreq) begin
+                begin_record(RREQ, 24'd0, 3);
+                put64(rreq_data[63:0]);
+                put64(rreq_data[127:64]);
+            end
+            if (scatter) begin
+                short_ = scatter_data[383:128] == 256'd0;
+                begin_record(SCATTER, {7'd0, short_, scatter_dest}, short_ ? 4 : 8);
+                put64({32'd0, scatter_user});
+                put64(scatter_data[63:0]);
+                put64(scatter_data[127:64]);
+                if (!short_)
+                    put256(scatter_data[383:128]);
+            end
+            if (rdone) begin
+                begin_record(RDONE, 24'd0, 2);
+                put64(rdone_data);
+            end
             if (db_r) begin
                 short_ = db_r_data[511:64] == 448'd0;
                 begin_record(DB_READ, {12'd0, short_, db_r_last, db_r_resp, db_r_id}, short_ ? 2 : 9);
@@ -239,9 +267,9 @@ module bfm_record #(
                 begin_record(CTL_R, {22'd0, ctl_r_resp}, 2);
                 put64({32'd0, ctl_r_data});
             end
-            if (violations != 32'd0) begin
+            if (violations != 35'd0) begin
                 begin_record(VIOLATION, 24'd0, 2);
-                put64({32'd0, violations});
+                put64({29'd0, violations});
             end
         end
         if (rst) begin

@@ -17,7 +17,12 @@ module tb_top #(
     // cde_top only
     parameter NUM_QP = 64,
     parameter SQ_LOG2 = 5,
-    parameter BURST = 8
+    parameter BURST = 8,
+    parameter NUM_SRQ = 16,
+    parameter RQ_LOG2 = 4,
+    parameter SRQ_LOG2 = 6,
+    parameter RX_LOG2 = 3,
+    parameter NUM_MR = 64
 );
     localparam M_ID_W = $clog2(NUM_CQ) + 1;
     localparam S_ID_W = 8;
@@ -29,7 +34,8 @@ module tb_top #(
     localparam CH_B = 9, CH_R = 10, CH_CTL_B = 11, CH_CTL_R = 12, CH_ANS = 13, CH_IRQ = 14;
     localparam CH_MEM_AW = 15, CH_MEM_W = 16, CH_MEM_B = 17, CH_MEM_CMD = 18, CH_FAULT = 19, CH_RECORD = 20;
     localparam CH_WORK = 21, CH_DONE = 22, CH_CONN = 23, CH_TERM = 24, CH_LOOP = 25, CH_LOOP_FAIL = 26;
-    localparam CFGS = 28;
+    localparam CH_RREQ = 27, CH_SCATTER = 28, CH_RDONE = 29, CH_RLOOP = 30, CH_RLOOP_FAIL = 31;
+    localparam CFGS = 32;
 
     reg                      clk;
     reg                      rst;
@@ -39,7 +45,7 @@ module tb_top #(
     wire                     rec_toggle;
     reg  [31:0]              cycle;
     wire [CFGS*64-1:0]       cfg;
-    wire [11:0]              overflow;
+    wire [13:0]              overflow;
 
     initial begin
         clk = 1'b0;
@@ -207,9 +213,30 @@ module tb_top #(
         .violations(transport_violations), .overflow(overflow[11:10])
     );
 
+    // ---- Receive path ---------------------------------------------------------------------------------------------
+    wire         rreqvalid, rreqready, scattervalid, scatterready, rdonevalid, rdoneready;
+    wire [127:0] rreq;
+    wire [383:0] scatterdata;
+    wire [15:0]  scatterdest;
+    wire [31:0]  scatteruser;
+    wire [63:0]  rdone;
+    wire [2:0]   receive_violations;
+
+    tb_receive #(
+        .CH_RREQ(CH_RREQ), .CH_SCATTER(CH_SCATTER), .CH_RDONE(CH_RDONE), .CH_LOOP(CH_RLOOP), .CH_FAIL(CH_RLOOP_FAIL),
+        .CFGS(CFGS), .LD_WORDS(LD_WORDS)
+    ) u_receive (
+        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg),
+        .rreq_valid(rreqvalid), .rreq_ready(rreqready), .rreq_data(rreq),
+        .scatter_valid(scattervalid), .scatter_ready(scatterready), .scatter_data(scatterdata), .scatter_dest(scatterdest),
+        .scatter_user(scatteruser),
+        .rdone_valid(rdonevalid), .rdone_ready(rdoneready), .rdone_data(rdone),
+        .violations(receive_violations), .overflow(overflow[13:12])
+    );
+
     // ---- Checks ---------------------------------------------------------------------------------------------------
     // Three bits per channel: see bfm_stable; the names of the bits are in tb/env/decode.py.
-    wire [31:0] violations;
+    wire [34:0] violations;
 
     bfm_stable #(.W(S_ID_W + 10)) u_chk_b (
         .clk(clk), .rst(rst), .valid(bvalid), .ready(bready), .payload({bid, bresp, buser}), .violation(violations[2:0])
@@ -239,13 +266,14 @@ module tb_top #(
     assign violations[24] = !rst && mawvalid && (mawlen != 8'd0 || mawsize != 3'd6 || mawburst != 2'b01 || mawaddr[5:0] != 6'd0);
     assign violations[25] = !rst && mwvalid && (!mwlast || mwstrb == 64'd0);
     assign violations[31:26] = transport_violations;
+    assign violations[34:32] = receive_violations;
 
     // ---- Recorder -------------------------------------------------------------------------------------------------
-    wire [4:0]     trace_valid;
-    wire [1279:0]  trace_data;
-    reg  [11:0]    overflow_q;
+    wire [7:0]     trace_valid;
+    wire [2047:0]  trace_data;
+    reg  [13:0]    overflow_q;
 
-    initial overflow_q = 12'd0;
+    initial overflow_q = 14'd0;
     always @(posedge clk) overflow_q <= overflow;
 
     bfm_record #(.M_ID_W(M_ID_W)) u_record (
@@ -264,6 +292,9 @@ module tb_top #(
         .work(workvalid && workready), .work_data(workdata), .work_dest(workdest), .work_user(workuser), .work_last(worklast),
         .done(donevalid && doneready), .done_data(done), .conn(connvalid && connready), .conn_data(conn),
         .term(termvalid && termready), .term_data(term),
+        .rreq(rreqvalid && rreqready), .rreq_data(rreq),
+        .scatter(scattervalid && scatterready), .scatter_data(scatterdata), .scatter_dest(scatterdest), .scatter_user(scatteruser),
+        .rdone(rdonevalid && rdoneready), .rdone_data(rdone),
         .ctl_b(cbvalid && cbready), .ctl_b_resp(cbresp), .ctl_r(crvalid && crready), .ctl_r_resp(crresp), .ctl_r_data(crdata),
         .violations(violations), .harness_fault(overflow != overflow_q), .toggle(rec_toggle)
     );
@@ -284,13 +315,22 @@ module tb_top #(
     // ---- Design ---------------------------------------------------------------------------------------------------
 `ifdef FULL
     assign {cplready, rsvready, ansvalid, ans} = 11'd0;
+`ifndef RECV
+    assign {rreqready, scattervalid, scatterdata, scatterdest, scatteruser, rdoneready} = 435'd0;
+    assign trace_valid[7:5] = 3'd0;
+    assign trace_data[2047:1280] = 768'd0;
+`endif
 
     cde_top #(
         .NUM_QP(NUM_QP), .SQ_LOG2(SQ_LOG2), .BURST(BURST),
+`ifdef RECV
+        .NUM_SRQ(NUM_SRQ), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .NUM_MR(NUM_MR),
+`endif
 `else
     assign {workvalid, workdata, workdest, workuser, worklast, doneready, connready, termvalid, term} = 629'd0;
-    assign trace_valid[4:3] = 2'd0;
-    assign trace_data[1279:768] = 512'd0;
+    assign {rreqready, scattervalid, scatterdata, scatterdest, scatteruser, rdoneready} = 435'd0;
+    assign trace_valid[7:3] = 5'd0;
+    assign trace_data[2047:768] = 1280'd0;
 
     cde_cpl_top #(
 `endif
@@ -322,7 +362,15 @@ module tb_top #(
         .s_axis_done_tdata(done), .s_axis_done_tvalid(donevalid), .s_axis_done_tready(doneready),
         .s_axis_conn_tdata(conn), .s_axis_conn_tvalid(connvalid), .s_axis_conn_tready(connready),
         .m_axis_term_tdata(term), .m_axis_term_tvalid(termvalid), .m_axis_term_tready(termready),
+`ifdef RECV
+        .s_axis_rreq_tdata(rreq), .s_axis_rreq_tvalid(rreqvalid), .s_axis_rreq_tready(rreqready),
+        .m_axis_scatter_tdata(scatterdata), .m_axis_scatter_tdest(scatterdest), .m_axis_scatter_tuser(scatteruser),
+        .m_axis_scatter_tvalid(scattervalid), .m_axis_scatter_tready(scatterready),
+        .s_axis_rdone_tdata(rdone), .s_axis_rdone_tvalid(rdonevalid), .s_axis_rdone_tready(rdoneready),
         .trace_valid(trace_valid), .trace_data(trace_data),
+`else
+        .trace_valid(trace_valid[4:0]), .trace_data(trace_data[1279:0]),
+`endif
 `else
         .s_axis_cpl_tdata(cpl[575:64]), .s_axis_cpl_tdest(cpl[31:0]), .s_axis_cpl_tkeep(cpl[33:32]),
         .s_axis_cpl_tuser(cpl[35:34]), .s_axis_cpl_tvalid(cplvalid), .s_axis_cpl_tready(cplready),

@@ -134,6 +134,76 @@ module wave_retire (
     wire        failed = q[176];
 endmodule
 
+// Lane 5 of the trace port: taking of buffers.
+module wave_taking (
+    input wire         clk,
+    input wire         rst,
+    input wire         valid,
+    input wire [255:0] data
+);
+    wire         any;
+    wire [255:0] q;
+
+    wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
+
+    wire        take = any && q[7:0] == 8'h50;
+    wire [8:0]  op = {!any, q[7:0]};
+    wire [15:0] number = q[23:8];
+    wire        not_ready = take && q[32];
+    wire        shared = take && q[36];
+    wire        flush = take && q[37];
+    wire        watermark_event = any && (take ? q[38] : q[48]);
+    wire [15:0] srq = {16{take}} & q[63:48];
+    wire [15:0] taken = q[175:160];
+    wire [15:0] head = q[191:176];
+    wire [15:0] tail = q[207:192];
+    wire [15:0] reported = q[223:208];
+    wire [15:0] watermark = q[239:224];
+    wire        armed = q[240];
+endmodule
+
+// Lane 6 of the trace port: receive posts.
+module wave_recv_post (
+    input wire         clk,
+    input wire         rst,
+    input wire         valid,
+    input wire [255:0] data
+);
+    wire         any;
+    wire [255:0] q;
+
+    wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
+
+    wire        post = any && q[7:0] == 8'h58;
+    wire [8:0]  op = {!any, q[7:0]};
+    wire [15:0] number = q[23:8];
+    wire [8:0]  cause = {!post, {8{post}} & q[39:32]};
+    wire        shared = any && (q[40] || q[7:0] == 8'h59);
+    wire [15:0] tail = q[175:160];
+    wire [15:0] freed = q[191:176];
+    wire [15:0] size = q[207:192];
+endmodule
+
+// Lane 7 of the trace port: receive completions.
+module wave_receive (
+    input wire         clk,
+    input wire         rst,
+    input wire         valid,
+    input wire [255:0] data
+);
+    wire         any;
+    wire [255:0] q;
+
+    wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
+
+    wire [15:0] qp = q[23:8];
+    wire [8:0]  status = {!any, q[39:32]};
+    wire        shared = q[40];
+    wire        flush = q[41];
+    wire [15:0] cq = q[63:48];
+    wire [15:0] reported = q[175:160];
+endmodule
+
 // One request on its way to the transport.
 module wave_work (
     input wire         clk,
@@ -259,8 +329,8 @@ module wave_decode #(
     input wire [63:0]       work_user,
     input wire              work_last,
     // Trace
-    input wire [4:0]        trace_valid,
-    input wire [1279:0]     trace_data
+    input wire [7:0]        trace_valid,
+    input wire [2047:0]     trace_data
 );
     // ---- Doorbells ------------------------------------------------------------------------------------------------
     wire        db_any, b_any;
@@ -380,6 +450,9 @@ module wave_decode #(
     wave_lane trace_2 (.clk(clk), .rst(rst), .valid(trace_valid[2]), .data(trace_data[767:512]));
     wave_posting trace_3 (.clk(clk), .rst(rst), .valid(trace_valid[3]), .data(trace_data[1023:768]));
     wave_retire trace_4 (.clk(clk), .rst(rst), .valid(trace_valid[4]), .data(trace_data[1279:1024]));
+    wave_taking trace_5 (.clk(clk), .rst(rst), .valid(trace_valid[5]), .data(trace_data[1535:1280]));
+    wave_recv_post trace_6 (.clk(clk), .rst(rst), .valid(trace_valid[6]), .data(trace_data[1791:1536]));
+    wave_receive trace_7 (.clk(clk), .rst(rst), .valid(trace_valid[7]), .data(trace_data[2047:1792]));
     wave_work request (
         .clk(clk), .rst(rst), .valid(work), .dest(work_dest), .user(work_user), .last(work_last), .post(work_post)
     );

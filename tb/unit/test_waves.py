@@ -31,7 +31,7 @@ def test_filters_agree_with_the_register_map() -> None:
     [
         (FOLDER / "cause.flt", "11 BAD_INDEX", "12 BAD_INDEX"),
         (FOLDER / "cause.flt", "11 BAD_INDEX\n", ""),
-        (RDL, "BAD_INDEX         = 8'h0B", "BAD_INDEX         = 8'h1D"),
+        (RDL, "BAD_INDEX         = 8'h0B", "BAD_INDEX         = 8'h1F"),
         (RDL, "SOLICITED = 2'd2", "SOLICIT = 2'd2"),
     ],
 )

@@ -7,9 +7,11 @@ from tb.env.agents.credit import CreditAgent
 from tb.env.agents.doorbell import DoorbellAgent
 from tb.env.agents.memory import MemoryAgent
 from tb.env.agents.passive import InterruptAgent, TraceAgent
+from tb.env.agents.receive import Answer, RecvDoneAgent, RecvRequestAgent
 from tb.env.agents.transport import ConnAgent, DoneAgent, TermAgent, WorkAgent
 
 __all__ = [
+    "Answer",
     "CommandError",
     "CompletionAgent",
     "ConnAgent",
@@ -20,6 +22,8 @@ __all__ = [
     "DoorbellAgent",
     "InterruptAgent",
     "MemoryAgent",
+    "RecvDoneAgent",
+    "RecvRequestAgent",
     "TermAgent",
     "TraceAgent",
     "WorkAgent",

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from tb.env.agents.base import BfmAgent
 from tb.env.defs import CONN, ConnEvent
 from tb.env.harness import Channel
-from tb.env.records import ConnReport, DoneReport, TermRequest, WorkBeat
+from tb.env.records import ConnReport, DoneReport, RecvDone, TermRequest, WorkBeat
 
 
 class WorkAgent(BfmAgent):
@@ -26,8 +26,8 @@ class WorkAgent(BfmAgent):
 class DoneAgent(BfmAgent):
     """Sends done reports, one per cycle, in the order in which they were given."""
 
-    reports = (DoneReport,)
-    channels = (Channel.DONE,)
+    reports: tuple[type, ...] = (DoneReport,)
+    channels: tuple[Channel, ...] = (Channel.DONE,)
     #: Reports are still to come from who uses this agent.
     busy: Callable[[], bool] = staticmethod(lambda: False)
 
@@ -44,9 +44,9 @@ class DoneAgent(BfmAgent):
     def send_raw(self, data: int, *, at_cycle: int | None = None, gap: int = 0) -> None:
         """A report bit by bit."""
         self._words.append(data)
-        self.driver.send([(Channel.DONE, [data], at_cycle or 0, gap)])
+        self.driver.send([(self.channels[0], [data], at_cycle or 0, gap)])
 
-    def sent(self, record: DoneReport) -> bool:
+    def sent(self, record: DoneReport | RecvDone) -> bool:
         """A report was taken; False if it is not this agent's."""
         if not self._words or self._words[0] != record.data:
             return False
