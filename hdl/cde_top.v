@@ -151,7 +151,7 @@ module cde_top #(
     wire [1:0]        unused_post_kind;
     wire [63:0]       unused_post_word;
     wire [7:0]        post_res_cause, qc_command, qc_result;
-    wire              qc_start, qc_done, cqi_we, cqi_alive, cqi_used, unused_xirq_ready;
+    wire              qc_start, qc_done, cqi_we, cqi_alive, cqi_used, unused_xirq_ready, unused_room2, unused_dead2;
     wire [255:0]      qc_args;
     wire [191:0]      qc_outs;
     wire              unused_args = &{1'b0, qc_args[255:192]};
@@ -187,7 +187,8 @@ module cde_top #(
         .m_axi_bready(m_axi_bready), .s_axis_cpl_tdata({256'd0, cpl_data}), .s_axis_cpl_tdest({16'd0, cpl_dest}),
         .s_axis_cpl_tkeep(2'b01), .s_axis_cpl_tuser({1'b0, cpl_silent}), .s_axis_cpl_tvalid(cpl_valid),
         .s_axis_cpl_tready(cpl_ready), .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .rq_count(2'd1), .gr_room(gr_room),
-        .gr_dead(gr_dead), .gr_take(gr_take), .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page),
+        .gr_dead(gr_dead), .gr_take(gr_take), .rq2_valid(1'b0), .rq2_cq({CQ_W{1'b0}}), .rq2_count(2'd0), .gr2_room(unused_room2),
+        .gr2_dead(unused_dead2), .gr2_take(1'b0), .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page),
         .post_kind(unused_post_kind), .post_data(post_data), .post_word(unused_post_word), .post_res_valid(post_res_valid),
         .post_res_cause(post_res_cause), .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done),
         .qc_result(qc_result), .qc_outs({64'd0, qc_outs}), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq),
