@@ -12,7 +12,7 @@ module cde_answer #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter EQ_W = 4,
-    parameter REC_W = 104,      // {event, attempt 2, phase 1, address 60, snap, EQ 8, CQ 16} or {.., solicited 2, count 2, CQ}
+    parameter REC_W = 104,      // {event, attempt 2, phase 1, address 60, snap, EQ 8, CQ 16} or {.., quiet 2, solicited 2, count 2, CQ}
     parameter RETRY_W = 79      // {attempt 2, phase 1, address 60, snap}
 ) (
     input  wire               clk,
@@ -34,6 +34,7 @@ module cde_answer #(
     output wire [CQ_W-1:0]    pub_cq,
     output wire [1:0]         pub_count,
     output wire [1:0]         pub_solicited,
+    output wire [1:0]         pub_quiet,
     output wire [1:0]         pub_status,
     output wire               pub_give_up,
     output wire [RETRY_W-1:0] pub_retry,
@@ -71,6 +72,7 @@ module cde_answer #(
     assign pub_cq = ans_valid ? cq : ovf_cq;
     assign pub_count = ans_valid && !event_write ? ans_record[CQ_W +: 2] : 2'd0;
     assign pub_solicited = ans_record[CQ_W + 2 +: 2];
+    assign pub_quiet = ans_record[CQ_W + 4 +: 2];
     assign pub_status = ans_valid ? `CDE_CQST_INTERNAL_ERROR : `CDE_CQST_BUFFER_OVERFLOW;
     assign pub_give_up = give_up;
     assign pub_retry = ans_record[24 +: RETRY_W];

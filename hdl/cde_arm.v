@@ -30,6 +30,7 @@ module cde_arm #(
     input  wire [CQ_W-1:0]    pub_cq,
     input  wire [1:0]         pub_count,
     input  wire [1:0]         pub_solicited,
+    input  wire [1:0]         pub_quiet,     // satisfies no standing arm
     input  wire [1:0]         pub_status,
     input  wire               pub_give_up,
     input  wire [RETRY_W-1:0] pub_retry,
@@ -134,16 +135,16 @@ module cde_arm #(
     wire [CQ_W-1:0] da_cq = db_take ? db_cq : ct_take ? ct_cq : look_cq;
 
     // ---------------------------------------------------------------- operands, stages R (memory out), C, F, Z, T
-    localparam P_W = 15 + CQ_W + RETRY_W;
+    localparam P_W = 17 + CQ_W + RETRY_W;
     localparam D_W = 34 + CQ_W + IDX_W;
 
     reg             rp_valid, cp_valid, fp_valid, zp_valid;
     reg  [P_W-1:0]  rp, cp, fp;
-    reg  [CQ_W+14:0] zp;
+    reg  [CQ_W+16:0] zp;
     reg             rd_valid, cd_valid, fd_valid, zd_valid;
     reg  [D_W-1:0]  rd, cd, fd, zd;
 
-    wire [P_W-1:0]  ap = {pub_retry, pub_give_up, pub_status, pub_solicited, pub_count, pub_op, pub_cq};
+    wire [P_W-1:0]  ap = {pub_retry, pub_quiet, pub_give_up, pub_status, pub_solicited, pub_count, pub_op, pub_cq};
     wire [D_W-1:0]  ad = {look_take && look_ripe, ct_take, db_take, db_page, db_arm, db_type,
                           db_take ? db_cause : 8'h00,
                           db_take ? db_op : ct_take ? ct_op : `CDE_TRC_MODERATION,
@@ -152,7 +153,7 @@ module cde_arm #(
     always @(posedge clk) begin
         {rp_valid, cp_valid, fp_valid, zp_valid} <= rst ? 4'd0 : {pub_valid, rp_valid, cp_valid, fp_valid};
         {rd_valid, cd_valid, fd_valid, zd_valid} <= rst ? 4'd0 : {db_take || ct_take || look_take, rd_valid, cd_valid, fd_valid};
-        {rp, cp, fp, zp} <= {ap, rp, cp, fp[CQ_W+14:0]};
+        {rp, cp, fp, zp} <= {ap, rp, cp, fp[CQ_W+16:0]};
         {rd, cd, fd, zd} <= {ad, rd, cd, fd};
     end
 
@@ -264,7 +265,7 @@ module cde_arm #(
     end
 
     cde_arm_flags #(.Y_BITS(Y_W)) flags_i (
-        .p_op(fp_op), .p_live(fp_live), .p_solicited(fp[CQ_W + 10 +: 2]), .p_publish(fp_publish), .p_fail(fp_fail),
+        .p_op(fp_op), .p_live(fp_live), .p_solicited(fp[CQ_W + 10 +: 2]), .p_quiet(fp[CQ_W + 15 +: 2]), .p_publish(fp_publish), .p_fail(fp_fail),
         .p_give_up(fp[CQ_W + 14]), .p_prompt(fp_prompt), .p_y(fp_y), .p_y_next(fp_y_next), .p_call(fp_call),
         .p_becomes_due(fp_becomes_due),
         .chained(f_chained), .d_op(fd_op), .d_host(fd[CQ_W + IDX_W + 31]), .d_cause_in(fd[CQ_W + IDX_W + 8 +: 8]),
@@ -280,7 +281,7 @@ module cde_arm #(
     wire fd_effect = fd_valid && fd_acts;
 
     assign ev_pub_valid = fp_valid && (fp_call || fp_retry);
-    assign ev_pub_data = {fp[CQ_W + 15 +: RETRY_W], fp_retry, fp_x_next[X_PROD +: IDX_W], fp_x_next[X_ERR +: 2],
+    assign ev_pub_data = {fp[CQ_W + 17 +: RETRY_W], fp_retry, fp_x_next[X_PROD +: IDX_W], fp_x_next[X_ERR +: 2],
                         fp_settings[CF_EQ +: 8], {{(16-CQ_W){1'b0}}, fp_cq}};
     assign ev_db_valid = fd_valid && fd_call;
     assign ev_db_data = {{RETRY_W{1'b0}}, 1'b0, fd_x_next[X_PROD +: IDX_W], fd_x_next[X_ERR +: 2],
@@ -347,7 +348,7 @@ module cde_arm #(
     cde_arm_trace #(.CQ_W(CQ_W), .IDX_W(IDX_W), .X_BITS(X_W), .Y_BITS(Y_W), .Z_BITS(Z_W)) trace_i (
         .clk(clk), .rst(rst),
         .p_traced(zp_traced), .p_op(zp[CQ_W +: 8]), .p_cq(zp[CQ_W-1:0]), .p_call(zp_call),
-        .p_args(zp[CQ_W + 8 +: 7]), .p_old({zp_z, zp_y, zp_x}), .p_new({zp_z_next, zp_y_next, zp_x_next}),
+        .p_args(zp[CQ_W + 8 +: 9]), .p_old({zp_z, zp_y, zp_x}), .p_new({zp_z_next, zp_y_next, zp_x_next}),
         .d_traced(zd_traced), .d_op(zd_op), .d_cq(zd[CQ_W-1:0]), .d_call(zd_call), .d_index(zd[CQ_W +: IDX_W]),
         .d_args(zd[CQ_W + IDX_W + 16 +: 3]), .d_typed(zd_settings[CF_TYPED]), .d_rearm(zd_settings[CF_REARM]),
         .d_freed(zd_freed), .d_old({zd_z, zd_y, zd_x}), .d_new({zd_z_next, zd_y_next, zd_x_next}),

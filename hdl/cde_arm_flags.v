@@ -14,6 +14,7 @@ module cde_arm_flags #(
     input  wire [7:0]        p_op,
     input  wire [1:0]        p_live,
     input  wire [1:0]        p_solicited,
+    input  wire [1:0]        p_quiet,       // UNSIGNALLED
     input  wire              p_publish,
     input  wire              p_fail,
     input  wire              p_give_up,
@@ -70,8 +71,10 @@ module cde_arm_flags #(
     endfunction
 
     // ---------------------------------------------------------------- publication
-    wire p_any = p_live != 2'd0;
-    wire p_sol = (p_live & p_solicited) != 2'd0;
+    // An unsignalled entry satisfies no standing arm; for later arms it is present and new as any other.
+    wire [1:0] p_loud = p_live & ~p_quiet;
+    wire p_any = p_loud != 2'd0;
+    wire p_sol = (p_loud & p_solicited) != 2'd0;
     wire p_trigger = (p_y[Y_TYPE +: 2] == `CDE_ARM_ANY && p_any) || (p_y[Y_TYPE +: 2] == `CDE_ARM_SOLICITED && p_sol);
     wire p_satisfied = p_y[Y_ARMED] && (p_trigger || p_fail);
     wire p_gone = p_op == `CDE_TRC_EVENT_FAILED && p_give_up;
@@ -82,7 +85,7 @@ module cde_arm_flags #(
     always @* begin
         p_mid = p_y;
         p_mid[Y_SINCE] = p_y[Y_SINCE] || p_publish;
-        p_mid[Y_SOL] = p_y[Y_SOL] || p_sol;
+        p_mid[Y_SOL] = p_y[Y_SOL] || (p_live & p_solicited) != 2'd0;
         p_mid[Y_DUE] = p_y[Y_DUE] || p_satisfied;
         if (p_op == `CDE_TRC_EVENT_DONE || p_gone) p_mid[Y_EQE] = 1'b0;
         if (p_gone) p_mid[Y_BUSY] = 1'b0;

@@ -21,7 +21,7 @@ module cde_arm_trace #(
     input  wire [7:0]                        p_op,
     input  wire [CQ_W-1:0]                   p_cq,
     input  wire                              p_call,
-    input  wire [6:0]                        p_args,    // {give up, status 2, solicited 2, count 2}
+    input  wire [8:0]                        p_args,    // {quiet 2, give up, status 2, solicited 2, count 2}
     input  wire [X_BITS+Y_BITS+Z_BITS-1:0]   p_old,
     input  wire [X_BITS+Y_BITS+Z_BITS-1:0]   p_new,
 
@@ -76,7 +76,7 @@ module cde_arm_trace #(
 
     always @* begin
         p_operand = 32'd0;
-        if (p_op == `CDE_TRC_PUBLISH) p_operand[3:0] = p_args[3:0];
+        if (p_op == `CDE_TRC_PUBLISH) p_operand[5:0] = {p_args[8:7], p_args[3:0]};
         if (p_op == `CDE_TRC_CQ_ERROR) p_operand[3:0] = {p_args[1:0], p_args[5:4]};
         if (p_op == `CDE_TRC_EVENT_FAILED) p_operand[0] = p_args[6];
         d_operand = 32'd0;

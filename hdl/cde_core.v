@@ -115,7 +115,7 @@ module cde_core #(
     input  wire                s_axis_cpl_tvalid,
     output wire                s_axis_cpl_tready,
 
-    // Credits: a request; two cycles later its verdict, and whether it is taken
+    // Credits: a request; two cycles later its verdict, and whether it is taken. Of one cycle's requests the first port's goes first.
     input  wire                rq_valid,
     output wire                rq_hold,
     input  wire [CQ_W-1:0]     rq_cq,
@@ -123,6 +123,12 @@ module cde_core #(
     output wire                gr_room,
     output wire                gr_dead,
     input  wire                gr_take,
+    input  wire                rq2_valid,
+    input  wire [CQ_W-1:0]     rq2_cq,
+    input  wire [1:0]          rq2_count,
+    output wire                gr2_room,
+    output wire                gr2_dead,
+    input  wire                gr2_take,
 
     // Posts; their results four cycles after they were taken
     output wire                post_valid,
@@ -174,7 +180,7 @@ module cde_core #(
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
     localparam RETRY_W = 63 + IDX_W;
     localparam EV_W = RETRY_W + 27 + IDX_W;
-    localparam ENT_W = 636 + CQ_W + IDX_W;
+    localparam ENT_W = 638 + CQ_W + IDX_W;
 
     // Single beats need no burst type; protection attributes carry no rule of this engine.
     wire unused_attributes = &{1'b0, s_axi_awburst, s_axi_arburst, s_axil_awprot, s_axil_arprot};
@@ -229,7 +235,7 @@ module cde_core #(
     wire pub_valid;
     wire [7:0] pub_op;
     wire [CQ_W-1:0] pub_cq;
-    wire [1:0] pub_count, pub_solicited, pub_status;
+    wire [1:0] pub_count, pub_solicited, pub_quiet, pub_status;
     wire pub_give_up;
     wire [RETRY_W-1:0] pub_retry;
     wire ct_valid, ct_ready;
@@ -257,15 +263,14 @@ module cde_core #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .RETRY_W(RETRY_W), .EV_W(EV_W)
     ) arm_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .pub_valid(pub_valid), .pub_op(pub_op),
-        .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_status(pub_status),
+        .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status),
         .pub_give_up(pub_give_up), .pub_retry(pub_retry), .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op),
         .db_cause(db_cause), .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),
-        .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
-        .res_db_valid(res_db_valid), .res_db_cause(res_db_cause), .res_ct_valid(res_ct_valid), .res_ct_state(res_ct_state),
-        .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_data), .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
-        .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index), .dead(dead), .ev_pub_valid(ev_pub_valid),
-        .ev_pub_data(ev_pub_data), .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data), .trace_valid(trace_valid[2:1]),
-        .trace_data(trace_data[767:256])
+        .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index), .res_db_valid(res_db_valid),
+        .res_db_cause(res_db_cause), .res_ct_valid(res_ct_valid), .res_ct_state(res_ct_state), .cfg_we(cfg_we), .cfg_cq(cfg_cq),
+        .cfg_data(cfg_data), .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index), .cons_we(cons_we), .cons_cq(cons_cq),
+        .cons_index(cons_index), .dead(dead), .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data), .ev_db_valid(ev_db_valid),
+        .ev_db_data(ev_db_data), .trace_valid(trace_valid[2:1]), .trace_data(trace_data[767:256])
     );
 
     // ---------------------------------------------------------------- producer side
@@ -290,13 +295,14 @@ module cde_core #(
     wire [1:0] count_placed, count_refused, count_dropped;
 
     cde_producer #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .QUIET(POSTS)
     ) producer_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
         .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready), .rq_valid(rq_valid), .rq_hold(rq_hold),
-        .rq_cq(rq_cq), .rq_count(rq_count), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .op_valid(op_valid),
-        .op_ready(op_ready), .op_code(op_code), .op_cq(op_cq), .op_base(op_base), .op_log2(op_log2),
+        .rq_cq(rq_cq), .rq_count(rq_count), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .rq2_valid(rq2_valid),
+        .rq2_cq(rq2_cq), .rq2_count(rq2_count), .gr2_room(gr2_room), .gr2_dead(gr2_dead), .gr2_take(gr2_take),
+        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_cq(op_cq), .op_base(op_base), .op_log2(op_log2),
         .op_unreserved(op_unreserved), .res_valid(op_res_valid), .res_result(op_res_result), .res_index(op_res_index),
         .res_held(op_res_held), .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data), .clear_valid(clear_valid),
         .clear_ready(clear_ready), .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index),
@@ -331,8 +337,8 @@ module cde_core #(
         .m_axi_bready(m_axi_bready), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_vector(xirq_vector),
         .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready),
         .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited),
-        .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry), .wr_we(wr_we), .wr_cq(wr_cq),
-        .wr_index(wr_index), .barrier_done(barrier_done), .err_valid(ans_err_valid), .err_cause(ans_err_cause),
+        .pub_quiet(pub_quiet), .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry), .wr_we(wr_we),
+        .wr_cq(wr_cq), .wr_index(wr_index), .barrier_done(barrier_done), .err_valid(ans_err_valid), .err_cause(ans_err_cause),
         .err_kind(ans_err_kind), .err_object(ans_err_object), .err_index(ans_err_index), .count_error(count_error),
         .count_stray(count_stray), .count_cqe(count_cqe), .count_eqe(count_eqe)
     );

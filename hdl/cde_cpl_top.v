@@ -138,7 +138,7 @@ module cde_cpl_top #(
     wire              rq_valid, rq_hold, gr_room, gr_take, unused_dead;
     wire [CQ_W-1:0]   rq_cq;
     wire [1:0]        rq_count;
-    wire              unused_post_valid, unused_qc_start, unused_cqi_we, unused_cqi_alive, unused_xirq_ready;
+    wire              unused_post_valid, unused_qc_start, unused_cqi_we, unused_cqi_alive, unused_xirq_ready, unused_room2, unused_dead2;
     wire [11:0]       unused_post_page, unused_cqi_page;
     wire [511:0]      unused_post_data;
     wire [1:0]        unused_post_kind;
@@ -180,7 +180,8 @@ module cde_cpl_top #(
         .m_axi_bready(m_axi_bready), .s_axis_cpl_tdata(s_axis_cpl_tdata), .s_axis_cpl_tdest(s_axis_cpl_tdest),
         .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser), .s_axis_cpl_tvalid(s_axis_cpl_tvalid),
         .s_axis_cpl_tready(s_axis_cpl_tready), .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .rq_count(rq_count),
-        .gr_room(gr_room), .gr_dead(unused_dead), .gr_take(gr_take), .post_valid(unused_post_valid), .post_ready(1'b0),
+        .gr_room(gr_room), .gr_dead(unused_dead), .gr_take(gr_take), .rq2_valid(1'b0), .rq2_cq({CQ_W{1'b0}}), .rq2_count(2'd0),
+        .gr2_room(unused_room2), .gr2_dead(unused_dead2), .gr2_take(1'b0), .post_valid(unused_post_valid), .post_ready(1'b0),
         .post_page(unused_post_page), .post_kind(unused_post_kind), .post_data(unused_post_data), .post_word(unused_post_word),
         .post_res_valid(1'b0), .post_res_cause(8'd0), .qc_start(unused_qc_start), .qc_command(unused_qc_command),
         .qc_args(unused_qc_args), .qc_done(1'b0), .qc_result(8'd0), .qc_outs(256'd0), .cqi_we(unused_cqi_we),

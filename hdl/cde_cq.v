@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_cq: producer side of every CQ; gives each completion its slot.
 //
-// Purpose: takes up to two completions of one CQ per cycle, checks credits or room (CQ-17), computes slot, phase and address, and hands
-//          the entries on in order. Control steps (start, stop, resize, look) take a slot of the same pipeline, so they are
+// Purpose: takes up to two completions of one CQ per cycle, checks credits or room (CQ-17), and hands the entries on in order with slot,
+//          phase and address (cde_slot). Control steps (start, stop, resize, look) take a slot of the same pipeline, so they are
 //          atomic against completions.
-// Ports:   s_axis_cpl; control steps (op_*); copies of consumer index, credits granted, error state; entries out (ent_*, a FIFO);
+// Ports:   s_axis_cpl; control steps (op_*); copies of consumer index, credits granted by both ports, error state; entries out (ent_*, a FIFO);
 //          error reports; trace lane 0.
 // Latency: completion accepted in cycle t, entries on ent_* in t+3. One or two neighbours of one CQ per cycle.
 `default_nettype none
@@ -14,7 +14,8 @@ module cde_cq #(
     parameter NUM_CQ = 64,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
-    parameter ENT_W = 8          // bits of ent_data, checked by the top
+    parameter ENT_W = 8,         // bits of ent_data, checked by the top
+    parameter [0:0] QUIET = 1'b0 // UNSIGNALLED has a meaning
 ) (
     input  wire              clk,
     input  wire              rst,
@@ -49,6 +50,9 @@ module cde_cq #(
     input  wire              granted_we,
     input  wire [CQ_W-1:0]   granted_cq,
     input  wire [IDX_W-1:0]  granted_total,
+    input  wire              granted2_we,
+    input  wire [CQ_W-1:0]   granted2_cq,
+    input  wire [IDX_W-1:0]  granted2_total,
     input  wire [NUM_CQ-1:0] dead,
 
     // Credits given back without an entry, for the granting side
@@ -183,6 +187,7 @@ module cde_cq #(
     reg  [C_W-1:0]   ctx_next;
     wire [IDX_W-1:0] r_cons;
     wire [IDX_W-1:0] r_granted;
+    wire [IDX_W-1:0] r_granted2;
     wire             step = c_cpl || c_op;
 
     cde_ram #(.W(C_W), .AW(CQ_W)) context_ram (
@@ -202,6 +207,10 @@ module cde_cq #(
         .clk(clk), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_granted)
     );
 
+    cde_ram #(.W(IDX_W), .AW(CQ_W)) granted2_ram (
+        .clk(clk), .we(granted2_we), .waddr(granted2_cq), .wdata(granted2_total), .raddr(a_cq), .rdata(r_granted2)
+    );
+
     // The bounds of what may be placed are ready when the loop over the allocated index begins.
     wire             r_again = c_cpl && c_cq == r_cq;
     reg  [IDX_W-1:0] cons;
@@ -218,7 +227,7 @@ module cde_cq #(
             ctx[C_REFUSE] <= ctx_next[C_REFUSE];
         end
         cons <= r_cons;
-        granted <= r_granted;
+        granted <= r_granted + r_granted2;
         size <= ONE << r_ctx[C_LOG2 +: 5];
         full <= r_cons + (ONE << r_ctx[C_LOG2 +: 5]);
         c_dead <= dead[r_cq];
@@ -291,72 +300,15 @@ module cde_cq #(
     end
 
     // ---------------------------------------------------------------- stage S: slots
-    reg              s_push, s_barrier, s_overflow, s_step, s_put0;
-    reg [1:0]        s_placed;
-    reg [CQ_W-1:0]   s_cq;
-    reg [IDX_W-1:0]  s_pos0, s_pos1, s_size, s_alloc_next, s_used_next;
-    reg [57:0]       s_base;
-    reg [511:0]      s_data;
-    always @(posedge clk) begin
-        s_push <= ((c_cpl && (placed != 2'd0 || overflow)) || clear || stop) && !rst;
-        s_barrier <= clear || stop;
-        s_overflow <= overflow;
-        s_step <= step && !rst;
-        s_put0 <= put0;
-        s_placed <= placed;
-        s_cq <= c_cq;
-        s_pos0 <= alloc - origin;
-        s_pos1 <= alloc_1 - origin;
-        s_size <= size;
-        s_alloc_next <= ctx_next[C_ALLOC +: IDX_W];
-        s_used_next <= ctx_next[C_USED +: IDX_W];
-        s_base <= ctx[C_BASE +: 58];
-        s_data <= c_data;
-    end
-
-    assign silent_we = init || s_step;
-    assign silent_cq = init ? init_addr : s_cq;
-    assign silent_total = init ? {IDX_W{1'b0}} : s_used_next - s_alloc_next;
-
-    wire [IDX_W-1:0] slot0 = s_pos0 & (s_size - ONE);
-    wire [IDX_W-1:0] slot1 = s_pos1 & (s_size - ONE);
-    wire phase0 = (s_pos0 & s_size) == {IDX_W{1'b0}};
-    wire phase1 = (s_pos1 & s_size) == {IDX_W{1'b0}};
-    wire [58:0] line0 = {s_base, 1'b0} | {{(59-IDX_W){1'b0}}, slot0};
-    wire [58:0] line1 = {s_base, 1'b0} | {{(59-IDX_W){1'b0}}, slot1};
-
-    wire unused_phase = &{1'b0, s_data[511], s_data[255]};
-    wire [254:0] first = s_put0 ? s_data[254:0] : s_data[510:256];
-
-    // Receive and ReceiveAndInvalidate differ in the top bit of the type alone.
-    function solicited_class;
-        input [7:0]  status;
-        input        flag;
-        input [14:0] kind;
-        begin
-            solicited_class = status != 8'h00 || (flag && kind == 15'h0001);
-        end
-    endfunction
-
-    wire sol0 = solicited_class(first[`CDE_CQE_STATUS_LSB +: 8], first[`CDE_CQE_FLAGS_LSB],
-                                first[`CDE_CQE_TYPE_LSB +: 15]);
-    wire sol1 = solicited_class(s_data[256 + `CDE_CQE_STATUS_LSB +: 8], s_data[256 + `CDE_CQE_FLAGS_LSB],
-                                s_data[256 + `CDE_CQE_TYPE_LSB +: 15]);
-
-    wire unused_out_push_ready;
-    wire [ENT_W-1:0] out_word = {s_barrier, s_overflow, s_placed, s_cq, s_alloc_next, line1, line0, sol1, sol0,
-                                 phase1, s_data[510:256], phase0, first};
-
-    cde_fifo #(.W(ENT_W), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
-        .clk(clk),
-        .rst(rst),
-        .push_valid(s_push),
-        .push_ready(unused_out_push_ready),
-        .push_data(out_word),
-        .pop_valid(ent_valid),
-        .pop_ready(ent_ready),
-        .pop_data(ent_data),
-        .level(out_level)
+    cde_slot #(
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .LEVEL_W(OUT_LOG2 + 1), .QUIET(QUIET)
+    ) slot_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .step(step),
+        .push((c_cpl && (placed != 2'd0 || overflow)) || clear || stop), .barrier(clear || stop), .overflow(overflow),
+        .put0(put0), .placed(placed), .cq(c_cq), .alloc(alloc), .origin(origin), .size(size), .base(ctx[C_BASE +: 58]),
+        .alloc_next(ctx_next[C_ALLOC +: IDX_W]), .used_next(ctx_next[C_USED +: IDX_W]), .data(c_data),
+        .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
+        .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data), .ent_level(out_level)
     );
 
     // ---------------------------------------------------------------- reports

@@ -2,9 +2,11 @@
 // cde_credit: grants CQ slots to work before it is admitted (CQ-17).
 //
 // Purpose: a grant counts against the CQ at once, so the sum of entries present, entries under way and credits held never exceeds the number
-//          of entries. Grants, uses and consumption are counters with one writer each; a late look is always on the safe side.
-// Ports:   requests (rq_*), verdicts (gr_*); settings and clearing by control; copies of consumer index and silent completions; total granted.
-// Latency: request in cycle t, verdict and its taking in t+2. One request per cycle; none in a cycle with clear_valid.
+//          of entries. Two ports ask independently; of one cycle's requests the first port's goes first. Grants of each port, uses and
+//          consumption are counters with one writer each; a late look is always on the safe side.
+// Ports:   requests (rq_*, rq2_*), verdicts (gr_*, gr2_*); settings and clearing by control; copies of consumer index and silent
+//          completions; totals granted by each port.
+// Latency: request in cycle t, verdict and its taking in t+2. One request per cycle and port; none in a cycle with clear_valid.
 `default_nettype none
 
 module cde_credit #(
@@ -23,6 +25,12 @@ module cde_credit #(
     output wire              gr_room,        // the credits can be had
     output wire              gr_dead,        // the CQ is in error
     input  wire              gr_take,        // take them
+    input  wire              rq2_valid,
+    input  wire [CQ_W-1:0]   rq2_cq,
+    input  wire [1:0]        rq2_count,
+    output wire              gr2_room,
+    output wire              gr2_dead,
+    input  wire              gr2_take,
 
     // Settings: {exists, unreserved, limit}
     input  wire              limit_we,
@@ -43,73 +51,42 @@ module cde_credit #(
 
     output wire              granted_we,
     output wire [CQ_W-1:0]   granted_cq,
-    output wire [IDX_W-1:0]  granted_total
+    output wire [IDX_W-1:0]  granted_total,
+    output wire              granted2_we,
+    output wire [CQ_W-1:0]   granted2_cq,
+    output wire [IDX_W-1:0]  granted2_total
 );
 
-    assign clear_ready = !init && !rq_valid;
+    // The clearing step takes a slot of both ports, so it meets no request.
+    assign clear_ready = !init && !rq_valid && !rq2_valid;
+    wire clear = clear_valid && clear_ready;
 
-    wire [CQ_W-1:0] a_cq = rq_valid ? rq_cq : clear_cq;
+    wire       taken, unused_taken2;
+    wire [1:0] taken_count, unused_taken2_count;
 
-    reg             r_valid, c_valid;
-    reg             r_clear, c_clear;
-    reg [CQ_W-1:0]  r_cq, c_cq;
-    reg [1:0]       r_count, c_count;
-    reg             c_dead;
-
-    always @(posedge clk) begin
-        r_valid <= rq_valid && !rst;
-        r_clear <= clear_valid && clear_ready && !rst;
-        r_cq <= a_cq;
-        r_count <= rq_count;
-        {c_valid, c_clear} <= rst ? 2'b00 : {r_valid, r_clear};
-        {c_cq, c_count} <= {r_cq, r_count};
-        c_dead <= dead[r_cq];
-    end
-
-    // ---------------------------------------------------------------- stage R: memories are read
-    wire [IDX_W-1:0] r_total;
-    wire [IDX_W-1:0] r_cons;
-    wire [IDX_W-1:0] r_silent;
-    wire [IDX_W+1:0] r_limit;
-
-    cde_ram #(.W(IDX_W), .AW(CQ_W)) total_ram (
-        .clk(clk), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_total)
+    cde_credit_port #(
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W)
+    ) port_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .rq_valid(rq_valid), .rq_cq(rq_cq), .rq_count(rq_count),
+        .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .limit_we(limit_we), .limit_cq(limit_cq),
+        .limit_data(limit_data), .clear(clear), .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq),
+        .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .dead(dead),
+        .other_we(granted2_we), .other_cq(granted2_cq), .other_total(granted2_total), .ahead(1'b0), .ahead_count(2'd0),
+        .taken(taken), .taken_count(taken_count), .granted_we(granted_we), .granted_cq(granted_cq),
+        .granted_total(granted_total)
     );
 
-    cde_ram #(.W(IDX_W), .AW(CQ_W)) cons_ram (
-        .clk(clk), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq), .rdata(r_cons)
+    cde_credit_port #(
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W)
+    ) port2_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .rq_valid(rq2_valid), .rq_cq(rq2_cq), .rq_count(rq2_count),
+        .gr_room(gr2_room), .gr_dead(gr2_dead), .gr_take(gr2_take), .limit_we(limit_we), .limit_cq(limit_cq),
+        .limit_data(limit_data), .clear(clear), .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq),
+        .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .dead(dead),
+        .other_we(granted_we), .other_cq(granted_cq), .other_total(granted_total),
+        .ahead(taken && granted_cq == granted2_cq), .ahead_count(taken_count), .taken(unused_taken2),
+        .taken_count(unused_taken2_count), .granted_we(granted2_we), .granted_cq(granted2_cq), .granted_total(granted2_total)
     );
-
-    cde_ram #(.W(IDX_W), .AW(CQ_W)) silent_ram (
-        .clk(clk), .we(silent_we), .waddr(silent_cq), .wdata(silent_total), .raddr(a_cq), .rdata(r_silent)
-    );
-
-    cde_ram #(.W(IDX_W + 2), .AW(CQ_W)) limit_ram (
-        .clk(clk), .we(limit_we), .waddr(limit_cq), .wdata(limit_data), .raddr(a_cq), .rdata(r_limit)
-    );
-
-    // ---------------------------------------------------------------- stage C: grant
-    // Credits granted when the ring is full. A resize may put the bound behind the total for a while: hence the sign.
-    reg  [IDX_W-1:0] total;
-    reg  [IDX_W-1:0] bound;
-    reg  [1:0]       mode;
-
-    always @(posedge clk) begin
-        total <= granted_we && granted_cq == r_cq ? granted_total : r_total;
-        bound <= r_silent + r_cons + r_limit[IDX_W-1:0];
-        mode <= r_limit[IDX_W +: 2];
-    end
-
-    wire [IDX_W-1:0] wish = {{(IDX_W-2){1'b0}}, c_count};
-    wire [IDX_W-1:0] room = bound - total - wish;
-    wire grant_counted = c_valid && gr_room && gr_take && !mode[0];
-
-    assign gr_room = mode[1] && !c_dead && (mode[0] || !room[IDX_W-1]);
-    assign gr_dead = c_dead;
-
-    assign granted_we = init || c_clear || grant_counted;
-    assign granted_cq = init ? init_addr : c_cq;
-    assign granted_total = init || c_clear ? {IDX_W{1'b0}} : total + wish;
 
 endmodule
 

@@ -16,7 +16,7 @@ module cde_host_write #(
     parameter MAX_WRITES = 256,
     parameter MAX_LOG2 = 8,
     parameter INIT_W = 8,
-    parameter ENT_W = 658,
+    parameter ENT_W = 660,
     parameter RETRY_W = 79,      // {attempt 2, phase 1, address 60, snap}
     parameter EV_W = 122         // {retry data, retry, snap, status 2, EQ 8, CQ 16}
 ) (
@@ -73,6 +73,7 @@ module cde_host_write #(
     output wire [CQ_W-1:0]    pub_cq,
     output wire [1:0]         pub_count,
     output wire [1:0]         pub_solicited,
+    output wire [1:0]         pub_quiet,
     output wire [1:0]         pub_status,
     output wire               pub_give_up,
     output wire [RETRY_W-1:0] pub_retry,
@@ -106,6 +107,7 @@ module cde_host_write #(
     wire [1:0]          cq_half;
     wire [1:0]          cq_count;
     wire [1:0]          cq_solicited;
+    wire [1:0]          cq_quiet;
     wire [IDX_W-1:0]    cq_written;
     wire                ovf_valid;
     wire                ovf_ready;
@@ -128,7 +130,7 @@ module cde_host_write #(
         .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data),
         .cq_valid(cq_valid), .cq_ready(cq_ready), .cq_barrier(cq_barrier), .cq_number(cq_number),
         .cq_addr(cq_addr), .cq_data(cq_data), .cq_half(cq_half), .cq_count(cq_count),
-        .cq_solicited(cq_solicited), .cq_written(cq_written),
+        .cq_solicited(cq_solicited), .cq_quiet(cq_quiet), .cq_written(cq_written),
         .ovf_valid(ovf_valid), .ovf_ready(ovf_ready), .ovf_cq(ovf_cq)
     );
 
@@ -139,7 +141,7 @@ module cde_host_write #(
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr),
         .cq_valid(cq_valid), .cq_ready(cq_ready), .cq_barrier(cq_barrier), .cq_number(cq_number),
         .cq_addr(cq_addr), .cq_data(cq_data), .cq_half(cq_half), .cq_count(cq_count),
-        .cq_solicited(cq_solicited), .cq_written(cq_written), .barrier_done(barrier_done),
+        .cq_solicited(cq_solicited), .cq_quiet(cq_quiet), .cq_written(cq_written), .barrier_done(barrier_done),
         .eq_valid(eq_valid), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr),
         .eq_data(eq_data), .eq_record(eq_record),
         .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awvalid(m_axi_awvalid),
@@ -164,7 +166,7 @@ module cde_host_write #(
         .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
         .ovf_valid(ovf_valid), .ovf_ready(ovf_ready), .ovf_cq(ovf_cq),
         .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
-        .pub_solicited(pub_solicited), .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry),
+        .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry),
         .irq_set(irq_set), .irq_eq(irq_eq),
         .err_valid(err_valid), .err_cause(err_cause), .err_kind(err_kind),
         .err_object(err_object), .err_index(err_index),

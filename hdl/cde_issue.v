@@ -34,6 +34,7 @@ module cde_issue #(
     input  wire [1:0]          cq_half,       // 32-byte halves that carry an entry
     input  wire [1:0]          cq_count,
     input  wire [1:0]          cq_solicited,
+    input  wire [1:0]          cq_quiet,
     input  wire [IDX_W-1:0]    cq_written,    // index behind the last entry of the beat
     output reg                 barrier_done,
 
@@ -64,7 +65,7 @@ module cde_issue #(
     output wire [CQ_W-1:0]     wr_cq,
     output wire [IDX_W-1:0]    wr_index,
 
-    // Answered writes: {1, event record} or {0, solicited, count, CQ}
+    // Answered writes: {1, event record} or {0, quiet, solicited, count, CQ}
     output wire                ans_valid,
     output wire [REC_W-1:0]    ans_record,
     output wire                ans_error,
@@ -113,7 +114,7 @@ module cde_issue #(
     end
 
     wire [REC_W-1:0] record = take_eq ? {1'b1, eq_record}
-                                      : {{(REC_W-4-CQ_W){1'b0}}, cq_solicited, cq_count, cq_number};
+                                      : {{(REC_W-6-CQ_W){1'b0}}, cq_quiet, cq_solicited, cq_count, cq_number};
 
     cde_track #(
         .ID_W(M_ID_W), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2), .W(REC_W), .INIT_W(INIT_W)

@@ -28,6 +28,7 @@ module cde_pack #(
     output wire [1:0]        cq_half,
     output wire [1:0]        cq_count,
     output wire [1:0]        cq_solicited,
+    output wire [1:0]        cq_quiet,
     output wire [IDX_W-1:0]  cq_written,
 
     output reg               ovf_valid,
@@ -44,10 +45,10 @@ module cde_pack #(
     wire [IDX_W-1:0] h_written;
     wire [58:0]      h_line1;
     wire [58:0]      h_line0;
-    wire [1:0]       h_sol;
+    wire [1:0]       h_sol, h_quiet;
     wire [255:0]     h_entry1;
     wire [255:0]     h_entry0;
-    assign {h_barrier, h_overflow, h_placed, h_cq, h_written, h_line1, h_line0, h_sol, h_entry1, h_entry0} = ent_data;
+    assign {h_barrier, h_overflow, h_placed, h_cq, h_written, h_line1, h_line0, h_quiet, h_sol, h_entry1, h_entry0} = ent_data;
 
     wire             unused_line1 = h_line1[0];   // a second entry kept back is always a lower one
 
@@ -56,7 +57,7 @@ module cde_pack #(
     reg [CQ_W-1:0]   r_cq;
     reg [IDX_W-1:0]  r_written;
     reg [58:1]       r_line;
-    reg              r_sol;
+    reg              r_sol, r_quiet;
     reg [255:0]      r_entry;
 
     // An overflow is handed over before anything behind it, so that a barrier also means "no overflow under way".
@@ -78,6 +79,7 @@ module cde_pack #(
     assign cq_half = r_valid ? {join_r, 1'b1} : pair ? 2'b11 : {h_upper, !h_upper};
     assign cq_count = join_r || pair ? 2'd2 : 2'd1;
     assign cq_solicited = r_valid ? {join_r && h_sol[0], r_sol} : {pair && h_sol[1], h_sol[0]};
+    assign cq_quiet = r_valid ? {join_r && h_quiet[0], r_quiet} : {pair && h_quiet[1], h_quiet[0]};
     assign cq_written = join_r ? h_written0 : r_valid ? r_written : pair ? h_written : h_written0;
 
     wire sent = cq_valid && cq_ready;
@@ -96,6 +98,7 @@ module cde_pack #(
             r_written <= h_written;
             r_line <= keep ? h_line0[58:1] : h_line1[58:1];
             r_sol <= keep ? h_sol[0] : h_sol[1];
+            r_quiet <= keep ? h_quiet[0] : h_quiet[1];
             r_entry <= keep ? h_entry0 : h_entry1;
         end
         if (ovf_ready) ovf_valid <= 1'b0;

@@ -3,7 +3,7 @@
 //
 // Purpose: groups slot allocation (cde_cq) and credits (cde_credit): what is granted there is what may be used here, and what is used up
 //          without an entry is seen there again.
-// Ports:   s_axis_cpl; control steps (op_*, limit_*, clear_*); credit requests and verdicts (rq_*, gr_*); consumer index, error state;
+// Ports:   s_axis_cpl; control steps (op_*, limit_*, clear_*); credit requests and verdicts (rq_*, gr_*, rq2_*, gr2_*); consumer index, error state;
 //          entries out (ent_*); error reports; trace lane 0.
 // Latency: see the blocks.
 `default_nettype none
@@ -12,7 +12,8 @@ module cde_producer #(
     parameter NUM_CQ = 64,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
-    parameter ENT_W = 8
+    parameter ENT_W = 8,
+    parameter [0:0] QUIET = 1'b0
 ) (
     input  wire              clk,
     input  wire              rst,
@@ -34,6 +35,12 @@ module cde_producer #(
     output wire              gr_room,
     output wire              gr_dead,
     input  wire              gr_take,
+    input  wire              rq2_valid,
+    input  wire [CQ_W-1:0]   rq2_cq,
+    input  wire [1:0]        rq2_count,
+    output wire              gr2_room,
+    output wire              gr2_dead,
+    input  wire              gr2_take,
 
     // Control steps
     input  wire              op_valid,
@@ -76,36 +83,39 @@ module cde_producer #(
     output wire [255:0]      trace_data
 );
 
-    wire             granted_we, silent_we;
-    wire [CQ_W-1:0]  granted_cq, silent_cq;
-    wire [IDX_W-1:0] granted_total, silent_total;
+    wire             granted_we, granted2_we, silent_we;
+    wire [CQ_W-1:0]  granted_cq, granted2_cq, silent_cq;
+    wire [IDX_W-1:0] granted_total, granted2_total, silent_total;
 
     // While a CQ's credits are cleared nobody asks.
     assign rq_hold = clear_valid || init;
 
     cde_cq #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .QUIET(QUIET)
     ) cq_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
         .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready), .op_valid(op_valid), .op_ready(op_ready),
         .op_code(op_code), .op_cq(op_cq), .op_base(op_base), .op_log2(op_log2), .op_unreserved(op_unreserved),
-        .res_valid(res_valid), .res_result(res_result), .res_index(res_index), .res_held(res_held),
-        .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index), .granted_we(granted_we), .granted_cq(granted_cq),
-        .granted_total(granted_total), .dead(dead), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
-        .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data), .err_valid(err_valid), .err_cause(err_cause),
-        .err_cq(err_cq), .err_index(err_index), .count_placed(count_placed), .count_refused(count_refused),
-        .count_dropped(count_dropped), .trace_valid(trace_valid), .trace_data(trace_data)
+        .res_valid(res_valid), .res_result(res_result), .res_index(res_index), .res_held(res_held), .cons_we(cons_we),
+        .cons_cq(cons_cq), .cons_index(cons_index), .granted_we(granted_we), .granted_cq(granted_cq),
+        .granted_total(granted_total), .granted2_we(granted2_we), .granted2_cq(granted2_cq), .granted2_total(granted2_total),
+        .dead(dead), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .ent_valid(ent_valid),
+        .ent_ready(ent_ready), .ent_data(ent_data), .err_valid(err_valid), .err_cause(err_cause), .err_cq(err_cq),
+        .err_index(err_index), .count_placed(count_placed), .count_refused(count_refused), .count_dropped(count_dropped),
+        .trace_valid(trace_valid), .trace_data(trace_data)
     );
 
     cde_credit #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W)
     ) credit_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .rq_valid(rq_valid), .rq_cq(rq_cq),
-        .rq_count(rq_count), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .limit_we(limit_we), .limit_cq(limit_cq),
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .rq_valid(rq_valid), .rq_cq(rq_cq), .rq_count(rq_count),
+        .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .rq2_valid(rq2_valid), .rq2_cq(rq2_cq), .rq2_count(rq2_count),
+        .gr2_room(gr2_room), .gr2_dead(gr2_dead), .gr2_take(gr2_take), .limit_we(limit_we), .limit_cq(limit_cq),
         .limit_data(limit_data), .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq), .cons_we(cons_we),
         .cons_cq(cons_cq), .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
-        .dead(dead), .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total)
+        .dead(dead), .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total), .granted2_we(granted2_we),
+        .granted2_cq(granted2_cq), .granted2_total(granted2_total)
     );
 
 endmodule

@@ -191,7 +191,6 @@ module cde_top #(
     wire [15:0]       srqi_number;
     wire [11:0]       srqi_page;
 
-    assign gr2_room = 1'b1; assign gr2_dead=1'b0;
     // One post a cycle goes to one of the two sides; both decide in the same cycle after it.
     wire is_send = post_kind == 2'd0;
 
@@ -225,7 +224,8 @@ module cde_top #(
         .s_axis_cpl_tkeep(2'b01), .s_axis_cpl_tuser({1'b0, cpl_silent}), .s_axis_cpl_tvalid(cpl_valid),
         .s_axis_cpl_tready(cpl_ready), .rq_valid(p_rq_valid || r_rq_valid), .rq_hold(rq_hold),
         .rq_cq(r_rq_valid ? r_rq_cq : p_rq_cq), .rq_count(2'd1), .gr_room(gr_room), .gr_dead(gr_dead),
-        .gr_take(p_gr_take || r_gr_take), .post_valid(post_valid),
+        .gr_take(p_gr_take || r_gr_take), .rq2_valid(rq2_valid), .rq2_cq(rq2_cq), .rq2_count(2'd1), .gr2_room(gr2_room),
+        .gr2_dead(gr2_dead), .gr2_take(gr2_take), .post_valid(post_valid),
         .post_ready(post_ready), .post_kind(post_kind), .post_page(post_page), .post_data(post_data), .post_word(post_word),
         .post_res_valid(p_res_valid || r_res_valid), .post_res_cause(r_res_valid ? r_res_cause : p_res_cause),
         .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_receive ? r_qc_done : p_qc_done),

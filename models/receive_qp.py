@@ -245,7 +245,8 @@ class ReceiveQp(BufferQueue):
         buffer, event = self._pop()
         if not self.has("SRQ-06"):
             self.buffers.clear()
-        return self._took(buffer, None, ScatterCode.SCATTER, (), event)
+        nothing = (0,) * len(buffer.post.segments)
+        return self._took(buffer, None, ScatterCode.SCATTER, nothing, event)
 
     def _see(self, tail_seen: int | None, reported_seen: int | None) -> None:
         queue: BufferQueue = self if self.srq is None else self.srq

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,10 +15,13 @@ from cocotb.triggers import Event
 from models.queue import EventReader, NdResult, NdResultEx, RingReader
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
-from tb.env.defs import CB_RETURN, CQ_DB, ArmType, CqStatus, Life, PageReg, Result
+from tb.env.defs import CB_RETURN, CQ_DB, ArmType, CqeType, CqStatus, Life, PageReg, Result
+
+_RECEIVES = (CqeType.RECEIVE, CqeType.RECEIVE_AND_INVALIDATE)
 
 if TYPE_CHECKING:
     from tb.env.driver import Adapter
+    from tb.env.srq import Srq
 
 
 class Callback(NamedTuple):
@@ -135,6 +140,8 @@ class Cq:
         self.log2 = log2
         self.reservation = reservation
         self.reader = RingReader(host.env.memory.read, base, log2)
+        #: SRQs of the QPs that receive here, by QP context: who polls a completion reaps it.
+        self.shares: dict[int, Srq] = {}
         #: Callbacks of this queue, in order.
         self.callbacks: list[Callback] = []
         #: If set: called for each callback; the driver returns from the callback when it ends.
@@ -152,11 +159,35 @@ class Cq:
 
     def get_cq_results(self, limit: int = 1 << 16) -> list[NdResult]:
         """NdkGetCqResults: takes up to ``limit`` results from memory; neither type nor token."""
+        if self.shares:
+            return [
+                NdResult(result.status, result.nbytes, result.qp_context, result.request_context)
+                for result in self.get_cq_results_ex(limit)
+            ]
         return self.reader.get_results(limit)
 
     def get_cq_results_ex(self, limit: int = 1 << 16) -> list[NdResultEx]:
         """NdkGetCqResultsEx: the same with type and token."""
-        return self.reader.get_results_ex(limit)
+        found = self.reader.get_results_ex(limit)
+        if self.shares:
+            self._reap(found)
+        return found
+
+    def _reap(self, results: list[NdResultEx]) -> None:
+        counts: Counter[Srq] = Counter()
+        for result in results:
+            srq = self.shares.get(result.qp_context)
+            if srq is not None and result.type in _RECEIVES:
+                counts[srq] += 1
+        for srq, count in counts.items():
+            srq.polled(count)
+
+    def present(self) -> int:
+        """Results that are in memory and were not polled."""
+        ahead = copy(self.reader)
+        # A ring that has been read is dropped from this list.
+        ahead._rings = list(self.reader._rings)
+        return len(ahead.poll(1 << 16))
 
     async def wait_results(self, count: int = 1, limit_cycles: int = 20_000) -> list[NdResultEx]:
         """Polls until ``count`` results are there; fails after ``limit_cycles``."""
@@ -241,6 +272,23 @@ class Cq:
             await harness.cycles(16)
             await harness.flush()
         return self.callbacks
+
+    async def evd_wait(
+        self, threshold: int = 1, arm: ArmType | int = ArmType.ANY, limit_cycles: int = 20_000
+    ) -> int:
+        """dat_evd_wait: sleeps, armed, and wakes for each callback until at least ``threshold``
+        results are present; returns how many. Returns from its callbacks itself: there must be
+        none in progress, and no ``on_callback``.
+        """
+        env = self.host.env
+        end = env.harness.cycle + limit_cycles
+        await env.sync()
+        while (there := self.present()) < threshold:
+            seen = len(self.callbacks)
+            assert await self.arm(arm) == (0, 0)
+            await self.wait_callbacks(seen + 1, max(end - env.harness.cycle, 1))
+            assert await self.callback_return() == (0, 0)
+        return there
 
     # -- commands ----------------------------------------------------------------------------------
 

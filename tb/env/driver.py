@@ -15,9 +15,11 @@ from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import Post, ReadResult, WriteResult
 from tb.env.cq import Callback, Cq, CqState, Eq, EqState
-from tb.env.defs import LOG0, LOG1, PAGE_STATUS, Cmd, PageReg, Reg, Result
+from tb.env.defs import LOG0, LOG1, PAGE_STATUS, Cmd, PageReg, RecvFlag, Reg, Result, Right
 from tb.env.qp import Qp
 from tb.env.records import Command, Interrupt
+from tb.env.regions import Region
+from tb.env.srq import Srq
 
 if TYPE_CHECKING:
     from tb.env.env import CarillonEnv
@@ -55,6 +57,8 @@ class Adapter:
         self.cqs: dict[int, Cq] = {}
         self.eqs: dict[int, Eq] = {}
         self.qps: dict[int, Qp] = {}
+        self.srqs: dict[int, Srq] = {}
+        self.regions: dict[int, Region] = {}
         #: Every callback seen, in order.
         self.callbacks: list[Callback] = []
         #: An event entry of a queue that the driver does not know fails the test.
@@ -65,6 +69,8 @@ class Adapter:
         self.cqs.clear()
         self.eqs.clear()
         self.qps.clear()
+        self.srqs.clear()
+        self.regions.clear()
 
     # -- doorbell pages ----------------------------------------------------------------------------
 
@@ -292,9 +298,15 @@ class Adapter:
         context: int | None = None,
         watermark: int = 0,
         age: int = 0,
+        recv_depth: int = 0,
+        zone: int = 0,
+        srq: Srq | None = None,
+        recv_flag: RecvFlag | int = RecvFlag.DEFAULT,
     ) -> Qp:
         """Creates a QP that sends to ``cq`` (default: the lowest free number, the CQ's page, the
-        deepest send queue, a context with its number).
+        deepest send queue, a context with its number). It receives from ``srq``, or from its own
+        queue of ``recv_depth`` buffers (0: not at all). QPs with different SRQs on one receive CQ
+        need different contexts: by these the driver tells whose buffer completed.
         """
         assert self.env.config is not None
         if number is None:
@@ -302,15 +314,67 @@ class Adapter:
         page = cq.page if page is None else page
         depth = 1 << self.env.config.sq_log2 if depth is None else depth
         context = 0xC0DE_0000_0000_0000 | number if context is None else context
-        qp = Qp(self, number, page, cq, cq if recv_cq is None else recv_cq, depth, context)
+        qp = Qp(
+            *(self, number, page, cq, cq if recv_cq is None else recv_cq, depth, context),
+            recv_depth=recv_depth,
+            zone=zone,
+            srq=srq,
+            recv_flag=recv_flag,
+        )
         await qp.create(watermark, age)
         self.qps[number] = qp
         return qp
+
+    # -- shared receive queues, memory regions -----------------------------------------------------
+
+    async def create_srq(
+        self,
+        number: int | None = None,
+        *,
+        size: int | None = None,
+        page: int = 0,
+        zone: int = 0,
+        vector: int | None = None,
+    ) -> Srq:
+        """dat_srq_create (default: the lowest free number, as many buffers as there are slots, a
+        vector that no EQ has by default).
+        """
+        assert self.env.config is not None
+        if number is None:
+            number = next(n for n in range(1 << 16) if n not in self.srqs)
+        size = 1 << self.env.config.srq_log2 if size is None else size
+        vector = self.env.config.num_eq + number if vector is None else vector
+        srq = Srq(self, number, page, size, zone, vector)
+        await srq.create()
+        return srq
+
+    async def register(
+        self,
+        length: int,
+        *,
+        number: int | None = None,
+        base: int | None = None,
+        zone: int = 0,
+        rights: Right | int = Right.LOCAL_WRITE,
+    ) -> Region:
+        """Registers a region of ``length`` bytes (default: the lowest free number, fresh zeroed
+        memory with a free line around it); its key is ``region.key``.
+        """
+        if number is None:
+            number = next(n for n in range(1 << 16) if n not in self.regions)
+        if base is None:
+            base = self.env.memory.allocate(length + 128, 64) + 64
+        region = Region(self, number, base, length, zone, int(rights))
+        await region.register()
+        return region
 
     # -- interrupts --------------------------------------------------------------------------------
 
     def on_interrupt(self, interrupt: Interrupt) -> None:
         """Reads the event rings of this vector, as memory is at the interrupt."""
+        for srq in self.srqs.values():
+            if srq.vector == interrupt.vector:
+                srq.events.append(interrupt.cycle)
         for eq in list(self.eqs.values()):
             if interrupt.vector not in eq.vectors:
                 continue
@@ -355,4 +419,7 @@ __all__ = [
     "EqState",
     "LogEntry",
     "Post",
+    "Qp",
+    "Region",
+    "Srq",
 ]

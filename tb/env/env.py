@@ -32,7 +32,7 @@ from tb.env.agents.base import BfmAgent
 from tb.env.decode import Hooks
 from tb.env.defs import CAP0, CAP1, CAP2, CAP3, CAP4, CAP5, ID_VALUE, Reg
 from tb.env.driver import Adapter
-from tb.env.harness import STALLABLE, TRANSPORT_STALLABLE, Harness
+from tb.env.harness import RECEIVE_STALLABLE, STALLABLE, TRANSPORT_STALLABLE, Harness
 from tb.env.memory import HostMemory
 from tb.env.records import Record
 from tb.env.transport import Transport
@@ -96,14 +96,8 @@ class CarillonEnv(uvm_env):
         self.term = TermAgent("term", self)
         self.rreq = RecvRequestAgent("rreq", self)
         self.rdone = RecvDoneAgent("rdone", self)
-        self._transport_agents = (
-            self.work,
-            self.done,
-            self.conn,
-            self.term,
-            self.rreq,
-            self.rdone,
-        )
+        self._transport_agents = (self.work, self.done, self.conn, self.term)
+        self._receive_agents = (self.rreq, self.rdone)
         self.memory = HostMemory()
         self.host = Adapter(self)
         # The seed of the run, not cocotb's, which depends on the test's name.
@@ -139,7 +133,7 @@ class CarillonEnv(uvm_env):
         self._held: list[Record] = []
 
     def connect_phase(self) -> None:
-        for agent in (*self.agents, *self._transport_agents):
+        for agent in (*self.agents, *self._transport_agents, *self._receive_agents):
             agent.connect_harness(self.harness)
 
     # -- subscribers -------------------------------------------------------------------------------
@@ -211,6 +205,8 @@ class CarillonEnv(uvm_env):
         )
         if self.config.num_qp and self.work not in self.agents:
             self.agents += self._transport_agents
+        if self.config.num_srq and self.rreq not in self.agents:
+            self.agents += self._receive_agents
         self.mem.num_cq = self.config.num_cq
 
     async def sync(self) -> None:
@@ -237,7 +233,7 @@ class CarillonEnv(uvm_env):
 
     def release_all(self) -> None:
         """Ends all stalls and holds."""
-        for number in (*STALLABLE, *TRANSPORT_STALLABLE):
+        for number in (*STALLABLE, *TRANSPORT_STALLABLE, *RECEIVE_STALLABLE):
             self.harness.configure(number, self.harness.setting(number) & ~0x1FF)
         self.mem.release_responses()
 

@@ -76,15 +76,9 @@ class Channel(IntEnum):
 #: Channels with random stalls.
 STALLABLE = tuple(Channel(n) for n in range(Channel.AW, Channel.MEM_CMD))
 #: The same of the transport's side, which only the full engine has.
-TRANSPORT_STALLABLE = (
-    Channel.WORK,
-    Channel.DONE,
-    Channel.CONN,
-    Channel.TERM,
-    Channel.RREQ,
-    Channel.SCATTER,
-    Channel.RDONE,
-)
+TRANSPORT_STALLABLE = (Channel.WORK, Channel.DONE, Channel.CONN, Channel.TERM)
+#: The same of the receive path.
+RECEIVE_STALLABLE = (Channel.RREQ, Channel.SCATTER, Channel.RDONE)
 
 #: Gets the records of a block in order.
 BlockHandler = Callable[[list[Record]], None]

@@ -12,11 +12,24 @@ from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
 from tb.env.cq import Cq
-from tb.env.defs import Cause, Cmd, Opcode, PageReg, PostFlag, QpState, Result
+from tb.env.defs import (
+    QP_RECV,
+    QP_ZONE,
+    Cause,
+    Cmd,
+    Opcode,
+    PageReg,
+    PostFlag,
+    QpState,
+    RecvFlag,
+    Result,
+)
+from tb.env.recv import ReceiveQueue
 
 if TYPE_CHECKING:
     from tb.env.driver import Adapter
     from tb.env.records import Command
+    from tb.env.srq import Srq
 
 _POST_SIZE = 6  # awsize
 _BUFFER = 0x7000_0000_0000  # where segments lie that a test does not care about
@@ -38,23 +51,33 @@ class QpStatus:
     depth: int
     watermark: int
     age: int
+    zone: int = 0
+    recv_depth: int = 0
+    srq: int | None = None
+    recv_flag: int = 0
 
     @classmethod
     def from_outs(cls, outs: tuple[int, ...]) -> QpStatus:
-        """From OUT0 to OUT5."""
+        """From OUT0 to OUT7."""
         pairs = [(out & 0xFFFF, out >> 16) for out in outs[1:6]]
         (tail, released), (indicated, retired), cqs, owner, hold = pairs
+        zone, recv = QP_ZONE.unpack(outs[6]), QP_RECV.unpack(outs[7])
         return cls(
             *(QpState(outs[0] & 0xF), outs[0] >> 8),
             *(tail, released, indicated, retired),
             *(*cqs, *owner, *hold),
+            *(zone["zone"], zone["depth"]),
+            recv["srq"] if recv["shared"] else None,
+            recv["flag"],
         )
 
 
-class Qp:
+class Qp(ReceiveQueue):
     """A queue pair and its consumer. Posts go through the owner's page unless ``page`` says
     otherwise. Commands raise ``CommandError`` if not OK.
     """
+
+    portal = PageReg.RECV
 
     def __init__(
         self,
@@ -65,14 +88,21 @@ class Qp:
         recv_cq: Cq,
         depth: int,
         context: int,
+        *,
+        recv_depth: int = 0,
+        zone: int = 0,
+        srq: Srq | None = None,
+        recv_flag: RecvFlag | int = RecvFlag.DEFAULT,
     ) -> None:
-        self.host = host
-        self.number = number
-        self.page = page
+        super().__init__(host, number, page)
         self.cq = cq
         self.recv_cq = recv_cq
         self.depth = depth
         self.context = context
+        self.recv_depth = recv_depth
+        self.zone = zone
+        self.srq = srq
+        self.recv_flag = recv_flag
         self.peer: int | None = None
         self._made = 0
 
@@ -187,8 +217,18 @@ class Qp:
             self.cq.number | self.recv_cq.number << 16,
             self.page | self.depth << 16,
             watermark | age << 16,
+            self.zone | self.recv_depth << 16,
+            QP_RECV.pack(
+                srq=0 if self.srq is None else self.srq.number,
+                shared=int(self.srq is not None),
+                flag=int(self.recv_flag),
+            ),
         )
         self.peer = None
+        if self.srq is not None:
+            self.recv_cq.shares[self.context] = self.srq
+        else:
+            self.recv_cq.shares.pop(self.context, None)
 
     async def modify(self, *, watermark: int = 0, age: int = 0) -> None:
         """MODIFY_QP; both are set."""
