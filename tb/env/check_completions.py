@@ -124,10 +124,14 @@ class CompletionChecks:
         placed, classes = self.ctx.engine.producers[cq].placed, self.ctx.classes[cq]
         for index, lane in path.items():
             entry, cqe = placed[index], _bytes(lane)
-            solicited = Cqe.unpack(cqe).solicited_class
-            data = with_phase(cqe, phase_of(entry.data))
-            placed[index] = replace(entry, data=data, solicited=solicited)
-            classes[index] = solicited
+            known = Cqe.unpack(cqe)
+            classes[index] = known.solicited_class
+            placed[index] = replace(
+                entry,
+                data=with_phase(cqe, phase_of(entry.data)),
+                solicited=known.solicited_class,
+                unsignalled=known.unsignalled,
+            )
 
     def _forget(self, cq: int) -> None:
         waiting, oldest = self.arrived[cq], self.orders[cq].oldest

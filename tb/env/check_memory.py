@@ -239,6 +239,11 @@ class MemoryChecks:
         self.owed.discard(eq)
         self.vectors[eq] = {self.ctx.engine.eqs[eq].vector}
 
+    def merged(self, record: Interrupt) -> None:
+        """An interrupt that is none of an EQ: what is known of EQs is merged behind it."""
+        self.interrupts += 1
+        self._last_interrupt = record.cycle
+
     def _modified_meanwhile(self, vector: int) -> list[int]:
         """The EQ that is just being given this vector."""
         if not any(self.acked):

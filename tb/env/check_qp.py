@@ -6,6 +6,7 @@ DF-15).
 from __future__ import annotations
 
 from collections import deque
+from enum import IntEnum
 
 from models.codes import ModelError
 from models.control import Args
@@ -150,9 +151,8 @@ class QpChecks:
     def _run(self, code: int, args: Args, model: QpModel, record: Trace) -> StateStep | None:
         known = record.new >> 48 & 0xFFFF
         if code == QpCommand.CREATE_QP:
-            decoded = decode_command(code, args, self.qpc.ctx.params)
-            result = check_create(args, model, self.qpc.model.cq_page)
-            if decoded is not QpCommand.CREATE_QP or result is not QpResult.OK:
+            result = self._may_create(args, model)
+            if result:
                 self.qpc.fail(record.cq, f"created, the model refuses it: {result.name}", record)
             return model.create(config_of(args))
         if code == QpCommand.CONNECT_QP:
@@ -165,6 +165,13 @@ class QpChecks:
             # Also with nothing outstanding: then a second step of the command follows.
             return model._go(QpState.DESTROYING, StateBy.COMMAND)
         return model.destroy(retired_seen=known)[1]
+
+    def _may_create(self, args: Args, model: QpModel) -> IntEnum:
+        """The result of CREATE_QP."""
+        decoded = decode_command(QpCommand.CREATE_QP, args, self.qpc.ctx.params)
+        if isinstance(decoded, QpResult):
+            return decoded
+        return check_create(args, model, self.qpc.model.cq_page)
 
     # -- time --------------------------------------------------------------------------------------
 

@@ -7,8 +7,11 @@ one of the states that the QP had while the command ran.
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 from models.codes import CommandCode, CommandResult
 from models.control import Args
+from models.qp import QpModel
 from models.qp_codes import QpCommand, QpResult, QpState
 from models.qp_control import check_create, config_of, decode_command
 from tb.env.check_base import Context, args_of
@@ -55,9 +58,9 @@ class QpControlChecks(ControlChecks):
             return
         qpc, qp = self.qpc, record.args[0]
         args = args_of(record)
-        code = decode_command(record.code, args, self.ctx.params)
+        code = self._decode(record.code, args)
         steps = self.qps.seen
-        if isinstance(code, QpResult):
+        if not isinstance(code, QpCommand):
             if steps or record.result != code:
                 self._refuse(record, f"answered {record.result:#x}, expected {code!r}")
         elif steps:
@@ -76,9 +79,16 @@ class QpControlChecks(ControlChecks):
             if record.result == 0 and code is QpCommand.QUERY_QP:
                 self._query(record, qp)
         steps.clear()
+        self._ended(record)
+
+    def _ended(self, record: Command) -> None:
         self.commands += 1
         self.ctx.finished.append(record)
         self.ctx.last_command = record.cycle
+
+    def _decode(self, code: int, args: Args) -> IntEnum:
+        """The command, or why it is refused whatever the state."""
+        return decode_command(code, args, self.ctx.params)
 
     def _check_result(self, record: Command, expected: CommandResult) -> None:
         done = (CommandResult.OK, CommandResult.CMD_PENDING)
@@ -89,17 +99,29 @@ class QpControlChecks(ControlChecks):
 
     # -- without a step ----------------------------------------------------------------------------
 
-    def _without_step(self, record: Command, code: QpCommand, args: Args) -> set[QpResult]:
+    def _without_step(self, record: Command, code: QpCommand, args: Args) -> set[IntEnum]:
         """Results that are right although nothing changed."""
         qpc, qp = self.qpc, record.args[0]
         model = qpc.qps[qp]
         if code is QpCommand.CREATE_QP:
-            return {check_create(args, model, qpc.model.cq_page)} - {QpResult.OK}
+            return {self._may_create(args, model)} - {QpResult.OK}
         start = self.ctx.window_start(record)
         states = {QpState(s & 0xF) for s in qpc.states_since(qp, start)}
-        most = model.tail - qpc.retired_before(qp, start - LAG)
-        found = {self._result(code, args, state, most > 0) for state in states}
+        busy = self._busy(qp, start - LAG)
+        found = {self._result(code, args, state, busy) for state in states}
         return {result for result in found if result is not None}
+
+    def _may_create(self, args: Args, model: QpModel) -> IntEnum:
+        """The result of CREATE_QP after :meth:`_decode`."""
+        return check_create(args, model, self.qpc.model.cq_page)
+
+    def _busy(self, qp: int, since: int) -> bool:
+        """Something may have been outstanding at some time from this cycle on."""
+        return self.qpc.qps[qp].tail > self.qpc.retired_before(qp, since)
+
+    def _outs(self, qp: int) -> tuple[int, ...]:
+        """OUT0 to OUT7 of QUERY_QP in the present state."""
+        return self.qpc.qps[qp].query()
 
     @staticmethod
     def _result(code: QpCommand, args: Args, state: QpState, busy: bool) -> QpResult | None:
@@ -137,7 +159,7 @@ class QpControlChecks(ControlChecks):
         qpc, index = self.qpc, self.ctx.params.index
         model = qpc.qps[qp]
         start = self.ctx.window_start(record)
-        expected = model.query()
+        expected = self._outs(qp)
         outs = record.outs
         if (outs[0] >> 8, *outs[3:8]) != (expected[0] >> 8, *expected[3:8]):
             self._refuse(record, f"OUT0, OUT3 to OUT7 {outs}, expected {expected}")

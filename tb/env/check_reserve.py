@@ -9,6 +9,7 @@ may have been decided in any of them, with the credits of all earlier posts coun
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from models.codes import CqStatus, Life
@@ -61,16 +62,20 @@ class PostCredits(CreditChecks):
     def outcomes(self, cq: int, since: int) -> set[PostCause]:
         """What a post can have been told, in the states since serial ``since``."""
         granted = self.ctx.engine.producers[cq].granted
-        moments = self._moments[cq]
         found: set[PostCause] = set()
-        for i, moment in enumerate(moments):
-            if i + 1 < len(moments) and moments[i + 1].serial <= since:
-                continue
+        for moment in self.moments(cq, since):
             if moment.error:
                 found.add(PostCause.CQ_ERROR)
             if moment.error != 1:
                 found.add(PostCause.OK if moment.space > granted else PostCause.NO_CREDIT)
         return found
+
+    def moments(self, cq: int, since: int) -> Iterator[_Moment]:
+        """The states of a CQ since serial ``since``."""
+        moments = self._moments[cq]
+        for i, moment in enumerate(moments):
+            if i + 1 == len(moments) or moments[i + 1].serial > since:
+                yield moment
 
     def refusal_excused(self, cq: int, cycle: int) -> bool:
         """May a command have made the engine more careful? ``cycle``: of the write."""

@@ -56,6 +56,8 @@ class StepChecks:
         self.callbacks = 0
         # The step that waits for other settings: record, model before it, outcome so far.
         self._open: tuple[Trace, dict[str, Any], Step] | None = None
+        # Entries of the latest PUBLISH that satisfy no standing arm.
+        self._quiet: list[bool] = []
         self._by_op: dict[int, Callable[[Trace], None]] = {
             TraceOp.PUBLISH: self._publish,
             TraceOp.CQ_ERROR: self._cq_error,
@@ -192,17 +194,24 @@ class StepChecks:
             self.memory.take(record, True, count)
             first = model.prod
             classes = ctx.classes[cq][first : first + count]
-            expected = count | sum(1 << 2 + i for i, solicited in enumerate(classes) if solicited)
+            placed = ctx.engine.producers[cq].placed
+            self._quiet = quiet = [
+                i in placed and placed[i].unsignalled for i in range(first, first + count)
+            ]
+            expected = count | sum(
+                solicited << 2 + i | unsignalled << 4 + i
+                for i, (solicited, unsignalled) in enumerate(zip(classes, quiet, strict=False))
+            )
             if record.operand != expected:
                 ctx.fail(f"operand {record.operand:#x}, expected {expected:#x}", cq, record)
             for i, solicited in enumerate(classes):
                 if solicited:
                     ctx.solicited[cq] = first + i + 1
-        classes = ctx.classes[cq]
+        classes, quiet = ctx.classes[cq], self._quiet
         self._step(
             record,
             lambda: ctx.engine.publish(cq, count),
-            lambda m: m.publish(classes[m.prod : m.prod + count]),
+            lambda m: m.publish(classes[m.prod : m.prod + count], quiet),
         )
 
     def _cq_error(self, record: Trace) -> None:
