@@ -128,6 +128,8 @@ module cde_regions #(
         if (rst) begin
             busy <= 1'b0;
             qc_done <= 1'b0;
+            qc_result <= `CDE_RES_OK;
+            qc_outs <= 192'd0;
         end
     end
 

@@ -139,6 +139,7 @@ module cde_srq_ctrl #(
         qc_done <= 1'b0;
         case (state)
             IDLE: if (qc_start) begin
+                qc_result <= `CDE_RES_OK;
                 qc_outs <= 192'd0;
                 asks <= 1'b1;
                 state <= LOOK;
@@ -204,6 +205,8 @@ module cde_srq_ctrl #(
             qc_done <= 1'b0;
             asks <= 1'b0;
             srq_live <= {NUM_SRQ{1'b0}};
+            qc_result <= `CDE_RES_OK;
+            qc_outs <= 192'd0;
         end
     end
 

@@ -13,6 +13,7 @@ from tb.env.coverage import Coverage
 from tb.env.coverage_post import EngineCoverage
 from tb.env.engine_board import EngineScoreboard
 from tb.env.harness import STALLABLE, TRANSPORT_STALLABLE, Channel
+from tb.env.receive_board import ReceiveScoreboard
 from tb.env.records import Record
 from tb.env.scoreboard import Scoreboard
 
@@ -74,9 +75,15 @@ class Checking:
             config.num_qp,
             config.sq_log2,
             config.burst,
+            config.num_srq,
+            config.rq_log2,
+            config.srq_log2,
+            config.rx_log2,
+            config.num_mr,
         )
         self.coverage = EngineCoverage(params) if config.num_qp else Coverage(params)
-        board = EngineScoreboard if config.num_qp else Scoreboard
+        board = ReceiveScoreboard if config.num_srq else EngineScoreboard
+        board = board if config.num_qp else Scoreboard
         self.board = board(params, self._env.seed, lambda: self._env.control.commanding)
 
     def grace(self) -> int:
