@@ -253,7 +253,7 @@ def test_sharing(seed: int) -> None:
     posted = completed = 0
     taken: dict[int, list[int]] = {FIRST: [], SECOND: []}
     expect = 0
-    for _ in range(4000):
+    for _ in range(6000):
         what, qp = rng.random(), rng.choice((FIRST, SECOND))
         rq = model.rqs[qp]
         if what < 0.3:
@@ -368,7 +368,7 @@ def test_a_post_is_valid_in_every_state(what: str) -> None:
     assert post(model, buffer()).cause is RecvCause.OK
 
 
-# -- lives and trace -------------------------------------------------------------------------------
+# -- lives and trace ----------------------------------------------------------------------------
 
 
 def test_from_an_srq_to_an_own_queue() -> None:
