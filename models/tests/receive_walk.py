@@ -355,10 +355,9 @@ class World:
         w = self.wit
         given = [b.post.context for b in self.srq.destroy()]
         demand(given == w.available, "lost", f"{given} instead of {w.available}")
-        self.srq.waiting = False
         self.srq.create(SrqConfig(self.setup.size))
         self.wit.available, self.wit.unreaped = [], 0
-        w.threshold, w.armed, w.waiting = 0, False, False
+        w.threshold, w.armed = 0, False
 
     def moves(self) -> Iterator[tuple[str, Callable[[World], object]]]:
         """Everything that can happen now."""
@@ -398,7 +397,7 @@ class World:
                 yield f"watermark {threshold}", on(World.watermark, threshold)
             if w.waiting:
                 yield "interrupt", World.interrupt
-            if all(state is QpState.FREE for state in w.states):
+            if all(state is QpState.FREE for state in w.states) and not w.waiting:
                 yield "renew", World.renew
 
     # -- in every state ----------------------------------------------------------------------
@@ -427,7 +426,8 @@ class World:
     def refuses(self) -> None:
         """What cannot happen now is an error of who says that it happened."""
         steps: list[tuple[bool, Callable[[World], object]]] = [
-            (self.srq.waiting, lambda w: w.srq.interrupt())
+            (self.srq.waiting, lambda w: w.srq.interrupt()),
+            (not self.srq.waiting and not self.srq.in_flight, lambda w: w.srq.destroy()),
         ]
         for n, rq in enumerate(self.rqs):
             steps.append((rq.completable, on(World.complete, n)))

@@ -157,8 +157,8 @@ def test_unsignalled_counts_for_moderation() -> None:
 
 
 def test_unsignalled_through_the_engine() -> None:
-    for flags, calls in ((0, 1), (UNSIG, 0)):
-        engine = small_engine(reservation=False)
+    for flags, known, calls in ((0, True, 1), (UNSIG, True, 0), (UNSIG, False, 1)):
+        engine = small_engine(reservation=False, unsignalled=known)
         engine.doorbell(0, 0, ArmType.ANY)
         engine.complete(0, Cqe(type=ResultType.RECEIVE, flags=flags).pack())
         entry = engine.memory_write(0)
