@@ -343,6 +343,11 @@ class ReceiveStream(PostStream):
         self.report(qp, result.tag, status)
         self.completes(qp)
 
+    def whole_after_post(self) -> None:
+        """One message on a queue of its own that gets a buffer for it."""
+        self.receive(self.buffer(OWN))
+        self.whole(OWN)
+
     def publish(self, cq: int, count: int = 1) -> None:
         """PUBLISH in the present cycle."""
         placed = self.engine.producers[cq].placed
