@@ -75,21 +75,14 @@ class EngineCq:
 
 
 class Engine(Ruled):
-    """One engine. ``without``: rules to leave out (see :mod:`models.rules`).
-
-    ``unsignalled``: the flag UNSIGNALLED of a completion has its meaning (``cde_top``); False: it
-    is carried without effect (``cde_cpl_top``).
-    """
+    """One engine. ``without``: rules to leave out (see :mod:`models.rules`)."""
 
     def __init__(
         self,
         params: Params | None = None,
         without: Iterable[str] = (),
-        *,
-        unsignalled: bool = True,
     ) -> None:
         super().__init__(without)
-        self.unsignalled = unsignalled
         self.params = p = params or Params()
         self.cqs = [CqModel(p.idx_w, p.mod_tick, self.without) for _ in range(p.num_cq)]
         self.producers = [CqProducer(self.without) for _ in range(p.num_cq)]
@@ -183,7 +176,7 @@ class Engine(Ruled):
         Their writes must have been answered OKAY (CQ-15).
         """
         entries = self._take_answers(cq, count, True)
-        quiet = [e.unsignalled and self.unsignalled for e in entries]
+        quiet = [e.unsignalled for e in entries]
         return self._called(cq, self.cqs[cq].publish([e.solicited for e in entries], quiet))
 
     def cq_error(self, cq: int, status: CqStatus, failed: int = 0) -> Step:

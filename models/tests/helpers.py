@@ -59,10 +59,9 @@ def small_engine(
     log2: int = 2,
     reservation: bool = True,
     cqs: int = 2,
-    unsignalled: bool = True,
 ) -> Engine:
     """An engine with event queue 1 on page 1 and queues 0 to ``cqs`` - 1 on it."""
-    engine = Engine(SMALL, without, unsignalled=unsignalled)
+    engine = Engine(SMALL, without)
     reply = engine.command(
         CommandCode.CREATE_EQ, make_args(1, base=0x1_0000_1000, log2=2, vector=5, page=1)
     )
