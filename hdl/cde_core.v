@@ -295,7 +295,7 @@ module cde_core #(
     wire [1:0] count_placed, count_refused, count_dropped;
 
     cde_producer #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .QUIET(POSTS)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
     ) producer_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),

@@ -14,8 +14,7 @@ module cde_cq #(
     parameter NUM_CQ = 64,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
-    parameter ENT_W = 8,         // bits of ent_data, checked by the top
-    parameter [0:0] QUIET = 1'b0 // UNSIGNALLED has a meaning
+    parameter ENT_W = 8          // bits of ent_data, checked by the top
 ) (
     input  wire              clk,
     input  wire              rst,
@@ -301,7 +300,7 @@ module cde_cq #(
 
     // ---------------------------------------------------------------- stage S: slots
     cde_slot #(
-        .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .LEVEL_W(OUT_LOG2 + 1), .QUIET(QUIET)
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .LEVEL_W(OUT_LOG2 + 1)
     ) slot_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .step(step),
         .push((c_cpl && (placed != 2'd0 || overflow)) || clear || stop), .barrier(clear || stop), .overflow(overflow),

@@ -88,7 +88,7 @@ module cde_dispatch #(
     cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) turn_i (
         .clk(clk), .rst(rst),
         .ask0(ask), .ask0_qp(acc_qp), .ask1(again), .ask1_qp(fetch_qp), .ask2(rr_valid), .ask2_qp(rr_qp),
-        .served(fetch), .served_qp(fetch_qp),
+        .served(launch || l_valid || fetch), .served_qp(launch ? cand_qp : l_valid ? l_qp : fetch_qp),
         .turn_valid(turn_valid), .turn_qp(turn_qp), .turn_take(turn_take)
     );
 

@@ -12,8 +12,7 @@ module cde_producer #(
     parameter NUM_CQ = 64,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
-    parameter ENT_W = 8,
-    parameter [0:0] QUIET = 1'b0
+    parameter ENT_W = 8
 ) (
     input  wire              clk,
     input  wire              rst,
@@ -91,7 +90,7 @@ module cde_producer #(
     assign rq_hold = clear_valid || init;
 
     cde_cq #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .QUIET(QUIET)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
     ) cq_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),

@@ -12,8 +12,7 @@ module cde_slot #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter ENT_W = 8,         // bits of ent_data, checked by the top
-    parameter LEVEL_W = 4,
-    parameter [0:0] QUIET = 1'b0 // UNSIGNALLED has a meaning
+    parameter LEVEL_W = 4
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -94,7 +93,7 @@ module cde_slot #(
         input [14:0] kind;
         begin
             class_of[0] = status != 8'h00 || (flags[0] && kind == 15'h0001);
-            class_of[1] = QUIET && status == 8'h00 && flags[1] && kind == 15'h0001;
+            class_of[1] = status == 8'h00 && flags[1] && kind == 15'h0001;
         end
     endfunction
 

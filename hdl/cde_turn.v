@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_turn: whose turn it is among the queue pairs that asked for a look.
 //
-// Purpose: remembers requests, one bit a QP, and offers the QPs in turns (ISO-04): next is the first behind the one that was served
-//          latest. A request in the very cycle in which its QP is taken stands: a set wins over the clear, so nothing is stranded.
-// Ports:   three requests a cycle (ask*), who was served (served*), one offer (turn_*).
+// Purpose: remembers requests, one bit a QP, and offers the QPs in turns (ISO-04): next is the first behind the newest one whose turn
+//          began. A request in the very cycle in which its QP is taken stands: a set wins over the clear, so nothing is stranded.
+// Ports:   three requests a cycle (ask*), who goes before the next offer (served*), one offer (turn_*).
 // Latency: request in cycle t, offered from t+2. One offer a cycle.
 `default_nettype none
 
@@ -21,7 +21,7 @@ module cde_turn #(
     input  wire            ask2,
     input  wire [QP_W-1:0] ask2_qp,
 
-    input  wire            served,         // whose turn was used latest
+    input  wire            served,         // whose turn comes before: the newest one that was taken
     input  wire [QP_W-1:0] served_qp,
 
     output reg             turn_valid,

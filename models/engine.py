@@ -77,7 +77,11 @@ class EngineCq:
 class Engine(Ruled):
     """One engine. ``without``: rules to leave out (see :mod:`models.rules`)."""
 
-    def __init__(self, params: Params | None = None, without: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        params: Params | None = None,
+        without: Iterable[str] = (),
+    ) -> None:
         super().__init__(without)
         self.params = p = params or Params()
         self.cqs = [CqModel(p.idx_w, p.mod_tick, self.without) for _ in range(p.num_cq)]

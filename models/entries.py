@@ -85,7 +85,8 @@ class Cqe:
     @property
     def unsignalled(self) -> bool:
         """SRQ-07: it satisfies no standing arm, whatever its class."""
-        return bool(self.flags & CqeFlag.UNSIGNALLED)
+        flagged = bool(self.flags & CqeFlag.UNSIGNALLED)
+        return flagged and self.status == 0 and self.type in _RECEIVES
 
 
 @dataclass(frozen=True)

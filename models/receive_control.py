@@ -151,4 +151,6 @@ def check_srq(
         return srq.check_watermark(args.words[1], waiting)
     if code == RecvCommand.DESTROY_SRQ and users:
         return RecvResult.CMD_IN_USE
+    if code == RecvCommand.DESTROY_SRQ and (srq.waiting if waiting is None else waiting):
+        return RecvResult.CMD_BUSY
     return RecvResult.OK

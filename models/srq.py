@@ -188,10 +188,15 @@ class SrqModel(BufferQueue):
         return result
 
     def destroy(self) -> tuple[Buffer, ...]:
-        """DESTROY_SRQ, when no queue pair uses it: the buffers that it gives back."""
+        """DESTROY_SRQ, when no queue pair uses it: the buffers that it gives back.
+
+        An event that waits for the interrupt port is to be gone, too.
+        """
         self._must_exist()
         if self.in_flight:
             raise ModelError(f"SRQ {self.number}: destroyed with buffers in flight")
+        if self.waiting:
+            raise ModelError(f"SRQ-16: SRQ {self.number}: destroyed while its event waits")
         given_back, self.buffers = tuple(self.buffers), []
         self.exists, self.armed, self.threshold = False, False, 0
         return given_back

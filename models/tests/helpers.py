@@ -55,7 +55,10 @@ def finish(cq: CqModel) -> list[Callback]:
 
 
 def small_engine(
-    without: Iterable[str] = (), log2: int = 2, reservation: bool = True, cqs: int = 2
+    without: Iterable[str] = (),
+    log2: int = 2,
+    reservation: bool = True,
+    cqs: int = 2,
 ) -> Engine:
     """An engine with event queue 1 on page 1 and queues 0 to ``cqs`` - 1 on it."""
     engine = Engine(SMALL, without)

@@ -157,10 +157,16 @@ def test_unsignalled_counts_for_moderation() -> None:
 
 
 def test_unsignalled_through_the_engine() -> None:
-    for flags, calls in ((0, 1), (UNSIG, 0)):
+    for flags, kind, status, calls in (
+        (0, ResultType.RECEIVE, 0, 1),
+        (UNSIG, ResultType.RECEIVE, 0, 0),
+        (UNSIG, ResultType.RECEIVE_AND_INVALIDATE, 0, 0),
+        (UNSIG, ResultType.RECEIVE, 1, 1),
+        (UNSIG, ResultType.SEND, 0, 1),
+    ):
         engine = small_engine(reservation=False)
         engine.doorbell(0, 0, ArmType.ANY)
-        engine.complete(0, Cqe(type=ResultType.RECEIVE, flags=flags).pack())
+        engine.complete(0, Cqe(type=kind, flags=flags, status=status).pack())
         entry = engine.memory_write(0)
         assert Cqe.unpack(entry.data).flags == flags
         assert len(engine.acknowledge(0).calls) == calls

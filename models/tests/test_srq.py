@@ -253,7 +253,7 @@ def test_sharing(seed: int) -> None:
     posted = completed = 0
     taken: dict[int, list[int]] = {FIRST: [], SECOND: []}
     expect = 0
-    for _ in range(4000):
+    for _ in range(6000):
         what, qp = rng.random(), rng.choice((FIRST, SECOND))
         rq = model.rqs[qp]
         if what < 0.3:
@@ -309,7 +309,9 @@ def test_destroy_gives_back() -> None:
     with pytest.raises(ModelError):
         model.srqs[0].destroy()
     for qp in (FIRST, SECOND):
-        assert model.command(RecvCommand.DESTROY_SRQ, args).result is RecvResult.CMD_IN_USE
+        for waiting in (False, True):
+            reply = model.command(RecvCommand.DESTROY_SRQ, args, waiting=waiting)
+            assert reply.result is RecvResult.CMD_IN_USE
         finish(model, qp)
         assert model.command(QpCommand.DESTROY_QP, make_qp_args(qp)).result is OK
     reply = model.command(RecvCommand.DESTROY_SRQ, args)
@@ -328,9 +330,13 @@ def test_it_is_empty_after_creation() -> None:
         srq.watermark(2)
         for qp in (FIRST, SECOND):
             reach(model, qp, QpState.FREE)
+        busy = model.command(RecvCommand.DESTROY_SRQ, make_srq_args(0))
+        assert busy.result is RecvResult.CMD_BUSY
+        with pytest.raises(ModelError, match="SRQ-16"):
+            srq.destroy()
+        srq.interrupt()
         srq.destroy()
         args = make_srq_args(0, SrqConfig(2, ZONE, PAGE, 9))
-        srq.waiting = False
         reply = model.command(RecvCommand.CREATE_SRQ, args, start=start)
         first = 1 if start is None else start
         assert reply.out[0] == first
@@ -368,7 +374,7 @@ def test_a_post_is_valid_in_every_state(what: str) -> None:
     assert post(model, buffer()).cause is RecvCause.OK
 
 
-# -- lives and trace -------------------------------------------------------------------------------
+# -- lives and trace ----------------------------------------------------------------------------
 
 
 def test_from_an_srq_to_an_own_queue() -> None:

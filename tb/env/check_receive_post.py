@@ -18,7 +18,7 @@ from models.receive_control import region_config_of
 from models.receive_post import RecvPost, is_receive_portal, receive_write_faults
 from models.receive_types import RecvPostResult
 from models.region import Region
-from tb.env.check_base import Context, args_of
+from tb.env.check_base import Context, NeedCommandError, args_of
 from tb.env.check_doorbells import _Pending
 from tb.env.check_post import PostChecks
 from tb.env.check_receive_credits import RECEIVE_LANE, ReceiveCredits
@@ -184,8 +184,17 @@ class ReceivePostChecks(PostChecks):
 
     def receive_step(self, record: Trace) -> None:
         """RECV_POST."""
-        rc, number = self.rc, record.cq
         shared = bool(record.operand >> 8 & 1)
+        known = 0 if shared else self.rc.rqs[record.cq].completed_seen
+        try:
+            self._receive_step(record, shared)
+        except NeedCommandError:
+            if not shared:
+                self.rc.rqs[record.cq].completed_seen = known  # it is looked at again
+            raise
+
+    def _receive_step(self, record: Trace, shared: bool) -> None:
+        rc, number = self.rc, record.cq
         if record.operand >> 9:
             rc.fail_step(f"RECV_POST with operand {record.operand:#x}", record, shared)
         found = [p for p in self._candidates(shared, number) if p.post is not None]

@@ -16,6 +16,7 @@ from models.qp_codes import PostCause, QpState
 from models.receive_codes import RecvLog, RecvTraceOp, ScatterCode
 from models.receive_post import fill
 from models.receive_types import RecvRequest, Taken, TakeResult
+from tb.env.check_base import NeedCommandError
 from tb.env.check_memory import MemoryChecks
 from tb.env.check_post import SLACK
 from tb.env.check_receive_credits import TAKE_LANE, ReceiveCredits
@@ -136,6 +137,16 @@ class TakeChecks:
 
     def step(self, record: Trace) -> None:
         """TAKE."""
+        rq = self.rc.rqs[record.cq]
+        queue = rq if rq.srq is None else rq.srq
+        known = queue.tail_seen, rq.reported_seen
+        try:
+            self._step(record)
+        except NeedCommandError:
+            queue.tail_seen, rq.reported_seen = known  # it is looked at again
+            raise
+
+    def _step(self, record: Trace) -> None:
         rc, qp, operand = self.rc, record.cq, record.operand
         rq = rc.rqs[qp]
         code, shared, flush, event = (

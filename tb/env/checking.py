@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from models.params import Params
 from tb.env.coverage import Coverage
 from tb.env.coverage_post import EngineCoverage
+from tb.env.coverage_receive import ReceiveCoverage
 from tb.env.engine_board import EngineScoreboard
-from tb.env.harness import STALLABLE, TRANSPORT_STALLABLE, Channel
+from tb.env.harness import RECEIVE_STALLABLE, STALLABLE, TRANSPORT_STALLABLE, Channel
 from tb.env.receive_board import ReceiveScoreboard
 from tb.env.records import Record
 from tb.env.scoreboard import Scoreboard
@@ -46,18 +47,26 @@ class Checking:
         assert self.board is not None, "records before the engine's parameters are known"
         assert self.coverage is not None
         if isinstance(self.board, EngineScoreboard):
-            harness = env.harness
-            stalled = harness.setting(Channel.WORK) & _STALLS
-            now = harness.cycle if stalled else harness.configured(Channel.WORK) + _SETTLED
-            self.board.dispatch.stalled(now)
+            self.board.dispatch.stalled(self._stalled(Channel.WORK))
+        if isinstance(self.board, ReceiveScoreboard):
+            self.board.takes.stalled(self._stalled(Channel.SCATTER))
         self.board(records)
         self.coverage(records)
         channels = STALLABLE
         if isinstance(self.board, EngineScoreboard):
             channels += TRANSPORT_STALLABLE
+        if isinstance(self.board, ReceiveScoreboard):
+            channels += RECEIVE_STALLABLE
         for channel in channels:
             if env.harness.setting(channel) & _STALLS:
                 self.coverage.stalled(channel.name)
+
+    def _stalled(self, channel: Channel) -> int:
+        """The cycle up to which a channel was stalled."""
+        harness = self._env.harness
+        if harness.setting(channel) & _STALLS:
+            return harness.cycle
+        return harness.configured(channel) + _SETTLED
 
     def _renew(self) -> None:
         config = self._config
@@ -81,9 +90,12 @@ class Checking:
             config.rx_log2,
             config.num_mr,
         )
-        self.coverage = EngineCoverage(params) if config.num_qp else Coverage(params)
-        board = ReceiveScoreboard if config.num_srq else EngineScoreboard
-        board = board if config.num_qp else Scoreboard
+        board: type[Scoreboard] = Scoreboard
+        self.coverage = Coverage(params)
+        if config.num_srq:
+            board, self.coverage = ReceiveScoreboard, ReceiveCoverage(params)
+        elif config.num_qp:
+            board, self.coverage = EngineScoreboard, EngineCoverage(params)
         self.board = board(params, self._env.seed, lambda: self._env.control.commanding)
 
     def grace(self) -> int:

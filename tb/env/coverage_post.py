@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from models.codes import Cause, CqStatus
+from models.codes import CqStatus
 from models.params import Params
 from models.post import Post
 from models.post_check import is_portal
@@ -97,7 +97,7 @@ class EngineCoverage(Coverage):
         offset, post = self._portals.popleft()
         if record.cause in CAUSES:
             self._hit(f"post cause/{PostCause(record.cause).name}")
-        if record.cause == Cause.BAD_OFFSET and offset in _RECEIVES:
+        if record.cause and offset in _RECEIVES:
             self._hit(f"portal/{_RECEIVES[offset]}")
         if record.cause == PostCause.NO_QP:
             self._hit(f"post in state/{self._qps[post.qp].state.name}")

@@ -150,6 +150,11 @@ class ReceiveScoreboard(EngineScoreboard):
         """Receive posts accepted, over all lives of the engine."""
         return self._received_before + self.rc.posted
 
+    @property
+    def completed(self) -> int:
+        """Requests retired and receives completed, over all lives of the engine."""
+        return super().completed + self.rc.completed
+
     _received_before = 0
 
     def reset(self) -> None:
