@@ -315,17 +315,10 @@ module tb_top #(
     // ---- Design ---------------------------------------------------------------------------------------------------
 `ifdef FULL
     assign {cplready, rsvready, ansvalid, ans} = 11'd0;
-`ifndef RECV
-    assign {rreqready, scattervalid, scatterdata, scatterdest, scatteruser, rdoneready} = 435'd0;
-    assign trace_valid[7:5] = 3'd0;
-    assign trace_data[2047:1280] = 768'd0;
-`endif
 
     cde_top #(
         .NUM_QP(NUM_QP), .SQ_LOG2(SQ_LOG2), .BURST(BURST),
-`ifdef RECV
         .NUM_SRQ(NUM_SRQ), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .NUM_MR(NUM_MR),
-`endif
 `else
     assign {workvalid, workdata, workdest, workuser, worklast, doneready, connready, termvalid, term} = 629'd0;
     assign {rreqready, scattervalid, scatterdata, scatterdest, scatteruser, rdoneready} = 435'd0;
@@ -362,15 +355,11 @@ module tb_top #(
         .s_axis_done_tdata(done), .s_axis_done_tvalid(donevalid), .s_axis_done_tready(doneready),
         .s_axis_conn_tdata(conn), .s_axis_conn_tvalid(connvalid), .s_axis_conn_tready(connready),
         .m_axis_term_tdata(term), .m_axis_term_tvalid(termvalid), .m_axis_term_tready(termready),
-`ifdef RECV
         .s_axis_rreq_tdata(rreq), .s_axis_rreq_tvalid(rreqvalid), .s_axis_rreq_tready(rreqready),
         .m_axis_scatter_tdata(scatterdata), .m_axis_scatter_tdest(scatterdest), .m_axis_scatter_tuser(scatteruser),
         .m_axis_scatter_tvalid(scattervalid), .m_axis_scatter_tready(scatterready),
         .s_axis_rdone_tdata(rdone), .s_axis_rdone_tvalid(rdonevalid), .s_axis_rdone_tready(rdoneready),
         .trace_valid(trace_valid), .trace_data(trace_data),
-`else
-        .trace_valid(trace_valid[4:0]), .trace_data(trace_data[1279:0]),
-`endif
 `else
         .s_axis_cpl_tdata(cpl[575:64]), .s_axis_cpl_tdest(cpl[31:0]), .s_axis_cpl_tkeep(cpl[33:32]),
         .s_axis_cpl_tuser(cpl[35:34]), .s_axis_cpl_tvalid(cplvalid), .s_axis_cpl_tready(cplready),
