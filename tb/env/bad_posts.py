@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from models.post import Post, Segment, slots_of
-from models.qp_codes import MAX_LENGTH, RECV_PORTAL, SRQ_PORTAL, PostCause, PostFlag
+from models.qp_codes import MAX_LENGTH, PostCause, PostFlag
 from models.verbs import VERBS
 from tb.env.env import Config
 
@@ -30,7 +30,8 @@ OWN_CAUSES = (
 )
 FOREIGN_CAUSES = (*WRITE_CAUSES, PostCause.NOT_OWNER)
 
-_OFFSETS = (RECV_PORTAL, SRQ_PORTAL, 0x0C0)
+#: Where a portal could be, and none is.
+_NO_PORTAL = 0x0C0
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def bad_post(
     elif cause is PostCause.BAD_PAGE:
         where = config.num_pages + rng.randrange(64)
     elif cause is PostCause.BAD_OFFSET:
-        offset = rng.choice(_OFFSETS)
+        offset = _NO_PORTAL
     elif cause is PostCause.BAD_QP:
         post = replace(post, qp=rng.choice((config.num_qp, 0xFFFF, post.qp + config.num_qp)))
     else:

@@ -164,16 +164,18 @@ class ForeignFailureTest(DeferralTest):
         posts = await self.hold(qp, 2)
         mark = self.mark
         good = self.write_post(qp)
-        bad = Post(0, qp=qp.number)
+        bad = Post(0, qp=qp.number, reserved=1)
+        receives = {PageReg.RECV: Cause.RESERVED_BITS, PageReg.SRQ_RECV: Cause.NO_SRQ}
         for post in (good, bad):
             for page in range(FOREIGN, self.config.num_pages):
                 assert await qp.post(post, page=page) == Cause.NOT_OWNER
             assert await qp.post(post, page=self.config.num_pages) == Cause.BAD_PAGE
             assert await qp.post(post, length=1) == Cause.BURST
             assert await qp.post(post, strb=(1 << 64) - 2) == Cause.BAD_SIZE
-            for offset in (PageReg.RECV, PageReg.SRQ_RECV):
+            # DF-10: a receive post that fails is no failure of the initiator side.
+            for offset, cause in receives.items():
                 answer = host.write(0, offset, 0, size=6, line=post.encode())
-                assert await answer == (SLVERR, Cause.BAD_OFFSET)
+                assert await answer == (SLVERR, cause)
         far = Post(0, qp=self.config.num_qp | qp.number)
         assert await qp.post(far) == Cause.BAD_QP
         missing = Post(0, qp=qp.number + 1)
@@ -181,7 +183,7 @@ class ForeignFailureTest(DeferralTest):
         await self.demand_nothing(qp, mark)
         status = await qp.query()
         assert (status.tail - status.released) & self.mask == 2
-        await self.fail(qp, bad.encode(), Cause.BAD_OPCODE, posts)
+        await self.fail(qp, bad.encode(), Cause.RESERVED_BITS, posts)
         self.report(qp, 0, 0)
         await self.demand_results(qp, posts, OK)
 

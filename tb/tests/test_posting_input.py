@@ -34,6 +34,8 @@ TABLE = {
     Opcode.SEND_AND_INVALIDATE: (2, 32, ANY_FLAGS | 0x44),
     Opcode.WRITE: (2, 32, ANY_FLAGS | 0x40),
 }
+#: Where a portal could be, and none is.
+NO_PORTAL = 0x0C0
 INLINE = int(PostFlag.INLINE)
 PAGE_CAUSES = (Cause.BURST, Cause.BAD_SIZE, Cause.BAD_PAGE, Cause.BAD_OFFSET)
 NO_STEP = (*PAGE_CAUSES, Cause.BAD_QP, Cause.NO_QP, Cause.NOT_OWNER)
@@ -119,7 +121,7 @@ class FieldsTest(InputTest):
     legal post finds its QP not connected.
     """
 
-    allow = ("no_posts",)
+    allow = ("no_posts", "no_receives")
 
     async def scenario(self) -> None:
         qp = await self.idle_qp()
@@ -208,10 +210,10 @@ class PrecedenceTest(InputTest):
         worst = Post(0, 255, 0xFFFF, 0xFFFF, 255, 0xFF, FULL, (FULL, FULL, FULL))
         pages = self.config.num_pages
         one = {"len": 1}
-        await self.refuse(Cause.BURST, worst, pages, PageReg.RECV, size=3, **one)
-        await self.refuse(Cause.BAD_SIZE, worst, pages, PageReg.RECV, size=3)
-        await self.refuse(Cause.BAD_PAGE, worst, pages, PageReg.RECV)
-        await self.refuse(Cause.BAD_OFFSET, worst, 0, PageReg.RECV)
+        await self.refuse(Cause.BURST, worst, pages, NO_PORTAL, size=3, **one)
+        await self.refuse(Cause.BAD_SIZE, worst, pages, NO_PORTAL, size=3)
+        await self.refuse(Cause.BAD_PAGE, worst, pages, NO_PORTAL)
+        await self.refuse(Cause.BAD_OFFSET, worst, 0, NO_PORTAL)
         await self.refuse(Cause.BAD_QP, worst)
         worst = replace(worst, qp=self.config.num_qp - 1)
         await self.refuse(Cause.NO_QP, worst)
@@ -255,14 +257,14 @@ class PortalTest(InputTest):
         foreign = await self.qp(page=1)
         held = await self.hold(qp, 2) + await self.hold(foreign, 1)
         post = self.write_post(qp)
-        for offset in (PageReg.SEND, PageReg.RECV, PageReg.SRQ_RECV, 0x0C0):
+        for offset in (PageReg.SEND, PageReg.RECV, PageReg.SRQ_RECV, NO_PORTAL):
             for length in (1, 15, 255):
                 await self.refuse(Cause.BURST, post, offset=offset, len=length)
             for size in range(6):
                 await self.refuse(Cause.BAD_SIZE, post, offset=offset, size=size)
             for strb in (0, 1, FULL >> 1, FULL - 1, FULL ^ 1 << 32, 0xFFFF_FFFF):
                 await self.refuse(Cause.BAD_SIZE, post, offset=offset, strb=strb)
-            if offset != PageReg.SEND:
+            if offset == NO_PORTAL:
                 await self.refuse(Cause.BAD_OFFSET, post, offset=offset)
         for offset in (0x008, 0x038, 0x048, 0x0F8):
             await self.refuse(Cause.BAD_OFFSET, post, offset=offset, size=3)
@@ -353,7 +355,7 @@ class TransportInputTest(InputTest):
 class CommandInputTest(InputTest):
     """Results of the commands in their order; a CQ that a QP names stays."""
 
-    allow = ("no_posts", "no_doorbells")
+    allow = ("no_posts", "no_receives", "no_doorbells")
 
     async def scenario(self) -> None:
         config = self.config

@@ -132,7 +132,7 @@ class AgeInConnStormTest(StormTest):
 class TermsHeldShortTest(StormTest):
     """All QPs lose their connections at once, the term sink stands still for a while."""
 
-    allow = ("no_posts", "no_completions")
+    allow = ("no_posts", "no_receives", "no_completions")
 
     async def scenario(self) -> None:
         qps = await self.make_qps(self.config.num_qp)
@@ -155,7 +155,7 @@ class TermsHeldShortTest(StormTest):
 class TermsHeldLongTest(StormTest):
     """The term sink stands still for long: good reports of another QP must go on."""
 
-    allow = ("no_posts", "no_completions")
+    allow = ("no_posts", "no_receives", "no_completions")
 
     async def scenario(self) -> None:
         qps = await self.make_qps(8)
