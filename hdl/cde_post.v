@@ -343,7 +343,9 @@ module cde_post #(
         if (rst) begin
             aging <= {NUM_QP{1'b0}};
             stop <= {NUM_QP{1'b0}};
-            {qp_live, qp_open, qp_up} <= {(3*NUM_QP){1'b0}};
+            qp_live <= {NUM_QP{1'b0}};
+            qp_open <= {NUM_QP{1'b0}};
+            qp_up <= {NUM_QP{1'b0}};
         end
     end
 

@@ -38,6 +38,8 @@ module cde_track #(
     localparam NUM_NODES = NUM_ID + MAX_WRITES;
     localparam NODE_W = (ID_W > MAX_LOG2 ? ID_W : MAX_LOG2) + 1;
 
+    wire unused_init_addr = &{1'b0, init_addr};     // other memories may be deeper
+
     reg [NODE_W-1:0] head [0:NUM_ID-1];
     reg [NODE_W-1:0] tail [0:NUM_ID-1];
     reg [NODE_W-1:0] next_node [0:NUM_NODES-1];
