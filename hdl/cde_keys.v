@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_keys: the table of regions and windows (MW-01 to MW-05, MW-11, MW-12).
+//
+// Purpose: every step that gives, binds or takes away a key is decided in one stage, one after the other, so that of two invalidations
+//          exactly one succeeds. Steps of requests and commands wait for a cycle that no receive request needs.
+// Ports:   peer invalidations (peer_*: place, then decision and whether it counts), one other step at a time (op_*, opr_*), zones of QPs,
+//          lookups of segments (keys, found) and of checks (look_*, changes of the table: change_*); trace lane 8.
+// Latency: step taken in cycle t, decided in t+2. One a cycle.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_keys #(
+    parameter QP_W = 6,
+    parameter NUM_MR = 64,
+    parameter NUM_MW = 64,
+    parameter MR_W = 6,
+    parameter N_W = 6              // the larger of the two numbers
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+    input  wire [N_W:0]      init_addr,
+
+    input  wire              peer_valid,
+    input  wire [QP_W-1:0]   peer_qp,
+    input  wire [31:0]       peer_key,
+    input  wire              peer_counts,    // with the decision: the message is taken
+    output wire              peer_good,
+    output wire [63:0]       peer_context,   // of the window, a cycle before the decision
+
+    input  wire              op_valid,
+    output wire              op_ready,
+    input  wire [3:0]        op_code,
+    input  wire [QP_W-1:0]   op_qp,
+    input  wire [31:0]       op_key,         // commands: the number
+    input  wire [31:0]       op_region,      // BIND: key of the region
+    input  wire [63:0]       op_base,        // CREATE: the context
+    input  wire [47:0]       op_length,
+    input  wire [15:0]       op_zone,        // commands
+    input  wire [2:0]        op_rights,
+    output reg               opr_valid,
+    output reg  [7:0]        opr_status,     // of a request; a command's result
+    output reg  [180:0]      opr_word,
+    output reg  [10:0]       opr_count,
+
+    input  wire              set_we,
+    input  wire [QP_W-1:0]   set_qp,
+    input  wire [15:0]       set_zone,
+
+    input  wire [95:0]       keys,           // three keys
+    output wire [389:0]      found,          // three times {length 48, base 64, local write, zone 16, valid}
+
+    output wire              change_we,
+    output wire [N_W:0]      change_at,
+    output wire [180:0]      change_word,
+
+    output reg               trace_valid,
+    output reg  [255:0]      trace_data
+);
+
+    `include "cde_key_state.vh"
+
+    // ---------------------------------------------------------------- stage A: which entry
+    wire        take = peer_valid || op_valid;
+    wire [31:0] a_key = peer_valid ? peer_key : op_key;
+    wire [N_W:0] a_at = {a_key[11], a_key[N_W-1:0]};
+    wire [N_W:0] a_region = {1'b0, op_region[N_W-1:0]};
+
+    assign op_ready = !peer_valid && !init;
+
+    function out_of_range;
+        input [11:0] number;
+        begin
+            out_of_range = number[11] ? {21'd0, number[10:0]} >= NUM_MW : {21'd0, number[10:0]} >= NUM_MR;
+        end
+    endfunction
+
+    reg              b_valid, c_valid, b_peer, c_peer, b_far, c_far, b_far2, c_far2;
+    reg [3:0]        b_code, c_code;
+    reg [QP_W-1:0]   b_qp, c_qp;
+    reg [31:0]       b_key, c_key, b_key2, c_key2;
+    reg [63:0]       b_base, c_base;
+    reg [47:0]       b_length, c_length;
+    reg [15:0]       b_zone, c_zone;
+    reg [2:0]        b_rights, c_rights;
+    reg [N_W:0]      b_at, c_at, b_region;
+    wire [15:0]      b_qp_zone;
+    wire [KW-1:0]    b_word, b_memory;
+    reg  [KW-1:0]    word, memory;
+    wire             we;
+    wire [KW-1:0]    word_next;
+
+    always @(posedge clk) begin
+        {b_valid, c_valid} <= rst || init ? 2'b00 : {take, b_valid};
+        {b_peer, c_peer} <= {peer_valid, b_peer};
+        {b_far, c_far} <= {out_of_range(a_key[11:0]), b_far};
+        {b_far2, c_far2} <= {out_of_range(op_region[11:0]) || op_region[11], b_far2};
+        {b_code, c_code} <= {peer_valid ? KEY_PEER : op_code, b_code};
+        {b_qp, c_qp} <= {peer_valid ? peer_qp : op_qp, b_qp};
+        {b_key, c_key} <= {a_key, b_key};
+        {b_key2, c_key2} <= {op_region, b_key2};
+        {b_base, c_base} <= {op_base, b_base};
+        {b_length, c_length} <= {op_length, b_length};
+        b_zone <= op_zone;
+        c_zone <= b_code <= KEY_CLOSE ? b_zone : b_qp_zone;
+        {b_rights, c_rights} <= {op_rights, b_rights};
+        {b_at, c_at} <= {a_at, b_at};
+        b_region <= a_region;
+        word <= we && c_at == b_at ? word_next : b_word;
+        memory <= we && c_at == b_region ? word_next : b_memory;
+    end
+
+    // ---------------------------------------------------------------- stage B: memories
+    wire           table_we = init || we;
+    wire [N_W:0]   table_at = init ? init_addr : c_at;
+    wire [KW-1:0]  table_word = init ? {KW{1'b0}} : word_next;
+
+    cde_ram #(.W(16), .AW(QP_W)) zone_ram (
+        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(peer_valid ? peer_qp : op_qp), .rdata(b_qp_zone)
+    );
+
+    cde_ram #(.W(KW), .AW(N_W + 1)) word_ram (
+        .clk(clk), .we(table_we), .waddr(table_at), .wdata(table_word), .raddr(a_at), .rdata(b_word)
+    );
+
+    cde_ram #(.W(KW), .AW(N_W + 1)) memory_ram (
+        .clk(clk), .we(table_we), .waddr(table_at), .wdata(table_word), .raddr(a_region), .rdata(b_memory)
+    );
+
+    cde_ram #(.W(64), .AW(N_W + 1)) context_ram (
+        .clk(clk), .we(init || (we && (c_code == KEY_CREATE || c_code == KEY_ALLOC))), .waddr(table_at),
+        .wdata(init || c_code == KEY_ALLOC ? 64'd0 : c_base), .raddr(a_at), .rdata(peer_context)
+    );
+
+    genvar k;
+    generate
+        for (k = 0; k < 3; k = k + 1) begin : g_lookup
+            wire [31:0]   key = keys[32*k +: 32];
+            wire [KW-1:0] entry;
+            reg  [19:0]   generation;
+            reg           far;
+
+            cde_ram #(.W(KW), .AW(N_W + 1)) lookup_ram (
+                .clk(clk), .we(table_we), .waddr(table_at), .wdata(table_word), .raddr({1'b0, key[N_W-1:0]}), .rdata(entry)
+            );
+
+            always @(posedge clk) begin
+                generation <= key[31:12];
+                far <= out_of_range(key[11:0]) || key[11];
+            end
+
+            wire unused_entry = &{1'b0, entry};
+            assign found[130*k +: 130] = {entry[K_LENGTH +: 48], entry[K_BASE +: 64], entry[K_RIGHTS], entry[K_ZONE +: 16],
+                                          entry[K_VALID] && !far && entry[K_GEN +: 20] == generation};
+        end
+    endgenerate
+
+    // ---------------------------------------------------------------- stage C: the decision
+    reg [10:0] bound [0:NUM_MR-1];           // windows bound to a region
+
+    wire        window = c_key[11];
+    wire        exists = word[K_EXISTS] && !c_far;
+    wire        valid = word[K_VALID];
+    wire        present = exists && word[K_GEN +: 20] == c_key[31:12];
+    wire        my_zone = word[K_ZONE +: 16] == c_zone;
+    wire [15:0] qp_16 = {{(16-QP_W){1'b0}}, c_qp};
+    wire        mine = word[K_QP +: 16] == qp_16;
+    wire        no_more = &word[K_GEN +: 20];
+    wire [19:0] next_generation = word[K_GEN +: 20] + 20'd1;
+
+    wire        bind = c_code == KEY_BIND, fast = c_code == KEY_FAST;
+    wire        peer = c_code == KEY_PEER;
+    wire        invalidate = c_code == KEY_INVALIDATE || c_code == KEY_READ || peer;
+    wire [MR_W-1:0] region = bind ? c_key2[MR_W-1:0] : window ? word[K_REGION +: MR_W] : c_key[MR_W-1:0];
+    wire [10:0] windows = bound[region];
+    wire        busy = !window && windows != 11'd0;
+
+    wire [63:0] offset = c_base - memory[K_BASE +: 64];
+    wire [64:0] last = {1'b0, c_base} + {17'd0, c_length} - 65'd1;
+    wire        empty = c_length == 48'd0;
+    wire        unused_last = &{1'b0, last};
+    wire        inside = c_base >= memory[K_BASE +: 64] && {1'b0, offset} + {17'd0, c_length} <= {17'd0, memory[K_LENGTH +: 48]};
+    wire        memory_good = !c_far2 && memory[K_VALID] && memory[K_GEN +: 20] == c_key2[31:12] && memory[K_ZONE +: 16] == c_zone &&
+                              inside && !empty && !(c_rights[2] && !memory[K_RIGHTS]);
+    wire        token_good = bind ? present && window && my_zone
+                           : fast ? present && !window && my_zone && word[K_ALLOC]
+                           : present && valid && mine && !busy && (window || word[K_ALLOC]);
+    wire        space_good = bind ? memory_good : !empty && !last[64];
+
+    assign peer_good = token_good;
+
+    reg [7:0] status;
+
+    always @* begin
+        if (c_code <= KEY_CLOSE) status = 8'h00;
+        else if (!token_good) status = `CDE_CQESTATUS_INVALID_TOKEN;
+        else if (!invalidate && valid) status = `CDE_CQESTATUS_ALREADY_VALID;
+        else if (!invalidate && !space_good) status = `CDE_CQESTATUS_BAD_MEMORY;
+        else if (!invalidate && no_more) status = `CDE_CQESTATUS_NO_KEYS;
+        else status = 8'h00;
+    end
+
+    // Commands were checked by the one who asks; only what a request could change meanwhile is checked here.
+    wire deregister = c_code == KEY_DEREGISTER, closes = c_code == KEY_CLOSE;
+    wire create = c_code == KEY_CREATE || c_code == KEY_ALLOC || c_code == KEY_REGISTER;
+    wire refused = (create && (exists || no_more)) || ((deregister || closes) && !exists) || (deregister && busy);
+    wire changes = c_valid && c_code != KEY_LOOK && status == 8'h00 && !refused && !(peer && !peer_counts);
+    wire unbinds = changes && window && valid && (invalidate || closes);
+
+    reg [KW-1:0] w;
+
+    always @* begin
+        w = word;
+        if (create || bind || fast) w[K_GEN +: 20] = next_generation;
+        if (create) begin
+            w[K_EXISTS] = 1'b1;
+            w[K_VALID] = c_code == KEY_REGISTER;
+            w[K_ALLOC] = c_code == KEY_ALLOC;
+            w[K_ZONE +: 16] = c_zone;
+            w[K_QP +: 16] = 16'd0;
+            w[K_REGION +: 11] = 11'd0;
+        end
+        if (create || bind || fast) begin
+            w[K_RIGHTS +: 3] = c_code == KEY_REGISTER || bind || fast ? c_rights : 3'd0;
+            w[K_BASE +: 64] = c_code == KEY_REGISTER || bind || fast ? c_base : 64'd0;
+            w[K_LENGTH +: 48] = c_code == KEY_REGISTER || bind || fast ? c_length : 48'd0;
+        end
+        if (bind || fast) begin
+            w[K_VALID] = 1'b1;
+            w[K_QP +: 16] = qp_16;
+        end
+        if (bind) w[K_REGION +: 11] = c_key2[10:0];
+        if (invalidate) w[K_VALID] = 1'b0;
+        if (deregister || closes) begin
+            w[K_EXISTS] = 1'b0;
+            w[K_VALID] = 1'b0;
+            w[K_ALLOC] = 1'b0;
+        end
+    end
+
+    assign we = changes;
+    assign word_next = w;
+    assign change_we = table_we;
+    assign change_at = table_at;
+    assign change_word = table_word;
+
+    function [95:0] shown;
+        input [KW-1:0] e;
+        input [11:0]   number;
+        input [10:0]   count;
+        begin
+            shown = 96'd0;
+            shown[31:0] = {e[K_GEN +: 20], number};
+            shown[34:32] = {e[K_ALLOC], e[K_EXISTS], e[K_VALID]};
+            if (!number[11]) shown[45:35] = count;
+            shown[63:48] = e[K_QP +: 16];
+            shown[66:64] = e[K_RIGHTS +: 3];
+            if (number[11]) shown[77:67] = e[K_REGION +: 11];
+        end
+    endfunction
+
+    // Operand of KEY_COMMAND: the command's code.
+    wire [7:0] command = c_code == KEY_REGISTER ? `CDE_CMD_REGISTER_MR : c_code == KEY_ALLOC ? `CDE_CMD_ALLOC_MR :
+                                  c_code == KEY_DEREGISTER ? `CDE_CMD_DEREGISTER_MR : c_code == KEY_CREATE ? `CDE_CMD_CREATE_MW :
+                                  `CDE_CMD_CLOSE_MW;
+
+    wire [10:0] windows_next = changes && bind ? windows + 11'd1 : unbinds ? windows - 11'd1 : windows;
+    wire        is_request = c_code >= KEY_BIND;
+
+    integer i;
+    always @(posedge clk) begin
+        if ((changes && bind) || unbinds) bound[region] <= windows_next;
+        opr_valid <= c_valid && !c_peer && !rst;
+        opr_status <= is_request ? status : refused ? `CDE_RES_BUSY : `CDE_RES_OK;
+        opr_word <= changes ? word_next : word;
+        opr_count <= windows;
+        trace_valid <= c_valid && (is_request ? !peer || peer_counts : changes) && !rst;
+        trace_data <= 256'd0;
+        trace_data[7:0] <= bind ? `CDE_TRC_BIND : fast ? `CDE_TRC_FAST_REGISTER : invalidate ? `CDE_TRC_INVALIDATE :
+                           `CDE_TRC_KEY_COMMAND;
+        trace_data[23:8] <= is_request ? qp_16 : 16'hFFFF;
+        trace_data[63:32] <= bind ? {5'd0, c_key[10:0], 8'd0, status}
+                           : is_request ? {22'd0, c_code == KEY_READ, peer, status} : {24'd0, command};
+        trace_data[159:64] <= exists || create ? shown(word, c_key[11:0], windows) : 96'd0;
+        trace_data[255:160] <= exists || create ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;
+        if (rst) for (i = 0; i < NUM_MR; i = i + 1) bound[i] <= 11'd0;
+    end
+
+endmodule
+
+`default_nettype wire
