@@ -65,6 +65,8 @@
 `define CDE_CAUSE_RREQ_BAD                 8'h33
 `define CDE_CAUSE_RDONE_BAD                8'h34
 `define CDE_CAUSE_RDONE_UNEXPECTED         8'h35
+`define CDE_CAUSE_CHECK_REFUSED            8'h36
+`define CDE_CAUSE_TOKEN_REFUSED            8'h37
 
 // Kinds of objects in the error log.
 `define CDE_KIND_NONE                      8'h00
@@ -74,6 +76,7 @@
 `define CDE_KIND_PORT                      8'h04
 `define CDE_KIND_QP                        8'h05
 `define CDE_KIND_SRQ                       8'h06
+`define CDE_KIND_KEY                       8'h07
 
 // Commands.
 `define CDE_CMD_CREATE_EQ                  8'h01
@@ -101,6 +104,11 @@
 `define CDE_CMD_REGISTER_MR                8'h40
 `define CDE_CMD_DEREGISTER_MR              8'h41
 `define CDE_CMD_QUERY_MR                   8'h42
+`define CDE_CMD_ALLOC_MR                   8'h43
+`define CDE_CMD_CREATE_MW                  8'h48
+`define CDE_CMD_CLOSE_MW                   8'h49
+`define CDE_CMD_QUERY_MW                   8'h4A
+`define CDE_CMD_REMOVE_DEVICE              8'h4F
 
 // Results of commands.
 `define CDE_RES_OK                         8'h00
@@ -126,6 +134,7 @@
 `define CDE_RES_BAD_FLAG                   8'h53
 `define CDE_RES_BAD_RANGE                  8'h54
 `define CDE_RES_NO_KEYS                    8'h55
+`define CDE_RES_DEVICE_REMOVED             8'h56
 
 // Trace operations.
 `define CDE_TRC_PUBLISH                    8'h01
@@ -152,6 +161,12 @@
 `define CDE_TRC_REAP                       8'h59
 `define CDE_TRC_RECV_SIZE                  8'h5A
 `define CDE_TRC_RECEIVE                    8'h60
+`define CDE_TRC_BIND                       8'h70
+`define CDE_TRC_FAST_REGISTER              8'h71
+`define CDE_TRC_INVALIDATE                 8'h72
+`define CDE_TRC_CHECK                      8'h73
+`define CDE_TRC_KEY_COMMAND                8'h74
+`define CDE_TRC_REMOVED                    8'h75
 
 // Result types of CQEs.
 `define CDE_CQETYPE_RECEIVE                16'h0001
@@ -168,6 +183,10 @@
 `define CDE_CQESTATUS_CANCELED             8'h01
 `define CDE_CQESTATUS_TRANSPORT_ERROR      8'h02
 `define CDE_CQESTATUS_LENGTH_ERROR         8'h03
+`define CDE_CQESTATUS_INVALID_TOKEN        8'h04
+`define CDE_CQESTATUS_ALREADY_VALID        8'h05
+`define CDE_CQESTATUS_BAD_MEMORY           8'h06
+`define CDE_CQESTATUS_NO_KEYS              8'h07
 
 // Masks of the CQE flags.
 `define CDE_CQEFLAG_SOLICITED              15'h0001
@@ -242,6 +261,19 @@
 `define CDE_SCATTER_NOT_READY              4'h1
 `define CDE_SCATTER_LENGTH_ERROR           4'h2
 `define CDE_SCATTER_REFUSED                4'h3
+`define CDE_SCATTER_BAD_TOKEN              4'h4
+
+// Answers to checks.
+`define CDE_VERDICT_GRANTED                4'h0
+`define CDE_VERDICT_BAD_KEY                4'h1
+`define CDE_VERDICT_WRONG_QP               4'h2
+`define CDE_VERDICT_NO_RIGHT               4'h3
+`define CDE_VERDICT_BAD_RANGE              4'h4
+`define CDE_VERDICT_REFUSED                4'h5
+
+// Kinds of accesses.
+`define CDE_CHECKKIND_READ                 2'd1
+`define CDE_CHECKKIND_WRITE                2'd2
 
 // Receive flags.
 `define CDE_RECVFLAG_DEFAULT               5'h00
@@ -271,6 +303,7 @@
 `define CDE_REG_CAP3                       12'h014
 `define CDE_REG_CAP4                       12'h018
 `define CDE_REG_CAP5                       12'h01C
+`define CDE_REG_CAP6                       12'h020
 `define CDE_REG_ARG0                       12'h040
 `define CDE_REG_ARG1                       12'h044
 `define CDE_REG_ARG2                       12'h048
@@ -345,6 +378,9 @@
 `define CDE_REG_CNT_NOT_READY              12'h208
 `define CDE_REG_CNT_RECV_REFUSED           12'h20C
 `define CDE_REG_CNT_RECV_DONE              12'h210
+`define CDE_REG_CNT_CHECKS                 12'h214
+`define CDE_REG_CNT_CHECKS_REFUSED         12'h218
+`define CDE_REG_CNT_INVALIDATED            12'h21C
 
 // Offsets of the doorbell page registers.
 `define CDE_PAGE_SEND                      12'h000
@@ -595,11 +631,13 @@
 `define CDE_CSTATE_REPORTED_LSB            0
 `define CDE_CSTATE_REPORTED_W              16
 
-// Key of a memory region.
-`define CDE_KEY_REGION_LSB                 0
-`define CDE_KEY_REGION_W                   12
-`define CDE_KEY_SERIAL_LSB                 12
-`define CDE_KEY_SERIAL_W                   20
+// Key of a memory region or window.
+`define CDE_KEY_NUMBER_LSB                 0
+`define CDE_KEY_NUMBER_W                   11
+`define CDE_KEY_WINDOW_LSB                 11
+`define CDE_KEY_WINDOW_W                   1
+`define CDE_KEY_GENERATION_LSB             12
+`define CDE_KEY_GENERATION_W               20
 
 // Zone and rights of a memory region: ARG5 of REGISTER_MR.
 `define CDE_MR_ZONE_LSB                    0
@@ -618,8 +656,62 @@
 `define CDE_QP_RECV_SRQ_W                  16
 `define CDE_QP_RECV_SHARED_LSB             16
 `define CDE_QP_RECV_SHARED_W               1
+`define CDE_QP_RECV_ND1_LSB                17
+`define CDE_QP_RECV_ND1_W                  1
 `define CDE_QP_RECV_FLAG_LSB               24
 `define CDE_QP_RECV_FLAG_W                 5
+
+// Check of a remote access, s_axis_check.
+`define CDE_CHECK_QP_LSB                   0
+`define CDE_CHECK_QP_W                     16
+`define CDE_CHECK_KIND_LSB                 16
+`define CDE_CHECK_KIND_W                   2
+`define CDE_CHECK_KEY_LSB                  32
+`define CDE_CHECK_KEY_W                    32
+`define CDE_CHECK_ADDRESS_LSB              64
+`define CDE_CHECK_ADDRESS_W                64
+`define CDE_CHECK_LENGTH_LSB               128
+`define CDE_CHECK_LENGTH_W                 32
+
+// Answer to a check, m_axis_verdict.
+`define CDE_VERDICT_QP_LSB                 0
+`define CDE_VERDICT_QP_W                   16
+`define CDE_VERDICT_CODE_LSB               16
+`define CDE_VERDICT_CODE_W                 4
+
+// QP and state of a region: OUT6 of QUERY_MR.
+`define CDE_MR_STATE_QP_LSB                0
+`define CDE_MR_STATE_QP_W                  16
+`define CDE_MR_STATE_VALID_LSB             16
+`define CDE_MR_STATE_VALID_W               1
+`define CDE_MR_STATE_ALLOCATED_LSB         17
+`define CDE_MR_STATE_ALLOCATED_W           1
+`define CDE_MR_STATE_WINDOWS_LSB           18
+`define CDE_MR_STATE_WINDOWS_W             14
+
+// QP and state of a window: OUT6 of QUERY_MW.
+`define CDE_MW_STATE_QP_LSB                0
+`define CDE_MW_STATE_QP_W                  16
+`define CDE_MW_STATE_VALID_LSB             16
+`define CDE_MW_STATE_VALID_W               1
+
+// State of a region or window in trace lane 8.
+`define CDE_KSTATE_KEY_LSB                 0
+`define CDE_KSTATE_KEY_W                   32
+`define CDE_KSTATE_VALID_LSB               32
+`define CDE_KSTATE_VALID_W                 1
+`define CDE_KSTATE_EXISTS_LSB              33
+`define CDE_KSTATE_EXISTS_W                1
+`define CDE_KSTATE_ALLOCATED_LSB           34
+`define CDE_KSTATE_ALLOCATED_W             1
+`define CDE_KSTATE_WINDOWS_LSB             35
+`define CDE_KSTATE_WINDOWS_W               13
+`define CDE_KSTATE_QP_LSB                  48
+`define CDE_KSTATE_QP_W                    16
+`define CDE_KSTATE_RIGHTS_LSB              64
+`define CDE_KSTATE_RIGHTS_W                3
+`define CDE_KSTATE_REGION_LSB              67
+`define CDE_KSTATE_REGION_W                12
 
 // Consumer index and arm request. Without arm the arm type must be 0.
 `define CDE_CQ_DB_CONS_LSB                 0
@@ -688,6 +780,10 @@
 `define CDE_CAP5_NUM_MR_W                  16
 `define CDE_CAP5_RX_LOG2_LSB               16
 `define CDE_CAP5_RX_LOG2_W                 8
+
+// Capabilities: memory windows; 0 without posting.
+`define CDE_CAP6_NUM_MW_LSB                0
+`define CDE_CAP6_NUM_MW_W                  16
 
 // Starts a command. While one runs: SLVERR, no effect.
 `define CDE_CMD_COMMAND_LSB                0

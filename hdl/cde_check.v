@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_check: remote access checks (MW-02, MW-10).
+//
+// Purpose: says of each access that the transport is about to make for a peer whether key, QP, right and every byte are in order; keeps a
+//          copy of the key table that follows it in the same cycle, so that no key is seen valid after its invalidation was decided.
+// Ports:   s_axis_check, m_axis_verdict; changes of the key table (change_*), zones and states of QPs; refused accesses (bad_*), counter
+//          steps, trace lane 9.
+// Latency: check taken in cycle t, decided in t+2, verdict valid in t+3. One a cycle.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_check #(
+    parameter NUM_QP = 64,
+    parameter QP_W = 6,
+    parameter NUM_MR = 64,
+    parameter NUM_MW = 64,
+    parameter N_W = 6
+) (
+    input  wire              clk,
+    input  wire              rst,
+    input  wire              init,
+
+    input  wire [191:0]      s_axis_check_tdata,
+    input  wire              s_axis_check_tvalid,
+    output wire              s_axis_check_tready,
+    output wire [31:0]       m_axis_verdict_tdata,
+    output wire              m_axis_verdict_tvalid,
+    input  wire              m_axis_verdict_tready,
+
+    input  wire              change_we,
+    input  wire [N_W:0]      change_at,
+    input  wire [180:0]      change_word,
+    input  wire              set_we,
+    input  wire [QP_W-1:0]   set_qp,
+    input  wire [15:0]       set_zone,
+    input  wire [NUM_QP-1:0] qp_up,
+    input  wire              removed,
+
+    output wire              bad_valid,      // the access ends the connection
+    output wire [QP_W-1:0]   bad_qp,
+    output wire              err_valid,
+    output wire [15:0]       err_qp,
+    output wire [15:0]       err_code,
+    output wire [1:0]        count,          // {not granted, checks}
+
+    output reg               trace_valid,
+    output reg  [255:0]      trace_data
+);
+
+    `include "cde_key_state.vh"
+
+    localparam OUT_LOG2 = 3;
+
+    wire [31:0]       key = s_axis_check_tdata[63:32];
+    wire [N_W:0]      a_at = {key[11], key[N_W-1:0]};
+    wire [QP_W-1:0]   a_qp = s_axis_check_tdata[QP_W-1:0];
+    wire [1:0]        a_kind = s_axis_check_tdata[17:16];
+    wire              a_bad = (s_axis_check_tdata[15:0] >> QP_W) != 16'd0 || s_axis_check_tdata[31:18] != 14'd0 ||
+                              s_axis_check_tdata[191:160] != 32'd0 || a_kind == 2'd0 || a_kind == 2'd3;
+    wire              a_far = key[11] ? {21'd0, key[10:0]} >= NUM_MW : {21'd0, key[10:0]} >= NUM_MR;
+    wire [OUT_LOG2:0] out_level;
+    wire              take = s_axis_check_tvalid && s_axis_check_tready;
+
+    assign s_axis_check_tready = out_level <= 4'd4 && !init;
+
+    // ---------------------------------------------------------------- stage B: the entry
+    reg               b_valid, c_valid, b_bad, c_bad, b_far, c_far;
+    reg [1:0]         b_kind, c_kind;
+    reg [15:0]        b_name, c_name;
+    reg [31:0]        b_key, c_key;
+    reg [63:0]        b_from, c_from;
+    reg [31:0]        b_bytes, c_bytes;
+    reg [N_W:0]       b_at;
+    wire [KW-1:0]     b_word;
+    wire [15:0]       b_zone;
+    reg [KW-1:0]      word;
+    reg [15:0]        zone;
+
+    cde_ram #(.W(KW), .AW(N_W + 1)) word_ram (
+        .clk(clk), .we(change_we), .waddr(change_at), .wdata(change_word), .raddr(a_at), .rdata(b_word)
+    );
+
+    cde_ram #(.W(16), .AW(QP_W)) zone_ram (
+        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(a_qp), .rdata(b_zone)
+    );
+
+    always @(posedge clk) begin
+        {b_valid, c_valid} <= rst ? 2'b00 : {take, b_valid};
+        {b_bad, c_bad} <= {a_bad, b_bad};
+        {b_far, c_far} <= {a_far, b_far};
+        {b_kind, c_kind} <= {a_kind, b_kind};
+        {b_name, c_name} <= {s_axis_check_tdata[15:0], b_name};
+        {b_key, c_key} <= {key, b_key};
+        {b_from, c_from} <= {s_axis_check_tdata[127:64], b_from};
+        {b_bytes, c_bytes} <= {s_axis_check_tdata[159:128], b_bytes};
+        b_at <= a_at;
+        word <= change_we && change_at == b_at ? change_word : b_word;
+        zone <= b_zone;
+    end
+
+    // ---------------------------------------------------------------- stage C: the verdict
+    wire [QP_W-1:0] c_qp = c_name[QP_W-1:0];
+    wire        refused = c_bad || removed || !qp_up[c_qp];
+    wire        good_key = !c_far && word[K_VALID] && word[K_GEN +: 20] == c_key[31:12];
+    wire        good_qp = c_key[11] ? word[K_QP +: 16] == c_name : word[K_ZONE +: 16] == zone;
+    wire        good_right = c_kind == 2'd1 ? word[K_RIGHTS + 1] : word[K_RIGHTS + 2];
+    wire [63:0] offset = c_from - word[K_BASE +: 64];
+    wire        good_range = c_bytes == 32'd0 || (c_from >= word[K_BASE +: 64] &&
+                             {1'b0, offset} + {33'd0, c_bytes} <= {17'd0, word[K_LENGTH +: 48]});
+    wire [3:0]  code = refused ? `CDE_VERDICT_REFUSED : !good_key ? `CDE_VERDICT_BAD_KEY : !good_qp ? `CDE_VERDICT_WRONG_QP :
+                       !good_right ? `CDE_VERDICT_NO_RIGHT : !good_range ? `CDE_VERDICT_BAD_RANGE : `CDE_VERDICT_GRANTED;
+    wire        unused_ready;
+
+    cde_fifo #(.W(20), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
+        .clk(clk), .rst(rst), .push_valid(c_valid), .push_ready(unused_ready), .push_data({code, c_name}),
+        .pop_valid(m_axis_verdict_tvalid), .pop_ready(m_axis_verdict_tready), .pop_data(m_axis_verdict_tdata[19:0]),
+        .level(out_level)
+    );
+
+    assign m_axis_verdict_tdata[31:20] = 12'd0;
+    assign bad_valid = c_valid && !refused && code != `CDE_VERDICT_GRANTED;
+    assign bad_qp = c_qp;
+    assign err_valid = c_valid && code != `CDE_VERDICT_GRANTED;
+    assign err_qp = c_name;
+    assign err_code = {12'd0, code};
+    assign count = {err_valid, c_valid};
+
+    wire [95:0] state = {17'd0, c_key[11] ? word[K_REGION +: 11] : 11'd0, word[K_RIGHTS +: 3], word[K_QP +: 16], 13'd0,
+                         word[K_ALLOC], word[K_EXISTS], word[K_VALID], word[K_GEN +: 20], c_key[11:0]};
+    wire        known = !c_far && word[K_EXISTS];
+
+    always @(posedge clk) begin
+        trace_valid <= c_valid && !refused && !rst;
+        trace_data <= 256'd0;
+        trace_data[7:0] <= `CDE_TRC_CHECK;
+        trace_data[23:8] <= c_name;
+        trace_data[63:32] <= {14'd0, c_kind, 12'd0, code};
+        trace_data[159:64] <= known ? state : 96'd0;
+        trace_data[255:160] <= known ? state : 96'd0;
+    end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_key_ctrl: whose step comes next in the key table.
+//
+// Purpose: executes Bind, FastRegister and Invalidate in the place that dispatch gives them, invalidates the sinks of Reads for
+//          retirement, and carries out the commands of regions and windows; one step at a time, in turns. A request that fails takes its QP
+//          to ERROR before it is answered, so that nothing behind it is indicated (DF-15).
+// Ports:   commands (qc_*), local requests (loc_*), invalidations of Reads (ri_*), steps of the table (op_*, opr_*), failures (fail_*), a
+//          request to let a step in between receive requests (hold).
+// Latency: 4 cycles from loc_valid or ri_valid to the answer, when nobody else has a step; more when it fails.
+`default_nettype none
+`include "cde_defs.vh"
+
+module cde_key_ctrl #(
+    parameter QP_W = 6,
+    parameter NUM_MR = 64,
+    parameter NUM_MW = 64
+) (
+    input  wire              clk,
+    input  wire              rst,
+
+    input  wire              qc_start,
+    input  wire [7:0]        qc_command,
+    input  wire [255:0]      qc_args,
+    output reg               qc_done,
+    output reg  [7:0]        qc_result,
+    output reg  [255:0]      qc_outs,
+
+    // A local request; valid until done
+    input  wire              loc_valid,
+    input  wire [QP_W-1:0]   loc_qp,
+    input  wire [511:0]      loc_post,
+    output wire              loc_done,
+    input  wire              ri_valid,
+    input  wire [QP_W-1:0]   ri_qp,
+    input  wire [31:0]       ri_key,
+    output wire              ri_done,
+    output reg  [7:0]        done_status,    // of either
+
+    output wire              op_valid,
+    input  wire              op_ready,
+    output reg  [3:0]        op_code,
+    output reg  [QP_W-1:0]   op_qp,
+    output reg  [31:0]       op_key,
+    output reg  [31:0]       op_region,
+    output reg  [63:0]       op_base,
+    output reg  [47:0]       op_length,
+    output wire [15:0]       op_zone,
+    output reg  [2:0]        op_rights,
+    input  wire              opr_valid,
+    input  wire [7:0]        opr_status,
+    input  wire [180:0]      opr_word,
+    input  wire [10:0]       opr_count,
+    output wire              hold,
+
+    output wire              fail_valid,
+    input  wire              fail_ready,
+    output wire [QP_W-1:0]   fail_qp
+);
+
+    `include "cde_key_state.vh"
+
+    localparam [2:0] IDLE = 3'd0, ASK = 3'd1, WAIT = 3'd2, CHECK = 3'd3, FAIL = 3'd4, PAUSE = 3'd5, DONE = 3'd6;
+    localparam [1:0] LOCAL = 2'd0, READ = 2'd1, COMMAND = 2'd2;
+
+    reg [2:0] state;
+    reg [1:0] who;
+    reg       wanted, acts;          // a command waits; its second step
+    reg [2:0] pause;
+    reg [4:0] patience;
+
+    // ---------------------------------------------------------------- who is served: the others first
+    wire [2:0] asks = {wanted, ri_valid, loc_valid};
+    wire [1:0] next = who == LOCAL ? (asks[1] ? READ : asks[2] ? COMMAND : LOCAL)
+                    : who == READ ? (asks[2] ? COMMAND : asks[0] ? LOCAL : READ)
+                    : (asks[0] ? LOCAL : asks[1] ? READ : COMMAND);
+
+    // ---------------------------------------------------------------- what is asked
+    wire [31:0] arg0 = qc_args[31:0];
+    wire        c_register = qc_command == `CDE_CMD_REGISTER_MR, c_alloc = qc_command == `CDE_CMD_ALLOC_MR;
+    wire        c_deregister = qc_command == `CDE_CMD_DEREGISTER_MR, c_query_mr = qc_command == `CDE_CMD_QUERY_MR;
+    wire        c_create = qc_command == `CDE_CMD_CREATE_MW, c_close = qc_command == `CDE_CMD_CLOSE_MW;
+    wire        c_query_mw = qc_command == `CDE_CMD_QUERY_MW;
+    wire        of_window = c_create || c_close || c_query_mw;
+    wire        makes = c_register || c_alloc || c_create;
+    wire        queries = c_query_mr || c_query_mw;
+    wire [7:0]  opcode = loc_post[`CDE_POST_OPCODE_LSB +: 8];
+    wire        binds = opcode == `CDE_OPCODE_BIND, registers = opcode == `CDE_OPCODE_FAST_REGISTER;
+    wire        none = loc_post[`CDE_POST_SEGMENTS_LSB +: 8] == 8'd0;
+    wire        sinks = registers && loc_post[`CDE_POST_RDMA_READ_SINK_LSB];
+
+    assign op_valid = state == ASK;
+    assign op_zone = qc_args[175:160];
+    assign hold = op_valid && patience == 5'd0;
+    assign loc_done = state == DONE && who == LOCAL;
+    assign ri_done = state == DONE && who == READ;
+    assign fail_valid = state == FAIL;
+    assign fail_qp = op_qp;
+
+    // ---------------------------------------------------------------- checks of commands, in the order of docs/windows.md
+    wire        exists = opr_word[K_EXISTS];
+    wire [64:0] last = {1'b0, qc_args[95:32]} + {17'd0, qc_args[143:96]} - 65'd1;
+    wire        reserved = (c_register && (qc_args[159:144] != 16'd0 || qc_args[191:179] != 13'd0)) ||
+                           ((c_alloc || c_create) && qc_args[191:176] != 16'd0);
+    wire        far = of_window ? arg0 >= NUM_MW : arg0 >= NUM_MR;
+    wire        unused = &{1'b0, last, loc_post, opr_word, qc_args[255:192]};
+    reg  [7:0]  verdict;
+
+    always @* begin
+        if (reserved) verdict = `CDE_RES_RESERVED;
+        else if (far) verdict = `CDE_RES_BAD_OBJECT;
+        else if (!makes && !exists) verdict = `CDE_RES_NO_OBJECT;
+        else if (makes && exists) verdict = `CDE_RES_EXISTS;
+        else if (c_register && qc_args[178] && !qc_args[176]) verdict = `CDE_RES_BAD_FLAG;
+        else if (c_register && (qc_args[143:96] == 48'd0 || last[64])) verdict = `CDE_RES_BAD_RANGE;
+        else if (makes && (&opr_word[K_GEN +: 20])) verdict = `CDE_RES_NO_KEYS;
+        else verdict = `CDE_RES_OK;
+    end
+
+    wire [11:0] number = {of_window, arg0[10:0]};
+
+    always @(posedge clk) begin
+        qc_done <= 1'b0;
+        if (qc_start) begin
+            wanted <= 1'b1;
+            acts <= 1'b0;
+            qc_result <= `CDE_RES_OK;
+            qc_outs <= 256'd0;
+        end
+        patience <= state != ASK ? 5'd31 : patience != 5'd0 ? patience - 5'd1 : 5'd0;
+        case (state)
+            IDLE: if (asks != 3'd0) begin
+                who <= next;
+                state <= ASK;
+                op_qp <= next == READ ? ri_qp : loc_qp;
+                op_key <= next == READ ? ri_key : next == COMMAND ? {20'd0, number} : loc_post[511:480];
+                op_region <= loc_post[255:224];
+                op_base <= next == COMMAND ? qc_args[95:32] : loc_post[191:128];
+                op_length <= next == COMMAND ? qc_args[143:96] : none ? 48'd0 : {16'd0, loc_post[223:192]};
+                op_rights <= next == COMMAND ? qc_args[178:176]
+                           : {loc_post[21], loc_post[19], loc_post[20] || sinks};
+                op_code <= next == READ ? KEY_READ : next == COMMAND ? KEY_LOOK :
+                           binds ? KEY_BIND : registers ? KEY_FAST : KEY_INVALIDATE;
+            end
+            ASK: if (op_ready) state <= WAIT;
+            WAIT: if (opr_valid) begin
+                done_status <= opr_status;
+                state <= who == COMMAND ? (acts ? DONE : CHECK) : opr_status != 8'h00 ? FAIL : DONE;
+                if (who == COMMAND && acts) begin
+                    qc_result <= opr_status;
+                    if (makes) qc_outs[31:0] <= {opr_word[K_GEN +: 20], number};
+                end
+                if (who == COMMAND && !acts) begin
+                    qc_result <= verdict;
+                    if (queries && verdict == `CDE_RES_OK) begin
+                        qc_outs[31:0] <= {opr_word[K_GEN +: 20], number};
+                        qc_outs[95:32] <= opr_word[K_BASE +: 64];
+                        qc_outs[143:96] <= opr_word[K_LENGTH +: 48];
+                        qc_outs[178:160] <= {opr_word[K_RIGHTS +: 3], opr_word[K_ZONE +: 16]};
+                        qc_outs[209:192] <= {opr_word[K_ALLOC], opr_word[K_VALID], opr_word[K_QP +: 16]};
+                        if (!of_window) qc_outs[220:210] <= opr_count;
+                        else qc_outs[234:224] <= opr_word[K_REGION +: 11];
+                    end
+                end
+            end
+            CHECK: begin
+                op_code <= c_register ? KEY_REGISTER : c_alloc ? KEY_ALLOC : c_deregister ? KEY_DEREGISTER :
+                           c_create ? KEY_CREATE : KEY_CLOSE;
+                acts <= 1'b1;
+                state <= queries || qc_result != `CDE_RES_OK ? DONE : ASK;
+            end
+            FAIL: if (fail_ready) begin
+                pause <= 3'd7;
+                state <= PAUSE;
+            end
+            // The QP has left its state when this is over.
+            PAUSE: begin
+                pause <= pause - 3'd1;
+                if (pause == 3'd0) state <= DONE;
+            end
+            DONE: begin
+                if (who == COMMAND) begin
+                    wanted <= 1'b0;
+                    qc_done <= 1'b1;
+                end
+                state <= IDLE;
+            end
+            default: state <= IDLE;
+        endcase
+        if (rst) begin
+            state <= IDLE;
+            who <= LOCAL;
+            wanted <= 1'b0;
+            acts <= 1'b0;
+            qc_done <= 1'b0;
+            qc_result <= `CDE_RES_OK;
+            qc_outs <= 256'd0;
+        end
+    end
+
+endmodule
+
+`default_nettype wire
