@@ -695,7 +695,7 @@
 `define CDE_MW_STATE_VALID_LSB             16
 `define CDE_MW_STATE_VALID_W               1
 
-// State of a region or window in trace lane 8.
+// State of a region or window in trace lanes 8 and 9.
 `define CDE_KSTATE_KEY_LSB                 0
 `define CDE_KSTATE_KEY_W                   32
 `define CDE_KSTATE_VALID_LSB               32

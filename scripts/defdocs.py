@@ -13,7 +13,8 @@ from scripts.rdlmap import RDL, Map
 DOCS = Path("docs/interfaces.md")
 POSTING = Path("docs/posting.md")
 RECEIVE = Path("docs/receive.md")
-PAGES = (DOCS, POSTING, RECEIVE)
+WINDOWS = Path("docs/windows.md")
+PAGES = (DOCS, POSTING, RECEIVE, WINDOWS)
 
 CONTROL = "Control, AXI4-Lite"
 PAGE = "Doorbell page, offsets within 4 KiB"
@@ -21,6 +22,7 @@ CAUSES = {
     DOCS: ("Causes of refusal, in order of precedence", "Other error causes in the log"),
     POSTING: ("Causes of inline failure (DF-14), in order of precedence",),
     RECEIVE: ("Causes, in order of precedence",),
+    WINDOWS: (),
 }
 #: Headings of the tables that give the bits of a layout.
 BIT_TABLES = (
@@ -54,6 +56,13 @@ BIT_PROSE = (
     (RECEIVE, "TSTATE", "State, lane 5:", "State, lane 6:"),
     (RECEIVE, "BSTATE", "State, lane 6:", "State, lane 7:"),
     (RECEIVE, "CSTATE", "State, lane 7:", "\n\n"),
+    (WINDOWS, "KEY", "A *key*", "An object's"),
+    (WINDOWS, "CHECK", "**`s_axis_check`**:", "\n\n"),
+    (WINDOWS, "VERDICT", "**`m_axis_verdict`**:", "\n\n"),
+    (WINDOWS, "MR_STATE", "| `QUERY_MR` | | `OUT6`", "\n"),
+    (WINDOWS, "MW_STATE", "`[18:16]` rights; `OUT6`", "; `OUT7`"),
+    (WINDOWS, "CAP6", "`CAP6`", "\n"),
+    (WINDOWS, "KSTATE", "State, lanes 8 and 9:", "\n\n"),
 )
 #: How the pages call the portals and registers of a page that are not in a table.
 PORTALS = {
@@ -62,6 +71,7 @@ PORTALS = {
         "(Receive": "RECV",
         "shared receive": "SRQ_RECV",
     },
+    WINDOWS: {},
     RECEIVE: {
         "Receive portal": "RECV",
         "shared receive portal": "SRQ_RECV",
@@ -178,6 +188,12 @@ def doc_rights(text: str) -> Iterator[tuple[str, str]]:
         yield constant_name(words), f"{int(mask):#04x}"
 
 
+def doc_kinds(text: str) -> Iterator[tuple[str, str]]:
+    """Codes before their names, which are words."""
+    for number, word in re.findall(r"(\d) ([a-z]+)", text):
+        yield constant_name(word), f"{int(number):#04x}"
+
+
 def constant_name(words: str) -> str:
     """``SEND_AND_INVALIDATE`` for SendAndInvalidate, ``LOCAL_WRITE`` for local write."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])| ", "_", words).upper()
@@ -224,7 +240,7 @@ def compare(what: str, in_docs: Mapping[Path, Pairs], in_rdl: Pairs) -> Iterator
 def check_docs(texts: dict[Path, str], rmap: Map) -> list[str]:
     tables = {page: read_tables(text) for page, text in texts.items()}
     problems: list[str] = []
-    posting, receive = texts[POSTING], texts[RECEIVE]
+    posting, receive, windows = texts[POSTING], texts[RECEIVE], texts[WINDOWS]
     codes = {
         code.spec.rdl: {m.rdl_name: f"{m.value:#04x}" for m in code.members} for code in rmap.codes
     }
@@ -277,7 +293,7 @@ def check_docs(texts: dict[Path, str], rmap: Map) -> list[str]:
         page: [p for h in headings for p in codes_in(page, ("code", "name"), h)]
         for page, headings in CAUSES.items()
     }
-    for page in (POSTING, RECEIVE):
+    for page in (POSTING, RECEIVE, WINDOWS):
         causes[page] += doc_prose_codes(prose(texts[page], "Log, added:"))
     report("cause", causes, codes["cause_e"].items())
     for what, rdl, columns in (
@@ -291,15 +307,27 @@ def check_docs(texts: dict[Path, str], rmap: Map) -> list[str]:
     status = doc_status(prose(receive, "Status:"))
     report(
         "completion status",
-        {POSTING: codes_in(POSTING, ("code", "name"), "Completion"), RECEIVE: status},
+        {
+            POSTING: codes_in(POSTING, ("code", "name"), "Completion"),
+            RECEIVE: status,
+            WINDOWS: codes_in(WINDOWS, ("status", "name")),
+        },
         codes["cqe_status_e"].items(),
     )
-    answers = codes_in(RECEIVE, ("code", "name"), "Ports, added")
-    report("answer", {RECEIVE: answers}, codes["scatter_e"].items())
+    answers = {
+        RECEIVE: codes_in(RECEIVE, ("code", "name"), "Ports, added"),
+        WINDOWS: codes_in(WINDOWS, ("code", "name"), "Invalidation by the peer"),
+    }
+    report("answer", answers, codes["scatter_e"].items())
+    verdicts = codes_in(WINDOWS, ("code", "name"), "Ports, added")
+    report("verdict", {WINDOWS: verdicts}, codes["verdict_e"].items())
+    kinds = doc_kinds(prose(windows, "`[17:16]` kind:", ";"))
+    report("kind of access", {WINDOWS: kinds}, codes["check_kind_e"].items())
     flags = doc_flags(prose(receive, "| receive completion flag of the QP"))
     report("receive completion flag", {RECEIVE: flags}, codes["recv_flag_e"].items())
     rights = doc_rights(prose(receive, " rights:", "("))
-    report("right", {RECEIVE: rights}, codes["region_flags_e"].items())
+    again = doc_rights(prose(windows, "Rights bits:", "."))
+    report("right", {RECEIVE: rights, WINDOWS: again}, codes["region_flags_e"].items())
     flags = doc_flags(prose(posting, "\nFlags:"))
     report("post flag", {POSTING: flags}, codes["post_flags_e"].items())
 

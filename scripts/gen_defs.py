@@ -2,8 +2,8 @@
 """Make hdl/cde_defs.vh and tb/env/defs.py from hdl/carillon.rdl, or check that they agree.
 
 ``--check`` writes nothing. It fails when a generated file differs from what the register map
-gives, or when docs/interfaces.md, docs/posting.md and docs/receive.md name other numbers than the
-register map.
+gives, or when docs/interfaces.md, docs/posting.md, docs/receive.md and docs/windows.md name other
+numbers than the register map.
 """
 
 from __future__ import annotations

@@ -48,6 +48,8 @@ CODE_SPECS = (
     CodeSpec("post_flags_e", "POST.flags", "POSTFLAG", "PostFlag", "", "Masks of the post flags."),
     CodeSpec("conn_event_e", "CONN.event", "CONNEVENT", "ConnEvent", "", "Connection events."),
     CodeSpec("scatter_e", "SCATTER_USER.code", "SCATTER", "Scatter", "", "Answers to requests."),
+    CodeSpec("verdict_e", "VERDICT.code", "VERDICT", "Verdict", "", "Answers to checks."),
+    CodeSpec("check_kind_e", "CHECK.kind", "CHECKKIND", "CheckKind", "", "Kinds of accesses."),
     CodeSpec("recv_flag_e", "QP_RECV.flag", "RECVFLAG", "RecvFlag", "", "Receive flags."),
     CodeSpec("region_flags_e", "MR.rights", "MRRIGHT", "Right", "", "Masks of the rights."),
 )

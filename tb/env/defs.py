@@ -113,7 +113,7 @@ class Cause(IntEnum):
     QUEUE_FULL = 0x14  # No free slot in the queue.
     CQ_ERROR = 0x15  # The CQ of the queue is in error.
     NO_CREDIT = 0x16  # No free entry in the CQ of the queue for the completion.
-    DEVICE_REMOVED = 0x17  # Kept for device removal.
+    DEVICE_REMOVED = 0x17  # The device was removed.
     BAD_SRQ = 0x18  # SRQ number out of range.
     NO_SRQ = 0x19  # SRQ not created, or destroyed.
     BAD_REGION = 0x1A  # The key of a segment names no valid region.
@@ -136,6 +136,8 @@ class Cause(IntEnum):
     RREQ_BAD = 0x33  # Malformed receive request, or for a QP that is FREE.
     RDONE_BAD = 0x34  # Malformed receive done report.
     RDONE_UNEXPECTED = 0x35  # Receive done report for nothing taken or out of order.
+    CHECK_REFUSED = 0x36  # Check of a remote access with another verdict than GRANTED.
+    TOKEN_REFUSED = 0x37  # Receive request answered BAD_TOKEN.
 
 
 class Kind(IntEnum):
@@ -148,6 +150,7 @@ class Kind(IntEnum):
     PORT = 0x04  # A port of the engine.
     QP = 0x05  # Queue pair.
     SRQ = 0x06  # Shared receive queue.
+    KEY = 0x07  # Key of a region or window.
 
 
 class Cmd(IntEnum):
@@ -178,6 +181,11 @@ class Cmd(IntEnum):
     REGISTER_MR = 0x40  # Register a memory region.
     DEREGISTER_MR = 0x41  # Deregister a memory region.
     QUERY_MR = 0x42  # Read the state of a memory region.
+    ALLOC_MR = 0x43  # Allocate a memory region for FastRegister.
+    CREATE_MW = 0x48  # Create a memory window.
+    CLOSE_MW = 0x49  # Destroy a memory window.
+    QUERY_MW = 0x4A  # Read the state of a memory window.
+    REMOVE_DEVICE = 0x4F  # Remove the device; final until reset.
 
 
 class Result(IntEnum):
@@ -201,11 +209,12 @@ class Result(IntEnum):
     CQ_ERROR = 0x4E  # Resize of a CQ in its error state.
     NO_CQ = 0x4F  # A CQ named does not exist or is being destroyed.
     BAD_STATE = 0x50  # The QP's state does not allow it.
-    BUSY = 0x51  # Requests, receives or an event outstanding.
+    BUSY = 0x51  # Requests, receives or an event outstanding, or windows bound.
     NO_SRQ = 0x52  # The SRQ named does not exist.
     BAD_FLAG = 0x53  # No such receive completion flag, or rights that need others.
     BAD_RANGE = 0x54  # The region is empty or leaves the address space.
-    NO_KEYS = 0x55  # All keys of this region number have been used.
+    NO_KEYS = 0x55  # All keys of this region or window have been used.
+    DEVICE_REMOVED = 0x56  # The device was removed.
 
 
 class TraceOp(IntEnum):
@@ -235,6 +244,12 @@ class TraceOp(IntEnum):
     REAP = 0x59  # Lane 6: the reaped index of an SRQ moves.
     RECV_SIZE = 0x5A  # Lane 6: a receive queue gets its size.
     RECEIVE = 0x60  # Lane 7: a buffer completes.
+    BIND = 0x70  # Lane 8: a Bind is executed.
+    FAST_REGISTER = 0x71  # Lane 8: a FastRegister is executed.
+    INVALIDATE = 0x72  # Lane 8: a key is invalidated, or not.
+    CHECK = 0x73  # Lane 9: a remote access is checked.
+    KEY_COMMAND = 0x74  # Lane 8: a command on a region or window.
+    REMOVED = 0x75  # Lane 8: the device is removed.
 
 
 class CqeType(IntEnum):
@@ -257,6 +272,10 @@ class CqeStatus(IntEnum):
     CANCELED = 0x01  # An earlier request failed, or it was never indicated.
     TRANSPORT_ERROR = 0x02  # The transport's own; so is everything above.
     LENGTH_ERROR = 0x03  # The message was longer than the buffer.
+    INVALID_TOKEN = 0x04  # The token is not one that the request may name.
+    ALREADY_VALID = 0x05  # Bind or FastRegister of what is valid.
+    BAD_MEMORY = 0x06  # Bind or FastRegister of memory that may not be given.
+    NO_KEYS = 0x07  # No further key can be given.
 
 
 class CqeFlag(IntFlag):
@@ -324,6 +343,25 @@ class Scatter(IntEnum):
     NOT_READY = 0x1  # Receiver not ready, nothing was taken.
     LENGTH_ERROR = 0x2  # A buffer was taken; the message is longer.
     REFUSED = 0x3  # Nothing was taken: malformed, or the QP's state does not allow it.
+    BAD_TOKEN = 0x4  # A buffer was taken; the token is not valid on this QP.
+
+
+class Verdict(IntEnum):
+    """Answers to checks."""
+
+    GRANTED = 0x0  # The transport may access the memory.
+    BAD_KEY = 0x1  # The key is not valid.
+    WRONG_QP = 0x2  # A window bound to another QP, or a region of another zone.
+    NO_RIGHT = 0x3  # The right is missing.
+    BAD_RANGE = 0x4  # A byte lies outside.
+    REFUSED = 0x5  # Malformed, or the QP's state does not allow it.
+
+
+class CheckKind(IntEnum):
+    """Kinds of accesses."""
+
+    READ = 0x1  # The peer reads.
+    WRITE = 0x2  # The peer writes.
 
 
 class RecvFlag(IntEnum):
@@ -354,6 +392,7 @@ class Reg(IntEnum):
     CAP3 = 0x014  # Capabilities: posting; 0 without it.
     CAP4 = 0x018  # Capabilities: receive queues; 0 without posting.
     CAP5 = 0x01C  # Capabilities: memory regions and receives; 0 without posting.
+    CAP6 = 0x020  # Capabilities: memory windows; 0 without posting.
     ARG0 = 0x040  # Command argument.
     ARG1 = 0x044  # Command argument.
     ARG2 = 0x048  # Command argument.
@@ -428,6 +467,9 @@ class Reg(IntEnum):
     CNT_NOT_READY = 0x208  # Receive requests answered NOT_READY.
     CNT_RECV_REFUSED = 0x20C  # Receive requests answered REFUSED, and receive done reports refused.
     CNT_RECV_DONE = 0x210  # Receive done reports accepted.
+    CNT_CHECKS = 0x214  # Checks of remote accesses.
+    CNT_CHECKS_REFUSED = 0x218  # Verdicts other than GRANTED.
+    CNT_INVALIDATED = 0x21C  # Keys invalidated by requests and peers.
 
 
 class PageReg(IntEnum):
@@ -673,12 +715,13 @@ CSTATE: Final = Layout(
     Field("reported", 0, 16),
 )
 
-# Key of a memory region.
+# Key of a memory region or window.
 KEY: Final = Layout(
     "KEY",
     32,
-    Field("region", 0, 12),
-    Field("serial", 12, 20),
+    Field("number", 0, 11),
+    Field("window", 11, 1),
+    Field("generation", 12, 20),
 )
 
 # Zone and rights of a memory region: ARG5 of REGISTER_MR.
@@ -703,7 +746,59 @@ QP_RECV: Final = Layout(
     32,
     Field("srq", 0, 16),
     Field("shared", 16, 1),
+    Field("nd1", 17, 1),
     Field("flag", 24, 5),
+)
+
+# Check of a remote access, s_axis_check.
+CHECK: Final = Layout(
+    "CHECK",
+    256,
+    Field("qp", 0, 16),
+    Field("kind", 16, 2),
+    Field("key", 32, 32),
+    Field("address", 64, 64),
+    Field("length", 128, 32),
+)
+
+# Answer to a check, m_axis_verdict.
+VERDICT: Final = Layout(
+    "VERDICT",
+    32,
+    Field("qp", 0, 16),
+    Field("code", 16, 4),
+)
+
+# QP and state of a region: OUT6 of QUERY_MR.
+MR_STATE: Final = Layout(
+    "MR_STATE",
+    32,
+    Field("qp", 0, 16),
+    Field("valid", 16, 1),
+    Field("allocated", 17, 1),
+    Field("windows", 18, 14),
+)
+
+# QP and state of a window: OUT6 of QUERY_MW.
+MW_STATE: Final = Layout(
+    "MW_STATE",
+    32,
+    Field("qp", 0, 16),
+    Field("valid", 16, 1),
+)
+
+# State of a region or window in trace lanes 8 and 9.
+KSTATE: Final = Layout(
+    "KSTATE",
+    128,
+    Field("key", 0, 32),
+    Field("valid", 32, 1),
+    Field("exists", 33, 1),
+    Field("allocated", 34, 1),
+    Field("windows", 35, 13),
+    Field("qp", 48, 16),
+    Field("rights", 64, 3),
+    Field("region", 67, 12),
 )
 
 # Consumer index and arm request. Without arm the arm type must be 0.
@@ -788,6 +883,13 @@ CAP5: Final = Layout(
     32,
     Field("num_mr", 0, 16),
     Field("rx_log2", 16, 8),
+)
+
+# Capabilities: memory windows; 0 without posting.
+CAP6: Final = Layout(
+    "CAP6",
+    32,
+    Field("num_mw", 0, 16),
 )
 
 # Starts a command. While one runs: SLVERR, no effect.

@@ -22,6 +22,7 @@ MODULE = "tb/env/defs.py"
 DOCS = "docs/interfaces.md"
 POSTING = "docs/posting.md"
 RECEIVE = "docs/receive.md"
+WINDOWS = "docs/windows.md"
 
 LAYOUTS = [value for value in vars(defs).values() if isinstance(value, defs.Layout)]
 
@@ -38,7 +39,8 @@ def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    for name in (GENERATOR, READER, COMPARER, RDL, HEADER, MODULE, DOCS, POSTING, RECEIVE):
+    scripts = (GENERATOR, READER, COMPARER)
+    for name in (*scripts, RDL, HEADER, MODULE, DOCS, POSTING, RECEIVE, WINDOWS):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -192,6 +194,35 @@ def test_a_changed_number_of_receive_is_found(copy: Path, old: str, new: str, me
     assert message in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("| 3 | `NO_RIGHT`", "| 6 | `NO_RIGHT`", "verdict: NO_RIGHT is 0x06"),
+        ("kind: 1 read", "kind: 3 read", "kind of access: READ is 0x03"),
+        ("| 0x06 | `BAD_MEMORY`", "| 0x08 | `BAD_MEMORY`", "BAD_MEMORY is 0x08"),
+        ("| 4 | `BAD_TOKEN`", "| 5 | `BAD_TOKEN`", "answer: BAD_TOKEN is 0x05"),
+        ("| 0x43 | `ALLOC_MR`", "| 0x44 | `ALLOC_MR`", "ALLOC_MR is 0x44"),
+        ("| 0x56 | `CMD_DEVICE", "| 0x57 | `CMD_DEVICE", "CMD_DEVICE_REMOVED is 0x57"),
+        ("0x36 `CHECK_REFUSED`", "0x38 `CHECK_REFUSED`", "CHECK_REFUSED is 0x38"),
+        ("0x21C `CNT_INV", "0x220 `CNT_INV", "CNT_INVALIDATED is 0x220"),
+        ("| 0x73 | 9 | `CHECK`", "| 0x76 | 9 | `CHECK`", "CHECK is 0x76"),
+        ("bits: 1 local write", "bits: 2 local write", "right: LOCAL_WRITE is 0x02"),
+        ("`[11]` kind", "`[12]` kind", "bits of KEY: 12"),
+        ("`[159:128]` length", "`[158:128]` length", "bits of CHECK: 158:128"),
+        ("`[19:16]` code", "`[18:16]` code", "bits of VERDICT: 18:16"),
+        ("`[17]` allocated", "`[19]` allocated", "bits of MR_STATE: 19"),
+        ("`[16]` valid; `OUT7`", "`[17]` valid; `OUT7`", "bits of MW_STATE: 17"),
+        ("`CAP6` `[15:0]`", "`CAP6` `[14:0]`", "bits of CAP6: 14:0"),
+        ("`[47:35]` number", "`[47:36]` number", "bits of KSTATE: 47:36"),
+    ],
+)
+def test_a_changed_number_of_windows_is_found(copy: Path, old: str, new: str, message: str) -> None:
+    change(copy, WINDOWS, old, new)
+    result = run(copy, "--check")
+    assert result.returncode == 1
+    assert message in result.stderr
+
+
 def test_header_and_module_agree() -> None:
     """Both come from one map, but through separate code."""
     macros = dict(
@@ -222,6 +253,8 @@ def test_header_and_module_agree() -> None:
         "CQESTATUS": defs.CqeStatus,
         "CONNEVENT": defs.ConnEvent,
         "SCATTER": defs.Scatter,
+        "VERDICT": defs.Verdict,
+        "CHECKKIND": defs.CheckKind,
         "RECVFLAG": defs.RecvFlag,
         "MRRIGHT": defs.Right,
     }
@@ -251,6 +284,10 @@ def test_numbers_of_the_contract() -> None:
     assert (defs.RREQ.width, defs.SCATTER_USER.width, defs.RDONE.width) == (128, 32, 64)
     assert (int(defs.PageReg.SRQ_DB), int(defs.Cause.BAD_STATE)) == (0x110, 0x1E)
     assert defs.POST.pack(flags=defs.PostFlag.ALLOW_REMOTE_WRITE) == 0x30 << 16
+    assert defs.KEY.pack(number=3, window=1, generation=2) == 0x2803
+    assert defs.CHECK["length"] == ("length", 128, 32)
+    assert defs.KSTATE["region"] == ("region", 67, 12)
+    assert (int(defs.Cmd.REMOVE_DEVICE), int(defs.Result.DEVICE_REMOVED)) == (0x4F, 0x56)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
