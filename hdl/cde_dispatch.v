@@ -50,12 +50,20 @@ module cde_dispatch #(
     output wire              m_axis_work_tvalid,
     input  wire              m_axis_work_tready,
 
+    // A local request to execute; valid until done
+    output wire              loc_valid,
+    output wire [QP_W-1:0]   loc_qp,
+    output wire [511:0]      loc_post,
+    input  wire              loc_done,
+    input  wire [7:0]        loc_status,
+
     // Requests indicated or skipped in this cycle
     output wire              ind_valid,
     output wire [QP_W-1:0]   ind_qp,
     output wire [SQ_LOG2-1:0] ind_slot,
     output wire              ind_done,       // indicated, not skipped
     output wire              ind_ripe,       // may retire at once
+    output wire [7:0]        ind_status,     // of a local request
     output wire [IDX_W-1:0]  ind_next,
     output wire [IDX_W-1:0]  ind_tags,       // remote requests of the QP indicated so far
     output wire [SQ_LOG2-1:0] ind_tag        // of the newest remote request
@@ -203,10 +211,21 @@ module cde_dispatch #(
     wire fenced = g_post[`CDE_POST_READ_FENCE_LSB] && g_reads != g_retired;
 
     assign g_blocked = !skip && !g_offered && fenced;
-    assign m_axis_work_tvalid = g_valid && !skip && !g_blocked;
-    assign advance = !(m_axis_work_tvalid && !m_axis_work_tready) && !init;
 
-    always @(posedge clk) g_offered <= m_axis_work_tvalid && !m_axis_work_tready && !rst;
+    // A local request is executed when its beat has been taken; what is behind it waits for the outcome.
+    reg  g_sent;
+    wire finished = g_local ? g_sent && loc_done : m_axis_work_tready;
+
+    assign m_axis_work_tvalid = g_valid && !skip && !g_blocked && !g_sent;
+    assign advance = !(g_valid && !skip && !g_blocked && !finished) && !init;
+    assign loc_valid = g_sent;
+    assign loc_qp = g_qp;
+    assign loc_post = g_post;
+
+    always @(posedge clk) begin
+        g_offered <= (m_axis_work_tvalid || g_sent) && !advance && !rst;
+        g_sent <= (g_sent || (m_axis_work_tvalid && m_axis_work_tready && g_local)) && !advance && !rst;
+    end
 
     wire [15:0] tag = {{(16-IDX_W){1'b0}}, g_tags};
     wire [15:0] index = {{(16-IDX_W){1'b0}}, g_index};
@@ -221,6 +240,7 @@ module cde_dispatch #(
     assign ind_slot = g_index[SQ_LOG2-1:0];
     assign ind_done = !skip;
     assign ind_ripe = skip || g_local;
+    assign ind_status = g_local && !skip ? loc_status : 8'h00;
     assign ind_next = g_index + ONE;
     assign ind_tags = tags_next;
     assign ind_tag = tags_next[SQ_LOG2-1:0] - {{(SQ_LOG2-1){1'b0}}, 1'b1};

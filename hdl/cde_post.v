@@ -36,6 +36,7 @@ module cde_post #(
     input  wire [3:0]        op_target,      // OP_SET: new state
     input  wire [QP_W-1:0]   op_qp,
     input  wire              op_empty,       // no receives either
+    input  wire              removed,
     output reg               opr_valid,
     output reg  [3:0]        opr_code,
     output reg  [QP_W-1:0]   opr_qp,
@@ -206,7 +207,7 @@ module cde_post #(
     wire mine = !c_far && live && set_page == c_page;
     wire fits = tail - retired != depth;
     wire empty = tail == retired && c_empty;
-    wire no_fault = mine && c_cause == 8'h00 && connected && fits;
+    wire no_fault = mine && !removed && c_cause == 8'h00 && connected && fits;
     wire accept = c_post && no_fault && !gr_dead && gr_room;
 
     assign gr_take = c_post && no_fault;
@@ -217,6 +218,7 @@ module cde_post #(
         if (c_far) cause = `CDE_CAUSE_BAD_QP;
         else if (!live) cause = `CDE_CAUSE_NO_QP;
         else if (!mine) cause = `CDE_CAUSE_NOT_OWNER;
+        else if (removed) cause = `CDE_CAUSE_DEVICE_REMOVED;
         else if (c_cause != 8'h00) cause = c_cause;
         else if (!connected) cause = `CDE_CAUSE_NOT_CONNECTED;
         else if (!fits) cause = `CDE_CAUSE_QUEUE_FULL;

@@ -34,15 +34,16 @@ module cde_rdone #(
     input  wire [IDX_W-1:0]  taken_total,
     input  wire              rec_we,
     input  wire [QP_W+RX_LOG2-1:0] rec_slot,
-    input  wire [132+SRQ_W:0] rec_data,      // {flush, too long, solicited, invalidate, SRQ, shared, token, bytes, context}
+    input  wire [197+SRQ_W:0] rec_data,      // {context of the window, bad token, flush, too long, solicited, invalidate, SRQ, shared, token, bytes, context}
 
-    // Settings: {solicited wait, receive CQ, QP context}
+    // Settings: {two entries, solicited wait, receive CQ, QP context}
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [64+CQ_W:0]  set_data,
+    input  wire [65+CQ_W:0]  set_data,
 
     output wire [255:0]      m_axis_cpl_tdata,
     output wire [15:0]       m_axis_cpl_tdest,
+    output wire              m_axis_cpl_tuser,
     output wire              m_axis_cpl_tvalid,
     input  wire              m_axis_cpl_tready,
 
@@ -53,7 +54,6 @@ module cde_rdone #(
     output reg  [SRQ_W-1:0]  completed_srq,
     output wire [IDX_W-1:0]  completed_total,
     output wire              fail_valid,     // the report takes its QP to ERROR
-    input  wire              fail_ready,
 
     output wire              err_valid,
     output wire [7:0]        err_cause,
@@ -111,8 +111,8 @@ module cde_rdone #(
     wire [QP_W-1:0]   look = next[QP_W-1:0];
     wire [QP_W-1:0]   j_qp = j[QP_W-1:0];
     wire [IDX_W-1:0]  reported, taken;
-    wire [132+SRQ_W:0] record;
-    wire [64+CQ_W:0]  settings;
+    wire [197+SRQ_W:0] record;
+    wire [65+CQ_W:0]  settings;
 
     cde_context #(.W(IDX_W), .AW(QP_W)) reported_ram (
         .clk(clk), .init(init), .init_addr(init_addr), .we(done_we), .waddr(j_qp), .wdata(done_total),
@@ -124,11 +124,11 @@ module cde_rdone #(
         .raddr(look), .rdata(taken)
     );
 
-    cde_ram #(.W(133 + SRQ_W), .AW(QP_W + RX_LOG2)) record_ram (
+    cde_ram #(.W(198 + SRQ_W), .AW(QP_W + RX_LOG2)) record_ram (
         .clk(clk), .we(rec_we), .waddr(rec_slot), .wdata(rec_data), .raddr({look, next[16 +: RX_LOG2]}), .rdata(record)
     );
 
-    cde_ram #(.W(65 + CQ_W), .AW(QP_W)) settings_ram (
+    cde_ram #(.W(66 + CQ_W), .AW(QP_W)) settings_ram (
         .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look), .rdata(settings)
     );
 
@@ -138,28 +138,42 @@ module cde_rdone #(
     wire             shared = record[128];
     wire [SRQ_W-1:0] srq = record[129 +: SRQ_W];
     wire             invalidate = record[129 + SRQ_W], solicited = record[130 + SRQ_W], too_long = record[131 + SRQ_W];
-    wire             flushed = record[132 + SRQ_W];
+    wire             flushed = record[132 + SRQ_W], bad_token = record[133 + SRQ_W];
+    wire [63:0]      window_context = record[134 + SRQ_W +: 64];
     wire [63:0]      qp_context = settings[63:0];
     wire [CQ_W-1:0]  cq = settings[64 +: CQ_W];
     wire             waits = settings[64 + CQ_W];            // signals for a solicited Send only
+    wire             two = settings[65 + CQ_W];
 
     wire [15:0] tag = j[31:16];
     wire        malformed = (j[15:0] >> QP_W) != 16'd0 || j[63:40] != 24'd0;
     wire        expected = reported != taken && tag == {{(16-IDX_W){1'b0}}, reported};
     // A flushed buffer is the engine's to report.
     wire        good = j_valid && !malformed && expected && flushed == j_self;
-    wire [7:0]  status = too_long ? `CDE_CQESTATUS_LENGTH_ERROR : j[39:32];
+    wire [7:0]  status = too_long ? `CDE_CQESTATUS_LENGTH_ERROR : bad_token ? `CDE_CQESTATUS_INVALID_TOKEN : j[39:32];
     wire        success = status == 8'h00;
     wire        quiet = waits && !solicited && success;
 
-    assign fail_valid = good && j[39:32] != 8'h00 && !j_self && m_axis_cpl_tready;
-    wire        may = j[39:32] == 8'h00 || j_self || fail_ready;
+    // Where a receive has two entries, the invalidate result comes first, or the credit that it does not need goes back.
+    reg         second;
+    wire        first = two && !second;
+    wire        shows = first && invalidate && success;
+    wire        last = good && !first;
 
-    assign m_axis_cpl_tvalid = good && may;
-    assign m_axis_cpl_tdata = {14'd0, quiet, solicited, status, {(24-QP_W){1'b0}}, j_qp, invalidate, 15'h0001, token,
-                               success ? bytes : 32'd0, qp_context, cookie};
+    assign fail_valid = last && j[39:32] != 8'h00 && !j_self && m_axis_cpl_tready;
+    assign m_axis_cpl_tvalid = good;
+    assign m_axis_cpl_tuser = first && !shows;
+    assign m_axis_cpl_tdata = first ? {16'd0, 8'h00, {(24-QP_W){1'b0}}, j_qp, `CDE_CQETYPE_INVALIDATE, token, 32'd0, qp_context, window_context}
+                                    : {14'd0, quiet, solicited, status, {(24-QP_W){1'b0}}, j_qp, invalidate && !two, 15'h0001,
+                                       two ? 32'd0 : token, success ? bytes : 32'd0, qp_context, cookie};
+
+    always @(posedge clk) begin
+        if (good && m_axis_cpl_tready) second <= first;
+        if (rst) second <= 1'b0;
+    end
+
     assign m_axis_cpl_tdest = {{(16-CQ_W){1'b0}}, cq};
-    assign j_leaves = j_valid && (!good || (m_axis_cpl_tready && may));
+    assign j_leaves = j_valid && (!good || (m_axis_cpl_tready && !first));
     assign done_we = good && j_leaves;
     assign done_qp = j_qp;
     assign done_total = reported + ONE;

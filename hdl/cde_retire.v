@@ -29,12 +29,15 @@ module cde_retire #(
     input  wire [63:0]       acc_context,
     input  wire              acc_silent,
     input  wire [49:0]       acc_verb,       // {local, read, result type, bytes}
+    input  wire              acc_unkeys,     // invalidates acc_key when it completes with success
+    input  wire [31:0]       acc_key,
 
     input  wire              ind_valid,
     input  wire [QP_W-1:0]   ind_qp,
     input  wire [SQ_LOG2-1:0] ind_slot,
     input  wire              ind_done,
     input  wire              ind_ripe,
+    input  wire [7:0]        ind_status,
     input  wire [IDX_W-1:0]  ind_next,
 
     input  wire              seen_valid,
@@ -51,6 +54,13 @@ module cde_retire #(
     input  wire [NUM_QP-1:0] bad,
     input  wire              fresh,
     input  wire [QP_W-1:0]   fresh_qp,
+
+    // Invalidation for a Read; valid until done
+    output wire              ri_valid,
+    output wire [QP_W-1:0]   ri_qp,
+    output wire [31:0]       ri_key,
+    input  wire              ri_done,
+    input  wire [7:0]        ri_status,
 
     // Settings: {send CQ, QP context}
     input  wire              set_we,
@@ -207,7 +217,9 @@ module cde_retire #(
     // ---------------------------------------------------------------- stage H: ripe?
     wire [QP_W-1:0]  look_qp = advance ? fetch_qp : h_qp;
     wire [AW-1:0]    look_slot = {look_qp, advance ? fetch_index[SQ_LOG2-1:0] : h_index[SQ_LOG2-1:0]};
-    wire             h_silent, h_local, h_read, h_done;
+    wire             h_silent, h_local, h_read, h_done, h_unkeys;
+    wire [31:0]      h_key;
+    wire [7:0]       h_outcome;
     wire [15:0]      h_type;
     wire [31:0]      h_bytes;
     wire [63:0]      h_context, h_qp_context;
@@ -216,13 +228,14 @@ module cde_retire #(
     wire [7:0]       h_bad_status;
     reg [NUM_QP-1:0] failed;                 // a request of this connection has failed
 
-    cde_ram #(.W(115), .AW(AW)) request_ram (
-        .clk(clk), .we(acc_valid), .waddr({acc_qp, acc_slot}), .wdata({acc_silent, acc_verb, acc_context}),
-        .raddr(look_slot), .rdata({h_silent, h_local, h_read, h_type, h_bytes, h_context})
+    cde_ram #(.W(148), .AW(AW)) request_ram (
+        .clk(clk), .we(acc_valid), .waddr({acc_qp, acc_slot}), .wdata({acc_unkeys, acc_key, acc_silent, acc_verb, acc_context}),
+        .raddr(look_slot), .rdata({h_unkeys, h_key, h_silent, h_local, h_read, h_type, h_bytes, h_context})
     );
 
-    cde_ram #(.W(1), .AW(AW)) done_ram (
-        .clk(clk), .we(ind_valid), .waddr({ind_qp, ind_slot}), .wdata(ind_done), .raddr(look_slot), .rdata(h_done)
+    cde_ram #(.W(9), .AW(AW)) done_ram (
+        .clk(clk), .we(ind_valid), .waddr({ind_qp, ind_slot}), .wdata({ind_status, ind_done}), .raddr(look_slot),
+        .rdata({h_outcome, h_done})
     );
 
     cde_ram #(.W(CQ_W + 64), .AW(QP_W)) settings_ram (
@@ -245,13 +258,22 @@ module cde_retire #(
 
     wire       remote = h_done && !h_local;
     wire       broke = remote && bad[h_qp] && h_tags == h_bad_tag;
-    wire [7:0] status = failed[h_qp] || !h_done ? `CDE_CQESTATUS_CANCELED : broke ? h_bad_status : 8'h00;
+    wire [7:0] reported = failed[h_qp] || !h_done ? `CDE_CQESTATUS_CANCELED : h_local ? h_outcome : broke ? h_bad_status : 8'h00;
+
+    // A Read that invalidates its sink has succeeded when that has.
+    reg        unkeyed;
+    reg  [7:0] unkey_status;
+    wire       unkeys = h_unkeys && reported == 8'h00;
+    wire [7:0] status = unkeys ? unkey_status : reported;
     wire       success = status == 8'h00;
 
     assign tags_next = remote ? h_tags + ONE : h_tags;
     assign h_unripe = remote && h_tags == h_reported;
-    assign m_axis_cpl_tvalid = h_valid && !h_unripe;
-    assign advance = !(m_axis_cpl_tvalid && !m_axis_cpl_tready) && !init;
+    assign m_axis_cpl_tvalid = h_valid && !h_unripe && (!unkeys || unkeyed);
+    assign advance = !(h_valid && !h_unripe && !(m_axis_cpl_tvalid && m_axis_cpl_tready)) && !init;
+    assign ri_valid = h_valid && !h_unripe && unkeys && !unkeyed;
+    assign ri_qp = h_qp;
+    assign ri_key = h_key;
     assign m_axis_cpl_tdata = {16'd0, status, {(24-QP_W){1'b0}}, h_qp, h_type, 32'd0, success ? h_bytes : 32'd0,
                                h_qp_context, h_context};
     assign m_axis_cpl_tdest = {{(16-CQ_W){1'b0}}, h_cq};
@@ -274,6 +296,10 @@ module cde_retire #(
     endfunction
 
     always @(posedge clk) begin
+        if (ri_done) begin
+            unkeyed <= 1'b1;
+            unkey_status <= ri_status;
+        end else if (ret_we) unkeyed <= 1'b0;
         if (ret_we && !success) failed[h_qp] <= 1'b1;
         if (fresh) failed[fresh_qp] <= 1'b0;
         trace_valid <= ret_we && !rst;
@@ -283,7 +309,10 @@ module cde_retire #(
         trace_data[63:32] <= {m_axis_cpl_tdest, 6'd0, !h_done, m_axis_cpl_tuser, status};
         trace_data[159:64] <= shown(h_index, failed[h_qp]);
         trace_data[255:160] <= shown(ret_index, failed[h_qp] || !success);
-        if (rst) failed <= {NUM_QP{1'b0}};
+        if (rst) begin
+            failed <= {NUM_QP{1'b0}};
+            unkeyed <= 1'b0;
+        end
     end
 
 endmodule

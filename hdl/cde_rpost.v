@@ -44,14 +44,17 @@ module cde_rpost #(
     output wire              rq_valid,
     input  wire              rq_hold,
     output wire [CQ_W-1:0]   rq_cq,
+    output wire [1:0]        rq_count,
     input  wire              gr_room,
     input  wire              gr_dead,
     output wire              gr_take,
 
-    // Settings: {QP uses a shared queue, zone, page, receive CQ}
+    input  wire              removed,
+
+    // Settings: {two entries a receive, QP uses a shared queue, zone, page, receive CQ}
     input  wire              set_we,
     input  wire [QP_W:0]     set_queue,
-    input  wire [28+CQ_W:0]  set_data,
+    input  wire [29+CQ_W:0]  set_data,
     input  wire [NUM_QP-1:0] qp_live,
     input  wire [NUM_QP-1:0] qp_open,        // takes receive posts
     input  wire [NUM_SRQ-1:0] srq_live,
@@ -82,7 +85,7 @@ module cde_rpost #(
     `include "cde_rx_ops.vh"
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
-    localparam SET_W = 29 + CQ_W;
+    localparam SET_W = 30 + CQ_W;
     localparam ST_W = 3 * IDX_W;             // {size, reaped, tail}
 
     assign op_ready = !init;
@@ -134,6 +137,7 @@ module cde_rpost #(
 
     assign rq_valid = b_post && b_kind == 2'd1;
     assign rq_cq = b_set[CQ_W-1:0];
+    assign rq_count = b_set[CQ_W + 29] ? 2'd2 : 2'd1;
 
     // Each segment's region: first what its entry says, a cycle later its range.
     wire [2:0] r_bad;
@@ -216,7 +220,7 @@ module cde_rpost #(
     wire             reap = c_post && c_kind == 2'd3;
     wire             post = c_post && c_kind != 2'd3;
     wire             legal = c_value - reaped <= freed - reaped;
-    wire             no_fault = mine && !c_reserved && !c_many && c_why == 8'h00 && takes && fits;
+    wire             no_fault = mine && !removed && !c_reserved && !c_many && c_why == 8'h00 && takes && fits;
     wire             accept = post && no_fault && (shared || (gr_room && !gr_dead));
 
     assign gr_take = post && no_fault && !shared;
@@ -228,6 +232,7 @@ module cde_rpost #(
         else if (c_far) cause = shared ? `CDE_CAUSE_BAD_SRQ : `CDE_CAUSE_BAD_QP;
         else if (!live) cause = shared ? `CDE_CAUSE_NO_SRQ : `CDE_CAUSE_NO_QP;
         else if (!mine) cause = `CDE_CAUSE_NOT_OWNER;
+        else if (!reap && removed) cause = `CDE_CAUSE_DEVICE_REMOVED;
         else if (reap) cause = legal ? 8'h00 : `CDE_CAUSE_BAD_INDEX;
         else if (c_reserved) cause = `CDE_CAUSE_RESERVED_BITS;
         else if (c_many) cause = `CDE_CAUSE_TOO_MANY_SEGMENTS;

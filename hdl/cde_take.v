@@ -59,17 +59,27 @@ module cde_take #(
     output wire              rq_valid,
     input  wire              rq_hold,
     output wire [CQ_W-1:0]   rq_cq,
+    output wire [1:0]        rq_count,
     input  wire              gr_room,
     input  wire              gr_dead,
     output wire              gr_take,
 
-    // Settings: {shared, SRQ, receive CQ}
+    // Settings: {two entries a receive, shared, SRQ, receive CQ}
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [SRQ_W+CQ_W:0] set_data,
+    input  wire [SRQ_W+CQ_W+1:0] set_data,
     input  wire [NUM_QP-1:0] qp_live,
     input  wire [NUM_QP-1:0] qp_open,
     input  wire [NUM_QP-1:0] qp_up,          // CONNECTED or DISCONNECT_PENDING
+    input  wire              removed,
+
+    // Invalidation by the peer: step of the key table, its decision two cycles later
+    output wire              peer_valid,
+    output wire [QP_W-1:0]   peer_qp,
+    output wire [31:0]       peer_key,
+    output wire              peer_counts,
+    input  wire              peer_good,
+    input  wire [63:0]       peer_context,   // a cycle before
     input  wire              fresh,
     input  wire [QP_W-1:0]   fresh_qp,
 
@@ -89,9 +99,10 @@ module cde_take #(
     output wire [IDX_W-1:0]  taken_total,
     output wire              rec_we,
     output wire [QP_W+RX_LOG2-1:0] rec_slot,
-    output wire [132+SRQ_W:0] rec_data,      // {flush, too long, solicited, invalidate, SRQ, shared, token, bytes, context}
-    output wire              long_valid,
-    output wire [QP_W-1:0]   long_qp,
+    output wire [197+SRQ_W:0] rec_data,      // {context of the window, bad token, flush, too long, solicited, invalidate, SRQ, shared, token, bytes, context}
+    output wire              fail_valid,     // too long, or a bad token: the connection ends
+    output wire [QP_W-1:0]   fail_qp,
+    output wire              bad_token,
     output wire              ev_valid,
     output wire [SRQ_W-1:0]  ev_srq,
     input  wire [NUM_SRQ-1:0] ev_waits,
@@ -154,7 +165,7 @@ module cde_take #(
     end
 
     // ---------------------------------------------------------------- stage B: which queue
-    wire             b_set_shared;
+    wire             b_set_shared, b_two;
     wire [SRQ_W-1:0] b_set_srq;
     wire [CQ_W-1:0]  b_cq;
     wire             b_shared = b_op || b_set_shared;
@@ -162,12 +173,13 @@ module cde_take #(
     reg              r_shared, c_shared, d_shared, e_shared;
     reg [SRQ_W-1:0]  r_srq, c_srq, d_srq, e_srq;
 
-    cde_ram #(.W(SRQ_W + CQ_W + 1), .AW(QP_W)) settings_ram (
-        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata({b_set_shared, b_set_srq, b_cq})
+    cde_ram #(.W(SRQ_W + CQ_W + 2), .AW(QP_W)) settings_ram (
+        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata({b_two, b_set_shared, b_set_srq, b_cq})
     );
 
     assign rq_valid = b_req && b_set_shared;
     assign rq_cq = b_cq;
+    assign rq_count = b_two ? 2'd2 : 2'd1;
 
     wire [QP_W:0]       b_queue = {b_shared, b_shared ? {{(QP_W-SRQ_W){1'b0}}, b_srq} : b_qp};
     reg  [QP_W:0]       r_queue;
@@ -217,7 +229,7 @@ module cde_take #(
     wire [IDX_W-1:0] available = tail - (c_shared ? head : taken);
     wire [IDX_W-1:0] flight = taken - done;
     wire             some = available != {IDX_W{1'b0}};
-    wire             may = c_req && !c_bad && qp_up[c_qp];
+    wire             may = c_req && !c_bad && !removed && qp_up[c_qp];
     wire             ready = some && flight != FLIGHTS;
     wire             credit = !c_shared || (gr_room && !gr_dead);
     wire             take = may && ready && credit;
@@ -230,6 +242,9 @@ module cde_take #(
     wire             event_now = ((take && c_shared && armed) || marks) && low;
 
     assign gr_take = may && ready && c_shared;
+    assign peer_valid = take && c_msg[1];
+    assign peer_qp = c_qp;
+    assign peer_key = c_msg[65:34];
     assign taken_we = take || drop;
     assign taken_qp = c_qp;
     assign taken_total = taken + ONE;
@@ -249,6 +264,7 @@ module cde_take #(
     wire [447:0]     d_own, d_common;
     wire [447:0]     d_buf = d_shared ? d_common : d_own;
     reg [447:0]      e_buf;
+    reg [63:0]       e_context;
     reg [32:0]       e_sum2;
     reg [33:0]       e_sum3;
 
@@ -271,6 +287,7 @@ module cde_take #(
         {d_refused, e_refused} <= {!may, d_refused};
         {d_tag, e_tag} <= {taken, d_tag};
         e_buf <= d_buf;
+        e_context <= peer_context;
         e_sum2 <= {1'b0, d_buf[64 +: 32]} + {1'b0, d_buf[192 +: 32]};
         e_sum3 <= {2'd0, d_buf[64 +: 32]} + {2'd0, d_buf[192 +: 32]} + {2'd0, d_buf[320 +: 32]};
     end
@@ -287,9 +304,11 @@ module cde_take #(
     wire [31:0] fill1 = !past0 ? 32'd0 : past1 ? size1 : rest1;
     wire [31:0] fill2 = !past1 ? 32'd0 : past2 ? size2 : rest2;
     wire        too_long = e_take && past2;
-    wire        fits = e_take && !past2;
+    assign bad_token = e_req && e_take && !past2 && e_msg[1] && !peer_good;
+    assign peer_counts = !past2;
+    wire        fits = e_take && !past2 && !bad_token;
     wire [3:0]  code = e_refused ? `CDE_SCATTER_REFUSED : !e_take ? `CDE_SCATTER_NOT_READY :
-                       past2 ? `CDE_SCATTER_LENGTH_ERROR : `CDE_SCATTER_SCATTER;
+                       past2 ? `CDE_SCATTER_LENGTH_ERROR : bad_token ? `CDE_SCATTER_BAD_TOKEN : `CDE_SCATTER_SCATTER;
     wire [383:0] list = {e_buf[352 +: 32], fill2, e_buf[256 +: 64], e_buf[224 +: 32], fill1, e_buf[128 +: 64],
                          e_buf[96 +: 32], fill0, e_buf[0 +: 64]};
     wire [15:0] tag_16 = e_take ? {{(16-IDX_W){1'b0}}, e_tag} : 16'd0;
@@ -305,12 +324,12 @@ module cde_take #(
 
     assign rec_we = (e_req && e_take) || e_flush;
     assign rec_slot = {e_qp, e_tag[RX_LOG2-1:0]};
-    assign rec_data = {e_flush, too_long, e_msg[0], e_msg[1], e_srq, e_shared, e_msg[65:34], length, e_buf[447:384]};
+    assign rec_data = {e_context, bad_token, e_flush, too_long, e_msg[0], e_msg[1], e_srq, e_shared, e_msg[65:34], length, e_buf[447:384]};
     assign self_valid = e_flush;
     assign self_qp = e_qp;
     assign self_tag = e_tag;
-    assign long_valid = e_req && too_long;
-    assign long_qp = e_qp;
+    assign fail_valid = e_req && (too_long || bad_token);
+    assign fail_qp = e_qp;
 
     // ---------------------------------------------------------------- state, outcome, trace
     function [95:0] shown;

@@ -24,6 +24,7 @@ module cde_turn #(
     input  wire            served,         // whose turn comes before: the newest one that was taken
     input  wire [QP_W-1:0] served_qp,
 
+    output wire            pending,        // somebody waits
     output reg             turn_valid,
     output reg  [QP_W-1:0] turn_qp,
     input  wire            turn_take
@@ -35,6 +36,9 @@ module cde_turn #(
     localparam NG = NUM_QP / G;
 
     reg  [NUM_QP-1:0] asked;
+
+    assign pending = turn_valid || asked != {NUM_QP{1'b0}};
+
     wire              load = !turn_valid || turn_take;
 
     function [GW:0] lowest;              // {any, number}
