@@ -18,7 +18,8 @@ module cde_control #(
     parameter [0:0] POSTS = 1'b0,
     parameter [31:0] CAP3 = 32'd0,
     parameter [31:0] CAP4 = 32'd0,
-    parameter [31:0] CAP5 = 32'd0
+    parameter [31:0] CAP5 = 32'd0,
+    parameter [31:0] CAP6 = 32'd0
 ) (
     input  wire              clk,
     input  wire              rst,
@@ -103,7 +104,8 @@ module cde_control #(
     input  wire              cqi_used,
 
     // Error reports, eight sources
-    input  wire [7:0]        err_valid,
+    input  wire              removed,        // the device: only cleanup
+    input  wire [9:0]        err_valid,
     input  wire [63:0]       err_cause,
     input  wire [63:0]       err_kind,
     input  wire [127:0]      err_object,
@@ -113,7 +115,7 @@ module cde_control #(
     // writes by cause
     input  wire [29:0]       step,
     input  wire [11:0]       late_step,
-    input  wire [9:0]        recv_step,
+    input  wire [15:0]       recv_step,
     input  wire              cause_valid,
     input  wire [7:0]        cause
 );
@@ -128,12 +130,29 @@ module cde_control #(
     wire         done_here;
     wire [7:0]   result_here;
     wire [191:0] outs_here;
-    wire         mbox_done = done_here || (POSTS && qc_done);
-    wire [7:0]   mbox_result = is_qp ? qc_result : result_here;
-    wire [255:0] mbox_outs = is_qp ? qc_outs : {64'd0, outs_here};
+    wire         barred = removed && (mbox_command == `CDE_CMD_CREATE_EQ || mbox_command == `CDE_CMD_MODIFY_EQ ||
+                                      mbox_command == `CDE_CMD_RESIZE_EQ || mbox_command == `CDE_CMD_CREATE_CQ ||
+                                      mbox_command == `CDE_CMD_MODIFY_CQ || mbox_command == `CDE_CMD_RESIZE_CQ ||
+                                      mbox_command == `CDE_CMD_CREATE_QP || mbox_command == `CDE_CMD_MODIFY_QP ||
+                                      mbox_command == `CDE_CMD_CONNECT_QP || mbox_command == `CDE_CMD_CREATE_SRQ ||
+                                      mbox_command == `CDE_CMD_RESIZE_SRQ || mbox_command == `CDE_CMD_SET_SRQ_WATERMARK ||
+                                      mbox_command == `CDE_CMD_REGISTER_MR || mbox_command == `CDE_CMD_ALLOC_MR ||
+                                      mbox_command == `CDE_CMD_CREATE_MW || mbox_command == `CDE_CMD_REMOVE_DEVICE);
+    reg          barred_done;        // the command that is running found the device removed
+    reg          was_barred;
+    wire         mbox_done = done_here || (POSTS && qc_done) || barred_done;
+    wire [7:0]   mbox_result = was_barred ? `CDE_RES_DEVICE_REMOVED : is_qp ? qc_result : result_here;
+    wire [255:0] mbox_outs = was_barred ? 256'd0 : is_qp ? qc_outs : {64'd0, outs_here};
 
-    assign mbox_start = start && !is_qp;
-    assign qc_start = start && is_qp;
+    assign mbox_start = start && !is_qp && !barred;
+    assign qc_start = start && is_qp && !barred;
+
+    always @(posedge clk) begin
+        barred_done <= start && barred && !rst;
+        if (start) was_barred <= barred;
+        if (rst) was_barred <= 1'b0;
+    end
+
     assign qc_command = mbox_command;
     assign qc_args = mbox_args;
 
@@ -148,7 +167,7 @@ module cde_control #(
 
     cde_ctrl #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
-        .MOD_TICK(MOD_TICK), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5)
+        .MOD_TICK(MOD_TICK), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5), .CAP6(CAP6)
     ) ctrl_i (
         .clk(clk), .rst(rst), .init(init),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),

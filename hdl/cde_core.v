@@ -25,7 +25,8 @@ module cde_core #(
     parameter [0:0] RECEIVES = 1'b0,       // it takes receive posts and doorbells of SRQs, too
     parameter [31:0] CAP3 = 32'd0,
     parameter [31:0] CAP4 = 32'd0,
-    parameter [31:0] CAP5 = 32'd0
+    parameter [31:0] CAP5 = 32'd0,
+    parameter [31:0] CAP6 = 32'd0
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -155,12 +156,13 @@ module cde_core #(
 
     // Posting and receiving: error reports about QPs; steps of CNT_POSTS to CNT_DONE_REFUSED, 3 bits each, and of CNT_RECV_POSTS
     // to CNT_RECV_DONE, 2 bits each
-    input  wire [3:0]          pe_valid,
-    input  wire [31:0]         pe_cause,
-    input  wire [63:0]         pe_object,
-    input  wire [63:0]         pe_index,
+    input  wire [5:0]          pe_valid,
+    input  wire [47:0]         pe_cause,
+    input  wire [95:0]         pe_object,
+    input  wire [95:0]         pe_index,
     input  wire [11:0]         pe_step,
-    input  wire [9:0]          pr_step,
+    input  wire [15:0]         pr_step,
+    input  wire                removed,
 
     // Interrupts; vectors from outside the core
     input  wire                xirq_valid,
@@ -360,7 +362,7 @@ module cde_core #(
 
     cde_control #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W),
-        .MAX_WRITES(MAX_WRITES), .MOD_TICK(MOD_TICK), .POSTS(POSTS), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5)
+        .MAX_WRITES(MAX_WRITES), .MOD_TICK(MOD_TICK), .POSTS(POSTS), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5), .CAP6(CAP6)
     ) control_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .s_axil_awaddr(s_axil_awaddr),
         .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata),
@@ -380,7 +382,7 @@ module cde_core #(
         .cqi_page(cqi_page), .cqi_used(cqi_used),
         .err_valid({pe_valid, ans_err_valid, cpl_err_valid, rd_err_valid, st_refused}),
         .err_cause({pe_cause, ans_err_cause, cpl_err_cause, rd_err_cause, st_cause}),
-        .err_kind({{4{`CDE_KIND_QP}}, ans_err_kind,
+        .err_kind({{6{`CDE_KIND_QP}}, ans_err_kind,
                    cpl_err_cause == `CDE_CAUSE_CPL_BAD_CQ ? `CDE_KIND_PORT : `CDE_KIND_CQ, `CDE_KIND_PAGE,
                    st_about_page ? `CDE_KIND_PAGE : st_srq ? `CDE_KIND_SRQ : st_post ? `CDE_KIND_QP : `CDE_KIND_CQ}),
         .err_object({pe_object, ans_err_object, cpl_err_cq, rd_err_page, st_about_page ? st_page : st_object}),
@@ -389,7 +391,7 @@ module cde_core #(
                1'b0, {1'b0, st_refused} + {1'b0, rd_err_valid}, 2'd0, st_valid && st_cause == 8'h00,
                2'd0, m_axis_irq_tvalid && m_axis_irq_tready, 2'd0, count_eqe, 2'd0, count_cqe,
                1'b0, count_dropped, 1'b0, count_refused, 1'b0, count_placed}),
-        .late_step(pe_step), .recv_step(pr_step),
+        .late_step(pe_step), .recv_step(pr_step), .removed(removed),
         .cause_valid(st_refused), .cause(st_cause)
     );
 

@@ -17,7 +17,8 @@ module cde_ctrl #(
     parameter MOD_TICK = 256,
     parameter [31:0] CAP3 = 32'd0,
     parameter [31:0] CAP4 = 32'd0,
-    parameter [31:0] CAP5 = 32'd0
+    parameter [31:0] CAP5 = 32'd0,
+    parameter [31:0] CAP6 = 32'd0
 ) (
     input  wire         clk,
     input  wire         rst,
@@ -150,7 +151,7 @@ module cde_ctrl #(
     wire r_counter = (ar_addr >= `CDE_REG_CNT_CPL_PLACED && ar_addr <= `CDE_REG_CNT_DONE_REFUSED) ||
                      (ar_addr >= `CDE_REG_CNT_CAUSE0 && ar_addr <= `CDE_REG_CNT_CAUSE15) ||
                      (ar_addr >= `CDE_REG_CNT_CAUSE16 && ar_addr <= `CDE_REG_CNT_CAUSE31) ||
-                     (ar_addr >= `CDE_REG_CNT_RECV_POSTS && ar_addr <= `CDE_REG_CNT_RECV_DONE);
+                     (ar_addr >= `CDE_REG_CNT_RECV_POSTS && ar_addr <= `CDE_REG_CNT_INVALIDATED);
     wire [2:0]   out_number = ar_addr[4:2] - 3'd4;
 
     assign counter_select = {ar_addr[9] || ar_addr[7:6] == 2'b11, ar_addr[9] || ar_addr[7:6] == 2'b01, ar_addr[5:2]};
@@ -174,6 +175,7 @@ module cde_ctrl #(
                 `CDE_REG_CAP3: r_data = CAP3;
                 `CDE_REG_CAP4: r_data = CAP4;
                 `CDE_REG_CAP5: r_data = CAP5;
+                `CDE_REG_CAP6: r_data = CAP6;
                 `CDE_REG_CMD_STATUS: r_data = {16'd0, mbox_result, 6'd0, cmd_done, busy};
                 `CDE_REG_LOG0: r_data = log_valid ? log_entry[31:0] : 32'd0;
                 `CDE_REG_LOG1: r_data = log_valid ? {1'b1, 15'd0, log_entry[47:32]} : 32'd0;

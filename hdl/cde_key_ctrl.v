@@ -79,12 +79,12 @@ module cde_key_ctrl #(
     wire        c_register = qc_command == `CDE_CMD_REGISTER_MR, c_alloc = qc_command == `CDE_CMD_ALLOC_MR;
     wire        c_deregister = qc_command == `CDE_CMD_DEREGISTER_MR, c_query_mr = qc_command == `CDE_CMD_QUERY_MR;
     wire        c_create = qc_command == `CDE_CMD_CREATE_MW, c_close = qc_command == `CDE_CMD_CLOSE_MW;
-    wire        c_query_mw = qc_command == `CDE_CMD_QUERY_MW;
+    wire        c_query_mw = qc_command == `CDE_CMD_QUERY_MW, c_remove = qc_command == `CDE_CMD_REMOVE_DEVICE;
     wire        of_window = c_create || c_close || c_query_mw;
     wire        makes = c_register || c_alloc || c_create;
     wire        queries = c_query_mr || c_query_mw;
     wire [7:0]  opcode = loc_post[`CDE_POST_OPCODE_LSB +: 8];
-    wire        binds = opcode == `CDE_OPCODE_BIND, registers = opcode == `CDE_OPCODE_FAST_REGISTER;
+    wire        binds = opcode == `CDE_OPC_BIND, registers = opcode == `CDE_OPC_FAST_REGISTER;
     wire        none = loc_post[`CDE_POST_SEGMENTS_LSB +: 8] == 8'd0;
     wire        sinks = registers && loc_post[`CDE_POST_RDMA_READ_SINK_LSB];
 
@@ -106,7 +106,8 @@ module cde_key_ctrl #(
     reg  [7:0]  verdict;
 
     always @* begin
-        if (reserved) verdict = `CDE_RES_RESERVED;
+        if (c_remove) verdict = `CDE_RES_OK;
+        else if (reserved) verdict = `CDE_RES_RESERVED;
         else if (far) verdict = `CDE_RES_BAD_OBJECT;
         else if (!makes && !exists) verdict = `CDE_RES_NO_OBJECT;
         else if (makes && exists) verdict = `CDE_RES_EXISTS;
@@ -164,7 +165,7 @@ module cde_key_ctrl #(
             end
             CHECK: begin
                 op_code <= c_register ? KEY_REGISTER : c_alloc ? KEY_ALLOC : c_deregister ? KEY_DEREGISTER :
-                           c_create ? KEY_CREATE : KEY_CLOSE;
+                           c_create ? KEY_CREATE : c_remove ? KEY_REMOVE : KEY_CLOSE;
                 acts <= 1'b1;
                 state <= queries || qc_result != `CDE_RES_OK ? DONE : ASK;
             end

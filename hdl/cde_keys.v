@@ -50,6 +50,8 @@ module cde_keys #(
     input  wire [95:0]       keys,           // three keys
     output wire [389:0]      found,          // three times {length 48, base 64, local write, zone 16, valid}
 
+    output wire              removes,        // the device goes
+    output wire              invalidates,    // a key by a request or a peer
     output wire              change_we,
     output wire [N_W:0]      change_at,
     output wire [180:0]      change_word,
@@ -102,7 +104,7 @@ module cde_keys #(
         {b_base, c_base} <= {op_base, b_base};
         {b_length, c_length} <= {op_length, b_length};
         b_zone <= op_zone;
-        c_zone <= b_code <= KEY_CLOSE ? b_zone : b_qp_zone;
+        c_zone <= b_code <= KEY_REMOVE ? b_zone : b_qp_zone;
         {b_rights, c_rights} <= {op_rights, b_rights};
         {b_at, c_at} <= {a_at, b_at};
         b_region <= a_region;
@@ -192,7 +194,7 @@ module cde_keys #(
     reg [7:0] status;
 
     always @* begin
-        if (c_code <= KEY_CLOSE) status = 8'h00;
+        if (c_code <= KEY_REMOVE) status = 8'h00;
         else if (!token_good) status = `CDE_CQESTATUS_INVALID_TOKEN;
         else if (!invalidate && valid) status = `CDE_CQESTATUS_ALREADY_VALID;
         else if (!invalidate && !space_good) status = `CDE_CQESTATUS_BAD_MEMORY;
@@ -204,7 +206,7 @@ module cde_keys #(
     wire deregister = c_code == KEY_DEREGISTER, closes = c_code == KEY_CLOSE;
     wire create = c_code == KEY_CREATE || c_code == KEY_ALLOC || c_code == KEY_REGISTER;
     wire refused = (create && (exists || no_more)) || ((deregister || closes) && !exists) || (deregister && busy);
-    wire changes = c_valid && c_code != KEY_LOOK && status == 8'h00 && !refused && !(peer && !peer_counts);
+    wire changes = c_valid && c_code != KEY_LOOK && c_code != KEY_REMOVE && status == 8'h00 && !refused && !(peer && !peer_counts);
     wire unbinds = changes && window && valid && (invalidate || closes);
 
     reg [KW-1:0] w;
@@ -239,6 +241,8 @@ module cde_keys #(
     end
 
     assign we = changes;
+    assign invalidates = changes && invalidate;
+    assign removes = c_valid && c_code == KEY_REMOVE;
     assign word_next = w;
     assign change_we = table_we;
     assign change_at = table_at;
@@ -274,15 +278,15 @@ module cde_keys #(
         opr_status <= is_request ? status : refused ? `CDE_RES_BUSY : `CDE_RES_OK;
         opr_word <= changes ? word_next : word;
         opr_count <= windows;
-        trace_valid <= c_valid && (is_request ? !peer || peer_counts : changes) && !rst;
+        trace_valid <= c_valid && (is_request ? !peer || peer_counts : changes || removes) && !rst;
         trace_data <= 256'd0;
         trace_data[7:0] <= bind ? `CDE_TRC_BIND : fast ? `CDE_TRC_FAST_REGISTER : invalidate ? `CDE_TRC_INVALIDATE :
-                           `CDE_TRC_KEY_COMMAND;
+                           removes ? `CDE_TRC_REMOVED : `CDE_TRC_KEY_COMMAND;
         trace_data[23:8] <= is_request ? qp_16 : 16'hFFFF;
         trace_data[63:32] <= bind ? {5'd0, c_key[10:0], 8'd0, status}
-                           : is_request ? {22'd0, c_code == KEY_READ, peer, status} : {24'd0, command};
-        trace_data[159:64] <= exists || create ? shown(word, c_key[11:0], windows) : 96'd0;
-        trace_data[255:160] <= exists || create ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;
+                           : is_request ? {22'd0, c_code == KEY_READ, peer, status} : removes ? 32'd0 : {24'd0, command};
+        trace_data[159:64] <= (exists || create) && !removes ? shown(word, c_key[11:0], windows) : 96'd0;
+        trace_data[255:160] <= (exists || create) && !removes ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;
         if (rst) for (i = 0; i < NUM_MR; i = i + 1) bound[i] <= 11'd0;
     end
 

@@ -126,6 +126,7 @@ class CommandResult(IntEnum):
     CMD_IN_USE = 0x4C
     CMD_PENDING = 0x4D
     CMD_CQ_ERROR = 0x4E
+    CMD_DEVICE_REMOVED = 0x56
 
 
 class TraceOp(IntEnum):

@@ -33,6 +33,18 @@ USED_BITS: Final[Mapping[CommandCode, Mapping[int, int]]] = {
     CommandCode.DESTROY_CQ: {0: _ALL},
 }
 
+#: Commands that a removed device refuses (MW-09).
+REMOVED_COMMANDS: Final = frozenset(
+    {
+        CommandCode.CREATE_EQ,
+        CommandCode.MODIFY_EQ,
+        CommandCode.RESIZE_EQ,
+        CommandCode.CREATE_CQ,
+        CommandCode.MODIFY_CQ,
+        CommandCode.RESIZE_CQ,
+    }
+)
+
 
 @dataclass(frozen=True)
 class Args:
@@ -128,8 +140,12 @@ class Objects(Protocol):
         """No entry write of the queue is unanswered."""
 
 
-def check_command(code: int, args: Args, objects: Objects) -> CommandResult:
+def check_command(
+    code: int, args: Args, objects: Objects, removed: bool = False
+) -> CommandResult:
     """The result that a command has in this state; changes nothing.
+
+    ``removed``: the device is removed (``docs/windows.md``): creations and changes are refused.
 
     Checks are made in the order of the result codes, except that CMD_CQ_ERROR and then
     CMD_TOO_SMALL come last.
@@ -140,6 +156,8 @@ def check_command(code: int, args: Args, objects: Objects) -> CommandResult:
         return CommandResult.CMD_UNKNOWN
     if any(args.words[i] & ~mask for i, mask in USED_BITS[command].items()):
         return CommandResult.CMD_RESERVED
+    if removed and command in REMOVED_COMMANDS:
+        return CommandResult.CMD_DEVICE_REMOVED
     is_cq = command >= CommandCode.CREATE_CQ
     if args.number >= (objects.params.num_cq if is_cq else objects.params.num_eq):
         return CommandResult.CMD_BAD_OBJECT

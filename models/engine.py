@@ -360,7 +360,7 @@ class Engine(Ruled):
 
     def command(self, code: int, args: Args) -> Reply:
         """A control command with all its steps."""
-        result = check_command(code, args, self)
+        result = check_command(code, args, self, self.removed)
         pending = result is CommandResult.CMD_PENDING
         if result is not CommandResult.OK and not pending:
             return Reply(result)

@@ -13,6 +13,7 @@ class Params:
     ``sq_log2``: log2 of the slots of a send queue; ``burst``: most work beats of one queue pair
     while another one waits. ``rq_log2``, ``srq_log2``: log2 of the slots of a queue pair's own and
     of a shared receive queue; ``rx_log2``: log2 of the buffers that a queue pair has in flight.
+    ``num_mr``, ``num_mw``: memory regions and windows, up to 2048 each.
     """
 
     num_cq: int = 64
@@ -28,6 +29,7 @@ class Params:
     srq_log2: int = 6
     rx_log2: int = 3
     num_mr: int = 64
+    num_mw: int = 64
 
     @property
     def max_log2(self) -> int:

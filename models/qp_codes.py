@@ -21,6 +21,7 @@ class PostCause(IntEnum):
     BAD_QP = 0x0D
     NO_QP = 0x0E
     NOT_OWNER = 0x09
+    DEVICE_REMOVED = 0x17
     RESERVED_BITS = 0x05
     BAD_OPCODE = 0x0F
     BAD_FLAGS = 0x10
@@ -30,7 +31,6 @@ class PostCause(IntEnum):
     QUEUE_FULL = 0x14
     CQ_ERROR = 0x15
     NO_CREDIT = 0x16
-    DEVICE_REMOVED = 0x17
 
 
 #: Causes that name no queue pair of the page: they release nothing (ISO-01).

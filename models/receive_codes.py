@@ -28,6 +28,7 @@ class RecvCause(IntEnum):
     NO_QP = 0x0E
     NO_SRQ = 0x19
     NOT_OWNER = 0x09
+    DEVICE_REMOVED = 0x17
     RESERVED_BITS = 0x05
     TOO_MANY_SEGMENTS = 0x11
     BAD_REGION = 0x1A
@@ -95,6 +96,7 @@ class ScatterCode(IntEnum):
     NOT_READY = 1
     LENGTH_ERROR = 2
     REFUSED = 3
+    BAD_TOKEN = 4
 
 
 class NotReady(Enum):
@@ -120,6 +122,7 @@ class RecvStatus(IntEnum):
     SUCCESS = 0x00
     CANCELED = 0x01
     LENGTH_ERROR = 0x03
+    INVALID_TOKEN = 0x04
 
 
 class Rights(IntFlag):
@@ -164,6 +167,7 @@ class RecvResult(IntEnum):
     CMD_BAD_FLAG = 0x53
     CMD_BAD_RANGE = 0x54
     CMD_NO_KEYS = 0x55
+    CMD_DEVICE_REMOVED = 0x56
 
 
 class RecvLog(IntEnum):
@@ -173,6 +177,7 @@ class RecvLog(IntEnum):
     RREQ_BAD = 0x33
     RDONE_BAD = 0x34
     RDONE_UNEXPECTED = 0x35
+    TOKEN_REFUSED = 0x37
 
 
 class RecvTraceOp(IntEnum):

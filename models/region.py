@@ -42,10 +42,18 @@ class RegionConfig:
 
 @dataclass(frozen=True)
 class Region:
-    """A registered region and its 32-bit key."""
+    """A region and its present 32-bit key.
+
+    ``allocated``: by ALLOC_MR, so that ``valid`` changes (FastRegister, Invalidate) and ``qp`` is
+    the number of the queue pair that registered it; ``windows``: number of those bound to it.
+    """
 
     key: int
     config: RegionConfig
+    valid: bool = True
+    allocated: bool = False
+    qp: int = 0
+    windows: int = 0
 
 
 class RegionTable(Ruled):
@@ -55,7 +63,8 @@ class RegionTable(Ruled):
         super().__init__(without)
         self.params = params or Params()
         self.regions: list[Region | None] = [None] * self.params.num_mr
-        self.serials = [0] * self.params.num_mr  #: registrations of each number since reset
+        self.serials = [0] * self.params.num_mr  #: generation of each number's latest key
+        self.removed = False  #: the device is removed (``docs/windows.md``)
 
     # -- commands ----------------------------------------------------------------------------
 
@@ -101,10 +110,12 @@ class RegionTable(Ruled):
     # -- segments ----------------------------------------------------------------------------
 
     def find(self, key: int) -> Region | None:
-        """The region that a 32-bit key names; None if it is no key of a region that exists."""
+        """The region that a 32-bit key names; None if it is no valid key of a region."""
         number = key & (1 << KEY_REGION_BITS) - 1
         region = self.regions[number] if number < self.params.num_mr else None
-        return region if region is not None and region.key == key else None
+        if region is None or region.key != key or not region.valid:
+            return None
+        return region
 
     def faults(self, segment: Segment, zone: int) -> Iterator[RecvCause]:
         """All faults of one segment, in the order of the checks: region, zone, local write, range.

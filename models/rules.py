@@ -87,6 +87,29 @@ RECEIVE_RULES: Final[Mapping[str, str]] = {
     "SRQ-19": "the segments of a queue pair's own receives are not checked",
 }
 
+#: The rules of keys and windows. CQ-17 and DF-15 have a side of their own there.
+WINDOW_RULES: Final[Mapping[str, str]] = {
+    "CQ-03": "the peer's invalidation is answered, but the key stays valid",
+    "CQ-03a": "a check looks at the generation only: an invalidated window is still accessible",
+    "CQ-05": "an Invalidate of a key that was valid succeeds",
+    "CQ-17": "a receive with two results reserves one credit",
+    "DF-15": "a local request, a check or a token that fails does not end the connection",
+    "MW-01": "a created window is valid",
+    "MW-02": "the rights of the region decide, not those of the window",
+    "MW-02a": "remote write is given on memory without local write",
+    "MW-03": "a bound window can be bound again",
+    "MW-05": "of two invalidations of one window both succeed",
+    "MW-07": "the receive result comes before the invalidate result",
+    "MW-08": "the invalidate result has the context of the receive",
+    "MW-09": "removal is ignored",
+    "MW-10": "a window is accessible through every queue pair",
+    "MW-10a": "only the first byte of an access is checked",
+    "MW-10b": "the address of the last byte wraps",
+    "MW-11": "a region with windows bound to it can be deregistered",
+    "MW-11a": "FastRegister leaves the old key in force",
+    "MW-12": "a SendAndInvalidate with a bad token is delivered as a Send",
+}
+
 
 class Ruled:
     """Base of the model classes: knows which rules are in force.
@@ -96,7 +119,8 @@ class Ruled:
 
     def __init__(self, without: Iterable[str] = ()) -> None:
         self.without = frozenset(without)
-        known = RULES.keys() | POSTING_RULES.keys() | RECEIVE_RULES.keys()
+        tables = (RULES, POSTING_RULES, RECEIVE_RULES, WINDOW_RULES)
+        known = {rule for table in tables for rule in table}
         unknown = self.without - known
         if unknown:
             raise ValueError(f"no such rule: {sorted(unknown)}")

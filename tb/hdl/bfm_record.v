@@ -23,8 +23,8 @@ module bfm_record #(
     input  wire [63:0]  cfg,
     input  wire [7:0]   flush,
     // Trace
-    input  wire [7:0]    trace_valid,
-    input  wire [2047:0] trace_data,
+    input  wire [9:0]    trace_valid,
+    input  wire [2559:0] trace_data,
     // Memory
     input  wire                mem_b,
     input  wire [M_ID_W-1:0]   mem_b_id,
@@ -86,6 +86,11 @@ module bfm_record #(
     input  wire [31:0]  scatter_user,
     input  wire         rdone,
     input  wire [63:0]  rdone_data,
+    // Checks of remote accesses, verdicts
+    input  wire         check,
+    input  wire [191:0] check_data,
+    input  wire         verdict,
+    input  wire [31:0]  verdict_data,
     // Control
     input  wire         ctl_b,
     input  wire [1:0]   ctl_b_resp,
@@ -93,7 +98,7 @@ module bfm_record #(
     input  wire [1:0]   ctl_r_resp,
     input  wire [31:0]  ctl_r_data,
     // Protocol violations; faults of the harness itself
-    input  wire [34:0]  violations,
+    input  wire [37:0]  violations,
     input  wire         harness_fault,
     output reg          toggle
 );
@@ -102,6 +107,7 @@ module bfm_record #(
     localparam CTL_B = 8'd11, CTL_R = 8'd12, VIOLATION = 8'd13, WORK = 8'd14;
     localparam DONE = 8'd15, CONN = 8'd16, TERM = 8'd17;
     localparam RREQ = 8'd18, SCATTER = 8'd19, RDONE = 8'd20;
+    localparam CHECK = 8'd21, VERDICT = 8'd22;
 
     reg [ROW_WORDS*64-1:0] rows [0:ROWS-1];
     integer    row;
@@ -161,7 +167,7 @@ module bfm_record #(
 
     always @(posedge clk) begin
         if (!rst) begin
-            for (lane = 0; lane < 8; lane = lane + 1)
+            for (lane = 0; lane < 10; lane = lane + 1)
                 if (trace_valid[lane]) begin
                     begin_record(TRACE, lane[23:0], 5);
                     put256(trace_data[lane*256 +: 256]);
@@ -250,6 +256,16 @@ module bfm_record #(
                 begin_record(RDONE, 24'd0, 2);
                 put64(rdone_data);
             end
+            if (check) begin
+                begin_record(CHECK, 24'd0, 4);
+                put64(check_data[63:0]);
+                put64(check_data[127:64]);
+                put64(check_data[191:128]);
+            end
+            if (verdict) begin
+                begin_record(VERDICT, 24'd0, 2);
+                put64({32'd0, verdict_data});
+            end
             if (db_r) begin
                 short_ = db_r_data[511:64] == 448'd0;
                 begin_record(DB_READ, {12'd0, short_, db_r_last, db_r_resp, db_r_id}, short_ ? 2 : 9);
@@ -267,9 +283,9 @@ module bfm_record #(
                 begin_record(CTL_R, {22'd0, ctl_r_resp}, 2);
                 put64({32'd0, ctl_r_data});
             end
-            if (violations != 35'd0) begin
+            if (violations != 38'd0) begin
                 begin_record(VIOLATION, 24'd0, 2);
-                put64({29'd0, violations});
+                put64({26'd0, violations});
             end
         end
         if (rst) begin

@@ -12,7 +12,7 @@ module tb_receive #(
     parameter CH_RDONE = 29,
     parameter CH_LOOP = 30,
     parameter CH_FAIL = 31,
-    parameter CFGS = 32,
+    parameter CFGS = 34,
     parameter LD_WORDS = 128
 ) (
     input  wire                   clk,
@@ -35,9 +35,9 @@ module tb_receive #(
     output wire [2:0]             violations, // scatter: see bfm_stable
     output wire [1:0]             overflow
 );
-    localparam [3:0] SCATTER = 4'd0, LENGTH_ERROR = 4'd2;
+    localparam [3:0] SCATTER = 4'd0, LENGTH_ERROR = 4'd2, BAD_TOKEN = 4'd4;
 
-    wire        taken = scatter_user[3:0] == SCATTER || scatter_user[3:0] == LENGTH_ERROR;
+    wire        taken = scatter_user[3:0] == SCATTER || scatter_user[3:0] == LENGTH_ERROR || scatter_user[3:0] == BAD_TOKEN;
     wire        loop_valid, loop_full, loop_stall;
     wire [63:0] loop_data;
     wire        queue_valid;

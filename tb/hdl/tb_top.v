@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Harness: cde_top (with the define FULL) or cde_cpl_top, bus functional models at packet level on every port, protocol checks, and the recorder. Python
+// Harness: cde_top (with the define FULL; with WINDOWS, too, one that has memory windows) or cde_cpl_top, bus functional models at packet level on every port, protocol checks, and the recorder. Python
 // loads items into the models and reads records in blocks; it does nothing per cycle.
 //
-// Signals for Python: rst (active after start), ld_data and ld_toggle (see bfm_queue), flush, rec_toggle and u_record.rows.
+// Signals for Python: rst (active after start), ld_data and ld_toggle (see bfm_queue), flush, rec_toggle, windows and u_record.rows.
 `default_nettype none
 `timescale 1ns / 1ps
 
@@ -22,7 +22,8 @@ module tb_top #(
     parameter RQ_LOG2 = 4,
     parameter SRQ_LOG2 = 6,
     parameter RX_LOG2 = 3,
-    parameter NUM_MR = 64
+    parameter NUM_MR = 64,
+    parameter NUM_MW = 64
 );
     localparam M_ID_W = $clog2(NUM_CQ) + 1;
     localparam S_ID_W = 8;
@@ -35,7 +36,8 @@ module tb_top #(
     localparam CH_MEM_AW = 15, CH_MEM_W = 16, CH_MEM_B = 17, CH_MEM_CMD = 18, CH_FAULT = 19, CH_RECORD = 20;
     localparam CH_WORK = 21, CH_DONE = 22, CH_CONN = 23, CH_TERM = 24, CH_LOOP = 25, CH_LOOP_FAIL = 26;
     localparam CH_RREQ = 27, CH_SCATTER = 28, CH_RDONE = 29, CH_RLOOP = 30, CH_RLOOP_FAIL = 31;
-    localparam CFGS = 32;
+    localparam CH_CHECK = 32, CH_VERDICT = 33;
+    localparam CFGS = 34;
 
     reg                      clk;
     reg                      rst;
@@ -45,7 +47,8 @@ module tb_top #(
     wire                     rec_toggle;
     reg  [31:0]              cycle;
     wire [CFGS*64-1:0]       cfg;
-    wire [13:0]              overflow;
+    wire [14:0]              overflow;
+    wire                     windows; // the design checks remote accesses
 
     initial begin
         clk = 1'b0;
@@ -234,9 +237,22 @@ module tb_top #(
         .violations(receive_violations), .overflow(overflow[13:12])
     );
 
+    // ---- Checks of remote accesses --------------------------------------------------------------------------------
+    wire         checkvalid, checkready, verdictvalid, verdictready;
+    wire [191:0] check;
+    wire [31:0]  verdict;
+    wire [2:0]   windows_violations;
+
+    tb_windows #(.CH_CHECK(CH_CHECK), .CH_VERDICT(CH_VERDICT), .CFGS(CFGS), .LD_WORDS(LD_WORDS)) u_windows (
+        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg),
+        .check_valid(checkvalid), .check_ready(checkready), .check_data(check),
+        .verdict_valid(verdictvalid), .verdict_ready(verdictready), .verdict_data(verdict),
+        .violations(windows_violations), .overflow(overflow[14])
+    );
+
     // ---- Checks ---------------------------------------------------------------------------------------------------
     // Three bits per channel: see bfm_stable; the names of the bits are in tb/env/decode.py.
-    wire [34:0] violations;
+    wire [37:0] violations;
 
     bfm_stable #(.W(S_ID_W + 10)) u_chk_b (
         .clk(clk), .rst(rst), .valid(bvalid), .ready(bready), .payload({bid, bresp, buser}), .violation(violations[2:0])
@@ -267,13 +283,14 @@ module tb_top #(
     assign violations[25] = !rst && mwvalid && (!mwlast || mwstrb == 64'd0);
     assign violations[31:26] = transport_violations;
     assign violations[34:32] = receive_violations;
+    assign violations[37:35] = windows_violations;
 
     // ---- Recorder -------------------------------------------------------------------------------------------------
-    wire [7:0]     trace_valid;
-    wire [2047:0]  trace_data;
-    reg  [13:0]    overflow_q;
+    wire [9:0]     trace_valid;
+    wire [2559:0]  trace_data;
+    reg  [14:0]    overflow_q;
 
-    initial overflow_q = 14'd0;
+    initial overflow_q = 15'd0;
     always @(posedge clk) overflow_q <= overflow;
 
     bfm_record #(.M_ID_W(M_ID_W)) u_record (
@@ -295,6 +312,7 @@ module tb_top #(
         .rreq(rreqvalid && rreqready), .rreq_data(rreq),
         .scatter(scattervalid && scatterready), .scatter_data(scatterdata), .scatter_dest(scatterdest), .scatter_user(scatteruser),
         .rdone(rdonevalid && rdoneready), .rdone_data(rdone),
+        .check(checkvalid && checkready), .check_data(check), .verdict(verdictvalid && verdictready), .verdict_data(verdict),
         .ctl_b(cbvalid && cbready), .ctl_b_resp(cbresp), .ctl_r(crvalid && crready), .ctl_r_resp(crresp), .ctl_r_data(crdata),
         .violations(violations), .harness_fault(overflow != overflow_q), .toggle(rec_toggle)
     );
@@ -313,12 +331,23 @@ module tb_top #(
     );
 
     // ---- Design ---------------------------------------------------------------------------------------------------
+`ifdef WINDOWS
+    assign windows = 1'b1;
+`else
+    assign windows = 1'b0;
+    assign {checkready, verdictvalid, verdict} = 34'd0;
+    assign trace_valid[9:8] = 2'd0;
+    assign trace_data[2559:2048] = 512'd0;
+`endif
 `ifdef FULL
     assign {cplready, rsvready, ansvalid, ans} = 11'd0;
 
     cde_top #(
         .NUM_QP(NUM_QP), .SQ_LOG2(SQ_LOG2), .BURST(BURST),
         .NUM_SRQ(NUM_SRQ), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .NUM_MR(NUM_MR),
+`ifdef WINDOWS
+        .NUM_MW(NUM_MW),
+`endif
 `else
     assign {workvalid, workdata, workdest, workuser, worklast, doneready, connready, termvalid, term} = 629'd0;
     assign {rreqready, scattervalid, scatterdata, scatterdest, scatteruser, rdoneready} = 435'd0;
@@ -359,7 +388,13 @@ module tb_top #(
         .m_axis_scatter_tdata(scatterdata), .m_axis_scatter_tdest(scatterdest), .m_axis_scatter_tuser(scatteruser),
         .m_axis_scatter_tvalid(scattervalid), .m_axis_scatter_tready(scatterready),
         .s_axis_rdone_tdata(rdone), .s_axis_rdone_tvalid(rdonevalid), .s_axis_rdone_tready(rdoneready),
+`ifdef WINDOWS
+        .s_axis_check_tdata(check), .s_axis_check_tvalid(checkvalid), .s_axis_check_tready(checkready),
+        .m_axis_verdict_tdata(verdict), .m_axis_verdict_tvalid(verdictvalid), .m_axis_verdict_tready(verdictready),
         .trace_valid(trace_valid), .trace_data(trace_data),
+`else
+        .trace_valid(trace_valid[7:0]), .trace_data(trace_data[2047:0]),
+`endif
 `else
         .s_axis_cpl_tdata(cpl[575:64]), .s_axis_cpl_tdest(cpl[31:0]), .s_axis_cpl_tkeep(cpl[33:32]),
         .s_axis_cpl_tuser(cpl[35:34]), .s_axis_cpl_tvalid(cplvalid), .s_axis_cpl_tready(cplready),

@@ -204,6 +204,41 @@ module wave_receive (
     wire [15:0] reported = q[175:160];
 endmodule
 
+// Lanes 8 and 9 of the trace port: steps of regions and windows, checks of remote accesses.
+module wave_key (
+    input wire         clk,
+    input wire         rst,
+    input wire         valid,
+    input wire [255:0] data
+);
+    wire         any;
+    wire [255:0] q;
+
+    wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
+
+    wire        request = any && (q[7:0] == 8'h70 || q[7:0] == 8'h71 || q[7:0] == 8'h72);
+    wire        check = any && q[7:0] == 8'h73;
+    wire        by_command = any && q[7:0] == 8'h74;
+    wire [8:0]  op = {!any, q[7:0]};
+    wire [15:0] qp = q[23:8];
+    wire [8:0]  status = {!request, {8{request}} & q[39:32]};
+    wire        by_peer = request && q[7:0] == 8'h72 && q[40];
+    wire        by_read = request && q[7:0] == 8'h72 && q[41];
+    wire [4:0]  verdict = {!check, {4{check}} & q[35:32]};
+    wire        reads = check && q[48];
+    wire        writes = check && q[49];
+    wire [8:0]  command = {!by_command, {8{by_command}} & q[39:32]};
+    wire        was_valid = q[96];
+    wire [31:0] key = q[191:160];
+    wire        is_valid = q[192];
+    wire        exists = q[193];
+    wire        allocated = q[194];
+    wire [12:0] windows = q[207:195];
+    wire [15:0] bound_to = q[223:208];
+    wire [2:0]  rights = q[226:224];
+    wire [11:0] region = q[238:227];
+endmodule
+
 // One request on its way to the transport.
 module wave_work (
     input wire         clk,
@@ -329,8 +364,8 @@ module wave_decode #(
     input wire [63:0]       work_user,
     input wire              work_last,
     // Trace
-    input wire [7:0]        trace_valid,
-    input wire [2047:0]     trace_data
+    input wire [9:0]        trace_valid,
+    input wire [2559:0]     trace_data
 );
     // ---- Doorbells ------------------------------------------------------------------------------------------------
     wire        db_any, b_any;
@@ -453,6 +488,8 @@ module wave_decode #(
     wave_taking trace_5 (.clk(clk), .rst(rst), .valid(trace_valid[5]), .data(trace_data[1535:1280]));
     wave_recv_post trace_6 (.clk(clk), .rst(rst), .valid(trace_valid[6]), .data(trace_data[1791:1536]));
     wave_receive trace_7 (.clk(clk), .rst(rst), .valid(trace_valid[7]), .data(trace_data[2047:1792]));
+    wave_key trace_8 (.clk(clk), .rst(rst), .valid(trace_valid[8]), .data(trace_data[2303:2048]));
+    wave_key trace_9 (.clk(clk), .rst(rst), .valid(trace_valid[9]), .data(trace_data[2559:2304]));
     wave_work request (
         .clk(clk), .rst(rst), .valid(work), .dest(work_dest), .user(work_user), .last(work_last), .post(work_post)
     );

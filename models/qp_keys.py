@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a queue pair does with keys: its local requests, and how a failure ends its connection.
+
+Source: ``docs/windows.md``, "Requests that change keys"; rules MW-05, MW-09, MW-12, DF-12, DF-15.
+Without a key table local requests succeed and change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from models.codes import ModelError
+from models.keys import KeyTable
+from models.qp_types import Request
+from models.rules import Ruled
+from models.window_types import KeyStep
+
+
+class KeyUser(Ruled):
+    """The part of a queue pair that knows of keys; ``keys``: the engine's, or none."""
+
+    def __init__(
+        self, number: int = 0, keys: KeyTable | None = None, without: Iterable[str] = ()
+    ) -> None:
+        super().__init__(without)
+        self.number = number
+        self.keys = keys
+        self.zone = 0  #: protection zone, 16 bits
+        self.connections = 0  #: connections so far
+        self.ending: int | None = None  #: connection that a failure is to end
+
+    @property
+    def removed(self) -> bool:
+        """The device is removed (MW-09)."""
+        return self.keys is not None and self.keys.removed
+
+    def must_fail(self) -> None:
+        """The connection is to end by :meth:`QpModel.fail`: a local request, a check or a token
+        failed.
+        """
+        self.ending = self.connections if self.has("DF-15") else None
+
+    def execute(self, request: Request, step: KeyStep | None) -> tuple[int, KeyStep | None]:
+        """A local request is executed, in its place: its status; ``step``: already made."""
+        if step is None and self.keys is not None:
+            step = request.verb.execute(self.keys, self.number, self.zone, request.post)
+        return self._outcome(step, request.verb.local)
+
+    def finish(self, request: Request, step: KeyStep | None) -> tuple[int, KeyStep | None]:
+        """A request that succeeded retires: the status that it gets then."""
+        if step is None and self.keys is not None:
+            step = request.verb.retire(self.keys, self.number, request.post)
+        return self._outcome(step, request.verb.is_read)
+
+    def _outcome(self, step: KeyStep | None, possible: bool) -> tuple[int, KeyStep | None]:
+        if step is None:
+            return 0, None
+        if not possible or step.qp != self.number:
+            raise ModelError(f"DF-12: QP {self.number}: {step.op.name} is not of this request")
+        if not step.okay:
+            self.must_fail()
+        return step.code, step
