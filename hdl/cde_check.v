@@ -125,7 +125,7 @@ module cde_check #(
     assign err_code = {12'd0, code};
     assign count = {err_valid, c_valid};
 
-    wire [95:0] state = {17'd0, c_key[11] ? word[K_REGION +: 11] : 11'd0, word[K_RIGHTS +: 3], word[K_QP +: 16], 13'd0,
+    wire [95:0] state = {18'd0, c_key[11] ? word[K_REGION +: 11] : 11'd0, word[K_RIGHTS +: 3], word[K_QP +: 16], 13'd0,
                          word[K_ALLOC], word[K_EXISTS], word[K_VALID], word[K_GEN +: 20], c_key[11:0]};
     wire        known = !c_far && word[K_EXISTS];
 

@@ -106,10 +106,10 @@ module cde_control #(
     // Error reports, eight sources
     input  wire              removed,        // the device: only cleanup
     input  wire [9:0]        err_valid,
-    input  wire [63:0]       err_cause,
-    input  wire [63:0]       err_kind,
-    input  wire [127:0]      err_object,
-    input  wire [127:0]      err_index,
+    input  wire [79:0]       err_cause,
+    input  wire [79:0]       err_kind,
+    input  wire [159:0]      err_object,
+    input  wire [159:0]      err_index,
 
     // Counter steps, 3 bits each: the first ten counters in register order, those of posting; 2 bits each: those of receiving; refused
     // writes by cause

@@ -74,7 +74,7 @@ module cde_dispatch #(
     localparam [31:0] LEFT = BURST - 1;      // after the first of a run
 
     // ---------------------------------------------------------------- who is looked at: who has waited, else who is just released
-    wire             turn_valid, turn_take;
+    wire             turn_valid, turn_take, unused_pending;
     wire [QP_W-1:0]  turn_qp;
     wire             ask, again;
     wire             advance;                // the stages move
@@ -96,7 +96,7 @@ module cde_dispatch #(
     cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) turn_i (
         .clk(clk), .rst(rst),
         .ask0(ask), .ask0_qp(acc_qp), .ask1(again), .ask1_qp(fetch_qp), .ask2(rr_valid), .ask2_qp(rr_qp),
-        .served(launch || l_valid || fetch), .served_qp(launch ? cand_qp : l_valid ? l_qp : fetch_qp),
+        .served(launch || l_valid || fetch), .served_qp(launch ? cand_qp : l_valid ? l_qp : fetch_qp), .pending(unused_pending),
         .turn_valid(turn_valid), .turn_qp(turn_qp), .turn_take(turn_take)
     );
 

@@ -170,24 +170,24 @@ module cde_keys #(
     wire        no_more = &word[K_GEN +: 20];
     wire [19:0] next_generation = word[K_GEN +: 20] + 20'd1;
 
-    wire        bind = c_code == KEY_BIND, fast = c_code == KEY_FAST;
+    wire        binds = c_code == KEY_BIND, fast = c_code == KEY_FAST;
     wire        peer = c_code == KEY_PEER;
     wire        invalidate = c_code == KEY_INVALIDATE || c_code == KEY_READ || peer;
-    wire [MR_W-1:0] region = bind ? c_key2[MR_W-1:0] : window ? word[K_REGION +: MR_W] : c_key[MR_W-1:0];
+    wire [MR_W-1:0] region = binds ? c_key2[MR_W-1:0] : window ? word[K_REGION +: MR_W] : c_key[MR_W-1:0];
     wire [10:0] windows = bound[region];
     wire        busy = !window && windows != 11'd0;
 
     wire [63:0] offset = c_base - memory[K_BASE +: 64];
     wire [64:0] last = {1'b0, c_base} + {17'd0, c_length} - 65'd1;
     wire        empty = c_length == 48'd0;
-    wire        unused_last = &{1'b0, last};
-    wire        inside = c_base >= memory[K_BASE +: 64] && {1'b0, offset} + {17'd0, c_length} <= {17'd0, memory[K_LENGTH +: 48]};
+    wire        unused_last = &{1'b0, last, c_key2};
+    wire        contained = c_base >= memory[K_BASE +: 64] && {1'b0, offset} + {17'd0, c_length} <= {17'd0, memory[K_LENGTH +: 48]};
     wire        memory_good = !c_far2 && memory[K_VALID] && memory[K_GEN +: 20] == c_key2[31:12] && memory[K_ZONE +: 16] == c_zone &&
-                              inside && !empty && !(c_rights[2] && !memory[K_RIGHTS]);
-    wire        token_good = bind ? present && window && my_zone
+                              contained && !empty && !(c_rights[2] && !memory[K_RIGHTS]);
+    wire        token_good = binds ? present && window && my_zone
                            : fast ? present && !window && my_zone && word[K_ALLOC]
                            : present && valid && mine && !busy && (window || word[K_ALLOC]);
-    wire        space_good = bind ? memory_good : !empty && !last[64];
+    wire        space_good = binds ? memory_good : !empty && !last[64];
 
     assign peer_good = token_good;
 
@@ -213,7 +213,7 @@ module cde_keys #(
 
     always @* begin
         w = word;
-        if (create || bind || fast) w[K_GEN +: 20] = next_generation;
+        if (create || binds || fast) w[K_GEN +: 20] = next_generation;
         if (create) begin
             w[K_EXISTS] = 1'b1;
             w[K_VALID] = c_code == KEY_REGISTER;
@@ -222,16 +222,16 @@ module cde_keys #(
             w[K_QP +: 16] = 16'd0;
             w[K_REGION +: 11] = 11'd0;
         end
-        if (create || bind || fast) begin
-            w[K_RIGHTS +: 3] = c_code == KEY_REGISTER || bind || fast ? c_rights : 3'd0;
-            w[K_BASE +: 64] = c_code == KEY_REGISTER || bind || fast ? c_base : 64'd0;
-            w[K_LENGTH +: 48] = c_code == KEY_REGISTER || bind || fast ? c_length : 48'd0;
+        if (create || binds || fast) begin
+            w[K_RIGHTS +: 3] = c_code == KEY_REGISTER || binds || fast ? c_rights : 3'd0;
+            w[K_BASE +: 64] = c_code == KEY_REGISTER || binds || fast ? c_base : 64'd0;
+            w[K_LENGTH +: 48] = c_code == KEY_REGISTER || binds || fast ? c_length : 48'd0;
         end
-        if (bind || fast) begin
+        if (binds || fast) begin
             w[K_VALID] = 1'b1;
             w[K_QP +: 16] = qp_16;
         end
-        if (bind) w[K_REGION +: 11] = c_key2[10:0];
+        if (binds) w[K_REGION +: 11] = c_key2[10:0];
         if (invalidate) w[K_VALID] = 1'b0;
         if (deregister || closes) begin
             w[K_EXISTS] = 1'b0;
@@ -268,22 +268,22 @@ module cde_keys #(
                                   c_code == KEY_DEREGISTER ? `CDE_CMD_DEREGISTER_MR : c_code == KEY_CREATE ? `CDE_CMD_CREATE_MW :
                                   `CDE_CMD_CLOSE_MW;
 
-    wire [10:0] windows_next = changes && bind ? windows + 11'd1 : unbinds ? windows - 11'd1 : windows;
+    wire [10:0] windows_next = changes && binds ? windows + 11'd1 : unbinds ? windows - 11'd1 : windows;
     wire        is_request = c_code >= KEY_BIND;
 
     integer i;
     always @(posedge clk) begin
-        if ((changes && bind) || unbinds) bound[region] <= windows_next;
+        if ((changes && binds) || unbinds) bound[region] <= windows_next;
         opr_valid <= c_valid && !c_peer && !rst;
         opr_status <= is_request ? status : refused ? `CDE_RES_BUSY : `CDE_RES_OK;
         opr_word <= changes ? word_next : word;
         opr_count <= windows;
         trace_valid <= c_valid && (is_request ? !peer || peer_counts : changes || removes) && !rst;
         trace_data <= 256'd0;
-        trace_data[7:0] <= bind ? `CDE_TRC_BIND : fast ? `CDE_TRC_FAST_REGISTER : invalidate ? `CDE_TRC_INVALIDATE :
+        trace_data[7:0] <= binds ? `CDE_TRC_BIND : fast ? `CDE_TRC_FAST_REGISTER : invalidate ? `CDE_TRC_INVALIDATE :
                            removes ? `CDE_TRC_REMOVED : `CDE_TRC_KEY_COMMAND;
         trace_data[23:8] <= is_request ? qp_16 : 16'hFFFF;
-        trace_data[63:32] <= bind ? {5'd0, c_key[10:0], 8'd0, status}
+        trace_data[63:32] <= binds ? {5'd0, c_key[10:0], 8'd0, status}
                            : is_request ? {22'd0, c_code == KEY_READ, peer, status} : removes ? 32'd0 : {24'd0, command};
         trace_data[159:64] <= (exists || create) && !removes ? shown(word, c_key[11:0], windows) : 96'd0;
         trace_data[255:160] <= (exists || create) && !removes ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;

@@ -23,7 +23,8 @@ module cde_params #(
     parameter RQ_LOG2 = 1,
     parameter SRQ_LOG2 = 1,
     parameter RX_LOG2 = 1,
-    parameter NUM_MR = 2
+    parameter NUM_MR = 2,
+    parameter NUM_MW = 2
 ) ();
 
     localparam CQ_W = $clog2(NUM_CQ);
@@ -33,6 +34,7 @@ module cde_params #(
     localparam QP_W = $clog2(NUM_QP);
     localparam SRQ_W = $clog2(NUM_SRQ);
     localparam MR_W = $clog2(NUM_MR);
+    localparam MW_W = $clog2(NUM_MW);
 
     generate
         if (NUM_CQ < 2 || NUM_CQ > 4096 || (1 << CQ_W) != NUM_CQ) begin : g_cq
@@ -76,8 +78,11 @@ module cde_params #(
         if (RQ_LOG2 < 1 || RQ_LOG2 > IDX_W - 1 || SRQ_LOG2 < 1 || SRQ_LOG2 > IDX_W - 1 || RX_LOG2 < 1 || RX_LOG2 > IDX_W - 1) begin : g_rq
             ERROR_RQ_LOG2_SRQ_LOG2_and_RX_LOG2_must_be_1_to_IDX_W_minus_1 stop ();
         end
-        if (NUM_MR < 2 || NUM_MR > 4096 || (1 << MR_W) != NUM_MR) begin : g_mr
-            ERROR_NUM_MR_must_be_a_power_of_two_from_2_to_4096 stop ();
+        if (NUM_MR < 2 || NUM_MR > 2048 || (1 << MR_W) != NUM_MR) begin : g_mr
+            ERROR_NUM_MR_must_be_a_power_of_two_from_2_to_2048 stop ();
+        end
+        if (NUM_MW < 2 || NUM_MW > 2048 || (1 << MW_W) != NUM_MW) begin : g_mw
+            ERROR_NUM_MW_must_be_a_power_of_two_from_2_to_2048 stop ();
         end
         if (BURST < 1 || BURST > 255) begin : g_burst
             ERROR_BURST_must_be_1_to_255 stop ();

@@ -7,6 +7,7 @@
 //          reports, counter steps, trace lanes 3 and 4.
 // Latency: see the blocks.
 `default_nettype none
+`include "cde_defs.vh"
 
 module cde_posting #(
     parameter NUM_QP = 64,
@@ -61,16 +62,32 @@ module cde_posting #(
     output wire              hold,
     output wire              created,
     output wire [QP_W-1:0]   set_qp,
-    output wire [125+CQ_W:0] set_receive,
+    output wire [126+CQ_W:0] set_receive,
     input  wire              rx_empty,
     output wire              use_we,
     output wire              use_up,
     output wire [15:0]       srqi_number,
     input  wire              srqi_live,
     input  wire [11:0]       srqi_page,
+    input  wire              rfail_pending,
+    input  wire              removed,
     input  wire              rfail_valid,
     output wire              rfail_ready,
     input  wire [QP_W-1:0]   rfail_qp,
+
+    // Keys: local requests, invalidations for Reads, failing local requests
+    output wire              loc_valid,
+    output wire [QP_W-1:0]   loc_qp,
+    output wire [511:0]      loc_post,
+    input  wire              loc_done,
+    output wire              ri_valid,
+    output wire [QP_W-1:0]   ri_qp,
+    output wire [31:0]       ri_key,
+    input  wire              ri_done,
+    input  wire [7:0]        key_status,     // of either
+    input  wire              kfail_valid,
+    output wire              kfail_ready,
+    input  wire [QP_W-1:0]   kfail_qp,
 
     output wire [511:0]      m_axis_work_tdata,
     output wire [15:0]       m_axis_work_tdest,
@@ -127,6 +144,7 @@ module cde_posting #(
     wire [QP_W-1:0] ret_qp;
     wire [IDX_W-1:0] ret_index, rr_total;
     wire ind_valid, ind_done, ind_ripe;
+    wire [7:0] ind_status;
     wire [QP_W-1:0] ind_qp;
     wire [IDX_W-1:0] ind_next, ind_tags;
     wire fail_valid, fail_ready, seen_valid, seen_taken, ask, rep_we, bad_we;
@@ -140,7 +158,7 @@ module cde_posting #(
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]),
         .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_data(post_data),
         .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
-        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty),
+        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty), .removed(removed),
         .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_result(opr_result), .opr_old(opr_old),
         .opr_new(opr_new), .opr_indices(opr_indices),
         .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
@@ -164,8 +182,9 @@ module cde_posting #(
         .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest), .m_axis_work_tuser(m_axis_work_tuser),
         .m_axis_work_tlast(m_axis_work_tlast), .m_axis_work_tvalid(m_axis_work_tvalid),
         .m_axis_work_tready(m_axis_work_tready),
+        .loc_valid(loc_valid), .loc_qp(loc_qp), .loc_post(loc_post), .loc_done(loc_done), .loc_status(key_status),
         .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_ripe(ind_ripe),
-        .ind_next(ind_next), .ind_tags(ind_tags), .ind_tag(ind_tag)
+        .ind_status(ind_status), .ind_next(ind_next), .ind_tags(ind_tags), .ind_tag(ind_tag)
     );
 
     cde_done #(
@@ -189,9 +208,11 @@ module cde_posting #(
     ) retire_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]),
         .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_context(acc_data[127:64]),
-        .acc_silent(acc_data[16]), .acc_verb(acc_verb),
+        .acc_silent(acc_data[16]), .acc_verb(acc_verb), .acc_unkeys(acc_data[`CDE_POST_RDMA_READ_LOCAL_INVALIDATE_LSB] && acc_verb[48]),
+        .acc_key(acc_data[255:224]),
         .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_ripe(ind_ripe),
-        .ind_next(ind_next),
+        .ind_status(ind_status), .ind_next(ind_next), .ri_valid(ri_valid), .ri_qp(ri_qp), .ri_key(ri_key), .ri_done(ri_done),
+        .ri_status(key_status),
         .seen_valid(seen_valid), .seen_qp(seen_qp), .seen_taken(seen_taken), .ask(ask),
         .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .rep_ripe(rep_ripe), .bad_we(bad_we),
         .bad_tag(bad_tag),
@@ -214,7 +235,8 @@ module cde_posting #(
         .s_axis_conn_tready(s_axis_conn_tready), .m_axis_term_tdata(m_axis_term_tdata),
         .m_axis_term_tvalid(m_axis_term_tvalid), .m_axis_term_tready(m_axis_term_tready),
         .fail_valid(fail_valid), .fail_ready(fail_ready), .fail_qp(fail_qp), .rfail_valid(rfail_valid),
-        .rfail_ready(rfail_ready), .rfail_qp(rfail_qp), .hold(hold), .rx_empty(rx_empty), .set_receive(set_receive),
+        .rfail_ready(rfail_ready), .rfail_qp(rfail_qp), .rfail_pending(rfail_pending), .kfail_valid(kfail_valid),
+        .kfail_ready(kfail_ready), .kfail_qp(kfail_qp), .hold(hold), .rx_empty(rx_empty), .set_receive(set_receive),
         .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page),
         .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty),
         .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_result(opr_result), .opr_old(opr_old),

@@ -49,11 +49,15 @@ module cde_qp_ctrl #(
     input  wire              rfail_valid,    // receives
     output wire              rfail_ready,
     input  wire [QP_W-1:0]   rfail_qp,
+    input  wire              rfail_pending,
+    input  wire              kfail_valid,    // local requests
+    output wire              kfail_ready,
+    input  wire [QP_W-1:0]   kfail_qp,
 
     // Receive side: looks, settings of a new QP, SRQs
     output wire              hold,           // no receive posts, no taking
     input  wire              rx_empty,       // of set_qp
-    output wire [125+CQ_W:0] set_receive,    // {solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
+    output wire [126+CQ_W:0] set_receive,    // {two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
     output wire              use_we,
     output wire              use_up,
     output wire [15:0]       srqi_number,
@@ -166,7 +170,7 @@ module cde_qp_ctrl #(
     wire free = qp_state == `CDE_QPS_FREE;
     wire ending = qp_state == `CDE_QPS_DESTROYING;
     wire reserved = (c_connect && arg1[31:24] != 8'd0) || (c_set && arg1[31:4] != 28'd0) ||
-                    (c_create && (arg7[31:29] != 3'd0 || arg7[23:17] != 7'd0 || (!shared && arg7[15:0] != 16'd0)));
+                    (c_create && (arg7[31:29] != 3'd0 || arg7[23:18] != 6'd0 || (!shared && arg7[15:0] != 16'd0)));
     wire bad_size = {16'd0, arg4[31:16]} == 32'd0 || {16'd0, arg4[31:16]} > SLOTS || {16'd0, arg6[31:16]} > RECV_SLOTS ||
                     (shared && arg6[31:16] != 16'd0);
     wire bad_flag = arg7[28:24] != `CDE_RECVFLAG_DEFAULT && arg7[28:24] != `CDE_RECVFLAG_SOLICITED_WAIT &&
@@ -194,7 +198,7 @@ module cde_qp_ctrl #(
     assign set_post = {info_next[159:128], info_next[112 +: IDX_W], info_next[96 +: 12], info_next[64 +: CQ_W]};
     assign set_retire = {info_next[64 +: CQ_W], info_next[63:0]};
     assign set_peer = arg1[23:0];
-    assign set_receive = {arg7[28:24] == `CDE_RECVFLAG_SOLICITED_WAIT, shared, arg7[15:0], arg6[31:16], arg6[15:0],
+    assign set_receive = {arg7[17], arg7[28:24] == `CDE_RECVFLAG_SOLICITED_WAIT, shared, arg7[15:0], arg6[31:16], arg6[15:0],
                           info_next[96 +: 12], arg3[16 +: CQ_W], info_next[63:0]};
     assign srqi_number = c_create ? arg7[15:0] : info7[15:0];
     assign use_up = c_create;
@@ -225,18 +229,19 @@ module cde_qp_ctrl #(
     // Connection events, one in four cycles, leave room for posts.
     wire conn_asks = conn_valid && !conn_bad && conn_pause == 2'd0;
     // A failing receive of the connection before belongs to it: it goes first.
-    wire cmd_may = !c_connect || state == LOOK || ({{(30-QP_W){1'b0}}, term_level} < NUM_QP && !rfail_valid);
-    wire fails = fail_valid || rfail_valid;
+    wire cmd_may = !c_connect || state == LOOK || ({{(30-QP_W){1'b0}}, term_level} < NUM_QP && !rfail_pending);
+    wire fails = fail_valid || rfail_valid || kfail_valid;
     wire cmd_step = cmd_asks && cmd_may && op_ready && !fails && !conn_asks;
 
     assign fail_ready = op_ready;
-    assign rfail_ready = op_ready && !fail_valid;
+    assign kfail_ready = op_ready && !fail_valid;
+    assign rfail_ready = op_ready && !fail_valid && !kfail_valid;
     assign conn_take = conn_valid && (conn_bad || (conn_asks && op_ready && !fails));
     assign op_valid = fails || conn_asks || (cmd_asks && cmd_may);
     assign op_code = fails ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
     assign op_target = arg1[3:0];
     assign op_empty = rx_empty;
-    assign op_qp = fail_valid ? fail_qp : rfail_valid ? rfail_qp : conn_asks ? conn[QP_W-1:0] : qp;
+    assign op_qp = fail_valid ? fail_qp : kfail_valid ? kfail_qp : rfail_valid ? rfail_qp : conn_asks ? conn[QP_W-1:0] : qp;
 
     // ---------------------------------------------------------------- outcome of the steps
     wire cmd_result = opr_valid && opr_code != OP_FAIL && opr_code != OP_CONN;

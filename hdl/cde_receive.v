@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_receive: receive side of the engine.
 //
-// Purpose: groups receive posts (cde_rpost), regions (cde_regions), taking (cde_take), completion (cde_rdone) and the commands of
+// Purpose: groups receive posts (cde_rpost), taking (cde_take), completion (cde_rdone) and the commands of
 //          shared receive queues (cde_srq_ctrl); joins their completions with those of the send side. Every pin: docs/receive.md.
 // Ports:   posts, credits, commands and completions to and from cde_core; states, settings and failures of QPs to and from cde_posting;
 //          s_axis_rreq, m_axis_scatter, s_axis_rdone; interrupts, error reports, counter steps, trace lanes 5 to 7.
@@ -14,8 +14,6 @@ module cde_receive #(
     parameter QP_W = 6,
     parameter NUM_SRQ = 16,
     parameter SRQ_W = 4,
-    parameter NUM_MR = 64,
-    parameter MR_W = 6,
     parameter CQ_W = 6,
     parameter NUM_PAGES = 64,
     parameter IDX_W = 16,
@@ -43,16 +41,18 @@ module cde_receive #(
     output wire              rq_valid,
     input  wire              rq_hold,
     output wire [CQ_W-1:0]   rq_cq,
+    output wire [1:0]        rq_count,
     input  wire              gr_room,
     input  wire              gr_dead,
     output wire              gr_take,
     output wire              rq2_valid,
     output wire [CQ_W-1:0]   rq2_cq,
+    output wire [1:0]        rq2_count,
     input  wire              gr2_room,
     input  wire              gr2_dead,
     output wire              gr2_take,
 
-    // Commands of SRQs and regions
+    // Commands of SRQs
     input  wire              qc_start,
     input  wire [7:0]        qc_command,
     input  wire [255:0]      qc_args,
@@ -69,9 +69,24 @@ module cde_receive #(
     input  wire              fresh,          // a connection begins
     input  wire [QP_W-1:0]   step_qp,        // of both
     input  wire              hold,
+    input  wire              hold_requests,
+    input  wire              removed,
+
+    // Keys: lookups of segments, invalidation by the peer, what ends a connection
+    output wire [95:0]       keys,
+    input  wire [389:0]      found,
+    output wire              peer_valid,
+    output wire [QP_W-1:0]   peer_qp,
+    output wire [31:0]       peer_key,
+    output wire              peer_counts,
+    input  wire              peer_good,
+    input  wire [63:0]       peer_context,
+    input  wire              bad_valid,
+    input  wire [QP_W-1:0]   bad_qp,
+
     input  wire              set_we,         // creation
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [125+CQ_W:0] set_data,       // {solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
+    input  wire [126+CQ_W:0] set_data,       // {two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
     output reg               rx_empty,       // nothing of set_qp is posted and not completed
     input  wire              use_we,
     input  wire              use_up,
@@ -79,6 +94,7 @@ module cde_receive #(
     output wire              srqi_live,
     output wire [11:0]       srqi_page,
     output wire              fail_valid,
+    output wire              fail_pending,
     input  wire              fail_ready,
     output wire [QP_W-1:0]   fail_qp,
 
@@ -110,10 +126,10 @@ module cde_receive #(
     output wire              irq_valid,
     input  wire              irq_ready,
     output wire [15:0]       irq_vector,
-    output wire [1:0]        pe_valid,
-    output wire [15:0]       pe_cause,
-    output wire [31:0]       pe_object,
-    output wire [31:0]       pe_index,
+    output wire [2:0]        pe_valid,
+    output wire [23:0]       pe_cause,
+    output wire [47:0]       pe_object,
+    output wire [47:0]       pe_index,
     output wire [9:0]        pr_step,
     output wire [2:0]        trace_valid,
     output wire [767:0]      trace_data
@@ -122,7 +138,7 @@ module cde_receive #(
     `include "cde_rx_ops.vh"
 
     // ---------------------------------------------------------------- settings of a new QP
-    wire            set_wait, set_shared;
+    wire            set_two, set_wait, set_shared;
     wire [15:0]     set_srq, set_depth, set_zone;
     wire [11:0]     set_page;
     wire [CQ_W-1:0] set_cq;
@@ -131,7 +147,7 @@ module cde_receive #(
     reg [QP_W-1:0]  start_qp;
     reg [IDX_W-1:0] start_depth;
 
-    assign {set_wait, set_shared, set_srq, set_depth, set_zone, set_page, set_cq, set_context} = set_data;
+    assign {set_two, set_wait, set_shared, set_srq, set_depth, set_zone, set_page, set_cq, set_context} = set_data;
 
     wire unused_set = &{1'b0, set_srq, set_depth, init_addr};
 
@@ -145,21 +161,19 @@ module cde_receive #(
     wire [16+IDX_W:0] tkr_state;
     wire [15:0] tk_mark;
     wire [NUM_SRQ-1:0] srq_live, ev_waits;
-    wire [95:0] keys;
-    wire [389:0] found;
-    wire done_we, completed_we, buf_we, tail_we, taken_we, rec_we, self_valid, self_room, long_valid;
-    wire [QP_W-1:0] done_qp, taken_qp, self_qp, long_qp;
+    wire done_we, completed_we, buf_we, tail_we, taken_we, rec_we, self_valid, self_room, take_fails, bad_token;
+    wire [QP_W-1:0] done_qp, taken_qp, self_qp, take_qp;
     wire [QP_W:0] buf_queue, tail_queue;
     wire [447:0] buf_data;
     wire [QP_W+RX_LOG2-1:0] rec_slot;
-    wire [132+SRQ_W:0] rec_data;
-    wire flush_valid, flush_take, flush_again;
+    wire [197+SRQ_W:0] rec_data;
+    wire flush_valid, flush_take, flush_again, unused_flush_pending;
     wire [QP_W-1:0] flush_qp, flush_again_qp;
     wire [2:0] take_count;
     wire rdone_count, rdone_fails;
     wire [255:0] cpl_data;
     wire [15:0] cpl_dest;
-    wire cpl_valid, cpl_ready;
+    wire cpl_silent, cpl_valid, cpl_ready;
 
     // ---------------------------------------------------------------- posts
     wire op_ready, post_room;
@@ -174,9 +188,9 @@ module cde_receive #(
         .op_valid(start_asks || rp_valid), .op_ready(op_ready), .op_code(start_asks ? RP_START : rp_code),
         .op_queue(start_asks ? {1'b0, start_qp} : {1'b1, {(QP_W-SRQ_W){1'b0}}, op_srq}),
         .op_size(start_asks ? start_depth : rp_size), .opr_valid(rpr_valid), .opr_ok(rpr_ok), .opr_indices(rpr_indices),
-        .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
+        .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .rq_count(rq_count), .removed(removed), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
         .set_we(set_we || srq_set_we), .set_queue(set_we ? {1'b0, set_qp} : {1'b1, {(QP_W-SRQ_W){1'b0}}, op_srq}),
-        .set_data(set_we ? {set_shared, set_zone, set_page, set_cq} : {1'b0, srq_set, {CQ_W{1'b0}}}),
+        .set_data(set_we ? {set_two, set_shared, set_zone, set_page, set_cq} : {2'b00, srq_set, {CQ_W{1'b0}}}),
         .qp_live(qp_live), .qp_open(qp_open), .srq_live(srq_live), .keys(keys), .found(found),
         .done_we(done_we), .done_qp(done_qp), .done_total(done_total), .completed_we(completed_we),
         .completed_srq(completed_srq), .completed_total(completed_total), .buf_we(buf_we), .buf_queue(buf_queue),
@@ -199,7 +213,7 @@ module cde_receive #(
     // ---------------------------------------------------------------- taking
     cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) flush_i (
         .clk(clk), .rst(rst), .ask0(down_valid), .ask0_qp(step_qp), .ask1(done_we && !qp_open[done_qp]), .ask1_qp(done_qp),
-        .ask2(flush_again), .ask2_qp(flush_again_qp), .served(flush_take), .served_qp(flush_qp),
+        .ask2(flush_again), .ask2_qp(flush_again_qp), .served(flush_take), .served_qp(flush_qp), .pending(unused_flush_pending),
         .turn_valid(flush_valid), .turn_qp(flush_qp), .turn_take(flush_take)
     );
 
@@ -211,23 +225,28 @@ module cde_receive #(
         .s_axis_rreq_tvalid(s_axis_rreq_tvalid), .s_axis_rreq_tready(s_axis_rreq_tready),
         .m_axis_scatter_tdata(m_axis_scatter_tdata), .m_axis_scatter_tdest(m_axis_scatter_tdest),
         .m_axis_scatter_tuser(m_axis_scatter_tuser), .m_axis_scatter_tvalid(m_axis_scatter_tvalid),
-        .m_axis_scatter_tready(m_axis_scatter_tready), .hold(hold), .flush_valid(flush_valid), .flush_take(flush_take),
+        .m_axis_scatter_tready(m_axis_scatter_tready), .hold(hold || hold_requests), .flush_valid(flush_valid), .flush_take(flush_take),
         .flush_qp(flush_qp), .flush_again(flush_again), .flush_again_qp(flush_again_qp), .self_room(self_room),
         .self_valid(self_valid), .self_qp(self_qp), .self_tag(self_tag), .op_valid(tk_valid), .op_ready(tk_ready),
         .op_code(tk_code), .op_srq(op_srq), .op_mark(tk_mark), .opr_valid(tkr_valid), .opr_busy(tkr_busy),
-        .opr_state(tkr_state), .rq_valid(rq2_valid), .rq_hold(rq_hold), .rq_cq(rq2_cq), .gr_room(gr2_room),
+        .opr_state(tkr_state), .rq_valid(rq2_valid), .rq_hold(rq_hold), .rq_cq(rq2_cq), .rq_count(rq2_count), .gr_room(gr2_room),
         .gr_dead(gr2_dead), .gr_take(gr2_take), .set_we(set_we), .set_qp(set_qp),
-        .set_data({set_shared, set_srq[SRQ_W-1:0], set_cq}), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up),
+        .set_data({set_two, set_shared, set_srq[SRQ_W-1:0], set_cq}), .removed(removed), .peer_valid(peer_valid),
+        .peer_qp(peer_qp), .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up),
         .fresh(fresh), .fresh_qp(step_qp), .tail_we(tail_we), .tail_queue(tail_queue), .tail_index(tail), .done_we(done_we),
         .done_qp(done_qp), .done_total(done_total), .buf_we(buf_we), .buf_queue(buf_queue), .buf_index(buf_index),
         .buf_data(buf_data), .taken_we(taken_we), .taken_qp(taken_qp), .taken_total(taken_total), .rec_we(rec_we),
-        .rec_slot(rec_slot), .rec_data(rec_data), .long_valid(long_valid), .long_qp(long_qp), .ev_valid(ev_valid),
+        .rec_slot(rec_slot), .rec_data(rec_data), .fail_valid(take_fails), .fail_qp(take_qp), .bad_token(bad_token), .ev_valid(ev_valid),
         .ev_srq(ev_srq), .ev_waits(ev_waits), .err_valid(pe_valid[0]), .err_qp(pe_object[15:0]), .count(take_count),
         .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
     assign pe_cause[7:0] = `CDE_CAUSE_RREQ_BAD;
     assign pe_index[15:0] = 16'd0;
+    assign pe_valid[2] = bad_token;
+    assign pe_cause[23:16] = `CDE_CAUSE_TOKEN_REFUSED;
+    assign pe_object[47:32] = {{(16-QP_W){1'b0}}, take_qp};
+    assign pe_index[47:32] = 16'd0;
 
     // ---------------------------------------------------------------- completion
     cde_rdone #(.QP_W(QP_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2)) rdone_i (
@@ -235,10 +254,10 @@ module cde_receive #(
         .s_axis_rdone_tvalid(s_axis_rdone_tvalid), .s_axis_rdone_tready(s_axis_rdone_tready), .self_valid(self_valid),
         .self_qp(self_qp), .self_tag(self_tag), .self_room(self_room), .taken_we(taken_we), .taken_qp(taken_qp),
         .taken_total(taken_total), .rec_we(rec_we), .rec_slot(rec_slot), .rec_data(rec_data), .set_we(set_we),
-        .set_qp(set_qp), .set_data({set_wait, set_cq, set_context}), .m_axis_cpl_tdata(cpl_data),
-        .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready), .done_we(done_we),
+        .set_qp(set_qp), .set_data({set_two, set_wait, set_cq, set_context}), .m_axis_cpl_tdata(cpl_data),
+        .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_silent), .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready), .done_we(done_we),
         .done_qp(done_qp), .done_total(done_total), .completed_we(completed_we), .completed_srq(completed_srq),
-        .completed_total(completed_total), .fail_valid(rdone_fails), .fail_ready(!long_valid), .err_valid(pe_valid[1]),
+        .completed_total(completed_total), .fail_valid(rdone_fails), .err_valid(pe_valid[1]),
         .err_cause(pe_cause[15:8]), .err_qp(pe_object[31:16]), .err_tag(pe_index[31:16]), .count(rdone_count),
         .trace_valid(trace_valid[2]), .trace_data(trace_data[767:512])
     );
@@ -250,7 +269,7 @@ module cde_receive #(
     assign m_axis_cpl_tvalid = cpl_valid || s_axis_cpl_tvalid;
     assign m_axis_cpl_tdata = recv_now ? cpl_data : s_axis_cpl_tdata;
     assign m_axis_cpl_tdest = recv_now ? cpl_dest : s_axis_cpl_tdest;
-    assign m_axis_cpl_tuser = !recv_now && s_axis_cpl_tuser;
+    assign m_axis_cpl_tuser = recv_now ? cpl_silent : s_axis_cpl_tuser;
     assign cpl_ready = m_axis_cpl_tready && (!s_axis_cpl_tvalid || recv_next);
     assign s_axis_cpl_tready = m_axis_cpl_tready && !recv_now;
 
@@ -259,23 +278,12 @@ module cde_receive #(
         if (rst) recv_next <= 1'b0;
     end
 
-    // ---------------------------------------------------------------- failures, one word a QP: a second one of a QP waits for nothing new
-    reg [NUM_QP-1:0] failing;
-    wire             fail_now = long_valid || rdone_fails;
-    wire [QP_W-1:0]  new_qp = long_valid ? long_qp : done_qp;
-    wire             unused_fail_ready;
-    wire [QP_W:0]    unused_fail_level;
-
-    cde_fifo #(.W(QP_W), .DEPTH_LOG2(QP_W)) fail_fifo (
-        .clk(clk), .rst(rst), .push_valid(fail_now && !failing[new_qp]), .push_ready(unused_fail_ready), .push_data(new_qp),
-        .pop_valid(fail_valid), .pop_ready(fail_ready), .pop_data(fail_qp), .level(unused_fail_level)
+    // ---------------------------------------------------------------- whose connection is to end
+    cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) fail_i (
+        .clk(clk), .rst(rst), .ask0(take_fails), .ask0_qp(take_qp), .ask1(rdone_fails), .ask1_qp(done_qp), .ask2(bad_valid),
+        .ask2_qp(bad_qp), .served(fail_valid), .served_qp(fail_qp), .pending(fail_pending), .turn_valid(fail_valid),
+        .turn_qp(fail_qp), .turn_take(fail_valid && fail_ready)
     );
-
-    always @(posedge clk) begin
-        if (fail_now) failing[new_qp] <= 1'b1;
-        if (fail_valid && fail_ready) failing[fail_qp] <= 1'b0;
-        if (rst) failing <= {NUM_QP{1'b0}};
-    end
 
     // ---------------------------------------------------------------- what set_qp has posted and not completed
     wire [IDX_W-1:0] look_taken, look_tail, look_done;
@@ -303,34 +311,19 @@ module cde_receive #(
     always @(posedge clk) rx_empty <= look_taken == look_done && (look_shared || look_tail == look_taken);
 
     // ---------------------------------------------------------------- commands
-    wire         srq_mine = qc_command[7:4] == 4'h3 && qc_command[3:0] <= 4'h4;
-    wire         mr_mine = qc_command[7:4] == 4'h4 && qc_command[3:0] <= 4'h2;
-    wire         srq_done, mr_done;
-    wire [7:0]   srq_result, mr_result;
-    wire [191:0] srq_outs, mr_outs;
-
-    assign qc_mine = srq_mine || mr_mine;
-    assign qc_done = srq_done || mr_done;
-    assign qc_result = srq_mine ? srq_result : mr_result;
-    assign qc_outs = srq_mine ? srq_outs : mr_outs;
+    assign qc_mine = qc_command[7:4] == 4'h3 && qc_command[3:0] <= 4'h4;
 
     cde_srq_ctrl #(
         .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .QP_W(QP_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .SRQ_LOG2(SRQ_LOG2)
     ) srq_ctrl_i (
-        .clk(clk), .rst(rst), .qc_start(qc_start && srq_mine), .qc_command(qc_command), .qc_args(qc_args), .qc_done(srq_done),
-        .qc_result(srq_result), .qc_outs(srq_outs), .rp_valid(rp_valid), .rp_ready(rp_ready), .rp_code(rp_code),
+        .clk(clk), .rst(rst), .qc_start(qc_start && qc_mine), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done),
+        .qc_result(qc_result), .qc_outs(qc_outs), .rp_valid(rp_valid), .rp_ready(rp_ready), .rp_code(rp_code),
         .op_srq(op_srq), .rp_size(rp_size), .rpr_valid(rpr_valid), .rpr_ok(rpr_ok), .rpr_indices(rpr_indices),
         .tk_valid(tk_valid), .tk_ready(tk_ready), .tk_code(tk_code), .tk_mark(tk_mark), .tkr_valid(tkr_valid),
         .tkr_busy(tkr_busy), .tkr_state(tkr_state), .set_we(srq_set_we), .set_data(srq_set), .srq_live(srq_live),
         .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page),
         .ev_valid(ev_valid), .ev_srq(ev_srq), .ev_waits(ev_waits), .irq_valid(irq_valid), .irq_ready(irq_ready),
         .irq_vector(irq_vector)
-    );
-
-    cde_regions #(.NUM_MR(NUM_MR), .MR_W(MR_W)) regions_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[MR_W-1:0]), .qc_start(qc_start && mr_mine),
-        .qc_command(qc_command), .qc_args(qc_args), .qc_done(mr_done), .qc_result(mr_result), .qc_outs(mr_outs),
-        .keys(keys), .found(found)
     );
 
     assign pr_step = {1'b0, rdone_count, take_count[2] && pe_valid[1], take_count[2] ^ pe_valid[1], 1'b0, take_count[1],

@@ -88,7 +88,7 @@ module cde_retire #(
     localparam [31:0] LEFT = BURST - 1;      // after the first of a run
 
     // ---------------------------------------------------------------- who is looked at: who has waited, else whose report comes in
-    wire             turn_valid, turn_take;
+    wire             turn_valid, turn_take, unused_pending;
     wire [QP_W-1:0]  turn_qp;
     wire             again;
     wire             advance;
@@ -111,7 +111,7 @@ module cde_retire #(
     cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) turn_i (
         .clk(clk), .rst(rst),
         .ask0(ask), .ask0_qp(rep_qp), .ask1(again), .ask1_qp(fetch_qp), .ask2(ind_valid && ind_ripe), .ask2_qp(ind_qp),
-        .served(launch || l_valid || fetch), .served_qp(launch ? cand_qp : l_valid ? l_qp : fetch_qp),
+        .served(launch || l_valid || fetch), .served_qp(launch ? cand_qp : l_valid ? l_qp : fetch_qp), .pending(unused_pending),
         .turn_valid(turn_valid), .turn_qp(turn_qp), .turn_take(turn_take)
     );
 

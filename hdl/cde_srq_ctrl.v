@@ -216,10 +216,11 @@ module cde_srq_ctrl #(
     wire [43:0]      due = info[turn];
     wire             unused_due = &{1'b0, due};
     wire             sent = turn_valid && irq_ready;
+    wire             unused_pending;
 
     cde_turn #(.NUM_QP(NUM_SRQ), .QP_W(SRQ_W)) turn_i (
         .clk(clk), .rst(rst), .ask0(ev_valid), .ask0_qp(ev_srq), .ask1(1'b0), .ask1_qp({SRQ_W{1'b0}}), .ask2(1'b0),
-        .ask2_qp({SRQ_W{1'b0}}), .served(sent), .served_qp(turn), .turn_valid(turn_valid), .turn_qp(turn), .turn_take(sent)
+        .ask2_qp({SRQ_W{1'b0}}), .served(sent), .served_qp(turn), .pending(unused_pending), .turn_valid(turn_valid), .turn_qp(turn), .turn_take(sent)
     );
 
     assign irq_valid = turn_valid;

@@ -26,7 +26,8 @@ module cde_top #(
     parameter RQ_LOG2 = 4,
     parameter SRQ_LOG2 = 6,
     parameter RX_LOG2 = 3,
-    parameter NUM_MR = 64
+    parameter NUM_MR = 64,
+    parameter NUM_MW = 64
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -136,14 +137,22 @@ module cde_top #(
     input  wire                s_axis_rdone_tvalid,
     output wire                s_axis_rdone_tready,
 
+    // Transport: remote access checks
+    input  wire [191:0]        s_axis_check_tdata,
+    input  wire                s_axis_check_tvalid,
+    output wire                s_axis_check_tready,
+    output wire [31:0]         m_axis_verdict_tdata,
+    output wire                m_axis_verdict_tvalid,
+    input  wire                m_axis_verdict_tready,
+
     // Interrupts
     output wire [15:0]         m_axis_irq_tdata,
     output wire                m_axis_irq_tvalid,
     input  wire                m_axis_irq_tready,
 
     // Trace
-    output wire [7:0]          trace_valid,
-    output wire [2047:0]       trace_data
+    output wire [9:0]          trace_valid,
+    output wire [2559:0]       trace_data
 );
 
     localparam CQ_W = $clog2(NUM_CQ);
@@ -152,15 +161,15 @@ module cde_top #(
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
     localparam INIT_A = M_ID_W > MAX_LOG2 ? M_ID_W : MAX_LOG2;
     localparam SRQ_W = $clog2(NUM_SRQ);
-    localparam MR_W = $clog2(NUM_MR);
+    localparam N_W = $clog2(NUM_MR > NUM_MW ? NUM_MR : NUM_MW);
     localparam INIT_B = QP_W + 1 > PAGE_W ? QP_W + 1 : PAGE_W;
     localparam INIT_C = INIT_A > INIT_B ? INIT_A : INIT_B;
-    localparam INIT_W = INIT_C > MR_W ? INIT_C : MR_W;
+    localparam INIT_W = INIT_C > N_W + 1 ? INIT_C : N_W + 1;
 
     cde_params #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
         .M_ID_W(M_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .NUM_QP(NUM_QP), .SQ_LOG2(SQ_LOG2), .BURST(BURST),
-        .NUM_SRQ(NUM_SRQ), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .NUM_MR(NUM_MR)
+        .NUM_SRQ(NUM_SRQ), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW)
     ) params_i ();
 
     wire              init;
@@ -170,24 +179,36 @@ module cde_top #(
     wire [CQ_W-1:0]   p_rq_cq, r_rq_cq, rq2_cq, cqi_cq;
     wire              post_valid, post_ready, p_post_ready, r_post_ready, p_res_valid, r_res_valid;
     wire [11:0]       post_page, cqi_page, pe_step;
-    wire [9:0]        pr_step;
+    wire [15:0]       pr_step;
     wire [511:0]      post_data;
     wire [1:0]        post_kind;
     wire [63:0]       post_word;
     wire [7:0]        p_res_cause, r_res_cause, qc_command, p_qc_result, r_qc_result;
     wire              qc_start, p_qc_done, r_qc_done, qc_receive, cqi_we, cqi_alive, cqi_used;
-    wire [255:0]      qc_args, p_qc_outs;
+    wire [255:0]      qc_args, p_qc_outs, k_qc_outs;
+    wire [7:0]        k_qc_result;
+    wire              k_qc_done, qc_keys;
+    wire [1:0]        r_rq_count, rq2_count;
+    wire              loc_valid, loc_done, ri_valid, ri_done, kfail_valid, kfail_ready, rfail_pending, peer_valid, peer_counts;
+    wire              peer_good, hold_requests, bad_valid, removed;
+    wire [QP_W-1:0]   loc_qp, ri_qp, kfail_qp, peer_qp, bad_qp;
+    wire [511:0]      loc_post;
+    wire [31:0]       ri_key, peer_key;
+    wire [7:0]        key_status;
+    wire [63:0]       peer_context;
+    wire [95:0]       keys;
+    wire [389:0]      found;
     wire [191:0]      r_qc_outs;
-    wire [3:0]        pe_valid;
-    wire [31:0]       pe_cause;
-    wire [63:0]       pe_object, pe_index;
+    wire [5:0]        pe_valid;
+    wire [47:0]       pe_cause;
+    wire [95:0]       pe_object, pe_index;
     wire [15:0]       send_dest, cpl_dest, xirq_vector;
     wire [255:0]      send_data, cpl_data;
     wire              send_silent, send_valid, send_ready, cpl_silent, cpl_valid, cpl_ready, xirq_valid, xirq_ready;
     wire [NUM_QP-1:0] qp_live, qp_open, qp_up;
     wire              closes, fresh, hold, created, rx_empty, use_we, use_up, srqi_live, rfail_valid, rfail_ready;
     wire [QP_W-1:0]   step_qp, set_qp, rfail_qp;
-    wire [125+CQ_W:0] set_receive;
+    wire [126+CQ_W:0] set_receive;
     wire [15:0]       srqi_number;
     wire [11:0]       srqi_page;
 
@@ -199,7 +220,7 @@ module cde_top #(
     cde_core #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
         .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .CQ_W(CQ_W), .INIT_W(INIT_W), .POSTS(1'b1),
-        .RECEIVES(1'b1), .CAP4((SRQ_LOG2 << 24) | (RQ_LOG2 << 16) | NUM_SRQ), .CAP5((RX_LOG2 << 16) | NUM_MR),
+        .RECEIVES(1'b1), .CAP4((SRQ_LOG2 << 24) | (RQ_LOG2 << 16) | NUM_SRQ), .CAP5((RX_LOG2 << 16) | NUM_MR), .CAP6(NUM_MW),
         .CAP3((BURST << 24) | (SQ_LOG2 << 16) | NUM_QP)
     ) core_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr),
@@ -223,16 +244,17 @@ module cde_top #(
         .m_axi_bready(m_axi_bready), .s_axis_cpl_tdata({256'd0, cpl_data}), .s_axis_cpl_tdest({16'd0, cpl_dest}),
         .s_axis_cpl_tkeep(2'b01), .s_axis_cpl_tuser({1'b0, cpl_silent}), .s_axis_cpl_tvalid(cpl_valid),
         .s_axis_cpl_tready(cpl_ready), .rq_valid(p_rq_valid || r_rq_valid), .rq_hold(rq_hold),
-        .rq_cq(r_rq_valid ? r_rq_cq : p_rq_cq), .rq_count(2'd1), .gr_room(gr_room), .gr_dead(gr_dead),
-        .gr_take(p_gr_take || r_gr_take), .rq2_valid(rq2_valid), .rq2_cq(rq2_cq), .rq2_count(2'd1), .gr2_room(gr2_room),
+        .rq_cq(r_rq_valid ? r_rq_cq : p_rq_cq), .rq_count(r_rq_valid ? r_rq_count : 2'd1), .gr_room(gr_room), .gr_dead(gr_dead),
+        .gr_take(p_gr_take || r_gr_take), .rq2_valid(rq2_valid), .rq2_cq(rq2_cq), .rq2_count(rq2_count), .gr2_room(gr2_room),
         .gr2_dead(gr2_dead), .gr2_take(gr2_take), .post_valid(post_valid),
         .post_ready(post_ready), .post_kind(post_kind), .post_page(post_page), .post_data(post_data), .post_word(post_word),
         .post_res_valid(p_res_valid || r_res_valid), .post_res_cause(r_res_valid ? r_res_cause : p_res_cause),
-        .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_receive ? r_qc_done : p_qc_done),
-        .qc_result(qc_receive ? r_qc_result : p_qc_result), .qc_outs(qc_receive ? {64'd0, r_qc_outs} : p_qc_outs),
+        .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_keys ? k_qc_done : qc_receive ? r_qc_done : p_qc_done),
+        .qc_result(qc_keys ? k_qc_result : qc_receive ? r_qc_result : p_qc_result),
+        .qc_outs(qc_keys ? k_qc_outs : qc_receive ? {64'd0, r_qc_outs} : p_qc_outs),
         .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
         .pe_valid(pe_valid), .pe_cause(pe_cause), .pe_object(pe_object), .pe_index(pe_index), .pe_step(pe_step),
-        .pr_step(pr_step), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_vector(xirq_vector),
+        .pr_step(pr_step), .removed(removed), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_vector(xirq_vector),
         .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready),
         .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0])
     );
@@ -244,12 +266,15 @@ module cde_top #(
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .post_valid(post_valid && is_send), .post_ready(p_post_ready),
         .post_page(post_page), .post_data(post_data), .post_res_valid(p_res_valid), .post_res_cause(p_res_cause),
         .rq_valid(p_rq_valid), .rq_hold(rq_hold), .rq_cq(p_rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(p_gr_take),
-        .qc_start(qc_start && !qc_receive), .qc_command(qc_command), .qc_args(qc_args), .qc_done(p_qc_done),
+        .qc_start(qc_start && !qc_receive && !qc_keys), .qc_command(qc_command), .qc_args(qc_args), .qc_done(p_qc_done),
         .qc_result(p_qc_result), .qc_outs(p_qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq),
         .cqi_page(cqi_page), .cqi_used(cqi_used), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .closes(closes),
         .fresh(fresh), .step_qp(step_qp), .hold(hold), .created(created), .set_qp(set_qp), .set_receive(set_receive),
         .rx_empty(rx_empty), .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live),
         .srqi_page(srqi_page), .rfail_valid(rfail_valid), .rfail_ready(rfail_ready), .rfail_qp(rfail_qp),
+        .rfail_pending(rfail_pending), .removed(removed), .loc_valid(loc_valid), .loc_qp(loc_qp), .loc_post(loc_post),
+        .loc_done(loc_done), .ri_valid(ri_valid), .ri_qp(ri_qp), .ri_key(ri_key), .ri_done(ri_done), .key_status(key_status),
+        .kfail_valid(kfail_valid), .kfail_ready(kfail_ready), .kfail_qp(kfail_qp),
         .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest), .m_axis_work_tuser(m_axis_work_tuser),
         .m_axis_work_tlast(m_axis_work_tlast), .m_axis_work_tvalid(m_axis_work_tvalid), .m_axis_work_tready(m_axis_work_tready),
         .s_axis_done_tdata(s_axis_done_tdata), .s_axis_done_tvalid(s_axis_done_tvalid), .s_axis_done_tready(s_axis_done_tready),
@@ -262,18 +287,20 @@ module cde_top #(
     );
 
     cde_receive #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .NUM_MR(NUM_MR), .MR_W(MR_W), .CQ_W(CQ_W),
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W),
         .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .INIT_W(INIT_W)
     ) receive_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .post_valid(post_valid && !is_send), .post_ready(r_post_ready),
         .post_kind(post_kind), .post_page(post_page), .post_data(post_data), .post_word(post_word),
-        .post_res_valid(r_res_valid), .post_res_cause(r_res_cause), .rq_valid(r_rq_valid), .rq_hold(rq_hold), .rq_cq(r_rq_cq),
-        .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(r_gr_take), .rq2_valid(rq2_valid), .rq2_cq(rq2_cq),
-        .gr2_room(gr2_room), .gr2_dead(gr2_dead), .gr2_take(gr2_take), .qc_start(qc_start), .qc_command(qc_command),
+        .post_res_valid(r_res_valid), .post_res_cause(r_res_cause), .rq_valid(r_rq_valid), .rq_hold(rq_hold), .rq_cq(r_rq_cq), .rq_count(r_rq_count),
+        .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(r_gr_take), .rq2_valid(rq2_valid), .rq2_cq(rq2_cq), .rq2_count(rq2_count),
+        .gr2_room(gr2_room), .gr2_dead(gr2_dead), .gr2_take(gr2_take), .hold_requests(hold_requests), .removed(removed),
+        .keys(keys), .found(found), .peer_valid(peer_valid), .peer_qp(peer_qp), .peer_key(peer_key), .peer_counts(peer_counts),
+        .peer_good(peer_good), .peer_context(peer_context), .bad_valid(bad_valid), .bad_qp(bad_qp), .qc_start(qc_start), .qc_command(qc_command),
         .qc_args(qc_args), .qc_mine(qc_receive), .qc_done(r_qc_done), .qc_result(r_qc_result), .qc_outs(r_qc_outs),
         .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .down_valid(closes), .fresh(fresh), .step_qp(step_qp),
         .hold(hold), .set_we(created), .set_qp(set_qp), .set_data(set_receive), .rx_empty(rx_empty), .use_we(use_we),
-        .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page), .fail_valid(rfail_valid),
+        .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page), .fail_valid(rfail_valid), .fail_pending(rfail_pending),
         .fail_ready(rfail_ready), .fail_qp(rfail_qp), .s_axis_rreq_tdata(s_axis_rreq_tdata),
         .s_axis_rreq_tvalid(s_axis_rreq_tvalid), .s_axis_rreq_tready(s_axis_rreq_tready),
         .m_axis_scatter_tdata(m_axis_scatter_tdata), .m_axis_scatter_tdest(m_axis_scatter_tdest),
@@ -283,8 +310,24 @@ module cde_top #(
         .s_axis_cpl_tdest(send_dest), .s_axis_cpl_tuser(send_silent), .s_axis_cpl_tvalid(send_valid),
         .s_axis_cpl_tready(send_ready), .m_axis_cpl_tdata(cpl_data), .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_silent),
         .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready), .irq_valid(xirq_valid), .irq_ready(xirq_ready),
-        .irq_vector(xirq_vector), .pe_valid(pe_valid[3:2]), .pe_cause(pe_cause[31:16]), .pe_object(pe_object[63:32]),
-        .pe_index(pe_index[63:32]), .pr_step(pr_step), .trace_valid(trace_valid[7:5]), .trace_data(trace_data[2047:1280])
+        .irq_vector(xirq_vector), .pe_valid(pe_valid[4:2]), .pe_cause(pe_cause[39:16]), .pe_object(pe_object[79:32]),
+        .pe_index(pe_index[79:32]), .pr_step(pr_step[9:0]), .trace_valid(trace_valid[7:5]), .trace_data(trace_data[2047:1280])
+    );
+
+    cde_windows #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .N_W(N_W)) windows_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[N_W:0]), .qc_start(qc_start), .qc_command(qc_command),
+        .qc_args(qc_args), .qc_mine(qc_keys), .qc_done(k_qc_done), .qc_result(k_qc_result), .qc_outs(k_qc_outs),
+        .loc_valid(loc_valid), .loc_qp(loc_qp), .loc_post(loc_post), .loc_done(loc_done), .ri_valid(ri_valid), .ri_qp(ri_qp),
+        .ri_key(ri_key), .ri_done(ri_done), .done_status(key_status), .peer_valid(peer_valid), .peer_qp(peer_qp),
+        .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context),
+        .hold(hold_requests), .keys(keys), .found(found), .set_we(created), .set_qp(set_qp),
+        .set_zone(set_receive[76 + CQ_W +: 16]), .qp_up(qp_up), .fail_valid(kfail_valid), .fail_ready(kfail_ready),
+        .fail_qp(kfail_qp), .bad_valid(bad_valid), .bad_qp(bad_qp), .removed(removed), .s_axis_check_tdata(s_axis_check_tdata),
+        .s_axis_check_tvalid(s_axis_check_tvalid), .s_axis_check_tready(s_axis_check_tready),
+        .m_axis_verdict_tdata(m_axis_verdict_tdata), .m_axis_verdict_tvalid(m_axis_verdict_tvalid),
+        .m_axis_verdict_tready(m_axis_verdict_tready), .pe_valid(pe_valid[5]), .pe_cause(pe_cause[47:40]),
+        .pe_object(pe_object[95:80]), .pe_index(pe_index[95:80]), .step(pr_step[15:10]), .trace_valid(trace_valid[9:8]),
+        .trace_data(trace_data[2559:2048])
     );
 
 endmodule

@@ -91,6 +91,7 @@ class Engine(Ruled):
         self.pages = [PageStatus() for _ in range(p.num_pages)]
         self.causes: Counter[IntEnum] = Counter()  #: doorbell writes by cause, OK included
         self.refused_reads = 0
+        self.removed = False  #: the device is removed (``docs/windows.md``)
 
     # -- looking -----------------------------------------------------------------------------
 

@@ -103,6 +103,11 @@ class Post:
         return [Segment.decode(slot) for slot in self.slots[: self.num_segments]]
 
     @property
+    def target(self) -> Segment:
+        """The last slot, which holds the target of a request that has one."""
+        return Segment.decode(self.slots[TARGET_SLOT])
+
+    @property
     def inline_data(self) -> bytes:
         """The data of an INLINE post."""
         data = b"".join(slot.to_bytes(SLOT_BITS // 8, "little") for slot in self.slots)

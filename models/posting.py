@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from models.codes import PAGE_BYTES, ModelError
 from models.control import Args
+from models.keys import KeyTable
 from models.params import Params
 from models.post import Post
 from models.post_check import is_portal, write_faults
@@ -31,6 +32,7 @@ from models.qp_codes import (
 )
 from models.qp_control import CqPage, check_create, config_of, decode_command
 from models.rules import Ruled
+from models.window_types import KeyStep
 
 __all__ = ["Input", "PostingModel", "QpReply", "pack_conn", "pack_done", "pack_term"]
 
@@ -69,18 +71,23 @@ def pack_term(qp: int, step: StateStep) -> int:
 
 
 class PostingModel(Ruled):
-    """The queue pairs. ``cq_page``: see :data:`models.qp_control.CqPage`; ``without``: rules."""
+    """The queue pairs. ``cq_page``: see :data:`models.qp_control.CqPage`; ``without``: rules;
+    ``keys``: with it, local requests change keys (``docs/windows.md``).
+    """
 
     def __init__(
         self,
         params: Params | None = None,
         cq_page: CqPage | None = None,
         without: Iterable[str] = (),
+        keys: KeyTable | None = None,
     ) -> None:
         super().__init__(without)
-        self.params = params or Params()
+        self.params = params or (Params() if keys is None else keys.params)
+        self.keys = keys
         self.cq_page: CqPage = cq_page or (lambda _: 0)
-        self.qps = [QpModel(n, self.params, self.without) for n in range(self.params.num_qp)]
+        numbers = range(self.params.num_qp)
+        self.qps = [QpModel(n, self.params, self.without, keys) for n in numbers]
         self.posts = 0  #: CNT_POSTS
         self.work_beats = 0  #: CNT_INDICATED
         self.done = 0  #: CNT_DONE
@@ -153,22 +160,25 @@ class PostingModel(Ruled):
 
     # -- transport ---------------------------------------------------------------------------
 
-    def indicate(self, qp: int, late: bool = False) -> Indication:
+    def indicate(self, qp: int, late: bool = False, step: KeyStep | None = None) -> Indication:
         """A beat is offered on ``m_axis_work``; see :meth:`QpModel.indicate`."""
-        indication = self.qps[qp].indicate(late)
+        indication = self.qps[qp].indicate(late, step)
         self.work_beats += 1
         return indication
 
-    def check_work(self, tdata: int, tdest: int, tuser: int, tlast: int) -> Indication:
+    def check_work(
+        self, tdata: int, tdest: int, tuser: int, tlast: int, step: KeyStep | None = None
+    ) -> Indication:
         """A beat of ``m_axis_work`` is offered: :class:`ModelError` unless it is the next one of
         its queue pair, bit for bit.
 
-        A beat of a queue pair that has just left CONNECTED was offered before that.
+        A beat of a queue pair that has just left CONNECTED was offered before that; ``step``: see
+        :meth:`QpModel.indicate`.
         """
         if tdest >= self.params.num_qp:
             raise ModelError(f"DF-09: work for queue pair {tdest}, which does not exist")
         late = self.qps[tdest].state is not QpState.CONNECTED
-        expected = self.indicate(tdest, late)
+        expected = self.indicate(tdest, late, step)
         got = (tdata, tuser, bool(tlast))
         want = (expected.post.encode(), expected.tuser, expected.last)
         if got != want:
@@ -199,9 +209,9 @@ class PostingModel(Ruled):
         self.done_refused += log is not QpLog.OK
         return Input(log, qp, step)
 
-    def retire(self, qp: int) -> Retirement:
+    def retire(self, qp: int, step: KeyStep | None = None) -> Retirement:
         """The queue pair's oldest request retires; see :meth:`QpModel.retire`."""
-        return self.qps[qp].retire()
+        return self.qps[qp].retire(step)
 
     # -- commands ----------------------------------------------------------------------------
 

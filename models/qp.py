@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from models.codes import ModelError
 from models.entries import Cqe
+from models.keys import KeyTable
 from models.params import Params
 from models.post import Post
 from models.post_check import static_faults
@@ -27,9 +28,10 @@ from models.qp_codes import (
     StateBy,
     Status,
 )
+from models.qp_keys import KeyUser
 from models.qp_types import Indication, PostResult, QpConfig, Request, Retirement, StateStep
-from models.rules import Ruled
 from models.verbs import VERBS
+from models.window_types import KeyStep
 
 __all__ = [
     "Indication",
@@ -44,14 +46,17 @@ __all__ = [
 _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 
 
-class QpModel(Ruled):
-    """One queue pair number, over all its lives."""
+class QpModel(KeyUser):
+    """One queue pair number, over all its lives; ``keys``: see :class:`KeyUser`."""
 
     def __init__(
-        self, number: int = 0, params: Params | None = None, without: Iterable[str] = ()
+        self,
+        number: int = 0,
+        params: Params | None = None,
+        without: Iterable[str] = (),
+        keys: KeyTable | None = None,
     ) -> None:
-        super().__init__(without)
-        self.number = number
+        super().__init__(number, keys, without)
         self.params = params or Params()
         self.state = QpState.FREE
         self.config = QpConfig()
@@ -63,7 +68,6 @@ class QpModel(Ruled):
         self.retired = 0
         self.seen = 0  #: retired, as posts and commands know it
         self.tags = 0  #: remote requests indicated
-        self.connections = 0  #: connections so far
         self.failed = False  #: a request of this connection retired with an error
         self.ages: set[int] = set()  #: age limits that applied since something is held
         self.late: int | None = None  #: skipped, unless its beat was offered before the skip
@@ -132,6 +136,8 @@ class QpModel(Ruled):
             yield PostCause.NO_QP
         if page != self.config.page and self.has("ISO-01"):
             yield PostCause.NOT_OWNER
+        if self.removed:
+            yield PostCause.DEVICE_REMOVED
         for cause in static_faults(post):
             if cause is not PostCause.RESERVED_BITS or self.has("ISO-02"):
                 yield cause
@@ -254,11 +260,12 @@ class QpModel(Ruled):
             return None
         return self._indication(request)
 
-    def indicate(self, late: bool = False) -> Indication:
+    def indicate(self, late: bool = False, step: KeyStep | None = None) -> Indication:
         """The next request is offered on ``m_axis_work`` (DF-09, DF-13); a local one is executed.
 
         ``late``: its beat was offered before the connection was left; possible once for each
-        connection, for a request that would have been next.
+        connection, for a request that would have been next; ``step``: its execution, if the caller
+        had the key table make it already. A failure ends the connection by :meth:`fail`.
         """
         request = self._next_late() if late else self._next()
         if request is None:
@@ -271,12 +278,12 @@ class QpModel(Ruled):
         indication = self._indication(request)
         request.indicated, request.skipped = True, False
         self.indicated = request.number + 1
-        if request.verb.local:
-            request.status = Status.SUCCESS
-        else:
+        if not request.verb.local:
             request.tag = self.tags
             self.tags += 1
-        return indication
+            return indication
+        request.status, made = self.execute(request, step)
+        return replace(indication, step=made)
 
     def _next(self) -> Request | None:
         if self.state is not QpState.CONNECTED:
@@ -330,8 +337,12 @@ class QpModel(Ruled):
         """True if the oldest request can retire."""
         return bool(self.requests) and self.requests[0].done
 
-    def retire(self) -> Retirement:
-        """RETIRE: the oldest request's completion is handed to its CQ (DF-03, DF-12, DF-15)."""
+    def retire(self, step: KeyStep | None = None) -> Retirement:
+        """RETIRE: the oldest request's completion is handed to its CQ (DF-03, DF-12, DF-15).
+
+        ``step``: a Read's invalidation, if the caller had the key table make it already; a failure
+        ends the connection by :meth:`fail`.
+        """
         if not self.requests:
             raise ModelError(f"DF-03: QP {self.number}: nothing is left to retire")
         ready = [r for r in self.requests if r.done] if not self.has("DF-12") else []
@@ -342,6 +353,10 @@ class QpModel(Ruled):
         status = int(Status.CANCELED if request.status is None else request.status)
         if self.failed and self.has("DF-15"):
             status = Status.CANCELED
+        if status == Status.SUCCESS:
+            status, step = self.finish(request, step)
+        elif step is not None:
+            raise ModelError(f"DF-15: QP {self.number}: {request.number} changes keys, but failed")
         self.failed = self.failed or status != Status.SUCCESS
         self.requests.remove(request)
         self.retired += 1
@@ -365,6 +380,7 @@ class QpModel(Ruled):
                 status=status,
             ),
             post=post,
+            step=step,
         )
 
     # -- states ------------------------------------------------------------------------------
@@ -452,6 +468,13 @@ class QpModel(Ruled):
     def receive_failed(self) -> StateStep | None:
         """A receive failed (SRQ-18): the connection ends; the change of state, if it makes one."""
         return self._go(QpState.ERROR, StateBy.REPORT) if self.state in _OPEN else None
+
+    def fail(self) -> StateStep | None:
+        """The state ERROR that follows :meth:`must_fail`; None if the connection was left."""
+        if self.ending != self.connections:
+            raise ModelError(f"DF-15: QP {self.number}: no request, check or token failed")
+        self.ending = None
+        return self.receive_failed()
 
     def disconnected(self) -> tuple[QpLog, StateStep | None]:
         """The transport says that the connection has ended."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from models.codes import ModelError
 from models.keys import KeyTable
+from models.qp_codes import PostFlag
 from models.qp_types import Request
 from models.rules import Ruled
 from models.window_types import KeyStep
@@ -44,18 +45,22 @@ class KeyUser(Ruled):
         """A local request is executed, in its place: its status; ``step``: already made."""
         if step is None and self.keys is not None:
             step = request.verb.execute(self.keys, self.number, self.zone, request.post)
-        return self._outcome(step, request.verb.local)
+        return self._outcome(step, request.verb.local, request.post.target.key)
 
     def finish(self, request: Request, step: KeyStep | None) -> tuple[int, KeyStep | None]:
         """A request that succeeded retires: the status that it gets then."""
         if step is None and self.keys is not None:
             step = request.verb.retire(self.keys, self.number, request.post)
-        return self._outcome(step, request.verb.is_read)
+        may = request.post.has(PostFlag.RDMA_READ_LOCAL_INVALIDATE)
+        segments = request.post.segments
+        return self._outcome(step, may, segments[0].key if segments else 0)
 
-    def _outcome(self, step: KeyStep | None, possible: bool) -> tuple[int, KeyStep | None]:
+    def _outcome(
+        self, step: KeyStep | None, possible: bool, key: int
+    ) -> tuple[int, KeyStep | None]:
         if step is None:
             return 0, None
-        if not possible or step.qp != self.number:
+        if not possible or (step.qp, step.key) != (self.number, key):
             raise ModelError(f"DF-12: QP {self.number}: {step.op.name} is not of this request")
         if not step.okay:
             self.must_fail()

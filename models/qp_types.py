@@ -13,6 +13,7 @@ from models.entries import Cqe
 from models.post import Post
 from models.qp_codes import PostCause, QpState, StateBy
 from models.verb import Verb
+from models.window_types import KeyStep
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,10 @@ class StateStep:
 
 @dataclass(frozen=True)
 class Indication:
-    """A beat of ``m_axis_work``; ``index`` and ``tag`` as at the pins; ``peer``: 24 bits."""
+    """A beat of ``m_axis_work``; ``index`` and ``tag`` as at the pins; ``peer``: 24 bits.
+
+    ``step``: what the request did to keys in this moment, if anything.
+    """
 
     qp: int
     number: int
@@ -67,6 +71,7 @@ class Indication:
     last: bool
     post: Post
     peer: int
+    step: KeyStep | None = None
 
     @property
     def tuser(self) -> int:
@@ -76,7 +81,9 @@ class Indication:
 
 @dataclass(frozen=True)
 class Retirement:
-    """A request's end; ``silent``: no entry; ``cqe``: the completion that is handed to ``cq``."""
+    """A request's end; ``silent``: no entry; ``cqe``: the completion that is handed to ``cq``;
+    ``step``: what a Read did to keys in this moment, if anything.
+    """
 
     number: int
     index: int
@@ -86,6 +93,7 @@ class Retirement:
     cq: int
     cqe: Cqe
     post: Post
+    step: KeyStep | None = None
 
 
 @dataclass

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from models.codes import LINE_BYTES, PAGE_BYTES, ModelError
 from models.control import Args
+from models.keys import KeyTable
 from models.params import Params
 from models.posting import PostingModel
 from models.qp_codes import RECV_PORTAL, QpCommand, QpState
@@ -52,6 +53,7 @@ from models.receive_types import (
 from models.region import RegionTable
 from models.rules import Ruled
 from models.srq import SrqModel
+from models.window_types import KeyStep
 
 __all__ = ["ReceiveModel", "RecvInput", "RecvReply", "pack_rdone", "pack_reap"]
 
@@ -60,7 +62,7 @@ __all__ = ["ReceiveModel", "RecvInput", "RecvReply", "pack_rdone", "pack_reap"]
 class RecvReply:
     """Reply to a control command: result, OUT0 to OUT7, and the steps that it made, if any.
 
-    ``given_back``: buffers of a destroyed SRQ, which complete nowhere.
+    ``given_back``: buffers of a destroyed SRQ, which complete nowhere; ``key``: the step of lane 8.
     """
 
     result: RecvResult
@@ -68,6 +70,7 @@ class RecvReply:
     step: StateStep | None = None
     watermark: WatermarkStep | None = None
     given_back: tuple[Buffer, ...] = ()
+    key: KeyStep | None = None
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,11 @@ def pack_reap(srq: int, index: int) -> int:
 
 
 class ReceiveModel(Ruled):
-    """Regions, SRQs and the receive sides of ``posting``'s queue pairs; ``without``: rules."""
+    """Regions, SRQs and the receive sides of ``posting``'s queue pairs; ``without``: rules.
+
+    With a key table in ``posting`` it is the table of the regions, and tokens are invalidated;
+    :class:`models.window.WindowModel` adds what else there is with windows.
+    """
 
     def __init__(
         self,
@@ -104,7 +111,8 @@ class ReceiveModel(Ruled):
         super().__init__(without)
         self.posting = posting or PostingModel(params, without=self.without)
         self.params = p = self.posting.params
-        self.regions = RegionTable(p, self.without)
+        self.keys: KeyTable | None = self.posting.keys
+        self.regions: RegionTable = self.keys or RegionTable(p, self.without)
         self.srqs = [SrqModel(n, p, self.regions, self.without) for n in range(p.num_srq)]
         self.rqs = [ReceiveQp(qp, self.regions, self.without) for qp in self.posting.qps]
         self.posts = 0  #: CNT_RECV_POSTS
@@ -220,6 +228,7 @@ class ReceiveModel(Ruled):
         credit: bool = True,
         tail_seen: int | None = None,
         reported_seen: int | None = None,
+        decide: bool = True,
     ) -> RecvInput:
         """A beat of ``s_axis_rreq`` (128 bits); the rest as for :meth:`ReceiveQp.take`."""
         request = RecvRequest.decode(tdata)
@@ -230,8 +239,14 @@ class ReceiveModel(Ruled):
             log = RecvLog.RREQ_BAD
         else:
             answer = rq.take(
-                request, credit=credit, tail_seen=tail_seen, reported_seen=reported_seen
+                request,
+                credit=credit,
+                tail_seen=tail_seen,
+                reported_seen=reported_seen,
+                decide=decide,
             )
+            if answer.code is ScatterCode.BAD_TOKEN:
+                log = RecvLog.TOKEN_REFUSED
         self.takes += answer.buffer is not None
         self.not_ready += answer.code is ScatterCode.NOT_READY
         self.refused += answer.code is ScatterCode.REFUSED
@@ -273,7 +288,7 @@ class ReceiveModel(Ruled):
         """
         if code in set(QpCommand) and code != QpCommand.CREATE_QP:
             return self._qp_command(code, args, retired_seen, receiving)
-        result = decode_receive(code, args, self.params)
+        result = decode_receive(code, args, self.params, self.keys is not None)
         if result is not RecvResult.OK:
             return RecvReply(result)
         if code == QpCommand.CREATE_QP:

@@ -17,9 +17,11 @@ in its text, if it cannot happen now.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from models.codes import CqeFlag, ModelError, ResultType
 from models.entries import Cqe
+from models.keys import KeyTable
 from models.qp import QpModel
 from models.qp_codes import QpState
 from models.qp_types import StateStep
@@ -43,6 +45,8 @@ from models.receive_types import (
 )
 from models.region import RegionTable
 from models.srq import BufferQueue, SrqModel
+from models.window_codes import By
+from models.window_types import KeyStep
 
 _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 _FLUSHING = (QpState.DISCONNECTED, QpState.ERROR, QpState.DESTROYING)
@@ -63,6 +67,7 @@ class ReceiveQp(BufferQueue):
     ) -> None:
         super().__init__(qp.number, qp.params, regions, without)
         self.qp = qp
+        self.keys = regions if isinstance(regions, KeyTable) else None
         self.config = RecvConfig()
         self.srq: SrqModel | None = None
         self.flight: list[Taken] = []  #: taken and not completed, in message order
@@ -71,7 +76,7 @@ class ReceiveQp(BufferQueue):
         self.reported_seen = 0  #: the same as takes know it
         self.completed = 0
         self.completed_seen = 0  #: the same as posts know it
-        self.overlong: int | None = None  #: connection that a message longer than its buffer ends
+        self.overlong: int | None = None  #: connection that a message (too long, bad token) ends
 
     # -- looking -----------------------------------------------------------------------------
 
@@ -81,13 +86,20 @@ class ReceiveQp(BufferQueue):
         return bool(self.flight or (self.buffers and self.srq is None))
 
     @property
+    def credits(self) -> int:
+        """Entries of the receive CQ that each receive reserves (CQ-17, MW-07): all or none."""
+        return 2 if self.config.two and self.has("CQ-17") else 1
+
+    @property
     def in_flight(self) -> int:
         """Buffers taken and not reported."""
         return self.taken - self.reported
 
     @property
     def length_pending(self) -> bool:
-        """A message was too long and the state ERROR is still to come (:meth:`fail_length`)."""
+        """A message was too long, or its token bad, and the state ERROR is still to come
+        (:meth:`fail_length`).
+        """
         return self.overlong == self.qp.connections and self.qp.state in _OPEN
 
     @property
@@ -123,6 +135,7 @@ class ReceiveQp(BufferQueue):
         if (srq is None) is not (config.srq is None) or (srq and config.depth):
             raise ModelError(f"QP {self.number}: an own queue or an SRQ, not both")
         self.config, self.srq = config, srq
+        self.qp.zone = config.zone
         self.tail = self.tail_seen = self.taken
         self.completed_seen, self.reported_seen = self.completed, self.reported
         self.overlong = None
@@ -182,7 +195,7 @@ class ReceiveQp(BufferQueue):
         """The state lets the queue pair take buffers (SRQ-13)."""
         if not self.has("SRQ-13"):
             return self.qp.state is not QpState.FREE
-        return self.qp.state in _OPEN
+        return self.qp.state in _OPEN and not self.regions.removed
 
     def not_ready(self, credit: bool = True) -> NotReady | None:
         """Why nothing would be taken now, as takes know things; changes nothing."""
@@ -205,14 +218,16 @@ class ReceiveQp(BufferQueue):
         credit: bool = True,
         tail_seen: int | None = None,
         reported_seen: int | None = None,
+        decide: bool = True,
     ) -> TakeResult:
         """TAKE: the answer to a well-formed request.
 
         ``credit``: the receive CQ has an entry (it matters with an SRQ only; a CQ in error has
         none); ``tail_seen``: index of the queue's tail, ``reported_seen``: tag of the oldest
-        unreported buffer, both as this step knows them, the newest if left out.
+        unreported buffer, both as this step knows them, the newest if left out; ``decide``: a token
+        is invalidated now, not by :meth:`decide`, without which there is no final answer.
 
-        With LENGTH_ERROR the state ERROR comes by its own step, :meth:`fail_length`.
+        With LENGTH_ERROR or BAD_TOKEN the state ERROR comes by its own step, :meth:`fail_length`.
         """
         if not self.may_take:
             return TakeResult(ScatterCode.REFUSED)
@@ -227,7 +242,34 @@ class ReceiveQp(BufferQueue):
         filled = () if overlong else fill(post.segments, request.length, self.has("SRQ-03"))
         if overlong:
             self.overlong = self.qp.connections
-        return self._took(buffer, request, code, tuple(filled), event)
+        answer = self._took(buffer, request, code, tuple(filled), event)
+        self.flight[-1].undecided = (
+            request.invalidate and self.keys is not None and code is ScatterCode.SCATTER
+        )
+        return self.decide(answer) if decide else answer
+
+    def decide(self, answer: TakeResult, step: KeyStep | None = None) -> TakeResult:
+        """The token of the message that took a buffer is invalidated, if it has one (MW-12).
+
+        Returns the final answer; ``step``: already made by the key table.
+        """
+        taken = next((t for t in self.flight if t.number == answer.number), None)
+        request = taken.request if taken is not None else None
+        if taken is None or request is None or not taken.undecided or self.keys is None:
+            if step is not None:
+                raise ModelError(f"MW-12: QP {self.number}: no message has a token to invalidate")
+            return answer
+        if step is None:
+            step = self.keys.invalidate(self.number, request.token, By.PEER)
+        if (step.qp, step.key) != (self.number, request.token):
+            raise ModelError(f"MW-12: QP {self.number}: another token is invalidated")
+        taken.undecided, taken.key = False, step
+        if step.okay or not self.has("MW-12"):
+            return replace(answer, key=step)
+        taken.bad_token = True
+        if self.has("DF-15"):
+            self.overlong = self.qp.connections
+        return replace(answer, key=step, code=ScatterCode.BAD_TOKEN, filled=())
 
     def flush_take(
         self, *, tail_seen: int | None = None, reported_seen: int | None = None
@@ -290,7 +332,9 @@ class ReceiveQp(BufferQueue):
         )
 
     def fail_length(self) -> StateStep | None:
-        """The state ERROR that follows an answer LENGTH_ERROR (SRQ-18); None if it was left."""
+        """The state ERROR that follows an answer LENGTH_ERROR (SRQ-18) or BAD_TOKEN (MW-12); None
+        if the connection was left.
+        """
         if self.overlong != self.qp.connections:
             raise ModelError(f"SRQ-18: QP {self.number}: no message was longer than its buffer")
         self.overlong = None
@@ -324,11 +368,17 @@ class ReceiveQp(BufferQueue):
         taken = self._next()
         if taken.status is None:
             raise ModelError(f"DF-12: QP {self.number}: {taken.number} completes unreported")
+        if taken.undecided:
+            raise ModelError(f"CQ-03: QP {self.number}: {taken.number} completes with a valid key")
         self.flight.remove(taken)
         self.completed += 1
         if self.srq is not None:
             self.srq.complete()
         status = int(RecvStatus.LENGTH_ERROR if taken.overlong else taken.status)
+        status = int(RecvStatus.INVALID_TOKEN) if taken.bad_token else status
+        cqe, first = self._cqe(taken, status), self._invalidate_result(taken, status)
+        if first is not None and not self.has("MW-07"):
+            cqe, first = first, cqe
         own = self.qp.config
         return ReceiveCompletion(
             number=taken.number,
@@ -336,8 +386,10 @@ class ReceiveQp(BufferQueue):
             srq=taken.srq,
             flush=taken.flush,
             cq=own.recv_cq if self.has("SRQ-05") else own.send_cq,
-            cqe=self._cqe(taken, status),
+            cqe=cqe,
             buffer=taken.buffer,
+            first=first,
+            given_back=self.credits - 1 - (first is not None),
         )
 
     def _next(self) -> Taken:
@@ -349,9 +401,21 @@ class ReceiveQp(BufferQueue):
             return flushed[0]
         return self.flight[0]
 
+    def _invalidate_result(self, taken: Taken, status: int) -> Cqe | None:
+        """The entry ahead of the receive result (MW-07, MW-08)."""
+        if not self.config.two or status != RecvStatus.SUCCESS or taken.key is None:
+            return None
+        return Cqe(
+            request_context=taken.key.context if self.has("MW-08") else taken.buffer.post.context,
+            qp_context=self.qp.config.context,
+            token=taken.key.key,
+            type=ResultType.INVALIDATE,
+            qp=self.number,
+        )
+
     def _cqe(self, taken: Taken, status: int) -> Cqe:
         request = taken.request or RecvRequest(self.number)
-        invalidate = ResultType.RECEIVE_AND_INVALIDATE
+        invalidate = request.invalidate and not self.config.two
         context = taken.buffer.post.context
         flags = int(CqeFlag.SOLICITED) if request.solicited else 0
         quiet = self.config.flag == RecvFlag.SOLICITED_WAIT and not request.solicited
@@ -361,8 +425,8 @@ class ReceiveQp(BufferQueue):
             request_context=context if self.has("SRQ-04") else context & 0xFFFF_FFFF,
             qp_context=self.qp.config.context,
             nbytes=request.length if status == RecvStatus.SUCCESS else 0,
-            token=request.token,
-            type=invalidate if request.invalidate else ResultType.RECEIVE,
+            token=request.token if invalidate else 0,
+            type=ResultType.RECEIVE_AND_INVALIDATE if invalidate else ResultType.RECEIVE,
             qp=self.number,
             status=status,
             flags=flags,

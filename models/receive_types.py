@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from models.entries import Cqe
 from models.receive_codes import NotReady, RecvCause, RecvFlag, ScatterCode
 from models.receive_post import RecvPost
+from models.window_types import KeyStep
 
 
 @dataclass(frozen=True)
@@ -26,19 +27,22 @@ class SrqConfig:
 @dataclass(frozen=True)
 class RecvConfig:
     """The receive side of CREATE_QP. ``zone``: 16 bits; ``depth``: slots of the queue pair's own
-    queue, 0 with an SRQ; ``srq``: number of the SRQ that it uses; ``flag``: see :class:`RecvFlag`.
+    queue, 0 with an SRQ; ``srq``: number of the SRQ that it uses; ``flag``: see :class:`RecvFlag`;
+    ``two``: a message that invalidates completes with two entries (NetworkDirect 1), not with one
+    (NDKPI).
     """
 
     zone: int = 0
     depth: int = 0
     srq: int | None = None
     flag: int = RecvFlag.DEFAULT
+    two: bool = False
 
     @property
     def words(self) -> tuple[int, int]:
         """ARG6 and ARG7 of CREATE_QP, OUT6 and OUT7 of QUERY_QP."""
         uses = 0 if self.srq is None else self.srq | 1 << 16
-        return self.zone | self.depth << 16, uses | self.flag << 24
+        return self.zone | self.depth << 16, uses | self.two << 17 | self.flag << 24
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,8 @@ class TakeResult:
 
     ``why``: of NOT_READY; ``buffer``: what was taken; ``number``: of the take, ``tag`` as at the
     pins; ``srq``: the SRQ whose buffer it is; ``filled``: bytes of each segment; ``event``: the
-    watermark event came in this step; ``reserved``: a credit of the receive CQ is held from now on.
+    watermark event came in this step; ``reserved``: credits of the receive CQ are held from now on;
+    ``key``: what the message did to keys in this step.
     """
 
     code: ScatterCode
@@ -121,6 +126,7 @@ class TakeResult:
     filled: tuple[int, ...] = ()
     event: bool = False
     reserved: bool = False
+    key: KeyStep | None = None
 
     @property
     def tdata(self) -> int:
@@ -137,7 +143,11 @@ class TakeResult:
 
 @dataclass(frozen=True)
 class ReceiveCompletion:
-    """A buffer's end: ``cqe`` is handed to ``cq``. ``number``: of the take; ``srq``: as there."""
+    """A buffer's end: ``cqe`` is handed to ``cq``. ``number``: of the take; ``srq``: as there.
+
+    ``first``: the invalidate result, handed over ahead of ``cqe``; ``given_back``: credits that no
+    entry used up.
+    """
 
     number: int
     status: int
@@ -146,12 +156,19 @@ class ReceiveCompletion:
     cq: int
     cqe: Cqe
     buffer: Buffer
+    first: Cqe | None = None
+    given_back: int = 0
+
+    @property
+    def cqes(self) -> tuple[Cqe, ...]:
+        """All completions, in order."""
+        return (self.cqe,) if self.first is None else (self.first, self.cqe)
 
 
 @dataclass
 class Taken:
     """A taken buffer that has not completed; ``request``: None if flushed; ``status``: as reported,
-    None while in flight.
+    None while in flight; ``key``: what the message did to keys.
     """
 
     number: int
@@ -160,6 +177,9 @@ class Taken:
     request: RecvRequest | None = None
     overlong: bool = False
     status: int | None = None
+    key: KeyStep | None = None
+    undecided: bool = False  #: the step of its token is still to come
+    bad_token: bool = False
 
     @property
     def flush(self) -> bool:

@@ -73,6 +73,8 @@ class BufferQueue(Ruled):
         """All faults from NOT_OWNER to BAD_RANGE, in order of precedence (SRQ-15)."""
         if page != owner and self.has("ISO-01"):
             yield RecvCause.NOT_OWNER
+        if self.regions.removed:
+            yield RecvCause.DEVICE_REMOVED
         if post.reserved and self.has("ISO-02"):
             yield RecvCause.RESERVED_BITS
         if post.num_segments > NUM_SLOTS or (not post.num_segments and not self.has("SRQ-01")):

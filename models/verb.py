@@ -11,8 +11,11 @@ import random
 from dataclasses import dataclass
 from typing import Final
 
+from models.keys import KeyTable
 from models.post import NUM_SLOTS, TARGET_SLOT, Post, Segment, inline_slots, slots_of
 from models.qp_codes import COMMON_FLAGS, MAX_LENGTH, PostCause, PostFlag, Status
+from models.receive_codes import Rights
+from models.window_types import KeyStep
 
 _U32: Final = (1 << 32) - 1
 
@@ -26,6 +29,19 @@ VERB_CAUSES: Final = (
     PostCause.CQ_ERROR,
     PostCause.NO_CREDIT,
 )
+
+
+def rights_of(post: Post) -> Rights:
+    """The rights that the flags of a Bind or FastRegister give (3 bits)."""
+    rights = Rights(0)
+    for flag, right in (
+        (PostFlag.ALLOW_LOCAL_WRITE, Rights.LOCAL_WRITE),
+        (PostFlag.RDMA_READ_SINK, Rights.LOCAL_WRITE),
+        (PostFlag.ALLOW_REMOTE_READ, Rights.REMOTE_READ),
+        (PostFlag.REMOTE_WRITE_BIT, Rights.REMOTE_WRITE),
+    ):
+        rights |= right if post.has(flag) else Rights(0)
+    return rights
 
 
 @dataclass(frozen=True)
@@ -95,6 +111,22 @@ class Verb:
         """Type and bytes of the completion with this status."""
         nbytes = self.length(post) if self.transfers and status == Status.SUCCESS else 0
         return Completion(self.result_type, nbytes)
+
+    # -- keys ------------------------------------------------------------------------------
+
+    def execute(
+        self,
+        keys: KeyTable,  # noqa: ARG002
+        qp: int,  # noqa: ARG002
+        zone: int,  # noqa: ARG002
+        post: Post,  # noqa: ARG002
+    ) -> KeyStep | None:
+        """What a local request does to keys when it is indicated; ``zone``: of the queue pair."""
+        return None
+
+    def retire(self, keys: KeyTable, qp: int, post: Post) -> KeyStep | None:  # noqa: ARG002
+        """What a request that succeeded does to keys when it retires."""
+        return None
 
     # -- random posts ------------------------------------------------------------------------
 

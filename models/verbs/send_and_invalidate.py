@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SendAndInvalidate: a message that invalidates a token of the peer; completes as a Send."""
+"""SendAndInvalidate: a message that invalidates a token of the peer; completes as a Send.
+
+The token is the peer's: it changes no key on this side. What arrives from the peer's
+SendAndInvalidate is in :mod:`models.receive_qp`.
+"""
 
 from __future__ import annotations
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tb.env.records import (
+    AccessCheck,
+    AccessVerdict,
     Completion,
     ConnReport,
     CreditAnswer,
@@ -53,6 +55,8 @@ TERM = 17
 RREQ = 18
 SCATTER = 19
 RDONE = 20
+CHECK = 21
+VERDICT = 22
 
 _make = tuple.__new__  # a named tuple without the cost of its own constructor
 _WORDS = struct.Struct(f"<{ROW_WORDS}Q")
@@ -69,7 +73,7 @@ _CHANNELS = (
     "m_axi_aw",
     "m_axi_w",
 )
-_TRANSPORT_CHANNELS = ("m_axis_work", "m_axis_term", "m_axis_scatter")
+_TRANSPORT_CHANNELS = ("m_axis_work", "m_axis_term", "m_axis_scatter", "m_axis_verdict")
 _FAULTS = ("valid fell before ready", "payload changed before ready", "unknown (X) value")
 
 
@@ -146,6 +150,8 @@ class Hooks:
     rreq: Callable[[RecvRequest], None] = field(default=lambda _: None)
     scatter: Callable[[ScatterAnswer], None] = field(default=lambda _: None)
     rdone: Callable[[RecvDone], None] = field(default=lambda _: None)
+    check: Callable[[AccessCheck], None] = field(default=lambda _: None)
+    verdict: Callable[[AccessVerdict], None] = field(default=lambda _: None)
 
 
 class Decoder:
@@ -173,7 +179,7 @@ class Decoder:
                         Trace,
                         (
                             cycle,
-                            head >> 8 & 7,
+                            head >> 8 & 0xF,
                             first & 0xFF,
                             first >> 8 & 0xFFFF,
                             bool(first & 0x1000000),
@@ -309,6 +315,17 @@ class Decoder:
             done = RecvDone(cycle, word[pos + 1])
             out.append(done)
             self.hooks.rdone(done)
+            return pos + 2
+        if kind == CHECK:
+            data = int.from_bytes(raw[(pos + 1) * 8 : (pos + 4) * 8], "little")
+            check = AccessCheck(cycle, data)
+            out.append(check)
+            self.hooks.check(check)
+            return pos + 4
+        if kind == VERDICT:
+            verdict = AccessVerdict(cycle, word[pos + 1])
+            out.append(verdict)
+            self.hooks.verdict(verdict)
             return pos + 2
         raise ProtocolError(f"the recorder delivered an unknown kind {kind}")
 

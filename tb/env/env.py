@@ -14,6 +14,7 @@ from cocotb.triggers import Event
 from pyuvm import uvm_env
 
 from tb.env.agents import (
+    CheckAgent,
     CompletionAgent,
     ConnAgent,
     ControlAgent,
@@ -30,12 +31,19 @@ from tb.env.agents import (
 )
 from tb.env.agents.base import BfmAgent
 from tb.env.decode import Hooks
-from tb.env.defs import CAP0, CAP1, CAP2, CAP3, CAP4, CAP5, ID_VALUE, Reg
+from tb.env.defs import CAP0, CAP1, CAP2, CAP3, CAP4, CAP5, CAP6, ID_VALUE, Reg
 from tb.env.driver import Adapter
-from tb.env.harness import RECEIVE_STALLABLE, STALLABLE, TRANSPORT_STALLABLE, Harness
+from tb.env.harness import (
+    RECEIVE_STALLABLE,
+    STALLABLE,
+    TRANSPORT_STALLABLE,
+    WINDOW_STALLABLE,
+    Harness,
+)
 from tb.env.memory import HostMemory
 from tb.env.records import Record
 from tb.env.transport import Transport
+from tb.env.transport_access import Responder
 from tb.env.transport_receive import Receiver
 
 Subscriber = Callable[[list[Record]], None]
@@ -60,6 +68,7 @@ class Config:
     srq_log2: int = 0
     rx_log2: int = 0
     num_mr: int = 0
+    num_mw: int = 0  # 0: no memory windows, accesses are not checked
 
 
 @dataclass(frozen=True)
@@ -96,14 +105,17 @@ class CarillonEnv(uvm_env):
         self.term = TermAgent("term", self)
         self.rreq = RecvRequestAgent("rreq", self)
         self.rdone = RecvDoneAgent("rdone", self)
+        self.check = CheckAgent("check", self)
         self._transport_agents = (self.work, self.done, self.conn, self.term)
         self._receive_agents = (self.rreq, self.rdone)
+        self._window_agents = (self.check,)
         self.memory = HostMemory()
         self.host = Adapter(self)
         # The seed of the run, not cocotb's, which depends on the test's name.
         self.seed = int(os.environ.get("COCOTB_RANDOM_SEED", cocotb.RANDOM_SEED))
         receiver = Receiver(self.seed, self.rreq, self.rdone, self.memory)
-        self.transport = Transport(self.seed, self.done, self.conn, receiver)
+        responder = Responder(self.check, self.memory)
+        self.transport = Transport(self.seed, self.done, self.conn, receiver, responder)
         hooks = Hooks(
             mem_write=self.memory.write_line,
             interrupt=self.host.on_interrupt,
@@ -122,6 +134,8 @@ class CarillonEnv(uvm_env):
             rreq=receiver.requested,
             scatter=receiver.answered,
             rdone=receiver.done,
+            check=responder.checked,
+            verdict=responder.answered,
         )
         self.harness = Harness(cocotb.top, self._on_block, hooks)
         self.config: Config | None = None
@@ -133,7 +147,8 @@ class CarillonEnv(uvm_env):
         self._held: list[Record] = []
 
     def connect_phase(self) -> None:
-        for agent in (*self.agents, *self._transport_agents, *self._receive_agents):
+        extra = (*self._transport_agents, *self._receive_agents, *self._window_agents)
+        for agent in (*self.agents, *extra):
             agent.connect_harness(self.harness)
 
     # -- subscribers -------------------------------------------------------------------------------
@@ -186,6 +201,7 @@ class CarillonEnv(uvm_env):
         cap3 = CAP3.unpack(await control.value(Reg.CAP3))
         cap4 = CAP4.unpack(await control.value(Reg.CAP4))
         cap5 = CAP5.unpack(await control.value(Reg.CAP5))
+        cap6 = CAP6.unpack(await control.value(Reg.CAP6) if self.harness.windows else 0)
         self.config = Config(
             num_cq=cap0["num_cq"],
             num_eq=cap1["num_eq"],
@@ -202,11 +218,14 @@ class CarillonEnv(uvm_env):
             srq_log2=cap4["srq_log2"],
             rx_log2=cap5["rx_log2"],
             num_mr=cap5["num_mr"],
+            num_mw=cap6["num_mw"],
         )
         if self.config.num_qp and self.work not in self.agents:
             self.agents += self._transport_agents
         if self.config.num_srq and self.rreq not in self.agents:
             self.agents += self._receive_agents
+        if self.config.num_mw and self.check not in self.agents:
+            self.agents += self._window_agents
         self.mem.num_cq = self.config.num_cq
 
     async def sync(self) -> None:
@@ -233,7 +252,7 @@ class CarillonEnv(uvm_env):
 
     def release_all(self) -> None:
         """Ends all stalls and holds."""
-        for number in (*STALLABLE, *TRANSPORT_STALLABLE, *RECEIVE_STALLABLE):
+        for number in (*STALLABLE, *TRANSPORT_STALLABLE, *RECEIVE_STALLABLE, *WINDOW_STALLABLE):
             self.harness.configure(number, self.harness.setting(number) & ~0x1FF)
         self.mem.release_responses()
 

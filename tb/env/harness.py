@@ -71,6 +71,8 @@ class Channel(IntEnum):
     RDONE = 29
     RLOOP = 30
     RLOOP_FAIL = 31
+    CHECK = 32
+    VERDICT = 33
 
 
 #: Channels with random stalls.
@@ -79,6 +81,8 @@ STALLABLE = tuple(Channel(n) for n in range(Channel.AW, Channel.MEM_CMD))
 TRANSPORT_STALLABLE = (Channel.WORK, Channel.DONE, Channel.CONN, Channel.TERM)
 #: The same of the receive path.
 RECEIVE_STALLABLE = (Channel.RREQ, Channel.SCATTER, Channel.RDONE)
+#: The same of the checks of remote accesses.
+WINDOW_STALLABLE = (Channel.CHECK, Channel.VERDICT)
 
 #: Gets the records of a block in order.
 BlockHandler = Callable[[list[Record]], None]
@@ -98,6 +102,7 @@ class Harness:
         self._ld_toggle = dut.ld_toggle
         self._flush = dut.flush
         self._rec_toggle = dut.rec_toggle
+        self._windows = dut.windows
         self._rows: list[Any] = []
         self._rows_of = dut.u_record.rows
         self._on_block = on_block
@@ -157,6 +162,11 @@ class Harness:
     def cycle(self) -> int:
         """The latest clock edge."""
         return (int(get_sim_time("ps")) - self._origin) // PERIOD
+
+    @property
+    def windows(self) -> bool:
+        """The design has memory windows and checks remote accesses (a property of the build)."""
+        return _number(self._windows) == 1
 
     async def until(self, cycle: int) -> None:
         """Waits until just behind the edge ``cycle``; returns at once if it is over."""

@@ -18,7 +18,7 @@ class Trace(NamedTuple):
     cycle: int
     lane: int
     op: int
-    cq: int  # lanes 3, 4 and 7: the QP; lanes 5 and 6: the QP or SRQ
+    cq: int  # lanes 3, 4 and 7 to 9: the QP; lanes 5 and 6: the QP or SRQ
     event: bool
     event_status: int
     operand: int  # 32 bits
@@ -152,6 +152,20 @@ class RecvDone(NamedTuple):
     data: int  # 64 bits
 
 
+class AccessCheck(NamedTuple):
+    """Handshake on s_axis_check: may the peer of a QP access this memory?"""
+
+    cycle: int
+    data: int  # 192 bits
+
+
+class AccessVerdict(NamedTuple):
+    """Handshake on m_axis_verdict: the answer to a check."""
+
+    cycle: int
+    data: int  # 32 bits
+
+
 class Command(NamedTuple):
     """A mailbox command that the control agent ran to its end.
 
@@ -184,5 +198,7 @@ Record = (
     | RecvRequest
     | ScatterAnswer
     | RecvDone
+    | AccessCheck
+    | AccessVerdict
     | Command
 )

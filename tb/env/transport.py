@@ -3,7 +3,8 @@
 
 It takes the work beats as they are recorded, executes each request with a random latency, and
 reports it: in tag order within a QP, in any order across QPs. Sends arrive in a list at the peer;
-at a peer that receives (:attr:`Transport.receiver`) in the buffer that is taken for them.
+at a peer that receives (:attr:`Transport.receiver`) in the buffer that is taken for them. Reads and
+Writes to a peer that responds (:attr:`Transport.responder`) are checked there and move bytes.
 At full rate :meth:`Transport.loopback` lets the harness report by itself (tb/hdl/bfm_transport.v).
 """
 
@@ -25,6 +26,7 @@ from tb.env.defs import CqeStatus, Opcode, PostFlag
 from tb.env.harness import Channel, Harness
 from tb.env.records import DoneReport, TermRequest, WorkBeat
 from tb.env.streams import stream
+from tb.env.transport_access import Access, Responder
 from tb.env.transport_receive import Arrival, Receiver
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 _LEAD = 16  # cycles between giving a report to the harness and its earliest cycle
 _STEP = 64  # most cycles that the pump sleeps
 _SENDS = (Opcode.SEND, Opcode.SEND_AND_INVALIDATE)
+_ACCESSES = (Opcode.READ, Opcode.WRITE)
 
 
 class Message(NamedTuple):
@@ -67,8 +70,10 @@ class Request:
     reported: bool = False
     message: Arrival | None = None
     """On its way into a buffer of the peer."""
+    access: Access | None = None
+    """On its way to the memory of the peer."""
     waiting: bool = False
-    """Nothing is reported before the peer has received it."""
+    """Nothing is reported before the peer has received it, or done it."""
 
     @property
     def post(self) -> Post:
@@ -95,6 +100,10 @@ class _Qp:
     held: bool = False
     last: int = 0
     """Latest cycle of a report."""
+    line: deque[Request] = field(default_factory=deque)
+    """To a peer that responds, and not begun there: in tag order."""
+    begun: list[Request] = field(default_factory=list)
+    """Begun there and not settled."""
 
 
 #: Told of each remote request: the status to report, or None to leave that to the transport.
@@ -104,8 +113,17 @@ Inject = Callable[[Request], int | None]
 class Transport:
     """All QPs' connections. Settings are attributes; they apply to requests taken from then on."""
 
-    def __init__(self, seed: int, done: DoneAgent, conn: ConnAgent, receiver: Receiver) -> None:
+    def __init__(
+        self,
+        seed: int,
+        done: DoneAgent,
+        conn: ConnAgent,
+        receiver: Receiver,
+        responder: Responder,
+    ) -> None:
         self._seed = seed
+        #: The responding side; ``responder.enable(qp)`` makes Reads and Writes be checked there.
+        self.responder = responder
         #: The receiving side; ``receiver.enable(qp)`` makes Sends take buffers there.
         self.receiver = receiver
         self._done = done
@@ -126,6 +144,7 @@ class Transport:
     def clear(self) -> None:
         """After a reset: nothing is under way, nothing arrived."""
         self.receiver.clear()
+        self.responder.clear()
         self._rng = stream(self._seed, "transport")
         self._qps: defaultdict[int, _Qp] = defaultdict(_Qp)
         self._heap: list[tuple[int, int, Request]] = []
@@ -230,7 +249,9 @@ class Transport:
         request.executes = request.ends - self._rng.randint(0, delay)
         state.last = request.ends
         state.queue.append(request)
-        if self._is_received(request):
+        if self._is_executed(request) and self.responder.serves(request.peer):
+            self._line_up(state, request)
+        elif self._is_received(request):
             self._send_message(request)
         elif self.automatic and not state.held:
             self._schedule(request)
@@ -334,9 +355,13 @@ class Transport:
 
     # -- Sends into buffers of the peer ------------------------------------------------------------
 
+    @staticmethod
+    def _is_executed(request: Request) -> bool:
+        return request.status == 0 and not request.skipped
+
     def _is_received(self, request: Request) -> bool:
         """A Send that is carried out and takes a buffer."""
-        sends = request.status == 0 and not request.skipped and request.opcode in _SENDS
+        sends = self._is_executed(request) and request.opcode in _SENDS
         return sends and self.receiver.serves(request.peer)
 
     def _send_message(self, request: Request) -> None:
@@ -361,17 +386,27 @@ class Transport:
         self.receiver.arrive(request.message)
 
     def _withdraw(self, request: Request) -> None:
+        state = self._qps[request.qp]
+        if request in state.line:
+            state.line.remove(request)
+        elif request in state.begun:
+            state.begun.remove(request)
         if request.message is not None and request.waiting:
             self.receiver.withdraw(request.message)
+        if request.access is not None and request.waiting:
+            self.responder.withdraw(request.access)
         request.waiting = False
 
     def _settle(self, request: Request, status: int) -> None:
         """The peer has received a message, or has not."""
         state = self._qps[request.qp]
         request.waiting = False
+        if request in state.begun:
+            state.begun.remove(request)
         if status == 0:
             self._deliver(request)
         if request.reported:
+            self._begin_next(state)
             return
         request.status = status
         if status:
@@ -383,6 +418,42 @@ class Transport:
                 other.status = self._rng.choice(self.after_error)
         if self.automatic and not state.held:
             self._schedule_all(state, 8)
+        self._begin_next(state)
+
+    # -- Requests to a peer that responds ----------------------------------------------------------
+
+    def _line_up(self, state: _Qp, request: Request) -> None:
+        """To such a peer requests go in order, and none overtakes what came before it: a Send
+        begins when everything before it is settled, a Read or Write when every Send is.
+        """
+        request.waiting = True
+        state.line.append(request)
+        self._begin_next(state)
+
+    def _begin_next(self, state: _Qp) -> None:
+        while state.line:
+            request = state.line[0]
+            accesses = request.opcode in _ACCESSES
+            if any(not accesses or other.opcode not in _ACCESSES for other in state.begun):
+                return
+            state.line.popleft()
+            request.executes = max(request.executes, self._harness.cycle)
+            if accesses:
+                state.begun.append(request)
+                self._access(request)
+            elif self.receiver.serves(request.peer):
+                state.begun.append(request)
+                self._send_message(request)
+            else:
+                request.waiting = False
+                if self.automatic and not state.held:
+                    self._schedule_all(state, 8)
+
+    def _access(self, request: Request) -> None:
+        request.access = Access(
+            request.peer, request.post, lambda status: self._settle(request, status)
+        )
+        self.responder.arrive(request.access, request.executes)
 
     async def _run(self) -> None:
         """Gives the reports to the harness shortly before their time."""

@@ -14,11 +14,6 @@ import random
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
-from typing import TYPE_CHECKING
-
-import cocotb
-from cocotb.triggers import Event
 
 from models.post import Segment
 from tb.env.agents.base import Pending
@@ -27,14 +22,10 @@ from tb.env.defs import CqeStatus, Scatter
 from tb.env.harness import Channel, Harness
 from tb.env.memory import HostMemory
 from tb.env.records import RecvDone, RecvRequest, ScatterAnswer
+from tb.env.schedule import LEAD, Schedule
 from tb.env.streams import stream
 
-if TYPE_CHECKING:
-    from cocotb.task import Task
-
-_LEAD = 16  # cycles between giving an item to the harness and its earliest cycle
-_STEP = 64  # most cycles that the pump sleeps
-_MOST_BYTES = 1 << 20  # longest payload that is moved
+MOST_BYTES = 1 << 20  # longest payload that is moved
 
 
 @dataclass(eq=False)
@@ -113,6 +104,7 @@ class Receiver:
         self._memory = memory
         rreq.busy = lambda: self.busy
         rdone.busy = lambda: self.busy
+        self._clock = Schedule(lambda: self._harness)
         #: QPs that take the Sends of their peers; None: all.
         self.enabled: set[int] | None = set()
         #: Cycles from an answer to the report: from, to.
@@ -141,10 +133,7 @@ class Receiver:
         """After a reset: nothing is under way."""
         self._rng = stream(self._seed, "receiver")
         self._qps: defaultdict[int, _Qp] = defaultdict(_Qp)
-        self._heap: list[tuple[int, int, Callable[[int], None]]] = []
-        self._order = 0
-        self._pump: Task[None] | None = None
-        self._wake = Event()
+        self._clock.clear()
         self._loop = False
         self._loop_waiting = 0
         #: All answers, in order.
@@ -163,7 +152,7 @@ class Receiver:
     @property
     def busy(self) -> bool:
         """Requests or reports are still to come by themselves."""
-        return bool(self._heap) or self._loop_waiting > 0
+        return self._clock.busy or self._loop_waiting > 0
 
     def outstanding(self, qp: int) -> list[Taken]:
         """Buffers that a QP has taken and that were not reported, in tag order."""
@@ -237,7 +226,7 @@ class Receiver:
         their answers at the earliest; None ends that. Those fail with ``status`` whose address of
         slot 0, its low 32 bits masked with ``mask`` (not 0), is ``match``. Nothing is filled.
         """
-        assert not self._heap, "buffers are under way"
+        assert not self._clock.busy, "buffers are under way"
         self._loop = latency is not None
         word = 0 if latency is None else 1 | status << 8 | latency << 16
         self._harness.configure(Channel.RLOOP_FAIL, mask | match << 32)
@@ -254,7 +243,7 @@ class Receiver:
 
     def gather(self, segments: Sequence[Segment]) -> bytes:
         """The payload of a Send, as host memory holds it."""
-        assert sum(segment.length for segment in segments) <= _MOST_BYTES, "too long to be moved"
+        assert sum(segment.length for segment in segments) <= MOST_BYTES, "too long to be moved"
         return b"".join(self._memory.read(s.address, s.length) for s in segments)
 
     def withdraw(self, arrival: Arrival) -> None:
@@ -334,14 +323,14 @@ class Receiver:
         if not state.inbox or state.asking or state.held:
             return
         arrival = state.inbox[0]
-        if arrival.at > self._harness.cycle + _LEAD:
-            self._at(arrival.at, lambda _: self._ask_next(state))
+        if arrival.at > self._harness.cycle + LEAD:
+            self._clock.at(arrival.at, lambda _: self._ask_next(state))
         else:
             state.asking = True
             self._ask(arrival)
 
     def _ask_later(self, state: _Qp) -> None:
-        self._at(
+        self._clock.at(
             self._harness.cycle + self._rng.randint(*self.retry), lambda _: self._ask_next(state)
         )
 
@@ -377,7 +366,7 @@ class Receiver:
                 while not taken.reported:
                     self._send(state, at)
 
-        self._at(taken.ends, report)
+        self._clock.at(taken.ends, report)
 
     def _report_soon(self, state: _Qp, most: int) -> None:
         """Everything that a QP has taken is reported soon, in order."""
@@ -401,7 +390,7 @@ class Receiver:
         if not self.fill or taken.answer.code != Scatter.SCATTER:
             return
         data = taken.arrival.data
-        assert taken.answer.nbytes <= _MOST_BYTES, f"{taken.answer.nbytes} bytes to move"
+        assert taken.answer.nbytes <= MOST_BYTES, f"{taken.answer.nbytes} bytes to move"
         if data is None:
             data = self._rng.randbytes(taken.arrival.length)
             taken.arrival.data = data
@@ -415,35 +404,3 @@ class Receiver:
     def _write(self, segment: Segment, part: bytes) -> None:
         if part:
             self._memory.write(segment.address, part)
-
-    # -- time --------------------------------------------------------------------------------------
-
-    def _at(self, cycle: int, action: Callable[[int], None]) -> None:
-        """Runs ``action(cycle)`` shortly before that cycle."""
-        self._order += 1
-        heappush(self._heap, (cycle, self._order, action))
-        if cycle <= self._harness.cycle + _LEAD:
-            self._run_due()
-        elif self._pump is None:
-            self._pump = cocotb.start_soon(self._run())
-        else:
-            self._wake.set()
-
-    def _run_due(self) -> None:
-        limit = self._harness.cycle + _LEAD
-        heap = self._heap
-        while heap and heap[0][0] <= limit:
-            at, _, action = heappop(heap)
-            action(at)
-
-    async def _run(self) -> None:
-        harness = self._harness
-        heap = self._heap
-        while self._heap is heap:
-            self._run_due()
-            if heap:
-                now = harness.cycle
-                await harness.until(min(max(heap[0][0] - _LEAD, now + 1), now + _STEP))
-            else:
-                self._wake.clear()
-                await self._wake.wait()

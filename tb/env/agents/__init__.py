@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One agent per interface of the engine, each a thin class over the harness's queues."""
 
+from tb.env.agents.access import CheckAgent, Judgement
 from tb.env.agents.completion import CompletionAgent, Cpl
 from tb.env.agents.control import CommandError, ControlAgent
 from tb.env.agents.credit import CreditAgent
@@ -12,6 +13,7 @@ from tb.env.agents.transport import ConnAgent, DoneAgent, TermAgent, WorkAgent
 
 __all__ = [
     "Answer",
+    "CheckAgent",
     "CommandError",
     "CompletionAgent",
     "ConnAgent",
@@ -21,6 +23,7 @@ __all__ = [
     "DoneAgent",
     "DoorbellAgent",
     "InterruptAgent",
+    "Judgement",
     "MemoryAgent",
     "RecvDoneAgent",
     "RecvRequestAgent",

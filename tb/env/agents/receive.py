@@ -34,7 +34,7 @@ class Answer:
     @property
     def taken(self) -> bool:
         """A buffer was taken: its tag is to be reported."""
-        return self.code in (Scatter.SCATTER, Scatter.LENGTH_ERROR)
+        return self.code in (Scatter.SCATTER, Scatter.LENGTH_ERROR, Scatter.BAD_TOKEN)
 
     @property
     def nbytes(self) -> int:

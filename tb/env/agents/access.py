@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Agent of the checks of remote accesses of the full engine: s_axis_check with its answers on
+m_axis_verdict.
+
+What a transport does with them is in tb/env/transport_access.py.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tb.env.agents.base import BfmAgent, Pending
+from tb.env.defs import CHECK, VERDICT, CheckKind, Verdict
+from tb.env.harness import Channel
+from tb.env.records import AccessCheck, AccessVerdict
+
+_M64 = (1 << 64) - 1
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the engine says to a check."""
+
+    cycle: int
+    qp: int  # 16 bits
+    code: Verdict
+
+    @property
+    def granted(self) -> bool:
+        """The memory may be accessed."""
+        return self.code == Verdict.GRANTED
+
+    @classmethod
+    def decode(cls, record: AccessVerdict) -> Judgement:
+        """From the beat. Raises ``ValueError`` if there is no such code or a reserved bit is
+        set.
+        """
+        if record.data & VERDICT.reserved:
+            raise ValueError(f"m_axis_verdict: reserved bits set in {record.data:#x}")
+        fields = VERDICT.unpack(record.data)
+        return cls(record.cycle, fields["qp"], Verdict(fields["code"]))
+
+
+class CheckAgent(BfmAgent):
+    """Sends checks, one per cycle, and takes their answers, which come in order."""
+
+    reports = (AccessCheck, AccessVerdict)
+    channels = (Channel.CHECK, Channel.VERDICT)
+    #: Checks are still to come from who uses this agent.
+    busy: Callable[[], bool] = staticmethod(lambda: False)
+
+    def build_phase(self) -> None:
+        super().build_phase()
+        self._answers: deque[tuple[object, Pending[Judgement]]] = deque()
+
+    def send(
+        self,
+        qp: int,
+        kind: CheckKind | int,
+        key: int,
+        address: int,
+        length: int,
+        *,
+        note: object = None,
+        at_cycle: int | None = None,
+        gap: int = 0,
+    ) -> Pending[Judgement]:
+        """One check: the peer of ``qp`` reads or writes (``kind``, 2 bits) ``length`` bytes (32
+        bits) at ``address`` (64 bits) by ``key`` (32 bits). Returns its answer to come; ``note``
+        comes back with it from :meth:`answered`.
+        """
+        word = CHECK.pack(qp=qp, kind=int(kind), key=key, address=address, length=length)
+        return self.send_raw(word, note=note, at_cycle=at_cycle, gap=gap)
+
+    def send_raw(
+        self, data: int, *, note: object = None, at_cycle: int | None = None, gap: int = 0
+    ) -> Pending[Judgement]:
+        """A check bit by bit (192 bits)."""
+        answer: Pending[Judgement] = Pending()
+        self._answers.append((note, answer))
+        words = [data & _M64, data >> 64 & _M64, data >> 128]
+        self.driver.send([(Channel.CHECK, words, at_cycle or 0, gap)])
+        return answer
+
+    def answered(self, record: AccessVerdict) -> tuple[Judgement, object]:
+        """An answer came: what it says, and the note of its check."""
+        if not self._answers:
+            raise AssertionError(f"m_axis_verdict without a check: {record}")
+        note, pending = self._answers.popleft()
+        judgement = Judgement.decode(record)
+        pending.finish(judgement, record.cycle)
+        return judgement, note
+
+    def clear(self) -> None:
+        super().clear()
+        self._answers.clear()
+
+    @property
+    def idle(self) -> bool:
+        return not self._answers and not self.busy()
