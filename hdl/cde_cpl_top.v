@@ -185,8 +185,8 @@ module cde_cpl_top #(
         .post_page(unused_post_page), .post_kind(unused_post_kind), .post_data(unused_post_data), .post_word(unused_post_word),
         .post_res_valid(1'b0), .post_res_cause(8'd0), .qc_start(unused_qc_start), .qc_command(unused_qc_command),
         .qc_args(unused_qc_args), .qc_done(1'b0), .qc_result(8'd0), .qc_outs(256'd0), .cqi_we(unused_cqi_we),
-        .cqi_alive(unused_cqi_alive), .cqi_cq(unused_cqi_cq), .cqi_page(unused_cqi_page), .cqi_used(1'b0), .pe_valid(4'd0),
-        .pe_cause(32'd0), .pe_object(64'd0), .pe_index(64'd0), .pe_step(12'd0), .pr_step(10'd0), .xirq_valid(1'b0),
+        .cqi_alive(unused_cqi_alive), .cqi_cq(unused_cqi_cq), .cqi_page(unused_cqi_page), .cqi_used(1'b0), .pe_valid(6'd0),
+        .pe_cause(48'd0), .pe_object(96'd0), .pe_index(96'd0), .pe_step(12'd0), .pr_step(16'd0), .removed(1'b0), .xirq_valid(1'b0),
         .xirq_ready(unused_xirq_ready), .xirq_vector(16'd0), .m_axis_irq_tdata(m_axis_irq_tdata),
         .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready), .trace_valid(trace_valid),
         .trace_data(trace_data)
