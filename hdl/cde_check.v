@@ -32,7 +32,7 @@ module cde_check #(
     input  wire [180:0]      change_word,
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [15:0]       set_zone,
+    input  wire [16:0]       set_zone,       // {guarded, zone}
     input  wire [NUM_QP-1:0] qp_up,
     input  wire              removed,
 
@@ -72,15 +72,16 @@ module cde_check #(
     reg [31:0]        b_bytes, c_bytes;
     reg [N_W:0]       b_at;
     wire [KW-1:0]     b_word;
-    wire [15:0]       b_zone;
+    wire [16:0]       b_zone;
     reg [KW-1:0]      word;
     reg [15:0]        zone;
+    reg               guarded;
 
     cde_ram #(.W(KW), .AW(N_W + 1)) word_ram (
         .clk(clk), .we(change_we), .waddr(change_at), .wdata(change_word), .raddr(a_at), .rdata(b_word)
     );
 
-    cde_ram #(.W(16), .AW(QP_W)) zone_ram (
+    cde_ram #(.W(17), .AW(QP_W)) zone_ram (
         .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(a_qp), .rdata(b_zone)
     );
 
@@ -95,12 +96,12 @@ module cde_check #(
         {b_bytes, c_bytes} <= {s_axis_check_tdata[159:128], b_bytes};
         b_at <= a_at;
         word <= change_we && change_at == b_at ? change_word : b_word;
-        zone <= b_zone;
+        {guarded, zone} <= b_zone;
     end
 
     // ---------------------------------------------------------------- stage C: the verdict
     wire [QP_W-1:0] c_qp = c_name[QP_W-1:0];
-    wire        refused = c_bad || removed || !qp_up[c_qp];
+    wire        refused = c_bad || removed || !guarded || !qp_up[c_qp];
     wire        good_key = !c_far && word[K_VALID] && word[K_GEN +: 20] == c_key[31:12];
     wire        good_qp = c_key[11] ? word[K_QP +: 16] == c_name : word[K_ZONE +: 16] == zone;
     wire        good_right = c_kind == 2'd1 ? word[K_RIGHTS + 1] : word[K_RIGHTS + 2];

@@ -42,6 +42,8 @@ module cde_dispatch #(
     input  wire              peer_we,
     input  wire [QP_W-1:0]   peer_qp,
     input  wire [23:0]       peer,
+    input  wire              guard_we,
+    input  wire              guard,          // local requests are executed in the key table
 
     output wire [511:0]      m_axis_work_tdata,
     output wire [15:0]       m_axis_work_tdest,
@@ -177,6 +179,7 @@ module cde_dispatch #(
     wire [511:0]     g_post;
     wire [IDX_W-1:0] g_tags, g_reads, g_retired;
     wire [23:0]      g_peer;
+    wire             g_guard;
     reg              g_offered;
 
     cde_ram #(.W(514), .AW(AW)) post_ram (
@@ -206,6 +209,10 @@ module cde_dispatch #(
         .clk(clk), .we(peer_we), .waddr(peer_qp), .wdata(peer), .raddr(look_qp), .rdata(g_peer)
     );
 
+    cde_ram #(.W(1), .AW(QP_W)) guard_ram (
+        .clk(clk), .we(guard_we), .waddr(peer_qp), .wdata(guard), .raddr(look_qp), .rdata(g_guard)
+    );
+
     // What was offered once stays offered, whatever becomes of its QP.
     assign skip = stop[g_qp] && !g_offered;
     wire fenced = g_post[`CDE_POST_READ_FENCE_LSB] && g_reads != g_retired;
@@ -214,7 +221,8 @@ module cde_dispatch #(
 
     // A local request is executed when its beat has been taken; what is behind it waits for the outcome.
     reg  g_sent;
-    wire finished = g_local ? g_sent && loc_done : m_axis_work_tready;
+    wire executes = g_local && g_guard;
+    wire finished = executes ? g_sent && loc_done : m_axis_work_tready;
 
     assign m_axis_work_tvalid = g_valid && !skip && !g_blocked && !g_sent;
     assign advance = !(g_valid && !skip && !g_blocked && !finished) && !init;
@@ -224,7 +232,7 @@ module cde_dispatch #(
 
     always @(posedge clk) begin
         g_offered <= (m_axis_work_tvalid || g_sent) && !advance && !rst;
-        g_sent <= (g_sent || (m_axis_work_tvalid && m_axis_work_tready && g_local)) && !advance && !rst;
+        g_sent <= (g_sent || (m_axis_work_tvalid && m_axis_work_tready && executes)) && !advance && !rst;
     end
 
     wire [15:0] tag = {{(16-IDX_W){1'b0}}, g_tags};
@@ -240,7 +248,7 @@ module cde_dispatch #(
     assign ind_slot = g_index[SQ_LOG2-1:0];
     assign ind_done = !skip;
     assign ind_ripe = skip || g_local;
-    assign ind_status = g_local && !skip ? loc_status : 8'h00;
+    assign ind_status = executes && !skip ? loc_status : 8'h00;
     assign ind_next = g_index + ONE;
     assign ind_tags = tags_next;
     assign ind_tag = tags_next[SQ_LOG2-1:0] - {{(SQ_LOG2-1){1'b0}}, 1'b1};

@@ -57,7 +57,7 @@ module cde_qp_ctrl #(
     // Receive side: looks, settings of a new QP, SRQs
     output wire              hold,           // no receive posts, no taking
     input  wire              rx_empty,       // of set_qp
-    output wire [126+CQ_W:0] set_receive,    // {two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
+    output wire [127+CQ_W:0] set_receive,    // {guarded, two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
     output wire              use_we,
     output wire              use_up,
     output wire [15:0]       srqi_number,
@@ -170,7 +170,7 @@ module cde_qp_ctrl #(
     wire free = qp_state == `CDE_QPS_FREE;
     wire ending = qp_state == `CDE_QPS_DESTROYING;
     wire reserved = (c_connect && arg1[31:24] != 8'd0) || (c_set && arg1[31:4] != 28'd0) ||
-                    (c_create && (arg7[31:29] != 3'd0 || arg7[23:18] != 6'd0 || (!shared && arg7[15:0] != 16'd0)));
+                    (c_create && (arg7[31:29] != 3'd0 || arg7[23:19] != 5'd0 || (!shared && arg7[15:0] != 16'd0)));
     wire bad_size = {16'd0, arg4[31:16]} == 32'd0 || {16'd0, arg4[31:16]} > SLOTS || {16'd0, arg6[31:16]} > RECV_SLOTS ||
                     (shared && arg6[31:16] != 16'd0);
     wire bad_flag = arg7[28:24] != `CDE_RECVFLAG_DEFAULT && arg7[28:24] != `CDE_RECVFLAG_SOLICITED_WAIT &&
@@ -198,7 +198,7 @@ module cde_qp_ctrl #(
     assign set_post = {info_next[159:128], info_next[112 +: IDX_W], info_next[96 +: 12], info_next[64 +: CQ_W]};
     assign set_retire = {info_next[64 +: CQ_W], info_next[63:0]};
     assign set_peer = arg1[23:0];
-    assign set_receive = {arg7[17], arg7[28:24] == `CDE_RECVFLAG_SOLICITED_WAIT, shared, arg7[15:0], arg6[31:16], arg6[15:0],
+    assign set_receive = {arg7[18:17], arg7[28:24] == `CDE_RECVFLAG_SOLICITED_WAIT, shared, arg7[15:0], arg6[31:16], arg6[15:0],
                           info_next[96 +: 12], arg3[16 +: CQ_W], info_next[63:0]};
     assign srqi_number = c_create ? arg7[15:0] : info7[15:0];
     assign use_up = c_create;

@@ -86,7 +86,7 @@ module cde_receive #(
 
     input  wire              set_we,         // creation
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [126+CQ_W:0] set_data,       // {two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
+    input  wire [127+CQ_W:0] set_data,       // {guarded, two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
     output reg               rx_empty,       // nothing of set_qp is posted and not completed
     input  wire              use_we,
     input  wire              use_up,
@@ -138,7 +138,7 @@ module cde_receive #(
     `include "cde_rx_ops.vh"
 
     // ---------------------------------------------------------------- settings of a new QP
-    wire            set_two, set_wait, set_shared;
+    wire            set_guard, set_two, set_wait, set_shared;
     wire [15:0]     set_srq, set_depth, set_zone;
     wire [11:0]     set_page;
     wire [CQ_W-1:0] set_cq;
@@ -147,7 +147,7 @@ module cde_receive #(
     reg [QP_W-1:0]  start_qp;
     reg [IDX_W-1:0] start_depth;
 
-    assign {set_two, set_wait, set_shared, set_srq, set_depth, set_zone, set_page, set_cq, set_context} = set_data;
+    assign {set_guard, set_two, set_wait, set_shared, set_srq, set_depth, set_zone, set_page, set_cq, set_context} = set_data;
 
     wire unused_set = &{1'b0, set_srq, set_depth, init_addr};
 
@@ -231,7 +231,7 @@ module cde_receive #(
         .op_code(tk_code), .op_srq(op_srq), .op_mark(tk_mark), .opr_valid(tkr_valid), .opr_busy(tkr_busy),
         .opr_state(tkr_state), .rq_valid(rq2_valid), .rq_hold(rq_hold), .rq_cq(rq2_cq), .rq_count(rq2_count), .gr_room(gr2_room),
         .gr_dead(gr2_dead), .gr_take(gr2_take), .set_we(set_we), .set_qp(set_qp),
-        .set_data({set_two, set_shared, set_srq[SRQ_W-1:0], set_cq}), .removed(removed), .peer_valid(peer_valid),
+        .set_data({set_guard, set_two, set_shared, set_srq[SRQ_W-1:0], set_cq}), .removed(removed), .peer_valid(peer_valid),
         .peer_qp(peer_qp), .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up),
         .fresh(fresh), .fresh_qp(step_qp), .tail_we(tail_we), .tail_queue(tail_queue), .tail_index(tail), .done_we(done_we),
         .done_qp(done_qp), .done_total(done_total), .buf_we(buf_we), .buf_queue(buf_queue), .buf_index(buf_index),

@@ -62,10 +62,10 @@ module cde_retire #(
     input  wire              ri_done,
     input  wire [7:0]        ri_status,
 
-    // Settings: {send CQ, QP context}
+    // Settings: {guarded, send CQ, QP context}
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [63+CQ_W:0]  set_data,
+    input  wire [64+CQ_W:0]  set_data,
 
     output wire [255:0]      m_axis_cpl_tdata,
     output wire [15:0]       m_axis_cpl_tdest,
@@ -219,6 +219,7 @@ module cde_retire #(
     wire [AW-1:0]    look_slot = {look_qp, advance ? fetch_index[SQ_LOG2-1:0] : h_index[SQ_LOG2-1:0]};
     wire             h_silent, h_local, h_read, h_done, h_unkeys;
     wire [31:0]      h_key;
+    wire             h_guard;
     wire [7:0]       h_outcome;
     wire [15:0]      h_type;
     wire [31:0]      h_bytes;
@@ -238,8 +239,8 @@ module cde_retire #(
         .rdata({h_outcome, h_done})
     );
 
-    cde_ram #(.W(CQ_W + 64), .AW(QP_W)) settings_ram (
-        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look_qp), .rdata({h_cq, h_qp_context})
+    cde_ram #(.W(CQ_W + 65), .AW(QP_W)) settings_ram (
+        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look_qp), .rdata({h_guard, h_cq, h_qp_context})
     );
 
     cde_context #(.W(2 * IDX_W), .AW(QP_W)) count_ram (
@@ -263,7 +264,7 @@ module cde_retire #(
     // A Read that invalidates its sink has succeeded when that has.
     reg        unkeyed;
     reg  [7:0] unkey_status;
-    wire       unkeys = h_unkeys && reported == 8'h00;
+    wire       unkeys = h_guard && h_unkeys && reported == 8'h00;
     wire [7:0] status = unkeys ? unkey_status : reported;
     wire       success = status == 8'h00;
 

@@ -64,10 +64,10 @@ module cde_take #(
     input  wire              gr_dead,
     output wire              gr_take,
 
-    // Settings: {two entries a receive, shared, SRQ, receive CQ}
+    // Settings: {guarded, two entries a receive, shared, SRQ, receive CQ}
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [SRQ_W+CQ_W+1:0] set_data,
+    input  wire [SRQ_W+CQ_W+2:0] set_data,
     input  wire [NUM_QP-1:0] qp_live,
     input  wire [NUM_QP-1:0] qp_open,
     input  wire [NUM_QP-1:0] qp_up,          // CONNECTED or DISCONNECT_PENDING
@@ -165,7 +165,8 @@ module cde_take #(
     end
 
     // ---------------------------------------------------------------- stage B: which queue
-    wire             b_set_shared, b_two;
+    wire             b_set_shared, b_two, b_guard;
+    reg              r_guard, c_guard, d_guard, e_guard;
     wire [SRQ_W-1:0] b_set_srq;
     wire [CQ_W-1:0]  b_cq;
     wire             b_shared = b_op || b_set_shared;
@@ -173,8 +174,8 @@ module cde_take #(
     reg              r_shared, c_shared, d_shared, e_shared;
     reg [SRQ_W-1:0]  r_srq, c_srq, d_srq, e_srq;
 
-    cde_ram #(.W(SRQ_W + CQ_W + 2), .AW(QP_W)) settings_ram (
-        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata({b_two, b_set_shared, b_set_srq, b_cq})
+    cde_ram #(.W(SRQ_W + CQ_W + 3), .AW(QP_W)) settings_ram (
+        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata({b_guard, b_two, b_set_shared, b_set_srq, b_cq})
     );
 
     assign rq_valid = b_req && b_set_shared;
@@ -212,6 +213,7 @@ module cde_take #(
 
     // A post of the cycle before counts.
     always @(posedge clk) begin
+        {r_guard, c_guard, d_guard, e_guard} <= {b_guard, r_guard, c_guard, d_guard};
         {r_shared, c_shared, d_shared, e_shared} <= {b_shared, r_shared, c_shared, d_shared};
         {r_srq, c_srq, d_srq, e_srq} <= {b_srq, r_srq, c_srq, d_srq};
         r_queue <= b_queue;
@@ -242,7 +244,7 @@ module cde_take #(
     wire             event_now = ((take && c_shared && armed) || marks) && low;
 
     assign gr_take = may && ready && c_shared;
-    assign peer_valid = take && c_msg[1];
+    assign peer_valid = take && c_msg[1] && c_guard;
     assign peer_qp = c_qp;
     assign peer_key = c_msg[65:34];
     assign taken_we = take || drop;
@@ -304,7 +306,7 @@ module cde_take #(
     wire [31:0] fill1 = !past0 ? 32'd0 : past1 ? size1 : rest1;
     wire [31:0] fill2 = !past1 ? 32'd0 : past2 ? size2 : rest2;
     wire        too_long = e_take && past2;
-    assign bad_token = e_req && e_take && !past2 && e_msg[1] && !peer_good;
+    assign bad_token = e_req && e_take && !past2 && e_msg[1] && e_guard && !peer_good;
     assign peer_counts = !past2;
     wire        fits = e_take && !past2 && !bad_token;
     wire [3:0]  code = e_refused ? `CDE_SCATTER_REFUSED : !e_take ? `CDE_SCATTER_NOT_READY :

@@ -208,7 +208,7 @@ module cde_top #(
     wire [NUM_QP-1:0] qp_live, qp_open, qp_up;
     wire              closes, fresh, hold, created, rx_empty, use_we, use_up, srqi_live, rfail_valid, rfail_ready;
     wire [QP_W-1:0]   step_qp, set_qp, rfail_qp;
-    wire [126+CQ_W:0] set_receive;
+    wire [127+CQ_W:0] set_receive;
     wire [15:0]       srqi_number;
     wire [11:0]       srqi_page;
 
@@ -321,7 +321,7 @@ module cde_top #(
         .ri_key(ri_key), .ri_done(ri_done), .done_status(key_status), .peer_valid(peer_valid), .peer_qp(peer_qp),
         .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context),
         .hold(hold_requests), .keys(keys), .found(found), .set_we(created), .set_qp(set_qp),
-        .set_zone(set_receive[76 + CQ_W +: 16]), .qp_up(qp_up), .fail_valid(kfail_valid), .fail_ready(kfail_ready),
+        .set_zone({set_receive[127 + CQ_W], set_receive[76 + CQ_W +: 16]}), .qp_up(qp_up), .fail_valid(kfail_valid), .fail_ready(kfail_ready),
         .fail_qp(kfail_qp), .bad_valid(bad_valid), .bad_qp(bad_qp), .removed(removed), .s_axis_check_tdata(s_axis_check_tdata),
         .s_axis_check_tvalid(s_axis_check_tvalid), .s_axis_check_tready(s_axis_check_tready),
         .m_axis_verdict_tdata(m_axis_verdict_tdata), .m_axis_verdict_tvalid(m_axis_verdict_tvalid),

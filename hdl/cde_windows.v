@@ -51,7 +51,7 @@ module cde_windows #(
 
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [15:0]       set_zone,
+    input  wire [16:0]       set_zone,       // {guarded, zone}
     input  wire [NUM_QP-1:0] qp_up,
     output wire              fail_valid,     // a local request has failed
     input  wire              fail_ready,
@@ -111,7 +111,7 @@ module cde_windows #(
         .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_qp(op_qp), .op_key(op_key), .op_region(op_region),
         .op_base(op_base), .op_length(op_length), .op_zone(op_zone), .op_rights(op_rights), .opr_valid(opr_valid),
         .opr_status(opr_status), .opr_word(opr_word), .opr_count(opr_count), .set_we(set_we), .set_qp(set_qp),
-        .set_zone(set_zone), .keys(keys), .found(found), .removes(removes), .invalidates(step[4]), .change_we(change_we),
+        .set_zone(set_zone[15:0]), .keys(keys), .found(found), .removes(removes), .invalidates(step[4]), .change_we(change_we),
         .change_at(change_at), .change_word(change_word), .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
