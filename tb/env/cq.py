@@ -158,8 +158,10 @@ class Cq:
         return self.reader.index & self._mask
 
     def get_cq_results(self, limit: int = 1 << 16) -> list[NdResult]:
-        """NdkGetCqResults: takes up to ``limit`` results from memory; neither type nor token."""
-        if self.shares:
+        """NdkGetCqResults: takes up to ``limit`` results from memory; neither type nor token. Of
+        the two entries of an ND1 receive the first has the context of the window's creation.
+        """
+        if self.shares or self.host.follows_keys:
             return [
                 NdResult(result.status, result.nbytes, result.qp_context, result.request_context)
                 for result in self.get_cq_results_ex(limit)
@@ -171,6 +173,8 @@ class Cq:
         found = self.reader.get_results_ex(limit)
         if self.shares:
             self._reap(found)
+        if self.host.follows_keys:
+            self.host.invalidated_by(found)
         return found
 
     def _reap(self, results: list[NdResultEx]) -> None:

@@ -11,15 +11,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from models.queue import NdResultEx
 from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import Post, ReadResult, WriteResult
 from tb.env.cq import Callback, Cq, CqState, Eq, EqState
-from tb.env.defs import LOG0, LOG1, PAGE_STATUS, Cmd, PageReg, RecvFlag, Reg, Result, Right
+from tb.env.defs import KEY, LOG0, LOG1, PAGE_STATUS, Cmd, PageReg, RecvFlag, Reg, Result, Right
 from tb.env.qp import Qp
 from tb.env.records import Command, Interrupt
 from tb.env.regions import Region
 from tb.env.srq import Srq
+from tb.env.windows import MemoryWindow, invalidated_by
 
 if TYPE_CHECKING:
     from tb.env.env import CarillonEnv
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 CQE_BYTES = 32
 EQE_BYTES = 16
 _ALL_EVENTS = 1 << 20
+_WINDOW_COUNTERS = (Reg.CNT_CHECKS, Reg.CNT_CHECKS_REFUSED, Reg.CNT_INVALIDATED)
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,11 @@ class Adapter:
         self.qps: dict[int, Qp] = {}
         self.srqs: dict[int, Srq] = {}
         self.regions: dict[int, Region] = {}
+        self.windows: dict[int, MemoryWindow] = {}
+        #: There are, or were, keys that a peer can invalidate: polls look for that.
+        self.follows_keys = False
+        #: REMOVE_DEVICE was executed.
+        self.removed = False
         #: Every callback seen, in order.
         self.callbacks: list[Callback] = []
         #: An event entry of a queue that the driver does not know fails the test.
@@ -71,6 +79,8 @@ class Adapter:
         self.qps.clear()
         self.srqs.clear()
         self.regions.clear()
+        self.windows.clear()
+        self.follows_keys = self.removed = False
 
     # -- doorbell pages ----------------------------------------------------------------------------
 
@@ -115,8 +125,9 @@ class Adapter:
         return command
 
     async def counters(self) -> dict[str, int]:
-        """All counters, by their names without ``CNT_``."""
-        names = [reg for reg in Reg if reg.name.startswith("CNT_")]
+        """All counters that the design has, by their names without ``CNT_``."""
+        left_out = () if self.env.harness.windows else _WINDOW_COUNTERS
+        names = [reg for reg in Reg if reg.name.startswith("CNT_") and reg not in left_out]
         answers = [self.env.control.post_read(reg) for reg in names]
         return {
             reg.name.removeprefix("CNT_"): (await answer).data
@@ -302,11 +313,13 @@ class Adapter:
         zone: int = 0,
         srq: Srq | None = None,
         recv_flag: RecvFlag | int = RecvFlag.DEFAULT,
+        nd1: bool = False,
     ) -> Qp:
         """Creates a QP that sends to ``cq`` (default: the lowest free number, the CQ's page, the
         deepest send queue, a context with its number). It receives from ``srq``, or from its own
         queue of ``recv_depth`` buffers (0: not at all). QPs with different SRQs on one receive CQ
-        need different contexts: by these the driver tells whose buffer completed.
+        need different contexts: by these the driver tells whose buffer completed. ``nd1``: an
+        invalidating receive completes with two entries.
         """
         assert self.env.config is not None
         if number is None:
@@ -320,6 +333,7 @@ class Adapter:
             zone=zone,
             srq=srq,
             recv_flag=recv_flag,
+            nd1=nd1,
         )
         await qp.create(watermark, age)
         self.qps[number] = qp
@@ -360,13 +374,70 @@ class Adapter:
         """Registers a region of ``length`` bytes (default: the lowest free number, fresh zeroed
         memory with a free line around it); its key is ``region.key``.
         """
+        region = self._region(length, number, base, zone, rights)
+        await region.register()
+        return region
+
+    async def allocate(
+        self,
+        length: int,
+        *,
+        number: int | None = None,
+        base: int | None = None,
+        zone: int = 0,
+        rights: Right | int = Right.LOCAL_WRITE,
+    ) -> Region:
+        """NdkAllocMr of a region for FastRegister; memory and rights are what
+        ``region.fast_register`` takes by default. Defaults: as :meth:`register`.
+        """
+        region = self._region(length, number, base, zone, rights)
+        await region.allocate()
+        self.follows_keys = True
+        return region
+
+    def _region(
+        self, length: int, number: int | None, base: int | None, zone: int, rights: Right | int
+    ) -> Region:
         if number is None:
             number = next(n for n in range(1 << 16) if n not in self.regions)
         if base is None:
             base = self.env.memory.allocate(length + 128, 64) + 64
-        region = Region(self, number, base, length, zone, int(rights))
-        await region.register()
-        return region
+        return Region(self, number, base, length, zone, int(rights))
+
+    # -- memory windows, removal -------------------------------------------------------------------
+
+    async def create_window(
+        self, number: int | None = None, *, zone: int = 0, context: int | None = None
+    ) -> MemoryWindow:
+        """Creates a memory window (default: the lowest free number, a context with its number)."""
+        if number is None:
+            number = next(n for n in range(1 << 16) if n not in self.windows)
+        context = 0x3130_0000_0000_0000 | number if context is None else context
+        window = MemoryWindow(self, number, zone, context)
+        await window.create()
+        self.follows_keys = True
+        return window
+
+    def object_of(self, key: int) -> Region | MemoryWindow | None:
+        """The region or window that has this key now, as the driver knows it."""
+        fields = KEY.unpack(key)
+        objects: dict[int, Any] = self.windows if fields["window"] else self.regions
+        keyed: Region | MemoryWindow | None = objects.get(fields["number"])
+        return keyed if keyed is not None and keyed.key == key else None
+
+    def window_of(self, context: int) -> MemoryWindow | None:
+        """The window with this creation context, which an ND1 invalidate result carries."""
+        return next((w for w in self.windows.values() if w.context == context), None)
+
+    def invalidated_by(self, results: Iterable[NdResultEx]) -> None:
+        """Results were polled: what peers have invalidated is not valid any more."""
+        for keyed in invalidated_by(self, results):
+            keyed.valid = False
+
+    async def remove_device(self) -> None:
+        """REMOVE_DEVICE; final until reset."""
+        _require(await self.command(Cmd.REMOVE_DEVICE, 0))
+        self.removed = True
 
     # -- interrupts --------------------------------------------------------------------------------
 
@@ -418,6 +489,7 @@ __all__ = [
     "Eq",
     "EqState",
     "LogEntry",
+    "MemoryWindow",
     "Post",
     "Qp",
     "Region",

@@ -55,6 +55,7 @@ class QpStatus:
     recv_depth: int = 0
     srq: int | None = None
     recv_flag: int = 0
+    nd1: bool = False
 
     @classmethod
     def from_outs(cls, outs: tuple[int, ...]) -> QpStatus:
@@ -69,6 +70,7 @@ class QpStatus:
             *(zone["zone"], zone["depth"]),
             recv["srq"] if recv["shared"] else None,
             recv["flag"],
+            bool(recv["nd1"]),
         )
 
 
@@ -93,6 +95,7 @@ class Qp(ReceiveQueue):
         zone: int = 0,
         srq: Srq | None = None,
         recv_flag: RecvFlag | int = RecvFlag.DEFAULT,
+        nd1: bool = False,
     ) -> None:
         super().__init__(host, number, page)
         self.cq = cq
@@ -103,6 +106,8 @@ class Qp(ReceiveQueue):
         self.zone = zone
         self.srq = srq
         self.recv_flag = recv_flag
+        #: An invalidating receive completes with two entries, as NetworkDirect 1 has it.
+        self.nd1 = nd1
         self.peer: int | None = None
         self._made = 0
 
@@ -221,6 +226,7 @@ class Qp(ReceiveQueue):
             QP_RECV.pack(
                 srq=0 if self.srq is None else self.srq.number,
                 shared=int(self.srq is not None),
+                nd1=int(self.nd1),
                 flag=int(self.recv_flag),
             ),
         )
