@@ -49,7 +49,7 @@ module cde_key_ctrl #(
     input  wire              opr_valid,
     input  wire [7:0]        opr_status,
     input  wire [180:0]      opr_word,
-    input  wire [10:0]       opr_count,
+    input  wire [11:0]       opr_count,
     output wire              hold,
 
     output wire              fail_valid,
@@ -158,7 +158,7 @@ module cde_key_ctrl #(
                         qc_outs[143:96] <= opr_word[K_LENGTH +: 48];
                         qc_outs[178:160] <= {opr_word[K_RIGHTS +: 3], opr_word[K_ZONE +: 16]};
                         qc_outs[209:192] <= {opr_word[K_ALLOC], opr_word[K_VALID], opr_word[K_QP +: 16]};
-                        if (!of_window) qc_outs[220:210] <= opr_count;
+                        if (!of_window) qc_outs[221:210] <= opr_count;
                         else qc_outs[234:224] <= opr_word[K_REGION +: 11];
                     end
                 end

@@ -10,6 +10,7 @@
 `include "cde_defs.vh"
 
 module cde_keys #(
+    parameter NUM_QP = 64,
     parameter QP_W = 6,
     parameter NUM_MR = 64,
     parameter NUM_MW = 64,
@@ -41,11 +42,14 @@ module cde_keys #(
     output reg               opr_valid,
     output reg  [7:0]        opr_status,     // of a request; a command's result
     output reg  [180:0]      opr_word,
-    output reg  [10:0]       opr_count,
+    output reg  [11:0]       opr_count,
 
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
     input  wire [15:0]       set_zone,
+
+    input  wire [QP_W-1:0]   look_qp,
+    output wire              look_held,      // something is valid on look_qp
 
     input  wire [95:0]       keys,           // three keys
     output wire [389:0]      found,          // three times {length 48, base 64, local write, zone 16, valid}
@@ -158,7 +162,10 @@ module cde_keys #(
     endgenerate
 
     // ---------------------------------------------------------------- stage C: the decision
-    reg [10:0] bound [0:NUM_MR-1];           // windows bound to a region
+    reg [11:0] bound [0:NUM_MR-1];           // windows bound to a region
+    reg [12:0] held [0:NUM_QP-1];            // windows and regions that are valid on a QP
+
+    assign look_held = held[look_qp] != 13'd0;
 
     wire        window = c_key[11];
     wire        exists = word[K_EXISTS] && !c_far;
@@ -174,8 +181,8 @@ module cde_keys #(
     wire        peer = c_code == KEY_PEER;
     wire        invalidate = c_code == KEY_INVALIDATE || c_code == KEY_READ || peer;
     wire [MR_W-1:0] region = binds ? c_key2[MR_W-1:0] : window ? word[K_REGION +: MR_W] : c_key[MR_W-1:0];
-    wire [10:0] windows = bound[region];
-    wire        busy = !window && windows != 11'd0;
+    wire [11:0] windows = bound[region];
+    wire        busy = !window && windows != 12'd0;
 
     wire [63:0] offset = c_base - memory[K_BASE +: 64];
     wire [64:0] last = {1'b0, c_base} + {17'd0, c_length} - 65'd1;
@@ -251,12 +258,12 @@ module cde_keys #(
     function [95:0] shown;
         input [KW-1:0] e;
         input [11:0]   number;
-        input [10:0]   count;
+        input [11:0]   count;
         begin
             shown = 96'd0;
             shown[31:0] = {e[K_GEN +: 20], number};
             shown[34:32] = {e[K_ALLOC], e[K_EXISTS], e[K_VALID]};
-            if (!number[11]) shown[45:35] = count;
+            if (!number[11]) shown[46:35] = count;
             shown[63:48] = e[K_QP +: 16];
             shown[66:64] = e[K_RIGHTS +: 3];
             if (number[11]) shown[77:67] = e[K_REGION +: 11];
@@ -268,12 +275,18 @@ module cde_keys #(
                                   c_code == KEY_DEREGISTER ? `CDE_CMD_DEREGISTER_MR : c_code == KEY_CREATE ? `CDE_CMD_CREATE_MW :
                                   `CDE_CMD_CLOSE_MW;
 
-    wire [10:0] windows_next = changes && binds ? windows + 11'd1 : unbinds ? windows - 11'd1 : windows;
+    wire [11:0] windows_next = changes && binds ? windows + 12'd1 : unbinds ? windows - 12'd1 : windows;
+    wire        gains = changes && (binds || fast);
+    wire        loses = changes && valid && (window || word[K_ALLOC]) && (invalidate || closes || deregister);
+    wire [QP_W-1:0] holder = gains ? c_qp : word[K_QP +: QP_W];
+    wire [12:0] held_now = held[holder];
     wire        is_request = c_code >= KEY_BIND;
 
     integer i;
     always @(posedge clk) begin
         if ((changes && binds) || unbinds) bound[region] <= windows_next;
+        if (gains) held[holder] <= held_now + 13'd1;
+        if (loses) held[holder] <= held_now - 13'd1;
         opr_valid <= c_valid && !c_peer && !rst;
         opr_status <= is_request ? status : refused ? `CDE_RES_BUSY : `CDE_RES_OK;
         opr_word <= changes ? word_next : word;
@@ -287,7 +300,8 @@ module cde_keys #(
                            : is_request ? {22'd0, c_code == KEY_READ, peer, status} : removes ? 32'd0 : {24'd0, command};
         trace_data[159:64] <= (exists || create) && !removes ? shown(word, c_key[11:0], windows) : 96'd0;
         trace_data[255:160] <= (exists || create) && !removes ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;
-        if (rst) for (i = 0; i < NUM_MR; i = i + 1) bound[i] <= 11'd0;
+        if (rst) for (i = 0; i < NUM_MR; i = i + 1) bound[i] <= 12'd0;
+        if (rst) for (i = 0; i < NUM_QP; i = i + 1) held[i] <= 13'd0;
     end
 
 endmodule

@@ -57,6 +57,7 @@ module cde_qp_ctrl #(
     // Receive side: looks, settings of a new QP, SRQs
     output wire              hold,           // no receive posts, no taking
     input  wire              rx_empty,       // of set_qp
+    input  wire              keys_held,      // something is valid on set_qp
     output wire [127+CQ_W:0] set_receive,    // {guarded, two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
     output wire              use_we,
     output wire              use_up,
@@ -189,6 +190,7 @@ module cde_qp_ctrl #(
         else if (c_create && shared && !srqi_live) verdict = `CDE_RES_NO_SRQ;
         else if (c_create && (bad_page || elsewhere)) verdict = `CDE_RES_BAD_PAGE;
         else if (c_create && bad_flag) verdict = `CDE_RES_BAD_FLAG;
+        else if (c_destroy && keys_held) verdict = `CDE_RES_IN_USE;
         else verdict = `CDE_RES_OK;
     end
 

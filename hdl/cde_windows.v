@@ -52,6 +52,7 @@ module cde_windows #(
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
     input  wire [16:0]       set_zone,       // {guarded, zone}
+    output wire              held,           // something is valid on set_qp
     input  wire [NUM_QP-1:0] qp_up,
     output wire              fail_valid,     // a local request has failed
     input  wire              fail_ready,
@@ -88,7 +89,7 @@ module cde_windows #(
     wire [2:0] op_rights;
     wire [7:0] opr_status;
     wire [180:0] opr_word, change_word;
-    wire [10:0] opr_count;
+    wire [11:0] opr_count;
     wire [N_W:0] change_at;
     wire [1:0] check_count;
 
@@ -105,13 +106,13 @@ module cde_windows #(
         .fail_valid(fail_valid), .fail_ready(fail_ready), .fail_qp(fail_qp)
     );
 
-    cde_keys #(.QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W), .N_W(N_W)) keys_i (
+    cde_keys #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W), .N_W(N_W)) keys_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .peer_valid(peer_valid), .peer_qp(peer_qp),
         .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context),
         .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_qp(op_qp), .op_key(op_key), .op_region(op_region),
         .op_base(op_base), .op_length(op_length), .op_zone(op_zone), .op_rights(op_rights), .opr_valid(opr_valid),
         .opr_status(opr_status), .opr_word(opr_word), .opr_count(opr_count), .set_we(set_we), .set_qp(set_qp),
-        .set_zone(set_zone[15:0]), .keys(keys), .found(found), .removes(removes), .invalidates(step[4]), .change_we(change_we),
+        .set_zone(set_zone[15:0]), .look_qp(set_qp), .look_held(held), .keys(keys), .found(found), .removes(removes), .invalidates(step[4]), .change_we(change_we),
         .change_at(change_at), .change_word(change_word), .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
