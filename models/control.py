@@ -140,9 +140,7 @@ class Objects(Protocol):
         """No entry write of the queue is unanswered."""
 
 
-def check_command(
-    code: int, args: Args, objects: Objects, removed: bool = False
-) -> CommandResult:
+def check_command(code: int, args: Args, objects: Objects, removed: bool = False) -> CommandResult:
     """The result that a command has in this state; changes nothing.
 
     ``removed``: the device is removed (``docs/windows.md``): creations and changes are refused.

@@ -32,7 +32,6 @@ from models.qp_codes import (
 )
 from models.qp_control import CqPage, check_create, config_of, decode_command
 from models.rules import Ruled
-from models.window_types import KeyStep
 
 __all__ = ["Input", "PostingModel", "QpReply", "pack_conn", "pack_done", "pack_term"]
 
@@ -160,25 +159,22 @@ class PostingModel(Ruled):
 
     # -- transport ---------------------------------------------------------------------------
 
-    def indicate(self, qp: int, late: bool = False, step: KeyStep | None = None) -> Indication:
+    def indicate(self, qp: int, late: bool = False) -> Indication:
         """A beat is offered on ``m_axis_work``; see :meth:`QpModel.indicate`."""
-        indication = self.qps[qp].indicate(late, step)
+        indication = self.qps[qp].indicate(late)
         self.work_beats += 1
         return indication
 
-    def check_work(
-        self, tdata: int, tdest: int, tuser: int, tlast: int, step: KeyStep | None = None
-    ) -> Indication:
+    def check_work(self, tdata: int, tdest: int, tuser: int, tlast: int) -> Indication:
         """A beat of ``m_axis_work`` is offered: :class:`ModelError` unless it is the next one of
         its queue pair, bit for bit.
 
-        A beat of a queue pair that has just left CONNECTED was offered before that; ``step``: see
-        :meth:`QpModel.indicate`.
+        A beat of a queue pair that has just left CONNECTED was offered before that.
         """
         if tdest >= self.params.num_qp:
             raise ModelError(f"DF-09: work for queue pair {tdest}, which does not exist")
         late = self.qps[tdest].state is not QpState.CONNECTED
-        expected = self.indicate(tdest, late, step)
+        expected = self.indicate(tdest, late)
         got = (tdata, tuser, bool(tlast))
         want = (expected.post.encode(), expected.tuser, expected.last)
         if got != want:
@@ -209,9 +205,9 @@ class PostingModel(Ruled):
         self.done_refused += log is not QpLog.OK
         return Input(log, qp, step)
 
-    def retire(self, qp: int, step: KeyStep | None = None) -> Retirement:
+    def retire(self, qp: int) -> Retirement:
         """The queue pair's oldest request retires; see :meth:`QpModel.retire`."""
-        return self.qps[qp].retire(step)
+        return self.qps[qp].retire()
 
     # -- commands ----------------------------------------------------------------------------
 

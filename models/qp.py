@@ -31,7 +31,6 @@ from models.qp_codes import (
 from models.qp_keys import KeyUser
 from models.qp_types import Indication, PostResult, QpConfig, Request, Retirement, StateStep
 from models.verbs import VERBS
-from models.window_types import KeyStep
 
 __all__ = [
     "Indication",
@@ -260,12 +259,12 @@ class QpModel(KeyUser):
             return None
         return self._indication(request)
 
-    def indicate(self, late: bool = False, step: KeyStep | None = None) -> Indication:
+    def indicate(self, late: bool = False) -> Indication:
         """The next request is offered on ``m_axis_work`` (DF-09, DF-13); a local one is executed.
 
         ``late``: its beat was offered before the connection was left; possible once for each
-        connection, for a request that would have been next; ``step``: its execution, if the caller
-        had the key table make it already. A failure ends the connection by :meth:`fail`.
+        connection, for a request that would have been next. A local request that fails ends the
+        connection by :meth:`fail`.
         """
         request = self._next_late() if late else self._next()
         if request is None:
@@ -282,8 +281,8 @@ class QpModel(KeyUser):
             request.tag = self.tags
             self.tags += 1
             return indication
-        request.status, made = self.execute(request, step)
-        return replace(indication, step=made)
+        request.status, step = self.execute(request)
+        return replace(indication, step=step)
 
     def _next(self) -> Request | None:
         if self.state is not QpState.CONNECTED:
@@ -337,11 +336,10 @@ class QpModel(KeyUser):
         """True if the oldest request can retire."""
         return bool(self.requests) and self.requests[0].done
 
-    def retire(self, step: KeyStep | None = None) -> Retirement:
+    def retire(self) -> Retirement:
         """RETIRE: the oldest request's completion is handed to its CQ (DF-03, DF-12, DF-15).
 
-        ``step``: a Read's invalidation, if the caller had the key table make it already; a failure
-        ends the connection by :meth:`fail`.
+        A Read whose invalidation fails ends the connection by :meth:`fail`.
         """
         if not self.requests:
             raise ModelError(f"DF-03: QP {self.number}: nothing is left to retire")
@@ -353,10 +351,7 @@ class QpModel(KeyUser):
         status = int(Status.CANCELED if request.status is None else request.status)
         if self.failed and self.has("DF-15"):
             status = Status.CANCELED
-        if status == Status.SUCCESS:
-            status, step = self.finish(request, step)
-        elif step is not None:
-            raise ModelError(f"DF-15: QP {self.number}: {request.number} changes keys, but failed")
+        status, step = self.finish(request, status)
         self.failed = self.failed or status != Status.SUCCESS
         self.requests.remove(request)
         self.retired += 1

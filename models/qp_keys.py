@@ -29,6 +29,7 @@ class KeyUser(Ruled):
         self.zone = 0  #: protection zone, 16 bits
         self.connections = 0  #: connections so far
         self.ending: int | None = None  #: connection that a failure is to end
+        self.given: KeyStep | None = None  #: made, and not yet taken by its request
 
     @property
     def removed(self) -> bool:
@@ -41,27 +42,42 @@ class KeyUser(Ruled):
         """
         self.ending = self.connections if self.has("DF-15") else None
 
-    def execute(self, request: Request, step: KeyStep | None) -> tuple[int, KeyStep | None]:
-        """A local request is executed, in its place: its status; ``step``: already made."""
+    def give(self, step: KeyStep) -> None:
+        """The key table has made the step of the next request that changes keys already: that
+        request's indication, or a Read's retirement, is to fit it.
+        """
+        if self.given is not None:
+            raise ModelError(f"DF-12: QP {self.number}: two steps of keys for one request")
+        self.given = step
+
+    def execute(self, request: Request) -> tuple[int, KeyStep | None]:
+        """A local request is executed, in its place: its status and its step."""
+        step, self.given = self.given, None
         if step is None and self.keys is not None:
             step = request.verb.execute(self.keys, self.number, self.zone, request.post)
-        return self._outcome(step, request.verb.local, request.post.target.key)
+        return self._outcome(request, step, request.verb.local, request.post.target.key)
 
-    def finish(self, request: Request, step: KeyStep | None) -> tuple[int, KeyStep | None]:
-        """A request that succeeded retires: the status that it gets then."""
+    def finish(self, request: Request, status: int) -> tuple[int, KeyStep | None]:
+        """A request retires with this status: the status that it has then, and its step."""
+        post = request.post
+        may = request.verb.is_read and post.has(PostFlag.RDMA_READ_LOCAL_INVALIDATE) and not status
+        if not may:
+            return status, None
+        step, self.given = self.given, None
         if step is None and self.keys is not None:
-            step = request.verb.retire(self.keys, self.number, request.post)
-        may = request.post.has(PostFlag.RDMA_READ_LOCAL_INVALIDATE)
-        segments = request.post.segments
-        return self._outcome(step, may, segments[0].key if segments else 0)
+            step = request.verb.retire(self.keys, self.number, post)
+        return self._outcome(request, step, may, post.segments[0].key if post.segments else 0)
 
     def _outcome(
-        self, step: KeyStep | None, possible: bool, key: int
+        self, request: Request, step: KeyStep | None, possible: bool, key: int
     ) -> tuple[int, KeyStep | None]:
         if step is None:
             return 0, None
         if not possible or (step.qp, step.key) != (self.number, key):
-            raise ModelError(f"DF-12: QP {self.number}: {step.op.name} is not of this request")
+            raise ModelError(
+                f"DF-12: QP {self.number}: {step.op.name} of key {step.key:#x} is not of request "
+                f"{request.number}, {request.verb.name}"
+            )
         if not step.okay:
             self.must_fail()
         return step.code, step

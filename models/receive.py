@@ -228,7 +228,6 @@ class ReceiveModel(Ruled):
         credit: bool = True,
         tail_seen: int | None = None,
         reported_seen: int | None = None,
-        decide: bool = True,
     ) -> RecvInput:
         """A beat of ``s_axis_rreq`` (128 bits); the rest as for :meth:`ReceiveQp.take`."""
         request = RecvRequest.decode(tdata)
@@ -239,11 +238,7 @@ class ReceiveModel(Ruled):
             log = RecvLog.RREQ_BAD
         else:
             answer = rq.take(
-                request,
-                credit=credit,
-                tail_seen=tail_seen,
-                reported_seen=reported_seen,
-                decide=decide,
+                request, credit=credit, tail_seen=tail_seen, reported_seen=reported_seen
             )
             if answer.code is ScatterCode.BAD_TOKEN:
                 log = RecvLog.TOKEN_REFUSED

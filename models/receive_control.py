@@ -90,9 +90,7 @@ def region_config_of(args: Args) -> RegionConfig:
     return RegionConfig(w[1] | w[2] << 32, w[3] | w[4] << 32, w[5] & 0xFFFF, w[5] >> 16 & 7)
 
 
-def decode_receive(
-    code: int, args: Args, params: Params, windows: bool = False
-) -> RecvResult:
+def decode_receive(code: int, args: Args, params: Params, windows: bool = False) -> RecvResult:
     """The part of the checks that needs no state (CMD_UNKNOWN to CMD_BAD_OBJECT), or OK.
 
     ``windows``: the engine has memory windows, and CREATE_QP ``ARG7[17]`` a meaning.

@@ -68,6 +68,7 @@ class ReceiveQp(BufferQueue):
         super().__init__(qp.number, qp.params, regions, without)
         self.qp = qp
         self.keys = regions if isinstance(regions, KeyTable) else None
+        self.defers = False  #: the caller invalidates tokens by :meth:`decide`, behind the take
         self.config = RecvConfig()
         self.srq: SrqModel | None = None
         self.flight: list[Taken] = []  #: taken and not completed, in message order
@@ -218,14 +219,13 @@ class ReceiveQp(BufferQueue):
         credit: bool = True,
         tail_seen: int | None = None,
         reported_seen: int | None = None,
-        decide: bool = True,
     ) -> TakeResult:
         """TAKE: the answer to a well-formed request.
 
         ``credit``: the receive CQ has an entry (it matters with an SRQ only; a CQ in error has
         none); ``tail_seen``: index of the queue's tail, ``reported_seen``: tag of the oldest
-        unreported buffer, both as this step knows them, the newest if left out; ``decide``: a token
-        is invalidated now, not by :meth:`decide`, without which there is no final answer.
+        unreported buffer, both as this step knows them, the newest if left out. With
+        :attr:`defers` the answer is final only after :meth:`decide`.
 
         With LENGTH_ERROR or BAD_TOKEN the state ERROR comes by its own step, :meth:`fail_length`.
         """
@@ -246,7 +246,7 @@ class ReceiveQp(BufferQueue):
         self.flight[-1].undecided = (
             request.invalidate and self.keys is not None and code is ScatterCode.SCATTER
         )
-        return self.decide(answer) if decide else answer
+        return answer if self.defers else self.decide(answer)
 
     def decide(self, answer: TakeResult, step: KeyStep | None = None) -> TakeResult:
         """The token of the message that took a buffer is invalidated, if it has one (MW-12).

@@ -14,7 +14,8 @@ receive requests ``rqs[qp].fail_length()``.
     model.check_beat(CheckRequest(qp, Access.READ, key, address, nbytes).encode()).tdata
 
 A bench that follows the trace has the table make a step at its record of lane 8 and gives it to
-``indicate``, ``check_work``, ``retire`` or ``rqs[qp].decide``.
+``posting.qps[qp].give``, ahead of the request's indication or retirement, or, with
+``rqs[qp].defers``, to ``rqs[qp].decide``, behind the take.
 """
 
 from __future__ import annotations

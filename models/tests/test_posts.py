@@ -209,6 +209,7 @@ ORDER = [
     (0x0D, "BAD_QP"),
     (0x0E, "NO_QP"),
     (0x09, "NOT_OWNER"),
+    (0x17, "DEVICE_REMOVED"),
     (0x05, "RESERVED_BITS"),
     (0x0F, "BAD_OPCODE"),
     (0x10, "BAD_FLAGS"),
@@ -218,7 +219,6 @@ ORDER = [
     (0x14, "QUEUE_FULL"),
     (0x15, "CQ_ERROR"),
     (0x16, "NO_CREDIT"),
-    (0x17, "DEVICE_REMOVED"),
 ]
 NAMES = [name for _, name in ORDER if name != "DEVICE_REMOVED"]
 

@@ -31,7 +31,7 @@ from models.tests.receive_helpers import (
     take,
 )
 
-SCATTER, _, LENGTH_ERROR, REFUSED = ScatterCode
+SCATTER, _, LENGTH_ERROR, REFUSED, _ = ScatterCode
 SOL, UNSIG = 1, 2
 
 # -- completions -------------------------------------------------------------------------------

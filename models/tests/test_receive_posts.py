@@ -120,6 +120,7 @@ CAUSES = [
     (0x0E, "NO_QP", "own", "INVALID_HANDLE"),
     (0x19, "NO_SRQ", "srq", "INVALID_HANDLE"),
     (0x09, "NOT_OWNER", "own srq", "INVALID_HANDLE"),
+    (0x17, "DEVICE_REMOVED", "", None),
     (0x05, "RESERVED_BITS", "own srq", "INVALID_PARAMETER"),
     (0x11, "TOO_MANY_SEGMENTS", "own srq", "INVALID_PARAMETER"),
     (0x1A, "BAD_REGION", "own srq", "PRIVILEGES_VIOLATION"),

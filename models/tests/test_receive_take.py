@@ -28,7 +28,7 @@ from models.tests.receive_helpers import (
     take,
 )
 
-SCATTER, NOT_READY, LENGTH_ERROR, REFUSED = ScatterCode
+SCATTER, NOT_READY, LENGTH_ERROR, REFUSED, _ = ScatterCode
 
 # -- segments are filled in order --------------------------------------------------------------
 
