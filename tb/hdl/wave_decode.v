@@ -221,14 +221,15 @@ module wave_key (
     wire [8:0]  op = {!any, q[7:0]};
     wire [15:0] qp = q[23:8];
     wire [8:0]  status = {!request, {8{request}} & q[39:32]};
-    wire        by_peer = request && op[1] && q[40], by_read = request && op[1] && q[41];
+    wire [1:0]  by = {2{request && op[1]}} & q[41:40]; // a Read, the peer
     wire [4:0]  verdict = {!check, {4{check}} & q[35:32]};
     wire [1:0]  kind = {2{check}} & q[49:48];
     wire [8:0]  command = any && q[7:0] == 8'h74 ? {1'b0, q[39:32]} : 9'h100;
     wire        was_valid = q[96];
     wire [31:0] key = q[191:160];
     wire        is_valid = q[192];
-    wire        exists = q[193], allocated = q[194];
+    wire        exists = q[193];
+    wire        allocated = q[194];
     wire [12:0] windows = q[207:195];
     wire [15:0] bound_to = q[223:208];
     wire [2:0]  rights = q[226:224];
