@@ -25,13 +25,16 @@ class ReceiveCredits(PostCredits):
         #: On their way, by lane and CQ.
         self.lanes = {POST_LANE: self.on_the_way, TAKE_LANE: [*zero], RECEIVE_LANE: [*zero]}
 
-    def outcomes(self, cq: int, since: int, lane: int = POST_LANE) -> set[PostCause]:
+    def outcomes(
+        self, cq: int, since: int, wanted: int = 1, lane: int = POST_LANE
+    ) -> set[PostCause]:
         """What a step can have been told, in the states since serial ``since``."""
-        found = super().outcomes(cq, since)
+        found = super().outcomes(cq, since, wanted)
         others = sum(count[cq] for number, count in self.lanes.items() if number != lane)
         if others and PostCause.OK in found:
             granted = self.ctx.engine.producers[cq].granted
-            if any(m.error != 1 and m.space <= granted + others for m in self.moments(cq, since)):
+            least = granted + others + wanted
+            if any(m.error != 1 and m.space < least for m in self.moments(cq, since)):
                 found.add(PostCause.NO_CREDIT)
         return found
 

@@ -36,7 +36,7 @@ class _PendingReceive(_Pending):
     """A receive post, or a write to SRQ_DB."""
 
     __slots__ = (
-        *("cq", "foreign", "index", "page", "post", "queue"),
+        *("cq", "credits", "foreign", "index", "page", "post", "queue"),
         *("result", "serial", "shared", "since"),
     )
 
@@ -52,6 +52,7 @@ class _PendingReceive(_Pending):
         self.serial = serial
         self.since = since
         self.cq = -1
+        self.credits = 1  # that an accepted one reserves there
 
     def __str__(self) -> str:
         name = "SRQ" if self.shared else "QP"
@@ -93,7 +94,8 @@ class ReceivePostChecks(PostChecks):
                 model = self.qpc.qps[pending.queue]
                 if model.state is not QpState.FREE:
                     pending.cq = model.config.recv_cq
-                    self.credits.lanes[RECEIVE_LANE][pending.cq] += 1
+                    pending.credits = self.rc.rqs[pending.queue].credits
+                    self.credits.lanes[RECEIVE_LANE][pending.cq] += pending.credits
         self.waiting.append(pending)
 
     def _portal(self, record: DoorbellRequest, shared: bool) -> _PendingReceive:
@@ -279,11 +281,12 @@ class ReceivePostChecks(PostChecks):
         if cause is not RecvCause.OK:
             return {cause}
         cq = rq.qp.config.recv_cq
-        found = {int(c) for c in self.credits.outcomes(cq, pending.since, RECEIVE_LANE)}
+        wanted = rq.credits
+        found = {int(c) for c in self.credits.outcomes(cq, pending.since, wanted, RECEIVE_LANE)}
         unexpected = (
             record.operand & 0xFF == RecvCause.NO_CREDIT and RecvCause.NO_CREDIT not in found
         )
-        if unexpected and self.credits.refusal_excused(cq, pending.request.cycle):
+        if unexpected and self.credits.refusal_excused(cq, pending.request.cycle, wanted):
             found.add(RecvCause.NO_CREDIT)
         return found
 
@@ -336,7 +339,7 @@ class ReceivePostChecks(PostChecks):
             rc.srq_tails[number].note(rc.srqs[number].tail, record.cycle)
             return
         rc.tails[number].note(rc.rqs[number].tail, record.cycle)
-        self.credits.grant(self.qpc.qps[number].config.recv_cq)
+        self.credits.grant(self.qpc.qps[number].config.recv_cq, rc.rqs[number].credits)
 
     def reap_step(self, record: Trace) -> None:
         """REAP: an accepted write to SRQ_DB."""
@@ -414,7 +417,7 @@ class ReceivePostChecks(PostChecks):
             return
         pending.decided = True
         if pending.cq >= 0:
-            self.credits.lanes[RECEIVE_LANE][pending.cq] -= 1
+            self.credits.lanes[RECEIVE_LANE][pending.cq] -= pending.credits
             pending.cq = -1
 
     def _move_horizon(self) -> None:

@@ -61,7 +61,9 @@ class ReceiveQpChecks(QpChecks):
         return super()._run(code, args, model, record)
 
     def _may_create(self, args: Args, model: QpModel) -> IntEnum:
-        result = decode_receive(QpCommand.CREATE_QP, args, self.rc.params)
+        result = decode_receive(
+            QpCommand.CREATE_QP, args, self.rc.params, self.rc.windows is not None
+        )
         if result is not RecvResult.OK:
             return result
         return check_create_qp(args, model, self.qpc.model.cq_page, self.rc.srqs)

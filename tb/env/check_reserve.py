@@ -59,15 +59,18 @@ class PostCredits(CreditChecks):
         while len(moments) > 1 and moments[1].serial <= self.horizon:
             moments.popleft()
 
-    def outcomes(self, cq: int, since: int) -> set[PostCause]:
-        """What a post can have been told, in the states since serial ``since``."""
+    def outcomes(self, cq: int, since: int, wanted: int = 1) -> set[PostCause]:
+        """What a post can have been told that wants so many credits, in the states since serial
+        ``since``.
+        """
         granted = self.ctx.engine.producers[cq].granted
         found: set[PostCause] = set()
         for moment in self.moments(cq, since):
             if moment.error:
                 found.add(PostCause.CQ_ERROR)
             if moment.error != 1:
-                found.add(PostCause.OK if moment.space > granted else PostCause.NO_CREDIT)
+                room = moment.space - granted
+                found.add(PostCause.OK if room >= wanted else PostCause.NO_CREDIT)
         return found
 
     def moments(self, cq: int, since: int) -> Iterator[_Moment]:
@@ -77,18 +80,18 @@ class PostCredits(CreditChecks):
             if i + 1 == len(moments) or moments[i + 1].serial > since:
                 yield moment
 
-    def refusal_excused(self, cq: int, cycle: int) -> bool:
+    def refusal_excused(self, cq: int, cycle: int, wanted: int = 1) -> bool:
         """May a command have made the engine more careful? ``cycle``: of the write."""
-        request = _Request(cycle, cq, 1, True)
+        request = _Request(cycle, cq, wanted, True)
         request.low = request.high = self.room(cq)
         return self._changing(request)
 
-    def grant(self, cq: int) -> None:
+    def grant(self, cq: int, count: int = 1) -> None:
         """A post was accepted."""
         producer = self.ctx.engine.producers[cq]
         if producer.reservation and producer.exists:
             self.note(cq)
-            producer.granted += 1
+            producer.granted += count
             self.note(cq)
 
     def in_flight(self, cq: int) -> int:

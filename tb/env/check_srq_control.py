@@ -180,7 +180,7 @@ class ReceiveControlChecks(QpControlChecks):
             return
         args = args_of(record)
         code = RecvCommand(record.code)
-        result = decode_receive(code, args, self.rc.params)
+        result = decode_receive(code, args, self.rc.params, self.rc.windows is not None)
         if result is not RecvResult.OK:
             self._must_answer(record, {result})
         elif code >= RecvCommand.REGISTER_MR:
@@ -298,7 +298,7 @@ class ReceiveControlChecks(QpControlChecks):
 
     def _decode(self, code: int, args: Args) -> IntEnum:
         if code == QpCommand.CREATE_QP:
-            result = decode_receive(code, args, self.rc.params)
+            result = decode_receive(code, args, self.rc.params, self.rc.windows is not None)
             return QpCommand.CREATE_QP if result is RecvResult.OK else result
         return super()._decode(code, args)
 

@@ -36,7 +36,7 @@ _TAIL, _REPORTED = 0xFFFF << 32, 0xFFFF << 48
 class _Waiting:
     """A request without an answer."""
 
-    __slots__ = ("cq", "cycle", "free", "refusable", "request", "since", "stepped")
+    __slots__ = ("cq", "credits", "cycle", "free", "refusable", "request", "since", "stepped")
 
     def __init__(self, request: RecvRequest, cycle: int, since: int) -> None:
         self.request = request
@@ -46,6 +46,7 @@ class _Waiting:
         self.free = False  # its QP did not exist at some time
         self.stepped = False  # a step was taken for it
         self.cq = -1
+        self.credits = 1  # that its buffer reserves there
 
 
 class _Take:
@@ -105,13 +106,14 @@ class TakeChecks:
             self._look(waiting)
             if self.rc.rqs[request.qp].srq is not None:
                 waiting.cq = self.qpc.qps[request.qp].config.recv_cq
-                self.credits.lanes[TAKE_LANE][waiting.cq] += 1
+                waiting.credits = self.rc.rqs[request.qp].credits
+                self.credits.lanes[TAKE_LANE][waiting.cq] += waiting.credits
         self.requests.append(waiting)
         self._horizon()
 
     def _look(self, waiting: _Waiting) -> None:
         state = self.qpc.qps[waiting.request.qp].state
-        waiting.refusable = waiting.refusable or state not in OPEN
+        waiting.refusable = waiting.refusable or not self.rc.rqs[waiting.request.qp].may_take
         waiting.free = waiting.free or state is QpState.FREE
 
     def changed_qp(self, qp: int) -> None:
@@ -129,7 +131,7 @@ class TakeChecks:
     def _release(self, waiting: _Waiting) -> None:
         waiting.stepped = True
         if waiting.cq >= 0:
-            self.credits.lanes[TAKE_LANE][waiting.cq] -= 1
+            self.credits.lanes[TAKE_LANE][waiting.cq] -= waiting.credits
             waiting.cq = -1
             self._horizon()
 
@@ -171,7 +173,7 @@ class TakeChecks:
             self._shared(srq, record, bool(event))
         rc.history[qp].append(record)
         if result.reserved:
-            self.credits.grant(self.qpc.qps[qp].config.recv_cq)
+            self.credits.grant(self.qpc.qps[qp].config.recv_cq, rq.credits)
 
     def _shared(self, srq: int, record: Trace, event: bool) -> None:
         if event:
@@ -246,11 +248,13 @@ class TakeChecks:
         """Was there a credit, or none, at some time since the request?"""
         rc = self.rc
         cq = self.qpc.qps[record.cq].config.recv_cq
-        outcomes = self.credits.outcomes(cq, min(w.since for w in found), TAKE_LANE)
+        wanted = rc.rqs[record.cq].credits
+        outcomes = self.credits.outcomes(cq, min(w.since for w in found), wanted, TAKE_LANE)
         if credit:
             right = PostCause.OK in outcomes
         else:
-            right = outcomes != {PostCause.OK} or self.credits.refusal_excused(cq, found[0].cycle)
+            right = outcomes != {PostCause.OK}
+            right = right or self.credits.refusal_excused(cq, found[0].cycle, wanted)
         if not right:
             names = ", ".join(sorted(outcome.name for outcome in outcomes))
             rc.fail_step(f"CQ-17: credit {int(credit)}, the CQ {cq} had: {names}", record)

@@ -7,6 +7,7 @@ from collections import deque
 from typing import NoReturn
 
 from models.codes import Life, ModelError
+from models.keys import KeyTable
 from models.posting import PostingModel
 from models.qp import QpModel
 from models.qp_codes import QpState, QpTraceOp
@@ -46,10 +47,11 @@ def describe_qp_step(step: Trace) -> str:
 class QpContext:
     """State shared by the checks of posting."""
 
-    def __init__(self, ctx: Context) -> None:
+    def __init__(self, ctx: Context, keys: KeyTable | None = None) -> None:
+        """``keys``: of an engine with memory windows."""
         self.ctx = ctx
         num_qp = ctx.params.num_qp
-        self.model = PostingModel(ctx.params, self._cq_page)
+        self.model = PostingModel(ctx.params, self._cq_page, keys=keys)
         self.qps: list[QpModel] = self.model.qps
         #: Latest steps of each QP, both lanes.
         self.history: list[deque[Trace]] = [deque(maxlen=HISTORY) for _ in range(num_qp)]

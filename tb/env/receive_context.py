@@ -14,6 +14,7 @@ from models.receive_codes import RecvTraceOp
 from models.receive_qp import ReceiveQp
 from models.region import Region
 from models.srq import SrqModel
+from models.window import WindowModel
 from tb.env.check_base import HISTORY, SHOWN
 from tb.env.qp_context import LAG, QpContext
 from tb.env.records import Trace
@@ -86,7 +87,9 @@ class ReceiveContext:
         self.qpc = qpc
         self.ctx = qpc.ctx
         self.params = params = self.ctx.params
-        self.model = ReceiveModel(params, qpc.model)
+        #: With memory windows only.
+        self.windows = WindowModel(params, qpc.model) if qpc.model.keys else None
+        self.model: ReceiveModel = self.windows or ReceiveModel(params, qpc.model)
         self.rqs: list[ReceiveQp] = self.model.rqs
         self.srqs: list[SrqModel] = self.model.srqs
         #: Latest steps of each QP, and of each SRQ.
@@ -105,7 +108,7 @@ class ReceiveContext:
         self._views: list[deque[tuple[int, SrqView]]] = [
             deque(maxlen=256) for _ in range(params.num_srq)
         ]
-        self._regions: deque[tuple[int, RegionChange]] = deque(maxlen=16)
+        self._regions: deque[tuple[int, RegionChange]] = deque(maxlen=64)
         #: Buffers posted, given back by destructions, and completed.
         self.posted = self.given_back = self.completed = 0
 
