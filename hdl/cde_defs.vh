@@ -651,13 +651,15 @@
 `define CDE_QP_ZONE_DEPTH_LSB              16
 `define CDE_QP_ZONE_DEPTH_W                16
 
-// SRQ and receive completion flag of a QP: ARG7 of CREATE_QP.
+// SRQ, receive completion flag and use of keys of a QP: ARG7 of CREATE_QP.
 `define CDE_QP_RECV_SRQ_LSB                0
 `define CDE_QP_RECV_SRQ_W                  16
 `define CDE_QP_RECV_SHARED_LSB             16
 `define CDE_QP_RECV_SHARED_W               1
 `define CDE_QP_RECV_ND1_LSB                17
 `define CDE_QP_RECV_ND1_W                  1
+`define CDE_QP_RECV_GUARDED_LSB            18
+`define CDE_QP_RECV_GUARDED_W              1
 `define CDE_QP_RECV_FLAG_LSB               24
 `define CDE_QP_RECV_FLAG_W                 5
 

@@ -740,13 +740,14 @@ QP_ZONE: Final = Layout(
     Field("depth", 16, 16),
 )
 
-# SRQ and receive completion flag of a QP: ARG7 of CREATE_QP.
+# SRQ, receive completion flag and use of keys of a QP: ARG7 of CREATE_QP.
 QP_RECV: Final = Layout(
     "QP_RECV",
     32,
     Field("srq", 0, 16),
     Field("shared", 16, 1),
     Field("nd1", 17, 1),
+    Field("guarded", 18, 1),
     Field("flag", 24, 5),
 )
 

@@ -11,17 +11,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from models.queue import NdResultEx
 from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import Post, ReadResult, WriteResult
 from tb.env.cq import Callback, Cq, CqState, Eq, EqState
-from tb.env.defs import KEY, LOG0, LOG1, PAGE_STATUS, Cmd, PageReg, RecvFlag, Reg, Result, Right
+from tb.env.defs import LOG0, LOG1, PAGE_STATUS, Cmd, PageReg, RecvFlag, Reg, Result, Right
 from tb.env.qp import Qp
 from tb.env.records import Command, Interrupt
 from tb.env.regions import Region
 from tb.env.srq import Srq
-from tb.env.windows import MemoryWindow, invalidated_by
+from tb.env.windows import KeyHost, MemoryWindow
 
 if TYPE_CHECKING:
     from tb.env.env import CarillonEnv
@@ -52,7 +51,7 @@ def _require(command: Command, *allowed: Result) -> Command:
     return command
 
 
-class Adapter:
+class Adapter(KeyHost):
     """The host's view of the whole engine. Commands raise ``CommandError`` if not OK."""
 
     def __init__(self, env: CarillonEnv) -> None:
@@ -62,11 +61,7 @@ class Adapter:
         self.qps: dict[int, Qp] = {}
         self.srqs: dict[int, Srq] = {}
         self.regions: dict[int, Region] = {}
-        self.windows: dict[int, MemoryWindow] = {}
-        #: There are, or were, keys that a peer can invalidate: polls look for that.
-        self.follows_keys = False
-        #: REMOVE_DEVICE was executed.
-        self.removed = False
+        self.forget_keys()
         #: Every callback seen, in order.
         self.callbacks: list[Callback] = []
         #: An event entry of a queue that the driver does not know fails the test.
@@ -79,8 +74,7 @@ class Adapter:
         self.qps.clear()
         self.srqs.clear()
         self.regions.clear()
-        self.windows.clear()
-        self.follows_keys = self.removed = False
+        self.forget_keys()
 
     # -- doorbell pages ----------------------------------------------------------------------------
 
@@ -314,12 +308,13 @@ class Adapter:
         srq: Srq | None = None,
         recv_flag: RecvFlag | int = RecvFlag.DEFAULT,
         nd1: bool = False,
+        guarded: bool = False,
     ) -> Qp:
         """Creates a QP that sends to ``cq`` (default: the lowest free number, the CQ's page, the
         deepest send queue, a context with its number). It receives from ``srq``, or from its own
         queue of ``recv_depth`` buffers (0: not at all). QPs with different SRQs on one receive CQ
         need different contexts: by these the driver tells whose buffer completed. ``nd1``: an
-        invalidating receive completes with two entries.
+        invalidating receive completes with two entries; ``guarded``: keys matter to it.
         """
         assert self.env.config is not None
         if number is None:
@@ -334,6 +329,7 @@ class Adapter:
             srq=srq,
             recv_flag=recv_flag,
             nd1=nd1,
+            guarded=guarded,
         )
         await qp.create(watermark, age)
         self.qps[number] = qp
@@ -403,41 +399,6 @@ class Adapter:
         if base is None:
             base = self.env.memory.allocate(length + 128, 64) + 64
         return Region(self, number, base, length, zone, int(rights))
-
-    # -- memory windows, removal -------------------------------------------------------------------
-
-    async def create_window(
-        self, number: int | None = None, *, zone: int = 0, context: int | None = None
-    ) -> MemoryWindow:
-        """Creates a memory window (default: the lowest free number, a context with its number)."""
-        if number is None:
-            number = next(n for n in range(1 << 16) if n not in self.windows)
-        context = 0x3130_0000_0000_0000 | number if context is None else context
-        window = MemoryWindow(self, number, zone, context)
-        await window.create()
-        self.follows_keys = True
-        return window
-
-    def object_of(self, key: int) -> Region | MemoryWindow | None:
-        """The region or window that has this key now, as the driver knows it."""
-        fields = KEY.unpack(key)
-        objects: dict[int, Any] = self.windows if fields["window"] else self.regions
-        keyed: Region | MemoryWindow | None = objects.get(fields["number"])
-        return keyed if keyed is not None and keyed.key == key else None
-
-    def window_of(self, context: int) -> MemoryWindow | None:
-        """The window with this creation context, which an ND1 invalidate result carries."""
-        return next((w for w in self.windows.values() if w.context == context), None)
-
-    def invalidated_by(self, results: Iterable[NdResultEx]) -> None:
-        """Results were polled: what peers have invalidated is not valid any more."""
-        for keyed in invalidated_by(self, results):
-            keyed.valid = False
-
-    async def remove_device(self) -> None:
-        """REMOVE_DEVICE; final until reset."""
-        _require(await self.command(Cmd.REMOVE_DEVICE, 0))
-        self.removed = True
 
     # -- interrupts --------------------------------------------------------------------------------
 

@@ -56,6 +56,7 @@ class QpStatus:
     srq: int | None = None
     recv_flag: int = 0
     nd1: bool = False
+    guarded: bool = False
 
     @classmethod
     def from_outs(cls, outs: tuple[int, ...]) -> QpStatus:
@@ -71,6 +72,7 @@ class QpStatus:
             recv["srq"] if recv["shared"] else None,
             recv["flag"],
             bool(recv["nd1"]),
+            bool(recv["guarded"]),
         )
 
 
@@ -96,6 +98,7 @@ class Qp(ReceiveQueue):
         srq: Srq | None = None,
         recv_flag: RecvFlag | int = RecvFlag.DEFAULT,
         nd1: bool = False,
+        guarded: bool = False,
     ) -> None:
         super().__init__(host, number, page)
         self.cq = cq
@@ -108,6 +111,8 @@ class Qp(ReceiveQueue):
         self.recv_flag = recv_flag
         #: An invalidating receive completes with two entries, as NetworkDirect 1 has it.
         self.nd1 = nd1
+        #: The engine executes its Binds, FastRegisters and Invalidates, and judges its peer.
+        self.guarded = guarded
         self.peer: int | None = None
         self._made = 0
 
@@ -227,6 +232,7 @@ class Qp(ReceiveQueue):
                 srq=0 if self.srq is None else self.srq.number,
                 shared=int(self.srq is not None),
                 nd1=int(self.nd1),
+                guarded=int(self.guarded),
                 flag=int(self.recv_flag),
             ),
         )

@@ -10,7 +10,7 @@ driver counts it up when the post is accepted. After a request that failed or wa
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from models.post import Post
 from models.queue import NdResultEx
@@ -214,3 +214,55 @@ def invalidated_by(host: Adapter, results: Iterable[NdResultEx]) -> list[Region 
             if keyed is not None:
                 found.append(keyed)
     return found
+
+
+class KeyHost:
+    """What the driver knows of windows and keys; a part of ``Adapter``."""
+
+    windows: dict[int, MemoryWindow]
+    #: There are, or were, keys that a peer can invalidate: polls look for that.
+    follows_keys: bool
+    #: REMOVE_DEVICE was executed.
+    removed: bool
+
+    def forget_keys(self) -> None:
+        """After a reset of the engine."""
+        self.windows = {}
+        self.follows_keys = self.removed = False
+
+    @property
+    def _adapter(self) -> Adapter:
+        return cast("Adapter", self)
+
+    async def create_window(
+        self, number: int | None = None, *, zone: int = 0, context: int | None = None
+    ) -> MemoryWindow:
+        """Creates a memory window (default: the lowest free number, a context with its number)."""
+        if number is None:
+            number = next(n for n in range(1 << 16) if n not in self.windows)
+        context = 0x3130_0000_0000_0000 | number if context is None else context
+        window = MemoryWindow(self._adapter, number, zone, context)
+        await window.create()
+        self.follows_keys = True
+        return window
+
+    def object_of(self, key: int) -> Region | MemoryWindow | None:
+        """The region or window that has this key now, as the driver knows it."""
+        fields = KEY.unpack(key)
+        objects: dict[int, Any] = self.windows if fields["window"] else self._adapter.regions
+        keyed: Region | MemoryWindow | None = objects.get(fields["number"])
+        return keyed if keyed is not None and keyed.key == key else None
+
+    def window_of(self, context: int) -> MemoryWindow | None:
+        """The window with this creation context, which an ND1 invalidate result carries."""
+        return next((w for w in self.windows.values() if w.context == context), None)
+
+    def invalidated_by(self, results: Iterable[NdResultEx]) -> None:
+        """Results were polled: what peers have invalidated is not valid any more."""
+        for keyed in invalidated_by(self._adapter, results):
+            keyed.valid = False
+
+    async def remove_device(self) -> None:
+        """REMOVE_DEVICE; final until reset."""
+        ok(await self._adapter.command(Cmd.REMOVE_DEVICE, 0))
+        self.removed = True

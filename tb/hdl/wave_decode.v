@@ -213,7 +213,6 @@ module wave_key (
 );
     wire         any;
     wire [255:0] q;
-
     wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
 
     wire        request = any && (q[7:0] == 8'h70 || q[7:0] == 8'h71 || q[7:0] == 8'h72);
