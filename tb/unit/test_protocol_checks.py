@@ -81,6 +81,7 @@ def nothing(*_: Any) -> None:
         (1 << 27, "m_axis_work: payload changed"),
         (1 << 29, "m_axis_term: valid fell"),
         (1 << 34, "m_axis_scatter: unknown (X)"),
+        (1 << 36, "m_axis_verdict: payload changed"),
     ],
 )
 def test_violation_raises(bits: int, text: str) -> None:
