@@ -6,6 +6,7 @@ rights as the driver counts them.
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,7 +28,8 @@ def decode(*words: int) -> tuple[list[Any], list[Any]]:
     """The records of a row, and what its hooks for checks and verdicts were told."""
     told: list[Any] = []
     records: list[Any] = []
-    decoder = Decoder(Hooks(*[nothing] * 10, check=told.append, verdict=told.append))
+    hooks = Hooks(*[nothing] * 10)
+    decoder = Decoder(replace(hooks, check=told.append, verdict=told.append))
     row = [*words] + [0] * (ROW_WORDS - len(words))
     decoder.row(struct.pack(f"<{ROW_WORDS}Q", *row), 0, records)
     return records, told
