@@ -104,6 +104,8 @@ class _Qp:
     """To a peer that responds, and not begun there: in tag order."""
     begun: list[Request] = field(default_factory=list)
     """Begun there and not settled."""
+    front: int = 0
+    """Latest cycle in which a request began there."""
 
 
 #: Told of each remote request: the status to report, or None to leave that to the transport.
@@ -437,7 +439,8 @@ class Transport:
             if any(not accesses or other.opcode not in _ACCESSES for other in state.begun):
                 return
             state.line.popleft()
-            request.executes = max(request.executes, self._harness.cycle)
+            state.front = max(request.executes, self._harness.cycle, state.front)
+            request.executes = state.front
             if accesses:
                 state.begun.append(request)
                 self._access(request)
