@@ -72,11 +72,15 @@ class ReceiveScoreboard(EngineScoreboard):
         )
         self.steps = StepChecks(ctx, self.completions, reserved, posts, self.memory, self.control)
         self._looked = 0
-        self._by_receive_op: dict[int, Callable[[Trace], None]] = {
+        self._by_receive_op = self._receive_ops()
+
+    def _receive_ops(self) -> dict[int, Callable[[Trace], None]]:
+        assert isinstance(self.posts, ReceivePostChecks)
+        return {
             RecvTraceOp.TAKE: self.takes.step,
             RecvTraceOp.WATERMARK: self.receive_control.watermark_step,
-            RecvTraceOp.RECV_POST: posts.receive_step,
-            RecvTraceOp.REAP: posts.reap_step,
+            RecvTraceOp.RECV_POST: self.posts.receive_step,
+            RecvTraceOp.REAP: self.posts.reap_step,
             RecvTraceOp.RECV_SIZE: self.receive_control.size_step,
             RecvTraceOp.RECEIVE: self.receives.receive,
         }
