@@ -251,7 +251,8 @@ class ReceiveQp(BufferQueue):
     def decide(self, answer: TakeResult, step: KeyStep | None = None) -> TakeResult:
         """The token of the message that took a buffer is invalidated, if it has one (MW-12).
 
-        Returns the final answer; ``step``: already made by the key table.
+        Returns the final answer; BAD_TOKEN is logged (TOKEN_REFUSED), and the state ERROR comes by
+        :meth:`fail_length`. ``step``: already made by the key table.
         """
         taken = next((t for t in self.flight if t.number == answer.number), None)
         request = taken.request if taken is not None else None

@@ -53,11 +53,7 @@ def test_encoding() -> None:
     request = CheckRequest(0x1234, 2, 0x89AB_CDEF, 0xFEDC_BA98_7654_3210, 0x5555_AAAA)
     beat = request.encode()
     assert beat == (
-        0x1234
-        | 2 << 16
-        | 0x89AB_CDEF << 32
-        | 0xFEDC_BA98_7654_3210 << 64
-        | 0x5555_AAAA << 128
+        0x1234 | 2 << 16 | 0x89AB_CDEF << 32 | 0xFEDC_BA98_7654_3210 << 64 | 0x5555_AAAA << 128
     )
     assert CheckRequest.decode(beat) == request
     for bit in range(192):
