@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from models.codes import CQ_DB, CqStatus, Life
 from models.control import Args
@@ -114,13 +115,13 @@ class PostStream(Stream):
 
     # -- posts -------------------------------------------------------------------------------------
 
-    def make(self, opcode: int = SEND, flags: int = 0, qp: int = 0, **fields: int) -> Post:
+    def make(self, opcode: int = SEND, flags: int = 0, qp: int = 0, **fields: Any) -> Post:
         """A post with a context of its own."""
         self.number += 1
         verb_segments = 0 if opcode == INVALIDATE else 1
         slots = slots_of([Segment(0x1000 * self.number, 64, 7)])
-        values: dict[str, int] = {"num_segments": verb_segments, "context": self.number}
-        return Post(opcode, flags=flags, qp=qp, slots=slots, **{**values, **fields})
+        values: dict[str, Any] = {"num_segments": verb_segments, "context": self.number}
+        return Post(opcode, flags=flags, qp=qp, **{"slots": slots, **values, **fields})
 
     def wrote(self, post: Post, page: int = PAGE, offset: int = SEND_PORTAL, **odd: int) -> None:
         """A post is taken from the host."""

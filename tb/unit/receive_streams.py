@@ -166,11 +166,11 @@ class ReceiveStream(PostStream):
         fields = {"addr": page * 4096 + offset, "length": 0, "size": 6, "strb": ALL} | odd
         self.add(DoorbellRequest(self.cycle, 5, data=post.encode(), **fields))
 
-    def free_credit(self, cq: int) -> bool:
-        """Has a CQ a credit?"""
+    def free_credit(self, cq: int, wanted: int = 1) -> bool:
+        """Has a CQ so many credits?"""
         producer, q = self.engine.producers[cq], self.engine.cqs[cq]
         used = producer.alloc - q.cons + producer.credits_held
-        return not producer.reservation or used < producer.ring.entries
+        return not producer.reservation or used + wanted <= producer.ring.entries
 
     def took(
         self, post: RecvPost, shared: bool, page: int = PAGE, credit: bool | None = None
@@ -189,14 +189,14 @@ class ReceiveStream(PostStream):
             rq.completed_seen = rq.completed
             old = rq.trace_state(6)
             error = self.engine.status(cq) is not CqStatus.OK
-            free = self.free_credit(cq) if credit is None else credit
+            free = self.free_credit(cq, rq.credits) if credit is None else credit
             cause = rq.post(post, page, credit=free, cq_error=error).cause
         if cause in (RecvCause.NO_QP, RecvCause.NO_SRQ, RecvCause.NOT_OWNER):
             return cause
         state = model.srqs[number].trace_state(6) if shared else model.rqs[number].trace_state(6)
         self.lane(6, RecvTraceOp.RECV_POST, number, cause | shared << 8, old, state)
         if cause is RecvCause.OK and not shared:
-            self.engine.reserve(cq, 1)
+            self.engine.reserve(cq, model.rqs[number].credits)
         return cause
 
     def receive(
@@ -258,7 +258,7 @@ class ReceiveStream(PostStream):
         old = rq.trace_state(5)
         cq = rq.qp.config.recv_cq
         error = self.engine.status(cq) is not CqStatus.OK
-        free = self.free_credit(cq) and not error if credit is None else credit
+        free = self.free_credit(cq, rq.credits) and not error if credit is None else credit
         result = rq.take(request, credit=free)
         if result.code is ScatterCode.REFUSED:
             return result
@@ -268,7 +268,7 @@ class ReceiveStream(PostStream):
         operand = code | where | result.event << 6
         self.lane(5, RecvTraceOp.TAKE, request.qp, operand, old, rq.trace_state(5))
         if result.reserved:
-            self.engine.reserve(cq, 1)
+            self.engine.reserve(cq, rq.credits)
         return result
 
     def answers(self, request: RecvRequest, result: TakeResult) -> None:
@@ -322,7 +322,10 @@ class ReceiveStream(PostStream):
         operand = end.status | (end.srq is not None) << 8 | end.flush << 9 | end.cq << 16
         self.lane(7, RecvTraceOp.RECEIVE, qp, operand, old, rq.trace_state(7))
         if write:
-            self.complete_cq(end.cq, end.cqe, False)
+            for cqe in end.cqes:
+                self.complete_cq(end.cq, cqe, False)
+            if end.given_back:
+                self.place(end.cq, back=end.given_back)
         return end
 
     def flush(self, qp: int = 0) -> None:
