@@ -157,7 +157,7 @@ module cde_rdone #(
     // Where a receive has two entries, the invalidate result comes first, or the credit that it does not need goes back.
     reg         second;
     wire        first = two && !second;
-    wire        shows = first && invalidate && success;
+    wire        shows = first && invalidate && !too_long && !bad_token;
     wire        last = good && !first;
 
     assign fail_valid = last && j[39:32] != 8'h00 && !j_self && m_axis_cpl_tready;

@@ -289,7 +289,7 @@ module cde_take #(
         {d_refused, e_refused} <= {!may, d_refused};
         {d_tag, e_tag} <= {taken, d_tag};
         e_buf <= d_buf;
-        e_context <= peer_context;
+        e_context <= d_guard ? peer_context : 64'd0;
         e_sum2 <= {1'b0, d_buf[64 +: 32]} + {1'b0, d_buf[192 +: 32]};
         e_sum3 <= {2'd0, d_buf[64 +: 32]} + {2'd0, d_buf[192 +: 32]} + {2'd0, d_buf[320 +: 32]};
     end
