@@ -5,7 +5,7 @@ cycles, and demands on answers and completions.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,10 +15,10 @@ from cocotb.task import Task
 from tb.env.agents.base import Pending
 from tb.env.agents.receive import Answer
 from tb.env.cq import Cq
-from tb.env.defs import Cause, Cmd, CqeStatus, CqeType, Scatter
+from tb.env.defs import Cause, Cmd, CqeStatus, CqeType, Scatter, TraceOp
 from tb.env.driver import LogEntry
 from tb.env.qp import Qp
-from tb.env.records import Command, RecvRequest, ScatterAnswer, Trace
+from tb.env.records import Command, Record, RecvRequest, ScatterAnswer, Trace
 from tb.env.recv import ReceiveQueue
 from tb.env.regions import Region
 from tb.env.srq import Srq
@@ -56,8 +56,13 @@ class TakingTest(PostingTest):
     def connect_checkers(self) -> None:
         super().connect_checkers()
         self.receiver.automatic = self.reporting
-        #: Buffers settled, by QP.
-        self.settled: Counter[int] = Counter()
+        #: Tags answered and not settled, by QP.
+        self.tags: defaultdict[int, deque[int]] = defaultdict(deque)
+        #: Buffers settled before their answers were seen, by QP.
+        self.early: Counter[int] = Counter()
+        #: Tag that is to come next, by QP.
+        self.next_tag: Counter[int] = Counter()
+        self.env.add_subscriber(self._note_tags, "tags of the test")
         self._region: Region | None = None
 
     @property
@@ -132,9 +137,24 @@ class TakingTest(PostingTest):
     def settle(self, qp: Qp, *statuses: int, at: int | None = None) -> None:
         """Reports the oldest buffers of a QP, one per cycle; none given: one success."""
         for status in statuses or (0,):
-            tag = self.settled[qp.number] & self.mask
-            self.settled[qp.number] += 1
+            if self.tags[qp.number]:
+                tag = self.tags[qp.number].popleft()
+            else:
+                tag = self.next_tag[qp.number] + self.early[qp.number] & self.mask
+                self.early[qp.number] += 1
             self.env.rdone.send(qp.number, tag, int(status), at_cycle=at)
+
+    def _note_tags(self, records: list[Record]) -> None:
+        for record in records:
+            if isinstance(record, ScatterAnswer):
+                answer = Answer.decode(record)
+                if answer.taken and self.early[answer.qp]:
+                    self.early[answer.qp] -= 1
+                elif answer.taken:
+                    self.tags[answer.qp].append(answer.tag)
+            elif isinstance(record, Trace) and record.op == TraceOp.TAKE:
+                # Of a step whose answer is seen later, too; nobody settles in between.
+                self.next_tag[record.cq] = record.new & 0xFFFF
 
     def command_at(self, cycle: int, code: Cmd, *args: int) -> Task[Command]:
         """A command whose CMD write is offered in that cycle; await it for its record."""
