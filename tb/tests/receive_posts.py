@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from models.post import Segment
 from models.receive_post import RecvPost
+from tb.env.agents.control import CommandError
 from tb.env.agents.receive import Answer
-from tb.env.defs import Cause, Cmd, CqeStatus, Kind, PageReg, Scatter, TraceOp
+from tb.env.defs import Cause, Cmd, CqeStatus, Kind, PageReg, Result, Scatter, TraceOp
 from tb.env.driver import LogEntry
 from tb.env.qp import Qp
 from tb.env.records import Interrupt, MemWrite, ScatterAnswer, TermRequest, Trace, WorkBeat
@@ -217,3 +218,27 @@ class ReceivePostTest(PostingTest):
         assert found == (available, outstanding), status
         assert (status.tail - status.reaped) & self.mask == outstanding, status
         assert (status.tail - status.completed) & self.mask >= available, status
+
+    async def complete(self, qp: Qp, count: int = 1) -> None:
+        """Taken, reported, completed and polled; the driver reaps if the SRQ says so."""
+        for _ in range(count):
+            await self.take(qp)
+            self.receiver.report(qp.number)
+            await qp.cq.wait_results(1)
+            await self.rest(16)
+        await qp.cq.update_consumer_index()
+        await self.rest(16)
+
+    async def turn(self, srq: Srq, qp: Qp, count: int) -> None:
+        """So many buffers through the whole queue, to move its indices."""
+        for _ in range(count):
+            assert (await srq.post_recv()).accepted
+            await self.complete(qp)
+
+    async def resized(self, srq: Srq, size: int) -> Result:
+        """RESIZE_SRQ, whatever its result."""
+        try:
+            await srq.resize(size)
+        except CommandError as error:
+            return Result(error.command.result)
+        return Result.OK
