@@ -213,12 +213,15 @@ class TakeChecks:
     def _message(self, record: Trace) -> TakeResult:
         rc, qp = self.rc, record.cq
         index, rq = rc.params.index, rc.rqs[qp]
-        found = [w for w in self.requests if w.request.qp == qp and not w.stepped]
+        unanswered = self._unanswered(qp)
+        found = [w for w in unanswered if not w.stepped]
         if not found:
             rc.fail_step("a buffer is taken, but no message waits for one", record)
         if not rq.may_take:
             rc.fail_step(f"SRQ-13: takes in state {rq.qp.state.name}", record)
-        waiting = next((w for w in found if not w.refusable), found[0])
+        # Those that are refused have no steps; which they are, answers tell.
+        likely = [w for w in unanswered if not w.refusable][len(self.takes[qp]) :]
+        waiting = likely[0] if likely else found[0]
         code = record.operand & 0xF
         credit = code == ScatterCode.SCATTER
         if rq.srq is not None and rq.not_ready() is None:
@@ -233,7 +236,8 @@ class TakeChecks:
         self.serial += 1
         taken = None if result.buffer is None else rq.flight[-1]
         self.takes[qp].append(_Take(record.cycle, taken, self.serial))
-        self._release(waiting)
+        # As many are stepped as there are steps without answers, and always the oldest.
+        self._release(found[0])
         if result.buffer is not None:
             rc.model.takes += 1
         # The step tells nothing of the length.
@@ -241,6 +245,10 @@ class TakeChecks:
         return TakeResult(
             ScatterCode(code_shown), event=result.event, reserved=result.reserved, srq=result.srq
         )
+
+    def _unanswered(self, qp: int) -> list[_Waiting]:
+        """Requests of a QP that can have a step."""
+        return [w for w in self.requests if w.request.qp == qp and not w.request.malformed]
 
     def _credit(self, record: Trace, found: list[_Waiting], credit: bool) -> None:
         """Was there a credit, or none, at some time since the request?"""
@@ -298,7 +306,7 @@ class TakeChecks:
     def _skip(self, qp: int, cycle: int, where: str) -> None:
         """A step that was taken for the refused request is that of one behind it."""
         takes = self.takes[qp]
-        behind = [w for w in self.requests if w.request.qp == qp]
+        behind = self._unanswered(qp)
         if len(takes) > len(behind):
             self.rc.fail(f"{where}: REFUSED in cycle {cycle}, but it took a buffer", qp)
         for waiting, _ in zip(behind, takes, strict=False):
