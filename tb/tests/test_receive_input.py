@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad host input at the receive portals and at SRQ_DB: each write is refused with its cause, counted
-and logged, and has no other effect (SRQ-15, SRQ-17, ISO-01, ISO-02).
+"""Bad host input at the receive portals and at SRQ_DB: each write is refused with its cause,
+counted and logged, and has no other effect (SRQ-15, SRQ-17, ISO-01, ISO-02).
 """
 
 from __future__ import annotations
@@ -97,19 +97,15 @@ class ReceivePortalTest(BadInputTest):
             )
         # The number of an SRQ at the portal of QPs is that of a QP, and the other way round.
         await self.refuse(Cause.BAD_STATE, RecvPost(user.number), offset=RECV)
-        for offset in (0x048, 0x078, 0x088, 0x0B8, 0x118, 0x138):
-            await self.refuse_line(Cause.BAD_OFFSET, offset)
+        for beside in (0x048, 0x078, 0x088, 0x0B8, 0x118, 0x138):
+            await self.refuse(Cause.BAD_OFFSET, 0, offset=beside)
         assert await self.states() == before
         await self.as_before(qp, user)
-
-    async def refuse_line(self, cause: Cause, offset: int) -> None:
-        """Eight bytes beside the portals."""
-        await self.refuse(cause, 0, offset=offset)
 
 
 @pyuvm.test()
 class WorstWriteTest(BadInputTest):
-    """A write with all faults shows them one by one as they are mended; zeros and ones everywhere."""
+    """A write with all faults, all its bits ones, shows them one by one as they are mended."""
 
     async def scenario(self) -> None:
         qp, srq, user = await self.setup()
@@ -167,16 +163,16 @@ class ReapInputTest(BadInputTest):
             else:
                 number = word >> 32
                 known = {srq.number: Cause.NONE, other.number: Cause.NOT_OWNER}
-                far = number >= self.config.num_srq
-                cause = Cause.BAD_SRQ if far else known.get(number, Cause.NO_SRQ)
-            await self.refuse_reap(cause, word)
+                outside = number >= self.config.num_srq
+                cause = Cause.BAD_SRQ if outside else known.get(number, Cause.NO_SRQ)
+            await self.refuse(cause, word, offset=REAP)
         await self.refuse(Cause.NOT_OWNER, good, page=1, offset=REAP)
         # All faults, mended one by one.
         worst, pages = FULL, self.config.num_pages
         await self.refuse(Cause.BURST, worst, page=pages, offset=REAP, size=2, len=1)
         await self.refuse(Cause.BAD_SIZE, worst, page=pages, offset=REAP, size=2)
         await self.refuse(Cause.BAD_PAGE, worst, page=pages, offset=REAP)
-        await self.refuse_reap(Cause.RESERVED_BITS, worst, page=1)
+        await self.refuse(Cause.RESERVED_BITS, worst, page=1, offset=REAP)
         index = srq.index + 1 & self.mask
         far = SRQ_DB.pack(index=index, srq=0xFFFF)
         await self.refuse(Cause.BAD_SRQ, far, page=1, offset=REAP)
@@ -186,10 +182,6 @@ class ReapInputTest(BadInputTest):
         assert await self.states() == before
         assert await srq.reap() == (0, 0)
         await self.as_before(qp, user)
-
-    async def refuse_reap(self, cause: Cause, word: int, page: int = 0) -> None:
-        """Bits that are reserved are about the page, as at every doorbell."""
-        await self.refuse(cause, word, page=page, offset=REAP)
 
 
 @pyuvm.test()
