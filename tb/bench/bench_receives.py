@@ -127,22 +127,31 @@ class BothDirections(RecvLoadTest):
 
 @pyuvm.test()
 class ReceiveLatencies(RecvLoadTest):
-    """Way of one buffer through an idle engine, on each of several QPs."""
+    """Way of one buffer of an own queue through an idle engine, on each of several QPs."""
+
+    shared = 0
+    suffix = ""
 
     async def scenario(self) -> None:
         self.seen: list[Record] = []
         self.longest: dict[str, int] = {}
         self.env.add_subscriber(self.seen.extend, "samples")
-        qps = await self.create_receivers(SAMPLES, log2=4, latency=0, depth=4)
+        depth = 0 if self.shared else 4
+        qps = await self.create_receivers(
+            SAMPLES, log2=4, latency=0, shared=self.shared, depth=depth
+        )
         for number, qp in enumerate(qps):
             await self.harness.cycles(number % 7)
-            await self._one_buffer(qp, qp.number)
+            await self._one_buffer(qp.srq or qp, qp.number)
+        assert self.env.config is not None
+        config("receive queue", 1 << self.env.config.rq_log2)
+        config("SRQ", 1 << self.env.config.srq_log2)
         config("segments of a buffer", 3)
         config("receive reports after", f"{REPORT_CYCLES} cycle")
         config("receive requests per run", QPS * MESSAGES)
-        metric("receive_post_response_cycles", self.longest["response"])
-        metric("receive_request_to_scatter_cycles", self.longest["scatter"], CYCLES_6)
-        metric("receive_report_to_write_cycles", self.longest["write"], CYCLES_6)
+        metric(f"receive_post_response_cycles{self.suffix}", self.longest["response"])
+        metric(f"receive_request_to_scatter_cycles{self.suffix}", self.longest["scatter"], CYCLES_6)
+        metric(f"receive_report_to_write_cycles{self.suffix}", self.longest["write"], CYCLES_6)
 
     def _one(self, kind: type[R]) -> R:
         found = [record for record in self.seen if isinstance(record, kind)]
@@ -166,3 +175,11 @@ class ReceiveLatencies(RecvLoadTest):
         self._note("response", self._one(DoorbellRequest), self._one(DoorbellResponse))
         self._note("scatter", self._one(RecvRequest), self._one(ScatterAnswer))
         self._note("write", self._one(RecvDone), self._one(MemWrite))
+
+
+@pyuvm.test()
+class SharedReceiveLatencies(ReceiveLatencies):
+    """The same with buffers of SRQs."""
+
+    shared = SRQS
+    suffix = "_shared"
