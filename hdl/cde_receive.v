@@ -62,6 +62,7 @@ module cde_receive #(
     output wire [191:0]      qc_outs,
 
     // Queue pairs: states, settings, looks
+    input  wire [NUM_QP-1:0] qp_known,
     input  wire [NUM_QP-1:0] qp_live,
     input  wire [NUM_QP-1:0] qp_open,
     input  wire [NUM_QP-1:0] qp_up,
@@ -109,6 +110,7 @@ module cde_receive #(
 
     output wire              irq_valid,
     input  wire              irq_ready,
+    input  wire              irq_sent,
     output wire [15:0]       irq_vector,
     output wire [1:0]        pe_valid,
     output wire [15:0]       pe_cause,
@@ -217,7 +219,7 @@ module cde_receive #(
         .op_code(tk_code), .op_srq(op_srq), .op_mark(tk_mark), .opr_valid(tkr_valid), .opr_busy(tkr_busy),
         .opr_state(tkr_state), .rq_valid(rq2_valid), .rq_hold(rq_hold), .rq_cq(rq2_cq), .gr_room(gr2_room),
         .gr_dead(gr2_dead), .gr_take(gr2_take), .set_we(set_we), .set_qp(set_qp),
-        .set_data({set_shared, set_srq[SRQ_W-1:0], set_cq}), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up),
+        .set_data({set_shared, set_srq[SRQ_W-1:0], set_cq}), .qp_known(qp_known), .qp_open(qp_open), .qp_up(qp_up),
         .fresh(fresh), .fresh_qp(step_qp), .tail_we(tail_we), .tail_queue(tail_queue), .tail_index(tail), .done_we(done_we),
         .done_qp(done_qp), .done_total(done_total), .buf_we(buf_we), .buf_queue(buf_queue), .buf_index(buf_index),
         .buf_data(buf_data), .taken_we(taken_we), .taken_qp(taken_qp), .taken_total(taken_total), .rec_we(rec_we),
@@ -323,7 +325,7 @@ module cde_receive #(
         .tk_valid(tk_valid), .tk_ready(tk_ready), .tk_code(tk_code), .tk_mark(tk_mark), .tkr_valid(tkr_valid),
         .tkr_busy(tkr_busy), .tkr_state(tkr_state), .set_we(srq_set_we), .set_data(srq_set), .srq_live(srq_live),
         .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page),
-        .ev_valid(ev_valid), .ev_srq(ev_srq), .ev_waits(ev_waits), .irq_valid(irq_valid), .irq_ready(irq_ready),
+        .ev_valid(ev_valid), .ev_srq(ev_srq), .ev_waits(ev_waits), .irq_valid(irq_valid), .irq_ready(irq_ready), .irq_sent(irq_sent),
         .irq_vector(irq_vector)
     );
 

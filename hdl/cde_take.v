@@ -67,7 +67,7 @@ module cde_take #(
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
     input  wire [SRQ_W+CQ_W:0] set_data,
-    input  wire [NUM_QP-1:0] qp_live,
+    input  wire [NUM_QP-1:0] qp_known,       // exists
     input  wire [NUM_QP-1:0] qp_open,
     input  wire [NUM_QP-1:0] qp_up,          // CONNECTED or DISCONNECT_PENDING
     input  wire              fresh,
@@ -239,7 +239,7 @@ module cde_take #(
     assign ev_srq = c_srq;
     assign flush_again = drop && available != ONE;
     assign flush_again_qp = c_qp;
-    assign err_valid = c_req && (c_bad || !qp_live[c_qp]);
+    assign err_valid = c_req && (c_bad || !qp_known[c_qp]);
     assign err_qp = c_name;
     assign count = {c_req && !may, may && !take, take};
 
