@@ -126,3 +126,32 @@ class EventWaitsTest(ReceivePostTest):
             assert (status.waiting, status.armed) == (False, False), status
         await srq.free()
         assert (await host.command(Cmd.QUERY_SRQ, srq.number)).result == Result.NO_OBJECT
+
+
+@pyuvm.test()
+class OfferedEventTest(ReceivePostTest):
+    """SRQ-16: an event whose beat is offered on the port and not taken waits, too: a query shows
+    it, arming and destruction answer BUSY; the beat is taken once.
+    """
+
+    async def scenario(self) -> None:
+        srq = await self.env.host.create_srq(size=4)
+        for look in (True, False):
+            self.harness.stall(Channel.IRQ, hold=True)
+            await self.harness.cycles(16)
+            await srq.set_lw(1)
+            await self.harness.cycles(32)
+            if look:
+                status = await srq.status()
+                assert (status.waiting, status.armed) == (True, False), status
+                assert await self.result(Cmd.SET_SRQ_WATERMARK, srq.number, 1) == Result.BUSY
+            assert await self.result(Cmd.DESTROY_SRQ, srq.number) == Result.BUSY
+            await self.fill(srq, 1)
+            assert not srq.events
+            self.harness.stall(Channel.IRQ, hold=False)
+            await srq.wait_events(1)
+            await self.rest()
+            assert len(srq.events) == 1
+            assert not (await srq.status()).waiting
+            await srq.free()
+            await srq.create()
