@@ -100,8 +100,8 @@ class Pool:
         region = place.region
         self.places.remove(place)
         self.valid.discard(region.key)
-        self._old.append(region.key)
         await region.deregister()
+        self._old.append(region.key)
         await self._host.env.harness.cycles(self._rng.choice((0, 0, 200)))
         new = self._region(region.number, region.zone, region.rights, place.huge)
         await self._register(Place(new))
@@ -148,14 +148,18 @@ class Pool:
         rng = self._rng
         length = rng.choice((1, 2, 64, _MOST))
         if cause is RecvCause.BAD_REGION:
-            old = self._old[-1:] + [rng.choice(self._old)] if self._old else []
+            old = [*self._old[-1:], rng.choice(self._old)] if self._old else []
             key = rng.choice((0, _MOST, rng.getrandbits(32), *old))
             if key in self.valid or any(p.region.key == key for p in self.places):
                 return None
             return Segment(rng.getrandbits(64), length, key)
         if cause is RecvCause.BAD_ZONE:
             other = [p for p in self.places if p.region.zone != zone]
-            return Segment(rng.getrandbits(64), length, rng.choice(other).region.key) if other else None
+            return (
+                Segment(rng.getrandbits(64), length, rng.choice(other).region.key)
+                if other
+                else None
+            )
         place = self._pick(zone, cause is not RecvCause.NO_LOCAL_WRITE)
         if place is None:
             return None

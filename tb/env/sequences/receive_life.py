@@ -54,6 +54,12 @@ class ReceiveLife(ReceiveTraffic):
         self._actions = (*self._actions, self._hold, self._hold, self._query)  # type: ignore[assignment]
         await super()._create()
 
+    async def _new_srq(self, number: int, page: int) -> Queue:
+        queue = await super()._new_srq(number, page)
+        assert isinstance(queue.handle, Srq)
+        queue.handle.auto_reap = self.rng.random() < 0.5
+        return queue
+
     def _launch(self, thing: _Busy | None, action: Coroutine[Any, Any, None]) -> None:
         async def run() -> None:
             await action
@@ -74,7 +80,7 @@ class ReceiveLife(ReceiveTraffic):
             self._change()
         super()._traffic(begin)
         rng = self.rng
-        self._reap(begin)
+        self._reap()
         for place in self.pool.places:
             if not place.busy and not place.huge and place.high - place.low < _LEAST_ROOM:
                 self._launch(place, self.pool.renew(place))
@@ -88,8 +94,9 @@ class ReceiveLife(ReceiveTraffic):
             if not queue.busy:
                 self._launch(queue, self._rebirth(queue))
         if self._tasks < 6 and rng.random() < self.renewals:
-            place = rng.choice(self.pool.places)
-            if not place.busy:
+            there = [place for place in self.pool.places if not place.busy]
+            if len(there) > 2:
+                place = rng.choice(there)
                 self._launch(place, self.pool.renew(place))
         if self._tasks < 6 and rng.random() < self.queries:
             self._launch(None, self._inspect())
@@ -110,7 +117,7 @@ class ReceiveLife(ReceiveTraffic):
 
     # -- reaping -----------------------------------------------------------------------------------
 
-    def _reap(self, begin: int) -> None:
+    def _reap(self) -> None:
         """``SRQ_DB`` of SRQs whose driver does not, and bad ones."""
         rng = self.rng
         while self._reaps and self._reaps[0][0].done:
@@ -120,10 +127,10 @@ class ReceiveLife(ReceiveTraffic):
         for queue in self.queues:
             srq = queue.handle
             assert isinstance(srq, Srq)
-            if not queue.paused and not srq.auto_reap and rng.random() < 0.2:
+            if not queue.closing and not srq.auto_reap and rng.random() < 0.2:
                 self._reaps.append((srq.post_reap(), True))
         queue = rng.choice(self.queues)
-        if rng.random() < self.bad_reaps and not queue.paused:
+        if rng.random() < self.bad_reaps and not queue.closing:
             self._reaps.append((self._bad_reap(queue), False))
 
     def _bad_reap(self, queue: Queue) -> Pending[WriteResult]:
@@ -132,8 +139,9 @@ class ReceiveLife(ReceiveTraffic):
         assert isinstance(srq, Srq)
         mask = (1 << config.idx_w) - 1
         srqs = SRQ_DB.pack(index=srq.index, srq=srq.number)
+        beyond = srq.index + (1 << config.srq_log2) + 1 & mask
         bad = {
-            "index": SRQ_DB.pack(index=srq.index - 1 & mask, srq=srq.number),
+            "index": SRQ_DB.pack(index=beyond, srq=srq.number),
             "reserved": srqs | 1 << rng.choice([*range(16, 32), *range(48, 64)]),
             "number": SRQ_DB.pack(index=srq.index, srq=config.num_srq + rng.randrange(4)),
             "owner": srqs,
@@ -185,9 +193,11 @@ class ReceiveLife(ReceiveTraffic):
         srq = queue.handle
         assert isinstance(srq, Srq)
         queue.closing = True
-        while users := [life for life in self.lives if life.qp.srq is srq] or queue.users:
-            for life in users if isinstance(users, list) else ():
-                if not life.busy:
+        while queue.users:
+            await self.env.harness.cycles(32)
+        while users := [life for life in self.lives if life.qp.srq is srq]:
+            for life in users:
+                if not life.busy and life in self.lives:
                     life.busy = True
                     await self._recreate(life)
             await self.env.harness.cycles(32)
@@ -215,9 +225,10 @@ class ReceiveLife(ReceiveTraffic):
             if not consumer.failed and (await consumer.cq.query()).status != CqStatus.OK:
                 self._repair(consumer)
         elif kind == 1:
-            place = rng.choice(self.pool.places)
-            if place.busy:
+            there = [place for place in self.pool.places if not place.busy]
+            if not there:
                 return
+            place = rng.choice(there)
             place.busy = True
             region = place.region
             status = await region.query()

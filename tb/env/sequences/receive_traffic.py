@@ -107,7 +107,6 @@ class ReceiveTraffic(PostLife):
         vector = rng.choice((None, None, rng.randrange(config.num_eq)))
         size = rng.choice((1 << config.srq_log2, rng.randint(1, 1 << config.srq_log2)))
         srq = await self.env.host.create_srq(number, size=size, page=page, zone=zone, vector=vector)
-        srq.auto_reap = rng.random() < 0.5
         queue = Queue(srq, zone)
         self.received.queues.append(queue)
         return queue
@@ -119,7 +118,8 @@ class ReceiveTraffic(PostLife):
         rng, config = self.rng, self.config
         if not self.queues:
             for index in range(min(self.srqs, config.num_srq)):
-                self.queues.append(await self._new_srq(index, self._srq_page()))
+                page = self.consumers[index % len(self.consumers)].cq.page
+                self.queues.append(await self._new_srq(index, page))
         page = consumer.cq.page
         mates = [c for c in self.consumers if c.cq.page == page and not c.failed]
         queues = [q for q in self.queues if q.handle.page == page and not q.closing]
@@ -127,7 +127,7 @@ class ReceiveTraffic(PostLife):
         most = 1 << config.sq_log2
         watermark, age = self._hold_limits()
         deepest = 1 << config.rq_log2
-        own_depth = rng.choice((0, deepest, deepest, rng.randint(1, deepest)))
+        own_depth = rng.choice((deepest, rng.randint(1, deepest))) if rng.random() < 0.9 else 0
         if queue is not None:
             queue.users += 1
         self._creating += 1
@@ -314,11 +314,9 @@ class ReceiveTraffic(PostLife):
         length = rng.choice((0, self.usual, rng.randint(0, self.usual)))
         if rng.random() < self.exact:
             length = min(next_one, 4 * self.usual)
-        if rng.random() < self.too_long:
-            length = rng.choice((next_one + 1, next_one + rng.randint(1, 100), (1 << 32) - 1))
-            length = min(length, (1 << 32) - 1)
-            if length < 1 << 32 <= next_one + 1:
-                length = self.usual
+        if rng.random() < self.too_long and next_one <= 4 * self.usual:
+            more = 100 if self.huge else (1 << 32) - 1 - next_one
+            length = next_one + rng.choice((1, rng.randint(1, 100), more))
         invalidate = rng.random() < 0.2
         return {
             "qp": number,
