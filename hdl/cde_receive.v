@@ -142,7 +142,7 @@ module cde_receive #(
     wire [27:0] srq_set;
     wire [1:0] rp_code, tk_code;
     wire [SRQ_W-1:0] op_srq, ev_srq, completed_srq;
-    wire [IDX_W-1:0] rp_size, done_total, completed_total, buf_index, tail, taken_total, self_tag;
+    wire [IDX_W-1:0] rp_size, done_total, completed_total, buf_index, tail, taken_total, rec_total, self_tag;
     wire [4*IDX_W-1:0] rpr_indices;
     wire [16+IDX_W:0] tkr_state;
     wire [15:0] tk_mark;
@@ -223,7 +223,7 @@ module cde_receive #(
         .fresh(fresh), .fresh_qp(step_qp), .tail_we(tail_we), .tail_queue(tail_queue), .tail_index(tail), .done_we(done_we),
         .done_qp(done_qp), .done_total(done_total), .buf_we(buf_we), .buf_queue(buf_queue), .buf_index(buf_index),
         .buf_data(buf_data), .taken_we(taken_we), .taken_qp(taken_qp), .taken_total(taken_total), .rec_we(rec_we),
-        .rec_slot(rec_slot), .rec_data(rec_data), .long_valid(long_valid), .long_qp(long_qp), .ev_valid(ev_valid),
+        .rec_total(rec_total), .rec_slot(rec_slot), .rec_data(rec_data), .long_valid(long_valid), .long_qp(long_qp), .ev_valid(ev_valid),
         .ev_srq(ev_srq), .ev_waits(ev_waits), .err_valid(pe_valid[0]), .err_qp(pe_object[15:0]), .count(take_count),
         .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
@@ -235,8 +235,8 @@ module cde_receive #(
     cde_rdone #(.QP_W(QP_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2)) rdone_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]), .s_axis_rdone_tdata(s_axis_rdone_tdata),
         .s_axis_rdone_tvalid(s_axis_rdone_tvalid), .s_axis_rdone_tready(s_axis_rdone_tready), .self_valid(self_valid),
-        .self_qp(self_qp), .self_tag(self_tag), .self_room(self_room), .taken_we(taken_we), .taken_qp(taken_qp),
-        .taken_total(taken_total), .rec_we(rec_we), .rec_slot(rec_slot), .rec_data(rec_data), .set_we(set_we),
+        .self_qp(self_qp), .self_tag(self_tag), .self_room(self_room), .taken_we(rec_we),
+        .taken_qp(rec_slot[RX_LOG2 +: QP_W]), .taken_total(rec_total), .rec_we(rec_we), .rec_slot(rec_slot), .rec_data(rec_data), .set_we(set_we),
         .set_qp(set_qp), .set_data({set_wait, set_cq, set_context}), .m_axis_cpl_tdata(cpl_data),
         .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready), .done_we(done_we),
         .done_qp(done_qp), .done_total(done_total), .completed_we(completed_we), .completed_srq(completed_srq),

@@ -88,6 +88,7 @@ module cde_take #(
     output wire [QP_W-1:0]   taken_qp,
     output wire [IDX_W-1:0]  taken_total,
     output wire              rec_we,
+    output wire [IDX_W-1:0]  rec_total,
     output wire [QP_W+RX_LOG2-1:0] rec_slot,
     output wire [132+SRQ_W:0] rec_data,      // {flush, too long, solicited, invalidate, SRQ, shared, token, bytes, context}
     output wire              long_valid,
@@ -306,6 +307,7 @@ module cde_take #(
     assign rec_we = (e_req && e_take) || e_flush;
     assign rec_slot = {e_qp, e_tag[RX_LOG2-1:0]};
     assign rec_data = {e_flush, too_long, e_msg[0], e_msg[1], e_srq, e_shared, e_msg[65:34], length, e_buf[447:384]};
+    assign rec_total = e_tag + ONE;
     assign self_valid = e_flush;
     assign self_qp = e_qp;
     assign self_tag = e_tag;
