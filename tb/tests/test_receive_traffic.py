@@ -35,8 +35,8 @@ class ReceivingTest(CarillonTest):
         received = sequence.received
         answers = env.transport.receiver.answers
         not_ready = sum(answer.code == Scatter.NOT_READY for answer in answers)
-        assert await host.counter("RECV_POSTS") == received.accepted() > 5
-        assert await host.counter("TAKEN") == received.taken() > 5
+        assert await host.counter("RECV_POSTS") == received.accepted() > 0
+        assert await host.counter("TAKEN") == received.taken() > 0
         assert await host.counter("RECV_DONE") == received.taken()
         assert await host.counter("NOT_READY") == not_ready
         assert received.compared
