@@ -179,14 +179,15 @@ class ReceiveQueueCoverage(EngineCoverage):
         shared, cause = bool(record.operand >> 8 & 1), record.operand & 0xFF
         number = record.cq
         # Those of other pages have no step.
-        owner = shared, self._owners.get((shared, number)), number
-        found = [p for s, page, p in self._stepless if (s, page, p.number) == owner]
+        owner = self._owners.get((shared, number))
+        found = [e for e in self._stepless if (e[0], e[2].number) == (shared, number)]
+        found = [e for e in found if owner in (None, e[1])]
         if cause == RecvCause.OK:
-            found = [p for p in found if p.num_segments <= NUM_SLOTS and not p.reserved]
+            found = [e for e in found if e[2].num_segments <= NUM_SLOTS and not e[2].reserved]
         if not found:
             return
-        post = found[0]
-        self._stepless.remove((shared, owner[1] or 0, post))
+        post = found[0][2]
+        self._stepless.remove(found[0])
         if not shared:
             self._hit(f"receive post in state/{self._qps[number].state.name}")
         self._keys_of(post, cause)
