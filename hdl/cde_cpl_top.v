@@ -138,7 +138,7 @@ module cde_cpl_top #(
     wire              rq_valid, rq_hold, gr_room, gr_take, unused_dead;
     wire [CQ_W-1:0]   rq_cq;
     wire [1:0]        rq_count;
-    wire              unused_post_valid, unused_qc_start, unused_cqi_we, unused_cqi_alive, unused_xirq_ready, unused_room2, unused_dead2;
+    wire              unused_post_valid, unused_qc_start, unused_cqi_we, unused_cqi_alive, unused_xirq_ready, unused_xirq_sent, unused_room2, unused_dead2;
     wire [11:0]       unused_post_page, unused_cqi_page;
     wire [511:0]      unused_post_data;
     wire [1:0]        unused_post_kind;
@@ -187,7 +187,7 @@ module cde_cpl_top #(
         .qc_args(unused_qc_args), .qc_done(1'b0), .qc_result(8'd0), .qc_outs(256'd0), .cqi_we(unused_cqi_we),
         .cqi_alive(unused_cqi_alive), .cqi_cq(unused_cqi_cq), .cqi_page(unused_cqi_page), .cqi_used(1'b0), .pe_valid(6'd0),
         .pe_cause(48'd0), .pe_object(96'd0), .pe_index(96'd0), .pe_step(12'd0), .pr_step(16'd0), .removed(1'b0), .xirq_valid(1'b0),
-        .xirq_ready(unused_xirq_ready), .xirq_vector(16'd0), .m_axis_irq_tdata(m_axis_irq_tdata),
+        .xirq_ready(unused_xirq_ready), .xirq_sent(unused_xirq_sent), .xirq_vector(16'd0), .m_axis_irq_tdata(m_axis_irq_tdata),
         .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready), .trace_valid(trace_valid),
         .trace_data(trace_data)
     );

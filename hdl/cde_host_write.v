@@ -62,6 +62,7 @@ module cde_host_write #(
     // Interrupts; vectors of others
     input  wire               xirq_valid,
     output wire               xirq_ready,
+    output wire               xirq_sent,
     input  wire [15:0]        xirq_vector,
     output wire [15:0]        m_axis_irq_tdata,
     output wire               m_axis_irq_tvalid,
@@ -191,7 +192,7 @@ module cde_host_write #(
     cde_irq #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W)) irq_i (
         .clk(clk), .rst(rst),
         .clear(eqc_valid && eqc_create), .clear_eq(eqc_eq), .set(irq_set), .set_eq(irq_eq), .lookup_eq(lookup_eq), .lookup_vector(lookup_vector),
-        .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_vector(xirq_vector),
+        .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_sent(xirq_sent), .xirq_vector(xirq_vector),
         .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid),
         .m_axis_irq_tready(m_axis_irq_tready)
     );

@@ -25,6 +25,7 @@ module cde_irq #(
 
     input  wire            xirq_valid,
     output wire            xirq_ready,
+    output wire            xirq_sent,      // the beat of the one taken last has left
     input  wire [15:0]     xirq_vector,
 
     output reg  [15:0]     m_axis_irq_tdata,
@@ -62,6 +63,7 @@ module cde_irq #(
     wire other = xirq_valid && !(wanted && last_other);
     wire load = free && wanted && !other;
     assign xirq_ready = free && other;
+    assign xirq_sent = m_axis_irq_tvalid && m_axis_irq_tready && last_other;
     assign lookup_eq = found_behind ? pick_behind : pick_any;
 
     always @(posedge clk) begin

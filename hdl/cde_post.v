@@ -72,7 +72,8 @@ module cde_post #(
     output wire [IDX_W-1:0]  rel_index,
     output reg  [NUM_QP-1:0] stop,           // skip instead of indicating
     output wire              fresh,          // a connection begins
-    output reg  [NUM_QP-1:0] qp_live,        // exists, not being destroyed
+    output reg  [NUM_QP-1:0] qp_known,       // exists
+    output reg  [NUM_QP-1:0] qp_live,        // and is not being destroyed
     output reg  [NUM_QP-1:0] qp_open,        // takes receive posts
     output reg  [NUM_QP-1:0] qp_up,          // CONNECTED or DISCONNECT_PENDING
     output wire              closes,         // takes no more receive posts
@@ -321,6 +322,7 @@ module cde_post #(
         if (fresh) stop[c_qp] <= 1'b0;
         if (leaves) stop[c_qp] <= 1'b1;
         if (changes) begin
+            qp_known[c_qp] <= state_next != `CDE_QPS_FREE;
             qp_live[c_qp] <= state_next != `CDE_QPS_FREE && state_next != `CDE_QPS_DESTROYING;
             qp_open[c_qp] <= next_open;
             qp_up[c_qp] <= next_up;
@@ -345,6 +347,7 @@ module cde_post #(
         if (rst) begin
             aging <= {NUM_QP{1'b0}};
             stop <= {NUM_QP{1'b0}};
+            qp_known <= {NUM_QP{1'b0}};
             qp_live <= {NUM_QP{1'b0}};
             qp_open <= {NUM_QP{1'b0}};
             qp_up <= {NUM_QP{1'b0}};

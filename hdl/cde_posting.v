@@ -53,6 +53,7 @@ module cde_posting #(
     output wire              cqi_used,
 
     // Queue pairs for the receive side: states, settings, looks, failing receives
+    output wire [NUM_QP-1:0] qp_known,
     output wire [NUM_QP-1:0] qp_live,
     output wire [NUM_QP-1:0] qp_open,
     output wire [NUM_QP-1:0] qp_up,
@@ -167,7 +168,7 @@ module cde_posting #(
         .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data), .acc_verb(acc_verb),
         .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop), .fresh(fresh),
-        .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .closes(closes), .ret_we(ret_we), .ret_qp(ret_qp), .ret_index(ret_index),
+        .qp_known(qp_known), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .closes(closes), .ret_we(ret_we), .ret_qp(ret_qp), .ret_index(ret_index),
         .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 

@@ -62,6 +62,7 @@ module cde_receive #(
     output wire [191:0]      qc_outs,
 
     // Queue pairs: states, settings, looks
+    input  wire [NUM_QP-1:0] qp_known,
     input  wire [NUM_QP-1:0] qp_live,
     input  wire [NUM_QP-1:0] qp_open,
     input  wire [NUM_QP-1:0] qp_up,
@@ -125,6 +126,7 @@ module cde_receive #(
 
     output wire              irq_valid,
     input  wire              irq_ready,
+    input  wire              irq_sent,
     output wire [15:0]       irq_vector,
     output wire [2:0]        pe_valid,
     output wire [23:0]       pe_cause,
@@ -156,7 +158,7 @@ module cde_receive #(
     wire [27:0] srq_set;
     wire [1:0] rp_code, tk_code;
     wire [SRQ_W-1:0] op_srq, ev_srq, completed_srq;
-    wire [IDX_W-1:0] rp_size, done_total, completed_total, buf_index, tail, taken_total, self_tag;
+    wire [IDX_W-1:0] rp_size, done_total, completed_total, buf_index, tail, taken_total, rec_total, self_tag;
     wire [4*IDX_W-1:0] rpr_indices;
     wire [16+IDX_W:0] tkr_state;
     wire [15:0] tk_mark;
@@ -232,11 +234,11 @@ module cde_receive #(
         .opr_state(tkr_state), .rq_valid(rq2_valid), .rq_hold(rq_hold), .rq_cq(rq2_cq), .rq_count(rq2_count), .gr_room(gr2_room),
         .gr_dead(gr2_dead), .gr_take(gr2_take), .set_we(set_we), .set_qp(set_qp),
         .set_data({set_guard, set_two, set_shared, set_srq[SRQ_W-1:0], set_cq}), .removed(removed), .peer_valid(peer_valid),
-        .peer_qp(peer_qp), .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up),
+        .peer_qp(peer_qp), .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context), .qp_known(qp_known), .qp_open(qp_open), .qp_up(qp_up),
         .fresh(fresh), .fresh_qp(step_qp), .tail_we(tail_we), .tail_queue(tail_queue), .tail_index(tail), .done_we(done_we),
         .done_qp(done_qp), .done_total(done_total), .buf_we(buf_we), .buf_queue(buf_queue), .buf_index(buf_index),
         .buf_data(buf_data), .taken_we(taken_we), .taken_qp(taken_qp), .taken_total(taken_total), .rec_we(rec_we),
-        .rec_slot(rec_slot), .rec_data(rec_data), .fail_valid(take_fails), .fail_qp(take_qp), .bad_token(bad_token), .ev_valid(ev_valid),
+        .rec_total(rec_total), .rec_slot(rec_slot), .rec_data(rec_data), .fail_valid(take_fails), .fail_qp(take_qp), .bad_token(bad_token), .ev_valid(ev_valid),
         .ev_srq(ev_srq), .ev_waits(ev_waits), .err_valid(pe_valid[0]), .err_qp(pe_object[15:0]), .count(take_count),
         .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
@@ -252,8 +254,8 @@ module cde_receive #(
     cde_rdone #(.QP_W(QP_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2)) rdone_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]), .s_axis_rdone_tdata(s_axis_rdone_tdata),
         .s_axis_rdone_tvalid(s_axis_rdone_tvalid), .s_axis_rdone_tready(s_axis_rdone_tready), .self_valid(self_valid),
-        .self_qp(self_qp), .self_tag(self_tag), .self_room(self_room), .taken_we(taken_we), .taken_qp(taken_qp),
-        .taken_total(taken_total), .rec_we(rec_we), .rec_slot(rec_slot), .rec_data(rec_data), .set_we(set_we),
+        .self_qp(self_qp), .self_tag(self_tag), .self_room(self_room), .taken_we(rec_we),
+        .taken_qp(rec_slot[RX_LOG2 +: QP_W]), .taken_total(rec_total), .rec_we(rec_we), .rec_slot(rec_slot), .rec_data(rec_data), .set_we(set_we),
         .set_qp(set_qp), .set_data({set_two, set_wait, set_cq, set_context}), .m_axis_cpl_tdata(cpl_data),
         .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_silent), .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready), .done_we(done_we),
         .done_qp(done_qp), .done_total(done_total), .completed_we(completed_we), .completed_srq(completed_srq),
@@ -322,7 +324,7 @@ module cde_receive #(
         .tk_valid(tk_valid), .tk_ready(tk_ready), .tk_code(tk_code), .tk_mark(tk_mark), .tkr_valid(tkr_valid),
         .tkr_busy(tkr_busy), .tkr_state(tkr_state), .set_we(srq_set_we), .set_data(srq_set), .srq_live(srq_live),
         .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page),
-        .ev_valid(ev_valid), .ev_srq(ev_srq), .ev_waits(ev_waits), .irq_valid(irq_valid), .irq_ready(irq_ready),
+        .ev_valid(ev_valid), .ev_srq(ev_srq), .ev_waits(ev_waits), .irq_valid(irq_valid), .irq_ready(irq_ready), .irq_sent(irq_sent),
         .irq_vector(irq_vector)
     );
 

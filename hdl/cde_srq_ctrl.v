@@ -58,6 +58,7 @@ module cde_srq_ctrl #(
     output reg  [NUM_SRQ-1:0] ev_waits,
     output wire              irq_valid,
     input  wire              irq_ready,
+    input  wire              irq_sent,       // the beat of the one taken last has left
     output wire [15:0]       irq_vector
 );
 
@@ -217,6 +218,7 @@ module cde_srq_ctrl #(
     wire             unused_due = &{1'b0, due};
     wire             sent = turn_valid && irq_ready;
     wire             unused_pending;
+    reg  [SRQ_W-1:0] out_srq;                // whose beat stands on the port
 
     cde_turn #(.NUM_QP(NUM_SRQ), .QP_W(SRQ_W)) turn_i (
         .clk(clk), .rst(rst), .ask0(ev_valid), .ask0_qp(ev_srq), .ask1(1'b0), .ask1_qp({SRQ_W{1'b0}}), .ask2(1'b0),
@@ -227,7 +229,8 @@ module cde_srq_ctrl #(
     assign irq_vector = due[43:28];
 
     always @(posedge clk) begin
-        if (sent) ev_waits[turn] <= 1'b0;
+        if (sent) out_srq <= turn;
+        if (irq_sent) ev_waits[out_srq] <= 1'b0;
         if (ev_valid) ev_waits[ev_srq] <= 1'b1;
         if (rst) ev_waits <= {NUM_SRQ{1'b0}};
     end

@@ -68,7 +68,7 @@ module cde_take #(
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
     input  wire [SRQ_W+CQ_W+2:0] set_data,
-    input  wire [NUM_QP-1:0] qp_live,
+    input  wire [NUM_QP-1:0] qp_known,       // exists
     input  wire [NUM_QP-1:0] qp_open,
     input  wire [NUM_QP-1:0] qp_up,          // CONNECTED or DISCONNECT_PENDING
     input  wire              removed,
@@ -98,6 +98,7 @@ module cde_take #(
     output wire [QP_W-1:0]   taken_qp,
     output wire [IDX_W-1:0]  taken_total,
     output wire              rec_we,
+    output wire [IDX_W-1:0]  rec_total,
     output wire [QP_W+RX_LOG2-1:0] rec_slot,
     output wire [197+SRQ_W:0] rec_data,      // {context of the window, bad token, flush, too long, solicited, invalidate, SRQ, shared, token, bytes, context}
     output wire              fail_valid,     // too long, or a bad token: the connection ends
@@ -256,7 +257,7 @@ module cde_take #(
     assign ev_srq = c_srq;
     assign flush_again = drop && available != ONE;
     assign flush_again_qp = c_qp;
-    assign err_valid = c_req && (c_bad || !qp_live[c_qp]);
+    assign err_valid = c_req && (c_bad || !qp_known[c_qp]);
     assign err_qp = c_name;
     assign count = {c_req && !may, may && !take, take};
 
@@ -327,6 +328,7 @@ module cde_take #(
     assign rec_we = (e_req && e_take) || e_flush;
     assign rec_slot = {e_qp, e_tag[RX_LOG2-1:0]};
     assign rec_data = {e_context, bad_token, e_flush, too_long, e_msg[0], e_msg[1], e_srq, e_shared, e_msg[65:34], length, e_buf[447:384]};
+    assign rec_total = e_tag + ONE;
     assign self_valid = e_flush;
     assign self_qp = e_qp;
     assign self_tag = e_tag;

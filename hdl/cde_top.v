@@ -204,8 +204,8 @@ module cde_top #(
     wire [95:0]       pe_object, pe_index;
     wire [15:0]       send_dest, cpl_dest, xirq_vector;
     wire [255:0]      send_data, cpl_data;
-    wire              send_silent, send_valid, send_ready, cpl_silent, cpl_valid, cpl_ready, xirq_valid, xirq_ready;
-    wire [NUM_QP-1:0] qp_live, qp_open, qp_up;
+    wire              send_silent, send_valid, send_ready, cpl_silent, cpl_valid, cpl_ready, xirq_valid, xirq_ready, xirq_sent;
+    wire [NUM_QP-1:0] qp_known, qp_live, qp_open, qp_up;
     wire              closes, fresh, hold, created, rx_empty, use_we, use_up, srqi_live, rfail_valid, rfail_ready;
     wire [QP_W-1:0]   step_qp, set_qp, rfail_qp;
     wire [127+CQ_W:0] set_receive;
@@ -254,7 +254,7 @@ module cde_top #(
         .qc_outs(qc_keys ? k_qc_outs : qc_receive ? {64'd0, r_qc_outs} : p_qc_outs),
         .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
         .pe_valid(pe_valid), .pe_cause(pe_cause), .pe_object(pe_object), .pe_index(pe_index), .pe_step(pe_step),
-        .pr_step(pr_step), .removed(removed), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_vector(xirq_vector),
+        .pr_step(pr_step), .removed(removed), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_sent(xirq_sent), .xirq_vector(xirq_vector),
         .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready),
         .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0])
     );
@@ -268,7 +268,7 @@ module cde_top #(
         .rq_valid(p_rq_valid), .rq_hold(rq_hold), .rq_cq(p_rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(p_gr_take),
         .qc_start(qc_start && !qc_receive && !qc_keys), .qc_command(qc_command), .qc_args(qc_args), .qc_done(p_qc_done),
         .qc_result(p_qc_result), .qc_outs(p_qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq),
-        .cqi_page(cqi_page), .cqi_used(cqi_used), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .closes(closes),
+        .cqi_page(cqi_page), .cqi_used(cqi_used), .qp_known(qp_known), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .closes(closes),
         .fresh(fresh), .step_qp(step_qp), .hold(hold), .created(created), .set_qp(set_qp), .set_receive(set_receive),
         .rx_empty(rx_empty), .keys_held(keys_held), .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number),
         .srqi_live(srqi_live), .srqi_page(srqi_page), .rfail_valid(rfail_valid), .rfail_ready(rfail_ready), .rfail_qp(rfail_qp),
@@ -298,7 +298,7 @@ module cde_top #(
         .keys(keys), .found(found), .peer_valid(peer_valid), .peer_qp(peer_qp), .peer_key(peer_key), .peer_counts(peer_counts),
         .peer_good(peer_good), .peer_context(peer_context), .bad_valid(bad_valid), .bad_qp(bad_qp), .qc_start(qc_start), .qc_command(qc_command),
         .qc_args(qc_args), .qc_mine(qc_receive), .qc_done(r_qc_done), .qc_result(r_qc_result), .qc_outs(r_qc_outs),
-        .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .down_valid(closes), .fresh(fresh), .step_qp(step_qp),
+        .qp_known(qp_known), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .down_valid(closes), .fresh(fresh), .step_qp(step_qp),
         .hold(hold), .set_we(created), .set_qp(set_qp), .set_data(set_receive), .rx_empty(rx_empty), .use_we(use_we),
         .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page), .fail_valid(rfail_valid), .fail_pending(rfail_pending),
         .fail_ready(rfail_ready), .fail_qp(rfail_qp), .s_axis_rreq_tdata(s_axis_rreq_tdata),
@@ -309,7 +309,7 @@ module cde_top #(
         .s_axis_rdone_tvalid(s_axis_rdone_tvalid), .s_axis_rdone_tready(s_axis_rdone_tready), .s_axis_cpl_tdata(send_data),
         .s_axis_cpl_tdest(send_dest), .s_axis_cpl_tuser(send_silent), .s_axis_cpl_tvalid(send_valid),
         .s_axis_cpl_tready(send_ready), .m_axis_cpl_tdata(cpl_data), .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_silent),
-        .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready), .irq_valid(xirq_valid), .irq_ready(xirq_ready),
+        .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready), .irq_valid(xirq_valid), .irq_ready(xirq_ready), .irq_sent(xirq_sent),
         .irq_vector(xirq_vector), .pe_valid(pe_valid[4:2]), .pe_cause(pe_cause[39:16]), .pe_object(pe_object[79:32]),
         .pe_index(pe_index[79:32]), .pr_step(pr_step[9:0]), .trace_valid(trace_valid[7:5]), .trace_data(trace_data[2047:1280])
     );

@@ -30,6 +30,7 @@ CODES = {
     "opcode_e": "opcode",
     "qp_state_e": "qp_state",
     "cqe_status_e": "cqe_status",
+    "scatter_e": "scatter",
     "verdict_e": "verdict",
 }
 PAGE_OFFSET_BITS = 12

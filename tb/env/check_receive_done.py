@@ -52,9 +52,7 @@ class ReceiveDoneChecks:
         log = rc.model.done_beat(record.data).log
         if known:
             qpc.qps[qp].state = state
-        if log is RecvLog.RDONE_BAD:
-            self.log.append((log, QP_KIND, qp, 0))
-        elif log is not RecvLog.OK:
+        if log is not RecvLog.OK:
             self.log.append((log, QP_KIND, qp, tag))
         elif status and state in OPEN and qp not in self.failing:
             self.failing[qp] = None

@@ -85,6 +85,8 @@ class TakeChecks:
         self.overlong: dict[int, int] = {}
         #: What the error log gets by requests: cause, kind, object, detail.
         self.log: list[tuple[int, int, int, int]] = []
+        #: Refusals for a credit that was there, unless their CQ fails in the same cycle.
+        self._doubts: list[tuple[Trace, int, str]] = []
         self.answers = 0
         self.events = self.interrupts = 0
         #: Of each SRQ: when its latest event came, and when its latest interrupt was taken.
@@ -215,12 +217,15 @@ class TakeChecks:
     def _message(self, record: Trace) -> TakeResult:
         rc, qp = self.rc, record.cq
         index, rq = rc.params.index, rc.rqs[qp]
-        found = [w for w in self.requests if w.request.qp == qp and not w.stepped]
+        unanswered = self._unanswered(qp)
+        found = [w for w in unanswered if not w.stepped]
         if not found:
             rc.fail_step("a buffer is taken, but no message waits for one", record)
         if not rq.may_take:
             rc.fail_step(f"SRQ-13: takes in state {rq.qp.state.name}", record)
-        waiting = next((w for w in found if not w.refusable), found[0])
+        # Those that are refused have no steps; which they are, answers tell.
+        likely = [w for w in unanswered if not w.refusable][len(self.takes[qp]) :]
+        waiting = likely[0] if likely else found[0]
         code = record.operand & 0xF
         credit = code == ScatterCode.SCATTER
         if rq.srq is not None and rq.not_ready() is None:
@@ -235,7 +240,8 @@ class TakeChecks:
         self.serial += 1
         taken = None if result.buffer is None else rq.flight[-1]
         self.takes[qp].append(_Take(record.cycle, taken, self.serial))
-        self._release(waiting)
+        # As many are stepped as there are steps without answers, and always the oldest.
+        self._release(found[0])
         if result.buffer is not None:
             rc.model.takes += 1
         # The step tells nothing of the length.
@@ -243,6 +249,10 @@ class TakeChecks:
         return TakeResult(
             ScatterCode(code_shown), event=result.event, reserved=result.reserved, srq=result.srq
         )
+
+    def _unanswered(self, qp: int) -> list[_Waiting]:
+        """Requests of a QP that can have a step."""
+        return [w for w in self.requests if w.request.qp == qp and not w.request.malformed]
 
     def _credit(self, record: Trace, found: list[_Waiting], credit: bool) -> None:
         """Was there a credit, or none, at some time since the request?"""
@@ -253,11 +263,27 @@ class TakeChecks:
         if credit:
             right = PostCause.OK in outcomes
         else:
-            right = outcomes != {PostCause.OK}
-            right = right or self.credits.refusal_excused(cq, found[0].cycle, wanted)
-        if not right:
-            names = ", ".join(sorted(outcome.name for outcome in outcomes))
-            rc.fail_step(f"CQ-17: credit {int(credit)}, the CQ {cq} had: {names}", record)
+            right = outcomes != {PostCause.OK} or self.credits.refusal_excused(
+                cq, found[0].cycle, wanted
+            )
+        if right:
+            return
+        names = ", ".join(sorted(outcome.name for outcome in outcomes))
+        text = f"CQ-17: credit {int(credit)}, the CQ {cq} had: {names}"
+        if credit:
+            rc.fail_step(text, record)
+        # The CQ may fail in this very cycle: lane 1 comes after lane 5.
+        self._doubts.append((record, cq, text))
+
+    def cq_failed(self, cq: int, cycle: int) -> None:
+        """A CQ has gone to its error state."""
+        self._doubts = [d for d in self._doubts if (d[0].cycle, d[1]) != (cycle, cq)]
+
+    def settle(self, cycle: int) -> None:
+        """Nothing more comes of earlier cycles."""
+        for record, _, text in self._doubts:
+            if record.cycle < cycle:
+                self.rc.fail_step(text, record)
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -302,7 +328,7 @@ class TakeChecks:
     def _skip(self, qp: int, cycle: int, where: str) -> None:
         """A step that was taken for the refused request is that of one behind it."""
         takes = self.takes[qp]
-        behind = [w for w in self.requests if w.request.qp == qp]
+        behind = self._unanswered(qp)
         if len(takes) > len(behind):
             self.rc.fail(f"{where}: REFUSED in cycle {cycle}, but it took a buffer", qp)
         for waiting, _ in zip(behind, takes, strict=False):
@@ -382,6 +408,7 @@ class TakeChecks:
     def tick(self) -> None:
         """Time has passed."""
         cycle = self.rc.ctx.cycle
+        self.settle(cycle)
         for qp, since in self.overlong.items():
             if cycle - since > LAG:
                 self.rc.fail(f"still not in error, after the LENGTH_ERROR of cycle {since}", qp)

@@ -12,11 +12,19 @@ from models.params import Params
 from tb.env.coverage import Coverage
 from tb.env.coverage_post import EngineCoverage
 from tb.env.coverage_receive import ReceiveCoverage
+from tb.env.coverage_windows import WindowCoverage
 from tb.env.engine_board import EngineScoreboard
-from tb.env.harness import RECEIVE_STALLABLE, STALLABLE, TRANSPORT_STALLABLE, Channel
+from tb.env.harness import (
+    RECEIVE_STALLABLE,
+    STALLABLE,
+    TRANSPORT_STALLABLE,
+    WINDOW_STALLABLE,
+    Channel,
+)
 from tb.env.receive_board import ReceiveScoreboard
 from tb.env.records import Record
 from tb.env.scoreboard import Scoreboard
+from tb.env.windows_board import WindowScoreboard
 
 if TYPE_CHECKING:
     from tb.env.env import CarillonEnv, Config
@@ -50,6 +58,8 @@ class Checking:
             self.board.dispatch.stalled(self._stalled(Channel.WORK))
         if isinstance(self.board, ReceiveScoreboard):
             self.board.takes.stalled(self._stalled(Channel.SCATTER))
+        if isinstance(self.board, WindowScoreboard):
+            self.board.access.stalled(self._stalled(Channel.VERDICT))
         self.board(records)
         self.coverage(records)
         channels = STALLABLE
@@ -57,6 +67,8 @@ class Checking:
             channels += TRANSPORT_STALLABLE
         if isinstance(self.board, ReceiveScoreboard):
             channels += RECEIVE_STALLABLE
+        if isinstance(self.board, WindowScoreboard):
+            channels += WINDOW_STALLABLE
         for channel in channels:
             if env.harness.setting(channel) & _STALLS:
                 self.coverage.stalled(channel.name)
@@ -89,10 +101,13 @@ class Checking:
             config.srq_log2,
             config.rx_log2,
             config.num_mr,
+            config.num_mw,
         )
         board: type[Scoreboard] = Scoreboard
         self.coverage = Coverage(params)
-        if config.num_srq:
+        if config.num_mw:
+            board, self.coverage = WindowScoreboard, WindowCoverage(params)
+        elif config.num_srq:
             board, self.coverage = ReceiveScoreboard, ReceiveCoverage(params)
         elif config.num_qp:
             board, self.coverage = EngineScoreboard, EngineCoverage(params)

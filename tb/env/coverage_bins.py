@@ -13,6 +13,7 @@ from typing import Final
 from models.codes import ArmType, Cause, CommandCode, CommandResult
 from tb.env.coverage_post_bins import POST_BINS
 from tb.env.coverage_receive_bins import RECEIVE_BINS
+from tb.env.coverage_windows_bins import WINDOW_BINS
 
 ARM_NAMES: Final = {int(arm): arm.name for arm in ArmType}
 STANDINGS: Final = ("idle", "busy", "due")
@@ -187,7 +188,12 @@ def _generated() -> Iterator[tuple[str, tuple[str, ...]]]:
 CQ_BINS: Final[dict[str, tuple[str, ...]]] = {**_FIXED, **dict(_generated())}
 
 #: Requirements of each bin.
-BINS: Final[dict[str, tuple[str, ...]]] = {**CQ_BINS, **POST_BINS, **RECEIVE_BINS}
+BINS: Final[dict[str, tuple[str, ...]]] = {
+    **CQ_BINS,
+    **POST_BINS,
+    **RECEIVE_BINS,
+    **WINDOW_BINS,
+}
 
 #: Bins of commands, by code and result.
 COMMAND_BINS: Final = {

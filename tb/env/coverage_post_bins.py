@@ -38,11 +38,12 @@ QP_COMMAND_BINS: Final[dict[tuple[int, int], str]] = {
 TRANSPORT_CHANNELS: Final = ("WORK", "DONE", "CONN", "TERM")
 
 #: Causes that exist in this version.
-CAUSES: Final = tuple(c for c in PostCause if c is not PostCause.DEVICE_REMOVED)
+CAUSES: Final = tuple(PostCause)
 
 _CAUSE_OF: Final = {
     "OK": ("DF-06",),
     "NOT_OWNER": ("ISO-01", "DF-14"),
+    "DEVICE_REMOVED": ("MW-09", "DF-14"),
     "QUEUE_FULL": ("DF-08", "DF-14"),
     "CQ_ERROR": ("CQ-17", "DF-14"),
     "NO_CREDIT": ("CQ-17", "DF-14"),

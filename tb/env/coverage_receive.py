@@ -110,6 +110,8 @@ class ReceiveCoverage(ReceiveQueueCoverage):
             self._hit("scatter/empty message")
             return
         filled = fill(post.segments, length)
+        if sum(filled) != length:
+            return
         last = max(i for i, part in enumerate(filled) if part)
         partial = filled[last] < lengths[last]
         self._hit(f"scatter/{'partial in' if partial else 'ends with'} segment {last + 1}")
@@ -240,6 +242,7 @@ class ReceiveCoverage(ReceiveQueueCoverage):
                 receiver = self._receivers[record.args[0]]
                 receiver.config = receive_config_of(Args(record.args))
                 receiver.recv_cq = record.args[3] >> 16
+                self._owners[False, record.args[0]] = record.args[4] & _ALL
             return
         if not record.result:
             self._receive_command(record, RecvCommand(record.code))
@@ -248,6 +251,7 @@ class ReceiveCoverage(ReceiveQueueCoverage):
         number = record.args[0]
         if code is RecvCommand.CREATE_SRQ:
             self._srqs[number].vector = srq_config_of(Args(record.args)).vector
+            self._owners[True, number] = record.args[2] & _ALL
         elif code is RecvCommand.SET_SRQ_WATERMARK:
             if not record.args[1]:
                 self._hit("watermark/T = 0")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from models.codes import PAGE_BYTES, CqStatus
 from models.params import Params
+from models.post import NUM_SLOTS
 from models.qp_codes import RECV_PORTAL, QpState, StateBy
 from models.receive_codes import (
     KEY_REGION_BITS,
@@ -17,7 +18,7 @@ from models.receive_codes import (
     RecvCause,
     RecvTraceOp,
 )
-from models.receive_post import RecvPost, is_receive_portal
+from models.receive_post import RecvPost, is_receive_portal, receive_write_faults
 from models.receive_types import RecvConfig, RecvRequest
 from tb.env.coverage_post import EngineCoverage
 from tb.env.coverage_receive_bins import RECEIVE_BINS
@@ -99,7 +100,8 @@ class ReceiveQueueCoverage(EngineCoverage):
         self._srqs = [SharedQueue() for _ in range(self.params.num_srq)]
         #: Writes without an answer, and those of them without a step.
         self._receives: deque[tuple[int, RecvPost]] = deque()
-        self._stepless: deque[tuple[bool, RecvPost]] = deque()
+        self._stepless: deque[tuple[bool, int, RecvPost]] = deque()  # with their pages
+        self._owners: dict[tuple[bool, int], int] = {}
         self._messages: deque[tuple[RecvRequest, set[QpState]]] = deque()
         self._taken_order: deque[int] = deque()
         self._contexts: set[int] = set()
@@ -117,7 +119,12 @@ class ReceiveQueueCoverage(EngineCoverage):
         self._requests.append(offset)
         post = RecvPost.decode(record.data)
         self._receives.append((offset, post))
-        self._stepless.append((offset != RECV_PORTAL, post))
+        faults = receive_write_faults(
+            record.addr, record.length, record.size, record.strb, self.params
+        )
+        if not any(faults):
+            page = record.addr // PAGE_BYTES
+            self._stepless.append((offset != RECV_PORTAL, page, post))
 
     def _response(self, record: DoorbellResponse) -> None:
         offset = self._requests[0] if self._requests else 0
@@ -140,8 +147,13 @@ class ReceiveQueueCoverage(EngineCoverage):
             self._known(name + RecvCause(record.cause).name)
         if record.cause == RecvCause.NO_QP:
             self._hit(f"receive post in state/{self._qps[post.number].state.name}")
-        if (shared, post) in self._stepless:
-            self._stepless.remove((shared, post))
+        self._stepped(shared, post)
+
+    def _stepped(self, shared: bool, post: RecvPost) -> None:
+        """This write has no step to come."""
+        entry = next((e for e in self._stepless if (e[0], e[2]) == (shared, post)), None)
+        if entry is not None:
+            self._stepless.remove(entry)
 
     def _known(self, name: str) -> None:
         """A hit, if there is such a bin: a wrong engine may answer anything."""
@@ -166,11 +178,16 @@ class ReceiveQueueCoverage(EngineCoverage):
     def _receive_post(self, record: Trace) -> None:
         shared, cause = bool(record.operand >> 8 & 1), record.operand & 0xFF
         number = record.cq
-        found = [p for s, p in self._stepless if (s, p.number) == (shared, number)]
+        # Those of other pages have no step.
+        owner = self._owners.get((shared, number))
+        found = [e for e in self._stepless if (e[0], e[2].number) == (shared, number)]
+        found = [e for e in found if owner in (None, e[1])]
+        if cause == RecvCause.OK:
+            found = [e for e in found if e[2].num_segments <= NUM_SLOTS and not e[2].reserved]
         if not found:
             return
-        post = found[0]
-        self._stepless.remove((shared, post))
+        post = found[0][2]
+        self._stepless.remove(found[0])
         if not shared:
             self._hit(f"receive post in state/{self._qps[number].state.name}")
         self._keys_of(post, cause)

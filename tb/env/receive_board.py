@@ -19,7 +19,7 @@ from tb.env.check_retire import RetireChecks
 from tb.env.check_srq_control import ReceiveControlChecks
 from tb.env.check_steps import StepChecks
 from tb.env.check_take import TakeChecks
-from tb.env.defs import Reg
+from tb.env.defs import Reg, TraceOp
 from tb.env.engine_board import EngineScoreboard
 from tb.env.qp_context import QpContext
 from tb.env.receive_context import ReceiveContext
@@ -100,7 +100,10 @@ class ReceiveScoreboard(EngineScoreboard):
         super().__call__(records)
 
     def _trace(self, record: Trace) -> None:
+        self.takes.settle(record.cycle)
         if record.lane < 5:
+            if record.op == TraceOp.CQ_ERROR and record.lane == 1:
+                self.takes.cq_failed(record.cq, record.cycle)
             super()._trace(record)
             return
         if _LANES.get(record.op) != record.lane:

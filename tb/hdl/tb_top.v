@@ -327,6 +327,8 @@ module tb_top #(
         .cpl(cplvalid && cplready), .cpl_data(cpl[575:64]), .cpl_dest(cpl[31:0]), .cpl_keep(cpl[33:32]),
         .rsv(rsvvalid && rsvready), .rsv_data(rsv), .ans(ansvalid && ansready), .ans_data(ans),
         .work(workvalid && workready), .work_post(workdata[127:0]), .work_dest(workdest), .work_user(workuser), .work_last(worklast),
+        .rreq(rreqvalid && rreqready), .rreq_data(rreq), .scatter(scattervalid && scatterready), .scatter_dest(scatterdest),
+        .scatter_user(scatteruser), .scatter_data(scatterdata), .rdone(rdonevalid && rdoneready), .rdone_data(rdone),
         .trace_valid(trace_valid), .trace_data(trace_data)
     );
 

@@ -260,6 +260,69 @@ module wave_work (
     wire [63:0] request = q[127:64];
 endmodule
 
+// A message that has arrived for a QP.
+module wave_arrival (
+    input wire         clk,
+    input wire         rst,
+    input wire         valid,
+    input wire [127:0] data
+);
+    wire         any;
+    wire [127:0] q;
+
+    wave_hold #(.W(128)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
+
+    wire [15:0] qp = q[15:0];
+    wire        solicited = any && q[16];
+    wire        invalidate = any && q[17];
+    wire [31:0] length = q[63:32];
+    wire [31:0] token = q[95:64];
+endmodule
+
+// The answer to it.
+module wave_scatter (
+    input wire         clk,
+    input wire         rst,
+    input wire         valid,
+    input wire [15:0]  dest,
+    input wire [31:0]  user,
+    input wire [383:0] list
+);
+    wire         any;
+    wire [383:0] q;
+    wire [15:0]  qp, tag;
+    wire [6:0]   zero;
+    wire [3:0]   zero_4, answer;
+    wire         shared;
+
+    wave_hold #(.W(432)) hold (
+        .clk(clk), .rst(rst), .valid(valid), .data({user, dest, list}), .any(any), .q({tag, zero, shared, zero_4, answer, qp, q})
+    );
+
+    wire [4:0]  code = {!any, answer};
+    wire [63:0] address_0 = q[63:0];
+    wire [31:0] bytes_0 = q[95:64];
+    wire [31:0] bytes_1 = q[223:192];
+    wire [31:0] bytes_2 = q[351:320];
+endmodule
+
+// A taken buffer is reported.
+module wave_report (
+    input wire        clk,
+    input wire        rst,
+    input wire        valid,
+    input wire [63:0] data
+);
+    wire        any;
+    wire [63:0] q;
+
+    wave_hold #(.W(64)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
+
+    wire [15:0] qp = q[15:0];
+    wire [15:0] tag = q[31:16];
+    wire [8:0]  status = {!any, q[39:32]};
+endmodule
+
 // State of one CQ: the latest of the trace records that name it.
 module wave_cq #(
     parameter [15:0] NUMBER = 16'd0
@@ -359,6 +422,15 @@ module wave_decode #(
     input wire [15:0]       work_dest,
     input wire [63:0]       work_user,
     input wire              work_last,
+    // Receives
+    input wire              rreq,
+    input wire [127:0]      rreq_data,
+    input wire              scatter,
+    input wire [15:0]       scatter_dest,
+    input wire [31:0]       scatter_user,
+    input wire [383:0]      scatter_data,
+    input wire              rdone,
+    input wire [63:0]       rdone_data,
     // Trace
     input wire [9:0]        trace_valid,
     input wire [2559:0]     trace_data
@@ -489,6 +561,12 @@ module wave_decode #(
     wave_work request (
         .clk(clk), .rst(rst), .valid(work), .dest(work_dest), .user(work_user), .last(work_last), .post(work_post)
     );
+
+    wave_arrival arrival (.clk(clk), .rst(rst), .valid(rreq), .data(rreq_data));
+    wave_scatter answer (
+        .clk(clk), .rst(rst), .valid(scatter), .dest(scatter_dest), .user(scatter_user), .list(scatter_data)
+    );
+    wave_report recv_report (.clk(clk), .rst(rst), .valid(rdone), .data(rdone_data));
 
     wave_cq #(.NUMBER(16'd0)) cq_0 (.clk(clk), .rst(rst), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));
     wave_cq #(.NUMBER(16'd1)) cq_1 (.clk(clk), .rst(rst), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));

@@ -22,6 +22,7 @@ PLAN = ROOT / "docs" / "testplan.yaml"
 SCOPE = (
     *(f"CQ-{number:02}" for number in range(1, 23)),
     *(f"DF-{number:02}" for number in range(1, 16)),
+    *(f"SRQ-{number:02}" for number in range(1, 20)),
     *("CQ-10a", "CQ-11a", "ISO-01", "ISO-02", "ISO-03", "ISO-04"),
 )
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,15 +13,15 @@ import pytest
 HDL = Path(__file__).resolve().parents[2] / "hdl"
 
 
-def elaborate(parameter: str, value: int) -> subprocess.CompletedProcess[str]:
-    """Elaborates cde_top in Icarus with one parameter overridden; a message is on stderr."""
+def elaborate(**parameters: int) -> subprocess.CompletedProcess[str]:
+    """Elaborates cde_top in Icarus with parameters overridden; a message is on stderr."""
     iverilog = shutil.which("iverilog")
     assert iverilog, "iverilog is missing: run `make setup`"
     sources = sorted(str(path) for path in HDL.glob("*.v"))
     return subprocess.run(
         [
             *(iverilog, "-g2005", "-Wno-all", "-I", str(HDL), "-s", "cde_top", "-o", "/dev/null"),
-            f"-Pcde_top.{parameter}={value}",
+            *(f"-Pcde_top.{name}={value}" for name, value in parameters.items()),
             *sources,
         ],
         capture_output=True,
@@ -51,12 +52,18 @@ def elaborate(parameter: str, value: int) -> subprocess.CompletedProcess[str]:
         ("SQ_LOG2", 16),  # as many slots as indices
         ("BURST", 0),
         ("BURST", 256),
+        ("NUM_SRQ", 1),
+        ("NUM_SRQ", 128),  # more than QPs
+        ("NUM_MR", 8192),
+        ("RQ_LOG2", 0),
+        ("SRQ_LOG2", 16),
+        ("RX_LOG2", 16),
     ],
 )
 def test_wrong_parameter_is_named(parameter: str, value: int) -> None:
-    result = elaborate(parameter, value)
+    result = elaborate(**{parameter: value})
     assert result.returncode != 0
-    assert f"ERROR_{parameter}_must_be" in result.stdout + result.stderr
+    assert re.search(rf"ERROR_\w*{parameter}_", result.stdout + result.stderr)
 
 
 @pytest.mark.parametrize(
@@ -65,8 +72,11 @@ def test_wrong_parameter_is_named(parameter: str, value: int) -> None:
         ("NUM_CQ", 256),
         ("IDX_W", 11),
         ("MAX_WRITES", 2),
-        ("NUM_QP", 2),
+        ("NUM_QP", 16),
         ("NUM_QP", 4096),
+        ("NUM_SRQ", 64),
+        ("NUM_MR", 4096),
+        ("RX_LOG2", 15),
         ("SQ_LOG2", 1),
         ("SQ_LOG2", 15),
         ("BURST", 1),
@@ -74,5 +84,10 @@ def test_wrong_parameter_is_named(parameter: str, value: int) -> None:
     ],
 )
 def test_legal_parameter_elaborates(parameter: str, value: int) -> None:
-    result = elaborate(parameter, value)
+    result = elaborate(**{parameter: value})
+    assert result.returncode == 0, result.stderr
+
+
+def test_fewest_queue_pairs_and_shared_receive_queues() -> None:
+    result = elaborate(NUM_QP=2, NUM_SRQ=2)
     assert result.returncode == 0, result.stderr

@@ -115,15 +115,15 @@ class ControlAgent(BfmAgent):
 
     # -- commands ----------------------------------------------------------------------------------
 
-    async def command(self, code: int, *args: int) -> Command:
+    async def command(self, code: int, *args: int, at: int = 0) -> Command:
         """Runs a mailbox command to its end, whatever the result. ARG registers not given keep
-        their values.
+        their values. ``at``: earliest cycle of the CMD write.
         """
         async with self._mailbox:
             answers = [
                 self.post_write(Reg.ARG0 + 4 * number, value) for number, value in enumerate(args)
             ]
-            go = self.post_write(Reg.CMD, code)
+            go = self.post_write(Reg.CMD, code, at=at)
             resp = await go
             for number, answer in enumerate(answers):
                 assert answer.result == OKAY, f"ARG{number}: response {answer.result}"
