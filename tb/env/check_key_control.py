@@ -61,14 +61,6 @@ class KeyQpChecks(ReceiveQpChecks):
         told = qp in self.receives.failing or qp in self.retire.failing
         return not told and not self.rc.rqs[qp].length_pending and model.state in OPEN
 
-    def _by_command(
-        self, record: Trace, model: QpModel, command: Command | None
-    ) -> StateStep | None:
-        removal = self.kc.table.removed and record.new & 0xF == QpState.ERROR
-        if removal and (command is None or command.code != QpCommand.FLUSH_QP or self.seen):
-            return model.flush()[1]
-        return super()._by_command(record, model, command)
-
     def _run(self, code: int, args: Args, model: QpModel, record: Trace) -> StateStep | None:
         destroys = code == QpCommand.DESTROY_QP and not self.seen
         if destroys and model.state is not QpState.DESTROYING:
@@ -228,7 +220,7 @@ class KeyControlChecks(ReceiveControlChecks):
         """QUERY_MR, QUERY_MW."""
         window = WINDOW_BIT if record.code in _WINDOWS else 0
         views = self.kc.views(record.args[0] | window, self.ctx.window_start(record))
-        # Of an object that is not valid the key and what a command gave count.
+        # Of an object that has never been valid the key and what its command gave count.
         if not any(self._shows(record.outs, view, bool(window)) for view in views):
             right = " or ".join(str(view) for view in views)
             self._wrong_key(record, f"outputs {record.outs}, expected {right}")
@@ -237,7 +229,7 @@ class KeyControlChecks(ReceiveControlChecks):
     def _shows(outs: tuple[int, ...], view: tuple[int, ...], window: bool) -> bool:
         if outs == view:
             return True
-        if view[6] >> 16 & 1:
+        if view[6] >> 16 & 1 or view[3] or view[4]:
             # The QP of a region is told of one by FastRegister.
             allocated = window or view[6] >> 17 & 1
             mask = 0xFFFF_FFFF if allocated else 0xFFFF_0000

@@ -15,7 +15,14 @@ from models.params import Params
 from models.post import Post, Segment, slots_of
 from models.posting import PostingModel
 from models.qp import QpConfig, Retirement
-from models.qp_codes import ALLOW_REMOTE_WRITE, PostCause, PostFlag, QpCommand, QpTraceOp
+from models.qp_codes import (
+    ALLOW_REMOTE_WRITE,
+    PostCause,
+    PostFlag,
+    QpCommand,
+    QpTraceOp,
+    StateBy,
+)
 from models.qp_types import StateStep
 from models.receive import RecvReply
 from models.receive_codes import RecvCause, RecvCommand, RecvResult, Rights, ScatterCode
@@ -116,7 +123,7 @@ class WindowStream(ReceiveStream):
         """REMOVE_DEVICE, and the ends of the connections."""
         self.key_command(WindowCommand.REMOVE_DEVICE)
         for qp in self.windows.removable:
-            self._fails(qp, lambda q: self.windows.end(q))
+            self._fails(qp, lambda q: replace(self.windows.end(q), by=StateBy.REPORT))
 
     # -- failures ----------------------------------------------------------------------------------
 
