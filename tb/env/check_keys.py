@@ -36,8 +36,6 @@ class KeyDispatchChecks(DispatchChecks):
         super().__init__(kc.qpc)
         self.kc = kc
         self._executing = False
-        #: QPs with a failed local request: connection, and number of the request.
-        self._stopped: dict[int, tuple[int, int]] = {}
 
     def execute(self, record: Trace) -> Indication:
         """The step of a local request: it is indicated, and so is what is in front of it."""
@@ -59,23 +57,7 @@ class KeyDispatchChecks(DispatchChecks):
         found = super()._indicate(qp)
         if found.local and self.kc.guarded(qp) and not self._executing:
             self.qpc.fail(qp, f"DF-12: request {found.number} was not executed: no step of keys")
-        stopped = self._stopped.get(qp)
-        if stopped is not None and stopped[0] == self.qpc.qps[qp].connections:
-            text = f"DF-15: request {found.number} is indicated, but {stopped[1]} has failed"
-            self.qpc.fail(qp, text)
         return found
-
-    def stop(self, qp: int, number: int) -> None:
-        """This local request has failed: nothing behind it is indicated."""
-        self._stopped[qp] = self.qpc.qps[qp].connections, number
-
-    def changed(self, qp: int) -> None:
-        """Something happened to a QP: does it wait for a beat?"""
-        stopped = self._stopped.get(qp)
-        if stopped is not None and stopped[0] == self.qpc.qps[qp].connections:
-            self.heads.pop(qp, None)
-            return
-        super().changed(qp)
 
 
 class KeyRetireChecks(RetireChecks):
@@ -174,4 +156,3 @@ class KeyChecks:
         self.executed += 1
         if not step.okay:
             kc.must_end(qp)
-            self.dispatch.stop(qp, found.number)

@@ -113,7 +113,7 @@ class KeyContext:
 
     def guarded(self, qp: int) -> bool:
         """Keys of this QP are looked at."""
-        return bool(getattr(self.rc.rqs[qp].config, "guarded", True))
+        return self.qpc.qps[qp].guarded
 
     def in_use(self, qp: int, since: int) -> bool:
         """Keys may have been valid on a QP at some time from this cycle on."""

@@ -169,11 +169,4 @@ class WindowScoreboard(ReceiveScoreboard):
                 for taken in rq.flight
                 if taken.undecided
             ]
-            other += [
-                (number, f"QP {qp}: key invalidated, but not retired: Read", None)
-                for number, _ in self.key_retire.reads[qp]
-            ]
-        if self.key_control.key_step is not None:
-            cycle = self.key_control.key_step[0].cycle
-            other.append((cycle, "the command has not ended of the step of cycle", None))
         return found | {"verdicts": verdicts}

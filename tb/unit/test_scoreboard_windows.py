@@ -277,7 +277,7 @@ TWO: dict[str, tuple[Callable[[Records], object], str]] = {
         "CQE write|never written|lost|differs",
     ),
     "credit is kept": (
-        lambda r: drop(r, Trace, op=TraceOp.PLACE, operand=4), "lost: the completion|state before the step"),
+        lambda r: drop(r, Trace, op=TraceOp.PLACE, operand=4), "lost|state before the step"),
 }  # fmt: skip
 
 

@@ -21,7 +21,6 @@ from models.qp_codes import (
     PostFlag,
     QpCommand,
     QpTraceOp,
-    StateBy,
 )
 from models.qp_types import StateStep
 from models.receive import RecvReply
@@ -52,8 +51,6 @@ _KEY_CODES = (
     *(RecvCommand.REGISTER_MR, RecvCommand.DEREGISTER_MR, RecvCommand.QUERY_MR),
     *WindowCommand,
 )
-_WINDOWS = 0x1FFF << 35
-HAS_GUARD = "guarded" in RecvConfig.__dataclass_fields__
 
 
 class WindowStream(ReceiveStream):
@@ -70,10 +67,9 @@ class WindowStream(ReceiveStream):
 
     def key_lane(self, step: KeyStep) -> None:
         """A step of lane 8 or 9 in the present cycle."""
-        check = step.op is KeyTraceOp.CHECK
-        hidden = _WINDOWS if check else 0
-        old, new = (state.encode() & ~hidden for state in (step.before, step.after))
-        self.lane(9 if check else 8, step.op, step.qp, step.operand, old, new)
+        lane = 9 if step.op is KeyTraceOp.CHECK else 8
+        old, new = step.before.encode(), step.after.encode()
+        self.lane(lane, step.op, step.qp, step.operand, old, new)
 
     # -- commands ----------------------------------------------------------------------------------
 
@@ -115,15 +111,14 @@ class WindowStream(ReceiveStream):
     ) -> None:
         """CREATE_QP with a receive queue of its own, or with an SRQ."""
         config = QpConfig(0xABC0 + qp, cq, cq, PAGE, 8)
-        more = {"guarded": guarded} if HAS_GUARD else {}
-        receive = RecvConfig(zone, 4 if srq is None else 0, srq, two=two, **more)
+        receive = RecvConfig(zone, 4 if srq is None else 0, srq, two=two, guarded=guarded)
         self.recv_command(QpCommand.CREATE_QP, make_create_args(qp, config, receive))
 
     def remove(self) -> None:
         """REMOVE_DEVICE, and the ends of the connections."""
         self.key_command(WindowCommand.REMOVE_DEVICE)
         for qp in self.windows.removable:
-            self._fails(qp, lambda q: replace(self.windows.end(q), by=StateBy.REPORT))
+            self._fails(qp, lambda q: self.windows.end(q))
 
     # -- failures ----------------------------------------------------------------------------------
 
@@ -327,8 +322,7 @@ class WindowStream(ReceiveStream):
         token = self.tokens[0]
         self.key_command(WindowCommand.QUERY_MW)
         assert self.check(token) == Verdict.GRANTED
-        if HAS_GUARD:
-            assert self.check(token, OTHER) == Verdict.REFUSED
+        assert self.check(token, OTHER) == Verdict.REFUSED
         assert self.check(token, FIRST) == Verdict.WRONG_QP
         assert self.mr_command(RecvCommand.DEREGISTER_MR).result is RecvResult.CMD_BUSY
         result = self.message_with(token)
@@ -349,14 +343,12 @@ class WindowStream(ReceiveStream):
         self.report(SECOND, 0, 1)
         self.completes(SECOND)
         assert self.invalidate(token) == 4
-        if HAS_GUARD:
-            assert self.executes(self.invalidate_post(77, OTHER)) == 0
+        assert self.executes(self.invalidate_post(77, OTHER)) == 0
         self.doorbell(0, polled=0)
         self.again(OWN)
         assert self.bind() == 0
         assert self.plain(QpCommand.QUERY_QP)[0] & 0xF == 2
-        if HAS_GUARD:
-            self.plain(QpCommand.DESTROY_QP)
+        self.plain(QpCommand.DESTROY_QP)
         assert self.key_command(WindowCommand.CLOSE_MW).result is RecvResult.OK
         assert self.mr_command(RecvCommand.DEREGISTER_MR).result is RecvResult.OK
         self.remove()
