@@ -146,16 +146,16 @@ def check_command(code: int, args: Args, objects: Objects, removed: bool = False
     ``removed``: the device is removed (``docs/windows.md``): creations and changes are refused.
 
     Checks are made in the order of the result codes, except that CMD_CQ_ERROR and then
-    CMD_TOO_SMALL come last.
+    CMD_TOO_SMALL come last, and CMD_DEVICE_REMOVED right behind CMD_UNKNOWN.
     """
     try:
         command = CommandCode(code)
     except ValueError:
         return CommandResult.CMD_UNKNOWN
-    if any(args.words[i] & ~mask for i, mask in USED_BITS[command].items()):
-        return CommandResult.CMD_RESERVED
     if removed and command in REMOVED_COMMANDS:
         return CommandResult.CMD_DEVICE_REMOVED
+    if any(args.words[i] & ~mask for i, mask in USED_BITS[command].items()):
+        return CommandResult.CMD_RESERVED
     is_cq = command >= CommandCode.CREATE_CQ
     if args.number >= (objects.params.num_cq if is_cq else objects.params.num_eq):
         return CommandResult.CMD_BAD_OBJECT

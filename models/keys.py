@@ -2,9 +2,10 @@
 """Keys of regions and memory windows: who may use which bytes, from when, and until when.
 
 Sources: ``docs/windows.md``; ``INDAdapter::CreateMemoryWindow``; rules MW-01 to MW-12, CQ-03,
-CQ-05. A key is ``[11:0]`` number (bit 11: window), ``[31:12]`` generation. Each step is atomic and
-answers a :class:`KeyStep`; a step that fails changes nothing. The table says nothing about queue
-pairs but their number and zone: what a failure does to one is in :mod:`models.qp_keys`.
+CQ-05. A key is ``[10:0]`` number, ``[11]`` kind (1: window), ``[31:12]`` generation. Each step is
+atomic and answers a :class:`KeyStep`; a step that fails changes nothing. The table says nothing
+about queue pairs but their number and zone: which of them use keys, and what a failure does to one,
+is in :mod:`models.qp_keys`.
 """
 
 from __future__ import annotations
@@ -67,6 +68,14 @@ class KeyTable(RegionTable):
         """True if the key is valid."""
         return self.find(key) is not None or self.valid_window(key) is not None
 
+    def keys_on(self, qp: int) -> tuple[int, ...]:
+        """Keys that are valid on a queue pair: windows bound to it, regions that it registered with
+        FastRegister.
+        """
+        windows = [w.key for w in self.windows if w is not None and w.valid and w.qp == qp]
+        regions = [r for r in self.regions if r is not None and r.valid and r.allocated]
+        return (*windows, *(r.key for r in regions if r.qp == qp))
+
     def state(self, key: int) -> KeyState:
         """What lane 8 shows of the object that the key's number names, whatever its generation."""
         number = key & _NUMBER
@@ -76,12 +85,14 @@ class KeyTable(RegionTable):
             if window is None:
                 return KeyState()
             w = window
-            return KeyState(w.key, w.valid, True, False, 0, w.qp, w.rights, w.region)
+            used = w.length > 0
+            return KeyState(w.key, w.valid, True, False, 0, w.qp, w.rights, w.region, used)
         region = self.regions[number] if number < self.params.num_mr else None
         if region is None:
             return KeyState()
         r, rights = region, int(region.config.rights)
-        return KeyState(r.key, r.valid, True, r.allocated, r.windows, r.qp, rights)
+        used = r.config.length > 0
+        return KeyState(r.key, r.valid, True, r.allocated, r.windows, r.qp, rights, used=used)
 
     def query(self, number: int) -> tuple[int, ...]:
         """OUT0 to OUT7 of QUERY_MR, of a region that exists."""
@@ -305,7 +316,7 @@ class KeyTable(RegionTable):
         ``length``: bytes, 32 bits. Never REFUSED: that is the queue pair's.
         """
         found = next(self.verdicts(qp, zone, kind, key, address, length), Verdict.GRANTED)
-        state = self.state(key)
+        state = replace(self.state(key), windows=0)
         operand = found | kind << 16
         step = KeyStep(KeyTraceOp.CHECK, key, found, operand, state, state, qp)
         return replace(step, window=bool(key & WINDOW_BIT))

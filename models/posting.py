@@ -71,7 +71,7 @@ def pack_term(qp: int, step: StateStep) -> int:
 
 class PostingModel(Ruled):
     """The queue pairs. ``cq_page``: see :data:`models.qp_control.CqPage`; ``without``: rules;
-    ``keys``: with it, local requests change keys (``docs/windows.md``).
+    ``keys``: with it, local requests of guarded queue pairs change keys (``docs/windows.md``).
     """
 
     def __init__(
@@ -218,10 +218,12 @@ class PostingModel(Ruled):
         *,
         retired_seen: int | None = None,
         receiving: bool = False,
+        keyed: bool | None = None,
     ) -> QpReply:
         """A control command with its step; CMD_UNKNOWN if it names no queue pair.
 
-        ``retired_seen``: see :meth:`QpModel.see`; ``receiving``: see :meth:`QpModel.set_state`.
+        ``retired_seen``: see :meth:`QpModel.see`; ``receiving``: see :meth:`QpModel.set_state`;
+        ``keyed``: see :meth:`QpModel.destroy`.
         """
         command = decode_command(code, args, self.params)
         if isinstance(command, QpResult):
@@ -252,5 +254,5 @@ class PostingModel(Ruled):
         elif command is QpCommand.FLUSH_QP:
             result, step = qp.flush()
         else:
-            result, step = qp.destroy(retired_seen=retired_seen, receiving=receiving)
+            result, step = qp.destroy(retired_seen=retired_seen, receiving=receiving, keyed=keyed)
         return QpReply(result, step=step)

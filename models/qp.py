@@ -262,10 +262,17 @@ class QpModel(KeyUser):
     def indicate(self, late: bool = False) -> Indication:
         """The next request is offered on ``m_axis_work`` (DF-09, DF-13); a local one is executed.
 
+        Behind a local request that failed nothing is (DF-15a): the state ERROR comes first.
+
         ``late``: its beat was offered before the connection was left; possible once for each
         connection, for a request that would have been next. A local request that fails ends the
         connection by :meth:`fail`.
         """
+        if self.halting:
+            raise ModelError(
+                f"DF-15a: QP {self.number}: indication of {self.indicated} behind a local request "
+                "that failed"
+            )
         request = self._next_late() if late else self._next()
         if request is None:
             raise ModelError(
@@ -285,7 +292,7 @@ class QpModel(KeyUser):
         return replace(indication, step=step)
 
     def _next(self) -> Request | None:
-        if self.state is not QpState.CONNECTED:
+        if self.state is not QpState.CONNECTED or self.halting:
             return None
         return next(
             (r for r in self.requests if not r.indicated and r.number < self.released), None
@@ -445,15 +452,24 @@ class QpModel(KeyUser):
         return QpResult.OK, self._go(QpState.ERROR, StateBy.COMMAND)
 
     def destroy(
-        self, *, retired_seen: int | None = None, receiving: bool = False
+        self,
+        *,
+        retired_seen: int | None = None,
+        receiving: bool = False,
+        keyed: bool | None = None,
     ) -> tuple[QpResult, StateStep | None]:
         """One DESTROY_QP; the number is FREE again when everything has retired.
 
-        ``receiving``: see :meth:`set_state`.
+        Refused while keys are valid on it, DESTROYING or not. ``receiving``: see
+        :meth:`set_state`; ``keyed``: as the command knows it, as it is if left out.
         """
         self.see(retired_seen)
         if self.state is QpState.FREE:
             return QpResult.CMD_NO_OBJECT, None
+        if keyed is False and self.keyed and self.has("MW-10c"):
+            raise ModelError(f"MW-10c: QP {self.number} is destroyed, but keys are valid on it")
+        if (self.keyed if keyed is None else keyed) and self.has("MW-10c"):
+            return QpResult.CMD_IN_USE, None
         if self.tail != self.seen or receiving:
             if self.state is QpState.DESTROYING:
                 return QpResult.CMD_PENDING, None
@@ -461,7 +477,9 @@ class QpModel(KeyUser):
         return QpResult.OK, self._go(QpState.FREE, StateBy.COMMAND)
 
     def receive_failed(self) -> StateStep | None:
-        """A receive failed (SRQ-18): the connection ends; the change of state, if it makes one."""
+        """A receive failed (SRQ-18), or the device was removed (MW-09): the connection ends; the
+        change of state, if it makes one.
+        """
         return self._go(QpState.ERROR, StateBy.REPORT) if self.state in _OPEN else None
 
     def fail(self) -> StateStep | None:

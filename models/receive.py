@@ -98,7 +98,8 @@ def pack_reap(srq: int, index: int) -> int:
 class ReceiveModel(Ruled):
     """Regions, SRQs and the receive sides of ``posting``'s queue pairs; ``without``: rules.
 
-    With a key table in ``posting`` it is the table of the regions, and tokens are invalidated;
+    With a key table in ``posting`` it is the table of the regions, and tokens that reach a guarded
+    queue pair are invalidated;
     :class:`models.window.WindowModel` adds what else there is with windows.
     """
 
@@ -271,6 +272,7 @@ class ReceiveModel(Ruled):
         *,
         retired_seen: int | None = None,
         receiving: bool | None = None,
+        keyed: bool | None = None,
         waiting: bool | None = None,
         tail_seen: int | None = None,
         start: int | None = None,
@@ -278,11 +280,12 @@ class ReceiveModel(Ruled):
         """A control command with its steps; CMD_UNKNOWN if it names no QP, SRQ or region.
 
         ``retired_seen``: see :meth:`QpModel.see`; ``receiving``: the queue pair has receives not
-        completed, as the command knows it; ``waiting``: see :meth:`SrqModel.check_watermark`;
-        ``tail_seen``: see :meth:`SrqModel.watermark`; ``start``: see :meth:`SrqModel.create`.
+        completed, as the command knows it; ``keyed``: see :meth:`QpModel.destroy`; ``waiting``: see
+        :meth:`SrqModel.check_watermark`; ``tail_seen``: see :meth:`SrqModel.watermark`; ``start``:
+        see :meth:`SrqModel.create`.
         """
         if code in set(QpCommand) and code != QpCommand.CREATE_QP:
-            return self._qp_command(code, args, retired_seen, receiving)
+            return self._qp_command(code, args, retired_seen, receiving, keyed)
         result = decode_receive(code, args, self.params, self.keys is not None)
         if result is not RecvResult.OK:
             return RecvReply(result)
@@ -318,14 +321,21 @@ class ReceiveModel(Ruled):
         return RecvReply(result, step=step)
 
     def _qp_command(
-        self, code: int, args: Args, retired_seen: int | None, receiving: bool | None
+        self,
+        code: int,
+        args: Args,
+        retired_seen: int | None,
+        receiving: bool | None,
+        keyed: bool | None,
     ) -> RecvReply:
         rq = self.rqs[args.number] if args.number < self.params.num_qp else None
         busy = rq is not None and rq.busy
         if receiving is False and busy:
             raise ModelError(f"SRQ-14: QP {args.number} is taken for empty, but it has receives")
         busy = busy if receiving is None else receiving
-        reply = self.posting.command(code, args, retired_seen=retired_seen, receiving=busy)
+        reply = self.posting.command(
+            code, args, retired_seen=retired_seen, receiving=busy, keyed=keyed
+        )
         result, out = RecvResult(reply.result), reply.out
         if code == QpCommand.QUERY_QP and result is RecvResult.OK and rq is not None:
             out = (*out[:6], *rq.config.words)

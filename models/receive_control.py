@@ -23,6 +23,7 @@ from models.srq import SrqModel
 _ALL: Final = 0xFFFF_FFFF
 _USES_SRQ: Final = 1 << 16
 _TWO: Final = 1 << 17
+_GUARDED: Final = 1 << 18
 
 #: Argument registers that a command uses, with the bits that may be set in them.
 USED_BITS: Final[Mapping[int, Mapping[int, int]]] = {
@@ -75,6 +76,7 @@ def receive_config_of(args: Args) -> RecvConfig:
         srq=uses & 0xFFFF if uses & _USES_SRQ else None,
         flag=uses >> 24 & 0x1F,
         two=bool(uses & _TWO),
+        guarded=bool(uses & _GUARDED),
     )
 
 
@@ -93,13 +95,13 @@ def region_config_of(args: Args) -> RegionConfig:
 def decode_receive(code: int, args: Args, params: Params, windows: bool = False) -> RecvResult:
     """The part of the checks that needs no state (CMD_UNKNOWN to CMD_BAD_OBJECT), or OK.
 
-    ``windows``: the engine has memory windows, and CREATE_QP ``ARG7[17]`` a meaning.
+    ``windows``: the engine has memory windows, and CREATE_QP ``ARG7[18:17]`` a meaning.
     """
     bits = USED_BITS.get(code)
     if bits is None:
         return RecvResult.CMD_UNKNOWN
     if windows and code == QpCommand.CREATE_QP:
-        bits = {**bits, 7: bits[7] | _TWO}
+        bits = {**bits, 7: bits[7] | _TWO | _GUARDED}
     if any(args.words[i] & ~mask for i, mask in bits.items()):
         return RecvResult.CMD_RESERVED
     # An SRQ number without its use is an unused field.

@@ -135,8 +135,10 @@ class ReceiveQp(BufferQueue):
             raise ModelError(f"QP {self.number}: created with receives of its former life")
         if (srq is None) is not (config.srq is None) or (srq and config.depth):
             raise ModelError(f"QP {self.number}: an own queue or an SRQ, not both")
+        if config.guarded and self.keys is None:
+            raise ModelError(f"QP {self.number}: guarded, but there is no key table")
         self.config, self.srq = config, srq
-        self.qp.zone = config.zone
+        self.qp.zone, self.qp.guarded = config.zone, config.guarded
         self.tail = self.tail_seen = self.taken
         self.completed_seen, self.reported_seen = self.completed, self.reported
         self.overlong = None
@@ -244,13 +246,18 @@ class ReceiveQp(BufferQueue):
             self.overlong = self.qp.connections
         answer = self._took(buffer, request, code, tuple(filled), event)
         self.flight[-1].undecided = (
-            request.invalidate and self.keys is not None and code is ScatterCode.SCATTER
+            request.invalidate and self._decides and code is ScatterCode.SCATTER
         )
         return answer if self.defers else self.decide(answer)
+
+    @property
+    def _decides(self) -> bool:
+        return self.keys is not None and (self.config.guarded or not self.has("MW-10d"))
 
     def decide(self, answer: TakeResult, step: KeyStep | None = None) -> TakeResult:
         """The token of the message that took a buffer is invalidated, if it has one (MW-12).
 
+        A queue pair that is not guarded carries every token without looking at it.
         Returns the final answer; BAD_TOKEN is logged (TOKEN_REFUSED), and the state ERROR comes by
         :meth:`fail_length`. ``step``: already made by the key table.
         """
@@ -377,7 +384,9 @@ class ReceiveQp(BufferQueue):
             self.srq.complete()
         status = int(RecvStatus.LENGTH_ERROR if taken.overlong else taken.status)
         status = int(RecvStatus.INVALID_TOKEN) if taken.bad_token else status
-        cqe, first = self._cqe(taken, status), self._invalidate_result(taken, status)
+        cqe, first = self._cqe(taken, status), self._invalidate_result(taken)
+        if status and not self.has("MW-07a"):
+            first = None
         if first is not None and not self.has("MW-07"):
             cqe, first = first, cqe
         own = self.qp.config
@@ -402,14 +411,20 @@ class ReceiveQp(BufferQueue):
             return flushed[0]
         return self.flight[0]
 
-    def _invalidate_result(self, taken: Taken, status: int) -> Cqe | None:
-        """The entry ahead of the receive result (MW-07, MW-08)."""
-        if not self.config.two or status != RecvStatus.SUCCESS or taken.key is None:
+    def _invalidate_result(self, taken: Taken) -> Cqe | None:
+        """The entry ahead of the receive result (MW-07, MW-08): the token was invalidated, whatever
+        becomes of the message.
+        """
+        request = taken.request
+        if not self.config.two or request is None or not request.invalidate:
             return None
+        if taken.overlong or taken.bad_token:
+            return None
+        context = 0 if taken.key is None else taken.key.context
         return Cqe(
-            request_context=taken.key.context if self.has("MW-08") else taken.buffer.post.context,
+            request_context=context if self.has("MW-08") else taken.buffer.post.context,
             qp_context=self.qp.config.context,
-            token=taken.key.key,
+            token=request.token,
             type=ResultType.INVALIDATE,
             qp=self.number,
         )

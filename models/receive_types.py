@@ -29,7 +29,7 @@ class RecvConfig:
     """The receive side of CREATE_QP. ``zone``: 16 bits; ``depth``: slots of the queue pair's own
     queue, 0 with an SRQ; ``srq``: number of the SRQ that it uses; ``flag``: see :class:`RecvFlag`;
     ``two``: a message that invalidates completes with two entries (NetworkDirect 1), not with one
-    (NDKPI).
+    (NDKPI); ``guarded``: its requests, messages and checks use keys.
     """
 
     zone: int = 0
@@ -37,12 +37,14 @@ class RecvConfig:
     srq: int | None = None
     flag: int = RecvFlag.DEFAULT
     two: bool = False
+    guarded: bool = False
 
     @property
     def words(self) -> tuple[int, int]:
         """ARG6 and ARG7 of CREATE_QP, OUT6 and OUT7 of QUERY_QP."""
         uses = 0 if self.srq is None else self.srq | 1 << 16
-        return self.zone | self.depth << 16, uses | self.two << 17 | self.flag << 24
+        uses |= self.two << 17 | self.guarded << 18 | self.flag << 24
+        return self.zone | self.depth << 16, uses
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,8 @@ class WindowModel(ReceiveModel):
     def _may_check(self, request: CheckRequest) -> bool:
         if request.malformed or request.qp >= self.params.num_qp or self.removed:
             return False
-        return self.posting.qps[request.qp].state in _OPEN
+        qp = self.posting.qps[request.qp]
+        return qp.state in _OPEN and (qp.guarded or not self.has("MW-10d"))
 
     # -- removal -----------------------------------------------------------------------------
 
@@ -109,10 +110,10 @@ class WindowModel(ReceiveModel):
         return tuple(qp.number for qp in self.posting.qps if qp.state in _OPEN)
 
     def end(self, qp: int) -> StateStep:
-        """The removal ends a connection, as FLUSH_QP does, one at a time (MW-09)."""
+        """The removal ends a connection, as a failing report does, one at a time (MW-09)."""
         if qp not in self.removable:
             raise ModelError(f"MW-09: QP {qp}: no removal ends its connection")
-        step = self.posting.qps[qp].flush()[1]
+        step = self.posting.qps[qp].receive_failed()
         assert step is not None
         return step
 
@@ -125,13 +126,14 @@ class WindowModel(ReceiveModel):
         *,
         retired_seen: int | None = None,
         receiving: bool | None = None,
+        keyed: bool | None = None,
         waiting: bool | None = None,
         tail_seen: int | None = None,
         start: int | None = None,
     ) -> RecvReply:
         """A control command with its steps; arguments as for :meth:`ReceiveModel.command`."""
         if self.removed:
-            result = check_removed(code, args, self.params)
+            result = check_removed(code)
             if result is not RecvResult.OK:
                 return RecvReply(result)
         key = args.number | (WINDOW_BIT if code >= WindowCommand.CREATE_MW else 0)
@@ -144,6 +146,7 @@ class WindowModel(ReceiveModel):
                 args,
                 retired_seen=retired_seen,
                 receiving=receiving,
+                keyed=keyed,
                 waiting=waiting,
                 tail_seen=tail_seen,
                 start=start,

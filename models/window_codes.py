@@ -66,7 +66,7 @@ class WindowLog(IntEnum):
 
 
 class KeyTraceOp(IntEnum):
-    """Operations of trace lane 8."""
+    """Operations of trace lane 8, and of lane 9 (CHECK)."""
 
     BIND = 0x70
     FAST_REGISTER = 0x71

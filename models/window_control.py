@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from models import control, qp_control, receive_control
+from models import control
 from models.control import Args
 from models.params import Params
 from models.qp_codes import QpCommand
@@ -58,21 +58,11 @@ def make_window_args(number: int = 0, zone: int = 0, context: int = 0) -> Args:
     return Args((number, context & _ALL, context >> 32, 0, 0, zone, 0, 0))
 
 
-def check_removed(code: int, args: Args, params: Params) -> RecvResult:
+def check_removed(code: int) -> RecvResult:
     """What a removed device answers, or OK: the command works as before (MW-09)."""
-    if code not in REMOVED_COMMANDS:
-        return RecvResult.OK
     if code in control.REMOVED_COMMANDS:
         return RecvResult.CMD_UNKNOWN  # of :class:`models.engine.Engine`
-    if code in set(WindowCommand):
-        result = decode_window(code, args, params)
-    elif code in (QpCommand.MODIFY_QP, QpCommand.CONNECT_QP):
-        decoded = qp_control.decode_command(code, args, params)
-        result = RecvResult(decoded) if not isinstance(decoded, QpCommand) else RecvResult.OK
-    else:
-        result = receive_control.decode_receive(code, args, params, True)
-    reserved = result is RecvResult.CMD_RESERVED
-    return result if reserved else RecvResult.CMD_DEVICE_REMOVED
+    return RecvResult.CMD_DEVICE_REMOVED if code in REMOVED_COMMANDS else RecvResult.OK
 
 
 def decode_window(code: int, args: Args, params: Params) -> RecvResult:

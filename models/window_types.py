@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes into the model of keys, and what its steps answer.
 
-Source: ``docs/windows.md`` ("Keys", "Ports, added", "Trace, added: lane 8").
+Source: ``docs/windows.md`` ("Keys", "Ports, added", "Trace, added: lanes 8 and 9").
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ class Window:
 
 @dataclass(frozen=True)
 class KeyState:
-    """What trace lane 8 shows of a region or window; all 0: of no object."""
+    """What trace lanes 8 and 9 show of a region or window; all 0: of no object.
+
+    ``windows``: bound to the region, 0 on lane 9; ``used``: it is or was valid (not shown).
+    """
 
     key: int = 0
     valid: bool = False
@@ -41,6 +44,7 @@ class KeyState:
     qp: int = 0
     rights: int = 0
     region: int = 0
+    used: bool = False
 
     def encode(self) -> int:
         """The 96 bits."""
@@ -52,10 +56,12 @@ class KeyState:
     def defined(self) -> int:
         """Mask of the 96 bits that the page defines.
 
-        The key says something of an object that exists; QP, rights and region of a valid one.
+        The key says something of an object that exists; QP and rights of one that is or was valid,
+        region of a valid one.
         """
         mask = ((1 << 96) - 1) ^ ((1 << 32) - 1) ^ ((1 << 31) - 1) << 48
         mask |= (1 << 32) - 1 if self.exists else 0
+        mask |= ((1 << 19) - 1) << 48 if self.used else 0
         return mask | (((1 << 31) - 1) << 48 if self.valid else 0)
 
     def agrees(self, bits: int) -> bool:
@@ -132,7 +138,7 @@ class CheckRequest:
 @dataclass(frozen=True)
 class CheckResult:
     """Answer to a check. ``code``: a :class:`Verdict`; ``log``: what is logged, or OK; ``step``:
-    of lane 8, None with REFUSED.
+    of lane 9, None with REFUSED.
     """
 
     qp: int

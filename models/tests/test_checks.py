@@ -32,6 +32,7 @@ from models.tests.window_helpers import (
     B,
     bind_post,
     bound,
+    connect,
     engine,
     local,
     run,
@@ -85,12 +86,36 @@ def test_malformed_checks_are_refused() -> None:
 @pytest.mark.parametrize("state", QpState)
 def test_states(state: QpState) -> None:
     model = engine()
-    key = bound(model)
+    key = bound(model, B if state in (QpState.FREE, QpState.DESTROYING) else A)
     if state is not QpState.CONNECTED:
         reach(model, A, state)
     may = state in (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
     assert verdict(model, A, key) == (GRANTED if may else REFUSED)
     assert verdict(model, A, key ^ NEXT) == (BAD_KEY if may else REFUSED)
+
+
+def test_not_guarded() -> None:
+    """Its checks are refused, whatever they name, and end nothing."""
+    model = engine(guarded=False)
+    key = bound(model, B)
+    for token in (key, WINDOW, REGION, 0):
+        result = model.check_beat(CheckRequest(A, Access.READ, token, BASE, 1).encode())
+        assert (result.code, result.log, result.step) == (REFUSED, WindowLog.CHECK_REFUSED, None)
+    assert model.posting.qps[A].ending is None
+    assert (model.checks, model.checks_refused) == (4, 4)
+    assert verdict(model, B, key) == GRANTED
+
+
+def test_a_window_outlives_the_connection() -> None:
+    """The next peer may use it, unless it is closed first."""
+    model = engine()
+    key = bound(model)
+    q = model.posting.qps[A]
+    q.flush()
+    assert verdict(model, A, key) == REFUSED
+    q.set_state(QpState.IDLE)
+    connect(model, A)
+    assert verdict(model, A, key) == GRANTED
 
 
 # -- verdicts ----------------------------------------------------------------------------------

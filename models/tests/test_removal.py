@@ -26,6 +26,7 @@ from models.tests.window_helpers import (
     A,
     B,
     arrive,
+    bind_post,
     bound,
     engine,
     local,
@@ -90,16 +91,14 @@ CQ_COMMANDS = {
 @pytest.mark.parametrize("code", range(0x18, 0x60))
 @pytest.mark.parametrize("number", [0, 0xFFFF])
 def test_commands(code: int, number: int) -> None:
-    """CMD_DEVICE_REMOVED comes behind CMD_UNKNOWN and CMD_RESERVED, before all else."""
+    """CMD_DEVICE_REMOVED comes right behind CMD_UNKNOWN, before CMD_RESERVED and all else."""
     fresh, model = engine(shared=True), engine(shared=True)
     remove(model)
     args = make_window_args(number)
     got, before = model.command(code, args).result, fresh.command(code, args).result
     if COMMANDS.get(code):
         assert got is REMOVED
-        bad = Args((number, *[0xFFFF_FFFF] * 7))
-        free = code in (0x21, 0x30, 0x4F)  # no argument has bits that must be 0
-        assert model.command(code, bad).result is (REMOVED if free else RecvResult.CMD_RESERVED)
+        assert model.command(code, Args((number, *[0xFFFF_FFFF] * 7))).result is REMOVED
     else:
         assert got is before
         assert (got is RecvResult.CMD_UNKNOWN) is (code not in COMMANDS)
@@ -120,7 +119,8 @@ def test_commands_of_completion_queues(code: int) -> None:
         assert got == (0x56 if CQ_COMMANDS[code] else was)
     reserved = Args((0, 0, 0, 1 << 7, 0, 0, 0, 0))
     if CQ_COMMANDS[code]:
-        assert removed.command(code, reserved).result == 0x41
+        assert fresh.command(code, reserved).result == 0x41
+        assert removed.command(code, reserved).result == 0x56
 
 
 # -- posts ---------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def test_everything_completes_once(state: QpState, shared: bool) -> None:
     assert model.takes == 2
     if open_:
         step = model.end(A)
-        assert (step.old, step.new, step.term, step.by) == (state, 5, True, StateBy.COMMAND)
+        assert (step.old, step.new, step.term, step.by) == (state, 5, True, StateBy.REPORT)
     with pytest.raises(ModelError):
         model.end(A)
     assert not q.retirable  # the transport may still use the consumer's memory
@@ -238,8 +238,25 @@ def test_every_connection_ends() -> None:
         model.table.remove()
 
 
+def test_a_request_under_way_is_still_executed() -> None:
+    """Between the removal and the step of its queue pair."""
+    model = engine()
+    q = model.posting.qps[A]
+    for post in (bind_post(), request("Send"), request("Send")):
+        q.post(post)
+    remove(model)
+    step = model.posting.indicate(A).step
+    assert step is not None
+    assert step.okay
+    tag = model.posting.indicate(A).tag
+    model.end(A)
+    assert q.next_indication() is None
+    q.report(tag, 0)
+    assert [model.posting.retire(A).status for _ in range(3)] == [0, 0, CANCELED]
+
+
 def test_cleanup() -> None:
-    """Windows, regions, queue pairs and shared queues go in any order that their use allows."""
+    """Windows, regions and queue pairs go in any order that their use allows."""
     steps = {
         "window": (WindowCommand.CLOSE_MW, make_window_args(0)),
         "region": (RecvCommand.DEREGISTER_MR, make_region_args(0)),
@@ -252,8 +269,9 @@ def test_cleanup() -> None:
         for qp in (A, B, 2):
             model.end(qp)
         for name in order:
-            busy = name == "region" and order.index("window") > order.index("region")
-            wanted = RecvResult.CMD_BUSY if busy else OK
+            uses = {"region": RecvResult.CMD_BUSY, "qp": RecvResult.CMD_IN_USE}
+            open_ = order.index(name) < order.index("window")
+            wanted = uses.get(name, OK) if open_ else OK
             assert model.command(*steps[name]).result is wanted
         assert not model.table.is_valid(key)
         assert model.command(QpCommand.FLUSH_QP, make_qp_args(B)).result is OK

@@ -12,7 +12,7 @@ from models.entries import Cqe
 from models.post import Segment
 from models.qp_codes import QpState
 from models.queue import NdResult, NdResultEx, RingReader
-from models.receive import pack_rdone
+from models.receive import ReceiveModel, pack_rdone
 from models.receive_codes import RecvLog, ScatterCode
 from models.receive_types import ReceiveCompletion, RecvConfig, RecvRequest
 from models.tests.helpers import small_engine
@@ -24,6 +24,7 @@ from models.tests.window_helpers import (
     NEXT,
     READ,
     REGION,
+    SMALL,
     WINDOW,
     ZONE,
     A,
@@ -258,16 +259,51 @@ def test_two_entries(solicited: bool, shared: bool) -> None:
 
 @pytest.mark.parametrize("status", [1, 2, 9])
 def test_two_entries_and_a_failure(status: int) -> None:
-    """One entry, the receive result; what was invalidated stays so."""
+    """MW-07a: the invalidate result tells what has happened to the key; it stays invalid."""
     model = engine(two=True)
     done = given(model, True, status)
-    assert done.cqes == (Cqe(7, QP_CONTEXT, 0, 0, RECEIVE, A, status, 1),)
-    assert done.given_back == 1
+    first = Cqe(CONTEXT, QP_CONTEXT, 0, WINDOW + NEXT, INVALIDATE, A)
+    assert done.cqes == (first, Cqe(7, QP_CONTEXT, 0, 0, RECEIVE, A, status, 1))
+    assert (done.status, done.given_back) == (status, 0)
     assert not model.table.is_valid(WINDOW + NEXT)
 
 
+@pytest.mark.parametrize("status", [0, 1, 9])
+@pytest.mark.parametrize("token", [0, WINDOW, 0xDEAD_BEEF, WINDOW + NEXT])
+@pytest.mark.parametrize("two", [False, True])
+def test_not_guarded(two: bool, token: int, status: int) -> None:
+    """Every token is carried, none looked at: the window of another queue pair stays valid."""
+    model = engine(two=two, guarded=False)
+    key = bound(model, B)
+    post_buffer(model)
+    answer = arrive(model, A, token, solicited=True)
+    assert (answer.code, answer.key) == (SCATTER, None)
+    assert not model.rqs[A].length_pending
+    done = finish(model, answer.tag, status)
+    nbytes = 0 if status else 8
+    if two:
+        first = Cqe(0, QP_CONTEXT, 0, token, INVALIDATE, A)
+        assert done.cqes == (first, Cqe(7, QP_CONTEXT, nbytes, 0, RECEIVE, A, status, 1))
+    else:
+        assert done.cqes == (Cqe(7, QP_CONTEXT, nbytes, token, BOTH, A, status, 1),)
+    assert done.given_back == 0
+    assert model.table.is_valid(key)
+    assert model.table.invalidated == 0
+
+
+@pytest.mark.parametrize("two", [False, True])
+def test_not_guarded_and_too_long(two: bool) -> None:
+    model = engine(two=two, guarded=False)
+    post_buffer(model)
+    answer = arrive(model, A, 0x1234, length=17)
+    assert answer.code == LENGTH_ERROR
+    done = finish(model, answer.tag)
+    assert (done.status, done.first, done.given_back) == (3, None, int(two))
+    assert (done.cqe.type, done.cqe.token) == ((RECEIVE, 0) if two else (BOTH, 0x1234))
+
+
 def test_other_completions_give_one_credit_back() -> None:
-    """Plain messages, bad tokens, messages that are too long, flushed buffers."""
+    """One entry with plain messages, bad tokens, messages that are too long, flushed buffers."""
     model = engine(two=True)
     for _ in range(4):
         post_buffer(model)
@@ -336,17 +372,30 @@ def test_two_credits_or_none() -> None:
         assert sum(cqs.reserve(0, model.rqs[A].credits) for _ in range(5)) == wanted
 
 
-def test_the_mode_bit() -> None:
-    """ARG7[17], with windows only."""
-    assert RecvConfig(two=True).words == (0, 1 << 17)
+@pytest.mark.parametrize("two", [False, True])
+@pytest.mark.parametrize("guarded", [False, True])
+def test_the_mode_bits(two: bool, guarded: bool) -> None:
+    """ARG7[17] and ARG7[18], with windows only; each of them is of one life."""
+    config = RecvConfig(ZONE, 4, two=two, guarded=guarded)
+    assert config.words == (ZONE | 4 << 16, two << 17 | guarded << 18)
     model = engine()
-    create(model, 3, RecvConfig(ZONE, 4, two=True))
-    assert model.rqs[3].config.two
-    out = model.command(0x25, make_window_args(3)).out
-    assert out[6:] == (ZONE | 4 << 16, 1 << 17)
-    for bit in (18, 23, 29):
+    create(model, 3, RecvConfig(ZONE, 4, two=not two, guarded=not guarded))
+    assert model.command(0x26, make_window_args(3)).result == 0
+    create(model, 3, config)
+    assert model.rqs[3].config == config
+    assert model.posting.qps[3].guarded is guarded
+    assert model.command(0x25, make_window_args(3)).out[6:] == config.words
+    for bit in range(32):
+        words = (0, 0, 0, 0, 0, 0, 0, 1 << bit | 1 << 16)
+        reserved = 19 <= bit <= 23 or bit >= 29
+        args = type(make_window_args())(words)
+        assert model.command(0x20, args).result == (0x41 if reserved else 0x44)
+    plain = ReceiveModel(SMALL)
+    for bit in (17, 18):
         args = type(make_window_args())((0, 0, 0, 0, 0, 0, 0, 1 << bit))
-        assert model.command(0x20, args).result == 0x41
+        assert plain.command(0x20, args).result == 0x41
+    with pytest.raises(ModelError):
+        plain.rqs[0].create(RecvConfig(guarded=True))
 
 
 # -- behind the take -------------------------------------------------------------------------------
@@ -383,7 +432,7 @@ def test_states() -> None:
     """Only a connection invalidates."""
     for state in QpState:
         model = engine(shared=True)
-        key = bound(model)
+        key = bound(model, B if state in (QpState.FREE, QpState.DESTROYING) else A)
         post_buffer(model)
         if state is not QpState.CONNECTED:
             reach(model, A, state)

@@ -26,6 +26,7 @@ from models.tests.window_helpers import (
     B,
     bind_post,
     bound,
+    connect,
     engine,
     local,
     run,
@@ -35,6 +36,7 @@ from models.tests.window_helpers import (
 from models.verbs import BY_NAME
 from models.window import WindowModel
 from models.window_codes import By, KeyTraceOp
+from models.window_types import CheckRequest
 
 CANCELED, INVALID, ALREADY = 1, 4, 5
 LOCAL = PostFlag.RDMA_READ_LOCAL_INVALIDATE
@@ -132,6 +134,45 @@ def test_a_failure_completes_and_ends(post: Post, kind: int, status: int, flags:
     assert q.post(bind_post()).cause == 0x13
 
 
+@pytest.mark.parametrize("name", ["Send", "Invalidate"])
+def test_nothing_behind_a_failure(name: str) -> None:
+    """DF-15a: the queue pair has left CONNECTED before its next indication; others go on."""
+    model = engine()
+    for qp in (A, B):
+        for post in (local("Invalidate", 0), local(name)):
+            model.posting.qps[qp].post(post)
+    model.posting.indicate(A)
+    q = model.posting.qps[A]
+    assert (q.state, q.next_indication()) == (QpState.CONNECTED, None)
+    for late in (False, True):
+        with pytest.raises(ModelError, match="DF-15a"):
+            q.indicate(late)
+    assert model.posting.indicate(B).step is not None
+    q.flush()  # another end of the connection comes first
+    assert q.late is None
+    assert q.fail() is None
+    assert [model.posting.retire(A).status for _ in range(2)] == [INVALID, CANCELED]
+    q.set_state(QpState.IDLE)
+    connect(model, A)
+    q.post(bind_post())
+    assert q.next_indication() is not None
+
+
+def test_other_failures_let_the_next_one_go() -> None:
+    """A failing check or Read ends the connection, too; what goes before the step is good."""
+    model = engine()
+    q = model.posting.qps[A]
+    for post in (read(0), bind_post(), request("Send")):
+        q.post(post)
+    q.report(model.posting.indicate(A).tag, 0)
+    assert model.posting.retire(A).status == INVALID
+    step = model.posting.indicate(A).step
+    assert step is not None
+    assert step.okay
+    assert model.check_beat(CheckRequest(A, 1).encode()).code == 1
+    assert not model.posting.indicate(A).local
+
+
 def test_a_silent_success_gives_no_entry() -> None:
     model = engine()
     q = model.posting.qps[A]
@@ -181,6 +222,41 @@ def test_without_a_key_table_local_requests_succeed() -> None:
     assert q.retire().status == 0
     with pytest.raises(ModelError):
         WindowModel(posting=PostingModel())
+
+
+# -- queue pairs that are not guarded ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "post",
+    [
+        bind_post(),
+        bind_post(0xDEAD_BEEF, length=0),
+        local("FastRegister", FAST, Segment(BASE, 1)),
+        local("FastRegister", 0),
+        local("Invalidate", 0),
+        local("Invalidate", WINDOW + NEXT),
+        read(WINDOW + NEXT),
+        read(0),
+    ],
+)
+def test_not_guarded(post: Post) -> None:
+    """Good or bad, a request succeeds and changes no key; no step, no failure."""
+    model = engine(guarded=False)
+    key = bound(model, B)
+    assert key == WINDOW + NEXT
+    q, keys = model.posting.qps[A], model.table
+    before = list(keys.windows), list(keys.regions)
+    q.post(post)
+    beat = model.posting.indicate(A)
+    if not beat.local:
+        q.report(beat.tag, 0)
+    done = model.posting.retire(A)
+    assert (beat.step, done.step, done.status) == (None, None, 0)
+    assert (keys.windows, keys.regions, keys.invalidated) == (*before, 0)
+    assert q.ending is None
+    with pytest.raises(ModelError):
+        q.give(keys.invalidate(A, 0))
 
 
 # -- steps that the caller makes -------------------------------------------------------------------

@@ -10,7 +10,8 @@ import pytest
 from models.codes import ModelError, ResultType
 from models.control import Args
 from models.post import Segment
-from models.qp_codes import QpState
+from models.qp_codes import QpCommand, QpState
+from models.qp_control import make_qp_args
 from models.receive import pack_rdone
 from models.receive_codes import RecvCommand, RecvResult, ScatterCode
 from models.receive_control import make_region_args
@@ -73,13 +74,13 @@ def test_check_fails_without_the_rule(rule: str) -> None:
         CHECKS[rule]([rule])
 
 
-def received(without: Without, two: bool = False) -> WindowModel:
+def received(without: Without, two: bool = False, status: int = 0) -> WindowModel:
     """A window bound to A, and a buffer, and the peer's SendAndInvalidate."""
     model = engine(without, two=two)
     key = bound(model)
     post_buffer(model)
     assert arrive(model, A, key).code is ScatterCode.SCATTER
-    model.done_beat(pack_rdone(A, 0))
+    model.done_beat(pack_rdone(A, 0, status))
     return model
 
 
@@ -121,6 +122,16 @@ def _a_failure_ends_the_connection(without: Without) -> None:
     assert run(model, A, local("Invalidate", 0)) == [INVALID]
     assert model.posting.qps[A].state is QpState.ERROR
     assert model.posting.qps[A].post(request("Send")).cause != 0
+
+
+@check("DF-15a")
+def _nothing_behind_a_failure(without: Without) -> None:
+    model = engine(without)
+    q = model.posting.qps[A]
+    for post in (local("Invalidate", 0), request("Send")):
+        q.post(post)
+    model.posting.indicate(A)
+    assert q.next_indication() is None
 
 
 @check("MW-01")
@@ -177,6 +188,12 @@ def _the_invalidate_result_first(without: Without) -> None:
     assert types == [ResultType.INVALIDATE, ResultType.RECEIVE]
 
 
+@check("MW-07a")
+def _the_invalidate_result_of_a_failing_receive(without: Without) -> None:
+    model = received(without, two=True, status=9)
+    assert [cqe.status for cqe in model.complete(A).cqes] == [0, 9]
+
+
 @check("MW-08")
 def _the_context_of_the_window(without: Without) -> None:
     done = received(without, two=True).complete(A)
@@ -219,6 +236,23 @@ def _no_wrap(without: Without) -> None:
     key = model.command(RecvCommand.REGISTER_MR, args).out[0]
     assert verdict(model, A, key, (1 << 64) - 8, 8) == GRANTED
     assert verdict(model, A, key, (1 << 64) - 8, 9) == BAD_RANGE
+
+
+@check("MW-10c")
+def _a_queue_pair_with_keys_stays(without: Without) -> None:
+    model = engine(without)
+    bound(model)
+    args = make_qp_args(A)
+    assert model.command(QpCommand.DESTROY_QP, args).result is RecvResult.CMD_IN_USE
+
+
+@check("MW-10d")
+def _not_guarded(without: Without) -> None:
+    model = engine(without, guarded=False)
+    assert run(model, A, local("Invalidate", 0)) == [0]
+    post_buffer(model)
+    assert arrive(model, A, WINDOW).code is ScatterCode.SCATTER
+    assert verdict(model, A, WINDOW) == REFUSED
 
 
 @check("MW-11")

@@ -53,9 +53,16 @@ PEER_LOW = 0x123456
 
 
 def engine(
-    without: Iterable[str] = (), *, two: bool = False, shared: bool = False, depth: int = 4
+    without: Iterable[str] = (),
+    *,
+    two: bool = False,
+    shared: bool = False,
+    depth: int = 4,
+    guarded: bool = True,
 ) -> WindowModel:
-    """Regions, windows and queue pairs, as above; connected."""
+    """Regions, windows and queue pairs, as above; connected. ``guarded``: queue pair A; the others
+    are.
+    """
     keys = KeyTable(SMALL, without)
     pages = PostingModel(
         SMALL, lambda cq: PAGE if cq < SMALL.num_cq else None, without=without, keys=keys
@@ -77,7 +84,8 @@ def engine(
         args = make_srq_args(0, SrqConfig(4, ZONE, PAGE))
         assert model.command(RecvCommand.CREATE_SRQ, args).result is OK
     for number, zone in ((A, ZONE), (B, ZONE), (OTHER, ZONE + 1)):
-        receive = RecvConfig(zone, 0 if shared else depth, 0 if shared else None, two=two)
+        own, srq = 0 if shared else depth, 0 if shared else None
+        receive = RecvConfig(zone, own, srq, two=two, guarded=guarded or number != A)
         create(model, number, receive)
         connect(model, number)
     return model

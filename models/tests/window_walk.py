@@ -18,7 +18,7 @@ from models.keys import KeyTable
 from models.params import Params
 from models.post import Post, Segment
 from models.qp import QpConfig, QpModel
-from models.qp_codes import QpState
+from models.qp_codes import QpResult, QpState
 from models.qp_types import StateStep
 from models.receive_codes import RecvResult
 from models.region import RegionConfig
@@ -120,6 +120,7 @@ class World:
         self.qps = [setup.qp(n, PARAMS, setup.without, keys) for n in range(PARAMS.num_qp)]
         for n, qp in enumerate(self.qps):
             qp.create(QpConfig(depth=1))
+            qp.guarded = True
             w.states.append(QpState.IDLE)
             w.failed.append(False)
             self.connect(n)
@@ -150,7 +151,7 @@ class World:
         for qp in self.qps:
             waiting = tuple((r.post, r.indicated, r.skipped, r.status) for r in qp.requests)
             ending = qp.ending == qp.connections
-            model.append((qp.state, qp.failed, ending, waiting, qp.late is not None))
+            model.append((qp.state, qp.failed, ending, qp.halting, waiting, qp.late is not None))
         seen = (
             tuple(sorted(w.present.items())),
             tuple(sorted(w.bound.items())),
@@ -391,6 +392,8 @@ class World:
             demand(keys.regions[where] is not None, "count", f"QP {number}: no region {where}")
         for n, qp in enumerate(self.qps):
             ending = qp.ending == qp.connections and qp.state in OPEN
+            holds = n in w.usable.values() or n in [where for where, _ in w.bound.values()]
+            demand(qp.keyed is holds, "in use", f"QP {n}")
             demand(ending is (w.failed[n] and w.states[n] in OPEN), "ending", f"QP {n}")
 
     def drain(self) -> None:
@@ -403,7 +406,9 @@ class World:
             while qp.retirable:
                 self.retire(n)
             demand(not qp.requests, "stuck", f"QP {n}")
-            demand(qp.destroy()[0] == 0, "stuck", f"QP {n}")
+            keyed = n in [where for where, _ in self.wit.bound.values()]
+            if keyed or n in self.wit.usable.values():
+                demand(qp.destroy()[0] is QpResult.CMD_IN_USE, "in use", f"QP {n}")
         for number, window in enumerate(self.keys.windows):
             if window is not None:
                 self.close(number)
@@ -411,6 +416,8 @@ class World:
             if region is not None:
                 self.deregister(number)
         demand(not self.wit.bound and not self.wit.usable, "stuck", "a key is valid")
+        for n, qp in enumerate(self.qps):
+            demand(qp.destroy()[0] is QpResult.OK, "stuck", f"QP {n}")
 
 
 def _on(move: Callable[..., object], *args: object) -> Callable[[World], object]:
