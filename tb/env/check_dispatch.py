@@ -62,19 +62,26 @@ class DispatchChecks:
         if self.owed[qp]:
             expected = self.owed[qp].popleft()
         else:
-            if qpc.qps[qp].state is not QpState.CONNECTED:
-                since = self.beats - self._left_at[qp]
-                if since > LATE_BEATS:
-                    qpc.fail(qp, f"work {since} beats behind the end of its connection")
+            self._not_late(qp)
             expected = self._indicate(qp)
+        self._compare(record, expected)
+        self._fair(qp)
+        self.changed(qp)
+
+    def _not_late(self, qp: int) -> None:
+        """The connection is there, or has just ended."""
+        since = self.beats - self._left_at[qp]
+        if self.qpc.qps[qp].state is not QpState.CONNECTED and since > LATE_BEATS:
+            self.qpc.fail(qp, f"work {since} beats behind the end of its connection")
+
+    def _compare(self, record: WorkBeat, expected: Indication) -> None:
+        """A beat is that of this request."""
         got = (record.data, record.user, record.last)
         want = (expected.post.encode(), expected.tuser, expected.last)
         for name, one, two in zip(("data", "user", "last"), got, want, strict=True):
             if one != two:
                 text = f"work beat {name} {one:#x}, expected {two:#x} (request {expected.number})"
-                qpc.fail(qp, text)
-        self._fair(qp)
-        self.changed(qp)
+                self.qpc.fail(record.qp, text)
 
     def _indicate(self, qp: int) -> Indication:
         qpc = self.qpc

@@ -3,8 +3,9 @@
 QP's indications, with the status of the rules, which its completion has, too (DF-12, DF-15, MW-02,
 MW-03, MW-05, MW-11).
 
-The step of a local request on trace lane 8 is its indication; its beat on m_axis_work follows. A
-Read that invalidates has its step ahead of that of its retirement.
+A local request has one step on trace lane 8 and one beat on m_axis_work, as close to each other as
+the engine's pipeline makes them; in the model it is indicated by the step. Nothing else of its QP
+is indicated in between. A Read that invalidates has its step ahead of that of its retirement.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from tb.env.check_completions import CompletionChecks
 from tb.env.check_dispatch import DispatchChecks
 from tb.env.check_retire import RetireChecks
 from tb.env.key_context import OBJECT, KeyContext
-from tb.env.records import Trace
+from tb.env.qp_context import LAG
+from tb.env.records import Trace, WorkBeat
 
 #: Requests of a QP that are indicated while their beats are not taken.
 MOST_BEATS = 4
@@ -36,17 +38,53 @@ class KeyDispatchChecks(DispatchChecks):
         super().__init__(kc.qpc)
         self.kc = kc
         self._executing = False
+        #: Beats of local requests that have not been executed, by QP.
+        self.ahead: dict[int, WorkBeat] = {}
+
+    def work(self, record: WorkBeat) -> None:
+        """A beat was taken."""
+        qp = record.qp
+        if qp < self.kc.params.num_qp and not self.owed[qp] and self.kc.guarded(qp):
+            if qp in self.ahead:
+                cycle = self.ahead[qp].cycle
+                text = f"DF-12: indicated, but the request of cycle {cycle} was not executed"
+                self.qpc.fail(qp, text)
+            if record.user >> 56 & 1:
+                self.beats += 1
+                self._not_late(qp)
+                self.ahead[qp] = record
+                self._fair(qp)
+                self.heads.pop(qp, None)
+                return
+        super().work(record)
+
+    def tick(self) -> None:
+        """Time has passed."""
+        super().tick()
+        self.tick_ahead()
+
+    def tick_ahead(self) -> None:
+        """Has a local request waited for too long to be executed?"""
+        for qp, record in self.ahead.items():
+            if self.qpc.ctx.cycle - record.cycle > LAG:
+                text = f"DF-12: the request of cycle {record.cycle} was not executed"
+                self.qpc.fail(qp, text)
 
     def execute(self, record: Trace) -> Indication:
         """The step of a local request: it is indicated, and so is what is in front of it."""
         qp = record.cq
+        self.tick_ahead()
         self._executing = True
         while True:
             if len(self.owed[qp]) >= MOST_BEATS:
                 text = f"executed, while {MOST_BEATS} beats in front of it are not taken"
                 self.kc.fail_step(text, record)
             found = self._indicate(qp)
-            self.owed[qp].append(found)
+            beat = self.ahead.pop(qp, None)
+            if beat is not None:
+                self._compare(beat, found)
+            else:
+                self.owed[qp].append(found)
             if found.local:
                 break
         self._executing = False

@@ -64,8 +64,9 @@ class WindowCoverage(AccessCoverage):
     def _begin(self) -> None:
         super()._begin()
         p = self.params
-        #: Local requests that were executed and whose beats were not taken: step, status.
+        #: Steps of local requests whose beats have not come, and the other way round.
         self._executed: list[deque[Trace]] = [deque() for _ in range(p.num_qp)]
+        self._beats: list[deque[Post]] = [deque() for _ in range(p.num_qp)]
         self._bound_to: dict[int, int] = {}  # window: the QP that it was bound to last
         self._lives: set[int] = set()  # windows that were created
         self._had_windows: set[int] = set()  # regions
@@ -107,6 +108,7 @@ class WindowCoverage(AccessCoverage):
             self._hit("request/two of one QP in a row")
         self._local = record.cq
         self._executed[record.cq].append(record)
+        self._meet(record.cq)
 
     def _work(self, record: WorkBeat) -> None:
         super()._work(record)
@@ -115,9 +117,15 @@ class WindowCoverage(AccessCoverage):
         if not record.user >> 56 & 1:
             self._local = -1
             return
-        if not self._executed[record.qp]:
+        if self._guards.get(record.qp, True):
+            self._beats[record.qp].append(Post.decode(record.data))
+            self._meet(record.qp)
+
+    def _meet(self, qp: int) -> None:
+        """A local request has both its step and its beat."""
+        if not self._executed[qp] or not self._beats[qp]:
             return
-        step, post = self._executed[record.qp].popleft(), Post.decode(record.data)
+        step, post = self._executed[qp].popleft(), self._beats[qp].popleft()
         if post.has(PostFlag.READ_FENCE):
             self._hit("request/behind a fence")
         status = step.operand & 0xFF

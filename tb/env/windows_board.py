@@ -55,7 +55,7 @@ class WindowScoreboard(ReceiveScoreboard):
         self.doorbells = self.posts = posts = KeyReceivePostChecks(ctx, rc, reserved)
         self.completions = CompletionChecks(ctx, reserved)
         self.memory = MemoryChecks(ctx, posts, self.completions)
-        self.dispatch = posts.dispatch = dispatch = KeyDispatchChecks(kc)
+        self.dispatch = self.key_dispatch = posts.dispatch = dispatch = KeyDispatchChecks(kc)
         self.retire = self.key_retire = KeyRetireChecks(kc, self.completions, dispatch)
         self.takes = self.key_takes = takes = KeyTakeChecks(kc, reserved, posts, self.memory)
         self.receives = ReceiveDoneChecks(rc, self.completions, posts)
@@ -163,6 +163,10 @@ class WindowScoreboard(ReceiveScoreboard):
             other.append((since, f"QP {qp}: no change of state for the failure of cycle", None))
         other += [(qp, "removed, but still connected: QP", None)
                   for qp in self.kc.model.removable]  # fmt: skip
+        other += [
+            (beat.cycle, f"QP {qp}: not executed: request of cycle", None)
+            for qp, beat in self.key_dispatch.ahead.items()
+        ]
         for qp, rq in enumerate(self.rc.rqs):
             other += [
                 (taken.number, f"QP {qp}: token not invalidated of buffer", None)

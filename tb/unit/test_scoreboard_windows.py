@@ -75,11 +75,25 @@ def invalidating(records: Records) -> int:
     return index(records, ScatterAnswer)
 
 
-def late_beat(records: Records) -> None:
+def behind_its_beat(records: Records, cycles: int = 1) -> None:
     """The step of a local request comes behind its beat."""
     i = index(records, Trace, op=BIND)
-    records.insert(i + 2, records[i]._replace(cycle=records[i + 1].cycle + 1))
+    records.insert(i + 2, records[i]._replace(cycle=records[i + 1].cycle + cycles))
     records.pop(i)
+    for j in range(i + 2, len(records)):
+        records[j] = records[j]._replace(cycle=records[j].cycle + cycles)
+
+
+def too_late(records: Records) -> None:
+    """The step of a local request comes long behind its beat."""
+    behind_its_beat(records, 100)
+
+
+def behind_the_next_beat(records: Records) -> None:
+    """The step of a local request comes behind the next one's beat."""
+    i = index(records, WorkBeat)
+    records.insert(i, records[i])
+    drop(records, Trace, op=BIND)
 
 
 def both_fail(records: Records) -> None:
@@ -112,7 +126,8 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     # -- requests
     "Bind without a step": (lambda r: drop(r, Trace, op=BIND), "DF-12: request 0 was not exec"),
     "Bind executed twice": (lambda r: double(r, Trace, op=BIND), "indicated, but DF-09"),
-    "Bind behind its beat": (late_beat, "DF-12: request 0 was not executed"),
+    "Bind long behind its beat": (too_late, "DF-12: the request of cycle .* was not executed"),
+    "Bind behind the next beat": (behind_the_next_beat, "DF-12: indicated, but the request of"),
     "Bind by another QP": (lambda r: change(r, Trace, op=BIND, to={"cq": 1}), "DF-09"),
     "Bind fails": (step(BIND, "operand", 6), "BIND with operand 0x6, expected BIND 0x0"),
     "Bind of another window": (step(BIND, "operand", 1 << 16), "expected BIND 0x0"),
@@ -309,6 +324,12 @@ def test_mutation_of_two_entries_is_found(name: str) -> None:
     spoil(records)
     with pytest.raises(ScoreboardError, match=match):
         judge_windows(records)
+
+
+def test_step_behind_the_beat() -> None:
+    records: Records = list(WindowStream().all_windows().records)
+    behind_its_beat(records)
+    judge_windows(records)
 
 
 def test_error_tells_where_and_what() -> None:
