@@ -2,8 +2,9 @@
 """Checks of remote accesses: one verdict each, in order, in time, with the code of the rules
 (MW-02, MW-03, MW-10, MW-11, CQ-03).
 
-A check that is decided by its key has a step on lane 9. One that is refused has none; then its
-queue pair must have been in a state for that between the check and its verdict.
+A check that is decided by its key has a step on lane 9, ahead of its verdict or a little behind it.
+One that is refused has none; then its queue pair must have been in a state for that between the
+check and its verdict.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from models.window_types import CheckRequest
 from tb.env.check_post import SLACK
 from tb.env.check_retire import QP_KIND
 from tb.env.key_context import OBJECT, KeyContext
-from tb.env.qp_context import OPEN
+from tb.env.qp_context import LAG, OPEN
 from tb.env.records import AccessCheck, AccessVerdict, Trace
 
 #: A verdict is valid at most so many cycles after its check.
@@ -25,12 +26,14 @@ BOUND = 6
 class _Waiting:
     """A check without a verdict."""
 
-    __slots__ = ("code", "cycle", "passed", "refusable", "request")
+    __slots__ = ("code", "cycle", "decidable", "passed", "refusable", "request", "told", "told_at")
 
     def __init__(self, request: CheckRequest, cycle: int) -> None:
         self.request = request
         self.cycle = cycle
         self.refusable = False
+        self.decidable = False  # at some time its QP's state let its key decide
+        self.told = self.told_at = 0  # its verdict, ahead of its step
         self.code: int | None = None  # of its step
         self.passed = False  # one behind it has had its step
 
@@ -41,6 +44,8 @@ class AccessChecks:
     def __init__(self, kc: KeyContext) -> None:
         self.kc = kc
         self.requests: deque[_Waiting] = deque()
+        #: Checks with a verdict whose steps have not come.
+        self.stepless: deque[_Waiting] = deque()
         self.checks = 0
         self.codes: Counter[int] = Counter()
         #: What the error log gets by checks: cause, kind, object, detail.
@@ -59,7 +64,9 @@ class AccessChecks:
         self.checks += 1
 
     def _look(self, waiting: _Waiting) -> None:
-        waiting.refusable = waiting.refusable or not self._may(waiting.request)
+        may = self._may(waiting.request)
+        waiting.refusable = waiting.refusable or not may
+        waiting.decidable = waiting.decidable or may
 
     def _may(self, request: CheckRequest) -> bool:
         """The present state does not refuse it."""
@@ -97,9 +104,11 @@ class AccessChecks:
                 kc.fail(f"{where}: REFUSED in a state that allows it", qp=known)
             if waiting.code is not None and not self._hand_on(waiting):
                 kc.fail(f"{where}: REFUSED, but it has a step", number, known)
+        elif waiting.code is None and not waiting.decidable:
+            kc.fail(f"{where}: code {code:#x}, right would be: REFUSED", qp=known)
         elif waiting.code is None:
-            right = "REFUSED" if waiting.refusable else "a step"
-            kc.fail(f"{where}: code {code:#x} without a step, right would be: {right}", qp=known)
+            waiting.told, waiting.told_at = code, record.cycle
+            self.stepless.append(waiting)
         elif code != waiting.code:
             text = f"{where}: code {code:#x}, expected {Verdict(waiting.code).name}"
             kc.fail(text, number, known)
@@ -130,6 +139,18 @@ class AccessChecks:
         """CHECK."""
         kc, qp = self.kc, record.cq
         kind = record.operand >> 16 & 3
+        if self.stepless:
+            waiting = self.stepless.popleft()
+            request = waiting.request
+            if (request.qp, request.kind) != (qp, kind) or not self._may(request):
+                kc.fail_step(f"CHECK, but {request} has a verdict and no step", record)
+            self._decide(record, waiting)
+            if waiting.code != waiting.told:
+                assert waiting.code is not None
+                text = f"verdict {waiting.told:#x} of cycle {waiting.told_at} for {request}"
+                text += f", expected {Verdict(waiting.code).name}"
+                kc.fail_step(text, record, request.key & OBJECT)
+            return
         for waiting in self.requests:
             request = waiting.request
             if waiting.code is not None or waiting.passed:
@@ -160,10 +181,13 @@ class AccessChecks:
 
     def tick(self) -> None:
         """Time has passed."""
+        if self.stepless and self.kc.ctx.cycle - self.stepless[0].told_at > LAG:
+            waiting = self.stepless[0]
+            text = f"verdict {waiting.told:#x} of cycle {waiting.told_at} for {waiting.request}"
+            self.kc.fail(f"{text}: no step")
         if self.requests:
             waiting = self.requests[0]
             since = max(waiting.cycle, self.free_since, self._latest)
             if self.kc.ctx.cycle - since > BOUND + SLACK:
                 text = f"no verdict for the check of cycle {waiting.cycle} ({waiting.request})"
                 self.kc.fail(text)
-

@@ -164,6 +164,9 @@ class WindowScoreboard(ReceiveScoreboard):
         other += [(qp, "removed, but still connected: QP", None)
                   for qp in self.kc.model.removable]  # fmt: skip
         other += [
+            (w.told_at, "no step for the verdict of cycle", None) for w in self.access.stepless
+        ]
+        other += [
             (beat.cycle, f"QP {qp}: not executed: request of cycle", None)
             for qp, beat in self.key_dispatch.ahead.items()
         ]

@@ -216,10 +216,13 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     "GRANTED is refused": (lambda r: put(r, granted(r), data=5 << 16), "a state that allows it"),
     "REFUSED is granted": (
         lambda r: change(r, AccessVerdict, data=5 << 16, to={"data": 0}),
-        "code 0x0 without a step, right would be: REFUSED",
+        "code 0x0, right would be: REFUSED",
     ),
     "verdict: rest": (lambda r: put(r, granted(r), data=1 << 20), "code 0x10, expected GRANTED"),
-    "check without a step": (lambda r: drop(r, Trace, op=CHECK), "code 0x1 without a step"),
+    "check without a step": (
+        lambda r: drop(r, Trace, op=CHECK),
+        "in error without a failing report",
+    ),
     "step without a check": (lambda r: drop(r, AccessCheck), "no check waits"),
     "verdict without a check": (
         lambda r: [drop(r, AccessCheck), drop(r, Trace, op=CHECK)], "verdict without a check"),

@@ -165,7 +165,7 @@ def test_codes_of_verdicts(fields: dict[str, int], code: int) -> None:
                 if type(of(stream)[i]).__name__ == "AccessVerdict")  # fmt: skip
     verdict = of(stream)[last]
     of(stream)[last] = verdict._replace(data=verdict.data & 0xFFFF | other << 16)
-    fails(stream, "without a step, right would be" if code == Verdict.REFUSED else "expected")
+    fails(stream, "right would be: REFUSED" if code == Verdict.REFUSED else "expected")
 
 
 def test_refused_access_must_end_the_connection() -> None:
@@ -581,3 +581,17 @@ def test_places() -> None:
     places = [r for r in stream.records if type(r) is Trace and r.op == TraceOp.PLACE]
     assert [place.operand for place in places[-4:]] == [1, 1, 1, 4]
     assert stream.engine.producers[0].credits_held == 0
+
+
+def test_step_of_a_check_behind_its_verdict() -> None:
+    for code, wrong in ((0, None), (3, "verdict 0x3 of cycle .*, expected GRANTED")):
+        stream = bound()
+        stream.check(stream.tokens[0])
+        records = of(stream)
+        step = drop(records, Trace, op=CHECK)
+        records.append(step._replace(cycle=stream.cycle + 1))
+        at = next(i for i, r in enumerate(records) if type(r).__name__ == "AccessVerdict")
+        records[at] = records[at]._replace(data=code << 16)
+        fails(stream, wrong) if wrong else right(stream)
+    records.pop()
+    fails(stream, "at the end: no step for the verdict of cycle")
