@@ -2,7 +2,7 @@
 """Invalidation by the peer: in the step that takes the buffer, once, with BAD_TOKEN where the rules
 say so (MW-05, MW-12, CQ-03).
 
-The step on lane 8 comes behind that of the take and ahead of the answer.
+The step on lane 8 comes behind that of the take, ahead of the answer or a little behind it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from tb.env.check_receive_post import ReceivePostChecks
 from tb.env.check_retire import QP_KIND
 from tb.env.check_take import TakeChecks
 from tb.env.key_context import OBJECT, KeyContext
+from tb.env.qp_context import LAG
 from tb.env.receive_context import RegionChange
 from tb.env.records import ScatterAnswer, Trace
 
@@ -42,6 +43,9 @@ class KeyTakeChecks(TakeChecks):
         self.kc = kc
         self.bad_tokens = 0
         self.invalidations = 0
+        #: Answers ahead of the steps of their tokens, by QP and number of the take: code, cycle.
+        self.told: dict[tuple[int, int], tuple[int, int]] = {}
+        self._code = 0  # of the answer that is looked at
 
     def peer_step(self, record: Trace) -> None:
         """INVALIDATE by the peer."""
@@ -66,22 +70,30 @@ class KeyTakeChecks(TakeChecks):
             kc.fail_step(str(error), record)
         if not step.okay:
             kc.must_end(qp, told=False)
+        right = ScatterCode.SCATTER if step.okay else ScatterCode.BAD_TOKEN
+        code, cycle = self.told.pop((qp, taken.number), (right, 0))
+        if code != right:
+            text = f"answer of cycle {cycle} with code {code}, expected {right.name}"
+            kc.fail_step(text, record, token & OBJECT)
 
     def _settle(self, taken: Taken, request: RecvRequest, qp: int) -> TakeResult:
         result = super()._settle(taken, request, qp)
         where = f"answer to {request}"
         must = request.invalidate and not taken.overlong and self.kc.guarded(qp)
-        if must and taken.key is None:
-            self.kc.fail(f"{where}: its token was not invalidated", qp=qp)
         if not must and taken.key is not None:
             self.kc.fail(f"{where}: its buffer was taken with an invalidation", qp=qp)
-        taken.undecided = False
-        if taken.key is None:
+        taken.undecided = must and taken.key is None
+        if not must:
             return result
-        if taken.key.key != request.token:
-            text = f"{where}: key {taken.key.key:#x} was invalidated for it"
-            self.kc.fail(text, request.token & OBJECT, qp)
-        if taken.key.okay:
+        okay = self._code != ScatterCode.BAD_TOKEN
+        if taken.key is None:
+            self.told[qp, taken.number] = self._code, self.kc.ctx.cycle
+        else:
+            okay = taken.key.okay
+            if taken.key.key != request.token:
+                text = f"{where}: key {taken.key.key:#x} was invalidated for it"
+                self.kc.fail(text, request.token & OBJECT, qp)
+        if okay:
             return result
         return TakeResult(
             ScatterCode.BAD_TOKEN,
@@ -93,10 +105,19 @@ class KeyTakeChecks(TakeChecks):
 
     def answer(self, record: ScatterAnswer) -> None:
         """An answer was taken by the transport."""
+        self._code = record.user & 0xF
         super().answer(record)
         if record.user & 0xF == ScatterCode.BAD_TOKEN:
             self.bad_tokens += 1
             self.log.append((RecvLog.TOKEN_REFUSED, QP_KIND, record.qp, 0))
+
+    def tick(self) -> None:
+        """Time has passed."""
+        super().tick()
+        for (qp, _), (_, cycle) in self.told.items():
+            if self.kc.ctx.cycle - cycle > LAG:
+                text = f"its token was not invalidated, of the message answered in cycle {cycle}"
+                self.kc.fail(text, qp=qp)
 
     def removed(self) -> None:
         """The device is removed: what waits may be refused."""

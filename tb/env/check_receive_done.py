@@ -89,10 +89,11 @@ class ReceiveDoneChecks:
             self.posts.changed_srq(end.srq)
         if qp in self.failing and self._failed_tag[qp] <= number:
             self.failing[qp] = self.failing[qp] or record.cycle
-        # Two credits: two entries, or one and a credit that is given back.
-        data = [int.from_bytes(cqe.pack(), "little") for cqe in end.cqes] + [0]
+        # Two credits: two entries, or one and a credit that is given back ahead of it.
+        data = [int.from_bytes(cqe.pack(), "little") for cqe in end.cqes]
+        data = [0, *data] if end.given_back else [*data, 0]
         keep = 3 if len(end.cqes) > 1 or end.given_back else 1
-        silent = 2 if end.given_back else 0
+        silent = 1 if end.given_back else 0
         dest = end.cq, end.cq if keep == 3 else 0
         self.completions.completion(
             Completion(record.cycle, keep, silent, dest, (data[0], data[1]))

@@ -322,10 +322,10 @@ class ReceiveStream(PostStream):
         operand = end.status | (end.srq is not None) << 8 | end.flush << 9 | end.cq << 16
         self.lane(7, RecvTraceOp.RECEIVE, qp, operand, old, rq.trace_state(7))
         if write:
-            for cqe in end.cqes:
-                self.complete_cq(end.cq, cqe, False)
             if end.given_back:
                 self.place(end.cq, back=end.given_back)
+            for cqe in end.cqes:
+                self.complete_cq(end.cq, cqe, False)
         return end
 
     def flush(self, qp: int = 0) -> None:

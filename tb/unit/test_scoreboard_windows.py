@@ -184,7 +184,7 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     # -- the peer
     "message does not invalidate": (
         lambda r: drop(r, Trace, op=INVALIDATE, operand=PEER),
-        "its token was not invalidated",
+        "CQ-03: QP 0: 0 completes with a valid key",
     ),
     "message invalidates twice": (
         lambda r: double(r, Trace, op=INVALIDATE, operand=PEER),

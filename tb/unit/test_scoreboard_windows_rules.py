@@ -579,7 +579,7 @@ def test_places() -> None:
     stream.whole(OWN)
     right(stream)
     places = [r for r in stream.records if type(r) is Trace and r.op == TraceOp.PLACE]
-    assert [place.operand for place in places[-4:]] == [1, 1, 1, 4]
+    assert [place.operand for place in places[-4:]] == [1, 1, 4, 1]
     assert stream.engine.producers[0].credits_held == 0
 
 
@@ -595,3 +595,23 @@ def test_step_of_a_check_behind_its_verdict() -> None:
         fails(stream, wrong) if wrong else right(stream)
     records.pop()
     fails(stream, "at the end: no step for the verdict of cycle")
+
+
+def test_step_of_a_token_behind_the_answer() -> None:
+    for okay in (True, False):
+        stream = bound()
+        token = stream.tokens[0] if okay else 0x77
+        stream.message_with(token)
+        records = of(stream)
+        step = drop(records, Trace, op=INVALIDATE)
+        at = next(i for i, r in enumerate(records) if type(r).__name__ == "ScatterAnswer")
+        records.insert(at + 1, step._replace(cycle=records[at].cycle + 1))
+        right(stream)
+        records[at] = records[at]._replace(user=4 if okay else 0, data=0)
+        fails(
+            stream, "user 0x4, expected|data 0x0, expected|answer of cycle .* with code 4, expect"
+        )
+        records.pop(at + 1)
+        stream.tick(200)
+        stream.doorbell(0)
+        fails(stream, "its token was not invalidated|data 0x0, expected|in error without")
