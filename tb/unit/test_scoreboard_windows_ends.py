@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scoreboard of keys in special situations: messages, credits, commands, removal, what is left at
-the end. Each is right as it is, and wrong with one change.
+"""The scoreboard of keys in special situations: messages, credits, commands, removal, what is left
+at the end. Each is right as it is, and wrong with one change.
 """
 
 from __future__ import annotations
