@@ -230,7 +230,7 @@ module cde_keys #(
             w[K_REGION +: 11] = 11'd0;
         end
         if (create || binds || fast) begin
-            w[K_RIGHTS +: 3] = c_code == KEY_REGISTER || binds || fast ? c_rights : 3'd0;
+            w[K_RIGHTS +: 3] = binds ? {c_rights[2:1], 1'b0} : c_code == KEY_REGISTER || fast ? c_rights : 3'd0;
             w[K_BASE +: 64] = c_code == KEY_REGISTER || binds || fast ? c_base : 64'd0;
             w[K_LENGTH +: 48] = c_code == KEY_REGISTER || binds || fast ? c_length : 48'd0;
         end
@@ -298,7 +298,7 @@ module cde_keys #(
         trace_data[23:8] <= is_request ? qp_16 : 16'hFFFF;
         trace_data[63:32] <= binds ? {5'd0, c_key[10:0], 8'd0, status}
                            : is_request ? {22'd0, c_code == KEY_READ, peer, status} : removes ? 32'd0 : {24'd0, command};
-        trace_data[159:64] <= (exists || create) && !removes ? shown(word, c_key[11:0], windows) : 96'd0;
+        trace_data[159:64] <= exists && !removes ? shown(word, c_key[11:0], windows) : 96'd0;
         trace_data[255:160] <= (exists || create) && !removes ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;
         if (rst) for (i = 0; i < NUM_MR; i = i + 1) bound[i] <= 12'd0;
         if (rst) for (i = 0; i < NUM_QP; i = i + 1) held[i] <= 13'd0;
