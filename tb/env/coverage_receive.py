@@ -52,11 +52,16 @@ class ReceiveCoverage(ReceiveQueueCoverage):
         }
         self._by_receive_op[RecvTraceOp.RECEIVE] = self._receive
         self._old_state = QpState.FREE
+        self._changed = (-1, 0)
 
     def _trace(self, record: Trace) -> None:
         super()._trace(record)
         if record.lane == 3 and record.op == QpTraceOp.QP_STATE:
             self._after_state(record)
+            self._changed = record.cycle, record.cq
+        # Within a cycle the lanes come by their numbers.
+        if record.op == RecvTraceOp.TAKE and self._changed == (record.cycle, record.cq):
+            self._hit("same cycle/take and change of state")
 
     # -- transport ---------------------------------------------------------------------------------
 

@@ -13,10 +13,17 @@ from models.post import Post
 from tb.env.defs import Cause, Opcode, PostFlag, QpState
 from tb.env.harness import Channel
 from tb.env.qp import Qp
-from tb.tests.posting import CANCELED, FAILED, OK, PostingTest
+from tb.tests.posting import CANCELED, FAILED, OK, TARGET, PostingTest
 
 BUILD = ["engine_small", "engine"]
 
+#: Requests that the transport executes.
+SILENT_VERBS: tuple[tuple[Opcode, dict[str, Any]], ...] = (
+    (Opcode.READ, {"length": 8, "target": TARGET}),
+    (Opcode.SEND, {"length": 8}),
+    (Opcode.SEND_AND_INVALIDATE, {"length": 8, "token": 3}),
+    (Opcode.WRITE, {"length": 8, "target": TARGET}),
+)
 #: Cycles from a post's write to the earliest report of it.
 EARLIEST = 10
 
@@ -176,7 +183,7 @@ class UnexpectedReportTest(GapTest):
 @pyuvm.test()
 class SilentTest(GapTest):
     """CQ-17, DF-03: a silent success has no entry and gives its credit back, so that posts go on;
-    a silent request that fails has its entry.
+    a silent request that fails has its entry, of each kind that the transport executes.
     """
 
     async def scenario(self) -> None:
@@ -191,6 +198,12 @@ class SilentTest(GapTest):
         await self.rest(32)
         self.report(qp, 0, FAILED, 0)
         await self.demand_results(qp, posts[1:], FAILED, CANCELED)
+        for opcode, fields in SILENT_VERBS:
+            await self.reconnect(qp)
+            posts = await self.accept(qp, [qp.make(opcode, silent=True, **fields)])
+            await self.rest(32)
+            self.report(qp, FAILED)
+            await self.demand_results(qp, posts, FAILED)
 
 
 @pyuvm.test()
