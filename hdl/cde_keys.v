@@ -281,6 +281,7 @@ module cde_keys #(
     wire [QP_W-1:0] holder = gains ? c_qp : word[K_QP +: QP_W];
     wire [12:0] held_now = held[holder];
     wire        is_request = c_code >= KEY_BIND;
+    wire        shows = !removes && !(binds && !window) && !(fast && window);
 
     integer i;
     always @(posedge clk) begin
@@ -298,8 +299,8 @@ module cde_keys #(
         trace_data[23:8] <= is_request ? qp_16 : 16'hFFFF;
         trace_data[63:32] <= binds ? {5'd0, c_key[10:0], 8'd0, status}
                            : is_request ? {22'd0, c_code == KEY_READ, peer, status} : removes ? 32'd0 : {24'd0, command};
-        trace_data[159:64] <= exists && !removes ? shown(word, c_key[11:0], windows) : 96'd0;
-        trace_data[255:160] <= (exists || create) && !removes ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;
+        trace_data[159:64] <= exists && shows ? shown(word, c_key[11:0], windows) : 96'd0;
+        trace_data[255:160] <= (exists || create) && shows ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;
         if (rst) for (i = 0; i < NUM_MR; i = i + 1) bound[i] <= 12'd0;
         if (rst) for (i = 0; i < NUM_QP; i = i + 1) held[i] <= 13'd0;
     end
