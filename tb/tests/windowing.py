@@ -108,8 +108,10 @@ class WindowTest(TakingTest):
 
     async def revive(self, qp: Qp) -> None:
         """A fresh connection, whatever the state."""
-        if (await qp.query()).state != QpState.CONNECTED:
-            await qp.reset()
+        state = (await qp.query()).state
+        if state != QpState.CONNECTED:
+            if state != QpState.IDLE:
+                await qp.reset()
             await qp.connect(qp.number ^ 1)
 
     async def demand_state(self, qp: Qp, state: QpState) -> None:
@@ -199,6 +201,11 @@ class WindowTest(TakingTest):
 def received(cookie: int, token: int, nbytes: int = 1) -> tuple[int, int, int, int, int]:
     """The one entry of an invalidating receive of NDKPI."""
     return (CqeType.RECEIVE_AND_INVALIDATE, cookie, 0, token, nbytes)
+
+
+def bad_token(cookie: int, token: int) -> tuple[int, int, int, int, int]:
+    """The same, when the token was bad."""
+    return (CqeType.RECEIVE_AND_INVALIDATE, cookie, INVALID_TOKEN, token, 0)
 
 
 def result_of(context: int, token: int) -> tuple[int, int, int, int, int]:
