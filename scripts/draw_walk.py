@@ -28,7 +28,7 @@ _JOBS = ROOT / "sim_build" / "jobs"
 _OUT = ROOT / "docs" / "waves"
 _STEP = re.compile(r"walk (\w+): (\d+) to (\d+) ps")
 _PERIOD = 4000  # ps
-_ROW, _LEFT, _CHAR = 30, 130, 6.4
+_ROW, _LEFT, _CHAR = 30, 130, 7.0
 _STYLE = (
     "text{font:11px monospace;fill:#222}.n{font-weight:bold}.c{fill:#777}"
     ".w{fill:none;stroke:#1f5fa8;stroke-width:1.5}.b{fill:#dbe8f7;stroke:#1f5fa8}"
