@@ -489,12 +489,3 @@ class WindowLinks(CarillonSequence):
             assert state.credits == 0 and state.prod == state.cons, state
             await cq.destroy()
         self.ledger.check()
-
-
-def random_range(rng: Any, length: int) -> tuple[int, int]:
-    """Offset and length of some bytes of ``length``, at times all or one of them."""
-    kind = rng.random()
-    if kind < 0.15:
-        return 0, length
-    size = 1 if kind < 0.25 else rng.randint(1, length)
-    return rng.randint(0, length - size), size

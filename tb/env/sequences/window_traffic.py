@@ -11,7 +11,7 @@ from models.post import Segment
 from tb.env.agents.control import CommandError
 from tb.env.defs import Opcode, PostFlag, Result, Right, Verdict
 from tb.env.regions import Region
-from tb.env.sequences.window_links import Link, WindowLinks, random_range
+from tb.env.sequences.window_links import Link, WindowLinks
 from tb.env.window_ledger import Asked, Message, Side
 from tb.env.windows import Keyed, MemoryWindow, next_key
 
@@ -361,3 +361,12 @@ class WindowTraffic(WindowLinks):
         )
         assert answer == Verdict.REFUSED, answer.name
         self.done["careless"] += 1
+
+
+def random_range(rng: Any, length: int) -> tuple[int, int]:
+    """Offset and length of some bytes of ``length``, at times all or one of them."""
+    kind = rng.random()
+    if kind < 0.15:
+        return 0, length
+    size = 1 if kind < 0.25 else rng.randint(1, length)
+    return rng.randint(0, length - size), size
