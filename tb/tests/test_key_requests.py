@@ -134,9 +134,9 @@ class BindFaultsTest(RequestTest):
         await self.invalidate(qp, window.key)
         for offset, length in ((0, 1), (1023, 1), (0, 1024), (1, 1023)):
             await self.bind(window, qp, region, offset, length)
-            status = await window.query()
-            assert (status.base, status.length) == (region.base + offset, length), status
-            assert (status.zone, status.region) == (ZONE, region.number), status
+            shown = await window.query()
+            assert (shown.base, shown.length) == (region.base + offset, length), shown
+            assert (shown.zone, shown.region) == (ZONE, region.number), shown
             await self.invalidate(qp, window.key)
 
 
@@ -244,9 +244,9 @@ class FastRegisterFaultsTest(RequestTest):
         ):
             post = qp.make(Opcode.FAST_REGISTER, segments=[memory], token=region.key)
             await self.execute(qp, post)
-            status = await region.refresh()
-            assert (status.base, status.length) == (memory.address, memory.length), status
-            assert (status.rights, status.qp, status.zone) == (0, qp.number, ZONE), status
+            shown = await region.refresh()
+            assert (shown.base, shown.length) == (memory.address, memory.length), shown
+            assert (shown.rights, shown.qp, shown.zone) == (0, qp.number, ZONE), shown
             await self.invalidate(qp, region.key)
 
 

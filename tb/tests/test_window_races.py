@@ -7,6 +7,7 @@ MW-10): none is granted once it is decided.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 
 import pyuvm
 
@@ -163,7 +164,7 @@ class RaceTest(WindowTest):
         winners = [await self.race(way, keyed, lead, offset) for offset in OFFSETS]
         assert winners[0] and not winners[-1], winners
         if not self.stalls:
-            assert sum(a != b for a, b in zip(winners, winners[1:], strict=False)) == 1, winners
+            assert sum(a != b for a, b in pairwise(winners)) == 1, winners
 
 
 @pyuvm.test()

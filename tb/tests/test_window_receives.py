@@ -147,9 +147,7 @@ class CompletionBase(InvalidatingTest):
         first = plain(cookies[0], 0, FAILED)
         if not self.nd1:
             first = (0x8001, cookies[0], int(FAILED), key, 0)
-        await self.demand_entries(
-            qp, [*wanted, first, plain(cookies[1], 0, CqeStatus.CANCELED)]
-        )
+        await self.demand_entries(qp, [*wanted, first, plain(cookies[1], 0, CqeStatus.CANCELED)])
         assert not (await self.win.refresh()).valid
         await self.revive(qp)
 
@@ -231,18 +229,16 @@ class BadTokenBase(InvalidatingTest):
             ], entries
             await self.refused_code(qp)
             self.settle(qp, status)
-            first = plain(cookies[0], 0, INVALID_TOKEN) if self.nd1 else bad_token(
-                cookies[0], token
+            first = (
+                plain(cookies[0], 0, INVALID_TOKEN) if self.nd1 else bad_token(cookies[0], token)
             )
-            await self.demand_entries(
-                qp, [first, plain(cookies[1], 0, CqeStatus.CANCELED)]
-            )
+            await self.demand_entries(qp, [first, plain(cookies[1], 0, CqeStatus.CANCELED)])
             await self.revive(qp)
 
 
 @pyuvm.test()
 class NdkpiBadTokenTest(BadTokenBase):
-    """Every token that is not valid on the QP (MW-12): BAD_TOKEN, one entry, the connection ends."""
+    """Every token that is not valid on the QP (MW-12): BAD_TOKEN, one entry, and the end."""
 
 
 @pyuvm.test()

@@ -86,7 +86,11 @@ class WindowSmokeTest(SmokeBase):
         await window.close()
         await region.deregister()
         counters = await host.counters()
-        assert (counters["CHECKS"], counters["CHECKS_REFUSED"], counters["INVALIDATED"]) == (3, 1, 2)
+        assert (counters["CHECKS"], counters["CHECKS_REFUSED"], counters["INVALIDATED"]) == (
+            3,
+            1,
+            2,
+        )
 
     async def exchange(self, first: Qp, second: Qp, local: Region) -> None:
         """A Send."""
@@ -146,4 +150,3 @@ class WindowNd1SmokeTest(SmokeBase):
         await region.deregister()
         await window.close()
         await self.remove(first, second)
-

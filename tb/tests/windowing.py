@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the directed tests of keys and windows share: guarded queue pairs, requests that change keys,
-checks, messages that invalidate, and demands on what they answer.
+"""What the directed tests of keys and windows share: guarded queue pairs, requests that change
+keys, checks, messages that invalidate, and demands on what they answer.
 """
 
 from __future__ import annotations
@@ -178,9 +178,7 @@ class WindowTest(TakingTest):
         await self.rest()
         found += qp.recv_cq.get_cq_results_ex()
         await qp.recv_cq.update_consumer_index()
-        got = [
-            (int(r.type), r.request_context, int(r.status), r.token, r.nbytes) for r in found
-        ]
+        got = [(int(r.type), r.request_context, int(r.status), r.token, r.nbytes) for r in found]
         want = [tuple(int(word) for word in one) for one in wanted]
         assert got == want, f"QP {qp.number}: {got} instead of {want}"
         assert all(result.qp_context == qp.context for result in found)
@@ -191,7 +189,8 @@ class WindowTest(TakingTest):
         self, regions: Sequence[Region] = (), windows: Sequence[MemoryWindow] = ()
     ) -> list[RegionStatus | WindowStatus]:
         """What the queries of these objects say."""
-        return [await keyed.query() for keyed in (*regions, *windows)]
+        found: list[RegionStatus | WindowStatus] = [await one.query() for one in regions]
+        return found + [await window.query() for window in windows]
 
     def key_steps(self, op: TraceOp, since: int = 0) -> list[Trace]:
         """Steps of lanes 8 and 9."""
