@@ -5,7 +5,7 @@
 //          copy of the key table that follows it in the same cycle, so that no key is seen valid after its invalidation was decided.
 // Ports:   s_axis_check, m_axis_verdict; changes of the key table (change_*), zones and states of QPs; refused accesses (bad_*), counter
 //          steps, trace lane 9.
-// Latency: check taken in cycle t, decided in t+2, verdict valid in t+3. One a cycle.
+// Latency: check taken in cycle t, decided in t+2, verdict valid in t+2. One a cycle.
 `default_nettype none
 `include "cde_defs.vh"
 

@@ -276,7 +276,7 @@ module cde_receive #(
     assign s_axis_cpl_tready = m_axis_cpl_tready && !recv_now;
 
     always @(posedge clk) begin
-        if (m_axis_cpl_tvalid && m_axis_cpl_tready) recv_next <= !recv_now;
+        if (m_axis_cpl_tvalid && m_axis_cpl_tready) recv_next <= !recv_now || !done_we;      // both entries of a receive
         if (rst) recv_next <= 1'b0;
     end
 
