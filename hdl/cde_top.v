@@ -190,7 +190,7 @@ module cde_top #(
     wire              k_qc_done, qc_keys;
     wire [1:0]        r_rq_count, rq2_count;
     wire              loc_valid, loc_done, ri_valid, ri_done, kfail_valid, kfail_ready, rfail_pending, peer_valid, peer_counts;
-    wire              peer_good, keys_held, hold_requests, bad_valid, removed;
+    wire              peer_good, keys_held, hold_requests, bad_valid, removed, removing;
     wire [QP_W-1:0]   loc_qp, ri_qp, kfail_qp, peer_qp, bad_qp;
     wire [511:0]      loc_post;
     wire [31:0]       ri_key, peer_key;
@@ -272,7 +272,7 @@ module cde_top #(
         .fresh(fresh), .step_qp(step_qp), .hold(hold), .created(created), .set_qp(set_qp), .set_receive(set_receive),
         .rx_empty(rx_empty), .keys_held(keys_held), .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number),
         .srqi_live(srqi_live), .srqi_page(srqi_page), .rfail_valid(rfail_valid), .rfail_ready(rfail_ready), .rfail_qp(rfail_qp),
-        .rfail_pending(rfail_pending), .removed(removed), .loc_valid(loc_valid), .loc_qp(loc_qp), .loc_post(loc_post),
+        .rfail_pending(rfail_pending), .removed(removing), .loc_valid(loc_valid), .loc_qp(loc_qp), .loc_post(loc_post),
         .loc_done(loc_done), .ri_valid(ri_valid), .ri_qp(ri_qp), .ri_key(ri_key), .ri_done(ri_done), .key_status(key_status),
         .kfail_valid(kfail_valid), .kfail_ready(kfail_ready), .kfail_qp(kfail_qp),
         .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest), .m_axis_work_tuser(m_axis_work_tuser),
@@ -322,7 +322,7 @@ module cde_top #(
         .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context),
         .hold(hold_requests), .keys(keys), .found(found), .set_we(created), .set_qp(set_qp),
         .set_zone({set_receive[127 + CQ_W], set_receive[76 + CQ_W +: 16]}), .held(keys_held), .qp_up(qp_up), .fail_valid(kfail_valid), .fail_ready(kfail_ready),
-        .fail_qp(kfail_qp), .bad_valid(bad_valid), .bad_qp(bad_qp), .removed(removed), .s_axis_check_tdata(s_axis_check_tdata),
+        .fail_qp(kfail_qp), .bad_valid(bad_valid), .bad_qp(bad_qp), .removed(removed), .removing(removing), .s_axis_check_tdata(s_axis_check_tdata),
         .s_axis_check_tvalid(s_axis_check_tvalid), .s_axis_check_tready(s_axis_check_tready),
         .m_axis_verdict_tdata(m_axis_verdict_tdata), .m_axis_verdict_tvalid(m_axis_verdict_tvalid),
         .m_axis_verdict_tready(m_axis_verdict_tready), .pe_valid(pe_valid[5]), .pe_cause(pe_cause[47:40]),

@@ -60,6 +60,7 @@ module cde_windows #(
     output wire              bad_valid,      // the connection of bad_qp is to end
     output wire [QP_W-1:0]   bad_qp,
     output reg               removed,
+    output wire              removing,       // the same, in the cycle of the step already: posts are decided behind it
 
     input  wire [191:0]      s_axis_check_tdata,
     input  wire              s_axis_check_tvalid,
@@ -133,6 +134,7 @@ module cde_windows #(
     reg  [QP_W-1:0] walk;
     reg             walks;
 
+    assign removing = removed || removes;
     assign bad_valid = check_bad || (walks && qp_up[walk]);
     assign bad_qp = check_bad ? check_qp : walk;
 
