@@ -17,7 +17,7 @@ from tb.env.qp import Qp
 from tb.env.records import RecvDone, Trace
 from tb.tests.taking import NOT_READY, REFUSED, TakingTest, Want, canceled
 
-BUILD = ["engine_small", "engine"]
+BUILD = ["engine", "engine_small"]
 
 LEAD = 64  # cycles from setting a trial up to its centre
 
