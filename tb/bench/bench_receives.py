@@ -42,7 +42,7 @@ class _RatesTest(RecvLoadTest):
     """A request per cycle, each for the next QP; beside it a receive post per cycle."""
 
     shared = 0
-    name = ""
+    suffix = ""
 
     async def scenario(self) -> None:
         depth = 0 if self.shared else DEPTH
@@ -60,26 +60,24 @@ class _RatesTest(RecvLoadTest):
         await self.settle(MESSAGES * QPS)
         meter = self.meter
         rate = meter.rate(self.scattered, meter.middle(self.scattered))
-        metric(f"receive_requests_per_cycle_{self.name}", rate, RATE_1)
+        metric(f"receive_requests_per_cycle{self.suffix}", rate, RATE_1)
         answers = meter.doorbells[seen:]
         rate = meter.rate(answers, meter.middle(answers))
-        metric(f"receive_posts_per_cycle_{self.name}", rate, RATE_1)
+        metric(f"receive_posts_per_cycle{self.suffix}", rate, RATE_1)
         rate = meter.rate(meter.cqes, meter.middle(meter.cqes))
-        metric(f"receive_cqe_per_cycle_{self.name}", rate, RATE_1)
+        metric(f"receive_cqe_per_cycle{self.suffix}", rate, RATE_1)
 
 
 @pyuvm.test()
 class OwnQueues(_RatesTest):
     """QPs with queues of their own."""
 
-    name = "own"
-
 
 @pyuvm.test()
 class SharedQueues(_RatesTest):
     """Four QPs on each SRQ."""
 
-    name = "shared"
+    suffix = "_shared"
     shared = SRQS
 
 
