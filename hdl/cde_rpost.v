@@ -92,16 +92,20 @@ module cde_rpost #(
     assign post_ready = !op_valid && !rq_hold && !init;
 
     // ---------------------------------------------------------------- stage A: whose settings, which regions
-    wire [15:0]      a_number = post_kind == 2'd3 ? post_word[47:32] : post_data[`CDE_POST_QP_LSB +: 16];
+    wire [15:0]      a_number = post_kind == 2'd3 ? post_word[`CDE_SRQ_DB_SRQ_LSB +: 16] : post_data[`CDE_RPOST_QUEUE_LSB +: 16];
     wire             a_shared = op_valid ? op_queue[QP_W] : post_kind != 2'd1;
     wire [QP_W:0]    a_queue = op_valid ? op_queue : {a_shared, a_number[QP_W-1:0]};
-    wire [7:0]       a_segments = post_data[`CDE_POST_SEGMENTS_LSB +: 8];
+    wire [7:0]       a_segments = post_data[`CDE_RPOST_SEGMENTS_LSB +: 8];
     wire             a_reserved = post_kind == 2'd3
                                 ? post_word[63:48] != 16'd0 || (post_word[31:0] >> IDX_W) != 32'd0
                                 : post_data[7:0] != 8'd0 || post_data[31:16] != 16'd0 || post_data[63:48] != 16'd0;
     wire [2:0]       a_used = {a_segments > 8'd2, a_segments > 8'd1, a_segments != 8'd0};
 
-    assign keys = {post_data[511:480], post_data[383:352], post_data[255:224]};
+    wire [127:0]     a_slot0 = post_data[`CDE_RPOST_SLOT0_LSB +: 128];
+    wire [127:0]     a_slot1 = post_data[`CDE_RPOST_SLOT1_LSB +: 128];
+    wire [127:0]     a_slot2 = post_data[`CDE_RPOST_SLOT2_LSB +: 128];
+
+    assign keys = {a_slot2[127:96], a_slot1[127:96], a_slot0[127:96]};
 
     reg                b_post, r_post, c_post, b_op, r_op, c_op;
     reg [1:0]          b_kind, r_kind, c_kind, b_code, r_code, c_code;
@@ -121,8 +125,8 @@ module cde_rpost #(
         {b_reserved, r_reserved, c_reserved} <= {a_reserved, b_reserved, r_reserved};
         {b_many, r_many, c_many} <= {a_segments > 8'd3 && post_kind != 2'd3, b_many, r_many};
         {b_page, r_page, c_page} <= {post_page, b_page, r_page};
-        b_data <= {post_data[127:64], a_used[2] ? post_data[511:384] : 128'd0, a_used[1] ? post_data[383:256] : 128'd0,
-                   a_used[0] ? post_data[255:128] : 128'd0};
+        b_data <= {post_data[`CDE_RPOST_CONTEXT_LSB +: 64], a_used[2] ? a_slot2 : 128'd0, a_used[1] ? a_slot1 : 128'd0,
+                   a_used[0] ? a_slot0 : 128'd0};
         {r_data, c_data} <= {b_data, r_data};
         {b_value, r_value, c_value} <= {op_valid ? op_size : post_word[IDX_W-1:0], b_value, r_value};
     end

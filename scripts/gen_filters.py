@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make tb/waves/*.flt, which let GTKWave show names instead of codes, from hdl/carillon.rdl.
 
-``--check`` writes nothing and fails when a file differs. A signal of tb/hdl/wave_decode.v has one
+``--check`` writes nothing and fails when a file differs. A signal of tb/hdl/wave_*.v has one
 bit more than its code: set when there is nothing to show.
 """
 

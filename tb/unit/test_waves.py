@@ -14,7 +14,7 @@ from tb.env import defs
 
 ROOT = Path(__file__).resolve().parents[2]
 SAVE_FILE = ROOT / FOLDER / "carillon.gtkw"
-DECODER = ROOT / "tb" / "hdl" / "wave_decode.v"
+DECODERS = sorted((ROOT / "tb" / "hdl").glob("wave_*.v"))
 
 
 def names(name: str) -> dict[int, str]:
@@ -72,7 +72,8 @@ def test_save_file() -> None:
     pins = [signal for signal in signals if signal.startswith("tb_top.dut.")]
     assert len(decoded) == len(set(decoded)) > 100 and len(pins) > 30
     top = (ROOT / "hdl" / "cde_cpl_top.v").read_text()
-    for found, source in ((decoded, DECODER.read_text()), (pins, top)):
+    decoders = "".join(path.read_text() for path in DECODERS)
+    for found, source in ((decoded, decoders), (pins, top)):
         for signal in found:
             name, _, bits = signal.split(".")[-1].partition("[")
             high = bits.partition(":")[0]
