@@ -17,6 +17,7 @@ from tb.env.consumer import Consumer, Habits
 from tb.env.defs import SRQ_DB, Cmd, CqStatus, PageReg, Result
 from tb.env.post_ledger import Life
 from tb.env.receive_ledger import Queue
+from tb.env.regions import RegionStatus
 from tb.env.sequences.receive_traffic import ReceiveTraffic
 from tb.env.srq import Srq
 
@@ -232,7 +233,10 @@ class ReceiveLife(ReceiveTraffic):
             place.busy = True
             region = place.region
             status = await region.query()
-            assert status == (region.key, region.base, region.length, region.zone, region.rights)
+            # Read after the answer: a place's first registration may still be under way before it.
+            assert status == RegionStatus(
+                region.key, region.base, region.length, region.zone, region.rights, valid=True
+            )
             place.busy = False
         else:
             life = rng.choice(self.lives)
