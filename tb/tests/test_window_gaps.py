@@ -20,6 +20,9 @@ from tb.tests.test_window_races import LEAD, LOCAL, PEER, RaceTest
 from tb.tests.windowing import (
     BAD_MEMORY,
     BAD_TOKEN,
+    GRANTED,
+    INVALID_TOKEN,
+    READ,
     WINDOW,
     ZONE,
     WindowTest,
@@ -121,6 +124,24 @@ class OtherKindTest(WindowTest):
 
 
 @pyuvm.test()
+class RegisteredStaysTest(WindowTest):
+    """A region by REGISTER_MR without windows: neither QP 0 nor its peer can invalidate it."""
+
+    async def scenario(self) -> None:
+        qp = await self.guarded(number=0)
+        region = await self.memory(64)
+        await self.invalidate(qp, region.key, INVALID_TOKEN)
+        await self.revive(qp)
+        post = qp.make_recv([region.segment(0, 8)])
+        assert (await qp.queue_recv(post)).cause == Cause.NONE
+        await self.answers([self.send_invalidate(qp, region.key)], BAD_TOKEN)
+        self.settle(qp)
+        await self.demand_entries(qp, [bad_token(post.context, region.key)])
+        await self.revive(qp)
+        await self.demand_verdict(qp, GRANTED, READ, region.key, region.base, 8)
+
+
+@pyuvm.test()
 class BindWrapTest(WindowTest):
     """A Bind whose bytes end behind 2^64, of a region that begins at address 0: what wraps is not
     inside it.
@@ -158,6 +179,8 @@ class UnguardedPairTest(WindowTest):
 @pyuvm.test()
 class RemovedAllTest(WindowTest):
     """Every QP that there is, connected: each goes to ERROR, with one terminate request."""
+
+    allow = ("no_doorbells", "no_posts")
 
     async def scenario(self) -> None:
         first = await self.guarded(recv_depth=0)

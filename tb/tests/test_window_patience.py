@@ -45,7 +45,7 @@ class RequestBesideMessagesTest(WindowTest):
             assert (await answer).cause == Cause.NONE
         mark, at = self.mark, self.harness.cycle + LEAD
         request = asker.make(Opcode.INVALIDATE, token=own.key)
-        accepted = asker.queue(request, at=at - 20)
+        accepted = asker.queue(request, at=at)
         await self.answers([self.send_invalidate(q, k, at=at) for q, k in keys], TAKEN)
         assert (await accepted)[1] == 0
         await self.rest()
@@ -55,3 +55,6 @@ class RequestBesideMessagesTest(WindowTest):
         assert len(peers) == len(keys)
         assert peers[0] < local < peers[-1], f"the request waited: {local}, {peers}"
         await self.demand_results(asker, [request], 0)
+        for qp in qps:
+            self.settle(qp, *[0] * self.each)
+        assert len(await recv_cq.wait_results(len(keys))) == len(keys)
