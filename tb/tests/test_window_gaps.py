@@ -142,6 +142,27 @@ class RegisteredStaysTest(WindowTest):
 
 
 @pyuvm.test()
+class NotInUseTest(WindowTest):
+    """What does not, or no longer, hold a QP: a region by REGISTER_MR, a window that is closed
+    after a request of another QP, a window that is closed when it is invalid.
+    """
+
+    async def scenario(self) -> None:
+        first, second = [await self.guarded(number=n) for n in range(2)]
+        region, lone = await self.memory(64), await self.memory(64)
+        window, other = await self.window(), await self.window()
+        await lone.deregister()
+        await self.bind(window, first, region)
+        await self.bind(other, second, region)
+        await window.close()
+        await self.invalidate(second, other.key)
+        await other.close()
+        await region.deregister()
+        for qp in (first, second):
+            await self.remove(qp)
+
+
+@pyuvm.test()
 class BindWrapTest(WindowTest):
     """A Bind whose bytes end behind 2^64, of a region that begins at address 0: what wraps is not
     inside it.
@@ -180,7 +201,7 @@ class UnguardedPairTest(WindowTest):
 class RemovedAllTest(WindowTest):
     """Every QP that there is, connected: each goes to ERROR, with one terminate request."""
 
-    allow = ("no_doorbells", "no_posts")
+    allow = ("no_doorbells", "no_posts", "no_receives")
 
     async def scenario(self) -> None:
         first = await self.guarded(recv_depth=0)
