@@ -211,6 +211,7 @@ class RemovedAllTest(WindowTest):
         await self.env.host.remove_device()
         await self.rest()
         wanted = [(qp.number, int(QpState.ERROR)) for qp in qps]
-        assert sorted(self.terms(mark)) == sorted(wanted)
+        ended = sorted(self.terms(mark))
+        assert ended == sorted(wanted), f"connections that ended: {ended}"
         for qp in qps:
             await self.demand_state(qp, QpState.ERROR)
