@@ -6,6 +6,7 @@ guarded, removal with every queue pair connected.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pyuvm
@@ -160,6 +161,20 @@ class NotInUseTest(WindowTest):
         await region.deregister()
         for qp in (first, second):
             await self.remove(qp)
+
+
+@pyuvm.test()
+class UnusedSlotTest(WindowTest):
+    """Bind and FastRegister without a segment: what stands in the unused slot is ignored."""
+
+    async def scenario(self) -> None:
+        qp = await self.guarded()
+        region, fast = await self.memory(64), await self.allocated(64)
+        window = await self.window()
+        for post in (window.make_bind(qp, region), fast.make_fast_register(qp)):
+            await self.execute(qp, replace(post, num_segments=0), BAD_MEMORY)
+            await self.revive(qp)
+        assert not (await window.query()).valid and not (await fast.query()).valid
 
 
 @pyuvm.test()
