@@ -214,7 +214,7 @@ class UnguardedPairTest(WindowTest):
 
 @pyuvm.test()
 class RemovedAllTest(WindowTest):
-    """Every QP that there is, connected: each goes to ERROR, with one terminate request."""
+    """Every QP that there is, connected: each connection ends, with one terminate request."""
 
     allow = ("no_doorbells", "no_posts", "no_receives")
 
