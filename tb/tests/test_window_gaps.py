@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Corners of what guards memory: every window on one region, a Bind that meets the invalidation of
 its region, keys of the other kind, a Bind that wraps, two entries of a queue pair that is not
-guarded, removal with every queue pair connected.
+guarded, removal with every queue pair connected, slots of an SRQ after it.
 """
 
 from __future__ import annotations
@@ -230,3 +230,25 @@ class RemovedAllTest(WindowTest):
         assert ended == sorted(wanted), f"connections that ended: {ended}"
         for qp in qps:
             await self.demand_state(qp, QpState.ERROR)
+
+
+@pyuvm.test()
+class RemovedReapTest(WindowTest):
+    """Slots of an SRQ are given back on a removed device as before."""
+
+    async def scenario(self) -> None:
+        srq = await self.env.host.create_srq(size=4, zone=ZONE)
+        srq.auto_reap = False
+        qp = await self.guarded(srq=srq)
+        region = await self.memory(64)
+        post = srq.make_recv([region.segment(0, 8)])
+        for answer in srq.queue_recv_many([post]):
+            assert (await answer).cause == Cause.NONE
+        await self.take(qp, 1)
+        self.settle(qp)
+        await qp.recv_cq.wait_results(1)
+        await self.env.host.remove_device()
+        await self.rest()
+        status = await srq.status()
+        assert await srq.reap(status.completed) == (0, 0)
+        assert (await srq.status()).reaped == status.completed
