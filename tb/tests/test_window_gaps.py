@@ -16,7 +16,7 @@ from tb.env.defs import Cause, Cmd, QpState, Result
 from tb.env.qp import Qp
 from tb.env.regions import Region
 from tb.env.windows import MemoryWindow
-from tb.tests.taking import TAKEN
+from tb.tests.taking import REFUSED, TAKEN, TOO_LONG
 from tb.tests.test_window_races import LEAD, LOCAL, PEER, RaceTest
 from tb.tests.windowing import (
     BAD_MEMORY,
@@ -252,3 +252,35 @@ class RemovedReapTest(WindowTest):
         status = await srq.status()
         assert await srq.reap(status.completed) == (0, 0)
         assert (await srq.status()).reaped == status.completed
+
+
+@pyuvm.test()
+class RefusedStaysTest(WindowTest):
+    """REFUSED with buffers at hand invalidates nothing; a bad token of a message that is too long
+    is not logged; a failure of another QP is nothing to one that is not guarded.
+    """
+
+    async def scenario(self) -> None:
+        srq = await self.env.host.create_srq(size=4, zone=ZONE)
+        qp = await self.guarded(srq=srq)
+        region, window = await self.memory(64), await self.window()
+        key = await self.bind(window, qp, region)
+        posts = [srq.make_recv([region.segment(0, 8)]) for _ in range(2)]
+        for answer in srq.queue_recv_many(posts):
+            assert (await answer).cause == Cause.NONE
+        await qp.set_state(QpState.DISCONNECTED)
+        await self.answers([self.send_invalidate(qp, key)], REFUSED)
+        assert (await window.query()).valid
+        await self.revive(qp)
+        while await self.env.host.read_log():
+            pass
+        await self.answers([self.send_invalidate(qp, 0, 9)], TOO_LONG)
+        await self.rest()
+        entries = await self.env.host.read_log()
+        assert not entries, f"logged: {entries}"
+        self.settle(qp)
+        await qp.recv_cq.wait_results(1)
+        await self.revive(qp)
+        await self.invalidate(qp, 0, INVALID_TOKEN)
+        other = await self.qp(zone=ZONE, recv_depth=0)
+        await self.execute(other, window.make_bind(other, region))
