@@ -36,6 +36,7 @@ class DestroyedTest(WindowTest):
         for keyed in keyeds[: 1 if self.flood else 2]:
             for offset in range(-14, 26):
                 for delay in (range(0, 28, 3) if self.flood else (0,)):
+                    self.logger.info("offset %d, delay %d", offset, delay)
                     await self.trial(keyed, offset, others, delay)
         self.logger.info("%s", self.ends)
         # Both orders were seen.
