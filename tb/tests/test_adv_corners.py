@@ -148,6 +148,8 @@ class ContextsTest(WindowTest):
         for user, key in ((qp, fast.key), (plain_qp, window.key)):
             recv = user.make_recv([buffer.segment(0, 8)])
             assert await user.queue_recv(recv) == (0, 0)
+            # The table has been asked for a window last.
+            assert (await window.query()).valid
             await self.answers([self.send_invalidate(user, key)], TAKEN)
             self.settle(user)
             await self.demand_entries(user, [result_of(0, key), plain(recv.context)])

@@ -143,3 +143,35 @@ class TurnsTest(WindowTest):
         while self.tags[other.number]:
             self.settle(other)
         await self.rest()
+
+
+@pyuvm.test()
+class FailsMeetTest(WindowTest):
+    """A local request that fails in the cycles in which reports of other QPs fail, too: none of them
+    is forgotten.
+    """
+
+    async def scenario(self) -> None:
+        first = await self.guarded(recv_depth=0)
+        qps = [first]
+        while len(qps) < min(self.config.num_qp, 12):
+            qps.append(await self.guarded(share=first, recv_depth=0))
+        for delay in range(0, 40, 2 if len(qps) < 6 else 8):
+            for qp in qps:
+                await self.revive(qp)
+            remote = [self.write_post(qp) for qp in qps[1:]]
+            for qp, post in zip(qps[1:], remote, strict=True):
+                await self.accept(qp, [post])
+            await self.rest()
+            mark, at = self.mark, self.harness.cycle + LEAD
+            answer = first.queue(first.make(Opcode.INVALIDATE, token=0), at=at)
+            for n, qp in enumerate(qps[1:]):
+                self.report(qp, FAILED, at=at + delay if not n else None)
+            assert await answer == (0, 0)
+            await self.rest()
+            for qp in qps:
+                await self.demand_state(qp, QpState.ERROR)
+            terms = sorted(number for number, _ in self.terms(mark))
+            assert terms == sorted(qp.number for qp in qps), (delay, terms)
+            assert len(first.cq.get_cq_results_ex()) == len(qps)
+            await first.cq.update_consumer_index()
