@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Corners of keys: numbers that alias others, ranges that wrap, segments that are not there, regions
-by REGISTER_MR on QP 0, contexts of regions and of QPs that are not guarded, and a Bind in the
+"""Corners of keys: numbers that alias others, ranges that wrap, segments that are not there,
+regions by REGISTER_MR on QP 0, contexts of regions and of QPs that are not guarded, and a Bind in the
 cycles in which a peer invalidates its region.
 """
 
@@ -32,8 +32,8 @@ LEAD = 200
 
 @pyuvm.test()
 class AliasTest(WindowTest):
-    """A key whose number, cut to the bits of the table, is that of a valid object opens nothing; nor
-    does the key of a window where a region's is asked for, and the other way round.
+    """A key whose number, cut to the bits of the table, is that of a valid object opens
+    nothing; nor does the key of a window where a region's is asked for, and the other way round.
     """
 
     async def scenario(self) -> None:
@@ -49,8 +49,9 @@ class AliasTest(WindowTest):
                 if number < WINDOW:
                     await self.invalidate(qp, key + number, INVALID_TOKEN)
                     await self.revive(qp)
-            await self.invalidate(qp, key ^ WINDOW, INVALID_TOKEN) if not (
-                key ^ WINDOW in (window.key, again.key)
+            await self.invalidate(qp, key ^ WINDOW, INVALID_TOKEN) if key ^ WINDOW not in (
+                window.key,
+                again.key,
             ) else None
             await self.revive(qp)
         for key in (

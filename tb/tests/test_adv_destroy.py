@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import Cmd, QpState, Result
+from tb.env.defs import Cmd, Result
 from tb.env.qp import Qp
 from tb.env.regions import Region
 from tb.env.windows import MemoryWindow
-from tb.tests.windowing import GRANTED, OTHER_ZONE, READ, WindowTest
+from tb.tests.windowing import READ, WindowTest
 
 BUILD = ["engine", "engine_small"]
 LEAD = 240
@@ -35,7 +35,7 @@ class DestroyedTest(WindowTest):
         keyeds: tuple[MemoryWindow | Region, ...] = (window, region)
         for keyed in keyeds[: 1 if self.flood else 2]:
             for offset in range(-14, 26):
-                for delay in (range(0, 28, 3) if self.flood else (0,)):
+                for delay in range(0, 28, 3) if self.flood else (0,):
                     self.logger.info("offset %d, delay %d", offset, delay)
                     await self.trial(keyed, offset, others, delay)
         self.logger.info("%s", self.ends)

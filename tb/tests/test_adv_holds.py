@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sink stands still for long while keys are invalidated and the device goes: what does not need it
-goes on, nothing is lost behind it.
+"""A sink stands still for long while keys are invalidated and the device goes: what does not need
+it goes on, nothing is lost behind it.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import pyuvm
 
 from tb.env.defs import CqeStatus, Opcode, QpState, Result, Verdict
 from tb.env.harness import Channel
+from tb.env.qp import Qp
 from tb.tests.posting import CANCELED
 from tb.tests.taking import TAKEN
 from tb.tests.test_window_removal import RemovalTest
@@ -38,13 +41,13 @@ class HoldTest(RemovalTest):
         await self.bind(self.win_a, self.a, self.region_)
         await self.bind(self.win_b, self.b, self.region_)
 
-    async def buffers(self, qp: object, count: int) -> list[int]:
+    async def buffers(self, qp: Qp, count: int) -> list[int]:
         posts = [qp.make_recv([self.buffer_.segment(0, 8)]) for _ in range(count)]
         for answer in qp.queue_recv_many(posts):
             assert await answer == (0, 0)
         return [post.context for post in posts]
 
-    async def soon(self, pending: object, what: str, limit: int = 200) -> object:
+    async def soon(self, pending: Any, what: str, limit: int = 200) -> Any:
         end = self.harness.cycle + limit
         while not pending.done:
             assert self.harness.cycle < end, f"{what}: no answer"
@@ -52,7 +55,7 @@ class HoldTest(RemovalTest):
             await self.env.sync()
         return pending.result
 
-    def check_at(self, key: int) -> object:
+    def check_at(self, key: int) -> Any:
         return self.post_check(self.a, READ, key, self.region_.base, 8)
 
 
@@ -86,7 +89,7 @@ class VerdictsHeldTest(HoldTest):
         left = plain(cookies[1], 0, CqeStatus.CANCELED)
         await self.demand_entries(self.a, [received(cookies[0], key), left])
 
-    async def execute_now(self, qp: object, key: int) -> None:
+    async def execute_now(self, qp: Qp, key: int) -> None:
         post = qp.make(Opcode.INVALIDATE, token=key)
         answer = qp.queue(post)
         assert await self.soon(answer, "post") == (0, 0)
@@ -193,8 +196,8 @@ class TermsHeldTest(HoldTest):
 
 @pyuvm.test()
 class WritesHeldTest(HoldTest):
-    """Writes of completions stand still, with pairs of NetworkDirect 1 behind: the key is gone, both
-    entries come afterwards, side by side, though another QP completes on the same CQ.
+    """Writes of completions stand still, with pairs of NetworkDirect 1 behind: the key is gone,
+    both entries come afterwards, side by side, though another QP completes on the same CQ.
     """
 
     async def scenario(self) -> None:

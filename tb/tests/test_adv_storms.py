@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Storms of keys: in few cycles everything that may change or look at a region or window meets, with
-keys of all ages; sinks stand still meanwhile. The scoreboard compares each step; afterwards
+"""Storms of keys: in few cycles everything that may change or look at a region or window meets,
+with keys of all ages; sinks stand still meanwhile. The scoreboard compares each step; afterwards
 everything has completed once, and all can be cleaned up.
 """
 
@@ -15,7 +15,6 @@ import cocotb
 import pyuvm
 
 from models.post import Segment
-from tb.env.cq import Cq
 from tb.env.defs import Cmd, Opcode, PostFlag, QpState, Result, TraceOp
 from tb.env.harness import Channel
 from tb.env.qp import Qp
@@ -44,6 +43,7 @@ class StormTest(RemovalTest):
     failing = 0.0
     unreserved = 0.0
     holding = 0.4
+    removing = -1
 
     allow = ("no_doorbells",)
 
@@ -112,8 +112,14 @@ class StormTest(RemovalTest):
             if qp.zone != ZONE or not qp.guarded:
                 continue
             posts = [
-                window.make_bind(qp, self.regions[0], 0, 64, rng.choice((2, 6, 6)) & ~4
-                                 | (4 if self.regions[0].rights & 1 and rng.random() < 0.7 else 0))
+                window.make_bind(
+                    qp,
+                    self.regions[0],
+                    0,
+                    64,
+                    rng.choice((2, 6, 6)) & ~4
+                    | (4 if self.regions[0].rights & 1 and rng.random() < 0.7 else 0),
+                )
                 for window in self.wins[n * 2 : n * 2 + 2]
                 if window.zone == ZONE
             ]
@@ -122,7 +128,8 @@ class StormTest(RemovalTest):
             for post in posts:
                 await self.accept(qp, [post])
                 await self.rest(16)
-        for keyed in (*self.regions, *self.wins):
+        keyeds: list[Region | MemoryWindow] = [*self.regions, *self.wins]
+        for keyed in keyeds:
             if (await keyed.refresh()).valid:
                 self.live.append(keyed.key)
 
@@ -131,9 +138,7 @@ class StormTest(RemovalTest):
         rng = self.rand
         if self.live and rng.random() < self.care:
             return rng.choice(self.live)
-        keyed: Region | MemoryWindow = rng.choice(
-            (*self.regions, *self.wins[:2], *self.wins[:1] * 3, *self.wins)
-        )
+        keyed: Any = rng.choice((*self.regions, *self.wins[:2], *self.wins[:1] * 3, *self.wins))
         step = rng.choice((0, 0, 0, 0, 1, 1, 2, -1))
         key = keyed.key + step * GENERATION & 0xFFFF_FFFF
         if rng.random() < 0.02:
@@ -217,9 +222,7 @@ class StormTest(RemovalTest):
         qp = rng.choice((*self.qps_, self.qps_[0], self.qps_[0]))
         address, length = self.span()
         kind = rng.choice((1, 1, 1, 2, 2, 0, 3)) if rng.random() < 0.1 else rng.choice((1, 1, 2))
-        self.checks.append(
-            self.post_check(qp, kind, self.key(), address & M64, length, at=at)
-        )
+        self.checks.append(self.post_check(qp, kind, self.key(), address & M64, length, at=at))
 
     def supply_one(self, at: int) -> None:
         rng = self.rand
@@ -249,10 +252,6 @@ class StormTest(RemovalTest):
     def ended(self, at: int) -> None:
         if self.rand.random() < 0.2:
             self.env.conn.send(self.rand.choice(self.qps_).number, at_cycle=at)
-
-    def told_index(self, _: int) -> None:
-        self.recv_cq.get_cq_results_ex()
-        self.polled_some = True
 
     async def commands(self, start: int, spread: int) -> None:
         """Commands, one after the other."""
@@ -430,7 +429,7 @@ class StormTest(RemovalTest):
                 assert times <= accepted, (qp.number, post, times)
                 assert times == accepted or silent or (not accepted), (qp.number, post, times)
             await qp.cq.update_consumer_index()
-        cookies = Counter()
+        cookies: Counter[int] = Counter()
         cq = self.recv_cq
         last = None
         for result in cq.get_cq_results_ex():
@@ -485,15 +484,12 @@ class StormTest(RemovalTest):
             assert answer.result == 0, answer
             host.srqs.clear()
         for cq in [*{q.cq.number: q.cq for q in self.qps_}.values(), self.recv_cq]:
-            await self.gone_cq(cq)
+            await cq.destroy()
         for eq in list(host.eqs.values()):
             await host.destroy_eq(eq)
         if self.removed:
             await self.rest()
             await self.start_over()
-
-    async def gone_cq(self, cq: Cq) -> None:
-        await cq.destroy()
 
 
 @pyuvm.test()

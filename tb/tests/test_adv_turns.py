@@ -34,13 +34,9 @@ class LocalTurnsTest(WindowTest):
             for n in range(depth):
                 defer = n < depth - 1
                 if n % 2:
-                    row.append(
-                        qp.make(Opcode.INVALIDATE, token=key, silent=True, defer=defer)
-                    )
+                    row.append(qp.make(Opcode.INVALIDATE, token=key, silent=True, defer=defer))
                 else:
-                    row.append(
-                        window.make_bind(qp, region, token=key, silent=True, defer=defer)
-                    )
+                    row.append(window.make_bind(qp, region, token=key, silent=True, defer=defer))
                     key += GENERATION
             rows.append(row)
         await self.rest()
