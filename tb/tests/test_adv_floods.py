@@ -147,8 +147,8 @@ class TurnsTest(WindowTest):
 
 @pyuvm.test()
 class FailsMeetTest(WindowTest):
-    """A local request that fails in the cycles in which reports of other QPs fail, too: none of them
-    is forgotten.
+    """A local request that fails in the cycles in which reports of other QPs fail, too: none
+    of them is forgotten.
     """
 
     async def scenario(self) -> None:
