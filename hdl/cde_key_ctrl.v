@@ -66,7 +66,7 @@ module cde_key_ctrl #(
     reg [1:0] who;
     reg       wanted, acts;          // a command waits; its second step
     reg [2:0] pause;
-    reg [4:0] patience;
+    reg [2:0] patience;
 
     // ---------------------------------------------------------------- who is served: the others first
     wire [2:0] asks = {wanted, ri_valid, loc_valid};
@@ -90,7 +90,7 @@ module cde_key_ctrl #(
 
     assign op_valid = state == ASK;
     assign op_zone = qc_args[175:160];
-    assign hold = op_valid && patience == 5'd0;
+    assign hold = op_valid && patience == 3'd0;
     assign loc_done = state == DONE && who == LOCAL;
     assign ri_done = state == DONE && who == READ;
     assign fail_valid = state == FAIL;
@@ -127,7 +127,7 @@ module cde_key_ctrl #(
             qc_result <= `CDE_RES_OK;
             qc_outs <= 256'd0;
         end
-        patience <= state != ASK ? 5'd31 : patience != 5'd0 ? patience - 5'd1 : 5'd0;
+        patience <= state != ASK ? 3'd7 : patience != 3'd0 ? patience - 3'd1 : 3'd0;
         case (state)
             IDLE: if (asks != 3'd0) begin
                 who <= next;

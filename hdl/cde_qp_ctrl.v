@@ -233,13 +233,15 @@ module cde_qp_ctrl #(
     // A failing receive of the connection before belongs to it: it goes first.
     wire cmd_may = !c_connect || state == LOOK || ({{(30-QP_W){1'b0}}, term_level} < NUM_QP && !rfail_pending);
     wire fails = fail_valid || rfail_valid || kfail_valid;
-    wire cmd_step = cmd_asks && cmd_may && op_ready && !fails && !conn_asks;
+    // A window may have been bound since the checks: a QP is not freed under it.
+    wire in_use = c_destroy && state == ACT && keys_held;
+    wire cmd_step = cmd_asks && cmd_may && !in_use && op_ready && !fails && !conn_asks;
 
     assign fail_ready = op_ready;
     assign kfail_ready = op_ready && !fail_valid;
     assign rfail_ready = op_ready && !fail_valid && !kfail_valid;
     assign conn_take = conn_valid && (conn_bad || (conn_asks && op_ready && !fails));
-    assign op_valid = fails || conn_asks || (cmd_asks && cmd_may);
+    assign op_valid = fails || conn_asks || (cmd_asks && cmd_may && !in_use);
     assign op_code = fails ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
     assign op_target = arg1[3:0];
     assign op_empty = rx_empty;
@@ -325,8 +327,12 @@ module cde_qp_ctrl #(
                 state <= ACT;
             end
             // The peer is set before the step that connects. Only a command moves a QP out of IDLE, so that step will succeed.
-            ACT: if (!cmd_asks) cmd_asks <= 1'b1;
-                 else if (cmd_step) begin
+            ACT: if (in_use) begin
+                cmd_asks <= 1'b0;
+                qc_result <= `CDE_RES_IN_USE;
+                state <= FINISH;
+            end else if (!cmd_asks) cmd_asks <= 1'b1;
+            else if (cmd_step) begin
                 cmd_asks <= 1'b0;
                 state <= ACT_WAIT;
             end

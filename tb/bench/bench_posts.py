@@ -21,8 +21,9 @@ from tb.env.records import DoneReport, DoorbellRequest, DoorbellResponse, MemWri
 
 BUILD = "engine_bench"
 POSTS = 8_000
-#: Retirement of random QPs settles slowly.
 POSTS_FULL = 16_000
+#: Retirement of random QPs settles slowly: turns are missed until some of them have a backlog.
+POSTS_UNIFORM = 64_000
 SAMPLES = 32
 #: One of so many writes is a consumer index; the others are posts.
 INDEX_EVERY = 1024
@@ -77,12 +78,12 @@ class FullPathUniform(_FullPathTest):
 
     async def scenario(self) -> None:
         qps = await self.create_qps(64, await self.create(64, 10, latency=MEMORY_CYCLES))
-        await self.full_path("uniform", self.lines(qps, POSTS_FULL))
+        await self.full_path("uniform", self.lines(qps, POSTS_UNIFORM))
         assert self.env.config is not None
         config("QPs", self.env.config.num_qp)
         config("send queue", 1 << self.env.config.sq_log2)
         config("reports after", f"{REPORT_CYCLES} cycle")
-        config("posts per run", POSTS_FULL)
+        config("posts per run", f"{POSTS_FULL}, uniform {POSTS_UNIFORM}")
 
 
 @pyuvm.test()

@@ -48,6 +48,8 @@ class DispatchChecks:
         self.heads: dict[int, _Head] = {}
         #: Local requests that retired before their beat was taken.
         self.owed: list[deque[Indication]] = [deque() for _ in range(params.num_qp)]
+        #: Cycles in which the engine executed requests itself: no time for turns.
+        self.executing = 0
         #: Since then nothing has stalled the channel.
         self.free_since = 0
         self._left_at = [0] * params.num_qp
@@ -102,6 +104,11 @@ class DispatchChecks:
 
     # -- bounds ------------------------------------------------------------------------------------
 
+    @property
+    def now(self) -> int:
+        """Cycles in which turns could be taken."""
+        return self.qpc.ctx.cycle - self.executing
+
     def changed(self, qp: int) -> None:
         """Something happened to a QP: does it wait for a beat?"""
         head = self.heads.get(qp)
@@ -110,7 +117,7 @@ class DispatchChecks:
             self.heads.pop(qp, None)
         elif head is None or head.number != indication.number:
             self.heads.pop(qp, None)
-            self.heads[qp] = _Head(indication.number, self.qpc.ctx.cycle, self.beats)
+            self.heads[qp] = _Head(indication.number, self.now, self.beats)
 
     def left(self, qp: int) -> None:
         """The QP has left CONNECTED."""
@@ -137,7 +144,7 @@ class DispatchChecks:
     def _judge(self, qp: int, head: _Head) -> None:
         waited = self.beats - head.beats
         since = max(head.cycle, self.free_since)
-        cycles = self.qpc.ctx.cycle - since
+        cycles = self.now - since
         if waited > self.bound + 1 or cycles > self.bound + PIPELINE:
             self.qpc.fail(
                 qp,
@@ -147,4 +154,4 @@ class DispatchChecks:
 
     def stalled(self, cycle: int) -> None:
         """The channel was stalled up to this cycle."""
-        self.free_since = max(self.free_since, cycle)
+        self.free_since = max(self.free_since, cycle - self.executing)

@@ -27,6 +27,10 @@ from tb.env.records import Trace, WorkBeat
 #: Requests of a QP that are indicated while their beats are not taken.
 MOST_BEATS = 4
 
+#: Cycles that turns wait for a request that is executed, beside those from its beat to its step;
+#: for one that fails.
+EXECUTION, FAILURE = 8, 24
+
 #: Bits of the operand of INVALIDATE.
 BY_PEER, BY_READ = 1 << 8, 1 << 9
 
@@ -70,6 +74,13 @@ class KeyDispatchChecks(DispatchChecks):
                 text = f"DF-12: the request of cycle {record.cycle} was not executed"
                 self.qpc.fail(qp, text)
 
+    @property
+    def now(self) -> int:
+        """Cycles in which turns could be taken."""
+        if not self.ahead:
+            return super().now
+        return min(record.cycle for record in self.ahead.values()) - self.executing
+
     def execute(self, record: Trace) -> Indication:
         """The step of a local request: it is indicated, and so is what is in front of it."""
         qp = record.cq
@@ -82,12 +93,14 @@ class KeyDispatchChecks(DispatchChecks):
             found = self._indicate(qp)
             beat = self.ahead.pop(qp, None)
             if beat is not None:
+                self.executing += record.cycle - beat.cycle
                 self._compare(beat, found)
             else:
                 self.owed[qp].append(found)
             if found.local:
                 break
         self._executing = False
+        self.executing += FAILURE if record.operand & 0xFF else EXECUTION
         self.changed(qp)
         return found
 

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 import cocotb
-import pyuvm
 
 from models.post import Segment
 from tb.env.defs import Cmd, Opcode, PostFlag, QpState, Result, TraceOp
@@ -25,8 +24,6 @@ from tb.env.windows import MemoryWindow
 from tb.tests.test_window_removal import RemovalTest
 from tb.tests.windowing import GENERATION, OTHER_ZONE, ZONE
 
-BUILD = ["engine", "engine_small", "engine_deep"]
-
 LEAD = 260
 SINKS = (
     *(Channel.WORK, Channel.TERM, Channel.SCATTER, Channel.VERDICT),
@@ -38,7 +35,7 @@ M64 = (1 << 64) - 1
 class StormTest(RemovalTest):
     """One trial after the other, each with objects of its own."""
 
-    trials = 40
+    trials = 12
     removal = 0.0
     failing = 0.0
     unreserved = 0.0
@@ -490,25 +487,3 @@ class StormTest(RemovalTest):
         if self.removed:
             await self.rest()
             await self.start_over()
-
-
-@pyuvm.test()
-class KeyStormTest(StormTest):
-    """No device goes, no queue fails."""
-
-
-@pyuvm.test()
-class RemovalStormTest(StormTest):
-    """The device is removed in the middle."""
-
-    removal = 0.8
-    trials = 30
-
-
-@pyuvm.test()
-class FailingStormTest(StormTest):
-    """The receive CQ fails between two entries, or overflows."""
-
-    failing = 0.5
-    unreserved = 0.5
-    trials = 30

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stated bound of a QP's turn holds beside QPs whose requests the engine executes itself
-(ISO-04): at most NUM_QP * (BURST + 4) beats taken or idle cycles (posting.md).
+(ISO-04): at most NUM_QP * (BURST + 4) beats taken or idle cycles (posting.md), the execution of
+requests aside (windows.md).
 """
 
 from __future__ import annotations
@@ -57,6 +58,9 @@ class LocalTurnsTest(WindowTest):
         taken = beat.cycle - step.cycle
         beats = [b for b in self.of(WorkBeat, mark) if step.cycle <= b.cycle < beat.cycle]
         self.logger.info("%d cycles, %d beats, bound %d", taken, len(beats), bound)
-        assert taken <= bound + 8, f"{taken} cycles ({len(beats)} beats), bound {bound}"
+        assert len(beats) > 4  # other QPs had turns meanwhile
+        # A request is executed 3 cycles behind its beat, and 8 later the next one has its turn.
+        idle = taken - 11 * len(beats)
+        assert max(idle, len(beats)) <= bound + 8, f"{taken} cycles, {len(beats)} beats"
         self.report(qps[-1])
         await self.rest()
