@@ -124,6 +124,18 @@ def choose(faults: Sequence[Fault], patterns: Iterable[str]) -> list[Fault]:
     ]
 
 
+def representatives(faults: Sequence[Fault]) -> list[Fault]:
+    """The fewest in the order of the list that show each test of each file of the design fail."""
+    shown: set[tuple[str, str]] = set()
+    chosen = []
+    for fault in faults:
+        pairs = {(fault.file, test) for test in fault.fails}
+        if not pairs <= shown:
+            chosen.append(fault)
+        shown |= pairs
+    return chosen
+
+
 def plant(fault: Fault, hdl: Path) -> None:
     """Changes one place of the design in the folder ``hdl``."""
     path = hdl / fault.file
@@ -260,18 +272,25 @@ def write_outcomes(outcomes: Sequence[Outcome], path: Path) -> None:
     path.write_text(json.dumps(data, indent=1) + "\n")
 
 
-def run_negatives(patterns: Iterable[str] = (), processes: int | None = None) -> tuple[int, int]:
-    """Plant every fault that is asked for; returns (faults found, faults not found)."""
+def run_negatives(
+    patterns: Iterable[str] = (), processes: int | None = None, quick: bool = False
+) -> tuple[int, int]:
+    """Plant every fault that is asked for; returns (faults found, faults not found). ``quick``: one
+    for each pair of a test and a file of the design.
+    """
     SIM_BUILD.mkdir(exist_ok=True)
     out = SIM_BUILD / "negatives.json"
     # Results of an earlier run must not be taken for those of a run that was cut short.
     out.unlink(missing_ok=True)
-    faults = choose(load_faults(), patterns)
+    known = choose(load_faults(), patterns)
+    faults = representatives(known) if quick else known
     modules, builds = find_modules(), load_builds()
     # Before the first build: a wrong name is told at once.
     jobs = {fault.id: jobs_of(fault, modules) for fault in faults}
     processes = processes or cpu_count()
     print(f"{len(faults)} fault(s) to plant, {processes} at a time", flush=True)
+    if len(faults) < len(known):
+        print(f"one for each test and file; `make negatives` plants all {len(known)}", flush=True)
     start = time.monotonic()
     done: dict[str, Outcome] = {}
     pool = ThreadPoolExecutor(max_workers=processes)

@@ -72,7 +72,7 @@ def run_suite(processes: int | None = None) -> int:
         _guarded("Python tests", run_pytest),
         _guarded("lint", run_lint),
         _guarded("simulation", lambda: run_simulation(processes)),
-        _guarded("negative tests", lambda: run_negatives(processes=processes)),
+        _guarded("negative tests", lambda: run_negatives(processes=processes, quick=True)),
     ]
     passed, failed = (sum(column) for column in zip(*counts, strict=True))
     print(f"\n{passed} passed, {failed} failed", flush=True)

@@ -27,6 +27,7 @@ from tb.runner.negatives import (
     load_faults,
     plant,
     report,
+    representatives,
     run_negatives,
     write_outcomes,
 )
@@ -298,3 +299,19 @@ def test_part_of_the_whole_check(
     monkeypatch.setattr(suite, "run_negatives", lambda **_: (5, 1))
     assert suite.run_suite() == 1
     assert capsys.readouterr().out.endswith("\n35 passed, 1 failed\n")
+
+
+def test_one_fault_for_each_test_and_file() -> None:
+    def fault(name: str, file: str, *tests: str) -> Fault:
+        return replace(FAULT, id=name, file=file, fails=dict.fromkeys(tests, ""))
+
+    faults = [
+        fault("first", "a.v", "m.One"),
+        fault("again", "a.v", "m.One"),
+        fault("other file", "b.v", "m.One"),
+        fault("other test", "a.v", "m.One", "m.Two"),
+        fault("all known", "a.v", "m.Two"),
+    ]
+    assert [f.id for f in representatives(faults)] == ["first", "other file", "other test"]
+    known = load_faults()
+    assert 100 < len(representatives(known)) < len(known)
