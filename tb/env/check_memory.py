@@ -59,6 +59,8 @@ class MemoryChecks:
         #: Cycles of acknowledged event entries that no interrupt stands for, EQs that must still
         #: raise one, and with which vectors.
         self.acked: list[deque[int]] = [deque() for _ in range(p.num_eq)]
+        #: Vectors with an interrupt that was taken for one of an SRQ, and may not have been.
+        self.either: set[int] = set()
         self.owed: set[int] = set()
         self._last_interrupt = -1
         self.vectors: list[set[int]] = [set() for _ in range(p.num_eq)]
@@ -222,9 +224,12 @@ class MemoryChecks:
         """A vector was raised."""
         self.interrupts += 1
         vector = record.vector
-        able = [eq for eq, known in enumerate(self.vectors) if vector in known and self.acked[eq]]
+        able = self._able(vector)
         if not able:
             able = self._modified_meanwhile(vector)
+        if not able and vector in self.either:
+            self.either.discard(vector)
+            return
         if not able:
             self.ctx.fail(f"interrupt {vector} without an acknowledged event of its EQ")
         # With a vector that several EQs share: the one that owes it.
@@ -239,9 +244,17 @@ class MemoryChecks:
         self.owed.discard(eq)
         self.vectors[eq] = {self.ctx.engine.eqs[eq].vector}
 
+    def _able(self, vector: int) -> list[int]:
+        """EQs that may raise this vector."""
+        return [eq for eq, known in enumerate(self.vectors) if vector in known and self.acked[eq]]
+
     def merged(self, record: Interrupt) -> None:
-        """An interrupt that is none of an EQ: what is known of EQs is merged behind it."""
+        """An interrupt that is none of an EQ: what is known of EQs is merged behind it. Where it
+        may have been one of an EQ with the same vector, that EQ's may come once more.
+        """
         self.interrupts += 1
+        if self._able(record.vector):
+            self.either.add(record.vector)
         self._last_interrupt = record.cycle
 
     def _modified_meanwhile(self, vector: int) -> list[int]:

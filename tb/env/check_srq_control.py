@@ -32,7 +32,7 @@ from tb.env.check_receive_post import ReceivePostChecks
 from tb.env.check_receive_qp import ReceiveQpChecks
 from tb.env.check_take import TakeChecks
 from tb.env.qp_context import LAG
-from tb.env.receive_context import ReceiveContext
+from tb.env.receive_context import ReceiveContext, SrqView
 from tb.env.records import Command, Trace
 
 _CODES = frozenset(RecvCommand)
@@ -263,6 +263,8 @@ class ReceiveControlChecks(QpControlChecks):
         )
         for i, (name, value) in enumerate(zip(views[0]._fields, shown, strict=True)):
             right = {int(view[i]) for view in views}
+            if not i:
+                right |= self._available(views, shown[2])
             if value not in right:
                 self._wrong(record, f"{name} {value}, expected one of {sorted(right)}")
         fixed = (outs[3] >> 2, *outs[4:])
@@ -270,6 +272,15 @@ class ReceiveControlChecks(QpControlChecks):
         want = (users, c.size | c.zone << 16, c.page | c.vector << 16, 0, 0)
         if fixed != want:
             self._wrong(record, f"OUT3[31:2], OUT4 to OUT7 {fixed}, expected {want}")
+
+    def _available(self, views: list[SrqView], tail: int) -> set[int]:
+        """Buffers behind the head of that moment or an earlier one: the tail is read later
+        (receive.md). The latest view comes first.
+        """
+        mask = (1 << self.rc.params.idx_w) - 1
+        latest = next((i for i, view in enumerate(views) if view.tail == tail), len(views))
+        heads = {view.tail - view.available for view in views[latest:]}
+        return {tail - head & mask for head in heads}
 
     def _region(self, record: Command, code: RecvCommand, args: Args) -> None:
         rc, number = self.rc, args.number
