@@ -125,11 +125,11 @@ def choose(faults: Sequence[Fault], patterns: Iterable[str]) -> list[Fault]:
 
 
 def representatives(faults: Sequence[Fault]) -> list[Fault]:
-    """The fewest in the order of the list that show each test of each file of the design fail."""
+    """In the order of the list one for each pair of a test module and a file of the design."""
     shown: set[tuple[str, str]] = set()
     chosen = []
     for fault in faults:
-        pairs = {(fault.file, test) for test in fault.fails}
+        pairs = {(fault.file, test.partition(".")[0]) for test in fault.fails}
         if not pairs <= shown:
             chosen.append(fault)
         shown |= pairs
@@ -276,7 +276,7 @@ def run_negatives(
     patterns: Iterable[str] = (), processes: int | None = None, quick: bool = False
 ) -> tuple[int, int]:
     """Plant every fault that is asked for; returns (faults found, faults not found). ``quick``: one
-    for each pair of a test and a file of the design.
+    for each pair of a test module and a file of the design.
     """
     SIM_BUILD.mkdir(exist_ok=True)
     out = SIM_BUILD / "negatives.json"
@@ -290,7 +290,10 @@ def run_negatives(
     processes = processes or cpu_count()
     print(f"{len(faults)} fault(s) to plant, {processes} at a time", flush=True)
     if len(faults) < len(known):
-        print(f"one for each test and file; `make negatives` plants all {len(known)}", flush=True)
+        print(
+            f"one for each test module and file; `make negatives` plants all {len(known)}",
+            flush=True,
+        )
     start = time.monotonic()
     done: dict[str, Outcome] = {}
     pool = ThreadPoolExecutor(max_workers=processes)
