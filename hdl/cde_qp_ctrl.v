@@ -190,7 +190,6 @@ module cde_qp_ctrl #(
         else if (c_create && shared && !srqi_live) verdict = `CDE_RES_NO_SRQ;
         else if (c_create && (bad_page || elsewhere)) verdict = `CDE_RES_BAD_PAGE;
         else if (c_create && bad_flag) verdict = `CDE_RES_BAD_FLAG;
-        else if (c_destroy && keys_held) verdict = `CDE_RES_IN_USE;
         else verdict = `CDE_RES_OK;
     end
 
@@ -233,7 +232,7 @@ module cde_qp_ctrl #(
     // A failing receive of the connection before belongs to it: it goes first.
     wire cmd_may = !c_connect || state == LOOK || ({{(30-QP_W){1'b0}}, term_level} < NUM_QP && !rfail_pending);
     wire fails = fail_valid || rfail_valid || kfail_valid;
-    // A window may have been bound since the checks: a QP is not freed under it.
+    // Judged with the step, since a window may be bound while the command waits: a QP is not freed under it.
     wire in_use = c_destroy && state == ACT && keys_held;
     wire cmd_step = cmd_asks && cmd_may && !in_use && op_ready && !fails && !conn_asks;
 
