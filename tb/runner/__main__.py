@@ -42,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     coverage.add_argument("--jobs", default="", help="parallel simulation processes")
     coverage.add_argument("--point", default="", help="who hit it: file:line or file:signal")
     coverage.add_argument("--again", action="store_true", help="judge the last run once more")
+    commands.add_parser("trace", help="check functional coverage and traceability of the last sim")
     commands.add_parser("model", help="run the model's tests")
     test = commands.add_parser("test", help="run everything")
     test.add_argument("--jobs", default="", help="parallel simulation processes")
@@ -72,6 +73,10 @@ def _run(args: argparse.Namespace) -> int:
 
         faults = args.fault.replace(",", " ").split()
         return 1 if run_negatives(faults, _number("JOBS", args.jobs))[1] else 0
+    if args.command == "trace":
+        from tb.runner.trace import run_trace
+
+        return 1 if run_trace()[1] else 0
     if args.command == "coverage":
         from tb.runner.code_report import run_coverage
 
