@@ -75,7 +75,7 @@ def _unknown(what: str, named: Sequence[str], scope: Sequence[str]) -> list[str]
 def matrix(
     rows: Sequence[Row], results: Results, hits: Mapping[str, int], faults: Sequence[Fault]
 ) -> dict[str, object]:
-    """Requirement to rows, tests (runs passed, runs), bins (hits), faults; and each of them back."""
+    """Requirement to rows, tests (runs passed, runs), bins (hits), faults; and each one back."""
     forward: dict[str, object] = {}
     backward: dict[str, set[str]] = {}
     for name in SCOPE:
