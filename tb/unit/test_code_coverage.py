@@ -298,7 +298,7 @@ def test_show_point(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     coverage, hdl = measured(tmp_path, b1__One={IF: 1, ELSE: 0, RISE: 1})
-    monkeypatch.setattr(code_report, "apply_waivers", lambda p, w: apply_waivers(p, [], hdl))
+    monkeypatch.setattr(code_report, "apply_waivers", lambda p, _: apply_waivers(p, [], hdl))
     show_point(coverage, "cde_a.v:3")
     out = capsys.readouterr().out
     assert "cde_a.v:3 branch if: 1 test(s): test_a.One\n" in out
