@@ -24,6 +24,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, locked, relative
@@ -33,6 +34,8 @@ FOLDER = SIM_BUILD / "code_coverage"
 HDL = ROOT / "hdl"
 KINDS = ("line", "branch", "toggle")
 
+#: An array of words: ``reg [7:0] name [0:15]``.
+_ARRAY = re.compile(r"^\s*reg\b\s*(?:\[[^\]]*\]\s*)?(\w+)\s*\[[^\]]*:[^\]]*\]\s*;", re.M)
 #: Characters of a SHA-256, by which names and bits are known to belong together.
 _DIGEST = 64
 _FIELD = re.compile("\x01([^\x02]+)\x02([^\x01]*)")
@@ -88,9 +91,23 @@ def _lines(text: str) -> list[int]:
     return numbers
 
 
+@cache
+def _memories(path: Path) -> frozenset[str]:
+    """Names of the arrays that a file declares."""
+    return frozenset(_ARRAY.findall(path.read_text())) if path.is_file() else frozenset()
+
+
+def _is_word(path: Path, name: str) -> bool:
+    return name.partition("[")[0] in _memories(path)
+
+
+def fields_of(key: str) -> dict[str, str]:
+    return dict(_FIELD.findall(key))
+
+
 def points_of(key: str, hdl: Path = HDL) -> list[Point]:
     """The points that one of Verilator's points stands for; none if it is not of the design."""
-    fields = dict(_FIELD.findall(key))
+    fields = fields_of(key)
     try:
         path, line = Path(fields["f"]), int(fields["l"])
         kind = fields["page"].partition("/")[0].removeprefix("v_")
@@ -109,6 +126,9 @@ def points_of(key: str, hdl: Path = HDL) -> list[Point]:
         match = _TOGGLE.fullmatch(comment)
         if not match:
             raise RunnerError(f"{file}:{line}: not a toggle: {comment!r}")
+        # Words of a memory are no signals: what is written and read passes the ports.
+        if _is_word(path, match[1]):
+            return []
         return [Point(file, line, "toggle", f"{match[1]} {match[2]}")]
     raise RunnerError(f"{file}:{line}: unknown kind of coverage: {kind}")
 
@@ -160,13 +180,16 @@ class Coverage:
     def __init__(self) -> None:
         self.numbers: dict[str, dict[Point, list[int]]] = {}
         """By build: the numbers of the bits that stand for a point."""
+        self.keys: dict[str, list[str]] = {}
+        """By build: Verilator's points."""
         self.jobs: dict[str, dict[Job, bytes]] = {}
         """By build: the bits of each job."""
 
     def add_build(self, build: str, keys: Iterable[str], hdl: Path = HDL) -> None:
         numbers = self.numbers.setdefault(build, {})
         self.jobs.setdefault(build, {})
-        for number, key in enumerate(keys):
+        self.keys[build] = list(keys)
+        for number, key in enumerate(self.keys[build]):
             for point in points_of(key, hdl):
                 numbers.setdefault(point, []).append(number)
 

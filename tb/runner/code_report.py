@@ -7,15 +7,19 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 
-from tb.runner.code_coverage import FOLDER, KINDS, Coverage, Point, load
-from tb.runner.code_waivers import WAIVERS_YAML, apply_waivers, load_waivers
+from tb.runner.builds import load_builds
+from tb.runner.code_coverage import FOLDER, HDL, KINDS, Coverage, Point, load
+from tb.runner.code_waivers import WAIVERS_YAML, Waiver, apply_waivers, load_waivers
 from tb.runner.common import SIM_BUILD, RunnerError, cpu_count, relative
 from tb.runner.discover import Job, find_modules, select_jobs
 from tb.runner.regress import build_all, report, run_jobs, table, write_results
+from tb.runner.tied import find_constants, tied_points
 
+STATES = ("hit", "tied", "waived", "missing")
 OUT = SIM_BUILD / "code_coverage.json"
 #: Builds whose jobs are not measured: this one is the completion core with wider numbers.
 LEFT_OUT = ("largest",)
@@ -28,29 +32,65 @@ def jobs_to_measure(patterns: Sequence[str] = ()) -> list[Job]:
     return [job for job in jobs if job.build not in LEFT_OUT]
 
 
-def _percent(hit: int, waived: int, total: int) -> str:
+@dataclass(frozen=True)
+class Verdicts:
+    """What became of each point."""
+
+    hit: Mapping[Point, bool]
+    """All points, in order."""
+    tied: Set[Point]
+    waived: Mapping[Point, str]
+    """With the waiver's reason."""
+    gaps: Sequence[str] = ()
+    """What is wrong with the waivers."""
+
+    def state(self, point: Point) -> str:
+        if self.hit[point]:
+            return "hit"
+        return "tied" if point in self.tied else "waived" if point in self.waived else "missing"
+
+    def missing(self) -> list[Point]:
+        return [point for point in self.hit if self.state(point) == "missing"]
+
+    def counts(self) -> dict[tuple[str, str], Counter[str]]:
+        """Points in each state, by file and kind."""
+        found: dict[tuple[str, str], Counter[str]] = {}
+        for point in self.hit:
+            found.setdefault((point.file, point.kind), Counter())[self.state(point)] += 1
+        return found
+
+
+def decide(
+    points: Mapping[Point, bool], tied: Set[Point], waivers: Sequence[Waiver], hdl: Path = HDL
+) -> Verdicts:
+    # What is tied needs no waiver: one that names nothing else is of no use.
+    free = {point: hit for point, hit in points.items() if point not in tied}
+    waived, gaps = apply_waivers(free, waivers, hdl)
+    return Verdicts(points, tied, waived, gaps)
+
+
+def _percent(count: Counter[str]) -> str:
     """Of what has to be hit. 100 only when nothing is missing."""
-    wanted = total - waived
+    wanted = count["hit"] + count["missing"]
     if not wanted:
         return "-"
-    return "100" if hit == wanted else f"{int(1000 * hit / wanted) / 10:.1f}"
+    return "100" if not count["missing"] else f"{1000 * count['hit'] // wanted / 10:.1f}"
 
 
-def summarize(points: Mapping[Point, bool], waived: Mapping[Point, str]) -> str:
-    """A row for each file: percentages by kind, waived and missing points."""
-    counts: dict[tuple[str, str], Counter[str]] = {}
-    for point, hit in points.items():
-        state = "hit" if hit else "waived" if point in waived else "missing"
-        for file in (point.file.removesuffix(".v"), "total"):
-            counts.setdefault((file, point.kind), Counter())[state] += 1
-    files = [*dict.fromkeys(point.file.removesuffix(".v") for point in points), "total"]
+def summarize(verdicts: Verdicts) -> str:
+    """A row for each file: percentages by kind; points that are tied, waived, missing."""
+    counts = verdicts.counts()
+    files = list(dict.fromkeys(file for file, _ in counts))
     rows = []
-    for file in files:
-        own = [counts.get((file, kind), Counter()) for kind in KINDS]
-        cells = [_percent(c["hit"], c["waived"], c.total()) for c in own]
-        sums = [sum(c[state] for c in own) for state in ("hit", "waived", "missing")]
-        rows.append((file, *cells, *(f"{n}" for n in (sum(sums), *sums[1:]))))
-    header = ("module", *(f"{kind} %" for kind in KINDS), "points", "waived", "missing")
+    for name, chosen in [*((file, [file]) for file in files), ("total", files)]:
+        own = [
+            sum((counts.get((file, kind), Counter()) for file in chosen), Counter())
+            for kind in KINDS
+        ]
+        whole = sum(own, Counter())
+        numbers = (whole.total(), *(whole[state] for state in STATES))
+        rows.append((name.removesuffix(".v"), *map(_percent, own), *map(str, numbers)))
+    header = ("module", *(f"{kind} %" for kind in KINDS), "points", *STATES)
     return table(header, rows, range(1, len(header)))
 
 
@@ -80,40 +120,30 @@ def fold(points: Sequence[Point]) -> list[str]:
     return texts
 
 
-def write_report(
-    coverage: Coverage, points: Mapping[Point, bool], waived: Mapping[Point, str], out: Path = OUT
-) -> None:
-    """code_coverage.json: counts by file and kind, missing and waived points; lines and branches
-    with the tests that hit them (toggles: `--point`)."""
+def write_report(coverage: Coverage, verdicts: Verdicts, out: Path = OUT) -> None:
+    """code_coverage.json: counts by file and kind; missing, tied and waived points; lines and
+    branches with the tests that hit them (toggles: `--point`)."""
     counts: dict[str, dict[str, dict[str, int]]] = {}
-    for point, hit in points.items():
-        state = "hit" if hit else "waived" if point in waived else "missing"
-        own = counts.setdefault(point.file, {}).setdefault(
-            point.kind, {"hit": 0, "waived": 0, "missing": 0}
-        )
-        own[state] += 1
+    for (file, kind), own in verdicts.counts().items():
+        counts.setdefault(file, {})[kind] = {state: own[state] for state in STATES}
     reasons: dict[str, list[Point]] = {}
-    for point, reason in waived.items():
+    for point, reason in verdicts.waived.items():
         reasons.setdefault(reason, []).append(point)
     data = {
         "counts": counts,
-        "missing": fold([p for p, hit in points.items() if not hit and p not in waived]),
+        "missing": fold(verdicts.missing()),
         "waived": {reason: fold(sorted(own)) for reason, own in reasons.items()},
+        "tied": fold([point for point in verdicts.hit if verdicts.state(point) == "tied"]),
         "tests": {
-            f"{p} {p.column}" if p.kind == "branch" else str(p): coverage.tests_of(p)
-            for p, hit in points.items()
-            if hit and p.kind != "toggle"
+            f"{point} {point.column}" if point.kind == "branch" else str(point): tests
+            for point in verdicts.hit
+            if point.kind != "toggle" and (tests := coverage.tests_of(point))
         },
     }
     out.write_text(json.dumps(data, indent=1) + "\n")
 
 
-def closure(points: Mapping[Point, bool], waived: Mapping[Point, str]) -> list[str]:
-    """Points that are neither hit nor waived, in words."""
-    return fold([point for point, hit in points.items() if not hit and point not in waived])
-
-
-def show_point(coverage: Coverage, wanted: str) -> int:
+def show_point(coverage: Coverage, verdicts: Verdicts, wanted: str) -> int:
     """Which tests hit the points of a place (``cde_take.v:210``), or of a signal
     (``cde_take.v:free``)."""
     file, _, rest = wanted.partition(":")
@@ -124,39 +154,48 @@ def show_point(coverage: Coverage, wanted: str) -> int:
         signal = re.split(r"[\[ ]", point.name)[0] if point.kind == "toggle" else ""
         return str(point.line) == rest or signal == rest
 
-    points = coverage.points()
-    chosen = {point: hit for point, hit in points.items() if is_wanted(point)}
+    chosen = [point for point in verdicts.hit if is_wanted(point)]
     if not chosen:
         raise RunnerError(f"no point at {wanted}; name file:line or file:signal of hdl/")
-    waived, _ = apply_waivers(points, load_waivers())
-    for point, hit in chosen.items():
-        tests = coverage.tests_of(point)
-        if hit:
+    for point in chosen:
+        tests, state = coverage.tests_of(point), verdicts.state(point)
+        if tests:
             print(f"{point}: {len(tests)} test(s): {', '.join(tests)}")
         else:
-            print(f"{point}: " + (f"waived: {waived[point]}" if point in waived else "MISSING"))
+            print(
+                f"{point}: {state}" + (f": {verdicts.waived[point]}" if state == "waived" else "")
+            )
     return 0
 
 
-def judge_coverage(coverage: Coverage, out: Path = OUT, waivers: Path = WAIVERS_YAML) -> list[str]:
+def judge_coverage(coverage: Coverage, verdicts: Verdicts, out: Path = OUT) -> list[str]:
     """Print the table, write the report, and return every gap."""
-    points = coverage.points()
-    waived, gaps = apply_waivers(points, load_waivers(waivers))
-    write_report(coverage, points, waived, out)
-    missing = closure(points, waived)
-    print(f"\n{summarize(points, waived)}")
+    write_report(coverage, verdicts, out)
+    points = verdicts.missing()
+    missing = fold(points)
+    print(f"\n{summarize(verdicts)}\n")
     for text in missing:
         print(f"  missing: {text}")
-    for text in gaps:
+    for text in verdicts.gaps:
         print(f"  {text}")
-    hit = sum(points.values())
-    left = len(points) - hit - len(waived)
+    counts = sum(verdicts.counts().values(), Counter())
     print(
-        f"\ncode coverage: {hit} of {len(points)} points hit, {len(waived)} waived, "
-        f"{left} missing, {len(gaps)} gap(s) of the waivers; {relative(out)}",
+        f"\ncode coverage: {counts.total()} points, {counts['hit']} hit, {counts['tied']} tied, "
+        f"{counts['waived']} waived, {counts['missing']} missing; {len(verdicts.gaps)} gap(s) of "
+        f"the waivers; {relative(out)}",
         flush=True,
     )
-    return missing + gaps
+    return [*missing, *verdicts.gaps]
+
+
+def assess(coverage: Coverage, waivers: Path = WAIVERS_YAML) -> Verdicts:
+    """With the constants of the builds that were measured."""
+    points = coverage.points()
+    builds = load_builds()
+    constants = {name: find_constants(builds[name], FOLDER) for name in coverage.keys}
+    missing = [point for point, hit in points.items() if not hit]
+    tied = tied_points(missing, coverage.keys, constants, HDL)
+    return decide(points, tied, load_waivers(waivers))
 
 
 def run_coverage(
@@ -164,9 +203,7 @@ def run_coverage(
 ) -> int:
     """Measure and judge. ``again``: judge what the last run left, without simulating."""
     jobs = jobs_to_measure(patterns)
-    if point:
-        return show_point(load(jobs), point)
-    if not again:
+    if not point and not again:
         OUT.unlink(missing_ok=True)
         shutil.rmtree(FOLDER, ignore_errors=True)
         builds = build_all(jobs, coverage=True)
@@ -178,4 +215,8 @@ def run_coverage(
         if failed:
             print(f"\n{report(failed)}")
             raise RunnerError(f"{len(failed)} job(s) failed: their coverage counts for nothing")
-    return 1 if judge_coverage(load(jobs)) else 0
+    coverage = load(jobs)
+    verdicts = assess(coverage)
+    if point:
+        return show_point(coverage, verdicts, point)
+    return 1 if judge_coverage(coverage, verdicts) else 0
