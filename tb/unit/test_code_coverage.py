@@ -9,9 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tb.runner import code_report
 from tb.runner.code_coverage import Coverage, Point, collect, hits_file, load, points_of, split_dat
-from tb.runner.code_report import fold, jobs_to_measure, judge_coverage, show_point
+from tb.runner.code_report import (
+    Verdicts,
+    decide,
+    fold,
+    jobs_to_measure,
+    judge_coverage,
+    show_point,
+    summarize,
+)
 from tb.runner.code_waivers import Waiver, apply_waivers, label, load_waivers
 from tb.runner.common import ROOT, RunnerError
 from tb.runner.discover import Job
@@ -89,6 +96,14 @@ def test_points() -> None:
         Point("cde_a.v", 4, "line"),
     ]
     assert points_of(RISE, hdl) == [Point("cde_a.v", 1, "toggle", "data[3] 0->1")]
+
+
+def test_words_of_memories_are_no_points(tmp_path: Path) -> None:
+    (tmp_path / "cde_a.v").write_text("    reg  [W-1:0] mem [0:(1 << AW) - 1];  // words\n")
+    where = f"\x02{tmp_path}/"
+    for signal, count in (("mem[3][1]", 0), ("data[3]", 1)):
+        text = key("toggle", 1, f"{signal}:0->1").replace("\x02hdl/", where)
+        assert len(points_of(text, tmp_path)) == count
 
 
 def test_point_of_the_bench_does_not_count() -> None:
@@ -238,19 +253,15 @@ def test_waivers_name_files_of_the_design() -> None:
 
 
 def judged(
-    tmp_path: Path, counts: dict[str, int], waivers: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, counts: dict[str, int], *waivers: Waiver, tied: frozenset[Point] = frozenset()
 ) -> list[str]:
     coverage, hdl = measured(tmp_path, b1__One=counts)
-    monkeypatch.setattr(code_report, "apply_waivers", lambda p, w: apply_waivers(p, w, hdl))
-    path = tmp_path / "w.yaml"
-    path.write_text(waivers)
-    return judge_coverage(coverage, tmp_path / "out.json", path)
+    verdicts = decide(coverage.points(), tied, waivers, hdl)
+    return judge_coverage(coverage, verdicts, tmp_path / "out.json")
 
 
-def test_missing_point_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    gaps = judged(tmp_path, {IF: 1, ELSE: 0, RISE: 1, FALL: 0}, "waivers: []", monkeypatch)
+def test_missing_point_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gaps = judged(tmp_path, {IF: 1, ELSE: 0, RISE: 1, FALL: 0})
     assert gaps == [
         "cde_a.v:1 toggle data[3] 1->0",
         "cde_a.v:3 branch else",
@@ -259,29 +270,53 @@ def test_missing_point_is_reported(
     assert "missing: cde_a.v:3 branch else" in capsys.readouterr().out
     data = json.loads((tmp_path / "out.json").read_text())
     assert data["missing"] == gaps
-    assert data["counts"]["cde_a.v"]["branch"] == {"hit": 1, "waived": 0, "missing": 1}
+    assert data["counts"]["cde_a.v"]["branch"] == {"hit": 1, "tied": 0, "waived": 0, "missing": 1}
     assert data["tests"]["cde_a.v:3 branch if 5"] == ["test_a.One"]
 
 
-def test_nothing_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    waivers = "waivers: [{file: cde_a.v, kind: toggle, points: 'data\\[3\\] 1->0', reason: r}]"
-    counts = {IF: 1, ELSE: 2, RISE: 1, FALL: 0}
-    assert judged(tmp_path, counts, waivers, monkeypatch) == []
+FALLS = Waiver("cde_a.v", "toggle", r"data\[3\] 1->0", "r")
+
+
+def test_nothing_missing(tmp_path: Path) -> None:
+    assert judged(tmp_path, {IF: 1, ELSE: 2, RISE: 1, FALL: 0}, FALLS) == []
     data = json.loads((tmp_path / "out.json").read_text())
     assert data["waived"] == {"r": ["cde_a.v:1 toggle data[3] 1->0"]}
 
 
-def test_rotten_waiver_is_a_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    waivers = "waivers: [{file: cde_a.v, kind: toggle, points: x, reason: r}]"
-    gaps = judged(tmp_path, {IF: 1, ELSE: 2}, waivers, monkeypatch)
+def test_tied_point_is_not_missing_and_needs_no_waiver(tmp_path: Path) -> None:
+    tied = frozenset({Point("cde_a.v", 1, "toggle", "data[3] 1->0")})
+    counts = {IF: 1, ELSE: 2, RISE: 1, FALL: 0}
+    assert judged(tmp_path, counts, tied=tied) == []
+    assert json.loads((tmp_path / "out.json").read_text())["tied"] == [
+        "cde_a.v:1 toggle data[3] 1->0"
+    ]
+    other = tmp_path / "other"
+    other.mkdir()
+    assert judged(other, counts, FALLS, tied=tied) == [f"waiver matches nothing: {FALLS}"]
+
+
+def test_rotten_waiver_is_a_gap(tmp_path: Path) -> None:
+    waiver = Waiver("cde_a.v", "toggle", "x", "r")
+    gaps = judged(tmp_path, {IF: 1, ELSE: 2}, waiver)
     assert gaps == ["waiver matches nothing: cde_a.v: toggle: x"]
 
 
 def test_percent_is_100_only_without_a_gap() -> None:
-    table = code_report.summarize({Point("a.v", n, "line"): n > 0 for n in range(5000)}, {})
-    assert table.splitlines()[-1].split() == ["total", "99.9", "-", "-", "5000", "0", "1"]
-    table = code_report.summarize({Point("a.v", 1, "line"): True}, {})
-    assert table.splitlines()[-1].split() == ["total", "100", "-", "-", "1", "0", "0"]
+    points = {Point("a.v", n, "line"): n > 0 for n in range(5000)}
+    table = summarize(Verdicts(points, frozenset(), {}))
+    assert table.splitlines()[-1].split() == [
+        "total",
+        "99.9",
+        "-",
+        "-",
+        "5000",
+        "4999",
+        "0",
+        "0",
+        "1",
+    ]
+    table = summarize(Verdicts({Point("a.v", 1, "line"): True}, frozenset(), {}))
+    assert table.splitlines()[-1].split() == ["total", "100", "-", "-", "1", "1", "0", "0", "0"]
 
 
 def test_fold() -> None:
@@ -294,19 +329,19 @@ def test_fold() -> None:
     ]
 
 
-def test_show_point(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    coverage, hdl = measured(tmp_path, b1__One={IF: 1, ELSE: 0, RISE: 1})
-    monkeypatch.setattr(code_report, "apply_waivers", lambda p, _: apply_waivers(p, [], hdl))
-    show_point(coverage, "cde_a.v:3")
+def test_show_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    coverage, hdl = measured(tmp_path, b1__One={IF: 1, ELSE: 0, RISE: 1, FALL: 0})
+    verdicts = decide(coverage.points(), frozenset(), [FALLS], hdl)
+    show_point(coverage, verdicts, "cde_a.v:3")
     out = capsys.readouterr().out
     assert "cde_a.v:3 branch if: 1 test(s): test_a.One\n" in out
-    assert "cde_a.v:3 branch else: MISSING\n" in out
-    show_point(coverage, "cde_a.v:data")
-    assert "data[3] 0->1: 1 test(s): test_a.One\n" in capsys.readouterr().out
+    assert "cde_a.v:3 branch else: missing\n" in out
+    show_point(coverage, verdicts, "cde_a.v:data")
+    out = capsys.readouterr().out
+    assert "data[3] 0->1: 1 test(s): test_a.One\n" in out
+    assert "data[3] 1->0: waived: r\n" in out
     with pytest.raises(RunnerError, match=r"no point at cde_a\.v:77"):
-        show_point(coverage, "cde_a.v:77")
+        show_point(coverage, verdicts, "cde_a.v:77")
 
 
 def test_whole_regression_is_measured() -> None:
