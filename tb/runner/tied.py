@@ -84,7 +84,7 @@ def find_constants(config: BuildConfig, folder: Path) -> Constants:
     )
     out.unlink(missing_ok=True)
     done = subprocess.run(
-        ["yosys", "-q", "-p", "; ".join(steps)],
+        [str(ROOT / "scripts" / "bin" / "yosys"), "-q", "-p", "; ".join(steps)],
         cwd=ROOT,
         capture_output=True,
         text=True,
