@@ -83,17 +83,11 @@ def find_constants(config: BuildConfig, folder: Path) -> Constants:
         f"write_json {relative(out)}",
     )
     out.unlink(missing_ok=True)
-    done = subprocess.run(
-        [str(ROOT / "scripts" / "bin" / "yosys"), "-q", "-p", "; ".join(steps)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [str(ROOT / "scripts" / "bin" / "yosys"), "-q", "-p", "; ".join(steps)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode or not out.is_file():
-        raise RunnerError(
-            f"constants of build {config.name}: {(done.stdout + done.stderr)[-2000:]}"
-        )
+        said = (done.stdout + done.stderr)[-2000:]
+        raise RunnerError(f"Yosys failed on the design of build {config.name}: {said}")
     constants = read_netlist(out.read_text(), top)
     out.unlink()
     return constants
