@@ -7,7 +7,7 @@ A waiver cannot rot: one that matches no point, or a point that was hit, is itse
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -66,32 +66,51 @@ def _source(path: Path) -> tuple[str, ...]:
     return tuple(line.strip() for line in path.read_text().splitlines())
 
 
-def label(point: Point, hdl: Path = HDL) -> str:
+def label(point: Point, number: int = 0, hdl: Path = HDL) -> str:
     """What waivers match. Toggles: ``signal[bit] 0->1``. Lines and branches: the text of the source
-    line, without its number, which changes with every edit; branches: ``else: text``."""
+    line, without its number, which changes with every edit; branches: ``else: text``, or, when the
+    line has several of that name, the ``number`` of this one from the left: ``cond_then 2: text``.
+    """
     if point.kind == "toggle":
         return point.name
     source = _source(hdl / point.file)
     text = source[point.line - 1] if 0 < point.line <= len(source) else ""
-    return f"{point.name}: {text}" if point.name else text
+    name = f"{point.name} {number}" if number else point.name
+    return f"{name}: {text}" if name else text
+
+
+def labels(points: Iterable[Point], hdl: Path = HDL) -> dict[Point, str]:
+    """The label of each point."""
+    alike: dict[tuple[str, int, str], list[int]] = {}
+    points = list(points)
+    for point in points:
+        if point.kind == "branch":
+            alike.setdefault((point.file, point.line, point.name), []).append(point.column)
+    found = {}
+    for point in points:
+        columns = alike.get((point.file, point.line, point.name), [])
+        several = point.kind == "branch" and len(columns) > 1
+        number = sorted(columns).index(point.column) + 1 if several else 0
+        found[point] = label(point, number, hdl)
+    return found
 
 
 def apply_waivers(
     points: Mapping[Point, bool], waivers: Sequence[Waiver], hdl: Path = HDL
 ) -> tuple[dict[Point, str], list[str]]:
     """(reasons of the points that are waived, what is wrong with the waivers)."""
-    labels: dict[str, list[tuple[Point, str]]] = {}
-    for point in points:
-        labels.setdefault(point.file, []).append((point, label(point, hdl)))
+    known: dict[str, list[tuple[Point, str]]] = {}
+    for point, text in labels(points, hdl).items():
+        known.setdefault(point.file, []).append((point, text))
     waived: dict[Point, str] = {}
     gaps: list[str] = []
     for waiver in waivers:
         pattern = re.compile(waiver.points)
         matched = [
             point
-            for file, known in labels.items()
+            for file, own in known.items()
             if re.fullmatch(waiver.file, file)
-            for point, text in known
+            for point, text in own
             if point.kind == waiver.kind and pattern.fullmatch(text)
         ]
         hit = [point for point in matched if points[point]]

@@ -18,7 +18,7 @@ LEAD = 64  # cycles from setting a trial up to its centre
 
 @pyuvm.test()
 class TwoFailuresTest(WindowTest):
-    """DF-11, MW-07: a local request of one QP fails in the cycles around the report of a failed
+    """DF-15: a local request of one QP fails in the cycles around the report of a failed
     request of another; both connections end, each once, and both requests complete.
     """
 
@@ -44,7 +44,7 @@ class TwoFailuresTest(WindowTest):
 
 @pyuvm.test()
 class PatienceTest(WindowTest):
-    """MW-03, MW-10: a Bind comes to its turn within 32 cycles and some, while messages that
+    """ISO-04, DF-12: a Bind comes to its turn within 32 cycles and some, while messages that
     invalidate windows are taken in every cycle.
     """
 

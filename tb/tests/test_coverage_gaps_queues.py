@@ -19,27 +19,23 @@ class EveryQueueTest(DirectedTest):
 
     async def scenario(self) -> None:
         rng = self.rng("queues")
-        host = self.env.host
-        for _ in range(2):
-            queues = []
-            for number in range(self.config.num_cq):
-                page = number % self.config.num_eq
-                cq = await self.queue(
-                    page, number=number, log2=2, moderation=(2, rng.getrandbits(16) | 0x4000)
-                )
-                queues.append(cq)
-                await cq.arm(ArmType.ANY)
-                self.send(cq, [rng.getrandbits(64)])
-            await self.env.drain()
-            assert not any(cq.callbacks for cq in queues)
-            for cq in queues:
-                self.send(cq, [rng.getrandbits(64) for _ in range(4)])
-            await self.env.drain()
-            for cq in queues:
-                await cq.wait_callbacks(1)
-                assert (await cq.query()).status == CqStatus.BUFFER_OVERFLOW
-                await cq.callback_return()
-            for cq in queues:
-                await cq.destroy()
-            for eq in list(host.eqs.values()):
-                await host.destroy_eq(eq)
+        queues = []
+        for number in range(self.config.num_cq):
+            page = number % self.config.num_eq
+            cq = await self.queue(
+                page, number=number, log2=2, moderation=(2, rng.getrandbits(16) | 0x4000)
+            )
+            queues.append(cq)
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [rng.getrandbits(64)])
+        await self.env.drain()
+        assert not any(cq.callbacks for cq in queues)
+        for cq in queues:
+            self.send(cq, [rng.getrandbits(64) for _ in range(4)])
+        await self.env.drain()
+        for cq in queues:
+            await cq.wait_callbacks(1)
+            assert (await cq.query()).status == CqStatus.BUFFER_OVERFLOW
+            await cq.callback_return()
+        for cq in queues:
+            await cq.destroy()

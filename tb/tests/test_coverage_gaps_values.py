@@ -17,8 +17,8 @@ BUILD = "engine"
 
 @pyuvm.test()
 class WideKeysTest(WindowTest):
-    """MW-01, MW-11: regions anywhere in 64 bits of address with 48 bits of length, windows with any
-    context and any part of them, in any zone, by every number: queries, checks at the edges and
+    """MW-01, MW-10, MW-11: regions anywhere in 64 bits of address with 48 bits of length, windows
+    with any context and any part of them, in any zone: queries, checks at the edges and
     completions have each bit.
     """
 
@@ -64,7 +64,7 @@ class WideKeysTest(WindowTest):
 
 @pyuvm.test()
 class WideReceivesTest(WindowTest):
-    """SRQ-02, SRQ-13: buffers anywhere in memory, with any cookie, on every SRQ, and messages of
+    """SRQ-02: buffers anywhere in memory, with any cookie, on every SRQ, and messages of
     any length that fits: the scatter list and the completion have each bit.
     """
 
@@ -93,7 +93,7 @@ class WideReceivesTest(WindowTest):
 
 @pyuvm.test()
 class WidePostsTest(WindowTest):
-    """DF-01, DF-02: requests with any context, address, token and length reach the transport and
+    """DF-03, DF-09: requests with any context, address, token and length reach the transport and
     complete bit for bit, from every QP; queries of QPs have what was set.
     """
 

@@ -19,7 +19,7 @@ from tb.runner.code_report import (
     show_point,
     summarize,
 )
-from tb.runner.code_waivers import Waiver, apply_waivers, label, load_waivers
+from tb.runner.code_waivers import Waiver, apply_waivers, labels, load_waivers
 from tb.runner.common import ROOT, RunnerError
 from tb.runner.discover import Job
 
@@ -222,8 +222,17 @@ def test_waiver_of_a_point_that_was_hit(tmp_path: Path, points: str) -> None:
 
 def test_label_has_no_line_number(tmp_path: Path) -> None:
     _, hdl = measured(tmp_path, b1__One={IF: 1})
-    assert label(Point("cde_a.v", 3, "branch", "if", 5), hdl) == "if: if (go) q <= 1;"
-    assert label(Point("cde_a.v", 4, "line"), hdl) == "else q <= 0;"
+    branch, line = Point("cde_a.v", 3, "branch", "if", 5), Point("cde_a.v", 4, "line")
+    found = labels([branch, line], hdl)
+    assert found == {branch: "if: if (go) q <= 1;", line: "else q <= 0;"}
+
+
+def test_label_tells_branches_of_one_line_apart(tmp_path: Path) -> None:
+    _, hdl = measured(tmp_path, b1__One={IF: 1})
+    points = [Point("cde_a.v", 4, "branch", "cond_then", column) for column in (40, 9)]
+    points.append(Point("cde_a.v", 4, "branch", "cond_else", 41))
+    found = [text.partition(":")[0] for text in labels(points, hdl).values()]
+    assert found == ["cond_then 2", "cond_then 1", "cond_else"]
 
 
 @pytest.mark.parametrize(
