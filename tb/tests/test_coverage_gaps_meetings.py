@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Meetings that random traffic rarely has: failures of a report and of a local request in one
-cycle, a request that changes keys behind messages that invalidate in every cycle.
+cycle, a request that changes keys behind messages that invalidate in every cycle, control steps in
+the cycle of a look for old requests.
 """
 
 from __future__ import annotations
@@ -81,3 +82,33 @@ class PatienceTest(WindowTest):
         assert status.valid and status.key & GENERATION - 1 == last.key & GENERATION - 1
         for user in users:
             self.settle(user, *[0] * self.most)
+
+
+@pyuvm.test()
+class AgeMeetsStepsTest(WindowTest):
+    """DF-01: the look for old requests comes to its turn among posts in every cycle, also when a
+    control step takes the very cycle it waited for: what is held is released at its age.
+    """
+
+    async def scenario(self) -> None:
+        rng = self.rng("steps")
+        holder, poster = await self.qp(age=12), await self.qp()
+        idle = await self.idle_qp()
+        await self.rest(32)
+        mark, start = self.mark, self.harness.cycle + LEAD
+        held = self.write_post(holder, defer=True)
+        first = holder.queue(held, at=start - 8)
+        answers = [
+            poster.queue(self.write_post(poster, silent=True), at=start + n) for n in range(3000)
+        ]
+        for step in sorted(rng.sample(range(100, 2900), 300)):
+            self.env.conn.send(idle.number, at_cycle=start + step)
+        assert (await first) == (0, 0)
+        assert not self.beats(holder, mark)
+        accepted = sum([(await answer) == (0, 0) for answer in answers])
+        self.report(poster, *[0] * accepted)
+        await self.harness.until(start + 14 * self.config.mod_tick)
+        (beat,) = self.beats(holder, mark)
+        assert beat.cycle >= start + 11 * self.config.mod_tick, beat
+        self.report(holder)
+        await self.demand_results(holder, [held], 0)

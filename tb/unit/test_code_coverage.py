@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -254,8 +255,9 @@ def test_malformed_waivers(tmp_path: Path, text: str, why: str) -> None:
 
 
 def test_waivers_name_files_of_the_design() -> None:
+    files = [path.name for path in (ROOT / "hdl").glob("*.v")]
     for waiver in load_waivers():
-        assert (ROOT / "hdl" / waiver.file).is_file() or waiver.file == "cde_.*", waiver
+        assert any(re.fullmatch(waiver.file, file) for file in files), waiver
 
 
 # -- report ----------------------------------------------------------------------------------------
