@@ -9,7 +9,7 @@ RUN = cd '$(ROOT)' && PATH='$(ROOT)scripts/bin':"$$PATH" .venv/bin/python -m tb.
 # make passes them on as written; the runner checks them and names what is wrong.
 SELECT = --test '$(TEST)' --seed '$(SEED)' --seeds '$(SEEDS)' --sim '$(SIM)' --build '$(BUILD)'
 
-.PHONY: help setup sim test negatives bench lint waves model list clean distclean
+.PHONY: help setup sim test negatives coverage bench lint waves model list clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' '$(ROOT)Makefile'
@@ -21,6 +21,7 @@ help: ## show this list
 #= SIM=icarus     the other simulator (default: verilator, and what tests declare for icarus)
 #= BUILD=name     only this build of tb/builds.yaml
 #= FAULT=name     only these planted faults (make negatives)
+#= POINT=file:line  tests that hit this point of the design (make coverage), after a run
 #= JOBS=n         parallel simulations (default: all cores);  TIMEOUT=s limit of one job
 
 setup: ## install the tools into .venv (and Debian packages, as root); done by each target
@@ -34,6 +35,9 @@ test: setup ## run everything: Python tests, lint, simulation regression, negati
 
 negatives: setup ## show that tests fail on a broken design: faults of tb/negatives.yaml (FAULT, JOBS)
 	@$(RUN) negatives --fault '$(FAULT)' --jobs '$(JOBS)'
+
+coverage: setup ## measure code coverage of hdl/ by the regression; fails below 100 % (TEST, JOBS, POINT)
+	@$(RUN) coverage --test '$(TEST)' --jobs '$(JOBS)' --point '$(POINT)'
 
 model: setup ## run the reference model's tests only
 	@$(RUN) model

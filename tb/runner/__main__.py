@@ -37,6 +37,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     negatives.add_argument("--fault", default="", help="faults of tb/negatives.yaml; globs")
     negatives.add_argument("--jobs", default="", help="parallel faults")
+    coverage = commands.add_parser("coverage", help="measure code coverage of hdl/")
+    coverage.add_argument("--test", default="", help="only these tests; globs")
+    coverage.add_argument("--jobs", default="", help="parallel simulation processes")
+    coverage.add_argument("--point", default="", help="who hit it: file:line or file:signal")
+    coverage.add_argument("--again", action="store_true", help="judge the last run once more")
+    commands.add_parser("trace", help="check functional coverage and traceability of the last sim")
     commands.add_parser("model", help="run the model's tests")
     test = commands.add_parser("test", help="run everything")
     test.add_argument("--jobs", default="", help="parallel simulation processes")
@@ -67,6 +73,15 @@ def _run(args: argparse.Namespace) -> int:
 
         faults = args.fault.replace(",", " ").split()
         return 1 if run_negatives(faults, _number("JOBS", args.jobs))[1] else 0
+    if args.command == "trace":
+        from tb.runner.trace import run_trace
+
+        return 1 if run_trace()[1] else 0
+    if args.command == "coverage":
+        from tb.runner.code_report import run_coverage
+
+        tests = args.test.replace(",", " ").split()
+        return run_coverage(tests, _number("JOBS", args.jobs), args.point, args.again)
     if args.command in ("test", "model"):
         from tb.runner.suite import run_pytest, run_suite
 

@@ -38,6 +38,8 @@ class BuildConfig:
     """Wall-clock limit of one job."""
     fast: bool = False
     """For speed measurements: no assertions, no random initial values."""
+    coverage: bool = False
+    """Counts code coverage of hdl/ (Verilator only)."""
 
     def source_files(self) -> list[Path]:
         found: list[Path] = []
@@ -64,7 +66,8 @@ class BuildConfig:
         return path if path.is_file() else None
 
     def folder(self, sim: str, waves: bool) -> Path:
-        variant = ("-fast" if self.fast else "") + ("-waves" if waves else "")
+        marks = {"fast": self.fast, "coverage": self.coverage, "waves": waves}
+        variant = "".join(f"-{mark}" for mark, present in marks.items() if present)
         return SIM_BUILD / "build" / f"{sim}-{self.name}{variant}"
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from tb.runner.builds import BuildConfig, get_build, load_builds
+from tb.runner.code_coverage import collect
 from tb.runner.common import SIM_BUILD, cpu_count, locked, relative
 from tb.runner.coverage import VARIABLE, job_file, merge, summary, write_coverage
 from tb.runner.discover import Job, find_modules, select_jobs
@@ -44,14 +45,13 @@ def job_filter(job: Job) -> str:
 
 
 def build_all(
-    jobs: Sequence[Job], waves: bool = False, fast: bool = False
+    jobs: Sequence[Job], waves: bool = False, fast: bool = False, coverage: bool = False
 ) -> dict[str, BuildConfig]:
     """Build what the jobs need, one after the other (each build uses all cores)."""
     builds = load_builds()
     for sim, name in dict.fromkeys((job.sim, job.build) for job in jobs):
         config = get_build(builds, name, sim)
-        if fast:
-            config = builds[name] = replace(config, fast=True)
+        config = builds[name] = replace(config, fast=fast or config.fast, coverage=coverage)
         start = time.monotonic()
         state = "built" if build(config, sim, waves) else "up to date"
         seconds = time.monotonic() - start
@@ -90,6 +90,8 @@ def run_job(
                 {VARIABLE: str(coverage), **(extra_env or {})},
             )
             verdict = judge(folder / "results.xml", log, exit_code)
+            if config.coverage:
+                collect(job, folder / "coverage.dat")
         except TimedOutError:
             cause = first_error(log)
             verdict = Verdict(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole check: Python tests, static checks, simulation regression, negative tests, and one
-closing line.
+"""The whole check: Python tests, static checks, simulation regression, traceability with functional
+coverage, negative tests, and one closing line.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tb.runner.discover import find_modules, select_jobs
 from tb.runner.lint import run_lint
 from tb.runner.negatives import run_negatives
 from tb.runner.regress import regression
+from tb.runner.trace import run_trace
 
 PYTEST_FOLDERS = ("models/tests", "tb/unit", "scripts/tests")
 
@@ -72,6 +73,7 @@ def run_suite(processes: int | None = None) -> int:
         _guarded("Python tests", run_pytest),
         _guarded("lint", run_lint),
         _guarded("simulation", lambda: run_simulation(processes)),
+        _guarded("functional coverage and traceability", run_trace),
         _guarded("negative tests", lambda: run_negatives(processes=processes, quick=True)),
     ]
     passed, failed = (sum(column) for column in zip(*counts, strict=True))

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code coverage of hdl/: what Verilator counted in each job, merged over jobs and builds.
+
+A coverage build writes ``coverage.dat`` at the end of each job, a text with a line for each point::
+
+    C '\\x01<key>\\x02<value>\\x01<key>\\x02<value>...' <count>
+
+Keys: f file, l line, n column, page (v_branch, v_line or v_toggle, then the module with its
+parameters), o comment, S lines of a block (``18,20-22``), h instance. One job of the full engine
+has tens of thousands of points, so that a job's file becomes one bit for each point at once
+(``collect``), and the names of the points are kept once for each build.
+
+A point is independent of instance, parameters and build: it is hit when any job hit it anywhere.
+
+- ``line``: a source line that is executed or evaluated, hit when a block that it belongs to was;
+- ``branch``: one side of an if, of a case or of a conditional expression;
+- ``toggle``: one bit of a signal in one direction (``0->1``, ``1->0``). A bit that only some
+  builds have counts, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError, locked, relative
+from tb.runner.discover import Job
+
+FOLDER = SIM_BUILD / "code_coverage"
+HDL = ROOT / "hdl"
+KINDS = ("line", "branch", "toggle")
+
+#: An array of words: ``reg [7:0] name [0:15]``.
+_ARRAY = re.compile(r"^\s*reg\b\s*(?:\[[^\]]*\]\s*)?(\w+)\s*\[[^\]]*:[^\]]*\]\s*;", re.M)
+#: Characters of a SHA-256, by which names and bits are known to belong together.
+_DIGEST = 64
+_FIELD = re.compile("\x01([^\x02]+)\x02([^\x01]*)")
+#: Comments of toggles: ``signal[bit]:0->1``; other forms would be taken for a signal's name.
+_TOGGLE = re.compile(r"(.+):(0->1|1->0)")
+
+
+@dataclass(frozen=True, order=True)
+class Point:
+    """One thing to be hit. ``name``: for a line nothing, for a branch its side (if, else,
+    cond_then, ...), for a toggle bit and direction. ``column`` tells branches of a line apart."""
+
+    file: str
+    """A file of hdl/, without folder."""
+    line: int
+    kind: str
+    name: str = ""
+    column: int = 0
+
+    @property
+    def place(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, [self.place, self.kind, self.name]))
+
+
+# -- one file of Verilator -------------------------------------------------------------------------
+
+
+def split_dat(text: str, where: str) -> tuple[list[str], list[int]]:
+    """The keys of the points and their counts, in the file's order."""
+    lines = text.splitlines()
+    if not lines or not lines[0].startswith("# SystemC::Coverage"):
+        raise RunnerError(f"{where}: not a coverage file of Verilator")
+    keys: list[str] = []
+    counts: list[int] = []
+    for number, line in enumerate(lines[1:], 2):
+        key, found, count = line.rpartition("' ")
+        if not found or not key.startswith("C '") or not count.isdigit():
+            raise RunnerError(f"{where}:{number}: not a point: {line[:80]!r}")
+        keys.append(key[3:])
+        counts.append(int(count))
+    return keys, counts
+
+
+def _lines(text: str) -> list[int]:
+    """``18,20-22`` as numbers."""
+    numbers: list[int] = []
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        numbers += range(int(first), int(last or first) + 1)
+    return numbers
+
+
+@cache
+def _memories(path: Path) -> frozenset[str]:
+    """Names of the arrays that a file declares."""
+    return frozenset(_ARRAY.findall(path.read_text())) if path.is_file() else frozenset()
+
+
+def _is_word(path: Path, name: str) -> bool:
+    return name.partition("[")[0] in _memories(path)
+
+
+def fields_of(key: str) -> dict[str, str]:
+    return dict(_FIELD.findall(key))
+
+
+def points_of(key: str, hdl: Path = HDL) -> list[Point]:
+    """The points that one of Verilator's points stands for; none if it is not of the design."""
+    fields = fields_of(key)
+    try:
+        path, line = Path(fields["f"]), int(fields["l"])
+        kind = fields["page"].partition("/")[0].removeprefix("v_")
+        comment = fields.get("o", "")
+    except (KeyError, ValueError):
+        raise RunnerError(f"not a point of Verilator's coverage: {key!r}") from None
+    if path.parent != hdl:
+        return []
+    file = path.name
+    lines = [Point(file, number, "line") for number in _lines(fields.get("S", ""))]
+    if kind == "line":
+        return lines
+    if kind == "branch":
+        return [Point(file, line, "branch", comment, int(fields.get("n", 0))), *lines]
+    if kind == "toggle":
+        match = _TOGGLE.fullmatch(comment)
+        if not match:
+            raise RunnerError(f"{file}:{line}: not a toggle: {comment!r}")
+        # Words of a memory are no signals: what is written and read passes the ports.
+        if _is_word(path, match[1]):
+            return []
+        return [Point(file, line, "toggle", f"{match[1]} {match[2]}")]
+    raise RunnerError(f"{file}:{line}: unknown kind of coverage: {kind}")
+
+
+# -- jobs ------------------------------------------------------------------------------------------
+
+
+def _names(build: str, folder: Path) -> Path:
+    return folder / f"{build}.points"
+
+
+def hits_file(job: Job, folder: Path = FOLDER) -> Path:
+    """One bit for each point of the job's build: hit or not."""
+    return folder / job.build / f"{job.name}-s{job.seed}.hits"
+
+
+def _pack(counts: Sequence[int]) -> bytes:
+    """A bit for each count that is not zero; the first in bit 0 of the first byte."""
+    number = int("".join("1" if count else "0" for count in reversed(counts)) or "0", 2)
+    return number.to_bytes((len(counts) + 7) // 8, "little")
+
+
+def _is_set(bits: bytes, numbers: Iterable[int]) -> bool:
+    return any(bits[number >> 3] >> (number & 7) & 1 for number in numbers)
+
+
+def collect(job: Job, dat: Path, folder: Path = FOLDER) -> None:
+    """Keep what a job's ``coverage.dat`` says, and remove it: each has many megabytes."""
+    out = hits_file(job, folder)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.unlink(missing_ok=True)
+    if not dat.is_file():
+        return
+    keys, counts = split_dat(dat.read_text(), relative(dat))
+    names = "\n".join(keys)
+    digest = hashlib.sha256(names.encode()).hexdigest()
+    path = _names(job.build, folder)
+    # Jobs of one build end at the same time.
+    with locked(out.parent):
+        if not path.is_file() or path.read_text().partition("\n")[0] != digest:
+            path.write_text(f"{digest}\n{names}")
+    out.write_bytes(digest.encode() + _pack(counts))
+    dat.unlink()
+
+
+class Coverage:
+    """Points of all builds, and which jobs hit them."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, dict[Point, list[int]]] = {}
+        """By build: the numbers of the bits that stand for a point."""
+        self.keys: dict[str, list[str]] = {}
+        """By build: Verilator's points."""
+        self.jobs: dict[str, dict[Job, bytes]] = {}
+        """By build: the bits of each job."""
+
+    def add_build(self, build: str, keys: Iterable[str], hdl: Path = HDL) -> None:
+        numbers = self.numbers.setdefault(build, {})
+        self.jobs.setdefault(build, {})
+        self.keys[build] = list(keys)
+        for number, key in enumerate(self.keys[build]):
+            for point in points_of(key, hdl):
+                numbers.setdefault(point, []).append(number)
+
+    def add_job(self, job: Job, bits: bytes) -> None:
+        self.jobs[job.build][job] = bits
+
+    def points(self) -> dict[Point, bool]:
+        """Each point, and whether any job hit it."""
+        found: dict[Point, bool] = {}
+        for build, numbers in self.numbers.items():
+            jobs = self.jobs[build].values()
+            size = max(map(len, jobs), default=0)
+            union = 0
+            for bits in jobs:
+                union |= int.from_bytes(bits, "little")
+            merged = union.to_bytes(size, "little")
+            for point, own in numbers.items():
+                found[point] = found.get(point, False) or (size > 0 and _is_set(merged, own))
+        return dict(sorted(found.items()))
+
+    def jobs_of(self, point: Point) -> list[Job]:
+        """Jobs that hit a point."""
+        return [
+            job
+            for build, numbers in self.numbers.items()
+            if point in numbers
+            for job, bits in self.jobs[build].items()
+            if _is_set(bits, numbers[point])
+        ]
+
+    def tests_of(self, point: Point) -> list[str]:
+        """Tests that hit a point."""
+        return sorted({job.name for job in self.jobs_of(point)})
+
+
+def load(jobs: Sequence[Job], folder: Path = FOLDER, hdl: Path = HDL) -> Coverage:
+    """What these jobs left. A job without coverage, or of another design, is an error."""
+    coverage = Coverage()
+    digests: dict[str, str] = {}
+    for build in dict.fromkeys(job.build for job in jobs):
+        path = _names(build, folder)
+        if not path.is_file():
+            raise RunnerError(f"no code coverage of build {build}; run 'make coverage'")
+        digests[build], *keys = path.read_text().splitlines()
+        coverage.add_build(build, keys, hdl)
+    for job in jobs:
+        path = hits_file(job, folder)
+        if not path.is_file():
+            raise RunnerError(f"no code coverage of {job.name}, seed {job.seed}, build {job.build}")
+        data = path.read_bytes()
+        if data[:_DIGEST] != digests[job.build].encode():
+            raise RunnerError(f"{relative(path)}: of another design; run 'make coverage' again")
+        coverage.add_job(job, data[_DIGEST:])
+    return coverage

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waivers of code coverage (tb/coverage_waivers.yaml): points that need not be hit, with reasons.
+
+A waiver cannot rot: one that matches no point, or a point that was hit, is itself a gap.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from tb.runner.code_coverage import HDL, KINDS, Point
+from tb.runner.common import ROOT, RunnerError, relative
+
+WAIVERS_YAML = ROOT / "tb" / "coverage_waivers.yaml"
+_KEYS = {"file", "kind", "points", "reason"}
+
+
+@dataclass(frozen=True)
+class Waiver:
+    """``points``: a regular expression for the whole label of a point of ``kind`` in ``file``."""
+
+    file: str
+    """A file of hdl/; a regular expression, too."""
+    kind: str
+    points: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.kind}: {self.points}"
+
+
+def load_waivers(path: Path = WAIVERS_YAML) -> list[Waiver]:
+    where = relative(path)
+    try:
+        data = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError) as error:
+        raise RunnerError(f"{where}: {error}") from None
+    entries = data.get("waivers") if isinstance(data, dict) else None
+    if not isinstance(entries, list):
+        raise RunnerError(f"{where}: must have a list `waivers`")
+    waivers = []
+    for entry in entries:
+        if not isinstance(entry, dict) or set(entry) != _KEYS:
+            raise RunnerError(f"{where}: a waiver has the keys {', '.join(sorted(_KEYS))}: {entry}")
+        if not all(isinstance(value, str) and value.strip() for value in entry.values()):
+            raise RunnerError(f"{where}: all of a waiver must be text: {entry}")
+        if entry["kind"] not in KINDS:
+            raise RunnerError(f"{where}: kinds are {', '.join(KINDS)}, not {entry['kind']}")
+        for key in ("file", "points"):
+            try:
+                re.compile(entry[key])
+            except re.error as error:
+                raise RunnerError(f"{where}: {entry[key]!r}: {error}") from None
+        waivers.append(Waiver(**entry))
+    return waivers
+
+
+@cache
+def _source(path: Path) -> tuple[str, ...]:
+    return tuple(line.strip() for line in path.read_text().splitlines())
+
+
+def label(point: Point, number: int = 0, hdl: Path = HDL) -> str:
+    """What waivers match. Toggles: ``signal[bit] 0->1``. Lines and branches: the text of the source
+    line, without its number, which changes with every edit; branches: ``else: text``, or, when the
+    line has several of that name, the ``number`` of this one from the left: ``cond_then 2: text``.
+    """
+    if point.kind == "toggle":
+        return point.name
+    source = _source(hdl / point.file)
+    text = source[point.line - 1] if 0 < point.line <= len(source) else ""
+    name = f"{point.name} {number}" if number else point.name
+    return f"{name}: {text}" if name else text
+
+
+def labels(points: Iterable[Point], hdl: Path = HDL) -> dict[Point, str]:
+    """The label of each point."""
+    alike: dict[tuple[str, int, str], list[int]] = {}
+    points = list(points)
+    for point in points:
+        if point.kind == "branch":
+            alike.setdefault((point.file, point.line, point.name), []).append(point.column)
+    found = {}
+    for point in points:
+        columns = alike.get((point.file, point.line, point.name), [])
+        several = point.kind == "branch" and len(columns) > 1
+        number = sorted(columns).index(point.column) + 1 if several else 0
+        found[point] = label(point, number, hdl)
+    return found
+
+
+def apply_waivers(
+    points: Mapping[Point, bool], waivers: Sequence[Waiver], hdl: Path = HDL
+) -> tuple[dict[Point, str], list[str]]:
+    """(reasons of the points that are waived, what is wrong with the waivers)."""
+    known: dict[str, list[tuple[Point, str]]] = {}
+    for point, text in labels(points, hdl).items():
+        known.setdefault(point.file, []).append((point, text))
+    waived: dict[Point, str] = {}
+    gaps: list[str] = []
+    for waiver in waivers:
+        pattern = re.compile(waiver.points)
+        matched = [
+            point
+            for file, own in known.items()
+            if re.fullmatch(waiver.file, file)
+            for point, text in own
+            if point.kind == waiver.kind and pattern.fullmatch(text)
+        ]
+        hit = [point for point in matched if points[point]]
+        if not matched:
+            gaps.append(f"waiver matches nothing: {waiver}")
+        if hit:
+            more = f" and {len(hit) - 1} more" if len(hit) > 1 else ""
+            gaps.append(f"waiver of a point that was hit ({hit[0]}{more}): {waiver}")
+        waived.update((point, waiver.reason) for point in matched if not points[point])
+    return waived, gaps

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traceability of a whole regression, both ways: requirements to tests, bins and planted faults,
+and each of these back to requirements; and that every bin of the functional coverage was hit.
+
+Reads what `make sim` and the repository have: results.json, coverage.json, docs/testplan.yaml,
+tb/negatives.yaml. Every gap fails.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tb.env.coverage_bins import BINS
+from tb.runner.common import SIM_BUILD, RunnerError, relative
+from tb.runner.discover import find_modules
+from tb.runner.negatives import Fault, load_faults
+from tb.runner.testplan import SCOPE, Row, all_tests, find_gaps, load_plan
+
+Results = Mapping[str, Sequence[bool]]
+
+
+def read_results(folder: Path = SIM_BUILD) -> tuple[dict[str, list[bool]], dict[str, int]]:
+    """(outcome of each run of each test, hits of each bin) of the last regression."""
+    try:
+        runs = json.loads((folder / "results.json").read_text())
+        bins = json.loads((folder / "coverage.json").read_text())
+    except (OSError, ValueError) as error:
+        raise RunnerError(f"no results of a regression ({error}); run 'make sim'") from None
+    outcomes: dict[str, list[bool]] = {}
+    for run in runs:
+        name = f"{run['module'].removeprefix('tb.tests.')}.{run['test']}"
+        outcomes.setdefault(name, []).append(run["status"] == "passed")
+    return outcomes, {name: found["hits"] for name, found in bins.items()}
+
+
+def trace_gaps(
+    rows: Sequence[Row],
+    results: Results,
+    hits: Mapping[str, int],
+    faults: Sequence[Fault],
+    bins: Mapping[str, Sequence[str]] = BINS,
+    scope: Iterable[str] = SCOPE,
+) -> list[str]:
+    """What a run of the regression leaves open, in sentences."""
+    scope = list(scope)
+    gaps = []
+    for name in scope:
+        tests = [test for row in rows if name in row.requirements for test in row.tests]
+        # A test that ran and failed makes the regression fail; here a requirement must be shown.
+        if not any(results.get(test) and all(results[test]) for test in tests):
+            gaps.append(f"requirement {name}: no test of its rows has passed")
+    gaps += [
+        f"row {row.id}: {test} has not passed"
+        for row in rows
+        for test in row.tests
+        if not results.get(test) or not all(results[test])
+    ]
+    for name, named in bins.items():
+        if not hits.get(name):
+            gaps.append(f"bin {name!r} was not hit")
+        gaps += _unknown(f"bin {name!r}", named, scope)
+    for fault in faults:
+        gaps += _unknown(f"fault {fault.id}", fault.requirements, scope)
+    return gaps
+
+
+def _unknown(what: str, named: Sequence[str], scope: Sequence[str]) -> list[str]:
+    if not named:
+        return [f"{what} names no requirement"]
+    return [f"{what}: no such requirement: {name}" for name in named if name not in scope]
+
+
+def matrix(
+    rows: Sequence[Row], results: Results, hits: Mapping[str, int], faults: Sequence[Fault]
+) -> dict[str, object]:
+    """Requirement to rows, tests (runs passed, runs), bins (hits), faults; and each one back."""
+    forward: dict[str, object] = {}
+    backward: dict[str, set[str]] = {}
+    for name in SCOPE:
+        own = [row for row in rows if name in row.requirements]
+        tests = dict.fromkeys(test for row in own for test in row.tests)
+        for test in tests:
+            backward.setdefault(test, set()).add(name)
+        forward[name] = {
+            "rows": [row.id for row in own],
+            "tests": {t: [sum(results.get(t, ())), len(results.get(t, ()))] for t in tests},
+            "bins": {b: hits.get(b, 0) for b, named in BINS.items() if name in named},
+            "faults": [fault.id for fault in faults if name in fault.requirements],
+        }
+    return {
+        "requirements": forward,
+        "tests": {test: sorted(names) for test, names in sorted(backward.items())},
+        "bins": {name: list(named) for name, named in BINS.items()},
+        "faults": {fault.id: list(fault.requirements) for fault in faults},
+    }
+
+
+def run_trace(folder: Path = SIM_BUILD) -> tuple[int, int]:
+    """Check, print the gaps and write traceability.json; returns (requirements, gaps)."""
+    rows, faults = load_plan(), load_faults()
+    tests = all_tests(find_modules())
+    results, hits = read_results(folder)
+    gaps = find_gaps(rows, tests) + trace_gaps(rows, results, hits, faults)
+    out = folder / "traceability.json"
+    data = {"gaps": gaps, **matrix(rows, results, hits, faults)}
+    out.write_text(json.dumps(data, indent=1) + "\n")
+    for gap in gaps:
+        print(f"  {gap}")
+    print(
+        f"traceability: {len(SCOPE)} requirements, {len(tests)} tests, "
+        f"{sum(hits.get(name, 0) > 0 for name in BINS)} of {len(BINS)} bins hit, "
+        f"{len(faults)} planted faults: {len(gaps)} gap(s); {relative(out)}",
+        flush=True,
+    )
+    return len(SCOPE), len(gaps)

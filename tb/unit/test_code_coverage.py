@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code coverage: Verilator's file is read right, merging loses nothing, and each gap is found."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tb.runner.code_coverage import Coverage, Point, collect, hits_file, load, points_of, split_dat
+from tb.runner.code_report import (
+    Verdicts,
+    decide,
+    fold,
+    jobs_to_measure,
+    judge_coverage,
+    show_point,
+    summarize,
+)
+from tb.runner.code_waivers import Waiver, apply_waivers, labels, load_waivers
+from tb.runner.common import ROOT, RunnerError
+from tb.runner.discover import Job
+
+SOURCE = (
+    "module cde_a;\n  always @(posedge clk)\n    if (go) q <= 1;\n    else q <= 0;\nendmodule\n"
+)
+
+
+def key(
+    page: str, line: int, comment: str, lines: str = "", file: str = "cde_a.v", **more: str
+) -> str:
+    """A point as Verilator writes it; ``hdl`` stands for the folder of the design."""
+    fields = {
+        "f": f"hdl/{file}",
+        "l": str(line),
+        "n": more.get("n", "5"),
+        "page": f"v_{page}/cde_a__P1",
+    }
+    fields |= {"o": comment, "S": lines, "h": more.get("h", "tb_top.dut.a_i")}
+    return "".join(f"\x01{name}\x02{value}" for name, value in fields.items() if value)
+
+
+IF = key("branch", 3, "if", "3")
+ELSE = key("branch", 3, "else", "4", n="6")
+BLOCK = key("line", 2, "block", "2-3")
+RISE = key("toggle", 1, "data[3]:0->1")
+FALL = key("toggle", 1, "data[3]:1->0")
+TOP = key("toggle", 1, "data[9]:0->1")
+
+
+def dat(counts: dict[str, int]) -> str:
+    return "# SystemC::Coverage-3\n" + "".join(f"C '{name}' {n}\n" for name, n in counts.items())
+
+
+def job(test: str, build: str = "b1", seed: int = 1) -> Job:
+    return Job("tb.tests.test_a", "test_a", test, seed, build, "verilator")
+
+
+def measured(tmp_path: Path, **runs: dict[str, int]) -> tuple[Coverage, Path]:
+    """Coverage of jobs ``build__Test``, by way of the files; and the folder of the design."""
+    hdl = tmp_path / "hdl"
+    hdl.mkdir()
+    (hdl / "cde_a.v").write_text(SOURCE)
+    jobs = []
+    for name, counts in runs.items():
+        build, _, test = name.partition("__")
+        jobs.append(job(test, build))
+        file = tmp_path / "coverage.dat"
+        file.write_text(dat(counts).replace("\x02hdl/", f"\x02{hdl}/"))
+        collect(jobs[-1], file, tmp_path / "store")
+        assert not file.exists()
+    return load(jobs, tmp_path / "store", hdl), hdl
+
+
+# -- Verilator's file ------------------------------------------------------------------------------
+
+
+def test_split() -> None:
+    assert split_dat(dat({IF: 0, ELSE: 12}), "x") == ([IF, ELSE], [0, 12])
+
+
+@pytest.mark.parametrize("text", ["", "C 'x' 1\n", "# SystemC::Coverage-3\nC 'x' many\n",
+                                  "# SystemC::Coverage-3\nC 'x\n"])  # fmt: skip
+def test_broken_file(text: str) -> None:
+    with pytest.raises(RunnerError):
+        split_dat(text, "x")
+
+
+def test_points() -> None:
+    hdl = Path("hdl")
+    assert points_of(BLOCK, hdl) == [Point("cde_a.v", 2, "line"), Point("cde_a.v", 3, "line")]
+    assert points_of(ELSE, hdl) == [
+        Point("cde_a.v", 3, "branch", "else", 6),
+        Point("cde_a.v", 4, "line"),
+    ]
+    assert points_of(RISE, hdl) == [Point("cde_a.v", 1, "toggle", "data[3] 0->1")]
+
+
+def test_words_of_memories_are_no_points(tmp_path: Path) -> None:
+    (tmp_path / "cde_a.v").write_text("    reg  [W-1:0] mem [0:(1 << AW) - 1];  // words\n")
+    where = f"\x02{tmp_path}/"
+    for signal, count in (("mem[3][1]", 0), ("data[3]", 1)):
+        text = key("toggle", 1, f"{signal}:0->1").replace("\x02hdl/", where)
+        assert len(points_of(text, tmp_path)) == count
+
+
+def test_point_of_the_bench_does_not_count() -> None:
+    assert points_of(IF, Path("elsewhere/hdl")) == []
+
+
+def test_point_is_the_same_in_every_instance_and_build() -> None:
+    other = RISE.replace("__P1", "__P2").replace("a_i", "b_i")
+    assert other != RISE
+    assert points_of(other, Path("hdl")) == points_of(RISE, Path("hdl"))
+
+
+@pytest.mark.parametrize("bad", ["", "nothing", key("toggle", 1, "data[3]"), key("new", 1, "x")])
+def test_unknown_point(bad: str) -> None:
+    with pytest.raises(RunnerError):
+        points_of(bad, Path("hdl"))
+
+
+# -- merging ---------------------------------------------------------------------------------------
+
+
+def test_merge(tmp_path: Path) -> None:
+    coverage, _ = measured(
+        tmp_path,
+        b1__One={IF: 1, ELSE: 0, RISE: 0, FALL: 3},
+        b1__Two={IF: 2, ELSE: 0, RISE: 0, FALL: 0},
+        b2__One={IF: 0, ELSE: 0, RISE: 1, TOP: 0},
+    )
+    points = coverage.points()
+    assert [str(point) for point, hit in points.items() if hit] == [
+        "cde_a.v:1 toggle data[3] 0->1",
+        "cde_a.v:1 toggle data[3] 1->0",
+        "cde_a.v:3 branch if",
+        "cde_a.v:3 line",
+    ]
+    # A bit that one build alone has, and a branch that no job took.
+    assert [str(point) for point, hit in points.items() if not hit] == [
+        "cde_a.v:1 toggle data[9] 0->1",
+        "cde_a.v:3 branch else",
+        "cde_a.v:4 line",
+    ]
+    assert coverage.tests_of(Point("cde_a.v", 3, "branch", "if", 5)) == ["test_a.One", "test_a.Two"]
+    assert coverage.jobs_of(Point("cde_a.v", 1, "toggle", "data[3] 0->1")) == [job("One", "b2")]
+
+
+def test_same_point_of_two_instances_is_hit_by_either(tmp_path: Path) -> None:
+    second = IF.replace("a_i", "b_i")
+    coverage, _ = measured(tmp_path, b1__One={IF: 0, second: 1})
+    assert coverage.points()[Point("cde_a.v", 3, "branch", "if", 5)]
+
+
+def test_every_bit_of_a_job_is_kept(tmp_path: Path) -> None:
+    """Many points, so that their bits fill several bytes."""
+    names = [key("toggle", 1, f"d[{bit}]:0->1") for bit in range(37)]
+    for number, name in enumerate(names):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        coverage, _ = measured(folder, b1__One={other: int(other == name) for other in names})
+        assert [p.name for p, hit in coverage.points().items() if hit] == [f"d[{number}] 0->1"]
+
+
+def test_job_without_coverage_is_an_error(tmp_path: Path) -> None:
+    measured(tmp_path, b1__One={IF: 1})
+    with pytest.raises(RunnerError, match=r"no code coverage of test_a\.Two"):
+        load([job("One"), job("Two")], tmp_path / "store", tmp_path / "hdl")
+    with pytest.raises(RunnerError, match="no code coverage of build b2"):
+        load([job("One", "b2")], tmp_path / "store", tmp_path / "hdl")
+
+
+def test_coverage_of_another_design_is_an_error(tmp_path: Path) -> None:
+    measured(tmp_path, b1__One={IF: 1})
+    file = tmp_path / "coverage.dat"
+    file.write_text(dat({IF: 1, ELSE: 1}))
+    collect(job("Two"), file, tmp_path / "store")
+    with pytest.raises(RunnerError, match=r"One-s1\.hits: of another design"):
+        load([job("One"), job("Two")], tmp_path / "store", tmp_path / "hdl")
+
+
+def test_job_that_stopped_leaves_nothing_of_an_earlier_run(tmp_path: Path) -> None:
+    measured(tmp_path, b1__One={IF: 1})
+    collect(job("One"), tmp_path / "coverage.dat", tmp_path / "store")
+    assert not hits_file(job("One"), tmp_path / "store").exists()
+
+
+# -- waivers ---------------------------------------------------------------------------------------
+
+
+def waive(tmp_path: Path, *waivers: Waiver) -> tuple[list[str], list[str]]:
+    coverage, hdl = measured(tmp_path, b1__One={IF: 1, ELSE: 0, RISE: 0, FALL: 0, TOP: 1})
+    waived, gaps = apply_waivers(coverage.points(), waivers, hdl)
+    return [str(point) for point in waived], gaps
+
+
+def test_waiver(tmp_path: Path) -> None:
+    waiver = Waiver("cde_a.v", "toggle", r"data\[3\] .*", "tied")
+    points = ["cde_a.v:1 toggle data[3] 0->1", "cde_a.v:1 toggle data[3] 1->0"]
+    assert waive(tmp_path, waiver) == (points, [])
+
+
+def test_waiver_by_the_text_of_the_source(tmp_path: Path) -> None:
+    waiver = Waiver("cde_a.v", "branch", r"else: if \(go\).*", "never")
+    assert waive(tmp_path, waiver) == (["cde_a.v:3 branch else"], [])
+
+
+def test_waiver_that_matches_nothing(tmp_path: Path) -> None:
+    waiver = Waiver("cde_a.v", "toggle", r"gone\[3\] .*", "tied")
+    assert waive(tmp_path, waiver) == ([], [f"waiver matches nothing: {waiver}"])
+
+
+@pytest.mark.parametrize("points", [r"data\[9\] 0->1", "data.*"])
+def test_waiver_of_a_point_that_was_hit(tmp_path: Path, points: str) -> None:
+    _, gaps = waive(tmp_path, Waiver("cde_a.v", "toggle", points, "tied"))
+    assert len(gaps) == 1
+    assert gaps[0].startswith("waiver of a point that was hit (cde_a.v:1 toggle data[9] 0->1)")
+
+
+def test_label_has_no_line_number(tmp_path: Path) -> None:
+    _, hdl = measured(tmp_path, b1__One={IF: 1})
+    branch, line = Point("cde_a.v", 3, "branch", "if", 5), Point("cde_a.v", 4, "line")
+    found = labels([branch, line], hdl)
+    assert found == {branch: "if: if (go) q <= 1;", line: "else q <= 0;"}
+
+
+def test_label_tells_branches_of_one_line_apart(tmp_path: Path) -> None:
+    _, hdl = measured(tmp_path, b1__One={IF: 1})
+    points = [Point("cde_a.v", 4, "branch", "cond_then", column) for column in (40, 9)]
+    points.append(Point("cde_a.v", 4, "branch", "cond_else", 41))
+    found = [text.partition(":")[0] for text in labels(points, hdl).values()]
+    assert found == ["cond_then 2", "cond_then 1", "cond_else"]
+
+
+@pytest.mark.parametrize(
+    "text, why",
+    [
+        ("waivers: {", "line 1"),
+        ("other: []", "must have a list"),
+        ("waivers: [{file: a.v, kind: line, points: x}]", "has the keys"),
+        ("waivers: [{file: a.v, kind: line, points: x, reason: ' '}]", "must be text"),
+        ("waivers: [{file: a.v, kind: lines, points: x, reason: y}]", "kinds are"),
+        ("waivers: [{file: a.v, kind: line, points: '(', reason: y}]", "'\\('"),
+    ],
+)
+def test_malformed_waivers(tmp_path: Path, text: str, why: str) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(text)
+    with pytest.raises(RunnerError, match=why):
+        load_waivers(path)
+
+
+def test_waivers_name_files_of_the_design() -> None:
+    files = [path.name for path in (ROOT / "hdl").glob("*.v")]
+    for waiver in load_waivers():
+        assert any(re.fullmatch(waiver.file, file) for file in files), waiver
+
+
+# -- report ----------------------------------------------------------------------------------------
+
+
+def judged(
+    tmp_path: Path, counts: dict[str, int], *waivers: Waiver, tied: frozenset[Point] = frozenset()
+) -> list[str]:
+    coverage, hdl = measured(tmp_path, b1__One=counts)
+    verdicts = decide(coverage.points(), tied, waivers, hdl)
+    return judge_coverage(coverage, verdicts, tmp_path / "out.json")
+
+
+def test_missing_point_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gaps = judged(tmp_path, {IF: 1, ELSE: 0, RISE: 1, FALL: 0})
+    assert gaps == [
+        "cde_a.v:1 toggle data[3] 1->0",
+        "cde_a.v:3 branch else",
+        "cde_a.v:4 line",
+    ]
+    assert "missing: cde_a.v:3 branch else" in capsys.readouterr().out
+    data = json.loads((tmp_path / "out.json").read_text())
+    assert data["missing"] == gaps
+    assert data["counts"]["cde_a.v"]["branch"] == {"hit": 1, "tied": 0, "waived": 0, "missing": 1}
+    assert data["tests"]["cde_a.v:3 branch if 5"] == ["test_a.One"]
+
+
+FALLS = Waiver("cde_a.v", "toggle", r"data\[3\] 1->0", "r")
+
+
+def test_nothing_missing(tmp_path: Path) -> None:
+    assert judged(tmp_path, {IF: 1, ELSE: 2, RISE: 1, FALL: 0}, FALLS) == []
+    data = json.loads((tmp_path / "out.json").read_text())
+    assert data["waived"] == {"r": ["cde_a.v:1 toggle data[3] 1->0"]}
+
+
+def test_tied_point_is_not_missing_and_needs_no_waiver(tmp_path: Path) -> None:
+    tied = frozenset({Point("cde_a.v", 1, "toggle", "data[3] 1->0")})
+    counts = {IF: 1, ELSE: 2, RISE: 1, FALL: 0}
+    assert judged(tmp_path, counts, tied=tied) == []
+    assert json.loads((tmp_path / "out.json").read_text())["tied"] == [
+        "cde_a.v:1 toggle data[3] 1->0"
+    ]
+    other = tmp_path / "other"
+    other.mkdir()
+    assert judged(other, counts, FALLS, tied=tied) == [f"waiver matches nothing: {FALLS}"]
+
+
+def test_rotten_waiver_is_a_gap(tmp_path: Path) -> None:
+    waiver = Waiver("cde_a.v", "toggle", "x", "r")
+    gaps = judged(tmp_path, {IF: 1, ELSE: 2}, waiver)
+    assert gaps == ["waiver matches nothing: cde_a.v: toggle: x"]
+
+
+def test_percent_is_100_only_without_a_gap() -> None:
+    points = {Point("a.v", n, "line"): n > 0 for n in range(5000)}
+    table = summarize(Verdicts(points, frozenset(), {}))
+    assert table.splitlines()[-1].split() == [
+        "total",
+        "99.9",
+        "-",
+        "-",
+        "5000",
+        "4999",
+        "0",
+        "0",
+        "1",
+    ]
+    table = summarize(Verdicts({Point("a.v", 1, "line"): True}, frozenset(), {}))
+    assert table.splitlines()[-1].split() == ["total", "100", "-", "-", "1", "1", "0", "0", "0"]
+
+
+def test_fold() -> None:
+    points = [Point("a.v", 1, "toggle", f"d[{bit}] 0->1") for bit in (0, 1, 2, 7)]
+    other = [Point("a.v", 1, "toggle", "d[2] 1->0"), Point("a.v", 2, "toggle", "v 0->1")]
+    assert fold([*points, *other]) == [
+        "a.v:1 toggle d[7,2:0] 0->1",
+        "a.v:1 toggle d[2] 1->0",
+        "a.v:2 toggle v 0->1",
+    ]
+
+
+def test_show_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    coverage, hdl = measured(tmp_path, b1__One={IF: 1, ELSE: 0, RISE: 1, FALL: 0})
+    verdicts = decide(coverage.points(), frozenset(), [FALLS], hdl)
+    show_point(coverage, verdicts, "cde_a.v:3")
+    out = capsys.readouterr().out
+    assert "cde_a.v:3 branch if: 1 test(s): test_a.One\n" in out
+    assert "cde_a.v:3 branch else: missing\n" in out
+    show_point(coverage, verdicts, "cde_a.v:data")
+    out = capsys.readouterr().out
+    assert "data[3] 0->1: 1 test(s): test_a.One\n" in out
+    assert "data[3] 1->0: waived: r\n" in out
+    with pytest.raises(RunnerError, match=r"no point at cde_a\.v:77"):
+        show_point(coverage, verdicts, "cde_a.v:77")
+
+
+def test_whole_regression_is_measured() -> None:
+    builds = {job.build for job in jobs_to_measure()}
+    assert builds == {"default", "small", "engine", "engine_small", "engine_deep"}
+
+
+# -- the counting itself ---------------------------------------------------------------------------
+
+_PROGRAM = """
+#include <cstdint>
+#include <cstdio>
+typedef uint32_t EData;
+typedef const EData* WDataInP;
+#define VL_EDATASIZE 32
+#define VL_WORDS_I(bits) (((bits) + 31) / 32)
+#include "coverage_toggle.h"
+int main() {
+    uint32_t counts[2 * 70] = {};
+    const EData before[3] = {0x00000001, 0x80000000, 0x00000020};
+    const EData now[3] = {0x00000000, 0x80000001, 0x00000000};
+    carillon_toggle_wide(70, counts, now, before);
+    for (int i = 0; i < 140; ++i)
+        if (counts[i]) printf("%d%s ", i / 2, i % 2 ? "+" : "-");
+}
+"""
+
+
+def test_toggles_of_wide_signals_count_for_their_own_bit(tmp_path: Path) -> None:
+    for header in ("verilated.h", "verilated_cov.h"):
+        (tmp_path / header).write_text("")
+    (tmp_path / "t.cpp").write_text(_PROGRAM)
+    command = ["g++", "-I.", f"-I{ROOT / 'tb' / 'hdl'}", "t.cpp", "-o", "t"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    done = subprocess.run(["./t"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["0-", "32+", "69-"]
