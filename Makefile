@@ -9,7 +9,7 @@ RUN = cd '$(ROOT)' && PATH='$(ROOT)scripts/bin':"$$PATH" .venv/bin/python -m tb.
 # make passes them on as written; the runner checks them and names what is wrong.
 SELECT = --test '$(TEST)' --seed '$(SEED)' --seeds '$(SEEDS)' --sim '$(SIM)' --build '$(BUILD)'
 
-.PHONY: help setup sim test negatives bench lint waves model list clean distclean
+.PHONY: help setup sim test negatives formal bench lint waves model list clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' '$(ROOT)Makefile'
@@ -21,7 +21,8 @@ help: ## show this list
 #= SIM=icarus     the other simulator (default: verilator, and what tests declare for icarus)
 #= BUILD=name     only this build of tb/builds.yaml
 #= FAULT=name     only these planted faults (make negatives)
-#= JOBS=n         parallel simulations (default: all cores);  TIMEOUT=s limit of one job
+#= PROOF=name     only these proofs (make formal);  QUICK=1 those of make test;  PLANTED=1 with their faults
+#= JOBS=n         parallel simulations or proofs (default: all cores);  TIMEOUT=s limit of one job
 
 setup: ## install the tools into .venv (and Debian packages, as root); done by each target
 	@'$(ROOT)scripts/setup.sh'
@@ -34,6 +35,9 @@ test: setup ## run everything: Python tests, lint, simulation regression, negati
 
 negatives: setup ## show that tests fail on a broken design: faults of tb/negatives.yaml (FAULT, JOBS)
 	@$(RUN) negatives --fault '$(FAULT)' --jobs '$(JOBS)'
+
+formal: setup ## prove properties of the design: formal/*.yaml (PROOF, PLANTED, QUICK, JOBS)
+	@$(RUN) formal --proof '$(PROOF)' $(if $(QUICK),--quick) $(if $(PLANTED),--planted) --jobs '$(JOBS)'
 
 model: setup ## run the reference model's tests only
 	@$(RUN) model

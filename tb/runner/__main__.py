@@ -37,6 +37,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     negatives.add_argument("--fault", default="", help="faults of tb/negatives.yaml; globs")
     negatives.add_argument("--jobs", default="", help="parallel faults")
+    formal = commands.add_parser("formal", help="run the proofs of formal/*.yaml")
+    formal.add_argument("--proof", default="", help="proofs: id; globs, several with commas")
+    formal.add_argument("--quick", action="store_true", help="only those that `make test` runs")
+    formal.add_argument(
+        "--planted", action="store_true", help="each proof with its planted faults instead"
+    )
+    formal.add_argument("--jobs", default="", help="parallel proofs")
     commands.add_parser("model", help="run the model's tests")
     test = commands.add_parser("test", help="run everything")
     test.add_argument("--jobs", default="", help="parallel simulation processes")
@@ -67,6 +74,12 @@ def _run(args: argparse.Namespace) -> int:
 
         faults = args.fault.replace(",", " ").split()
         return 1 if run_negatives(faults, _number("JOBS", args.jobs))[1] else 0
+    if args.command == "formal":
+        from tb.runner.formal import run_formal
+
+        wanted = args.proof.replace(",", " ").split()
+        processes = _number("JOBS", args.jobs)
+        return 1 if run_formal(wanted, processes, args.quick, args.planted)[1] else 0
     if args.command in ("test", "model"):
         from tb.runner.suite import run_pytest, run_suite
 
