@@ -85,6 +85,10 @@ module arm_monitor #(
         end
     end
 
+    // The same as vectors, for invariants
+    wire [5*P_W-1:0] p_line = {p[4], p[3], p[2], p[1], p[0]};
+    wire [5*D_W-1:0] d_line = {d[4], d[3], d[2], d[1], d[0]};
+
     wire            p_valid, p_give_up, p_moderated;
     wire [7:0]      p_op;
     wire [1:0]      p_count, p_solicited, p_quiet, p_status;
@@ -124,7 +128,7 @@ module arm_monitor #(
         .s(s_mid), .n(s_next), .valid(d_valid || look), .op(d_valid ? d_op : `CDE_TRC_MODERATION), .count(2'd0), .solicited(2'd0),
         .quiet(2'd0), .status(2'd0), .give_up(1'b0), .host(d_host), .cause_in(d_cause_in), .owner(d_owner), .index(d_index),
         .arm(d_arm), .arm_type(d_type), .written(d_written), .typed(d_typed), .rearm(d_rearm),
-        .moderated(d_valid ? d_moderated : look_moderated), .let_pass(t_d[169]), .call(d_call), .cause(d_cause), .traced(d_traced)
+        .moderated(d_valid ? d_moderated : look_moderated), .let_pass(t_d[169] || t_d[24]), .call(d_call), .cause(d_cause), .traced(d_traced)
     );
 
     initial s = {S_W{1'b0}};
@@ -150,8 +154,8 @@ module arm_monitor #(
                 // Behind the newest entry that is present, new and solicited
                 for (i = 0; i < (1 << (IDX_W - 2)); i = i + 1) begin
                     at = mark + i;
-                    gap = prod - at;
-                    if (gap != 0 && !gap[IDX_W-1] && is_new[at] && is_sol[at]) shown[64 +: IDX_W] = at + 1'b1;
+                    gap = prod - mark;
+                    if (!gap[IDX_W-1] && i < gap && is_new[at] && is_sol[at]) shown[64 +: IDX_W] = at + 1'b1;
                 end
             end
         end

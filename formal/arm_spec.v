@@ -147,7 +147,8 @@ module arm_spec #(
                         if (before(mark, cons)) mark = cons;
                         for (i = 0; i < RING; i = i + 1) begin
                             at = cons + i;
-                            if (before(at, prod)) begin
+                            // prod is less than a ring away, or behind
+                            if (before(cons, prod) && before(at, prod)) begin
                                 some = 1'b1;
                                 if (is_new[at]) some_new = 1'b1;
                                 if (is_new[at] && is_sol[at]) some_new_sol = 1'b1;
@@ -191,7 +192,7 @@ module arm_spec #(
                     {armed, kind, due, released} = 5'd0;
                     {busy, eqe} = 2'b11;
                     is_new = {N{1'b0}};
-                    mark = before(prod, cons) ? cons : prod;
+                    mark = before(cons, prod) ? prod : cons;
                 end
             end
         end

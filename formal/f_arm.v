@@ -58,7 +58,8 @@ module f_arm #(
     wire [CQ_W-1:0] init_addr = age - 1'b1;
     wire            up = age[CQ_W+1];
 
-    (* anyconst *) reg [CQ_W-1:0] cq;
+    (* hierconn *) wire [CQ_W-1:0] \dut.f_cq ;
+    wire [CQ_W-1:0] cq = \dut.f_cq ;      // any one CQ
 
     wire               db_ready, ct_ready, cons_we, res_db_valid, res_ct_valid, ev_pub_valid, ev_db_valid;
     wire [7:0]         res_db_cause;
@@ -122,8 +123,9 @@ module f_arm #(
     reg [2:0]       steps;          // control: a step is on its way
     reg             configured;     // control: settings were written
     reg             cleared;        // control: the barrier of creation has come out, the written index is 0
+    reg             cleared_once;
     reg             live;           // control: created, and not yet being destroyed
-    initial {written, answered, consumed, event_out, repeating, steps, configured, cleared, live} = 0;
+    initial {written, answered, consumed, event_out, repeating, steps, configured, cleared, cleared_once, live} = 0;
     wire            ct_free = steps == 0;
     wire [1:0]      s_life = s[1:0];
 
@@ -138,17 +140,15 @@ module f_arm #(
         if (destroy) {cleared, live} <= 2'b00;
         if (wr_we && wr_cq == cq && !live) begin
             answered <= 0;
-            cleared <= 1'b1;
+            {cleared, cleared_once} <= 2'b11;
         end
         if (cfg_we && cfg_cq == cq) configured <= 1'b1;
-        if (!up) {written, answered, consumed, event_out, repeating, steps, configured, cleared, live} <= 0;
+        if (!up) {written, answered, consumed, event_out, repeating, steps, configured, cleared, cleared_once, live} <= 0;
     end
 
     wire [IDX_W-1:0] wr_step = wr_index - written;
     wire [IDX_W-1:0] gone = wr_index - answered;
     wire [IDX_W-1:0] in_ring = wr_index - consumed;
-    wire [IDX_W-1:0] s_prod = s[12 +: IDX_W];
-    wire [IDX_W-1:0] lead = wr_index - s_prod;
     wire [IDX_W-1:0] unanswered = written - answered;
 
     always @* begin
@@ -168,11 +168,11 @@ module f_arm #(
             assume (ct_free);
             assume (ct_op == `CDE_TRC_CREATE || ct_op == `CDE_TRC_DESTROY || ct_op == 8'hff);
             if (ct_cq == cq && ct_op == `CDE_TRC_CREATE) assume (configured && cleared && s_life == `CDE_LIFE_FREE);
-            if (ct_cq == cq && ct_op == `CDE_TRC_DESTROY) assume (s_life != `CDE_LIFE_FREE && ct_index == written);
+            if (ct_cq == cq && ct_op == `CDE_TRC_DESTROY) assume (s_life != `CDE_LIFE_FREE && ct_index == written_next);
         end
         if (wr_we && wr_cq == cq) begin
             if (live && ct_free && s_life == `CDE_LIFE_READY)
-                assume (wr_step <= 2 && gone <= UNDER_WAY && in_ring <= RING && lead <= RING + UNDER_WAY);
+                assume (wr_step <= 2 && gone <= UNDER_WAY && in_ring <= RING);
             else assume (!live && ct_free && s_life == `CDE_LIFE_FREE && wr_index == 0 && unanswered == 0);
         end
     end
@@ -183,6 +183,7 @@ module f_arm #(
         one_event_a_cycle: assert (!(ev_pub_valid && ev_db_valid && ev_pub_data[CQ_W-1:0] == cq && ev_db_data[CQ_W-1:0] == cq));
     end
 
+`include "f_arm_invariants.vh"
 `endif
 
 endmodule

@@ -141,6 +141,10 @@ def run_sby(proof: Proof, folder: Path, places: dict[str, Path] | None = None) -
     if not log.is_file():  # sby itself did not start
         work.mkdir(exist_ok=True)
         log.write_text(text)
+    # A name that is declared nowhere would be a free signal, and what uses it no check.
+    notes = work / "model" / "design.log"
+    if notes.is_file() and "implicitly declared" in notes.read_text(errors="replace"):
+        status = "ERROR: undeclared name, see model/design.log"
     failed, trace, depth = read_log(text)
     design = work / "model" / "design.il"
     kind = "cover" if proof.mode == "cover" else "assert"
