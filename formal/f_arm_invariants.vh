@@ -37,7 +37,7 @@ reg             frozen [0:5];
 reg [18:0]      pk;
 reg [D_W-1:0]   dk;
 reg [IDX_W-1:0] dk_written, dk_index;
-reg [4:0]       is_ct, is_create, is_destroy, d_ok, p_done, p_again, p_entries;
+reg [4:0]       is_ct, is_create, is_destroy, d_ok, p_done, p_again, p_entries, ok_p, ok_d;
 reg [IDX_W-1:0] d_written [0:4], d_index [0:4];
 reg [4:0]       known_then;        // the CQ's settings and written index were set when it was accepted
 reg [4:0]       d_is;
@@ -84,6 +84,11 @@ always @* begin
             frozen[q] = 1'b0;
             {prod[q], cons[q], ack[q]} = 0;
         end
+        ok_p[q] = !pk[0] || (p_entries[q] ? pk[10:9] == 2'd1 || pk[10:9] == 2'd2 : pk[10:9] == 2'd0 && (p_done[q] || p_again[q] ||
+            (pk[18:11] == `CDE_TRC_CQ_ERROR && pk[4:3] == `CDE_CQST_BUFFER_OVERFLOW)));
+        ok_d[q] = !dk[0] || (dk[1] ? dk[24:17] == `CDE_TRC_DOORBELL || dk[24:17] == `CDE_TRC_CB_RETURN
+                                   : dk[16:9] == 8'h00 && (dk[24:17] == `CDE_TRC_CREATE || dk[24:17] == `CDE_TRC_DESTROY || dk[24:17] == 8'hff)) &&
+            (dk[16:9] != 8'h00 || dk[6:5] != 2'd3 || !dk[1]);
         // Whether it is freed is decided by its time at the trace port.
         if (is_destroy[q]) life[q] = `CDE_LIFE_DESTROYING;
     end
@@ -194,6 +199,7 @@ always @(posedge clk) if (up) begin
     i_looks: assert ((!\dut.f_rd || look_is_one(\dut.rd )) && (!\dut.f_cd || look_is_one(\dut.cd )) && (!\dut.f_fd || look_is_one(\dut.fd )) && (!\dut.f_zd || look_is_one(\dut.zd )));
     i_d_written: assert ((!d_is[0] || !known_line[0] || d_written[0] == \dut.rd_written ) &&
         (!d_is[1] || !known_line[1] || \dut.cd_ahead == d_written[1] - d_index[1]));
+    i_operations: assert (&ok_p && &ok_d);
     i_steps: assert (&ok_steps);
     i_create: assert (&ok_create);
     i_destroy: assert (&ok_destroy);
