@@ -208,6 +208,7 @@ always @(posedge clk) if (up) begin
     i_d_old: assert (&ok_old);
     i_no_entries: assert (&ok_entries);
     i_live: assert (|is_create || |is_destroy || live == (s[1:0] == `CDE_LIFE_READY));
+    i_cleared_life: assert (!(cleared && !live) || (written == 0 && answered == 0 && s[1:0] == `CDE_LIFE_FREE && !|is_destroy));
     i_cleared: assert ((!live || cleared) && (!cleared || cleared_once));
     if (life[0] == `CDE_LIFE_READY) begin
         i_live_ready: assert (live);
