@@ -30,7 +30,7 @@ setup: ## install the tools into .venv (and Debian packages, as root); done by e
 sim: setup ## run the simulation regression (TEST, SEED, SEEDS, SIM, BUILD, JOBS, TIMEOUT)
 	@$(RUN) sim $(SELECT) --jobs '$(JOBS)' --timeout '$(TIMEOUT)'
 
-test: setup ## run everything: Python tests, lint, simulation regression, negative tests
+test: setup ## run everything: Python tests, lint, quick proofs, simulation regression, negative tests
 	@$(RUN) test --jobs '$(JOBS)'
 
 negatives: setup ## show that tests fail on a broken design: faults of tb/negatives.yaml (FAULT, JOBS)
