@@ -197,7 +197,7 @@ def attempt(proof: Proof, sound: bool, planted: bool) -> Outcome:
     with locked(folder):
         run = run_sby(proof, folder) if sound else None
         problem = judge(run) if run else ""
-        tried = []
+        tried: list[tuple[Plant, Run | None, str]] = []
         for number, fault in enumerate(proof.breaks_with if planted else ()):
             place = folder / f"fault{number}"
             try:
