@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, locked, relative
@@ -191,6 +191,14 @@ def judge_planted(fault: Plant, run: Run) -> str:
     return ""
 
 
+def faulty(proof: Proof, fault: Plant) -> Proof:
+    """The run that must refute a fault: an induction that gets stuck would not tell whether the
+    fault can be reached, so its assertions are looked at cycle by cycle."""
+    if proof.mode != "prove":
+        return proof
+    return replace(proof, mode="bmc", engine="", depth=fault.depth)
+
+
 def attempt(proof: Proof, sound: bool, planted: bool) -> Outcome:
     """The proof itself, or with each of its planted faults."""
     folder = FOLDER / proof.id
@@ -201,7 +209,7 @@ def attempt(proof: Proof, sound: bool, planted: bool) -> Outcome:
         for number, fault in enumerate(proof.breaks_with if planted else ()):
             place = folder / f"fault{number}"
             try:
-                broken = run_sby(proof, place, plant(fault, proof, place))
+                broken = run_sby(faulty(proof, fault), place, plant(fault, proof, place))
                 tried.append((fault, broken, judge_planted(fault, broken)))
             except RunnerError as error:
                 tried.append((fault, None, str(error)))

@@ -33,6 +33,8 @@ class Plant:
     replacement: str
     fails: str = ""
     """Part of the name of the assertion that must fail; "" is any."""
+    depth: int = 14
+    """Clock cycles in which it must be refuted, where the proof itself is an induction."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +89,12 @@ class Proof:
 
 def _plant(data: object, where: str) -> Plant:
     keys = {item.name for item in fields(Plant)}
-    if not isinstance(data, dict) or not keys - {"fails"} <= data.keys() <= keys:
-        raise RunnerError(f"{where}: `breaks_with` has entries of file, text, replacement, fails")
-    if not all(isinstance(value, str) for value in data.values()):
-        raise RunnerError(f"{where}: everything in `breaks_with` must be text")
+    if not isinstance(data, dict) or not keys - {"fails", "depth"} <= data.keys() <= keys:
+        raise RunnerError(
+            f"{where}: `breaks_with` has entries of file, text, replacement, fails, depth"
+        )
+    if not all(isinstance(value, int if key == "depth" else str) for key, value in data.items()):
+        raise RunnerError(f"{where}: `depth` in `breaks_with` is a number, all else is text")
     if data["text"] == data["replacement"] or not data["text"].strip():
         raise RunnerError(f"{where}: `text` is empty or the same as `replacement`")
     return Plant(**data)
