@@ -193,8 +193,8 @@ def judge_planted(fault: Plant, run: Run) -> str:
 
 def faulty(proof: Proof, fault: Plant) -> Proof:
     """The run that must refute a fault: an induction that gets stuck would not tell whether the
-    fault can be reached, so its assertions are looked at cycle by cycle."""
-    if proof.mode != "prove":
+    fault can be reached, so unbounded proofs have their assertions looked at cycle by cycle."""
+    if proof.mode == "bmc":
         return proof
     return replace(proof, mode="bmc", engine="", depth=fault.depth)
 

@@ -34,7 +34,7 @@ class Plant:
     fails: str = ""
     """Part of the name of the assertion that must fail; "" is any."""
     depth: int = 14
-    """Clock cycles in which it must be refuted, where the proof itself is an induction."""
+    """Clock cycles in which it must be refuted, where the proof itself is unbounded."""
 
 
 @dataclass(frozen=True)

@@ -163,11 +163,13 @@ def test_an_undeclared_name_is_an_error(tmp_path: Path) -> None:
     assert "undeclared" in run_sby(proof, tmp_path, {"typo.v": source}).status
 
 
-def test_a_fault_of_an_induction_is_looked_for_cycle_by_cycle() -> None:
+def test_a_fault_of_an_unbounded_proof_is_looked_for_cycle_by_cycle() -> None:
     fault = Plant("f", "a", "b", depth=9)
     induction = parse_proof({**GOOD, "mode": "prove", "depth": 3}, "x")
     assert (faulty(induction, fault).mode, faulty(induction, fault).depth) == ("bmc", 9)
-    assert faulty(parse_proof(GOOD, "x"), fault).mode == "pdr"
+    assert faulty(parse_proof(GOOD, "x"), fault).mode == "bmc"
+    bounded = parse_proof({**GOOD, "mode": "bmc", "why_bounded": "y"}, "x")
+    assert faulty(bounded, fault) is bounded
 
 
 def test_a_fault_is_planted_in_a_copy(tmp_path: Path) -> None:
