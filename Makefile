@@ -9,7 +9,7 @@ RUN = cd '$(ROOT)' && PATH='$(ROOT)scripts/bin':"$$PATH" .venv/bin/python -m tb.
 # make passes them on as written; the runner checks them and names what is wrong.
 SELECT = --test '$(TEST)' --seed '$(SEED)' --seeds '$(SEEDS)' --sim '$(SIM)' --build '$(BUILD)'
 
-.PHONY: help setup sim test negatives coverage bench lint waves model list clean distclean
+.PHONY: help setup sim test negatives formal coverage bench lint waves model list clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' '$(ROOT)Makefile'
@@ -22,7 +22,8 @@ help: ## show this list
 #= BUILD=name     only this build of tb/builds.yaml
 #= FAULT=name     only these planted faults (make negatives)
 #= POINT=file:line  tests that hit this point of the design (make coverage), after a run
-#= JOBS=n         parallel simulations (default: all cores);  TIMEOUT=s limit of one job
+#= PROOF=name     only these proofs (make formal);  QUICK=1 those of make test;  PLANTED=1 with their faults
+#= JOBS=n         parallel simulations or proofs (default: all cores);  TIMEOUT=s limit of one job
 
 setup: ## install the tools into .venv (and Debian packages, as root); done by each target
 	@'$(ROOT)scripts/setup.sh'
@@ -30,7 +31,7 @@ setup: ## install the tools into .venv (and Debian packages, as root); done by e
 sim: setup ## run the simulation regression (TEST, SEED, SEEDS, SIM, BUILD, JOBS, TIMEOUT)
 	@$(RUN) sim $(SELECT) --jobs '$(JOBS)' --timeout '$(TIMEOUT)'
 
-test: setup ## run everything: Python tests, lint, simulation regression, negative tests
+test: setup ## run everything: Python tests, lint, quick proofs, simulation regression, negative tests
 	@$(RUN) test --jobs '$(JOBS)'
 
 negatives: setup ## show that tests fail on a broken design: faults of tb/negatives.yaml (FAULT, JOBS)
@@ -38,6 +39,9 @@ negatives: setup ## show that tests fail on a broken design: faults of tb/negati
 
 coverage: setup ## measure code coverage of hdl/ by the regression; fails below 100 % (TEST, JOBS, POINT)
 	@$(RUN) coverage --test '$(TEST)' --jobs '$(JOBS)' --point '$(POINT)'
+
+formal: setup ## prove properties of the design: formal/*.yaml (PROOF, PLANTED, QUICK, JOBS)
+	@$(RUN) formal --proof '$(PROOF)' $(if $(QUICK),--quick) $(if $(PLANTED),--planted) --jobs '$(JOBS)'
 
 model: setup ## run the reference model's tests only
 	@$(RUN) model

@@ -357,6 +357,10 @@ module cde_arm #(
         .trace_valid(trace_valid), .trace_data(trace_data)
     );
 
+`ifdef FORMAL
+`include "cde_arm_props.vh"
+`endif
+
 endmodule
 
 `default_nettype wire

@@ -37,6 +37,24 @@ module cde_ram #(
         end
     end
 
+`ifdef FORMAL
+    // All words, for invariants of proofs; a read is never stale.
+    wire [(W << AW) - 1:0] words;
+    reg  [AW-1:0]          f_raddr;
+    reg                    f_started = 1'b0;
+    genvar                 i;
+    generate
+        for (i = 0; i < (1 << AW); i = i + 1) begin : f_words
+            assign words[i * W +: W] = mem[i];
+        end
+    endgenerate
+    always @(posedge clk) begin
+        f_raddr <= raddr;
+        f_started <= 1'b1;
+        if (f_started) read_is_fresh: assert (rdata == words[f_raddr * W +: W]);
+    end
+`endif
+
 endmodule
 
 `default_nettype wire

@@ -43,6 +43,13 @@ def _parser() -> argparse.ArgumentParser:
     coverage.add_argument("--point", default="", help="who hit it: file:line or file:signal")
     coverage.add_argument("--again", action="store_true", help="judge the last run once more")
     commands.add_parser("trace", help="check functional coverage and traceability of the last sim")
+    formal = commands.add_parser("formal", help="run the proofs of formal/*.yaml")
+    formal.add_argument("--proof", default="", help="proofs: id; globs, several with commas")
+    formal.add_argument("--quick", action="store_true", help="only those that `make test` runs")
+    formal.add_argument(
+        "--planted", action="store_true", help="each proof with its planted faults instead"
+    )
+    formal.add_argument("--jobs", default="", help="parallel proofs")
     commands.add_parser("model", help="run the model's tests")
     test = commands.add_parser("test", help="run everything")
     test.add_argument("--jobs", default="", help="parallel simulation processes")
@@ -82,6 +89,12 @@ def _run(args: argparse.Namespace) -> int:
 
         tests = args.test.replace(",", " ").split()
         return run_coverage(tests, _number("JOBS", args.jobs), args.point, args.again)
+    if args.command == "formal":
+        from tb.runner.formal import run_formal
+
+        wanted = args.proof.replace(",", " ").split()
+        processes = _number("JOBS", args.jobs)
+        return 1 if run_formal(wanted, processes, args.quick, args.planted)[1] else 0
     if args.command in ("test", "model"):
         from tb.runner.suite import run_pytest, run_suite
 

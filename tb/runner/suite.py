@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole check: Python tests, static checks, simulation regression, traceability with functional
-coverage, negative tests, and one closing line.
+"""The whole check: Python tests, static checks, quick proofs, simulation regression, traceability
+with functional coverage, negative tests, and one closing line.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError
 from tb.runner.discover import find_modules, select_jobs
+from tb.runner.formal import run_formal
 from tb.runner.lint import run_lint
 from tb.runner.negatives import run_negatives
 from tb.runner.regress import regression
@@ -72,6 +73,7 @@ def run_suite(processes: int | None = None) -> int:
     counts = [
         _guarded("Python tests", run_pytest),
         _guarded("lint", run_lint),
+        _guarded("quick proofs", lambda: run_formal(processes=processes, quick=True)),
         _guarded("simulation", lambda: run_simulation(processes)),
         _guarded("functional coverage and traceability", run_trace),
         _guarded("negative tests", lambda: run_negatives(processes=processes, quick=True)),

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Properties of cde_arm's pipeline, included at its end for proofs: every operation finds the state that the one before it on the same CQ has left, in
+// each stage and in the memories. f_cq is any one CQ.
+
+(* anyconst *) reg [CQ_W-1:0] f_cq;
+(* hierconn *) wire [(X_W << CQ_W) - 1:0] \count_ram.words ;
+(* hierconn *) wire [(Y_W << CQ_W) - 1:0] \flag_ram.words ;
+(* hierconn *) wire [(Z_W << CQ_W) - 1:0] \age_i.age_ram.words ;
+(* hierconn *) wire [(CF_W << CQ_W) - 1:0] \settings_pub_ram.words ;
+(* hierconn *) wire [(CF_W << CQ_W) - 1:0] \settings_db_ram.words ;
+(* hierconn *) wire [(IDX_W << CQ_W) - 1:0] \written_ram.words ;
+(* hierconn *) wire [CQ_W-1:0] \count_ram.r0_addr_q ;
+(* hierconn *) wire [CQ_W-1:0] \count_ram.r1_addr_q ;
+(* hierconn *) wire [CQ_W-1:0] \flag_ram.r0_addr_q ;
+(* hierconn *) wire [CQ_W-1:0] \flag_ram.r1_addr_q ;
+(* hierconn *) wire [CQ_W-1:0] \age_i.age_ram.r0_addr_q ;
+(* hierconn *) wire [CQ_W-1:0] \age_i.age_ram.r1_addr_q ;
+(* hierconn *) wire [CQ_W-1:0] \settings_pub_ram.f_raddr ;
+(* hierconn *) wire [CQ_W-1:0] \settings_db_ram.f_raddr ;
+(* hierconn *) wire [CQ_W-1:0] \written_ram.f_raddr ;
+(* hierconn *) wire [CQ_W-1:0] \age_i.p_cq_read ;
+(* hierconn *) wire [CQ_W-1:0] \age_i.d_cq_read ;
+
+wire [X_W-1:0] f_ram_x = \count_ram.words [f_cq * X_W +: X_W];
+wire [Y_W-1:0] f_ram_y = \flag_ram.words [f_cq * Y_W +: Y_W];
+wire [Z_W-1:0] f_ram_z = \age_i.age_ram.words [f_cq * Z_W +: Z_W];
+
+wire f_rp = rp_valid && rp_cq == f_cq, f_rd = rd_valid && rd_cq == f_cq;
+wire f_cp = cp_valid && cp_cq == f_cq, f_cd = cd_valid && cd_cq == f_cq;
+wire f_fp = fp_valid && fp_cq == f_cq, f_fd = fd_valid && fd_cq == f_cq;
+wire f_zp = zp_valid && zp[CQ_W-1:0] == f_cq, f_zd = zd_valid && zd[CQ_W-1:0] == f_cq;
+
+// The state as it was before the operations in stage Z, and as each stage leaves it
+wire [X_W-1:0] f_x = f_zp ? zp_x : f_zd ? zd_x : f_fp ? fp_x : f_fd ? fd_x : f_ram_x;
+wire [Y_W-1:0] f_y = f_zp ? zp_y : f_zd ? zd_y : f_ram_y;
+wire [X_W-1:0] f_x_z = f_zd ? zd_x_next : f_zp ? zp_x_next : f_x;
+wire [X_W-1:0] f_x_f = f_fd ? fd_x_next : f_fp ? fp_x_next : f_x_z;
+wire [Y_W-1:0] f_y_z = f_zd ? zd_y_next : f_zp ? zp_y_next : f_y;
+
+reg [3:0] f_started = 4'd0;
+always @(posedge clk) begin
+    f_started <= {f_started[2:0], rst || f_started[0]};
+    // Addresses that two registers keep
+    if (f_started[3]) begin
+        f_addresses: assert (\count_ram.r0_addr_q == rp_cq && \count_ram.r1_addr_q == rd_cq && \flag_ram.r0_addr_q == cp_cq && \flag_ram.r1_addr_q == cd_cq &&
+            \settings_pub_ram.f_raddr == rp_cq && \settings_db_ram.f_raddr == rd_cq && \written_ram.f_raddr == rd_cq &&
+            \age_i.age_ram.r0_addr_q == fp_cq && \age_i.age_ram.r1_addr_q == fd_cq && \age_i.p_cq_read == fp_cq && \age_i.d_cq_read == fd_cq);
+        f_chain_c: assert (!f_cd || c_chained == f_cp);
+        f_chain_f: assert (!f_fd || f_chained == f_fp);
+    end
+    // No operation is on its way while the memories are cleared.
+    f_quiet: assert (!init || !(rp_valid || cp_valid || fp_valid || zp_valid || rd_valid || cd_valid || fd_valid || zd_valid));
+    if (f_started[3] && !init) begin
+        f_z_x: assert (!(f_zp && f_zd) || zd_x == zp_x_next);
+        f_z_y: assert (!(f_zp && f_zd) || zd_y == zp_y_next);
+        f_z_zp: assert (!f_zp || zp_z == f_ram_z);
+        f_z_zd: assert (!f_zd || zd_z == (f_zp ? zp_z_next : f_ram_z));
+        f_f_xp: assert (!f_fp || fp_x == f_x_z);
+        f_f_xd: assert (!f_fd || fd_x == (f_fp ? fp_x_next : f_x_z));
+        f_f_yp: assert (!f_fp || fp_y == f_ram_y);
+        f_f_yd: assert (!f_fd || fd_y == (f_fp ? fp_y_next : f_ram_y));
+        f_c_xp: assert (!f_cp || cp_x == f_ram_x);
+        f_c_xd: assert (!f_cd || cd_x == (f_cp ? cp_x_next : f_ram_x));
+        f_ram_x_is: assert (f_ram_x == f_x_f);
+        f_ram_y_is: assert (f_ram_y == f_y_z);
+    end
+end

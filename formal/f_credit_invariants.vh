@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What holds between the ledger and the design's copies of the counters, stage by stage; included at the end of f_credit, proven with the rest.
+
+localparam C_ALLOC = 66;
+localparam C_USED = C_ALLOC + 2 * IDX_W;
+localparam C_W = C_USED + IDX_W;
+
+(* hierconn *) wire [(IDX_W << CQ_W) - 1:0] \dut.credit_i.port_i.total_ram.words , \dut.credit_i.port_i.other_ram.words , \dut.credit_i.port_i.cons_ram.words ,
+    \dut.credit_i.port_i.silent_ram.words , \dut.credit_i.port2_i.total_ram.words , \dut.credit_i.port2_i.other_ram.words , \dut.credit_i.port2_i.cons_ram.words ,
+    \dut.credit_i.port2_i.silent_ram.words , \dut.cq_i.cons_ram.words , \dut.cq_i.granted_ram.words , \dut.cq_i.granted2_ram.words ;
+(* hierconn *) wire [((IDX_W + 2) << CQ_W) - 1:0] \dut.credit_i.port_i.limit_ram.words , \dut.credit_i.port2_i.limit_ram.words ;
+(* hierconn *) wire [(C_W << CQ_W) - 1:0] \dut.cq_i.context_ram.words ;
+(* hierconn *) wire [CQ_W-1:0] \dut.credit_i.port_i.total_ram.f_raddr , \dut.credit_i.port2_i.total_ram.f_raddr , \dut.cq_i.cons_ram.f_raddr ;
+(* hierconn *) wire [CQ_W-1:0] \dut.credit_i.port_i.other_ram.f_raddr , \dut.credit_i.port_i.cons_ram.f_raddr , \dut.credit_i.port_i.silent_ram.f_raddr ,
+    \dut.credit_i.port_i.limit_ram.f_raddr , \dut.credit_i.port2_i.other_ram.f_raddr , \dut.credit_i.port2_i.cons_ram.f_raddr ,
+    \dut.credit_i.port2_i.silent_ram.f_raddr , \dut.credit_i.port2_i.limit_ram.f_raddr , \dut.cq_i.granted_ram.f_raddr , \dut.cq_i.granted2_ram.f_raddr ,
+    \dut.cq_i.context_ram.f_raddr ;
+(* hierconn *) wire [CQ_W-1:0] \dut.credit_i.port_i.r_cq , \dut.credit_i.port_i.c_cq , \dut.credit_i.port2_i.r_cq , \dut.credit_i.port2_i.c_cq , \dut.cq_i.r_cq , \dut.cq_i.c_cq , \dut.cq_i.slot_i.s_cq ;
+(* hierconn *) wire \dut.credit_i.port_i.r_valid , \dut.credit_i.port_i.c_valid , \dut.credit_i.port_i.r_clear , \dut.credit_i.port_i.c_clear ,
+    \dut.credit_i.port2_i.r_valid , \dut.credit_i.port2_i.c_valid , \dut.credit_i.port2_i.r_clear , \dut.credit_i.port2_i.c_clear ,
+    \dut.cq_i.r_cpl , \dut.cq_i.c_cpl , \dut.cq_i.r_op , \dut.cq_i.c_op , \dut.cq_i.slot_i.s_step , \dut.cq_i.r_unreserved , \dut.cq_i.c_unreserved ;
+(* hierconn *) wire [1:0] \dut.credit_i.port_i.r_count , \dut.credit_i.port_i.c_count , \dut.credit_i.port2_i.r_count , \dut.credit_i.port2_i.c_count ;
+(* hierconn *) wire [7:0] \dut.cq_i.r_code , \dut.cq_i.c_code ;
+(* hierconn *) wire [4:0] \dut.cq_i.r_log2 , \dut.cq_i.c_log2 ;
+(* hierconn *) wire [IDX_W-1:0] \dut.credit_i.port_i.total , \dut.credit_i.port_i.other , \dut.credit_i.port_i.bound , \dut.credit_i.port2_i.total ,
+    \dut.credit_i.port2_i.other , \dut.credit_i.port2_i.bound , \dut.cq_i.granted , \dut.cq_i.cons , \dut.cq_i.full , \dut.cq_i.slot_i.s_alloc_next ,
+    \dut.cq_i.slot_i.s_used_next ;
+(* hierconn *) wire [1:0] \dut.credit_i.port_i.mode , \dut.credit_i.port2_i.mode ;
+(* hierconn *) wire [C_W-1:0] \dut.cq_i.ctx ;
+
+wire [C_W-1:0]   ctx = \dut.cq_i.context_ram.words [cq * C_W +: C_W];
+wire [IDX_W-1:0] x_alloc = ctx[C_ALLOC +: IDX_W], x_used = ctx[C_USED +: IDX_W];
+wire [IDX_W-1:0] total1 = \dut.credit_i.port_i.total_ram.words [cq * IDX_W +: IDX_W], total2 = \dut.credit_i.port2_i.total_ram.words [cq * IDX_W +: IDX_W];
+wire [IDX_W-1:0] cons = \dut.credit_i.port_i.cons_ram.words [cq * IDX_W +: IDX_W], silent = \dut.credit_i.port_i.silent_ram.words [cq * IDX_W +: IDX_W];
+wire [IDX_W+1:0] limit1 = \dut.credit_i.port_i.limit_ram.words [cq * (IDX_W + 2) +: IDX_W + 2];
+wire [IDX_W+1:0] limit2 = \dut.credit_i.port2_i.limit_ram.words [cq * (IDX_W + 2) +: IDX_W + 2];
+wire             slot_step = \dut.cq_i.slot_i.s_step && \dut.cq_i.slot_i.s_cq == cq;
+wire             c1 = \dut.credit_i.port_i.c_valid && \dut.credit_i.port_i.c_cq == cq, c2 = \dut.credit_i.port2_i.c_valid && \dut.credit_i.port2_i.c_cq == cq;
+wire             r1 = \dut.credit_i.port_i.r_valid && \dut.credit_i.port_i.r_cq == cq, r2 = \dut.credit_i.port2_i.r_valid && \dut.credit_i.port2_i.r_cq == cq;
+wire             q_c = (\dut.cq_i.c_cpl || \dut.cq_i.c_op ) && \dut.cq_i.c_cq == cq;
+wire [IDX_W-1:0] c_alloc = \dut.cq_i.ctx [C_ALLOC +: IDX_W], c_used = \dut.cq_i.ctx [C_USED +: IDX_W];
+wire [IDX_W-1:0] total = total1 + total2, base = silent + cons;
+wire [IDX_W-1:0] true_silent = x_used - x_alloc;
+localparam [IDX_W-1:0] SIZE_4 = SIZE + 4;
+wire [IDX_W-1:0] late = total - \dut.cq_i.granted , silent_late = true_silent - silent;
+wire [IDX_W-1:0] gap1 = \dut.credit_i.port_i.bound - \dut.credit_i.port_i.total - \dut.credit_i.port_i.other + 4'd4;
+wire [IDX_W-1:0] gap2 = \dut.credit_i.port2_i.bound - \dut.credit_i.port2_i.total - \dut.credit_i.port2_i.other + 4'd4;
+
+reg [2:0] f_started = 3'd0;
+always @(posedge clk) begin
+    f_started <= {f_started[1:0], 1'b1};
+    if (f_started[2]) begin
+        i_addresses: assert (\dut.credit_i.port_i.total_ram.f_raddr == \dut.credit_i.port_i.r_cq && \dut.credit_i.port2_i.total_ram.f_raddr == \dut.credit_i.port2_i.r_cq &&
+            \dut.cq_i.cons_ram.f_raddr == \dut.cq_i.r_cq && \dut.cq_i.granted_ram.f_raddr == \dut.cq_i.r_cq && \dut.cq_i.granted2_ram.f_raddr == \dut.cq_i.r_cq &&
+            \dut.cq_i.context_ram.f_raddr == \dut.cq_i.r_cq && \dut.credit_i.port_i.other_ram.f_raddr == \dut.credit_i.port_i.r_cq &&
+            \dut.credit_i.port_i.cons_ram.f_raddr == \dut.credit_i.port_i.r_cq && \dut.credit_i.port_i.silent_ram.f_raddr == \dut.credit_i.port_i.r_cq &&
+            \dut.credit_i.port_i.limit_ram.f_raddr == \dut.credit_i.port_i.r_cq && \dut.credit_i.port2_i.other_ram.f_raddr == \dut.credit_i.port2_i.r_cq &&
+            \dut.credit_i.port2_i.cons_ram.f_raddr == \dut.credit_i.port2_i.r_cq && \dut.credit_i.port2_i.silent_ram.f_raddr == \dut.credit_i.port2_i.r_cq &&
+            \dut.credit_i.port2_i.limit_ram.f_raddr == \dut.credit_i.port2_i.r_cq );
+    end
+    i_quiet: assert (up || !(\dut.cq_i.r_cpl || \dut.cq_i.c_cpl || \dut.cq_i.r_op || \dut.cq_i.c_op || \dut.credit_i.port_i.r_valid ||
+        \dut.credit_i.port_i.c_valid || \dut.credit_i.port2_i.r_valid || \dut.credit_i.port2_i.c_valid || \dut.cq_i.slot_i.s_step || trace_valid ) || rst);
+    if (up) begin
+        // Requests
+        i_requests: assert (a1[0] == r1 && a2[0] == c1 && b1[0] == r2 && b2[0] == c2);
+        i_counts: assert ((!r1 || a1[2:1] == \dut.credit_i.port_i.r_count ) && (!c1 || a2[2:1] == \dut.credit_i.port_i.c_count ) &&
+            (!r2 || b1[2:1] == \dut.credit_i.port2_i.r_count ) && (!c2 || b2[2:1] == \dut.credit_i.port2_i.c_count ));
+        i_small: assert ((!r1 || ^a1[2:1]) && (!r2 || ^b1[2:1]) && (!c1 || ^a2[2:1]) && (!c2 || ^b2[2:1]));
+        i_clear: assert ((!\dut.credit_i.port_i.r_clear || \dut.credit_i.port_i.r_cq != cq) && (!\dut.credit_i.port_i.c_clear || \dut.credit_i.port_i.c_cq != cq) &&
+            (!\dut.credit_i.port2_i.r_clear || \dut.credit_i.port2_i.r_cq != cq) && (!\dut.credit_i.port2_i.c_clear || \dut.credit_i.port2_i.c_cq != cq));
+        // Copies
+        i_copies: assert (\dut.credit_i.port_i.other_ram.words [cq * IDX_W +: IDX_W] == total2 && \dut.credit_i.port2_i.other_ram.words [cq * IDX_W +: IDX_W] == total1 && \dut.cq_i.granted_ram.words [cq * IDX_W +: IDX_W] == total1 &&
+            \dut.cq_i.granted2_ram.words [cq * IDX_W +: IDX_W] == total2 && \dut.credit_i.port2_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.cq_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.credit_i.port2_i.silent_ram.words [cq * IDX_W +: IDX_W] == silent);
+        i_cons: assert (cons == consumed);
+        i_total: assert (total == granted);
+        i_limit: assert (limit1 == limit2 && limit1 == (limited ? {2'b10, SIZE} : {(IDX_W + 2){1'b0}}));
+        i_silent: assert (slot_step ? silent_late <= 2 : true_silent == silent);
+        i_slot: assert (!slot_step || (\dut.cq_i.slot_i.s_alloc_next == x_alloc && \dut.cq_i.slot_i.s_used_next == x_used));
+        i_stage: assert (!q_c || (c_alloc == x_alloc && c_used == x_used));
+        i_context: assert (!q_c || \dut.cq_i.ctx [2:1] == 2'b00);
+        i_active: assert (!ctx[1] && !ctx[2] && (!ctx[0] || started) && (!started || limited));
+        i_ledger: assert (placed + (put ? put_placed : 2'd0) == x_alloc && used + (put ? put_placed + put_returned : 2'd0) == x_used);
+        i_put: assert (!put || put_placed + put_returned <= 2);
+        // What is judged lags, on the safe side.
+        i_stage1: assert (!c1 || (\dut.credit_i.port_i.total == total1 && \dut.credit_i.port_i.other == total2 && (\dut.credit_i.port_i.mode == 0 || \dut.credit_i.port_i.mode == 2'b10)));
+        i_stage2: assert (!c2 || (\dut.credit_i.port2_i.total == total2 && \dut.credit_i.port2_i.other == total1 && (\dut.credit_i.port2_i.mode == 0 || \dut.credit_i.port2_i.mode == 2'b10)));
+        i_bound1: assert (!c1 || \dut.credit_i.port_i.mode == 0 || (gap1 <= SIZE_4 && true_silent + cons + SIZE - \dut.credit_i.port_i.bound <= SIZE_4));
+        i_bound2: assert (!c2 || \dut.credit_i.port2_i.mode == 0 || (gap2 <= SIZE_4 && true_silent + cons + SIZE - \dut.credit_i.port2_i.bound <= SIZE_4));
+        i_granted: assert (!q_c || (\dut.cq_i.granted - c_used <= SIZE && late <= 4));
+        i_unlimited: assert (limited || (total == 0 && cons == 0 && x_alloc == 0 && x_used == 0));
+        i_base: assert (!limited || base + SIZE - total <= SIZE);
+        i_held: assert (total - x_used <= SIZE && x_alloc - cons <= SIZE && {1'b0, total - x_used} + {1'b0, x_alloc - cons} <= SIZE);
+        // Control
+        i_steps: assert ((!\dut.cq_i.r_op || steps == 3) && (!\dut.cq_i.c_op || steps == 2));
+        i_op_r: assert (!(\dut.cq_i.r_op && \dut.cq_i.r_cq == cq) || ((\dut.cq_i.r_code == `CDE_TRC_START || \dut.cq_i.r_code == 8'hff) && !\dut.cq_i.r_unreserved && started >= (\dut.cq_i.r_code == `CDE_TRC_START) && limited));
+        i_op_c: assert (!(\dut.cq_i.c_op && \dut.cq_i.c_cq == cq) || ((\dut.cq_i.c_code == `CDE_TRC_START || \dut.cq_i.c_code == 8'hff) && !\dut.cq_i.c_unreserved && started >= (\dut.cq_i.c_code == `CDE_TRC_START) && limited));
+    end
+end

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// f_event: proof that every callback becomes an event entry (CQ-16), no matter how long the sink stalls.
+//
+// Purpose: callbacks come from both pipelines, at most one of each CQ on its way (proven of cde_arm), repetitions of failed writes included. Each leaves
+//          once, with its CQ, before more than twice as many others as there are CQs; nothing else leaves. With a sink that takes a beat in
+//          every K cycles that is a bound in time: 2 * NUM_CQ * K. Any one CQ is watched.
+// Ports:   free inputs.
+// Latency: none.
+`default_nettype none
+
+module f_event #(
+    parameter NUM_CQ = 4,
+    parameter CQ_W = 2
+) (
+    input wire             clk,
+    input wire             ev_pub_valid,
+    input wire [CQ_W-1:0]  ev_pub_cq,
+    input wire             ev_pub_retry,
+    input wire             ev_db_valid,
+    input wire [CQ_W-1:0]  ev_db_cq,
+    input wire             eqc_valid,
+    input wire             eq_ready,
+    input wire [NUM_CQ-1:0] answer          // memory's answer for this CQ's entry comes
+);
+
+    localparam IDX_W = 4, RETRY_W = 63 + IDX_W, EV_W = RETRY_W + 27 + IDX_W, EQ_REC_W = RETRY_W + 24;
+
+    reg started = 1'b0;
+    wire rst = !started;
+    always @(posedge clk) started <= 1'b1;
+    (* anyconst *) reg [CQ_W-1:0] cq;
+
+    wire                eq_valid;
+    wire [0:0]          eq_number;
+    wire [63:4]         eq_addr;
+    wire [127:0]        eq_data;
+    wire [EQ_REC_W-1:0] eq_record;
+    wire [IDX_W-1:0]    eqc_index;
+    wire [15:0]         vector;
+
+    cde_event #(
+        .NUM_EQ(2), .EQ_W(1), .CQ_W(CQ_W), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .EQ_REC_W(EQ_REC_W)
+    ) dut (
+        .clk(clk), .rst(rst), .ev_pub_valid(ev_pub_valid && !rst),
+        .ev_pub_data({{RETRY_W{1'b0}}, ev_pub_retry, {IDX_W{1'b0}}, 2'd0, 8'd0, {(16-CQ_W){1'b0}}, ev_pub_cq}),
+        .ev_db_valid(ev_db_valid && !rst), .ev_db_data({{RETRY_W{1'b0}}, 1'b0, {IDX_W{1'b0}}, 2'd0, 8'd0, {(16-CQ_W){1'b0}}, ev_db_cq}),
+        .eqc_valid(eqc_valid), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1), .eqc_eq(1'b0), .eqc_base(58'd0),
+        .eqc_log2(5'd2), .eqc_vector(16'd0), .eqc_index(eqc_index), .irq_eq(1'b0), .irq_vector(vector), .eq_valid(eq_valid),
+        .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data), .eq_record(eq_record)
+    );
+
+    // ---------------------------------------------------------------- environment: one event of a CQ from its callback to its answer
+    reg [NUM_CQ-1:0] inside, written;
+    initial {inside, written} = 0;
+    wire            sent = eq_valid && eq_ready && !rst;
+    wire [CQ_W-1:0] sent_cq = eq_record[CQ_W-1:0];
+
+    always @(posedge clk) begin
+        written <= written & ~answer;
+        if (sent) begin
+            inside[sent_cq] <= 1'b0;
+            written[sent_cq] <= 1'b1;
+        end
+        if (ev_pub_valid && !rst) inside[ev_pub_cq] <= 1'b1;
+        if (ev_db_valid && !rst) inside[ev_db_cq] <= 1'b1;
+    end
+
+    always @* begin
+        if (ev_pub_valid) assume (!inside[ev_pub_cq] && !written[ev_pub_cq]);
+        if (ev_db_valid) assume (!inside[ev_db_cq] && !written[ev_db_cq] && !(ev_pub_valid && ev_pub_cq == ev_db_cq));
+    end
+
+    // ---------------------------------------------------------------- properties
+    reg [CQ_W+1:0] others = 0;      // entries of others since the watched callback came
+
+    always @(posedge clk) begin
+        if (ev_pub_valid && ev_pub_cq == cq || ev_db_valid && ev_db_cq == cq) others <= 0;
+        else if (sent && inside[cq]) others <= others + 1'b1;
+        if (!rst) begin
+            of_a_callback: assert (!sent || inside[sent_cq]);
+            offered_when_due: assert (eq_valid || !inside[cq] || eqc_valid);
+            bounded_wait: assert (!inside[cq] || others <= 2 * NUM_CQ);
+        end
+    end
+
+endmodule
+
+`default_nettype wire

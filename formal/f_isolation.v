@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// f_isolation: proof that writes through another page change nothing of a CQ (ISO-01), with two copies of the arm pipeline.
+//
+// Purpose: both copies of cde_arm get the same inputs, but for what doorbell pages other than the watched CQ's own write: there operation, CQ, index, arm
+//          and type are free in each copy, also refused or not. Everything of the watched CQ must be the same in both: its steps on the trace
+//          port with the states before and after, its callbacks, its state. Only when a slot of the pipeline is taken is the same in both, since
+//          pages share one port; moderation is off, because its timer looks when a slot is free.
+// Ports:   free inputs.
+// Latency: none.
+`default_nettype none
+`include "cde_defs.vh"
+
+module f_isolation #(
+    parameter NUM_CQ = 2,
+    parameter CQ_W = 1,
+    parameter IDX_W = 4
+) (
+    input wire               clk,
+    input wire               pub_valid,
+    input wire [7:0]         pub_op,
+    input wire [CQ_W-1:0]    pub_cq,
+    input wire [1:0]         pub_count,
+    input wire [1:0]         pub_solicited,
+    input wire [1:0]         pub_quiet,
+    input wire [1:0]         pub_status,
+    input wire               pub_give_up,
+    input wire               db_valid,
+    input wire [11:0]        db_page,
+    input wire [12+CQ_W+7+IDX_W:0] db_1,    // {type 2, arm, index, CQ, cause 8, return}
+    input wire [12+CQ_W+7+IDX_W:0] db_2,
+    input wire               ct_valid,
+    input wire [7:0]         ct_op,
+    input wire [CQ_W-1:0]    ct_cq,
+    input wire [IDX_W-1:0]   ct_index,
+    input wire               cfg_we,
+    input wire [CQ_W-1:0]    cfg_cq,
+    input wire [39+IDX_W:0]  cfg_data,
+    input wire               wr_we,
+    input wire [CQ_W-1:0]    wr_cq,
+    input wire [IDX_W-1:0]   wr_index
+);
+
+    localparam RETRY_W = 1;
+    localparam EV_W = RETRY_W + 27 + IDX_W;
+    localparam X_W = 4 + 4 * IDX_W, Y_W = 10, CF_PAGE = IDX_W + 28;
+
+    reg [CQ_W+1:0] age = 0;
+    wire           rst = age == 0;
+    wire           init = age != 0 && !age[CQ_W+1];
+    always @(posedge clk) if (!age[CQ_W+1]) age <= age == NUM_CQ + 1 ? 1 << (CQ_W + 1) : age + 1'b1;
+    wire [CQ_W-1:0] init_addr = age - 1'b1;
+    wire            up = age[CQ_W+1];
+
+    (* hierconn *) wire [CQ_W-1:0] \copy[0].dut.f_cq , \copy[1].dut.f_cq ;
+    wire [CQ_W-1:0] cq = \copy[0].dut.f_cq ;
+    (* anyconst *) reg [11:0] page;             // the watched CQ's
+    wire own = db_page == page;
+
+    wire [1:0]      ev [0:1];
+    wire [2*EV_W-1:0] ev_data [0:1];
+    wire [1:0]      trace_valid [0:1];
+    wire [511:0]    trace_data [0:1];
+    wire [1:0]      db_ready, ct_ready, res_valid, cons_we;
+    wire [7:0]      res_cause [0:1];
+    wire [95:0]     unused_state [0:1];
+    wire [1:0]      unused_ct_valid;
+    wire [CQ_W-1:0] cons_cq [0:1];
+    wire [IDX_W-1:0] cons_index [0:1];
+    wire [NUM_CQ-1:0] dead [0:1];
+
+    // Moderation is off for all; the watched CQ's page does not change.
+    wire [39+IDX_W:0] cfg_off = cfg_data & ~{{(36+IDX_W){1'b0}}, 4'b1100};
+    always @* begin
+        if (!up) assume (!pub_valid && !db_valid && !ct_valid);
+        assume (\copy[1].dut.f_cq == cq);
+        if (cfg_we && cfg_cq == cq) assume (cfg_data[CF_PAGE +: 12] == page);
+        // Settings and written index are written before a CQ exists; here while the memories are cleared.
+        if (init) assume (cfg_we && cfg_cq == init_addr && wr_we && wr_cq == init_addr);
+        if (own) assume (db_1 == db_2);
+        // What control asks for
+        if (ct_valid) assume (ct_op == `CDE_TRC_CREATE || ct_op == `CDE_TRC_DESTROY || ct_op == 8'hff);
+    end
+
+    genvar g;
+    generate
+        for (g = 0; g < 2; g = g + 1) begin : copy
+            wire [12+CQ_W+7+IDX_W:0] db = g == 0 ? db_1 : db_2;
+            cde_arm #(
+                .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(2), .RETRY_W(RETRY_W), .EV_W(EV_W)
+            ) dut (
+                .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .pub_valid(pub_valid), .pub_op(pub_op),
+                .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status),
+                .pub_give_up(pub_give_up), .pub_retry(1'b0), .db_valid(db_valid), .db_ready(db_ready[g]),
+                .db_op(db[0] ? `CDE_TRC_CB_RETURN : `CDE_TRC_DOORBELL), .db_cause(db[8:1]), .db_cq(db[9 +: CQ_W]), .db_page(db_page),
+                .db_index(db[9+CQ_W +: IDX_W]), .db_arm(db[9+CQ_W+IDX_W]), .db_type(db[10+CQ_W+IDX_W +: 2]),
+                .ct_valid(ct_valid), .ct_ready(ct_ready[g]), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
+                .res_db_valid(res_valid[g]), .res_db_cause(res_cause[g]), .res_ct_valid(unused_ct_valid[g]), .res_ct_state(unused_state[g]),
+                .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_off), .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
+                .cons_we(cons_we[g]), .cons_cq(cons_cq[g]), .cons_index(cons_index[g]), .dead(dead[g]), .ev_pub_valid(ev[g][0]),
+                .ev_pub_data(ev_data[g][0 +: EV_W]), .ev_db_valid(ev[g][1]), .ev_db_data(ev_data[g][EV_W +: EV_W]),
+                .trace_valid(trace_valid[g]), .trace_data(trace_data[g])
+            );
+        end
+    endgenerate
+
+    // ---------------------------------------------------------------- what is seen of the watched CQ
+    wire [1:0] called_1 = {ev[0][1] && ev_data[0][EV_W +: CQ_W] == cq, ev[0][0] && ev_data[0][0 +: CQ_W] == cq};
+    wire [1:0] called_2 = {ev[1][1] && ev_data[1][EV_W +: CQ_W] == cq, ev[1][0] && ev_data[1][0 +: CQ_W] == cq};
+    wire [1:0] traced_1 = {trace_valid[0][1] && trace_data[0][279:264] == cq, trace_valid[0][0] && trace_data[0][23:8] == cq};
+    wire [1:0] traced_2 = {trace_valid[1][1] && trace_data[1][279:264] == cq, trace_valid[1][0] && trace_data[1][23:8] == cq};
+
+    always @(posedge clk) if (up) begin
+        same_callbacks: assert (called_1 == called_2);
+        same_callback_data: assert ((!called_1[0] || ev_data[0][0 +: EV_W] == ev_data[1][0 +: EV_W]) &&
+            (!called_1[1] || ev_data[0][EV_W +: EV_W] == ev_data[1][EV_W +: EV_W]));
+        same_steps: assert (traced_1 == traced_2);
+        same_step_data_1: assert (!traced_1[0] || trace_data[0][255:0] == trace_data[1][255:0]);
+        same_step_data_2: assert (!traced_1[1] || trace_data[0][511:256] == trace_data[1][511:256]);
+        same_error_state: assert (dead[0][cq] == dead[1][cq]);
+        same_port_timing: assert (db_ready[0] == db_ready[1] && ct_ready[0] == ct_ready[1]);
+    end
+
+    // ---------------------------------------------------------------- invariants
+    localparam D_W = 34 + CQ_W + IDX_W, B = CQ_W + IDX_W, Z_W = 18 + 2 * IDX_W, CF_W = 40 + IDX_W;
+    (* hierconn *) wire [X_W-1:0] \copy[0].dut.f_ram_x , \copy[1].dut.f_ram_x ;
+    (* hierconn *) wire [Y_W-1:0] \copy[0].dut.f_ram_y , \copy[1].dut.f_ram_y ;
+    (* hierconn *) wire [Z_W-1:0] \copy[0].dut.f_ram_z , \copy[1].dut.f_ram_z ;
+    (* hierconn *) wire [D_W-1:0] \copy[0].dut.rd , \copy[1].dut.rd , \copy[0].dut.cd , \copy[1].dut.cd , \copy[0].dut.fd , \copy[1].dut.fd , \copy[0].dut.zd , \copy[1].dut.zd ;
+    (* hierconn *) wire \copy[0].dut.rd_valid , \copy[1].dut.rd_valid , \copy[0].dut.cd_valid , \copy[1].dut.cd_valid , \copy[0].dut.fd_valid , \copy[1].dut.fd_valid ,
+        \copy[0].dut.zd_valid , \copy[1].dut.zd_valid ;
+    (* hierconn *) wire \copy[0].dut.look_valid , \copy[1].dut.look_valid ;
+    (* hierconn *) wire [NUM_CQ-1:0] \copy[0].dut.waiting , \copy[1].dut.waiting ;
+    (* hierconn *) wire [(CF_W << CQ_W) - 1:0] \copy[0].dut.settings_db_ram.words , \copy[1].dut.settings_db_ram.words , \copy[0].dut.settings_pub_ram.words ,
+        \copy[1].dut.settings_pub_ram.words ;
+    (* hierconn *) wire [3:0] \copy[0].dut.ct_age , \copy[1].dut.ct_age ;
+    (* hierconn *) wire [(IDX_W << CQ_W) - 1:0] \copy[0].dut.written_ram.words , \copy[1].dut.written_ram.words ;
+    (* hierconn *) wire [1:0] \copy[0].dut.look_i.state , \copy[1].dut.look_i.state ;
+    (* hierconn *) wire [15:0] \copy[0].dut.prescale , \copy[1].dut.prescale ;
+    (* hierconn *) wire [17:0] \copy[0].dut.now , \copy[1].dut.now ;
+    (* hierconn *) wire [(Y_W << CQ_W) - 1:0] \copy[0].dut.flag_ram.words , \copy[1].dut.flag_ram.words ;
+    integer k;
+    reg     off, none_waits;
+    always @* begin
+        off = 1'b1;
+        none_waits = 1'b1;
+        // A callback that is due (5) is not held back by moderation (6).
+        for (k = 0; k < NUM_CQ; k = k + 1) begin
+            if (\copy[0].dut.flag_ram.words [k * Y_W + 5 +: 2] == 2'b01 || \copy[1].dut.flag_ram.words [k * Y_W + 5 +: 2] == 2'b01) none_waits = 1'b0;
+        end
+        for (k = 0; k < NUM_CQ; k = k + 1) begin
+            if (\copy[0].dut.settings_db_ram.words [k * CF_W + 2 +: 2] != 0 || \copy[0].dut.settings_pub_ram.words [k * CF_W + 2 +: 2] != 0) off = 1'b0;
+        end
+    end
+
+    // The same operation, or one that a page which is not its owner has written
+    function [0:0] alike;
+        input           valid_1, valid_2;
+        input [D_W-1:0] a, b;
+        alike = valid_1 == valid_2 && (!valid_1 || (a == b && !a[B+32]) || (a[B+19 +: 12] == b[B+19 +: 12] && a[B+19 +: 12] != page && a[B+31] && b[B+31] &&
+            !a[B+32] && !b[B+32] && !a[B+33] && !b[B+33]) ||
+            // Control: what a doorbell alone has is not looked at.
+            (a[B+32] && (a[B +: 8] == `CDE_TRC_CREATE || a[B +: 8] == `CDE_TRC_DESTROY || a[B +: 8] == 8'hff) && b[B+33:B+31] == a[B+33:B+31] && !a[B+31] && a[B+15:0] == b[B+15:0]));
+    endfunction
+
+    always @(posedge clk) if (up) begin
+        i_state: assert (\copy[0].dut.f_ram_x == \copy[1].dut.f_ram_x && \copy[0].dut.f_ram_y == \copy[1].dut.f_ram_y && \copy[0].dut.f_ram_z == \copy[1].dut.f_ram_z );
+        i_operations: assert (alike(\copy[0].dut.rd_valid , \copy[1].dut.rd_valid , \copy[0].dut.rd , \copy[1].dut.rd ) &&
+            alike(\copy[0].dut.cd_valid , \copy[1].dut.cd_valid , \copy[0].dut.cd , \copy[1].dut.cd ) &&
+            alike(\copy[0].dut.fd_valid , \copy[1].dut.fd_valid , \copy[0].dut.fd , \copy[1].dut.fd ) &&
+            alike(\copy[0].dut.zd_valid , \copy[1].dut.zd_valid , \copy[0].dut.zd , \copy[1].dut.zd ));
+        i_written: assert (\copy[0].dut.written_ram.words == \copy[1].dut.written_ram.words );
+        // The timer seeks, and finds nothing.
+        i_seeks: assert ((\copy[0].dut.look_i.state == 2'd0 || \copy[0].dut.look_i.state == 2'd3) && (\copy[1].dut.look_i.state == 2'd0 || \copy[1].dut.look_i.state == 2'd3));
+        i_time: assert (\copy[0].dut.prescale == \copy[1].dut.prescale && \copy[0].dut.now == \copy[1].dut.now );
+        i_patience: assert (\copy[0].dut.ct_age == \copy[1].dut.ct_age );
+        i_no_looks: assert (none_waits && !\copy[0].dut.look_valid && !\copy[1].dut.look_valid && \copy[0].dut.waiting == 0 && \copy[1].dut.waiting == 0);
+        i_settings: assert (\copy[0].dut.settings_db_ram.words == \copy[1].dut.settings_db_ram.words &&
+            \copy[0].dut.settings_pub_ram.words == \copy[1].dut.settings_pub_ram.words && off &&
+            \copy[0].dut.settings_db_ram.words [cq * CF_W + CF_PAGE +: 12] == page);
+    end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// f_pages: proof of the doorbell pages' port, s_axi, where it is made (cde_page_port).
+//
+// Purpose: AXI4 rules of a slave for any writes and reads, bursts included: what is offered stays; as many responses as writes, in the order of the
+//          addresses; as many read beats as asked, the last one marked, in order. Arm state and posting answer four cycles after a write was handed
+//          to them, with any cause.
+// Ports:   free inputs.
+// Latency: none.
+`default_nettype none
+
+module f_pages #(
+    parameter ID_W = 2,
+    parameter MAX = 20
+) (
+    input wire            clk,
+    input wire [ID_W-1:0] awid,
+    input wire [27:0]     awaddr,
+    input wire [7:0]      awlen,
+    input wire [2:0]      awsize,
+    input wire            awvalid,
+    input wire [511:0]    wdata,
+    input wire [63:0]     wstrb,
+    input wire            wlast,
+    input wire            wvalid,
+    input wire            bready,
+    input wire [ID_W-1:0] arid,
+    input wire [27:0]     araddr,
+    input wire [7:0]      arlen,
+    input wire [2:0]      arsize,
+    input wire            arvalid,
+    input wire            rready,
+    input wire            db_ready,
+    input wire            post_ready,
+    input wire [7:0]      cause
+);
+
+    reg [2:0] age = 0;
+    wire      rst = age == 0;
+    wire      init = age != 0 && !age[2];
+    always @(posedge clk) if (!age[2]) age <= age + 1'b1;
+    wire      up = age[2];
+
+    wire            awready, wready, bvalid, arready, rlast, rvalid, db_valid, db_arm, post_valid, st_valid, st_post, st_srq, rd_err_valid;
+    wire [ID_W-1:0] bid, rid;
+    wire [1:0]      bresp, rresp, db_type, post_kind;
+    wire [7:0]      buser, db_op, db_cause, st_cause, rd_err_cause;
+    wire [511:0]    rdata, post_data;
+    wire [63:0]     post_word;
+    wire [0:0]      db_cq;
+    wire [11:0]     db_page, post_page;
+    wire [3:0]      db_index;
+    wire [15:0]     st_page, st_object, rd_err_page;
+    reg [3:0]       db_way, post_way;
+    initial {db_way, post_way} = 0;
+    wire            took_db = db_valid && db_ready && up, took_post = post_valid && post_ready && up;
+    always @(posedge clk) begin
+        db_way <= {db_way[2:0], took_db};
+        post_way <= {post_way[2:0], took_post};
+    end
+
+    cde_page_port #(
+        .CQ_W(1), .IDX_W(4), .PAGE_W(1), .ID_W(ID_W), .ADDR_W(28), .POSTS(1'b1), .RECEIVES(1'b1)
+    ) dut (
+        .clk(clk), .rst(rst), .init(init), .init_addr(age[0]), .s_axi_awid(awid), .s_axi_awaddr(awaddr), .s_axi_awlen(awlen),
+        .s_axi_awsize(awsize), .s_axi_awvalid(awvalid), .s_axi_awready(awready), .s_axi_wdata(wdata), .s_axi_wstrb(wstrb),
+        .s_axi_wlast(wlast), .s_axi_wvalid(wvalid), .s_axi_wready(wready), .s_axi_bid(bid), .s_axi_bresp(bresp), .s_axi_buser(buser),
+        .s_axi_bvalid(bvalid), .s_axi_bready(bready), .db_valid(db_valid), .db_ready(db_ready && up), .db_op(db_op), .db_cause(db_cause),
+        .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type), .res_valid(db_way[3]),
+        .res_cause(cause), .post_valid(post_valid), .post_ready(post_ready && up), .post_page(post_page), .post_kind(post_kind), .post_data(post_data),
+        .post_word(post_word), .post_res_valid(post_way[3]), .post_res_cause(cause), .st_valid(st_valid), .st_page(st_page),
+        .st_post(st_post), .st_srq(st_srq), .st_object(st_object), .st_cause(st_cause), .s_axi_arid(arid), .s_axi_araddr(araddr),
+        .s_axi_arlen(arlen), .s_axi_arsize(arsize), .s_axi_arvalid(arvalid), .s_axi_arready(arready), .s_axi_rid(rid),
+        .s_axi_rdata(rdata), .s_axi_rresp(rresp), .s_axi_rlast(rlast), .s_axi_rvalid(rvalid), .s_axi_rready(rready),
+        .rd_err_valid(rd_err_valid), .rd_err_cause(rd_err_cause), .rd_err_page(rd_err_page)
+    );
+
+    wire [5:0] outstanding;
+
+`ifdef WRITES
+    axi_write_props #(
+        .ID_W(ID_W), .ADDR_W(28), .DATA_W(512), .MASTER(1'b0), .IN_ORDER(1'b1), .MAX(MAX), .CNT_W(6)
+    ) write_i (
+        .clk(clk), .rst(!up), .awid(awid), .awaddr(awaddr), .awlen(awlen), .awsize(awsize), .awvalid(awvalid && up), .awready(awready),
+        .wdata(wdata), .wstrb(wstrb), .wlast(wlast), .wvalid(wvalid && up), .wready(wready), .bid(bid), .bresp(bresp), .bvalid(bvalid),
+        .bready(bready), .outstanding(outstanding)
+    );
+    always @(posedge clk) if (up) begin
+        response_code: assert (!bvalid || bresp == (buser == 8'h00 ? 2'b00 : 2'b10));
+        one_way: assert (!(took_db && took_post));
+    end
+`endif
+
+`ifdef READS
+    axi_read_props #(.ID_W(ID_W), .ADDR_W(28), .DATA_W(512), .MAX(3), .CNT_W(3)) read_i (
+        .clk(clk), .rst(!up), .arid(arid), .araddr(araddr), .arlen(arlen), .arsize(arsize), .arvalid(arvalid && up), .arready(arready),
+        .rid(rid), .rdata(rdata), .rresp(rresp), .rlast(rlast), .rvalid(rvalid), .rready(rready)
+    );
+`endif
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the proofs of formal/*.yaml with sby, and shows that each can fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, locked, relative
+from tb.runner.proofs import Plant, Proof, choose, load_proofs
+from tb.runner.regress import table
+
+FOLDER = SIM_BUILD / "formal"
+OUT = SIM_BUILD / "formal.json"
+
+PASS, FAIL = "PASS", "FAIL"
+#: sby stops by itself at the time limit of a proof; this is for an sby that hangs.
+GRACE_S = 60.0
+
+_RUNNING: set[subprocess.Popen[str]] = set()
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run of sby said."""
+
+    status: str
+    """PASS, FAIL, or what kept it from an answer: UNKNOWN, TIMEOUT, ERROR."""
+    properties: tuple[str, ...]
+    """Assertions (or covers) that were looked at."""
+    failed: tuple[str, ...]
+    """Assertions that fail, or covers that were not reached."""
+    trace: Path | None
+    depth: int
+    """Depth at which an induction succeeded, deepest step of a cover; 0 if not told."""
+    log: Path
+    wall_s: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A proof, its run, and one run for each planted fault that was asked for."""
+
+    proof: Proof
+    run: Run | None
+    planted: tuple[tuple[Plant, Run | None, str], ...] = ()
+    problem: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return not self.problem and all(not problem for _, _, problem in self.planted)
+
+    @property
+    def status(self) -> str:
+        if self.run is None:
+            return "not run"
+        if self.run.status == PASS and not self.problem:
+            return self.proof.goal
+        return {FAIL: "FAILED"}.get(self.run.status, self.run.status)
+
+    @property
+    def depth(self) -> int | None:
+        """Clock cycles: of the induction, or looked at. None where there is no such number."""
+        if self.run is None or self.proof.mode == "pdr":
+            return None
+        return self.run.depth or self.proof.depth
+
+
+# -- one run of sby --------------------------------------------------------------------------------
+
+
+def read_log(text: str) -> tuple[tuple[str, ...], str, int]:
+    """(what failed, trace as sby names it, depth) from sby's log."""
+    failed = [
+        name
+        for pattern in (r"failed assertion (\S+) at", r"unreached cover statement (\S+) at")
+        for name in re.findall(pattern, text)
+    ]
+    # An induction that does not succeed leaves a trace of its own: where it got stuck.
+    trace = re.search(r"(?:counterexample trace(?: \[\w+\])?): (\S+\.vcd)", text)
+    stuck = re.search(r"Writing trace to VCD file: (\S*trace_induct\.vcd)", text)
+    found = trace.group(1) if trace else stuck.group(1) if stuck else ""
+    steps = [int(n) for n in re.findall(r"Trying induction in step (\d+)", text)]
+    reached = [int(n) for n in re.findall(r"reached cover statement .* step (\d+)", text)]
+    last = int(m.group(1)) if (m := re.search(r"smtbmc.* -t (\d+)", text)) else 0
+    depth = last - steps[-1] if steps and last else max(reached, default=0)
+    return tuple(dict.fromkeys(failed)), found, depth
+
+
+def read_properties(design: str, kind: str) -> tuple[str, ...]:
+    """Names of the assertions ("assert") or covers ("cover") in the design that sby has read."""
+    cells = re.findall(r"^  cell \$check (\S+)\n((?:    .*\n)*)", design, re.M)
+    names = [name.lstrip("\\") for name, body in cells if f'FLAVOR "{kind}"' in body]
+    return tuple(sorted(names))
+
+
+def kill_all() -> None:
+    for process in list(_RUNNING):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def run_sby(proof: Proof, folder: Path, places: dict[str, Path] | None = None) -> Run:
+    """Prove ``proof`` in ``folder``; ``places``: copies of files that are read instead."""
+    start = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+    script = folder / f"{proof.id}.sby"
+    script.write_text(proof.script(places or {}))
+    work = folder / proof.id
+    log = work / "logfile.txt"
+    command = ["sby", "-f", script.name]
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        _RUNNING.add(process)
+        try:
+            text = process.communicate(timeout=proof.timeout + GRACE_S)[0]
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            text = process.communicate()[0]
+        finally:
+            _RUNNING.discard(process)
+    try:
+        status = (work / "status").read_text().split()[0]
+    except (OSError, IndexError):
+        status = "ERROR"
+    if not log.is_file():  # sby itself did not start
+        work.mkdir(exist_ok=True)
+        log.write_text(text)
+    # A name that is declared nowhere would be a free signal, and what uses it no check.
+    notes = work / "model" / "design.log"
+    if notes.is_file() and "implicitly declared" in notes.read_text(errors="replace"):
+        status = "ERROR: undeclared name, see model/design.log"
+    failed, trace, depth = read_log(text)
+    design = work / "model" / "design.il"
+    kind = "cover" if proof.mode == "cover" else "assert"
+    properties = read_properties(design.read_text(), kind) if design.is_file() else ()
+    place = None
+    if trace:
+        place = folder / trace if (folder / trace).is_file() else work / trace
+    return Run(status, properties, failed, place, depth, log, time.monotonic() - start)
+
+
+def judge(run: Run) -> str:
+    """What is wrong; nothing if the proof holds."""
+    if run.status == FAIL:
+        return f"refuted: {', '.join(run.failed) or 'see the log'}"
+    if run.status != PASS:
+        return f"no answer: {run.status}"
+    return "" if run.properties else "nothing was looked at: the top level has no property"
+
+
+def plant(fault: Plant, proof: Proof, folder: Path) -> dict[str, Path]:
+    """A copy of the file with the mistake in it."""
+    source = ROOT / fault.file
+    if not source.is_file():
+        raise RunnerError(f"{proof.id}: breaks_with: no file {fault.file}")
+    text = source.read_text()
+    count = text.count(fault.text)
+    if count != 1:
+        found = "does not occur" if not count else f"occurs {count} times, not once,"
+        raise RunnerError(f"{proof.id}: breaks_with: {fault.text!r} {found} in {fault.file}")
+    copy = folder / "faulty" / source.name
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_text(text.replace(fault.text, fault.replacement))
+    return {fault.file: copy}
+
+
+def judge_planted(fault: Plant, run: Run) -> str:
+    """What is wrong; nothing if the mistake was refuted as it should be."""
+    if run.status == PASS:
+        return "holds with the fault in place: it does not check this"
+    if run.status != FAIL:
+        return f"no answer with the fault in place: {run.status}"
+    if fault.fails and not any(fault.fails in name for name in run.failed):
+        return f"refuted by {', '.join(run.failed)}, not by {fault.fails}"
+    return ""
+
+
+def faulty(proof: Proof, fault: Plant) -> Proof:
+    """The run that must refute a fault: an induction that gets stuck would not tell whether the
+    fault can be reached, so unbounded proofs have their assertions looked at cycle by cycle."""
+    if proof.mode == "bmc":
+        return proof
+    return replace(proof, mode="bmc", engine="", depth=fault.depth)
+
+
+def attempt(proof: Proof, sound: bool, planted: bool) -> Outcome:
+    """The proof itself, or with each of its planted faults."""
+    folder = FOLDER / proof.id
+    with locked(folder):
+        run = run_sby(proof, folder) if sound else None
+        problem = judge(run) if run else ""
+        tried: list[tuple[Plant, Run | None, str]] = []
+        for number, fault in enumerate(proof.breaks_with if planted else ()):
+            place = folder / f"fault{number}"
+            try:
+                broken = run_sby(faulty(proof, fault), place, plant(fault, proof, place))
+                tried.append((fault, broken, judge_planted(fault, broken)))
+            except RunnerError as error:
+                tried.append((fault, None, str(error)))
+        return Outcome(proof, run, tuple(tried), problem)
+
+
+# -- reports ---------------------------------------------------------------------------------------
+
+
+def refuted(outcome: Outcome) -> str:
+    if not outcome.planted:
+        return "-"
+    good = sum(not problem for _, _, problem in outcome.planted)
+    return f"{good} of {len(outcome.planted)}"
+
+
+def report(outcomes: Sequence[Outcome]) -> str:
+    """The table, and below it what is wrong with the commands that repeat it."""
+    rows = [
+        (
+            o.proof.id,
+            o.proof.module,
+            " ".join(o.proof.requirements),
+            str(len(o.run.properties)) if o.run else "-",
+            o.status,
+            refuted(o),
+            f"{o.run.wall_s if o.run else sum(r.wall_s for _, r, _ in o.planted if r):.1f}",
+        )
+        for o in outcomes
+    ]
+    header = ("property", "module", "requirements", "checks", "status", "faults refuted", "wall s")
+    text = table(header, rows, (3, 6))
+    bounded = [o for o in outcomes if o.proof.why_bounded]
+    if bounded:
+        text += "\n\nbounded only, because:"
+    for o in bounded:
+        text += f"\n  {o.proof.id}: {o.proof.why_bounded}"
+    for o in outcomes:
+        if o.problem and o.run:
+            text += f"\n\nFAILED: make formal PROOF={o.proof.id}\n  {o.proof.statement}"
+            text += f"\n  {o.problem}"
+            if o.run.trace:
+                kind = "stuck induction" if o.run.status != FAIL else "counterexample"
+                text += f"\n  {kind}: gtkwave {relative(o.run.trace)}"
+            text += f"\n  log: {relative(o.run.log)}"
+        for fault, run, problem in o.planted:
+            if problem:
+                text += f"\n\nFAILED: make formal PROOF={o.proof.id} PLANTED=1"
+                text += f"\n  {fault.file}: {fault.text} -> {fault.replacement}\n  {problem}"
+                text += f"\n  log: {relative(run.log)}" if run else ""
+    return text
+
+
+def as_json(outcome: Outcome) -> dict[str, object]:
+    proof, run = outcome.proof, outcome.run
+    return {
+        "property": proof.id,
+        "statement": proof.statement,
+        "module": proof.module,
+        "requirements": list(proof.requirements),
+        "parameters": proof.parameters,
+        "mode": proof.mode,
+        "status": outcome.status,
+        "depth": outcome.depth,
+        "why_bounded": proof.why_bounded,
+        "assertions": list(run.properties) if run else [],
+        "problem": outcome.problem,
+        "trace": relative(run.trace) if run and run.trace else None,
+        "wall_s": round(run.wall_s, 1) if run else None,
+        "planted": [
+            {
+                "file": fault.file,
+                "text": fault.text,
+                "replacement": fault.replacement,
+                "refuted_by": list(broken.failed) if broken else [],
+                "problem": problem,
+            }
+            for fault, broken, problem in outcome.planted
+        ],
+        "reproduce": f"make formal PROOF={proof.id}",
+    }
+
+
+def merge(path: Path, outcomes: Sequence[Outcome], order: Sequence[str]) -> list[dict[str, object]]:
+    """Entries of an earlier run stay, unless they are of a proof that was run again: a result with
+    planted faults and one without complete each other."""
+    try:
+        old = {item["property"]: item for item in json.loads(path.read_text())}
+    except (OSError, ValueError, KeyError, TypeError):
+        old = {}
+    for outcome in outcomes:
+        new = as_json(outcome)
+        before = old.get(outcome.proof.id)
+        if before and outcome.run is None:
+            new = {**before, "planted": new["planted"]}
+        elif before and not outcome.planted:
+            new["planted"] = before.get("planted", [])
+        old[outcome.proof.id] = new
+    return [old[name] for name in order if name in old]
+
+
+def run_formal(
+    patterns: Iterable[str] = (),
+    processes: int | None = None,
+    quick: bool = False,
+    planted: bool = False,
+) -> tuple[int, int]:
+    """Run what is asked for; returns (proofs that hold or faults refuted, others)."""
+    SIM_BUILD.mkdir(exist_ok=True)
+    everything = load_proofs()
+    proofs = choose(everything, patterns, quick)
+    if planted:
+        proofs = [proof for proof in proofs if proof.breaks_with]
+    processes = processes or cpu_count()
+    what = "planted faults of" if planted else "of"
+    print(f"formal: {what} {len(proofs)} proof(s), {processes} at a time", flush=True)
+    start = time.monotonic()
+    done: dict[str, Outcome] = {}
+    pool = ThreadPoolExecutor(max_workers=processes)
+    try:
+        waiting = [pool.submit(attempt, proof, not planted, planted) for proof in proofs]
+        for future in as_completed(waiting):
+            outcome = future.result()
+            done[outcome.proof.id] = outcome
+            told = f"{refuted(outcome)} fault(s) refuted" if planted else outcome.status
+            print(
+                f"[{len(done):>{len(str(len(proofs)))}}/{len(proofs)}] {outcome.proof.id}: {told} "
+                f"({time.monotonic() - start:.0f} s elapsed)",
+                flush=True,
+            )
+            for fault, broken, problem in outcome.planted:
+                verdict = problem or f"refuted by {', '.join(broken.failed if broken else ())}"
+                print(f"    {fault.file}: {fault.replacement.strip()!r}: {verdict}", flush=True)
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        kill_all()
+        raise
+    pool.shutdown()
+    outcomes = [done[proof.id] for proof in proofs]
+    data = merge(OUT, outcomes, [proof.id for proof in everything])
+    OUT.write_text(json.dumps(data, indent=1) + "\n")
+    print(f"\n{report(outcomes)}")
+    if planted:
+        good = sum(not problem for o in outcomes for _, _, problem in o.planted)
+        total = sum(len(o.planted) for o in outcomes)
+    else:
+        good, total = sum(o.ok for o in outcomes), len(outcomes)
+    print(
+        f"\nformal: {good} of {total} {'fault(s) refuted' if planted else 'proof(s) hold'} in "
+        f"{time.monotonic() - start:.0f} s; written to {relative(OUT)}",
+        flush=True,
+    )
+    return good, total - good

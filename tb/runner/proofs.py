@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The list of proofs (formal/*.yaml) and what sby is told of each."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+
+import yaml
+
+from tb.runner.common import ROOT, RunnerError, relative
+
+FORMAL = ROOT / "formal"
+
+#: mode -> (sby's mode, its engine unless a proof names another); memories of few words are best
+#: taken as registers
+MODES = {
+    "prove": ("prove", "smtbmc --nomem yices"),  # k-induction
+    "pdr": ("prove", "abc pdr"),
+    "bmc": ("bmc", "smtbmc --nomem yices"),
+    "cover": ("cover", "smtbmc --nomem yices"),
+}
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A mistake that the proof must refute: ``text`` occurs once in ``file``."""
+
+    file: str
+    text: str
+    replacement: str
+    fails: str = ""
+    """Part of the name of the assertion that must fail; "" is any."""
+    depth: int = 14
+    """Clock cycles in which it must be refuted, where the proof itself is unbounded."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One run of sby: every assertion of ``top`` and what it contains, or every cover."""
+
+    id: str
+    statement: str
+    requirements: tuple[str, ...]
+    module: str
+    """The part of the design that the proof is about."""
+    top: str
+    files: tuple[str, ...]
+    mode: str
+    depth: int
+    """prove: longest induction tried; bmc, cover: clock cycles looked at; pdr: not used."""
+    parameters: dict[str, int] = field(default_factory=dict)
+    defines: tuple[str, ...] = ()
+    engine: str = ""
+    quick: bool = False
+    timeout: int = 600
+    why_bounded: str = ""
+    breaks_with: tuple[Plant, ...] = ()
+
+    @property
+    def goal(self) -> str:
+        """What a pass means."""
+        if self.mode == "bmc":
+            return f"bounded to depth {self.depth}"
+        return "covered" if self.mode == "cover" else "proven unbounded"
+
+    def script(self, places: dict[str, Path]) -> str:
+        """The .sby file; ``places`` maps files to copies that are to be read instead."""
+        mode, engine = MODES[self.mode]
+        headers = sorted([*(ROOT / "hdl").glob("*.vh"), *FORMAL.glob("*.vh")])
+        given = [places.get(name, ROOT / name) for name in self.files]
+        given += [places.get(relative(path), path) for path in headers]
+        defines = "".join(f" -D{name}" for name in self.defines)
+        sources = " ".join(Path(name).name for name in self.files)
+        values = "".join(f" -set {key} {value}" for key, value in self.parameters.items())
+        chparam = [f"chparam{values} {self.top}"] if values else []
+        lines = [
+            *("[options]", f"mode {mode}", f"depth {self.depth}", f"timeout {self.timeout}"),
+            *("", "[engines]", self.engine or engine, "", "[script]"),
+            f"read_verilog -formal{defines} {sources}",
+            *chparam,
+            f"prep -flatten -top {self.top}",
+            *("", "[files]", *map(str, given), ""),
+        ]
+        return "\n".join(lines)
+
+
+def _plant(data: object, where: str) -> Plant:
+    keys = {item.name for item in fields(Plant)}
+    if not isinstance(data, dict) or not keys - {"fails", "depth"} <= data.keys() <= keys:
+        raise RunnerError(
+            f"{where}: `breaks_with` has entries of file, text, replacement, fails, depth"
+        )
+    if not all(isinstance(value, int if key == "depth" else str) for key, value in data.items()):
+        raise RunnerError(f"{where}: `depth` in `breaks_with` is a number, all else is text")
+    if data["text"] == data["replacement"] or not data["text"].strip():
+        raise RunnerError(f"{where}: `text` is empty or the same as `replacement`")
+    return Plant(**data)
+
+
+def parse_proof(data: object, where: str) -> Proof:
+    """One entry of the list; every mistake is told with its place."""
+    known = {item.name: item for item in fields(Proof)}
+    if not isinstance(data, dict) or not isinstance(data.get("id"), str):
+        raise RunnerError(f"{where}: a proof is a mapping with an `id`: {data!r}")
+    where = f"{where}: {data['id']}"
+    if odd := data.keys() - known.keys():
+        raise RunnerError(f"{where}: unknown key {', '.join(sorted(odd))}")
+    needed = {
+        name
+        for name, item in known.items()
+        if item.default is MISSING and item.default_factory is MISSING
+    }
+    if missing := needed - data.keys():
+        raise RunnerError(f"{where}: no {', '.join(sorted(missing))}")
+    if data["mode"] not in MODES:
+        raise RunnerError(f"{where}: `mode` must be one of {', '.join(MODES)}")
+    if not isinstance(data["depth"], int) or data["depth"] < 1:
+        raise RunnerError(f"{where}: `depth` must be a whole number from 1")
+    if (data["mode"] == "bmc") != bool(data.get("why_bounded")):
+        raise RunnerError(f"{where}: `why_bounded` belongs to a bounded proof, and only to one")
+    for name in ("requirements", "files", "defines", "breaks_with"):
+        if name in data and not (isinstance(data[name], list) and data[name]):
+            raise RunnerError(f"{where}: `{name}` must be a list")
+    for name in data["files"]:
+        if not (ROOT / str(name)).is_file():
+            raise RunnerError(f"{where}: no file {name}")
+    plants = tuple(_plant(item, where) for item in data.get("breaks_with", []))
+    # A cover shows by itself that what it names can happen; everything else must be able to fail.
+    if data["mode"] != "cover" and not plants:
+        raise RunnerError(f"{where}: no `breaks_with`: what shows that this proof can fail?")
+    lists = {
+        name: tuple(data[name]) for name in ("requirements", "files", "defines") if name in data
+    }
+    return Proof(**{**data, **lists, "breaks_with": plants})
+
+
+def load_proofs(folder: Path = FORMAL) -> list[Proof]:
+    """The proofs of every .yaml file of the folder, in order of file and place."""
+    proofs: list[Proof] = []
+    for path in sorted(folder.glob("*.yaml")):
+        where = relative(path)
+        try:
+            data = yaml.safe_load(path.read_text())
+        except yaml.YAMLError as error:
+            raise RunnerError(f"{where}: {error}") from None
+        entries = data.get("proofs") if isinstance(data, dict) else None
+        if not isinstance(entries, list) or not entries:
+            raise RunnerError(f"{where}: must have a list `proofs`")
+        for entry in entries:
+            proof = parse_proof(entry, where)
+            if any(proof.id == other.id for other in proofs):
+                raise RunnerError(f"{where}: {proof.id}: a second proof of this name")
+            proofs.append(proof)
+    if not proofs:
+        raise RunnerError(f"no proofs in {relative(folder)}")
+    return proofs
+
+
+def choose(proofs: Sequence[Proof], patterns: Iterable[str], quick: bool = False) -> list[Proof]:
+    """Those whose names match one of the patterns; without patterns all, or the quick ones."""
+    patterns = list(patterns)
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(proof.id, pattern) for proof in proofs):
+            known = ", ".join(proof.id for proof in proofs)
+            raise RunnerError(f"PROOF={pattern} matches no proof; known: {known}")
+    return [
+        proof
+        for proof in proofs
+        if (not quick or proof.quick)
+        and (not patterns or any(fnmatch.fnmatchcase(proof.id, p) for p in patterns))
+    ]
