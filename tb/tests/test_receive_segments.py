@@ -14,7 +14,7 @@ from models.post import Segment
 from tb.env.defs import Cause, Cmd, CqeStatus, Result, Right
 from tb.env.qp import Qp
 from tb.env.recv import ReceiveQueue
-from tb.env.regions import Region
+from tb.env.regions import Region, RegionStatus
 from tb.tests.receive_posts import ReceivePostTest
 
 BUILD = ["engine", "engine_small"]
@@ -296,8 +296,8 @@ class RegionCommandsTest(SegmentTest):
                 region = await host.register(number + 1, number=number, zone=zone, rights=rights)
                 assert region.key == number | (start.get(number, 0) + life + 1) << 12
                 keys.append(region.key)
-                status = await region.query()
-                assert status == (region.key, region.base, number + 1, zone, rights)
+                right = RegionStatus(region.key, region.base, number + 1, zone, rights, valid=True)
+                assert await region.query() == right
         return keys
 
 

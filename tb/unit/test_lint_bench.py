@@ -23,7 +23,7 @@ from tb.runner.lint import (
 #: Parameters of cde_top alone.
 _FULL_ONLY = {
     *("NUM_QP", "SQ_LOG2", "BURST"),
-    *("NUM_SRQ", "RQ_LOG2", "SRQ_LOG2", "RX_LOG2", "NUM_MR"),
+    *("NUM_SRQ", "RQ_LOG2", "SRQ_LOG2", "RX_LOG2", "NUM_MR", "NUM_MW"),
 }
 
 

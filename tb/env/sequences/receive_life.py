@@ -14,9 +14,10 @@ from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
 from tb.env.consumer import Consumer, Habits
-from tb.env.defs import SRQ_DB, Cmd, CqStatus, PageReg, Result
+from tb.env.defs import SRQ_DB, Cmd, CqStatus, PageReg, Result, Right
 from tb.env.post_ledger import Life
 from tb.env.receive_ledger import Queue
+from tb.env.regions import RegionStatus
 from tb.env.sequences.receive_traffic import ReceiveTraffic
 from tb.env.srq import Srq
 
@@ -232,7 +233,15 @@ class ReceiveLife(ReceiveTraffic):
             place.busy = True
             region = place.region
             status = await region.query()
-            assert status == (region.key, region.base, region.length, region.zone, region.rights)
+            # Read after the answer: a place's first registration may still be under way before it.
+            assert status == RegionStatus(
+                region.key,
+                region.base,
+                region.length,
+                region.zone,
+                Right(region.rights),
+                valid=True,
+            )
             place.busy = False
         else:
             life = rng.choice(self.lives)
