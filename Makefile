@@ -9,7 +9,7 @@ RUN = cd '$(ROOT)' && PATH='$(ROOT)scripts/bin':"$$PATH" .venv/bin/python -m tb.
 # make passes them on as written; the runner checks them and names what is wrong.
 SELECT = --test '$(TEST)' --seed '$(SEED)' --seeds '$(SEEDS)' --sim '$(SIM)' --build '$(BUILD)'
 
-.PHONY: help setup sim test negatives bench lint waves model list clean distclean
+.PHONY: help setup sim test negatives mutate bench lint waves model list clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' '$(ROOT)Makefile'
@@ -21,6 +21,8 @@ help: ## show this list
 #= SIM=icarus     the other simulator (default: verilator, and what tests declare for icarus)
 #= BUILD=name     only this build of tb/builds.yaml
 #= FAULT=name     only these planted faults (make negatives)
+#= COUNT=n        mutants (make mutate; 1000); SEED=n chooses them, MODULE=glob their modules,
+#=                PROVE=s limits the proofs of one mutant, in seconds of processor time (60)
 #= JOBS=n         parallel simulations (default: all cores);  TIMEOUT=s limit of one job
 
 setup: ## install the tools into .venv (and Debian packages, as root); done by each target
@@ -34,6 +36,9 @@ test: setup ## run everything: Python tests, lint, simulation regression, negati
 
 negatives: setup ## show that tests fail on a broken design: faults of tb/negatives.yaml (FAULT, JOBS)
 	@$(RUN) negatives --fault '$(FAULT)' --jobs '$(JOBS)'
+
+mutate: setup ## run the tests on mutants of the design (COUNT, SEED, MODULE, JOBS, PROVE)
+	@$(RUN) mutate --count '$(COUNT)' --seed '$(SEED)' --module '$(MODULE)' --jobs '$(JOBS)' --prove-seconds '$(PROVE)'
 
 model: setup ## run the reference model's tests only
 	@$(RUN) model

@@ -67,7 +67,8 @@ def _child(tests: dict[str, Any], request: dict[str, Any], out: int) -> None:
     os.environ["COCOTB_RANDOM_SEED"] = str(request["seed"])
     cocotb.RANDOM_SEED = request["seed"]
     # Before the first evaluation: the whole run has the mutant.
-    cocotb.top.dut.mutant.set(cocotb.handle.Immediate(request["mutant"]))
+    design: Any = cocotb.top
+    design.dut.mutant.set(cocotb.handle.Immediate(request["mutant"]))
     manager = _OneTest()
 
     def tell(passed: bool, message: str) -> None:
@@ -76,8 +77,8 @@ def _child(tests: dict[str, Any], request: dict[str, Any], out: int) -> None:
     manager.tell = tell
     manager.register_test(tests[request["test"]])
     manager.start_regression()
-    cocotb.regression._manager_inst = manager  # type: ignore[attr-defined]
-    cocotb._shutdown.register(manager._on_sim_end)  # type: ignore[attr-defined]
+    cocotb.regression._manager_inst = manager
+    cocotb._shutdown.register(manager._on_sim_end)
 
 
 def _start(tests: dict[str, Any], request: dict[str, Any]) -> tuple[int, int] | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ladder: which tests a mutant meets in which order, and what becomes of it (tb/mutate.yaml)."""
+"""The ladder (tb/mutate.yaml): which tests a mutant meets in which order, what becomes of it."""
 
 from __future__ import annotations
 

@@ -126,9 +126,7 @@ def parse_list(text: str) -> list[Mutation]:
     """A whole list, without mutants of clocks."""
     found = [parse_mutation(line) for line in text.splitlines() if line.strip()]
     return [
-        m
-        for m in found
-        if m.port.lstrip("\\") not in _CLOCK_PORTS and m.wire.lstrip("\\") != "clk"
+        m for m in found if m.port.lstrip("\\") not in _CLOCK_PORTS and m.wire.lstrip("\\") != "clk"
     ]
 
 
@@ -206,13 +204,12 @@ def elaborate(tops: Mapping[str, BuildConfig], folder: Path) -> dict[str, int]:
         number = count[source[0]] = count.get(source[0], 0) + 1
         names[module] = f"{source[0]}__{number}"
         cells[names[module]] = int(modules[module]["num_cells"])
-    # Textually: the pass `rename` would leave the instances with the old name.
-    def renamed(match: re.Match[str]) -> str:
-        name = match.group(0)
-        return f"\\{names[name.removeprefix(chr(92))]}"
 
-    known = "|".join(re.escape(n if n[0] == "$" else f"\\{n}") for n in names)
-    text = re.sub(rf"(?<=\s)(?:{known})(?=\s)", renamed, raw.read_text())
+    # Textually: the pass `rename` would leave the instances with the old name.
+    known = "|".join(map(re.escape, names))
+    text = re.sub(
+        rf"(?<=\s)(?:{known})(?=\s)", lambda found: f"\\{names[found.group(0)]}", raw.read_text()
+    )
     (folder / "base.il").write_text(text)
     return cells
 

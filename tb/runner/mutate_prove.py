@@ -52,7 +52,7 @@ def scopes(module: str, parents: dict[str, set[str]]) -> list[list[Scope]]:
     out, the module whole, then each of its parents, and their parents.
     """
     attempts = [[Scope(module)], [Scope(module, whole=True)]]
-    chains = [(module,)]
+    chains: list[tuple[str, ...]] = [(module,)]
     for _ in range(2):
         longer = [
             (parent, *chain)

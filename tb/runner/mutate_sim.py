@@ -7,7 +7,9 @@ import json
 import os
 import select
 import subprocess
+import threading
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
@@ -84,7 +86,9 @@ class Host:
         self.work = work
         self._modules = modules
         self._number = 0
-        self._runs: dict[int, Run] = {}
+        self._runs: dict[int, tuple[Run, Future[Answer]]] = {}
+        self._lock = threading.Lock()
+        self._ended = ""
         self._buffer = b""
         self.tests: set[str] = set()
 
@@ -125,10 +129,12 @@ class Host:
         os.close(theirs_in)
         os.close(theirs_out)
         try:
-            self.tests = set(self._line(120.0)["ready"])
+            self.tests = set(self._line(300.0)["ready"])
         except BaseException:
             self.__exit__()
             raise
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -138,30 +144,27 @@ class Host:
         os.close(self._from)
         self._log.close()
 
-    @property
-    def fileno(self) -> int:
-        """Becomes readable when an answer is there."""
-        return self._from
-
-    @property
-    def busy(self) -> int:
-        """Runs under way."""
-        return len(self._runs)
-
-    def start(self, run: Run) -> None:
+    def run(self, run: Run) -> Answer:
+        """Runs it and waits; may be called by several threads."""
         if run.test not in self.tests:
             raise RunnerError(f"the simulator does not know the test {run.test}")
-        self._number += 1
-        self._runs[self._number] = run
-        request = {
-            "id": self._number,
-            "mutant": run.mutant,
-            "test": run.test,
-            "seed": run.seed,
-            "cpu_s": run.cpu_s,
-            "log": str(self.work / f"mutant-{run.mutant}.log"),
-        }
-        os.write(self._to, (json.dumps(request) + "\n").encode())
+        future: Future[Answer] = Future()
+        with self._lock:
+            if self._ended:
+                raise RunnerError(self._ended)
+            self._number += 1
+            number = self._number
+            self._runs[number] = (run, future)
+            request = {
+                "id": number,
+                "mutant": run.mutant,
+                "test": run.test,
+                "seed": run.seed,
+                "cpu_s": run.cpu_s,
+                "log": str(self.work / f"mutant-{run.mutant}.log"),
+            }
+            os.write(self._to, (json.dumps(request) + "\n").encode())
+        return future.result()
 
     def _line(self, timeout_s: float | None) -> dict[str, Any]:
         while b"\n" not in self._buffer:
@@ -177,19 +180,24 @@ class Host:
         found: dict[str, Any] = json.loads(line)
         return found
 
-    def answers(self) -> list[Answer]:
-        """At least one; waits for it."""
-        found = []
-        while not found or b"\n" in self._buffer:
-            line = self._line(None)
-            run = self._runs.pop(line["id"])
-            found.append(
-                Answer(
-                    run,
-                    line["passed"],
-                    line["message"],
-                    line["seconds"],
-                    line.get("timeout", False),
+    def _read(self) -> None:
+        """Hands the answers to those who wait for them."""
+        try:
+            while True:
+                line = self._line(None)
+                with self._lock:
+                    run, future = self._runs.pop(line["id"])
+                future.set_result(
+                    Answer(
+                        run,
+                        line["passed"],
+                        line["message"],
+                        line["seconds"],
+                        line.get("timeout", False),
+                    )
                 )
-            )
-        return found
+        except (RunnerError, OSError) as error:
+            with self._lock:
+                self._ended = str(error)
+                for _, future in self._runs.values():
+                    future.set_exception(RunnerError(self._ended))
