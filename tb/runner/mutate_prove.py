@@ -72,7 +72,8 @@ def _script(mutation: Mutation, scope: Scope, base: Path, aiger: Path) -> str:
     if scope.whole:
         cut = ["flatten"]
     else:
-        cut = [f"flatten t:{module}" for module in scope.inside] + [f"expose -evert {scope.top}"]
+        cut = [f"flatten t:{module}" for module in scope.inside]
+        cut += [f"expose -evert {scope.top}/t:cde_*"]
 
     def copy(side: str, change: list[str]) -> list[str]:
         return [
@@ -124,24 +125,28 @@ def limited(command: Sequence[str], seconds: float, folder: Path) -> str:
     return done.stdout + done.stderr
 
 
+_STATUS = re.compile(r"Status = (-?\d+) +Frames = (-?\d+)")
+
+
 def read_abc(text: str) -> Proof:
-    """The verdict in ABC's output."""
-    if match := re.search(r"was asserted in frame (\d+)", text):
-        return Proof(SURVIVED, f"differs after {int(match.group(1)) + 1} cycles")
-    if re.search(r"SAT_?ISFIABLE|is SATISFIABLE", text) and "UNSAT" not in text:
-        return Proof(SURVIVED, "differs")
-    if "Property proved" in text or "successfully proved" in text or "UNSATISFIABLE" in text:
-        return Proof(EQUIVALENT, "pdr")
-    if re.search(r"Networks are equivalent|latches = 0 .*equivalent", text):
-        return Proof(EQUIVALENT, "scorr")
+    """The verdict in ABC's output: the first ``print_status`` that is not undecided (-1)."""
+    for (status, frames), how in zip(_STATUS.findall(text), _METHODS, strict=False):
+        if status == "0":
+            return Proof(SURVIVED, f"differs after {max(int(frames), 0) + 1} cycles")
+        if status == "1":
+            return Proof(EQUIVALENT, how)
     return Proof(UNDECIDED, "time limit")
 
 
+#: The search for a difference can meet all states there are; register correspondence leaves little
+#: to property directed reachability.
+_METHODS = ("all states", "scorr and pdr")
+
+
 def _abc(aiger: Path, seconds: float) -> Proof:
-    """Bounded search for a difference, then register correspondence, then pdr."""
     script = (
-        f"read_aiger {aiger.name}; strash; bmc3 -F 12 -T {max(int(seconds / 4), 1)}; "
-        f"scorr; print_stats; pdr -T {max(int(seconds / 2), 1)}"
+        f"read_aiger {aiger.name}; strash; bmc3 -F 12 -T {max(int(seconds / 4), 1)}; print_status; "
+        f"scorr; pdr -T {max(int(seconds / 2), 1)}; print_status"
     )
     text = limited(["yosys-abc", "-c", script], seconds, aiger.parent)
     aiger.with_suffix(".abc.log").write_text(text)

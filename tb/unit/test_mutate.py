@@ -241,10 +241,10 @@ def test_scopes_widen() -> None:
 @pytest.mark.parametrize(
     ("text", "status"),
     [
-        ("Output 0 of miter \"x\" was asserted in frame 3.  Time = 0.0 sec", SURVIVED),
-        ("Property proved.  Time = 0.01 sec", EQUIVALENT),
+        ("Status =  0  Frames = 2   Status =  1  Frames = 0".replace("=  ", "= "), SURVIVED),
+        ("Status = -1  Frames = 12\nStatus = 1  Frames = -1", EQUIVALENT),
+        ("Status = -1  Frames = 12\nStatus = -1  Frames = 2\nStatus = -1  Frames = 9", UNDECIDED),
         ("", UNDECIDED),
-        ("Reached timeout (10 sec).", UNDECIDED),
     ],
 )
 def test_verdicts_of_abc(text: str, status: str) -> None:
