@@ -237,4 +237,3 @@ def run_mutate(
     left = sum(fate.status not in (KILLED, EQUIVALENT) for fate in fates)
     print(f"{time.monotonic() - start:.0f} s; written to {relative(OUT)}", flush=True)
     return left
-

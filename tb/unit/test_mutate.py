@@ -41,7 +41,8 @@ from tb.runner.mutate_report import read_fates, report, write_fate, write_report
 
 LINE = (
     "mutate -mode cnot0 -module cde_cq__1 -cell in_fifo -port push_data -portbit 62 -ctrlbit 306 "
-    "-wire s_axis_cpl_tdata -wirebit 62 -src hdl/cde_cq.v:25.30-25.46 -src hdl/cde_cq.v:113.56-123.6"
+    "-wire s_axis_cpl_tdata -wirebit 62 -src hdl/cde_cq.v:25.30-25.46 "
+    "-src hdl/cde_cq.v:113.56-123.6"
 )
 OPERATOR = (
     r"mutate -mode const1 -module cde_fifo__3 -cell $logic_not$hdl/cde_fifo.v:60$15386 -port \A "
