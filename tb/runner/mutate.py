@@ -83,6 +83,7 @@ class Campaign:
         self.mutations: list[Mutation] = []
         self.reaching: dict[str, set[int]] = {}
         self.cost: dict[Step, float] = {}
+        self.hit: dict[Step, int] = {}
         self.hosts: dict[str, Host] = {}
 
     # -- the netlist and its simulators --
@@ -130,7 +131,9 @@ class Campaign:
             data = json.loads(stored.read_text())
             known = {(s.top, s.test, s.seed): s for s in self.steps}
             if data["key"] == key and {tuple(row[:3]) for row in data["cost"]} == known.keys():
-                self.cost = {known[top, test, seed]: c for top, test, seed, c in data["cost"]}
+                for top, test, seed, cost, hit in data["cost"]:
+                    self.cost[known[top, test, seed]] = cost
+                    self.hit[known[top, test, seed]] = int(hit, 16)
                 return
         bad = []
         with ThreadPoolExecutor(max_workers=jobs) as pool:
@@ -142,7 +145,7 @@ class Campaign:
                 ),
                 strict=True,
             ):
-                self.cost[step] = answer.seconds
+                self.cost[step], self.hit[step] = answer.seconds, answer.hit
                 if not answer.passed:
                     bad.append(f"{step.top}: {step.name}: {answer.message}")
         if bad:
@@ -151,7 +154,7 @@ class Campaign:
                 f"{len(bad)} of {len(self.steps)} runs fail without a mutant; correct them, or "
                 f"name them in tb/mutate.yaml under `without`:\n  {listed}"
             )
-        cost = [[s.top, s.test, s.seed, c] for s, c in self.cost.items()]
+        cost = [[s.top, s.test, s.seed, c, f"{self.hit[s]:x}"] for s, c in self.cost.items()]
         stored.write_text(json.dumps({"key": key, "cost": cost}))
         print(
             f"ladder: {len(self.steps)} runs pass without a mutant, {sum(self.cost.values()):.0f} "
@@ -190,14 +193,15 @@ class Campaign:
                 return Proof(EQUIVALENT, _NO_PATH)
             return prover(mutation, f"m{number}")
 
-        fate = climb(mutation, tops, ladder, run, prove)
+        steps = [s for s in self.steps if s.top in tops and self.hit[s] >> number & 1]
+        fate = climb(mutation, steps, ladder, run, prove)
         fate.seconds = round(time.monotonic() - start, 2)
         return fate
 
     def run(self, jobs: int) -> list[Fate]:
         """All mutants, in parallel."""
         rest = 1 + next(n for n, rung in enumerate(self.plan.rungs) if not rung.tests)
-        ladder = Ladder(self.steps, self.cost, rest)
+        ladder = Ladder(self.cost, rest)
         prover = Prover(self.folder / "base.il", self.folder / "prove", self.seconds)
         todo = [n for n in range(1, len(self.mutations) + 1) if n not in self.fates]
         if self.fates:

@@ -9,7 +9,8 @@ another one left behind, and a mutant that hangs or crashes takes nothing with i
 Named in PYGPI_USERS instead of cocotb's own last entry point. Requests come as JSON lines on the
 file descriptor CARILLON_MUTATE_IN, answers go to CARILLON_MUTATE_OUT:
 ``{"id", "mutant", "test": "tb.tests.test_x.TestX", "seed", "cpu_s", "log"}`` ->
-``{"id", "passed", "message", "seconds"}``.
+``{"id", "passed", "message", "seconds", "hit"}``, where ``hit`` has a bit for each mutant that
+would have changed a value, if none was active.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ def _child(tests: dict[str, Any], request: dict[str, Any], out: int) -> None:
     manager = _OneTest()
 
     def tell(passed: bool, message: str) -> None:
-        os.write(out, json.dumps({"passed": passed, "message": message}).encode())
+        hit = "" if request["mutant"] else f"{int(str(design.dut.hit.value), 2):x}"
+        os.write(out, json.dumps({"passed": passed, "message": message, "hit": hit}).encode())
 
     manager.tell = tell
     manager.register_test(tests[request["test"]])

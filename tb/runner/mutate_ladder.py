@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from tb.runner.mutate_netlist import Mutation
 
 MUTATE_YAML = ROOT / "tb" / "mutate.yaml"
 
+#: A gap that needs a new stimulus, not a new check.
+NEVER = "changes no value in any test"
 KILLED, EQUIVALENT, UNDECIDED, SURVIVED = "killed", "equivalent", "undecided", "survived"
 
 
@@ -131,7 +133,6 @@ def make_steps(plan: Plan, modules: Sequence[Module]) -> list[Step]:
 class Ladder:
     """Orders the steps; learns which tests kill mutants of which modules. Safe among threads."""
 
-    steps: Sequence[Step]
     cost: Mapping[Step, float]
     """Seconds of each step without a mutant."""
     rest: int
@@ -139,15 +140,15 @@ class Ladder:
     _kills: Counter[tuple[str, Step]] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def order(self, module: str, tops: Sequence[str], done: set[Step]) -> list[Step]:
-        """What is left, the best first: by rung, then by kills for the time."""
+    def order(self, module: str, steps: Iterable[Step]) -> list[Step]:
+        """The best first: by rung, then by kills for the time."""
         with self._lock:
 
             def worth(step: Step) -> tuple[int, float]:
                 kills = 1 + self._kills["", step] + 10 * self._kills[module, step]
                 return step.rung, -kills / max(self.cost.get(step, 1.0), 0.01)
 
-            return sorted((s for s in self.steps if s.top in tops and s not in done), key=worth)
+            return sorted(steps, key=worth)
 
     def learn(self, module: str, step: Step) -> None:
         with self._lock:
@@ -157,28 +158,28 @@ class Ladder:
 
 def climb(
     mutation: Mutation,
-    tops: Sequence[str],
+    steps: Iterable[Step],
     ladder: Ladder,
     run: Callable[[Step], tuple[bool, str]],
     prove: Callable[[Mutation], Proof],
 ) -> Fate:
-    """Runs the steps until one fails. ``run`` tells whether the test passed, and its error.
+    """Runs the steps, those in which the mutant changes a value, until one fails. ``run`` tells
+    whether the test passed, and its error.
 
     The proof comes before the slow rung: an equivalent mutant need not climb it.
     """
     fate = Fate(mutation, SURVIVED)
     module = mutation.source_module
-    done: set[Step] = set()
+    left = set(steps)
     proof: Proof | None = None
-    # Without a top level that it can change, nothing is left to run.
-    while left := ladder.order(module, tops, done):
-        step = left[0]
+    while left:
+        step = ladder.order(module, left)[0]
         if step.rung >= ladder.rest and proof is None:
             proof = prove(mutation)
             if proof.status == EQUIVALENT:
                 break
         passed, message = run(step)
-        done.add(step)
+        left.remove(step)
         fate.runs += 1
         if not passed:
             ladder.learn(module, step)
@@ -186,6 +187,8 @@ def climb(
             return fate
     proof = proof or prove(mutation)
     fate.status, fate.by = proof.status, proof.how
+    if not fate.runs and fate.status != EQUIVALENT:
+        fate.by = f"{NEVER}; {fate.by}"
     return fate
 
 

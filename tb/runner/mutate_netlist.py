@@ -267,6 +267,37 @@ def plant(mutations: Sequence[Mutation], folder: Path) -> None:
         f"write_json {folder / 'ports.json'}",
     ]
     run_yosys("\n".join(steps), folder, "plant")
+    path = folder / "netlist.v"
+    path.write_text(watch(path.read_text()))
+
+
+_COMPARED = re.compile(rf"  assign (\S+)  = {SELECT} == \d+'h([0-9a-f]+);")
+_CHOSEN = re.compile(r"  assign \S+ (?:\[\d+\] )? *= (\S+)  \? (.+) : (.+);")
+
+
+def watch(text: str) -> str:
+    """The netlist's text, and for each mutant code that sets its bit of ``hit`` in a cycle in which
+    the mutated value differs from the original one: a test without such a cycle cannot tell.
+    """
+    number: dict[str, int] = {}
+    lines = []
+    watched = 0
+    for line in text.splitlines():
+        lines.append(line)
+        if line.startswith("module "):
+            number = {}
+        elif match := _COMPARED.fullmatch(line):
+            number[match.group(1)] = int(match.group(2), 16)
+        elif (match := _CHOSEN.fullmatch(line)) and match.group(1) in number:
+            watched += 1
+            lines.append(
+                f"  always @(posedge tb_top.clk) if (({match.group(2)}) != ({match.group(3)})) "
+                f"tb_top.dut.hit[{number[match.group(1)]}] <= 1'b1;"
+            )
+    compared = len(_COMPARED.findall(text))
+    if watched != compared:
+        raise RunnerError(f"the netlist has {compared} selects, of which {watched} were understood")
+    return "\n".join([*lines, ""])
 
 
 def wrapper(top: str, folder: Path, ports: Mapping[str, Any]) -> Path:
@@ -288,12 +319,14 @@ def wrapper(top: str, folder: Path, ports: Mapping[str, Any]) -> Path:
     )
     lines.append(");")
     pins = [f"        .{name}({name})" for name in plain]
+    width = len(own[SELECT]["bits"]) if SELECT in own else 1
+    lines += [
+        f"    reg [{width - 1}:0] mutant /*verilator public_flat_rw*/;",
+        f"    reg [{(1 << width) - 1}:0] hit /*verilator public_flat_rd*/;",
+        "    initial hit = 0;",
+    ]
     if SELECT in own:
-        high = len(own[SELECT]["bits"]) - 1
-        lines.append(f"    reg [{high}:0] mutant /*verilator public_flat_rw*/;")
         pins.append(f"        .{SELECT}(mutant)")
-    else:
-        lines.append("    reg mutant /*verilator public_flat_rw*/;")
     lines += [f"    {netlist} netlist (", ",\n".join(pins), "    );", "endmodule", ""]
     path = folder / f"wrap-{top}.v"
     path.write_text("\n".join(lines))

@@ -76,6 +76,8 @@ class Answer:
     message: str
     seconds: float
     timeout: bool = False
+    hit: int = 0
+    """Without a mutant: bit n is 1 if mutant n would have changed a value."""
 
 
 class Host:
@@ -194,6 +196,7 @@ class Host:
                         line["message"],
                         line["seconds"],
                         line.get("timeout", False),
+                        int(line.get("hit") or "0", 16),
                     )
                 )
         except (RunnerError, OSError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ from tb.runner.mutate_netlist import (
     parse_mutation,
     root_source,
     shares,
+    watch,
     width_of,
 )
 from tb.runner.mutate_prove import Prover, Scope, parents_of, read_abc, scopes
@@ -119,6 +121,27 @@ def test_every_module_has_a_share() -> None:
     assert [width_of(count) for count in (1, 3, 4, 1000)] == [1, 2, 3, 10]
 
 
+SELECTS = """module a;
+  assign eq = mutsel == 4'h3;
+  assign \\n$1  = eq ? 1'h0 : x [2];
+endmodule
+module b;
+  assign eq = other;
+  assign y = eq ? 1'h0 : x;
+endmodule
+"""
+
+
+def test_values_are_watched() -> None:
+    text = SELECTS.replace("eq = m", "eq  = m").replace("= eq ?", "= eq  ?")
+    added = set(watch(text).splitlines()) - set(text.splitlines())
+    assert added == {
+        "  always @(posedge tb_top.clk) if ((1'h0) != (x [2])) tb_top.dut.hit[3] <= 1'b1;"
+    }
+    with pytest.raises(RunnerError, match="1 selects, of which 0"):
+        watch(text.replace("?", "|", 1))
+
+
 # -- the ladder ------------------------------------------------------------------------------------
 
 
@@ -155,9 +178,11 @@ def test_bad_plan(tmp_path: Path, text: str) -> None:
         load_plan(path)
 
 
+STEPS = make_steps(PLAN, MODULES)
+
+
 def ladder() -> Ladder:
-    steps = make_steps(PLAN, MODULES)
-    return Ladder(steps, {step: 1.0 + number for number, step in enumerate(steps)}, rest=2)
+    return Ladder({step: 1.0 + number for number, step in enumerate(STEPS)}, rest=2)
 
 
 class Bench:
@@ -177,13 +202,13 @@ class Bench:
         assert self.proof
         return self.proof
 
-    def climb(self, rungs: Ladder, tops: tuple[str, ...] = ("top",)) -> Fate:
-        return climb(MUTATION, tops, rungs, self.run, self.prove)
+    def climb(self, steps: Sequence[Step] = STEPS) -> Fate:
+        return climb(MUTATION, steps, ladder(), self.run, self.prove)
 
 
 def test_first_failing_test_kills() -> None:
     bench = Bench("test_m.Two seed 3")
-    fate = bench.climb(ladder())
+    fate = bench.climb()
     assert (fate.status, fate.by, fate.message) == (KILLED, "test_m.Two seed 3", "wrong")
     assert bench.log == ["test_m.One seed 3", "test_m.Two seed 3"] and fate.runs == 2
 
@@ -191,7 +216,7 @@ def test_first_failing_test_kills() -> None:
 @pytest.mark.parametrize("status", [SURVIVED, UNDECIDED])
 def test_survivor_climbs_everything(status: str) -> None:
     bench = Bench(proof=Proof(status, "differs after 3 cycles"))
-    fate = bench.climb(ladder())
+    fate = bench.climb()
     assert (fate.status, fate.by, fate.runs) == (status, "differs after 3 cycles", 4)
     # The proof comes before the slow rung, and only once.
     assert bench.log[-2:] == ["proof", "test_n.Three seed 1"] and bench.log.count("proof") == 1
@@ -199,29 +224,29 @@ def test_survivor_climbs_everything(status: str) -> None:
 
 def test_slow_tests_kill_what_no_proof_settled() -> None:
     bench = Bench("test_n.Three seed 1", Proof(UNDECIDED))
-    assert bench.climb(ladder()).status == KILLED
+    assert bench.climb().status == KILLED
 
 
 def test_equivalent_mutant_is_spared_the_slow_rung() -> None:
     bench = Bench(proof=Proof(EQUIVALENT, "pdr"))
-    fate = bench.climb(ladder())
+    fate = bench.climb()
     assert (fate.status, fate.by, fate.runs) == (EQUIVALENT, "pdr", 3)
 
 
-def test_mutant_that_reaches_no_top_runs_no_test() -> None:
+def test_mutant_that_changes_nothing_runs_no_test() -> None:
     bench = Bench(proof=Proof(EQUIVALENT, "no path"))
-    assert bench.climb(ladder(), ()).status == EQUIVALENT and bench.log == ["proof"]
+    assert bench.climb([]).status == EQUIVALENT and bench.log == ["proof"]
+    fate = Bench(proof=Proof(SURVIVED, "differs")).climb([])
+    assert (fate.status, fate.by) == (SURVIVED, "changes no value in any test; differs")
 
 
 def test_ladder_learns_within_a_rung() -> None:
     rungs = ladder()
-    first, two3, two4, slow = rungs.steps
-    assert rungs.order("cde_fifo", ["top"], set()) == [first, two3, two4, slow]
+    first, two3, two4, slow = STEPS
+    assert rungs.order("cde_fifo", reversed(STEPS)) == [first, two3, two4, slow]
     rungs.learn("cde_fifo", two4)
     rungs.learn("cde_fifo", slow)
-    assert rungs.order("cde_fifo", ["top"], set()) == [first, two4, two3, slow]
-    assert rungs.order("cde_fifo", ["top"], {first, two4}) == [two3, slow]
-    assert rungs.order("cde_fifo", ["else"], set()) == []
+    assert rungs.order("cde_fifo", STEPS) == [first, two4, two3, slow]
 
 
 # -- proofs ----------------------------------------------------------------------------------------
