@@ -49,21 +49,21 @@ def parents_of(rtlil: str) -> dict[str, set[str]]:
 
 def scopes(module: str, parents: dict[str, set[str]]) -> list[list[Scope]]:
     """Attempts, each a list of scopes that must all be proved: the module with its contents cut
-    out, the module whole, then each of its parents, and their parents.
+    out, each of its parents, the module with its contents, the parents of its parents.
     """
-    attempts = [[Scope(module)], [Scope(module, whole=True)]]
+    attempts = [[Scope(module)]]
     chains: list[tuple[str, ...]] = [(module,)]
-    for _ in range(2):
-        longer = [
+    for generation in range(2):
+        chains = [
             (parent, *chain)
             for chain in chains
             for parent in sorted(parents.get(chain[0], ()))
             if parent.startswith("cde_")
         ]
-        if not longer or len(longer) > 4:
-            break
-        chains = longer
-        attempts.append([Scope(chain[0], chain[1:]) for chain in chains])
+        if 0 < len(chains) <= 4:
+            attempts.append([Scope(chain[0], chain[1:]) for chain in chains])
+        if not generation:
+            attempts.append([Scope(module, whole=True)])
     return attempts
 
 

@@ -258,8 +258,8 @@ def test_scopes_widen() -> None:
     assert parents == {"cde_b__2": {"cde_a__1"}, "cde_c__1": {"cde_b__2"}}
     assert scopes("cde_c__1", parents) == [
         [Scope("cde_c__1")],
-        [Scope("cde_c__1", whole=True)],
         [Scope("cde_b__2", ("cde_c__1",))],
+        [Scope("cde_c__1", whole=True)],
         [Scope("cde_a__1", ("cde_b__2", "cde_c__1"))],
     ]
 
