@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -198,12 +199,14 @@ class Campaign:
         fate.seconds = round(time.monotonic() - start, 2)
         return fate
 
-    def run(self, jobs: int) -> list[Fate]:
-        """All mutants, in parallel."""
+    def run(self, jobs: int) -> None:
+        """All mutants, in parallel; fills ``fates``."""
         rest = 1 + next(n for n, rung in enumerate(self.plan.rungs) if not rung.tests)
         ladder = Ladder(self.cost, rest)
         prover = Prover(self.folder / "base.il", self.folder / "prove", self.seconds)
         todo = [n for n in range(1, len(self.mutations) + 1) if n not in self.fates]
+        # A run that is cut short has mutants of all modules.
+        random.Random(self.seed).shuffle(todo)
         if self.fates:
             print(f"{len(self.fates)} result(s) of an earlier run hold", flush=True)
         bench = bench_key()
@@ -238,13 +241,12 @@ class Campaign:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
         pool.shutdown()
-        return [self.fates[n] for n in sorted(self.fates)]
 
 
 def run_mutate(
     count: int, seed: int, module: str, jobs: int | None = None, seconds: float = 60.0
 ) -> int:
-    """Returns the number of mutants that survived or stayed undecided."""
+    """Returns the number of mutants that survived, stayed undecided or were not run."""
     jobs = jobs or cpu_count()
     OUT.unlink(missing_ok=True)
     campaign = Campaign(count, seed, module, seconds)
@@ -255,9 +257,17 @@ def run_mutate(
         if len(campaign.fates) < len(campaign.mutations):
             campaign.start_hosts(builds, stack)
             campaign.baseline(jobs)
-        fates = campaign.run(jobs)
+        try:
+            campaign.run(jobs)
+        except KeyboardInterrupt:
+            print("interrupted; the same command goes on from here", flush=True)
+    fates = [campaign.fates[n] for n in sorted(campaign.fates)]
+    missing = len(campaign.mutations) - len(fates)
     print(report(fates), flush=True)
-    write_report(fates, OUT, {"seed": seed, "count": count, "module": module})
-    left = sum(fate.status not in (KILLED, EQUIVALENT) for fate in fates)
+    options = {"seed": seed, "count": count, "module": module, "not_run": missing}
+    write_report(fates, OUT, options)
+    left = missing + sum(fate.status not in (KILLED, EQUIVALENT) for fate in fates)
+    if missing:
+        print(f"{missing} mutant(s) not run")
     print(f"{time.monotonic() - start:.0f} s; written to {relative(OUT)}", flush=True)
     return left
