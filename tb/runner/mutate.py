@@ -123,40 +123,40 @@ class Campaign:
             self.hosts[top] = stack.enter_context(host)
 
     def baseline(self, jobs: int) -> None:
-        """Every step must pass without a mutant: otherwise a failure would say nothing. Known from
-        an earlier run with the same netlist and bench.
+        """Every step must pass without a mutant: otherwise a failure would say nothing. What
+        passed in an earlier run with the same netlist and bench is known.
         """
         start = time.monotonic()
         stored, key = self.folder / "baseline.json", bench_key()
         if stored.is_file():
             data = json.loads(stored.read_text())
             known = {(s.top, s.test, s.seed): s for s in self.steps}
-            if data["key"] == key and {tuple(row[:3]) for row in data["cost"]} == known.keys():
-                for top, test, seed, cost, hit in data["cost"]:
-                    self.cost[known[top, test, seed]] = cost
-                    self.hit[known[top, test, seed]] = int(hit, 16)
-                return
+            for top, test, seed, cost, hit in data["cost"] if data["key"] == key else ():
+                if step := known.get((top, test, seed)):
+                    self.cost[step], self.hit[step] = cost, int(hit, 16)
+        todo = [step for step in self.steps if step not in self.cost]
         bad = []
         with ThreadPoolExecutor(max_workers=jobs) as pool:
             for step, answer in zip(
-                self.steps,
+                todo,
                 pool.map(
                     lambda s: self.hosts[s.top].run(Run(0, s.test, s.seed, _BASELINE_S)),
-                    self.steps,
+                    todo,
                 ),
                 strict=True,
             ):
-                self.cost[step], self.hit[step] = answer.seconds, answer.hit
-                if not answer.passed:
+                if answer.passed:
+                    self.cost[step], self.hit[step] = answer.seconds, answer.hit
+                else:
                     bad.append(f"{step.top}: {step.name}: {answer.message}")
+        cost = [[s.top, s.test, s.seed, c, f"{self.hit[s]:x}"] for s, c in self.cost.items()]
+        stored.write_text(json.dumps({"key": key, "cost": cost}))
         if bad:
             listed = "\n  ".join(bad)
             raise RunnerError(
                 f"{len(bad)} of {len(self.steps)} runs fail without a mutant; correct them, or "
                 f"name them in tb/mutate.yaml under `without`:\n  {listed}"
             )
-        cost = [[s.top, s.test, s.seed, c, f"{self.hit[s]:x}"] for s, c in self.cost.items()]
-        stored.write_text(json.dumps({"key": key, "cost": cost}))
         print(
             f"ladder: {len(self.steps)} runs pass without a mutant, {sum(self.cost.values()):.0f} "
             f"s of processor time, {time.monotonic() - start:.0f} s",
