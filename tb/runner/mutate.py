@@ -59,11 +59,11 @@ def design_key(plan: Plan, tops: Mapping[str, BuildConfig]) -> str:
     return _digest([*files, Path(netlist.__file__)], plan.designs, sorted(tops.items()))
 
 
-def bench_key() -> str:
-    """Changes with the tests and what they use."""
+def bench_key(plan: Plan) -> str:
+    """Changes with the ladder, the tests and what they use."""
     files = [p for place in ("tb", "models") for p in sorted((ROOT / place).rglob("*.py"))]
     files = [p for p in files if not {"unit", "runner", "bench"} & set(p.parts)]
-    return _digest([*files, *sorted((ROOT / "tb" / "hdl").glob("*.v"))])
+    return _digest([*files, *sorted((ROOT / "tb" / "hdl").glob("*.v"))], plan.rungs, plan.without)
 
 
 class Campaign:
@@ -127,7 +127,7 @@ class Campaign:
         passed in an earlier run with the same netlist and bench is known.
         """
         start = time.monotonic()
-        stored, key = self.folder / "baseline.json", bench_key()
+        stored, key = self.folder / "baseline.json", bench_key(self.plan)
         if stored.is_file():
             data = json.loads(stored.read_text())
             known = {(s.top, s.test, s.seed): s for s in self.steps}
@@ -169,7 +169,7 @@ class Campaign:
         """Results of an interrupted or earlier run that still hold: what was killed or proved; for
         the rest only if the tests are the same.
         """
-        bench = bench_key()
+        bench = bench_key(self.plan)
         by_key = {m.key: number for number, m in enumerate(self.mutations, 1)}
         for fate, key in read_fates(self.results):
             number = by_key.get(fate.mutation.key)
@@ -209,7 +209,7 @@ class Campaign:
         random.Random(self.seed).shuffle(todo)
         if self.fates:
             print(f"{len(self.fates)} result(s) of an earlier run hold", flush=True)
-        bench = bench_key()
+        bench = bench_key(self.plan)
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
