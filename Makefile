@@ -9,7 +9,7 @@ RUN = cd '$(ROOT)' && PATH='$(ROOT)scripts/bin':"$$PATH" .venv/bin/python -m tb.
 # make passes them on as written; the runner checks them and names what is wrong.
 SELECT = --test '$(TEST)' --seed '$(SEED)' --seeds '$(SEEDS)' --sim '$(SIM)' --build '$(BUILD)'
 
-.PHONY: help setup sim test negatives formal coverage bench lint waves model list clean distclean
+.PHONY: help setup sim test negatives formal mutate coverage bench lint waves model list clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' '$(ROOT)Makefile'
@@ -24,6 +24,8 @@ help: ## show this list
 #= POINT=file:line  tests that hit this point of the design (make coverage), after a run
 #= PROOF=name     only these proofs (make formal);  QUICK=1 those of make test;  PLANTED=1 with their faults
 #= JOBS=n         parallel simulations or proofs (default: all cores);  TIMEOUT=s limit of one job
+#= COUNT=n        mutants (make mutate; 1000); SEED=n chooses them, MODULE=glob their modules,
+#=                PROVE=s limits the proofs of one mutant, in seconds of processor time (60)
 
 setup: ## install the tools into .venv (and Debian packages, as root); done by each target
 	@'$(ROOT)scripts/setup.sh'
@@ -42,6 +44,9 @@ coverage: setup ## measure code coverage of hdl/ by the regression; fails below 
 
 formal: setup ## prove properties of the design: formal/*.yaml (PROOF, PLANTED, QUICK, JOBS)
 	@$(RUN) formal --proof '$(PROOF)' $(if $(QUICK),--quick) $(if $(PLANTED),--planted) --jobs '$(JOBS)'
+
+mutate: setup ## run the tests on mutants of the design (COUNT, SEED, MODULE, JOBS, PROVE)
+	@$(RUN) mutate --count '$(COUNT)' --seed '$(SEED)' --module '$(MODULE)' --jobs '$(JOBS)' --prove-seconds '$(PROVE)'
 
 model: setup ## run the reference model's tests only
 	@$(RUN) model

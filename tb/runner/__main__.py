@@ -50,6 +50,12 @@ def _parser() -> argparse.ArgumentParser:
         "--planted", action="store_true", help="each proof with its planted faults instead"
     )
     formal.add_argument("--jobs", default="", help="parallel proofs")
+    mutate = commands.add_parser("mutate", help="run the tests on mutants of the design")
+    mutate.add_argument("--count", default="", help="how many mutants (default 1000)")
+    mutate.add_argument("--seed", default="", help="seed of their choice (default 1)")
+    mutate.add_argument("--module", default="", help="only mutants of these modules; a glob")
+    mutate.add_argument("--jobs", default="", help="parallel mutants")
+    mutate.add_argument("--prove-seconds", default="", help="limit of the proofs of one mutant")
     commands.add_parser("model", help="run the model's tests")
     test = commands.add_parser("test", help="run everything")
     test.add_argument("--jobs", default="", help="parallel simulation processes")
@@ -95,6 +101,17 @@ def _run(args: argparse.Namespace) -> int:
         wanted = args.proof.replace(",", " ").split()
         processes = _number("JOBS", args.jobs)
         return 1 if run_formal(wanted, processes, args.quick, args.planted)[1] else 0
+    if args.command == "mutate":
+        from tb.runner.mutate import run_mutate
+
+        left = run_mutate(
+            _number("COUNT", args.count) or 1000,
+            _number("SEED", args.seed) or 1,
+            args.module,
+            _number("JOBS", args.jobs),
+            _number("PROVE", args.prove_seconds) or 60,
+        )
+        return 1 if left else 0
     if args.command in ("test", "model"):
         from tb.runner.suite import run_pytest, run_suite
 

@@ -201,7 +201,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     return _seed_list(seeds, f"SEEDS={text}")
 
 
-def _matches(pattern: str, module: Module, test: str) -> bool:
+def matches(pattern: str, module: Module, test: str) -> bool:
     names = (test, module.short, f"{module.short}.{test}", module.module, f"{module.module}.{test}")
     return any(fnmatch.fnmatchcase(name, pattern) for name in names)
 
@@ -216,7 +216,7 @@ def select_jobs(
     """The jobs that a command line asks for; asking for something that is not there is an error."""
     modules = list(modules)
     for pattern in patterns:
-        if not any(_matches(pattern, m, t) for m in modules for t in m.tests):
+        if not any(matches(pattern, m, t) for m in modules for t in m.tests):
             raise RunnerError(
                 f"TEST={pattern} matches no test; known modules: "
                 + (", ".join(m.short for m in modules) or "none (tb/tests/test_*.py)")
@@ -224,7 +224,7 @@ def select_jobs(
     jobs: list[Job] = []
     for module in modules:
         for test in module.tests:
-            if patterns and not any(_matches(pattern, module, test) for pattern in patterns):
+            if patterns and not any(matches(pattern, module, test) for pattern in patterns):
                 continue
             for name in module.builds:
                 if build and name != build:

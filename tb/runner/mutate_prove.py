@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proofs that a mutant is equivalent to the design: sequential equivalence of the mutated module
+and the original one, first alone, then inside the modules that contain it.
+
+What a module contains is cut out and its pins are free (sound: what no environment can tell apart,
+no design can); a difference that only shows with free pins is none, so the next scope takes more
+of the design. Both copies start from all registers at 0, with the reset as a free input.
+"""
+
+from __future__ import annotations
+
+import re
+import resource
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tb.runner.common import ROOT
+from tb.runner.mutate_ladder import EQUIVALENT, SURVIVED, UNDECIDED, Proof
+from tb.runner.mutate_netlist import Mutation
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What takes part: ``top`` with the modules of ``inside`` flattened into it."""
+
+    top: str
+    inside: tuple[str, ...] = ()
+    whole: bool = False
+    """All that ``top`` contains takes part; nothing is cut."""
+
+    @property
+    def name(self) -> str:
+        return f"{'all of ' if self.whole else ''}{self.top.partition('__')[0]}"
+
+
+def parents_of(rtlil: str) -> dict[str, set[str]]:
+    """Which modules instantiate each module, from the text of a netlist."""
+    found: dict[str, set[str]] = {}
+    module = ""
+    for line in rtlil.splitlines():
+        if match := re.match(r"module \\(\S+)", line):
+            module = match.group(1)
+        elif match := re.match(r"\s+cell \\(cde_\w+__\d+) ", line):
+            found.setdefault(match.group(1), set()).add(module)
+    return found
+
+
+def scopes(module: str, parents: dict[str, set[str]]) -> list[list[Scope]]:
+    """Attempts, each a list of scopes that must all be proved: the module with its contents cut
+    out, each of its parents, the module with its contents, the parents of its parents.
+    """
+    attempts = [[Scope(module)]]
+    chains: list[tuple[str, ...]] = [(module,)]
+    for generation in range(2):
+        chains = [
+            (parent, *chain)
+            for chain in chains
+            for parent in sorted(parents.get(chain[0], ()))
+            if parent.startswith("cde_")
+        ]
+        if 0 < len(chains) <= 4:
+            attempts.append([Scope(chain[0], chain[1:]) for chain in chains])
+        if not generation:
+            attempts.append([Scope(module, whole=True)])
+    return attempts
+
+
+def _script(mutation: Mutation, scope: Scope, base: Path, aiger: Path) -> str:
+    """Makes the miter of design and mutant and writes it as AIGER: one output, 1 if they differ."""
+    if scope.whole:
+        cut = ["flatten"]
+    else:
+        cut = [f"flatten t:{module}" for module in scope.inside]
+        cut += [f"expose -evert {scope.top}/t:cde_*"]
+
+    def copy(side: str, change: list[str]) -> list[str]:
+        return [
+            f"read_rtlil {base}",
+            *change,
+            f"hierarchy -top {scope.top}",
+            *cut,
+            f"hierarchy -top {scope.top}",
+            "memory_map",
+            "opt_clean",
+            f"rename {scope.top} {side}",
+            f"design -stash {side}",
+        ]
+
+    steps = [
+        *copy("gold", []),
+        *copy("gate", [mutation.command(None, 0)]),
+        "design -copy-from gold -as gold gold",
+        "design -copy-from gate -as gate gate",
+        "miter -equiv -flatten gold gate miter",
+        "hierarchy -top miter",
+        "opt -full",
+        "techmap",
+        "opt",
+        "dffunmap",
+        "setundef -undriven -zero",
+        "setundef -zero",
+        "opt -full",
+        "aigmap",
+        "opt_clean",
+        f"write_aiger -zinit {aiger}",
+    ]
+    return "\n".join(steps)
+
+
+def limited(command: Sequence[str], seconds: float, folder: Path) -> str:
+    """Runs a command with a limit on its processor time (which other work on the machine does not
+    use up); returns what it printed until then.
+    """
+    shell = f'ulimit -t {max(int(seconds), 1)}; exec "$@"'
+    done = subprocess.run(
+        ["sh", "-c", shell, "sh", *command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        errors="replace",
+    )
+    return done.stdout + done.stderr
+
+
+_STATUS = re.compile(r"Status = (-?\d+) +Frames = (-?\d+)")
+
+
+def read_abc(text: str) -> Proof:
+    """The verdict in ABC's output: the first ``print_status`` that is not undecided (-1)."""
+    for (status, frames), how in zip(_STATUS.findall(text), _METHODS, strict=False):
+        if status == "0":
+            return Proof(SURVIVED, f"differs after {max(int(frames), 0) + 1} cycles")
+        if status == "1":
+            return Proof(EQUIVALENT, how)
+    return Proof(UNDECIDED, "time limit")
+
+
+#: The search for a difference can meet all states there are; register correspondence leaves little
+#: to property directed reachability.
+_METHODS = ("all states", "scorr and pdr")
+
+
+def _abc(aiger: Path, seconds: float) -> Proof:
+    script = (
+        f"read_aiger {aiger.name}; strash; bmc3 -F 12 -T {max(int(seconds / 4), 1)}; print_status; "
+        f"scorr; pdr -T {max(int(seconds / 2), 1)}; print_status"
+    )
+    text = limited(["yosys-abc", "-c", script], seconds, aiger.parent)
+    aiger.with_suffix(".abc.log").write_text(text)
+    return read_abc(text)
+
+
+@dataclass
+class Prover:
+    """Proofs on one netlist."""
+
+    base: Path
+    """base.il"""
+    folder: Path
+    seconds: float
+    """Processor time for all scopes of a mutant."""
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._parents = parents_of(self.base.read_text())
+
+    def _try(self, mutation: Mutation, scope: Scope, name: str, seconds: float) -> Proof:
+        aiger = self.folder / f"{name}.aig"
+        aiger.unlink(missing_ok=True)
+        script = self.folder / f"{name}.ys"
+        script.write_text(_script(mutation, scope, self.base, aiger))
+        text = limited(["yosys", "-q", "-p", f"script {script}"], seconds, ROOT)
+        if not aiger.is_file() or not aiger.stat().st_size:
+            error = next((line for line in text.splitlines() if "ERROR" in line), "time limit")
+            return Proof(UNDECIDED, error)
+        return _abc(aiger, seconds)
+
+    def __call__(self, mutation: Mutation, name: str) -> Proof:
+        """Tries the scopes in turn. ``name``: of the files it leaves."""
+        left = self.seconds
+        last = Proof(UNDECIDED, "no scope")
+        for number, attempt in enumerate(scopes(mutation.module, self._parents)):
+            proof = last
+            for part, scope in enumerate(attempt):
+                if left <= 0:
+                    return Proof(last.status, f"{last.how}; wider scopes: time limit")
+                start = resource.getrusage(resource.RUSAGE_CHILDREN)
+                found = self._try(mutation, scope, f"{name}-{number}-{part}", left)
+                left -= _spent(start)
+                proof = Proof(found.status, f"{found.how} ({scope.name})")
+                if found.status != EQUIVALENT:
+                    break
+            if proof.status == EQUIVALENT:
+                return proof
+            last = proof
+        return last
+
+
+def _spent(start: resource.struct_rusage) -> float:
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return now.ru_utime + now.ru_stime - start.ru_utime - start.ru_stime

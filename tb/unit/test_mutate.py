@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutants: lists of mutations, the ladder, proofs, results; and that a gap in the tests shows."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tb.runner.common import RunnerError, prepare_environment
+from tb.runner.discover import Module, find_modules
+from tb.runner.mutate_ladder import (
+    EQUIVALENT,
+    KILLED,
+    SURVIVED,
+    UNDECIDED,
+    Design,
+    Fate,
+    Ladder,
+    Plan,
+    Proof,
+    Rung,
+    Step,
+    climb,
+    load_plan,
+    make_steps,
+    summary,
+)
+from tb.runner.mutate_netlist import (
+    Mutation,
+    parse_list,
+    parse_mutation,
+    root_source,
+    shares,
+    watch,
+    width_of,
+)
+from tb.runner.mutate_prove import Prover, Scope, parents_of, read_abc, scopes
+from tb.runner.mutate_report import read_fates, report, write_fate, write_report
+
+LINE = (
+    "mutate -mode cnot0 -module cde_cq__1 -cell in_fifo -port push_data -portbit 62 -ctrlbit 306 "
+    "-wire s_axis_cpl_tdata -wirebit 62 -src hdl/cde_cq.v:25.30-25.46 "
+    "-src hdl/cde_cq.v:113.56-123.6"
+)
+OPERATOR = (
+    r"mutate -mode const1 -module cde_fifo__3 -cell $logic_not$hdl/cde_fifo.v:60$15386 -port \A "
+    r"-portbit 0 -src hdl/cde_fifo.v:60.118-60.122"
+)
+MUTATION = parse_mutation(OPERATOR)
+PLAN = Plan(
+    (Design("top", "default", ("small",)),),
+    (Rung("first", ("test_m.One",), 1), Rung("rest", (), 2), Rung("slow", ("test_n",), 1)),
+    {},
+)
+MODULES = [
+    Module("tb.tests.test_m", "test_m", ("One", "Two"), builds=("small",), seeds=(3, 4, 5)),
+    Module("tb.tests.test_n", "test_n", ("Three",), builds=("small", "other")),
+    Module("tb.tests.test_o", "test_o", ("Four",), builds=("other",)),
+]
+
+
+# -- lists of mutations ----------------------------------------------------------------------------
+
+
+def test_mutation_of_a_pin() -> None:
+    found = parse_mutation(LINE)
+    assert (found.mode, found.source_module, found.portbit, found.ctrlbit) == (
+        "cnot0",
+        "cde_cq",
+        62,
+        306,
+    )
+    assert found.line == "hdl/cde_cq.v:25"
+    assert found.what == (
+        "push_data[62] of in_fifo (s_axis_cpl_tdata[62]) inverted while bit 306 is 0"
+    )
+    assert found.command(5, 10) == (
+        "mutate -ctrl mutsel 10 5 -mode cnot0 -module cde_cq__1 -cell in_fifo -port push_data "
+        "-portbit 62 -ctrlbit 306"
+    )
+
+
+def test_mutation_of_an_operator() -> None:
+    assert MUTATION.what == "A[0] of logic_not stuck at 1"
+    assert (MUTATION.line, MUTATION.source_module) == ("hdl/cde_fifo.v:60", "cde_fifo")
+    # The Yosys command names the cell as the list did.
+    assert r"-cell $logic_not$hdl/cde_fifo.v:60$15386 -port \A" in MUTATION.command(None, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "read_verilog x.v",
+        "mutate -mode inv -module m -cell c -port p",
+        "mutate -mode inv -module m -cell c -port p -portbit",
+        "mutate -mode odd -module m -cell c -port p -portbit 1",
+        "mutate -new 1 -mode inv -module m -cell c -port p -portbit 1",
+    ],
+)
+def test_other_lines_are_errors(text: str) -> None:
+    with pytest.raises(RunnerError, match="mutation"):
+        parse_mutation(text)
+
+
+def test_clocks_are_left_out() -> None:
+    clock = OPERATOR.replace(r"\A", r"\CLK")
+    wired = OPERATOR + r" -wire clk -wirebit 0"
+    assert parse_list("\n".join([clock, wired, OPERATOR, ""])) == [MUTATION]
+
+
+def test_every_module_has_a_share() -> None:
+    cells = {"large": 400, "small": 4, "wires": 0}
+    share = shares(cells, 100)
+    assert sum(share.values()) == 100
+    assert share["large"] > share["small"] > share["wires"] > 0
+    assert sum(shares(cells, 2).values()) == 2
+    assert [width_of(count) for count in (1, 3, 4, 1000)] == [1, 2, 3, 10]
+
+
+SELECTS = """module a;
+  assign eq = mutsel == 4'h3;
+  assign \\n$1  = eq ? 1'h0 : x [2];
+endmodule
+module b;
+  assign eq = other;
+  assign y = eq ? 1'h0 : x;
+endmodule
+"""
+
+
+def test_values_are_watched() -> None:
+    text = SELECTS.replace("eq = m", "eq  = m").replace("= eq ?", "= eq  ?")
+    added = set(watch(text).splitlines()) - set(text.splitlines())
+    assert added == {
+        "  always @(posedge tb_top.clk) if ((1'h0) != (x [2])) tb_top.dut.hit[3] <= 1'b1;"
+    }
+    with pytest.raises(RunnerError, match="1 selects, of which 0"):
+        watch(text.replace("?", "|", 1))
+
+
+# -- the ladder ------------------------------------------------------------------------------------
+
+
+def test_plan_fits_the_tests() -> None:
+    plan = load_plan()
+    steps = make_steps(plan, find_modules())
+    assert len(set(steps)) == len(steps)
+    assert {step.top for step in steps} == {design.top for design in plan.designs}
+    assert {step.rung for step in steps} == set(range(len(plan.rungs)))
+
+
+def test_steps() -> None:
+    names = [(s.rung, s.name) for s in make_steps(PLAN, MODULES)]
+    assert names == [
+        (0, "test_m.One seed 3"),
+        (1, "test_m.Two seed 3"),
+        (1, "test_m.Two seed 4"),
+        (2, "test_n.Three seed 1"),
+    ]
+
+
+def test_pattern_without_a_test_is_an_error() -> None:
+    with pytest.raises(RunnerError, match="no test matches test_x"):
+        make_steps(Plan(PLAN.designs, PLAN.rungs, {"test_x": ""}), MODULES)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "designs: {}\nladder: []", "designs: {t: {build: b}}\nladder: []"]
+)
+def test_bad_plan(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mutate.yaml"
+    path.write_text(text)
+    with pytest.raises(RunnerError, match=r"mutate\.yaml"):
+        load_plan(path)
+
+
+STEPS = make_steps(PLAN, MODULES)
+
+
+def ladder() -> Ladder:
+    return Ladder({step: 1.0 + number for number, step in enumerate(STEPS)}, rest=2)
+
+
+class Bench:
+    """Tests that fail as told, and proofs."""
+
+    def __init__(self, failing: str = "", proof: Proof | None = None) -> None:
+        self.failing = failing
+        self.proof = proof
+        self.log: list[str] = []
+
+    def run(self, step: Step) -> tuple[bool, str]:
+        self.log.append(step.name)
+        return step.name != self.failing, "" if step.name != self.failing else "wrong"
+
+    def prove(self, _: Mutation) -> Proof:
+        self.log.append("proof")
+        assert self.proof
+        return self.proof
+
+    def climb(self, steps: Sequence[Step] = STEPS) -> Fate:
+        return climb(MUTATION, steps, ladder(), self.run, self.prove)
+
+
+def test_first_failing_test_kills() -> None:
+    bench = Bench("test_m.Two seed 3")
+    fate = bench.climb()
+    assert (fate.status, fate.by, fate.message) == (KILLED, "test_m.Two seed 3", "wrong")
+    assert bench.log == ["test_m.One seed 3", "test_m.Two seed 3"] and fate.runs == 2
+
+
+@pytest.mark.parametrize("status", [SURVIVED, UNDECIDED])
+def test_survivor_climbs_everything(status: str) -> None:
+    bench = Bench(proof=Proof(status, "differs after 3 cycles"))
+    fate = bench.climb()
+    assert (fate.status, fate.by, fate.runs) == (status, "differs after 3 cycles", 4)
+    # The proof comes before the slow rung, and only once.
+    assert bench.log[-2:] == ["proof", "test_n.Three seed 1"] and bench.log.count("proof") == 1
+
+
+def test_slow_tests_kill_what_no_proof_settled() -> None:
+    bench = Bench("test_n.Three seed 1", Proof(UNDECIDED))
+    assert bench.climb().status == KILLED
+
+
+def test_equivalent_mutant_is_spared_the_slow_rung() -> None:
+    bench = Bench(proof=Proof(EQUIVALENT, "pdr"))
+    fate = bench.climb()
+    assert (fate.status, fate.by, fate.runs) == (EQUIVALENT, "pdr", 3)
+
+
+def test_mutant_that_changes_nothing_runs_no_test() -> None:
+    bench = Bench(proof=Proof(EQUIVALENT, "no path"))
+    assert bench.climb([]).status == EQUIVALENT and bench.log == ["proof"]
+    fate = Bench(proof=Proof(SURVIVED, "differs")).climb([])
+    assert (fate.status, fate.by) == (SURVIVED, "changes no value in any test; differs")
+
+
+def test_ladder_learns_within_a_rung() -> None:
+    rungs = ladder()
+    first, two3, two4, slow = STEPS
+    assert rungs.order("cde_fifo", reversed(STEPS)) == [first, two3, two4, slow]
+    rungs.learn("cde_fifo", two4)
+    rungs.learn("cde_fifo", slow)
+    assert rungs.order("cde_fifo", STEPS) == [first, two4, two3, slow]
+
+
+# -- proofs ----------------------------------------------------------------------------------------
+
+
+def test_scopes_widen() -> None:
+    text = "module \\cde_a__1\n  cell \\cde_b__2 \\x\nmodule \\cde_b__2\n  cell \\cde_c__1 \\y\n"
+    parents = parents_of(text)
+    assert parents == {"cde_b__2": {"cde_a__1"}, "cde_c__1": {"cde_b__2"}}
+    assert scopes("cde_c__1", parents) == [
+        [Scope("cde_c__1")],
+        [Scope("cde_b__2", ("cde_c__1",))],
+        [Scope("cde_c__1", whole=True)],
+        [Scope("cde_a__1", ("cde_b__2", "cde_c__1"))],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("Status =  0  Frames = 2   Status =  1  Frames = 0".replace("=  ", "= "), SURVIVED),
+        ("Status = -1  Frames = 12\nStatus = 1  Frames = -1", EQUIVALENT),
+        ("Status = -1  Frames = 12\nStatus = -1  Frames = 2\nStatus = -1  Frames = 9", UNDECIDED),
+        ("", UNDECIDED),
+    ],
+)
+def test_verdicts_of_abc(text: str, status: str) -> None:
+    assert read_abc(text).status == status
+
+
+RTLIL = """
+module \\cde_x__1
+  wire input 1 \\clk
+  wire input 2 \\a
+  wire input 3 \\b
+  wire \\q
+  wire output 4 \\y
+  wire \\both
+  cell $dff \\r
+    parameter \\CLK_POLARITY 1'1
+    parameter \\WIDTH 1
+    connect \\CLK \\clk
+    connect \\D \\a
+    connect \\Q \\q
+  end
+  cell $and \\g
+    parameter \\A_SIGNED 0
+    parameter \\A_WIDTH 1
+    parameter \\B_SIGNED 0
+    parameter \\B_WIDTH 1
+    parameter \\Y_WIDTH 1
+    connect \\A \\q
+    connect \\B \\b
+    connect \\Y \\both
+  end
+  cell $or \\o
+    parameter \\A_SIGNED 0
+    parameter \\A_WIDTH 1
+    parameter \\B_SIGNED 0
+    parameter \\B_WIDTH 1
+    parameter \\Y_WIDTH 1
+    connect \\A \\q
+    connect \\B \\both
+    connect \\Y \\y
+  end
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("cell", "port", "mode", "status"),
+    # q | (q & b): what b is makes no difference; what q is does, a cycle after a.
+    [("g", "B", "inv", EQUIVALENT), ("g", "Y", "const0", EQUIVALENT), ("r", "D", "inv", SURVIVED)],
+)
+def test_proof_on_a_small_module(
+    tmp_path: Path, cell: str, port: str, mode: str, status: str
+) -> None:
+    prepare_environment()
+    base = tmp_path / "base.il"
+    base.write_text(RTLIL)
+    mutation = Mutation(mode, "cde_x__1", f"\\{cell}", f"\\{port}", 0)
+    found = Prover(base, tmp_path / "prove", 20.0)(mutation, "m")
+    assert found.status == status, found
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+FATES = [
+    Fate(MUTATION, KILLED, "test_m.One seed 3", "wrong", 1, 0.5),
+    Fate(parse_mutation(LINE), SURVIVED, "differs after 3 cycles (cde_cq)", runs=4),
+    Fate(parse_mutation(LINE), EQUIVALENT, "pdr (cde_cq)"),
+    Fate(parse_mutation(LINE), UNDECIDED, "time limit"),
+]
+
+
+def test_results_are_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    with path.open("w") as out:
+        for fate in FATES:
+            write_fate(out, fate, "key")
+        out.write('{"cut')
+    assert list(read_fates(path)) == [(fate, "key") for fate in FATES]
+    assert list(read_fates(tmp_path / "none")) == []
+
+
+def test_report_names_what_is_left(tmp_path: Path) -> None:
+    text = report(FATES)
+    assert "survived: cde_cq hdl/cde_cq.v:25" in text and "undecided: cde_cq" in text
+    assert "4: 1 killed, 1 equivalent, 1 undecided, 1 survived; kill rate 33.3 %" in text
+    assert Counter(line.split()[0] for line in text.splitlines() if line)["cde_cq"] == 1
+    path = tmp_path / "mutation.json"
+    write_report(FATES, path, {"seed": 1})
+    data = json.loads(path.read_text())
+    assert {key: data[key] for key in ("total", KILLED, EQUIVALENT, UNDECIDED, SURVIVED)} == (
+        summary(FATES)
+    )
+    assert data["survivors"] == [
+        {
+            "module": "cde_cq",
+            "source": "hdl/cde_cq.v:25",
+            "mutation": FATES[1].mutation.what,
+            "command": FATES[1].mutation.command(None, 0),
+            "by": "differs after 3 cycles (cde_cq)",
+        }
+    ]
+    assert [len(data[key]) for key in ("undecided_mutants", "equivalent_mutants")] == [1, 1]
+
+
+def test_root_has_every_top() -> None:
+    from tb.runner.builds import load_builds
+
+    builds = load_builds()
+    text = root_source({"cde_top": builds["engine_mutants"], "cde_cpl_top": builds["default"]})
+    assert ".NUM_MW(4)" in text and "cde_cpl_top u_cde_cpl_top ();" in text
