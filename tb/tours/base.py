@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Base of the tests that drive a tour through the pins."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tb.env.base_test import CarillonTest
+from tb.env.defs import Cause
+from tb.env.records import Record
+from tb.env.windows_board import WindowScoreboard
+from tb.tours.catalogue import explored
+from tb.tours.graph import Outcome, part_of, tour
+from tb.tours.report import VARIABLE, Driven
+
+R = TypeVar("R")
+
+#: Longest time from an action to the last thing that follows from it is shorter, in clock cycles.
+QUIET = 32
+
+
+def word_of(cause: int) -> str:
+    """A cause as outcomes name it."""
+    return "OK" if cause == Cause.NONE else Cause(cause).name
+
+
+class TourTest(CarillonTest):
+    """Drives a graph of the catalogue, or one of ``parts`` parts of it. Each action is placed alone;
+    when nothing happens any more, what was seen of it and the state that the scoreboard has
+    replayed from the engine's records are compared with the graph.
+    """
+
+    graph = ""
+    part = 0
+    parts = 1
+    max_cycles = 50_000_000
+
+    # -- what a tour says ----------------------------------------------------------------------
+
+    async def begin(self) -> None:
+        """Brings the engine from reset into state 0 of the graph."""
+        raise NotImplementedError
+
+    def state(self) -> Hashable:
+        """The state as the scoreboard has replayed it."""
+        raise NotImplementedError
+
+    async def act(self, action: str) -> str:
+        """Does an action through the pins; returns its answer."""
+        raise NotImplementedError
+
+    def followed(self) -> Outcome:
+        """What else was seen of the action, when all is at rest."""
+        raise NotImplementedError
+
+    async def end(self) -> None:
+        """Ends what the tour itself holds back."""
+
+    # -- driving -------------------------------------------------------------------------------
+
+    def connect_checkers(self) -> None:
+        super().connect_checkers()
+        self.seen: list[Record] = []
+        self.env.add_subscriber(self.seen.extend, "records of the tour")
+
+    @property
+    def board(self) -> WindowScoreboard:
+        """The scoreboard."""
+        board = self.checking.board
+        assert isinstance(board, WindowScoreboard)
+        return board
+
+    def of(self, kind: type[R]) -> list[R]:
+        """Records of the present action."""
+        return [record for record in self.seen if isinstance(record, kind)]
+
+    async def rest(self) -> None:
+        """Waits until nothing happens any more."""
+        env, harness = self.env, self.harness
+        begin = harness.cycle
+        await env.sync()
+        while True:
+            latest = max(begin, self.seen[-1].cycle if self.seen else 0)
+            left = latest + QUIET - harness.cycle
+            if left <= 0 and all(agent.idle for agent in env.agents):
+                return
+            await harness.cycles(max(left, 4))
+            await env.sync()
+
+    async def scenario(self) -> None:
+        graph = explored(self.graph)
+        driven = Driven(graph, self.part, self.parts)
+        begun = False
+        for walk in tour(graph, part_of(graph, self.part, self.parts)):
+            if begun:
+                await self.end()
+                await self.rest()
+                await self.env.reset()
+            begun = True
+            await self.begin()
+            await self.rest()
+            state = driven.starts(self.state())
+            for number in walk:
+                action = graph.transitions[number].action
+                self.seen.clear()
+                answer = await self.act(action)
+                await self.rest()
+                state = driven.note(state, action, (answer, *self.followed()), self.state())
+        await self.end()
+        driven.finish()
+        if out := os.environ.get(VARIABLE):
+            driven.write(Path(out))
+
+    async def result(self, code: int, *args: int) -> str:
+        """Result of a raw command."""
+        command: Any = await self.env.host.command(code, *args)
+        return _result(command.result)
+
+
+def _result(code: int) -> str:
+    from tb.env.defs import Result
+
+    return Result(code).name
