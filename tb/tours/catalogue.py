@@ -10,6 +10,8 @@ from functools import cache
 
 from tb.tours.arm import ArmWorld
 from tb.tours.arm import Setup as Arm
+from tb.tours.deferral import DeferralWorld
+from tb.tours.deferral import Setup as Deferral
 from tb.tours.graph import Graph, World, explore
 
 GRAPHS: dict[str, Callable[[], World]] = {
@@ -19,6 +21,14 @@ GRAPHS: dict[str, Callable[[], World]] = {
     "arm: classes": lambda: ArmWorld(Arm(("unsignalled", "failed"), arms=("SOLICITED", "ANY"))),
     "arm: errors": lambda: ArmWorld(Arm(("plain",), arms=("ERRORS", "ANY"), errors=True)),
     "arm: lives": lambda: ArmWorld(Arm(("plain",), arms=("ANY",), lives=True)),
+    "deferral: fences": lambda: DeferralWorld(Deferral(("send", "read", "fenced"))),
+    "deferral: local": lambda: DeferralWorld(Deferral(("send", "local", "silent"))),
+    "deferral: fenced local": lambda: DeferralWorld(Deferral(("read", "local", "fencedlocal"))),
+    "deferral: four slots": lambda: DeferralWorld(Deferral(slots=4)),
+    "deferral: watermark": lambda: DeferralWorld(Deferral(slots=4, watermark=3)),
+    "deferral: commands": lambda: DeferralWorld(Deferral(commands=True)),
+    "deferral: stalls": lambda: DeferralWorld(Deferral(slots=3, stalls=True)),
+    "deferral: stalls, local": lambda: DeferralWorld(Deferral(("send", "local"), stalls=True)),
 }
 
 

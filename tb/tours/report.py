@@ -80,8 +80,6 @@ class Row:
     states: int
     reachable: int
     driven: int
-    #: All of its parts have run.
-    complete: bool
     #: A transition that was not driven, in words.
     missing: str = ""
 
@@ -108,5 +106,5 @@ def rows(files: Iterable[Path], graphs: Mapping[str, Graph]) -> list[Row]:
         left = [t for t in graph.transitions if t not in seen[name]]
         missing = f"{graph.states[left[0].source]}, {left[0].action!r}" if left else ""
         count = len(graph.transitions)
-        result.append(Row(name, len(graph.states), count, count - len(left), not left, missing))
+        result.append(Row(name, len(graph.states), count, count - len(left), missing))
     return result
