@@ -27,7 +27,7 @@ class DeferralTour(TourTest):
     async def begin(self) -> None:
         env = self.env
         env.transport.automatic = False
-        eq = await env.host.create_eq()
+        eq = await env.host.create_eq(log2=2)
         self._cq = await env.host.create_cq(eq=eq, log2=3)
         self._qp = await env.host.create_qp(
             cq=self._cq, depth=self.slots, watermark=self.watermark
