@@ -73,6 +73,12 @@ class TourTest(CarillonTest):
         assert isinstance(board, WindowScoreboard)
         return board
 
+    @property
+    def index_mask(self) -> int:
+        """All bits of an index."""
+        assert self.env.config is not None
+        return (1 << self.env.config.idx_w) - 1
+
     def of(self, kind: type[R]) -> list[R]:
         """Records of the present action."""
         return [record for record in self.seen if isinstance(record, kind)]

@@ -13,6 +13,11 @@ from tb.tours.arm import Setup as Arm
 from tb.tours.deferral import DeferralWorld
 from tb.tours.deferral import Setup as Deferral
 from tb.tours.graph import Graph, World, explore
+from tb.tours.srq import Setup as Srq
+from tb.tours.srq import SrqWorld
+
+_SRQ_EVENT_AND_LIFE = Srq(qps=1, watermarks=(1,), stalls=True, lives=True)
+_OWN_QUEUE = Srq(shared=False, qps=1, connections=True, lives=True, wide=True)
 
 GRAPHS: dict[str, Callable[[], World]] = {
     "arm: literal": lambda: ArmWorld(Arm(wide=True)),
@@ -29,6 +34,15 @@ GRAPHS: dict[str, Callable[[], World]] = {
     "deferral: commands": lambda: DeferralWorld(Deferral(commands=True)),
     "deferral: stalls": lambda: DeferralWorld(Deferral(slots=3, stalls=True)),
     "deferral: stalls, local": lambda: DeferralWorld(Deferral(("send", "local"), stalls=True)),
+    "srq: messages": lambda: SrqWorld(Srq(wide=True)),
+    "srq: connections": lambda: SrqWorld(Srq(connections=True, wide=True, lead=True)),
+    "srq: watermark": lambda: SrqWorld(Srq(watermarks=(0, 1, 2, 3), lead=True)),
+    "srq: stalled event": lambda: SrqWorld(Srq(qps=1, watermarks=(0, 1, 2), stalls=True)),
+    "srq: sizes": lambda: SrqWorld(Srq(qps=1, watermarks=(1, 2), sizes=(1, 2, 3, 5))),
+    "srq: lives": lambda: SrqWorld(Srq(qps=1, connections=True, lives=True, wide=True)),
+    "srq: two lives": lambda: SrqWorld(Srq(lives=True, lead=True)),
+    "srq: event and life": lambda: SrqWorld(_SRQ_EVENT_AND_LIFE),
+    "srq: own queue": lambda: SrqWorld(_OWN_QUEUE),
 }
 
 
