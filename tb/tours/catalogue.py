@@ -15,9 +15,12 @@ from tb.tours.deferral import Setup as Deferral
 from tb.tours.graph import Graph, World, explore
 from tb.tours.srq import Setup as Srq
 from tb.tours.srq import SrqWorld
+from tb.tours.window import Setup as Window
+from tb.tours.window import WindowWorld
 
 _SRQ_EVENT_AND_LIFE = Srq(qps=1, watermarks=(1,), stalls=True, lives=True)
 _OWN_QUEUE = Srq(shared=False, qps=1, connections=True, lives=True, wide=True)
+_ACCESSES = Window(1, checks=("read", "write", "beyond", "before"), old=True, region=True, nd1=True)
 
 GRAPHS: dict[str, Callable[[], World]] = {
     "arm: literal": lambda: ArmWorld(Arm(wide=True)),
@@ -43,6 +46,11 @@ GRAPHS: dict[str, Callable[[], World]] = {
     "srq: two lives": lambda: SrqWorld(Srq(lives=True, lead=True)),
     "srq: event and life": lambda: SrqWorld(_SRQ_EVENT_AND_LIFE),
     "srq: own queue": lambda: SrqWorld(_OWN_QUEUE),
+    "window: keys": lambda: WindowWorld(Window(old=True, region=True)),
+    "window: accesses": lambda: WindowWorld(_ACCESSES),
+    "window: allocated region": lambda: WindowWorld(Window(windows=1, allocated=True, region=True)),
+    "window: lives": lambda: WindowWorld(Window(windows=1, checks=(), lives=True)),
+    "window: removal": lambda: WindowWorld(Window(removal=True)),
 }
 
 
