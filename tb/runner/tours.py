@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tb.runner.common import SIM_BUILD, RunnerError
-from tb.runner.discover import Job, find_modules, select_jobs
+from tb.runner.discover import TOURS, Job, find_modules, select_jobs
 from tb.tours.catalogue import GRAPHS, explored
 from tb.tours.graph import Graph, TourError
 from tb.tours.report import Row, rows
 
-#: Tests that drive tours.
-PATTERN = "test_tour_*"
+HEADER = ("model", "states", "reachable", "driven", "%")
 
 
 def job_file(job: Job, folder: Path = SIM_BUILD) -> Path:
@@ -34,9 +33,8 @@ def collect(
     jobs = list(jobs)
     paths = [path for path in (job_file(job, folder) for job in jobs) if path.is_file()]
     driven = {json.loads(path.read_text())["graph"] for path in paths}
-    modules = find_modules()
-    tours = {job.name for job in select_jobs(modules, [PATTERN])}
-    complete = tours <= {job.name for job in jobs}
+    every = {job.name for job in select_jobs(find_modules(), [TOURS])}
+    complete = every <= {job.name for job in jobs}
     graphs: Mapping[str, Graph] = {n: graph_of(n) for n in names if complete or n in driven}
     if unknown := driven - graphs.keys():
         raise RunnerError(f"tours: {min(unknown)}: not in the catalogue")
@@ -67,9 +65,6 @@ def cells(row: Row) -> tuple[str, ...]:
     """A row of the printed table. 100 % is written only where nothing is missing."""
     percent = 100.0 if row.driven == row.reachable > 0 else min(row.percent, 99.99)
     return (row.graph, f"{row.states:,}", f"{row.reachable:,}", f"{row.driven:,}", f"{percent:.4g}")
-
-
-HEADER = ("model", "states", "reachable", "driven", "%")
 
 
 def write(found: Sequence[Row], folder: Path = SIM_BUILD) -> Path:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every transition of the reachable graphs of receive queues, driven into the RTL (docs/tours.md)."""
+"""Every transition of the receive queues' reachable graphs, driven into the RTL (docs/tours.md)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The world of deferral: one queue pair with a short send queue, a transport that reports when it is
-told to, and a work port that can stand still.
+"""The world of deferral: one queue pair with a short send queue, a transport that reports when it
+is told to, and a work port that can stand still.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def name_of(post: Post) -> str:
 
 @dataclass(frozen=True)
 class Setup:
-    """``slots`` of the send queue; ``watermark``; ``kinds``: requests; ``stalls``: the work port can
-    stand still; ``commands``: every command in every state, also those that are refused.
+    """``kinds``: requests; ``slots`` of the send queue; ``watermark``; ``stalls``: the work port
+    can stand still; ``commands``: every command in every state, also those that are refused.
     """
 
     kinds: tuple[str, ...] = ("send",)

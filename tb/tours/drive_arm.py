@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 from models.queue import EventReader
 from tb.env.defs import (
@@ -56,6 +56,9 @@ class ArmTour(TourTest):
     def state(self) -> Hashable:
         engine, cq = self.board.ctx.engine, self._cq.number
         return key_of(engine.cqs[cq], engine.producers[cq], engine.info[cq].answered)
+
+    def queries(self) -> Iterable[tuple[int, int]]:
+        return [(Cmd.QUERY_CQ, self._cq.number)]
 
     async def end(self) -> None:
         self.env.release_all()

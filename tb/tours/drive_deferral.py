@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 from models.post import Post
 from models.qp_codes import Status
@@ -29,15 +29,16 @@ class DeferralTour(TourTest):
         env.transport.automatic = False
         eq = await env.host.create_eq(log2=2)
         self._cq = await env.host.create_cq(eq=eq, log2=3)
-        self._qp = await env.host.create_qp(
-            cq=self._cq, depth=self.slots, watermark=self.watermark
-        )
+        self._qp = await env.host.create_qp(cq=self._cq, depth=self.slots, watermark=self.watermark)
         await self._qp.connect(PEER)
         self._stalled = False
         self._names: dict[int, str] = {}
 
     def state(self) -> Hashable:
         return key_of(self.board.qpc.qps[self._qp.number], self._stalled)
+
+    def queries(self) -> Iterable[tuple[int, int]]:
+        return [(Cmd.QUERY_QP, self._qp.number)]
 
     async def end(self) -> None:
         """Everything that is outstanding ends."""

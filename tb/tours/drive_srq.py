@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 from tb.env.agents.control import CommandError
 from tb.env.defs import Cmd, CqeStatus, QpState, Result
@@ -57,6 +57,10 @@ class SrqTour(TourTest):
         rc = self.board.rc
         srq = rc.srqs[self._srq.number if self.shared else 0]
         return key_of(srq, rc.rqs[: self.qps], self.shared, self._stalled)
+
+    def queries(self) -> Iterable[tuple[int, int]]:
+        shared = [(Cmd.QUERY_SRQ, self._srq.number)] if self.shared else []
+        return [*shared, *((Cmd.QUERY_QP, qp.number) for qp in self._qps)]
 
     async def end(self) -> None:
         """What was taken is reported."""

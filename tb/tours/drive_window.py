@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterable
 
 from models.post import Post
 from tb.env.agents.control import CommandError
@@ -60,6 +60,10 @@ class WindowTour(TourTest):
         table = board.kc.model.table
         qps = [board.qpc.qps[qp.number] for qp in self._qps]
         return key_of(table, qps, self.windows, table.removed)
+
+    def queries(self) -> Iterable[tuple[int, int]]:
+        windows = [(Cmd.QUERY_MW, number) for number in range(self.windows)]
+        return [(Cmd.QUERY_MR, 0), *windows, *((Cmd.QUERY_QP, qp.number) for qp in self._qps)]
 
     # -- actions -----------------------------------------------------------------------------------
 

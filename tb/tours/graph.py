@@ -87,15 +87,16 @@ class Graph:
 def explore(name: str, world: World, samples: int = 1) -> Graph:
     """The reachable graph of a world, breadth first.
 
-    ``samples``: so many worlds of each state are continued, those that were reached first; they
-    must all behave alike, or the state leaves out something that matters (:class:`TourError`).
+    ``samples``: so many different worlds of each state are continued, those that were reached
+    first; they must all behave alike, or the state leaves out something that matters
+    (:class:`TourError`).
     """
     graph = Graph(name)
     graph.number(world.key())
     known: dict[tuple[int, str], Transition] = {}
     offered: dict[int, list[str]] = {}
-    seen = [1]
-    todo = deque([pickle.dumps(world)])
+    images = [{pickle.dumps(world)}]
+    todo = deque(images[0])
     while todo:
         image = todo.popleft()
         here: World = pickle.loads(image)
@@ -117,21 +118,23 @@ def explore(name: str, world: World, samples: int = 1) -> Graph:
                     f"{name}: {graph.states[source]}: {action} can be {found} and "
                     f"{known.get((source, action))}"
                 )
-            if len(seen) < len(graph.states):
-                seen.append(0)
-            if seen[found.target] < samples:
-                seen[found.target] += 1
-                todo.append(pickle.dumps(after))
+            if len(images) < len(graph.states):
+                images.append(set())
+            if len(images[found.target]) < samples:
+                copy = pickle.dumps(after)
+                if copy not in images[found.target]:
+                    images[found.target].add(copy)
+                    todo.append(copy)
     return graph
 
 
-def tour(graph: Graph, wanted: Iterable[int] | None = None) -> list[list[int]]:
-    """Walks that take every wanted transition (default: all): lists of transitions by number.
+def tour(graph: Graph) -> list[list[int]]:
+    """Walks that take every transition: lists of transitions by number, the same ones each time.
 
-    Each walk begins in state 0. A walk takes a transition of its state that is still wanted, or
-    goes to the nearest state that has one; where none can be reached the next walk begins.
+    Each walk begins in state 0. A walk takes a transition of its state that is left, or goes to the
+    nearest state that has one; where none can be reached the next walk begins.
     """
-    left = set(range(len(graph.transitions)) if wanted is None else wanted)
+    left = set(range(len(graph.transitions)))
     walks: list[list[int]] = []
     while left:
         walk: list[int] = []
@@ -166,14 +169,6 @@ def _nearest(graph: Graph, state: int, left: set[int]) -> list[int]:
                 before[target] = number
                 todo.append(target)
     return []
-
-
-def part_of(graph: Graph, part: int, parts: int) -> list[int]:
-    """The transitions of one of ``parts`` about equal parts of a graph: those of neighbouring
-    states.
-    """
-    count = len(graph.transitions)
-    return [n for n in range(count) if n * parts // count == part]
 
 
 def replay(graph: Graph, world: World, walk: Sequence[int]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tb.tours.graph import Graph, Outcome, TourError, Transition, part_of
+from tb.tours.graph import Graph, Outcome, TourError, Transition
 
 #: Tells a job where to write what it has driven.
 VARIABLE = "CARILLON_TOUR_OUT"
@@ -17,10 +17,8 @@ VARIABLE = "CARILLON_TOUR_OUT"
 class Driven:
     """The transitions of one job, each noted when it was seen to happen as the graph says."""
 
-    def __init__(self, graph: Graph, part: int = 0, parts: int = 1) -> None:
+    def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.part = part
-        self.parts = parts
         self._numbers = {(t.source, t.action): n for n, t in enumerate(graph.transitions)}
         #: Transitions that were seen: (source, action, outcome, target).
         self.seen: set[Transition] = set()
@@ -50,13 +48,13 @@ class Driven:
         return target
 
     def finish(self) -> None:
-        """Raises :class:`TourError` if a transition of this part was not seen."""
-        part = part_of(self.graph, self.part, self.parts)
-        left = [n for n in part if self.graph.transitions[n] not in self.seen]
+        """Raises :class:`TourError` if a transition was not seen."""
+        every = self.graph.transitions
+        left = [transition for transition in every if transition not in self.seen]
         if left:
-            first = self.graph.transitions[left[0]]
+            first = left[0]
             raise TourError(
-                f"{self.graph.name}: {len(left)} of {len(part)} transitions not driven: "
+                f"{self.graph.name}: {len(left)} of {len(every)} transitions not driven: "
                 f"{self.graph.states[first.source]}, {first.action!r}"
             )
 
@@ -65,7 +63,6 @@ class Driven:
         data = {
             "graph": self.graph.name,
             "digest": self.graph.digest,
-            "part": [self.part, self.parts],
             "seen": sorted([t.source, t.action, list(t.outcome), t.target] for t in self.seen),
         }
         path.parent.mkdir(parents=True, exist_ok=True)

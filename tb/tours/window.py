@@ -50,18 +50,17 @@ _REMOVED = "DEVICE_REMOVED"
 
 @dataclass(frozen=True)
 class Setup:
-    """``windows``: their number; ``allocated``: the region becomes valid by FastRegister; ``checks``:
-    accesses that peers try; ``old``: also with the keys of former bindings; ``invalidates``,
-    ``peers``: who invalidates; ``region``: the region's key is named, too; ``lives``: queue pairs
-    are destroyed and created; ``removal``: the device is removed; ``nd1``: the second queue pair
-    completes an invalidating receive with two entries.
+    """``windows``: their number; ``allocated``: the region becomes valid by FastRegister;
+    ``checks``: accesses that peers try; ``old``: also with the keys of former bindings; ``region``:
+    the region's key is named, too; ``lives``: queue pairs are destroyed and created; ``removal``:
+    the device is removed; ``nd1``: the second queue pair completes an invalidating receive with two
+    entries.
     """
 
     windows: int = 2
     allocated: bool = False
     checks: tuple[str, ...] = ("read",)
     old: bool = False
-    invalidates: bool = True
     region: bool = False
     lives: bool = False
     removal: bool = False
@@ -136,9 +135,8 @@ class WindowWorld:
 
     def _with_keys(self, n: str, objects: str) -> Iterator[str]:
         for one in objects:
-            if self.setup.invalidates:
-                yield f"invalidate {n} {one}"
-                yield f"peer {n} {one}"
+            yield f"invalidate {n} {one}"
+            yield f"peer {n} {one}"
             for kind in self.setup.checks:
                 yield f"check {n} {one} {kind}"
 
