@@ -142,6 +142,24 @@ def test_catalogue_is_driven() -> None:
     assert min(sizes.values()) > 9000
 
 
+def test_page_tells_the_sizes() -> None:
+    """docs/tours.md: states, transitions, walks and actions of each graph."""
+    page = (ROOT / "docs" / "tours.md").read_text()
+    told = re.findall(r"^\| `(\w+: .*?)` \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|", page, re.M)
+    sizes = []
+    for name in GRAPHS:
+        graph = explored(name)
+        walks = tour(graph)
+        counts = len(graph.states), len(graph.transitions), len(walks), sum(map(len, walks))
+        sizes.append((name, *(f"{count:,}" for count in counts)))
+    assert told == sizes
+    for count in (
+        sum(len(explored(name).transitions) for name in GRAPHS),
+        sum(len(explored(name).states) for name in GRAPHS),
+    ):
+        assert f" {count:,} " in page
+
+
 def _arm(rule: str) -> World:
     world = arm.ArmWorld(arm.Setup(wide=True))
     world.cq = CqModel(without=[rule])
