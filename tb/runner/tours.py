@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tb.runner.common import SIM_BUILD, RunnerError
 from tb.runner.discover import TOURS, Job, find_modules, select_jobs
-from tb.tours.catalogue import GRAPHS, explored
+from tb.tours.catalogue import NAMES, explored
 from tb.tours.graph import Graph, TourError
 from tb.tours.report import Row, rows
 
@@ -26,7 +26,7 @@ def job_file(job: Job, folder: Path = SIM_BUILD) -> Path:
 def collect(
     jobs: Iterable[Job],
     folder: Path = SIM_BUILD,
-    names: Iterable[str] = GRAPHS,
+    names: Iterable[str] = NAMES,
     graph_of: Callable[[str], Graph] = explored,
 ) -> list[Row]:
     """One row for each graph that these jobs drove, for every graph if they are all there are."""

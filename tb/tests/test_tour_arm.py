@@ -6,6 +6,7 @@ from __future__ import annotations
 import pyuvm
 
 from tb.tours.drive_arm import ArmTour
+from tb.tours.pairs import PairTest
 
 BUILD = "engine_small"
 
@@ -50,5 +51,12 @@ class ArmErrorsTour(ArmTour):
 @pyuvm.test()
 class ArmLivesTour(ArmTour):
     """The end of a queue in every state (CQ-20)."""
+
+    graph = "arm: lives"
+
+
+@pyuvm.test()
+class ArmPairsTest(PairTest, ArmTour):
+    """Doorbells, completions and answers of memory that meet."""
 
     graph = "arm: lives"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pyuvm
 
 from tb.tours.drive_deferral import DeferralTour
+from tb.tours.pairs import PairTest
 
 BUILD = "engine_small"
 
@@ -68,3 +69,10 @@ class DeferralStalledLocalTour(DeferralTour):
     """The same with local requests."""
 
     graph = "deferral: stalls, local"
+
+
+@pyuvm.test()
+class DeferralPairsTest(PairTest, DeferralTour):
+    """Posts, reports and the end of the connection that meet."""
+
+    graph = "deferral: commands"

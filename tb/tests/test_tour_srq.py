@@ -6,6 +6,7 @@ from __future__ import annotations
 import pyuvm
 
 from tb.tours.drive_srq import SrqTour
+from tb.tours.pairs import PairTest
 
 BUILD = "engine_small"
 
@@ -81,3 +82,10 @@ class OwnQueueTour(SrqTour):
     graph = "srq: own queue"
     shared = False
     qps = 1
+
+
+@pyuvm.test()
+class SrqPairsTest(PairTest, SrqTour):
+    """Posts, messages, reports and reaping that meet."""
+
+    graph = "srq: connections"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pyuvm
 
 from tb.tours.drive_window import WindowTour
+from tb.tours.pairs import PairTest
 
 BUILD = "engine_small"
 
@@ -47,3 +48,12 @@ class RemovalTour(WindowTour):
     """The device is removed in every state (MW-09)."""
 
     graph = "window: removal"
+
+
+@pyuvm.test()
+class WindowPairsTest(PairTest, WindowTour):
+    """Requests that change keys, and accesses, that meet."""
+
+    graph = "window: accesses"
+    windows = 1
+    nd1 = True

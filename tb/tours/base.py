@@ -100,9 +100,15 @@ class TourTest(CarillonTest):
             await env.sync()
 
     async def scenario(self) -> None:
-        graph = explored(self.graph)
-        driven = Driven(graph)
-        asked: set[int] = set()
+        self.driven = Driven(explored(self.graph))
+        self._asked: set[int] = set()
+        await self.drive()
+        await self.end()
+        self.report(self.driven)
+
+    async def drive(self) -> None:
+        """Takes all walks."""
+        graph = self.driven.graph
         begun = False
         for walk in tour(graph):
             if begun:
@@ -110,20 +116,30 @@ class TourTest(CarillonTest):
                 await self.rest()
                 await self.env.reset()
             begun = True
-            await self.begin()
-            await self.rest()
-            state = driven.starts(self.state())
+            state = await self.start()
             for number in walk:
-                action = graph.transitions[number].action
-                self.seen.clear()
-                answer = await self.act(action)
-                await self.rest()
-                state = driven.note(state, action, (answer, *self.followed()), self.state())
-                if state not in asked:
-                    asked.add(state)
-                    for code, number in self.queries():
-                        await self.env.host.command(code, number)
-        await self.end()
+                state = await self.step(state, graph.transitions[number].action)
+
+    async def start(self) -> int:
+        """A walk begins; returns the number of its state."""
+        await self.begin()
+        await self.rest()
+        return self.driven.starts(self.state())
+
+    async def step(self, state: int, action: str) -> int:
+        """One action; returns the number of the state behind it."""
+        self.seen.clear()
+        answer = await self.act(action)
+        await self.rest()
+        state = self.driven.note(state, action, (answer, *self.followed()), self.state())
+        if state not in self._asked:
+            self._asked.add(state)
+            for code, number in self.queries():
+                await self.env.host.command(code, number)
+        return state
+
+    def report(self, driven: Driven) -> None:
+        """Demands that nothing is missing, and says so."""
         driven.finish()
         if out := os.environ.get(VARIABLE):
             driven.write(Path(out))

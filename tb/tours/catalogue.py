@@ -12,7 +12,7 @@ from tb.tours.arm import ArmWorld
 from tb.tours.arm import Setup as Arm
 from tb.tours.deferral import DeferralWorld
 from tb.tours.deferral import Setup as Deferral
-from tb.tours.graph import Graph, World, explore
+from tb.tours.graph import Graph, World, explore, pair_graph
 from tb.tours.srq import Setup as Srq
 from tb.tours.srq import SrqWorld
 from tb.tours.window import Setup as Window
@@ -54,7 +54,23 @@ GRAPHS: dict[str, Callable[[], World]] = {
 }
 
 
+#: Graphs whose actions are also driven two at a time, back to back, and which of them (patterns).
+PAIRS: dict[str, tuple[str, ...]] = {
+    "arm: lives": ("arm ANY", "take *", "return", "acknowledge*", "plain"),
+    "deferral: commands": ("post *", "badopcode", "foreign", "report *", "event"),
+    "srq: connections": ("post", "take ?", "long ?", "report *", "reap *", "event *"),
+    "window: accesses": ("bind ? x", "invalidate ? x", "check ? x read"),
+}
+
+
 @cache
 def explored(name: str) -> Graph:
-    """The reachable graph of this name."""
+    """The reachable graph of this name, or its pairs behind ``pairs:``."""
+    kind, _, base = name.partition(": ")
+    if kind == "pairs":
+        return pair_graph(explored(base), PAIRS[base])
     return explore(name, GRAPHS[name]())
+
+
+#: Everything that is to be driven.
+NAMES = (*GRAPHS, *(f"pairs: {name}" for name in PAIRS))

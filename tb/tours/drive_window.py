@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable
 
-from models.post import Post
 from tb.env.agents.control import CommandError
-from tb.env.defs import Cause, Cmd, CqeStatus, CqeType, Opcode, QpState, Result, Right
+from tb.env.defs import Cause, Cmd, CqeStatus, CqeType, QpState, Result, Right
 from tb.env.qp import Qp
 from tb.env.records import TermRequest
 from tb.env.regions import Region
@@ -69,7 +68,6 @@ class WindowTour(TourTest):
 
     async def act(self, action: str) -> str:
         word, *rest = action.split()
-        self._bound = None
         answer: str = await getattr(self, f"_do_{word}")(*rest)
         return answer
 
@@ -86,6 +84,7 @@ class WindowTour(TourTest):
                 if kind in (CqeType.BIND, CqeType.FAST_REGISTER) and result.status == 0:
                     assert self._bound is not None
                     self._bound.key += GENERATION
+        self._bound = None
         terms = [f"term {QpState(t.data >> 16).name}" for t in self.of(TermRequest)]
         return (*done, *terms)
 
@@ -123,23 +122,21 @@ class WindowTour(TourTest):
     async def _do_remove(self) -> str:
         return await self.result(Cmd.REMOVE_DEVICE, 0)
 
-    async def _post(self, qp: Qp, post: Post, what: MemoryWindow | Region | None = None) -> str:
-        self._bound = what
-        return word_of(await qp.post(post))
-
     async def _do_bind(self, name: str, window: str, old: str = "") -> str:
         qp, mw = self._qp(name), self._windows[window]
         token = self._key(window, old)
         post = mw.make_bind(qp, self._region, PART, SIZE, Right(RIGHTS), token=token)
-        return await self._post(qp, post, mw)
+        self._bound = mw
+        return word_of(await qp.post(post))
 
     async def _do_fast(self, name: str, _: str) -> str:
         qp = self._qp(name)
-        return await self._post(qp, self._region.make_fast_register(qp), self._region)
+        self._bound = self._region
+        return word_of(await qp.post(self._region.make_fast_register(qp)))
 
     async def _do_invalidate(self, name: str, what: str, old: str = "") -> str:
         qp = self._qp(name)
-        return await self._post(qp, qp.make(Opcode.INVALIDATE, token=self._key(what, old)))
+        return word_of(await qp.invalidate(self._key(what, old)))
 
     async def _do_peer(self, name: str, what: str, old: str = "") -> str:
         """A SendAndInvalidate arrives; there is a buffer if the QP is connected."""

@@ -13,8 +13,9 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections import deque
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Protocol
 
 #: What is seen of an action, in words.
@@ -147,6 +148,32 @@ def tour(graph: Graph) -> list[list[int]]:
             raise TourError(f"{graph.name}: {len(left)} transitions cannot be reached")
         walks.append(walk)
     return walks
+
+
+def way(graph: Graph, state: int, goals: Container[int]) -> list[int] | None:
+    """The shortest way from a state to one of the goals; None: there is none."""
+    if state in goals:
+        return []
+    last = {n for n, transition in enumerate(graph.transitions) if transition.target in goals}
+    return _nearest(graph, state, last) or None
+
+
+def pair_graph(graph: Graph, patterns: Sequence[str]) -> Graph:
+    """Pairs of actions that meet in a state: both match a pattern and are possible there, and the
+    second one is possible behind the first, too. Where a pair ends depends on how its actions meet:
+    target -1.
+    """
+    found = Graph(f"pairs: {graph.name}", graph.states, [], graph.index)
+    for source, outs in enumerate(graph.outs):
+        here = [graph.transitions[n] for n in outs]
+        fast = [step for step in here if any(fnmatchcase(step.action, p) for p in patterns)]
+        for first in fast:
+            behind = {graph.transitions[n].action for n in graph.outs[first.target]}
+            for second in fast:
+                if second.action in behind:
+                    action = f"{first.action} + {second.action}"
+                    found.transitions.append(Transition(source, action, (), -1))
+    return found
 
 
 def _nearest(graph: Graph, state: int, left: set[int]) -> list[int]:

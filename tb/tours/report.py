@@ -47,6 +47,13 @@ class Driven:
         self.seen.add(Transition(source, action, outcome, target))
         return target
 
+    def meet(self, source: int, action: str, state: Hashable) -> int | None:
+        """Two actions of a graph of pairs met, and ended in a state; returns its number, None if no
+        action by itself leads there.
+        """
+        self.seen.add(self.graph.transitions[self._numbers[source, action]])
+        return self.graph.index.get(state)
+
     def finish(self) -> None:
         """Raises :class:`TourError` if a transition was not seen."""
         every = self.graph.transitions

@@ -24,8 +24,19 @@ from tb.runner.discover import TOURS, Job, find_modules, select_jobs
 from tb.runner.regress import Result, tell_tours
 from tb.runner.results import Verdict
 from tb.tours import arm, deferral, srq, window
-from tb.tours.catalogue import GRAPHS, explored
-from tb.tours.graph import Graph, Outcome, TourError, Transition, World, explore, replay, tour
+from tb.tours.catalogue import GRAPHS, NAMES, explored
+from tb.tours.graph import (
+    Graph,
+    Outcome,
+    TourError,
+    Transition,
+    World,
+    explore,
+    pair_graph,
+    replay,
+    tour,
+    way,
+)
 from tb.tours.report import Driven, Row, rows
 
 
@@ -128,12 +139,12 @@ def test_walks_of_the_catalogue(name: str) -> None:
 
 def test_catalogue_is_driven() -> None:
     """Each graph has one test, with the options that the world has."""
-    named = [
-        name
-        for path in sorted((ROOT / "tb" / "tests").glob(TOURS + ".py"))
-        for name in re.findall(r'^    graph = "(.*)"$', path.read_text(), re.M)
-    ]
-    assert sorted(named) == sorted(GRAPHS)
+    named = []
+    for path in (ROOT / "tb" / "tests").glob(TOURS + ".py"):
+        pattern = r'^class \w+\((.*)\):\n    """.*"""\n\n    graph = "(.*)"$'
+        for bases, name in re.findall(pattern, path.read_text(), re.M):
+            named.append(f"pairs: {name}" if "PairTest" in bases else name)
+    assert sorted(named) == sorted(NAMES)
     sizes: dict[str, int] = {}
     for name in GRAPHS:
         model = name.split(":")[0]
@@ -213,6 +224,32 @@ def test_missing_rule_shows(name: str, world: Callable[[str], World], rules: lis
         with pytest.raises((TourError, ModelError)):
             for walk in tour(graph):
                 replay(graph, world(rule), walk)
+
+
+# -- pairs -----------------------------------------------------------------------------------------
+
+
+def test_pairs(graph: Graph) -> None:
+    """Both actions are possible in the state, the second one behind the first, too."""
+    pairs = pair_graph(graph, ["up", "e*"])
+    there = [(step.source, step.action) for step in pairs.transitions]
+    # Nothing can happen behind an end.
+    assert there == [(n, f"up + {second}") for n in (0, 1, 3) for second in ("up", "end")]
+    driven = Driven(pairs)
+    for source, action in there[1:]:
+        assert driven.meet(source, action, ("end",)) == graph.index["end",]
+    with pytest.raises(TourError, match=r"1 of 6 .*'up \+ up'"):
+        driven.finish()
+    assert driven.meet(*there[0], ("elsewhere",)) is None
+    driven.finish()
+
+
+def test_way(graph: Graph) -> None:
+    assert way(graph, 0, {0}) == []
+    steps = way(graph, 0, {graph.index[(2,)]})
+    assert steps is not None
+    assert [graph.transitions[n].action for n in steps] == ["up", "up"]
+    assert way(graph, graph.index["end",], {0}) is None
 
 
 # -- what a test notes -----------------------------------------------------------------------------
