@@ -32,16 +32,15 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Setup:
-    """``typed``, ``rearm``: the two bits of the queue; ``kinds``: what completes; ``flight``: most
-    entries written and not acknowledged; ``arms``: the types of arms; ``wide``: also what is
-    refused, two entries taken at once, and arms that come with an index; ``errors``: writes can
-    fail; ``lives``: the queue can be destroyed in every state, not only in error.
+    """``kinds``: what completes; ``typed``, ``rearm``: the two bits of the queue; ``arms``: the
+    types of arms; ``wide``: also what is refused, two entries taken at once, and arms that come with
+    an index; ``errors``: writes can fail; ``lives``: the queue can be destroyed in every state, not
+    only in error.
     """
 
     kinds: tuple[str, ...] = ("plain", "solicited")
     typed: bool = False
     rearm: bool = False
-    flight: int = 1
     arms: tuple[str, ...] = ("ERRORS", "SOLICITED", "ANY")
     wide: bool = False
     errors: bool = False
@@ -138,10 +137,10 @@ class ArmWorld:
                 yield f"take 1 arm {arm}"
         if setup.wide and cq.written > cq.cons + 1:
             yield "take 2"
-        if len(self.producer.placed) < setup.flight:
+        if not self.producer.placed:
             yield from setup.kinds
-        if setup.errors and not self.producer.placed:
-            yield "lost"
+            if setup.errors:
+                yield "lost"
 
     # -- doing it ----------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ _ACCESSES = Window(1, checks=("read", "write", "beyond", "before"), old=True, re
 GRAPHS: dict[str, Callable[[], World]] = {
     "arm: literal": lambda: ArmWorld(Arm(wide=True)),
     "arm: typed": lambda: ArmWorld(Arm(typed=True)),
-    "arm: re-arm": lambda: ArmWorld(Arm(("plain",), rearm=True, flight=2)),
+    "arm: re-arm": lambda: ArmWorld(Arm(("plain",), rearm=True)),
     "arm: classes": lambda: ArmWorld(Arm(("unsignalled", "failed"), arms=("SOLICITED", "ANY"))),
     "arm: errors": lambda: ArmWorld(Arm(("plain",), arms=("ERRORS", "ANY"), errors=True)),
     "arm: lives": lambda: ArmWorld(Arm(("plain",), arms=("ANY",), lives=True)),

@@ -113,7 +113,7 @@ class ArmTour(TourTest):
         mem = self.env.mem
         axi_id = mem.id_of(eq=self._eq.number) if event else mem.id_of(cq=self._cq.number)
         mem.release_id(axi_id)
-        # Those that were held go out; what is written then is held again.
+        # The answer that was held goes out; those to later writes are held again.
         mem.hold_id(axi_id)
         return "OK"
 
