@@ -33,9 +33,9 @@ KINDS = {
 @dataclass(frozen=True)
 class Setup:
     """``kinds``: what completes; ``typed``, ``rearm``: the two bits of the queue; ``arms``: the
-    types of arms; ``wide``: also what is refused, two entries taken at once, and arms that come with
-    an index; ``errors``: writes can fail; ``lives``: the queue can be destroyed in every state, not
-    only in error.
+    types of arms; ``wide``: also what is refused, two entries taken at once, and arms that come
+    with an index; ``errors``: writes can fail; ``lives``: the queue can be destroyed in every
+    state, not only in error.
     """
 
     kinds: tuple[str, ...] = ("plain", "solicited")
