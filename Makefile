@@ -9,7 +9,7 @@ RUN = cd '$(ROOT)' && PATH='$(ROOT)scripts/bin':"$$PATH" .venv/bin/python -m tb.
 # make passes them on as written; the runner checks them and names what is wrong.
 SELECT = --test '$(TEST)' --seed '$(SEED)' --seeds '$(SEEDS)' --sim '$(SIM)' --build '$(BUILD)'
 
-.PHONY: help setup sim test negatives formal mutate coverage bench lint waves model list clean distclean
+.PHONY: help setup sim tours test negatives formal mutate coverage bench lint waves model list clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' '$(ROOT)Makefile'
@@ -32,6 +32,9 @@ setup: ## install the tools into .venv (and Debian packages, as root); done by e
 
 sim: setup ## run the simulation regression (TEST, SEED, SEEDS, SIM, BUILD, JOBS, TIMEOUT)
 	@$(RUN) sim $(SELECT) --jobs '$(JOBS)' --timeout '$(TIMEOUT)'
+
+tours: setup ## drive every transition of the models' graphs into the RTL; table (JOBS)
+	@$(RUN) tours --jobs '$(JOBS)'
 
 test: setup ## run everything: Python tests, lint, quick proofs, simulation regression, negative tests
 	@$(RUN) test --jobs '$(JOBS)'

@@ -25,6 +25,9 @@ def _parser() -> argparse.ArgumentParser:
     selection(sim)
     sim.add_argument("--jobs", default="", help="parallel processes")
     sim.add_argument("--timeout", default="", help="wall-clock limit of one job, in seconds")
+    tours = commands.add_parser("tours", help="run the transition tours and their report")
+    tours.add_argument("--jobs", default="", help="parallel processes")
+    tours.set_defaults(seed="", seeds="", sim="", build="", timeout="")
     waves = commands.add_parser("waves", help="rerun one test and record waves")
     selection(waves)
     commands.add_parser("list", help="list the simulation jobs").add_argument(
@@ -119,9 +122,9 @@ def _run(args: argparse.Namespace) -> int:
             return run_suite(_number("JOBS", args.jobs))
         return 1 if run_pytest(("models/tests",))[1] else 0
 
-    from tb.runner.discover import find_modules, parse_seeds, select_jobs
+    from tb.runner.discover import TOURS, find_modules, parse_seeds, select_jobs
 
-    patterns = args.test.replace(",", " ").split()
+    patterns = [TOURS] if args.command == "tours" else args.test.replace(",", " ").split()
     if args.command == "list":
         for job in select_jobs(find_modules(), patterns):
             print(job.reproduce())
@@ -142,8 +145,10 @@ def _run(args: argparse.Namespace) -> int:
         return run_waves(jobs)
     from tb.runner.regress import regression
 
-    results = regression(jobs, _number("JOBS", args.jobs), _number("TIMEOUT", args.timeout))
-    return 0 if all(result.verdict.ok for result in results) else 1
+    results, missing = regression(
+        jobs, _number("JOBS", args.jobs), _number("TIMEOUT", args.timeout)
+    )
+    return 0 if not missing and all(result.verdict.ok for result in results) else 1
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -12,6 +12,8 @@ from pathlib import Path
 from tb.runner.common import ROOT, RunnerError, relative
 
 TESTS = ROOT / "tb" / "tests"
+#: Test files that drive the models' graphs into the RTL (docs/tours.md).
+TOURS = "test_tour_*"
 
 
 @dataclass(frozen=True)

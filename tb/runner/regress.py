@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+from tb.runner import tours
 from tb.runner.builds import BuildConfig, get_build, load_builds
 from tb.runner.code_coverage import collect
 from tb.runner.common import SIM_BUILD, cpu_count, locked, relative
@@ -21,6 +22,7 @@ from tb.runner.discover import Job, find_modules, select_jobs
 from tb.runner.results import FAILED, PASSED, TIMEOUT, Verdict, first_error, judge
 from tb.runner.simulator import TimedOutError, build, kill_all, simulate
 from tb.runner.testplan import write_plan
+from tb.tours.report import VARIABLE as TOUR_VARIABLE
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,8 @@ def run_job(
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
         coverage = job_file(job)
         coverage.unlink(missing_ok=True)
+        driven = tours.job_file(job)
+        driven.unlink(missing_ok=True)
         start = time.monotonic()
         try:
             exit_code = simulate(
@@ -87,7 +91,7 @@ def run_job(
                 pattern or job_filter(job),
                 job.seed,
                 waves,
-                {VARIABLE: str(coverage), **(extra_env or {})},
+                {VARIABLE: str(coverage), TOUR_VARIABLE: str(driven), **(extra_env or {})},
             )
             verdict = judge(folder / "results.xml", log, exit_code)
             if config.coverage:
@@ -234,12 +238,27 @@ def tell_coverage(results: Sequence[Result]) -> None:
     print(f"test plan: {len(gaps)} gap(s); with results: {relative(path)}", flush=True)
 
 
+def tell_tours(results: Sequence[Result]) -> list[str]:
+    """tours.json and the table of transitions, if tours have run; what was not driven."""
+    found = tours.collect([result.job for result in results])
+    if not found:
+        return []
+    path = tours.write(found)
+    lines = [*found, *tours.totals(found)]
+    print(f"\ntransitions of the models' graphs driven into the RTL: {relative(path)}")
+    print(table(tours.HEADER, [tours.cells(row) for row in lines], right=(1, 2, 3, 4)))
+    missing = tours.gaps(found)
+    for text in missing:
+        print(f"FAILED: {text}")
+    return missing
+
+
 def regression(
     jobs: Sequence[Job], processes: int | None = None, timeout_s: float | None = None
-) -> list[Result]:
-    """Build, run, report: what `make sim` does."""
+) -> tuple[list[Result], list[str]]:
+    """Build, run, report: what `make sim` does. The results, and the tours that are incomplete."""
     # Results of an earlier run must not be taken for those of a run that was cut short.
-    for name in ("results.json", "results.xml"):
+    for name in ("results.json", "results.xml", "tours.json"):
         (SIM_BUILD / name).unlink(missing_ok=True)
     builds = build_all(jobs)
     if timeout_s:
@@ -250,6 +269,7 @@ def regression(
     write_results(results)
     print(f"\n{report(results)}")
     tell_coverage(results)
+    missing = tell_tours(results)
     passed = sum(r.verdict.status == PASSED for r in results)
     print(f"\nsimulation: {passed} of {len(results)} job(s) passed", flush=True)
-    return results
+    return results, missing

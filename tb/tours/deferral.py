@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The world of deferral: one queue pair with a short send queue, a transport that reports when it
+is told to, and a work port that can stand still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+
+from models.params import Params
+from models.post import Post
+from models.qp import QpConfig, QpModel
+from models.qp_codes import PostCause, PostFlag, QpResult, QpState, Status
+from models.qp_types import StateStep
+from models.verbs import BY_NAME
+from tb.tours.graph import Outcome
+
+DEFER = int(PostFlag.DEFER)
+PARAMS = Params(num_qp=1, num_pages=2)
+PEER = 0
+FOREIGN = 1  #: a page that does not own the queue pair
+_OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
+
+
+def _post(name: str, flags: int = 0) -> Post:
+    return Post(BY_NAME[name].opcode, flags=int(flags))
+
+
+#: Requests by name.
+POSTS = {
+    "send": _post("Send"),
+    "read": _post("Read"),
+    "fenced": _post("Send", PostFlag.READ_FENCE),
+    "silent": _post("Write", PostFlag.SILENT_SUCCESS),
+    "local": _post("FastRegister"),
+    "fencedlocal": _post("Invalidate", PostFlag.READ_FENCE),
+}
+#: Posts that fail whatever the state.
+BAD = {
+    "badflags": (_post("Send", 0x108), PostCause.BAD_FLAGS),
+    "badopcode": (Post(0xFF, flags=DEFER), PostCause.BAD_OPCODE),
+}
+_NAMES = {(post.opcode, post.flags): name for name, post in POSTS.items()}
+
+
+def name_of(post: Post) -> str:
+    """The name of a request."""
+    return _NAMES[post.opcode, post.flags & ~DEFER]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """``kinds``: requests; ``slots`` of the send queue; ``watermark``; ``stalls``: the work port
+    can stand still; ``commands``: every command in every state, also those that are refused.
+    """
+
+    kinds: tuple[str, ...] = ("send",)
+    slots: int = 2
+    watermark: int = 0
+    stalls: bool = False
+    commands: bool = False
+
+
+def key_of(qp: QpModel, stalled: bool) -> Hashable:
+    """The state of a queue pair at rest, without its counters."""
+    requests = []
+    for r in qp.requests:
+        if r.skipped:
+            late = qp.late == r.number
+            where = "offered" + " last" * r.last if late else "skipped"
+        elif r.number >= qp.released:
+            where = "held"
+        elif not r.indicated:
+            where = "last" if r.last else "released"
+        else:
+            where = "taken" if r.status is None else f"status {r.status}"
+        requests.append((name_of(r.post), where))
+    return (qp.state.name, *["failed"] * qp.failed, *["stalled"] * stalled, *requests)
+
+
+class DeferralWorld:
+    """The model of the queue pair."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup = setup
+        self.qp = QpModel(0, PARAMS)
+        self.stalled = False
+        self._create()
+        self._connect()
+
+    def key(self) -> Hashable:
+        """See :func:`key_of`."""
+        return key_of(self.qp, self.stalled)
+
+    # -- what can happen ---------------------------------------------------------------------------
+
+    def actions(self) -> Iterator[str]:
+        """Everything that host and transport can do."""
+        qp, setup = self.qp, self.setup
+        connected = qp.state is QpState.CONNECTED
+        for kind in setup.kinds if connected else setup.kinds[:1]:
+            yield f"post {kind}"
+            yield f"post {kind} deferred"
+        yield from BAD
+        yield "foreign"
+        yield "stray"
+        yield "event"
+        if self._unreported:
+            yield "report 0"
+            yield "report 2"
+        if qp.held and connected:
+            yield "age"
+        if setup.stalls:
+            yield "go" if self.stalled else "stall"
+        legal = {
+            QpState.FREE: ("create",),
+            QpState.IDLE: ("connect", "destroy"),
+            QpState.CONNECTED: ("pending", "disconnect", "flush", "destroy"),
+            QpState.DISCONNECT_PENDING: ("disconnect", "flush", "destroy"),
+        }
+        every = ("create", "connect", "idle", "pending", "disconnect", "flush", "destroy")
+        yield from every if setup.commands else legal.get(qp.state, ("idle", "destroy"))
+
+    @property
+    def _unreported(self) -> bool:
+        return any(r.tag is not None and r.status is None for r in self.qp.requests)
+
+    # -- doing it ----------------------------------------------------------------------------------
+
+    def act(self, action: str) -> Outcome:
+        """Does it. Behind the answer: work beats, completions, terminate requests."""
+        words = action.split()
+        qp = self.qp
+        if action in BAD:
+            return self._posted(BAD[action][0])
+        commands: dict[str, Callable[[], tuple[QpResult, StateStep | None]]] = {
+            "connect": self._connect,
+            "idle": lambda: qp.set_state(QpState.IDLE),
+            "pending": lambda: qp.set_state(QpState.DISCONNECT_PENDING),
+            "disconnect": lambda: qp.set_state(QpState.DISCONNECTED),
+            "flush": qp.flush,
+            "destroy": qp.destroy,
+            "create": self._create,
+        }
+        if action in commands:
+            exists = qp.state is not QpState.FREE or action in ("create", "destroy")
+            answer = commands[action]() if exists else (QpResult.CMD_NO_OBJECT, None)
+            return self._rest(answer[0].name.removeprefix("CMD_"), answer[1])
+        if words[0] == "post":
+            post = POSTS[words[1]]
+            return self._posted(Post(post.opcode, flags=post.flags | DEFER * (len(words) > 2)))
+        if action == "foreign":
+            return self._posted(POSTS["send"], FOREIGN)
+        if words[0] == "report":
+            tag = next(r.tag for r in qp.requests if r.tag is not None and r.status is None)
+            return self._rest("", qp.report(PARAMS.index(tag), int(words[1]))[1])
+        if action == "event":
+            return self._rest("", qp.disconnected()[1])
+        if action == "age":
+            qp.modify(self.setup.watermark, 1)
+            qp.age()
+            qp.modify(self.setup.watermark, 0)
+        elif action in ("stall", "go"):
+            self.stalled = action == "stall"
+        return self._rest("")
+
+    def _create(self) -> tuple[QpResult, StateStep | None]:
+        if self.qp.state is not QpState.FREE:
+            return QpResult.CMD_EXISTS, None
+        config = QpConfig(depth=self.setup.slots, watermark=self.setup.watermark)
+        return QpResult.OK, self.qp.create(config)
+
+    def _connect(self) -> tuple[QpResult, StateStep | None]:
+        return self.qp.connect(PEER)
+
+    def _posted(self, post: Post, page: int = 0) -> Outcome:
+        return self._rest(self.qp.post(post, page).cause.name)
+
+    def _rest(self, answer: str, step: StateStep | None = None) -> Outcome:
+        qp = self.qp
+        work: list[str] = []
+        done: list[str] = []
+        moved = True
+        while moved:
+            moved = False
+            late = qp.late is not None and any(r.number == qp.late for r in qp.requests)
+            if not self.stalled and (late or qp.next_indication() is not None):
+                beat = qp.indicate(late)
+                work.append(f"work {name_of(beat.post)}" + " last" * beat.last)
+                moved = True
+            elif qp.retirable and not (late and qp.late == qp.requests[0].number):
+                gone = qp.retire()
+                if not gone.silent:
+                    done.append(f"done {name_of(gone.post)} {Status(gone.status).name}")
+                moved = True
+        term = [f"term {step.term_state.name}"] if step is not None and step.term else []
+        return (answer, *work, *done, *term)
