@@ -15,7 +15,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, locked, relative
+from tb.runner.common import (
+    ROOT,
+    SIM_BUILD,
+    RunnerError,
+    cpu_count,
+    locked,
+    prepare_environment,
+    relative,
+)
 from tb.runner.proofs import Plant, Proof, choose, load_proofs
 from tb.runner.regress import table
 
@@ -111,6 +119,7 @@ def kill_all() -> None:
 
 def run_sby(proof: Proof, folder: Path, places: dict[str, Path] | None = None) -> Run:
     """Prove ``proof`` in ``folder``; ``places``: copies of files that are read instead."""
+    prepare_environment()
     start = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
     script = folder / f"{proof.id}.sby"

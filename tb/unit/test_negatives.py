@@ -296,9 +296,10 @@ def test_part_of_the_whole_check(
 ) -> None:
     for name in ("run_pytest", "run_lint", "run_simulation", "run_trace"):
         monkeypatch.setattr(suite, name, lambda *_: (10, 0))
+    monkeypatch.setattr(suite, "run_formal", lambda **_: (10, 0))
     monkeypatch.setattr(suite, "run_negatives", lambda **_: (5, 1))
     assert suite.run_suite() == 1
-    assert capsys.readouterr().out.endswith("\n45 passed, 1 failed\n")
+    assert capsys.readouterr().out.endswith("\n55 passed, 1 failed\n")
 
 
 def test_one_fault_for_each_test_and_file() -> None:
