@@ -61,6 +61,8 @@ class MemoryChecks:
         self.acked: list[deque[int]] = [deque() for _ in range(p.num_eq)]
         #: Vectors with an interrupt that was taken for one of an SRQ, and may not have been.
         self.either: set[int] = set()
+        #: Vectors that may therefore be raised once more.
+        self.spare: set[int] = set()
         self.owed: set[int] = set()
         self._last_interrupt = -1
         self.vectors: list[set[int]] = [set() for _ in range(p.num_eq)]
@@ -227,8 +229,8 @@ class MemoryChecks:
         able = self._able(vector)
         if not able:
             able = self._modified_meanwhile(vector)
-        if not able and vector in self.either:
-            self.either.discard(vector)
+        if not able and vector in self.spare:
+            self.spare.discard(vector)
             return
         if not able:
             self.ctx.fail(f"interrupt {vector} without an acknowledged event of its EQ")
@@ -240,6 +242,10 @@ class MemoryChecks:
         # then is merged into it; what came later may raise another one.
         while acked and acked[0] + _KNOWN_AFTER < self._last_interrupt:
             acked.popleft()
+            if vector in self.either:
+                # The interrupts may have come the other way round, with nothing to merge.
+                self.spare.add(vector)
+        self.either.discard(vector)
         self._last_interrupt = record.cycle
         self.owed.discard(eq)
         self.vectors[eq] = {self.ctx.engine.eqs[eq].vector}
@@ -249,9 +255,7 @@ class MemoryChecks:
         return [eq for eq, known in enumerate(self.vectors) if vector in known and self.acked[eq]]
 
     def merged(self, record: Interrupt) -> None:
-        """An interrupt that is none of an EQ: what is known of EQs is merged behind it. Where it
-        may have been one of an EQ with the same vector, that EQ's may come once more.
-        """
+        """An interrupt that is none of an EQ: what is known of EQs is merged behind it."""
         self.interrupts += 1
         if self._able(record.vector):
             self.either.add(record.vector)
