@@ -9,7 +9,7 @@ RUN = cd '$(ROOT)' && PATH='$(ROOT)scripts/bin':"$$PATH" .venv/bin/python -m tb.
 # make passes them on as written; the runner checks them and names what is wrong.
 SELECT = --test '$(TEST)' --seed '$(SEED)' --seeds '$(SEEDS)' --sim '$(SIM)' --build '$(BUILD)'
 
-.PHONY: help setup sim test negatives bench lint waves model list clean distclean
+.PHONY: help setup sim test negatives soak faults bench lint waves model list clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' '$(ROOT)Makefile'
@@ -20,7 +20,8 @@ help: ## show this list
 #= SEED=n         one seed;  SEEDS=20 is 1 to 20, SEEDS=3,8,20-25 a list
 #= SIM=icarus     the other simulator (default: verilator, and what tests declare for icarus)
 #= BUILD=name     only this build of tb/builds.yaml
-#= FAULT=name     only these planted faults (make negatives)
+#= FAULT=name     only these faults (make negatives, make faults)
+#= N=n            completions to judge (make soak; default 10000000); SEED=n repeats or resumes a campaign
 #= JOBS=n         parallel simulations (default: all cores);  TIMEOUT=s limit of one job
 
 setup: ## install the tools into .venv (and Debian packages, as root); done by each target
@@ -34,6 +35,12 @@ test: setup ## run everything: Python tests, lint, simulation regression, negati
 
 negatives: setup ## show that tests fail on a broken design: faults of tb/negatives.yaml (FAULT, JOBS)
 	@$(RUN) negatives --fault '$(FAULT)' --jobs '$(JOBS)'
+
+soak: setup ## random traffic of everything for long; Ctrl-C stops, SEED resumes (N, SEED, JOBS)
+	@$(RUN) soak --completions '$(N)' --seed '$(SEED)' --jobs '$(JOBS)'
+
+faults: setup ## run the campaign of external faults: table and sim_build/faults.json (FAULT, JOBS)
+	@$(RUN) faults --fault '$(FAULT)' --jobs '$(JOBS)'
 
 model: setup ## run the reference model's tests only
 	@$(RUN) model
