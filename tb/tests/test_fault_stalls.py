@@ -12,7 +12,15 @@ import cocotb
 import pyuvm
 
 from tb.env.defs import CheckKind, Cmd, Opcode, PageReg, Reg, Result
-from tb.env.harness import Channel
+from tb.env.harness import (
+    RECEIVE_STALLABLE,
+    STALLABLE,
+    TRANSPORT_STALLABLE,
+    WINDOW_STALLABLE,
+    Channel,
+)
+from tb.env.sequences import find
+from tb.tests.directed import DirectedTest
 from tb.tests.soaking import LONG_SEED
 from tb.tests.test_fault_responses import _TARGET, PairsTest
 
@@ -25,8 +33,8 @@ _MEMORY = frozenset(("entry", "event", "receive"))
 #: What must go on while a channel stands still. The rest needs it, directly or, behind ``MEM_*``,
 #: because everything goes to memory in one stream.
 GOES_ON: dict[Channel, frozenset[str]] = {
-    Channel.MEM_AW: ALL - _MEMORY - {"execute"},
-    Channel.MEM_W: ALL - _MEMORY - {"execute"},
+    Channel.MEM_AW: ALL - _MEMORY,
+    Channel.MEM_W: ALL - _MEMORY,
     Channel.MEM_B: ALL - {"event"},
     Channel.IRQ: ALL - {"event"},
     Channel.B: ALL - {"doorbell", "post", "execute"},
@@ -38,6 +46,8 @@ GOES_ON: dict[Channel, frozenset[str]] = {
     Channel.SCATTER: ALL - {"receive"},
     Channel.VERDICT: ALL - {"check"},
 }
+#: Channels of the completion core alone.
+_NOT_HERE = (Channel.CPL, Channel.RSV, Channel.ANS)
 #: What cannot be done without the channel: if it is, the channel did not stand still.
 NEEDS: dict[Channel, str] = {
     Channel.MEM_AW: "entry",
@@ -154,3 +164,31 @@ class EachSinkStalledTest(PairsTest):
             assert await qp.cq.update_consumer_index() == (0, 0)
             await qp.reset()
             await qp.connect(qp.number ^ 1)
+
+
+@pyuvm.test()
+class StalledLifeTest(DirectedTest):
+    """Random posts and receives with everything that happens beside them, while one channel after
+    the other stands still for long, the sources of the harness, too.
+    """
+
+    async def scenario(self) -> None:
+        env, long = self.env, self.env.seed >= LONG_SEED
+        cycles = 10_000 if long else 300
+        channels = [channel for channel in STALLABLE if channel not in _NOT_HERE]
+        channels += [*TRANSPORT_STALLABLE, *RECEIVE_STALLABLE, *WINDOW_STALLABLE]
+        self.rng("order").shuffle(channels)
+        sequence: Any = find("receive_life")(
+            env, duration=len(channels) * (cycles + 100), chunk=128, actions=0.005, stalls=0.0
+        )
+        traffic = cocotb.start_soon(sequence.run())
+        await self.harness.cycles(1500)
+        for channel in channels:
+            self.harness.hold(channel)
+            await self.harness.cycles(cycles)
+            self.harness.hold(channel, False)
+            await self.harness.cycles(60)
+        await traffic
+        env.release_all()
+        counts = self.checking.facts.counts
+        counts["stalled_sinks"], counts["stalled_cycles"] = len(channels), cycles
