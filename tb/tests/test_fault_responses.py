@@ -36,7 +36,7 @@ class PairsTest(DirectedTest):
         env = self.env
         env.transport.receiver.enable()
         env.transport.latency = env.transport.receiver.latency = (1, 20)
-        self.eq = await env.host.create_eq(log2=4)
+        self.eq = await env.host.create_eq(log2=min(4, self.config.max_log2))
         self.region = await env.host.register(4096)
         self.qps: dict[int, Qp] = {}
         for number in range(4):
@@ -47,7 +47,8 @@ class PairsTest(DirectedTest):
     async def make(self, number: int) -> Qp:
         """QP and CQ of this number, new."""
         host = self.env.host
-        cq = await host.create_cq(number, eq=self.eq, log2=6)
+        log2 = min(6, self.config.max_log2)
+        cq = await host.create_cq(number, eq=self.eq, log2=log2)
         self.qps[number] = qp = await host.create_qp(number, cq=cq, recv_depth=4)
         return qp
 
