@@ -14,23 +14,27 @@ module bfm_known #(
     input  wire [W-1:0]            signals,
     input  wire [LANES-1:0]        lane_valid,
     input  wire [LANES*LANE_W-1:0] lane_data,
-    output reg                     violation
+    output wire                    violation
 );
+`ifdef VERILATOR
+    assign violation = 1'b0;
+    wire unused_ok = &{1'b0, rst, signals, lane_valid, lane_data};
+`else
+    reg     unknown;
     integer i;
 
+    assign violation = unknown;
+
     always @* begin
-        violation = 1'b0;
-`ifndef VERILATOR
+        unknown = 1'b0;
         if (!rst) begin
-            violation = ^signals === 1'bx || ^lane_valid === 1'bx;
+            unknown = ^signals === 1'bx || ^lane_valid === 1'bx;
             for (i = 0; i < LANES; i = i + 1)
                 if (lane_valid[i] === 1'b1 && ^lane_data[i*LANE_W +: LANE_W] === 1'bx)
-                    violation = 1'b1;
+                    unknown = 1'b1;
         end
-`endif
     end
-
-    wire unused_ok = &{1'b0, rst, signals, lane_valid, lane_data};
+`endif
 endmodule
 
 `default_nettype wire

@@ -228,7 +228,7 @@ def progress(campaign: Campaign, target: int, result: Result) -> str:
     """One line after each chunk."""
     left = (target - campaign.completions) / campaign.rate if campaign.rate else 0.0
     return (
-        f"[{campaign.completions:>{len(str(target))},}/{target:,}] {result.verdict.status:<7} "
+        f"[{campaign.completions:>{len(f'{target:,}')},}/{target:,}] {result.verdict.status:<7} "
         f"{result.job.name} [{result.job.build}] seed {result.job.seed}, {result.wall_s:.0f} s; "
         f"{campaign.rate:,.0f} completions/s, {_duration(max(left, 0.0))} left"
     )
