@@ -19,9 +19,9 @@ from tb.env.records import (
     DoorbellResponse,
     Interrupt,
     MemResponse,
+    Record,
     RecvDone,
     RecvRequest,
-    Record,
     Trace,
 )
 

@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     negatives.add_argument("--jobs", default="", help="parallel faults")
     soak = commands.add_parser("soak", help="run random traffic for long")
     soak.add_argument("--completions", default="", help="completions to judge")
-    soak.add_argument("--seed", default="", help="seed of the campaign; resumes one that was stopped")
+    soak.add_argument("--seed", default="", help="seed of the campaign; resumes it")
     soak.add_argument("--jobs", default="", help="parallel processes")
     faults = commands.add_parser("faults", help="run the campaign of external faults")
     faults.add_argument("--fault", default="", help="rows of tb/faults.yaml; globs")

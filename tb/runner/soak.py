@@ -304,7 +304,9 @@ def run_soak(target: int | None, seed: int | None, processes: int | None) -> int
     modules = find_modules()
     mix = load_mix(modules)
     campaign = load(seed)
-    print(f"soak: {target:,} completions, seed {seed}; resume with make soak N={target} SEED={seed}")
+    print(
+        f"soak: {target:,} completions, seed {seed}; resume with make soak N={target} SEED={seed}"
+    )
     if campaign.done:
         print(f"soak: goes on behind {campaign.completions:,} completions")
     needed = {build: next(iter(part.tests)) for part in mix for build in part.builds}

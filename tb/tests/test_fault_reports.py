@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transport that loses and doubles its reports (ISO-03, ISO-04, DF-03): a lost report holds up its
-own queue pair and nobody else; a doubled one is refused, and nothing completes twice.
+"""A transport that loses and doubles its reports (ISO-03, ISO-04, DF-03): a lost report holds up
+its own queue pair and nobody else; a doubled one is refused, and nothing completes twice.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ class DoubledReportsTest(PairsTest):
 
 @pyuvm.test()
 class DoubledErrorTest(PairsTest):
-    """A report says success, then, once more, failure: the second changes nothing; and the other way
-    round.
+    """A report says success, then, once more, failure: the second changes nothing; and the other
+    way round.
     """
 
     async def scenario(self) -> None:

@@ -27,7 +27,18 @@ from tb.tests.test_fault_responses import _TARGET, PairsTest
 BUILD = ["engine"]
 
 ALL = frozenset(
-    ("doorbell", "post", "execute", "entry", "event", "receive", "check", "read", "register", "query")
+    (
+        "doorbell",
+        "post",
+        "execute",
+        "entry",
+        "event",
+        "receive",
+        "check",
+        "read",
+        "register",
+        "query",
+    )
 )
 _MEMORY = frozenset(("entry", "event", "receive"))
 #: What must go on while a channel stands still. The rest needs it, directly or, behind ``MEM_*``,

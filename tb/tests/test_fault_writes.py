@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A host that writes anything anywhere: random writes to all addresses of the doorbell pages that are
-not its neighbours', and to the control port, beside legal traffic on other pages (ISO-01, ISO-02).
+"""A host that writes anything anywhere: random writes to all addresses of the doorbell pages that
+are not its neighbours', and to the control port, beside legal traffic on other pages (ISO-01,
+ISO-02).
 """
 
 from __future__ import annotations

@@ -41,6 +41,7 @@ async def demand_fresh(env: Any) -> None:
     for page in range(min(_LOOKED_AT, env.config.num_pages)):
         assert await host.page_status(page) == (0, 0), f"page {page}"
     for code, count in _QUERIES.items():
+        # The completion core alone has none of some kinds.
         for number in range(min(_LOOKED_AT, getattr(env.config, count))):
             answer = await host.command(code, number)
             assert answer.result == Result.NO_OBJECT, f"{code.name} {number}: {answer}"
@@ -113,8 +114,8 @@ class RandomResetTest(SoakTest):
 
 @pyuvm.test()
 class EachCycleResetTest(PairsTest):
-    """One scenario of posts, messages, completions and callbacks on two pairs, cut by a reset at one
-    cycle after the other; then the whole scenario on the engine as it is left.
+    """One scenario of posts, messages, completions and callbacks on two pairs, cut by a reset at
+    one cycle after the other; then the whole scenario on the engine as it is left.
     """
 
     span = 160

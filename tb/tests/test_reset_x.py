@@ -7,7 +7,7 @@ bfm_known). On the two-state simulator the same test begins with other random va
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import cocotb
 import pyuvm
@@ -42,7 +42,7 @@ class UnknownStartTest(PairsTest):
         super().connect_checkers()
         if not cocotb.SIM_NAME.lower().startswith("icarus"):
             return
-        found = list(memories(cocotb.top.dut))
+        found = list(memories(cast(Any, cocotb.top).dut))
         assert len(found) > 20, f"{len(found)} memories found"
         for memory in found:
             word = str(memory[memory.left].value)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dense random traffic on the completion core, in phases with different emphasis and a reset between
-them. Seeds from ``LONG_SEED`` on run long: chunks of ``make soak``.
+"""Dense random traffic on the completion core, in phases with different emphasis and a reset
+between them. Seeds from ``LONG_SEED`` on run long: chunks of ``make soak``.
 """
 
 from __future__ import annotations

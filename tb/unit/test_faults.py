@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The campaign of faults: its rows fit the tests; a failed run or a fault that was not there fails."""
+"""The campaign of faults: its rows fit the tests; a failed run fails it, and so does a fault that
+was not there.
+"""
 
 from __future__ import annotations
 

@@ -76,7 +76,8 @@ module bench;
     reg [7:0] lane_data;
     wire violation;
     bfm_known #(.W(2), .LANES(2), .LANE_W(4)) dut (
-        .rst(rst), .signals(signals), .lane_valid(lane_valid), .lane_data(lane_data), .violation(violation)
+        .rst(rst), .signals(signals), .lane_valid(lane_valid), .lane_data(lane_data),
+        .violation(violation)
     );
     initial begin
         rst = {RST}; signals = {SIGNALS}; lane_valid = {VALID}; lane_data = {DATA};

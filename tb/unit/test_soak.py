@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Soak campaigns: the mix fits the tests, seeds repeat, a stop loses nothing, a mismatch is told."""
+"""Soak campaigns: the mix fits the tests, seeds repeat, a stop loses nothing, mismatches show."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tb.env.facts import VARIABLE, Facts, wanted
 from tb.env.records import DoneReport, DoorbellResponse, MemResponse, Record, Trace
 from tb.runner import soak as module
 from tb.runner.builds import BuildConfig, load_builds
-from tb.runner.common import RunnerError
+from tb.runner.common import SIM_BUILD, RunnerError
 from tb.runner.discover import Job, Module, find_modules
 from tb.runner.regress import Result
 from tb.runner.results import FAILED, PASSED, Verdict
@@ -32,7 +32,7 @@ def make(number: int) -> Job:
 
 
 def result(job: Job, status: str = PASSED) -> Result:
-    log = module.SIM_BUILD / "sim.log"
+    log = SIM_BUILD / "sim.log"
     return Result(job, Verdict(status, "" if status == PASSED else "differs"), 2.0, 4.0, log)
 
 
@@ -104,9 +104,7 @@ def test_runs_until_the_target(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "completions/s" in capsys.readouterr().out
 
 
-def test_a_mismatch_is_told_and_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mismatch_is_told_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = make(1)
     campaign, out = Campaign(7), tmp_path / "soak.json"
     assert soak(campaign, 40, make, BUILDS, 1, threading.Event(), runs(lambda j: j == bad), out)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, ClassVar
 
-
 from models.post import Post
 from models.qp_codes import PostCause, PostFlag
 from models.verb import Limits

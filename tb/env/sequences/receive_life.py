@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any, ClassVar, Protocol
 
-
 from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
