@@ -28,8 +28,7 @@ class CoreResetTest(SoakTest):
         for _ in range(count):
             self.begin(rng, 100_000)
             await env.harness.cycles(rng.choice((rng.randint(1, 500), rng.randint(2000, 6000))))
-            self.sequence.cancel()
-            await env.reset(rng.choice((1, 2, 4, 50)))
+            await env.reset(rng.choice((1, 2, 4, 50)), self.sequence.cancel)
             env.release_all()
             await demand_fresh(env)
         await self.begin(rng, 2000)

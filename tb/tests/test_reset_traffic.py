@@ -69,9 +69,9 @@ class RandomResetTest(SoakTest):
                 await sequence.run()
                 self.env.release_all()
             else:
-                await self.cut(sequence, rng)
+                await self.speed_up(sequence, rng)
                 done += 1
-            await self.env.reset(rng.choice((1, 2, 4, 50)))
+            await self.env.reset(rng.choice((1, 2, 4, 50)), sequence.cancel)
             self.env.release_all()
             await demand_fresh(self.env)
         self.checking.facts.counts["resets"] = done
@@ -96,8 +96,8 @@ class RandomResetTest(SoakTest):
             "cq_failures": 0.0 if last else 0.02,
         }
 
-    async def cut(self, sequence: Any, rng: random.Random) -> None:
-        """Begins the traffic and ends it somewhere, most times in its middle."""
+    async def speed_up(self, sequence: Any, rng: random.Random) -> None:
+        """Begins the traffic and waits, most times for its middle."""
         env = self.env
         wanted = rng.choice((0, 30, 150))
         sequence.begin()
@@ -109,7 +109,6 @@ class RandomResetTest(SoakTest):
         else:
             raise AssertionError("the traffic does not come to speed")
         await env.harness.cycles(rng.randint(1, 300))
-        sequence.cancel()
 
 
 @pyuvm.test()

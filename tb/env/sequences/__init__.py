@@ -67,7 +67,7 @@ class CarillonSequence(uvm_sequence):
         return self.spawn(self.run())
 
     def cancel(self) -> None:
-        """Ends everything that the sequence does, wherever it is: the engine will be reset."""
+        """Ends everything that the sequence does, wherever it is: for ``env.reset(cut=...)``."""
         for task in self._tasks_begun:
             if not task.done():
                 task.cancel()
