@@ -122,12 +122,12 @@ class EachCycleResetTest(PairsTest):
     async def scenario(self) -> None:
         step = 1 if self.env.seed >= LONG_SEED else 12
         offsets = range(self.env.seed % step, self.span, step)
-        for offset in offsets:
+        for turn, offset in enumerate(offsets):
             await self.bring_pairs()
             await self.traffic()
             await self.harness.cycles(offset)
             await self.env.reset(1 + offset % 3)
-            if offset % 4 == 0:
+            if turn % 4 == 0:
                 await demand_fresh(self.env)
         await self.bring_pairs()
         for _ in range(2):
