@@ -142,8 +142,8 @@ class Harness:
         self._tasks = []
 
     async def reset(self, cycles: int = 4, cut: Callable[[], None] | None = None) -> None:
-        """Resets the engine and the harness's queues; cycle 0 is the first edge after it. ``cut`` is
-        called at the end of the reset, before anything works again.
+        """Resets the engine and the harness's queues; cycle 0 is the first edge after it. ``cut``
+        is called at the end of the reset, before anything works again.
         """
         self._rst.value = 1
         await Timer(self._to_slot() + cycles * PERIOD, unit="ps")

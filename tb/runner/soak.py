@@ -58,6 +58,8 @@ class Campaign:
     """What was done so far under one seed."""
 
     seed: int
+    mix: str = ""
+    """Fingerprint of the mix: under another one the chunks' numbers mean other jobs."""
     completions: int = 0
     records: int = 0
     wall_s: float = 0.0
@@ -98,6 +100,7 @@ class Campaign:
         """The content of soak.json."""
         return {
             "seed": self.seed,
+            "mix": self.mix,
             "target": target,
             "completions": self.completions,
             "mismatches": len(self.failures),
@@ -166,14 +169,25 @@ def chunk(seed: int, number: int, mix: Sequence[Part], modules: Sequence[Module]
 # -- the record ------------------------------------------------------------------------------------
 
 
-def load(seed: int, path: Path = OUT) -> Campaign:
+def fingerprint(mix: Sequence[Part]) -> str:
+    """Differs when the chunks of a campaign do."""
+    return hashlib.sha256(repr(mix).encode()).hexdigest()[:16]
+
+
+def record_of(seed: int) -> Path:
+    """The record of one campaign; ``OUT`` is that of the latest."""
+    return SIM_BUILD / "soak" / f"seed-{seed}.json"
+
+
+def load(seed: int, mix: str, path: Path) -> Campaign:
     """The campaign of this seed as it was left, or a new one."""
     try:
         data = json.loads(path.read_text())
-        if data["seed"] != seed:
-            return Campaign(seed)
+        if (data["seed"], data["mix"]) != (seed, mix):
+            return Campaign(seed, mix)
         return Campaign(
             seed,
+            mix,
             data["completions"],
             data["records"],
             data["wall_s"],
@@ -183,7 +197,7 @@ def load(seed: int, path: Path = OUT) -> Campaign:
             data["failures"],
         )
     except (OSError, ValueError, KeyError, TypeError):
-        return Campaign(seed)
+        return Campaign(seed, mix)
 
 
 def _run_chunk(job: Job, config: BuildConfig) -> tuple[Result, dict[str, int]]:
@@ -242,10 +256,10 @@ def soak(
     processes: int,
     stop: threading.Event,
     run: Runner = _run_chunk,
-    out: Path = OUT,
+    outs: Sequence[Path] = (OUT,),
 ) -> bool:
     """Runs chunks until ``target`` completions are judged, or ``stop``; True if it was reached.
-    ``campaign`` and the file ``out`` are up to date after each chunk.
+    ``campaign`` and the files ``outs`` are up to date after each chunk.
     """
     jobs = {number: make(number) for number in campaign.done}
     before, start = campaign.wall_s, time.monotonic()
@@ -254,12 +268,13 @@ def soak(
 
     def record() -> None:
         campaign.wall_s = before + time.monotonic() - start
-        out.parent.mkdir(parents=True, exist_ok=True)
         data = campaign.as_json(target, [jobs[n] for n in sorted(campaign.done)])
         text = json.dumps(data, indent=1) + "\n"
-        part = out.with_suffix(".part")
-        part.write_text(text)
-        part.replace(out)
+        for out in outs:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            part = out.with_suffix(".part")
+            part.write_text(text)
+            part.replace(out)
 
     pool = ThreadPoolExecutor(max_workers=processes)
     try:
@@ -303,7 +318,7 @@ def run_soak(target: int | None, seed: int | None, processes: int | None) -> int
     seed = seed or 1 + secrets.randbelow(_HIGH - 1)
     modules = find_modules()
     mix = load_mix(modules)
-    campaign = load(seed)
+    campaign = load(seed, fingerprint(mix), record_of(seed))
     print(
         f"soak: {target:,} completions, seed {seed}; resume with make soak N={target} SEED={seed}"
     )
@@ -322,6 +337,7 @@ def run_soak(target: int | None, seed: int | None, processes: int | None) -> int
             builds,
             processes or cpu_count(),
             stop,
+            outs=(record_of(seed), OUT),
         )
     print(f"\n{report(campaign)}")
     for failure in campaign.failures:

@@ -19,7 +19,7 @@ from tb.runner.common import SIM_BUILD, RunnerError
 from tb.runner.discover import Job, Module, find_modules
 from tb.runner.regress import Result
 from tb.runner.results import FAILED, PASSED, Verdict
-from tb.runner.soak import Campaign, Part, chunk, load, load_mix, progress, soak
+from tb.runner.soak import Campaign, Part, chunk, fingerprint, load, load_mix, progress, soak
 from tb.tests import soaking
 
 MODULES = [Module("tb.tests.test_m", "test_m", ("One", "Two"), builds=("a", "b"))]
@@ -93,7 +93,7 @@ def test_chunks_repeat_and_differ() -> None:
 
 def test_runs_until_the_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     campaign, out = Campaign(7), tmp_path / "soak.json"
-    assert soak(campaign, 55, make, BUILDS, 2, threading.Event(), runs(), out)
+    assert soak(campaign, 55, make, BUILDS, 2, threading.Event(), runs(), [out])
     assert campaign.completions >= 55
     assert campaign.failures == []
     data = json.loads(out.read_text())
@@ -107,7 +107,7 @@ def test_runs_until_the_target(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_a_mismatch_is_told_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = make(1)
     campaign, out = Campaign(7), tmp_path / "soak.json"
-    assert soak(campaign, 40, make, BUILDS, 1, threading.Event(), runs(lambda j: j == bad), out)
+    assert soak(campaign, 40, make, BUILDS, 1, threading.Event(), runs(lambda j: j == bad), [out])
     assert [failure["chunk"] for failure in campaign.failures] == [1]
     assert campaign.completions == 40
     assert bad.reproduce() in capsys.readouterr().out
@@ -124,8 +124,8 @@ def test_a_stop_loses_nothing(tmp_path: Path) -> None:
             return result(job, FAILED), {}  # killed
         return runs()(job, config)
 
-    assert not soak(Campaign(7), 100, make, BUILDS, 1, stop, run, out)
-    left = load(7, out)
+    assert not soak(Campaign(7), 100, make, BUILDS, 1, stop, run, [out])
+    left = load(7, "", out)
     assert (left.completions, left.done, left.failures) == (30, {0, 1, 2}, [])
     ran.clear()
     stop.clear()
@@ -135,18 +135,20 @@ def test_a_stop_loses_nothing(tmp_path: Path) -> None:
         again.append(job)
         return runs()(job, config)
 
-    assert soak(left, 50, make, BUILDS, 1, stop, rest, out)
+    assert soak(left, 50, make, BUILDS, 1, stop, rest, [out])
     assert again == [make(3), make(4)]
     assert left.completions == 50
 
 
-def test_another_seed_begins_anew(tmp_path: Path) -> None:
+def test_another_seed_or_mix_begins_anew(tmp_path: Path) -> None:
     out = tmp_path / "soak.json"
-    soak(Campaign(7), 20, make, BUILDS, 1, threading.Event(), runs(), out)
-    assert load(7, out).completions == 20
-    assert load(8, out).completions == 0
+    mix = fingerprint(MIX)
+    soak(Campaign(7, mix), 20, make, BUILDS, 1, threading.Event(), runs(), [out])
+    assert load(7, mix, out).completions == 20
+    assert load(8, mix, out).completions == 0
+    assert load(7, fingerprint(MIX[:1]), out).completions == 0
     out.write_text("{")
-    assert load(7, out).completions == 0
+    assert load(7, mix, out).completions == 0
 
 
 def test_progress_tells_rate_and_time_left() -> None:
