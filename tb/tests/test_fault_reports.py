@@ -10,11 +10,12 @@ from typing import Any
 
 import pyuvm
 
-from tb.env.defs import Cause, Cmd, QpState, Result
+from tb.env.defs import Cause, Cmd, Opcode, QpState, Result
 from tb.env.records import DoneReport, DoorbellRequest, RecvDone
 from tb.env.sequences import find
+from tb.tests.pairs import PairsTest
+from tb.tests.posting import TARGET
 from tb.tests.soaking import LONG_SEED
-from tb.tests.test_fault_responses import _TARGET, PairsTest
 
 BUILD = ["engine", "engine_small"]
 
@@ -33,7 +34,7 @@ class LostReportsTest(PairsTest):
         self.env.transport.receiver.hold(0)
         assert (await lost.post_recv([self.region.segment(0, 64)])).accepted
         for _ in range(3):
-            assert await lost.post(lost.make(7, length=8, target=_TARGET)) == 0
+            assert await lost.post(lost.make(Opcode.WRITE, length=8, target=TARGET)) == 0
         assert (await self.env.transport.receiver.request(0, 8)).taken
         together = await self.speed()
         assert together <= alone + 32, f"{together} cycles instead of {alone}"
@@ -62,7 +63,7 @@ class LostReportsTest(PairsTest):
         mark, begin = len(self.seen), self.harness.cycle + 40
         for _ in range(depth):
             for qp in qps:
-                qp.queue(qp.make(7, length=8, target=_TARGET), at=begin)
+                qp.queue(qp.make(Opcode.WRITE, length=8, target=TARGET), at=begin)
         await self.env.drain()
         assert len(self.of(DoorbellRequest, mark)) == 2 * depth
         for qp in qps:
@@ -140,7 +141,7 @@ class DoubledErrorTest(PairsTest):
         env, qp = self.env, self.qps[0]
         env.transport.automatic = False
         for first, second in ((0, 2), (2, 0), (2, 2)):
-            assert await qp.post(qp.make(7, length=8, target=_TARGET)) == 0
+            assert await qp.post(qp.make(Opcode.WRITE, length=8, target=TARGET)) == 0
             await env.drain(32)
             (request,) = env.transport.outstanding(0)
             env.transport.report(0, first)

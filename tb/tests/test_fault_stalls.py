@@ -21,8 +21,9 @@ from tb.env.harness import (
 )
 from tb.env.sequences import find
 from tb.tests.directed import DirectedTest
+from tb.tests.pairs import PairsTest
+from tb.tests.posting import TARGET
 from tb.tests.soaking import LONG_SEED
-from tb.tests.test_fault_responses import _TARGET, PairsTest
 
 BUILD = ["engine"]
 
@@ -98,7 +99,7 @@ class EachSinkStalledTest(PairsTest):
         assert await second.cq.arm() == (0, 0)
         # Under way before the stall: one request that is not reported yet.
         env.transport.hold(second.number)
-        assert await second.post(second.make(Opcode.WRITE, length=8, target=_TARGET)) == 0
+        assert await second.post(second.make(Opcode.WRITE, length=8, target=TARGET)) == 0
         await env.drain()
         env.harness.hold(channel)
         await env.harness.cycles(8)
@@ -139,7 +140,7 @@ class EachSinkStalledTest(PairsTest):
         """A request of another QP is accepted, indicated and reported."""
         qp = self.qps[3]
         taken = self.env.transport.taken
-        assert await qp.post(qp.make(Opcode.WRITE, length=8, target=_TARGET)) == 0
+        assert await qp.post(qp.make(Opcode.WRITE, length=8, target=TARGET)) == 0
         while self.env.transport.taken == taken or self.env.transport.outstanding(3):
             await self.env.harness.cycles(20)
             await self.env.sync()

@@ -11,8 +11,7 @@ from typing import Any
 import pyuvm
 
 from tb.env.sequences import find
-from tb.tests.soaking import SoakTest
-from tb.tests.test_reset_traffic import demand_fresh
+from tb.tests.soaking import SoakTest, demand_fresh
 
 BUILD = ["default", "small"]
 SEEDS = [1, 2]

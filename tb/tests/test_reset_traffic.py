@@ -11,40 +11,13 @@ from typing import Any
 
 import pyuvm
 
-from tb.env.defs import Cmd, Result
 from tb.env.sequences import find
-from tb.tests.soaking import LONG_SEED, SoakTest
-from tb.tests.test_fault_responses import PairsTest
+from tb.tests.pairs import PairsTest
+from tb.tests.soaking import LONG_SEED, SoakTest, demand_fresh
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 SEEDS = [1, 2]
 TEST_SEEDS = {"EachCycleResetTest": [1]}
-
-_QUERIES = {
-    Cmd.QUERY_CQ: "num_cq",
-    Cmd.QUERY_EQ: "num_eq",
-    Cmd.QUERY_QP: "num_qp",
-    Cmd.QUERY_SRQ: "num_srq",
-    Cmd.QUERY_MR: "num_mr",
-    Cmd.QUERY_MW: "num_mw",
-}
-#: Objects of each kind that are looked at.
-_LOOKED_AT = 4
-
-
-async def demand_fresh(env: Any) -> None:
-    """After a reset: no object, no count, no error, no refused write."""
-    host = env.host
-    counters = await host.counters()
-    assert not any(counters.values()), {name: n for name, n in counters.items() if n}
-    assert await host.read_log() == []
-    for page in range(min(_LOOKED_AT, env.config.num_pages)):
-        assert await host.page_status(page) == (0, 0), f"page {page}"
-    for code, count in _QUERIES.items():
-        # The completion core alone has none of some kinds.
-        for number in range(min(_LOOKED_AT, getattr(env.config, count))):
-            answer = await host.command(code, number)
-            assert answer.result == Result.NO_OBJECT, f"{code.name} {number}: {answer}"
 
 
 @pyuvm.test()

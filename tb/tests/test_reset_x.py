@@ -13,8 +13,8 @@ import cocotb
 import pyuvm
 from cocotb.handle import ArrayObject, HierarchyArrayObject, HierarchyObject
 
-from tb.tests.test_fault_responses import PairsTest
-from tb.tests.test_reset_traffic import demand_fresh
+from tb.tests.pairs import PairsTest
+from tb.tests.soaking import demand_fresh
 
 BUILD = ["engine_small"]
 SEEDS = [1, 2, 3, 4]
