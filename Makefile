@@ -9,7 +9,7 @@ RUN = cd '$(ROOT)' && PATH='$(ROOT)scripts/bin':"$$PATH" .venv/bin/python -m tb.
 # make passes them on as written; the runner checks them and names what is wrong.
 SELECT = --test '$(TEST)' --seed '$(SEED)' --seeds '$(SEEDS)' --sim '$(SIM)' --build '$(BUILD)'
 
-.PHONY: help setup sim tours test negatives formal mutate coverage bench lint waves model list clean distclean
+.PHONY: help setup sim tours test negatives formal mutate coverage soak faults bench lint waves model list clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' '$(ROOT)Makefile'
@@ -20,12 +20,13 @@ help: ## show this list
 #= SEED=n         one seed;  SEEDS=20 is 1 to 20, SEEDS=3,8,20-25 a list
 #= SIM=icarus     the other simulator (default: verilator, and what tests declare for icarus)
 #= BUILD=name     only this build of tb/builds.yaml
-#= FAULT=name     only these planted faults (make negatives)
 #= POINT=file:line  tests that hit this point of the design (make coverage), after a run
 #= PROOF=name     only these proofs (make formal);  QUICK=1 those of make test;  PLANTED=1 with their faults
 #= JOBS=n         parallel simulations or proofs (default: all cores);  TIMEOUT=s limit of one job
 #= COUNT=n        mutants (make mutate; 1000); SEED=n chooses them, MODULE=glob their modules,
 #=                PROVE=s limits the proofs of one mutant, in seconds of processor time (60)
+#= FAULT=name     only these faults (make negatives, make faults)
+#= N=n            completions to judge (make soak; default 10000000); SEED=n repeats or resumes a campaign
 
 setup: ## install the tools into .venv (and Debian packages, as root); done by each target
 	@'$(ROOT)scripts/setup.sh'
@@ -50,6 +51,12 @@ formal: setup ## prove properties of the design: formal/*.yaml (PROOF, PLANTED, 
 
 mutate: setup ## run the tests on mutants of the design (COUNT, SEED, MODULE, JOBS, PROVE)
 	@$(RUN) mutate --count '$(COUNT)' --seed '$(SEED)' --module '$(MODULE)' --jobs '$(JOBS)' --prove-seconds '$(PROVE)'
+
+soak: setup ## random traffic of everything for long; Ctrl-C stops, SEED resumes (N, SEED, JOBS)
+	@$(RUN) soak --completions '$(N)' --seed '$(SEED)' --jobs '$(JOBS)'
+
+faults: setup ## run the campaign of external faults: table and sim_build/faults.json (FAULT, JOBS)
+	@$(RUN) faults --fault '$(FAULT)' --jobs '$(JOBS)'
 
 model: setup ## run the reference model's tests only
 	@$(RUN) model

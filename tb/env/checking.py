@@ -14,6 +14,7 @@ from tb.env.coverage_post import EngineCoverage
 from tb.env.coverage_receive import ReceiveCoverage
 from tb.env.coverage_windows import WindowCoverage
 from tb.env.engine_board import EngineScoreboard
+from tb.env.facts import Facts, wanted
 from tb.env.harness import (
     RECEIVE_STALLABLE,
     STALLABLE,
@@ -36,6 +37,9 @@ _STALLS = 0x1FF
 #: A setting takes effect after so many cycles.
 _SETTLED = 8
 
+#: Environment variable: where the counts of coverage go; set and empty: nothing is counted.
+_COVERAGE = "CARILLON_COVERAGE_OUT"
+
 
 class Checking:
     """Scoreboard and coverage of one test. Both begin anew when the engine is reset."""
@@ -45,7 +49,12 @@ class Checking:
         self._config: Config | None = None
         self.board: Scoreboard | None = None
         self.coverage: Coverage | None = None
+        #: Numbers for campaigns; tests may add their own to ``facts.counts``.
+        self.facts = Facts()
+        self._covers = os.environ.get(_COVERAGE) != ""
         env.add_subscriber(self._judge, "scoreboard")
+        if wanted() is not None:
+            env.add_subscriber(self.facts, "facts")
 
     def _judge(self, records: list[Record]) -> None:
         env = self._env
@@ -53,7 +62,6 @@ class Checking:
             self._config = env.config
             self._renew()
         assert self.board is not None, "records before the engine's parameters are known"
-        assert self.coverage is not None
         if isinstance(self.board, EngineScoreboard):
             self.board.dispatch.stalled(self._stalled(Channel.WORK))
         if isinstance(self.board, ReceiveScoreboard):
@@ -61,6 +69,8 @@ class Checking:
         if isinstance(self.board, WindowScoreboard):
             self.board.access.stalled(self._stalled(Channel.VERDICT))
         self.board(records)
+        if self.coverage is None:
+            return
         self.coverage(records)
         channels = STALLABLE
         if isinstance(self.board, EngineScoreboard):
@@ -83,9 +93,10 @@ class Checking:
     def _renew(self) -> None:
         config = self._config
         assert config is not None
-        if self.board is not None and self.coverage is not None:
+        if self.board is not None:
             self.board.reset()
-            self.coverage.reset()
+            if self.coverage is not None:
+                self.coverage.reset()
             return
         params = Params(
             config.num_cq,
@@ -104,13 +115,15 @@ class Checking:
             config.num_mw,
         )
         board: type[Scoreboard] = Scoreboard
-        self.coverage = Coverage(params)
+        coverage: type[Coverage] = Coverage
         if config.num_mw:
-            board, self.coverage = WindowScoreboard, WindowCoverage(params)
+            board, coverage = WindowScoreboard, WindowCoverage
         elif config.num_srq:
-            board, self.coverage = ReceiveScoreboard, ReceiveCoverage(params)
+            board, coverage = ReceiveScoreboard, ReceiveCoverage
         elif config.num_qp:
-            board, self.coverage = EngineScoreboard, EngineCoverage(params)
+            board, coverage = EngineScoreboard, EngineCoverage
+        if self._covers:
+            self.coverage = coverage(params)
         self.board = board(params, self._env.seed, lambda: self._env.control.commanding)
 
     def grace(self) -> int:
@@ -124,7 +137,9 @@ class Checking:
             assert "no_traffic" in allowed, "the scoreboard saw nothing"
             return
         self.board.finish(allowed, self._env.harness.cycle)
-        # Only what ran and was judged to its end counts as covered.
-        out = os.environ.get("CARILLON_COVERAGE_OUT")
+        # Only what ran and was judged to its end counts.
+        out = os.environ.get(_COVERAGE)
         if out and self.coverage is not None:
             self.coverage.write(Path(out))
+        if facts := wanted():
+            self.facts.write(facts)

@@ -124,6 +124,8 @@ def violation_names(bits: int) -> list[str]:
         for f, fault in enumerate(_FAULTS)
         if bits >> (26 + 3 * c + f) & 1
     ]
+    if bits >> 38 & 1:
+        names.append("a ready or a trace lane: unknown (X) value")
     return names
 
 

@@ -180,13 +180,15 @@ class CarillonEnv(uvm_env):
         self.mem.clear_faults()
         self.mem.release_responses()
 
-    async def reset(self) -> None:
-        """Resets the engine in the middle of a test; everything under way is forgotten."""
+    async def reset(self, cycles: int = 4, cut: Callable[[], None] | None = None) -> None:
+        """Resets the engine in the middle of a test, for so many cycles; everything under way is
+        forgotten. ``cut`` ends the tasks of the test that are still at work, within the reset.
+        """
         await self.sync()
-        await self._reset()
+        await self._reset(cycles, cut)
 
-    async def _reset(self) -> None:
-        await self.harness.reset()
+    async def _reset(self, cycles: int = 4, cut: Callable[[], None] | None = None) -> None:
+        await self.harness.reset(cycles, cut)
         for agent in self.agents:
             agent.clear()
         self.transport.clear()

@@ -141,13 +141,17 @@ class Harness:
             task.cancel()
         self._tasks = []
 
-    async def reset(self, cycles: int = 4) -> None:
-        """Resets the engine and the harness's queues; cycle 0 is the first edge after it."""
+    async def reset(self, cycles: int = 4, cut: Callable[[], None] | None = None) -> None:
+        """Resets the engine and the harness's queues; cycle 0 is the first edge after it. ``cut``
+        is called at the end of the reset, before anything works again.
+        """
         self._rst.value = 1
         await Timer(self._to_slot() + cycles * PERIOD, unit="ps")
         if len(self._tasks) == 1:
             # Not earlier: at time 0 signals of a four-state simulator change from X.
             self._tasks.append(cocotb.start_soon(self._record()))
+        if cut is not None:
+            cut()
         self._rst.value = 0
         self._origin = int(get_sim_time("ps")) - _AFTER + PERIOD
         self._pending = [entry for entry in self._pending if entry[0] == _SETTING]

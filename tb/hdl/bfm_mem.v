@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Responses of the host memory. Each write is answered after a random latency (cfg[15:0] to cfg[31:16] cycles, below 4096);
+// Responses of the host memory. Each write is answered after a random latency (cfg[15:0] to cfg[31:16] cycles, below 16384);
 // responses of one AXI ID keep their order, others overtake each other. Commands (items of channel CH; word: 3:0
 // operation, 31:16 AXI ID, 33:32 response): 1 hold the responses of this ID, 2 release them, 3 hold all, 4 release all,
 // 5 answer with this ID and response although nothing is outstanding (a stray response).
@@ -34,7 +34,8 @@ module bfm_mem #(
     output reg  [1:0]             b_resp,
     output wire                   overflow
 );
-    localparam SLOTS = 4096;  // of the time wheel
+    localparam SLOT_LOG = 14;
+    localparam SLOTS = 1 << SLOT_LOG; // of the time wheel
     localparam CMD_LOG = 13;  // room to hold every queue one by one
 
     reg  [CMD_LOG-1:0] rptr;
@@ -77,7 +78,7 @@ module bfm_mem #(
     reg [31:0]          due;
     reg [LOG_DEPTH-1:0] e;
     reg                 sent;
-    reg [11:0]          s;
+    reg [SLOT_LOG-1:0]  s;
     integer             i;
 
     function [31:0] step(input [31:0] x);
@@ -193,7 +194,7 @@ module bfm_mem #(
                 if (due < last_due[id])
                     due = last_due[id];
                 last_due[id] = due;
-                s = due[11:0];
+                s = due[SLOT_LOG-1:0];
                 if (slot_any[s])
                     e_next[slot_tail[s]] = e;
                 else
@@ -202,7 +203,7 @@ module bfm_mem #(
                 slot_any[s] = 1'b1;
             end
 
-            s = cycle[11:0];
+            s = cycle[SLOT_LOG-1:0];
             if (slot_any[s]) begin
                 if (ready_any)
                     e_next[ready_tail] = slot_head[s];

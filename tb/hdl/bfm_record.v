@@ -98,7 +98,7 @@ module bfm_record #(
     input  wire [1:0]   ctl_r_resp,
     input  wire [31:0]  ctl_r_data,
     // Protocol violations; faults of the harness itself
-    input  wire [37:0]  violations,
+    input  wire [38:0]  violations,
     input  wire         harness_fault,
     output reg          toggle
 );
@@ -283,9 +283,9 @@ module bfm_record #(
                 begin_record(CTL_R, {22'd0, ctl_r_resp}, 2);
                 put64({32'd0, ctl_r_data});
             end
-            if (violations != 38'd0) begin
+            if (violations != 39'd0) begin
                 begin_record(VIOLATION, 24'd0, 2);
-                put64({26'd0, violations});
+                put64({25'd0, violations});
             end
         end
         if (rst) begin

@@ -252,7 +252,9 @@ module tb_top #(
 
     // ---- Checks ---------------------------------------------------------------------------------------------------
     // Three bits per channel: see bfm_stable; the names of the bits are in tb/env/decode.py.
-    wire [37:0] violations;
+    wire [38:0]    violations;
+    wire [9:0]     trace_valid;
+    wire [2559:0]  trace_data;
 
     bfm_stable #(.W(S_ID_W + 10)) u_chk_b (
         .clk(clk), .rst(rst), .valid(bvalid), .ready(bready), .payload({bid, bresp, buser}), .violation(violations[2:0])
@@ -285,9 +287,14 @@ module tb_top #(
     assign violations[34:32] = receive_violations;
     assign violations[37:35] = windows_violations;
 
+    bfm_known #(.W(15), .LANES(10), .LANE_W(256)) u_chk_known (
+        .rst(rst),
+        .signals({awready, wready, arready, cawready, cwready, carready, cplready, rsvready, mbready, doneready, connready,
+                  rreqready, rdoneready, checkready, windows}),
+        .lane_valid(trace_valid), .lane_data(trace_data), .violation(violations[38])
+    );
+
     // ---- Recorder -------------------------------------------------------------------------------------------------
-    wire [9:0]     trace_valid;
-    wire [2559:0]  trace_data;
     reg  [14:0]    overflow_q;
 
     initial overflow_q = 15'd0;

@@ -59,6 +59,13 @@ def _parser() -> argparse.ArgumentParser:
     mutate.add_argument("--module", default="", help="only mutants of these modules; a glob")
     mutate.add_argument("--jobs", default="", help="parallel mutants")
     mutate.add_argument("--prove-seconds", default="", help="limit of the proofs of one mutant")
+    soak = commands.add_parser("soak", help="run random traffic for long")
+    soak.add_argument("--completions", default="", help="completions to judge")
+    soak.add_argument("--seed", default="", help="seed of the campaign; resumes it")
+    soak.add_argument("--jobs", default="", help="parallel processes")
+    faults = commands.add_parser("faults", help="run the campaign of external faults")
+    faults.add_argument("--fault", default="", help="rows of tb/faults.yaml; globs")
+    faults.add_argument("--jobs", default="", help="parallel processes")
     commands.add_parser("model", help="run the model's tests")
     test = commands.add_parser("test", help="run everything")
     test.add_argument("--jobs", default="", help="parallel simulation processes")
@@ -115,6 +122,16 @@ def _run(args: argparse.Namespace) -> int:
             _number("PROVE", args.prove_seconds) or 60,
         )
         return 1 if left else 0
+    if args.command == "soak":
+        from tb.runner.soak import run_soak
+
+        target, seed = _number("N", args.completions), _number("SEED", args.seed)
+        return run_soak(target, seed, _number("JOBS", args.jobs))
+    if args.command == "faults":
+        from tb.runner.faults import run_faults
+
+        rows = args.fault.replace(",", " ").split()
+        return run_faults(rows, _number("JOBS", args.jobs))
     if args.command in ("test", "model"):
         from tb.runner.suite import run_pytest, run_suite
 

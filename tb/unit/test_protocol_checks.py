@@ -68,6 +68,57 @@ def test_handshake_rules(tmp_path: Path, steps: list[tuple[str, str, str]], expe
     assert run(tmp_path, steps) == expected
 
 
+KNOWN = """
+`timescale 1ns / 1ps
+module bench;
+    reg rst, seen = 0;
+    reg [1:0] signals, lane_valid;
+    reg [7:0] lane_data;
+    wire violation;
+    bfm_known #(.W(2), .LANES(2), .LANE_W(4)) dut (
+        .rst(rst), .signals(signals), .lane_valid(lane_valid), .lane_data(lane_data),
+        .violation(violation)
+    );
+    initial begin
+        rst = {RST}; signals = {SIGNALS}; lane_valid = {VALID}; lane_data = {DATA};
+        #1 $display("seen %0d", violation);
+    end
+endmodule
+"""
+
+
+@pytest.mark.parametrize(
+    ("rst", "signals", "valid", "data", "expected"),
+    [
+        ("0", "2'b01", "2'b01", "8'bxxxx1010", "0"),
+        ("0", "2'bx1", "2'b00", "8'd0", "1"),
+        ("0", "2'b01", "2'bx0", "8'd0", "1"),
+        ("0", "2'b01", "2'b10", "8'b1x101010", "1"),
+        ("1", "2'bxx", "2'bxx", "8'bx", "0"),
+    ],
+)
+def test_unknown_outputs(
+    tmp_path: Path, rst: str, signals: str, valid: str, data: str, expected: str
+) -> None:
+    text = KNOWN
+    for name, value in {"RST": rst, "SIGNALS": signals, "VALID": valid, "DATA": data}.items():
+        text = text.replace("{" + name + "}", value)
+    bench, program = tmp_path / "bench.v", tmp_path / "bench.vvp"
+    bench.write_text(text)
+    sources = [str(bench), str(ROOT / "tb/hdl/bfm_known.v")]
+    subprocess.run(["iverilog", "-g2005", "-o", str(program), *sources], check=True)
+    out = subprocess.run(["vvp", str(program)], check=True, capture_output=True, text=True).stdout
+    assert out.split()[1] == expected
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "hdl").glob("*.v")), ids=lambda path: path.name)
+def test_nothing_but_reset_initializes(path: Path) -> None:
+    """Registers and memories begin unknown: hardware has no initial blocks to rely on."""
+    text = re.sub(r"//.*", "", path.read_text())
+    assert not re.search(r"\binitial\b", text)
+    assert not re.search(r"^\s*reg\b[^;=(]*=", text, re.M)
+
+
 def nothing(*_: Any) -> None:
     """Hook that does nothing."""
 
@@ -82,6 +133,7 @@ def nothing(*_: Any) -> None:
         (1 << 29, "m_axis_term: valid fell"),
         (1 << 34, "m_axis_scatter: unknown (X)"),
         (1 << 36, "m_axis_verdict: payload changed"),
+        (1 << 38, "a ready or a trace lane: unknown"),
     ],
 )
 def test_violation_raises(bits: int, text: str) -> None:

@@ -143,6 +143,11 @@ class ControlAgent(BfmAgent):
             return _record(run)
 
     @property
+    def mailbox(self) -> Lock:
+        """Held by who uses the argument registers: commands, and tests that write there."""
+        return self._mailbox
+
+    @property
     def commanding(self) -> bool:
         """A command is under way, or its record is not complete."""
         return self._mailbox.locked()

@@ -29,7 +29,7 @@ class MemoryAgent(BfmAgent):
         self._rules_used = 0
 
     def latency(self, low: int = 0, high: int | None = None, seed: int | None = None) -> None:
-        """Cycles from a write to its response: random from ``low`` to ``high`` (below 4096)."""
+        """Cycles from a write to its response: random from ``low`` to ``high`` (below 16384)."""
         high = low if high is None else high
         old = self.harness.setting(Channel.MEM_CMD) >> 32
         word = low | high << 16 | (old if seed is None else seed & 0xFFFFFFFF) << 32

@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+import cocotb
+from cocotb.task import Task
 from pyuvm import uvm_sequence
 
 from tb.env.streams import stream
 
 if TYPE_CHECKING:
     from tb.env.env import CarillonEnv
+
+T = TypeVar("T")
 
 _registry: dict[str, type[CarillonSequence]] = {}
 
@@ -40,6 +45,7 @@ class CarillonSequence(uvm_sequence):
         super().__init__(self.name or type(self).__name__)
         self.env = env
         self.rng = stream(env.seed, self.name)
+        self._tasks_begun: list[Task[Any]] = []
         for option, value in options.items():
             if not hasattr(type(self), option):
                 raise ValueError(f"sequence {self.name} has no option {option}")
@@ -48,6 +54,24 @@ class CarillonSequence(uvm_sequence):
     async def run(self) -> None:
         """Runs the sequence to its end."""
         await self.start()
+
+    def spawn(self, work: Coroutine[Any, Any, T]) -> Task[T]:
+        """Starts a task that belongs to the sequence."""
+        self._tasks_begun = [task for task in self._tasks_begun if not task.done()]
+        task = cocotb.start_soon(work)
+        self._tasks_begun.append(task)
+        return task
+
+    def begin(self) -> Task[None]:
+        """Runs the sequence in a task, which :meth:`cancel` ends with all others."""
+        return self.spawn(self.run())
+
+    def cancel(self) -> None:
+        """Ends everything that the sequence does, wherever it is: for ``env.reset(cut=...)``."""
+        for task in self._tasks_begun:
+            if not task.done():
+                task.cancel()
+        self._tasks_begun.clear()
 
 
 def names() -> list[str]:

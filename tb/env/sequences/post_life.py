@@ -13,8 +13,6 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import cocotb
-
 from models.post import Post
 from models.qp_codes import PostCause, PostFlag
 from models.verb import Limits
@@ -286,7 +284,7 @@ class PostLife(CarillonSequence):
 
         life.busy = True
         self._tasks += 1
-        cocotb.start_soon(run())
+        self.spawn(run())
 
     async def _heal(self, life: Life) -> None:
         await life.qp.reset()
@@ -349,7 +347,7 @@ class PostLife(CarillonSequence):
         consumer.failed = True
         self.ledger.cq_failed(consumer.cq)
         self._tasks += 1
-        cocotb.start_soon(self._replace(consumer))
+        self.spawn(self._replace(consumer))
 
     async def _replace(self, consumer: Consumer) -> None:
         """The QPs of the CQ go, the CQ goes, and all come again."""

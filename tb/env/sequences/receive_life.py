@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any, ClassVar, Protocol
 
-import cocotb
-
 from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
@@ -71,7 +69,7 @@ class ReceiveLife(ReceiveTraffic):
         if thing is not None:
             thing.busy = True
         self._tasks += 1
-        cocotb.start_soon(run())
+        self.spawn(run())
 
     # -- one look ----------------------------------------------------------------------------------
 

@@ -13,7 +13,6 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
-import cocotb
 from cocotb.triggers import Event
 
 from models.post import Post
@@ -115,10 +114,10 @@ class WindowLinks(CarillonSequence):
         self._stop, self._tick = False, Event()
         self._domains = [await self._zone(n) for n in range(self._zones())]
         self._eq = await env.host.create_eq(log2=max(1, config.num_cq.bit_length() - 1))
-        ticker = cocotb.start_soon(self._ticks())
+        ticker = self.spawn(self._ticks())
         self._end = env.harness.cycle + self.duration
         count = min(self.pairs, config.num_qp // 2, config.num_cq // 2)
-        tasks = [cocotb.start_soon(self._pair(2 * n)) for n in range(count)]
+        tasks = [self.spawn(self._pair(2 * n)) for n in range(count)]
         if self.removal:
             await env.harness.cycles(self.rng.randint(self.duration // 3, self.duration))
             await env.host.remove_device()
@@ -401,7 +400,7 @@ class WindowLinks(CarillonSequence):
         work: list[Coroutine[Any, Any, None]] = [self._thread(link) for _ in range(self.threads)]
         if not link.clean:
             work.append(self._trouble(link))
-        for task in [cocotb.start_soon(one) for one in work]:
+        for task in [self.spawn(one) for one in work]:
             await task
         await self._ending(link)
 

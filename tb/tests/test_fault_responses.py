@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faulty host memory under the full engine: error responses to each write in turn, responses that
+come ten thousand cycles late (CQ-18, CQ-16, CQ-01).
+"""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+
+import pyuvm
+
+from tb.env.agents.memory import DECERR, SLVERR
+from tb.env.defs import Cause, CqStatus, Kind
+from tb.env.records import MemResponse
+from tb.env.sequences import find
+from tb.tests.directed import DirectedTest
+from tb.tests.pairs import PairsTest
+from tb.tests.soaking import LONG_SEED
+
+BUILD = ["engine"]
+
+#: Cycles, from one to the largest delay of the campaign.
+DELAYS = (1, 10, 100, 1000, 10_000)
+
+
+@pyuvm.test()
+class ErrorAtEachWriteTest(PairsTest):
+    """SLVERR and DECERR to each write of a scenario in turn, entries and event entries: the CQ that
+    the write belongs to fails, is reported, and every other completes everything.
+    """
+
+    async def scenario(self) -> None:
+        await self.bring_pairs()
+        hit = {Kind.CQ: 0, Kind.EQ: 0}
+        step = 1 if self.env.seed >= LONG_SEED else 3
+        for resp in (SLVERR, DECERR):
+            skip = (self.env.seed + resp) % step
+            while (kind := await self.trial(resp, skip)) is not None:
+                hit[kind] += 1
+                skip += step
+        counts = self.checking.facts.counts
+        counts["entry_writes_failed"], counts["event_writes_failed"] = hit.values()
+        assert hit[Kind.CQ] >= 4 and hit[Kind.EQ] >= 1, hit
+
+    async def trial(self, resp: int, skip: int) -> Kind | None:
+        """The write behind ``skip`` others fails; None: there were not so many."""
+        env = self.env
+        mark = len(self.seen)
+        rule = env.mem.fail(resp, skip=skip, lands=skip % 2 == 0)
+        wanted = await self.traffic()
+        await env.drain()
+        env.mem.clear_fault(rule)
+        bad = [r for r in self.of(MemResponse, mark) if r.resp]
+        failed: int | None = None
+        kind: Kind | None = None
+        if bad:
+            (answer,) = bad
+            assert answer.resp == resp
+            entry = (await env.host.read_log())[0]
+            event = answer.axi_id >= self.config.num_cq
+            cause = Cause.EQE_WRITE_ERROR if event else Cause.CQE_WRITE_ERROR
+            assert (entry.cause, entry.kind) == (cause, Kind.CQ), entry
+            assert event or entry.object == answer.axi_id, entry
+            failed, kind = entry.object, Kind.EQ if event else Kind.CQ
+            status = (await self.qps[failed].cq.query()).status
+            assert status == CqStatus.INTERNAL_ERROR, f"CQ {failed}: {status}"
+        for number, entries in wanted.items():
+            if number != failed:
+                await self.unharmed(number, entries)
+        if failed is not None:
+            await self.remake(failed)
+        return kind
+
+
+@pyuvm.test()
+class LateResponsesTest(PairsTest):
+    """All responses of the memory, those of one CQ, those of the EQ come 1 to 10,000 cycles late:
+    nothing is lost; the other CQs do not wait for one CQ.
+    """
+
+    async def scenario(self) -> None:
+        await self.bring_pairs()
+        mem = self.env.mem
+        for delay in DELAYS:
+            mem.latency(delay)
+            wanted = await self.traffic()
+            await self.env.drain(delay + 64)
+            for number, entries in wanted.items():
+                await self.unharmed(number, entries)
+        mem.latency(0)
+        for victim in range(4):
+            mem.hold_cq(victim)
+            wanted = await self.traffic()
+            begin = self.harness.cycle
+            await self.harness.cycles(600)
+            await self.env.sync()
+            for number in wanted:
+                if number == victim:
+                    assert (await self.qps[number].cq.query()).status == CqStatus.OK
+                    assert not self.qps[number].cq.callbacks
+                else:
+                    await self.unharmed(number, wanted[number])
+            await self.harness.until(begin + DELAYS[-1])
+            mem.release_cq(victim)
+            await self.env.drain()
+            await self.unharmed(victim, wanted[victim])
+        mem.hold_eq(self.eq.number)
+        wanted = await self.traffic()
+        await self.harness.cycles(DELAYS[-1])
+        await self.env.sync()
+        for qp in self.qps.values():
+            state = await qp.cq.query()
+            present = state.prod - state.cons
+            assert present == wanted[qp.number], f"entries wait for events: {state}"
+        mem.release_eq(self.eq.number)
+        await self.env.drain()
+        for number, entries in wanted.items():
+            await self.unharmed(number, entries)
+        self.checking.facts.counts["longest_delay"] = DELAYS[-1]
+
+
+@pyuvm.test()
+class LateTrafficTest(DirectedTest):
+    """Random posts and receives; memory answers after up to 10,000 cycles, out of order across
+    queues, the transport reports as late.
+    """
+
+    drain_quiet = DELAYS[-1] + 200
+
+    async def scenario(self) -> None:
+        env, rng = self.env, self.rng("late")
+        # Nothing may happen for as long as one answer takes, and still all is not at rest.
+        env.drain = partial(env.drain, self.drain_quiet)  # type: ignore[method-assign]
+        env.mem.latency(0, DELAYS[-1], env.seed)
+        env.transport.latency = env.transport.receiver.latency = (1, DELAYS[-1])
+        sequence = find("receive_traffic")(
+            env, duration=15_000, chunk=512, rate=0.1, recv_rate=0.1, message_rate=0.05
+        )
+        sequence.rng = random.Random(rng.getrandbits(64))
+        await sequence.run()
+        env.release_all()
+        self.checking.facts.counts["longest_delay"] = DELAYS[-1]
