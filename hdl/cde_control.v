@@ -5,6 +5,7 @@
 // Ports:   s_axil; steps of commands to arm state, producer side, credits and event queues; error reports; counter steps.
 // Latency: see the blocks; nothing here is on a fast path.
 `default_nettype none
+`include "cde_mem.vh"
 
 module cde_control #(
     parameter NUM_CQ = 64,
@@ -19,12 +20,14 @@ module cde_control #(
     parameter [31:0] CAP3 = 32'd0,
     parameter [31:0] CAP4 = 32'd0,
     parameter [31:0] CAP5 = 32'd0,
-    parameter [31:0] CAP6 = 32'd0
+    parameter [31:0] CAP6 = 32'd0,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [CQ_W-1:0]   init_addr,
 
     // Control
     input  wire [11:0]       s_axil_awaddr,
@@ -183,9 +186,9 @@ module cde_control #(
     );
 
     cde_mbox #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .ECC(ECC)
     ) mbox_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .rst(rst), .init(init),
         .start(mbox_start), .command(mbox_command), .args(mbox_args[191:0]), .busy(mbox_busy), .done(done_here),
         .result(result_here), .outs(outs_here),
         .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),

@@ -8,6 +8,7 @@
 // Latency: completion to m_axi 4, write response to EQE 6, arm to EQE 6 cycles (memory and sinks ready).
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_core #(
     parameter NUM_CQ = 64,
@@ -26,9 +27,12 @@ module cde_core #(
     parameter [31:0] CAP3 = 32'd0,
     parameter [31:0] CAP4 = 32'd0,
     parameter [31:0] CAP5 = 32'd0,
-    parameter [31:0] CAP6 = 32'd0
+    parameter [31:0] CAP6 = 32'd0,
+    parameter ECC = 1
 ) (
     input  wire                clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire                rst,
     output reg                 init,       // memories are being cleared
     output reg  [INIT_W-1:0]   init_addr,
@@ -178,6 +182,8 @@ module cde_core #(
     output wire [767:0]        trace_data
 );
 
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3;
+
     localparam EQ_W = $clog2(NUM_EQ);
     localparam PAGE_W = $clog2(NUM_PAGES);
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
@@ -216,9 +222,9 @@ module cde_core #(
 
     cde_page_port #(
         .CQ_W(CQ_W), .IDX_W(IDX_W), .PAGE_W(PAGE_W), .ID_W(S_ID_W), .ADDR_W(S_ADDR_W), .POSTS(POSTS),
-        .RECEIVES(RECEIVES)
+        .RECEIVES(RECEIVES), .ECC(ECC)
     ) page_port_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[PAGE_W-1:0]), .s_axi_awid(s_axi_awid),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init), .s_axi_awid(s_axi_awid),
         .s_axi_awaddr(s_axi_awaddr), .s_axi_awlen(s_axi_awlen), .s_axi_awsize(s_axi_awsize), .s_axi_awvalid(s_axi_awvalid),
         .s_axi_awready(s_axi_awready), .s_axi_wdata(s_axi_wdata), .s_axi_wstrb(s_axi_wstrb), .s_axi_wlast(s_axi_wlast),
         .s_axi_wvalid(s_axi_wvalid), .s_axi_wready(s_axi_wready), .s_axi_bid(s_axi_bid), .s_axi_bresp(s_axi_bresp),
@@ -263,9 +269,9 @@ module cde_core #(
     wire [EV_W-1:0] ev_db_data;
 
     cde_arm #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .RETRY_W(RETRY_W), .EV_W(EV_W)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .RETRY_W(RETRY_W), .EV_W(EV_W), .ECC(ECC)
     ) arm_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .pub_valid(pub_valid), .pub_op(pub_op),
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .rst(rst), .init(init), .pub_valid(pub_valid), .pub_op(pub_op),
         .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status),
         .pub_give_up(pub_give_up), .pub_retry(pub_retry), .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op),
         .db_cause(db_cause), .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),
@@ -298,9 +304,9 @@ module cde_core #(
     wire [1:0] count_placed, count_refused, count_dropped;
 
     cde_producer #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .ECC(ECC)
     ) producer_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .s_axis_cpl_tdata(s_axis_cpl_tdata),
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .rst(rst), .init(init), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
         .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready), .rq_valid(rq_valid), .rq_hold(rq_hold),
         .rq_cq(rq_cq), .rq_count(rq_count), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .rq2_valid(rq2_valid),
@@ -363,9 +369,9 @@ module cde_core #(
 
     cde_control #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W),
-        .MAX_WRITES(MAX_WRITES), .MOD_TICK(MOD_TICK), .POSTS(POSTS), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5), .CAP6(CAP6)
+        .MAX_WRITES(MAX_WRITES), .MOD_TICK(MOD_TICK), .POSTS(POSTS), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5), .CAP6(CAP6), .ECC(ECC)
     ) control_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .s_axil_awaddr(s_axil_awaddr),
+        .clk(clk), .mem_i(mem3), .mem_o(mem_o), .rst(rst), .init(init), .s_axil_awaddr(s_axil_awaddr),
         .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata),
         .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),
         .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready), .s_axil_araddr(s_axil_araddr),

@@ -8,6 +8,7 @@
 // Latency: step taken in cycle t, decided in t+2. One a cycle.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_keys #(
     parameter NUM_QP = 64,
@@ -15,12 +16,14 @@ module cde_keys #(
     parameter NUM_MR = 64,
     parameter NUM_MW = 64,
     parameter MR_W = 6,
-    parameter N_W = 6              // the larger of the two numbers
+    parameter N_W = 6,             // the larger of the two numbers
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [N_W:0]      init_addr,
 
     input  wire              peer_valid,
     input  wire [QP_W-1:0]   peer_qp,
@@ -63,6 +66,8 @@ module cde_keys #(
     output reg               trace_valid,
     output reg  [255:0]      trace_data
 );
+
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4;
 
     `include "cde_key_state.vh"
 
@@ -121,20 +126,20 @@ module cde_keys #(
     wire [N_W:0]   table_at = init ? init_addr : c_at;
     wire [KW-1:0]  table_word = init ? {KW{1'b0}} : word_next;
 
-    cde_ram #(.W(16), .AW(QP_W)) zone_ram (
-        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(peer_valid ? peer_qp : op_qp), .rdata(b_qp_zone)
+    cde_ram #(.W(16), .AW(QP_W), .ECC(ECC)) zone_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(peer_valid ? peer_qp : op_qp), .rdata(b_qp_zone)
     );
 
-    cde_ram #(.W(KW), .AW(N_W + 1)) word_ram (
-        .clk(clk), .we(table_we), .waddr(table_at), .wdata(table_word), .raddr(a_at), .rdata(b_word)
+    cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC)) word_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(table_we), .waddr(table_at), .wdata(table_word), .raddr(a_at), .rdata(b_word)
     );
 
-    cde_ram #(.W(KW), .AW(N_W + 1)) memory_ram (
-        .clk(clk), .we(table_we), .waddr(table_at), .wdata(table_word), .raddr(a_region), .rdata(b_memory)
+    cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC)) memory_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(table_we), .waddr(table_at), .wdata(table_word), .raddr(a_region), .rdata(b_memory)
     );
 
-    cde_ram #(.W(64), .AW(N_W + 1)) context_ram (
-        .clk(clk), .we(init || (we && (c_code == KEY_CREATE || c_code == KEY_ALLOC))), .waddr(table_at),
+    cde_ram #(.W(64), .AW(N_W + 1), .ECC(ECC)) context_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(init || (we && (c_code == KEY_CREATE || c_code == KEY_ALLOC))), .waddr(table_at),
         .wdata(init || c_code == KEY_ALLOC ? 64'd0 : c_base), .raddr(a_at), .rdata(peer_context)
     );
 
@@ -146,8 +151,8 @@ module cde_keys #(
             reg  [19:0]   generation;
             reg           far;
 
-            cde_ram #(.W(KW), .AW(N_W + 1)) lookup_ram (
-                .clk(clk), .we(table_we), .waddr(table_at), .wdata(table_word), .raddr({1'b0, key[N_W-1:0]}), .rdata(entry)
+            cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC)) lookup_ram (
+                .clk(clk), .mem_i(mem4), .mem_o(mem_o), .we(table_we), .waddr(table_at), .wdata(table_word), .raddr({1'b0, key[N_W-1:0]}), .rdata(entry)
             );
 
             always @(posedge clk) begin

@@ -7,6 +7,7 @@
 // Latency: tens of cycles; commands that need the write path empty wait for memory to accept what is before them.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_mbox #(
     parameter NUM_CQ = 64,
@@ -14,12 +15,14 @@ module cde_mbox #(
     parameter NUM_EQ = 16,
     parameter EQ_W = 4,
     parameter NUM_PAGES = 64,
-    parameter IDX_W = 16
+    parameter IDX_W = 16,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [CQ_W-1:0]   init_addr,
 
     input  wire              start,
     input  wire [7:0]        command,
@@ -119,8 +122,8 @@ module cde_mbox #(
     reg  [INFO_W-1:0] info_next;
     wire              info_we;
 
-    cde_ram #(.W(INFO_W), .AW(CQ_W)) info_ram (
-        .clk(clk), .we(info_we), .waddr(cq), .wdata(info_next), .raddr(cq), .rdata(info_read)
+    cde_ram #(.W(INFO_W), .AW(CQ_W), .ECC(ECC)) info_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(info_we), .waddr(cq), .wdata(info_next), .raddr(cq), .rdata(info_read)
     );
 
     always @(posedge clk) info <= info_read;

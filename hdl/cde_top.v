@@ -263,7 +263,7 @@ module cde_top #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2),
         .BURST(BURST), .MOD_TICK(MOD_TICK), .RQ_LOG2(RQ_LOG2), .INIT_W(INIT_W)
     ) posting_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .post_valid(post_valid && is_send), .post_ready(p_post_ready),
+        .clk(clk), .rst(rst), .init(init), .post_valid(post_valid && is_send), .post_ready(p_post_ready),
         .post_page(post_page), .post_data(post_data), .post_res_valid(p_res_valid), .post_res_cause(p_res_cause),
         .rq_valid(p_rq_valid), .rq_hold(rq_hold), .rq_cq(p_rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(p_gr_take),
         .qc_start(qc_start && !qc_receive && !qc_keys), .qc_command(qc_command), .qc_args(qc_args), .qc_done(p_qc_done),
@@ -290,7 +290,7 @@ module cde_top #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W),
         .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .INIT_W(INIT_W)
     ) receive_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .post_valid(post_valid && !is_send), .post_ready(r_post_ready),
+        .clk(clk), .rst(rst), .init(init), .post_valid(post_valid && !is_send), .post_ready(r_post_ready),
         .post_kind(post_kind), .post_page(post_page), .post_data(post_data), .post_word(post_word),
         .post_res_valid(r_res_valid), .post_res_cause(r_res_cause), .rq_valid(r_rq_valid), .rq_hold(rq_hold), .rq_cq(r_rq_cq), .rq_count(r_rq_count),
         .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(r_gr_take), .rq2_valid(rq2_valid), .rq2_cq(rq2_cq), .rq2_count(rq2_count),
@@ -315,7 +315,7 @@ module cde_top #(
     );
 
     cde_windows #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .N_W(N_W)) windows_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[N_W:0]), .qc_start(qc_start), .qc_command(qc_command),
+        .clk(clk), .rst(rst), .init(init), .qc_start(qc_start), .qc_command(qc_command),
         .qc_args(qc_args), .qc_mine(qc_keys), .qc_done(k_qc_done), .qc_result(k_qc_result), .qc_outs(k_qc_outs),
         .loc_valid(loc_valid), .loc_qp(loc_qp), .loc_post(loc_post), .loc_done(loc_done), .ri_valid(ri_valid), .ri_qp(ri_qp),
         .ri_key(ri_key), .ri_done(ri_done), .done_status(key_status), .peer_valid(peer_valid), .peer_qp(peer_qp),
