@@ -206,7 +206,7 @@ module cde_arm #(
     cde_ram_2w #(.W(X_W), .AW(CQ_W), .ECC(ECC)) count_ram (
         .clk(clk), .mem_i(mem3), .mem_o(mem4),
         .we0(cp_valid), .waddr0(cp_cq), .wdata0(cp_x_next),
-        .we1(cd_valid || init), .waddr1(init ? init_addr : cd_cq), .wdata1(init ? {X_W{1'b0}} : cd_x_next),
+        .we1(cd_valid), .waddr1(cd_cq), .wdata1(cd_x_next),
         .raddr0(pub_cq), .rdata0(rp_x), .raddr1(da_cq), .rdata1(rd_x)
     );
 
@@ -229,9 +229,9 @@ module cde_arm #(
     );
 
     always @(posedge clk) begin
-        cons_we <= cd_valid || init;
-        cons_cq <= init ? init_addr : cd_cq;
-        cons_index <= init ? {IDX_W{1'b0}} : cd_x_next[X_CONS +: IDX_W];
+        cons_we <= cd_valid;
+        cons_cq <= cd_cq;
+        cons_index <= cd_x_next[X_CONS +: IDX_W];
         if (cp_valid && cp_x_next[X_ERR +: 2] != `CDE_CQST_OK) dead[cp_cq] <= 1'b1;
         if (cd_valid && cd_op == `CDE_TRC_CREATE) dead[cd_cq] <= 1'b0;
         if (rst) dead <= {NUM_CQ{1'b0}};
@@ -257,7 +257,7 @@ module cde_arm #(
     cde_ram_2w #(.W(Y_W), .AW(CQ_W), .ECC(ECC)) flag_ram (
         .clk(clk), .mem_i(mem4), .mem_o(mem5),
         .we0(fp_valid), .waddr0(fp_cq), .wdata0(fp_y_next),
-        .we1(fd_valid || init), .waddr1(init ? init_addr : fd_cq), .wdata1(init ? {Y_W{1'b0}} : fd_y_next),
+        .we1(fd_valid), .waddr1(fd_cq), .wdata1(fd_y_next),
         .raddr0(rp_cq), .rdata0(cp_y), .raddr1(rd_cq), .rdata1(cd_y)
     );
 
@@ -328,7 +328,7 @@ module cde_arm #(
     end
 
     cde_arm_age #(.CQ_W(CQ_W), .IDX_W(IDX_W), .Z_BITS(Z_W), .CF_BITS(CF_W), .ECC(ECC)) age_i (
-        .clk(clk), .mem_i(mem5), .mem_o(mem_o), .init(init), .now(now),
+        .clk(clk), .mem_i(mem5), .mem_o(mem_o), .now(now),
         .p_cq_ahead(cp_cq), .d_cq_ahead(cd_cq),
         .p_valid(zp_valid), .p_cq(zp[CQ_W-1:0]), .p_becomes_due(zp_due), .p_was_due(zp_y[Y_DUE]), .p_call(zp_call),
         .p_live(zp_live), .p_call_mark(zp_call_mark),

@@ -18,7 +18,6 @@ module cde_arm_age #(
     input  wire               clk,
     input  wire [`CDE_MEM_W-1:0] mem_i,
     output wire [`CDE_MEM_W-1:0] mem_o,
-    input  wire               init,
     input  wire [17:0]        now,
 
     // Addresses, two cycles ahead of the operations
@@ -68,7 +67,7 @@ module cde_arm_age #(
     cde_ram_2w #(.W(Z_W), .AW(CQ_W), .ECC(ECC)) age_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o),
         .we0(p_valid), .waddr0(p_cq), .wdata0(p_z_next),
-        .we1(d_valid || init), .waddr1(init ? init_addr : d_cq), .wdata1(init ? {Z_W{1'b0}} : d_z_next),
+        .we1(d_valid), .waddr1(d_cq), .wdata1(d_z_next),
         .raddr0(p_cq_ahead), .rdata0(p_z_read), .raddr1(d_cq_ahead), .rdata1(d_z_read)
     );
 

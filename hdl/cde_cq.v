@@ -196,9 +196,9 @@ module cde_cq #(
 
     cde_ram #(.W(C_W), .AW(CQ_W), .ECC(ECC)) context_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1),
-        .we(init || step),
-        .waddr(init ? init_addr : c_cq),
-        .wdata(init ? {C_W{1'b0}} : ctx_next),
+        .we(step),
+        .waddr(c_cq),
+        .wdata(ctx_next),
         .raddr(a_cq),
         .rdata(r_ctx)
     );
@@ -307,7 +307,7 @@ module cde_cq #(
     cde_slot #(
         .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .LEVEL_W(OUT_LOG2 + 1)
     ) slot_i (
-        .clk(clk), .rst(rst), .init(init), .step(step),
+        .clk(clk), .rst(rst), .step(step),
         .push((c_cpl && (placed != 2'd0 || overflow)) || clear || stop), .barrier(clear || stop), .overflow(overflow),
         .put0(put0), .placed(placed), .cq(c_cq), .alloc(alloc), .origin(origin), .size(size), .base(ctx[C_BASE +: 58]),
         .alloc_next(ctx_next[C_ALLOC +: IDX_W]), .used_next(ctx_next[C_USED +: IDX_W]), .data(c_data),

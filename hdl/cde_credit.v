@@ -72,7 +72,7 @@ module cde_credit #(
     cde_credit_port #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
     ) port_i (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init), .rq_valid(rq_valid), .rq_cq(rq_cq), .rq_count(rq_count),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .rq_valid(rq_valid), .rq_cq(rq_cq), .rq_count(rq_count),
         .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .limit_we(limit_we), .limit_cq(limit_cq),
         .limit_data(limit_data), .clear(clear), .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq),
         .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .dead(dead),
@@ -84,7 +84,7 @@ module cde_credit #(
     cde_credit_port #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
     ) port2_i (
-        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .init(init), .rq_valid(rq2_valid), .rq_cq(rq2_cq), .rq_count(rq2_count),
+        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .rq_valid(rq2_valid), .rq_cq(rq2_cq), .rq_count(rq2_count),
         .gr_room(gr2_room), .gr_dead(gr2_dead), .gr_take(gr2_take), .limit_we(limit_we), .limit_cq(limit_cq),
         .limit_data(limit_data), .clear(clear), .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq),
         .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .dead(dead),

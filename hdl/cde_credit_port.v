@@ -18,7 +18,6 @@ module cde_credit_port #(
     input  wire [`CDE_MEM_W-1:0] mem_i,
     output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
-    input  wire              init,
 
     input  wire              rq_valid,
     input  wire [CQ_W-1:0]   rq_cq,
@@ -127,9 +126,9 @@ module cde_credit_port #(
     assign taken = c_valid && gr_room && gr_take && !mode[0];
     assign taken_count = c_count;
 
-    assign granted_we = init || c_clear || taken;
-    assign granted_cq = init ? init_addr : c_cq;
-    assign granted_total = init || c_clear ? {IDX_W{1'b0}} : total + wish;
+    assign granted_we = c_clear || taken;
+    assign granted_cq = c_cq;
+    assign granted_total = c_clear ? {IDX_W{1'b0}} : total + wish;
 
 endmodule
 

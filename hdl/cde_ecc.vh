@@ -3,25 +3,6 @@
 // and detects two wrong bits. The row of the overall parity is replaced by the sum of all rows, so that every column of the check matrix
 // has an odd number of ones: a syndrome of even weight means two wrong bits.
 
-// Check bits of a lane of `bits` data bits, at most 64.
-function integer ecc_lane;
-    input integer bits;
-    integer n;
-    begin
-        n = 3;
-        while ((1 << (n - 1)) < bits + n) n = n + 1;
-        ecc_lane = n;
-    end
-endfunction
-
-// Check bits of a word of `bits` data bits.
-function integer ecc_word;
-    input integer bits;
-    begin
-        ecc_word = (bits / 64) * 8 + (bits % 64 == 0 ? 0 : ecc_lane(bits % 64));
-    end
-endfunction
-
 // Rows of the check matrix of a lane with `checks` check bits, 64 bits each. The column of data bit j is the j-th number that is no power
 // of two, below the bit that makes its weight odd.
 function [511:0] ecc_rows;

@@ -6,6 +6,7 @@
 //          word, lost it could not be corrected.
 // Latency: combinational.
 `default_nettype none
+`include "cde_mem.vh"
 
 module cde_ecc_dec #(
     parameter W = 8,
@@ -35,7 +36,7 @@ module cde_ecc_dec #(
 
             for (i = 0; i < LANES; i = i + 1) begin : g_lane
                 localparam D = i == LANES - 1 ? W - 64 * i : 64;
-                localparam R = ecc_lane(D);
+                localparam R = `CDE_ECC_LANE(D);
                 localparam [511:0] ROWS = ecc_rows(R);
                 reg [R-1:0] syndrome;
                 reg [R-1:0] column;

@@ -5,6 +5,7 @@
 // Ports:   en the code word is needed, flip invert the bits numbered at0 and at1, data, code.
 // Latency: combinational.
 `default_nettype none
+`include "cde_mem.vh"
 
 module cde_ecc_enc #(
     parameter W = 8,
@@ -33,7 +34,7 @@ module cde_ecc_enc #(
 
             for (i = 0; i < LANES; i = i + 1) begin : g_lane
                 localparam D = i == LANES - 1 ? W - 64 * i : 64;
-                localparam R = ecc_lane(D);
+                localparam R = `CDE_ECC_LANE(D);
                 localparam [511:0] ROWS = ecc_rows(R);
                 reg [R-1:0] sum;
                 integer k;

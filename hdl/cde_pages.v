@@ -53,9 +53,6 @@ module cde_pages #(
     wire             unused_u = &{1'b0, u_old[7:0]};
     wire [39:0]      r_word;
     wire [39:0]      u_new = {u_old[39:8] + {31'd0, u_cause != 8'h00}, u_cause};
-    wire             we = u_valid || init;
-    wire [PAGE_W-1:0] waddr = init ? init_addr : u_page;
-    wire [39:0]      wdata = init ? 40'd0 : u_new;
     wire [PAGE_W-1:0] ar_page_index;
 
     always @(posedge clk) begin
@@ -65,11 +62,11 @@ module cde_pages #(
     end
 
     cde_ram #(.W(40), .AW(PAGE_W), .ECC(ECC)) update_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(we), .waddr(waddr), .wdata(wdata), .raddr(st_page), .rdata(u_old)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(u_valid), .waddr(u_page), .wdata(u_new), .raddr(st_page), .rdata(u_old)
     );
 
     cde_ram #(.W(40), .AW(PAGE_W), .ECC(ECC)) read_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(we), .waddr(waddr), .wdata(wdata), .raddr(ar_page_index), .rdata(r_word)
+        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(u_valid), .waddr(u_page), .wdata(u_new), .raddr(ar_page_index), .rdata(r_word)
     );
 
     // ---------------------------------------------------------------- reads

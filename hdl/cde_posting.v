@@ -20,7 +20,6 @@ module cde_posting #(
     parameter BURST = 8,
     parameter MOD_TICK = 256,
     parameter RQ_LOG2 = 4,
-    parameter INIT_W = 8,
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -233,7 +232,7 @@ module cde_posting #(
 
     cde_qp_ctrl #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .RQ_LOG2(RQ_LOG2),
-        .INIT_W(INIT_W), .ECC(ECC)
+        .ECC(ECC)
     ) qp_ctrl_i (
         .clk(clk), .mem_i(mem4), .mem_o(mem_o), .rst(rst), .init(init),
         .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done), .qc_result(qc_result),

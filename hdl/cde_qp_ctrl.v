@@ -18,7 +18,6 @@ module cde_qp_ctrl #(
     parameter IDX_W = 16,
     parameter SQ_LOG2 = 5,
     parameter RQ_LOG2 = 4,
-    parameter INIT_W = 8,
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -147,7 +146,6 @@ module cde_qp_ctrl #(
     wire            second = state == RECV_CQ || state == COUNT_RECV;
     wire [15:0]     cq_16 = second ? recv_cq : send_cq;
     wire [CQ_W-1:0] look_cq = state == IDLE ? cqi_cq : cq_16[CQ_W-1:0];
-    wire            unused_init_addr = &{1'b0, init_addr};
     wire            unused_cq = &{1'b0, cq_16, info7};
     reg  [CQ_W-1:0] seen_cq;
     wire [QP_W+1:0] users;

@@ -26,9 +26,7 @@ module cde_ram #(
     output wire [W-1:0]          rdata
 );
 
-    `include "cde_ecc.vh"
-
-    localparam CW = ECC != 0 ? W + ecc_word(W) : W;
+    localparam CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W;
 
     reg [CW-1:0]  mem [0:(1 << AW) - 1];
     reg [CW-1:0]  mem_q;

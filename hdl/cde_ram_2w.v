@@ -31,9 +31,7 @@ module cde_ram_2w #(
     output wire [W-1:0]          rdata1
 );
 
-    `include "cde_ecc.vh"
-
-    localparam CW = ECC != 0 ? W + ecc_word(W) : W;
+    localparam CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W;
 
     reg [CW-1:0] bank0 [0:(1 << AW) - 1];
     reg [CW-1:0] bank1 [0:(1 << AW) - 1];

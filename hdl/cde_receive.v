@@ -21,7 +21,6 @@ module cde_receive #(
     parameter RQ_LOG2 = 4,
     parameter SRQ_LOG2 = 6,
     parameter RX_LOG2 = 3,
-    parameter INIT_W = 8,
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -156,7 +155,7 @@ module cde_receive #(
 
     assign {set_guard, set_two, set_wait, set_shared, set_srq, set_depth, set_zone, set_page, set_cq, set_context} = set_data;
 
-    wire unused_set = &{1'b0, set_srq, set_depth, init_addr};
+    wire unused_set = &{1'b0, set_srq, set_depth};
 
     // ---------------------------------------------------------------- links
     wire srq_set_we, rp_valid, rpr_valid, rpr_ok, tk_valid, tk_ready, tkr_valid, tkr_busy, ev_valid;

@@ -181,7 +181,8 @@ module cde_take #(
     reg [SRQ_W-1:0]  r_srq, c_srq, d_srq, e_srq;
 
     cde_ram #(.W(SRQ_W + CQ_W + 3), .AW(QP_W), .ECC(ECC)) settings_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata({b_guard, b_two, b_set_shared, b_set_srq, b_cq})
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp),
+        .rdata({b_guard, b_two, b_set_shared, b_set_srq, b_cq})
     );
 
     assign rq_valid = b_req && b_set_shared;
@@ -277,13 +278,13 @@ module cde_take #(
     reg [33:0]       e_sum3;
 
     cde_ram #(.W(448), .AW(QP_W + RQ_LOG2), .ECC(ECC)) own_ram (
-        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(buf_we && !buf_queue[QP_W]), .waddr({buf_queue[QP_W-1:0], buf_index[RQ_LOG2-1:0]}), .wdata(buf_data),
-        .raddr({c_qp, taken[RQ_LOG2-1:0]}), .rdata(d_own)
+        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(buf_we && !buf_queue[QP_W]), .waddr({buf_queue[QP_W-1:0], buf_index[RQ_LOG2-1:0]}),
+        .wdata(buf_data), .raddr({c_qp, taken[RQ_LOG2-1:0]}), .rdata(d_own)
     );
 
     cde_ram #(.W(448), .AW(SRQ_W + SRQ_LOG2), .ECC(ECC)) shared_ram (
-        .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(buf_we && buf_queue[QP_W]), .waddr({buf_queue[SRQ_W-1:0], buf_index[SRQ_LOG2-1:0]}), .wdata(buf_data),
-        .raddr({c_srq, head[SRQ_LOG2-1:0]}), .rdata(d_common)
+        .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(buf_we && buf_queue[QP_W]), .waddr({buf_queue[SRQ_W-1:0], buf_index[SRQ_LOG2-1:0]}),
+        .wdata(buf_data), .raddr({c_srq, head[SRQ_LOG2-1:0]}), .rdata(d_common)
     );
 
     wire unused_buf_index = &{1'b0, buf_index};
