@@ -42,15 +42,18 @@ module cde_ecc_dec #(
                 reg [R-1:0] column;
                 reg [D-1:0] data;
                 reg [R-1:0] check;
-                reg         found;
+                reg         wrong;
+                reg         stray;
                 integer     j;
                 integer     k;
 
-                // The columns of the check bits have a single one; an odd syndrome that is no column comes of three wrong bits or more.
+                // The columns of the check bits have a single one; an odd syndrome that is no column comes of three wrong bits or more. An
+                // unknown syndrome, of a word at an unknown address, is no report.
                 always @* begin
                     data = code[64*i +: D];
                     check = code[W + 8*i +: R];
-                    found = 1'b1;
+                    wrong = 1'b0;
+                    stray = 1'b0;
                     column = {R{1'b0}};
                     syndrome = check;
                     if (en) begin
@@ -59,12 +62,13 @@ module cde_ecc_dec #(
                         syndrome = {R{1'b0}};
                     end
                     if (syndrome != {R{1'b0}}) begin
-                        found = (syndrome & (syndrome - 1'b1)) == {R{1'b0}};
-                        if (found) check = check ^ syndrome;
+                        wrong = 1'b1;
+                        stray = (syndrome & (syndrome - 1'b1)) != {R{1'b0}};
+                        if (!stray) check = check ^ syndrome;
                         for (j = 0; j < D; j = j + 1) begin
                             for (k = 0; k < R; k = k + 1) column[k] = ROWS[64*k + j];
                             if (syndrome == column) begin
-                                found = 1'b1;
+                                stray = 1'b0;
                                 data[j] = !data[j];
                             end
                         end
@@ -73,8 +77,8 @@ module cde_ecc_dec #(
 
                 assign fixed[64*i +: D] = data;
                 assign fixed[W + 8*i +: R] = check;
-                assign lane_bad[i] = syndrome != {R{1'b0}};
-                assign lane_lost[i] = !found;
+                assign lane_bad[i] = wrong;
+                assign lane_lost[i] = stray;
             end
 
             assign bad = |lane_bad;
