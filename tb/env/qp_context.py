@@ -123,6 +123,8 @@ class QpContext:
         model = self.qps[qp]
         self._unseen[qp].append((model.retired - 1, self.ctx.cycle))
         self.retired_at[qp].append((self.ctx.cycle, model.retired))
+        if not self.indicated_at[qp] or self.indicated_at[qp][-1][1] != model.indicated:
+            self.indicated_at[qp].append((self.ctx.cycle, model.indicated))
 
     def note_indicated(self, qp: int) -> None:
         """A request was indicated."""

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyuvm
 
 from tb.env.defs import Cause, Cmd, CqeStatus, Opcode, QpState, Result, Right, TraceOp, Verdict
@@ -96,7 +98,7 @@ class RemovedSweepTest(RemovalTest):
         assert removed.cq == 0xFFFF
         await self.clean(qp, other, region)
 
-    def demand_answers(self, codes: list[int], verdicts: list[Verdict]) -> None:
+    def demand_answers(self, codes: Sequence[int], verdicts: Sequence[Verdict]) -> None:
         """Granted, then perhaps an invalid key, then refused; never granted again."""
         order = {GRANTED: 0, BAD_KEY: 1, Verdict.REFUSED: 2}
         places = [order[code] for code in verdicts]

@@ -14,7 +14,7 @@ from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
 from tb.env.consumer import Consumer, Habits
-from tb.env.defs import SRQ_DB, Cmd, CqStatus, PageReg, Result
+from tb.env.defs import SRQ_DB, Cmd, CqStatus, PageReg, Result, Right
 from tb.env.post_ledger import Life
 from tb.env.receive_ledger import Queue
 from tb.env.regions import RegionStatus
@@ -235,7 +235,12 @@ class ReceiveLife(ReceiveTraffic):
             status = await region.query()
             # Read after the answer: a place's first registration may still be under way before it.
             assert status == RegionStatus(
-                region.key, region.base, region.length, region.zone, region.rights, valid=True
+                region.key,
+                region.base,
+                region.length,
+                region.zone,
+                Right(region.rights),
+                valid=True,
             )
             place.busy = False
         else:
