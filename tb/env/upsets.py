@@ -40,7 +40,10 @@ class Upsets:
         return await self.env.control.write(Reg.MEM_INJECT, memory | first << 8 | second << 18)
 
     async def collect(self) -> None:
-        """Empties the error log. Only memories in which bits were inverted report."""
+        """Empties the error log, when the reports of all memories have come through the others. Only
+        memories in which bits were inverted report.
+        """
+        await self.env.harness.cycles(self.memories + 16)
         for entry in await self.env.host.read_log():
             if entry.kind != Kind.MEMORY:
                 self.others.append(entry)

@@ -28,7 +28,7 @@ READ_RAM = 2  # the copy that PAGE_STATUS reads
 
 
 class _UpsetsTest(CarillonTest):
-    async def every_memory(self, rounds: int, wait: int, wanted: int = 0) -> None:
+    async def every_memory(self, rounds: int, wait: int) -> None:
         """Inverts bits in memory after memory until each has reported ``rounds`` times, the first
         time bit 0; ``wait``: cycles in which a word may be written and read.
         """
@@ -36,9 +36,9 @@ class _UpsetsTest(CarillonTest):
         for number in range(rounds):
             cycles = wait
             missing = set(range(upsets.memories))
-            while len(missing) > wanted:
+            while missing:
                 for memory in sorted(missing):
-                    bit = 0 if number == 0 else rng.randrange(1 << rng.randint(1, 9))
+                    bit = 0 if number == 0 else rng.randrange(1 << rng.choice((2, 3, 4, 5, 9)))
                     before = upsets.corrected[memory]
                     assert await upsets.inject(memory, bit) == 0
                     await env.harness.cycles(cycles)
@@ -46,8 +46,6 @@ class _UpsetsTest(CarillonTest):
                     if upsets.corrected[memory] > before:
                         missing.discard(memory)
                 cycles = min(2 * cycles, 16 * wait)
-                assert cycles < 16 * wait or len(missing) < 20, sorted(missing)
-        await self.env.harness.cycles(wait)
 
     async def start(self) -> None:
         """``self.upsets``."""
@@ -108,7 +106,7 @@ class EveryMemoryTest(SmokeBase, _UpsetsTest):
             (fourth, third, srq),
         ):
             await self.message(sender, receiver, queue, local)
-        await self.registered(second)
+        await self.fast(second)
         await self.failure(first, local)
         await self.rest()
         for qp in (first, second, third, fourth):
@@ -117,7 +115,6 @@ class EveryMemoryTest(SmokeBase, _UpsetsTest):
         await self.remove(first, second, third, fourth)
         await srq.free()
         await local.deregister()
-        await self.env.host.page_status(0)
 
     async def windows(self, first: Qp, second: Qp, local: Region) -> None:
         """Bind, accesses and Invalidate."""
@@ -139,6 +136,8 @@ class EveryMemoryTest(SmokeBase, _UpsetsTest):
         assert await first.send_and_invalidate(window.key, data=b"hello") == Cause.NONE
         assert await self.one(second) == CqeType.RECEIVE_AND_INVALIDATE
         assert await self.one(first) == CqeType.SEND
+        await second.cq.wait_callbacks(1)
+        await second.cq.callback_return()
         self.stale = target
         await window.close()
         await region.deregister()
@@ -148,7 +147,18 @@ class EveryMemoryTest(SmokeBase, _UpsetsTest):
         assert (await queue.post_recv([local.segment(900, 64)])).accepted
         assert await sender.send(data=b"plain") == Cause.NONE
         assert await self.one(receiver) == CqeType.RECEIVE
+        await self.env.host.page_status(0)
         assert await self.one(sender) == CqeType.SEND
+        await self.env.host.page_status(0)
+
+    async def fast(self, qp: Qp) -> None:
+        """FastRegister and Invalidate of a region."""
+        region = await self.allocated(256)
+        assert (await region.fast_register(qp)).accepted
+        assert await self.one(qp) == CqeType.FAST_REGISTER
+        assert await region.invalidate(qp) == Cause.NONE
+        assert await self.one(qp) == CqeType.INVALIDATE
+        await region.deregister()
 
     async def failure(self, qp: Qp, local: Region) -> None:
         """A Write by a key that is gone ends the connection."""
@@ -169,14 +179,14 @@ class _LifeUpsetsTest(_UpsetsTest):
         await injector
         self.env.release_all()
         await self.finish()
-        assert len(self.upsets.corrected) > self.upsets.memories // 4
+        assert len(self.upsets.corrected) > 2
 
     async def sprinkle(self) -> None:
         rng, upsets = self.rng("upsets"), self.upsets
         while not self.over:
-            bit = rng.randrange(1 << rng.randint(0, 9))
+            bit = rng.randrange(1 << rng.choice((0, 3, 4, 5, 9)))
             assert await upsets.inject(rng.randrange(upsets.memories), bit) == 0
-            await self.env.harness.cycles(rng.randint(100, 300))
+            await self.env.harness.cycles(rng.randint(20, 180))
             await upsets.collect()
 
 
@@ -208,7 +218,7 @@ class LostWordTest(_UpsetsTest):
         await self.start()
         env, upsets = self.env, self.upsets
         assert await upsets.inject(READ_RAM, STATUS_BITS, STATUS_BITS + 3) == 0
-        refused = (2, Cause.BAD_OFFSET)
+        refused = (SLVERR, Cause.BAD_OFFSET)
         assert await env.doorbells.write(1, 0xF00, 0) == refused
         for reads in (1, 2, 3):
             assert await env.host.page_status(1) == (Cause.BAD_OFFSET, 1)
@@ -244,4 +254,7 @@ class InjectionRegisterTest(_UpsetsTest):
             assert await control.write(Reg.MEM_INJECT, value) == SLVERR
         assert await control.write(Reg.MEM_INJECT, memories - 1 | 0x3FF << 8 | 0x3FF << 18) == 0
         assert (await control.read(Reg.MEM_INJECT)).resp == SLVERR
+        for page in range(2):
+            assert await self.env.doorbells.write(page, 0xF00, 0) == (SLVERR, Cause.BAD_OFFSET)
+            assert await self.env.host.page_status(page) == (Cause.BAD_OFFSET, 1)
         assert await self.upsets.counted() == (0, 0)
