@@ -40,7 +40,7 @@ class Upsets:
         return await self.env.control.write(Reg.MEM_INJECT, memory | first << 8 | second << 18)
 
     async def collect(self) -> None:
-        """Empties the error log, when the reports of all memories have come through the others. Only
+        """Empties the error log, when all reports have come through the other memories. Only
         memories in which bits were inverted report.
         """
         await self.env.harness.cycles(self.memories + 16)
