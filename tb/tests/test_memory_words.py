@@ -22,7 +22,7 @@ class LostWordTest(UpsetsTest):
     again; the word is not healed until it is written. Two check bits leave the data as they are.
     """
 
-    allow = ("no_traffic", "no_doorbells", "no_posts", "no_completions", "no_receives")
+    allow = ("no_traffic",)
 
     async def scenario(self) -> None:
         await self.start()
@@ -54,7 +54,7 @@ class LostWordTest(UpsetsTest):
 class InjectionRegisterTest(UpsetsTest):
     """Numbers that no memory has, and reserved bits, are refused."""
 
-    allow = ("no_traffic", "no_doorbells", "no_posts", "no_completions", "no_receives")
+    allow = ("no_traffic",)
 
     async def scenario(self) -> None:
         await self.start()
