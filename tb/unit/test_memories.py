@@ -83,8 +83,8 @@ def test_memory(tmp_path: Path, defines: tuple[str, ...], width: int, ecc: int) 
         ),
         ("cde_ecc_dec", "data[j] = !data[j];", "data[j] = data[j];", "must be"),
         ("cde_ecc_dec", "assign lost = |lane_lost;", "assign lost = 1'b0;", "two bits"),
-        ("cde_ecc.vh", "(p & (p - 1)) != 0", "p != 4", ""),
-        ("cde_ecc.vh", "= ~^p;", "= ^p;", ""),
+        ("cde_ecc.vh", "= p[k];", "= k != 2 && p[k];", "lost is"),
+        ("cde_ecc.vh", "= ~^p;", "= ^p;", "lost is"),
     ],
 )
 def test_faults_are_found(
@@ -96,8 +96,10 @@ def test_faults_are_found(
     source = path.read_text()
     assert source.count(text) == 1
     path.write_text(source.replace(text, replacement))
-    found = ""
-    for defines in (("TWO",),) if name == "cde_ram_2w" else ((),):
-        found += run("memory_bench", tmp_path, *defines, hdl=copy).stdout
+    if name == "cde_ecc.vh":
+        found = run("code_bench", tmp_path, hdl=copy, W=16).stdout
+    else:
+        defines = ("TWO",) if name == "cde_ram_2w" else ()
+        found = run("memory_bench", tmp_path, *defines, hdl=copy).stdout
     wrong = [line for line in found.splitlines() if line.startswith("wrong") and message in line]
     assert wrong, found[:2000]
