@@ -54,6 +54,8 @@ module cde_ecc_dec #(
                     check = code[W + 8*i +: R];
                     wrong = 1'b0;
                     stray = 1'b0;
+                    j = 0;
+                    k = 0;
                     column = {R{1'b0}};
                     syndrome = check;
                     if (en) begin

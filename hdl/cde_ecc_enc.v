@@ -40,6 +40,7 @@ module cde_ecc_enc #(
                 integer k;
 
                 always @* begin
+                    k = 0;
                     sum = {R{1'b0}};
                     if (en) begin
                         for (k = 0; k < R; k = k + 1) sum[k] = ^(data[64*i +: D] & ROWS[64*k +: D]);
