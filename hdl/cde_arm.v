@@ -10,6 +10,7 @@
 // Latency: operation accepted in cycle t; callback pushed in t+3, cause registered in t+4; control result and trace in t+5.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_arm #(
     parameter NUM_CQ = 64,
@@ -17,12 +18,14 @@ module cde_arm #(
     parameter IDX_W = 16,
     parameter MOD_TICK = 256,
     parameter RETRY_W = 64,     // bits carried through for the repetition of a failed EQE write
-    parameter EV_W = 128        // bits of a callback record
+    parameter EV_W = 128,       // bits of a callback record
+    parameter ECC = 1
 ) (
     input  wire               clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire               rst,
     input  wire               init,          // clearing walk after reset
-    input  wire [CQ_W-1:0]    init_addr,
 
     // Publication
     input  wire               pub_valid,
@@ -85,6 +88,8 @@ module cde_arm #(
     output wire [1:0]         trace_valid,
     output wire [511:0]       trace_data
 );
+
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5;
 
 `include "cde_arm_state.vh"
 
@@ -167,16 +172,16 @@ module cde_arm #(
     reg  [IDX_W-1:0] cd_ahead;
     reg              cd_owner, fd_owner;
 
-    cde_ram #(.W(CF_W), .AW(CQ_W)) settings_pub_ram (
-        .clk(clk), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(pub_cq), .rdata(rp_settings)
+    cde_ram #(.W(CF_W), .AW(CQ_W), .ECC(ECC)) settings_pub_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(pub_cq), .rdata(rp_settings)
     );
 
-    cde_ram #(.W(CF_W), .AW(CQ_W)) settings_db_ram (
-        .clk(clk), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(da_cq), .rdata(rd_settings)
+    cde_ram #(.W(CF_W), .AW(CQ_W), .ECC(ECC)) settings_db_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(da_cq), .rdata(rd_settings)
     );
 
-    cde_ram #(.W(IDX_W), .AW(CQ_W)) written_ram (
-        .clk(clk), .we(wr_we), .waddr(wr_cq), .wdata(wr_index), .raddr(da_cq), .rdata(rd_written)
+    cde_ram #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) written_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(wr_we), .waddr(wr_cq), .wdata(wr_index), .raddr(da_cq), .rdata(rd_written)
     );
 
     always @(posedge clk) begin
@@ -198,10 +203,10 @@ module cde_arm #(
     wire               cp_publish, cp_fail, cp_open, cd_legal, cd_present, cd_sol_remains, cd_answered;
     reg                c_chained, f_chained;
 
-    cde_ram_2w #(.W(X_W), .AW(CQ_W)) count_ram (
-        .clk(clk),
+    cde_ram_2w #(.W(X_W), .AW(CQ_W), .ECC(ECC)) count_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4),
         .we0(cp_valid), .waddr0(cp_cq), .wdata0(cp_x_next),
-        .we1(cd_valid || init), .waddr1(init ? init_addr : cd_cq), .wdata1(init ? {X_W{1'b0}} : cd_x_next),
+        .we1(cd_valid), .waddr1(cd_cq), .wdata1(cd_x_next),
         .raddr0(pub_cq), .rdata0(rp_x), .raddr1(da_cq), .rdata1(rd_x)
     );
 
@@ -224,9 +229,9 @@ module cde_arm #(
     );
 
     always @(posedge clk) begin
-        cons_we <= cd_valid || init;
-        cons_cq <= init ? init_addr : cd_cq;
-        cons_index <= init ? {IDX_W{1'b0}} : cd_x_next[X_CONS +: IDX_W];
+        cons_we <= cd_valid;
+        cons_cq <= cd_cq;
+        cons_index <= cd_x_next[X_CONS +: IDX_W];
         if (cp_valid && cp_x_next[X_ERR +: 2] != `CDE_CQST_OK) dead[cp_cq] <= 1'b1;
         if (cd_valid && cd_op == `CDE_TRC_CREATE) dead[cd_cq] <= 1'b0;
         if (rst) dead <= {NUM_CQ{1'b0}};
@@ -249,10 +254,10 @@ module cde_arm #(
     wire               fd_prompt = !(fd_settings[CF_CNT_EN] || fd_settings[CF_INT_EN]) ||
                                    fd_x_next[X_ERR +: 2] != `CDE_CQST_OK;
 
-    cde_ram_2w #(.W(Y_W), .AW(CQ_W)) flag_ram (
-        .clk(clk),
+    cde_ram_2w #(.W(Y_W), .AW(CQ_W), .ECC(ECC)) flag_ram (
+        .clk(clk), .mem_i(mem4), .mem_o(mem5),
         .we0(fp_valid), .waddr0(fp_cq), .wdata0(fp_y_next),
-        .we1(fd_valid || init), .waddr1(init ? init_addr : fd_cq), .wdata1(init ? {Y_W{1'b0}} : fd_y_next),
+        .we1(fd_valid), .waddr1(fd_cq), .wdata1(fd_y_next),
         .raddr0(rp_cq), .rdata0(cp_y), .raddr1(rd_cq), .rdata1(cd_y)
     );
 
@@ -322,8 +327,8 @@ module cde_arm #(
         zd_traced <= fd_traced && !rst;
     end
 
-    cde_arm_age #(.CQ_W(CQ_W), .IDX_W(IDX_W), .Z_BITS(Z_W), .CF_BITS(CF_W)) age_i (
-        .clk(clk), .init(init), .init_addr(init_addr), .now(now),
+    cde_arm_age #(.CQ_W(CQ_W), .IDX_W(IDX_W), .Z_BITS(Z_W), .CF_BITS(CF_W), .ECC(ECC)) age_i (
+        .clk(clk), .mem_i(mem5), .mem_o(mem_o), .now(now),
         .p_cq_ahead(cp_cq), .d_cq_ahead(cd_cq),
         .p_valid(zp_valid), .p_cq(zp[CQ_W-1:0]), .p_becomes_due(zp_due), .p_was_due(zp_y[Y_DUE]), .p_call(zp_call),
         .p_live(zp_live), .p_call_mark(zp_call_mark),

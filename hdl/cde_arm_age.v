@@ -6,16 +6,18 @@
 // Ports:   both operations as stage F decided them; old and new words; whether a look found its CQ ripe.
 // Latency: word written one cycle after the operation is presented; ripe one cycle later.
 `default_nettype none
+`include "cde_mem.vh"
 
 module cde_arm_age #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter Z_BITS = 50,
-    parameter CF_BITS = 56
+    parameter CF_BITS = 56,
+    parameter ECC = 1
 ) (
     input  wire               clk,
-    input  wire               init,
-    input  wire [CQ_W-1:0]    init_addr,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire [17:0]        now,
 
     // Addresses, two cycles ahead of the operations
@@ -62,10 +64,10 @@ module cde_arm_age #(
     reg  [Z_W-1:0] p_z_q;
     reg  [Z_W-1:0] d_z_q;
 
-    cde_ram_2w #(.W(Z_W), .AW(CQ_W)) age_ram (
-        .clk(clk),
+    cde_ram_2w #(.W(Z_W), .AW(CQ_W), .ECC(ECC)) age_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o),
         .we0(p_valid), .waddr0(p_cq), .wdata0(p_z_next),
-        .we1(d_valid || init), .waddr1(init ? init_addr : d_cq), .wdata1(init ? {Z_W{1'b0}} : d_z_next),
+        .we1(d_valid), .waddr1(d_cq), .wdata1(d_z_next),
         .raddr0(p_cq_ahead), .rdata0(p_z_read), .raddr1(d_cq_ahead), .rdata1(d_z_read)
     );
 

@@ -8,15 +8,19 @@
 // Latency: check taken in cycle t, decided in t+2, verdict valid in t+2. One a cycle.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_check #(
     parameter NUM_QP = 64,
     parameter QP_W = 6,
     parameter NUM_MR = 64,
     parameter NUM_MW = 64,
-    parameter N_W = 6
+    parameter N_W = 6,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
 
@@ -46,6 +50,8 @@ module cde_check #(
     output reg               trace_valid,
     output reg  [255:0]      trace_data
 );
+
+    wire [`CDE_MEM_W-1:0] mem1;
 
     `include "cde_key_state.vh"
 
@@ -77,12 +83,12 @@ module cde_check #(
     reg [15:0]        zone;
     reg               guarded;
 
-    cde_ram #(.W(KW), .AW(N_W + 1)) word_ram (
-        .clk(clk), .we(change_we), .waddr(change_at), .wdata(change_word), .raddr(a_at), .rdata(b_word)
+    cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC)) word_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(change_we), .waddr(change_at), .wdata(change_word), .raddr(a_at), .rdata(b_word)
     );
 
-    cde_ram #(.W(17), .AW(QP_W)) zone_ram (
-        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(a_qp), .rdata(b_zone)
+    cde_ram #(.W(17), .AW(QP_W), .ECC(ECC)) zone_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(a_qp), .rdata(b_zone)
     );
 
     always @(posedge clk) begin

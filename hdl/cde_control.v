@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_control: control side of the engine.
 //
-// Purpose: groups register block (cde_ctrl), command mailbox (cde_mbox), error log (cde_errlog) and counters (cde_counters).
+// Purpose: groups register block (cde_ctrl), command mailbox (cde_mbox), error log (cde_errlog) and counters (cde_counters); both ends of the
+//          maintenance bus of the memories.
 // Ports:   s_axil; steps of commands to arm state, producer side, credits and event queues; error reports; counter steps.
 // Latency: see the blocks; nothing here is on a fast path.
 `default_nettype none
+`include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_control #(
     parameter NUM_CQ = 64,
@@ -19,12 +22,15 @@ module cde_control #(
     parameter [31:0] CAP3 = 32'd0,
     parameter [31:0] CAP4 = 32'd0,
     parameter [31:0] CAP5 = 32'd0,
-    parameter [31:0] CAP6 = 32'd0
+    parameter [31:0] CAP6 = 32'd0,
+    parameter MEMORIES = 1,                  // on the bus
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [CQ_W-1:0]   init_addr,
 
     // Control
     input  wire [11:0]       s_axil_awaddr,
@@ -165,9 +171,18 @@ module cde_control #(
     wire [3:0]   log_lost;
     wire [1:0]   ctrl_refused;
 
+    // ---------------------------------------------------------------- maintenance bus of the memories
+    localparam [7:0] LAST = MEMORIES - 1;
+    wire         inject;
+    wire [27:0]  injection;
+    wire         mem_bad = mem_i[`CDE_MEM_BAD];
+    wire         mem_lost = mem_i[`CDE_MEM_LOST];
+    wire [7:0]   mem_number = LAST - mem_i[`CDE_MEM_HOPS +: 8];
+    wire         unused_mem = &{1'b0, mem_i[0 +: `CDE_MEM_BAD]};
+
     cde_ctrl #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
-        .MOD_TICK(MOD_TICK), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5), .CAP6(CAP6)
+        .MOD_TICK(MOD_TICK), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5), .CAP6(CAP6), .MEMORIES(MEMORIES), .ECC(ECC)
     ) ctrl_i (
         .clk(clk), .rst(rst), .init(init),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
@@ -179,13 +194,14 @@ module cde_control #(
         .start(start), .command(mbox_command), .args(mbox_args), .mbox_busy(mbox_busy),
         .mbox_done(mbox_done), .mbox_result(mbox_result), .mbox_outs(mbox_outs),
         .counter_select(counter_select), .counter_value(counter_value),
-        .log_valid(log_valid), .log_entry(log_entry), .log_pop(log_pop), .refused(ctrl_refused)
+        .log_valid(log_valid), .log_entry(log_entry), .log_pop(log_pop), .inject(inject), .injection(injection),
+        .refused(ctrl_refused)
     );
 
     cde_mbox #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .ECC(ECC)
     ) mbox_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr),
+        .clk(clk), .mem_i({10'd0, injection[7:0], inject, injection[27:8], init, rst}), .mem_o(mem_o), .rst(rst),
         .start(mbox_start), .command(mbox_command), .args(mbox_args[191:0]), .busy(mbox_busy), .done(done_here),
         .result(result_here), .outs(outs_here),
         .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
@@ -204,14 +220,14 @@ module cde_control #(
 
     cde_errlog errlog_i (
         .clk(clk), .rst(rst),
-        .err_valid(err_valid), .err_cause(err_cause), .err_kind(err_kind), .err_object(err_object),
-        .err_index(err_index),
+        .err_valid({mem_bad, err_valid}), .err_cause({mem_lost ? `CDE_CAUSE_MEM_LOST : `CDE_CAUSE_MEM_CORRECTED, err_cause}),
+        .err_kind({`CDE_KIND_MEMORY, err_kind}), .err_object({8'd0, mem_number, err_object}), .err_index({16'd0, err_index}),
         .entry_valid(log_valid), .entry(log_entry), .pop(log_pop), .lost(log_lost)
     );
 
     cde_counters counters_i (
         .clk(clk), .rst(rst),
-        .step({late_step, 1'b0, ctrl_refused, step}), .lost(log_lost), .recv_step(recv_step),
+        .step({late_step, 1'b0, ctrl_refused, step}), .lost(log_lost), .recv_step({1'b0, mem_bad && mem_lost, 1'b0, mem_bad && !mem_lost, recv_step}),
         .cause_valid(cause_valid), .cause(cause),
         .select(counter_select), .value(counter_value)
     );

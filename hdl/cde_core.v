@@ -8,6 +8,7 @@
 // Latency: completion to m_axi 4, write response to EQE 6, arm to EQE 6 cycles (memory and sinks ready).
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_core #(
     parameter NUM_CQ = 64,
@@ -26,12 +27,15 @@ module cde_core #(
     parameter [31:0] CAP3 = 32'd0,
     parameter [31:0] CAP4 = 32'd0,
     parameter [31:0] CAP5 = 32'd0,
-    parameter [31:0] CAP6 = 32'd0
+    parameter [31:0] CAP6 = 32'd0,
+    parameter MEMORIES = 1,                // on the maintenance bus of the memories, which comes back at mem_i
+    parameter ECC = 1
 ) (
     input  wire                clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire                rst,
-    output reg                 init,       // memories are being cleared
-    output reg  [INIT_W-1:0]   init_addr,
+    output reg                 init,        // memories are being cleared
 
     // Doorbell pages
     input  wire [S_ID_W-1:0]   s_axi_awid,
@@ -178,6 +182,8 @@ module cde_core #(
     output wire [767:0]        trace_data
 );
 
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3;
+
     localparam EQ_W = $clog2(NUM_EQ);
     localparam PAGE_W = $clog2(NUM_PAGES);
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
@@ -188,7 +194,8 @@ module cde_core #(
     // Single beats need no burst type; protection attributes carry no rule of this engine.
     wire unused_attributes = &{1'b0, s_axi_awburst, s_axi_arburst, s_axil_awprot, s_axil_arprot};
 
-    // ---------------------------------------------------------------- clearing walk after reset
+    // ---------------------------------------------------------------- clearing walk after reset, as long as the deepest memory
+    reg [INIT_W-1:0] init_addr;
     always @(posedge clk) begin
         init_addr <= init_addr + 1'b1;
         if (&init_addr) init <= 1'b0;
@@ -200,25 +207,19 @@ module cde_core #(
 
     // ---------------------------------------------------------------- doorbell pages
     wire db_valid, db_ready;
-    wire [7:0] db_op, db_cause;
+    wire [7:0] db_op, db_cause, res_db_cause, st_cause, rd_err_cause;
     wire [CQ_W-1:0] db_cq;
     wire [11:0] db_page;
     wire [IDX_W-1:0] db_index;
-    wire db_arm, res_db_valid;
+    wire db_arm, res_db_valid, st_valid, st_post, st_srq, rd_err_valid;
     wire [1:0] db_type;
-    wire [7:0] res_db_cause;
-    wire st_valid, st_post, st_srq;
-    wire [15:0] st_page, st_object;
-    wire [7:0] st_cause;
-    wire rd_err_valid;
-    wire [7:0] rd_err_cause;
-    wire [15:0] rd_err_page;
+    wire [15:0] st_page, st_object, rd_err_page;
 
     cde_page_port #(
         .CQ_W(CQ_W), .IDX_W(IDX_W), .PAGE_W(PAGE_W), .ID_W(S_ID_W), .ADDR_W(S_ADDR_W), .POSTS(POSTS),
-        .RECEIVES(RECEIVES)
+        .RECEIVES(RECEIVES), .ECC(ECC)
     ) page_port_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[PAGE_W-1:0]), .s_axi_awid(s_axi_awid),
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .rst(rst), .init(init), .s_axi_awid(s_axi_awid),
         .s_axi_awaddr(s_axi_awaddr), .s_axi_awlen(s_axi_awlen), .s_axi_awsize(s_axi_awsize), .s_axi_awvalid(s_axi_awvalid),
         .s_axi_awready(s_axi_awready), .s_axi_wdata(s_axi_wdata), .s_axi_wstrb(s_axi_wstrb), .s_axi_wlast(s_axi_wlast),
         .s_axi_wvalid(s_axi_wvalid), .s_axi_wready(s_axi_wready), .s_axi_bid(s_axi_bid), .s_axi_bresp(s_axi_bresp),
@@ -247,15 +248,10 @@ module cde_core #(
     wire [IDX_W-1:0] ct_index;
     wire res_ct_valid;
     wire [95:0] res_ct_state;
-    wire cfg_we;
-    wire [CQ_W-1:0] cfg_cq;
+    wire cfg_we, wr_we, cons_we;
     wire [39+IDX_W:0] cfg_data;
-    wire wr_we;
-    wire [CQ_W-1:0] wr_cq;
-    wire [IDX_W-1:0] wr_index;
-    wire cons_we;
-    wire [CQ_W-1:0] cons_cq;
-    wire [IDX_W-1:0] cons_index;
+    wire [CQ_W-1:0] cfg_cq, wr_cq, cons_cq;
+    wire [IDX_W-1:0] wr_index, cons_index;
     wire [NUM_CQ-1:0] dead;
     wire ev_pub_valid;
     wire [EV_W-1:0] ev_pub_data;
@@ -263,9 +259,9 @@ module cde_core #(
     wire [EV_W-1:0] ev_db_data;
 
     cde_arm #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .RETRY_W(RETRY_W), .EV_W(EV_W)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .RETRY_W(RETRY_W), .EV_W(EV_W), .ECC(ECC)
     ) arm_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .pub_valid(pub_valid), .pub_op(pub_op),
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .rst(rst), .init(init), .pub_valid(pub_valid), .pub_op(pub_op),
         .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status),
         .pub_give_up(pub_give_up), .pub_retry(pub_retry), .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op),
         .db_cause(db_cause), .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),
@@ -298,9 +294,9 @@ module cde_core #(
     wire [1:0] count_placed, count_refused, count_dropped;
 
     cde_producer #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .ECC(ECC)
     ) producer_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .s_axis_cpl_tdata(s_axis_cpl_tdata),
+        .clk(clk), .mem_i(mem3), .mem_o(mem_o), .rst(rst), .init(init), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
         .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready), .rq_valid(rq_valid), .rq_hold(rq_hold),
         .rq_cq(rq_cq), .rq_count(rq_count), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .rq2_valid(rq2_valid),
@@ -363,9 +359,10 @@ module cde_core #(
 
     cde_control #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W),
-        .MAX_WRITES(MAX_WRITES), .MOD_TICK(MOD_TICK), .POSTS(POSTS), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5), .CAP6(CAP6)
+        .MAX_WRITES(MAX_WRITES), .MOD_TICK(MOD_TICK), .POSTS(POSTS), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5), .CAP6(CAP6),
+        .MEMORIES(MEMORIES), .ECC(ECC)
     ) control_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[CQ_W-1:0]), .s_axil_awaddr(s_axil_awaddr),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init), .s_axil_awaddr(s_axil_awaddr),
         .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata),
         .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),
         .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready), .s_axil_araddr(s_axil_araddr),

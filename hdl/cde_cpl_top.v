@@ -6,6 +6,7 @@
 //          credits, m_axis_irq interrupt vectors, trace.
 // Latency: completion to m_axi 4, write response to EQE 6, arm to EQE 6 cycles (memory and sinks ready).
 `default_nettype none
+`include "cde_mem.vh"
 
 module cde_cpl_top #(
     parameter NUM_CQ = 64,
@@ -16,7 +17,8 @@ module cde_cpl_top #(
     parameter M_ID_W = $clog2(NUM_CQ) + 1,
     parameter S_ID_W = 8,
     parameter S_ADDR_W = 32,
-    parameter MOD_TICK = 256
+    parameter MOD_TICK = 256,
+    parameter ECC = 1
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -130,11 +132,11 @@ module cde_cpl_top #(
 
     cde_params #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
-        .M_ID_W(M_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK)
+        .M_ID_W(M_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .ECC(ECC)
     ) params_i ();
 
     wire              init;
-    wire [INIT_W-1:0] unused_init_addr;
+    wire [`CDE_MEM_W-1:0] mem1;
     wire              rq_valid, rq_hold, gr_room, gr_take, unused_dead;
     wire [CQ_W-1:0]   rq_cq;
     wire [1:0]        rq_count;
@@ -157,9 +159,10 @@ module cde_cpl_top #(
 
     cde_core #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
-        .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .CQ_W(CQ_W), .INIT_W(INIT_W)
+        .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .CQ_W(CQ_W), .INIT_W(INIT_W),
+        .MEMORIES(23), .ECC(ECC)
     ) core_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(unused_init_addr), .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr),
+        .clk(clk), .mem_i(mem1), .mem_o(mem1), .rst(rst), .init(init), .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr),
         .s_axi_awlen(s_axi_awlen), .s_axi_awsize(s_axi_awsize), .s_axi_awburst(s_axi_awburst), .s_axi_awvalid(s_axi_awvalid),
         .s_axi_awready(s_axi_awready), .s_axi_wdata(s_axi_wdata), .s_axi_wstrb(s_axi_wstrb), .s_axi_wlast(s_axi_wlast),
         .s_axi_wvalid(s_axi_wvalid), .s_axi_wready(s_axi_wready), .s_axi_bid(s_axi_bid), .s_axi_bresp(s_axi_bresp),

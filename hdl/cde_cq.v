@@ -9,17 +9,20 @@
 // Latency: completion accepted in cycle t, entries on ent_* in t+3. One or two neighbours of one CQ per cycle.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_cq #(
     parameter NUM_CQ = 64,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
-    parameter ENT_W = 8          // bits of ent_data, checked by the top
+    parameter ENT_W = 8,         // bits of ent_data, checked by the top
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [CQ_W-1:0]   init_addr,
 
     // Completions
     input  wire [511:0]      s_axis_cpl_tdata,
@@ -77,6 +80,8 @@ module cde_cq #(
     output reg               trace_valid,
     output reg  [255:0]      trace_data
 );
+
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3;
 
     // Context word of a CQ
     localparam C_ACTIVE = 0;
@@ -189,25 +194,25 @@ module cde_cq #(
     wire [IDX_W-1:0] r_granted2;
     wire             step = c_cpl || c_op;
 
-    cde_ram #(.W(C_W), .AW(CQ_W)) context_ram (
-        .clk(clk),
-        .we(init || step),
-        .waddr(init ? init_addr : c_cq),
-        .wdata(init ? {C_W{1'b0}} : ctx_next),
+    cde_ram #(.W(C_W), .AW(CQ_W), .ECC(ECC)) context_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1),
+        .we(step),
+        .waddr(c_cq),
+        .wdata(ctx_next),
         .raddr(a_cq),
         .rdata(r_ctx)
     );
 
-    cde_ram #(.W(IDX_W), .AW(CQ_W)) cons_ram (
-        .clk(clk), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq), .rdata(r_cons)
+    cde_ram #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) cons_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq), .rdata(r_cons)
     );
 
-    cde_ram #(.W(IDX_W), .AW(CQ_W)) granted_ram (
-        .clk(clk), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_granted)
+    cde_ram #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) granted_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_granted)
     );
 
-    cde_ram #(.W(IDX_W), .AW(CQ_W)) granted2_ram (
-        .clk(clk), .we(granted2_we), .waddr(granted2_cq), .wdata(granted2_total), .raddr(a_cq), .rdata(r_granted2)
+    cde_ram #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) granted2_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem_o), .we(granted2_we), .waddr(granted2_cq), .wdata(granted2_total), .raddr(a_cq), .rdata(r_granted2)
     );
 
     // The bounds of what may be placed are ready when the loop over the allocated index begins.
@@ -302,7 +307,7 @@ module cde_cq #(
     cde_slot #(
         .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .LEVEL_W(OUT_LOG2 + 1)
     ) slot_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .step(step),
+        .clk(clk), .rst(rst), .step(step),
         .push((c_cpl && (placed != 2'd0 || overflow)) || clear || stop), .barrier(clear || stop), .overflow(overflow),
         .put0(put0), .placed(placed), .cq(c_cq), .alloc(alloc), .origin(origin), .size(size), .base(ctx[C_BASE +: 58]),
         .alloc_next(ctx_next[C_ALLOC +: IDX_W]), .used_next(ctx_next[C_USED +: IDX_W]), .data(c_data),

@@ -8,16 +8,19 @@
 //          completions; totals granted by each port.
 // Latency: request in cycle t, verdict and its taking in t+2. One request per cycle and port; none in a cycle with clear_valid.
 `default_nettype none
+`include "cde_mem.vh"
 
 module cde_credit #(
     parameter NUM_CQ = 64,
     parameter CQ_W = 6,
-    parameter IDX_W = 16
+    parameter IDX_W = 16,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [CQ_W-1:0]   init_addr,
 
     input  wire              rq_valid,
     input  wire [CQ_W-1:0]   rq_cq,
@@ -57,6 +60,8 @@ module cde_credit #(
     output wire [IDX_W-1:0]  granted2_total
 );
 
+    wire [`CDE_MEM_W-1:0] mem1;
+
     // The clearing step takes a slot of both ports, so it meets no request.
     assign clear_ready = !init && !rq_valid && !rq2_valid;
     wire clear = clear_valid && clear_ready;
@@ -65,9 +70,9 @@ module cde_credit #(
     wire [1:0] taken_count, unused_taken2_count;
 
     cde_credit_port #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
     ) port_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .rq_valid(rq_valid), .rq_cq(rq_cq), .rq_count(rq_count),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .rq_valid(rq_valid), .rq_cq(rq_cq), .rq_count(rq_count),
         .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .limit_we(limit_we), .limit_cq(limit_cq),
         .limit_data(limit_data), .clear(clear), .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq),
         .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .dead(dead),
@@ -77,9 +82,9 @@ module cde_credit #(
     );
 
     cde_credit_port #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
     ) port2_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .rq_valid(rq2_valid), .rq_cq(rq2_cq), .rq_count(rq2_count),
+        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .rq_valid(rq2_valid), .rq_cq(rq2_cq), .rq_count(rq2_count),
         .gr_room(gr2_room), .gr_dead(gr2_dead), .gr_take(gr2_take), .limit_we(limit_we), .limit_cq(limit_cq),
         .limit_data(limit_data), .clear(clear), .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq),
         .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .dead(dead),

@@ -6,16 +6,18 @@
 //          port's counter, and what it takes in the same cycle; this port's counter.
 // Latency: request in cycle t, verdict and its taking in t+2. One request per cycle; none in a cycle with clear.
 `default_nettype none
+`include "cde_mem.vh"
 
 module cde_credit_port #(
     parameter NUM_CQ = 64,
     parameter CQ_W = 6,
-    parameter IDX_W = 16
+    parameter IDX_W = 16,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
-    input  wire              init,
-    input  wire [CQ_W-1:0]   init_addr,
 
     input  wire              rq_valid,
     input  wire [CQ_W-1:0]   rq_cq,
@@ -52,6 +54,8 @@ module cde_credit_port #(
     output wire [IDX_W-1:0]  granted_total
 );
 
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4;
+
     wire [CQ_W-1:0] a_cq = rq_valid ? rq_cq : clear_cq;
 
     reg             r_valid, c_valid;
@@ -77,24 +81,24 @@ module cde_credit_port #(
     wire [IDX_W-1:0] r_silent;
     wire [IDX_W+1:0] r_limit;
 
-    cde_ram #(.W(IDX_W), .AW(CQ_W)) total_ram (
-        .clk(clk), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_total)
+    cde_ram #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) total_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_total)
     );
 
-    cde_ram #(.W(IDX_W), .AW(CQ_W)) other_ram (
-        .clk(clk), .we(other_we), .waddr(other_cq), .wdata(other_total), .raddr(a_cq), .rdata(r_other)
+    cde_ram #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) other_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(other_we), .waddr(other_cq), .wdata(other_total), .raddr(a_cq), .rdata(r_other)
     );
 
-    cde_ram #(.W(IDX_W), .AW(CQ_W)) cons_ram (
-        .clk(clk), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq), .rdata(r_cons)
+    cde_ram #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) cons_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq), .rdata(r_cons)
     );
 
-    cde_ram #(.W(IDX_W), .AW(CQ_W)) silent_ram (
-        .clk(clk), .we(silent_we), .waddr(silent_cq), .wdata(silent_total), .raddr(a_cq), .rdata(r_silent)
+    cde_ram #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) silent_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(silent_we), .waddr(silent_cq), .wdata(silent_total), .raddr(a_cq), .rdata(r_silent)
     );
 
-    cde_ram #(.W(IDX_W + 2), .AW(CQ_W)) limit_ram (
-        .clk(clk), .we(limit_we), .waddr(limit_cq), .wdata(limit_data), .raddr(a_cq), .rdata(r_limit)
+    cde_ram #(.W(IDX_W + 2), .AW(CQ_W), .ECC(ECC)) limit_ram (
+        .clk(clk), .mem_i(mem4), .mem_o(mem_o), .we(limit_we), .waddr(limit_cq), .wdata(limit_data), .raddr(a_cq), .rdata(r_limit)
     );
 
     // ---------------------------------------------------------------- stage C: grant
@@ -122,9 +126,9 @@ module cde_credit_port #(
     assign taken = c_valid && gr_room && gr_take && !mode[0];
     assign taken_count = c_count;
 
-    assign granted_we = init || c_clear || taken;
-    assign granted_cq = init ? init_addr : c_cq;
-    assign granted_total = init || c_clear ? {IDX_W{1'b0}} : total + wish;
+    assign granted_we = c_clear || taken;
+    assign granted_cq = c_cq;
+    assign granted_total = c_clear ? {IDX_W{1'b0}} : total + wish;
 
 endmodule
 

@@ -18,7 +18,9 @@ module cde_ctrl #(
     parameter [31:0] CAP3 = 32'd0,
     parameter [31:0] CAP4 = 32'd0,
     parameter [31:0] CAP5 = 32'd0,
-    parameter [31:0] CAP6 = 32'd0
+    parameter [31:0] CAP6 = 32'd0,
+    parameter MEMORIES = 1,
+    parameter ECC = 1
 ) (
     input  wire         clk,
     input  wire         rst,
@@ -57,12 +59,17 @@ module cde_ctrl #(
     input  wire         log_valid,
     input  wire [47:0]  log_entry,
     output wire         log_pop,
+
+    // Error injection into memories: {another bit 10, bit 10, memory 8}
+    output reg          inject,
+    output reg  [27:0]  injection,
     output wire [1:0]   refused           // accesses answered SLVERR in this cycle
 );
 
     localparam [31:0] CAP0 = (NUM_PAGES << 16) | NUM_CQ;
     localparam [31:0] CAP1 = (NUM_EQ << 16) | ((IDX_W - 2) << 8) | IDX_W;
     localparam [31:0] CAP2 = (MOD_TICK << 16) | MAX_WRITES;
+    localparam [31:0] CAP7 = (ECC != 0 ? 32'd256 : 32'd0) | MEMORIES;
 
     // ---------------------------------------------------------------- register slices
     wire        aw_room;
@@ -111,16 +118,20 @@ module cde_ctrl #(
     wire w_arg = aw_addr[11:5] == 7'b0000_010 && aw_addr[1:0] == 2'b00;
     wire w_cmd = aw_addr == `CDE_REG_CMD;
     wire w_pop = aw_addr == `CDE_REG_LOG_POP;
+    wire w_inject = aw_addr == `CDE_REG_MEM_INJECT;
     wire busy = pending || mbox_busy;
     wire w_ok = w_strb == 4'hf && ((w_arg && !busy) ||
                                    (w_cmd && !busy && w_data[31:8] == 24'd0) ||
-                                   (w_pop && w_data == 32'd1));
+                                   (w_pop && w_data == 32'd1) ||
+                                   (w_inject && ECC != 0 && w_data[31:28] == 4'd0 && w_data[7:0] < CAP7[7:0]));
 
     assign args = arg_regs;
     assign log_pop = write && w_ok && w_pop;
 
     always @(posedge clk) begin
         start <= write && w_ok && w_cmd && !rst;
+        inject <= write && w_ok && w_inject && !rst;
+        if (write && w_ok && w_inject) injection <= w_data[27:0];
         if (write && w_ok && w_arg) arg_regs[{aw_addr[4:2], 5'd0} +: 32] <= w_data;
         if (mbox_done) begin
             cmd_done <= 1'b1;
@@ -151,7 +162,7 @@ module cde_ctrl #(
     wire r_counter = (ar_addr >= `CDE_REG_CNT_CPL_PLACED && ar_addr <= `CDE_REG_CNT_DONE_REFUSED) ||
                      (ar_addr >= `CDE_REG_CNT_CAUSE0 && ar_addr <= `CDE_REG_CNT_CAUSE15) ||
                      (ar_addr >= `CDE_REG_CNT_CAUSE16 && ar_addr <= `CDE_REG_CNT_CAUSE31) ||
-                     (ar_addr >= `CDE_REG_CNT_RECV_POSTS && ar_addr <= `CDE_REG_CNT_INVALIDATED);
+                     (ar_addr >= `CDE_REG_CNT_RECV_POSTS && ar_addr <= `CDE_REG_CNT_MEM_LOST);
     wire [2:0]   out_number = ar_addr[4:2] - 3'd4;
 
     assign counter_select = {ar_addr[9] || ar_addr[7:6] == 2'b11, ar_addr[9] || ar_addr[7:6] == 2'b01, ar_addr[5:2]};
@@ -176,6 +187,7 @@ module cde_ctrl #(
                 `CDE_REG_CAP4: r_data = CAP4;
                 `CDE_REG_CAP5: r_data = CAP5;
                 `CDE_REG_CAP6: r_data = CAP6;
+                `CDE_REG_CAP7: r_data = CAP7;
                 `CDE_REG_CMD_STATUS: r_data = {16'd0, mbox_result, 6'd0, cmd_done, busy};
                 `CDE_REG_LOG0: r_data = log_valid ? log_entry[31:0] : 32'd0;
                 `CDE_REG_LOG1: r_data = log_valid ? {1'b1, 15'd0, log_entry[47:32]} : 32'd0;

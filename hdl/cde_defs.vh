@@ -67,6 +67,8 @@
 `define CDE_CAUSE_RDONE_UNEXPECTED         8'h35
 `define CDE_CAUSE_CHECK_REFUSED            8'h36
 `define CDE_CAUSE_TOKEN_REFUSED            8'h37
+`define CDE_CAUSE_MEM_CORRECTED            8'h38
+`define CDE_CAUSE_MEM_LOST                 8'h39
 
 // Kinds of objects in the error log.
 `define CDE_KIND_NONE                      8'h00
@@ -77,6 +79,7 @@
 `define CDE_KIND_QP                        8'h05
 `define CDE_KIND_SRQ                       8'h06
 `define CDE_KIND_KEY                       8'h07
+`define CDE_KIND_MEMORY                    8'h08
 
 // Commands.
 `define CDE_CMD_CREATE_EQ                  8'h01
@@ -304,6 +307,7 @@
 `define CDE_REG_CAP4                       12'h018
 `define CDE_REG_CAP5                       12'h01C
 `define CDE_REG_CAP6                       12'h020
+`define CDE_REG_CAP7                       12'h024
 `define CDE_REG_ARG0                       12'h040
 `define CDE_REG_ARG1                       12'h044
 `define CDE_REG_ARG2                       12'h048
@@ -357,6 +361,7 @@
 `define CDE_REG_LOG0                       12'h180
 `define CDE_REG_LOG1                       12'h184
 `define CDE_REG_LOG_POP                    12'h188
+`define CDE_REG_MEM_INJECT                 12'h18C
 `define CDE_REG_CNT_CAUSE16                12'h1C0
 `define CDE_REG_CNT_CAUSE17                12'h1C4
 `define CDE_REG_CNT_CAUSE18                12'h1C8
@@ -381,6 +386,8 @@
 `define CDE_REG_CNT_CHECKS                 12'h214
 `define CDE_REG_CNT_CHECKS_REFUSED         12'h218
 `define CDE_REG_CNT_INVALIDATED            12'h21C
+`define CDE_REG_CNT_MEM_CORRECTED          12'h220
+`define CDE_REG_CNT_MEM_LOST               12'h224
 
 // Offsets of the doorbell page registers.
 `define CDE_PAGE_SEND                      12'h000
@@ -787,6 +794,12 @@
 `define CDE_CAP6_NUM_MW_LSB                0
 `define CDE_CAP6_NUM_MW_W                  16
 
+// Capabilities: protection of the memories.
+`define CDE_CAP7_MEMORIES_LSB              0
+`define CDE_CAP7_MEMORIES_W                8
+`define CDE_CAP7_ECC_LSB                   8
+`define CDE_CAP7_ECC_W                     1
+
 // Starts a command. While one runs: SLVERR, no effect.
 `define CDE_CMD_COMMAND_LSB                0
 `define CDE_CMD_COMMAND_W                  8
@@ -816,5 +829,13 @@
 // Error log control.
 `define CDE_LOG_POP_POP_LSB                0
 `define CDE_LOG_POP_POP_W                  1
+
+// Inverts bits in the next word written into a memory.
+`define CDE_MEM_INJECT_MEMORY_LSB          0
+`define CDE_MEM_INJECT_MEMORY_W            8
+`define CDE_MEM_INJECT_FIRST_LSB           8
+`define CDE_MEM_INJECT_FIRST_W             10
+`define CDE_MEM_INJECT_SECOND_LSB          18
+`define CDE_MEM_INJECT_SECOND_W            10
 
 `endif

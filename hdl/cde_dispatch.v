@@ -8,18 +8,21 @@
 // Latency: decision of a post in cycle t, offered on m_axis_work in t+2. One request a cycle.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_dispatch #(
     parameter NUM_QP = 64,
     parameter QP_W = 6,
     parameter IDX_W = 16,
     parameter SQ_LOG2 = 5,
-    parameter BURST = 8
+    parameter BURST = 8,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [QP_W-1:0]   init_addr,
 
     input  wire              acc_valid,
     input  wire [QP_W-1:0]   acc_qp,
@@ -71,6 +74,8 @@ module cde_dispatch #(
     output wire [SQ_LOG2-1:0] ind_tag        // of the newest remote request
 );
 
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5, mem6, mem7;
+
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam AW = QP_W + SQ_LOG2;
     localparam [31:0] LEFT = BURST - 1;      // after the first of a run
@@ -117,13 +122,13 @@ module cde_dispatch #(
     wire [IDX_W-1:0] l_index;
     wire [IDX_W-1:0] l_bound;
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) index_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(ind_valid), .waddr(ind_qp), .wdata(ind_next),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) index_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(ind_valid), .waddr(ind_qp), .wdata(ind_next),
         .raddr(l_look), .rdata(l_index)
     );
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) bound_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(rel_we), .waddr(acc_qp), .wdata(rel_index),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) bound_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(rel_we), .waddr(acc_qp), .wdata(rel_index),
         .raddr(l_look), .rdata(l_bound)
     );
 
@@ -182,35 +187,35 @@ module cde_dispatch #(
     wire             g_guard;
     reg              g_offered;
 
-    cde_ram #(.W(514), .AW(AW)) post_ram (
-        .clk(clk), .we(acc_valid), .waddr({acc_qp, acc_slot}), .wdata({acc_kind, acc_data}),
+    cde_ram #(.W(514), .AW(AW), .ECC(ECC)) post_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(acc_valid), .waddr({acc_qp, acc_slot}), .wdata({acc_kind, acc_data}),
         .raddr(look_slot), .rdata({g_local, g_read, g_post})
     );
 
-    cde_ram #(.W(1), .AW(AW)) end_ram (
-        .clk(clk), .we(end_we), .waddr({acc_qp, end_slot}), .wdata(end_last), .raddr(look_slot), .rdata(g_last)
+    cde_ram #(.W(1), .AW(AW), .ECC(ECC)) end_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(end_we), .waddr({acc_qp, end_slot}), .wdata(end_last), .raddr(look_slot), .rdata(g_last)
     );
 
     wire             skip;
     wire [IDX_W-1:0] tags_next = g_local || skip ? g_tags : g_tags + ONE;
     wire [IDX_W-1:0] reads_next = g_read ? g_reads + ONE : g_reads;
 
-    cde_context #(.W(2 * IDX_W), .AW(QP_W)) count_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(ind_valid && ind_done), .waddr(g_qp),
+    cde_ram #(.W(2 * IDX_W), .AW(QP_W), .ECC(ECC)) count_ram (
+        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(ind_valid && ind_done), .waddr(g_qp),
         .wdata({tags_next, reads_next}), .raddr(look_qp), .rdata({g_tags, g_reads})
     );
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) retired_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(rr_we), .waddr(rr_qp), .wdata(rr_total),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) retired_ram (
+        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(rr_we), .waddr(rr_qp), .wdata(rr_total),
         .raddr(look_qp), .rdata(g_retired)
     );
 
-    cde_ram #(.W(24), .AW(QP_W)) peer_ram (
-        .clk(clk), .we(peer_we), .waddr(peer_qp), .wdata(peer), .raddr(look_qp), .rdata(g_peer)
+    cde_ram #(.W(24), .AW(QP_W), .ECC(ECC)) peer_ram (
+        .clk(clk), .mem_i(mem6), .mem_o(mem7), .we(peer_we), .waddr(peer_qp), .wdata(peer), .raddr(look_qp), .rdata(g_peer)
     );
 
-    cde_ram #(.W(1), .AW(QP_W)) guard_ram (
-        .clk(clk), .we(guard_we), .waddr(peer_qp), .wdata(guard), .raddr(look_qp), .rdata(g_guard)
+    cde_ram #(.W(1), .AW(QP_W), .ECC(ECC)) guard_ram (
+        .clk(clk), .mem_i(mem7), .mem_o(mem_o), .we(guard_we), .waddr(peer_qp), .wdata(guard), .raddr(look_qp), .rdata(g_guard)
     );
 
     // What was offered once stays offered, whatever becomes of its QP.

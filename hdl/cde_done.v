@@ -9,17 +9,20 @@
 // Latency: report taken in cycle t, judged in t+1. One a cycle, failing ones when their step is taken.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_done #(
     parameter NUM_QP = 64,
     parameter QP_W = 6,
     parameter IDX_W = 16,
-    parameter SQ_LOG2 = 5
+    parameter SQ_LOG2 = 5,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [QP_W-1:0]   init_addr,
 
     input  wire [63:0]       s_axis_done_tdata,
     input  wire              s_axis_done_tvalid,
@@ -56,6 +59,8 @@ module cde_done #(
     output wire [15:0]       err_tag
 );
 
+    wire [`CDE_MEM_W-1:0] mem1, mem2;
+
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
 
     reg              j_valid;
@@ -68,18 +73,18 @@ module cde_done #(
     wire [IDX_W-1:0] reported;
     wire [IDX_W-1:0] indicated;
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) reported_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(rep_we), .waddr(j_qp), .wdata(rep_total),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) reported_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(rep_we), .waddr(j_qp), .wdata(rep_total),
         .raddr(look), .rdata(reported)
     );
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) indicated_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(tags_we), .waddr(tags_qp), .wdata(tags),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) indicated_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(tags_we), .waddr(tags_qp), .wdata(tags),
         .raddr(look), .rdata(indicated)
     );
 
-    cde_ram #(.W(IDX_W), .AW(QP_W + SQ_LOG2)) ripe_ram (
-        .clk(clk), .we(tags_we), .waddr({tags_qp, tags_newest}), .wdata(tags_next),
+    cde_ram #(.W(IDX_W), .AW(QP_W + SQ_LOG2), .ECC(ECC)) ripe_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem_o), .we(tags_we), .waddr({tags_qp, tags_newest}), .wdata(tags_next),
         .raddr({look, j_valid && !j_leaves ? j[16 +: SQ_LOG2] : s_axis_done_tdata[16 +: SQ_LOG2]}), .rdata(rep_ripe)
     );
 

@@ -2,7 +2,7 @@
 // cde_errlog: sticky error log.
 //
 // Purpose: keeps the oldest errors until software removes them; each names cause and object. What finds no place is counted.
-// Ports:   ten sources of reports, the oldest entry and its removal, number of reports lost in this cycle.
+// Ports:   eleven sources of reports, the oldest entry and its removal, number of reports lost in this cycle.
 // Latency: report in cycle t, visible in t+3 when the log is empty.
 `default_nettype none
 
@@ -12,11 +12,11 @@ module cde_errlog #(
     input  wire        clk,
     input  wire        rst,
 
-    input  wire [9:0]  err_valid,
-    input  wire [79:0] err_cause,     // 8 bits a source
-    input  wire [79:0] err_kind,      // 8 bits a source
-    input  wire [159:0] err_object,   // 16 bits a source
-    input  wire [159:0] err_index,    // 16 bits a source
+    input  wire [10:0]  err_valid,
+    input  wire [87:0] err_cause,     // 8 bits a source
+    input  wire [87:0] err_kind,      // 8 bits a source
+    input  wire [175:0] err_object,   // 16 bits a source
+    input  wire [175:0] err_index,    // 16 bits a source
 
     output wire        entry_valid,
     output wire [47:0] entry,         // {index 16, object 16, kind 8, cause 8}
@@ -25,36 +25,36 @@ module cde_errlog #(
     output reg  [3:0]  lost
 );
 
-    reg [9:0]   held;
-    reg [479:0] hold;           // 48 bits a source
+    reg [10:0]   held;
+    reg [527:0] hold;           // 48 bits a source
     wire        room;
     wire [DEPTH_LOG2:0] unused_level;
 
-    wire [9:0] pick = held & (~held + 10'd1);
-    wire [9:0] leaves = room ? pick : 10'd0;
-    wire [9:0] accept = err_valid & (~held | leaves);
-    wire [9:0] miss = err_valid & ~accept;
+    wire [10:0] pick = held & (~held + 11'd1);
+    wire [10:0] leaves = room ? pick : 11'd0;
+    wire [10:0] accept = err_valid & (~held | leaves);
+    wire [10:0] miss = err_valid & ~accept;
     reg [47:0] picked;
     integer i;
     integer k;
 
     always @* begin
         picked = 48'd0;
-        for (i = 0; i < 10; i = i + 1) picked = picked | (hold[48*i +: 48] & {48{pick[i]}});
+        for (i = 0; i < 11; i = i + 1) picked = picked | (hold[48*i +: 48] & {48{pick[i]}});
     end
 
     always @(posedge clk) begin
         held <= (held & ~leaves) | accept;
-        for (k = 0; k < 10; k = k + 1) begin
+        for (k = 0; k < 11; k = k + 1) begin
             if (accept[k]) begin
                 hold[48*k +: 48] <= {err_index[16*k +: 16], err_object[16*k +: 16], err_kind[8*k +: 8], err_cause[8*k +: 8]};
             end
         end
         lost <= {3'd0, miss[0]} + {3'd0, miss[1]} + {3'd0, miss[2]} + {3'd0, miss[3]} +
                 {3'd0, miss[4]} + {3'd0, miss[5]} + {3'd0, miss[6]} + {3'd0, miss[7]} +
-                {3'd0, miss[8]} + {3'd0, miss[9]};
+                {3'd0, miss[8]} + {3'd0, miss[9]} + {3'd0, miss[10]};
         if (rst) begin
-            held <= 10'd0;
+            held <= 11'd0;
             lost <= 4'd0;
         end
     end
@@ -62,7 +62,7 @@ module cde_errlog #(
     cde_fifo #(.W(48), .DEPTH_LOG2(DEPTH_LOG2)) log_fifo (
         .clk(clk),
         .rst(rst),
-        .push_valid(held != 10'd0),
+        .push_valid(held != 11'd0),
         .push_ready(room),
         .push_data(picked),
         .pop_valid(entry_valid),

@@ -8,6 +8,7 @@
 // Latency: step taken in cycle t, decided in t+2. One a cycle.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_keys #(
     parameter NUM_QP = 64,
@@ -15,12 +16,14 @@ module cde_keys #(
     parameter NUM_MR = 64,
     parameter NUM_MW = 64,
     parameter MR_W = 6,
-    parameter N_W = 6              // the larger of the two numbers
+    parameter N_W = 6,             // the larger of the two numbers
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [N_W:0]      init_addr,
 
     input  wire              peer_valid,
     input  wire [QP_W-1:0]   peer_qp,
@@ -63,6 +66,8 @@ module cde_keys #(
     output reg               trace_valid,
     output reg  [255:0]      trace_data
 );
+
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5, mem6;
 
     `include "cde_key_state.vh"
 
@@ -117,25 +122,21 @@ module cde_keys #(
     end
 
     // ---------------------------------------------------------------- stage B: memories
-    wire           table_we = init || we;
-    wire [N_W:0]   table_at = init ? init_addr : c_at;
-    wire [KW-1:0]  table_word = init ? {KW{1'b0}} : word_next;
-
-    cde_ram #(.W(16), .AW(QP_W)) zone_ram (
-        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(peer_valid ? peer_qp : op_qp), .rdata(b_qp_zone)
+    cde_ram #(.W(16), .AW(QP_W), .ECC(ECC)) zone_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(peer_valid ? peer_qp : op_qp), .rdata(b_qp_zone)
     );
 
-    cde_ram #(.W(KW), .AW(N_W + 1)) word_ram (
-        .clk(clk), .we(table_we), .waddr(table_at), .wdata(table_word), .raddr(a_at), .rdata(b_word)
+    cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC)) word_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(we), .waddr(c_at), .wdata(word_next), .raddr(a_at), .rdata(b_word)
     );
 
-    cde_ram #(.W(KW), .AW(N_W + 1)) memory_ram (
-        .clk(clk), .we(table_we), .waddr(table_at), .wdata(table_word), .raddr(a_region), .rdata(b_memory)
+    cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC)) memory_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(we), .waddr(c_at), .wdata(word_next), .raddr(a_region), .rdata(b_memory)
     );
 
-    cde_ram #(.W(64), .AW(N_W + 1)) context_ram (
-        .clk(clk), .we(init || (we && (c_code == KEY_CREATE || c_code == KEY_ALLOC))), .waddr(table_at),
-        .wdata(init || c_code == KEY_ALLOC ? 64'd0 : c_base), .raddr(a_at), .rdata(peer_context)
+    cde_ram #(.W(64), .AW(N_W + 1), .ECC(ECC)) context_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(we && (c_code == KEY_CREATE || c_code == KEY_ALLOC)), .waddr(c_at),
+        .wdata(c_code == KEY_ALLOC ? 64'd0 : c_base), .raddr(a_at), .rdata(peer_context)
     );
 
     genvar k;
@@ -143,11 +144,13 @@ module cde_keys #(
         for (k = 0; k < 3; k = k + 1) begin : g_lookup
             wire [31:0]   key = keys[32*k +: 32];
             wire [KW-1:0] entry;
+            wire [`CDE_MEM_W-1:0] mem_k;
             reg  [19:0]   generation;
             reg           far;
 
-            cde_ram #(.W(KW), .AW(N_W + 1)) lookup_ram (
-                .clk(clk), .we(table_we), .waddr(table_at), .wdata(table_word), .raddr({1'b0, key[N_W-1:0]}), .rdata(entry)
+            cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC)) lookup_ram (
+                .clk(clk), .mem_i(k == 0 ? mem4 : k == 1 ? mem5 : mem6), .mem_o(mem_k),
+                .we(we), .waddr(c_at), .wdata(word_next), .raddr({1'b0, key[N_W-1:0]}), .rdata(entry)
             );
 
             always @(posedge clk) begin
@@ -160,6 +163,10 @@ module cde_keys #(
                                           entry[K_VALID] && !far && entry[K_GEN +: 20] == generation};
         end
     endgenerate
+
+    assign mem5 = g_lookup[0].mem_k;
+    assign mem6 = g_lookup[1].mem_k;
+    assign mem_o = g_lookup[2].mem_k;
 
     // ---------------------------------------------------------------- stage C: the decision
     reg [11:0] bound [0:NUM_MR-1];           // windows bound to a region
@@ -251,9 +258,9 @@ module cde_keys #(
     assign invalidates = changes && invalidate;
     assign removes = c_valid && c_code == KEY_REMOVE;
     assign word_next = w;
-    assign change_we = table_we;
-    assign change_at = table_at;
-    assign change_word = table_word;
+    assign change_we = we;
+    assign change_at = c_at;
+    assign change_word = word_next;
 
     function [95:0] shown;
         input [KW-1:0] e;

@@ -7,6 +7,7 @@
 // Latency: tens of cycles; commands that need the write path empty wait for memory to accept what is before them.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_mbox #(
     parameter NUM_CQ = 64,
@@ -14,12 +15,13 @@ module cde_mbox #(
     parameter NUM_EQ = 16,
     parameter EQ_W = 4,
     parameter NUM_PAGES = 64,
-    parameter IDX_W = 16
+    parameter IDX_W = 16,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
-    input  wire              init,
-    input  wire [CQ_W-1:0]   init_addr,
 
     input  wire              start,
     input  wire [7:0]        command,
@@ -115,12 +117,11 @@ module cde_mbox #(
     // CQ: {interval, count, rearm, typed, unreserved, EQ, page, log2}
     localparam INFO_W = 60;
     wire [INFO_W-1:0] info_read;
-    reg  [INFO_W-1:0] info;
-    reg  [INFO_W-1:0] info_next;
+    reg  [INFO_W-1:0] info, info_next;
     wire              info_we;
 
-    cde_ram #(.W(INFO_W), .AW(CQ_W)) info_ram (
-        .clk(clk), .we(info_we), .waddr(cq), .wdata(info_next), .raddr(cq), .rdata(info_read)
+    cde_ram #(.W(INFO_W), .AW(CQ_W), .ECC(ECC)) info_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(info_we), .waddr(cq), .wdata(info_next), .raddr(cq), .rdata(info_read)
     );
 
     always @(posedge clk) info <= info_read;
@@ -241,11 +242,10 @@ module cde_mbox #(
 
     // While a resize is under way grants must fit both rings.
     wire [4:0] smaller = log2 < info[4:0] ? log2 : info[4:0];
-    assign limit_we = init || state == LIMIT || state == STARTUP;
-    assign limit_cq = init ? init_addr : cq;
+    assign limit_we = state == LIMIT || state == STARTUP;
+    assign limit_cq = cq;
     wire [4:0] limit_log2 = state == LIMIT ? smaller : c_resize_cq && !resized ? info[4:0] : log2;
-    assign limit_data = init || c_destroy_cq ? {(IDX_W + 2){1'b0}}
-                                             : {1'b1, unreserved, {{(IDX_W-1){1'b0}}, 1'b1} << limit_log2};
+    assign limit_data = c_destroy_cq ? {(IDX_W + 2){1'b0}} : {1'b1, unreserved, {{(IDX_W-1){1'b0}}, 1'b1} << limit_log2};
 
     assign eqc_valid = state == ACT && (c_create_eq || c_modify_eq || c_resize_eq);
     assign eqc_create = c_create_eq;

@@ -6,6 +6,7 @@
 //          (st_*); refused reads (rd_err_*).
 // Latency: see the blocks.
 `default_nettype none
+`include "cde_mem.vh"
 
 module cde_page_port #(
     parameter CQ_W = 6,
@@ -14,12 +15,14 @@ module cde_page_port #(
     parameter ID_W = 8,
     parameter ADDR_W = 32,
     parameter [0:0] POSTS = 1'b0,
-    parameter [0:0] RECEIVES = 1'b0
+    parameter [0:0] RECEIVES = 1'b0,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [PAGE_W-1:0] init_addr,
 
     input  wire [ID_W-1:0]   s_axi_awid,
     input  wire [ADDR_W-1:0] s_axi_awaddr,
@@ -103,9 +106,9 @@ module cde_page_port #(
     );
 
     cde_pages #(
-        .PAGE_W(PAGE_W), .ID_W(ID_W), .ADDR_W(ADDR_W)
+        .PAGE_W(PAGE_W), .ID_W(ID_W), .ADDR_W(ADDR_W), .ECC(ECC)
     ) pages_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .st_valid(st_valid), .st_page_known(st_page_known),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .rst(rst), .init(init), .st_valid(st_valid), .st_page_known(st_page_known),
         .st_page(st_page[PAGE_W-1:0]), .st_cause(st_cause), .s_axi_arid(s_axi_arid), .s_axi_araddr(s_axi_araddr),
         .s_axi_arlen(s_axi_arlen), .s_axi_arsize(s_axi_arsize), .s_axi_arvalid(s_axi_arvalid), .s_axi_arready(s_axi_arready),
         .s_axi_rid(s_axi_rid), .s_axi_rdata(s_axi_rdata), .s_axi_rresp(s_axi_rresp), .s_axi_rlast(s_axi_rlast),

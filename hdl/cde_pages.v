@@ -6,16 +6,19 @@
 // Latency: a status is readable from the cycle in which its write's answer is valid; read: address in cycle t, data valid in t+3.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_pages #(
     parameter PAGE_W = 6,
     parameter ID_W = 8,
-    parameter ADDR_W = 32
+    parameter ADDR_W = 32,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [PAGE_W-1:0] init_addr,
 
     input  wire              st_valid,
     input  wire              st_page_known,
@@ -40,6 +43,8 @@ module cde_pages #(
     output wire [15:0]       err_page
 );
 
+    wire [`CDE_MEM_W-1:0] mem1;
+
     // ---------------------------------------------------------------- status words: {refused 32, latest cause 8}
     reg              u_valid;
     reg [PAGE_W-1:0] u_page;
@@ -48,9 +53,6 @@ module cde_pages #(
     wire             unused_u = &{1'b0, u_old[7:0]};
     wire [39:0]      r_word;
     wire [39:0]      u_new = {u_old[39:8] + {31'd0, u_cause != 8'h00}, u_cause};
-    wire             we = u_valid || init;
-    wire [PAGE_W-1:0] waddr = init ? init_addr : u_page;
-    wire [39:0]      wdata = init ? 40'd0 : u_new;
     wire [PAGE_W-1:0] ar_page_index;
 
     always @(posedge clk) begin
@@ -59,12 +61,12 @@ module cde_pages #(
         u_cause <= st_cause;
     end
 
-    cde_ram #(.W(40), .AW(PAGE_W)) update_ram (
-        .clk(clk), .we(we), .waddr(waddr), .wdata(wdata), .raddr(st_page), .rdata(u_old)
+    cde_ram #(.W(40), .AW(PAGE_W), .ECC(ECC)) update_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(u_valid), .waddr(u_page), .wdata(u_new), .raddr(st_page), .rdata(u_old)
     );
 
-    cde_ram #(.W(40), .AW(PAGE_W)) read_ram (
-        .clk(clk), .we(we), .waddr(waddr), .wdata(wdata), .raddr(ar_page_index), .rdata(r_word)
+    cde_ram #(.W(40), .AW(PAGE_W), .ECC(ECC)) read_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(u_valid), .waddr(u_page), .wdata(u_new), .raddr(ar_page_index), .rdata(r_word)
     );
 
     // ---------------------------------------------------------------- reads

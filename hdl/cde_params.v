@@ -24,7 +24,8 @@ module cde_params #(
     parameter SRQ_LOG2 = 1,
     parameter RX_LOG2 = 1,
     parameter NUM_MR = 2,
-    parameter NUM_MW = 2
+    parameter NUM_MW = 2,
+    parameter ECC = 1
 ) ();
 
     localparam CQ_W = $clog2(NUM_CQ);
@@ -83,6 +84,9 @@ module cde_params #(
         end
         if (NUM_MW < 2 || NUM_MW > 2048 || (1 << MW_W) != NUM_MW) begin : g_mw
             ERROR_NUM_MW_must_be_a_power_of_two_from_2_to_2048 stop ();
+        end
+        if (ECC != 0 && ECC != 1) begin : g_ecc
+            ERROR_ECC_must_be_0_or_1 stop ();
         end
         if (BURST < 1 || BURST > 255) begin : g_burst
             ERROR_BURST_must_be_1_to_255 stop ();

@@ -8,6 +8,7 @@
 // Latency: post taken in cycle t, decided in t+3 (acc_*, end_*, rel_*), cause in t+4. One post a cycle, any QP.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_post #(
     parameter NUM_QP = 64,
@@ -15,12 +16,14 @@ module cde_post #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter SQ_LOG2 = 5,
-    parameter MOD_TICK = 256
+    parameter MOD_TICK = 256,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [QP_W-1:0]   init_addr,
 
     input  wire              post_valid,
     output wire              post_ready,
@@ -85,6 +88,8 @@ module cde_post #(
     output reg               trace_valid,
     output reg  [255:0]      trace_data
 );
+
+    wire [`CDE_MEM_W-1:0] mem1, mem2;
 
     `include "cde_post_ops.vh"
 
@@ -162,8 +167,8 @@ module cde_post #(
     wire [SET_W-1:0] b_set;
     reg  [SET_W-1:CQ_W] r_set, c_set;
 
-    cde_ram #(.W(SET_W), .AW(QP_W)) settings_ram (
-        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata(b_set)
+    cde_ram #(.W(SET_W), .AW(QP_W), .ECC(ECC)) settings_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata(b_set)
     );
 
     assign rq_valid = b_post;
@@ -176,13 +181,13 @@ module cde_post #(
     wire [IDX_W-1:0] r_retired;
     reg  [IDX_W-1:0] retired;
 
-    cde_context #(.W(ST_W), .AW(QP_W)) state_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(step), .waddr(c_qp), .wdata(st_next),
+    cde_ram #(.W(ST_W), .AW(QP_W), .ECC(ECC)) state_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(step), .waddr(c_qp), .wdata(st_next),
         .raddr(b_qp), .rdata(r_state)
     );
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) retired_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(ret_we), .waddr(ret_qp), .wdata(ret_index),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) retired_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem_o), .we(ret_we), .waddr(ret_qp), .wdata(ret_index),
         .raddr(b_qp), .rdata(r_retired)
     );
 

@@ -8,6 +8,7 @@
 // Latency: see the blocks.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_posting #(
     parameter NUM_QP = 64,
@@ -19,12 +20,13 @@ module cde_posting #(
     parameter BURST = 8,
     parameter MOD_TICK = 256,
     parameter RQ_LOG2 = 4,
-    parameter INIT_W = 8
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [INIT_W-1:0] init_addr,
 
     input  wire              post_valid,
     output wire              post_ready,
@@ -124,6 +126,8 @@ module cde_posting #(
     output wire [511:0]      trace_data
 );
 
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4;
+
     wire op_valid, op_ready, op_empty, opr_valid;
     wire [3:0] op_code, op_target, opr_code, opr_old, opr_new;
     wire [QP_W-1:0] op_qp, opr_qp;
@@ -155,9 +159,9 @@ module cde_posting #(
     wire [7:0] bad_status;
 
     cde_post #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .MOD_TICK(MOD_TICK)
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .MOD_TICK(MOD_TICK), .ECC(ECC)
     ) post_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init),
         .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_data(post_data),
         .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
         .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty), .removed(removed),
@@ -173,9 +177,9 @@ module cde_posting #(
     );
 
     cde_dispatch #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(BURST)
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(BURST), .ECC(ECC)
     ) dispatch_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]),
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .rst(rst), .init(init),
         .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data), .acc_kind(acc_verb[49:48]),
         .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop),
@@ -190,9 +194,9 @@ module cde_posting #(
     );
 
     cde_done #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2)
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .ECC(ECC)
     ) done_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]),
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .rst(rst), .init(init),
         .s_axis_done_tdata(s_axis_done_tdata), .s_axis_done_tvalid(s_axis_done_tvalid),
         .s_axis_done_tready(s_axis_done_tready),
         .tags_we(ind_valid), .tags_qp(ind_qp), .tags(ind_tags), .tags_newest(ind_tag),
@@ -206,9 +210,9 @@ module cde_posting #(
     );
 
     cde_retire #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2)
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .ECC(ECC)
     ) retire_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]),
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .rst(rst), .init(init),
         .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_context(acc_data[127:64]),
         .acc_silent(acc_data[16]), .acc_verb(acc_verb), .acc_unkeys(acc_data[`CDE_POST_RDMA_READ_LOCAL_INVALIDATE_LSB] && acc_verb[48]),
         .acc_key(acc_data[255:224]),
@@ -228,9 +232,9 @@ module cde_posting #(
 
     cde_qp_ctrl #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .RQ_LOG2(RQ_LOG2),
-        .INIT_W(INIT_W)
+        .ECC(ECC)
     ) qp_ctrl_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr),
+        .clk(clk), .mem_i(mem4), .mem_o(mem_o), .rst(rst), .init(init),
         .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done), .qc_result(qc_result),
         .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
         .s_axis_conn_tdata(s_axis_conn_tdata), .s_axis_conn_tvalid(s_axis_conn_tvalid),

@@ -7,17 +7,20 @@
 //          entries out (ent_*); error reports; trace lane 0.
 // Latency: see the blocks.
 `default_nettype none
+`include "cde_mem.vh"
 
 module cde_producer #(
     parameter NUM_CQ = 64,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
-    parameter ENT_W = 8
+    parameter ENT_W = 8,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [CQ_W-1:0]   init_addr,
 
     input  wire [511:0]      s_axis_cpl_tdata,
     input  wire [31:0]       s_axis_cpl_tdest,
@@ -82,6 +85,8 @@ module cde_producer #(
     output wire [255:0]      trace_data
 );
 
+    wire [`CDE_MEM_W-1:0] mem1;
+
     wire             granted_we, granted2_we, silent_we;
     wire [CQ_W-1:0]  granted_cq, granted2_cq, silent_cq;
     wire [IDX_W-1:0] granted_total, granted2_total, silent_total;
@@ -90,9 +95,9 @@ module cde_producer #(
     assign rq_hold = clear_valid || init;
 
     cde_cq #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .ECC(ECC)
     ) cq_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .s_axis_cpl_tdata(s_axis_cpl_tdata),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
         .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready), .op_valid(op_valid), .op_ready(op_ready),
         .op_code(op_code), .op_cq(op_cq), .op_base(op_base), .op_log2(op_log2), .op_unreserved(op_unreserved),
@@ -106,9 +111,9 @@ module cde_producer #(
     );
 
     cde_credit #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
     ) credit_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .rq_valid(rq_valid), .rq_cq(rq_cq), .rq_count(rq_count),
+        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .init(init), .rq_valid(rq_valid), .rq_cq(rq_cq), .rq_count(rq_count),
         .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .rq2_valid(rq2_valid), .rq2_cq(rq2_cq), .rq2_count(rq2_count),
         .gr2_room(gr2_room), .gr2_dead(gr2_dead), .gr2_take(gr2_take), .limit_we(limit_we), .limit_cq(limit_cq),
         .limit_data(limit_data), .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq), .cons_we(cons_we),

@@ -8,6 +8,7 @@
 // Latency: tens of cycles for a command; none of it on a fast path.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_qp_ctrl #(
     parameter NUM_QP = 64,
@@ -17,12 +18,13 @@ module cde_qp_ctrl #(
     parameter IDX_W = 16,
     parameter SQ_LOG2 = 5,
     parameter RQ_LOG2 = 4,
-    parameter INIT_W = 8
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [INIT_W-1:0] init_addr,
 
     input  wire              qc_start,
     input  wire [7:0]        qc_command,
@@ -97,6 +99,8 @@ module cde_qp_ctrl #(
     output wire [15:0]       err_qp
 );
 
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3;
+
     `include "cde_post_ops.vh"
 
     localparam [3:0] IDLE = 4'd0, LOOK = 4'd1, LOOK_WAIT = 4'd2, SEND_CQ = 4'd3, RECV_CQ = 4'd4, CHECK = 4'd5, SETTINGS = 4'd6,
@@ -128,12 +132,12 @@ module cde_qp_ctrl #(
     wire [IDX_W-1:0] indicated;
     wire settings = state == SETTINGS;
 
-    cde_ram #(.W(INFO_W), .AW(QP_W)) info_ram (
-        .clk(clk), .we(settings || peer_we), .waddr(qp), .wdata(info_next), .raddr(qp), .rdata(info)
+    cde_ram #(.W(INFO_W), .AW(QP_W), .ECC(ECC)) info_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(settings || peer_we), .waddr(qp), .wdata(info_next), .raddr(qp), .rdata(info)
     );
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) indicated_ram (
-        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(ind_valid), .waddr(ind_qp), .wdata(ind_next),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) indicated_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(ind_valid), .waddr(ind_qp), .wdata(ind_next),
         .raddr(qp), .rdata(indicated)
     );
 
@@ -142,7 +146,6 @@ module cde_qp_ctrl #(
     wire            second = state == RECV_CQ || state == COUNT_RECV;
     wire [15:0]     cq_16 = second ? recv_cq : send_cq;
     wire [CQ_W-1:0] look_cq = state == IDLE ? cqi_cq : cq_16[CQ_W-1:0];
-    wire            unused_init_addr = &{1'b0, init_addr};
     wire            unused_cq = &{1'b0, cq_16, info7};
     reg  [CQ_W-1:0] seen_cq;
     wire [QP_W+1:0] users;
@@ -151,13 +154,13 @@ module cde_qp_ctrl #(
     wire            count = (state == COUNT_SEND || state == COUNT_RECV) && phase;
     reg             phase;
 
-    cde_context #(.W(13), .AW(CQ_W)) cq_ram (
-        .clk(clk), .init(init), .init_addr(init_addr[CQ_W-1:0]), .we(cqi_we), .waddr(cqi_cq), .wdata({cqi_alive, cqi_page}),
+    cde_ram #(.W(13), .AW(CQ_W), .ECC(ECC)) cq_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(cqi_we), .waddr(cqi_cq), .wdata({cqi_alive, cqi_page}),
         .raddr(look_cq), .rdata({cq_alive, cq_page})
     );
 
-    cde_context #(.W(QP_W + 2), .AW(CQ_W)) users_ram (
-        .clk(clk), .init(init), .init_addr(init_addr[CQ_W-1:0]), .we(count), .waddr(seen_cq),
+    cde_ram #(.W(QP_W + 2), .AW(CQ_W), .ECC(ECC)) users_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem_o), .we(count), .waddr(seen_cq),
         .wdata(c_create ? users + 1'b1 : users - 1'b1), .raddr(look_cq), .rdata(users)
     );
 

@@ -1,39 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_ram: memory with one write port and one synchronous read port that never returns stale data.
+// cde_ram: memory with one write port and one synchronous read port that never returns stale data, and corrects a wrong bit.
 //
 // Purpose: context storage of the pipelines. A read sees every write up to and including the one of its own clock edge,
-//          so a read-modify-write pipeline whose write follows its read by one cycle needs no further forwarding.
-// Ports:   write (we, waddr, wdata), read (raddr, rdata).
+//          so a read-modify-write pipeline whose write follows its read by one cycle needs no further forwarding. All words are 0 after
+//          the clearing walk. With ECC, each 64 bits correct one wrong bit and detect two; both are reported.
+// Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata), read (raddr, rdata).
 // Latency: rdata belongs to the raddr of the cycle before.
 `default_nettype none
+`include "cde_mem.vh"
 
 module cde_ram #(
     parameter W = 8,    // bits of a word
-    parameter AW = 4    // address bits
+    parameter AW = 4,   // address bits
+    parameter ECC = 1   // 0: no code
 ) (
-    input  wire          clk,
+    input  wire                  clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
 
-    input  wire          we,
-    input  wire [AW-1:0] waddr,
-    input  wire [W-1:0]  wdata,
+    input  wire                  we,
+    input  wire [AW-1:0]         waddr,
+    input  wire [W-1:0]          wdata,
 
-    input  wire [AW-1:0] raddr,
-    output wire [W-1:0]  rdata
+    input  wire [AW-1:0]         raddr,
+    output wire [W-1:0]          rdata
 );
 
-    reg [W-1:0] mem [0:(1 << AW) - 1];
-    reg [W-1:0] mem_q;
-    reg [W-1:0] fwd_q;
-    reg         hit_q;
+    localparam CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W;
 
-    assign rdata = hit_q ? fwd_q : mem_q;
+    reg [CW-1:0]  mem [0:(1 << AW) - 1];
+    reg [CW-1:0]  mem_q;
+    reg [W-1:0]   fwd_q;
+    reg           hit_q;
+    reg [AW-1:0]  raddr_q;
+    reg           seen_q;     // the word was reported in the cycle before
+
+    wire          clear, flip, bad, lost;
+    wire [AW-1:0] clear_addr;
+    wire [9:0]    at0, at1;
+    wire [CW-1:0] code, fixed;
+
+    cde_mem_node #(.AW(AW)) node (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0), .at1(at1),
+        .written(we), .bad(bad && !seen_q), .lost(lost && !seen_q)
+    );
+
+    cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(we), .flip(flip), .at0(at0), .at1(at1), .data(wdata), .code(code));
+
+    cde_ecc_dec #(.W(W), .CW(CW)) dec (.en(!hit_q), .code(mem_q), .fixed(fixed), .bad(bad), .lost(lost));
+
+    assign rdata = hit_q ? fwd_q : fixed[W-1:0];
+
+    // A corrected word is written back when no word is written. No write gets lost by that: one at the edge of the read was forwarded, and
+    // then the word read does not count; one in the cycle of the write-back takes its place, and the next read tries again.
+    wire          heal = bad && !lost;
+    reg [AW-1:0]  put_addr;
+    reg [CW-1:0]  put_code;
+
+    always @* begin
+        put_addr = raddr_q;
+        put_code = fixed;
+        if (clear) begin
+            put_addr = clear_addr;
+            put_code = {CW{1'b0}};
+        end else if (we) begin
+            put_addr = waddr;
+            put_code = code;
+        end
+    end
 
     always @(posedge clk) begin
         mem_q <= mem[raddr];
-        fwd_q <= wdata;
-        hit_q <= we && (waddr == raddr);
-        if (we) begin
-            mem[waddr] <= wdata;
+        fwd_q <= clear ? {W{1'b0}} : wdata;
+        hit_q <= clear || (we && (waddr == raddr));
+        raddr_q <= raddr;
+        seen_q <= bad && raddr == raddr_q;
+        if (clear || we || heal) begin
+            mem[put_addr] <= put_code;
         end
     end
 

@@ -8,18 +8,21 @@
 // Latency: report taken in cycle t, completion valid in t+1. One a cycle.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_rdone #(
     parameter QP_W = 6,
     parameter SRQ_W = 4,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
-    parameter RX_LOG2 = 3
+    parameter RX_LOG2 = 3,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [QP_W-1:0]   init_addr,
 
     input  wire [63:0]       s_axis_rdone_tdata,
     input  wire              s_axis_rdone_tvalid,
@@ -64,6 +67,8 @@ module cde_rdone #(
     output reg               trace_valid,
     output reg  [255:0]      trace_data
 );
+
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4;
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam SELF_LOG2 = 4;
@@ -114,22 +119,22 @@ module cde_rdone #(
     wire [197+SRQ_W:0] record;
     wire [65+CQ_W:0]  settings;
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) reported_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(done_we), .waddr(j_qp), .wdata(done_total),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) reported_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(done_we), .waddr(j_qp), .wdata(done_total),
         .raddr(look), .rdata(reported)
     );
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) taken_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(taken_we), .waddr(taken_qp), .wdata(taken_total),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) taken_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(taken_we), .waddr(taken_qp), .wdata(taken_total),
         .raddr(look), .rdata(taken)
     );
 
-    cde_ram #(.W(198 + SRQ_W), .AW(QP_W + RX_LOG2)) record_ram (
-        .clk(clk), .we(rec_we), .waddr(rec_slot), .wdata(rec_data), .raddr({look, next[16 +: RX_LOG2]}), .rdata(record)
+    cde_ram #(.W(198 + SRQ_W), .AW(QP_W + RX_LOG2), .ECC(ECC)) record_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(rec_we), .waddr(rec_slot), .wdata(rec_data), .raddr({look, next[16 +: RX_LOG2]}), .rdata(record)
     );
 
-    cde_ram #(.W(66 + CQ_W), .AW(QP_W)) settings_ram (
-        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look), .rdata(settings)
+    cde_ram #(.W(66 + CQ_W), .AW(QP_W), .ECC(ECC)) settings_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look), .rdata(settings)
     );
 
     wire [63:0]      cookie = record[63:0];
@@ -186,8 +191,8 @@ module cde_rdone #(
     // ---------------------------------------------------------------- completed buffers of shared queues
     wire [IDX_W-1:0] completed;
 
-    cde_context #(.W(IDX_W), .AW(SRQ_W)) completed_ram (
-        .clk(clk), .init(init), .init_addr(init_addr[SRQ_W-1:0]), .we(completed_we), .waddr(completed_srq),
+    cde_ram #(.W(IDX_W), .AW(SRQ_W), .ECC(ECC)) completed_ram (
+        .clk(clk), .mem_i(mem4), .mem_o(mem_o), .we(completed_we), .waddr(completed_srq),
         .wdata(completed_total), .raddr(srq), .rdata(completed)
     );
 

@@ -8,6 +8,7 @@
 // Latency: see the blocks.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_receive #(
     parameter NUM_QP = 64,
@@ -20,12 +21,13 @@ module cde_receive #(
     parameter RQ_LOG2 = 4,
     parameter SRQ_LOG2 = 6,
     parameter RX_LOG2 = 3,
-    parameter INIT_W = 8
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [INIT_W-1:0] init_addr,
 
     // Posts and doorbells of receives
     input  wire              post_valid,
@@ -137,6 +139,8 @@ module cde_receive #(
     output wire [767:0]      trace_data
 );
 
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5, mem6;
+
     `include "cde_rx_ops.vh"
 
     // ---------------------------------------------------------------- settings of a new QP
@@ -151,7 +155,7 @@ module cde_receive #(
 
     assign {set_guard, set_two, set_wait, set_shared, set_srq, set_depth, set_zone, set_page, set_cq, set_context} = set_data;
 
-    wire unused_set = &{1'b0, set_srq, set_depth, init_addr};
+    wire unused_set = &{1'b0, set_srq, set_depth};
 
     // ---------------------------------------------------------------- links
     wire srq_set_we, rp_valid, rpr_valid, rpr_ok, tk_valid, tk_ready, tkr_valid, tkr_busy, ev_valid;
@@ -182,9 +186,9 @@ module cde_receive #(
     wire rp_ready = op_ready && !start_asks;
 
     cde_rpost #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W)
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
     ) rpost_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W:0]),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init),
         .post_valid(post_valid && !hold), .post_ready(post_room), .post_kind(post_kind), .post_page(post_page),
         .post_data(post_data), .post_word(post_word), .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
         .op_valid(start_asks || rp_valid), .op_ready(op_ready), .op_code(start_asks ? RP_START : rp_code),
@@ -221,9 +225,9 @@ module cde_receive #(
 
     cde_take #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RQ_LOG2(RQ_LOG2),
-        .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2)
+        .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .ECC(ECC)
     ) take_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W:0]), .s_axis_rreq_tdata(s_axis_rreq_tdata),
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .rst(rst), .init(init), .s_axis_rreq_tdata(s_axis_rreq_tdata),
         .s_axis_rreq_tvalid(s_axis_rreq_tvalid), .s_axis_rreq_tready(s_axis_rreq_tready),
         .m_axis_scatter_tdata(m_axis_scatter_tdata), .m_axis_scatter_tdest(m_axis_scatter_tdest),
         .m_axis_scatter_tuser(m_axis_scatter_tuser), .m_axis_scatter_tvalid(m_axis_scatter_tvalid),
@@ -251,8 +255,8 @@ module cde_receive #(
     assign pe_index[47:32] = 16'd0;
 
     // ---------------------------------------------------------------- completion
-    cde_rdone #(.QP_W(QP_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2)) rdone_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[QP_W-1:0]), .s_axis_rdone_tdata(s_axis_rdone_tdata),
+    cde_rdone #(.QP_W(QP_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2), .ECC(ECC)) rdone_i (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .rst(rst), .init(init), .s_axis_rdone_tdata(s_axis_rdone_tdata),
         .s_axis_rdone_tvalid(s_axis_rdone_tvalid), .s_axis_rdone_tready(s_axis_rdone_tready), .self_valid(self_valid),
         .self_qp(self_qp), .self_tag(self_tag), .self_room(self_room), .taken_we(rec_we),
         .taken_qp(rec_slot[RX_LOG2 +: QP_W]), .taken_total(rec_total), .rec_we(rec_we), .rec_slot(rec_slot), .rec_data(rec_data), .set_we(set_we),
@@ -291,23 +295,23 @@ module cde_receive #(
     wire [IDX_W-1:0] look_taken, look_tail, look_done;
     wire             look_shared;
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) taken_ram (
-        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(taken_we), .waddr(taken_qp), .wdata(taken_total),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) taken_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(taken_we), .waddr(taken_qp), .wdata(taken_total),
         .raddr(set_qp), .rdata(look_taken)
     );
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) tail_ram (
-        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(tail_we && !tail_queue[QP_W]),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) tail_ram (
+        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(tail_we && !tail_queue[QP_W]),
         .waddr(tail_queue[QP_W-1:0]), .wdata(tail), .raddr(set_qp), .rdata(look_tail)
     );
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) done_ram (
-        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(done_we), .waddr(done_qp), .wdata(done_total),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) done_ram (
+        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(done_we), .waddr(done_qp), .wdata(done_total),
         .raddr(set_qp), .rdata(look_done)
     );
 
-    cde_ram #(.W(1), .AW(QP_W)) shared_ram (
-        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_shared), .raddr(set_qp), .rdata(look_shared)
+    cde_ram #(.W(1), .AW(QP_W), .ECC(ECC)) shared_ram (
+        .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(set_we), .waddr(set_qp), .wdata(set_shared), .raddr(set_qp), .rdata(look_shared)
     );
 
     always @(posedge clk) rx_empty <= look_taken == look_done && (look_shared || look_tail == look_taken);

@@ -9,6 +9,7 @@
 // Latency: report taken in cycle t, completion valid in t+2. One completion a cycle, any QP.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_retire #(
     parameter NUM_QP = 64,
@@ -16,12 +17,14 @@ module cde_retire #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter SQ_LOG2 = 5,
-    parameter BURST = 16
+    parameter BURST = 16,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [QP_W-1:0]   init_addr,
 
     input  wire              acc_valid,
     input  wire [QP_W-1:0]   acc_qp,
@@ -83,6 +86,8 @@ module cde_retire #(
     output reg  [255:0]      trace_data
 );
 
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5, mem6, mem7, mem8, mem9;
+
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam AW = QP_W + SQ_LOG2;
     localparam [31:0] LEFT = BURST - 1;      // after the first of a run
@@ -133,26 +138,26 @@ module cde_retire #(
     wire [IDX_W-1:0] l_index;
     wire [IDX_W-1:0] l_bound;
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) index_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(ret_we), .waddr(ret_qp), .wdata(ret_index),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) index_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(ret_we), .waddr(ret_qp), .wdata(ret_index),
         .raddr(l_look), .rdata(l_index)
     );
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) bound_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(ind_valid), .waddr(ind_qp), .wdata(ind_next),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) bound_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(ind_valid), .waddr(ind_qp), .wdata(ind_next),
         .raddr(l_look), .rdata(l_bound)
     );
 
     // Beyond what is reported and not retired the ripe index of a QP says nothing.
     wire [IDX_W-1:0] l_ripe_read, l_reported_read, l_tags;
 
-    cde_context #(.W(2 * IDX_W), .AW(QP_W)) ripe_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(rep_we), .waddr(rep_qp), .wdata({rep_ripe, rep_total}),
+    cde_ram #(.W(2 * IDX_W), .AW(QP_W), .ECC(ECC)) ripe_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(rep_we), .waddr(rep_qp), .wdata({rep_ripe, rep_total}),
         .raddr(l_look), .rdata({l_ripe_read, l_reported_read})
     );
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) tags_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(ret_we), .waddr(ret_qp), .wdata(tags_next),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) tags_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(ret_we), .waddr(ret_qp), .wdata(tags_next),
         .raddr(l_look), .rdata(l_tags)
     );
 
@@ -229,32 +234,32 @@ module cde_retire #(
     wire [7:0]       h_bad_status;
     reg [NUM_QP-1:0] failed;                 // a request of this connection has failed
 
-    cde_ram #(.W(148), .AW(AW)) request_ram (
-        .clk(clk), .we(acc_valid), .waddr({acc_qp, acc_slot}), .wdata({acc_unkeys, acc_key, acc_silent, acc_verb, acc_context}),
+    cde_ram #(.W(148), .AW(AW), .ECC(ECC)) request_ram (
+        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(acc_valid), .waddr({acc_qp, acc_slot}), .wdata({acc_unkeys, acc_key, acc_silent, acc_verb, acc_context}),
         .raddr(look_slot), .rdata({h_unkeys, h_key, h_silent, h_local, h_read, h_type, h_bytes, h_context})
     );
 
-    cde_ram #(.W(9), .AW(AW)) done_ram (
-        .clk(clk), .we(ind_valid), .waddr({ind_qp, ind_slot}), .wdata({ind_status, ind_done}), .raddr(look_slot),
+    cde_ram #(.W(9), .AW(AW), .ECC(ECC)) done_ram (
+        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(ind_valid), .waddr({ind_qp, ind_slot}), .wdata({ind_status, ind_done}), .raddr(look_slot),
         .rdata({h_outcome, h_done})
     );
 
-    cde_ram #(.W(CQ_W + 65), .AW(QP_W)) settings_ram (
-        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look_qp), .rdata({h_guard, h_cq, h_qp_context})
+    cde_ram #(.W(CQ_W + 65), .AW(QP_W), .ECC(ECC)) settings_ram (
+        .clk(clk), .mem_i(mem6), .mem_o(mem7), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look_qp), .rdata({h_guard, h_cq, h_qp_context})
     );
 
-    cde_context #(.W(2 * IDX_W), .AW(QP_W)) count_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(ret_we), .waddr(h_qp),
+    cde_ram #(.W(2 * IDX_W), .AW(QP_W), .ECC(ECC)) count_ram (
+        .clk(clk), .mem_i(mem7), .mem_o(mem8), .we(ret_we), .waddr(h_qp),
         .wdata({tags_next, rr_total}), .raddr(look_qp), .rdata({h_tags, h_reads})
     );
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) reported_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(rep_we), .waddr(rep_qp), .wdata(rep_total),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) reported_ram (
+        .clk(clk), .mem_i(mem8), .mem_o(mem9), .we(rep_we), .waddr(rep_qp), .wdata(rep_total),
         .raddr(look_qp), .rdata(h_reported)
     );
 
-    cde_ram #(.W(IDX_W + 8), .AW(QP_W)) bad_ram (
-        .clk(clk), .we(bad_we), .waddr(rep_qp), .wdata({bad_tag, bad_status}), .raddr(look_qp), .rdata({h_bad_tag, h_bad_status})
+    cde_ram #(.W(IDX_W + 8), .AW(QP_W), .ECC(ECC)) bad_ram (
+        .clk(clk), .mem_i(mem9), .mem_o(mem_o), .we(bad_we), .waddr(rep_qp), .wdata({bad_tag, bad_status}), .raddr(look_qp), .rdata({h_bad_tag, h_bad_status})
     );
 
     wire       remote = h_done && !h_local;

@@ -8,6 +8,7 @@
 // Latency: post taken in cycle t, decided in t+3 (buf_*, tail_*), cause in t+4. One post a cycle, any queue.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_rpost #(
     parameter NUM_QP = 64,
@@ -15,12 +16,14 @@ module cde_rpost #(
     parameter NUM_SRQ = 16,
     parameter SRQ_W = 4,
     parameter CQ_W = 6,
-    parameter IDX_W = 16
+    parameter IDX_W = 16,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [QP_W:0]     init_addr,
 
     input  wire              post_valid,
     output wire              post_ready,
@@ -82,6 +85,8 @@ module cde_rpost #(
     output reg  [255:0]      trace_data
 );
 
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3;
+
     `include "cde_rx_ops.vh"
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
@@ -135,8 +140,8 @@ module cde_rpost #(
     wire [SET_W-1:0] b_set;
     reg  [SET_W-1:CQ_W] r_set, c_set;
 
-    cde_ram #(.W(SET_W), .AW(QP_W + 1)) settings_ram (
-        .clk(clk), .we(set_we), .waddr(set_queue), .wdata(set_data), .raddr(a_queue), .rdata(b_set)
+    cde_ram #(.W(SET_W), .AW(QP_W + 1), .ECC(ECC)) settings_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_queue), .wdata(set_data), .raddr(a_queue), .rdata(b_set)
     );
 
     assign rq_valid = b_post && b_kind == 2'd1;
@@ -187,18 +192,18 @@ module cde_rpost #(
     reg  [IDX_W-1:0] freed;                   // own: reported, shared: completed
     reg  [7:0]       c_why;
 
-    cde_context #(.W(ST_W), .AW(QP_W + 1)) state_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(step), .waddr(c_queue), .wdata(st_next),
+    cde_ram #(.W(ST_W), .AW(QP_W + 1), .ECC(ECC)) state_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(step), .waddr(c_queue), .wdata(st_next),
         .raddr(b_queue), .rdata(r_state)
     );
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) done_ram (
-        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(done_we), .waddr(done_qp), .wdata(done_total),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) done_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(done_we), .waddr(done_qp), .wdata(done_total),
         .raddr(b_queue[QP_W-1:0]), .rdata(r_done)
     );
 
-    cde_context #(.W(IDX_W), .AW(SRQ_W)) completed_ram (
-        .clk(clk), .init(init), .init_addr(init_addr[SRQ_W-1:0]), .we(completed_we), .waddr(completed_srq),
+    cde_ram #(.W(IDX_W), .AW(SRQ_W), .ECC(ECC)) completed_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem_o), .we(completed_we), .waddr(completed_srq),
         .wdata(completed_total), .raddr(b_queue[SRQ_W-1:0]), .rdata(r_completed)
     );
 

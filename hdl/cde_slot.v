@@ -16,8 +16,6 @@ module cde_slot #(
 ) (
     input  wire               clk,
     input  wire               rst,
-    input  wire               init,
-    input  wire [CQ_W-1:0]    init_addr,
 
     input  wire               step,          // a CQ's context has changed
     input  wire               push,          // there is something to hand on
@@ -70,9 +68,9 @@ module cde_slot #(
         s_data <= data;
     end
 
-    assign silent_we = init || s_step;
-    assign silent_cq = init ? init_addr : s_cq;
-    assign silent_total = init ? {IDX_W{1'b0}} : s_used_next - s_alloc_next;
+    assign silent_we = s_step;
+    assign silent_cq = s_cq;
+    assign silent_total = s_used_next - s_alloc_next;
 
     // ---------------------------------------------------------------- slot, phase, address
     wire [IDX_W-1:0] slot0 = s_pos0 & (s_size - ONE);

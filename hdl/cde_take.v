@@ -9,6 +9,7 @@
 // Latency: request taken in cycle t, decided in t+3, record written and answer valid in t+5. One a cycle, any QPs.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_take #(
     parameter NUM_QP = 64,
@@ -19,12 +20,14 @@ module cde_take #(
     parameter IDX_W = 16,
     parameter RQ_LOG2 = 4,
     parameter SRQ_LOG2 = 6,
-    parameter RX_LOG2 = 3
+    parameter RX_LOG2 = 3,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [QP_W:0]     init_addr,
 
     input  wire [127:0]      s_axis_rreq_tdata,
     input  wire              s_axis_rreq_tvalid,
@@ -116,6 +119,8 @@ module cde_take #(
     output reg  [255:0]      trace_data
 );
 
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5, mem6;
+
     `include "cde_rx_ops.vh"
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
@@ -175,8 +180,9 @@ module cde_take #(
     reg              r_shared, c_shared, d_shared, e_shared;
     reg [SRQ_W-1:0]  r_srq, c_srq, d_srq, e_srq;
 
-    cde_ram #(.W(SRQ_W + CQ_W + 3), .AW(QP_W)) settings_ram (
-        .clk(clk), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata({b_guard, b_two, b_set_shared, b_set_srq, b_cq})
+    cde_ram #(.W(SRQ_W + CQ_W + 3), .AW(QP_W), .ECC(ECC)) settings_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp),
+        .rdata({b_guard, b_two, b_set_shared, b_set_srq, b_cq})
     );
 
     assign rq_valid = b_req && b_set_shared;
@@ -192,23 +198,23 @@ module cde_take #(
     wire [16+IDX_W:0]   line_next;
     wire                line_we;
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) taken_ram (
-        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(taken_we), .waddr(c_qp), .wdata(taken_total),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) taken_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(taken_we), .waddr(c_qp), .wdata(taken_total),
         .raddr(b_qp), .rdata(r_taken)
     );
 
-    cde_context #(.W(17 + IDX_W), .AW(SRQ_W)) line_ram (
-        .clk(clk), .init(init), .init_addr(init_addr[SRQ_W-1:0]), .we(line_we), .waddr(c_srq), .wdata(line_next),
+    cde_ram #(.W(17 + IDX_W), .AW(SRQ_W), .ECC(ECC)) line_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(line_we), .waddr(c_srq), .wdata(line_next),
         .raddr(b_srq), .rdata(r_line)
     );
 
-    cde_context #(.W(IDX_W), .AW(QP_W + 1)) tail_ram (
-        .clk(clk), .init(init), .init_addr(init_addr), .we(tail_we), .waddr(tail_queue), .wdata(tail_index),
+    cde_ram #(.W(IDX_W), .AW(QP_W + 1), .ECC(ECC)) tail_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(tail_we), .waddr(tail_queue), .wdata(tail_index),
         .raddr(b_queue), .rdata(r_tail)
     );
 
-    cde_context #(.W(IDX_W), .AW(QP_W)) done_ram (
-        .clk(clk), .init(init), .init_addr(init_addr[QP_W-1:0]), .we(done_we), .waddr(done_qp), .wdata(done_total),
+    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) done_ram (
+        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(done_we), .waddr(done_qp), .wdata(done_total),
         .raddr(b_qp), .rdata(r_done)
     );
 
@@ -271,14 +277,14 @@ module cde_take #(
     reg [32:0]       e_sum2;
     reg [33:0]       e_sum3;
 
-    cde_ram #(.W(448), .AW(QP_W + RQ_LOG2)) own_ram (
-        .clk(clk), .we(buf_we && !buf_queue[QP_W]), .waddr({buf_queue[QP_W-1:0], buf_index[RQ_LOG2-1:0]}), .wdata(buf_data),
-        .raddr({c_qp, taken[RQ_LOG2-1:0]}), .rdata(d_own)
+    cde_ram #(.W(448), .AW(QP_W + RQ_LOG2), .ECC(ECC)) own_ram (
+        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(buf_we && !buf_queue[QP_W]), .waddr({buf_queue[QP_W-1:0], buf_index[RQ_LOG2-1:0]}),
+        .wdata(buf_data), .raddr({c_qp, taken[RQ_LOG2-1:0]}), .rdata(d_own)
     );
 
-    cde_ram #(.W(448), .AW(SRQ_W + SRQ_LOG2)) shared_ram (
-        .clk(clk), .we(buf_we && buf_queue[QP_W]), .waddr({buf_queue[SRQ_W-1:0], buf_index[SRQ_LOG2-1:0]}), .wdata(buf_data),
-        .raddr({c_srq, head[SRQ_LOG2-1:0]}), .rdata(d_common)
+    cde_ram #(.W(448), .AW(SRQ_W + SRQ_LOG2), .ECC(ECC)) shared_ram (
+        .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(buf_we && buf_queue[QP_W]), .waddr({buf_queue[SRQ_W-1:0], buf_index[SRQ_LOG2-1:0]}),
+        .wdata(buf_data), .raddr({c_srq, head[SRQ_LOG2-1:0]}), .rdata(d_common)
     );
 
     wire unused_buf_index = &{1'b0, buf_index};

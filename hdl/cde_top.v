@@ -8,6 +8,7 @@
 //          transport, m_axis_irq interrupt vectors, trace.
 // Latency: post to m_axis_work 6 cycles, s_axis_done to m_axi 6, write response to EQE 6, arm to EQE 6 (memory and sinks ready).
 `default_nettype none
+`include "cde_mem.vh"
 
 module cde_top #(
     parameter NUM_CQ = 64,
@@ -27,7 +28,8 @@ module cde_top #(
     parameter SRQ_LOG2 = 6,
     parameter RX_LOG2 = 3,
     parameter NUM_MR = 64,
-    parameter NUM_MW = 64
+    parameter NUM_MW = 64,
+    parameter ECC = 1
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -162,18 +164,23 @@ module cde_top #(
     localparam INIT_A = M_ID_W > MAX_LOG2 ? M_ID_W : MAX_LOG2;
     localparam SRQ_W = $clog2(NUM_SRQ);
     localparam N_W = $clog2(NUM_MR > NUM_MW ? NUM_MR : NUM_MW);
-    localparam INIT_B = QP_W + 1 > PAGE_W ? QP_W + 1 : PAGE_W;
-    localparam INIT_C = INIT_A > INIT_B ? INIT_A : INIT_B;
-    localparam INIT_W = INIT_C > N_W + 1 ? INIT_C : N_W + 1;
+    localparam INIT_B = N_W + 1 > PAGE_W ? N_W + 1 : PAGE_W;
+    localparam INIT_C = RQ_LOG2 > RX_LOG2 ? RQ_LOG2 : RX_LOG2;
+    localparam INIT_D = QP_W + (SQ_LOG2 > INIT_C ? SQ_LOG2 : INIT_C);
+    localparam INIT_E = SRQ_W + SRQ_LOG2;
+    localparam INIT_F = INIT_A > INIT_B ? INIT_A : INIT_B;
+    localparam INIT_G = INIT_D > INIT_E ? INIT_D : INIT_E;
+    localparam INIT_W = INIT_F > INIT_G ? INIT_F : INIT_G;     // address bits of the deepest memory
 
     cde_params #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
         .M_ID_W(M_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .NUM_QP(NUM_QP), .SQ_LOG2(SQ_LOG2), .BURST(BURST),
-        .NUM_SRQ(NUM_SRQ), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW)
+        .NUM_SRQ(NUM_SRQ), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW),
+        .ECC(ECC)
     ) params_i ();
 
     wire              init;
-    wire [INIT_W-1:0] init_addr;
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4;
     wire              rq_hold, gr_room, gr_dead, p_rq_valid, p_gr_take, r_rq_valid, r_gr_take;
     wire              rq2_valid, gr2_room, gr2_dead, gr2_take;
     wire [CQ_W-1:0]   p_rq_cq, r_rq_cq, rq2_cq, cqi_cq;
@@ -221,9 +228,9 @@ module cde_top #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
         .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .CQ_W(CQ_W), .INIT_W(INIT_W), .POSTS(1'b1),
         .RECEIVES(1'b1), .CAP4((SRQ_LOG2 << 24) | (RQ_LOG2 << 16) | NUM_SRQ), .CAP5((RX_LOG2 << 16) | NUM_MR), .CAP6(NUM_MW),
-        .CAP3((BURST << 24) | (SQ_LOG2 << 16) | NUM_QP)
+        .CAP3((BURST << 24) | (SQ_LOG2 << 16) | NUM_QP), .MEMORIES(80), .ECC(ECC)
     ) core_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr),
+        .clk(clk), .mem_i(mem4), .mem_o(mem1), .rst(rst), .init(init), .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr),
         .s_axi_awlen(s_axi_awlen), .s_axi_awsize(s_axi_awsize), .s_axi_awburst(s_axi_awburst), .s_axi_awvalid(s_axi_awvalid),
         .s_axi_awready(s_axi_awready), .s_axi_wdata(s_axi_wdata), .s_axi_wstrb(s_axi_wstrb), .s_axi_wlast(s_axi_wlast),
         .s_axi_wvalid(s_axi_wvalid), .s_axi_wready(s_axi_wready), .s_axi_bid(s_axi_bid), .s_axi_bresp(s_axi_bresp),
@@ -261,9 +268,9 @@ module cde_top #(
 
     cde_posting #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2),
-        .BURST(BURST), .MOD_TICK(MOD_TICK), .RQ_LOG2(RQ_LOG2), .INIT_W(INIT_W)
+        .BURST(BURST), .MOD_TICK(MOD_TICK), .RQ_LOG2(RQ_LOG2), .ECC(ECC)
     ) posting_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .post_valid(post_valid && is_send), .post_ready(p_post_ready),
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .rst(rst), .init(init), .post_valid(post_valid && is_send), .post_ready(p_post_ready),
         .post_page(post_page), .post_data(post_data), .post_res_valid(p_res_valid), .post_res_cause(p_res_cause),
         .rq_valid(p_rq_valid), .rq_hold(rq_hold), .rq_cq(p_rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(p_gr_take),
         .qc_start(qc_start && !qc_receive && !qc_keys), .qc_command(qc_command), .qc_args(qc_args), .qc_done(p_qc_done),
@@ -288,9 +295,9 @@ module cde_top #(
 
     cde_receive #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W),
-        .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .INIT_W(INIT_W)
+        .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .ECC(ECC)
     ) receive_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .post_valid(post_valid && !is_send), .post_ready(r_post_ready),
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .rst(rst), .init(init), .post_valid(post_valid && !is_send), .post_ready(r_post_ready),
         .post_kind(post_kind), .post_page(post_page), .post_data(post_data), .post_word(post_word),
         .post_res_valid(r_res_valid), .post_res_cause(r_res_cause), .rq_valid(r_rq_valid), .rq_hold(rq_hold), .rq_cq(r_rq_cq), .rq_count(r_rq_count),
         .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(r_gr_take), .rq2_valid(rq2_valid), .rq2_cq(rq2_cq), .rq2_count(rq2_count),
@@ -314,8 +321,8 @@ module cde_top #(
         .pe_index(pe_index[79:32]), .pr_step(pr_step[9:0]), .trace_valid(trace_valid[7:5]), .trace_data(trace_data[2047:1280])
     );
 
-    cde_windows #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .N_W(N_W)) windows_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr[N_W:0]), .qc_start(qc_start), .qc_command(qc_command),
+    cde_windows #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .N_W(N_W), .ECC(ECC)) windows_i (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .rst(rst), .init(init), .qc_start(qc_start), .qc_command(qc_command),
         .qc_args(qc_args), .qc_mine(qc_keys), .qc_done(k_qc_done), .qc_result(k_qc_result), .qc_outs(k_qc_outs),
         .loc_valid(loc_valid), .loc_qp(loc_qp), .loc_post(loc_post), .loc_done(loc_done), .ri_valid(ri_valid), .ri_qp(ri_qp),
         .ri_key(ri_key), .ri_done(ri_done), .done_status(key_status), .peer_valid(peer_valid), .peer_qp(peer_qp),

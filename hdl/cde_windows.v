@@ -8,18 +8,21 @@
 // Latency: see the blocks.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_windows #(
     parameter NUM_QP = 64,
     parameter QP_W = 6,
     parameter NUM_MR = 64,
     parameter NUM_MW = 64,
-    parameter N_W = 6
+    parameter N_W = 6,
+    parameter ECC = 1
 ) (
     input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire              rst,
     input  wire              init,
-    input  wire [N_W:0]      init_addr,
 
     input  wire              qc_start,
     input  wire [7:0]        qc_command,
@@ -78,6 +81,8 @@ module cde_windows #(
     output wire [511:0]      trace_data
 );
 
+    wire [`CDE_MEM_W-1:0] mem1;
+
     localparam MR_W = $clog2(NUM_MR);
 
     wire op_valid, op_ready, opr_valid, change_we, removes, check_bad;
@@ -107,8 +112,8 @@ module cde_windows #(
         .fail_valid(fail_valid), .fail_ready(fail_ready), .fail_qp(fail_qp)
     );
 
-    cde_keys #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W), .N_W(N_W)) keys_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .peer_valid(peer_valid), .peer_qp(peer_qp),
+    cde_keys #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W), .N_W(N_W), .ECC(ECC)) keys_i (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init), .peer_valid(peer_valid), .peer_qp(peer_qp),
         .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context),
         .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_qp(op_qp), .op_key(op_key), .op_region(op_region),
         .op_base(op_base), .op_length(op_length), .op_zone(op_zone), .op_rights(op_rights), .opr_valid(opr_valid),
@@ -117,8 +122,8 @@ module cde_windows #(
         .change_at(change_at), .change_word(change_word), .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
-    cde_check #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .N_W(N_W)) check_i (
-        .clk(clk), .rst(rst), .init(init), .s_axis_check_tdata(s_axis_check_tdata), .s_axis_check_tvalid(s_axis_check_tvalid),
+    cde_check #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .N_W(N_W), .ECC(ECC)) check_i (
+        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .init(init), .s_axis_check_tdata(s_axis_check_tdata), .s_axis_check_tvalid(s_axis_check_tvalid),
         .s_axis_check_tready(s_axis_check_tready), .m_axis_verdict_tdata(m_axis_verdict_tdata),
         .m_axis_verdict_tvalid(m_axis_verdict_tvalid), .m_axis_verdict_tready(m_axis_verdict_tready), .change_we(change_we),
         .change_at(change_at), .change_word(change_word), .set_we(set_we), .set_qp(set_qp), .set_zone(set_zone), .qp_up(qp_up),

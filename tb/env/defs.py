@@ -138,6 +138,8 @@ class Cause(IntEnum):
     RDONE_UNEXPECTED = 0x35  # Receive done report for nothing taken or out of order.
     CHECK_REFUSED = 0x36  # Check of a remote access with another verdict than GRANTED.
     TOKEN_REFUSED = 0x37  # Receive request answered BAD_TOKEN.
+    MEM_CORRECTED = 0x38  # A word of a memory had a wrong bit; it was corrected.
+    MEM_LOST = 0x39  # A word of a memory had two wrong bits; its content is lost.
 
 
 class Kind(IntEnum):
@@ -151,6 +153,7 @@ class Kind(IntEnum):
     QP = 0x05  # Queue pair.
     SRQ = 0x06  # Shared receive queue.
     KEY = 0x07  # Key of a region or window.
+    MEMORY = 0x08  # A memory of the engine.
 
 
 class Cmd(IntEnum):
@@ -393,6 +396,7 @@ class Reg(IntEnum):
     CAP4 = 0x018  # Capabilities: receive queues; 0 without posting.
     CAP5 = 0x01C  # Capabilities: memory regions and receives; 0 without posting.
     CAP6 = 0x020  # Capabilities: memory windows; 0 without posting.
+    CAP7 = 0x024  # Capabilities: protection of the memories.
     ARG0 = 0x040  # Command argument.
     ARG1 = 0x044  # Command argument.
     ARG2 = 0x048  # Command argument.
@@ -446,6 +450,7 @@ class Reg(IntEnum):
     LOG0 = 0x180  # Oldest entry of the error log.
     LOG1 = 0x184  # Oldest entry of the error log, continued.
     LOG_POP = 0x188  # Error log control.
+    MEM_INJECT = 0x18C  # Inverts bits in the next word written into a memory.
     CNT_CAUSE16 = 0x1C0  # Page writes refused, by cause.
     CNT_CAUSE17 = 0x1C4  # Page writes refused, by cause.
     CNT_CAUSE18 = 0x1C8  # Page writes refused, by cause.
@@ -470,6 +475,8 @@ class Reg(IntEnum):
     CNT_CHECKS = 0x214  # Checks of remote accesses.
     CNT_CHECKS_REFUSED = 0x218  # Verdicts other than GRANTED.
     CNT_INVALIDATED = 0x21C  # Keys invalidated by requests and peers.
+    CNT_MEM_CORRECTED = 0x220  # Reports of memory words that were corrected.
+    CNT_MEM_LOST = 0x224  # Reports of memory words that could not be corrected.
 
 
 class PageReg(IntEnum):
@@ -893,6 +900,14 @@ CAP6: Final = Layout(
     Field("num_mw", 0, 16),
 )
 
+# Capabilities: protection of the memories.
+CAP7: Final = Layout(
+    "CAP7",
+    32,
+    Field("memories", 0, 8),
+    Field("ecc", 8, 1),
+)
+
 # Starts a command. While one runs: SLVERR, no effect.
 CMD: Final = Layout(
     "CMD",
@@ -931,4 +946,13 @@ LOG_POP: Final = Layout(
     "LOG_POP",
     32,
     Field("pop", 0, 1),
+)
+
+# Inverts bits in the next word written into a memory.
+MEM_INJECT: Final = Layout(
+    "MEM_INJECT",
+    32,
+    Field("memory", 0, 8),
+    Field("first", 8, 10),
+    Field("second", 18, 10),
 )

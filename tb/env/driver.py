@@ -137,11 +137,11 @@ class Adapter(KeyHost):
         control = self.env.control
         found: list[LogEntry] = []
         while True:
-            first = control.post_read(Reg.LOG0)
+            # LOG1 first: an entry that comes between the two reads must not be seen half.
             second = LOG1.unpack(await control.value(Reg.LOG1))
             if not second["valid"]:
                 return found
-            entry = LOG0.unpack((await first).data)
+            entry = LOG0.unpack(await control.value(Reg.LOG0))
             found.append(LogEntry(entry["cause"], entry["kind"], entry["object"], second["detail"]))
             assert await control.write(Reg.LOG_POP, 1) == 0
 

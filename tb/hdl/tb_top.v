@@ -14,6 +14,7 @@ module tb_top #(
     parameter IDX_W = 16,
     parameter MAX_WRITES = 256,
     parameter MOD_TICK = 256,
+    parameter ECC = 1,
     // cde_top only
     parameter NUM_QP = 64,
     parameter SQ_LOG2 = 5,
@@ -366,7 +367,7 @@ module tb_top #(
     cde_cpl_top #(
 `endif
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
-        .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK)
+        .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .ECC(ECC)
     ) dut (
         .clk(clk), .rst(rst),
         .s_axi_awid(aw[39:32]), .s_axi_awaddr(aw[31:0]), .s_axi_awlen(aw[47:40]), .s_axi_awsize(aw[50:48]),

@@ -12,8 +12,8 @@ from tb.env.driver import LogEntry
 from tb.env.harness import Channel
 from tb.tests.directed import SLVERR, DirectedTest
 
-WRITABLE = {*range(Reg.ARG0, Reg.ARG7 + 4, 4), Reg.CMD, Reg.LOG_POP}
-READABLE = {int(reg) for reg in Reg} - {Reg.CMD, Reg.LOG_POP}
+WRITABLE = {*range(Reg.ARG0, Reg.ARG7 + 4, 4), Reg.CMD, Reg.LOG_POP, Reg.MEM_INJECT}
+READABLE = {int(reg) for reg in Reg} - {Reg.CMD, Reg.LOG_POP, Reg.MEM_INJECT}
 
 
 @pyuvm.test()
@@ -101,7 +101,7 @@ class ControlPortTest(DirectedTest):
                     assert await control.write(offset, Cmd.DESTROY_CQ) == SLVERR, hex(offset)
                     refused += 1
             for strb in range(15):
-                for offset in (Reg.ARG0, Reg.ARG7, Reg.CMD, Reg.LOG_POP):
+                for offset in (Reg.ARG0, Reg.ARG7, Reg.CMD, Reg.LOG_POP, Reg.MEM_INJECT):
                     assert await control.write(offset, 1, strb) == SLVERR, (offset, strb)
                     refused += 1
             for bit in range(8, 32):

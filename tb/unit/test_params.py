@@ -53,6 +53,7 @@ def elaborate(**parameters: int) -> subprocess.CompletedProcess[str]:
         ("BURST", 0),
         ("BURST", 256),
         ("NUM_SRQ", 1),
+        ("ECC", 2),
         ("NUM_SRQ", 128),  # more than QPs
         ("NUM_MR", 4096),
         ("NUM_MW", 1),
@@ -77,6 +78,7 @@ def test_wrong_parameter_is_named(parameter: str, value: int) -> None:
         ("NUM_QP", 16),
         ("NUM_QP", 4096),
         ("NUM_SRQ", 64),
+        ("ECC", 0),
         ("NUM_MR", 2048),
         ("NUM_MW", 2),
         ("NUM_MW", 2048),

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of wrong bits in memories share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cocotb
+
+from tb.env.base_test import CarillonTest
+from tb.env.sequences import find
+from tb.env.upsets import Upsets
+
+
+class UpsetsTest(CarillonTest):
+    """Injections into memory after memory."""
+
+    async def every_memory(self, rounds: int, wait: int) -> None:
+        """Inverts bits in memory after memory until each has reported ``rounds`` times, the first
+        time bit 0; ``wait``: cycles in which a word may be written and read.
+        """
+        env, rng, upsets = self.env, self.rng("upsets"), self.upsets
+        for number in range(rounds):
+            cycles = wait
+            missing = set(range(upsets.memories))
+            while missing:
+                for memory in sorted(missing):
+                    bit = 0 if number == 0 else rng.randrange(1 << rng.choice((2, 3, 4, 5, 9)))
+                    before = upsets.corrected[memory]
+                    assert await upsets.inject(memory, bit) == 0
+                    await env.harness.cycles(cycles)
+                    await upsets.collect()
+                    if upsets.corrected[memory] > before:
+                        missing.discard(memory)
+                cycles = min(2 * cycles, 16 * wait)
+
+    async def start(self) -> None:
+        """``self.upsets``."""
+        self.upsets = Upsets(self.env)
+        await self.upsets.start()
+
+    async def finish(self) -> None:
+        """What the log names is what the counters count."""
+        upsets = self.upsets
+        await upsets.collect()
+        self.logger.info(
+            "%d injections: corrected %s, lost %s",
+            *(upsets.injected.total(), dict(sorted(upsets.corrected.items())), dict(upsets.lost)),
+        )
+        corrected, lost = await upsets.counted()
+        logged = upsets.corrected.total() + upsets.lost.total()
+        assert 0 <= corrected + lost - logged <= await self.env.host.counter("LOG_LOST")
+        assert corrected >= upsets.corrected.total() and lost >= upsets.lost.total()
+        assert upsets.lost or lost == 0, "single bits were lost"
+
+
+class LifeUpsetsTest(UpsetsTest):
+    """Random lives with a wrong bit about every 200 cycles."""
+
+    async def life(self, sequence: str, **options: Any) -> None:
+        await self.start()
+        self.over = False
+        injector = cocotb.start_soon(self.sprinkle())
+        run: Any = find(sequence)(self.env, **options)
+        await run.run()
+        self.over = True
+        await injector
+        self.env.release_all()
+        await self.finish()
+        assert len(self.upsets.corrected) > 2
+
+    async def sprinkle(self) -> None:
+        rng, upsets = self.rng("upsets"), self.upsets
+        while not self.over:
+            bit = rng.randrange(1 << rng.choice((0, 3, 4, 5, 9)))
+            assert await upsets.inject(rng.randrange(upsets.memories), bit) == 0
+            await self.env.harness.cycles(rng.randint(20, 180))
+            await upsets.collect()

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Self-checking bench of cde_ram, or cde_ram_2w with the define TWO: random reads and writes against a plain array, while bits of written
+// words are inverted. Prints "passed" and the numbers of reports, or what is wrong.
+`default_nettype none
+`include "cde_mem.vh"
+
+module memory_bench;
+    parameter W = 70;
+    parameter ECC = 1;
+    localparam AW = 2;
+    localparam CW = W + `CDE_ECC_WORD(W);
+
+    reg                  clk = 1'b0;
+    reg                  start = 1'b1;
+    reg                  init = 1'b1;
+    reg                  inject = 1'b0;
+    reg  [9:0]           at0 = 10'd0;
+    reg  [9:0]           at1 = 10'd0;
+    wire [`CDE_MEM_W-1:0] mem_i = {10'd0, 8'd0, inject, at1, at0, init, start};
+    wire [`CDE_MEM_W-1:0] mem_o;
+    reg                  we0 = 1'b0;
+    reg                  we1 = 1'b0;
+    reg  [AW-1:0]        waddr0, waddr1, raddr0, raddr1;
+    reg  [W-1:0]         wdata0, wdata1;
+    wire [W-1:0]         rdata0, rdata1;
+    reg  [W-1:0]         shadow [0:(1 << AW) - 1];
+    reg  [W-1:0]         want0, want1;
+    reg                  double = 1'b0;
+    integer              corrected = 0;
+    integer              lost = 0;
+    integer              wrong = 0;
+    integer              before;
+    integer              i;
+
+    always #5 clk = !clk;
+
+`ifdef TWO
+    cde_ram_2w #(.W(W), .AW(AW), .ECC(ECC)) dut (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we0(we0), .waddr0(waddr0), .wdata0(wdata0), .we1(we1), .waddr1(waddr1),
+        .wdata1(wdata1), .raddr0(raddr0), .rdata0(rdata0), .raddr1(raddr1), .rdata1(rdata1)
+    );
+`else
+    cde_ram #(.W(W), .AW(AW), .ECC(ECC)) dut (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(we0), .waddr(waddr0), .wdata(wdata0), .raddr(raddr0), .rdata(rdata0)
+    );
+
+    assign rdata1 = want1;
+`endif
+
+    // A cycle: what is read belongs to the addresses of the one before.
+    task cycle;
+        begin
+            @(posedge clk);
+`ifdef TWO
+            if (we0 && !(we1 && waddr1 == waddr0)) shadow[waddr0] = wdata0;
+            if (we1) shadow[waddr1] = wdata1;
+`else
+            if (we0) shadow[waddr0] = wdata0;
+`endif
+            want0 = shadow[raddr0];
+            want1 = shadow[raddr1];
+            @(negedge clk);
+            if (rdata0 !== want0 || rdata1 !== want1) begin
+                wrong = wrong + 1;
+                if (!double) $display("wrong: word %0d or %0d reads %h %h, must be %h %h", raddr0, raddr1, rdata0, rdata1, want0, want1);
+            end
+            if (mem_o[`CDE_MEM_BAD] && mem_o[`CDE_MEM_LOST]) lost = lost + 1;
+            if (mem_o[`CDE_MEM_BAD] && !mem_o[`CDE_MEM_LOST]) corrected = corrected + 1;
+            if (mem_o[`CDE_MEM_BAD] && mem_o[`CDE_MEM_HOPS +: 8] != 8'd0) $display("wrong: own report has passed memories");
+        end
+    endtask
+
+    task random_traffic;
+        input integer cycles;
+        begin
+            for (i = 0; i < cycles; i = i + 1) begin
+                we0 = $random % 3 == 0;
+                we1 = $random % 3 == 0;
+                {waddr0, waddr1} = $random;
+                {raddr0, raddr1} = $random;
+                wdata0 = {$random, $random, $random, $random};
+                wdata1 = {$random, $random, $random, $random};
+                inject = $random % 8 == 0;
+                if (inject) begin
+                    at0 = $unsigned($random) % CW;
+                    at1 = double ? (at0 == 10'd0 ? 10'd1 : at0 == 10'd1 ? 10'd0 : at0 ^ 10'd1) : at0;
+                end
+                cycle;
+            end
+            {we0, we1, inject} = 3'd0;
+            // What still waits is spent.
+            we0 = 1'b1;
+            cycle;
+            we0 = 1'b0;
+        end
+    endtask
+
+    // Every word, twice by each port; what is wrong is reported, and healed the first time.
+    task sweep;
+        begin
+            for (i = 0; i < (4 << AW); i = i + 1) begin
+                raddr0 = i >> 1;
+                raddr1 = i >> 1;
+                cycle;
+            end
+            raddr0 = raddr0 + 1;
+            raddr1 = raddr1 + 1;
+            cycle;
+            cycle;
+        end
+    endtask
+
+    initial begin
+        {waddr0, waddr1, raddr0, raddr1} = 0;
+        wdata0 = 0;
+        wdata1 = 0;
+        for (i = 0; i < (1 << AW); i = i + 1) shadow[i] = 0;
+        @(negedge clk);
+        @(negedge clk);
+        start = 1'b0;
+        for (i = 0; i < (1 << AW); i = i + 1) @(negedge clk);
+        init = 1'b0;
+        sweep;
+        if (corrected + lost != 0) $display("wrong: reports without injections");
+        random_traffic(20000);
+        sweep;
+        before = corrected;
+        sweep;
+        if (ECC != 0 && before == 0) $display("wrong: nothing was reported");
+        if (corrected != before) $display("wrong: not healed");
+        if (ECC == 0 && corrected != 0) $display("wrong: report without a code");
+        if (lost != 0) $display("wrong: a single bit was lost");
+        double = 1'b1;
+        if (ECC != 0) begin
+            random_traffic(4000);
+            if (lost == 0) $display("wrong: two bits were not reported");
+            if (wrong == 0) $display("wrong: two bits made no difference");
+        end
+        $display("passed: %0d corrected, %0d lost", corrected, lost);
+        $finish;
+    end
+
+endmodule
+
+`default_nettype wire

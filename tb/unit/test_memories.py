@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The memories and their code in benches of their own (Icarus), and faults that these find."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+UNIT = Path(__file__).resolve().parent
+HDL = UNIT.parents[1] / "hdl"
+FILES = ("cde_ram", "cde_ram_2w", "cde_mem_node", "cde_ecc_enc", "cde_ecc_dec")
+
+
+def run(
+    bench: str, folder: Path, *defines: str, hdl: Path = HDL, **parameters: int
+) -> subprocess.CompletedProcess[str]:
+    """Builds a bench of this folder with parameters overridden, and runs it."""
+    iverilog = shutil.which("iverilog")
+    assert iverilog, "iverilog is missing: run `make setup`"
+    out = folder / "bench"
+    subprocess.run(
+        [
+            *(iverilog, "-g2005", "-Wno-all", "-I", str(hdl), "-s", bench, "-o", str(out)),
+            *(f"-D{define}" for define in defines),
+            *(f"-P{bench}.{name}={value}" for name, value in parameters.items()),
+            str(UNIT / f"{bench}.v"),
+            *(str(hdl / f"{name}.v") for name in FILES),
+        ],
+        check=True,
+    )
+    return subprocess.run(
+        ["vvp", "-n", str(out)], capture_output=True, text=True, check=True, timeout=300
+    )
+
+
+def is_clean(result: subprocess.CompletedProcess[str]) -> bool:
+    return "passed" in result.stdout and "wrong" not in result.stdout
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 5, 11, 12, 16, 26, 27, 57, 58, 64, 65, 129])
+def test_every_bit_and_pair(tmp_path: Path, width: int) -> None:
+    result = run("code_bench", tmp_path, W=width)
+    assert is_clean(result), result.stdout[:2000]
+
+
+@pytest.mark.parametrize("defines", [(), ("TWO",)])
+@pytest.mark.parametrize(("width", "ecc"), [(2, 1), (16, 1), (70, 1), (16, 0)])
+def test_memory(tmp_path: Path, defines: tuple[str, ...], width: int, ecc: int) -> None:
+    result = run("memory_bench", tmp_path, *defines, W=width, ECC=ecc)
+    assert is_clean(result), result.stdout[:2000]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "replacement", "message"),
+    [
+        (
+            "cde_ram",
+            "assign rdata = hit_q ? fwd_q : fixed[W-1:0];",
+            "assign rdata = hit_q ? fwd_q : mem_q[W-1:0];",
+            "must be",
+        ),
+        (
+            "cde_ram",
+            "wire          heal = bad && !lost;",
+            "wire          heal = 1'b0;",
+            "not healed",
+        ),
+        ("cde_ram", "end else if (we) begin", "end else if (we && !heal) begin", "must be"),
+        ("cde_ram", ".en(!hit_q)", ".en(1'b1)", "must be"),
+        ("cde_ram", "if (clear || we || heal) begin", "if (we || heal) begin", "must be"),
+        ("cde_ram_2w", "if (!we0) {put", "if (heal0 && !in1_0) {put", "must be"),
+        ("cde_ram_2w", "if (!we1) {put", "if (heal1 && in1_1) {put", "must be"),
+        ("cde_ram_2w", "if (we0) newest", "if (put0) newest", "must be"),
+        ("cde_ram_2w", "en(!r0_hit0_q && !r0_hit1_q)", "en(!r0_hit1_q)", "must be"),
+        (
+            "cde_mem_node",
+            "go_bad <= in_bad || bad || wait_bad;",
+            "go_bad <= in_bad;",
+            "nothing was",
+        ),
+        ("cde_ecc_dec", "data[j] = !data[j];", "data[j] = data[j];", "must be"),
+        ("cde_ecc_dec", "assign lost = |lane_lost;", "assign lost = 1'b0;", "two bits"),
+        ("cde_ecc.vh", "= p[k];", "= k != 2 && p[k];", "lost is"),
+        ("cde_ecc.vh", "= ~^p;", "= ^p;", "lost is"),
+    ],
+)
+def test_faults_are_found(
+    tmp_path: Path, name: str, text: str, replacement: str, message: str
+) -> None:
+    copy = tmp_path / "hdl"
+    shutil.copytree(HDL, copy)
+    path = copy / (name if name.endswith(".vh") else f"{name}.v")
+    source = path.read_text()
+    assert source.count(text) == 1
+    path.write_text(source.replace(text, replacement))
+    if name == "cde_ecc.vh":
+        found = run("code_bench", tmp_path, hdl=copy, W=16).stdout
+    else:
+        defines = ("TWO",) if name == "cde_ram_2w" else ()
+        found = run("memory_bench", tmp_path, *defines, hdl=copy).stdout
+    wrong = [line for line in found.splitlines() if line.startswith("wrong") and message in line]
+    assert wrong, found[:2000]
