@@ -53,7 +53,9 @@ class DispatchChecks:
         #: Since then nothing has stalled the channel.
         self.free_since = 0
         self._left_at = [0] * params.num_qp
-        self._run_of, self._run = -1, 0
+        #: When the latest requests of one QP in a row were indicated.
+        self._run: deque[int] = deque(maxlen=self.burst + 1)
+        self._run_of = -1
 
     def work(self, record: WorkBeat) -> None:
         """A beat was taken."""
@@ -125,12 +127,18 @@ class DispatchChecks:
 
     def _fair(self, qp: int) -> None:
         """A beat of ``qp``: the longest run, and nobody waits too long."""
-        self._run = self._run + 1 if qp == self._run_of else 1
+        if qp != self._run_of:
+            self._run.clear()
         self._run_of = qp
-        if self._run > self.burst:
+        self._run.append(self.now)
+        if len(self._run) > self.burst:
+            # The engine looks at a QP some cycles after the step that lets it go on.
+            known = self._run[0] - PIPELINE
             for other, waiting in self.heads.items():
-                if other != qp and self.beats - waiting.beats > self.burst + 4:
-                    self.qpc.fail(qp, f"{self._run} requests in a row, while QP {other} waits")
+                beats = self.beats - waiting.beats
+                if other != qp and waiting.cycle < known and beats > self.burst + 4:
+                    text = f"{len(self._run)} requests in a row, while QP {other} waits"
+                    self.qpc.fail(qp, text)
         head = self.heads.get(qp)
         if head is not None:
             self._judge(qp, head)

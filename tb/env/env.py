@@ -188,12 +188,17 @@ class CarillonEnv(uvm_env):
         await self._reset(cycles, cut)
 
     async def _reset(self, cycles: int = 4, cut: Callable[[], None] | None = None) -> None:
-        await self.harness.reset(cycles, cut)
-        for agent in self.agents:
-            agent.clear()
-        self.transport.clear()
-        self.host.forget()
-        self._held.clear()
+        def forget() -> None:
+            if cut is not None:
+                cut()
+            for agent in self.agents:
+                agent.clear()
+            self.transport.clear()
+            self.host.forget()
+            self._held.clear()
+
+        # Within the reset: what is sent behind it belongs to the new life.
+        await self.harness.reset(cycles, forget)
         control = self.control
         ident = await control.value(Reg.ID)
         assert ident == ID_VALUE, f"ID register reads {ident:#x}"

@@ -87,6 +87,9 @@ class ReceiveSoakTest(_EngineSoakTest):
 class WindowSoakTest(_EngineSoakTest):
     """Windows, regions, remote accesses; the device is removed in some phases."""
 
+    #: A short phase may end with the removal before anything was posted.
+    allow = ("no_posts",)
+
     def phase(self, rng: random.Random) -> tuple[str, dict[str, Any]]:
         if rng.random() < 0.3:
             self.stall(rng)
