@@ -214,7 +214,7 @@ class Prover:
             proof = last
             for part, scope in enumerate(attempt):
                 if left <= 0:
-                    return Proof(last.status, f"{last.how}; wider scopes: time limit")
+                    return Proof(UNDECIDED, f"{last.how}; wider scopes: time limit")
                 start = resource.getrusage(resource.RUSAGE_CHILDREN)
                 found = self._try(mutation, scope, f"{name}-{number}-{part}", left)
                 left -= _spent(start)
