@@ -136,7 +136,7 @@ class Ladder:
     cost: Mapping[Step, float]
     """Seconds of each step without a mutant."""
     rest: int
-    """The rung before which a proof is tried: the slow one."""
+    """The rung before which a proof is tried: the first slow one."""
     _kills: Counter[tuple[str, Step]] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -160,15 +160,16 @@ def climb(
     mutation: Mutation,
     steps: Iterable[Step],
     ladder: Ladder,
-    run: Callable[[Step], tuple[bool, str]],
+    run: Callable[[Step], tuple[bool, str] | None],
     prove: Callable[[Mutation], Proof],
+    earlier: int = 0,
 ) -> Fate:
-    """Runs the steps, those in which the mutant changes a value, until one fails. ``run`` tells
-    whether the test passed, and its error.
+    """Runs the steps until one fails. ``run`` tells whether the test passed, and its error; None if
+    the mutant changes no value in it. ``earlier``: runs that the mutant has passed before.
 
-    The proof comes before the slow rung: an equivalent mutant need not climb it.
+    The proof comes before the slow rungs: an equivalent mutant need not climb them.
     """
-    fate = Fate(mutation, SURVIVED)
+    fate = Fate(mutation, SURVIVED, runs=earlier)
     module = mutation.source_module
     left = set(steps)
     proof: Proof | None = None
@@ -178,8 +179,11 @@ def climb(
             proof = prove(mutation)
             if proof.status == EQUIVALENT:
                 break
-        passed, message = run(step)
         left.remove(step)
+        answer = run(step)
+        if answer is None:
+            continue
+        passed, message = answer
         fate.runs += 1
         if not passed:
             ladder.learn(module, step)

@@ -4,7 +4,8 @@ and the original one, first alone, then inside the modules that contain it.
 
 What a module contains is cut out and its pins are free (sound: what no environment can tell apart,
 no design can); a difference that only shows with free pins is none, so the next scope takes more
-of the design. Both copies start from all registers at 0, with the reset as a free input.
+of the design. Both copies start in the state that the reset leaves behind (registers without one
+at 0); from there on the reset is a free input.
 """
 
 from __future__ import annotations
@@ -47,6 +48,18 @@ def parents_of(rtlil: str) -> dict[str, set[str]]:
     return found
 
 
+def resettable(rtlil: str) -> set[str]:
+    """The modules with the inputs ``clk`` and ``rst``, from the text of a netlist."""
+    ports: dict[str, set[str]] = {}
+    module = ""
+    for line in rtlil.splitlines():
+        if match := re.match(r"module \\(\S+)", line):
+            module = match.group(1)
+        elif match := re.match(r"\s+wire input \d+ \\(clk|rst)$", line):
+            ports.setdefault(module, set()).add(match.group(1))
+    return {module for module, found in ports.items() if found == {"clk", "rst"}}
+
+
 def scopes(module: str, parents: dict[str, set[str]]) -> list[list[Scope]]:
     """Attempts, each a list of scopes that must all be proved: the module with its contents cut
     out, each of its parents, the module with its contents, the parents of its parents.
@@ -67,8 +80,18 @@ def scopes(module: str, parents: dict[str, set[str]]) -> list[list[Scope]]:
     return attempts
 
 
-def _script(mutation: Mutation, scope: Scope, base: Path, aiger: Path) -> str:
+#: Longer than any value takes to follow the reset.
+_RESET_CYCLES = 4
+
+
+def _script(mutation: Mutation, scope: Scope, base: Path, aiger: Path, reset: bool) -> str:
     """Makes the miter of design and mutant and writes it as AIGER: one output, 1 if they differ."""
+    # Initial values of each copy: simulated with the reset and free inputs undefined, then 0 for
+    # what is still undefined. Left undefined, the two copies could start in different states.
+    start = ["setundef -init -zero"]
+    if reset:
+        cycles = _RESET_CYCLES
+        start.insert(0, f"sim -q -clock clk -reset rst -rstlen {cycles} -n {cycles} -w")
     if scope.whole:
         cut = ["flatten"]
     else:
@@ -84,6 +107,7 @@ def _script(mutation: Mutation, scope: Scope, base: Path, aiger: Path) -> str:
             f"hierarchy -top {scope.top}",
             "memory_map",
             "opt_clean",
+            *start,
             f"rename {scope.top} {side}",
             f"design -stash {side}",
         ]
@@ -101,7 +125,9 @@ def _script(mutation: Mutation, scope: Scope, base: Path, aiger: Path) -> str:
         "dffunmap",
         "setundef -undriven -zero",
         "setundef -zero",
+        # Enables and resets come back with opt.
         "opt -full",
+        "dffunmap",
         "aigmap",
         "opt_clean",
         f"write_aiger -zinit {aiger}",
@@ -139,14 +165,14 @@ def read_abc(text: str) -> Proof:
 
 
 #: The search for a difference can meet all states there are; register correspondence leaves little
-#: to property directed reachability.
-_METHODS = ("all states", "scorr and pdr")
+#: to property directed reachability, which does not take what has no registers (left).
+_METHODS = ("all states", "scorr and pdr", "scorr and sat")
 
 
 def _abc(aiger: Path, seconds: float) -> Proof:
     script = (
         f"read_aiger {aiger.name}; strash; bmc3 -F 12 -T {max(int(seconds / 4), 1)}; print_status; "
-        f"scorr; pdr -T {max(int(seconds / 2), 1)}; print_status"
+        f"scorr; pdr -T {max(int(seconds / 2), 1)}; print_status; prove; print_status"
     )
     text = limited(["yosys-abc", "-c", script], seconds, aiger.parent)
     aiger.with_suffix(".abc.log").write_text(text)
@@ -165,13 +191,15 @@ class Prover:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._parents = parents_of(self.base.read_text())
+        text = self.base.read_text()
+        self._parents, self._resettable = parents_of(text), resettable(text)
 
     def _try(self, mutation: Mutation, scope: Scope, name: str, seconds: float) -> Proof:
         aiger = self.folder / f"{name}.aig"
         aiger.unlink(missing_ok=True)
         script = self.folder / f"{name}.ys"
-        script.write_text(_script(mutation, scope, self.base, aiger))
+        reset = scope.top in self._resettable
+        script.write_text(_script(mutation, scope, self.base, aiger, reset))
         text = limited(["yosys", "-q", "-p", f"script {script}"], seconds, ROOT)
         if not aiger.is_file() or not aiger.stat().st_size:
             error = next((line for line in text.splitlines() if "ERROR" in line), "time limit")
@@ -186,7 +214,7 @@ class Prover:
             proof = last
             for part, scope in enumerate(attempt):
                 if left <= 0:
-                    return Proof(last.status, f"{last.how}; wider scopes: time limit")
+                    return Proof(UNDECIDED, f"{last.how}; wider scopes: time limit")
                 start = resource.getrusage(resource.RUSAGE_CHILDREN)
                 found = self._try(mutation, scope, f"{name}-{number}-{part}", left)
                 left -= _spent(start)

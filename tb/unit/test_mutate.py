@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,11 +35,12 @@ from tb.runner.mutate_netlist import (
     parse_list,
     parse_mutation,
     root_source,
+    run_yosys,
     shares,
     watch,
     width_of,
 )
-from tb.runner.mutate_prove import Prover, Scope, parents_of, read_abc, scopes
+from tb.runner.mutate_prove import Prover, Scope, parents_of, read_abc, resettable, scopes
 from tb.runner.mutate_report import read_fates, report, write_fate, write_report
 
 LINE = (
@@ -240,6 +242,23 @@ def test_mutant_that_changes_nothing_runs_no_test() -> None:
     assert (fate.status, fate.by) == (SURVIVED, "changes no value in any test; differs")
 
 
+def test_runs_in_which_the_mutant_changes_nothing_do_not_count() -> None:
+    first = STEPS[0]
+
+    def run(step: Step) -> tuple[bool, str] | None:
+        return (True, "") if step == first else None
+
+    def prove(_: Mutation) -> Proof:
+        return Proof(SURVIVED, "differs")
+
+    assert climb(MUTATION, STEPS, ladder(), run, prove).runs == 1
+    assert climb(MUTATION, STEPS, ladder(), run, prove, 2).runs == 3
+    fate = climb(MUTATION, STEPS[1:], ladder(), run, prove)
+    assert (fate.runs, fate.by) == (0, "changes no value in any test; differs")
+    # What it met on quick rungs counts.
+    assert climb(MUTATION, STEPS[1:], ladder(), run, prove, 2).by == "differs"
+
+
 def test_ladder_learns_within_a_rung() -> None:
     rungs = ladder()
     first, two3, two4, slow = STEPS
@@ -324,12 +343,58 @@ end
 def test_proof_on_a_small_module(
     tmp_path: Path, cell: str, port: str, mode: str, status: str
 ) -> None:
+    assert proof(tmp_path, RTLIL, Mutation(mode, "cde_x__1", f"\\{cell}", f"\\{port}", 0)) == status
+
+
+def proof(folder: Path, rtlil: str, mutation: Mutation) -> str:
     prepare_environment()
-    base = tmp_path / "base.il"
-    base.write_text(RTLIL)
-    mutation = Mutation(mode, "cde_x__1", f"\\{cell}", f"\\{port}", 0)
-    found = Prover(base, tmp_path / "prove", 20.0)(mutation, "m")
-    assert found.status == status, found
+    base = folder / "base.il"
+    base.write_text(rtlil)
+    return Prover(base, folder / "prove", 20.0)(mutation, "m").status
+
+
+def test_modules_with_a_reset() -> None:
+    ports = "  wire input 1 \\clk\n  wire width 2 input 3 \\a\n"
+    both = f"module \\a\n{ports}  wire input 2 \\rst\nend\nmodule \\b\n{ports}end\n"
+    assert resettable(both) == {"a"}
+
+
+VERILOG = """module cde_x__1(input clk, input rst, input a, input b, output y);
+    reg q, n, e;
+    always @(posedge clk) begin
+        q <= a | (a & b);
+        if (rst) n <= 1'b1;
+        if (!a && !b) e <= q;
+    end
+    assign y = (q & (n | b)) ^ e;
+endmodule
+"""
+
+
+@pytest.mark.parametrize(
+    ("cell", "port", "mode", "status"),
+    [
+        # The register behind it, which has no reset, starts alike in both copies.
+        (r"\$and\S*:4", "B", "inv", EQUIVALENT),
+        # 1 after the reset, whatever it was before.
+        (r"\$or\S*:8", "B", "inv", EQUIVALENT),
+        (r"\$or\S*:8", "A", "const0", SURVIVED),
+        (r"\$or\S*:4", "A", "const0", SURVIVED),
+        # Only where a and b are 0: the register with an enable.
+        (r"\$logic_and\S*:6", "A", "const0", SURVIVED),
+    ],
+)
+def test_proofs_start_in_the_reset_state(
+    tmp_path: Path, cell: str, port: str, mode: str, status: str
+) -> None:
+    prepare_environment()
+    source, made = tmp_path / "x.v", tmp_path / "x.il"
+    source.write_text(VERILOG)
+    run_yosys(f"read_verilog {source}\nproc\nopt_clean\nwrite_rtlil {made}", tmp_path, "x")
+    found = re.search(rf"cell \S+ ({cell}\S+)", made.read_text())
+    assert found
+    mutation = Mutation(mode, "cde_x__1", found.group(1), f"\\{port}", 0)
+    assert proof(tmp_path, made.read_text(), mutation) == status
 
 
 # -- results ---------------------------------------------------------------------------------------
