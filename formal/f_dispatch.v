@@ -107,8 +107,8 @@ module f_dispatch #(
 
     always @(posedge clk) begin
         if (age > {1'b0, q} + 2'd1) begin
-            index_is_next: assert (\dut.index_ram.ram.words [q * IDX_W +: IDX_W] == next);
-            bound_is_released: assert (\dut.bound_ram.ram.words [q * IDX_W +: IDX_W] == released);
+            index_is_next: assert ((q ? \dut.index_ram.ram.words [IDX_W +: IDX_W] : \dut.index_ram.ram.words [0 +: IDX_W]) == next);
+            bound_is_released: assert ((q ? \dut.bound_ram.ram.words [IDX_W +: IDX_W] : \dut.bound_ram.ram.words [0 +: IDX_W]) == released);
         end
         capacity: assert (left <= (1 << SQ_LOG2));
         if (!rst && !up) nothing_yet: assert (!\dut.l_valid && !\dut.f_valid && !\dut.g_valid && !\dut.g_sent );

@@ -148,13 +148,20 @@ module f_keys (
 
     // ---------------------------------------------------------------- for the induction: every memory holds the entry
     (* hierconn *) wire [4*KW-1:0] \keys_i.word_ram.words , \keys_i.memory_ram.words , \keys_i.g_lookup[0].lookup_ram.words , \check_i.word_ram.words ;
+    function [KW-1:0] of_key;
+        input [4*KW-1:0] w;
+        begin
+            of_key = at[1] ? (at[0] ? w[3*KW +: KW] : w[2*KW +: KW]) : at[0] ? w[KW +: KW] : w[0 +: KW];
+        end
+    endfunction
+
     wire cleared = {1'b0, age} > {2'b00, at} + 1'b1;
     always @(posedge clk) begin
         if (cleared) begin
-            copy_of_steps: assert (\keys_i.word_ram.words [at * KW +: KW] == entry);
-            copy_of_regions: assert (\keys_i.memory_ram.words [at * KW +: KW] == entry);
-            copy_of_checks: assert (\check_i.word_ram.words [at * KW +: KW] == entry);
-            copy_of_lookups: assert (\keys_i.g_lookup[0].lookup_ram.words [at * KW +: KW] == entry);
+            copy_of_steps: assert (of_key(\keys_i.word_ram.words ) == entry);
+            copy_of_regions: assert (of_key(\keys_i.memory_ram.words ) == entry);
+            copy_of_checks: assert (of_key(\check_i.word_ram.words ) == entry);
+            copy_of_lookups: assert (of_key(\keys_i.g_lookup[0].lookup_ram.words ) == entry);
         end
         age_is_legal: assert (age <= 5 && (up || !up_1));
         if (!up) nothing_yet: assert (entry == 0 && !gone && !taken_1 && !taken_2 && !check_1 && !check_2);
