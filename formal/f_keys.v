@@ -165,6 +165,7 @@ module f_keys (
         end
         age_is_legal: assert (age <= 5 && (up || !up_1));
         if (!up) nothing_yet: assert (entry == 0 && !gone && !taken_1 && !taken_2 && !check_1 && !check_2);
+        if (entry[K_VALID]) valid_exists: assert (entry[K_EXISTS]);
         if (gone) past: assert (k[31:12] <= entry[K_GEN +: 20] && k[10:1] == 0);
     end
 
