@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// f_dispatch: proof that a QP's requests are indicated in post order, each once (cde_dispatch).
+//
+// Purpose: counts, for any one QP, the requests released, those indicated or skipped, and the beats of the next one. Of the release only this
+//          is assumed: the index released grows, by no more than the queue holds. When QPs leave CONNECTED, when Reads retire, what is fenced,
+//          local or guarded, is free in each cycle, and so is all that other QPs do.
+// Ports:   free inputs.
+// Latency: none.
+`default_nettype none
+
+module f_dispatch #(
+    parameter IDX_W = 3,
+    parameter SQ_LOG2 = 2
+) (
+    input wire               clk,
+    input wire               acc_valid,
+    input wire               acc_qp,
+    input wire [SQ_LOG2-1:0] acc_slot,
+    input wire               acc_fence,
+    input wire [1:0]         acc_kind,
+    input wire               end_we,
+    input wire [SQ_LOG2-1:0] end_slot,
+    input wire               end_last,
+    input wire               rel_valid,
+    input wire               rel_we,
+    input wire [IDX_W-1:0]   rel_index,
+    input wire [1:0]         stop,
+    input wire               rr_valid,
+    input wire               rr_we,
+    input wire               rr_qp,
+    input wire [IDX_W-1:0]   rr_total,
+    input wire               guard_we,
+    input wire               guard_qp,
+    input wire               guard,
+    input wire               work_ready,
+    input wire               loc_done
+);
+
+`include "cde_defs.vh"
+
+    localparam [IDX_W-1:0] ONE = 1;
+
+    reg [1:0] age = 0;
+    wire      rst = age == 0;
+    wire      up = age == 3;
+    wire      init = !rst && !up;
+    always @(posedge clk) if (!up) age <= age + 1'b1;
+
+    (* anyconst *) wire q;              // any one QP
+
+    wire               work_valid, loc_valid, ind_valid, ind_qp, ind_done;
+    wire [15:0]        work_dest;
+    wire [63:0]        work_user;
+    wire [IDX_W-1:0]   ind_next;
+    wire [SQ_LOG2-1:0] ind_slot;
+    reg  [511:0]       acc_data;
+
+    always @* begin
+        acc_data = 512'd0;
+        acc_data[`CDE_POST_READ_FENCE_LSB] = acc_fence;
+    end
+
+    cde_dispatch #(.NUM_QP(2), .QP_W(1), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(2)) dut (
+        .clk(clk), .rst(rst), .init(init), .init_addr(!age[0]), .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot),
+        .acc_data(acc_data), .acc_kind(acc_kind), .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
+        .rel_valid(rel_valid && up), .rel_we(rel_we && up), .rel_index(rel_index), .stop(stop), .rr_valid(rr_valid && up),
+        .rr_we(rr_we && up), .rr_qp(rr_qp), .rr_total(rr_total), .peer_we(1'b0), .peer_qp(guard_qp), .peer(24'd0), .guard_we(guard_we),
+        .guard(guard), .m_axis_work_tdest(work_dest), .m_axis_work_tuser(work_user), .m_axis_work_tvalid(work_valid),
+        .m_axis_work_tready(work_ready), .loc_valid(loc_valid), .loc_done(loc_done), .loc_status(8'd0), .ind_valid(ind_valid),
+        .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_next(ind_next)
+    );
+
+    reg [IDX_W-1:0] released, next;     // of q: behind the last request released, the next one to be indicated
+    reg             sent = 1'b0;        // the next one's beat was taken
+    initial {released, next} = 0;
+    wire            release_now = rel_we && acc_qp == q && up;
+    wire            indicated = ind_valid && ind_qp == q && up;
+    wire            beat = work_valid && work_dest[0] == q && up;
+    wire [IDX_W-1:0] grows = rel_index - released;
+    wire [IDX_W-1:0] left = released - next;
+
+    always @* if (release_now) assume ({1'b0, grows} + {1'b0, left} <= (1 << SQ_LOG2));
+
+    always @(posedge clk) begin
+        if (release_now) released <= rel_index;
+        if (indicated) next <= next + ONE;
+        sent <= (sent || (beat && work_ready)) && !indicated;
+        if (indicated) begin
+            in_post_order: assert (ind_next == next + ONE && ind_slot == next[SQ_LOG2-1:0]);
+            only_released: assert (next != released);
+            indicated_was_sent: assert (ind_done == (sent || (beat && work_ready)));
+        end
+        if (beat) begin
+            beat_in_order: assert (work_user[16 +: 16] == {{(16-IDX_W){1'b0}}, next} && next != released);
+            beat_once: assert (!sent);
+        end
+    end
+
+    // ---------------------------------------------------------------- for the induction: what the stages hold of q
+    (* hierconn *) wire [2*IDX_W-1:0] \dut.index_ram.ram.words , \dut.bound_ram.ram.words ;
+    (* hierconn *) wire \dut.l_valid , \dut.l_qp , \dut.f_valid , \dut.f_qp , \dut.g_valid , \dut.g_qp , \dut.g_sent , \dut.g_offered ;
+    (* hierconn *) wire \dut.index_ram.ram.f_raddr , \dut.bound_ram.ram.f_raddr ;
+    (* hierconn *) wire [IDX_W-1:0] \dut.f_index , \dut.f_bound , \dut.g_index ;
+    wire in_l = \dut.l_valid && \dut.l_qp == q;
+    wire in_f = \dut.f_valid && \dut.f_qp == q;
+    wire in_g = \dut.g_valid && \dut.g_qp == q;
+
+    always @(posedge clk) begin
+        if (age > {1'b0, q} + 2'd1) begin
+            index_is_next: assert ((q ? \dut.index_ram.ram.words [IDX_W +: IDX_W] : \dut.index_ram.ram.words [0 +: IDX_W]) == next);
+            bound_is_released: assert ((q ? \dut.bound_ram.ram.words [IDX_W +: IDX_W] : \dut.bound_ram.ram.words [0 +: IDX_W]) == released);
+        end
+        capacity: assert (left <= (1 << SQ_LOG2));
+        if (!rst && !up) nothing_yet: assert (!\dut.l_valid && !\dut.f_valid && !\dut.g_valid && !\dut.g_sent );
+        if (!up) zero_yet: assert (next == 0 && released == 0 && !sent);
+        if (up) begin
+            if (\dut.l_valid ) l_reads: assert (\dut.index_ram.ram.f_raddr == \dut.l_qp && \dut.bound_ram.ram.f_raddr == \dut.l_qp );
+            one_stage: assert (!(in_l && (in_f || in_g)));
+            if (in_f) run: assert (in_g && \dut.f_index == next + ONE && \dut.f_bound == released && \dut.f_index != released);
+            if (in_g) oldest: assert (\dut.g_index == next && next != released);
+            if (\dut.g_sent || \dut.g_offered ) kept: assert (\dut.g_valid && \dut.g_offered );
+            sent_is_held: assert (sent == (\dut.g_sent && in_g));
+        end
+    end
+
+endmodule
+
+`default_nettype wire
