@@ -107,6 +107,7 @@ class Harness:
         self._rows_of = dut.u_record.rows
         self._on_block = on_block
         self._decoder = Decoder(hooks)
+        self._resetting = False
         self._pending: list[tuple[int, list[int]]] = []
         self._wake = Event()
         self._toggle = 0
@@ -146,12 +147,14 @@ class Harness:
         is called at the end of the reset, before anything works again.
         """
         self._rst.value = 1
+        self._resetting = True
         await Timer(self._to_slot() + cycles * PERIOD, unit="ps")
         if len(self._tasks) == 1:
             # Not earlier: at time 0 signals of a four-state simulator change from X.
             self._tasks.append(cocotb.start_soon(self._record()))
         if cut is not None:
             cut()
+        self._resetting = False
         self._rst.value = 0
         self._origin = int(get_sim_time("ps")) - _AFTER + PERIOD
         self._pending = [entry for entry in self._pending if entry[0] == _SETTING]
@@ -186,6 +189,8 @@ class Harness:
 
     def submit(self, channel: int, words: Sequence[int], at: int = 0, gap: int = 0) -> None:
         """Queues one item for a channel. ``at``: earliest cycle; ``gap``: idle cycles before it."""
+        if self._resetting:
+            return  # the queues that it is for are being emptied
         head = channel | len(words) << 8 | gap << 16 | at << 32
         self._pending.append((1 << channel, [head, *words]))
         if not self._wake.is_set():
