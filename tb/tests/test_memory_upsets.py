@@ -13,6 +13,7 @@ from tb.env.defs import Cause, CqeStatus, CqeType
 from tb.env.qp import Qp, connect_pair
 from tb.env.recv import ReceiveQueue
 from tb.env.regions import Region
+from tb.tests.soaking import LONG_SEED
 from tb.tests.test_window_smoke import SmokeBase
 from tb.tests.upsetting import LifeUpsetsTest, UpsetsTest
 from tb.tests.windowing import ZONE
@@ -28,7 +29,7 @@ class EveryMemoryTest(SmokeBase, UpsetsTest):
 
     async def scenario(self) -> None:
         await self.start()
-        injector = cocotb.start_soon(self.every_memory(2, 400))
+        injector = cocotb.start_soon(self.every_memory(2 if self.env.seed >= LONG_SEED else 1, 200))
         while not injector.done():
             await self.tour()
         injector.result()

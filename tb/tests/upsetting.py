@@ -52,6 +52,10 @@ class UpsetsTest(CarillonTest):
         assert 0 <= corrected + lost - logged <= await self.env.host.counter("LOG_LOST")
         assert corrected >= upsets.corrected.total() and lost >= upsets.lost.total()
         assert upsets.lost or lost == 0, "single bits were lost"
+        counts = self.checking.facts.counts
+        counts["memories_upset"] = len(upsets.corrected)
+        counts["words_corrected"] = corrected
+        counts["words_lost"] = lost
 
 
 class LifeUpsetsTest(UpsetsTest):
