@@ -149,6 +149,9 @@ module f_keys (
     end
 
     // ---------------------------------------------------------------- for the induction: every memory holds the entry
+    (* hierconn *) wire [1:0] \keys_i.word_ram.node.clear_addr , \keys_i.memory_ram.node.clear_addr , \keys_i.g_lookup[0].lookup_ram.node.clear_addr ,
+        \check_i.word_ram.node.clear_addr ;
+    wire [1:0] walk_at = age - 1'b1;
     (* hierconn *) wire [4*KW-1:0] \keys_i.word_ram.words , \keys_i.memory_ram.words , \keys_i.g_lookup[0].lookup_ram.words , \check_i.word_ram.words ;
     function [KW-1:0] of_key;
         input [4*KW-1:0] w;
@@ -165,6 +168,8 @@ module f_keys (
             copy_of_checks: assert (of_key(\check_i.word_ram.words ) == entry);
             copy_of_lookups: assert (of_key(\keys_i.g_lookup[0].lookup_ram.words ) == entry);
         end
+        if (init) walk: assert (\keys_i.word_ram.node.clear_addr == walk_at && \keys_i.memory_ram.node.clear_addr == walk_at &&
+                                \keys_i.g_lookup[0].lookup_ram.node.clear_addr == walk_at && \check_i.word_ram.node.clear_addr == walk_at);
         age_is_legal: assert (age <= 5 && (up || !up_1));
         if (!up) nothing_yet: assert (entry == 0 && !gone && !taken_1 && !taken_2 && !check_1 && !check_2);
         if (entry[K_VALID]) valid_exists: assert (entry[K_EXISTS]);

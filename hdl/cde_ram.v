@@ -83,13 +83,15 @@ module cde_ram #(
 `ifdef FORMAL
     // All words, for invariants of proofs (without code); a read is never stale, which other proofs may build on (RAM_PROVEN) once it is
     // proven. With a code, see formal/f_ram.v.
-    wire [(W << AW) - 1:0] words;
-    reg  [AW-1:0]          f_raddr;
-    reg                    f_read = 1'b0;   // f_raddr was read, not cleared
-    genvar                 i;
+    wire [(W << AW) - 1:0]  words;
+    wire [(CW << AW) - 1:0] codes;
+    reg  [AW-1:0]           f_raddr;
+    reg                     f_read = 1'b0;   // f_raddr was read, not cleared
+    genvar                  i;
     generate
         for (i = 0; i < (1 << AW); i = i + 1) begin : f_words
             assign words[i * W +: W] = mem[i][W-1:0];
+            assign codes[i * CW +: CW] = mem[i];
         end
     endgenerate
     always @(posedge clk) begin
