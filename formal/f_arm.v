@@ -8,6 +8,7 @@
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
+`include "cde_mem.vh"
 `include "cde_defs.vh"
 
 module f_arm #(
@@ -55,8 +56,9 @@ module f_arm #(
     wire           rst = age == 0;
     wire           init = age != 0 && !age[CQ_W+1];
     always @(posedge clk) if (!age[CQ_W+1]) age <= age == NUM_CQ + 1 ? 1 << (CQ_W + 1) : age + 1'b1;
-    wire [CQ_W-1:0] init_addr = age - 1'b1;
     wire            up = age[CQ_W+1];
+    wire [`CDE_MEM_W-1:0] mem = {39'd0, init, rst};     // maintenance bus: reset and the walk, no injection
+    wire [`CDE_MEM_W-1:0] unused_mem;
 
     (* hierconn *) wire [CQ_W-1:0] \dut.f_cq ;
     wire [CQ_W-1:0] cq = \dut.f_cq ;      // any one CQ
@@ -72,9 +74,9 @@ module f_arm #(
     wire [511:0]       trace_data;
 
     cde_arm #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(2), .RETRY_W(RETRY_W), .EV_W(EV_W)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(2), .RETRY_W(RETRY_W), .EV_W(EV_W), .ECC(0)
     ) dut (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .pub_valid(pub_valid), .pub_op(pub_op),
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .pub_valid(pub_valid), .pub_op(pub_op),
         .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status),
         .pub_give_up(pub_give_up), .pub_retry(1'b0), .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op),
         .db_cause(db_cause), .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),

@@ -7,6 +7,7 @@
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
+`include "cde_mem.vh"
 `include "cde_defs.vh"
 
 module f_credit #(
@@ -52,8 +53,9 @@ module f_credit #(
     wire           rst = age == 0;
     wire           init = age != 0 && !age[CQ_W+1];
     always @(posedge clk) if (!age[CQ_W+1]) age <= age == NUM_CQ + 1 ? 1 << (CQ_W + 1) : age + 1'b1;
-    wire [CQ_W-1:0] init_addr = age - 1'b1;
     wire            up = age[CQ_W+1];
+    wire [`CDE_MEM_W-1:0] mem = {39'd0, init, rst};     // maintenance bus: reset and the walk, no injection
+    wire [`CDE_MEM_W-1:0] unused_mem;
 
     (* anyconst *) reg [CQ_W-1:0] cq;
 
@@ -68,19 +70,19 @@ module f_credit #(
     wire             asks = rq_valid && !rq_hold && up, asks2 = rq2_valid && !rq_hold && up;
 
     cde_producer #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .ECC(0)
     ) dut (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .s_axis_cpl_tdata(512'd0),
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .s_axis_cpl_tdata(512'd0),
         .s_axis_cpl_tdest(cpl_tdest), .s_axis_cpl_tkeep(cpl_tkeep), .s_axis_cpl_tuser(cpl_tuser),
         .s_axis_cpl_tvalid(cpl_tvalid), .s_axis_cpl_tready(cpl_tready), .rq_valid(asks), .rq_hold(rq_hold),
         .rq_cq(rq_cq), .rq_count(rq_count), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .rq2_valid(asks2),
         .rq2_cq(rq2_cq), .rq2_count(rq2_count), .gr2_room(gr2_room), .gr2_dead(gr2_dead), .gr2_take(gr2_take),
         .op_valid(op_valid && up), .op_ready(op_ready), .op_code(op_code), .op_cq(op_cq), .op_base(58'd0), .op_log2(op_log2),
         .op_unreserved(op_unreserved), .res_valid(res_valid), .res_result(res_result), .res_index(res_index),
-        .res_held(res_held), .limit_we(init || (limit_we && up)), .limit_cq(init ? init_addr : limit_cq),
-        .limit_data(init ? {(IDX_W + 2){1'b0}} : limit_data), .clear_valid(clear_valid && up),
-        .clear_ready(clear_ready), .clear_cq(clear_cq), .cons_we(init || (cons_we && up)), .cons_cq(init ? init_addr : cons_cq),
-        .cons_index(init ? {IDX_W{1'b0}} : cons_index),
+        .res_held(res_held), .limit_we(limit_we && up), .limit_cq(limit_cq),
+        .limit_data(limit_data), .clear_valid(clear_valid && up),
+        .clear_ready(clear_ready), .clear_cq(clear_cq), .cons_we(cons_we && up), .cons_cq(cons_cq),
+        .cons_index(cons_index),
         .dead(dead), .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data), .err_valid(err_valid),
         .err_cause(err_cause), .err_cq(err_cq), .err_index(err_index), .count_placed(count_placed),
         .count_refused(count_refused), .count_dropped(count_dropped), .trace_valid(trace_valid), .trace_data(trace_data)

@@ -7,6 +7,7 @@
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
+`include "cde_mem.vh"
 
 module f_dispatch #(
     parameter IDX_W = 3,
@@ -45,6 +46,8 @@ module f_dispatch #(
     wire      up = age == 3;
     wire      init = !rst && !up;
     always @(posedge clk) if (!up) age <= age + 1'b1;
+    wire [`CDE_MEM_W-1:0] mem = {39'd0, init, rst};     // maintenance bus: reset and the walk, no injection
+    wire [`CDE_MEM_W-1:0] unused_mem;
 
     (* anyconst *) wire q;              // any one QP
 
@@ -60,8 +63,8 @@ module f_dispatch #(
         acc_data[`CDE_POST_READ_FENCE_LSB] = acc_fence;
     end
 
-    cde_dispatch #(.NUM_QP(2), .QP_W(1), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(2)) dut (
-        .clk(clk), .rst(rst), .init(init), .init_addr(!age[0]), .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot),
+    cde_dispatch #(.NUM_QP(2), .QP_W(1), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(2), .ECC(0)) dut (
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot),
         .acc_data(acc_data), .acc_kind(acc_kind), .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid && up), .rel_we(rel_we && up), .rel_index(rel_index), .stop(stop), .rr_valid(rr_valid && up),
         .rr_we(rr_we && up), .rr_qp(rr_qp), .rr_total(rr_total), .peer_we(1'b0), .peer_qp(guard_qp), .peer(24'd0), .guard_we(guard_we),
@@ -97,9 +100,10 @@ module f_dispatch #(
     end
 
     // ---------------------------------------------------------------- for the induction: what the stages hold of q
-    (* hierconn *) wire [2*IDX_W-1:0] \dut.index_ram.ram.words , \dut.bound_ram.ram.words ;
+    (* hierconn *) wire [2*IDX_W-1:0] \dut.index_ram.words , \dut.bound_ram.words ;
     (* hierconn *) wire \dut.l_valid , \dut.l_qp , \dut.f_valid , \dut.f_qp , \dut.g_valid , \dut.g_qp , \dut.g_sent , \dut.g_offered ;
-    (* hierconn *) wire \dut.index_ram.ram.f_raddr , \dut.bound_ram.ram.f_raddr ;
+    (* hierconn *) wire \dut.index_ram.f_raddr , \dut.bound_ram.f_raddr ;
+    (* hierconn *) wire \dut.index_ram.node.clear_addr , \dut.bound_ram.node.clear_addr ;
     (* hierconn *) wire [IDX_W-1:0] \dut.f_index , \dut.f_bound , \dut.g_index ;
     wire in_l = \dut.l_valid && \dut.l_qp == q;
     wire in_f = \dut.f_valid && \dut.f_qp == q;
@@ -107,14 +111,15 @@ module f_dispatch #(
 
     always @(posedge clk) begin
         if (age > {1'b0, q} + 2'd1) begin
-            index_is_next: assert ((q ? \dut.index_ram.ram.words [IDX_W +: IDX_W] : \dut.index_ram.ram.words [0 +: IDX_W]) == next);
-            bound_is_released: assert ((q ? \dut.bound_ram.ram.words [IDX_W +: IDX_W] : \dut.bound_ram.ram.words [0 +: IDX_W]) == released);
+            index_is_next: assert ((q ? \dut.index_ram.words [IDX_W +: IDX_W] : \dut.index_ram.words [0 +: IDX_W]) == next);
+            bound_is_released: assert ((q ? \dut.bound_ram.words [IDX_W +: IDX_W] : \dut.bound_ram.words [0 +: IDX_W]) == released);
         end
+        if (init) walk: assert (\dut.index_ram.node.clear_addr == !age[0] && \dut.bound_ram.node.clear_addr == !age[0]);
         capacity: assert (left <= (1 << SQ_LOG2));
         if (!rst && !up) nothing_yet: assert (!\dut.l_valid && !\dut.f_valid && !\dut.g_valid && !\dut.g_sent );
         if (!up) zero_yet: assert (next == 0 && released == 0 && !sent);
         if (up) begin
-            if (\dut.l_valid ) l_reads: assert (\dut.index_ram.ram.f_raddr == \dut.l_qp && \dut.bound_ram.ram.f_raddr == \dut.l_qp );
+            if (\dut.l_valid ) l_reads: assert (\dut.index_ram.f_raddr == \dut.l_qp && \dut.bound_ram.f_raddr == \dut.l_qp );
             one_stage: assert (!(in_l && (in_f || in_g)));
             if (in_f) run: assert (in_g && \dut.f_index == next + ONE && \dut.f_bound == released && \dut.f_index != released);
             if (in_g) oldest: assert (\dut.g_index == next && next != released);

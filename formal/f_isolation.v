@@ -8,6 +8,7 @@
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
+`include "cde_mem.vh"
 `include "cde_defs.vh"
 
 module f_isolation #(
@@ -44,12 +45,15 @@ module f_isolation #(
     localparam EV_W = RETRY_W + 27 + IDX_W;
     localparam X_W = 4 + 4 * IDX_W, Y_W = 10, CF_PAGE = IDX_W + 28;
 
-    reg [CQ_W+1:0] age = 0;
+    // Reset, the walk that clears the memories, then the settings of each CQ
+    reg [CQ_W+2:0] age = 0;
     wire           rst = age == 0;
-    wire           init = age != 0 && !age[CQ_W+1];
-    always @(posedge clk) if (!age[CQ_W+1]) age <= age == NUM_CQ + 1 ? 1 << (CQ_W + 1) : age + 1'b1;
-    wire [CQ_W-1:0] init_addr = age - 1'b1;
-    wire            up = age[CQ_W+1];
+    wire           init = age != 0 && age <= NUM_CQ;
+    wire           up = age[CQ_W+2];
+    wire           set_up = !rst && !init && !up;
+    always @(posedge clk) if (!up) age <= age == 2 * NUM_CQ ? 1 << (CQ_W + 2) : age + 1'b1;
+    wire [CQ_W-1:0] set_cq = age - 1'b1;
+    wire [`CDE_MEM_W-1:0] mem = {39'd0, init, rst};     // maintenance bus: reset and the walk, no injection
 
     (* hierconn *) wire [CQ_W-1:0] \copy[0].dut.f_cq , \copy[1].dut.f_cq ;
     wire [CQ_W-1:0] cq = \copy[0].dut.f_cq ;
@@ -74,8 +78,9 @@ module f_isolation #(
         if (!up) assume (!pub_valid && !db_valid && !ct_valid);
         assume (\copy[1].dut.f_cq == cq);
         if (cfg_we && cfg_cq == cq) assume (cfg_data[CF_PAGE +: 12] == page);
-        // Settings and written index are written before a CQ exists; here while the memories are cleared.
-        if (init) assume (cfg_we && cfg_cq == init_addr && wr_we && wr_cq == init_addr);
+        // Settings are written before a CQ exists.
+        if (rst || init) assume (!cfg_we && !wr_we);
+        if (set_up) assume (cfg_we && cfg_cq == set_cq);
         if (own) assume (db_1 == db_2);
         // What control asks for
         if (ct_valid) assume (ct_op == `CDE_TRC_CREATE || ct_op == `CDE_TRC_DESTROY || ct_op == 8'hff);
@@ -85,10 +90,11 @@ module f_isolation #(
     generate
         for (g = 0; g < 2; g = g + 1) begin : copy
             wire [12+CQ_W+7+IDX_W:0] db = g == 0 ? db_1 : db_2;
+            wire [`CDE_MEM_W-1:0] mem_o;
             cde_arm #(
-                .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(2), .RETRY_W(RETRY_W), .EV_W(EV_W)
+                .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(2), .RETRY_W(RETRY_W), .EV_W(EV_W), .ECC(0)
             ) dut (
-                .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .pub_valid(pub_valid), .pub_op(pub_op),
+                .clk(clk), .mem_i(mem), .mem_o(mem_o), .rst(rst), .init(init), .pub_valid(pub_valid), .pub_op(pub_op),
                 .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status),
                 .pub_give_up(pub_give_up), .pub_retry(1'b0), .db_valid(db_valid), .db_ready(db_ready[g]),
                 .db_op(db[0] ? `CDE_TRC_CB_RETURN : `CDE_TRC_DOORBELL), .db_cause(db[8:1]), .db_cq(db[9 +: CQ_W]), .db_page(db_page),

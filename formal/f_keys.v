@@ -7,6 +7,7 @@
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
+`include "cde_mem.vh"
 `include "cde_defs.vh"
 
 module f_keys (
@@ -48,8 +49,9 @@ module f_keys (
     wire      rst = age == 0;
     wire      up = age == 5;
     wire      init = !rst && !up;
-    wire [1:0] init_addr = age - 1'b1;
     always @(posedge clk) if (!up) age <= age + 1'b1;
+    wire [`CDE_MEM_W-1:0] mem = {39'd0, init, rst};     // maintenance bus: reset and the walk, no injection
+    wire [`CDE_MEM_W-1:0] unused_mem, unused_mem2;
 
     wire          op_ready, peer_good, opr_valid, invalidates, change_we, check_ready;
     wire [7:0]    opr_status;
@@ -57,16 +59,16 @@ module f_keys (
     wire [KW-1:0] change_word;
     wire [389:0]  found;
 
-    cde_keys #(.NUM_QP(2), .QP_W(1), .NUM_MR(2), .NUM_MW(2), .MR_W(1), .N_W(1)) keys_i (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .peer_valid(peer_valid), .peer_qp(peer_qp), .peer_key(peer_key),
+    cde_keys #(.NUM_QP(2), .QP_W(1), .NUM_MR(2), .NUM_MW(2), .MR_W(1), .N_W(1), .ECC(0)) keys_i (
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .peer_valid(peer_valid), .peer_qp(peer_qp), .peer_key(peer_key),
         .peer_counts(peer_counts), .peer_good(peer_good), .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_qp(op_qp),
         .op_key(op_key), .op_region(op_region), .op_base(op_base), .op_length(op_length), .op_zone(op_zone), .op_rights(op_rights),
         .opr_valid(opr_valid), .opr_status(opr_status), .set_we(set_we), .set_qp(set_qp), .set_zone(set_zone[15:0]), .look_qp(1'b0),
         .keys({64'd0, key}), .found(found), .invalidates(invalidates), .change_we(change_we), .change_at(change_at), .change_word(change_word)
     );
 
-    cde_check #(.NUM_QP(2), .QP_W(1), .NUM_MR(2), .NUM_MW(2), .N_W(1)) check_i (
-        .clk(clk), .rst(rst), .init(init), .s_axis_check_tdata(check), .s_axis_check_tvalid(check_valid),
+    cde_check #(.NUM_QP(2), .QP_W(1), .NUM_MR(2), .NUM_MW(2), .N_W(1), .ECC(0)) check_i (
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem2), .rst(rst), .init(init), .s_axis_check_tdata(check), .s_axis_check_tvalid(check_valid),
         .s_axis_check_tready(check_ready), .m_axis_verdict_tready(verdict_ready), .change_we(change_we), .change_at(change_at),
         .change_word(change_word), .set_we(set_we), .set_qp(set_qp), .set_zone(set_zone), .qp_up(qp_up), .removed(removed), .count(count)
     );
@@ -147,6 +149,9 @@ module f_keys (
     end
 
     // ---------------------------------------------------------------- for the induction: every memory holds the entry
+    (* hierconn *) wire [1:0] \keys_i.word_ram.node.clear_addr , \keys_i.memory_ram.node.clear_addr , \keys_i.g_lookup[0].lookup_ram.node.clear_addr ,
+        \check_i.word_ram.node.clear_addr ;
+    wire [1:0] walk_at = age - 1'b1;
     (* hierconn *) wire [4*KW-1:0] \keys_i.word_ram.words , \keys_i.memory_ram.words , \keys_i.g_lookup[0].lookup_ram.words , \check_i.word_ram.words ;
     function [KW-1:0] of_key;
         input [4*KW-1:0] w;
@@ -163,6 +168,8 @@ module f_keys (
             copy_of_checks: assert (of_key(\check_i.word_ram.words ) == entry);
             copy_of_lookups: assert (of_key(\keys_i.g_lookup[0].lookup_ram.words ) == entry);
         end
+        if (init) walk: assert (\keys_i.word_ram.node.clear_addr == walk_at && \keys_i.memory_ram.node.clear_addr == walk_at &&
+                                \keys_i.g_lookup[0].lookup_ram.node.clear_addr == walk_at && \check_i.word_ram.node.clear_addr == walk_at);
         age_is_legal: assert (age <= 5 && (up || !up_1));
         if (!up) nothing_yet: assert (entry == 0 && !gone && !taken_1 && !taken_2 && !check_1 && !check_2);
         if (entry[K_VALID]) valid_exists: assert (entry[K_EXISTS]);

@@ -7,6 +7,7 @@
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
+`include "cde_mem.vh"
 
 module f_pages #(
     parameter ID_W = 2,
@@ -39,6 +40,8 @@ module f_pages #(
     wire      init = age != 0 && !age[2];
     always @(posedge clk) if (!age[2]) age <= age + 1'b1;
     wire      up = age[2];
+    wire [`CDE_MEM_W-1:0] mem = {39'd0, init, rst};     // maintenance bus: reset and the walk, no injection
+    wire [`CDE_MEM_W-1:0] unused_mem;
 
     wire            awready, wready, bvalid, arready, rlast, rvalid, db_valid, db_arm, post_valid, st_valid, st_post, st_srq, rd_err_valid;
     wire [ID_W-1:0] bid, rid;
@@ -59,9 +62,9 @@ module f_pages #(
     end
 
     cde_page_port #(
-        .CQ_W(1), .IDX_W(4), .PAGE_W(1), .ID_W(ID_W), .ADDR_W(28), .POSTS(1'b1), .RECEIVES(1'b1)
+        .CQ_W(1), .IDX_W(4), .PAGE_W(1), .ID_W(ID_W), .ADDR_W(28), .POSTS(1'b1), .RECEIVES(1'b1), .ECC(0)
     ) dut (
-        .clk(clk), .rst(rst), .init(init), .init_addr(age[0]), .s_axi_awid(awid), .s_axi_awaddr(awaddr), .s_axi_awlen(awlen),
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .s_axi_awid(awid), .s_axi_awaddr(awaddr), .s_axi_awlen(awlen),
         .s_axi_awsize(awsize), .s_axi_awvalid(awvalid), .s_axi_awready(awready), .s_axi_wdata(wdata), .s_axi_wstrb(wstrb),
         .s_axi_wlast(wlast), .s_axi_wvalid(wvalid), .s_axi_wready(wready), .s_axi_bid(bid), .s_axi_bresp(bresp), .s_axi_buser(buser),
         .s_axi_bvalid(bvalid), .s_axi_bready(bready), .db_valid(db_valid), .db_ready(db_ready && up), .db_op(db_op), .db_cause(db_cause),

@@ -6,6 +6,7 @@
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
+`include "cde_mem.vh"
 
 module f_retire #(
     parameter IDX_W = 3,
@@ -52,6 +53,8 @@ module f_retire #(
     wire      up = age == 3;
     wire      init = !rst && !up;
     always @(posedge clk) if (!up) age <= age + 1'b1;
+    wire [`CDE_MEM_W-1:0] mem = {39'd0, init, rst};     // maintenance bus: reset and the walk, no injection
+    wire [`CDE_MEM_W-1:0] unused_mem;
 
     (* anyconst *) wire q;              // any one QP
 
@@ -59,8 +62,8 @@ module f_retire #(
     wire [255:0]     cpl_data;
     wire [IDX_W-1:0] ret_index;
 
-    cde_retire #(.NUM_QP(2), .QP_W(1), .CQ_W(1), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(2)) dut (
-        .clk(clk), .rst(rst), .init(init), .init_addr(!age[0]), .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot),
+    cde_retire #(.NUM_QP(2), .QP_W(1), .CQ_W(1), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(2), .ECC(0)) dut (
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot),
         .acc_context(64'd0), .acc_silent(acc_silent), .acc_verb({acc_kind, 48'd0}), .acc_unkeys(acc_unkeys), .acc_key(32'd0),
         .ind_valid(ind_valid && up), .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_ripe(ind_ripe),
         .ind_status({7'd0, ind_status}), .ind_next(ind_next), .seen_valid(seen_valid && up), .seen_qp(seen_qp), .ask(ask && up),
@@ -81,8 +84,8 @@ module f_retire #(
     end
 
     // ---------------------------------------------------------------- for the induction: what the stages hold of q
-    (* hierconn *) wire [2*IDX_W-1:0] \dut.index_ram.ram.words ;
-    (* hierconn *) wire \dut.l_valid , \dut.l_qp , \dut.f_valid , \dut.f_qp , \dut.h_valid , \dut.h_qp , \dut.index_ram.ram.f_raddr ;
+    (* hierconn *) wire [2*IDX_W-1:0] \dut.index_ram.words ;
+    (* hierconn *) wire \dut.l_valid , \dut.l_qp , \dut.f_valid , \dut.f_qp , \dut.h_valid , \dut.h_qp , \dut.index_ram.f_raddr , \dut.index_ram.node.clear_addr ;
     (* hierconn *) wire [IDX_W-1:0] \dut.f_index , \dut.h_index ;
     wire in_l = \dut.l_valid && \dut.l_qp == q;
     wire in_f = \dut.f_valid && \dut.f_qp == q;
@@ -90,11 +93,12 @@ module f_retire #(
 
     always @* begin
         if (age > {1'b0, q} + 2'd1)
-            index_is_next: assert ((q ? \dut.index_ram.ram.words [IDX_W +: IDX_W] : \dut.index_ram.ram.words [0 +: IDX_W]) == next);
+            index_is_next: assert ((q ? \dut.index_ram.words [IDX_W +: IDX_W] : \dut.index_ram.words [0 +: IDX_W]) == next);
+        if (init) walk: assert (\dut.index_ram.node.clear_addr == !age[0]);
         if (!rst && !up) nothing_yet: assert (!\dut.l_valid && !\dut.f_valid && !\dut.h_valid );
         if (!up) zero_yet: assert (next == 0);
         if (up) begin
-            if (\dut.l_valid ) l_reads: assert (\dut.index_ram.ram.f_raddr == \dut.l_qp );
+            if (\dut.l_valid ) l_reads: assert (\dut.index_ram.f_raddr == \dut.l_qp );
             one_stage: assert (!(in_l && (in_f || in_h)));
             if (in_f) run: assert (in_h && \dut.f_index == next + ONE);
             if (in_h) oldest: assert (\dut.h_index == next);

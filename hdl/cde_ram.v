@@ -81,25 +81,28 @@ module cde_ram #(
     end
 
 `ifdef FORMAL
-    // All words, for invariants of proofs; a read is never stale, which other proofs may build on (RAM_PROVEN) once it is proven.
-    wire [(W << AW) - 1:0] words;
-    reg  [AW-1:0]          f_raddr;
-    reg                    f_started = 1'b0;
-    genvar                 i;
+    // All words, for invariants of proofs (without code); a read is never stale, which other proofs may build on (RAM_PROVEN) once it is
+    // proven. With a code, see formal/f_ram.v.
+    wire [(W << AW) - 1:0]  words;
+    wire [(CW << AW) - 1:0] codes;
+    reg  [AW-1:0]           f_raddr;
+    reg                     f_read = 1'b0;   // f_raddr was read, not cleared
+    genvar                  i;
     generate
         for (i = 0; i < (1 << AW); i = i + 1) begin : f_words
-            assign words[i * W +: W] = mem[i];
+            assign words[i * W +: W] = mem[i][W-1:0];
+            assign codes[i * CW +: CW] = mem[i];
         end
     endgenerate
     always @(posedge clk) begin
         f_raddr <= raddr;
-        f_started <= 1'b1;
+        f_read <= !clear && ECC == 0;
 `ifndef RAM_PROVEN
-        if (f_started) read_is_fresh: assert (rdata == mem[f_raddr]);
+        if (f_read) read_is_fresh: assert (rdata == words[f_raddr * W +: W]);
 `endif
     end
 `ifdef RAM_PROVEN
-    always @* if (f_started) assume (rdata == mem[f_raddr]);
+    always @* if (f_read) assume (rdata == words[f_raddr * W +: W]);
 `endif
 `endif
 

@@ -126,18 +126,18 @@ module cde_ram_2w #(
     end
 
 `ifdef FORMAL
-    // All words, for invariants of proofs; a read is never stale.
+    // All words, for invariants of proofs (without code); a read is never stale.
     wire [(W << AW) - 1:0] words;
-    reg                    f_started = 1'b0;
+    reg                    f_read = 1'b0;   // words were read, not cleared
     genvar                 i;
     generate
         for (i = 0; i < (1 << AW); i = i + 1) begin : f_words
-            assign words[i * W +: W] = newest[i] ? bank1[i] : bank0[i];
+            assign words[i * W +: W] = newest[i] ? bank1[i][W-1:0] : bank0[i][W-1:0];
         end
     endgenerate
     always @(posedge clk) begin
-        f_started <= 1'b1;
-        if (f_started) begin
+        f_read <= !clear && ECC == 0;
+        if (f_read) begin
             read0_is_fresh: assert (rdata0 == words[r0_addr_q * W +: W]);
             read1_is_fresh: assert (rdata1 == words[r1_addr_q * W +: W]);
         end

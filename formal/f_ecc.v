@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// f_ecc: proof that the code of the memories corrects each wrong bit and reports each two (cde_ecc_enc, cde_ecc_dec).
+//
+// Purpose: any word of one lane is encoded, no bit, one or two of the code word are inverted, by the encoder on demand or on the way, and what
+//          comes is decoded.
+// Ports:   free inputs: the word; the bits that are inverted, if any.
+// Latency: combinational.
+`default_nettype none
+`include "cde_mem.vh"
+
+module f_ecc #(
+    parameter W = 16,
+    parameter CW = W + `CDE_ECC_WORD(W)
+) (
+    input wire [W-1:0]  data,
+    input wire          flip,
+    input wire [9:0]    at0,
+    input wire [9:0]    at1
+);
+
+    localparam [CW-1:0] ONE = 1;
+
+    wire [CW-1:0] plain, code, fixed;
+    wire [CW-1:0] noise = flip ? (ONE << at0) | (ONE << at1) : {CW{1'b0}};
+    wire          bad, lost;
+
+    cde_ecc_enc #(.W(W), .CW(CW)) plain_i (.en(1'b1), .flip(1'b0), .at0(10'd0), .at1(10'd0), .data(data), .code(plain));
+    cde_ecc_enc #(.W(W), .CW(CW)) flipped_i (.en(1'b1), .flip(flip), .at0(at0), .at1(at1), .data(data), .code(code));
+    cde_ecc_dec #(.W(W), .CW(CW)) dec_i (.en(1'b1), .code(plain ^ noise), .fixed(fixed), .bad(bad), .lost(lost));
+
+    always @* begin
+        assume (at0 < CW && at1 < CW);
+        data_first: assert (plain[W-1:0] == data);
+        flipped_on_demand: assert (code == (plain ^ noise));
+        wrong_is_reported: assert (bad == flip);
+        two_are_lost: assert (lost == (flip && at0 != at1));
+        if (!flip || at0 == at1) one_is_corrected: assert (fixed == plain);
+    end
+
+endmodule
+
+`default_nettype wire
