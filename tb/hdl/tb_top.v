@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Harness: cde_top (with the define FULL; with WINDOWS, too, one that has memory windows) or cde_cpl_top, bus functional models at packet level on every port, protocol checks, and the recorder. Python
+// Harness: cde_top (with the define FULL) or cde_cpl_top, bus functional models at packet level on every port, protocol checks, and the recorder. Python
 // loads items into the models and reads records in blocks; it does nothing per cycle.
 //
 // Signals for Python: rst (active after start), ld_data and ld_toggle (see bfm_queue), flush, rec_toggle, windows and u_record.rows.
@@ -341,28 +341,20 @@ module tb_top #(
     );
 
     // ---- Design ---------------------------------------------------------------------------------------------------
-`ifdef WINDOWS
-    assign windows = 1'b1;
-`else
-    assign windows = 1'b0;
-    assign {checkready, verdictvalid, verdict} = 34'd0;
-    assign trace_valid[9:8] = 2'd0;
-    assign trace_data[2559:2048] = 512'd0;
-`endif
 `ifdef FULL
+    assign windows = 1'b1;
     assign {cplready, rsvready, ansvalid, ans} = 11'd0;
 
     cde_top #(
         .NUM_QP(NUM_QP), .SQ_LOG2(SQ_LOG2), .BURST(BURST),
-        .NUM_SRQ(NUM_SRQ), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .NUM_MR(NUM_MR),
-`ifdef WINDOWS
-        .NUM_MW(NUM_MW),
-`endif
+        .NUM_SRQ(NUM_SRQ), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW),
 `else
+    assign windows = 1'b0;
+    assign {checkready, verdictvalid, verdict} = 34'd0;
     assign {workvalid, workdata, workdest, workuser, worklast, doneready, connready, termvalid, term} = 629'd0;
     assign {rreqready, scattervalid, scatterdata, scatterdest, scatteruser, rdoneready} = 435'd0;
-    assign trace_valid[7:3] = 5'd0;
-    assign trace_data[2047:768] = 1280'd0;
+    assign trace_valid[9:3] = 7'd0;
+    assign trace_data[2559:768] = 1792'd0;
 
     cde_cpl_top #(
 `endif
@@ -398,13 +390,9 @@ module tb_top #(
         .m_axis_scatter_tdata(scatterdata), .m_axis_scatter_tdest(scatterdest), .m_axis_scatter_tuser(scatteruser),
         .m_axis_scatter_tvalid(scattervalid), .m_axis_scatter_tready(scatterready),
         .s_axis_rdone_tdata(rdone), .s_axis_rdone_tvalid(rdonevalid), .s_axis_rdone_tready(rdoneready),
-`ifdef WINDOWS
         .s_axis_check_tdata(check), .s_axis_check_tvalid(checkvalid), .s_axis_check_tready(checkready),
         .m_axis_verdict_tdata(verdict), .m_axis_verdict_tvalid(verdictvalid), .m_axis_verdict_tready(verdictready),
         .trace_valid(trace_valid), .trace_data(trace_data),
-`else
-        .trace_valid(trace_valid[7:0]), .trace_data(trace_data[2047:0]),
-`endif
 `else
         .s_axis_cpl_tdata(cpl[575:64]), .s_axis_cpl_tdest(cpl[31:0]), .s_axis_cpl_tkeep(cpl[33:32]),
         .s_axis_cpl_tuser(cpl[35:34]), .s_axis_cpl_tvalid(cplvalid), .s_axis_cpl_tready(cplready),

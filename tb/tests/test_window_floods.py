@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections of all queue pairs end in the same few cycles, each by several causes at once; local
-requests have their turn beside messages in every cycle.
-"""
+"""Connections of all queue pairs end in the same few cycles, each by several causes at once."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ from typing import Any
 
 import pyuvm
 
-from tb.env.defs import Cmd, Opcode, QpState, TraceOp
+from tb.env.defs import Cmd, Opcode, QpState
 from tb.env.qp import Qp
 from tb.tests.posting import FAILED
 from tb.tests.windowing import READ, WindowTest
@@ -104,45 +102,6 @@ class EndsTogetherTest(WindowTest):
             found = [r.request_context for r in recv_cq.get_cq_results_ex()]
             await recv_cq.update_consumer_index()
             assert sorted(found) == sorted(recvs), trial
-
-
-@pyuvm.test()
-class TurnsTest(WindowTest):
-    """A Bind, an Invalidate and CLOSE_MW have their turn while messages that invalidate arrive in
-    every cycle.
-    """
-
-    async def scenario(self) -> None:
-        flooded = await self.guarded(recv_depth=1 << self.config.rq_log2)
-        qp = await self.guarded(recv_depth=0)
-        region, window = await self.memory(64), await self.window()
-        buffer = await self.memory(64)
-        del flooded
-        srq = await self.env.host.create_srq(zone=5)
-        other = await self.guarded(srq=srq, nd1=True)
-        for _ in range(4):
-            await srq.post_recv([buffer.segment(0, 8)])
-        start = self.harness.cycle + LEAD
-        pending = [
-            self.send_invalidate(other, window.key, 64 if n % 2 else 1, at=start if not n else None)
-            for n in range(400)
-        ]
-        posts = [
-            window.make_bind(qp, region),
-            qp.make(Opcode.INVALIDATE, token=window.key + 4096),
-        ]
-        mark = self.mark
-        answers = [qp.queue(post, at=start + 20) for post in posts]
-        await self.command_at(start + 40, Cmd.CLOSE_MW, window.number)
-        for answer in answers:
-            assert await answer == (0, 0)
-        await self.rest()
-        assert all(p.done for p in pending)
-        steps = self.key_steps(TraceOp.BIND, mark) + self.key_steps(TraceOp.KEY_COMMAND, mark)
-        assert len(steps) == 2 and all(s.cycle < start + 300 for s in steps), steps
-        while self.tags[other.number]:
-            self.settle(other)
-        await self.rest()
 
 
 @pyuvm.test()

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A local request beside messages that invalidate in every cycle (ISO-04)."""
+"""A local request and a command beside messages that invalidate in every cycle (ISO-04)."""
 
 from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import Cause, Opcode, TraceOp
+from tb.env.defs import Cause, Cmd, Opcode, Result, TraceOp
 from tb.env.qp import Qp
 from tb.tests.taking import TAKEN
 from tb.tests.windowing import ZONE, WindowTest
@@ -17,8 +17,8 @@ LEAD = 200
 
 @pyuvm.test()
 class RequestBesideMessagesTest(WindowTest):
-    """A message that invalidates in every cycle, for many cycles: a local request is executed
-    among them (ISO-04).
+    """A message that invalidates in every cycle, for many cycles: a local request and a command
+    are executed among them (ISO-04).
     """
 
     users = 14
@@ -31,7 +31,7 @@ class RequestBesideMessagesTest(WindowTest):
         more = range(self.users - 1)
         qps = [first, *[await self.guarded(srq=srq, recv_cq=recv_cq, share=first) for _ in more]]
         asker, target = await self.guarded(share=first, recv_depth=0), await self.memory(256)
-        own = await self.window()
+        own, idle = await self.window(), await self.window()
         await self.bind(own, asker, target)
         keys: list[tuple[Qp, int]] = []
         for qp in qps:
@@ -46,14 +46,18 @@ class RequestBesideMessagesTest(WindowTest):
         mark, at = self.mark, self.harness.cycle + LEAD
         request = asker.make(Opcode.INVALIDATE, token=own.key)
         accepted = asker.queue(request, at=at)
+        closed = self.command_at(at, Cmd.CLOSE_MW, idle.number)
         await self.answers([self.send_invalidate(q, k, at=at) for q, k in keys], TAKEN)
         assert (await accepted)[1] == 0
+        assert (await closed).result == Result.OK
         await self.rest()
         steps = self.key_steps(TraceOp.INVALIDATE, mark)
         peers = [step.cycle for step in steps if step.operand >> 8 & 1]
         (local,) = [step.cycle for step in steps if not step.operand >> 8]
         assert len(peers) == len(keys)
         assert peers[0] < local < peers[-1], f"the request waited: {local}, {peers}"
+        (close,) = self.key_steps(TraceOp.KEY_COMMAND, mark)
+        assert peers[0] < close.cycle < peers[-1], f"the command waited: {close.cycle}, {peers}"
         await self.demand_results(asker, [request], 0)
         for qp in qps:
             self.settle(qp, *[0] * self.each)
