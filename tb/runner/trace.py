@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traceability of a whole regression, both ways: requirements to tests, bins and planted faults,
-and each of these back to requirements; and that every bin of the functional coverage was hit.
+"""Traceability of a whole regression, both ways: requirements to tests, bins, planted faults and
+proofs, and each of these back to requirements; and that every bin of functional coverage was hit.
 
 Reads what `make sim` and the repository have: results.json, coverage.json, docs/testplan.yaml,
-tb/negatives.yaml. Every gap fails.
+tb/negatives.yaml, formal/*.yaml. Every gap fails.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from tb.env.coverage_bins import BINS
 from tb.runner.common import SIM_BUILD, RunnerError, relative
 from tb.runner.discover import find_modules
 from tb.runner.negatives import Fault, load_faults
+from tb.runner.proofs import Proof, load_proofs
 from tb.runner.testplan import SCOPE, Row, all_tests, find_gaps, load_plan
 
 Results = Mapping[str, Sequence[bool]]
@@ -40,6 +41,7 @@ def trace_gaps(
     results: Results,
     hits: Mapping[str, int],
     faults: Sequence[Fault],
+    proofs: Sequence[Proof] = (),
     bins: Mapping[str, Sequence[str]] = BINS,
     scope: Iterable[str] = SCOPE,
 ) -> list[str]:
@@ -63,6 +65,8 @@ def trace_gaps(
         gaps += _unknown(f"bin {name!r}", named, scope)
     for fault in faults:
         gaps += _unknown(f"fault {fault.id}", fault.requirements, scope)
+    for proof in proofs:
+        gaps += _unknown(f"proof {proof.id}", proof.requirements, scope)
     return gaps
 
 
@@ -73,9 +77,15 @@ def _unknown(what: str, named: Sequence[str], scope: Sequence[str]) -> list[str]
 
 
 def matrix(
-    rows: Sequence[Row], results: Results, hits: Mapping[str, int], faults: Sequence[Fault]
+    rows: Sequence[Row],
+    results: Results,
+    hits: Mapping[str, int],
+    faults: Sequence[Fault],
+    proofs: Sequence[Proof],
 ) -> dict[str, object]:
-    """Requirement to rows, tests (runs passed, runs), bins (hits), faults; and each one back."""
+    """Requirement to rows, tests (runs passed, runs), bins (hits), faults, proofs (what a pass
+    says); and each one back.
+    """
     forward: dict[str, object] = {}
     backward: dict[str, set[str]] = {}
     for name in SCOPE:
@@ -88,30 +98,32 @@ def matrix(
             "tests": {t: [sum(results.get(t, ())), len(results.get(t, ()))] for t in tests},
             "bins": {b: hits.get(b, 0) for b, named in BINS.items() if name in named},
             "faults": [fault.id for fault in faults if name in fault.requirements],
+            "proofs": {proof.id: proof.goal for proof in proofs if name in proof.requirements},
         }
     return {
         "requirements": forward,
         "tests": {test: sorted(names) for test, names in sorted(backward.items())},
         "bins": {name: list(named) for name, named in BINS.items()},
         "faults": {fault.id: list(fault.requirements) for fault in faults},
+        "proofs": {proof.id: list(proof.requirements) for proof in proofs},
     }
 
 
 def run_trace(folder: Path = SIM_BUILD) -> tuple[int, int]:
     """Check, print the gaps and write traceability.json; returns (requirements, gaps)."""
-    rows, faults = load_plan(), load_faults()
+    rows, faults, proofs = load_plan(), load_faults(), load_proofs()
     tests = all_tests(find_modules())
     results, hits = read_results(folder)
-    gaps = find_gaps(rows, tests) + trace_gaps(rows, results, hits, faults)
+    gaps = find_gaps(rows, tests) + trace_gaps(rows, results, hits, faults, proofs)
     out = folder / "traceability.json"
-    data = {"gaps": gaps, **matrix(rows, results, hits, faults)}
+    data = {"gaps": gaps, **matrix(rows, results, hits, faults, proofs)}
     out.write_text(json.dumps(data, indent=1) + "\n")
     for gap in gaps:
         print(f"  {gap}")
     print(
         f"traceability: {len(SCOPE)} requirements, {len(tests)} tests, "
         f"{sum(hits.get(name, 0) > 0 for name in BINS)} of {len(BINS)} bins hit, "
-        f"{len(faults)} planted faults: {len(gaps)} gap(s); {relative(out)}",
+        f"{len(faults)} planted faults, {len(proofs)} proofs: {len(gaps)} gap(s); {relative(out)}",
         flush=True,
     )
     return len(SCOPE), len(gaps)

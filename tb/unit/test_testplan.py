@@ -22,9 +22,6 @@ def row(name: str = "r", **fields: tuple[str, ...]) -> Row:
     return Row(id=name, description="what", **values)
 
 
-PROVED = row("p", requirements=("CQ-01",), tests=(), proofs=("x",))
-
-
 # -- the plan itself -----------------------------------------------------------------------------
 
 
@@ -48,18 +45,13 @@ def test_complete_plan() -> None:
     "rows, tests, gap",
     [
         ([row(requirements=SCOPE[1:])], ["m.T"], "requirement CQ-01 has no row"),
-        (
-            [row(requirements=SCOPE[1:]), PROVED],
-            ["m.T"],
-            "requirement CQ-01 has no row with a test",
-        ),
         ([row()], ["m.T", "m.New"], "test m.New has no row"),
         ([row(tests=("m.T", "m.Gone"))], ["m.T"], "row r: no such test: m.Gone"),
         ([row(coverage=(*ALL_BINS, "none"))], ["m.T"], "row r: no bin matches 'none'"),
         ([row(coverage=("arm/*",))], ["m.T"], "bin 'beat/pair' has no row"),
         ([row(requirements=(*SCOPE, "CQ-99"))], ["m.T"], "row r: no such requirement: CQ-99"),
         ([row(), row()], ["m.T"], "row r: a second row of this name"),
-        ([row(), row("empty", tests=())], ["m.T"], "row empty: neither tests nor proofs"),
+        ([row(), row("empty", tests=())], ["m.T"], "row empty: no tests"),
     ],
 )  # fmt: skip
 def test_gap_is_found(rows: list[Row], tests: list[str], gap: str) -> None:
@@ -137,7 +129,6 @@ def test_results_are_added() -> None:
         row("good", requirements=("CQ-01",)),
         row("bad", requirements=("CQ-02",), tests=("m.T", "m.F")),
         row("idle", requirements=("CQ-03",), tests=("m.N",)),
-        row("proved", requirements=("CQ-04",), tests=(), proofs=("p",)),
     ]
     results = {"m.T": [True, True], "m.F": [True, False]}
     coverage = {name: Bin() for name in BINS} | {"beat/pair": Bin(1)}

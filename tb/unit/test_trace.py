@@ -12,6 +12,7 @@ from tb.env.coverage_bins import BINS
 from tb.runner.common import RunnerError
 from tb.runner.discover import find_modules
 from tb.runner.negatives import Fault, load_faults
+from tb.runner.proofs import Proof, load_proofs
 from tb.runner.testplan import Row, all_tests, find_gaps, load_plan
 from tb.runner.trace import matrix, read_results, run_trace, trace_gaps
 
@@ -26,12 +27,14 @@ def gaps(
     hits: dict[str, int] | None = None,
     faults: list[Fault] | None = None,
     bins: dict[str, tuple[str, ...]] | None = None,
+    proofs: tuple[Proof, ...] = (),
 ) -> list[str]:
     return trace_gaps(
         ROWS,
         RESULTS if results is None else results,
         {"g/c": 3} if hits is None else hits,
         [FAULT] if faults is None else faults,
+        proofs,
         BIN if bins is None else bins,
         ["A-1", "A-2"],
     )
@@ -68,15 +71,21 @@ def test_fault_of_an_unknown_requirement() -> None:
     assert gaps(faults=[fault]) == ["fault f: no such requirement: A-9"]
 
 
+def test_proof_of_an_unknown_requirement() -> None:
+    proof = Proof("p", "what", ("A-9",), "m", "f_p", ("a.v",), "pdr", 1)
+    assert gaps(proofs=(proof,)) == ["proof p: no such requirement: A-9"]
+
+
 def test_repository_has_no_gap_but_what_a_run_adds() -> None:
     rows, tests = load_plan(), all_tests(find_modules())
     passed, hits = {test: [True] for test in tests}, dict.fromkeys(BINS, 1)
-    assert find_gaps(rows, tests) + trace_gaps(rows, passed, hits, load_faults()) == []
+    found = trace_gaps(rows, passed, hits, load_faults(), load_proofs())
+    assert find_gaps(rows, tests) + found == []
 
 
 def test_matrix_is_traced_both_ways() -> None:
     rows, faults = load_plan(), load_faults()
-    data = matrix(rows, {}, {}, faults)
+    data = matrix(rows, {}, {}, faults, load_proofs())
     forward, backward = data["requirements"], data["tests"]
     assert isinstance(forward, dict) and isinstance(backward, dict)
     for name, own in forward.items():

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the figures of docs/proven.md and docs/soak_and_faults.md from what the commands left in
+sim_build/: make test, formal, tours, mutate, coverage, faults, soak.
+
+Run ``python -m scripts.figures`` after them. Each table stands between marks ``<!-- name -->`` and
+``<!-- end -->``; one whose command left nothing stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+BUILD = ROOT / "sim_build"
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; cells are escaped."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
+    )
+
+
+def soak_table(data: dict[str, Any]) -> str:
+    """Result of a soak, from the content of soak.json."""
+    text = (
+        f"Measured: {data['completions']:,} completions, {data['mismatches']} mismatches, "
+        f"{len(data['chunks'])} chunks, {data['completions_per_s']:,.0f} completions/s of wall "
+        f"time, {data['records']:,} records judged (seed {data['seed']}).\n\n"
+    )
+    rows = [(name, f"{count:,}") for name, count in data["builds"].items()]
+    rows += [(name, f"{count:,}") for name, count in data["tests"].items()]
+    return text + markdown(("build or test", "completions"), rows)
+
+
+def faults_table(data: list[dict[str, Any]]) -> str:
+    """Result of the faults, from the content of faults.json."""
+    rows = [
+        (
+            row["fault"],
+            row["expected containment"],
+            row["observed"],
+            "passed" if row["pass"] else "FAILED",
+        )
+        for row in data
+    ]
+    return markdown(("fault", "expected containment", "observed", "result"), rows)
+
+
+def formal_table(data: list[dict[str, Any]]) -> str:
+    """Each proof with its status, from formal.json."""
+    states = Counter(row["status"].split(" to ")[0] for row in data)
+    text = ", ".join(f"{count} {status}" for status, count in states.items())
+    rows = [
+        (
+            f"`{row['property']}`",
+            f"`{row['module']}`",
+            ", ".join(row["requirements"]),
+            row["status"],
+            str(len(row["assertions"])),
+            ", ".join(f"{k} {v}" for k, v in row["parameters"].items()) or "as written",
+        )
+        for row in data
+    ]
+    header = ("proof", "of", "requirements", "status", "assertions", "parameters")
+    return f"{len(data)} proofs: {text}.\n\n" + markdown(header, rows)
+
+
+def tours_table(data: list[dict[str, Any]]) -> str:
+    """Transitions driven and reachable of each graph, from tours.json."""
+    reachable = sum(row["transitions_reachable"] for row in data)
+    driven = sum(row["transitions_driven"] for row in data)
+    text = f"{driven:,} of {reachable:,} transitions of {len(data)} graphs driven.\n\n"
+    rows = [
+        (
+            row["graph"],
+            f"{row['states']:,}",
+            f"{row['transitions_reachable']:,}",
+            f"{row['transitions_driven']:,}",
+            f"{row['percent']:g} %",
+        )
+        for row in data
+    ]
+    return text + markdown(("graph", "states", "reachable", "driven", ""), rows)
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def mutation_table(data: dict[str, Any]) -> str:
+    """Kill rate by module, from mutation.json; of what is not proved equivalent."""
+    states = ("killed", "equivalent", "undecided", "survived")
+    rows = []
+    for name, count in [*data["modules"].items(), ("all", data)]:
+        numbers = [int(count.get(state, 0)) for state in states]
+        real = sum(numbers) - numbers[1]
+        rows.append(
+            (name, str(sum(numbers)), *map(str, numbers), _percent(numbers[0], real)),
+        )
+    text = f"Seed {data['seed']}, {data['total']:,} mutants.\n\n"
+    return text + markdown(("module", "mutants", *states, "kill rate"), rows)
+
+
+def code_table(data: dict[str, Any]) -> str:
+    """Points of code coverage by kind, from code_coverage.json."""
+    rows = []
+    for kind in ("line", "branch", "toggle"):
+        total: Counter[str] = Counter()
+        for counts in data["counts"].values():
+            total.update(counts.get(kind, {}))
+        whole = sum(total.values())
+        numbers = [f"{total[state]:,}" for state in ("hit", "tied", "waived", "missing")]
+        rows.append((kind, f"{whole:,}", *numbers))
+    return markdown(("kind", "points", "hit", "tied", "waived", "missing"), rows)
+
+
+def requirement_table(data: dict[str, Any]) -> str:
+    """What stands for each requirement, from traceability.json."""
+    rows = []
+    for name, own in data["requirements"].items():
+        passed = sum(runs[0] for runs in own["tests"].values())
+        runs = sum(runs[1] for runs in own["tests"].values())
+        proofs = ", ".join(f"`{p}` ({goal})" for p, goal in own["proofs"].items())
+        rows.append(
+            (
+                name,
+                proofs or "none",
+                str(len(own["tests"])),
+                f"{passed} of {runs}",
+                str(len(own["bins"])),
+                str(len(own["faults"])),
+            )
+        )
+    header = ("requirement", "proofs", "tests", "runs passed", "bins", "planted faults")
+    return markdown(header, rows)
+
+
+#: page -> mark -> (file that a command left, table made of it)
+PAGES: dict[str, dict[str, tuple[str, Callable[[Any], str]]]] = {
+    "proven.md": {
+        "formal": ("formal.json", formal_table),
+        "tours": ("tours.json", tours_table),
+        "mutation": ("mutation.json", mutation_table),
+        "code": ("code_coverage.json", code_table),
+        "requirements": ("traceability.json", requirement_table),
+    },
+    "soak_and_faults.md": {
+        "soak": ("soak.json", soak_table),
+        "faults": ("faults.json", faults_table),
+    },
+}
+
+
+def put(page: str, mark: str, table: str) -> str:
+    """The page with the text between the marks replaced."""
+    pattern = rf"(<!-- {mark} -->\n).*?(<!-- end -->)"
+    found, count = re.subn(pattern, lambda m: f"{m[1]}{table}\n{m[2]}", page, flags=re.S)
+    if count != 1:
+        raise ValueError(f"the page must have one place for {mark}")
+    return found
+
+
+def main() -> int:
+    for name, tables in PAGES.items():
+        page = (DOCS / name).read_text()
+        for mark, (file, make) in tables.items():
+            path = BUILD / file
+            if path.is_file():
+                page = put(page, mark, make(json.loads(path.read_text())))
+            else:
+                print(
+                    f"{name}: {mark} stays as it is: no {path.relative_to(ROOT)}", file=sys.stderr
+                )
+        (DOCS / name).write_text(page)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of docs/proven.md and docs/soak_and_faults.md."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scripts import figures
+from scripts.figures import DOCS, PAGES, put
+
+SOAK = {
+    "seed": 5,
+    "completions": 1200,
+    "mismatches": 0,
+    "chunks": [0, 1],
+    "completions_per_s": 99.6,
+    "records": 7000,
+    "builds": {"default": 1000, "engine": 200},
+    "tests": {"test_m.One": 1200},
+}
+FAULT = {"fault": "a|b", "expected containment": "none", "observed": "none", "pass": False}
+PROOF = {
+    "property": "p",
+    "module": "cde_m",
+    "requirements": ["A-1", "A-2"],
+    "status": "bounded to depth 9",
+    "assertions": ["x", "y"],
+    "parameters": {"W": 2},
+}
+TOUR = {
+    "graph": "g",
+    "states": 3,
+    "transitions_reachable": 1200,
+    "transitions_driven": 1190,
+    "percent": 99.2,
+}
+MUTATION = {
+    "seed": 7,
+    "total": 12,
+    "killed": 8,
+    "equivalent": 2,
+    "undecided": 1,
+    "survived": 1,
+    "modules": {"cde_m": {"killed": 8, "equivalent": 2}, "cde_n": {"undecided": 1, "survived": 1}},
+}
+CODE = {"counts": {"a.v": {"toggle": {"hit": 3, "missing": 1}}, "b.v": {"toggle": {"hit": 2}}}}
+TRACE = {
+    "requirements": {
+        "A-1": {
+            "tests": {"m.One": [2, 3]},
+            "bins": {"g/c": 1},
+            "faults": [],
+            "proofs": {"p": "covered"},
+        }
+    }
+}
+
+
+def test_soak_table() -> None:
+    text = figures.soak_table(SOAK)
+    assert "1,200 completions, 0 mismatches, 2 chunks, 100 completions/s" in text
+    assert "| engine | 200 |" in text
+
+
+def test_faults_table_shows_failures() -> None:
+    lines = figures.faults_table([FAULT, FAULT | {"pass": True}]).splitlines()
+    assert lines[2:] == [
+        "| a\\|b | none | none | FAILED |",
+        "| a\\|b | none | none | passed |",
+    ]
+
+
+def test_formal_table_counts_what_a_proof_says() -> None:
+    unbounded = PROOF | {"property": "q", "status": "proven unbounded", "parameters": {}}
+    text = figures.formal_table([PROOF, unbounded])
+    assert text.startswith("2 proofs: 1 bounded, 1 proven unbounded.")
+    assert "| `p` | `cde_m` | A-1, A-2 | bounded to depth 9 | 2 | W 2 |" in text
+    assert "| `q` | `cde_m` | A-1, A-2 | proven unbounded | 2 | as written |" in text
+
+
+def test_tours_table_shows_what_is_missing() -> None:
+    text = figures.tours_table([TOUR])
+    assert text.startswith("1,190 of 1,200 transitions of 1 graphs driven.")
+    assert "| g | 3 | 1,200 | 1,190 | 99.2 % |" in text
+
+
+def test_mutation_table_takes_the_undecided_as_not_killed() -> None:
+    text = figures.mutation_table(MUTATION)
+    assert "| cde_m | 10 | 8 | 2 | 0 | 0 | 100.0 % |" in text
+    assert "| cde_n | 2 | 0 | 0 | 1 | 1 | 0.0 % |" in text
+    assert "| all | 12 | 8 | 2 | 1 | 1 | 80.0 % |" in text
+
+
+def test_code_table_adds_files() -> None:
+    lines = figures.code_table(CODE).splitlines()
+    assert lines[-1] == "| toggle | 6 | 5 | 0 | 0 | 1 |"
+
+
+def test_requirement_table() -> None:
+    lines = figures.requirement_table(TRACE).splitlines()
+    assert lines[-1] == "| A-1 | `p` (covered) | 1 | 2 of 3 | 1 | 0 |"
+
+
+def test_marks() -> None:
+    page = "a\n<!-- soak -->\nold\n<!-- end -->\nb\n<!-- faults -->\n<!-- end -->\n"
+    assert put(page, "soak", "new").startswith("a\n<!-- soak -->\nnew\n<!-- end -->\nb\n<!-- fau")
+    with pytest.raises(ValueError, match="one place"):
+        put("none", "soak", "new")
+    for name, tables in PAGES.items():
+        for mark in tables:
+            put((DOCS / name).read_text(), mark, "x")
+
+
+def test_pages_keep_what_was_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(figures, "DOCS", tmp_path)
+    monkeypatch.setattr(figures, "BUILD", tmp_path)
+    monkeypatch.setattr(figures, "ROOT", tmp_path)
+    page = "<!-- soak -->\nold\n<!-- end -->\n<!-- faults -->\nkept\n<!-- end -->\n"
+    monkeypatch.setattr(figures, "PAGES", {"p.md": PAGES["soak_and_faults.md"]})
+    (tmp_path / "p.md").write_text(page)
+    (tmp_path / "soak.json").write_text(json.dumps(SOAK))
+    assert figures.main() == 0
+    text = (tmp_path / "p.md").read_text()
+    assert "old" not in text and "kept" in text and "1,200 completions" in text
+    assert "faults stays as it is" in capsys.readouterr().err
