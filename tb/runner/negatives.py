@@ -125,14 +125,14 @@ def choose(faults: Sequence[Fault], patterns: Iterable[str]) -> list[Fault]:
 
 
 def representatives(faults: Sequence[Fault]) -> list[Fault]:
-    """In the order of the list one for each pair of a test module and a file of the design."""
-    shown: set[tuple[str, str]] = set()
+    """In the order of the list so many that each file has one and each test module finds one."""
+    shown: set[str] = set()
     chosen = []
     for fault in faults:
-        pairs = {(fault.file, test.partition(".")[0]) for test in fault.fails}
-        if not pairs <= shown:
+        names = {fault.file, *(test.partition(".")[0] for test in fault.fails)}
+        if not names <= shown:
             chosen.append(fault)
-        shown |= pairs
+        shown |= names
     return chosen
 
 
@@ -291,7 +291,7 @@ def run_negatives(
     print(f"{len(faults)} fault(s) to plant, {processes} at a time", flush=True)
     if len(faults) < len(known):
         print(
-            f"one for each test module and file; `make negatives` plants all {len(known)}",
+            f"some for each test module and each file; `make negatives` plants all {len(known)}",
             flush=True,
         )
     start = time.monotonic()
