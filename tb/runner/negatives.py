@@ -188,7 +188,7 @@ def faulty_build(config: BuildConfig, folder: Path) -> FaultyBuild:
         "sources": tuple(map(moved, config.sources)),
         "includes": tuple(map(moved, config.includes)),
         # Short runs: compiling takes longer than what a faster simulation would save.
-        "build_args": (*config.build_args, "-CFLAGS", "-O1"),
+        "build_args": (*config.build_args, "-CFLAGS", "-O0"),
         "timeout_s": TIMEOUT_S,
     }
     return FaultyBuild(**values, place=folder / f"build-{config.name}")
