@@ -178,7 +178,14 @@ module cde_control #(
     wire         mem_bad = mem_i[`CDE_MEM_BAD];
     wire         mem_lost = mem_i[`CDE_MEM_LOST];
     wire [7:0]   mem_number = LAST - mem_i[`CDE_MEM_HOPS +: 8];
-    wire         unused_mem = &{1'b0, mem_i[0 +: `CDE_MEM_BAD]};
+    wire         unused_mem = &{1'b0, mem_i[0 +: `CDE_MEM_BAD], mem_i[`CDE_MEM_CANCEL]};
+    reg          go_inject;
+    reg [27:0]   go_injection;
+
+    always @(posedge clk) begin
+        go_inject <= inject && !rst;
+        if (inject) go_injection <= injection;
+    end
 
     cde_ctrl #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
@@ -201,7 +208,7 @@ module cde_control #(
     cde_mbox #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .ECC(ECC)
     ) mbox_i (
-        .clk(clk), .mem_i({10'd0, injection[7:0], inject, injection[27:8], init, rst}), .mem_o(mem_o), .rst(rst),
+        .clk(clk), .mem_i({inject, 10'd0, go_injection[7:0], go_inject, go_injection[27:8], init, rst}), .mem_o(mem_o), .rst(rst),
         .start(mbox_start), .command(mbox_command), .args(mbox_args[191:0]), .busy(mbox_busy), .done(done_here),
         .result(result_here), .outs(outs_here),
         .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),

@@ -2,7 +2,7 @@
 // Maintenance bus of the memories, passed from memory to memory (cde_mem_node): clearing walk, error injection, reports. Sizes of code words.
 `ifndef CDE_MEM_VH
 `define CDE_MEM_VH
-`define CDE_MEM_W 41
+`define CDE_MEM_W 42
 `define CDE_MEM_START 0         // to all: reset
 `define CDE_MEM_CLEAR 1         // to all: the clearing walk runs
 `define CDE_MEM_BIT 2           // to all, 10 bits: bit to invert
@@ -12,6 +12,7 @@
 `define CDE_MEM_BAD 31          // from memory to memory: report of a bad word
 `define CDE_MEM_LOST 32         // it could not be corrected
 `define CDE_MEM_HOPS 33         // 8 bits: memories passed since
+`define CDE_MEM_CANCEL 41       // to all: what was to be inverted is not; another injection follows in the next cycle
 // Check bits of a lane of D data bits, 1 to 64 (cde_ecc.vh), and of a word of W data bits.
 `define CDE_ECC_LANE(D) ((D) <= 1 ? 3 : (D) <= 4 ? 4 : (D) <= 11 ? 5 : (D) <= 26 ? 6 : (D) <= 57 ? 7 : 8)
 `define CDE_ECC_WORD(W) ((W) / 64 * 8 + ((W) % 64 == 0 ? 0 : `CDE_ECC_LANE((W) % 64)))

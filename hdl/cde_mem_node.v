@@ -29,6 +29,7 @@ module cde_mem_node #(
 
     wire       start = mem_i[`CDE_MEM_START];
     wire       inject = mem_i[`CDE_MEM_INJECT];
+    wire       cancel = mem_i[`CDE_MEM_CANCEL];
     wire [7:0] target = mem_i[`CDE_MEM_TARGET +: 8];
     wire       in_bad = mem_i[`CDE_MEM_BAD];
     reg        go_inject;
@@ -42,9 +43,10 @@ module cde_mem_node #(
     assign clear = mem_i[`CDE_MEM_CLEAR];
     assign at0 = mem_i[`CDE_MEM_BIT +: 10];
     assign at1 = mem_i[`CDE_MEM_BIT2 +: 10];
-    assign mem_o = {go_hops, go_lost, go_bad, go_target, go_inject, mem_i[0 +: `CDE_MEM_INJECT]};
+    assign mem_o = {mem_i[`CDE_MEM_CANCEL], go_hops, go_lost, go_bad, go_target, go_inject, mem_i[0 +: `CDE_MEM_INJECT]};
 
-    // Every injection comes by every memory, so at most one memory has one pending. After its target the number is negative.
+    // The bits to invert are the same for all, so what waits or is on its way is forgotten before they change: at most one memory has an
+    // injection pending. After its target the number is negative. While the walk runs no word counts that was read before it.
     always @(posedge clk) begin
         if (clear) clear_addr <= clear_addr + 1'b1;
         go_inject <= inject;
@@ -56,10 +58,12 @@ module cde_mem_node #(
         go_hops <= in_bad ? mem_i[`CDE_MEM_HOPS +: 8] + 8'd1 : 8'd0;
         wait_bad <= in_bad && (bad || wait_bad);
         wait_lost <= in_bad && (lost || wait_lost);
-        if (start) begin
-            clear_addr <= {AW{1'b0}};
+        if (start) clear_addr <= {AW{1'b0}};
+        if (start || cancel) begin
             go_inject <= 1'b0;
             flip <= 1'b0;
+        end
+        if (start || clear) begin
             go_bad <= 1'b0;
             wait_bad <= 1'b0;
             wait_lost <= 1'b0;
