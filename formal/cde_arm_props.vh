@@ -38,6 +38,7 @@ wire [X_W-1:0] f_x_f = f_fd ? fd_x_next : f_fp ? fp_x_next : f_x_z;
 wire [Y_W-1:0] f_y_z = f_zd ? zd_y_next : f_zp ? zp_y_next : f_y;
 
 reg [3:0] f_started = 4'd0;
+wire [3:0] f_since = f_started;
 always @(posedge clk) begin
     f_started <= {f_started[2:0], rst || f_started[0]};
     // Addresses that two registers keep
@@ -45,8 +46,8 @@ always @(posedge clk) begin
         f_addresses: assert (\count_ram.r0_addr_q == rp_cq && \count_ram.r1_addr_q == rd_cq && \flag_ram.r0_addr_q == cp_cq && \flag_ram.r1_addr_q == cd_cq &&
             \settings_pub_ram.f_raddr == rp_cq && \settings_db_ram.f_raddr == rd_cq && \written_ram.f_raddr == rd_cq &&
             \age_i.age_ram.r0_addr_q == fp_cq && \age_i.age_ram.r1_addr_q == fd_cq && \age_i.p_cq_read == fp_cq && \age_i.d_cq_read == fd_cq);
-        f_chain_c: assert (!f_cd || c_chained == f_cp);
-        f_chain_f: assert (!f_fd || f_chained == f_fp);
+        f_chain_c: assert (!cd_valid || c_chained == (cp_valid && cp_cq == cd_cq));
+        f_chain_f: assert (!fd_valid || f_chained == (fp_valid && fp_cq == fd_cq));
     end
     // No operation is on its way while the memories are cleared.
     f_quiet: assert (!init || !(rp_valid || cp_valid || fp_valid || zp_valid || rd_valid || cd_valid || fd_valid || zd_valid));
@@ -65,3 +66,23 @@ always @(posedge clk) begin
         f_ram_y_is: assert (f_ram_y == f_y_z);
     end
 end
+
+// For two copies side by side (f_isolation): what each stage keeps of publications, of those of f_cq, and of doorbells besides the operation itself
+wire [511:0] f_pub = {
+    rp_valid, cp_valid, fp_valid, zp_valid, rp & {P_W{rp_valid}}, cp & {P_W{cp_valid}}, fp & {P_W{fp_valid}}, zp & {(CQ_W + 17){zp_valid}},
+    cp_settings & {CF_W{cp_valid}}, fp_settings & {CF_W{fp_valid}}};
+wire f_pub_any = rp_valid || cp_valid || fp_valid || zp_valid;
+wire [511:0] f_pub_f = {fp_x_next, fp_live, fp_publish, fp_fail, fp_open};
+wire [511:0] f_pub_z = {zp_x, zp_x_next, zp_y, zp_y_next, zp_live, zp_call, zp_due, zp_call_mark, zp_traced};
+wire [511:0] f_db_c = {cd_settings, cd_ahead, cd_owner};
+wire [511:0] f_db_f = {fd_settings, fd_owner};
+wire [511:0] f_db_f_mine = {fd_x_next, fd_legal, fd_present, fd_sol_remains, fd_answered};
+wire [511:0] f_db_z = {zd_settings};
+wire [511:0] f_db_z_mine = {zd_x, zd_x_next, zd_y, zd_y_next, zd_call, zd_due, zd_effect, zd_freed, zd_traced, zd_call_mark};
+// By stage (C, F, Z): no doorbell of f_cq, or one that changes nothing
+wire [2:0] f_idle = {!f_zd || (zd_x_next == zd_x && zd_y_next == zd_y && !zd_call && !zd_due && !zd_effect && !zd_freed && !zd_traced),
+    !f_fd || (!fd_owner && fd_x_next == fd_x), !f_cd || !cd_owner};
+// No callback of any CQ is held back by moderation.
+wire f_unmoderated = (!cp_valid || cp_settings[3:2] == 0) && (!fp_valid || (fp_settings[3:2] == 0 && fp_y[6:5] != 2'b01)) &&
+    (!cd_valid || cd_settings[3:2] == 0) && (!fd_valid || (fd_settings[3:2] == 0 && fd_y_mem[6:5] != 2'b01)) &&
+    (!zp_valid || zp_y_next[6:5] != 2'b01) && (!zd_valid || zd_y_next[6:5] != 2'b01);

@@ -60,7 +60,17 @@ always @(posedge clk) begin
     end
     i_quiet: assert (up || !(\dut.cq_i.r_cpl || \dut.cq_i.c_cpl || \dut.cq_i.r_op || \dut.cq_i.c_op || \dut.credit_i.port_i.r_valid ||
         \dut.credit_i.port_i.c_valid || \dut.credit_i.port2_i.r_valid || \dut.credit_i.port2_i.c_valid || \dut.cq_i.slot_i.s_step || trace_valid ) || rst);
+    i_age: assert (age <= NUM_CQ + 1 || age == 1 << (CQ_W + 1));
+    i_since: assert (f_started == (age > 2 ? 3'b111 : age == 2 ? 3'b011 : age == 1));
+    i_nothing_yet: assert (up || {granted, used, placed, consumed, limited, started, steps} == 0);
+    i_cleared: assert (up || age < 2 || {ctx, total1, total2, cons, silent, limit1, limit2} == 0);
+    if (age > 1) begin
+        // Copies
+        i_copies: assert (\dut.credit_i.port_i.other_ram.words [cq * IDX_W +: IDX_W] == total2 && \dut.credit_i.port2_i.other_ram.words [cq * IDX_W +: IDX_W] == total1 && \dut.cq_i.granted_ram.words [cq * IDX_W +: IDX_W] == total1 &&
+            \dut.cq_i.granted2_ram.words [cq * IDX_W +: IDX_W] == total2 && \dut.credit_i.port2_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.cq_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.credit_i.port2_i.silent_ram.words [cq * IDX_W +: IDX_W] == silent);
+    end
     if (up) begin
+        i_one_kind: assert (!(\dut.cq_i.r_cpl && \dut.cq_i.r_op ) && !(\dut.cq_i.c_cpl && \dut.cq_i.c_op ));
         // Requests
         i_requests: assert (a1[0] == r1 && a2[0] == c1 && b1[0] == r2 && b2[0] == c2);
         i_counts: assert ((!r1 || a1[2:1] == \dut.credit_i.port_i.r_count ) && (!c1 || a2[2:1] == \dut.credit_i.port_i.c_count ) &&
@@ -68,9 +78,6 @@ always @(posedge clk) begin
         i_small: assert ((!r1 || ^a1[2:1]) && (!r2 || ^b1[2:1]) && (!c1 || ^a2[2:1]) && (!c2 || ^b2[2:1]));
         i_clear: assert ((!\dut.credit_i.port_i.r_clear || \dut.credit_i.port_i.r_cq != cq) && (!\dut.credit_i.port_i.c_clear || \dut.credit_i.port_i.c_cq != cq) &&
             (!\dut.credit_i.port2_i.r_clear || \dut.credit_i.port2_i.r_cq != cq) && (!\dut.credit_i.port2_i.c_clear || \dut.credit_i.port2_i.c_cq != cq));
-        // Copies
-        i_copies: assert (\dut.credit_i.port_i.other_ram.words [cq * IDX_W +: IDX_W] == total2 && \dut.credit_i.port2_i.other_ram.words [cq * IDX_W +: IDX_W] == total1 && \dut.cq_i.granted_ram.words [cq * IDX_W +: IDX_W] == total1 &&
-            \dut.cq_i.granted2_ram.words [cq * IDX_W +: IDX_W] == total2 && \dut.credit_i.port2_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.cq_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.credit_i.port2_i.silent_ram.words [cq * IDX_W +: IDX_W] == silent);
         i_cons: assert (cons == consumed);
         i_total: assert (total == granted);
         i_limit: assert (limit1 == limit2 && limit1 == (limited ? {2'b10, SIZE} : {(IDX_W + 2){1'b0}}));

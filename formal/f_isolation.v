@@ -122,18 +122,18 @@ module f_isolation #(
         same_steps: assert (traced_1 == traced_2);
         same_step_data_1: assert (!traced_1[0] || trace_data[0][255:0] == trace_data[1][255:0]);
         same_step_data_2: assert (!traced_1[1] || trace_data[0][511:256] == trace_data[1][511:256]);
-        same_error_state: assert (dead[0][cq] == dead[1][cq]);
         same_port_timing: assert (db_ready[0] == db_ready[1] && ct_ready[0] == ct_ready[1]);
     end
+    always @(posedge clk) if (age > 1) same_error_state: assert (dead[0][cq] == dead[1][cq]);
 
-    // ---------------------------------------------------------------- invariants
+    // ---------------------------------------------------------------- for the induction: what both copies have in common, stage by stage
     localparam D_W = 34 + CQ_W + IDX_W, B = CQ_W + IDX_W, Z_W = 18 + 2 * IDX_W, CF_W = 40 + IDX_W;
     (* hierconn *) wire [X_W-1:0] \copy[0].dut.f_ram_x , \copy[1].dut.f_ram_x ;
     (* hierconn *) wire [Y_W-1:0] \copy[0].dut.f_ram_y , \copy[1].dut.f_ram_y ;
     (* hierconn *) wire [Z_W-1:0] \copy[0].dut.f_ram_z , \copy[1].dut.f_ram_z ;
     (* hierconn *) wire [D_W-1:0] \copy[0].dut.rd , \copy[1].dut.rd , \copy[0].dut.cd , \copy[1].dut.cd , \copy[0].dut.fd , \copy[1].dut.fd , \copy[0].dut.zd , \copy[1].dut.zd ;
     (* hierconn *) wire \copy[0].dut.rd_valid , \copy[1].dut.rd_valid , \copy[0].dut.cd_valid , \copy[1].dut.cd_valid , \copy[0].dut.fd_valid , \copy[1].dut.fd_valid ,
-        \copy[0].dut.zd_valid , \copy[1].dut.zd_valid ;
+        \copy[0].dut.zd_valid , \copy[1].dut.zd_valid , \copy[0].dut.f_pub_any ;
     (* hierconn *) wire \copy[0].dut.look_valid , \copy[1].dut.look_valid ;
     (* hierconn *) wire [NUM_CQ-1:0] \copy[0].dut.waiting , \copy[1].dut.waiting ;
     (* hierconn *) wire [(CF_W << CQ_W) - 1:0] \copy[0].dut.settings_db_ram.words , \copy[1].dut.settings_db_ram.words , \copy[0].dut.settings_pub_ram.words ,
@@ -144,6 +144,13 @@ module f_isolation #(
     (* hierconn *) wire [15:0] \copy[0].dut.prescale , \copy[1].dut.prescale ;
     (* hierconn *) wire [17:0] \copy[0].dut.now , \copy[1].dut.now ;
     (* hierconn *) wire [(Y_W << CQ_W) - 1:0] \copy[0].dut.flag_ram.words , \copy[1].dut.flag_ram.words ;
+    (* hierconn *) wire [511:0] \copy[0].dut.f_pub , \copy[1].dut.f_pub , \copy[0].dut.f_pub_f , \copy[1].dut.f_pub_f , \copy[0].dut.f_pub_z , \copy[1].dut.f_pub_z ,
+        \copy[0].dut.f_db_c , \copy[1].dut.f_db_c , \copy[0].dut.f_db_f , \copy[1].dut.f_db_f , \copy[0].dut.f_db_f_mine , \copy[1].dut.f_db_f_mine ,
+        \copy[0].dut.f_db_z , \copy[1].dut.f_db_z , \copy[0].dut.f_db_z_mine , \copy[1].dut.f_db_z_mine ;
+    (* hierconn *) wire \copy[0].dut.f_fp , \copy[0].dut.f_zp , \copy[0].dut.f_cd , \copy[1].dut.f_cd , \copy[0].dut.f_fd , \copy[1].dut.f_fd , \copy[0].dut.f_zd ,
+        \copy[1].dut.f_zd , \copy[0].dut.f_unmoderated , \copy[1].dut.f_unmoderated ;
+    (* hierconn *) wire [2:0] \copy[0].dut.f_idle , \copy[1].dut.f_idle ;
+    (* hierconn *) wire [3:0] \copy[0].dut.f_since , \copy[1].dut.f_since ;
     integer k;
     reg     off, none_waits;
     always @* begin
@@ -158,17 +165,36 @@ module f_isolation #(
         end
     end
 
-    // The same operation, or one that a page which is not its owner has written
+    // Written by a page that is not the watched CQ's: in each copy another operation
+    function [0:0] foreign;
+        input [D_W-1:0] a;
+        foreign = a[B+31] && a[B+19 +: 12] != page;
+    endfunction
+
+    // The same operation, or two foreign ones
     function [0:0] alike;
         input           valid_1, valid_2;
         input [D_W-1:0] a, b;
-        alike = valid_1 == valid_2 && (!valid_1 || (a == b && !a[B+32]) || (a[B+19 +: 12] == b[B+19 +: 12] && a[B+19 +: 12] != page && a[B+31] && b[B+31] &&
-            !a[B+32] && !b[B+32] && !a[B+33] && !b[B+33]) ||
+        alike = valid_1 == valid_2 && (!valid_1 ||
             // Control: what a doorbell alone has is not looked at.
-            (a[B+32] && (a[B +: 8] == `CDE_TRC_CREATE || a[B +: 8] == `CDE_TRC_DESTROY || a[B +: 8] == 8'hff) && b[B+33:B+31] == a[B+33:B+31] && !a[B+31] && a[B+15:0] == b[B+15:0]));
+            (!foreign(a) && !foreign(b) && (a[B+32] ? a[B+33:B+19] == b[B+33:B+19] && a[B+15:0] == b[B+15:0] &&
+                !a[B+33] && !a[B+31] && (a[B +: 8] == `CDE_TRC_CREATE || a[B +: 8] == `CDE_TRC_DESTROY || a[B +: 8] == 8'hff) : a == b && a[B+33:B+31] == 3'b001)) ||
+            (foreign(a) && foreign(b) && a[B+33:B+31] == 3'b001 && b[B+33:B+31] == 3'b001 &&
+                (a[B +: 8] == `CDE_TRC_DOORBELL || a[B +: 8] == `CDE_TRC_CB_RETURN) && (b[B +: 8] == `CDE_TRC_DOORBELL || b[B +: 8] == `CDE_TRC_CB_RETURN)));
     endfunction
 
-    always @(posedge clk) if (up) begin
+    wire twin_c = \copy[0].dut.cd_valid && !foreign(\copy[0].dut.cd ), twin_f = \copy[0].dut.fd_valid && !foreign(\copy[0].dut.fd ),
+         twin_z = \copy[0].dut.zd_valid && !foreign(\copy[0].dut.zd );
+    // Each foreign operation of the watched CQ changes nothing, in its copy.
+    wire [2:0] must_idle = ~{twin_z, twin_f, twin_c};
+
+    always @(posedge clk) if (!rst) begin
+        i_age: assert (age <= 2 * NUM_CQ || age == 1 << (CQ_W + 2));
+        i_quiet: assert (up || !(\copy[0].dut.rd_valid || \copy[0].dut.cd_valid || \copy[0].dut.fd_valid || \copy[0].dut.zd_valid || \copy[0].dut.f_pub_any ));
+        i_started: assert (age > 3 ? (&\copy[0].dut.f_since && &\copy[1].dut.f_since ) :
+            \copy[0].dut.f_since == (1 << age) - 1 && \copy[1].dut.f_since == (1 << age) - 1);
+    end
+    always @(posedge clk) if (age > 1) begin
         i_state: assert (\copy[0].dut.f_ram_x == \copy[1].dut.f_ram_x && \copy[0].dut.f_ram_y == \copy[1].dut.f_ram_y && \copy[0].dut.f_ram_z == \copy[1].dut.f_ram_z );
         i_operations: assert (alike(\copy[0].dut.rd_valid , \copy[1].dut.rd_valid , \copy[0].dut.rd , \copy[1].dut.rd ) &&
             alike(\copy[0].dut.cd_valid , \copy[1].dut.cd_valid , \copy[0].dut.cd , \copy[1].dut.cd ) &&
@@ -180,9 +206,16 @@ module f_isolation #(
         i_time: assert (\copy[0].dut.prescale == \copy[1].dut.prescale && \copy[0].dut.now == \copy[1].dut.now );
         i_patience: assert (\copy[0].dut.ct_age == \copy[1].dut.ct_age );
         i_no_looks: assert (none_waits && !\copy[0].dut.look_valid && !\copy[1].dut.look_valid && \copy[0].dut.waiting == 0 && \copy[1].dut.waiting == 0);
+        i_unmoderated: assert (off && \copy[0].dut.f_unmoderated && \copy[1].dut.f_unmoderated );
         i_settings: assert (\copy[0].dut.settings_db_ram.words == \copy[1].dut.settings_db_ram.words &&
-            \copy[0].dut.settings_pub_ram.words == \copy[1].dut.settings_pub_ram.words && off &&
-            \copy[0].dut.settings_db_ram.words [cq * CF_W + CF_PAGE +: 12] == page);
+            \copy[0].dut.settings_pub_ram.words == \copy[1].dut.settings_pub_ram.words );
+        i_page: assert (age <= NUM_CQ + 1 + cq || \copy[0].dut.settings_db_ram.words [cq * CF_W + CF_PAGE +: 12] == page);
+        i_publications: assert (\copy[0].dut.f_pub == \copy[1].dut.f_pub && (!\copy[0].dut.f_fp || \copy[0].dut.f_pub_f == \copy[1].dut.f_pub_f ) &&
+            (!\copy[0].dut.f_zp || \copy[0].dut.f_pub_z == \copy[1].dut.f_pub_z ));
+        i_twins_c: assert (!twin_c || \copy[0].dut.f_db_c == \copy[1].dut.f_db_c );
+        i_twins_f: assert (!twin_f || (\copy[0].dut.f_db_f == \copy[1].dut.f_db_f && (!\copy[0].dut.f_fd || \copy[0].dut.f_db_f_mine == \copy[1].dut.f_db_f_mine )));
+        i_twins_z: assert (!twin_z || (\copy[0].dut.f_db_z == \copy[1].dut.f_db_z && (!\copy[0].dut.f_zd || \copy[0].dut.f_db_z_mine == \copy[1].dut.f_db_z_mine )));
+        i_foreign: assert ((must_idle & ~\copy[0].dut.f_idle ) == 0 && (must_idle & ~\copy[1].dut.f_idle ) == 0);
     end
 
 endmodule

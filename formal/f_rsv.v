@@ -75,6 +75,22 @@ module f_rsv (
         end
     end
 
+    // ---------------------------------------------------------------- for the induction: answers, verdicts on their way and requests as one queue
+    (* hierconn *) wire [2:0] \dut.out_fifo.level ;
+    (* hierconn *) wire [1:0] \dut.in_fifo.level ;
+    (* hierconn *) wire [3:0] \dut.out_fifo.words ;
+    (* hierconn *) wire \dut.r_valid , \dut.c_valid ;
+    wire [3:0] answers = \dut.out_fifo.level , requests = \dut.in_fifo.level ;
+
+    always @(posedge clk) if (!rst) begin
+        i_age: assert (age != 3);
+        i_queue: assert (waiting == answers + \dut.r_valid + \dut.c_valid + requests && requests <= 2);
+        i_judged: assert (judged == answers && asked == {\dut.c_valid , \dut.r_valid });
+        i_quiet: assert (up || (waiting == 0 && !watching));
+        if (watching && !known) i_unknown: assert (ahead >= answers && ahead < waiting && unasked == ahead - answers);
+        if (watching && known) i_known: assert (ahead < answers && \dut.out_fifo.words [ahead[1:0]] == verdict);
+    end
+
 endmodule
 
 `default_nettype wire

@@ -66,6 +66,17 @@ module cde_fifo #(
         end
     end
 
+`ifdef FORMAL
+    // All words, for invariants of proofs.
+    wire [(W << DEPTH_LOG2) - 1:0] stored_words;
+    genvar i;
+    generate
+        for (i = 0; i < (1 << DEPTH_LOG2); i = i + 1) begin : f_words
+            assign stored_words[i * W +: W] = mem[i];
+        end
+    endgenerate
+`endif
+
 endmodule
 
 `default_nettype wire

@@ -52,6 +52,8 @@ class Run:
     """Depth at which an induction succeeded, deepest step of a cover; 0 if not told."""
     log: Path
     wall_s: float
+    cpu_s: float
+    """Of sby and all that it started."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,16 @@ def read_properties(design: str, kind: str) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
+def read_times(text: str) -> float:
+    """CPU seconds of a shell's children, from what `times` prints at the end of ``text``; 0 if it
+    was ended before."""
+    last = re.search(r"^(\d+)m([\d.]+)s (\d+)m([\d.]+)s\s*\Z", text, re.M)
+    if not last:
+        return 0.0
+    user_min, user_s, system_min, system_s = map(float, last.groups())
+    return 60.0 * (user_min + system_min) + user_s + system_s
+
+
 def kill_all() -> None:
     for process in list(_RUNNING):
         with suppress(ProcessLookupError):
@@ -126,7 +138,8 @@ def run_sby(proof: Proof, folder: Path, places: dict[str, Path] | None = None) -
     script.write_text(proof.script(places or {}))
     work = folder / proof.id
     log = work / "logfile.txt"
-    command = ["sby", "-f", script.name]
+    # The shell tells what sby and its processes used.
+    command = ["bash", "-c", 'sby -f "$1"; status=$?; times; exit $status', "sby", script.name]
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -161,7 +174,9 @@ def run_sby(proof: Proof, folder: Path, places: dict[str, Path] | None = None) -
     place = None
     if trace:
         place = folder / trace if (folder / trace).is_file() else work / trace
-    return Run(status, properties, failed, place, depth, log, time.monotonic() - start)
+    return Run(
+        status, properties, failed, place, depth, log, time.monotonic() - start, read_times(text)
+    )
 
 
 def judge(run: Run) -> str:
@@ -235,6 +250,11 @@ def refuted(outcome: Outcome) -> str:
     return f"{good} of {len(outcome.planted)}"
 
 
+def runs(outcome: Outcome) -> list[Run]:
+    """All runs of a proof: itself, with its faults."""
+    return [run for run in (outcome.run, *(run for _, run, _ in outcome.planted)) if run]
+
+
 def report(outcomes: Sequence[Outcome]) -> str:
     """The table, and below it what is wrong with the commands that repeat it."""
     rows = [
@@ -245,12 +265,15 @@ def report(outcomes: Sequence[Outcome]) -> str:
             str(len(o.run.properties)) if o.run else "-",
             o.status,
             refuted(o),
-            f"{o.run.wall_s if o.run else sum(r.wall_s for _, r, _ in o.planted if r):.1f}",
+            f"{sum(run.wall_s for run in runs(o)):.1f}",
+            f"{sum(run.cpu_s for run in runs(o)):.1f}",
         )
         for o in outcomes
     ]
-    header = ("property", "module", "requirements", "checks", "status", "faults refuted", "wall s")
-    text = table(header, rows, (3, 6))
+    total = sum(run.cpu_s for o in outcomes for run in runs(o))
+    rows.append(("all", "", "", "", "", "", "", f"{total:.1f}"))
+    header = ("property", "module", "requirements", "checks", "status", "faults refuted")
+    text = table((*header, "wall s", "CPU s"), rows, (3, 6, 7))
     bounded = [o for o in outcomes if o.proof.why_bounded]
     if bounded:
         text += "\n\nbounded only, because:"
@@ -288,6 +311,7 @@ def as_json(outcome: Outcome) -> dict[str, object]:
         "problem": outcome.problem,
         "trace": relative(run.trace) if run and run.trace else None,
         "wall_s": round(run.wall_s, 1) if run else None,
+        "cpu_s": round(run.cpu_s, 1) if run else None,
         "planted": [
             {
                 "file": fault.file,
