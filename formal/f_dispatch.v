@@ -99,6 +99,7 @@ module f_dispatch #(
         end
     end
 
+`ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction: what the stages hold of q
     (* hierconn *) wire [2*IDX_W-1:0] \dut.index_ram.words , \dut.bound_ram.words ;
     (* hierconn *) wire \dut.l_valid , \dut.l_qp , \dut.f_valid , \dut.f_qp , \dut.g_valid , \dut.g_qp , \dut.g_sent , \dut.g_offered ;
@@ -127,6 +128,7 @@ module f_dispatch #(
             sent_is_held: assert (sent == (\dut.g_sent && in_g));
         end
     end
+`endif
 
 endmodule
 
