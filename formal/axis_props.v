@@ -3,7 +3,7 @@
 //
 // Purpose: an offered beat stays, unchanged, until it is taken (AMBA AXI-Stream, handshake); nothing is offered while in reset. With MASTER
 //          the side that offers is the design and the rules are asserted; without, they are assumed of its environment.
-// Ports:   the port's signals as seen on it; data is everything that belongs to a beat.
+// Ports:   the port's signals as seen on it; data is everything that belongs to a beat; held.
 // Latency: none.
 `default_nettype none
 
@@ -15,10 +15,10 @@ module axis_props #(
     input wire         rst,
     input wire         valid,
     input wire         ready,
-    input wire [W-1:0] data
+    input wire [W-1:0] data,
+    output reg         held         // a beat was not taken in the cycle before; for invariants
 );
 
-    reg         held;
     reg [W-1:0] was;
     initial held = 1'b0;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_dispatch: proof that a QP's requests are indicated in post order, each once (cde_dispatch).
 //
-// Purpose: counts, for any one QP, the requests released, those indicated or skipped, and the beats of the next one. Of the release only this
-//          is assumed: the index released grows, by no more than the queue holds. When QPs leave CONNECTED, when Reads retire, what is fenced,
-//          local or guarded, is free in each cycle, and so is all that other QPs do.
+// Purpose: counts, for any one QP, the requests accepted, released, indicated or skipped, and the beats of the next one; rules of
+//          m_axis_work. Assumed is what post_release proves of cde_post: requests are accepted in order, no more than the queue holds,
+//          released once accepted, the end of a batch marked before its release; and that nothing waits when peer and kind of QP are
+//          set. When QPs leave CONNECTED, when Reads retire, what is fenced or local, is free in each cycle, and so is all that other QPs do.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -17,7 +18,7 @@ module f_dispatch #(
     input wire               acc_valid,
     input wire               acc_qp,
     input wire [SQ_LOG2-1:0] acc_slot,
-    input wire               acc_fence,
+    input wire [511:0]       acc_data,
     input wire [1:0]         acc_kind,
     input wire               end_we,
     input wire [SQ_LOG2-1:0] end_slot,
@@ -30,6 +31,8 @@ module f_dispatch #(
     input wire               rr_we,
     input wire               rr_qp,
     input wire [IDX_W-1:0]   rr_total,
+    input wire               peer_we,
+    input wire [23:0]        peer,
     input wire               guard_we,
     input wire               guard_qp,
     input wire               guard,
@@ -56,35 +59,48 @@ module f_dispatch #(
     wire [63:0]        work_user;
     wire [IDX_W-1:0]   ind_next;
     wire [SQ_LOG2-1:0] ind_slot;
-    reg  [511:0]       acc_data;
-
-    always @* begin
-        acc_data = 512'd0;
-        acc_data[`CDE_POST_READ_FENCE_LSB] = acc_fence;
-    end
+    wire [511:0]       work_data;
+    wire               work_last;
 
     cde_dispatch #(.NUM_QP(2), .QP_W(1), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(2), .ECC(0)) dut (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot),
-        .acc_data(acc_data), .acc_kind(acc_kind), .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .acc_valid(acc_valid && up), .acc_qp(acc_qp), .acc_slot(acc_slot),
+        .acc_data(acc_data), .acc_kind(acc_kind), .end_we(end_we && up), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid && up), .rel_we(rel_we && up), .rel_index(rel_index), .stop(stop), .rr_valid(rr_valid && up),
-        .rr_we(rr_we && up), .rr_qp(rr_qp), .rr_total(rr_total), .peer_we(1'b0), .peer_qp(guard_qp), .peer(24'd0), .guard_we(guard_we),
-        .guard(guard), .m_axis_work_tdest(work_dest), .m_axis_work_tuser(work_user), .m_axis_work_tvalid(work_valid),
-        .m_axis_work_tready(work_ready), .loc_valid(loc_valid), .loc_done(loc_done), .loc_status(8'd0), .ind_valid(ind_valid),
+        .rr_we(rr_we && up), .rr_qp(rr_qp), .rr_total(rr_total), .peer_we(peer_we && up), .peer_qp(guard_qp), .peer(peer),
+        .guard_we(guard_we && up), .guard(guard), .m_axis_work_tdata(work_data), .m_axis_work_tdest(work_dest),
+        .m_axis_work_tuser(work_user), .m_axis_work_tlast(work_last), .m_axis_work_tvalid(work_valid), .m_axis_work_tready(work_ready),
+        .loc_valid(loc_valid), .loc_done(loc_done), .loc_status(8'd0), .ind_valid(ind_valid),
         .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_next(ind_next)
     );
 
-    reg [IDX_W-1:0] released, next;     // of q: behind the last request released, the next one to be indicated
+    reg [IDX_W-1:0] tail, released, next;     // of q: behind the last request accepted, released, the next one to be indicated
     reg             sent = 1'b0;        // the next one's beat was taken
-    initial {released, next} = 0;
+    initial {tail, released, next} = 0;
     wire            release_now = rel_we && acc_qp == q && up;
     wire            indicated = ind_valid && ind_qp == q && up;
     wire            beat = work_valid && work_dest[0] == q && up;
+    wire            accepts = acc_valid && acc_qp == q && up;
+    wire [IDX_W-1:0] tail_next = tail + (accepts ? ONE : 0);
     wire [IDX_W-1:0] grows = rel_index - released;
+    wire [IDX_W-1:0] held = tail - released;
+    wire [IDX_W-1:0] held_next = tail_next - released;
     wire [IDX_W-1:0] left = released - next;
+    wire [IDX_W-1:0] present = tail - next;
 
-    always @* if (release_now) assume ({1'b0, grows} + {1'b0, left} <= (1 << SQ_LOG2));
+    always @* begin
+        if (accepts) assume (acc_slot == tail[SQ_LOG2-1:0] && present < (1 << SQ_LOG2));
+        if (end_we && acc_qp == q && up) assume (held_next != 0 && end_slot == tail_next[SQ_LOG2-1:0] - 1'b1);
+        if (release_now) assume (grows <= held_next);
+        if ((guard_we || peer_we) && guard_qp == q && up) assume (tail == next);
+    end
+
+    wire            waits;              // a beat of q was not taken in the cycle before
+    axis_props #(.W(593)) work_i (
+        .clk(clk), .rst(!up), .valid(beat), .ready(work_ready), .data({work_data, work_dest, work_user, work_last}), .held(waits)
+    );
 
     always @(posedge clk) begin
+        tail <= tail_next;
         if (release_now) released <= rel_index;
         if (indicated) next <= next + ONE;
         sent <= (sent || (beat && work_ready)) && !indicated;
@@ -99,10 +115,13 @@ module f_dispatch #(
         end
     end
 
+`ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction: what the stages hold of q
     (* hierconn *) wire [2*IDX_W-1:0] \dut.index_ram.words , \dut.bound_ram.words ;
     (* hierconn *) wire \dut.l_valid , \dut.l_qp , \dut.f_valid , \dut.f_qp , \dut.g_valid , \dut.g_qp , \dut.g_sent , \dut.g_offered ;
     (* hierconn *) wire \dut.index_ram.f_raddr , \dut.bound_ram.f_raddr ;
+    (* hierconn *) wire [SQ_LOG2:0] \dut.post_ram.f_raddr , \dut.end_ram.f_raddr ;
+    (* hierconn *) wire \dut.count_ram.f_raddr , \dut.peer_ram.f_raddr , \dut.guard_ram.f_raddr  ;
     (* hierconn *) wire \dut.index_ram.node.clear_addr , \dut.bound_ram.node.clear_addr ;
     (* hierconn *) wire [IDX_W-1:0] \dut.f_index , \dut.f_bound , \dut.g_index ;
     wire in_l = \dut.l_valid && \dut.l_qp == q;
@@ -115,9 +134,9 @@ module f_dispatch #(
             bound_is_released: assert ((q ? \dut.bound_ram.words [IDX_W +: IDX_W] : \dut.bound_ram.words [0 +: IDX_W]) == released);
         end
         if (init) walk: assert (\dut.index_ram.node.clear_addr == !age[0] && \dut.bound_ram.node.clear_addr == !age[0]);
-        capacity: assert (left <= (1 << SQ_LOG2));
+        capacity: assert (present <= (1 << SQ_LOG2) && left <= present);
         if (!rst && !up) nothing_yet: assert (!\dut.l_valid && !\dut.f_valid && !\dut.g_valid && !\dut.g_sent );
-        if (!up) zero_yet: assert (next == 0 && released == 0 && !sent);
+        if (!up) zero_yet: assert (next == 0 && released == 0 && tail == 0 && !sent && !waits);
         if (up) begin
             if (\dut.l_valid ) l_reads: assert (\dut.index_ram.f_raddr == \dut.l_qp && \dut.bound_ram.f_raddr == \dut.l_qp );
             one_stage: assert (!(in_l && (in_f || in_g)));
@@ -125,8 +144,12 @@ module f_dispatch #(
             if (in_g) oldest: assert (\dut.g_index == next && next != released);
             if (\dut.g_sent || \dut.g_offered ) kept: assert (\dut.g_valid && \dut.g_offered );
             sent_is_held: assert (sent == (\dut.g_sent && in_g));
+            if (in_g) reads: assert (\dut.post_ram.f_raddr == {q, next[SQ_LOG2-1:0]} && \dut.end_ram.f_raddr == {q, next[SQ_LOG2-1:0]} &&
+                                     \dut.count_ram.f_raddr == q && \dut.peer_ram.f_raddr == q && \dut.guard_ram.f_raddr == q);
+            if (waits) offered: assert (in_g && \dut.g_offered && !\dut.g_sent );
         end
     end
+`endif
 
 endmodule
 

@@ -83,6 +83,7 @@ module f_retire #(
         if (completes) one_after_the_other: assert (ret_index == next + ONE);
     end
 
+`ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction: what the stages hold of q
     (* hierconn *) wire [2*IDX_W-1:0] \dut.index_ram.words ;
     (* hierconn *) wire \dut.l_valid , \dut.l_qp , \dut.f_valid , \dut.f_qp , \dut.h_valid , \dut.h_qp , \dut.index_ram.f_raddr , \dut.index_ram.node.clear_addr ;
@@ -104,6 +105,7 @@ module f_retire #(
             if (in_h) oldest: assert (\dut.h_index == next);
         end
     end
+`endif
 
 endmodule
 

@@ -102,7 +102,8 @@ module cde_ram #(
 `endif
     end
 `ifdef RAM_PROVEN
-    always @* if (f_read) assume (rdata == words[f_raddr * W +: W]);
+    wire [CW-1:0] f_word = mem[f_raddr];
+    always @* if (f_read) assume (rdata == f_word[W-1:0]);
 `endif
 `endif
 

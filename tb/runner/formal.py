@@ -217,7 +217,9 @@ def judge_planted(fault: Plant, run: Run) -> str:
 
 def faulty(proof: Proof, fault: Plant) -> Proof:
     """The run that must refute a fault: an induction that gets stuck would not tell whether the
-    fault can be reached, so unbounded proofs have their assertions looked at cycle by cycle."""
+    fault can be reached, so unbounded proofs have their assertions looked at cycle by cycle. What
+    was written down for an induction only is left out, so that a property must fail."""
+    proof = replace(proof, defines=(*proof.defines, "PROPERTIES_ONLY"))
     if proof.mode == "bmc":
         return proof
     return replace(proof, mode="bmc", engine="", depth=fault.depth)

@@ -169,7 +169,8 @@ def test_a_fault_of_an_unbounded_proof_is_looked_for_cycle_by_cycle() -> None:
     assert (faulty(induction, fault).mode, faulty(induction, fault).depth) == ("bmc", 9)
     assert faulty(parse_proof(GOOD, "x"), fault).mode == "bmc"
     bounded = parse_proof({**GOOD, "mode": "bmc", "why_bounded": "y"}, "x")
-    assert faulty(bounded, fault) is bounded
+    assert (faulty(bounded, fault).mode, faulty(bounded, fault).depth) == ("bmc", bounded.depth)
+    assert faulty(bounded, fault).defines[-1] == "PROPERTIES_ONLY"
 
 
 def test_a_fault_is_planted_in_a_copy(tmp_path: Path) -> None:
