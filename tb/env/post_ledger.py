@@ -50,6 +50,8 @@ class Life:
     """Answers NOT_CONNECTED of this connection."""
     busy: bool = False
     """Commands are under way."""
+    gone: bool = False
+    """Destroyed, and comes again with another CQ; busy until then."""
     paused: bool = False
     """No legal posts."""
     lossy: bool = False

@@ -71,7 +71,7 @@ class PostLife(CarillonSequence):
 
     async def body(self) -> None:
         self.ledger = Ledger()
-        self._tasks = 0
+        self._tasks = self._creating = 0
         self._actions = (
             self._flush,
             self._disconnect,
@@ -329,7 +329,9 @@ class PostLife(CarillonSequence):
         await self._answered(life)
 
     async def _revive(self, old: Life, consumer: Consumer) -> None:
+        self._creating += 1
         life = await self._new_life(old.qp.number, consumer)
+        self._creating -= 1
         life.busy = old.busy
         self.ledger.look(old)
         self.lives[self.lives.index(old)] = life
@@ -349,16 +351,24 @@ class PostLife(CarillonSequence):
         self._tasks += 1
         self.spawn(self._replace(consumer))
 
+    def _users(self, consumer: Consumer) -> list[Life]:
+        """The QPs with this CQ."""
+        return [x for x in self.lives if x.qp.cq is consumer.cq]
+
     async def _replace(self, consumer: Consumer) -> None:
-        """The QPs of the CQ go, the CQ goes, and all come again."""
+        """The QPs of the CQ go, the CQ goes, and all come again. A QP with two CQs that fail goes
+        with the first of them, and does not keep the other one.
+        """
         cycles = self.env.harness.cycles
-        revived: list[Life] = []
-        while mine := [x for x in self.lives if x.qp.cq is consumer.cq and x not in revived]:
-            for life in mine:
-                if not life.busy:
+        homeless: list[Life] = []
+        while self._creating or not all(life.gone for life in self._users(consumer)):
+            for life in self._users(consumer):
+                # Others may have made it anew while one ahead of it went.
+                if not life.busy and life in self.lives:
                     life.busy = True
                     await self._destroy(life)
-                    revived.append(life)
+                    life.gone = True
+                    homeless.append(life)
             await cycles(32)
         consumer.quiet = True
         while not consumer.check():
@@ -366,7 +376,7 @@ class PostLife(CarillonSequence):
         await consumer.cq.destroy()
         new = await self._new_cq(consumer.cq.number, consumer.cq.eq)
         self.consumers[self.consumers.index(consumer)] = new
-        for life in revived:
+        for life in homeless:
             await self._revive(life, new)
         self._tasks -= 1
 
@@ -384,6 +394,23 @@ class PostLife(CarillonSequence):
             and all(agent.idle for agent in self.env.agents)
             and not any(life.unanswered or life.down for life in self.lives)
         )
+
+    async def _unrest(self) -> str:
+        """What is not at rest, for a message."""
+        busy = [f"{self._tasks} task(s)"] if self._tasks else []
+        busy += [f"agent {agent.name} not idle" for agent in self.env.agents if not agent.idle]
+        for life in self.lives:
+            if life.gone:
+                busy.append(f"QP {life.qp.number} is gone")
+                continue
+            state = await life.qp.query()
+            if life.unanswered or life.down or state.retired != state.tail:
+                busy.append(f"QP {life.qp.number}: {state}")
+        for consumer in self.consumers:
+            if consumer.told != consumer.polled or not consumer.check():
+                told = f"told {consumer.told} of {consumer.polled} polled"
+                busy.append(f"CQ {consumer.cq.number}: {told}, failed {consumer.failed}")
+        return "; ".join(busy) or "entries come again and again"
 
     async def _finish(self) -> None:
         """Everything retires, everything is polled, every callback returns."""
@@ -403,7 +430,7 @@ class PostLife(CarillonSequence):
                 if told and all(state.retired == state.tail for state in states):
                     break
         else:
-            raise AssertionError("the traffic does not come to rest")
+            raise AssertionError(f"the traffic does not come to rest: {await self._unrest()}")
         # What has retired may still be on its way to memory.
         await env.drain()
         for consumer in self.consumers:

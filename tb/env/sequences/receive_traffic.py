@@ -80,7 +80,6 @@ class ReceiveTraffic(PostLife):
         self._asked = 0
         self._waiting = 0
         self._cookie = 0
-        self._creating = 0
         self.queues: list[Queue] = []
         await super().body()
         await self._close()
@@ -130,7 +129,6 @@ class ReceiveTraffic(PostLife):
         own_depth = rng.choice((deepest, rng.randint(1, deepest))) if rng.random() < 0.9 else 0
         if queue is not None:
             queue.users += 1
-        self._creating += 1
         qp = await self.env.host.create_qp(
             number,
             cq=consumer.cq,
@@ -144,7 +142,6 @@ class ReceiveTraffic(PostLife):
             srq=queue.handle if queue is not None and isinstance(queue.handle, Srq) else None,
             recv_flag=rng.choice(list(RecvFlag)),
         )
-        self._creating -= 1
         life = Life(qp, paused=True)
         self.ledger.lives.append(life)
         if queue is not None:
@@ -345,27 +342,6 @@ class ReceiveTraffic(PostLife):
 
     def _users(self, consumer: Consumer) -> list[Life]:
         return [x for x in self.lives if consumer.cq in (x.qp.cq, x.qp.recv_cq)]
-
-    async def _replace(self, consumer: Consumer) -> None:
-        """The QPs of the CQ get others, the CQ goes, and comes again."""
-        cycles = self.env.harness.cycles
-        homeless: list[Life] = []
-        while self._creating or any(life not in homeless for life in self._users(consumer)):
-            for life in self._users(consumer):
-                if not life.busy and life not in homeless:
-                    life.busy = True
-                    await self._destroy(life)
-                    homeless.append(life)
-            await cycles(32)
-        consumer.quiet = True
-        while not consumer.check():
-            await cycles(16)
-        await consumer.cq.destroy()
-        new = await self._new_cq(consumer.cq.number, consumer.cq.eq)
-        self.consumers[self.consumers.index(consumer)] = new
-        for life in homeless:
-            await self._revive(life, new)
-        self._tasks -= 1
 
     # -- the end -----------------------------------------------------------------------------------
 
