@@ -41,6 +41,12 @@ class WindowLife(WindowTraffic):
         self.done[kind.__name__] += 1
         await self.rest(200)
         link.over = True
+        # A kind that found nothing to do has ended nothing: a Send without a buffer would wait for
+        # ever.
+        for side in link.sides:
+            if (await side.qp.query()).state == QpState.CONNECTED:
+                result = await side.qp.set_state(QpState.DISCONNECTED)
+                assert result in (Result.OK, Result.BAD_STATE), result.name
 
     async def _given(self, link: Link, side: Side, rights: Right) -> MemoryWindow | None:
         """A window that is valid on ``side``: the second quarter of an open region."""

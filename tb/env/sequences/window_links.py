@@ -28,6 +28,7 @@ from tb.env.windows import Keyed, MemoryWindow
 
 _ARENA = 1 << 11  # bytes of a region that peers may reach
 _BUFFER = 64  # bytes of a receive buffer
+_PATIENCE = 16  # looks without room before the states are asked
 _BOTH = Right.REMOTE_READ | Right.REMOTE_WRITE
 _AGAIN = (Cause.QUEUE_FULL, Cause.NO_CREDIT)
 _OVER = (Cause.NOT_CONNECTED, Cause.DEVICE_REMOVED)
@@ -347,8 +348,16 @@ class WindowLinks(CarillonSequence):
         queue: Any = side.srq or side.qp
         size = queue.size if side.srq else queue.recv_depth
         region = link.zone.regions[0]
+        waited = 0
         while not link.over:
             if len(side.buffers) >= size:
+                waited += 1
+                # Buffers of an SRQ outlive the connection: nothing else tells of its end.
+                if waited % _PATIENCE == 0:
+                    states = [(await x.qp.query()).state for x in link.sides]
+                    if any(state != QpState.CONNECTED for state in states):
+                        assert not link.clean or self.removal
+                        link.over = True
                 await self.tick()
                 continue
             address = link.zone.free.pop(0)
