@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from tb.env.records import (
     DoorbellResponse,
     Interrupt,
     MemResponse,
+    MemWrite,
     Record,
     RecvDone,
     RecvRequest,
@@ -34,15 +35,20 @@ class Facts:
 
     ``completions``: CQEs published (PUBLISH steps, docs/interfaces.md). ``writes``, ``refused``:
     answers of the doorbell pages, and those that are not OKAY. ``error_responses``: answers of host
-    memory that are not OKAY. ``reports``: beats of s_axis_done and s_axis_rdone. ``messages``,
-    ``checks``, ``interrupts``: beats of s_axis_rreq, s_axis_check, m_axis_irq.
+    memory that are not OKAY. ``longest_delay``: cycles from a memory write to its answer.
+    ``reports``: beats of s_axis_done and s_axis_rdone. ``messages``, ``checks``, ``interrupts``:
+    beats of s_axis_rreq, s_axis_check, m_axis_irq.
     """
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
+        #: Cycles of the writes of each AXI ID that are not answered; of the latest write.
+        self._written: defaultdict[int, deque[int]] = defaultdict(deque)
+        self._latest = 0
         self._by_type: dict[type, Callable[[Any], None]] = {
             Trace: self._trace,
             MemResponse: self._response,
+            MemWrite: self._write,
             DoorbellResponse: self._answer,
             Interrupt: lambda _: self._count("interrupts"),
             DoneReport: lambda _: self._count("reports"),
@@ -67,8 +73,17 @@ class Facts:
         if record.op == TraceOp.PUBLISH and record.lane == 1:
             self.counts["completions"] += record.operand & 3
 
+    def _write(self, record: MemWrite) -> None:
+        if record.cycle < self._latest:  # a reset
+            self._written.clear()
+        self._latest = record.cycle
+        self._written[record.axi_id].append(record.cycle)
+
     def _response(self, record: MemResponse) -> None:
         self.counts["error_responses"] += record.resp != 0
+        if written := self._written[record.axi_id]:
+            delay = record.cycle - written.popleft()
+            self.counts["longest_delay"] = max(self.counts["longest_delay"], delay)
 
     def _answer(self, record: DoorbellResponse) -> None:
         self.counts["writes"] += 1

@@ -33,7 +33,7 @@ FIRST_SEED = 1000
 TIMEOUT_S = 1800.0
 
 #: Numbers of which the largest counts, not the sum over the runs.
-_LARGEST = ("longest_delay", "stalled_cycles", "stalled_sinks")
+_LARGEST = ("longest_delay", "memories_upset", "stalled_cycles", "stalled_sinks")
 
 
 @dataclass(frozen=True)

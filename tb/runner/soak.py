@@ -38,6 +38,18 @@ OUT = SIM_BUILD / "soak.json"
 DEFAULT_COMPLETIONS = 10_000_000
 #: Seeds of chunks: from LONG_SEED of tb/tests/soaking.py on.
 _LOW, _HIGH = 1000, 2**31
+#: What a campaign's completions are completions of, and judged by.
+SOURCES = (
+    "hdl/*.v*",
+    "models/*.py",
+    "models/verbs/*.py",
+    "tb/builds.yaml",
+    "tb/hdl/*",
+    "tb/env/**/*.py",
+    "tb/tests/soaking.py",
+    "tb/tests/test_soak_*.py",
+    "tb/tests/test_*_life.py",
+)
 #: A chunk that hangs is a failure; on a loaded machine one can take minutes.
 TIMEOUT_S = 1800.0
 
@@ -59,7 +71,9 @@ class Campaign:
 
     seed: int
     mix: str = ""
-    """Fingerprint of the mix: under another one the chunks' numbers mean other jobs."""
+    """Fingerprint of the mix and of the sources: under another one the chunks' numbers mean other
+    jobs, and completions of another design.
+    """
     completions: int = 0
     records: int = 0
     wall_s: float = 0.0
@@ -169,9 +183,12 @@ def chunk(seed: int, number: int, mix: Sequence[Part], modules: Sequence[Module]
 # -- the record ------------------------------------------------------------------------------------
 
 
-def fingerprint(mix: Sequence[Part]) -> str:
-    """Differs when the chunks of a campaign do."""
-    return hashlib.sha256(repr(mix).encode()).hexdigest()[:16]
+def fingerprint(mix: Sequence[Part], sources: Sequence[str] = SOURCES) -> str:
+    """Differs when the chunks of a campaign do, or what judges them and is judged by them."""
+    digest = hashlib.sha256(repr(mix).encode())
+    for path in sorted(path for pattern in sources for path in ROOT.glob(pattern)):
+        digest.update(f"{relative(path)} {path.stat().st_size} ".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def record_of(seed: int) -> Path:
@@ -259,7 +276,8 @@ def soak(
     outs: Sequence[Path] = (OUT,),
 ) -> bool:
     """Runs chunks until ``target`` completions are judged, or ``stop``; True if it was reached.
-    ``campaign`` and the files ``outs`` are up to date after each chunk.
+    Chunks that still run then come to their ends and count, too: one that fails or hangs must not
+    be passed over. ``campaign`` and the files ``outs`` are up to date after each chunk.
     """
     jobs = {number: make(number) for number in campaign.done}
     before, start = campaign.wall_s, time.monotonic()
@@ -278,8 +296,8 @@ def soak(
 
     pool = ThreadPoolExecutor(max_workers=processes)
     try:
-        while not stop.is_set() and campaign.completions < target:
-            while len(running) < processes:
+        while not stop.is_set() and (running or campaign.completions < target):
+            while campaign.completions < target and len(running) < processes:
                 while following in campaign.done:
                     following += 1
                 jobs[following] = job = make(following)
@@ -324,6 +342,8 @@ def run_soak(target: int | None, seed: int | None, processes: int | None) -> int
     )
     if campaign.done:
         print(f"soak: goes on behind {campaign.completions:,} completions")
+    elif record_of(seed).exists():
+        print("soak: this seed's record is of other sources or another mix; begins anew")
     needed = {build: next(iter(part.tests)) for part in mix for build in part.builds}
     builds = build_all(
         [select_jobs(modules, [test], (1,), "verilator", b)[0] for b, test in needed.items()]

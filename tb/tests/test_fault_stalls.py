@@ -19,6 +19,22 @@ from tb.env.harness import (
     WINDOW_STALLABLE,
     Channel,
 )
+from tb.env.records import (
+    AccessCheck,
+    AccessVerdict,
+    ConnReport,
+    DoneReport,
+    DoorbellRequest,
+    DoorbellResponse,
+    Interrupt,
+    MemResponse,
+    MemWrite,
+    RecvDone,
+    RecvRequest,
+    ScatterAnswer,
+    TermRequest,
+    WorkBeat,
+)
 from tb.env.sequences import find
 from tb.tests.directed import DirectedTest
 from tb.tests.pairs import PairsTest
@@ -74,10 +90,43 @@ NEEDS: dict[Channel, str] = {
     Channel.SCATTER: "receive",
     Channel.VERDICT: "check",
 }
+#: What is not seen while a channel stands still; reads and the control port leave no records.
+SEEN: dict[Channel, type] = {
+    Channel.AW: DoorbellRequest,
+    Channel.W: DoorbellRequest,
+    Channel.B: DoorbellResponse,
+    Channel.IRQ: Interrupt,
+    Channel.MEM_AW: MemWrite,
+    Channel.MEM_W: MemWrite,
+    Channel.MEM_B: MemResponse,
+    Channel.WORK: WorkBeat,
+    Channel.DONE: DoneReport,
+    Channel.CONN: ConnReport,
+    Channel.TERM: TermRequest,
+    Channel.RREQ: RecvRequest,
+    Channel.SCATTER: ScatterAnswer,
+    Channel.RDONE: RecvDone,
+    Channel.CHECK: AccessCheck,
+    Channel.VERDICT: AccessVerdict,
+}
+#: Cycles after which a held channel stands still.
+_SETTLED = 32
+
+
+class Stalling(DirectedTest):
+    """A channel that is held stands still, or the stall was none."""
+
+    async def stood_still(self, channel: Channel, mark: int, begin: int) -> None:
+        """Nothing of a channel is among the records from ``mark`` on, held since ``begin``."""
+        await self.env.sync()
+        if kind := SEEN.get(channel):
+            went: list[Any] = self.of(kind, mark)
+            went = [record for record in went if record.cycle > begin + _SETTLED]
+            assert not went, f"{channel.name} does not stand still: {went[:2]}"
 
 
 @pyuvm.test()
-class EachSinkStalledTest(PairsTest):
+class EachSinkStalledTest(PairsTest, Stalling):
     """Each channel that the engine drives is held, and meanwhile every kind of operation is tried:
     those that need it end behind the stall, the others within it.
     """
@@ -103,7 +152,7 @@ class EachSinkStalledTest(PairsTest):
         await env.drain()
         env.harness.hold(channel)
         await env.harness.cycles(8)
-        begin = env.harness.cycle
+        begin, mark = env.harness.cycle, len(self.seen)
         if channel == Channel.TERM:
             await self.qps[1].flush()
             await self.qps[1].query()
@@ -123,7 +172,7 @@ class EachSinkStalledTest(PairsTest):
         assert probes.keys() == ALL
         tasks = {name: cocotb.start_soon(probe) for name, probe in probes.items()}
         await env.harness.until(begin + cycles)
-        await env.sync()
+        await self.stood_still(channel, mark, begin)
         ended = {name for name, task in tasks.items() if task.done()}
         self.logger.info("%s held: ended meanwhile: %s", channel.name, sorted(ended))
         missing = GOES_ON[channel] - ended
@@ -179,7 +228,7 @@ class EachSinkStalledTest(PairsTest):
 
 
 @pyuvm.test()
-class StalledLifeTest(DirectedTest):
+class StalledLifeTest(Stalling):
     """Random posts and receives with everything that happens beside them, while one channel after
     the other stands still for long, the sources of the harness, too.
     """
@@ -191,13 +240,16 @@ class StalledLifeTest(DirectedTest):
         channels += [*TRANSPORT_STALLABLE, *RECEIVE_STALLABLE, *WINDOW_STALLABLE]
         self.rng("order").shuffle(channels)
         sequence: Any = find("receive_life")(
-            env, duration=len(channels) * (cycles + 100), chunk=128, actions=0.005, stalls=0.0
+            env, duration=len(channels) * (cycles + 200), chunk=128, actions=0.005, stalls=0.0
         )
         traffic = cocotb.start_soon(sequence.run())
         await self.harness.cycles(1500)
         for channel in channels:
             self.harness.hold(channel)
+            begin, mark = self.harness.cycle, len(self.seen)
             await self.harness.cycles(cycles)
+            await self.stood_still(channel, mark, begin)
+            assert not traffic.done(), f"{channel.name} is held, and nothing goes on"
             self.harness.hold(channel, False)
             await self.harness.cycles(60)
         await traffic

@@ -133,7 +133,9 @@ class RandomWritesTest(DirectedTest):
     # -- control -----------------------------------------------------------------------------------
 
     async def control_writes(self, total: int, rng: random.Random) -> None:
-        """Any offset, strobes and data, unless it is a command: the port belongs to the driver."""
+        """Any offset, strobes and data, unless it is a command, or a wrong bit: the port belongs to
+        the driver.
+        """
         control = self.env.control
         for _ in range(total // 16):
             # Nobody else counts on the arguments meanwhile.
@@ -151,4 +153,6 @@ class RandomWritesTest(DirectedTest):
             data |= 1 << 8
         if offset == Reg.LOG_POP:
             data |= 2
+        if offset == Reg.MEM_INJECT:
+            data |= 1 << 31
         return self.env.control.post_write(offset, data, strb)

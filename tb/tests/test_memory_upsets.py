@@ -129,6 +129,26 @@ class WindowLifeUpsetsTest(LifeUpsetsTest):
 
 
 @pyuvm.test()
+class StormUpsetsTest(LifeUpsetsTest):
+    """Windows, accesses, messages; each wrong bit goes out as soon as the one before can have been
+    written.
+    """
+
+    async def scenario(self) -> None:
+        await self.life("window_life", duration=4000)
+
+    async def sprinkle(self) -> None:
+        rng, upsets = self.rng("storm"), self.upsets
+        while not self.over:
+            for _ in range(16):
+                memory = rng.randrange(upsets.memories)
+                bit = rng.randrange(1 << rng.choice((0, 3, 4, 5, 9)))
+                assert await upsets.inject(memory, bit) == 0
+                await self.env.harness.cycles(memory + rng.randint(1, 12))
+            await upsets.collect()
+
+
+@pyuvm.test()
 class ReceiveLifeUpsetsTest(LifeUpsetsTest):
     """Posts and receives."""
 

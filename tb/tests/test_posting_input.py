@@ -349,6 +349,7 @@ class TransportInputTest(InputTest):
         assert await host.counter("DONE_REFUSED") == before + 1, what
         assert await host.counter("DONE") == taken
         assert self.effects(mark) == [] == self.of(Trace, mark), what
+        self.checking.facts.counts["refused_beats"] += 1
 
 
 @pyuvm.test()

@@ -58,6 +58,7 @@ class BadRequestsTest(TransportInputTest):
                 answer = await self.env.rreq.send_raw(word)
             assert (answer.code, answer.tag, answer.nbytes) == (REFUSED, 0, 0), hex(word)
             await self.log_is([(RREQ_BAD, word & 0xFFFF)])
+            self.checking.facts.counts["refused_beats"] += 1
         free = self.config.num_qp - 1
         assert (await self.receiver.request(free, 1)).code == REFUSED
         await self.log_is([(RREQ_BAD, free)])
@@ -106,6 +107,7 @@ class BadReportsTest(TransportInputTest):
             async with self.counted(RECV_REFUSED=1):
                 self.env.rdone.send_raw(word)
             await self.log_is([(cause, word & 0xFFFF)])
+            self.checking.facts.counts["refused_beats"] += 1
         kinds = Trace | MemWrite | Interrupt | TermRequest
         assert [r for r in self.seen[mark:] if isinstance(r, kinds)] == []
 

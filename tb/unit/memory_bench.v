@@ -26,6 +26,12 @@ module memory_bench;
     reg  [W-1:0]         shadow [0:(1 << AW) - 1];
     reg  [W-1:0]         want0, want1;
     reg                  double = 1'b0;
+    reg                  strikes = 1'b0;      // stored bits turn over between the edges, too
+    reg  [AW-1:0]        struck;
+    reg                  side;
+    reg  [CW-1:0]        probe = {CW{1'b0}};
+    wire [CW-1:0]        probe_fixed;
+    wire                 probe_bad, probe_lost;
     integer              corrected = 0;
     integer              lost = 0;
     integer              wrong = 0;
@@ -46,6 +52,31 @@ module memory_bench;
 
     assign rdata1 = want1;
 `endif
+
+    cde_ecc_dec #(.W(W), .CW(CW)) probe_i (.en(1'b1), .code(probe), .fixed(probe_fixed), .bad(probe_bad), .lost(probe_lost));
+
+    // A stored bit of any word, of either bank, turns over, unless one of that word has before.
+    task strike;
+        begin
+            struck = $random;
+            side = $random;
+`ifdef TWO
+            probe = side ? dut.bank1[struck] : dut.bank0[struck];
+`else
+            probe = dut.mem[struck];
+`endif
+            #1;
+            if (!probe_bad) begin
+                probe = probe ^ ({{(CW-1){1'b0}}, 1'b1} << ($unsigned($random) % CW));
+`ifdef TWO
+                if (side) dut.bank1[struck] = probe;
+                else dut.bank0[struck] = probe;
+`else
+                dut.mem[struck] = probe;
+`endif
+            end
+        end
+    endtask
 
     // A cycle: what is read belongs to the addresses of the one before.
     task cycle;
@@ -80,11 +111,12 @@ module memory_bench;
                 {raddr0, raddr1} = $random;
                 wdata0 = {$random, $random, $random, $random};
                 wdata1 = {$random, $random, $random, $random};
-                inject = $random % 8 == 0;
+                inject = $random % 8 == 0 && !strikes;
                 if (inject) begin
                     at0 = $unsigned($random) % CW;
                     at1 = double ? (at0 == 10'd0 ? 10'd1 : at0 == 10'd1 ? 10'd0 : at0 ^ 10'd1) : at0;
                 end
+                if (strikes) strike;
                 cycle;
             end
             {we0, we1, inject} = 3'd0;
@@ -92,6 +124,24 @@ module memory_bench;
             we0 = 1'b1;
             cycle;
             we0 = 1'b0;
+        end
+    endtask
+
+    // A wrong bit in each word.
+    task spoil;
+        begin
+            at0 = 10'd1;
+            at1 = 10'd1;
+            for (i = 0; i < (1 << AW); i = i + 1) begin
+                inject = 1'b1;
+                cycle;
+                inject = 1'b0;
+                cycle;
+                we0 = 1'b1;
+                waddr0 = i;
+                cycle;
+                we0 = 1'b0;
+            end
         end
     endtask
 
@@ -124,12 +174,22 @@ module memory_bench;
         if (corrected + lost != 0) $display("wrong: reports without injections");
         random_traffic(20000);
         sweep;
+        if (ECC != 0 && corrected == 0) $display("wrong: nothing was reported");
+        spoil;
+        sweep;
         before = corrected;
         sweep;
-        if (ECC != 0 && before == 0) $display("wrong: nothing was reported");
         if (corrected != before) $display("wrong: not healed");
         if (ECC == 0 && corrected != 0) $display("wrong: report without a code");
         if (lost != 0) $display("wrong: a single bit was lost");
+        if (ECC != 0) begin
+            strikes = 1'b1;
+            random_traffic(20000);
+            sweep;
+            if (corrected == before) $display("wrong: no stored bit turned over");
+            if (lost != 0) $display("wrong: a single bit was lost");
+            strikes = 1'b0;
+        end
         double = 1'b1;
         if (ECC != 0) begin
             random_traffic(4000);

@@ -53,6 +53,41 @@ def test_memory(tmp_path: Path, defines: tuple[str, ...], width: int, ecc: int) 
     assert is_clean(result), result.stdout[:2000]
 
 
+def test_bus(tmp_path: Path) -> None:
+    result = run("bus_bench", tmp_path)
+    assert is_clean(result), result.stdout[:2000]
+
+
+@pytest.mark.parametrize(
+    ("text", "replacement", "message"),
+    [
+        ("wait_bad <= in_bad && (bad || wait_bad);", "wait_bad <= 1'b0;", "reports of"),
+        ("wait_bad <= in_bad && (bad || wait_bad);", "wait_bad <= in_bad && bad;", "reports of"),
+        ("go_bad <= in_bad || bad || wait_bad;", "go_bad <= bad || wait_bad;", "reports of"),
+        ("mem_i[`CDE_MEM_LOST] : lost || wait_lost;", "1'b0 : lost || wait_lost;", "say lost"),
+        ("wait_lost <= in_bad && (lost || wait_lost);", "wait_lost <= 1'b0;", "say lost"),
+        ("wait_lost <= in_bad && (lost || wait_lost);", "wait_lost <= lost;", "say lost"),
+        ("mem_i[`CDE_MEM_HOPS +: 8] + 8'd1", "mem_i[`CDE_MEM_HOPS +: 8]", "reports of"),
+        ("if (start || clear) begin", "if (start) begin", "a report of the walk"),
+        ("if (start || cancel) begin", "if (start) begin", "a replaced injection"),
+        ("if (written) flip <= 1'b0;", "if (inject) flip <= 1'b0;", "not spent"),
+        ("go_target <= target - 8'd1;", "go_target <= target;", "an injection for"),
+    ],
+)
+def test_faults_of_the_bus_are_found(
+    tmp_path: Path, text: str, replacement: str, message: str
+) -> None:
+    copy = tmp_path / "hdl"
+    shutil.copytree(HDL, copy)
+    path = copy / "cde_mem_node.v"
+    source = path.read_text()
+    assert source.count(text) == 1
+    path.write_text(source.replace(text, replacement))
+    found = run("bus_bench", tmp_path, hdl=copy).stdout
+    wrong = [line for line in found.splitlines() if line.startswith("wrong") and message in line]
+    assert wrong, found[:2000]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "replacement", "message"),
     [

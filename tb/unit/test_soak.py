@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from tb.env.defs import TraceOp
 from tb.env.facts import VARIABLE, Facts, wanted
-from tb.env.records import DoneReport, DoorbellResponse, MemResponse, Record, Trace
+from tb.env.records import DoneReport, DoorbellResponse, MemResponse, MemWrite, Record, Trace
 from tb.runner import soak as module
 from tb.runner.builds import BuildConfig, load_builds
 from tb.runner.common import SIM_BUILD, RunnerError
@@ -140,6 +141,34 @@ def test_a_stop_loses_nothing(tmp_path: Path) -> None:
     assert left.completions == 50
 
 
+def test_chunks_that_still_run_count(tmp_path: Path) -> None:
+    campaign, out = Campaign(7), tmp_path / "soak.json"
+    reached = threading.Event()
+
+    def run(job: Job, config: BuildConfig) -> tuple[Result, dict[str, int]]:
+        if job != make(0):
+            reached.set()
+            return runs()(job, config)
+        assert reached.wait(10)
+        time.sleep(0.2)
+        return result(job, FAILED), {}
+
+    assert soak(campaign, 10, make, BUILDS, 2, threading.Event(), run, [out])
+    assert [failure["chunk"] for failure in campaign.failures] == [0]
+    assert json.loads(out.read_text())["mismatches"] == 1
+
+
+def test_other_sources_begin_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    source, other = tmp_path / "a.v", tmp_path / "b.v"
+    source.write_text("old")
+    other.write_text("other")
+    old = fingerprint(MIX, ["*.v"])
+    assert old == fingerprint(MIX, ["*.v"]) != fingerprint(MIX, ["a.v"])
+    source.write_text("new")
+    assert fingerprint(MIX, ["*.v"]) != old
+
+
 def test_another_seed_or_mix_begins_anew(tmp_path: Path) -> None:
     out = tmp_path / "soak.json"
     mix = fingerprint(MIX)
@@ -166,6 +195,9 @@ def test_facts_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     records: list[Record] = [
         Trace(1, 1, TraceOp.PUBLISH, 0, False, 0, 2, 0, 0),
         Trace(1, 1, TraceOp.CQ_ERROR, 0, False, 0, 2, 0, 0),
+        MemWrite(1, 0, 0, 0, 0),
+        MemWrite(1, 0, 0, 0, 0),
+        MemWrite(1, 1, 0, 0, 0),
         MemResponse(2, 0, 0),
         MemResponse(3, 0, 3),
         DoorbellResponse(4, 0, 0, 0),
@@ -175,7 +207,11 @@ def test_facts_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     facts(records)
     wanted_counts = {"completions": 2, "error_responses": 1, "writes": 2, "refused": 1}
     assert {name: facts.counts[name] for name in wanted_counts} == wanted_counts
-    assert (facts.counts["reports"], facts.counts["records"]) == (1, 7)
+    assert (facts.counts["reports"], facts.counts["records"]) == (1, 10)
+    assert facts.counts["longest_delay"] == 2
+    # Behind a reset nothing from before it is answered.
+    facts([MemWrite(0, 1, 0, 0, 0), MemResponse(9, 1, 0), MemResponse(900, 1, 0)])
+    assert facts.counts["longest_delay"] == 9
     out = tmp_path / "a" / "facts.json"
     facts.write(out)
     assert json.loads(out.read_text())["completions"] == 2
