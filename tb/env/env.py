@@ -110,9 +110,9 @@ class CarillonEnv(uvm_env):
         self._transport_agents = (self.work, self.done, self.conn, self.term)
         self._receive_agents = (self.rreq, self.rdone)
         self._window_agents = (self.check,)
-        self.host = Adapter(self)
         # The seed of the run, not cocotb's, which depends on the test's name.
         self.seed = int(os.environ.get("COCOTB_RANDOM_SEED", cocotb.RANDOM_SEED))
+        self.host = Adapter(self)
         self.memory = HostMemory(stream(self.seed, "memory"))
         receiver = Receiver(self.seed, self.rreq, self.rdone, self.memory)
         responder = Responder(self.check, self.memory)
