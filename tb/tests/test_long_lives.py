@@ -50,13 +50,13 @@ class LongSendTest(LongLifeTest):
                 answers.append(qp.queue(self.read(qp, context, False)))
                 made += 1
                 wanted.append((context, CqeStatus.TRANSPORT_ERROR))
-            await self.harness.cycles(96)
-            await env.sync()
+            await answers[-1]
             self.accepted(answers)
-            found = [(r.request_context, r.status) for r in cq.get_cq_results()]
+            found = [(r.request_context, r.status) for r in await cq.wait_results(len(wanted))]
             assert [context for context, _ in found] == [context for context, _ in wanted]
             assert [bool(status) for _, status in found] == [bool(s) for _, s in wanted], found
             if round_ % 25 == 0:
+                await qp.wait_retired()
                 assert await cq.update_consumer_index() == (0, 0)
                 status = await qp.query()
                 assert status.tail == status.retired == status.indicated == made & 0xFFFF, status
@@ -113,11 +113,10 @@ class LongReceiveTest(LongLifeTest):
             for number in range(6):
                 env.transport.receiver.post_request(own.number, 8, at_cycle=start)
                 env.transport.receiver.post_request(users[number % 2].number, 8, at_cycle=start)
-            await self.harness.cycles(80)
-            await env.sync()
+            for cq, wanted in zip(cqs, (mine, shared[::2], shared[1::2]), strict=True):
+                found = await cq.wait_results(len(wanted))
+                assert [result.request_context for result in found] == wanted
             self.accepted(answers)
-            found = [[result.request_context for result in cq.get_cq_results()] for cq in cqs]
-            assert found == [mine, shared[::2], shared[1::2]]
             if round_ % 40 == 0:
                 for cq in cqs:
                     assert await cq.update_consumer_index() == (0, 0)

@@ -28,16 +28,15 @@ class LongCqTest(LongLifeTest):
             round_ += 1
             wanted = [rng.getrandbits(64) for _ in range(2 * rng.randint(20, 40))]
             credits = [env.credits.post(cq.number, 2) for _ in wanted[::2]]
-            start = self.harness.cycle + 2 * len(wanted)
+            start = self.harness.cycle + 60
             for first, second in zip(wanted[::2], wanted[1::2], strict=True):
                 pair = Cpl(cq.number, context=first), Cpl(cq.number, context=second)
                 env.completions.send_beat(pair, at_cycle=start)
             sent += len(wanted)
-            await self.harness.cycles(200)
-            await env.sync()
+            found = await cq.wait_results(len(wanted))
+            assert [result.request_context for result in found] == wanted
             assert all(credit.result for credit in credits)
             self.accepted(answers)
-            assert [result.request_context for result in cq.get_cq_results()] == wanted
             while called < len(cq.callbacks):
                 called += 1
                 answers.append(cq.post_callback_return())
@@ -69,12 +68,11 @@ class LongEqTest(LongLifeTest):
             wanted = [rng.getrandbits(64) for _ in cqs]
             for cq, context in zip(cqs, wanted, strict=True):
                 env.completions.send(cq.number, context=context, at_cycle=start)
-            await self.harness.cycles(260)
-            await env.sync()
-            assert all(len(cq.callbacks) == number for cq in cqs), number
+            for cq in cqs:
+                assert len(await cq.wait_callbacks(number)) == number
             answers += [cq.post_callback_return() for cq in cqs]
             found = [[r.request_context for r in cq.get_cq_results()] for cq in cqs]
             assert found == [[context] for context in wanted]
-            await self.harness.cycles(90)
+            await answers[-1]
             self.accepted(answers)
         assert (await host.query_eq(eq)).producer & 0xFFFF == len(cqs) * rounds & 0xFFFF
