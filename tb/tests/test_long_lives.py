@@ -20,7 +20,7 @@ _FAILING = 0xDEAD_BEEF  # low half of the contexts of requests that fail
 
 @pyuvm.test()
 class LongSendTest(LongLifeTest):
-    """DF-03, CP-02: one QP reads for longer than tags, indices and counts of Reads go, with
+    """DF-03, DF-09: one QP reads for longer than tags, indices and counts of Reads go, with
     failures at tags of every size; its CQ counts round, too.
     """
 
@@ -83,7 +83,7 @@ class LongSendTest(LongLifeTest):
 
 @pyuvm.test()
 class LongReceiveTest(LongLifeTest):
-    """SRQ-02, SRQ-06: a queue of a QP and an SRQ with two users hand out more buffers than their
+    """SRQ-02, SRQ-06, SRQ-19: a queue of a QP and an SRQ with two users hand out more buffers than their
     indices count.
     """
 

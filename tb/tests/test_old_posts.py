@@ -16,7 +16,7 @@ _STEPS = 18
 
 @pyuvm.test()
 class OldPostTest(PostingTest):
-    """DF-05: posts that are held at all times of the clock of ages, one nearly for its whole
+    """DF-01: posts that are held at all times of the clock of ages, one nearly for its whole
     round, wait as long as no limit is set; with a limit that is over they go at once.
     """
 
