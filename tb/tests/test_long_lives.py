@@ -83,8 +83,8 @@ class LongSendTest(LongLifeTest):
 
 @pyuvm.test()
 class LongReceiveTest(LongLifeTest):
-    """SRQ-02, SRQ-06, SRQ-19: a queue of a QP and an SRQ with two users hand out more buffers than their
-    indices count.
+    """SRQ-02, SRQ-06, SRQ-19: a queue of a QP and an SRQ with two users hand out more buffers than
+    their indices count.
     """
 
     async def scenario(self) -> None:
