@@ -20,6 +20,7 @@ from tb.env.qp import Qp
 from tb.env.records import Command, Interrupt
 from tb.env.regions import Region
 from tb.env.srq import Srq
+from tb.env.streams import stream
 from tb.env.windows import KeyHost, MemoryWindow
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Adapter(KeyHost):
 
     def __init__(self, env: CarillonEnv) -> None:
         self.env = env
+        self._rng = stream(env.seed, "driver")
         self.cqs: dict[int, Cq] = {}
         self.eqs: dict[int, Eq] = {}
         self.qps: dict[int, Qp] = {}
@@ -161,10 +163,10 @@ class Adapter(KeyHost):
         vector: int | None = None,
         base: int | None = None,
     ) -> Eq:
-        """Creates an EQ (default: the lowest free number, a vector of the same number)."""
+        """Creates an EQ (default: the lowest free number, a vector that nobody has)."""
         if number is None:
             number = next(n for n in range(1 << 16) if n not in self.eqs)
-        vector = number if vector is None else vector
+        vector = self._free_vector() if vector is None else vector
         base = self._ring_memory(EQE_BYTES, log2, base)
         low, high, size = _ring(base, log2)
         eq = Eq(self, number, page, vector, base, log2)
@@ -347,13 +349,13 @@ class Adapter(KeyHost):
         vector: int | None = None,
     ) -> Srq:
         """dat_srq_create (default: the lowest free number, as many buffers as there are slots, a
-        vector that no EQ has by default).
+        vector that nobody has).
         """
         assert self.env.config is not None
         if number is None:
             number = next(n for n in range(1 << 16) if n not in self.srqs)
         size = 1 << self.env.config.srq_log2 if size is None else size
-        vector = self.env.config.num_eq + number if vector is None else vector
+        vector = self._free_vector() if vector is None else vector
         srq = Srq(self, number, page, size, zone, vector)
         await srq.create()
         return srq
@@ -423,6 +425,14 @@ class Adapter(KeyHost):
                 cq.called(callback)
 
     # -- helpers -----------------------------------------------------------------------------------
+
+    def _free_vector(self) -> int:
+        used = {srq.vector for srq in self.srqs.values()}.union(
+            *(eq.vectors for eq in self.eqs.values())
+        )
+        while (vector := self._rng.getrandbits(16)) in used:
+            pass
+        return vector
 
     def _ring_memory(self, entry_bytes: int, log2: int, base: int | None) -> int:
         """A zeroed ring; a given base is used as it is (tests choose illegal ones, too)."""

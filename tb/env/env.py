@@ -42,6 +42,7 @@ from tb.env.harness import (
 )
 from tb.env.memory import HostMemory
 from tb.env.records import Record
+from tb.env.streams import stream
 from tb.env.transport import Transport
 from tb.env.transport_access import Responder
 from tb.env.transport_receive import Receiver
@@ -109,10 +110,10 @@ class CarillonEnv(uvm_env):
         self._transport_agents = (self.work, self.done, self.conn, self.term)
         self._receive_agents = (self.rreq, self.rdone)
         self._window_agents = (self.check,)
-        self.memory = HostMemory()
-        self.host = Adapter(self)
         # The seed of the run, not cocotb's, which depends on the test's name.
         self.seed = int(os.environ.get("COCOTB_RANDOM_SEED", cocotb.RANDOM_SEED))
+        self.host = Adapter(self)
+        self.memory = HostMemory(stream(self.seed, "memory"))
         receiver = Receiver(self.seed, self.rreq, self.rdone, self.memory)
         responder = Responder(self.check, self.memory)
         self.transport = Transport(self.seed, self.done, self.conn, receiver, responder)

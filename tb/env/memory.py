@@ -6,19 +6,25 @@ A write is visible to the host as soon as m_axi accepted its address and data, b
 
 from __future__ import annotations
 
-PAGE_BITS = 12
+import random
+from bisect import bisect_right, insort
+
+PAGE_BITS = 10
 PAGE_BYTES = 1 << PAGE_BITS
 _OFFSET = PAGE_BYTES - 1
 _LINE = 64
 _ALL = (1 << _LINE) - 1
+_SPACE = 1 << 64
 
 
 class HostMemory:
-    """Byte-addressed memory. Bytes never written read as 0."""
+    """Byte-addressed memory. Bytes never written read as 0. ``rng``: where its ranges lie."""
 
-    def __init__(self) -> None:
+    def __init__(self, rng: random.Random) -> None:
         self._pages: dict[int, bytearray] = {}
-        self._next_free = 0x1_0000_0000
+        self._rng = rng
+        #: First byte and end of each range that was handed out, in order.
+        self._ranges: list[tuple[int, int]] = []
         self.writes = 0
 
     def write_line(self, addr: int, strb: int, line: bytes) -> None:
@@ -42,12 +48,15 @@ class HostMemory:
 
     def read(self, addr: int, nbytes: int) -> bytes:
         """Bytes from ``addr`` on."""
-        offset = addr & _OFFSET
-        if offset + nbytes <= PAGE_BYTES:
+        parts = []
+        while nbytes:
+            offset = addr & _OFFSET
+            size = min(PAGE_BYTES - offset, nbytes)
             page = self._pages.get(addr >> PAGE_BITS)
-            return bytes(page[offset : offset + nbytes]) if page is not None else bytes(nbytes)
-        split = PAGE_BYTES - offset
-        return self.read(addr, split) + self.read(addr + split, nbytes - split)
+            parts.append(bytes(size) if page is None else bytes(page[offset : offset + size]))
+            addr += size
+            nbytes -= size
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def write(self, addr: int, data: bytes) -> None:
         """What the host itself stores."""
@@ -58,15 +67,19 @@ class HostMemory:
             self._page(addr + done)[offset : offset + size] = data[done : done + size]
             done += size
 
-    def allocate(self, nbytes: int, align: int = 0, base: int | None = None) -> int:
-        """A zeroed range that nobody used before, aligned to ``align`` (default: its size, at least
-        64).
+    def allocate(self, nbytes: int, align: int = 0) -> int:
+        """A zeroed range that nobody used before, anywhere in the 64-bit address space, aligned to
+        ``align`` (default: its size, at least 64).
         """
         align = align or max(_LINE, 1 << (nbytes - 1).bit_length())
-        if base is None:
-            base = -(-self._next_free // align) * align
-        self._next_free = max(self._next_free, base + nbytes)
-        return base
+        while True:
+            base = self._rng.getrandbits(64) // align * align
+            place = bisect_right(self._ranges, (base, _SPACE))
+            before = self._ranges[place - 1][1] if place else 0
+            behind = self._ranges[place][0] if place < len(self._ranges) else _SPACE
+            if before <= base and base + nbytes <= behind:
+                insort(self._ranges, (base, base + nbytes))
+                return base
 
     def _page(self, addr: int) -> bytearray:
         number = addr >> PAGE_BITS

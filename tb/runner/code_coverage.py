@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Code coverage of hdl/: what Verilator counted in each job, merged over jobs and builds.
 
-A coverage build writes ``coverage.dat`` at the end of each job, a text with a line for each point::
+A coverage build has counters for tens of thousands of points. A list names each, in a line::
 
-    C '\\x01<key>\\x02<value>\\x01<key>\\x02<value>...' <count>
+    \\x01<key>\\x02<value>\\x01<key>\\x02<value>...
 
 Keys: f file, l line, n column, page (v_branch, v_line or v_toggle, then the module with its
-parameters), o comment, S lines of a block (``18,20-22``), h instance. One job of the full engine
-has tens of thousands of points, so that a job's file becomes one bit for each point at once
-(``collect``), and the names of the points are kept once for each build.
+parameters), o comment, S lines of a block (``18,20-22``), h instance. A job leaves one bit for each
+of these lines (``tb/hdl/coverage_counts.h``); the list is kept once for each build (``collect``).
 
 A point is independent of instance, parameters and build: it is hit when any job hit it anywhere.
 
@@ -24,7 +23,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, locked, relative
@@ -63,23 +62,7 @@ class Point:
         return " ".join(filter(None, [self.place, self.kind, self.name]))
 
 
-# -- one file of Verilator -------------------------------------------------------------------------
-
-
-def split_dat(text: str, where: str) -> tuple[list[str], list[int]]:
-    """The keys of the points and their counts, in the file's order."""
-    lines = text.splitlines()
-    if not lines or not lines[0].startswith("# SystemC::Coverage"):
-        raise RunnerError(f"{where}: not a coverage file of Verilator")
-    keys: list[str] = []
-    counts: list[int] = []
-    for number, line in enumerate(lines[1:], 2):
-        key, found, count = line.rpartition("' ")
-        if not found or not key.startswith("C '") or not count.isdigit():
-            raise RunnerError(f"{where}:{number}: not a point: {line[:80]!r}")
-        keys.append(key[3:])
-        counts.append(int(count))
-    return keys, counts
+# -- points of Verilator ---------------------------------------------------------------------------
 
 
 def _lines(text: str) -> list[int]:
@@ -145,33 +128,36 @@ def hits_file(job: Job, folder: Path = FOLDER) -> Path:
     return folder / job.build / f"{job.name}-s{job.seed}.hits"
 
 
-def _pack(counts: Sequence[int]) -> bytes:
-    """A bit for each count that is not zero; the first in bit 0 of the first byte."""
-    number = int("".join("1" if count else "0" for count in reversed(counts)) or "0", 2)
-    return number.to_bytes((len(counts) + 7) // 8, "little")
-
-
 def _is_set(bits: bytes, numbers: Iterable[int]) -> bool:
     return any(bits[number >> 3] >> (number & 7) & 1 for number in numbers)
 
 
-def collect(job: Job, dat: Path, folder: Path = FOLDER) -> None:
-    """Keep what a job's ``coverage.dat`` says, and remove it: each has many megabytes."""
+def collect(job: Job, dat: Path, points: Path, folder: Path = FOLDER) -> None:
+    """Keep the bits that a job has left in ``dat``, and remove that; ``points`` lists what they
+    stand for.
+    """
     out = hits_file(job, folder)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.unlink(missing_ok=True)
     if not dat.is_file():
         return
-    keys, counts = split_dat(dat.read_text(), relative(dat))
-    names = "\n".join(keys)
-    digest = hashlib.sha256(names.encode()).hexdigest()
+    digest, count = _digest(points.read_bytes())
+    bits = dat.read_bytes()
+    if len(bits) != (count + 7) // 8:
+        raise RunnerError(f"{relative(dat)}: {len(bits)} bytes for {count} points")
     path = _names(job.build, folder)
     # Jobs of one build end at the same time.
     with locked(out.parent):
-        if not path.is_file() or path.read_text().partition("\n")[0] != digest:
-            path.write_text(f"{digest}\n{names}")
-    out.write_bytes(digest.encode() + _pack(counts))
+        if not path.is_file() or not path.read_bytes().startswith(digest.encode()):
+            path.write_text(f"{digest}\n{points.read_text()}")
+    out.write_bytes(digest.encode() + bits)
     dat.unlink()
+
+
+@lru_cache(maxsize=8)
+def _digest(points: bytes) -> tuple[str, int]:
+    """(digest, lines) of a list of points."""
+    return hashlib.sha256(points).hexdigest(), points.count(b"\n")
 
 
 class Coverage:

@@ -20,7 +20,7 @@ from tb.runner.common import SIM_BUILD, cpu_count, locked, relative
 from tb.runner.coverage import VARIABLE, job_file, merge, summary, write_coverage
 from tb.runner.discover import Job, find_modules, select_jobs
 from tb.runner.results import FAILED, PASSED, TIMEOUT, Verdict, first_error, judge
-from tb.runner.simulator import TimedOutError, build, kill_all, simulate
+from tb.runner.simulator import COVERAGE_POINTS, TimedOutError, build, kill_all, simulate
 from tb.runner.testplan import write_plan
 from tb.tours.report import VARIABLE as TOUR_VARIABLE
 
@@ -91,11 +91,17 @@ def run_job(
                 pattern or job_filter(job),
                 job.seed,
                 waves,
-                {VARIABLE: str(coverage), TOUR_VARIABLE: str(driven), **(extra_env or {})},
+                {
+                    # Situations are counted by the regression proper.
+                    VARIABLE: "" if config.coverage else str(coverage),
+                    TOUR_VARIABLE: str(driven),
+                    **(extra_env or {}),
+                },
             )
             verdict = judge(folder / "results.xml", log, exit_code)
             if config.coverage:
-                collect(job, folder / "coverage.dat")
+                points = config.folder(job.sim, waves is not None) / COVERAGE_POINTS
+                collect(job, folder / "coverage.dat", points)
         except TimedOutError:
             cause = first_error(log)
             verdict = Verdict(

@@ -95,9 +95,14 @@ _MAKE_VARIABLES = (
 # Lines, branches and toggles; buses of the design have up to 512 bits. Not --coverage-fsm: there
 # Verilator 5.48 stops with an internal error on this design.
 _COVERAGE_ARGS = ("--coverage-line", "--coverage-toggle", "--coverage-max-width", "512")
-#: What only coverage builds read: the bench is not measured; a fix for toggles of wide signals.
+#: What only coverage builds read: the bench is not measured; how counts are taken and written.
 _COVERAGE_CONTROL = ROOT / "tb" / "hdl" / "coverage.vlt"
-_COVERAGE_HEADER = ROOT / "tb" / "hdl" / "coverage_toggle.h"
+_COVERAGE_HEADER = ROOT / "tb" / "hdl" / "coverage_counts.h"
+_COVERAGE_WRITE = (
+    "_ZN19VerilatedCovContext5writeERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
+)
+#: In the folder of a coverage build: its points, in the order of the bits that a run writes.
+COVERAGE_POINTS = "coverage.points"
 #: Counters make the code several times as long; optimising it would take longer than running it.
 _COVERAGE_VARIABLES = ("OPT_FAST=-O1", "OPT_GLOBAL=-O1")
 
@@ -142,6 +147,7 @@ def _verilator_args(config: BuildConfig, waves: bool) -> list[str]:
         args += ["--trace-fst", "--trace-structs"]
     if config.coverage:
         args += [*_COVERAGE_ARGS, "--compiler-include", str(_COVERAGE_HEADER)]
+        args += ["-LDFLAGS", f"-Wl,--wrap={_COVERAGE_WRITE}"]
     return args + list(config.build_args)
 
 
@@ -191,6 +197,7 @@ def build(config: BuildConfig, sim: str, waves: bool = False, processes: int | N
         if program.is_file() and stamp.is_file() and stamp.read_text() == key:
             return False
         stamp.unlink(missing_ok=True)
+        (folder / COVERAGE_POINTS).unlink(missing_ok=True)
         log = folder / "build.log"
         runner.build(
             sources=[*control, *sources],
@@ -254,7 +261,10 @@ def simulate(
         seed=seed,
         test_args=test_args,
         plusargs=plusargs,
-        extra_env=dict(extra_env or {}),
+        extra_env={
+            "CARILLON_COVERAGE_POINTS": str(build_dir / COVERAGE_POINTS),
+            **(extra_env or {}),
+        },
         waves=waves is not None,
         log_file=job_dir / "sim.log",
     )

@@ -231,7 +231,8 @@ class SeveralTest(WatermarkTest):
     async def scenario(self) -> None:
         host = self.env.host
         count = min(self.config.num_srq, 3)
-        eq_vector = 0
+        eq = await host.create_eq(log2=min(4, self.config.max_log2))
+        eq_vector = eq.vector
         srqs = [
             await host.create_srq(size=4, vector=vector)
             for vector in (eq_vector, 77, 77)[: count - 1]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tb.runner.code_coverage import Coverage, Point, collect, hits_file, load, points_of, split_dat
+from tb.runner.code_coverage import Coverage, Point, collect, hits_file, load, points_of
 from tb.runner.code_report import (
     Verdicts,
     decide,
@@ -51,8 +51,14 @@ FALL = key("toggle", 1, "data[3]:1->0")
 TOP = key("toggle", 1, "data[9]:0->1")
 
 
-def dat(counts: dict[str, int]) -> str:
-    return "# SystemC::Coverage-3\n" + "".join(f"C '{name}' {n}\n" for name, n in counts.items())
+def run(folder: Path, counts: dict[str, int], hdl: Path) -> tuple[Path, Path]:
+    """What a run leaves, and the list of its points."""
+    bits = sum(1 << number for number, count in enumerate(counts.values()) if count)
+    (folder / "coverage.dat").write_bytes(bits.to_bytes((len(counts) + 7) // 8, "little"))
+    lines = "".join(f"{name}\n" for name in counts).replace("\x02hdl/", f"\x02{hdl}/")
+    points = folder / f"{hash(lines):x}.points"
+    points.write_text(lines)
+    return folder / "coverage.dat", points
 
 
 def job(test: str, build: str = "b1", seed: int = 1) -> Job:
@@ -68,25 +74,20 @@ def measured(tmp_path: Path, **runs: dict[str, int]) -> tuple[Coverage, Path]:
     for name, counts in runs.items():
         build, _, test = name.partition("__")
         jobs.append(job(test, build))
-        file = tmp_path / "coverage.dat"
-        file.write_text(dat(counts).replace("\x02hdl/", f"\x02{hdl}/"))
-        collect(jobs[-1], file, tmp_path / "store")
+        file, points = run(tmp_path, counts, hdl)
+        collect(jobs[-1], file, points, tmp_path / "store")
         assert not file.exists()
     return load(jobs, tmp_path / "store", hdl), hdl
 
 
-# -- Verilator's file ------------------------------------------------------------------------------
+# -- what a run leaves -----------------------------------------------------------------------------
 
 
-def test_split() -> None:
-    assert split_dat(dat({IF: 0, ELSE: 12}), "x") == ([IF, ELSE], [0, 12])
-
-
-@pytest.mark.parametrize("text", ["", "C 'x' 1\n", "# SystemC::Coverage-3\nC 'x' many\n",
-                                  "# SystemC::Coverage-3\nC 'x\n"])  # fmt: skip
-def test_broken_file(text: str) -> None:
-    with pytest.raises(RunnerError):
-        split_dat(text, "x")
+def test_bits_for_other_points(tmp_path: Path) -> None:
+    file, points = run(tmp_path, {IF: 0, ELSE: 12}, tmp_path)
+    file.write_bytes(b"12")
+    with pytest.raises(RunnerError, match="2 bytes for 2 points"):
+        collect(job("One"), file, points, tmp_path / "store")
 
 
 def test_points() -> None:
@@ -176,16 +177,14 @@ def test_job_without_coverage_is_an_error(tmp_path: Path) -> None:
 
 def test_coverage_of_another_design_is_an_error(tmp_path: Path) -> None:
     measured(tmp_path, b1__One={IF: 1})
-    file = tmp_path / "coverage.dat"
-    file.write_text(dat({IF: 1, ELSE: 1}))
-    collect(job("Two"), file, tmp_path / "store")
+    collect(job("Two"), *run(tmp_path, {IF: 1, ELSE: 1}, tmp_path / "hdl"), tmp_path / "store")
     with pytest.raises(RunnerError, match=r"One-s1\.hits: of another design"):
         load([job("One"), job("Two")], tmp_path / "store", tmp_path / "hdl")
 
 
 def test_job_that_stopped_leaves_nothing_of_an_earlier_run(tmp_path: Path) -> None:
     measured(tmp_path, b1__One={IF: 1})
-    collect(job("One"), tmp_path / "coverage.dat", tmp_path / "store")
+    collect(job("One"), tmp_path / "coverage.dat", tmp_path / "any", tmp_path / "store")
     assert not hits_file(job("One"), tmp_path / "store").exists()
 
 
@@ -364,28 +363,40 @@ def test_whole_regression_is_measured() -> None:
 
 _PROGRAM = """
 #include <cstdint>
-#include <cstdio>
+#include <string>
 typedef uint32_t EData;
+typedef uint64_t QData;
 typedef const EData* WDataInP;
+class VerilatedCovContext;
 #define VL_EDATASIZE 32
 #define VL_WORDS_I(bits) (((bits) + 31) / 32)
-#include "coverage_toggle.h"
+#include "coverage_counts.h"
+void write(VerilatedCovContext*, const std::string&)
+    asm("__wrap__ZN19VerilatedCovContext5writeERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE");
 int main() {
     uint32_t counts[2 * 70] = {};
     const EData before[3] = {0x00000001, 0x80000000, 0x00000020};
     const EData now[3] = {0x00000000, 0x80000001, 0x00000000};
-    carillon_toggle_wide(70, counts, now, before);
+    VL_COV_TOGGLE_CHG_ST_W(70, counts, now, before);
+    VL_COV_TOGGLE_CHG_ST_I(5, counts + 20, 0x3FU, 0x18U);
     for (int i = 0; i < 140; ++i)
-        if (counts[i]) printf("%d%s ", i / 2, i % 2 ? "+" : "-");
+        VL_COVER_INSERT(0, "", counts + i, "page", "v_toggle/m", "lineno", i, "", "");
+    write(nullptr, "coverage.dat");
 }
 """
 
 
-def test_toggles_of_wide_signals_count_for_their_own_bit(tmp_path: Path) -> None:
+def test_counters_of_a_run(tmp_path: Path) -> None:
+    """Toggles of wide signals count for their own bit; what a run writes says which."""
     for header in ("verilated.h", "verilated_cov.h"):
         (tmp_path / header).write_text("")
     (tmp_path / "t.cpp").write_text(_PROGRAM)
-    command = ["g++", "-I.", f"-I{ROOT / 'tb' / 'hdl'}", "t.cpp", "-o", "t"]
+    command = ["g++", "-std=gnu++17", "-I.", f"-I{ROOT / 'tb' / 'hdl'}", "t.cpp", "-o", "t"]
     subprocess.run(command, cwd=tmp_path, check=True)
-    done = subprocess.run(["./t"], cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert done.stdout.split() == ["0-", "32+", "69-"]
+    points = tmp_path / "points"
+    subprocess.run(["./t"], cwd=tmp_path, check=True, env={"CARILLON_COVERAGE_POINTS": str(points)})
+    names = points.read_text().splitlines()
+    assert names == [f"\x01page\x02v_toggle/m\x01l\x02{i}" for i in range(140)]
+    bits = int.from_bytes((tmp_path / "coverage.dat").read_bytes(), "little")
+    found = [f"{i // 2}{'+' if i % 2 else '-'}" for i in range(140) if bits >> i & 1]
+    assert found == ["0-", "10+", "11+", "12+", "32+", "69-"]

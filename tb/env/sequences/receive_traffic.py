@@ -103,7 +103,8 @@ class ReceiveTraffic(PostLife):
         rng = self.rng
         config = self.config
         zone = rng.choice(self.pool.zones)
-        vector = rng.choice((None, None, rng.randrange(config.num_eq)))
+        eq = rng.choice(list(self.env.host.eqs.values()))
+        vector = rng.choice((None, None, eq.vector))
         size = rng.choice((1 << config.srq_log2, rng.randint(1, 1 << config.srq_log2)))
         srq = await self.env.host.create_srq(number, size=size, page=page, zone=zone, vector=vector)
         queue = Queue(srq, zone)
@@ -416,7 +417,7 @@ class ReceiveTraffic(PostLife):
             assert status.available >= status.watermark, f"SRQ {srq.number}: {status}"
         elif queue.sets:
             assert srq.events, f"SRQ {srq.number}: no event, and not armed"
-        if srq.vector >= self.config.num_eq and self._alone(srq):
+        if self._alone(srq):
             assert len(srq.events) <= queue.sets, f"SRQ {srq.number}: {srq.events}"
 
     def _alive(self) -> dict[int, Qp]:
@@ -424,4 +425,6 @@ class ReceiveTraffic(PostLife):
 
     def _alone(self, srq: Srq) -> bool:
         """Nobody else has its vector."""
+        if any(srq.vector in eq.vectors for eq in self.env.host.eqs.values()):
+            return False
         return all(q.handle is srq or q.handle.vector != srq.vector for q in self.queues)  # type: ignore[union-attr]

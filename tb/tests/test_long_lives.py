@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Send queues and receive queues that live longer than their 16-bit indices count."""
+
+from __future__ import annotations
+
+import pyuvm
+
+from models.post import Segment
+from tb.env.agents.base import Pending
+from tb.env.agents.doorbell import WriteResult
+from tb.env.defs import CqeStatus, Opcode, QpState, Right
+from tb.env.qp import Qp, connect_pair
+from tb.env.recv import ReceiveQueue
+from tb.tests.long_lives import LIFE, LongLifeTest
+
+BUILD = "engine"
+
+_FAILING = 0xDEAD_BEEF  # low half of the contexts of requests that fail
+
+
+@pyuvm.test()
+class LongSendTest(LongLifeTest):
+    """DF-03, DF-09: one QP reads for longer than tags, indices and counts of Reads go, with
+    failures at tags of every size; its CQ counts round, too.
+    """
+
+    async def scenario(self) -> None:
+        env, rng = self.env, self.rng("posts")
+        eq = await env.host.create_eq(log2=4)
+        cq = await env.host.create_cq(eq=eq, log2=10)
+        qp = await env.host.create_qp(cq=cq)
+        peer = await env.host.create_qp(cq=cq)
+        await connect_pair(qp, peer)
+        env.transport.loopback(latency=1, mask=0xFFFFFFFF, match=_FAILING, status=0x7F)
+        answers: list[Pending[WriteResult]] = []
+        made = round_ = 0
+        while made < LIFE:
+            round_ += 1
+            wanted: list[tuple[int, int]] = []
+            for _ in range(rng.randint(12, 20)):
+                silent = rng.random() < 0.2
+                context = rng.getrandbits(63) << 1  # no failing one
+                answers.append(qp.queue(self.read(qp, context, silent)))
+                made += 1
+                if not silent:
+                    wanted.append((context, 0))
+            fails = round_ % 100 == 0
+            if fails:
+                context = rng.getrandbits(32) << 32 | _FAILING
+                answers.append(qp.queue(self.read(qp, context, False)))
+                made += 1
+                wanted.append((context, CqeStatus.TRANSPORT_ERROR))
+            await answers[-1]
+            self.accepted(answers)
+            found = [(r.request_context, r.status) for r in await cq.wait_results(len(wanted))]
+            assert [context for context, _ in found] == [context for context, _ in wanted]
+            assert [bool(status) for _, status in found] == [bool(s) for _, s in wanted], found
+            if round_ % 25 == 0:
+                await qp.wait_retired()
+                assert await cq.update_consumer_index() == (0, 0)
+                status = await qp.query()
+                assert status.tail == status.retired == status.indicated == made & 0xFFFF, status
+            if fails:
+                await qp.flush()
+                assert (await qp.query()).state == QpState.ERROR
+                await qp.reset()
+                await qp.connect(peer)
+
+    def read(self, qp: Qp, context: int, silent: bool) -> int:
+        """The line of a Read."""
+        rng = self._reads
+        segment = Segment(rng.getrandbits(64), rng.getrandbits(20), rng.getrandbits(32))
+        target = Segment(rng.getrandbits(64), 0, rng.getrandbits(32))
+        post = qp.make(
+            Opcode.READ, segments=[segment], target=target, context=context, silent=silent
+        )
+        return post.encode()
+
+    def connect_checkers(self) -> None:
+        super().connect_checkers()
+        self._reads = self.rng("reads")
+
+
+@pyuvm.test()
+class LongReceiveTest(LongLifeTest):
+    """SRQ-02, SRQ-06, SRQ-19: a queue of a QP and an SRQ with two users hand out more buffers than
+    their indices count.
+    """
+
+    async def scenario(self) -> None:
+        env, host, rng = self.env, self.env.host, self.rng("buffers")
+        eq = await host.create_eq(log2=4)
+        cqs = [await host.create_cq(eq=eq, log2=10) for _ in range(3)]
+        srq = await host.create_srq(zone=7)
+        own = await host.create_qp(cq=cqs[0], recv_depth=16, zone=7)
+        users = [await host.create_qp(cq=cq, srq=srq, zone=7) for cq in cqs[1:]]
+        for qp in (own, *users):
+            await qp.connect(rng.getrandbits(24))
+        self.region = await host.register(
+            1 << 40, base=rng.getrandbits(63), zone=7, rights=Right.LOCAL_WRITE
+        )
+        env.transport.receiver.loopback(latency=1)
+        answers: list[Pending[WriteResult]] = []
+        made = round_ = 0
+        while made < LIFE:
+            round_ += 1
+            mine, shared = [], []
+            for _ in range(6):
+                mine.append(self.buffer(own, answers))
+                shared.append(self.buffer(srq, answers))
+            made += 6
+            start = self.harness.cycle + 32
+            for number in range(6):
+                env.transport.receiver.post_request(own.number, 8, at_cycle=start)
+                env.transport.receiver.post_request(users[number % 2].number, 8, at_cycle=start)
+            for cq, wanted in zip(cqs, (mine, shared[::2], shared[1::2]), strict=True):
+                found = await cq.wait_results(len(wanted))
+                assert [result.request_context for result in found] == wanted
+            self.accepted(answers)
+            if round_ % 40 == 0:
+                for cq in cqs:
+                    assert await cq.update_consumer_index() == (0, 0)
+                status = await srq.status()
+                assert status.tail == status.reaped == status.completed == made & 0xFFFF, status
+
+    def buffer(self, queue: ReceiveQueue, answers: list[Pending[WriteResult]]) -> int:
+        """Queues the post of a buffer; returns its context."""
+        rng = self._buffers
+        segment = self.region.segment(rng.getrandbits(39), 8)
+        cookie = rng.getrandbits(64)
+        answers.append(queue.queue_recv(queue.make_recv([segment], cookie)))
+        return cookie
+
+    def connect_checkers(self) -> None:
+        super().connect_checkers()
+        self._buffers = self.rng("segments")

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Completion queues and event queues that live longer than their 16-bit indices count."""
+
+from __future__ import annotations
+
+import pyuvm
+
+from tb.env.agents import Cpl
+from tb.env.agents.base import Pending
+from tb.env.agents.doorbell import WriteResult
+from tb.env.defs import ArmType
+from tb.tests.long_lives import LIFE, LongLifeTest
+
+BUILD = "default"
+
+
+@pyuvm.test()
+class LongCqTest(LongLifeTest):
+    """CQ-01, CQ-22: credits, entries, consumer indices and arms of one CQ count round."""
+
+    async def scenario(self) -> None:
+        env, rng = self.env, self.rng("entries")
+        eq = await env.host.create_eq(log2=1)
+        cq = await env.host.create_cq(eq=eq, log2=14)
+        answers: list[Pending[WriteResult]] = []
+        sent = round_ = called = 0
+        while sent < LIFE:
+            round_ += 1
+            wanted = [rng.getrandbits(64) for _ in range(2 * rng.randint(20, 40))]
+            credits = [env.credits.post(cq.number, 2) for _ in wanted[::2]]
+            start = self.harness.cycle + 60
+            for first, second in zip(wanted[::2], wanted[1::2], strict=True):
+                pair = Cpl(cq.number, context=first), Cpl(cq.number, context=second)
+                env.completions.send_beat(pair, at_cycle=start)
+            sent += len(wanted)
+            found = await cq.wait_results(len(wanted))
+            assert [result.request_context for result in found] == wanted
+            assert all(credit.result for credit in credits)
+            self.accepted(answers)
+            while called < len(cq.callbacks):
+                called += 1
+                answers.append(cq.post_callback_return())
+            if round_ % 3 == 0:
+                answers.append(cq.post_arm(ArmType.ANY))
+            elif round_ % 50 == 0:
+                answers.append(cq.post_consumer_index())
+        await env.drain()
+        state = await cq.query()
+        assert state.prod == state.alloc == sent & 0xFFFF, state
+
+
+@pyuvm.test()
+class LongEqTest(LongLifeTest):
+    """CQ-16: callbacks of many CQs through one EQ until its index has counted round."""
+
+    async def scenario(self) -> None:
+        env, host, rng = self.env, self.env.host, self.rng("contexts")
+        assert env.config is not None
+        eq = await host.create_eq(log2=6)
+        cqs = [
+            await host.create_cq(eq=eq, log2=2, reservation=False) for _ in range(env.config.num_cq)
+        ]
+        answers: list[Pending[WriteResult]] = []
+        rounds = LIFE // len(cqs) + 1
+        for number in range(1, rounds + 1):
+            answers += [cq.post_arm(ArmType.ANY) for cq in cqs]
+            start = self.harness.cycle + 40
+            wanted = [rng.getrandbits(64) for _ in cqs]
+            for cq, context in zip(cqs, wanted, strict=True):
+                env.completions.send(cq.number, context=context, at_cycle=start)
+            for cq in cqs:
+                assert len(await cq.wait_callbacks(number)) == number
+            answers += [cq.post_callback_return() for cq in cqs]
+            found = [[r.request_context for r in cq.get_cq_results()] for cq in cqs]
+            assert found == [[context] for context in wanted]
+            await answers[-1]
+            self.accepted(answers)
+        assert (await host.query_eq(eq)).producer & 0xFFFF == len(cqs) * rounds & 0xFFFF
