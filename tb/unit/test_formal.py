@@ -108,7 +108,7 @@ def test_a_pass_without_properties_is_no_proof() -> None:
     assert judge(a_run()) == ""
     assert "refuted: x" in judge(a_run("FAIL", ("x",)))
     assert "no answer" in judge(a_run("TIMEOUT"))
-    assert "no property" in judge(Run("PASS", (), (), None, 0, Path("log"), 1.0))
+    assert "no property" in judge(Run("PASS", (), (), None, 0, Path("log"), 1.0, 1.0))
 
 
 def test_a_fault_must_be_refuted_by_what_it_names() -> None:
