@@ -38,7 +38,7 @@ GOOD: dict[str, object] = {
 
 
 def a_run(status: str = "PASS", failed: tuple[str, ...] = (), depth: int = 0) -> Run:
-    return Run(status, ("p",), failed, None, depth, Path("log"), 1.0)
+    return Run(status, ("p",), failed, None, depth, Path("log"), 1.0, 2.0)
 
 
 def test_the_list_is_complete() -> None:
