@@ -282,7 +282,7 @@ module cde_post #(
         end
     end
 
-    wire changes = state_next != state;
+    wire changes = c_op && state_next != state;
     wire leaves = connected && changes;
     wire [IDX_W-1:0] released_next = release_now || leaves ? tail_next : released;
     wire [TICK_W-1:0] since_next = accept && !holds ? now : since;

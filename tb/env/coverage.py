@@ -32,6 +32,7 @@ from tb.env.records import (
 
 _ALL = 0xFFFF
 _RECEIVES = (0x0001, 0x8001)
+_ERRORS = ("OKAY", "EXOKAY", "SLVERR", "DECERR")
 _ATTEMPTS = ("", "once", "twice", "three times")
 
 
@@ -78,6 +79,8 @@ class Coverage:
         self._requests: deque[int] = deque()
         self._wanted: deque[int] = deque()
         self._acked = [0] * p.num_eq
+        #: Unanswered memory writes by AXI ID.
+        self._open: Counter[int] = Counter()
         self._vectors: dict[int, int] = {}
         self._published: Trace | None = None
 
@@ -339,6 +342,7 @@ class Coverage:
     # -- memory, interrupts ------------------------------------------------------------------------
 
     def _mem_write(self, record: MemWrite) -> None:
+        self._open[record.axi_id] += 1
         if record.axi_id < self.params.num_cq:
             low, high = record.strb & 0xFFFF_FFFF, record.strb >> 32
             self._hit(
@@ -350,8 +354,10 @@ class Coverage:
                 self._hit("eq ring/second pass")
 
     def _mem_response(self, record: MemResponse) -> None:
-        if record.resp >= 2:
-            self._hit("write error/SLVERR" if record.resp == 2 else "write error/DECERR")
+        if self._open[record.axi_id]:
+            self._open[record.axi_id] -= 1
+            if record.resp:
+                self._hit(f"write error/{_ERRORS[record.resp]}")
         eq = record.axi_id - self.params.num_cq
         if 0 <= eq < self.params.num_eq and record.resp == 0:
             self._acked[eq] += 1

@@ -126,6 +126,7 @@ _FIXED: Final[dict[str, tuple[str, ...]]] = {
     "overflow/while a callback runs": ("CQ-17", "CQ-11"),
     "write error/SLVERR": ("CQ-18",),
     "write error/DECERR": ("CQ-18",),
+    "write error/EXOKAY": ("CQ-18",),
     "cqe error/armed": ("CQ-18", "CQ-08"),
     "cqe error/not armed": ("CQ-18",),
     "cqe error/after an overflow": ("CQ-17", "CQ-18"),

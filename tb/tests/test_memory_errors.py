@@ -7,7 +7,7 @@ from itertools import product
 
 import pyuvm
 
-from tb.env.agents.memory import DECERR, OKAY, SLVERR
+from tb.env.agents.memory import DECERR, EXOKAY, OKAY, SLVERR
 from tb.env.cq import Cq, Eq
 from tb.env.defs import CB_RETURN, EQE, ArmType, Cause, CqStatus, Kind, PageReg, Result
 from tb.env.records import Interrupt, MemWrite
@@ -18,7 +18,7 @@ ICARUS_TESTS = ["StrayResponseTest"]
 
 @pyuvm.test()
 class CqeWriteErrorTest(ErrorTest):
-    """SLVERR and DECERR on the first, a second and a pair's beat; each arm type; the data in
+    """Each response but OKAY on the first, a second and a pair's beat; each arm type; the data in
     memory or not: the queue stops there, calls back once, and disturbs no other (CQ-18).
     """
 
@@ -26,7 +26,7 @@ class CqeWriteErrorTest(ErrorTest):
         host = self.env.host
         eq = await host.create_eq(page=4, log2=4)
         witness = await host.create_cq(eq=eq, reservation=False)
-        cases = product(ARMS, (SLVERR, DECERR), ("first", "second", "pair"))
+        cases = product(ARMS, (EXOKAY, SLVERR, DECERR), ("first", "second", "pair"))
         for number, (arm, resp, beat) in enumerate(cases):
             cq = await host.create_cq(eq=eq, reservation=False)
             await self.fails(cq, arm, resp, beat, lands=number % 2 == 0)
@@ -96,7 +96,8 @@ class EqeWriteErrorTest(ErrorTest):
         host = self.env.host
         eq = await host.create_eq(page=4, log2=2, vector=9)
         witness = await host.create_cq(eq=eq, reservation=False)
-        for failures, resp, lands in product((1, 2, 3, 4), (SLVERR, DECERR), (True, False)):
+        cases = product((1, 2, 3, 4), (EXOKAY, SLVERR, DECERR), (True, False))
+        for failures, resp, lands in cases:
             cq = await host.create_cq(eq=eq, reservation=False)
             await self.fails(cq, witness, failures, resp, lands)
             assert await cq.destroy() == Result.OK
@@ -188,12 +189,12 @@ class StrayResponseTest(ErrorTest):
         await cq.arm(ArmType.ERRORS)
         ids = [cq.number, self.config.num_cq - 1, env.mem.id_of(eq=cq.eq.number)]
         ids.append(env.mem.id_of(eq=self.config.num_eq - 1))
-        for axi_id, resp in product(ids, (OKAY, SLVERR, DECERR)):
+        for axi_id, resp in product(ids, (OKAY, EXOKAY, SLVERR, DECERR)):
             async with self.no_effect(states=False):
                 env.mem.stray(axi_id, resp)
             (entry,) = await host.read_log()
             assert (entry.cause, entry.kind) == (Cause.STRAY_B, Kind.PORT)
-        strays = len(ids) * 3
+        strays = len(ids) * 4
         assert await host.counter("STRAY_B") == strays
         start = self.harness.cycle + 10
         for n in range(60):

@@ -128,6 +128,7 @@ class TourTest(CarillonTest):
 
     async def step(self, state: int, action: str) -> int:
         """One action; returns the number of the state behind it."""
+        self.driven.ahead(state, self.state())
         self.seen.clear()
         answer = await self.act(action)
         await self.rest()

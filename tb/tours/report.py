@@ -29,6 +29,14 @@ class Driven:
             raise TourError(f"{self.graph.name}: begins in {state}, not in {self.graph.states[0]}")
         return 0
 
+    def ahead(self, number: int, state: Hashable) -> None:
+        """The state that is seen ahead of an action; raises :class:`TourError` if it is not that of
+        this number: then it has changed by itself.
+        """
+        if state != self.graph.states[number]:
+            where = f"{self.graph.name}: {self.graph.states[number]}"
+            raise TourError(f"{where} has become {state} by itself")
+
     def note(self, source: int, action: str, outcome: Outcome, state: Hashable) -> int:
         """What was seen of an action, and the state behind it; returns the number of that state.
         Raises :class:`TourError` if the graph says something else.

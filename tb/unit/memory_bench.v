@@ -172,7 +172,7 @@ module memory_bench;
         init = 1'b0;
         sweep;
         if (corrected + lost != 0) $display("wrong: reports without injections");
-        random_traffic(20000);
+        random_traffic(10000);
         sweep;
         if (ECC != 0 && corrected == 0) $display("wrong: nothing was reported");
         spoil;
@@ -184,7 +184,7 @@ module memory_bench;
         if (lost != 0) $display("wrong: a single bit was lost");
         if (ECC != 0) begin
             strikes = 1'b1;
-            random_traffic(20000);
+            random_traffic(4000);
             sweep;
             if (corrected == before) $display("wrong: no stored bit turned over");
             if (lost != 0) $display("wrong: a single bit was lost");
@@ -192,7 +192,7 @@ module memory_bench;
         end
         double = 1'b1;
         if (ECC != 0) begin
-            random_traffic(4000);
+            random_traffic(2000);
             if (lost == 0) $display("wrong: two bits were not reported");
             if (wrong == 0) $display("wrong: two bits made no difference");
         end

@@ -259,6 +259,7 @@ def pin_cases() -> dict[str, list[Record]]:
     eq = [command(CommandCode.CREATE_EQ, number=1, vector=VECTOR)]
     in_error = step(TraceOp.CQ_ERROR, state(), state(8), 6)
     request = CreditRequest(1, 1 << 16)
+    written = MemWrite(0, 0, 0, 0xFFFF_FFFF, 0)
     cases: dict[str, list[Record]] = {
         "beat/lower half": [MemWrite(1, CQ_WRITE, 0, 0xFFFF_FFFF, 0)],
         "beat/upper half": [MemWrite(1, CQ_WRITE, 0, 0xFFFF_FFFF << 32, 0)],
@@ -279,8 +280,9 @@ def pin_cases() -> dict[str, list[Record]]:
         "completion/solicited": lanes(1, data=good << 192 | flag),
         "completion/solicited flag on no receive": lanes(1, data=2 << 192 | flag),
         "completion/failed": lanes(1, data=7 << 232),
-        "write error/SLVERR": [MemResponse(1, 0, 2)],
-        "write error/DECERR": [MemResponse(1, 0, 3)],
+        "write error/SLVERR": [written, MemResponse(1, 0, 2)],
+        "write error/DECERR": [written, MemResponse(1, 0, 3)],
+        "write error/EXOKAY": [written, MemResponse(1, 0, 1)],
         "interrupt/one for one": [*eq, *event, Interrupt(9, VECTOR)],
         "interrupt/merged": [*eq, *event, *event, Interrupt(9, VECTOR)],
         "foreign page/CQ_DB": answered(Cause.NOT_OWNER),
@@ -326,6 +328,12 @@ def test_bins_of_a_group_are_told_apart(group: str) -> None:
 
 def test_every_bin_has_a_requirement() -> None:
     assert all(requirements for requirements in BINS.values())
+
+
+def test_stray_responses_are_no_write_errors() -> None:
+    write = MemWrite(0, 0, 0, 0xFFFF_FFFF, 0)
+    stray = count([MemResponse(1, 0, 2), write, MemResponse(2, 0, 0), MemResponse(3, 0, 3)])
+    assert not [name for name in stray.counts if name.startswith("write error/")]
 
 
 def test_stalls() -> None:

@@ -268,6 +268,9 @@ def test_wrong_prediction_fails(graph: Graph) -> None:
     with pytest.raises(TourError, match="begins in"):
         driven.starts((1,))
     assert driven.starts((0,)) == 0
+    driven.ahead(0, (0,))
+    with pytest.raises(TourError, match=r"\(0,\) has become \(1,\) by itself"):
+        driven.ahead(0, (1,))
     with pytest.raises(TourError, match=r"outcome \('seen',\), expected \('done',\)"):
         driven.note(0, "up", ("seen",), (1,))
     with pytest.raises(TourError, match=r"state \(2,\), expected \(1,\)"):
