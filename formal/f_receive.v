@@ -123,7 +123,7 @@ module f_receive #(
     wire            records_s = rec_we && rec_data[128] && rec_data[129] == s && up;
     wire            reports = done_we && done_qp == q && up;
     wire            sets = set_we && set_qp == q && up;
-    wire [IDX_W-1:0] posted = tail - done, posted_s = tail_s - taken_s;
+    wire [IDX_W-1:0] posted = tail - done, recorded = taken - done, posted_s = tail_s - taken_s;
     wire            empty = taken_now == done && (shared || tail == taken_now);
     wire [IDX_W-1:0] taken_now;                        // decided, the record two cycles behind
 
@@ -186,7 +186,7 @@ module f_receive #(
 
     always @* if (up) begin
         if (records) begin
-            tags_in_order: assert (rec_total == taken + ONE && rec_slot == {q, taken[RX_LOG2-1:0]} && taken - done < F);
+            tags_in_order: assert (rec_total == taken + ONE && rec_slot == {q, taken[RX_LOG2-1:0]} && recorded < F);
             of_its_queue: assert (rec_data[128] == shared && (!shared || rec_data[129] == srq));
             if (!rec_data[128]) only_posted: assert (taken != tail);
             if (!rec_data[128]) in_post_order: assert (rec_data[63:0] == context[64*taken[Q_LOG2-1:0] +: 64]);
@@ -296,12 +296,14 @@ module f_receive #(
             \dut.settings_ram.f_fresh && \dut.own_ram.f_fresh && \dut.shared_ram.f_fresh && \rdone_i.reported_ram.f_fresh && \rdone_i.taken_ram.f_fresh &&
             \rdone_i.settings_ram.f_fresh && \rdone_i.record_ram.f_fresh );
         if (up) begin
-            windows: assert (flying <= F && (taken - done) <= flying && posted_s <= N && (head - taken_s) <= posted_s);
+            windows: assert (flying <= F && recorded <= flying && posted_s <= N && (head - taken_s) <= posted_s);
             if (!shared && born == 0) own_window: assert (posted <= N && flying <= posted);
             born_is_short: assert (born <= 3 && (born == 0 || (!known_1 && taken_now == done)));
             once_known: assert (!open_1 || known_1);
             one_each: assert (!(\dut.b_req && \dut.b_flush ) && !(\dut.r_req && \dut.r_flush ) && !(\dut.c_req && \dut.c_flush ) &&
                               !(\dut.d_req && \dut.d_flush ) && !(\dut.e_req && \dut.e_flush ));
+            ops_alone: assert (!(\dut.b_op && (\dut.b_req || \dut.b_flush )) && !(\dut.r_op && (\dut.r_req || \dut.r_flush )) &&
+                               !(\dut.c_op && (\dut.c_req || \dut.c_flush )));
             own_flush: assert (!(\dut.d_flush && \dut.d_shared ) && !(\dut.e_flush && \dut.e_shared ));
             reads: assert (\dut.taken_ram.f_raddr == \dut.r_qp && \dut.done_ram.f_raddr == \dut.r_qp && \dut.line_ram.f_raddr == \dut.r_srq &&
                            \dut.tail_ram.f_raddr == \dut.r_queue && \dut.settings_ram.f_raddr == \dut.b_qp );
