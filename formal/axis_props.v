@@ -29,7 +29,7 @@ module axis_props #(
 
     generate
         if (MASTER) begin : master
-            always @(posedge clk) begin
+            always @* begin
                 if (held && !rst) begin
                     valid_stays: assert (valid);
                     beat_is_stable: assert (data == was);

@@ -84,17 +84,9 @@ module f_keys (
     (* anyconst *) wire [31:0] k;
     wire          window = k[11];
     wire [1:0]    at = {window, k[0]};
+    reg  [KW-1:0] entry;
+    initial entry = 0;
     wire          changed = change_we && change_at == at && up;
-    wire [4*KW-1:0] all;                // every entry: two regions, two windows
-    wire [KW-1:0] entry = at[1] ? (at[0] ? all[3*KW +: KW] : all[2*KW +: KW]) : at[0] ? all[KW +: KW] : all[0 +: KW];
-    genvar        e;
-    generate
-        for (e = 0; e < 4; e = e + 1) begin : g_entry
-            reg [KW-1:0] word = 0;
-            assign all[KW*e +: KW] = word;
-            always @(posedge clk) word <= !up ? 0 : change_we && change_at == e ? change_word : word;
-        end
-    endgenerate
     wire [KW-1:0] entry_next = changed ? change_word : entry;
     wire          valid = k[10:1] == 0 && entry[K_VALID] && entry[K_GEN +: 20] == k[31:12];
     wire          valid_next = k[10:1] == 0 && entry_next[K_VALID] && entry_next[K_GEN +: 20] == k[31:12];
@@ -106,17 +98,17 @@ module f_keys (
     reg         taken_1 = 1'b0, taken_2 = 1'b0, check_1 = 1'b0, check_2 = 1'b0;
     reg         qp_1, qp_2, asked, answers, was_valid;
     reg [3:0]   code_1, code_2;
-    reg [31:0]  key_1, key_2, region_1, region_2;
+    reg [31:0]  key_1, key_2;
     reg [191:0] access_1, access_2;
     reg         up_1 = 1'b0;
 
     always @(posedge clk) begin
         up_1 <= up;
+        entry <= up ? entry_next : 0;
         {taken_2, taken_1} <= up ? {taken_1, take} : 2'b00;
         {check_2, check_1} <= up ? {check_1, check_valid && check_ready} : 2'b00;
         {qp_2, qp_1} <= {qp_1, peer_valid ? peer_qp : op_qp};
         {code_2, code_1} <= {code_1, peer_valid ? KEY_PEER : op_code};
-        {region_2, region_1} <= {region_1, op_region};
         {key_2, key_1} <= {key_1, peer_valid ? peer_key : op_key};
         {access_2, access_1} <= {access_1, check};
         asked <= key == k;
@@ -125,12 +117,6 @@ module f_keys (
         answers <= taken_2 && (code_2 == KEY_INVALIDATE || code_2 == KEY_READ) && key_2 == k;
         was_valid <= valid;
     end
-
-    // Windows that are bound to each region
-    wire [1:0] bound_valid = {all[3*KW + K_VALID], all[2*KW + K_VALID]};
-    wire [21:0] bound_to = {all[3*KW + K_REGION +: 11], all[2*KW + K_REGION +: 11]};
-    wire [1:0] users0 = {bound_valid[1] && bound_to[21:11] == 0, bound_valid[0] && bound_to[10:0] == 0};
-    wire [1:0] users1 = {bound_valid[1] && bound_to[21:11] == 1, bound_valid[0] && bound_to[10:0] == 1};
 
     wire mine = taken_2 && key_2 == k;
     wire takes_away = code_2 == KEY_INVALIDATE || code_2 == KEY_READ || code_2 == KEY_PEER;
@@ -159,9 +145,6 @@ module f_keys (
             if (window) granted_to_its_qp: assert (access_2[15:0] == {15'd0, owner});
             granted_right: assert (access_2[17:16] == 2'd1 ? entry[K_RIGHTS + 1] : access_2[17:16] == 2'd2 && entry[K_RIGHTS + 2]);
         end
-        // Regions under windows
-        if (changed && !window && entry[K_VALID] && !entry_next[K_VALID]) region_with_windows_stays: assert ((k[0] ? users1 : users0) == 0);
-        on_valid_memory: assert ((users0 == 0 || all[K_VALID]) && (users1 == 0 || all[KW + K_VALID]) && (users0 | users1) == bound_valid);
         if (asked && found[0]) found_is_valid: assert (valid && !window);
     end
 
@@ -171,32 +154,26 @@ module f_keys (
         \check_i.word_ram.node.clear_addr ;
     wire [1:0] walk_at = age - 1'b1;
     (* hierconn *) wire [4*KW-1:0] \keys_i.word_ram.words , \keys_i.memory_ram.words , \keys_i.g_lookup[0].lookup_ram.words , \check_i.word_ram.words ;
-    (* hierconn *) wire [23:0] \keys_i.f_bound ;
-    wire [3:0] same_steps, same_regions, same_checks, same_lookups;
-    generate
-        for (e = 0; e < 4; e = e + 1) begin : g_copies
-            wire yet = age <= e + 1;        // not cleared
-            assign same_steps[e] = yet || \keys_i.word_ram.words [KW*e +: KW] == all[KW*e +: KW];
-            assign same_regions[e] = yet || \keys_i.memory_ram.words [KW*e +: KW] == all[KW*e +: KW];
-            assign same_checks[e] = yet || at != e || \check_i.word_ram.words [KW*e +: KW] == entry;
-            assign same_lookups[e] = yet || at != e || \keys_i.g_lookup[0].lookup_ram.words [KW*e +: KW] == entry;
+    function [KW-1:0] of_key;
+        input [4*KW-1:0] w;
+        begin
+            of_key = at[1] ? (at[0] ? w[3*KW +: KW] : w[2*KW +: KW]) : at[0] ? w[KW +: KW] : w[0 +: KW];
         end
-    endgenerate
+    endfunction
 
+    wire cleared = {1'b0, age} > {2'b00, at} + 1'b1;
     always @(posedge clk) begin
-        copy_of_steps: assert (&same_steps);
-        copy_of_regions: assert (&same_regions);
-        copy_of_checks: assert (&same_checks);
-        copy_of_lookups: assert (&same_lookups);
-        if (up) windows_are_counted: assert (\keys_i.f_bound == {12'd0 + users1[0] + users1[1], 12'd0 + users0[0] + users0[1]});
-        if (init) none_yet: assert (\keys_i.f_bound == 0);
+        if (cleared) begin
+            copy_of_steps: assert (of_key(\keys_i.word_ram.words ) == entry);
+            copy_of_regions: assert (of_key(\keys_i.memory_ram.words ) == entry);
+            copy_of_checks: assert (of_key(\check_i.word_ram.words ) == entry);
+            copy_of_lookups: assert (of_key(\keys_i.g_lookup[0].lookup_ram.words ) == entry);
+        end
         if (init) walk: assert (\keys_i.word_ram.node.clear_addr == walk_at && \keys_i.memory_ram.node.clear_addr == walk_at &&
                                 \keys_i.g_lookup[0].lookup_ram.node.clear_addr == walk_at && \check_i.word_ram.node.clear_addr == walk_at);
         age_is_legal: assert (age <= 5 && (up || !up_1));
-        if (!up) nothing_yet: assert (all == 0 && !gone && !taken_1 && !taken_2 && !check_1 && !check_2);
+        if (!up) nothing_yet: assert (entry == 0 && !gone && !taken_1 && !taken_2 && !check_1 && !check_2);
         if (entry[K_VALID]) valid_exists: assert (entry[K_EXISTS]);
-        exist: assert ((!all[K_VALID] || all[K_EXISTS]) && (!all[KW + K_VALID] || all[KW + K_EXISTS]) &&
-                       (!bound_valid[0] || all[2*KW + K_EXISTS]) && (!bound_valid[1] || all[3*KW + K_EXISTS]));
         if (gone) past: assert (k[31:12] <= entry[K_GEN +: 20] && k[10:1] == 0);
     end
 
@@ -210,19 +187,14 @@ module f_keys (
     (* hierconn *) wire [31:0] \check_i.b_key , \check_i.c_key ;
     (* hierconn *) wire [15:0] \check_i.b_name , \check_i.c_name ;
     (* hierconn *) wire [1:0] \check_i.b_kind , \check_i.c_kind ;
-    (* hierconn *) wire [31:0] \keys_i.b_key2 , \keys_i.c_key2 ;
-    (* hierconn *) wire \keys_i.b_far2 , \keys_i.c_far2 ;
-    (* hierconn *) wire [1:0] \keys_i.b_region , \keys_i.memory_ram.f_raddr ;
-    (* hierconn *) wire [KW-1:0] \keys_i.memory ;
     (* hierconn *) wire \keys_i.g_lookup[0].far ;
     (* hierconn *) wire [1:0] \keys_i.g_lookup[0].lookup_ram.f_raddr ;
     (* hierconn *) wire [19:0] \keys_i.g_lookup[0].generation ;
     reg [31:0] asked_key;
     always @(posedge clk) begin
         asked_key <= key;
-        if (init) none_taken: assert (!\keys_i.b_valid && !\keys_i.c_valid && !\check_i.b_valid && !\check_i.c_valid );
-        if (!rst) begin
-            if (up) valid_is_taken: assert (\keys_i.b_valid == taken_1 && \keys_i.c_valid == taken_2 &&
+        if (up_1) begin
+            valid_is_taken: assert (up && \keys_i.b_valid == taken_1 && \keys_i.c_valid == taken_2 &&
                                     \check_i.b_valid == check_1 && \check_i.c_valid == check_2);
             reads_of_steps: assert (\keys_i.word_ram.f_raddr == \keys_i.b_at && \check_i.word_ram.f_raddr == \check_i.b_at );
             lookup_is_asked: assert (\keys_i.g_lookup[0].lookup_ram.f_raddr == {1'b0, asked_key[0]} && \keys_i.g_lookup[0].generation == asked_key[31:12] &&
@@ -230,14 +202,10 @@ module f_keys (
         end
         if (up && taken_1) step_b: assert (\keys_i.b_qp == qp_1 && \keys_i.b_code == code_1 && \keys_i.b_key == key_1 &&
                                      \keys_i.b_at == {key_1[11], key_1[0]} && \keys_i.b_far == (key_1[10:1] != 0) && code_1 <= KEY_READ);
-        if (up && taken_1) region_b: assert (\keys_i.b_key2 == region_1 && \keys_i.b_far2 == (region_1[11:1] != 0) &&
-                                             \keys_i.b_region == {1'b0, region_1[0]} && \keys_i.memory_ram.f_raddr == \keys_i.b_region );
         if (up && taken_2) begin
             step_c: assert (\keys_i.c_qp == qp_2 && \keys_i.c_code == code_2 && \keys_i.c_key == key_2 &&
                             \keys_i.c_at == {key_2[11], key_2[0]} && \keys_i.c_far == (key_2[10:1] != 0) && code_2 <= KEY_READ);
-            word_of_step: assert (\keys_i.word == (key_2[11] ? (key_2[0] ? all[3*KW +: KW] : all[2*KW +: KW]) : key_2[0] ? all[KW +: KW] : all[0 +: KW]));
-            region_c: assert (\keys_i.c_key2 == region_2 && \keys_i.c_far2 == (region_2[11:1] != 0));
-            memory_of_step: assert (\keys_i.memory == (region_2[0] ? all[KW +: KW] : all[0 +: KW]));
+            if (\keys_i.c_at == at) word_of_step: assert (\keys_i.word == entry);
         end
         if (up && taken_1 && (code_1 == KEY_REGISTER || code_1 == KEY_ALLOC || code_1 == KEY_DEREGISTER || code_1 == KEY_CREATE || code_1 == KEY_CLOSE))
             kind_b: assert (key_1[10:1] == 0 && key_1[11] == (code_1 == KEY_CREATE || code_1 == KEY_CLOSE));

@@ -312,16 +312,6 @@ module cde_keys #(
         if (rst) for (i = 0; i < NUM_QP; i = i + 1) held[i] <= 13'd0;
     end
 
-`ifdef FORMAL
-    // Counts of all regions, for invariants of proofs.
-    wire [12*NUM_MR-1:0] f_bound;
-    generate
-        for (k = 0; k < NUM_MR; k = k + 1) begin : g_bound
-            assign f_bound[12*k +: 12] = bound[k];
-        end
-    endgenerate
-`endif
-
 endmodule
 
 `default_nettype wire

@@ -87,6 +87,7 @@ module cde_ram #(
     wire [(CW << AW) - 1:0] codes;
     reg  [AW-1:0]           f_raddr;
     reg                     f_read = 1'b0;   // f_raddr was read, not cleared
+    wire                    f_fresh = f_read;
     genvar                  i;
     generate
         for (i = 0; i < (1 << AW); i = i + 1) begin : f_words

@@ -242,7 +242,7 @@ module cde_take #(
     wire             ready = some && flight != FLIGHTS;
     wire             credit = !c_shared || (gr_room && !gr_dead);
     wire             take = may && ready && credit;
-    wire             drop = c_flush && !qp_open[c_qp] && !c_shared && ready && (flushing[c_qp] || flight == {IDX_W{1'b0}});
+    wire             drop = c_flush && qp_known[c_qp] && !qp_open[c_qp] && !c_shared && ready && (flushing[c_qp] || flight == {IDX_W{1'b0}});
     wire             marks = c_op && c_code == TK_MARK && c_mark != 16'd0 && !ev_waits[c_srq];
     wire             clears = c_op && c_code == TK_CLEAR;
     wire [IDX_W-1:0] left = take && c_shared ? available - ONE : available;

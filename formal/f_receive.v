@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+// f_receive: proof that each posted receive is taken once, in order, and completes once (cde_take, cde_rdone).
+//
+// Purpose: follows the buffers of any one QP's own queue and of any one shared queue from their post to their completion. Requests, reports,
+//          flushes, credits, and all that other QPs do, are free. Assumed of cde_rpost is that it accepts in order and no more than a queue
+//          holds; of the QP that it is created, and opens, with nothing outstanding; of the shared queue one life.
+// Ports:   free inputs.
+// Latency: none.
+`default_nettype none
+`include "cde_defs.vh"
+`include "cde_mem.vh"
+
+module f_receive #(
+    parameter IDX_W = 3,
+    parameter Q_LOG2 = 2,               // slots of a queue
+    parameter RX_LOG2 = 1               // in flight of a QP
+) (
+    input wire             clk,
+    input wire [127:0]     request,
+    input wire             request_valid,
+    input wire             scatter_ready,
+    input wire             hold,
+    input wire             flush_valid,
+    input wire             flush_qp,
+    input wire             op_valid,
+    input wire [1:0]       op_code,
+    input wire             op_srq,
+    input wire [15:0]      op_mark,
+    input wire             rq_hold,
+    input wire             gr_room,
+    input wire             gr_dead,
+    input wire             set_we,
+    input wire             set_qp,
+    input wire             set_guard,
+    input wire             set_two,
+    input wire             set_shared,
+    input wire             set_srq,
+    input wire             set_wait,
+    input wire [1:0]       qp_known,
+    input wire [1:0]       qp_open,
+    input wire [1:0]       qp_up,
+    input wire             removed,
+    input wire             peer_good,
+    input wire [63:0]      peer_context,
+    input wire             fresh,
+    input wire             fresh_qp,
+    input wire             tail_we,
+    input wire             start,           // not a post: the tail is put where taking stands
+    input wire [1:0]       tail_queue,
+    input wire [IDX_W-1:0] tail_index,
+    input wire [IDX_W-1:0] buf_index,
+    input wire [447:0]     buf_data,
+    input wire [1:0]       ev_waits,
+    input wire [63:0]      report,
+    input wire             report_valid,
+    input wire             cpl_ready
+);
+
+    localparam [IDX_W-1:0] ONE = 1;
+    localparam N = 1 << Q_LOG2;
+    localparam F = 1 << RX_LOG2;
+
+    reg [2:0] age = 0;
+    wire      rst = age == 0;
+    wire      up = age == 5;
+    wire      init = !rst && !up;
+    always @(posedge clk) if (!up) age <= age + 1'b1;
+    wire [`CDE_MEM_W-1:0] mem = {39'd0, init, rst};     // maintenance bus: reset and the walk, no injection
+    wire [`CDE_MEM_W-1:0] unused_mem, unused_mem2;
+
+    (* anyconst *) wire q;               // any one QP, any one shared queue
+    (* anyconst *) wire s;
+
+    wire                request_ready, scatter_valid, flush_take, self_room, self_valid, self_qp, taken_we, taken_qp, rec_we, fail_valid, peer_counts;
+    wire [383:0]        scatter_data;
+    wire [15:0]         scatter_dest, cpl_dest;
+    wire [31:0]         scatter_user;
+    wire [IDX_W-1:0]    self_tag, taken_total, rec_total, done_total;
+    wire [RX_LOG2:0]    rec_slot;
+    wire [198:0]        rec_data;
+    wire                report_ready, done_we, done_qp, err_valid, cpl_valid, cpl_user;
+    wire [255:0]        cpl_data;
+
+    cde_take #(.NUM_QP(2), .QP_W(1), .NUM_SRQ(2), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RQ_LOG2(Q_LOG2), .SRQ_LOG2(Q_LOG2), .RX_LOG2(RX_LOG2),
+        .ECC(0)) dut (
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .s_axis_rreq_tdata(request), .s_axis_rreq_tvalid(request_valid && up),
+        .s_axis_rreq_tready(request_ready), .m_axis_scatter_tdata(scatter_data), .m_axis_scatter_tdest(scatter_dest),
+        .m_axis_scatter_tuser(scatter_user), .m_axis_scatter_tvalid(scatter_valid), .m_axis_scatter_tready(scatter_ready), .hold(hold),
+        .flush_valid(flush_valid && up), .flush_take(flush_take), .flush_qp(flush_qp), .self_room(self_room), .self_valid(self_valid),
+        .self_qp(self_qp), .self_tag(self_tag), .op_valid(op_valid && up), .op_code(op_code), .op_srq(op_srq), .op_mark(op_mark),
+        .rq_hold(rq_hold), .gr_room(gr_room), .gr_dead(gr_dead), .set_we(set_we && up), .set_qp(set_qp),
+        .set_data({set_guard, set_two, set_shared, set_srq, 1'b0}), .qp_known(qp_known), .qp_open(qp_open), .qp_up(qp_up), .removed(removed),
+        .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context), .fresh(fresh && up), .fresh_qp(fresh_qp),
+        .tail_we(tail_we && up), .tail_queue(tail_queue), .tail_index(tail_index), .done_we(done_we), .done_qp(done_qp),
+        .done_total(done_total), .buf_we(tail_we && !start && up), .buf_queue(tail_queue), .buf_index(buf_index), .buf_data(buf_data),
+        .taken_we(taken_we), .taken_qp(taken_qp), .taken_total(taken_total), .rec_we(rec_we), .rec_total(rec_total), .rec_slot(rec_slot),
+        .rec_data(rec_data), .fail_valid(fail_valid), .ev_waits(ev_waits)
+    );
+
+    cde_rdone #(.QP_W(1), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2), .ECC(0)) rdone_i (
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem2), .rst(rst), .init(init), .s_axis_rdone_tdata(report), .s_axis_rdone_tvalid(report_valid && up),
+        .s_axis_rdone_tready(report_ready), .self_valid(self_valid && up), .self_qp(self_qp), .self_tag(self_tag), .self_room(self_room),
+        .taken_we(rec_we && up), .taken_qp(rec_slot[RX_LOG2]), .taken_total(rec_total), .rec_we(rec_we && up), .rec_slot(rec_slot),
+        .rec_data(rec_data), .set_we(set_we && up), .set_qp(set_qp), .set_data({set_two, set_wait, 1'b0, 64'd0}), .m_axis_cpl_tdata(cpl_data),
+        .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_user), .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready),
+        .done_we(done_we), .done_qp(done_qp), .done_total(done_total), .err_valid(err_valid)
+    );
+
+    // ---------------------------------------------------------------- buffers of q's own queue and of s, what q has in flight
+    reg [IDX_W-1:0] tail = 0, tail_s = 0;              // posted so far; own ones by the tag that they will have
+    reg [IDX_W-1:0] taken = 0, taken_s = 0, done = 0;
+    reg [64*N-1:0]  context = 0, context_s = 0;
+    reg [64*F-1:0]  flight = 0;
+    reg [F-1:0]     flushed = 0;
+    reg             shared = 1'b0, srq = 1'b0, two = 1'b0;
+    reg [2:0]       born = 0;                          // cycles since the QP was given a queue of its own, until it starts
+    reg             known_1 = 1'b0, open_1 = 1'b0;
+
+    wire            posts = tail_we && !start && tail_queue == {1'b0, q} && up;
+    wire            starts = tail_we && start && tail_queue == {1'b0, q} && up;
+    wire            posts_s = tail_we && !start && tail_queue == {1'b1, s} && up;
+    wire            records = rec_we && rec_slot[RX_LOG2] == q && up;
+    wire            records_s = rec_we && rec_data[128] && rec_data[129] == s && up;
+    wire            reports = done_we && done_qp == q && up;
+    wire            sets = set_we && set_qp == q && up;
+    wire [IDX_W-1:0] posted = tail - done, recorded = taken - done, posted_s = tail_s - taken_s;
+    wire            empty = taken_now == done && (shared || tail == taken_now);
+    wire [IDX_W-1:0] taken_now;                        // decided, the record two cycles behind
+
+    always @* if (up) begin
+        if (posts) assume (qp_open[q] && !shared && posted < N && tail_index == tail + ONE && buf_index == tail);
+        if (starts) assume (born == 3 && tail_index == taken_now);
+        if (posts_s) assume (posted_s < N && tail_index == tail_s + ONE && buf_index == tail_s);
+        if (tail_we && start) assume (tail_queue != {1'b1, s});
+        // Known once created, with its queue started, and only as long as something is outstanding; then open, or up, at times.
+        assume ((qp_known[q] || !qp_open[q]) && (qp_open[q] || !qp_up[q]));
+        if (qp_known[q]) assume (born == 0);
+        if (born == 3) assume (starts);
+        if (known_1 && !qp_known[q]) assume (empty);
+        if (!open_1 && qp_open[q]) assume (empty);
+        if (fresh && fresh_qp == q) assume (qp_open[q] && empty);
+        if (sets) assume (!qp_known[q] && !known_1 && born == 0 && empty);
+    end
+
+    always @(posedge clk) begin
+        known_1 <= qp_known[q] && up;
+        open_1 <= qp_open[q] && up;
+        born <= sets ? 3'd1 : starts ? 3'd0 : born != 0 ? born + 3'd1 : 3'd0;
+        if (sets) {shared, srq, two} <= {set_shared, set_srq, set_two};
+        if (posts) begin
+            tail <= tail + ONE;
+            context[64*tail[Q_LOG2-1:0] +: 64] <= buf_data[447:384];
+        end
+        if (starts) tail <= tail_index;
+        if (posts_s) begin
+            tail_s <= tail_s + ONE;
+            context_s[64*tail_s[Q_LOG2-1:0] +: 64] <= buf_data[447:384];
+        end
+        if (records_s) taken_s <= taken_s + ONE;
+        if (records) begin
+            taken <= taken + ONE;
+            flight[64*taken[RX_LOG2-1:0] +: 64] <= rec_data[128] ? rec_data[63:0] : context[64*taken[Q_LOG2-1:0] +: 64];
+            flushed[taken[RX_LOG2-1:0]] <= rec_data[133];
+        end
+        if (reports) done <= done + ONE;
+    end
+
+    // The report that is judged
+    reg         p_valid = 1'b0, p_self = 1'b0;
+    reg  [63:0] p;
+    wire        take = report_valid && report_ready && up;
+    wire        judged_now = done_we || err_valid;
+    wire        for_q = p_valid && p[0] == q;
+    wire        expected = for_q && p[63:40] == 0 && p[15:1] == 0 && done != taken && p[31:16] == {{(16-IDX_W){1'b0}}, done} &&
+                           flushed[done[RX_LOG2-1:0]] == p_self;
+
+    (* hierconn *) wire \rdone_i.own_take ;
+    (* hierconn *) wire [63:0] \rdone_i.self_data ;
+    always @(posedge clk) begin
+        if (up) p_valid <= take || \rdone_i.own_take || (p_valid && !judged_now);
+        if (take || \rdone_i.own_take ) begin
+            p <= take ? report : \rdone_i.self_data ;
+            p_self <= !take;
+        end
+    end
+
+    always @* if (up) begin
+        if (records) begin
+            tags_in_order: assert (rec_total == taken + ONE && rec_slot == {q, taken[RX_LOG2-1:0]} && recorded < F);
+            of_its_queue: assert (rec_data[128] == shared && (!shared || rec_data[129] == srq));
+            if (!rec_data[128]) only_posted: assert (taken != tail);
+            if (!rec_data[128]) in_post_order: assert (rec_data[63:0] == context[64*taken[Q_LOG2-1:0] +: 64]);
+        end
+        if (records_s) begin
+            shared_only_posted: assert (taken_s != tail_s);
+            shared_in_post_order: assert (rec_data[63:0] == context_s[64*taken_s[Q_LOG2-1:0] +: 64]);
+        end
+        judged_once: assert (!(done_we && err_valid) && (p_valid || !judged_now));
+        if (p_valid && !judged_now) waits_for_the_sink: assert (cpl_valid);
+        if (reports) unexpected_is_refused: assert (expected);
+        if (err_valid && for_q) expected_is_taken: assert (!expected);
+        if (cpl_valid && cpl_data[208] == q) completes_expected: assert (expected);
+        if (reports) completes_once: assert (cpl_valid && cpl_ready && !cpl_user && cpl_data[63:0] == flight[64*done[RX_LOG2-1:0] +: 64]);
+    end
+
+    // ---------------------------------------------------------------- ports
+    reg  [5:0] owed = 0;                               // answers
+    wire       waits, waits_s;
+    (* hierconn *) wire \dut.out_fifo.push_valid , \dut.out_fifo.push_ready ;
+    always @(posedge clk) owed <= owed + (request_valid && request_ready && up) - (scatter_valid && scatter_ready && up);
+    always @* if (up) begin
+        answered_once: assert (!scatter_valid || owed != 0);
+        answer_has_room: assert (!\dut.out_fifo.push_valid || \dut.out_fifo.push_ready );
+    end
+    axis_props #(.W(432)) scatter_i (
+        .clk(clk), .rst(!up), .valid(scatter_valid && up), .ready(scatter_ready), .data({scatter_data, scatter_dest, scatter_user}), .held(waits_s)
+    );
+    axis_props #(.W(273)) cpl_i (
+        .clk(clk), .rst(!up), .valid(cpl_valid && cpl_data[208] == q && up), .ready(cpl_ready), .data({cpl_data, cpl_dest, cpl_user}), .held(waits)
+    );
+
+    (* hierconn *) wire \dut.d_req , \dut.d_take , \dut.d_flush , \dut.e_req , \dut.e_take , \dut.e_flush , \dut.d_qp , \dut.e_qp ;
+    wire d_q = ((\dut.d_req && \dut.d_take ) || \dut.d_flush ) && \dut.d_qp == q;
+    wire e_q = ((\dut.e_req && \dut.e_take ) || \dut.e_flush ) && \dut.e_qp == q;
+    assign taken_now = up ? taken + (d_q ? ONE : 0) + (e_q ? ONE : 0) : 0;
+
+`ifndef PROPERTIES_ONLY
+    // ---------------------------------------------------------------- for the induction: memories and stages hold what was counted
+    (* hierconn *) wire [2*IDX_W-1:0] \dut.taken_ram.words , \dut.done_ram.words , \rdone_i.reported_ram.words , \rdone_i.taken_ram.words ;
+    (* hierconn *) wire [4*IDX_W-1:0] \dut.tail_ram.words ;
+    (* hierconn *) wire [2*(IDX_W+17)-1:0] \dut.line_ram.words ;
+    (* hierconn *) wire [9:0] \dut.settings_ram.words ;
+    (* hierconn *) wire [2*67-1:0] \rdone_i.settings_ram.words ;
+    (* hierconn *) wire [2*N*448-1:0] \dut.own_ram.words , \dut.shared_ram.words ;
+    (* hierconn *) wire [2*F*199-1:0] \rdone_i.record_ram.words ;
+    (* hierconn *) wire \dut.taken_ram.node.clear_addr , \dut.done_ram.node.clear_addr , \rdone_i.reported_ram.node.clear_addr , \rdone_i.taken_ram.node.clear_addr ,
+        \dut.line_ram.node.clear_addr , \dut.settings_ram.node.clear_addr , \rdone_i.settings_ram.node.clear_addr ;
+    (* hierconn *) wire [1:0] \dut.tail_ram.node.clear_addr , \dut.tail_ram.f_raddr , \dut.r_queue ;
+    (* hierconn *) wire \dut.taken_ram.f_raddr , \dut.done_ram.f_raddr , \dut.line_ram.f_raddr , \dut.settings_ram.f_raddr , \rdone_i.reported_ram.f_raddr ,
+        \rdone_i.taken_ram.f_raddr , \rdone_i.settings_ram.f_raddr ;
+    (* hierconn *) wire [Q_LOG2:0] \dut.own_ram.f_raddr , \dut.shared_ram.f_raddr ;
+    (* hierconn *) wire [RX_LOG2:0] \rdone_i.record_ram.f_raddr ;
+    (* hierconn *) wire \dut.b_req , \dut.r_req , \dut.c_req , \dut.b_flush , \dut.r_flush , \dut.c_flush , \dut.b_op , \dut.r_op , \dut.c_op ,
+        \dut.b_qp , \dut.r_qp , \dut.c_qp , \dut.r_shared , \dut.c_shared , \dut.d_shared , \dut.e_shared , \dut.r_srq , \dut.c_srq , \dut.d_srq , \dut.e_srq ;
+    (* hierconn *) wire [IDX_W-1:0] \dut.taken , \dut.tail , \dut.done , \dut.d_tag , \dut.e_tag ;
+    (* hierconn *) wire [16+IDX_W:0] \dut.line ;
+    (* hierconn *) wire [447:0] \dut.e_buf ;
+    (* hierconn *) wire [4:0] \dut.out_fifo.level , \dut.out_fifo.wr_ptr , \dut.out_fifo.rd_ptr ;
+    (* hierconn *) wire \dut.out_fifo.q_valid , \rdone_i.j_valid , \rdone_i.j_self ;
+    (* hierconn *) wire [63:0] \rdone_i.j ;
+    (* hierconn *) wire \dut.taken_ram.f_fresh , \dut.done_ram.f_fresh , \dut.line_ram.f_fresh , \dut.tail_ram.f_fresh , \dut.settings_ram.f_fresh ,
+        \dut.own_ram.f_fresh , \dut.shared_ram.f_fresh , \rdone_i.reported_ram.f_fresh , \rdone_i.taken_ram.f_fresh , \rdone_i.settings_ram.f_fresh ,
+        \rdone_i.record_ram.f_fresh ;
+    reg  up_1 = 1'b0;
+    always @(posedge clk) up_1 <= up;
+    wire idle = !\dut.b_req && !\dut.r_req && !\dut.c_req && !\dut.d_req && !\dut.e_req && !\dut.b_flush && !\dut.r_flush && !\dut.c_flush &&
+                !\dut.d_flush && !\dut.e_flush && !\rdone_i.j_valid && level == 0 && stored == 0 && !\dut.out_fifo.q_valid ;
+    function [IDX_W-1:0] pick;
+        input [2*IDX_W-1:0] words;
+        input               at;
+        pick = at ? words[IDX_W +: IDX_W] : words[0 +: IDX_W];
+    endfunction
+    wire [IDX_W-1:0] own_word = pick(\dut.tail_ram.words [0 +: 2*IDX_W], q);
+    wire [IDX_W-1:0] shared_word = pick(\dut.tail_ram.words [2*IDX_W +: 2*IDX_W], s);
+    wire [16+IDX_W:0] line_word = s ? \dut.line_ram.words [17+IDX_W +: 17+IDX_W] : \dut.line_ram.words [0 +: 17+IDX_W];
+    wire [4:0]        setting = q ? \dut.settings_ram.words [9:5] : \dut.settings_ram.words [4:0];
+    wire              d_s = \dut.d_req && \dut.d_take && \dut.d_shared && \dut.d_srq == s;
+    wire              e_s = \dut.e_req && \dut.e_take && \dut.e_shared && \dut.e_srq == s;
+    wire [IDX_W-1:0]  head = taken_s + (d_s ? ONE : 0) + (e_s ? ONE : 0);
+    wire [IDX_W-1:0]  d_index = taken + (e_q ? ONE : 0), d_index_s = taken_s + (e_s ? ONE : 0);
+    wire              in_b = (\dut.b_req || \dut.b_flush ) && \dut.b_qp == q;
+    wire              in_r = (\dut.r_req || \dut.r_flush ) && \dut.r_qp == q;
+    wire              in_c = (\dut.c_req || \dut.c_flush ) && \dut.c_qp == q;
+    wire [4:0]        stored = \dut.out_fifo.wr_ptr - \dut.out_fifo.rd_ptr ;
+    wire [5:0]        level = {1'b0, \dut.out_fifo.level };
+    wire [2:0]        asked = \dut.b_req + \dut.r_req + \dut.c_req + \dut.d_req + \dut.e_req ;
+    wire [IDX_W-1:0]  flying = taken_now - done, behind = tail - taken_now;
+
+    always @* begin
+        if (age > q + 3'd1) begin
+            of_q: assert (pick(\dut.taken_ram.words , q) == taken_now && pick(\dut.done_ram.words , q) == done && setting[3:1] == {two, shared, srq} &&
+                          pick(\rdone_i.reported_ram.words , q) == done && pick(\rdone_i.taken_ram.words , q) == taken &&
+                          (q ? \rdone_i.settings_ram.words [67+66] : \rdone_i.settings_ram.words [66]) == two);
+        end
+        if (age > s + 3'd1) of_s: assert (line_word[0 +: IDX_W] == head);
+        age_is_legal: assert (age <= 5);
+        if (age > q + 3'd1) tail_of_q: assert (own_word == tail);
+        if (age > s + 3'd3) tail_of_s: assert (shared_word == tail_s);
+        if (init) walk_tails: assert (\dut.tail_ram.node.clear_addr == age[1:0] - 2'd1);
+        if (init) walk: assert ({7{!age[0]}} == {\dut.taken_ram.node.clear_addr , \dut.done_ram.node.clear_addr , \rdone_i.reported_ram.node.clear_addr ,
+            \rdone_i.taken_ram.node.clear_addr , \dut.line_ram.node.clear_addr , \dut.settings_ram.node.clear_addr , \rdone_i.settings_ram.node.clear_addr });
+        if (!up) nothing_yet: assert (tail == 0 && tail_s == 0 && taken == 0 && taken_s == 0 && done == 0 && born == 0 && !known_1 && !open_1 && !p_valid &&
+                                      !waits && !waits_s && owed == 0 && !shared && !srq && !two);
+        if (!rst && !up_1) empty_yet: assert (idle && !\dut.b_op && !\dut.r_op && !\dut.c_op );
+        if (up_1) fresh_reads: assert (up && \dut.taken_ram.f_fresh && \dut.done_ram.f_fresh && \dut.line_ram.f_fresh && \dut.tail_ram.f_fresh &&
+            \dut.settings_ram.f_fresh && \dut.own_ram.f_fresh && \dut.shared_ram.f_fresh && \rdone_i.reported_ram.f_fresh && \rdone_i.taken_ram.f_fresh &&
+            \rdone_i.settings_ram.f_fresh && \rdone_i.record_ram.f_fresh );
+        if (up) begin
+            windows: assert (flying <= F && recorded <= flying && posted_s <= N && (head - taken_s) <= posted_s);
+            if (!shared && born == 0) own_window: assert (posted <= N && flying <= posted);
+            born_is_short: assert (born <= 3 && (born == 0 || (!known_1 && taken_now == done)));
+            once_known: assert (!open_1 || known_1);
+            one_each: assert (!(\dut.b_req && \dut.b_flush ) && !(\dut.r_req && \dut.r_flush ) && !(\dut.c_req && \dut.c_flush ) &&
+                              !(\dut.d_req && \dut.d_flush ) && !(\dut.e_req && \dut.e_flush ));
+            ops_alone: assert (!(\dut.b_op && (\dut.b_req || \dut.b_flush )) && !(\dut.r_op && (\dut.r_req || \dut.r_flush )) &&
+                               !(\dut.c_op && (\dut.c_req || \dut.c_flush )));
+            own_flush: assert (!(\dut.d_flush && \dut.d_shared ) && !(\dut.e_flush && \dut.e_shared ));
+            reads: assert (\dut.taken_ram.f_raddr == \dut.r_qp && \dut.done_ram.f_raddr == \dut.r_qp && \dut.line_ram.f_raddr == \dut.r_srq &&
+                           \dut.tail_ram.f_raddr == \dut.r_queue && \dut.settings_ram.f_raddr == \dut.b_qp );
+            if (\dut.r_req || \dut.r_flush ) queue_r: assert (\dut.r_queue == {\dut.r_shared , \dut.r_shared ? \dut.r_srq : \dut.r_qp });
+            if (in_r && born != 1) mode_r: assert (\dut.r_shared == shared && (!shared || \dut.r_srq == srq));
+            if (in_c && born != 1 && born != 2) mode_c: assert (\dut.c_shared == shared && (!shared || \dut.c_srq == srq));
+            if (in_c) begin
+                of_q_c: assert (\dut.taken == taken_now && \dut.done == done);
+                if (!\dut.c_shared ) tail_c: assert (\dut.tail == tail);
+            end
+            if ((\dut.c_req || \dut.c_flush ) && \dut.c_shared && \dut.c_srq == s) of_s_c: assert (\dut.tail == tail_s && \dut.line [0 +: IDX_W] == head);
+            if (\dut.c_op && \dut.c_srq == s) op_c: assert (\dut.line [0 +: IDX_W] == head);
+            if (d_q) d_of_q: assert (\dut.d_tag == d_index && \dut.d_shared == shared && (!shared || \dut.d_srq == srq) && known_1);
+            if (e_q) e_of_q: assert (\dut.e_tag == taken && \dut.e_shared == shared && (!shared || \dut.e_srq == srq) && known_1);
+            if (d_q && !shared) d_own: assert (\dut.own_ram.f_raddr == {q, d_index[Q_LOG2-1:0]});
+            if (e_q && !shared) e_own: assert (\dut.e_buf [447:384] == context[64*taken[Q_LOG2-1:0] +: 64]);
+            if (d_s) d_shared: assert (\dut.shared_ram.f_raddr == {s, d_index_s[Q_LOG2-1:0]});
+            if (e_s) e_shared: assert (\dut.e_buf [447:384] == context_s[64*taken_s[Q_LOG2-1:0] +: 64]);
+            judging: assert (\rdone_i.j_valid == p_valid);
+            if (p_valid) j_is_p: assert (\rdone_i.j == p && \rdone_i.j_self == p_self && \rdone_i.reported_ram.f_raddr == p[0] &&
+                                         \rdone_i.taken_ram.f_raddr == p[0] && \rdone_i.settings_ram.f_raddr == p[0] &&
+                                         \rdone_i.record_ram.f_raddr == {p[0], p[16 +: RX_LOG2]});
+            if (waits) cpl_waits: assert (expected);
+            levels: assert (stored <= 16 && \dut.out_fifo.level == stored + \dut.out_fifo.q_valid && (\dut.out_fifo.q_valid || stored == 0));
+            room: assert (level + asked <= 16 && owed == level + asked);
+            if (waits_s) offered: assert (\dut.out_fifo.q_valid );
+        end
+    end
+
+    wire [N-1:0] own_fits, shared_fits;
+    wire [F-1:0] record_fits;
+    genvar k;
+    generate
+        for (k = 0; k < N; k = k + 1) begin : g_slots
+            wire [Q_LOG2-1:0] since = k - taken[Q_LOG2-1:0];
+            wire [Q_LOG2-1:0] since_s = k - taken_s[Q_LOG2-1:0];
+            wire [IDX_W-1:0]  left = tail - taken;
+            wire [63:0]       own = q ? \dut.own_ram.words [448*(N+k)+384 +: 64] : \dut.own_ram.words [448*k+384 +: 64];
+            wire [63:0]       common = s ? \dut.shared_ram.words [448*(N+k)+384 +: 64] : \dut.shared_ram.words [448*k+384 +: 64];
+            assign own_fits[k] = shared || born != 0 || since >= left || own == context[64*k +: 64];
+            assign shared_fits[k] = since_s >= posted_s || common == context_s[64*k +: 64];
+        end
+        for (k = 0; k < F; k = k + 1) begin : g_flights
+            wire [RX_LOG2-1:0] since = k - done[RX_LOG2-1:0];
+            wire [IDX_W-1:0]   left = taken - done;
+            wire [198:0]       record = q ? \rdone_i.record_ram.words [199*(F+k) +: 199] : \rdone_i.record_ram.words [199*k +: 199];
+            assign record_fits[k] = since >= left || (record[63:0] == flight[64*k +: 64] && record[133] == flushed[k]);
+        end
+    endgenerate
+    always @* if (up) own_buffers: assert (&own_fits);
+    always @* if (up) shared_buffers: assert (&shared_fits);
+    always @* if (up) records_in_flight: assert (&record_fits);
+`endif
+
+endmodule
+
+`default_nettype wire
