@@ -146,7 +146,9 @@ module f_credit #(
         counts_are_the_trace: assert (!put || (trace_data[64 +: IDX_W] == placed && trace_data[80 +: IDX_W] == used));
     end
 
+`ifndef PLANTED
 `include "f_credit_invariants.vh"
+`endif
 
 endmodule
 

@@ -118,6 +118,7 @@ module f_pages #(
     wire [ID_W-1:0]   its_answer = \dut.doorbell_i.b_fifo.words [ahead[3:0]*B_W+8 +: ID_W];
     wire [ID_W-1:0]   its_address = \dut.doorbell_i.aw_fifo.words [(ahead != at_a)*A_W+39 +: ID_W];
 
+`ifndef PLANTED
     always @(posedge clk) if (!rst) begin
         i_age: assert (age <= 4);
         i_quiet: assert (up || (at_a == 0 && addresses == 0 && beats == 0 && outstanding == 0 && \write_i.f_wls == 0 && !watching));
@@ -134,6 +135,7 @@ module f_pages #(
             i_address: assert (ahead < at_a || its_address == its_id);
         end
     end
+`endif
 `endif
 
 `ifdef READS

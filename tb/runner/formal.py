@@ -217,10 +217,13 @@ def judge_planted(fault: Plant, run: Run) -> str:
 
 def faulty(proof: Proof, fault: Plant) -> Proof:
     """The run that must refute a fault: an induction that gets stuck would not tell whether the
-    fault can be reached, so unbounded proofs have their assertions looked at cycle by cycle."""
+    fault can be reached, so unbounded proofs have their assertions looked at cycle by cycle. With
+    the macro PLANTED top levels leave out what is there for the induction alone: the properties
+    themselves must fail."""
+    defines = (*proof.defines, "PLANTED")
     if proof.mode == "bmc":
-        return proof
-    return replace(proof, mode="bmc", engine="", depth=fault.depth)
+        return replace(proof, defines=defines)
+    return replace(proof, mode="bmc", engine="", depth=fault.depth, defines=defines)
 
 
 def attempt(proof: Proof, sound: bool, planted: bool) -> Outcome:
