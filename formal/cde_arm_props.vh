@@ -62,6 +62,8 @@ always @(posedge clk) begin
         f_f_yd: assert (!f_fd || fd_y == (f_fp ? fp_y_next : f_ram_y));
         f_c_xp: assert (!f_cp || cp_x == f_ram_x);
         f_c_xd: assert (!f_cd || cd_x == (f_cp ? cp_x_next : f_ram_x));
+        f_c_mem: assert (!f_cd || cd_x_mem == f_ram_x);
+        f_f_mem: assert (!f_fd || fd_y_mem == f_ram_y);
         f_ram_x_is: assert (f_ram_x == f_x_f);
         f_ram_y_is: assert (f_ram_y == f_y_z);
     end

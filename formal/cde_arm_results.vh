@@ -65,5 +65,6 @@ always @(posedge clk) if (f_started[3] && !init) begin
         zd_call_mark == (f_zd_gap[IDX_W-1] ? zd_x_next[X_CONS +: IDX_W] : zd_x_next[X_PROD +: IDX_W])));
     f_kept_traced: assert ((zp_valid || !zp_traced) && zd_traced == (zd_valid && f_z_acts && (zd_op != `CDE_TRC_MODERATION || f_z_dy_next != f_z_dy)));
     f_kept_chain: assert (!zd_valid || f_z_chained == (zp_valid && zp[CQ_W-1:0] == zd[CQ_W-1:0]));
+    f_kept_mem: assert ((!f_fd || f_fd_x_mem == f_x_z) && (!f_zd || (f_zd_x_mem == f_x && f_zd_y_mem == f_y)));
     f_kept_cause: assert (res_db_valid == (zd_valid && zd[CQ_W + IDX_W + 31]) && (!res_db_valid || res_db_cause == f_z_cause));
 end

@@ -123,7 +123,7 @@ wire [X_W-1:0]   xx = \dut.f_x ;
 wire [Y_W-1:0]   yy = \dut.f_y ;
 wire [IDX_W-1:0] solp = xx[X_SOLP +: IDX_W], solp_1 = solp - 1'b1;
 reg              table_ok, sol_ok;
-reg [4:0]        ok_steps, ok_create, ok_destroy, ok_range, ok_lead, ok_old, ok_entries;
+reg [4:0]        ok_window, ok_steps, ok_create, ok_destroy, ok_range, ok_lead, ok_old, ok_entries;
 reg [IDX_W-1:0]  w, wc;
 integer          j;
 
@@ -141,6 +141,8 @@ always @* begin
     end
     if (yy[Y_SOL] && !(present && solp - n_mark <= newer && solp != n_mark && n_new[solp_1] && n_sol[solp_1])) sol_ok = 1'b0;
     for (j = 0; j < 5; j = j + 1) begin
+        ok_window[j] = life[j] == `CDE_LIFE_FREE || ((prod[j] - cons[j] <= RING || cons[j] - prod[j] <= (frozen[j] ? RING + UNDER_WAY : UNDER_WAY)) &&
+            (ack[j] - cons[j] <= RING || cons[j] - ack[j] <= UNDER_WAY));
         // Control: one step at a time
         ok_steps[j] = !is_ct[j] || steps == 6 - j;
         ok_create[j] = !is_create[j] || (live && cleared && s[1:0] == `CDE_LIFE_FREE && written == 0 && known_line[j]);
@@ -215,6 +217,7 @@ always @(posedge clk) if (up) begin
         (!d_is[3] || !known_line[3] || \dut.f_zd_ahead == d_written[3] - d_index[3]));
     i_operations: assert (&ok_p && &ok_d);
     i_steps: assert (&ok_steps);
+    i_windows: assert (&ok_window);
     i_create: assert (&ok_create);
     i_destroy: assert (&ok_destroy);
     i_d_range: assert (&ok_range);
@@ -231,12 +234,13 @@ always @(posedge clk) if (up) begin
         i_cons: assert (written - cons[0] <= RING && written - cons[3] <= RING || life[3] != `CDE_LIFE_READY);
     end
     if (life[0] == `CDE_LIFE_DESTROYING && !|is_destroy) i_leaving: assert (answered == ack[0] && !live && unanswered <= UNDER_WAY);
+    if (life[0] == `CDE_LIFE_DESTROYING) i_leaving_range: assert (written - cons[0] <= RING);
     if (|is_destroy) i_leaving_soon: assert (answered == ack[0] && unanswered <= UNDER_WAY);
     if (s[1:0] == `CDE_LIFE_FREE) i_idle: assert (unanswered == 0 && (!cleared || written == 0));
     if (life[3] == `CDE_LIFE_READY) i_consumed: assert (consumed == cons[3]);
     // Events
-    i_event: assert (event_out + repeating + p_done[0] + p_done[1] + p_done[2] == \dut.f_ram_y [Y_EQE]);
-    i_again: assert (p_again[0] + p_again[1] + p_again[2] == repeating);
+    i_event: assert (3'd0 + event_out + repeating + p_done[0] + p_done[1] + p_done[2] == \dut.f_ram_y [Y_EQE]);
+    i_again: assert (3'd0 + p_again[0] + p_again[1] + p_again[2] == repeating);
 end
 
 function [0:0] look_is_one;
