@@ -222,8 +222,10 @@ def faulty(proof: Proof, fault: Plant) -> Proof:
     themselves must fail."""
     defines = (*proof.defines, "PLANTED")
     if proof.mode == "bmc":
-        return replace(proof, defines=defines)
-    return replace(proof, mode="bmc", engine="", depth=fault.depth, defines=defines)
+        return replace(proof, defines=defines, engine=fault.engine or proof.engine)
+    return replace(
+        proof, mode="bmc", engine=fault.engine, depth=fault.depth, defines=defines
+    )
 
 
 def attempt(proof: Proof, sound: bool, planted: bool) -> Outcome:
