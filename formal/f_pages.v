@@ -90,7 +90,6 @@ module f_pages #(
     always @(posedge clk) if (up) begin
         response_code: assert (!bvalid || bresp == (buser == 8'h00 ? 2'b00 : 2'b10));
         one_way: assert (!(took_db && took_post));
-        answers_have_room: assert (!\dut.st_valid || \dut.doorbell_i.unused_b_push_room );
     end
 
     // ---------------------------------------------------------------- for the induction: answers, writes on their way and addresses as one queue
@@ -101,7 +100,6 @@ module f_pages #(
     (* hierconn *) wire [2*A_W-1:0] \dut.doorbell_i.aw_fifo.words ;
     (* hierconn *) wire [2*577-1:0] \dut.doorbell_i.w_fifo.words ;
     (* hierconn *) wire [T_W-1:0] \dut.doorbell_i.tag_r , \dut.doorbell_i.tag_c , \dut.doorbell_i.tag_f , \dut.doorbell_i.tag_z ;
-    (* hierconn *) wire \dut.st_valid , \dut.doorbell_i.unused_b_push_room ;
     (* hierconn *) wire [5:0] \write_i.f_wls ;
     (* hierconn *) wire [6+ID_W:0] \write_i.f_watch ;
     wire [5:0]        ahead;
@@ -117,6 +115,9 @@ module f_pages #(
     wire [5:0]        at_f = answers + way[3], at_c = at_f + way[2], at_r = at_c + way[1], at_a = at_r + way[0];
     wire [ID_W-1:0]   its_answer = \dut.doorbell_i.b_fifo.words [ahead[3:0]*B_W+8 +: ID_W];
     wire [ID_W-1:0]   its_address = \dut.doorbell_i.aw_fifo.words [(ahead != at_a)*A_W+39 +: ID_W];
+
+    // The queue of answers never overflows: there is a place for each write that was handed on.
+    always @(posedge clk) if (up) answers_have_room: assert (at_a <= 16);
 
 `ifndef PLANTED
     always @(posedge clk) if (!rst) begin

@@ -52,7 +52,7 @@ class Run:
     """Depth at which an induction succeeded, deepest step of a cover; 0 if not told."""
     log: Path
     wall_s: float
-    cpu_s: float
+    cpu_s: float = 0.0
     """Of sby and all that it started."""
 
 
@@ -222,10 +222,8 @@ def faulty(proof: Proof, fault: Plant) -> Proof:
     themselves must fail."""
     defines = (*proof.defines, "PLANTED")
     if proof.mode == "bmc":
-        return replace(proof, defines=defines, engine=fault.engine or proof.engine)
-    return replace(
-        proof, mode="bmc", engine=fault.engine, depth=fault.depth, defines=defines
-    )
+        return replace(proof, defines=defines)
+    return replace(proof, mode="bmc", engine="", depth=fault.depth, defines=defines)
 
 
 def attempt(proof: Proof, sound: bool, planted: bool) -> Outcome:

@@ -35,8 +35,6 @@ class Plant:
     """Part of the name of the assertion that must fail; "" is any."""
     depth: int = 14
     """Clock cycles in which it must be refuted, where the proof itself is unbounded."""
-    engine: str = ""
-    """Engine line of sby; "" is that of a bounded proof."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +89,9 @@ class Proof:
 
 def _plant(data: object, where: str) -> Plant:
     keys = {item.name for item in fields(Plant)}
-    if not isinstance(data, dict) or not keys - {"fails", "depth", "engine"} <= data.keys() <= keys:
+    if not isinstance(data, dict) or not keys - {"fails", "depth"} <= data.keys() <= keys:
         raise RunnerError(
-            f"{where}: `breaks_with` has entries of file, text, replacement, fails, depth, engine"
+            f"{where}: `breaks_with` has entries of file, text, replacement, fails, depth"
         )
     if not all(isinstance(value, int if key == "depth" else str) for key, value in data.items()):
         raise RunnerError(f"{where}: `depth` in `breaks_with` is a number, all else is text")
