@@ -83,6 +83,10 @@ module axi_write_props #(
         if (rst) watching <= 1'b0;
     end
 
+    // for inductions
+    wire [CNT_W-1:0]      f_wls = wls;
+    wire [CNT_W+ID_W:0]   f_watch = {watching, ahead, its_id};
+
     wire [13:0] first = {2'b00, awaddr[11:0]};
     wire [15:0] bytes = ({8'd0, awlen} + 16'd1) << awsize;
     wire        within_4k = {4'd0, awaddr[11:0]} + bytes <= 16'd4096;
@@ -101,7 +105,8 @@ module axi_write_props #(
         end else begin : slave
             always @(posedge clk) if (!rst) begin
                 if (bvalid) response_of_a_write: assert (aws != 0 && wls != 0);
-                if (bvalid && bid == watched_id) response_of_its_id: assert (of_id != 0);
+                // In order it follows: each response has the ID of its address.
+                if (!IN_ORDER && bvalid && bid == watched_id) response_of_its_id: assert (of_id != 0);
                 outstanding_bounded: assert (aws <= MAX && wls <= MAX);
                 if (IN_ORDER && watching && bvalid && ahead == 0) responses_in_order: assert (bid == its_id);
                 if (awvalid) assume (within_4k);

@@ -62,10 +62,39 @@ always @(posedge clk) begin
         f_f_yd: assert (!f_fd || fd_y == (f_fp ? fp_y_next : f_ram_y));
         f_c_xp: assert (!f_cp || cp_x == f_ram_x);
         f_c_xd: assert (!f_cd || cd_x == (f_cp ? cp_x_next : f_ram_x));
+        f_c_mem: assert (!f_cd || cd_x_mem == f_ram_x);
+        f_f_mem: assert (!f_fd || fd_y_mem == f_ram_y);
         f_ram_x_is: assert (f_ram_x == f_x_f);
         f_ram_y_is: assert (f_ram_y == f_y_z);
     end
 end
+
+// What a proof of callbacks looks at (f_callback): flags of f_cq, answers to its events and control steps on their way (R, C, F), and what stage F decides
+wire f_exists = f_ram_y[Y_EXISTS], f_busy = f_ram_y[Y_BUSY], f_eqe = f_ram_y[Y_EQE];
+wire f_nothing_due = !f_ram_y[Y_ARMED] && !f_ram_y[Y_DUE] && !f_ram_y[Y_MATURE] && !f_busy && !f_eqe;
+wire [2:0] f_answers = {
+    f_fp && (fp_op == `CDE_TRC_EVENT_DONE || fp_op == `CDE_TRC_EVENT_FAILED), f_cp && (cp_op == `CDE_TRC_EVENT_DONE || cp_op == `CDE_TRC_EVENT_FAILED),
+    f_rp && (rp[CQ_W +: 8] == `CDE_TRC_EVENT_DONE || rp[CQ_W +: 8] == `CDE_TRC_EVENT_FAILED)};
+wire [2:0] f_control = {f_fd && fd[CQ_W + IDX_W + 32], f_cd && cd[CQ_W + IDX_W + 32], f_rd && rd[CQ_W + IDX_W + 32]};
+wire [2:0] f_creates = {f_fd && fd_op == `CDE_TRC_CREATE, f_cd && cd_op == `CDE_TRC_CREATE, f_rd && rd[CQ_W + IDX_W +: 8] == `CDE_TRC_CREATE};
+// Every operation is one of a port, of control or of the timer.
+function [0:0] f_kind;
+    input [D_W-1:0] d;
+    case (d[CQ_W + IDX_W + 31 +: 2])
+        2'b00: f_kind = d[CQ_W + IDX_W +: 8] == `CDE_TRC_MODERATION;
+        2'b01: f_kind = d[CQ_W + IDX_W +: 8] == `CDE_TRC_DOORBELL || d[CQ_W + IDX_W +: 8] == `CDE_TRC_CB_RETURN;
+        2'b10: f_kind = d[CQ_W + IDX_W +: 8] == `CDE_TRC_CREATE || d[CQ_W + IDX_W +: 8] == `CDE_TRC_DESTROY || d[CQ_W + IDX_W +: 8] == 8'hff;
+        default: f_kind = 1'b0;
+    endcase
+endfunction
+function [0:0] f_sound;         // only a port's operation is refused before
+    input [D_W-1:0] d;
+    f_sound = f_kind(d) && (d[CQ_W + IDX_W + 31] || d[CQ_W + IDX_W + 8 +: 8] == 8'h00);
+endfunction
+wire f_kinds = (!f_rd || f_sound(rd)) && (!f_cd || f_sound(cd)) && (!f_fd || f_sound(fd));
+wire f_returned = f_fd && fd_op == `CDE_TRC_CB_RETURN && fd_acts;
+wire f_gone = f_fp && fp_op == `CDE_TRC_EVENT_FAILED && fp[CQ_W + 14];
+wire f_freed = f_fd && fd_freed;
 
 // For two copies side by side (f_isolation): what each stage keeps of publications, of those of f_cq, and of doorbells besides the operation itself
 wire [511:0] f_pub = {
@@ -86,3 +115,6 @@ wire [2:0] f_idle = {!f_zd || (zd_x_next == zd_x && zd_y_next == zd_y && !zd_cal
 wire f_unmoderated = (!cp_valid || cp_settings[3:2] == 0) && (!fp_valid || (fp_settings[3:2] == 0 && fp_y[6:5] != 2'b01)) &&
     (!cd_valid || cd_settings[3:2] == 0) && (!fd_valid || (fd_settings[3:2] == 0 && fd_y_mem[6:5] != 2'b01)) &&
     (!zp_valid || zp_y_next[6:5] != 2'b01) && (!zd_valid || zd_y_next[6:5] != 2'b01);
+`ifdef ARM_TRACE
+`include "cde_arm_results.vh"
+`endif

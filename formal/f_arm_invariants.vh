@@ -15,7 +15,9 @@ localparam D_W = 36 + 2 * IDX_W;
 (* hierconn *) wire [(CF_W << CQ_W) - 1:0] \dut.settings_pub_ram.words , \dut.settings_db_ram.words ;
 (* hierconn *) wire [(IDX_W << CQ_W) - 1:0] \dut.written_ram.words ;
 (* hierconn *) wire [IDX_W-1:0] \dut.rd_written , \dut.cd_ahead ;
-(* hierconn *) wire \dut.cd_owner , \dut.fd_owner ;
+(* hierconn *) wire \dut.cd_owner , \dut.fd_owner , \dut.f_zd_owner ;
+(* hierconn *) wire [CF_W-1:0] \dut.zd_settings , \dut.f_zp_settings ;
+(* hierconn *) wire [IDX_W-1:0] \dut.f_fd_ahead , \dut.f_zd_ahead ;
 (* hierconn *) wire \dut.f_rp , \dut.f_cp , \dut.f_fp , \dut.f_zp , \dut.f_rd , \dut.f_cd , \dut.f_fd , \dut.f_zd ;
 (* hierconn *) wire [17+CQ_W:0] \dut.rp , \dut.cp , \dut.fp ;
 (* hierconn *) wire [16+CQ_W:0] \dut.zp ;
@@ -121,7 +123,7 @@ wire [X_W-1:0]   xx = \dut.f_x ;
 wire [Y_W-1:0]   yy = \dut.f_y ;
 wire [IDX_W-1:0] solp = xx[X_SOLP +: IDX_W], solp_1 = solp - 1'b1;
 reg              table_ok, sol_ok;
-reg [4:0]        ok_steps, ok_create, ok_destroy, ok_range, ok_lead, ok_old, ok_entries;
+reg [4:0]        ok_window, ok_steps, ok_create, ok_destroy, ok_range, ok_lead, ok_old, ok_entries;
 reg [IDX_W-1:0]  w, wc;
 integer          j;
 
@@ -139,6 +141,8 @@ always @* begin
     end
     if (yy[Y_SOL] && !(present && solp - n_mark <= newer && solp != n_mark && n_new[solp_1] && n_sol[solp_1])) sol_ok = 1'b0;
     for (j = 0; j < 5; j = j + 1) begin
+        ok_window[j] = life[j] == `CDE_LIFE_FREE || ((prod[j] - cons[j] <= RING || cons[j] - prod[j] <= (frozen[j] ? RING + UNDER_WAY : UNDER_WAY)) &&
+            (ack[j] - cons[j] <= RING || cons[j] - ack[j] <= UNDER_WAY));
         // Control: one step at a time
         ok_steps[j] = !is_ct[j] || steps == 6 - j;
         ok_create[j] = !is_create[j] || (live && cleared && s[1:0] == `CDE_LIFE_FREE && written == 0 && known_line[j]);
@@ -148,6 +152,16 @@ always @* begin
         ok_old[j] = !(d_is[j] && life[j+1] == `CDE_LIFE_READY) || j > 2 || d_written[j] - cons[j+1] <= written - cons[j+1];
         ok_entries[j] = life[j+1] != `CDE_LIFE_FREE || !(p_entries[j] || p_done[j] || p_again[j]);
     end
+end
+
+(* hierconn *) wire [3:0] \dut.f_since ;
+always @(posedge clk) if (!rst) begin
+    i_age: assert (age <= NUM_CQ + 1 || age == 1 << (CQ_W + 1));
+    i_started: assert (\dut.f_since == (age > 3 ? 4'hf : (1 << age) - 1));
+    i_nothing_yet: assert (up || {written, answered, consumed, event_out, repeating, steps, configured, cleared, cleared_once, live, e_prod, e_frozen, known_line} == 0);
+    i_nothing_under_way: assert (up || (s == 0 && d_is == 0 && !\monitor.p_line [0] && !\monitor.p_line [19] && !\monitor.p_line [38] && !\monitor.p_line [57] &&
+        !\monitor.p_line [76]));
+    i_words_cleared: assert (up || age == 1 || {\dut.f_ram_x , \dut.f_ram_y , \dut.f_ram_z } == 0);
 end
 
 always @(posedge clk) if (up) begin
@@ -191,16 +205,19 @@ always @(posedge clk) if (up) begin
         {\dut.zp [CQ_W +: 8], \dut.zp [CQ_W+8 +: 2], \dut.zp [CQ_W+10 +: 2], \dut.zp [CQ_W+15 +: 2], \dut.zp [CQ_W+12 +: 2], \dut.zp [CQ_W+14]}));
     i_p_set: assert ((!\dut.f_rp || !known_line[0] || \monitor.p_line [1] == |\dut.rp_settings [CF_CNT_EN +: 2]) &&
         (!\dut.f_cp || !known_line[1] || \monitor.p_line [20] == |\dut.cp_settings [CF_CNT_EN +: 2]) &&
-        (!\dut.f_fp || !known_line[2] || \monitor.p_line [39] == |\dut.fp_settings [CF_CNT_EN +: 2]));
+        (!\dut.f_fp || !known_line[2] || \monitor.p_line [39] == |\dut.fp_settings [CF_CNT_EN +: 2]) &&
+        (!\dut.f_zp || !known_line[3] || \monitor.p_line [58] == |\dut.f_zp_settings [CF_CNT_EN +: 2]));
     i_d0: assert (d_is[0] == (\dut.f_rd && |\dut.rd [B+31 +: 2]) && (!d_is[0] || same(\monitor.d_line [0 +: D_W], \dut.rd , \dut.rd_settings , \dut.rd_settings [CF_PAGE +: 12] == \dut.rd [B+19 +: 12], known_line[0])));
     i_d1: assert (d_is[1] == (\dut.f_cd && |\dut.cd [B+31 +: 2]) && (!d_is[1] || same(\monitor.d_line [D_W +: D_W], \dut.cd , \dut.cd_settings , \dut.cd_owner , known_line[1])));
     i_d2: assert (d_is[2] == (\dut.f_fd && |\dut.fd [B+31 +: 2]) && (!d_is[2] || same(\monitor.d_line [2*D_W +: D_W], \dut.fd , \dut.fd_settings , \dut.fd_owner , known_line[2])));
-    i_d3: assert (d_is[3] == (\dut.f_zd && |\dut.zd [B+31 +: 2]) && (!d_is[3] || same(\monitor.d_line [3*D_W +: D_W], \dut.zd , 0, 1'b0, 1'b0)));
+    i_d3: assert (d_is[3] == (\dut.f_zd && |\dut.zd [B+31 +: 2]) && (!d_is[3] || same(\monitor.d_line [3*D_W +: D_W], \dut.zd , \dut.zd_settings , \dut.f_zd_owner , known_line[3])));
     i_looks: assert ((!\dut.f_rd || look_is_one(\dut.rd )) && (!\dut.f_cd || look_is_one(\dut.cd )) && (!\dut.f_fd || look_is_one(\dut.fd )) && (!\dut.f_zd || look_is_one(\dut.zd )));
     i_d_written: assert ((!d_is[0] || !known_line[0] || d_written[0] == \dut.rd_written ) &&
-        (!d_is[1] || !known_line[1] || \dut.cd_ahead == d_written[1] - d_index[1]));
+        (!d_is[1] || !known_line[1] || \dut.cd_ahead == d_written[1] - d_index[1]) && (!d_is[2] || !known_line[2] || \dut.f_fd_ahead == d_written[2] - d_index[2]) &&
+        (!d_is[3] || !known_line[3] || \dut.f_zd_ahead == d_written[3] - d_index[3]));
     i_operations: assert (&ok_p && &ok_d);
     i_steps: assert (&ok_steps);
+    i_windows: assert (&ok_window);
     i_create: assert (&ok_create);
     i_destroy: assert (&ok_destroy);
     i_d_range: assert (&ok_range);
@@ -217,12 +234,13 @@ always @(posedge clk) if (up) begin
         i_cons: assert (written - cons[0] <= RING && written - cons[3] <= RING || life[3] != `CDE_LIFE_READY);
     end
     if (life[0] == `CDE_LIFE_DESTROYING && !|is_destroy) i_leaving: assert (answered == ack[0] && !live && unanswered <= UNDER_WAY);
+    if (life[0] == `CDE_LIFE_DESTROYING) i_leaving_range: assert (written - cons[0] <= RING);
     if (|is_destroy) i_leaving_soon: assert (answered == ack[0] && unanswered <= UNDER_WAY);
     if (s[1:0] == `CDE_LIFE_FREE) i_idle: assert (unanswered == 0 && (!cleared || written == 0));
     if (life[3] == `CDE_LIFE_READY) i_consumed: assert (consumed == cons[3]);
     // Events
-    i_event: assert (event_out + repeating + p_done[0] + p_done[1] + p_done[2] == \dut.f_ram_y [Y_EQE]);
-    i_again: assert (p_again[0] + p_again[1] + p_again[2] == repeating);
+    i_event: assert (3'd0 + event_out + repeating + p_done[0] + p_done[1] + p_done[2] == \dut.f_ram_y [Y_EQE]);
+    i_again: assert (3'd0 + p_again[0] + p_again[1] + p_again[2] == repeating);
 end
 
 function [0:0] look_is_one;

@@ -138,7 +138,9 @@ module f_credit #(
     // ---------------------------------------------------------------- properties
     wire [IDX_W-1:0] held = granted - used;
     wire [IDX_W-1:0] present = placed - consumed;
+    (* hierconn *) wire \dut.cq_i.slot_i.s_push , \dut.cq_i.slot_i.unused_push_ready ;
     always @(posedge clk) if (up) begin
+        entries_have_room: assert (!\dut.cq_i.slot_i.s_push || \dut.cq_i.slot_i.unused_push_ready );
         held_is_not_negative: assert (held <= SIZE);
         ring_never_overflows: assert (present <= SIZE);
         room_for_every_promise: assert ({1'b0, present} + {1'b0, held} <= SIZE);
@@ -146,7 +148,9 @@ module f_credit #(
         counts_are_the_trace: assert (!put || (trace_data[64 +: IDX_W] == placed && trace_data[80 +: IDX_W] == used));
     end
 
+`ifndef PROPERTIES_ONLY
 `include "f_credit_invariants.vh"
+`endif
 
 endmodule
 

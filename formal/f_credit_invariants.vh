@@ -46,6 +46,7 @@ wire [IDX_W-1:0] late = total - \dut.cq_i.granted , silent_late = true_silent - 
 wire [IDX_W-1:0] gap1 = \dut.credit_i.port_i.bound - \dut.credit_i.port_i.total - \dut.credit_i.port_i.other + 4'd4;
 wire [IDX_W-1:0] gap2 = \dut.credit_i.port2_i.bound - \dut.credit_i.port2_i.total - \dut.credit_i.port2_i.other + 4'd4;
 
+(* hierconn *) wire [3:0] \dut.cq_i.out_level ;
 reg [2:0] f_started = 3'd0;
 always @(posedge clk) begin
     f_started <= {f_started[1:0], 1'b1};
@@ -70,6 +71,7 @@ always @(posedge clk) begin
             \dut.cq_i.granted2_ram.words [cq * IDX_W +: IDX_W] == total2 && \dut.credit_i.port2_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.cq_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.credit_i.port2_i.silent_ram.words [cq * IDX_W +: IDX_W] == silent);
     end
     if (up) begin
+        i_room: assert (\dut.cq_i.out_level + (\dut.cq_i.r_cpl || \dut.cq_i.r_op ) + (\dut.cq_i.c_cpl || \dut.cq_i.c_op ) + \dut.cq_i.slot_i.s_push <= 8);
         i_one_kind: assert (!(\dut.cq_i.r_cpl && \dut.cq_i.r_op ) && !(\dut.cq_i.c_cpl && \dut.cq_i.c_op ));
         // Requests
         i_requests: assert (a1[0] == r1 && a2[0] == c1 && b1[0] == r2 && b2[0] == c2);

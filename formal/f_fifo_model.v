@@ -58,12 +58,16 @@ module f_fifo_model #(
         same_offer: assert (pop_valid[0] == pop_valid[1]);
         same_word: assert (!pop_valid[0] || pop_data[0] == pop_data[1]);
         same_level: assert (level == list_level);
-        // for the induction
+    end
+
+`ifndef PROPERTIES_ONLY    // for the induction
+    always @(posedge clk) if (started) begin
         within: assert (level <= ROOM);
         output_first: assert (\dut.q_valid == (level != 0));
         pointers: assert (stored == (level == 0 ? 0 : level - 1));
         contents: assert (same);
     end
+`endif
 
 endmodule
 

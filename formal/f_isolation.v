@@ -188,6 +188,7 @@ module f_isolation #(
     // Each foreign operation of the watched CQ changes nothing, in its copy.
     wire [2:0] must_idle = ~{twin_z, twin_f, twin_c};
 
+`ifndef PROPERTIES_ONLY
     always @(posedge clk) if (!rst) begin
         i_age: assert (age <= 2 * NUM_CQ || age == 1 << (CQ_W + 2));
         i_quiet: assert (up || !(\copy[0].dut.rd_valid || \copy[0].dut.cd_valid || \copy[0].dut.fd_valid || \copy[0].dut.zd_valid || \copy[0].dut.f_pub_any ));
@@ -217,6 +218,7 @@ module f_isolation #(
         i_twins_z: assert (!twin_z || (\copy[0].dut.f_db_z == \copy[1].dut.f_db_z && (!\copy[0].dut.f_zd || \copy[0].dut.f_db_z_mine == \copy[1].dut.f_db_z_mine )));
         i_foreign: assert ((must_idle & ~\copy[0].dut.f_idle ) == 0 && (must_idle & ~\copy[1].dut.f_idle ) == 0);
     end
+`endif
 
 endmodule
 

@@ -91,6 +91,52 @@ module f_pages #(
         response_code: assert (!bvalid || bresp == (buser == 8'h00 ? 2'b00 : 2'b10));
         one_way: assert (!(took_db && took_post));
     end
+
+    // ---------------------------------------------------------------- for the induction: answers, writes on their way and addresses as one queue
+    localparam A_W = ID_W + 39, B_W = ID_W + 8, T_W = ID_W + 35;
+    (* hierconn *) wire [4:0] \dut.doorbell_i.b_fifo.level ;
+    (* hierconn *) wire [1:0] \dut.doorbell_i.aw_fifo.level , \dut.doorbell_i.w_fifo.level ;
+    (* hierconn *) wire [16*B_W-1:0] \dut.doorbell_i.b_fifo.words ;
+    (* hierconn *) wire [2*A_W-1:0] \dut.doorbell_i.aw_fifo.words ;
+    (* hierconn *) wire [2*577-1:0] \dut.doorbell_i.w_fifo.words ;
+    (* hierconn *) wire [T_W-1:0] \dut.doorbell_i.tag_r , \dut.doorbell_i.tag_c , \dut.doorbell_i.tag_f , \dut.doorbell_i.tag_z ;
+    (* hierconn *) wire [5:0] \write_i.f_wls ;
+    (* hierconn *) wire [6+ID_W:0] \write_i.f_watch ;
+    wire [5:0]        ahead;
+    wire              watching;
+    wire [ID_W-1:0]   its_id;
+    assign {watching, ahead, its_id} = \write_i.f_watch ;
+
+    wire [3:0]        way = db_way | post_way;
+    wire [5:0]        answers = \dut.doorbell_i.b_fifo.level , addresses = \dut.doorbell_i.aw_fifo.level ;
+    wire [1:0]        beats = \dut.doorbell_i.w_fifo.level ;
+    wire [5:0]        lasts = (beats != 0 && \dut.doorbell_i.w_fifo.words [576]) + (beats == 2 && \dut.doorbell_i.w_fifo.words [577+576]);
+    // Place of each stage in the order of the answers
+    wire [5:0]        at_f = answers + way[3], at_c = at_f + way[2], at_r = at_c + way[1], at_a = at_r + way[0];
+    wire [ID_W-1:0]   its_answer = \dut.doorbell_i.b_fifo.words [ahead[3:0]*B_W+8 +: ID_W];
+    wire [ID_W-1:0]   its_address = \dut.doorbell_i.aw_fifo.words [(ahead != at_a)*A_W+39 +: ID_W];
+
+    // The queue of answers never overflows: there is a place for each write that was handed on.
+    always @(posedge clk) if (up) answers_have_room: assert (at_a <= 16);
+
+`ifndef PROPERTIES_ONLY
+    always @(posedge clk) if (!rst) begin
+        i_age: assert (age <= 4);
+        i_quiet: assert (up || (at_a == 0 && addresses == 0 && beats == 0 && outstanding == 0 && \write_i.f_wls == 0 && !watching));
+        i_ways: assert ((db_way & post_way) == 0);
+        i_levels: assert (at_a <= 15 && addresses <= 2 && beats <= 2);
+        i_outstanding: assert (outstanding == at_a + addresses && \write_i.f_wls == at_a + lasts);
+        if (watching) begin
+            i_watched: assert (ahead < outstanding);
+            i_answer: assert (ahead >= answers || its_answer == its_id);
+            i_under_way: assert ((!way[3] || ahead != answers || \dut.doorbell_i.tag_z [35 +: ID_W] == its_id) &&
+                (!way[2] || ahead != at_f || \dut.doorbell_i.tag_f [35 +: ID_W] == its_id) &&
+                (!way[1] || ahead != at_c || \dut.doorbell_i.tag_c [35 +: ID_W] == its_id) &&
+                (!way[0] || ahead != at_r || \dut.doorbell_i.tag_r [35 +: ID_W] == its_id));
+            i_address: assert (ahead < at_a || its_address == its_id);
+        end
+    end
+`endif
 `endif
 
 `ifdef READS

@@ -75,6 +75,7 @@ module f_rsv (
         end
     end
 
+`ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction: answers, verdicts on their way and requests as one queue
     (* hierconn *) wire [2:0] \dut.out_fifo.level ;
     (* hierconn *) wire [1:0] \dut.in_fifo.level ;
@@ -90,6 +91,7 @@ module f_rsv (
         if (watching && !known) i_unknown: assert (ahead >= answers && ahead < waiting && unasked == ahead - answers);
         if (watching && known) i_known: assert (ahead < answers && \dut.out_fifo.words [ahead[1:0]] == verdict);
     end
+`endif
 
 endmodule
 

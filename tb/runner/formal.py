@@ -52,7 +52,7 @@ class Run:
     """Depth at which an induction succeeded, deepest step of a cover; 0 if not told."""
     log: Path
     wall_s: float
-    cpu_s: float
+    cpu_s: float = 0.0
     """Of sby and all that it started."""
 
 
@@ -217,12 +217,14 @@ def judge_planted(fault: Plant, run: Run) -> str:
 
 def faulty(proof: Proof, fault: Plant) -> Proof:
     """The run that must refute a fault: an induction that gets stuck would not tell whether the
-    fault can be reached, so unbounded proofs have their assertions looked at cycle by cycle. What
-    was written down for an induction only is left out, so that a property must fail."""
-    proof = replace(proof, defines=(*proof.defines, "PROPERTIES_ONLY"))
+    fault can be reached, so unbounded proofs have their assertions looked at cycle by cycle. With
+    the macro PROPERTIES_ONLY top levels leave out what is there for the induction alone: the
+    properties themselves must fail.
+    """
+    defines = (*proof.defines, "PROPERTIES_ONLY")
     if proof.mode == "bmc":
-        return proof
-    return replace(proof, mode="bmc", engine="", depth=fault.depth)
+        return replace(proof, defines=defines)
+    return replace(proof, mode="bmc", engine="", depth=fault.depth, defines=defines)
 
 
 def attempt(proof: Proof, sound: bool, planted: bool) -> Outcome:

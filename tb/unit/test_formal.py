@@ -19,6 +19,7 @@ from tb.runner.formal import (
     plant,
     read_log,
     read_properties,
+    read_times,
     report,
     run_sby,
 )
@@ -98,6 +99,12 @@ summary:   failed assertion f_top.dut.name at a.v:5.1-5.2 step 7
     assert read_log(covered + "  unreached cover statement t.d at b") == (("t.d",), "", 7)
 
 
+def test_processor_time_is_read() -> None:
+    text = "DONE (PASS, rc=0)\n0m0.010s 0m0.020s\n1m2.500s 0m0.250s\n"
+    assert read_times(text) == 62.75
+    assert read_times("DONE (PASS, rc=0)\n") == 0.0
+
+
 def test_properties_are_found_in_the_design() -> None:
     cell = '  cell $check \\a.{0}\n    parameter \\FLAVOR "{1}"\n    connect \\A 1\n  end\n'
     design = cell.format("one", "assert") + cell.format("two", "cover")
@@ -169,8 +176,11 @@ def test_a_fault_of_an_unbounded_proof_is_looked_for_cycle_by_cycle() -> None:
     assert (faulty(induction, fault).mode, faulty(induction, fault).depth) == ("bmc", 9)
     assert faulty(parse_proof(GOOD, "x"), fault).mode == "bmc"
     bounded = parse_proof({**GOOD, "mode": "bmc", "why_bounded": "y"}, "x")
-    assert (faulty(bounded, fault).mode, faulty(bounded, fault).depth) == ("bmc", bounded.depth)
-    assert faulty(bounded, fault).defines[-1] == "PROPERTIES_ONLY"
+    assert (faulty(bounded, fault).mode, faulty(bounded, fault).depth) == ("bmc", 1)
+    # What is there for the induction alone is left out.
+    assert (
+        faulty(induction, fault).defines == faulty(bounded, fault).defines == ("PROPERTIES_ONLY",)
+    )
 
 
 def test_a_fault_is_planted_in_a_copy(tmp_path: Path) -> None:
