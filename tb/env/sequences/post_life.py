@@ -144,7 +144,8 @@ class PostLife(CarillonSequence):
         await self._answered(life)
         life.epoch += 1
         life.down = 0
-        await life.qp.connect(self.rng.randrange(self.config.num_qp))
+        peer = self.rng.choice((self.rng.randrange(self.config.num_qp), self.rng.getrandbits(24)))
+        await life.qp.connect(peer)
         life.paused = False
 
     async def _answered(self, life: Life) -> None:
