@@ -13,14 +13,14 @@ from typing import Final
 from models.qp_codes import QpCommand, QpState
 from models.receive_codes import ReapCause, RecvCause, RecvCommand, RecvFlag, RecvResult
 
-#: Results that a command of receiving can have, OK apart. (NO_KEYS takes a million registrations.)
+#: Results that a command of receiving can have, OK apart.
 RECEIVE_RESULTS: Final[dict[str, tuple[str, ...]]] = {
     "CREATE_SRQ": ("BAD_OBJECT", "EXISTS", "BAD_SIZE", "BAD_PAGE"),
     "RESIZE_SRQ": ("RESERVED", "BAD_OBJECT", "NO_OBJECT", "BAD_SIZE", "TOO_SMALL"),
     "SET_SRQ_WATERMARK": ("RESERVED", "BAD_OBJECT", "NO_OBJECT", "BAD_SIZE", "BUSY"),
     "QUERY_SRQ": ("BAD_OBJECT", "NO_OBJECT"),
     "DESTROY_SRQ": ("BAD_OBJECT", "NO_OBJECT", "IN_USE", "BUSY"),
-    "REGISTER_MR": ("RESERVED", "BAD_OBJECT", "EXISTS", "BAD_FLAG", "BAD_RANGE"),
+    "REGISTER_MR": ("RESERVED", "BAD_OBJECT", "EXISTS", "BAD_FLAG", "BAD_RANGE", "NO_KEYS"),
     "DEREGISTER_MR": ("BAD_OBJECT", "NO_OBJECT"),
     "QUERY_MR": ("BAD_OBJECT", "NO_OBJECT"),
 }

@@ -18,10 +18,10 @@ from models.receive_codes import RecvCommand, RecvResult
 from models.window_codes import KeyStatus, Verdict, WindowCommand
 from models.window_control import REMOVED_COMMANDS
 
-#: Results that a command of keys can have, OK apart. (NO_KEYS takes a million keys of one object.)
+#: Results that a command of keys can have, OK apart.
 WINDOW_RESULTS: Final[dict[str, tuple[str, ...]]] = {
-    "ALLOC_MR": ("RESERVED", "BAD_OBJECT", "EXISTS"),
-    "CREATE_MW": ("RESERVED", "BAD_OBJECT", "EXISTS"),
+    "ALLOC_MR": ("RESERVED", "BAD_OBJECT", "EXISTS", "NO_KEYS"),
+    "CREATE_MW": ("RESERVED", "BAD_OBJECT", "EXISTS", "NO_KEYS"),
     "CLOSE_MW": ("BAD_OBJECT", "NO_OBJECT"),
     "QUERY_MW": ("BAD_OBJECT", "NO_OBJECT"),
     "REMOVE_DEVICE": (),

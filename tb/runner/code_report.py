@@ -8,6 +8,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -192,11 +193,13 @@ def judge_coverage(
     return [*missing, *verdicts.gaps]
 
 
-def assess(coverage: Coverage, waivers: Path = WAIVERS_YAML) -> Verdicts:
+def assess(coverage: Coverage, processes: int, waivers: Path = WAIVERS_YAML) -> Verdicts:
     """With the constants of the builds that were measured."""
     points = coverage.points()
     builds = load_builds()
-    constants = {name: find_constants(builds[name], FOLDER) for name in coverage.keys}
+    with ThreadPoolExecutor(max_workers=processes) as pool:
+        found = pool.map(lambda name: find_constants(builds[name], FOLDER), coverage.keys)
+        constants = dict(zip(coverage.keys, found, strict=True))
     missing = [point for point, hit in points.items() if not hit]
     tied = tied_points(missing, coverage.keys, constants, HDL)
     return decide(points, tied, load_waivers(waivers))
@@ -207,11 +210,11 @@ def run_coverage(
 ) -> int:
     """Measure and judge. ``again``: judge what the last run left, without simulating."""
     jobs = jobs_to_measure(patterns)
+    processes = processes or cpu_count()
     if not point and not again:
         OUT.unlink(missing_ok=True)
         shutil.rmtree(FOLDER, ignore_errors=True)
         builds = build_all(jobs, coverage=True)
-        processes = processes or cpu_count()
         print(f"{len(jobs)} simulation job(s), {processes} at a time", flush=True)
         results = run_jobs(jobs, builds, processes)
         write_results(results, FOLDER)
@@ -224,7 +227,7 @@ def run_coverage(
         if not jobs:
             raise RunnerError("no code coverage yet; run 'make coverage' without POINT")
     coverage = load(jobs)
-    verdicts = assess(coverage)
+    verdicts = assess(coverage, processes)
     if point:
         return show_point(coverage, verdicts, point)
     gaps = judge_coverage(coverage, verdicts, complete=not patterns)

@@ -14,7 +14,7 @@ BUILD = "default"
 @pyuvm.test()
 class EveryQueueTest(DirectedTest):
     """CQ-01, CQ-17, CQ-21: each CQ number waits for its moderation, is called, overflows, is told
-    so and is destroyed; each with rings and contexts anywhere.
+    so, is destroyed and begins anew; each with rings and contexts anywhere.
     """
 
     async def scenario(self) -> None:
@@ -37,5 +37,10 @@ class EveryQueueTest(DirectedTest):
             await cq.wait_callbacks(1)
             assert (await cq.query()).status == CqStatus.BUFFER_OVERFLOW
             await cq.callback_return()
-        for cq in queues:
-            await cq.destroy()
+        for old in queues:
+            await old.destroy()
+            new = await self.queue(old.page, number=old.number, log2=2)
+            context = rng.getrandbits(64)
+            self.send(new, [context])
+            await self.env.drain(16)
+            assert self.polled(new) == [context]

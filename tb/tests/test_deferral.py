@@ -435,8 +435,8 @@ class AgeTest(DeferralTest):
         # Off: never. The clock starts anew with each chain, and runs for this QP alone.
         mark = self.mark
         kept = await self.hold(other, 1)
-        await qp.modify(age=4)
-        for _ in range(4):
+        await qp.modify(age=8)
+        for _ in range(5):
             posts = await self.hold(qp, 1, watch=False)
             await self.harness.cycles(2 * tick)
             posts += await self.accept(qp, [self.write_post(qp)])

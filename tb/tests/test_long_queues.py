@@ -56,7 +56,7 @@ class LongEqTest(LongLifeTest):
     async def scenario(self) -> None:
         env, host, rng = self.env, self.env.host, self.rng("contexts")
         assert env.config is not None
-        eq = await host.create_eq(log2=6)
+        eq = await host.create_eq(log2=env.config.max_log2)
         cqs = [
             await host.create_cq(eq=eq, log2=2, reservation=False) for _ in range(env.config.num_cq)
         ]

@@ -228,9 +228,7 @@ class KeysTest(SegmentTest):
 
 @pyuvm.test()
 class RegionCommandsTest(SegmentTest):
-    """Results of the commands of regions in their order, and what a query tells. (NO_KEYS: a region
-    number would have to be registered 2^20 times.)
-    """
+    """Results of the commands of regions in their order, and what a query tells."""
 
     allow = ("no_traffic", "no_posts", "no_receives")
 
