@@ -60,7 +60,7 @@ module f_term (
     // ---------------------------------------------------------------- steps on their way: decided three cycles behind, told in the fourth
     reg  [3:0]  going = 0, of_qp;
     reg  [3:0]  code0, code1, code2, code3;
-    reg  [3:0]  state0 = `CDE_QPS_FREE, state1 = `CDE_QPS_FREE;
+    reg  [3:0]  state0, state1;         // any, at the beginning, too
     wire        told = going[3];
     wire        qp = of_qp[3];
     wire [3:0]  old_state = qp ? state1 : state0;
@@ -123,7 +123,7 @@ module f_term (
     wire [3:0] places = \dut.term_fifo.level + is_up(state0) + is_up(state1) + (connects != 0);
 
     always @* begin
-        if (!up) nothing_yet: assert (going == 0 && owed == 0 && !waits && state0 == `CDE_QPS_FREE && state1 == `CDE_QPS_FREE);
+        if (!up) nothing_yet: assert (going == 0 && owed == 0 && !waits);
         if (started && !up) empty_yet: assert (\dut.term_fifo.level == 0 && stored == 0 && !\dut.term_fifo.q_valid && \dut.state == 0 && !\dut.cmd_asks );
         if (up) begin
             begun: assert (started);
