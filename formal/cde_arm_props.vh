@@ -115,6 +115,3 @@ wire [2:0] f_idle = {!f_zd || (zd_x_next == zd_x && zd_y_next == zd_y && !zd_cal
 wire f_unmoderated = (!cp_valid || cp_settings[3:2] == 0) && (!fp_valid || (fp_settings[3:2] == 0 && fp_y[6:5] != 2'b01)) &&
     (!cd_valid || cd_settings[3:2] == 0) && (!fd_valid || (fd_settings[3:2] == 0 && fd_y_mem[6:5] != 2'b01)) &&
     (!zp_valid || zp_y_next[6:5] != 2'b01) && (!zd_valid || zd_y_next[6:5] != 2'b01);
-`ifdef ARM_TRACE
-`include "cde_arm_results.vh"
-`endif

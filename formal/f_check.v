@@ -3,7 +3,7 @@
 //
 // Purpose: follows the entry of any one key through the changes of the key table, and the zone of any one QP; says of each access what the
 //          table of verdicts says, by sums that cannot overflow. Changes of the table, states of QPs and accesses are free; assumed of an
-//          entry is only that it ends within 64-bit addresses. What a valid key is, `keys` tells; order of a FIFO, `fifo_bypass`.
+//          entry is only that it ends within 64-bit addresses. What a valid key is, `keys` tells; order of a FIFO, `fifo_list_bypass`.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none

@@ -61,6 +61,7 @@ always @(posedge clk) begin
     end
     i_quiet: assert (up || !(\dut.cq_i.r_cpl || \dut.cq_i.c_cpl || \dut.cq_i.r_op || \dut.cq_i.c_op || \dut.credit_i.port_i.r_valid ||
         \dut.credit_i.port_i.c_valid || \dut.credit_i.port2_i.r_valid || \dut.credit_i.port2_i.c_valid || \dut.cq_i.slot_i.s_step || trace_valid ) || rst);
+    if (!rst) i_room: assert (\dut.cq_i.out_level + (\dut.cq_i.r_cpl || \dut.cq_i.r_op ) + (\dut.cq_i.c_cpl || \dut.cq_i.c_op ) + \dut.cq_i.slot_i.s_push <= 8);
     i_age: assert (age <= NUM_CQ + 1 || age == 1 << (CQ_W + 1));
     i_since: assert (f_started == (age > 2 ? 3'b111 : age == 2 ? 3'b011 : age == 1));
     i_nothing_yet: assert (up || {granted, used, placed, consumed, limited, started, steps} == 0);
@@ -71,7 +72,6 @@ always @(posedge clk) begin
             \dut.cq_i.granted2_ram.words [cq * IDX_W +: IDX_W] == total2 && \dut.credit_i.port2_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.cq_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.credit_i.port2_i.silent_ram.words [cq * IDX_W +: IDX_W] == silent);
     end
     if (up) begin
-        i_room: assert (\dut.cq_i.out_level + (\dut.cq_i.r_cpl || \dut.cq_i.r_op ) + (\dut.cq_i.c_cpl || \dut.cq_i.c_op ) + \dut.cq_i.slot_i.s_push <= 8);
         i_one_kind: assert (!(\dut.cq_i.r_cpl && \dut.cq_i.r_op ) && !(\dut.cq_i.c_cpl && \dut.cq_i.c_op ));
         // Requests
         i_requests: assert (a1[0] == r1 && a2[0] == c1 && b1[0] == r2 && b2[0] == c2);

@@ -108,8 +108,12 @@ def read_log(text: str) -> tuple[tuple[str, ...], str, int]:
 
 def read_properties(design: str, kind: str) -> tuple[str, ...]:
     """Names of the assertions ("assert") or covers ("cover") in the design that sby has read."""
-    cells = re.findall(r"^  cell \$check (\S+)\n((?:    .*\n)*)", design, re.M)
-    names = [name.lstrip("\\") for name, body in cells if f'FLAVOR "{kind}"' in body]
+    cells = re.findall(r"^  cell \$(check|assert|cover) (\S+)\n((?:    .*\n)*)", design, re.M)
+    names = [
+        name.lstrip("\\")
+        for cell, name, body in cells
+        if cell == kind or f'FLAVOR "{kind}"' in body
+    ]
     return tuple(sorted(names))
 
 

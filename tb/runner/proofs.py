@@ -82,6 +82,8 @@ class Proof:
             f"read_verilog -formal{defines} {sources}",
             *chparam,
             f"prep -flatten -top {self.top}",
+            # An assertion is looked at in its own cycle: an induction is one step shorter.
+            *(["async2sync", "chformal -early"] if self.mode == "prove" else []),
             *("", "[files]", *map(str, given), ""),
         ]
         return "\n".join(lines)
