@@ -44,6 +44,8 @@ class LongCqTest(LongLifeTest):
                 answers.append(cq.post_arm(ArmType.ANY))
             elif round_ % 50 == 0:
                 answers.append(cq.post_consumer_index())
+                state = await cq.query()
+                assert state.prod == state.alloc == sent & 0xFFFF, state
         await env.drain()
         state = await cq.query()
         assert state.prod == state.alloc == sent & 0xFFFF, state

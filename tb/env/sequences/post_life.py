@@ -118,12 +118,9 @@ class PostLife(CarillonSequence):
         return Consumer(cq, self.habits, self.ledger.completed)
 
     def _hold_limits(self) -> tuple[int, int]:
-        """Watermark and age limit; some are out of reach of what is held."""
         rng = self.rng
-        most = rng.choice((10, 10, 10, 0xFFFF))
-        watermark = rng.randint(1, most) if rng.random() < self.watermarks else 0
-        most = rng.choice((30, 30, 30, 0xFFFF))
-        return watermark, rng.randint(1, most) if rng.random() < self.ages else 0
+        watermark = rng.randint(1, 10) if rng.random() < self.watermarks else 0
+        return watermark, rng.randint(1, 30) if rng.random() < self.ages else 0
 
     async def _new_life(self, number: int, consumer: Consumer) -> Life:
         rng = self.rng
@@ -144,8 +141,7 @@ class PostLife(CarillonSequence):
         await self._answered(life)
         life.epoch += 1
         life.down = 0
-        peer = self.rng.choice((self.rng.randrange(self.config.num_qp), self.rng.getrandbits(24)))
-        await life.qp.connect(peer)
+        await life.qp.connect(self.rng.randrange(self.config.num_qp))
         life.paused = False
 
     async def _answered(self, life: Life) -> None:

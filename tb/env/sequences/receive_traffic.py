@@ -103,8 +103,8 @@ class ReceiveTraffic(PostLife):
         rng = self.rng
         config = self.config
         zone = rng.choice(self.pool.zones)
-        eq = rng.choice(list(self.env.host.eqs.values()))
-        vector = rng.choice((None, None, eq.vector))
+        eq = self.env.host.eqs.get(rng.randrange(config.num_eq))
+        vector = rng.choice((None, None, None if eq is None else eq.vector))
         size = rng.choice((1 << config.srq_log2, rng.randint(1, 1 << config.srq_log2)))
         srq = await self.env.host.create_srq(number, size=size, page=page, zone=zone, vector=vector)
         queue = Queue(srq, zone)
