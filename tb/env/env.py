@@ -177,7 +177,8 @@ class CarillonEnv(uvm_env):
         parameters.
         """
         self.harness.start()
-        await self._reset()
+        # One clock edge and more, of registers and memories that begin at random or unknown.
+        await self._reset(self.seed % 4)
         self.mem.clear_faults()
         self.mem.release_responses()
 
