@@ -14,10 +14,8 @@ HDL = UNIT.parents[1] / "hdl"
 FILES = ("cde_ram", "cde_ram_2w", "cde_mem_node", "cde_ecc_enc", "cde_ecc_dec")
 
 
-def run(
-    bench: str, folder: Path, *defines: str, hdl: Path = HDL, **parameters: int
-) -> subprocess.CompletedProcess[str]:
-    """Builds a bench of this folder with parameters overridden, and runs it."""
+def build(bench: str, folder: Path, *defines: str, hdl: Path = HDL, **parameters: int) -> list[str]:
+    """Builds a bench of this folder with parameters overridden; the command that runs it."""
     iverilog = shutil.which("iverilog")
     assert iverilog, "iverilog is missing: run `make setup`"
     out = folder / "bench"
@@ -31,30 +29,48 @@ def run(
         ],
         check=True,
     )
-    return subprocess.run(
-        ["vvp", "-n", str(out)], capture_output=True, text=True, check=True, timeout=300
-    )
+    return ["vvp", "-n", str(out)]
+
+
+def run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """The bench, to its end."""
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+
+
+def demand_wrong(command: list[str], message: str) -> None:
+    """The bench, until it finds what is wrong."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        try:
+            seen = []
+            for line in process.stdout:
+                if line.startswith("wrong") and message in line:
+                    return
+                seen.append(line)
+            raise AssertionError("".join(seen[:20]))
+        finally:
+            process.kill()
 
 
 def is_clean(result: subprocess.CompletedProcess[str]) -> bool:
     return "passed" in result.stdout and "wrong" not in result.stdout
 
 
-@pytest.mark.parametrize("width", [1, 2, 4, 5, 11, 12, 16, 26, 27, 57, 58, 64, 65, 129])
+@pytest.mark.parametrize("width", [1, 2, 4, 5, 11, 12, 16, 26, 27, 57, 58, 64, 65])
 def test_every_bit_and_pair(tmp_path: Path, width: int) -> None:
-    result = run("code_bench", tmp_path, W=width)
+    result = run(build("code_bench", tmp_path, W=width))
     assert is_clean(result), result.stdout[:2000]
 
 
 @pytest.mark.parametrize("defines", [(), ("TWO",)])
 @pytest.mark.parametrize(("width", "ecc"), [(2, 1), (16, 1), (70, 1), (16, 0)])
 def test_memory(tmp_path: Path, defines: tuple[str, ...], width: int, ecc: int) -> None:
-    result = run("memory_bench", tmp_path, *defines, W=width, ECC=ecc)
+    result = run(build("memory_bench", tmp_path, *defines, W=width, ECC=ecc))
     assert is_clean(result), result.stdout[:2000]
 
 
 def test_bus(tmp_path: Path) -> None:
-    result = run("bus_bench", tmp_path)
+    result = run(build("bus_bench", tmp_path))
     assert is_clean(result), result.stdout[:2000]
 
 
@@ -83,9 +99,7 @@ def test_faults_of_the_bus_are_found(
     source = path.read_text()
     assert source.count(text) == 1
     path.write_text(source.replace(text, replacement))
-    found = run("bus_bench", tmp_path, hdl=copy).stdout
-    wrong = [line for line in found.splitlines() if line.startswith("wrong") and message in line]
-    assert wrong, found[:2000]
+    demand_wrong(build("bus_bench", tmp_path, hdl=copy), message)
 
 
 @pytest.mark.parametrize(
@@ -132,9 +146,8 @@ def test_faults_are_found(
     assert source.count(text) == 1
     path.write_text(source.replace(text, replacement))
     if name == "cde_ecc.vh":
-        found = run("code_bench", tmp_path, hdl=copy, W=16).stdout
+        command = build("code_bench", tmp_path, hdl=copy, W=16)
     else:
         defines = ("TWO",) if name == "cde_ram_2w" else ()
-        found = run("memory_bench", tmp_path, *defines, hdl=copy).stdout
-    wrong = [line for line in found.splitlines() if line.startswith("wrong") and message in line]
-    assert wrong, found[:2000]
+        command = build("memory_bench", tmp_path, *defines, hdl=copy)
+    demand_wrong(command, message)
