@@ -135,12 +135,22 @@ module f_credit #(
         if (cons_we && cons_cq == cq) assume (cons_index - consumed <= placed - consumed);
     end
 
+`ifdef ROOM
+    // ---------------------------------------------------------------- room for entries, whatever is asked and however long they wait
+    (* hierconn *) wire \dut.cq_i.slot_i.s_push , \dut.cq_i.slot_i.unused_push_ready , \dut.cq_i.r_cpl , \dut.cq_i.r_op , \dut.cq_i.c_cpl , \dut.cq_i.c_op ;
+    (* hierconn *) wire [3:0] \dut.cq_i.out_level ;
+    always @(posedge clk) if (!rst) begin
+        entries_have_room: assert (!\dut.cq_i.slot_i.s_push || \dut.cq_i.slot_i.unused_push_ready );
+`ifndef PROPERTIES_ONLY
+        i_one_kind: assert (!(\dut.cq_i.r_cpl && \dut.cq_i.r_op ) && !(\dut.cq_i.c_cpl && \dut.cq_i.c_op ));
+        i_room: assert (\dut.cq_i.out_level + (\dut.cq_i.r_cpl || \dut.cq_i.r_op ) + (\dut.cq_i.c_cpl || \dut.cq_i.c_op ) + \dut.cq_i.slot_i.s_push <= 8);
+`endif
+    end
+`else
     // ---------------------------------------------------------------- properties
     wire [IDX_W-1:0] held = granted - used;
     wire [IDX_W-1:0] present = placed - consumed;
-    (* hierconn *) wire \dut.cq_i.slot_i.s_push , \dut.cq_i.slot_i.unused_push_ready ;
     always @(posedge clk) if (up) begin
-        entries_have_room: assert (!\dut.cq_i.slot_i.s_push || \dut.cq_i.slot_i.unused_push_ready );
         held_is_not_negative: assert (held <= SIZE);
         ring_never_overflows: assert (present <= SIZE);
         room_for_every_promise: assert ({1'b0, present} + {1'b0, held} <= SIZE);
@@ -150,6 +160,7 @@ module f_credit #(
 
 `ifndef PROPERTIES_ONLY
 `include "f_credit_invariants.vh"
+`endif
 `endif
 
 endmodule

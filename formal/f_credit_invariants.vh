@@ -46,7 +46,6 @@ wire [IDX_W-1:0] late = total - \dut.cq_i.granted , silent_late = true_silent - 
 wire [IDX_W-1:0] gap1 = \dut.credit_i.port_i.bound - \dut.credit_i.port_i.total - \dut.credit_i.port_i.other + 4'd4;
 wire [IDX_W-1:0] gap2 = \dut.credit_i.port2_i.bound - \dut.credit_i.port2_i.total - \dut.credit_i.port2_i.other + 4'd4;
 
-(* hierconn *) wire [3:0] \dut.cq_i.out_level ;
 reg [2:0] f_started = 3'd0;
 always @(posedge clk) begin
     f_started <= {f_started[1:0], 1'b1};
@@ -61,7 +60,6 @@ always @(posedge clk) begin
     end
     i_quiet: assert (up || !(\dut.cq_i.r_cpl || \dut.cq_i.c_cpl || \dut.cq_i.r_op || \dut.cq_i.c_op || \dut.credit_i.port_i.r_valid ||
         \dut.credit_i.port_i.c_valid || \dut.credit_i.port2_i.r_valid || \dut.credit_i.port2_i.c_valid || \dut.cq_i.slot_i.s_step || trace_valid ) || rst);
-    if (!rst) i_room: assert (\dut.cq_i.out_level + (\dut.cq_i.r_cpl || \dut.cq_i.r_op ) + (\dut.cq_i.c_cpl || \dut.cq_i.c_op ) + \dut.cq_i.slot_i.s_push <= 8);
     i_age: assert (age <= NUM_CQ + 1 || age == 1 << (CQ_W + 1));
     i_since: assert (f_started == (age > 2 ? 3'b111 : age == 2 ? 3'b011 : age == 1));
     i_nothing_yet: assert (up || {granted, used, placed, consumed, limited, started, steps} == 0);

@@ -117,14 +117,14 @@ module f_pages #(
     wire [ID_W-1:0]   its_address = \dut.doorbell_i.aw_fifo.words [(ahead != at_a)*A_W+39 +: ID_W];
 
     // The queue of answers never overflows: there is a place for each write that was handed on.
-    always @(posedge clk) if (up) answers_have_room: assert (at_a <= 16);
+    always @(posedge clk) if (up) answers_have_room: assert (at_a <= 15);
 
-`ifndef PROPERTIES_ONLY
+    // These stay with a fault as well: without them overflow takes too long to find.
     always @(posedge clk) if (!rst) begin
         i_age: assert (age <= 4);
         i_quiet: assert (up || (at_a == 0 && addresses == 0 && beats == 0 && outstanding == 0 && \write_i.f_wls == 0 && !watching));
         i_ways: assert ((db_way & post_way) == 0);
-        i_levels: assert (at_a <= 15 && addresses <= 2 && beats <= 2);
+        i_levels: assert ((up || at_a == 0) && addresses <= 2 && beats <= 2);
         i_outstanding: assert (outstanding == at_a + addresses && \write_i.f_wls == at_a + lasts);
         if (watching) begin
             i_watched: assert (ahead < outstanding);
@@ -136,7 +136,6 @@ module f_pages #(
             i_address: assert (ahead < at_a || its_address == its_id);
         end
     end
-`endif
 `endif
 
 `ifdef READS
