@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import resource
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +34,31 @@ class Scope:
     @property
     def name(self) -> str:
         return f"{'all of ' if self.whole else ''}{self.top.partition('__')[0]}"
+
+
+def split(rtlil: str) -> dict[str, str]:
+    """The text of each module of a netlist, with its attributes."""
+    found: dict[str, str] = {}
+    lines: list[str] = []
+    module = ""
+    for line in rtlil.splitlines():
+        lines.append(line)
+        if match := re.match(r"module \\(\S+)", line):
+            module = match.group(1)
+        elif line == "end" and module:
+            found[module] = "\n".join([*lines, ""])
+            lines, module = [], ""
+    return found
+
+
+def contents(top: str, modules: Mapping[str, str]) -> str:
+    """A netlist of ``top`` and all that it contains."""
+    wanted, left = {top}, [top]
+    while left:
+        cells = re.findall(r"^\s+cell \\(\S+) ", modules[left.pop()], re.M)
+        left += sorted(set(cells) & modules.keys() - wanted)
+        wanted |= set(left)
+    return "".join(modules[name] for name in sorted(wanted))
 
 
 def parents_of(rtlil: str) -> dict[str, set[str]]:
@@ -193,13 +218,17 @@ class Prover:
         self.folder.mkdir(parents=True, exist_ok=True)
         text = self.base.read_text()
         self._parents, self._resettable = parents_of(text), resettable(text)
+        self._modules = split(text)
 
     def _try(self, mutation: Mutation, scope: Scope, name: str, seconds: float) -> Proof:
         aiger = self.folder / f"{name}.aig"
         aiger.unlink(missing_ok=True)
         script = self.folder / f"{name}.ys"
         reset = scope.top in self._resettable
-        script.write_text(_script(mutation, scope, self.base, aiger, reset))
+        # Reading the whole design would take longer than most proofs.
+        part = self.folder / f"{name}.il"
+        part.write_text(contents(scope.top, self._modules))
+        script.write_text(_script(mutation, scope, part, aiger, reset))
         text = limited(["yosys", "-q", "-p", f"script {script}"], seconds, ROOT)
         if not aiger.is_file() or not aiger.stat().st_size:
             error = next((line for line in text.splitlines() if "ERROR" in line), "time limit")
