@@ -28,6 +28,7 @@ from tb.runner.mutate_ladder import (
     KILLED,
     Fate,
     Ladder,
+    Outcome,
     Plan,
     Proof,
     Step,
@@ -163,25 +164,23 @@ class Campaign:
         """The whole ladder."""
         mutation = self.mutations[number - 1]
         tops = [top for top, alive in self.reaching.items() if number in alive]
-        start = time.monotonic()
 
-        def replay(step: Step) -> str:
+        def replay(step: Step) -> Outcome:
             if step in self.base.inexact:
-                return "not replayed"
-            return self.replayers[step.top].run(number, self.base.path(step)).output
+                return Outcome("not replayed")
+            found = self.replayers[step.top].run(number, self.base.path(step))
+            return Outcome(found.output, found.seconds)
 
-        def run(step: Step) -> tuple[bool, str]:
+        def run(step: Step) -> Outcome:
             limit = max(_FACTOR * self.base.cost[step], _LEAST_S)
             answer = self.hosts[step.top].run(Run(number, step.test, step.seed, limit))
-            return answer.passed, answer.message
+            return Outcome("" if answer.passed else answer.message or "failed", answer.seconds)
 
         def prove(mutation: Mutation) -> Proof:
             return prover(mutation, f"m{number}") if tops else Proof(EQUIVALENT, _NO_PATH)
 
         steps = [s for s in self.base.steps if s.top in tops and self.base.can_tell(s, number)]
-        fate = climb(mutation, steps, self.ladder, replay, run, prove, _IN_VAIN_S)
-        fate.seconds = round(time.monotonic() - start, 2)
-        return fate
+        return climb(mutation, steps, self.ladder, replay, run, prove, _IN_VAIN_S)
 
     def run(self, jobs: int) -> None:
         """All mutants that are left, in parallel; fills ``fates``. Their order is random: what a

@@ -21,6 +21,7 @@ MUTATE_YAML = ROOT / "tb" / "mutate.yaml"
 #: Gaps that need a new stimulus, not a new check.
 NEVER = "changes no value in any test"
 UNSEEN = "reaches no output in any test"
+SPENT = ("replays", "tests", "proofs")
 KILLED, EQUIVALENT, UNDECIDED, SURVIVED = "killed", "equivalent", "undecided", "survived"
 
 
@@ -58,12 +59,23 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """Of a test (``message``: why it failed, "" if it passed) or a replay (which output differs
+    first, "" if none does).
+    """
+
+    message: str
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
 class Proof:
     """What the search for a proof of equivalence gave."""
 
     status: str
     """EQUIVALENT, SURVIVED (there is a difference) or UNDECIDED."""
     how: str = ""
+    seconds: float = 0.0
 
 
 @dataclass
@@ -81,7 +93,11 @@ class Fate:
     """Those of them in which an output differs: the test was run."""
     output: str = ""
     """The first output that was seen to differ."""
-    seconds: float = 0.0
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Processor time, by SPENT."""
+
+    def spend(self, what: str, seconds: float) -> None:
+        self.seconds[what] = round(self.seconds.get(what, 0.0) + seconds, 3)
 
 
 def load_plan(path: Path = MUTATE_YAML) -> Plan:
@@ -150,15 +166,14 @@ def climb(
     mutation: Mutation,
     steps: Iterable[Step],
     ladder: Ladder,
-    replay: Callable[[Step], str],
-    run: Callable[[Step], tuple[bool, str]],
+    replay: Callable[[Step], Outcome],
+    run: Callable[[Step], Outcome],
     prove: Callable[[Mutation], Proof],
     limit_s: float = float("inf"),
 ) -> Fate:
     """Replays the steps, runs those in which an output differs until one fails; a proof for what
-    reaches no output. ``steps``: those in which the mutant changes a value. ``replay`` gives the
-    first output that differs or "", ``run`` whether the test passes, and its error. ``limit_s``:
-    seconds (without a mutant) of the tests that one mutant may run in vain.
+    reaches no output. ``steps``: those in which the mutant changes a value. ``limit_s``: seconds
+    (without a mutant) of the tests that one mutant may run in vain.
     """
     fate = Fate(mutation, SURVIVED)
     module = mutation.source_module
@@ -167,16 +182,18 @@ def climb(
         step = ladder.order(module, left)[0]
         left.remove(step)
         fate.replays += 1
-        output = replay(step)
-        if not output:
+        replayed = replay(step)
+        fate.spend("replays", replayed.seconds)
+        if not replayed.message:
             continue
-        fate.output = fate.output or output
+        fate.output = fate.output or replayed.message
         fate.runs += 1
         limit_s -= ladder.cost[step]
-        passed, message = run(step)
-        if not passed:
+        tested = run(step)
+        fate.spend("tests", tested.seconds)
+        if tested.message:
             ladder.learn(module, step)
-            fate.status, fate.by, fate.message = KILLED, step.name, message
+            fate.status, fate.by, fate.message = KILLED, step.name, tested.message
             return fate
         if limit_s <= 0:
             break
@@ -186,6 +203,7 @@ def climb(
         fate.by += f", {len(left)} left out: limit" if left else ""
         return fate
     proof = prove(mutation)
+    fate.spend("proofs", proof.seconds)
     fate.status, fate.by = proof.status, proof.how
     if fate.status != EQUIVALENT:
         fate.by = f"{UNSEEN if fate.replays else NEVER}; {proof.how}"

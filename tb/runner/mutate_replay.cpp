@@ -2,8 +2,8 @@
 //
 // Feeds recorded inputs (mutate_record.cpp) to the netlist and compares its outputs with the recorded ones, just before each edge of
 // the clock, until one differs. Requests are lines on standard input, `MUTANT FILE`; answers are lines on standard output:
-// `CYCLES DIFFERENCE [MUTANT...]`, the cycles that were simulated, the first output bit that differs in the last of them (-1: none
-// does), and for mutant 0 the mutants that would have changed a value. INPUT_WORDS and OUTPUT_WORDS are set by the build.
+// `CYCLES DIFFERENCE MICROSECONDS [MUTANT...]`: the cycles that were simulated, the first output bit that differs in the last of them
+// (-1: none does), processor time, and for mutant 0 the mutants that would have changed a value. INPUT_WORDS and OUTPUT_WORDS are set by the build.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <iostream>
 #include <map>
 #include <sstream>
@@ -65,6 +66,7 @@ int main() {
         std::string path;
         std::getline(line >> mutant >> std::ws, path);
         const Recording recording = load(path);
+        const clock_t began = clock();
         std::memcpy(static_cast<void*>(top.rootp), start.data(), start.size());
         top.mutant = mutant;
         top.watching = !mutant;
@@ -85,7 +87,7 @@ int main() {
                 for (first = 0; !(difference[first / 32] >> (first % 32) & 1);) ++first;
             }
         }
-        std::cout << cycles << ' ' << first;
+        std::cout << cycles << ' ' << first << ' ' << (clock() - began) * 1000000 / CLOCKS_PER_SEC;
         for (int n = 0; !mutant && n < 32 * selects; ++n)
             if (hit[n / 32] >> (n % 32) & 1) std::cout << ' ' << n;
         std::cout << std::endl;

@@ -30,6 +30,8 @@ class Replay:
     cycles: int
     output: str
     """The first output that differs; empty: none does."""
+    seconds: float = 0.0
+    """Processor time."""
     hit: frozenset[int] = frozenset()
     """Without a mutant: the mutants that would have changed a value."""
 
@@ -109,10 +111,10 @@ class Replayer:
         try:
             process.stdin.write(f"{mutant} {recording}\n")
             words = process.stdout.readline().split()
-            cycles, first, *hit = map(int, words)
+            cycles, first, micros, *hit = map(int, words)
         except (OSError, ValueError) as error:
             raise RunnerError(f"the replay of {recording.name} ended: {error}") from None
         with self._lock:
             self._idle.append(process)
         output = "" if first < 0 else self._design.output_at(first)
-        return Replay(cycles, output, frozenset(hit))
+        return Replay(cycles, output, micros / 1e6, frozenset(hit))

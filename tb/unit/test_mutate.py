@@ -21,6 +21,7 @@ from tb.runner.mutate_ladder import (
     Design,
     Fate,
     Ladder,
+    Outcome,
     Plan,
     Proof,
     Step,
@@ -180,13 +181,13 @@ class Bench:
         self.proof = proof
         self.log: list[str] = []
 
-    def replay(self, step: Step) -> str:
+    def replay(self, step: Step) -> Outcome:
         self.log.append(f"replay {step.name}")
-        return "m_axi_wdata[3]" if step.name in self.differing else ""
+        return Outcome("m_axi_wdata[3]" if step.name in self.differing else "", 0.25)
 
-    def run(self, step: Step) -> tuple[bool, str]:
+    def run(self, step: Step) -> Outcome:
         self.log.append(step.name)
-        return step.name != self.failing, "" if step.name != self.failing else "wrong"
+        return Outcome("wrong" if step.name == self.failing else "", 2.0)
 
     def prove(self, _: Mutation) -> Proof:
         self.log.append("proof")
@@ -206,6 +207,7 @@ def test_tests_run_where_an_output_differs_until_one_fails() -> None:
     assert (fate.status, fate.by, fate.message) == (KILLED, FOUR, "wrong")
     assert bench.log == [f"replay {ONE}", f"replay {TWO}", TWO, f"replay {FOUR}", FOUR]
     assert (fate.replays, fate.runs, fate.output) == (3, 2, "m_axi_wdata[3]")
+    assert fate.seconds == {"replays": 0.75, "tests": 4.0}
 
 
 def test_difference_that_no_test_notices_survives_without_a_proof() -> None:
@@ -384,7 +386,7 @@ def test_proofs_start_in_the_reset_state(
 # -- results ---------------------------------------------------------------------------------------
 
 FATES = [
-    Fate(MUTATION, KILLED, "test_m.One seed 3", "wrong", 2, 1, "m_axi_awaddr[3]", 0.5),
+    Fate(MUTATION, KILLED, "test_m.One seed 3", "wrong", 2, 1, "m_axi_awaddr[3]", {"tests": 0.5}),
     Fate(parse_mutation(LINE), SURVIVED, "differs after 3 cycles (cde_cq)", runs=4),
     Fate(parse_mutation(LINE), EQUIVALENT, "pdr (cde_cq)"),
     Fate(parse_mutation(LINE), UNDECIDED, "time limit"),
