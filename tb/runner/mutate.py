@@ -51,6 +51,8 @@ _FACTOR, _LEAST_S = 5.0, 3.0
 _IN_VAIN_S = 60.0
 _NO_PATH = "no path to an output of any top level"
 _HERE = Path(__file__).parent
+#: The netlist without mutants, for all campaigns on the same design.
+_BASE = FOLDER / "design" / "base.il"
 
 
 def design_key(plan: Plan, tops: Mapping[str, BuildConfig]) -> str:
@@ -93,9 +95,9 @@ class Campaign:
         if data.get("key") != key:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.results.unlink(missing_ok=True)
-            cells = netlist.elaborate(self.tops, self.folder)
-            chosen = netlist.choose(cells, self.count, self.seed, self.module, self.folder)
-            netlist.plant(chosen, self.folder)
+            cells = netlist.elaborate(self.tops, _BASE.parent, key)
+            chosen = netlist.choose(_BASE, cells, self.count, self.seed, self.module, self.folder)
+            netlist.plant(_BASE, chosen, self.folder)
             wrap.write_wrappers(self.tops, self.folder)
             alive = netlist.reaching(self.tops, len(chosen), self.folder)
             data = {
@@ -186,7 +188,7 @@ class Campaign:
         """All mutants that are left, in parallel; fills ``fates``. Their order is random: what a
         run that is cut short has done is a fair sample.
         """
-        prover = Prover(self.folder / "base.il", self.folder / "prove", self.seconds)
+        prover = Prover(_BASE, self.folder / "prove", self.seconds)
         if self.fates:
             print(f"{len(self.fates)} result(s) of an earlier run hold", flush=True)
         todo = [n for n in range(1, len(self.mutations) + 1) if n not in self.fates]

@@ -178,9 +178,14 @@ def _sources() -> str:
 _SYNTHESIS = "proc; opt_expr; opt_clean; opt -full; memory_collect; opt_clean"
 
 
-def elaborate(tops: Mapping[str, BuildConfig], folder: Path) -> dict[str, int]:
-    """Writes base.il: the hierarchical netlist. Returns its modules (name_N) and their cells."""
+def elaborate(tops: Mapping[str, BuildConfig], folder: Path, key: str) -> dict[str, int]:
+    """Writes base.il, the hierarchical netlist, unless it is there with this key. Returns its
+    modules (name_N) and their cells.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    stored = folder / "cells.json"
+    if stored.is_file() and (data := json.loads(stored.read_text()))["key"] == key:
+        return dict(data["cells"])
     root = folder / "root.v"
     root.write_text(root_source(tops))
     raw, stat = folder / "raw.il", folder / "stat.json"
@@ -211,11 +216,12 @@ def elaborate(tops: Mapping[str, BuildConfig], folder: Path) -> dict[str, int]:
         rf"(?<=\s)(?:{known})(?=\s)", lambda found: f"\\{names[found.group(0)]}", raw.read_text()
     )
     (folder / "base.il").write_text(text)
+    stored.write_text(json.dumps({"key": key, "cells": cells}))
     return cells
 
 
 def choose(
-    cells: Mapping[str, int], count: int, seed: int, module: str, folder: Path
+    base: Path, cells: Mapping[str, int], count: int, seed: int, module: str, folder: Path
 ) -> list[Mutation]:
     """``count`` different mutants, spread over the modules that ``module`` (a glob) matches."""
     sizes: dict[str, int] = {}
@@ -226,7 +232,7 @@ def choose(
     if not chosen:
         raise RunnerError(f"MODULE={module} matches no module; known: {', '.join(sorted(sizes))}")
     share = shares(chosen, count)
-    steps = [f"read_rtlil {folder / 'base.il'}"]
+    steps = [f"read_rtlil {base}"]
     for number, (name, wanted) in enumerate(share.items()):
         if wanted:
             # More than wanted: clocks are dropped, and the same change can be listed twice.
@@ -254,10 +260,10 @@ def width_of(count: int) -> int:
     return max(count.bit_length(), 1)
 
 
-def plant(mutations: Sequence[Mutation], folder: Path) -> None:
+def plant(base: Path, mutations: Sequence[Mutation], folder: Path) -> None:
     """Writes planted.il and netlist.v: mutant i (from 1) is active while the select input is i."""
     width = width_of(len(mutations))
-    steps = [f"read_rtlil {folder / 'base.il'}"]
+    steps = [f"read_rtlil {base}"]
     # Tops without any mutant have a select input as well.
     steps += [m.command(number, width) for number, m in enumerate(mutations, 1)]
     steps += [

@@ -2,7 +2,8 @@
 """What stands around the netlist of mutants: its two wrappers, one for the bench, which can record
 what crosses the ports, and one for the replay of such a recording; values at power-up.
 
-A payload is 0 while its valid is 0, in both: no difference that the bench could not act on counts.
+A payload is 0 while its valid is 0, and so is a byte while its strobe is 0, in both: no difference
+that the bench could not act on counts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ WORD = 32
 
 _COMPARED = re.compile(rf"  assign (\S+)  = {SELECT} == \d+'h([0-9a-f]+);")
 _CHOSEN = re.compile(r"  assign \S+ (?:\[\d+\] )? *= (\S+)  \? (.+) : (.+);")
-_REGISTER = re.compile(r"  reg (?:\[(\d+):0\] )?(\S+)( ?)(?: \[(\d+):0\])?;")
+_REGISTER = re.compile(r"  reg (?:\[(\d+):(\d+)\] )?(\S+)( ?)(?: \[(\d+):0\])?;")
+_DEFINED = re.compile(r"  reg .* = \d+'[hb][0-9a-f]+;")
 
 
 def watch(text: str) -> str:
@@ -71,10 +73,12 @@ def define_values(text: str) -> str:
             module = line.split()[1].partition("(")[0]
         match = _REGISTER.fullmatch(line)
         if not match:
+            if line.startswith("  reg ") and not _DEFINED.fullmatch(line):
+                raise RunnerError(f"a register in the netlist was not understood: {line.strip()}")
             lines.append(line.replace("@(posedge clk)", "@(`EDGE clk)"))
             continue
-        msb, name, space, last = match.groups()
-        width = int(msb or 0) + 1
+        msb, lsb, name, space, last = match.groups()
+        width = int(msb or 0) - int(lsb or 0) + 1
         random = hashlib.shake_128(f"{module} {name}".encode()).digest(width // 8 + 1)
         value = int.from_bytes(random)
         if last is None:
@@ -156,22 +160,23 @@ def interface(top: str, ports: Mapping[str, Any]) -> Interface:
 
 def _netlist(design: Interface) -> list[str]:
     """The instance; a wire ``n_NAME`` for each output, ``o_NAME`` with 0 where it says nothing."""
-    lines = []
+    lines = [f"    wire [{port.width - 1}:0] n_{port.name};" for port in design.outputs]
     for port in design.outputs:
         valid = design.valid_of(port)
         value = f"n_{port.name}"
         if valid:
             # trace_valid has a bit for each step that is told at once.
             lanes = next(p.width for p in design.outputs if p.name == valid)
-            each = port.width // lanes
+            conditions = [f"n_{valid}[{n}]" for n in range(lanes)]
+            strobe = port.name.removesuffix("data") + "strb"
+            if any(p.name == strobe for p in design.outputs):
+                conditions = [f"n_{valid} && n_{strobe}[{n}]" for n in range(port.width // 8)]
+            each = port.width // len(conditions)
             value = _join(
-                f"n_{valid}[{n}] ? n_{port.name}[{n * each + each - 1}:{n * each}] : {each}'d0"
-                for n in range(lanes)
+                f"({say}) ? n_{port.name}[{n * each + each - 1}:{n * each}] : {each}'d0"
+                for n, say in enumerate(conditions)
             )
-        lines += [
-            f"    wire [{port.width - 1}:0] n_{port.name};",
-            f"    wire [{port.width - 1}:0] o_{port.name} = {value};",
-        ]
+        lines.append(f"    wire [{port.width - 1}:0] o_{port.name} = {value};")
     pins = ["        .clk(clk)"]
     pins += [f"        .{p.name}({p.name if p.is_input else 'n_' + p.name})" for p in design.ports]
     pins += [f"        .{SELECT}(mutant)"] if design.select else []
@@ -185,7 +190,8 @@ def _join(names: Iterable[str]) -> str:
 
 def bench_wrapper(design: Interface) -> str:
     """A module with the name, parameters and ports of the top level. The parameters have no
-    effect: the netlist is elaborated. Python writes ``mutant`` and ``recording``.
+    effect: the netlist is elaborated. Python writes ``mutant`` and ``recording`` before the first
+    evaluation (which an initial value would undo).
     """
     known = sorted(declared_parameters((ROOT / "hdl" / f"{design.top}.v").read_text()))
     ports = ["    input wire clk"]
@@ -204,7 +210,6 @@ def bench_wrapper(design: Interface) -> str:
         f"input bit [{(design.input_words + design.output_words) * WORD - 1}:0] values);",
         f"    reg [{max(design.select, 1) - 1}:0] mutant /*verilator public_flat_rw*/;",
         "    reg recording /*verilator public_flat_rw*/;",
-        "    initial begin mutant = 0; recording = 0; end",
         *_netlist(design),
         *(f"    assign {port.name} = o_{port.name};" for port in design.outputs),
         f"    wire [{design.input_words * WORD - 1}:0] ins = "

@@ -54,15 +54,17 @@ def test_values_are_watched() -> None:
 
 
 def test_values_at_power_up() -> None:
-    text = "module m(clk);\n  reg [3:0] q;\n  reg b;\n  reg [7:0] \\mem.x  [15:0];\n  reg c = 1'h1;"
+    text = "module m(clk);\n  reg [7:4] q;\n  reg b;\n  reg [7:0] \\mem.x  [15:0];\n  reg c = 1'h1;"
     found = define_values(text + "\n  always @(posedge clk)\n")
     assert found == define_values(text + "\n  always @(posedge clk)\n")
     lines = found.splitlines()
-    assert lines[1].startswith("  reg [3:0] q = 4'h") and lines[2].startswith("  reg b = 1'h")
+    assert lines[1].startswith("  reg [7:4] q = 4'h") and lines[2].startswith("  reg b = 1'h")
     assert "i <= 15" in found and "\\mem.x [i] =" in found
     assert "  reg c = 1'h1;" in lines and "  always @(`EDGE clk)" in lines
     with pytest.raises(RunnerError, match="undefined value"):
         define_values("  assign a = 2'h0x;")
+    with pytest.raises(RunnerError, match="not understood"):
+        define_values("  reg [0:7] q;")
 
 
 DESIGN = Interface(
@@ -72,6 +74,9 @@ DESIGN = Interface(
         Port("s_axi_awvalid", 1, True),
         Port("m_axi_awaddr", 64, False),
         Port("m_axi_awvalid", 1, False),
+        Port("m_axi_wvalid", 1, False),
+        Port("m_axi_wdata", 16, False),
+        Port("m_axi_wstrb", 2, False),
         Port("trace_valid", 2, False),
         Port("trace_data", 8, False),
     ),
@@ -85,15 +90,20 @@ def test_payload_counts_while_valid() -> None:
         "s_axi_awready": "",
         "m_axi_awaddr": "m_axi_awvalid",
         "m_axi_awvalid": "",
+        "m_axi_wvalid": "",
+        "m_axi_wdata": "m_axi_wvalid",
+        "m_axi_wstrb": "m_axi_wvalid",
         "trace_valid": "",
         "trace_data": "trace_valid",
     }
     for text in (bench_wrapper(DESIGN), replay_wrapper(DESIGN)):
-        assert "n_m_axi_awvalid[0] ? n_m_axi_awaddr[63:0] : 64'd0" in text
-        assert "n_trace_valid[1] ? n_trace_data[7:4] : 4'd0" in text
-    assert [DESIGN.output_at(bit) for bit in (0, 1, 66)] == [
+        assert "(n_m_axi_awvalid[0]) ? n_m_axi_awaddr[63:0] : 64'd0" in text
+        assert "(n_m_axi_wvalid && n_m_axi_wstrb[1]) ? n_m_axi_wdata[15:8] : 8'd0" in text
+        assert "(n_trace_valid[1]) ? n_trace_data[7:4] : 4'd0" in text
+    assert [DESIGN.output_at(bit) for bit in (0, 1, 66, 85)] == [
         "s_axi_awready",
         "m_axi_awaddr[0]",
+        "m_axi_wvalid",
         "trace_valid[0]",
     ]
 
