@@ -78,7 +78,7 @@ def define_values(text: str) -> str:
             lines.append(line.replace("@(posedge clk)", "@(`EDGE clk)"))
             continue
         msb, lsb, name, space, last = match.groups()
-        width = int(msb or 0) - int(lsb or 0) + 1
+        width = abs(int(msb or 0) - int(lsb or 0)) + 1
         random = hashlib.shake_128(f"{module} {name}".encode()).digest(width // 8 + 1)
         value = int.from_bytes(random)
         if last is None:

@@ -64,7 +64,7 @@ def test_values_at_power_up() -> None:
     with pytest.raises(RunnerError, match="undefined value"):
         define_values("  assign a = 2'h0x;")
     with pytest.raises(RunnerError, match="not understood"):
-        define_values("  reg [0:7] q;")
+        define_values("  reg [7:0] q [0:7];")
 
 
 DESIGN = Interface(
