@@ -134,7 +134,8 @@ class Campaign:
             task = progress.add_task("without a mutant", total=len(base.steps))
             base.record(self.hosts, jobs, lambda: progress.advance(task))
             task = progress.add_task("replays without a mutant", total=len(base.cost))
-            base.check(self.replayers, jobs, lambda: progress.advance(task))
+            stored = self.folder / "hit.jsonl"
+            base.check(self.replayers, stored, jobs, lambda: progress.advance(task))
         print(
             f"without a mutant: {len(base.cost)} of {len(base.steps)} runs pass, "
             f"{sum(base.cost.values()):.0f} s of processor time; "

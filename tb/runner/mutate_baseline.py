@@ -115,19 +115,36 @@ class Baseline:
         return answer
 
     def check(
-        self, replayers: Mapping[str, Replayer], jobs: int, tick: Callable[[], object]
+        self,
+        replayers: Mapping[str, Replayer],
+        stored: Path,
+        jobs: int,
+        tick: Callable[[], object],
     ) -> None:
-        """Replays each recording without a mutant: tells which mutants can be noticed there."""
+        """Replays each recording without a mutant: tells which mutants can be noticed there.
+        ``stored``: what was found for the same netlist, and what is found now.
+        """
+        lines = stored.read_text().splitlines() if stored.is_file() else []
+        known = dict(map(json.loads, lines))
+        lock = threading.Lock()
+        with stored.open("a") as out:
 
-        def replay(step: Step) -> None:
-            found = replayers[step.top].run(0, self.path(step))
-            if found.output:
-                self.inexact.add(step)
-            else:
-                self.hit[step] = found.hit
-            tick()
+            def replay(step: Step) -> None:
+                name = self._name[step]
+                if name not in known:
+                    found = replayers[step.top].run(0, self.path(step))
+                    hit = None if found.output else sorted(found.hit)
+                    with lock:
+                        known[name] = hit
+                        out.write(json.dumps([name, hit]) + "\n")
+                        out.flush()
+                if known[name] is None:
+                    self.inexact.add(step)
+                else:
+                    self.hit[step] = frozenset(known[name])
+                tick()
 
-        _all(replay, list(self.cost), jobs)
+            _all(replay, list(self.cost), jobs)
 
     def can_tell(self, step: Step, mutant: int) -> bool:
         """Whether the step can tell the mutant from the design, as far as is known."""

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -19,7 +20,7 @@ from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, RunnerError, prepare_environment
 from tb.runner.mutate_baseline import Baseline, bench_files, digest
 from tb.runner.mutate_ladder import Step
-from tb.runner.mutate_replay import Replayer, build_replay
+from tb.runner.mutate_replay import Replay, Replayer, build_replay
 from tb.runner.mutate_wrap import (
     Interface,
     Port,
@@ -248,6 +249,31 @@ def test_recordings_of_other_tests_and_designs_have_other_names(tmp_path: Path) 
     before = digest([a])
     a.write_text("2")
     assert digest([a]) != before
+
+
+class Replays:
+    """Of two recordings, of which the netlist does not repeat the second one."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def run(self, mutant: int, path: Path) -> Replay:
+        assert mutant == 0
+        self.count += 1
+        return Replay(5, "m_axi_wdata[0]" if "-2-" in path.name else "", 0.5, frozenset({4, 9}))
+
+
+def test_every_recording_is_checked_once(tmp_path: Path) -> None:
+    steps = [Step("top", "tb.tests.test_smoke.X", seed) for seed in (1, 2)]
+    replays = Replays()
+    for _ in range(2):
+        base = Baseline(tmp_path, steps, "")
+        base.cost = dict.fromkeys(steps, 1.0)
+        ticks: list[int] = []
+        with_replays = cast("dict[str, Replayer]", {"top": replays})
+        base.check(with_replays, tmp_path / "hit.jsonl", 2, lambda: ticks.append(1))
+        assert (base.hit, base.inexact) == ({steps[0]: frozenset({4, 9})}, {steps[1]})
+        assert (len(ticks), replays.count) == (2, 2)
 
 
 def test_which_steps_can_tell(tmp_path: Path) -> None:
