@@ -228,7 +228,7 @@ _COLUMNS = (
 
 
 def run_mutate(
-    count: int, seed: int, module: str, jobs: int | None = None, seconds: float = 30.0
+    count: int, seed: int, module: str, jobs: int | None = None, seconds: float = 20.0
 ) -> int:
     """Returns the number of mutants that survived, stayed undecided or were not run."""
     jobs = jobs or cpu_count()
