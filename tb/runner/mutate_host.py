@@ -8,9 +8,8 @@ another one left behind, and a mutant that hangs or crashes takes nothing with i
 
 Named in PYGPI_USERS instead of cocotb's own last entry point. Requests come as JSON lines on the
 file descriptor CARILLON_MUTATE_IN, answers go to CARILLON_MUTATE_OUT:
-``{"id", "mutant", "test": "tb.tests.test_x.TestX", "seed", "cpu_s", "log"}`` ->
-``{"id", "passed", "message", "seconds", "hit"}``, where ``hit`` has a bit for each mutant that
-would have changed a value, if none was active.
+``{"id", "mutant", "test": "tb.tests.test_x.TestX", "seed", "cpu_s", "log", "record"}`` ->
+``{"id", "passed", "message", "seconds"}``; ``record``: file for what crosses the ports, or "".
 """
 
 from __future__ import annotations
@@ -32,8 +31,11 @@ from cocotb.regression import RegressionManager
 from cocotb_tools import _env
 
 IN, OUT = "CARILLON_MUTATE_IN", "CARILLON_MUTATE_OUT"
-#: A child that waits instead of computing is ended after this many times its processor time.
-_WALL_FACTOR = 20
+#: Read by mutate_record.cpp.
+RECORD = "CARILLON_MUTATE_RECORD"
+#: A child that waits instead of computing is ended after this many times its processor time; other
+#: work on the machine can slow it down as well.
+_WALL_FACTOR = 300
 
 
 class _OneTest(RegressionManager):
@@ -70,11 +72,12 @@ def _child(tests: dict[str, Any], request: dict[str, Any], out: int) -> None:
     # Before the first evaluation: the whole run has the mutant.
     design: Any = cocotb.top
     design.dut.mutant.set(cocotb.handle.Immediate(request["mutant"]))
+    os.environ[RECORD] = request["record"]
+    design.dut.recording.set(cocotb.handle.Immediate(bool(request["record"])))
     manager = _OneTest()
 
     def tell(passed: bool, message: str) -> None:
-        hit = "" if request["mutant"] else f"{int(str(design.dut.hit.value), 2):x}"
-        os.write(out, json.dumps({"passed": passed, "message": message, "hit": hit}).encode())
+        os.write(out, json.dumps({"passed": passed, "message": message}).encode())
 
     manager.tell = tell
     manager.register_test(tests[request["test"]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ladder (tb/mutate.yaml): which tests a mutant meets in which order, what becomes of it."""
+"""The ladder (tb/mutate.yaml): which runs a mutant meets in which order, what becomes of it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from tb.runner.mutate_netlist import Mutation
 
 MUTATE_YAML = ROOT / "tb" / "mutate.yaml"
 
-#: A gap that needs a new stimulus, not a new check.
+#: Gaps that need a new stimulus, not a new check.
 NEVER = "changes no value in any test"
+UNSEEN = "reaches no output in any test"
+SPENT = ("replays", "tests", "proofs")
 KILLED, EQUIVALENT, UNDECIDED, SURVIVED = "killed", "equivalent", "undecided", "survived"
 
 
@@ -33,19 +35,12 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Rung:
-    name: str
-    tests: tuple[str, ...]
-    """Patterns; empty for the rung that has the rest."""
-    seeds: int
-
-
-@dataclass(frozen=True)
 class Plan:
     """What tb/mutate.yaml says."""
 
     designs: tuple[Design, ...]
-    rungs: tuple[Rung, ...]
+    seeds: dict[str, int]
+    """Seeds of the tests that match a pattern; one of every other test."""
     without: dict[str, str]
 
 
@@ -53,7 +48,6 @@ class Plan:
 class Step:
     """One test with one seed on one top level."""
 
-    rung: int
     top: str
     test: str
     """tb.tests.test_x.TestX"""
@@ -65,12 +59,23 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """Of a test (``message``: why it failed, "" if it passed) or a replay (which output differs
+    first, "" if none does).
+    """
+
+    message: str
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
 class Proof:
     """What the search for a proof of equivalence gave."""
 
     status: str
     """EQUIVALENT, SURVIVED (there is a difference) or UNDECIDED."""
     how: str = ""
+    seconds: float = 0.0
 
 
 @dataclass
@@ -82,8 +87,17 @@ class Fate:
     by: str = ""
     """The test that killed it, or the proof."""
     message: str = ""
+    replays: int = 0
+    """Recorded runs in which the mutant changes a value, as far as they were replayed."""
     runs: int = 0
-    seconds: float = 0.0
+    """Those of them in which an output differs: the test was run."""
+    output: str = ""
+    """The first output that was seen to differ."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Processor time, by SPENT."""
+
+    def spend(self, what: str, seconds: float) -> None:
+        self.seconds[what] = round(self.seconds.get(what, 0.0) + seconds, 3)
 
 
 def load_plan(path: Path = MUTATE_YAML) -> Plan:
@@ -95,37 +109,31 @@ def load_plan(path: Path = MUTATE_YAML) -> Plan:
             Design(str(top), str(entry["build"]), tuple(entry["tests_of"]))
             for top, entry in data["designs"].items()
         )
-        rungs = tuple(
-            Rung(str(e["name"]), tuple(e.get("tests", ())), int(e["seeds"])) for e in data["ladder"]
-        )
+        seeds = {str(k): int(v) for k, v in (data.get("seeds") or {}).items()}
         without = {str(k): str(v) for k, v in (data.get("without") or {}).items()}
     except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise RunnerError(f"{where}: {type(error).__name__}: {error}") from None
-    if not designs or sum(not rung.tests for rung in rungs) != 1:
-        raise RunnerError(f"{where}: needs designs, and exactly one rung without `tests`")
-    return Plan(designs, rungs, without)
+    if not designs or min(seeds.values(), default=1) < 1:
+        raise RunnerError(f"{where}: needs designs, and at least one seed of each test")
+    return Plan(designs, seeds, without)
 
 
 def make_steps(plan: Plan, modules: Sequence[Module]) -> list[Step]:
     """All steps. A pattern that matches nothing is an error."""
     every = [(m, test) for m in modules for test in m.tests]
-    for pattern in [*plan.without, *(p for rung in plan.rungs for p in rung.tests)]:
+    for pattern in [*plan.without, *plan.seeds]:
         if not any(matches(pattern, m, test) for m, test in every):
             raise RunnerError(f"{relative(MUTATE_YAML)}: no test matches {pattern}")
-    rest = next(n for n, rung in enumerate(plan.rungs) if not rung.tests)
     steps = []
     for module, test in every:
         if any(matches(pattern, module, test) for pattern in plan.without):
             continue
-        number = next(
-            (n for n, r in enumerate(plan.rungs) if any(matches(p, module, test) for p in r.tests)),
-            rest,
-        )
-        seeds = module.test_seeds.get(test, module.seeds)[: plan.rungs[number].seeds]
+        count = next((n for p, n in plan.seeds.items() if matches(p, module, test)), 1)
+        seeds = module.test_seeds.get(test, module.seeds)[:count]
         for design in plan.designs:
             if set(design.tests_of) & set(module.builds):
                 name = f"{module.module}.{test}"
-                steps += [Step(number, design.top, name, seed) for seed in seeds]
+                steps += [Step(design.top, name, seed) for seed in seeds]
     return steps
 
 
@@ -135,18 +143,16 @@ class Ladder:
 
     cost: Mapping[Step, float]
     """Seconds of each step without a mutant."""
-    rest: int
-    """The rung before which a proof is tried: the first slow one."""
     _kills: Counter[tuple[str, Step]] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def order(self, module: str, steps: Iterable[Step]) -> list[Step]:
-        """The best first: by rung, then by kills for the time."""
+        """The best first: by kills for the time."""
         with self._lock:
 
-            def worth(step: Step) -> tuple[int, float]:
+            def worth(step: Step) -> float:
                 kills = 1 + self._kills["", step] + 10 * self._kills[module, step]
-                return step.rung, -kills / max(self.cost.get(step, 1.0), 0.01)
+                return -kills / max(self.cost[step], 0.01)
 
             return sorted(steps, key=worth)
 
@@ -160,39 +166,47 @@ def climb(
     mutation: Mutation,
     steps: Iterable[Step],
     ladder: Ladder,
-    run: Callable[[Step], tuple[bool, str] | None],
+    replay: Callable[[Step], Outcome],
+    run: Callable[[Step], Outcome],
     prove: Callable[[Mutation], Proof],
-    earlier: int = 0,
+    limit_s: float = float("inf"),
 ) -> Fate:
-    """Runs the steps until one fails. ``run`` tells whether the test passed, and its error; None if
-    the mutant changes no value in it. ``earlier``: runs that the mutant has passed before.
-
-    The proof comes before the slow rungs: an equivalent mutant need not climb them.
+    """Replays the steps, runs those in which an output differs until one fails; a proof for what
+    reaches no output. ``steps``: those in which the mutant changes a value. ``limit_s``: seconds
+    (without a mutant) of the tests that one mutant may run in vain.
     """
-    fate = Fate(mutation, SURVIVED, runs=earlier)
+    fate = Fate(mutation, SURVIVED)
     module = mutation.source_module
     left = set(steps)
-    proof: Proof | None = None
     while left:
         step = ladder.order(module, left)[0]
-        if step.rung >= ladder.rest and proof is None:
-            proof = prove(mutation)
-            if proof.status == EQUIVALENT:
-                break
         left.remove(step)
-        answer = run(step)
-        if answer is None:
+        fate.replays += 1
+        replayed = replay(step)
+        fate.spend("replays", replayed.seconds)
+        if not replayed.message:
             continue
-        passed, message = answer
+        fate.output = fate.output or replayed.message
         fate.runs += 1
-        if not passed:
+        limit_s -= ladder.cost[step]
+        tested = run(step)
+        fate.spend("tests", tested.seconds)
+        if tested.message:
             ladder.learn(module, step)
-            fate.status, fate.by, fate.message = KILLED, step.name, message
+            fate.status, fate.by, fate.message = KILLED, step.name, tested.message
             return fate
-    proof = proof or prove(mutation)
+        if limit_s <= 0:
+            break
+    if fate.runs:
+        # There is a difference: no proof is needed.
+        fate.by = f"{fate.output} differs; {fate.runs} such run(s) pass"
+        fate.by += f", {len(left)} left out: limit" if left else ""
+        return fate
+    proof = prove(mutation)
+    fate.spend("proofs", proof.seconds)
     fate.status, fate.by = proof.status, proof.how
-    if not fate.runs and fate.status != EQUIVALENT:
-        fate.by = f"{NEVER}; {fate.by}"
+    if fate.status != EQUIVALENT:
+        fate.by = f"{UNSEEN if fate.replays else NEVER}; {proof.how}"
     return fate
 
 

@@ -22,9 +22,9 @@ from typing import Any
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, RunnerError, relative
 from tb.runner.lint import declared_parameters
+from tb.runner.mutate_wrap import SELECT, define_values, watch
 
 ROOT_MODULE = "mutants_root"
-SELECT = "mutsel"
 MODES = {
     "inv": "inverted",
     "const0": "stuck at 0",
@@ -178,9 +178,14 @@ def _sources() -> str:
 _SYNTHESIS = "proc; opt_expr; opt_clean; opt -full; memory_collect; opt_clean"
 
 
-def elaborate(tops: Mapping[str, BuildConfig], folder: Path) -> dict[str, int]:
-    """Writes base.il: the hierarchical netlist. Returns its modules (name_N) and their cells."""
+def elaborate(tops: Mapping[str, BuildConfig], folder: Path, key: str) -> dict[str, int]:
+    """Writes base.il, the hierarchical netlist, unless it is there with this key. Returns its
+    modules (name_N) and their cells.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    stored = folder / "cells.json"
+    if stored.is_file() and (data := json.loads(stored.read_text()))["key"] == key:
+        return dict(data["cells"])
     root = folder / "root.v"
     root.write_text(root_source(tops))
     raw, stat = folder / "raw.il", folder / "stat.json"
@@ -211,11 +216,12 @@ def elaborate(tops: Mapping[str, BuildConfig], folder: Path) -> dict[str, int]:
         rf"(?<=\s)(?:{known})(?=\s)", lambda found: f"\\{names[found.group(0)]}", raw.read_text()
     )
     (folder / "base.il").write_text(text)
+    stored.write_text(json.dumps({"key": key, "cells": cells}))
     return cells
 
 
 def choose(
-    cells: Mapping[str, int], count: int, seed: int, module: str, folder: Path
+    base: Path, cells: Mapping[str, int], count: int, seed: int, module: str, folder: Path
 ) -> list[Mutation]:
     """``count`` different mutants, spread over the modules that ``module`` (a glob) matches."""
     sizes: dict[str, int] = {}
@@ -226,7 +232,7 @@ def choose(
     if not chosen:
         raise RunnerError(f"MODULE={module} matches no module; known: {', '.join(sorted(sizes))}")
     share = shares(chosen, count)
-    steps = [f"read_rtlil {folder / 'base.il'}"]
+    steps = [f"read_rtlil {base}"]
     for number, (name, wanted) in enumerate(share.items()):
         if wanted:
             # More than wanted: clocks are dropped, and the same change can be listed twice.
@@ -254,89 +260,23 @@ def width_of(count: int) -> int:
     return max(count.bit_length(), 1)
 
 
-def plant(mutations: Sequence[Mutation], folder: Path) -> None:
+def plant(base: Path, mutations: Sequence[Mutation], folder: Path) -> None:
     """Writes planted.il and netlist.v: mutant i (from 1) is active while the select input is i."""
     width = width_of(len(mutations))
-    steps = [f"read_rtlil {folder / 'base.il'}"]
+    steps = [f"read_rtlil {base}"]
     # Tops without any mutant have a select input as well.
     steps += [m.command(number, width) for number, m in enumerate(mutations, 1)]
     steps += [
         f"write_rtlil {folder / 'planted.il'}",
         f"delete {ROOT_MODULE}",
+        # Two programs with this netlist must behave alike: nothing is left to a simulator's choice.
+        "setundef -undriven -random 1",
         f"write_verilog -noattr -norename {folder / 'netlist.v'}",
         f"write_json {folder / 'ports.json'}",
     ]
     run_yosys("\n".join(steps), folder, "plant")
     path = folder / "netlist.v"
-    path.write_text(watch(path.read_text()))
-
-
-_COMPARED = re.compile(rf"  assign (\S+)  = {SELECT} == \d+'h([0-9a-f]+);")
-_CHOSEN = re.compile(r"  assign \S+ (?:\[\d+\] )? *= (\S+)  \? (.+) : (.+);")
-
-
-def watch(text: str) -> str:
-    """The netlist's text, and for each mutant code that sets its bit of ``hit`` in a cycle in which
-    the mutated value differs from the original one: a test without such a cycle cannot tell.
-    """
-    number: dict[str, int] = {}
-    lines = []
-    watched = 0
-    for line in text.splitlines():
-        lines.append(line)
-        if line.startswith("module "):
-            number = {}
-        elif match := _COMPARED.fullmatch(line):
-            number[match.group(1)] = int(match.group(2), 16)
-        elif (match := _CHOSEN.fullmatch(line)) and match.group(1) in number:
-            watched += 1
-            lines.append(
-                f"  always @(posedge tb_top.clk) if (({match.group(2)}) != ({match.group(3)})) "
-                f"tb_top.dut.hit[{number[match.group(1)]}] <= 1'b1;"
-            )
-    compared = len(_COMPARED.findall(text))
-    if watched != compared:
-        raise RunnerError(f"the netlist has {compared} selects, of which {watched} were understood")
-    return "\n".join([*lines, ""])
-
-
-def wrapper(top: str, folder: Path, ports: Mapping[str, Any]) -> Path:
-    """A module with the name, parameters and ports of the top level that holds the netlist. The
-    parameters have no effect: the netlist is elaborated. Python writes ``mutant``.
-    """
-    known = sorted(declared_parameters((ROOT / "hdl" / f"{top}.v").read_text()))
-    netlist = f"{top}__1"
-    own = ports["modules"][netlist]["ports"]
-    lines = ["`default_nettype none", f"module {top} #("]
-    lines.append(",\n".join(f"    parameter {name} = 0" for name in known))
-    lines.append(") (")
-    plain = [name for name in own if name != SELECT]
-    lines.append(
-        ",\n".join(
-            f"    {own[name]['direction']} wire [{len(own[name]['bits']) - 1}:0] {name}"
-            for name in plain
-        )
-    )
-    lines.append(");")
-    pins = [f"        .{name}({name})" for name in plain]
-    width = len(own[SELECT]["bits"]) if SELECT in own else 1
-    lines += [
-        f"    reg [{width - 1}:0] mutant /*verilator public_flat_rw*/;",
-        f"    reg [{(1 << width) - 1}:0] hit /*verilator public_flat_rd*/;",
-        "    initial hit = 0;",
-    ]
-    if SELECT in own:
-        pins.append(f"        .{SELECT}(mutant)")
-    lines += [f"    {netlist} netlist (", ",\n".join(pins), "    );", "endmodule", ""]
-    path = folder / f"wrap-{top}.v"
-    path.write_text("\n".join(lines))
-    return path
-
-
-def write_wrappers(tops: Iterable[str], folder: Path) -> None:
-    ports = json.loads((folder / "ports.json").read_text())
-    for top in tops:
-        wrapper(top, folder, ports)
+    path.write_text(define_values(watch(path.read_text())))
 
 
 def reaching(tops: Iterable[str], count: int, folder: Path) -> dict[str, set[int]]:

@@ -10,10 +10,11 @@ at 0); from there on the reset is a free input.
 
 from __future__ import annotations
 
+import os
 import re
-import resource
 import subprocess
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +35,31 @@ class Scope:
     @property
     def name(self) -> str:
         return f"{'all of ' if self.whole else ''}{self.top.partition('__')[0]}"
+
+
+def split(rtlil: str) -> dict[str, str]:
+    """The text of each module of a netlist, with its attributes."""
+    found: dict[str, str] = {}
+    lines: list[str] = []
+    module = ""
+    for line in rtlil.splitlines():
+        lines.append(line)
+        if match := re.match(r"module \\(\S+)", line):
+            module = match.group(1)
+        elif line == "end" and module:
+            found[module] = "\n".join([*lines, ""])
+            lines, module = [], ""
+    return found
+
+
+def contents(top: str, modules: Mapping[str, str]) -> str:
+    """A netlist of ``top`` and all that it contains."""
+    wanted, left = {top}, [top]
+    while left:
+        cells = re.findall(r"^\s+cell \\(\S+) ", modules[left.pop()], re.M)
+        left += sorted(set(cells) & modules.keys() - wanted)
+        wanted |= set(left)
+    return "".join(modules[name] for name in sorted(wanted))
 
 
 def parents_of(rtlil: str) -> dict[str, set[str]]:
@@ -135,22 +161,27 @@ def _script(mutation: Mutation, scope: Scope, base: Path, aiger: Path, reset: bo
     return "\n".join(steps)
 
 
-def limited(command: Sequence[str], seconds: float, folder: Path) -> str:
+def limited(command: Sequence[str], seconds: float, folder: Path) -> tuple[str, float]:
     """Runs a command with a limit on its processor time (which other work on the machine does not
-    use up); returns what it printed until then.
+    use up); returns what it printed until then, and its processor time.
     """
     shell = f'ulimit -t {max(int(seconds), 1)}; exec "$@"'
-    done = subprocess.run(
-        ["sh", "-c", shell, "sh", *command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        errors="replace",
-    )
-    return done.stdout + done.stderr
+    with tempfile.TemporaryFile() as out:
+        process = subprocess.Popen(
+            ["sh", "-c", shell, "sh", *command],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = status
+        out.seek(0)
+        return out.read().decode(errors="replace"), used.ru_utime + used.ru_stime
 
 
+_SEARCH_CYCLES = 12
+_NO_STATUS = "Status = -1  Frames = -1\n"
 _STATUS = re.compile(r"Status = (-?\d+) +Frames = (-?\d+)")
 
 
@@ -167,16 +198,26 @@ def read_abc(text: str) -> Proof:
 #: The search for a difference can meet all states there are; register correspondence leaves little
 #: to property directed reachability, which does not take what has no registers (left).
 _METHODS = ("all states", "scorr and pdr", "scorr and sat")
+#: Commands that give these verdicts, each with its share of the time.
+_SCRIPTS = (
+    (f"bmc3 -F {_SEARCH_CYCLES}; print_status", 0.25),
+    ("scorr; pdr; print_status; prove; print_status", 0.75),
+)
 
 
-def _abc(aiger: Path, seconds: float) -> Proof:
-    script = (
-        f"read_aiger {aiger.name}; strash; bmc3 -F 12 -T {max(int(seconds / 4), 1)}; print_status; "
-        f"scorr; pdr -T {max(int(seconds / 2), 1)}; print_status; prove; print_status"
-    )
-    text = limited(["yosys-abc", "-c", script], seconds, aiger.parent)
+def _abc(aiger: Path, seconds: float) -> tuple[Proof, float]:
+    """The verdict and its processor time."""
+    text, spent = "", 0.0
+    for commands, share in _SCRIPTS:
+        # ABC's own limits are of wall-clock time.
+        script = f"read_aiger {aiger.name}; strash; {commands}"
+        said, used = limited(["yosys-abc", "-c", script], share * seconds, aiger.parent)
+        text += said if _STATUS.search(said) else _NO_STATUS
+        spent += used
+        if (proof := read_abc(text)).status != UNDECIDED:
+            break
     aiger.with_suffix(".abc.log").write_text(text)
-    return read_abc(text)
+    return proof, spent
 
 
 @dataclass
@@ -193,18 +234,25 @@ class Prover:
         self.folder.mkdir(parents=True, exist_ok=True)
         text = self.base.read_text()
         self._parents, self._resettable = parents_of(text), resettable(text)
+        self._modules = split(text)
 
-    def _try(self, mutation: Mutation, scope: Scope, name: str, seconds: float) -> Proof:
+    def _try(
+        self, mutation: Mutation, scope: Scope, name: str, seconds: float
+    ) -> tuple[Proof, float]:
         aiger = self.folder / f"{name}.aig"
         aiger.unlink(missing_ok=True)
         script = self.folder / f"{name}.ys"
         reset = scope.top in self._resettable
-        script.write_text(_script(mutation, scope, self.base, aiger, reset))
-        text = limited(["yosys", "-q", "-p", f"script {script}"], seconds, ROOT)
+        # Reading the whole design would take longer than most proofs.
+        part = self.folder / f"{name}.il"
+        part.write_text(contents(scope.top, self._modules))
+        script.write_text(_script(mutation, scope, part, aiger, reset))
+        text, spent = limited(["yosys", "-q", "-p", f"script {script}"], seconds, ROOT)
         if not aiger.is_file() or not aiger.stat().st_size:
             error = next((line for line in text.splitlines() if "ERROR" in line), "time limit")
-            return Proof(UNDECIDED, error)
-        return _abc(aiger, seconds)
+            return Proof(UNDECIDED, error), spent
+        proof, used = _abc(aiger, seconds)
+        return proof, spent + used
 
     def __call__(self, mutation: Mutation, name: str) -> Proof:
         """Tries the scopes in turn. ``name``: of the files it leaves."""
@@ -214,19 +262,14 @@ class Prover:
             proof = last
             for part, scope in enumerate(attempt):
                 if left <= 0:
-                    return Proof(UNDECIDED, f"{last.how}; wider scopes: time limit")
-                start = resource.getrusage(resource.RUSAGE_CHILDREN)
-                found = self._try(mutation, scope, f"{name}-{number}-{part}", left)
-                left -= _spent(start)
-                proof = Proof(found.status, f"{found.how} ({scope.name})")
+                    how = f"{last.how}; wider scopes: time limit"
+                    return Proof(UNDECIDED, how, self.seconds - left)
+                found, spent = self._try(mutation, scope, f"{name}-{number}-{part}", left)
+                left -= spent
+                proof = Proof(found.status, f"{found.how} ({scope.name})", self.seconds - left)
                 if found.status != EQUIVALENT:
                     break
             if proof.status == EQUIVALENT:
                 return proof
             last = proof
         return last
-
-
-def _spent(start: resource.struct_rusage) -> float:
-    now = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return now.ru_utime + now.ru_stime - start.ru_utime - start.ru_stime

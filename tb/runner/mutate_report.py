@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from models.rules import POSTING_RULES, RECEIVE_RULES, RULES, WINDOW_RULES
-from tb.runner.mutate_ladder import EQUIVALENT, KILLED, SURVIVED, UNDECIDED, Fate, summary
+from tb.runner.mutate_ladder import EQUIVALENT, KILLED, SPENT, SURVIVED, UNDECIDED, Fate, summary
 from tb.runner.mutate_netlist import Mutation
 from tb.runner.regress import table
 
@@ -70,6 +70,10 @@ def report(fates: Sequence[Fate]) -> str:
     rules = len(RULES) + len(POSTING_RULES) + len(RECEIVE_RULES) + len(WINDOW_RULES)
     text += f"\n\nrules of the model: {rules}; `make model` takes each one out in turn"
     rate = _rate(by_module["all"])
+    spent: Counter[str] = Counter()
+    for fate in fates:
+        spent.update(fate.seconds)
+    text += "\nprocessor time: " + ", ".join(f"{what} {s:.0f} s" for what, s in spent.items())
     numbers = ", ".join(f"{n} {s}" for s, n in summary(fates).items() if s != "total")
     return f"{text}\n\nmutants: {len(fates)}: {numbers}; kill rate {rate}"
 
@@ -93,6 +97,7 @@ def write_report(fates: Sequence[Fate], path: Path, options: Mapping[str, Any]) 
     data = {
         **summary(fates),
         **options,
+        "seconds": {what: sum(f.seconds.get(what, 0.0) for f in fates) for what in SPENT},
         "modules": {name: dict(count) for name, count in sorted(modules.items())},
         "survivors": [_entry(f) for f in fates if f.status == SURVIVED],
         "undecided_mutants": [_entry(f) for f in fates if f.status == UNDECIDED],

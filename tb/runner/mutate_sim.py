@@ -20,6 +20,7 @@ from tb.runner.simulator import build, kill_group, make_runner
 
 #: Environment variables of tb/runner/mutate_host.py, which only a simulator can import.
 REQUESTS, ANSWERS = "CARILLON_MUTATE_IN", "CARILLON_MUTATE_OUT"
+_RECORD = Path(__file__).with_name("mutate_record.cpp")
 _HOST = (
     "cocotb.logging:_configure",
     "cocotb._init:init_package_from_simulation",
@@ -45,7 +46,8 @@ def netlist_build(config: BuildConfig, top: str, folder: Path) -> NetlistBuild:
         *(name for name in config.sources if not name.startswith("hdl/")),
     )
     # The netlist is machine-made: warnings on its style say nothing.
-    values["build_args"] = (*config.build_args, "--no-assert", "-Wno-fatal", "-Wno-lint")
+    options = ("--no-assert", "-Wno-fatal", "-Wno-lint", "-DEDGE=posedge")
+    values["build_args"] = (*config.build_args, *options, str(_RECORD))
     return NetlistBuild(**values, place=folder / f"build-{top}")
 
 
@@ -65,6 +67,8 @@ class Run:
     seed: int
     cpu_s: float
     """Processor time after which it counts as hanging."""
+    record: Path | None = None
+    """The file for what crosses the ports."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,6 @@ class Answer:
     message: str
     seconds: float
     timeout: bool = False
-    hit: int = 0
-    """Without a mutant: bit n is 1 if mutant n would have changed a value."""
 
 
 class Host:
@@ -109,6 +111,8 @@ class Host:
             "PYGPI_USERS": ",".join(_HOST),
             "COCOTB_LOG_LEVEL": "WARNING",
             "COCOTB_RANDOM_SEED": "1",
+            # Runs must repeat each other exactly.
+            "PYTHONHASHSEED": "0",
             REQUESTS: str(theirs_in),
             ANSWERS: str(theirs_out),
         }
@@ -164,6 +168,7 @@ class Host:
                 "seed": run.seed,
                 "cpu_s": run.cpu_s,
                 "log": str(self.work / f"mutant-{run.mutant}.log"),
+                "record": str(run.record or ""),
             }
             os.write(self._to, (json.dumps(request) + "\n").encode())
         return future.result()
@@ -196,7 +201,6 @@ class Host:
                         line["message"],
                         line["seconds"],
                         line.get("timeout", False),
-                        int(line.get("hit") or "0", 16),
                     )
                 )
         except (RunnerError, OSError) as error:

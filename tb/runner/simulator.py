@@ -83,7 +83,7 @@ class _Executor:
 
 # What the wheel's verilated.mk leaves empty: without the first, larger designs do not build;
 # without the next two, delays in the test bench do not.
-_MAKE_VARIABLES = (
+MAKE_VARIABLES = (
     "CFG_CXXFLAGS_PCH_I=-include",
     "CFG_CXXFLAGS_COROUTINES=-fcoroutines",
     "CFG_CXXFLAGS_STD_NEWEST=-std=gnu++20",
@@ -117,7 +117,7 @@ class _Verilator(_Executor, cocotb_runner.Verilator):
         # cocotb asks for VCD and for read-write access to everything; the second halves the speed.
         dropped = {"--trace"} | ({"--public-flat-rw"} if self.ports_only else set())
         make[make.index("-j") + 1] = str(self.processes or cpu_count())
-        make += _MAKE_VARIABLES
+        make += MAKE_VARIABLES
         make += _COVERAGE_VARIABLES if self.coverage else ()
         make.append(f"OBJCACHE={os.environ.get('OBJCACHE', '')}")
         return [[arg for arg in verilate if arg not in dropped], make]
@@ -193,7 +193,7 @@ def build(config: BuildConfig, sim: str, waves: bool = False, processes: int | N
     program = folder / ("sim.vvp" if sim == "icarus" else config.toplevel)
     stamp = folder / ".carillon-build"
     with locked(folder):
-        key = _fingerprint([config, args, _MAKE_VARIABLES, _COVERAGE_VARIABLES, sim], key_files)
+        key = _fingerprint([config, args, MAKE_VARIABLES, _COVERAGE_VARIABLES, sim], key_files)
         if program.is_file() and stamp.is_file() and stamp.read_text() == key:
             return False
         stamp.unlink(missing_ok=True)

@@ -72,6 +72,32 @@ class InjectionRegisterTest(UpsetsTest):
 
 
 @pyuvm.test()
+class BitsBeyondTest(UpsetsTest):
+    """A bit that the word does not have is not inverted, whichever bit of its number says so."""
+
+    allow = ("no_traffic",)
+
+    async def scenario(self) -> None:
+        await self.start()
+        beyond = [2 + (1 << n) for n in range(6, 10)]
+        found = 0
+        for first, second in [(bit, None) for bit in beyond] + [(1023, bit) for bit in beyond]:
+            assert await self.upsets.inject(READ_RAM, first, second) == 0
+            assert await self.env.doorbells.write(1, 0xF00, 0) == (SLVERR, Cause.BAD_OFFSET)
+            found += 1
+            # Reading another page in between: what was read last is not looked at again.
+            assert await self.env.host.page_status(1) == (Cause.BAD_OFFSET, found)
+            await self.env.host.page_status(0)
+        assert await self.upsets.counted() == (0, 0)
+        # The same with a bit that it has.
+        assert await self.upsets.inject(READ_RAM, 1023, 2) == 0
+        assert await self.env.doorbells.write(1, 0xF00, 0) == (SLVERR, Cause.BAD_OFFSET)
+        assert await self.env.host.page_status(1) == (Cause.BAD_OFFSET, found + 1)
+        await self.upsets.collect()
+        assert self.upsets.corrected == {READ_RAM: 1} and await self.upsets.counted() == (1, 0)
+
+
+@pyuvm.test()
 class TrafficUpsetsTest(LifeUpsetsTest):
     """Random traffic of completions, or of posts."""
 

@@ -21,9 +21,9 @@ from tb.runner.mutate_ladder import (
     Design,
     Fate,
     Ladder,
+    Outcome,
     Plan,
     Proof,
-    Rung,
     Step,
     climb,
     load_plan,
@@ -37,7 +37,6 @@ from tb.runner.mutate_netlist import (
     root_source,
     run_yosys,
     shares,
-    watch,
     width_of,
 )
 from tb.runner.mutate_prove import Prover, Scope, parents_of, read_abc, resettable, scopes
@@ -55,7 +54,7 @@ OPERATOR = (
 MUTATION = parse_mutation(OPERATOR)
 PLAN = Plan(
     (Design("top", "default", ("small",)),),
-    (Rung("first", ("test_m.One",), 1), Rung("rest", (), 2), Rung("slow", ("test_n",), 1)),
+    {"test_m.Two": 2},
     {},
 )
 MODULES = [
@@ -123,27 +122,6 @@ def test_every_module_has_a_share() -> None:
     assert [width_of(count) for count in (1, 3, 4, 1000)] == [1, 2, 3, 10]
 
 
-SELECTS = """module a;
-  assign eq = mutsel == 4'h3;
-  assign \\n$1  = eq ? 1'h0 : x [2];
-endmodule
-module b;
-  assign eq = other;
-  assign y = eq ? 1'h0 : x;
-endmodule
-"""
-
-
-def test_values_are_watched() -> None:
-    text = SELECTS.replace("eq = m", "eq  = m").replace("= eq ?", "= eq  ?")
-    added = set(watch(text).splitlines()) - set(text.splitlines())
-    assert added == {
-        "  always @(posedge tb_top.clk) if ((1'h0) != (x [2])) tb_top.dut.hit[3] <= 1'b1;"
-    }
-    with pytest.raises(RunnerError, match="1 selects, of which 0"):
-        watch(text.replace("?", "|", 1))
-
-
 # -- the ladder ------------------------------------------------------------------------------------
 
 
@@ -152,26 +130,31 @@ def test_plan_fits_the_tests() -> None:
     steps = make_steps(plan, find_modules())
     assert len(set(steps)) == len(steps)
     assert {step.top for step in steps} == {design.top for design in plan.designs}
-    assert {step.rung for step in steps} == set(range(len(plan.rungs)))
+    assert max(step.seed for step in steps) > 1
 
 
 def test_steps() -> None:
-    names = [(s.rung, s.name) for s in make_steps(PLAN, MODULES)]
-    assert names == [
-        (0, "test_m.One seed 3"),
-        (1, "test_m.Two seed 3"),
-        (1, "test_m.Two seed 4"),
-        (2, "test_n.Three seed 1"),
+    assert [s.name for s in make_steps(PLAN, MODULES)] == [
+        "test_m.One seed 3",
+        "test_m.Two seed 3",
+        "test_m.Two seed 4",
+        "test_n.Three seed 1",
     ]
 
 
 def test_pattern_without_a_test_is_an_error() -> None:
     with pytest.raises(RunnerError, match="no test matches test_x"):
-        make_steps(Plan(PLAN.designs, PLAN.rungs, {"test_x": ""}), MODULES)
+        make_steps(Plan(PLAN.designs, {}, {"test_x": ""}), MODULES)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "designs: {}\nladder: []", "designs: {t: {build: b}}\nladder: []"]
+    "text",
+    [
+        "",
+        "designs: {}",
+        "designs: {t: {build: b}}",
+        "designs: {t: {build: b, tests_of: [b]}}\nseeds: {test_x: 0}",
+    ],
 )
 def test_bad_plan(tmp_path: Path, text: str) -> None:
     path = tmp_path / "mutate.yaml"
@@ -184,88 +167,91 @@ STEPS = make_steps(PLAN, MODULES)
 
 
 def ladder() -> Ladder:
-    return Ladder({step: 1.0 + number for number, step in enumerate(STEPS)}, rest=2)
+    return Ladder({step: 1.0 + number for number, step in enumerate(STEPS)})
 
 
 class Bench:
-    """Tests that fail as told, and proofs."""
+    """Runs with a difference at an output, tests that fail, as told; proofs."""
 
-    def __init__(self, failing: str = "", proof: Proof | None = None) -> None:
+    def __init__(
+        self, differing: Sequence[str] = (), failing: str = "", proof: Proof | None = None
+    ) -> None:
+        self.differing = differing
         self.failing = failing
         self.proof = proof
         self.log: list[str] = []
 
-    def run(self, step: Step) -> tuple[bool, str]:
+    def replay(self, step: Step) -> Outcome:
+        self.log.append(f"replay {step.name}")
+        return Outcome("m_axi_wdata[3]" if step.name in self.differing else "", 0.25)
+
+    def run(self, step: Step) -> Outcome:
         self.log.append(step.name)
-        return step.name != self.failing, "" if step.name != self.failing else "wrong"
+        return Outcome("wrong" if step.name == self.failing else "", 2.0)
 
     def prove(self, _: Mutation) -> Proof:
         self.log.append("proof")
         assert self.proof
         return self.proof
 
-    def climb(self, steps: Sequence[Step] = STEPS) -> Fate:
-        return climb(MUTATION, steps, ladder(), self.run, self.prove)
+    def climb(self, steps: Sequence[Step] = STEPS, limit_s: float = 100.0) -> Fate:
+        return climb(MUTATION, steps, ladder(), self.replay, self.run, self.prove, limit_s)
 
 
-def test_first_failing_test_kills() -> None:
-    bench = Bench("test_m.Two seed 3")
+ONE, TWO, FOUR, THREE = (step.name for step in STEPS)
+
+
+def test_tests_run_where_an_output_differs_until_one_fails() -> None:
+    bench = Bench([TWO, FOUR, THREE], FOUR)
     fate = bench.climb()
-    assert (fate.status, fate.by, fate.message) == (KILLED, "test_m.Two seed 3", "wrong")
-    assert bench.log == ["test_m.One seed 3", "test_m.Two seed 3"] and fate.runs == 2
+    assert (fate.status, fate.by, fate.message) == (KILLED, FOUR, "wrong")
+    assert bench.log == [f"replay {ONE}", f"replay {TWO}", TWO, f"replay {FOUR}", FOUR]
+    assert (fate.replays, fate.runs, fate.output) == (3, 2, "m_axi_wdata[3]")
+    assert fate.seconds == {"replays": 0.75, "tests": 4.0}
+
+
+def test_difference_that_no_test_notices_survives_without_a_proof() -> None:
+    bench = Bench([ONE, THREE])
+    fate = bench.climb()
+    assert (fate.status, fate.replays, fate.runs) == (SURVIVED, 4, 2)
+    assert fate.by == "m_axi_wdata[3] differs; 2 such run(s) pass"
+    assert "proof" not in bench.log
+
+
+def test_tests_in_vain_have_a_limit() -> None:
+    bench = Bench([ONE, TWO, FOUR, THREE])
+    # 1 s, 2 s, then 3 s.
+    fate = bench.climb(limit_s=2.5)
+    assert (fate.status, fate.runs) == (SURVIVED, 2)
+    assert fate.by == "m_axi_wdata[3] differs; 2 such run(s) pass, 2 left out: limit"
 
 
 @pytest.mark.parametrize("status", [SURVIVED, UNDECIDED])
-def test_survivor_climbs_everything(status: str) -> None:
+def test_proof_for_what_reaches_no_output(status: str) -> None:
     bench = Bench(proof=Proof(status, "differs after 3 cycles"))
     fate = bench.climb()
-    assert (fate.status, fate.by, fate.runs) == (status, "differs after 3 cycles", 4)
-    # The proof comes before the slow rung, and only once.
-    assert bench.log[-2:] == ["proof", "test_n.Three seed 1"] and bench.log.count("proof") == 1
+    assert (fate.status, fate.replays, fate.runs) == (status, 4, 0)
+    assert fate.by == "reaches no output in any test; differs after 3 cycles"
+    assert bench.log[-1] == "proof" and bench.log.count("proof") == 1
+    fate = Bench(proof=Proof(status, "differs")).climb([])
+    assert (fate.status, fate.by) == (status, "changes no value in any test; differs")
 
 
-def test_slow_tests_kill_what_no_proof_settled() -> None:
-    bench = Bench("test_n.Three seed 1", Proof(UNDECIDED))
-    assert bench.climb().status == KILLED
-
-
-def test_equivalent_mutant_is_spared_the_slow_rung() -> None:
-    bench = Bench(proof=Proof(EQUIVALENT, "pdr"))
-    fate = bench.climb()
-    assert (fate.status, fate.by, fate.runs) == (EQUIVALENT, "pdr", 3)
-
-
-def test_mutant_that_changes_nothing_runs_no_test() -> None:
+def test_equivalent_mutant() -> None:
+    fate = Bench(proof=Proof(EQUIVALENT, "pdr")).climb()
+    assert (fate.status, fate.by) == (EQUIVALENT, "pdr")
     bench = Bench(proof=Proof(EQUIVALENT, "no path"))
     assert bench.climb([]).status == EQUIVALENT and bench.log == ["proof"]
-    fate = Bench(proof=Proof(SURVIVED, "differs")).climb([])
-    assert (fate.status, fate.by) == (SURVIVED, "changes no value in any test; differs")
 
 
-def test_runs_in_which_the_mutant_changes_nothing_do_not_count() -> None:
-    first = STEPS[0]
-
-    def run(step: Step) -> tuple[bool, str] | None:
-        return (True, "") if step == first else None
-
-    def prove(_: Mutation) -> Proof:
-        return Proof(SURVIVED, "differs")
-
-    assert climb(MUTATION, STEPS, ladder(), run, prove).runs == 1
-    assert climb(MUTATION, STEPS, ladder(), run, prove, 2).runs == 3
-    fate = climb(MUTATION, STEPS[1:], ladder(), run, prove)
-    assert (fate.runs, fate.by) == (0, "changes no value in any test; differs")
-    # What it met on quick rungs counts.
-    assert climb(MUTATION, STEPS[1:], ladder(), run, prove, 2).by == "differs"
-
-
-def test_ladder_learns_within_a_rung() -> None:
-    rungs = ladder()
+def test_ladder_learns() -> None:
+    found = ladder()
     first, two3, two4, slow = STEPS
-    assert rungs.order("cde_fifo", reversed(STEPS)) == [first, two3, two4, slow]
-    rungs.learn("cde_fifo", two4)
-    rungs.learn("cde_fifo", slow)
-    assert rungs.order("cde_fifo", STEPS) == [first, two4, two3, slow]
+    assert found.order("cde_fifo", reversed(STEPS)) == STEPS
+    found.learn("cde_fifo", two4)
+    assert found.order("cde_fifo", STEPS) == [two4, first, two3, slow]
+    # Less of what killed mutants of other modules.
+    assert found.order("cde_cq", STEPS) == [first, two4, two3, slow]
 
 
 # -- proofs ----------------------------------------------------------------------------------------
@@ -400,7 +386,7 @@ def test_proofs_start_in_the_reset_state(
 # -- results ---------------------------------------------------------------------------------------
 
 FATES = [
-    Fate(MUTATION, KILLED, "test_m.One seed 3", "wrong", 1, 0.5),
+    Fate(MUTATION, KILLED, "test_m.One seed 3", "wrong", 2, 1, "m_axi_awaddr[3]", {"tests": 0.5}),
     Fate(parse_mutation(LINE), SURVIVED, "differs after 3 cycles (cde_cq)", runs=4),
     Fate(parse_mutation(LINE), EQUIVALENT, "pdr (cde_cq)"),
     Fate(parse_mutation(LINE), UNDECIDED, "time limit"),

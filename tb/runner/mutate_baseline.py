@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs without a mutant: what crossed the ports in each, how long it took, which mutants would have
+changed a value in it. Recordings serve every set of mutants of the same design and tests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tb.runner.common import ROOT, relative
+from tb.runner.mutate_ladder import Step
+from tb.runner.mutate_replay import Replayer
+from tb.runner.mutate_sim import Answer, Host, Run
+
+#: Limit of the processor time of a test without a mutant.
+_LIMIT_S = 120.0
+
+
+def digest(files: Sequence[Path], *more: object) -> str:
+    """Changes with the files (their names and contents) and the rest."""
+    found = hashlib.sha256(repr(more).encode())
+    for path in files:
+        found.update(f"\n{relative(path)}\n".encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+def bench_files() -> list[Path]:
+    """What tests use: all but the tests themselves and what they do not meet here."""
+    files = [p for place in ("tb", "models") for p in sorted((ROOT / place).rglob("*.py"))]
+    unused = {"unit", "runner", "bench", "waves"}
+    files = [p for p in files if not unused & set(p.parts) and not p.name.startswith("test_")]
+    return [*files, *sorted((ROOT / "tb" / "hdl").glob("*.v"))]
+
+
+def test_file(step: Step) -> Path:
+    return (ROOT / Path(*step.test.split(".")[:-1])).with_suffix(".py")
+
+
+class Baseline:
+    """The recordings of the steps. ``key``: of the design, as it is simulated."""
+
+    def __init__(self, folder: Path, steps: Sequence[Step], key: str) -> None:
+        self._folder = folder
+        self._index = folder / "seconds.jsonl"
+        shared = digest(bench_files(), key)
+        own = {path: digest([path], shared) for path in {test_file(step) for step in steps}}
+        self.key = digest([], sorted(own.values()))
+        """Changes with anything that a run depends on."""
+        self._name = {
+            step: f"{step.top}-{step.test.removeprefix('tb.tests.')}-{step.seed}-"
+            f"{own[test_file(step)][:16]}.rec"
+            for step in steps
+        }
+        self.steps = list(steps)
+        self.cost: dict[Step, float] = {}
+        """Seconds of processor time of each step that passes."""
+        self.hit: dict[Step, frozenset[int]] = {}
+        """The mutants that would have changed a value in it."""
+        self.bad: dict[Step, str] = {}
+        """Steps that fail without a mutant: a failure would say nothing."""
+        self.inexact: set[Step] = set()
+        """Steps that the replay without a mutant does not repeat: these must be run."""
+
+    def path(self, step: Step) -> Path:
+        return self._folder / self._name[step]
+
+    def record(self, hosts: Mapping[str, Host], jobs: int, tick: Callable[[], object]) -> None:
+        """Makes the recordings that are not there, removes those of other designs and tests."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        names = set(self._name.values())
+        for path in self._folder.glob("*.rec*"):
+            if path.name not in names:
+                path.unlink()
+        lines = self._index.read_text().splitlines() if self._index.is_file() else []
+        known = {name: cost for name, cost in map(json.loads, lines) if name in names}
+        lock = threading.Lock()
+        with self._index.open("w") as out:
+
+            def keep(step: Step, cost: float) -> None:
+                with lock:
+                    self.cost[step] = cost
+                    out.write(json.dumps([self._name[step], cost]) + "\n")
+                    out.flush()
+                tick()
+
+            def make(step: Step) -> None:
+                answer = self._run(hosts[step.top], step)
+                if answer.passed:
+                    keep(step, answer.seconds)
+                else:
+                    self.bad[step] = answer.message
+                    tick()
+
+            missing = []
+            for step in self.steps:
+                name = self._name[step]
+                if name in known and self.path(step).is_file():
+                    keep(step, known[name])
+                else:
+                    missing.append(step)
+            _all(make, missing, jobs)
+
+    def _run(self, host: Host, step: Step) -> Answer:
+        part = self.path(step).with_suffix(".rec.part")
+        answer = host.run(Run(0, step.test, step.seed, _LIMIT_S, part))
+        if answer.passed:
+            part.rename(self.path(step))
+        else:
+            part.unlink(missing_ok=True)
+        return answer
+
+    def check(
+        self,
+        replayers: Mapping[str, Replayer],
+        stored: Path,
+        jobs: int,
+        tick: Callable[[], object],
+    ) -> None:
+        """Replays each recording without a mutant: tells which mutants can be noticed there.
+        ``stored``: what was found for the same netlist, and what is found now.
+        """
+        lines = stored.read_text().splitlines() if stored.is_file() else []
+        known = dict(map(json.loads, lines))
+        lock = threading.Lock()
+        with stored.open("a") as out:
+
+            def replay(step: Step) -> None:
+                name = self._name[step]
+                if name not in known:
+                    found = replayers[step.top].run(0, self.path(step))
+                    hit = None if found.output else sorted(found.hit)
+                    with lock:
+                        known[name] = hit
+                        out.write(json.dumps([name, hit]) + "\n")
+                        out.flush()
+                if known[name] is None:
+                    self.inexact.add(step)
+                else:
+                    self.hit[step] = frozenset(known[name])
+                tick()
+
+            _all(replay, list(self.cost), jobs)
+
+    def can_tell(self, step: Step, mutant: int) -> bool:
+        """Whether the step can tell the mutant from the design, as far as is known."""
+        return step in self.cost and (step in self.inexact or mutant in self.hit[step])
+
+
+def _all(do: Callable[[Step], None], steps: Sequence[Step], jobs: int) -> None:
+    pool = ThreadPoolExecutor(max_workers=jobs)
+    try:
+        for future in [pool.submit(do, step) for step in steps]:
+            future.result()
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()

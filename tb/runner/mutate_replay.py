@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replays recorded runs on mutants without the bench: a program of the netlist that gets recorded
+inputs and compares the outputs (mutate_replay.cpp), one process for each job.
+
+The bench is deterministic and touches ports only. If the outputs of a mutant are those of the
+recorded run in each cycle, so are the bench's next inputs: the test would pass as it did then.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from tb.runner.builds import BuildConfig
+from tb.runner.common import RunnerError, cpu_count, relative
+from tb.runner.mutate_wrap import REPLAY, Interface, interface
+from tb.runner.simulator import MAKE_VARIABLES, first_build_error
+
+_SOURCE = Path(__file__).with_suffix(".cpp")
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What became of a recorded run on a mutant."""
+
+    cycles: int
+    output: str
+    """The first output that differs; empty: none does."""
+    seconds: float = 0.0
+    """Processor time."""
+    hit: frozenset[int] = frozenset()
+    """Without a mutant: the mutants that would have changed a value."""
+
+
+def build_replay(config: BuildConfig, top: str, folder: Path, jobs: int | None = None) -> Path:
+    """Builds the program for a top level (its netlist is in ``folder``) unless it is there;
+    returns it.
+    """
+    design = _interface(top, folder)
+    place = folder / f"build-{REPLAY}-{top}"
+    program = place / f"V{REPLAY}"
+    stamp = place / "done"
+    if stamp.is_file() and program.is_file():
+        return program
+    place.mkdir(parents=True, exist_ok=True)
+    words = f"-DINPUT_WORDS={design.input_words} -DOUTPUT_WORDS={design.output_words}"
+    verilate = [
+        *("verilator", "--cc", "--exe", "-O3", "--no-assert", "--x-initial", "fast", "--quiet"),
+        *("--x-assign", "fast", "-Wno-fatal", "-Wno-lint", "--top-module", REPLAY, "-DREPLAY"),
+        *("-DEDGE=edge", "--prefix", f"V{REPLAY}", "-Mdir", str(place), "-CFLAGS", words),
+        *config.build_args,
+        *(str(folder / "netlist.v"), str(folder / f"{REPLAY}-{top}.v"), str(_SOURCE)),
+    ]
+    make = ["make", "-C", str(place), "-f", f"V{REPLAY}.mk", "-j", str(jobs or cpu_count())]
+    log = place / "build.log"
+    with log.open("w") as out:
+        for command in (verilate, [*make, *MAKE_VARIABLES]):
+            done = subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False)
+            if done.returncode:
+                error = first_build_error(log.read_text(errors="replace"))
+                raise RunnerError(f"replay of {top}: {error}; log: {relative(log)}")
+    stamp.touch()
+    return program
+
+
+def _interface(top: str, folder: Path) -> Interface:
+    return interface(top, json.loads((folder / "ports.json").read_text()))
+
+
+class Replayer:
+    """The processes for one top level; a context manager, safe among threads."""
+
+    def __init__(self, program: Path, top: str, folder: Path) -> None:
+        self._program = program
+        self._design = _interface(top, folder)
+        self._idle: list[subprocess.Popen[str]] = []
+        self._all: list[subprocess.Popen[str]] = []
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._all:
+            process.kill()
+            process.wait()
+
+    def _take(self) -> subprocess.Popen[str]:
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+            process = subprocess.Popen(
+                [str(self._program)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                bufsize=1,
+                start_new_session=True,
+            )
+            self._all.append(process)
+            return process
+
+    def run(self, mutant: int, recording: Path) -> Replay:
+        """Replays a recording; ``mutant`` 0: none."""
+        process = self._take()
+        assert process.stdin and process.stdout
+        try:
+            process.stdin.write(f"{mutant} {recording}\n")
+            words = process.stdout.readline().split()
+            cycles, first, micros, *hit = map(int, words)
+        except (OSError, ValueError) as error:
+            raise RunnerError(f"the replay of {recording.name} ended: {error}") from None
+        with self._lock:
+            self._idle.append(process)
+        output = "" if first < 0 else self._design.output_at(first)
+        return Replay(cycles, output, micros / 1e6, frozenset(hit))

@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Record and replay: the text around the netlist, a small netlist with mutants, and that a
+difference, a wrong recording and an end of the program show.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tb.runner.builds import BuildConfig
+from tb.runner.common import ROOT, RunnerError, prepare_environment
+from tb.runner.mutate_baseline import Baseline, bench_files, digest
+from tb.runner.mutate_ladder import Step
+from tb.runner.mutate_replay import Replay, Replayer, build_replay
+from tb.runner.mutate_wrap import (
+    Interface,
+    Port,
+    bench_wrapper,
+    define_values,
+    interface,
+    replay_wrapper,
+    watch,
+)
+
+SELECTS = """module a;
+  assign eq  = mutsel == 4'h3;
+  assign \\n$1  = eq  ? 1'h0 : x [2];
+endmodule
+module b;
+  assign eq  = other;
+  assign y = eq  ? 1'h0 : x;
+endmodule
+"""
+
+
+def test_values_are_watched() -> None:
+    added = [line for line in watch(SELECTS).splitlines() if line not in SELECTS]
+    assert added == [
+        "`ifdef REPLAY",
+        "  always @(edge replay.clk) if (replay.watching && (1'h0) != (x [2])) "
+        "replay.hit[3] <= 1'b1;",
+        "`endif",
+    ]
+    with pytest.raises(RunnerError, match="1 selects, of which 0"):
+        watch(SELECTS.replace("?", "|", 1))
+
+
+def test_values_at_power_up() -> None:
+    text = "module m(clk);\n  reg [7:4] q;\n  reg b;\n  reg [7:0] \\mem.x  [15:0];\n  reg c = 1'h1;"
+    found = define_values(text + "\n  always @(posedge clk)\n")
+    assert found == define_values(text + "\n  always @(posedge clk)\n")
+    lines = found.splitlines()
+    assert lines[1].startswith("  reg [7:4] q = 4'h") and lines[2].startswith("  reg b = 1'h")
+    assert "i <= 15" in found and "\\mem.x [i] =" in found
+    assert "  reg c = 1'h1;" in lines and "  always @(`EDGE clk)" in lines
+    with pytest.raises(RunnerError, match="undefined value"):
+        define_values("  assign a = 2'h0x;")
+    with pytest.raises(RunnerError, match="not understood"):
+        define_values("  reg [7:0] q [0:7];")
+
+
+DESIGN = Interface(
+    "cde_top",
+    (
+        Port("s_axi_awready", 1, False),
+        Port("s_axi_awvalid", 1, True),
+        Port("m_axi_awaddr", 64, False),
+        Port("m_axi_awvalid", 1, False),
+        Port("m_axi_wvalid", 1, False),
+        Port("m_axi_wdata", 16, False),
+        Port("m_axi_wstrb", 2, False),
+        Port("trace_valid", 2, False),
+        Port("trace_data", 8, False),
+    ),
+    3,
+)
+
+
+def test_payload_counts_while_valid() -> None:
+    valid = {port.name: DESIGN.valid_of(port) for port in DESIGN.outputs}
+    assert valid == {
+        "s_axi_awready": "",
+        "m_axi_awaddr": "m_axi_awvalid",
+        "m_axi_awvalid": "",
+        "m_axi_wvalid": "",
+        "m_axi_wdata": "m_axi_wvalid",
+        "m_axi_wstrb": "m_axi_wvalid",
+        "trace_valid": "",
+        "trace_data": "trace_valid",
+    }
+    for text in (bench_wrapper(DESIGN), replay_wrapper(DESIGN)):
+        assert "(n_m_axi_awvalid[0]) ? n_m_axi_awaddr[63:0] : 64'd0" in text
+        assert "(n_m_axi_wvalid && n_m_axi_wstrb[1]) ? n_m_axi_wdata[15:8] : 8'd0" in text
+        assert "(n_trace_valid[1]) ? n_trace_data[7:4] : 4'd0" in text
+    assert [DESIGN.output_at(bit) for bit in (0, 1, 66, 85)] == [
+        "s_axi_awready",
+        "m_axi_awaddr[0]",
+        "m_axi_wvalid",
+        "trace_valid[0]",
+    ]
+
+
+# -- the programs ----------------------------------------------------------------------------------
+
+NETLIST = """
+module small__1(clk, mutsel, s_valid, s_data, m_valid, m_data);
+  input clk; input [1:0] mutsel; input s_valid; input [31:0] s_data;
+  output m_valid; output [31:0] m_data;
+  reg m_valid;
+  reg [31:0] m_data;
+  wire one;
+  wire two;
+  wire bit0;
+  wire bit9;
+  assign one  = mutsel == 2'h1;
+  assign two  = mutsel == 2'h2;
+  assign bit0  = one  ? !s_data[0] : s_data[0];
+  assign bit9  = two  ? 1'h0 : s_data[9];
+  always @(posedge clk) begin
+    m_valid <= s_valid;
+    m_data <= {s_data[31:10], bit9, s_data[8:1], bit0} + 32'd1;
+  end
+endmodule
+"""
+PORTS = [("clk", 1, 1), ("mutsel", 2, 1), ("s_valid", 1, 1), ("s_data", 32, 1)]
+PORTS += [("m_valid", 1, 0), ("m_data", 32, 0)]
+VALUES = [(1, 6), (0, 0x12345), (1, 0xFFFFFFFF), (1, 8), (0, 0), (1, 0x100)]
+
+
+def words(values: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """What a run has at the ports in each cycle, as 32-bit words."""
+    found = []
+    last = (0, 0)
+    for cycle, (valid, data) in enumerate(values):
+        inputs = data << 1 | valid
+        # In the first cycle the registers have their values at power-up.
+        outputs = ((last[1] + 1) % 2**32) << 1 | 1 if last[0] else 0
+        both = inputs | outputs << 64
+        found.append([both >> 32 * n & 0xFFFFFFFF for n in range(4)])
+        last = (valid, data)
+        assert cycle or not outputs
+    return found
+
+
+def recording(rows: Sequence[Sequence[int]]) -> bytes:
+    """As mutate_record.cpp writes it."""
+    text = b""
+    last = [0] * len(rows[0])
+    for row in rows:
+        changed = [n for n, value in enumerate(row) if value != last[n]]
+        text += struct.pack("<H", len(changed))
+        text += b"".join(struct.pack("<HHH", n, row[n] % 2**16, row[n] >> 16) for n in changed)
+        last = list(row)
+    return text
+
+
+@pytest.fixture(scope="module")
+def replayer(tmp_path_factory: pytest.TempPathFactory) -> Replayer:
+    prepare_environment()
+    folder = tmp_path_factory.mktemp("replay")
+    ports = {
+        name: {"direction": "input" if is_in else "output", "bits": [0] * width}
+        for name, width, is_in in PORTS
+    }
+    text = json.dumps({"modules": {"small__1": {"ports": ports}}})
+    (folder / "ports.json").write_text(text)
+    # The value at power-up of m_valid is 0 with this name.
+    netlist = define_values(watch(NETLIST)).replace("reg m_valid = 1'h1", "reg m_valid = 1'h0")
+    (folder / "netlist.v").write_text(netlist)
+    design = interface("small", json.loads(text))
+    (folder / "replay-small.v").write_text(replay_wrapper(design))
+    return Replayer(build_replay(BuildConfig(), "small", folder), "small", folder)
+
+
+def test_replay(replayer: Replayer, tmp_path: Path) -> None:
+    path = tmp_path / "with a space.rec"
+    path.write_bytes(recording(words(VALUES)))
+    with replayer:
+        for _ in range(2):  # each run starts afresh
+            found = replayer.run(0, path)
+            assert (found.cycles, found.output) == (len(VALUES), "")
+            assert found.hit == {1, 2}
+        # The first cycle shows at the outputs in the second one.
+        assert (replayer.run(1, path).cycles, replayer.run(1, path).output) == (2, "m_data[0]")
+        assert (replayer.run(2, path).cycles, replayer.run(2, path).output) == (4, "m_data[9]")
+        assert replayer.run(3, path).output == ""
+
+        # What differs while m_valid is 0 does not count; what does not differ is not watched.
+        path.unlink()
+        quiet = tmp_path / "quiet.rec"
+        quiet.write_bytes(recording(words([(0, 5), (0, 1 << 8), (1, 1 << 8)])))
+        assert replayer.run(1, quiet).output == ""
+        assert replayer.run(0, quiet).hit == {1}
+
+        # A recording of something else.
+        wrong = words(VALUES)
+        wrong[3][2] ^= 1 << 5
+        other = tmp_path / "other.rec"
+        other.write_bytes(recording(wrong))
+        assert (replayer.run(0, other).cycles, replayer.run(0, other).output) == (4, "m_data[4]")
+        with pytest.raises(RunnerError, match="ended"):
+            replayer.run(0, tmp_path / "none.rec")
+
+
+_CALLS = """
+import ctypes, json, sys
+record = ctypes.CDLL(sys.argv[1]).carillon_record
+for row in json.loads(sys.argv[2]):
+    record(len(row), (ctypes.c_uint32 * len(row))(*row))
+"""
+
+
+def test_recording_of_the_netlist(tmp_path: Path) -> None:
+    prepare_environment()
+    include = next((ROOT / ".venv" / "lib").glob("python3*/site-packages/verilator/include"))
+    library = tmp_path / "record.so"
+    source = ROOT / "tb" / "runner" / "mutate_record.cpp"
+    flags = ["-shared", "-fPIC", "-I", str(include / "vltstd"), "-o", str(library), str(source)]
+    subprocess.run(["g++", *flags], check=True)
+    rows = words(VALUES)
+    path = tmp_path / "x.rec"
+    command = [sys.executable, "-c", _CALLS, str(library), json.dumps(rows)]
+    subprocess.run(command, check=True, env={**os.environ, "CARILLON_MUTATE_RECORD": str(path)})
+    assert path.read_bytes() == recording(rows)
+
+
+# -- the baseline ----------------------------------------------------------------------------------
+
+
+def test_recordings_of_other_tests_and_designs_have_other_names(tmp_path: Path) -> None:
+    steps = [Step("top", "tb.tests.test_smoke.X", 1), Step("top", "tb.tests.test_arm.X", 1)]
+    one, two = Baseline(tmp_path, steps, "design"), Baseline(tmp_path, steps, "other design")
+    assert len({base.path(step) for base in (one, two) for step in steps}) == 4
+    assert one.key != two.key and one.path(steps[0]) == Baseline(
+        tmp_path, steps[:1], "design"
+    ).path(steps[0])
+    assert not any(path.name.startswith("test_") for path in bench_files())
+    a = tmp_path / "a"
+    a.write_text("1")
+    before = digest([a])
+    a.write_text("2")
+    assert digest([a]) != before
+
+
+class Replays:
+    """Of two recordings, of which the netlist does not repeat the second one."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def run(self, mutant: int, path: Path) -> Replay:
+        assert mutant == 0
+        self.count += 1
+        return Replay(5, "m_axi_wdata[0]" if "-2-" in path.name else "", 0.5, frozenset({4, 9}))
+
+
+def test_every_recording_is_checked_once(tmp_path: Path) -> None:
+    steps = [Step("top", "tb.tests.test_smoke.X", seed) for seed in (1, 2)]
+    replays = Replays()
+    ticks: list[int] = []
+    for _ in range(2):
+        base = Baseline(tmp_path, steps, "")
+        base.cost = dict.fromkeys(steps, 1.0)
+        with_replays = cast("dict[str, Replayer]", {"top": replays})
+        base.check(with_replays, tmp_path / "hit.jsonl", 2, lambda: ticks.append(1))
+        assert (base.hit, base.inexact) == ({steps[0]: frozenset({4, 9})}, {steps[1]})
+    assert (len(ticks), replays.count) == (4, 2)
+
+
+def test_which_steps_can_tell(tmp_path: Path) -> None:
+    steps = [Step("top", "tb.tests.test_smoke.X", seed) for seed in (1, 2, 3)]
+    base = Baseline(tmp_path, steps, "")
+    base.cost = {steps[0]: 1.0, steps[1]: 1.0}
+    base.hit = {steps[0]: frozenset({4})}
+    base.inexact = {steps[1]}
+    assert [base.can_tell(step, 4) for step in steps] == [True, True, False]
+    assert [base.can_tell(step, 5) for step in steps] == [False, True, False]
