@@ -28,12 +28,17 @@ class RandomCommandsTest(DirectedTest):
         # The completion core alone has no others.
         codes = [code for code in Cmd if self.config.num_qp or code < 0x20]
         codes = [code for code in codes if code != Cmd.REMOVE_DEVICE]
+        # Something to ask for, until a command destroys it.
+        eq = await self.env.host.create_eq(log2=2)
+        await self.env.host.create_cq(0, eq=eq, log2=2)
         results = set()
         for _ in range(_COUNT):
             code = int(rng.choice(codes)) if rng.random() < 0.95 else rng.getrandbits(8)
             if code == Cmd.REMOVE_DEVICE:
                 continue
-            words = [self.word(rng) for _ in range(8)]
+            # Most commands take few arguments, and the others must be 0.
+            count = rng.randrange(9)
+            words = [self.word(rng) for _ in range(count)] + [0] * (8 - count)
             results.add((await self.env.host.command(code, *words)).result)
         assert {Result.OK, Result.RESERVED, Result.BAD_OBJECT, Result.NO_OBJECT} <= results
 
