@@ -55,6 +55,9 @@ class Proof:
     defines: tuple[str, ...] = ()
     engine: str = ""
     quick: bool = False
+    early: bool = True
+    """prove: assertions are looked at in their own cycle, which makes most inductions a step
+    shorter; otherwise in the next one."""
     timeout: int = 600
     why_bounded: str = ""
     breaks_with: tuple[Plant, ...] = ()
@@ -82,8 +85,7 @@ class Proof:
             f"read_verilog -formal{defines} {sources}",
             *chparam,
             f"prep -flatten -top {self.top}",
-            # An assertion is looked at in its own cycle: an induction is one step shorter.
-            *(["async2sync", "chformal -early"] if self.mode == "prove" else []),
+            *(["async2sync", "chformal -early"] if self.mode == "prove" and self.early else []),
             *("", "[files]", *map(str, given), ""),
         ]
         return "\n".join(lines)

@@ -191,3 +191,10 @@ def test_a_fault_is_planted_in_a_copy(tmp_path: Path) -> None:
     assert fault.text in (ROOT / fault.file).read_text()
     with pytest.raises(RunnerError, match="does not occur"):
         plant(Plant(fault.file, "no such text", "x"), proof, tmp_path)
+
+
+def test_assertions_of_an_induction_are_early_unless_told() -> None:
+    induction = {**GOOD, "mode": "prove"}
+    assert "chformal -early" in parse_proof(induction, "x").script({})
+    assert "chformal" not in parse_proof({**induction, "early": False}, "x").script({})
+    assert "chformal" not in parse_proof(GOOD, "x").script({})
