@@ -129,7 +129,10 @@ def requirement_table(data: dict[str, Any]) -> str:
     for name, own in data["requirements"].items():
         passed = sum(runs[0] for runs in own["tests"].values())
         runs = sum(runs[1] for runs in own["tests"].values())
-        proofs = ", ".join(f"`{p}` ({goal})" for p, goal in own["proofs"].items())
+        goals: dict[str, list[str]] = {}
+        for proof, goal in own["proofs"].items():
+            goals.setdefault(goal, []).append(f"`{proof}`")
+        proofs = "; ".join(f"{goal}: {', '.join(names)}" for goal, names in goals.items())
         rows.append(
             (
                 name,

@@ -53,7 +53,7 @@ TRACE = {
             "tests": {"m.One": [2, 3]},
             "bins": {"g/c": 1},
             "faults": [],
-            "proofs": {"p": "covered"},
+            "proofs": {"p": "covered", "q": "proven unbounded", "r": "covered"},
         }
     }
 }
@@ -101,7 +101,7 @@ def test_code_table_adds_files() -> None:
 
 def test_requirement_table() -> None:
     lines = figures.requirement_table(TRACE).splitlines()
-    assert lines[-1] == "| A-1 | `p` (covered) | 1 | 2 of 3 | 1 | 0 |"
+    assert lines[-1] == "| A-1 | covered: `p`, `r`; proven unbounded: `q` | 1 | 2 of 3 | 1 | 0 |"
 
 
 def test_marks() -> None:
