@@ -66,11 +66,12 @@ def formal_table(data: list[dict[str, Any]]) -> str:
             ", ".join(row["requirements"]),
             row["status"],
             str(len(row["assertions"])),
+            f"{sum(not p['problem'] for p in row['planted'])} of {len(row['planted'])}",
             ", ".join(f"{k} {v}" for k, v in row["parameters"].items()) or "as written",
         )
         for row in data
     ]
-    header = ("proof", "of", "requirements", "status", "assertions", "parameters")
+    header = ("proof", "of", "requirements", "status", "checks", "faults refuted", "parameters")
     return f"{len(data)} proofs: {text}.\n\n" + markdown(header, rows)
 
 

@@ -28,6 +28,7 @@ PROOF = {
     "requirements": ["A-1", "A-2"],
     "status": "bounded to depth 9",
     "assertions": ["x", "y"],
+    "planted": [{"problem": ""}, {"problem": "holds with the fault"}],
     "parameters": {"W": 2},
 }
 TOUR = {
@@ -77,8 +78,8 @@ def test_formal_table_counts_what_a_proof_says() -> None:
     unbounded = PROOF | {"property": "q", "status": "proven unbounded", "parameters": {}}
     text = figures.formal_table([PROOF, unbounded])
     assert text.startswith("2 proofs: 1 bounded, 1 proven unbounded.")
-    assert "| `p` | `cde_m` | A-1, A-2 | bounded to depth 9 | 2 | W 2 |" in text
-    assert "| `q` | `cde_m` | A-1, A-2 | proven unbounded | 2 | as written |" in text
+    assert "| `p` | `cde_m` | A-1, A-2 | bounded to depth 9 | 2 | 1 of 2 | W 2 |" in text
+    assert "| `q` | `cde_m` | A-1, A-2 | proven unbounded | 2 | 1 of 2 | as written |" in text
 
 
 def test_tours_table_shows_what_is_missing() -> None:
