@@ -66,7 +66,9 @@ def formal_table(data: list[dict[str, Any]]) -> str:
             ", ".join(row["requirements"]),
             row["status"],
             str(len(row["assertions"])),
-            f"{sum(not p['problem'] for p in row['planted'])} of {len(row['planted'])}",
+            f"{sum(not p['problem'] for p in row['planted'])} of {len(row['planted'])}"
+            if row["planted"]
+            else "-",
             ", ".join(f"{k} {v}" for k, v in row["parameters"].items()) or "as written",
         )
         for row in data
