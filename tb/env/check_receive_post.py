@@ -286,6 +286,11 @@ class ReceivePostChecks(PostChecks):
         unexpected = (
             record.operand & 0xFF == RecvCause.NO_CREDIT and RecvCause.NO_CREDIT not in found
         )
+        if record.operand & 0xFF == RecvCause.CQ_ERROR and RecvCause.CQ_ERROR not in found:
+            rc.doubts.add(
+                record, cq, f"receive post refused with CQ_ERROR, CQ {cq} is not in error"
+            )
+            found.add(RecvCause.CQ_ERROR)
         if unexpected and self.credits.refusal_excused(cq, pending.request.cycle, wanted):
             found.add(RecvCause.NO_CREDIT)
         return found

@@ -85,8 +85,6 @@ class TakeChecks:
         self.overlong: dict[int, int] = {}
         #: What the error log gets by requests: cause, kind, object, detail.
         self.log: list[tuple[int, int, int, int]] = []
-        #: Refusals for a credit that was there, unless their CQ fails in the same cycle.
-        self._doubts: list[tuple[Trace, int, str]] = []
         self.answers = 0
         self.events = self.interrupts = 0
         #: Of each SRQ: when its latest event came, and when its latest interrupt was taken.
@@ -272,18 +270,7 @@ class TakeChecks:
         text = f"CQ-17: credit {int(credit)}, the CQ {cq} had: {names}"
         if credit:
             rc.fail_step(text, record)
-        # The CQ may fail in this very cycle: lane 1 comes after lane 5.
-        self._doubts.append((record, cq, text))
-
-    def cq_failed(self, cq: int, cycle: int) -> None:
-        """A CQ has gone to its error state."""
-        self._doubts = [d for d in self._doubts if (d[0].cycle, d[1]) != (cycle, cq)]
-
-    def settle(self, cycle: int) -> None:
-        """Nothing more comes of earlier cycles."""
-        for record, _, text in self._doubts:
-            if record.cycle < cycle:
-                self.rc.fail_step(text, record)
+        rc.doubts.add(record, cq, text)
 
     # -- answers -----------------------------------------------------------------------------------
 
@@ -408,7 +395,7 @@ class TakeChecks:
     def tick(self) -> None:
         """Time has passed."""
         cycle = self.rc.ctx.cycle
-        self.settle(cycle)
+        self.rc.settle(cycle)
         for qp, since in self.overlong.items():
             if cycle - since > LAG:
                 self.rc.fail(f"still not in error, after the LENGTH_ERROR of cycle {since}", qp)

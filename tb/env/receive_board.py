@@ -100,10 +100,10 @@ class ReceiveScoreboard(EngineScoreboard):
         super().__call__(records)
 
     def _trace(self, record: Trace) -> None:
-        self.takes.settle(record.cycle)
+        self.rc.settle(record.cycle)
         if record.lane < 5:
             if record.op == TraceOp.CQ_ERROR and record.lane == 1:
-                self.takes.cq_failed(record.cq, record.cycle)
+                self.rc.doubts.cq_failed(record.cq, record.cycle)
             super()._trace(record)
             return
         if _LANES.get(record.op) != record.lane:

@@ -80,6 +80,35 @@ class SrqView(NamedTuple):
     waits: bool
 
 
+class Doubt(NamedTuple):
+    """A step that is right only if its CQ fails in the same cycle."""
+
+    step: Trace
+    cq: int
+    text: str
+
+
+class Doubts:
+    """Refusals because of a CQ that was not in error yet: its failure may count for steps of lanes
+    5 and 6 in the cycle of its own step, whose lane is told after them (docs/receive.md).
+    """
+
+    def __init__(self) -> None:
+        self._open: list[Doubt] = []
+
+    def add(self, step: Trace, cq: int, text: str) -> None:
+        """``text``: what is wrong unless the CQ fails."""
+        self._open.append(Doubt(step, cq, text))
+
+    def cq_failed(self, cq: int, cycle: int) -> None:
+        """A CQ has gone to its error state."""
+        self._open = [d for d in self._open if (d.step.cycle, d.cq) != (cycle, cq)]
+
+    def settle(self, cycle: int) -> Doubt | None:
+        """Nothing more comes of earlier cycles: a doubt of these is a fault."""
+        return next((d for d in self._open if d.step.cycle < cycle), None)
+
+
 class ReceiveContext:
     """State shared by the checks of receives."""
 
@@ -99,6 +128,7 @@ class ReceiveContext:
         self.tails = [News() for _ in range(params.num_qp)]
         self.srq_tails = [News() for _ in range(params.num_srq)]
         self.done = [(News(), News()) for _ in range(params.num_qp)]  # for lanes 5 and 6
+        self.doubts = Doubts()
         #: Cycle in which the latest receive of a QP completed.
         self.completed_at = [-1] * params.num_qp
         #: Completions of the buffers of an SRQ over time: cycle, number before.
@@ -147,6 +177,11 @@ class ReceiveContext:
         if shared:
             self.fail(text, srq=step.cq, step=step)
         self.fail(text, qp=step.cq, srq=self.rqs[step.cq].config.srq, step=step)
+
+    def settle(self, cycle: int) -> None:
+        """Nothing more comes of earlier cycles."""
+        if doubt := self.doubts.settle(cycle):
+            self.fail_step(doubt.text, doubt.step)
 
     # -- looking -----------------------------------------------------------------------------------
 
