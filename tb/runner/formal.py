@@ -225,7 +225,7 @@ def faulty(proof: Proof, fault: Plant) -> Proof:
     the macro PROPERTIES_ONLY top levels leave out what is there for the induction alone: the
     properties themselves must fail.
     """
-    defines = (*proof.defines, "PROPERTIES_ONLY")
+    defines = (*proof.defines, "PROPERTIES_ONLY", *fault.defines.split())
     if proof.mode == "bmc":
         return replace(proof, defines=defines)
     return replace(proof, mode="bmc", engine="", depth=fault.depth, defines=defines)

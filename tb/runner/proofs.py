@@ -35,6 +35,8 @@ class Plant:
     """Part of the name of the assertion that must fail; "" is any."""
     depth: int = 14
     """Clock cycles in which it must be refuted, where the proof itself is unbounded."""
+    defines: str = ""
+    """A macro for this run: leaves out properties that would take long to hold until the fault."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,9 @@ class Proof:
 
 def _plant(data: object, where: str) -> Plant:
     keys = {item.name for item in fields(Plant)}
-    if not isinstance(data, dict) or not keys - {"fails", "depth"} <= data.keys() <= keys:
+    if not isinstance(data, dict) or not keys - {"fails", "depth", "defines"} <= data.keys() <= keys:
         raise RunnerError(
-            f"{where}: `breaks_with` has entries of file, text, replacement, fails, depth"
+            f"{where}: `breaks_with` has entries of file, text, replacement, fails, depth, defines"
         )
     if not all(isinstance(value, int if key == "depth" else str) for key, value in data.items()):
         raise RunnerError(f"{where}: `depth` in `breaks_with` is a number, all else is text")
