@@ -12,7 +12,7 @@ from cocotb.triggers import Timer
 from pyuvm import uvm_test
 
 from tb.env.checking import Checking
-from tb.env.env import CarillonEnv
+from tb.env.env import CarillonEnv, Config
 from tb.env.harness import PERIOD, Harness
 from tb.env.streams import stream
 
@@ -53,6 +53,12 @@ class CarillonTest(uvm_test):
     def harness(self) -> Harness:
         """Time and raw access to the harness."""
         return self.env.harness
+
+    @property
+    def config(self) -> Config:
+        """The engine's parameters, as it told them after the reset."""
+        assert self.env.config is not None
+        return self.env.config
 
     async def run_phase(self) -> None:
         self.raise_objection()

@@ -95,7 +95,10 @@ class Proof:
 
 def _plant(data: object, where: str) -> Plant:
     keys = {item.name for item in fields(Plant)}
-    if not isinstance(data, dict) or not keys - {"fails", "depth", "defines"} <= data.keys() <= keys:
+    if (
+        not isinstance(data, dict)
+        or not keys - {"fails", "depth", "defines"} <= data.keys() <= keys
+    ):
         raise RunnerError(
             f"{where}: `breaks_with` has entries of file, text, replacement, fails, depth, defines"
         )

@@ -12,7 +12,6 @@ from tb.env.base_test import CarillonTest
 from tb.env.cq import Cq, Eq
 from tb.env.defs import Cause, Cmd, Kind, Result
 from tb.env.driver import LogEntry
-from tb.env.env import Config
 from tb.env.records import Interrupt, MemWrite, Record, Trace
 
 SLVERR = 2
@@ -26,12 +25,6 @@ class DirectedTest(CarillonTest):
         super().connect_checkers()
         self.seen: list[Record] = []
         self.env.add_subscriber(self.seen.extend, "records of the test")
-
-    @property
-    def config(self) -> Config:
-        """The engine's parameters."""
-        assert self.env.config is not None
-        return self.env.config
 
     def of(self, kind: type[R], since: int = 0) -> list[R]:
         """Records of one kind from position ``since`` of all records on."""

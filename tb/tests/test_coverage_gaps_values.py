@@ -30,12 +30,12 @@ class WideKeysTest(WindowTest):
             length = max(1, rng.getrandbits(48) >> rng.randrange(0, 48, 7))
             base = rng.randrange((1 << 64) - length)
             region = await self.env.host.register(
-                length, number=rng.randrange(64), base=base, zone=zone, rights=ALL
+                length, number=rng.randrange(self.config.num_mr), base=base, zone=zone, rights=ALL
             )
             status = await region.query()
             assert (status.base, status.length, status.zone) == (base, length, zone), status
             window = await self.env.host.create_window(
-                rng.randrange(64), zone=zone, context=rng.getrandbits(64)
+                rng.randrange(self.config.num_mw), zone=zone, context=rng.getrandbits(64)
             )
             nbytes = min(length, max(1, rng.getrandbits(31)))
             offset = rng.randrange(length - nbytes + 1)
@@ -70,9 +70,9 @@ class WideReceivesTest(WindowTest):
 
     async def scenario(self) -> None:
         rng = self.rng("values")
-        for number in range(4):
+        for number in range(self.config.num_srq):
             zone = rng.getrandbits(16)
-            srq = await self.env.host.create_srq(number, size=64, zone=zone)
+            srq = await self.env.host.create_srq(number, zone=zone)
             region = await self.env.host.register(
                 (1 << 48) - 1, base=rng.getrandbits(63), zone=zone, rights=Right.LOCAL_WRITE
             )
@@ -99,7 +99,7 @@ class WidePostsTest(WindowTest):
 
     async def scenario(self) -> None:
         rng = self.rng("values")
-        for number in range(16):
+        for number in range(self.config.num_qp):
             page = rng.randrange(self.config.num_pages)
             mark, age = rng.getrandbits(16), rng.getrandbits(16)
             qp = await self.qp(

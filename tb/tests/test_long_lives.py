@@ -34,10 +34,11 @@ class LongSendTest(LongLifeTest):
         env.transport.loopback(latency=1, mask=0xFFFFFFFF, match=_FAILING, status=0x7F)
         answers: list[Pending[WriteResult]] = []
         made = round_ = 0
+        room = (1 << self.config.sq_log2) - 1  # and one that fails
         while made < LIFE:
             round_ += 1
             wanted: list[tuple[int, int]] = []
-            for _ in range(rng.randint(12, 20)):
+            for _ in range(min(rng.randint(12, 20), room)):
                 silent = rng.random() < 0.2
                 context = rng.getrandbits(63) << 1  # no failing one
                 answers.append(qp.queue(self.read(qp, context, silent)))
@@ -100,9 +101,10 @@ class LongReceiveTest(LongLifeTest):
         env.transport.receiver.loopback(latency=1)
         answers: list[Pending[WriteResult]] = []
         made = round_ = 0
+        room = 1 << min(self.config.srq_log2, self.config.rx_log2)
         while made < LIFE:
             round_ += 1
-            wanted = [self.buffer(srq, answers) for _ in range(rng.randint(20, 28))]
+            wanted = [self.buffer(srq, answers) for _ in range(min(rng.randint(20, 28), room))]
             made += len(wanted)
             start = self.harness.cycle + 40
             for _ in wanted:

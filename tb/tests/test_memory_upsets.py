@@ -135,7 +135,7 @@ class StormUpsetsTest(LifeUpsetsTest):
     """
 
     async def scenario(self) -> None:
-        await self.life("window_life", duration=4000)
+        await self.life("window_life", duration=8000)
 
     async def sprinkle(self) -> None:
         rng, upsets = self.rng("storm"), self.upsets

@@ -11,7 +11,6 @@ import pyuvm
 
 from tb.env.base_test import CarillonTest
 from tb.env.defs import Cause, Cmd, Opcode, QpState, Result
-from tb.env.env import Config
 from tb.env.harness import Channel
 from tb.env.qp import Qp
 from tb.env.records import DoneReport, DoorbellResponse, Record, TermRequest
@@ -31,12 +30,6 @@ class StormTest(CarillonTest):
     def got(self, kind: type[R]) -> list[R]:
         """Records of one kind."""
         return [record for record in self.seen if isinstance(record, kind)]
-
-    @property
-    def config(self) -> Config:
-        """The engine's parameters."""
-        assert self.env.config is not None
-        return self.env.config
 
     async def make_qps(self, count: int, **options: Any) -> list[Qp]:
         """``count`` connected QPs."""
