@@ -28,6 +28,8 @@ from tb.runner.mutate_ladder import (
     KILLED,
     Fate,
     Ladder,
+    Limits,
+    Means,
     Outcome,
     Plan,
     Proof,
@@ -47,8 +49,7 @@ OUT = SIM_BUILD / "mutation.json"
 
 #: A mutant may take this many times as long as the test without it, at least so many seconds.
 _FACTOR, _LEAST_S = 5.0, 3.0
-#: Seconds of tests (without a mutant) that a mutant may pass although an output differs.
-_IN_VAIN_S = 60.0
+_LIMITS = Limits(tests_s=60.0, replays_s=25.0)
 _NO_PATH = "no path to an output of any top level"
 _HERE = Path(__file__).parent
 #: The netlist without mutants, for all campaigns on the same design.
@@ -78,6 +79,8 @@ class Campaign:
         self.results = FOLDER / f"{seed}_{count}{suffix}.jsonl"
         self.seconds = seconds
         self.fates: dict[int, Fate] = {}
+        self.before: dict[int, Fate] = {}
+        """Results of an earlier run that do not hold as a whole."""
         self.mutations: list[Mutation] = []
         self.reaching: dict[str, set[int]] = {}
         self.hosts: dict[str, Host] = {}
@@ -146,17 +149,21 @@ class Campaign:
     # -- the mutants --
 
     def restore(self) -> None:
-        """Results of an interrupted or earlier run that still hold: what was killed or proved; for
-        the rest only if the tests are the same.
+        """Results of an interrupted or earlier run: those that hold (what was killed or proved; the
+        rest only if the tests are the same and none was left out), and what the others have passed.
         """
         by_key = {m.key: number for number, m in enumerate(self.mutations, 1)}
         for fate, key in read_fates(self.results):
-            number = by_key.get(fate.mutation.key)
-            if number and (fate.status in (KILLED, EQUIVALENT) or key == self.base.key):
-                self.fates[number] = fate
+            if number := by_key.get(fate.mutation.key):
+                same = key == self.base.key and not fate.left
+                holds = fate.status in (KILLED, EQUIVALENT) or same
+                (self.fates if holds else self.before)[number] = fate
         with self.results.open("w") as out:
             for fate in self.fates.values():
                 write_fate(out, fate, self.base.key)
+            for number, fate in self.before.items():
+                if number not in self.fates:
+                    write_fate(out, fate, "")
         known = {(s.name, top): s for s in self.base.steps for top in (s.top,)}
         for number, fate in self.fates.items():
             for top, alive in self.reaching.items():
@@ -183,7 +190,8 @@ class Campaign:
             return prover(mutation, f"m{number}") if tops else Proof(EQUIVALENT, _NO_PATH)
 
         steps = [s for s in self.base.steps if s.top in tops and self.base.can_tell(s, number)]
-        return climb(mutation, steps, self.ladder, replay, run, prove, _IN_VAIN_S)
+        means = Means(replay, run, prove, self.base.content.__getitem__)
+        return climb(mutation, steps, self.ladder, means, _LIMITS, self.before.get(number))
 
     def run(self, jobs: int) -> None:
         """All mutants that are left, in parallel; fills ``fates``. Their order is random: what a

@@ -59,6 +59,8 @@ class Baseline:
         self.steps = list(steps)
         self.cost: dict[Step, float] = {}
         """Seconds of processor time of each step that passes."""
+        self.content: dict[Step, str] = {}
+        """Digest of what each recording has."""
         self.hit: dict[Step, frozenset[int]] = {}
         """The mutants that would have changed a value in it."""
         self.bad: dict[Step, str] = {}
@@ -104,6 +106,9 @@ class Baseline:
                 else:
                     missing.append(step)
             _all(make, missing, jobs)
+        for step in self.cost:
+            found = hashlib.sha256(f"{step.top}\n".encode() + self.path(step).read_bytes())
+            self.content[step] = found.hexdigest()[:16]
 
     def _run(self, host: Host, step: Step) -> Answer:
         part = self.path(step).with_suffix(".rec.part")

@@ -20,7 +20,7 @@ MUTATE_YAML = ROOT / "tb" / "mutate.yaml"
 
 #: Gaps that need a new stimulus, not a new check.
 NEVER = "changes no value in any test"
-UNSEEN = "reaches no output in any test"
+UNSEEN = "reaches no output in the tests"
 SPENT = ("replays", "tests", "proofs")
 KILLED, EQUIVALENT, UNDECIDED, SURVIVED = "killed", "equivalent", "undecided", "survived"
 
@@ -95,6 +95,12 @@ class Fate:
     """The first output that was seen to differ."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Processor time, by SPENT."""
+    passed: list[str] = field(default_factory=list)
+    """Digests of the recordings in which no output differed."""
+    proof: tuple[str, str] | None = None
+    """Status of the proof that was tried, and how it came about."""
+    left: int = 0
+    """Runs in which the mutant changes a value, left out because of a limit."""
 
     def spend(self, what: str, seconds: float) -> None:
         self.seconds[what] = round(self.seconds.get(what, 0.0) + seconds, 3)
@@ -162,51 +168,81 @@ class Ladder:
             self._kills["", step] += 1
 
 
+@dataclass(frozen=True)
+class Limits:
+    """What one mutant may cost that nothing kills."""
+
+    tests_s: float = float("inf")
+    """Seconds (without a mutant) of tests that pass although an output differs."""
+    replays_s: float = float("inf")
+    """Processor time of replays in which none does."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """How a mutant meets what may kill it."""
+
+    replay: Callable[[Step], Outcome]
+    run: Callable[[Step], Outcome]
+    prove: Callable[[Mutation], Proof]
+    content: Callable[[Step], str] = str
+    """Digest of the recording."""
+
+
 def climb(
     mutation: Mutation,
     steps: Iterable[Step],
     ladder: Ladder,
-    replay: Callable[[Step], Outcome],
-    run: Callable[[Step], Outcome],
-    prove: Callable[[Mutation], Proof],
-    limit_s: float = float("inf"),
+    means: Means,
+    limits: Limits,
+    before: Fate | None = None,
 ) -> Fate:
     """Replays the steps, runs those in which an output differs until one fails; a proof for what
-    reaches no output. ``steps``: those in which the mutant changes a value. ``limit_s``: seconds
-    (without a mutant) of the tests that one mutant may run in vain.
+    reaches no output. ``steps``: those in which the mutant changes a value. ``before``: an earlier
+    result; the recordings that it passed, and its proof, hold.
     """
     fate = Fate(mutation, SURVIVED)
-    module = mutation.source_module
-    left = set(steps)
-    while left:
+    if before:
+        fate.passed, fate.proof = list(before.passed), before.proof
+    module, passed = mutation.source_module, set(fate.passed)
+    steps = list(steps)
+    left = {step for step in steps if means.content(step) not in passed}
+    fate.replays = len(steps) - len(left)
+    tests_s, replays_s = limits.tests_s, limits.replays_s
+    while left and tests_s > 0 and replays_s > 0:
         step = ladder.order(module, left)[0]
         left.remove(step)
         fate.replays += 1
-        replayed = replay(step)
+        replayed = means.replay(step)
         fate.spend("replays", replayed.seconds)
         if not replayed.message:
+            fate.passed.append(means.content(step))
+            replays_s -= replayed.seconds
             continue
         fate.output = fate.output or replayed.message
         fate.runs += 1
-        limit_s -= ladder.cost[step]
-        tested = run(step)
+        tests_s -= ladder.cost[step]
+        tested = means.run(step)
         fate.spend("tests", tested.seconds)
         if tested.message:
             ladder.learn(module, step)
             fate.status, fate.by, fate.message = KILLED, step.name, tested.message
+            fate.passed = []
             return fate
-        if limit_s <= 0:
-            break
+    fate.left = len(left)
+    rest = f", {len(left)} left out: limit" if left else ""
     if fate.runs:
         # There is a difference: no proof is needed.
-        fate.by = f"{fate.output} differs; {fate.runs} such run(s) pass"
-        fate.by += f", {len(left)} left out: limit" if left else ""
+        fate.by = f"{fate.output} differs; {fate.runs} such run(s) pass{rest}"
         return fate
-    proof = prove(mutation)
-    fate.spend("proofs", proof.seconds)
-    fate.status, fate.by = proof.status, proof.how
+    if not fate.proof:
+        proof = means.prove(mutation)
+        fate.spend("proofs", proof.seconds)
+        fate.proof = (proof.status, proof.how)
+    fate.status, fate.by = fate.proof
     if fate.status != EQUIVALENT:
-        fate.by = f"{UNSEEN if fate.replays else NEVER}; {proof.how}"
+        seen = f"{UNSEEN} of {fate.replays}{rest}" if fate.replays else f"{NEVER}{rest}"
+        fate.by = f"{seen}; {fate.by}"
     return fate
 
 

@@ -34,6 +34,8 @@ def read_fates(path: Path) -> Iterator[tuple[Fate, str]]:
         key = data.pop("key")
         mutation = data.pop("mutation")
         mutation["src"] = tuple(mutation["src"])
+        if data.get("proof"):
+            data["proof"] = tuple(data["proof"])
         yield Fate(Mutation(**mutation), **data), key
 
 

@@ -21,6 +21,8 @@ from tb.runner.mutate_ladder import (
     Design,
     Fate,
     Ladder,
+    Limits,
+    Means,
     Outcome,
     Plan,
     Proof,
@@ -194,8 +196,14 @@ class Bench:
         assert self.proof
         return self.proof
 
-    def climb(self, steps: Sequence[Step] = STEPS, limit_s: float = 100.0) -> Fate:
-        return climb(MUTATION, steps, ladder(), self.replay, self.run, self.prove, limit_s)
+    def climb(
+        self,
+        steps: Sequence[Step] = STEPS,
+        limits: Limits = Limits(),  # noqa: B008
+        before: Fate | None = None,
+    ) -> Fate:
+        means = Means(self.replay, self.run, self.prove, lambda step: f"of {step.name}")
+        return climb(MUTATION, steps, ladder(), means, limits, before)
 
 
 ONE, TWO, FOUR, THREE = (step.name for step in STEPS)
@@ -221,7 +229,7 @@ def test_difference_that_no_test_notices_survives_without_a_proof() -> None:
 def test_tests_in_vain_have_a_limit() -> None:
     bench = Bench([ONE, TWO, FOUR, THREE])
     # 1 s, 2 s, then 3 s.
-    fate = bench.climb(limit_s=2.5)
+    fate = bench.climb(limits=Limits(tests_s=2.5))
     assert (fate.status, fate.runs) == (SURVIVED, 2)
     assert fate.by == "m_axi_wdata[3] differs; 2 such run(s) pass, 2 left out: limit"
 
@@ -231,10 +239,31 @@ def test_proof_for_what_reaches_no_output(status: str) -> None:
     bench = Bench(proof=Proof(status, "differs after 3 cycles"))
     fate = bench.climb()
     assert (fate.status, fate.replays, fate.runs) == (status, 4, 0)
-    assert fate.by == "reaches no output in any test; differs after 3 cycles"
+    assert fate.by == "reaches no output in the tests of 4; differs after 3 cycles"
     assert bench.log[-1] == "proof" and bench.log.count("proof") == 1
     fate = Bench(proof=Proof(status, "differs")).climb([])
     assert (fate.status, fate.by) == (status, "changes no value in any test; differs")
+
+
+def test_later_run_goes_on_where_a_limit_ended_this_one() -> None:
+    bench = Bench(proof=Proof(UNDECIDED, "time limit"))
+    fate = bench.climb(limits=Limits(replays_s=0.5))
+    assert (fate.status, fate.replays, fate.left) == (UNDECIDED, 2, 2)
+    assert fate.passed == [f"of {ONE}", f"of {TWO}"]
+    assert fate.by == "reaches no output in the tests of 2, 2 left out: limit; time limit"
+    # What it has passed and the proof hold.
+    later = Bench([THREE])
+    fate = later.climb(before=fate)
+    assert later.log == [f"replay {FOUR}", f"replay {THREE}", THREE]
+    assert (fate.status, fate.replays, fate.runs, fate.left) == (SURVIVED, 4, 1, 0)
+    fate = Bench([THREE], THREE).climb(before=fate)
+    assert (fate.status, fate.passed) == (KILLED, [])
+
+
+def test_earlier_proof_holds() -> None:
+    fate = Bench(proof=Proof(UNDECIDED, "time limit")).climb()
+    later = Bench().climb(before=fate)
+    assert later.status == UNDECIDED and later.by == fate.by
 
 
 def test_equivalent_mutant() -> None:
@@ -389,7 +418,7 @@ FATES = [
     Fate(MUTATION, KILLED, "test_m.One seed 3", "wrong", 2, 1, "m_axi_awaddr[3]", {"tests": 0.5}),
     Fate(parse_mutation(LINE), SURVIVED, "differs after 3 cycles (cde_cq)", runs=4),
     Fate(parse_mutation(LINE), EQUIVALENT, "pdr (cde_cq)"),
-    Fate(parse_mutation(LINE), UNDECIDED, "time limit"),
+    Fate(parse_mutation(LINE), UNDECIDED, "time limit", passed=["3f"], proof=("a", "b"), left=2),
 ]
 
 
