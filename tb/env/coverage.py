@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 from typing import Any
 
 from models.codes import CB_RETURN, PAGE_BYTES, Cause, CommandCode, CqStatus, TraceOp
 from models.control import Args
 from models.params import Params
-from tb.env.coverage_bins import ARM_NAMES, BINS, COMMAND_BINS
+from tb.env.coverage_bins import ARM_NAMES, BINS, COMMAND_BINS, SOURCES
 from tb.env.coverage_memory import CqMemory, moderation_case, weaker
 from tb.env.records import (
     Command,
@@ -94,9 +94,17 @@ class Coverage:
         for record in records:
             by_type[type(record)](record)
 
-    def stalled(self, channel: str) -> None:
-        """A channel of the harness has stalls."""
-        self._hit(f"stall/{channel}")
+    def waited(self, blocked: Set[str], withheld: Set[str]) -> None:
+        """On which channels somebody was kept waiting for some cycles: ``blocked`` by a low ready,
+        ``withheld`` by a source of the harness that had something to offer (Harness).
+        """
+        for channel in blocked:
+            if f"stall/{channel}" in BINS and channel not in SOURCES:
+                self._hit(f"stall/{channel}")
+            elif f"back-pressure/{channel}" in BINS:
+                self._hit(f"back-pressure/{channel}")
+        for channel in withheld & SOURCES:
+            self._hit(f"stall/{channel}")
 
     def _hit(self, name: str) -> None:
         self.counts[name] += 1

@@ -53,6 +53,15 @@ CHANNELS: Final = (
     *("B", "R", "CTL_B", "CTL_R", "ANS", "IRQ", "MEM_AW", "MEM_W", "MEM_B"),
 )
 
+#: Those at which the harness is the source: its stalls keep offers back. All others are outputs of
+#: the engine, at which stalls hold ready low.
+SOURCES: Final = frozenset(
+    (
+        *("AW", "W", "AR", "CTL_AW", "CTL_W", "CTL_AR", "CPL", "RSV", "MEM_B"),
+        *("DONE", "CONN", "RREQ", "RDONE", "CHECK"),
+    )
+)
+
 _FIXED: Final[dict[str, tuple[str, ...]]] = {
     "cq10/default": ("CQ-10",),
     "cq10/rearm": ("CQ-10",),
@@ -188,12 +197,18 @@ def _generated() -> Iterator[tuple[str, tuple[str, ...]]]:
 #: Bins of completion queues.
 CQ_BINS: Final[dict[str, tuple[str, ...]]] = {**_FIXED, **dict(_generated())}
 
+#: Inputs of the engine whose ready was low while something was offered.
+PRESSURE_BINS: Final[dict[str, tuple[str, ...]]] = {
+    f"back-pressure/{channel}": ("ISO-04",) for channel in sorted(SOURCES)
+}
+
 #: Requirements of each bin.
 BINS: Final[dict[str, tuple[str, ...]]] = {
     **CQ_BINS,
     **POST_BINS,
     **RECEIVE_BINS,
     **WINDOW_BINS,
+    **PRESSURE_BINS,
 }
 
 #: Bins of commands, by code and result.
