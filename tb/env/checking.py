@@ -12,6 +12,7 @@ from models.params import Params
 from tb.env.coverage import Coverage
 from tb.env.coverage_post import EngineCoverage
 from tb.env.coverage_receive import ReceiveCoverage
+from tb.env.coverage_upsets import UpsetCoverage
 from tb.env.coverage_windows import WindowCoverage
 from tb.env.engine_board import EngineScoreboard
 from tb.env.facts import Facts, wanted
@@ -46,6 +47,10 @@ class Checking:
         #: Numbers for campaigns; tests may add their own to ``facts.counts``.
         self.facts = Facts()
         self._covers = os.environ.get(_COVERAGE) != ""
+        #: Learns from register accesses, which come before the engine's parameters are known.
+        self._upsets = UpsetCoverage()
+        if self._covers:
+            env.control.observers.append(self._upsets)
         env.add_subscriber(self._judge, "scoreboard")
         if wanted() is not None:
             env.add_subscriber(self.facts, "facts")
@@ -128,6 +133,7 @@ class Checking:
                 {channel.name for channel in harness.blocked},
                 {channel.name for channel in harness.withheld},
             )
+            self.coverage.counts.update(self._upsets.counts)
             self.coverage.write(Path(out))
         if facts := wanted():
             self.facts.write(facts)

@@ -13,6 +13,7 @@ from typing import Final
 from models.codes import ArmType, Cause, CommandCode, CommandResult
 from tb.env.coverage_post_bins import POST_BINS
 from tb.env.coverage_receive_bins import RECEIVE_BINS
+from tb.env.coverage_upsets import UPSET_BINS
 from tb.env.coverage_windows_bins import WINDOW_BINS
 
 ARM_NAMES: Final = {int(arm): arm.name for arm in ArmType}
@@ -209,6 +210,7 @@ BINS: Final[dict[str, tuple[str, ...]]] = {
     **RECEIVE_BINS,
     **WINDOW_BINS,
     **PRESSURE_BINS,
+    **UPSET_BINS,
 }
 
 #: Bins of commands, by code and result.
