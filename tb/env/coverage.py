@@ -14,7 +14,7 @@ from typing import Any
 from models.codes import CB_RETURN, PAGE_BYTES, Cause, CommandCode, CqStatus, TraceOp
 from models.control import Args
 from models.params import Params
-from tb.env.coverage_bins import ARM_NAMES, BINS, COMMAND_BINS, SOURCES
+from tb.env.coverage_bins import ARM_NAMES, BINS, COMMAND_BINS, INPUTS
 from tb.env.coverage_memory import CqMemory, moderation_case, weaker
 from tb.env.records import (
     Command,
@@ -95,15 +95,10 @@ class Coverage:
             by_type[type(record)](record)
 
     def waited(self, blocked: Set[str], withheld: Set[str]) -> None:
-        """On which channels somebody was kept waiting for some cycles: ``blocked`` by a low ready,
-        ``withheld`` by a source of the harness that had something to offer (Harness).
+        """Channels on which a stall kept somebody waiting for some cycles: the engine, ``blocked`` by
+        a low ready at an output; an item ``withheld`` at an input (tb.env.harness).
         """
-        for channel in blocked:
-            if f"stall/{channel}" in BINS and channel not in SOURCES:
-                self._hit(f"stall/{channel}")
-            elif f"back-pressure/{channel}" in BINS:
-                self._hit(f"back-pressure/{channel}")
-        for channel in withheld & SOURCES:
+        for channel in blocked - INPUTS | withheld & INPUTS:
             self._hit(f"stall/{channel}")
 
     def _hit(self, name: str) -> None:

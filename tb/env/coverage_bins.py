@@ -54,9 +54,9 @@ CHANNELS: Final = (
     *("B", "R", "CTL_B", "CTL_R", "ANS", "IRQ", "MEM_AW", "MEM_W", "MEM_B"),
 )
 
-#: Those at which the harness is the source: its stalls keep offers back. All others are outputs of
-#: the engine, at which stalls hold ready low.
-SOURCES: Final = frozenset(
+#: Inputs of the engine: a stall of the harness keeps an offer back. All others are outputs: a stall
+#: holds ready low while the engine offers something.
+INPUTS: Final = frozenset(
     (
         *("AW", "W", "AR", "CTL_AW", "CTL_W", "CTL_AR", "CPL", "RSV", "MEM_B"),
         *("DONE", "CONN", "RREQ", "RDONE", "CHECK"),
@@ -198,18 +198,12 @@ def _generated() -> Iterator[tuple[str, tuple[str, ...]]]:
 #: Bins of completion queues.
 CQ_BINS: Final[dict[str, tuple[str, ...]]] = {**_FIXED, **dict(_generated())}
 
-#: Inputs of the engine whose ready was low while something was offered.
-PRESSURE_BINS: Final[dict[str, tuple[str, ...]]] = {
-    f"back-pressure/{channel}": ("ISO-04",) for channel in sorted(SOURCES)
-}
-
 #: Requirements of each bin.
 BINS: Final[dict[str, tuple[str, ...]]] = {
     **CQ_BINS,
     **POST_BINS,
     **RECEIVE_BINS,
     **WINDOW_BINS,
-    **PRESSURE_BINS,
     **UPSET_BINS,
 }
 
