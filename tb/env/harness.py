@@ -84,6 +84,7 @@ RECEIVE_STALLABLE = (Channel.RREQ, Channel.SCATTER, Channel.RDONE)
 #: The same of the checks of remote accesses.
 WINDOW_STALLABLE = (Channel.CHECK, Channel.VERDICT)
 
+
 def _channels(bits: int) -> frozenset[Channel]:
     return frozenset(channel for channel in Channel if bits >> channel & 1)
 

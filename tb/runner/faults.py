@@ -200,9 +200,7 @@ def run_faults(patterns: Sequence[str] = (), processes: int | None = None) -> in
             f"seed {result.job.seed}, {result.wall_s:.1f} s ({elapsed:.0f} s elapsed)"
         )
 
-    ran = run_parts(
-        lambda job: _run(job, builds[job.build]), every, processes or cpu_count(), told
-    )
+    ran = run_parts(lambda job: _run(job, builds[job.build]), every, processes or cpu_count(), told)
     done = dict(zip(every, ran, strict=True))
     outcomes = []
     for row in rows:

@@ -59,7 +59,10 @@ CASES: dict[str, tuple[Steps, Steps]] = {
     "upset/lost": (lost(2), [*entry(2), *entry(2, Cause.MEM_LOST, Kind.PAGE)]),
     AGAIN: ([*lost(2), *EMPTY, *lost(2)], [*lost(2), *lost(3), *inject(2), *lost(2)]),
     HEALED: ([*lost(2), *inject(2), *entry(2)], [*entry(2), *lost(2), *entry(3)]),
-    ROW: ([*entry(2), *lost(3)], [*entry(2), *entry(2), *EMPTY, *entry(3), *entry(4, kind=Kind.CQ)]),
+    ROW: (
+        [*entry(2), *lost(3)],
+        [*entry(2), *entry(2), *EMPTY, *entry(3), *entry(4, kind=Kind.CQ)],
+    ),
     "upset/corrected words counted": (
         [(False, Reg.CNT_MEM_CORRECTED, 1, OKAY)],
         [(False, Reg.CNT_MEM_CORRECTED, 0, OKAY), (False, Reg.CNT_MEM_CORRECTED, 1, SLVERR)],
@@ -68,7 +71,10 @@ CASES: dict[str, tuple[Steps, Steps]] = {
         [(False, Reg.CNT_MEM_LOST, 1, OKAY)],
         [(False, Reg.CNT_MEM_LOST, 0, OKAY)],
     ),
-    "injection/one bit": (inject(2, 5), [*inject(2, 5, 6), *inject(2, NO_BIT), *inject(2, 5, resp=2)]),
+    "injection/one bit": (
+        inject(2, 5),
+        [*inject(2, 5, 6), *inject(2, NO_BIT), *inject(2, 5, resp=2)],
+    ),
     "injection/two bits": (inject(2, 5, 6), [*inject(2, 5), *inject(2, 5, NO_BIT)]),
     NOTHING: (
         [*inject(2, NO_BIT), *entry(3), *EMPTY],

@@ -10,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Cycle by cycle: reset, valid, ready, withhold, change of the toggle. Two channels, inputs driven behind the
-# rising edge; what a recorder that changes the toggle at this edge would hand over is printed.
+# Cycle by cycle: reset, valid, ready, withhold, change of the toggle. Two channels; what a
+# recorder that changes the toggle at this edge would hand over is printed.
 BENCH = """
 `timescale 1ns / 1ps
 module bench;
@@ -78,7 +78,7 @@ def run(tmp_path: Path, steps: list[Step]) -> list[tuple[int, int]]:
         # A source keeps its item back
         ([KEEP, KEEP, KEEP, TAKE], [(0, 1)]),
         ([KEEP, KEEP, TAKE], [(0, 0)]),
-        # Told once, or twice by blocks in a row; what is seen in the cycle of a block is in the next
+        # Told once, twice by blocks in a row; what is seen in the cycle of a block is in the next
         ([KEEP, KEEP, KEEP, TAKE, IDLE, TAKE], [(0, 1), (0, 0)]),
         ([KEEP, KEEP, (0, 0, 3, 1, 1), IDLE, TAKE, IDLE, TAKE], [(0, 0), (0, 1), (0, 0)]),
         ([KEEP, KEEP, (0, 0, 3, 1, 1), IDLE, TAKE, TAKE, TAKE], [(0, 0), (0, 1), (0, 1), (0, 0)]),
