@@ -95,8 +95,8 @@ class Coverage:
             by_type[type(record)](record)
 
     def waited(self, blocked: Set[str], withheld: Set[str]) -> None:
-        """Channels on which a stall kept somebody waiting for some cycles: the engine, ``blocked`` by
-        a low ready at an output; an item ``withheld`` at an input (tb.env.harness).
+        """Channels on which a stall kept somebody waiting: the engine, ``blocked`` by a low
+        ready at an output for some cycles; an item ``withheld`` at an input (tb.env.harness).
         """
         for channel in blocked - INPUTS | withheld & INPUTS:
             self._hit(f"stall/{channel}")

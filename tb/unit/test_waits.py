@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bfm_waits tells who was kept waiting for three cycles in a row, and tells it to the next block."""
+"""bfm_waits tells the next block who was kept waiting for three cycles in a row."""
 
 from __future__ import annotations
 
