@@ -10,39 +10,11 @@
 `default_nettype none
 `include "cde_mem.vh"
 `include "cde_defs.vh"
+`define ARM_COPIES
 
-module f_isolation #(
-    parameter NUM_CQ = 2,
-    parameter CQ_W = 1,
-    parameter IDX_W = 4
-) (
-    input wire               clk,
-    input wire               pub_valid,
-    input wire [7:0]         pub_op,
-    input wire [CQ_W-1:0]    pub_cq,
-    input wire [1:0]         pub_count,
-    input wire [1:0]         pub_solicited,
-    input wire [1:0]         pub_quiet,
-    input wire [1:0]         pub_status,
-    input wire               pub_give_up,
-    input wire               db_valid,
-    input wire [11:0]        db_page,
-    input wire [12+CQ_W+7+IDX_W:0] db_1,    // {type 2, arm, index, CQ, cause 8, return}
-    input wire [12+CQ_W+7+IDX_W:0] db_2,
-    input wire               ct_valid,
-    input wire [7:0]         ct_op,
-    input wire [CQ_W-1:0]    ct_cq,
-    input wire [IDX_W-1:0]   ct_index,
-    input wire               cfg_we,
-    input wire [CQ_W-1:0]    cfg_cq,
-    input wire [39+IDX_W:0]  cfg_data,
-    input wire               wr_we,
-    input wire [CQ_W-1:0]    wr_cq,
-    input wire [IDX_W-1:0]   wr_index
-);
+module f_isolation
+`include "arm_env.vh"
 
-    localparam RETRY_W = 1;
-    localparam EV_W = RETRY_W + 27 + IDX_W;
     localparam X_W = 4 + 4 * IDX_W, Y_W = 10, CF_PAGE = IDX_W + 28;
 
     // Reset, the walk that clears the memories, then the settings of each CQ
@@ -222,4 +194,5 @@ module f_isolation #(
 
 endmodule
 
+`undef ARM_COPIES
 `default_nettype wire

@@ -12,16 +12,11 @@ from models.params import Params
 from tb.env.coverage import Coverage
 from tb.env.coverage_post import EngineCoverage
 from tb.env.coverage_receive import ReceiveCoverage
+from tb.env.coverage_upsets import UpsetCoverage
 from tb.env.coverage_windows import WindowCoverage
 from tb.env.engine_board import EngineScoreboard
 from tb.env.facts import Facts, wanted
-from tb.env.harness import (
-    RECEIVE_STALLABLE,
-    STALLABLE,
-    TRANSPORT_STALLABLE,
-    WINDOW_STALLABLE,
-    Channel,
-)
+from tb.env.harness import Channel
 from tb.env.receive_board import ReceiveScoreboard
 from tb.env.records import Record
 from tb.env.scoreboard import Scoreboard
@@ -52,6 +47,10 @@ class Checking:
         #: Numbers for campaigns; tests may add their own to ``facts.counts``.
         self.facts = Facts()
         self._covers = os.environ.get(_COVERAGE) != ""
+        #: Learns from register accesses, which come before the engine's parameters are known.
+        self._upsets = UpsetCoverage()
+        if self._covers:
+            env.control.observers.append(self._upsets)
         env.add_subscriber(self._judge, "scoreboard")
         if wanted() is not None:
             env.add_subscriber(self.facts, "facts")
@@ -69,19 +68,8 @@ class Checking:
         if isinstance(self.board, WindowScoreboard):
             self.board.access.stalled(self._stalled(Channel.VERDICT))
         self.board(records)
-        if self.coverage is None:
-            return
-        self.coverage(records)
-        channels = STALLABLE
-        if isinstance(self.board, EngineScoreboard):
-            channels += TRANSPORT_STALLABLE
-        if isinstance(self.board, ReceiveScoreboard):
-            channels += RECEIVE_STALLABLE
-        if isinstance(self.board, WindowScoreboard):
-            channels += WINDOW_STALLABLE
-        for channel in channels:
-            if env.harness.setting(channel) & _STALLS:
-                self.coverage.stalled(channel.name)
+        if self.coverage is not None:
+            self.coverage(records)
 
     def _stalled(self, channel: Channel) -> int:
         """The cycle up to which a channel was stalled."""
@@ -140,6 +128,12 @@ class Checking:
         # Only what ran and was judged to its end counts.
         out = os.environ.get(_COVERAGE)
         if out and self.coverage is not None:
+            harness = self._env.harness
+            self.coverage.waited(
+                {channel.name for channel in harness.blocked},
+                {channel.name for channel in harness.withheld},
+            )
+            self.coverage.counts.update(self._upsets.counts)
             self.coverage.write(Path(out))
         if facts := wanted():
             self.facts.write(facts)

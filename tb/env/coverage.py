@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 from typing import Any
 
 from models.codes import CB_RETURN, PAGE_BYTES, Cause, CommandCode, CqStatus, TraceOp
 from models.control import Args
 from models.params import Params
-from tb.env.coverage_bins import ARM_NAMES, BINS, COMMAND_BINS
+from tb.env.coverage_bins import ARM_NAMES, BINS, COMMAND_BINS, INPUTS
 from tb.env.coverage_memory import CqMemory, moderation_case, weaker
 from tb.env.records import (
     Command,
@@ -94,9 +94,12 @@ class Coverage:
         for record in records:
             by_type[type(record)](record)
 
-    def stalled(self, channel: str) -> None:
-        """A channel of the harness has stalls."""
-        self._hit(f"stall/{channel}")
+    def waited(self, blocked: Set[str], withheld: Set[str]) -> None:
+        """Channels on which a stall kept somebody waiting: the engine, ``blocked`` by a low
+        ready at an output for some cycles; an item ``withheld`` at an input (tb.env.harness).
+        """
+        for channel in blocked - INPUTS | withheld & INPUTS:
+            self._hit(f"stall/{channel}")
 
     def _hit(self, name: str) -> None:
         self.counts[name] += 1

@@ -13,6 +13,7 @@ from typing import Final
 from models.codes import ArmType, Cause, CommandCode, CommandResult
 from tb.env.coverage_post_bins import POST_BINS
 from tb.env.coverage_receive_bins import RECEIVE_BINS
+from tb.env.coverage_upsets import UPSET_BINS
 from tb.env.coverage_windows_bins import WINDOW_BINS
 
 ARM_NAMES: Final = {int(arm): arm.name for arm in ArmType}
@@ -51,6 +52,15 @@ _CAUSE_OF: Final = {
 CHANNELS: Final = (
     *("AW", "W", "AR", "CTL_AW", "CTL_W", "CTL_AR", "CPL", "RSV"),
     *("B", "R", "CTL_B", "CTL_R", "ANS", "IRQ", "MEM_AW", "MEM_W", "MEM_B"),
+)
+
+#: Inputs of the engine: a stall of the harness keeps an offer back. All others are outputs: a stall
+#: holds ready low while the engine offers something.
+INPUTS: Final = frozenset(
+    (
+        *("AW", "W", "AR", "CTL_AW", "CTL_W", "CTL_AR", "CPL", "RSV", "MEM_B"),
+        *("DONE", "CONN", "RREQ", "RDONE", "CHECK"),
+    )
 )
 
 _FIXED: Final[dict[str, tuple[str, ...]]] = {
@@ -194,6 +204,7 @@ BINS: Final[dict[str, tuple[str, ...]]] = {
     **POST_BINS,
     **RECEIVE_BINS,
     **WINDOW_BINS,
+    **UPSET_BINS,
 }
 
 #: Bins of commands, by code and result.

@@ -32,6 +32,8 @@ from tb.env.records import (
 
 ROW_WORDS = 64
 ROW_BYTES = ROW_WORDS * 8
+#: In front of the records of a block.
+HEAD_WORDS = 3
 BLOCK_MARK = 0xFF
 
 # Kinds, as in bfm_record.v.

@@ -18,7 +18,7 @@ from cocotb.task import Task
 from cocotb.triggers import Event, Timer, ValueChange
 from cocotb.utils import get_sim_time
 
-from tb.env.decode import BLOCK_MARK, ROW_BYTES, Decoder, Hooks, ProtocolError
+from tb.env.decode import BLOCK_MARK, HEAD_WORDS, ROW_BYTES, Decoder, Hooks, ProtocolError
 from tb.env.records import Record
 
 LOAD_WORDS = 128
@@ -84,6 +84,11 @@ RECEIVE_STALLABLE = (Channel.RREQ, Channel.SCATTER, Channel.RDONE)
 #: The same of the checks of remote accesses.
 WINDOW_STALLABLE = (Channel.CHECK, Channel.VERDICT)
 
+
+def _channels(bits: int) -> frozenset[Channel]:
+    return frozenset(channel for channel in Channel if bits >> channel & 1)
+
+
 #: Gets the records of a block in order.
 BlockHandler = Callable[[list[Record]], None]
 
@@ -105,6 +110,7 @@ class Harness:
         self._windows = dut.windows
         self._rows: list[Any] = []
         self._rows_of = dut.u_record.rows
+        self._blocked = self._withheld = 0
         self._on_block = on_block
         self._decoder = Decoder(hooks)
         self._resetting = False
@@ -262,6 +268,18 @@ class Harness:
 
     # -- from the harness --------------------------------------------------------------------------
 
+    @property
+    def blocked(self) -> frozenset[Channel]:
+        """Channels on which valid was high and ready low for three cycles in a row, in this test up
+        to the latest block; not before ready was high for the first time since a reset.
+        """
+        return _channels(self._blocked)
+
+    @property
+    def withheld(self) -> frozenset[Channel]:
+        """The same of sources: their stalls kept an item back that was due, for three cycles."""
+        return _channels(self._withheld)
+
     async def flush(self) -> None:
         """Returns when everything that happened up to now has been handed over."""
         self._flush_wanted = (self._flush_wanted + 1) & 0xFF
@@ -295,7 +313,9 @@ class Harness:
         self.blocks += 1
         records: list[Record] = []
         decode = self._decoder.row
-        decode(raw, 1, records)
+        self._blocked |= int.from_bytes(raw[8:16], "little")
+        self._withheld |= int.from_bytes(raw[16:24], "little")
+        decode(raw, HEAD_WORDS, records)
         for number in range(1, raw[1]):
             decode(self._read_row(number), 0, records)
         self._on_block(records)

@@ -181,6 +181,17 @@ class Command(NamedTuple):
     outs: tuple[int, ...]  # OUT0..OUT7
 
 
+class Access(NamedTuple):
+    """A finished access to a control register, which the control agent tells apart from the
+    records; ``data``: 32 bits, written or read."""
+
+    cycle: int
+    write: bool
+    offset: int
+    data: int
+    resp: int
+
+
 Record = (
     Trace
     | MemResponse

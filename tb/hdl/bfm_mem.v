@@ -32,6 +32,7 @@ module bfm_mem #(
     input  wire                   b_ready,
     output reg  [ID_W-1:0]        b_id,
     output reg  [1:0]             b_resp,
+    output reg                    withhold, // a response that may be sent is kept back by a stall
     output wire                   overflow
 );
     localparam SLOT_LOG = 14;
@@ -143,6 +144,7 @@ module bfm_mem #(
         b_id = 0;
         b_resp = 2'b00;
         full = 1'b0;
+        withhold = 1'b0;
         seed = 32'd0;
         rnd = 32'h2545f491;
         for (i = 0; i < (1 << ID_W); i = i + 1)
@@ -163,6 +165,7 @@ module bfm_mem #(
             if (!was_rst)
                 clear;
             b_valid <= 1'b0;
+            withhold <= 1'b0;
         end else begin
             if (present) begin
                 rptr <= rptr + 1'b1;
@@ -214,6 +217,7 @@ module bfm_mem #(
                 slot_any[s] = 1'b0;
             end
 
+            withhold <= (!b_valid || b_ready) && ready_any && stall;
             if (!b_valid || b_ready) begin
                 sent = 1'b0;
                 while (ready_any && !sent && !stall) begin

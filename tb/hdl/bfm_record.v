@@ -4,7 +4,8 @@
 // full blocks to Python by toggling `toggle`. Python reads the rows within the same time step, so nothing can be lost.
 //
 // Row 0 begins with: 7:0 0xFF, 15:8 rows used, 23:16 latest flush request that was served, 31:24 block number, 63:32 cycle. Records
-// follow, never across rows; a word of 0 ends a row early. A record's first word: 7:0 kind, 31:8 by kind, 63:32 cycle. Kinds and
+// follow behind two more words, the channels on which somebody was kept waiting since the block before (bfm_waits): `blocked`,
+// `withheld`. They never go across rows; a word of 0 ends a row early. A record's first word: 7:0 kind, 31:8 by kind, 63:32 cycle. Kinds and
 // their words are those of tb/env/decode.py.
 //
 // A block is handed over when cfg[39:32] rows are full, cfg[15:0] cycles after the latest record, cfg[31:16] cycles after
@@ -100,8 +101,12 @@ module bfm_record #(
     // Protocol violations; faults of the harness itself
     input  wire [38:0]  violations,
     input  wire         harness_fault,
+    // Channels on which somebody was kept waiting
+    input  wire [63:0]  blocked,
+    input  wire [63:0]  withheld,
     output reg          toggle
 );
+    localparam HEAD_WORDS = 3; // of a block
     localparam TRACE = 8'd1, MEM_RESPONSE = 8'd2, MEM_WRITE = 8'd3, COMPLETION = 8'd4, DB_REQUEST = 8'd5;
     localparam DB_RESPONSE = 8'd6, CREDIT_REQUEST = 8'd7, CREDIT_ANSWER = 8'd8, INTERRUPT = 8'd9, DB_READ = 8'd10;
     localparam CTL_B = 8'd11, CTL_R = 8'd12, VIOLATION = 8'd13, WORK = 8'd14;
@@ -125,7 +130,7 @@ module bfm_record #(
     initial begin
         toggle = 1'b0;
         row = 0;
-        pos = 1;
+        pos = HEAD_WORDS;
         any = 1'b0;
         flushed = 8'd0;
         number = 8'd0;
@@ -291,7 +296,7 @@ module bfm_record #(
         if (rst) begin
             // What was not handed over belongs to a time that is over.
             row = 0;
-            pos = 1;
+            pos = HEAD_WORDS;
             any = 1'b0;
         end
         if (harness_fault) begin
@@ -304,11 +309,11 @@ module bfm_record #(
             if (pos < ROW_WORDS)
                 rows[row][pos*64 +: 64] = 64'd0;
             row = row + 1;
-            rows[0][63:0] = {cycle, number, flush, row[7:0], 8'hFF};
+            rows[0][191:0] = {withheld, blocked, cycle, number, flush, row[7:0], 8'hFF};
             flushed = flush;
             number = number + 8'd1;
             row = 0;
-            pos = 1;
+            pos = HEAD_WORDS;
             any = 1'b0;
             toggle <= !toggle;
         end

@@ -23,6 +23,7 @@ module bfm_source #(
     output reg                    valid,
     input  wire                   ready,
     output reg  [W-1:0]           payload,
+    output wire                   withhold, // an item that is due is kept back by a stall
     output wire                   overflow
 );
     reg  [LOG_DEPTH-1:0] rptr;
@@ -42,6 +43,9 @@ module bfm_source #(
     );
     bfm_stall #(.CH(CH)) u_stall (.clk(clk), .rst(rst), .cfg(cfg), .stall(stall));
 
+    wire due = (!valid || ready) && present && at <= next && next >= since + {16'd0, gap};
+    assign withhold = due && stall;
+
     initial begin
         rptr = 0;
         valid = 1'b0;
@@ -57,7 +61,7 @@ module bfm_source #(
         end else if (!valid || ready) begin
             if (valid)
                 taken_at <= next;
-            if (present && at <= next && next >= since + {16'd0, gap} && !stall) begin
+            if (due && !stall) begin
                 valid <= 1'b1;
                 payload <= item[W-1:0];
                 rptr <= rptr + 1'b1;

@@ -24,7 +24,8 @@ module bfm_transport #(
     // Reports
     output reg         valid,
     input  wire        ready,
-    output reg  [63:0] data
+    output reg  [63:0] data,
+    output wire        withhold // a report that is due is kept back by a stall
 );
     reg  [71:0]        body [0:(1<<LOG_DEPTH)-1]; // cycle of the beat, status, tag, QP
     reg  [LOG_DEPTH:0] wp, rp;
@@ -33,6 +34,8 @@ module bfm_transport #(
     wire [31:0]        age = cycle + 32'd1 - head[71:40];
     wire               fails = fail[31:0] != 32'd0 && (ctx & fail[31:0]) == fail[63:32];
 
+    wire due = (!valid || ready) && level != 0 && age >= {16'd0, cfg[31:16]};
+    assign withhold = due && stall;
     assign full = level > (1 << LOG_DEPTH) - 4;
 
     initial begin
@@ -53,7 +56,7 @@ module bfm_transport #(
                 wp <= wp + 1'b1;
             end
             if (!valid || ready) begin
-                if (level != 0 && age >= {16'd0, cfg[31:16]} && !stall) begin
+                if (due && !stall) begin
                     valid <= 1'b1;
                     data <= {24'd0, head[39:0]};
                     rp <= rp + 1'b1;

@@ -33,6 +33,7 @@ module tb_receive #(
     input  wire                   rdone_ready,
     output wire [63:0]            rdone_data,
     output wire [2:0]             violations, // scatter: see bfm_stable
+    output wire [1:0]             withhold,   // rreq, rdone: see bfm_waits
     output wire [1:0]             overflow
 );
     localparam [3:0] SCATTER = 4'd0, LENGTH_ERROR = 4'd2, BAD_TOKEN = 4'd4;
@@ -44,29 +45,34 @@ module tb_receive #(
     wire [63:0] queue_data;
     reg         chosen;   // the offer stays with its source
     reg         from_loop;
+    wire        queue_holds, loop_holds;
     wire        pick = chosen ? from_loop : loop_valid;
 
     bfm_source #(.CH(CH_RREQ), .W(128), .WORDS(2), .LD_WORDS(LD_WORDS)) u_rreq (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_RREQ*64 +: 64]),
-        .valid(rreq_valid), .ready(rreq_ready), .payload(rreq_data), .overflow(overflow[0])
+        .valid(rreq_valid), .ready(rreq_ready), .payload(rreq_data), .withhold(withhold[0]),
+        .overflow(overflow[0])
     );
     bfm_sink #(.CH(CH_SCATTER)) u_scatter (
         .clk(clk), .rst(rst), .cfg(cfg[CH_SCATTER*64 +: 64]), .full(loop_full), .ready(scatter_ready)
     );
     bfm_source #(.CH(CH_RDONE), .W(64), .WORDS(1), .LD_WORDS(LD_WORDS)) u_rdone (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_RDONE*64 +: 64]),
-        .valid(queue_valid), .ready(rdone_ready && !pick), .payload(queue_data), .overflow(overflow[1])
+        .valid(queue_valid), .ready(rdone_ready && !pick), .payload(queue_data), .withhold(queue_holds),
+        .overflow(overflow[1])
     );
 
     bfm_stall #(.CH(CH_LOOP)) u_loop_stall (.clk(clk), .rst(rst), .cfg(cfg[CH_RDONE*64 +: 64]), .stall(loop_stall));
     bfm_transport u_loop (
         .clk(clk), .rst(rst), .cycle(cycle), .cfg(cfg[CH_LOOP*64 +: 64]), .fail(cfg[CH_FAIL*64 +: 64]), .stall(loop_stall),
         .take(scatter_valid && scatter_ready && taken), .qp(scatter_dest), .tag(scatter_user[31:16]), .ctx(scatter_data[31:0]),
-        .full(loop_full), .valid(loop_valid), .ready(rdone_ready && pick), .data(loop_data)
+        .full(loop_full), .valid(loop_valid), .ready(rdone_ready && pick), .data(loop_data), .withhold(loop_holds)
     );
 
     assign rdone_valid = pick ? loop_valid : queue_valid;
     assign rdone_data = pick ? loop_data : queue_data;
+
+    assign withhold[1] = queue_holds || loop_holds;
 
     initial chosen = 1'b0;
     always @(posedge clk) begin

@@ -70,57 +70,26 @@ module tb_top #(
 
     // ---- Doorbell pages -------------------------------------------------------------------------------------------
     wire         awvalid, awready, wvalid, wready, bvalid, bready, arvalid, arready, rvalid, rready;
-    wire [52:0]  aw;
-    wire [52:0]  ar;
-    wire [639:0] w;
-    wire         wlast = w[64];
-    wire         w_full = w[68];
-    wire [511:0] wdata = w_full ? w[639:128] : {448'd0, w[191:128]} << {w[67:65], 6'd0};
+    wire [52:0]  aw, ar, db_aw;
+    wire [575:0] w, db_wd;  // {data, strobes}
+    wire         wlast, rlast, db_w;
     wire [S_ID_W-1:0] bid, rid;
     wire [1:0]   bresp, rresp;
     wire [7:0]   buser;
     wire [511:0] rdata;
-    wire         rlast;
+    wire [2:0]   pages_withhold;
+    wire [5:0]   pages_violations;
 
-    bfm_source #(.CH(CH_AW), .W(53), .WORDS(1), .LD_WORDS(LD_WORDS)) u_aw (
-        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_AW*64 +: 64]),
-        .valid(awvalid), .ready(awready), .payload(aw), .overflow(overflow[0])
-    );
-    bfm_source #(.CH(CH_W), .W(640), .WORDS(10), .LD_WORDS(LD_WORDS)) u_w (
-        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_W*64 +: 64]),
-        .valid(wvalid), .ready(wready), .payload(w), .overflow(overflow[1])
-    );
-    bfm_source #(.CH(CH_AR), .W(53), .WORDS(1), .LD_WORDS(LD_WORDS)) u_ar (
-        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_AR*64 +: 64]),
-        .valid(arvalid), .ready(arready), .payload(ar), .overflow(overflow[2])
-    );
-    bfm_sink #(.CH(CH_B)) u_b (.clk(clk), .rst(rst), .cfg(cfg[CH_B*64 +: 64]), .full(1'b0), .ready(bready));
-    bfm_sink #(.CH(CH_R)) u_r (.clk(clk), .rst(rst), .cfg(cfg[CH_R*64 +: 64]), .full(1'b0), .ready(rready));
-
-    // First beat of the burst under way, and the finished write.
-    reg          w_later;
-    reg  [575:0] w_first;
-    wire [575:0] w_now = {wdata, w[63:0]};
-    wire         db_w;
-    wire [52:0]  db_aw;
-    wire [575:0] db_wd;
-    wire         w_unused_a, w_unused_d;
-
-    initial w_later = 1'b0;
-    always @(posedge clk) begin
-        if (rst)
-            w_later <= 1'b0;
-        else if (wvalid && wready) begin
-            w_later <= !wlast;
-            if (!w_later)
-                w_first <= w_now;
-        end
-    end
-
-    bfm_join #(.AW(53), .DW(576)) u_db_join (
-        .clk(clk), .rst(rst), .a_push(awvalid && awready), .a_in(aw),
-        .d_push(wvalid && wready && wlast), .d_in(w_later ? w_first : w_now),
-        .hit(db_w), .a_out(db_aw), .d_out(db_wd), .a_full(w_unused_a), .d_full(w_unused_d)
+    tb_pages #(
+        .CH_AW(CH_AW), .CH_W(CH_W), .CH_AR(CH_AR), .CH_B(CH_B), .CH_R(CH_R), .CFGS(CFGS), .S_ID_W(S_ID_W), .LD_WORDS(LD_WORDS)
+    ) u_pages (
+        .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg),
+        .awvalid(awvalid), .awready(awready), .aw(aw), .wvalid(wvalid), .wready(wready), .wlast(wlast), .w(w),
+        .arvalid(arvalid), .arready(arready), .ar(ar),
+        .bvalid(bvalid), .bready(bready), .bid(bid), .bresp(bresp), .buser(buser),
+        .rvalid(rvalid), .rready(rready), .rid(rid), .rresp(rresp), .rlast(rlast), .rdata(rdata),
+        .write(db_w), .write_aw(db_aw), .write_w(db_wd),
+        .violations(pages_violations), .withhold(pages_withhold), .overflow(overflow[2:0])
     );
 
     // ---- Control --------------------------------------------------------------------------------------------------
@@ -129,18 +98,22 @@ module tb_top #(
     wire [35:0] cw;
     wire [1:0]  cbresp, crresp;
     wire [31:0] crdata;
+    wire [2:0]  ctl_withhold;
 
     bfm_source #(.CH(CH_CTL_AW), .W(15), .WORDS(1), .LD_WORDS(LD_WORDS)) u_ctl_aw (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CTL_AW*64 +: 64]),
-        .valid(cawvalid), .ready(cawready), .payload(caw), .overflow(overflow[3])
+        .valid(cawvalid), .ready(cawready), .payload(caw), .withhold(ctl_withhold[0]),
+        .overflow(overflow[3])
     );
     bfm_source #(.CH(CH_CTL_W), .W(36), .WORDS(1), .LD_WORDS(LD_WORDS)) u_ctl_w (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CTL_W*64 +: 64]),
-        .valid(cwvalid), .ready(cwready), .payload(cw), .overflow(overflow[4])
+        .valid(cwvalid), .ready(cwready), .payload(cw), .withhold(ctl_withhold[1]),
+        .overflow(overflow[4])
     );
     bfm_source #(.CH(CH_CTL_AR), .W(15), .WORDS(1), .LD_WORDS(LD_WORDS)) u_ctl_ar (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CTL_AR*64 +: 64]),
-        .valid(carvalid), .ready(carready), .payload(car), .overflow(overflow[5])
+        .valid(carvalid), .ready(carready), .payload(car), .withhold(ctl_withhold[2]),
+        .overflow(overflow[5])
     );
     bfm_sink #(.CH(CH_CTL_B)) u_ctl_b (.clk(clk), .rst(rst), .cfg(cfg[CH_CTL_B*64 +: 64]), .full(1'b0), .ready(cbready));
     bfm_sink #(.CH(CH_CTL_R)) u_ctl_r (.clk(clk), .rst(rst), .cfg(cfg[CH_CTL_R*64 +: 64]), .full(1'b0), .ready(crready));
@@ -151,14 +124,17 @@ module tb_top #(
     wire [31:0]  rsv;
     wire [7:0]   ans;
     wire [15:0]  irq;
+    wire [1:0]   cpl_withhold;
 
     bfm_source #(.CH(CH_CPL), .W(576), .WORDS(9), .LD_WORDS(LD_WORDS)) u_cpl (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CPL*64 +: 64]),
-        .valid(cplvalid), .ready(cplready), .payload(cpl), .overflow(overflow[6])
+        .valid(cplvalid), .ready(cplready), .payload(cpl), .withhold(cpl_withhold[0]),
+        .overflow(overflow[6])
     );
     bfm_source #(.CH(CH_RSV), .W(32), .WORDS(1), .LD_WORDS(LD_WORDS)) u_rsv (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_RSV*64 +: 64]),
-        .valid(rsvvalid), .ready(rsvready), .payload(rsv), .overflow(overflow[7])
+        .valid(rsvvalid), .ready(rsvready), .payload(rsv), .withhold(cpl_withhold[1]),
+        .overflow(overflow[7])
     );
     bfm_sink #(.CH(CH_ANS)) u_ans (.clk(clk), .rst(rst), .cfg(cfg[CH_ANS*64 +: 64]), .full(1'b0), .ready(ansready));
     bfm_sink #(.CH(CH_IRQ)) u_irq (.clk(clk), .rst(rst), .cfg(cfg[CH_IRQ*64 +: 64]), .full(1'b0), .ready(irqready));
@@ -173,7 +149,7 @@ module tb_top #(
     wire [3:0]        mawcache, mawqos;
     wire [511:0]      mwdata, mem_data;
     wire [63:0]       mwstrb, mem_strb;
-    wire              mem_hit, mem_full, join_a_full, join_d_full, mem_lands;
+    wire              mem_hit, mem_full, join_a_full, join_d_full, mem_lands, mem_withhold;
 
     bfm_sink #(.CH(CH_MEM_AW)) u_mem_aw (
         .clk(clk), .rst(rst), .cfg(cfg[CH_MEM_AW*64 +: 64]), .full(mem_full || join_a_full), .ready(mawready)
@@ -194,7 +170,8 @@ module tb_top #(
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data),
         .cfg(cfg[CH_MEM_CMD*64 +: 64]), .b_cfg(cfg[CH_MEM_B*64 +: 64]),
         .hit(mem_hit), .id(mem_id), .resp(mem_resp), .full(mem_full),
-        .b_valid(mbvalid), .b_ready(mbready), .b_id(mbid), .b_resp(mbresp), .overflow(overflow[9])
+        .b_valid(mbvalid), .b_ready(mbready), .b_id(mbid), .b_resp(mbresp), .withhold(mem_withhold),
+        .overflow(overflow[9])
     );
 
     // ---- Transport ------------------------------------------------------------------------------------------------
@@ -204,6 +181,7 @@ module tb_top #(
     wire [63:0]  workuser, done;
     wire [31:0]  conn, term;
     wire [5:0]   transport_violations;
+    wire [1:0]   transport_withhold;
 
     tb_transport #(
         .CH_WORK(CH_WORK), .CH_DONE(CH_DONE), .CH_CONN(CH_CONN), .CH_TERM(CH_TERM), .CH_LOOP(CH_LOOP), .CH_FAIL(CH_LOOP_FAIL),
@@ -214,7 +192,7 @@ module tb_top #(
         .work_last(worklast), .done_valid(donevalid), .done_ready(doneready), .done_data(done),
         .conn_valid(connvalid), .conn_ready(connready), .conn_data(conn),
         .term_valid(termvalid), .term_ready(termready), .term_data(term),
-        .violations(transport_violations), .overflow(overflow[11:10])
+        .violations(transport_violations), .withhold(transport_withhold), .overflow(overflow[11:10])
     );
 
     // ---- Receive path ---------------------------------------------------------------------------------------------
@@ -225,6 +203,7 @@ module tb_top #(
     wire [31:0]  scatteruser;
     wire [63:0]  rdone;
     wire [2:0]   receive_violations;
+    wire [1:0]   receive_withhold;
 
     tb_receive #(
         .CH_RREQ(CH_RREQ), .CH_SCATTER(CH_SCATTER), .CH_RDONE(CH_RDONE), .CH_LOOP(CH_RLOOP), .CH_FAIL(CH_RLOOP_FAIL),
@@ -235,7 +214,7 @@ module tb_top #(
         .scatter_valid(scattervalid), .scatter_ready(scatterready), .scatter_data(scatterdata), .scatter_dest(scatterdest),
         .scatter_user(scatteruser),
         .rdone_valid(rdonevalid), .rdone_ready(rdoneready), .rdone_data(rdone),
-        .violations(receive_violations), .overflow(overflow[13:12])
+        .violations(receive_violations), .withhold(receive_withhold), .overflow(overflow[13:12])
     );
 
     // ---- Checks of remote accesses --------------------------------------------------------------------------------
@@ -243,12 +222,13 @@ module tb_top #(
     wire [191:0] check;
     wire [31:0]  verdict;
     wire [2:0]   windows_violations;
+    wire         check_withhold;
 
     tb_windows #(.CH_CHECK(CH_CHECK), .CH_VERDICT(CH_VERDICT), .CFGS(CFGS), .LD_WORDS(LD_WORDS)) u_windows (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg),
         .check_valid(checkvalid), .check_ready(checkready), .check_data(check),
         .verdict_valid(verdictvalid), .verdict_ready(verdictready), .verdict_data(verdict),
-        .violations(windows_violations), .overflow(overflow[14])
+        .violations(windows_violations), .withhold(check_withhold), .overflow(overflow[14])
     );
 
     // ---- Checks ---------------------------------------------------------------------------------------------------
@@ -257,12 +237,7 @@ module tb_top #(
     wire [9:0]     trace_valid;
     wire [2559:0]  trace_data;
 
-    bfm_stable #(.W(S_ID_W + 10)) u_chk_b (
-        .clk(clk), .rst(rst), .valid(bvalid), .ready(bready), .payload({bid, bresp, buser}), .violation(violations[2:0])
-    );
-    bfm_stable #(.W(S_ID_W + 515)) u_chk_r (
-        .clk(clk), .rst(rst), .valid(rvalid), .ready(rready), .payload({rid, rdata, rresp, rlast}), .violation(violations[5:3])
-    );
+    assign violations[5:0] = pages_violations;
     bfm_stable #(.W(2)) u_chk_ctl_b (
         .clk(clk), .rst(rst), .valid(cbvalid), .ready(cbready), .payload(cbresp), .violation(violations[8:6])
     );
@@ -295,6 +270,22 @@ module tb_top #(
         .lane_valid(trace_valid), .lane_data(trace_data), .violation(violations[38])
     );
 
+    // ---- Waits: a bit per channel, by its number -------------------------------------------------------------------
+    wire [CFGS-1:0] blocked, withheld;
+
+    bfm_waits #(.N(CFGS)) u_waits (
+        .clk(clk), .rst(rst), .toggle(rec_toggle),
+        .valid({verdictvalid, checkvalid, 2'b00, rdonevalid, scattervalid, rreqvalid, 2'b00, termvalid, connvalid, donevalid, workvalid,
+                3'd0, mbvalid, mwvalid, mawvalid, irqvalid, ansvalid, crvalid, cbvalid, rvalid, bvalid,
+                rsvvalid, cplvalid, carvalid, cwvalid, cawvalid, arvalid, wvalid, awvalid, 1'b0}),
+        .ready({verdictready, checkready, 2'b00, rdoneready, scatterready, rreqready, 2'b00, termready, connready, doneready, workready,
+                3'd0, mbready, mwready, mawready, irqready, ansready, crready, cbready, rready, bready,
+                rsvready, cplready, carready, cwready, cawready, arready, wready, awready, 1'b0}),
+        .withhold({1'b0, check_withhold, 2'b00, receive_withhold[1], 1'b0, receive_withhold[0], 3'd0, transport_withhold, 1'b0,
+                3'd0, mem_withhold, 8'd0, cpl_withhold, ctl_withhold, pages_withhold, 1'b0}),
+        .blocked(blocked), .withheld(withheld)
+    );
+
     // ---- Recorder -------------------------------------------------------------------------------------------------
     reg  [14:0]    overflow_q;
 
@@ -322,7 +313,8 @@ module tb_top #(
         .rdone(rdonevalid && rdoneready), .rdone_data(rdone),
         .check(checkvalid && checkready), .check_data(check), .verdict(verdictvalid && verdictready), .verdict_data(verdict),
         .ctl_b(cbvalid && cbready), .ctl_b_resp(cbresp), .ctl_r(crvalid && crready), .ctl_r_resp(crresp), .ctl_r_data(crdata),
-        .violations(violations), .harness_fault(overflow != overflow_q), .toggle(rec_toggle)
+        .violations(violations), .harness_fault(overflow != overflow_q),
+        .blocked({30'd0, blocked}), .withheld({30'd0, withheld}), .toggle(rec_toggle)
     );
 
     wave_decode #(.M_ID_W(M_ID_W)) u_wave (
@@ -364,7 +356,7 @@ module tb_top #(
         .clk(clk), .rst(rst),
         .s_axi_awid(aw[39:32]), .s_axi_awaddr(aw[31:0]), .s_axi_awlen(aw[47:40]), .s_axi_awsize(aw[50:48]),
         .s_axi_awburst(aw[52:51]), .s_axi_awvalid(awvalid), .s_axi_awready(awready),
-        .s_axi_wdata(wdata), .s_axi_wstrb(w[63:0]), .s_axi_wlast(wlast), .s_axi_wvalid(wvalid), .s_axi_wready(wready),
+        .s_axi_wdata(w[575:64]), .s_axi_wstrb(w[63:0]), .s_axi_wlast(wlast), .s_axi_wvalid(wvalid), .s_axi_wready(wready),
         .s_axi_bid(bid), .s_axi_bresp(bresp), .s_axi_buser(buser), .s_axi_bvalid(bvalid), .s_axi_bready(bready),
         .s_axi_arid(ar[39:32]), .s_axi_araddr(ar[31:0]), .s_axi_arlen(ar[47:40]), .s_axi_arsize(ar[50:48]),
         .s_axi_arburst(ar[52:51]), .s_axi_arvalid(arvalid), .s_axi_arready(arready),

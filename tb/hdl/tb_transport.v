@@ -37,6 +37,7 @@ module tb_transport #(
     output wire                   term_ready,
     input  wire [31:0]            term_data,
     output wire [5:0]             violations, // work, term: see bfm_stable
+    output wire [1:0]             withhold,   // done, conn: see bfm_waits
     output wire [1:0]             overflow
 );
     wire        loop_valid, loop_full, loop_stall;
@@ -45,6 +46,7 @@ module tb_transport #(
     wire [63:0] queue_data;
     reg         chosen;   // the offer stays with its source
     reg         from_loop;
+    wire        queue_holds, loop_holds;
     wire        pick = chosen ? from_loop : loop_valid;
 
     bfm_sink #(.CH(CH_WORK)) u_work (
@@ -55,22 +57,26 @@ module tb_transport #(
     );
     bfm_source #(.CH(CH_DONE), .W(64), .WORDS(1), .LD_WORDS(LD_WORDS)) u_done (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_DONE*64 +: 64]),
-        .valid(queue_valid), .ready(done_ready && !pick), .payload(queue_data), .overflow(overflow[0])
+        .valid(queue_valid), .ready(done_ready && !pick), .payload(queue_data), .withhold(queue_holds),
+        .overflow(overflow[0])
     );
     bfm_source #(.CH(CH_CONN), .W(32), .WORDS(1), .LD_WORDS(LD_WORDS)) u_conn (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CONN*64 +: 64]),
-        .valid(conn_valid), .ready(conn_ready), .payload(conn_data), .overflow(overflow[1])
+        .valid(conn_valid), .ready(conn_ready), .payload(conn_data), .withhold(withhold[1]),
+        .overflow(overflow[1])
     );
 
     bfm_stall #(.CH(CH_LOOP)) u_loop_stall (.clk(clk), .rst(rst), .cfg(cfg[CH_DONE*64 +: 64]), .stall(loop_stall));
     bfm_transport u_loop (
         .clk(clk), .rst(rst), .cycle(cycle), .cfg(cfg[CH_LOOP*64 +: 64]), .fail(cfg[CH_FAIL*64 +: 64]), .stall(loop_stall),
         .take(work_valid && work_ready && !work_user[56]), .qp(work_dest), .tag(work_user[15:0]), .ctx(work_data[95:64]),
-        .full(loop_full), .valid(loop_valid), .ready(done_ready && pick), .data(loop_data)
+        .full(loop_full), .valid(loop_valid), .ready(done_ready && pick), .data(loop_data), .withhold(loop_holds)
     );
 
     assign done_valid = pick ? loop_valid : queue_valid;
     assign done_data = pick ? loop_data : queue_data;
+
+    assign withhold[0] = queue_holds || loop_holds;
 
     initial chosen = 1'b0;
     always @(posedge clk) begin

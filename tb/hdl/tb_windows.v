@@ -23,11 +23,13 @@ module tb_windows #(
     output wire                   verdict_ready,
     input  wire [31:0]            verdict_data,
     output wire [2:0]             violations, // verdict: see bfm_stable
+    output wire                   withhold,   // check: see bfm_waits
     output wire                   overflow
 );
     bfm_source #(.CH(CH_CHECK), .W(192), .WORDS(3), .LD_WORDS(LD_WORDS)) u_check (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CHECK*64 +: 64]),
-        .valid(check_valid), .ready(check_ready), .payload(check_data), .overflow(overflow)
+        .valid(check_valid), .ready(check_ready), .payload(check_data), .withhold(withhold),
+        .overflow(overflow)
     );
     bfm_sink #(.CH(CH_VERDICT)) u_verdict (
         .clk(clk), .rst(rst), .cfg(cfg[CH_VERDICT*64 +: 64]), .full(1'b0), .ready(verdict_ready)

@@ -10,7 +10,6 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,9 @@ from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, relative
 from tb.runner.coverage import VARIABLE as COVERAGE
 from tb.runner.discover import Job, Module, find_modules, select_jobs
+from tb.runner.parallel import run_parts
 from tb.runner.regress import Result, build_all, run_job, table
 from tb.runner.results import FAILED, PASSED
-from tb.runner.simulator import kill_all
 
 FAULTS_YAML = ROOT / "tb" / "faults.yaml"
 OUT = SIM_BUILD / "faults.json"
@@ -193,24 +192,16 @@ def run_faults(patterns: Sequence[str] = (), processes: int | None = None) -> in
     builds = {name: replace(config, timeout_s=TIMEOUT_S) for name, config in builds.items()}
     print(f"{len(rows)} fault(s), {len(every)} run(s)", flush=True)
     start = time.monotonic()
-    done: dict[Job, tuple[Result, dict[str, int]]] = {}
-    pool = ThreadPoolExecutor(max_workers=processes or cpu_count())
-    try:
-        waiting = [pool.submit(_run, job, builds[job.build]) for job in every]
-        for future in as_completed(waiting):
-            result, counts = future.result()
-            done[result.job] = result, counts
-            print(
-                f"[{len(done):>{len(str(len(every)))}}/{len(every)}] {result.verdict.status:<7} "
-                f"{result.job.name} [{result.job.build}] seed {result.job.seed}, "
-                f"{result.wall_s:.1f} s ({time.monotonic() - start:.0f} s elapsed)",
-                flush=True,
-            )
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        kill_all()
-        raise
-    pool.shutdown()
+
+    def told(outcome: tuple[Result, dict[str, int]], _left: int, elapsed: float) -> str:
+        result = outcome[0]
+        return (
+            f"{result.verdict.status:<7} {result.job.name} [{result.job.build}] "
+            f"seed {result.job.seed}, {result.wall_s:.1f} s ({elapsed:.0f} s elapsed)"
+        )
+
+    ran = run_parts(lambda job: _run(job, builds[job.build]), every, processes or cpu_count(), told)
+    done = dict(zip(every, ran, strict=True))
     outcomes = []
     for row in rows:
         total: Counter[str] = Counter()

@@ -12,7 +12,6 @@ import json
 import shutil
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -21,9 +20,10 @@ import yaml
 from tb.runner.builds import BuildConfig, get_build, load_builds
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, locked, relative
 from tb.runner.discover import Job, Module, find_modules, select_jobs
+from tb.runner.parallel import run_parts
 from tb.runner.regress import Result, run_job, table
 from tb.runner.results import FAILED, PASSED
-from tb.runner.simulator import build, kill_all
+from tb.runner.simulator import build
 
 NEGATIVES_YAML = ROOT / "tb" / "negatives.yaml"
 FOLDER = SIM_BUILD / "negatives"
@@ -295,25 +295,16 @@ def run_negatives(
             flush=True,
         )
     start = time.monotonic()
-    done: dict[str, Outcome] = {}
-    pool = ThreadPoolExecutor(max_workers=processes)
-    try:
-        waiting = [pool.submit(attempt, fault, jobs[fault.id], builds) for fault in faults]
-        for future in as_completed(waiting):
-            outcome = future.result()
-            done[outcome.fault.id] = outcome
-            print(
-                f"[{len(done):>{len(str(len(faults)))}}/{len(faults)}] {outcome.status:<7} "
-                f"{outcome.fault.id}, {outcome.wall_s:.1f} s "
-                f"({time.monotonic() - start:.0f} s elapsed)",
-                flush=True,
-            )
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        kill_all()
-        raise
-    pool.shutdown()
-    outcomes = [done[fault.id] for fault in faults]
+
+    def told(outcome: Outcome, _left: int, elapsed: float) -> str:
+        return (
+            f"{outcome.status:<7} {outcome.fault.id}, {outcome.wall_s:.1f} s "
+            f"({elapsed:.0f} s elapsed)"
+        )
+
+    outcomes = run_parts(
+        lambda fault: attempt(fault, jobs[fault.id], builds), faults, processes, told
+    )
     write_outcomes(outcomes, out)
     found = sum(not outcome.problem for outcome in outcomes)
     print(f"\n{report(outcomes)}")

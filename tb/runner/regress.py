@@ -8,7 +8,6 @@ import re
 import shutil
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -19,8 +18,9 @@ from tb.runner.code_coverage import collect
 from tb.runner.common import SIM_BUILD, cpu_count, locked, relative
 from tb.runner.coverage import VARIABLE, job_file, merge, summary, write_coverage
 from tb.runner.discover import Job, find_modules, select_jobs
+from tb.runner.parallel import run_parts
 from tb.runner.results import FAILED, PASSED, TIMEOUT, Verdict, first_error, judge
-from tb.runner.simulator import COVERAGE_POINTS, TimedOutError, build, kill_all, simulate
+from tb.runner.simulator import COVERAGE_POINTS, TimedOutError, build, simulate
 from tb.runner.testplan import write_plan
 from tb.tours.report import VARIABLE as TOUR_VARIABLE
 
@@ -114,34 +114,19 @@ def run_job(
     return Result(job, verdict, wall, config.clock_ns, log)
 
 
-def _progress(result: Result, done: int, total: int, start: float) -> str:
+def _progress(result: Result, left: int, elapsed: float) -> str:
     job = result.job
     extra = "" if job.build == "default" else f" [{job.build}]"
     extra += "" if job.sim == "verilator" else f" [{job.sim}]"
     return (
-        f"[{done:>{len(str(total))}}/{total}] {result.verdict.status:<7} {job.name}{extra} "
-        f"seed {job.seed}, {result.wall_s:.1f} s ({total - done} left, "
-        f"{time.monotonic() - start:.0f} s elapsed)"
+        f"{result.verdict.status:<7} {job.name}{extra} seed {job.seed}, {result.wall_s:.1f} s "
+        f"({left} left, {elapsed:.0f} s elapsed)"
     )
 
 
 def run_jobs(jobs: Sequence[Job], builds: dict[str, BuildConfig], processes: int) -> list[Result]:
     """All jobs, in parallel; results in the order of the jobs."""
-    start = time.monotonic()
-    results: dict[Job, Result] = {}
-    pool = ThreadPoolExecutor(max_workers=processes)
-    try:
-        waiting = [pool.submit(run_job, job, builds[job.build]) for job in jobs]
-        for future in as_completed(waiting):
-            result = future.result()
-            results[result.job] = result
-            print(_progress(result, len(results), len(jobs), start), flush=True)
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        kill_all()
-        raise
-    pool.shutdown()
-    return [results[job] for job in jobs]
+    return run_parts(lambda job: run_job(job, builds[job.build]), jobs, processes, _progress)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from models.arm import CqConfig
 from models.codes import CB_RETURN, CQ_DB, Cause, CommandCode, CommandResult, TraceOp
 from models.control import make_args
 from tb.env.coverage import Coverage
-from tb.env.coverage_bins import ARM_NAMES, BINS, CHANNELS, COMMAND_BINS, CQ_BINS
+from tb.env.coverage_bins import ARM_NAMES, BINS, CHANNELS, COMMAND_BINS, CQ_BINS, INPUTS
 from tb.env.records import (
     Command,
     Completion,
@@ -27,6 +28,8 @@ from tb.env.records import (
     Trace,
 )
 from tb.unit.streams import PARAMS, VECTOR, Stream
+
+ROOT = Path(__file__).resolve().parents[2]
 
 READY = 1
 RUNNING, DUE, RELEASED, OPEN = 1 << 7, 1 << 8, 1 << 9, 1 << 10
@@ -336,11 +339,23 @@ def test_stray_responses_are_no_write_errors() -> None:
     assert not [name for name in stray.counts if name.startswith("write error/")]
 
 
-def test_stalls() -> None:
-    coverage = Coverage(PARAMS)
-    for channel in CHANNELS:
-        coverage.stalled(channel)
-    assert coverage.counts.keys() == STALLS
+@pytest.mark.parametrize("name", sorted(name for name in BINS if name.startswith("stall/")))
+def test_a_stall_counts_when_somebody_waited(name: str) -> None:
+    """Outputs: the engine waited for ready. Inputs: an item of the harness waited."""
+    channel = name.split("/")[1]
+    for blocked in (False, True):
+        for withheld in (False, True):
+            coverage = Coverage(PARAMS)
+            coverage.waited({channel} if blocked else set(), {channel} if withheld else set())
+            hit = withheld if channel in INPUTS else blocked
+            assert coverage.counts == ({name: 1} if hit else {})
+
+
+def test_inputs_are_the_harness_s() -> None:
+    """Each channel of a source of the harness, and no other one."""
+    text = "".join(path.read_text() for path in (ROOT / "tb" / "hdl").glob("tb_*.v"))
+    sources = set(re.findall(r"bfm_source #\(\.CH\(CH_(\w+)\)", text))
+    assert sources | {"MEM_B"} == INPUTS
 
 
 def test_channels_are_the_harness_s() -> None:

@@ -9,6 +9,7 @@ harness's queues do both without a Python step per cycle, so cocotb-bus is not u
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 from cocotb.triggers import Lock
@@ -17,7 +18,7 @@ from tb.env.agents.base import BfmAgent, Pending
 from tb.env.decode import ControlRead, ControlWrite
 from tb.env.defs import CMD_STATUS, Cmd, Reg, Result
 from tb.env.harness import Channel
-from tb.env.records import Command
+from tb.env.records import Access, Command
 
 OKAY = 0
 _POLLS = 100_000
@@ -72,7 +73,9 @@ class ControlAgent(BfmAgent):
     def build_phase(self) -> None:
         super().build_phase()
         self._writes: deque[tuple[int, int, Pending[int]]] = deque()
-        self._reads: deque[tuple[_Run | None, Pending[RegisterRead]]] = deque()
+        self._reads: deque[tuple[int, _Run | None, Pending[RegisterRead]]] = deque()
+        #: Gets each finished access.
+        self.observers: list[Callable[[Access], None]] = []
         self._mailbox = Lock()
         self._args = [0] * 8
         self._run: _Run | None = None
@@ -109,7 +112,7 @@ class ControlAgent(BfmAgent):
 
     def _post_read(self, offset: int, run: _Run | None, at: int = 0) -> Pending[RegisterRead]:
         answer: Pending[RegisterRead] = Pending()
-        self._reads.append((run, answer))
+        self._reads.append((offset, run, answer))
         self.harness.submit(Channel.CTL_AR, [offset], at)
         return answer
 
@@ -168,16 +171,22 @@ class ControlAgent(BfmAgent):
         offset, data, answer = self._writes.popleft()
         if record.resp == OKAY and Reg.ARG0 <= offset <= Reg.ARG7:
             self._args[(offset - Reg.ARG0) // 4] = data
+        self._observed(Access(record.cycle, True, offset, data, record.resp))
         answer.finish(record.resp, record.cycle)
 
     def read_data(self, record: ControlRead) -> None:
         """A handshake on s_axil_r."""
         if not self._reads:
             raise AssertionError(f"s_axil_r without a read: {record}")
-        run, answer = self._reads.popleft()
+        offset, run, answer = self._reads.popleft()
+        self._observed(Access(record.cycle, False, offset, record.data, record.resp))
         if run is not None:
             self._progress(run, record)
         answer.finish(RegisterRead(record.resp, record.data), record.cycle)
+
+    def _observed(self, access: Access) -> None:
+        for observer in self.observers:
+            observer(access)
 
     def _progress(self, run: _Run, record: ControlRead) -> None:
         if run.expected == 0:
