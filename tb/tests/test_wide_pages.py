@@ -70,6 +70,7 @@ class WideCountTest(PageBase):
                 await self.refused(page)
                 count = count + 1 & M32
                 assert await self.status(page) == (Cause.BAD_OFFSET, count)
+                await upsets.collect()
                 count ^= 1 << first | 1 << second
                 await self.refused(page)
                 count = count + 1 & M32
@@ -82,6 +83,8 @@ class WideCountTest(PageBase):
             count = count + 1 & M32
             wrong = (count << COUNT | Cause.BAD_OFFSET) ^ (1 << first | 1 << second)
             assert await self.status(page) == (wrong & 0xFF, wrong >> COUNT)
+            # A log with room for the reports.
+            await upsets.collect()
             await self.refused(page)
             count = count + 1 & M32
             assert await self.status(page) == (Cause.BAD_OFFSET, count)
