@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import cocotb
@@ -10,6 +11,9 @@ import cocotb
 from tb.env.base_test import CarillonTest
 from tb.env.sequences import find
 from tb.env.upsets import Upsets
+
+#: Two bits to invert; the same one twice for one bit.
+Bits = tuple[int, int]
 
 
 class UpsetsTest(CarillonTest):
@@ -19,20 +23,32 @@ class UpsetsTest(CarillonTest):
         """Inverts bits in memory after memory until each has reported ``rounds`` times, the first
         time bit 0; ``wait``: cycles in which a word may be written and read.
         """
-        env, rng, upsets = self.env, self.rng("upsets"), self.upsets
+        rng = self.rng("upsets")
+
+        def some_bit() -> Bits:
+            bit = rng.randrange(1 << rng.choice((2, 3, 4, 5, 9)))
+            return bit, bit
+
         for number in range(rounds):
-            cycles = wait
-            missing = set(range(upsets.memories))
-            while missing:
-                for memory in sorted(missing):
-                    bit = 0 if number == 0 else rng.randrange(1 << rng.choice((2, 3, 4, 5, 9)))
-                    before = upsets.corrected[memory]
-                    assert await upsets.inject(memory, bit) == 0
-                    await env.harness.cycles(cycles)
-                    await upsets.collect()
-                    if upsets.corrected[memory] > before:
-                        missing.discard(memory)
-                cycles = min(2 * cycles, 16 * wait)
+            choose = (lambda: (0, 0)) if number == 0 else some_bit
+            await self.invert(dict.fromkeys(range(self.upsets.memories), choose), wait)
+
+    async def invert(self, missing: dict[int, Callable[[], Bits]], wait: int) -> None:
+        """Inverts the chosen bits in memory after memory, again and again, until each has reported:
+        as corrected if both bits are the same one, else as lost. ``wait``: see `every_memory`.
+        """
+        upsets, cycles = self.upsets, wait
+        while missing:
+            for memory, choose in list(missing.items()):
+                first, second = choose()
+                reports = upsets.corrected if first == second else upsets.lost
+                before = reports[memory]
+                assert await upsets.inject(memory, first, second) == 0
+                await self.env.harness.cycles(cycles)
+                await upsets.collect()
+                if reports[memory] > before:
+                    del missing[memory]
+            cycles = min(2 * cycles, 16 * wait)
 
     async def start(self) -> None:
         """``self.upsets``."""

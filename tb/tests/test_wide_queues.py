@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queues of every size, under every number, with as many credits, CQs and callbacks as they may
+have.
+"""
+
+from __future__ import annotations
+
+import pyuvm
+
+from tb.env.agents.memory import SLVERR
+from tb.env.cq import Cq, Eq
+from tb.env.defs import ArmType, Cause, CqStatus, Kind, Result
+from tb.env.driver import CommandError
+from tb.env.harness import Channel
+from tb.tests.directed import DirectedTest
+
+BUILD = "default"
+
+
+@pyuvm.test()
+class HeldCreditsTest(DirectedTest):
+    """CQ-02: the largest ring is reserved whole; each query tells how many credits are held, and
+    behind the last one no more is granted.
+    """
+
+    allow = ("no_doorbells",)
+
+    async def scenario(self) -> None:
+        env, rng = self.env, self.rng("credits")
+        eq = await env.host.create_eq(log2=1)
+        log2 = self.config.max_log2
+        cq = await env.host.create_cq(eq=eq, log2=log2)
+        held, steps = 0, [1 << bit for bit in range(4, log2)]
+        for step in steps:
+            target = held + rng.randint(step // 2, step)
+            answers = []
+            while held < target:
+                count = rng.choice((1, 2, 2, 2))
+                answers.append(env.credits.post(cq.number, count))
+                held += count
+            await answers[-1]
+            assert all(answer.result for answer in answers)
+            state = await cq.query()
+            assert (state.credits, state.log2) == (held, log2), state
+        answers = [env.credits.post(cq.number, 2) for _ in range(((1 << log2) - held) // 2)]
+        await answers[-1]
+        assert all(answer.result for answer in answers)
+        if held % 2:
+            assert await env.credits.reserve(cq.number)
+        assert (await cq.query()).credits == 1 << log2
+        assert not await env.credits.reserve(cq.number)
+        other = await env.host.create_cq(eq=eq, log2=1)
+        assert await env.credits.reserve(other.number, 2)
+        env.completions.send(other.number)
+        await other.wait_results(1)
+        assert (await cq.query()).credits == 1 << log2
+
+
+@pyuvm.test()
+class EveryEqTest(DirectedTest):
+    """CQ-16: EQs of every size and number, with any vector, on any page; an EQ takes as many CQs as
+    it has entries, and again one after each that goes.
+    """
+
+    async def scenario(self) -> None:
+        host, rng, config = self.env.host, self.rng("queues"), self.config
+        eqs: list[Eq] = []
+        for number in range(config.num_eq):
+            log2 = min(number + 1, config.max_log2)
+            page, vector = rng.randrange(config.num_pages), rng.getrandbits(16)
+            eq = await host.create_eq(number, log2=log2, page=page, vector=vector)
+            cq = await host.create_cq(rng.randrange(64), eq=eq, log2=rng.randint(1, 14))
+            state = await host.query_eq(eq)
+            assert (state.log2, state.page, state.vector) == (log2, page, vector), state
+            assert (state.exists, state.attached) == (True, 1), state
+            found = await cq.query()
+            assert found.log2 == cq.log2
+            eqs.append(eq)
+            await self.calls(cq)
+            await cq.destroy()
+        full = eqs[5]
+        assert 1 << full.log2 == config.num_cq
+        cqs = [await host.create_cq(eq=full, log2=1) for _ in range(config.num_cq)]
+        assert (await host.query_eq(full)).attached == config.num_cq
+        await cqs.pop().destroy()
+        assert (await host.query_eq(full)).attached == config.num_cq - 1
+        small = eqs[4]
+        for _ in range(32):
+            await cqs.pop().destroy()
+        for _ in range(32):
+            cqs.append(await host.create_cq(eq=small, log2=1))
+        try:
+            await host.create_cq(eq=small, log2=1)
+            raise AssertionError("an EQ of 32 entries took 33 CQs")
+        except CommandError as error:
+            assert error.command.result == Result.EQ_FULL
+        for cq in cqs:
+            await cq.destroy()
+        for eq in eqs:
+            await host.destroy_eq(eq)
+        for eq in eqs:
+            again = await host.create_eq(eq.number, log2=1)
+            assert (await host.query_eq(again)).attached == 0
+
+    async def calls(self, cq: Cq) -> None:
+        """One callback."""
+        assert await cq.arm(ArmType.ANY) == (0, 0)
+        assert await self.env.credits.reserve(cq.number)
+        self.send(cq, [1])
+        await cq.wait_callbacks(1)
+        assert self.polled(cq) == [1]
+        assert await cq.callback_return() == (0, 0)
+
+
+@pyuvm.test()
+class FailedPlacesTest(DirectedTest):
+    """CQ-18, CQ-19: an event entry is given up at any address: the log says where; overflows under
+    any number are logged by number.
+    """
+
+    async def scenario(self) -> None:
+        env, host, rng = self.env, self.env.host, self.rng("places")
+        for _ in range(16):
+            eq = await host.create_eq(rng.randrange(self.config.num_eq), log2=2)
+            cq = await host.create_cq(rng.randrange(64), eq=eq, reservation=False)
+            assert await cq.arm(ArmType.ANY) == (0, 0)
+            env.mem.fail(SLVERR, eq=eq.number, count=4, lands=False)
+            self.send(cq, [7])
+            await env.drain()
+            log = await host.read_log()
+            assert [entry.cause for entry in log[:-1]] == [Cause.EQE_WRITE_ERROR] * 3
+            assert (log[-1].cause, log[-1].kind) == (Cause.EQ_FAILED, Kind.EQ)
+            assert (log[-1].object, log[-1].detail) == (eq.number, eq.base >> 4 & 0xFFFF), log
+            assert not cq.callbacks
+            await cq.destroy()
+            await host.destroy_eq(eq)
+        eq = await host.create_eq(log2=4)
+        for number in (63, 0, 42, 21, 33, 4):
+            cq = await host.create_cq(number, eq=eq, log2=1, reservation=False)
+            self.send(cq, range(3))
+            await env.drain()
+            assert (await cq.query()).status == CqStatus.BUFFER_OVERFLOW
+            assert [(e.kind, e.object) for e in await host.read_log()] == [(Kind.CQ, number)]
+            await cq.destroy()
+
+
+@pyuvm.test()
+class AllCallTest(DirectedTest):
+    """CQ-16: all CQs have a callback that waits to be written at one time, made due by completions
+    or by doorbells; none is lost, each comes once.
+    """
+
+    async def scenario(self) -> None:
+        env, host = self.env, self.env.host
+        eq = await host.create_eq(log2=6)
+        cqs = [
+            await host.create_cq(eq=eq, log2=3, reservation=False, rearm_old=True)
+            for _ in range(self.config.num_cq)
+        ]
+        for by_doorbell in (False, True):
+            calls = [len(cq.callbacks) for cq in cqs]
+            env.mem.hold_responses()
+            if not by_doorbell:
+                for cq in cqs:
+                    assert await cq.arm(ArmType.ANY) == (0, 0)
+            for cq in cqs:
+                self.send(cq, [cq.number])
+            await self.harness.cycles(400)
+            if by_doorbell:
+                env.mem.release_responses()
+                await env.drain()
+            # Entries in front of the callbacks, so that none of these leaves.
+            self.harness.hold(Channel.MEM_AW)
+            self.harness.hold(Channel.MEM_W)
+            for _ in range(3):
+                for cq in cqs:
+                    self.send(cq, [cq.number])
+            await self.harness.cycles(300)
+            if by_doorbell:
+                answers = [cq.post_arm(ArmType.ANY) for cq in cqs]
+                await answers[-1]
+                assert all(answer.result == (0, 0) for answer in answers)
+            else:
+                env.mem.release_responses()
+            await self.harness.cycles(600)
+            assert [len(cq.callbacks) for cq in cqs] == calls
+            self.harness.hold(Channel.MEM_AW, False)
+            self.harness.hold(Channel.MEM_W, False)
+            await env.drain()
+            assert [len(cq.callbacks) for cq in cqs] == [count + 1 for count in calls]
+            for cq in cqs:
+                assert self.polled(cq) == [cq.number] * 4
+                assert await cq.update_consumer_index() == (0, 0)
+                assert await cq.callback_return() == (0, 0)
