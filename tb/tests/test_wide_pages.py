@@ -12,7 +12,7 @@ import pyuvm
 
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import ReadResult
-from tb.env.defs import PAGE_STATUS, Cause, PageReg
+from tb.env.defs import PAGE_STATUS, Cause, PageReg, Reg
 from tb.tests.directed import SLVERR
 from tb.tests.test_memory_words import READ_RAM, STATUS_BITS
 from tb.tests.upsetting import UpsetsTest
@@ -88,6 +88,15 @@ class WideCountTest(PageBase):
             await self.refused(page)
             count = count + 1 & M32
             assert await self.status(page) == (Cause.BAD_OFFSET, count)
+        # The cause is not counted on.
+        for first, second in ((7, 6), (5, 4)):
+            assert await upsets.inject(COUNT_RAM, first, second) == 0
+            await self.env.harness.cycles(upsets.memories)
+            for _ in range(2):
+                await self.refused(page)
+                count = count + 1 & M32
+                assert await self.status(page) == (Cause.BAD_OFFSET, count)
+            await upsets.collect()
         # Bits that are 0 become 1, the highest first, until few counts are left to the last one.
         while count < M32 - 64:
             zeros = [bit for bit in range(31, 0, -1) if not count + 1 >> bit & 1]
@@ -130,6 +139,8 @@ class LostReportsTest(PageBase):
         corrected, found = await upsets.counted()
         assert (corrected, found) == (0, upsets.lost[READ_RAM] + lost), (corrected, found, lost)
         assert found >= reads
+        # An empty log.
+        assert [await env.control.value(reg) for reg in (Reg.LOG0, Reg.LOG1)] == [0, 0]
         self.checking.facts.counts["words_lost"] = found
 
 
