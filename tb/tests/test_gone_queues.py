@@ -16,7 +16,7 @@ BUILD = "engine"
 
 @pyuvm.test()
 class GoneCqTest(PostingTest):
-    """CQ-17: CREATE_QP on a CQ that was destroyed is answered NO_CQ; on the next CQ of that number
+    """ISO-02: CREATE_QP on a CQ that was destroyed is answered NO_CQ; on the next CQ of that number
     only the page that it was created with counts.
     """
 

@@ -56,13 +56,18 @@ def check_bits(memory: int, lane: int) -> range:
 
 
 class LaneBase(TourTest):
-    async def under_traffic(self, orders: list[list[tuple[int, Bits]]]) -> None:
-        """Inverts what each order says, one after the other, while the traffic runs."""
+    async def under_traffic(
+        self, orders: list[list[tuple[int, Bits]]], corrects: bool = True
+    ) -> None:
+        """Inverts what each order says, one after the other, while the traffic runs; ``corrects``:
+        there are words to correct.
+        """
         await self.start()
         assert self.upsets.memories == len(WIDTHS)
         injector = cocotb.start_soon(self.orders(orders))
         while not injector.done():
             await self.tour()
+            assert corrects or not self.upsets.corrected, f"corrected: {self.upsets.corrected}"
         injector.result()
         await self.finish()
 
@@ -106,5 +111,5 @@ class EveryLossTest(LaneBase):
         for memory in range(len(WIDTHS)):
             first, second = rng.sample(list(check_bits(memory, 0)), 2)
             order.append((memory, (first, second)))
-        await self.under_traffic([order])
+        await self.under_traffic([order], corrects=False)
         assert self.upsets.lost.keys() == set(range(len(WIDTHS)))

@@ -19,7 +19,7 @@ BUILD = "default"
 
 @pyuvm.test()
 class HeldCreditsTest(DirectedTest):
-    """CQ-02: the largest ring is reserved whole; each query tells how many credits are held, and
+    """CQ-17: the largest ring is reserved whole; each query tells how many credits are held, and
     behind the last one no more is granted.
     """
 
@@ -69,15 +69,18 @@ class EveryEqTest(DirectedTest):
             log2 = min(number + 1, config.max_log2)
             page, vector = rng.randrange(config.num_pages), rng.getrandbits(16)
             eq = await host.create_eq(number, log2=log2, page=page, vector=vector)
-            cq = await host.create_cq(rng.randrange(64), eq=eq, log2=rng.randint(1, 14))
+            first, second = rng.sample(range(config.num_cq), 2)
+            cq = await host.create_cq(first, eq=eq, log2=rng.randint(1, config.max_log2))
+            other = await host.create_cq(second, eq=eq, log2=1)
             state = await host.query_eq(eq)
             assert (state.log2, state.page, state.vector) == (log2, page, vector), state
-            assert (state.exists, state.attached) == (True, 1), state
+            assert (state.exists, state.attached) == (True, 2), state
             found = await cq.query()
             assert found.log2 == cq.log2
             eqs.append(eq)
             await self.calls(cq)
             await cq.destroy()
+            await other.destroy()
         full = eqs[5]
         assert 1 << full.log2 == config.num_cq
         cqs = [await host.create_cq(eq=full, log2=1) for _ in range(config.num_cq)]
@@ -114,7 +117,7 @@ class EveryEqTest(DirectedTest):
 
 @pyuvm.test()
 class FailedPlacesTest(DirectedTest):
-    """CQ-18, CQ-19: an event entry is given up at any address: the log says where; overflows under
+    """CQ-17, CQ-18: an event entry is given up at any address: the log says where; overflows under
     any number are logged by number.
     """
 
