@@ -20,7 +20,7 @@ class GoneCqTest(PostingTest):
     only the page that it was created with counts.
     """
 
-    allow = ("no_posts", "no_doorbells")
+    allow = ("no_posts", "no_receives", "no_doorbells")
 
     async def scenario(self) -> None:
         host, rng = self.env.host, self.rng("numbers")
