@@ -24,13 +24,18 @@ class LaneBase(TourTest):
     def words(self) -> MemoryWords:
         return MemoryWords(self.config)
 
-    async def under_traffic(self, orders: list[list[tuple[int, Bits]]]) -> None:
-        """Inverts what each order says, one after the other, while the traffic runs."""
+    async def under_traffic(
+        self, orders: list[list[tuple[int, Bits]]], corrects: bool = True
+    ) -> None:
+        """Inverts what each order says, one after the other, while the traffic runs; ``corrects``:
+        there are words to correct.
+        """
         await self.start()
         assert self.upsets.memories == len(self.words.widths)
         injector = cocotb.start_soon(self.orders(orders))
         while not injector.done():
             await self.tour()
+            assert corrects or not self.upsets.corrected, f"corrected: {self.upsets.corrected}"
         injector.result()
         await self.finish()
 
@@ -74,5 +79,5 @@ class EveryLossTest(LaneBase):
         for memory in range(len(words.widths)):
             first, second = rng.sample(list(words.check_bits(memory, 0)), 2)
             order.append((memory, (first, second)))
-        await self.under_traffic([order])
-        assert self.upsets.lost.keys() == set(range(len(words.widths)))
+        await self.under_traffic([order], corrects=False)
+        assert self.upsets.lost.keys() == set(range(len(self.words.widths)))
