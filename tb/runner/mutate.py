@@ -49,7 +49,7 @@ OUT = SIM_BUILD / "mutation.json"
 
 #: A mutant may take this many times as long as the test without it, at least so many seconds.
 _FACTOR, _LEAST_S = 5.0, 3.0
-_LIMITS = Limits(tests_s=60.0, replays_s=25.0)
+_LIMITS = Limits(tests_s=60.0, replays_s=40.0)
 _NO_PATH = "no path to an output of any top level"
 _HERE = Path(__file__).parent
 #: The netlist without mutants, for all campaigns on the same design.
