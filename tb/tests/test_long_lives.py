@@ -110,7 +110,7 @@ class LongReceiveTest(LongLifeTest):
             found = await cq.wait_results(len(wanted))
             assert [result.request_context for result in found] == wanted
             self.accepted(answers)
-            if round_ % 20 == 0:
+            if round_ % 20 == 0 or made >= LIFE:
                 assert await cq.update_consumer_index() == (0, 0)
                 status = await srq.status()
                 assert status.tail == status.reaped == status.completed == made & 0xFFFF, status

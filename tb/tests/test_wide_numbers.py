@@ -9,7 +9,7 @@ from __future__ import annotations
 import pyuvm
 
 from tb.env.defs import Cmd, QpState, Result
-from tb.tests.posting import OK
+from tb.tests.posting import CANCELED, OK
 from tb.tests.taking import LENGTH, TakingTest, Want
 from tb.tests.windowing import WindowTest
 
@@ -23,7 +23,7 @@ _LIVES = 16
 class EveryQueueTest(TakingTest):
     """CQ-17, DF-01, SRQ-02: each CQ is the send CQ of a QP and the receive CQ of another, which
     receives from a queue of its own or from an SRQ. Queries say what was set, work names the peer,
-    and entries come to the CQ that was named.
+    entries come to the CQ that was named, and arguments that a command does not have do not matter.
     """
 
     async def scenario(self) -> None:
@@ -70,25 +70,29 @@ class EveryQueueTest(TakingTest):
             await qp.destroy()
             if srq:
                 await srq.free()
-            await cq.destroy()
-            await recv_cq.destroy()
-            await eq.destroy()
+            for queue in (cq, recv_cq):
+                # Its further arguments are left as they are: they are none of the other command's.
+                words = (rng.getrandbits(32) for _ in range(7))
+                assert await self.result(Cmd.QUERY_CQ, queue.number, *words) == Result.OK
+                await queue.destroy()
+            await host.destroy_eq(eq)
 
 
 @pyuvm.test()
 class EveryConnectionEndsTest(TakingTest):
     """DF-15: all connections end while the transport takes no terminate request: each request
-    waits, and comes in the order of the ends.
+    waits, and comes in the order of the ends. What was held is canceled meanwhile.
     """
 
     async def scenario(self) -> None:
-        qps = [await self.qp() for _ in range(self.config.num_qp)]
+        qps = [await self.qp() for _ in range(min(self.config.num_qp, self.config.num_cq))]
+        held = {qp: await self.hold(qp, 1, watch=False) for qp in qps}
         mark = self.mark
         self.env.term.hold()
         ends = self.rng("order").sample(qps, len(qps))
         for qp in ends:
             await qp.flush()
-        await self.rest()
+            await self.demand_results(qp, held[qp], CANCELED)
         # One may stand at the port already.
         assert len(self.terms(mark)) <= 1
         self.env.term.hold(False)
