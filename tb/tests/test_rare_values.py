@@ -62,7 +62,7 @@ class StatusOfPagesTest(RareTest):
                     )
                     status = PAGE_STATUS.unpack(data)
                     assert (resp, status["cause"]) == (0, Cause.BAD_OFFSET), (resp, hex(data))
-                    assert status["refused"] == shown, (bit, status)
+                    assert status["refused"] == shown, f"bit {bit}: {status}"
                 wrong = await doorbells.read(page, 0xF00, axi_id=rng.randrange(256))
                 assert wrong.resp == SLVERR
             # Those of refused reads are reports, too.

@@ -98,7 +98,7 @@ class EveryConnectionEndsTest(TakingTest):
         self.env.term.hold(False)
         await self.rest()
         wanted = [(qp.number, int(QpState.ERROR)) for qp in ends]
-        assert self.terms(mark) == wanted, self.terms(mark)
+        assert self.terms(mark) == wanted, f"terminate requests: {self.terms(mark)}"
 
 
 @pyuvm.test()
