@@ -11,9 +11,11 @@ import pyuvm
 
 from tb.env.agents.control import CommandError
 from tb.env.defs import CqeStatus, Result
+from tb.env.qp import Qp
 from tb.env.regions import Region
 from tb.env.windows import MemoryWindow
 from tb.env.windows_board import WindowScoreboard
+from tb.tests.taking import Want
 from tb.tests.upsetting import UpsetsTest
 from tb.tests.windowing import ALL, GRANTED, READ, WindowTest
 
@@ -25,8 +27,9 @@ LAST = (1 << 20) - 1
 
 @pyuvm.test()
 class LastKeyTest(WindowTest, UpsetsTest):
-    """A window and a region give keys with every bit of the generation, the last ones included;
-    then Bind, FastRegister and the commands that create fail with NO_KEYS.
+    """A window and a region give keys with every bit of the generation, the last ones included, and
+    the region's are good for Binds and buffers; then Bind, FastRegister and the commands that
+    create fail with NO_KEYS.
     """
 
     async def scenario(self) -> None:
@@ -34,6 +37,7 @@ class LastKeyTest(WindowTest, UpsetsTest):
         qp = await self.guarded()
         base = await self.memory(256)
         window, region = await self.window(), await self.allocated(256)
+        other = await self.window()
         while window.key >> 12 < LAST - 2:
             await self.grow_old(window)
             await self.bind(window, qp, base)
@@ -43,6 +47,7 @@ class LastKeyTest(WindowTest, UpsetsTest):
             await self.grow_old(region)
             await self.fast_register(region, qp, ALL)
             assert await self.check(qp, READ, region.key, region.base, 256) == GRANTED
+            await self.use(region, qp, other)
             await self.invalidate(qp, region.key)
         while window.key >> 12 < LAST:
             await self.bind(window, qp, base)
@@ -66,6 +71,16 @@ class LastKeyTest(WindowTest, UpsetsTest):
         await self.upsets.collect()
         assert self.upsets.lost.keys() == {self.upsets.memories + WORDS}, self.upsets.lost
         assert not self.upsets.corrected and not self.upsets.others
+
+    async def use(self, region: Region, qp: Qp, window: MemoryWindow) -> None:
+        """The key of a valid region serves a Bind, and each segment of a buffer."""
+        await self.bind(window, qp, region)
+        await self.invalidate(qp, window.key)
+        result = await qp.post_recv([region.segment(64 * n, 64) for n in range(3)], cookie=1)
+        assert result.accepted, result
+        await self.take(qp, 192)
+        self.settle(qp)
+        await self.demand(qp, [Want(1, 192)])
 
     async def grow_old(self, keyed: MemoryWindow | Region) -> None:
         """Ends the object and makes it anew; the two highest bits of the generation that are 0 have

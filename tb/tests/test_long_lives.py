@@ -8,9 +8,11 @@ import pyuvm
 from models.post import Segment
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
+from tb.env.cq import Cq
 from tb.env.defs import CqeStatus, Opcode, QpState, Right
 from tb.env.qp import Qp, connect_pair
 from tb.env.recv import ReceiveQueue
+from tb.env.srq import Srq
 from tb.tests.long_lives import LIFE, LongLifeTest
 
 BUILD = "engine"
@@ -85,20 +87,19 @@ class LongSendTest(LongLifeTest):
 @pyuvm.test()
 class LongReceiveTest(LongLifeTest):
     """SRQ-02, SRQ-06: an SRQ and its user hand out more buffers than their indices and tags count.
-    Queues of QPs are in the same memories.
+    Queues of QPs are in the same memories. Now and then both are made anew: the indices of the
+    number go on.
     """
 
     async def scenario(self) -> None:
         env, host, rng = self.env, self.env.host, self.rng("buffers")
         eq = await host.create_eq(log2=4)
         cq = await host.create_cq(eq=eq, log2=10)
-        srq = await host.create_srq(zone=7)
-        user = await host.create_qp(cq=cq, srq=srq, zone=7)
-        await user.connect(rng.getrandbits(24))
         self.region = await host.register(
             1 << 40, base=rng.getrandbits(63), zone=7, rights=Right.LOCAL_WRITE
         )
         env.transport.receiver.loopback(latency=1)
+        srq, user = await self.life(cq)
         answers: list[Pending[WriteResult]] = []
         made = round_ = 0
         room = 1 << min(self.config.srq_log2, self.config.rx_log2)
@@ -112,10 +113,23 @@ class LongReceiveTest(LongLifeTest):
             found = await cq.wait_results(len(wanted))
             assert [result.request_context for result in found] == wanted
             self.accepted(answers)
-            if round_ % 20 == 0:
+            if round_ % 20 == 0 or made >= LIFE:
                 assert await cq.update_consumer_index() == (0, 0)
                 status = await srq.status()
                 assert status.tail == status.reaped == status.completed == made & 0xFFFF, status
+            if round_ % 100 == 0:
+                await user.flush()
+                await user.destroy()
+                await srq.free()
+                srq, user = await self.life(cq)
+                assert srq.index == made & 0xFFFF, srq.index
+
+    async def life(self, cq: Cq) -> tuple[Srq, Qp]:
+        """A new SRQ, and a connected QP that uses it."""
+        srq = await self.env.host.create_srq(zone=7)
+        user = await self.env.host.create_qp(cq=cq, srq=srq, zone=7)
+        await user.connect(self._buffers.getrandbits(24))
+        return srq, user
 
     def buffer(self, queue: ReceiveQueue, answers: list[Pending[WriteResult]]) -> int:
         """Queues the post of a buffer; returns its context."""

@@ -17,7 +17,8 @@ _STEPS = 18
 @pyuvm.test()
 class OldPostTest(PostingTest):
     """DF-01: posts that are held at all times of the clock of ages, one nearly for its whole
-    round, wait as long as no limit is set; with a limit that is over they go at once.
+    round, wait as long as no limit is set; with a limit that is over they go at once, and one is
+    held while the clock goes round.
     """
 
     max_cycles = 6_000_000
@@ -43,6 +44,16 @@ class OldPostTest(PostingTest):
             await young.cq.update_consumer_index()
         mark = self.mark
         await old.modify(age=0xFFFF)
+        await self.rest(400)
+        self.demand_beats(old, [kept], mark)
+        self.report(old)
+        await old.cq.wait_results(1)
+        await old.modify()
+        mark = self.mark
+        (kept,) = await self.hold(old, 1)
+        await self.harness.cycles(2 * cycles)
+        assert not self.beats(old, mark)
+        await old.modify(age=1)
         await self.rest(400)
         self.demand_beats(old, [kept], mark)
         self.report(old)
