@@ -9,7 +9,7 @@ import json
 import random
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -49,7 +49,8 @@ OUT = SIM_BUILD / "mutation.json"
 
 #: A mutant may take this many times as long as the test without it, at least so many seconds.
 _FACTOR, _LEAST_S = 5.0, 3.0
-_LIMITS = Limits(tests_s=60.0, replays_s=40.0)
+#: One attempt after the other, each of what is left. By the second one the ladder knows what kills.
+_ATTEMPTS = (Limits(tests_s=30.0, replays_s=8.0, last=False), Limits(tests_s=60.0, replays_s=40.0))
 _NO_PATH = "no path to an output of any top level"
 _HERE = Path(__file__).parent
 #: The netlist without mutants, for all campaigns on the same design.
@@ -157,7 +158,9 @@ class Campaign:
             if number := by_key.get(fate.mutation.key):
                 same = key == self.base.key and not fate.left
                 holds = fate.status in (KILLED, EQUIVALENT) or same
-                (self.fates if holds else self.before)[number] = fate
+                self.before[number] = fate
+                if holds:
+                    self.fates[number] = fate
         with self.results.open("w") as out:
             for fate in self.fates.values():
                 write_fate(out, fate, self.base.key)
@@ -170,7 +173,7 @@ class Campaign:
                 if fate.status == KILLED and number in alive and (fate.by, top) in known:
                     self.ladder.learn(fate.mutation.source_module, known[fate.by, top])
 
-    def attempt(self, number: int, prover: Prover) -> Fate:
+    def attempt(self, number: int, prover: Prover, limits: Limits) -> Fate:
         """The whole ladder."""
         mutation = self.mutations[number - 1]
         tops = [top for top, alive in self.reaching.items() if number in alive]
@@ -191,7 +194,7 @@ class Campaign:
 
         steps = [s for s in self.base.steps if s.top in tops and self.base.can_tell(s, number)]
         means = Means(replay, run, prove, self.base.content.__getitem__)
-        return climb(mutation, steps, self.ladder, means, _LIMITS, self.before.get(number))
+        return climb(mutation, steps, self.ladder, means, limits, self.before.get(number))
 
     def run(self, jobs: int) -> None:
         """All mutants that are left, in parallel; fills ``fates``. Their order is random: what a
@@ -200,30 +203,39 @@ class Campaign:
         prover = Prover(_BASE, self.folder / "prove", self.seconds)
         if self.fates:
             print(f"{len(self.fates)} result(s) of an earlier run hold", flush=True)
-        todo = [n for n in range(1, len(self.mutations) + 1) if n not in self.fates]
-        random.Random(self.seed).shuffle(todo)
-        pool = ThreadPoolExecutor(max_workers=jobs)
-        try:
-            with Progress(*_COLUMNS) as progress, self.results.open("a") as out:
-                waiting = {pool.submit(self.attempt, n, prover): n for n in todo}
-                task = progress.add_task("mutants", total=len(waiting), state="")
-                for future in as_completed(waiting):
-                    fate = self.fates[waiting[future]] = future.result()
-                    write_fate(out, fate, self.base.key)
-                    killed = sum(f.status == KILLED for f in self.fates.values())
-                    progress.update(task, advance=1, state=f"{killed} killed")
-                    if fate.status not in (KILLED, EQUIVALENT):
-                        m = fate.mutation
-                        progress.console.print(
-                            f"{fate.status}: {m.line}: {m.what}; {fate.by}",
-                            markup=False,
-                            highlight=False,
-                            soft_wrap=True,
-                        )
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-        pool.shutdown()
+        order = list(range(1, len(self.mutations) + 1))
+        random.Random(self.seed).shuffle(order)
+        for limits in _ATTEMPTS:
+            todo = [n for n in order if n not in self.fates]
+            with ThreadPoolExecutor(max_workers=jobs) as pool:
+                try:
+                    self._attempts(pool, todo, prover, limits)
+                except BaseException:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
+
+    def _attempts(
+        self, pool: ThreadPoolExecutor, todo: Sequence[int], prover: Prover, limits: Limits
+    ) -> None:
+        with Progress(*_COLUMNS) as progress, self.results.open("a") as out:
+            waiting = {pool.submit(self.attempt, n, prover, limits): n for n in todo}
+            what = "mutants, all tests" if limits.last else "mutants, short tests"
+            task = progress.add_task(what, total=len(waiting), state="")
+            for future in as_completed(waiting):
+                number, fate = waiting[future], future.result()
+                again = fate.left and not limits.last
+                (self.before if again else self.fates)[number] = fate
+                write_fate(out, fate, "" if again else self.base.key)
+                killed = sum(f.status == KILLED for f in self.fates.values())
+                progress.update(task, advance=1, state=f"{killed} killed")
+                if not again and fate.status not in (KILLED, EQUIVALENT):
+                    m = fate.mutation
+                    progress.console.print(
+                        f"{fate.status}: {m.line}: {m.what}; {fate.by}",
+                        markup=False,
+                        highlight=False,
+                        soft_wrap=True,
+                    )
 
 
 _COLUMNS = (

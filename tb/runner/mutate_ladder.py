@@ -176,6 +176,8 @@ class Limits:
     """Seconds (without a mutant) of tests that pass although an output differs."""
     replays_s: float = float("inf")
     """Processor time of replays in which none does."""
+    last: bool = True
+    """There is no further attempt: what reaches no output meets a proof."""
 
 
 @dataclass(frozen=True)
@@ -234,6 +236,9 @@ def climb(
     if fate.runs:
         # There is a difference: no proof is needed.
         fate.by = f"{fate.output} differs; {fate.runs} such run(s) pass{rest}"
+        return fate
+    if left and not limits.last:
+        fate.status, fate.by = UNDECIDED, f"{UNSEEN} of {fate.replays}{rest}"
         return fate
     if not fate.proof:
         proof = means.prove(mutation)

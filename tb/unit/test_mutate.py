@@ -260,6 +260,15 @@ def test_later_run_goes_on_where_a_limit_ended_this_one() -> None:
     assert (fate.status, fate.passed) == (KILLED, [])
 
 
+def test_proof_waits_for_the_last_attempt() -> None:
+    bench = Bench(proof=Proof(UNDECIDED, "time limit"))
+    fate = bench.climb(limits=Limits(replays_s=0.5, last=False))
+    assert (fate.status, fate.left, fate.proof) == (UNDECIDED, 2, None)
+    assert "proof" not in bench.log
+    # Nothing is left for a later one.
+    assert bench.climb(limits=Limits(last=False)).proof == (UNDECIDED, "time limit")
+
+
 def test_earlier_proof_holds() -> None:
     fate = Bench(proof=Proof(UNDECIDED, "time limit")).climb()
     later = Bench().climb(before=fate)
