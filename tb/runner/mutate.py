@@ -50,7 +50,7 @@ OUT = SIM_BUILD / "mutation.json"
 #: A mutant may take this many times as long as the test without it, at least so many seconds.
 _FACTOR, _LEAST_S = 5.0, 3.0
 #: One attempt after the other, each of what is left. By the second one the ladder knows what kills.
-_ATTEMPTS = (Limits(tests_s=30.0, replays_s=8.0, last=False), Limits(tests_s=60.0, replays_s=40.0))
+_ATTEMPTS = (Limits(tests_s=30.0, replays_s=12.0, last=False), Limits(tests_s=60.0, replays_s=40.0))
 _NO_PATH = "no path to an output of any top level"
 _HERE = Path(__file__).parent
 #: The netlist without mutants, for all campaigns on the same design.
@@ -86,7 +86,7 @@ class Campaign:
         self.reaching: dict[str, set[int]] = {}
         self.hosts: dict[str, Host] = {}
         self.replayers: dict[str, Replayer] = {}
-        self.ladder = Ladder(self.base.cost)
+        self.ladder = Ladder(self.base.cost, self.plan.first)
 
     # -- the netlist and its simulators --
 
@@ -171,7 +171,7 @@ class Campaign:
         for number, fate in self.fates.items():
             for top, alive in self.reaching.items():
                 if fate.status == KILLED and number in alive and (fate.by, top) in known:
-                    self.ladder.learn(fate.mutation.source_module, known[fate.by, top])
+                    self.ladder.learn(fate.mutation, known[fate.by, top])
 
     def attempt(self, number: int, prover: Prover, limits: Limits) -> Fate:
         """The whole ladder."""

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase as fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,8 @@ class Plan:
     seeds: dict[str, int]
     """Seeds of the tests that match a pattern; one of every other test."""
     without: dict[str, str]
+    first: dict[str, list[str]] = field(default_factory=dict)
+    """Tests (patterns) that mutants of some modules (patterns) meet before all others."""
 
 
 @dataclass(frozen=True)
@@ -117,17 +121,18 @@ def load_plan(path: Path = MUTATE_YAML) -> Plan:
         )
         seeds = {str(k): int(v) for k, v in (data.get("seeds") or {}).items()}
         without = {str(k): str(v) for k, v in (data.get("without") or {}).items()}
+        first = {str(k): [str(t) for t in v] for k, v in (data.get("first") or {}).items()}
     except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError) as error:
         raise RunnerError(f"{where}: {type(error).__name__}: {error}") from None
     if not designs or min(seeds.values(), default=1) < 1:
         raise RunnerError(f"{where}: needs designs, and at least one seed of each test")
-    return Plan(designs, seeds, without)
+    return Plan(designs, seeds, without, first)
 
 
 def make_steps(plan: Plan, modules: Sequence[Module]) -> list[Step]:
     """All steps. A pattern that matches nothing is an error."""
     every = [(m, test) for m in modules for test in m.tests]
-    for pattern in [*plan.without, *plan.seeds]:
+    for pattern in [*plan.without, *plan.seeds, *itertools.chain(*plan.first.values())]:
         if not any(matches(pattern, m, test) for m, test in every):
             raise RunnerError(f"{relative(MUTATE_YAML)}: no test matches {pattern}")
     steps = []
@@ -149,23 +154,36 @@ class Ladder:
 
     cost: Mapping[Step, float]
     """Seconds of each step without a mutant."""
+    first: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Tests (patterns) that mutants of some modules (patterns) meet before all others."""
     _kills: Counter[tuple[str, Step]] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def order(self, module: str, steps: Iterable[Step]) -> list[Step]:
-        """The best first: by kills for the time."""
+    def order(self, mutation: Mutation, steps: Iterable[Step]) -> list[Step]:
+        """The best first: by kills for the time, those in the same module with the same parameters
+        before all others, those in the same source file next.
+        """
+        own = [
+            t
+            for m, tests in self.first.items()
+            if fnmatch(mutation.source_module, m)
+            for t in tests
+        ]
         with self._lock:
 
-            def worth(step: Step) -> float:
-                kills = 1 + self._kills["", step] + 10 * self._kills[module, step]
-                return -kills / max(self.cost[step], 0.01)
+            def worth(step: Step) -> tuple[bool, float]:
+                kills = 1 + self._kills["", step]
+                kills += 10 * self._kills[mutation.source_module, step]
+                kills += 1000 * self._kills["=" + mutation.module, step]
+                early = any(fnmatch(step.test.removeprefix("tb.tests."), t) for t in own)
+                return not early, -kills / max(self.cost[step], 0.01)
 
             return sorted(steps, key=worth)
 
-    def learn(self, module: str, step: Step) -> None:
+    def learn(self, mutation: Mutation, step: Step) -> None:
         with self._lock:
-            self._kills[module, step] += 1
-            self._kills["", step] += 1
+            for where in ("", mutation.source_module, "=" + mutation.module):
+                self._kills[where, step] += 1
 
 
 @dataclass(frozen=True)
@@ -206,13 +224,13 @@ def climb(
     fate = Fate(mutation, SURVIVED)
     if before:
         fate.passed, fate.proof = list(before.passed), before.proof
-    module, passed = mutation.source_module, set(fate.passed)
+    passed = set(fate.passed)
     steps = list(steps)
     left = {step for step in steps if means.content(step) not in passed}
     fate.replays = len(steps) - len(left)
     tests_s, replays_s = limits.tests_s, limits.replays_s
     while left and tests_s > 0 and replays_s > 0:
-        step = ladder.order(module, left)[0]
+        step = ladder.order(mutation, left)[0]
         left.remove(step)
         fate.replays += 1
         replayed = means.replay(step)
@@ -227,7 +245,7 @@ def climb(
         tested = means.run(step)
         fate.spend("tests", tested.seconds)
         if tested.message:
-            ladder.learn(module, step)
+            ladder.learn(mutation, step)
             fate.status, fate.by, fate.message = KILLED, step.name, tested.message
             fate.passed = []
             return fate

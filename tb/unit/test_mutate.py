@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -285,11 +286,25 @@ def test_equivalent_mutant() -> None:
 def test_ladder_learns() -> None:
     found = ladder()
     first, two3, two4, slow = STEPS
-    assert found.order("cde_fifo", reversed(STEPS)) == STEPS
-    found.learn("cde_fifo", two4)
-    assert found.order("cde_fifo", STEPS) == [two4, first, two3, slow]
+    other = replace(MUTATION, module="cde_other__1")
+    same = replace(MUTATION, module="cde_fifo__9")
+    assert found.order(MUTATION, reversed(STEPS)) == STEPS
+    found.learn(MUTATION, two4)
+    assert found.order(same, STEPS) == [two4, first, two3, slow]
     # Less of what killed mutants of other modules.
-    assert found.order("cde_cq", STEPS) == [first, two4, two3, slow]
+    assert found.order(other, STEPS) == [first, two4, two3, slow]
+    # With the same parameters it counts more than the time.
+    found = Ladder({step: 0.01 if step != slow else 9.0 for step in STEPS})
+    found.learn(MUTATION, slow)
+    assert found.order(MUTATION, STEPS)[0] == slow
+    assert found.order(same, STEPS)[-1] == slow
+
+
+def test_tests_of_a_module_come_first() -> None:
+    first = {MUTATION.source_module[:5] + "*": [STEPS[3].test.removeprefix("tb.tests.")]}
+    found = Ladder(ladder().cost, first)
+    assert found.order(MUTATION, STEPS) == [STEPS[3], *STEPS[:3]]
+    assert found.order(replace(MUTATION, module="cde_x__1"), STEPS) == STEPS
 
 
 # -- proofs ----------------------------------------------------------------------------------------
