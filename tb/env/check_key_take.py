@@ -15,7 +15,7 @@ from tb.env.check_memory import MemoryChecks
 from tb.env.check_receive_credits import ReceiveCredits
 from tb.env.check_receive_post import ReceivePostChecks
 from tb.env.check_retire import QP_KIND
-from tb.env.check_take import TakeChecks
+from tb.env.check_take import Take, TakeChecks
 from tb.env.key_context import OBJECT, KeyContext
 from tb.env.qp_context import LAG
 from tb.env.receive_context import RegionChange
@@ -76,8 +76,9 @@ class KeyTakeChecks(TakeChecks):
             text = f"answer of cycle {cycle} with code {code}, expected {right.name}"
             kc.fail_step(text, record, token & OBJECT)
 
-    def _settle(self, taken: Taken, request: RecvRequest, qp: int) -> TakeResult:
-        result = super()._settle(taken, request, qp)
+    def _settle(self, take: Take, taken: Taken, request: RecvRequest) -> TakeResult:
+        qp = request.qp
+        result = super()._settle(take, taken, request)
         where = f"answer to {request}"
         must = request.invalidate and not taken.overlong and self.kc.guarded(qp)
         if not must and taken.key is not None:

@@ -51,6 +51,9 @@ class ReceiveQpChecks(QpChecks):
             return model.receive_failed()
         if rq.length_pending:
             return rq.fail_length()
+        if record.cq not in self.retire.failing and self.takes.may_be_too_long(record.cq):
+            rq.overlong = rq.qp.connections
+            return rq.fail_length()
         return super()._by_report(record, model)
 
     def _run(self, code: int, args: Args, model: QpModel, record: Trace) -> StateStep | None:

@@ -23,7 +23,7 @@ from tb.env.check_receive_credits import TAKE_LANE, ReceiveCredits
 from tb.env.check_receive_post import ReceivePostChecks
 from tb.env.check_retire import QP_KIND
 from tb.env.qp_context import LAG, OPEN
-from tb.env.receive_context import ReceiveContext
+from tb.env.receive_context import Endings, ReceiveContext
 from tb.env.records import Interrupt, ScatterAnswer, Trace
 from tb.env.records import RecvRequest as RequestBeat
 
@@ -49,15 +49,16 @@ class _Waiting:
         self.credits = 1  # that its buffer reserves there
 
 
-class _Take:
+class Take:
     """A step without its answer."""
 
-    __slots__ = ("cycle", "queue", "serial", "taken")
+    __slots__ = ("connection", "cycle", "serial", "taken")
 
-    def __init__(self, cycle: int, taken: Taken | None, serial: int) -> None:
+    def __init__(self, cycle: int, taken: Taken | None, serial: int, connection: int) -> None:
         self.cycle = cycle
         self.taken = taken
         self.serial = serial
+        self.connection = connection
 
 
 class TakeChecks:
@@ -77,7 +78,7 @@ class TakeChecks:
         self.memory = memory
         params = rc.params
         self.requests: deque[_Waiting] = deque()
-        self.takes: list[deque[_Take]] = [deque() for _ in range(params.num_qp)]
+        self.takes: list[deque[Take]] = [deque() for _ in range(params.num_qp)]
         self.serial = 0
         #: The newest answered step of each SRQ.
         self._answered = [0] * params.num_srq
@@ -85,6 +86,7 @@ class TakeChecks:
         self.overlong: dict[int, int] = {}
         #: What the error log gets by requests: cause, kind, object, detail.
         self.log: list[tuple[int, int, int, int]] = []
+        self.endings = Endings()
         self.answers = 0
         self.events = self.interrupts = 0
         #: Of each SRQ: when its latest event came, and when its latest interrupt was taken.
@@ -237,7 +239,7 @@ class TakeChecks:
         )
         self.serial += 1
         taken = None if result.buffer is None else rq.flight[-1]
-        self.takes[qp].append(_Take(record.cycle, taken, self.serial))
+        self.takes[qp].append(Take(record.cycle, taken, self.serial, rq.qp.connections))
         # As many are stepped as there are steps without answers, and always the oldest.
         self._release(found[0])
         if result.buffer is not None:
@@ -336,7 +338,10 @@ class TakeChecks:
             rc.model.not_ready += 1
             expected = TakeResult(ScatterCode.NOT_READY)
         else:
-            expected = self._settle(taken, request, rq.number)
+            expected = self._settle(take, taken, request)
+            too_long = expected.code is ScatterCode.LENGTH_ERROR
+            if not self.endings.answered(qp, take.serial, too_long):
+                rc.fail(f"{where}: in error without a failing report, nor a message too long", qp)
             if taken.srq is not None:
                 if take.serial < self._answered[taken.srq]:
                     rc.fail(f"{where}: its buffer was taken ahead of its turn", qp, taken.srq)
@@ -349,11 +354,28 @@ class TakeChecks:
         if expected.code is ScatterCode.LENGTH_ERROR and rq.length_pending:
             self.overlong.setdefault(qp, record.cycle)
 
-    def _settle(self, taken: Taken, request: RecvRequest, qp: int) -> TakeResult:
+    def may_be_too_long(self, qp: int) -> bool:
+        """Whether a step of this connection without an answer may be of a message longer than its
+        buffer: if so, one must turn out to be.
+        """
+        longest = max((w.request.length for w in self._unanswered(qp)), default=0)
+        connection = self.rc.rqs[qp].qp.connections
+        able = [
+            take.serial
+            for take in self.takes[qp]
+            if take.connection == connection
+            and take.taken
+            and take.taken.buffer.post.length < longest
+        ]
+        if able:
+            self.endings.ended(qp, able[-1])
+        return bool(able)
+
+    def _settle(self, take: Take, taken: Taken, request: RecvRequest) -> TakeResult:
         """The buffer is that of this message, for certain."""
-        post, rq = taken.buffer.post, self.rc.rqs[qp]
+        post, rq = taken.buffer.post, self.rc.rqs[request.qp]
         overlong = request.length > post.length
-        if overlong is not taken.overlong:
+        if overlong is not taken.overlong and take.connection == rq.qp.connections:
             rq.overlong = rq.qp.connections if overlong else None
         taken.request, taken.overlong = request, overlong
         filled = () if overlong else tuple(fill(post.segments, request.length))

@@ -109,6 +109,27 @@ class Doubts:
         return next((d for d in self._open if d.step.cycle < cycle), None)
 
 
+class Endings:
+    """Connections that ended while the answers that are to come may tell of a message that was too
+    long for its buffer: steps do not tell lengths, nor which of several requests they are of.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[int, int] = {}
+
+    def ended(self, qp: int, last: int) -> None:
+        """A connection ended; ``last``: number of the latest step that may be of that message."""
+        self._last[qp] = last
+
+    def answered(self, qp: int, number: int, too_long: bool) -> bool:
+        """A step has its answer. False: the last one has, and no message was too long."""
+        last = self._last.get(qp)
+        if last is None or (number < last and not too_long):
+            return True
+        del self._last[qp]
+        return too_long
+
+
 class ReceiveContext:
     """State shared by the checks of receives."""
 

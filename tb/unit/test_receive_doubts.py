@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refusals because of a CQ that fails in the same cycle, and of one that does not."""
+"""What the scoreboard of receives learns late: why a post was refused, which message was too
+long.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from tb.env.receive_context import Doubts
+from tb.env.receive_context import Doubts, Endings
 from tb.env.records import Trace
 
 
@@ -28,3 +30,19 @@ def test_another_failure_explains_nothing(cq: int, cycle: int) -> None:
     doubts.cq_failed(cq, cycle)
     doubt = doubts.settle(11)
     assert doubt is not None and (doubt.cq, doubt.text) == (2, "refused")
+
+
+def test_one_of_the_open_steps_must_be_of_a_message_that_is_too_long() -> None:
+    endings = Endings()
+    endings.ended(3, 8)
+    assert endings.answered(3, 6, False) and endings.answered(3, 7, True)
+    # It is explained.
+    assert endings.answered(3, 8, False)
+
+
+def test_connection_that_no_message_has_ended() -> None:
+    endings = Endings()
+    endings.ended(3, 8)
+    assert endings.answered(2, 8, False)  # another QP
+    assert endings.answered(3, 7, False)
+    assert not endings.answered(3, 8, False)
