@@ -263,7 +263,8 @@ def run_mutate(
             campaign.run(jobs)
         except KeyboardInterrupt:
             print("interrupted; the same command goes on from here", flush=True)
-    fates = [campaign.fates[n] for n in sorted(campaign.fates)]
+    known = {**campaign.before, **campaign.fates}
+    fates = [known[n] for n in sorted(known)]
     missing = len(campaign.mutations) - len(fates)
     print(report(fates), flush=True)
     options = {"seed": seed, "count": count, "module": module, "not_run": missing}
