@@ -340,7 +340,7 @@ class TakeChecks:
         else:
             expected = self._settle(take, taken, request)
             too_long = expected.code is ScatterCode.LENGTH_ERROR
-            if not self.endings.answered(qp, take.serial, too_long):
+            if not self.endings.answered(qp, take.connection, take.serial, too_long):
                 rc.fail(f"{where}: in error without a failing report, nor a message too long", qp)
             if taken.srq is not None:
                 if take.serial < self._answered[taken.srq]:
@@ -368,7 +368,7 @@ class TakeChecks:
             and take.taken.buffer.post.length < longest
         ]
         if able:
-            self.endings.ended(qp, able[-1])
+            self.endings.ended(qp, connection, able[-1])
         return bool(able)
 
     def _settle(self, take: Take, taken: Taken, request: RecvRequest) -> TakeResult:

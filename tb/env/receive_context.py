@@ -115,18 +115,22 @@ class Endings:
     """
 
     def __init__(self) -> None:
-        self._last: dict[int, int] = {}
+        self._open: dict[int, tuple[int, int]] = {}
 
-    def ended(self, qp: int, last: int) -> None:
-        """A connection ended; ``last``: number of the latest step that may be of that message."""
-        self._last[qp] = last
+    def ended(self, qp: int, connection: int, last: int) -> None:
+        """A connection of a QP ended; ``last``: number of the latest step that may be of that
+        message.
+        """
+        self._open[qp] = connection, last
 
-    def answered(self, qp: int, number: int, too_long: bool) -> bool:
-        """A step has its answer. False: the last one has, and no message was too long."""
-        last = self._last.get(qp)
-        if last is None or (number < last and not too_long):
+    def answered(self, qp: int, connection: int, number: int, too_long: bool) -> bool:
+        """A step of a connection has its answer. False: the last one has, and no message was too
+        long.
+        """
+        ended, last = self._open.get(qp, (-1, 0))
+        if ended != connection or (number < last and not too_long):
             return True
-        del self._last[qp]
+        del self._open[qp]
         return too_long
 
 

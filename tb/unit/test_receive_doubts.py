@@ -34,15 +34,16 @@ def test_another_failure_explains_nothing(cq: int, cycle: int) -> None:
 
 def test_one_of_the_open_steps_must_be_of_a_message_that_is_too_long() -> None:
     endings = Endings()
-    endings.ended(3, 8)
-    assert endings.answered(3, 6, False) and endings.answered(3, 7, True)
+    endings.ended(3, 1, 8)
+    assert endings.answered(3, 1, 6, False) and endings.answered(3, 1, 7, True)
     # It is explained.
-    assert endings.answered(3, 8, False)
+    assert endings.answered(3, 1, 8, False)
 
 
 def test_connection_that_no_message_has_ended() -> None:
     endings = Endings()
-    endings.ended(3, 8)
-    assert endings.answered(2, 8, False)  # another QP
-    assert endings.answered(3, 7, False)
-    assert not endings.answered(3, 8, False)
+    endings.ended(3, 2, 8)
+    assert endings.answered(2, 2, 8, False)  # another QP
+    assert endings.answered(3, 1, 5, True)  # an earlier connection explains nothing
+    assert endings.answered(3, 2, 7, False)
+    assert not endings.answered(3, 2, 8, False)

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connections that a message ends which is too long for its buffer, while a stalled sink holds the
+answer back that tells so (SRQ-18).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from models.qp_codes import QpCommand, QpState
+from models.receive_codes import ScatterCode
+from models.receive_types import RecvRequest
+from tb.env.receive_board import ReceiveScoreboard
+from tb.env.records import ScatterAnswer
+from tb.env.scoreboard import ScoreboardError
+from tb.unit.receive_streams import OWN, PARAMS, ReceiveStream
+
+
+def judge(stream: ReceiveStream) -> None:
+    """As long as the sink has been stalled all the time."""
+    board = ReceiveScoreboard(PARAMS, seed=42)
+    board.takes.stalled(stream.cycle)
+    board(stream.records)
+    board.finish(("receives",))
+
+
+def two_messages() -> tuple[ReceiveStream, RecvRequest, RecvRequest]:
+    """A long message from before the connection, which may be refused or take the buffer, and a
+    short one: the step does not tell whose buffer it is.
+    """
+    stream = ReceiveStream().receivers()
+    stream.plain(QpCommand.FLUSH_QP, OWN)
+    stream.set_state(OWN, QpState.IDLE)
+    stream.receive()
+    long, short = RecvRequest(OWN, 1000), RecvRequest(OWN, 10)
+    stream.arrives(long)
+    stream.connect(OWN)
+    stream.arrives(short)
+    stream.tick(1)
+    return stream, long, short
+
+
+def answer(stream: ReceiveStream, user: int, data: int) -> None:
+    stream.tick(1)
+    stream.add(ScatterAnswer(stream.cycle, OWN, user, data))
+
+
+def test_connection_may_end_before_the_answer_that_tells_why() -> None:
+    stream, long, _ = two_messages()
+    result = stream.take(long)
+    assert result.code is ScatterCode.LENGTH_ERROR
+    stream.ends(OWN)
+    answer(stream, result.tuser, result.tdata)
+    answer(stream, ScatterCode.REFUSED, 0)
+    judge(stream)
+
+
+def test_connection_that_ends_without_a_message_too_long() -> None:
+    stream, _, short = two_messages()
+    result = stream.take(short)
+    rq = stream.receiving.rqs[OWN]
+    rq.overlong = rq.qp.connections
+    stream.ends(OWN)
+    answer(stream, ScatterCode.REFUSED, 0)
+    answer(stream, result.tuser, result.tdata)
+    with pytest.raises(ScoreboardError, match="without a failing report, nor a message too long"):
+        judge(stream)
