@@ -271,6 +271,9 @@ def plant(base: Path, mutations: Sequence[Mutation], folder: Path) -> None:
         f"delete {ROOT_MODULE}",
         # Two programs with this netlist must behave alike: nothing is left to a simulator's choice.
         "setundef -undriven -random 1",
+        # What has several drivers looks like a loop to Verilator, which evaluates loops repeatedly.
+        "splitnets -driver",
+        "opt_clean",
         f"write_verilog -noattr -norename {folder / 'netlist.v'}",
         f"write_json {folder / 'ports.json'}",
     ]

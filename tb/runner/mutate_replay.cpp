@@ -54,10 +54,10 @@ int main() {
     std::memcpy(start.data(), static_cast<void*>(top.rootp), start.size());
     const int selects = sizeof(top.hit) / 4;
     const auto* const hit = reinterpret_cast<const uint32_t*>(&top.hit);
-    auto* const ins = reinterpret_cast<uint32_t*>(&top.ins);
-    auto* const expected = reinterpret_cast<uint32_t*>(&top.expected);
+    auto* const ins = reinterpret_cast<uint32_t*>(&top.next_ins);
+    auto* const expected = reinterpret_cast<uint32_t*>(&top.next_expected);
     const auto* const difference = reinterpret_cast<const uint32_t*>(&top.difference);
-    static_assert(sizeof(top.ins) >= INPUT_WORDS * 4 && sizeof(top.expected) >= OUTPUT_WORDS * 4, "ports");
+    static_assert(sizeof(top.next_ins) >= INPUT_WORDS * 4 && sizeof(top.next_expected) >= OUTPUT_WORDS * 4, "ports");
 
     std::string text;
     while (std::getline(std::cin, text)) {
@@ -68,11 +68,17 @@ int main() {
         const Recording recording = load(path);
         const clock_t began = clock();
         std::memcpy(static_cast<void*>(top.rootp), start.data(), start.size());
-        top.mutant = mutant;
+        top.next_mutant = mutant;
         top.watching = !mutant;
         long cycles = 0, first = -1;
-        for (const uint16_t* at = recording.begin; at < recording.end && first < 0;) {
-            for (unsigned left = *at++; left; --left, at += 3) {
+        // An edge of the clock ends the cycle that was loaded before it.
+        for (const uint16_t* at = recording.begin; first < 0;) {
+            const bool more = at < recording.end;
+            if (at > recording.begin) {
+                top.clk = !top.clk;
+                ++cycles;
+            }
+            for (unsigned left = more ? *at++ : 0; left; --left, at += 3) {
                 const unsigned word = at[0];
                 const uint32_t value = at[1] | static_cast<uint32_t>(at[2]) << 16;
                 if (word < INPUT_WORDS)
@@ -80,12 +86,12 @@ int main() {
                 else
                     expected[word - INPUT_WORDS] = value;
             }
-            top.clk = !top.clk;
+            top.load = !top.load;
             top.eval();
-            ++cycles;
             if (top.differs) {
                 for (first = 0; !(difference[first / 32] >> (first % 32) & 1);) ++first;
             }
+            if (!more) break;
         }
         std::cout << cycles << ' ' << first << ' ' << (clock() - began) * 1000000 / CLOCKS_PER_SEC;
         for (int n = 0; !mutant && n < 32 * selects; ++n)

@@ -226,21 +226,28 @@ def bench_wrapper(design: Interface) -> str:
 
 def replay_wrapper(design: Interface) -> str:
     """Feeds recorded inputs to the netlist and compares its outputs with the recorded ones. Each
-    change of ``clk`` is a cycle.
+    change of ``clk`` is a cycle of what the last change of ``load`` brought. So the netlist's
+    inputs are registers, which are evaluated once in a cycle, not before its edge as well.
     """
     select = max(design.select, 1)
+    loaded = {
+        "ins": design.input_words * WORD,
+        "expected": design.output_words * WORD,
+        "mutant": select,
+    }
     lines = [
         "`default_nettype none",
         f"module {REPLAY} (",
         "    input wire clk,",
-        f"    input wire [{design.input_words * WORD - 1}:0] ins,",
-        f"    input wire [{design.output_words * WORD - 1}:0] expected,",
-        f"    input wire [{select - 1}:0] mutant,",
+        "    input wire load,",
+        *(f"    input wire [{width - 1}:0] next_{name}," for name, width in loaded.items()),
         "    input wire watching,",
         "    output reg differs,",
         f"    output reg [{design.output_words * WORD - 1}:0] difference,",
         f"    output reg [{max(1 << select, WORD) - 1}:0] hit",
         ");",
+        *(f"    reg [{width - 1}:0] {name};" for name, width in loaded.items()),
+        f"    always @(edge load) begin {' '.join(f'{n} <= next_{n};' for n in loaded)} end",
     ]
     place = 0
     for port in design.inputs:

@@ -277,20 +277,48 @@ class CoreBitsTest(BitsBase):
 
 @pyuvm.test()
 class PostBitsTest(BitsBase):
-    """Send queues: posts, indication, reports, retirement, control."""
+    """Posts and their indication."""
 
-    memories = range(23, 51)
+    memories = range(23, 34)
 
 
 @pyuvm.test()
-class ReceiveBitsTest(BitsBase):
-    """Receive queues: posts, taking, completion."""
+class RetireBitsTest(BitsBase):
+    """Retirement: reports, results, flushes."""
 
-    memories = range(51, 71)
+    memories = range(34, 47)
+
+
+@pyuvm.test()
+class QpBitsTest(BitsBase):
+    """Control of queue pairs."""
+
+    memories = range(47, 51)
+
+
+@pyuvm.test()
+class TakeBitsTest(BitsBase):
+    """Receive posts, taking."""
+
+    memories = range(51, 62)
+
+
+@pyuvm.test()
+class ReceiveDoneBitsTest(BitsBase):
+    """Completion and control of receives."""
+
+    memories = range(62, 71)
 
 
 @pyuvm.test()
 class KeyBitsTest(BitsBase):
-    """Keys, zones, checks."""
+    """Zones of queue pairs, keys, regions of binds, contexts."""
 
-    memories = range(71, 80)
+    memories = range(71, 75)
+
+
+@pyuvm.test()
+class CheckBitsTest(BitsBase):
+    """Keys of scatter and gather lists, checks."""
+
+    memories = range(75, 80)
