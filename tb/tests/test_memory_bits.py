@@ -32,7 +32,7 @@ NONE = 1023
 class BitsBase(WindowTest, UpsetsTest):
     """``memories``: whose bits turn over."""
 
-    memories: range
+    memories: Sequence[int]
 
     async def scenario(self) -> None:
         await self.start()
@@ -47,27 +47,26 @@ class BitsBase(WindowTest, UpsetsTest):
             1 << 47, base=self.values.getrandbits(63), zone=5, rights=ALL
         )
         self.near, self.kept = await self.memory(), await self.window()
-        actions = (
+        self.actions = (
             *(self.post, self.receive, self.share, self.refuse, self.complete),
             *(self.credit, self.key, self.fresh, self.take_away, self.fail),
             *(self.live_sender, self.live_owner, self.live_user),
         )
-        for memory in self.memories:
-            await self.every_bit(memory, actions)
+        for memory in self.chosen():
+            await self.check_memory(memory)
         await self.finish()
 
-    async def every_bit(self, memory: int, actions: Sequence[Action]) -> None:
+    def chosen(self) -> Sequence[int]:
+        return self.memories
+
+    async def check_memory(self, memory: int) -> None:
         """With the shortest action in which the memory reports; what it does not report at once
         turns over again.
         """
         upsets, words = self.upsets, self.words
         checks = [bit for lane in words.lanes(memory) for bit in words.check_bits(memory, lane)]
         left = [(bit, bit) for bit in [*range(words.widths[memory]), *checks]]
-        for action in actions:
-            if await self.both(memory, left, action):
-                break
-        else:
-            raise AssertionError(f"no action writes memory {memory} and reads it")
+        action = await self.action_of(memory, left[:2])
         del left[:2]
         for _ in range(8):
             groups = [left[at : at + GROUP] for at in range(0, len(left), GROUP)]
@@ -85,9 +84,12 @@ class BitsBase(WindowTest, UpsetsTest):
                 return
         raise AssertionError(f"memory {memory} reports bits that its words do not have")
 
-    async def both(self, memory: int, left: Sequence[Bits], action: Action) -> bool:
-        """Whether it reports the first two bits: once may be by chance."""
-        return all([await self.reported(memory, [bit], action) for bit in left[:2]])
+    async def action_of(self, memory: int, bits: Sequence[Bits]) -> Action:
+        """The first action in which the memory reports each of these bits (once may be chance)."""
+        for action in self.actions:
+            if all([await self.reported(memory, [bit], action) for bit in bits]):
+                return action
+        raise AssertionError(f"no action writes memory {memory} and reads it")
 
     async def reported(self, memory: int, bits: Sequence[Bits], action: Action) -> int:
         """Reports of these bits."""
