@@ -95,11 +95,15 @@ class BitsBase(WindowTest, UpsetsTest):
         """Reports of these bits."""
         before = self.upsets.corrected[memory]
         for first, second in bits:
-            assert await self.upsets.inject(memory, first, second) == 0
-            await self.harness.cycles(memory)
+            await self.turn_over(memory, first, second)
             await action()
         await self.upsets.collect()
         return self.upsets.corrected[memory] - before
+
+    async def turn_over(self, memory: int, first: int, second: int) -> None:
+        """In the next word that is written: the order has come to the memory."""
+        assert await self.upsets.inject(memory, first, second) == 0
+        await self.harness.cycles(memory)
 
     # -- actions -----------------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ class PairsBase(BitsBase):
         """Whether a word with these bits turned over is reported, once the words are right."""
         await self.settled(memory, action)
         before = await self.upsets.counted()
-        assert await self.upsets.inject(memory, *bits) == 0
+        await self.turn_over(memory, *bits)
         # It may be the next action that reads the word.
         for _ in range(2):
             await action()

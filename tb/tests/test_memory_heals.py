@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A corrected word is right again in memory, its check bits too (ISO-05): what reads it later finds
+nothing wrong. In one memory for each width of a word, of those whose words are read twice before
+they are written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyuvm
+
+from tb.env.defs import CheckKind
+from tb.tests.test_memory_bits import Action
+from tb.tests.test_memory_pairs import REWRITES, PairsBase
+
+BUILD = ["engine"]
+
+#: Looks until nothing is found: other words may wait, and writes may keep one from being healed.
+LOOKS = 40
+#: Memories of dispatch that are written whenever they are read: a word is healed by chance.
+BESIDE_WRITES = (28, 29)
+
+
+class HealsBase(PairsBase):
+    #: Widths, at least, whose words are looked at.
+    least: int
+
+    def chosen(self) -> Sequence[int]:
+        widths = self.words.widths
+        self.healed: set[int] = set()
+        order = sorted(set(widths))[self.part :: self.parts]
+        return [n for n, width in enumerate(widths) if width in order]
+
+    async def check_memory(self, memory: int) -> None:
+        width = self.words.widths[memory]
+        if width in self.healed or memory in BESIDE_WRITES:
+            return
+        action = await self.action_of(memory, [(0, 0), (0, 0)])
+        look = await self.look_of(memory, action)
+        if not look:
+            return
+        self.healed.add(width)
+        for lane in self.words.lanes(memory):
+            for bit in (64 * lane, *self.words.check_bits(memory, lane)):
+                healed = await self.heals(memory, bit, action, look)
+                assert healed, f"memory {memory} goes on reporting its bit {bit}"
+
+    async def finish(self) -> None:
+        await super().finish()
+        self.logger.info("healed words of %s bits", sorted(self.healed))
+        assert len(self.healed) >= self.least, f"only words of {sorted(self.healed)} bits"
+
+    def looks(self) -> tuple[Action, ...]:
+        """What reads without a change, then what reads before it writes."""
+        first, second, third = self.sender, self.owner, self.user
+
+        async def check() -> None:
+            base = self.near.base
+            await self.check(second, CheckKind.READ, self.near.key, base, 1)
+
+        async def page() -> None:
+            await self.env.host.page_status(0)
+
+        async def key() -> None:
+            await self.near.query()
+            await self.kept.query()
+
+        async def queues() -> None:
+            for qp in (first, second, third):
+                await qp.query()
+
+        async def completions() -> None:
+            for qp in (first, second, third):
+                await qp.cq.query()
+                await qp.recv_cq.query()
+
+        async def receives() -> None:
+            await self.srq.query()
+
+        async def time() -> None:
+            await self.harness.cycles(200)
+
+        only = (time, check, page, key, queues, completions, receives)
+        return (*only, *self.actions)
+
+    async def look_of(self, memory: int, action: Action) -> Action | None:
+        """One that reads again what the action has left in memory: a word that is lost is reported
+        once more; and at times without a write beside it, so that a word can be healed.
+        """
+        checks = self.words.check_bits(memory, 0)
+        for look in self.looks():
+            await self.settled(memory, action)
+            await self.turn_over(memory, checks[0], checks[1])
+            await action()
+            await self.passed()
+            twice = await self.reported_by(look)
+            await self.settled(memory, action)
+            if twice and await self.heals(memory, 0, action, look):
+                return look
+        return None
+
+    async def reported_by(self, action: Action) -> bool:
+        before = await self.upsets.counted()
+        await action()
+        await self.passed()
+        return await self.upsets.counted() != before
+
+    async def heals(self, memory: int, bit: int, action: Action, look: Action) -> bool:
+        for _ in range(REWRITES):
+            await self.turn_over(memory, bit, bit)
+            if await self.reported_by(action):
+                break
+        else:
+            raise AssertionError(f"memory {memory} does not report its bit {bit}")
+        for _ in range(LOOKS):
+            if not await self.reported_by(look):
+                return True
+        await self.settled(memory, action)
+        return False
+
+
+@pyuvm.test()
+class FirstHealsTest(HealsBase):
+    """A third of the widths."""
+
+    part = 0
+    least = 4
+
+
+@pyuvm.test()
+class SecondHealsTest(HealsBase):
+    """Another third."""
+
+    part = 1
+    least = 3
+
+
+@pyuvm.test()
+class ThirdHealsTest(HealsBase):
+    """The rest."""
+
+    part = 2
+    least = 3
