@@ -18,8 +18,9 @@ BUILD = ["engine"]
 
 #: Looks until nothing is found: other words may wait, and writes may keep one from being healed.
 LOOKS = 40
-#: Memories of dispatch that are written whenever they are read: a word is healed by chance.
-BESIDE_WRITES = (28, 29)
+#: Memories (of dispatch, of taking) that are written whenever they are read: a word is healed by
+#: chance, or another one that nothing writes any more goes on being reported.
+BESIDE_WRITES = (28, 29, 60, 61)
 
 
 class HealsBase(PairsBase):
@@ -90,31 +91,23 @@ class HealsBase(PairsBase):
         """
         checks = self.words.check_bits(memory, 0)
         for look in self.looks():
-            await self.settled(memory, action)
             await self.turn_over(memory, checks[0], checks[1])
             await action()
-            await self.passed()
-            twice = await self.reported_by(look)
+            twice = await self.reported_by(memory, look)
             await self.settled(memory, action)
             if twice and await self.heals(memory, 0, action, look):
                 return look
         return None
 
-    async def reported_by(self, action: Action) -> bool:
-        before = await self.upsets.counted()
-        await action()
-        await self.passed()
-        return await self.upsets.counted() != before
-
     async def heals(self, memory: int, bit: int, action: Action, look: Action) -> bool:
         for _ in range(REWRITES):
             await self.turn_over(memory, bit, bit)
-            if await self.reported_by(action):
+            if await self.reported_by(memory, action):
                 break
         else:
             raise AssertionError(f"memory {memory} does not report its bit {bit}")
         for _ in range(LOOKS):
-            if not await self.reported_by(look):
+            if not await self.reported_by(memory, look):
                 return True
         await self.settled(memory, action)
         return False

@@ -52,29 +52,31 @@ class PairsBase(BitsBase):
     async def loses(self, memory: int, bits: Bits, action: Action) -> bool:
         """Whether a word with these bits turned over is reported, once the words are right."""
         await self.settled(memory, action)
-        before = await self.upsets.counted()
+        before = await self.told(memory)
         await self.turn_over(memory, *bits)
         # It may be the next action that reads the word.
         for _ in range(2):
             await action()
-        await self.passed()
-        after = await self.upsets.counted()
+        after = await self.told(memory)
         assert after[0] == before[0], f"memory {memory} corrects two wrong bits {bits}"
         return after[1] > before[1]
 
     async def settled(self, memory: int, action: Action) -> None:
         """No word is wrong any more: an action in which nothing is reported."""
         for _ in range(REWRITES):
-            before = await self.upsets.counted()
-            await action()
-            await self.passed()
-            if await self.upsets.counted() == before:
+            if not await self.reported_by(memory, action):
                 return
         raise AssertionError(f"memory {memory} goes on reporting")
 
-    async def passed(self) -> None:
-        """Reports come through the other memories."""
-        await self.harness.cycles(self.upsets.memories + 16)
+    async def reported_by(self, memory: int, action: Action) -> bool:
+        before = await self.told(memory)
+        await action()
+        return await self.told(memory) != before
+
+    async def told(self, memory: int) -> tuple[int, int]:
+        """Reports of this memory: corrected, lost."""
+        await self.upsets.collect()
+        return self.upsets.corrected[memory], self.upsets.lost[memory]
 
 
 @pyuvm.test()
