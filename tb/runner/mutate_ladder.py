@@ -45,7 +45,9 @@ class Plan:
     """Seeds of the tests that match a pattern; one of every other test."""
     without: dict[str, str]
     first: dict[str, list[str]] = field(default_factory=dict)
-    """Tests (patterns) that mutants of some modules (patterns) meet before all others."""
+    """Tests (patterns) that mutants of some modules or some of their wires (patterns of ``module``
+    or ``module.wire``) meet before all others.
+    """
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ class Ladder:
     cost: Mapping[Step, float]
     """Seconds of each step without a mutant."""
     first: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Tests (patterns) that mutants of some modules (patterns) meet before all others."""
+    """As in `Plan`."""
     _kills: Counter[tuple[str, Step]] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -163,10 +165,12 @@ class Ladder:
         """The best first: by kills for the time, those in the same module with the same parameters
         before all others, those in the same source file next.
         """
+        module, wire = mutation.source_module, mutation.wire.lstrip("\\")
+        names = (module, f"{module}.{wire}")
         own = [
             t
-            for m, tests in self.first.items()
-            if fnmatch(mutation.source_module, m)
+            for pattern, tests in self.first.items()
+            if any(fnmatch(name, pattern) for name in names)
             for t in tests
         ]
         with self._lock:

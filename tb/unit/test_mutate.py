@@ -305,6 +305,9 @@ def test_tests_of_a_module_come_first() -> None:
     found = Ladder(ladder().cost, first)
     assert found.order(MUTATION, STEPS) == [STEPS[3], *STEPS[:3]]
     assert found.order(replace(MUTATION, module="cde_x__1"), STEPS) == STEPS
+    found = Ladder(ladder().cost, {"*.mem*": ["test_n.*"]})
+    assert found.order(replace(MUTATION, wire="\\mem_i"), STEPS) == [STEPS[3], *STEPS[:3]]
+    assert found.order(replace(MUTATION, wire="x_mem"), STEPS) == STEPS
 
 
 # -- proofs ----------------------------------------------------------------------------------------
