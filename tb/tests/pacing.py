@@ -17,7 +17,7 @@ LEAD = 100
 
 
 class PaceTest(DirectedTest):
-    """Ways through an idle engine (:meth:`note`, :meth:`demand`) and streams (:meth:`in_a_row`)."""
+    """Ways through an idle engine (:meth:`note`, :meth:`demand_ways`) and streams (:meth:`in_a_row`)."""
 
     def connect_checkers(self) -> None:
         super().connect_checkers()
@@ -34,7 +34,7 @@ class PaceTest(DirectedTest):
         """One sample of a way: from the one handshake to the other."""
         self.ways.setdefault(way, set()).add(second.cycle - first.cycle)
 
-    def demand(self, **ways: int) -> None:
+    def demand_ways(self, **ways: int) -> None:
         """Every sample of each way took exactly so many cycles."""
         found = {way: sorted(cycles) for way, cycles in self.ways.items()}
         assert found == {way: [cycles] for way, cycles in ways.items()}, f"cycles: {found}"
