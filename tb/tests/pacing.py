@@ -17,7 +17,9 @@ LEAD = 100
 
 
 class PaceTest(DirectedTest):
-    """Ways through an idle engine (:meth:`note`, :meth:`demand_ways`) and streams (:meth:`in_a_row`)."""
+    """Ways through an idle engine (:meth:`note`, :meth:`demand_ways`), and streams
+    (:meth:`in_a_row`).
+    """
 
     def connect_checkers(self) -> None:
         super().connect_checkers()

@@ -10,7 +10,7 @@ from itertools import permutations
 import pyuvm
 
 from models.post import Post
-from tb.env.defs import Cause, TraceOp
+from tb.env.defs import Cause
 from tb.env.qp import Qp
 from tb.env.records import DoneReport, DoorbellRequest, DoorbellResponse, MemWrite, WorkBeat
 from tb.tests.pacing import LEAD, PaceTest

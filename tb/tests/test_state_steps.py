@@ -54,8 +54,8 @@ class QueryBesideEventsTest(StepsTest):
 
 @pyuvm.test()
 class ConnectBehindFailureTest(StepsTest):
-    """A receive fails around the step of a CONNECT_QP, in each cycle: a failure that is decided when
-    that step is due goes first. Class: the command waits only for failures that ask for their
+    """A receive fails around the step of a CONNECT_QP, in each cycle: a failure that is decided
+    when that step is due goes first. Class: the command waits only for failures that ask for their
     step already.
     """
 
