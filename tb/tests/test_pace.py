@@ -238,7 +238,7 @@ class LooksTest(PaceTest):
         await self.env.sync()
         order = [look.cq for look in self.looks(mark)]
         first = order[0]
-        assert order == [*range(first, LOOKED), *range(first)], order
+        assert order == [*range(first, LOOKED), *range(first)], f"order of looks: {order}"
         times = [look.cycle for look in self.looks(mark)]
         bound = 2 * self.config.num_cq + 48 * LOOKED
         assert times[-1] - times[0] <= bound, times

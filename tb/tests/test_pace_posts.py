@@ -135,7 +135,7 @@ class TurnsTest(PostPaceTest):
             await self.harness.cycles(2 * sum(map(len, posts.values())) + 16)
             await self.env.sync()
             order = [beat.qp for beat in self.of(WorkBeat, mark)]
-            assert order == self.expected(list(busy)), order
+            assert order == self.expected(list(busy)), f"order of turns: {order}"
             await self.settle(list(busy), posts)
 
     def expected(self, busy: list[Qp]) -> list[int]:
