@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,15 +31,25 @@ def digest(files: Sequence[Path], *more: object) -> str:
 
 
 def bench_files() -> list[Path]:
-    """What tests use: all but the tests themselves and what they do not meet here."""
+    """What all tests use; without what they do not meet here."""
     files = [p for place in ("tb", "models") for p in sorted((ROOT / place).rglob("*.py"))]
-    unused = {"unit", "runner", "bench", "waves"}
-    files = [p for p in files if not unused & set(p.parts) and not p.name.startswith("test_")]
+    unused = {"unit", "runner", "bench", "waves", "tests"}
+    files = [p for p in files if not unused & set(p.relative_to(ROOT).parts)]
     return [*files, *sorted((ROOT / "tb" / "hdl").glob("*.v"))]
 
 
-def test_file(step: Step) -> Path:
-    return (ROOT / Path(*step.test.split(".")[:-1])).with_suffix(".py")
+def test_files(step: Step) -> list[Path]:
+    """The file of a test, and those in tb/tests that it imports, and they."""
+    left, found = [".".join(step.test.split(".")[:-1])], set()
+    while left:
+        path = (ROOT / Path(*left.pop().split("."))).with_suffix(".py")
+        if path not in found:
+            found.add(path)
+            left += _IMPORT.findall(path.read_text())
+    return sorted(found)
+
+
+_IMPORT = re.compile(r"^from (tb\.tests\.\w+) import ", re.M)
 
 
 class Baseline:
@@ -48,12 +59,12 @@ class Baseline:
         self._folder = folder
         self._index = folder / "seconds.jsonl"
         shared = digest(bench_files(), key)
-        own = {path: digest([path], shared) for path in {test_file(step) for step in steps}}
+        own = {step: digest(test_files(step), shared) for step in steps}
         self.key = digest([], sorted(own.values()))
         """Changes with anything that a run depends on."""
         self._name = {
             step: f"{step.top}-{step.test.removeprefix('tb.tests.')}-{step.seed}-"
-            f"{own[test_file(step)][:16]}.rec"
+            f"{own[step][:16]}.rec"
             for step in steps
         }
         self.steps = list(steps)

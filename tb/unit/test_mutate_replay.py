@@ -19,6 +19,7 @@ import pytest
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, RunnerError, prepare_environment
 from tb.runner.mutate_baseline import Baseline, bench_files, digest
+from tb.runner.mutate_baseline import test_files as files_of
 from tb.runner.mutate_ladder import Step
 from tb.runner.mutate_replay import Replay, Replayer, build_replay
 from tb.runner.mutate_wrap import (
@@ -243,7 +244,11 @@ def test_recordings_of_other_tests_and_designs_have_other_names(tmp_path: Path) 
     assert one.key != two.key and one.path(steps[0]) == Baseline(
         tmp_path, steps[:1], "design"
     ).path(steps[0])
-    assert not any(path.name.startswith("test_") for path in bench_files())
+    assert not any("tests" in path.parts[-2:] for path in bench_files())
+    lanes = Step("top", "tb.tests.test_memory_lanes.EveryLaneTest", 1)
+    names = {path.name for path in files_of(lanes)}
+    assert {"test_memory_lanes.py", "test_memory_upsets.py", "upsetting.py"} <= names
+    assert "test_arm.py" not in names
     a = tmp_path / "a"
     a.write_text("1")
     before = digest([a])
