@@ -12,6 +12,7 @@ from tb.tests.directed import DirectedTest
 BUILD = "default"
 
 COUNT = 2000
+QUERIES = 100
 WAITING = 3
 #: Cycles of a look beside doorbells in every cycle: 16 of them go first, then the pipeline.
 LOOK = 24
@@ -47,3 +48,31 @@ class DoorbellRateTest(DirectedTest):
         cycles = [record.cycle for record in self.of(DoorbellRequest, mark)]
         assert len(cycles) == COUNT
         return cycles[-1] - cycles[0] - (COUNT - 1)
+
+
+@pyuvm.test()
+class CommandsBesideLooksTest(DirectedTest):
+    """Doorbells in every cycle, commands about a queue at any time, and looks: each gets its turn,
+    also where a command and a look have waited equally long.
+    """
+
+    async def scenario(self) -> None:
+        waiting = [await self.queue(0, moderation=LONGEST) for _ in range(WAITING)]
+        for cq in waiting:
+            assert await cq.arm() == (0, 0)
+            self.send(cq, [7])
+        await self.env.drain(16)
+        idle, asked = await self.queue(1), await self.queue(2)
+        rng = self.rng("queries")
+        start = self.harness.cycle + 100
+        answers = [idle.post_consumer_index(at=start) for _ in range(QUERIES * 200)]
+        done = 0
+        while not answers[-1].done:
+            await self.harness.cycles(rng.randrange(20))
+            assert (await asked.query()).cons == 0
+            done += 1
+        assert done > QUERIES, f"{done} queries beside the doorbells"
+        for answer in answers:
+            assert await answer == (0, 0)
+        for cq in waiting:
+            assert (await cq.query()).due
