@@ -206,7 +206,9 @@ class Campaign:
         order = list(range(1, len(self.mutations) + 1))
         random.Random(self.seed).shuffle(order)
         for limits in _ATTEMPTS:
-            todo = [n for n in order if n not in self.fates]
+            # What an earlier run left has had its first attempt.
+            done = self.fates if limits.last else {**self.fates, **self.before}
+            todo = [n for n in order if n not in done]
             with ThreadPoolExecutor(max_workers=jobs) as pool:
                 try:
                     self._attempts(pool, todo, prover, limits)
