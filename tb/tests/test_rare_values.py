@@ -82,7 +82,7 @@ class OldTimeTest(RareTest):
         for bit in range(0, 20, 2):
             held = await self.hold(qp, 1, watch=False)
             await self.turn(POSTS, since + bit)
-            for _ in range(2):
+            for _ in range(min(3, qp.depth - 2)):
                 held += await self.hold(qp, 1, watch=False)
             await self.rest()
             mark = self.mark
