@@ -43,7 +43,8 @@ module f_ecc #(
     endgenerate
     always @* each_bit: assert (&same);
 `else
-    wire [CW-1:0] code, fixed;
+    wire [CW-1:0] code;
+    wire [W-1:0]  fixed;
     wire [CW-1:0] noise0 = flip ? ONE << at0 : {CW{1'b0}};
     wire [CW-1:0] noise1 = flip && at1 != at0 ? ONE << at1 : {CW{1'b0}};
     wire [CW-1:0] noise = noise0 | noise1;
@@ -58,7 +59,7 @@ module f_ecc #(
         flipped_on_demand: assert (code == (plain ^ noise));
         wrong_is_reported: assert (bad == flip);
         two_are_lost: assert (lost == (flip && at0 != at1));
-        if (!flip || at0 == at1) one_is_corrected: assert (fixed == plain);
+        if (!flip || at0 == at1) one_is_corrected: assert (fixed == data);
     end
 
 `ifdef FLIPS_PROVEN

@@ -2,8 +2,7 @@
 // cde_ecc_dec: corrects a code word of a memory.
 //
 // Purpose: corrects one wrong bit in each lane of 64 data bits and detects two (cde_ecc.vh). CW = W: no code.
-// Ports:   en the word counts, code as read, fixed the corrected code word (its lower W bits are the data), bad it was not a code
-//          word, lost it could not be corrected.
+// Ports:   en the word counts, code as read, fixed the corrected data, bad it was not a code word, lost it could not be corrected.
 // Latency: combinational.
 `default_nettype none
 `include "cde_mem.vh"
@@ -14,7 +13,7 @@ module cde_ecc_dec #(
 ) (
     input  wire          en,
     input  wire [CW-1:0] code,
-    output wire [CW-1:0] fixed,
+    output wire [W-1:0]  fixed,
     output wire          bad,
     output wire          lost
 );
@@ -38,10 +37,10 @@ module cde_ecc_dec #(
                 localparam D = i == LANES - 1 ? W - 64 * i : 64;
                 localparam R = `CDE_ECC_LANE(D);
                 localparam [511:0] ROWS = ecc_rows(R);
+                wire [R-1:0] check = code[W + 8*i +: R];
                 reg [R-1:0] syndrome;
                 reg [R-1:0] column;
                 reg [D-1:0] data;
-                reg [R-1:0] check;
                 reg         wrong;
                 reg         stray;
                 integer     j;
@@ -51,7 +50,6 @@ module cde_ecc_dec #(
                 // unknown syndrome, of a word at an unknown address, is no report.
                 always @* begin
                     data = code[64*i +: D];
-                    check = code[W + 8*i +: R];
                     wrong = 1'b0;
                     stray = 1'b0;
                     j = 0;
@@ -66,7 +64,6 @@ module cde_ecc_dec #(
                     if (syndrome != {R{1'b0}}) begin
                         wrong = 1'b1;
                         stray = (syndrome & (syndrome - 1'b1)) != {R{1'b0}};
-                        if (!stray) check = check ^ syndrome;
                         for (j = 0; j < D; j = j + 1) begin
                             for (k = 0; k < R; k = k + 1) column[k] = ROWS[64*k + j];
                             if (syndrome == column) begin
@@ -78,7 +75,6 @@ module cde_ecc_dec #(
                 end
 
                 assign fixed[64*i +: D] = data;
-                assign fixed[W + 8*i +: R] = check;
                 assign lane_bad[i] = wrong;
                 assign lane_lost[i] = stray;
             end

@@ -38,36 +38,26 @@ module cde_ram #(
     wire          clear, flip, bad, lost;
     wire [AW-1:0] clear_addr;
     wire [9:0]    at0, at1;
-    wire [CW-1:0] code, fixed;
+    wire [CW-1:0] code;
+    wire [W-1:0]  fixed;
 
     cde_mem_node #(.AW(AW)) node (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0), .at1(at1),
         .written(we), .bad(bad && !seen_q), .lost(lost && !seen_q)
     );
 
-    cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(we), .flip(flip), .at0(at0), .at1(at1), .data(wdata), .code(code));
-
     cde_ecc_dec #(.W(W), .CW(CW)) dec (.en(!hit_q), .code(mem_q), .fixed(fixed), .bad(bad), .lost(lost));
 
-    assign rdata = hit_q ? fwd_q : fixed[W-1:0];
+    assign rdata = hit_q ? fwd_q : fixed;
 
-    // A corrected word is written back when no word is written. No write gets lost by that: one at the edge of the read was forwarded, and
-    // then the word read does not count; one in the cycle of the write-back takes its place, and the next read tries again.
+    // A corrected word is written back, with new check bits, when no word is written. No write gets lost by that: one at the edge of the read
+    // was forwarded, and then the word read does not count; one in the cycle of the write-back takes its place, and the next read tries again.
     wire          heal = bad && !lost;
-    reg [AW-1:0]  put_addr;
-    reg [CW-1:0]  put_code;
+    wire          put = clear || we || heal;
+    wire [AW-1:0] put_addr = clear ? clear_addr : we ? waddr : raddr_q;
+    wire [W-1:0]  put_data = clear ? {W{1'b0}} : we ? wdata : fixed;
 
-    always @* begin
-        put_addr = raddr_q;
-        put_code = fixed;
-        if (clear) begin
-            put_addr = clear_addr;
-            put_code = {CW{1'b0}};
-        end else if (we) begin
-            put_addr = waddr;
-            put_code = code;
-        end
-    end
+    cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(put), .flip(flip && we), .at0(at0), .at1(at1), .data(put_data), .code(code));
 
     always @(posedge clk) begin
         mem_q <= mem[raddr];
@@ -75,9 +65,7 @@ module cde_ram #(
         hit_q <= clear || (we && (waddr == raddr));
         raddr_q <= raddr;
         seen_q <= bad && raddr == raddr_q;
-        if (clear || we || heal) begin
-            mem[put_addr] <= put_code;
-        end
+        if (put) mem[put_addr] <= code;
     end
 
 `ifdef FORMAL

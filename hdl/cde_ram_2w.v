@@ -58,15 +58,13 @@ module cde_ram_2w #(
     wire          clear, flip, bad0, bad1, lost0, lost1;
     wire [AW-1:0] clear_addr;
     wire [9:0]    at0, at1;
-    wire [CW-1:0] code0, code1, fixed0, fixed1;
+    wire [CW-1:0] code0, code1;
+    wire [W-1:0]  fixed0, fixed1;
 
     cde_mem_node #(.AW(AW)) node (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0), .at1(at1),
         .written(we0 || we1), .bad((bad0 && !r0_seen_q) || (bad1 && !r1_seen_q)), .lost((lost0 && !r0_seen_q) || (lost1 && !r1_seen_q))
     );
-
-    cde_ecc_enc #(.W(W), .CW(CW)) enc0 (.en(we0), .flip(flip && !we1), .at0(at0), .at1(at1), .data(wdata0), .code(code0));
-    cde_ecc_enc #(.W(W), .CW(CW)) enc1 (.en(we1), .flip(flip), .at0(at0), .at1(at1), .data(wdata1), .code(code1));
 
     // Unless a word was written at the edge of its read, its bit is still the same in the next cycle's beginning.
     wire in1_0 = newest[r0_addr_q];
@@ -79,29 +77,36 @@ module cde_ram_2w #(
         .en(!r1_hit0_q && !r1_hit1_q), .code(in1_1 ? r1_bank1_q : r1_bank0_q), .fixed(fixed1), .bad(bad1), .lost(lost1)
     );
 
-    assign rdata0 = r0_hit1_q ? fwd1_q : r0_hit0_q ? fwd0_q : fixed0[W-1:0];
-    assign rdata1 = r1_hit1_q ? fwd1_q : r1_hit0_q ? fwd0_q : fixed1[W-1:0];
+    assign rdata0 = r0_hit1_q ? fwd1_q : r0_hit0_q ? fwd0_q : fixed0;
+    assign rdata1 = r1_hit1_q ? fwd1_q : r1_hit0_q ? fwd0_q : fixed1;
 
-    // A corrected word is written back into its bank when nothing else is written there. No write gets lost by that: one at the edge of the
-    // read was forwarded, and then the word read does not count; one in the cycle of the write-back takes its place in the same bank, and
-    // in the other bank it becomes the newest, which a write-back never changes.
+    // A corrected word is written back into its bank, with new check bits, when nothing else is written there. No write gets lost by that:
+    // one at the edge of the read was forwarded, and then the word read does not count; one in the cycle of the write-back takes its place
+    // in the same bank, and in the other bank it becomes the newest, which a write-back never changes.
     wire heal0 = bad0 && !lost0;
     wire heal1 = bad1 && !lost1;
     wire put0 = clear || we0 || (heal0 && !in1_0) || (heal1 && !in1_1);
     wire put1 = clear || we1 || (heal0 && in1_0) || (heal1 && in1_1);
     reg [AW-1:0] put_addr0, put_addr1;
-    reg [CW-1:0] put_code0, put_code1;
+    reg [W-1:0]  put_data0, put_data1;
 
     always @* begin
-        {put_addr0, put_code0} = {waddr0, code0};
-        {put_addr1, put_code1} = {waddr1, code1};
-        if (!we0) {put_addr0, put_code0} = heal0 && !in1_0 ? {r0_addr_q, fixed0} : {r1_addr_q, fixed1};
-        if (!we1) {put_addr1, put_code1} = heal0 && in1_0 ? {r0_addr_q, fixed0} : {r1_addr_q, fixed1};
+        {put_addr0, put_data0} = {waddr0, wdata0};
+        {put_addr1, put_data1} = {waddr1, wdata1};
+        if (!we0) {put_addr0, put_data0} = heal0 && !in1_0 ? {r0_addr_q, fixed0} : {r1_addr_q, fixed1};
+        if (!we1) {put_addr1, put_data1} = heal0 && in1_0 ? {r0_addr_q, fixed0} : {r1_addr_q, fixed1};
         if (clear) begin
-            {put_addr0, put_code0} = {clear_addr, {CW{1'b0}}};
-            {put_addr1, put_code1} = {clear_addr, {CW{1'b0}}};
+            {put_addr0, put_data0} = {clear_addr, {W{1'b0}}};
+            {put_addr1, put_data1} = {clear_addr, {W{1'b0}}};
         end
     end
+
+    cde_ecc_enc #(.W(W), .CW(CW)) enc0 (
+        .en(put0), .flip(flip && we0 && !we1), .at0(at0), .at1(at1), .data(put_data0), .code(code0)
+    );
+    cde_ecc_enc #(.W(W), .CW(CW)) enc1 (
+        .en(put1), .flip(flip && we1), .at0(at0), .at1(at1), .data(put_data1), .code(code1)
+    );
 
     always @(posedge clk) begin
         r0_bank0_q <= bank0[raddr0];
@@ -118,8 +123,8 @@ module cde_ram_2w #(
         r1_seen_q <= bad1 && raddr1 == r1_addr_q;
         fwd0_q <= clear ? {W{1'b0}} : wdata0;
         fwd1_q <= clear ? {W{1'b0}} : wdata1;
-        if (put0) bank0[put_addr0] <= put_code0;
-        if (put1) bank1[put_addr1] <= put_code1;
+        if (put0) bank0[put_addr0] <= code0;
+        if (put1) bank1[put_addr1] <= code1;
         if (we0) newest[waddr0] <= 1'b0;
         if (we1) newest[waddr1] <= 1'b1;
         if (clear) newest[clear_addr] <= 1'b0;

@@ -12,7 +12,8 @@ module code_bench;
     reg  [W-1:0]  data;
     reg           flip = 1'b0;
     reg  [9:0]    at0, at1;
-    wire [CW-1:0] clean, code, fixed;
+    wire [CW-1:0] clean, code;
+    wire [W-1:0]  fixed;
     wire          bad, lost;
     integer       i;
     integer       k;
@@ -35,13 +36,13 @@ module code_bench;
                 at1 = k;
                 flip = 1'b0;
                 #1;
-                if (bad || lost || fixed !== clean) $display("wrong: a code word is reported");
+                if (bad || lost || fixed !== data) $display("wrong: a code word is reported");
                 flip = 1'b1;
                 #1;
                 if (code !== (clean ^ ((ONE << i) | (ONE << k)))) $display("wrong: bits %0d and %0d are not inverted", i, k);
                 if (!bad) $display("wrong: bits %0d and %0d are not noticed", i, k);
                 if (lost !== (i != k && lane(i) == lane(k))) $display("wrong: bits %0d and %0d: lost is %b", i, k, lost);
-                if (!lost && fixed !== clean) $display("wrong: bits %0d and %0d are not corrected", i, k);
+                if (!lost && fixed !== data) $display("wrong: bits %0d and %0d are not corrected", i, k);
             end
         end
         at0 = CW;

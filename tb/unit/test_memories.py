@@ -107,7 +107,7 @@ def test_faults_of_the_bus_are_found(
     [
         (
             "cde_ram",
-            "assign rdata = hit_q ? fwd_q : fixed[W-1:0];",
+            "assign rdata = hit_q ? fwd_q : fixed;",
             "assign rdata = hit_q ? fwd_q : mem_q[W-1:0];",
             "must be",
         ),
@@ -117,9 +117,9 @@ def test_faults_of_the_bus_are_found(
             "wire          heal = 1'b0;",
             "not healed",
         ),
-        ("cde_ram", "end else if (we) begin", "end else if (we && !heal) begin", "must be"),
+        ("cde_ram", ": we ? wdata : fixed;", ": heal ? fixed : wdata;", "must be"),
         ("cde_ram", ".en(!hit_q)", ".en(1'b1)", "must be"),
-        ("cde_ram", "if (clear || we || heal) begin", "if (we || heal) begin", "must be"),
+        ("cde_ram", "put = clear || we || heal;", "put = we || heal;", "must be"),
         ("cde_ram_2w", "if (!we0) {put", "if (heal0 && !in1_0) {put", "must be"),
         ("cde_ram_2w", "if (!we1) {put", "if (heal1 && in1_1) {put", "must be"),
         ("cde_ram_2w", "if (we0) newest", "if (put0) newest", "must be"),
