@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functional coverage of wrong bits in memories (ISO-05), from the accesses to the control
-registers: what was injected or refused (but into counters), and what the error log and the counters tell.
+registers: what was injected or refused, and what the error log and the counters tell. Bits that are
+inverted in counters are no upset.
 
 A name is ``group/case``. Which memory is whose: docs/architecture.md, "Wrong bits in memories".
 """

@@ -22,6 +22,10 @@ NUMBER = {reg: number for number, reg in enumerate(NAMES)}
 BITS = 32
 M32 = (1 << BITS) - 1
 BAD_OFFSET = 0xF00
+#: Places of the error log, and the one before it.
+_LOG = 17
+#: Accesses that the harness takes at once.
+_QUEUE = 120
 
 #: A counter's number and a bit of it.
 Flip = tuple[int, int]
@@ -48,14 +52,15 @@ class CounterBase(CarillonTest):
         """Inverts these bits one after the other, in any order."""
         flips = list(flips)
         self.order.shuffle(flips)
-        answers = []
-        for counter, bit in flips:
-            word = COUNTERS | counter << 8 | bit << 18
-            answers.append(self.env.control.post_write(Reg.MEM_INJECT, word))
-            if expected:
-                self.expected[counter] ^= 1 << bit
-        for answer in answers:
-            assert await answer == 0
+        for begin in range(0, len(flips), _QUEUE):
+            answers = []
+            for counter, bit in flips[begin : begin + _QUEUE]:
+                word = COUNTERS | counter << 8 | bit << 18
+                answers.append(self.env.control.post_write(Reg.MEM_INJECT, word))
+                if expected:
+                    self.expected[counter] ^= 1 << bit
+            for answer in answers:
+                assert await answer == 0
 
     async def set(self, values: dict[int, int]) -> None:
         """Makes counters these values."""
@@ -175,7 +180,7 @@ class CarriesTest(CounterBase):
         steps = await self.steps()
         before = list(self.expected)
         for k in range(1, BITS + 1):
-            await self.set({number: (1 << k) - 1 for number in steps})
+            await self.set(dict.fromkeys(steps, (1 << k) - 1))
             await self.events()
             for number, step in steps.items():
                 self.expected[number] = self.expected[number] + step & M32
@@ -260,16 +265,12 @@ class CountedMeanwhileTest(CounterBase):
             for counter in (10, 7, 20):
                 self.expected[counter] += events
                 before[counter] += events
-            lost = (begin + 1) * events - len(_LOG)
-            self.expected[11] += lost - (before[11])
+            lost = (begin + 1) * events - _LOG
+            self.expected[11] += lost - before[11]
             before[11] = lost
             await self.demand(f"{begin} cycles apart")
         await self.set(dict(enumerate(before)))
         await self.demand("at the end")
-
-
-#: Places of the error log, and the one before it.
-_LOG = range(17)
 
 
 @pyuvm.test()
