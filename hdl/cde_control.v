@@ -172,6 +172,12 @@ module cde_control #(
     wire [1:0]   ctrl_refused;
 
     // ---------------------------------------------------------------- maintenance bus of the memories
+    generate
+        if (MEMORIES >= `CDE_MEM_COUNTERS) begin : g_memories     // that number is not a memory's
+            ERROR_MEMORIES_must_be_below_255 stop ();
+        end
+    endgenerate
+
     localparam [7:0] LAST = MEMORIES - 1;
     wire         inject;
     wire [27:0]  injection;

@@ -167,13 +167,18 @@ class CarriesTest(CounterBase):
     a queue's traffic, count on from 2^k - 1 for each k, and from the last value to 0.
     """
 
-    allow = ()
+    allow = ("no_completions",)
 
     async def scenario(self) -> None:
         host = self.env.host
         page = self.config.num_pages - 1
         eq = await host.create_eq(page=page, log2=2)
-        self.cq = await host.create_cq(eq=eq, log2=3, reservation=False)
+        posts = self.config.num_qp > 0
+        self.cq = await host.create_cq(eq=eq, log2=3, reservation=posts)
+        if posts:
+            self.qp = await host.create_qp(cq=self.cq)
+            await self.qp.connect(self.qp.number ^ 1)
+            self.env.transport.latency = (1, 4)
         for _ in range(3):  # the log fills
             await self.events()
         await self.start()
@@ -191,15 +196,18 @@ class CarriesTest(CounterBase):
     async def steps(self) -> dict[int, int]:
         """What `events` adds to each counter, by its number."""
         regs = dict.fromkeys(
-            (Reg.CNT_CPL_PLACED, Reg.CNT_CQE_WRITES, Reg.CNT_DB_OK, Reg.CNT_STRAY_B), 1
+            (Reg.CNT_CPL_PLACED, Reg.CNT_CQE_WRITES, Reg.CNT_EVENTS, Reg.CNT_IRQS), 1
         )
-        regs |= {Reg.CNT_CPL_REFUSED: 1, Reg.CNT_CTRL_REFUSED: 1, Reg.CNT_DB_REFUSED: 8}
+        regs |= {Reg.CNT_STRAY_B: 1, Reg.CNT_CTRL_REFUSED: 1, Reg.CNT_DB_REFUSED: 8}
         regs |= {Reg[f"CNT_CAUSE{cause}"]: 1 for cause in range(1, 9)}
-        errors = 10
         if self.config.num_qp:
+            regs |= {Reg.CNT_POSTS: 1, Reg.CNT_INDICATED: 1, Reg.CNT_DONE: 1, Reg.CNT_DB_OK: 3}
             regs |= {Reg.CNT_DONE_REFUSED: 2, Reg.CNT_RECV_REFUSED: 2}
             regs |= {Reg.CNT_CHECKS: 1, Reg.CNT_CHECKS_REFUSED: 1}
-            errors += 5
+            errors = 14
+        else:
+            regs |= {Reg.CNT_CPL_REFUSED: 1, Reg.CNT_DB_OK: 2}
+            errors = 10
         return {NUMBER[reg]: step for reg, step in (regs | {Reg.CNT_LOG_LOST: errors}).items()}
 
     async def events(self) -> None:
@@ -220,9 +228,12 @@ class CarriesTest(CounterBase):
             assert (await answer).resp == SLVERR
         assert await env.control.write(0xE00, 0) == SLVERR
         env.mem.stray(0)
-        env.completions.send(far)
-        env.completions.send(cq.number)
-        if self.config.num_qp:
+        assert await cq.arm() == (0, 0)
+        if not self.config.num_qp:
+            env.completions.send(far)
+            env.completions.send(cq.number)
+        else:
+            assert await self.qp.send() == 0
             env.done.send(far, 1, 0)
             env.conn.send(far)
             env.rreq.send(far, 8)
@@ -230,7 +241,7 @@ class CarriesTest(CounterBase):
             env.check.send(far, CheckKind.READ, 1, 0, 8)
         await env.drain(40)
         assert len(cq.get_cq_results()) == 1
-        assert await cq.update_consumer_index() == (0, 0)
+        assert await cq.callback_return() == (0, 0)
         await env.drain(16)
 
 
