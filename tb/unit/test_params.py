@@ -13,7 +13,7 @@ import pytest
 HDL = Path(__file__).resolve().parents[2] / "hdl"
 
 
-def elaborate(top: str = "cde_top", **parameters: int) -> subprocess.CompletedProcess[str]:
+def elaborate(top: str = "cde_top", /, **parameters: int) -> subprocess.CompletedProcess[str]:
     """Elaborates a module in Icarus with parameters overridden; a message is on stderr."""
     iverilog = shutil.which("iverilog")
     assert iverilog, "iverilog is missing: run `make setup`"
