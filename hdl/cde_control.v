@@ -172,6 +172,12 @@ module cde_control #(
     wire [1:0]   ctrl_refused;
 
     // ---------------------------------------------------------------- maintenance bus of the memories
+    generate
+        if (MEMORIES >= `CDE_MEM_COUNTERS) begin : g_memories     // that number is not a memory's
+            ERROR_MEMORIES_must_be_below_255 stop ();
+        end
+    endgenerate
+
     localparam [7:0] LAST = MEMORIES - 1;
     wire         inject;
     wire [27:0]  injection;
@@ -236,6 +242,7 @@ module cde_control #(
         .clk(clk), .rst(rst),
         .step({late_step, 1'b0, ctrl_refused, step}), .lost(log_lost), .recv_step({1'b0, mem_bad && mem_lost, 1'b0, mem_bad && !mem_lost, recv_step}),
         .cause_valid(cause_valid), .cause(cause),
+        .flip(inject && injection[7:0] == `CDE_MEM_COUNTERS), .flip_counter(injection[17:8]), .flip_bit(injection[27:18]),
         .select(counter_select), .value(counter_value)
     );
 

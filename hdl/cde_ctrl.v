@@ -7,6 +7,7 @@
 // Latency: one access at a time; write answer and read data three cycles after acceptance.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_mem.vh"
 
 module cde_ctrl #(
     parameter NUM_CQ = 64,
@@ -60,7 +61,7 @@ module cde_ctrl #(
     input  wire [47:0]  log_entry,
     output wire         log_pop,
 
-    // Error injection into memories: {another bit 10, bit 10, memory 8}
+    // Error injection into memories: {another bit 10, bit 10, memory 8}; into counters: {bit 10, counter 10, CDE_MEM_COUNTERS}
     output reg          inject,
     output reg  [27:0]  injection,
     output wire [1:0]   refused           // accesses answered SLVERR in this cycle
@@ -123,7 +124,8 @@ module cde_ctrl #(
     wire w_ok = w_strb == 4'hf && ((w_arg && !busy) ||
                                    (w_cmd && !busy && w_data[31:8] == 24'd0) ||
                                    (w_pop && w_data == 32'd1) ||
-                                   (w_inject && ECC != 0 && w_data[31:28] == 4'd0 && w_data[7:0] < CAP7[7:0]));
+                                   (w_inject && w_data[31:28] == 4'd0 &&
+                                    (w_data[7:0] == `CDE_MEM_COUNTERS || (ECC != 0 && w_data[7:0] < CAP7[7:0]))));
 
     assign args = arg_regs;
     assign log_pop = write && w_ok && w_pop;

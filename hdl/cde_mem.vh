@@ -13,6 +13,8 @@
 `define CDE_MEM_LOST 32         // it could not be corrected
 `define CDE_MEM_HOPS 33         // 8 bits: memories passed since
 `define CDE_MEM_CANCEL 41       // to all: what was to be inverted is not; another injection follows in the next cycle
+// No memory has this number, it is the counters (cde_counters): their injections pass the bus, too, and so replace what waits in a memory.
+`define CDE_MEM_COUNTERS 8'd255
 // Check bits of a lane of D data bits, 1 to 64 (cde_ecc.vh), and of a word of W data bits.
 `define CDE_ECC_LANE(D) ((D) <= 1 ? 3 : (D) <= 4 ? 4 : (D) <= 11 ? 5 : (D) <= 26 ? 6 : (D) <= 57 ? 7 : 8)
 `define CDE_ECC_WORD(W) ((W) / 64 * 8 + ((W) % 64 == 0 ? 0 : `CDE_ECC_LANE((W) % 64)))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functional coverage of wrong bits in memories (ISO-05), from the accesses to the control
-registers: what was injected or refused, and what the error log and the counters tell.
+registers: what was injected or refused, and what the error log and the counters tell. Bits that are
+inverted in counters are no upset.
 
 A name is ``group/case``. Which memory is whose: docs/architecture.md, "Wrong bits in memories".
 """
@@ -21,6 +22,9 @@ NO_BIT: Final = 1023
 
 _OKAY = 0
 _NUMBER, _BIT = 0xFF, 0x3FF
+
+#: The number that stands for the counters, where MEM_INJECT has that of a memory.
+COUNTERS: Final = 255
 
 #: Requirements of each bin.
 UPSET_BINS: Final[dict[str, tuple[str, ...]]] = dict.fromkeys(
@@ -91,6 +95,10 @@ class UpsetCoverage:
 
     def _inject(self, data: int, accepted: bool) -> None:
         memory, first, second = data & _NUMBER, data >> 8 & _BIT, data >> 18 & _BIT
+        if memory == COUNTERS:
+            if accepted:
+                self._injected = None  # replaced
+            return
         if not accepted:
             self._refused(memory, bool(data >> 28))
             return

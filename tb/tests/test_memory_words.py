@@ -61,7 +61,7 @@ class InjectionRegisterTest(UpsetsTest):
         await self.start()
         control, memories = self.env.control, self.upsets.memories
         assert memories > 1
-        for value in (memories, 0xFF, 1 << 28, 1 << 31):
+        for value in (memories, 0xFE, 1 << 28, 1 << 31):
             assert await control.write(Reg.MEM_INJECT, value) == SLVERR
         assert await control.write(Reg.MEM_INJECT, memories - 1 | 0x3FF << 8 | 0x3FF << 18) == 0
         assert (await control.read(Reg.MEM_INJECT)).resp == SLVERR

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from tb.env.coverage_bins import BINS
-from tb.env.coverage_upsets import GROUPS, NO_BIT, UPSET_BINS, UpsetCoverage, group_of
+from tb.env.coverage_upsets import COUNTERS, GROUPS, NO_BIT, UPSET_BINS, UpsetCoverage, group_of
 from tb.env.defs import CAP7, LOG0, LOG1, Cause, Kind, Reg
 from tb.env.records import Access
 
@@ -73,17 +73,29 @@ CASES: dict[str, tuple[Steps, Steps]] = {
     ),
     "injection/one bit": (
         inject(2, 5),
-        [*inject(2, 5, 6), *inject(2, NO_BIT), *inject(2, 5, resp=2)],
+        [*inject(2, 5, 6), *inject(2, NO_BIT), *inject(2, 5, resp=2), *inject(COUNTERS, 5)],
     ),
-    "injection/two bits": (inject(2, 5, 6), [*inject(2, 5), *inject(2, 5, NO_BIT)]),
+    "injection/two bits": (
+        inject(2, 5, 6),
+        [*inject(2, 5), *inject(2, 5, NO_BIT), *inject(COUNTERS, 5, 6)],
+    ),
     NOTHING: (
         [*inject(2, NO_BIT), *entry(3), *EMPTY],
-        [*inject(2, 5), *EMPTY, *inject(2, NO_BIT), *entry(2), *EMPTY],
+        [
+            *(*inject(2, 5), *EMPTY, *inject(2, NO_BIT), *entry(2), *EMPTY),
+            *(*inject(2, NO_BIT), *inject(COUNTERS, 7, 31), *EMPTY),
+        ],
     ),
-    ANOTHER: ([*inject(2), *inject(3)], [*inject(2), *inject(2), *entry(2), *inject(3)]),
+    ANOTHER: (
+        [*inject(2), *inject(COUNTERS, resp=SLVERR), *inject(3)],
+        [*inject(2), *inject(2), *entry(2), *inject(3), *inject(COUNTERS), *inject(2)],
+    ),
     "injection/refused, no such memory": (
         [*caps(23), *inject(23, resp=SLVERR)],
-        [*inject(23, resp=SLVERR), *caps(23), *inject(22, resp=SLVERR), *inject(23)],
+        [
+            *(*inject(23, resp=SLVERR), *caps(23), *inject(22, resp=SLVERR), *inject(23)),
+            *inject(COUNTERS, resp=SLVERR),
+        ],
     ),
     "injection/refused, reserved bits": (
         [*caps(), *inject(2, 0, 1 << 10, SLVERR)],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wrong parameter of cde_top stops elaboration with a message that names it."""
+"""A wrong parameter stops elaboration with a message that names it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import pytest
 HDL = Path(__file__).resolve().parents[2] / "hdl"
 
 
-def elaborate(**parameters: int) -> subprocess.CompletedProcess[str]:
-    """Elaborates cde_top in Icarus with parameters overridden; a message is on stderr."""
+def elaborate(top: str = "cde_top", /, **parameters: int) -> subprocess.CompletedProcess[str]:
+    """Elaborates a module in Icarus with parameters overridden; a message is on stderr."""
     iverilog = shutil.which("iverilog")
     assert iverilog, "iverilog is missing: run `make setup`"
     sources = sorted(str(path) for path in HDL.glob("*.v"))
     return subprocess.run(
         [
-            *(iverilog, "-g2005", "-Wno-all", "-I", str(HDL), "-s", "cde_top", "-o", "/dev/null"),
-            *(f"-Pcde_top.{name}={value}" for name, value in parameters.items()),
+            *(iverilog, "-g2005", "-Wno-all", "-I", str(HDL), "-s", top, "-o", "/dev/null"),
+            *(f"-P{top}.{name}={value}" for name, value in parameters.items()),
             *sources,
         ],
         capture_output=True,
@@ -92,6 +92,13 @@ def test_wrong_parameter_is_named(parameter: str, value: int) -> None:
 def test_legal_parameter_elaborates(parameter: str, value: int) -> None:
     result = elaborate(**{parameter: value})
     assert result.returncode == 0, result.stderr
+
+
+def test_no_memory_has_the_number_of_the_counters() -> None:
+    result = elaborate("cde_control", MEMORIES=255)
+    assert result.returncode != 0
+    assert "ERROR_MEMORIES_must_be_below_255" in result.stdout + result.stderr
+    assert elaborate("cde_control", MEMORIES=254).returncode == 0
 
 
 def test_fewest_queue_pairs_and_shared_receive_queues() -> None:
