@@ -830,7 +830,7 @@
 `define CDE_LOG_POP_POP_LSB                0
 `define CDE_LOG_POP_POP_W                  1
 
-// Inverts bits in the next word written into a memory, or a bit of a counter.
+// Inverts bits in the next word written into a memory, or of a counter.
 `define CDE_MEM_INJECT_MEMORY_LSB          0
 `define CDE_MEM_INJECT_MEMORY_W            8
 `define CDE_MEM_INJECT_FIRST_LSB           8

@@ -450,9 +450,7 @@ class Reg(IntEnum):
     LOG0 = 0x180  # Oldest entry of the error log.
     LOG1 = 0x184  # Oldest entry of the error log, continued.
     LOG_POP = 0x188  # Error log control.
-    MEM_INJECT = (
-        0x18C  # Inverts bits in the next word written into a memory, or a bit of a counter.
-    )
+    MEM_INJECT = 0x18C  # Inverts bits in the next word written into a memory, or of a counter.
     CNT_CAUSE16 = 0x1C0  # Page writes refused, by cause.
     CNT_CAUSE17 = 0x1C4  # Page writes refused, by cause.
     CNT_CAUSE18 = 0x1C8  # Page writes refused, by cause.
@@ -950,7 +948,7 @@ LOG_POP: Final = Layout(
     Field("pop", 0, 1),
 )
 
-# Inverts bits in the next word written into a memory, or a bit of a counter.
+# Inverts bits in the next word written into a memory, or of a counter.
 MEM_INJECT: Final = Layout(
     "MEM_INJECT",
     32,
