@@ -33,9 +33,8 @@ class LogTest(DirectedTest):
             count = min(CHUNK, index - cq.reader.index)
             base = cq.reader.index
             for number in range(0, count - 1, 2):
-                self.env.completions.send_pair(
-                    *(Cpl(cq.number, context=base + number + k) for k in (0, 1))
-                )
+                first, second = (Cpl(cq.number, context=base + number + k) for k in (0, 1))
+                self.env.completions.send_pair(first, second)
                 if number % 512 == 0:
                     await self.harness.cycles(200)  # not more than the harness's queue holds
             if count % 2:
