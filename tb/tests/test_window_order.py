@@ -309,7 +309,7 @@ class HeldReadInvalidateTest(ReadInvalidateTest):
         qp, window = self.qp_, self.windows[0]
         fillers = [await self.qp() for _ in range(2)]
         depth = fillers[0].depth
-        for ahead in range(0, 2 * depth + 1, max(1, depth // 8)):
+        for ahead in range(2 * depth + 1):
             key = await self.make_valid(window)
             read = self.read_of(qp, key)
             await self.accept(qp, [read])
@@ -325,7 +325,7 @@ class HeldReadInvalidateTest(ReadInvalidateTest):
             for filler, count in zip(fillers, counts, strict=True):
                 if count:
                     self.report(filler, *[OK] * count)
-            await self.harness.cycles(150)
+            await self.harness.cycles(100)
             self.report(qp)
             await self.harness.cycles(100)
             for channel in (Channel.MEM_AW, Channel.MEM_W):
