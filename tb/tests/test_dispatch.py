@@ -8,19 +8,10 @@ from itertools import permutations
 import pyuvm
 
 from models.post import Post
-from tb.env.defs import Cause
-from tb.env.records import DoorbellRequest, WorkBeat
+from tb.env.records import WorkBeat
 from tb.tests.posting import CANCELED, OK, PostingTest
 
 BUILD = ["engine", "engine_small"]
-
-STORM = 600
-SLACK = 8  # cycles of a turn beside its requests
-
-
-def _context(data: int) -> int:
-    """Request context of a post."""
-    return data >> 64 & (1 << 64) - 1
 
 
 @pyuvm.test()
@@ -127,37 +118,3 @@ class FlushedForGoodTest(PostingTest):
                 assert self.beats(qp, mark) == [], f"QP {qp.number} is flushed"
                 await self.demand_results(qp, posts[qp.number], CANCELED)
                 await self.reconnect(qp)
-
-
-@pyuvm.test()
-class PostsInEveryCycleTest(PostingTest):
-    """ISO-04: one QP posts in every cycle and has its requests reported at once; a single request
-    of another waits for one run at most, whichever posts.
-    """
-
-    manual = False
-    allow = ("no_completions",)
-
-    async def scenario(self) -> None:
-        qps = [await self.qp() for _ in range(4)]
-        for busy in qps:
-            others = [qp for qp in qps if qp is not busy]
-            mark, start = self.mark, self.harness.cycle + 100
-            singles = []
-            answers = []
-            for number in range(STORM):
-                single = number % 24 == 23
-                qp = others[number // 24 % len(others)] if single else busy
-                post = self.write_post(qp, silent=True)
-                if single:
-                    singles.append(post.context)
-                answers.append((qp.queue(post, at=start), post.context))
-            for answer, context in answers:
-                resp, cause = await answer
-                assert not resp or (cause == Cause.QUEUE_FULL and context not in singles)
-            await self.rest()
-            came = {_context(r.data): r.cycle for r in self.of(DoorbellRequest, mark)}
-            went = {_context(b.data): b.cycle for b in self.of(WorkBeat, mark)}
-            waits = {context: went[context] - came[context] for context in singles}
-            limit = 6 + self.config.burst + SLACK
-            assert max(waits.values()) <= limit, f"QP {busy.number} posts: {waits}"

@@ -300,7 +300,7 @@ class ReadInvalidateTest(OrderTest):
 
 @pyuvm.test()
 class HeldReadInvalidateTest(ReadInvalidateTest):
-    """The same behind any number of completions that memory holds up, so that the Read's waits
+    """The same behind any number of completions that memory takes slowly, so that the Read's waits
     between the end of its key and its own: the key is invalidated once, and the Read succeeds.
     """
 
@@ -320,16 +320,14 @@ class HeldReadInvalidateTest(ReadInvalidateTest):
             ]
             await self.rest()
             mark = self.mark
-            for channel in (Channel.MEM_AW, Channel.MEM_W):
-                self.harness.hold(channel)
+            self.harness.stall(Channel.MEM_AW, 0.8, seed=self.env.seed + ahead)
             for filler, count in zip(fillers, counts, strict=True):
                 if count:
                     self.report(filler, *[OK] * count)
-            await self.harness.cycles(100)
+            await self.harness.cycles(20)
             self.report(qp)
-            await self.harness.cycles(100)
-            for channel in (Channel.MEM_AW, Channel.MEM_W):
-                self.harness.hold(channel, False)
+            await self.harness.cycles(200)
+            self.harness.stall(Channel.MEM_AW, 0.0)
             await self.demand_results(qp, [read], OK)
             for filler, made in zip(fillers, posts, strict=True):
                 await self.demand_results(filler, made, OK)
