@@ -128,6 +128,9 @@ def violation_names(bits: int) -> list[str]:
     ]
     if bits >> 38 & 1:
         names.append("a ready or a trace lane: unknown (X) value")
+    for bit, what in ((39, "ready"), (40, "valid")):
+        if bits >> bit & 1:
+            names.append(f"a {what} while memories are cleared")
     return names
 
 

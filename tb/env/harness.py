@@ -280,6 +280,10 @@ class Harness:
         """The same of sources: their stalls kept an item back that was due, for three cycles."""
         return _channels(self._withheld)
 
+    def forget_waits(self) -> None:
+        """:attr:`blocked` and :attr:`withheld` begin anew."""
+        self._blocked = self._withheld = 0
+
     async def flush(self) -> None:
         """Returns when everything that happened up to now has been handed over."""
         self._flush_wanted = (self._flush_wanted + 1) & 0xFF

@@ -99,7 +99,7 @@ module bfm_record #(
     input  wire [1:0]   ctl_r_resp,
     input  wire [31:0]  ctl_r_data,
     // Protocol violations; faults of the harness itself
-    input  wire [38:0]  violations,
+    input  wire [40:0]  violations,
     input  wire         harness_fault,
     // Channels on which somebody was kept waiting
     input  wire [63:0]  blocked,
@@ -288,9 +288,9 @@ module bfm_record #(
                 begin_record(CTL_R, {22'd0, ctl_r_resp}, 2);
                 put64({32'd0, ctl_r_data});
             end
-            if (violations != 39'd0) begin
+            if (violations != 41'd0) begin
                 begin_record(VIOLATION, 24'd0, 2);
-                put64({25'd0, violations});
+                put64({23'd0, violations});
             end
         end
         if (rst) begin

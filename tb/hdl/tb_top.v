@@ -102,18 +102,15 @@ module tb_top #(
 
     bfm_source #(.CH(CH_CTL_AW), .W(15), .WORDS(1), .LD_WORDS(LD_WORDS)) u_ctl_aw (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CTL_AW*64 +: 64]),
-        .valid(cawvalid), .ready(cawready), .payload(caw), .withhold(ctl_withhold[0]),
-        .overflow(overflow[3])
+        .valid(cawvalid), .ready(cawready), .payload(caw), .withhold(ctl_withhold[0]), .overflow(overflow[3])
     );
     bfm_source #(.CH(CH_CTL_W), .W(36), .WORDS(1), .LD_WORDS(LD_WORDS)) u_ctl_w (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CTL_W*64 +: 64]),
-        .valid(cwvalid), .ready(cwready), .payload(cw), .withhold(ctl_withhold[1]),
-        .overflow(overflow[4])
+        .valid(cwvalid), .ready(cwready), .payload(cw), .withhold(ctl_withhold[1]), .overflow(overflow[4])
     );
     bfm_source #(.CH(CH_CTL_AR), .W(15), .WORDS(1), .LD_WORDS(LD_WORDS)) u_ctl_ar (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CTL_AR*64 +: 64]),
-        .valid(carvalid), .ready(carready), .payload(car), .withhold(ctl_withhold[2]),
-        .overflow(overflow[5])
+        .valid(carvalid), .ready(carready), .payload(car), .withhold(ctl_withhold[2]), .overflow(overflow[5])
     );
     bfm_sink #(.CH(CH_CTL_B)) u_ctl_b (.clk(clk), .rst(rst), .cfg(cfg[CH_CTL_B*64 +: 64]), .full(1'b0), .ready(cbready));
     bfm_sink #(.CH(CH_CTL_R)) u_ctl_r (.clk(clk), .rst(rst), .cfg(cfg[CH_CTL_R*64 +: 64]), .full(1'b0), .ready(crready));
@@ -128,13 +125,11 @@ module tb_top #(
 
     bfm_source #(.CH(CH_CPL), .W(576), .WORDS(9), .LD_WORDS(LD_WORDS)) u_cpl (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CPL*64 +: 64]),
-        .valid(cplvalid), .ready(cplready), .payload(cpl), .withhold(cpl_withhold[0]),
-        .overflow(overflow[6])
+        .valid(cplvalid), .ready(cplready), .payload(cpl), .withhold(cpl_withhold[0]), .overflow(overflow[6])
     );
     bfm_source #(.CH(CH_RSV), .W(32), .WORDS(1), .LD_WORDS(LD_WORDS)) u_rsv (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_RSV*64 +: 64]),
-        .valid(rsvvalid), .ready(rsvready), .payload(rsv), .withhold(cpl_withhold[1]),
-        .overflow(overflow[7])
+        .valid(rsvvalid), .ready(rsvready), .payload(rsv), .withhold(cpl_withhold[1]), .overflow(overflow[7])
     );
     bfm_sink #(.CH(CH_ANS)) u_ans (.clk(clk), .rst(rst), .cfg(cfg[CH_ANS*64 +: 64]), .full(1'b0), .ready(ansready));
     bfm_sink #(.CH(CH_IRQ)) u_irq (.clk(clk), .rst(rst), .cfg(cfg[CH_IRQ*64 +: 64]), .full(1'b0), .ready(irqready));
@@ -233,10 +228,9 @@ module tb_top #(
 
     // ---- Checks ---------------------------------------------------------------------------------------------------
     // Three bits per channel: see bfm_stable; the names of the bits are in tb/env/decode.py.
-    wire [38:0]    violations;
+    wire [40:0]    violations;
     wire [9:0]     trace_valid;
     wire [2559:0]  trace_data;
-
     assign violations[5:0] = pages_violations;
     bfm_stable #(.W(2)) u_chk_ctl_b (
         .clk(clk), .rst(rst), .valid(cbvalid), .ready(cbready), .payload(cbresp), .violation(violations[8:6])
@@ -263,16 +257,24 @@ module tb_top #(
     assign violations[34:32] = receive_violations;
     assign violations[37:35] = windows_violations;
 
+    wire [13:0] readies = {awready, wready, arready, cawready, cwready, carready, cplready, rsvready, mbready, doneready, connready,
+                           rreqready, rdoneready, checkready};
+    wire [21:0] valids = {bvalid, rvalid, cbvalid, crvalid, ansvalid, irqvalid, mawvalid, mwvalid, workvalid, termvalid,
+                          scattervalid, verdictvalid, trace_valid};
+
     bfm_known #(.W(15), .LANES(10), .LANE_W(256)) u_chk_known (
-        .rst(rst),
-        .signals({awready, wready, arready, cawready, cwready, carready, cplready, rsvready, mbready, doneready, connready,
-                  rreqready, rdoneready, checkready, windows}),
-        .lane_valid(trace_valid), .lane_data(trace_data), .violation(violations[38])
+        .rst(rst), .signals({readies, windows}), .lane_valid(trace_valid), .lane_data(trace_data), .violation(violations[38])
+    );
+    bfm_cleared #(
+        .READIES(14), .VALIDS(22), .CORES(3), .CORE({32'd2 * NUM_CQ, 32'd1 * MAX_WRITES, 32'd1 * NUM_PAGES}), .ENGINES(6),
+        .ENGINE({32'd2 * NUM_MR, 32'd2 * NUM_MW, 32'd1 * NUM_QP << SQ_LOG2, 32'd1 * NUM_QP << RQ_LOG2,
+                 32'd1 * NUM_QP << RX_LOG2, 32'd1 * NUM_SRQ << SRQ_LOG2})
+    ) u_chk_cleared (
+        .clk(clk), .rst(rst), .engine(windows), .ready(readies), .valid(valids), .violation(violations[40:39])
     );
 
     // ---- Waits: a bit per channel, by its number -------------------------------------------------------------------
     wire [CFGS-1:0] blocked, withheld;
-
     bfm_waits #(.N(CFGS)) u_waits (
         .clk(clk), .rst(rst), .toggle(rec_toggle),
         .valid({verdictvalid, checkvalid, 2'b00, rdonevalid, scattervalid, rreqvalid, 2'b00, termvalid, connvalid, donevalid, workvalid,
@@ -288,7 +290,6 @@ module tb_top #(
 
     // ---- Recorder -------------------------------------------------------------------------------------------------
     reg  [14:0]    overflow_q;
-
     initial overflow_q = 15'd0;
     always @(posedge clk) overflow_q <= overflow;
 

@@ -12,6 +12,7 @@ import pyuvm
 
 from models.post import Post, Segment
 from tb.env.defs import Opcode, PostFlag, QpState, Right, TraceOp
+from tb.env.harness import Channel
 from tb.env.qp import Qp
 from tb.env.regions import Region
 from tb.env.windows import MemoryWindow
@@ -295,6 +296,44 @@ class ReadInvalidateTest(OrderTest):
         await self.demand_results(qp, [post, behind], INVALID_TOKEN, CANCELED)
         await self.demand_state(qp, QpState.ERROR)
         await self.revive(qp)
+
+
+@pyuvm.test()
+class HeldReadInvalidateTest(ReadInvalidateTest):
+    """The same behind any number of completions that memory takes slowly, so that the Read's waits
+    between the end of its key and its own: the key is invalidated once, and the Read succeeds.
+    """
+
+    async def scenario(self) -> None:
+        await self.set_up()
+        qp, window = self.qp_, self.windows[0]
+        fillers = [await self.qp() for _ in range(2)]
+        depth = fillers[0].depth
+        for ahead in range(2 * depth + 1):
+            key = await self.make_valid(window)
+            read = self.read_of(qp, key)
+            await self.accept(qp, [read])
+            counts = [min(ahead, depth), max(ahead - depth, 0)]
+            posts = [
+                await self.accept(filler, [self.write_post(filler) for _ in range(count)])
+                for filler, count in zip(fillers, counts, strict=True)
+            ]
+            await self.rest()
+            mark = self.mark
+            self.harness.stall(Channel.MEM_AW, 0.8, seed=self.env.seed + ahead)
+            for filler, count in zip(fillers, counts, strict=True):
+                if count:
+                    self.report(filler, *[OK] * count)
+            await self.harness.cycles(20)
+            self.report(qp)
+            await self.harness.cycles(200)
+            self.harness.stall(Channel.MEM_AW, 0.0)
+            await self.demand_results(qp, [read], OK)
+            for filler, made in zip(fillers, posts, strict=True):
+                await self.demand_results(filler, made, OK)
+            (step,) = self.key_steps(TraceOp.INVALIDATE, mark)
+            assert (step.operand, step.cq) == (1 << 9, qp.number)
+            assert not (await window.refresh()).valid
 
 
 @pyuvm.test()

@@ -111,6 +111,65 @@ def test_unknown_outputs(
     assert out.split()[1] == expected
 
 
+CLEARED = """
+`timescale 1ns / 1ps
+module bench;
+    reg clk = 0, rst = 0;
+    reg [1:0] ready = 0, valid = 0;
+    reg [1:0] seen = 0;
+    integer cycle;
+    wire [1:0] violation;
+    bfm_cleared #(
+        .READIES(2), .VALIDS(2), .CORES(2), .CORE({32'd2, 32'd4}), .ENGINES(1), .ENGINE(32'd8)
+    ) dut (
+        .clk(clk), .rst(rst), .engine({ENGINE}), .ready(ready), .valid(valid), .violation(violation)
+    );
+    always #1 clk = !clk;
+    always @(posedge clk) if (!rst) seen <= seen | violation;
+    initial begin
+        for (cycle = 0; cycle < 20; cycle = cycle + 1) begin
+            @(negedge clk);
+            rst = cycle >= 2 && cycle < 5;
+            ready = cycle == {READY} ? 2'b10 : 2'b00;
+            valid = cycle == {VALID} ? 2'b01 : 2'b00;
+        end
+        $display("seen %0d", seen);
+        $finish;
+    end
+endmodule
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "ready", "valid", "expected"),
+    [
+        (0, 99, 99, 0),
+        (0, 2, 2, 0),  # before the first edge of the reset
+        (0, 3, 99, 1),
+        (0, 99, 3, 2),
+        (0, 4, 4, 3),
+        (0, 5, 99, 1),
+        (0, 99, 8, 2),
+        (0, 9, 9, 0),
+        (1, 9, 99, 1),
+        (1, 99, 12, 2),
+        (1, 13, 13, 0),
+    ],
+)
+def test_outputs_while_cleared(
+    tmp_path: Path, engine: int, ready: int, valid: int, expected: int
+) -> None:
+    text = CLEARED
+    for name, value in {"ENGINE": engine, "READY": ready, "VALID": valid}.items():
+        text = text.replace("{" + name + "}", str(value))
+    bench, program = tmp_path / "bench.v", tmp_path / "bench.vvp"
+    bench.write_text(text)
+    sources = [str(bench), str(ROOT / "tb/hdl/bfm_cleared.v")]
+    subprocess.run(["iverilog", "-g2005", "-o", str(program), *sources], check=True)
+    out = subprocess.run(["vvp", str(program)], check=True, capture_output=True, text=True).stdout
+    assert int(out.split()[1]) == expected
+
+
 @pytest.mark.parametrize("path", sorted((ROOT / "hdl").glob("*.v")), ids=lambda path: path.name)
 def test_nothing_but_reset_initializes(path: Path) -> None:
     """Registers and memories begin unknown: hardware has no initial blocks to rely on."""
@@ -135,6 +194,8 @@ def nothing(*_: Any) -> None:
         (1 << 34, "m_axis_scatter: unknown (X)"),
         (1 << 36, "m_axis_verdict: payload changed"),
         (1 << 38, "a ready or a trace lane: unknown"),
+        (1 << 39, "a ready while memories are cleared"),
+        (1 << 40, "a valid while memories are cleared"),
     ],
 )
 def test_violation_raises(bits: int, text: str) -> None:
