@@ -39,7 +39,7 @@ from tb.runner.mutate_ladder import (
     make_steps,
 )
 from tb.runner.mutate_netlist import Mutation
-from tb.runner.mutate_prove import Prover
+from tb.runner.mutate_prove import Prover, outer_modules
 from tb.runner.mutate_replay import Replayer, build_replay
 from tb.runner.mutate_report import read_fates, report, write_fate, write_report
 from tb.runner.mutate_sim import Host, Run, build_netlist, netlist_build
@@ -50,7 +50,10 @@ OUT = SIM_BUILD / "mutation.json"
 #: A mutant may take this many times as long as the test without it, at least so many seconds.
 _FACTOR, _LEAST_S = 5.0, 3.0
 #: One attempt after the other, each of what is left. By the second one the ladder knows what kills.
-_ATTEMPTS = (Limits(tests_s=30.0, replays_s=12.0, last=False), Limits(tests_s=60.0, replays_s=40.0))
+_ATTEMPTS = (
+    Limits(tests_s=30.0, replays_s=12.0, last=False, early_s=4.0),
+    Limits(tests_s=60.0, replays_s=40.0),
+)
 _NO_PATH = "no path to an output of any top level"
 _HERE = Path(__file__).parent
 #: The netlist without mutants, for all campaigns on the same design.
@@ -86,7 +89,8 @@ class Campaign:
         self.reaching: dict[str, set[int]] = {}
         self.hosts: dict[str, Host] = {}
         self.replayers: dict[str, Replayer] = {}
-        self.ladder = Ladder(self.base.cost, self.plan.first)
+        self.around: dict[str, set[str]] = {}
+        self.ladder = Ladder(self.base.cost, self.plan.first, self.around)
 
     # -- the netlist and its simulators --
 
@@ -111,6 +115,7 @@ class Campaign:
                 "reaching": {top: sorted(numbers) for top, numbers in alive.items()},
             }
             stored.write_text(json.dumps(data))
+        self.around.update(outer_modules(_BASE.read_text()))
         self.mutations = [Mutation(**{**m, "src": tuple(m["src"])}) for m in data["mutants"]]
         self.reaching = {top: set(numbers) for top, numbers in data["reaching"].items()}
         print(
@@ -137,6 +142,10 @@ class Campaign:
         with Progress(*_COLUMNS[:3]) as progress:
             task = progress.add_task("without a mutant", total=len(base.steps))
             base.record(self.hosts, jobs, lambda: progress.advance(task))
+            for step, message in base.bad.items():
+                progress.console.print(
+                    f"fails without a mutant: {step.top}: {step.name}: {message}", markup=False
+                )
             task = progress.add_task("replays without a mutant", total=len(base.cost))
             stored = self.folder / "hit.jsonl"
             base.check(self.replayers, stored, jobs, lambda: progress.advance(task))
@@ -189,8 +198,8 @@ class Campaign:
             answer = self.hosts[step.top].run(Run(number, step.test, step.seed, limit))
             return Outcome("" if answer.passed else answer.message or "failed", answer.seconds)
 
-        def prove(mutation: Mutation) -> Proof:
-            return prover(mutation, f"m{number}") if tops else Proof(EQUIVALENT, _NO_PATH)
+        def prove(mutation: Mutation, seconds: float) -> Proof:
+            return prover(mutation, f"m{number}", seconds) if tops else Proof(EQUIVALENT, _NO_PATH)
 
         steps = [s for s in self.base.steps if s.top in tops and self.base.can_tell(s, number)]
         means = Means(replay, run, prove, self.base.content.__getitem__)

@@ -45,8 +45,9 @@ class Plan:
     """Seeds of the tests that match a pattern; one of every other test."""
     without: dict[str, str]
     first: dict[str, list[str]] = field(default_factory=dict)
-    """Tests (patterns) that mutants of some modules or some of their wires (patterns of ``module``
-    or ``module.wire``) meet before all others.
+    """Tests (patterns) that some mutants meet before all others: those of modules or of some of
+    their wires (patterns of ``module`` or ``module.wire``), before these those of modules that are
+    part of others (``outer/module``).
     """
 
 
@@ -158,6 +159,8 @@ class Ladder:
     """Seconds of each step without a mutant."""
     first: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """As in `Plan`."""
+    around: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    """Source modules that each elaborated module is a part of."""
     _kills: Counter[tuple[str, Step]] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -166,21 +169,22 @@ class Ladder:
         before all others, those in the same source file next.
         """
         module, wire = mutation.source_module, mutation.wire.lstrip("\\")
-        names = (module, f"{module}.{wire}")
-        own = [
-            t
-            for pattern, tests in self.first.items()
-            if any(fnmatch(name, pattern) for name in names)
-            for t in tests
-        ]
+        places = [f"{outer}/{module}" for outer in self.around.get(mutation.module, ())]
+
+        def named(names: Sequence[str]) -> list[str]:
+            found = [p for p in self.first if any(fnmatch(name, p) for name in names)]
+            return [test for pattern in found for test in self.first[pattern]]
+
+        early = (named(places), named((module, f"{module}.{wire}")))
         with self._lock:
 
-            def worth(step: Step) -> tuple[bool, float]:
+            def worth(step: Step) -> tuple[float, ...]:
                 kills = 1 + self._kills["", step]
                 kills += 10 * self._kills[mutation.source_module, step]
                 kills += 1000 * self._kills["=" + mutation.module, step]
-                early = any(fnmatch(step.test.removeprefix("tb.tests."), t) for t in own)
-                return not early, -kills / max(self.cost[step], 0.01)
+                test = step.test.removeprefix("tb.tests.")
+                late = [not any(fnmatch(test, t) for t in tests) for tests in early]
+                return *late, -kills / max(self.cost[step], 0.01)
 
             return sorted(steps, key=worth)
 
@@ -199,7 +203,9 @@ class Limits:
     replays_s: float = float("inf")
     """Processor time of replays in which none does."""
     last: bool = True
-    """There is no further attempt: what reaches no output meets a proof."""
+    """There is no further attempt."""
+    early_s: float = float("inf")
+    """Processor time of a proof before the last attempt, while runs are left."""
 
 
 @dataclass(frozen=True)
@@ -208,7 +214,8 @@ class Means:
 
     replay: Callable[[Step], Outcome]
     run: Callable[[Step], Outcome]
-    prove: Callable[[Mutation], Proof]
+    prove: Callable[[Mutation, float], Proof]
+    """With a limit of its processor time."""
     content: Callable[[Step], str] = str
     """Digest of the recording."""
 
@@ -259,14 +266,17 @@ def climb(
         # There is a difference: no proof is needed.
         fate.by = f"{fate.output} differs; {fate.runs} such run(s) pass{rest}"
         return fate
-    if left and not limits.last:
-        fate.status, fate.by = UNDECIDED, f"{UNSEEN} of {fate.replays}{rest}"
-        return fate
+    early = bool(left) and not limits.last
     if not fate.proof:
-        proof = means.prove(mutation)
+        proof = means.prove(mutation, limits.early_s if early else float("inf"))
         fate.spend("proofs", proof.seconds)
+        if early and proof.status != EQUIVALENT:
+            fate.status, fate.by = UNDECIDED, f"{UNSEEN} of {fate.replays}{rest}"
+            return fate
         fate.proof = (proof.status, proof.how)
     fate.status, fate.by = fate.proof
+    if fate.status == EQUIVALENT:
+        fate.left = 0
     if fate.status != EQUIVALENT:
         seen = f"{UNSEEN} of {fate.replays}{rest}" if fate.replays else f"{NEVER}{rest}"
         fate.by = f"{seen}; {fate.by}"

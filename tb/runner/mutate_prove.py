@@ -74,6 +74,17 @@ def parents_of(rtlil: str) -> dict[str, set[str]]:
     return found
 
 
+def outer_modules(rtlil: str) -> dict[str, set[str]]:
+    """The source modules that each module of a netlist is a part of, from its text."""
+    parents = parents_of(rtlil)
+
+    def outer(module: str) -> set[str]:
+        direct = parents.get(module, set())
+        return direct.union(*map(outer, direct))
+
+    return {module: {name.partition("__")[0] for name in outer(module)} for module in parents}
+
+
 def resettable(rtlil: str) -> set[str]:
     """The modules with the inputs ``clk`` and ``rst``, from the text of a netlist."""
     ports: dict[str, set[str]] = {}
@@ -254,19 +265,21 @@ class Prover:
         proof, used = _abc(aiger, seconds)
         return proof, spent + used
 
-    def __call__(self, mutation: Mutation, name: str) -> Proof:
-        """Tries the scopes in turn. ``name``: of the files it leaves."""
-        left = self.seconds
+    def __call__(self, mutation: Mutation, name: str, seconds: float = float("inf")) -> Proof:
+        """Tries the scopes in turn. ``name``: of the files it leaves. ``seconds``: a lower limit
+        of processor time.
+        """
+        left = limit = min(self.seconds, seconds)
         last = Proof(UNDECIDED, "no scope")
         for number, attempt in enumerate(scopes(mutation.module, self._parents)):
             proof = last
             for part, scope in enumerate(attempt):
                 if left <= 0:
                     how = f"{last.how}; wider scopes: time limit"
-                    return Proof(UNDECIDED, how, self.seconds - left)
+                    return Proof(UNDECIDED, how, limit - left)
                 found, spent = self._try(mutation, scope, f"{name}-{number}-{part}", left)
                 left -= spent
-                proof = Proof(found.status, f"{found.how} ({scope.name})", self.seconds - left)
+                proof = Proof(found.status, f"{found.how} ({scope.name})", limit - left)
                 if found.status != EQUIVALENT:
                     break
             if proof.status == EQUIVALENT:

@@ -46,7 +46,7 @@ class IndexRangeTest(StepTest):
         await q.refused(Cause.BAD_INDEX, index=1, arm=1, arm_type=ANY)
         await q.place(*[UNSOLICITED] * 5)
         await q.poll(2)
-        for index in (1, 6, 2 + 0x8000, self.index_mask):
+        for index in (1, 6, 2 + (self.index_mask + 1) // 2, self.index_mask):
             for arm in ARMS:
                 await q.refused(Cause.BAD_INDEX, index=index, arm_type=arm, arm=1)
             await q.refused(Cause.BAD_INDEX, index=index)

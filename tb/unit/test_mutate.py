@@ -42,7 +42,15 @@ from tb.runner.mutate_netlist import (
     shares,
     width_of,
 )
-from tb.runner.mutate_prove import Prover, Scope, parents_of, read_abc, resettable, scopes
+from tb.runner.mutate_prove import (
+    Prover,
+    Scope,
+    outer_modules,
+    parents_of,
+    read_abc,
+    resettable,
+    scopes,
+)
 from tb.runner.mutate_report import read_fates, report, write_fate, write_report
 
 LINE = (
@@ -192,8 +200,8 @@ class Bench:
         self.log.append(step.name)
         return Outcome("wrong" if step.name == self.failing else "", 2.0)
 
-    def prove(self, _: Mutation) -> Proof:
-        self.log.append("proof")
+    def prove(self, _: Mutation, seconds: float) -> Proof:
+        self.log.append("proof" if seconds > 4.0 else "short proof")
         assert self.proof
         return self.proof
 
@@ -261,13 +269,18 @@ def test_later_run_goes_on_where_a_limit_ended_this_one() -> None:
     assert (fate.status, fate.passed) == (KILLED, [])
 
 
-def test_proof_waits_for_the_last_attempt() -> None:
+def test_long_proof_waits_for_the_last_attempt() -> None:
     bench = Bench(proof=Proof(UNDECIDED, "time limit"))
-    fate = bench.climb(limits=Limits(replays_s=0.5, last=False))
+    early = Limits(replays_s=0.5, last=False, early_s=4.0)
+    fate = bench.climb(limits=early)
     assert (fate.status, fate.left, fate.proof) == (UNDECIDED, 2, None)
-    assert "proof" not in bench.log
+    assert bench.log[-1] == "short proof"
     # Nothing is left for a later one.
-    assert bench.climb(limits=Limits(last=False)).proof == (UNDECIDED, "time limit")
+    assert bench.climb(limits=replace(early, replays_s=9.0)).proof == (UNDECIDED, "time limit")
+    assert bench.log[-1] == "proof"
+    # What a short one proves is decided.
+    fate = Bench(proof=Proof(EQUIVALENT, "pdr")).climb(limits=early)
+    assert (fate.status, fate.by, fate.left) == (EQUIVALENT, "pdr", 0)
 
 
 def test_earlier_proof_holds() -> None:
@@ -305,6 +318,11 @@ def test_tests_of_a_module_come_first() -> None:
     found = Ladder(ladder().cost, first)
     assert found.order(MUTATION, STEPS) == [STEPS[3], *STEPS[:3]]
     assert found.order(replace(MUTATION, module="cde_x__1"), STEPS) == STEPS
+    around = {MUTATION.module: {"cde_arm", "cde_x"}}
+    place = {"cde_[ax]*/cde_f*": [STEPS[2].test.removeprefix("tb.tests.")], **first}
+    found = Ladder(ladder().cost, place, around)
+    assert found.order(MUTATION, STEPS) == [*STEPS[1:], STEPS[0]]
+    assert found.order(replace(MUTATION, module="cde_fifo__9"), STEPS)[0] == STEPS[3]
     found = Ladder(ladder().cost, {"*.mem*": ["test_n.*"]})
     assert found.order(replace(MUTATION, wire="\\mem_i"), STEPS) == [STEPS[3], *STEPS[:3]]
     assert found.order(replace(MUTATION, wire="x_mem"), STEPS) == STEPS
@@ -317,6 +335,7 @@ def test_scopes_widen() -> None:
     text = "module \\cde_a__1\n  cell \\cde_b__2 \\x\nmodule \\cde_b__2\n  cell \\cde_c__1 \\y\n"
     parents = parents_of(text)
     assert parents == {"cde_b__2": {"cde_a__1"}, "cde_c__1": {"cde_b__2"}}
+    assert outer_modules(text) == {"cde_b__2": {"cde_a"}, "cde_c__1": {"cde_a", "cde_b"}}
     assert scopes("cde_c__1", parents) == [
         [Scope("cde_c__1")],
         [Scope("cde_b__2", ("cde_c__1",))],
