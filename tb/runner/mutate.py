@@ -215,9 +215,7 @@ class Campaign:
         order = list(range(1, len(self.mutations) + 1))
         random.Random(self.seed).shuffle(order)
         for limits in _ATTEMPTS:
-            # What an earlier run left has had its first attempt.
-            done = self.fates if limits.last else {**self.fates, **self.before}
-            todo = [n for n in order if n not in done]
+            todo = to_do(order, limits, self.fates, self.before)
             with ThreadPoolExecutor(max_workers=jobs) as pool:
                 try:
                     self._attempts(pool, todo, prover, limits)
@@ -247,6 +245,13 @@ class Campaign:
                         highlight=False,
                         soft_wrap=True,
                     )
+
+
+def to_do(
+    order: Sequence[int], limits: Limits, decided: Mapping[int, Fate], before: Mapping[int, Fate]
+) -> list[int]:
+    """Mutants that an attempt takes up. What an earlier run left has had all but the last."""
+    return [n for n in order if n not in decided and (limits.last or n not in before)]
 
 
 _COLUMNS = (
