@@ -7,14 +7,21 @@ from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.base_test import CarillonTest
 
-#: Indices of 16 bits have wrapped and count anew.
-LIFE = (1 << 16) + 300
-
 
 class LongLifeTest(CarillonTest):
     """Derive and write ``scenario``."""
 
     max_cycles = 4_000_000
+
+    @property
+    def mask(self) -> int:
+        """Of an index."""
+        return (1 << self.config.idx_w) - 1
+
+    @property
+    def life(self) -> int:
+        """Indices have wrapped and count anew."""
+        return self.mask + 300
 
     def accepted(self, answers: list[Pending[WriteResult]]) -> None:
         """All of these writes are answered, and OKAY."""

@@ -23,16 +23,16 @@ class MemoryWords:
         idx = config.idx_w
         self.widths = (
             *(60, 40, 40),  # mailbox, pages
-            *(56, 56, idx, 68, 10, 50),  # arm state
-            *(114, idx, idx, idx),  # contexts of CQs
+            *(40 + idx, 40 + idx, idx, 4 + 4 * idx, 10, 18 + 2 * idx),  # arm state
+            *(66 + 3 * idx, idx, idx, idx),  # contexts of CQs
             *(idx, idx, idx, idx, idx + 2),  # credits, both ports
             *(idx, idx, idx, idx, idx + 2),
-            *(66, 56, idx),  # posts
+            *(44 + idx + cq, 24 + 2 * idx, idx),  # posts
             *(idx, idx, 514, 1, 2 * idx, idx, 24, 1),  # dispatch
             *(idx, idx, idx),  # done
             *(idx, idx, 2 * idx, idx, 148, 9, cq + 65, 2 * idx, idx, idx + 8),  # retirement
             *(248, idx, 13, qp + 2),  # control of QPs
-            *(36, 48, idx, idx),  # receive posts
+            *(30 + cq, 3 * idx, idx, idx),  # receive posts
             *(srq + cq + 3, idx, idx + 17, idx, idx, 448, 448),  # taking
             *(idx, idx, srq + 198, cq + 66, idx),  # receive done
             *(idx, idx, idx, 1),  # control of receives

@@ -15,7 +15,6 @@ BUILD = "default"
 
 #: Two numbers with other bits everywhere.
 PATTERNS = (0x5555, 0xAAAA)
-CHUNK = 8192  # entries sent before they are polled
 
 
 class LogTest(DirectedTest):
@@ -30,7 +29,8 @@ class LogTest(DirectedTest):
     async def advance(self, cq: Cq, index: int) -> None:
         """Entries come and go until the next one has this index."""
         while cq.reader.index != index:
-            count = min(CHUNK, index - cq.reader.index)
+            # Half of a ring before it is polled.
+            count = min(1 << (self.config.max_log2 - 1), index - cq.reader.index)
             base = cq.reader.index
             for number in range(0, count - 1, 2):
                 first, second = (Cpl(cq.number, context=base + number + k) for k in (0, 1))
@@ -54,7 +54,8 @@ class LoggedIndexTest(LogTest):
 
     async def scenario(self) -> None:
         eq = await self.env.host.create_eq(page=1, log2=4)
-        for pattern in PATTERNS:
+        mask = (1 << self.config.idx_w) - 1
+        for pattern in (pattern & mask for pattern in PATTERNS):
             await self.event(eq, pattern)
             await self.entry(eq, pattern)
             await self.credit(eq, pattern)

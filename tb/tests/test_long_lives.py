@@ -13,7 +13,7 @@ from tb.env.defs import CqeStatus, Opcode, QpState, Right
 from tb.env.qp import Qp, connect_pair
 from tb.env.recv import ReceiveQueue
 from tb.env.srq import Srq
-from tb.tests.long_lives import LIFE, LongLifeTest
+from tb.tests.long_lives import LongLifeTest
 
 BUILD = "engine"
 
@@ -37,7 +37,7 @@ class LongSendTest(LongLifeTest):
         answers: list[Pending[WriteResult]] = []
         made = round_ = 0
         room = (1 << self.config.sq_log2) - 1  # and one that fails
-        while made < LIFE:
+        while made < self.life:
             round_ += 1
             wanted: list[tuple[int, int]] = []
             for _ in range(min(rng.randint(12, 20), room)):
@@ -62,7 +62,7 @@ class LongSendTest(LongLifeTest):
                 await qp.wait_retired()
                 assert await cq.update_consumer_index() == (0, 0)
                 status = await qp.query()
-                assert status.tail == status.retired == status.indicated == made & 0xFFFF, status
+                assert status.tail == status.retired == status.indicated == made & self.mask, status
             if fails:
                 await qp.flush()
                 assert (await qp.query()).state == QpState.ERROR
@@ -103,7 +103,7 @@ class LongReceiveTest(LongLifeTest):
         answers: list[Pending[WriteResult]] = []
         made = round_ = 0
         room = 1 << min(self.config.srq_log2, self.config.rx_log2)
-        while made < LIFE:
+        while made < self.life:
             round_ += 1
             wanted = [self.buffer(srq, answers) for _ in range(min(rng.randint(20, 28), room))]
             made += len(wanted)
@@ -113,16 +113,16 @@ class LongReceiveTest(LongLifeTest):
             found = await cq.wait_results(len(wanted))
             assert [result.request_context for result in found] == wanted
             self.accepted(answers)
-            if round_ % 20 == 0 or made >= LIFE:
+            if round_ % 20 == 0 or made >= self.life:
                 assert await cq.update_consumer_index() == (0, 0)
                 status = await srq.status()
-                assert status.tail == status.reaped == status.completed == made & 0xFFFF, status
+                assert status.tail == status.reaped == status.completed == made & self.mask, status
             if round_ % 100 == 0:
                 await user.flush()
                 await user.destroy()
                 await srq.free()
                 srq, user = await self.life(cq)
-                assert srq.index == made & 0xFFFF, srq.index
+                assert srq.index == made & self.mask, srq.index
 
     async def life(self, cq: Cq) -> tuple[Srq, Qp]:
         """A new SRQ, and a connected QP that uses it."""

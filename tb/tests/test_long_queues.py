@@ -9,7 +9,7 @@ from tb.env.agents import Cpl
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import ArmType
-from tb.tests.long_lives import LIFE, LongLifeTest
+from tb.tests.long_lives import LongLifeTest
 
 BUILD = "default"
 
@@ -21,10 +21,10 @@ class LongCqTest(LongLifeTest):
     async def scenario(self) -> None:
         env, rng = self.env, self.rng("entries")
         eq = await env.host.create_eq(log2=1)
-        cq = await env.host.create_cq(eq=eq, log2=14)
+        cq = await env.host.create_cq(eq=eq, log2=self.config.max_log2)
         answers: list[Pending[WriteResult]] = []
         sent = round_ = called = 0
-        while sent < LIFE:
+        while sent < self.life:
             round_ += 1
             wanted = [rng.getrandbits(64) for _ in range(2 * rng.randint(20, 40))]
             credits = [env.credits.post(cq.number, 2) for _ in wanted[::2]]
@@ -45,10 +45,10 @@ class LongCqTest(LongLifeTest):
             elif round_ % 50 == 0:
                 answers.append(cq.post_consumer_index())
                 state = await cq.query()
-                assert state.prod == state.alloc == sent & 0xFFFF, state
+                assert state.prod == state.alloc == sent & self.mask, state
         await env.drain()
         state = await cq.query()
-        assert state.prod == state.alloc == sent & 0xFFFF, state
+        assert state.prod == state.alloc == sent & self.mask, state
 
 
 @pyuvm.test()
@@ -63,7 +63,7 @@ class LongEqTest(LongLifeTest):
             await host.create_cq(eq=eq, log2=2, reservation=False) for _ in range(env.config.num_cq)
         ]
         answers: list[Pending[WriteResult]] = []
-        rounds = LIFE // len(cqs) + 1
+        rounds = self.life // len(cqs) + 1
         for number in range(1, rounds + 1):
             answers += [cq.post_arm(ArmType.ANY) for cq in cqs]
             start = self.harness.cycle + 40
@@ -77,4 +77,4 @@ class LongEqTest(LongLifeTest):
             assert found == [[context] for context in wanted]
             await answers[-1]
             self.accepted(answers)
-        assert (await host.query_eq(eq)).producer & 0xFFFF == len(cqs) * rounds & 0xFFFF
+        assert (await host.query_eq(eq)).producer & self.mask == len(cqs) * rounds & self.mask

@@ -7,18 +7,18 @@ import pyuvm
 
 from tb.env.agents import Cpl
 from tb.env.defs import ArmType
-from tb.tests.long_lives import LIFE, LongLifeTest
+from tb.tests.long_lives import LongLifeTest
 
 BUILD = "default"
 
-#: More than any ring has entries: such a count is not used; an interval that no test lives to see.
-UNUSED, NEVER, OTHER_ONLY = 0x8000, 0xFFFE, 0xFFFF
+#: Intervals that no test lives to see.
+NEVER, OTHER_ONLY = 0xFFFE, 0xFFFF
 
 
 @pyuvm.test()
 class LongWaitTest(LongLifeTest):
-    """CQ-19, CQ-21: more than 2^16 entries are published, and all but the last are consumed, while
-    a callback is due; the ring moves between 2^11 and 2^14 entries at any index. The count of new
+    """CQ-19, CQ-21: more entries than an index counts are published, and all but the last are consumed, while
+    a callback is due; the ring moves between the largest size and an eighth of it at any index. The count of new
     entries stays at its highest value: when moderation by count comes into use, the callback comes
     although a single entry is present.
     """
@@ -27,10 +27,12 @@ class LongWaitTest(LongLifeTest):
         env, rng = self.env, self.rng("entries")
         self.fields = self.rng("fields")
         eq = await env.host.create_eq(log2=1)
-        cq = await env.host.create_cq(eq=eq, log2=13, moderation=(UNUSED, NEVER))
+        most = self.config.max_log2
+        unused = 2 << most  # more than any ring has entries: such a count is not used
+        cq = await env.host.create_cq(eq=eq, log2=most - 1, moderation=(unused, NEVER))
         assert await cq.arm(ArmType.ANY) == (0, 0)
         sent = round_ = 0
-        while sent < LIFE:
+        while sent < self.life:
             round_ += 1
             beats = [
                 [self.make(cq.number) for _ in range(rng.choice((1, 2, 2, 2)))]
@@ -47,18 +49,18 @@ class LongWaitTest(LongLifeTest):
             assert all(credit.result for credit in credits)
             assert await cq.update_consumer_index() == (0, 0)
             if round_ % 12 == 0:
-                switch = await cq.resize(rng.randint(11, 14))
-                assert switch == sent & 0xFFFF, switch
+                switch = await cq.resize(rng.randint(most - 3, most))
+                assert switch == sent & self.mask, switch
         assert not cq.callbacks
         assert await env.credits.reserve(cq.number)
         env.completions.send_beat([self.make(cq.number)])
         await env.drain()
         state = await cq.query()
-        assert state.due and (state.prod - state.cons) & 0xFFFF == 1, state
+        assert state.due and (state.prod - state.cons) & self.mask == 1, state
         assert not cq.callbacks
         await cq.modify(moderation=(1 << cq.log2, OTHER_ONLY))
         (callback,) = await cq.wait_callbacks(1)
-        assert callback.snap == (sent + 1) & 0xFFFF, callback
+        assert callback.snap == (sent + 1) & self.mask, callback
         assert await cq.callback_return() == (0, 0)
         # The next callback counts anew.
         await cq.wait_results(1)

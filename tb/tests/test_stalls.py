@@ -193,10 +193,11 @@ class IndependenceTest(DirectedTest):
         env, host = self.env, self.env.host
         eq = await host.create_eq(page=1, log2=5)
         other = await host.create_eq(page=2, log2=5)
-        cqs = [*await self.queues(3, eq, log2=12), *await self.queues(3, other, log2=12)]
+        log2 = min(12, self.config.max_log2)
+        cqs = [*await self.queues(3, eq, log2=log2), *await self.queues(3, other, log2=log2)]
         alone = await self.speed(cqs)
 
-        held = await host.create_cq(eq=eq, log2=12, reservation=False)
+        held = await host.create_cq(eq=eq, log2=log2, reservation=False)
         full = await host.create_cq(eq=eq, log2=1, reservation=False)
         failed = await host.create_cq(eq=eq, log2=4, reservation=False)
         dying = await host.create_cq(eq=other, log2=4, reservation=False)
