@@ -19,7 +19,7 @@ class LongLifeTest(CarillonTest):
         return (1 << self.config.idx_w) - 1
 
     @property
-    def life(self) -> int:
+    def lifetime(self) -> int:
         """Indices have wrapped and count anew."""
         return self.mask + 300
 

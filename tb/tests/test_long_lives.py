@@ -37,7 +37,7 @@ class LongSendTest(LongLifeTest):
         answers: list[Pending[WriteResult]] = []
         made = round_ = 0
         room = (1 << self.config.sq_log2) - 1  # and one that fails
-        while made < self.life:
+        while made < self.lifetime:
             round_ += 1
             wanted: list[tuple[int, int]] = []
             for _ in range(min(rng.randint(12, 20), room)):
@@ -103,7 +103,7 @@ class LongReceiveTest(LongLifeTest):
         answers: list[Pending[WriteResult]] = []
         made = round_ = 0
         room = 1 << min(self.config.srq_log2, self.config.rx_log2)
-        while made < self.life:
+        while made < self.lifetime:
             round_ += 1
             wanted = [self.buffer(srq, answers) for _ in range(min(rng.randint(20, 28), room))]
             made += len(wanted)
@@ -113,7 +113,7 @@ class LongReceiveTest(LongLifeTest):
             found = await cq.wait_results(len(wanted))
             assert [result.request_context for result in found] == wanted
             self.accepted(answers)
-            if round_ % 20 == 0 or made >= self.life:
+            if round_ % 20 == 0 or made >= self.lifetime:
                 assert await cq.update_consumer_index() == (0, 0)
                 status = await srq.status()
                 assert status.tail == status.reaped == status.completed == made & self.mask, status

@@ -24,7 +24,7 @@ class LongCqTest(LongLifeTest):
         cq = await env.host.create_cq(eq=eq, log2=self.config.max_log2)
         answers: list[Pending[WriteResult]] = []
         sent = round_ = called = 0
-        while sent < self.life:
+        while sent < self.lifetime:
             round_ += 1
             wanted = [rng.getrandbits(64) for _ in range(2 * rng.randint(20, 40))]
             credits = [env.credits.post(cq.number, 2) for _ in wanted[::2]]
@@ -63,7 +63,7 @@ class LongEqTest(LongLifeTest):
             await host.create_cq(eq=eq, log2=2, reservation=False) for _ in range(env.config.num_cq)
         ]
         answers: list[Pending[WriteResult]] = []
-        rounds = self.life // len(cqs) + 1
+        rounds = self.lifetime // len(cqs) + 1
         for number in range(1, rounds + 1):
             answers += [cq.post_arm(ArmType.ANY) for cq in cqs]
             start = self.harness.cycle + 40

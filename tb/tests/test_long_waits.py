@@ -17,10 +17,10 @@ NEVER, OTHER_ONLY = 0xFFFE, 0xFFFF
 
 @pyuvm.test()
 class LongWaitTest(LongLifeTest):
-    """CQ-19, CQ-21: more entries than an index counts are published, and all but the last are consumed, while
-    a callback is due; the ring moves between the largest size and an eighth of it at any index. The count of new
-    entries stays at its highest value: when moderation by count comes into use, the callback comes
-    although a single entry is present.
+    """CQ-19, CQ-21: more entries than an index counts are published, and all but the last are
+    consumed, while a callback is due; the ring moves between the largest size and an eighth of it
+    at any index. The count of new entries stays at its highest value: when moderation by count
+    comes into use, the callback comes although a single entry is present.
     """
 
     async def scenario(self) -> None:
@@ -32,7 +32,7 @@ class LongWaitTest(LongLifeTest):
         cq = await env.host.create_cq(eq=eq, log2=most - 1, moderation=(unused, NEVER))
         assert await cq.arm(ArmType.ANY) == (0, 0)
         sent = round_ = 0
-        while sent < self.life:
+        while sent < self.lifetime:
             round_ += 1
             beats = [
                 [self.make(cq.number) for _ in range(rng.choice((1, 2, 2, 2)))]
