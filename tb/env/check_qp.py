@@ -47,6 +47,8 @@ class QpChecks:
         self.terms = 0
         #: Connection events that may still get their step; those of them that must.
         self._events: dict[int, deque[int]] = {}
+        #: Events without a step: a command may have met them, so whether they were refused is open.
+        self.unsettled = 0
         self.ending: dict[int, int] = {}
 
     # -- transport ---------------------------------------------------------------------------------
@@ -65,6 +67,7 @@ class QpChecks:
             self.retire.log.append((log, QP_KIND, qp, 0))
         if log is QpLog.DONE_BAD:
             return
+        self.unsettled += 1
         self._events.setdefault(qp, deque(maxlen=16)).append(record.cycle)
         if state in OPEN:
             self.ending.setdefault(qp, record.cycle)
@@ -124,6 +127,7 @@ class QpChecks:
             events.popleft()
         if not events:
             self.qpc.fail(record.cq, "disconnected without an event", record)
+        self.unsettled -= 1
         return model.disconnected()[1]
 
     def _by_report(self, record: Trace, model: QpModel) -> StateStep | None:

@@ -14,6 +14,7 @@ from tb.env.coverage_post import EngineCoverage
 from tb.env.coverage_receive import ReceiveCoverage
 from tb.env.coverage_upsets import UpsetCoverage
 from tb.env.coverage_windows import WindowCoverage
+from tb.env.defs import Reg
 from tb.env.engine_board import EngineScoreboard
 from tb.env.facts import Facts, wanted
 from tb.env.harness import Channel
@@ -31,6 +32,9 @@ _STALLS = 0x1FF
 
 #: A setting takes effect after so many cycles.
 _SETTLED = 8
+
+#: Causes of refused writes, 0 for none.
+_CAUSES = 32
 
 #: Environment variable: where the counts of coverage go; set and empty: nothing is counted.
 _COVERAGE = "CARILLON_COVERAGE_OUT"
@@ -117,6 +121,35 @@ class Checking:
     def grace(self) -> int:
         """Cycles to wait before the end: a callback may be waiting for nothing but the engine."""
         return self.board.grace(self._env.harness.cycle) if self.board is not None else 0
+
+    def counters(self) -> dict[Reg, int]:
+        """What counters must show when all is quiet, by what crossed the ports since the reset."""
+        doorbells = self._env.doorbells
+        causes = doorbells.causes
+        refused = causes.total() - causes[0] + doorbells.reads_refused
+        wanted = {
+            Reg.CNT_DB_OK: causes[0],
+            Reg.CNT_DB_REFUSED: refused,
+            Reg.CNT_CTRL_REFUSED: self._env.control.refused,
+            **{Reg[f"CNT_CAUSE{cause}"]: causes[cause] for cause in range(1, _CAUSES)},
+        }
+        # Before the first record of a life the scoreboard has not begun anew.
+        if isinstance(self.board, EngineScoreboard) and self._config is self._env.config:
+            wanted |= self.board.counters()
+        return wanted
+
+    async def check_counters(self) -> None:
+        """Compares them (ISO-02, ISO-03)."""
+        if self._env.config is None:
+            return  # nothing was asked of the engine
+        wanted = self.counters()
+        found = await self._env.host.counters()
+        wrong = {
+            reg.name: (found[reg.name.removeprefix("CNT_")], count)
+            for reg, count in wanted.items()
+            if found[reg.name.removeprefix("CNT_")] != count
+        }
+        assert not wrong, f"counters, and what they should show: {wrong}"
 
     def finish(self, allow: Iterable[str] = ()) -> None:
         """End of the test; ``allow``: see ``scoreboard.ALLOWANCES``."""

@@ -132,4 +132,4 @@ class ThirdHealsTest(HealsBase):
     """The rest."""
 
     part = 2
-    least = 4
+    least = 3

@@ -79,6 +79,8 @@ class ControlAgent(BfmAgent):
         self._mailbox = Lock()
         self._args = [0] * 8
         self._run: _Run | None = None
+        #: Accesses answered with an error since the reset.
+        self.refused = 0
         #: Commands whose record is complete, for the environment to put in order.
         self.finished: list[Command] = []
 
@@ -185,6 +187,7 @@ class ControlAgent(BfmAgent):
         answer.finish(RegisterRead(record.resp, record.data), record.cycle)
 
     def _observed(self, access: Access) -> None:
+        self.refused += access.resp != OKAY
         for observer in self.observers:
             observer(access)
 
@@ -206,6 +209,7 @@ class ControlAgent(BfmAgent):
         self._reads.clear()
         self._args = [0] * 8
         self._run = None
+        self.refused = 0
 
     @property
     def idle(self) -> bool:

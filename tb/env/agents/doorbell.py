@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -52,6 +52,9 @@ class DoorbellAgent(BfmAgent):
         self._reads: deque[tuple[int, int, list[ReadResult], Pending[list[ReadResult]]]] = deque()
         self._next_id = 0
         self._accepted = 0
+        #: Writes answered since the reset, by cause (0: accepted), and reads refused.
+        self.causes: Counter[int] = Counter()
+        self.reads_refused = 0
 
     def post(
         self,
@@ -143,6 +146,7 @@ class DoorbellAgent(BfmAgent):
         axi_id, answer = self._writes.popleft()
         if axi_id != record.axi_id:
             raise AssertionError(f"s_axi_b out of order: ID {axi_id:#x} is next, got {record}")
+        self.causes[record.cause if record.resp else 0] += 1
         answer.finish(WriteResult(record.resp, record.cause), record.cycle)
 
     def read_data(self, record: DoorbellRead) -> None:
@@ -154,6 +158,7 @@ class DoorbellAgent(BfmAgent):
             raise AssertionError(f"s_axi_r out of order: ID {axi_id:#x} is next, got {record}")
         beats.append(ReadResult(record.resp, record.data >> 64 * (addr >> 3 & 7) & _M64))
         if record.last:
+            self.reads_refused += any(beat.resp for beat in beats)
             self._reads.popleft()
             answer.finish(beats, record.cycle)
 
@@ -162,6 +167,8 @@ class DoorbellAgent(BfmAgent):
         self._writes.clear()
         self._reads.clear()
         self._accepted = 0
+        self.causes.clear()
+        self.reads_refused = 0
 
     @property
     def idle(self) -> bool:
