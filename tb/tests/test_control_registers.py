@@ -32,6 +32,8 @@ BITS = 32
 M32 = (1 << BITS) - 1
 #: Random writes: each is a chance of one half for a bit that depends on another one.
 RANDOM = 160
+#: Entries of the log: each of its places is used.
+LOG = 16
 #: A code that no command has.
 UNKNOWN = 0xFF
 
@@ -140,21 +142,22 @@ class ResultRegistersTest(RegisterTest):
 
     async def stay(self, result: Result, outs: list[int]) -> None:
         """Status and results after a command, and again after other accesses."""
-        control, rng = self.env.control, self.rng("stay")
+        control = self.env.control
         async with control.mailbox:
-            for _ in range(3):
+            for value in (M32, 0, 0):
                 status = await control.value(Reg.CMD_STATUS)
                 wanted = CMD_STATUS.pack(done=1, result=result)
                 assert status == wanted, f"status {status:#x}, not {wanted:#x}"
                 found = await self.values(Reg.OUT0)
                 assert found == outs, f"{show(found)}, not {show(outs)}"
-                assert await control.write(Reg.ARG0 + 4 * rng.randrange(WORDS), M32) == 0
-                assert await control.write(Reg.OUT0 + 4 * rng.randrange(WORDS), M32) == SLVERR
+                for number in range(WORDS):
+                    assert await control.write(Reg.ARG0 + 4 * number, value) == 0
+                    assert await control.write(Reg.OUT0 + 4 * number, ~value & M32) == SLVERR
 
     async def log(self) -> None:
         """0 before the first entry, after the last one, and after one more removal."""
         env, control = self.env, self.env.control
-        for _ in range(3):
+        for _ in range(LOG + 2):
             assert [await control.value(reg) for reg in (Reg.LOG0, Reg.LOG1)] == [0, 0]
             assert await control.write(Reg.LOG_POP, 1) == 0
             env.mem.stray(0)
