@@ -204,8 +204,8 @@ class WindowCountTest(WindowTest):
         host, config, rng = self.env.host, self.config, self.rng("order")
         qp = await self.guarded()
         regions = [await self.memory(4096) for _ in range(config.num_mr)]
-        for region in (regions[0], regions[-1]):
-            windows = [await self.window() for _ in range(config.num_mw)]
+        for region, most in ((regions[-1], config.num_mw), (regions[0], 2)):
+            windows = [await self.window() for _ in range(most)]
             for count, window in enumerate(windows):
                 await self.bound(region.number, count)
                 await self.bind(window, qp, region, count, 1 + count)
