@@ -17,7 +17,7 @@ from tb.env.qp import Qp
 from tb.tests.posting import CANCELED, FAILED, OK
 from tb.tests.taking import NOT_READY, REFUSED, TakingTest, Want, canceled
 
-BUILD = ["engine_mutants"]
+BUILD = ["engine", "engine_small"]
 
 #: Cycles from setting a trial up to its command.
 LEAD = 64
@@ -40,15 +40,14 @@ class EveryQpTest(TakingTest):
         answers = [qp.queue_many([post])[0] for qp, post in posts.items()]
         for answer in answers:
             assert await answer == (0, Cause.NONE)
-        await self.rest(32)
+        await self.rest(16)
         for qp in posts:
             self.report(qp)
-        await self.rest(32)
+        await self.rest(16)
         for qp, post in posts.items():
             found = [(r.request_context, int(r.status)) for r in qp.cq.get_cq_results_ex()]
             assert found == [(post.context, int(OK))], f"QP {qp.number}: {found}"
             qp.cq.post_consumer_index()
-        await self.rest(16)
 
 
 @pyuvm.test()
