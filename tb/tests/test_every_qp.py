@@ -251,7 +251,7 @@ class EveryFlushTest(EveryQpTest):
             old = qp
             trial += 1
         assert old is not None
-        print('TOOK', took)
+        assert len(set(took)) == 1, f"cycles from one flushed buffer to the next: {took}"
         await self.reconnect(old)
         kept[old] = await self.supply(old, self.depth)
         for qp in qps:

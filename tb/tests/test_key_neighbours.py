@@ -10,13 +10,13 @@ from itertools import product
 import pyuvm
 
 from models.post import Segment
-from tb.env.defs import Opcode, PostFlag, QpState, Result
+from tb.env.defs import Cause, Opcode, PostFlag, QpState, Result
 from tb.env.qp import Qp
 from tb.env.regions import Region
 from tb.env.windows import MemoryWindow
 from tb.tests.posting import OK
 from tb.tests.taking import TAKEN, TakingTest
-from tb.tests.windowing import WindowTest, bad_token, received
+from tb.tests.windowing import WindowTest, bad_token, received, segment
 
 BUILD = ["engine", "engine_small"]
 
@@ -42,7 +42,10 @@ class NextKeyTest(WindowTest):
                     await self.bind(one, qp, memory)
                 else:
                     await self.fast_register(one, qp)
-            cookies = await self.supply(qp, 2)
+            posts = [qp.make_recv([segment(memory)]) for _ in range(2)]
+            for answer in qp.queue_recv_many(posts):
+                assert await answer == (0, Cause.NONE)
+            cookies = [post.context for post in posts]
             at = self.harness.cycle + 64
             keys = first.key, second.key
             pending = [self.send_invalidate(qp, key, at=at) for key in keys]
