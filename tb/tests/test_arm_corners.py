@@ -35,8 +35,8 @@ class CornerTest(DirectedTest):
 @pyuvm.test()
 class SolicitedGoneTest(CornerTest):
     """CQ-08, CQ-09, CQ-17: an arm for solicited entries, read by type, when those that were there
-    are consumed and behind them are unsolicited ones, or solicited ones that failed, were lost in an
-    overflow, or lie behind one that failed: it is not satisfied.
+    are consumed and behind them are unsolicited ones, or solicited ones that failed, were lost in
+    an overflow, or lie behind one that failed: it is not satisfied.
     """
 
     async def scenario(self) -> None:
@@ -136,7 +136,8 @@ class EarlyIndexTest(CornerTest):
 @pyuvm.test()
 class OldStaysOldTest(CornerTest):
     """CQ-10, CQ-17: entries that were called for and are still present, then an overflow, a failed
-    write, or an event write that succeeds when it is repeated: an arm afterwards is judged as before.
+    write, or an event write that succeeds when it is repeated: an arm afterwards is judged as
+    before.
     """
 
     async def scenario(self) -> None:
