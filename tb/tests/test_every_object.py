@@ -17,7 +17,7 @@ class EveryExistenceTest(DirectedTest):
     as it was before, but for one.
     """
 
-    allow = ("no_doorbells", "no_posts")
+    allow = ("no_doorbells", "no_posts", "no_receives")
 
     async def scenario(self) -> None:
         config, host, rng = self.config, self.env.host, self.rng("order")
