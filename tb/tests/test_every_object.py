@@ -17,7 +17,7 @@ class EveryExistenceTest(DirectedTest):
     as it was before, but for one.
     """
 
-    allow = ("no_doorbells",)
+    allow: tuple[str, ...] = ("no_doorbells",)
 
     async def scenario(self) -> None:
         config, host, rng = self.config, self.env.host, self.rng("order")
