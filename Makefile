@@ -20,6 +20,7 @@ help: ## show this list
 #= SEED=n         one seed;  SEEDS=20 is 1 to 20, SEEDS=3,8,20-25 a list
 #= SIM=icarus     the other simulator (default: verilator, and what tests declare for icarus)
 #= BUILD=name     only this build of tb/builds.yaml
+#= AGAIN=1        judge what the last runs left, without simulating (make coverage)
 #= POINT=file:line  tests that hit this point of the design (make coverage), after a run
 #= PROOF=name     only these proofs (make formal);  QUICK=1 those of make test;  PLANTED=1 with their faults
 #= JOBS=n         parallel simulations or proofs (default: all cores);  TIMEOUT=s limit of one job
@@ -43,8 +44,8 @@ test: setup ## run everything: Python tests, lint, quick proofs, simulation regr
 negatives: setup ## show that tests fail on a broken design: faults of tb/negatives.yaml (FAULT, JOBS)
 	@$(RUN) negatives --fault '$(FAULT)' --jobs '$(JOBS)'
 
-coverage: setup ## measure code coverage of hdl/ by the regression; fails below 100 % (TEST, JOBS, POINT)
-	@$(RUN) coverage --test '$(TEST)' --jobs '$(JOBS)' --point '$(POINT)'
+coverage: setup ## measure code coverage of hdl/ by the regression; fails below 100 % (TEST, JOBS, POINT, AGAIN)
+	@$(RUN) coverage --test '$(TEST)' --jobs '$(JOBS)' --point '$(POINT)' $(if $(AGAIN),--again)
 
 formal: setup ## prove properties of the design: formal/*.yaml (PROOF, PLANTED, QUICK, JOBS)
 	@$(RUN) formal --proof '$(PROOF)' $(if $(QUICK),--quick) $(if $(PLANTED),--planted) --jobs '$(JOBS)'

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -205,6 +205,14 @@ def assess(coverage: Coverage, processes: int, waivers: Path = WAIVERS_YAML) -> 
     return decide(points, tied, load_waivers(waivers))
 
 
+def discard(jobs: Iterable[Job], *, whole: bool, folder: Path = FOLDER) -> None:
+    """Remove what an earlier run left: a part of the tests renews its own."""
+    if whole:
+        shutil.rmtree(folder, ignore_errors=True)
+    for job in jobs:
+        hits_file(job, folder).unlink(missing_ok=True)
+
+
 def run_coverage(
     patterns: Sequence[str], processes: int | None, point: str = "", again: bool = False
 ) -> int:
@@ -213,7 +221,7 @@ def run_coverage(
     processes = processes or cpu_count()
     if not point and not again:
         OUT.unlink(missing_ok=True)
-        shutil.rmtree(FOLDER, ignore_errors=True)
+        discard(jobs, whole=not patterns)
         builds = build_all(jobs, coverage=True)
         print(f"{len(jobs)} simulation job(s), {processes} at a time", flush=True)
         results = run_jobs(jobs, builds, processes)
@@ -221,7 +229,10 @@ def run_coverage(
         failed = [result for result in results if not result.verdict.ok]
         if failed:
             print(f"\n{report(failed)}")
-            raise RunnerError(f"{len(failed)} job(s) failed: their coverage counts for nothing")
+            raise RunnerError(
+                f"{len(failed)} job(s) failed: their coverage counts for nothing; run them with "
+                "TEST=, then judge all with AGAIN=1"
+            )
     if point:
         jobs = [job for job in jobs if hits_file(job).is_file()]
         if not jobs:

@@ -14,6 +14,7 @@ from tb.runner.code_coverage import Coverage, Point, collect, hits_file, load, p
 from tb.runner.code_report import (
     Verdicts,
     decide,
+    discard,
     fold,
     jobs_to_measure,
     judge_coverage,
@@ -180,6 +181,17 @@ def test_coverage_of_another_design_is_an_error(tmp_path: Path) -> None:
     collect(job("Two"), *run(tmp_path, {IF: 1, ELSE: 1}, tmp_path / "hdl"), tmp_path / "store")
     with pytest.raises(RunnerError, match=r"One-s1\.hits: of another design"):
         load([job("One"), job("Two")], tmp_path / "store", tmp_path / "hdl")
+
+
+def test_part_of_the_tests_renews_its_own(tmp_path: Path) -> None:
+    files = [hits_file(job(test), tmp_path) for test in ("t1", "t2")]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(b"x")
+    discard([job("t1")], whole=False, folder=tmp_path)
+    assert [file.is_file() for file in files] == [False, True]
+    discard([job("t1")], whole=True, folder=tmp_path)
+    assert not files[1].is_file()
 
 
 def test_job_that_stopped_leaves_nothing_of_an_earlier_run(tmp_path: Path) -> None:
