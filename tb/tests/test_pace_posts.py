@@ -5,14 +5,21 @@ idle engine, streams, and whose turn it is (ISO-04, DF-04, DF-06).
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import pyuvm
 
 from models.post import Post
 from tb.env.defs import Cause
 from tb.env.qp import Qp
-from tb.env.records import DoneReport, DoorbellRequest, DoorbellResponse, MemWrite, WorkBeat
+from tb.env.records import (
+    ConnReport,
+    DoneReport,
+    DoorbellRequest,
+    DoorbellResponse,
+    MemWrite,
+    WorkBeat,
+)
 from tb.tests.pacing import LEAD, PaceTest
 from tb.tests.posting import OK, PostingTest
 
@@ -158,3 +165,24 @@ class TurnsTest(PostPaceTest):
             others = [n for n in left if n != latest and n not in before]
             others = others or [n for n in left if n != latest] or [latest]
             runs.append(min(others, key=lambda n: (n <= latest, n)))
+
+
+@pyuvm.test()
+class EventsTest(PostPaceTest):
+    """DF-11: connection events are taken one in four cycles, whether they end a connection or come
+    too late. Class: a pause that is longer, shorter or left out.
+    """
+
+    allow = ("no_doorbells", "no_completions", "no_posts", "no_receives")
+
+    async def scenario(self) -> None:
+        qps = await self.pairs()
+        await self.rest(16)
+        mark, start = self.mark, self.harness.cycle + LEAD
+        for number in range(3 * len(qps)):
+            self.env.conn.send(qps[number % len(qps)].number, at_cycle=start)
+        await self.rest(100)
+        cycles = [record.cycle for record in self.of(ConnReport, mark)]
+        gaps = [second - first for first, second in pairwise(cycles)]
+        # The register slice takes the first ones at once.
+        assert len(gaps) == 3 * len(qps) - 1 and set(gaps[3:]) == {4}, f"cycles between: {gaps}"
