@@ -138,7 +138,7 @@ class Checking:
             wanted |= self.board.counters()
         return wanted
 
-    async def check_counters(self) -> None:
+    async def _check_counters(self) -> None:
         """Compares them (ISO-02, ISO-03)."""
         if self._env.config is None:
             return  # nothing was asked of the engine
@@ -151,13 +151,15 @@ class Checking:
         }
         assert not wrong, f"counters, and what they should show: {wrong}"
 
-    def finish(self, allow: Iterable[str] = ()) -> None:
+    async def finish(self, allow: Iterable[str] = ()) -> None:
         """End of the test; ``allow``: see ``scoreboard.ALLOWANCES``."""
         allowed = set(allow)
         if self.board is None:
             assert "no_traffic" in allowed, "the scoreboard saw nothing"
+            await self._check_counters()
             return
         self.board.finish(allowed, self._env.harness.cycle)
+        await self._check_counters()
         # Only what ran and was judged to its end counts.
         out = os.environ.get(_COVERAGE)
         if out and self.coverage is not None:
