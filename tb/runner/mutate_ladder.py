@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase as fnmatch
 from pathlib import Path
@@ -165,8 +165,9 @@ class Ladder:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def order(self, mutation: Mutation, steps: Iterable[Step]) -> list[Step]:
-        """The best first: by kills for the time, those in the same module with the same parameters
-        before all others, those in the same source file next.
+        """The best first: those that the plan has for the module, in turns with the others, each
+        getting half of the time; among them by kills for the time, those in the same module with
+        the same parameters before all others, those in the same source file next.
         """
         module, wire = mutation.source_module, mutation.wire.lstrip("\\")
         places = [f"{outer}/{module}" for outer in self.around.get(mutation.module, ())]
@@ -178,15 +179,28 @@ class Ladder:
         early = (named(places), named((module, f"{module}.{wire}")))
         with self._lock:
 
-            def worth(step: Step) -> tuple[float, ...]:
+            def worth(step: Step) -> tuple[bool, bool, float]:
                 kills = 1 + self._kills["", step]
                 kills += 10 * self._kills[mutation.source_module, step]
                 kills += 1000 * self._kills["=" + mutation.module, step]
                 test = step.test.removeprefix("tb.tests.")
                 late = [not any(fnmatch(test, t) for t in tests) for tests in early]
-                return *late, -kills / max(self.cost[step], 0.01)
+                return late[0], late[1], -kills / max(self.cost[step], 0.01)
 
-            return sorted(steps, key=worth)
+            rated = sorted((worth(step), number, step) for number, step in enumerate(steps))
+        planned = [step for (a, b, _), _, step in rated if not (a and b)]
+        others = [step for (a, b, _), _, step in rated if a and b]
+        return list(self._in_turns(planned, others))
+
+    def _in_turns(self, first: Sequence[Step], second: Sequence[Step]) -> Iterator[Step]:
+        """Both, one from the one that has taken less time so far, or as much."""
+        spent = [0.0, 0.0]
+        left = [deque(first), deque(second)]
+        while any(left):
+            turn = not left[0] or (bool(left[1]) and spent[1] < spent[0])
+            step = left[turn].popleft()
+            spent[turn] += self.cost[step]
+            yield step
 
     def learn(self, mutation: Mutation, step: Step) -> None:
         with self._lock:
@@ -237,12 +251,12 @@ def climb(
         fate.passed, fate.proof = list(before.passed), before.proof
     passed = set(fate.passed)
     steps = list(steps)
-    left = {step for step in steps if means.content(step) not in passed}
-    fate.replays = len(steps) - len(left)
+    order = [step for step in steps if means.content(step) not in passed]
+    fate.replays = len(steps) - len(order)
     tests_s, replays_s = limits.tests_s, limits.replays_s
+    left = deque(ladder.order(mutation, order))
     while left and tests_s > 0 and replays_s > 0:
-        step = ladder.order(mutation, left)[0]
-        left.remove(step)
+        step = left.popleft()
         fate.replays += 1
         replayed = means.replay(step)
         fate.spend("replays", replayed.seconds)

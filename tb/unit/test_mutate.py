@@ -314,10 +314,17 @@ def test_tests_of_a_module_come_first() -> None:
     found = Ladder(ladder().cost, first)
     assert found.order(MUTATION, STEPS) == [STEPS[3], *STEPS[:3]]
     assert found.order(replace(MUTATION, module="cde_x__1"), STEPS) == STEPS
+    # In turns, each with half of the time.
+    both = {"cde_fifo": ["test_m.Two"]}
+    cost = dict.fromkeys(STEPS, 1.0)
+    assert Ladder(cost, both).order(MUTATION, STEPS) == [STEPS[1], STEPS[0], STEPS[2], STEPS[3]]
+    cost[STEPS[0]] = 5.0
+    long = Ladder(cost, {"cde_fifo": ["test_m.One"]})
+    assert long.order(MUTATION, STEPS) == STEPS
     around = {MUTATION.module: {"cde_arm", "cde_x"}}
     place = {"cde_[ax]*/cde_f*": [STEPS[2].test.removeprefix("tb.tests.")], **first}
     found = Ladder(ladder().cost, place, around)
-    assert found.order(MUTATION, STEPS) == [*STEPS[1:], STEPS[0]]
+    assert found.order(MUTATION, STEPS) == [STEPS[1], STEPS[0], STEPS[2], STEPS[3]]
     assert found.order(replace(MUTATION, module="cde_fifo__9"), STEPS)[0] == STEPS[3]
     found = Ladder(ladder().cost, {"*.mem*": ["test_n.*"]})
     assert found.order(replace(MUTATION, wire="\\mem_i"), STEPS) == [STEPS[3], *STEPS[:3]]
