@@ -45,9 +45,9 @@ class Plan:
     """Seeds of the tests that match a pattern; one of every other test."""
     without: dict[str, str]
     first: dict[str, list[str]] = field(default_factory=dict)
-    """Tests (patterns) that some mutants meet before all others: those of modules or of some of
-    their wires (patterns of ``module`` or ``module.wire``), before these those of modules that are
-    part of others (``outer/module``).
+    """Tests (patterns) that some mutants meet in turns with all others: those of modules or of
+    some of their wires (patterns of ``module`` or ``module.wire``), before these those of modules
+    that are part of others (``outer/module``).
     """
 
 
