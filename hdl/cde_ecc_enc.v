@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ecc_enc: code word of a memory.
 //
-// Purpose: adds the check bits (cde_ecc.vh); inverts one or two bits on demand, so that the correction can be tried. CW = W: no code.
+// Purpose: adds the check bits of each lane of 64 data bits (cde_ecc_lane_enc); inverts one or two bits on demand, so that the correction can be tried. CW = W: no code.
 // Ports:   en the code word is needed, flip invert the bits numbered at0 and at1, data, code.
 // Latency: combinational.
 `default_nettype none
@@ -19,8 +19,6 @@ module cde_ecc_enc #(
     output reg  [CW-1:0] code
 );
 
-    `include "cde_ecc.vh"
-
     generate
         if (CW == W) begin : g_plain
             wire unused = &{1'b0, en, flip, at0, at1};
@@ -34,20 +32,8 @@ module cde_ecc_enc #(
 
             for (i = 0; i < LANES; i = i + 1) begin : g_lane
                 localparam D = i == LANES - 1 ? W - 64 * i : 64;
-                localparam R = `CDE_ECC_LANE(D);
-                localparam [511:0] ROWS = ecc_rows(R);
-                reg [R-1:0] sum;
-                integer k;
 
-                always @* begin
-                    k = 0;
-                    sum = {R{1'b0}};
-                    if (en) begin
-                        for (k = 0; k < R; k = k + 1) sum[k] = ^(data[64*i +: D] & ROWS[64*k +: D]);
-                    end
-                end
-
-                assign check[8*i +: R] = sum;
+                cde_ecc_lane_enc #(.D(D)) enc (.en(en), .data(data[64*i +: D]), .check(check[8*i +: `CDE_ECC_LANE(D)]));
             end
 
             always @* begin

@@ -11,7 +11,8 @@ import pytest
 
 UNIT = Path(__file__).resolve().parent
 HDL = UNIT.parents[1] / "hdl"
-FILES = ("cde_ram", "cde_ram_2w", "cde_mem_node", "cde_ecc_enc", "cde_ecc_dec")
+CODE = ("cde_ecc_enc", "cde_ecc_dec", "cde_ecc_lane_enc", "cde_ecc_lane_dec")
+FILES = ("cde_ram", "cde_ram_2w", "cde_mem_node", *CODE)
 
 
 def build(bench: str, folder: Path, *defines: str, hdl: Path = HDL, **parameters: int) -> list[str]:
@@ -130,7 +131,7 @@ def test_faults_of_the_bus_are_found(
             "go_bad <= in_bad;",
             "nothing was",
         ),
-        ("cde_ecc_dec", "data[j] = !data[j];", "data[j] = data[j];", "must be"),
+        ("cde_ecc_lane_dec", "fixed[j] = !data[j];", "fixed[j] = data[j];", "must be"),
         ("cde_ecc_dec", "assign lost = |lane_lost;", "assign lost = 1'b0;", "two bits"),
         ("cde_ecc.vh", "= p[k];", "= k != 2 && p[k];", "lost is"),
         ("cde_ecc.vh", "= ~^p;", "= ^p;", "lost is"),
