@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from tb.runner import mutate_local as local
 from tb.runner import mutate_netlist as netlist
 from tb.runner import mutate_wrap as wrap
 from tb.runner.builds import BuildConfig, get_build, load_builds
@@ -89,16 +90,19 @@ class Campaign:
         self.reaching: dict[str, set[int]] = {}
         self.hosts: dict[str, Host] = {}
         self.replayers: dict[str, Replayer] = {}
+        self.watchers: dict[str, Replayer] = {}
+        """Without a mutant: which ones a run can tell."""
         self.around: dict[str, set[str]] = {}
         self.ladder = Ladder(self.base.cost, self.plan.first, self.around)
 
     # -- the netlist and its simulators --
 
-    def prepare(self) -> None:
+    def prepare(self, jobs: int) -> None:
         """Mutants and netlist; earlier results that still hold."""
         start = time.monotonic()
         stored = self.folder / "mutants.json"
-        key = digest([Path(netlist.__file__), _HERE / "mutate_replay.cpp"], self.key)
+        sources = [Path(netlist.__file__), Path(local.__file__), _HERE / "mutate_replay.cpp"]
+        key = digest(sources, self.key)
         data = json.loads(stored.read_text()) if stored.is_file() else {}
         if data.get("key") != key:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -106,6 +110,7 @@ class Campaign:
             cells = netlist.elaborate(self.tops, _BASE.parent, key)
             chosen = netlist.choose(_BASE, cells, self.count, self.seed, self.module, self.folder)
             netlist.plant(_BASE, chosen, self.folder)
+            local.plant(_BASE, chosen, self.folder, jobs)
             wrap.write_wrappers(self.tops, self.folder)
             alive = netlist.reaching(self.tops, len(chosen), self.folder)
             data = {
@@ -132,11 +137,13 @@ class Campaign:
             found = netlist_build(config, top, self.folder)
             build_netlist(found, jobs)
             program = build_replay(config, top, self.folder, jobs)
+            watcher = build_replay(config, top, self.folder, jobs, "local")
             print(f"builds of the netlist of {top}: {time.monotonic() - start:.0f} s", flush=True)
             tests = {s.test.rpartition(".")[0] for s in self.base.steps if s.top == top}
             host = Host(found, sorted(tests), self.folder / f"work-{top}")
             self.hosts[top] = stack.enter_context(host)
             self.replayers[top] = stack.enter_context(Replayer(program, top, self.folder))
+            self.watchers[top] = stack.enter_context(Replayer(watcher, top, self.folder))
         start = time.monotonic()
         base = self.base
         with Progress(*_COLUMNS[:3]) as progress:
@@ -148,7 +155,7 @@ class Campaign:
                 )
             task = progress.add_task("replays without a mutant", total=len(base.cost))
             stored = self.folder / "hit.jsonl"
-            base.check(self.replayers, stored, jobs, lambda: progress.advance(task))
+            base.check(self.watchers, stored, jobs, lambda: progress.advance(task))
         print(
             f"without a mutant: {len(base.cost)} of {len(base.steps)} runs pass, "
             f"{sum(base.cost.values()):.0f} s of processor time; "
@@ -273,7 +280,7 @@ def run_mutate(
     start = time.monotonic()
     with locked(FOLDER), ExitStack() as stack:
         try:
-            campaign.prepare()
+            campaign.prepare(jobs)
             if len(campaign.fates) < len(campaign.mutations):
                 campaign.start(jobs, stack)
             campaign.run(jobs)

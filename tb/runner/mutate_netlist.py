@@ -22,7 +22,7 @@ from typing import Any
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, RunnerError, relative
 from tb.runner.lint import declared_parameters
-from tb.runner.mutate_wrap import SELECT, define_values, watch
+from tb.runner.mutate_wrap import SELECT, define_values
 
 ROOT_MODULE = "mutants_root"
 MODES = {
@@ -271,15 +271,23 @@ def plant(base: Path, mutations: Sequence[Mutation], folder: Path) -> None:
         f"delete {ROOT_MODULE}",
         # Two programs with this netlist must behave alike: nothing is left to a simulator's choice.
         "setundef -undriven -random 1",
-        # What has several drivers looks like a loop to Verilator, which evaluates loops repeatedly.
-        "splitnets -driver",
-        "opt_clean",
-        f"write_verilog -noattr -norename {folder / 'netlist.v'}",
+        f"write_rtlil {folder / 'netlist.il'}",
+        *written(folder / "netlist.v"),
         f"write_json {folder / 'ports.json'}",
     ]
     run_yosys("\n".join(steps), folder, "plant")
     path = folder / "netlist.v"
-    path.write_text(define_values(watch(path.read_text())))
+    path.write_text(define_values(path.read_text()))
+
+
+def written(path: Path) -> tuple[str, ...]:
+    """Commands that write a netlist for Verilator."""
+    return (
+        # What has several drivers looks like a loop to Verilator, which evaluates loops repeatedly.
+        "splitnets -driver",
+        "opt_clean",
+        f"write_verilog -noattr -norename {path}",
+    )
 
 
 def reaching(tops: Iterable[str], count: int, folder: Path) -> dict[str, set[int]]:

@@ -36,12 +36,14 @@ class Replay:
     """Without a mutant: the mutants that would have changed a value."""
 
 
-def build_replay(config: BuildConfig, top: str, folder: Path, jobs: int | None = None) -> Path:
+def build_replay(
+    config: BuildConfig, top: str, folder: Path, jobs: int | None = None, netlist: str = "netlist"
+) -> Path:
     """Builds the program for a top level (its netlist is in ``folder``) unless it is there;
     returns it.
     """
     design = _interface(top, folder)
-    place = folder / f"build-{REPLAY}-{top}"
+    place = folder / f"build-{netlist}-{top}"
     program = place / f"V{REPLAY}"
     stamp = place / "done"
     if stamp.is_file() and program.is_file():
@@ -50,10 +52,10 @@ def build_replay(config: BuildConfig, top: str, folder: Path, jobs: int | None =
     words = f"-DINPUT_WORDS={design.input_words} -DOUTPUT_WORDS={design.output_words}"
     verilate = [
         *("verilator", "--cc", "--exe", "-O3", "--no-assert", "--x-initial", "fast", "--quiet"),
-        *("--x-assign", "fast", "-Wno-fatal", "-Wno-lint", "--top-module", REPLAY, "-DREPLAY"),
+        *("--x-assign", "fast", "-Wno-fatal", "-Wno-lint", "--top-module", REPLAY),
         *("-DEDGE=edge", "--prefix", f"V{REPLAY}", "-Mdir", str(place), "-CFLAGS", words),
         *config.build_args,
-        *(str(folder / "netlist.v"), str(folder / f"{REPLAY}-{top}.v"), str(_SOURCE)),
+        *(str(folder / f"{netlist}.v"), str(folder / f"{REPLAY}-{top}.v"), str(_SOURCE)),
     ]
     make = ["make", "-C", str(place), "-f", f"V{REPLAY}.mk", "-j", str(jobs or cpu_count())]
     log = place / "build.log"

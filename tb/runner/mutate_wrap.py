@@ -25,39 +25,8 @@ SELECT = "mutsel"
 REPLAY = "replay"
 WORD = 32
 
-_COMPARED = re.compile(rf"  assign (\S+)  = {SELECT} == \d+'h([0-9a-f]+);")
-_CHOSEN = re.compile(r"  assign \S+ (?:\[\d+\] )? *= (\S+)  \? (.+) : (.+);")
 _REGISTER = re.compile(r"  reg (?:\[(\d+):(\d+)\] )?(\S+)( ?)(?: \[(\d+):0\])?;")
 _DEFINED = re.compile(r"  reg .* = \d+'[hb][0-9a-f]+;")
-
-
-def watch(text: str) -> str:
-    """The netlist's text, and for each mutant code that sets its bit of ``hit`` in a replayed cycle
-    in which the mutated value differs from the original one: a run without such a cycle cannot
-    tell.
-    """
-    number: dict[str, int] = {}
-    lines = []
-    watched = 0
-    for line in text.splitlines():
-        lines.append(line)
-        if line.startswith("module "):
-            number = {}
-        elif match := _COMPARED.fullmatch(line):
-            number[match.group(1)] = int(match.group(2), 16)
-        elif (match := _CHOSEN.fullmatch(line)) and match.group(1) in number:
-            watched += 1
-            lines += [
-                "`ifdef REPLAY",
-                f"  always @(edge {REPLAY}.clk) if ({REPLAY}.watching && "
-                f"({match.group(2)}) != ({match.group(3)})) "
-                f"{REPLAY}.hit[{number[match.group(1)]}] <= 1'b1;",
-                "`endif",
-            ]
-    compared = len(_COMPARED.findall(text))
-    if watched != compared:
-        raise RunnerError(f"the netlist has {compared} selects, of which {watched} were understood")
-    return "\n".join([*lines, ""])
 
 
 def define_values(text: str) -> str:
