@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_arm_trace: proof that the trace port of the arm pipeline tells a story that arm_spec tells, and that it is the story of what was asked for.
+// f_arm_trace: proof that the trace records of the arm pipeline are what arm_spec says of its operations.
 //
 // Purpose: cde_arm with any operations of any CQs; one of them is watched. Its monitor has the rules' table and pointers (arm_spec) and sees records of lanes 1
 //          and 2 alone: where each begins, what it does, where it ends. The trace does not tell whether moderation holds a callback back in a step: that comes
 //          from the settings. Beside it go the watched CQ's operations, late by the pipeline's latency: they say which records must be there, with which
-//          operands, and what the neighbours may do (as in f_rules), judged by the monitor's table. A settings change or a written index that an
-//          operation sees is the one of its acceptance.
+//          operands, and what the neighbours may do (as in f_rules), judged by the monitor's table. Settings and written index are
+//          those of the cycle in which an operation was accepted.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
