@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs without a mutant: what crossed the ports in each, how long it took, which mutants would have
-changed a value in it. Recordings serve every set of mutants of the same design and tests.
+"""Runs without a mutant: what crossed the ports in each, how long it took, which mutants
+it can tell. Recordings serve every set of mutants of the same design and tests.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Baseline:
         self.content: dict[Step, str] = {}
         """Digest of what each recording has."""
         self.hit: dict[Step, frozenset[int]] = {}
-        """The mutants that would have changed a value in it."""
+        """The mutants that it can tell."""
         self.bad: dict[Step, str] = {}
         """Steps that fail without a mutant: a failure would say nothing."""
         self.inexact: set[Step] = set()

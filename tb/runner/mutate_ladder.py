@@ -21,7 +21,7 @@ from tb.runner.mutate_netlist import Mutation
 MUTATE_YAML = ROOT / "tb" / "mutate.yaml"
 
 #: Gaps that need a new stimulus, not a new check.
-NEVER = "changes no value in any test"
+NEVER = "changes no register and no pin in any test"
 UNSEEN = "reaches no output in the tests"
 SPENT = ("replays", "tests", "proofs")
 KILLED, EQUIVALENT, UNDECIDED, SURVIVED = "killed", "equivalent", "undecided", "survived"
@@ -95,7 +95,7 @@ class Fate:
     """The test that killed it, or the proof."""
     message: str = ""
     replays: int = 0
-    """Recorded runs in which the mutant changes a value, as far as they were replayed."""
+    """Recorded runs that can tell the mutant, as far as they were replayed."""
     runs: int = 0
     """Those of them in which an output differs: the test was run."""
     output: str = ""
@@ -107,7 +107,7 @@ class Fate:
     proof: tuple[str, str] | None = None
     """Status of the proof that was tried, and how it came about."""
     left: int = 0
-    """Runs in which the mutant changes a value, left out because of a limit."""
+    """Runs that can tell the mutant, left out because of a limit."""
 
     def spend(self, what: str, seconds: float) -> None:
         self.seconds[what] = round(self.seconds.get(what, 0.0) + seconds, 3)
@@ -243,7 +243,7 @@ def climb(
     before: Fate | None = None,
 ) -> Fate:
     """Replays the steps, runs those in which an output differs until one fails; a proof for what
-    reaches no output. ``steps``: those in which the mutant changes a value. ``before``: an earlier
+    reaches no output. ``steps``: those that can tell the mutant. ``before``: an earlier
     result; the recordings that it passed, and its proof, hold.
     """
     fate = Fate(mutation, SURVIVED)

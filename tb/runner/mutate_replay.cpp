@@ -3,7 +3,7 @@
 // Feeds recorded inputs (mutate_record.cpp) to the netlist and compares its outputs with the recorded ones, just before each edge of
 // the clock, until one differs. Requests are lines on standard input, `MUTANT FILE`; answers are lines on standard output:
 // `CYCLES DIFFERENCE MICROSECONDS [MUTANT...]`: the cycles that were simulated, the first output bit that differs in the last of them
-// (-1: none does), processor time, and for mutant 0 the mutants that would have changed a value. INPUT_WORDS and OUTPUT_WORDS are set by the build.
+// (-1: none does), processor time, and for mutant 0 the mutants that the run can tell (mutate_local.py). INPUT_WORDS and OUTPUT_WORDS are set by the build.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -33,7 +33,7 @@ class Replay:
     seconds: float = 0.0
     """Processor time."""
     hit: frozenset[int] = frozenset()
-    """Without a mutant: the mutants that would have changed a value."""
+    """Without a mutant: the mutants that it can tell (`mutate_local`)."""
 
 
 def build_replay(

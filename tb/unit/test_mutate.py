@@ -241,7 +241,7 @@ def test_proof_for_what_reaches_no_output(status: str) -> None:
     assert fate.by == "reaches no output in the tests of 4; differs after 3 cycles"
     assert bench.log[-1] == "proof" and bench.log.count("proof") == 1
     fate = Bench(proof=Proof(status, "differs")).climb([])
-    assert (fate.status, fate.by) == (status, "changes no value in any test; differs")
+    assert (fate.status, fate.by) == (status, "changes no register and no pin in any test; differs")
 
 
 def test_later_run_goes_on_where_a_limit_ended_this_one() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from tb.runner.common import ROOT, RunnerError, prepare_environment
 from tb.runner.mutate_baseline import Baseline, bench_files, digest
 from tb.runner.mutate_baseline import test_files as files_of
 from tb.runner.mutate_ladder import Step
+from tb.runner.mutate_local import watch
 from tb.runner.mutate_replay import Replay, Replayer, build_replay
 from tb.runner.mutate_wrap import (
     Interface,
@@ -29,30 +29,8 @@ from tb.runner.mutate_wrap import (
     define_values,
     interface,
     replay_wrapper,
-    watch,
 )
-
-SELECTS = """module a;
-  assign eq  = mutsel == 4'h3;
-  assign \\n$1  = eq  ? 1'h0 : x [2];
-endmodule
-module b;
-  assign eq  = other;
-  assign y = eq  ? 1'h0 : x;
-endmodule
-"""
-
-
-def test_values_are_watched() -> None:
-    added = [line for line in watch(SELECTS).splitlines() if line not in SELECTS]
-    assert added == [
-        "`ifdef REPLAY",
-        "  always @(edge replay.clk) if (replay.watching && (1'h0) != (x [2])) "
-        "replay.hit[3] <= 1'b1;",
-        "`endif",
-    ]
-    with pytest.raises(RunnerError, match="1 selects, of which 0"):
-        watch(SELECTS.replace("?", "|", 1))
+from tb.unit.recordings import recording
 
 
 def test_values_at_power_up() -> None:
@@ -122,10 +100,14 @@ module small__1(clk, mutsel, s_valid, s_data, m_valid, m_data);
   wire two;
   wire bit0;
   wire bit9;
+  wire differs__1;
+  wire differs__2;
   assign one  = mutsel == 2'h1;
   assign two  = mutsel == 2'h2;
   assign bit0  = one  ? !s_data[0] : s_data[0];
   assign bit9  = two  ? 1'h0 : s_data[9];
+  assign differs__1  = 1'h1;
+  assign differs__2  = s_data[9];
   always @(posedge clk) begin
     m_valid <= s_valid;
     m_data <= {s_data[31:10], bit9, s_data[8:1], bit0} + 32'd1;
@@ -152,18 +134,6 @@ def words(values: Sequence[tuple[int, int]]) -> list[list[int]]:
     return found
 
 
-def recording(rows: Sequence[Sequence[int]]) -> bytes:
-    """As mutate_record.cpp writes it."""
-    text = b""
-    last = [0] * len(rows[0])
-    for row in rows:
-        changed = [n for n, value in enumerate(row) if value != last[n]]
-        text += struct.pack("<H", len(changed))
-        text += b"".join(struct.pack("<HHH", n, row[n] % 2**16, row[n] >> 16) for n in changed)
-        last = list(row)
-    return text
-
-
 @pytest.fixture(scope="module")
 def replayer(tmp_path_factory: pytest.TempPathFactory) -> Replayer:
     prepare_environment()
@@ -175,7 +145,9 @@ def replayer(tmp_path_factory: pytest.TempPathFactory) -> Replayer:
     text = json.dumps({"modules": {"small__1": {"ports": ports}}})
     (folder / "ports.json").write_text(text)
     # The value at power-up of m_valid is 0 with this name.
-    netlist = define_values(watch(NETLIST)).replace("reg m_valid = 1'h1", "reg m_valid = 1'h0")
+    netlist = define_values(watch(NETLIST, [1, 2])).replace(
+        "reg m_valid = 1'h1", "reg m_valid = 1'h0"
+    )
     (folder / "netlist.v").write_text(netlist)
     design = interface("small", json.loads(text))
     (folder / "replay-small.v").write_text(replay_wrapper(design))
