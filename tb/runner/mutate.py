@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutation testing of the design (docs/mutation.md): many mutants in one netlist, each run against
-a ladder of tests until one fails; proofs of equivalence for those that no test kills.
+a ladder of short tests; then each test against all that are left; proofs of equivalence for those
+that none kills.
 """
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -23,10 +24,11 @@ from tb.runner import mutate_wrap as wrap
 from tb.runner.builds import BuildConfig, get_build, load_builds
 from tb.runner.common import ROOT, SIM_BUILD, cpu_count, locked, relative
 from tb.runner.discover import find_modules
-from tb.runner.mutate_baseline import Baseline, digest
+from tb.runner.mutate_baseline import Baseline, T, digest, in_parallel
 from tb.runner.mutate_ladder import (
     EQUIVALENT,
     KILLED,
+    UNDECIDED,
     Fate,
     Ladder,
     Limits,
@@ -41,8 +43,10 @@ from tb.runner.mutate_ladder import (
 )
 from tb.runner.mutate_netlist import Mutation
 from tb.runner.mutate_prove import Prover, outer_modules
-from tb.runner.mutate_replay import Replayer, build_replay
+from tb.runner.mutate_replay import Replay, Replayer, build_replay
 from tb.runner.mutate_report import read_fates, report, write_fate, write_report
+from tb.runner.mutate_rest import Means as RestMeans
+from tb.runner.mutate_rest import Rest, Watcher, conclude
 from tb.runner.mutate_sim import Host, Run, build_netlist, netlist_build
 
 FOLDER = SIM_BUILD / "mutate"
@@ -50,11 +54,8 @@ OUT = SIM_BUILD / "mutation.json"
 
 #: A mutant may take this many times as long as the test without it, at least so many seconds.
 _FACTOR, _LEAST_S = 5.0, 3.0
-#: One attempt after the other, each of what is left. By the second one the ladder knows what kills.
-_ATTEMPTS = (
-    Limits(tests_s=30.0, replays_s=12.0, last=False, early_s=4.0),
-    Limits(tests_s=60.0, replays_s=40.0),
-)
+#: Of the ladder. What it leaves meets all tests at once, which costs each less.
+_LIMITS = Limits(tests_s=20.0, replays_s=4.0, proof_s=4.0)
 _NO_PATH = "no path to an output of any top level"
 _HERE = Path(__file__).parent
 #: The netlist without mutants, for all campaigns on the same design.
@@ -90,14 +91,13 @@ class Campaign:
         self.reaching: dict[str, set[int]] = {}
         self.hosts: dict[str, Host] = {}
         self.replayers: dict[str, Replayer] = {}
-        self.watchers: dict[str, Replayer] = {}
-        """Without a mutant: which ones a run can tell."""
+        self.inexact: set[Step] = set()
         self.around: dict[str, set[str]] = {}
         self.ladder = Ladder(self.base.cost, self.plan.first, self.around)
 
     # -- the netlist and its simulators --
 
-    def prepare(self, jobs: int) -> None:
+    def prepare(self) -> None:
         """Mutants and netlist; earlier results that still hold."""
         start = time.monotonic()
         stored = self.folder / "mutants.json"
@@ -110,7 +110,6 @@ class Campaign:
             cells = netlist.elaborate(self.tops, _BASE.parent, key)
             chosen = netlist.choose(_BASE, cells, self.count, self.seed, self.module, self.folder)
             netlist.plant(_BASE, chosen, self.folder)
-            local.plant(_BASE, chosen, self.folder, jobs)
             wrap.write_wrappers(self.tops, self.folder)
             alive = netlist.reaching(self.tops, len(chosen), self.folder)
             data = {
@@ -137,13 +136,11 @@ class Campaign:
             found = netlist_build(config, top, self.folder)
             build_netlist(found, jobs)
             program = build_replay(config, top, self.folder, jobs)
-            watcher = build_replay(config, top, self.folder, jobs, "local")
             print(f"builds of the netlist of {top}: {time.monotonic() - start:.0f} s", flush=True)
             tests = {s.test.rpartition(".")[0] for s in self.base.steps if s.top == top}
             host = Host(found, sorted(tests), self.folder / f"work-{top}")
             self.hosts[top] = stack.enter_context(host)
             self.replayers[top] = stack.enter_context(Replayer(program, top, self.folder))
-            self.watchers[top] = stack.enter_context(Replayer(watcher, top, self.folder))
         start = time.monotonic()
         base = self.base
         with Progress(*_COLUMNS[:3]) as progress:
@@ -153,9 +150,6 @@ class Campaign:
                 progress.console.print(
                     f"fails without a mutant: {step.top}: {step.name}: {message}", markup=False
                 )
-            task = progress.add_task("replays without a mutant", total=len(base.cost))
-            stored = self.folder / "hit.jsonl"
-            base.check(self.watchers, stored, jobs, lambda: progress.advance(task))
         print(
             f"without a mutant: {len(base.cost)} of {len(base.steps)} runs pass, "
             f"{sum(base.cost.values()):.0f} s of processor time; "
@@ -189,30 +183,60 @@ class Campaign:
                 if fate.status == KILLED and number in alive and (fate.by, top) in known:
                     self.ladder.learn(fate.mutation, known[fate.by, top])
 
-    def attempt(self, number: int, prover: Prover, limits: Limits) -> Fate:
-        """The whole ladder."""
+    def run_test(self, number: int, step: Step) -> Outcome:
+        """On a mutant."""
+        limit = max(_FACTOR * self.base.cost[step], _LEAST_S)
+        answer = self.hosts[step.top].run(Run(number, step.test, step.seed, limit))
+        return Outcome("" if answer.passed else answer.message or "failed", answer.seconds)
+
+    def attempt(self, number: int, prover: Prover) -> Fate:
+        """The ladder."""
         mutation = self.mutations[number - 1]
         tops = [top for top, alive in self.reaching.items() if number in alive]
 
         def replay(step: Step) -> Outcome:
-            if step in self.base.inexact:
-                return Outcome("not replayed")
             found = self.replayers[step.top].run(number, self.base.path(step))
             return Outcome(found.output, found.seconds)
-
-        def run(step: Step) -> Outcome:
-            limit = max(_FACTOR * self.base.cost[step], _LEAST_S)
-            answer = self.hosts[step.top].run(Run(number, step.test, step.seed, limit))
-            return Outcome("" if answer.passed else answer.message or "failed", answer.seconds)
 
         def prove(mutation: Mutation, seconds: float) -> Proof:
             return prover(mutation, f"m{number}", seconds) if tops else Proof(EQUIVALENT, _NO_PATH)
 
-        steps = [s for s in self.base.steps if s.top in tops and self.base.can_tell(s, number)]
-        means = Means(replay, run, prove, self.base.content.__getitem__)
-        return climb(mutation, steps, self.ladder, means, limits, self.before.get(number))
+        steps = [s for s in self.base.steps if s.top in tops and s in self.base.cost]
+        base = self.base
+        means = Means(
+            replay,
+            lambda step: self.run_test(number, step),
+            prove,
+            base.content.__getitem__,
+            base.name,
+        )
+        return climb(mutation, steps, self.ladder, means, _LIMITS)
 
-    def run(self, jobs: int) -> None:
+    def watcher(self, wanted: Sequence[int], jobs: int, stack: ExitStack) -> Watcher:
+        """Programs that tell which mutants a run can tell; at least of those that are wanted."""
+        start = time.monotonic()
+        known = self.folder / "watched.json"
+        watched = json.loads(known.read_text()) if known.is_file() else []
+        told = self.folder / "told"
+        if not set(wanted) <= set(watched):
+            known.unlink(missing_ok=True)
+            for place in (told, *self.folder.glob("build-local-*")):
+                shutil.rmtree(place, ignore_errors=True)
+            chosen = {number: self.mutations[number - 1] for number in wanted}
+            local.plant(_BASE, chosen, self.folder, jobs)
+            known.write_text(json.dumps(sorted(wanted)))
+        programs = {}
+        for top, config in self.tops.items():
+            program = build_replay(config, top, self.folder, jobs, "local")
+            programs[top] = stack.enter_context(Replayer(program, top, self.folder))
+        print(f"comparisons of {len(wanted)} mutants: {time.monotonic() - start:.0f} s", flush=True)
+
+        def watch(step: Step, path: Path) -> Replay:
+            return programs[step.top].watch(self.base.path(step), path)
+
+        return Watcher(told, self.base.path, watch)
+
+    def run(self, jobs: int, stack: ExitStack) -> None:
         """All mutants that are left, in parallel; fills ``fates``. Their order is random: what a
         run that is cut short has done is a fair sample.
         """
@@ -221,44 +245,60 @@ class Campaign:
             print(f"{len(self.fates)} result(s) of an earlier run hold", flush=True)
         order = list(range(1, len(self.mutations) + 1))
         random.Random(self.seed).shuffle(order)
-        for limits in _ATTEMPTS:
-            todo = to_do(order, limits, self.fates, self.before)
-            with ThreadPoolExecutor(max_workers=jobs) as pool:
-                try:
-                    self._attempts(pool, todo, prover, limits)
-                except BaseException:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    raise
-
-    def _attempts(
-        self, pool: ThreadPoolExecutor, todo: Sequence[int], prover: Prover, limits: Limits
-    ) -> None:
+        lock = threading.Lock()
         with Progress(*_COLUMNS) as progress, self.results.open("a") as out:
-            waiting = {pool.submit(self.attempt, n, prover, limits): n for n in todo}
-            what = "mutants, all tests" if limits.last else "mutants, short tests"
-            task = progress.add_task(what, total=len(waiting), state="")
-            for future in as_completed(waiting):
-                number, fate = waiting[future], future.result()
-                again = fate.left and not limits.last
-                (self.before if again else self.fates)[number] = fate
-                write_fate(out, fate, "" if again else self.base.key)
-                killed = sum(f.status == KILLED for f in self.fates.values())
-                progress.update(task, advance=1, state=f"{killed} killed")
-                if not again and fate.status not in (KILLED, EQUIVALENT):
-                    m = fate.mutation
-                    progress.console.print(
-                        f"{fate.status}: {m.line}: {m.what}; {fate.by}",
-                        markup=False,
-                        highlight=False,
-                        soft_wrap=True,
-                    )
 
+            def each(what: str, do: Callable[[T], object], items: Sequence[T]) -> None:
+                task = progress.add_task(what, total=len(items), state="")
+                for _ in in_parallel(do, items, jobs):
+                    with lock:
+                        killed = sum(f.status == KILLED for f in self.fates.values())
+                    progress.update(task, advance=1, state=f"{killed} killed")
 
-def to_do(
-    order: Sequence[int], limits: Limits, decided: Mapping[int, Fate], before: Mapping[int, Fate]
-) -> list[int]:
-    """Mutants that an attempt takes up. What an earlier run left has had all but the last."""
-    return [n for n in order if n not in decided and (limits.last or n not in before)]
+            def decide(number: int, fate: Fate) -> None:
+                with lock:
+                    self.fates[number] = fate
+                    write_fate(out, fate, self.base.key)
+
+            def first(number: int) -> None:
+                fate = self.attempt(number, prover)
+                if fate.status != UNDECIDED:
+                    decide(number, fate)
+                    return
+                with lock:
+                    self.before[number] = fate
+                    write_fate(out, fate, "")
+
+            def last(number: int) -> None:
+                conclude(left[number], lambda mutation: prover(mutation, f"m{number}"))
+                decide(number, left[number])
+
+            todo = [n for n in order if n not in self.fates and n not in self.before]
+            each("mutants, short tests", first, todo)
+            left = {n: self.before[n] for n in order if n not in self.fates}
+            if not left:
+                return
+            watcher = self.watcher(list(left), jobs, stack)
+            rest = self.rest(left, watcher)
+            self.inexact = rest.inexact
+
+            def meet(step: Step) -> None:
+                for number in rest.meet(step):
+                    decide(number, left[number])
+
+            each("all tests", meet, rest.order(self.base.cost))
+            each("proofs", last, [n for n in left if n not in self.fates])
+
+    def rest(self, left: Mapping[int, Fate], watcher: Watcher) -> Rest:
+        """What meets the mutants that the ladder left."""
+
+        def replay(step: Step, numbers: Iterable[int]) -> Replay:
+            path = self.base.path(step)
+            return self.replayers[step.top].group(path, watcher.told(step), numbers)
+
+        base = self.base
+        means = RestMeans(watcher, replay, self.run_test, base.content.__getitem__, base.name)
+        return Rest(left, self.reaching, self.ladder, means, self.folder / "met.jsonl")
 
 
 _COLUMNS = (
@@ -280,10 +320,10 @@ def run_mutate(
     start = time.monotonic()
     with locked(FOLDER), ExitStack() as stack:
         try:
-            campaign.prepare(jobs)
+            campaign.prepare()
             if len(campaign.fates) < len(campaign.mutations):
                 campaign.start(jobs, stack)
-            campaign.run(jobs)
+            campaign.run(jobs, stack)
         except KeyboardInterrupt:
             print("interrupted; the same command goes on from here", flush=True)
     known = {**campaign.before, **campaign.fates}
@@ -297,7 +337,7 @@ def run_mutate(
         print(f"{missing} mutant(s) not run")
     for step, message in campaign.base.bad.items():
         print(f"fails without a mutant, left out: {step.top}: {step.name}: {message}")
-    for step in sorted(campaign.base.inexact, key=lambda s: s.name):
+    for step in sorted(campaign.inexact, key=lambda s: s.name):
         print(f"cannot be replayed, run instead: {step.top}: {step.name}")
     left += len(campaign.base.bad)
     print(f"{time.monotonic() - start:.0f} s; written to {relative(OUT)}", flush=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs without a mutant: what crossed the ports in each, how long it took, which mutants
-it can tell. Recordings serve every set of mutants of the same design and tests.
+"""Runs without a mutant: what crossed the ports in each, how long it took. Recordings serve every
+set of mutants of the same design and tests.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import hashlib
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
+from typing import TypeVar
 
 from tb.runner.common import ROOT, relative
 from tb.runner.mutate_ladder import Step
-from tb.runner.mutate_replay import Replayer
 from tb.runner.mutate_sim import Answer, Host, Run
 
 #: Limit of the processor time of a test without a mutant.
@@ -72,12 +72,12 @@ class Baseline:
         """Seconds of processor time of each step that passes."""
         self.content: dict[Step, str] = {}
         """Digest of what each recording has."""
-        self.hit: dict[Step, frozenset[int]] = {}
-        """The mutants that it can tell."""
         self.bad: dict[Step, str] = {}
         """Steps that fail without a mutant: a failure would say nothing."""
-        self.inexact: set[Step] = set()
-        """Steps that the replay without a mutant does not repeat: these must be run."""
+
+    def name(self, step: Step) -> str:
+        """Of the recording: changes with the test and all it uses."""
+        return self._name[step]
 
     def path(self, step: Step) -> Path:
         return self._folder / self._name[step]
@@ -99,7 +99,6 @@ class Baseline:
                     self.cost[step] = cost
                     out.write(json.dumps([self._name[step], cost]) + "\n")
                     out.flush()
-                tick()
 
             def make(step: Step) -> None:
                 answer = self._run(hosts[step.top], step)
@@ -107,16 +106,17 @@ class Baseline:
                     keep(step, answer.seconds)
                 else:
                     self.bad[step] = answer.message
-                    tick()
 
             missing = []
             for step in self.steps:
                 name = self._name[step]
                 if name in known and self.path(step).is_file():
                     keep(step, known[name])
+                    tick()
                 else:
                     missing.append(step)
-            _all(make, missing, jobs)
+            for _ in in_parallel(make, missing, jobs):
+                tick()
         for step in self.cost:
             found = hashlib.sha256(f"{step.top}\n".encode() + self.path(step).read_bytes())
             self.content[step] = found.hexdigest()[:16]
@@ -130,48 +130,17 @@ class Baseline:
             part.unlink(missing_ok=True)
         return answer
 
-    def check(
-        self,
-        replayers: Mapping[str, Replayer],
-        stored: Path,
-        jobs: int,
-        tick: Callable[[], object],
-    ) -> None:
-        """Replays each recording without a mutant: tells which mutants can be noticed there.
-        ``stored``: what was found for the same netlist, and what is found now.
-        """
-        lines = stored.read_text().splitlines() if stored.is_file() else []
-        known = dict(map(json.loads, lines))
-        lock = threading.Lock()
-        with stored.open("a") as out:
 
-            def replay(step: Step) -> None:
-                name = self._name[step]
-                if name not in known:
-                    found = replayers[step.top].run(0, self.path(step))
-                    hit = None if found.output else sorted(found.hit)
-                    with lock:
-                        known[name] = hit
-                        out.write(json.dumps([name, hit]) + "\n")
-                        out.flush()
-                if known[name] is None:
-                    self.inexact.add(step)
-                else:
-                    self.hit[step] = frozenset(known[name])
-                tick()
-
-            _all(replay, list(self.cost), jobs)
-
-    def can_tell(self, step: Step, mutant: int) -> bool:
-        """Whether the step can tell the mutant from the design, as far as is known."""
-        return step in self.cost and (step in self.inexact or mutant in self.hit[step])
+T = TypeVar("T")
 
 
-def _all(do: Callable[[Step], None], steps: Sequence[Step], jobs: int) -> None:
+def in_parallel(do: Callable[[T], object], items: Sequence[T], jobs: int) -> Iterator[None]:
+    """Yields for each item that is done; what has not begun is left out at an interrupt."""
     pool = ThreadPoolExecutor(max_workers=jobs)
     try:
-        for future in [pool.submit(do, step) for step in steps]:
+        for future in as_completed([pool.submit(do, item) for item in items]):
             future.result()
+            yield
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         raise

@@ -20,9 +20,6 @@ from tb.runner.mutate_netlist import Mutation
 
 MUTATE_YAML = ROOT / "tb" / "mutate.yaml"
 
-#: Gaps that need a new stimulus, not a new check.
-NEVER = "changes no register and no pin in any test"
-UNSEEN = "reaches no output in the tests"
 SPENT = ("replays", "tests", "proofs")
 KILLED, EQUIVALENT, UNDECIDED, SURVIVED = "killed", "equivalent", "undecided", "survived"
 
@@ -95,7 +92,7 @@ class Fate:
     """The test that killed it, or the proof."""
     message: str = ""
     replays: int = 0
-    """Recorded runs that can tell the mutant, as far as they were replayed."""
+    """Recorded runs that were replayed; in the end those of them that can tell the mutant."""
     runs: int = 0
     """Those of them in which an output differs: the test was run."""
     output: str = ""
@@ -104,10 +101,16 @@ class Fate:
     """Processor time, by SPENT."""
     passed: list[str] = field(default_factory=list)
     """Digests of the recordings in which no output differed."""
+    met: list[str] = field(default_factory=list)
+    """Names (with a digest) of the runs in which one did, and the test passed."""
     proof: tuple[str, str] | None = None
     """Status of the proof that was tried, and how it came about."""
     left: int = 0
-    """Runs that can tell the mutant, left out because of a limit."""
+    """Runs that were left out because of a limit."""
+
+    def kill(self, by: str, message: str) -> None:
+        self.status, self.by, self.message = KILLED, by, message
+        self.passed, self.met, self.left = [], [], 0
 
     def spend(self, what: str, seconds: float) -> None:
         self.seconds[what] = round(self.seconds.get(what, 0.0) + seconds, 3)
@@ -192,6 +195,11 @@ class Ladder:
         others = [step for (a, b, _), _, step in rated if a and b]
         return list(self._in_turns(planned, others))
 
+    def merit(self, step: Step) -> float:
+        """Kills for the time, of all mutants."""
+        with self._lock:
+            return (1 + self._kills["", step]) / max(self.cost[step], 0.01)
+
     def _in_turns(self, first: Sequence[Step], second: Sequence[Step]) -> Iterator[Step]:
         """Both, one from the one that has taken less time so far, or as much."""
         spent = [0.0, 0.0]
@@ -216,10 +224,8 @@ class Limits:
     """Seconds (without a mutant) of tests that pass although an output differs."""
     replays_s: float = float("inf")
     """Processor time of replays in which none does."""
-    last: bool = True
-    """There is no further attempt."""
-    early_s: float = float("inf")
-    """Processor time of a proof before the last attempt, while runs are left."""
+    proof_s: float = float("inf")
+    """Processor time of a proof."""
 
 
 @dataclass(frozen=True)
@@ -230,36 +236,25 @@ class Means:
     run: Callable[[Step], Outcome]
     prove: Callable[[Mutation, float], Proof]
     """With a limit of its processor time."""
-    content: Callable[[Step], str] = str
-    """Digest of the recording."""
+    content: Callable[[Step], str]
+    name: Callable[[Step], str]
+    """See `Fate.passed` and `Fate.met`."""
 
 
 def climb(
-    mutation: Mutation,
-    steps: Iterable[Step],
-    ladder: Ladder,
-    means: Means,
-    limits: Limits,
-    before: Fate | None = None,
+    mutation: Mutation, steps: Iterable[Step], ladder: Ladder, means: Means, limits: Limits
 ) -> Fate:
     """Replays the steps, runs those in which an output differs until one fails; a proof for what
-    reaches no output. ``steps``: those that can tell the mutant. ``before``: an earlier
-    result; the recordings that it passed, and its proof, hold.
+    reaches no output. What is neither killed nor proved stays undecided.
     """
-    fate = Fate(mutation, SURVIVED)
-    if before:
-        fate.passed, fate.proof = list(before.passed), before.proof
-    passed = set(fate.passed)
-    steps = list(steps)
-    order = [step for step in steps if means.content(step) not in passed]
-    fate.replays = len(steps) - len(order)
+    fate = Fate(mutation, UNDECIDED, "limit")
     tests_s, replays_s = limits.tests_s, limits.replays_s
-    left = deque(ladder.order(mutation, order))
+    left = deque(ladder.order(mutation, steps))
     while left and tests_s > 0 and replays_s > 0:
         step = left.popleft()
-        fate.replays += 1
         replayed = means.replay(step)
         fate.spend("replays", replayed.seconds)
+        fate.replays += 1
         if not replayed.message:
             fate.passed.append(means.content(step))
             replays_s -= replayed.seconds
@@ -271,29 +266,15 @@ def climb(
         fate.spend("tests", tested.seconds)
         if tested.message:
             ladder.learn(mutation, step)
-            fate.status, fate.by, fate.message = KILLED, step.name, tested.message
-            fate.passed = []
+            fate.kill(step.name, tested.message)
             return fate
+        fate.met.append(means.name(step))
     fate.left = len(left)
-    rest = f", {len(left)} left out: limit" if left else ""
-    if fate.runs:
-        # There is a difference: no proof is needed.
-        fate.by = f"{fate.output} differs; {fate.runs} such run(s) pass{rest}"
-        return fate
-    early = bool(left) and not limits.last
-    if not fate.proof:
-        proof = means.prove(mutation, limits.early_s if early else float("inf"))
+    if not fate.runs:
+        proof = means.prove(mutation, limits.proof_s)
         fate.spend("proofs", proof.seconds)
-        if early and proof.status != EQUIVALENT:
-            fate.status, fate.by = UNDECIDED, f"{UNSEEN} of {fate.replays}{rest}"
-            return fate
-        fate.proof = (proof.status, proof.how)
-    fate.status, fate.by = fate.proof
-    if fate.status == EQUIVALENT:
-        fate.left = 0
-    if fate.status != EQUIVALENT:
-        seen = f"{UNSEEN} of {fate.replays}{rest}" if fate.replays else f"{NEVER}{rest}"
-        fate.by = f"{seen}; {fate.by}"
+        if proof.status == EQUIVALENT:
+            fate.status, fate.by, fate.left = EQUIVALENT, proof.how, 0
     return fate
 
 

@@ -97,13 +97,13 @@ def connect(module: str, comparisons: Mapping[int, Sequence[str]]) -> str:
     return "\n".join([body.rstrip("\n"), *lines, "end", ""])
 
 
-def plant(base: Path, mutations: Sequence[Mutation], folder: Path, jobs: int) -> None:
-    """Adds the comparisons of all mutants (numbered from 1) to netlist.il; writes local.v."""
+def plant(base: Path, mutations: Mapping[int, Mutation], folder: Path, jobs: int) -> None:
+    """Adds the comparisons of these mutants, by number, to netlist.il; writes local.v."""
     work = folder / "local"
     work.mkdir(exist_ok=True)
     modules = split(_STATE.sub(_NAMED, base.read_text()))
     groups: dict[str, dict[int, Mutation]] = {}
-    for number, mutation in enumerate(mutations, 1):
+    for number, mutation in mutations.items():
         groups.setdefault(mutation.module, {})[number] = _named(mutation, modules)
 
     def make(module: str) -> str:

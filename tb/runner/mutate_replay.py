@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replays recorded runs on mutants without the bench: a program of the netlist that gets recorded
-inputs and compares the outputs (mutate_replay.cpp), one process for each job.
+inputs and compares the outputs (mutate_replay.cpp), one process for each job. Many mutants can
+share a replay: each is simulated only while its state is another than that of the design.
 
 The bench is deterministic and touches ports only. If the outputs of a mutant are those of the
 recorded run in each cycle, so are the bench's next inputs: the test would pass as it did then.
@@ -11,7 +12,8 @@ from __future__ import annotations
 import json
 import subprocess
 import threading
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
@@ -32,8 +34,10 @@ class Replay:
     """The first output that differs; empty: none does."""
     seconds: float = 0.0
     """Processor time."""
-    hit: frozenset[int] = frozenset()
-    """Without a mutant: the mutants that it can tell (`mutate_local`)."""
+    told: frozenset[int] = frozenset()
+    """Of `Replayer.watch`: the mutants that it can tell (`mutate_local`)."""
+    outputs: Mapping[int, str] = field(default_factory=dict)
+    """Of `Replayer.group`: mutants that reach an output, and the first one that differs."""
 
 
 def build_replay(
@@ -108,15 +112,31 @@ class Replayer:
 
     def run(self, mutant: int, recording: Path) -> Replay:
         """Replays a recording; ``mutant`` 0: none."""
+        return self._ask(recording, "run", mutant, recording)[0]
+
+    def watch(self, recording: Path, told: Path) -> Replay:
+        """Replays without a mutant on a netlist with comparisons. ``told``: the file to be written
+        with what `group` needs.
+        """
+        found, words = self._ask(recording, "watch", recording, told)
+        return replace(found, told=frozenset(map(int, words)))
+
+    def group(self, recording: Path, told: Path, mutants: Iterable[int]) -> Replay:
+        """Replays without a mutant, and each mutant where it is told to differ."""
+        numbers = ",".join(map(str, sorted(mutants)))
+        found, words = self._ask(recording, "group", recording, told, numbers)
+        pairs = (map(int, word.split(":")) for word in words)
+        return replace(found, outputs={n: self._design.output_at(bit) for n, bit in pairs})
+
+    def _ask(self, recording: Path, *request: object) -> tuple[Replay, list[str]]:
         process = self._take()
         assert process.stdin and process.stdout
         try:
-            process.stdin.write(f"{mutant} {recording}\n")
-            words = process.stdout.readline().split()
-            cycles, first, micros, *hit = map(int, words)
+            process.stdin.write("\t".join(map(str, request)) + "\n")
+            cycles, first, micros, *words = process.stdout.readline().split()
         except (OSError, ValueError) as error:
             raise RunnerError(f"the replay of {recording.name} ended: {error}") from None
         with self._lock:
             self._idle.append(process)
-        output = "" if first < 0 else self._design.output_at(first)
-        return Replay(cycles, output, micros / 1e6, frozenset(hit))
+        output = "" if int(first) < 0 else self._design.output_at(int(first))
+        return Replay(int(cycles), output, int(micros) / 1e6), words

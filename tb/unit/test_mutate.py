@@ -13,7 +13,6 @@ import pytest
 
 from tb.runner.common import RunnerError
 from tb.runner.discover import Module, find_modules
-from tb.runner.mutate import to_do
 from tb.runner.mutate_ladder import (
     EQUIVALENT,
     KILLED,
@@ -191,7 +190,8 @@ class Bench:
         return Outcome("wrong" if step.name == self.failing else "", 2.0)
 
     def prove(self, _: Mutation, seconds: float) -> Proof:
-        self.log.append("proof" if seconds > 4.0 else "short proof")
+        self.log.append("proof")
+        assert seconds >= 4.0
         assert self.proof
         return self.proof
 
@@ -199,10 +199,9 @@ class Bench:
         self,
         steps: Sequence[Step] = STEPS,
         limits: Limits = Limits(),  # noqa: B008
-        before: Fate | None = None,
     ) -> Fate:
-        means = Means(self.replay, self.run, self.prove, lambda step: f"of {step.name}")
-        return climb(MUTATION, steps, ladder(), means, limits, before)
+        means = Means(self.replay, self.run, self.prove, "of {0.name}".format, "{0.name}".format)
+        return climb(MUTATION, steps, ladder(), means, limits)
 
 
 ONE, TWO, FOUR, THREE = (step.name for step in STEPS)
@@ -214,14 +213,15 @@ def test_tests_run_where_an_output_differs_until_one_fails() -> None:
     assert (fate.status, fate.by, fate.message) == (KILLED, FOUR, "wrong")
     assert bench.log == [f"replay {ONE}", f"replay {TWO}", TWO, f"replay {FOUR}", FOUR]
     assert (fate.replays, fate.runs, fate.output) == (3, 2, "m_axi_wdata[3]")
+    assert (fate.passed, fate.met) == ([], [])
     assert fate.seconds == {"replays": 0.75, "tests": 4.0}
 
 
-def test_difference_that_no_test_notices_survives_without_a_proof() -> None:
+def test_difference_that_no_test_notices_needs_no_proof() -> None:
     bench = Bench([ONE, THREE])
     fate = bench.climb()
-    assert (fate.status, fate.replays, fate.runs) == (SURVIVED, 4, 2)
-    assert fate.by == "m_axi_wdata[3] differs; 2 such run(s) pass"
+    assert (fate.status, fate.replays, fate.runs, fate.left) == (UNDECIDED, 4, 2, 0)
+    assert (fate.passed, fate.met) == ([f"of {TWO}", f"of {FOUR}"], [ONE, THREE])
     assert "proof" not in bench.log
 
 
@@ -229,65 +229,22 @@ def test_tests_in_vain_have_a_limit() -> None:
     bench = Bench([ONE, TWO, FOUR, THREE])
     # 1 s, 2 s, then 3 s.
     fate = bench.climb(limits=Limits(tests_s=2.5))
-    assert (fate.status, fate.runs) == (SURVIVED, 2)
-    assert fate.by == "m_axi_wdata[3] differs; 2 such run(s) pass, 2 left out: limit"
+    assert (fate.status, fate.runs, fate.left) == (UNDECIDED, 2, 2)
+    fate = Bench(proof=Proof(UNDECIDED)).climb(limits=Limits(replays_s=0.5))
+    assert (fate.status, fate.replays, fate.left) == (UNDECIDED, 2, 2)
 
 
 @pytest.mark.parametrize("status", [SURVIVED, UNDECIDED])
 def test_proof_for_what_reaches_no_output(status: str) -> None:
     bench = Bench(proof=Proof(status, "differs after 3 cycles"))
     fate = bench.climb()
-    assert (fate.status, fate.replays, fate.runs) == (status, 4, 0)
-    assert fate.by == "reaches no output in the tests of 4; differs after 3 cycles"
+    assert (fate.status, fate.replays, fate.runs, fate.proof) == (UNDECIDED, 4, 0, None)
     assert bench.log[-1] == "proof" and bench.log.count("proof") == 1
-    fate = Bench(proof=Proof(status, "differs")).climb([])
-    assert (fate.status, fate.by) == (status, "changes no register and no pin in any test; differs")
-
-
-def test_later_run_goes_on_where_a_limit_ended_this_one() -> None:
-    bench = Bench(proof=Proof(UNDECIDED, "time limit"))
-    fate = bench.climb(limits=Limits(replays_s=0.5))
-    assert (fate.status, fate.replays, fate.left) == (UNDECIDED, 2, 2)
-    assert fate.passed == [f"of {ONE}", f"of {TWO}"]
-    assert fate.by == "reaches no output in the tests of 2, 2 left out: limit; time limit"
-    # What it has passed and the proof hold.
-    later = Bench([THREE])
-    fate = later.climb(before=fate)
-    assert later.log == [f"replay {FOUR}", f"replay {THREE}", THREE]
-    assert (fate.status, fate.replays, fate.runs, fate.left) == (SURVIVED, 4, 1, 0)
-    fate = Bench([THREE], THREE).climb(before=fate)
-    assert (fate.status, fate.passed) == (KILLED, [])
-
-
-def test_long_proof_waits_for_the_last_attempt() -> None:
-    bench = Bench(proof=Proof(UNDECIDED, "time limit"))
-    early = Limits(replays_s=0.5, last=False, early_s=4.0)
-    fate = bench.climb(limits=early)
-    assert (fate.status, fate.left, fate.proof) == (UNDECIDED, 2, None)
-    assert bench.log[-1] == "short proof"
-    # Nothing is left for a later one.
-    assert bench.climb(limits=replace(early, replays_s=9.0)).proof == (UNDECIDED, "time limit")
-    assert bench.log[-1] == "proof"
-    # What a short one proves is decided.
-    fate = Bench(proof=Proof(EQUIVALENT, "pdr")).climb(limits=early)
-    assert (fate.status, fate.by, fate.left) == (EQUIVALENT, "pdr", 0)
-
-
-def test_what_was_left_waits_for_the_last_attempt() -> None:
-    killed, left = Fate(MUTATION, KILLED, by=ONE), Fate(MUTATION, UNDECIDED, left=3)
-    assert to_do([3, 1, 2, 4], Limits(last=False), {1: killed}, {1: killed, 2: left}) == [3, 4]
-    assert to_do([3, 1, 2, 4], Limits(), {1: killed}, {1: killed, 2: left}) == [3, 2, 4]
-
-
-def test_earlier_proof_holds() -> None:
-    fate = Bench(proof=Proof(UNDECIDED, "time limit")).climb()
-    later = Bench().climb(before=fate)
-    assert later.status == UNDECIDED and later.by == fate.by
 
 
 def test_equivalent_mutant() -> None:
-    fate = Bench(proof=Proof(EQUIVALENT, "pdr")).climb()
-    assert (fate.status, fate.by) == (EQUIVALENT, "pdr")
+    fate = Bench(proof=Proof(EQUIVALENT, "pdr")).climb(limits=Limits(replays_s=0.5, proof_s=4.0))
+    assert (fate.status, fate.by, fate.left) == (EQUIVALENT, "pdr", 0)
     bench = Bench(proof=Proof(EQUIVALENT, "no path"))
     assert bench.climb([]).status == EQUIVALENT and bench.log == ["proof"]
 
@@ -337,7 +294,15 @@ FATES = [
     Fate(MUTATION, KILLED, "test_m.One seed 3", "wrong", 2, 1, "m_axi_awaddr[3]", {"tests": 0.5}),
     Fate(parse_mutation(LINE), SURVIVED, "differs after 3 cycles (cde_cq)", runs=4),
     Fate(parse_mutation(LINE), EQUIVALENT, "pdr (cde_cq)"),
-    Fate(parse_mutation(LINE), UNDECIDED, "time limit", passed=["3f"], proof=("a", "b"), left=2),
+    Fate(
+        parse_mutation(LINE),
+        UNDECIDED,
+        "time limit",
+        passed=["3f"],
+        met=["a-1"],
+        proof=("a", "b"),
+        left=2,
+    ),
 ]
 
 

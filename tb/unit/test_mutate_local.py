@@ -79,7 +79,7 @@ def hits(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[tuple[int, 
     listed = parse_list((folder / "list.txt").read_text())
     mutations = [find(listed, change) for change in CHANGES]
     netlist.plant(base, mutations, folder)
-    local.plant(base, mutations, folder, 2)
+    local.plant(base, dict(enumerate(mutations, 1)), folder, 2)
     design = interface("cde_small", json.loads((folder / "ports.json").read_text()))
     (folder / "replay-cde_small.v").write_text(replay_wrapper(design))
     program = build_replay(BuildConfig(), "cde_small", folder, 2, "local")
@@ -89,8 +89,8 @@ def hits(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[tuple[int, 
         path.unlink(missing_ok=True)
         path.write_bytes(recording([[data << 1 | valid, 0] for valid, data in values]))
         with Replayer(program, "cde_small", folder) as replayer:
-            found = replayer.run(0, path)
-        return {list(CHANGES)[number - 1] for number in found.hit}
+            found = replayer.watch(path, folder / "run.told")
+        return {list(CHANGES)[number - 1] for number in found.told}
 
     return run
 

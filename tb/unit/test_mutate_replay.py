@@ -5,13 +5,14 @@ difference, a wrong recording and an end of the program show.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import struct
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -21,7 +22,7 @@ from tb.runner.mutate_baseline import Baseline, bench_files, digest
 from tb.runner.mutate_baseline import test_files as files_of
 from tb.runner.mutate_ladder import Step
 from tb.runner.mutate_local import watch
-from tb.runner.mutate_replay import Replay, Replayer, build_replay
+from tb.runner.mutate_replay import Replayer, build_replay
 from tb.runner.mutate_wrap import (
     Interface,
     Port,
@@ -157,31 +158,65 @@ def replayer(tmp_path_factory: pytest.TempPathFactory) -> Replayer:
 def test_replay(replayer: Replayer, tmp_path: Path) -> None:
     path = tmp_path / "with a space.rec"
     path.write_bytes(recording(words(VALUES)))
+    told = tmp_path / "x.told"
     with replayer:
         for _ in range(2):  # each run starts afresh
             found = replayer.run(0, path)
             assert (found.cycles, found.output) == (len(VALUES), "")
-            assert found.hit == {1, 2}
+        assert replayer.watch(path, told).told == {1, 2}
         # The first cycle shows at the outputs in the second one.
         assert (replayer.run(1, path).cycles, replayer.run(1, path).output) == (2, "m_data[0]")
         assert (replayer.run(2, path).cycles, replayer.run(2, path).output) == (4, "m_data[9]")
         assert replayer.run(3, path).output == ""
+        # All at once.
+        found = replayer.group(path, told, [1, 2])
+        assert (found.cycles, found.output) == (len(VALUES), "")
+        assert found.outputs == {1: "m_data[0]", 2: "m_data[9]"}
+        assert replayer.group(path, told, [2]).outputs == {2: "m_data[9]"}
 
         # What differs while m_valid is 0 does not count; what does not differ is not watched.
-        path.unlink()
         quiet = tmp_path / "quiet.rec"
         quiet.write_bytes(recording(words([(0, 5), (0, 1 << 8), (1, 1 << 8)])))
         assert replayer.run(1, quiet).output == ""
-        assert replayer.run(0, quiet).hit == {1}
+        assert replayer.watch(quiet, told).told == {1}
 
         # A recording of something else.
         wrong = words(VALUES)
         wrong[3][2] ^= 1 << 5
         other = tmp_path / "other.rec"
         other.write_bytes(recording(wrong))
-        assert (replayer.run(0, other).cycles, replayer.run(0, other).output) == (4, "m_data[4]")
+        found = replayer.watch(other, told)
+        assert (found.cycles, found.output) == (4, "m_data[4]")
         with pytest.raises(RunnerError, match="ended"):
             replayer.run(0, tmp_path / "none.rec")
+
+
+def test_group_is_simulated_where_it_differs(replayer: Replayer, tmp_path: Path) -> None:
+    path, told = tmp_path / "long.rec", tmp_path / "long.told"
+    # Mutant 2 can be told in the cycles 40 and 200; only the second one shows.
+    values = [(0, 0)] * 40 + [(0, 1 << 9)] + [(1, 0)] * 159 + [(1, 1 << 9)] + [(0, 0)] * 20
+    path.write_bytes(recording(words(values)))
+    with replayer:
+        replayer.watch(path, told)
+        blocks = list(blocks_of(told.read_bytes()))
+        assert [n for n, numbers in enumerate(blocks) if 2 in numbers] == [2, 12]
+        assert all(1 in numbers for numbers in blocks)
+        assert replayer.group(path, told, [2]).outputs == {2: "m_data[9]"}
+        # What is not told is taken to be the design.
+        for hidden, outputs in ((2, {2: "m_data[9]"}), (12, {})):
+            kept = [
+                [m for m in numbers if n != hidden or m != 2] for n, numbers in enumerate(blocks)
+            ]
+            place = tmp_path / f"{hidden}.told"
+            place.write_bytes(b"".join(struct.pack(f"<{1 + len(k)}H", len(k), *k) for k in kept))
+            assert replayer.group(path, place, [2]).outputs == outputs
+
+
+def blocks_of(text: bytes) -> Iterator[tuple[int, ...]]:
+    """The mutants that can be told in each block of cycles."""
+    values = iter(struct.unpack(f"<{len(text) // 2}H", text))
+    for count in values:
+        yield tuple(itertools.islice(values, count))
 
 
 _CALLS = """
@@ -226,38 +261,3 @@ def test_recordings_of_other_tests_and_designs_have_other_names(tmp_path: Path) 
     before = digest([a])
     a.write_text("2")
     assert digest([a]) != before
-
-
-class Replays:
-    """Of two recordings, of which the netlist does not repeat the second one."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def run(self, mutant: int, path: Path) -> Replay:
-        assert mutant == 0
-        self.count += 1
-        return Replay(5, "m_axi_wdata[0]" if "-2-" in path.name else "", 0.5, frozenset({4, 9}))
-
-
-def test_every_recording_is_checked_once(tmp_path: Path) -> None:
-    steps = [Step("top", "tb.tests.test_smoke.X", seed) for seed in (1, 2)]
-    replays = Replays()
-    ticks: list[int] = []
-    for _ in range(2):
-        base = Baseline(tmp_path, steps, "")
-        base.cost = dict.fromkeys(steps, 1.0)
-        with_replays = cast("dict[str, Replayer]", {"top": replays})
-        base.check(with_replays, tmp_path / "hit.jsonl", 2, lambda: ticks.append(1))
-        assert (base.hit, base.inexact) == ({steps[0]: frozenset({4, 9})}, {steps[1]})
-    assert (len(ticks), replays.count) == (4, 2)
-
-
-def test_which_steps_can_tell(tmp_path: Path) -> None:
-    steps = [Step("top", "tb.tests.test_smoke.X", seed) for seed in (1, 2, 3)]
-    base = Baseline(tmp_path, steps, "")
-    base.cost = {steps[0]: 1.0, steps[1]: 1.0}
-    base.hit = {steps[0]: frozenset({4})}
-    base.inexact = {steps[1]}
-    assert [base.can_tell(step, 4) for step in steps] == [True, True, False]
-    assert [base.can_tell(step, 5) for step in steps] == [False, True, False]
