@@ -172,6 +172,23 @@ class Ladder:
         getting half of the time; among them by kills for the time, those in the same module with
         the same parameters before all others, those in the same source file next.
         """
+        early = self._planned(mutation)
+        with self._lock:
+
+            def worth(step: Step) -> tuple[bool, bool, float]:
+                kills = 1 + self._kills["", step]
+                kills += 10 * self._kills[mutation.source_module, step]
+                kills += 1000 * self._kills["=" + mutation.module, step]
+                late = [not _matches(step, tests) for tests in early]
+                return late[0], late[1], -kills / max(self.cost[step], 0.01)
+
+            rated = sorted((worth(step), number, step) for number, step in enumerate(steps))
+        planned = [step for (a, b, _), _, step in rated if not (a and b)]
+        others = [step for (a, b, _), _, step in rated if a and b]
+        return list(self._in_turns(planned, others))
+
+    def _planned(self, mutation: Mutation) -> tuple[list[str], list[str]]:
+        """Tests that the plan has for the mutant: by what is around its module, by its module."""
         module, wire = mutation.source_module, mutation.wire.lstrip("\\")
         places = [f"{outer}/{module}" for outer in self.around.get(mutation.module, ())]
 
@@ -179,21 +196,11 @@ class Ladder:
             found = [p for p in self.first if any(fnmatch(name, p) for name in names)]
             return [test for pattern in found for test in self.first[pattern]]
 
-        early = (named(places), named((module, f"{module}.{wire}")))
-        with self._lock:
+        return named(places), named((module, f"{module}.{wire}"))
 
-            def worth(step: Step) -> tuple[bool, bool, float]:
-                kills = 1 + self._kills["", step]
-                kills += 10 * self._kills[mutation.source_module, step]
-                kills += 1000 * self._kills["=" + mutation.module, step]
-                test = step.test.removeprefix("tb.tests.")
-                late = [not any(fnmatch(test, t) for t in tests) for tests in early]
-                return late[0], late[1], -kills / max(self.cost[step], 0.01)
-
-            rated = sorted((worth(step), number, step) for number, step in enumerate(steps))
-        planned = [step for (a, b, _), _, step in rated if not (a and b)]
-        others = [step for (a, b, _), _, step in rated if a and b]
-        return list(self._in_turns(planned, others))
+    def planned(self, mutation: Mutation, step: Step) -> bool:
+        """Whether the plan has the step for the mutant."""
+        return any(_matches(step, tests) for tests in self._planned(mutation))
 
     def merit(self, step: Step) -> float:
         """Kills for the time, of all mutants."""
@@ -214,6 +221,11 @@ class Ladder:
         with self._lock:
             for where in ("", mutation.source_module, "=" + mutation.module):
                 self._kills[where, step] += 1
+
+
+def _matches(step: Step, tests: Iterable[str]) -> bool:
+    test = step.test.removeprefix("tb.tests.")
+    return any(fnmatch(test, pattern) for pattern in tests)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@
 //   group FILE TOLD LIST   mutants (numbers between commas), each simulated only while its state is another than the design's
 //
 // Answers are lines on standard output: `CYCLES DIFFERENCE MICROSECONDS [WORD...]`: the cycles that were simulated, the first output bit
-// that differs in the last of them (-1: none does; `group`: without a mutant), processor time. The words: of `watch` the mutants that can be told, of `group` MUTANT:DIFFERENCE
-// for those that reach an output. INPUT_WORDS and OUTPUT_WORDS are set by the build.
+// that differs in the last of them (-1: none does; `group`: without a mutant), processor time. The words: of `watch` the mutants that can be told, of `group` MUTANT:DIFFERENCE:CYCLES
+// for those that were simulated. INPUT_WORDS and OUTPUT_WORDS are set by the build.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -166,6 +166,7 @@ static Found group(Run& run, const Words& recording, const Words& told, const st
     Found found;
     std::set<unsigned> left = mutants;
     std::map<unsigned, State> active;  // those in a state of their own
+    std::map<unsigned, Found> owns;
     run.top.next_mutant = 0;
     State design = run.save();
     const uint16_t* at = recording.begin;
@@ -191,12 +192,11 @@ static Found group(Run& run, const Words& recording, const Words& told, const st
         }
         const uint16_t* const begin = at;
         for (auto item = active.begin(); item != active.end();) {
-            Found own;
+            Found& own = owns[item->first];
             at = begin;
             run.restore(item->second);
             go(run, recording, at, BLOCK, own);
             if (own.first >= 0) {
-                found.words += " " + std::to_string(item->first) + ":" + std::to_string(own.first);
                 left.erase(item->first);
                 item = active.erase(item);
             } else {
@@ -209,6 +209,8 @@ static Found group(Run& run, const Words& recording, const Words& told, const st
         more = go(run, recording, at, BLOCK, found);
         design = run.save();
     }
+    for (const auto& [mutant, own] : owns)
+        found.words += " " + std::to_string(mutant) + ":" + std::to_string(own.first) + ":" + std::to_string(own.cycles);
     return found;
 }
 

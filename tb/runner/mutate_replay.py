@@ -38,6 +38,8 @@ class Replay:
     """Of `Replayer.watch`: the mutants that it can tell (`mutate_local`)."""
     outputs: Mapping[int, str] = field(default_factory=dict)
     """Of `Replayer.group`: mutants that reach an output, and the first one that differs."""
+    shares: Mapping[int, float] = field(default_factory=dict)
+    """Of `Replayer.group`: processor time by mutant, in seconds."""
 
 
 def build_replay(
@@ -125,8 +127,13 @@ class Replayer:
         """Replays without a mutant, and each mutant where it is told to differ."""
         numbers = ",".join(map(str, sorted(mutants)))
         found, words = self._ask(recording, "group", recording, told, numbers)
-        pairs = (map(int, word.split(":")) for word in words)
-        return replace(found, outputs={n: self._design.output_at(bit) for n, bit in pairs})
+        values = [[int(number) for number in word.split(":")] for word in words]
+        whole = found.cycles + sum(cycles for _, _, cycles in values)
+        return replace(
+            found,
+            outputs={n: self._design.output_at(bit) for n, bit, _ in values if bit >= 0},
+            shares={n: found.seconds * cycles / whole for n, _, cycles in values},
+        )
 
     def _ask(self, recording: Path, *request: object) -> tuple[Replay, list[str]]:
         process = self._take()

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -54,9 +55,15 @@ class Rest:
     """What was met; a further run does not repeat it."""
     tests_s: float = 60.0
     """Seconds (without a mutant) of tests that pass although an output differs, of one mutant."""
+    replays_s: float = 30.0
+    """Processor time of the replays of one mutant in runs that the plan has for it, and as much in
+    all others.
+    """
     inexact: set[Step] = field(default_factory=set)
     """Runs that the replay without a mutant does not repeat: they are run with each mutant."""
-    _spent: dict[int, float] = field(default_factory=dict)
+    _tests: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    _replays: dict[tuple[int, bool], float] = field(default_factory=lambda: defaultdict(float))
+    """Seconds spent."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -89,29 +96,22 @@ class Rest:
         able = [n for n in numbers if told.output or n in told.told]
         content, name = self.means.content(step), self.means.name(step)
         new = [n for n in able if not {content, name} & {*self.fates[n].passed, *self.fates[n].met}]
-        if told.output:
-            outputs = dict.fromkeys(new, "not replayed")
-        else:
-            found = self.means.replay(step, new) if new else Replay(0, "")
-            outputs = dict(found.outputs)
         with self._lock:
             for number in able:
                 self.fates[number].replays += 1
-            for number in new:
-                if not told.output:
-                    self.fates[number].spend("replays", found.seconds / len(new))
-                if number not in outputs:
-                    self.fates[number].passed.append(content)
-        killed, met = [], []
+        outputs = self._replay(step, told, new)
+        met = []
+        passed = [n for n, output in outputs.items() if not output]
+        killed = []
         for number, output in outputs.items():
             fate = self.fates[number]
-            if fate.status == KILLED:
-                continue
-            if self._spent.get(number, 0.0) >= self.tests_s:
-                fate.left += 1
+            if not output or fate.status == KILLED:
                 continue
             with self._lock:
-                self._spent[number] = self._spent.get(number, 0.0) + self.ladder.cost[step]
+                if self._tests[number] >= self.tests_s:
+                    fate.left += 1
+                    continue
+                self._tests[number] += self.ladder.cost[step]
                 fate.output = fate.output or output
                 fate.runs += 1
             tested = self.means.run(number, step)
@@ -125,9 +125,31 @@ class Rest:
                     fate.kill(step.name, tested.message)
                     killed.append(number)
         with self._lock, self.stored.open("a") as out:
-            passed = [n for n in new if n not in outputs]
             out.write(json.dumps([content, name, passed, met]) + "\n")
         return killed
+
+    def _replay(self, step: Step, told: Replay, numbers: Sequence[int]) -> dict[int, str]:
+        """The first output that differs, or none, of each mutant that has time left."""
+        if told.output:
+            return dict.fromkeys(numbers, "not replayed")
+        planned = {n: self.ladder.planned(self.fates[n].mutation, step) for n in numbers}
+        with self._lock:
+            late = [n for n, plan in planned.items() if self._replays[n, plan] >= self.replays_s]
+            for number in late:
+                self.fates[number].left += 1
+        chosen = [n for n in numbers if n not in late]
+        if not chosen:
+            return {}
+        found = self.means.replay(step, chosen)
+        with self._lock:
+            for number, seconds in found.shares.items():
+                self._replays[number, planned[number]] += seconds
+                self.fates[number].spend("replays", seconds)
+            outputs = {n: found.outputs.get(n, "") for n in chosen}
+            for number, output in outputs.items():
+                if not output:
+                    self.fates[number].passed.append(self.means.content(step))
+        return outputs
 
 
 def conclude(fate: Fate, prove: Callable[[Mutation], Proof]) -> None:
@@ -148,7 +170,7 @@ def conclude(fate: Fate, prove: Callable[[Mutation], Proof]) -> None:
     if fate.status == EQUIVALENT:
         fate.left = 0
     else:
-        seen = f"{UNSEEN} of {fate.replays}" if fate.replays else NEVER
+        seen = f"{UNSEEN} of {fate.replays - fate.left}{rest}" if fate.replays else NEVER
         fate.by = f"{seen}; {fate.by}"
 
 

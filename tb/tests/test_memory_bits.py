@@ -81,6 +81,8 @@ class BitsBase(WindowTest, UpsetsTest):
         for _ in range(4):
             # A report may be late: of a word that was not read before.
             if not await self.reported(memory, none, action):
+                # No word is reported again once it is right.
+                assert upsets.corrected[memory] <= upsets.injected[memory], memory
                 return
         raise AssertionError(f"memory {memory} reports bits that its words do not have")
 

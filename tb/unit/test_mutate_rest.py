@@ -48,7 +48,11 @@ class Bench:
         name = step.test[-1]
         self.log.append(f"{name} {sorted(numbers)}")
         return Replay(
-            9, "", 2.0, outputs={n: f"out[{n}]" for n in numbers if n in self.reach.get(name, ())}
+            9,
+            "",
+            9.0,
+            outputs={n: f"out[{n}]" for n in numbers if n in self.reach.get(name, ())},
+            shares=dict.fromkeys(numbers, 2.0),
         )
 
     def run(self, number: int, step: Step) -> Outcome:
@@ -78,7 +82,7 @@ def test_each_run_meets_those_that_it_can_tell(tmp_path: Path) -> None:
     assert (found[1].passed, found[1].met) == (["of tb.tests.test_m.A", "of tb.tests.test_m.B"], [])
     assert (found[3].passed, found[3].met) == ([], ["tb.tests.test_m.B"])
     assert (found[3].runs, found[3].output, found[3].left) == (1, "out[3]", 0)
-    assert found[1].seconds == {"replays": 2.0} and found[3].seconds["tests"] == 3.0
+    assert found[1].seconds == {"replays": 4.0} and found[3].seconds["tests"] == 3.0
     # What killed most comes first.
     assert rest.order([B, C, A])[0] == A
 
@@ -105,6 +109,18 @@ def test_tests_in_vain_have_a_limit(tmp_path: Path) -> None:
     conclude(found[1], lambda _: pytest.fail("no proof is needed"))
     assert found[1].status == SURVIVED
     assert found[1].by == "out[1] differs; 2 such run(s) pass, 1 left out: limit"
+
+
+def test_replays_have_a_limit_apart_from_those_that_are_planned(tmp_path: Path) -> None:
+    bench, found = Bench({name: {1} for name in "ABC"}), fates(1)
+    rest = bench.rest(found, tmp_path / "met")
+    rest.replays_s = 2.0
+    rest.ladder.first = {"cde_fifo": ["test_m.C"]}
+    for step in (A, B, C):
+        rest.meet(step)
+    assert bench.log == ["A [1]", "C [1]"] and found[1].left == 1
+    conclude(found[1], lambda _: Proof(UNDECIDED, "time limit"))
+    assert found[1].by == "reaches no output in the tests of 2, 1 left out: limit; time limit"
 
 
 def test_run_that_is_not_repeated_is_run(tmp_path: Path) -> None:
