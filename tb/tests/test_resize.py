@@ -217,3 +217,39 @@ class ResizePairsTest(ResizeBase):
             assert int.from_bytes(slot[:8], "little") == first
             assert slot[31] & 0x80, "phase 1 in the first pass"
             await self.take(cq, self.sent - self.read)
+
+
+@pyuvm.test()
+class ResizeEverySizeTest(ResizeBase):
+    """To each size with one entry too many, then with as many as it has; the same with credits."""
+
+    async def scenario(self) -> None:
+        env = self.env
+        most = min(self.config.max_log2, 11)
+        cq = await self.start(most)
+        for log2 in range(1, most):
+            self.put(cq, (1 << log2) + 1 - (self.sent - self.read))
+            await env.drain()
+            await self.too_small(cq, log2)
+            await self.take(cq, 1)
+            for size in (log2, most):
+                await cq.resize(size)
+        await self.take(cq, self.sent - self.read)
+
+        reserved = await env.host.create_cq(eq=cq.eq, log2=most)
+        held = 0
+        for log2 in range(1, most):
+            for _ in range(((1 << log2) + 1 - held) // 2):
+                assert await env.credits.reserve(reserved.number, 2)
+                held += 2
+            if held <= 1 << log2:
+                assert await env.credits.reserve(reserved.number, 1)
+                held += 1
+            await self.too_small(reserved, log2)
+            env.completions.send(reserved.number, silent=True)
+            held -= 1
+            await env.drain()
+            for size in (log2, most):
+                await reserved.resize(size)
+        for _ in range(held):
+            env.completions.send(reserved.number, silent=True)
