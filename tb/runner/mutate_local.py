@@ -17,14 +17,12 @@ from pathlib import Path
 from tb.runner.common import RunnerError
 from tb.runner.mutate_netlist import Mutation, run_yosys, written
 from tb.runner.mutate_prove import split
+from tb.runner.mutate_state import named, ready
 from tb.runner.mutate_wrap import REPLAY, define_values
 
 #: The comparison of a mutant, and the wire that has its result.
 COMPARISON, RESULT = "local__", "differs__"
 
-#: Cells that hold state. Yosys makes pins only of those with a name of their own.
-_STATE = re.compile(r"^(  cell \$(?:\w*ff\w*|mem_v2)) \$(\S+)$", re.M)
-_NAMED = r"\1 \\state$\2"
 _CELL = re.compile(r"^  cell \S+ (\S+)\n((?:    .*\n)*)  end$", re.M)
 _PIN = re.compile(r"^    connect \\(\S+) (.+)$", re.M)
 _INSIDE = re.compile(r"^  cell \\(cde_\w+) ", re.M)
@@ -54,14 +52,6 @@ def _script(module: str, mutants: Mapping[int, Mutation], source: Path, out: Pat
             *(f"{step} {made}" for step in ("opt_merge", "opt_expr", "opt_clean -purge")),
         ]
     return "\n".join([*lines, f"select {COMPARISON}*", f"write_rtlil -selected {out}"])
-
-
-def _named(mutation: Mutation, modules: Mapping[str, str]) -> Mutation:
-    """The same change where cells that hold state have names of their own."""
-    cell = f"\\state{mutation.cell}"
-    if f" {cell}\n" not in modules[mutation.module]:
-        return mutation
-    return Mutation(**{**vars(mutation), "cell": cell})
 
 
 def used_ports(comparison: str) -> tuple[str, list[str]]:
@@ -101,10 +91,10 @@ def plant(base: Path, mutations: Mapping[int, Mutation], folder: Path, jobs: int
     """Adds the comparisons of these mutants, by number, to netlist.il; writes local.v."""
     work = folder / "local"
     work.mkdir(exist_ok=True)
-    modules = split(_STATE.sub(_NAMED, base.read_text()))
+    modules = split(ready(base.read_text()))
     groups: dict[str, dict[int, Mutation]] = {}
     for number, mutation in mutations.items():
-        groups.setdefault(mutation.module, {})[number] = _named(mutation, modules)
+        groups.setdefault(mutation.module, {})[number] = named(mutation, modules)
 
     def make(module: str) -> str:
         source, made = work / f"{module}.il", work / f"{module}-made.il"

@@ -3,24 +3,26 @@
 and the original one, first alone, then inside the modules that contain it.
 
 What a module contains is cut out and its pins are free (sound: what no environment can tell apart,
-no design can); a difference that only shows with free pins is none, so the next scope takes more
-of the design. Both copies start in the state that the reset leaves behind (registers without one
-at 0); from there on the reset is a free input.
+no design can), and first its memories, too; a difference that only shows with free pins is none, so
+the next scope takes more of the design. Both copies start in the state that the reset leaves behind
+(registers without one at 0); from there on the reset is a free input.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tb.runner.common import ROOT
 from tb.runner.mutate_ladder import EQUIVALENT, SURVIVED, UNDECIDED, Proof
 from tb.runner.mutate_netlist import Mutation
+from tb.runner.mutate_state import named, ready
 
 
 @dataclass(frozen=True)
@@ -30,11 +32,14 @@ class Scope:
     top: str
     inside: tuple[str, ...] = ()
     whole: bool = False
-    """All that ``top`` contains takes part; nothing is cut."""
+    """All that ``top`` contains takes part; no module is cut."""
+    memories: bool = True
+    """Memories take part, as registers; else they are cut."""
 
     @property
     def name(self) -> str:
-        return f"{'all of ' if self.whole else ''}{self.top.partition('__')[0]}"
+        cut = "" if self.memories else " without its memories"
+        return f"{'all of ' if self.whole else ''}{self.top.partition('__')[0]}{cut}"
 
 
 def split(rtlil: str) -> dict[str, str]:
@@ -97,6 +102,10 @@ def resettable(rtlil: str) -> set[str]:
     return {module for module, found in ports.items() if found == {"clk", "rst"}}
 
 
+#: More are too many for one proof each.
+_PARENTS, _GRANDPARENTS = 12, 4
+
+
 def scopes(module: str, parents: dict[str, set[str]]) -> list[list[Scope]]:
     """Attempts, each a list of scopes that must all be proved: the module with its contents cut
     out, each of its parents, the module with its contents, the parents of its parents.
@@ -110,7 +119,7 @@ def scopes(module: str, parents: dict[str, set[str]]) -> list[list[Scope]]:
             for parent in sorted(parents.get(chain[0], ()))
             if parent.startswith("cde_")
         ]
-        if 0 < len(chains) <= 4:
+        if 0 < len(chains) <= (_GRANDPARENTS if generation else _PARENTS):
             attempts.append([Scope(chain[0], chain[1:]) for chain in chains])
         if not generation:
             attempts.append([Scope(module, whole=True)])
@@ -134,6 +143,8 @@ def _script(mutation: Mutation, scope: Scope, base: Path, aiger: Path, reset: bo
     else:
         cut = [f"flatten t:{module}" for module in scope.inside]
         cut += [f"expose -evert {scope.top}/t:cde_*"]
+    if not scope.memories:
+        cut += [f"expose -evert {scope.top}/t:$mem_v2"]
 
     def copy(side: str, change: list[str]) -> list[str]:
         return [
@@ -231,6 +242,10 @@ def _abc(aiger: Path, seconds: float) -> tuple[Proof, float]:
     return proof, spent
 
 
+#: Of the time of a mutant, for an attempt without memories.
+_CUT_SHARE = 0.1
+
+
 @dataclass
 class Prover:
     """Proofs on one netlist."""
@@ -245,7 +260,8 @@ class Prover:
         self.folder.mkdir(parents=True, exist_ok=True)
         text = self.base.read_text()
         self._parents, self._resettable = parents_of(text), resettable(text)
-        self._modules = split(text)
+        self._modules = {True: split(text), False: split(ready(text))}
+        """With and without memories that can be cut."""
 
     def _try(
         self, mutation: Mutation, scope: Scope, name: str, seconds: float
@@ -256,7 +272,9 @@ class Prover:
         reset = scope.top in self._resettable
         # Reading the whole design would take longer than most proofs.
         part = self.folder / f"{name}.il"
-        part.write_text(contents(scope.top, self._modules))
+        modules = self._modules[scope.memories]
+        part.write_text(contents(scope.top, modules))
+        mutation = named(mutation, modules)
         script.write_text(_script(mutation, scope, part, aiger, reset))
         text, spent = limited(["yosys", "-q", "-p", f"script {script}"], seconds, ROOT)
         if not aiger.is_file() or not aiger.stat().st_size:
@@ -271,18 +289,30 @@ class Prover:
         """
         left = limit = min(self.seconds, seconds)
         last = Proof(UNDECIDED, "no scope")
-        for number, attempt in enumerate(scopes(mutation.module, self._parents)):
+        attempts = scopes(mutation.module, self._parents)
+        for number, (attempt, memories) in enumerate(itertools.product(attempts, (False, True))):
             proof = last
+            if not memories and not any(map(self._has_memory, attempt)):
+                continue
             for part, scope in enumerate(attempt):
                 if left <= 0:
                     how = f"{last.how}; wider scopes: time limit"
                     return Proof(UNDECIDED, how, limit - left)
-                found, spent = self._try(mutation, scope, f"{name}-{number}-{part}", left)
+                most = left if memories else min(left, _CUT_SHARE * limit)
+                tried = replace(scope, memories=memories)
+                found, spent = self._try(mutation, tried, f"{name}-{number}-{part}", most)
                 left -= spent
-                proof = Proof(found.status, f"{found.how} ({scope.name})", limit - left)
+                proof = Proof(found.status, f"{found.how} ({tried.name})", limit - left)
                 if found.status != EQUIVALENT:
                     break
             if proof.status == EQUIVALENT:
                 return proof
             last = proof
         return last
+
+    def _has_memory(self, scope: Scope) -> bool:
+        """Beside those that are cut with the modules that hold them."""
+        modules = self._modules[True]
+        if scope.whole:
+            return " cell $mem_v2 " in contents(scope.top, modules)
+        return any(" cell $mem_v2 " in modules[name] for name in (scope.top, *scope.inside))

@@ -147,3 +147,45 @@ def test_proofs_start_in_the_reset_state(
     assert found
     mutation = Mutation(mode, "cde_x__1", found.group(1), f"\\{port}", 0)
     assert proof(tmp_path, made.read_text(), mutation) == status
+
+
+MEMORY = """module cde_x__1(input clk, we, input [9:0] a, input [31:0] d, output reg [31:0] y);
+    reg [31:0] words [0:1023];
+    wire [31:0] put = we ? ~d : 32'd0;
+    wire [31:0] got = words[a];
+    always @(posedge clk) begin
+        if (we) words[a] <= put;
+        y <= got;
+    end
+endmodule
+"""
+
+
+@pytest.mark.parametrize(
+    ("cell", "port", "mode", "status"),
+    [
+        # What is not written does not count.
+        (r"\$ternary\S*:3", "S", "const1", EQUIVALENT),
+        (r"\$ternary\S*:3", "S", "const0", SURVIVED),
+        # What is read does.
+        (r"\\words", "RD_DATA", "inv", SURVIVED),
+    ],
+)
+def test_memories_are_cut_first(
+    tmp_path: Path, cell: str, port: str, mode: str, status: str
+) -> None:
+    prepare_environment()
+    source, made = tmp_path / "x.v", tmp_path / "x.il"
+    source.write_text(MEMORY)
+    steps = f"read_verilog {source}\nproc\nopt_clean\nmemory_collect\nwrite_rtlil {made}"
+    run_yosys(steps, tmp_path, "x")
+    text = made.read_text()
+    found = re.search(rf"cell \S+ ({cell}\S*)", text)
+    assert found
+    mutation = Mutation(mode, "cde_x__1", found.group(1), f"\\{port}", 0)
+    result = Prover(made, tmp_path / "prove", 6.0)(mutation, "m")
+    if status == EQUIVALENT:
+        assert result.status == status and result.how.endswith("(cde_x without its memories)")
+    # With its registers the memory takes longer than that.
+    cut = (tmp_path / "prove" / "m-0-0.abc.log").read_text()
+    assert read_abc(cut).status == status
