@@ -68,11 +68,7 @@ class BitsBase(WindowTest, UpsetsTest):
         left = [(bit, bit) for bit in [*range(words.widths[memory]), *checks]]
         action = await self.action_of(memory, left[:2])
         del left[:2]
-        for _ in range(8):
-            groups = [left[at : at + GROUP] for at in range(0, len(left), GROUP)]
-            missing = [g for g in groups if await self.reported(memory, g, action) < len(g)]
-            left = [bit for group in missing for bit in group]
-        assert not left, f"memory {memory} has not reported its bits {left}"
+        await self.turn_all(memory, left, action)
         assert not upsets.lost, upsets.lost
         # Each bit of the number counts, of the first and of the second one.
         bits = [*range(words.widths[memory]), *checks]
@@ -85,6 +81,14 @@ class BitsBase(WindowTest, UpsetsTest):
                 assert upsets.corrected[memory] <= upsets.injected[memory], memory
                 return
         raise AssertionError(f"memory {memory} reports bits that its words do not have")
+
+    async def turn_all(self, memory: int, left: Sequence[Bits], action: Action) -> None:
+        """Each of these bits, one at a time, until all are reported."""
+        for _ in range(8):
+            groups = [left[at : at + GROUP] for at in range(0, len(left), GROUP)]
+            missing = [g for g in groups if await self.reported(memory, g, action) < len(g)]
+            left = [bit for group in missing for bit in group]
+        assert not left, f"memory {memory} has not reported its bits {left}"
 
     async def action_of(self, memory: int, bits: Sequence[Bits]) -> Action:
         """The first action in which the memory reports each of these bits (once may be chance)."""
