@@ -242,13 +242,16 @@ class CarillonEnv(uvm_env):
         await self.harness.flush()
 
     async def drain(self, quiet: int = 64, limit: int = 200_000) -> None:
-        """Waits until nothing has happened for ``quiet`` cycles and nothing is unanswered."""
+        """Waits until nothing has happened for ``quiet`` cycles more than memory takes for a
+        response, and nothing is unanswered.
+        """
         end = self.harness.cycle + limit
         while True:
             seen = self.records
-            await self.harness.cycles(quiet)
+            await self.harness.cycles(quiet + self.mem.slowest)
             await self.sync()
             if self.records == seen and all(agent.idle for agent in self.agents):
+                self.mem.answered()
                 return
             if self.harness.cycle > end:
                 busy = [agent.get_name() for agent in self.agents if not agent.idle]

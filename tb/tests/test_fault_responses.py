@@ -85,7 +85,7 @@ class LateResponsesTest(PairsTest):
         for delay in DELAYS:
             mem.latency(delay)
             wanted = await self.traffic()
-            await self.env.drain(delay + 64)
+            await self.env.drain()
             for number, entries in wanted.items():
                 await self.unharmed(number, entries)
         mem.latency(0)

@@ -10,7 +10,7 @@ import pyuvm
 from tb.env.agents.memory import DECERR, EXOKAY, OKAY, SLVERR
 from tb.env.cq import Cq, Eq
 from tb.env.defs import CB_RETURN, EQE, ArmType, Cause, CqStatus, Kind, PageReg, Result
-from tb.env.records import Interrupt, MemWrite
+from tb.env.records import Interrupt, MemResponse, MemWrite
 from tb.tests.test_errors import ARMS, ErrorTest
 
 ICARUS_TESTS = ["StrayResponseTest"]
@@ -209,3 +209,22 @@ class StrayResponseTest(ErrorTest):
         assert (state.prod, state.status, state.armed) == (60, CqStatus.OK, True)
         assert not cq.callbacks
         assert {e.cause for e in await host.read_log()} == {Cause.STRAY_B}
+
+
+@pyuvm.test()
+class LateLastResponseTest(ErrorTest):
+    """The last write, of an event entry, is answered long after all else has come to rest: its
+    interrupt is due then, and nothing is judged before.
+    """
+
+    async def scenario(self) -> None:
+        cq = await self.queue()
+        await cq.arm()
+        self.env.mem.latency(1000)
+        self.send(cq, [1])
+        await self.env.drain()
+        (answer,) = [r for r in self.of(MemResponse) if r.axi_id >= self.config.num_cq]
+        (interrupt,) = self.of(Interrupt)
+        assert interrupt.cycle >= answer.cycle
+        assert len(cq.callbacks) == 1 and self.polled(cq) == [1]
+        await cq.callback_return()

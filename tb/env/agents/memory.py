@@ -28,11 +28,22 @@ class MemoryAgent(BfmAgent):
     def build_phase(self) -> None:
         super().build_phase()
         self.num_cq = 0
+        #: Cycles that a write may wait for its response.
+        self.slowest = 0
         self._rules_used = 0
+
+    def clear(self) -> None:
+        super().clear()
+        self.answered()
+
+    def answered(self) -> None:
+        """No write waits for its response: latencies of earlier ones no longer count."""
+        self.slowest = self.harness.setting(Channel.MEM_CMD) >> 16 & 0xFFFF
 
     def latency(self, low: int = 0, high: int | None = None, seed: int | None = None) -> None:
         """Cycles from a write to its response: random from ``low`` to ``high`` (below 16384)."""
         high = low if high is None else high
+        self.slowest = max(self.slowest, high)
         old = self.harness.setting(Channel.MEM_CMD) >> 32
         word = low | high << 16 | (old if seed is None else seed & 0xFFFFFFFF) << 32
         self.harness.configure(Channel.MEM_CMD, word)
