@@ -13,6 +13,7 @@ import pyuvm
 from tb.env.defs import CheckKind
 from tb.tests.test_memory_bits import Action
 from tb.tests.test_memory_pairs import REWRITES, PairsBase
+from tb.tests.windowing import ALL
 
 BUILD = ["engine"]
 
@@ -21,12 +22,16 @@ LOOKS = 40
 #: Memories (of dispatch, of taking) that are written whenever they are read: a word is healed by
 #: chance, or another one that nothing writes any more goes on being reported.
 BESIDE_WRITES = (28, 29, 60, 61)
+#: A word that is lost is reported on each later look, until it is written.
+LASTING = (
+    *(0, 2, 3, 4, 5, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 23, 24, 25, 26, 27, 32, 47),
+    *(52, 53, 54, 56, 57, 59, 62, 66, 67, 68, 69, 70, 72, 73, 74, 75, 76, 77, 78),
+)
+#: Of keys and accesses.
+KEYS = range(71, 80)
 
 
 class HealsBase(PairsBase):
-    #: Widths, at least, whose words are looked at, with the parameters of any build.
-    least: int
-
     def chosen(self) -> Sequence[int]:
         widths = self.words.widths
         self.healed: set[int] = set()
@@ -39,7 +44,11 @@ class HealsBase(PairsBase):
             return
         action = await self.action_of(memory, [(0, 0), (0, 0)])
         look = await self.look_of(memory, action)
+        for other in (self.renew, self.replace):
+            if not look and memory in KEYS and await self.told_once(memory, 0, other):
+                action, look = other, await self.look_of(memory, other)
         if not look:
+            assert memory not in LASTING, f"memory {memory} reports a lost word only once"
             return
         if width in self.healed:
             # What reads it may do so by chance.
@@ -51,11 +60,6 @@ class HealsBase(PairsBase):
             for bit in (64 * lane, *self.words.check_bits(memory, lane)):
                 assert await self.told_once(memory, bit, action), (memory, bit)
                 await self.heals(memory, bit, look)
-
-    async def finish(self) -> None:
-        await super().finish()
-        self.logger.info("healed words of %s bits", sorted(self.healed))
-        assert len(self.healed) >= self.least, f"only words of {sorted(self.healed)} bits"
 
     def looks(self) -> tuple[Action, ...]:
         """What reads without a change, then what reads before it writes."""
@@ -89,6 +93,19 @@ class HealsBase(PairsBase):
 
         only = (time, check, page, key, queues, completions, receives)
         return (*only, *self.actions)
+
+    async def renew(self) -> None:
+        """The region that accesses are checked against: its words are written first."""
+        old, self.near = self.near, await self.memory()
+        await old.deregister()
+        await self.check(self.owner, CheckKind.READ, self.near.key, self.near.base, 1)
+
+    async def replace(self) -> None:
+        """The region of buffers."""
+        old = self.target
+        self.target = await self.env.host.register(1 << 47, base=old.base, zone=5, rights=ALL)
+        await old.deregister()
+        await self.receive()
 
     async def look_of(self, memory: int, action: Action) -> Action | None:
         """One that reads again what the action has left in memory: a word that is lost is reported
@@ -127,7 +144,6 @@ class FirstHealsTest(HealsBase):
     """A third of the widths."""
 
     part = 0
-    least = 4
 
 
 @pyuvm.test()
@@ -135,7 +151,6 @@ class SecondHealsTest(HealsBase):
     """Another third."""
 
     part = 1
-    least = 3
 
 
 @pyuvm.test()
@@ -143,4 +158,3 @@ class ThirdHealsTest(HealsBase):
     """The rest."""
 
     part = 2
-    least = 3
