@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -151,6 +152,21 @@ class Checking:
         }
         assert not wrong, f"counters, and what they should show: {wrong}"
 
+    async def _check_log(self) -> None:
+        """Compares what the error log says of reports, requests and accesses that were refused
+        (ISO-03): nothing else, and all of it unless entries were lost.
+        """
+        board, host = self.board, self._env.host
+        if not isinstance(board, EngineScoreboard) or self._config is not self._env.config:
+            return
+        await host.read_log()
+        told = Counter((e.cause, e.kind, e.object, e.detail) for e in host.logged)
+        found = Counter({entry: n for entry, n in told.items() if entry[0] in board.logs})
+        wanted = Counter(entry for entry in board.log() if entry[0] in board.logs)
+        assert not found - wanted, f"log entries of what was not refused: {dict(found - wanted)}"
+        missing, lost = wanted - found, await host.counter("LOG_LOST")
+        assert missing.total() <= lost, f"{lost} log entries lost, but not there: {dict(missing)}"
+
     async def finish(self, allow: Iterable[str] = ()) -> None:
         """End of the test; ``allow``: see ``scoreboard.ALLOWANCES``."""
         allowed = set(allow)
@@ -160,6 +176,7 @@ class Checking:
             return
         self.board.finish(allowed, self._env.harness.cycle)
         await self._check_counters()
+        await self._check_log()
         # Only what ran and was judged to its end counts.
         out = os.environ.get(_COVERAGE)
         if out and self.coverage is not None:

@@ -64,6 +64,8 @@ class Adapter(KeyHost):
         self.srqs: dict[int, Srq] = {}
         self.regions: dict[int, Region] = {}
         self.forget_keys()
+        #: Entries taken out of the error log since the reset.
+        self.logged: list[LogEntry] = []
         #: Every callback seen, in order.
         self.callbacks: list[Callback] = []
         #: An event entry of a queue that the driver does not know fails the test.
@@ -71,6 +73,7 @@ class Adapter(KeyHost):
 
     def forget(self) -> None:
         """After a reset of the engine."""
+        self.logged.clear()
         self.cqs.clear()
         self.eqs.clear()
         self.qps.clear()
@@ -145,6 +148,7 @@ class Adapter(KeyHost):
                 return found
             entry = LOG0.unpack(await control.value(Reg.LOG0))
             found.append(LogEntry(entry["cause"], entry["kind"], entry["object"], second["detail"]))
+            self.logged.append(found[-1])
             assert await control.write(Reg.LOG_POP, 1) == 0
 
     async def identification(self) -> dict[str, int]:

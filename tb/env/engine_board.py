@@ -21,7 +21,7 @@ from tb.env.check_qp_control import QpControlChecks
 from tb.env.check_reserve import PostCredits
 from tb.env.check_retire import RetireChecks
 from tb.env.check_steps import StepChecks
-from tb.env.defs import Reg
+from tb.env.defs import Cause, Reg
 from tb.env.qp_context import QpContext
 from tb.env.records import (
     Command,
@@ -136,9 +136,17 @@ class EngineScoreboard(Scoreboard):
             **refused,
         }
 
+    @property
+    def logs(self) -> set[Cause]:
+        """Causes of which :meth:`log` is certain."""
+        uncertain = {Cause.CONN_NO_QP} if self.qps.unsettled else set()
+        return {
+            cause for cause in Cause if Cause.DONE_BAD <= cause < Cause.MEM_CORRECTED
+        } - uncertain
+
     def log(self) -> list[tuple[int, int, int, int]]:
-        """What reports and connection events have left in the error log: cause, kind, object,
-        detail.
+        """What reports, connection events, receive requests and checks have left in the error log:
+        cause, kind, object, detail.
         """
         return list(self.retire.log)
 
