@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from models.post import Segment
+from tb.env.agents.control import CommandError
 from tb.env.defs import CqeStatus, Opcode, QpState, Result, Right
 from tb.env.sequences.window_links import Link, Zone
 from tb.env.sequences.window_traffic import WindowTraffic
@@ -231,7 +232,11 @@ class WindowLife(WindowTraffic):
         if kind == 0:
             self.env.transport.disconnect(side.number)
         elif kind == 1:
-            await side.qp.flush()
+            try:
+                await side.qp.flush()
+            except CommandError as error:
+                # The device was removed before they could connect.
+                assert self.removed and error.command.result == Result.BAD_STATE, error
         else:
             result = await side.qp.set_state(QpState.DISCONNECTED)
             assert result in (Result.OK, Result.BAD_STATE), result.name
