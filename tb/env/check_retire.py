@@ -48,9 +48,7 @@ class RetireChecks:
         log = qpc.model.done_beat(record.data).log
         if known:
             qpc.qps[qp].state = state
-        if log is QpLog.DONE_BAD:
-            self.log.append((log, QP_KIND, qp, 0))
-        elif log is not QpLog.OK:
+        if log is not QpLog.OK:
             self.log.append((log, QP_KIND, qp, tag))
         elif status and state in OPEN:
             self.failing.setdefault(qp, record.cycle)

@@ -158,12 +158,13 @@ class RecreateTest(DestroyBase):
         env.mem.latency(0, 60, env.seed)
         self.harness.stall(Channel.IRQ, 0.3)
         host.strict = False
-        traffic = find("mixed_traffic")(env, duration=9_000, queues=4, eqs=1)
+        end = self.harness.cycle + 15_000
+        traffic = find("mixed_traffic")(env, duration=14_000, queues=4, eqs=1)
         task = cocotb.start_soon(traffic.run())
         await self.harness.cycles(1500)
         eq = await host.create_eq(8, page=8, log2=1)
         lives = sent = 0
-        while not task.done():
+        while self.harness.cycle < end:
             lives += 1
             reservation = rng.random() < 0.5
             cq = await host.create_cq(30, eq=eq, log2=rng.randint(1, 4), reservation=reservation)
