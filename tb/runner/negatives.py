@@ -30,7 +30,7 @@ FOLDER = SIM_BUILD / "negatives"
 HDL = ROOT / "hdl"
 
 #: A fault that makes a test hang is not found by a check; it need not be waited for.
-TIMEOUT_S = 60.0
+TIMEOUT_S = 180.0
 
 
 @dataclass(frozen=True)
