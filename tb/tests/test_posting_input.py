@@ -268,9 +268,10 @@ class PortalTest(InputTest):
                 await self.refuse(Cause.BAD_OFFSET, post, offset=offset)
         for offset in (0x008, 0x038, 0x048, 0x0F8):
             await self.refuse(Cause.BAD_OFFSET, post, offset=offset, size=3)
-        for offset in (PageReg.CQ_DB, 0x140, 0xFC0):
-            cause = Cause.BAD_SIZE
-            await self.refuse(cause, post, offset=offset)
+        # Each bit of the place counts, those below a line, too.
+        elsewhere = [1 << n for n in range(12) if 1 << n not in (PageReg.RECV, PageReg.SRQ_RECV)]
+        for offset in (*elsewhere, PageReg.CQ_DB, 0x140, 0xFC0):
+            await self.refuse(Cause.BAD_SIZE, post, offset=offset)
         for number in (*(1 << n for n in range(16)), 0xFFFF):
             if number >= self.config.num_qp:
                 await self.refuse(Cause.BAD_QP, replace(post, qp=number))
