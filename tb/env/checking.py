@@ -160,9 +160,10 @@ class Checking:
         if not isinstance(board, EngineScoreboard) or self._config is not self._env.config:
             return
         await host.read_log()
-        told = Counter((e.cause, e.kind, e.object, e.detail) for e in host.logged)
-        found = Counter({entry: n for entry, n in told.items() if entry[0] in board.logs})
-        wanted = Counter(entry for entry in board.log() if entry[0] in board.logs)
+        certain = board.logs
+        told = ((e.cause, e.kind, e.object, e.detail) for e in host.logged)
+        found = Counter(entry for entry in told if entry[0] in certain)
+        wanted = Counter(entry for entry in board.log() if entry[0] in certain)
         assert not found - wanted, f"log entries of what was not refused: {dict(found - wanted)}"
         missing, lost = wanted - found, await host.counter("LOG_LOST")
         assert missing.total() <= lost, f"{lost} log entries lost, but not there: {dict(missing)}"

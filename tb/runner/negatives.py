@@ -29,7 +29,8 @@ NEGATIVES_YAML = ROOT / "tb" / "negatives.yaml"
 FOLDER = SIM_BUILD / "negatives"
 HDL = ROOT / "hdl"
 
-#: A fault that makes a test hang is not found by a check; it need not be waited for.
+#: Wall time of a test: the longest takes two minutes in a build that is not optimised, on a slow
+#: machine. A fault that makes a test hang is not found by a check; it need not be waited for.
 TIMEOUT_S = 180.0
 
 
