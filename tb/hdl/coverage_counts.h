@@ -47,16 +47,16 @@ CARILLON_OWN void carillon_toggle_wide(const int width, uint32_t* counts, WDataI
 struct CarillonPoints {
     std::vector<const uint32_t*> counters;
     std::string name;  // of the list of points, if it is to be written
+    std::string part;  // its name until it is whole; forks of this process have the same one
     FILE* list = nullptr;
 
     CarillonPoints() {
         const char* const wanted = std::getenv("CARILLON_COVERAGE_POINTS");
         if (!wanted || access(wanted, F_OK) == 0) return;
         name = wanted;
-        list = std::fopen(part().c_str(), "w");
+        part = name + "." + std::to_string(getpid());
+        list = std::fopen(part.c_str(), "w");
     }
-
-    std::string part() const { return name + "." + std::to_string(getpid()); }
 
     void field(const char* key, const char* value) const {
         static const char* const SHORT[][2] = {{"filename", "f"}, {"lineno", "l"}, {"column", "n"}, {"hier", "h"},
@@ -96,7 +96,7 @@ struct CarillonPoints {
         if (!list) return;
         std::fclose(list);
         list = nullptr;
-        std::rename(part().c_str(), name.c_str());
+        std::rename(part.c_str(), name.c_str());
     }
 };
 

@@ -1,15 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs inside the simulator: one process that imports the bench once and then runs every test of
-every mutant in a fork of itself, before the first cycle of simulation.
+"""Runs inside the simulator: every test of every mutant in a fork (tb/runner/fork_server.py).
 
-A test takes some tens of milliseconds, starting a simulator a second: this is what makes mutants
-affordable. Each fork simulates one test from time 0 as an ordinary run does, so no test sees what
-another one left behind, and a mutant that hangs or crashes takes nothing with it.
-
-Named in PYGPI_USERS instead of cocotb's own last entry point. Requests come as JSON lines on the
-file descriptor CARILLON_MUTATE_IN, answers go to CARILLON_MUTATE_OUT:
-``{"id", "mutant", "test": "tb.tests.test_x.TestX", "seed", "cpu_s", "log", "record"}`` ->
-``{"id", "passed", "message", "seconds"}``; ``record``: file for what crosses the ports, or "".
+Named in PYGPI_USERS instead of cocotb's own last entry point. A request has ``{"mutant", "test":
+"tb.tests.test_x.TestX", "seed", "cpu_s", "record"}`` besides what the server reads, with
+``record`` the file for what crosses the ports, or ""; a fork says ``{"passed", "message"}``.
 """
 
 from __future__ import annotations
@@ -17,25 +11,18 @@ from __future__ import annotations
 import json
 import os
 import resource
-import select
-import signal
 import sys
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import cocotb
 import cocotb.handle
 from cocotb.regression import RegressionManager
-from cocotb_tools import _env
 
-IN, OUT = "CARILLON_MUTATE_IN", "CARILLON_MUTATE_OUT"
+from tb.runner.fork_server import MODULES, Request, serve
+
 #: Read by mutate_record.cpp.
 RECORD = "CARILLON_MUTATE_RECORD"
-#: A child that waits instead of computing is ended after this many times its processor time; other
-#: work on the machine can slow it down as well.
-_WALL_FACTOR = 300
 
 
 class _OneTest(RegressionManager):
@@ -59,12 +46,8 @@ class _OneTest(RegressionManager):
         super()._score_test(exc, *times)
 
 
-def _child(tests: dict[str, Any], request: dict[str, Any], out: int) -> None:
+def _become(tests: dict[str, Any], request: Request, pipe: int) -> None:
     """Becomes the simulation of one test; returns into the simulator."""
-    log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    for stream in (1, 2):
-        os.dup2(log, stream)
-    os.close(log)
     limit = int(request["cpu_s"]) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
     os.environ["COCOTB_RANDOM_SEED"] = str(request["seed"])
@@ -77,7 +60,7 @@ def _child(tests: dict[str, Any], request: dict[str, Any], out: int) -> None:
     manager = _OneTest()
 
     def tell(passed: bool, message: str) -> None:
-        os.write(out, json.dumps({"passed": passed, "message": message}).encode())
+        os.write(pipe, json.dumps({"passed": passed, "message": message}).encode())
 
     manager.tell = tell
     manager.register_test(tests[request["test"]])
@@ -86,83 +69,16 @@ def _child(tests: dict[str, Any], request: dict[str, Any], out: int) -> None:
     cocotb._shutdown.register(manager._on_sim_end)
 
 
-def _start(tests: dict[str, Any], request: dict[str, Any]) -> tuple[int, int] | None:
-    """Forks; (pid, pipe with its answer) in the parent, None in the child."""
-    read, write = os.pipe()
-    pid = os.fork()
-    if pid:
-        os.close(write)
-        return pid, read
-    os.close(read)
-    _child(tests, request, write)
-    return None
-
-
-def _finish(pid: int, pipe: int) -> dict[str, Any]:
-    """What a child that has ended said; one that said nothing has failed."""
-    said = b""
-    while part := os.read(pipe, 65536):
-        said += part
-    os.close(pipe)
-    _, status, used = os.wait4(pid, 0)
-    if said:
-        answer: dict[str, Any] = json.loads(said)
-    elif os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
-        answer = {"passed": False, "message": "time limit", "timeout": True}
-    else:
-        answer = {"passed": False, "message": f"the simulation ended with status {status:#x}"}
-    answer["seconds"] = used.ru_utime + used.ru_stime
-    return answer
-
-
 def _tests() -> dict[str, Any]:
-    """All tests of the modules in COCOTB_TEST_MODULES, by full name."""
+    """All tests of the modules in CARILLON_FORK_MODULES, by full name."""
     manager = RegressionManager()
     manager.setup_pytest_assertion_rewriting()
-    manager.discover_tests(*_env.get_list("COCOTB_TEST_MODULES"))
+    manager.discover_tests(*os.environ[MODULES].split(","))
     return {test.fullname: test for test in manager._test_queue}
 
 
-def _answer(out: Any, **values: Any) -> None:
-    out.write(json.dumps(values) + "\n")
-    out.flush()
-
-
-def serve() -> None:
-    """Entry point. Returns in the children only, whose simulation it has begun."""
+def serve_mutants() -> None:
+    """Entry point. Returns in the forks only, whose simulation it has begun."""
     sys.path.insert(0, "")
-    requests = int(os.environ[IN])
-    out = os.fdopen(int(os.environ[OUT]), "w")
     tests = _tests()
-    _answer(out, ready=sorted(tests))
-    running: dict[int, tuple[int, Any, float]] = {}  # pipe -> pid, id, wall deadline
-    buffer = b""
-    is_open = True
-    while is_open or running:
-        waiting = [*running, *([requests] if is_open else [])]
-        ready, _, _ = select.select(waiting, [], [], 1.0)
-        now = time.monotonic()
-        for pid, _, deadline in running.values():
-            if now > deadline:
-                os.kill(pid, signal.SIGKILL)
-        for pipe in ready:
-            if pipe in running:
-                pid, number, _ = running.pop(pipe)
-                _answer(out, id=number, **_finish(pid, pipe))
-        if requests not in ready:
-            continue
-        data = os.read(requests, 65536)
-        is_open = bool(data)
-        buffer += data
-        *lines, buffer = buffer.split(b"\n")
-        for line in lines:
-            request = json.loads(line)
-            Path(request["log"]).parent.mkdir(parents=True, exist_ok=True)
-            started = _start(tests, request)
-            if started is None:
-                return
-            pid, pipe = started
-            deadline = time.monotonic() + _WALL_FACTOR * request["cpu_s"] + 10
-            running[pipe] = (pid, request["id"], deadline)
-    out.close()
-    os._exit(0)
+    serve(lambda request, pipe: _become(tests, request, pipe), sorted(tests))

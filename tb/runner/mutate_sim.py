@@ -4,28 +4,26 @@
 from __future__ import annotations
 
 import json
-import os
-import select
-import subprocess
-import threading
+import signal
 from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, RunnerError, relative
-from tb.runner.simulator import build, kill_group, make_runner
+from tb.runner.fork_host import MODULES, ForkHost
+from tb.runner.simulator import build, make_runner
 
-#: Environment variables of tb/runner/mutate_host.py, which only a simulator can import.
-REQUESTS, ANSWERS = "CARILLON_MUTATE_IN", "CARILLON_MUTATE_OUT"
 _RECORD = Path(__file__).with_name("mutate_record.cpp")
 _HOST = (
     "cocotb.logging:_configure",
     "cocotb._init:init_package_from_simulation",
-    "tb.runner.mutate_host:serve",
+    "tb.runner.mutate_host:serve_mutants",
 )
+#: A run that waits instead of computing is ended after this many times its processor time; other
+#: work on the machine can slow it down as well.
+_WALL_FACTOR = 300
 
 
 @dataclass(frozen=True)
@@ -89,21 +87,12 @@ class Host:
         self.config = config
         self.work = work
         self._modules = modules
-        self._number = 0
-        self._runs: dict[int, tuple[Run, Future[Answer]]] = {}
-        self._lock = threading.Lock()
-        self._ended = ""
-        self._buffer = b""
-        self.tests: set[str] = set()
 
     def __enter__(self) -> Self:
-        self.work.mkdir(parents=True, exist_ok=True)
-        theirs_in, self._to = os.pipe()
-        self._from, theirs_out = os.pipe()
         # cocotb's runner knows what its library needs to find Python.
         runner: Any = make_runner("verilator")
         runner.sim_hdl_toplevel = self.config.toplevel
-        runner.test_module = ",".join(self._modules)
+        runner.test_module = ""
         runner.hdl_toplevel_lang = "verilog"
         runner._set_env_test()
         environment = {
@@ -113,98 +102,36 @@ class Host:
             "COCOTB_RANDOM_SEED": "1",
             # Runs must repeat each other exactly.
             "PYTHONHASHSEED": "0",
-            REQUESTS: str(theirs_in),
-            ANSWERS: str(theirs_out),
+            MODULES: ",".join(self._modules),
         }
-        self._log = (self.work / "host.log").open("w")
         program = self.config.folder("verilator", False) / self.config.toplevel
-        self._process = subprocess.Popen(
-            [
-                str(program),
-                "+verilator+seed+1",
-                "+verilator+rand+reset+2",
-                "+verilator+error+limit+1000",
-            ],
-            cwd=self.work,
-            env=environment,
-            stdout=self._log,
-            stderr=subprocess.STDOUT,
-            pass_fds=(theirs_in, theirs_out),
-            start_new_session=True,
-        )
-        os.close(theirs_in)
-        os.close(theirs_out)
-        try:
-            self.tests = set(self._line(300.0)["ready"])
-        except BaseException:
-            self.__exit__()
-            raise
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        options = ["+verilator+seed+1", "+verilator+rand+reset+2", "+verilator+error+limit+1000"]
+        self._host = ForkHost([str(program), *options], environment, self.work)
+        self.tests = set(self._host.ready)
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._to)
-        kill_group(self._process)
-        self._process.wait()
-        os.close(self._from)
-        self._log.close()
+        self._host.close()
 
     def run(self, run: Run) -> Answer:
         """Runs it and waits; may be called by several threads."""
         if run.test not in self.tests:
             raise RunnerError(f"the simulator does not know the test {run.test}")
-        future: Future[Answer] = Future()
-        with self._lock:
-            if self._ended:
-                raise RunnerError(self._ended)
-            self._number += 1
-            number = self._number
-            self._runs[number] = (run, future)
-            request = {
-                "id": number,
+        answer = self._host.ask(
+            {
                 "mutant": run.mutant,
                 "test": run.test,
                 "seed": run.seed,
                 "cpu_s": run.cpu_s,
+                "wall_s": _WALL_FACTOR * run.cpu_s + 10,
                 "log": str(self.work / f"mutant-{run.mutant}.log"),
                 "record": str(run.record or ""),
             }
-            os.write(self._to, (json.dumps(request) + "\n").encode())
-        return future.result()
-
-    def _line(self, timeout_s: float | None) -> dict[str, Any]:
-        while b"\n" not in self._buffer:
-            if not select.select([self._from], [], [], timeout_s)[0]:
-                raise RunnerError(f"no answer from the simulator; see {relative(self.work)}")
-            data = os.read(self._from, 65536)
-            if not data:
-                raise RunnerError(
-                    f"the simulator ended; its log: {relative(self.work / 'host.log')}"
-                )
-            self._buffer += data
-        line, self._buffer = self._buffer.split(b"\n", 1)
-        found: dict[str, Any] = json.loads(line)
-        return found
-
-    def _read(self) -> None:
-        """Hands the answers to those who wait for them."""
-        try:
-            while True:
-                line = self._line(None)
-                with self._lock:
-                    run, future = self._runs.pop(line["id"])
-                future.set_result(
-                    Answer(
-                        run,
-                        line["passed"],
-                        line["message"],
-                        line["seconds"],
-                        line.get("timeout", False),
-                    )
-                )
-        except (RunnerError, OSError) as error:
-            with self._lock:
-                self._ended = str(error)
-                for _, future in self._runs.values():
-                    future.set_exception(RunnerError(self._ended))
+        )
+        status, seconds = answer["status"], answer["seconds"]
+        if answer["said"]:
+            said = json.loads(answer["said"])
+            return Answer(run, said["passed"], said["message"], seconds)
+        if answer["timeout"] or status in (-signal.SIGXCPU, -signal.SIGKILL):
+            return Answer(run, False, "time limit", seconds, timeout=True)
+        return Answer(run, False, f"the simulation ended with status {status}", seconds)

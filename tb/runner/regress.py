@@ -18,9 +18,10 @@ from tb.runner.code_coverage import collect
 from tb.runner.common import SIM_BUILD, cpu_count, locked, relative
 from tb.runner.coverage import VARIABLE, job_file, merge, summary, write_coverage
 from tb.runner.discover import Job, find_modules, select_jobs
+from tb.runner.fork_host import JobHosts
 from tb.runner.parallel import run_parts
 from tb.runner.results import FAILED, PASSED, TIMEOUT, Verdict, first_error, judge
-from tb.runner.simulator import COVERAGE_POINTS, TimedOutError, build, simulate
+from tb.runner.simulator import COVERAGE_POINTS, Execute, TimedOutError, build, simulate
 from tb.runner.testplan import write_plan
 from tb.tours.report import VARIABLE as TOUR_VARIABLE
 
@@ -68,8 +69,11 @@ def run_job(
     waves: Path | None = None,
     extra_env: dict[str, str] | None = None,
     pattern: str | None = None,
+    hosts: Execute | None = None,
 ) -> Result:
-    """Run one job in a folder of its own; never raises for a failing test."""
+    """Run one job in a folder of its own; never raises for a failing test. ``hosts``: as for
+    ``simulate``.
+    """
     folder = SIM_BUILD / "jobs" / f"{job.sim}-{job.build}" / f"{job.name}-s{job.seed}"
     log = folder / "sim.log"
     with locked(folder):
@@ -97,6 +101,7 @@ def run_job(
                     TOUR_VARIABLE: str(driven),
                     **(extra_env or {}),
                 },
+                hosts,
             )
             verdict = judge(folder / "results.xml", log, exit_code)
             if config.coverage:
@@ -126,7 +131,13 @@ def _progress(result: Result, left: int, elapsed: float) -> str:
 
 def run_jobs(jobs: Sequence[Job], builds: dict[str, BuildConfig], processes: int) -> list[Result]:
     """All jobs, in parallel; results in the order of the jobs."""
-    return run_parts(lambda job: run_job(job, builds[job.build]), jobs, processes, _progress)
+    with JobHosts([job.module for job in jobs], SIM_BUILD / "hosts") as hosts:
+        return run_parts(
+            lambda job: run_job(job, builds[job.build], hosts=hosts.execute),
+            jobs,
+            processes,
+            _progress,
+        )
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:

@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -33,6 +33,17 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
+def remember(process: subprocess.Popen[bytes]) -> None:
+    """kill_all ends this process, and all of its group, too."""
+    with _children_lock:
+        _children.add(process)
+
+
+def forget(process: subprocess.Popen[bytes]) -> None:
+    with _children_lock:
+        _children.discard(process)
+
+
 def kill_all() -> None:
     """End every simulation that this process started (after Ctrl-C)."""
     with _children_lock:
@@ -51,8 +62,7 @@ def execute(
     process = subprocess.Popen(
         command, cwd=cwd, env=env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
     )
-    with _children_lock:
-        _children.add(process)
+    remember(process)
     try:
         return process.wait(timeout_s)
     except subprocess.TimeoutExpired:
@@ -60,8 +70,13 @@ def execute(
         process.wait()
         raise TimedOutError from None
     finally:
-        with _children_lock:
-            _children.discard(process)
+        forget(process)
+
+
+#: How a command is run: as ``execute`` above does.
+Execute = Callable[
+    [Sequence[str], str | os.PathLike[str], Mapping[str, str], TextIO, float | None], int
+]
 
 
 class _Executor:
@@ -70,13 +85,14 @@ class _Executor:
 
     timeout_s: float | None = None
     exit_code = 0
+    execute: Execute = staticmethod(execute)
 
     def _execute_cmds(
         self, cmds: Sequence[Sequence[str]], cwd: Any, stdout: TextIO | None = None
     ) -> None:
         assert stdout is not None
         for command in cmds:
-            self.exit_code = execute(command, cwd, self.env, stdout, self.timeout_s)  # type: ignore[attr-defined]
+            self.exit_code = self.execute(command, cwd, self.env, stdout, self.timeout_s)  # type: ignore[attr-defined]
             if self.exit_code:
                 return
 
@@ -233,10 +249,15 @@ def simulate(
     seed: int,
     waves: Path | None = None,
     extra_env: Mapping[str, str] | None = None,
+    hosts: Execute | None = None,
 ) -> int:
-    """Run a test in job_dir, which gets sim.log and results.xml. Returns the exit code."""
+    """Run a test in job_dir, which gets sim.log and results.xml. Returns the exit code. ``hosts``
+    runs a compiled program in place of a process of its own.
+    """
     runner = make_runner(sim)
     runner.timeout_s = config.timeout_s
+    if hosts and sim == "verilator":
+        runner.execute = hosts
     test_args: list[str] = []
     plusargs: list[str] = [arg for arg in config.sim_args if arg.startswith("+")]
     test_args += [arg for arg in config.sim_args if not arg.startswith("+")]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count
 from tb.runner.discover import find_modules, select_jobs
 from tb.runner.formal import run_formal
 from tb.runner.lint import run_lint
@@ -38,7 +38,9 @@ def count_pytest(report: Path, exit_code: int) -> tuple[int, int, int]:
     return max(passed, 0), bad, skipped
 
 
-def run_pytest(folders: tuple[str, ...] = PYTEST_FOLDERS) -> tuple[int, int]:
+def run_pytest(
+    folders: tuple[str, ...] = PYTEST_FOLDERS, processes: int | None = None
+) -> tuple[int, int]:
     found = [name for name in folders if any((ROOT / name).rglob("test_*.py"))]
     if not found:
         print(f"pytest: FAILED: no test files in {', '.join(folders)}")
@@ -46,7 +48,9 @@ def run_pytest(folders: tuple[str, ...] = PYTEST_FOLDERS) -> tuple[int, int]:
     report = SIM_BUILD / "pytest.xml"
     SIM_BUILD.mkdir(exist_ok=True)
     report.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", f"--junitxml={report}", *found]
+    # Tests of one file may share what they build.
+    workers = ("-n", str(processes or cpu_count()), "--dist", "loadfile")
+    command = [sys.executable, "-m", "pytest", *workers, f"--junitxml={report}", *found]
     done = subprocess.run(command, cwd=ROOT, check=False)
     passed, failed, skipped = count_pytest(report, done.returncode)
     print(f"pytest: {passed} of {passed + failed} test(s) passed, {skipped} left out", flush=True)
@@ -71,7 +75,7 @@ def _guarded(name: str, step: Callable[[], tuple[int, int]]) -> tuple[int, int]:
 
 def run_suite(processes: int | None = None) -> int:
     counts = [
-        _guarded("Python tests", run_pytest),
+        _guarded("Python tests", lambda: run_pytest(processes=processes)),
         _guarded("lint", run_lint),
         _guarded("quick proofs", lambda: run_formal(processes=processes, quick=True)),
         _guarded("simulation", lambda: run_simulation(processes)),

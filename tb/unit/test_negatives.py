@@ -294,9 +294,10 @@ def test_report_and_json(tmp_path: Path) -> None:
 def test_part_of_the_whole_check(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("run_pytest", "run_lint", "run_simulation", "run_trace"):
+    for name in ("run_lint", "run_simulation", "run_trace"):
         monkeypatch.setattr(suite, name, lambda *_: (10, 0))
-    monkeypatch.setattr(suite, "run_formal", lambda **_: (10, 0))
+    for name in ("run_pytest", "run_formal"):
+        monkeypatch.setattr(suite, name, lambda **_: (10, 0))
     monkeypatch.setattr(suite, "run_negatives", lambda **_: (5, 1))
     assert suite.run_suite() == 1
     assert capsys.readouterr().out.endswith("\n55 passed, 1 failed\n")
