@@ -43,7 +43,7 @@
 );
 
     localparam RETRY_W = 1;
-    localparam EV_W = RETRY_W + 27 + IDX_W;
+    localparam EV_W = RETRY_W + 11 + IDX_W + CQ_W;
 
 `ifndef ARM_COPIES
     // Reset, then the walk that clears the memories

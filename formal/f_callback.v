@@ -24,7 +24,7 @@ module f_callback
     wire pub = pub_valid && pub_cq == cq;
     wire answer = pub && (pub_op == `CDE_TRC_EVENT_DONE || pub_op == `CDE_TRC_EVENT_FAILED);
     wire p_sent = ev_pub_valid && ev_pub_data[CQ_W-1:0] == cq, d_sent = ev_db_valid && ev_db_data[CQ_W-1:0] == cq;
-    wire again = ev_pub_data[26+IDX_W];     // an event whose write failed
+    wire again = ev_pub_data[10+IDX_W+CQ_W];     // an event whose write failed
     wire ct_take = ct_valid && ct_ready;
     reg  event_out = 1'b0;                  // an event is on its way
     reg  outstanding = 1'b0;                // a callback was called and has not ended

@@ -17,7 +17,7 @@ module f_check (
     input wire         verdict_ready,
     input wire         change_we,
     input wire [1:0]   change_at,
-    input wire [180:0] change_word,
+    input wire [155:0] change_word,
     input wire         set_we,
     input wire         set_qp,
     input wire [16:0]  set_zone,
@@ -25,6 +25,7 @@ module f_check (
     input wire         removed
 );
 
+localparam QP_W = 1, MR_W = 1;
 `include "cde_key_state.vh"
 
     reg [2:0] age = 0;
@@ -46,7 +47,7 @@ module f_check (
     wire [15:0]   err_code;
     wire [1:0]    count;
 
-    cde_check #(.NUM_QP(2), .QP_W(1), .NUM_MR(2), .NUM_MW(2), .N_W(1), .ECC(0)) dut (
+    cde_check #(.NUM_QP(2), .QP_W(1), .NUM_MR(2), .NUM_MW(2), .MR_W(1), .N_W(1), .ECC(0)) dut (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .s_axis_check_tdata(check), .s_axis_check_tvalid(check_valid && up),
         .s_axis_check_tready(check_ready), .m_axis_verdict_tdata(verdict), .m_axis_verdict_tvalid(verdict_valid),
         .m_axis_verdict_tready(verdict_ready), .change_we(change_we && up), .change_at(change_at), .change_word(change_word),
@@ -83,7 +84,7 @@ module f_check (
     wire        of_us = check_2 && access[63:32] == k && name[0] == q;
     wire        malformed = name[15:1] != 0 || access[31:18] != 0 || access[191:160] != 0 || (kind != 2'd1 && kind != 2'd2);
     wire        valid = k[10:1] == 0 && entry[K_VALID] && entry[K_GEN +: 20] == k[31:12];
-    wire        my = window ? entry[K_QP +: 16] == name : entry[K_ZONE +: 16] == zone_1[15:0];
+    wire        my = window ? {15'd0, entry[K_QP]} == name : entry[K_ZONE +: 16] == zone_1[15:0];
     wire        right = entry[K_RIGHTS + (kind == 2'd1 ? 1 : 2)];
     wire        inside = length == 0 || (address >= base && end_of_access <= end_of_range);
     wire [3:0]  code = malformed || removed || !zone_1[16] || !qp_up[q] ? `CDE_VERDICT_REFUSED : !valid ? `CDE_VERDICT_BAD_KEY :

@@ -23,7 +23,7 @@ module f_event #(
     input wire [NUM_CQ-1:0] answer          // memory's answer for this CQ's entry comes
 );
 
-    localparam IDX_W = 4, RETRY_W = 63 + IDX_W, EV_W = RETRY_W + 27 + IDX_W, EQ_REC_W = RETRY_W + 24;
+    localparam IDX_W = 4, RETRY_W = 63 + IDX_W, EV_W = RETRY_W + 4 + IDX_W + CQ_W, EQ_REC_W = RETRY_W + 1 + CQ_W;
 
     reg started = 1'b0;
     wire rst = !started;
@@ -42,8 +42,8 @@ module f_event #(
         .NUM_EQ(2), .EQ_W(1), .CQ_W(CQ_W), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .EQ_REC_W(EQ_REC_W)
     ) dut (
         .clk(clk), .rst(rst), .ev_pub_valid(ev_pub_valid && !rst),
-        .ev_pub_data({{RETRY_W{1'b0}}, ev_pub_retry, {IDX_W{1'b0}}, 2'd0, 8'd0, {(16-CQ_W){1'b0}}, ev_pub_cq}),
-        .ev_db_valid(ev_db_valid && !rst), .ev_db_data({{RETRY_W{1'b0}}, 1'b0, {IDX_W{1'b0}}, 2'd0, 8'd0, {(16-CQ_W){1'b0}}, ev_db_cq}),
+        .ev_pub_data({{RETRY_W{1'b0}}, ev_pub_retry, {IDX_W{1'b0}}, 2'd0, 1'b0, ev_pub_cq}),
+        .ev_db_valid(ev_db_valid && !rst), .ev_db_data({{RETRY_W{1'b0}}, 1'b0, {IDX_W{1'b0}}, 2'd0, 1'b0, ev_db_cq}),
         .eqc_valid(eqc_valid), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1), .eqc_eq(1'b0), .eqc_base(58'd0),
         .eqc_log2(5'd2), .eqc_vector(16'd0), .eqc_index(eqc_index), .irq_eq(1'b0), .irq_vector(vector), .eq_valid(eq_valid),
         .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data), .eq_record(eq_record)

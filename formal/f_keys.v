@@ -36,6 +36,7 @@ module f_keys (
     input wire         removed
 );
 
+localparam QP_W = 1, MR_W = 1;
 `include "cde_key_state.vh"
 
     wire [63:0]  op_base = {62'd0, base};
@@ -67,7 +68,7 @@ module f_keys (
         .keys({64'd0, key}), .found(found), .invalidates(invalidates), .change_we(change_we), .change_at(change_at), .change_word(change_word)
     );
 
-    cde_check #(.NUM_QP(2), .QP_W(1), .NUM_MR(2), .NUM_MW(2), .N_W(1), .ECC(0)) check_i (
+    cde_check #(.NUM_QP(2), .QP_W(1), .NUM_MR(2), .NUM_MW(2), .MR_W(1), .N_W(1), .ECC(0)) check_i (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem2), .rst(rst), .init(init), .s_axis_check_tdata(check), .s_axis_check_tvalid(check_valid),
         .s_axis_check_tready(check_ready), .m_axis_verdict_tready(verdict_ready), .change_we(change_we), .change_at(change_at),
         .change_word(change_word), .set_we(set_we), .set_qp(set_qp), .set_zone(set_zone), .qp_up(qp_up), .removed(removed), .count(count)
@@ -129,7 +130,7 @@ module f_keys (
         if (valid && !valid_next)
             ended_by_its_step: assert (taken_2 && ((takes_away && key_2 == k) || ((code_2 == KEY_CLOSE || code_2 == KEY_DEREGISTER) && key_2[11:0] == k[11:0])));
         if (!valid && valid_next && window) bound_by_bind: assert (taken_2 && code_2 == KEY_BIND && key_2[11:0] == k[11:0]);
-        if (valid && window) one_qp: assert (entry[K_QP +: 16] == {15'd0, owner});
+        if (valid && window) one_qp: assert (entry[K_QP] == owner);
         // Of several invalidations that name it, exactly the first of its QP succeeds.
         if (mine && takes_away) begin
             invalidated_while_valid: assert (!invalidates || (valid && !valid_next));

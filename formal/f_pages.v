@@ -50,7 +50,7 @@ module f_pages #(
     wire [511:0]    rdata, post_data;
     wire [63:0]     post_word;
     wire [0:0]      db_cq;
-    wire [11:0]     db_page, post_page;
+    wire            db_page, post_page;
     wire [3:0]      db_index;
     wire [15:0]     st_page, st_object, rd_err_page;
     reg [3:0]       db_way, post_way;

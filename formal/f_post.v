@@ -54,7 +54,7 @@ module f_post #(
 
     (* anyconst *) wire q;              // any one QP
 
-    wire               post_ready, op_ready, res_valid, opr_valid, opr_qp, acc_valid, acc_qp, end_we, end_last, rel_valid, rel_we;
+    wire               post_ready, res_valid, opr_valid, opr_qp, acc_valid, acc_qp, end_we, end_last, rel_valid, rel_we;
     wire [7:0]         cause;
     wire [3:0]         opr_code, opr_old, opr_new;
     wire [IDX_W-1:0]   rel_index;
@@ -64,7 +64,7 @@ module f_post #(
     cde_post #(.NUM_QP(2), .QP_W(1), .CQ_W(1), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .MOD_TICK(1), .ECC(0)) dut (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .post_valid(post_valid && up), .post_ready(post_ready),
         .post_page(post_page), .post_data(post_data), .post_res_valid(res_valid), .post_res_cause(cause), .op_valid(op_valid && up),
-        .op_ready(op_ready), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty), .removed(removed),
+        .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty), .removed(removed),
         .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_old(opr_old), .opr_new(opr_new), .rq_hold(rq_hold),
         .gr_room(gr_room), .gr_dead(gr_dead), .set_we(set_we && up), .set_qp(set_qp),
         .set_data({set_age, set_watermark, set_depth, set_page, 1'b0}), .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot),

@@ -33,7 +33,6 @@ module f_retire #(
     input wire [SQ_LOG2-1:0] ind_tag,
     input wire [63:0]        report,
     input wire               report_valid,
-    input wire               fail_ready,
     input wire               fresh,
     input wire               fresh_qp,
     input wire               ri_done,
@@ -69,7 +68,7 @@ module f_retire #(
     cde_done #(.NUM_QP(2), .QP_W(1), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .ECC(0)) done_i (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem2), .rst(rst), .init(init), .s_axis_done_tdata(report), .s_axis_done_tvalid(report_valid && up),
         .s_axis_done_tready(report_ready), .tags_we(ind_valid && up), .tags_qp(ind_qp), .tags(ind_tags), .tags_newest(ind_tag),
-        .tags_next(ind_next), .fail_valid(fail_valid), .fail_ready(fail_ready), .fail_qp(fail_qp), .fresh(fresh && up), .fresh_qp(fresh_qp),
+        .tags_next(ind_next), .fail_valid(fail_valid), .fail_qp(fail_qp), .fresh(fresh && up), .fresh_qp(fresh_qp),
         .seen_valid(seen_valid), .seen_qp(seen_qp), .seen_taken(seen_taken), .ask(ask), .rep_we(rep_we), .rep_qp(rep_qp),
         .rep_total(rep_total), .rep_ripe(rep_ripe), .bad_we(bad_we), .bad_tag(bad_tag), .bad_status(bad_status), .bad(bad),
         .err_valid(err_valid)
@@ -129,14 +128,14 @@ module f_retire #(
     end
 
     // The report that is judged
-    reg         p_valid = 1'b0;
+    reg         p_valid = 1'b0;                          // taken in the cycle before
     reg  [63:0] p;
     wire        take = report_valid && report_ready && up;
     wire        judged_now = rep_we || err_valid;
     wire        expected = p_valid && p[63:40] == 0 && p[15:0] == {15'd0, q} && told != tags && p[31:16] == {{(16-IDX_W){1'b0}}, told};
 
     always @(posedge clk) begin
-        if (up) p_valid <= take || (p_valid && !judged_now);
+        if (up) p_valid <= take;
         if (take) p <= report;
         if (accepts) begin
             tail <= tail + ONE;
@@ -171,8 +170,8 @@ module f_retire #(
 
     always @* if (up) begin
         // Reports
-        judged_once: assert (!(rep_we && err_valid) && (p_valid || !judged_now));
-        if (p_valid && !judged_now) waits_for_its_step: assert (fail_valid && !fail_ready);
+        judged_once: assert (!(rep_we && err_valid) && p_valid == judged_now);
+        if (fail_valid) step_of_a_failure: assert (rep_we && rep_qp == fail_qp && p[39:32] != 8'h00);
         if (reports) unexpected_is_refused: assert (expected);
         if (err_valid) expected_is_taken: assert (!expected);
         // Completions

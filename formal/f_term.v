@@ -18,7 +18,7 @@ module f_term (
     input wire         cqi_we,
     input wire         cqi_alive,
     input wire         cqi_cq,
-    input wire [11:0]  cqi_page,
+    input wire         cqi_page,
     input wire [31:0]  conn,
     input wire         conn_valid,
     input wire         term_ready,
@@ -32,7 +32,7 @@ module f_term (
     input wire         rx_empty,
     input wire         keys_held,
     input wire         srqi_live,
-    input wire [11:0]  srqi_page,
+    input wire         srqi_page,
     input wire [3:0]   new_state,
     input wire [7:0]   result,
     input wire [8:0]   indices,
@@ -82,13 +82,13 @@ module f_term (
         if (told && qp) state1 <= new_state;
     end
 
-    cde_qp_ctrl #(.NUM_QP(2), .QP_W(1), .CQ_W(1), .NUM_PAGES(2), .IDX_W(3), .SQ_LOG2(2), .RQ_LOG2(2), .ECC(0)) dut (
+    cde_qp_ctrl #(.NUM_QP(2), .QP_W(1), .SRQ_W(1), .CQ_W(1), .NUM_PAGES(2), .PAGE_W(1), .IDX_W(3), .SQ_LOG2(2), .RQ_LOG2(2), .ECC(0)) dut (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(!up), .qc_start(qc_start && up), .qc_command(qc_command),
         .qc_args(qc_args), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .s_axis_conn_tdata(conn),
         .s_axis_conn_tvalid(conn_valid), .s_axis_conn_tready(conn_ready), .m_axis_term_tdata(term), .m_axis_term_tvalid(term_valid),
         .m_axis_term_tready(term_ready), .fail_valid(fail_valid && up), .fail_qp(fail_qp), .rfail_valid(rfail_valid && up), .rfail_qp(rfail_qp),
         .rfail_pending(rfail_pending), .kfail_valid(kfail_valid && up), .kfail_qp(kfail_qp), .rx_empty(rx_empty), .keys_held(keys_held),
-        .srqi_live(srqi_live), .srqi_page(srqi_page), .op_valid(op_valid), .op_ready(up), .op_code(op_code), .op_qp(op_qp),
+        .srqi_live(srqi_live), .srqi_page(srqi_page), .op_valid(op_valid), .op_code(op_code), .op_qp(op_qp),
         .opr_valid(told), .opr_code(code3), .opr_qp(qp), .opr_result(result), .opr_old(old_state), .opr_new(new_state),
         .opr_indices(indices), .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_next(ind_next)
     );

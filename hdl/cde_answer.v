@@ -12,7 +12,7 @@ module cde_answer #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter EQ_W = 4,
-    parameter REC_W = 104,      // {event, attempt 2, phase 1, address 60, snap, EQ 8, CQ 16} or {.., quiet 2, solicited 2, count 2, CQ}
+    parameter REC_W = 90,       // {event, attempt 2, phase 1, address 60, snap, EQ, CQ} or {.., quiet 2, solicited 2, count 2, CQ}
     parameter RETRY_W = 79      // {attempt 2, phase 1, address 60, snap}
 ) (
     input  wire               clk,
@@ -55,7 +55,7 @@ module cde_answer #(
 
     wire event_write = ans_record[REC_W-1];
     wire [1:0] attempt = ans_record[REC_W-2 -: 2];
-    wire [7:0] eq = ans_record[23:16];
+    wire [EQ_W-1:0] eq = ans_record[CQ_W +: EQ_W];
     wire [CQ_W-1:0] cq = ans_record[CQ_W-1:0];
     wire give_up = attempt == LAST_ATTEMPT;
 
@@ -75,11 +75,11 @@ module cde_answer #(
     assign pub_quiet = ans_record[CQ_W + 4 +: 2];
     assign pub_status = ans_valid ? `CDE_CQST_INTERNAL_ERROR : `CDE_CQST_BUFFER_OVERFLOW;
     assign pub_give_up = give_up;
-    assign pub_retry = ans_record[24 +: RETRY_W];
+    assign pub_retry = ans_record[CQ_W + EQ_W +: RETRY_W];
 
     always @(posedge clk) begin
         irq_set <= ans_valid && event_write && !ans_error && !rst;
-        irq_eq <= eq[EQ_W-1:0];
+        irq_eq <= eq;
         err_valid <= ((ans_valid && ans_error) || stray) && !rst;
         err_cause <= !(ans_valid && ans_error) ? `CDE_CAUSE_STRAY_B :
                      !event_write ? `CDE_CAUSE_CQE_WRITE_ERROR :
@@ -87,10 +87,10 @@ module cde_answer #(
         err_kind <= !(ans_valid && ans_error) ? `CDE_KIND_PORT :
                     event_write && give_up ? `CDE_KIND_EQ : `CDE_KIND_CQ;
         err_object <= !(ans_valid && ans_error) ? 16'd0 :
-                      event_write && give_up ? {8'd0, eq} : {{(16-CQ_W){1'b0}}, cq};
+                      event_write && give_up ? {{(16-EQ_W){1'b0}}, eq} : {{(16-CQ_W){1'b0}}, cq};
         // An entry that was given up leaves a hole that the host has to skip: tell it where.
         err_index <= !(ans_valid && ans_error && event_write) ? 16'd0 :
-                     give_up ? ans_record[24 + IDX_W +: 16] : {{(16-IDX_W){1'b0}}, ans_record[24 +: IDX_W]};
+                     give_up ? pub_retry[IDX_W +: 16] : {{(16-IDX_W){1'b0}}, pub_retry[IDX_W-1:0]};
         count_error <= ans_valid && ans_error && !rst;
         count_stray <= stray && !rst;
     end

@@ -15,6 +15,8 @@
 module cde_arm #(
     parameter NUM_CQ = 64,
     parameter CQ_W = 6,         // log2 NUM_CQ
+    parameter EQ_W = 8,
+    parameter PAGE_W = 12,
     parameter IDX_W = 16,
     parameter MOD_TICK = 256,
     parameter RETRY_W = 64,     // bits carried through for the repetition of a failed EQE write
@@ -44,7 +46,7 @@ module cde_arm #(
     input  wire [7:0]         db_op,
     input  wire [7:0]         db_cause,      // refused already when decoded
     input  wire [CQ_W-1:0]    db_cq,
-    input  wire [11:0]        db_page,
+    input  wire [PAGE_W-1:0]  db_page,
     input  wire [IDX_W-1:0]   db_index,
     input  wire               db_arm,
     input  wire [1:0]         db_type,
@@ -65,7 +67,7 @@ module cde_arm #(
     // Settings, written by control
     input  wire               cfg_we,
     input  wire [CQ_W-1:0]    cfg_cq,
-    input  wire [39+IDX_W:0]  cfg_data,
+    input  wire [19+IDX_W+EQ_W+PAGE_W:0] cfg_data,
 
     // Index behind the last entry accepted by memory, written where entries are issued
     input  wire               wr_we,
@@ -141,7 +143,10 @@ module cde_arm #(
 
     // ---------------------------------------------------------------- operands, stages R (memory out), C, F, Z, T
     localparam P_W = 17 + CQ_W + RETRY_W;
-    localparam D_W = 34 + CQ_W + IDX_W;
+    localparam D_W = 22 + CQ_W + IDX_W + PAGE_W;
+    localparam D_HOST = CQ_W + IDX_W + 19 + PAGE_W;    // by a doorbell page, by control, by moderation
+    localparam CF_PAGE = CF_EQ + EQ_W;
+    localparam CF_W = CF_PAGE + PAGE_W;
 
     reg             rp_valid, cp_valid, fp_valid, zp_valid;
     reg  [P_W-1:0]  rp, cp, fp;
@@ -188,7 +193,7 @@ module cde_arm #(
         {cp_settings, fp_settings} <= {rp_settings, cp_settings};
         {cd_settings, fd_settings, zd_settings} <= {rd_settings, cd_settings, fd_settings};
         cd_ahead <= rd_written - rd[CQ_W +: IDX_W];
-        cd_owner <= rd_settings[CF_PAGE +: 12] == rd[CQ_W + IDX_W + 19 +: 12];
+        cd_owner <= rd_settings[CF_PAGE +: PAGE_W] == rd[CQ_W + IDX_W + 19 +: PAGE_W];
         fd_owner <= cd_owner;
     end
 
@@ -273,11 +278,11 @@ module cde_arm #(
         .p_op(fp_op), .p_live(fp_live), .p_solicited(fp[CQ_W + 10 +: 2]), .p_quiet(fp[CQ_W + 15 +: 2]), .p_publish(fp_publish), .p_fail(fp_fail),
         .p_give_up(fp[CQ_W + 14]), .p_prompt(fp_prompt), .p_y(fp_y), .p_y_next(fp_y_next), .p_call(fp_call),
         .p_becomes_due(fp_becomes_due),
-        .chained(f_chained), .d_op(fd_op), .d_host(fd[CQ_W + IDX_W + 31]), .d_cause_in(fd[CQ_W + IDX_W + 8 +: 8]),
+        .chained(f_chained), .d_op(fd_op), .d_host(fd[D_HOST]), .d_cause_in(fd[CQ_W + IDX_W + 8 +: 8]),
         .d_owner(fd_owner), .d_ready(fd_x[X_READY]), .d_legal(fd_legal), .d_arm(fd[CQ_W + IDX_W + 18]),
         .d_type(fd[CQ_W + IDX_W + 16 +: 2]), .d_present(fd_present), .d_sol_remains(fd_sol_remains),
         .d_answered(fd_answered), .d_typed(fd_settings[CF_TYPED]), .d_rearm(fd_settings[CF_REARM]),
-        .d_prompt(fd_prompt), .d_ripe(fd[CQ_W + IDX_W + 33]), .d_y_mem(fd_y_mem), .d_y(fd_y), .d_y_next(fd_y_next),
+        .d_prompt(fd_prompt), .d_ripe(fd[D_HOST + 2]), .d_y_mem(fd_y_mem), .d_y(fd_y), .d_y_next(fd_y_next),
         .d_cause(fd_cause), .d_acts(fd_acts), .d_call(fd_call), .d_becomes_due(fd_becomes_due), .d_freed(fd_freed)
     );
 
@@ -287,13 +292,13 @@ module cde_arm #(
 
     assign ev_pub_valid = fp_valid && (fp_call || fp_retry);
     assign ev_pub_data = {fp[CQ_W + 17 +: RETRY_W], fp_retry, fp_x_next[X_PROD +: IDX_W], fp_x_next[X_ERR +: 2],
-                        fp_settings[CF_EQ +: 8], {{(16-CQ_W){1'b0}}, fp_cq}};
+                        fp_settings[CF_EQ +: EQ_W], fp_cq};
     assign ev_db_valid = fd_valid && fd_call;
     assign ev_db_data = {{RETRY_W{1'b0}}, 1'b0, fd_x_next[X_PROD +: IDX_W], fd_x_next[X_ERR +: 2],
-                         fd_settings[CF_EQ +: 8], {{(16-CQ_W){1'b0}}, fd_cq}};
+                         fd_settings[CF_EQ +: EQ_W], fd_cq};
 
     always @(posedge clk) begin
-        res_db_valid <= fd_valid && fd[CQ_W + IDX_W + 31] && !rst;
+        res_db_valid <= fd_valid && fd[D_HOST] && !rst;
         res_db_cause <= fd_cause;
     end
 
@@ -357,7 +362,7 @@ module cde_arm #(
         .d_traced(zd_traced), .d_op(zd_op), .d_cq(zd[CQ_W-1:0]), .d_call(zd_call), .d_index(zd[CQ_W +: IDX_W]),
         .d_args(zd[CQ_W + IDX_W + 16 +: 3]), .d_typed(zd_settings[CF_TYPED]), .d_rearm(zd_settings[CF_REARM]),
         .d_freed(zd_freed), .d_old({zd_z, zd_y, zd_x}), .d_new({zd_z_next, zd_y_next, zd_x_next}),
-        .d_control(zd_valid && zd[CQ_W + IDX_W + 32]),
+        .d_control(zd_valid && zd[D_HOST + 1]),
         .res_valid(res_ct_valid), .res_state(res_ct_state),
         .trace_valid(trace_valid), .trace_data(trace_data)
     );

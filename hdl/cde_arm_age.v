@@ -113,7 +113,7 @@ module cde_arm_age #(
     reg [IDX_W-1:0]   l_mcnt;
     reg [TICK_W-1:0]  l_tdue;
     reg [IDX_W-1:0]   l_present;
-    reg [CF_W-1:0]    l_settings;
+    reg [CF_BITS-1:0] l_settings;
 
     wire [TICK_W-1:0] age = now - l_tdue;
     wire [IDX_W-1:0]  limit = l_settings[CF_COUNT +: IDX_W];

@@ -40,6 +40,4 @@ localparam CF_CNT_EN = 2;                    // moderation by count
 localparam CF_INT_EN = 3;                    // moderation by interval
 localparam CF_COUNT  = 4;                    // IDX_W bits
 localparam CF_INTVL  = CF_COUNT + IDX_W;     // 16 bits
-localparam CF_EQ     = CF_INTVL + 16;        // 8 bits
-localparam CF_PAGE   = CF_EQ + 8;            // 12 bits
-localparam CF_W      = CF_PAGE + 12;
+localparam CF_EQ     = CF_INTVL + 16;        // EQ, and above it the page

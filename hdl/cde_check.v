@@ -15,6 +15,7 @@ module cde_check #(
     parameter QP_W = 6,
     parameter NUM_MR = 64,
     parameter NUM_MW = 64,
+    parameter MR_W = 6,
     parameter N_W = 6,
     parameter ECC = 1
 ) (
@@ -33,7 +34,7 @@ module cde_check #(
 
     input  wire              change_we,
     input  wire [N_W:0]      change_at,
-    input  wire [180:0]      change_word,
+    input  wire [153+QP_W+MR_W:0] change_word,
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
     input  wire [16:0]       set_zone,       // {guarded, zone}
@@ -109,7 +110,7 @@ module cde_check #(
     wire [QP_W-1:0] c_qp = c_name[QP_W-1:0];
     wire        refused = c_bad || removed || !guarded || !qp_up[c_qp];
     wire        good_key = !c_far && word[K_VALID] && word[K_GEN +: 20] == c_key[31:12];
-    wire        good_qp = c_key[11] ? word[K_QP +: 16] == c_name : word[K_ZONE +: 16] == zone;
+    wire        good_qp = c_key[11] ? {{(16-QP_W){1'b0}}, word[K_QP +: QP_W]} == c_name : word[K_ZONE +: 16] == zone;
     wire        good_right = c_kind == 2'd1 ? word[K_RIGHTS + 1] : word[K_RIGHTS + 2];
     wire [63:0] offset = c_from - word[K_BASE +: 64];
     wire        good_range = c_bytes == 32'd0 || (c_from >= word[K_BASE +: 64] &&
@@ -132,7 +133,8 @@ module cde_check #(
     assign err_code = {12'd0, code};
     assign count = {err_valid, c_valid};
 
-    wire [95:0] state = {18'd0, c_key[11] ? word[K_REGION +: 11] : 11'd0, word[K_RIGHTS +: 3], word[K_QP +: 16], 13'd0,
+    wire [95:0] state = {18'd0, c_key[11] ? {{(11-MR_W){1'b0}}, word[K_REGION +: MR_W]} : 11'd0, word[K_RIGHTS +: 3],
+                         {(16-QP_W){1'b0}}, word[K_QP +: QP_W], 13'd0,
                          word[K_ALLOC], word[K_EXISTS], word[K_VALID], word[K_GEN +: 20], c_key[11:0]};
     wire        known = !c_far && word[K_EXISTS];
 

@@ -15,6 +15,7 @@ module cde_control #(
     parameter NUM_EQ = 16,
     parameter EQ_W = 4,
     parameter NUM_PAGES = 64,
+    parameter PAGE_W = 6,
     parameter IDX_W = 16,
     parameter MAX_WRITES = 256,
     parameter MOD_TICK = 256,
@@ -61,7 +62,7 @@ module cde_control #(
     input  wire [95:0]       ct_res_state,
     output wire              cfg_we,
     output wire [CQ_W-1:0]   cfg_cq,
-    output wire [39+IDX_W:0] cfg_data,
+    output wire [19+IDX_W+EQ_W+PAGE_W:0] cfg_data,
 
     // Producer side
     output wire              op_valid,
@@ -106,7 +107,7 @@ module cde_control #(
     output wire              cqi_we,
     output wire              cqi_alive,
     output wire [CQ_W-1:0]   cqi_cq,
-    output wire [11:0]       cqi_page,
+    output wire [PAGE_W-1:0] cqi_page,
     input  wire              cqi_used,
 
     // Error reports, eight sources
@@ -212,7 +213,7 @@ module cde_control #(
     );
 
     cde_mbox #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .ECC(ECC)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .ECC(ECC)
     ) mbox_i (
         .clk(clk), .mem_i({inject, 10'd0, go_injection[7:0], go_inject, go_injection[27:8], init, rst}), .mem_o(mem_o), .rst(rst),
         .start(mbox_start), .command(mbox_command), .args(mbox_args[191:0]), .busy(mbox_busy), .done(done_here),

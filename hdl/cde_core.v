@@ -21,6 +21,7 @@ module cde_core #(
     parameter S_ADDR_W = 32,
     parameter MOD_TICK = 256,
     parameter CQ_W = 6,
+    parameter PAGE_W = 6,
     parameter INIT_W = 8,                  // address bits of the clearing walk
     parameter [0:0] POSTS = 1'b0,          // there is a posting side
     parameter [0:0] RECEIVES = 1'b0,       // it takes receive posts and doorbells of SRQs, too
@@ -138,7 +139,7 @@ module cde_core #(
     // Posts; their results four cycles after they were taken
     output wire                post_valid,
     input  wire                post_ready,
-    output wire [11:0]         post_page,
+    output wire [PAGE_W-1:0]   post_page,
     output wire [1:0]          post_kind,       // 0 SEND, 1 RECV, 2 SRQ_RECV, 3 SRQ_DB
     output wire [511:0]        post_data,
     output wire [63:0]         post_word,       // SRQ_DB: the doorbell
@@ -155,7 +156,7 @@ module cde_core #(
     output wire                cqi_we,
     output wire                cqi_alive,
     output wire [CQ_W-1:0]     cqi_cq,
-    output wire [11:0]         cqi_page,
+    output wire [PAGE_W-1:0]   cqi_page,
     input  wire                cqi_used,
 
     // Posting and receiving: error reports about QPs; steps of CNT_POSTS to CNT_DONE_REFUSED, 3 bits each, and of CNT_RECV_POSTS
@@ -185,10 +186,9 @@ module cde_core #(
     wire [`CDE_MEM_W-1:0] mem1, mem2, mem3;
 
     localparam EQ_W = $clog2(NUM_EQ);
-    localparam PAGE_W = $clog2(NUM_PAGES);
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
     localparam RETRY_W = 63 + IDX_W;
-    localparam EV_W = RETRY_W + 27 + IDX_W;
+    localparam EV_W = RETRY_W + 3 + IDX_W + EQ_W + CQ_W;
     localparam ENT_W = 638 + CQ_W + IDX_W;
 
     // Single beats need no burst type; protection attributes carry no rule of this engine.
@@ -209,7 +209,7 @@ module cde_core #(
     wire db_valid, db_ready;
     wire [7:0] db_op, db_cause, res_db_cause, st_cause, rd_err_cause;
     wire [CQ_W-1:0] db_cq;
-    wire [11:0] db_page;
+    wire [PAGE_W-1:0] db_page;
     wire [IDX_W-1:0] db_index;
     wire db_arm, res_db_valid, st_valid, st_post, st_srq, rd_err_valid;
     wire [1:0] db_type;
@@ -249,7 +249,7 @@ module cde_core #(
     wire res_ct_valid;
     wire [95:0] res_ct_state;
     wire cfg_we, wr_we, cons_we;
-    wire [39+IDX_W:0] cfg_data;
+    wire [19+IDX_W+EQ_W+PAGE_W:0] cfg_data;
     wire [CQ_W-1:0] cfg_cq, wr_cq, cons_cq;
     wire [IDX_W-1:0] wr_index, cons_index;
     wire [NUM_CQ-1:0] dead;
@@ -259,7 +259,8 @@ module cde_core #(
     wire [EV_W-1:0] ev_db_data;
 
     cde_arm #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .RETRY_W(RETRY_W), .EV_W(EV_W), .ECC(ECC)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .EQ_W(EQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .RETRY_W(RETRY_W), .EV_W(EV_W),
+        .ECC(ECC)
     ) arm_i (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .rst(rst), .init(init), .pub_valid(pub_valid), .pub_op(pub_op),
         .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status),
@@ -358,7 +359,7 @@ module cde_core #(
     wire st_about_page = !st_post && st_cause <= `CDE_CAUSE_RESERVED_BITS;
 
     cde_control #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W),
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W), .IDX_W(IDX_W),
         .MAX_WRITES(MAX_WRITES), .MOD_TICK(MOD_TICK), .POSTS(POSTS), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5), .CAP6(CAP6),
         .MEMORIES(MEMORIES), .ECC(ECC)
     ) control_i (

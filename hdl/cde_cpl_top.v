@@ -141,7 +141,7 @@ module cde_cpl_top #(
     wire [CQ_W-1:0]   rq_cq;
     wire [1:0]        rq_count;
     wire              unused_post_valid, unused_qc_start, unused_cqi_we, unused_cqi_alive, unused_xirq_ready, unused_xirq_sent, unused_room2, unused_dead2;
-    wire [11:0]       unused_post_page, unused_cqi_page;
+    wire [PAGE_W-1:0] unused_post_page, unused_cqi_page;
     wire [511:0]      unused_post_data;
     wire [1:0]        unused_post_kind;
     wire [63:0]       unused_post_word;
@@ -158,7 +158,7 @@ module cde_cpl_top #(
     );
 
     cde_core #(
-        .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
+        .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
         .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .CQ_W(CQ_W), .INIT_W(INIT_W),
         .MEMORIES(23), .ECC(ECC)
     ) core_i (

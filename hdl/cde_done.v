@@ -2,11 +2,12 @@
 // cde_done: done reports of the transport (ISO-03, DF-15).
 //
 // Purpose: a report is good when it names the oldest unreported remote request of its QP. A failing one is accepted together with the
-//          step that moves its QP to the error state; the first failure of a connection is kept for retirement. What a report makes
-//          ripe for retirement, its request and the local or skipped ones behind it, is kept for each remote request.
+//          step that moves its QP to the error state, which comes before all others; the first failure of a connection is kept for
+//          retirement. What a report makes ripe for retirement, its request and the local or skipped ones behind it, is kept for each
+//          remote request.
 // Ports:   s_axis_done; remote requests indicated so far (tags_*); the step of the QP's state (fail_*); good reports (rep_*), looks for
 //          retirement (seen_*: report taken, not yet judged; ask: look wanted); error report.
-// Latency: report taken in cycle t, judged in t+1. One a cycle, failing ones when their step is taken.
+// Latency: report taken in cycle t, judged in t+1. One a cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
@@ -35,7 +36,6 @@ module cde_done #(
     input  wire [IDX_W-1:0]  tags_next,
 
     output wire              fail_valid,
-    input  wire              fail_ready,
     output wire [QP_W-1:0]   fail_qp,
     input  wire              fresh,          // a connection begins
     input  wire [QP_W-1:0]   fresh_qp,
@@ -66,10 +66,9 @@ module cde_done #(
     reg              j_valid;
     reg  [63:0]      j;
     reg              j_looked;
-    wire             j_leaves;
     wire             take = s_axis_done_tvalid && s_axis_done_tready;
     wire [QP_W-1:0]  j_qp = j[QP_W-1:0];
-    wire [QP_W-1:0]  look = j_valid && !j_leaves ? j_qp : s_axis_done_tdata[QP_W-1:0];
+    wire [QP_W-1:0]  look = s_axis_done_tdata[QP_W-1:0];
     wire [IDX_W-1:0] reported;
     wire [IDX_W-1:0] indicated;
 
@@ -85,7 +84,7 @@ module cde_done #(
 
     cde_ram #(.W(IDX_W), .AW(QP_W + SQ_LOG2), .ECC(ECC)) ripe_ram (
         .clk(clk), .mem_i(mem2), .mem_o(mem_o), .we(tags_we), .waddr({tags_qp, tags_newest}), .wdata(tags_next),
-        .raddr({look, j_valid && !j_leaves ? j[16 +: SQ_LOG2] : s_axis_done_tdata[16 +: SQ_LOG2]}), .rdata(rep_ripe)
+        .raddr({look, s_axis_done_tdata[16 +: SQ_LOG2]}), .rdata(rep_ripe)
     );
 
     wire [15:0] tag = j[`CDE_DONE_TAG_LSB +: 16];
@@ -97,12 +96,11 @@ module cde_done #(
 
     assign fail_valid = fails;
     assign fail_qp = j_qp;
-    assign j_leaves = j_valid && (!fails || fail_ready);
-    assign s_axis_done_tready = (!j_valid || j_leaves) && !init;
-    assign rep_we = good && j_leaves;
+    assign s_axis_done_tready = !init;
+    assign rep_we = good;
     assign rep_qp = j_qp;
     assign rep_total = reported + ONE;
-    assign bad_we = rep_we && fails;
+    assign bad_we = fails;
     assign bad_tag = reported;
     assign bad_status = status;
     assign err_valid = j_valid && !good;
@@ -110,17 +108,15 @@ module cde_done #(
     assign err_qp = j[15:0];
     assign err_tag = tag;
 
-    // Retirement looks at the QP of a report while the report is judged; a report that waits is looked at when it is accepted.
+    // Retirement looks at the QP of a report while the report is judged; if it has no time then, when the report is accepted.
     assign seen_valid = take;
-    assign seen_qp = s_axis_done_tdata[QP_W-1:0];
+    assign seen_qp = look;
     assign ask = rep_we && !j_looked;
 
     always @(posedge clk) begin
-        if (s_axis_done_tready) begin
-            j_valid <= take;
-            j <= s_axis_done_tdata;
-            j_looked <= seen_taken;
-        end else j_looked <= 1'b0;
+        j_valid <= take;
+        j <= s_axis_done_tdata;
+        j_looked <= seen_taken;
         if (bad_we) bad[j_qp] <= 1'b1;
         if (fresh) bad[fresh_qp] <= 1'b0;
         if (rst) begin

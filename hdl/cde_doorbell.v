@@ -45,7 +45,7 @@ module cde_doorbell #(
     output wire [7:0]        db_op,
     output wire [7:0]        db_cause,
     output wire [CQ_W-1:0]   db_cq,
-    output wire [11:0]       db_page,
+    output wire [PAGE_W-1:0] db_page,
     output wire [IDX_W-1:0]  db_index,
     output wire              db_arm,
     output wire [1:0]        db_type,
@@ -54,7 +54,7 @@ module cde_doorbell #(
 
     output wire              post_valid,
     input  wire              post_ready,
-    output wire [11:0]       post_page,
+    output wire [PAGE_W-1:0] post_page,
     output wire [1:0]        post_kind,     // 0 SEND, 1 RECV, 2 SRQ_RECV, 3 SRQ_DB
     output wire [511:0]      post_data,
     output wire [63:0]       post_word,     // SRQ_DB: the doorbell
@@ -162,7 +162,7 @@ module cde_doorbell #(
     assign db_valid = ready && !is_post;
     assign post_valid = ready && is_post;
     assign take = is_post ? post_valid && post_ready : db_valid && db_ready;
-    assign post_page = page[23:12];
+    assign post_page = page[12 +: PAGE_W];
     assign post_kind = {is_srq_recv || is_srq_db, is_recv || is_srq_db};
     assign post_data = w_data;
     assign post_word = word;
@@ -170,7 +170,7 @@ module cde_doorbell #(
     assign db_op = is_return ? `CDE_TRC_CB_RETURN : `CDE_TRC_DOORBELL;
     assign db_cause = cause;
     assign db_cq = cq[CQ_W-1:0];
-    assign db_page = page[23:12];
+    assign db_page = page[12 +: PAGE_W];
     assign db_index = word[IDX_W-1:0];
     assign db_arm = arm;
     assign db_type = arm_type[1:0];

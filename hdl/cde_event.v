@@ -15,8 +15,8 @@ module cde_event #(
     parameter CQ_W = 6,          // FIFO depth: one word per CQ
     parameter IDX_W = 16,
     parameter RETRY_W = 79,      // {attempt 2, phase 1, address 60, snap}
-    parameter EV_W = 122,        // {retry data, retry, snap, status 2, EQ 8, CQ 16}
-    parameter EQ_REC_W = 103     // {attempt 2, phase 1, address 60, snap, EQ 8, CQ 16}
+    parameter EV_W = 108,        // {retry data, retry, snap, status 2, EQ, CQ}
+    parameter EQ_REC_W = 89      // {attempt 2, phase 1, address 60, snap, EQ, CQ}
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -102,11 +102,10 @@ module cde_event #(
     wire [NEW_W-1:0]   ev = take_d ? d_data : p_data[NEW_W-1:0];
     wire               retry = !take_d && p_data[NEW_W];
     wire [RETRY_W-1:0] again = p_data[EV_W-1 -: RETRY_W];
-    wire [15:0]        ev_cq = ev[15:0];
-    wire [7:0]         ev_eq = ev[23:16];
-    wire [1:0]         ev_status = ev[25:24];
-    wire [IDX_W-1:0]   ev_snap = retry ? again[IDX_W-1:0] : ev[26 +: IDX_W];
-    wire [EQ_W-1:0]    e = ev_eq[EQ_W-1:0];
+    wire [CQ_W-1:0]    ev_cq = ev[CQ_W-1:0];
+    wire [EQ_W-1:0]    e = ev[CQ_W +: EQ_W];
+    wire [1:0]         ev_status = ev[CQ_W + EQ_W +: 2];
+    wire [IDX_W-1:0]   ev_snap = retry ? again[IDX_W-1:0] : ev[CQ_W + EQ_W + 2 +: IDX_W];
 
     wire [IDX_W-1:0]   pos = position[e];
     wire [IDX_W-1:0]   slot = pos & mask[e];
@@ -120,8 +119,8 @@ module cde_event #(
     assign eq_number = e;
     assign eq_addr = addr;
     assign eq_data = {phase, 63'd0, {(32-IDX_W){1'b0}}, ev_snap, 6'd0, ev_status,
-                      `CDE_EQETYPE_CQ_NOTIFICATION, ev_cq};
-    assign eq_record = {attempt, phase, addr, ev_snap, ev_eq, ev_cq};
+                      `CDE_EQETYPE_CQ_NOTIFICATION, {(16-CQ_W){1'b0}}, ev_cq};
+    assign eq_record = {attempt, phase, addr, ev_snap, e, ev_cq};
 
     assign eqc_index = index[eqc_eq];
     assign irq_vector = vector[irq_eq];

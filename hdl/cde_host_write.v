@@ -18,7 +18,7 @@ module cde_host_write #(
     parameter INIT_W = 8,
     parameter ENT_W = 660,
     parameter RETRY_W = 79,      // {attempt 2, phase 1, address 60, snap}
-    parameter EV_W = 122         // {retry data, retry, snap, status 2, EQ 8, CQ 16}
+    parameter EV_W = 108         // {retry data, retry, snap, status 2, EQ, CQ}
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -95,7 +95,7 @@ module cde_host_write #(
     output wire               count_eqe
 );
 
-    localparam EQ_REC_W = RETRY_W + 24;
+    localparam EQ_REC_W = RETRY_W + EQ_W + CQ_W;
     localparam REC_W = EQ_REC_W + 1;
 
     // ---------------------------------------------------------------- memory writes

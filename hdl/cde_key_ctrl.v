@@ -13,7 +13,8 @@
 module cde_key_ctrl #(
     parameter QP_W = 6,
     parameter NUM_MR = 64,
-    parameter NUM_MW = 64
+    parameter NUM_MW = 64,
+    parameter MR_W = 6
 ) (
     input  wire              clk,
     input  wire              rst,
@@ -48,7 +49,7 @@ module cde_key_ctrl #(
     output reg  [2:0]        op_rights,
     input  wire              opr_valid,
     input  wire [7:0]        opr_status,
-    input  wire [180:0]      opr_word,
+    input  wire [153+QP_W+MR_W:0] opr_word,
     input  wire [11:0]       opr_count,
     output wire              hold,
 
@@ -157,9 +158,9 @@ module cde_key_ctrl #(
                         qc_outs[95:32] <= opr_word[K_BASE +: 64];
                         qc_outs[143:96] <= opr_word[K_LENGTH +: 48];
                         qc_outs[178:160] <= {opr_word[K_RIGHTS +: 3], opr_word[K_ZONE +: 16]};
-                        qc_outs[209:192] <= {opr_word[K_ALLOC], opr_word[K_VALID], opr_word[K_QP +: 16]};
+                        qc_outs[209:192] <= {opr_word[K_ALLOC], opr_word[K_VALID], {(16-QP_W){1'b0}}, opr_word[K_QP +: QP_W]};
                         if (!of_window) qc_outs[221:210] <= opr_count;
-                        else qc_outs[234:224] <= opr_word[K_REGION +: 11];
+                        else qc_outs[224 +: MR_W] <= opr_word[K_REGION +: MR_W];
                     end
                 end
             end

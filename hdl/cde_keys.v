@@ -44,7 +44,7 @@ module cde_keys #(
     input  wire [2:0]        op_rights,
     output reg               opr_valid,
     output reg  [7:0]        opr_status,     // of a request; a command's result
-    output reg  [180:0]      opr_word,
+    output reg  [153+QP_W+MR_W:0] opr_word,
     output reg  [11:0]       opr_count,
 
     input  wire              set_we,
@@ -61,7 +61,7 @@ module cde_keys #(
     output wire              invalidates,    // a key by a request or a peer
     output wire              change_we,
     output wire [N_W:0]      change_at,
-    output wire [180:0]      change_word,
+    output wire [153+QP_W+MR_W:0] change_word,
 
     output reg               trace_valid,
     output reg  [255:0]      trace_data
@@ -179,8 +179,7 @@ module cde_keys #(
     wire        valid = word[K_VALID];
     wire        present = exists && word[K_GEN +: 20] == c_key[31:12];
     wire        my_zone = word[K_ZONE +: 16] == c_zone;
-    wire [15:0] qp_16 = {{(16-QP_W){1'b0}}, c_qp};
-    wire        mine = word[K_QP +: 16] == qp_16;
+    wire        mine = word[K_QP +: QP_W] == c_qp;
     wire        no_more = &word[K_GEN +: 20];
     wire [19:0] next_generation = word[K_GEN +: 20] + 20'd1;
 
@@ -233,8 +232,8 @@ module cde_keys #(
             w[K_VALID] = c_code == KEY_REGISTER;
             w[K_ALLOC] = c_code == KEY_ALLOC;
             w[K_ZONE +: 16] = c_zone;
-            w[K_QP +: 16] = 16'd0;
-            w[K_REGION +: 11] = 11'd0;
+            w[K_QP +: QP_W] = {QP_W{1'b0}};
+            w[K_REGION +: MR_W] = {MR_W{1'b0}};
         end
         if (create || binds || fast) begin
             w[K_RIGHTS +: 3] = binds ? {c_rights[2:1], 1'b0} : c_code == KEY_REGISTER || fast ? c_rights : 3'd0;
@@ -243,9 +242,9 @@ module cde_keys #(
         end
         if (binds || fast) begin
             w[K_VALID] = 1'b1;
-            w[K_QP +: 16] = qp_16;
+            w[K_QP +: QP_W] = c_qp;
         end
-        if (binds) w[K_REGION +: 11] = c_key2[10:0];
+        if (binds) w[K_REGION +: MR_W] = c_key2[MR_W-1:0];
         if (invalidate) w[K_VALID] = 1'b0;
         if (deregister || closes) begin
             w[K_EXISTS] = 1'b0;
@@ -271,9 +270,9 @@ module cde_keys #(
             shown[31:0] = {e[K_GEN +: 20], number};
             shown[34:32] = {e[K_ALLOC], e[K_EXISTS], e[K_VALID]};
             if (!number[11]) shown[46:35] = count;
-            shown[63:48] = e[K_QP +: 16];
+            shown[48 +: QP_W] = e[K_QP +: QP_W];
             shown[66:64] = e[K_RIGHTS +: 3];
-            if (number[11]) shown[77:67] = e[K_REGION +: 11];
+            if (number[11]) shown[67 +: MR_W] = e[K_REGION +: MR_W];
         end
     endfunction
 
@@ -303,7 +302,7 @@ module cde_keys #(
         trace_data <= 256'd0;
         trace_data[7:0] <= binds ? `CDE_TRC_BIND : fast ? `CDE_TRC_FAST_REGISTER : invalidate ? `CDE_TRC_INVALIDATE :
                            removes ? `CDE_TRC_REMOVED : `CDE_TRC_KEY_COMMAND;
-        trace_data[23:8] <= is_request ? qp_16 : 16'hFFFF;
+        trace_data[23:8] <= is_request ? {{(16-QP_W){1'b0}}, c_qp} : 16'hFFFF;
         trace_data[63:32] <= binds ? {5'd0, c_key[10:0], 8'd0, status}
                            : is_request ? {22'd0, c_code == KEY_READ, peer, status} : removes ? 32'd0 : {24'd0, command};
         trace_data[159:64] <= exists && shows ? shown(word, c_key[11:0], windows) : 96'd0;

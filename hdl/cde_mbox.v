@@ -15,6 +15,7 @@ module cde_mbox #(
     parameter NUM_EQ = 16,
     parameter EQ_W = 4,
     parameter NUM_PAGES = 64,
+    parameter PAGE_W = 6,
     parameter IDX_W = 16,
     parameter ECC = 1
 ) (
@@ -41,7 +42,7 @@ module cde_mbox #(
     input  wire [95:0]       ct_res_state,
     output wire              cfg_we,
     output wire [CQ_W-1:0]   cfg_cq,
-    output wire [39+IDX_W:0] cfg_data,
+    output wire [19+IDX_W+EQ_W+PAGE_W:0] cfg_data,
 
     // Producer side
     output reg               op_valid,
@@ -69,7 +70,7 @@ module cde_mbox #(
     output wire              cqi_we,
     output wire              cqi_alive,
     output wire [CQ_W-1:0]   cqi_cq,
-    output wire [11:0]       cqi_page,
+    output wire [PAGE_W-1:0] cqi_page,
     input  wire              cqi_used,
 
     // Event queues
@@ -115,7 +116,7 @@ module cde_mbox #(
 
     // ---------------------------------------------------------------- what is known of the objects
     // CQ: {interval, count, rearm, typed, unreserved, EQ, page, log2}
-    localparam INFO_W = 60;
+    localparam INFO_W = 40 + EQ_W + PAGE_W;
     wire [INFO_W-1:0] info_read;
     reg  [INFO_W-1:0] info, info_next;
     wire              info_we;
@@ -128,12 +129,20 @@ module cde_mbox #(
 
     reg [NUM_EQ-1:0] eq_exists;
     reg [4:0]        eq_log2 [0:NUM_EQ-1];
-    reg [15:0]       eq_page [0:NUM_EQ-1];
+    reg [PAGE_W-1:0] eq_page [0:NUM_EQ-1];
     reg [15:0]       eq_vector [0:NUM_EQ-1];
     reg [CQ_W:0]     eq_attached [0:NUM_EQ-1];
 
+    wire [4:0]        known_log2;
+    wire [PAGE_W-1:0] known_page;
+    wire [EQ_W-1:0]   known_eq;
+    wire              known_unreserved, known_typed, known_rearm;
+    wire [15:0]       known_count, known_interval;
+
+    assign {known_interval, known_count, known_rearm, known_typed, known_unreserved, known_eq, known_page, known_log2} = info;
+
     // The EQ that a command is about: its object, the EQ to attach to, or the EQ attached to.
-    wire [15:0]     eq_arg = is_eq_cmd ? arg0[15:0] : c_create_cq ? arg4[31:16] : {8'd0, info[24:17]};
+    wire [15:0]     eq_arg = is_eq_cmd ? arg0[15:0] : c_create_cq ? arg4[31:16] : {{(16-EQ_W){1'b0}}, known_eq};
     wire [EQ_W-1:0] eq = eq_arg[EQ_W-1:0];
     reg             eq_ok;
     reg             eq_same_page;
@@ -142,7 +151,7 @@ module cde_mbox #(
 
     always @(posedge clk) begin
         eq_ok <= {16'd0, eq_arg} < NUM_EQ && eq_exists[eq];
-        eq_same_page <= eq_page[eq] == arg4[15:0];
+        eq_same_page <= {{(16-PAGE_W){1'b0}}, eq_page[eq]} == arg4[15:0];
         eq_entries <= 32'd1 << eq_log2[eq];
         attached <= {{(15-CQ_W){1'b0}}, eq_attached[eq]};
     end
@@ -152,9 +161,9 @@ module cde_mbox #(
     wire [1:0] life = peek[1:0];
     wire unused_peek = &{1'b0, peek[95:48], peek[15:9]};
 
-    wire [4:0]  log2 = has_ring ? arg3[4:0] : info[4:0];
-    wire [15:0] count = sets_moderation ? arg5[15:0] : info[43:28];
-    wire [15:0] interval = sets_moderation ? arg5[31:16] : info[59:44];
+    wire [4:0]  log2 = has_ring ? arg3[4:0] : known_log2;
+    wire [15:0] count = sets_moderation ? arg5[15:0] : known_count;
+    wire [15:0] interval = sets_moderation ? arg5[31:16] : known_interval;
     wire        mod_off = interval == 16'd0 || count[15:1] == 15'd0;
     wire        count_usable = count != 16'hffff && {16'd0, count} <= 32'd1 << log2;
     wire        interval_usable = interval != 16'hffff;
@@ -225,14 +234,14 @@ module cde_mbox #(
     assign clear_valid = state == CLEAR_CREDITS;
     assign clear_cq = cq;
     assign {cqi_we, cqi_alive, cqi_cq, cqi_page} =
-        {(state == SETTINGS && c_create_cq) || (state == LIMIT && c_destroy_cq), c_create_cq, cq, arg4[11:0]};
+        {(state == SETTINGS && c_create_cq) || (state == LIMIT && c_destroy_cq), c_create_cq, cq, arg4[PAGE_W-1:0]};
 
     assign cfg_we = state == SETTINGS;
     assign cfg_cq = cq;
-    wire typed = c_resize_cq ? info[26] : arg3[9], rearm = c_resize_cq ? info[27] : arg3[10];
-    wire [7:0]  cfg_eq = c_create_cq ? arg4[23:16] : info[24:17];
-    wire [11:0] cfg_page = c_create_cq ? arg4[11:0] : info[16:5];
-    wire unreserved = c_create_cq ? arg3[8] : info[25];
+    wire typed = c_resize_cq ? known_typed : arg3[9], rearm = c_resize_cq ? known_rearm : arg3[10];
+    wire [EQ_W-1:0] cfg_eq = c_create_cq ? arg4[16 +: EQ_W] : known_eq;
+    wire [PAGE_W-1:0] cfg_page = c_create_cq ? arg4[PAGE_W-1:0] : known_page;
+    wire unreserved = c_create_cq ? arg3[8] : known_unreserved;
     reg by_count, by_interval;
     always @(posedge clk) {by_count, by_interval} <= {!mod_off && count_usable, !mod_off && interval_usable};
     assign cfg_data = {cfg_page, cfg_eq, interval, count[IDX_W-1:0], by_interval, by_count, rearm, typed};
@@ -241,10 +250,10 @@ module cde_mbox #(
     always @* info_next = {interval, count, rearm, typed, unreserved, cfg_eq, cfg_page, log2};
 
     // While a resize is under way grants must fit both rings.
-    wire [4:0] smaller = log2 < info[4:0] ? log2 : info[4:0];
+    wire [4:0] smaller = log2 < known_log2 ? log2 : known_log2;
     assign limit_we = state == LIMIT || state == STARTUP;
     assign limit_cq = cq;
-    wire [4:0] limit_log2 = state == LIMIT ? smaller : c_resize_cq && !resized ? info[4:0] : log2;
+    wire [4:0] limit_log2 = state == LIMIT ? smaller : c_resize_cq && !resized ? known_log2 : log2;
     assign limit_data = c_destroy_cq ? {(IDX_W + 2){1'b0}} : {1'b1, unreserved, {{(IDX_W-1){1'b0}}, 1'b1} << limit_log2};
 
     assign eqc_valid = state == ACT && (c_create_eq || c_modify_eq || c_resize_eq);
@@ -301,7 +310,7 @@ module cde_mbox #(
                 if (c_create_eq || c_modify_eq) eq_vector[eq] <= arg3[31:16];
                 if (c_create_eq) begin
                     eq_exists[eq] <= 1'b1;
-                    eq_page[eq] <= arg4[15:0];
+                    eq_page[eq] <= arg4[PAGE_W-1:0];
                     eq_attached[eq] <= {(CQ_W + 1){1'b0}};
                 end
                 if (c_destroy_eq) eq_exists[eq] <= 1'b0;
@@ -310,7 +319,7 @@ module cde_mbox #(
                     outs[31:0] <= {eq_vector[eq], 3'd0, eq_log2[eq], 7'd0, 1'b1};
                     outs[63:32] <= index32(eqc_index);
                     outs[95:64] <= {16'd0, attached};
-                    outs[127:96] <= {16'd0, eq_page[eq]};
+                    outs[127:96] <= {{(32-PAGE_W){1'b0}}, eq_page[eq]};
                 end
                 if (c_create_cq) state <= CLEAR_CREDITS;
                 if (c_modify_cq) state <= SETTINGS;
@@ -339,12 +348,12 @@ module cde_mbox #(
                 stop_index <= op_res_index;
                 if (op_code == OP_CLEAR || op_code == `CDE_TRC_STOP) state <= BARRIER;
                 else if (c_query_cq) begin
-                    outs[31:0] <= {11'd0, info[4:0], 7'd0, peek[8:0]};
+                    outs[31:0] <= {11'd0, known_log2, 7'd0, peek[8:0]};
                     outs[63:32] <= {16'd0, peek[31:16]};
                     outs[95:64] <= {16'd0, peek[47:32]};
                     outs[127:96] <= index32(op_res_index);
                     outs[159:128] <= index32(op_res_held);
-                    outs[191:160] <= {info[59:44], info[43:28]};
+                    outs[191:160] <= {known_interval, known_count};
                     state <= FINISH;
                 end else if (c_resize_cq) begin
                     result <= op_res_result;

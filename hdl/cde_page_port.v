@@ -46,7 +46,7 @@ module cde_page_port #(
     output wire [7:0]        db_op,
     output wire [7:0]        db_cause,
     output wire [CQ_W-1:0]   db_cq,
-    output wire [11:0]       db_page,
+    output wire [PAGE_W-1:0] db_page,
     output wire [IDX_W-1:0]  db_index,
     output wire              db_arm,
     output wire [1:0]        db_type,
@@ -55,7 +55,7 @@ module cde_page_port #(
 
     output wire              post_valid,
     input  wire              post_ready,
-    output wire [11:0]       post_page,
+    output wire [PAGE_W-1:0] post_page,
     output wire [1:0]        post_kind,
     output wire [511:0]      post_data,
     output wire [63:0]       post_word,

@@ -14,6 +14,7 @@ module cde_post #(
     parameter NUM_QP = 64,
     parameter QP_W = 6,
     parameter CQ_W = 6,
+    parameter PAGE_W = 12,
     parameter IDX_W = 16,
     parameter SQ_LOG2 = 5,
     parameter MOD_TICK = 256,
@@ -27,14 +28,13 @@ module cde_post #(
 
     input  wire              post_valid,
     output wire              post_ready,
-    input  wire [11:0]       post_page,
+    input  wire [PAGE_W-1:0] post_page,
     input  wire [511:0]      post_data,
     output reg               post_res_valid,
     output reg  [7:0]        post_res_cause,
 
     // State steps
     input  wire              op_valid,
-    output wire              op_ready,
     input  wire [3:0]        op_code,
     input  wire [3:0]        op_target,      // OP_SET: new state
     input  wire [QP_W-1:0]   op_qp,
@@ -59,7 +59,7 @@ module cde_post #(
     // Settings: {age 16, watermark 16, depth, page, send CQ}
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [43+IDX_W+CQ_W:0] set_data,
+    input  wire [32+SQ_LOG2+PAGE_W+CQ_W:0] set_data,
 
     // Decisions of this cycle
     output wire              acc_valid,
@@ -97,7 +97,7 @@ module cde_post #(
     localparam [31:0] PRESCALE = MOD_TICK - 1;
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam ST_W = 4 + 2 * IDX_W + TICK_W;      // {since, released, tail, state}
-    localparam SET_W = 44 + IDX_W + CQ_W;
+    localparam SET_W = 33 + SQ_LOG2 + PAGE_W + CQ_W;
 
     // ---------------------------------------------------------------- time, and whose age is looked at
     reg  [15:0]       prescale;
@@ -109,7 +109,6 @@ module cde_post #(
     wire              age_now = age_wanted && !op_valid && (patience == 6'd0 || !post_valid || rq_hold);
     wire              post_go = post_valid && post_ready;
 
-    assign op_ready = !init;
     assign post_ready = !op_valid && !rq_hold && !init && !(age_wanted && patience == 6'd0);
 
     always @(posedge clk) begin
@@ -144,14 +143,14 @@ module cde_post #(
     reg [QP_W-1:0]   b_qp, r_qp, c_qp;
     reg              b_empty, r_empty, c_empty;
     reg              b_far, r_far, c_far;           // QP number out of range
-    reg [11:0]       b_page, r_page, c_page;
+    reg [PAGE_W-1:0] b_page, r_page, c_page;
     reg [511:0]      b_data, r_data, c_data;
     reg [7:0]        b_cause, r_cause, c_cause;
     reg [49:0]       b_verb, r_verb, c_verb;
 
     always @(posedge clk) begin
         {b_post, r_post, c_post} <= rst ? 3'd0 : {post_go, b_post, r_post};
-        {b_op, r_op, c_op} <= rst ? 3'd0 : {(op_valid && op_ready) || age_now, b_op, r_op};
+        {b_op, r_op, c_op} <= rst ? 3'd0 : {op_valid || age_now, b_op, r_op};
         {b_code, r_code, c_code} <= {op_valid ? op_code : OP_AGE, b_code, r_code};
         {b_target, r_target, c_target} <= {op_target, b_target, r_target};
         {b_qp, r_qp, c_qp} <= {a_qp, b_qp, r_qp};
@@ -202,16 +201,17 @@ module cde_post #(
     wire [IDX_W-1:0]  tail = st[4 +: IDX_W];
     wire [IDX_W-1:0]  released = st[4 + IDX_W +: IDX_W];
     wire [TICK_W-1:0] since = st[4 + 2 * IDX_W +: TICK_W];
-    wire [11:0]       set_page = c_set[CQ_W +: 12];
-    wire [IDX_W-1:0]  depth = c_set[CQ_W + 12 +: IDX_W];
-    wire [15:0]       watermark = c_set[CQ_W + 12 + IDX_W +: 16];
-    wire [15:0]       age = c_set[CQ_W + 28 + IDX_W +: 16];
+    wire [PAGE_W-1:0] set_page = c_set[CQ_W +: PAGE_W];
+    wire [IDX_W:0]    depth = {{(IDX_W-SQ_LOG2){1'b0}}, c_set[CQ_W + PAGE_W +: SQ_LOG2 + 1]};
+    wire [15:0]       watermark = c_set[SET_W-17 -: 16];
+    wire [15:0]       age = c_set[SET_W-1 -: 16];
 
     wire connected = state == `CDE_QPS_CONNECTED;
     wire pending = state == `CDE_QPS_DISCONNECT_PENDING;
     wire live = state != `CDE_QPS_FREE && state != `CDE_QPS_DESTROYING;
     wire mine = !c_far && live && set_page == c_page;
-    wire fits = tail - retired != depth;
+    wire [IDX_W-1:0]  used = tail - retired;
+    wire fits = {1'b0, used} != depth;
     wire empty = tail == retired && c_empty;
     wire no_fault = mine && !removed && c_cause == 8'h00 && connected && fits;
     wire accept = c_post && no_fault && !gr_dead && gr_room;

@@ -13,8 +13,10 @@
 module cde_posting #(
     parameter NUM_QP = 64,
     parameter QP_W = 6,
+    parameter SRQ_W = 4,
     parameter CQ_W = 6,
     parameter NUM_PAGES = 64,
+    parameter PAGE_W = 6,
     parameter IDX_W = 16,
     parameter SQ_LOG2 = 5,
     parameter BURST = 8,
@@ -30,7 +32,7 @@ module cde_posting #(
 
     input  wire              post_valid,
     output wire              post_ready,
-    input  wire [11:0]       post_page,
+    input  wire [PAGE_W-1:0] post_page,
     input  wire [511:0]      post_data,
     output wire              post_res_valid,
     output wire [7:0]        post_res_cause,
@@ -51,7 +53,7 @@ module cde_posting #(
     input  wire              cqi_we,
     input  wire              cqi_alive,
     input  wire [CQ_W-1:0]   cqi_cq,
-    input  wire [11:0]       cqi_page,
+    input  wire [PAGE_W-1:0] cqi_page,
     output wire              cqi_used,
 
     // Queue pairs for the receive side: states, settings, looks, failing receives
@@ -65,14 +67,14 @@ module cde_posting #(
     output wire              hold,
     output wire              created,
     output wire [QP_W-1:0]   set_qp,
-    output wire [127+CQ_W:0] set_receive,
+    output wire [115+PAGE_W+CQ_W:0] set_receive,
     input  wire              rx_empty,
     input  wire              keys_held,
     output wire              use_we,
     output wire              use_up,
     output wire [15:0]       srqi_number,
     input  wire              srqi_live,
-    input  wire [11:0]       srqi_page,
+    input  wire [PAGE_W-1:0] srqi_page,
     input  wire              rfail_pending,
     input  wire              removed,
     input  wire              rfail_valid,
@@ -128,13 +130,13 @@ module cde_posting #(
 
     wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4;
 
-    wire op_valid, op_ready, op_empty, opr_valid;
+    wire op_valid, op_empty, opr_valid;
     wire [3:0] op_code, op_target, opr_code, opr_old, opr_new;
     wire [QP_W-1:0] op_qp, opr_qp;
     wire [7:0] opr_result;
     wire [3*IDX_W-1:0] opr_indices;
     wire set_we, set_all, peer_we;
-    wire [43+IDX_W+CQ_W:0] set_post;
+    wire [32+SQ_LOG2+PAGE_W+CQ_W:0] set_post;
     wire [63+CQ_W:0] set_retire;
     wire [23:0] set_peer;
     wire acc_valid, end_we, end_last, rel_valid, rel_we;
@@ -153,18 +155,18 @@ module cde_posting #(
     wire [7:0] ind_status;
     wire [QP_W-1:0] ind_qp;
     wire [IDX_W-1:0] ind_next, ind_tags;
-    wire fail_valid, fail_ready, seen_valid, seen_taken, ask, rep_we, bad_we;
+    wire fail_valid, seen_valid, seen_taken, ask, rep_we, bad_we;
     wire [QP_W-1:0] fail_qp, seen_qp, rep_qp;
     wire [IDX_W-1:0] rep_total, rep_ripe, bad_tag;
     wire [7:0] bad_status;
 
     cde_post #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .MOD_TICK(MOD_TICK), .ECC(ECC)
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .MOD_TICK(MOD_TICK), .ECC(ECC)
     ) post_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init),
         .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_data(post_data),
         .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
-        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty), .removed(removed),
+        .op_valid(op_valid), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty), .removed(removed),
         .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_result(opr_result), .opr_old(opr_old),
         .opr_new(opr_new), .opr_indices(opr_indices),
         .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
@@ -184,7 +186,7 @@ module cde_posting #(
         .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop),
         .rr_valid(rr_valid), .rr_we(ret_we), .rr_qp(ret_qp), .rr_total(rr_total),
-        .peer_we(peer_we), .peer_qp(set_qp), .peer(set_peer), .guard_we(set_we && set_all), .guard(set_receive[127+CQ_W]),
+        .peer_we(peer_we), .peer_qp(set_qp), .peer(set_peer), .guard_we(set_we && set_all), .guard(set_receive[115+PAGE_W+CQ_W]),
         .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest), .m_axis_work_tuser(m_axis_work_tuser),
         .m_axis_work_tlast(m_axis_work_tlast), .m_axis_work_tvalid(m_axis_work_tvalid),
         .m_axis_work_tready(m_axis_work_tready),
@@ -201,7 +203,7 @@ module cde_posting #(
         .s_axis_done_tready(s_axis_done_tready),
         .tags_we(ind_valid), .tags_qp(ind_qp), .tags(ind_tags), .tags_newest(ind_tag),
         .tags_next(ind_next),
-        .fail_valid(fail_valid), .fail_ready(fail_ready), .fail_qp(fail_qp), .fresh(fresh), .fresh_qp(acc_qp),
+        .fail_valid(fail_valid), .fail_qp(fail_qp), .fresh(fresh), .fresh_qp(acc_qp),
         .seen_valid(seen_valid), .seen_qp(seen_qp), .seen_taken(seen_taken), .ask(ask),
         .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .rep_ripe(rep_ripe), .bad_we(bad_we),
         .bad_tag(bad_tag),
@@ -223,7 +225,7 @@ module cde_posting #(
         .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .rep_ripe(rep_ripe), .bad_we(bad_we),
         .bad_tag(bad_tag),
         .bad_status(bad_status), .bad(bad), .fresh(fresh), .fresh_qp(acc_qp),
-        .set_we(set_we && set_all), .set_qp(set_qp), .set_data({set_receive[127+CQ_W], set_retire}),
+        .set_we(set_we && set_all), .set_qp(set_qp), .set_data({set_receive[115+PAGE_W+CQ_W], set_retire}),
         .m_axis_cpl_tdata(m_axis_cpl_tdata), .m_axis_cpl_tdest(m_axis_cpl_tdest), .m_axis_cpl_tuser(m_axis_cpl_tuser),
         .m_axis_cpl_tvalid(m_axis_cpl_tvalid), .m_axis_cpl_tready(m_axis_cpl_tready),
         .ret_we(ret_we), .ret_qp(ret_qp), .ret_index(ret_index), .rr_valid(rr_valid), .rr_total(rr_total),
@@ -231,8 +233,8 @@ module cde_posting #(
     );
 
     cde_qp_ctrl #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .RQ_LOG2(RQ_LOG2),
-        .ECC(ECC)
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W), .IDX_W(IDX_W),
+        .SQ_LOG2(SQ_LOG2), .RQ_LOG2(RQ_LOG2), .ECC(ECC)
     ) qp_ctrl_i (
         .clk(clk), .mem_i(mem4), .mem_o(mem_o), .rst(rst), .init(init),
         .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done), .qc_result(qc_result),
@@ -240,11 +242,11 @@ module cde_posting #(
         .s_axis_conn_tdata(s_axis_conn_tdata), .s_axis_conn_tvalid(s_axis_conn_tvalid),
         .s_axis_conn_tready(s_axis_conn_tready), .m_axis_term_tdata(m_axis_term_tdata),
         .m_axis_term_tvalid(m_axis_term_tvalid), .m_axis_term_tready(m_axis_term_tready),
-        .fail_valid(fail_valid), .fail_ready(fail_ready), .fail_qp(fail_qp), .rfail_valid(rfail_valid),
+        .fail_valid(fail_valid), .fail_qp(fail_qp), .rfail_valid(rfail_valid),
         .rfail_ready(rfail_ready), .rfail_qp(rfail_qp), .rfail_pending(rfail_pending), .kfail_valid(kfail_valid),
         .kfail_ready(kfail_ready), .kfail_qp(kfail_qp), .hold(hold), .rx_empty(rx_empty), .keys_held(keys_held), .set_receive(set_receive),
         .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page),
-        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty),
+        .op_valid(op_valid), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty),
         .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_result(opr_result), .opr_old(opr_old),
         .opr_new(opr_new), .opr_indices(opr_indices),
         .set_we(set_we), .set_all(set_all), .peer_we(peer_we), .set_qp(set_qp), .set_post(set_post),

@@ -13,8 +13,10 @@
 module cde_qp_ctrl #(
     parameter NUM_QP = 64,
     parameter QP_W = 6,
+    parameter SRQ_W = 4,
     parameter CQ_W = 6,
     parameter NUM_PAGES = 64,
+    parameter PAGE_W = 6,
     parameter IDX_W = 16,
     parameter SQ_LOG2 = 5,
     parameter RQ_LOG2 = 4,
@@ -35,7 +37,7 @@ module cde_qp_ctrl #(
     input  wire              cqi_we,
     input  wire              cqi_alive,
     input  wire [CQ_W-1:0]   cqi_cq,
-    input  wire [11:0]       cqi_page,
+    input  wire [PAGE_W-1:0] cqi_page,
     output wire              cqi_used,       // a QP names cqi_cq
 
     input  wire [31:0]       s_axis_conn_tdata,
@@ -45,8 +47,7 @@ module cde_qp_ctrl #(
     output wire              m_axis_term_tvalid,
     input  wire              m_axis_term_tready,
 
-    input  wire              fail_valid,     // sends
-    output wire              fail_ready,
+    input  wire              fail_valid,     // sends: at once
     input  wire [QP_W-1:0]   fail_qp,
     input  wire              rfail_valid,    // receives
     output wire              rfail_ready,
@@ -60,15 +61,14 @@ module cde_qp_ctrl #(
     output wire              hold,           // no receive posts, no taking
     input  wire              rx_empty,       // of set_qp
     input  wire              keys_held,      // something is valid on set_qp
-    output wire [127+CQ_W:0] set_receive,    // {guarded, two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
+    output wire [115+PAGE_W+CQ_W:0] set_receive, // {guarded, two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
     output wire              use_we,
     output wire              use_up,
     output wire [15:0]       srqi_number,
     input  wire              srqi_live,
-    input  wire [11:0]       srqi_page,
+    input  wire [PAGE_W-1:0] srqi_page,
 
     output wire              op_valid,
-    input  wire              op_ready,
     output wire [3:0]        op_code,
     output wire [3:0]        op_target,
     output wire [QP_W-1:0]   op_qp,
@@ -86,7 +86,7 @@ module cde_qp_ctrl #(
     output wire              set_all,        // creation: those that MODIFY_QP leaves, too
     output wire              peer_we,
     output wire [QP_W-1:0]   set_qp,
-    output wire [43+IDX_W+CQ_W:0] set_post,  // {age, watermark, depth, page, send CQ}
+    output wire [32+SQ_LOG2+PAGE_W+CQ_W:0] set_post, // {age, watermark, depth, page, send CQ}
     output wire [63+CQ_W:0]  set_retire,     // {send CQ, QP context}
     output wire [23:0]       set_peer,
 
@@ -123,12 +123,32 @@ module cde_qp_ctrl #(
     reg [3:0] qp_state;
 
     // ---------------------------------------------------------------- what is known of QPs and CQs
-    localparam INFO_W = 24 + 64 + 32 + 32 + 32 + 64; // {peer, ARG7, ARG6, ARG5, ARG4, ARG3, context}
-    wire [INFO_W-1:0] info;
-    wire [INFO_W-1:0] info_next = {c_connect ? arg1[23:0] : c_create ? 24'd0 : info[INFO_W-1 -: 24],
-                                   c_create ? {arg7, arg6} : info[223:160], c_create || c_modify ? arg5 : info[159:128],
-                                   c_create ? {arg4, arg3, arg2, arg1} : info[127:0]};
-    wire [31:0] info3 = info[95:64], info5 = info[159:128], info4 = info[127:96], info7 = info[223:192];
+    // The bits of CREATE_QP's arguments that can differ: {peer, age and watermark, flag, guarded, two entries, shared, SRQ, receive depth, zone,
+    // depth, page, receive CQ, send CQ, context}
+    localparam SET_W = SQ_LOG2 + 1 + PAGE_W + 2 * CQ_W + 64;
+    localparam LEFT_W = 6 + SRQ_W + RQ_LOG2 + 1 + 16 + SET_W;      // what MODIFY_QP and CONNECT_QP leave
+    localparam INFO_W = 56 + LEFT_W;
+    wire [INFO_W-1:0]  info;
+    wire [LEFT_W-1:0]  left_next = c_create ? {arg7[28], arg7[26:25], arg7[18:16], arg7[SRQ_W-1:0], arg6[16 +: RQ_LOG2 + 1], arg6[15:0],
+                                               arg4[16 +: SQ_LOG2 + 1], arg4[PAGE_W-1:0], arg3[16 +: CQ_W], arg3[CQ_W-1:0], arg2, arg1}
+                                            : info[LEFT_W-1:0];
+    wire [INFO_W-1:0]  info_next = {c_connect ? arg1[23:0] : c_create ? 24'd0 : info[INFO_W-1 -: 24],
+                                    c_create || c_modify ? arg5 : info[LEFT_W +: 32], left_next};
+    wire [23:0]        peer;
+    wire [31:0]        holds, holds_next;    // {age, watermark}
+    wire [2:0]         flag;
+    wire [2:0]         kind;                 // {guarded, two entries, shared}
+    wire [SRQ_W-1:0]   srq;
+    wire [RQ_LOG2:0]   recv_depth;
+    wire [15:0]        zone;
+    wire [SQ_LOG2:0]   depth, depth_next;
+    wire [PAGE_W-1:0]  page, page_next;
+    wire [CQ_W-1:0]    known_recv_cq, known_send_cq, recv_cq_next, send_cq_next;
+    wire [63:0]        unused_context, context_next;
+
+    assign {peer, holds, flag, kind, srq, recv_depth, zone, depth, page, known_recv_cq, known_send_cq, unused_context} = info;
+    assign {depth_next, page_next, recv_cq_next, send_cq_next, context_next} = left_next[SET_W-1:0];
+    assign holds_next = info_next[LEFT_W +: 32];
     wire [IDX_W-1:0] indicated;
     wire settings = state == SETTINGS;
 
@@ -141,20 +161,20 @@ module cde_qp_ctrl #(
         .raddr(qp), .rdata(indicated)
     );
 
-    wire [15:0]     send_cq = c_create ? arg3[15:0] : info3[15:0];
-    wire [15:0]     recv_cq = c_create ? arg3[31:16] : info3[31:16];
+    wire [15:0]     send_cq = c_create ? arg3[15:0] : {{(16-CQ_W){1'b0}}, known_send_cq};
+    wire [15:0]     recv_cq = c_create ? arg3[31:16] : {{(16-CQ_W){1'b0}}, known_recv_cq};
     wire            second = state == RECV_CQ || state == COUNT_RECV;
     wire [15:0]     cq_16 = second ? recv_cq : send_cq;
     wire [CQ_W-1:0] look_cq = state == IDLE ? cqi_cq : cq_16[CQ_W-1:0];
-    wire            unused_cq = &{1'b0, cq_16, info7};
+    wire            unused_cq = &{1'b0, cq_16};
     reg  [CQ_W-1:0] seen_cq;
     wire [QP_W+1:0] users;
     wire            cq_alive;
-    wire [11:0]     cq_page;
+    wire [PAGE_W-1:0] cq_page;
     wire            count = (state == COUNT_SEND || state == COUNT_RECV) && phase;
     reg             phase;
 
-    cde_ram #(.W(13), .AW(CQ_W), .ECC(ECC)) cq_ram (
+    cde_ram #(.W(1 + PAGE_W), .AW(CQ_W), .ECC(ECC)) cq_ram (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(cqi_we), .waddr(cqi_cq), .wdata({cqi_alive, cqi_page}),
         .raddr(look_cq), .rdata({cq_alive, cq_page})
     );
@@ -179,7 +199,7 @@ module cde_qp_ctrl #(
                     (shared && arg6[31:16] != 16'd0);
     wire bad_flag = arg7[28:24] != `CDE_RECVFLAG_DEFAULT && arg7[28:24] != `CDE_RECVFLAG_SOLICITED_WAIT &&
                     arg7[28:24] != `CDE_RECVFLAG_UNSIGNALLED && arg7[28:24] != `CDE_RECVFLAG_EVD_THRESHOLD;
-    wire elsewhere = shared && {4'd0, srqi_page} != arg4[15:0];
+    wire elsewhere = shared && {{(16-PAGE_W){1'b0}}, srqi_page} != arg4[15:0];
     reg [7:0] verdict;
 
     always @* begin
@@ -199,14 +219,14 @@ module cde_qp_ctrl #(
     assign set_qp = qp;
     assign set_we = settings;
     assign set_all = c_create;
-    assign set_post = {info_next[159:128], info_next[112 +: IDX_W], info_next[96 +: 12], info_next[64 +: CQ_W]};
-    assign set_retire = {info_next[64 +: CQ_W], info_next[63:0]};
+    assign set_post = {holds_next, depth_next, page_next, send_cq_next};
+    assign set_retire = {send_cq_next, context_next};
     assign set_peer = arg1[23:0];
     assign set_receive = {arg7[18:17], arg7[28:24] == `CDE_RECVFLAG_SOLICITED_WAIT, shared, arg7[15:0], arg6[31:16], arg6[15:0],
-                          info_next[96 +: 12], arg3[16 +: CQ_W], info_next[63:0]};
-    assign srqi_number = c_create ? arg7[15:0] : info7[15:0];
+                          page_next, recv_cq_next, context_next};
+    assign srqi_number = c_create ? arg7[15:0] : {{(16-SRQ_W){1'b0}}, srq};
     assign use_up = c_create;
-    assign use_we = count && state == COUNT_SEND && (c_create ? shared : info7[16]);
+    assign use_we = count && state == COUNT_SEND && (c_create ? shared : kind[0]);
     assign peer_we = state == ACT && c_connect && !cmd_asks && qp_state == `CDE_QPS_IDLE;
 
     // ---------------------------------------------------------------- state steps: failing reports, connection events, commands
@@ -237,12 +257,11 @@ module cde_qp_ctrl #(
     wire fails = fail_valid || rfail_valid || kfail_valid;
     // Judged with the step, since a window may be bound while the command waits: a QP is not freed under it.
     wire in_use = c_destroy && state == ACT && keys_held;
-    wire cmd_step = cmd_asks && cmd_may && !in_use && op_ready && !fails && !conn_asks;
+    wire cmd_step = cmd_asks && cmd_may && !in_use && !fails && !conn_asks;
 
-    assign fail_ready = op_ready;
-    assign kfail_ready = op_ready && !fail_valid;
-    assign rfail_ready = op_ready && !fail_valid && !kfail_valid;
-    assign conn_take = conn_valid && (conn_bad || (conn_asks && op_ready && !fails));
+    assign kfail_ready = !fail_valid;
+    assign rfail_ready = !fail_valid && !kfail_valid;
+    assign conn_take = conn_valid && (conn_bad || (conn_asks && !fails));
     assign op_valid = fails || conn_asks || (cmd_asks && cmd_may && !in_use);
     assign op_code = fails ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
     assign op_target = arg1[3:0];
@@ -308,14 +327,14 @@ module cde_qp_ctrl #(
             SEND_CQ: begin
                 peeked <= !peeked;
                 no_cq <= send_cq >> CQ_W != 16'd0 || !cq_alive;
-                bad_page <= {16'd0, arg4[15:0]} >= NUM_PAGES || {4'd0, cq_page} != arg4[15:0];
+                bad_page <= {16'd0, arg4[15:0]} >= NUM_PAGES || {{(16-PAGE_W){1'b0}}, cq_page} != arg4[15:0];
                 if (peeked) state <= RECV_CQ;
             end
             RECV_CQ: begin
                 peeked <= !peeked;
                 if (peeked) begin
                     no_cq <= no_cq || recv_cq >> CQ_W != 16'd0 || !cq_alive;
-                    bad_page <= bad_page || {4'd0, cq_page} != arg4[15:0];
+                    bad_page <= bad_page || {{(16-PAGE_W){1'b0}}, cq_page} != arg4[15:0];
                     state <= CHECK;
                 end
             end
@@ -343,10 +362,14 @@ module cde_qp_ctrl #(
                 phase <= 1'b0;
                 state <= c_create || (c_destroy && opr_result == `CDE_RES_OK) ? COUNT_SEND : FINISH;
                 if (c_query) begin
-                    qc_outs[31:0] <= {info[INFO_W-1 -: 24], 4'd0, opr_new};
+                    qc_outs[31:0] <= {peer, 4'd0, opr_new};
                     qc_outs[63:32] <= {index16(opr_indices[IDX_W +: IDX_W]), index16(opr_indices[0 +: IDX_W])};
                     qc_outs[95:64] <= {index16(opr_indices[2*IDX_W +: IDX_W]), index16(indicated)};
-                    qc_outs[255:96] <= {info[223:160], info5, info4, info3};
+                    qc_outs[127:96] <= {recv_cq, send_cq};
+                    qc_outs[159:128] <= {{(15-SQ_LOG2){1'b0}}, depth, {(16-PAGE_W){1'b0}}, page};
+                    qc_outs[191:160] <= holds;
+                    qc_outs[223:192] <= {{(15-RQ_LOG2){1'b0}}, recv_depth, zone};
+                    qc_outs[255:224] <= {3'd0, flag[2], 1'b0, flag[1:0], 1'b0, 5'd0, kind, {(16-SRQ_W){1'b0}}, srq};
                 end
             end
             COUNT_SEND: if (phase) state <= COUNT_RECV;

@@ -17,6 +17,7 @@ module cde_receive #(
     parameter SRQ_W = 4,
     parameter CQ_W = 6,
     parameter NUM_PAGES = 64,
+    parameter PAGE_W = 6,
     parameter IDX_W = 16,
     parameter RQ_LOG2 = 4,
     parameter SRQ_LOG2 = 6,
@@ -33,7 +34,7 @@ module cde_receive #(
     input  wire              post_valid,
     output wire              post_ready,
     input  wire [1:0]        post_kind,
-    input  wire [11:0]       post_page,
+    input  wire [PAGE_W-1:0] post_page,
     input  wire [511:0]      post_data,
     input  wire [63:0]       post_word,
     output wire              post_res_valid,
@@ -89,13 +90,13 @@ module cde_receive #(
 
     input  wire              set_we,         // creation
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [127+CQ_W:0] set_data,       // {guarded, two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
+    input  wire [115+PAGE_W+CQ_W:0] set_data,       // {guarded, two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
     output reg               rx_empty,       // nothing of set_qp is posted and not completed
     input  wire              use_we,
     input  wire              use_up,
     input  wire [15:0]       srqi_number,
     output wire              srqi_live,
-    output wire [11:0]       srqi_page,
+    output wire [PAGE_W-1:0] srqi_page,
     output wire              fail_valid,
     output wire              fail_pending,
     input  wire              fail_ready,
@@ -146,7 +147,7 @@ module cde_receive #(
     // ---------------------------------------------------------------- settings of a new QP
     wire            set_guard, set_two, set_wait, set_shared;
     wire [15:0]     set_srq, set_depth, set_zone;
-    wire [11:0]     set_page;
+    wire [PAGE_W-1:0] set_page;
     wire [CQ_W-1:0] set_cq;
     wire [63:0]     set_context;
     reg             start_asks;
@@ -159,7 +160,7 @@ module cde_receive #(
 
     // ---------------------------------------------------------------- links
     wire srq_set_we, rp_valid, rpr_valid, rpr_ok, tk_valid, tk_ready, tkr_valid, tkr_busy, ev_valid;
-    wire [27:0] srq_set;
+    wire [15+PAGE_W:0] srq_set;
     wire [1:0] rp_code, tk_code;
     wire [SRQ_W-1:0] op_srq, ev_srq, completed_srq;
     wire [IDX_W-1:0] rp_size, done_total, completed_total, buf_index, tail, taken_total, rec_total, self_tag;
@@ -186,7 +187,7 @@ module cde_receive #(
     wire rp_ready = op_ready && !start_asks;
 
     cde_rpost #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .ECC(ECC)
     ) rpost_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init),
         .post_valid(post_valid && !hold), .post_ready(post_room), .post_kind(post_kind), .post_page(post_page),
@@ -320,7 +321,7 @@ module cde_receive #(
     assign qc_mine = qc_command[7:4] == 4'h3 && qc_command[3:0] <= 4'h4;
 
     cde_srq_ctrl #(
-        .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .QP_W(QP_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .SRQ_LOG2(SRQ_LOG2)
+        .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .QP_W(QP_W), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .SRQ_LOG2(SRQ_LOG2)
     ) srq_ctrl_i (
         .clk(clk), .rst(rst), .qc_start(qc_start && qc_mine), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done),
         .qc_result(qc_result), .qc_outs(qc_outs), .rp_valid(rp_valid), .rp_ready(rp_ready), .rp_code(rp_code),

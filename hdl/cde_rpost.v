@@ -16,6 +16,7 @@ module cde_rpost #(
     parameter NUM_SRQ = 16,
     parameter SRQ_W = 4,
     parameter CQ_W = 6,
+    parameter PAGE_W = 12,
     parameter IDX_W = 16,
     parameter ECC = 1
 ) (
@@ -28,7 +29,7 @@ module cde_rpost #(
     input  wire              post_valid,
     output wire              post_ready,
     input  wire [1:0]        post_kind,      // 1 own queue, 2 shared, 3 reaped index
-    input  wire [11:0]       post_page,
+    input  wire [PAGE_W-1:0] post_page,
     input  wire [511:0]      post_data,
     input  wire [63:0]       post_word,
     output reg               post_res_valid,
@@ -57,7 +58,7 @@ module cde_rpost #(
     // Settings: {two entries a receive, QP uses a shared queue, zone, page, receive CQ}
     input  wire              set_we,
     input  wire [QP_W:0]     set_queue,
-    input  wire [29+CQ_W:0]  set_data,
+    input  wire [17+PAGE_W+CQ_W:0] set_data,
     input  wire [NUM_QP-1:0] qp_live,
     input  wire [NUM_QP-1:0] qp_open,        // takes receive posts
     input  wire [NUM_SRQ-1:0] srq_live,
@@ -90,7 +91,7 @@ module cde_rpost #(
     `include "cde_rx_ops.vh"
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
-    localparam SET_W = 30 + CQ_W;
+    localparam SET_W = 18 + PAGE_W + CQ_W;
     localparam ST_W = 3 * IDX_W;             // {size, reaped, tail}
 
     assign op_ready = !init;
@@ -116,7 +117,7 @@ module cde_rpost #(
     reg [1:0]          b_kind, r_kind, c_kind, b_code, r_code, c_code;
     reg [QP_W:0]       b_queue, r_queue, c_queue;
     reg                b_far, r_far, c_far, b_reserved, r_reserved, c_reserved, b_many, r_many, c_many;
-    reg [11:0]         b_page, r_page, c_page;
+    reg [PAGE_W-1:0]   b_page, r_page, c_page;
     reg [447:0]        b_data, r_data, c_data;
     reg [IDX_W-1:0]    b_value, r_value, c_value;     // reaped index, or size
 
@@ -146,7 +147,7 @@ module cde_rpost #(
 
     assign rq_valid = b_post && b_kind == 2'd1;
     assign rq_cq = b_set[CQ_W-1:0];
-    assign rq_count = b_set[CQ_W + 29] ? 2'd2 : 2'd1;
+    assign rq_count = b_set[CQ_W + PAGE_W + 17] ? 2'd2 : 2'd1;
 
     // Each segment's region: first what its entry says, a cycle later its range.
     wire [2:0] r_bad;
@@ -170,7 +171,7 @@ module cde_rpost #(
             always @(posedge clk) begin
                 x_used <= bytes != 32'd0;
                 x_valid <= valid;
-                x_zone <= zone == b_set[CQ_W + 12 +: 16];
+                x_zone <= zone == b_set[CQ_W + PAGE_W +: 16];
                 x_write <= local_write;
                 x_below <= from < base;
                 x_end <= {1'b0, from - base} + {33'd0, bytes};
@@ -219,8 +220,8 @@ module cde_rpost #(
     wire [IDX_W-1:0] size = st[2*IDX_W +: IDX_W];
     wire [IDX_W-1:0] reaped = st[IDX_W +: IDX_W];
     wire [IDX_W-1:0] tail_old = st[0 +: IDX_W];
-    wire [11:0]      set_page = c_set[CQ_W +: 12];
-    wire             elsewhere = c_set[CQ_W + 28];   // this QP takes from a shared queue
+    wire [PAGE_W-1:0] set_page = c_set[CQ_W +: PAGE_W];
+    wire             elsewhere = c_set[CQ_W + PAGE_W + 16];   // this QP takes from a shared queue
     wire             live = shared ? srq_live[c_queue[SRQ_W-1:0]] : qp_live[c_queue[QP_W-1:0]];
     wire             takes = shared || (qp_open[c_queue[QP_W-1:0]] && !elsewhere);
     wire             mine = !c_far && live && set_page == c_page;

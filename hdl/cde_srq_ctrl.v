@@ -14,6 +14,7 @@ module cde_srq_ctrl #(
     parameter SRQ_W = 4,
     parameter QP_W = 6,
     parameter NUM_PAGES = 64,
+    parameter PAGE_W = 6,
     parameter IDX_W = 16,
     parameter SRQ_LOG2 = 6
 ) (
@@ -44,14 +45,14 @@ module cde_srq_ctrl #(
     input  wire [16+IDX_W:0] tkr_state,      // {armed, mark, head}
 
     output wire              set_we,
-    output wire [27:0]       set_data,       // {zone, page}
+    output wire [15+PAGE_W:0] set_data,       // {zone, page}
     output reg  [NUM_SRQ-1:0] srq_live,
 
     input  wire              use_we,
     input  wire              use_up,         // one more, or one less
     input  wire [15:0]       srqi_number,
     output wire              srqi_live,
-    output wire [11:0]       srqi_page,
+    output wire [PAGE_W-1:0] srqi_page,
 
     input  wire              ev_valid,
     input  wire [SRQ_W-1:0]  ev_srq,
@@ -76,15 +77,16 @@ module cde_srq_ctrl #(
 
     // ---------------------------------------------------------------- what is known of the queues
     reg  [QP_W:0]  users [0:NUM_SRQ-1];
-    reg  [43:0]    info [0:NUM_SRQ-1];       // {vector, zone, page}
-    wire [43:0]    mine = info[srq];
+    localparam INFO_W = 32 + PAGE_W;         // {vector, zone, page}
+    reg  [INFO_W-1:0] info [0:NUM_SRQ-1];
+    wire [INFO_W-1:0] mine = info[srq];
     wire [SRQ_W-1:0] asked = srqi_number[SRQ_W-1:0];
-    wire [43:0]    theirs = info[asked];
+    wire [INFO_W-1:0] theirs = info[asked];
     wire           unused_theirs = &{1'b0, theirs};
     wire [QP_W:0]  uses = users[srq];
 
     assign srqi_live = (srqi_number >> SRQ_W) == 16'd0 && srq_live[asked];
-    assign srqi_page = theirs[11:0];
+    assign srqi_page = theirs[PAGE_W-1:0];
 
     // ---------------------------------------------------------------- checks, in the order of docs/receive.md
     reg  [2:0]     state;
@@ -134,7 +136,7 @@ module cde_srq_ctrl #(
     assign tk_code = looks ? TK_LOOK : c_mark ? TK_MARK : TK_CLEAR;
     assign tk_mark = arg1[15:0];
     assign set_we = state == CHECK && verdict == `CDE_RES_OK && c_create;
-    assign set_data = {arg1[31:16], arg2[11:0]};
+    assign set_data = {arg1[31:16], arg2[PAGE_W-1:0]};
 
     always @(posedge clk) begin
         qc_done <= 1'b0;
@@ -171,7 +173,7 @@ module cde_srq_ctrl #(
                     state <= IDLE;
                 end else begin
                     state <= ACT;
-                    if (c_create) info[srq] <= {arg2[31:16], arg1[31:16], arg2[11:0]};
+                    if (c_create) info[srq] <= {arg2[31:16], arg1[31:16], arg2[PAGE_W-1:0]};
                     if (c_destroy) srq_live[srq] <= 1'b0;
                 end
                 if (verdict == `CDE_RES_OK && c_query) begin
@@ -179,8 +181,8 @@ module cde_srq_ctrl #(
                     qc_outs[63:32] <= {index16(reaped), index16(tail)};
                     qc_outs[95:64] <= {mark, index16(completed)};
                     qc_outs[127:96] <= {{(15-QP_W){1'b0}}, uses, 14'd0, ev_waits[srq], line[16+IDX_W]};
-                    qc_outs[159:128] <= {mine[27:12], index16(size)};
-                    qc_outs[191:160] <= {mine[43:28], 4'd0, mine[11:0]};
+                    qc_outs[159:128] <= {mine[PAGE_W +: 16], index16(size)};
+                    qc_outs[191:160] <= {mine[PAGE_W + 16 +: 16], {(16-PAGE_W){1'b0}}, mine[PAGE_W-1:0]};
                 end
             end
             ACT: if (acts_post ? rp_ready : tk_ready) begin
@@ -214,7 +216,7 @@ module cde_srq_ctrl #(
     // ---------------------------------------------------------------- events
     wire             turn_valid;
     wire [SRQ_W-1:0] turn;
-    wire [43:0]      due = info[turn];
+    wire [INFO_W-1:0] due = info[turn];
     wire             unused_due = &{1'b0, due};
     wire             sent = turn_valid && irq_ready;
     wire             unused_pending;
@@ -226,7 +228,7 @@ module cde_srq_ctrl #(
     );
 
     assign irq_valid = turn_valid;
-    assign irq_vector = due[43:28];
+    assign irq_vector = due[PAGE_W + 16 +: 16];
 
     always @(posedge clk) begin
         if (sent) out_srq <= turn;

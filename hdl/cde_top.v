@@ -185,7 +185,8 @@ module cde_top #(
     wire              rq2_valid, gr2_room, gr2_dead, gr2_take;
     wire [CQ_W-1:0]   p_rq_cq, r_rq_cq, rq2_cq, cqi_cq;
     wire              post_valid, post_ready, p_post_ready, r_post_ready, p_res_valid, r_res_valid;
-    wire [11:0]       post_page, cqi_page, pe_step;
+    wire [PAGE_W-1:0] post_page, cqi_page;
+    wire [11:0]       pe_step;
     wire [15:0]       pr_step;
     wire [511:0]      post_data;
     wire [1:0]        post_kind;
@@ -215,9 +216,9 @@ module cde_top #(
     wire [NUM_QP-1:0] qp_known, qp_live, qp_open, qp_up;
     wire              closes, fresh, hold, created, rx_empty, use_we, use_up, srqi_live, rfail_valid, rfail_ready;
     wire [QP_W-1:0]   step_qp, set_qp, rfail_qp;
-    wire [127+CQ_W:0] set_receive;
+    wire [115+PAGE_W+CQ_W:0] set_receive;
     wire [15:0]       srqi_number;
-    wire [11:0]       srqi_page;
+    wire [PAGE_W-1:0] srqi_page;
 
     // One post a cycle goes to one of the two sides; both decide in the same cycle after it.
     wire is_send = post_kind == 2'd0;
@@ -225,7 +226,7 @@ module cde_top #(
     assign post_ready = is_send ? p_post_ready : r_post_ready;
 
     cde_core #(
-        .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
+        .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
         .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .CQ_W(CQ_W), .INIT_W(INIT_W), .POSTS(1'b1),
         .RECEIVES(1'b1), .CAP4((SRQ_LOG2 << 24) | (RQ_LOG2 << 16) | NUM_SRQ), .CAP5((RX_LOG2 << 16) | NUM_MR), .CAP6(NUM_MW),
         .CAP3((BURST << 24) | (SQ_LOG2 << 16) | NUM_QP), .MEMORIES(80), .ECC(ECC)
@@ -267,7 +268,7 @@ module cde_top #(
     );
 
     cde_posting #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2),
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2),
         .BURST(BURST), .MOD_TICK(MOD_TICK), .RQ_LOG2(RQ_LOG2), .ECC(ECC)
     ) posting_i (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .rst(rst), .init(init), .post_valid(post_valid && is_send), .post_ready(p_post_ready),
@@ -295,7 +296,7 @@ module cde_top #(
 
     cde_receive #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W),
-        .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .ECC(ECC)
+        .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .ECC(ECC)
     ) receive_i (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .rst(rst), .init(init), .post_valid(post_valid && !is_send), .post_ready(r_post_ready),
         .post_kind(post_kind), .post_page(post_page), .post_data(post_data), .post_word(post_word),
@@ -328,7 +329,7 @@ module cde_top #(
         .ri_key(ri_key), .ri_done(ri_done), .done_status(key_status), .peer_valid(peer_valid), .peer_qp(peer_qp),
         .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context),
         .hold(hold_requests), .keys(keys), .found(found), .set_we(created), .set_qp(set_qp),
-        .set_zone({set_receive[127 + CQ_W], set_receive[76 + CQ_W +: 16]}), .held(keys_held), .qp_up(qp_up), .fail_valid(kfail_valid), .fail_ready(kfail_ready),
+        .set_zone({set_receive[115 + PAGE_W + CQ_W], set_receive[64 + PAGE_W + CQ_W +: 16]}), .held(keys_held), .qp_up(qp_up), .fail_valid(kfail_valid), .fail_ready(kfail_ready),
         .fail_qp(kfail_qp), .bad_valid(bad_valid), .bad_qp(bad_qp), .removed(removed), .removing(removing), .s_axis_check_tdata(s_axis_check_tdata),
         .s_axis_check_tvalid(s_axis_check_tvalid), .s_axis_check_tready(s_axis_check_tready),
         .m_axis_verdict_tdata(m_axis_verdict_tdata), .m_axis_verdict_tvalid(m_axis_verdict_tvalid),

@@ -94,7 +94,7 @@ module cde_windows #(
     wire [15:0] op_zone;
     wire [2:0] op_rights;
     wire [7:0] opr_status;
-    wire [180:0] opr_word, change_word;
+    wire [153+QP_W+MR_W:0] opr_word, change_word;
     wire [11:0] opr_count;
     wire [N_W:0] change_at;
     wire [1:0] check_count;
@@ -102,7 +102,7 @@ module cde_windows #(
     assign qc_mine = qc_command[7:4] == 4'h4 &&
                      (qc_command[3:0] <= 4'h3 || (qc_command[3:0] >= 4'h8 && qc_command[3:0] <= 4'hA) || qc_command[3:0] == 4'hF);
 
-    cde_key_ctrl #(.QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW)) key_ctrl_i (
+    cde_key_ctrl #(.QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W)) key_ctrl_i (
         .clk(clk), .rst(rst), .qc_start(qc_start && qc_mine), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done),
         .qc_result(qc_result), .qc_outs(qc_outs), .loc_valid(loc_valid), .loc_qp(loc_qp), .loc_post(loc_post),
         .loc_done(loc_done), .ri_valid(ri_valid), .ri_qp(ri_qp), .ri_key(ri_key), .ri_done(ri_done),
@@ -122,7 +122,7 @@ module cde_windows #(
         .change_at(change_at), .change_word(change_word), .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
-    cde_check #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .N_W(N_W), .ECC(ECC)) check_i (
+    cde_check #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W), .N_W(N_W), .ECC(ECC)) check_i (
         .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .init(init), .s_axis_check_tdata(s_axis_check_tdata), .s_axis_check_tvalid(s_axis_check_tvalid),
         .s_axis_check_tready(s_axis_check_tready), .m_axis_verdict_tdata(m_axis_verdict_tdata),
         .m_axis_verdict_tvalid(m_axis_verdict_tvalid), .m_axis_verdict_tready(m_axis_verdict_tready), .change_we(change_we),

@@ -20,24 +20,28 @@ class MemoryWords:
 
     def __init__(self, config: Config) -> None:
         cq, qp, srq = _bits(config.num_cq), _bits(config.num_qp), _bits(config.num_srq)
-        idx = config.idx_w
+        eq, page = _bits(config.num_eq), _bits(config.num_pages)
+        key = 154 + qp + _bits(config.num_mr)
+        idx, sends, receives = config.idx_w, config.sq_log2, config.rq_log2
+        settings = 20 + idx + eq + page
         self.widths = (
-            *(60, 40, 40),  # mailbox, pages
-            *(40 + idx, 40 + idx, idx, 4 + 4 * idx, 10, 18 + 2 * idx),  # arm state
+            *(40 + eq + page, 40, 40),  # mailbox, pages
+            *(settings, settings, idx, 4 + 4 * idx, 10, 18 + 2 * idx),  # arm state
             *(66 + 3 * idx, idx, idx, idx),  # contexts of CQs
             *(idx, idx, idx, idx, idx + 2),  # credits, both ports
             *(idx, idx, idx, idx, idx + 2),
-            *(44 + idx + cq, 24 + 2 * idx, idx),  # posts
+            *(33 + sends + page + cq, 24 + 2 * idx, idx),  # posts
             *(idx, idx, 514, 1, 2 * idx, idx, 24, 1),  # dispatch
             *(idx, idx, idx),  # done
             *(idx, idx, 2 * idx, idx, 148, 9, cq + 65, 2 * idx, idx, idx + 8),  # retirement
-            *(248, idx, 13, qp + 2),  # control of QPs
-            *(30 + cq, 3 * idx, idx, idx),  # receive posts
+            # control of QPs
+            *(144 + srq + receives + sends + page + 2 * cq, idx, 1 + page, qp + 2),
+            *(18 + page + cq, 3 * idx, idx, idx),  # receive posts
             *(srq + cq + 3, idx, idx + 17, idx, idx, 448, 448),  # taking
             *(idx, idx, srq + 198, cq + 66, idx),  # receive done
             *(idx, idx, idx, 1),  # control of receives
-            *(16, 181, 181, 64, 181, 181, 181),  # keys
-            *(181, 17),  # checks
+            *(16, key, key, 64, key, key, key),  # keys
+            *(key, 17),  # checks
         )
 
     def lanes(self, memory: int) -> range:
