@@ -5,7 +5,8 @@ goes past them (CQ-01, ISO-04).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import cocotb
 import pyuvm
@@ -55,24 +56,21 @@ class StalledCommandsTest(DirectedTest):
         await self.behind(busy, create_and_destroy)
         await self.behind(busy, destroy_other)
 
-    async def behind(self, busy: Cq, command: Callable[[], Awaitable[None]]) -> None:
+    async def behind(self, busy: Cq, command: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """The command begins when the output is full; all completions arrive, in their order."""
         hold = self.harness.hold
         hold(Channel.MEM_AW, True)
         self.send_pairs(busy, range(BURST))
         await self.harness.cycles(BURST)
-        done = cocotb.start_soon(self.ended(command))
+        done = cocotb.start_soon(command())
         await self.harness.cycles(WAIT)
         hold(Channel.MEM_AW, False)
         for _ in range(LIMIT // 10):
-            if not done.done():
-                await self.harness.cycles(10)
+            if done.done():
+                break
+            await self.harness.cycles(10)
         assert done.done(), "the command does not end when memory goes on"
         await done
         await self.env.drain()
         assert self.polled(busy) == list(range(BURST))
         assert await busy.update_consumer_index() == (0, 0)
-
-    @staticmethod
-    async def ended(command: Callable[[], Awaitable[None]]) -> None:
-        await command()
