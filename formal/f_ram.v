@@ -3,7 +3,7 @@
 //
 // Purpose: follows any one word of the memory. Injections of one wrong bit come at any time, for this memory or others; each write may store
 //          one, so words are read, corrected and written back in every order with writes. At the word's address the memory is to hold its
-//          code word but for one bit at most.
+//          code word but for one bit at most. NO_FORWARD: the same for a memory without FORWARD, but for reads at the edge of a write.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -23,6 +23,12 @@ module f_ram #(
     input wire [W-1:0]  wdata,
     input wire [AW-1:0] raddr
 );
+
+`ifdef NO_FORWARD
+    localparam FORWARD = 0;
+`else
+    localparam FORWARD = 1;
+`endif
 
     // Reset, then the walk that clears the words
     reg [AW+1:0] age = 0;
@@ -45,7 +51,7 @@ module f_ram #(
         if (!up) assume (!we);
     end
 
-    cde_ram #(.W(W), .AW(AW), .ECC(1)) dut (
+    cde_ram #(.W(W), .AW(AW), .ECC(1), .FORWARD(FORWARD)) dut (
         .clk(clk), .mem_i(mem), .mem_o(mem_o), .we(we), .waddr(waddr), .wdata(wdata), .raddr(raddr), .rdata(rdata)
     );
 
@@ -62,7 +68,12 @@ module f_ram #(
     // ---------------------------------------------------------------- for the induction: what the memory holds
     (* hierconn *) wire [(CW << AW) - 1:0] \dut.codes ;
     (* hierconn *) wire [CW-1:0] \dut.mem_q ;
-    (* hierconn *) wire [W-1:0] \dut.fwd_q ;
+`ifdef NO_FORWARD
+    wire [W-1:0] fwd_q = word;
+`else
+    (* hierconn *) wire [W-1:0] \dut.g_forward.fwd_q ;
+    wire [W-1:0] fwd_q = \dut.g_forward.fwd_q ;
+`endif
     (* hierconn *) wire \dut.hit_q , \dut.bad , \dut.lost ;
     (* hierconn *) wire [AW-1:0] \dut.raddr_q , \dut.node.clear_addr ;
     wire [CW-1:0] plain;
@@ -72,7 +83,7 @@ module f_ram #(
 
     always @(posedge clk) begin
         if (read && asked == at) begin
-            read_is_fresh: assert (rdata == word);
+            if (FORWARD != 0 || !\dut.hit_q ) read_is_fresh: assert (rdata == word);
             never_lost: assert (!\dut.lost );
             reported: assert (\dut.bad == (!\dut.hit_q && seen != 0));
         end
@@ -82,7 +93,7 @@ module f_ram #(
         if (age > at + 1'b1) one_bit: assert ((held & (held - 1'b1)) == 0);
         if (read) begin
             asks: assert (asked == \dut.raddr_q && up);
-            if (asked == at && \dut.hit_q ) forwarded: assert (\dut.fwd_q == word);
+            if (asked == at && \dut.hit_q ) forwarded: assert (fwd_q == word);
             if (asked == at && !\dut.hit_q ) one_bit_read: assert ((seen & (seen - 1'b1)) == 0);
         end
     end

@@ -250,7 +250,7 @@ module f_receive #(
     (* hierconn *) wire [63:0] \rdone_i.j ;
     (* hierconn *) wire \dut.taken_ram.f_fresh , \dut.done_ram.f_fresh , \dut.line_ram.f_fresh , \dut.tail_ram.f_fresh , \dut.settings_ram.f_fresh ,
         \dut.own_ram.f_fresh , \dut.shared_ram.f_fresh , \rdone_i.reported_ram.f_fresh , \rdone_i.taken_ram.f_fresh , \rdone_i.settings_ram.f_fresh ,
-        \rdone_i.record_ram.f_fresh ;
+        \rdone_i.record_ram.f_fresh , \dut.own_ram.f_value , \dut.shared_ram.f_value ;
     reg  up_1 = 1'b0;
     always @(posedge clk) up_1 <= up;
     wire idle = !\dut.b_req && !\dut.r_req && !\dut.c_req && !\dut.d_req && !\dut.e_req && !\dut.b_flush && !\dut.r_flush && !\dut.c_flush &&
@@ -318,9 +318,9 @@ module f_receive #(
             if (\dut.c_op && \dut.c_srq == s) op_c: assert (\dut.line [0 +: IDX_W] == head);
             if (d_q) d_of_q: assert (\dut.d_tag == d_index && \dut.d_shared == shared && (!shared || \dut.d_srq == srq) && known_1);
             if (e_q) e_of_q: assert (\dut.e_tag == taken && \dut.e_shared == shared && (!shared || \dut.e_srq == srq) && known_1);
-            if (d_q && !shared) d_own: assert (\dut.own_ram.f_raddr == {q, d_index[Q_LOG2-1:0]});
+            if (d_q && !shared) d_own: assert (\dut.own_ram.f_raddr == {q, d_index[Q_LOG2-1:0]} && \dut.own_ram.f_value );
             if (e_q && !shared) e_own: assert (\dut.e_buf [447:384] == context[64*taken[Q_LOG2-1:0] +: 64]);
-            if (d_s) d_shared: assert (\dut.shared_ram.f_raddr == {s, d_index_s[Q_LOG2-1:0]});
+            if (d_s) d_shared: assert (\dut.shared_ram.f_raddr == {s, d_index_s[Q_LOG2-1:0]} && \dut.shared_ram.f_value );
             if (e_s) e_shared: assert (\dut.e_buf [447:384] == context_s[64*taken_s[Q_LOG2-1:0] +: 64]);
             judging: assert (\rdone_i.j_valid == p_valid);
             if (p_valid) j_is_p: assert (\rdone_i.j == p && \rdone_i.j_self == p_self && \rdone_i.reported_ram.f_raddr == p[0] &&

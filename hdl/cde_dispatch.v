@@ -187,7 +187,7 @@ module cde_dispatch #(
     wire             g_guard;
     reg              g_offered;
 
-    cde_ram #(.W(514), .AW(AW), .ECC(ECC)) post_ram (
+    cde_ram #(.W(514), .AW(AW), .ECC(ECC), .FORWARD(0)) post_ram (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(acc_valid), .waddr({acc_qp, acc_slot}), .wdata({acc_kind, acc_data}),
         .raddr(look_slot), .rdata({g_local, g_read, g_post})
     );

@@ -25,18 +25,19 @@ module cde_ecc_lane_dec #(
 
     reg [R-1:0] syndrome;
     reg [R-1:0] column;
+    reg [D-1:0] wrong;      // the bit to invert
     integer     j;
     integer     k;
 
     // The columns of the check bits have a single one; an odd syndrome that is no column comes of three wrong bits or more. An
     // unknown syndrome, of a word at an unknown address, is no report.
     always @* begin
-        fixed = data;
         bad = 1'b0;
         lost = 1'b0;
         j = 0;
         k = 0;
         column = {R{1'b0}};
+        wrong = {D{1'b0}};
         syndrome = check;
         if (en) begin
             for (k = 0; k < R; k = k + 1) syndrome[k] = check[k] ^ (^(data & ROWS[64*k +: D]));
@@ -45,15 +46,13 @@ module cde_ecc_lane_dec #(
         end
         if (syndrome != {R{1'b0}}) begin
             bad = 1'b1;
-            lost = (syndrome & (syndrome - 1'b1)) != {R{1'b0}};
             for (j = 0; j < D; j = j + 1) begin
                 for (k = 0; k < R; k = k + 1) column[k] = ROWS[64*k + j];
-                if (syndrome == column) begin
-                    lost = 1'b0;
-                    fixed[j] = !data[j];
-                end
+                wrong[j] = syndrome == column;
             end
+            lost = (syndrome & (syndrome - 1'b1)) != {R{1'b0}} && wrong == {D{1'b0}};
         end
+        fixed = data ^ wrong;
     end
 
 endmodule

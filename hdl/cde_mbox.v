@@ -121,17 +121,11 @@ module cde_mbox #(
     reg  [INFO_W-1:0] info, info_next;
     wire              info_we;
 
-    cde_ram #(.W(INFO_W), .AW(CQ_W), .ECC(ECC)) info_ram (
+    cde_ram #(.W(INFO_W), .AW(CQ_W), .ECC(ECC), .FORWARD(0)) info_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(info_we), .waddr(cq), .wdata(info_next), .raddr(cq), .rdata(info_read)
     );
 
     always @(posedge clk) info <= info_read;
-
-    reg [NUM_EQ-1:0] eq_exists;
-    reg [4:0]        eq_log2 [0:NUM_EQ-1];
-    reg [PAGE_W-1:0] eq_page [0:NUM_EQ-1];
-    reg [15:0]       eq_vector [0:NUM_EQ-1];
-    reg [CQ_W:0]     eq_attached [0:NUM_EQ-1];
 
     wire [4:0]        known_log2;
     wire [PAGE_W-1:0] known_page;
@@ -144,17 +138,20 @@ module cde_mbox #(
     // The EQ that a command is about: its object, the EQ to attach to, or the EQ attached to.
     wire [15:0]     eq_arg = is_eq_cmd ? arg0[15:0] : c_create_cq ? arg4[31:16] : {{(16-EQ_W){1'b0}}, known_eq};
     wire [EQ_W-1:0] eq = eq_arg[EQ_W-1:0];
-    reg             eq_ok;
-    reg             eq_same_page;
-    reg  [31:0]     eq_entries;
-    reg  [15:0]     attached;
+    wire            eq_ok, eq_same_page;
+    wire [31:0]     eq_entries;
+    wire [15:0]     attached, eq_vector;
+    wire [4:0]      eq_log2;
+    wire [PAGE_W-1:0] eq_page;
+    wire            acts = state == ACT;
+    wire            freed = state == ARM_WAIT && ct_res_valid && c_destroy_cq && ct_res_state[1:0] == `CDE_LIFE_FREE;
 
-    always @(posedge clk) begin
-        eq_ok <= {16'd0, eq_arg} < NUM_EQ && eq_exists[eq];
-        eq_same_page <= {{(16-PAGE_W){1'b0}}, eq_page[eq]} == arg4[15:0];
-        eq_entries <= 32'd1 << eq_log2[eq];
-        attached <= {{(15-CQ_W){1'b0}}, eq_attached[eq]};
-    end
+    cde_eqs #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .PAGE_W(PAGE_W), .CQ_W(CQ_W)) eqs_i (
+        .clk(clk), .rst(rst), .eq(eq_arg), .page(arg4[15:0]), .ok(eq_ok), .same_page(eq_same_page), .entries(eq_entries), .attached(attached),
+        .log2(eq_log2), .vector(eq_vector), .eq_page(eq_page),
+        .create(acts && c_create_eq), .resize(acts && c_resize_eq), .modify(acts && c_modify_eq), .destroy(acts && c_destroy_eq),
+        .attach(state == SETTINGS && c_create_cq), .detach(freed), .new_log2(arg3[4:0]), .new_vector(arg3[31:16])
+    );
 
     // ---------------------------------------------------------------- checks
     reg [95:0] peek;
@@ -306,20 +303,12 @@ module cde_mbox #(
             end
             ACT: begin
                 state <= FINISH;
-                if (c_create_eq || c_resize_eq) eq_log2[eq] <= arg3[4:0];
-                if (c_create_eq || c_modify_eq) eq_vector[eq] <= arg3[31:16];
-                if (c_create_eq) begin
-                    eq_exists[eq] <= 1'b1;
-                    eq_page[eq] <= arg4[PAGE_W-1:0];
-                    eq_attached[eq] <= {(CQ_W + 1){1'b0}};
-                end
-                if (c_destroy_eq) eq_exists[eq] <= 1'b0;
                 if (c_resize_eq) outs[31:0] <= index32(eqc_index);
                 if (c_query_eq) begin
-                    outs[31:0] <= {eq_vector[eq], 3'd0, eq_log2[eq], 7'd0, 1'b1};
+                    outs[31:0] <= {eq_vector, 3'd0, eq_log2, 7'd0, 1'b1};
                     outs[63:32] <= index32(eqc_index);
                     outs[95:64] <= {16'd0, attached};
-                    outs[127:96] <= {{(32-PAGE_W){1'b0}}, eq_page[eq]};
+                    outs[127:96] <= {{(32-PAGE_W){1'b0}}, eq_page};
                 end
                 if (c_create_cq) state <= CLEAR_CREDITS;
                 if (c_modify_cq) state <= SETTINGS;
@@ -371,10 +360,7 @@ module cde_mbox #(
                 op_code <= `CDE_TRC_START;
                 state <= c_create_cq ? PRODUCER : resized ? SETTINGS : FINISH;
             end
-            SETTINGS: begin
-                if (c_create_cq) eq_attached[eq] <= eq_attached[eq] + 1'b1;
-                state <= c_create_cq ? ARM_STEP : FINISH;
-            end
+            SETTINGS: state <= c_create_cq ? ARM_STEP : FINISH;
             ARM_STEP: begin
                 ct_valid <= 1'b1;
                 if (ct_valid && ct_ready) begin
@@ -383,11 +369,8 @@ module cde_mbox #(
                 end
             end
             ARM_WAIT: if (ct_res_valid) begin
-                if (c_destroy_cq) begin
-                    state <= FINISH;
-                    if (ct_res_state[1:0] == `CDE_LIFE_FREE) eq_attached[eq] <= eq_attached[eq] - 1'b1;
-                    else result <= `CDE_RES_PENDING;
-                end else state <= STARTUP;
+                state <= c_destroy_cq ? FINISH : STARTUP;
+                if (c_destroy_cq && !freed) result <= `CDE_RES_PENDING;
             end
             FINISH: begin
                 done <= 1'b1;
@@ -400,7 +383,6 @@ module cde_mbox #(
             done <= 1'b0;
             ct_valid <= 1'b0;
             op_valid <= 1'b0;
-            eq_exists <= {NUM_EQ{1'b0}};
         end
     end
 
