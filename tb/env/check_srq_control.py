@@ -93,9 +93,11 @@ class ReceiveControlChecks(QpControlChecks):
         rc, qp = self.rc, record.cq
         config = receive_config_of(args)
         rq = rc.rqs[qp]
+        if config.srq is not None and config.srq >= len(rc.srqs):
+            rc.fail_step(f"created, the model refuses it: there is no SRQ {config.srq}", record)
         try:
             rq.create(config, None if config.srq is None else rc.srqs[config.srq])
-        except (ModelError, IndexError) as error:
+        except ModelError as error:
             rc.fail_step(f"created, the model refuses it: {error}", record)
         if record.new != rq.trace_state(6):
             rc.fail_step("state after the step differs from the model", record)

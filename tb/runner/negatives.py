@@ -225,6 +225,8 @@ def attempt(fault: Fault, jobs: Sequence[Job], builds: dict[str, BuildConfig]) -
                 results.append(run_job(job, config))
     except RunnerError as error:
         problem = str(error)
+    except OSError as error:  # what an interrupted build left behind
+        problem = f"{error}: remove {relative(folder)} and run again"
     judged = [judge_result(result, fault.fails[result.job.name]) for result in results]
     problem = "\n".join(filter(None, [problem, *judged]))
     return Outcome(fault, problem, tuple(results), time.monotonic() - start)

@@ -259,6 +259,16 @@ def test_broken_build_is_no_success(project: Path, monkeypatch: pytest.MonkeyPat
     assert "syntax error" in str(outcome_of(project)["problem"])
 
 
+def test_interrupted_build_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> bool:
+        raise PermissionError(13, "Permission denied", "Vtop")
+
+    monkeypatch.setattr(negatives, "build", fails)
+    assert run_negatives(processes=1) == (0, 1)
+    problem = str(outcome_of(project)["problem"])
+    assert "Permission denied" in problem and "and run again" in problem
+
+
 def test_text_that_left_the_design_is_no_success(project: Path) -> None:
     (project / "hdl" / "a.v").write_text("x = a && b;\n")
     outcome = attempt(FAULT, jobs_of(FAULT, MODULES), load_builds())
