@@ -2,15 +2,16 @@
 // f_event: proof that every callback becomes an event entry (CQ-16), no matter how long the sink stalls.
 //
 // Purpose: callbacks come from both pipelines, at most one of each CQ on its way (proven of cde_arm), repetitions of failed writes included. Each leaves
-//          once, with its CQ, before more than twice as many others as there are CQs; nothing else leaves. With a sink that takes a beat in
-//          every K cycles that is a bound in time: 2 * NUM_CQ * K. Any one CQ is watched.
+//          once, with its CQ, before more than twice as many others as there are CQs; nothing else leaves. With a sink that takes a beat at least
+//          every K cycles (FAIR) each has left after K * (2 * NUM_CQ + 1). Any one CQ is watched.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
 
 module f_event #(
     parameter NUM_CQ = 4,
-    parameter CQ_W = 2
+    parameter CQ_W = 2,
+    parameter K = 3
 ) (
     input wire             clk,
     input wire             ev_pub_valid,
@@ -79,9 +80,31 @@ module f_event #(
         if (!rst) begin
             of_a_callback: assert (!sent || inside[sent_cq]);
             offered_when_due: assert (eq_valid || !inside[cq] || eqc_valid);
+`ifndef FAIR
             bounded_wait: assert (!inside[cq] || others <= 2 * NUM_CQ);
+`endif
         end
     end
+
+`ifdef FAIR
+    // A sink that takes a beat at least every K cycles; a step of control, which holds the beat for a cycle, counts as one in which it does not.
+    reg [7:0] held = 0;             // cycles since it could take one
+    reg [7:0] waited = 0;           // cycles since the watched callback came
+    wire      takes = eq_ready && !eqc_valid;
+
+    always @* if (held == K - 1) assume (takes);
+
+    always @(posedge clk) begin
+        held <= takes ? 8'd0 : held + 8'd1;
+        waited <= ev_pub_valid && ev_pub_cq == cq || ev_db_valid && ev_db_cq == cq ? 8'd0 : inside[cq] ? waited + 8'd1 : 8'd0;
+        if (!rst) begin
+            answered_in_time: assert (!inside[cq] || waited < K * (2 * NUM_CQ + 1));
+`ifndef PROPERTIES_ONLY
+            i_beats: assert (held < K && (!inside[cq] || (others <= 2 * NUM_CQ && waited <= K * others + held)));
+`endif
+        end
+    end
+`endif
 
 endmodule
 
