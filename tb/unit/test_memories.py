@@ -131,7 +131,7 @@ def test_faults_of_the_bus_are_found(
             "go_bad <= in_bad;",
             "nothing was",
         ),
-        ("cde_ecc_lane_dec", "fixed[j] = !data[j];", "fixed[j] = data[j];", "must be"),
+        ("cde_ecc_lane_dec", "fixed = data ^ wrong;", "fixed = data;", "must be"),
         ("cde_ecc_dec", "assign lost = |lane_lost;", "assign lost = 1'b0;", "two bits"),
         ("cde_ecc.vh", "= p[k];", "= k != 2 && p[k];", "lost is"),
         ("cde_ecc.vh", "= ~^p;", "= ^p;", "lost is"),
