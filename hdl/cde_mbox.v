@@ -381,6 +381,8 @@ module cde_mbox #(
         if (rst) begin
             state <= IDLE;
             done <= 1'b0;
+            result <= `CDE_RES_OK;
+            outs <= 192'd0;
             ct_valid <= 1'b0;
             op_valid <= 1'b0;
         end

@@ -41,8 +41,7 @@ from tb.runner.mutate_ladder import (
     load_plan,
     make_steps,
 )
-from tb.runner.mutate_memories import NAME as MEMORIES
-from tb.runner.mutate_memories import Memories
+from tb.runner.mutate_modules import ModuleBenches
 from tb.runner.mutate_netlist import Mutation
 from tb.runner.mutate_prove import Prover, outer_modules
 from tb.runner.mutate_replay import Replay, Replayer, build_replay
@@ -243,7 +242,7 @@ class Campaign:
         run that is cut short has done is a fair sample.
         """
         prover = Prover(_BASE, self.folder / "prove", self.seconds)
-        memories = Memories(self.folder / "netlist.v", self.folder / "memories")
+        benches = ModuleBenches(self.folder / "netlist.v", self.folder / "modules")
         if self.fates:
             print(f"{len(self.fates)} result(s) of an earlier run hold", flush=True)
         order = list(range(1, len(self.mutations) + 1))
@@ -263,13 +262,13 @@ class Campaign:
                     self.fates[number] = fate
                     write_fate(out, fate, self.base.key)
 
-            def meet_memory(number: int) -> None:
-                found = memories.run(number, self.mutations[number - 1].module)
+            def meet_bench(number: int) -> None:
+                bench, found = benches.run(number, self.mutations[number - 1].module)
                 fate = self.fates.get(number) or self.before.get(number)
                 fate = fate or Fate(self.mutations[number - 1], UNDECIDED)
                 fate.spend("tests", found.seconds)
                 if found.message:
-                    fate.kill(MEMORIES, found.message)
+                    fate.kill(bench, found.message)
                     decide(number, fate)
 
             def first(number: int) -> None:
@@ -285,7 +284,7 @@ class Campaign:
                 conclude(left[number], lambda mutation: prover(mutation, f"m{number}"))
                 decide(number, left[number])
 
-            each("mutants of memories", meet_memory, self.of_memories(memories, order))
+            each("benches of modules", meet_bench, self.with_bench(benches, order))
             todo = [n for n in order if n not in self.fates and n not in self.before]
             each("mutants, short tests", first, todo)
             left = {n: self.before[n] for n in order if n not in self.fates}
@@ -302,10 +301,10 @@ class Campaign:
             each("all tests", meet, rest.order(self.base.cost))
             each("proofs", last, [n for n in left if n not in self.fates])
 
-    def of_memories(self, memories: Memories, order: Sequence[int]) -> list[int]:
-        """Mutants of memories that are neither killed nor equivalent so far."""
+    def with_bench(self, benches: ModuleBenches, order: Sequence[int]) -> list[int]:
+        """Mutants of modules with a bench that are neither killed nor equivalent so far."""
         done = {n for n, fate in self.fates.items() if fate.status in (KILLED, EQUIVALENT)}
-        return [n for n in order if n not in done and memories.has(self.mutations[n - 1].module)]
+        return [n for n in order if n not in done and benches.has(self.mutations[n - 1].module)]
 
     def rest(self, left: Mapping[int, Fate], watcher: Watcher) -> Rest:
         """What meets the mutants that the ladder left."""

@@ -292,7 +292,8 @@ def written(path: Path) -> tuple[str, ...]:
 
 def reaching(tops: Iterable[str], count: int, folder: Path) -> dict[str, set[int]]:
     """For each top level the mutants that have a path to one of its outputs, after constants
-    went through the flat netlist. The others cannot change anything there.
+    went through the flat netlist and each bit of a register that nobody looks at was taken away.
+    The others cannot change anything there.
     """
     width = width_of(count)
     alive: dict[str, set[int]] = {}
@@ -302,6 +303,9 @@ def reaching(tops: Iterable[str], count: int, folder: Path) -> dict[str, set[int
             f"read_rtlil {folder / 'planted.il'}",
             f"hierarchy -top {top}__1",
             "flatten",
+            "opt -full",
+            "splitcells",
+            "opt_clean",
             "opt -full",
             f"select t:$eq w:{SELECT} %u",
             f"write_json -selected {out}",

@@ -254,7 +254,7 @@ class BurstTest(RefusalTest):
         word = CQ_DB.pack(cons=4, cq=self.good.number, arm_type=ArmType.ANY, arm=1)
         legal = CQ_DB.pack(cons=2, cq=self.good.number)
         async with self.no_effect():
-            for length in [*range(1, 16), 255]:
+            for length in [*range(1, 16), 16, 32, 64, 128, 255]:
                 await self.refused(Cause.BURST, self.PAGE, DB, word, length=length)
         answers = []
         for length in [*range(1, 16), 255, 7, 255]:

@@ -38,7 +38,7 @@ class ReadsTest(DirectedTest):
                 (1, PageReg.CQ_DB, {}, Cause.BAD_OFFSET),
                 (1, PageReg.PAGE_STATUS, {"size": 2}, Cause.BAD_SIZE),
                 (1, PageReg.PAGE_STATUS + 4, {}, Cause.BAD_SIZE),
-                (1, PageReg.PAGE_STATUS, {"length": 1}, Cause.BURST),
+                *((1, PageReg.PAGE_STATUS, {"length": 1 << n}, Cause.BURST) for n in range(8)),
                 (1, PageReg.PAGE_STATUS, {"length": 15}, Cause.BURST),
                 (1, PageReg.PAGE_STATUS, {"length": 255}, Cause.BURST),
                 (behind, PageReg.PAGE_STATUS, {}, Cause.BAD_PAGE),

@@ -262,6 +262,32 @@ class IntervalTest(ModerationBase):
 
 
 @pyuvm.test()
+class IntervalBitsTest(ModerationBase):
+    """Intervals with each bit as their first, as far as time allows: bounds in cycles, and none is
+    over early.
+    """
+
+    #: Of one interval.
+    longest = 40_000
+
+    async def scenario(self) -> None:
+        rng = self.rng("interval")
+        cq = await self.moderated(OTHER_ONLY, 1)
+        bit = 0
+        while (2 << bit) * self.config.mod_tick <= self.longest:
+            for interval in (1 << bit, (1 << bit) + rng.randrange(1 << bit)):
+                await cq.modify(moderation=(OTHER_ONLY, interval))
+                calls = len(cq.callbacks)
+                await cq.arm(ArmType.ANY)
+                self.send(cq, [1])
+                await cq.wait_callbacks(calls + 1, 2 * self.longest)
+                self.in_bounds(cq, interval)
+                await self.consume(cq)
+            bit += 1
+        assert bit >= 6
+
+
+@pyuvm.test()
 class LatestSettingTest(ModerationBase):
     """A setting changed while a callback waits applies to it; an error ends the waiting."""
 

@@ -317,7 +317,7 @@ class TransportInputTest(InputTest):
         for waiting in range(3):
             first = self.reports[qp.number]
             wrong = [(first + n) & self.mask for n in range(-2, 4) if n or not waiting]
-            wrong += [0xFFFF, (first & self.mask) | 0x8000]
+            wrong += [0xFFFF, *((first & self.mask) ^ 1 << bit for bit in range(16))]
             for word in done:
                 await self.refuse_beat(True, word | (first & self.mask) << 16, Cause.DONE_BAD)
             for word in conn:

@@ -9,10 +9,18 @@ import cocotb
 import pyuvm
 
 from tb.env.base_test import CarillonTest
-from tb.env.defs import CheckKind, Scatter, Verdict
+from tb.env.defs import CQ_DB, CheckKind, Cmd, PageReg, Reg, Result, Scatter, Verdict
+from tb.tests.soaking import demand_fresh
 
 BUILD = ["default", "engine"]
 ROUNDS = 3
+#: MEM_INJECT: inverts bit 0 of the first counter.
+COUNTERS = 0xFF
+SHOWN = [
+    *(Reg.CMD_STATUS, Reg.LOG0, Reg.LOG1),
+    *(Reg(Reg.ARG0 + 4 * n) for n in range(8)),
+    *(Reg(Reg.OUT0 + 4 * n) for n in range(8)),
+]
 
 
 @pyuvm.test()
@@ -42,3 +50,44 @@ class AskedInWalkTest(CarillonTest):
                 assert (await message).code == Scatter.REFUSED
             for check in checks:
                 assert (await check).code == Verdict.REFUSED
+
+
+@pyuvm.test()
+class AccessInResetTest(CarillonTest):
+    """A reset of one cycle comes in each cycle of a command, of an injection, of a write to the
+    log, of an argument: behind it the control port shows nothing of them, and none is executed.
+    """
+
+    allow = ("no_traffic", "no_doorbells", "no_completions")
+    #: From before the write is offered until it has been executed.
+    cycles = 14
+
+    async def scenario(self) -> None:
+        env = self.env
+        control = env.control
+        for register, value in (
+            (Reg.CMD, Cmd.QUERY_CQ),
+            (Reg.MEM_INJECT, COUNTERS),
+            (Reg.LOG_POP, 1),
+            (Reg.ARG0 + 4, 0xFFFF_FFFF),
+        ):
+            for after in range(self.cycles):
+                await self.soil(after % 2 == 0)
+                await env.sync()
+                control.post_write(register, value)
+                await env.harness.cycles(1 + after)
+                await env.reset(1)
+                shown = {reg.name: value for reg in SHOWN if (value := await control.value(reg))}
+                assert not shown, f"{Reg(register).name}, {after} cycles: {shown}"
+            await demand_fresh(env)
+
+    async def soil(self, refused: bool) -> None:
+        """Leaves something in the registers; in the latest command's result, or in its outputs."""
+        host = self.env.host
+        eq = await host.create_eq(page=0, log2=2)
+        cq = await host.create_cq(eq=eq, log2=2)
+        await host.write(0, PageReg.CQ_DB, CQ_DB.pack(cons=5, cq=cq.number))
+        command = await host.command(Cmd.QUERY_CQ, cq.number + refused)
+        assert command.result == (Result.NO_OBJECT if refused else Result.OK)
+        assert any(command.outs) != refused
+        assert await self.env.control.value(Reg.LOG0)

@@ -5,6 +5,8 @@ fewer buffers than that are available.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pyuvm
 
 from tb.env.defs import ArmType, Cmd, Result
@@ -272,3 +274,49 @@ class SeveralTest(WatermarkTest):
                     assert len(qp.recv_cq.get_cq_results_ex()) == 1
                     await qp.recv_cq.update_consumer_index()
                     await self.rest(16)
+
+
+@pyuvm.test()
+class TurnsWithEqsTest(WatermarkTest):
+    """ISO-04: interrupts of SRQs and of EQs that wait together are sent in turns, whichever of the
+    two stands on the port meanwhile.
+    """
+
+    async def scenario(self) -> None:
+        host = self.env.host
+        srqs = [await host.create_srq() for _ in range(min(self.config.num_srq, 3))]
+        qps = [await self.qp(page=page) for page in range(2)]
+        of_srqs = {srq.vector for srq in srqs}
+        for eq_stands in (False, True):
+            for qp in qps:
+                await self.accept(qp, [self.write_post(qp)])
+                assert await qp.cq.arm(ArmType.ANY) == (0, 0)
+            await self.rest()
+            mark = self.mark
+            self.harness.stall(Channel.IRQ, hold=True)
+            eqs, others = list(qps), list(srqs)
+            if eq_stands:
+                self.report(eqs.pop())
+            else:
+                await others.pop().set_lw(1)
+            await self.harness.cycles(100)
+            for qp in eqs:
+                self.report(qp)
+            for srq in others:
+                await srq.set_lw(1)
+            await self.harness.cycles(100)
+            self.harness.stall(Channel.IRQ, hold=False)
+            await self.rest()
+            sent = [record.vector in of_srqs for record in self.of(Interrupt, mark)]
+            left = Counter({True: len(srqs), False: len(qps)})
+            for number, srq_sent in enumerate(sent):
+                left[srq_sent] -= 1
+                if number + 1 < len(sent) and left[not srq_sent]:
+                    assert sent[number + 1] != srq_sent, f"the other kind waited: {sent}"
+            assert not any(left.values()), f"interrupts of SRQs: {sent}"
+            for srq in srqs:
+                await self.demand_events(srq, 1, False)
+            for qp in qps:
+                await qp.cq.wait_results(1)
+                await qp.cq.update_consumer_index()
+                assert await qp.cq.callback_return() == (0, 0)

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exact bench of the memories: it passes on the design, finds faults of every kind, and serves
-mutants of a netlist.
-"""
+"""The exact bench of the memories: it passes on the design and finds faults of every kind."""
 
 from __future__ import annotations
 
@@ -11,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tb.runner import mutate_memories
-from tb.runner.common import ROOT, RunnerError
-from tb.runner.mutate_memories import BENCH, NAME, Memories, contained, parts, settings
+from tb.runner.common import ROOT
+from tb.runner.mutate_modules import MEMORY
 
 HDL = ROOT / "hdl"
+NAME, BENCH = MEMORY.name, MEMORY.path
 CODE = ("cde_ecc_enc", "cde_ecc_dec", "cde_ecc_lane_enc", "cde_ecc_lane_dec")
 FILES = ("cde_ram", "cde_ram_2w", "cde_mem_node", *CODE)
 ONE = "cde_ram #(.W(W), .AW(AW), .ECC(ECC), .FORWARD(FORWARD))"
@@ -89,85 +87,3 @@ def test_faults_are_found(
     path.write_text(source.replace(text, replacement))
     printed = simulate(tmp_path, dut, hdl=copy, W=16, AW=3)
     assert printed.startswith("wrong: ") and message in printed, printed[:300]
-
-
-def netlist(tmp_path: Path, flips: str = "1'b0") -> Path:
-    """A memory as Yosys writes it, whose mutant 1 inverts a bit that is read."""
-    text = f"""
-module cde_ram__1(clk, mem_i, mem_o, we, waddr, wdata, raddr, rdata, mutsel);
-  input clk;
-  input [41:0] mem_i;
-  output [41:0] mem_o;
-  input we;
-  input [1:0] waddr;
-  input [3:0] wdata;
-  input [1:0] raddr;
-  output [3:0] rdata;
-  input [1:0] mutsel;
-  reg [7:0] mem [3:0];
-  // fwd_q
-  wire [3:0] word;
-  assign rdata = word ^ {{3'd0, mutsel == 2'd1 || {flips}}};
-  cde_part__1 part (
-    .a(we)
-  );
-  cde_ram #(.W(4), .AW(2)) inner (.clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(we), .waddr(waddr),
-                                  .wdata(wdata), .raddr(raddr), .rdata(word));
-endmodule
-module cde_part__1(a);
-  input a;
-endmodule
-module cde_other__1(a);
-  input a;
-endmodule
-"""
-    sources = "".join((HDL / f"{name}.v").read_text() for name in FILES)
-    path = tmp_path / "netlist.v"
-    path.write_text(text + sources)
-    return path
-
-
-def test_mutants_of_a_netlist(tmp_path: Path) -> None:
-    memories = Memories(netlist(tmp_path), tmp_path / "work")
-    assert memories.has("cde_ram__1") and memories.has("cde_part__1")
-    assert not memories.has("cde_other__1")
-    assert "word of port 0" in memories.run(1, "cde_ram__1").message
-    passed = memories.run(2, "cde_part__1")
-    assert passed.message == "" and passed.seconds > 0
-
-
-def test_failure_without_a_mutant_is_an_error(tmp_path: Path) -> None:
-    memories = Memories(netlist(tmp_path, "we"), tmp_path / "work")
-    with pytest.raises(RunnerError, match="fails without a mutant: wrong: word of port 0"):
-        memories.run(1, "cde_ram__1")
-
-
-def test_netlist_that_does_not_compile(tmp_path: Path) -> None:
-    memories = Memories(netlist(tmp_path, "nothing_of_this_name"), tmp_path / "work")
-    with pytest.raises(RunnerError, match="nothing_of_this_name"):
-        memories.run(1, "cde_ram__1")
-
-
-def test_bench_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    memories = Memories(netlist(tmp_path), tmp_path / "work")
-    assert memories.run(2, "cde_ram__1").message == ""
-    monkeypatch.setattr(mutate_memories, "_TIMEOUT_S", 0.01)
-    assert memories.run(2, "cde_ram__1").message == "does not end"
-
-
-def test_settings(tmp_path: Path) -> None:
-    modules = parts(netlist(tmp_path).read_text())
-    found = settings("cde_ram__1", modules["cde_ram__1"])
-    assert set(found) >= {"-DMUTANTS=2", "-DDUT=cde_ram__1", f"-P{NAME}.W=4", f"-P{NAME}.AW=2"}
-    assert set(found) >= {f"-P{NAME}.ECC=1", f"-P{NAME}.FORWARD=1"}
-    plain = modules["cde_ram__1"].replace("[7:0] mem", "[3:0] mem").replace("fwd_q", "")
-    assert set(settings("cde_ram__1", plain)) >= {f"-P{NAME}.ECC=0", f"-P{NAME}.FORWARD=0"}
-    with pytest.raises(RunnerError, match="no memory of the form"):
-        settings("cde_ram__1", modules["cde_other__1"])
-
-
-def test_smallest_memory_is_taken() -> None:
-    small = "  cde_part__1 part (\n"
-    modules = {"cde_ram__1": small + 9 * " ", "cde_ram__2": small, "cde_part__1": ""}
-    found = contained(modules)
-    assert found["cde_part__1"] == "cde_ram__2" and found["cde_ram__1"] == "cde_ram__1"

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutants of modules that have a bench of their own (tb/modules, Icarus) meet it, as it is in the
+regression, with the parameters that the netlist's module has.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tb.runner.common import ROOT, RunnerError, relative
+from tb.runner.mutate_ladder import Outcome
+from tb.runner.mutate_wrap import SELECT
+
+BENCHES = ROOT / "tb" / "modules"
+
+_MODULE = re.compile(r"^module (\S+?)\s*\((.*?)^endmodule", re.M | re.S)
+_INSTANCE = re.compile(r"^  (cde_\S+) \\?\S+ *\($", re.M)
+_FUNCTION = re.compile(r"^  function (?:\[\d+:0\] )?\\(\$\S+) ?;", re.M)
+_NAME = re.compile(r"\\(\$\S+)")
+_TIMEOUT_S = 600.0
+
+Values = dict[str, int]
+
+
+def parts(text: str) -> dict[str, str]:
+    """Name and text of each module of a netlist."""
+    return dict(_MODULE.findall(text))
+
+
+def for_icarus(text: str) -> str:
+    """The netlist, in which no function has a name that Icarus takes for one of the system."""
+    functions = set(_FUNCTION.findall(text))
+    return _NAME.sub(lambda m: rf"\function_{m[1]}" if m[1] in functions else m[0], text)
+
+
+def width(text: str, name: str, kind: str = "(?:in|out)put") -> int:
+    """Bits of a port (or of what else is declared, ``kind``) in a module's text; 0 if absent."""
+    found = re.search(rf"^  {kind} (?:\[(\d+):0\] )?{name}(?:;| \[)", text, re.M)
+    return int(found.group(1) or 0) + 1 if found else 0
+
+
+def _memory(module: str, text: str) -> list[Values]:
+    two = module.startswith("cde_ram_2w")
+    port = "0" if two else ""
+    stored = width(text, "bank0" if two else "mem", "reg")
+    values = {
+        "W": width(text, f"wdata{port}"),
+        "AW": width(text, f"waddr{port}"),
+        "ECC": int(stored != width(text, f"wdata{port}")),
+        "FORWARD": int(two or "fwd_q" in text),
+    }
+    return [values] if stored and values["W"] and values["AW"] else []
+
+
+def _fifo(_: str, text: str) -> list[Values]:
+    values = {"W": width(text, "push_data"), "LOG2": width(text, "level") - 1}
+    return [{**values, "BYPASS": bypass} for bypass in (0, 1)] if all(values.values()) else []
+
+
+def _of_width(parameter: str, port: str) -> Callable[[str, str], list[Values]]:
+    def values(_: str, text: str) -> list[Values]:
+        found = width(text, port)
+        return [{parameter: found}] if found else []
+
+    return values
+
+
+@dataclass(frozen=True)
+class ModuleBench:
+    """A bench, the modules that it is of, and its parameters for one of them: all that may be
+    meant, since a netlist does not tell each; the bench passes with those that are.
+    """
+
+    name: str
+    module: str
+    values: Callable[[str, str], Sequence[Values]]
+    of_parts: bool = False
+    """Mutants of what such a module contains meet it too."""
+
+    def has(self, module: str) -> bool:
+        return re.fullmatch(rf"{self.module}__\d+", module) is not None
+
+    @property
+    def path(self) -> Path:
+        return BENCHES / f"{self.name}.v"
+
+    def settings(self, module: str, text: str) -> list[list[str]]:
+        """Options of iverilog, those of each choice of the parameters."""
+        choices = self.values(module, text)
+        if not choices:
+            raise RunnerError(
+                f"{module}: the netlist has no module of the form that {self.name} knows"
+            )
+        defines = [f"-DDUT={module}", "-DEDGE=posedge"]
+        defines += ["-DTWO"] if module.startswith("cde_ram_2w") else []
+        select = width(text, SELECT)
+        defines += [f"-DMUTANTS={select}"] if select else []
+        return [[*defines, *(f"-P{self.name}.{k}={v}" for k, v in c.items())] for c in choices]
+
+
+MEMORY = ModuleBench("memory_exact", "cde_ram(_2w)?", _memory, of_parts=True)
+ALL = (
+    MEMORY,
+    ModuleBench("node_exact", "cde_mem_node", _of_width("AW", "clear_addr")),
+    ModuleBench("fifo_exact", "cde_fifo", _fifo),
+    ModuleBench("turn_exact", "cde_turn", _of_width("QP_W", "turn_qp")),
+    ModuleBench("look_exact", "cde_arm_look", _of_width("CQ_W", "look_cq")),
+)
+
+
+def contained(modules: Mapping[str, str], bench: ModuleBench) -> dict[str, str]:
+    """For each module that a bench is of, or that is a part of one, the smallest one that has it
+    (it itself if the bench is of it).
+    """
+    found: dict[str, str] = {}
+
+    def visit(module: str, outer: str) -> None:
+        found.setdefault(module, outer)
+        for inner in _INSTANCE.findall(modules[module]) if bench.of_parts else ():
+            if inner in modules:
+                visit(inner, outer)
+
+    own = [name for name in modules if bench.has(name)]
+    for module in sorted(own, key=lambda name: (len(modules[name]), name)):
+        visit(module, module)
+    return {**found, **{module: module for module in own}}
+
+
+@dataclass(frozen=True)
+class _Place:
+    bench: ModuleBench
+    module: str
+
+
+class ModuleBenches:
+    """The benches of a netlist's modules. Safe among threads."""
+
+    def __init__(self, netlist: Path, folder: Path) -> None:
+        self._netlist, self._folder = folder / "netlist.v", folder
+        folder.mkdir(parents=True, exist_ok=True)
+        text = netlist.read_text()
+        self._netlist.write_text(for_icarus(text))
+        self._modules = parts(text)
+        self._places: dict[str, list[_Place]] = {}
+        for bench in ALL:
+            for module, outer in contained(self._modules, bench).items():
+                self._places.setdefault(module, []).append(_Place(bench, outer))
+        places = {place for found in self._places.values() for place in found}
+        self._locks: dict[_Place, threading.Lock] = {place: threading.Lock() for place in places}
+        self._built: set[_Place] = set()
+
+    def has(self, module: str) -> bool:
+        return module in self._places
+
+    def run(self, number: int, module: str) -> tuple[str, Outcome]:
+        """Which bench tells the mutant, "" if none, and what it says. A bench that fails without a
+        mutant is an error. Times are those on the clock: Icarus waits for nothing.
+        """
+        seconds = 0.0
+        for place in self._places[module]:
+            program = self._folder / f"{place.bench.name}-{place.module}"
+            with self._locks[place]:
+                if place not in self._built:
+                    self._build(place, program)
+                    self._built.add(place)
+            start = time.monotonic()
+            problem = self._simulate(program, number)
+            seconds += time.monotonic() - start
+            if problem:
+                return place.bench.name, Outcome(problem, seconds)
+        return "", Outcome("", seconds)
+
+    def _build(self, place: _Place, program: Path) -> None:
+        bench, module = place.bench, place.module
+        command = ["iverilog", "-g2005", "-I", str(ROOT / "hdl"), "-s", bench.name]
+        problems = []
+        for settings in bench.settings(module, self._modules[module]):
+            done = subprocess.run(
+                [*command, "-o", str(program), *settings, str(bench.path), str(self._netlist)],
+                capture_output=True,
+                text=True,
+            )
+            if done.returncode:
+                text = done.stderr.strip()[:500]
+                raise RunnerError(f"{relative(bench.path)} for {module}: {text}")
+            problem = self._simulate(program, 0)
+            if not problem:
+                return
+            problems.append(problem)
+        raise RunnerError(f"{bench.name} of {module} fails without a mutant: {'; '.join(problems)}")
+
+    def _simulate(self, program: Path, number: int) -> str:
+        """What is wrong; nothing if the bench passes."""
+        command = ["vvp", "-n", str(program), f"+mutant={number}"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            return "does not end"
+        if done.stdout.rstrip().endswith("passed"):
+            return ""
+        return (done.stdout + done.stderr).strip()[:200] or f"status {done.returncode}"

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benches of modules (tb/modules): each passes on the design and finds faults of every kind,
+and they serve mutants of a netlist. The bench of the memories has tests of its own.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tb.runner import mutate_modules
+from tb.runner.common import ROOT, RunnerError
+from tb.runner.mutate_modules import (
+    ALL,
+    BENCHES,
+    MEMORY,
+    ModuleBenches,
+    contained,
+    for_icarus,
+    parts,
+)
+
+HDL = ROOT / "hdl"
+CODE = ("cde_ecc_enc", "cde_ecc_dec", "cde_ecc_lane_enc", "cde_ecc_lane_dec")
+#: Of each bench: the module, and its parameters by those of the bench.
+DUTS = {
+    "node_exact": ("cde_mem_node", "#(.AW(AW))"),
+    "fifo_exact": ("cde_fifo", "#(.W(W), .DEPTH_LOG2(LOG2), .BYPASS(BYPASS))"),
+    "turn_exact": ("cde_turn", "#(.NUM_QP(1 << QP_W), .QP_W(QP_W))"),
+    "look_exact": ("cde_arm_look", "#(.NUM_CQ(1 << CQ_W), .CQ_W(CQ_W))"),
+}
+
+
+def simulate(
+    folder: Path, bench: str, values: Mapping[str, int] | None = None, hdl: Path = HDL
+) -> str:
+    """What the bench prints, with these of its parameters."""
+    module, parameters = DUTS[bench]
+    out = folder / "bench"
+    subprocess.run(
+        [
+            *("iverilog", "-g2005", "-I", str(hdl), "-s", bench, "-o", str(out)),
+            f"-DDUT={module} {parameters}",
+            *(f"-P{bench}.{name}={value}" for name, value in (values or {}).items()),
+            *(str(BENCHES / f"{bench}.v"), str(hdl / f"{module}.v")),
+        ],
+        check=True,
+    )
+    done = subprocess.run(["vvp", "-n", str(out)], capture_output=True, text=True, timeout=300)
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("bench", "values"),
+    [
+        *(("node_exact", {"AW": width}) for width in (1, 2, 7)),
+        *(
+            ("fifo_exact", {"W": width, "LOG2": log2, "BYPASS": bypass})
+            for width, log2 in ((1, 1), (70, 2), (9, 5))
+            for bypass in (0, 1)
+        ),
+        *(("turn_exact", {"QP_W": width}) for width in (1, 2, 6, 7)),
+        *(("look_exact", {"CQ_W": width}) for width in (1, 3, 6)),
+    ],
+)
+def test_design(tmp_path: Path, bench: str, values: dict[str, int]) -> None:
+    assert simulate(tmp_path, bench, values).endswith("passed\n")
+
+
+@pytest.mark.parametrize(
+    ("bench", "text", "replacement", "message"),
+    [
+        ("node_exact", "if (start) clear_addr <= {AW{1'b0}};", "", "walk"),
+        ("node_exact", "clear_addr + 1'b1;", "clear_addr - 1'b1;", "walk"),
+        ("node_exact", "if (clear) clear_addr <=", "clear_addr <=", "walk"),
+        ("node_exact", "assign clear = mem_i", "assign clear = !mem_i", "walk"),
+        ("fifo_exact", "assign push_ready = !level[DEPTH_LOG2];", "assign push_ready = 1'b1;", "p"),
+        ("fifo_exact", "push && !(load && !stored)", "push", "pop_valid"),
+        ("fifo_exact", "q_data <= stored ? mem", "q_data <= !stored ? mem", "word"),
+        ("fifo_exact", "if (push && !pop) level", "if (push) level", "level"),
+        ("fifo_exact", "rd_ptr <= {(DEPTH_LOG2 + 1){1'b0}};", "", "pop_valid"),
+        ("fifo_exact", "q_valid <= stored || push;", "q_valid <= stored;", "pop_valid"),
+        ("turn_exact", "if (ask2) asked[ask2_qp] <= 1'b1;", "", "pending"),
+        ("turn_exact", "served ? served_qp : latest;", "latest;", "QP that is offered"),
+        ("turn_exact", "latest <= from;", "latest <= turn_qp;", "QP that is offered"),
+        ("turn_exact", "asked[pick] <= 1'b0;", "", "offer"),
+        ("turn_exact", "turn_valid || asked != {NUM_QP{1'b0}};", "turn_valid;", "pending"),
+        ("look_exact", "DEPTH = 3'd6;", "DEPTH = 3'd5;", "CQ"),
+        ("look_exact", "if (ended) ripe <= 1'b0;", "", "request"),
+        ("look_exact", "ripe && !ended && ripe_now", "ripe && ripe_now", "request"),
+        ("look_exact", "ripe && !ended && ripe_now", "ripe && !ended", "request"),
+        ("look_exact", "STEP: state <= SEEK;", "STEP: state <= ASK;", "CQ"),
+        ("look_exact", "second && ripe;", "second;", "second look"),
+    ],
+)
+def test_faults_are_found(
+    tmp_path: Path, bench: str, text: str, replacement: str, message: str
+) -> None:
+    copy = tmp_path / "hdl"
+    shutil.copytree(HDL, copy)
+    path = copy / f"{DUTS[bench][0]}.v"
+    source = path.read_text()
+    assert source.count(text) == 1
+    path.write_text(source.replace(text, replacement))
+    printed = simulate(tmp_path, bench, hdl=copy)
+    assert printed.startswith("wrong: ") and message in printed, printed[:300]
+
+
+def test_fault_of_a_large_group(tmp_path: Path) -> None:
+    """More QPs than one group of cde_turn has."""
+    copy = tmp_path / "hdl"
+    shutil.copytree(HDL, copy)
+    path = copy / "cde_turn.v"
+    path.write_text(path.read_text().replace("{group, after", "{next_group, after"))
+    assert "QP that is offered" in simulate(tmp_path, "turn_exact", {"QP_W": 7}, copy)
+
+
+# -- a netlist -------------------------------------------------------------------------------------
+
+
+def netlist(tmp_path: Path, flips: str = "1'b0", bypass: int = 1) -> Path:
+    """A memory and a FIFO as Yosys writes them, whose mutant 1 inverts a bit that is read."""
+    text = f"""
+module cde_ram__1(clk, mem_i, mem_o, we, waddr, wdata, raddr, rdata, mutsel);
+  input clk;
+  input [41:0] mem_i;
+  output [41:0] mem_o;
+  input we;
+  input [1:0] waddr;
+  input [3:0] wdata;
+  input [1:0] raddr;
+  output [3:0] rdata;
+  input [1:0] mutsel;
+  reg [7:0] mem [3:0];
+  // fwd_q
+  wire [3:0] word;
+  assign rdata = word ^ {{3'd0, mutsel == 2'd1 || {flips}}};
+  cde_part__1 part (
+    .a(we)
+  );
+  cde_ram #(.W(4), .AW(2)) inner (.clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(we), .waddr(waddr),
+                                  .wdata(wdata), .raddr(raddr), .rdata(word));
+endmodule
+module cde_fifo__3(clk, rst, push_valid, push_ready, push_data, pop_valid, pop_ready, pop_data,
+                   level, mutsel);
+  input clk;
+  input rst;
+  input push_valid;
+  output push_ready;
+  input [3:0] push_data;
+  output pop_valid;
+  input pop_ready;
+  output [3:0] pop_data;
+  output [2:0] level;
+  input [1:0] mutsel;
+  wire [3:0] word;
+  function [0:0] \\$procmux$7 ;
+    input [0:0] a;
+    \\$procmux$7  = a;
+  endfunction
+  assign pop_data = word ^ {{3'd0, \\$procmux$7 (mutsel == 2'd1)}};
+  cde_fifo #(.W(4), .DEPTH_LOG2(2), .BYPASS({bypass})) inner (.clk(clk), .rst(rst),
+    .push_valid(push_valid), .push_ready(push_ready), .push_data(push_data),
+    .pop_valid(pop_valid), .pop_ready(pop_ready), .pop_data(word), .level(level));
+endmodule
+module cde_part__1(a);
+  input a;
+endmodule
+module cde_other__1(a);
+  input a;
+endmodule
+"""
+    files = ("cde_ram", "cde_mem_node", "cde_fifo", *CODE)
+    sources = "".join((HDL / f"{name}.v").read_text() for name in files)
+    path = tmp_path / "netlist.v"
+    path.write_text(text + sources)
+    return path
+
+
+@pytest.mark.parametrize("bypass", [0, 1])
+def test_mutants_of_a_netlist(tmp_path: Path, bypass: int) -> None:
+    benches = ModuleBenches(netlist(tmp_path, bypass=bypass), tmp_path / "work")
+    assert benches.has("cde_ram__1") and benches.has("cde_part__1") and benches.has("cde_fifo__3")
+    assert not benches.has("cde_other__1")
+    name, found = benches.run(1, "cde_ram__1")
+    assert name == "memory_exact" and "word of port 0" in found.message
+    name, found = benches.run(1, "cde_fifo__3")
+    assert name == "fifo_exact" and "word" in found.message
+    name, passed = benches.run(2, "cde_part__1")
+    assert (name, passed.message) == ("", "") and passed.seconds > 0
+
+
+def test_failure_without_a_mutant_is_an_error(tmp_path: Path) -> None:
+    benches = ModuleBenches(netlist(tmp_path, "we"), tmp_path / "work")
+    with pytest.raises(RunnerError, match="fails without a mutant: wrong: word of port 0"):
+        benches.run(1, "cde_ram__1")
+
+
+def test_netlist_that_does_not_compile(tmp_path: Path) -> None:
+    benches = ModuleBenches(netlist(tmp_path, "nothing_of_this_name"), tmp_path / "work")
+    with pytest.raises(RunnerError, match="nothing_of_this_name"):
+        benches.run(1, "cde_ram__1")
+
+
+def test_bench_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    benches = ModuleBenches(netlist(tmp_path), tmp_path / "work")
+    assert benches.run(2, "cde_ram__1")[1].message == ""
+    monkeypatch.setattr(mutate_modules, "_TIMEOUT_S", 0.01)
+    assert benches.run(2, "cde_ram__1")[1].message == "does not end"
+
+
+def test_settings(tmp_path: Path) -> None:
+    modules = parts(netlist(tmp_path).read_text())
+    (found,) = MEMORY.settings("cde_ram__1", modules["cde_ram__1"])
+    wanted = [f"-P{MEMORY.name}.{value}" for value in ("W=4", "AW=2", "ECC=1", "FORWARD=1")]
+    assert set(found) >= {"-DMUTANTS=2", "-DDUT=cde_ram__1", *wanted}
+    plain = modules["cde_ram__1"].replace("[7:0] mem", "[3:0] mem").replace("fwd_q", "")
+    (found,) = MEMORY.settings("cde_ram__1", plain)
+    assert set(found) >= {f"-P{MEMORY.name}.ECC=0", f"-P{MEMORY.name}.FORWARD=0"}
+    for bench in ALL:
+        with pytest.raises(RunnerError, match=f"of the form that {bench.name} knows"):
+            bench.settings("cde_ram__1", modules["cde_other__1"])
+    (fifo,) = (bench for bench in ALL if bench.name == "fifo_exact")
+    choices = fifo.settings("cde_fifo__3", modules["cde_fifo__3"])
+    assert [choice[-1] for choice in choices] == ["-Pfifo_exact.BYPASS=0", "-Pfifo_exact.BYPASS=1"]
+    assert set(choices[0]) >= {"-Pfifo_exact.W=4", "-Pfifo_exact.LOG2=2"}
+
+
+def test_smallest_memory_is_taken() -> None:
+    small = "  cde_part__1 part (\n"
+    modules = {"cde_ram__1": small + 9 * " ", "cde_ram__2": small, "cde_part__1": ""}
+    found = contained(modules, MEMORY)
+    assert found["cde_part__1"] == "cde_ram__2" and found["cde_ram__1"] == "cde_ram__1"
+
+
+def test_names_for_icarus() -> None:
+    text = "  function [1:0] \\$procmux$1 ;\nassign \\$procmux$1_Y  = \\$procmux$1 (\\$eq$2 );\n"
+    wanted = text.replace("\\$procmux$1 ", "\\function_$procmux$1 ")
+    assert for_icarus(text) == wanted
+
+
+def test_every_bench_has_a_test() -> None:
+    assert {bench.name for bench in ALL} == {MEMORY.name, *DUTS}
+    assert {path.stem for path in BENCHES.glob("*.v")} == {MEMORY.name, *DUTS}
