@@ -3,39 +3,21 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tb.runner.common import ROOT
-from tb.runner.mutate_modules import MEMORY
+from tb.runner.mutate_modules import MEMORY as BENCH
+from tb.unit.icarus import HDL, MEMORY, build, run, with_fault
 
-HDL = ROOT / "hdl"
-NAME, BENCH = MEMORY.name, MEMORY.path
-CODE = ("cde_ecc_enc", "cde_ecc_dec", "cde_ecc_lane_enc", "cde_ecc_lane_dec")
-FILES = ("cde_ram", "cde_ram_2w", "cde_mem_node", *CODE)
 ONE = "cde_ram #(.W(W), .AW(AW), .ECC(ECC), .FORWARD(FORWARD))"
 TWO = "cde_ram_2w #(.W(W), .AW(AW), .ECC(ECC))"
 
 
 def simulate(folder: Path, dut: str, hdl: Path = HDL, **values: int) -> str:
     """What the bench prints."""
-    out = folder / "bench"
-    subprocess.run(
-        [
-            *("iverilog", "-g2005", "-I", str(hdl), "-s", NAME, "-o", str(out), f"-DDUT={dut}"),
-            *(["-DTWO"] if dut == TWO else []),
-            *(f"-P{NAME}.{name}={value}" for name, value in values.items()),
-            str(BENCH),
-            *(str(hdl / f"{name}.v") for name in FILES),
-        ],
-        check=True,
-    )
-    command = ["vvp", "-n", str(out), "+cycles=6000"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    return done.stdout
+    defines = [f"DUT={dut}", *(["TWO"] if dut == TWO else [])]
+    return run([*build(BENCH.path, folder, MEMORY, defines, values, hdl), "+cycles=6000"])
 
 
 @pytest.mark.parametrize("dut", [ONE, TWO])
@@ -61,6 +43,12 @@ def test_without_forwarding(tmp_path: Path, ecc: int) -> None:
         (ONE, "cde_ram", "seen_q <= bad && raddr == raddr_q;", "seen_q <= bad;", "report"),
         (ONE, "cde_ram", "put = clear || we || heal;", "put = we || heal;", "word of port 0"),
         (ONE, "cde_ram", "flip && we)", "flip)", "report"),
+        (ONE, "cde_ram", "hit_q ? fwd_q : fixed;", "hit_q ? fwd_q : mem_q[W-1:0];", "word of port"),
+        (ONE, "cde_ram", ".en(!hit_q)", ".en(1'b1)", "word of port 0"),
+        (TWO, "cde_ram_2w", "if (!we0) {put", "if (heal0 && !in1_0) {put", "word of port"),
+        (TWO, "cde_ram_2w", "if (!we1) {put", "if (heal1 && in1_1) {put", "word of port"),
+        (TWO, "cde_ram_2w", "if (we0) newest", "if (put0) newest", "word of port"),
+        (TWO, "cde_ram_2w", "en(!r0_hit0_q && !r0_hit1_q)", "en(!r0_hit1_q)", "report"),
         (TWO, "cde_ram_2w", "heal1 = bad1 && !lost1;", "heal1 = 1'b0;", "report"),
         (TWO, "cde_ram_2w", "bad1 && raddr1 == r1_addr_q;", "bad1;", "report"),
         (TWO, "cde_ram_2w", "flip && we0 && !we1)", "flip && we0)", "report"),
@@ -79,11 +67,6 @@ def test_without_forwarding(tmp_path: Path, ecc: int) -> None:
 def test_faults_are_found(
     tmp_path: Path, dut: str, name: str, text: str, replacement: str, message: str
 ) -> None:
-    copy = tmp_path / "hdl"
-    shutil.copytree(HDL, copy)
-    path = copy / f"{name}.v"
-    source = path.read_text()
-    assert source.count(text) == 1
-    path.write_text(source.replace(text, replacement))
+    copy = with_fault(tmp_path, name, text, replacement)
     printed = simulate(tmp_path, dut, hdl=copy, W=16, AW=3)
     assert printed.startswith("wrong: ") and message in printed, printed[:300]

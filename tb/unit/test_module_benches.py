@@ -5,15 +5,13 @@ and they serve mutants of a netlist. The bench of the memories has tests of its 
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tb.runner import mutate_modules
-from tb.runner.common import ROOT, RunnerError
+from tb.runner.common import RunnerError
 from tb.runner.mutate_modules import (
     ALL,
     BENCHES,
@@ -23,9 +21,9 @@ from tb.runner.mutate_modules import (
     for_icarus,
     parts,
 )
+from tb.unit.icarus import HDL, build, run, with_fault
+from tb.unit.icarus import MEMORY as PARTS
 
-HDL = ROOT / "hdl"
-CODE = ("cde_ecc_enc", "cde_ecc_dec", "cde_ecc_lane_enc", "cde_ecc_lane_dec")
 #: Of each bench: the module, and its parameters by those of the bench.
 DUTS = {
     "node_exact": ("cde_mem_node", "#(.AW(AW))"),
@@ -40,18 +38,8 @@ def simulate(
 ) -> str:
     """What the bench prints, with these of its parameters."""
     module, parameters = DUTS[bench]
-    out = folder / "bench"
-    subprocess.run(
-        [
-            *("iverilog", "-g2005", "-I", str(hdl), "-s", bench, "-o", str(out)),
-            f"-DDUT={module} {parameters}",
-            *(f"-P{bench}.{name}={value}" for name, value in (values or {}).items()),
-            *(str(BENCHES / f"{bench}.v"), str(hdl / f"{module}.v")),
-        ],
-        check=True,
-    )
-    done = subprocess.run(["vvp", "-n", str(out)], capture_output=True, text=True, timeout=300)
-    return done.stdout
+    defines = [f"DUT={module} {parameters}"]
+    return run(build(BENCHES / f"{bench}.v", folder, [module], defines, values, hdl))
 
 
 @pytest.mark.parametrize(
@@ -100,22 +88,14 @@ def test_design(tmp_path: Path, bench: str, values: dict[str, int]) -> None:
 def test_faults_are_found(
     tmp_path: Path, bench: str, text: str, replacement: str, message: str
 ) -> None:
-    copy = tmp_path / "hdl"
-    shutil.copytree(HDL, copy)
-    path = copy / f"{DUTS[bench][0]}.v"
-    source = path.read_text()
-    assert source.count(text) == 1
-    path.write_text(source.replace(text, replacement))
+    copy = with_fault(tmp_path, DUTS[bench][0], text, replacement)
     printed = simulate(tmp_path, bench, hdl=copy)
     assert printed.startswith("wrong: ") and message in printed, printed[:300]
 
 
 def test_fault_of_a_large_group(tmp_path: Path) -> None:
     """More QPs than one group of cde_turn has."""
-    copy = tmp_path / "hdl"
-    shutil.copytree(HDL, copy)
-    path = copy / "cde_turn.v"
-    path.write_text(path.read_text().replace("{group, after", "{next_group, after"))
+    copy = with_fault(tmp_path, "cde_turn", "{group, after", "{next_group, after")
     assert "QP that is offered" in simulate(tmp_path, "turn_exact", {"QP_W": 7}, copy)
 
 
@@ -174,8 +154,7 @@ module cde_other__1(a);
   input a;
 endmodule
 """
-    files = ("cde_ram", "cde_mem_node", "cde_fifo", *CODE)
-    sources = "".join((HDL / f"{name}.v").read_text() for name in files)
+    sources = "".join((HDL / f"{name}.v").read_text() for name in (*PARTS, "cde_fifo"))
     path = tmp_path / "netlist.v"
     path.write_text(text + sources)
     return path
