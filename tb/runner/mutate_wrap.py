@@ -196,7 +196,8 @@ def bench_wrapper(design: Interface) -> str:
 def replay_wrapper(design: Interface) -> str:
     """Feeds recorded inputs to the netlist and compares its outputs with the recorded ones. Each
     change of ``clk`` is a cycle of what the last change of ``load`` brought. So the netlist's
-    inputs are registers, which are evaluated once in a cycle, not before its edge as well.
+    inputs are registers, which are evaluated once in a cycle, not before its edge as well. What
+    comes before the first reset has no meaning.
     """
     select = max(design.select, 1)
     loaded = {
@@ -228,9 +229,11 @@ def replay_wrapper(design: Interface) -> str:
         *_netlist(design),
         f"    wire [{design.output_words * WORD - 1}:0] outs = "
         f"{_join('o_' + p.name for p in design.outputs)};",
-        "    initial begin differs = 0; difference = 0; hit = 0; end",
+        "    reg begun;",
+        "    initial begin differs = 0; difference = 0; hit = 0; begun = 0; end",
         "    always @(edge clk) begin",
-        "        differs <= outs != expected;",
+        "        if (rst) begun <= 1'b1;",
+        "        differs <= begun && outs != expected;",
         "        difference <= outs ^ expected;",
         "    end",
         "endmodule",

@@ -25,7 +25,7 @@ module cde_inner__1 (input wire clk, input wire en, input wire [3:0] a, output r
     end
 endmodule
 module cde_small__1 (
-    input wire clk, input wire s_valid, input wire [3:0] s_data, output wire m_valid
+    input wire clk, input wire s_valid, input wire [3:0] s_data, input wire rst, output wire m_valid
 );
     wire [3:0] y;
     reg  [3:0] mem [0:3];

@@ -92,8 +92,8 @@ def test_payload_counts_while_valid() -> None:
 # -- the programs ----------------------------------------------------------------------------------
 
 NETLIST = """
-module small__1(clk, mutsel, s_valid, s_data, m_valid, m_data);
-  input clk; input [1:0] mutsel; input s_valid; input [31:0] s_data;
+module small__1(clk, mutsel, s_valid, s_data, rst, m_valid, m_data);
+  input clk; input [1:0] mutsel; input s_valid; input [31:0] s_data; input rst;
   output m_valid; output [31:0] m_data;
   reg m_valid;
   reg [31:0] m_data;
@@ -116,16 +116,16 @@ module small__1(clk, mutsel, s_valid, s_data, m_valid, m_data);
 endmodule
 """
 PORTS = [("clk", 1, 1), ("mutsel", 2, 1), ("s_valid", 1, 1), ("s_data", 32, 1)]
-PORTS += [("m_valid", 1, 0), ("m_data", 32, 0)]
+PORTS += [("rst", 1, 1), ("m_valid", 1, 0), ("m_data", 32, 0)]
 VALUES = [(1, 6), (0, 0x12345), (1, 0xFFFFFFFF), (1, 8), (0, 0), (1, 0x100)]
 
 
-def words(values: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """What a run has at the ports in each cycle, as 32-bit words."""
+def words(values: Sequence[tuple[int, int]], reset: int = 0) -> list[list[int]]:
+    """What a run has at the ports in each cycle, as 32-bit words; ``rst`` in one of them."""
     found = []
     last = (0, 0)
     for cycle, (valid, data) in enumerate(values):
-        inputs = data << 1 | valid
+        inputs = (cycle == reset) << 33 | data << 1 | valid
         # In the first cycle the registers have their values at power-up.
         outputs = ((last[1] + 1) % 2**32) << 1 | 1 if last[0] else 0
         both = inputs | outputs << 64
@@ -179,6 +179,13 @@ def test_replay(replayer: Replayer, tmp_path: Path) -> None:
         quiet.write_bytes(recording(words([(0, 5), (0, 1 << 8), (1, 1 << 8)])))
         assert replayer.run(1, quiet).output == ""
         assert replayer.watch(quiet, told).told == {1}
+
+        # What differs before the first reset does not count.
+        late = tmp_path / "late.rec"
+        late.write_bytes(recording(words([(1, 0), (1, 1 << 9), *[(0, 0)] * 4], reset=2)))
+        assert replayer.run(1, late).output == replayer.run(2, late).output == ""
+        late.write_bytes(recording(words([(1, 0), (0, 0), (1, 1 << 9), *[(0, 0)] * 4], reset=2)))
+        assert (replayer.run(1, late).cycles, replayer.run(1, late).output) == (4, "m_data[0]")
 
         # A recording of something else.
         wrong = words(VALUES)
