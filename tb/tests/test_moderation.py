@@ -288,6 +288,58 @@ class IntervalBitsTest(ModerationBase):
 
 
 @pyuvm.test()
+class WaitersTest(ModerationBase):
+    """CQ-01, CQ-21: callbacks that wait for long delay none of another queue. Those that wait for
+    long are all queues with the same value of one bit of their number, each bit and value in turn:
+    so each queue waits beside each other one.
+    """
+
+    max_cycles = 2_000_000
+
+    async def scenario(self) -> None:
+        config = self.config
+        cqs = []
+        for number in range(config.num_cq):
+            # The longest that can be set: none is over before the test is.
+            moderation = (OTHER_ONLY, OTHER_ONLY - 1)
+            page = number % config.num_eq
+            cqs.append(await self.queue(page, number=number, log2=1, moderation=moderation))
+        for bit in range((config.num_cq - 1).bit_length()):
+            for value in range(2):
+                short = [cq for cq in cqs if cq.number >> bit & 1 == value]
+                await self.beside(short, [cq for cq in cqs if cq not in short])
+
+    async def beside(self, short: list[Cq], long: list[Cq]) -> None:
+        """One round; none of ``long`` is called."""
+        for cq in long:
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [1])
+        for cq in short:
+            await cq.modify(moderation=(OTHER_ONLY, 1))
+            await cq.arm(ArmType.ANY)
+        await self.env.drain(16)
+        calls = {cq: len(cq.callbacks) for cq in (*short, *long)}
+        for cq in short:
+            self.send(cq, [1])
+        for cq in short:
+            await cq.wait_callbacks(calls[cq] + 1)
+            self.in_bounds(cq, 1, loaded=True)
+            assert await cq.callback_return() == (0, 0)
+        assert all(len(cq.callbacks) == calls[cq] for cq in long)
+        for cq in (*short, *long):
+            await cq.modify(moderation=(OTHER_ONLY, OTHER_ONLY - 1))
+        for cq in long:
+            # Not moderated any more.
+            await cq.modify()
+            await cq.wait_callbacks(calls[cq] + 1)
+            assert await cq.callback_return() == (0, 0)
+            await cq.modify(moderation=(OTHER_ONLY, OTHER_ONLY - 1))
+        for cq in (*short, *long):
+            assert len(self.polled(cq)) == 1
+            assert await cq.update_consumer_index() == (0, 0)
+
+
+@pyuvm.test()
 class LatestSettingTest(ModerationBase):
     """A setting changed while a callback waits applies to it; an error ends the waiting."""
 
