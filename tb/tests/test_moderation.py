@@ -268,7 +268,8 @@ class IntervalBitsTest(ModerationBase):
     """
 
     #: Of one interval.
-    longest = 40_000
+    #: Cycles of the longest interval.
+    longest = 140_000
 
     async def scenario(self) -> None:
         rng = self.rng("interval")
@@ -284,7 +285,7 @@ class IntervalBitsTest(ModerationBase):
                 self.in_bounds(cq, interval)
                 await self.consume(cq)
             bit += 1
-        assert bit >= 6
+        assert bit >= 9
 
 
 @pyuvm.test()
