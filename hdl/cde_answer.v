@@ -78,7 +78,8 @@ module cde_answer #(
     assign pub_retry = ans_record[CQ_W + EQ_W +: RETRY_W];
 
     always @(posedge clk) begin
-        irq_set <= ans_valid && event_write && !ans_error && !rst;
+        // An entry that was given up, too: the host may have looked at those behind it already, and waits in front of the hole.
+        irq_set <= ans_valid && event_write && (!ans_error || give_up) && !rst;
         irq_eq <= eq;
         err_valid <= ((ans_valid && ans_error) || stray) && !rst;
         err_cause <= !(ans_valid && ans_error) ? `CDE_CAUSE_STRAY_B :

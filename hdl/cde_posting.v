@@ -217,7 +217,7 @@ module cde_posting #(
         .clk(clk), .mem_i(mem3), .mem_o(mem4), .rst(rst), .init(init),
         .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_context(acc_data[127:64]),
         .acc_silent(acc_data[16]), .acc_verb(acc_verb), .acc_unkeys(acc_data[`CDE_POST_RDMA_READ_LOCAL_INVALIDATE_LSB] && acc_verb[48]),
-        .acc_key(acc_data[255:224]),
+        .acc_key(acc_data[`CDE_POST_SEGMENTS_LSB +: 8] == 8'd0 ? 32'd0 : acc_data[255:224]),   // without a segment no key: 0 is none
         .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_ripe(ind_ripe),
         .ind_status(ind_status), .ind_next(ind_next), .ri_valid(ri_valid), .ri_qp(ri_qp), .ri_key(ri_key), .ri_done(ri_done),
         .ri_status(key_status),

@@ -383,6 +383,7 @@ module cde_qp_ctrl #(
         endcase
         if (rst) begin
             state <= IDLE;
+            qc_outs <= 256'd0;
             qc_done <= 1'b0;
             cmd_asks <= 1'b0;
             phase <= 1'b0;

@@ -184,27 +184,28 @@ class MemoryChecks:
                 pins.acked += count
         elif side == 1 and number < ctx.params.num_eq and ctx.engine.eqs[number].writing:
             ctx.engine.eqe_response(number, okay)
-            if okay:
+            if self._pin_answer(number, okay):
                 self.acked[number].append(record.cycle)
                 self.owed.add(number)
                 self.vectors[number].add(ctx.engine.eqs[number].vector)
-            self._pin_answer(number, okay)
         else:
             self.strays += 1
 
-    def _pin_answer(self, eq: int, okay: bool) -> None:
+    def _pin_answer(self, eq: int, okay: bool) -> bool:
+        """Whether the entry is over, acknowledged or given up: the host has to look."""
         slot, cq = self._events[eq].popleft()
         pins = self.pins[cq]
         if okay:
             pins.under_way = False
             self._failed[eq].pop(slot, None)
-            return
+            return True
         attempts = self._failed[eq].get(slot, 0) + 1
         self._failed[eq][slot] = attempts
         if attempts == MAX_ATTEMPTS:
             del self._failed[eq][slot]
             pins.under_way = False
             pins.given_up += 1
+        return attempts == MAX_ATTEMPTS
 
     def take(self, record: Trace, okay: bool, count: int) -> None:
         """The step that follows from the oldest answer of a CQ."""
