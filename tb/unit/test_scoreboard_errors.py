@@ -112,6 +112,11 @@ def test_failed_event_writes(failures: int) -> None:
         stream.event_answer(resp=2)
     if failures < 4:
         stream.call()
+    else:
+        # The host is told of the hole.
+        with pytest.raises(ScoreboardError, match="no interrupt of EQ"):
+            judge(stream.records)
+        stream.interrupt()
     judge(stream.records)
     records: Records = list(stream.records)
     change(records, Trace, -1, op=TraceOp.EVENT_FAILED, to={"operand": lambda v: v ^ 1})
