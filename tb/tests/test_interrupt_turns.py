@@ -146,3 +146,32 @@ class InterruptForgottenTest(TurnsTest):
             sent = self.sent(start)
             assert sent == vectors, f"without EQ {gone}: {sent}"
             await self.returned([cqs[first][0], *(cq for cq in waiting if cq is not waiting[gone])])
+
+
+@pyuvm.test()
+class InterruptModifiedTest(TurnsTest):
+    """CQ-16: while all EQs wait, each in turn gets another vector. It is sent once, with the one or
+    the other, and all others are.
+    """
+
+    async def scenario(self) -> None:
+        host = self.env.host
+        eqs, cqs = await self.all_eqs(2)
+        count = len(eqs)
+        for number, eq in enumerate(eqs):
+            first = (number + 5) % count
+            start = len(self.seen)
+            self.env.interrupts.hold()
+            await self.ring(cqs[first][:1])
+            waiting = [pair[1] for pair in cqs]
+            await self.ring(waiting)
+            before = eq.vector
+            await host.modify_eq(eq, OTHER_LIFE + number)
+            await self.released()
+            sent = self.sent(start)
+            assert sent[0] == eqs[first].vector
+            own = [vector for vector in sent[1:] if vector in (before, eq.vector)]
+            assert len(own) == 1, f"EQ {number}: {len(own)} interrupts after its vector changed"
+            left = sorted(vector for vector in sent[1:] if vector not in (before, eq.vector))
+            assert left == sorted(other.vector for other in eqs if other is not eq), sent
+            await self.returned([cqs[first][0], *waiting])

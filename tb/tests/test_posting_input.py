@@ -175,6 +175,9 @@ class LengthTest(InputTest):
                 good.append([GIB2 - 1] + [1] * (most > 1) + [0] * (most - 2))
                 bad += [[GIB2, *[0] * (most - 2), 1], [GIB2] * 2 + [0] * (most - 2)]
                 bad += [[0xFFFF_FFFF, 2] + [0] * (most - 2), [0xFFFF_FFFF] * most]
+            if most > 2:
+                # Sums around 2^33.
+                bad += [[0xFFFF_FFFF] * 2 + [last] for last in (0, 1, 2, 3, GIB2)]
             posts = [self.of_lengths(qp, opcode, lengths) for lengths in good]
             for count in (0, 1, inline) if inline is not None else ():
                 target = None if opcode == Opcode.SEND else TARGET

@@ -120,6 +120,18 @@ class ResizeRefusedTest(ResizeBase):
             assert await env.credits.reserve(reserved.number, count)
         for log2 in (1, 2):
             await self.too_small(reserved, log2)
+        # Refused, and nothing has changed: all entries of the old size can be reserved.
+        other = await env.host.create_cq(eq=cq.eq, log2=4)
+        for _ in range(3):
+            assert await env.credits.reserve(other.number, 1)
+        await self.too_small(other, 1)
+        for _ in range(13):
+            assert await env.credits.reserve(other.number, 1), "the old size counts"
+        assert not await env.credits.reserve(other.number, 1)
+        for _ in range(16):
+            env.completions.send(other.number, silent=True)
+        await env.drain()
+        await other.destroy()
         await reserved.resize(3)
         assert await env.credits.reserve(reserved.number, 2)
         assert not await env.credits.reserve(reserved.number, 2)

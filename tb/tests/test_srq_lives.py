@@ -83,6 +83,8 @@ class EventWaitsTest(ReceivePostTest):
         host = self.env.host
         srq = await host.create_srq(size=4)
         other = await host.create_srq(size=4)
+        # Nothing of them waits, whatever does of others.
+        others = [await host.create_srq(size=4) for _ in range(min(self.config.num_srq - 2, 2))]
         qp = await self.qp(srq=srq, log2=4)
         await self.fill(srq, 2)
         for at_once in (False, True):
@@ -102,6 +104,9 @@ class EventWaitsTest(ReceivePostTest):
                 await self.rest(16)
             status = await srq.status()
             assert (status.waiting, status.armed) == (True, False), status
+            for quiet in others:
+                status = await quiet.status()
+                assert (status.waiting, status.armed) == (False, False), status
             for mark in (1, 2, 4):
                 assert await self.result(Cmd.SET_SRQ_WATERMARK, srq.number, mark) == Result.BUSY
             assert await self.result(Cmd.SET_SRQ_WATERMARK, srq.number, 5) == Result.BAD_SIZE
