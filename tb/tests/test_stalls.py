@@ -310,3 +310,35 @@ class BoundsTest(DirectedTest):
         """Cycles of one query."""
         command = await self.env.host.command(Cmd.QUERY_CQ, cq.number)
         return command.cycle - command.start
+
+
+@pyuvm.test()
+class OutstandingWritesTest(DirectedTest):
+    """CQ-16: memory answers nothing: as many writes are under way as ``MAX_WRITES`` says, not one
+    more, in any mixture of queues; with each answer the next one goes, and nothing is lost.
+    """
+
+    async def scenario(self) -> None:
+        env, most = self.env, self.config.max_writes
+        cqs = [await self.queue(n % 2, log2=self.config.max_log2) for n in range(8)]
+        env.mem.hold_responses()
+        # Neighbours of different queues: each entry is a write of its own.
+        each = min(most // len(cqs) + 5, 1 << cqs[0].log2)
+        for number in range(each):
+            for cq in cqs:
+                self.send(cq, [number])
+        await self.harness.cycles(4 * each * len(cqs) + 200)
+        await env.sync()
+        assert each * len(cqs) > most
+        count = len(self.of(MemWrite))
+        assert count == most, f"{count} writes under way, there is room for {most}"
+        env.mem.release_cq(cqs[0].number)
+        await self.harness.cycles(4 * each * len(cqs) + 200)
+        await env.sync()
+        written = sum(1 for w in self.of(MemWrite) if w.axi_id != cqs[0].number)
+        assert written <= most
+        env.mem.release_responses()
+        await env.drain()
+        for cq in cqs:
+            assert self.polled(cq) == list(range(each))
+            assert await cq.update_consumer_index() == (0, 0)
