@@ -91,3 +91,30 @@ class AccessInResetTest(CarillonTest):
         assert command.result == (Result.NO_OBJECT if refused else Result.OK)
         assert any(command.outs) != refused
         assert await self.env.control.value(Reg.LOG0)
+
+
+@pyuvm.test()
+class ErrorInResetTest(CarillonTest):
+    """A reset of one cycle comes in each cycle of a write whose answer is an error: nothing of it
+    is counted or logged behind the reset.
+    """
+
+    allow = ("no_traffic", "no_doorbells", "no_completions")
+    #: From a completion to what its failed write leaves.
+    cycles = 48
+
+    async def scenario(self) -> None:
+        env = self.env
+        host, mem = env.host, env.mem
+        for after in range(self.cycles):
+            eq = await host.create_eq(page=0, log2=2)
+            cq = await host.create_cq(eq=eq, log2=2, reservation=False)
+            mem.fail(cq=cq.number)
+            await env.sync()
+            env.completions.send(cq.number)
+            await env.harness.cycles(1 + after)
+            await env.reset(1)
+            counters = await host.counters()
+            assert not any(counters.values()), f"{after} cycles: {counters}"
+            assert await host.read_log() == []
+        await demand_fresh(env)
