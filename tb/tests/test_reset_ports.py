@@ -95,8 +95,8 @@ class AccessInResetTest(CarillonTest):
 
 @pyuvm.test()
 class ErrorInResetTest(CarillonTest):
-    """A reset of one cycle comes in each cycle of a write whose answer is an error: nothing of it
-    is counted or logged behind the reset.
+    """A reset of one cycle comes in each cycle of a write that fails: nothing of it is counted or
+    logged behind the reset.
     """
 
     allow = ("no_traffic", "no_doorbells", "no_completions")
