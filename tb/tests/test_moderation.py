@@ -428,6 +428,34 @@ class LatestSettingTest(ModerationBase):
 
 
 @pyuvm.test()
+class NotInErrorTest(ModerationBase):
+    """CQ-08, CQ-21: a queue in error is not moderated: an arm that entries published since the
+    error satisfy calls at once, however long its interval is.
+    """
+
+    async def scenario(self) -> None:
+        mem = self.env.mem
+        for arm in (ArmType.ANY, ArmType.SOLICITED):
+            cq = await self.moderated(OTHER_ONLY, OTHER_ONLY - 1)
+            await cq.arm(ArmType.ANY)
+            mem.hold_cq(cq.number)
+            self.send(cq, range(1 << LOG2), solicited=True)
+            self.send(cq, [99])
+            await cq.wait_callbacks(1, 400)
+            assert cq.callbacks[0][2:] == (CqStatus.BUFFER_OVERFLOW, 0)
+            mem.release_cq(cq.number)
+            await self.env.drain()
+            assert await cq.callback_return() == (0, 0)
+            assert await cq.arm(arm, index=0) == (0, 0)
+            await cq.wait_callbacks(2, 400)
+            assert len(self.polled(cq)) == 1 << LOG2
+            assert await cq.callback_return() == (0, 0)
+            await cq.update_consumer_index()
+            await cq.destroy()
+        await self.env.host.read_log()
+
+
+@pyuvm.test()
 class BehindCallbackTest(ModerationBase):
     """Count and interval are judged while an earlier callback runs: released by either, the next
     one comes at its return; released by neither, it waits on.
