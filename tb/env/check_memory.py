@@ -56,8 +56,8 @@ class MemoryChecks:
         #: Addresses of each unanswered write of an EQ, and of failed ones with their attempts.
         self._events: list[deque[tuple[int, int]]] = [deque() for _ in range(p.num_eq)]
         self._failed: list[dict[int, int]] = [{} for _ in range(p.num_eq)]
-        #: Cycles of acknowledged event entries that no interrupt stands for, EQs that must still
-        #: raise one, and with which vectors.
+        #: Cycles of event entries, acknowledged or given up, that no interrupt stands for, EQs that
+        #: must still raise one, and with which vectors.
         self.acked: list[deque[int]] = [deque() for _ in range(p.num_eq)]
         #: Vectors with an interrupt that was taken for one of an SRQ, and may not have been.
         self.either: set[int] = set()

@@ -26,7 +26,7 @@ class HoleIsToldTest(DirectedTest):
             await self.round(gap)
 
     async def round(self, gap: int) -> None:
-        """``gap``: cycles from a write to its answer."""
+        """``gap``: so many cycles more from a write to its answer."""
         host, mem = self.env.host, self.env.mem
         eq = await host.create_eq(page=0, log2=3)
         failed, behind = await self.queues(2, eq, log2=3)

@@ -267,7 +267,6 @@ class IntervalBitsTest(ModerationBase):
     over early.
     """
 
-    #: Of one interval.
     #: Cycles of the longest interval.
     longest = 140_000
 
@@ -294,8 +293,6 @@ class WaitersTest(ModerationBase):
     long are all queues with the same value of one bit of their number, each bit and value in turn:
     so each queue waits beside each other one.
     """
-
-    max_cycles = 2_000_000
 
     async def scenario(self) -> None:
         config = self.config
@@ -327,7 +324,7 @@ class WaitersTest(ModerationBase):
             self.in_bounds(cq, 1, loaded=True)
             assert await cq.callback_return() == (0, 0)
         assert all(len(cq.callbacks) == calls[cq] for cq in long)
-        for cq in (*short, *long):
+        for cq in short:
             await cq.modify(moderation=(OTHER_ONLY, OTHER_ONLY - 1))
         for cq in long:
             # Not moderated any more.

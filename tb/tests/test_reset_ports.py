@@ -77,7 +77,8 @@ class AccessInResetTest(CarillonTest):
                 control.post_write(register, value)
                 await env.harness.cycles(1 + after)
                 await env.reset(1)
-                shown = {reg.name: value for reg in SHOWN if (value := await control.value(reg))}
+                read = {reg.name: await control.value(reg) for reg in SHOWN}
+                shown = {name: data for name, data in read.items() if data}
                 assert not shown, f"{Reg(register).name}, {after} cycles: {shown}"
             await demand_fresh(env)
 
