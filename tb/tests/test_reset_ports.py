@@ -68,6 +68,7 @@ class AccessInResetTest(CarillonTest):
         for register, value in (
             (Reg.CMD, Cmd.QUERY_CQ),
             (Reg.MEM_INJECT, COUNTERS),
+            *((Reg.MEM_INJECT, memory) for memory in range(4)),
             (Reg.LOG_POP, 1),
             (Reg.ARG0 + 4, 0xFFFF_FFFF),
         ):
@@ -92,6 +93,8 @@ class AccessInResetTest(CarillonTest):
         assert command.result == (Result.NO_OBJECT if refused else Result.OK)
         assert any(command.outs) != refused
         assert await self.env.control.value(Reg.LOG0)
+        # No word was written with a wrong bit.
+        assert not await host.counter("MEM_CORRECTED"), "an injection outlived the reset"
 
 
 @pyuvm.test()
