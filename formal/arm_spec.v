@@ -131,7 +131,7 @@ module arm_spec #(
                     if (err == `CDE_CQST_OK) err = `CDE_CQST_INTERNAL_ERROR;
                     frozen = 1'b1;
                     if (armed) due = 1'b1;
-                    if (give_up) {eqe, busy} = 2'b00;
+                    if (give_up) eqe = 1'b0;
                 end
                 `CDE_TRC_EVENT_DONE: eqe = 1'b0;
 

@@ -99,7 +99,6 @@ module axi_write_props #(
                 // Single beats: each data beat is the last of its burst.
                 if (awvalid) single_beat: assert (awlen == 8'd0);
                 if (wvalid) last_beat: assert (wlast);
-                strobes_in_reach: assert (!wvalid || wstrb != 0);
                 if (bvalid) assume (aws != 0 && wls != 0);
             end
         end else begin : slave

@@ -95,7 +95,6 @@ function [0:0] f_sound;         // only a port's operation is refused before
 endfunction
 wire f_kinds = (!f_rd || f_sound(rd)) && (!f_cd || f_sound(cd)) && (!f_fd || f_sound(fd));
 wire f_returned = f_fd && fd_op == `CDE_TRC_CB_RETURN && fd_acts;
-wire f_gone = f_fp && fp_op == `CDE_TRC_EVENT_FAILED && fp[CQ_W + 14];
 wire f_freed = f_fd && fd_freed;
 
 // For two copies side by side (f_isolation): what each stage keeps of publications, of those of f_cq, and of doorbells besides the operation itself

@@ -3,7 +3,7 @@
 //
 // Purpose: cde_arm with everything that its neighbours may do, for any one of its CQs. An event is on its way from the cycle in which it is handed to the event
 //          queues to memory's answer; a failed one is handed over again. A callback is outstanding from its first event to the host's accepted
-//          return, or until its event is given up. Assumed: answers come to events that are on their way; control takes one step at a time and creates what
+//          return. Assumed: answers come to events that are on their way; control takes one step at a time and creates what
 //          does not exist.
 // Ports:   free inputs.
 // Latency: none.
@@ -17,7 +17,7 @@ module f_callback
     // ---------------------------------------------------------------- environment
     (* hierconn *) wire [CQ_W-1:0] \dut.f_cq ;
     wire [CQ_W-1:0] cq = \dut.f_cq ;      // any one CQ
-    (* hierconn *) wire \dut.f_fp , \dut.f_fd , \dut.f_exists , \dut.f_busy , \dut.f_eqe , \dut.f_returned , \dut.f_gone , \dut.f_freed , \dut.f_nothing_due , \dut.f_kinds ;
+    (* hierconn *) wire \dut.f_fp , \dut.f_fd , \dut.f_exists , \dut.f_busy , \dut.f_eqe , \dut.f_returned , \dut.f_freed , \dut.f_nothing_due , \dut.f_kinds ;
     (* hierconn *) wire [2:0] \dut.f_answers , \dut.f_control , \dut.f_creates ;
     (* hierconn *) wire [3:0] \dut.f_since ;
 
@@ -44,7 +44,7 @@ module f_callback
 
     // Publication first: a callback that it calls may be returned in the same cycle.
     wire p_calls = p_sent && !again;
-    wire between = p_calls || (outstanding && !\dut.f_gone );
+    wire between = p_calls || (outstanding);
 
     always @(posedge clk) if (up) begin
         if (p_sent || d_sent) event_out <= 1'b1;
@@ -60,7 +60,7 @@ module f_callback
         one_event: assert (!((p_sent || d_sent) && event_out));
         one_event_a_cycle: assert (!(p_sent && d_sent));
         // A new one is called in the step that ends the last, at the soonest.
-        one_callback: assert (!(p_calls && outstanding && !\dut.f_gone ) && !(d_sent && between && !\dut.f_returned ));
+        one_callback: assert (!(p_calls && outstanding) && !(d_sent && between && !\dut.f_returned ));
         freed_when_over: assert (!\dut.f_freed || !(event_out || between));
     end
 

@@ -24,7 +24,7 @@ module f_event #(
     input wire [NUM_CQ-1:0] answer          // memory's answer for this CQ's entry comes
 );
 
-    localparam IDX_W = 4, RETRY_W = 63 + IDX_W, EV_W = RETRY_W + 4 + IDX_W + CQ_W, EQ_REC_W = RETRY_W + 1 + CQ_W;
+    localparam IDX_W = 4, RETRY_W = 63 + 2 * IDX_W, EV_W = RETRY_W + 4 + IDX_W + CQ_W, EQ_REC_W = RETRY_W + 1 + CQ_W;
 
     reg started = 1'b0;
     wire rst = !started;
@@ -35,6 +35,7 @@ module f_event #(
     wire [0:0]          eq_number;
     wire [63:4]         eq_addr;
     wire [127:0]        eq_data;
+    wire                eq_void;
     wire [EQ_REC_W-1:0] eq_record;
     wire [IDX_W-1:0]    eqc_index;
     wire [15:0]         vector;
@@ -47,7 +48,7 @@ module f_event #(
         .ev_db_valid(ev_db_valid && !rst), .ev_db_data({{RETRY_W{1'b0}}, 1'b0, {IDX_W{1'b0}}, 2'd0, 1'b0, ev_db_cq}),
         .eqc_valid(eqc_valid), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1), .eqc_eq(1'b0), .eqc_base(58'd0),
         .eqc_log2(5'd2), .eqc_vector(16'd0), .eqc_index(eqc_index), .irq_eq(1'b0), .irq_vector(vector), .eq_valid(eq_valid),
-        .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data), .eq_record(eq_record)
+        .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data), .eq_void(eq_void), .eq_record(eq_record)
     );
 
     // ---------------------------------------------------------------- environment: one event of a CQ from its callback to its answer
@@ -78,6 +79,7 @@ module f_event #(
         if (ev_pub_valid && ev_pub_cq == cq || ev_db_valid && ev_db_cq == cq) others <= 0;
         else if (sent && inside[cq]) others <= others + 1'b1;
         if (!rst) begin
+            new_ones_are_written: assert (!eq_valid || !eq_void || eq_record[EQ_REC_W-1 -: 2] != 2'd0);
             of_a_callback: assert (!sent || inside[sent_cq]);
             offered_when_due: assert (eq_valid || !inside[cq] || eqc_valid);
 `ifndef FAIR

@@ -30,6 +30,7 @@ module f_issue #(
     input wire [EQ_W-1:0]   eq_number,
     input wire [63:4]       eq_addr,
     input wire [127:0]      eq_data,
+    input wire              eq_void,
     input wire [7:0]        eq_record,
     input wire              awready,
     input wire              wready,
@@ -64,7 +65,7 @@ module f_issue #(
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .cq_valid(cq_valid && up), .cq_ready(cq_ready), .cq_barrier(cq_barrier),
         .cq_number(cq_number), .cq_addr(cq_addr), .cq_data(cq_data), .cq_half(cq_half), .cq_count(cq_count),
         .cq_solicited(cq_solicited), .cq_quiet(cq_quiet), .cq_written(cq_written), .barrier_done(barrier_done),
-        .eq_valid(eq_valid && up), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data),
+        .eq_valid(eq_valid && up), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data), .eq_void(eq_void),
         .eq_record(eq_record), .m_axi_awid(awid), .m_axi_awaddr(awaddr), .m_axi_awvalid(awvalid), .m_axi_awready(awready),
         .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_bid(bid),
         .m_axi_bresp(bresp), .m_axi_bvalid(bvalid), .m_axi_bready(bready && up), .wr_we(wr_we), .wr_cq(wr_cq),
@@ -91,6 +92,7 @@ module f_issue #(
     reg  [2:0]        left;                       // 4: a completion beat is out; 2, 1: its address, its data are
     reg  [IDX_W-1:0]  index;
     reg  [CQ_W-1:0]   number;
+    reg  [63:0]       strobes;
     initial {passed_cq, passed_eq, left} = 0;
 
     always @(posedge clk) begin
@@ -103,7 +105,10 @@ module f_issue #(
         end else begin
             left <= wr_we ? 3'd0 : left & {1'b1, !(awvalid && awready), !(wvalid && wready)};
         end
+        if (took_cq) strobes <= {{32{cq_half[1]}}, {32{cq_half[0]}}};
+        if (took_eq) strobes <= eq_void ? 64'd0 : 64'hffff << (16 * eq_addr[5:4]);
         if (up) begin
+            whole_entries: assert (!wvalid || wstrb == strobes);
             fair: assert (passed_cq <= 1 && passed_eq <= 1);
             // CQ-22: the host can see the entry from the moment in which address and data are both with memory.
             written_when_accepted: assert (wr_we == (left[2] && (!left[1] || (awvalid && awready)) && (!left[0] || (wvalid && wready))));

@@ -13,7 +13,7 @@ module cde_answer #(
     parameter IDX_W = 16,
     parameter EQ_W = 4,
     parameter REC_W = 90,       // {event, attempt 2, phase 1, address 60, snap, EQ, CQ} or {.., quiet 2, solicited 2, count 2, CQ}
-    parameter RETRY_W = 79      // {attempt 2, phase 1, address 60, snap}
+    parameter RETRY_W = 95      // {attempt 2, phase 1, address 60, index, snap}
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -85,13 +85,11 @@ module cde_answer #(
         err_cause <= !(ans_valid && ans_error) ? `CDE_CAUSE_STRAY_B :
                      !event_write ? `CDE_CAUSE_CQE_WRITE_ERROR :
                      give_up ? `CDE_CAUSE_EQ_FAILED : `CDE_CAUSE_EQE_WRITE_ERROR;
-        err_kind <= !(ans_valid && ans_error) ? `CDE_KIND_PORT :
-                    event_write && give_up ? `CDE_KIND_EQ : `CDE_KIND_CQ;
-        err_object <= !(ans_valid && ans_error) ? 16'd0 :
-                      event_write && give_up ? {{(16-EQ_W){1'b0}}, eq} : {{(16-CQ_W){1'b0}}, cq};
+        err_kind <= ans_valid && ans_error ? `CDE_KIND_CQ : `CDE_KIND_PORT;
+        err_object <= !(ans_valid && ans_error) ? 16'd0 : {{(16-CQ_W){1'b0}}, cq};
         // An entry that was given up leaves a hole that the host has to skip: tell it where.
         err_index <= !(ans_valid && ans_error && event_write) ? 16'd0 :
-                     give_up ? pub_retry[IDX_W +: 16] : {{(16-IDX_W){1'b0}}, pub_retry[IDX_W-1:0]};
+                     give_up ? pub_retry[2*IDX_W +: 16] : {{(16-IDX_W){1'b0}}, pub_retry[IDX_W-1:0]};
         count_error <= ans_valid && ans_error && !rst;
         count_stray <= stray && !rst;
     end

@@ -77,7 +77,7 @@ module cde_arm_flags #(
     wire p_sol = (p_loud & p_solicited) != 2'd0;
     wire p_trigger = (p_y[Y_TYPE +: 2] == `CDE_ARM_ANY && p_any) || (p_y[Y_TYPE +: 2] == `CDE_ARM_SOLICITED && p_sol);
     wire p_satisfied = p_y[Y_ARMED] && (p_trigger || p_fail);
-    wire p_gone = p_op == `CDE_TRC_EVENT_FAILED && p_give_up;
+    wire p_over = p_op == `CDE_TRC_EVENT_DONE || (p_op == `CDE_TRC_EVENT_FAILED && p_give_up);
     reg [Y_W-1:0] p_mid;
 
     assign p_becomes_due = p_satisfied && !p_y[Y_DUE];
@@ -87,8 +87,7 @@ module cde_arm_flags #(
         p_mid[Y_SINCE] = p_y[Y_SINCE] || p_publish;
         p_mid[Y_SOL] = p_y[Y_SOL] || (p_live & p_solicited) != 2'd0;
         p_mid[Y_DUE] = p_y[Y_DUE] || p_satisfied;
-        if (p_op == `CDE_TRC_EVENT_DONE || p_gone) p_mid[Y_EQE] = 1'b0;
-        if (p_gone) p_mid[Y_BUSY] = 1'b0;
+        if (p_over) p_mid[Y_EQE] = 1'b0;
     end
 
     assign {p_call, p_y_next} = settle(p_mid, p_prompt);

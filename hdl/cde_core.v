@@ -187,7 +187,7 @@ module cde_core #(
 
     localparam EQ_W = $clog2(NUM_EQ);
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
-    localparam RETRY_W = 63 + IDX_W;
+    localparam RETRY_W = 63 + 2*IDX_W;
     localparam EV_W = RETRY_W + 3 + IDX_W + EQ_W + CQ_W;
     localparam ENT_W = 638 + CQ_W + IDX_W;
 

@@ -73,7 +73,6 @@
 // Kinds of objects in the error log.
 `define CDE_KIND_NONE                      8'h00
 `define CDE_KIND_CQ                        8'h01
-`define CDE_KIND_EQ                        8'h02
 `define CDE_KIND_PAGE                      8'h03
 `define CDE_KIND_PORT                      8'h04
 `define CDE_KIND_QP                        8'h05

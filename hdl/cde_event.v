@@ -14,8 +14,8 @@ module cde_event #(
     parameter EQ_W = 4,
     parameter CQ_W = 6,          // FIFO depth: one word per CQ
     parameter IDX_W = 16,
-    parameter RETRY_W = 79,      // {attempt 2, phase 1, address 60, snap}
-    parameter EV_W = 108,        // {retry data, retry, snap, status 2, EQ, CQ}
+    parameter RETRY_W = 95,      // {attempt 2, phase 1, address 60, index, snap}
+    parameter EV_W = 124,        // {retry data, retry, snap, status 2, EQ, CQ}
     parameter EQ_REC_W = 89      // {attempt 2, phase 1, address 60, snap, EQ, CQ}
 ) (
     input  wire                clk,
@@ -46,6 +46,7 @@ module cde_event #(
     output wire [EQ_W-1:0]     eq_number,
     output wire [63:4]         eq_addr,
     output wire [127:0]        eq_data,
+    output wire                eq_void,        // nothing is to be written
     output wire [EQ_REC_W-1:0] eq_record
 );
 
@@ -111,16 +112,21 @@ module cde_event #(
     wire [IDX_W-1:0]   slot = pos & mask[e];
     wire [59:0]      new_addr = {base[e], 2'b00} | {{(60-IDX_W){1'b0}}, slot};
     wire             new_phase = (pos & size[e]) == {IDX_W{1'b0}};
-    wire [59:0]      addr = retry ? again[IDX_W +: 60] : new_addr;
-    wire             phase = retry ? again[IDX_W + 60] : new_phase;
-    wire [1:0]       attempt = retry ? again[IDX_W + 61 +: 2] + 2'd1 : 2'd0;
+    wire [59:0]      addr = retry ? again[2*IDX_W +: 60] : new_addr;
+    wire             phase = retry ? again[2*IDX_W + 60] : new_phase;
+    wire [1:0]       attempt = retry ? again[2*IDX_W + 61 +: 2] + 2'd1 : 2'd0;
 
+    wire [IDX_W-1:0]   number = retry ? again[IDX_W +: IDX_W] : index[e];
+    wire [IDX_W-1:0]   since = index[e] - number;
+
+    // A slot that entries behind it have come round to was read, whatever memory answered to its write: it is not theirs to lose.
+    assign eq_void = since > size[e];
     assign eq_valid = (p_valid || d_valid) && !eqc_valid;
     assign eq_number = e;
     assign eq_addr = addr;
     assign eq_data = {phase, 63'd0, {(32-IDX_W){1'b0}}, ev_snap, 6'd0, ev_status,
                       `CDE_EQETYPE_CQ_NOTIFICATION, {(16-CQ_W){1'b0}}, ev_cq};
-    assign eq_record = {attempt, phase, addr, ev_snap, e, ev_cq};
+    assign eq_record = {attempt, phase, addr, number, ev_snap, e, ev_cq};
 
     assign eqc_index = index[eqc_eq];
     assign irq_vector = vector[irq_eq];

@@ -17,8 +17,8 @@ module cde_host_write #(
     parameter MAX_LOG2 = 8,
     parameter INIT_W = 8,
     parameter ENT_W = 660,
-    parameter RETRY_W = 79,      // {attempt 2, phase 1, address 60, snap}
-    parameter EV_W = 108         // {retry data, retry, snap, status 2, EQ, CQ}
+    parameter RETRY_W = 95,      // {attempt 2, phase 1, address 60, index, snap}
+    parameter EV_W = 124         // {retry data, retry, snap, status 2, EQ, CQ}
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -118,6 +118,7 @@ module cde_host_write #(
     wire [EQ_W-1:0]     eq_number;
     wire [63:4]         eq_addr;
     wire [127:0]        eq_data;
+    wire                eq_void;
     wire [EQ_REC_W-1:0] eq_record;
     wire                ans_valid;
     wire [REC_W-1:0]    ans_record;
@@ -144,7 +145,7 @@ module cde_host_write #(
         .cq_addr(cq_addr), .cq_data(cq_data), .cq_half(cq_half), .cq_count(cq_count),
         .cq_solicited(cq_solicited), .cq_quiet(cq_quiet), .cq_written(cq_written), .barrier_done(barrier_done),
         .eq_valid(eq_valid), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr),
-        .eq_data(eq_data), .eq_record(eq_record),
+        .eq_data(eq_data), .eq_void(eq_void), .eq_record(eq_record),
         .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awvalid(m_axi_awvalid),
         .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb),
         .m_axi_wvalid(m_axi_wvalid), .m_axi_wready(m_axi_wready),
@@ -186,7 +187,7 @@ module cde_host_write #(
         .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
         .irq_eq(lookup_eq), .irq_vector(lookup_vector),
         .eq_valid(eq_valid), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr),
-        .eq_data(eq_data), .eq_record(eq_record)
+        .eq_data(eq_data), .eq_void(eq_void), .eq_record(eq_record)
     );
 
     cde_irq #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W)) irq_i (

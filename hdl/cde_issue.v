@@ -44,6 +44,7 @@ module cde_issue #(
     input  wire [EQ_W-1:0]     eq_number,
     input  wire [63:4]         eq_addr,
     input  wire [127:0]        eq_data,
+    input  wire                eq_void,       // no strobes
     input  wire [EQ_REC_W-1:0] eq_record,
 
     // m_axi
@@ -163,7 +164,7 @@ module cde_issue #(
             out_id <= take_eq ? id_eq : id_cq;
             out_addr <= take_eq ? eq_addr[63:6] : cq_addr;
             out_data <= take_eq ? {4{eq_data}} : cq_data;
-            out_strb <= take_eq ? 64'h0000_0000_0000_ffff << {eq_addr[5:4], 4'd0}
+            out_strb <= take_eq ? {48'd0, {16{!eq_void}}} << {eq_addr[5:4], 4'd0}
                                 : {{32{cq_half[1]}}, {32{cq_half[0]}}};
             out_cq <= cq_number;
             out_written <= cq_written;

@@ -337,7 +337,7 @@ module cde_mbox #(
                 stop_index <= op_res_index;
                 if (op_code == OP_CLEAR || op_code == `CDE_TRC_STOP) state <= BARRIER;
                 else if (c_query_cq) begin
-                    outs[31:0] <= {11'd0, known_log2, 7'd0, peek[8:0]};
+                    outs[31:0] <= {11'd0, known_log2, 6'd0, peek[10], peek[8:0]};
                     outs[63:32] <= {16'd0, peek[31:16]};
                     outs[95:64] <= {16'd0, peek[47:32]};
                     outs[127:96] <= index32(op_res_index);

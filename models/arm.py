@@ -275,7 +275,7 @@ class CqModel(Ruled):
     def event_failed(self, final: bool) -> Step:
         """The write of this queue's event entry failed (CQ-18); ``final``: given up.
 
-        Until it is given up the callback stays in progress: its entry is written again.
+        It is written again until then. Only the host ends a callback.
         """
         if self.life is Life.FREE:
             raise ModelError("failed event of a queue that does not exist")
@@ -286,7 +286,6 @@ class CqModel(Ruled):
             raise ModelError("failed event without an event entry under way")
         if final:
             self.event_open = False
-            self.running = False
         return self._error(CqStatus.INTERNAL_ERROR)
 
     def event_done(self) -> Step:

@@ -191,8 +191,6 @@ class Engine(Ruled):
     def event_failed(self, cq: int, final: bool) -> Step:
         """EVENT_FAILED: the event entry's write failed; ``final``: given up."""
         self._eq(cq).take_outcome(cq, okay=False, final=final)
-        if final:
-            self._eq(cq).returned(cq)
         step = self._called(cq, self.cqs[cq].event_failed(final))
         self._forget_answers(cq)
         return step
@@ -401,7 +399,8 @@ class Engine(Ruled):
     def query_cq(self, cq: int) -> tuple[int, ...]:
         """OUT0 to OUT7 of QUERY_CQ."""
         q, producer = self.cqs[cq], self.producers[cq]
-        word = self.trace_state(cq) & 0x1FF | producer.ring.log2 << 16
+        state = self.trace_state(cq)
+        word = state & 0x1FF | (state >> 10 & 1) << 9 | producer.ring.log2 << 16
         index = self.params.index
         moderation = q.config.mod_count | q.config.mod_interval << 16
         held = producer.credits_held

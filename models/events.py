@@ -111,6 +111,10 @@ class EqModel(Ruled):
         """Slots used that the host, if it returns only from callbacks it saw, may not have read."""
         return self.prod - self._read
 
+    def passed(self, event: EventWrite) -> bool:
+        """The slot may be another entry's by now: a repetition must not write it."""
+        return self.prod - event.index > self.ring.entries
+
     def expected(self, cq: int, status: StatusOf) -> tuple[int, bytes]:
         """Address and bytes of queue ``cq``'s entry, were it the next one to be written."""
         for retry in self.retries:
@@ -140,14 +144,18 @@ class EqModel(Ruled):
     def check_beat(self, address: int, data: bytes, strb: int, status: StatusOf) -> EventWrite:
         """A memory beat of this queue's AXI ID: 64-byte address, 64 bytes, 64 strobes.
 
-        Raises :class:`ModelError` unless it is exactly one entry that is expected now.
+        Raises :class:`ModelError` unless it is exactly one entry that is expected now; without
+        strobes if, and only if, it is a repetition of one that was :meth:`passed`.
         """
         lane = (strb & -strb).bit_length() - 1 if strb else 0
-        if address % LINE_BYTES or strb != 0xFFFF << lane or lane % EQE_BYTES:
-            raise ModelError(f"event beat {address:#x} with strobes {strb:#x}")
         entry = data[lane : lane + EQE_BYTES]
         cq = int.from_bytes(entry[:2], "little")
+        passed = any(event.cq == cq and self.passed(event) for event in self.retries)
+        if address % LINE_BYTES or lane % EQE_BYTES or strb != (0 if passed else 0xFFFF << lane):
+            raise ModelError(f"event beat {address:#x} of queue {cq} with strobes {strb:#x}")
         expected = self.expected(cq, status)
+        if passed:
+            expected = (expected[0] & -LINE_BYTES, expected[1])
         if (address + lane, entry) != expected:
             raise ModelError(
                 f"event entry {address + lane:#x} {entry.hex()}, "
@@ -164,11 +172,11 @@ class EqModel(Ruled):
             raise ModelError("answer to an event entry that was not written")
         event = self.writing.popleft()
         self.outcomes[event.cq] = None if okay else event
-        if okay:
-            self.answered += 1
+        self.answered += okay
+        if okay or event.attempt == MAX_ATTEMPTS:
             self.interrupt_owed = True
             self.interrupts_allowed += 1
-        elif event.attempt < MAX_ATTEMPTS:
+        else:
             self.retries.append(event)
         return event
 

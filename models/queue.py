@@ -26,6 +26,7 @@ from models.rules import Ruled
 
 #: Reads ``nbytes`` bytes of host memory at a byte address.
 ReadMemory = Callable[[int, int], bytes]
+WriteMemory = Callable[[int, bytes], object]
 
 
 @dataclass(frozen=True)
@@ -343,3 +344,12 @@ class EventReader(PhaseReader):
     def get_events(self, limit: int) -> list[Eqe]:
         """Up to ``limit`` events that are there, in order."""
         return [Eqe.unpack(entry) for entry in self.poll(limit)]
+
+    def pass_over(self, write: WriteMemory) -> None:
+        """The next entry was given up (CQ-18): its slot gets the phase bit of this pass, so that
+        the next pass does not take it for an entry.
+        """
+        ring = self.ring
+        last = ring.address(self.index) + EQE_BYTES - 1
+        write(last, bytes([ring.phase(self.index) << 7]))
+        self.index += 1

@@ -246,12 +246,41 @@ def test_event_retries() -> None:
         engine.eqe_beat(1, *line(address, Eqe(0, status, 1).pack(1)))
         assert engine.event_acknowledge(1, okay=False).calls == []
         status = CqStatus.INTERNAL_ERROR
-        assert engine.cqs[0].running == (attempt < MAX_ATTEMPTS)
+        assert engine.cqs[0].running
+        assert engine.cqs[0].event_open == engine.eqs[1].interrupt_owed ^ True
+        assert engine.eqs[1].interrupt_owed == (attempt == MAX_ATTEMPTS)
     with pytest.raises(ModelError):
         engine.eqs[1].expected(0, engine.status)
+    assert engine.eqs[1].unread == 1
+    assert engine.cb_return(0).cause is Cause.OK
+    assert engine.eqs[1].unread == 0
     assert engine.cqs[1].status is CqStatus.OK
     callback_on(engine, 1)
     assert engine.eqs[1].expected(1, engine.status)[0] == address + 16
+
+
+def test_repetition_of_a_slot_that_was_passed() -> None:
+    """CQ-18: a later entry may lie in the slot: the repetition has no strobes."""
+    engine = small_engine(reservation=False)
+    ring = engine.eqs[1].ring
+    callback_on(engine, 0)
+    first = Eqe(0, CqStatus.OK, 1).pack(1)
+    engine.eqe_beat(1, *line(ring.address(0), first))
+    engine.event_acknowledge(1, okay=False)
+    eq = engine.eqs[1]
+    for _ in range(ring.entries):
+        assert not eq.passed(eq.retries[0])
+        callback_on(engine, 1)
+        engine.eqe_beat(1, *line(*eq.expected(1, engine.status)))
+        engine.event_acknowledge(1)
+        engine.cb_return(1)
+    again = Eqe(0, CqStatus.INTERNAL_ERROR, 1).pack(1)
+    without = (ring.address(0), again + bytes(48), 0)
+    assert engine.eqs[1].prod == ring.entries + 1
+    with pytest.raises(ModelError):
+        engine.eqe_beat(1, *line(ring.address(0), again))
+    engine.eqe_beat(1, *without)
+    engine.event_acknowledge(1)
 
 
 def test_steps_need_their_answers() -> None:

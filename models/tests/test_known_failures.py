@@ -188,8 +188,10 @@ def test_return_before_the_event_is_acknowledged() -> None:
     assert cq.event_done().calls == [Callback(CqStatus.INTERNAL_ERROR, 2)]
 
 
-def test_event_given_up_calls_the_waiting_one() -> None:
-    """CQ-18: given up means not in progress; the error made the armed callback due."""
+def test_event_given_up_is_returned_by_the_host() -> None:
+    """CQ-11, CQ-18: given up, the callback is in progress until the host returns from it; the
+    error made the armed callback due.
+    """
     cq = fresh()
     arm(cq)
     put(cq, PLAIN)
@@ -197,7 +199,9 @@ def test_event_given_up_calls_the_waiting_one() -> None:
     for _ in range(3):
         assert cq.event_failed(final=False).calls == []
         assert cq.running
-    assert cq.event_failed(final=True).calls == [Callback(CqStatus.INTERNAL_ERROR, 1)]
+    assert cq.event_failed(final=True).calls == []
+    assert cq.running and not cq.event_open
+    assert cq.callback_return().calls == [Callback(CqStatus.INTERNAL_ERROR, 1)]
 
 
 def test_arm_of_a_queue_in_error() -> None:

@@ -113,7 +113,7 @@ def broken(kind: type[CqModel]) -> Callable[[], CqModel]:
     ("model", "prop"),
     [
         (without("CQ-06"), "unarmed"),
-        (without("CQ-07"), "unarmed"),
+        (without("CQ-07"), "lost"),
         (without("CQ-08"), "lost"),
         (without("CQ-09"), "lost"),
         (without("CQ-10"), "spurious"),

@@ -321,7 +321,7 @@ class World:
     def event_failed(self, final: bool) -> Step:
         """The event entry's write failed."""
         if final:
-            self.wit.event = self.wit.running = False
+            self.wit.event = False
         if not self.wit.ended:
             self.wit.failed = True
             self.wit.error()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from models.codes import LINE_BYTES, CommandCode, CommandResult, ModelError
+from models.codes import EQE_BYTES, LINE_BYTES, CommandCode, CommandResult, ModelError
 from models.events import MAX_ATTEMPTS
 from tb.env.check_base import Context, args_of
 from tb.env.check_completions import CompletionChecks
@@ -24,13 +24,12 @@ _KNOWN_AFTER = 16
 class _Pins:
     """What the pins alone tell of one CQ since its creation."""
 
-    __slots__ = ("acked", "calls", "failed", "given_up", "snap", "under_way")
+    __slots__ = ("acked", "calls", "failed", "snap", "under_way")
 
     def __init__(self) -> None:
         self.acked = 0  # entries acknowledged in front of the first failed one
         self.failed = False
         self.calls = 0
-        self.given_up = 0
         self.under_way = False
         self.snap = 0
 
@@ -53,9 +52,10 @@ class MemoryChecks:
         self.answers: list[deque[tuple[bool, int]]] = [deque() for _ in range(p.num_cq)]
         self.answered_at = [-1] * p.num_cq
         self.pins = [_Pins() for _ in range(p.num_cq)]
-        #: Addresses of each unanswered write of an EQ, and of failed ones with their attempts.
+        #: Slot (address and phase bit) and CQ of each unanswered write of an EQ, and attempts by
+        #: slot and CQ of failed ones.
         self._events: list[deque[tuple[int, int]]] = [deque() for _ in range(p.num_eq)]
-        self._failed: list[dict[int, int]] = [{} for _ in range(p.num_eq)]
+        self._failed: list[dict[tuple[int, int], int]] = [{} for _ in range(p.num_eq)]
         #: Cycles of event entries, acknowledged or given up, that no interrupt stands for, EQs that
         #: must still raise one, and with which vectors.
         self.acked: list[deque[int]] = [deque() for _ in range(p.num_eq)]
@@ -115,14 +115,20 @@ class MemoryChecks:
     def _pin_event(self, record: MemWrite, eq: int, cq: int, data: bytes) -> None:
         """The rules that need nothing but pins."""
         ctx, pins = self.ctx, self.pins[cq]
+        if not record.strb:
+            failed = [event for event in self._failed[eq] if event[1] == cq]
+            if not failed:
+                ctx.fail(f"EQ {eq}: a write without strobes that repeats none", cq)
+            self._events[eq].append(failed[0])
+            return
         lane = (record.strb & -record.strb).bit_length() - 1
-        slot = record.addr + lane
-        self._events[eq].append((slot, cq))
-        if self._failed[eq].get(slot):
+        event = (record.addr + lane | data[lane + EQE_BYTES - 1] >> 7, cq)
+        self._events[eq].append(event)
+        if event in self._failed[eq]:
             return  # the same call once more
         if self.doorbells.arms[cq] <= pins.calls:
             ctx.fail(f"CQ-06: callback {pins.calls + 1} after {pins.calls} arm(s)", cq)
-        if self.doorbells.returns[cq] + pins.given_up < pins.calls:
+        if self.doorbells.returns[cq] < pins.calls:
             ctx.fail("CQ-11: callback while the one before it is in progress", cq)
         if pins.under_way:
             ctx.fail("CQ-11: callback while the event entry before it is not acknowledged", cq)
@@ -193,19 +199,14 @@ class MemoryChecks:
 
     def _pin_answer(self, eq: int, okay: bool) -> bool:
         """Whether the entry is over, acknowledged or given up: the host has to look."""
-        slot, cq = self._events[eq].popleft()
-        pins = self.pins[cq]
-        if okay:
+        event = self._events[eq].popleft()
+        pins = self.pins[event[1]]
+        attempts = self._failed[eq].pop(event, 0) + 1
+        if okay or attempts == MAX_ATTEMPTS:
             pins.under_way = False
-            self._failed[eq].pop(slot, None)
             return True
-        attempts = self._failed[eq].get(slot, 0) + 1
-        self._failed[eq][slot] = attempts
-        if attempts == MAX_ATTEMPTS:
-            del self._failed[eq][slot]
-            pins.under_way = False
-            pins.given_up += 1
-        return attempts == MAX_ATTEMPTS
+        self._failed[eq][event] = attempts
+        return False
 
     def take(self, record: Trace, okay: bool, count: int) -> None:
         """The step that follows from the oldest answer of a CQ."""

@@ -17,6 +17,7 @@ from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import CB_RETURN, CQ_DB, ArmType, CqeType, CqStatus, Life, PageReg, Result
 
+_ALL_EVENTS = 1 << 20
 _RECEIVES = (CqeType.RECEIVE, CqeType.RECEIVE_AND_INVALIDATE)
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 
 class Callback(NamedTuple):
-    """A callback that the host saw: cycle of the interrupt, and what the event entry says."""
+    """A callback that the host saw: cycle of the interrupt, and what the event entry says (of an
+    entry that was given up: status and producer index of the CQ).
+    """
 
     cycle: int
     cq: int
@@ -67,6 +70,7 @@ class CqState:
     arm_type: ArmType
     in_callback: bool
     due: bool
+    event_under_way: bool
     log2: int
     prod: int
     cons: int
@@ -85,6 +89,7 @@ class CqState:
             arm_type=ArmType(word >> 5 & 3),
             in_callback=bool(word >> 7 & 1),
             due=bool(word >> 8 & 1),
+            event_under_way=bool(word >> 9 & 1),
             log2=word >> 16 & 0x1F,
             prod=outs[1],
             cons=outs[2],
@@ -109,6 +114,20 @@ class Eq:
         self.base = base
         self.log2 = log2
         self.reader = EventReader(host.env.memory.read, base, log2)
+        #: Callbacks whose entries were given up, by bits 19:4 of their slots' addresses.
+        self.given_up: dict[int, Callback] = {}
+
+    def events(self, cycle: int) -> list[Callback]:
+        """Takes all callbacks that are there, those whose entries were given up included."""
+        found: list[Callback] = []
+        while True:
+            for event in self.reader.get_events(_ALL_EVENTS):
+                found.append(Callback(cycle, event.cq, int(event.status), event.snap))
+            slot = self.reader.ring.address(self.reader.index) >> 4 & 0xFFFF
+            if slot not in self.given_up:
+                return found
+            self.reader.pass_over(self.host.env.memory.write)
+            found.append(self.given_up.pop(slot)._replace(cycle=cycle))
 
     def switched(self, base: int, log2: int, index: int) -> None:
         """A resize took place."""
@@ -144,6 +163,8 @@ class Cq:
         self.shares: dict[int, Srq] = {}
         #: Callbacks of this queue, in order.
         self.callbacks: list[Callback] = []
+        #: Returns from callbacks that were posted.
+        self.returns = 0
         #: If set: called for each callback; the driver returns from the callback when it ends.
         self.on_callback: Callable[[Cq, Callback], Awaitable[None]] | None = None
         assert host.env.config is not None
@@ -239,6 +260,7 @@ class Cq:
 
     def post_callback_return(self, *, page: int | None = None, at: int = 0) -> Pending[WriteResult]:
         """Queues the doorbell of :meth:`callback_return`."""
+        self.returns += 1
         return self._post(PageReg.CB_RETURN, CB_RETURN.pack(cq=self.number), page, at)
 
     async def callback_return(self, **options: int) -> WriteResult:

@@ -119,7 +119,7 @@ def violation_names(bits: int) -> list[str]:
     if bits >> 24 & 1:
         names.append("m_axi_aw: not one aligned 64-byte beat")
     if bits >> 25 & 1:
-        names.append("m_axi_w: no last beat, or nothing selected")
+        names.append("m_axi_w: no last beat")
     names += [
         f"{channel}: {fault}"
         for c, channel in enumerate(_TRANSPORT_CHANNELS)

@@ -128,7 +128,7 @@ class Cause(IntEnum):
     CPL_CQ_ERROR = 0x24  # Completion dropped, its CQ is in error.
     CQE_WRITE_ERROR = 0x25  # CQE write answered with an error.
     EQE_WRITE_ERROR = 0x26  # EQE write answered with an error.
-    EQ_FAILED = 0x27  # All writes of one EQE failed: its callback is given up.
+    EQ_FAILED = 0x27  # All writes of one EQE failed: it is given up.
     STRAY_B = 0x28  # Response for no outstanding write.
     DONE_BAD = 0x30  # Malformed done report or connection event.
     DONE_UNEXPECTED = 0x31  # Report for nothing outstanding or out of order.
@@ -147,7 +147,6 @@ class Kind(IntEnum):
 
     NONE = 0x00  # No object.
     CQ = 0x01  # Completion queue.
-    EQ = 0x02  # Event queue.
     PAGE = 0x03  # Doorbell page.
     PORT = 0x04  # A port of the engine.
     QP = 0x05  # Queue pair.

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 CQE_BYTES = 32
 EQE_BYTES = 16
-_ALL_EVENTS = 1 << 20
 _WINDOW_COUNTERS = (Reg.CNT_CHECKS, Reg.CNT_CHECKS_REFUSED, Reg.CNT_INVALIDATED)
 
 
@@ -416,17 +415,33 @@ class Adapter(KeyHost):
         for eq in list(self.eqs.values()):
             if interrupt.vector not in eq.vectors:
                 continue
-            for event in eq.reader.get_events(_ALL_EVENTS):
-                callback = Callback(interrupt.cycle, event.cq, int(event.status), event.snap)
-                self.callbacks.append(callback)
-                cq = self.cqs.get(event.cq)
-                if cq is None and not self.strict:
-                    continue
-                if cq is None:
-                    raise AssertionError(f"{callback}: no such CQ (EQ {eq.number})")
-                if cq.eq is not eq:
-                    raise AssertionError(f"{callback}: came through EQ {eq.number}")
-                cq.called(callback)
+            self._read_events(eq, interrupt.cycle)
+
+    async def recover(self, entry: LogEntry) -> bool:
+        """What a driver does about an entry ``EQ_FAILED`` of the log (docs/interfaces.md, "One EQE
+        at a time"): the slot is passed over, and the CQ is called. False if there was nothing
+        to do: the event entry was read all the same.
+        """
+        cq = self.cqs[entry.object]
+        state = await self.query_cq(cq)
+        self._read_events(cq.eq, self.env.harness.cycle)
+        if not state.in_callback or state.event_under_way or len(cq.callbacks) > cq.returns:
+            return False
+        cq.eq.given_up[entry.detail] = Callback(0, cq.number, int(state.status), state.prod)
+        self._read_events(cq.eq, self.env.harness.cycle)
+        return True
+
+    def _read_events(self, eq: Eq, cycle: int) -> None:
+        for callback in eq.events(cycle):
+            self.callbacks.append(callback)
+            cq = self.cqs.get(callback.cq)
+            if cq is None and not self.strict:
+                continue
+            if cq is None:
+                raise AssertionError(f"{callback}: no such CQ (EQ {eq.number})")
+            if cq.eq is not eq:
+                raise AssertionError(f"{callback}: came through EQ {eq.number}")
+            cq.called(callback)
 
     # -- helpers -----------------------------------------------------------------------------------
 

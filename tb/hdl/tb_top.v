@@ -252,7 +252,7 @@ module tb_top #(
         .clk(clk), .rst(rst), .valid(mwvalid), .ready(mwready), .payload({mwdata, mwstrb, mwlast}), .violation(violations[23:21])
     );
     assign violations[24] = !rst && mawvalid && (mawlen != 8'd0 || mawsize != 3'd6 || mawburst != 2'b01 || mawaddr[5:0] != 6'd0);
-    assign violations[25] = !rst && mwvalid && (!mwlast || mwstrb == 64'd0);
+    assign violations[25] = !rst && mwvalid && !mwlast;
     assign violations[31:26] = transport_violations;
     assign violations[34:32] = receive_violations;
     assign violations[37:35] = windows_violations;

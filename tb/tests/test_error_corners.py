@@ -9,7 +9,6 @@ from tb.env.agents.memory import DECERR, SLVERR
 from tb.env.cq import Eq
 from tb.env.defs import CB_RETURN, ArmType, Cause, CqStatus, Kind, PageReg
 from tb.env.driver import LogEntry
-from tb.env.records import Interrupt
 from tb.tests.steps import ANY, ARMS, ERRORS, SOLICITED, UNSOLICITED, Consumer, StepTest
 
 OVERFLOW = CqStatus.BUFFER_OVERFLOW
@@ -104,20 +103,19 @@ class FailureAfterOverflowTest(CornerTest):
 
 @pyuvm.test()
 class CallbackAfterGiveUpTest(CornerTest):
-    """CQ-18: all four writes of an event entry fail, and its callback is given up. A callback that
-    waited for it is called in that step; another one by the next arm that finds something new.
+    """CQ-11, CQ-18: all four writes of an event entry fail, and it is given up. Its callback is in
+    progress until the host, told by the log, returns from it; one that waited for it is called in
+    that step, another one by the next arm that finds something new. The ring wraps.
     """
 
     async def scenario(self) -> None:
-        # Two slots for each trial: the ring must not wrap, because a slot that was never written
-        # carries the phase of the next pass.
-        eq = await self.env.host.create_eq(page=1, log2=4, vector=33)
-        for resp in (SLVERR, DECERR):
+        eq = await self.env.host.create_eq(page=1, log2=1, vector=33)
+        for resp in (SLVERR, DECERR, SLVERR):
             await self.waiting(eq, resp)
             await self.later(eq, resp)
 
     async def given_up(self, eq: Eq, resp: int, arm: ArmType | None, entries: int) -> Consumer:
-        """While the event entry's answer is on its way: an arm, more entries. None is told."""
+        """While the event entry's answer is on its way: an arm, more entries. Told by the log."""
         mem = self.env.mem
         q = await self.consumer(f"{arm!r}, {entries} entries", eq=eq)
         await q.arm(ANY)
@@ -133,23 +131,26 @@ class CallbackAfterGiveUpTest(CornerTest):
         log = await self.env.host.read_log()
         retried = LogEntry(Cause.EQE_WRITE_ERROR, Kind.CQ, q.cq.number, log[0].detail)
         # The log names the slot that the host has to pass over.
-        failed = LogEntry(Cause.EQ_FAILED, Kind.EQ, eq.number, slot >> 4 & 0xFFFF)
+        failed = LogEntry(Cause.EQ_FAILED, Kind.CQ, q.cq.number, slot >> 4 & 0xFFFF)
         assert log == [*[retried] * 3, failed], f"{q}: {log}"
-        eq.reader.index += 1
-        self.env.host.on_interrupt(Interrupt(self.harness.cycle, eq.vector))
+        q.demand(0)
+        state = await q.cq.query()
+        assert state.in_callback and not state.event_under_way, f"{q}: {state}"
+        assert await self.env.host.recover(failed)
+        q.demand(1, FAILED)
         return q
 
     async def waiting(self, eq: Eq, resp: int) -> None:
         """The failure itself is what an arm for errors has waited for."""
         q = await self.given_up(eq, resp, ERRORS, 0)
-        q.demand(1, FAILED)
+        await q.callback_returns(calls=1, status=FAILED)
         await self.closes(q)
 
     async def later(self, eq: Eq, resp: int) -> None:
-        """An entry came while the callback was thought to run: new for the next arm (CQ-09)."""
+        """An entry came while the callback was in progress: new for the next arm (CQ-09)."""
         q = await self.given_up(eq, resp, None, 2)
-        q.demand(0)
-        assert not (await q.cq.query()).in_callback
+        assert not (await q.cq.query()).due
+        await q.callback_returns()
         word = CB_RETURN.pack(cq=q.cq.number)
         answer = await self.env.host.write(q.cq.page, PageReg.CB_RETURN, word)
         assert answer == (2, Cause.NO_CALLBACK), f"{q}: {answer}"

@@ -1,16 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Event entries that were given up: the host learns of them, and of those behind them."""
+"""Event entries that fail: the host learns of those that are given up and of those behind them, and
+no entry that it has not read is overwritten.
+"""
 
 from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import ArmType, Cause, TraceOp
-from tb.env.records import Interrupt, Trace
+from tb.env.cq import Cq, Eq
+from tb.env.defs import CB_RETURN, ArmType, Cause, CqStatus, Kind, Life, PageReg, TraceOp
+from tb.env.driver import LogEntry
+from tb.env.records import Interrupt, MemWrite, Trace
 from tb.tests.directed import SLVERR, DirectedTest
 
 #: Writes of one entry.
 ATTEMPTS = 4
+#: Entries of the error log.
+LOG = 16
+
+
+class HoleTest(DirectedTest):
+    """How each round ends."""
+
+    async def ends(self, eq: Eq, *cqs: Cq) -> None:
+        """Everything can be destroyed."""
+        await self.env.sync()
+        for cq in cqs:
+            self.polled(cq)
+            state = await cq.query()
+            if state.life == Life.READY:
+                await cq.update_consumer_index()
+            if state.in_callback:
+                await cq.callback_return()
+            await cq.destroy()
+        await self.env.host.destroy_eq(eq)
 
 
 @pyuvm.test()
@@ -51,17 +74,157 @@ class HoleIsToldTest(DirectedTest):
         for entry in await host.read_log():
             if entry.cause == Cause.EQ_FAILED:
                 holes += 1
-                eq.reader.index += 1
+                assert await host.recover(entry)
         host.on_interrupt(last)
         steps = [s for s in self.of(Trace, mark) if s.op == TraceOp.EVENT_FAILED]
         assert holes == 1 and len(steps) == ATTEMPTS and steps[-1].operand & 1
         # The vector is on its way while the step is.
         assert first.cycle < steps[1].cycle < steps[-1].cycle - 16 < last.cycle
-        assert len(behind.callbacks) == 1 and not failed.callbacks
+        assert len(behind.callbacks) == len(failed.callbacks) == 1
         mem.latency(0)
         await self.env.drain()
         assert self.polled(failed) == [1] and self.polled(behind) == [2]
-        await behind.callback_return()
         for cq in (failed, behind):
+            await cq.callback_return()
             await cq.update_consumer_index()
             await cq.destroy()
+
+
+@pyuvm.test()
+class UntoldHoleTest(HoleTest):
+    """CQ-16, CQ-18: the log is full when an event entry is given up. The host finds the CQ and the
+    slot by what QUERY_CQ and QUERY_EQ say; a CQ whose entry is still under way it leaves alone.
+    """
+
+    async def scenario(self) -> None:
+        host, mem = self.env.host, self.env.mem
+        eq = await host.create_eq(page=0, log2=2)
+        cqs = await self.queues(3, eq, log2=3)
+        for cq in cqs:
+            await cq.arm(ArmType.ANY)
+        for _ in range(3 * LOG):
+            await host.write(1, PageReg.CB_RETURN, CB_RETURN.pack(cq=cqs[0].number))
+        mem.fail(SLVERR, eq=eq.number, count=ATTEMPTS)
+        self.send(cqs[0], [0])
+        await self.env.drain(64)
+        mem.hold_eq(eq.number)
+        for cq in cqs[1:]:
+            self.send(cq, [cq.number])
+        await self.harness.cycles(100)
+        assert Cause.EQ_FAILED not in [entry.cause for entry in await host.read_log()]
+        assert await host.counter("LOG_LOST") > 0
+        # The others' entries are in memory behind the hole, and under way.
+        assert [await self.lost(cq) for cq in cqs] == [True, False, False]
+        assert (await host.query_eq(eq)).producer == len(cqs)
+        slot = eq.reader.ring.address(eq.reader.index)
+        entry = LogEntry(Cause.EQ_FAILED, Kind.CQ, cqs[0].number, slot >> 4 & 0xFFFF)
+        assert not any(cq.callbacks for cq in cqs)
+        assert await host.recover(entry)
+        assert [len(cq.callbacks) for cq in cqs] == [1, 1, 1]
+        mem.release_eq(eq.number)
+        await self.env.drain(64)
+        assert not any([await self.lost(cq) for cq in cqs])
+        await self.ends(eq, *cqs)
+
+    @staticmethod
+    async def lost(cq: Cq) -> bool:
+        """Its callback is in progress, and no entry is or will be there."""
+        state = await cq.query()
+        return state.in_callback and not state.event_under_way and len(cq.callbacks) == cq.returns
+
+
+@pyuvm.test()
+class HoleIsKeptTest(HoleTest):
+    """CQ-11, CQ-16, CQ-18: a ring without a slot to spare. The host has not read the entry of one
+    CQ; that of the other is given up. It is armed for more, is destroyed, has new completions:
+    nothing is written over the unread entry, because the host has not returned from the callback.
+    """
+
+    async def scenario(self) -> None:
+        for trial in range(4):
+            await self.round(destroy=trial % 2 == 1, early=trial < 2)
+
+    async def round(self, destroy: bool, early: bool) -> None:
+        """``early``: armed again before the entry is given up."""
+        host, mem = self.env.host, self.env.mem
+        eq = await host.create_eq(page=0, log2=1)
+        failed, unread = await self.queues(2, eq, log2=3)
+        self.env.interrupts.hold()
+        await unread.arm(ArmType.ANY)
+        self.send(unread, [1])
+        await self.env.drain(64)
+        before = self.env.memory.read(eq.base, 16)
+        mem.hold_eq(eq.number)
+        mem.fail(SLVERR, eq=eq.number, count=ATTEMPTS, lands=False)
+        await failed.arm(ArmType.ANY)
+        self.send(failed, [2])
+        await self.harness.cycles(100)
+        if early:
+            await failed.arm(ArmType.ANY)
+        mem.release_eq(eq.number)
+        await self.harness.cycles(300)
+        if not early:
+            await failed.arm(ArmType.ANY)
+        pending = destroy and await failed.destroy(wait=False)
+        await self.harness.cycles(300)
+        assert self.env.memory.read(eq.base, 16) == before
+        self.env.interrupts.hold(False)
+        await self.env.drain(64)
+        assert len(unread.callbacks) == 1 and not failed.callbacks
+        assert await host.recover((await host.read_log())[-1])
+        for cq in (unread, failed):
+            assert len(cq.callbacks) == 1
+            assert await cq.callback_return() == (0, 0)
+        # An arm that met the error was waiting for the return; a destroyed CQ has none any more.
+        if early and not destroy:
+            await failed.wait_callbacks(2)
+            assert failed.callbacks[1].status == CqStatus.INTERNAL_ERROR
+            await failed.callback_return()
+        assert bool(pending) is destroy
+        await self.ends(eq, failed, unread)
+
+
+@pyuvm.test()
+class ReadAllTheSameTest(HoleTest):
+    """CQ-16, CQ-18: memory does a write and answers it with an error, again and again. The host has
+    read the entry, and the other CQ's next one lies in its slot, not read: the repetitions that
+    come then leave it alone. One that comes while nobody can be there writes it.
+    """
+
+    async def scenario(self) -> None:
+        for log2, returned in ((1, True), (1, False), (2, True)):
+            await self.round(log2, returned)
+
+    async def round(self, log2: int, returned: bool) -> None:
+        """``returned``: from the callback of the failed entry, as soon as it was read."""
+        host, mem = self.env.host, self.env.mem
+        eq = await host.create_eq(page=0, log2=log2)
+        failed, other = await self.queues(2, eq, log2=4)
+        mem.hold_eq(eq.number)
+        mem.fail(SLVERR, eq=eq.number, count=1, lands=True)
+        for cq in (failed, other):
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [1])
+        await self.harness.cycles(100)
+        host.on_interrupt(Interrupt(self.harness.cycle, eq.vector))
+        assert len(failed.callbacks) == len(other.callbacks) == 1
+        for cq in (failed, other):
+            if cq is other or returned:
+                await cq.callback_return()
+        # Again armed and due: called with the answer to the one before.
+        await other.arm(ArmType.ANY)
+        self.send(other, [2])
+        await self.harness.cycles(100)
+        mark = len(self.seen)
+        mem.fail(SLVERR, eq=eq.number, count=1, lands=True)
+        mem.release_eq(eq.number)
+        self.env.interrupts.hold()
+        await self.env.drain(64)
+        writes = [w for w in self.of(MemWrite, mark) if w.axi_id == mem.id_of(eq=eq.number)]
+        # The repetition, the other's second entry, and the second repetition.
+        assert [w.data & 0xFFFF for w in writes] == [failed.number, other.number, failed.number]
+        assert [bool(w.strb) for w in writes] == [True, True, log2 > 1]
+        self.env.interrupts.hold(False)
+        await self.env.drain(64)
+        assert len(other.callbacks) == 2 and len(failed.callbacks) == 1
+        await self.ends(eq, failed, other)

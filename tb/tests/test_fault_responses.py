@@ -32,7 +32,7 @@ class ErrorAtEachWriteTest(PairsTest):
 
     async def scenario(self) -> None:
         await self.bring_pairs()
-        hit = {Kind.CQ: 0, Kind.EQ: 0}
+        hit = {"entry": 0, "event": 0}
         step = 1 if self.env.seed >= LONG_SEED else 3
         for resp in (SLVERR, DECERR):
             skip = (self.env.seed + resp) % step
@@ -41,9 +41,9 @@ class ErrorAtEachWriteTest(PairsTest):
                 skip += step
         counts = self.checking.facts.counts
         counts["entry_writes_failed"], counts["event_writes_failed"] = hit.values()
-        assert hit[Kind.CQ] >= 4 and hit[Kind.EQ] >= 1, hit
+        assert hit["entry"] >= 4 and hit["event"] >= 1, hit
 
-    async def trial(self, resp: int, skip: int) -> Kind | None:
+    async def trial(self, resp: int, skip: int) -> str | None:
         """The write behind ``skip`` others fails; None: there were not so many."""
         env = self.env
         mark = len(self.seen)
@@ -53,7 +53,7 @@ class ErrorAtEachWriteTest(PairsTest):
         env.mem.clear_fault(rule)
         bad = [r for r in self.of(MemResponse, mark) if r.resp]
         failed: int | None = None
-        kind: Kind | None = None
+        kind: str | None = None
         if bad:
             (answer,) = bad
             assert answer.resp == resp
@@ -62,7 +62,7 @@ class ErrorAtEachWriteTest(PairsTest):
             cause = Cause.EQE_WRITE_ERROR if event else Cause.CQE_WRITE_ERROR
             assert (entry.cause, entry.kind) == (cause, Kind.CQ), entry
             assert event or entry.object == answer.axi_id, entry
-            failed, kind = entry.object, Kind.EQ if event else Kind.CQ
+            failed, kind = entry.object, "event" if event else "entry"
             status = (await self.qps[failed].cq.query()).status
             assert status == CqStatus.INTERNAL_ERROR, f"CQ {failed}: {status}"
         for number, entries in wanted.items():

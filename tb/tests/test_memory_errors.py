@@ -149,7 +149,8 @@ class EqeWriteErrorTest(ErrorTest):
         assert after["EVENTS"] - before["EVENTS"] == repeats
         state = await cq.query()
         assert (state.status, state.armed) == (CqStatus.INTERNAL_ERROR, False)
-        log = [(e.cause, e.kind, e.object) for e in await host.read_log()]
+        entries = await host.read_log()
+        log = [(e.cause, e.kind, e.object) for e in entries]
         retried = (Cause.EQE_WRITE_ERROR, Kind.CQ, cq.number)
         if failures < 4:
             assert log == [retried] * failures
@@ -159,17 +160,17 @@ class EqeWriteErrorTest(ErrorTest):
             assert snap == 1 and (status == CqStatus.INTERNAL_ERROR or lands)
             assert await cq.callback_return() == (0, 0)
         else:
-            assert log == [retried] * 3 + [(Cause.EQ_FAILED, Kind.EQ, eq.number)]
-            assert not state.in_callback
+            assert log == [retried] * 3 + [(Cause.EQ_FAILED, Kind.CQ, cq.number)]
+            assert state.in_callback and not state.event_under_way
+            # If no attempt landed, the slot was never written: the host passes over it.
+            assert len(witness.callbacks) == others + lands
+            assert eq.reader.index == (slot + 2 if lands else slot)
+            assert await host.recover(entries[-1]) is not lands
+            ((_, _, status, snap),) = cq.callbacks
+            assert snap == 1 and (status == CqStatus.INTERNAL_ERROR or lands)
+            assert await cq.callback_return() == (0, 0)
             word = CB_RETURN.pack(cq=cq.number)
             await self.refused(Cause.NO_CALLBACK, cq.page, PageReg.CB_RETURN, word)
-            if not lands:
-                # The slot was never written: a host that reads EQ_FAILED in the log passes over it.
-                assert len(witness.callbacks) == others
-                assert eq.reader.index == slot
-                eq.reader.index += 1
-                interrupt = self.of(Interrupt)[-1]
-                host.on_interrupt(interrupt)
         await witness.wait_callbacks(others + 1)
         assert witness.callbacks[-1].status == CqStatus.OK
         assert len(self.polled(witness)) == 1

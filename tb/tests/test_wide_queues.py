@@ -133,10 +133,12 @@ class FailedPlacesTest(DirectedTest):
             await env.drain()
             log = await host.read_log()
             assert [entry.cause for entry in log[:-1]] == [Cause.EQE_WRITE_ERROR] * 3
-            assert (log[-1].cause, log[-1].kind) == (Cause.EQ_FAILED, Kind.EQ)
-            assert log[-1].object == eq.number
+            assert (log[-1].cause, log[-1].kind) == (Cause.EQ_FAILED, Kind.CQ)
+            assert log[-1].object == cq.number
             assert log[-1].detail == eq.base >> 4 & 0xFFFF, f"entry at {eq.base:#x}: {log[-1]}"
             assert not cq.callbacks
+            assert await host.recover(log[-1]) and len(cq.callbacks) == 1
+            assert await cq.callback_return() == (0, 0)
             await cq.destroy()
             await host.destroy_eq(eq)
         eq = await host.create_eq(log2=4)
