@@ -168,7 +168,7 @@ module cde_rdone #(
     assign fail_valid = last && j[39:32] != 8'h00 && !j_self && m_axis_cpl_tready;
     assign m_axis_cpl_tvalid = good;
     assign m_axis_cpl_tuser = first && !shows;
-    assign m_axis_cpl_tdata = first ? {16'd0, 8'h00, {(24-QP_W){1'b0}}, j_qp, `CDE_CQETYPE_INVALIDATE, token, 32'd0, qp_context, window_context}
+    assign m_axis_cpl_tdata = first ? {14'd0, waits && !solicited, 1'b0, 8'h00, {(24-QP_W){1'b0}}, j_qp, `CDE_CQETYPE_INVALIDATE, token, 32'd0, qp_context, window_context}
                                     : {14'd0, quiet, solicited, status, {(24-QP_W){1'b0}}, j_qp, invalidate && !two, 15'h0001,
                                        two ? 32'd0 : token, success ? bytes : 32'd0, qp_context, cookie};
 

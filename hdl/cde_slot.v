@@ -91,7 +91,7 @@ module cde_slot #(
         input [14:0] kind;
         begin
             class_of[0] = status != 8'h00 || (flags[0] && kind == 15'h0001);
-            class_of[1] = status == 8'h00 && flags[1] && kind == 15'h0001;
+            class_of[1] = status == 8'h00 && flags[1] && (kind == 15'h0001 || kind == 15'h0010);
         end
     endfunction
 

@@ -185,7 +185,8 @@ module cde_take #(
         .rdata({b_guard, b_two, b_set_shared, b_set_srq, b_cq})
     );
 
-    assign rq_valid = b_req && b_set_shared;
+    // With an own queue, too: whether the CQ is in error.
+    assign rq_valid = b_req;
     assign rq_cq = b_cq;
     assign rq_count = b_two ? 2'd2 : 2'd1;
 
@@ -240,7 +241,7 @@ module cde_take #(
     wire             some = available != {IDX_W{1'b0}};
     wire             may = c_req && !c_bad && !removed && qp_up[c_qp];
     wire             ready = some && flight != FLIGHTS;
-    wire             credit = !c_shared || (gr_room && !gr_dead);
+    wire             credit = !gr_dead && (!c_shared || gr_room);
     wire             take = may && ready && credit;
     wire             drop = c_flush && qp_known[c_qp] && !qp_open[c_qp] && !c_shared && ready && (flushing[c_qp] || flight == {IDX_W{1'b0}});
     wire             marks = c_op && c_code == TK_MARK && c_mark != 16'd0 && !ev_waits[c_srq];

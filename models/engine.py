@@ -37,7 +37,7 @@ from models.events import MAX_ATTEMPTS, EqModel, EventWrite
 from models.params import Params
 from models.queue import CqProducer, PlacedEntry, Ring, Verdict
 from models.rules import Ruled
-from models.trace import encode_cq, encode_producer
+from models.trace import encode_cq, encode_producer, queried
 
 __all__ = ["Engine", "EngineCq", "PageStatus", "Reply", "doorbell_cause"]
 
@@ -399,8 +399,7 @@ class Engine(Ruled):
     def query_cq(self, cq: int) -> tuple[int, ...]:
         """OUT0 to OUT7 of QUERY_CQ."""
         q, producer = self.cqs[cq], self.producers[cq]
-        state = self.trace_state(cq)
-        word = state & 0x1FF | (state >> 10 & 1) << 9 | producer.ring.log2 << 16
+        word = queried(self.trace_state(cq)) | producer.ring.log2 << 16
         index = self.params.index
         moderation = q.config.mod_count | q.config.mod_interval << 16
         held = producer.credits_held

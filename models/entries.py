@@ -84,9 +84,11 @@ class Cqe:
 
     @property
     def unsignalled(self) -> bool:
-        """SRQ-07: it satisfies no standing arm, whatever its class."""
+        """SRQ-07: it satisfies no standing arm, whatever its class. An Invalidate is the first of
+        two entries of a receive (MW-07).
+        """
         flagged = bool(self.flags & CqeFlag.UNSIGNALLED)
-        return flagged and self.status == 0 and self.type in _RECEIVES
+        return flagged and self.status == 0 and self.type in (*_RECEIVES, ResultType.INVALIDATE)
 
 
 @dataclass(frozen=True)

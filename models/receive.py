@@ -227,6 +227,7 @@ class ReceiveModel(Ruled):
         tdata: int,
         *,
         credit: bool = True,
+        cq_error: bool = False,
         tail_seen: int | None = None,
         reported_seen: int | None = None,
     ) -> RecvInput:
@@ -239,7 +240,11 @@ class ReceiveModel(Ruled):
             log = RecvLog.RREQ_BAD
         else:
             answer = rq.take(
-                request, credit=credit, tail_seen=tail_seen, reported_seen=reported_seen
+                request,
+                credit=credit,
+                cq_error=cq_error,
+                tail_seen=tail_seen,
+                reported_seen=reported_seen,
             )
             if answer.code is ScatterCode.BAD_TOKEN:
                 log = RecvLog.TOKEN_REFUSED

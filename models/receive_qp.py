@@ -200,7 +200,7 @@ class ReceiveQp(BufferQueue):
             return self.qp.state is not QpState.FREE
         return self.qp.state in _OPEN and not self.regions.removed
 
-    def not_ready(self, credit: bool = True) -> NotReady | None:
+    def not_ready(self, credit: bool = True, cq_error: bool = False) -> NotReady | None:
         """Why nothing would be taken now, as takes know things; changes nothing."""
         if self.srq is None:
             available = self.available_seen > 0
@@ -210,7 +210,7 @@ class ReceiveQp(BufferQueue):
             return NotReady.EMPTY
         if self.taken - self.reported_seen >= 1 << self.params.rx_log2:
             return NotReady.IN_FLIGHT
-        if self.srq is not None and not credit and self.has("CQ-17"):
+        if (cq_error or (self.srq is not None and not credit)) and self.has("CQ-17"):
             return NotReady.NO_CREDIT
         return None
 
@@ -219,22 +219,24 @@ class ReceiveQp(BufferQueue):
         request: RecvRequest,
         *,
         credit: bool = True,
+        cq_error: bool = False,
         tail_seen: int | None = None,
         reported_seen: int | None = None,
     ) -> TakeResult:
         """TAKE: the answer to a well-formed request.
 
-        ``credit``: the receive CQ has an entry (it matters with an SRQ only; a CQ in error has
-        none); ``tail_seen``: index of the queue's tail, ``reported_seen``: tag of the oldest
-        unreported buffer, both as this step knows them, the newest if left out. With
-        :attr:`defers` the answer is final only after :meth:`decide`.
+        ``credit``: the receive CQ has an entry for it (it matters with an SRQ only: own buffers
+        have theirs since the post); ``cq_error``: it is in error; ``tail_seen``: index of the
+        queue's tail, ``reported_seen``: tag of the oldest unreported buffer, both as this step
+        knows them, the newest if left out. With :attr:`defers` the answer is final only after
+        :meth:`decide`.
 
         With LENGTH_ERROR or BAD_TOKEN the state ERROR comes by its own step, :meth:`fail_length`.
         """
         if not self.may_take:
             return TakeResult(ScatterCode.REFUSED)
         self._see(tail_seen, reported_seen)
-        why = self.not_ready(credit)
+        why = self.not_ready(credit, cq_error)
         if why is not None:
             return TakeResult(ScatterCode.NOT_READY, why)
         buffer, event = self._pop()
@@ -427,15 +429,18 @@ class ReceiveQp(BufferQueue):
             token=request.token,
             type=ResultType.INVALIDATE,
             qp=self.number,
+            flags=int(CqeFlag.UNSIGNALLED) if self._quiet(request) else 0,
         )
+
+    def _quiet(self, request: RecvRequest) -> bool:
+        return self.config.flag == RecvFlag.SOLICITED_WAIT and not request.solicited
 
     def _cqe(self, taken: Taken, status: int) -> Cqe:
         request = taken.request or RecvRequest(self.number)
         invalidate = request.invalidate and not self.config.two
         context = taken.buffer.post.context
         flags = int(CqeFlag.SOLICITED) if request.solicited else 0
-        quiet = self.config.flag == RecvFlag.SOLICITED_WAIT and not request.solicited
-        if quiet and status == RecvStatus.SUCCESS:
+        if self._quiet(request) and status == RecvStatus.SUCCESS:
             flags |= CqeFlag.UNSIGNALLED
         return Cqe(
             request_context=context if self.has("SRQ-04") else context & 0xFFFF_FFFF,

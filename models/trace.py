@@ -33,6 +33,15 @@ def encode_cq(cq: CqModel, params: Params) -> int:
     )
 
 
+#: Bits of QUERY_CQ's OUT0 that say how the queue stands.
+QUERIED = 0x3FF
+
+
+def queried(state: int) -> int:
+    """These bits, of a state of lanes 1 and 2."""
+    return state & 0x1FF | (state >> 10 & 1) << 9
+
+
 def encode_producer(producer: CqProducer, params: Params) -> int:
     """State of lane 0: allocation, credits, refusal."""
     return params.index(producer.alloc) | params.index(producer.used) << 16 | producer.refuses << 32

@@ -112,9 +112,12 @@ def post(
     return result
 
 
-def take(model: ReceiveModel, qp: int, length: int = 0, credit: bool = True) -> TakeResult:
+def take(
+    model: ReceiveModel, qp: int, length: int = 0, credit: bool = True, cq_error: bool = False
+) -> TakeResult:
     """A message of this length arrives."""
-    answer = model.request_beat(RecvRequest(qp, length).encode(), credit=credit).answer
+    beat = RecvRequest(qp, length).encode()
+    answer = model.request_beat(beat, credit=credit, cq_error=cq_error).answer
     assert answer is not None
     return answer
 

@@ -243,8 +243,14 @@ def test_credit() -> None:
     assert take(model, FIRST).reserved
     assert take(model, FIRST, credit=False).why is NotReady.EMPTY
     post(model, buffer(), own=True)
+    post(model, buffer(), own=True)
     answer = take(model, OWN, credit=False)
     assert (answer.code, answer.reserved) == (SCATTER, False)
+    # A CQ in error takes from neither.
+    post(model, buffer())
+    for qp in (OWN, FIRST):
+        answer = take(model, qp, cq_error=True)
+        assert (answer.code, answer.why) == (NOT_READY, NotReady.NO_CREDIT)
 
 
 def test_a_post_may_not_have_become_known() -> None:

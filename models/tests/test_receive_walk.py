@@ -71,8 +71,8 @@ class SkipsOne(ReceiveQp):
 class TakesAtAReport(ReceiveQp):
     """The limit of buffers in flight counts one too many."""
 
-    def not_ready(self, credit: bool = True) -> NotReady | None:
-        why = super().not_ready(credit)
+    def not_ready(self, credit: bool = True, cq_error: bool = False) -> NotReady | None:
+        why = super().not_ready(credit, cq_error)
         return None if why is NotReady.IN_FLIGHT else why
 
 
@@ -84,10 +84,17 @@ class EndsAtOnce(ReceiveQp):
         request: RecvRequest,
         *,
         credit: bool = True,
+        cq_error: bool = False,
         tail_seen: int | None = None,
         reported_seen: int | None = None,
     ) -> TakeResult:
-        got = super().take(request, credit=credit, tail_seen=tail_seen, reported_seen=reported_seen)
+        got = super().take(
+            request,
+            credit=credit,
+            cq_error=cq_error,
+            tail_seen=tail_seen,
+            reported_seen=reported_seen,
+        )
         if got.code is ScatterCode.LENGTH_ERROR:
             self.qp.receive_failed()
         return got

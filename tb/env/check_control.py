@@ -18,6 +18,7 @@ from models.codes import (
     TraceOp,
 )
 from models.control import check_command
+from models.trace import QUERIED, queried
 from tb.env.check_base import Context, args_of, op_name
 from tb.env.check_completions import CompletionChecks
 from tb.env.check_credits import CreditChecks
@@ -268,9 +269,9 @@ class ControlChecks:
         for step in ctx.history[cq]:
             if step.lane and step.cycle >= start:
                 states += (step.old, step.new)
-        seen = [outs[0] & 0x1FF, outs[1], outs[2]]
+        seen = [outs[0] & QUERIED, outs[1], outs[2]]
         if not any(
-            seen == [s & 0x1FF, s >> 16 & 0xFFFF, s >> 32 & 0xFFFF] for s in states
+            seen == [queried(s), s >> 16 & 0xFFFF, s >> 32 & 0xFFFF] for s in states
         ) and not self._gap(cq, start):
             self._fail(record, f"OUT0 to OUT2 {outs[:3]}, expected {expected[:3]}", cq)
         producer = ctx.engine.producers[cq]
@@ -286,7 +287,7 @@ class ControlChecks:
             for alloc, held in pairs
         ) and not (len(log) == log_size(log) and log[0][0] >= start):
             self._fail(record, f"OUT3, OUT4 {outs[3:5]}, expected {expected[3:5]}", cq)
-        if [outs[0] & ~0x1FF, outs[5]] != [expected[0] & ~0x1FF, expected[5]]:
+        if [outs[0] & ~QUERIED, outs[5]] != [expected[0] & ~QUERIED, expected[5]]:
             self._fail(record, f"OUT0, OUT5 {outs}, expected {expected[:6]}", cq)
 
     def _gap(self, cq: int, start: int) -> bool:

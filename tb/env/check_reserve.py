@@ -73,6 +73,16 @@ class PostCredits(CreditChecks):
                 found.add(PostCause.OK if room >= wanted else PostCause.NO_CREDIT)
         return found
 
+    def errors(self, cq: int, since: int) -> set[PostCause]:
+        """The same for what holds its credits already: OK, or CQ_ERROR, or both."""
+        found: set[PostCause] = set()
+        for moment in self.moments(cq, since):
+            if moment.error:
+                found.add(PostCause.CQ_ERROR)
+            if moment.error != 1:
+                found.add(PostCause.OK)
+        return found
+
     def moments(self, cq: int, since: int) -> Iterator[_Moment]:
         """The states of a CQ since serial ``since``."""
         moments = self._moments[cq]

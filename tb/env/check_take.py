@@ -106,9 +106,11 @@ class TakeChecks:
             waiting.refusable = waiting.free = waiting.stepped = True
         else:
             self._look(waiting)
-            if self.rc.rqs[request.qp].srq is not None:
+            if self.qpc.qps[request.qp].state is not QpState.FREE:
+                rq = self.rc.rqs[request.qp]
                 waiting.cq = self.qpc.qps[request.qp].config.recv_cq
-                waiting.credits = self.rc.rqs[request.qp].credits
+                # A post on an own queue has its credits already.
+                waiting.credits = 0 if rq.srq is None else rq.credits
                 self.credits.lanes[TAKE_LANE][waiting.cq] += waiting.credits
         self.requests.append(waiting)
         self._horizon()
@@ -228,12 +230,13 @@ class TakeChecks:
         waiting = likely[0] if likely else found[0]
         code = record.operand & 0xF
         credit = code == ScatterCode.SCATTER
-        if rq.srq is not None and rq.not_ready() is None:
+        if rq.not_ready() is None:
             self._credit(record, found, credit)
         queue = rq if rq.srq is None else rq.srq
         result = rq.take(
             waiting.request,
             credit=credit,
+            cq_error=not credit,
             tail_seen=index(queue.tail_seen),
             reported_seen=index(rq.reported_seen),
         )
@@ -258,10 +261,15 @@ class TakeChecks:
         """Was there a credit, or none, at some time since the request?"""
         rc = self.rc
         cq = self.qpc.qps[record.cq].config.recv_cq
-        wanted = rc.rqs[record.cq].credits
-        outcomes = self.credits.outcomes(cq, min(w.since for w in found), wanted, TAKE_LANE)
+        shared, wanted = rc.rqs[record.cq].srq is not None, rc.rqs[record.cq].credits
+        since = min(w.since for w in found)
+        outcomes = self.credits.outcomes(cq, since, wanted, TAKE_LANE)
+        if not shared:
+            outcomes = self.credits.errors(cq, since)
         if credit:
             right = PostCause.OK in outcomes
+        elif not shared:
+            right = PostCause.CQ_ERROR in outcomes
         else:
             right = outcomes != {PostCause.OK} or self.credits.refusal_excused(
                 cq, found[0].cycle, wanted

@@ -11,7 +11,18 @@ from collections.abc import Sequence
 import pyuvm
 
 from models.codes import CQE_BYTES
-from tb.env.defs import CQE, Cause, Cmd, CqeStatus, QpState, Result, Right, TraceOp
+from tb.env.defs import (
+    CQE,
+    ArmType,
+    Cause,
+    Cmd,
+    CqeStatus,
+    QpState,
+    RecvFlag,
+    Result,
+    Right,
+    TraceOp,
+)
 from tb.env.qp import Qp
 from tb.env.recv import ReceiveQueue
 from tb.env.windows import MemoryWindow, next_key
@@ -423,3 +434,42 @@ class SharedQueueCreditsTest(CreditBase):
         wanted = [*await self.both(other, cookies[2]), result_of(0, its), plain(cookies[3])]
         await self.demand_entries(qp, wanted)
         assert await self.result(Cmd.QUERY_MW, self.win.number) == Result.OK
+
+
+@pyuvm.test()
+class QuietInvalidateTest(InvalidatingTest):
+    """SRQ-07, MW-07: a QP with two entries that waits for solicited Sends. Neither entry of one
+    that is not solicited calls back; both are there, and the next arm finds them. A solicited one
+    calls, an arm for solicited ones with its second entry; so does a receive that fails.
+    """
+
+    async def scenario(self) -> None:
+        recv_cq = await self.queue(reservation=True, log2=3)
+        flag = RecvFlag.SOLICITED_WAIT
+        self.source = self.qp_ = await self.guarded(
+            recv_cq=recv_cq, nd1=True, recv_depth=4, recv_flag=flag
+        )
+        self.target = await self.memory(256)
+        self.win = await self.window(context=CONTEXT)
+        for arm in (ArmType.ANY, ArmType.SOLICITED):
+            for solicited in (False, True, False):
+                await self.trial(arm, solicited, 0)
+        await self.trial(ArmType.ANY, False, FAILED)
+
+    async def trial(self, arm: ArmType, solicited: bool, status: int) -> None:
+        cq = self.qp_.recv_cq
+        calls = len(cq.callbacks)
+        assert await cq.arm(arm) == (0, 0)
+        (cookie,) = await self.buffers(1)
+        key = await self.valid_key()
+        await self.answers([self.send_invalidate(self.qp_, key, 9, solicited=solicited)], TAKEN)
+        self.settle(self.qp_, status)
+        await self.rest()
+        assert len(cq.callbacks) - calls == (solicited or status != 0)
+        if not (solicited or status):
+            # Placed, new, and found by an arm for any.
+            assert await cq.arm(ArmType.ANY) == (0, 0)
+            await cq.wait_callbacks(calls + 1)
+        second = plain(cookie, 0, status) if status else plain(cookie, 9)
+        await self.demand_entries(self.qp_, [result_of(CONTEXT, key), second])
+        assert await cq.callback_return() == (0, 0)
