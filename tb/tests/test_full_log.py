@@ -51,5 +51,8 @@ class FullLogTest(DirectedTest):
         assert len(log) == _LOG + _SOURCES, log
         kinds = {Kind(entry.kind) for entry in log[-_SOURCES:]}
         assert kinds == {Kind.PAGE, Kind.PORT, Kind.QP}, kinds
+        # Two refusals in each cycle, of two ports, count as two.
+        refused = await env.host.counter("DONE_REFUSED")
+        assert refused == 2 * _EACH, f"{refused} refusals counted"
         lost = await env.host.counter("LOG_LOST")
         assert lost == _EACH * _SOURCES - len(log), lost

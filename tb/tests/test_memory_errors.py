@@ -10,6 +10,7 @@ import pyuvm
 from tb.env.agents.memory import DECERR, EXOKAY, OKAY, SLVERR
 from tb.env.cq import Cq, Eq
 from tb.env.defs import CB_RETURN, EQE, ArmType, Cause, CqStatus, Kind, PageReg, Result
+from tb.env.harness import Channel
 from tb.env.records import Interrupt, MemResponse, MemWrite
 from tb.tests.test_errors import ARMS, ErrorTest
 
@@ -210,6 +211,52 @@ class StrayResponseTest(ErrorTest):
         assert (state.prod, state.status, state.armed) == (60, CqStatus.OK, True)
         assert not cq.callbacks
         assert {e.cause for e in await host.read_log()} == {Cause.STRAY_B}
+
+
+@pyuvm.test()
+class StrayBehindLastTest(ErrorTest):
+    """ISO-03: stray responses in the very next cycles behind the last answer to their ID, of a CQ
+    and of an EQ: nothing is outstanding any more then, and nothing comes of them.
+    """
+
+    async def scenario(self) -> None:
+        env, mem = self.env, self.env.mem
+        for writes, strays in product((1, 2, 3), (1, 2)):
+            cq = await self.queue(1, log2=4)
+            before = await env.host.counter("STRAY_B")
+            await cq.arm(ArmType.SOLICITED)
+            self.harness.hold(Channel.MEM_B)
+            # Each alone in its beat.
+            for n in range(writes):
+                self.send(cq, [n])
+                await self.harness.cycles(8)
+            await self.harness.cycles(60)
+            await self.answered_with(mem.id_of(cq=cq.number), writes, strays)
+            assert (await cq.query()).prod == writes
+            self.harness.hold(Channel.MEM_B)
+            assert await cq.arm(ArmType.ANY) == (0, 0)
+            await self.harness.cycles(60)
+            await self.answered_with(mem.id_of(eq=cq.eq.number), 1, strays)
+            assert len(cq.callbacks) == 1 and len(self.polled(cq)) == writes
+            assert await env.host.counter("STRAY_B") == before + 2 * strays
+            log = await env.host.read_log()
+            assert [e.cause for e in log] == [Cause.STRAY_B] * 2 * strays
+            assert await cq.callback_return() == (0, 0)
+            await cq.update_consumer_index()
+            assert (await cq.query()).status == CqStatus.OK
+            await cq.destroy()
+
+    async def answered_with(self, axi_id: int, writes: int, strays: int) -> None:
+        """Responses are let go: so many answers and strays, one in each cycle."""
+        mark = len(self.seen)
+        for _ in range(strays):
+            self.env.mem.stray(axi_id)
+        await self.harness.cycles(20)
+        self.harness.hold(Channel.MEM_B, False)
+        await self.harness.cycles(60)
+        await self.env.sync()
+        cycles = [r.cycle for r in self.of(MemResponse, mark) if r.axi_id == axi_id]
+        assert cycles == list(range(cycles[0], cycles[0] + writes + strays)), cycles
 
 
 @pyuvm.test()
