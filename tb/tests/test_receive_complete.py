@@ -159,8 +159,8 @@ class CreditTest(TakingTest):
 
 @pyuvm.test()
 class CqErrorTest(TakingTest):
-    """A receive CQ in error: an SRQ's user takes nothing, others do; the QP's own queue takes what
-    was posted before; what was taken is dropped when it completes, and is over.
+    """A receive CQ in error: neither an SRQ's user nor a QP with its own queue takes anything,
+    others do; what was taken is dropped when it completes, and is over.
     """
 
     async def scenario(self) -> None:
@@ -169,6 +169,7 @@ class CqErrorTest(TakingTest):
         await own.connect(1)
         cookies = await self.supply(srq, 3)
         await self.supply(own, 2)
+        await self.take(own, 2)
         await self.take(broken, 1)
         self.env.mem.fail(cq=broken.cq.number)
         self.settle(broken)
@@ -178,7 +179,7 @@ class CqErrorTest(TakingTest):
         region = await self.region()
         posted = await own.post_recv([region.segment(0, 8)])
         assert posted.cause in (Cause.CQ_ERROR, Cause.QUEUE_FULL), posted
-        await self.take(own, 2)
+        assert await self.code(own) == NOT_READY
         self.settle(own)
         await self.take(sound, 3)
         self.settle(sound)
