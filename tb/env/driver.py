@@ -193,6 +193,8 @@ class Adapter(KeyHost):
         base = self._ring_memory(EQE_BYTES, log2, base)
         command = _require(await self.command(Cmd.RESIZE_EQ, eq.number, *_ring(base, log2)))
         eq.switched(base, log2, command.outs[0])
+        # Interrupts of entries in the new ring may have come before the answer.
+        self._read_events(eq, self.env.harness.cycle)
         return command.outs[0]
 
     async def query_eq(self, eq: Eq | int) -> EqState:
