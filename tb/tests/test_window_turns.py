@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import Opcode, TraceOp
+from models.post import Post, Segment
+from tb.env.defs import Cmd, Opcode, PostFlag, Result, TraceOp
+from tb.env.qp import Qp
 from tb.env.records import WorkBeat
+from tb.env.regions import Region
+from tb.env.windows import MemoryWindow
 from tb.tests.windowing import GENERATION, WindowTest
 
 BUILD = ["engine", "engine_small", "engine_deep"]
@@ -64,3 +68,57 @@ class LocalTurnsTest(WindowTest):
         assert max(idle, len(beats)) <= bound + 8, f"{taken} cycles, {len(beats)} beats"
         self.report(qps[-1])
         await self.rest()
+
+
+@pyuvm.test()
+class CommandTurnTest(WindowTest):
+    """A command beside requests that the engine executes itself and Reads that invalidate, all of
+    which ask for their key steps as soon as they can: it waits for one of each (ISO-04).
+    """
+
+    async def scenario(self) -> None:
+        target = await self.memory(4096)
+        reader = await self.guarded(recv_depth=0, log2=9)
+        count = min(self.config.num_mw - 2, 1 << self.config.sq_log2, 12)
+        reads = [await self.read_of(await self.window(), reader, target) for _ in range(count)]
+        await self.accept(reader, reads)
+        worker = await self.guarded(share=reader, recv_depth=0)
+        window, idle = await self.window(), await self.window()
+        depth = min(self.config.burst, 1 << self.config.sq_log2) & ~1
+        key, requests = window.key, []
+        for n in range(depth):
+            options = {"silent": True, "defer": n < depth - 1}
+            if n % 2:
+                requests.append(worker.make(Opcode.INVALIDATE, token=key, **options))
+            else:
+                requests.append(window.make_bind(worker, target, token=key, **options))
+                key += GENERATION
+        for post in requests[:-1]:
+            assert await worker.queue(post) == (0, 0)
+        await self.rest()
+        mark, at = self.mark, self.harness.cycle + 100
+        for n in range(count):
+            self.report(reader, 0, at=at + n)
+        last = worker.queue(requests[-1], at=at)
+        closed = await self.command_at(at + 4, Cmd.CLOSE_MW, idle.number)
+        assert closed.result == Result.OK and await last == (0, 0)
+        await self.rest()
+        (step,) = self.key_steps(TraceOp.KEY_COMMAND, mark)
+        others = [
+            other.cycle
+            for op in (TraceOp.INVALIDATE, TraceOp.BIND)
+            for other in self.key_steps(op, mark)
+        ]
+        meanwhile = sum(closed.start <= cycle < step.cycle for cycle in others)
+        assert meanwhile <= 4, f"{meanwhile} steps before that of the command"
+        assert max(others) > step.cycle, "the others were over"
+
+    async def read_of(self, window: MemoryWindow, qp: Qp, target: Region) -> Post:
+        """A Read that invalidates the key of its first segment, which is valid."""
+        key = await self.bind(window, qp, target)
+        return qp.make(
+            Opcode.READ,
+            target=target.segment(0, 8),
+            segments=[Segment(target.base, 8, key)],
+            flags=PostFlag.RDMA_READ_LOCAL_INVALIDATE,
+        )
