@@ -87,11 +87,13 @@ class CommandTurnTest(WindowTest):
         depth = min(self.config.burst, 1 << self.config.sq_log2) & ~1
         key, requests = window.key, []
         for n in range(depth):
-            options = {"silent": True, "defer": n < depth - 1}
+            defer = n < depth - 1
             if n % 2:
-                requests.append(worker.make(Opcode.INVALIDATE, token=key, **options))
+                requests.append(worker.make(Opcode.INVALIDATE, token=key, silent=True, defer=defer))
             else:
-                requests.append(window.make_bind(worker, target, token=key, **options))
+                requests.append(
+                    window.make_bind(worker, target, token=key, silent=True, defer=defer)
+                )
                 key += GENERATION
         for post in requests[:-1]:
             assert await worker.queue(post) == (0, 0)
