@@ -3,7 +3,7 @@
 //
 // Purpose: queues callbacks of both pipelines and repetitions of failed EQE writes, gives each its slot in the EQ ring. At most one
 //          EQE of a CQ is under way, so FIFOs with one word per CQ never overflow however long memory stalls (CQ-16), and a ring with one entry per
-//          attached CQ never overwrites an unread EQE.
+//          attached CQ never overwrites an unread EQE. A repetition whose slot was passed since has no strobes.
 // Ports:   callbacks in (ev_pub_*, ev_db_*, never refused), EQ settings by control (eqc_*), beats out (eq_*), vector lookup for interrupts.
 // Latency: callback in cycle t, beat on eq_* in t+1.
 `default_nettype none
