@@ -5,6 +5,8 @@ no entry that it has not read is overwritten.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyuvm
 
 from tb.env.cq import Cq, Eq
@@ -228,3 +230,58 @@ class ReadAllTheSameTest(HoleTest):
         await self.env.drain(64)
         assert len(other.callbacks) == 2 and len(failed.callbacks) == 1
         await self.ends(eq, failed, other)
+
+
+@pyuvm.test()
+class PassedOftenTest(HoleTest):
+    """CQ-16, CQ-18: the entry of one CQ is done and answered with an error three times. Between
+    these answers each other CQ of the EQ calls back once more: each repetition finds its slot
+    further behind; from the second one on it has no strobes.
+    """
+
+    async def scenario(self) -> None:
+        host, mem = self.env.host, self.env.mem
+        eq = await host.create_eq(page=0, log2=6)
+        failed, *others = await self.queues(1 << eq.log2, eq, log2=3)
+        mark = len(self.seen)
+        mem.latency(400)
+        mem.hold_eq(eq.number)
+        self.fail_next(eq)
+        await failed.arm(ArmType.ANY)
+        self.send(failed, [0])
+        await self.harness.cycles(100)
+        await self.ring(others, 0)
+        for attempt in range(1, ATTEMPTS):
+            if attempt < ATTEMPTS - 1:
+                self.fail_next(eq)
+            # All that were held go, one a cycle; those of what is written then come later.
+            mem.release_eq(eq.number)
+            await self.harness.cycles(200)
+            mem.hold_eq(eq.number)
+            for cq in others:
+                await cq.wait_callbacks(attempt)
+                cq.post_callback_return()
+            await self.ring(others, attempt)
+        mem.release_eq(eq.number)
+        await self.env.drain(64)
+        writes = [w.strb for w in self.of(MemWrite, mark) if self.of_event(w, failed)]
+        assert [bool(strb) for strb in writes] == [True, True, False, False], writes
+        assert [len(cq.callbacks) for cq in (failed, *others)] == [1] + [ATTEMPTS] * len(others)
+        await self.ends(eq, failed, *others)
+
+    def fail_next(self, eq: Eq) -> None:
+        """The next write to the first slots is done and answered with an error."""
+        mask = (1 << 64) - 64
+        self.env.mem.fail(SLVERR, eq=eq.number, addr=eq.base & mask, mask=mask, lands=True)
+
+    async def ring(self, cqs: Sequence[Cq], context: int) -> None:
+        """One callback more of each; its entry is written."""
+        for cq in cqs:
+            self.polled(cq)
+            cq.post_arm(ArmType.ANY)
+            self.send(cq, [context])
+        await self.harness.cycles(2000)
+
+    def of_event(self, write: MemWrite, cq: Cq) -> bool:
+        """An event entry of this CQ."""
+        return write.axi_id >= self.config.num_cq and write.data & 0xFFFF == cq.number
