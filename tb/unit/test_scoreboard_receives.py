@@ -65,6 +65,12 @@ def step(op: int, field: str, bits: int, number: int = 0) -> Callable[[Records],
     return lambda r: change(r, Trace, number, op=op, to={field: lambda v: v ^ bits})
 
 
+def not_ready(records: Records) -> None:
+    """Nothing is taken, in the step and in the answer, although a buffer is there."""
+    change(records, Trace, op=TAKE, cq=0, to={"operand": 1, "new": lambda v: v ^ 1})
+    change(records, ScatterAnswer, qp=0, to={"user": 1, "data": 0})
+
+
 def refusal(records: Records) -> int:
     return next(i for i, r in enumerate(records) if type(r) is ScatterAnswer and r.user & 0xF == 3)
 
@@ -142,7 +148,8 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     "take of no message": (lambda r: drop(r, RecvRequest), "no message waits"),
     "message without a take": (lambda r: drop(r, Trace, op=TAKE), "without a step"),
     "two takes": (lambda r: double(r, Trace, op=TAKE), "no message waits|before the step"),
-    "not ready with a buffer": (step(TAKE, "operand", 1), "TAKE with code 1"),
+    "not ready, but taken": (step(TAKE, "operand", 1), AFTER),
+    "not ready with a buffer": (not_ready, "CQ-17: credit 0, the CQ 0 had: OK"),
     "taken of an empty queue": (
         lambda r: change(r, Trace, op=TAKE, operand=0x11, to={"operand": 0x10}),
         "TAKE with code 0",
