@@ -15,10 +15,10 @@ BUILD = ["engine", "engine_small"]
 
 @pyuvm.test()
 class DeadReceiveCqTest(TakingTest):
-    """CQ-17: a receive CQ overflows, or one of its entries fails, while messages come for two QPs
-    that complete in it, one with buffers of its own, and for one of another CQ. From then on the
-    first two find the receiver not ready, although buffers are there; the third takes. What
-    lies in the queue of the QP is flushed when it disconnects.
+    """CQ-17: a receive CQ overflows, or one of its entries fails, while messages come for a QP that
+    completes in it and has buffers of its own, and for one of another CQ. From then on messages
+    for the first, and for the user of an SRQ with that CQ, find the receiver not ready, although
+    buffers are there; the other takes.
     """
 
     async def scenario(self) -> None:

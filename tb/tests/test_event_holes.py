@@ -138,7 +138,7 @@ class UntoldHoleTest(HoleTest):
 @pyuvm.test()
 class HoleIsKeptTest(HoleTest):
     """CQ-11, CQ-16, CQ-18: a ring without a slot to spare. The host has not read the entry of one
-    CQ; that of the other is given up. It is armed for more, is destroyed, has new completions:
+    CQ; that of the other is given up. It is armed again, before or behind that, or destroyed:
     nothing is written over the unread entry, because the host has not returned from the callback.
     """
 

@@ -19,6 +19,19 @@ from tb.tests.windowing import GENERATION, WindowTest
 BUILD = ["engine", "engine_small", "engine_deep"]
 
 
+def batch(qp: Qp, window: MemoryWindow, region: Region, depth: int) -> list[Post]:
+    """Binds and Invalidates of one window in turns, silent; the last one releases them."""
+    key, posts = window.key, []
+    for n in range(depth):
+        defer = n < depth - 1
+        if n % 2:
+            posts.append(qp.make(Opcode.INVALIDATE, token=key, silent=True, defer=defer))
+        else:
+            posts.append(window.make_bind(qp, region, token=key, silent=True, defer=defer))
+            key += GENERATION
+    return posts
+
+
 @pyuvm.test()
 class LocalTurnsTest(WindowTest):
     """All QPs but one have a batch of Binds and Invalidates; the other one posts a Write."""
@@ -35,15 +48,7 @@ class LocalTurnsTest(WindowTest):
         depth = min(config.burst, 1 << config.sq_log2)
         rows = []
         for qp, window in zip(qps[:-1], windows, strict=True):
-            key, row = window.key, []
-            for n in range(depth):
-                defer = n < depth - 1
-                if n % 2:
-                    row.append(qp.make(Opcode.INVALIDATE, token=key, silent=True, defer=defer))
-                else:
-                    row.append(window.make_bind(qp, region, token=key, silent=True, defer=defer))
-                    key += GENERATION
-            rows.append(row)
+            rows.append(batch(qp, window, region, depth))
         await self.rest()
         mark = self.mark
         for row in rows:
@@ -85,16 +90,7 @@ class CommandTurnTest(WindowTest):
         worker = await self.guarded(share=reader, recv_depth=0)
         window, idle = await self.window(), await self.window()
         depth = min(self.config.burst, 1 << self.config.sq_log2) & ~1
-        key, requests = window.key, []
-        for n in range(depth):
-            defer = n < depth - 1
-            if n % 2:
-                requests.append(worker.make(Opcode.INVALIDATE, token=key, silent=True, defer=defer))
-            else:
-                requests.append(
-                    window.make_bind(worker, target, token=key, silent=True, defer=defer)
-                )
-                key += GENERATION
+        requests = batch(worker, window, target, depth)
         for post in requests[:-1]:
             assert await worker.queue(post) == (0, 0)
         await self.rest()
