@@ -24,7 +24,7 @@ module f_event #(
     input wire [NUM_CQ-1:0] answer          // memory's answer for this CQ's entry comes
 );
 
-    localparam IDX_W = 4, RETRY_W = 63 + 2 * IDX_W, EV_W = RETRY_W + 4 + IDX_W + CQ_W, EQ_REC_W = RETRY_W + 1 + CQ_W;
+    localparam IDX_W = 4, RETRY_W = 64 + 2 * IDX_W, EV_W = RETRY_W + 4 + IDX_W + CQ_W, EQ_REC_W = RETRY_W + 1 + CQ_W;
 
     reg started = 1'b0;
     wire rst = !started;
@@ -39,6 +39,7 @@ module f_event #(
     wire [EQ_REC_W-1:0] eq_record;
     wire [IDX_W-1:0]    eqc_index;
     wire [15:0]         vector;
+    wire                unused_left;
 
     cde_event #(
         .NUM_EQ(2), .EQ_W(1), .CQ_W(CQ_W), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .EQ_REC_W(EQ_REC_W)
@@ -47,7 +48,8 @@ module f_event #(
         .ev_pub_data({{RETRY_W{1'b0}}, ev_pub_retry, {IDX_W{1'b0}}, 2'd0, 1'b0, ev_pub_cq}),
         .ev_db_valid(ev_db_valid && !rst), .ev_db_data({{RETRY_W{1'b0}}, 1'b0, {IDX_W{1'b0}}, 2'd0, 1'b0, ev_db_cq}),
         .eqc_valid(eqc_valid), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1), .eqc_eq(1'b0), .eqc_base(58'd0),
-        .eqc_log2(5'd2), .eqc_vector(16'd0), .eqc_index(eqc_index), .irq_eq(1'b0), .irq_vector(vector), .eq_valid(eq_valid),
+        .eqc_log2(5'd2), .eqc_vector(16'd0), .eqc_index(eqc_index), .eqc_left(unused_left), .gone_valid(1'b0),
+        .gone_eq(1'b0), .gone_lap(1'b0), .irq_eq(1'b0), .irq_vector(vector), .eq_valid(eq_valid),
         .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data), .eq_void(eq_void), .eq_record(eq_record)
     );
 

@@ -12,8 +12,8 @@ module cde_answer #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter EQ_W = 4,
-    parameter REC_W = 90,       // {event, attempt 2, phase 1, address 60, snap, EQ, CQ} or {.., quiet 2, solicited 2, count 2, CQ}
-    parameter RETRY_W = 95      // {attempt 2, phase 1, address 60, index, snap}
+    parameter REC_W = 107,      // {event, retry data, EQ, CQ} or {.., quiet 2, solicited 2, count 2, CQ}
+    parameter RETRY_W = 96      // {attempt 2, lap 1, phase 1, address 60, index, snap}
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -39,8 +39,10 @@ module cde_answer #(
     output wire               pub_give_up,
     output wire [RETRY_W-1:0] pub_retry,
 
+    // An event entry was acknowledged or given up: its vector is raised
     output reg                irq_set,
     output reg  [EQ_W-1:0]    irq_eq,
+    output reg                irq_lap,
 
     output reg                err_valid,
     output reg  [7:0]         err_cause,
@@ -81,6 +83,7 @@ module cde_answer #(
         // An entry that was given up, too: the host may have looked at those behind it already, and waits in front of the hole.
         irq_set <= ans_valid && event_write && (!ans_error || give_up) && !rst;
         irq_eq <= eq;
+        irq_lap <= pub_retry[RETRY_W-3];
         err_valid <= ((ans_valid && ans_error) || stray) && !rst;
         err_cause <= !(ans_valid && ans_error) ? `CDE_CAUSE_STRAY_B :
                      !event_write ? `CDE_CAUSE_CQE_WRITE_ERROR :

@@ -96,6 +96,7 @@ module cde_control #(
     output wire [4:0]        eqc_log2,
     output wire [15:0]       eqc_vector,
     input  wire [IDX_W-1:0]  eqc_index,
+    input  wire              eqc_left,
 
     // Commands run on the posting side
     output wire              qc_start,
@@ -229,7 +230,7 @@ module cde_control #(
         .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data),
         .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq),
         .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
-        .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index)
+        .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index), .eqc_left(eqc_left)
     );
 
     cde_errlog errlog_i (

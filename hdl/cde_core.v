@@ -187,7 +187,7 @@ module cde_core #(
 
     localparam EQ_W = $clog2(NUM_EQ);
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
-    localparam RETRY_W = 63 + 2*IDX_W;
+    localparam RETRY_W = 64 + 2*IDX_W;
     localparam EV_W = RETRY_W + 3 + IDX_W + EQ_W + CQ_W;
     localparam ENT_W = 638 + CQ_W + IDX_W;
 
@@ -316,7 +316,7 @@ module cde_core #(
     wire [7:0] ans_err_cause, ans_err_kind;
     wire [15:0] ans_err_object, ans_err_index;
     wire count_error, count_stray, count_cqe, count_eqe, eqc_valid, eqc_create;
-    wire eqc_vector_we, eqc_ring_we;
+    wire eqc_vector_we, eqc_ring_we, eqc_left;
     wire [EQ_W-1:0] eqc_eq;
     wire [63:6] eqc_base;
     wire [4:0] eqc_log2;
@@ -331,7 +331,7 @@ module cde_core #(
         .ent_data(ent_data), .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data), .ev_db_valid(ev_db_valid),
         .ev_db_data(ev_db_data), .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we),
         .eqc_ring_we(eqc_ring_we), .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector),
-        .eqc_index(eqc_index), .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awvalid(m_axi_awvalid),
+        .eqc_index(eqc_index), .eqc_left(eqc_left), .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awvalid(m_axi_awvalid),
         .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wvalid(m_axi_wvalid),
         .m_axi_wready(m_axi_wready), .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
         .m_axi_bready(m_axi_bready), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_sent(xirq_sent), .xirq_vector(xirq_vector),
@@ -376,7 +376,7 @@ module cde_core #(
         .op_res_held(op_res_held), .barrier_done(barrier_done), .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data),
         .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq), .eqc_valid(eqc_valid), .eqc_create(eqc_create),
         .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we), .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2),
-        .eqc_vector(eqc_vector), .eqc_index(eqc_index), .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args),
+        .eqc_vector(eqc_vector), .eqc_index(eqc_index), .eqc_left(eqc_left), .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args),
         .qc_done(qc_done), .qc_result(qc_result), .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq),
         .cqi_page(cqi_page), .cqi_used(cqi_used),
         .err_valid({pe_valid, ans_err_valid, cpl_err_valid, rd_err_valid, st_refused}),

@@ -3,8 +3,10 @@
 //
 // Purpose: queues callbacks of both pipelines and repetitions of failed EQE writes, gives each its slot in the EQ ring. At most one
 //          EQE of a CQ is under way, so FIFOs with one word per CQ never overflow however long memory stalls (CQ-16), and a ring with one entry per
-//          attached CQ never overwrites an unread EQE. A repetition whose slot was passed since has no strobes.
-// Ports:   callbacks in (ev_pub_*, ev_db_*, never refused), EQ settings by control (eqc_*), beats out (eq_*), vector lookup for interrupts.
+//          attached CQ never overwrites an unread EQE. A repetition whose slot was passed since has no strobes. Tells when nothing of the ring before a
+//          resize is under way any more.
+// Ports:   callbacks in (ev_pub_*, ev_db_*, never refused), EQ settings by control (eqc_*), beats out (eq_*), entries that memory has acknowledged or
+//          that were given up (gone_*), vector lookup for interrupts.
 // Latency: callback in cycle t, beat on eq_* in t+1.
 `default_nettype none
 `include "cde_defs.vh"
@@ -14,9 +16,9 @@ module cde_event #(
     parameter EQ_W = 4,
     parameter CQ_W = 6,          // FIFO depth: one word per CQ
     parameter IDX_W = 16,
-    parameter RETRY_W = 95,      // {attempt 2, phase 1, address 60, index, snap}
-    parameter EV_W = 124,        // {retry data, retry, snap, status 2, EQ, CQ}
-    parameter EQ_REC_W = 89      // {attempt 2, phase 1, address 60, snap, EQ, CQ}
+    parameter RETRY_W = 96,      // {attempt 2, lap 1, phase 1, address 60, index, snap}
+    parameter EV_W = 125,        // {retry data, retry, snap, status 2, EQ, CQ}
+    parameter EQ_REC_W = 106     // {retry data, EQ, CQ}
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -26,7 +28,7 @@ module cde_event #(
     input  wire                ev_db_valid,
     input  wire [EV_W-1:0]     ev_db_data,
 
-    // Settings: create (all), modify (vector), resize (ring)
+    // Settings: create (all), modify (vector), resize (ring: one at a time, until it is left)
     input  wire                eqc_valid,
     input  wire                eqc_create,
     input  wire                eqc_vector_we,
@@ -36,6 +38,11 @@ module cde_event #(
     input  wire [4:0]          eqc_log2,
     input  wire [15:0]         eqc_vector,
     output wire [IDX_W-1:0]    eqc_index,    // producer index of eqc_eq
+    output wire                eqc_left,     // no entry of the ring before the last resize is under way
+
+    input  wire                gone_valid,
+    input  wire [EQ_W-1:0]     gone_eq,
+    input  wire                gone_lap,     // as in its record
 
     // Vector lookup
     input  wire [EQ_W-1:0]     irq_eq,
@@ -99,6 +106,14 @@ module cde_event #(
     reg [IDX_W-1:0] position [0:NUM_EQ-1];   // index - origin
     reg [IDX_W-1:0] index [0:NUM_EQ-1];
     reg [15:0]      vector [0:NUM_EQ-1];
+    reg [CQ_W:0]    away [0:NUM_EQ-1];       // entries under way
+    reg [NUM_EQ-1:0] lap;                    // changes with the ring
+
+    // The ring that the last resize left: its EQ's entries of the other lap
+    reg [CQ_W:0]    left;
+    reg [IDX_W-1:0] left_index;              // first one that is not in it
+    reg [IDX_W-1:0] left_size;
+    integer         i;
 
     wire [NEW_W-1:0]   ev = take_d ? d_data : p_data[NEW_W-1:0];
     wire               retry = !take_d && p_data[NEW_W];
@@ -114,21 +129,24 @@ module cde_event #(
     wire             new_phase = (pos & size[e]) == {IDX_W{1'b0}};
     wire [59:0]      addr = retry ? again[2*IDX_W +: 60] : new_addr;
     wire             phase = retry ? again[2*IDX_W + 60] : new_phase;
-    wire [1:0]       attempt = retry ? again[2*IDX_W + 61 +: 2] + 2'd1 : 2'd0;
+    wire             ev_lap = retry ? again[2*IDX_W + 61] : lap[e];
+    wire [1:0]       attempt = retry ? again[2*IDX_W + 62 +: 2] + 2'd1 : 2'd0;
 
     wire [IDX_W-1:0]   number = retry ? again[IDX_W +: IDX_W] : index[e];
-    wire [IDX_W-1:0]   since = index[e] - number;
+    wire               old = ev_lap != lap[e];
+    wire [IDX_W-1:0]   since = (old ? left_index : index[e]) - number;
 
     // A slot that entries behind it have come round to was read, whatever memory answered to its write: it is not theirs to lose.
-    assign eq_void = since > size[e];
+    assign eq_void = since > (old ? left_size : size[e]);
     assign eq_valid = (p_valid || d_valid) && !eqc_valid;
     assign eq_number = e;
     assign eq_addr = addr;
     assign eq_data = {phase, 63'd0, {(32-IDX_W){1'b0}}, ev_snap, 6'd0, ev_status,
                       `CDE_EQETYPE_CQ_NOTIFICATION, {(16-CQ_W){1'b0}}, ev_cq};
-    assign eq_record = {attempt, phase, addr, number, ev_snap, e, ev_cq};
+    assign eq_record = {attempt, ev_lap, phase, addr, number, ev_snap, e, ev_cq};
 
     assign eqc_index = index[eqc_eq];
+    assign eqc_left = left == {(CQ_W + 1){1'b0}};
     assign irq_vector = vector[irq_eq];
 
     always @(posedge clk) begin
@@ -147,7 +165,22 @@ module cde_event #(
                 position[eqc_eq] <= {IDX_W{1'b0}};
             end
         end
-        if (rst) last_d <= 1'b0;
+        for (i = 0; i < NUM_EQ; i = i + 1) begin
+            away[i] <= away[i] + {{CQ_W{1'b0}}, sent && !retry && e == i[EQ_W-1:0]} - {{CQ_W{1'b0}}, gone_valid && gone_eq == i[EQ_W-1:0]};
+        end
+        if (gone_valid && gone_lap != lap[gone_eq]) left <= left - 1'b1;
+        if (eqc_valid && eqc_ring_we) begin
+            lap[eqc_eq] <= !lap[eqc_eq];
+            left <= away[eqc_eq] - {{CQ_W{1'b0}}, gone_valid && gone_eq == eqc_eq};
+            left_index <= index[eqc_eq];
+            left_size <= size[eqc_eq];
+        end
+        if (rst) begin
+            last_d <= 1'b0;
+            lap <= {NUM_EQ{1'b0}};
+            left <= {(CQ_W + 1){1'b0}};
+            for (i = 0; i < NUM_EQ; i = i + 1) away[i] <= {(CQ_W + 1){1'b0}};
+        end
     end
 
 endmodule

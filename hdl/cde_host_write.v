@@ -17,8 +17,8 @@ module cde_host_write #(
     parameter MAX_LOG2 = 8,
     parameter INIT_W = 8,
     parameter ENT_W = 660,
-    parameter RETRY_W = 95,      // {attempt 2, phase 1, address 60, index, snap}
-    parameter EV_W = 124         // {retry data, retry, snap, status 2, EQ, CQ}
+    parameter RETRY_W = 96,      // {attempt 2, lap 1, phase 1, address 60, index, snap}
+    parameter EV_W = 125         // {retry data, retry, snap, status 2, EQ, CQ}
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -44,6 +44,7 @@ module cde_host_write #(
     input  wire [4:0]         eqc_log2,
     input  wire [15:0]        eqc_vector,
     output wire [IDX_W-1:0]   eqc_index,
+    output wire               eqc_left,      // no entry of the ring before the last resize is under way
 
     // m_axi
     output wire [M_ID_W-1:0]  m_axi_awid,
@@ -158,6 +159,7 @@ module cde_host_write #(
 
     wire            irq_set;
     wire [EQ_W-1:0] irq_eq;
+    wire            irq_lap;
     wire [EQ_W-1:0] lookup_eq;
     wire [15:0]     lookup_vector;
 
@@ -169,7 +171,7 @@ module cde_host_write #(
         .ovf_valid(ovf_valid), .ovf_ready(ovf_ready), .ovf_cq(ovf_cq),
         .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
         .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry),
-        .irq_set(irq_set), .irq_eq(irq_eq),
+        .irq_set(irq_set), .irq_eq(irq_eq), .irq_lap(irq_lap),
         .err_valid(err_valid), .err_cause(err_cause), .err_kind(err_kind),
         .err_object(err_object), .err_index(err_index),
         .count_error(count_error), .count_stray(count_stray)
@@ -185,7 +187,7 @@ module cde_host_write #(
         .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data),
         .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
         .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
-        .irq_eq(lookup_eq), .irq_vector(lookup_vector),
+        .eqc_left(eqc_left), .gone_valid(irq_set), .gone_eq(irq_eq), .gone_lap(irq_lap), .irq_eq(lookup_eq), .irq_vector(lookup_vector),
         .eq_valid(eq_valid), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr),
         .eq_data(eq_data), .eq_void(eq_void), .eq_record(eq_record)
     );

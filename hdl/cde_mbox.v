@@ -82,12 +82,14 @@ module cde_mbox #(
     output wire [63:6]       eqc_base,
     output wire [4:0]        eqc_log2,
     output wire [15:0]       eqc_vector,
-    input  wire [IDX_W-1:0]  eqc_index
+    input  wire [IDX_W-1:0]  eqc_index,
+    input  wire              eqc_left
 );
 
     localparam [4:0] IDLE = 5'd0, LOOK = 5'd1, PEEK = 5'd2, PEEK_WAIT = 5'd3, CHECK = 5'd4, ACT = 5'd5,
                      CLEAR_CREDITS = 5'd6, PRODUCER = 5'd7, PRODUCER_WAIT = 5'd8, BARRIER = 5'd9, SETTINGS = 5'd10,
-                     ARM_STEP = 5'd11, ARM_WAIT = 5'd12, LIMIT = 5'd13, SETTLE = 5'd14, FINISH = 5'd15, STARTUP = 5'd16, WEIGH = 5'd17;
+                     ARM_STEP = 5'd11, ARM_WAIT = 5'd12, LIMIT = 5'd13, SETTLE = 5'd14, FINISH = 5'd15, STARTUP = 5'd16, WEIGH = 5'd17,
+                     LEAVE = 5'd18;
     localparam [31:0] MAX_LOG2 = IDX_W - 2;
     localparam [7:0] OP_CLEAR = 8'h00;
     localparam [7:0] OP_LOOK = 8'hff;
@@ -310,12 +312,15 @@ module cde_mbox #(
                     outs[95:64] <= {16'd0, attached};
                     outs[127:96] <= {{(32-PAGE_W){1'b0}}, eq_page};
                 end
+                if (c_resize_eq) state <= LEAVE;
                 if (c_create_cq) state <= CLEAR_CREDITS;
                 if (c_modify_cq) state <= SETTINGS;
                 if (c_resize_cq || c_destroy_cq) state <= LIMIT;
                 if (c_query_cq) state <= PRODUCER;
                 op_code <= c_create_cq ? OP_CLEAR : c_resize_cq ? `CDE_TRC_RESIZE : c_destroy_cq ? `CDE_TRC_STOP : OP_LOOK;
             end
+            // Whoever has the answer may use the memory of the ring before for something else.
+            LEAVE: if (eqc_left) state <= FINISH;
             CLEAR_CREDITS: if (clear_ready) state <= PRODUCER;
             LIMIT: begin
                 settle <= 3'd7;

@@ -71,6 +71,8 @@ class EqModel(Ruled):
         self.interrupts_allowed = 0
         self._slots: dict[int, int] = {}
         self._read = 0
+        self._left = 0  # entries in front of this one are in the ring before
+        self._entries_left = 0  # of that ring
 
     def create(self, base: int, log2: int, vector: int, page: int) -> None:
         """Creation, from reset values; a ring of 2^log2 entries at byte address ``base``."""
@@ -89,6 +91,9 @@ class EqModel(Ruled):
         """Entries from the returned number on are in the new ring."""
         if self.attached > 1 << log2:
             raise ModelError("resize to fewer entries than queues attached")
+        if self.leaving:
+            raise ModelError("resize while entries of the ring before are under way")
+        self._left, self._entries_left = self.prod, self.ring.entries
         self.ring = Ring(base, log2, self.prod, EQE_BYTES)
         return self.prod
 
@@ -111,8 +116,17 @@ class EqModel(Ruled):
         """Slots used that the host, if it returns only from callbacks it saw, may not have read."""
         return self.prod - self._read
 
+    @property
+    def leaving(self) -> list[int]:
+        """The queues whose entries in the ring before the last resize are under way: it must not be
+        answered.
+        """
+        return [e.cq for e in (*self.writing, *self.retries) if e.index < self._left]
+
     def passed(self, event: EventWrite) -> bool:
         """The slot may be another entry's by now: a repetition must not write it."""
+        if event.index < self._left:
+            return self._left - event.index > self._entries_left
         return self.prod - event.index > self.ring.entries
 
     def expected(self, cq: int, status: StatusOf) -> tuple[int, bytes]:
@@ -147,21 +161,30 @@ class EqModel(Ruled):
         Raises :class:`ModelError` unless it is exactly one entry that is expected now; without
         strobes if, and only if, it is a repetition of one that was :meth:`passed`.
         """
-        lane = (strb & -strb).bit_length() - 1 if strb else 0
+        if not strb:
+            return self._check_void(address, status)
+        lane = (strb & -strb).bit_length() - 1
         entry = data[lane : lane + EQE_BYTES]
         cq = int.from_bytes(entry[:2], "little")
         passed = any(event.cq == cq and self.passed(event) for event in self.retries)
-        if address % LINE_BYTES or lane % EQE_BYTES or strb != (0 if passed else 0xFFFF << lane):
+        if passed or address % LINE_BYTES or lane % EQE_BYTES or strb != 0xFFFF << lane:
             raise ModelError(f"event beat {address:#x} of queue {cq} with strobes {strb:#x}")
         expected = self.expected(cq, status)
-        if passed:
-            expected = (expected[0] & -LINE_BYTES, expected[1])
         if (address + lane, entry) != expected:
             raise ModelError(
                 f"event entry {address + lane:#x} {entry.hex()}, "
                 f"expected {expected[0]:#x} {expected[1].hex()}"
             )
         return self.write(cq, status)
+
+    def _check_void(self, address: int, status: StatusOf) -> EventWrite:
+        """A beat without strobes: its bytes say nothing; it is the oldest of its line's
+        repetitions that were :meth:`passed`.
+        """
+        for event in self.retries:
+            if self.passed(event) and event.address & -LINE_BYTES == address:
+                return self.write(event.cq, status)
+        raise ModelError(f"event beat {address:#x} with strobes 0x0")
 
     def respond(self, okay: bool) -> EventWrite:
         """The oldest unanswered write was answered. Not OKAY: to be written again, or given up.

@@ -237,6 +237,8 @@ class ControlChecks:
             self._query_eq(record, number)
         elif code is CommandCode.RESIZE_EQ:
             model = ctx.engine.eqs[number]
+            if model.leaving:
+                self._fail(record, f"answered; CQs {model.leaving} write to the old ring")
             at = model.prod + (record.outs[0] - model.prod) % (1 << ctx.params.idx_w)
             if at - model.prod <= len(model.waiting):
                 self.memory.switch_at(number, at, args.ring(0).base, args.log2)

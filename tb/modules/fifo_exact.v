@@ -3,8 +3,7 @@
 //
 // Purpose: random words in phases that fill, drain, and keep the FIFO nearly full or nearly empty, with resets under way, against a list. Compares
 //          both handshakes, the word that is offered and the level in each cycle. The design may be the module or one of the netlist of mutants.
-// Ports:   none. Defines: DUT name of the module; W, LOG2 (DEPTH_LOG2) and BYPASS as parameters of the bench; MUTANTS the bits of a select input,
-//          its value is the plusarg `mutant`; plusarg `cycles`.
+// Ports:   none. W, LOG2 (DEPTH_LOG2) and BYPASS as parameters of the bench; defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
 `timescale 1ns / 1ps
@@ -13,22 +12,16 @@ module fifo_exact;
     parameter W = 70;
     parameter LOG2 = 2;
     parameter BYPASS = 0;
+    `include "exact.vh"
     localparam N = 1 << LOG2;
 
-    reg           clk = 1'b0, rst = 1'b1;
     reg           push_valid = 1'b0, pop_ready = 1'b0;
     reg  [W-1:0]  push_data = 0;
     wire          push_ready, pop_valid;
     wire [W-1:0]  pop_data;
     wire [LOG2:0] level;
-    integer       cycles, seed, n, i, pushes, pops;
-    reg  [31:0]   mutant;
+    integer       i, pushes, pops;
 
-`ifdef MUTANTS
-    `define SELECT , .mutsel(mutant[`MUTANTS-1:0])
-`else
-    `define SELECT
-`endif
     `DUT dut (
         .clk(clk), .rst(rst), .push_valid(push_valid), .push_ready(push_ready), .push_data(push_data),
         .pop_valid(pop_valid), .pop_ready(pop_ready), .pop_data(pop_data), .level(level) `SELECT
@@ -68,32 +61,26 @@ module fifo_exact;
                 count = count - 1;
             end
             if (rst) count = 0;
-            #1 clk = 1'b1;
-            #1 clk = 1'b0;
+            edge_of_clock;
         end
     endtask
 
     initial begin
-        seed = 1;
-        if (!$value$plusargs("mutant=%d", mutant)) mutant = 0;
-        if (!$value$plusargs("cycles=%d", cycles)) cycles = 10000;
+        set_up(10000);
         {first, count} = 0;
-        #1 clk = 1'b1;
-        #1 clk = 1'b0;
         for (n = 0; n < cycles; n = n + 1) begin
             // Chances of eight; a phase is long enough to fill or to drain.
             if (n % (2 * N + 40) == 0) begin
-                pushes = $unsigned($random(seed)) % 9;
-                pops = $unsigned($random(seed)) % 9;
+                pushes = below(9);
+                pops = below(9);
             end
-            push_valid = $unsigned($random(seed)) % 8 < pushes;
-            pop_ready = $unsigned($random(seed)) % 8 < pops;
+            push_valid = below(8) < pushes;
+            pop_ready = below(8) < pops;
             for (i = 0; i < W; i = i + 32) push_data = {push_data, $random(seed)};
-            rst = $unsigned($random(seed)) % 256 == 0;
+            rst = below(256) == 0;
             cycle;
         end
-        $display("passed");
-        $finish;
+        passed;
     end
 
 endmodule

@@ -4,31 +4,24 @@
 // Purpose: CQs that wait and that do not, looks that are taken late, callbacks that end in each of their cycles, with resets under way, against
 //          a walk written as a sequence: of each CQ in turn first its bit, then a look, then, if that found it ripe and nothing ended it, a second
 //          look. Compares the requests and where the walk is in each cycle. The design may be the module or one of the netlist of mutants.
-// Ports:   none. Defines: DUT name of the module; CQ_W as parameter of the bench (NUM_CQ is 1 << CQ_W); MUTANTS the bits of a select input, its
-//          value is the plusarg `mutant`; plusarg `cycles`.
+// Ports:   none. CQ_W as parameter of the bench (NUM_CQ is 1 << CQ_W); defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
 `timescale 1ns / 1ps
 
 module look_exact;
     parameter CQ_W = 3;
+    `include "exact.vh"
     localparam N = 1 << CQ_W;
     // Cycles from a look that is taken to its outcome.
     localparam FLIGHT = 6;
 
-    reg             clk = 1'b0, rst = 1'b1;
     reg  [N-1:0]    waiting = 0;
     reg             look_taken = 1'b0, ripe_now = 1'b0, ended = 1'b0;
     wire            look_valid, look_ripe;
     wire [CQ_W-1:0] look_cq;
-    integer         cycles, seed, n, k, few;
-    reg  [31:0]     mutant;
+    integer         k, few;
 
-`ifdef MUTANTS
-    `define SELECT , .mutsel(mutant[`MUTANTS-1:0])
-`else
-    `define SELECT
-`endif
     `DUT dut (
         .clk(clk), .rst(rst), .waiting(waiting), .look_valid(look_valid), .look_taken(look_taken), .look_cq(look_cq), .look_ripe(look_ripe),
         .ripe_now(ripe_now), .ended(ended) `SELECT
@@ -51,13 +44,12 @@ module look_exact;
     // One cycle with random inputs, which stay as they are until the next one.
     task cycle;
         begin
-            #1 clk = 1'b1;
-            #1 clk = 1'b0;
-            if (n % 512 == 0) few = $unsigned($random(seed)) % 4;
-            for (k = 0; k < N; k = k + 1) waiting[k] = $unsigned($random(seed)) % 4 < few;
-            look_taken = $unsigned($random(seed)) % 3 == 0;
-            ripe_now = $unsigned($random(seed)) % 4 != 0;
-            ended = $unsigned($random(seed)) % 16 == 0;
+            edge_of_clock;
+            if (n % 512 == 0) few = below(4);
+            for (k = 0; k < N; k = k + 1) waiting[k] = below(4) < few;
+            look_taken = below(3) == 0;
+            ripe_now = below(4) != 0;
+            ended = below(16) == 0;
             rst = n % 700 == 699;
             n = n + 1;
             #1;
@@ -65,8 +57,7 @@ module look_exact;
             if (look_cq !== at) wrong("CQ");
             if (asks && look_ripe !== (second && stands)) wrong("second look");
             if (n >= cycles) begin
-                $display("passed");
-                $finish;
+                passed;
             end
         end
     endtask
@@ -91,13 +82,8 @@ module look_exact;
     endtask
 
     initial begin
-        seed = 1;
-        n = 0;
         few = 2;
-        if (!$value$plusargs("mutant=%d", mutant)) mutant = 0;
-        if (!$value$plusargs("cycles=%d", cycles)) cycles = 30000;
-        #1 clk = 1'b1;
-        #1 clk = 1'b0;
+        set_up(30000);
         rst = 1'b1;
         forever begin
             if (rst) {asks, at} = 0;

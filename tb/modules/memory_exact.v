@@ -4,8 +4,7 @@
 // Purpose: random reads and writes at few addresses at a time, injections of every bit and of pairs, and traffic of other memories on the
 //          maintenance bus, against a model that knows of each word its value and how many of its bits are wrong. Compares what is read, and all of
 //          the bus that has a meaning, in each cycle. The design may be the module itself or one of the netlist of mutants.
-// Ports:   none. Defines: DUT name of the module; W, AW as parameters of the bench; ECC 0 without code; FORWARD 0 as of cde_ram; MUTANTS the bits
-//          of a select input, its value is the plusarg `mutant`; plusarg `cycles`.
+// Ports:   none. W, AW, ECC (0 without code), FORWARD (as of cde_ram) as parameters of the bench; defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
 `timescale 1ns / 1ps
@@ -16,28 +15,22 @@ module memory_exact;
     parameter AW = 4;
     parameter ECC = 1;
     parameter FORWARD = 1;
+    `include "exact.vh"
     localparam CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W;
     localparam N = 1 << AW;
 
-    reg                   clk = 1'b0;
     reg  [`CDE_MEM_W-1:0] mem_i = 0;
     wire [`CDE_MEM_W-1:0] mem_o;
     reg                   we0 = 1'b0, we1 = 1'b0;
     reg  [AW-1:0]         waddr0 = 0, waddr1 = 0, raddr0 = 0, raddr1 = 0;
     reg  [W-1:0]          wdata0 = 0, wdata1 = 0;
     wire [W-1:0]          rdata0, rdata1;
-    integer               cycles, i, k, seed, walk;
-    reg  [31:0]           mutant;
+    integer               i, k, walk;
 
 `ifdef TWO
     localparam PORTS = 2;
 `else
     localparam PORTS = 1;
-`endif
-`ifdef MUTANTS
-    `define SELECT , .mutsel(mutant[`MUTANTS-1:0])
-`else
-    `define SELECT
 `endif
 `ifdef TWO
     `DUT dut (
@@ -185,7 +178,7 @@ module memory_exact;
 
     function [AW-1:0] address;
         input unused;
-        address = $unsigned($random(seed)) % 8 == 0 ? $random(seed) : pool[$unsigned($random(seed)) % 4];
+        address = below(8) == 0 ? $random(seed) : pool[below(4)];
     endfunction
 
     function [W-1:0] word;
@@ -205,8 +198,7 @@ module memory_exact;
             for (n = 0; n < 3; n = n + 1) begin
                 if (fresh) cycle;
                 else begin
-                    #1 clk = 1'b1;
-                    #1 clk = 1'b0;
+                    edge_of_clock;
                 end
                 mem_i[`CDE_MEM_INJECT] = 1'b0;
                 mem_i[`CDE_MEM_BAD] = 1'b0;
@@ -240,13 +232,13 @@ module memory_exact;
             for (n = 0; n < count; n = n + 1) begin
                 if (n % 32 == 0) for (p = 0; p < 4; p = p + 1) pool[p] = $random(seed);
                 // Quiet times let corrections be written back; busy ones do not.
-                we0 = $unsigned($random(seed)) % (n[6] ? 6 : 2) == 0;
+                we0 = below(n[6] ? 6 : 2) == 0;
 `ifdef TWO
-                we1 = $unsigned($random(seed)) % (n[7] ? 6 : 2) == 0;
+                we1 = below(n[7] ? 6 : 2) == 0;
 `endif
                 {waddr0, waddr1} = {address(1'b0), address(1'b0)};
-                if ($unsigned($random(seed)) % 3 != 0) raddr0 = address(1'b0);
-                if ($unsigned($random(seed)) % 3 != 0) raddr1 = address(1'b0);
+                if (below(3) != 0) raddr0 = address(1'b0);
+                if (below(3) != 0) raddr1 = address(1'b0);
                 {wdata0, wdata1} = {word(1'b0), word(1'b0)};
                 mem_i[`CDE_MEM_CANCEL] = 1'b0;
                 mem_i[`CDE_MEM_INJECT] = 1'b0;
@@ -255,14 +247,14 @@ module memory_exact;
                     mem_i[`CDE_MEM_CANCEL] = 1'b1;
                 end else if (n % 4 == 3 && mode != 2'd2) begin
                     mem_i[`CDE_MEM_INJECT] = 1'b1;
-                    mem_i[`CDE_MEM_TARGET +: 8] = $unsigned($random(seed)) % 8 == 0 ? $random(seed) : 8'd0;
+                    mem_i[`CDE_MEM_TARGET +: 8] = below(8) == 0 ? $random(seed) : 8'd0;
                     next_bit = next_bit >= CW ? 10'd0 : next_bit + 10'd1;
                     mem_i[`CDE_MEM_BIT +: 10] = next_bit;
-                    mem_i[`CDE_MEM_BIT2 +: 10] = mode == 2'd0 ? next_bit : $unsigned($random(seed)) % (CW + 1);
+                    mem_i[`CDE_MEM_BIT2 +: 10] = mode == 2'd0 ? next_bit : below(CW + 1);
                 end
-                mem_i[`CDE_MEM_BAD] = $unsigned($random(seed)) % 4 == 0;
+                mem_i[`CDE_MEM_BAD] = below(4) == 0;
                 mem_i[`CDE_MEM_LOST] = $random(seed);
-                mem_i[`CDE_MEM_HOPS +: 8] = $unsigned($random(seed)) % 200;
+                mem_i[`CDE_MEM_HOPS +: 8] = below(200);
                 cycle;
             end
             mem_i = 0;
@@ -270,10 +262,8 @@ module memory_exact;
     endtask
 
     initial begin
-        seed = 1;
         next_bit = 10'd0;
-        if (!$value$plusargs("mutant=%d", mutant)) mutant = 0;
-        if (!$value$plusargs("cycles=%d", cycles)) cycles = 20000;
+        set_up(20000);
         {want0, want1} = 0;
         {bad0, bad1, lost0, lost1} = 0;
         for (i = 0; i < N; i = i + 1) {value0[i], value1[i], state0[i], state1[i], bank[i]} = 0;
@@ -294,8 +284,7 @@ module memory_exact;
         end
         traffic(cycles / 2, ECC != 0 ? 2'd1 : 2'd2);
         sweep;
-        $display("passed");
-        $finish;
+        passed;
     end
 
 endmodule

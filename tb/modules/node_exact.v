@@ -3,8 +3,7 @@
 //
 // Purpose: walks with pauses, and walks that are begun anew before their end: a walk starts at 0 and takes each address once, in order. The design
 //          may be the module or one of the netlist of mutants.
-// Ports:   none. Defines: DUT name of the module; AW as parameter of the bench; MUTANTS the bits of a select input, its value is the plusarg
-//          `mutant`; plusarg `cycles`.
+// Ports:   none. AW as parameter of the bench; defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
 `timescale 1ns / 1ps
@@ -12,8 +11,8 @@
 
 module node_exact;
     parameter AW = 4;
+    `include "exact.vh"
 
-    reg                   clk = 1'b0;
     reg  [`CDE_MEM_W-1:0] mem_i = 0;
     wire [`CDE_MEM_W-1:0] mem_o;
     wire                  clear, flip;
@@ -21,26 +20,17 @@ module node_exact;
     wire [9:0]            at0, at1;
     reg  [AW-1:0]         want = 0;
     reg                   begun = 1'b0;
-    integer               cycles, seed, n;
-    reg  [31:0]           mutant;
 
-`ifdef MUTANTS
-    `define SELECT , .mutsel(mutant[`MUTANTS-1:0])
-`else
-    `define SELECT
-`endif
     `DUT dut (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0), .at1(at1),
         .written(1'b0), .bad(1'b0), .lost(1'b0) `SELECT
     );
 
     initial begin
-        seed = 1;
-        if (!$value$plusargs("mutant=%d", mutant)) mutant = 0;
-        if (!$value$plusargs("cycles=%d", cycles)) cycles = 10000 + (4 << AW);
+        set_up(10000 + (4 << AW));
         for (n = 0; n < cycles; n = n + 1) begin
-            mem_i[`CDE_MEM_START] = n == 0 || (n > (2 << AW) && $unsigned($random(seed)) % 256 == 0);
-            mem_i[`CDE_MEM_CLEAR] = !mem_i[`CDE_MEM_START] && $unsigned($random(seed)) % 8 != 0;
+            mem_i[`CDE_MEM_START] = n == 0 || (n > (2 << AW) && below(256) == 0);
+            mem_i[`CDE_MEM_CLEAR] = !mem_i[`CDE_MEM_START] && below(8) != 0;
             #1;
             if (clear !== mem_i[`CDE_MEM_CLEAR] || (begun && clear_addr !== want)) begin
                 $display("wrong: walk at %0t: clear %b at %0d, want %b at %0d", $time, clear, clear_addr, mem_i[`CDE_MEM_CLEAR], want);
@@ -48,11 +38,9 @@ module node_exact;
             end
             if (clear) want = want + 1'b1;
             if (mem_i[`CDE_MEM_START]) {begun, want} = {1'b1, {AW{1'b0}}};
-            #1 clk = 1'b1;
-            #1 clk = 1'b0;
+            edge_of_clock;
         end
-        $display("passed");
-        $finish;
+        passed;
     end
 
 endmodule

@@ -4,30 +4,23 @@
 // Purpose: random requests of few and of many QPs, several of one QP in a cycle and in the cycle in which it is taken, others that are served
 //          before, with resets under way, against the set of those who wait and the newest one whose turn began. Compares the offer, and whether
 //          somebody waits, in each cycle. The design may be the module or one of the netlist of mutants.
-// Ports:   none. Defines: DUT name of the module; QP_W as parameter of the bench (NUM_QP is 1 << QP_W); MUTANTS the bits of a select input, its
-//          value is the plusarg `mutant`; plusarg `cycles`.
+// Ports:   none. QP_W as parameter of the bench (NUM_QP is 1 << QP_W); defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
 `timescale 1ns / 1ps
 
 module turn_exact;
     parameter QP_W = 3;
+    `include "exact.vh"
     localparam N = 1 << QP_W;
 
-    reg             clk = 1'b0, rst = 1'b1;
     reg  [2:0]      ask = 3'd0;
     reg  [QP_W-1:0] ask0_qp = 0, ask1_qp = 0, ask2_qp = 0, served_qp = 0;
     reg             served = 1'b0, turn_take = 1'b0;
     wire            pending, turn_valid;
     wire [QP_W-1:0] turn_qp;
-    integer         cycles, seed, n, k, busy, mask;
-    reg  [31:0]     mutant;
+    integer         k, busy, mask;
 
-`ifdef MUTANTS
-    `define SELECT , .mutsel(mutant[`MUTANTS-1:0])
-`else
-    `define SELECT
-`endif
     `DUT dut (
         .clk(clk), .rst(rst), .ask0(ask[0]), .ask0_qp(ask0_qp), .ask1(ask[1]), .ask1_qp(ask1_qp), .ask2(ask[2]), .ask2_qp(ask2_qp),
         .served(served), .served_qp(served_qp), .pending(pending), .turn_valid(turn_valid), .turn_qp(turn_qp), .turn_take(turn_take) `SELECT
@@ -74,36 +67,30 @@ module turn_exact;
                 offer = 1'b0;
                 newest = 0;
             end
-            #1 clk = 1'b1;
-            #1 clk = 1'b0;
+            edge_of_clock;
         end
     endtask
 
     initial begin
-        seed = 1;
-        if (!$value$plusargs("mutant=%d", mutant)) mutant = 0;
-        if (!$value$plusargs("cycles=%d", cycles)) cycles = 20000;
+        set_up(20000);
         {offered, newest} = 0;
-        #1 clk = 1'b1;
-        #1 clk = 1'b0;
         for (n = 0; n < cycles; n = n + 1) begin
             // Quiet and busy phases, among few QPs and among all.
             if (n % 64 == 0) begin
-                busy = $unsigned($random(seed)) % 12;
+                busy = below(12);
                 mask = n[6] ? -1 : $random(seed);
             end
-            for (k = 0; k < 3; k = k + 1) ask[k] = $unsigned($random(seed)) % 16 < busy;
+            for (k = 0; k < 3; k = k + 1) ask[k] = below(16) < busy;
             ask0_qp = $random(seed) & mask;
             ask1_qp = $random(seed) & mask;
-            ask2_qp = $unsigned($random(seed)) % 4 == 0 ? turn_qp : $random(seed) & mask;
-            served = $unsigned($random(seed)) % 4 == 0;
+            ask2_qp = below(4) == 0 ? turn_qp : $random(seed) & mask;
+            served = below(4) == 0;
             served_qp = $random(seed);
             turn_take = $random(seed);
-            rst = $unsigned($random(seed)) % 256 == 0;
+            rst = below(256) == 0;
             cycle;
         end
-        $display("passed");
-        $finish;
+        passed;
     end
 
 endmodule

@@ -63,12 +63,25 @@ def _fifo(_: str, text: str) -> list[Values]:
     return [{**values, "BYPASS": bypass} for bypass in (0, 1)] if all(values.values()) else []
 
 
-def _of_width(parameter: str, port: str) -> Callable[[str, str], list[Values]]:
+def _of_widths(**ports: str) -> Callable[[str, str], list[Values]]:
+    """Parameters that are widths of ports, by the names of both."""
+
     def values(_: str, text: str) -> list[Values]:
-        found = width(text, port)
-        return [{parameter: found}] if found else []
+        found = {parameter: width(text, port) for parameter, port in ports.items()}
+        return [found] if all(found.values()) else []
 
     return values
+
+
+def _counters(_: str, text: str) -> list[Values]:
+    return [{}] if width(text, "recv_step") else []
+
+
+def _track(_: str, text: str) -> list[Values]:
+    ports = {"ID_W": "push_id", "W": "push_data", "INIT_W": "init_addr"}
+    values = {parameter: width(text, port) for parameter, port in ports.items()}
+    values["MAX_LOG2"] = width(text, "room", "reg") - 1
+    return [values] if all(values.values()) else []
 
 
 @dataclass(frozen=True)
@@ -80,11 +93,14 @@ class ModuleBench:
     name: str
     module: str
     values: Callable[[str, str], Sequence[Values]]
-    of_parts: bool = False
-    """Mutants of what such a module contains meet it too."""
+    parts: str = ""
+    """Modules inside such a one, whose mutants meet it too."""
 
     def has(self, module: str) -> bool:
-        return re.fullmatch(rf"{self.module}__\d+", module) is not None
+        return re.fullmatch(rf"({self.module})__\d+", module) is not None
+
+    def has_part(self, module: str) -> bool:
+        return re.fullmatch(rf"({self.parts})__\d+", module) is not None
 
     @property
     def path(self) -> Path:
@@ -104,13 +120,26 @@ class ModuleBench:
         return [[*defines, *(f"-P{self.name}.{k}={v}" for k, v in c.items())] for c in choices]
 
 
-MEMORY = ModuleBench("memory_exact", "cde_ram(_2w)?", _memory, of_parts=True)
+MEMORY = ModuleBench("memory_exact", "cde_ram(_2w)?", _memory, parts=r"cde_\w+")
 ALL = (
     MEMORY,
-    ModuleBench("node_exact", "cde_mem_node", _of_width("AW", "clear_addr")),
+    ModuleBench("node_exact", "cde_mem_node", _of_widths(AW="clear_addr")),
     ModuleBench("fifo_exact", "cde_fifo", _fifo),
-    ModuleBench("turn_exact", "cde_turn", _of_width("QP_W", "turn_qp")),
-    ModuleBench("look_exact", "cde_arm_look", _of_width("CQ_W", "look_cq")),
+    ModuleBench("turn_exact", "cde_turn", _of_widths(QP_W="turn_qp")),
+    ModuleBench("look_exact", "cde_arm_look", _of_widths(CQ_W="look_cq")),
+    ModuleBench("counters_exact", "cde_counters", _counters),
+    ModuleBench(
+        "credit_exact",
+        "cde_credit",
+        _of_widths(CQ_W="rq_cq", IDX_W="granted_total"),
+        parts="cde_credit_port",
+    ),
+    ModuleBench("age_exact", "cde_arm_age", _of_widths(CQ_W="p_cq", IDX_W="d_index")),
+    ModuleBench("track_exact", "cde_track", _track),
+    ModuleBench("irq_exact", "cde_irq", _of_widths(EQ_W="set_eq")),
+    ModuleBench(
+        "slot_exact", "cde_slot", _of_widths(CQ_W="cq", IDX_W="alloc", LEVEL_W="ent_level")
+    ),
 )
 
 
@@ -122,8 +151,8 @@ def contained(modules: Mapping[str, str], bench: ModuleBench) -> dict[str, str]:
 
     def visit(module: str, outer: str) -> None:
         found.setdefault(module, outer)
-        for inner in _INSTANCE.findall(modules[module]) if bench.of_parts else ():
-            if inner in modules:
+        for inner in _INSTANCE.findall(modules[module]):
+            if inner in modules and bench.has_part(inner):
                 visit(inner, outer)
 
     own = [name for name in modules if bench.has(name)]
@@ -178,7 +207,8 @@ class ModuleBenches:
 
     def _build(self, place: _Place, program: Path) -> None:
         bench, module = place.bench, place.module
-        command = ["iverilog", "-g2005", "-I", str(ROOT / "hdl"), "-s", bench.name]
+        include = ["-I", str(ROOT / "hdl"), "-I", str(BENCHES)]
+        command = ["iverilog", "-g2005", *include, "-s", bench.name]
         problems = []
         for settings in bench.settings(module, self._modules[module]):
             done = subprocess.run(

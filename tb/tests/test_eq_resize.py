@@ -7,8 +7,8 @@ import cocotb
 import pyuvm
 
 from tb.env.defs import ArmType
-from tb.env.records import MemWrite
-from tb.tests.directed import DirectedTest
+from tb.env.records import Interrupt, MemWrite
+from tb.tests.directed import SLVERR, DirectedTest
 
 BUILD = "default"
 
@@ -51,3 +51,76 @@ class EventsBesideResizeTest(DirectedTest):
                 assert await cq.callback_return() == (0, 0)
                 await cq.update_consumer_index()
         assert {0, CQS} < amid and len(amid) > CQS // 2, sorted(amid)
+
+
+@pyuvm.test()
+class RingThatIsLeftTest(DirectedTest):
+    """CQ-16, CQ-18: RESIZE_EQ while memory does writes to the ring and answers them with errors. It
+    is answered when nothing more can come to that ring: what the host then keeps there stays.
+    A repetition that comes before goes by the entries of the ring it is in: it leaves one alone
+    that the host has not read, however large the new ring is.
+    """
+
+    async def scenario(self) -> None:
+        for new in (1, 4):
+            for passed in (False, True):
+                await self.round(new, passed)
+
+    async def round(self, new: int, passed: bool) -> None:
+        """``passed``: another entry lies in the slot of the one that fails when the command comes;
+        else that other entry is the first one in the new ring, and two repetitions are written.
+        """
+        host, mem, memory = self.env.host, self.env.mem, self.env.memory
+        eq = await host.create_eq(page=0, log2=1)
+        failed, other = cqs = await self.queues(2, eq, log2=4)
+        mem.latency(400)
+        mem.hold_eq(eq.number)
+        for skip in (0, 2):  # its first two writes are done all the same
+            mem.fail(SLVERR, eq=eq.number, skip=skip, lands=True)
+        for cq in cqs:
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [1])
+        await self.harness.cycles(600)
+        # The host reads both; the next entry of one of them waits for the acknowledgement.
+        host.on_interrupt(Interrupt(self.harness.cycle, eq.vector))
+        assert len(failed.callbacks) == len(other.callbacks) == 1
+        self.env.interrupts.hold()
+        await other.callback_return()
+        await other.arm(ArmType.ANY)
+        self.send(other, [2])
+        await self.harness.cycles(600)
+        if passed:
+            mem.release_eq(eq.number)
+            await self.harness.cycles(200)
+            mem.hold_eq(eq.number)
+        mark, ring = len(self.seen), eq.base
+        asked = cocotb.start_soon(host.resize_eq(eq, new))
+        await self.harness.cycles(600)
+        assert not asked.done(), "answered while an entry is under way"
+        mem.release_eq(eq.number)
+        await asked
+        kept = memory.read(ring, 32) if passed else bytes(range(32))
+        memory.write(ring, kept)
+        answered = len(self.seen)
+        mem.latency(0)
+        self.env.interrupts.hold(False)
+        await self.env.drain(64)
+        writes = [w for w in self.of(MemWrite, mark) if w.axi_id == mem.id_of(eq=eq.number)]
+        again, first = (ring, not passed), (eq.base, True)
+        wanted = [again] if passed else [again, first, again]
+        assert [(w.addr, bool(w.strb)) for w in writes] == wanted, writes
+        assert memory.read(ring, 32) == kept
+        self.polled(other)
+        await other.callback_return()
+        await other.arm(ArmType.ANY)
+        self.send(other, [3])
+        await self.env.drain(64)
+        writes = [w for w in self.of(MemWrite, answered) if w.axi_id == mem.id_of(eq=eq.number)]
+        assert [w.addr for w in writes] == [eq.base] != [ring], writes
+        assert memory.read(ring, 32) == kept
+        assert [len(cq.callbacks) for cq in cqs] == [1, 3]
+        for cq in cqs:
+            self.polled(cq)
+            await cq.callback_return()
+            await cq.destroy()
+        await host.destroy_eq(eq)

@@ -32,7 +32,8 @@ def build(
     out = folder / "bench"
     subprocess.run(
         [
-            *(iverilog, "-g2005", "-Wno-all", "-I", str(hdl), "-s", bench.stem, "-o", str(out)),
+            *(iverilog, "-g2005", "-Wno-all", "-I", str(hdl), "-I", str(bench.parent)),
+            *("-s", bench.stem, "-o", str(out)),
             *(f"-D{define}" for define in defines),
             *(f"-P{bench.stem}.{name}={value}" for name, value in (values or {}).items()),
             *(str(bench), *(str(hdl / f"{name}.v") for name in modules)),

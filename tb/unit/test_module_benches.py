@@ -25,11 +25,25 @@ from tb.unit.icarus import HDL, build, run, with_fault
 from tb.unit.icarus import MEMORY as PARTS
 
 #: Of each bench: the module, and its parameters by those of the bench.
+_QUEUES = "#(.NUM_CQ(1 << CQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W))"
+_WRITES = "#(.ID_W(ID_W), .MAX_WRITES(1 << MAX_LOG2), .MAX_LOG2(MAX_LOG2), .W(W), .INIT_W(INIT_W))"
 DUTS = {
     "node_exact": ("cde_mem_node", "#(.AW(AW))"),
     "fifo_exact": ("cde_fifo", "#(.W(W), .DEPTH_LOG2(LOG2), .BYPASS(BYPASS))"),
     "turn_exact": ("cde_turn", "#(.NUM_QP(1 << QP_W), .QP_W(QP_W))"),
     "look_exact": ("cde_arm_look", "#(.NUM_CQ(1 << CQ_W), .CQ_W(CQ_W))"),
+    "counters_exact": ("cde_counters", ""),
+    "credit_exact": ("cde_credit", _QUEUES),
+    "age_exact": ("cde_arm_age", "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .Z_BITS(Z_W))"),
+    "track_exact": ("cde_track", _WRITES),
+    "irq_exact": ("cde_irq", "#(.NUM_EQ(1 << EQ_W), .EQ_W(EQ_W))"),
+    "slot_exact": ("cde_slot", "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .LEVEL_W(LEVEL_W))"),
+}
+#: Modules inside.
+INSIDE = {
+    "credit_exact": ("cde_credit_port", *PARTS),
+    "age_exact": PARTS,
+    "slot_exact": ("cde_fifo",),
 }
 
 
@@ -39,7 +53,8 @@ def simulate(
     """What the bench prints, with these of its parameters."""
     module, parameters = DUTS[bench]
     defines = [f"DUT={module} {parameters}"]
-    return run(build(BENCHES / f"{bench}.v", folder, [module], defines, values, hdl))
+    modules = [module, *INSIDE.get(bench, ())]
+    return run(build(BENCHES / f"{bench}.v", folder, modules, defines, values, hdl))
 
 
 @pytest.mark.parametrize(
@@ -53,6 +68,13 @@ def simulate(
         ),
         *(("turn_exact", {"QP_W": width}) for width in (1, 2, 6, 7)),
         *(("look_exact", {"CQ_W": width}) for width in (1, 3, 6)),
+        ("counters_exact", {}),
+        *(("credit_exact", {"CQ_W": cq, "IDX_W": idx}) for cq, idx in ((1, 6), (2, 12), (6, 16))),
+        *(("age_exact", {"CQ_W": cq, "IDX_W": idx}) for cq, idx in ((1, 6), (2, 12), (6, 16))),
+        ("track_exact", {"ID_W": 2, "MAX_LOG2": 3, "W": 40, "INIT_W": 3}),
+        ("track_exact", {"ID_W": 7, "MAX_LOG2": 4, "W": 90, "INIT_W": 8}),
+        *(("irq_exact", {"EQ_W": width}) for width in (1, 2, 4)),
+        *(("slot_exact", {"IDX_W": idx, "LEVEL_W": log2}) for idx, log2 in ((6, 3), (16, 4))),
     ],
 )
 def test_design(tmp_path: Path, bench: str, values: dict[str, int]) -> None:
@@ -83,6 +105,38 @@ def test_design(tmp_path: Path, bench: str, values: dict[str, int]) -> None:
         ("look_exact", "ripe && !ended && ripe_now", "ripe && !ended", "request"),
         ("look_exact", "STEP: state <= SEEK;", "STEP: state <= ASK;", "CQ"),
         ("look_exact", "second && ripe;", "second;", "second look"),
+        ("counters_exact", "flip_counter == i[9:0]", "flip_counter[5:0] == i[5:0]", "counter"),
+        ("counters_exact", "flip ? 32'd1 << flip_bit", "flip ? 32'd1 << flip_bit[4:0]", "counter"),
+        ("counters_exact", "j == LOST ? lost", "j == LOST ? {1'b0, lost[2:0]}", "counter 11"),
+        ("counters_exact", "recv_step[2*j +: 2]", "recv_step[2*j +: 1]", "counter"),
+        ("counters_exact", "cause_valid && cause == j[7:0]", "cause == j[7:0]", "counter"),
+        ("counters_exact", "rst ? 32'd0 :", "rst && i != 47 ? 32'd0 :", "counter 47"),
+        ("credit_exact", "ahead(taken && granted_cq == granted2_cq)", "ahead(taken)", "verdict"),
+        ("age_exact", "l_mcnt >= limit", "l_mcnt > limit", "ripe"),
+        ("age_exact", "!l_present[IDX_W-1] && l_present", "l_present", "ripe"),
+        ("age_exact", "age > {2'b00", "age >= {2'b00", "ripe"),
+        ("age_exact", "p_sum[IDX_W] ? {IDX_W{1'b1}} : ", "", "publication leaves"),
+        ("age_exact", "fresh[IDX_W-1] ? ZERO : ", "", "doorbell leaves"),
+        ("age_exact", "d_look && waited[", "waited[", "doorbell leaves"),
+        ("age_exact", "p_cq == d_cq_read ? p_z_next", "0 ? p_z_next", "doorbell finds"),
+        ("age_exact", "d_cq == p_cq_read ? d_z_next", "0 ? d_z_next", "publication finds"),
+        ("track_exact", "!init && room != {(MAX_LOG2 + 1){1'b0}}", "!init", "room"),
+        ("track_exact", "!init && room", "room", "walk"),
+        ("track_exact", "l_id == b_id ? l_next :", "0 ? l_next :", "record"),
+        ("track_exact", "l_error <= b_resp != 2'b00", "l_error <= b_resp[1]", "error"),
+        ("track_exact", "stray <= b_valid && !b_known", "stray <= b_valid && !head[b_id]", "stray"),
+        ("track_exact", "l_valid <= b_valid && b_known", "l_valid <= b_valid", "answer"),
+        ("irq_exact", "if (m_axis_irq_tready) m_axis_irq_tvalid", "m_axis_irq_tvalid", "beat"),
+        ("irq_exact", "i[EQ_W-1:0] > last", "i[EQ_W-1:0] >= last", "vector"),
+        ("irq_exact", "!(wanted && last_other)", "!last_other", "others"),
+        ("irq_exact", "m_axis_irq_tready && last_other", "last_other", "beat that left"),
+        ("irq_exact", "if (set) pending", "if (set && !load) pending", "beat"),
+        ("slot_exact", "|| kind == 15'h0010", "", "entry"),
+        ("slot_exact", "s_put0 ? s_data[254:0] : ", "", "entry"),
+        ("slot_exact", "alloc + ONE - origin", "alloc - origin", "entry"),
+        ("slot_exact", "s_used_next - s_alloc_next", "s_used_next", "silent"),
+        ("slot_exact", "s_step <= step && !rst", "s_step <= step", "step"),
+        ("slot_exact", "s_push <= push && !rst", "s_push <= push", "handshake"),
     ],
 )
 def test_faults_are_found(
@@ -90,6 +144,30 @@ def test_faults_are_found(
 ) -> None:
     copy = with_fault(tmp_path, DUTS[bench][0], text, replacement)
     printed = simulate(tmp_path, bench, hdl=copy)
+    assert printed.startswith("wrong: ") and message in printed, printed[:300]
+
+
+@pytest.mark.parametrize(
+    ("text", "replacement", "message"),
+    [
+        ("room - {{(IDX_W-2){1'b0}}, ahead_count};", "room;", "verdict of port 1"),
+        ("other_we && other_cq == r_cq ? other_total : ", "", "verdict"),
+        ("!c_dead && (mode", "(mode", "verdict"),
+        ("dead[r_cq]", "dead[a_cq]", "error"),
+        ("gr_take && !mode[0]", "gr_take", "taking"),
+        ("c_clear ? {IDX_W{1'b0}} : total", "total", "total"),
+        ("granted_cq = c_cq", "granted_cq = r_cq", "CQ"),
+        ("r_clear <= clear && !rst", "r_clear <= clear && rq_valid", "taking"),
+        ("assign taken_count = c_count;", "assign taken_count = r_count;", "verdict"),
+        # Totals over all of their values
+        (": total + wish;", ": total + wish + &total[IDX_W-1 -: 4];", "total"),
+    ],
+)
+def test_faults_of_credits_are_found(
+    tmp_path: Path, text: str, replacement: str, message: str
+) -> None:
+    copy = with_fault(tmp_path, "cde_credit_port", text, replacement)
+    printed = simulate(tmp_path, "credit_exact", {"IDX_W": 12}, copy)
     assert printed.startswith("wrong: ") and message in printed, printed[:300]
 
 

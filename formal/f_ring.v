@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// f_ring: proof that a resize of an event queue is over when nothing of the ring before is under way, and then at once (CQ-16, CQ-18).
+//
+// Purpose: entries of every CQ, in any of the EQs, from their first write to the acknowledgement or the last failure, written again in between as often as
+//          memory likes, with resizes at any time. Assumed is what the mailbox does: no resize before the one in front is over; and of the answers that each
+//          belongs to an entry that was written, with the lap of its record.
+// Ports:   free inputs.
+// Latency: none.
+`default_nettype none
+
+module f_ring (
+    input wire         clk,
+    input wire         call_valid,
+    input wire         call_cq,
+    input wire         call_eq,
+    input wire         again_valid,      // a failed entry is handed over again
+    input wire         again_cq,
+    input wire [70:0]  again,            // the rest of its record
+    input wire         eq_ready,
+    input wire         resize,
+    input wire         resize_eq,
+    input wire [1:0]   resize_log2,
+    input wire         fails,            // memory answers: to be written again, or over
+    input wire         over,
+    input wire         answer_cq
+);
+
+    localparam IDX_W = 4, RETRY_W = 64 + 2 * IDX_W, EV_W = RETRY_W + 5 + IDX_W, EQ_REC_W = RETRY_W + 2;
+
+    reg  started = 1'b0;
+    wire rst = !started;
+    always @(posedge clk) started <= 1'b1;
+
+    // ---------------------------------------------------------------- the entries, by CQ
+    reg  [1:0] called, out, written, failed, old, eq_of, lap_of;
+    initial {called, out, written, failed} = 8'd0;
+
+    wire                eq_valid, eqc_left, unused_void;
+    wire [0:0]          eq_number;
+    wire [63:4]         unused_addr;
+    wire [127:0]        unused_data;
+    wire [EQ_REC_W-1:0] eq_record;
+    wire [IDX_W-1:0]    unused_index;
+    wire [15:0]         unused_vector;
+    wire                gone = over && !rst;
+    wire                change = resize && !rst;
+
+    cde_event #(
+        .NUM_EQ(2), .EQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .EQ_REC_W(EQ_REC_W)
+    ) dut (
+        .clk(clk), .rst(rst), .ev_pub_valid(again_valid && !rst),
+        .ev_pub_data({again[70:69], lap_of[again_cq], again[68:0], 1'b1, {IDX_W{1'b0}}, 2'd0, eq_of[again_cq], again_cq}),
+        .ev_db_valid(call_valid && !rst), .ev_db_data({{RETRY_W{1'b0}}, 1'b0, {IDX_W{1'b0}}, 2'd0, call_eq, call_cq}),
+        .eqc_valid(change), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1), .eqc_eq(resize_eq), .eqc_base(58'd0),
+        .eqc_log2({3'd0, resize_log2}), .eqc_vector(16'd0), .eqc_index(unused_index), .eqc_left(eqc_left), .gone_valid(gone),
+        .gone_eq(eq_of[answer_cq]), .gone_lap(lap_of[answer_cq]), .irq_eq(1'b0), .irq_vector(unused_vector), .eq_valid(eq_valid),
+        .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(unused_addr), .eq_data(unused_data), .eq_void(unused_void),
+        .eq_record(eq_record)
+    );
+
+    wire sent = eq_valid && eq_ready && !rst;
+    wire sent_cq = eq_record[0];
+
+    always @* begin
+        if (call_valid) assume (!called[call_cq] && !out[call_cq]);
+        if (again_valid) assume (failed[again_cq]);
+        if (fails || over) assume (written[answer_cq] && !(fails && over));
+        if (resize) assume (eqc_left);
+    end
+
+    integer c;
+    always @(posedge clk) if (!rst) begin
+        if (call_valid) begin
+            called[call_cq] <= 1'b1;
+            eq_of[call_cq] <= call_eq;
+        end
+        if (again_valid) failed[again_cq] <= 1'b0;
+        if (sent) begin
+            called[sent_cq] <= 1'b0;
+            out[sent_cq] <= 1'b1;
+            written[sent_cq] <= 1'b1;
+            if (called[sent_cq]) begin
+                old[sent_cq] <= 1'b0;
+                lap_of[sent_cq] <= eq_record[EQ_REC_W-3];
+            end
+        end
+        if (fails || over) written[answer_cq] <= 1'b0;
+        if (fails) failed[answer_cq] <= 1'b1;
+        if (over) out[answer_cq] <= 1'b0;
+        if (change) for (c = 0; c < 2; c = c + 1) if (out[c] && eq_of[c] == resize_eq) old[c] <= 1'b1;
+    end
+
+    // ---------------------------------------------------------------- properties
+    always @(posedge clk) if (!rst) begin
+        nothing_left_behind: assert (!eqc_left || (out & old) == 2'd0);
+        over_at_once: assert (eqc_left || (out & old) != 2'd0);
+        lap_is_kept: assert (!sent || called[sent_cq] || eq_record[EQ_REC_W-3] == lap_of[sent_cq]);
+    end
+
+endmodule
+
+`default_nettype wire
