@@ -90,9 +90,9 @@ module cde_answer #(
                      give_up ? `CDE_CAUSE_EQ_FAILED : `CDE_CAUSE_EQE_WRITE_ERROR;
         err_kind <= ans_valid && ans_error ? `CDE_KIND_CQ : `CDE_KIND_PORT;
         err_object <= !(ans_valid && ans_error) ? 16'd0 : {{(16-CQ_W){1'b0}}, cq};
-        // An entry that was given up leaves a hole that the host has to skip: tell it where.
+        // An entry that was given up leaves a hole that the host has to skip: its number tells the pass, too.
         err_index <= !(ans_valid && ans_error && event_write) ? 16'd0 :
-                     give_up ? pub_retry[2*IDX_W +: 16] : {{(16-IDX_W){1'b0}}, pub_retry[IDX_W-1:0]};
+                     {{(16-IDX_W){1'b0}}, give_up ? pub_retry[IDX_W +: IDX_W] : pub_retry[IDX_W-1:0]};
         count_error <= ans_valid && ans_error && !rst;
         count_stray <= stray && !rst;
     end

@@ -114,7 +114,7 @@ class Eq:
         self.base = base
         self.log2 = log2
         self.reader = EventReader(host.env.memory.read, base, log2)
-        #: Callbacks whose entries were given up, by bits 19:4 of their slots' addresses.
+        #: Callbacks whose entries were given up, by the numbers of these.
         self.given_up: dict[int, Callback] = {}
 
     def events(self, cycle: int) -> list[Callback]:
@@ -123,11 +123,20 @@ class Eq:
         while True:
             for event in self.reader.get_events(_ALL_EVENTS):
                 found.append(Callback(cycle, event.cq, int(event.status), event.snap))
-            slot = self.reader.ring.address(self.reader.index) >> 4 & 0xFFFF
-            if slot not in self.given_up:
+            # What was given up and is there all the same was read as any other.
+            for number in [n for n in self.given_up if n < self.reader.index]:
+                del self.given_up[number]
+            if self.reader.index not in self.given_up:
                 return found
+            given_up = self.given_up.pop(self.reader.index)
             self.reader.pass_over(self.host.env.memory.write)
-            found.append(self.given_up.pop(slot)._replace(cycle=cycle))
+            found.append(given_up._replace(cycle=cycle))
+
+    def number_of(self, index: int) -> int:
+        """The entry with this index (modulo 2^idx_w) that is nearest to the next one to be read."""
+        assert self.host.env.config is not None
+        half = 1 << self.host.env.config.idx_w - 1
+        return self.reader.index + (index - self.reader.index + half) % (2 * half) - half
 
     def switched(self, base: int, log2: int, index: int) -> None:
         """A resize took place."""

@@ -421,15 +421,20 @@ class Adapter(KeyHost):
 
     async def recover(self, entry: LogEntry) -> bool:
         """What a driver does about an entry ``EQ_FAILED`` of the log (docs/interfaces.md, "One EQE
-        at a time"): the slot is passed over, and the CQ is called. False if there was nothing
-        to do: the event entry was read all the same.
+        at a time"): its slot is passed over, when all in front of it was read, and the CQ is
+        called. False if there was nothing to do: the event entry was read all the same, or the
+        CQ is gone.
         """
-        cq = self.cqs[entry.object]
-        state = await self.query_cq(cq)
-        self._read_events(cq.eq, self.env.harness.cycle)
-        if not state.in_callback or state.event_under_way or len(cq.callbacks) > cq.returns:
+        command = _require(await self.command(Cmd.QUERY_CQ, entry.object), Result.NO_OBJECT)
+        cq = self.cqs.get(entry.object)
+        if cq is None or command.result == Result.NO_OBJECT:
             return False
-        cq.eq.given_up[entry.detail] = Callback(0, cq.number, int(state.status), state.prod)
+        state = CqState.from_outs(command.outs)
+        self._read_events(cq.eq, self.env.harness.cycle)
+        number = cq.eq.number_of(entry.detail)
+        if number < cq.eq.reader.index or not state.in_callback or state.event_under_way:
+            return False
+        cq.eq.given_up[number] = Callback(0, cq.number, int(state.status), state.prod)
         self._read_events(cq.eq, self.env.harness.cycle)
         return True
 

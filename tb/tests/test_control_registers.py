@@ -219,3 +219,32 @@ class CapabilityRegistersTest(RegisterTest):
             assert await self.result(Cmd.CREATE_QP, *args) == result
             args = (2 + over, 0, 0, number, cq.page | 1 << 16, 0, (ring + over) << 16, 0)
             assert await self.result(Cmd.CREATE_QP, *args) == result
+
+
+@pyuvm.test()
+class EveryOffsetTest(RegisterTest):
+    """ISO-02: each word of the 4 KiB is written and read: where no register is, or one that is read
+    or written only, the answer is SLVERR, and no register changes.
+    """
+
+    async def scenario(self) -> None:
+        rng, control = self.rng("offsets"), self.env.control
+        written = {Reg.CMD, Reg.LOG_POP, Reg.MEM_INJECT}
+        arguments = {Reg.ARG0 + 4 * number for number in range(WORDS)}
+        async with control.mailbox:
+            self.words = await self.values(Reg.ARG0)
+            before = (await self.env.host.counters())["CTRL_REFUSED"]
+            refused = 0
+            for offset in range(0, 4096, 4):
+                if offset not in written | arguments:
+                    assert await control.write(offset, rng.getrandbits(BITS)) == SLVERR, hex(offset)
+                    refused += 1
+                if offset % 64 == 60:
+                    await self.demand(f"all up to {offset:#x} were written")
+            for offset in rng.sample(range(0, 4096, 4), 1024):
+                answer = await control.post_read(offset)
+                there = offset in arguments or offset in set(Reg) - written
+                assert (answer.resp == 0) is there, (hex(offset), answer)
+                refused += not there
+            assert (await self.env.host.counters())["CTRL_REFUSED"] - before == refused
+        await self.env.host.command(UNKNOWN)

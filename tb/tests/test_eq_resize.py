@@ -6,7 +6,7 @@ from __future__ import annotations
 import cocotb
 import pyuvm
 
-from tb.env.defs import ArmType
+from tb.env.defs import ArmType, Cmd, Result
 from tb.env.records import Interrupt, MemWrite
 from tb.tests.directed import SLVERR, DirectedTest
 
@@ -124,3 +124,33 @@ class RingThatIsLeftTest(DirectedTest):
             await cq.callback_return()
             await cq.destroy()
         await host.destroy_eq(eq)
+
+
+@pyuvm.test()
+class WaitingInterruptTest(DirectedTest):
+    """CQ-16: the interrupt of one EQ is on offer, that of another one waits behind it; the rings of
+    both change. Both are raised, and the host finds each callback.
+    """
+
+    async def scenario(self) -> None:
+        host = self.env.host
+        eqs = [await host.create_eq(page=0, log2=2) for _ in range(2)]
+        cqs = [(await self.queues(1, eq, log2=3))[0] for eq in eqs]
+        self.env.interrupts.hold()
+        for cq in cqs:
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [1])
+            await self.harness.cycles(100)
+        for eq in eqs:
+            # Not by the driver, which looks into the ring when it has changed it.
+            base = self.env.memory.allocate(16 << 3)
+            args = (eq.number, base & 0xFFFF_FFFF, base >> 32, 3)
+            command = await host.command(Cmd.RESIZE_EQ, *args)
+            assert command.result == Result.OK
+            eq.switched(base, 3, command.outs[0])
+        assert not any(cq.callbacks for cq in cqs)
+        mark = len(self.seen)
+        self.env.interrupts.hold(False)
+        await self.env.drain(64)
+        assert [i.vector for i in self.of(Interrupt, mark)] == [eq.vector for eq in eqs]
+        assert [len(cq.callbacks) for cq in cqs] == [1, 1]

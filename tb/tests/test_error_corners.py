@@ -125,13 +125,13 @@ class CallbackAfterGiveUpTest(CornerTest):
         if arm is not None:
             await q.arm(arm)
         await q.place(*[UNSOLICITED] * entries)
-        slot = eq.base + (eq.reader.index & (1 << eq.log2) - 1) * 16
+        number = eq.reader.index
         mem.release_eq(eq.number)
         await q.settle()
         log = await self.env.host.read_log()
         retried = LogEntry(Cause.EQE_WRITE_ERROR, Kind.CQ, q.cq.number, log[0].detail)
-        # The log names the slot that the host has to pass over.
-        failed = LogEntry(Cause.EQ_FAILED, Kind.CQ, q.cq.number, slot >> 4 & 0xFFFF)
+        # The log names the entry that the host has to pass over.
+        failed = LogEntry(Cause.EQ_FAILED, Kind.CQ, q.cq.number, number)
         assert log == [*[retried] * 3, failed], f"{q}: {log}"
         q.demand(0)
         state = await q.cq.query()

@@ -118,8 +118,7 @@ class UntoldHoleTest(HoleTest):
         # The others' entries are in memory behind the hole, and under way.
         assert [await self.lost(cq) for cq in cqs] == [True, False, False]
         assert (await host.query_eq(eq)).producer == len(cqs)
-        slot = eq.reader.ring.address(eq.reader.index)
-        entry = LogEntry(Cause.EQ_FAILED, Kind.CQ, cqs[0].number, slot >> 4 & 0xFFFF)
+        entry = LogEntry(Cause.EQ_FAILED, Kind.CQ, cqs[0].number, eq.reader.index)
         assert not any(cq.callbacks for cq in cqs)
         assert await host.recover(entry)
         assert [len(cq.callbacks) for cq in cqs] == [1, 1, 1]
@@ -243,7 +242,7 @@ class PassedOftenTest(HoleTest):
         host, mem = self.env.host, self.env.mem
         eq = await host.create_eq(page=0, log2=6)
         failed, *others = await self.queues(1 << eq.log2, eq, log2=3)
-        mark = len(self.seen)
+        mark, counted = len(self.seen), await host.counter("EVENTS")
         mem.latency(400)
         mem.hold_eq(eq.number)
         self.fail_next(eq)
@@ -266,6 +265,8 @@ class PassedOftenTest(HoleTest):
         await self.env.drain(64)
         writes = [w.strb for w in self.of(MemWrite, mark) if self.of_event(w, failed)]
         assert [bool(strb) for strb in writes] == [True, True, False, False], writes
+        entries = [w for w in self.of(MemWrite, mark) if w.axi_id == mem.id_of(eq=eq.number)]
+        assert await host.counter("EVENTS") - counted == len(entries)
         assert [len(cq.callbacks) for cq in (failed, *others)] == [1] + [ATTEMPTS] * len(others)
         await self.ends(eq, failed, *others)
 
@@ -285,3 +286,73 @@ class PassedOftenTest(HoleTest):
     def of_event(self, write: MemWrite, cq: Cq) -> bool:
         """An event entry of this CQ."""
         return write.axi_id >= self.config.num_cq and write.data & 0xFFFF == cq.number
+
+
+@pyuvm.test()
+class TwoGiveUpsTest(HoleTest):
+    """CQ-16, CQ-18: all writes of one entry are done and answered with errors; the host reads it,
+    returns, and arms. All writes of the CQ's next entry are not done. The log, read then, names
+    both: the first was read, nothing is passed over for it, now or when the ring comes round.
+    """
+
+    async def scenario(self) -> None:
+        host, mem = self.env.host, self.env.mem
+        eq = await host.create_eq(page=0, log2=2)
+        failed, other = await self.queues(2, eq, log2=4)
+        mem.latency(100)
+        for lands in (True, False):
+            mem.fail(SLVERR, eq=eq.number, count=ATTEMPTS, lands=lands)
+        await failed.arm(ArmType.ANY)
+        self.send(failed, [1])
+        await self.harness.cycles(250)
+        host.on_interrupt(Interrupt(self.harness.cycle, eq.vector))
+        assert len(failed.callbacks) == 1
+        await failed.callback_return()
+        await failed.arm(ArmType.ANY)
+        await self.env.drain(64)
+        log = [entry for entry in await host.read_log() if entry.cause == Cause.EQ_FAILED]
+        assert [(e.object, e.detail) for e in log] == [(failed.number, 0), (failed.number, 1)]
+        assert [await host.recover(entry) for entry in log] == [False, True]
+        assert len(failed.callbacks) == 2
+        for n in range(3 << eq.log2):
+            await other.arm(ArmType.ANY)
+            self.send(other, [n])
+            await self.env.drain(64)
+            assert len(other.callbacks) == n + 1 and len(failed.callbacks) == 2
+            assert self.polled(other) == [n]
+            await other.callback_return()
+            await other.update_consumer_index()
+        await self.ends(eq, failed, other)
+
+
+@pyuvm.test()
+class EntryBehindHoleTest(HoleTest):
+    """CQ-16, CQ-18: two entries are given up, and the second one is in memory all the same. The
+    host that hears of the second one first leaves it alone until it gets there, and reads it.
+    """
+
+    async def scenario(self) -> None:
+        host, mem = self.env.host, self.env.mem
+        eq = await host.create_eq(page=0, log2=2)
+        hole, behind = cqs = await self.queues(2, eq, log2=3)
+        mem.hold_eq(eq.number)
+        for n in range(2 * ATTEMPTS):
+            mem.fail(SLVERR, eq=eq.number, rule=n, skip=n, lands=n % 2 == 1)
+        for cq in cqs:
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [cq.number])
+        await self.harness.cycles(100)
+        for cq in cqs:
+            self.send(cq, [cq.number])
+        await self.harness.cycles(100)
+        mem.release_eq(eq.number)
+        await self.env.drain(64)
+        log = [entry for entry in await host.read_log() if entry.cause == Cause.EQ_FAILED]
+        assert [entry.object for entry in log] == [cq.number for cq in cqs]
+        assert not any(cq.callbacks for cq in cqs)
+        for entry in reversed(log):
+            await host.recover(entry)
+        assert [len(cq.callbacks) for cq in cqs] == [1, 1] and not eq.given_up
+        # An entry says how many completions there were then; of the other the host knows those now.
+        assert (hole.callbacks[0].snap, behind.callbacks[0].snap) == (2, 1)
+        await self.ends(eq, *cqs)

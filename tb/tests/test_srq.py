@@ -85,6 +85,33 @@ class SrqResultsTest(ReceivePostTest):
 
 
 @pyuvm.test()
+class RefusedCreateTest(ReceivePostTest):
+    """ISO-01, ISO-02: CREATE_SRQ of one that exists, with other arguments, behind each command of
+    another one: refused, and size, vector and owner stay as they are.
+    """
+
+    allow = ("no_posts", "no_receives")
+
+    async def scenario(self) -> None:
+        options = {"size": 2, "zone": 0x5A5A, "vector": 0x1234}
+        srq = await self.env.host.create_srq(0, page=1, **options)
+        other, before = self.config.num_srq - 1, await srq.status()
+        others = (
+            (Cmd.CREATE_SRQ, 1),
+            (Cmd.RESIZE_SRQ, 2),
+            (Cmd.QUERY_SRQ, 0),
+            (Cmd.DESTROY_SRQ, 0),
+        )
+        for code, size in (*others, (Cmd.QUERY_SRQ, 0)):
+            await self.result(code, other, size)
+            again = (Cmd.CREATE_SRQ, srq.number, 0xA5A5_0001, 0xEDCB_0000)
+            assert await self.result(*again) == Result.EXISTS
+            assert await srq.status() == before
+            assert (await srq.reap(0, page=0)).cause == Cause.NOT_OWNER
+            assert (await srq.reap(0)).cause == Cause.NONE
+
+
+@pyuvm.test()
 class CreateQpTest(ReceivePostTest):
     """CREATE_QP: what receives add, in the order of the checks; IN_USE while a QP names the SRQ."""
 

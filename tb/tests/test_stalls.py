@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import cocotb
 import pyuvm
 
 from tb.env.cq import Cq
-from tb.env.defs import ArmType, Cmd, CqStatus
+from tb.env.defs import ArmType, Cmd, CqStatus, TraceOp
 from tb.env.harness import Channel
-from tb.env.records import MemResponse, MemWrite
+from tb.env.records import MemResponse, MemWrite, Trace
 from tb.tests.directed import DirectedTest
 
 Action = Callable[[bool], None]
@@ -341,4 +341,46 @@ class OutstandingWritesTest(DirectedTest):
         await env.drain()
         for cq in cqs:
             assert self.polled(cq) == list(range(each))
+            assert await cq.update_consumer_index() == (0, 0)
+
+
+@pyuvm.test()
+class OverflowBesideAnswersTest(DirectedTest):
+    """CQ-17, ISO-04: an overflow, while memory answers a write of other CQs in each cycle, takes
+    its turn among them: its CQ is in error long before the last answer.
+    """
+
+    async def scenario(self) -> None:
+        env = self.env
+        eq = await env.host.create_eq(page=0, log2=4)
+        cqs = [await self.queue(n % 2, log2=5) for n in range(8)]
+        (full,) = await self.queues(1, eq, log2=1)
+        self.send(full, [0, 1])
+        await env.drain(32)
+        for ahead in (20, 4, 0):
+            await self.round(cqs, full, ahead)
+            (full,) = await self.queues(1, eq, log2=1)
+            self.send(full, [0, 1])
+            await env.drain(32)
+
+    async def round(self, cqs: Sequence[Cq], full: Cq, ahead: int) -> None:
+        """``ahead``: cycles from the first answer to the completion that is one too many."""
+        env, count = self.env, min(self.config.max_writes * 3 // 4 // len(cqs), 1 << cqs[0].log2)
+        env.mem.hold_responses()
+        for number in range(count):
+            for cq in cqs:
+                self.send(cq, [number])
+        await self.harness.cycles(8 * count * len(cqs))
+        env.mem.release_responses()
+        mark = len(self.seen)
+        await self.harness.cycles(ahead)
+        self.send(full, [2])
+        await env.drain(64)
+        answers = [r.cycle for r in self.of(MemResponse, mark)]
+        steps = [s for s in self.of(Trace, mark) if s.op == TraceOp.CQ_ERROR]
+        assert len(answers) == count * len(cqs) and [s.cq for s in steps] == [full.number]
+        behind = sum(cycle > steps[0].cycle for cycle in answers)
+        assert behind > len(answers) - ahead - 32, f"{behind} of {len(answers)} answers behind it"
+        for cq in cqs:
+            assert self.polled(cq) == list(range(count))
             assert await cq.update_consumer_index() == (0, 0)

@@ -149,3 +149,27 @@ class RemovedStatesTest(RemovalTest):
         region, window = await self.memory(64), await self.window()
         await self.bind(window, qp, region)
         await self.demand_verdict(qp, GRANTED, READ, window.key, region.base, 8)
+
+
+@pyuvm.test()
+class ForeignReapTest(RemovalTest):
+    """ISO-01, MW-09: reaping is cleanup, and still the owner's alone."""
+
+    async def scenario(self) -> None:
+        host = self.env.host
+        srq = await host.create_srq(size=4, zone=ZONE)
+        srq.auto_reap = False
+        qp = await self.guarded(srq=srq)
+        target = await self.memory(64)
+        posts = [srq.make_recv([target.segment(0, 32)]) for _ in range(3)]
+        for answer in srq.queue_recv_many(posts):
+            assert (await answer).cause == Cause.NONE
+        await self.take(qp, 1, 1)
+        self.settle(qp)
+        self.settle(qp)
+        await self.rest()
+        await self.remove_device()
+        index = (await srq.status()).completed
+        for page in range(1, min(self.config.num_pages, 4)):
+            assert await srq.reap(index, page=page) == (2, Cause.NOT_OWNER)
+        assert await srq.reap(index) == (0, 0)
