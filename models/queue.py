@@ -279,6 +279,14 @@ class PhaseReader(Ruled):
             self._rings.pop(0)
         return self._rings[0]
 
+    def there(self, index: int) -> bytes | None:
+        """An entry from the next one on, if it is there."""
+        ring = self.ring
+        for later in self._rings[1:]:
+            ring = later if later.origin <= index else ring
+        entry = self.read(ring.address(index), ring.entry_bytes)
+        return entry if phase_of(entry) == ring.phase(index) else None
+
     def switch(self, base: int, log2: int, index: int, index_bits: int = 16) -> None:
         """A resize: entries from ``index`` (modulo 2^index_bits) on are in the new ring."""
         last = max(self.index, self._rings[-1].origin)
@@ -298,9 +306,7 @@ class PhaseReader(Ruled):
 
     def peek(self) -> bytes | None:
         """The next entry if it is there."""
-        ring = self.ring
-        entry = self.read(ring.address(self.index), ring.entry_bytes)
-        return entry if phase_of(entry) == ring.phase(self.index) else None
+        return self.there(self.index)
 
 
 class RingReader(PhaseReader):

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import cocotb
 from cocotb.triggers import Event
 
+from models.entries import Eqe
 from models.queue import EventReader, NdResult, NdResultEx, RingReader
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import CB_RETURN, CQ_DB, ArmType, CqeType, CqStatus, Life, PageReg, Result
+from tb.env.records import Interrupt
 
 _ALL_EVENTS = 1 << 20
 _RECEIVES = (CqeType.RECEIVE, CqeType.RECEIVE_AND_INVALIDATE)
@@ -131,6 +133,27 @@ class Eq:
             given_up = self.given_up.pop(self.reader.index)
             self.reader.pass_over(self.host.env.memory.write)
             found.append(given_up._replace(cycle=cycle))
+
+    async def given_up_untold(self) -> tuple[int, int] | None:
+        """What a driver looks for when the log was full (docs/interfaces.md, "One EQE at a time"):
+        CQ and number of the next entry, if that was given up. None, too, while entries are under
+        way: the one may be among them.
+        """
+        host, reader = self.host, self.reader
+        producer = self.number_of((await host.query_eq(self)).producer)
+        cqs = [cq for cq in host.cqs.values() if cq.eq is self]
+        states = [await cq.query() for cq in cqs]
+        await host.env.sync()
+        host.on_interrupt(Interrupt(host.env.harness.cycle, self.vector))
+        if any(state.event_under_way for state in states) or reader.index >= producer:
+            return None
+        entries = [reader.there(number) for number in range(reader.index, producer)]
+        there = {Eqe.unpack(entry).cq for entry in entries if entry is not None}
+        for cq, state in zip(cqs, states, strict=True):
+            waits = state.in_callback and len(cq.callbacks) == cq.returns
+            if waits and state.status != CqStatus.OK and cq.number not in there:
+                return cq.number, reader.index
+        return None
 
     def number_of(self, index: int) -> int:
         """The entry with this index (modulo 2^idx_w) that is nearest to the next one to be read."""

@@ -80,7 +80,8 @@ def _counters(_: str, text: str) -> list[Values]:
 def _track(_: str, text: str) -> list[Values]:
     ports = {"ID_W": "push_id", "W": "push_data", "INIT_W": "init_addr"}
     values = {parameter: width(text, port) for parameter, port in ports.items()}
-    values["MAX_LOG2"] = width(text, "room", "reg") - 1
+    spare = re.search(r"^  reg \[\d+:0\] spare \[(\d+):0\];", text, re.M)
+    values["MAX_LOG2"] = int(spare.group(1)).bit_length() if spare else 0
     return [values] if all(values.values()) else []
 
 
