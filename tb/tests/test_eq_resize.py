@@ -154,3 +154,38 @@ class WaitingInterruptTest(DirectedTest):
         await self.env.drain(64)
         assert [i.vector for i in self.of(Interrupt, mark)] == [eq.vector for eq in eqs]
         assert [len(cq.callbacks) for cq in cqs] == [1, 1]
+
+
+@pyuvm.test()
+class AllUnderWayTest(DirectedTest):
+    """CQ-16: as many entries under way as there are CQs, then fewer and fewer: RESIZE_EQ is not
+    answered before they are.
+    """
+
+    async def scenario(self) -> None:
+        host, mem, count = self.env.host, self.env.mem, self.config.num_cq
+        eq = await host.create_eq(page=0, log2=(count - 1).bit_length())
+        cqs = await self.queues(count, eq, log2=2)
+        while cqs:
+            mem.hold_eq(eq.number)
+            for cq in cqs:
+                assert await cq.arm(ArmType.ANY) == (0, 0)
+            mark = len(self.seen)
+            for cq in cqs:
+                self.send(cq, [1])
+            await self.harness.cycles(20 * len(cqs) + 100)
+            asked = cocotb.start_soon(host.resize_eq(eq, eq.log2))
+            await self.harness.cycles(200)
+            assert not asked.done()
+            mem.release_eq(eq.number)
+            await asked
+            await self.env.drain(64)
+            writes = [w for w in self.of(MemWrite, mark) if w.axi_id == mem.id_of(eq=eq.number)]
+            assert len(writes) == len(cqs)
+            for cq in cqs:
+                assert len(cq.callbacks) == cq.returns + 1 and self.polled(cq) == [1]
+                assert await cq.callback_return() == (0, 0)
+                assert await cq.update_consumer_index() == (0, 0)
+            for cq in cqs[len(cqs) // 2 :]:
+                await cq.destroy()
+            del cqs[len(cqs) // 2 :]

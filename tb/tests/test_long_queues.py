@@ -53,7 +53,9 @@ class LongCqTest(LongLifeTest):
 
 @pyuvm.test()
 class LongEqTest(LongLifeTest):
-    """CQ-16: callbacks of many CQs through one EQ until its index has counted round."""
+    """CQ-16: callbacks of many CQs through one EQ until its index has counted round. Its ring
+    changes every now and then, to any size.
+    """
 
     async def scenario(self) -> None:
         env, host, rng = self.env, self.env.host, self.rng("contexts")
@@ -64,6 +66,7 @@ class LongEqTest(LongLifeTest):
         ]
         answers: list[Pending[WriteResult]] = []
         rounds = self.lifetime // len(cqs) + 1
+        fewest = (len(cqs) - 1).bit_length()
         for number in range(1, rounds + 1):
             answers += [cq.post_arm(ArmType.ANY) for cq in cqs]
             start = self.harness.cycle + 40
@@ -73,6 +76,8 @@ class LongEqTest(LongLifeTest):
             for cq in cqs:
                 assert len(await cq.wait_callbacks(number)) == number
             answers += [cq.post_callback_return() for cq in cqs]
+            if number % 16 == 0:
+                await host.resize_eq(eq, rng.randint(fewest, env.config.max_log2))
             found = [[r.request_context for r in cq.get_cq_results()] for cq in cqs]
             assert found == [[context] for context in wanted]
             await answers[-1]

@@ -80,6 +80,9 @@ class EveryEqTest(DirectedTest):
             assert found.log2 == cq.log2
             eqs.append(eq)
             await self.calls(cq)
+            for size in (1, log2):
+                await host.resize_eq(eq, size)
+                await self.calls(cq)
             await cq.destroy()
             await other.destroy()
         full = eqs[5]
@@ -107,13 +110,14 @@ class EveryEqTest(DirectedTest):
             assert (await host.query_eq(again)).attached == 0
 
     async def calls(self, cq: Cq) -> None:
-        """One callback."""
+        """One callback more."""
         assert await cq.arm(ArmType.ANY) == (0, 0)
         assert await self.env.credits.reserve(cq.number)
         self.send(cq, [1])
-        await cq.wait_callbacks(1)
+        await cq.wait_callbacks(len(cq.callbacks) + 1)
         assert self.polled(cq) == [1]
         assert await cq.callback_return() == (0, 0)
+        assert await cq.update_consumer_index() == (0, 0)
 
 
 @pyuvm.test()
