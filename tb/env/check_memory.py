@@ -44,7 +44,9 @@ class MemoryChecks:
         self.completions = completions
         self.doorbells = doorbells
         self.strays = 0
+        self.errors = 0  # answers other than OKAY to writes that were there
         self.writes = 0
+        self.events = 0  # of them those of event entries
         self.interrupts = 0
         p = ctx.params
         #: Entries of each unanswered write of a CQ; answers whose step has not come.
@@ -74,7 +76,6 @@ class MemoryChecks:
 
     def write(self, record: MemWrite) -> None:
         """A write was accepted with address and data."""
-        self.writes += 1
         ctx = self.ctx
         side, number = divmod(record.axi_id, ctx.params.num_cq)
         data = record.data.to_bytes(LINE_BYTES, "little")
@@ -91,6 +92,9 @@ class MemoryChecks:
             self._event(record, number, data)
         else:
             ctx.fail(f"memory write with ID {record.axi_id:#x}, which no queue has")
+        # Behind what may have to wait for the command that explains it
+        self.writes += 1
+        self.events += side
 
     def _event(self, record: MemWrite, eq: int, data: bytes) -> None:
         ctx = self.ctx
@@ -194,6 +198,8 @@ class MemoryChecks:
                 self.vectors[number].add(ctx.engine.eqs[number].vector)
         else:
             self.strays += 1
+            return
+        self.errors += not okay
 
     def _pin_answer(self, eq: int, okay: bool) -> bool:
         """Whether the entry is over, acknowledged or given up: the host has to look."""
@@ -224,11 +230,11 @@ class MemoryChecks:
 
     def interrupt(self, record: Interrupt) -> None:
         """A vector was raised."""
-        self.interrupts += 1
         vector = record.vector
         able = self._able(vector)
         if not able:
             able = self._modified_meanwhile(vector)
+        self.interrupts += 1
         if not able and vector in self.spare:
             self.spare.discard(vector)
             return

@@ -135,7 +135,7 @@ class Checking:
             **{Reg[f"CNT_CAUSE{cause}"]: causes[cause] for cause in range(1, _CAUSES)},
         }
         # Before the first record of a life the scoreboard has not begun anew.
-        if isinstance(self.board, EngineScoreboard) and self._config is self._env.config:
+        if self.board is not None and self._config is self._env.config:
             wanted |= self.board.counters()
         return wanted
 

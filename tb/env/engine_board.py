@@ -126,10 +126,10 @@ class EngineScoreboard(Scoreboard):
     # -- what tests compare with -------------------------------------------------------------------
 
     def counters(self) -> dict[Reg, int]:
-        """What the counters of posting must show when all is quiet, as far as it is certain."""
+        """Those of posting, too, as far as they are certain."""
         model = self.qpc.model
         refused = {} if self.qps.unsettled else {Reg.CNT_DONE_REFUSED: model.done_refused}
-        return {
+        return super().counters() | {
             Reg.CNT_POSTS: model.posts,
             Reg.CNT_INDICATED: model.work_beats,
             Reg.CNT_DONE: model.done,

@@ -126,7 +126,7 @@ class ReceiveScoreboard(EngineScoreboard):
     # -- what tests compare with -------------------------------------------------------------------
 
     def counters(self) -> dict[Reg, int]:
-        """What the counters must show when all is quiet."""
+        """Those of receiving, too."""
         model = self.rc.model
         return super().counters() | {
             Reg.CNT_RECV_POSTS: model.posts,

@@ -28,6 +28,7 @@ from tb.env.check_credits import CreditChecks
 from tb.env.check_doorbells import DoorbellChecks
 from tb.env.check_memory import MemoryChecks
 from tb.env.check_steps import StepChecks
+from tb.env.defs import Reg
 from tb.env.records import (
     Command,
     Completion,
@@ -228,6 +229,20 @@ class Scoreboard:
             "interrupts": [(eq, "no interrupt of EQ", None) for eq in sorted(memory.owed)],
             "doorbells": [(c, "no answer to the doorbell of cycle", None) for c in bells],
             "credits": [(c, "no answer to the credit request of cycle", None) for c in asked],
+        }
+
+    def counters(self) -> dict[Reg, int]:
+        """What the counters of memory and interrupts must show when all is quiet, by the pins; of
+        entries, by the steps.
+        """
+        memory = self.memory
+        return {
+            Reg.CNT_CPL_PLACED: self.completions.placed,
+            Reg.CNT_CQE_WRITES: memory.writes - memory.events,
+            Reg.CNT_EVENTS: memory.events,
+            Reg.CNT_IRQS: memory.interrupts,
+            Reg.CNT_WRITE_ERRORS: memory.errors,
+            Reg.CNT_STRAY_B: memory.strays,
         }
 
     def grace(self, now: int) -> int:
