@@ -148,7 +148,8 @@ class ShrinkInRequestsTest(OverlapTest):
 @pyuvm.test()
 class RetryAfterResizeTest(OverlapTest):
     """CQ-18: the write of an event entry fails, and the event queue is resized before the write is
-    repeated: the repetition goes to the old slot, entries behind it to the new ring.
+    repeated: the repetition goes to the old slot, entries behind it to the new ring, and the
+    command is answered then.
     """
 
     async def scenario(self) -> None:
@@ -163,8 +164,11 @@ class RetryAfterResizeTest(OverlapTest):
             since = len(self.seen)
             self.send(cq, [turn])
             await self.harness.cycles(60)
-            await env.host.resize_eq(eq, log2)
+            resized = cocotb.start_soon(env.host.resize_eq(eq, log2))
+            await self.harness.cycles(200)
+            assert not resized.done()
             env.mem.release_eq(eq.number)
+            await resized
             await env.drain(64)
             axi_id = env.mem.id_of(eq=eq.number)
             writes = [w for w in self.of(MemWrite, since) if w.axi_id == axi_id]
