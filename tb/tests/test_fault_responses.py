@@ -24,6 +24,10 @@ BUILD = ["engine"]
 DELAYS = (1, 10, 100, 1000, 10_000)
 
 
+#: Cycles in which the traffic of pairs ends.
+_TRAFFIC = 1500
+
+
 @pyuvm.test()
 class ErrorAtEachWriteTest(PairsTest):
     """SLVERR and DECERR to each write of a scenario in turn, entries and event entries: the CQ that
@@ -49,7 +53,8 @@ class ErrorAtEachWriteTest(PairsTest):
         mark = len(self.seen)
         rule = env.mem.fail(resp, skip=skip, lands=skip % 2 == 0)
         wanted = await self.traffic()
-        await env.drain()
+        await self.harness.cycles(_TRAFFIC)
+        await env.sync()
         env.mem.clear_fault(rule)
         bad = [r for r in self.of(MemResponse, mark) if r.resp]
         failed: int | None = None
@@ -65,12 +70,28 @@ class ErrorAtEachWriteTest(PairsTest):
             failed, kind = entry.object, "event" if event else "entry"
             status = (await self.qps[failed].cq.query()).status
             assert status == CqStatus.INTERNAL_ERROR, f"CQ {failed}: {status}"
+            # Its receiver is not ready any more: the peer's message would come again and again.
+            await self.qps[failed].flush()
+        await env.drain()
         for number, entries in wanted.items():
-            if number != failed:
+            if failed is not None and number == failed ^ 1:
+                await self.peer_of_failed(number, entries)
+            elif number != failed:
                 await self.unharmed(number, entries)
         if failed is not None:
             await self.remake(failed)
         return kind
+
+    async def peer_of_failed(self, number: int, entries: int) -> None:
+        """All completed; its message, the last one, in error if it was not taken in time."""
+        cq = self.qps[number].cq
+        state = await cq.query()
+        found = [r.status for r in cq.get_cq_results_ex()]
+        assert state.status == CqStatus.OK and len(found) == entries, f"CQ {number}: {found}"
+        assert found.count(0) >= entries - 1, f"CQ {number}: {found}"
+        assert await cq.update_consumer_index() == (0, 0)
+        assert len(cq.callbacks) == 1 and cq.callbacks[0].status == CqStatus.OK
+        assert await cq.callback_return() == (0, 0)
 
 
 @pyuvm.test()
