@@ -126,12 +126,13 @@ def choose(faults: Sequence[Fault], patterns: Iterable[str]) -> list[Fault]:
 
 
 def representatives(faults: Sequence[Fault]) -> list[Fault]:
-    """One for each file, if possible one that a test module finds which finds none of the others:
-    a build takes ten times as long as its test.
+    """One for every second file, if possible one that a test module finds which finds none of the
+    others. A build takes ten times as long as its test: one for each file would take a quarter of
+    the time of the whole check.
     """
     shown: set[str] = set()
     chosen: dict[str, Fault] = {}
-    for name in dict.fromkeys(fault.file for fault in faults):
+    for name in list(dict.fromkeys(fault.file for fault in faults))[::2]:
         of_file = [fault for fault in faults if fault.file == name]
         modules = {f.id: {test.partition(".")[0] for test in f.fails} for f in of_file}
         chosen[name] = next((f for f in of_file if modules[f.id] - shown), of_file[0])
@@ -282,7 +283,7 @@ def run_negatives(
     patterns: Iterable[str] = (), processes: int | None = None, quick: bool = False
 ) -> tuple[int, int]:
     """Plant every fault that is asked for; returns (faults found, faults not found). ``quick``: one
-    for each file of the design.
+    for every second file of the design.
     """
     SIM_BUILD.mkdir(exist_ok=True)
     out = SIM_BUILD / "negatives.json"
@@ -297,7 +298,7 @@ def run_negatives(
     print(f"{len(faults)} fault(s) to plant, {processes} at a time", flush=True)
     if len(faults) < len(known):
         print(
-            f"one for each file; `make negatives` plants all {len(known)}",
+            f"one for every second file; `make negatives` plants all {len(known)}",
             flush=True,
         )
     start = time.monotonic()

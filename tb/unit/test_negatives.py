@@ -313,18 +313,20 @@ def test_part_of_the_whole_check(
     assert capsys.readouterr().out.endswith("\n55 passed, 1 failed\n")
 
 
-def test_one_fault_for_each_file() -> None:
+def test_one_fault_for_every_second_file() -> None:
     def fault(name: str, file: str, *tests: str) -> Fault:
         return replace(FAULT, id=name, file=file, fails=dict.fromkeys(tests, ""))
 
     faults = [
         fault("first", "a.v", "m.One"),
         fault("again", "a.v", "n.One"),
+        fault("left out", "between.v", "o.One"),
         fault("no other test", "b.v", "m.Two"),
         fault("other test", "b.v", "m.One", "n.Two"),
+        fault("left out, too", "behind.v", "o.One"),
         fault("nothing new", "c.v", "m.One"),
         fault("nor here", "c.v", "n.One"),
     ]
     assert [f.id for f in representatives(faults)] == ["first", "other test", "nothing new"]
     known = load_faults()
-    assert len(representatives(known)) == len({fault.file for fault in known})
+    assert len(representatives(known)) == (len({fault.file for fault in known}) + 1) // 2
