@@ -34,6 +34,9 @@ MODES = {
 }
 #: Clocks are not mutated: there is one clock, and a design without it does nothing.
 _CLOCK_PORTS = frozenset({"CLK", "RD_CLK", "WR_CLK", "clk"})
+#: Nor are pins that only a read port with a clock has: all read ports of this netlist are without
+#: (registers behind them are cells of their own), and Yosys demands constants there.
+_READ_PORTS = frozenset({"RD_EN", "RD_ARST", "RD_SRST"})
 
 
 @dataclass(frozen=True)
@@ -123,10 +126,11 @@ def parse_mutation(text: str) -> Mutation:
 
 
 def parse_list(text: str) -> list[Mutation]:
-    """A whole list, without mutants of clocks."""
+    """A whole list, without mutants of clocks and of pins that have no function."""
     found = [parse_mutation(line) for line in text.splitlines() if line.strip()]
+    left_out = _CLOCK_PORTS | _READ_PORTS
     return [
-        m for m in found if m.port.lstrip("\\") not in _CLOCK_PORTS and m.wire.lstrip("\\") != "clk"
+        m for m in found if m.port.lstrip("\\") not in left_out and m.wire.lstrip("\\") != "clk"
     ]
 
 
@@ -235,7 +239,7 @@ def choose(
     steps = [f"read_rtlil {base}"]
     for number, (name, wanted) in enumerate(share.items()):
         if wanted:
-            # More than wanted: clocks are dropped, and the same change can be listed twice.
+            # More than wanted: some are dropped, and the same change can be listed twice.
             steps.append(
                 f"mutate -list {2 * wanted + 20} -seed {seed * 1000 + number} "
                 f"-o {folder / f'list-{name}.txt'} {name}__*"

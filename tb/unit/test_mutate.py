@@ -107,10 +107,11 @@ def test_other_lines_are_errors(text: str) -> None:
         parse_mutation(text)
 
 
-def test_clocks_are_left_out() -> None:
+def test_pins_without_a_function_are_left_out() -> None:
     clock = OPERATOR.replace(r"\A", r"\CLK")
     wired = OPERATOR + r" -wire clk -wirebit 0"
-    assert parse_list("\n".join([clock, wired, OPERATOR, ""])) == [MUTATION]
+    read = OPERATOR.replace(r"\A", r"\RD_EN")
+    assert parse_list("\n".join([clock, wired, read, OPERATOR, ""])) == [MUTATION]
 
 
 def test_every_module_has_a_share() -> None:

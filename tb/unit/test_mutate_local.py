@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -61,11 +62,9 @@ def find(mutations: list[Mutation], change: str) -> Mutation:
     )
 
 
-@pytest.fixture(scope="module")
-def hits(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[tuple[int, int]]], set[str]]:
-    """Replays inputs (s_valid, s_data) and tells which changes they can tell."""
+def elaborate(folder: Path) -> tuple[Path, list[Mutation]]:
+    """The design as RTLIL, and its mutants."""
     prepare_environment()
-    folder = tmp_path_factory.mktemp("local")
     (folder / "design.v").write_text(DESIGN)
     base = folder / "base.il"
     steps = (
@@ -76,7 +75,14 @@ def hits(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[tuple[int, 
         f"mutate -list 2000 -seed 1 -o {folder / 'list.txt'}",
     )
     run_yosys("\n".join(steps), folder, "elaborate")
-    listed = parse_list((folder / "list.txt").read_text())
+    return base, parse_list((folder / "list.txt").read_text())
+
+
+@pytest.fixture(scope="module")
+def hits(tmp_path_factory: pytest.TempPathFactory) -> Callable[[list[tuple[int, int]]], set[str]]:
+    """Replays inputs (s_valid, s_data) and tells which changes they can tell."""
+    folder = tmp_path_factory.mktemp("local")
+    base, listed = elaborate(folder)
     mutations = [find(listed, change) for change in CHANGES]
     netlist.plant(base, mutations, folder)
     local.plant(base, dict(enumerate(mutations, 1)), folder, 2)
@@ -103,6 +109,15 @@ def test_what_is_masked_is_no_change(
     assert hits([(0, 8)] * 4) == {*always, "sum"}
     assert hits([(1, 0)] * 4) == {*always, "kept"}
     assert hits([(1, 8)] * 4) == {*always, "kept", "sum"}
+
+
+def test_each_listed_mutant_can_be_planted(tmp_path: Path) -> None:
+    base, listed = elaborate(tmp_path)
+    assert {m.port.lstrip("\\") for m in listed if m.cell.lstrip("\\") == "mem"} == {
+        *("RD_ADDR", "RD_DATA"),
+        *("WR_ADDR", "WR_DATA", "WR_EN"),
+    }
+    netlist.plant(base, listed, tmp_path)
 
 
 COMPARISON = """module \\local__3
