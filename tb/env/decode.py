@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from tb.env.records import (
@@ -35,6 +36,13 @@ ROW_BYTES = ROW_WORDS * 8
 #: In front of the records of a block.
 HEAD_WORDS = 3
 BLOCK_MARK = 0xFF
+
+
+@lru_cache(maxsize=1024)
+def byte_mask(strb: int) -> int:
+    """512 bits: all ones in each byte that the 64 strobes select."""
+    return sum(0xFF << 8 * byte for byte in range(64) if strb >> byte & 1)
+
 
 # Kinds, as in bfm_record.v.
 TRACE = 1
@@ -298,9 +306,8 @@ class Decoder:
         addr, strb = word[pos + 1], word[pos + 2]
         if head >> 24 & 1:
             self.hooks.mem_write(addr, strb, line)
-        out.append(
-            MemWrite(head >> 32, head >> 8 & 0xFFFF, addr, strb, int.from_bytes(line, "little"))
-        )
+        data = int.from_bytes(line, "little") & byte_mask(strb)
+        out.append(MemWrite(head >> 32, head >> 8 & 0xFFFF, addr, strb, data))
         return pos + size
 
     def _receive(self, raw: bytes, word: tuple[int, ...], pos: int, out: list[Record]) -> int:

@@ -41,7 +41,7 @@ class MemWrite(NamedTuple):
     axi_id: int
     addr: int
     strb: int  # 64 bits
-    data: int  # 512 bits
+    data: int  # 512 bits; 0 in bytes without strobe, which say nothing
 
 
 class Completion(NamedTuple):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of remote accesses and trace lanes above 7: from the recorder's words to records; keys and
-rights as the driver counts them.
+"""Checks of remote accesses, memory writes and trace lanes above 7: from the recorder's words to
+records; keys and rights as the driver counts them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from tb.env.agents.access import Judgement
-from tb.env.decode import CHECK, ROW_WORDS, TRACE, VERDICT, Decoder, Hooks
+from tb.env.decode import CHECK, MEM_WRITE, ROW_WORDS, TRACE, VERDICT, Decoder, Hooks
 from tb.env.defs import CHECK as CHECK_WORD
 from tb.env.defs import VERDICT as VERDICT_WORD
 from tb.env.defs import CheckKind, PostFlag, Right, Verdict
-from tb.env.records import AccessCheck, AccessVerdict, Trace
+from tb.env.records import AccessCheck, AccessVerdict, MemWrite, Trace
 from tb.env.windows import next_key, rights_flags
 
 
@@ -44,6 +44,14 @@ def test_check_and_verdict() -> None:
     records, told = decode(CHECK | 5 << 32, *words, VERDICT | 9 << 32, verdict)
     assert records == told == [AccessCheck(5, check), AccessVerdict(9, verdict)]
     assert Judgement.decode(records[1]) == Judgement(9, 3, Verdict.NO_RIGHT)
+
+
+@pytest.mark.parametrize("strb", [0, 0xFFFF, 0xFFFF << 48, 0x7FFF_FFFF_FFFF_FFF0, (1 << 64) - 1])
+def test_bytes_without_strobe_say_nothing(strb: int) -> None:
+    line = bytes(range(1, 65))
+    records, _ = decode(MEM_WRITE | 5 << 32, 0x1000, strb, *struct.unpack("<8Q", line))
+    told = bytes(byte if strb >> k & 1 else 0 for k, byte in enumerate(line))
+    assert records == [MemWrite(5, 0, 0x1000, strb, int.from_bytes(told, "little"))]
 
 
 @pytest.mark.parametrize("data", [6 << 16, 1 << 20, 1 << 31])
