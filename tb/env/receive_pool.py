@@ -53,8 +53,13 @@ class Place:
 
     @property
     def huge(self) -> bool:
-        """A segment of any length has room."""
+        """Made for segments of any length."""
         return self.region.length >= _HUGE
+
+    @property
+    def room(self) -> int:
+        """Bytes of the longest segment that fits into what is not used."""
+        return max(0, self.high - self.low - _GAP)
 
 
 class Pool:
@@ -108,9 +113,12 @@ class Pool:
 
     # -- segments ----------------------------------------------------------------------------------
 
-    def _pick(self, zone: int, want: bool = True) -> Place | None:
-        """A region of the zone; ``want``: with local write, or without."""
-        found = [p for p in self.places if p.region.zone == zone and p.writable is want]
+    def _pick(self, zone: int, want: bool = True, room: int = 0) -> Place | None:
+        """A region of the zone; ``want``: with local write, or without; ``room``: so many bytes
+        of it are not used.
+        """
+        places = (p for p in self.places if p.room >= room)
+        found = [p for p in places if p.region.zone == zone and p.writable is want]
         return self._rng.choice(found) if found else None
 
     def _cut(self, place: Place, length: int) -> Segment:
@@ -125,19 +133,21 @@ class Pool:
         return Segment(region.base + start, length, region.key)
 
     def segments(self, zone: int, capacity: int, huge: float = 0.0) -> list[Segment]:
-        """A legal segment list of ``capacity`` bytes, or, with that probability, of far more."""
+        """A legal segment list of ``capacity`` bytes, or, with that probability, of far more; none
+        if no region of the zone has room.
+        """
         rng = self._rng
         found: list[Segment] = []
         count = rng.randint(1, NUM_SLOTS) if capacity or rng.random() < 0.5 else 0
         for left in range(count, 0, -1):
             part = capacity if left == 1 else rng.choice((0, capacity, rng.randint(0, capacity)))
             capacity -= part
-            place = self._pick(zone)
+            place = self._pick(zone, room=part)
             if part and place is None:
                 return []
             if part == 0:
                 found.append(Segment(rng.getrandbits(64), 0, rng.getrandbits(32)))
-            elif place is not None and place.huge and rng.random() < huge:
+            elif place is not None and place.room >= _MOST and rng.random() < huge:
                 found.append(self._cut(place, rng.choice((_MOST, _MOST - 1, 1 << 31))))
             elif place is not None:
                 found.append(self._cut(place, part))

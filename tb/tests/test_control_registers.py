@@ -5,6 +5,9 @@ commands, the capabilities as far as commands show them, an empty log.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import cocotb
 import pyuvm
 
 from tb.env.defs import (
@@ -36,6 +39,9 @@ RANDOM = 160
 LOG = 16
 #: A code that no command has.
 UNKNOWN = 0xFF
+#: CMD_STATUS.
+BUSY = 1
+DONE = 2
 
 
 class RegisterTest(DirectedTest):
@@ -248,3 +254,39 @@ class EveryOffsetTest(RegisterTest):
                 refused += not there
             assert (await self.env.host.counters())["CTRL_REFUSED"] - before == refused
         await self.env.host.command(UNKNOWN)
+
+
+@pyuvm.test()
+class CommandUnderWayTest(RegisterTest):
+    """ISO-02: while a command runs, from the write behind that of CMD on, arguments and commands
+    are refused; it goes by the arguments that it found. In each cycle it runs or is done: a status
+    without either would tell a host that no command was ever written.
+    """
+
+    async def scenario(self) -> None:
+        eq = await self.env.host.create_eq(1, page=0, vector=5, log2=2)
+        late = [(Reg.ARG0, 0), (Reg.CMD, UNKNOWN), (Reg.ARG0, 0)]
+        for first in (0, 1):
+            refused = await self.under_way(eq.number, late[first:], 0)
+            assert refused == [SLVERR] * len(refused)
+        for offset in range(4):
+            assert await self.under_way(eq.number, [], offset) == []
+
+    async def under_way(self, eq: int, late: Sequence[tuple[int, int]], offset: int) -> list[int]:
+        """QUERY_EQ with these writes behind it and reads of its status around it; returns the
+        responses of the writes.
+        """
+        control = self.env.control
+        start = self.harness.cycle + 40
+        run = cocotb.start_soon(control.command(Cmd.QUERY_EQ, eq, at=start))
+        await self.harness.cycles(2)
+        writes = [control.post_write(*write) for write in late]
+        first = start - 12 + offset
+        reads = [control.post_read(Reg.CMD_STATUS, at=first) for _ in range(20)]
+        answer = await run
+        assert (answer.result, answer.args[0]) == (Result.OK, eq), answer
+        assert await control.value(Reg.ARG0) == eq
+        states = [(await read).data & 3 for read in reads]
+        steps = [state for n, state in enumerate(states) if not n or state != states[n - 1]]
+        assert steps == [DONE, BUSY, DONE], f"offset {offset}: {states}"
+        return [await write for write in writes]

@@ -10,7 +10,8 @@ import pyuvm
 from tb.env.defs import Cmd, Opcode, QpState
 from tb.env.qp import Qp
 from tb.tests.posting import FAILED
-from tb.tests.windowing import READ, WindowTest
+from tb.tests.taking import Want
+from tb.tests.windowing import INVALID_TOKEN, READ, WindowTest
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 LEAD = 300
@@ -134,3 +135,41 @@ class FailsMeetTest(WindowTest):
             assert terms == sorted(qp.number for qp in qps), (delay, terms)
             assert len(first.cq.get_cq_results_ex()) == len(qps)
             await first.cq.update_consumer_index()
+
+
+@pyuvm.test()
+class ReceiveFailsTooTest(WindowTest):
+    """A receive that fails in each cycle around the failing report of another QP's request, or the
+    failing local request of a third: the connections end, each once. Class: of two failures in one
+    cycle one is lost.
+    """
+
+    async def scenario(self) -> None:
+        receiver = await self.guarded()
+        sender = await self.guarded(recv_depth=0)
+        self.buffer = await self.memory(64)
+        for local in (False, True):
+            for offset in range(24) if local else range(-8, 9):
+                await self.one(receiver, sender, offset, local)
+
+    async def one(self, receiver: Qp, sender: Qp, offset: int, local: bool) -> None:
+        recv = receiver.make_recv([self.buffer.segment(0, 8)])
+        assert await receiver.queue_recv(recv) == (0, 0)
+        await self.take(receiver, 1)
+        post = sender.make(Opcode.INVALIDATE, token=0) if local else self.write_post(sender)
+        if not local:
+            await self.accept(sender, [post])
+        await self.rest()
+        mark, at = self.mark, self.harness.cycle + LEAD
+        self.settle(receiver, FAILED, at=at + offset)
+        if local:
+            assert await sender.queue(post, at=at) == (0, 0)
+        else:
+            self.report(sender, FAILED, at=at)
+        await self.demand(receiver, [Want(recv.context, status=FAILED)])
+        await self.demand_results(sender, [post], INVALID_TOKEN if local else FAILED)
+        ends = sorted((qp.number, QpState.ERROR) for qp in (receiver, sender))
+        assert sorted(self.terms(mark)) == ends, f"offset {offset}: {self.terms(mark)}"
+        for qp in (receiver, sender):
+            await self.demand_state(qp, QpState.ERROR)
+            await self.revive(qp)
