@@ -17,6 +17,7 @@ from models.entries import Cqe, phase_of, with_phase
 from models.queue import Verdict
 from tb.env.check_base import Context
 from tb.env.check_credits import CreditChecks
+from tb.env.defs import Cause, Kind
 from tb.env.order import Lane, Order
 from tb.env.records import Completion, MemWrite, Trace
 
@@ -43,6 +44,8 @@ class CompletionChecks:
         self.orders = [Order() for _ in range(num_cq)]
         #: Overflows whose error step has not come.
         self.overflows = [0] * num_cq
+        #: What the error log must say of overflows: cause, kind, object, detail.
+        self.log: list[tuple[int, int, int, int]] = []
         #: CQs that were created but not started: they still refuse everything.
         self.not_started: set[int] = set()
 
@@ -181,6 +184,7 @@ class CompletionChecks:
         self._assign(cq, path)
         self.placed += placed
         self.overflows[cq] += 1
+        self.log.append((Cause.CQ_OVERFLOW, Kind.CQ, cq, record.new & 0xFFFF))
         self.changed(cq)
         self.credits.note(cq)
 

@@ -15,6 +15,7 @@ from models.events import MAX_ATTEMPTS
 from tb.env.check_base import Context, args_of
 from tb.env.check_completions import CompletionChecks
 from tb.env.check_doorbells import DoorbellChecks
+from tb.env.defs import Cause, Kind
 from tb.env.records import Interrupt, MemResponse, MemWrite, Trace
 
 #: An engine knows of an answer at the latest this many cycles after its handshake.
@@ -45,6 +46,8 @@ class MemoryChecks:
         self.doorbells = doorbells
         self.strays = 0
         self.errors = 0  # answers other than OKAY to writes that were there
+        #: What the error log must say of answers: cause, kind, object, detail (event entries: 0).
+        self.log: list[tuple[int, int, int, int]] = []
         self.writes = 0
         self.events = 0  # of them those of event entries
         self.interrupts = 0
@@ -190,6 +193,8 @@ class MemoryChecks:
             pins.failed = pins.failed or not okay
             if not pins.failed:
                 pins.acked += count
+            if not okay:
+                self.log.append((Cause.CQE_WRITE_ERROR, Kind.CQ, number, 0))
         elif side == 1 and number < ctx.params.num_eq and ctx.engine.eqs[number].writing:
             ctx.engine.eqe_response(number, okay)
             if self._pin_answer(number, okay):
@@ -198,6 +203,7 @@ class MemoryChecks:
                 self.vectors[number].add(ctx.engine.eqs[number].vector)
         else:
             self.strays += 1
+            self.log.append((Cause.STRAY_B, Kind.PORT, 0, 0))
             return
         self.errors += not okay
 
@@ -206,6 +212,9 @@ class MemoryChecks:
         event = self._events[eq].popleft()
         pins = self.pins[event[1]]
         attempts = self._failed[eq].pop(event, 0) + 1
+        if not okay:
+            cause = Cause.EQ_FAILED if attempts == MAX_ATTEMPTS else Cause.EQE_WRITE_ERROR
+            self.log.append((cause, Kind.CQ, event[1], 0))
         if okay or attempts == MAX_ATTEMPTS:
             pins.under_way = False
             return True

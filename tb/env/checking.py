@@ -19,6 +19,7 @@ from tb.env.defs import Reg
 from tb.env.engine_board import EngineScoreboard
 from tb.env.facts import Facts, wanted
 from tb.env.harness import Channel
+from tb.env.log_entries import LogOfPages, sensible, shown
 from tb.env.receive_board import ReceiveScoreboard
 from tb.env.records import Record
 from tb.env.scoreboard import Scoreboard
@@ -127,7 +128,7 @@ class Checking:
         """What counters must show when all is quiet, by what crossed the ports since the reset."""
         doorbells = self._env.doorbells
         causes = doorbells.causes
-        refused = causes.total() - causes[0] + doorbells.reads_refused
+        refused = causes.total() - causes[0] + len(doorbells.reads_refused)
         wanted = {
             Reg.CNT_DB_OK: causes[0],
             Reg.CNT_DB_REFUSED: refused,
@@ -153,18 +154,24 @@ class Checking:
         assert not wrong, f"counters, and what they should show: {wrong}"
 
     async def _check_log(self) -> None:
-        """Compares what the error log says of reports, requests and accesses that were refused
-        (ISO-03): nothing else, and all of it unless entries were lost.
+        """Compares what the error log says (ISO-02, ISO-03): nothing but what happened, and all of
+        it unless entries were lost.
         """
-        board, host = self.board, self._env.host
-        if not isinstance(board, EngineScoreboard) or self._config is not self._env.config:
+        board, host, config = self.board, self._env.host, self._env.config
+        if board is None or config is None or self._config is not config:
             return
         await host.read_log()
-        certain = board.logs
-        told = ((e.cause, e.kind, e.object, e.detail) for e in host.logged)
-        found = Counter(entry for entry in told if entry[0] in certain)
-        wanted = Counter(entry for entry in board.log() if entry[0] in certain)
+        refused = LogOfPages(config.num_pages, config.num_qp > 0, config.num_srq > 0)
+        told = Counter(shown(e.cause, e.kind, e.object, e.detail) for e in host.logged)
+        wanted = refused.entries(self._env.doorbells) + Counter(
+            shown(*entry) for entry in board.log()
+        )
+        certain = refused.causes | board.logs
+        found = Counter({entry: count for entry, count in told.items() if entry[0] in certain})
+        wanted = Counter({entry: count for entry, count in wanted.items() if entry[0] in certain})
         assert not found - wanted, f"log entries of what was not refused: {dict(found - wanted)}"
+        strange = [entry for entry in told if not sensible(entry, config.num_cq)]
+        assert not strange, f"log entries that name no object that they can: {strange}"
         missing, lost = wanted - found, await host.counter("LOG_LOST")
         assert missing.total() <= lost, f"{lost} log entries lost, but not there: {dict(missing)}"
 

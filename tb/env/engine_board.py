@@ -140,15 +140,12 @@ class EngineScoreboard(Scoreboard):
     def logs(self) -> set[Cause]:
         """Causes of which :meth:`log` is certain."""
         uncertain = {Cause.CONN_NO_QP} if self.qps.unsettled else set()
-        return {
-            cause for cause in Cause if Cause.DONE_BAD <= cause < Cause.MEM_CORRECTED
-        } - uncertain
+        certain = {cause for cause in Cause if Cause.DONE_BAD <= cause < Cause.MEM_CORRECTED}
+        return super().logs | certain - uncertain
 
     def log(self) -> list[tuple[int, int, int, int]]:
-        """What reports, connection events, receive requests and checks have left in the error log:
-        cause, kind, object, detail.
-        """
-        return list(self.retire.log)
+        """What reports and connection events have left in the error log, too."""
+        return [*super().log(), *self.retire.log]
 
     # -- end of the test ---------------------------------------------------------------------------
 

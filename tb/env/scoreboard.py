@@ -28,7 +28,7 @@ from tb.env.check_credits import CreditChecks
 from tb.env.check_doorbells import DoorbellChecks
 from tb.env.check_memory import MemoryChecks
 from tb.env.check_steps import StepChecks
-from tb.env.defs import Reg
+from tb.env.defs import Cause, Reg
 from tb.env.records import (
     Command,
     Completion,
@@ -244,6 +244,23 @@ class Scoreboard:
             Reg.CNT_WRITE_ERRORS: memory.errors,
             Reg.CNT_STRAY_B: memory.strays,
         }
+
+    @property
+    def logs(self) -> set[Cause]:
+        """Causes of which :meth:`log` is certain."""
+        return {
+            Cause.CQ_OVERFLOW,
+            Cause.CQE_WRITE_ERROR,
+            Cause.EQE_WRITE_ERROR,
+            Cause.EQ_FAILED,
+            Cause.STRAY_B,
+        }
+
+    def log(self) -> list[tuple[int, int, int, int]]:
+        """What overflows and answers of memory have left in the error log: cause, kind, object,
+        detail.
+        """
+        return [*self.completions.log, *self.memory.log]
 
     def grace(self, now: int) -> int:
         """Cycles that the engine still has for callbacks that moderation no longer delays."""

@@ -40,6 +40,26 @@ class Post(NamedTuple):
     at: int = 0
 
 
+class Write(NamedTuple):
+    """A write that waits for its answer: ID, address (32 bits), the 64 bits of its lane."""
+
+    axi_id: int
+    addr: int
+    word: int
+    answer: Pending[WriteResult]
+
+
+class Read(NamedTuple):
+    """A read that waits for its answers: ID, address, arlen, arsize, the beats so far."""
+
+    axi_id: int
+    addr: int
+    length: int
+    size: int
+    beats: list[ReadResult]
+    answer: Pending[list[ReadResult]]
+
+
 class DoorbellAgent(BfmAgent):
     """Writes and reads of the doorbell pages; answers come in request order."""
 
@@ -48,13 +68,16 @@ class DoorbellAgent(BfmAgent):
 
     def build_phase(self) -> None:
         super().build_phase()
-        self._writes: deque[tuple[int, Pending[WriteResult]]] = deque()
-        self._reads: deque[tuple[int, int, list[ReadResult], Pending[list[ReadResult]]]] = deque()
+        self._writes: deque[Write] = deque()
+        self._reads: deque[Read] = deque()
         self._next_id = 0
         self._accepted = 0
-        #: Writes answered since the reset, by cause (0: accepted), and reads refused.
+        #: Writes answered since the reset, by cause (0: accepted).
         self.causes: Counter[int] = Counter()
-        self.reads_refused = 0
+        #: Accesses refused since the reset: cause, address and word of writes; address, arlen and
+        #: arsize of reads.
+        self.writes_refused: list[tuple[int, int, int]] = []
+        self.reads_refused: list[tuple[int, int, int]] = []
 
     def post(
         self,
@@ -97,7 +120,8 @@ class DoorbellAgent(BfmAgent):
             last = int(beat == length)
             items.append((Channel.W, [strb, flags | last, *body], w_at, gap))
         answer: Pending[WriteResult] = Pending()
-        self._writes.append((axi_id, answer))
+        word = body[addr >> 3 & 7] if line is not None else body[0]
+        self._writes.append(Write(axi_id, addr & 0xFFFFFFFF, word, answer))
         self.driver.send(items, length + 1)
         return answer
 
@@ -123,7 +147,7 @@ class DoorbellAgent(BfmAgent):
         addr = page * PAGE_BYTES + offset
         ar = addr & 0xFFFFFFFF | axi_id << 32 | length << 40 | size << 48 | _BURST_INCR << 51
         answer: Pending[list[ReadResult]] = Pending()
-        self._reads.append((axi_id, addr, [], answer))
+        self._reads.append(Read(axi_id, addr & 0xFFFFFFFF, length, size, [], answer))
         self.harness.submit(Channel.AR, [ar], at)
         return answer
 
@@ -143,22 +167,29 @@ class DoorbellAgent(BfmAgent):
         if not self._writes or self._accepted == 0:
             raise AssertionError(f"s_axi_b without a write: {record}")
         self._accepted -= 1
-        axi_id, answer = self._writes.popleft()
+        axi_id, addr, word, answer = self._writes.popleft()
         if axi_id != record.axi_id:
             raise AssertionError(f"s_axi_b out of order: ID {axi_id:#x} is next, got {record}")
         self.causes[record.cause if record.resp else 0] += 1
+        if record.resp:
+            self.writes_refused.append((record.cause, addr, word))
         answer.finish(WriteResult(record.resp, record.cause), record.cycle)
 
     def read_data(self, record: DoorbellRead) -> None:
         """A handshake on s_axi_r."""
         if not self._reads:
             raise AssertionError(f"s_axi_r without a read: {record}")
-        axi_id, addr, beats, answer = self._reads[0]
+        axi_id, addr, length, size, beats, answer = self._reads[0]
         if axi_id != record.axi_id:
             raise AssertionError(f"s_axi_r out of order: ID {axi_id:#x} is next, got {record}")
-        beats.append(ReadResult(record.resp, record.data >> 64 * (addr >> 3 & 7) & _M64))
+        lane = 64 * (addr >> 3 & 7)
+        word = record.data >> lane & _M64
+        if record.data != (0 if record.resp else word << lane):
+            raise AssertionError(f"s_axi_r has data that nobody asked for: {record}")
+        beats.append(ReadResult(record.resp, word))
         if record.last:
-            self.reads_refused += any(beat.resp for beat in beats)
+            if any(beat.resp for beat in beats):
+                self.reads_refused.append((addr, length, size))
             self._reads.popleft()
             answer.finish(beats, record.cycle)
 
@@ -168,7 +199,8 @@ class DoorbellAgent(BfmAgent):
         self._reads.clear()
         self._accepted = 0
         self.causes.clear()
-        self.reads_refused = 0
+        self.writes_refused.clear()
+        self.reads_refused.clear()
 
     @property
     def idle(self) -> bool:
