@@ -46,7 +46,7 @@ class MemoryChecks:
         self.doorbells = doorbells
         self.strays = 0
         self.errors = 0  # answers other than OKAY to writes that were there
-        #: What the error log must say of answers: cause, kind, object, detail (event entries: 0).
+        #: What the error log must say of answers: cause, kind, object, detail.
         self.log: list[tuple[int, int, int, int]] = []
         self.writes = 0
         self.events = 0  # of them those of event entries
@@ -196,7 +196,12 @@ class MemoryChecks:
             if not okay:
                 self.log.append((Cause.CQE_WRITE_ERROR, Kind.CQ, number, 0))
         elif side == 1 and number < ctx.params.num_eq and ctx.engine.eqs[number].writing:
-            ctx.engine.eqe_response(number, okay)
+            event = ctx.engine.eqe_response(number, okay)
+            if not okay:
+                last = event.attempt == MAX_ATTEMPTS
+                cause = Cause.EQ_FAILED if last else Cause.EQE_WRITE_ERROR
+                index = ctx.params.index(event.index if last else event.callback.snap)
+                self.log.append((cause, Kind.CQ, event.cq, index))
             if self._pin_answer(number, okay):
                 self.acked[number].append(record.cycle)
                 self.owed.add(number)
@@ -212,9 +217,6 @@ class MemoryChecks:
         event = self._events[eq].popleft()
         pins = self.pins[event[1]]
         attempts = self._failed[eq].pop(event, 0) + 1
-        if not okay:
-            cause = Cause.EQ_FAILED if attempts == MAX_ATTEMPTS else Cause.EQE_WRITE_ERROR
-            self.log.append((cause, Kind.CQ, event[1], 0))
         if okay or attempts == MAX_ATTEMPTS:
             pins.under_way = False
             return True

@@ -17,13 +17,8 @@ if TYPE_CHECKING:
 Entry = tuple[int, int, int, int]
 
 _PAGE_BITS = 12
-#: Causes of entries without a meaning of their detail, or with one that the bench doesn't follow.
-_VAGUE = {
-    Cause.CPL_BAD_CQ,
-    Cause.CPL_NO_CQ,
-    Cause.EQE_WRITE_ERROR,
-    Cause.EQ_FAILED,
-}
+#: Causes of entries whose detail has no meaning.
+_VAGUE = {Cause.CPL_BAD_CQ, Cause.CPL_NO_CQ}
 #: Kinds of the causes that say what a completion or a write of the engine met.
 _KINDS = {
     Cause.CPL_BAD_CQ: Kind.PORT,
