@@ -36,7 +36,17 @@ _TAIL, _REPORTED = 0xFFFF << 32, 0xFFFF << 48
 class _Waiting:
     """A request without an answer."""
 
-    __slots__ = ("cq", "credits", "cycle", "free", "refusable", "request", "since", "stepped")
+    __slots__ = (
+        "cq",
+        "credits",
+        "cycle",
+        "exists",
+        "free",
+        "refusable",
+        "request",
+        "since",
+        "stepped",
+    )
 
     def __init__(self, request: RecvRequest, cycle: int, since: int) -> None:
         self.request = request
@@ -44,6 +54,7 @@ class _Waiting:
         self.since = since
         self.refusable = False
         self.free = False  # its QP did not exist at some time
+        self.exists = False  # its QP existed at some time
         self.stepped = False  # a step was taken for it
         self.cq = -1
         self.credits = 1  # that its buffer reserves there
@@ -86,6 +97,8 @@ class TakeChecks:
         self.overlong: dict[int, int] = {}
         #: What the error log gets by requests: cause, kind, object, detail.
         self.log: list[tuple[int, int, int, int]] = []
+        #: Entries that may be there: the QP came or went while the request was judged.
+        self.maybe: list[tuple[int, int, int, int]] = []
         self.endings = Endings()
         self.answers = 0
         self.events = self.interrupts = 0
@@ -119,6 +132,7 @@ class TakeChecks:
         state = self.qpc.qps[waiting.request.qp].state
         waiting.refusable = waiting.refusable or not self.rc.rqs[waiting.request.qp].may_take
         waiting.free = waiting.free or state is QpState.FREE
+        waiting.exists = waiting.exists or state is not QpState.FREE
 
     def changed_qp(self, qp: int) -> None:
         """The state of a QP changed."""
@@ -318,7 +332,8 @@ class TakeChecks:
             rc.fail(f"{where}: user {record.user:#x}, data {record.data:#x} with REFUSED", known)
         rc.model.refused += 1
         if waiting.free:
-            self.log.append((RecvLog.RREQ_BAD, QP_KIND, request.qp, 0))
+            log = self.maybe if waiting.exists else self.log
+            log.append((RecvLog.RREQ_BAD, QP_KIND, request.qp, 0))
         if known is not None:
             self._skip(known, record.cycle, where)
 

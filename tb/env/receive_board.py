@@ -142,6 +142,10 @@ class ReceiveScoreboard(EngineScoreboard):
         """
         return [*super().log(), *self.takes.log, *self.receives.log]
 
+    def log_maybe(self) -> list[tuple[int, int, int, int]]:
+        """Those of requests whose queue pair came or went meanwhile."""
+        return [*super().log_maybe(), *self.takes.maybe]
+
     # -- end of the test ---------------------------------------------------------------------------
 
     def _vacuous(self, allowed: set[str]) -> None:

@@ -22,10 +22,13 @@ from tb.env.defs import (
     CMD_STATUS,
     ID_VALUE,
     VERSION_VALUE,
+    Cause,
     Cmd,
+    Kind,
     Reg,
     Result,
 )
+from tb.env.driver import LogEntry
 from tb.tests.directed import SLVERR, DirectedTest
 
 BUILD = ["default", "engine"]
@@ -170,6 +173,7 @@ class ResultRegistersTest(RegisterTest):
             await env.drain()
             first, second = [await control.value(reg) for reg in (Reg.LOG0, Reg.LOG1)]
             assert (first, second) == (0x0428, 1 << 31), (hex(first), hex(second))
+            env.host.logged.append(LogEntry(Cause.STRAY_B, Kind.PORT, 0, 0))
             assert await control.write(Reg.LOG_POP, 1) == 0
 
 
