@@ -70,8 +70,15 @@ class BitsBase(WindowTest, UpsetsTest):
         del left[:2]
         await self.turn_all(memory, left, action)
         assert not upsets.lost, upsets.lost
-        # Each bit of the number counts, of the first and of the second one.
+        # One number does not change what the other one means: numbers that no word has, with each
+        # of their bits 0 and 1, beside one that the word has.
         bits = [*range(words.widths[memory]), *checks]
+        low = 1 << bits[-1].bit_length()
+        absent = [n for n in (NONE, low, NONE ^ low) if bits[-1] < n < 1 << 10]
+        ones = [pair for n in absent for pair in ((bits[0], n), (n, bits[0]))]
+        await self.turn_all(memory, ones, action)
+        assert not upsets.lost, upsets.lost
+        # Each bit of the number counts, of the first and of the second one.
         beyond = [bits[-1] | 1 << n for n in range(10) if bits[-1] | 1 << n not in bits]
         none = [(bit, NONE) for bit in beyond] + [(NONE, bit) for bit in beyond]
         for _ in range(4):
