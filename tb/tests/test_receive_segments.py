@@ -239,8 +239,7 @@ class RegionCommandsTest(SegmentTest):
                 if number >= count:
                     result = await self.result(code, number, 0, 0, 0, 0, 4 << 16)
                     assert result == Result.BAD_OBJECT, (code, number)
-        await self.corners()
-        keys = await self.lives()
+        keys = await self.lives(await self.corners())
         # The order of the checks: reserved bits, number, existence, rights, range.
         far = [count, M32, M32, 0, 0, 4 << 16]
         for place, bits in ((4, range(16, 32)), (5, range(19, 32))):
@@ -257,9 +256,14 @@ class RegionCommandsTest(SegmentTest):
         region = await self.env.host.register(1, number=0)
         assert region.key == keys[0] + 0x1000
 
-    async def corners(self) -> None:
-        """The shortest and the longest region, at both ends of the address space."""
+    async def corners(self) -> int:
+        """The shortest and the longest region, at both ends of the address space; regions that end
+        with it, and 2^k bytes behind it for each k. Returns how many region 1 was.
+        """
+        lives = 0
         for base, length, result in (
+            *((TOP - (1 << k), 1 << k, Result.OK) for k in range(48)),
+            *((TOP - 1, (1 << k) + 1, Result.BAD_RANGE) for k in range(48)),
             *((0, 0, Result.BAD_RANGE), (TOP - 1, 0, Result.BAD_RANGE), (0, 1, Result.OK)),
             *((TOP - 1, 1, Result.OK), (TOP - 1, 2, Result.BAD_RANGE)),
             *((TOP - 2, 2, Result.OK), (TOP - 2, 3, Result.BAD_RANGE)),
@@ -274,13 +278,17 @@ class RegionCommandsTest(SegmentTest):
                 answer = await self.env.host.command(Cmd.QUERY_MR, 1)
                 assert answer.outs[1:6] == words
                 assert await self.result(Cmd.DEREGISTER_MR, 1) == Result.OK
+                lives += 1
             else:
                 assert await self.result(Cmd.QUERY_MR, 1) == Result.NO_OBJECT
+        return lives
 
-    async def lives(self) -> list[int]:
-        """Every region several times; keys count up from 1 for each number by itself."""
+    async def lives(self, before: int) -> list[int]:
+        """Every region several times; keys count up from 1 for each number by itself. ``before``:
+        lives of region 1.
+        """
         host = self.env.host
-        start = {1: 8}
+        start = {1: before}
         keys: list[int] = []
         for life in range(3):
             keys.clear()
