@@ -234,7 +234,8 @@ class CapabilityRegistersTest(RegisterTest):
 @pyuvm.test()
 class EveryOffsetTest(RegisterTest):
     """ISO-02: each word of the 4 KiB is written and read: where no register is, or one that is read
-    or written only, the answer is SLVERR, and no register changes.
+    or written only, the answer is SLVERR, and no register changes. So it is of each byte behind the
+    first one of a word.
     """
 
     async def scenario(self) -> None:
@@ -256,6 +257,13 @@ class EveryOffsetTest(RegisterTest):
                 there = offset in arguments or offset in set(Reg) - written
                 assert (answer.resp == 0) is there, (hex(offset), answer)
                 refused += not there
+            for offset in sorted({*Reg} | arguments):
+                for byte in range(1, 4):
+                    answer = await control.post_read(offset + byte)
+                    assert (answer.resp, answer.data) == (SLVERR, 0), (hex(offset + byte), answer)
+                    assert await control.write(offset + byte, 1) == SLVERR, hex(offset + byte)
+                    refused += 2
+            await self.demand("bytes within words were written")
             assert (await self.env.host.counters())["CTRL_REFUSED"] - before == refused
         await self.env.host.command(UNKNOWN)
 

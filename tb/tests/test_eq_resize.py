@@ -6,6 +6,7 @@ from __future__ import annotations
 import cocotb
 import pyuvm
 
+from tb.env.cq import Cq, Eq
 from tb.env.defs import ArmType, Cmd, Result
 from tb.env.records import Interrupt, MemWrite
 from tb.tests.directed import SLVERR, DirectedTest
@@ -158,34 +159,41 @@ class WaitingInterruptTest(DirectedTest):
 
 @pyuvm.test()
 class AllUnderWayTest(DirectedTest):
-    """CQ-16: as many entries under way as there are CQs, then fewer and fewer: RESIZE_EQ is not
-    answered before they are.
+    """CQ-16: as many entries under way as there are CQs, of each EQ, of one of them then fewer and
+    fewer: RESIZE_EQ is not answered before they are.
     """
 
     async def scenario(self) -> None:
-        host, mem, count = self.env.host, self.env.mem, self.config.num_cq
-        eq = await host.create_eq(page=0, log2=(count - 1).bit_length())
-        cqs = await self.queues(count, eq, log2=2)
-        while cqs:
-            mem.hold_eq(eq.number)
-            for cq in cqs:
-                assert await cq.arm(ArmType.ANY) == (0, 0)
-            mark = len(self.seen)
-            for cq in cqs:
-                self.send(cq, [1])
-            await self.harness.cycles(20 * len(cqs) + 100)
-            asked = cocotb.start_soon(host.resize_eq(eq, eq.log2))
-            await self.harness.cycles(200)
-            assert not asked.done()
-            mem.release_eq(eq.number)
-            await asked
-            await self.env.drain(64)
-            writes = [w for w in self.of(MemWrite, mark) if w.axi_id == mem.id_of(eq=eq.number)]
-            assert len(writes) == len(cqs)
-            for cq in cqs:
-                assert len(cq.callbacks) == cq.returns + 1 and self.polled(cq) == [1]
-                assert await cq.callback_return() == (0, 0)
-                assert await cq.update_consumer_index() == (0, 0)
-            for cq in cqs[len(cqs) // 2 :]:
-                await cq.destroy()
-            del cqs[len(cqs) // 2 :]
+        host, count = self.env.host, self.config.num_cq
+        for number in range(self.config.num_eq):
+            eq = await host.create_eq(number, page=0, log2=(count - 1).bit_length())
+            cqs = await self.queues(count, eq, log2=2)
+            while cqs:
+                await self.resize(eq, cqs)
+                kept = 0 if number else len(cqs) // 2
+                for cq in cqs[kept:]:
+                    await cq.destroy()
+                del cqs[kept:]
+
+    async def resize(self, eq: Eq, cqs: list[Cq]) -> None:
+        """An entry of each CQ is under way."""
+        host, mem = self.env.host, self.env.mem
+        mem.hold_eq(eq.number)
+        for cq in cqs:
+            assert await cq.arm(ArmType.ANY) == (0, 0)
+        mark = len(self.seen)
+        for cq in cqs:
+            self.send(cq, [1])
+        await self.harness.cycles(20 * len(cqs) + 100)
+        asked = cocotb.start_soon(host.resize_eq(eq, eq.log2))
+        await self.harness.cycles(200)
+        assert not asked.done(), f"EQ {eq.number}: RESIZE_EQ is answered before the entries are"
+        mem.release_eq(eq.number)
+        await asked
+        await self.env.drain(64)
+        writes = [w for w in self.of(MemWrite, mark) if w.axi_id == mem.id_of(eq=eq.number)]
+        assert len(writes) == len(cqs)
+        for cq in cqs:
+            assert len(cq.callbacks) == cq.returns + 1 and self.polled(cq) == [1]
+            assert await cq.callback_return() == (0, 0)
+            assert await cq.update_consumer_index() == (0, 0)
