@@ -9,7 +9,7 @@ from models.post import Segment
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.cq import Cq
-from tb.env.defs import CqeStatus, Opcode, QpState, Right
+from tb.env.defs import SRQ_DB, Cause, CqeStatus, Opcode, PageReg, QpState, Right
 from tb.env.qp import Qp, connect_pair
 from tb.env.recv import ReceiveQueue
 from tb.env.srq import Srq
@@ -88,7 +88,7 @@ class LongSendTest(LongLifeTest):
 class LongReceiveTest(LongLifeTest):
     """SRQ-02, SRQ-06: an SRQ and its user hand out more buffers than their indices and tags count.
     Queues of QPs are in the same memories. Now and then both are made anew: the indices of the
-    number go on.
+    number go on. No buffer is reaped that is not completed.
     """
 
     async def scenario(self) -> None:
@@ -117,12 +117,19 @@ class LongReceiveTest(LongLifeTest):
                 assert await cq.update_consumer_index() == (0, 0)
                 status = await srq.status()
                 assert status.tail == status.reaped == status.completed == made & self.mask, status
+                await self.one_ahead(srq, made)
             if round_ % 100 == 0:
                 await user.flush()
                 await user.destroy()
                 await srq.free()
                 srq, user = await self.life(cq)
                 assert srq.index == made & self.mask, srq.index
+
+    async def one_ahead(self, srq: Srq, completed: int) -> None:
+        """SRQ-17: a buffer more than have completed is not reaped, whatever the index."""
+        word = SRQ_DB.pack(index=completed + 1 & self.mask, srq=srq.number)
+        answer = await self.env.host.write(srq.page, PageReg.SRQ_DB, word)
+        assert answer == (2, Cause.BAD_INDEX), f"{completed} completed: {answer}"
 
     async def life(self, cq: Cq) -> tuple[Srq, Qp]:
         """A new SRQ, and a connected QP that uses it."""
