@@ -8,7 +8,8 @@ import pyuvm
 from tb.env.agents import Cpl
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
-from tb.env.defs import ArmType
+from tb.env.cq import Eq
+from tb.env.defs import ArmType, CqStatus
 from tb.tests.long_lives import LongLifeTest
 
 BUILD = "default"
@@ -53,21 +54,26 @@ class LongCqTest(LongLifeTest):
 
 @pyuvm.test()
 class LongEqTest(LongLifeTest):
-    """CQ-16: callbacks of many CQs through one EQ until its index has counted round."""
+    """CQ-16, CQ-18: callbacks of many CQs through one EQ until its index has counted round. Now and
+    then memory refuses an entry, which is written again.
+    """
 
     #: A ring stays for so many rounds of all CQs.
     stays = 1 << 16
+    #: So many rounds are between entries that are refused.
+    between = 16
 
     async def scenario(self) -> None:
         env, host, rng = self.env, self.env.host, self.rng("contexts")
         assert env.config is not None
         eq = await host.create_eq(log2=env.config.max_log2)
         cqs = [
-            await host.create_cq(eq=eq, log2=2, reservation=False) for _ in range(env.config.num_cq)
+            await host.create_cq(eq=eq, log2=2, reservation=False)
+            for _ in range(env.config.num_cq - 1)
         ]
         answers: list[Pending[WriteResult]] = []
         rounds = self.lifetime // len(cqs) + 1
-        fewest = (len(cqs) - 1).bit_length()
+        fewest = len(cqs).bit_length()
         for number in range(1, rounds + 1):
             answers += [cq.post_arm(ArmType.ANY) for cq in cqs]
             start = self.harness.cycle + 40
@@ -83,7 +89,21 @@ class LongEqTest(LongLifeTest):
             assert found == [[context] for context in wanted]
             await answers[-1]
             self.accepted(answers)
-        assert (await host.query_eq(eq)).producer & self.mask == len(cqs) * rounds & self.mask
+            if number % self.between == 0:
+                await self.refused(eq, rng.randint(1, 3))
+        made = len(cqs) * rounds + rounds // self.between
+        assert (await host.query_eq(eq)).producer & self.mask == made & self.mask
+
+    async def refused(self, eq: Eq, count: int) -> None:
+        """An entry of one CQ more is refused so often: it comes, and that CQ is in error."""
+        cq = await self.env.host.create_cq(eq=eq, log2=2, reservation=False)
+        self.env.mem.fail(eq=eq.number, count=count)
+        assert await cq.arm(ArmType.ANY) == (0, 0)
+        self.env.completions.send(cq.number)
+        (callback,) = await cq.wait_callbacks(1)
+        assert callback.status == CqStatus.INTERNAL_ERROR, callback
+        assert await cq.callback_return() == (0, 0)
+        await cq.destroy()
 
 
 @pyuvm.test()
