@@ -8,7 +8,8 @@ import pyuvm
 
 from tb.env.cq import Cq, Eq
 from tb.env.defs import ArmType, Cmd, Result
-from tb.env.records import Interrupt, MemWrite
+from tb.env.harness import Channel
+from tb.env.records import Command, Interrupt, MemResponse, MemWrite
 from tb.tests.directed import SLVERR, DirectedTest
 
 BUILD = "default"
@@ -157,43 +158,79 @@ class WaitingInterruptTest(DirectedTest):
         assert [len(cq.callbacks) for cq in cqs] == [1, 1]
 
 
-@pyuvm.test()
-class AllUnderWayTest(DirectedTest):
-    """CQ-16: as many entries under way as there are CQs, of each EQ, of one of them then fewer and
-    fewer: RESIZE_EQ is not answered before they are.
-    """
+class UnderWayTest(DirectedTest):
+    """RESIZE_EQ while entries are under way is not answered before they are."""
 
-    async def scenario(self) -> None:
-        host, count = self.env.host, self.config.num_cq
-        for number in range(self.config.num_eq):
-            eq = await host.create_eq(number, page=0, log2=(count - 1).bit_length())
-            cqs = await self.queues(count, eq, log2=2)
-            while cqs:
-                await self.resize(eq, cqs)
-                kept = 0 if number else len(cqs) // 2
-                for cq in cqs[kept:]:
-                    await cq.destroy()
-                del cqs[kept:]
-
-    async def resize(self, eq: Eq, cqs: list[Cq]) -> None:
-        """An entry of each CQ is under way."""
+    async def resize(self, eq: Eq, cqs: list[Cq], others: list[Cq]) -> None:
+        """An entry of each CQ is under way; those of ``others`` are in other rings, and stay so."""
         host, mem = self.env.host, self.env.mem
-        mem.hold_eq(eq.number)
-        for cq in cqs:
+        eqs = {cq.eq.number for cq in others}
+        for number in (eq.number, *eqs):
+            mem.hold_eq(number)
+        for cq in cqs + others:
             assert await cq.arm(ArmType.ANY) == (0, 0)
         mark = len(self.seen)
-        for cq in cqs:
+        for cq in cqs + others:
             self.send(cq, [1])
-        await self.harness.cycles(20 * len(cqs) + 100)
+        await self.harness.cycles(20 * len(cqs + others) + 100)
         asked = cocotb.start_soon(host.resize_eq(eq, eq.log2))
         await self.harness.cycles(200)
-        assert not asked.done(), f"EQ {eq.number}: RESIZE_EQ is answered before the entries are"
+        assert not asked.done(), f"EQ {eq.number}: RESIZE_EQ is answered before any entry is"
+        # One by one, far enough from each other to see behind which one the command ends.
+        self.harness.stall(Channel.MEM_B, 0.97)
         mem.release_eq(eq.number)
-        await asked
+        await self.harness.cycles(60 * len(cqs) + 1000)
+        self.harness.stall(Channel.MEM_B)
+        assert asked.done(), f"EQ {eq.number}: RESIZE_EQ waits for entries of other rings"
+        answers = [
+            a.cycle for a in self.of(MemResponse, mark) if a.axi_id == mem.id_of(eq=eq.number)
+        ]
+        (end,) = [c.cycle for c in self.of(Command, mark) if c.code == Cmd.RESIZE_EQ]
+        early = sum(answer > end for answer in answers)
+        assert not early, f"EQ {eq.number}: RESIZE_EQ is answered before {early} entries are"
+        for number in eqs:
+            mem.release_eq(number)
         await self.env.drain(64)
         writes = [w for w in self.of(MemWrite, mark) if w.axi_id == mem.id_of(eq=eq.number)]
         assert len(writes) == len(cqs)
-        for cq in cqs:
+        for cq in cqs + others:
             assert len(cq.callbacks) == cq.returns + 1 and self.polled(cq) == [1]
             assert await cq.callback_return() == (0, 0)
             assert await cq.update_consumer_index() == (0, 0)
+
+
+@pyuvm.test()
+class AllUnderWayTest(UnderWayTest):
+    """CQ-16: as many entries under way as there are CQs, of one EQ, then fewer and fewer."""
+
+    async def scenario(self) -> None:
+        count = self.config.num_cq
+        eq = await self.env.host.create_eq(page=0, log2=(count - 1).bit_length())
+        cqs = await self.queues(count, eq, log2=2)
+        while cqs:
+            await self.resize(eq, cqs, [])
+            for cq in cqs[len(cqs) // 2 :]:
+                await cq.destroy()
+            del cqs[len(cqs) // 2 :]
+
+
+@pyuvm.test()
+class AmidOthersTest(UnderWayTest):
+    """CQ-16, ISO-03: a third of the CQs, or two, of each EQ in turn; those of all other EQs are
+    under way, too.
+    """
+
+    async def scenario(self) -> None:
+        count, log2 = self.config.num_cq, (self.config.num_cq - 1).bit_length()
+        eqs = [await self.env.host.create_eq(page=0, log2=log2) for _ in range(self.config.num_eq)]
+        for eq in eqs:
+            others = [other for other in eqs if other is not eq]
+            # Each bit of these numbers is 0 in one of them and 1 in the other.
+            for mine in (count // 3, count - 1 - count // 3):
+                cqs = await self.queues(mine, eq, log2=2)
+                rest = []
+                for at in range(count - mine):
+                    rest += await self.queues(1, others[at % len(others)], log2=2)
+                await self.resize(eq, cqs, rest)
+                for cq in cqs + rest:
+                    await cq.destroy()
