@@ -216,8 +216,8 @@ class AllUnderWayTest(UnderWayTest):
 
 @pyuvm.test()
 class AmidOthersTest(UnderWayTest):
-    """CQ-16, ISO-03: a third of the CQs, or two, of each EQ in turn; those of all other EQs are
-    under way, too.
+    """CQ-16, ISO-03: a third of the CQs, two, or all, of each EQ in turn; those of all other EQs
+    are under way, too.
     """
 
     async def scenario(self) -> None:
@@ -226,7 +226,7 @@ class AmidOthersTest(UnderWayTest):
         for eq in eqs:
             others = [other for other in eqs if other is not eq]
             # Each bit of these numbers is 0 in one of them and 1 in the other.
-            for mine in (count // 3, count - 1 - count // 3):
+            for mine in (count // 3, count - 1 - count // 3, count):
                 cqs = await self.queues(mine, eq, log2=2)
                 rest = []
                 for at in range(count - mine):
