@@ -22,7 +22,7 @@ BUILD = ["engine", "engine_small"]
 LONGEST = (1 << 48) - 1
 #: The longest range that a request names.
 MOST = 1 << 31
-#: Cycles from the step to the check, from and to.
+#: Cycles from the step to the earliest one of the check.
 AROUND = range(-4, 4)
 
 
