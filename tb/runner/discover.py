@@ -29,7 +29,7 @@ class Module:
     seeds: tuple[int, ...] = (1,)
     test_seeds: dict[str, tuple[int, ...]] = field(default_factory=dict)
     icarus: tuple[str, ...] = ()
-    """Tests that the default regression runs on Icarus as well."""
+    """Tests that the default regression runs on Icarus as well, on the first of their builds."""
 
 
 @dataclass(frozen=True)
@@ -236,8 +236,8 @@ def select_jobs(
                     Job(module.module, module.short, test, seed, name, sim or "verilator")
                     for seed in chosen
                 ]
-                if sim is None and test in module.icarus:
-                    # One seed: Icarus is there for what a two-state simulator hides.
+                if sim is None and test in module.icarus and name == (build or module.builds[0]):
+                    # One seed, one build: Icarus is there for what a two-state simulator hides.
                     jobs.append(Job(module.module, module.short, test, chosen[0], name, "icarus"))
     if not jobs:
         raise RunnerError(

@@ -85,6 +85,11 @@ def _track(_: str, text: str) -> list[Values]:
     return [values] if all(values.values()) else []
 
 
+def _errlog(_: str, text: str) -> list[Values]:
+    level = width(text, "unused_level", "wire")
+    return [{"DEPTH_LOG2": level - 1}] if level else []
+
+
 @dataclass(frozen=True)
 class ModuleBench:
     """A bench, the modules that it is of, and its parameters for one of them: all that may be
@@ -138,6 +143,7 @@ ALL = (
     ModuleBench("age_exact", "cde_arm_age", _of_widths(CQ_W="p_cq", IDX_W="d_index")),
     ModuleBench("track_exact", "cde_track", _track),
     ModuleBench("irq_exact", "cde_irq", _of_widths(EQ_W="set_eq")),
+    ModuleBench("errlog_exact", "cde_errlog", _errlog),
     ModuleBench(
         "slot_exact", "cde_slot", _of_widths(CQ_W="cq", IDX_W="alloc", LEVEL_W="ent_level")
     ),

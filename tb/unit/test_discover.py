@@ -80,8 +80,9 @@ def test_declarations_shape_the_jobs(tmp_path: Path) -> None:
         ("test_b", "default", 7, "verilator"),
         ("test_b", "default", 7, "icarus"),
         ("test_b", "small", 7, "verilator"),
-        ("test_b", "small", 7, "icarus"),
     ]
+    jobs = select_jobs([read(tmp_path, text)], ["test_b"], build="small")
+    assert [(job.build, job.sim) for job in jobs] == [("small", "verilator"), ("small", "icarus")]
 
 
 @pytest.mark.parametrize("pattern", ["test_a", "test_x", "test_x.test_a", "*_a", "tb.tests.test_x"])

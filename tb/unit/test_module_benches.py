@@ -37,12 +37,14 @@ DUTS = {
     "age_exact": ("cde_arm_age", "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .Z_BITS(Z_W))"),
     "track_exact": ("cde_track", _WRITES),
     "irq_exact": ("cde_irq", "#(.NUM_EQ(1 << EQ_W), .EQ_W(EQ_W))"),
+    "errlog_exact": ("cde_errlog", "#(.DEPTH_LOG2(DEPTH_LOG2))"),
     "slot_exact": ("cde_slot", "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .LEVEL_W(LEVEL_W))"),
 }
 #: Modules inside.
 INSIDE = {
     "credit_exact": ("cde_credit_port", *PARTS),
     "age_exact": PARTS,
+    "errlog_exact": ("cde_fifo",),
     "slot_exact": ("cde_fifo",),
 }
 
@@ -74,6 +76,7 @@ def simulate(
         ("track_exact", {"ID_W": 2, "MAX_LOG2": 3, "W": 40, "INIT_W": 3}),
         ("track_exact", {"ID_W": 7, "MAX_LOG2": 4, "W": 90, "INIT_W": 8}),
         *(("irq_exact", {"EQ_W": width}) for width in (1, 2, 4)),
+        *(("errlog_exact", {"DEPTH_LOG2": log2}) for log2 in (1, 4)),
         *(("slot_exact", {"IDX_W": idx, "LEVEL_W": log2}) for idx, log2 in ((6, 3), (16, 4))),
     ],
 )
@@ -136,6 +139,14 @@ def test_design(tmp_path: Path, bench: str, values: dict[str, int]) -> None:
         ("irq_exact", "!(wanted && last_other)", "!last_other", "others"),
         ("irq_exact", "m_axis_irq_tready && last_other", "last_other", "beat that left"),
         ("irq_exact", "if (set) pending", "if (set && !load) pending", "beat"),
+        ("errlog_exact", "err_valid & (~held | leaves);", "err_valid & ~held;", "lost"),
+        ("errlog_exact", "err_valid & (~held | leaves);", "err_valid;", "lost"),
+        ("errlog_exact", "held & (~held + 11'd1);", "held;", "entry"),
+        ("errlog_exact", "room ? pick", "1'b1 ? pick", "lost"),
+        ("errlog_exact", "miss = err_valid & ~accept", "miss = err_valid & held", "lost"),
+        ("errlog_exact", "{3'd0, miss[7]}", "{3'd0, miss[6]}", "lost"),
+        ("errlog_exact", "(held & ~leaves) | accept;", "held | accept;", "entry"),
+        ("errlog_exact", "held <= 11'd0;", "", "valid"),
         ("slot_exact", "|| kind == 15'h0010", "", "entry"),
         ("slot_exact", "s_put0 ? s_data[254:0] : ", "", "entry"),
         ("slot_exact", "alloc + ONE - origin", "alloc - origin", "entry"),
