@@ -93,7 +93,8 @@ module cde_post #(
 
     `include "cde_post_ops.vh"
 
-    localparam TICK_W = 20;
+    localparam TICK_W = 18;                        // a limit has 16 bits; see since_next
+    localparam [TICK_W-1:0] OLD = {{(TICK_W-17){1'b0}}, 17'h10000};
     localparam [31:0] PRESCALE = MOD_TICK - 1;
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam ST_W = 4 + 2 * IDX_W + TICK_W;      // {since, released, tail, state}
@@ -104,7 +105,7 @@ module cde_post #(
     reg  [TICK_W-1:0] now;
     reg  [QP_W-1:0]   scan;
     reg  [5:0]        patience;
-    reg  [NUM_QP-1:0] aging;                        // holds something and has an age limit
+    reg  [NUM_QP-1:0] aging;                        // holds something, which ages
     wire              age_wanted = aging[scan] && !init;
     wire              age_now = age_wanted && !op_valid && (patience == 6'd0 || !post_valid || rq_hold);
     wire              post_go = post_valid && post_ready;
@@ -285,7 +286,10 @@ module cde_post #(
     wire changes = c_op && state_next != state;
     wire leaves = connected && changes;
     wire [IDX_W-1:0] released_next = release_now || leaves ? tail_next : released;
-    wire [TICK_W-1:0] since_next = accept && !holds ? now : since;
+    // What is too old for every limit stays just that old, so that the time never goes round: each QP that holds something is looked at within
+    // 64 * NUM_QP cycles, at most 2^17 ticks.
+    wire              old = elapsed[TICK_W-1:16] != {(TICK_W-16){1'b0}};
+    wire [TICK_W-1:0] since_next = !holds ? now : old ? now - OLD : since;
 
     wire next_up = state_next == `CDE_QPS_CONNECTED || state_next == `CDE_QPS_DISCONNECT_PENDING;
     wire next_open = next_up || state_next == `CDE_QPS_IDLE;
@@ -323,7 +327,7 @@ module cde_post #(
     endfunction
 
     always @(posedge clk) begin
-        if (step) aging[c_qp] <= tail_next != released_next && age != 16'd0;
+        if (step) aging[c_qp] <= tail_next != released_next;
         if (fresh) stop[c_qp] <= 1'b0;
         if (leaves) stop[c_qp] <= 1'b1;
         if (changes) begin

@@ -68,7 +68,7 @@ class QpModel(KeyUser):
         self.seen = 0  #: retired, as posts and commands know it
         self.tags = 0  #: remote requests indicated
         self.failed = False  #: a request of this connection retired with an error
-        self.ages: set[int] = set()  #: age limits that applied since something is held
+        self.limited = 0  #: clock cycle since which the age limit applies
         self.late: int | None = None  #: skipped, unless its beat was offered before the skip
 
     # -- looking -----------------------------------------------------------------------------
@@ -207,8 +207,6 @@ class QpModel(KeyUser):
             self._release()
 
     def _accept(self, post: Post, now: int) -> int:
-        if not self.held:
-            self.ages = {self.config.age}
         self.requests.append(Request(self.tail, post, VERBS[post.opcode], now))
         self.tail += 1
         return self.tail - 1
@@ -229,26 +227,25 @@ class QpModel(KeyUser):
     def age(self, now: int | None = None) -> range:
         """AGE: the oldest held request is too old (DF-01); the numbers released.
 
-        With ``now``, in clock cycles, it must be more than the limit after that request's post. A
-        limit that was changed meanwhile may be the old one or the new one.
+        With ``now``, in clock cycles, it must be more than the limit after that request's post.
         """
-        limits = {age for age in self.ages | {self.config.age} if age}
-        if not self.held or not limits:
+        limit = self.config.age
+        if not self.held or not limit:
             raise ModelError(f"DF-01: QP {self.number}: release by age, nothing can be too old")
         if now is not None:
             waited = now - next(r.time for r in self.requests if r.number >= self.released)
-            if waited <= min(limits) * self.params.mod_tick:
+            if waited <= limit * self.params.mod_tick:
                 raise ModelError(f"DF-01: QP {self.number}: released by age after {waited} cycles")
         return self._release() if self.has("DF-01") else range(0)
 
     @property
     def age_deadline(self) -> int | None:
         """Latest cycle of the release by age; None if nothing held is bound to become too old."""
-        limits = self.ages | {self.config.age}
-        if not self.held or not all(limits):
+        limit, tick = self.config.age, self.params.mod_tick
+        if not self.held or not limit:
             return None
         oldest = next(r.time for r in self.requests if r.number >= self.released)
-        return oldest + (max(limits) + 1) * self.params.mod_tick + 64 * self.params.num_qp
+        return max(oldest + limit * tick, self.limited) + tick + 64 * self.params.num_qp
 
     # -- indication --------------------------------------------------------------------------
 
@@ -411,10 +408,13 @@ class QpModel(KeyUser):
         self.config, self.peer, self.failed = config, 0, False
         return self._go(QpState.IDLE, StateBy.COMMAND)
 
-    def modify(self, watermark: int, age: int) -> None:
-        """MODIFY_QP."""
+    def modify(self, watermark: int, age: int, now: int = 0) -> None:
+        """MODIFY_QP, in clock cycle ``now``: an age limit that it changes is another one for what
+        is held, too.
+        """
+        if age != self.config.age:
+            self.limited = now
         self.config = replace(self.config, watermark=watermark, age=age)
-        self.ages.add(age)
 
     def connect(self, peer: int) -> tuple[QpResult, StateStep | None]:
         """CONNECT_QP; ``peer``: 24 bits."""

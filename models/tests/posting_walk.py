@@ -199,7 +199,6 @@ class World:
             copy = object.__new__(type(request))
             copy.__dict__.update(request.__dict__)
             qp.requests.append(copy)
-        qp.ages = set(qp.ages)
         other.qp = qp
         return other
 

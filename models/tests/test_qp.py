@@ -326,6 +326,16 @@ def test_age() -> None:
     assert qp.age_deadline is None
     with pytest.raises(ModelError, match="DF-01"):
         qp.age(10_000)
+    # A limit that comes later has its own time to be found; the former one counts no more.
+    qp.modify(0, 3, now=1000)
+    assert qp.age_deadline == 1000 + 8 + 64 * 4
+    qp.modify(5, 3, now=2000)
+    assert qp.age_deadline == 1000 + 8 + 64 * 4
+    qp.modify(0, 200, now=1001)
+    assert qp.age_deadline == 200 + 200 * 8 + 8 + 64 * 4
+    with pytest.raises(ModelError, match="DF-01"):
+        qp.age(1100)
+    assert qp.age(1801) == range(2, 3)
 
 
 def test_late_news_of_retirements() -> None:

@@ -171,6 +171,13 @@ class Context:
         return max(self.last_command, command.start - BEFORE_START)
 
 
+def look_patience(num_cq: int, waiting: int) -> int:
+    """Cycles within which the engine looks at a callback that waits for moderation, beside
+    ``waiting`` others (docs/interfaces.md).
+    """
+    return 2 * num_cq + 48 * waiting
+
+
 def args_of(command: Command) -> Args:
     """The argument registers of a command."""
     return Args(command.args)

@@ -219,9 +219,9 @@ class PostChecks(DoorbellChecks):
             qpc.fail(qp, f"AGE with operand {record.operand:#x}", record)
         self._late_release(qp)
         oldest = next((r for r in model.requests if r.number >= model.released), None)
-        ages = {age for age in model.ages | {model.config.age} if age}
+        limit = model.config.age
         waited = record.cycle - oldest.time if oldest else 0
-        if oldest and not any(waited > age * self.ctx.params.mod_tick for age in ages):
+        if oldest and not (limit and waited > limit * self.ctx.params.mod_tick):
             self._new_age(qp)
         try:
             model.age(record.cycle)
@@ -234,7 +234,7 @@ class PostChecks(DoorbellChecks):
         if command is None or command.result != 0:
             return False
         model = self.qpc.qps[qp]
-        model.modify(model.config.watermark, config_of(args_of(command)).age)
+        model.modify(model.config.watermark, config_of(args_of(command)).age, self.ctx.cycle)
         return True
 
     def _stepped(self, record: Trace) -> None:

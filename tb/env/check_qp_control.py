@@ -74,7 +74,7 @@ class QpControlChecks(ControlChecks):
                 self._refuse(record, f"left no step and answered {record.result:#x}, not {names}")
             if record.result == 0 and code is QpCommand.MODIFY_QP:
                 config = config_of(args)
-                qpc.qps[qp].modify(config.watermark, config.age)
+                qpc.qps[qp].modify(config.watermark, config.age, record.cycle)
                 self.qps.posts.changed_qp(qp)
             if record.result == 0 and code is QpCommand.QUERY_QP:
                 self._query(record, qp)

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from models.arm import CqConfig, CqModel, Entry, Step
+from models.arm import CqConfig, CqModel, Entry, Step, moderation_mode
 from models.codes import ArmType, Cause, CommandCode, CommandResult, CqStatus, ModelError, TraceOp
-from tb.env.check_base import Context, args_of
+from tb.env.check_base import Context, args_of, look_patience
 from tb.env.check_completions import CompletionChecks
 from tb.env.check_control import ControlChecks
 from tb.env.check_credits import CreditChecks
@@ -284,7 +284,25 @@ class StepChecks:
         self._check_old(record)
         if record.operand or record.old == record.new:
             ctx.fail("MODERATION that changes nothing, or with an operand", cq, record)
+        self._check_interval(record)
         self._step(record, lambda: ctx.engine.moderation(cq), lambda m: m.moderation())
+
+    def _check_interval(self, record: Trace) -> None:
+        """The look came in time after the end of the interval (CQ-21), whatever doorbells and
+        completions came meanwhile; a setting that was changed counts from its answer on.
+        """
+        ctx = self.ctx
+        q = ctx.engine.cqs[record.cq]
+        config = q.config
+        mode = moderation_mode(config.mod_count, config.mod_interval, config.entries)
+        if mode is None or not mode.interval or not q.due:
+            return
+        queues = sum(producer.exists for producer in ctx.engine.producers)
+        # Intervals end with a unit.
+        over = max(q.due_time + (config.mod_interval + 2) * q.mod_tick, ctx.last_command)
+        if record.cycle > over + look_patience(ctx.params.num_cq, queues):
+            waited = record.cycle - q.due_time
+            ctx.fail(f"moderated callback waits {waited} cycles, interval over", record.cq, record)
 
     # -- control, lane 0 ---------------------------------------------------------------------------
 

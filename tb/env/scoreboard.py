@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 from models.arm import moderation_mode
 from models.params import Params
-from tb.env.check_base import Context, NeedCommandError, ScoreboardError
+from tb.env.check_base import Context, NeedCommandError, ScoreboardError, look_patience
 from tb.env.check_completions import CompletionChecks
 from tb.env.check_control import ControlChecks
 from tb.env.check_credits import CreditChecks
@@ -275,7 +275,7 @@ class Scoreboard:
     def _patience(self) -> int:
         """The bound that docs/interfaces.md gives for the look at a callback that waits."""
         waiting = sum(q.due and not q.released for q in self.ctx.engine.cqs)
-        return 2 * self.params.num_cq + 48 * waiting
+        return look_patience(self.params.num_cq, waiting)
 
     def _ripe(self, cq: int, now: int) -> bool:
         """Nothing but the engine's look delays the callback."""

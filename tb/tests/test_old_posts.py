@@ -1,35 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Posts that are held longer than any age limit counts."""
+"""Posts that are held longer than any age limit counts, or while their limit changes."""
 
 from __future__ import annotations
 
 import pyuvm
 
+from tb.env.defs import TraceOp
 from tb.tests.posting import PostingTest
 
 BUILD = "engine_small"
 
 #: Ticks after which the clock of ages has gone round.
-_ROUND = 1 << 20
+_ROUND = 1 << 18
 _STEPS = 18
 
 
 @pyuvm.test()
 class OldPostTest(PostingTest):
-    """DF-01: posts that are held at all times of the clock of ages, one nearly for its whole
+    """DF-01: posts that are held at all times of the clock of ages, one for more than its whole
     round, wait as long as no limit is set; with a limit that is over they go at once, and one is
-    held while the clock goes round.
+    held while the clock goes round. Time in which nothing is held does not count.
     """
 
-    max_cycles = 6_000_000
+    max_cycles = 2_000_000
 
     async def scenario(self) -> None:
-        qps = [await self.qp(page=0) for _ in range(2)]
-        old, young = qps
+        old, young, idle = [await self.qp(page=0) for _ in range(3)]
+        await idle.modify(age=1)
         self.harness.recorder(age=1 << 14)
         (kept,) = await self.hold(old, 1)
         cycles = _ROUND * self.config.mod_tick // _STEPS
-        for number in range(_STEPS - 1):
+        for number in range(_STEPS + 1):
             await self.hold(young, 1)
             await self.harness.cycles(cycles)
             # Both are looked at; neither goes.
@@ -42,6 +43,16 @@ class OldPostTest(PostingTest):
             self.report(young)
             await young.cq.wait_results(2)
             await young.cq.update_consumer_index()
+            if number == _STEPS * 3 // 4:
+                # Its time begins now, however long it has held nothing.
+                await idle.modify(age=0xFFFF)
+                await self.hold(idle, 1)
+                await self.rest(400)
+                assert not self.beats(idle, mark)
+                await self.accept(idle, [self.write_post(idle)])
+                self.report(idle)
+                self.report(idle)
+                await idle.cq.wait_results(2)
         mark = self.mark
         await old.modify(age=0xFFFF)
         await self.rest(400)
@@ -58,3 +69,47 @@ class OldPostTest(PostingTest):
         self.demand_beats(old, [kept], mark)
         self.report(old)
         await old.cq.wait_results(1)
+
+
+@pyuvm.test()
+class OtherLimitTest(PostingTest):
+    """DF-01: the age limit that MODIFY_QP sets applies to what is held, from the first post of the
+    chain on: longer, shorter, none, one where none was, each before and after the old limit and
+    the new one are over.
+    """
+
+    async def scenario(self) -> None:
+        qp = await self.qp(page=0)
+        tick = self.config.mod_tick
+        slack = tick + 64 * self.config.num_qp + 32
+        # A visit takes a part of the slack: limits that are far apart.
+        units = -(-2 * slack // tick)
+        for before, after in ((1, 3), (3, 1), (0, 1), (0, 3), (1, 0), (3, 0), (2, 2)):
+            for phase in range(5):
+                due = before and before <= phase
+                await qp.modify(age=before * units)
+                mark = self.mark
+                (post,) = await self.hold(qp, 1, watch=False)
+                (accepted,) = self.steps(qp, TraceOp.POST, mark)
+                await self.harness.cycles(phase * units * tick + (slack if due else 0))
+                if not due:
+                    await qp.modify(age=after * units)
+                    changed = self.harness.cycle
+                    over = max(before, after) - phase
+                    await self.harness.cycles(max(over, 0) * units * tick + slack)
+                    ages = self.steps(qp, TraceOp.AGE, mark)
+                    assert len(ages) == (after != 0), (before, after, phase)
+                    for age in ages:
+                        waited = age.cycle - accepted.cycle
+                        assert waited > after * units * tick, (before, after, phase)
+                        latest = max(accepted.cycle + after * units * tick, changed) + slack
+                        assert age.cycle <= latest, (before, after, phase)
+                if due or after:
+                    self.demand_beats(qp, [post], mark)
+                else:
+                    await self.accept(qp, [self.write_post(qp)])
+                    self.report(qp)
+                    await qp.cq.wait_results(1)
+                self.report(qp)
+                await qp.cq.wait_results(1)
+                await qp.cq.update_consumer_index()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+import cocotb
 import pyuvm
 
 from tb.env.base_test import CarillonTest
@@ -172,6 +173,39 @@ class TermsHeldLongTest(StormTest):
         for q in qps:
             t.release(q.number)
         assert n == 2, f"reports taken while the term sink stood still: {n}"
+
+
+@pyuvm.test()
+class TermsKeptTest(StormTest):
+    """Connections end and begin again while the term sink stands still, until CONNECT_QP waits:
+    every terminate request is sent, in order.
+    """
+
+    allow = ("no_posts", "no_receives", "no_completions", "no_doorbells")
+
+    async def scenario(self) -> None:
+        first, *others = await self.make_qps(self.config.num_qp)
+        qps = [first, *others]
+        ended: list[int] = []
+        self.env.term.hold()
+
+        async def again() -> None:
+            for some in (qps, others[1:], qps):
+                for qp in some:
+                    await qp.flush()
+                    ended.append(qp.number)
+                for qp in some:
+                    await qp.reset()
+                    await qp.connect(1)
+
+        task = cocotb.start_soon(again())
+        await self.harness.cycles(20_000)
+        assert not task.done() and not self.got(TermRequest)
+        self.env.term.hold(False)
+        await task
+        await self.harness.cycles(100)
+        await self.env.sync()
+        assert [request.data & 0xFFFF for request in self.got(TermRequest)] == ended
 
 
 @pyuvm.test()

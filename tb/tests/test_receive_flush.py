@@ -12,6 +12,7 @@ from typing import ClassVar
 import pyuvm
 
 from tb.env.defs import Cause, Cmd, CqeStatus, QpState, Result
+from tb.env.harness import Channel
 from tb.env.qp import Qp
 from tb.tests.posting import CANCELED, FAILED, OK
 from tb.tests.taking import (
@@ -357,3 +358,33 @@ class ReuseTest(TakingTest):
             assert await self.result(Cmd.DESTROY_QP, qp.number) == Result.OK
         await qp.create()
         await qp.connect(1)
+
+
+@pyuvm.test()
+class StalledRequestsTest(TakingTest):
+    """ISO-04: a QP's own queue is flushed while m_axis_scatter stands still, and the answers to
+    others fill all that is in front of it, so that a request waits for room: with no such answer,
+    with few and with more than there is room for.
+    """
+
+    async def scenario(self) -> None:
+        srq, (busy,) = await self.shared(1)
+        for asked in (0, 1, self.most):
+            dying = await self.own()
+            cookies = await self.supply(dying, self.depth)
+            await self.supply(srq, asked)
+            await self.rest()
+            self.harness.hold(Channel.SCATTER)
+            pending = self.ask(busy, *([1] * (asked + 20)))
+            await self.harness.cycles(200)
+            self.env.transport.disconnect(dying.number)
+            flushed = await dying.recv_cq.wait_results(self.depth)
+            assert [result.request_context for result in flushed] == cookies
+            assert not any(answer.done for answer in pending)
+            await dying.recv_cq.update_consumer_index()
+            self.harness.hold(Channel.SCATTER, False)
+            await self.answers(pending, *([TAKEN] * asked), *([NOT_READY] * 20))
+            for _ in range(asked):
+                self.settle(busy)
+            await busy.recv_cq.wait_results(asked)
+            await busy.recv_cq.update_consumer_index()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pyuvm
 
 from models.post import Segment
-from tb.env.defs import Cause, Cmd, Opcode, QpState, Result, Verdict
+from tb.env.defs import Cause, Cmd, Opcode, QpState, Result, TraceOp, Verdict
 from tb.env.qp import Qp
 from tb.env.regions import Region
 from tb.env.srq import Srq
@@ -149,6 +149,46 @@ class RemovedStatesTest(RemovalTest):
         region, window = await self.memory(64), await self.window()
         await self.bind(window, qp, region)
         await self.demand_verdict(qp, GRANTED, READ, window.key, region.base, 8)
+
+
+@pyuvm.test()
+class HeldAtRemovalTest(RemovalTest):
+    """DF-04, MW-09: a post that fails DEVICE_REMOVED while the connection of its QP has not ended
+    yet releases what the QP holds.
+    """
+
+    async def scenario(self) -> None:
+        failing = 0
+        for offset in range(0, 60, 2):
+            failing += await self.trial(offset)
+            await self.start_over()
+        assert failing
+
+    async def trial(self, offset: int) -> int:
+        """A post this many cycles after the command; how many failed in a QP still connected."""
+        first = await self.guarded(recv_depth=0)
+        others = self.config.num_qp - 1
+        # The last one of those whose connections end.
+        last = [await self.guarded(share=first, recv_depth=0) for _ in range(others)][-1]
+        await self.accept(last, [self.write_post(last, defer=True)])
+        await self.rest(32)
+        mark, start = self.mark, self.harness.cycle + LEAD
+        task = self.command_at(start, Cmd.REMOVE_DEVICE, 0, *[0] * 7)
+        answer = last.queue(self.write_post(last, defer=True), at=start + offset)
+        assert (await task).result == Result.OK
+        await answer
+        await self.rest()
+        failing = 0
+        for step in self.steps(last, TraceOp.POST, mark):
+            if step.operand & 0xFF == REMOVED and step.old & 0xF == QpState.CONNECTED:
+                failing += 1
+                released = [state >> 32 & self.mask for state in (step.old, step.new)]
+                assert released[0] + 1 & self.mask == released[1], offset
+        for _ in self.beats(last, mark):
+            self.report(last, CANCELED)
+        await self.rest()
+        last.cq.get_cq_results()
+        return failing
 
 
 @pyuvm.test()

@@ -11,6 +11,7 @@ from models.arm import CqConfig
 from models.codes import ArmType, CommandCode, CqStatus, TraceOp
 from models.control import make_args
 from models.trace import encode_cq
+from tb.env.check_base import look_patience
 from tb.env.records import (
     Command,
     Completion,
@@ -164,6 +165,28 @@ def test_moderated_callback_may_wait_for_its_count() -> None:
     board(stream.records)
     assert board.grace(stream.cycle) == 0
     board.finish(now=stream.cycle + 10_000)
+
+
+def look_after(cycles: int) -> list[Record]:
+    """A callback whose interval ends with the look this many cycles after it became due; the
+    consumer rings meanwhile.
+    """
+    stream = Stream().ready(moderation=(0xFFFF, 3))
+    stream.doorbell(0, ANY)
+    stream.complete()
+    due = stream.engine.cqs[0].due_time
+    stream.doorbell(0, ANY)
+    stream.tick(due + cycles - stream.cycle)
+    stream.traced(TraceOp.MODERATION, 0, 0, lambda: stream.engine.moderation(0))
+    stream.call()
+    return stream.records
+
+
+def test_look_comes_in_time() -> None:
+    latest = (3 + 2) * PARAMS.mod_tick + look_patience(PARAMS.num_cq, 1)
+    judge(look_after(latest))
+    with pytest.raises(ScoreboardError, match="moderated callback waits"):
+        judge(look_after(latest + 1))
 
 
 def test_look_that_changes_nothing() -> None:
