@@ -42,7 +42,7 @@ module f_post #(
 
     localparam [IDX_W-1:0] ONE = 1;
     localparam SET_W = 45 + IDX_W;
-    localparam ST_W = 24 + 2 * IDX_W;
+    localparam ST_W = 22 + 2 * IDX_W;
 
     reg [1:0] age = 0;
     wire      rst = age == 0;

@@ -30,7 +30,7 @@ class MemoryWords:
             *(66 + 3 * idx, idx, idx, idx),  # contexts of CQs
             *(idx, idx, idx, idx, idx + 2),  # credits, both ports
             *(idx, idx, idx, idx, idx + 2),
-            *(33 + sends + page + cq, 24 + 2 * idx, idx),  # posts
+            *(33 + sends + page + cq, 22 + 2 * idx, idx),  # posts
             *(idx, idx, 514, 1, 2 * idx, idx, 24, 1),  # dispatch
             *(idx, idx, idx),  # done
             *(idx, idx, 2 * idx, idx, 148, 9, cq + 65, 2 * idx, idx, idx + 8),  # retirement

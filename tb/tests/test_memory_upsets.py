@@ -157,4 +157,4 @@ class ReceiveLifeUpsetsTest(LifeUpsetsTest):
     """Posts and receives."""
 
     async def scenario(self) -> None:
-        await self.life("receive_life", duration=6000, actions=0.02)
+        await self.life("receive_life", duration=9000, actions=0.02)
