@@ -14,6 +14,9 @@ from tb.tests.long_lives import LongLifeTest
 
 BUILD = "default"
 
+#: Of a ring: in none of its lower bits a wrong bit of a slot can hide.
+_BASE = 1 << 40
+
 
 @pyuvm.test()
 class LongCqTest(LongLifeTest):
@@ -22,7 +25,7 @@ class LongCqTest(LongLifeTest):
     async def scenario(self) -> None:
         env, rng = self.env, self.rng("entries")
         eq = await env.host.create_eq(log2=1)
-        cq = await env.host.create_cq(eq=eq, log2=self.config.max_log2)
+        cq = await env.host.create_cq(eq=eq, log2=self.config.max_log2, base=_BASE)
         answers: list[Pending[WriteResult]] = []
         sent = round_ = called = 0
         while sent < self.lifetime:
@@ -66,7 +69,7 @@ class LongEqTest(LongLifeTest):
     async def scenario(self) -> None:
         env, host, rng = self.env, self.env.host, self.rng("contexts")
         assert env.config is not None
-        eq = await host.create_eq(log2=env.config.max_log2)
+        eq = await host.create_eq(log2=env.config.max_log2, base=_BASE)
         cqs = [
             await host.create_cq(eq=eq, log2=2, reservation=False)
             for _ in range(env.config.num_cq - 1)

@@ -125,6 +125,23 @@ class EveryMemoryTest(TourTest):
 
 
 @pyuvm.test()
+class InjectionAtResetTest(TourTest):
+    """A reset of one cycle forgets an injection that waits for a word to be written, in each
+    memory: the traffic behind it finds no wrong bit.
+    """
+
+    async def scenario(self) -> None:
+        await self.start()
+        for memory in range(self.upsets.memories):
+            assert await self.upsets.inject(memory, 0) == 0
+            # It passes memory after memory.
+            await self.env.harness.cycles(self.upsets.memories + 16)
+            await self.env.reset(1)
+            await self.tour()
+            assert await self.upsets.counted() == (0, 0), f"memory {memory}"
+
+
+@pyuvm.test()
 class WindowLifeUpsetsTest(LifeUpsetsTest):
     """Windows, accesses, messages."""
 

@@ -122,3 +122,41 @@ class ErrorInResetTest(CarillonTest):
             assert not counted, f"counted after {after} cycles: {counted}"
             assert await host.read_log() == []
         await demand_fresh(env)
+
+
+@pyuvm.test()
+class OffersInResetTest(CarillonTest):
+    """A reset of one cycle comes in each cycle while requests and reports of every kind come one
+    behind the other: nothing is answered, counted or logged behind it.
+    """
+
+    allow = ("no_traffic", "no_doorbells", "no_completions")
+    max_cycles = 200_000
+    #: From an offer to what is left of it.
+    cycles = 24
+
+    async def scenario(self) -> None:
+        env = self.env
+        for after in range(self.cycles):
+            await env.sync()
+            for number in range(8):
+                self.offer(number)
+            await env.harness.cycles(1 + after)
+            await env.reset(1)
+            await demand_fresh(env)
+
+    def offer(self, number: int) -> None:
+        """One of each kind, to an object that is not there."""
+        env, transport, at = self.env, self.env.transport, number % 2
+        env.doorbells.post(0, PageReg.CQ_DB, CQ_DB.pack(cons=0, cq=at))
+        if not self.config.num_qp:
+            env.credits.post(at)
+            env.completions.send(at)
+        else:
+            env.done.send(at, number)
+            env.conn.send(at)
+        if self.config.num_srq:
+            transport.receiver.post_request(at, 8)
+            env.rdone.send(at, number, 0)
+        if self.config.num_mw:
+            transport.responder.post_check(at, CheckKind.READ, 0, 0, 8)
