@@ -105,8 +105,11 @@ module cde_post #(
     reg  [TICK_W-1:0] now;
     reg  [QP_W-1:0]   scan;
     reg  [5:0]        patience;
-    reg  [NUM_QP-1:0] aging;                        // holds something, which ages
-    wire              age_wanted = aging[scan] && !init;
+    reg  [NUM_QP-1:0] holding;                      // holds something
+    reg  [NUM_QP-1:0] aging;                        // and has an age limit
+    reg  [2:0]        swept;
+    reg               sweep;                        // this round looks at those without a limit, too; one does so in 2^15 ticks (since_next)
+    wire              age_wanted = (sweep ? holding[scan] : aging[scan]) && !init;
     wire              age_now = age_wanted && !op_valid && (patience == 6'd0 || !post_valid || rq_hold);
     wire              post_go = post_valid && post_ready;
 
@@ -118,12 +121,18 @@ module cde_post #(
         if (!age_wanted || age_now) begin
             scan <= scan + 1'b1;
             patience <= 6'd60;
+            if (&scan) begin
+                sweep <= now[TICK_W-1 -: 3] != swept;
+                swept <= now[TICK_W-1 -: 3];
+            end
         end else if (patience != 6'd0) patience <= patience - 6'd1;
         if (rst) begin
             prescale <= 16'd0;
             now <= {TICK_W{1'b0}};
             scan <= {QP_W{1'b0}};
             patience <= 6'd60;
+            sweep <= 1'b0;
+            swept <= 3'd0;
         end
     end
 
@@ -287,7 +296,7 @@ module cde_post #(
     wire leaves = connected && changes;
     wire [IDX_W-1:0] released_next = release_now || leaves ? tail_next : released;
     // What is too old for every limit stays just that old, so that the time never goes round: each QP that holds something is looked at within
-    // 64 * NUM_QP cycles, at most 2^17 ticks.
+    // 2^17 ticks, since a round of the scan takes at most 64 * NUM_QP cycles.
     wire              old = elapsed[TICK_W-1:16] != {(TICK_W-16){1'b0}};
     wire [TICK_W-1:0] since_next = !holds ? now : old ? now - OLD : since;
 
@@ -327,7 +336,8 @@ module cde_post #(
     endfunction
 
     always @(posedge clk) begin
-        if (step) aging[c_qp] <= tail_next != released_next;
+        if (step) holding[c_qp] <= tail_next != released_next;
+        if (step) aging[c_qp] <= tail_next != released_next && age != 16'd0;
         if (fresh) stop[c_qp] <= 1'b0;
         if (leaves) stop[c_qp] <= 1'b1;
         if (changes) begin
@@ -354,6 +364,7 @@ module cde_post #(
         trace_data[159:64] <= shown(state, tail, released, retired);
         trace_data[255:160] <= shown(state_next, tail_next, released_next, retired);
         if (rst) begin
+            holding <= {NUM_QP{1'b0}};
             aging <= {NUM_QP{1'b0}};
             stop <= {NUM_QP{1'b0}};
             qp_known <= {NUM_QP{1'b0}};
