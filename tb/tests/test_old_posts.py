@@ -25,10 +25,12 @@ class OldPostTest(PostingTest):
     max_cycles = 2_000_000
 
     async def scenario(self) -> None:
-        old, young, idle = [await self.qp(page=0) for _ in range(3)]
+        old, young, idle, quiet = [await self.qp(page=0) for _ in range(4)]
         await idle.modify(age=1)
         self.harness.recorder(age=1 << 14)
         (kept,) = await self.hold(old, 1)
+        # No command looks at this one.
+        (untouched,) = await self.hold(quiet, 1)
         cycles = _ROUND * self.config.mod_tick // _STEPS
         for number in range(_STEPS + 1):
             await self.hold(young, 1)
@@ -53,12 +55,13 @@ class OldPostTest(PostingTest):
                 self.report(idle)
                 self.report(idle)
                 await idle.cq.wait_results(2)
-        mark = self.mark
-        await old.modify(age=0xFFFF)
-        await self.rest(400)
-        self.demand_beats(old, [kept], mark)
-        self.report(old)
-        await old.cq.wait_results(1)
+        for qp, post in ((quiet, untouched), (old, kept)):
+            mark = self.mark
+            await qp.modify(age=0xFFFF)
+            await self.rest(400)
+            self.demand_beats(qp, [post], mark)
+            self.report(qp)
+            await qp.cq.wait_results(1)
         await old.modify()
         mark = self.mark
         (kept,) = await self.hold(old, 1)
