@@ -20,10 +20,12 @@ _BASE = 1 << 40
 
 @pyuvm.test()
 class LongCqTest(LongLifeTest):
-    """CQ-01, CQ-22: credits, entries, consumer indices and arms of one CQ count round."""
+    """CQ-01, CQ-22: credits, entries, consumer indices and arms of one CQ count round. Some arms
+    come amid the entries of a round, of which some are solicited (CQ-08).
+    """
 
     async def scenario(self) -> None:
-        env, rng = self.env, self.rng("entries")
+        env, rng, amid = self.env, self.rng("entries"), self.rng("amid")
         eq = await env.host.create_eq(log2=1)
         cq = await env.host.create_cq(eq=eq, log2=self.config.max_log2, base=_BASE)
         answers: list[Pending[WriteResult]] = []
@@ -34,13 +36,21 @@ class LongCqTest(LongLifeTest):
             credits = [env.credits.post(cq.number, 2) for _ in wanted[::2]]
             start = self.harness.cycle + 60
             for first, second in zip(wanted[::2], wanted[1::2], strict=True):
-                pair = Cpl(cq.number, context=first), Cpl(cq.number, context=second)
-                env.completions.send_beat(pair, at_cycle=start)
+                env.completions.send_beat(
+                    tuple(
+                        Cpl(cq.number, context=context, solicited=amid.random() < 0.1)
+                        for context in (first, second)
+                    ),
+                    at_cycle=start,
+                )
             sent += len(wanted)
-            found = await cq.wait_results(len(wanted))
+            found = await cq.wait_results(amid.randrange(len(wanted)))
+            arms = [cq.post_arm(amid.choice(list(ArmType)))] if round_ % 3 == 1 else []
+            found += await cq.wait_results(len(wanted) - len(found))
             assert [result.request_context for result in found] == wanted
             assert all(credit.result for credit in credits)
             self.accepted(answers)
+            answers += arms
             while called < len(cq.callbacks):
                 called += 1
                 answers.append(cq.post_callback_return())
