@@ -28,10 +28,11 @@ class ArmFieldTest(StepTest):
             await q.refused(Cause.BAD_ARM_TYPE, arm_type=code, arm=1)
         for code in range(1, 16):
             await q.refused(Cause.RESERVED_BITS, arm_type=code)
-        for bit in (*range(52, 63), 16, 23, 31):
+        bits = (*range(52, 63), *range(self.config.idx_w, 32))
+        for bit in bits:
             await q.refused(Cause.RESERVED_BITS, index=1 | 1 << bit, arm_type=ANY, arm=1)
         counters = await self.env.host.counters()
-        assert (counters["CAUSE6"], counters["CAUSE5"]) == (13, 29)
+        assert (counters["CAUSE6"], counters["CAUSE5"]) == (13, 15 + len(bits))
         await q.arm(ANY)
         await q.place(UNSOLICITED, calls=1)
 

@@ -168,7 +168,8 @@ class CreditsTest(ErrorTest):
         await cq.update_consumer_index()
         raw = [RSV.pack(cq=number, credits=n) for n in (0, 3)]
         raw += [RSV.pack(cq=number, credits=1) | 1 << bit for bit in range(18, 32)]
-        raw += [RSV.pack(cq=n, credits=1) for n in (40, self.config.num_cq, 0x8000 | number)]
+        far = [n for n in (1 << bit for bit in range(16)) if n >= self.config.num_cq]
+        raw += [RSV.pack(cq=n, credits=1) for n in (40, *far, *(n | number for n in far))]
         async with self.no_effect(), self.counted():
             for word in raw:
                 assert not await self.env.credits.post_raw(word), hex(word)
@@ -243,11 +244,12 @@ class BadCompletionTest(ErrorTest):
 
     async def scenario(self) -> None:
         env, host = self.env, self.env.host
-        good, gone = await self.queue(1), await self.queue(1)
+        good, gone = await self.queue(1, log2=6), await self.queue(1)
         await gone.destroy()
         top = self.config.num_cq
-        bad = [(top, Cause.CPL_BAD_CQ), (top | good.number, Cause.CPL_BAD_CQ)]
-        bad += [(0xFFFF, Cause.CPL_BAD_CQ), (gone.number, Cause.CPL_NO_CQ)]
+        far = [n for n in (1 << bit for bit in range(16)) if n >= top]
+        bad = [(n | good.number, Cause.CPL_BAD_CQ) for n in far]
+        bad += [(top, Cause.CPL_BAD_CQ), (0xFFFF, Cause.CPL_BAD_CQ), (gone.number, Cause.CPL_NO_CQ)]
         bad += [(top - 1, Cause.CPL_NO_CQ)]
         placed = 0
         for number, cause in bad:

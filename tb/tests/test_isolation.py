@@ -152,6 +152,10 @@ class ForeignPageTest(RefusalTest):
                 for offset, word in words:
                     answer2 = await host.write(page | self.OTHER, offset, word)
                     assert answer2 == (SLVERR, Cause.BAD_PAGE)
+            # They have no status; that of no other page has changed.
+            for page in range(self.config.num_pages):
+                found = await host.page_status(page)
+                assert found == ((0, 0) if page == self.OTHER else (Cause.NOT_OWNER, 3)), page
         assert await self.foreign.callback_return() == (0, 0)
         assert await self.foreign.update_consumer_index(1) == (0, 0)
         await self.tear_down()

@@ -257,8 +257,8 @@ class RefusedTest(CheckTest):
         words += [good | 1 << bit for bit in (*range(18, 32), *range(160, 192))]
         words += [word ^ 0xFF << 32 for word in words]
         words += [good & ~0xFFFF | number for number in (plain.number, idle.number)]
-        far = (self.config.num_qp, self.config.num_qp | qp.number, 0x8000 | qp.number, 0xFFFF)
-        words += [good & ~0xFFFF | number for number in far]
+        far = [n for n in (1 << bit for bit in range(16)) if n >= self.config.num_qp]
+        words += [good & ~0xFFFF | n for n in (*far, *(n | qp.number for n in far), 0xFFFF)]
         answers = [(word, agent.send_raw(word)) for word in words]
         for word, answer in answers:
             judgement = await answer

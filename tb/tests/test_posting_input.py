@@ -311,10 +311,12 @@ class TransportInputTest(InputTest):
         qp = await self.qp()
         idle = await self.idle_qp()
         done = [1 << n | qp.number for n in range(40, 64)]
-        done += [n for n in (1 << b for b in range(16)) if n >= self.config.num_qp] + [0xFFFF]
+        far = [n for n in (1 << b for b in range(16)) if n >= self.config.num_qp]
+        far += [n | qp.number for n in far] + [0xFFFF]
+        done += far
         conn = [e << 16 | qp.number for e in (0, 2, 3, 0x81, 0xFF)]
         conn += [1 << n | 1 << 16 | qp.number for n in range(24, 32)]
-        conn += [1 << 16 | n for n in (self.config.num_qp, 0x8000, 0xFFFF)]
+        conn += [1 << 16 | n for n in far]
         free = self.config.num_qp - 1
         posts: list[Post] = []
         for waiting in range(3):

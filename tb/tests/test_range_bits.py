@@ -13,6 +13,7 @@ import pyuvm
 from models.post import Segment
 from tb.env.defs import Cause, Opcode
 from tb.env.qp import Qp
+from tb.env.regions import Region
 from tb.tests.test_key_checks import BAD_RANGE, GRANTED, KINDS, CheckTest
 from tb.tests.test_key_requests import Fault, RequestTest
 from tb.tests.test_receive_segments import ZONE, SegmentTest
@@ -60,10 +61,12 @@ class AccessBitsTest(CheckTest):
         qp = await self.guarded()
         for base, length in of_lengths(rng, LENGTH):
             region = await self.memory(length, base=base)
+            await self.told(region, base, length)
             await self.ends(qp, region.key, base, length)
             await region.deregister()
         for base in places(rng):
             region = await self.memory(1, base=base)
+            await self.told(region, base, 1)
             await self.outside(qp, region.key, base)
             await region.deregister()
         await self.by_window(qp, rng)
@@ -79,6 +82,11 @@ class AccessBitsTest(CheckTest):
         offset = rng.randrange(most - 1)
         await self.bind(window, qp, region, offset, 1)
         await self.outside(qp, window.key, region.base + offset)
+
+    async def told(self, region: Region, base: int, length: int) -> None:
+        """A query tells the range; the bench compares all of its answer."""
+        status = await region.query()
+        assert (status.base, status.length) == (base, length), status
 
     async def ends(self, qp: Qp, key: int, base: int, length: int) -> None:
         """The last byte and the one behind it; all, and one more."""
