@@ -14,8 +14,8 @@ BUILD = ["engine", "engine_small"]
 
 @pyuvm.test()
 class ResetWithKeysTest(WindowTest):
-    """MW-03, MW-11: windows are bound, each to another region and valid on another queue pair; behind
-    a reset each queue pair and each region that is made again can go at once.
+    """MW-03, MW-11: windows are bound, each to another region and valid on another queue pair; a
+    reset later each queue pair and each region that is made again can go at once.
     """
 
     async def scenario(self) -> None:
