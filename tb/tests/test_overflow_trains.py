@@ -80,7 +80,7 @@ class OverflowTrainTest(DirectedTest):
 
 @pyuvm.test()
 class LateBoundTest(DirectedTest):
-    """CQ-17: a pair of completions of which only the first one fits, behind lives of all lengths:
+    """CQ-17: a pair of completions of which only the first one fits, behind lives of many lengths:
     the second one is the overflow, or lacks its credit.
     """
 
