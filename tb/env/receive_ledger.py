@@ -185,6 +185,12 @@ class ReceiveLedger:
         """Buffers taken."""
         return sum(len(end.taken) for end in self.ends)
 
+    def comparable(self) -> bool:
+        """A message has completed with success on a QP whose CQ has not failed: its payload can be
+        compared. Where a CQ has failed nothing tells which completions are missing.
+        """
+        return any(not result.status for end in self.ends if not end.lossy for result in end.seen)
+
     # -- the end -----------------------------------------------------------------------------------
 
     def open(self, end: Receiving) -> int:

@@ -39,7 +39,7 @@ class ReceivingTest(CarillonTest):
         assert await host.counter("TAKEN") == received.taken() > 0
         assert await host.counter("RECV_DONE") == received.taken()
         assert await host.counter("NOT_READY") == not_ready
-        assert received.compared
+        assert received.compared or not received.comparable(), "no payload was compared"
         causes = {cause.name: count for cause, count in received.causes.items()}
         self.logger.info("%s %s, compared %d", causes, dict(received.statuses), received.compared)
         return sequence
