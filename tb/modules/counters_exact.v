@@ -53,7 +53,7 @@ module counters_exact;
             for (k = 0; k < 10; k = k + 1) if (below(4) < busy) recv_step[2*k +: 2] = $random(seed);
             lost = below(4) < busy ? below(12) : 0;
             cause_valid = below(4) < busy;
-            cause = below(32);
+            cause = below(4) == 0 ? $random(seed) : below(32);
             flip = below(2);
             // Numbers that no counter or bit has, too.
             flip_counter = below(8) == 0 ? $random(seed) : below(64);
@@ -72,7 +72,7 @@ module counters_exact;
             end
             number[LOST] = number[LOST] + lost;
             for (k = 0; k < 10; k = k + 1) number[RECEIVES + k] = number[RECEIVES + k] + recv_step[2*k +: 2];
-            if (cause_valid) number[CAUSES + cause] = number[CAUSES + cause] + 1;
+            if (cause_valid && cause < 32) number[CAUSES + cause] = number[CAUSES + cause] + 1;
             if (rst) for (k = 0; k < N; k = k + 1) number[k] = 32'd0;
         end
     endtask

@@ -142,11 +142,17 @@ ALL = (
     ),
     ModuleBench("age_exact", "cde_arm_age", _of_widths(CQ_W="p_cq", IDX_W="d_index")),
     ModuleBench("track_exact", "cde_track", _track),
+    ModuleBench(
+        "answer_exact",
+        "cde_answer",
+        _of_widths(CQ_W="pub_cq", EQ_W="irq_eq", RETRY_W="pub_retry"),
+    ),
     ModuleBench("irq_exact", "cde_irq", _of_widths(EQ_W="set_eq")),
     ModuleBench("errlog_exact", "cde_errlog", _errlog),
     ModuleBench(
         "slot_exact", "cde_slot", _of_widths(CQ_W="cq", IDX_W="alloc", LEVEL_W="ent_level")
     ),
+    ModuleBench("removal_exact", "cde_windows", _of_widths(QP_W="bad_qp")),
 )
 
 

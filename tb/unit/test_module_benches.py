@@ -36,9 +36,14 @@ DUTS = {
     "credit_exact": ("cde_credit", _QUEUES),
     "age_exact": ("cde_arm_age", "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .Z_BITS(Z_W))"),
     "track_exact": ("cde_track", _WRITES),
+    "answer_exact": (
+        "cde_answer",
+        "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .EQ_W(EQ_W), .REC_W(REC_W), .RETRY_W(RETRY_W))",
+    ),
     "irq_exact": ("cde_irq", "#(.NUM_EQ(1 << EQ_W), .EQ_W(EQ_W))"),
     "errlog_exact": ("cde_errlog", "#(.DEPTH_LOG2(DEPTH_LOG2))"),
     "slot_exact": ("cde_slot", "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .LEVEL_W(LEVEL_W))"),
+    "removal_exact": ("cde_windows", "#(.NUM_QP(1 << QP_W), .QP_W(QP_W))"),
 }
 #: Modules inside.
 INSIDE = {
@@ -46,6 +51,7 @@ INSIDE = {
     "age_exact": PARTS,
     "errlog_exact": ("cde_fifo",),
     "slot_exact": ("cde_fifo",),
+    "removal_exact": ("cde_key_ctrl", "cde_keys", "cde_check", "cde_fifo", *PARTS),
 }
 
 
@@ -75,8 +81,13 @@ def simulate(
         *(("age_exact", {"CQ_W": cq, "IDX_W": idx}) for cq, idx in ((1, 6), (2, 12), (6, 16))),
         ("track_exact", {"ID_W": 2, "MAX_LOG2": 3, "W": 40, "INIT_W": 3}),
         ("track_exact", {"ID_W": 7, "MAX_LOG2": 4, "W": 90, "INIT_W": 8}),
+        *(
+            ("answer_exact", {"CQ_W": cq, "EQ_W": eq, "RETRY_W": 64 + 2 * idx})
+            for cq, eq, idx in ((1, 1, 5), (2, 4, 12), (6, 2, 16))
+        ),
         *(("irq_exact", {"EQ_W": width}) for width in (1, 2, 4)),
         *(("errlog_exact", {"DEPTH_LOG2": log2}) for log2 in (1, 4)),
+        *(("removal_exact", {"QP_W": width}) for width in (2, 6)),
         *(("slot_exact", {"IDX_W": idx, "LEVEL_W": log2}) for idx, log2 in ((6, 3), (16, 4))),
     ],
 )
@@ -118,6 +129,7 @@ def test_design(tmp_path: Path, bench: str, values: dict[str, int]) -> None:
         ("counters_exact", "j == LOST ? lost", "j == LOST ? {1'b0, lost[2:0]}", "counter 11"),
         ("counters_exact", "recv_step[2*j +: 2]", "recv_step[2*j +: 1]", "counter"),
         ("counters_exact", "cause_valid && cause == j[7:0]", "cause == j[7:0]", "counter"),
+        ("counters_exact", "cause == j[7:0]", "cause[4:0] == j[4:0]", "counter"),
         ("counters_exact", "rst ? 32'd0 :", "rst && i != 47 ? 32'd0 :", "counter 47"),
         ("credit_exact", "ahead(taken && granted_cq == granted2_cq)", "ahead(taken)", "verdict"),
         ("age_exact", "l_mcnt >= limit", "l_mcnt > limit", "ripe"),
@@ -134,6 +146,16 @@ def test_design(tmp_path: Path, bench: str, values: dict[str, int]) -> None:
         ("track_exact", "l_error <= b_resp != 2'b00", "l_error <= b_resp[1]", "error"),
         ("track_exact", "stray <= b_valid && !b_known", "stray <= b_valid && !head[b_id]", "stray"),
         ("track_exact", "l_valid <= b_valid && b_known", "l_valid <= b_valid", "answer"),
+        ("answer_exact", "!init && !(ovf_valid && !ovf_ready)", "!init", "readiness for answers"),
+        ("answer_exact", "!(ovf_valid && !ovf_ready)", "!ovf_valid", "readiness for answers"),
+        ("answer_exact", "ovf_valid && !ans_valid;", "ovf_valid;", "hand of the overflow"),
+        ("answer_exact", "ans_valid ? cq : ovf_cq", "cq", "CQ of the overflow"),
+        ("answer_exact", "event_write && (!ans_error || give_up)", "event_write", "interrupt"),
+        ("answer_exact", "irq_lap <= pub_retry[RETRY_W-3];", "", "EQ of the interrupt"),
+        ("answer_exact", "give_up ? `CDE_CAUSE_EQ_FAILED :", "", "what is reported"),
+        ("answer_exact", "((ans_valid && ans_error) || stray)", "(ans_valid && ans_error)", "rep"),
+        ("answer_exact", "give_up ? pub_retry", "!give_up ? pub_retry", "what is reported"),
+        ("answer_exact", "`CDE_CQST_INTERNAL_ERROR :", "2'd0 :", "failed CQE write"),
         ("irq_exact", "if (m_axis_irq_tready) m_axis_irq_tvalid", "m_axis_irq_tvalid", "beat"),
         ("irq_exact", "i[EQ_W-1:0] > last", "i[EQ_W-1:0] >= last", "vector"),
         ("irq_exact", "!(wanted && last_other)", "!last_other", "others"),
@@ -153,6 +175,12 @@ def test_design(tmp_path: Path, bench: str, values: dict[str, int]) -> None:
         ("slot_exact", "s_used_next - s_alloc_next", "s_used_next", "silent"),
         ("slot_exact", "s_step <= step && !rst", "s_step <= step", "step"),
         ("slot_exact", "s_push <= push && !rst", "s_push <= push", "handshake"),
+        ("removal_exact", "if (&walk) walks <= 1'b0;", "", "end of a connection"),
+        ("removal_exact", "(&walk)", "(&walk[QP_W-1:1])", "end of a connection"),
+        ("removal_exact", "walk + 1'b1;", "walk - 1'b1;", "end of a connection"),
+        ("removal_exact", "(walks && qp_up[walk])", "walks", "end of a connection"),
+        ("removal_exact", "removed || removes;", "removed;", "device"),
+        ("removal_exact", "removed <= 1'b0;", "", "device"),
     ],
 )
 def test_faults_are_found(
