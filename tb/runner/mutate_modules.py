@@ -85,6 +85,13 @@ def _track(_: str, text: str) -> list[Values]:
     return [values] if all(values.values()) else []
 
 
+def _dispatch(_: str, text: str) -> list[Values]:
+    ports = {"QP_W": "ind_qp", "SQ_LOG2": "ind_slot", "IDX_W": "ind_next"}
+    values = {parameter: width(text, port) for parameter, port in ports.items()}
+    bursts = (1, 2, 4, 8, 16, 32, 64, 128)
+    return [{**values, "BURST": burst} for burst in bursts] if all(values.values()) else []
+
+
 def _errlog(_: str, text: str) -> list[Values]:
     level = width(text, "unused_level", "wire")
     return [{"DEPTH_LOG2": level - 1}] if level else []
@@ -152,6 +159,7 @@ ALL = (
     ModuleBench(
         "slot_exact", "cde_slot", _of_widths(CQ_W="cq", IDX_W="alloc", LEVEL_W="ent_level")
     ),
+    ModuleBench("dispatch_exact", "cde_dispatch", _dispatch),
     ModuleBench("removal_exact", "cde_windows", _of_widths(QP_W="bad_qp")),
 )
 

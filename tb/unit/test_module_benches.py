@@ -43,6 +43,10 @@ DUTS = {
     "irq_exact": ("cde_irq", "#(.NUM_EQ(1 << EQ_W), .EQ_W(EQ_W))"),
     "errlog_exact": ("cde_errlog", "#(.DEPTH_LOG2(DEPTH_LOG2))"),
     "slot_exact": ("cde_slot", "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .LEVEL_W(LEVEL_W))"),
+    "dispatch_exact": (
+        "cde_dispatch",
+        "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(BURST))",
+    ),
     "removal_exact": ("cde_windows", "#(.NUM_QP(1 << QP_W), .QP_W(QP_W))"),
 }
 #: Modules inside.
@@ -51,6 +55,7 @@ INSIDE = {
     "age_exact": PARTS,
     "errlog_exact": ("cde_fifo",),
     "slot_exact": ("cde_fifo",),
+    "dispatch_exact": ("cde_turn", *PARTS),
     "removal_exact": ("cde_key_ctrl", "cde_keys", "cde_check", "cde_fifo", *PARTS),
 }
 
@@ -87,6 +92,10 @@ def simulate(
         ),
         *(("irq_exact", {"EQ_W": width}) for width in (1, 2, 4)),
         *(("errlog_exact", {"DEPTH_LOG2": log2}) for log2 in (1, 4)),
+        *(
+            ("dispatch_exact", {"QP_W": qp, "SQ_LOG2": log2, "IDX_W": idx, "BURST": burst})
+            for qp, log2, idx, burst in ((1, 3, 6, 1), (2, 2, 5, 2), (4, 4, 12, 8))
+        ),
         *(("removal_exact", {"QP_W": width}) for width in (2, 6)),
         *(("slot_exact", {"IDX_W": idx, "LEVEL_W": log2}) for idx, log2 in ((6, 3), (16, 4))),
     ],
@@ -175,6 +184,27 @@ def test_design(tmp_path: Path, bench: str, values: dict[str, int]) -> None:
         ("slot_exact", "s_used_next - s_alloc_next", "s_used_next", "silent"),
         ("slot_exact", "s_step <= step && !rst", "s_step <= step", "step"),
         ("slot_exact", "s_push <= push && !rst", "s_push <= push", "handshake"),
+        ("dispatch_exact", "l_valid ? l_qp : fetch_qp", "l_valid ? fetch_qp : l_qp", "offer"),
+        ("dispatch_exact", "(launch || l_valid || fetch)", "(l_valid || fetch)", "offer"),
+        ("dispatch_exact", "launch ? cand_qp : l_valid", "l_valid", "offer"),
+        ("dispatch_exact", "turn_valid && turn_qp != fetch_qp", "turn_valid", "offer"),
+        ("dispatch_exact", "(f_valid && f_qp == cand_qp)", "1'b0", "indicat"),
+        ("dispatch_exact", "rel_valid && !(launch && !turn_valid)", "rel_valid", "offer"),
+        (
+            "dispatch_exact",
+            "rel_valid && !(launch && !turn_valid)",
+            "rel_valid && !launch",
+            "offer",
+        ),
+        ("dispatch_exact", "fetch_left == 8'd0 && others", "fetch_left == 8'd0", "offer"),
+        ("dispatch_exact", "if (rel_we && acc_qp == (advance", "if (0 && (advance", "offer"),
+        ("dispatch_exact", "g_valid && g_blocked && g_qp == fetch_qp", "1'b0", "indicat"),
+        ("dispatch_exact", "stop[g_qp] && !g_offered", "stop[g_qp]", "offer"),
+        ("dispatch_exact", "!skip && !g_offered && fenced", "1'b0", "offer"),
+        ("dispatch_exact", "(g_sent || (m_axis_work_tvalid", "((m_axis_work_tvalid", "offer"),
+        ("dispatch_exact", "executes && !skip ? loc_status", "executes ? loc_status", "status"),
+        ("dispatch_exact", "g_local || skip ? g_tags", "g_local ? g_tags", "tags"),
+        ("dispatch_exact", "g_read ? g_reads + ONE", "g_read ? g_reads", "offer"),
         ("removal_exact", "if (&walk) walks <= 1'b0;", "", "end of a connection"),
         ("removal_exact", "(&walk)", "(&walk[QP_W-1:1])", "end of a connection"),
         ("removal_exact", "walk + 1'b1;", "walk - 1'b1;", "end of a connection"),
