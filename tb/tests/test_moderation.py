@@ -31,6 +31,11 @@ def mode(count: int, interval: int) -> str:
 class ModerationBase(DirectedTest):
     """A queue with a setting, and the times of its steps."""
 
+    @property
+    def unit(self) -> int:
+        """An interval long enough for a few answered steps (ticks)."""
+        return -(-256 // self.config.mod_tick)
+
     async def moderated(self, count: int, interval: int, log2: int = LOG2) -> Cq:
         """A new queue."""
         return await self.queue(1, log2=log2, moderation=(count, interval))
@@ -85,7 +90,7 @@ class SettingsTest(ModerationBase):
         host = self.env.host
         size = 1 << LOG2
         counts = (0, 1, 2, size, size + 1, 0xFFFE, OTHER_ONLY)
-        intervals = (0, 1, 0xFFFE, OTHER_ONLY)
+        intervals = (0, self.unit, 0xFFFE, OTHER_ONLY)
         plain = await self.queue(1, log2=LOG2)
         refused = 0
         for count, interval in product(counts, intervals):
@@ -129,12 +134,12 @@ class SettingsTest(ModerationBase):
         if meaning in ("count", "both"):
             self.send(cq, range(1, count - 1))
             await self.settle()
-            if interval != 1:
+            if interval != self.unit:
                 assert not cq.callbacks, what
             self.send(cq, [count - 1])
             await self.settle(200)
             assert len(cq.callbacks) == 1, what
-        elif meaning == "interval" and interval == 1:
+        elif meaning == "interval" and interval == self.unit:
             await cq.wait_callbacks(1)
             self.in_bounds(cq, interval)
         elif meaning == "interval":
@@ -342,7 +347,7 @@ class LatestSettingTest(ModerationBase):
     """A setting changed while a callback waits applies to it; an error ends the waiting."""
 
     async def scenario(self) -> None:
-        tick = self.config.mod_tick
+        unit = self.unit
         look = self.scan(False) + 100
         never = (1 << LOG2, OTHER_ONLY)
         for new, ready in [
@@ -360,17 +365,17 @@ class LatestSettingTest(ModerationBase):
             await cq.destroy()
         # From count to interval: measured from when it became due; longer and shorter.
         for first, new, waited in [
-            (never, (OTHER_ONLY, 1), None),
-            ((OTHER_ONLY, 1), (OTHER_ONLY, 4), 4),
-            ((OTHER_ONLY, 400), (OTHER_ONLY, 3), 3),
-            ((OTHER_ONLY, 2), (4, 5), 5),
+            (never, (OTHER_ONLY, unit), None),
+            ((OTHER_ONLY, unit), (OTHER_ONLY, 4 * unit), 4),
+            ((OTHER_ONLY, 400 * unit), (OTHER_ONLY, 3 * unit), 3),
+            ((OTHER_ONLY, 2 * unit), (4, 5 * unit), 5),
         ]:
             cq = await self.moderated(*first)
             await self.wait(cq, 2)
             await cq.modify(moderation=new)
-            await cq.wait_callbacks(1, 8 * tick)
+            await cq.wait_callbacks(1, 8 * unit * self.config.mod_tick)
             if waited is not None:
-                self.in_bounds(cq, waited)
+                self.in_bounds(cq, waited * unit)
             await self.consume(cq)
             await cq.destroy()
         await self.errors(never)
