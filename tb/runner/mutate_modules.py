@@ -92,6 +92,13 @@ def _dispatch(_: str, text: str) -> list[Values]:
     return [{**values, "BURST": burst} for burst in bursts] if all(values.values()) else []
 
 
+def _doorbell(_: str, text: str) -> list[Values]:
+    ports = {"CQ_W": "db_cq", "IDX_W": "db_index", "PAGE_W": "db_page"}
+    ports |= {"ID_W": "s_axi_bid", "ADDR_W": "s_axi_awaddr"}
+    values = {parameter: width(text, port) for parameter, port in ports.items()}
+    return [{**values, "FULL": full} for full in (0, 1)] if all(values.values()) else []
+
+
 def _errlog(_: str, text: str) -> list[Values]:
     level = width(text, "unused_level", "wire")
     return [{"DEPTH_LOG2": level - 1}] if level else []
@@ -159,6 +166,7 @@ ALL = (
     ModuleBench(
         "slot_exact", "cde_slot", _of_widths(CQ_W="cq", IDX_W="alloc", LEVEL_W="ent_level")
     ),
+    ModuleBench("doorbell_exact", "cde_doorbell", _doorbell),
     ModuleBench("dispatch_exact", "cde_dispatch", _dispatch),
     ModuleBench("removal_exact", "cde_windows", _of_widths(QP_W="bad_qp")),
 )

@@ -43,6 +43,11 @@ DUTS = {
     "irq_exact": ("cde_irq", "#(.NUM_EQ(1 << EQ_W), .EQ_W(EQ_W))"),
     "errlog_exact": ("cde_errlog", "#(.DEPTH_LOG2(DEPTH_LOG2))"),
     "slot_exact": ("cde_slot", "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .LEVEL_W(LEVEL_W))"),
+    "doorbell_exact": (
+        "cde_doorbell",
+        "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .PAGE_W(PAGE_W), .ID_W(ID_W), .ADDR_W(ADDR_W),"
+        " .POSTS(FULL), .RECEIVES(FULL))",
+    ),
     "dispatch_exact": (
         "cde_dispatch",
         "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(BURST))",
@@ -55,6 +60,7 @@ INSIDE = {
     "age_exact": PARTS,
     "errlog_exact": ("cde_fifo",),
     "slot_exact": ("cde_fifo",),
+    "doorbell_exact": ("cde_fifo",),
     "dispatch_exact": ("cde_turn", *PARTS),
     "removal_exact": ("cde_key_ctrl", "cde_keys", "cde_check", "cde_fifo", *PARTS),
 }
@@ -92,6 +98,13 @@ def simulate(
         ),
         *(("irq_exact", {"EQ_W": width}) for width in (1, 2, 4)),
         *(("errlog_exact", {"DEPTH_LOG2": log2}) for log2 in (1, 4)),
+        *(
+            (
+                "doorbell_exact",
+                {"CQ_W": cq, "IDX_W": idx, "PAGE_W": page, "ADDR_W": 32, "FULL": full},
+            )
+            for cq, idx, page, full in ((2, 5, 1, 0), (6, 12, 6, 1), (12, 16, 12, 1), (6, 16, 6, 0))
+        ),
         *(
             ("dispatch_exact", {"QP_W": qp, "SQ_LOG2": log2, "IDX_W": idx, "BURST": burst})
             for qp, log2, idx, burst in ((1, 3, 6, 1), (2, 2, 5, 2), (4, 4, 12, 8))
@@ -186,6 +199,25 @@ def test_design(tmp_path: Path, bench: str, values: dict[str, int]) -> None:
         ("slot_exact", "s_push <= push && !rst", "s_push <= push", "handshake"),
         ("dispatch_exact", "l_valid ? l_qp : fetch_qp", "l_valid ? fetch_qp : l_qp", "offer"),
         ("dispatch_exact", "(launch || l_valid || fetch)", "(l_valid || fetch)", "offer"),
+        ("doorbell_exact", "aw_room && !init;", "aw_room;", "room"),
+        ("doorbell_exact", "b_level <= 5'd10", "b_level <= 5'd11", "doorbell"),
+        ("doorbell_exact", "aw_addr[5:3], 3'd0}", "aw_addr[5:4], 4'd0}", "cause"),
+        ("doorbell_exact", "!= 8'd0 || !size_ok", "> 8'd1 || !size_ok", "post"),
+        ("doorbell_exact", "in_burst || aw_len != 8'd0) cause", "aw_len != 8'd0) cause", "cause"),
+        ("doorbell_exact", "offset[5:0] == 6'd0;", "offset[5:1] == 5'd0;", "cause"),
+        ("doorbell_exact", "aw_size >= 3'd3 &&", "", "cause"),
+        ("doorbell_exact", "aw_addr[2:0] == 3'd0 &&", "", "cause"),
+        ("doorbell_exact", "64'hff << lane", "64'hff << {lane[5:4], 4'd0}", "cause"),
+        ("doorbell_exact", "{(ADDR_W - 12){1'b0}};", "{(ADDR_W - 12){1'b0}} || page[31];", "cause"),
+        ("doorbell_exact", "word[62:52] != 11'd0", "word[61:52] != 10'd0", "cause"),
+        ("doorbell_exact", "(!arm && arm_type != 4'd0)", "1'b0", "cause"),
+        ("doorbell_exact", "arm_type > 4'd2", "arm_type > 4'd3", "cause"),
+        ("doorbell_exact", "(cq >> CQ_W) != 16'd0", "cq[CQ_W]", "cause"),
+        ("doorbell_exact", "is_recv || is_srq_db}", "is_recv}", "kind of a post"),
+        ("doorbell_exact", "if (take) in_burst <= 1'b0;", "", "cause"),
+        ("doorbell_exact", "page[27:12], is_post", "page[27:12] & {16{page_known}}, is_post", "of"),
+        ("doorbell_exact", "b_cause == 8'h00 ?", "!b_cause[0] ?", "response"),
+        ("doorbell_exact", "if (rst) in_burst <= 1'b0;", "", "cause"),
         ("dispatch_exact", "launch ? cand_qp : l_valid", "l_valid", "offer"),
         ("dispatch_exact", "turn_valid && turn_qp != fetch_qp", "turn_valid", "offer"),
         ("dispatch_exact", "(f_valid && f_qp == cand_qp)", "1'b0", "indicat"),
