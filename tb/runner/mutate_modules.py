@@ -99,6 +99,19 @@ def _doorbell(_: str, text: str) -> list[Values]:
     return [{**values, "FULL": full} for full in (0, 1)] if all(values.values()) else []
 
 
+def _verb(_: str, text: str) -> list[Values]:
+    return [{}] if width(text, "result_type") else []
+
+
+def _check(_: str, text: str) -> list[Values]:
+    qp, n = width(text, "bad_qp"), width(text, "change_at") - 1
+    mr = width(text, "change_word") - 154 - qp
+    if min(qp, mr, n) < 1:
+        return []
+    values = {"QP_W": qp, "MR_W": mr, "N_W": n}
+    return [{**values, "NUM_MW": 1 << windows} for windows in range(n, 0, -1)]
+
+
 def _errlog(_: str, text: str) -> list[Values]:
     level = width(text, "unused_level", "wire")
     return [{"DEPTH_LOG2": level - 1}] if level else []
@@ -167,6 +180,8 @@ ALL = (
         "slot_exact", "cde_slot", _of_widths(CQ_W="cq", IDX_W="alloc", LEVEL_W="ent_level")
     ),
     ModuleBench("doorbell_exact", "cde_doorbell", _doorbell),
+    ModuleBench("verb_exact", "cde_verb", _verb),
+    ModuleBench("check_exact", "cde_check", _check),
     ModuleBench("dispatch_exact", "cde_dispatch", _dispatch),
     ModuleBench("removal_exact", "cde_windows", _of_widths(QP_W="bad_qp")),
 )
