@@ -167,6 +167,7 @@ ALL = (
         _of_widths(CQ_W="rq_cq", IDX_W="granted_total"),
         parts="cde_credit_port",
     ),
+    ModuleBench("count_exact", "cde_arm_count", _of_widths(IDX_W="d_index")),
     ModuleBench("age_exact", "cde_arm_age", _of_widths(CQ_W="p_cq", IDX_W="d_index")),
     ModuleBench("track_exact", "cde_track", _track),
     ModuleBench(

@@ -34,6 +34,7 @@ DUTS = {
     "look_exact": ("cde_arm_look", "#(.NUM_CQ(1 << CQ_W), .CQ_W(CQ_W))"),
     "counters_exact": ("cde_counters", ""),
     "credit_exact": ("cde_credit", _QUEUES),
+    "count_exact": ("cde_arm_count", "#(.IDX_W(IDX_W), .X_BITS(X_W))"),
     "age_exact": ("cde_arm_age", "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .Z_BITS(Z_W))"),
     "track_exact": ("cde_track", _WRITES),
     "answer_exact": (
@@ -96,6 +97,7 @@ def simulate(
         *(("look_exact", {"CQ_W": width}) for width in (1, 3, 6)),
         ("counters_exact", {}),
         *(("credit_exact", {"CQ_W": cq, "IDX_W": idx}) for cq, idx in ((1, 6), (2, 12), (6, 16))),
+        *(("count_exact", {"IDX_W": idx}) for idx in (4, 12, 16)),
         *(("age_exact", {"CQ_W": cq, "IDX_W": idx}) for cq, idx in ((1, 6), (2, 12), (6, 16))),
         ("track_exact", {"ID_W": 2, "MAX_LOG2": 3, "W": 40, "INIT_W": 3}),
         ("track_exact", {"ID_W": 7, "MAX_LOG2": 4, "W": 90, "INIT_W": 8}),
