@@ -73,10 +73,6 @@ def _of_widths(**ports: str) -> Callable[[str, str], list[Values]]:
     return values
 
 
-def _counters(_: str, text: str) -> list[Values]:
-    return [{}] if width(text, "recv_step") else []
-
-
 def _track(_: str, text: str) -> list[Values]:
     ports = {"ID_W": "push_id", "W": "push_data", "INIT_W": "init_addr"}
     values = {parameter: width(text, port) for parameter, port in ports.items()}
@@ -99,8 +95,13 @@ def _doorbell(_: str, text: str) -> list[Values]:
     return [{**values, "FULL": full} for full in (0, 1)] if all(values.values()) else []
 
 
-def _verb(_: str, text: str) -> list[Values]:
-    return [{}] if width(text, "result_type") else []
+def _plain(port: str) -> Callable[[str, str], list[Values]]:
+    """No parameters; a module that has the port."""
+
+    def values(_: str, text: str) -> list[Values]:
+        return [{}] if width(text, port) else []
+
+    return values
 
 
 def _check(_: str, text: str) -> list[Values]:
@@ -160,7 +161,7 @@ ALL = (
     ModuleBench("fifo_exact", "cde_fifo", _fifo),
     ModuleBench("turn_exact", "cde_turn", _of_widths(QP_W="turn_qp")),
     ModuleBench("look_exact", "cde_arm_look", _of_widths(CQ_W="look_cq")),
-    ModuleBench("counters_exact", "cde_counters", _counters),
+    ModuleBench("counters_exact", "cde_counters", _plain("recv_step")),
     ModuleBench(
         "credit_exact",
         "cde_credit",
@@ -181,7 +182,8 @@ ALL = (
         "slot_exact", "cde_slot", _of_widths(CQ_W="cq", IDX_W="alloc", LEVEL_W="ent_level")
     ),
     ModuleBench("doorbell_exact", "cde_doorbell", _doorbell),
-    ModuleBench("verb_exact", "cde_verb", _verb),
+    ModuleBench("ctrl_exact", "cde_ctrl", _plain("counter_select")),
+    ModuleBench("verb_exact", "cde_verb", _plain("result_type")),
     ModuleBench("check_exact", "cde_check", _check),
     ModuleBench("dispatch_exact", "cde_dispatch", _dispatch),
     ModuleBench("removal_exact", "cde_windows", _of_widths(QP_W="bad_qp")),

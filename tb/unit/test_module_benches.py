@@ -49,6 +49,7 @@ DUTS = {
         "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .PAGE_W(PAGE_W), .ID_W(ID_W), .ADDR_W(ADDR_W),"
         " .POSTS(FULL), .RECEIVES(FULL))",
     ),
+    "ctrl_exact": ("cde_ctrl", "#(.MEMORIES(40))"),
     "verb_exact": ("cde_verb", ""),
     "check_exact": (
         "cde_check",
@@ -68,6 +69,7 @@ INSIDE = {
     "errlog_exact": ("cde_fifo",),
     "slot_exact": ("cde_fifo",),
     "doorbell_exact": ("cde_fifo",),
+    "ctrl_exact": ("cde_fifo",),
     "check_exact": ("cde_fifo", *PARTS),
     "dispatch_exact": ("cde_turn", *PARTS),
     "removal_exact": ("cde_key_ctrl", "cde_keys", "cde_check", "cde_fifo", *PARTS),
@@ -114,6 +116,7 @@ def simulate(
             )
             for cq, idx, page, full in ((2, 5, 1, 0), (6, 12, 6, 1), (12, 16, 12, 1), (6, 16, 6, 0))
         ),
+        ("ctrl_exact", {}),
         ("verb_exact", {}),
         *(
             ("check_exact", {"QP_W": qp, "MR_W": mr, "N_W": n, "NUM_MW": windows})
