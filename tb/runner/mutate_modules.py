@@ -113,6 +113,13 @@ def _check(_: str, text: str) -> list[Values]:
     return [{**values, "NUM_MW": 1 << windows} for windows in range(n, 0, -1)]
 
 
+def _keys(_: str, text: str) -> list[Values]:
+    qp, n = width(text, "look_qp"), width(text, "change_at") - 1
+    # As many regions as windows.
+    alike = width(text, "change_word") == 154 + qp + n
+    return [{"QP_W": qp, "N_W": n}] if alike and min(qp, n) > 0 else []
+
+
 def _errlog(_: str, text: str) -> list[Values]:
     level = width(text, "unused_level", "wire")
     return [{"DEPTH_LOG2": level - 1}] if level else []
@@ -184,6 +191,7 @@ ALL = (
     ModuleBench("doorbell_exact", "cde_doorbell", _doorbell),
     ModuleBench("ctrl_exact", "cde_ctrl", _plain("counter_select")),
     ModuleBench("verb_exact", "cde_verb", _plain("result_type")),
+    ModuleBench("keys_exact", "cde_keys", _keys),
     ModuleBench("check_exact", "cde_check", _check),
     ModuleBench("dispatch_exact", "cde_dispatch", _dispatch),
     ModuleBench("removal_exact", "cde_windows", _of_widths(QP_W="bad_qp")),

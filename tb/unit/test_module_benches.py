@@ -51,6 +51,11 @@ DUTS = {
     ),
     "ctrl_exact": ("cde_ctrl", "#(.MEMORIES(40))"),
     "verb_exact": ("cde_verb", ""),
+    "keys_exact": (
+        "cde_keys",
+        "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .NUM_MR(1 << N_W), .NUM_MW(1 << N_W), .MR_W(N_W),"
+        " .N_W(N_W))",
+    ),
     "check_exact": (
         "cde_check",
         "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .NUM_MR(1 << MR_W), .MR_W(MR_W), .NUM_MW(NUM_MW),"
@@ -70,6 +75,7 @@ INSIDE = {
     "slot_exact": ("cde_fifo",),
     "doorbell_exact": ("cde_fifo",),
     "ctrl_exact": ("cde_fifo",),
+    "keys_exact": PARTS,
     "check_exact": ("cde_fifo", *PARTS),
     "dispatch_exact": ("cde_turn", *PARTS),
     "removal_exact": ("cde_key_ctrl", "cde_keys", "cde_check", "cde_fifo", *PARTS),
@@ -118,6 +124,7 @@ def simulate(
         ),
         ("ctrl_exact", {}),
         ("verb_exact", {}),
+        *(("keys_exact", {"QP_W": qp, "N_W": n}) for qp, n in ((1, 1), (2, 2), (4, 3))),
         *(
             ("check_exact", {"QP_W": qp, "MR_W": mr, "N_W": n, "NUM_MW": windows})
             for qp, mr, n, windows in ((1, 2, 2, 4), (2, 1, 3, 8), (6, 6, 6, 16))
