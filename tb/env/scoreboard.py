@@ -29,6 +29,7 @@ from tb.env.check_doorbells import DoorbellChecks
 from tb.env.check_memory import MemoryChecks
 from tb.env.check_steps import StepChecks
 from tb.env.defs import Cause, Reg
+from tb.env.outputs import stray_outputs
 from tb.env.records import (
     Command,
     Completion,
@@ -147,6 +148,8 @@ class Scoreboard:
     def _command(self, record: Command) -> None:
         self._known.popleft()
         self.control.command(record)
+        if stray := stray_outputs(record):
+            self.ctx.fail(stray)
 
     def _resign(self) -> None:
         """What a command was to explain stays unexplained."""

@@ -223,7 +223,7 @@ _METHODS = ("all states", "scorr and pdr", "scorr and sat")
 #: Commands that give these verdicts, each with its share of the time.
 _SCRIPTS = (
     (f"bmc3 -F {_SEARCH_CYCLES}; print_status", 0.25),
-    ("scorr; pdr; print_status; prove; print_status", 0.75),
+    ("lcorr; &get; &scorr; &put; pdr; print_status; prove; print_status", 0.75),
 )
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pyuvm
 
 from tb.env.cq import Cq, Eq
@@ -113,3 +115,38 @@ class CallbackStormTest(FairnessTest):
             place = order.index(cq.number)
             assert place <= 2 * turn + 3, f"CQ {cq.number}: event entry is number {place}: {order}"
         await self.finish(storm + armed)
+
+
+@pyuvm.test()
+class WriteTurnsTest(FairnessTest):
+    """ISO-04: event entries and completions that wait behind a stalled memory leave in turns, as
+    long as there are some of both.
+    """
+
+    async def scenario(self) -> None:
+        eq = await self.env.host.create_eq(log2=6)
+        storm = await self.queues(20, eq)
+        others = await self.queues(20, eq)
+        for cq in storm:
+            assert await cq.arm(ArmType.ANY) == (0, 0)
+        self.env.mem.hold_responses()
+        for cq in storm:
+            self.send(cq, [1])
+        await self.harness.cycles(200)
+        self.harness.hold(Channel.MEM_AW)
+        await self.harness.cycles(8)
+        since = len(self.seen)
+        for cq in others:
+            self.send(cq, [1])
+        await self.harness.cycles(20)
+        self.env.mem.release_responses()
+        await self.harness.cycles(200)
+        self.harness.hold(Channel.MEM_AW, False)
+        await self.env.drain(64)
+        events = self.env.mem.id_of(eq=eq.number)
+        kinds = [write.axi_id == events for write in self.of(MemWrite, since)]
+        assert kinds.count(True) == len(storm) and kinds.count(False) == len(others)
+        # The one on offer when both came, and the last one of a kind, are not in turn.
+        turns = kinds[1 : 2 * len(storm) - 1]
+        assert all(a != b for a, b in pairwise(turns)), f"events: {kinds}"
+        await self.finish(storm)

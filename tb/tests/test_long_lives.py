@@ -22,8 +22,8 @@ _FAILING = 0xDEAD_BEEF  # low half of the contexts of requests that fail
 
 @pyuvm.test()
 class LongSendTest(LongLifeTest):
-    """DF-03, DF-09: one QP reads for longer than tags, indices and counts of Reads go, with
-    failures at tags of every size; its CQ counts round, too.
+    """DF-03, DF-09, DF-13: one QP reads, and writes now and then, for longer than tags, indices and
+    counts of Reads go, with fences, and failures at tags of every size; its CQ counts round, too.
     """
 
     async def scenario(self) -> None:
@@ -43,14 +43,14 @@ class LongSendTest(LongLifeTest):
             for _ in range(min(rng.randint(12, 20), room)):
                 silent = rng.random() < 0.2
                 context = rng.getrandbits(63) << 1  # no failing one
-                answers.append(qp.queue(self.read(qp, context, silent)))
+                answers.append(qp.queue(self.line(qp, context, silent)))
                 made += 1
                 if not silent:
                     wanted.append((context, 0))
             fails = round_ % 100 == 0
             if fails:
                 context = rng.getrandbits(32) << 32 | _FAILING
-                answers.append(qp.queue(self.read(qp, context, False)))
+                answers.append(qp.queue(self.line(qp, context, False)))
                 made += 1
                 wanted.append((context, CqeStatus.TRANSPORT_ERROR))
             await answers[-1]
@@ -69,13 +69,18 @@ class LongSendTest(LongLifeTest):
                 await qp.reset()
                 await qp.connect(peer)
 
-    def read(self, qp: Qp, context: int, silent: bool) -> int:
-        """The line of a Read."""
+    def line(self, qp: Qp, context: int, silent: bool) -> int:
+        """The line of a Read, or of a Write; some wait for the Reads before them."""
         rng = self._reads
         segment = Segment(rng.getrandbits(64), rng.getrandbits(20), rng.getrandbits(32))
         target = Segment(rng.getrandbits(64), 0, rng.getrandbits(32))
         post = qp.make(
-            Opcode.READ, segments=[segment], target=target, context=context, silent=silent
+            Opcode.WRITE if rng.random() < 0.05 else Opcode.READ,
+            segments=[segment],
+            target=target,
+            context=context,
+            silent=silent,
+            fence=rng.random() < 0.02,
         )
         return post.encode()
 

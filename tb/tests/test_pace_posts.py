@@ -10,7 +10,7 @@ from itertools import pairwise, permutations
 import pyuvm
 
 from models.post import Post
-from tb.env.defs import Cause
+from tb.env.defs import Cause, TraceOp
 from tb.env.qp import Qp
 from tb.env.records import (
     ConnReport,
@@ -186,3 +186,26 @@ class EventsTest(PostPaceTest):
         gaps = [second - first for first, second in pairwise(cycles)]
         # The register slice takes the first ones at once.
         assert len(gaps) == 3 * len(qps) - 1 and set(gaps[3:]) == {4}, f"cycles between: {gaps}"
+
+
+@pyuvm.test()
+class EventWayTest(PostPaceTest):
+    """DF-11: a connection event to its step through an idle engine. Class: a pause that goes round
+    when nothing has come.
+    """
+
+    allow = ("no_doorbells", "no_completions", "no_posts", "no_receives")
+
+    async def scenario(self) -> None:
+        qps = await self.pairs()
+        for phase in range(8):
+            qp = qps[phase % len(qps)]
+            await self.rest(16)
+            await self.harness.cycles(phase)
+            mark = self.mark
+            self.env.conn.send(qp.number)
+            await self.rest(16)
+            (step,) = self.steps(qp, TraceOp.QP_STATE, mark)
+            self.note("step", self.one(ConnReport, mark), step)
+            await self.reconnect(qp)
+        self.demand_ways(step=5)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import CheckKind, Verdict
+from tb.env.defs import CheckKind, TraceOp, Verdict
 from tb.env.qp import Qp
 from tb.env.records import (
     AccessCheck,
@@ -21,7 +21,7 @@ from tb.env.records import (
 )
 from tb.env.recv import ReceiveQueue
 from tb.tests.pacing import LEAD, PaceTest
-from tb.tests.taking import Want
+from tb.tests.taking import Want, canceled
 from tb.tests.windowing import WindowTest
 
 BUILD = ["engine", "engine_small"]
@@ -102,6 +102,28 @@ class ReceiveStreamTest(ReceivePaceTest):
             self.in_a_row(self.of(MemWrite, mark), len(order))
             for qp in qps:
                 await self.demand(qp, [Want(cookie, 8) for cookie in cookies[qp.number]])
+
+
+@pyuvm.test()
+class FlushPaceTest(ReceivePaceTest):
+    """SRQ-14, SRQ-19: the available buffers of a queue pair that fails take three cycles each at
+    most: none waits for the end of the one before. Class: a flush that looks at what is in flight
+    each time.
+    """
+
+    async def scenario(self) -> None:
+        qps = [await self.own() for _ in range(2)]
+        for qp in (*qps, *qps):
+            cookies = await self.supply(qp, self.most)
+            await self.rest(16)
+            mark = self.mark
+            await qp.flush()
+            await self.rest(16)
+            cycles = [step.cycle for step in self.steps(qp, TraceOp.TAKE, mark)]
+            took = cycles[-1] - cycles[0]
+            assert len(cycles) == self.most and took <= 3 * self.most, f"cycles: {cycles}"
+            await self.demand(qp, canceled(cookies))
+            await self.reconnect(qp)
 
 
 @pyuvm.test()

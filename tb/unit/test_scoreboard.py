@@ -51,6 +51,13 @@ def test_error_tells_where_and_what() -> None:
 
 
 MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
+    # -- outputs of commands
+    "output of a command without": (
+        lambda r: change(
+            r, Command, code=CommandCode.CREATE_CQ, to={"outs": lambda v: (0, 8, *v[2:])}
+        ),
+        "OUT1 0x8, expected 0",
+    ),
     # -- entries in memory
     "wrong phase": (lambda r: change(r, MemWrite, to={"data": lambda v: v ^ 1 << 255}), "entry 0"),
     "wrong slot": (lambda r: change(r, MemWrite, to={"addr": lambda v: v + 64}), "entry 0"),
