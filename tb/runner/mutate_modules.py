@@ -81,11 +81,18 @@ def _track(_: str, text: str) -> list[Values]:
     return [values] if all(values.values()) else []
 
 
-def _dispatch(_: str, text: str) -> list[Values]:
-    ports = {"QP_W": "ind_qp", "SQ_LOG2": "ind_slot", "IDX_W": "ind_next"}
-    values = {parameter: width(text, port) for parameter, port in ports.items()}
-    bursts = (1, 2, 4, 8, 16, 32, 64, 128)
-    return [{**values, "BURST": burst} for burst in bursts] if all(values.values()) else []
+#: A netlist does not tell it.
+_BURSTS = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+def _dispatch(module: str, text: str) -> list[Values]:
+    known = _of_widths(QP_W="ind_qp", SQ_LOG2="ind_slot", IDX_W="ind_next")(module, text)
+    return [{**values, "BURST": burst} for values in known for burst in _BURSTS]
+
+
+def _retire(module: str, text: str) -> list[Values]:
+    cq = width(text, "set_data") - 65
+    return [{**values, "CQ_W": cq} for values in _dispatch(module, text)] if cq > 0 else []
 
 
 def _doorbell(_: str, text: str) -> list[Values]:
@@ -194,6 +201,7 @@ ALL = (
     ModuleBench("keys_exact", "cde_keys", _keys),
     ModuleBench("check_exact", "cde_check", _check),
     ModuleBench("dispatch_exact", "cde_dispatch", _dispatch),
+    ModuleBench("retire_exact", "cde_retire", _retire),
     ModuleBench("removal_exact", "cde_windows", _of_widths(QP_W="bad_qp")),
 )
 

@@ -65,6 +65,11 @@ DUTS = {
         "cde_dispatch",
         "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(BURST))",
     ),
+    "retire_exact": (
+        "cde_retire",
+        "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2),"
+        " .BURST(BURST))",
+    ),
     "removal_exact": ("cde_windows", "#(.NUM_QP(1 << QP_W), .QP_W(QP_W))"),
 }
 #: Modules inside.
@@ -78,6 +83,7 @@ INSIDE = {
     "keys_exact": PARTS,
     "check_exact": ("cde_fifo", *PARTS),
     "dispatch_exact": ("cde_turn", *PARTS),
+    "retire_exact": ("cde_turn", *PARTS),
     "removal_exact": ("cde_key_ctrl", "cde_keys", "cde_check", "cde_fifo", *PARTS),
 }
 
@@ -130,7 +136,8 @@ def simulate(
             for qp, mr, n, windows in ((1, 2, 2, 4), (2, 1, 3, 8), (6, 6, 6, 16))
         ),
         *(
-            ("dispatch_exact", {"QP_W": qp, "SQ_LOG2": log2, "IDX_W": idx, "BURST": burst})
+            (bench, {"QP_W": qp, "SQ_LOG2": log2, "IDX_W": idx, "BURST": burst})
+            for bench in ("dispatch_exact", "retire_exact")
             for qp, log2, idx, burst in ((1, 3, 6, 1), (2, 2, 5, 2), (4, 4, 12, 8))
         ),
         *(("removal_exact", {"QP_W": width}) for width in (2, 6)),
