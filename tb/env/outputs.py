@@ -13,6 +13,7 @@ _WORDS: dict[int, int] = {
     Cmd.RESIZE_CQ: 1,
     Cmd.QUERY_CQ: 6,
     Cmd.QUERY_QP: 8,
+    Cmd.CREATE_SRQ: 1,
     Cmd.QUERY_SRQ: 6,
     Cmd.REGISTER_MR: 1,
     Cmd.ALLOC_MR: 1,

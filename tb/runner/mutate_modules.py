@@ -90,6 +90,13 @@ def _dispatch(module: str, text: str) -> list[Values]:
     return [{**values, "BURST": burst} for values in known for burst in _BURSTS]
 
 
+def _post(_: str, text: str) -> list[Values]:
+    ports = {"QP_W": "acc_qp", "CQ_W": "rq_cq", "PAGE_W": "post_page"}
+    known = _of_widths(**ports, IDX_W="rel_index", SQ_LOG2="acc_slot")(_, text)
+    # A netlist does not tell MOD_TICK.
+    return [{**values, "TICK": tick} for values in known for tick in (4, 256)]
+
+
 def _retire(module: str, text: str) -> list[Values]:
     cq = width(text, "set_data") - 65
     return [{**values, "CQ_W": cq} for values in _dispatch(module, text)] if cq > 0 else []
@@ -200,6 +207,7 @@ ALL = (
     ModuleBench("verb_exact", "cde_verb", _plain("result_type")),
     ModuleBench("keys_exact", "cde_keys", _keys),
     ModuleBench("check_exact", "cde_check", _check),
+    ModuleBench("post_exact", "cde_post", _post),
     ModuleBench("dispatch_exact", "cde_dispatch", _dispatch),
     ModuleBench("retire_exact", "cde_retire", _retire),
     ModuleBench("removal_exact", "cde_windows", _of_widths(QP_W="bad_qp")),

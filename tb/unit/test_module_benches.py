@@ -61,6 +61,11 @@ DUTS = {
         "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .NUM_MR(1 << MR_W), .MR_W(MR_W), .NUM_MW(NUM_MW),"
         " .N_W(N_W))",
     ),
+    "post_exact": (
+        "cde_post",
+        "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .CQ_W(CQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W),"
+        " .SQ_LOG2(SQ_LOG2), .MOD_TICK(TICK))",
+    ),
     "dispatch_exact": (
         "cde_dispatch",
         "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(BURST))",
@@ -82,6 +87,7 @@ INSIDE = {
     "ctrl_exact": ("cde_fifo",),
     "keys_exact": PARTS,
     "check_exact": ("cde_fifo", *PARTS),
+    "post_exact": ("cde_verb", *PARTS),
     "dispatch_exact": ("cde_turn", *PARTS),
     "retire_exact": ("cde_turn", *PARTS),
     "removal_exact": ("cde_key_ctrl", "cde_keys", "cde_check", "cde_fifo", *PARTS),
@@ -134,6 +140,10 @@ def simulate(
         *(
             ("check_exact", {"QP_W": qp, "MR_W": mr, "N_W": n, "NUM_MW": windows})
             for qp, mr, n, windows in ((1, 2, 2, 4), (2, 1, 3, 8), (6, 6, 6, 16))
+        ),
+        *(
+            ("post_exact", {"QP_W": qp, "SQ_LOG2": log2, "IDX_W": idx, "TICK": tick})
+            for qp, log2, idx, tick in ((1, 3, 6, 2), (2, 2, 5, 4), (4, 4, 12, 256))
         ),
         *(
             (bench, {"QP_W": qp, "SQ_LOG2": log2, "IDX_W": idx, "BURST": burst})

@@ -16,6 +16,7 @@ from tb.env.records import Command
         (Cmd.QUERY_CQ, Result.OK, 5, False),
         (Cmd.QUERY_CQ, Result.OK, 6, True),
         (Cmd.QUERY_CQ, Result.NO_OBJECT, 0, True),
+        (Cmd.CREATE_SRQ, Result.OK, 0, False),
         (Cmd.REGISTER_MR, Result.OK, 0, False),
         (Cmd.REGISTER_MR, Result.OK, 1, True),
         (Cmd.QUERY_MW, Result.OK, 7, False),
