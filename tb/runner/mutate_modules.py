@@ -199,6 +199,7 @@ ALL = (
     ),
     ModuleBench("irq_exact", "cde_irq", _of_widths(EQ_W="set_eq")),
     ModuleBench("errlog_exact", "cde_errlog", _errlog),
+    ModuleBench("cq_exact", "cde_cq", _of_widths(CQ_W="op_cq", IDX_W="res_index")),
     ModuleBench(
         "slot_exact", "cde_slot", _of_widths(CQ_W="cq", IDX_W="alloc", LEVEL_W="ent_level")
     ),

@@ -43,6 +43,10 @@ DUTS = {
     ),
     "irq_exact": ("cde_irq", "#(.NUM_EQ(1 << EQ_W), .EQ_W(EQ_W))"),
     "errlog_exact": ("cde_errlog", "#(.DEPTH_LOG2(DEPTH_LOG2))"),
+    "cq_exact": (
+        "cde_cq",
+        "#(.NUM_CQ(1 << CQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W))",
+    ),
     "slot_exact": ("cde_slot", "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .LEVEL_W(LEVEL_W))"),
     "doorbell_exact": (
         "cde_doorbell",
@@ -82,6 +86,7 @@ INSIDE = {
     "credit_exact": ("cde_credit_port", *PARTS),
     "age_exact": PARTS,
     "errlog_exact": ("cde_fifo",),
+    "cq_exact": ("cde_slot", "cde_fifo", *PARTS),
     "slot_exact": ("cde_fifo",),
     "doorbell_exact": ("cde_fifo",),
     "ctrl_exact": ("cde_fifo",),
@@ -151,6 +156,7 @@ def simulate(
             for qp, log2, idx, burst in ((1, 3, 6, 1), (2, 2, 5, 2), (4, 4, 12, 8))
         ),
         *(("removal_exact", {"QP_W": width}) for width in (2, 6)),
+        *(("cq_exact", {"CQ_W": cq, "IDX_W": idx}) for cq, idx in ((1, 5), (2, 12), (4, 16))),
         *(("slot_exact", {"IDX_W": idx, "LEVEL_W": log2}) for idx, log2 in ((6, 3), (16, 4))),
     ],
 )
