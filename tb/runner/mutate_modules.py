@@ -208,6 +208,13 @@ ALL = (
     ModuleBench("verb_exact", "cde_verb", _plain("result_type")),
     ModuleBench("keys_exact", "cde_keys", _keys),
     ModuleBench("check_exact", "cde_check", _check),
+    ModuleBench(
+        "rpost_exact",
+        "cde_rpost",
+        _of_widths(
+            QP_W="done_qp", SRQ_W="completed_srq", CQ_W="rq_cq", PAGE_W="post_page", IDX_W="tail"
+        ),
+    ),
     ModuleBench("post_exact", "cde_post", _post),
     ModuleBench("dispatch_exact", "cde_dispatch", _dispatch),
     ModuleBench("retire_exact", "cde_retire", _retire),

@@ -65,6 +65,11 @@ DUTS = {
         "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .NUM_MR(1 << MR_W), .MR_W(MR_W), .NUM_MW(NUM_MW),"
         " .N_W(N_W))",
     ),
+    "rpost_exact": (
+        "cde_rpost",
+        "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .NUM_SRQ(1 << SRQ_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W),"
+        " .PAGE_W(PAGE_W), .IDX_W(IDX_W))",
+    ),
     "post_exact": (
         "cde_post",
         "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .CQ_W(CQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W),"
@@ -92,6 +97,7 @@ INSIDE = {
     "ctrl_exact": ("cde_fifo",),
     "keys_exact": PARTS,
     "check_exact": ("cde_fifo", *PARTS),
+    "rpost_exact": PARTS,
     "post_exact": ("cde_verb", *PARTS),
     "dispatch_exact": ("cde_turn", *PARTS),
     "retire_exact": ("cde_turn", *PARTS),
@@ -145,6 +151,10 @@ def simulate(
         *(
             ("check_exact", {"QP_W": qp, "MR_W": mr, "N_W": n, "NUM_MW": windows})
             for qp, mr, n, windows in ((1, 2, 2, 4), (2, 1, 3, 8), (6, 6, 6, 16))
+        ),
+        *(
+            ("rpost_exact", {"QP_W": qp, "SRQ_W": srq, "IDX_W": idx})
+            for qp, srq, idx in ((1, 1, 6), (2, 1, 5), (4, 2, 12))
         ),
         *(
             ("post_exact", {"QP_W": qp, "SQ_LOG2": log2, "IDX_W": idx, "TICK": tick})
