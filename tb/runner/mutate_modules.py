@@ -90,6 +90,17 @@ def _dispatch(module: str, text: str) -> list[Values]:
     return [{**values, "BURST": burst} for values in known for burst in _BURSTS]
 
 
+def _take(module: str, text: str) -> list[Values]:
+    ports = {"QP_W": "taken_qp", "SRQ_W": "ev_srq", "CQ_W": "rq_cq", "IDX_W": "taken_total"}
+    found = []
+    for values in _of_widths(**ports)(module, text):
+        flights = width(text, "rec_slot") - values["QP_W"]
+        # A netlist does not tell the depths of its queues.
+        depths = ((2, 2), (3, 3), (4, 4), (4, 6))
+        found += [{**values, "RX_LOG2": flights, "RQ_LOG2": a, "SRQ_LOG2": b} for a, b in depths]
+    return found
+
+
 def _post(_: str, text: str) -> list[Values]:
     ports = {"QP_W": "acc_qp", "CQ_W": "rq_cq", "PAGE_W": "post_page"}
     known = _of_widths(**ports, IDX_W="rel_index", SQ_LOG2="acc_slot")(_, text)
@@ -215,6 +226,7 @@ ALL = (
             QP_W="done_qp", SRQ_W="completed_srq", CQ_W="rq_cq", PAGE_W="post_page", IDX_W="tail"
         ),
     ),
+    ModuleBench("take_exact", "cde_take", _take),
     ModuleBench("post_exact", "cde_post", _post),
     ModuleBench("dispatch_exact", "cde_dispatch", _dispatch),
     ModuleBench("retire_exact", "cde_retire", _retire),

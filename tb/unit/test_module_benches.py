@@ -70,6 +70,11 @@ DUTS = {
         "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .NUM_SRQ(1 << SRQ_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W),"
         " .PAGE_W(PAGE_W), .IDX_W(IDX_W))",
     ),
+    "take_exact": (
+        "cde_take",
+        "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .NUM_SRQ(1 << SRQ_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W),"
+        " .IDX_W(IDX_W), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2))",
+    ),
     "post_exact": (
         "cde_post",
         "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .CQ_W(CQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W),"
@@ -98,6 +103,7 @@ INSIDE = {
     "keys_exact": PARTS,
     "check_exact": ("cde_fifo", *PARTS),
     "rpost_exact": PARTS,
+    "take_exact": ("cde_fifo", *PARTS),
     "post_exact": ("cde_verb", *PARTS),
     "dispatch_exact": ("cde_turn", *PARTS),
     "retire_exact": ("cde_turn", *PARTS),
@@ -155,6 +161,10 @@ def simulate(
         *(
             ("rpost_exact", {"QP_W": qp, "SRQ_W": srq, "IDX_W": idx})
             for qp, srq, idx in ((1, 1, 6), (2, 1, 5), (4, 2, 12))
+        ),
+        *(
+            ("take_exact", {"QP_W": qp, "SRQ_W": srq, "IDX_W": idx, "RX_LOG2": flights})
+            for qp, srq, idx, flights in ((2, 1, 5, 1), (3, 2, 12, 2), (2, 1, 16, 3))
         ),
         *(
             ("post_exact", {"QP_W": qp, "SQ_LOG2": log2, "IDX_W": idx, "TICK": tick})
