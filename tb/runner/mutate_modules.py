@@ -129,6 +129,13 @@ def _plain(port: str) -> Callable[[str, str], list[Values]]:
     return values
 
 
+def _key_ctrl(_: str, text: str) -> list[Values]:
+    qp = width(text, "op_qp")
+    mr = width(text, "opr_word") - 154 - qp
+    # A netlist does not tell how many windows there are.
+    return [{"QP_W": qp, "MR_W": mr, "MW_W": mw} for mw in range(1, 12) if min(qp, mr) > 0]
+
+
 def _check(_: str, text: str) -> list[Values]:
     qp, n = width(text, "bad_qp"), width(text, "change_at") - 1
     mr = width(text, "change_word") - 154 - qp
@@ -217,6 +224,7 @@ ALL = (
     ModuleBench("doorbell_exact", "cde_doorbell", _doorbell),
     ModuleBench("ctrl_exact", "cde_ctrl", _plain("counter_select")),
     ModuleBench("verb_exact", "cde_verb", _plain("result_type")),
+    ModuleBench("key_ctrl_exact", "cde_key_ctrl", _key_ctrl),
     ModuleBench("keys_exact", "cde_keys", _keys),
     ModuleBench("check_exact", "cde_check", _check),
     ModuleBench(

@@ -55,6 +55,10 @@ DUTS = {
     ),
     "ctrl_exact": ("cde_ctrl", "#(.MEMORIES(40))"),
     "verb_exact": ("cde_verb", ""),
+    "key_ctrl_exact": (
+        "cde_key_ctrl",
+        "#(.QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W))",
+    ),
     "keys_exact": (
         "cde_keys",
         "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .NUM_MR(1 << N_W), .NUM_MW(1 << N_W), .MR_W(N_W),"
@@ -153,6 +157,10 @@ def simulate(
         ),
         ("ctrl_exact", {}),
         ("verb_exact", {}),
+        *(
+            ("key_ctrl_exact", {"QP_W": qp, "MR_W": mr, "MW_W": mw})
+            for qp, mr, mw in ((1, 1, 3), (2, 2, 2), (6, 11, 6))
+        ),
         *(("keys_exact", {"QP_W": qp, "N_W": n}) for qp, n in ((1, 1), (2, 2), (4, 3))),
         *(
             ("check_exact", {"QP_W": qp, "MR_W": mr, "N_W": n, "NUM_MW": windows})
