@@ -23,6 +23,7 @@ _MODULE = re.compile(r"^module (\S+?)\s*\((.*?)^endmodule", re.M | re.S)
 _INSTANCE = re.compile(r"^  (cde_\S+) \\?\S+ *\($", re.M)
 _FUNCTION = re.compile(r"^  function (?:\[\d+:0\] )?\\(\$\S+) ?;", re.M)
 _NAME = re.compile(r"\\(\$\S+)")
+_COPIES = re.compile(r"^  assign (\\\S+ |\w+ ?)\[\d+:1\]  ?= \{ \1\[0\](?:, \1\[0\])* \};\n", re.M)
 _TIMEOUT_S = 600.0
 
 Values = dict[str, int]
@@ -34,9 +35,29 @@ def parts(text: str) -> dict[str, str]:
 
 
 def for_icarus(text: str) -> str:
-    """The netlist, in which no function has a name that Icarus takes for one of the system."""
+    """The netlist, in which no function has a name that Icarus takes for one of the system, and
+    no vector's lowest bit is copied to all others if nobody looks at those: Icarus would look at
+    all copies again for each of them.
+    """
     functions = set(_FUNCTION.findall(text))
+    text = "".join(
+        _without_copies(part) for part in re.split(r"(?<=^endmodule\n)", text, flags=re.M)
+    )
     return _NAME.sub(lambda m: rf"\function_{m[1]}" if m[1] in functions else m[0], text)
+
+
+def _without_copies(module: str) -> str:
+    """The text of a module without copies of a bit that nobody looks at."""
+
+    def copies(match: re.Match[str]) -> str:
+        name = re.escape(match[1].strip())
+        rest = module.replace(match[0], "")
+        used = re.search(
+            rf"(?<![\w\\]){name}(?! ?\[0\])(?!\S)", re.sub(r"^  wire .*\n", "", rest, flags=re.M)
+        )
+        return match[0] if used else ""
+
+    return _COPIES.sub(copies, module)
 
 
 def width(text: str, name: str, kind: str = "(?:in|out)put") -> int:

@@ -315,6 +315,19 @@ def test_names_for_icarus() -> None:
     assert for_icarus(text) == wanted
 
 
+@pytest.mark.parametrize("name", ["\\$0$EN[3:0]$7 ", "en"])
+def test_copies_of_a_bit(name: str) -> None:
+    """They are left out where nobody looks at them."""
+    line = f"  assign {name}[3:1]  = {{ {name}[0], {name}[0], {name}[0] }};\n"
+    head = f"module a(b);\n  wire [3:0] {name};\n  assign {name}[0] = b;\n"
+    other = f"  assign c = {name}[0];\n  assign \\x{name.strip()} = d;\nendmodule\n"
+    looked = f"  assign c = {name}[2];\nendmodule\n"
+    whole = f"  assign c = {name} ;\nendmodule\n"
+    text = head + line + other
+    for_all = head + line + looked + head + line + whole
+    assert for_icarus(text + for_all) == head + other + for_all
+
+
 def test_every_bench_has_a_test() -> None:
     assert {bench.name for bench in ALL} == {MEMORY.name, *DUTS}
     assert {path.stem for path in BENCHES.glob("*.v")} == {MEMORY.name, *DUTS}
