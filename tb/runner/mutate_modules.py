@@ -50,11 +50,10 @@ def _without_copies(module: str) -> str:
     """The text of a module without copies of a bit that nobody looks at."""
 
     def copies(match: re.Match[str]) -> str:
-        name = re.escape(match[1].strip())
-        rest = module.replace(match[0], "")
-        used = re.search(
-            rf"(?<![\w\\]){name}(?! ?\[0\])(?!\S)", re.sub(r"^  wire .*\n", "", rest, flags=re.M)
-        )
+        name = match[1].strip()
+        end = r"(?=\s)" if name.startswith("\\") else r"(?!\w)"
+        rest = re.sub(r"^  wire .*\n", "", module.replace(match[0], ""), flags=re.M)
+        used = re.search(rf"(?<![\w\\]){re.escape(name)}{end}(?! ?\[0\])", rest)
         return match[0] if used else ""
 
     return _COPIES.sub(copies, module)
