@@ -387,6 +387,14 @@ def test_faults_of_credits_are_found(
     assert printed.startswith("wrong: ") and message in printed, printed[:300]
 
 
+@pytest.mark.parametrize("bench", ["dispatch_exact", "retire_exact"])
+def test_faults_at_late_indices_are_found(tmp_path: Path, bench: str) -> None:
+    """The end of a run is wrong from index 1,024 on."""
+    text, fault = "f_bound <= fetch_bound;", "f_bound <= fetch_bound ^ {fetch_bound[10], 7'd0};"
+    copy = with_fault(tmp_path, DUTS[bench][0], text, fault)
+    assert simulate(tmp_path, bench, {"IDX_W": 12}, copy).startswith("wrong: ")
+
+
 def test_fault_of_a_large_group(tmp_path: Path) -> None:
     """More QPs than one group of cde_turn has."""
     copy = with_fault(tmp_path, "cde_turn", "{group, after", "{next_group, after")
