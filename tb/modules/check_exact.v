@@ -18,13 +18,13 @@ module check_exact;
     parameter N_W = 2;
     parameter NUM_MW = 4;
     `include "exact.vh"
+    `include "clearing.vh"
     `include "cde_key_state.vh"
     localparam N = 1 << QP_W;
     localparam KEYS = 2 << N_W;
     localparam NUM_MR = 1 << MR_W;
 
-    reg  [`CDE_MEM_W-1:0] mem_i = 0;
-    reg                   init = 1'b1, tvalid = 1'b0, verdict_ready = 1'b0, change_we = 1'b0, set_we = 1'b0, removed = 1'b0;
+    reg                   tvalid = 1'b0, verdict_ready = 1'b0, change_we = 1'b0, set_we = 1'b0, removed = 1'b0;
     reg  [191:0]          check = 192'd0;
     reg  [N_W:0]          change_at = 0;
     reg  [KW-1:0]         change_word = 0;
@@ -203,17 +203,7 @@ module check_exact;
     task reset;
         begin
             {tvalid, change_we, set_we} = 3'd0;
-            rst = 1'b1;
-            mem_i[`CDE_MEM_START] = 1'b1;
-            edge_of_clock;
-            rst = 1'b0;
-            init = 1'b1;
-            mem_i = 1 << `CDE_MEM_CLEAR;
-            for (k = 0; k < KEYS + N + 2; k = k + 1) edge_of_clock;
-            mem_i = 0;
-            edge_of_clock;
-            edge_of_clock;
-            init = 1'b0;
+            reset_and_clear(KEYS + N + 2);
             for (k = 0; k < KEYS; k = k + 1) table_word[k] = 0;
             for (k = 0; k < N; k = k + 1) zones[k] = 0;
             {first, second, zone_then, traced_before} = 0;

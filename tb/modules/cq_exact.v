@@ -16,6 +16,7 @@ module cq_exact;
     parameter CQ_W = 2;
     parameter IDX_W = 6;
     `include "exact.vh"
+    `include "clearing.vh"
     `include "entry.vh"
     localparam N = 1 << CQ_W;
     localparam MASK = (1 << IDX_W) - 1;
@@ -25,8 +26,7 @@ module cq_exact;
     // A beat that waits, and what is on its way: {valid, range, CQ, lanes 2, silent 2, name 16, data}; a step {valid, code, CQ, base, log2, unreserved}.
     localparam BEAT = 548, WAY = 1 + 1 + CQ_W + 2 + 2 + 16 + 512, OP = 1 + 8 + CQ_W + 58 + 5 + 1;
 
-    reg  [`CDE_MEM_W-1:0] mem_i = 0;
-    reg                   init = 1'b1, tvalid = 0, op_valid = 0, op_unreserved = 0, cons_we = 0, granted_we = 0, granted2_we = 0, ent_ready = 0;
+    reg                   tvalid = 0, op_valid = 0, op_unreserved = 0, cons_we = 0, granted_we = 0, granted2_we = 0, ent_ready = 0;
     reg  [511:0]          tdata = 0;
     reg  [31:0]           tdest = 0;
     reg  [1:0]            tkeep = 0, tuser = 0;
@@ -350,15 +350,7 @@ module cq_exact;
     task reset;
         begin
             {tvalid, op_valid, cons_we, granted_we, granted2_we, dropped} = 6'd0;
-            rst = 1'b1;
-            mem_i[`CDE_MEM_START] = 1'b1;
-            edge_of_clock;
-            rst = 1'b0;
-            init = 1'b1;
-            mem_i = 1 << `CDE_MEM_CLEAR;
-            for (k = 0; k < N + 4; k = k + 1) edge_of_clock;
-            mem_i = 0;
-            for (k = 0; k < 4; k = k + 1) edge_of_clock;
+            reset_and_clear(N + 4);
             for (k = 0; k < N; k = k + 1) begin
                 {active[k], unreserved[k], refuses[k], bases[k], placed[k], origins[k], used[k], consumed[k], granted[k], granted2[k]} = 0;
                 sizes[k] = 1;
@@ -366,7 +358,6 @@ module cq_exact;
             {way_r, way_c, op_r, op_c, dead_c, half, making, out_res, out_err, out_trace, out_silent, dead} = 0;
             {want_placed, want_refused, want_dropped} = 6'd0;
             {beats, first, waits, cons_r, cons_c, grant_r, grant_c, since_op} = 0;
-            init = 1'b0;
         end
     endtask
 

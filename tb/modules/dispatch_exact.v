@@ -18,14 +18,15 @@ module dispatch_exact;
     parameter IDX_W = 5;
     parameter BURST = 2;
     `include "exact.vh"
+    `include "clearing.vh"
     localparam N = 1 << QP_W;
     localparam DEPTH = 1 << SQ_LOG2;
     localparam MASK = (1 << IDX_W) - 1;
     localparam NONE = -1;
     localparam integer FIRST = BURST - 1;   // left behind the first of a run
+    `include "turns.vh"
 
-    reg  [`CDE_MEM_W-1:0] mem_i = 0;
-    reg                   init = 1'b1, acc_valid = 0, end_we = 0, end_last = 0, rel_valid = 0, rel_we = 0, rr_valid = 0, rr_we = 0, peer_we = 0;
+    reg                   acc_valid = 0, end_we = 0, end_last = 0, rel_valid = 0, rel_we = 0, rr_valid = 0, rr_we = 0, peer_we = 0;
     reg                   guard_we = 0, guard = 0, tready = 0, loc_done = 0;
     reg  [QP_W-1:0]       acc_qp = 0, rr_qp = 0, peer_qp = 0;
     reg  [SQ_LOG2-1:0]    acc_slot = 0, end_slot = 0;
@@ -62,16 +63,13 @@ module dispatch_exact;
     integer      accepted [0:N-1], released [0:N-1], passed_by [0:N-1], tags [0:N-1], reads [0:N-1], retired [0:N-1];
     reg  [23:0]  peers [0:N-1];
     reg          guarded [0:N-1];
-    // Whose turn it is: who asked, who is offered (NONE: nobody), whose turn was the last to begin.
-    reg  [N-1:0] asked;
-    integer      offered, newest;
     // Next is looked at; the run under way with what it fetches next and where it ends; the request that is offered.
     integer      looked, run, run_at, run_end, run_left, top, top_at;
     reg          shown, sent;
     reg  [15:0]  number, tag;
 
-    integer      k, at, busy, mask, cand, from, from_at, from_end, left, chosen, slot, released_to, slow;
-    reg          skips, blocked, offers, executes, moves, none_left, fetches, killed, more, yields, goes_on, leaves, taken, launches, indicates;
+    integer      k, at, busy, mask, cand, from, from_at, from_end, left, slot, released_to, slow;
+    reg          skips, blocked, offers, executes, moves, none_left, fetches, killed, more, yields, goes_on, leaves, taken, launches, indicates, at_once;
 
     function integer index;
         input integer number;
@@ -94,9 +92,8 @@ module dispatch_exact;
                 {peers[k], guarded[k]} = 25'd0;
             end
             for (k = 0; k < N * DEPTH; k = k + 1) {post[k], is_local[k], is_read[k], is_last[k]} = 515'd0;
-            asked = 0;
-            newest = 0;
-            {offered, looked, run, top} = {4{NONE}};
+            no_turns;
+            {looked, run, top} = {3{NONE}};
             {shown, sent} = 2'b00;
         end
     endtask
@@ -152,19 +149,11 @@ module dispatch_exact;
 
     task turns;
         begin
-            if (launches) newest = cand;
-            else if (looked != NONE) newest = looked;
-            else if (fetches) newest = from;
-            chosen = offered;
-            if (offered == NONE || launches || taken) begin
-                chosen = NONE;
-                for (k = N; k > 0; k = k - 1) if (asked[(newest + k) % N]) chosen = (newest + k) % N;
-                if (chosen != NONE) asked[chosen] = 1'b0;
-            end
-            if (rel_valid && !(launches && offered == NONE)) asked[acc_qp] = 1'b1;
+            at_once = launches && offered == NONE;
+            next_turn(launches ? cand : looked != NONE ? looked : fetches ? from : NONE, launches || taken);
+            if (rel_valid && !at_once) asked[acc_qp] = 1'b1;
             if (fetches && more && yields && !killed) asked[from] = 1'b1;
             if (rr_valid) asked[rr_qp] = 1'b1;
-            offered = chosen;
         end
     endtask
 
@@ -247,17 +236,8 @@ module dispatch_exact;
     task reset;
         begin
             {acc_valid, end_we, rel_valid, rel_we, rr_valid, rr_we, peer_we, guard_we, loc_done} = 9'd0;
-            rst = 1'b1;
-            mem_i[`CDE_MEM_START] = 1'b1;
-            edge_of_clock;
-            rst = 1'b0;
-            init = 1'b1;
-            mem_i = 1 << `CDE_MEM_CLEAR;
-            for (k = 0; k < N * DEPTH + 2; k = k + 1) edge_of_clock;
-            mem_i = 0;
+            reset_and_clear(N * DEPTH + 2);
             clear_model;
-            edge_of_clock;
-            init = 1'b0;
         end
     endtask
 

@@ -17,13 +17,13 @@ module keys_exact;
     parameter N_W = 2;
     localparam MR_W = N_W;
     `include "exact.vh"
+    `include "clearing.vh"
     `include "cde_key_state.vh"
     localparam QPS = 1 << QP_W;
     localparam N = 1 << N_W;
     localparam OP = 1 + 1 + 4 + QP_W + 32 + 32 + 64 + 48 + 16 + 3;     // a request: {valid, peer, code, QP, key, region, base, length, zone, rights}
 
-    reg  [`CDE_MEM_W-1:0] mem_i = 0;
-    reg                   init = 1'b1, peer_valid = 1'b0, peer_counts = 1'b0, op_valid = 1'b0, set_we = 1'b0;
+    reg                   peer_valid = 1'b0, peer_counts = 1'b0, op_valid = 1'b0, set_we = 1'b0;
     reg  [QP_W-1:0]       peer_qp = 0, op_qp = 0, set_qp = 0, look_qp = 0;
     reg  [31:0]           peer_key = 0, op_key = 0, op_region = 0;
     reg  [3:0]            op_code = 0;
@@ -333,18 +333,8 @@ module keys_exact;
     task reset;
         begin
             {op_valid, peer_valid, set_we} = 3'd0;
-            rst = 1'b1;
-            mem_i[`CDE_MEM_START] = 1'b1;
-            edge_of_clock;
-            rst = 1'b0;
-            init = 1'b1;
-            mem_i = 1 << `CDE_MEM_CLEAR;
-            for (k = 0; k < 2 * N + QPS + 2; k = k + 1) edge_of_clock;
-            mem_i = 0;
             keys = 96'd0;
-            edge_of_clock;
-            edge_of_clock;
-            init = 1'b0;
+            reset_and_clear(2 * N + QPS + 2);
             for (k = 0; k < 2 * N; k = k + 1) {entries[k], contexts[k]} = 0;
             for (k = 0; k < QPS; k = k + 1) zones[k] = 16'd0;
             {first, second, looked, answered, traced, its_zone, zone_of_first, context} = 0;

@@ -21,6 +21,7 @@ module post_exact;
     parameter SQ_LOG2 = 2;
     parameter TICK = 4;
     `include "exact.vh"
+    `include "clearing.vh"
     `include "cde_post_ops.vh"
     localparam N = 1 << QP_W;
     localparam DEPTH = 1 << SQ_LOG2;
@@ -29,8 +30,7 @@ module post_exact;
     // What is on its way: {post, step, code, target, QP, nothing received, far, page, line}
     localparam WAY = 1 + 1 + 4 + 4 + QP_W + 1 + 1 + PAGE_W + 512;
 
-    reg  [`CDE_MEM_W-1:0] mem_i = 0;
-    reg                   init = 1'b1, post_valid = 0, op_valid = 0, op_empty = 0, removed = 0, rq_hold = 0, gr_room = 0, gr_dead = 0, set_we = 0;
+    reg                   post_valid = 0, op_valid = 0, op_empty = 0, removed = 0, rq_hold = 0, gr_room = 0, gr_dead = 0, set_we = 0;
     reg                   ret_we = 0;
     reg  [PAGE_W-1:0]     post_page = 0;
     reg  [511:0]          post_data = 0;
@@ -322,12 +322,7 @@ module post_exact;
     task reset;
         begin
             {post_valid, op_valid, ret_we, set_we} = 4'd0;
-            rst = 1'b1;
-            mem_i[`CDE_MEM_START] = 1'b1;
-            edge_of_clock;
-            rst = 1'b0;
-            init = 1'b1;
-            mem_i = 1 << `CDE_MEM_CLEAR;
+            reset_and_clear(N);
             {holding, aging, stopped, known, live, open, up, way_b, way_r, way_c, set_b, set_r, set_c, now, sweep, swept} = 0;
             {res_valid, out_valid, traced, wanted, looks} = 0;
             {gone_r, gone_c, prescale, scan, patience} = {128'd0, 32'd60};
@@ -335,16 +330,7 @@ module post_exact;
                 {states[k], tails[k], frees[k], retired[k], since[k]} = 0;
                 settings[k] = 0;
             end
-            for (n = 0; n < N + 4; n = n + 1) begin
-                #1 time_goes_on;
-                edge_of_clock;
-            end
-            mem_i = 0;
-            for (n = 0; n < 4; n = n + 1) begin
-                #1 time_goes_on;
-                edge_of_clock;
-            end
-            init = 1'b0;
+            for (n = 0; n < N + 6; n = n + 1) time_goes_on;
         end
     endtask
 

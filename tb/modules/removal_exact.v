@@ -14,12 +14,12 @@
 module removal_exact;
     parameter QP_W = 3;
     `include "exact.vh"
+    `include "clearing.vh"
     localparam N = 1 << QP_W;
     // The longest memory has fewer words.
     localparam CLEARING = 8192;
 
-    reg  [`CDE_MEM_W-1:0] mem_i = 0;
-    reg                   init = 1'b1, qc_start = 1'b0;
+    reg                   qc_start = 1'b0;
     reg  [N-1:0]          up = 0;
     wire                  qc_mine, qc_done, removed, removing, bad_valid;
     wire [7:0]            qc_result;
@@ -75,13 +75,7 @@ module removal_exact;
 
     initial begin
         set_up(60);
-        mem_i[`CDE_MEM_START] = 1'b1;
-        reset;
-        mem_i[`CDE_MEM_START] = 1'b0;
-        mem_i[`CDE_MEM_CLEAR] = 1'b1;
-        for (k = 0; k < CLEARING; k = k + 1) edge_of_clock;
-        mem_i[`CDE_MEM_CLEAR] = 1'b0;
-        init = 1'b0;
+        reset_and_clear(CLEARING);
         for (round = 0; round < cycles; round = round + 1) begin
             for (k = below(2 * N); k > 0; k = k - 1) cycle(N, 2'b00);
             ended = 1'b0;

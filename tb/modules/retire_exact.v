@@ -19,14 +19,15 @@ module retire_exact;
     parameter IDX_W = 5;
     parameter BURST = 2;
     `include "exact.vh"
+    `include "clearing.vh"
     localparam N = 1 << QP_W;
     localparam DEPTH = 1 << SQ_LOG2;
     localparam MASK = (1 << IDX_W) - 1;
     localparam NONE = -1;
     localparam integer FIRST = BURST - 1;   // left behind the first of a run
+    `include "turns.vh"
 
-    reg  [`CDE_MEM_W-1:0] mem_i = 0;
-    reg                   init = 1'b1, acc_valid = 0, acc_silent = 0, acc_unkeys = 0, ind_valid = 0, ind_done = 0, ind_ripe = 0, seen_valid = 0;
+    reg                   acc_valid = 0, acc_silent = 0, acc_unkeys = 0, ind_valid = 0, ind_done = 0, ind_ripe = 0, seen_valid = 0;
     reg                   ask = 0, rep_we = 0, bad_we = 0, fresh = 0, ri_done = 0, set_we = 0, tready = 0;
     reg  [QP_W-1:0]       acc_qp = 0, ind_qp = 0, seen_qp = 0, rep_qp = 0, fresh_qp = 0, set_qp = 0;
     reg  [SQ_LOG2-1:0]    acc_slot = 0, ind_slot = 0;
@@ -65,12 +66,12 @@ module retire_exact;
     integer        bad_at [0:N-1];
     reg  [7:0]     bad_how [0:N-1];
     reg  [64+CQ_W:0] settings [0:N-1];
-    reg  [N-1:0]   asked, opened, failed;
-    integer        offered, newest, looked, run, run_at, run_end, run_left, top, top_at;
+    reg  [N-1:0]   opened, failed;
+    integer        looked, run, run_at, run_end, run_left, top, top_at;
     reg            run_open, unkeyed;
     reg  [7:0]     unkeyed_how;
 
-    integer        k, at, busy, slow, mask, cand, from, from_at, from_end, left, chosen, slot, next_ripe, next_seen, ripe_now;
+    integer        k, at, busy, slow, mask, cand, from, from_at, from_end, left, slot, next_ripe, next_seen, ripe_now;
     reg            from_open, unripe, unkeys, invalidates, moves, completes, goes, empty, fetches, killed, more, yields, goes_on, leaves, taken, launches;
     reg            holds, remote, traced, seen_was_taken;
     reg  [7:0]     status;
@@ -97,9 +98,9 @@ module retire_exact;
                 {bad_how[k], settings[k]} = 0;
             end
             for (k = 0; k < N * DEPTH; k = k + 1) {request[k], outcome[k]} = 0;
-            {asked, opened, failed, bad, unkeyed, traced} = 0;
-            newest = 0;
-            {offered, looked, run, top} = {4{NONE}};
+            {opened, failed, bad, unkeyed, traced} = 0;
+            no_turns;
+            {looked, run, top} = {3{NONE}};
             run_open = 1'b0;
         end
     endtask
@@ -164,19 +165,10 @@ module retire_exact;
 
     task turns;
         begin
-            if (launches) newest = cand;
-            else if (looked != NONE) newest = looked;
-            else if (fetches) newest = from;
-            chosen = offered;
-            if (offered == NONE || launches || (taken && !holds)) begin
-                chosen = NONE;
-                for (k = N; k > 0; k = k - 1) if (asked[(newest + k) % N]) chosen = (newest + k) % N;
-                if (chosen != NONE) asked[chosen] = 1'b0;
-            end
+            next_turn(launches ? cand : looked != NONE ? looked : fetches ? from : NONE, launches || (taken && !holds));
             if (ask) asked[rep_qp] = 1'b1;
             if (fetches && more && yields && !killed) asked[from] = 1'b1;
             if (ind_valid && ind_ripe) asked[ind_qp] = 1'b1;
-            offered = chosen;
         end
     endtask
 
@@ -301,18 +293,9 @@ module retire_exact;
     task reset;
         begin
             {acc_valid, ind_valid, seen_valid, ask, rep_we, bad_we, fresh, ri_done, set_we} = 9'd0;
-            rst = 1'b1;
-            mem_i[`CDE_MEM_START] = 1'b1;
-            edge_of_clock;
-            rst = 1'b0;
-            init = 1'b1;
-            mem_i = 1 << `CDE_MEM_CLEAR;
-            for (k = 0; k < N * DEPTH + 2; k = k + 1) edge_of_clock;
-            mem_i = 0;
+            reset_and_clear(N * DEPTH + 2);
             clear_model;
             next_seen = NONE;
-            edge_of_clock;
-            init = 1'b0;
         end
     endtask
 

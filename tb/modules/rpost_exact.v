@@ -19,6 +19,7 @@ module rpost_exact;
     parameter PAGE_W = 2;
     parameter IDX_W = 5;
     `include "exact.vh"
+    `include "clearing.vh"
     `include "cde_rx_ops.vh"
     localparam N = 1 << QP_W;
     localparam SRQS = 1 << SRQ_W;
@@ -28,8 +29,7 @@ module rpost_exact;
     // On its way: {post, step, kind, code, queue, far, reserved, many, page, value, buffer}
     localparam WAY = 1 + 1 + 2 + 2 + QP_W + 1 + 3 + PAGE_W + IDX_W + 448;
 
-    reg  [`CDE_MEM_W-1:0] mem_i = 0;
-    reg                   init = 1'b1, post_valid = 0, op_valid = 0, rq_hold = 0, gr_room = 0, gr_dead = 0, removed = 0, set_we = 0, done_we = 0;
+    reg                   post_valid = 0, op_valid = 0, rq_hold = 0, gr_room = 0, gr_dead = 0, removed = 0, set_we = 0, done_we = 0;
     reg                   completed_we = 0;
     reg  [1:0]            post_kind = 1, op_code = 0;
     reg  [PAGE_W-1:0]     post_page = 0;
@@ -298,22 +298,13 @@ module rpost_exact;
     task reset;
         begin
             {post_valid, op_valid, set_we, done_we, completed_we} = 5'd0;
-            rst = 1'b1;
-            mem_i[`CDE_MEM_START] = 1'b1;
-            edge_of_clock;
-            rst = 1'b0;
-            init = 1'b1;
-            mem_i = 1 << `CDE_MEM_CLEAR;
-            for (k = 0; k < QUEUES + 4; k = k + 1) edge_of_clock;
-            mem_i = 0;
-            for (k = 0; k < 4; k = k + 1) edge_of_clock;
+            reset_and_clear(QUEUES + 4);
             for (k = 0; k < QUEUES; k = k + 1) begin
                 {sizes[k], reaped[k], tails[k], freed[k]} = 128'd0;
                 settings[k] = 0;
             end
             {way_b, way_r, way_c, set_b, set_r, set_c, why_r, why_c, res_valid, out_valid, traced} = 0;
             {freed_r, freed_c} = 64'd0;
-            init = 1'b0;
         end
     endtask
 

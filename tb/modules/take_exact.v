@@ -23,6 +23,7 @@ module take_exact;
     parameter SRQ_LOG2 = 2;
     parameter RX_LOG2 = 1;
     `include "exact.vh"
+    `include "clearing.vh"
     `include "cde_rx_ops.vh"
     localparam N = 1 << QP_W;
     localparam SRQS = 1 << SRQ_W;
@@ -36,8 +37,7 @@ module take_exact;
     localparam TOOK = 6 + SRQ_W + QP_W + 16 + 66 + IDX_W + 448;
     localparam ROOM = 16;
 
-    reg  [`CDE_MEM_W-1:0] mem_i = 0;
-    reg                   init = 1'b1, tvalid = 0, ready = 0, hold = 0, flush_valid = 0, self_room = 0, op_valid = 0, rq_hold = 0, gr_room = 0, gr_dead = 0;
+    reg                   tvalid = 0, ready = 0, hold = 0, flush_valid = 0, self_room = 0, op_valid = 0, rq_hold = 0, gr_room = 0, gr_dead = 0;
     reg                   set_we = 0, removed = 0, peer_good = 0, fresh = 0, tail_we = 0, done_we = 0, buf_we = 0;
     reg  [127:0]          request = 0;
     reg  [QP_W-1:0]       flush_qp = 0, set_qp = 0, fresh_qp = 0, done_qp = 0;
@@ -351,22 +351,13 @@ module take_exact;
     task reset;
         begin
             {tvalid, flush_valid, op_valid, set_we, tail_we, done_we, buf_we, fresh} = 8'd0;
-            rst = 1'b1;
-            mem_i[`CDE_MEM_START] = 1'b1;
-            edge_of_clock;
-            rst = 1'b0;
-            init = 1'b1;
-            mem_i = 1 << `CDE_MEM_CLEAR;
-            for (k = 0; k < QUEUES * SLOTS + 4; k = k + 1) edge_of_clock;
-            mem_i = 0;
-            for (k = 0; k < 6; k = k + 1) edge_of_clock;
+            reset_and_clear(QUEUES * SLOTS + 4);
             for (k = 0; k < QUEUES; k = k + 1) tails[k] = 0;
             for (k = 0; k < QUEUES * SLOTS; k = k + 1) buffers[k] = 448'd0;
             for (k = 0; k < SRQS; k = k + 1) {heads[k], marks[k], armed[k]} = 0;
             for (k = 0; k < N; k = k + 1) {taken[k], done[k], settings[k]} = 0;
             {way_b, way_r, way_c, took_d, took_e, set_b, set_r, set_c, context_e, flushing, flush_turn, out_valid, traced} = 0;
             {first, waits} = 64'd0;
-            init = 1'b0;
         end
     endtask
 

@@ -121,9 +121,9 @@ def _take(module: str, text: str) -> list[Values]:
     return found
 
 
-def _post(_: str, text: str) -> list[Values]:
+def _post(module: str, text: str) -> list[Values]:
     ports = {"QP_W": "acc_qp", "CQ_W": "rq_cq", "PAGE_W": "post_page"}
-    known = _of_widths(**ports, IDX_W="rel_index", SQ_LOG2="acc_slot")(_, text)
+    known = _of_widths(**ports, IDX_W="rel_index", SQ_LOG2="acc_slot")(module, text)
     # A netlist does not tell MOD_TICK.
     return [{**values, "TICK": tick} for values in known for tick in (4, 256)]
 
