@@ -107,8 +107,8 @@ class ReceiveStreamTest(ReceivePaceTest):
 @pyuvm.test()
 class FlushPaceTest(ReceivePaceTest):
     """SRQ-14, SRQ-19: the available buffers of a queue pair that fails take three cycles each on
-    average, at most: none waits for the end of the one before. Class: a flush that looks at what is in flight
-    each time.
+    average, at most: none waits for the end of the one before. Class: a flush that looks at what is
+    in flight each time.
     """
 
     async def scenario(self) -> None:
