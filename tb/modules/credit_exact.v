@@ -179,8 +179,14 @@ module credit_exact;
             edge_of_clock;
             rst = 1'b0;
             walk = 1'b1;
-            for (k = 0; k < N + 3; k = k + 1) edge_of_clock;
-            walk = 1'b0;
+            // Nothing is cleared for a CQ yet.
+            clear = 1'b1;
+            for (k = 0; k < N + 3; k = k + 1) begin
+                #1;
+                if (clear_ready !== 1'b0) wrong("clearing");
+                edge_of_clock;
+            end
+            {walk, clear} = 2'b00;
             for (c = 0; c < 2 * N; c = c + 1) granted[c] = 0;
             for (c = 0; c < N; c = c + 1) begin
                 {cons[c], silent[c], limit[c]} = 96'd0;

@@ -237,12 +237,12 @@ module rpost_exact;
             pick = $random(seed) & mask & ((post_kind == 1 ? N : SRQS) - 1);
             post_data[63:0] = 64'd0;
             post_data[`CDE_RPOST_QUEUE_LSB +: 16] = pick;
-            post_data[`CDE_RPOST_SEGMENTS_LSB +: 8] = below(4);
+            post_data[`CDE_RPOST_SEGMENTS_LSB +: 8] = below(2) ? 3 : below(4);
             for (k = 0; k < 3; k = k + 1) begin
                 post_data[128 + 128*k +: 64] = below(4) == 0 ? 64'd0 - below(64) : below(64);
                 post_data[192 + 128*k +: 32] = below(4) == 0 ? $random(seed) : below(40);
             end
-            if (below(32) == 0) post_data[`CDE_RPOST_SEGMENTS_LSB +: 8] = $random(seed);
+            if (below(32) == 0) post_data[`CDE_RPOST_SEGMENTS_LSB +: 8] = below(2) ? 4 : $random(seed);
             if (below(16) == 0) post_data = post_data ^ (512'd1 << below(64));
             pick = post_kind == 3 ? N + pick : pick;
             post_word = 64'd0;
@@ -265,6 +265,8 @@ module rpost_exact;
                 found[130*k + 17] = below(24) != 0;
                 found[130*k + 18 +: 64] = way_b[128*k +: 64] - below(3) + (below(24) == 0);
                 found[130*k + 82 +: 48] = way_b[128*k + 64 +: 32] + (way_b[128*k +: 64] - found[130*k + 18 +: 64]) + below(2) - (below(24) == 0);
+                // It begins far in front of the segment, or behind it.
+                if (k == n % 3 && below(3) == 0) found[130*k + 18 +: 64] = way_b[128*k +: 64] ^ 64'd1 << (below(2) ? 48 + below(16) : below(64));
                 // A region ends where addresses do.
                 if (found[130*k + 18 +: 64] > way_b[128*k +: 64] && found[130*k + 18 +: 64] > 64'd1 << 63) found[130*k + 82 +: 48] = 48'd1;
             end
@@ -309,9 +311,9 @@ module rpost_exact;
     endtask
 
     initial begin
-        set_up(16000);
+        set_up(20000);
         for (n = 0; n < cycles; n = n + 1) begin
-            if (n % 4000 == 0) reset;
+            if (n % 5000 == 0) reset;
             if (n % 64 == 0) begin
                 busy = 1 + below(8);
                 mask = n[6] ? -1 : $random(seed);

@@ -24,6 +24,8 @@ _INSTANCE = re.compile(r"^  (cde_\S+) \\?\S+ *\($", re.M)
 _FUNCTION = re.compile(r"^  function (?:\[\d+:0\] )?\\(\$\S+) ?;", re.M)
 _NAME = re.compile(r"\\(\$\S+)")
 _COPIES = re.compile(r"^  assign (\\\S+ |\w+ ?)\[\d+:1\]  ?= \{ \1\[0\](?:, \1\[0\])* \};\n", re.M)
+# As the design has them and as Yosys writes them; those of functions stand further right.
+_INPUT = re.compile(r"^  (?:  input +wire|input) +(?:\[[^\]]*\] *)?(\w+)", re.M)
 _TIMEOUT_S = 600.0
 
 Values = dict[str, int]
@@ -63,6 +65,13 @@ def width(text: str, name: str, kind: str = "(?:in|out)put") -> int:
     """Bits of a port (or of what else is declared, ``kind``) in a module's text; 0 if absent."""
     found = re.search(rf"^  {kind} (?:\[(\d+):0\] )?{name}(?:;| \[)", text, re.M)
     return int(found.group(1) or 0) + 1 if found else 0
+
+
+def others(text: str) -> str:
+    """Connects the inputs of a module that the bench of the maintenance bus has no use for."""
+    known = {"rst": "rst", "init": "init"}
+    rest = [name for name in _INPUT.findall(text) if name not in ("clk", "mem_i", SELECT)]
+    return "".join(f", .{name}({known.get(name, '0')})" for name in rest)
 
 
 def _memory(module: str, text: str) -> list[Values]:
@@ -119,6 +128,40 @@ def _take(module: str, text: str) -> list[Values]:
         depths = ((2, 2), (3, 3), (4, 4), (4, 6))
         found += [{**values, "RX_LOG2": flights, "RQ_LOG2": a, "SRQ_LOG2": b} for a, b in depths]
     return found
+
+
+def _eqs(_: str, text: str) -> list[Values]:
+    page, cq = width(text, "eq_page"), width(text, "attached_of", "reg") - 1
+    eqs = re.search(r"^  reg \[\d+:0\] attached_of \[(\d+):0\];", text, re.M)
+    eq = int(eqs.group(1)).bit_length() if eqs else 0
+    return [{"EQ_W": eq, "PAGE_W": page, "CQ_W": cq}] if min(eq, page, cq) > 0 else []
+
+
+def _done(module: str, text: str) -> list[Values]:
+    ports = {"QP_W": "rep_qp", "IDX_W": "rep_ripe", "SQ_LOG2": "tags_newest"}
+    return _of_widths(**ports)(module, text)
+
+
+def _event(_: str, text: str) -> list[Values]:
+    eq, idx = width(text, "eqc_eq"), width(text, "eqc_index")
+    cq = width(text, "eq_record") - 64 - 2 * idx - eq
+    return [{"CQ_W": cq, "EQ_W": eq, "IDX_W": idx}] if min(cq, eq, idx) > 0 else []
+
+
+def _issue(module: str, text: str) -> list[Values]:
+    ports = {"CQ_W": "cq_number", "EQ_W": "eq_number", "IDX_W": "cq_written"}
+    ports |= {"M_ID_W": "m_axi_awid", "EQ_REC_W": "eq_record", "INIT_W": "init_addr"}
+    # A netlist does not tell how many writes may be under way.
+    known = _of_widths(**ports)(module, text)
+    return [{**values, "MAX_LOG2": writes} for values in known for writes in range(8, 0, -1)]
+
+
+def _rdone(module: str, text: str) -> list[Values]:
+    ports = {"QP_W": "done_qp", "SRQ_W": "completed_srq", "IDX_W": "done_total"}
+    flights = width(text, "rec_slot") - width(text, "done_qp")
+    cq = width(text, "set_data") - 66
+    known = _of_widths(**ports)(module, text)
+    return [{**values, "CQ_W": cq, "RX_LOG2": flights} for values in known if flights > 0 < cq]
 
 
 def _post(module: str, text: str) -> list[Values]:
@@ -208,14 +251,23 @@ class ModuleBench:
             )
         defines = [f"-DDUT={module}", "-DEDGE=posedge"]
         defines += ["-DTWO"] if module.startswith("cde_ram_2w") else []
+        defines += [f"-DOTHERS={others(text)}"] if self is BUS else []
         select = width(text, SELECT)
         defines += [f"-DMUTANTS={select}"] if select else []
         return [[*defines, *(f"-P{self.name}.{k}={v}" for k, v in c.items())] for c in choices]
 
 
+#: Of modules with memories in them.
+BUS = ModuleBench(
+    "bus_exact",
+    r"cde_(arm|arm_age|check|cq|credit|credit_port|dispatch|done|keys|mbox|page_port|pages|post"
+    r"|posting|producer|qp_ctrl|rdone|receive|retire|rpost|take|windows)",
+    _plain("mem_o"),
+)
 MEMORY = ModuleBench("memory_exact", "cde_ram(_2w)?", _memory, parts=r"cde_\w+")
 ALL = (
     MEMORY,
+    BUS,
     ModuleBench("node_exact", "cde_mem_node", _of_widths(AW="clear_addr")),
     ModuleBench("fifo_exact", "cde_fifo", _fifo),
     ModuleBench("turn_exact", "cde_turn", _of_widths(QP_W="turn_qp")),
@@ -235,6 +287,12 @@ ALL = (
         "cde_answer",
         _of_widths(CQ_W="pub_cq", EQ_W="irq_eq", RETRY_W="pub_retry"),
     ),
+    ModuleBench("issue_exact", "cde_issue", _issue),
+    ModuleBench("eqs_exact", "cde_eqs", _eqs),
+    ModuleBench("done_exact", "cde_done", _done),
+    ModuleBench("pack_exact", "cde_pack", _of_widths(CQ_W="cq_number", IDX_W="cq_written")),
+    ModuleBench("rsv_exact", "cde_rsv", _of_widths(CQ_W="rq_cq")),
+    ModuleBench("event_exact", "cde_event", _event),
     ModuleBench("irq_exact", "cde_irq", _of_widths(EQ_W="set_eq")),
     ModuleBench("errlog_exact", "cde_errlog", _errlog),
     ModuleBench("cq_exact", "cde_cq", _of_widths(CQ_W="op_cq", IDX_W="res_index")),
@@ -255,6 +313,7 @@ ALL = (
         ),
     ),
     ModuleBench("take_exact", "cde_take", _take),
+    ModuleBench("rdone_exact", "cde_rdone", _rdone),
     ModuleBench("post_exact", "cde_post", _post),
     ModuleBench("dispatch_exact", "cde_dispatch", _dispatch),
     ModuleBench("retire_exact", "cde_retire", _retire),

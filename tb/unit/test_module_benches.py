@@ -15,6 +15,7 @@ from tb.runner.common import RunnerError
 from tb.runner.mutate_modules import (
     ALL,
     BENCHES,
+    BUS,
     MEMORY,
     ModuleBenches,
     contained,
@@ -40,6 +41,26 @@ DUTS = {
     "answer_exact": (
         "cde_answer",
         "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .EQ_W(EQ_W), .REC_W(REC_W), .RETRY_W(RETRY_W))",
+    ),
+    "eqs_exact": (
+        "cde_eqs",
+        "#(.NUM_EQ(1 << EQ_W), .EQ_W(EQ_W), .PAGE_W(PAGE_W), .CQ_W(CQ_W))",
+    ),
+    "done_exact": (
+        "cde_done",
+        "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2))",
+    ),
+    "rsv_exact": ("cde_rsv", "#(.CQ_W(CQ_W))"),
+    "pack_exact": ("cde_pack", "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W))"),
+    "issue_exact": (
+        "cde_issue",
+        "#(.CQ_W(CQ_W), .IDX_W(IDX_W), .M_ID_W(M_ID_W), .EQ_W(EQ_W), .MAX_WRITES(1 << MAX_LOG2),"
+        " .MAX_LOG2(MAX_LOG2), .INIT_W(INIT_W), .EQ_REC_W(EQ_REC_W), .REC_W(EQ_REC_W + 1))",
+    ),
+    "event_exact": (
+        "cde_event",
+        "#(.NUM_EQ(1 << EQ_W), .EQ_W(EQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RETRY_W(RETRY_W),"
+        " .EV_W(EV_W), .EQ_REC_W(RETRY_W + EQ_W + CQ_W))",
     ),
     "irq_exact": ("cde_irq", "#(.NUM_EQ(1 << EQ_W), .EQ_W(EQ_W))"),
     "errlog_exact": ("cde_errlog", "#(.DEPTH_LOG2(DEPTH_LOG2))"),
@@ -93,12 +114,20 @@ DUTS = {
         "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2),"
         " .BURST(BURST))",
     ),
+    "rdone_exact": (
+        "cde_rdone",
+        "#(.QP_W(QP_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2))",
+    ),
     "removal_exact": ("cde_windows", "#(.NUM_QP(1 << QP_W), .QP_W(QP_W))"),
 }
 #: Modules inside.
 INSIDE = {
     "credit_exact": ("cde_credit_port", *PARTS),
     "age_exact": PARTS,
+    "done_exact": PARTS,
+    "rsv_exact": ("cde_fifo",),
+    "issue_exact": ("cde_track",),
+    "event_exact": ("cde_fifo",),
     "errlog_exact": ("cde_fifo",),
     "cq_exact": ("cde_slot", "cde_fifo", *PARTS),
     "slot_exact": ("cde_fifo",),
@@ -108,6 +137,7 @@ INSIDE = {
     "check_exact": ("cde_fifo", *PARTS),
     "rpost_exact": PARTS,
     "take_exact": ("cde_fifo", *PARTS),
+    "rdone_exact": ("cde_fifo", *PARTS),
     "post_exact": ("cde_verb", *PARTS),
     "dispatch_exact": ("cde_turn", *PARTS),
     "retire_exact": ("cde_turn", *PARTS),
@@ -146,6 +176,19 @@ def simulate(
             ("answer_exact", {"CQ_W": cq, "EQ_W": eq, "RETRY_W": 64 + 2 * idx})
             for cq, eq, idx in ((1, 1, 5), (2, 4, 12), (6, 2, 16))
         ),
+        ("eqs_exact", {"EQ_W": 1, "PAGE_W": 2, "CQ_W": 3}),
+        ("eqs_exact", {"EQ_W": 4, "PAGE_W": 6, "CQ_W": 6}),
+        ("done_exact", {"QP_W": 1, "IDX_W": 5, "SQ_LOG2": 2}),
+        ("done_exact", {"QP_W": 6, "IDX_W": 12, "SQ_LOG2": 5}),
+        *(("rsv_exact", {"CQ_W": width}) for width in (1, 6)),
+        ("pack_exact", {"CQ_W": 2, "IDX_W": 5}),
+        ("pack_exact", {"CQ_W": 6, "IDX_W": 16}),
+        ("issue_exact", {"CQ_W": 2, "EQ_W": 1, "IDX_W": 5, "MAX_LOG2": 3, "INIT_W": 4}),
+        ("issue_exact", {"CQ_W": 6, "EQ_W": 4, "IDX_W": 16, "MAX_LOG2": 4, "INIT_W": 8}),
+        *(
+            ("event_exact", {"CQ_W": cq, "EQ_W": eq, "IDX_W": idx})
+            for cq, eq, idx in ((1, 2, 4), (3, 1, 5), (6, 4, 16))
+        ),
         *(("irq_exact", {"EQ_W": width}) for width in (1, 2, 4)),
         *(("errlog_exact", {"DEPTH_LOG2": log2}) for log2 in (1, 4)),
         *(
@@ -173,6 +216,10 @@ def simulate(
         *(
             ("take_exact", {"QP_W": qp, "SRQ_W": srq, "IDX_W": idx, "RX_LOG2": flights})
             for qp, srq, idx, flights in ((2, 1, 5, 1), (3, 2, 12, 2), (2, 1, 16, 3))
+        ),
+        *(
+            ("rdone_exact", {"QP_W": qp, "SRQ_W": srq, "IDX_W": idx, "RX_LOG2": flights})
+            for qp, srq, idx, flights in ((1, 1, 6, 1), (3, 2, 5, 2), (6, 4, 16, 3))
         ),
         *(
             ("post_exact", {"QP_W": qp, "SQ_LOG2": log2, "IDX_W": idx, "TICK": tick})
@@ -329,5 +376,6 @@ def test_copies_of_a_bit(name: str) -> None:
 
 
 def test_every_bench_has_a_test() -> None:
-    assert {bench.name for bench in ALL} == {MEMORY.name, *DUTS}
-    assert {path.stem for path in BENCHES.glob("*.v")} == {MEMORY.name, *DUTS}
+    """Here, or in a file of its own."""
+    names = {MEMORY.name, BUS.name, *DUTS}
+    assert {bench.name for bench in ALL} == {path.stem for path in BENCHES.glob("*.v")} == names
