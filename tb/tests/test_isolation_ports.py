@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad reads of the doorbell pages, bad accesses to the control port (ISO-02)."""
+"""Bad accesses to the control port (ISO-02)."""
 
 from __future__ import annotations
 
@@ -7,66 +7,12 @@ import cocotb
 import pyuvm
 
 from tb.env.agents import Cpl
-from tb.env.defs import CQ_DB, ArmType, Cause, Cmd, Kind, PageReg, Reg
-from tb.env.driver import LogEntry
+from tb.env.defs import ArmType, Cause, Cmd, PageReg, Reg
 from tb.env.harness import Channel
 from tb.tests.directed import SLVERR, DirectedTest
 
 WRITABLE = {*range(Reg.ARG0, Reg.ARG7 + 4, 4), Reg.CMD, Reg.LOG_POP, Reg.MEM_INJECT}
 READABLE = {int(reg) for reg in Reg} - {Reg.CMD, Reg.LOG_POP, Reg.MEM_INJECT}
-
-
-@pyuvm.test()
-class ReadsTest(DirectedTest):
-    """Reads: one beat of PAGE_STATUS is OKAY; offsets, sizes, bursts, pages behind the last one
-    are SLVERR on each beat, counted and reported, and change no status word.
-    """
-
-    allow = ("no_completions",)
-
-    async def scenario(self) -> None:
-        host, post = self.env.host, self.env.doorbells.post_read
-        cq = await self.queue(1)
-        await host.write(1, PageReg.CQ_DB, CQ_DB.pack(cons=3, cq=cq.number))
-        await host.read_log()
-        status = (Cause.BAD_INDEX, 1)
-        assert await host.page_status(1) == status
-        behind = self.config.num_pages
-        log = []
-        async with self.no_effect():
-            for page, offset, options, cause in [
-                (1, PageReg.CQ_DB, {}, Cause.BAD_OFFSET),
-                (1, PageReg.PAGE_STATUS, {"size": 2}, Cause.BAD_SIZE),
-                (1, PageReg.PAGE_STATUS + 4, {}, Cause.BAD_SIZE),
-                *((1, PageReg.PAGE_STATUS, {"length": 1 << n}, Cause.BURST) for n in range(8)),
-                (1, PageReg.PAGE_STATUS, {"length": 15}, Cause.BURST),
-                (1, PageReg.PAGE_STATUS, {"length": 255}, Cause.BURST),
-                (behind, PageReg.PAGE_STATUS, {}, Cause.BAD_PAGE),
-                (behind, 0, {}, Cause.BAD_PAGE),
-                (behind, 1, {"length": 1, "size": 0}, Cause.BURST),
-            ]:
-                beats = await post(page, offset, axi_id=page & 0xFF, **options)
-                assert len(beats) == options.get("length", 0) + 1
-                assert all(beat == (SLVERR, 0) for beat in beats), (page, offset, beats)
-                log.append(LogEntry(cause, Kind.PAGE, page, page))
-            assert await host.read_log() == log
-            assert await host.counter("DB_REFUSED") == 1 + len(log)
-            for size in range(3, 7):
-                assert (await host.read(1, PageReg.PAGE_STATUS, size=size)).resp == 0
-            reads = {o: post(1, o) for o in range(0, 4096, 8)}
-            for offset, read in reads.items():
-                (beat,) = await read
-                assert (beat.resp == 0) == (offset == PageReg.PAGE_STATUS), offset
-            for low in range(1, 8):
-                assert (await host.read(1, PageReg.PAGE_STATUS + low)).resp == SLVERR
-            for length in range(1, 16):
-                beats = await post(1, PageReg.PAGE_STATUS, length=length)
-                assert beats == [(SLVERR, 0)] * (length + 1)
-            assert await host.page_status(1) == status
-        counters = await host.counters()
-        assert counters["DB_REFUSED"] == 1 + len(log) + 511 + 7 + 15
-        assert sum(counters[f"CAUSE{n}"] for n in range(16)) == 1, "reads are no refused writes"
-        await host.read_log()
 
 
 @pyuvm.test()

@@ -65,3 +65,48 @@ class CompletionsTest(_Beside):
         self.send(cq, [1] if kind == "one" else [1, 2])
         await self.settle(30)
         self.polled(cq)
+
+
+@pyuvm.test()
+class LastStepTest(ModerationBase):
+    """One step of another queue, a completion or a doorbell, is the last one while a callback
+    waits: of every queue, while no other one waits and while all others do.
+    """
+
+    async def scenario(self) -> None:
+        cqs = []
+        for number in range(self.config.num_cq):
+            page = number % self.config.num_eq
+            moderation = (OTHER_ONLY, OTHER_ONLY - 1)
+            cqs.append(await self.queue(page, number=number, log2=1, moderation=moderation))
+        for cq in cqs:
+            await self.last(cq, cqs[cq.number - 1], loaded=False)
+        for cq in cqs[1:]:
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [1])
+        for cq in cqs[1:]:
+            # It waits no longer, and then for the longest time again.
+            await cq.modify()
+            await cq.wait_callbacks(3)
+            await self.consume(cq)
+            await self.last(cq, cqs[0], loaded=True)
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [1])
+
+    async def last(self, cq: Cq, other: Cq, loaded: bool) -> None:
+        """Steps of ``other``, which is not armed, beside ``cq``; one of each kind."""
+        await cq.modify(moderation=(OTHER_ONLY, self.unit))
+        for completes in (True, False):
+            calls = len(cq.callbacks)
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [1])
+            await self.env.drain(16)
+            if completes:
+                self.send(other, [1])
+            else:
+                self.polled(other)
+                assert await other.update_consumer_index() == (0, 0)
+            await cq.wait_callbacks(calls + 1)
+            self.in_bounds(cq, self.unit, loaded)
+            await self.consume(cq)
+        await cq.modify(moderation=(OTHER_ONLY, OTHER_ONLY - 1))

@@ -25,7 +25,7 @@ LOOK = 200
 @pyuvm.test()
 class PairBitsTest(TakingTest):
     """DF-01, DF-09: watermark, age limit, peer, zone and page of a QP: each bit alone, each one
-    missing, on the first and the last number.
+    missing, on the first and the last number; the peer outlives a change of the other two.
     """
 
     allow = ("no_traffic",)
@@ -49,9 +49,13 @@ class PairBitsTest(TakingTest):
                 assert found == word, f"watermark and age {found:#010x}, not {word:#010x}"
             for peer in rng.sample(peers, len(peers)):
                 await qp.connect(peer)
-                status = await qp.query()
-                assert (status.state, status.peer) == (QpState.CONNECTED, peer), status
-                assert status.watermark | status.age << 16 == word
+                for new in (word, rng.choice(words)):
+                    if new != word:
+                        await qp.modify(watermark=new & M16, age=new >> 16)
+                    status = await qp.query()
+                    assert (status.state, status.peer) == (QpState.CONNECTED, peer), status
+                    assert status.watermark | status.age << 16 == new
+                word = new
                 await qp.flush()
                 await qp.reset()
             await self.created(qp, cq, rng.sample([*ONES, *(M16 ^ bit for bit in ONES)], 32))
