@@ -238,6 +238,7 @@ module cde_qp_ctrl #(
     reg  [1:0]  conn_pause;
     reg         cmd_asks;
     wire        conn_bad = (conn[15:0] >> QP_W) != 16'd0 || conn[31:24] != 8'd0 || conn[23:16] != `CDE_CONNEVENT_DISCONNECTED;
+    wire        conn_missed = opr_valid && opr_code == OP_CONN && opr_old == `CDE_QPS_FREE;
     wire [3:0]  cmd_code = state == LOOK || c_modify || c_query ? OP_LOOK : c_create ? OP_CREATE : c_connect ? OP_CONNECT :
                            c_set ? OP_SET : c_flush ? OP_FLUSH : OP_DESTROY;
 
@@ -257,11 +258,12 @@ module cde_qp_ctrl #(
     wire fails = fail_valid || rfail_valid || kfail_valid;
     // Judged with the step, since a window may be bound while the command waits: a QP is not freed under it.
     wire in_use = c_destroy && state == ACT && keys_held;
-    wire cmd_step = cmd_asks && cmd_may && !in_use && !fails && !conn_asks;
+    wire cmd_step = cmd_asks && cmd_may && !fails && !conn_asks;
 
     assign kfail_ready = !fail_valid;
     assign rfail_ready = !fail_valid && !kfail_valid;
-    assign conn_take = conn_valid && (conn_bad || (conn_asks && !fails));
+    // One report a cycle: a malformed event waits behind that of one that found no QP.
+    assign conn_take = conn_valid && (conn_bad ? !conn_missed : conn_asks && !fails);
     assign op_valid = fails || conn_asks || (cmd_asks && cmd_may && !in_use);
     assign op_code = fails ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
     assign op_target = arg1[3:0];
@@ -272,7 +274,6 @@ module cde_qp_ctrl #(
     wire cmd_result = opr_valid && opr_code != OP_FAIL && opr_code != OP_CONN;
     wire was_up = opr_old == `CDE_QPS_CONNECTED || opr_old == `CDE_QPS_DISCONNECT_PENDING;
     wire is_up = opr_new == `CDE_QPS_CONNECTED || opr_new == `CDE_QPS_DISCONNECT_PENDING;
-    wire conn_missed = opr_valid && opr_code == OP_CONN && opr_old == `CDE_QPS_FREE;
     wire [3:0] term_state = opr_code == OP_DESTROY ? `CDE_QPS_ERROR : opr_new;
     wire [QP_W+3:0] term;
 
@@ -309,7 +310,6 @@ module cde_qp_ctrl #(
             IDLE: if (qc_start) begin
                 qc_result <= `CDE_RES_OK;
                 qc_outs <= 256'd0;
-                qp_state <= `CDE_QPS_FREE;
                 peeked <= 1'b0;
                 state <= LOOK;
                 cmd_asks <= known && !far;

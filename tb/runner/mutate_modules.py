@@ -156,6 +156,15 @@ def _issue(module: str, text: str) -> list[Values]:
     return [{**values, "MAX_LOG2": writes} for values in known for writes in range(8, 0, -1)]
 
 
+def _qp_ctrl(_: str, text: str) -> list[Values]:
+    values = {"QP_W": width(text, "op_qp"), "IDX_W": width(text, "ind_next")}
+    values |= {"CQ_W": width(text, "cqi_cq"), "PAGE_W": width(text, "cqi_page")}
+    values["SQ_LOG2"] = width(text, "set_post") - 33 - values["PAGE_W"] - values["CQ_W"]
+    values["SRQ_W"] = width(text, "srq", "wire")
+    values["RQ_LOG2"] = width(text, "recv_depth", "wire") - 1
+    return [values] if min(values.values()) > 0 else []
+
+
 def _rdone(module: str, text: str) -> list[Values]:
     ports = {"QP_W": "done_qp", "SRQ_W": "completed_srq", "IDX_W": "done_total"}
     flights = width(text, "rec_slot") - width(text, "done_qp")
@@ -314,6 +323,7 @@ ALL = (
     ),
     ModuleBench("take_exact", "cde_take", _take),
     ModuleBench("rdone_exact", "cde_rdone", _rdone),
+    ModuleBench("qp_ctrl_exact", "cde_qp_ctrl", _qp_ctrl),
     ModuleBench("post_exact", "cde_post", _post),
     ModuleBench("dispatch_exact", "cde_dispatch", _dispatch),
     ModuleBench("retire_exact", "cde_retire", _retire),

@@ -118,6 +118,11 @@ DUTS = {
         "cde_rdone",
         "#(.QP_W(QP_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2))",
     ),
+    "qp_ctrl_exact": (
+        "cde_qp_ctrl",
+        "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .NUM_PAGES(1 << PAGE_W),"
+        " .PAGE_W(PAGE_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .RQ_LOG2(RQ_LOG2))",
+    ),
     "removal_exact": ("cde_windows", "#(.NUM_QP(1 << QP_W), .QP_W(QP_W))"),
 }
 #: Modules inside.
@@ -138,6 +143,7 @@ INSIDE = {
     "rpost_exact": PARTS,
     "take_exact": ("cde_fifo", *PARTS),
     "rdone_exact": ("cde_fifo", *PARTS),
+    "qp_ctrl_exact": ("cde_fifo", *PARTS),
     "post_exact": ("cde_verb", *PARTS),
     "dispatch_exact": ("cde_turn", *PARTS),
     "retire_exact": ("cde_turn", *PARTS),
@@ -220,6 +226,25 @@ def simulate(
         *(
             ("rdone_exact", {"QP_W": qp, "SRQ_W": srq, "IDX_W": idx, "RX_LOG2": flights})
             for qp, srq, idx, flights in ((1, 1, 6, 1), (3, 2, 5, 2), (6, 4, 16, 3))
+        ),
+        *(
+            (
+                "qp_ctrl_exact",
+                {
+                    "QP_W": qp,
+                    "SRQ_W": srq,
+                    "CQ_W": cq,
+                    "PAGE_W": page,
+                    "IDX_W": idx,
+                    "SQ_LOG2": send,
+                    "RQ_LOG2": receive,
+                },
+            )
+            for qp, srq, cq, page, idx, send, receive in (
+                (1, 1, 1, 1, 5, 1, 1),
+                (2, 1, 6, 6, 12, 2, 2),
+                (6, 4, 6, 6, 16, 5, 4),
+            )
         ),
         *(
             ("post_exact", {"QP_W": qp, "SQ_LOG2": log2, "IDX_W": idx, "TICK": tick})
