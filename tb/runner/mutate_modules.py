@@ -165,6 +165,14 @@ def _qp_ctrl(_: str, text: str) -> list[Values]:
     return [values] if min(values.values()) > 0 else []
 
 
+def _srq_ctrl(_: str, text: str) -> list[Values]:
+    values = {"SRQ_W": width(text, "op_srq"), "PAGE_W": width(text, "srqi_page")}
+    values |= {"IDX_W": width(text, "rp_size"), "QP_W": width(text, "uses", "wire") - 1}
+    # A netlist does not tell how long queues may be.
+    slots = range(1, values["IDX_W"])
+    return [{**values, "SRQ_LOG2": n} for n in slots] if min(values.values()) > 0 else []
+
+
 def _rdone(module: str, text: str) -> list[Values]:
     ports = {"QP_W": "done_qp", "SRQ_W": "completed_srq", "IDX_W": "done_total"}
     flights = width(text, "rec_slot") - width(text, "done_qp")
@@ -289,6 +297,7 @@ ALL = (
         parts="cde_credit_port",
     ),
     ModuleBench("count_exact", "cde_arm_count", _of_widths(IDX_W="d_index")),
+    ModuleBench("flags_exact", "cde_arm_flags", _plain("p_becomes_due")),
     ModuleBench("age_exact", "cde_arm_age", _of_widths(CQ_W="p_cq", IDX_W="d_index")),
     ModuleBench("track_exact", "cde_track", _track),
     ModuleBench(
@@ -309,6 +318,11 @@ ALL = (
         "slot_exact", "cde_slot", _of_widths(CQ_W="cq", IDX_W="alloc", LEVEL_W="ent_level")
     ),
     ModuleBench("doorbell_exact", "cde_doorbell", _doorbell),
+    ModuleBench(
+        "pages_exact",
+        "cde_pages",
+        _of_widths(PAGE_W="st_page", ID_W="s_axi_arid", ADDR_W="s_axi_araddr"),
+    ),
     ModuleBench("ctrl_exact", "cde_ctrl", _plain("counter_select")),
     ModuleBench("verb_exact", "cde_verb", _plain("result_type")),
     ModuleBench("key_ctrl_exact", "cde_key_ctrl", _key_ctrl),
@@ -324,6 +338,7 @@ ALL = (
     ModuleBench("take_exact", "cde_take", _take),
     ModuleBench("rdone_exact", "cde_rdone", _rdone),
     ModuleBench("qp_ctrl_exact", "cde_qp_ctrl", _qp_ctrl),
+    ModuleBench("srq_ctrl_exact", "cde_srq_ctrl", _srq_ctrl),
     ModuleBench("post_exact", "cde_post", _post),
     ModuleBench("dispatch_exact", "cde_dispatch", _dispatch),
     ModuleBench("retire_exact", "cde_retire", _retire),

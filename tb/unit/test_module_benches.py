@@ -123,6 +123,13 @@ DUTS = {
         "#(.NUM_QP(1 << QP_W), .QP_W(QP_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .NUM_PAGES(1 << PAGE_W),"
         " .PAGE_W(PAGE_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .RQ_LOG2(RQ_LOG2))",
     ),
+    "srq_ctrl_exact": (
+        "cde_srq_ctrl",
+        "#(.NUM_SRQ(1 << SRQ_W), .SRQ_W(SRQ_W), .QP_W(QP_W), .NUM_PAGES(1 << PAGE_W),"
+        " .PAGE_W(PAGE_W), .IDX_W(IDX_W), .SRQ_LOG2(SRQ_LOG2))",
+    ),
+    "pages_exact": ("cde_pages", "#(.PAGE_W(PAGE_W), .ID_W(ID_W), .ADDR_W(ADDR_W))"),
+    "flags_exact": ("cde_arm_flags", "#(.Y_BITS(Y_W))"),
     "removal_exact": ("cde_windows", "#(.NUM_QP(1 << QP_W), .QP_W(QP_W))"),
 }
 #: Modules inside.
@@ -144,6 +151,8 @@ INSIDE = {
     "take_exact": ("cde_fifo", *PARTS),
     "rdone_exact": ("cde_fifo", *PARTS),
     "qp_ctrl_exact": ("cde_fifo", *PARTS),
+    "srq_ctrl_exact": ("cde_turn",),
+    "pages_exact": ("cde_fifo", *PARTS),
     "post_exact": ("cde_verb", *PARTS),
     "dispatch_exact": ("cde_turn", *PARTS),
     "retire_exact": ("cde_turn", *PARTS),
@@ -245,6 +254,15 @@ def simulate(
                 (2, 1, 6, 6, 12, 2, 2),
                 (6, 4, 6, 6, 16, 5, 4),
             )
+        ),
+        *(
+            ("pages_exact", {"PAGE_W": page, "ID_W": log2, "ADDR_W": address})
+            for page, log2, address in ((1, 1, 28), (6, 8, 32), (12, 4, 40))
+        ),
+        ("flags_exact", {}),
+        *(
+            ("srq_ctrl_exact", {"SRQ_W": srq, "QP_W": qp, "IDX_W": idx, "SRQ_LOG2": log2})
+            for srq, qp, idx, log2 in ((1, 1, 5, 2), (2, 2, 16, 4), (4, 6, 12, 6))
         ),
         *(
             ("post_exact", {"QP_W": qp, "SQ_LOG2": log2, "IDX_W": idx, "TICK": tick})
