@@ -164,7 +164,8 @@ module cde_mbox #(
     wire [15:0] count = sets_moderation ? arg5[15:0] : known_count;
     wire [15:0] interval = sets_moderation ? arg5[31:16] : known_interval;
     wire        mod_off = interval == 16'd0 || count[15:1] == 15'd0;
-    wire        count_usable = count != 16'hffff && {16'd0, count} <= 32'd1 << log2;
+    // 0xFFFF, no count, is more than any ring has.
+    wire        count_usable = {16'd0, count} <= 32'd1 << log2;
     wire        interval_usable = interval != 16'hffff;
 
     wire [31:0] entries = 32'd1 << arg3[4:0];
@@ -277,7 +278,6 @@ module cde_mbox #(
                 result <= `CDE_RES_OK;
                 outs <= 192'd0;
                 peek <= 96'd0;
-                resized <= 1'b0;
                 settle <= 3'd4;
                 state <= LOOK;
             end

@@ -324,6 +324,11 @@ ALL = (
         _of_widths(PAGE_W="st_page", ID_W="s_axi_arid", ADDR_W="s_axi_araddr"),
     ),
     ModuleBench("ctrl_exact", "cde_ctrl", _plain("counter_select")),
+    ModuleBench(
+        "mbox_exact",
+        "cde_mbox",
+        _of_widths(CQ_W="ct_cq", EQ_W="eqc_eq", PAGE_W="cqi_page", IDX_W="ct_index"),
+    ),
     ModuleBench("verb_exact", "cde_verb", _plain("result_type")),
     ModuleBench("key_ctrl_exact", "cde_key_ctrl", _key_ctrl),
     ModuleBench("keys_exact", "cde_keys", _keys),

@@ -130,6 +130,11 @@ DUTS = {
     ),
     "pages_exact": ("cde_pages", "#(.PAGE_W(PAGE_W), .ID_W(ID_W), .ADDR_W(ADDR_W))"),
     "flags_exact": ("cde_arm_flags", "#(.Y_BITS(Y_W))"),
+    "mbox_exact": (
+        "cde_mbox",
+        "#(.NUM_CQ(1 << CQ_W), .CQ_W(CQ_W), .NUM_EQ(1 << EQ_W), .EQ_W(EQ_W),"
+        " .NUM_PAGES(1 << PAGE_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W))",
+    ),
     "removal_exact": ("cde_windows", "#(.NUM_QP(1 << QP_W), .QP_W(QP_W))"),
 }
 #: Modules inside.
@@ -152,6 +157,7 @@ INSIDE = {
     "rdone_exact": ("cde_fifo", *PARTS),
     "qp_ctrl_exact": ("cde_fifo", *PARTS),
     "srq_ctrl_exact": ("cde_turn",),
+    "mbox_exact": ("cde_eqs", *PARTS),
     "pages_exact": ("cde_fifo", *PARTS),
     "post_exact": ("cde_verb", *PARTS),
     "dispatch_exact": ("cde_turn", *PARTS),
@@ -260,6 +266,10 @@ def simulate(
             for page, log2, address in ((1, 1, 28), (6, 8, 32), (12, 4, 40))
         ),
         ("flags_exact", {}),
+        *(
+            ("mbox_exact", {"CQ_W": cq, "EQ_W": eq, "PAGE_W": page, "IDX_W": idx})
+            for cq, eq, page, idx in ((1, 1, 1, 6), (2, 4, 6, 12), (6, 2, 6, 16))
+        ),
         *(
             ("srq_ctrl_exact", {"SRQ_W": srq, "QP_W": qp, "IDX_W": idx, "SRQ_LOG2": log2})
             for srq, qp, idx, log2 in ((1, 1, 5, 2), (2, 2, 16, 4), (4, 6, 12, 6))
