@@ -98,6 +98,7 @@ module cq_exact;
     reg  [ENT_W-1:0] made_now;
     reg          dropped;
     integer      k, busy, slow, mask, since_op, cons_step, grant_step, grant2_step;
+    reg          aged;
 
     task wrong;
         input [8*24-1:0] what;
@@ -298,14 +299,14 @@ module cq_exact;
             tkeep = below(16) == 0 ? 0 : 1 + below(3);
             tuser = $random(seed) & $random(seed);
             ent_ready = below(8) >= slow;
-            if (below(64) == 0) dead = $random(seed) & $random(seed) & $random(seed);
+            if (below(aged ? 1024 : 64) == 0) dead = $random(seed) & $random(seed) & $random(seed);
         end
     endtask
 
     // Bounds that move as their owners move them: what is consumed was placed, what is granted has a place.
     task owners;
         begin
-            {cons_cq, granted_cq, granted2_cq} = $random(seed);
+            {cons_cq, granted_cq, granted2_cq} = aged ? 0 : $random(seed);
             cons_step = below(3);
             cons_we = active[cons_cq] && placed[cons_cq] - consumed[cons_cq] >= cons_step && below(2);
             cons_index = consumed[cons_cq] + cons_step;
@@ -330,11 +331,11 @@ module cq_exact;
             since_op = op_valid && op_ready ? 0 : since_op + 1;
             if (!op_valid || op_ready) begin
                 op_cq = $random(seed);
-                op_valid = since_op > 3 && below(active[op_cq] ? 12 : 3) == 0;
+                op_valid = since_op > 3 && below(!active[op_cq] ? 3 : aged ? 4000 : 12) == 0;
                 op_base = {$random(seed), $random(seed)};
-                op_log2 = 2 + below(IDX_W - 3);
+                op_log2 = aged ? IDX_W - 2 : 2 + below(IDX_W - 3);
                 op_base = op_base >> op_log2 << op_log2;
-                op_unreserved = $random(seed);
+                op_unreserved = aged ? 1'b0 : $random(seed);
                 if (active[op_cq]) op_code = refuses[op_cq] || below(6) == 0 ? `CDE_TRC_STOP : below(2) ? `CDE_TRC_RESIZE : LOOK;
                 else op_code = placed[op_cq] != 0 || used[op_cq] != 0 || below(4) == 0 ? CLEAR : `CDE_TRC_START;
             end
@@ -362,13 +363,16 @@ module cq_exact;
     endtask
 
     initial begin
-        set_up(16000);
+        aged = 1'b0;
+        set_up(24000);
         for (n = 0; n < cycles; n = n + 1) begin
-            if (n % 4000 == 0) reset;
+            if (n % 4000 == 0 && n <= 16000) reset;
+            // One CQ in long lives at last, so that its indices and credits use all of their bits.
+            aged = n >= 16000;
             if (n % 64 == 0) begin
                 busy = 1 + below(8);
-                slow = below(8);
-                mask = n[6] ? -1 : $random(seed);
+                slow = below(aged ? 2 : 8);
+                mask = aged ? 0 : n[6] ? -1 : $random(seed);
             end
             init = below(128) == 0;
             completions;
