@@ -173,6 +173,13 @@ def _srq_ctrl(_: str, text: str) -> list[Values]:
     return [{**values, "SRQ_LOG2": n} for n in slots] if min(values.values()) > 0 else []
 
 
+def _arm(module: str, text: str) -> list[Values]:
+    ports = {"CQ_W": "ct_cq", "PAGE_W": "db_page", "IDX_W": "ct_index", "RETRY_W": "pub_retry"}
+    eq = width(text, "cfg_data") - 20 - width(text, "ct_index") - width(text, "db_page")
+    known = _of_widths(**ports, EV_W="ev_db_data")(module, text)
+    return [{**values, "EQ_W": eq} for values in known if eq > 0]
+
+
 def _rdone(module: str, text: str) -> list[Values]:
     ports = {"QP_W": "done_qp", "SRQ_W": "completed_srq", "IDX_W": "done_total"}
     flights = width(text, "rec_slot") - width(text, "done_qp")
@@ -297,6 +304,7 @@ ALL = (
         parts="cde_credit_port",
     ),
     ModuleBench("count_exact", "cde_arm_count", _of_widths(IDX_W="d_index")),
+    ModuleBench("arm_order_exact", "cde_arm", _arm),
     ModuleBench("flags_exact", "cde_arm_flags", _plain("p_becomes_due")),
     ModuleBench("age_exact", "cde_arm_age", _of_widths(CQ_W="p_cq", IDX_W="d_index")),
     ModuleBench("track_exact", "cde_track", _track),

@@ -135,6 +135,11 @@ DUTS = {
         "#(.NUM_CQ(1 << CQ_W), .CQ_W(CQ_W), .NUM_EQ(1 << EQ_W), .EQ_W(EQ_W),"
         " .NUM_PAGES(1 << PAGE_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W))",
     ),
+    "arm_order_exact": (
+        "cde_arm",
+        "#(.NUM_CQ(1 << CQ_W), .CQ_W(CQ_W), .EQ_W(EQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W),"
+        " .RETRY_W(RETRY_W), .EV_W(EV_W))",
+    ),
     "removal_exact": ("cde_windows", "#(.NUM_QP(1 << QP_W), .QP_W(QP_W))"),
 }
 #: Modules inside.
@@ -157,6 +162,10 @@ INSIDE = {
     "rdone_exact": ("cde_fifo", *PARTS),
     "qp_ctrl_exact": ("cde_fifo", *PARTS),
     "srq_ctrl_exact": ("cde_turn",),
+    "arm_order_exact": (
+        *("cde_arm_count", "cde_arm_flags", "cde_arm_age", "cde_arm_look", "cde_arm_trace"),
+        *PARTS,
+    ),
     "mbox_exact": ("cde_eqs", *PARTS),
     "pages_exact": ("cde_fifo", *PARTS),
     "post_exact": ("cde_verb", *PARTS),
@@ -266,6 +275,10 @@ def simulate(
             for page, log2, address in ((1, 1, 28), (6, 8, 32), (12, 4, 40))
         ),
         ("flags_exact", {}),
+        *(
+            ("arm_order_exact", {"CQ_W": cq, "EQ_W": eq, "PAGE_W": page, "IDX_W": idx})
+            for cq, eq, page, idx in ((1, 1, 1, 5), (6, 4, 6, 16))
+        ),
         *(
             ("mbox_exact", {"CQ_W": cq, "EQ_W": eq, "PAGE_W": page, "IDX_W": idx})
             for cq, eq, page, idx in ((1, 1, 1, 6), (2, 4, 6, 12), (6, 2, 6, 16))

@@ -212,6 +212,14 @@ from tb.unit.test_module_benches import DUTS, simulate
         ("mbox_exact", "ct_res_state[1:0] == `CDE_LIFE_FREE;", "!ct_res_state[0];", ""),
         ("mbox_exact", "settle <= 3'd7;", "settle <= 3'd6;", ""),
         ("mbox_exact", "peek[10], peek[8:0]}", "peek[9], peek[8:0]}", "end of a"),
+        ("arm_order_exact", "PATIENCE = 4'd15;", "PATIENCE = 4'd14;", "turn"),
+        ("arm_order_exact", "!init && !ct_force && ", "!init && ", "turn"),
+        ("arm_order_exact", "(ct_force || (!db_valid", "((!db_valid", "control's turn"),
+        ("arm_order_exact", "if (!ct_valid || ct_take) ct_age", "if (!ct_valid) ct_age", "turn"),
+        ("arm_order_exact", "db_take ? db_cause : 8'h00,", "db_cause,", ""),
+        ("arm_order_exact", "fd_valid && fd[D_HOST] && !rst;", "fd_valid && !rst;", "answer"),
+        ("arm_order_exact", "zd_valid && zd[D_HOST + 1]", "zd_valid", "state"),
+        ("arm_order_exact", "db_take ? db_cq : ct_take ?", "ct_take ?", "index"),
     ],
 )
 def test_faults_are_found(
