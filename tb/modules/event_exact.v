@@ -62,7 +62,7 @@ module event_exact;
     integer           pub_count, db_count, left, left_index, left_size;
     reg               last_db;
 
-    integer           k, c, e, pub_cq, db_cq, gone_cq, at_cycle, busy, slow, answers, spread, keep, since;
+    integer           k, c, e, pub_cq, db_cq, gone_cq, at_cycle, busy, slow, answers, spread, favourite, keep, since;
     reg               late, offers, from_db, again, voids, way_lap, new_phase;
     reg  [59:0]       address;
     reg  [127:0]      want;
@@ -171,10 +171,12 @@ module event_exact;
             pub_cq = $unsigned($random(seed)) % CQS;
             db_cq = $unsigned($random(seed)) % CQS;
             gone_cq = $unsigned($random(seed)) % CQS;
+            // All that is under way leaves before callbacks of one EQ gather.
+            for (k = 0; k < CQS && !late && spread == 0 && has[gone_cq] != GIVEN; k = k + 1) gone_cq = (gone_cq + 1) % CQS;
             pub_data[CQ_W-1:0] = pub_cq;
             db_data[CQ_W-1:0] = db_cq;
-            pub_data[CQ_W +: EQ_W] = $random(seed) & spread;
-            db_data[CQ_W +: EQ_W] = $random(seed) & spread;
+            pub_data[CQ_W +: EQ_W] = ($random(seed) & spread) ^ favourite;
+            db_data[CQ_W +: EQ_W] = ($random(seed) & spread) ^ favourite;
             pub_data[NEW_W] = has[pub_cq] == GIVEN;
             pub_valid = pub_data[NEW_W] ? below(16) < answers && attempt[pub_cq] < 3 : has[pub_cq] == NOTHING && below(8) < busy;
             if (pub_data[NEW_W]) begin
@@ -196,15 +198,15 @@ module event_exact;
     task settings;
         input integer all;
         begin
-            eqc_valid = all || below(16) == 0;
-            eqc_eq = all ? n : $random(seed);
+            eqc_valid = all || below(late ? 16 : 8) == 0;
+            eqc_eq = all ? n : below(2) && !late ? favourite : $random(seed);
             {eqc_create, eqc_vector_we, eqc_ring_we} = 3'd1 << below(3);
             if (all) {eqc_create, eqc_vector_we, eqc_ring_we} = 3'b100;
             if (eqc_create && !all) begin
                 for (k = 0; k < CQS; k = k + 1) if (has[k] != NOTHING && owner[k] == eqc_eq) eqc_valid = 1'b0;
                 if ((pub_valid && pub_data[CQ_W +: EQ_W] == eqc_eq) || (db_valid && db_data[CQ_W +: EQ_W] == eqc_eq)) eqc_valid = 1'b0;
             end
-            if (eqc_ring_we && (left != 0 || below(keep) != 0)) eqc_valid = 1'b0;
+            if (eqc_ring_we && (left != 0 || below(keep) != 0 || (!late && spread == 0 && at_cycle % 512 < 384))) eqc_valid = 1'b0;
             eqc_log2 = below(4) ? below(4) : below(IDX_W);
             // The last life is long: of two EQs one keeps the largest ring there is, that of the other one is replaced.
             if (all && eqc_eq == 0) eqc_log2 = IDX_W - 1;
@@ -240,18 +242,23 @@ module event_exact;
     endtask
 
     initial begin
-        set_up(30000);
+        favourite = 0;
+        set_up(48000);
         for (at_cycle = 0; at_cycle < cycles; at_cycle = at_cycle + 1) begin
-            late = at_cycle >= 6000;
-            if (at_cycle <= 6000 && at_cycle % 2000 == 0) reset;
-            if (at_cycle % 256 == 0) begin
+            late = at_cycle >= 24000;
+            if (at_cycle <= 24000 && at_cycle % 8000 == 0) reset;
+            if (at_cycle % (late ? 256 : 512) == 0) begin
                 busy = late && below(4) ? 8 : below(9);
                 slow = below(late ? 8 : 2) ? 0 : below(9);
                 // Now and then memory answers nothing, until all CQs wait for it.
                 answers = late && below(4) ? 16 : below(3) ? 1 + below(16) : 0;
-                spread = late ? 1 : below(2) ? -1 : 0;
-                keep = below(2) ? 1 : 16;
+                spread = late ? 1 : below(4) == 0 ? -1 : 0;
+                // In turns, so that each EQ has many callbacks under way at some time.
+                favourite = late ? 0 : (favourite + (spread == 0)) % EQS;
+                if (!late && spread == 0) {busy, answers} = {32'd0, 32'd16};
+                keep = !late || below(2) ? 1 : 16;
             end
+            if (!late && spread == 0 && at_cycle % 512 == 256) {busy, answers} = {32'd6, 32'd0};
             callbacks;
             settings(0);
             compare;

@@ -51,7 +51,7 @@ from tb.unit.test_module_benches import DUTS, simulate
         ("event_exact", "since > (old ? left_size : size[e]);", "since > size[e];", "void"),
         ("event_exact", "since > (old", "since >= (old", "void"),
         ("event_exact", "&& !eqc_valid;", ";", "entry"),
-        ("event_exact", "if (sent && !retry) begin", "if (sent) begin", "what the entry is"),
+        ("event_exact", "if (sent && !retry) begin", "if (sent) begin", ""),
         ("event_exact", "if (eqc_create) index", "if (eqc_create || eqc_ring_we) index", ""),
         ("event_exact", "if (eqc_create || eqc_vector_we)", "if (eqc_create)", "vector"),
         ("event_exact", "position[eqc_eq] <= {IDX_W{1'b0}};", "", "what the entry is"),
