@@ -35,7 +35,7 @@ module flags_exact;
 
     // ---------------------------------------------------------------- the model
     // Of the CQ that is looked at, and what is to come out of both operations.
-    reg            exists, armed, busy, due, mature, event_open, since, sol, called, becomes, acts, freed, calls_p, due_p, satisfied, released, past;
+    reg            exists, armed, busy, due, mature, event_open, since, sol, called, becomes, acts, freed, calls_p, due_p, satisfied, past;
     reg  [1:0]     kind;
     reg  [7:0]     cause;
     reg  [Y_W-1:0] want_p, start;

@@ -43,7 +43,7 @@ module pages_exact;
     localparam AR = ID_W + ADDR_W + 11;
     reg  [39:0]        status [0:PAGES-1];   // {refused writes, latest cause}
     // What was told in the cycle before; reads that wait; the one that is served.
-    reg                told, known, begins, looks, answers, refused;
+    reg                told, begins, looks, answers, refused;
     reg  [PAGE_W-1:0]  told_page;
     reg  [7:0]         told_cause, left, cause, length;
     reg  [AR-1:0]      reads [0:1];
