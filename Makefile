@@ -25,7 +25,7 @@ help: ## show this list
 #= PROOF=name     only these proofs (make formal);  QUICK=1 those of make test;  PLANTED=1 with their faults
 #= JOBS=n         parallel simulations or proofs (default: all cores);  TIMEOUT=s limit of one job
 #= COUNT=n        mutants (make mutate; 1000); SEED=n chooses them, MODULE=glob their modules,
-#=                PROVE=s limits the proofs of one mutant, in seconds of processor time (20)
+#=                PROVE=s limits the proofs of one mutant, in seconds of processor time (60)
 #= FAULT=name     only these faults (make negatives, make faults)
 #= N=n            completions to judge (make soak; default 10000000); SEED=n repeats or resumes a campaign
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the benches of modules share, included inside each of them.
 //
-// Defines: DUT name of the module; MUTANTS the bits of a select input, whose value is the plusarg `mutant`; plusarg `cycles`.
+// Defines: DUT name of the module; MUTANTS the bits of a select input, whose value is the plusarg `mutant`; plusargs `cycles` and `seed`.
 `ifdef MUTANTS
     `define SELECT , .mutsel(mutant[`MUTANTS-1:0])
 `else
@@ -21,7 +21,7 @@
     task set_up;
         input integer usual_cycles;
         begin
-            seed = 1;
+            if (!$value$plusargs("seed=%d", seed)) seed = 1;
             n = 0;
             if (!$value$plusargs("mutant=%d", mutant)) mutant = 0;
             if (!$value$plusargs("cycles=%d", cycles)) cycles = usual_cycles;

@@ -119,7 +119,7 @@ def _run(args: argparse.Namespace) -> int:
             _number("SEED", args.seed) or 1,
             args.module,
             _number("JOBS", args.jobs),
-            _number("PROVE", args.prove_seconds) or 20,
+            _number("PROVE", args.prove_seconds) or 60,
         )
         return 1 if left else 0
     if args.command == "soak":

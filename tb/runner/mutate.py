@@ -41,7 +41,7 @@ from tb.runner.mutate_ladder import (
     load_plan,
     make_steps,
 )
-from tb.runner.mutate_modules import ModuleBenches
+from tb.runner.mutate_modules import SEEDS, ModuleBenches
 from tb.runner.mutate_netlist import Mutation
 from tb.runner.mutate_prove import Prover, outer_modules
 from tb.runner.mutate_replay import Replay, Replayer, build_replay
@@ -262,13 +262,19 @@ class Campaign:
                     self.fates[number] = fate
                     write_fate(out, fate, self.base.key)
 
+            def bench_kills(number: int, fate: Fate, seeds: Sequence[int]) -> bool:
+                for seed in seeds:
+                    bench, found = benches.run(number, fate.mutation.module, seed)
+                    fate.spend("tests", found.seconds)
+                    if found.message:
+                        fate.kill(bench, found.message)
+                        return True
+                return False
+
             def meet_bench(number: int) -> None:
-                bench, found = benches.run(number, self.mutations[number - 1].module)
                 fate = self.fates.get(number) or self.before.get(number)
                 fate = fate or Fate(self.mutations[number - 1], UNDECIDED)
-                fate.spend("tests", found.seconds)
-                if found.message:
-                    fate.kill(bench, found.message)
+                if bench_kills(number, fate, SEEDS[:1]):
                     decide(number, fate)
 
             def first(number: int) -> None:
@@ -281,8 +287,11 @@ class Campaign:
                     write_fate(out, fate, "")
 
             def last(number: int) -> None:
-                conclude(left[number], lambda mutation: prover(mutation, f"m{number}"))
-                decide(number, left[number])
+                fate = left[number]
+                conclude(fate, lambda mutation: prover(mutation, f"m{number}"))
+                if fate.status != EQUIVALENT and benches.has(fate.mutation.module):
+                    bench_kills(number, fate, SEEDS[1:])
+                decide(number, fate)
 
             each("benches of modules", meet_bench, self.with_bench(benches, order))
             todo = [n for n in order if n not in self.fates and n not in self.before]
@@ -328,7 +337,7 @@ _COLUMNS = (
 
 
 def run_mutate(
-    count: int, seed: int, module: str, jobs: int | None = None, seconds: float = 20.0
+    count: int, seed: int, module: str, jobs: int | None = None, seconds: float = 60.0
 ) -> int:
     """Returns the number of mutants that survived, stayed undecided or were not run."""
     jobs = jobs or cpu_count()

@@ -309,7 +309,9 @@ def test_design(tmp_path: Path, bench: str, values: dict[str, int]) -> None:
 
 
 def netlist(tmp_path: Path, flips: str = "1'b0", bypass: int = 1) -> Path:
-    """A memory and a FIFO as Yosys writes them, whose mutant 1 inverts a bit that is read."""
+    """A memory and a FIFO as Yosys writes them, whose mutant 1 inverts a bit that is read, mutant 2
+    with one seed.
+    """
     text = f"""
 module cde_ram__1(clk, mem_i, mem_o, we, waddr, wdata, raddr, rdata, mutsel);
   input clk;
@@ -324,7 +326,8 @@ module cde_ram__1(clk, mem_i, mem_o, we, waddr, wdata, raddr, rdata, mutsel);
   reg [7:0] mem [3:0];
   // fwd_q
   wire [3:0] word;
-  assign rdata = word ^ {{3'd0, mutsel == 2'd1 || {flips}}};
+  wire late = mutsel == 2'd2 && $test$plusargs("seed=3");
+  assign rdata = word ^ {{3'd0, mutsel == 2'd1 || late || {flips}}};
   cde_part__1 part (
     .a(we)
   );
@@ -379,10 +382,23 @@ def test_mutants_of_a_netlist(tmp_path: Path, bypass: int) -> None:
     assert (name, passed.message) == ("", "") and passed.seconds > 0
 
 
-def test_failure_without_a_mutant_is_an_error(tmp_path: Path) -> None:
-    benches = ModuleBenches(netlist(tmp_path, "we"), tmp_path / "work")
-    with pytest.raises(RunnerError, match="fails without a mutant: wrong: word of port 0"):
-        benches.run(1, "cde_ram__1")
+def test_more_seeds_for_a_mutant(tmp_path: Path) -> None:
+    benches = ModuleBenches(netlist(tmp_path), tmp_path / "work")
+    messages = [benches.run(2, "cde_ram__1", seed)[1].message for seed in (1, 2)]
+    assert messages == ["", ""]
+    name, found = benches.run(2, "cde_ram__1", 3)
+    assert name == "memory_exact seed 3" and "word of port 0" in found.message
+
+
+@pytest.mark.parametrize(
+    ("flips", "seed", "how"), [("we", 1, "wrong"), ('$test$plusargs("seed=2")', 2, "seed 2: wrong")]
+)
+def test_failure_without_a_mutant_is_an_error(
+    tmp_path: Path, flips: str, seed: int, how: str
+) -> None:
+    benches = ModuleBenches(netlist(tmp_path, flips), tmp_path / "work")
+    with pytest.raises(RunnerError, match=f"fails without a mutant: {how}: word of port 0"):
+        benches.run(1, "cde_ram__1", seed)
 
 
 def test_netlist_that_does_not_compile(tmp_path: Path) -> None:
