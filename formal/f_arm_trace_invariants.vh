@@ -2,7 +2,7 @@
 // What holds between the monitor's table and the pipeline, stage by stage; included at the end of f_arm_trace, proven with the rest.
 
 // Layout of the state: cde_arm_state.vh
-localparam X_W = 4 + 4 * IDX_W, Y_W = 10, Z_W = 2 * IDX_W + 18, CF_W = 40 + IDX_W;
+localparam X_W = 4 + 4 * IDX_W, Y_W = 10, Z_W = 3 * IDX_W + 17, CF_W = 40 + IDX_W;
 localparam X_PROD = 4, X_CONS = 4 + IDX_W, X_SOLP = 4 + 2 * IDX_W, X_ACKP = 4 + 3 * IDX_W;
 localparam P_W = 17 + CQ_W + RETRY_W, D_W = 34 + CQ_W + IDX_W;
 localparam N = 1 << IDX_W;

@@ -99,7 +99,7 @@ module f_isolation
     always @(posedge clk) if (age > 1) same_error_state: assert (dead[0][cq] == dead[1][cq]);
 
     // ---------------------------------------------------------------- for the induction: what both copies have in common, stage by stage
-    localparam D_W = 34 + CQ_W + IDX_W, B = CQ_W + IDX_W, Z_W = 18 + 2 * IDX_W, CF_W = 40 + IDX_W;
+    localparam D_W = 34 + CQ_W + IDX_W, B = CQ_W + IDX_W, Z_W = 17 + 3 * IDX_W, CF_W = 40 + IDX_W;
     (* hierconn *) wire [X_W-1:0] \copy[0].dut.f_ram_x , \copy[1].dut.f_ram_x ;
     (* hierconn *) wire [Y_W-1:0] \copy[0].dut.f_ram_y , \copy[1].dut.f_ram_y ;
     (* hierconn *) wire [Z_W-1:0] \copy[0].dut.f_ram_z , \copy[1].dut.f_ram_z ;

@@ -97,7 +97,8 @@ module f_issue #(
 
     always @(posedge clk) begin
         passed_cq <= !(cq_valid && up) || took_cq ? 0 : passed_cq + (took_eq ? 1 : 0);
-        passed_eq <= !(eq_valid && up) || took_eq ? 0 : passed_eq + (took_cq ? 1 : 0);
+        // What writes nothing passes an event that has no room, and takes none from it.
+        passed_eq <= !(eq_valid && up) || took_eq ? 0 : passed_eq + (took_cq && !cq_barrier ? 1 : 0);
         if (took_cq) begin
             left <= {1'b1, !cq_barrier, !cq_barrier};
             index <= cq_written;

@@ -342,7 +342,7 @@ module cde_arm #(
         .d_forget(zd_effect && zd_op == `CDE_TRC_DESTROY), .d_due(zd_y_next[Y_DUE]), .d_look(zd_op == `CDE_TRC_MODERATION),
         .d_becomes_due(zd_due), .d_call(zd_call),
         .d_index(zd[CQ_W +: IDX_W]), .d_call_mark(zd_call_mark),
-        .d_prod(zd_x_next[X_PROD +: IDX_W]), .d_cons(zd_x_next[X_CONS +: IDX_W]),
+        .d_prod(zd_x_next[X_PROD +: IDX_W]), .d_cons(zd_x[X_CONS +: IDX_W]),
         .d_settings(zd_settings),
         .p_z(zp_z), .p_z_next(zp_z_next), .d_z(zd_z), .d_z_next(zd_z_next), .d_ripe(ripe_now)
     );
@@ -352,7 +352,9 @@ module cde_arm #(
         .look_valid(look_valid), .look_taken(look_take), .look_cq(look_cq), .look_ripe(look_ripe),
         .ripe_now(ripe_now),
         .ended((fp_valid && fp_call && fp_cq == look_cq) ||
-               (fd_effect && (fd_call || fd_op == `CDE_TRC_CREATE) && fd_cq == look_cq))
+               (fd_effect && (fd_call || fd_op == `CDE_TRC_CREATE) && fd_cq == look_cq) ||
+               // What the first look found is not true of another setting.
+               (cfg_we && cfg_cq == look_cq))
     );
 
     cde_arm_trace #(.CQ_W(CQ_W), .IDX_W(IDX_W), .X_BITS(X_W), .Y_BITS(Y_W), .Z_BITS(Z_W)) trace_i (

@@ -11,7 +11,7 @@
 module cde_arm_age #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
-    parameter Z_BITS = 50,
+    parameter Z_BITS = 65,
     parameter CF_BITS = 56,
     parameter ECC = 1
 ) (
@@ -44,7 +44,7 @@ module cde_arm_age #(
     input  wire [IDX_W-1:0]   d_index,
     input  wire [IDX_W-1:0]   d_call_mark,
     input  wire [IDX_W-1:0]   d_prod,
-    input  wire [IDX_W-1:0]   d_cons,
+    input  wire [IDX_W-1:0]   d_cons,        // before the operation
     input  wire [CF_BITS-1:0] d_settings,
 
     output wire [Z_BITS-1:0]  p_z,
@@ -90,6 +90,7 @@ module cde_arm_age #(
     assign p_z_next[Z_MARK +: IDX_W] = p_call ? p_call_mark : p_z[Z_MARK +: IDX_W];
     assign p_z_next[Z_MCNT +: IDX_W] = (p_was_due || p_becomes_due) && !p_call ? p_mcnt : ZERO;
     assign p_z_next[Z_TDUE +: TICK_W] = p_becomes_due ? now : p_z[Z_TDUE +: TICK_W];
+    assign p_z_next[Z_MOST +: IDX_W-1] = p_becomes_due ? {(IDX_W-1){1'b0}} : p_z[Z_MOST +: IDX_W-1];
 
     // ---------------------------------------------------------------- doorbell
     assign d_z = p_valid && p_cq == d_cq ? p_z_next : d_z_q;
@@ -107,25 +108,30 @@ module cde_arm_age #(
     assign d_z_next[Z_TDUE +: TICK_W] = d_becomes_due ? now :
                                         d_look && waited[TICK_W-1] ? {~now[TICK_W-1], now[TICK_W-2:0]}
                                                                    : d_z[Z_TDUE +: TICK_W];
+    // Only doorbells take entries away, so that what each finds, and what a look finds, has the largest number that was present. It is kept as a number, not
+    // compared here: the setting may change until the look.
+    wire [IDX_W-1:0] found = d_prod - d_cons;
+    wire more = (d_doorbell || d_look) && !found[IDX_W-1] && found[IDX_W-2:0] > d_z[Z_MOST +: IDX_W-1];
+    assign d_z_next[Z_MOST +: IDX_W-1] = d_becomes_due ? {(IDX_W-1){1'b0}} :
+                                         more ? found[IDX_W-2:0] : d_z[Z_MOST +: IDX_W-1];
 
     // ---------------------------------------------------------------- look
     reg               l_due;
     reg [IDX_W-1:0]   l_mcnt;
     reg [TICK_W-1:0]  l_tdue;
-    reg [IDX_W-1:0]   l_present;
+    reg [IDX_W-2:0]   l_most;
     reg [CF_BITS-1:0] l_settings;
 
     wire [TICK_W-1:0] age = now - l_tdue;
     wire [IDX_W-1:0]  limit = l_settings[CF_COUNT +: IDX_W];
-    wire by_count = l_settings[CF_CNT_EN] &&
-                    (l_mcnt >= limit || (!l_present[IDX_W-1] && l_present >= limit));
+    wire by_count = l_settings[CF_CNT_EN] && (l_mcnt >= limit || {1'b0, l_most} >= limit);
     wire by_time = l_settings[CF_INT_EN] && age > {2'b00, l_settings[CF_INTVL +: 16]};
 
     always @(posedge clk) begin
         l_due <= d_due;
         l_mcnt <= d_z_next[Z_MCNT +: IDX_W];
         l_tdue <= d_z_next[Z_TDUE +: TICK_W];
-        l_present <= d_prod - d_cons;
+        l_most <= d_z_next[Z_MOST +: IDX_W-1];
         l_settings <= d_settings;
         d_ripe <= l_due && (by_count || by_time);
     end

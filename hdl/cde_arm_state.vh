@@ -31,7 +31,8 @@ localparam Z_MARK    = 0;                    // max(cons, snap)
 localparam Z_MCNT    = Z_MARK + IDX_W;       // published since due, saturating
 localparam Z_TDUE    = Z_MCNT + IDX_W;       // tick at which the callback became due
 localparam TICK_W    = 18;                   // two bits above the interval: a late look still sees the true age
-localparam Z_W       = Z_TDUE + TICK_W;
+localparam Z_MOST    = Z_TDUE + TICK_W;      // most entries present before a doorbell or look since due; a ring has half of what these bits count
+localparam Z_W       = Z_MOST + IDX_W - 1;
 
 // One CQ's notification settings, written by the mailbox.
 localparam CF_TYPED  = 0;                    // CQ-09: typed reading

@@ -12,7 +12,7 @@ module cde_arm_trace #(
     parameter IDX_W = 16,
     parameter X_BITS = 68,
     parameter Y_BITS = 10,
-    parameter Z_BITS = 50
+    parameter Z_BITS = 65
 ) (
     input  wire         clk,
     input  wire         rst,

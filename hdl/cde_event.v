@@ -134,16 +134,19 @@ module cde_event #(
 
     wire [IDX_W-1:0]   number = retry ? again[IDX_W +: IDX_W] : index[e];
     wire               old = ev_lap != lap[e];
-    wire [IDX_W-1:0]   since = (old ? left_index : index[e]) - number;
+    wire [IDX_W-1:0]   newest = old ? left_index : index[e];
+    wire [IDX_W-1:0]   since = newest - number;
+    wire [IDX_W-1:0]   slots = old ? left_size : size[e];
 
     // A slot that entries behind it have come round to was read, whatever memory answered to its write: it is not theirs to lose.
-    assign eq_void = since > (old ? left_size : size[e]);
+    assign eq_void = since > slots;
     assign eq_valid = (p_valid || d_valid) && !eqc_valid;
     assign eq_number = e;
     assign eq_addr = addr;
     assign eq_data = {phase, 63'd0, {(32-IDX_W){1'b0}}, ev_snap, 6'd0, ev_status,
                       `CDE_EQETYPE_CQ_NOTIFICATION, {(16-CQ_W){1'b0}}, ev_cq};
-    assign eq_record = {attempt, ev_lap, phase, addr, number, ev_snap, e, ev_cq};
+    // From an entry that was passed each further attempt counts anew: numbers must not come round to it (cde_params).
+    assign eq_record = {attempt, ev_lap, phase, addr, eq_void ? newest - slots - ONE : number, ev_snap, e, ev_cq};
 
     assign eqc_index = index[eqc_eq];
     assign eqc_left = left == {(CQ_W + 1){1'b0}};

@@ -95,9 +95,11 @@ module cde_issue #(
     wire free = !busy || done;
 
     // Alternating when both want: each side gets at least every second slot (ISO-04).
-    wire take_eq = eq_valid && (!cq_valid || !last_eq);
+    // What writes nothing waits for no answer of memory (CQ-01).
+    wire passes = cq_valid && cq_barrier && !slot_ready;
+    wire take_eq = eq_valid && !passes && (!cq_valid || !last_eq);
     assign eq_ready = free && slot_ready && take_eq;
-    assign cq_ready = free && slot_ready && !take_eq;
+    assign cq_ready = free && (slot_ready || passes) && !take_eq;
     wire load_eq = eq_ready;
     wire load_cq = cq_valid && cq_ready;
     wire load = load_eq || load_cq;

@@ -58,6 +58,11 @@ module cde_params #(
         if (4 * MAX_WRITES >= (1 << IDX_W)) begin : g_lead
             ERROR_MAX_WRITES_must_be_below_2_to_the_IDX_W_minus_2 stop ();
         end
+        // While an entry of an EQ waits to be written again, so many others of that EQ can go by: writes that were under way, and two for each
+        // callback in front of it. With the slots of its ring that must stay below the index range, or it would be taken for a new one.
+        if (2 * NUM_CQ + MAX_WRITES >= (1 << (IDX_W - 1))) begin : g_passed
+            ERROR_two_times_NUM_CQ_plus_MAX_WRITES_must_be_below_2_to_the_IDX_W_minus_1 stop ();
+        end
         if (M_ID_W < CQ_W + 1) begin : g_id
             ERROR_M_ID_W_must_be_at_least_log2_NUM_CQ_plus_1 stop ();
         end

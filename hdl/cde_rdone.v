@@ -163,9 +163,9 @@ module cde_rdone #(
     reg         second;
     wire        first = two && !second;
     wire        shows = first && invalidate && !too_long && !bad_token;
-    wire        last = good && !first;
 
-    assign fail_valid = last && j[39:32] != 8'h00 && !j_self && m_axis_cpl_tready;
+    // The end of the connection waits for no room: told in each cycle in which the report stands here.
+    assign fail_valid = good && j[39:32] != 8'h00 && !j_self;
     assign m_axis_cpl_tvalid = good;
     assign m_axis_cpl_tuser = first && !shows;
     assign m_axis_cpl_tdata = first ? {14'd0, waits && !solicited, 1'b0, 8'h00, {(24-QP_W){1'b0}}, j_qp, `CDE_CQETYPE_INVALIDATE, token, 32'd0, qp_context, window_context}

@@ -286,8 +286,9 @@ module cde_receive #(
     end
 
     // ---------------------------------------------------------------- whose connection is to end
+    // The reports of one that has ended, many perhaps, must take no turns from posts.
     cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) fail_i (
-        .clk(clk), .rst(rst), .ask0(take_fails), .ask0_qp(take_qp), .ask1(rdone_fails), .ask1_qp(done_qp), .ask2(bad_valid),
+        .clk(clk), .rst(rst), .ask0(take_fails), .ask0_qp(take_qp), .ask1(rdone_fails && qp_up[done_qp]), .ask1_qp(done_qp), .ask2(bad_valid),
         .ask2_qp(bad_qp), .served(fail_valid), .served_qp(fail_qp), .pending(fail_pending), .turn_valid(fail_valid),
         .turn_qp(fail_qp), .turn_take(fail_valid && fail_ready)
     );

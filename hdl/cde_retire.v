@@ -181,7 +181,8 @@ module cde_retire #(
 
     wire killed = h_valid && h_unripe && h_qp == fetch_qp;
     wire more = fetch_next != fetch_bound;
-    wire others = (f_valid && l_valid) || (turn_valid && turn_qp != fetch_qp);     // L never holds the QP of F
+    // L never holds the QP of F. An offer that waits for the run of its own QP keeps all others behind it.
+    wire others = (f_valid && l_valid) || (turn_valid && (turn_qp != fetch_qp || waits));
     wire yields = fetch_left == 8'd0 && others;
     wire goes_on = fetch && more && !yields && !killed;
 

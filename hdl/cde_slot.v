@@ -88,18 +88,18 @@ module cde_slot #(
     function [1:0] class_of;
         input [7:0]  status;
         input [1:0]  flags;      // {UNSIGNALLED, SOLICITED}
-        input [14:0] kind;
+        input [15:0] kind;
         begin
-            class_of[0] = status != 8'h00 || (flags[0] && kind == 15'h0001);
-            class_of[1] = status == 8'h00 && flags[1] && (kind == 15'h0001 || kind == 15'h0010);
+            class_of[0] = status != 8'h00 || (flags[0] && kind[14:0] == 15'h0001);
+            class_of[1] = status == 8'h00 && flags[1] && (kind[14:0] == 15'h0001 || kind == 16'h0010);
         end
     endfunction
 
     wire quiet0, quiet1, sol0, sol1;
     assign {quiet0, sol0} = class_of(first[`CDE_CQE_STATUS_LSB +: 8], first[`CDE_CQE_FLAGS_LSB +: 2],
-                                     first[`CDE_CQE_TYPE_LSB +: 15]);
+                                     first[`CDE_CQE_TYPE_LSB +: 16]);
     assign {quiet1, sol1} = class_of(s_data[256 + `CDE_CQE_STATUS_LSB +: 8], s_data[256 + `CDE_CQE_FLAGS_LSB +: 2],
-                                     s_data[256 + `CDE_CQE_TYPE_LSB +: 15]);
+                                     s_data[256 + `CDE_CQE_TYPE_LSB +: 16]);
 
     // ---------------------------------------------------------------- entries wait here
     wire unused_push_ready;

@@ -129,9 +129,9 @@ class CqModel(Ruled):
         self.running = False  #: a callback is in progress
         self.event_open = False  #: the latest event entry is not yet acknowledged
         self.due = False
-        self.ripe = False  #: count or interval was reached since the callback became due
         self.released = False  #: moderation no longer delays the due callback
         self.due_count = 0  #: completions that count for moderation since it became due
+        self.most = 0  #: largest number of completions present since it became due
         self.due_time = 0
         self.frozen = False  #: nothing is published any more (CQ-18)
         self.last_type: ArmType | None = None  #: used only without CQ-13
@@ -383,9 +383,9 @@ class CqModel(Ruled):
         """The moderation timer looks at the queue at time ``now`` (CQ-21).
 
         Only a look releases a moderated callback; what it looks for may have been so at any time
-        since the callback became due.
+        since the callback became due; the setting is the latest one.
         """
-        if self.due and (self.ripe or self._count_reached() or self.interval_over):
+        if self.due and (self.count_reached or self.interval_over):
             self.released = True
         return self._settle()
 
@@ -411,9 +411,10 @@ class CqModel(Ruled):
         mode = self._mode()
         return not mode.count and not mode.interval
 
-    def _count_reached(self) -> bool:
-        count = self.config.mod_count
-        return self._mode().count and (self.due_count >= count or self.present >= count)
+    @property
+    def count_reached(self) -> bool:
+        """The set number of completions was published, or present, since it became due."""
+        return self._mode().count and max(self.due_count, self.most) >= self.config.mod_count
 
     # -- callbacks ---------------------------------------------------------------------------
 
@@ -423,7 +424,7 @@ class CqModel(Ruled):
         if self.busy and not self.has("CQ-16"):
             return
         self.due = True
-        self.due_count = 0
+        self.due_count = self.most = 0
         self._count(counted)
         self.due_time = self.now
         if not self.has("CQ-11a"):
@@ -433,8 +434,8 @@ class CqModel(Ruled):
         self.due_count = min(self.due_count + completions, (1 << self.index_bits) - 1)
 
     def _forget_due(self) -> None:
-        self.due = self.released = self.ripe = False
-        self.due_count = 0
+        self.due = self.released = False
+        self.due_count = self.most = 0
 
     def _disarm(self) -> None:
         self.last_type = self.arm or self.last_type
@@ -444,8 +445,7 @@ class CqModel(Ruled):
         """Call what is due, if nothing holds it back (CQ-07, CQ-11)."""
         if not self.due:
             return Step()
-        if self._count_reached():
-            self.ripe = True
+        self.most = max(self.most, self.present)
         if self._unmoderated():
             self.released = True
         if not self.released or (self.busy and self.has("CQ-11")):

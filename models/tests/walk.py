@@ -215,9 +215,10 @@ class World:
             # What a queue of the unbroken model does after destruction depends on no more.
             return (cq.life, cq.running, cq.event_open, len(producer.placed), self.log2)
         mutant = (cq.looked, cq.last_type, cq.prod > cq.snap) if cq.without else ()
+        enough = self.setup.mod_count
         return (
             (cq.life, cq.status, cq.frozen, cq.arm, cq.running, cq.event_open, cq.due),
-            (cq.released, min(cq.due_count, self.setup.mod_count), mutant),
+            (cq.released, min(cq.due_count, enough), min(cq.most, enough), mutant),
             tuple((e.index - cq.cons, e.solicited) for e in cq.entries),
             (cq.prod - cq.cons, cq.written - cq.cons, max(cq.snap - cq.cons, 0)),
             (producer.alloc - cq.cons, producer.refuses, producer.exists, self.log2),

@@ -41,7 +41,8 @@ class DispatchChecks:
     def __init__(self, qpc: QpContext) -> None:
         self.qpc = qpc
         params = qpc.ctx.params
-        self.bound = params.num_qp * (params.burst + 4)
+        # A turn of each QP, and another one of those that are at work and next when a QP asks.
+        self.bound = (params.num_qp + 1) * (params.burst + 4)
         self.burst = params.burst
         self.beats = 0
         #: QPs that wait for a beat, those that wait longest first.

@@ -33,10 +33,9 @@ class ReceiveDoneChecks:
         self.completions = completions
         self.posts = posts
         self.statuses: Counter[int] = Counter()
-        #: QPs with a failing report whose change of state has not come: since when it is due, None
-        #: while the report's own step has not come.
-        self.failing: dict[int, int | None] = {}
-        self._failed_tag: dict[int, int] = {}
+        #: Cycle of a failing report whose change of state has not come, by QP: that waits for no
+        #: room for the completion.
+        self.failing: dict[int, int] = {}
         #: What the error log gets by reports: cause, kind, object, detail.
         self.log: list[tuple[int, int, int, int]] = []
 
@@ -46,7 +45,6 @@ class ReceiveDoneChecks:
         qp, tag, status = record.data & 0xFFFF, record.data >> 16 & 0xFFFF, record.data >> 32
         known = qp < rc.params.num_qp
         state = qpc.qps[qp].state if known else QpState.FREE
-        reported = rc.rqs[qp].reported if known else 0
         if known:
             qpc.qps[qp].state = QpState.IDLE  # its change has a step of its own
         log = rc.model.done_beat(record.data).log
@@ -54,9 +52,8 @@ class ReceiveDoneChecks:
             qpc.qps[qp].state = state
         if log is not RecvLog.OK:
             self.log.append((log, QP_KIND, qp, tag))
-        elif status and state in OPEN and qp not in self.failing:
-            self.failing[qp] = None
-            self._failed_tag[qp] = reported
+        elif status and state in OPEN:
+            self.failing.setdefault(qp, record.cycle)
 
     def receive(self, record: Trace) -> None:
         """RECEIVE."""
@@ -87,8 +84,6 @@ class ReceiveDoneChecks:
             rc.completions[end.srq].append((record.cycle, rc.srqs[end.srq].completed - 1))
             rc.note(end.srq)
             self.posts.changed_srq(end.srq)
-        if qp in self.failing and self._failed_tag[qp] <= number:
-            self.failing[qp] = self.failing[qp] or record.cycle
         # Two credits: two entries, or one and a credit that is given back ahead of it.
         data = [int.from_bytes(cqe.pack(), "little") for cqe in end.cqes]
         data = [0, *data] if end.given_back else [*data, 0]
@@ -107,5 +102,5 @@ class ReceiveDoneChecks:
     def tick(self) -> None:
         """Time has passed."""
         for qp, since in self.failing.items():
-            if since is not None and self.rc.ctx.cycle - since > LAG:
+            if self.rc.ctx.cycle - since > LAG:
                 self.rc.fail(f"still not in error, after the failing receive of cycle {since}", qp)

@@ -17,6 +17,8 @@ from tb.env.check_dispatch import DispatchChecks
 from tb.env.qp_context import OPEN, QpContext
 from tb.env.records import Completion, DoneReport, Trace
 
+#: Requests that a QP retires while another one has something to retire (posting.md).
+TURN = 16
 #: Kinds of objects in the error log.
 PORT, QP_KIND = 4, 5
 
@@ -32,6 +34,12 @@ class RetireChecks:
         self.dispatch = dispatch
         self.retired = 0
         self.statuses: Counter[int] = Counter()
+        #: How many had retired when the oldest request of a QP was done, by QP: those that wait
+        #: longest first.
+        self.ripe: dict[int, int] = {}
+        #: How many of others may retire meanwhile (ISO-04): a turn of each QP, and another one of
+        #: those that were at work and next before; some retire before it is known that one is done.
+        self.bound = (qpc.ctx.params.num_qp + 1) * TURN + 8
         #: Cycle of a failing report whose change of state has not come, by QP.
         self.failing: dict[int, int] = {}
         #: What the error log gets by reports: cause, kind, object, detail.
@@ -52,6 +60,22 @@ class RetireChecks:
             self.log.append((log, QP_KIND, qp, tag))
         elif status and state in OPEN:
             self.failing.setdefault(qp, record.cycle)
+        if log is QpLog.OK:
+            self._waits(qp)
+
+    def _waits(self, qp: int) -> None:
+        """Notes since when the oldest request of the QP could retire."""
+        if self.qpc.qps[qp].retirable:
+            self.ripe.setdefault(qp, self.retired)
+        else:
+            self.ripe.pop(qp, None)
+
+    def _fair(self, record: Trace) -> None:
+        """Nobody has waited for too many others."""
+        oldest = next(iter(self.ripe), None)
+        if oldest is not None and (passed := self.retired - self.ripe[oldest]) > self.bound:
+            text = f"{passed} requests of others retired before one that is done"
+            self.qpc.fail(oldest, f"{text}, at most {self.bound}", record)
 
     def retire(self, record: Trace) -> None:
         """RETIRE."""
@@ -78,6 +102,9 @@ class RetireChecks:
         qpc.note_retired(qp)
         qpc.history[qp].append(record)
         self.retired += 1
+        self.ripe.pop(qp, None)
+        self._waits(qp)
+        self._fair(record)
         self.statuses[min(end.status, Status.TRANSPORT_ERROR)] += 1
         data = int.from_bytes(end.cqe.pack(), "little")
         self.completions.completion(

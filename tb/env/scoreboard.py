@@ -285,7 +285,7 @@ class Scoreboard:
         q = self.ctx.engine.cqs[cq]
         config = q.config
         mode = moderation_mode(config.mod_count, config.mod_interval, config.entries)
-        if mode is None or q.released or q.ripe or not (mode.count or mode.interval):
+        if mode is None or q.released or not (mode.count or mode.interval) or q.count_reached:
             return True
         # Intervals end with a unit.
         return mode.interval and now - q.due_time > (config.mod_interval + 2) * q.mod_tick

@@ -2,8 +2,8 @@
 // Self-checking bench of cde_arm_age through its ports, cycle by cycle.
 //
 // Purpose: publications and doorbells of one CQ and of many at any distance, both in a cycle, over all values of counts, marks and ticks, with bounds of
-//          moderation beside what was counted and waited, against three numbers for each CQ. Compares what each operation finds and leaves, and whether
-//          it found its CQ ripe. The design may be the module or one of the netlist of mutants.
+//          moderation beside what was counted, was present and waited, against four numbers for each CQ. Compares what each operation finds and leaves, and
+//          whether it found its CQ ripe. The design may be the module or one of the netlist of mutants.
 // Ports:   none. CQ_W and IDX_W as parameters of the bench; defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
@@ -41,17 +41,18 @@ module age_exact;
         .d_settings({{64{1'b0}}, settings}), .p_z(p_z), .p_z_next(p_z_next), .d_z(d_z), .d_z_next(d_z_next), .d_ripe(ripe) `SELECT
     );
 
-    // ---------------------------------------------------------------- the model: of each CQ the mark, the count, the tick
+    // ---------------------------------------------------------------- the model: of each CQ the mark, the count, the tick, the most present
     integer mark [0:N-1];
     integer count [0:N-1];
     integer since [0:N-1];
+    integer most [0:N-1];
     reg     l_valid, l_due, l_ripe_by_count, l_by_time, c_valid, c_ripe;
     integer l_since, l_interval, c, k, spread, age, fresh, present, limit;
 
     task wrong;
         input [8*24-1:0] what;
         begin
-            $display("wrong: %0s at %0t: CQ %0d, mark %0d count %0d since %0d", what, $time, c, mark[c], count[c], since[c]);
+            $display("wrong: %0s at %0t: CQ %0d, mark %0d count %0d since %0d most %0d", what, $time, c, mark[c], count[c], since[c], most[c]);
             $finish;
         end
     endtask
@@ -64,6 +65,7 @@ module age_exact;
             word[Z_MARK +: IDX_W] = mark[of];
             word[Z_MCNT +: IDX_W] = count[of];
             word[Z_TDUE +: TICK_W] = since[of];
+            word[Z_MOST +: IDX_W-1] = most[of];
         end
     endfunction
 
@@ -79,6 +81,7 @@ module age_exact;
             end
             if (p_call) mark[c] = p_call_mark;
             if (p_becomes_due) since[c] = now;
+            if (p_becomes_due) most[c] = 0;
             if (p_z_next !== word(c)) wrong("publication leaves");
         end
     endtask
@@ -97,6 +100,9 @@ module age_exact;
             if (d_clear) mark[c] = 0;
             if (d_becomes_due) since[c] = now;
             else if (d_look && age >= TICKS / 2) since[c] = (now + TICKS / 2) % TICKS;
+            present = (d_prod - d_cons + M) % M;
+            if (d_becomes_due) most[c] = 0;
+            else if ((d_doorbell || d_look) && present < M / 2 && present > most[c]) most[c] = present;
             if (d_z_next !== word(c)) wrong("doorbell leaves");
         end
     endtask
@@ -142,7 +148,7 @@ module age_exact;
         begin
             #1;
             if (below(2)) settings[CF_COUNT +: IDX_W] = d_z_next[Z_MCNT +: IDX_W] + 1 - below(3);
-            else if (below(2)) settings[CF_COUNT +: IDX_W] = d_prod - d_cons + 1 - below(3);
+            else if (below(2)) settings[CF_COUNT +: IDX_W] = d_z_next[Z_MOST +: IDX_W-1] + 1 - below(3);
             if (below(2)) settings[CF_INTVL +: 16] = now - d_z_next[Z_TDUE +: TICK_W] + 2 - below(4);
         end
     endtask
@@ -163,8 +169,7 @@ module age_exact;
             l_by_time = settings[CF_INT_EN];
             l_interval = settings[CF_INTVL +: 16];
             limit = settings[CF_COUNT +: IDX_W];
-            present = (d_prod - d_cons + M) % M;
-            l_ripe_by_count = settings[CF_CNT_EN] && (count[c] >= limit || (present < M / 2 && present >= limit));
+            l_ripe_by_count = settings[CF_CNT_EN] && (count[c] >= limit || most[c] >= limit);
             edge_of_clock;
         end
     endtask
@@ -177,7 +182,7 @@ module age_exact;
         walk = 1'b1;
         for (k = 0; k < N + 3; k = k + 1) edge_of_clock;
         walk = 1'b0;
-        for (k = 0; k < N; k = k + 1) {mark[k], count[k], since[k]} = 0;
+        for (k = 0; k < N; k = k + 1) {mark[k], count[k], since[k], most[k]} = 0;
         {l_valid, c_valid} = 2'b00;
         for (n = 0; n < cycles; n = n + 1) begin
             random_inputs;

@@ -147,6 +147,16 @@ module dispatch_exact;
         end
     endtask
 
+    // Whether the first request of the queue pair that is watched can go.
+    task watch;
+        begin
+            at = watched * DEPTH + passed_by[watched] % DEPTH;
+            watch_turns(passed_by[watched] != released[watched] &&
+                        (stop[watched] || !post[at][`CDE_POST_READ_FENCE_LSB] || index(reads[watched]) == index(retired[watched])),
+                        indicates ? top : NONE);
+        end
+    endtask
+
     task turns;
         begin
             at_once = launches && offered == NONE;
@@ -255,6 +265,7 @@ module dispatch_exact;
             others;
             #1;
             offer;
+            watch;
             decide;
             turns;
             step;

@@ -7,8 +7,8 @@
         reg receive, invalidate, failed;
         begin
             failed = cqe[`CDE_CQE_STATUS_LSB +: 8] != 0;
-            case (cqe[`CDE_CQE_TYPE_LSB +: 16] & 16'h7fff)
-                `CDE_CQETYPE_RECEIVE: {receive, invalidate} = 2'b10;
+            case (cqe[`CDE_CQE_TYPE_LSB +: 16])
+                `CDE_CQETYPE_RECEIVE, `CDE_CQETYPE_RECEIVE_AND_INVALIDATE: {receive, invalidate} = 2'b10;
                 `CDE_CQETYPE_INVALIDATE: {receive, invalidate} = 2'b01;
                 default: {receive, invalidate} = 2'b00;
             endcase

@@ -97,6 +97,8 @@ module event_exact;
             want[`CDE_EQE_STATUS_LSB +: 8] = status[c];
             want[`CDE_EQE_SNAP_LSB +: 32] = snap[c];
             want[`CDE_EQE_PHASE_LSB] = new_phase;
+            // What others have passed is passed for good.
+            if (voids) k = ((again && in_left[c] ? left_index : index[e]) - (1 << (again && in_left[c] ? left_size : size[e])) - 1) & MASK;
             record = {again ? attempt[c][1:0] + 2'd1 : 2'd0, way_lap, new_phase, address, k[IDX_W-1:0], snap[c][IDX_W-1:0], e[EQ_W-1:0], c[CQ_W-1:0]};
             if (eq_valid !== offers) wrong("entry");
             if (offers && {eq_number, eq_addr, eq_data, eq_record} !== {e[EQ_W-1:0], address, want, record}) wrong("what the entry is");
@@ -115,7 +117,10 @@ module event_exact;
                     {number[c], at[c], phase[c], attempt[c], in_left[c]} = {k, address, new_phase, 32'd0, 1'b0};
                     index[e] = index[e] + 1;
                     position[e] = position[e] + 1;
-                end else attempt[c] = attempt[c] + 1;
+                end else begin
+                    number[c] = k;
+                    attempt[c] = attempt[c] + 1;
+                end
                 has[c] = GIVEN;
                 if (from_db) begin
                     for (k = 0; k < db_count - 1; k = k + 1) dbs[k] = dbs[k+1];

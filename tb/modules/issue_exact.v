@@ -69,7 +69,7 @@ module issue_exact;
     reg                 answers, fails, strays;
 
     integer             k, pick, busy, events, slow, late, spread;
-    reg                 done, room, takes_eq, loads_eq, loads_cq;
+    reg                 done, room, passes, takes_eq, loads_eq, loads_cq;
 
     task wrong;
         input [8*20-1:0] what;
@@ -85,9 +85,11 @@ module issue_exact;
             #1;
             done = there && (!aw_left || awready) && (!w_left || wready);
             room = (!there || done) && held < ROOM && !init;
-            takes_eq = eq_valid && (!cq_valid || !last_eq);
-            {loads_eq, loads_cq} = {room && takes_eq, room && !takes_eq && cq_valid};
-            if (eq_ready !== loads_eq || cq_ready !== (room && !takes_eq)) wrong("hand");
+            // What writes nothing needs no room for an answer.
+            passes = (!there || done) && cq_valid && cq_barrier && !room;
+            takes_eq = eq_valid && !passes && (!cq_valid || !last_eq);
+            {loads_eq, loads_cq} = {room && takes_eq, (room || passes) && !takes_eq && cq_valid};
+            if (eq_ready !== loads_eq || cq_ready !== ((room || passes) && !takes_eq)) wrong("hand");
             if (awvalid !== aw_left || (aw_left && {awid, awaddr} !== {id, addr})) wrong("address");
             if (wvalid !== w_left || (w_left && wstrb !== strobes)) wrong("strobes");
             for (k = 0; k < 64; k = k + 1) if (w_left && strobes[k] && wdata[8*k +: 8] !== data[8*k +: 8]) wrong("data");

@@ -104,7 +104,7 @@ module rdone_exact;
             first = two && !first_gone;
             leaves = judged && (!good || (cpl_ready && !first));
             done = good && leaves;
-            failure = done && how != 0 && !is_own;
+            failure = good && how != 0 && !is_own;
             want = 256'd0;
             want[`CDE_CQE_QP_LSB +: QP_W] = q;
             want[`CDE_CQE_QP_CONTEXT_LSB +: 64] = set[63:0];

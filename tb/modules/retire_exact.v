@@ -152,14 +152,23 @@ module retire_exact;
             fetches = moves && from != NONE && (run != NONE || !empty);
             killed = top != NONE && unripe && top == from;
             more = index(from_at + 1) != index(from_end);
-            yields = left == 0 && ((run != NONE && looked != NONE) || (offered != NONE && offered != from));
-            goes_on = fetches && more && !yields && !killed;
-            leaves = looked != NONE && (run == NONE || empty) && moves;
             cand = offered != NONE ? offered : seen_valid ? seen_qp : NONE;
             taken = cand != NONE && (cand == looked || cand == run);
             holds = cand != NONE && cand == run && opened[cand] && !run_open;
+            yields = left == 0 && ((run != NONE && looked != NONE) || (offered != NONE && (offered != from || holds)));
+            goes_on = fetches && more && !yields && !killed;
+            leaves = looked != NONE && (run == NONE || empty) && moves;
             launches = cand != NONE && !taken && (looked == NONE || leaves) && moves;
             if (seen_taken !== (launches && offered == NONE)) wrong("report seen");
+        end
+    endtask
+
+    // Whether the first request of the queue pair that is watched can retire.
+    task watch;
+        begin
+            at = watched * DEPTH + retired[watched] % DEPTH;
+            watch_turns(retired[watched] != indicated[watched] && (!outcome[at][0] || request[at][113] || reported[watched] != tags[watched]),
+                        goes ? top : NONE);
         end
     endtask
 
@@ -266,6 +275,10 @@ module retire_exact;
                 find_remote(next_seen);
                 ripe_now = looked_for[next_seen] + 1;
                 looked_for[next_seen] = ripe_now;
+                // What ripens without a report is ripe behind it.
+                at = next_seen * DEPTH;
+                while (ripe_now < indicated[next_seen] && (!outcome[at + ripe_now % DEPTH][0] || request[at + ripe_now % DEPTH][113]))
+                    ripe_now = ripe_now + 1;
                 rep_ripe = ripe_now;
                 rep_total = reported[next_seen] + 1;
                 bad_tag = reported[next_seen];
@@ -315,6 +328,7 @@ module retire_exact;
             others;
             #1;
             judge;
+            watch;
             decide;
             next_seen = seen_valid ? seen_qp : NONE;
             seen_was_taken = seen_taken;

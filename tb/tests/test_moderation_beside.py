@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What comes to a queue while its callback waits for its interval does not put it off (CQ-21)."""
+"""What comes to a queue while its callback waits does not put it off; the latest setting counts
+(CQ-21).
+"""
 
 from __future__ import annotations
 
+import cocotb
 import pyuvm
 
 from tb.env.cq import Cq
 from tb.env.defs import ArmType
-from tb.tests.test_moderation import OTHER_ONLY, ModerationBase
+from tb.tests.test_moderation import LOG2, OTHER_ONLY, ModerationBase
 
 BUILD = "default"
 
@@ -110,3 +113,89 @@ class LastStepTest(ModerationBase):
             self.in_bounds(cq, self.unit, loaded)
             await self.consume(cq)
         await cq.modify(moderation=(OTHER_ONLY, OTHER_ONLY - 1))
+
+
+@pyuvm.test()
+class PresentTest(ModerationBase):
+    """So many are present, and a doorbell takes some away before the engine looks. A larger count
+    that is set after that is judged by the largest number that was present, too.
+    """
+
+    async def scenario(self) -> None:
+        for wait in range(6):
+            cq = await self.old_entries(3)
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [3])
+            await self.harness.cycles(14 + wait)
+            assert await cq.update_consumer_index(2) == (0, 0)
+            await cq.wait_callbacks(2)
+            await cq.callback_return()
+        for count, calls in ((5, 2), (6, 1)):
+            cq = await self.old_entries(4)
+            await cq.modify(moderation=(8, OTHER_ONLY))
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [4])
+            await self.settle()
+            assert await cq.update_consumer_index(4) == (0, 0)
+            await cq.modify(moderation=(count, OTHER_ONLY))
+            await self.settle(self.scan())
+            assert len(cq.callbacks) == calls, count
+            await cq.modify(moderation=(0, 0))
+            assert await cq.update_consumer_index(4) == (0, 0)
+            await cq.wait_callbacks(2)
+            await cq.callback_return()
+
+    async def old_entries(self, number: int) -> Cq:
+        """A queue with so many old entries, which waits for four."""
+        cq = await self.queue(1, log2=LOG2)
+        self.send(cq, range(number))
+        await self.env.drain(16)
+        await cq.arm(ArmType.ANY)
+        await cq.wait_callbacks(1)
+        await cq.callback_return()
+        await cq.modify(moderation=(4, OTHER_ONLY))
+        return cq
+
+
+@pyuvm.test()
+class PresentBeforeTest(ModerationBase):
+    """So many were present before the callback became due: by an arm, by a completion."""
+
+    async def scenario(self) -> None:
+        for by_arm in (True, False):
+            cq = await self.moderated(4, OTHER_ONLY)
+            self.send(cq, range(5))
+            await self.env.drain(16)
+            cq.get_cq_results(4 if by_arm else 5)
+            assert await cq.update_consumer_index() == (0, 0)
+            assert await cq.arm(ArmType.ANY) == (0, 0)
+            if not by_arm:
+                self.send(cq, [5])
+            await self.settle(self.scan())
+            assert (await cq.query()).due and not cq.callbacks
+            self.send(cq, range(6, 9))
+            await cq.wait_callbacks(1)
+            await self.consume(cq)
+
+
+@pyuvm.test()
+class LargerCountTest(ModerationBase):
+    """A larger count is set while completions come that reach the smaller one: the callback comes
+    once the larger one is reached, or came before it was set.
+    """
+
+    async def scenario(self) -> None:
+        for wait in range(12):
+            cq = await self.moderated(2, OTHER_ONLY)
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [0])
+            await self.settle()
+            change = cocotb.start_soon(cq.modify(moderation=(8, OTHER_ONLY)))
+            await self.harness.cycles(4 * wait)
+            self.send(cq, [1])
+            await change
+            await self.settle(self.scan())
+            assert (await cq.query()).due == (not cq.callbacks)
+            self.send(cq, range(2, 8))
+            await cq.wait_callbacks(1)
+            await self.consume(cq)

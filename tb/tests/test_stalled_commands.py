@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands of CQs behind completions that memory does not take: each waits, none is lost, and none
-goes past them (CQ-01, ISO-04).
+goes past them; behind writes that memory does not answer none waits (CQ-01, ISO-04).
 """
 
 from __future__ import annotations
@@ -73,4 +73,41 @@ class StalledCommandsTest(DirectedTest):
         await done
         await self.env.drain()
         assert self.polled(busy) == list(range(BURST))
+        assert await busy.update_consumer_index() == (0, 0)
+
+
+@pyuvm.test()
+class UnansweredWritesTest(DirectedTest):
+    """As many writes of one CQ are under way as there may be, and memory answers none: commands
+    about other CQs end, since what they wait for writes nothing.
+    """
+
+    async def scenario(self) -> None:
+        host, mem = self.env.host, self.env.mem
+        writes = self.config.max_writes
+        busy = await self.queue(log2=min(self.config.max_log2, 9))
+        other = await self.queue(log2=2)
+        mem.hold_cq(busy.number)
+        for context in range(writes):
+            self.send(busy, [context])
+            await self.harness.cycles(12)
+        await self.harness.cycles(WAIT)
+
+        async def commands() -> None:
+            await host.modify_cq(other, rearm_old=True)
+            await host.resize_cq(other, 3)
+            assert await host.destroy_cq(other) == Result.OK
+            cq = await host.create_cq(eq=busy.eq, log2=2, reservation=False)
+            assert await host.destroy_cq(cq) == Result.OK
+
+        done = cocotb.start_soon(commands())
+        for _ in range(LIMIT // 10):
+            if done.done():
+                break
+            await self.harness.cycles(10)
+        assert done.done(), "a command waits for answers to the writes of another CQ"
+        await done
+        mem.release_cq(busy.number)
+        await self.env.drain()
+        assert self.polled(busy) == list(range(writes))
         assert await busy.update_consumer_index() == (0, 0)

@@ -250,7 +250,7 @@ def test_fence() -> None:
 
 def test_starvation() -> None:
     """One QP waits while others are indicated all the time."""
-    bound = PARAMS.num_qp * (PARAMS.burst + 4)
+    bound = (PARAMS.num_qp + 1) * (PARAMS.burst + 4)
     for beats, right in ((bound // 2, True), (bound + 3, False)):
         stream = PostStream().connected(3, 3)
         stream.post(stream.make(qp=2))
@@ -275,6 +275,20 @@ def board_stalled(stream: PostStream, right: bool, match: str) -> None:
         board(stream.records)
 
 
+def test_done_and_not_retired() -> None:
+    """One QP's request is reported, and others retire all the time."""
+    bound = (PARAMS.num_qp + 1) * 16 + 8
+    for others, right in ((bound, True), (bound + 1, False)):
+        stream = PostStream().connected(2, 2)
+        stream.post(stream.make(qp=1))
+        stream.done(1, stream.work(1))
+        for _ in range(others):
+            stream.post(stream.make(BIND, SILENT))
+            stream.run(0)
+        stream.retire(1)
+        board_stalled(stream, right, "retired before one that is done, at most")
+
+
 def test_long_run() -> None:
     """More than a burst while another QP waits."""
     for beats, right in ((4, True), (PARAMS.burst + 6, False)):
@@ -290,7 +304,7 @@ def test_long_run() -> None:
 def test_idle_while_a_request_waits() -> None:
     stream = PostStream().connected()
     stream.post()
-    stream.tick(PARAMS.num_qp * (PARAMS.burst + 4) + 40)
+    stream.tick((PARAMS.num_qp + 1) * (PARAMS.burst + 4) + 40)
     stream.run()
     fails(stream, "waits for its beat")
     board_stalled(stream, True, "")

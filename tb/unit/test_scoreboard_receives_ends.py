@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Connections that a message ends which is too long for its buffer, while a stalled sink holds the
-answer back that tells so (SRQ-18).
+"""Connections that end while a sink is stalled: by a message that is too long for its buffer, while
+the answer that tells so waits (SRQ-18); by a failing report, while its completion waits (ISO-04).
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 import pytest
 
 from models.qp_codes import QpCommand, QpState
+from models.receive import pack_rdone
 from models.receive_codes import ScatterCode
 from models.receive_types import RecvRequest
 from tb.env.receive_board import ReceiveScoreboard
-from tb.env.records import ScatterAnswer
+from tb.env.records import RecvDone, ScatterAnswer
 from tb.env.scoreboard import ScoreboardError
-from tb.unit.receive_streams import OWN, PARAMS, ReceiveStream
+from tb.unit.receive_streams import OWN, PARAMS, ReceiveStream, judge_receives
 
 
 def judge(stream: ReceiveStream) -> None:
@@ -65,3 +66,37 @@ def test_connection_that_ends_without_a_message_too_long() -> None:
     answer(stream, result.tuser, result.tdata)
     with pytest.raises(ScoreboardError, match="without a failing report, nor a message too long"):
         judge(stream)
+
+
+def received() -> ReceiveStream:
+    """A buffer is taken and not reported."""
+    stream = ReceiveStream().receivers()
+    stream.receive()
+    stream.message(OWN)
+    return stream
+
+
+def test_failing_report_ends_the_connection_before_its_completion() -> None:
+    stream = received()
+    stream.report(OWN, 0, 2)
+    stream.tick(200)
+    stream.completes(OWN)
+    judge_receives(stream.records)
+
+
+@pytest.mark.parametrize(
+    ("late", "wrong"),
+    [
+        (40, "at the end: QP 0: never completed"),
+        (80, "still not in error, after the failing receive of cycle"),
+    ],
+)
+def test_failing_report_ends_the_connection_in_time(late: int, wrong: str) -> None:
+    """The time begins at the report, also while the completion waits for room."""
+    stream = received()
+    stream.tick()
+    stream.add(RecvDone(stream.cycle, pack_rdone(OWN, 0, 2)))
+    stream.tick(late)
+    stream.receive(stream.buffer(0), True)
+    with pytest.raises(ScoreboardError, match=wrong):
+        judge_receives(stream.records)
