@@ -26,13 +26,20 @@ def kind(type_: int, status: int = 0, solicited: bool = False, quiet: bool = Tru
 def satisfies(arm: ArmType, fields: Kind) -> bool:
     """CQ-08 and SRQ-07: this completion satisfies this arm while it stands."""
     receive, failed = fields["type"] in RECEIVES, fields["status"] != 0
-    if receive and not failed and fields["flags"]:
+    invalidate = fields["type"] == CqeType.INVALIDATE
+    if (receive or invalidate) and not failed and fields["flags"]:
         return False
     return arm is ANY or failed or (receive and bool(fields["solicited"]))
 
 
 TYPES: Final = (*RECEIVES, CqeType.SEND)
-KINDS: Final = [kind(*fields) for fields in product(TYPES, (0, 5), (False, True), (False, True))]
+KINDS: Final = [
+    *(kind(*fields) for fields in product(TYPES, (0, 5), (False, True), (False, True))),
+    kind(CqeType.INVALIDATE),
+    # No type has these numbers: what differs from a type in one bit is not that type.
+    *(kind(CqeType.INVALIDATE ^ 1 << bit) for bit in (0, 7, 15)),
+    *(kind(CqeType.RECEIVE ^ 1 << bit) for bit in (1, 14)),
+]
 #: What stands beside each of them.
 BESIDE: Final = (
     kind(CqeType.RECEIVE),

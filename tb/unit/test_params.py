@@ -94,6 +94,14 @@ def test_legal_parameter_elaborates(parameter: str, value: int) -> None:
     assert result.returncode == 0, result.stderr
 
 
+def test_numbers_of_waiting_event_entries_do_not_come_round() -> None:
+    for cqs, right in ((64, False), (32, False), (16, True)):
+        result = elaborate(NUM_CQ=cqs, NUM_EQ=2, MAX_WRITES=16, IDX_W=7, SQ_LOG2=2)
+        assert (result.returncode == 0) is right, result.stderr
+        said = "two_times_NUM_CQ_plus_MAX_WRITES" in result.stdout + result.stderr
+        assert said is not right
+
+
 def test_no_memory_has_the_number_of_the_counters() -> None:
     result = elaborate("cde_control", MEMORIES=255)
     assert result.returncode != 0
