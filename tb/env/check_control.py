@@ -225,7 +225,9 @@ class ControlChecks:
                 oldest = step.old >> 32 & 0xFFFF
                 break
         consumed = ctx.params.index(q.cons - oldest)
-        most = producer.alloc - q.cons + consumed + producer.credits_held
+        # Silent completions give credits back, so that there may have been more of them.
+        demand = max(alloc + held for alloc, held in self.credits.since(cq, start))
+        most = demand - q.cons + consumed
         return most + self.credits.in_flight(cq) > 1 << args_of(record).log2
 
     def _effect(self, record: Command, code: CommandCode) -> None:
@@ -276,13 +278,8 @@ class ControlChecks:
             seen == [queried(s), s >> 16 & 0xFFFF, s >> 32 & 0xFFFF] for s in states
         ) and not self._gap(cq, start):
             self._fail(record, f"OUT0 to OUT2 {outs[:3]}, expected {expected[:3]}", cq)
-        producer = ctx.engine.producers[cq]
-        pairs = {(producer.alloc, producer.credits_held)}
+        pairs = self.credits.since(cq, start)
         log = list(self.credits.log[cq])
-        for i, (cycle, alloc, held) in enumerate(log):
-            # The entry in front of the window shows its state at the beginning.
-            if cycle >= start or i + 1 == len(log) or log[i + 1][0] >= start:
-                pairs.add((alloc, held))
         extra = self.credits.in_flight(cq)
         if not any(
             outs[3] == ctx.params.index(alloc) and held <= outs[4] <= held + extra

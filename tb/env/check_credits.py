@@ -118,6 +118,7 @@ class CreditChecks:
         """A CQ begins a new life: grants of the old one are void."""
         self._epoch[cq] += 1
         self.log[cq].clear()
+        self.note(cq)
         for request in self._open.get(cq, ()):
             request.epoch = self._epoch[cq]
 
@@ -125,6 +126,17 @@ class CreditChecks:
         """Remembers what a query of this moment would show."""
         producer = self.ctx.engine.producers[cq]
         self.log[cq].append((self.ctx.cycle, producer.alloc, producer.credits_held))
+
+    def since(self, cq: int, start: int) -> set[tuple[int, int]]:
+        """Allocated index and credits held of all moments from a cycle on, as far as noted."""
+        producer = self.ctx.engine.producers[cq]
+        pairs = {(producer.alloc, producer.credits_held)}
+        log = list(self.log[cq])
+        for i, (cycle, alloc, held) in enumerate(log):
+            # The entry in front of the window shows its state at the beginning.
+            if cycle >= start or i + 1 == len(log) or log[i + 1][0] >= start:
+                pairs.add((alloc, held))
+        return pairs
 
     def in_flight(self, cq: int) -> int:
         """Credits that requests without an answer may hold already."""

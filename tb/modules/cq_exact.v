@@ -125,7 +125,7 @@ module cq_exact;
             for (k = 0; k < 2; k = k + 1) if (valid && lanes[k]) begin
                 asked = asked + 1;
                 if (usable) begin
-                    if (free) ok[k] = silent[k] || count < space;
+                    if (free) ok[k] = !overflow && (silent[k] || count < space);
                     else ok[k] = taken < left;
                     if (free && !ok[k]) overflow = 1'b1;
                     if (!free && !ok[k]) short = 1'b1;
