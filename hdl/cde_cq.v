@@ -259,8 +259,8 @@ module cde_cq #(
     wire room1 = room0 && (!place0 || alloc_1 != full);
 
     wire ok0 = usable && c_take[0] && (unres ? (c_silent[0] || room0) : credit0);
-    // Behind an overflow a silent one is dropped, too, as it would be in the next cycle.
-    wire ok1 = usable && c_take[1] && (unres ? (c_silent[1] ? !place0 || room0 : room1) : credit1);
+    // Behind an overflow a silent one is dropped, too, as it would be in the next cycle; else nothing depends on its room.
+    wire ok1 = usable && c_take[1] && (unres ? room1 : credit1);
     wire put0 = ok0 && !c_silent[0];
     wire put1 = ok1 && !c_silent[1];
     wire overflow = usable && unres && ((place0 && !room0) || (place1 && !room1));

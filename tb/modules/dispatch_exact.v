@@ -25,6 +25,7 @@ module dispatch_exact;
     localparam NONE = -1;
     localparam integer FIRST = BURST - 1;   // left behind the first of a run
     `include "turns.vh"
+    `include "turn_bound.vh"
 
     reg                   acc_valid = 0, end_we = 0, end_last = 0, rel_valid = 0, rel_we = 0, rr_valid = 0, rr_we = 0, peer_we = 0;
     reg                   guard_we = 0, guard = 0, tready = 0, loc_done = 0;

@@ -26,6 +26,7 @@ module retire_exact;
     localparam NONE = -1;
     localparam integer FIRST = BURST - 1;   // left behind the first of a run
     `include "turns.vh"
+    `include "turn_bound.vh"
 
     reg                   acc_valid = 0, acc_silent = 0, acc_unkeys = 0, ind_valid = 0, ind_done = 0, ind_ripe = 0, seen_valid = 0;
     reg                   ask = 0, rep_we = 0, bad_we = 0, fresh = 0, ri_done = 0, set_we = 0, tready = 0;

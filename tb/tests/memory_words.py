@@ -26,7 +26,7 @@ class MemoryWords:
         settings = 20 + idx + eq + page
         self.widths = (
             *(40 + eq + page, 40, 40),  # mailbox, pages
-            *(settings, settings, idx, 4 + 4 * idx, 10, 18 + 2 * idx),  # arm state
+            *(settings, settings, idx, 4 + 4 * idx, 10, 17 + 3 * idx),  # arm state
             *(66 + 3 * idx, idx, idx, idx),  # contexts of CQs
             *(idx, idx, idx, idx, idx + 2),  # credits, both ports
             *(idx, idx, idx, idx, idx + 2),
