@@ -185,8 +185,9 @@ class LargerCountTest(ModerationBase):
     """
 
     async def scenario(self) -> None:
-        for wait in range(12):
-            cq = await self.moderated(2, OTHER_ONLY)
+        cq = await self.moderated(2, OTHER_ONLY)
+        for wait in range(24):
+            await cq.modify(moderation=(2, OTHER_ONLY))
             await cq.arm(ArmType.ANY)
             self.send(cq, [0])
             await self.settle()
@@ -195,7 +196,7 @@ class LargerCountTest(ModerationBase):
             self.send(cq, [1])
             await change
             await self.settle(self.scan())
-            assert (await cq.query()).due == (not cq.callbacks)
+            assert (await cq.query()).due == (len(cq.callbacks) == wait)
             self.send(cq, range(2, 8))
-            await cq.wait_callbacks(1)
+            await cq.wait_callbacks(wait + 1)
             await self.consume(cq)
