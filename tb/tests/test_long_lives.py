@@ -37,7 +37,7 @@ class LongSendTest(LongLifeTest):
         answers: list[Pending[WriteResult]] = []
         made = round_ = 0
         room = (1 << self.config.sq_log2) - 1  # and one that fails
-        while made < self.lifetime:
+        while self.made_reads < self.lifetime:
             round_ += 1
             wanted: list[tuple[int, int]] = []
             for _ in range(min(rng.randint(12, 20), room)):
@@ -74,8 +74,10 @@ class LongSendTest(LongLifeTest):
         rng = self._reads
         segment = Segment(rng.getrandbits(64), rng.getrandbits(20), rng.getrandbits(32))
         target = Segment(rng.getrandbits(64), 0, rng.getrandbits(32))
+        reads = rng.random() >= 0.05
+        self.made_reads += reads
         post = qp.make(
-            Opcode.WRITE if rng.random() < 0.05 else Opcode.READ,
+            Opcode.READ if reads else Opcode.WRITE,
             segments=[segment],
             target=target,
             context=context,
@@ -87,6 +89,7 @@ class LongSendTest(LongLifeTest):
     def connect_checkers(self) -> None:
         super().connect_checkers()
         self._reads = self.rng("reads")
+        self.made_reads = 0
 
 
 @pyuvm.test()

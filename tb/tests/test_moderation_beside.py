@@ -158,6 +158,45 @@ class PresentTest(ModerationBase):
 
 
 @pyuvm.test()
+class ManyPresentTest(ModerationBase):
+    """So many were present, of which most are old: every power of two that a ring may have, and one
+    less. All are consumed before a count of as many, and one more, is set.
+    """
+
+    max_cycles = 400_000
+
+    async def scenario(self) -> None:
+        most = self.config.max_log2
+        cq = await self.queue(1, log2=most)
+        for log2 in range(2, most + 1):
+            for number in (1 << log2, (1 << log2) - 1):
+                await self.fill(cq, number)
+
+    async def fill(self, cq: Cq, number: int) -> None:
+        calls = len(cq.callbacks)
+        old = 2 * ((number + 1) // 4)
+        await cq.modify()
+        self.send_pairs(cq, range(old))
+        await self.env.drain(16)
+        await cq.arm(ArmType.ANY)
+        calls = len(await cq.wait_callbacks(calls + 1))
+        await cq.callback_return()
+        await cq.modify(moderation=(OTHER_ONLY, OTHER_ONLY - 1))
+        await cq.arm(ArmType.ANY)
+        self.send(cq, range(old, number))
+        await self.env.drain(16)
+        assert len(self.polled(cq)) == number
+        assert await cq.update_consumer_index() == (0, 0)
+        if number < 1 << cq.log2:
+            await cq.modify(moderation=(number + 1, OTHER_ONLY))
+            await self.settle(self.scan())
+        assert (await cq.query()).due and len(cq.callbacks) == calls, number
+        await cq.modify(moderation=(number, OTHER_ONLY))
+        await cq.wait_callbacks(calls + 1)
+        assert await cq.callback_return() == (0, 0)
+
+
+@pyuvm.test()
 class PresentBeforeTest(ModerationBase):
     """So many were present before the callback became due: by an arm, by a completion."""
 
