@@ -93,6 +93,7 @@ class Campaign:
         self.hosts: dict[str, Host] = {}
         self.replayers: dict[str, Replayer] = {}
         self.inexact: set[Step] = set()
+        self.benches_left_out: dict[str, str] = {}
         self.around: dict[str, set[str]] = {}
         self.ladder = Ladder(self.base.cost, self.plan.first, self.around)
 
@@ -243,6 +244,7 @@ class Campaign:
         """
         prover = Prover(_BASE, self.folder / "prove", self.seconds)
         benches = ModuleBenches(self.folder / "netlist.v", self.folder / "modules")
+        self.benches_left_out = benches.left_out
         if self.fates:
             print(f"{len(self.fates)} result(s) of an earlier run hold", flush=True)
         order = list(range(1, len(self.mutations) + 1))
@@ -365,6 +367,8 @@ def run_mutate(
         print(f"fails without a mutant, left out: {step.top}: {step.name}: {message}")
     for step in sorted(campaign.inexact, key=lambda s: s.name):
         print(f"cannot be replayed, run instead: {step.top}: {step.name}")
-    left += len(campaign.base.bad)
+    for problem in campaign.benches_left_out.values():
+        print(f"bench left out: {problem}")
+    left += len(campaign.base.bad) + len(campaign.benches_left_out)
     print(f"{time.monotonic() - start:.0f} s; written to {relative(OUT)}", flush=True)
     return left

@@ -69,6 +69,15 @@ def width(text: str, name: str, kind: str = "(?:in|out)put") -> int:
     return int(found.group(1) or 0) + 1 if found else 0
 
 
+def wires(text: str, name: str) -> int:
+    """Bits of a wire in a module's text, whole or, where a mutant stands for one of its bits, in
+    pieces; 0 if absent.
+    """
+    whole = width(text, name, "wire")
+    pieces = re.findall(rf"^  wire .*\\{name}\[(\d+)(?::\d+)?\] ;", text, re.M)
+    return whole or max((int(piece) + 1 for piece in pieces), default=0)
+
+
 def others(text: str) -> str:
     """Connects the inputs of a module that the bench of the maintenance bus has no use for."""
     known = {"rst": "rst", "init": "init"}
@@ -162,14 +171,14 @@ def _qp_ctrl(_: str, text: str) -> list[Values]:
     values = {"QP_W": width(text, "op_qp"), "IDX_W": width(text, "ind_next")}
     values |= {"CQ_W": width(text, "cqi_cq"), "PAGE_W": width(text, "cqi_page")}
     values["SQ_LOG2"] = width(text, "set_post") - 33 - values["PAGE_W"] - values["CQ_W"]
-    values["SRQ_W"] = width(text, "srq", "wire")
-    values["RQ_LOG2"] = width(text, "recv_depth", "wire") - 1
+    values["SRQ_W"] = wires(text, "srq")
+    values["RQ_LOG2"] = wires(text, "recv_depth") - 1
     return [values] if min(values.values()) > 0 else []
 
 
 def _srq_ctrl(_: str, text: str) -> list[Values]:
     values = {"SRQ_W": width(text, "op_srq"), "PAGE_W": width(text, "srqi_page")}
-    values |= {"IDX_W": width(text, "rp_size"), "QP_W": width(text, "uses", "wire") - 1}
+    values |= {"IDX_W": width(text, "rp_size"), "QP_W": wires(text, "uses") - 1}
     # A netlist does not tell how long queues may be.
     slots = range(1, values["IDX_W"])
     return [{**values, "SRQ_LOG2": n} for n in slots] if min(values.values()) > 0 else []
@@ -242,7 +251,7 @@ def _keys(_: str, text: str) -> list[Values]:
 
 
 def _errlog(_: str, text: str) -> list[Values]:
-    level = width(text, "unused_level", "wire")
+    level = wires(text, "unused_level")
     return [{"DEPTH_LOG2": level - 1}] if level else []
 
 
@@ -307,6 +316,7 @@ ALL = (
     ),
     ModuleBench("count_exact", "cde_arm_count", _of_widths(IDX_W="d_index")),
     ModuleBench("arm_order_exact", "cde_arm", _arm),
+    ModuleBench("arm_setting_exact", "cde_arm", _arm),
     ModuleBench("flags_exact", "cde_arm_flags", _plain("p_becomes_due")),
     ModuleBench("age_exact", "cde_arm_age", _of_widths(CQ_W="p_cq", IDX_W="d_index")),
     ModuleBench("track_exact", "cde_track", _track),
@@ -384,9 +394,12 @@ class _Place:
     bench: ModuleBench
     module: str
 
+    def __str__(self) -> str:
+        return f"{self.bench.name} of {self.module}"
+
 
 def _fails(place: _Place, how: str) -> str:
-    return f"{place.bench.name} of {place.module} fails without a mutant: {how}"
+    return f"{place} fails without a mutant: {how}"
 
 
 class ModuleBenches:
@@ -406,26 +419,22 @@ class ModuleBenches:
         self._locks: dict[_Place, threading.Lock] = {place: threading.Lock() for place in places}
         self._passed: dict[_Place, set[int]] = {place: set() for place in places}
         """Seeds with which a bench was seen to pass without a mutant."""
+        self.left_out: dict[str, str] = {}
+        """Benches that cannot be built, or fail without a mutant: they tell nothing. With why."""
 
     def has(self, module: str) -> bool:
         return module in self._places
 
     def run(self, number: int, module: str, seed: int = SEEDS[0]) -> tuple[str, Outcome]:
-        """Which bench tells the mutant with this seed, "" if none, and what it says. A bench that
-        fails without a mutant is an error. Times are those on the clock: Icarus waits for nothing.
+        """Which bench tells the mutant with this seed, "" if none, and what it says. Times are
+        those on the clock: Icarus waits for nothing.
         """
         seconds = 0.0
         for place in self._places[module]:
             program = self._folder / f"{place.bench.name}-{place.module}"
             with self._locks[place]:
-                passed = self._passed[place]
-                if not passed:
-                    self._build(place, program)
-                    passed.add(SEEDS[0])
-                if seed not in passed:
-                    if problem := self._simulate(program, 0, seed):
-                        raise RunnerError(_fails(place, f"seed {seed}: {problem}"))
-                    passed.add(seed)
+                if not self._usable(place, program, seed):
+                    continue
             start = time.monotonic()
             problem = self._simulate(program, number, seed)
             seconds += time.monotonic() - start
@@ -433,6 +442,24 @@ class ModuleBenches:
                 name = place.bench.name + (f" seed {seed}" if seed != SEEDS[0] else "")
                 return name, Outcome(problem, seconds)
         return "", Outcome("", seconds)
+
+    def _usable(self, place: _Place, program: Path, seed: int) -> bool:
+        """The bench is built, and passes without a mutant."""
+        if str(place) in self.left_out:
+            return False
+        passed = self._passed[place]
+        try:
+            if not passed:
+                self._build(place, program)
+                passed.add(SEEDS[0])
+            if seed not in passed:
+                if problem := self._simulate(program, 0, seed):
+                    raise RunnerError(_fails(place, f"seed {seed}: {problem}"))
+                passed.add(seed)
+        except RunnerError as error:
+            self.left_out[str(place)] = str(error)
+            return False
+        return True
 
     def _build(self, place: _Place, program: Path) -> None:
         bench, module = place.bench, place.module

@@ -220,6 +220,15 @@ from tb.unit.test_module_benches import DUTS, simulate
         ("arm_order_exact", "fd_valid && fd[D_HOST] && !rst;", "fd_valid && !rst;", "answer"),
         ("arm_order_exact", "zd_valid && zd[D_HOST + 1]", "zd_valid", "state"),
         ("arm_order_exact", "db_take ? db_cq : ct_take ?", "ct_take ?", "index"),
+        ("arm_setting_exact", "(cfg_we && cfg_cq == look_cq)", "1'b0", "too early"),
+        ("arm_setting_exact", ".ripe_now(ripe_now)", ".ripe_now(1'b1)", "too early"),
+        ("arm_setting_exact", ".ripe_now(ripe_now)", ".ripe_now(1'b0)", "too late"),
+        (
+            "arm_setting_exact",
+            "fd_x_next[X_PROD +: IDX_W], fd_x_next[X_ERR",
+            "fd_x[X_CONS +: IDX_W], fd_x[X_ERR",
+            "callback",
+        ),
     ],
 )
 def test_faults_are_found(
