@@ -16,15 +16,23 @@ from models.doorbell import DoorbellWord, decode_write
 from tb.env.check_base import Context
 from tb.env.records import DoorbellRequest, DoorbellResponse, Trace
 
+#: Cycles from a step to its record.
+STEP_LATE = 5
+#: Cycles from what makes an entry written for doorbells to the record of its write.
+WRITE_LATE = 1
+
 
 class _Pending:
-    __slots__ = ("cause", "causes", "decided", "epoch", "operand", "owner", "request", "word")
+    __slots__ = (
+        *("cause", "causes", "decided", "epoch", "now", "operand", "owner", "request", "word"),
+    )
 
     def __init__(self, request: DoorbellRequest, word: DoorbellWord | Cause, epoch: int) -> None:
         self.request = request
         self.word: DoorbellWord | None = None
         self.cause = Cause.OK
-        self.causes: set[Cause] = set()
+        self.now = Cause.OK  # what it could be told by now
+        self.causes: dict[Cause, int] = {}  # what it could be told before, and until when
         self.operand = 0
         self.owner: int | None = None  # owner of the CQ at its step
         self.decided = False
@@ -65,7 +73,7 @@ class DoorbellChecks:
         pending = _Pending(record, word, 0)
         if isinstance(word, DoorbellWord):
             pending.epoch = self._epoch[word.cq]
-            pending.causes.add(self._judge(word))
+            pending.now = self._judge(word)
             self._open.setdefault(word.cq, []).append(pending)
             self._count(pending, 1)
         self.waiting.append(pending)
@@ -108,8 +116,9 @@ class DoorbellChecks:
                     break
             else:
                 self.ctx.fail(f"{where}: refused with {cause:#x}, but it changed the CQ", word.cq)
-        if cause not in pending.causes or not cause:
-            names = ", ".join(c.name for c in sorted(pending.causes))
+        causes = {*pending.causes, pending.now}
+        if cause not in causes or not cause:
+            names = ", ".join(c.name for c in sorted(causes))
             self.ctx.fail(f"{where}: refused with {cause:#x}; right would be: {names}", word.cq)
         self._count(pending, -1)
 
@@ -133,18 +142,26 @@ class DoorbellChecks:
             if other is pending:
                 break
 
-    def changed(self, cq: int) -> None:
-        """The state of a CQ changed: what could a doorbell that is executed now be told?"""
+    def changed(self, cq: int, late: int = STEP_LATE) -> None:
+        """The state of a CQ changed, so many cycles before the record that tells it: what could a
+        doorbell that is executed now be told?
+        """
+        until = self.ctx.cycle - late
         for pending in self._open.get(cq, ()):
             assert pending.word is not None
-            pending.causes.add(self._judge(pending.word))
+            now = self._judge(pending.word)
+            if now is not pending.now:
+                pending.causes[pending.now] = until
+                pending.now = now
 
     def after_step(self) -> None:
-        """Doorbells behind an accepted one are judged in states from now on."""
+        """Doorbells behind an accepted one are judged in states behind its step."""
+        step = self.ctx.cycle - STEP_LATE
         for waiting in self._open.values():
             for pending in waiting:
-                assert pending.word is not None
-                pending.causes = {self._judge(pending.word)}
+                if pending.causes:
+                    past = pending.causes.items()
+                    pending.causes = {cause: until for cause, until in past if until > step}
 
     def created(self, cq: int) -> None:
         """A CQ begins a new life: only what is still to be executed counts for it."""

@@ -14,7 +14,7 @@ from models.codes import EQE_BYTES, LINE_BYTES, CommandCode, CommandResult, Mode
 from models.events import MAX_ATTEMPTS
 from tb.env.check_base import Context, args_of
 from tb.env.check_completions import CompletionChecks
-from tb.env.check_doorbells import DoorbellChecks
+from tb.env.check_doorbells import WRITE_LATE, DoorbellChecks
 from tb.env.defs import Cause, Kind
 from tb.env.records import Interrupt, MemResponse, MemWrite, Trace
 
@@ -90,7 +90,7 @@ class MemoryChecks:
                 ctx.fail(f"CQE write {record.addr:#x}: {error}", number)
             self.completions.written(number)
             self.beats[number].append(count)
-            self.doorbells.changed(number)
+            self.doorbells.changed(number, WRITE_LATE)
         elif side == 1 and number < ctx.params.num_eq:
             self._event(record, number, data)
         else:

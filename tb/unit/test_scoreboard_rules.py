@@ -100,6 +100,33 @@ def test_refusal_is_judged_in_doorbell_order() -> None:
         judge(records)
 
 
+@pytest.mark.parametrize("before, right", [(3, True), (4, False)])
+def test_refusal_behind_an_accepted_doorbell(before: int, right: bool) -> None:
+    """The record of the accepted one comes five cycles after it, that of a write one cycle: the
+    refused one was executed before the write, or had to be accepted.
+    """
+    stream = Stream().standard()
+    stream.credit()
+    cqe = stream.cqe()
+    stream.arrive(0, cqe)
+    stream.place(0, cqe)
+    cons = stream.engine.cqs[0].cons
+    stream.request(CQ_DB, pack_doorbell(0, cons))
+    stream.request(CQ_DB, pack_doorbell(0, cons + 1))
+    stream.write()
+    stream.tick(before)
+    stream.ring(0, cons)
+    stream.respond()
+    stream.respond(0x0B)
+    stream.answer()
+    stream.publish(0)
+    if right:
+        judge(stream.records)
+    else:
+        with pytest.raises(ScoreboardError, match="right would be: OK"):
+            judge(stream.records)
+
+
 def test_index_beyond_what_is_written_is_not_accepted() -> None:
     stream = Stream().ready()
     stream.credit()
