@@ -64,6 +64,7 @@
     wire [EV_W-1:0]    ev_pub_data, ev_db_data;
     wire [1:0]         trace_valid;
     wire [511:0]       trace_data;
+    wire               unused_hold;          // settings may change at any time
 
     cde_arm #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(2), .RETRY_W(RETRY_W), .EV_W(EV_W), .ECC(0)
@@ -74,7 +75,7 @@
         .db_cause(db_cause), .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),
         .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
         .res_db_valid(res_db_valid), .res_db_cause(res_db_cause), .res_ct_valid(res_ct_valid), .res_ct_state(res_ct_state),
-        .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_data), .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
+        .cfg_we(cfg_we), .cfg_hold(unused_hold), .cfg_cq(cfg_cq), .cfg_data(cfg_data), .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
         .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index), .dead(dead), .ev_pub_valid(ev_pub_valid),
         .ev_pub_data(ev_pub_data), .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data), .trace_valid(trace_valid),
         .trace_data(trace_data)

@@ -24,7 +24,7 @@ module f_event #(
     input wire [NUM_CQ-1:0] answer          // memory's answer for this CQ's entry comes
 );
 
-    localparam IDX_W = 4, RETRY_W = 64 + 2 * IDX_W, EV_W = RETRY_W + 4 + IDX_W + CQ_W, EQ_REC_W = RETRY_W + 1 + CQ_W;
+    localparam IDX_W = 4, RETRY_W = 65 + 2 * IDX_W, EV_W = RETRY_W + 4 + IDX_W + CQ_W, EQ_REC_W = RETRY_W + 1 + CQ_W;
 
     reg started = 1'b0;
     wire rst = !started;

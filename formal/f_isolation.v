@@ -63,6 +63,7 @@ module f_isolation
         for (g = 0; g < 2; g = g + 1) begin : copy
             wire [12+CQ_W+7+IDX_W:0] db = g == 0 ? db_1 : db_2;
             wire [`CDE_MEM_W-1:0] mem_o;
+            wire unused_hold;
             cde_arm #(
                 .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(2), .RETRY_W(RETRY_W), .EV_W(EV_W), .ECC(0)
             ) dut (
@@ -73,7 +74,7 @@ module f_isolation
                 .db_index(db[9+CQ_W +: IDX_W]), .db_arm(db[9+CQ_W+IDX_W]), .db_type(db[10+CQ_W+IDX_W +: 2]),
                 .ct_valid(ct_valid), .ct_ready(ct_ready[g]), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
                 .res_db_valid(res_valid[g]), .res_db_cause(res_cause[g]), .res_ct_valid(unused_ct_valid[g]), .res_ct_state(unused_state[g]),
-                .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_off), .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
+                .cfg_we(cfg_we), .cfg_hold(unused_hold), .cfg_cq(cfg_cq), .cfg_data(cfg_off), .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
                 .cons_we(cons_we[g]), .cons_cq(cons_cq[g]), .cons_index(cons_index[g]), .dead(dead[g]), .ev_pub_valid(ev[g][0]),
                 .ev_pub_data(ev_data[g][0 +: EV_W]), .ev_db_valid(ev[g][1]), .ev_db_data(ev_data[g][EV_W +: EV_W]),
                 .trace_valid(trace_valid[g]), .trace_data(trace_data[g])

@@ -15,7 +15,7 @@ module f_ring (
     input wire         call_eq,
     input wire         again_valid,      // a failed entry is handed over again
     input wire         again_cq,
-    input wire [70:0]  again,            // the rest of its record
+    input wire [71:0]  again,            // the rest of its record
     input wire         eq_ready,
     input wire         resize,
     input wire         resize_eq,
@@ -25,7 +25,7 @@ module f_ring (
     input wire         answer_cq
 );
 
-    localparam IDX_W = 4, RETRY_W = 64 + 2 * IDX_W, EV_W = RETRY_W + 5 + IDX_W, EQ_REC_W = RETRY_W + 2;
+    localparam IDX_W = 4, RETRY_W = 65 + 2 * IDX_W, EV_W = RETRY_W + 5 + IDX_W, EQ_REC_W = RETRY_W + 2;
 
     reg  started = 1'b0;
     wire rst = !started;
@@ -49,7 +49,7 @@ module f_ring (
         .NUM_EQ(2), .EQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .EQ_REC_W(EQ_REC_W)
     ) dut (
         .clk(clk), .rst(rst), .ev_pub_valid(again_valid && !rst),
-        .ev_pub_data({again[70:69], lap_of[again_cq], again[68:0], 1'b1, {IDX_W{1'b0}}, 2'd0, eq_of[again_cq], again_cq}),
+        .ev_pub_data({again[71:70], lap_of[again_cq], again[69:0], 1'b1, {IDX_W{1'b0}}, 2'd0, eq_of[again_cq], again_cq}),
         .ev_db_valid(call_valid && !rst), .ev_db_data({{RETRY_W{1'b0}}, 1'b0, {IDX_W{1'b0}}, 2'd0, call_eq, call_cq}),
         .eqc_valid(change), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1), .eqc_eq(resize_eq), .eqc_base(58'd0),
         .eqc_log2({3'd0, resize_log2}), .eqc_vector(16'd0), .eqc_index(unused_index), .eqc_left(eqc_left), .gone_valid(gone),

@@ -13,7 +13,7 @@ module cde_answer #(
     parameter IDX_W = 16,
     parameter EQ_W = 4,
     parameter REC_W = 107,      // {event, retry data, EQ, CQ} or {.., quiet 2, solicited 2, count 2, CQ}
-    parameter RETRY_W = 96      // {attempt 2, lap 1, phase 1, address 60, index, snap}
+    parameter RETRY_W = 96      // {attempt 2, lap 1, passed 1, phase 1, address 60, index, snap}
 ) (
     input  wire               clk,
     input  wire               rst,

@@ -64,8 +64,9 @@ module cde_arm #(
     output wire               res_ct_valid,
     output wire [95:0]        res_ct_state,  // trace encoding
 
-    // Settings, written by control
+    // Settings, written by control: not while cfg_hold, which is short
     input  wire               cfg_we,
+    output wire               cfg_hold,
     input  wire [CQ_W-1:0]    cfg_cq,
     input  wire [19+IDX_W+EQ_W+PAGE_W:0] cfg_data,
 
@@ -119,6 +120,7 @@ module cde_arm #(
     wire              look_valid;
     wire [CQ_W-1:0]   look_cq;
     wire              look_ripe;
+    wire              looks_between;
     wire              ct_force = ct_valid && ct_age == PATIENCE;
     wire              look_force = look_valid && look_age == PATIENCE;
 
@@ -350,12 +352,13 @@ module cde_arm #(
     cde_arm_look #(.NUM_CQ(NUM_CQ), .CQ_W(CQ_W)) look_i (
         .clk(clk), .rst(rst), .waiting(waiting),
         .look_valid(look_valid), .look_taken(look_take), .look_cq(look_cq), .look_ripe(look_ripe),
-        .ripe_now(ripe_now),
+        .ripe_now(ripe_now), .between(looks_between),
         .ended((fp_valid && fp_call && fp_cq == look_cq) ||
-               (fd_effect && (fd_call || fd_op == `CDE_TRC_CREATE) && fd_cq == look_cq) ||
-               // What the first look found is not true of another setting.
-               (cfg_we && cfg_cq == look_cq))
+               (fd_effect && (fd_call || fd_op == `CDE_TRC_CREATE) && fd_cq == look_cq))
     );
+
+    // What the first look found is not true of another setting.
+    assign cfg_hold = looks_between && look_cq == cfg_cq;
 
     cde_arm_trace #(.CQ_W(CQ_W), .IDX_W(IDX_W), .X_BITS(X_W), .Y_BITS(Y_W), .Z_BITS(Z_W)) trace_i (
         .clk(clk), .rst(rst),

@@ -3,6 +3,7 @@
 //
 // Purpose: walks over the CQs whose callback waits for moderation. A look goes through the pipeline twice: the first time it learns whether count
 //          or interval was reached, the second time it releases the callback. A callback called in between ends it.
+//          What the first look found is true until the second one: no setting of the CQ may change in between (between).
 // Ports:   which CQs wait; look requests (look_*); outcome of the first look; callbacks and creations of this cycle.
 // Latency: two cycles for a CQ that does not wait, about 2 * (DEPTH + 1) cycles for one that does.
 `default_nettype none
@@ -20,6 +21,7 @@ module cde_arm_look #(
     input  wire              look_taken,
     output reg  [CQ_W-1:0]   look_cq,
     output wire              look_ripe,
+    output wire              between,       // the first look of look_cq was taken, and the second may come
 
     input  wire              ripe_now,      // outcome, DEPTH cycles after the first look was taken
     input  wire              ended          // callback called, or CQ created, for look_cq
@@ -34,6 +36,7 @@ module cde_arm_look #(
     reg [2:0] flying;
 
     assign look_ripe = second && ripe;
+    assign between = second ? state == ASK : state == FLY;
 
     always @(posedge clk) begin
         if (ended) ripe <= 1'b0;

@@ -61,6 +61,7 @@ module cde_control #(
     input  wire              ct_res_valid,
     input  wire [95:0]       ct_res_state,
     output wire              cfg_we,
+    input  wire              cfg_hold,
     output wire [CQ_W-1:0]   cfg_cq,
     output wire [19+IDX_W+EQ_W+PAGE_W:0] cfg_data,
 
@@ -222,7 +223,7 @@ module cde_control #(
         .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
         .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
         .ct_res_valid(ct_res_valid), .ct_res_state(ct_res_state),
-        .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_data),
+        .cfg_we(cfg_we), .cfg_hold(cfg_hold), .cfg_cq(cfg_cq), .cfg_data(cfg_data),
         .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_cq(op_cq), .op_base(op_base),
         .op_log2(op_log2), .op_unreserved(op_unreserved), .op_res_valid(op_res_valid),
         .op_res_result(op_res_result), .op_res_index(op_res_index), .op_res_held(op_res_held),

@@ -187,7 +187,7 @@ module cde_core #(
 
     localparam EQ_W = $clog2(NUM_EQ);
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
-    localparam RETRY_W = 64 + 2*IDX_W;
+    localparam RETRY_W = 65 + 2*IDX_W;
     localparam EV_W = RETRY_W + 3 + IDX_W + EQ_W + CQ_W;
     localparam ENT_W = 638 + CQ_W + IDX_W;
 
@@ -248,7 +248,7 @@ module cde_core #(
     wire [IDX_W-1:0] ct_index;
     wire res_ct_valid;
     wire [95:0] res_ct_state;
-    wire cfg_we, wr_we, cons_we;
+    wire cfg_we, cfg_hold, wr_we, cons_we;
     wire [19+IDX_W+EQ_W+PAGE_W:0] cfg_data;
     wire [CQ_W-1:0] cfg_cq, wr_cq, cons_cq;
     wire [IDX_W-1:0] wr_index, cons_index;
@@ -267,7 +267,7 @@ module cde_core #(
         .pub_give_up(pub_give_up), .pub_retry(pub_retry), .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op),
         .db_cause(db_cause), .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),
         .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index), .res_db_valid(res_db_valid),
-        .res_db_cause(res_db_cause), .res_ct_valid(res_ct_valid), .res_ct_state(res_ct_state), .cfg_we(cfg_we), .cfg_cq(cfg_cq),
+        .res_db_cause(res_db_cause), .res_ct_valid(res_ct_valid), .res_ct_state(res_ct_state), .cfg_we(cfg_we), .cfg_hold(cfg_hold), .cfg_cq(cfg_cq),
         .cfg_data(cfg_data), .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index), .cons_we(cons_we), .cons_cq(cons_cq),
         .cons_index(cons_index), .dead(dead), .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data), .ev_db_valid(ev_db_valid),
         .ev_db_data(ev_db_data), .trace_valid(trace_valid[2:1]), .trace_data(trace_data[767:256])
@@ -370,7 +370,7 @@ module cde_core #(
         .s_axil_arvalid(s_axil_arvalid), .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata),
         .s_axil_rresp(s_axil_rresp), .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready), .ct_valid(ct_valid),
         .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index), .ct_res_valid(res_ct_valid),
-        .ct_res_state(res_ct_state), .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_data), .op_valid(op_valid),
+        .ct_res_state(res_ct_state), .cfg_we(cfg_we), .cfg_hold(cfg_hold), .cfg_cq(cfg_cq), .cfg_data(cfg_data), .op_valid(op_valid),
         .op_ready(op_ready), .op_code(op_code), .op_cq(op_cq), .op_base(op_base), .op_log2(op_log2),
         .op_unreserved(op_unreserved), .op_res_valid(op_res_valid), .op_res_result(op_res_result), .op_res_index(op_res_index),
         .op_res_held(op_res_held), .barrier_done(barrier_done), .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data),

@@ -16,7 +16,7 @@ module cde_event #(
     parameter EQ_W = 4,
     parameter CQ_W = 6,          // FIFO depth: one word per CQ
     parameter IDX_W = 16,
-    parameter RETRY_W = 96,      // {attempt 2, lap 1, phase 1, address 60, index, snap}
+    parameter RETRY_W = 96,      // {attempt 2, lap 1, passed 1, phase 1, address 60, index, snap}
     parameter EV_W = 125,        // {retry data, retry, snap, status 2, EQ, CQ}
     parameter EQ_REC_W = 106     // {retry data, EQ, CQ}
 ) (
@@ -129,8 +129,8 @@ module cde_event #(
     wire             new_phase = (pos & size[e]) == {IDX_W{1'b0}};
     wire [59:0]      addr = retry ? again[2*IDX_W +: 60] : new_addr;
     wire             phase = retry ? again[2*IDX_W + 60] : new_phase;
-    wire             ev_lap = retry ? again[2*IDX_W + 61] : lap[e];
-    wire [1:0]       attempt = retry ? again[2*IDX_W + 62 +: 2] + 2'd1 : 2'd0;
+    wire             ev_lap = retry ? again[2*IDX_W + 62] : lap[e];
+    wire [1:0]       attempt = retry ? again[2*IDX_W + 63 +: 2] + 2'd1 : 2'd0;
 
     wire [IDX_W-1:0]   number = retry ? again[IDX_W +: IDX_W] : index[e];
     wire               old = ev_lap != lap[e];
@@ -138,15 +138,16 @@ module cde_event #(
     wire [IDX_W-1:0]   since = newest - number;
     wire [IDX_W-1:0]   slots = old ? left_size : size[e];
 
-    // A slot that entries behind it have come round to was read, whatever memory answered to its write: it is not theirs to lose.
-    assign eq_void = since > slots;
+    // A slot that entries behind it have come round to was read, whatever memory answered to its write: it is not theirs to lose. Nor is it ever
+    // again: numbers must not come round to an entry that was passed.
+    wire               passed = retry && again[2*IDX_W + 61];
+    assign eq_void = passed || since > slots;
     assign eq_valid = (p_valid || d_valid) && !eqc_valid;
     assign eq_number = e;
     assign eq_addr = addr;
     assign eq_data = {phase, 63'd0, {(32-IDX_W){1'b0}}, ev_snap, 6'd0, ev_status,
                       `CDE_EQETYPE_CQ_NOTIFICATION, {(16-CQ_W){1'b0}}, ev_cq};
-    // From an entry that was passed each further attempt counts anew: numbers must not come round to it (cde_params).
-    assign eq_record = {attempt, ev_lap, phase, addr, eq_void ? newest - slots - ONE : number, ev_snap, e, ev_cq};
+    assign eq_record = {attempt, ev_lap, eq_void, phase, addr, number, ev_snap, e, ev_cq};
 
     assign eqc_index = index[eqc_eq];
     assign eqc_left = left == {(CQ_W + 1){1'b0}};

@@ -17,7 +17,7 @@ module cde_host_write #(
     parameter MAX_LOG2 = 8,
     parameter INIT_W = 8,
     parameter ENT_W = 660,
-    parameter RETRY_W = 96,      // {attempt 2, lap 1, phase 1, address 60, index, snap}
+    parameter RETRY_W = 96,      // {attempt 2, lap 1, passed 1, phase 1, address 60, index, snap}
     parameter EV_W = 125         // {retry data, retry, snap, status 2, EQ, CQ}
 ) (
     input  wire               clk,

@@ -41,6 +41,7 @@ module cde_mbox #(
     input  wire              ct_res_valid,
     input  wire [95:0]       ct_res_state,
     output wire              cfg_we,
+    input  wire              cfg_hold,     // settings of cfg_cq must stay
     output wire [CQ_W-1:0]   cfg_cq,
     output wire [19+IDX_W+EQ_W+PAGE_W:0] cfg_data,
 
@@ -152,7 +153,7 @@ module cde_mbox #(
         .clk(clk), .rst(rst), .eq(eq_arg), .page(arg4[15:0]), .ok(eq_ok), .same_page(eq_same_page), .entries(eq_entries), .attached(attached),
         .log2(eq_log2), .vector(eq_vector), .eq_page(eq_page),
         .create(acts && c_create_eq), .resize(acts && c_resize_eq), .modify(acts && c_modify_eq), .destroy(acts && c_destroy_eq),
-        .attach(state == SETTINGS && c_create_cq), .detach(freed), .new_log2(arg3[4:0]), .new_vector(arg3[31:16])
+        .attach(cfg_we && c_create_cq), .detach(freed), .new_log2(arg3[4:0]), .new_vector(arg3[31:16])
     );
 
     // ---------------------------------------------------------------- checks
@@ -234,9 +235,9 @@ module cde_mbox #(
     assign clear_valid = state == CLEAR_CREDITS;
     assign clear_cq = cq;
     assign {cqi_we, cqi_alive, cqi_cq, cqi_page} =
-        {(state == SETTINGS && c_create_cq) || (state == LIMIT && c_destroy_cq), c_create_cq, cq, arg4[PAGE_W-1:0]};
+        {(cfg_we && c_create_cq) || (state == LIMIT && c_destroy_cq), c_create_cq, cq, arg4[PAGE_W-1:0]};
 
-    assign cfg_we = state == SETTINGS;
+    assign cfg_we = state == SETTINGS && !cfg_hold;
     assign cfg_cq = cq;
     wire typed = c_resize_cq ? known_typed : arg3[9], rearm = c_resize_cq ? known_rearm : arg3[10];
     wire [EQ_W-1:0] cfg_eq = c_create_cq ? arg4[16 +: EQ_W] : known_eq;
@@ -245,7 +246,7 @@ module cde_mbox #(
     reg by_count, by_interval;
     always @(posedge clk) {by_count, by_interval} <= {!mod_off && count_usable, !mod_off && interval_usable};
     assign cfg_data = {cfg_page, cfg_eq, interval, count[IDX_W-1:0], by_interval, by_count, rearm, typed};
-    assign info_we = state == SETTINGS;
+    assign info_we = cfg_we;
 
     always @* info_next = {interval, count, rearm, typed, unreserved, cfg_eq, cfg_page, log2};
 
@@ -365,7 +366,7 @@ module cde_mbox #(
                 op_code <= `CDE_TRC_START;
                 state <= c_create_cq ? PRODUCER : resized ? SETTINGS : FINISH;
             end
-            SETTINGS: state <= c_create_cq ? ARM_STEP : FINISH;
+            SETTINGS: if (cfg_we) state <= c_create_cq ? ARM_STEP : FINISH;
             ARM_STEP: begin
                 ct_valid <= 1'b1;
                 if (ct_valid && ct_ready) begin

@@ -242,7 +242,7 @@ module cde_posting #(
         .s_axis_conn_tdata(s_axis_conn_tdata), .s_axis_conn_tvalid(s_axis_conn_tvalid),
         .s_axis_conn_tready(s_axis_conn_tready), .m_axis_term_tdata(m_axis_term_tdata),
         .m_axis_term_tvalid(m_axis_term_tvalid), .m_axis_term_tready(m_axis_term_tready),
-        .fail_valid(fail_valid), .fail_qp(fail_qp), .rfail_valid(rfail_valid),
+        .fail_valid(fail_valid && qp_up[fail_qp]), .fail_qp(fail_qp), .rfail_valid(rfail_valid),
         .rfail_ready(rfail_ready), .rfail_qp(rfail_qp), .rfail_pending(rfail_pending), .kfail_valid(kfail_valid),
         .kfail_ready(kfail_ready), .kfail_qp(kfail_qp), .hold(hold), .rx_empty(rx_empty), .keys_held(keys_held), .set_receive(set_receive),
         .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page),

@@ -164,8 +164,9 @@ module cde_rdone #(
     wire        first = two && !second;
     wire        shows = first && invalidate && !too_long && !bad_token;
 
-    // The end of the connection waits for no room: told in each cycle in which the report stands here.
-    assign fail_valid = good && j[39:32] != 8'h00 && !j_self;
+    // The end of the connection waits for no room: told in the first cycle in which the report stands here.
+    reg         told;
+    assign fail_valid = good && j[39:32] != 8'h00 && !j_self && !told;
     assign m_axis_cpl_tvalid = good;
     assign m_axis_cpl_tuser = first && !shows;
     assign m_axis_cpl_tdata = first ? {14'd0, waits && !solicited, 1'b0, 8'h00, {(24-QP_W){1'b0}}, j_qp, `CDE_CQETYPE_INVALIDATE, token, 32'd0, qp_context, window_context}
@@ -174,7 +175,8 @@ module cde_rdone #(
 
     always @(posedge clk) begin
         if (good && m_axis_cpl_tready) second <= first;
-        if (rst) second <= 1'b0;
+        told <= good && !j_leaves;
+        if (rst) {second, told} <= 2'b00;
     end
 
     assign m_axis_cpl_tdest = {{(16-CQ_W){1'b0}}, cq};

@@ -10,6 +10,7 @@ register reaches.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from models.codes import ModelError
 from models.qp import Indication
@@ -22,6 +23,10 @@ LATE_BEATS = 2
 
 #: From the moment that the trace port shows to the output.
 PIPELINE = 16
+
+
+def _nobody(_: int) -> None:
+    """Is not interested."""
 
 
 class _Head:
@@ -57,6 +62,8 @@ class DispatchChecks:
         #: When the latest requests of one QP in a row were indicated.
         self._run: deque[int] = deque(maxlen=self.burst + 1)
         self._run_of = -1
+        #: Told of each QP of which a request was indicated: it may be done by that.
+        self.ripened: Callable[[int], None] = _nobody
 
     def work(self, record: WorkBeat) -> None:
         """A beat was taken."""
@@ -96,6 +103,7 @@ class DispatchChecks:
         except ModelError as error:
             qpc.fail(qp, f"indicated, but {error}")
         qpc.note_indicated(qp)
+        self.ripened(qp)
         return indication
 
     def early(self, qp: int) -> None:

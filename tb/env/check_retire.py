@@ -32,6 +32,7 @@ class RetireChecks:
         self.qpc = qpc
         self.completions = completions
         self.dispatch = dispatch
+        dispatch.ripened = self._waits
         self.retired = 0
         self.statuses: Counter[int] = Counter()
         #: How many had retired when the oldest request of a QP was done, by QP: those that wait

@@ -4,7 +4,7 @@
 // Purpose: answers of every kind, strays and overflows, alone, beside each other and one behind another, with resets and the clearing of
 //          memories under way, against a list of what each of them means. Compares the step, the hand of the overflow, the readiness for answers,
 //          interrupt requests and reports in each cycle. The design may be the module or one of the netlist of mutants.
-// Ports:   none. CQ_W, EQ_W, RETRY_W as parameters of the bench (an index has (RETRY_W - 64) / 2 bits); defines and plusargs: exact.vh.
+// Ports:   none. CQ_W, EQ_W, RETRY_W as parameters of the bench (an index has (RETRY_W - 65) / 2 bits); defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
 `timescale 1ns / 1ps
@@ -13,9 +13,9 @@
 module answer_exact;
     parameter CQ_W = 3;
     parameter EQ_W = 2;
-    parameter RETRY_W = 88;
+    parameter RETRY_W = 89;
     `include "exact.vh"
-    localparam IDX_W = (RETRY_W - 64) / 2;
+    localparam IDX_W = (RETRY_W - 65) / 2;
     localparam REC_W = 1 + RETRY_W + EQ_W + CQ_W;
     localparam IRQ = 2 + EQ_W;
     localparam ERR = 48;

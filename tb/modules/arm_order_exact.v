@@ -41,7 +41,7 @@ module arm_order_exact;
         .pub_solicited(2'd0), .pub_quiet(2'd0), .pub_status(2'd0), .pub_give_up(1'b0), .pub_retry({RETRY_W{1'b0}}), .db_valid(db_valid),
         .db_ready(db_ready), .db_op(db_op), .db_cause(db_cause), .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm),
         .db_type(db_type), .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index), .res_db_valid(res_db_valid),
-        .res_db_cause(res_db_cause), .res_ct_valid(res_ct_valid), .res_ct_state(res_ct_state), .cfg_we(1'b0), .cfg_cq({CQ_W{1'b0}}),
+        .res_db_cause(res_db_cause), .res_ct_valid(res_ct_valid), .res_ct_state(res_ct_state), .cfg_we(1'b0), .cfg_hold(), .cfg_cq({CQ_W{1'b0}}),
         .cfg_data({(20+IDX_W+EQ_W+PAGE_W){1'b0}}), .wr_we(1'b0), .wr_cq({CQ_W{1'b0}}), .wr_index({IDX_W{1'b0}}), .cons_we(cons_we), .cons_cq(cons_cq),
         .cons_index(cons_index), .dead(dead), .ev_pub_valid(ev_pub_valid), .ev_pub_data(), .ev_db_valid(ev_db_valid), .ev_db_data(),
         .trace_valid(trace_valid), .trace_data() `SELECT

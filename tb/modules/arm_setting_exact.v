@@ -3,7 +3,8 @@
 //
 // Purpose: completions, arms and returns of every CQ, whose count of moderation changes at any cycle, also between the two looks of the engine.
 //          Against the number of entries present: a callback comes only if the setting before the cycle of the step that calls it is reached (CQ-21), and
-//          within a bound once it is. Compares each callback whole. The design may be the module or one of the netlist of mutants.
+//          within a bound of the time from which on each setting was reached, also if the same ones come again and again. A setting waits for a bounded
+//          time. Compares each callback whole. The design may be the module or one of the netlist of mutants.
 // Ports:   none. CQ_W, EQ_W, PAGE_W, IDX_W, RETRY_W, EV_W as parameters of the bench (NUM_CQ is 1 << CQ_W); defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
@@ -21,14 +22,14 @@ module arm_setting_exact;
     `include "exact.vh"
     `include "clearing.vh"
     // Entries that wait at most; cycles from a step to its callback, and to its answer; the longest walk of looks over all CQs.
-    localparam N = 1 << CQ_W, MOST = 10, CALL = 3, ANSWER = 4, WALK = 64 * N + 64;
+    localparam N = 1 << CQ_W, MOST = 10, CALL = 3, ANSWER = 4, HOLD = 48, WALK = 64 * N + 64;
 
     reg                pub_valid = 0, db_valid = 0, db_arm = 0, ct_valid = 0, cfg_we = 0, wr_we = 0;
     reg  [7:0]         pub_op = 0, db_op = 0;
     reg  [1:0]         pub_count = 0;
     reg  [CQ_W-1:0]    pub_cq = 0, db_cq = 0, ct_cq = 0, cfg_cq = 0;
     reg  [IDX_W-1:0]   db_index = 0, cfg_count = 0, wr_index = 0;
-    wire               db_ready, ct_ready, res_db_valid, ev_pub_valid, ev_db_valid;
+    wire               db_ready, ct_ready, cfg_hold, res_db_valid, ev_pub_valid, ev_db_valid;
     wire [7:0]         res_db_cause;
     wire [EV_W-1:0]    ev_db_data;
     wire [PAGE_W-1:0]  cfg_page = cfg_cq, db_page = db_cq;
@@ -39,7 +40,7 @@ module arm_setting_exact;
         .pub_solicited(2'd0), .pub_quiet(2'd0), .pub_status(2'd0), .pub_give_up(1'b0), .pub_retry({RETRY_W{1'b0}}), .db_valid(db_valid),
         .db_ready(db_ready), .db_op(db_op), .db_cause(8'd0), .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm),
         .db_type(`CDE_ARM_ANY), .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(`CDE_TRC_CREATE), .ct_cq(ct_cq), .ct_index({IDX_W{1'b0}}),
-        .res_db_valid(res_db_valid), .res_db_cause(res_db_cause), .res_ct_valid(), .res_ct_state(), .cfg_we(cfg_we), .cfg_cq(cfg_cq),
+        .res_db_valid(res_db_valid), .res_db_cause(res_db_cause), .res_ct_valid(), .res_ct_state(), .cfg_we(cfg_we), .cfg_hold(cfg_hold), .cfg_cq(cfg_cq),
         .cfg_data({cfg_page, cfg_eq, 16'd0, cfg_count, 4'b0100}), .wr_we(wr_we), .wr_cq(pub_cq), .wr_index(wr_index), .cons_we(), .cons_cq(),
         .cons_index(), .dead(), .ev_pub_valid(ev_pub_valid), .ev_pub_data(), .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data),
         .trace_valid(), .trace_data() `SELECT
@@ -56,7 +57,8 @@ module arm_setting_exact;
     reg  [CQ_W-1:0]    called;
     reg  [EQ_W-1:0]    called_eq;
     reg                doorbell;
-    integer            q, k, calls, busy_db, busy_pub, changes;
+    integer            q, k, calls, busy_db, busy_pub, changes, held, period;
+    reg                wants;                        // a setting is to be written
 
     task wrong;
         input [8*16-1:0] what;
@@ -95,7 +97,7 @@ module arm_setting_exact;
             for (q = 0; q < N; q = q + 1) begin
                 may[1][q] = armed[q] && !busy[q] && !unwritten[q] && prod[q] != cons[q] && prod[q] - cons[q] >= count[q];
                 snaps[1][IDX_W*q +: IDX_W] = prod[q];
-                reached[q] = may[1][q] && !(cfg_we && cfg_cq == q) ? reached[q] + 1 : 0;
+                reached[q] = may[1][q] && !(cfg_we && cfg_cq == q && prod[q] - cons[q] < cfg_count) ? reached[q] + 1 : 0;
                 called = q;
                 if (reached[q] > WALK) wrong("too late");
             end
@@ -125,15 +127,25 @@ module arm_setting_exact;
                 db_arm = !armed[db_cq] && !unwritten[db_cq];
                 db_valid = below(64) < busy_db;
             end
-            cfg_we = below(64) < changes;
-            cfg_cq = $random(seed);
-            cfg_count = 1 + below(MOST);
+            // In turns at random and in step with the walk, at each of its phases.
+            if (!wants) begin
+                wants = period == 0 ? below(64) < changes : n % period == 0;
+                cfg_cq = period == 0 ? $random(seed) : 0;
+                cfg_count = 1 + (period == 0 ? below(MOST) : 0);
+            end
+            #1;
+            held = wants && cfg_hold ? held + 1 : 0;
+            called = cfg_cq;
+            if (held > HOLD) wrong("held too long");
+            cfg_we = wants && !cfg_hold;
+            if (cfg_we) wants = 1'b0;
         end
     endtask
 
     task create;
         begin
-            {pub_valid, db_valid, wr_we, taken, doorbell, calls} = 0;
+            {pub_valid, db_valid, cfg_we, wr_we, taken, doorbell, wants} = 0;
+            {calls, held} = 0;
             reset_and_clear(N);
             for (q = 0; q < N; q = q + 1) begin
                 {prod[q], cons[q], armed[q], busy[q], unwritten[q], reached[q]} = 0;
@@ -157,6 +169,7 @@ module arm_setting_exact;
                 busy_db = 1 + below(48);
                 busy_pub = 4 + below(60);
                 changes = below(3) ? below(24) : 0;
+                period = below(3) ? 0 : 2 * N + 4 + below(8);
             end
             inputs;
             compare;

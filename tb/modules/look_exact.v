@@ -18,19 +18,19 @@ module look_exact;
 
     reg  [N-1:0]    waiting = 0;
     reg             look_taken = 1'b0, ripe_now = 1'b0, ended = 1'b0;
-    wire            look_valid, look_ripe;
+    wire            look_valid, look_ripe, between;
     wire [CQ_W-1:0] look_cq;
     integer         k, few;
 
     `DUT dut (
         .clk(clk), .rst(rst), .waiting(waiting), .look_valid(look_valid), .look_taken(look_taken), .look_cq(look_cq), .look_ripe(look_ripe),
-        .ripe_now(ripe_now), .ended(ended) `SELECT
+        .between(between), .ripe_now(ripe_now), .ended(ended) `SELECT
     );
 
     // ---------------------------------------------------------------- the model
     reg             asks = 1'b0, stands = 1'b0;     // a look is requested; nothing ended the callback since the first one
     reg  [CQ_W-1:0] at = 0;
-    reg             second = 1'b0;
+    reg             second = 1'b0, flies = 1'b0;
 
     task wrong;
         input [8*24-1:0] what;
@@ -56,6 +56,7 @@ module look_exact;
             if (look_valid !== asks) wrong("request");
             if (look_cq !== at) wrong("CQ");
             if (asks && look_ripe !== (second && stands)) wrong("second look");
+            if (between !== (second ? asks : flies)) wrong("between the looks");
             if (n >= cycles) begin
                 passed;
             end
@@ -73,11 +74,12 @@ module look_exact;
                 cycle;
             end
             asks = 1'b0;
-            stands = !second;
+            {stands, flies} = {!second, 1'b1};
             for (flight = 0; flight < FLIGHT && !rst; flight = flight + 1) begin
                 cycle;
                 if (ended) stands = 1'b0;
             end
+            flies = 1'b0;
         end
     endtask
 

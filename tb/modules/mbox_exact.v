@@ -22,7 +22,7 @@ module mbox_exact;
     localparam [7:0] CLEAR = 8'h00, LOOK = 8'hff;
 
     reg                start = 0, ct_ready = 0, ct_res_valid = 0, op_ready = 0, op_res_valid = 0, barrier_done = 0, clear_ready = 0, cqi_used = 0,
-                       eqc_left = 0;
+                       eqc_left = 0, cfg_hold = 0;
     reg  [7:0]         command = 0, op_res_result = 0;
     reg  [191:0]       args = 0;
     reg  [95:0]        ct_res_state = 0;
@@ -44,7 +44,7 @@ module mbox_exact;
     `DUT dut (
         .clk(clk), .mem_i(mem_i), .mem_o(), .rst(rst), .start(start), .command(command), .args(args), .busy(busy), .done(done), .result(result),
         .outs(outs), .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index), .ct_res_valid(ct_res_valid),
-        .ct_res_state(ct_res_state), .cfg_we(cfg_we), .cfg_cq(cfg_cq), .cfg_data(cfg_data), .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code),
+        .ct_res_state(ct_res_state), .cfg_we(cfg_we), .cfg_hold(cfg_hold), .cfg_cq(cfg_cq), .cfg_data(cfg_data), .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code),
         .op_cq(op_cq), .op_base(op_base), .op_log2(op_log2), .op_unreserved(op_unreserved), .op_res_valid(op_res_valid), .op_res_result(op_res_result),
         .op_res_index(op_res_index), .op_res_held(op_res_held), .barrier_done(barrier_done), .limit_we(limit_we), .limit_cq(limit_cq),
         .limit_data(limit_data), .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq), .cqi_we(cqi_we), .cqi_alive(cqi_alive),
@@ -113,6 +113,7 @@ module mbox_exact;
         begin
             compare;
             edge_of_clock;
+            cfg_hold = below(slow) != 0;
             {start, ends, sets, limits, tells, rings, ct_res_valid, op_res_valid} = 8'd0;
             {ct_ready, op_ready, clear_ready, barrier_done, eqc_left} = {below(slow) == 0, below(slow) == 0, below(slow) == 0, below(slow) == 0, below(slow) == 0};
             {op_res_index, op_res_held, eqc_index, op_res_result} = {$random(seed), $random(seed)};
@@ -268,6 +269,7 @@ module mbox_exact;
     // Settings of the CQ as they are from here on.
     task set;
         begin
+            while (cfg_hold) cycle;
             sets = 1'b1;
             {count_of[cq], interval_of[cq], log2_of[cq], modes[cq]} = {count, interval, log2, mode};
             settings = {page_of[cq][PAGE_W-1:0], eq_of[cq][EQ_W-1:0], interval, count[IDX_W-1:0], by_interval, by_count, mode[2:1]};
@@ -315,6 +317,7 @@ module mbox_exact;
                 if (make_cq) begin
                     {page_of[cq], eq_of[cq]} = {args[143:128], 16'd0, args[159:144]};
                     attached[eq_of[cq]] = attached[eq_of[cq]] + 1;
+                    while (cfg_hold) cycle;
                     {tells, alive} = 2'b11;
                     set;
                 end

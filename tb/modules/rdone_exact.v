@@ -71,7 +71,7 @@ module rdone_exact;
     reg  [255:0]    step;
 
     integer         k, q, busy, slow, right, mask, at;
-    reg             open, from_own, bad, good, two, first, leaves, done, failure;
+    reg             open, from_own, bad, good, two, first, leaves, done, failure, stood;
     reg             flush, bad_token, too_long, solicited, invalidates, shared, waits;
     reg  [7:0]      how, status;
     reg  [SRQ_W-1:0] srq;
@@ -104,7 +104,7 @@ module rdone_exact;
             first = two && !first_gone;
             leaves = judged && (!good || (cpl_ready && !first));
             done = good && leaves;
-            failure = good && how != 0 && !is_own;
+            failure = good && how != 0 && !is_own && !stood;
             want = 256'd0;
             want[`CDE_CQE_QP_LSB +: QP_W] = q;
             want[`CDE_CQE_QP_CONTEXT_LSB +: 64] = set[63:0];
@@ -159,6 +159,7 @@ module rdone_exact;
             step[160 +: IDX_W] = reported[q] + 1;
             if (done) reported[q] = reported[q] + 1;
             if (good && cpl_ready) first_gone = first;
+            stood = good && !leaves;
             if (open) begin
                 judged = from_own || tvalid;
                 is_own = from_own;
@@ -235,7 +236,7 @@ module rdone_exact;
             for (k = 0; k < N; k = k + 1) {taken[k], reported[k], flushed[k], settings[k]} = 0;
             for (k = 0; k < N * FLIGHTS; k = k + 1) records[k] = 0;
             for (k = 0; k < SRQS; k = k + 1) completed[k] = 0;
-            {owns, judged, is_own, own_next, first_gone, report, counted, traced} = 0;
+            {owns, judged, is_own, own_next, first_gone, stood, report, counted, traced} = 0;
         end
     endtask
 

@@ -242,12 +242,17 @@ class ReadAllTheSameTest(HoleTest):
 class PassedOftenTest(HoleTest):
     """CQ-16, CQ-18: the entry of one CQ is done and answered with an error three times. Between
     these answers each other CQ of the EQ calls back once more: each repetition finds its slot
-    further behind; from the second one on it has no strobes.
+    further behind; from the second one on it has no strobes. The last one is answered with an
+    error, too, or not: then the entry is given up, and the log has its number.
     """
 
     async def scenario(self) -> None:
+        await self.round(6, last_fails=False)
+        await self.round(2, last_fails=True)
+
+    async def round(self, log2: int, last_fails: bool) -> None:
         host, mem = self.env.host, self.env.mem
-        eq = await host.create_eq(page=0, log2=6)
+        eq = await host.create_eq(page=0, log2=log2)
         failed, *others = await self.queues(1 << eq.log2, eq, log2=3)
         mark, counted = len(self.seen), await host.counter("EVENTS")
         mem.latency(400)
@@ -258,7 +263,7 @@ class PassedOftenTest(HoleTest):
         await self.harness.cycles(100)
         await self.ring(others, 0)
         for attempt in range(1, ATTEMPTS):
-            if attempt < ATTEMPTS - 1:
+            if last_fails or attempt < ATTEMPTS - 1:
                 self.fail_next(eq)
             # All that were held go, one a cycle; those of what is written then come later.
             mem.release_eq(eq.number)
@@ -270,6 +275,9 @@ class PassedOftenTest(HoleTest):
             await self.ring(others, attempt)
         mem.release_eq(eq.number)
         await self.env.drain(64)
+        log = [e for e in await host.read_log() if e.cause == Cause.EQ_FAILED]
+        told = [LogEntry(Cause.EQ_FAILED, Kind.CQ, failed.number, 0)]
+        assert log == (told if last_fails else []), log
         entries = [w for w in self.of(MemWrite, mark) if w.axi_id == mem.id_of(eq=eq.number)]
         writes = [w for w in entries if self.cq_of(w) in (failed.number, None)]
         assert [bool(w.strb) for w in writes] == [True, True, False, False], writes
@@ -277,6 +285,7 @@ class PassedOftenTest(HoleTest):
         assert await host.counter("EVENTS") - counted == len(entries)
         assert [len(cq.callbacks) for cq in (failed, *others)] == [1] + [ATTEMPTS] * len(others)
         await self.ends(eq, failed, *others)
+        mem.latency()
 
     def fail_next(self, eq: Eq) -> None:
         """The next write to the first slots is done and answered with an error."""

@@ -9,7 +9,7 @@ import cocotb
 import pyuvm
 
 from tb.env.cq import Cq
-from tb.env.defs import ArmType
+from tb.env.defs import ArmType, Cmd
 from tb.tests.test_moderation import LOG2, OTHER_ONLY, ModerationBase
 
 BUILD = "default"
@@ -238,4 +238,33 @@ class LargerCountTest(ModerationBase):
             assert (await cq.query()).due == (len(cq.callbacks) == wait)
             self.send(cq, range(2, 8))
             await cq.wait_callbacks(wait + 1)
+            await self.consume(cq)
+
+
+@pyuvm.test()
+class SameSettingTest(ModerationBase):
+    """The same setting again and again, as often as the engine looks, at each phase of its walk."""
+
+    max_cycles = 1_000_000
+
+    async def scenario(self) -> None:
+        interval, times = 2, 20
+        cq = await self.moderated(OTHER_ONLY, interval)
+        # Of a walk in which one queue waits, and is looked at once.
+        period = 2 * (self.config.num_cq - 1) + 9
+        for phase in range(0, period, 3):
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [1])
+            await self.env.drain(16)
+            calls = len(cq.callbacks)
+            start = (self.harness.cycle // period + 1) * period + phase
+            for number in range(times):
+                at = start + number * period
+                setting = OTHER_ONLY | interval << 16
+                await self.env.control.command(Cmd.MODIFY_CQ, cq.number, 0, 0, 0, 0, setting, at=at)
+                await self.env.sync()
+                if len(cq.callbacks) > calls:
+                    break
+            await cq.wait_callbacks(calls + 1)
+            self.in_bounds(cq, interval, loaded=True)
             await self.consume(cq)

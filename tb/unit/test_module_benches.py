@@ -210,7 +210,7 @@ def simulate(
         ("track_exact", {"ID_W": 2, "MAX_LOG2": 3, "W": 40, "INIT_W": 3}),
         ("track_exact", {"ID_W": 7, "MAX_LOG2": 4, "W": 90, "INIT_W": 8}),
         *(
-            ("answer_exact", {"CQ_W": cq, "EQ_W": eq, "RETRY_W": 64 + 2 * idx})
+            ("answer_exact", {"CQ_W": cq, "EQ_W": eq, "RETRY_W": 65 + 2 * idx})
             for cq, eq, idx in ((1, 1, 5), (2, 4, 12), (6, 2, 16))
         ),
         ("eqs_exact", {"EQ_W": 1, "PAGE_W": 2, "CQ_W": 3}),

@@ -220,7 +220,10 @@ from tb.unit.test_module_benches import DUTS, simulate
         ("arm_order_exact", "fd_valid && fd[D_HOST] && !rst;", "fd_valid && !rst;", "answer"),
         ("arm_order_exact", "zd_valid && zd[D_HOST + 1]", "zd_valid", "state"),
         ("arm_order_exact", "db_take ? db_cq : ct_take ?", "ct_take ?", "index"),
-        ("arm_setting_exact", "(cfg_we && cfg_cq == look_cq)", "1'b0", "too early"),
+        ("arm_setting_exact", "looks_between && look_cq == cfg_cq;", "1'b0;", "too early"),
+        ("arm_setting_exact", "looks_between && look_cq == cfg_cq;", "1'b1;", "held"),
+        ("mbox_exact", "state == SETTINGS && !cfg_hold;", "state == SETTINGS;", "settings"),
+        ("mbox_exact", "SETTINGS: if (cfg_we) state", "SETTINGS: state", "settings"),
         ("arm_setting_exact", ".ripe_now(ripe_now)", ".ripe_now(1'b1)", "too early"),
         ("arm_setting_exact", ".ripe_now(ripe_now)", ".ripe_now(1'b0)", "too late"),
         (

@@ -289,6 +289,20 @@ def test_done_and_not_retired() -> None:
         board_stalled(stream, right, "retired before one that is done, at most")
 
 
+def test_done_without_a_report_and_not_retired() -> None:
+    """One QP's request is the engine's own, and others retire all the time."""
+    bound = (PARAMS.num_qp + 1) * 16 + 8
+    for others, right in ((bound, True), (bound + 1, False)):
+        stream = PostStream().connected(2, 2)
+        stream.post(stream.make(BIND, SILENT, qp=1))
+        stream.work(1)
+        for _ in range(others):
+            stream.post(stream.make(BIND, SILENT))
+            stream.run(0)
+        stream.retire(1)
+        board_stalled(stream, right, "retired before one that is done, at most")
+
+
 def test_long_run() -> None:
     """More than a burst while another QP waits."""
     for beats, right in ((4, True), (PARAMS.burst + 6, False)):
