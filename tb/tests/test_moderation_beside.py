@@ -253,10 +253,10 @@ class SameSettingTest(ModerationBase):
         # Of a walk in which one queue waits, and is looked at once.
         period = 2 * (self.config.num_cq - 1) + 9
         for phase in range(0, period, 3):
+            calls = len(cq.callbacks)
             await cq.arm(ArmType.ANY)
             self.send(cq, [1])
             await self.env.drain(16)
-            calls = len(cq.callbacks)
             start = (self.harness.cycle // period + 1) * period + phase
             for number in range(times):
                 at = start + number * period
