@@ -243,15 +243,16 @@ module rdone_exact;
     initial begin
         set_up(24000);
         for (n = 0; n < cycles; n = n + 1) begin
-            if (n % 6000 == 0) reset;
+            // A life that is longer than the others is of one queue pair most of the time: its indices get late.
+            if (n % 6000 == 0 && n <= 24000) reset;
             if (n % 128 == 0) begin
                 busy = below(9);
                 slow = below(3) * below(4);
                 right = n[7] ? 4 : 64;
-                mask = n[8] ? -1 : $random(seed);
+                mask = n >= 24000 && n[10:8] != 0 ? 0 : n[8] ? -1 : $random(seed);
             end
             // The walk goes on, and nothing is judged.
-            init = n % 6000 < 8;
+            init = n % 6000 < 8 && n < 24008;
             reports;
             buffers;
             compare;

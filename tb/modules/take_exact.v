@@ -364,11 +364,12 @@ module take_exact;
     initial begin
         set_up(16000);
         for (n = 0; n < cycles; n = n + 1) begin
-            if (n % 4000 == 0) reset;
+            // A life that is longer than the others is of one queue most of the time: its indices get late.
+            if (n % 4000 == 0 && n <= 16000) reset;
             if (n % 64 == 0) begin
                 busy = 1 + below(8);
                 slow = below(8);
-                mask = n[6] ? -1 : $random(seed);
+                mask = n >= 16000 && n[9:6] != 0 ? 0 : n[6] ? -1 : $random(seed);
             end
             init = below(256) == 0;
             requests;

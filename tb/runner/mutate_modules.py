@@ -29,6 +29,8 @@ _INPUT = re.compile(r"^  (?:  input +wire|input) +(?:\[[^\]]*\] *)?(\w+)", re.M)
 _TIMEOUT_S = 600.0
 #: Of a bench: the first as it is in the regression, more for what is neither killed nor proved.
 SEEDS = (1, 2, 3, 4, 5, 6)
+#: Of a seed: so many times the usual cycles, in which indices of 12 bits count round.
+_TIMES = {5: 4, 6: 4}
 
 Values = dict[str, int]
 
@@ -484,6 +486,7 @@ class ModuleBenches:
     def _simulate(self, program: Path, number: int, seed: int = SEEDS[0]) -> str:
         """What is wrong; nothing if the bench passes."""
         command = ["vvp", "-n", str(program), f"+mutant={number}", f"+seed={seed}"]
+        command.append(f"+times={_TIMES.get(seed, 1)}")
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S)
         except subprocess.TimeoutExpired:
