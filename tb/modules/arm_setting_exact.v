@@ -22,7 +22,7 @@ module arm_setting_exact;
     `include "exact.vh"
     `include "clearing.vh"
     // Entries that wait at most; cycles from a step to its callback, and to its answer; the longest walk of looks over all CQs.
-    localparam N = 1 << CQ_W, MOST = 10, CALL = 3, ANSWER = 4, HOLD = 48, WALK = 64 * N + 64;
+    localparam N = 1 << CQ_W, MOST = 10, CALL = 3, ANSWER = 4, HOLD = 24, WALK = 64 * N + 64;
 
     reg                pub_valid = 0, db_valid = 0, db_arm = 0, ct_valid = 0, cfg_we = 0, wr_we = 0;
     reg  [7:0]         pub_op = 0, db_op = 0;

@@ -157,7 +157,7 @@ def _done(module: str, text: str) -> list[Values]:
 
 def _event(_: str, text: str) -> list[Values]:
     eq, idx = width(text, "eqc_eq"), width(text, "eqc_index")
-    cq = width(text, "eq_record") - 64 - 2 * idx - eq
+    cq = width(text, "eq_record") - 65 - 2 * idx - eq
     return [{"CQ_W": cq, "EQ_W": eq, "IDX_W": idx}] if min(cq, eq, idx) > 0 else []
 
 
