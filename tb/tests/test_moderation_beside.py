@@ -266,5 +266,5 @@ class SameSettingTest(ModerationBase):
                 if len(cq.callbacks) > calls:
                     break
             await cq.wait_callbacks(calls + 1)
-            self.in_bounds(cq, interval, loaded=True)
+            self.in_bounds(cq, interval)
             await self.consume(cq)
