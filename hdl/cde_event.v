@@ -138,8 +138,8 @@ module cde_event #(
     wire [IDX_W-1:0]   since = newest - number;
     wire [IDX_W-1:0]   slots = old ? left_size : size[e];
 
-    // A slot that entries behind it have come round to was read, whatever memory answered to its write: it is not theirs to lose. Nor is it ever
-    // again: numbers must not come round to an entry that was passed.
+    // A slot that entries behind it have come round to was read, whatever memory answered to its write: it is not theirs to lose. An
+    // entry that was passed stays so, although indices come round to it.
     wire               passed = retry && again[2*IDX_W + 61];
     assign eq_void = passed || since > slots;
     assign eq_valid = (p_valid || d_valid) && !eqc_valid;
