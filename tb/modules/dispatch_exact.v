@@ -71,6 +71,7 @@ module dispatch_exact;
 
     integer      k, at, busy, mask, cand, from, from_at, from_end, left, slot, released_to, slow;
     reg          skips, blocked, offers, executes, moves, none_left, fetches, killed, more, yields, goes_on, leaves, taken, launches, indicates, at_once;
+    reg          steady;
 
     function integer index;
         input integer number;
@@ -212,7 +213,7 @@ module dispatch_exact;
             acc_valid = below(8) < busy && accepted[k] - passed_by[k] < DEPTH;
             acc_slot = accepted[k];
             for (at = 0; at < 16; at = at + 1) acc_data[32*at +: 32] = $random(seed);
-            if (below(4) != 0) acc_data[`CDE_POST_READ_FENCE_LSB] = 1'b0;
+            if (steady || below(4) != 0) acc_data[`CDE_POST_READ_FENCE_LSB] = 1'b0;
             acc_kind = below(6) == 0 ? 2'b10 : {1'b0, below(3) == 0};
             at = accepted[k] + acc_valid;
             rel_we = at != released[k] && below(2) == 0;
@@ -261,6 +262,9 @@ module dispatch_exact;
                 busy = 1 + below(8);
                 slow = below(8);
                 mask = n >= 8000 && n[9:6] != 0 ? 1 : n[6] ? -1 : $random(seed);
+                // Requests that are taken slowly and do not wait: short queues have runs of whole turns, too.
+                steady = n >= 8000 && n[10:9] == 3;
+                if (steady) {busy, slow} = {32'd8, 32'd5 + below(3)};
             end
             posts;
             others;

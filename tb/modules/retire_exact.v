@@ -74,7 +74,7 @@ module retire_exact;
 
     integer        k, at, busy, slow, mask, cand, from, from_at, from_end, left, slot, next_ripe, next_seen, ripe_now;
     reg            from_open, unripe, unkeys, invalidates, moves, completes, goes, empty, fetches, killed, more, yields, goes_on, leaves, taken, launches;
-    reg            holds, remote, traced, seen_was_taken;
+    reg            holds, remote, traced, seen_was_taken, steady;
     reg  [7:0]     status;
     reg  [255:0]   want, step;
 
@@ -249,9 +249,9 @@ module retire_exact;
             ind_valid = below(8) < busy && indicated[ind_qp] != accepted[ind_qp];
             ind_slot = indicated[ind_qp];
             ind_next = indicated[ind_qp] + 1;
-            ind_done = failed[ind_qp] ? below(2) : below(64) != 0;
+            ind_done = failed[ind_qp] ? below(2) : steady || below(64) != 0;
             ind_ripe = !ind_done || request[ind_qp * DEPTH + ind_slot][113];
-            ind_status = ind_ripe && ind_done && below(16) == 0 ? $random(seed) : 8'h00;
+            ind_status = ind_ripe && ind_done && !steady && below(16) == 0 ? $random(seed) : 8'h00;
         end
     endtask
 
@@ -284,7 +284,7 @@ module retire_exact;
                 rep_total = reported[next_seen] + 1;
                 bad_tag = reported[next_seen];
             end
-            bad_we = rep_we && !bad[rep_qp] && below(64) == 0;
+            bad_we = rep_we && !bad[rep_qp] && !steady && below(64) == 0;
             bad_status = 1 + below(200);
             seen_qp = $random(seed) & mask;
             find_remote(seen_qp);
@@ -296,7 +296,7 @@ module retire_exact;
             fresh_qp = $random(seed);
             fresh = (failed[fresh_qp] || below(8) == 0) && retired[fresh_qp] == accepted[fresh_qp] && top != fresh_qp && !(acc_valid && acc_qp == fresh_qp);
             ri_done = ri_valid && below(4) == 0;
-            ri_status = below(8) ? 8'h00 : $random(seed);
+            ri_status = steady || below(8) ? 8'h00 : $random(seed);
             set_qp = $random(seed);
             set_we = below(32) == 0 && retired[set_qp] == accepted[set_qp];
             set_data = {$random(seed), $random(seed), $random(seed)};
@@ -323,6 +323,9 @@ module retire_exact;
                 busy = 1 + below(8);
                 slow = below(8);
                 mask = n >= 8000 && n[9:6] != 0 ? 1 : n[6] ? -1 : $random(seed);
+                // Completions that are taken slowly and nothing that fails: short queues have runs of whole turns, too.
+                steady = n >= 8000 && n[10:9] == 3;
+                if (steady) {busy, slow} = {32'd8, 32'd5 + below(3)};
             end
             requests;
             reports;

@@ -302,7 +302,7 @@ def simulate(
         *(
             (bench, {"QP_W": qp, "SQ_LOG2": log2, "IDX_W": idx, "BURST": burst})
             for bench in ("dispatch_exact", "retire_exact")
-            for qp, log2, idx, burst in ((1, 3, 6, 1), (2, 2, 5, 2), (4, 4, 12, 8))
+            for qp, log2, idx, burst in ((1, 3, 6, 1), (2, 2, 5, 16), (4, 4, 12, 8))
         ),
         *(("removal_exact", {"QP_W": width}) for width in (2, 6)),
         *(("cq_exact", {"CQ_W": cq, "IDX_W": idx}) for cq, idx in ((1, 5), (2, 12), (4, 16))),

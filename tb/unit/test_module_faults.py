@@ -413,6 +413,16 @@ def test_faults_at_late_indices_are_found(tmp_path: Path, bench: str) -> None:
     assert simulate(tmp_path, bench, {"IDX_W": 12}, copy).startswith("wrong: ")
 
 
+@pytest.mark.parametrize("bit", range(4))
+@pytest.mark.parametrize("bench", ["dispatch_exact", "retire_exact"])
+def test_faults_in_the_length_of_a_turn_are_found(tmp_path: Path, bench: str, bit: int) -> None:
+    """A turn is longer than a queue: requests follow while it lasts."""
+    left = "fetch_left == 8'd0 ? 8'd0 : fetch_left - 8'd1"
+    copy = with_fault(tmp_path, DUTS[bench][0], f"<= {left};", f"<= ({left}) ^ (8'd1 << {bit});")
+    values = {"QP_W": 2, "SQ_LOG2": 2, "IDX_W": 12, "BURST": 16}
+    assert simulate(tmp_path, bench, values, copy).startswith("wrong: ")
+
+
 def test_fault_of_a_large_group(tmp_path: Path) -> None:
     """More QPs than one group of cde_turn has."""
     copy = with_fault(tmp_path, "cde_turn", "{group, after", "{next_group, after")
