@@ -66,6 +66,15 @@ class WindowTroublesTest(_WindowsTest):
 
 
 @pyuvm.test()
+class WindowLeftBuffersTest(_WindowsTest):
+    """Shared receive queues that are full of what ended connections have left."""
+
+    async def scenario(self) -> None:
+        sequence = await self.lives(shared=1.0, filled=True, troubled=0.3, threads=2)
+        assert sequence.done["filled"] and sequence.ledger.received
+
+
+@pyuvm.test()
 class WindowStrangersTest(_WindowsTest):
     """Guarded and unguarded queue pairs side by side and connected."""
 

@@ -70,6 +70,8 @@ class Link:
     over: bool = False
     left: list[MemoryWindow | Region] = field(default_factory=list)
     """Objects whose keys are to be looked at when it has ended."""
+    messages: list[Message] = field(default_factory=list)
+    """That this connection has sent or is about to send."""
 
 
 class WindowLinks(CarillonSequence):
@@ -95,6 +97,8 @@ class WindowLinks(CarillonSequence):
     #: Share of windows that stay valid behind their thread, of QPs that are made anew.
     keep = 0.3
     rebirths = 0.3
+    #: Shared receive queues are full when a connection begins.
+    filled = False
     #: The device is removed in the middle.
     removal = False
 
@@ -343,10 +347,21 @@ class WindowLinks(CarillonSequence):
         """A post with a context of its own."""
         return side.qp.make(opcode, context=1 << 40 | self.serial(), **fields)
 
+    def left_over(self, link: Link, side: Side) -> bool:
+        """Whether the receive queue is full with a buffer for each message under way: an SRQ keeps
+        those of connections that have ended, and only messages make room.
+        """
+        coming = sum(one.side is side and not one.received for one in link.messages)
+        return len(side.buffers) >= max(self.room(side), coming)
+
+    def room(self, side: Side) -> int:
+        """Buffers that the receive queue of a side may hold."""
+        return side.srq.size if side.srq else side.qp.recv_depth
+
     async def buffer(self, link: Link, side: Side) -> bool:
         """Posts one receive; False if the connection has ended."""
         queue: Any = side.srq or side.qp
-        size = queue.size if side.srq else queue.recv_depth
+        size = self.room(side)
         region = link.zone.regions[0]
         waited = 0
         while not link.over:
@@ -406,6 +421,9 @@ class WindowLinks(CarillonSequence):
         except CommandError as error:
             assert error.command.result == Result.DEVICE_REMOVED, error
         self.done["clean" if link.clean else "troubled"] += 1
+        for side in link.sides if self.filled else ():
+            while side.srq is not None and len(side.buffers) < self.room(side):
+                self.done["filled"] += await self.buffer(link, side)
         work: list[Coroutine[Any, Any, None]] = [self._thread(link) for _ in range(self.threads)]
         if not link.clean:
             work.append(self._trouble(link))

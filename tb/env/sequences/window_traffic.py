@@ -155,7 +155,9 @@ class WindowTraffic(WindowLinks):
         data = self.serial().to_bytes(8, "little") + rng.randbytes(rng.randint(0, 24))
         message = self.ledger.message(peer, data, token)
         late = rng.random() < 0.2
-        if not late and not await self.buffer(link, peer):
+        link.messages.append(message)
+        there = late or self.left_over(link, peer)
+        if not there and not await self.buffer(link, peer):
             return None, message
         opcode = Opcode.SEND_AND_INVALIDATE if token else Opcode.SEND
         options = {"token": token} if token else {}
