@@ -113,6 +113,14 @@ module arm_order_exact;
     task reset;
         begin
             {db_valid, ct_valid} = 2'b00;
+            // Nothing that was under way answers.
+            rst = 1'b1;
+            edge_of_clock;
+            for (k = 0; k < CONTROL + 2; k = k + 1) begin
+                #1;
+                if (res_db_valid || res_ct_valid || trace_valid != 0) wrong("reset");
+                edge_of_clock;
+            end
             reset_and_clear(N);
             for (k = 0; k < N; k = k + 1) life[k] = `CDE_LIFE_FREE;
             for (k = 0; k <= CONTROL + 1; k = k + 1) taken[k] = 0;

@@ -240,7 +240,7 @@ module rpost_exact;
             post_data[`CDE_RPOST_SEGMENTS_LSB +: 8] = below(2) ? 3 : below(4);
             for (k = 0; k < 3; k = k + 1) begin
                 post_data[128 + 128*k +: 64] = below(4) == 0 ? 64'd0 - below(64) : below(64);
-                post_data[192 + 128*k +: 32] = below(4) == 0 ? $random(seed) : below(40);
+                post_data[192 + 128*k +: 32] = below(4) == 0 ? (below(2) ? 32'd1 << below(32) : $random(seed)) : below(40);
             end
             if (below(32) == 0) post_data[`CDE_RPOST_SEGMENTS_LSB +: 8] = below(2) ? 4 : $random(seed);
             if (below(16) == 0) post_data = post_data ^ (512'd1 << below(64));

@@ -413,6 +413,28 @@ def test_faults_at_late_indices_are_found(tmp_path: Path, bench: str) -> None:
     assert simulate(tmp_path, bench, {"IDX_W": 12}, copy).startswith("wrong: ")
 
 
+def test_fault_in_what_is_held_at_late_indices_is_found(tmp_path: Path) -> None:
+    """From index 1,024 on a queue that holds nothing seems to hold something."""
+    text = "tail_next != released_next && age"
+    copy = with_fault(tmp_path, "cde_post", text, "tail_next[9:0] != released_next && age")
+    printed = simulate(tmp_path, "post_exact", {"SQ_LOG2": 2, "IDX_W": 12, "TICK": 4}, copy)
+    assert printed.startswith("wrong: ")
+
+
+def test_answer_in_a_reset_is_found(tmp_path: Path) -> None:
+    """What was under way when the reset came still answers."""
+    copy = with_fault(tmp_path, "cde_arm_trace", "d_control && !rst", "d_control")
+    assert simulate(tmp_path, "arm_order_exact", hdl=copy).startswith("wrong: reset ")
+
+
+@pytest.mark.parametrize("bit", [0, 11, 31])
+def test_fault_in_one_bit_of_a_length_is_found(tmp_path: Path, bit: int) -> None:
+    """A segment of so many bytes is taken for one of none, which is not looked up."""
+    text = "x_used <= bytes != 32'd0;"
+    copy = with_fault(tmp_path, "cde_rpost", text, f"x_used <= (bytes & ~(1 << {bit})) != 0;")
+    assert simulate(tmp_path, "rpost_exact", {"IDX_W": 12}, copy).startswith("wrong: ")
+
+
 @pytest.mark.parametrize("bit", range(4))
 @pytest.mark.parametrize("bench", ["dispatch_exact", "retire_exact"])
 def test_faults_in_the_length_of_a_turn_are_found(tmp_path: Path, bench: str, bit: int) -> None:
