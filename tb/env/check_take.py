@@ -247,6 +247,7 @@ class TakeChecks:
         if rq.not_ready() is None:
             self._credit(record, found, credit)
         queue = rq if rq.srq is None else rq.srq
+        overlong = rq.overlong
         result = rq.take(
             waiting.request,
             credit=credit,
@@ -254,6 +255,8 @@ class TakeChecks:
             tail_seen=index(queue.tail_seen),
             reported_seen=index(rq.reported_seen),
         )
+        # Which message it was, and whether that is too long, only the answer tells.
+        rq.overlong = overlong
         self.serial += 1
         taken = None if result.buffer is None else rq.flight[-1]
         self.takes[qp].append(Take(record.cycle, taken, self.serial, rq.qp.connections))
@@ -398,8 +401,8 @@ class TakeChecks:
         """The buffer is that of this message, for certain."""
         post, rq = taken.buffer.post, self.rc.rqs[request.qp]
         overlong = request.length > post.length
-        if overlong is not taken.overlong and take.connection == rq.qp.connections:
-            rq.overlong = rq.qp.connections if overlong else None
+        if overlong and take.connection == rq.qp.connections:
+            rq.overlong = rq.qp.connections
         taken.request, taken.overlong = request, overlong
         filled = () if overlong else tuple(fill(post.segments, request.length))
         return TakeResult(

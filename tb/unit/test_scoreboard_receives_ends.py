@@ -68,6 +68,26 @@ def test_connection_that_ends_without_a_message_too_long() -> None:
         judge(stream)
 
 
+def test_answer_in_front_does_not_hide_a_message_too_long() -> None:
+    """The steps of both messages seem to be those of messages too long."""
+    stream = ReceiveStream().receivers()
+    stream.plain(QpCommand.FLUSH_QP, OWN)
+    stream.set_state(OWN, QpState.IDLE)
+    for _ in range(2):
+        stream.receive(stream.buffer(lengths=(47,)))
+    fits, long = RecvRequest(OWN, 46), RecvRequest(OWN, 48)
+    stream.arrives(fits)
+    stream.connect(OWN)
+    stream.arrives(long)
+    taken = []
+    for message in (fits, long):
+        stream.tick(1)
+        taken.append((message, stream.take(message)))
+    for message, result in taken:
+        stream.answers(message, result)
+    judge(stream)
+
+
 def received() -> ReceiveStream:
     """A buffer is taken and not reported."""
     stream = ReceiveStream().receivers()
