@@ -46,6 +46,8 @@ class CompletionChecks:
         self.overflows = [0] * num_cq
         #: What the error log must say of overflows: cause, kind, object, detail.
         self.log: list[tuple[int, int, int, int]] = []
+        #: CQ and index of its next entry, of each that was destroyed.
+        self.stopped: set[tuple[int, int]] = set()
         #: CQs that were created but not started: they still refuse everything.
         self.not_started: set[int] = set()
 
@@ -187,6 +189,19 @@ class CompletionChecks:
         self.log.append((Cause.CQ_OVERFLOW, Kind.CQ, cq, record.new & 0xFFFF))
         self.changed(cq)
         self.credits.note(cq)
+
+    def stop(self, cq: int) -> None:
+        """STOP: completions are refused from here on."""
+        self.stopped.add(self._next(cq))
+
+    def dropped(self, cq: int, index: int) -> bool:
+        """Can a completion have been dropped, because its CQ was in error, with this index of the
+        next entry? That stands still from the error on.
+        """
+        return (cq, index) in self.stopped or (cq, index) == self._next(cq)
+
+    def _next(self, cq: int) -> tuple[int, int]:
+        return cq, self.ctx.params.index(self.ctx.engine.producers[cq].alloc)
 
     def overflow_told(self, record: Trace) -> None:
         """CQ_ERROR with status BUFFER_OVERFLOW."""

@@ -127,6 +127,7 @@ class ControlChecks:
                 ctx.engine.stop(cq)
             except ModelError as error:
                 ctx.fail(str(error), cq, record)
+            self.completions.stop(cq)
         self.seen.append(record)
 
     def _resize(self, command: Command, record: Trace) -> None:

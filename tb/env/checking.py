@@ -173,6 +173,8 @@ class Checking:
         assert not more, f"log entries of what was not refused: {dict(more)}"
         strange = [entry for entry in told if not sensible(entry, config.num_cq)]
         assert not strange, f"log entries that name no object that they can: {strange}"
+        moved = board.strange(told)
+        assert not moved, f"log entries of dropped completions: wrong index, CQs {moved}"
         missing, lost = wanted - found, await host.counter("LOG_LOST")
         assert missing.total() <= lost, f"{lost} log entries lost, but not there: {dict(missing)}"
 

@@ -265,6 +265,13 @@ class Scoreboard:
         """
         return [*self.completions.log, *self.memory.log]
 
+    def strange(self, entries: Iterable[tuple[int, int, int, int]]) -> list[int]:
+        """CQs of which an entry of the error log tells a dropped completion with an index where
+        they cannot stand.
+        """
+        drops = [(cq, index) for cause, _, cq, index in entries if cause == Cause.CPL_CQ_ERROR]
+        return [cq for cq, index in drops if not self.completions.dropped(cq, index)]
+
     def log_maybe(self) -> list[tuple[int, int, int, int]]:
         """Entries that may be there as well: the order of events does not show at the ports."""
         return []
