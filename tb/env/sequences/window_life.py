@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from models.post import Segment
 from tb.env.agents.control import CommandError
 from tb.env.defs import CqeStatus, Opcode, QpState, Result, Right
-from tb.env.sequences.window_links import Link, Zone
+from tb.env.sequences.window_objects import Link, Zone
 from tb.env.sequences.window_traffic import WindowTraffic
 from tb.env.window_ledger import Asked, Message, Side
 from tb.env.windows import MemoryWindow

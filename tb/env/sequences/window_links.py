@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
 from typing import Any
 
 from cocotb.triggers import Event
@@ -23,6 +22,7 @@ from tb.env.defs import Cause, QpState, RecvFlag, Result, Right
 from tb.env.qp import connect_pair
 from tb.env.regions import Region
 from tb.env.sequences import CarillonSequence
+from tb.env.sequences.window_objects import Facts, Link, Zone
 from tb.env.window_ledger import Asked, Message, Side, WindowLedger
 from tb.env.windows import Keyed, MemoryWindow
 
@@ -32,46 +32,6 @@ _PATIENCE = 16  # looks without room before the states are asked
 _BOTH = Right.REMOTE_READ | Right.REMOTE_WRITE
 _AGAIN = (Cause.QUEUE_FULL, Cause.NO_CREDIT)
 _OVER = (Cause.NOT_CONNECTED, Cause.DEVICE_REMOVED)
-
-
-@dataclass(eq=False)
-class Zone:
-    """A protection zone with its objects; those that nobody has now are in the lists."""
-
-    number: int
-    regions: list[Region] = field(default_factory=list)
-    readable: list[Region] = field(default_factory=list)
-    """Without local write."""
-    windows: list[MemoryWindow] = field(default_factory=list)
-    fast: list[Region] = field(default_factory=list)
-    """Allocated."""
-    free: list[int] = field(default_factory=list)
-    """Addresses for receive buffers."""
-
-
-@dataclass(eq=False)
-class Facts:
-    """A window or region since its key was looked at last."""
-
-    key: int = 0
-    valid: bool = False
-    given: list[Asked] = field(default_factory=list)
-    taken: int = 0
-    """Requests and messages that were to invalidate it."""
-
-
-@dataclass(eq=False)
-class Link:
-    """One connection of a pair."""
-
-    sides: tuple[Side, Side]
-    zone: Zone
-    clean: bool = True
-    over: bool = False
-    left: list[MemoryWindow | Region] = field(default_factory=list)
-    """Objects whose keys are to be looked at when it has ended."""
-    messages: list[Message] = field(default_factory=list)
-    """That this connection has sent or is about to send."""
 
 
 class WindowLinks(CarillonSequence):

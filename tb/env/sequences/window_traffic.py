@@ -11,7 +11,8 @@ from models.post import Segment
 from tb.env.agents.control import CommandError
 from tb.env.defs import Opcode, PostFlag, Result, Right, Verdict
 from tb.env.regions import Region
-from tb.env.sequences.window_links import Link, WindowLinks
+from tb.env.sequences.window_links import WindowLinks
+from tb.env.sequences.window_objects import Link
 from tb.env.window_ledger import Asked, Message, Side
 from tb.env.windows import Keyed, MemoryWindow, next_key
 
