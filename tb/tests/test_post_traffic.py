@@ -8,7 +8,7 @@ import pyuvm
 from tb.env.base_test import CarillonTest
 from tb.env.sequences import find
 
-BUILD = ["engine", "engine_small"]
+BUILD = ["engine", "engine_small", "engine_least"]
 SEEDS = [1, 2]
 
 

@@ -11,7 +11,7 @@ from tb.env.defs import CqeStatus
 from tb.env.harness import Channel
 from tb.tests.test_receive_traffic import ReceivingTest
 
-BUILD = ["engine", "engine_small", "engine_deep"]
+BUILD = ["engine", "engine_small", "engine_least", "engine_deep"]
 SEEDS = [1, 2]
 
 

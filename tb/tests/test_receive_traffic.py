@@ -14,7 +14,7 @@ from tb.env.consumer import Habits
 from tb.env.defs import Scatter
 from tb.env.sequences import find
 
-BUILD = ["engine", "engine_small", "engine_deep"]
+BUILD = ["engine", "engine_small", "engine_least", "engine_deep"]
 SEEDS = [1, 2]
 
 

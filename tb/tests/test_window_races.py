@@ -31,7 +31,7 @@ from tb.tests.windowing import (
     received,
 )
 
-BUILD = ["engine", "engine_small"]
+BUILD = ["engine", "engine_small", "engine_least"]
 
 OFFSETS = range(-20, 21)
 AROUND = 40

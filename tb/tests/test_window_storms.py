@@ -7,7 +7,7 @@ import pyuvm
 
 from tb.tests.key_storm import StormTest
 
-BUILD = ["engine", "engine_small", "engine_deep"]
+BUILD = ["engine", "engine_small", "engine_least", "engine_deep"]
 
 
 @pyuvm.test()

@@ -12,7 +12,7 @@ import pyuvm
 from tb.env.base_test import CarillonTest
 from tb.env.sequences import find
 
-BUILD = ["engine", "engine_small", "engine_deep"]
+BUILD = ["engine", "engine_small", "engine_least", "engine_deep"]
 SEEDS = [1, 2]
 
 
