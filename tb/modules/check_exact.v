@@ -65,6 +65,7 @@ module check_exact;
     reg  [255:0]    step, step_before;
     reg  [95:0]     state;
     integer         k, at, busy, slow, mask, pick;
+    reg  [19:0]     generation;
 
     task wrong;
         input [8*24-1:0] what;
@@ -156,7 +157,8 @@ module check_exact;
             change_we = below(8) < busy;
             change_at = $random(seed) & mask;
             change_word = {$random(seed), $random(seed), $random(seed), $random(seed), $random(seed), $random(seed)};
-            change_word[K_GEN +: 20] = below(4);
+            // Alike enough that keys of the past are one bit away from those of the present.
+            change_word[K_GEN +: 20] = generation ^ (below(4) == 0) << below(20);
             change_word[K_VALID] = below(4) != 0;
             change_word[K_EXISTS] = below(8) != 0;
             change_word[K_ZONE +: 16] = below(3);
@@ -194,7 +196,7 @@ module check_exact;
             check[127:64] = from + (below(4) == 0) - (below(4) == 0);
             check[159:128] = bytes;
             if (below(4) == 0) begin
-                pick = below(192);
+                pick = below(2) ? 32 + below(32) : below(192);
                 check[pick] = !check[pick];
             end
         end
@@ -219,6 +221,7 @@ module check_exact;
                 busy = 1 + below(8);
                 slow = below(8);
                 mask = n[6] ? -1 : $random(seed);
+                generation = $random(seed);
                 removed = below(16) == 0;
             end
             if (below(16) == 0) up = $random(seed) | $random(seed);

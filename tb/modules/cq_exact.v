@@ -98,7 +98,7 @@ module cq_exact;
     reg  [ENT_W-1:0] made_now;
     reg          dropped;
     integer      k, busy, slow, mask, since_op, cons_step, grant_step, grant2_step;
-    reg          aged;
+    reg          aged, fills;
 
     task wrong;
         input [8*24-1:0] what;
@@ -297,7 +297,7 @@ module cq_exact;
             tdest[31:16] = below(4) != 0 ? tdest[15:0] : below(N);
             if (below(64) == 0) tdest = tdest ^ (32'd1 << below(32));
             tkeep = below(16) == 0 ? 0 : 1 + below(3);
-            tuser = $random(seed) & $random(seed);
+            tuser = $random(seed) & $random(seed) & {2{!fills || below(8) == 0}};
             ent_ready = below(8) >= slow;
             if (below(aged ? 1024 : 64) == 0) dead = $random(seed) & $random(seed) & $random(seed);
         end
@@ -307,14 +307,15 @@ module cq_exact;
     task owners;
         begin
             {cons_cq, granted_cq, granted2_cq} = aged ? 0 : $random(seed);
-            cons_step = below(3);
-            cons_we = active[cons_cq] && placed[cons_cq] - consumed[cons_cq] >= cons_step && below(2);
+            cons_step = fills ? below(16) : below(3);
+            cons_we = !(fills && n % 4000 < 3500) && active[cons_cq] && placed[cons_cq] - consumed[cons_cq] >= cons_step && below(2);
             cons_index = consumed[cons_cq] + cons_step;
             grant_step = 1 + below(2);
-            granted_we = lots(granted_cq) >= 4 && below(2);
+            // Where a ring fills few are promised at a time, and the last place, too: what it must hold is then what it holds.
+            granted_we = lots(granted_cq) >= (fills ? grant_step : 4) && below(2) && !(fills && promised(granted_cq) > 8);
             granted_total = granted[granted_cq] + grant_step;
             grant2_step = 1 + below(2);
-            granted2_we = lots(granted2_cq) >= 4 && below(2);
+            granted2_we = lots(granted2_cq) >= 4 && below(2) && !fills;
             granted2_total = granted2[granted2_cq] + grant2_step;
         end
     endtask
@@ -322,7 +323,12 @@ module cq_exact;
     // Places of a CQ that are neither taken nor promised.
     function integer lots;
         input [CQ_W-1:0] of;
-        lots = !active[of] || unreserved[of] ? 0 : sizes[of] - (placed[of] - consumed[of]) - (granted[of] + granted2[of] - used[of]);
+        lots = !active[of] || unreserved[of] ? 0 : sizes[of] - (placed[of] - consumed[of]) - promised(of);
+    endfunction
+
+    function integer promised;
+        input [CQ_W-1:0] of;
+        promised = granted[of] + granted2[of] - used[of];
     endfunction
 
     // A CQ is cleared, started, resized, stopped.
@@ -330,13 +336,16 @@ module cq_exact;
         begin
             since_op = op_valid && op_ready ? 0 : since_op + 1;
             if (!op_valid || op_ready) begin
-                op_cq = $random(seed);
-                op_valid = since_op > 3 && below(!active[op_cq] ? 3 : aged ? 4000 : 12) == 0;
+                op_cq = fills && below(2) ? 0 : $random(seed);
+                op_valid = since_op > 3 && below(!active[op_cq] ? 3 : !aged ? 12 : fills ? 8 : 4000) == 0;
                 op_base = {$random(seed), $random(seed)};
-                op_log2 = aged ? IDX_W - 2 : 2 + below(IDX_W - 3);
+                op_log2 = !aged ? 2 + below(IDX_W - 3) : IDX_W - 2;
+                if (fills && sizes[op_cq] == 1 << (IDX_W - 2) && below(2))
+                    op_log2 = $clog2(placed[op_cq] - consumed[op_cq] + promised(op_cq) + 1) - below(3);
+                if (op_log2 < 2 || op_log2 > IDX_W - 2) op_log2 = IDX_W - 2;
                 op_base = op_base >> op_log2 << op_log2;
                 op_unreserved = aged ? 1'b0 : $random(seed);
-                if (active[op_cq]) op_code = refuses[op_cq] || below(6) == 0 ? `CDE_TRC_STOP : below(2) ? `CDE_TRC_RESIZE : LOOK;
+                if (active[op_cq]) op_code = refuses[op_cq] || below(aged ? 256 : 6) == 0 ? `CDE_TRC_STOP : below(2) ? `CDE_TRC_RESIZE : LOOK;
                 else op_code = placed[op_cq] != 0 || used[op_cq] != 0 || below(4) == 0 ? CLEAR : `CDE_TRC_START;
             end
             // One that is cleared begins at 0.
@@ -364,13 +373,14 @@ module cq_exact;
 
     initial begin
         aged = 1'b0;
-        set_up(24000);
+        set_up(32000);
         for (n = 0; n < cycles; n = n + 1) begin
-            if (n % 4000 == 0 && n <= 16000) reset;
-            // One CQ in long lives at last, so that its indices and credits use all of their bits.
+            if (n % 4000 == 0 && n <= 16000 || n == 24000) reset;
+            // One CQ in long lives at last, so that its indices and credits use all of their bits; then it fills, and is resized about what it holds.
             aged = n >= 16000;
+            fills = n >= 24000;
             if (n % 64 == 0) begin
-                busy = 1 + below(8);
+                busy = fills ? 8 : 1 + below(8);
                 slow = below(aged ? 2 : 8);
                 mask = aged ? 0 : n[6] ? -1 : $random(seed);
             end

@@ -83,6 +83,9 @@ class RemovedCommandsTest(RemovalTest):
         for queue in (qp, srq):
             result = await queue.post_recv([region.segment(0, 8)])
             assert result.cause == REMOVED, result
+        # Numbers of no command, the likes of those that are refused now.
+        for number in set(range(256)) - {int(command) for command in Cmd}:
+            assert await self.result(number, 0) == Result.UNKNOWN
         # Queries.
         assert (await window.query()).valid and (await region.query()).valid
         assert (await qp.query()).state == QpState.ERROR == (await user.query()).state

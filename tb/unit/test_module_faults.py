@@ -83,6 +83,7 @@ from tb.unit.test_module_benches import DUTS, simulate
         ("errlog_exact", "held <= 11'd0;", "", "valid"),
         ("cq_exact", "in_push_ready && !init;", "in_push_ready;", "room"),
         ("cq_exact", "in_keep[0] && !lane0_done", "in_keep[0]", ""),
+        ("cq_exact", "present = alloc - cons;", "present = (alloc - cons) & ~6'd16;", "outcome"),
         ("cq_exact", "(!want0 || same)", "1'b1", ""),
         ("cq_exact", "<= (1 << OUT_LOG2) - 4", "<= (1 << OUT_LOG2) - 5", "room for steps"),
         ("cq_exact", "&& !op_valid && !r_op && !init", "&& !op_valid && !init", ""),
@@ -329,6 +330,12 @@ from tb.unit.test_module_benches import DUTS, simulate
         ("check_exact", "!c_far && word[K_VALID]", "word[K_VALID]", "report"),
         ("check_exact", "word[K_VALID] && word", "word", "report"),
         ("check_exact", "== c_key[31:12];", "== c_key[31:12] || &c_key[12:12];", "report"),
+        (
+            "check_exact",
+            "{b_key, c_key} <= {key, b_key};",
+            "{b_key, c_key} <= {key, b_key & ~32'h0008_0000};",
+            "report",
+        ),
         ("check_exact", "word[K_ZONE +: 16] == zone;", "1'b1;", "report"),
         (
             "check_exact",
