@@ -205,7 +205,11 @@ module memory_exact;
             end
             mem_i = 0;
             mem_i[`CDE_MEM_CLEAR] = 1'b1;
-            for (n = 0; n < N; n = n + 1) cycle;
+            for (n = 0; n < N; n = n + 1) begin
+                // Each word is read at the edge that clears it.
+                if (walk % 2 == 1) {raddr0, raddr1} = {2{n[AW-1:0]}};
+                cycle;
+            end
             mem_i = 0;
             fresh = 1'b1;
         end
@@ -284,6 +288,21 @@ module memory_exact;
         end
         traffic(cycles / 2, ECC != 0 ? 2'd1 : 2'd2);
         sweep;
+        // The last word, which is lost, is read while the walk clears it.
+        for (walk = 0; walk < 4 && ECC != 0; walk = walk + 1) begin
+            traffic(40 + walk, 2'd1);
+            {mem_i, we0, we1} = 0;
+            mem_i[`CDE_MEM_CANCEL] = 1'b1;
+            cycle;
+            mem_i = 0;
+            mem_i[`CDE_MEM_INJECT] = 1'b1;
+            {mem_i[`CDE_MEM_BIT +: 10], mem_i[`CDE_MEM_BIT2 +: 10]} = {10'd0 + walk[9:0], 10'd1 + walk[9:0]};
+            cycle;
+            {mem_i, we0, waddr0, raddr0, raddr1} = {{`CDE_MEM_W{1'b0}}, 1'b1, {3*AW{1'b1}}};
+            cycle;
+            clear_all;
+            sweep;
+        end
         passed;
     end
 

@@ -32,6 +32,12 @@ def test_without_forwarding(tmp_path: Path, ecc: int) -> None:
     assert simulate(tmp_path, ONE, W=16, AW=3, ECC=ecc, FORWARD=0).endswith("passed\n")
 
 
+def test_report_of_the_word_that_was_cleared_last(tmp_path: Path) -> None:
+    hdl = with_fault(tmp_path, "cde_ram", "hit_q <= clear || (", "hit_q <= (")
+    printed = simulate(tmp_path, ONE, hdl=hdl, W=16, AW=3, ECC=1, FORWARD=0)
+    assert "wrong: report" in printed
+
+
 @pytest.mark.parametrize(
     ("dut", "name", "text", "replacement", "message"),
     [
