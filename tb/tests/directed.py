@@ -131,6 +131,6 @@ class DirectedTest(CarillonTest):
         """Contexts of what is there."""
         return [result.request_context for result in cq.get_cq_results(limit)]
 
-    async def result(self, code: Cmd, *args: int) -> Result:
+    async def result(self, code: int, *args: int) -> Result:
         """Result of a raw command."""
         return Result((await self.env.host.command(code, *args)).result)
