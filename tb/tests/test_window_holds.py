@@ -185,7 +185,7 @@ class TermsHeldTest(HoldTest):
         self.settle(self.b)
         await self.harness.cycles(200)
         await self.env.host.remove_device()
-        assert (await self.result(0x4F, 0)) == Result.DEVICE_REMOVED  # type: ignore[arg-type]
+        assert (await self.result(0x4F, 0)) == Result.DEVICE_REMOVED
         await self.harness.cycles(LONG)
         found = self.b.recv_cq.get_cq_results_ex()
         assert [(r.request_context, r.status) for r in found] == [(cookies[0], 4)], found

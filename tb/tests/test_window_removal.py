@@ -49,7 +49,7 @@ class RemovalTest(WindowTest):
             # Before all else: reserved bits, numbers out of range.
             args = [0xFFFF_FFFF] * 8
             assert await self.result(code, *args) == Result.DEVICE_REMOVED, code.name
-        assert await self.result(0x4B, 0) == Result.UNKNOWN  # type: ignore[arg-type]
+        assert await self.result(0x4B, 0) == Result.UNKNOWN
         for opcode in (*Opcode, 0, 0x7F):
             post = qp.make(opcode, length=8, target=Segment(0, 0, 1))
             assert await qp.post(post) == REMOVED, opcode
