@@ -252,6 +252,13 @@ def _keys(_: str, text: str) -> list[Values]:
     return [{"QP_W": qp, "N_W": n}] if alike and min(qp, n) > 0 else []
 
 
+def _control(module: str, text: str) -> list[Values]:
+    ports = {"CQ_W": "ct_cq", "EQ_W": "eqc_eq", "PAGE_W": "cqi_page", "IDX_W": "ct_index"}
+    # A netlist does not tell whether there is a posting side.
+    known = _of_widths(**ports)(module, text)
+    return [{**values, "POSTS": posts} for values in known for posts in (0, 1)]
+
+
 def _errlog(_: str, text: str) -> list[Values]:
     level = wires(text, "unused_level")
     return [{"DEPTH_LOG2": level - 1}] if level else []
@@ -349,6 +356,12 @@ ALL = (
     ModuleBench(
         "mbox_exact",
         "cde_mbox",
+        _of_widths(CQ_W="ct_cq", EQ_W="eqc_eq", PAGE_W="cqi_page", IDX_W="ct_index"),
+    ),
+    ModuleBench("control_exact", "cde_control", _control),
+    ModuleBench(
+        "report_exact",
+        "cde_control",
         _of_widths(CQ_W="ct_cq", EQ_W="eqc_eq", PAGE_W="cqi_page", IDX_W="ct_index"),
     ),
     ModuleBench("verb_exact", "cde_verb", _plain("result_type")),

@@ -29,6 +29,10 @@ from tb.unit.icarus import MEMORY as PARTS
 #: Of each bench: the module, and its parameters by those of the bench.
 _QUEUES = "#(.NUM_CQ(1 << CQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W))"
 _WRITES = "#(.ID_W(ID_W), .MAX_WRITES(1 << MAX_LOG2), .MAX_LOG2(MAX_LOG2), .W(W), .INIT_W(INIT_W))"
+_CONTROL = (
+    ".NUM_CQ(1 << CQ_W), .CQ_W(CQ_W), .NUM_EQ(1 << EQ_W), .EQ_W(EQ_W), .NUM_PAGES(1 << PAGE_W),"
+    " .PAGE_W(PAGE_W), .IDX_W(IDX_W), .MEMORIES(20)"
+)
 DUTS = {
     "node_exact": ("cde_mem_node", "#(.AW(AW))"),
     "fifo_exact": ("cde_fifo", "#(.W(W), .DEPTH_LOG2(LOG2), .BYPASS(BYPASS))"),
@@ -144,6 +148,8 @@ DUTS = {
             " .RETRY_W(RETRY_W), .EV_W(EV_W))",
         ),
     ),
+    "control_exact": ("cde_control", f"#({_CONTROL}, .POSTS(POSTS))"),
+    "report_exact": ("cde_control", f"#({_CONTROL})"),
     "removal_exact": ("cde_windows", "#(.NUM_QP(1 << QP_W), .QP_W(QP_W))"),
 }
 #: Modules inside.
@@ -174,6 +180,10 @@ INSIDE = {
         ),
     ),
     "mbox_exact": ("cde_eqs", *PARTS),
+    **dict.fromkeys(
+        ("control_exact", "report_exact"),
+        ("cde_ctrl", "cde_mbox", "cde_eqs", "cde_errlog", "cde_counters", "cde_fifo", *PARTS),
+    ),
     "pages_exact": ("cde_fifo", *PARTS),
     "post_exact": ("cde_verb", *PARTS),
     "dispatch_exact": ("cde_turn", *PARTS),
@@ -291,6 +301,12 @@ def simulate(
             ("mbox_exact", {"CQ_W": cq, "EQ_W": eq, "PAGE_W": page, "IDX_W": idx})
             for cq, eq, page, idx in ((1, 1, 1, 6), (2, 4, 6, 12), (6, 2, 6, 16))
         ),
+        *(
+            ("control_exact", {"CQ_W": cq, "EQ_W": eq, "PAGE_W": page, "IDX_W": idx, "POSTS": side})
+            for cq, eq, page, idx, side in ((1, 1, 1, 5, 0), (6, 4, 6, 16, 1))
+        ),
+        ("report_exact", {}),
+        ("report_exact", {"CQ_W": 6, "EQ_W": 4, "PAGE_W": 6, "IDX_W": 16}),
         *(
             ("srq_ctrl_exact", {"SRQ_W": srq, "QP_W": qp, "IDX_W": idx, "SRQ_LOG2": log2})
             for srq, qp, idx, log2 in ((1, 1, 5, 2), (2, 2, 16, 4), (4, 6, 12, 6))
