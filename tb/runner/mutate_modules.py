@@ -150,11 +150,6 @@ def _eqs(_: str, text: str) -> list[Values]:
     return [{"EQ_W": eq, "PAGE_W": page, "CQ_W": cq}] if min(eq, page, cq) > 0 else []
 
 
-def _done(module: str, text: str) -> list[Values]:
-    ports = {"QP_W": "rep_qp", "IDX_W": "rep_ripe", "SQ_LOG2": "tags_newest"}
-    return _of_widths(**ports)(module, text)
-
-
 def _event(_: str, text: str) -> list[Values]:
     eq, idx = width(text, "eqc_eq"), width(text, "eqc_index")
     cq = width(text, "eq_record") - 65 - 2 * idx - eq
@@ -173,8 +168,7 @@ def _qp_ctrl(_: str, text: str) -> list[Values]:
     values = {"QP_W": width(text, "op_qp"), "IDX_W": width(text, "ind_next")}
     values |= {"CQ_W": width(text, "cqi_cq"), "PAGE_W": width(text, "cqi_page")}
     values["SQ_LOG2"] = width(text, "set_post") - 33 - values["PAGE_W"] - values["CQ_W"]
-    values["SRQ_W"] = wires(text, "srq")
-    values["RQ_LOG2"] = wires(text, "recv_depth") - 1
+    values |= {"SRQ_W": wires(text, "srq"), "RQ_LOG2": wires(text, "recv_depth") - 1}
     return [values] if min(values.values()) > 0 else []
 
 
@@ -252,11 +246,12 @@ def _keys(_: str, text: str) -> list[Values]:
     return [{"QP_W": qp, "N_W": n}] if alike and min(qp, n) > 0 else []
 
 
+_control_widths = _of_widths(CQ_W="ct_cq", EQ_W="eqc_eq", PAGE_W="cqi_page", IDX_W="ct_index")
+
+
 def _control(module: str, text: str) -> list[Values]:
-    ports = {"CQ_W": "ct_cq", "EQ_W": "eqc_eq", "PAGE_W": "cqi_page", "IDX_W": "ct_index"}
     # A netlist does not tell whether there is a posting side.
-    known = _of_widths(**ports)(module, text)
-    return [{**values, "POSTS": posts} for values in known for posts in (0, 1)]
+    return [{**values, "POSTS": n} for values in _control_widths(module, text) for n in (0, 1)]
 
 
 def _errlog(_: str, text: str) -> list[Values]:
@@ -336,7 +331,11 @@ ALL = (
     ),
     ModuleBench("issue_exact", "cde_issue", _issue),
     ModuleBench("eqs_exact", "cde_eqs", _eqs),
-    ModuleBench("done_exact", "cde_done", _done),
+    ModuleBench(
+        "done_exact",
+        "cde_done",
+        _of_widths(QP_W="rep_qp", IDX_W="rep_ripe", SQ_LOG2="tags_newest"),
+    ),
     ModuleBench("pack_exact", "cde_pack", _of_widths(CQ_W="cq_number", IDX_W="cq_written")),
     ModuleBench("rsv_exact", "cde_rsv", _of_widths(CQ_W="rq_cq")),
     ModuleBench("event_exact", "cde_event", _event),
@@ -353,17 +352,9 @@ ALL = (
         _of_widths(PAGE_W="st_page", ID_W="s_axi_arid", ADDR_W="s_axi_araddr"),
     ),
     ModuleBench("ctrl_exact", "cde_ctrl", _plain("counter_select")),
-    ModuleBench(
-        "mbox_exact",
-        "cde_mbox",
-        _of_widths(CQ_W="ct_cq", EQ_W="eqc_eq", PAGE_W="cqi_page", IDX_W="ct_index"),
-    ),
+    ModuleBench("mbox_exact", "cde_mbox", _control_widths),
     ModuleBench("control_exact", "cde_control", _control),
-    ModuleBench(
-        "report_exact",
-        "cde_control",
-        _of_widths(CQ_W="ct_cq", EQ_W="eqc_eq", PAGE_W="cqi_page", IDX_W="ct_index"),
-    ),
+    ModuleBench("report_exact", "cde_control", _control_widths),
     ModuleBench("verb_exact", "cde_verb", _plain("result_type")),
     ModuleBench("key_ctrl_exact", "cde_key_ctrl", _key_ctrl),
     ModuleBench("keys_exact", "cde_keys", _keys),
