@@ -4,7 +4,8 @@
 // Purpose: completions, arms and returns of every CQ, whose count of moderation changes at any cycle, also between the two looks of the engine.
 //          Against the number of entries present: a callback comes only if the setting before the cycle of the step that calls it is reached (CQ-21), and
 //          within a bound of the time from which on each setting was reached, also if the same ones come again and again. A setting waits for a bounded
-//          time. Compares each callback whole. The design may be the module or one of the netlist of mutants.
+//          time. Compares each callback whole. At last each CQ waits alone: no look goes to another one, which would take a doorbell's turn. The design
+//          may be the module or one of the netlist of mutants.
 // Ports:   none. CQ_W, EQ_W, PAGE_W, IDX_W, RETRY_W, EV_W as parameters of the bench (NUM_CQ is 1 << CQ_W); defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
@@ -23,6 +24,8 @@ module arm_setting_exact;
     `include "clearing.vh"
     // Entries that wait at most; cycles from a step to its callback, and to its answer; the longest walk of looks over all CQs.
     localparam N = 1 << CQ_W, MOST = 10, CALL = 3, ANSWER = 4, HOLD = 24, WALK = 64 * N + 64;
+    // Between two looks at the one CQ that waits: the walk over the others, the wait for a turn, the way through the pipeline.
+    localparam ROUND = 2 * N + 21;
 
     reg                pub_valid = 0, db_valid = 0, db_arm = 0, ct_valid = 0, cfg_we = 0, wr_we = 0;
     reg  [7:0]         pub_op = 0, db_op = 0;
@@ -57,7 +60,7 @@ module arm_setting_exact;
     reg  [CQ_W-1:0]    called;
     reg  [EQ_W-1:0]    called_eq;
     reg                doorbell;
-    integer            q, k, calls, busy_db, busy_pub, changes, held, period;
+    integer            q, k, looks, since, calls, busy_db, busy_pub, changes, held, period;
     reg                wants;                        // a setting is to be written
 
     task wrong;
@@ -161,6 +164,38 @@ module arm_setting_exact;
         end
     endtask
 
+    // One CQ waits, the callback of which has not enough entries yet; its completions and doorbells go on. Nobody else's do.
+    task alone;
+        input integer which;
+        begin
+            create;
+            {looks, since} = 0;
+            cfg_we = 1'b1;
+            cfg_cq = which;
+            cfg_count = 15;
+            edge_of_clock;
+            cfg_we = 1'b0;
+            for (n = 0; n < 3 * ROUND; n = n + 1) begin
+                {db_valid, db_cq, db_op, db_arm, db_index} = {1'b1, which[CQ_W-1:0], `CDE_TRC_DOORBELL, 1'b1, {IDX_W{1'b0}}};
+                {pub_cq, pub_op, pub_count} = {which[CQ_W-1:0], `CDE_TRC_PUBLISH, 2'd1};
+                pub_valid = n % (ROUND / 3) == 1;
+                wr_we = pub_valid;
+                wr_index = prod[which] + 1;
+                #1;
+                if (ev_pub_valid || ev_db_valid) wrong("too early");
+                since = since + 1;
+                if (!db_ready) begin
+                    if (looks != 0 && since < ROUND) wrong("look");
+                    looks = looks + 1;
+                    since = 0;
+                end
+                if (pub_valid) prod[which] = prod[which] + 1;
+                edge_of_clock;
+            end
+            if (looks < 2) wrong("too few looks");
+        end
+    endtask
+
     initial begin
         set_up(40000);
         for (n = 0; n < cycles; n = n + 1) begin
@@ -177,6 +212,7 @@ module arm_setting_exact;
             edge_of_clock;
             if (n % 20000 == 19999 && calls == 0) wrong("no callback");
         end
+        for (changes = 0; changes < N; changes = changes + 1) alone(changes);
         passed;
     end
 

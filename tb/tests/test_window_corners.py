@@ -93,6 +93,26 @@ class OldKeyBesideNewTest(CornerTest):
 
 
 @pyuvm.test()
+class ReadKeyBitsTest(CornerTest):
+    """A Read that names the key of a window or region, but for one bit, whichever, fails and
+    invalidates nothing.
+    """
+
+    async def scenario(self) -> None:
+        await self.set_up()
+        fast, window = await self.allocated(64), await self.window()
+        await self.bits(fast, await self.fast_register(fast, self.qp_))
+        await self.bits(window, await self.bind(window, self.qp_, self.target))
+
+    async def bits(self, keyed: Region | MemoryWindow, key: int) -> None:
+        for bit in range(32):
+            await self.read(key ^ 1 << bit, INVALID_TOKEN)
+            assert (await keyed.query()).valid, f"bit {bit}"
+        await self.read(key)
+        assert not (await keyed.query()).valid
+
+
+@pyuvm.test()
 class RegionOfAnotherTest(CornerTest):
     """A region that another QP registered with FastRegister: a Read does not invalidate it."""
 

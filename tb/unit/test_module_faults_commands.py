@@ -226,6 +226,13 @@ from tb.unit.test_module_benches import DUTS, simulate
         ("mbox_exact", "SETTINGS: if (cfg_we) state", "SETTINGS: state", "settings"),
         ("arm_setting_exact", ".ripe_now(ripe_now)", ".ripe_now(1'b1)", "too early"),
         ("arm_setting_exact", ".ripe_now(ripe_now)", ".ripe_now(1'b0)", "too late"),
+        (
+            "arm_setting_exact",
+            "if (zp_valid) waiting[zp",
+            "if (zp_valid && zp_y_next[Y_DUE]) waiting[zp[CQ_W-1:0] ^ 1'b1] <= 1'b1;\n"
+            "        if (zp_valid) waiting[zp",
+            "wrong: look",
+        ),
         ("control_exact", "mbox_command[7:5] != 3'd0;", "mbox_command[7:6] != 2'd0;", ""),
         ("control_exact", "start && !is_qp && !barred;", "start && !is_qp;", "too often"),
         ("control_exact", "start && is_qp && !barred;", "start && is_qp;", "too often"),
