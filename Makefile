@@ -41,13 +41,13 @@ tours: setup ## drive every transition of the models' graphs into the RTL; table
 test: setup ## run everything: Python tests, lint, quick proofs, simulation regression, negative tests
 	@$(RUN) test --jobs '$(JOBS)'
 
-negatives: setup ## show that tests fail on a broken design: faults of tb/negatives.yaml (FAULT, JOBS)
+negatives: setup ## show that tests fail on a broken design: faults of tb/faults/*.yaml (FAULT, JOBS)
 	@$(RUN) negatives --fault '$(FAULT)' --jobs '$(JOBS)'
 
 coverage: setup ## measure code coverage of hdl/ by the regression; fails below 100 % (TEST, JOBS, POINT, AGAIN)
 	@$(RUN) coverage --test '$(TEST)' --jobs '$(JOBS)' --point '$(POINT)' $(if $(AGAIN),--again)
 
-formal: setup ## prove properties of the design: formal/*.yaml (PROOF, PLANTED, QUICK, JOBS)
+formal: setup ## prove properties of the design: formal/*/proofs.yaml (PROOF, PLANTED, QUICK, JOBS)
 	@$(RUN) formal --proof '$(PROOF)' $(if $(QUICK),--quick) $(if $(PLANTED),--planted) --jobs '$(JOBS)'
 
 mutate: setup ## run the tests on mutants of the design (COUNT, SEED, MODULE, JOBS, PROVE)

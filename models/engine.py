@@ -17,7 +17,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from models.arm import CqConfig, CqModel, Step
+from models.arm.arm import CqConfig, CqModel, Step
+from models.arm.events import MAX_ATTEMPTS, EqModel, EventWrite
 from models.codes import (
     CQ_DB,
     CQE_BYTES,
@@ -31,11 +32,10 @@ from models.codes import (
     Life,
     ModelError,
 )
-from models.control import Args, check_command
-from models.doorbell import DoorbellWord, decode_write, doorbell_cause, read_refused
-from models.events import MAX_ATTEMPTS, EqModel, EventWrite
+from models.cq.queue import CqProducer, PlacedEntry, Ring, Verdict
+from models.host.control import Args, check_command
+from models.host.doorbell import DoorbellWord, decode_write, doorbell_cause, read_refused
 from models.params import Params
-from models.queue import CqProducer, PlacedEntry, Ring, Verdict
 from models.rules import Ruled
 from models.trace import encode_cq, encode_producer, queried
 

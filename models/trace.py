@@ -7,9 +7,9 @@ neither; it is the only place that does.
 
 from __future__ import annotations
 
-from models.arm import CqModel
+from models.arm.arm import CqModel
+from models.cq.queue import CqProducer
 from models.params import Params
-from models.queue import CqProducer
 
 
 def encode_cq(cq: CqModel, params: Params) -> int:

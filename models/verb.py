@@ -11,11 +11,11 @@ import random
 from dataclasses import dataclass
 from typing import Final
 
-from models.keys import KeyTable
-from models.post import NUM_SLOTS, TARGET_SLOT, Post, Segment, inline_slots, slots_of
+from models.keys.keys import KeyTable
+from models.keys.window_types import KeyStep
+from models.post.post import NUM_SLOTS, TARGET_SLOT, Post, Segment, inline_slots, slots_of
 from models.qp_codes import COMMON_FLAGS, MAX_LENGTH, PostCause, PostFlag, Status
 from models.receive_codes import Rights
-from models.window_types import KeyStep
 
 _U32: Final = (1 << 32) - 1
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from models.arm import Callback, CqConfig, CqModel
+from models.arm.arm import Callback, CqConfig, CqModel
 from models.codes import CB_RETURN, CQ_DB, PAGE_BYTES, ArmType, CommandCode, CommandResult
-from models.control import make_args
-from models.doorbell import pack_doorbell
 from models.engine import Engine
+from models.host.control import make_args
+from models.host.doorbell import pack_doorbell
 from models.params import Params
 
 SOL, PLAIN = True, False

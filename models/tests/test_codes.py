@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from models.arm import MERGE, CqConfig, CqModel, Moderation, moderation_mode
+from models.arm.arm import MERGE, CqConfig, CqModel, Moderation, moderation_mode
 from models.codes import ArmType, ResultType
-from models.entries import Cqe
+from models.cq.entries import Cqe
 
 ANY, ERRORS, SOLICITED = ArmType.ANY, ArmType.ERRORS, ArmType.SOLICITED
 

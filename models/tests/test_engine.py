@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from models.arm import Callback, CqConfig
+from models.arm.arm import Callback, CqConfig
+from models.arm.events import MAX_ATTEMPTS
 from models.codes import (
     CB_RETURN,
     ArmType,
@@ -16,12 +17,11 @@ from models.codes import (
     Life,
     ModelError,
 )
-from models.control import Args, check_command, make_args
-from models.doorbell import pack_doorbell
+from models.cq.entries import Cqe, Eqe
+from models.cq.queue import Verdict
 from models.engine import Engine, doorbell_cause
-from models.entries import Cqe, Eqe
-from models.events import MAX_ATTEMPTS
-from models.queue import Verdict
+from models.host.control import Args, check_command, make_args
+from models.host.doorbell import pack_doorbell
 from models.tests.helpers import SMALL, beat, return_bell, ring_bell, small_engine
 
 C, R = CommandCode, CommandResult

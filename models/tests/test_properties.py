@@ -8,13 +8,13 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.arm import CqConfig, CqModel, Step
+from models.arm.arm import CqConfig, CqModel, Step
+from models.arm.events import EventWrite
 from models.codes import ArmType, Cause, CommandCode, CommandResult, CqStatus, Life
-from models.control import make_args
+from models.cq.entries import Cqe, Eqe
+from models.cq.queue import EventReader, RingReader, Verdict
 from models.engine import Engine
-from models.entries import Cqe, Eqe
-from models.events import EventWrite
-from models.queue import EventReader, RingReader, Verdict
+from models.host.control import make_args
 from models.tests.helpers import SMALL, return_bell, ring_bell, small_engine
 
 EQ = 1

@@ -9,10 +9,10 @@ execution; a failure ends the connection (CQ-05, MW-05).
 from __future__ import annotations
 
 from models.codes import ResultType
-from models.keys import KeyTable
-from models.post import Post
+from models.keys.keys import KeyTable
+from models.keys.window_types import KeyStep
+from models.post.post import Post
 from models.verb import Verb
-from models.window_types import KeyStep
 
 
 class Invalidate(Verb):

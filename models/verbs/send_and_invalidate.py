@@ -2,7 +2,7 @@
 """SendAndInvalidate: a message that invalidates a token of the peer; completes as a Send.
 
 The token is the peer's: it changes no key on this side. What arrives from the peer's
-SendAndInvalidate is in :mod:`models.receive_qp`.
+SendAndInvalidate is in :mod:`models.receive.receive_qp`.
 """
 
 from __future__ import annotations

@@ -14,10 +14,17 @@ from tb.bench.post_load import REPORT_CYCLES, Line, PostLoadTest, PostRateTest
 from tb.bench.report import config, metric
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
-from tb.env.cq import Cq
 from tb.env.defs import ArmType, Cause, Opcode
-from tb.env.qp import Qp
-from tb.env.records import DoneReport, DoorbellRequest, DoorbellResponse, MemWrite, Record, WorkBeat
+from tb.env.harness.records import (
+    DoneReport,
+    DoorbellRequest,
+    DoorbellResponse,
+    MemWrite,
+    Record,
+    WorkBeat,
+)
+from tb.env.host.cq import Cq
+from tb.env.host.qp import Qp
 
 BUILD = "engine_bench"
 POSTS = 8_000

@@ -13,7 +13,7 @@ from tb.bench.load import MEMORY_CYCLES, RATE_1, Goal
 from tb.bench.recv_load import MESSAGE, REPORT_CYCLES, RecvLoadTest
 from tb.bench.report import config, metric
 from tb.env.defs import Scatter
-from tb.env.records import (
+from tb.env.harness.records import (
     DoorbellRequest,
     DoorbellResponse,
     MemWrite,
@@ -22,7 +22,7 @@ from tb.env.records import (
     RecvRequest,
     ScatterAnswer,
 )
-from tb.env.recv import ReceiveQueue
+from tb.env.host.recv import ReceiveQueue
 
 BUILD = "engine_bench"
 QPS = 64

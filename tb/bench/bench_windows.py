@@ -11,10 +11,10 @@ from tb.bench.load import MEMORY_CYCLES, RATE_1, Goal
 from tb.bench.post_load import Line, PostRateTest
 from tb.bench.report import config, metric
 from tb.env.defs import CheckKind, Opcode, Right
-from tb.env.qp import Qp, connect_pair
-from tb.env.records import AccessCheck, AccessVerdict, Record
-from tb.env.regions import Region
-from tb.env.windows import MemoryWindow, next_key
+from tb.env.harness.records import AccessCheck, AccessVerdict, Record
+from tb.env.host.qp import Qp, connect_pair
+from tb.env.host.regions import Region
+from tb.env.host.windows import MemoryWindow, next_key
 
 BUILD = "engine_bench"
 QPS = 64

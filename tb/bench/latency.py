@@ -6,9 +6,8 @@ from __future__ import annotations
 from typing import TypeVar
 
 from tb.bench.load import LoadTest
-from tb.env.cq import Cq
 from tb.env.defs import ArmType
-from tb.env.records import (
+from tb.env.harness.records import (
     Completion,
     CreditAnswer,
     CreditRequest,
@@ -19,6 +18,7 @@ from tb.env.records import (
     MemWrite,
     Record,
 )
+from tb.env.host.cq import Cq
 
 SAMPLES = 32
 R = TypeVar("R", bound=Record)

@@ -16,10 +16,9 @@ from tb.env.agents import Cpl
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.base_test import CarillonTest
-from tb.env.cq import Callback, Cq
 from tb.env.defs import ArmType
 from tb.env.env import CarillonEnv
-from tb.env.records import (
+from tb.env.harness.records import (
     Completion,
     CreditAnswer,
     DoorbellResponse,
@@ -27,6 +26,7 @@ from tb.env.records import (
     MemWrite,
     Record,
 )
+from tb.env.host.cq import Callback, Cq
 
 #: Cycles by which the requests for credits run ahead of the completions that use them.
 LEAD = 512

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from tb.bench.load import AHEAD, CHUNK, LoadTest, Window
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
-from tb.env.cq import Cq
 from tb.env.defs import Opcode
-from tb.env.qp import Qp, connect_pair
-from tb.env.records import Record, WorkBeat
+from tb.env.harness.records import Record, WorkBeat
+from tb.env.host.cq import Cq
+from tb.env.host.qp import Qp, connect_pair
 
 #: Cycles from a work beat to its report.
 REPORT_CYCLES = 1

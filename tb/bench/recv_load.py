@@ -13,11 +13,11 @@ from tb.bench.post_load import Line, PostRateTest
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import Scatter
-from tb.env.qp import Qp, connect_pair
-from tb.env.records import Record, RecvDone, RecvRequest, ScatterAnswer
-from tb.env.recv import ReceiveQueue
-from tb.env.regions import Region
-from tb.env.srq import Srq
+from tb.env.harness.records import Record, RecvDone, RecvRequest, ScatterAnswer
+from tb.env.host.qp import Qp, connect_pair
+from tb.env.host.recv import ReceiveQueue
+from tb.env.host.regions import Region
+from tb.env.host.srq import Srq
 
 #: Bytes of each of the three segments of a buffer, and bytes of a message: it reaches the third.
 SEGMENT = 64

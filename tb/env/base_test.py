@@ -11,10 +11,10 @@ import cocotb
 from cocotb.triggers import Timer
 from pyuvm import uvm_test
 
-from tb.env.checking import Checking
 from tb.env.env import CarillonEnv, Config
-from tb.env.harness import PERIOD, Harness
-from tb.env.streams import stream
+from tb.env.harness.harness import PERIOD, Harness
+from tb.env.harness.streams import stream
+from tb.env.scoreboard.checking import Checking
 
 
 class CarillonTest(uvm_test):
@@ -24,7 +24,7 @@ class CarillonTest(uvm_test):
     max_cycles = 2_000_000
     #: Quiet cycles that end the drain.
     drain_quiet = 64
-    #: What the scoreboard must not miss at the end: see ``ALLOWANCES`` in tb/env/scoreboard.py.
+    #: What the scoreboard must not miss at the end: see ``ALLOWANCES`` of the scoreboard.
     allow: tuple[str, ...] = ()
 
     def build_phase(self) -> None:

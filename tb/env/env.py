@@ -30,22 +30,22 @@ from tb.env.agents import (
     WorkAgent,
 )
 from tb.env.agents.base import BfmAgent
-from tb.env.decode import Hooks
 from tb.env.defs import CAP0, CAP1, CAP2, CAP3, CAP4, CAP5, CAP6, ID_VALUE, Reg
-from tb.env.driver import Adapter
-from tb.env.harness import (
+from tb.env.harness.decode import Hooks
+from tb.env.harness.harness import (
     RECEIVE_STALLABLE,
     STALLABLE,
     TRANSPORT_STALLABLE,
     WINDOW_STALLABLE,
     Harness,
 )
-from tb.env.memory import HostMemory
-from tb.env.records import Record
-from tb.env.streams import stream
-from tb.env.transport import Transport
-from tb.env.transport_access import Responder
-from tb.env.transport_receive import Receiver
+from tb.env.harness.records import Record
+from tb.env.harness.streams import stream
+from tb.env.host.driver import Adapter
+from tb.env.host.memory import HostMemory
+from tb.env.transport.access import Responder
+from tb.env.transport.receive import Receiver
+from tb.env.transport.transport import Transport
 
 Subscriber = Callable[[list[Record]], None]
 

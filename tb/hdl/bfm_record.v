@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packs the handshakes of each cycle into rows of 64-bit words, in the order that tb/env/records.py asks for, and hands
+// Packs the handshakes of each cycle into rows of 64-bit words, in the order that tb/env/harness/records.py asks for, and hands
 // full blocks to Python by toggling `toggle`. Python reads the rows within the same time step, so nothing can be lost.
 //
 // Row 0 begins with: 7:0 0xFF, 15:8 rows used, 23:16 latest flush request that was served, 31:24 block number, 63:32 cycle. Records
 // follow behind two more words, the channels on which somebody was kept waiting since the block before (bfm_waits): `blocked`,
 // `withheld`. They never go across rows; a word of 0 ends a row early. A record's first word: 7:0 kind, 31:8 by kind, 63:32 cycle. Kinds and
-// their words are those of tb/env/decode.py.
+// their words are those of tb/env/harness/decode.py.
 //
 // A block is handed over when cfg[39:32] rows are full, cfg[15:0] cycles after the latest record, cfg[31:16] cycles after
 // the oldest, or when `flush` changes.

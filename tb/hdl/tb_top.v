@@ -227,7 +227,7 @@ module tb_top #(
     );
 
     // ---- Checks ---------------------------------------------------------------------------------------------------
-    // Three bits per channel: see bfm_stable; the names of the bits are in tb/env/decode.py.
+    // Three bits per channel: see bfm_stable; the names of the bits are in tb/env/harness/decode.py.
     wire [40:0]    violations;
     wire [9:0]     trace_valid;
     wire [2559:0]  trace_data;

@@ -38,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     negatives = commands.add_parser(
         "negatives", help="run the tests on faulty copies of the design"
     )
-    negatives.add_argument("--fault", default="", help="faults of tb/negatives.yaml; globs")
+    negatives.add_argument("--fault", default="", help="faults of tb/faults/*.yaml; globs")
     negatives.add_argument("--jobs", default="", help="parallel faults")
     coverage = commands.add_parser("coverage", help="measure code coverage of hdl/")
     coverage.add_argument("--test", default="", help="only these tests; globs")
@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     coverage.add_argument("--point", default="", help="who hit it: file:line or file:signal")
     coverage.add_argument("--again", action="store_true", help="judge the last run once more")
     commands.add_parser("trace", help="check functional coverage and traceability of the last sim")
-    formal = commands.add_parser("formal", help="run the proofs of formal/*.yaml")
+    formal = commands.add_parser("formal", help="run the proofs of formal/*/proofs.yaml")
     formal.add_argument("--proof", default="", help="proofs: id; globs, several with commas")
     formal.add_argument("--quick", action="store_true", help="only those that `make test` runs")
     formal.add_argument(
@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     soak.add_argument("--seed", default="", help="seed of the campaign; resumes it")
     soak.add_argument("--jobs", default="", help="parallel processes")
     faults = commands.add_parser("faults", help="run the campaign of external faults")
-    faults.add_argument("--fault", default="", help="rows of tb/faults.yaml; globs")
+    faults.add_argument("--fault", default="", help="rows of tb/tests/campaigns/faults.yaml; globs")
     faults.add_argument("--jobs", default="", help="parallel processes")
     commands.add_parser("model", help="run the model's tests")
     test = commands.add_parser("test", help="run everything")

@@ -75,7 +75,7 @@ def bench_jobs(seed: int) -> list[tuple[Module, Job]]:
     paths = sorted(FOLDER.glob("bench_*.py"))
     if not paths:
         raise RunnerError(f"{relative(FOLDER)}/bench_*.py not found: they hold the measurements")
-    modules = [read_module(path, tests=FOLDER) for path in paths]
+    modules = [read_module(path) for path in paths]
     return [(m, Job(m.module, m.short, "all", seed, m.builds[0], "verilator")) for m in modules]
 
 

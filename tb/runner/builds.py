@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, relative
+from tb.runner.common import INCLUDES, ROOT, SIM_BUILD, RunnerError, relative
 
 BUILDS_YAML = ROOT / "tb" / "builds.yaml"
 
@@ -20,8 +20,8 @@ class BuildConfig:
 
     name: str = "default"
     toplevel: str = "tb_top"
-    sources: tuple[str, ...] = ("hdl/*.v", "tb/hdl/*.v")
-    includes: tuple[str, ...] = ("hdl",)
+    sources: tuple[str, ...] = ("hdl/**/*.v", "tb/hdl/*.v")
+    includes: tuple[str, ...] = INCLUDES
     parameters: dict[str, Any] = field(default_factory=dict)
     defines: dict[str, Any] = field(default_factory=dict)
     build_args: tuple[str, ...] = ()

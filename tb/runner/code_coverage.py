@@ -26,11 +26,10 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, locked, relative
+from tb.runner.common import HDL, SIM_BUILD, RunnerError, locked, relative
 from tb.runner.discover import Job
 
 FOLDER = SIM_BUILD / "code_coverage"
-HDL = ROOT / "hdl"
 KINDS = ("line", "branch", "toggle")
 
 #: An array of words: ``reg [7:0] name [0:15]``.
@@ -97,7 +96,7 @@ def points_of(key: str, hdl: Path = HDL) -> list[Point]:
         comment = fields.get("o", "")
     except (KeyError, ValueError):
         raise RunnerError(f"not a point of Verilator's coverage: {key!r}") from None
-    if path.parent != hdl:
+    if hdl not in path.parents:
         return []
     file = path.name
     lines = [Point(file, number, "line") for number in _lines(fields.get("S", ""))]

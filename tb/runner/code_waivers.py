@@ -73,7 +73,7 @@ def label(point: Point, number: int = 0, hdl: Path = HDL) -> str:
     """
     if point.kind == "toggle":
         return point.name
-    source = _source(hdl / point.file)
+    source = _source(next(hdl.rglob(point.file)))
     text = source[point.line - 1] if 0 < point.line <= len(source) else ""
     name = f"{point.name} {number}" if number else point.name
     return f"{name}: {text}" if name else text

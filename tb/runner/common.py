@@ -12,6 +12,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 SIM_BUILD = ROOT / "sim_build"
+HDL = ROOT / "hdl"
+#: Folders with headers of the design, from ROOT.
+INCLUDES = ("hdl", *sorted({f"hdl/{path.parent.name}" for path in HDL.glob("*/*.vh")}))
+
+
+def hdl_files(pattern: str = "*.v") -> list[Path]:
+    """Files of the design, in order of their names."""
+    return sorted(HDL.rglob(pattern), key=lambda path: path.name)
 
 
 class RunnerError(Exception):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tb.env.coverage_bins import BINS
+from tb.env.coverage.bins import BINS
 from tb.runner.common import SIM_BUILD, RunnerError
 from tb.runner.discover import Job
 

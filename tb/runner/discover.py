@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,13 @@ from pathlib import Path
 from tb.runner.common import ROOT, RunnerError, relative
 
 TESTS = ROOT / "tb" / "tests"
+
+
+def short_name(test: str) -> str:
+    """``test_x.TestX`` of ``tb.tests.cq.test_x.TestX``."""
+    return ".".join(test.split(".")[-2:])
+
+
 #: Test files that drive the models' graphs into the RTL (docs/tours.md).
 TOURS = "test_tour_*"
 
@@ -147,7 +155,7 @@ def _strings(value: object, where: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def read_module(path: Path, root: Path = ROOT, tests: Path | None = None) -> Module:
+def read_module(path: Path, root: Path = ROOT) -> Module:
     """Read one test file. A file without a test is an error: it would pass by doing nothing."""
     where = relative(path)
     try:
@@ -172,10 +180,9 @@ def read_module(path: Path, root: Path = ROOT, tests: Path | None = None) -> Mod
     for name in [*test_seeds, *icarus]:
         if name not in found:
             raise RunnerError(f"{where}: TEST_SEEDS or ICARUS_TESTS names {name}, which is no test")
-    base = tests or root / "tb" / "tests"
     return Module(
         module=".".join(path.relative_to(root).with_suffix("").parts),
-        short=".".join(path.relative_to(base).with_suffix("").parts),
+        short=path.stem,
         tests=tuple(found),
         builds=_strings(declared.get("BUILD", "default"), f"{where}: BUILD"),
         seeds=_seed_list(declared.get("SEEDS", [1]), f"{where}: SEEDS"),
@@ -185,7 +192,14 @@ def read_module(path: Path, root: Path = ROOT, tests: Path | None = None) -> Mod
 
 
 def find_modules(tests: Path = TESTS, root: Path = ROOT) -> list[Module]:
-    return [read_module(path, root, tests) for path in sorted(tests.rglob("test_*.py"))]
+    paths = sorted(tests.rglob("test_*.py"), key=lambda path: path.stem)
+    for one, two in itertools.pairwise(paths):
+        if one.stem == two.stem:
+            raise RunnerError(
+                f"{relative(one)} and {relative(two)} have the same name; TEST= could not tell them "
+                "apart: rename one"
+            )
+    return [read_module(path, root) for path in paths]
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The campaign of external faults: tb/faults.yaml says what is wrong around the engine, what must
-come of it, and which tests show it. Prints a table and writes sim_build/faults.json.
+"""The campaign of external faults: tb/tests/campaigns/faults.yaml says what is wrong around the
+engine, what must come of it, and which tests show it. Prints a table and writes
+sim_build/faults.json.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from tb.env.facts import VARIABLE as FACTS
+from tb.env.harness.facts import VARIABLE as FACTS
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, relative
 from tb.runner.coverage import VARIABLE as COVERAGE
@@ -25,9 +26,9 @@ from tb.runner.parallel import run_parts
 from tb.runner.regress import Result, build_all, run_job, table
 from tb.runner.results import FAILED, PASSED
 
-FAULTS_YAML = ROOT / "tb" / "faults.yaml"
+FAULTS_YAML = ROOT / "tb" / "tests" / "campaigns" / "faults.yaml"
 OUT = SIM_BUILD / "faults.json"
-#: First seed: LONG_SEED of tb/tests/soaking.py.
+#: First seed: LONG_SEED of tb/tests/common/soaking.py.
 FIRST_SEED = 1000
 TIMEOUT_S = 1800.0
 
@@ -122,7 +123,7 @@ def _row(data: object, where: str, known: Iterable[str]) -> Row:
 
 
 def load_rows(modules: Sequence[Module], path: Path = FAULTS_YAML) -> list[Row]:
-    """Reads tb/faults.yaml; every way of being wrong is an error."""
+    """Reads tb/tests/campaigns/faults.yaml; every way of being wrong is an error."""
     where = relative(path)
     try:
         data = yaml.safe_load(path.read_text())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the proofs of formal/*.yaml with sby, and shows that each can fail."""
+"""Runs the proofs of formal/*/proofs.yaml with sby, and shows that each can fail."""
 
 from __future__ import annotations
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 import yaml
 
-from tb.runner.common import ROOT, RunnerError, cpu_count
+from tb.runner.common import INCLUDES, ROOT, RunnerError, cpu_count, hdl_files, relative
 
 TOPS = ("cde_top", "cde_cpl_top")
 CONFIGS = "hdl/lint_configs.yaml"
+INCLUDE_ARGS = tuple(f"-I{folder}" for folder in INCLUDES)
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def declared_parameters(text: str) -> set[str]:
 
 
 def hdl_checks() -> list[Check]:
-    sources = tuple(str(path.relative_to(ROOT)) for path in sorted((ROOT / "hdl").glob("*.v")))
+    sources = tuple(relative(path) for path in hdl_files())
     known = {}
     for top in TOPS:
         if f"hdl/{top}.v" not in sources:
@@ -92,15 +93,23 @@ def hdl_checks() -> list[Check]:
             label = f"({top}, {name})"
             verilator = ("verilator", "--lint-only", "-Wall", "--default-language", "1364-2005")
             generics = tuple(f"-G{key}={value}" for key, value in values.items())
-            command = (*verilator, "-Ihdl", "--top-module", top, *generics, *waivers, *sources)
+            command = (
+                *verilator,
+                *INCLUDE_ARGS,
+                "--top-module",
+                top,
+                *generics,
+                *waivers,
+                *sources,
+            )
             checks.append(Check(f"verilator -Wall {label}", command))
             generics = tuple(f"-P{top}.{key}={value}" for key, value in values.items())
-            icarus = ("iverilog", "-g2005", "-Wall", "-Ihdl", "-t", "null", "-s", top)
+            icarus = ("iverilog", "-g2005", "-Wall", *INCLUDE_ARGS, "-t", "null", "-s", top)
             command = (*icarus, *generics, *sources)
             checks.append(Check(f"iverilog -Wall {label}", command, icarus_warning))
             chparam = "".join(f" -set {key} {value}" for key, value in values.items())
             steps = (
-                f"read_verilog -Ihdl {' '.join(sources)}",
+                f"read_verilog {' '.join(INCLUDE_ARGS)} {' '.join(sources)}",
                 *((f"chparam{chparam} {top}",) if chparam else ()),
                 f"hierarchy -check -top {top}",
                 *("proc", "check -assert"),

@@ -22,7 +22,7 @@ from tb.runner import mutate_local as local
 from tb.runner import mutate_netlist as netlist
 from tb.runner import mutate_wrap as wrap
 from tb.runner.builds import BuildConfig, get_build, load_builds
-from tb.runner.common import ROOT, SIM_BUILD, cpu_count, locked, relative
+from tb.runner.common import SIM_BUILD, cpu_count, hdl_files, locked, relative
 from tb.runner.discover import find_modules
 from tb.runner.mutate_baseline import Baseline, T, digest, in_parallel
 from tb.runner.mutate_ladder import (
@@ -65,7 +65,7 @@ _BASE = FOLDER / "design" / "base.il"
 
 def design_key(plan: Plan, tops: Mapping[str, BuildConfig]) -> str:
     """Changes with the design as it is simulated without a mutant."""
-    files = sorted((ROOT / "hdl").glob("*.v")) + sorted((ROOT / "hdl").glob("*.vh"))
+    files = hdl_files() + hdl_files("*.vh")
     files += [_HERE / "mutate_wrap.py", _HERE / "mutate_record.cpp"]
     return digest(files, plan.designs, sorted(tops.items()))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tb.runner.common import ROOT, relative
+from tb.runner.discover import short_name
 from tb.runner.mutate_ladder import Step
 from tb.runner.mutate_sim import Answer, Host, Run
 
@@ -33,7 +34,7 @@ def digest(files: Sequence[Path], *more: object) -> str:
 def bench_files() -> list[Path]:
     """What all tests use; without what they do not meet here."""
     files = [p for place in ("tb", "models") for p in sorted((ROOT / place).rglob("*.py"))]
-    unused = {"unit", "runner", "bench", "waves", "tests"}
+    unused = {"selftest", "runner", "bench", "waves", "tests"}
     files = [p for p in files if not unused & set(p.relative_to(ROOT).parts)]
     return [*files, *sorted((ROOT / "tb" / "hdl").glob("*.v"))]
 
@@ -49,7 +50,7 @@ def test_files(step: Step) -> list[Path]:
     return sorted(found)
 
 
-_IMPORT = re.compile(r"^from (tb\.tests\.\w+) import ", re.M)
+_IMPORT = re.compile(r"^from (tb\.tests(?:\.\w+)+) import ", re.M)
 
 
 class Baseline:
@@ -63,7 +64,7 @@ class Baseline:
         self.key = digest([], sorted(own.values()))
         """Changes with anything that a run depends on."""
         self._name = {
-            step: f"{step.top}-{step.test.removeprefix('tb.tests.')}-{step.seed}-"
+            step: f"{step.top}-{short_name(step.test)}-{step.seed}-"
             f"{own[step][:16]}.rec"
             for step in steps
         }

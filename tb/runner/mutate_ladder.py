@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ladder (tb/mutate.yaml): which runs a mutant meets in which order, what becomes of it."""
+"""The ladder (tb/tests/campaigns/mutate.yaml): which runs a mutant meets in which order, and what
+becomes of it.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ from typing import Any
 import yaml
 
 from tb.runner.common import ROOT, RunnerError, relative
-from tb.runner.discover import Module, matches
+from tb.runner.discover import Module, matches, short_name
 from tb.runner.mutate_netlist import Mutation
 
-MUTATE_YAML = ROOT / "tb" / "mutate.yaml"
+MUTATE_YAML = ROOT / "tb" / "tests" / "campaigns" / "mutate.yaml"
 
 SPENT = ("replays", "tests", "proofs")
 KILLED, EQUIVALENT, UNDECIDED, SURVIVED = "killed", "equivalent", "undecided", "survived"
@@ -35,7 +37,7 @@ class Design:
 
 @dataclass(frozen=True)
 class Plan:
-    """What tb/mutate.yaml says."""
+    """What tb/tests/campaigns/mutate.yaml says."""
 
     designs: tuple[Design, ...]
     seeds: dict[str, int]
@@ -59,7 +61,7 @@ class Step:
 
     @property
     def name(self) -> str:
-        return f"{self.test.removeprefix('tb.tests.')} seed {self.seed}"
+        return f"{short_name(self.test)} seed {self.seed}"
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,7 @@ class Ladder:
 
 
 def _matches(step: Step, tests: Iterable[str]) -> bool:
-    test = step.test.removeprefix("tb.tests.")
+    test = short_name(step.test)
     return any(fnmatch(test, pattern) for pattern in tests)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tb.runner.builds import BuildConfig
-from tb.runner.common import ROOT, RunnerError, relative
+from tb.runner.common import INCLUDES, ROOT, RunnerError, hdl_files, relative
 from tb.runner.lint import declared_parameters
 from tb.runner.mutate_wrap import SELECT, define_values
 
@@ -91,7 +91,7 @@ class Mutation:
 
 
 def kind_of(cell: str) -> str:
-    """What a cell is: ``$add`` from ``$add$hdl/cde_cq.v:77$1234``, else its own name."""
+    """What a cell is: ``$add`` from ``$add$hdl/cq/cde_cq.v:77$1234``, else its own name."""
     match = re.match(r"\$(?:procdff|procmux|auto\$[^$]*)", cell)
     if match:
         kind = match.group(0).lstrip("$")
@@ -176,7 +176,7 @@ def root_source(tops: Mapping[str, BuildConfig]) -> str:
 
 
 def _sources() -> str:
-    return " ".join(str(p.relative_to(ROOT)) for p in sorted((ROOT / "hdl").glob("*.v")))
+    return " ".join([*(f"-I{folder}" for folder in INCLUDES), *map(relative, hdl_files())])
 
 
 _SYNTHESIS = "proc; opt_expr; opt_clean; opt -full; memory_collect; opt_clean"
@@ -194,7 +194,7 @@ def elaborate(tops: Mapping[str, BuildConfig], folder: Path, key: str) -> dict[s
     root.write_text(root_source(tops))
     raw, stat = folder / "raw.il", folder / "stat.json"
     steps = (
-        f"read_verilog -Ihdl {_sources()} {relative(root)}",
+        f"read_verilog {_sources()} {relative(root)}",
         f"hierarchy -check -top {ROOT_MODULE}",
         _SYNTHESIS,
         f"write_rtlil {raw}",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Negative tests: the regression's tests must fail on a design that is broken on purpose.
 
-Each fault of tb/negatives.yaml is planted in a copy of the design; the tests that it names must
+Each fault of tb/faults/*.yaml is planted in a copy of the design; the tests that it names must
 then fail with the error that it names. A test that passes there checks nothing.
 """
 
@@ -18,16 +18,15 @@ from pathlib import Path
 import yaml
 
 from tb.runner.builds import BuildConfig, get_build, load_builds
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, locked, relative
+from tb.runner.common import HDL, ROOT, SIM_BUILD, RunnerError, cpu_count, locked, relative
 from tb.runner.discover import Job, Module, find_modules, select_jobs
 from tb.runner.parallel import run_parts
 from tb.runner.regress import Result, run_job, table
 from tb.runner.results import FAILED, PASSED
 from tb.runner.simulator import build
 
-NEGATIVES_YAML = ROOT / "tb" / "negatives.yaml"
+FAULTS = ROOT / "tb" / "faults"
 FOLDER = SIM_BUILD / "negatives"
-HDL = ROOT / "hdl"
 
 #: Wall time of a test: the longest takes two minutes in a build that is not optimised, on a slow
 #: machine. A fault that makes a test hang is not found by a check; it need not be waited for.
@@ -94,16 +93,22 @@ def _fault(data: object, where: str) -> Fault:
     return Fault(**{**data, "requirements": tuple(requirements), "fails": dict(tests)})
 
 
-def load_faults(path: Path = NEGATIVES_YAML) -> list[Fault]:
-    where = relative(path)
-    try:
-        data = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise RunnerError(f"{where}: {error}") from None
-    entries = data.get("faults") if isinstance(data, dict) else None
-    if not isinstance(entries, list) or not entries:
-        raise RunnerError(f"{where}: must have a list `faults`")
-    faults = [_fault(entry, where) for entry in entries]
+def load_faults(folder: Path = FAULTS) -> list[Fault]:
+    """The planted faults of all files of the folder."""
+    faults: list[Fault] = []
+    for path in sorted(folder.glob("*.yaml")):
+        where = relative(path)
+        try:
+            data = yaml.safe_load(path.read_text())
+        except (OSError, yaml.YAMLError) as error:
+            raise RunnerError(f"{where}: {error}") from None
+        entries = data.get("faults") if isinstance(data, dict) else None
+        if not isinstance(entries, list) or not entries:
+            raise RunnerError(f"{where}: must have a list `faults`")
+        faults += [_fault(entry, where) for entry in entries]
+    where = relative(folder)
+    if not faults:
+        raise RunnerError(f"{where}: no file with faults")
     names = [fault.id for fault in faults]
     for name in names:
         if names.count(name) > 1:
@@ -142,8 +147,8 @@ def representatives(faults: Sequence[Fault]) -> list[Fault]:
 
 def plant(fault: Fault, hdl: Path) -> None:
     """Changes one place of the design in the folder ``hdl``."""
-    path = hdl / fault.file
-    if not path.is_file():
+    path = next(hdl.rglob(fault.file), None)
+    if path is None:
         raise RunnerError(f"{fault.id}: no file {fault.file} in {relative(HDL)}")
     source = path.read_text()
     count = source.count(fault.text)
@@ -151,7 +156,7 @@ def plant(fault: Fault, hdl: Path) -> None:
         found = "does not occur" if not count else f"occurs {count} times, not once,"
         raise RunnerError(
             f"{fault.id}: the text to replace {found} in {relative(HDL)}/{fault.file}; correct "
-            f"`text` in {relative(NEGATIVES_YAML)}:\n{fault.text}"
+            f"`text` in {relative(FAULTS)}:\n{fault.text}"
         )
     path.write_text(source.replace(fault.text, fault.replacement))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of proofs (formal/*.yaml) and what sby is told of each."""
+"""The list of proofs (formal/*/proofs.yaml) and what sby is told of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from tb.runner.common import ROOT, RunnerError, relative
+from tb.runner.common import ROOT, RunnerError, hdl_files, relative
 
 FORMAL = ROOT / "formal"
 
@@ -74,7 +74,7 @@ class Proof:
     def script(self, places: dict[str, Path]) -> str:
         """The .sby file; ``places`` maps files to copies that are to be read instead."""
         mode, engine = MODES[self.mode]
-        headers = sorted([*(ROOT / "hdl").glob("*.vh"), *FORMAL.glob("*.vh")])
+        headers = sorted([*hdl_files("*.vh"), *FORMAL.rglob("*.vh")])
         given = [places.get(name, ROOT / name) for name in self.files]
         given += [places.get(relative(path), path) for path in headers]
         defines = "".join(f" -D{name}" for name in self.defines)
@@ -149,7 +149,7 @@ def parse_proof(data: object, where: str) -> Proof:
 def load_proofs(folder: Path = FORMAL) -> list[Proof]:
     """The proofs of every .yaml file of the folder, in order of file and place."""
     proofs: list[Proof] = []
-    for path in sorted(folder.glob("*.yaml")):
+    for path in sorted(folder.rglob("*.yaml")):
         where = relative(path)
         try:
             data = yaml.safe_load(path.read_text())

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Soak: random traffic of everything, chunk after chunk, until enough completions were judged.
 
-A chunk is one ordinary job (tb/soak.yaml) whose seed comes from the campaign's seed and the chunk's
-number alone. What was done is recorded after each chunk, so that a campaign that was stopped goes
-on where it was when it is started with its seed again.
+A chunk is one ordinary job (tb/tests/campaigns/soak.yaml) whose seed comes from the campaign's seed
+and the chunk's number alone. What was done is recorded after each chunk, so that a campaign that
+was stopped goes on where it was when it is started with its seed again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 import yaml
 
-from tb.env.facts import VARIABLE as FACTS
+from tb.env.harness.facts import VARIABLE as FACTS
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, relative
 from tb.runner.coverage import VARIABLE as COVERAGE
@@ -33,22 +33,22 @@ from tb.runner.discover import Job, Module, find_modules, select_jobs
 from tb.runner.regress import Result, build_all, run_job, table
 from tb.runner.simulator import kill_all
 
-SOAK_YAML = ROOT / "tb" / "soak.yaml"
+SOAK_YAML = ROOT / "tb" / "tests" / "campaigns" / "soak.yaml"
 OUT = SIM_BUILD / "soak.json"
 DEFAULT_COMPLETIONS = 10_000_000
-#: Seeds of chunks: from LONG_SEED of tb/tests/soaking.py on.
+#: Seeds of chunks: from LONG_SEED of tb/tests/common/soaking.py on.
 _LOW, _HIGH = 1000, 2**31
 #: What a campaign's completions are completions of, and judged by.
 SOURCES = (
-    "hdl/*.v*",
-    "models/*.py",
-    "models/verbs/*.py",
+    "hdl/**/*.v*",
+    "models/**/*.py",
     "tb/builds.yaml",
     "tb/hdl/*",
     "tb/env/**/*.py",
-    "tb/tests/soaking.py",
-    "tb/tests/test_soak_*.py",
-    "tb/tests/test_*_life.py",
+    "tb/sequences/**/*.py",
+    "tb/tests/common/soaking.py",
+    "tb/tests/*/test_soak_*.py",
+    "tb/tests/*/test_*_life.py",
 )
 #: A chunk that hangs is a failure; on a loaded machine one can take minutes.
 TIMEOUT_S = 1800.0
@@ -134,7 +134,7 @@ class Campaign:
 
 
 def load_mix(modules: Sequence[Module], path: Path = SOAK_YAML) -> list[Part]:
-    """Reads tb/soak.yaml; a test or build that is not there is an error."""
+    """Reads tb/tests/campaigns/soak.yaml; a test or build that is not there is an error."""
     where = relative(path)
     try:
         data = yaml.safe_load(path.read_text())

@@ -19,7 +19,7 @@ from tb.runner.negatives import run_negatives
 from tb.runner.regress import regression
 from tb.runner.trace import run_trace
 
-PYTEST_FOLDERS = ("models/tests", "tb/unit", "scripts/tests")
+PYTEST_FOLDERS = ("models/tests", "tb/selftest", "scripts/tests")
 
 
 def count_pytest(report: Path, exit_code: int) -> tuple[int, int, int]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from tb.env.coverage_bins import BINS
+from tb.env.coverage.bins import BINS
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, relative
 from tb.runner.coverage import Bin
 from tb.runner.discover import Module

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tb.runner.builds import BuildConfig
 from tb.runner.code_coverage import Point, fields_of, points_of
-from tb.runner.common import ROOT, RunnerError, relative
+from tb.runner.common import INCLUDES, ROOT, RunnerError, hdl_files, relative
 from tb.runner.lint import declared_parameters
 
 #: Where the bench has the top level of the design.
@@ -74,7 +74,9 @@ def find_constants(config: BuildConfig, folder: Path) -> Constants:
     folder.mkdir(parents=True, exist_ok=True)
     out = folder / f"{config.name}.netlist.json"
     steps = (
-        "read_verilog -Ihdl hdl/*.v",
+        " ".join(
+            ["read_verilog", *(f"-I{folder}" for folder in INCLUDES), *map(relative, hdl_files())]
+        ),
         " ".join(["hierarchy", "-check", "-top", top, *values]),
         "proc",
         "flatten",

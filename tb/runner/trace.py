@@ -3,7 +3,7 @@
 proofs, and each of these back to requirements; and that every bin of functional coverage was hit.
 
 Reads what `make sim` and the repository have: results.json, coverage.json, docs/testplan.yaml,
-tb/negatives.yaml, formal/*.yaml. Every gap fails.
+tb/faults/*.yaml, formal/*/proofs.yaml. Every gap fails.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tb.env.coverage_bins import BINS
+from tb.env.coverage.bins import BINS
 from tb.runner.common import SIM_BUILD, RunnerError, relative
-from tb.runner.discover import find_modules
+from tb.runner.discover import find_modules, short_name
 from tb.runner.negatives import Fault, load_faults
 from tb.runner.proofs import Proof, load_proofs
 from tb.runner.testplan import SCOPE, Row, all_tests, find_gaps, load_plan
@@ -31,7 +31,7 @@ def read_results(folder: Path = SIM_BUILD) -> tuple[dict[str, list[bool]], dict[
         raise RunnerError(f"no results of a regression ({error}); run 'make sim'") from None
     outcomes: dict[str, list[bool]] = {}
     for run in runs:
-        name = f"{run['module'].removeprefix('tb.tests.')}.{run['test']}"
+        name = short_name(f"{run['module']}.{run['test']}")
         outcomes.setdefault(name, []).append(run["status"] == "passed")
     return outcomes, {name: found["hits"] for name, found in bins.items()}
 

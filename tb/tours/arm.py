@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
-from models.arm import CqConfig, CqModel, Step
+from models.arm.arm import CqConfig, CqModel, Step
 from models.codes import ArmType, Cause, CqStatus, Life
-from models.entries import Cqe
-from models.queue import CqProducer, Ring
+from models.cq.entries import Cqe
+from models.cq.queue import CqProducer, Ring
 from tb.tours.graph import Outcome
 
 LOG2 = 1  #: of the entries

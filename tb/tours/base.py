@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from tb.env.base_test import CarillonTest
 from tb.env.defs import Cause, Result
-from tb.env.records import Record
-from tb.env.windows_board import WindowScoreboard
+from tb.env.harness.records import Record
+from tb.env.scoreboard.windows_board import WindowScoreboard
 from tb.tours.catalogue import explored
 from tb.tours.graph import Outcome, tour
 from tb.tours.report import VARIABLE, Driven

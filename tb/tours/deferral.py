@@ -9,10 +9,10 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
 from models.params import Params
-from models.post import Post
-from models.qp import QpConfig, QpModel
+from models.post.post import Post
+from models.post.qp import QpConfig, QpModel
+from models.post.qp_types import StateStep
 from models.qp_codes import PostCause, PostFlag, QpResult, QpState, Status
-from models.qp_types import StateStep
 from models.verbs import BY_NAME
 from tb.tours.graph import Outcome
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from models.queue import EventReader
+from models.cq.queue import EventReader
 from tb.env.defs import (
     CQ_DB,
     ArmType,
@@ -16,7 +16,7 @@ from tb.env.defs import (
     QpState,
     RecvFlag,
 )
-from tb.env.records import Interrupt
+from tb.env.harness.records import Interrupt
 from tb.tours.arm import LOG2, key_of
 from tb.tours.base import TourTest, word_of
 from tb.tours.graph import Outcome

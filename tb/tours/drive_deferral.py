@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from models.post import Post
+from models.post.post import Post
 from models.qp_codes import Status
 from tb.env.agents.control import CommandError
 from tb.env.defs import Cmd, QpState, Result, TraceOp
-from tb.env.harness import Channel
-from tb.env.records import TermRequest, Trace, WorkBeat
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import TermRequest, Trace, WorkBeat
 from tb.tours.base import TourTest, word_of
 from tb.tours.deferral import BAD, FOREIGN, PEER, POSTS, key_of, name_of
 from tb.tours.graph import Outcome

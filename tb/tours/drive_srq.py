@@ -7,10 +7,10 @@ from collections.abc import Hashable, Iterable
 
 from tb.env.agents.control import CommandError
 from tb.env.defs import Cmd, CqeStatus, QpState, Result
-from tb.env.harness import Channel
-from tb.env.qp import Qp
-from tb.env.records import Interrupt, TermRequest
-from tb.env.recv import ReceiveQueue
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import Interrupt, TermRequest
+from tb.env.host.qp import Qp
+from tb.env.host.recv import ReceiveQueue
 from tb.tours.base import TourTest, word_of
 from tb.tours.graph import Outcome
 from tb.tours.srq import BAD, FOREIGN, NAMES, PEER, SIZE, key_of

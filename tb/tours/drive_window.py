@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable
 
 from tb.env.agents.control import CommandError
 from tb.env.defs import Cause, Cmd, CqeStatus, CqeType, QpState, Result, Right
-from tb.env.qp import Qp
-from tb.env.records import TermRequest
-from tb.env.regions import Region
-from tb.env.windows import MemoryWindow
+from tb.env.harness.records import TermRequest
+from tb.env.host.qp import Qp
+from tb.env.host.regions import Region
+from tb.env.host.windows import MemoryWindow
 from tb.tours.base import TourTest, word_of
 from tb.tours.graph import Outcome
 from tb.tours.window import (

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
+from models.keys.region import RegionTable
 from models.params import Params
-from models.post import Segment, slots_of
-from models.qp import QpConfig, QpModel
+from models.post.post import Segment, slots_of
+from models.post.qp import QpConfig, QpModel
+from models.post.qp_types import StateStep
 from models.qp_codes import QpResult, QpState
-from models.qp_types import StateStep
+from models.receive.receive_post import RecvPost
+from models.receive.receive_qp import ReceiveQp
+from models.receive.receive_types import RecvConfig, RecvRequest, SrqConfig
+from models.receive.srq import SrqModel
 from models.receive_codes import ReapCause, RecvResult
-from models.receive_post import RecvPost
-from models.receive_qp import ReceiveQp
-from models.receive_types import RecvConfig, RecvRequest, SrqConfig
-from models.region import RegionTable
-from models.srq import SrqModel
 from tb.env.defs import CqeStatus
 from tb.tours.graph import Outcome
 

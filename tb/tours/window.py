@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from models.keys import KeyTable
+from models.keys.keys import KeyTable
+from models.keys.region import RegionConfig
+from models.keys.window_types import CheckRequest
 from models.params import Params
-from models.post import Post, Segment, slots_of
-from models.qp import QpConfig, QpModel
+from models.post.post import Post, Segment, slots_of
+from models.post.qp import QpConfig, QpModel
+from models.post.qp_types import StateStep
 from models.qp_codes import QpResult, QpState
-from models.qp_types import StateStep
+from models.receive.receive_post import RecvPost
+from models.receive.receive_qp import ReceiveQp
+from models.receive.receive_types import RecvConfig, RecvRequest
 from models.receive_codes import RecvResult, Rights, ScatterCode
-from models.receive_post import RecvPost
-from models.receive_qp import ReceiveQp
-from models.receive_types import RecvConfig, RecvRequest
-from models.region import RegionConfig
 from models.verbs import BY_NAME
 from models.window_codes import Verdict
-from models.window_types import CheckRequest
 from tb.env.defs import CqeStatus, CqeType, PostFlag
 from tb.tours.graph import Outcome
 

@@ -2,7 +2,7 @@
 """Agent of the checks of remote accesses of the full engine: s_axis_check with its answers on
 m_axis_verdict.
 
-What a transport does with them is in tb/env/transport_access.py.
+What a transport does with them is in tb/env/transport/access.py.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from tb.env.agents.base import BfmAgent, Pending
 from tb.env.defs import CHECK, VERDICT, CheckKind, Verdict
-from tb.env.harness import Channel
-from tb.env.records import AccessCheck, AccessVerdict
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import AccessCheck, AccessVerdict
 
 _M64 = (1 << 64) - 1
 

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 from cocotb.triggers import Event
 from pyuvm import uvm_agent, uvm_analysis_port, uvm_driver, uvm_monitor
 
-from tb.env.harness import QUEUE_DEPTH, Channel, Harness
-from tb.env.records import Record
+from tb.env.harness.harness import QUEUE_DEPTH, Channel, Harness
+from tb.env.harness.records import Record
 
 T = TypeVar("T")
 

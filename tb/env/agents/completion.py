@@ -11,8 +11,8 @@ from typing import Any
 from tb.env.agents.base import BfmAgent
 from tb.env.agents.credit import CreditAgent
 from tb.env.defs import CQE, CqeFlag, CqeType
-from tb.env.harness import Channel
-from tb.env.records import Completion
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import Completion
 
 _M64 = (1 << 64) - 1
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 from cocotb.triggers import Lock
 
 from tb.env.agents.base import BfmAgent, Pending
-from tb.env.decode import ControlRead, ControlWrite
 from tb.env.defs import CMD_STATUS, Cmd, Reg, Result
-from tb.env.harness import Channel
-from tb.env.records import Access, Command
+from tb.env.harness.decode import ControlRead, ControlWrite
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import Access, Command
 
 OKAY = 0
 _POLLS = 100_000

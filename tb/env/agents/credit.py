@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import deque
 
 from tb.env.agents.base import BfmAgent, Pending
-from tb.env.harness import Channel
-from tb.env.records import CreditAnswer, CreditRequest
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import CreditAnswer, CreditRequest
 
 
 class CreditAgent(BfmAgent):

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tb.env.agents.base import BfmAgent, Pending
-from tb.env.decode import DoorbellRead
-from tb.env.harness import Channel
-from tb.env.records import DoorbellRequest, DoorbellResponse
+from tb.env.harness.decode import DoorbellRead
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import DoorbellRequest, DoorbellResponse
 
 PAGE_BYTES = 4096
 _M64 = (1 << 64) - 1

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agent of the host memory (m_axi): how it responds. Its contents are in tb/env/memory.py."""
+"""Agent of the host memory (m_axi): how it responds. Its contents are in tb/env/host/memory.py."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from tb.env.agents.base import BfmAgent
-from tb.env.harness import Channel
-from tb.env.records import MemResponse, MemWrite
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import MemResponse, MemWrite
 
 OKAY: Final = 0
 SLVERR: Final = 2

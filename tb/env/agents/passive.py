@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from tb.env.agents.base import BfmAgent
-from tb.env.harness import Channel
-from tb.env.records import Interrupt, Trace
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import Interrupt, Trace
 
 
 class InterruptAgent(BfmAgent):

@@ -2,7 +2,7 @@
 """Agents of the receive path of the full engine: receive requests (s_axis_rreq) with their answers
 (m_axis_scatter), receive done reports (s_axis_rdone).
 
-What a transport does with them is in tb/env/transport_receive.py.
+What a transport does with them is in tb/env/transport/receive.py.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from models.post import NUM_SLOTS, SLOT_BITS, Segment
+from models.post.post import NUM_SLOTS, SLOT_BITS, Segment
 from tb.env.agents.base import BfmAgent, Pending
 from tb.env.agents.transport import DoneAgent
 from tb.env.defs import RREQ, SCATTER_USER, Scatter
-from tb.env.harness import Channel
-from tb.env.records import RecvDone, RecvRequest, ScatterAnswer
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import RecvDone, RecvRequest, ScatterAnswer
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 """Agents of the transport's side of the full engine: work beats (m_axis_work), done reports
 (s_axis_done), connection events (s_axis_conn), terminate requests (m_axis_term).
 
-What a transport does with them is in tb/env/transport.py.
+What a transport does with them is in tb/env/transport/transport.py.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from tb.env.agents.base import BfmAgent
 from tb.env.defs import CONN, ConnEvent
-from tb.env.harness import Channel
-from tb.env.records import ConnReport, DoneReport, RecvDone, TermRequest, WorkBeat
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import ConnReport, DoneReport, RecvDone, TermRequest, WorkBeat
 
 
 class WorkAgent(BfmAgent):

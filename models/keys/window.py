@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An engine with memory windows: posting, receives, keys, checks of remote accesses, removal.
+
+Source: ``docs/windows.md``; rules MW-01 to MW-12, CQ-02 to CQ-05, CQ-17, DF-12, DF-15. The steps of
+keys are methods of ``table`` (:class:`models.keys.keys.KeyTable`); requests make them at
+``posting.indicate`` and ``posting.retire``, receive requests at ``request_beat``. Whatever of
+these fails ends its queue pair's connection in a step of its own: ``posting.qps[qp].fail()``, for
+receive requests ``rqs[qp].fail_length()``.
+
+::
+
+    model = WindowModel(params)                       # a key table of its own
+    model.command(WindowCommand.CREATE_MW, make_window_args(0, zone=5, context=7)).out[0]
+    model.check_beat(CheckRequest(qp, Access.READ, key, address, nbytes).encode()).tdata
+
+A bench that follows the trace has the table make a step at its record of lane 8 and gives it to
+``posting.qps[qp].give``, ahead of the request's indication or retirement, or, with
+``rqs[qp].defers``, to ``rqs[qp].decide``, behind the take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from models.codes import ModelError
+from models.host.control import Args
+from models.keys.keys import KeyTable
+from models.keys.window_control import KEY_COMMANDS, check_removed, decode_window
+from models.keys.window_types import CheckRequest, CheckResult, KeyStep
+from models.params import Params
+from models.post.posting import PostingModel
+from models.post.qp_types import StateStep
+from models.qp_codes import QpState
+from models.receive.receive import ReceiveModel, RecvReply
+from models.receive_codes import RecvResult
+from models.window_codes import (
+    NO_QP,
+    WINDOW_BIT,
+    KeyTraceOp,
+    Verdict,
+    WindowCommand,
+    WindowLog,
+)
+
+_OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
+
+__all__ = ["WindowModel"]
+
+
+class WindowModel(ReceiveModel):
+    """Everything but the completion queues; ``posting``, if given, is to have a key table."""
+
+    def __init__(
+        self,
+        params: Params | None = None,
+        posting: PostingModel | None = None,
+        without: Iterable[str] = (),
+    ) -> None:
+        without = frozenset(without)
+        if posting is None:
+            posting = PostingModel(params, without=without, keys=KeyTable(params, without))
+        if posting.keys is None:
+            raise ModelError("windows need a key table")
+        super().__init__(posting=posting, without=without)
+        self.table: KeyTable = posting.keys
+        self.checks = 0  #: CNT_CHECKS
+        self.checks_refused = 0  #: CNT_CHECKS_REFUSED
+
+    @property
+    def removed(self) -> bool:
+        """The device is removed."""
+        return self.table.removed
+
+    # -- checks of remote accesses -----------------------------------------------------------
+
+    def check_beat(self, tdata: int) -> CheckResult:
+        """A beat of ``s_axis_check`` (192 bits): its verdict (MW-10).
+
+        One that is neither GRANTED nor REFUSED ends the connection by :meth:`QpModel.fail`.
+        """
+        request = CheckRequest.decode(tdata)
+        step, code = None, Verdict.REFUSED
+        if self._may_check(request):
+            qp = self.posting.qps[request.qp]
+            step = self.table.check(
+                request.qp, qp.zone, request.kind, request.key, request.address, request.length
+            )
+            code = Verdict(step.code)
+            if code is not Verdict.GRANTED:
+                qp.must_fail()
+        refused = code is not Verdict.GRANTED
+        self.checks += 1
+        self.checks_refused += refused
+        log = WindowLog.CHECK_REFUSED if refused else WindowLog.OK
+        return CheckResult(request.qp, code, log, step)
+
+    def _may_check(self, request: CheckRequest) -> bool:
+        if request.malformed or request.qp >= self.params.num_qp or self.removed:
+            return False
+        qp = self.posting.qps[request.qp]
+        return qp.state in _OPEN and (qp.guarded or not self.has("MW-10d"))
+
+    # -- removal -----------------------------------------------------------------------------
+
+    @property
+    def removable(self) -> tuple[int, ...]:
+        """Queue pairs whose connections the removal is still to end."""
+        if not self.removed:
+            return ()
+        return tuple(qp.number for qp in self.posting.qps if qp.state in _OPEN)
+
+    def end(self, qp: int) -> StateStep:
+        """The removal ends a connection, as a failing report does, one at a time (MW-09)."""
+        if qp not in self.removable:
+            raise ModelError(f"MW-09: QP {qp}: no removal ends its connection")
+        step = self.posting.qps[qp].receive_failed()
+        assert step is not None
+        return step
+
+    # -- commands ----------------------------------------------------------------------------
+
+    def command(
+        self,
+        code: int,
+        args: Args,
+        *,
+        retired_seen: int | None = None,
+        receiving: bool | None = None,
+        keyed: bool | None = None,
+        waiting: bool | None = None,
+        tail_seen: int | None = None,
+        start: int | None = None,
+    ) -> RecvReply:
+        """A control command with its steps; arguments as for :meth:`ReceiveModel.command`."""
+        if self.removed:
+            result = check_removed(code)
+            if result is not RecvResult.OK:
+                return RecvReply(result)
+        key = args.number | (WINDOW_BIT if code >= WindowCommand.CREATE_MW else 0)
+        before = self.table.state(key)
+        if code in set(WindowCommand):
+            reply = self._window_command(code, args)
+        else:
+            reply = super().command(
+                code,
+                args,
+                retired_seen=retired_seen,
+                receiving=receiving,
+                keyed=keyed,
+                waiting=waiting,
+                tail_seen=tail_seen,
+                start=start,
+            )
+        if code not in KEY_COMMANDS or reply.result is not RecvResult.OK:
+            return reply
+        after, new_key = self.table.state(key), reply.out[0] or None
+        op, window = KeyTraceOp.KEY_COMMAND, bool(key & WINDOW_BIT)
+        step = KeyStep(op, key, 0, code, before, after, NO_QP, new_key, window)
+        return RecvReply(reply.result, reply.out, key=step)
+
+    def _window_command(self, code: int, args: Args) -> RecvReply:
+        result = decode_window(code, args, self.params)
+        if result is not RecvResult.OK:
+            return RecvReply(result)
+        command, number, zone = WindowCommand(code), args.number, args.words[5]
+        if command is WindowCommand.REMOVE_DEVICE:
+            return RecvReply(result, key=self.table.remove())
+        if command is WindowCommand.ALLOC_MR:
+            result = self.table.check_allocate(number)
+            if result is RecvResult.OK:
+                return RecvReply(result, _out(self.table.allocate(number, zone)))
+        elif command is WindowCommand.CREATE_MW:
+            result = self.table.check_create(number)
+            if result is RecvResult.OK:
+                context = args.words[1] | args.words[2] << 32
+                return RecvReply(result, _out(self.table.create(number, zone, context)))
+        elif command is WindowCommand.CLOSE_MW:
+            result = self.table.close(number)
+        elif self.table.windows[number] is None:
+            result = RecvResult.CMD_NO_OBJECT
+        else:
+            return RecvReply(result, self.table.query_window(number))
+        return RecvReply(result)
+
+
+def _out(word: int) -> tuple[int, ...]:
+    return (word, 0, 0, 0, 0, 0, 0, 0)

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One check per rule of keys and windows: it holds with the rule, and fails without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from models.codes import ModelError, ResultType
+from models.host.control import Args
+from models.keys.region import RegionConfig
+from models.keys.window import WindowModel
+from models.post.post import Segment
+from models.post.qp_control import make_qp_args
+from models.qp_codes import QpCommand, QpState
+from models.receive.receive import pack_rdone
+from models.receive.receive_control import make_region_args
+from models.receive_codes import RecvCommand, RecvResult, ScatterCode
+from models.rules import WINDOW_RULES
+from models.tests.helpers import small_engine
+from models.tests.keys.window_helpers import (
+    BARE,
+    BASE,
+    CONTEXT,
+    FAST,
+    LENGTH,
+    NEXT,
+    OK,
+    READ,
+    REGION,
+    WINDOW,
+    WRITE,
+    A,
+    B,
+    arrive,
+    bind_post,
+    bound,
+    engine,
+    local,
+    post_buffer,
+    run,
+    settle,
+    verdict,
+)
+from models.tests.post.posting_helpers import request
+from models.window_codes import Access, WindowCommand
+
+Without = Iterable[str]
+CHECKS: dict[str, Callable[[Without], None]] = {}
+GRANTED, BAD_KEY, WRONG_QP, NO_RIGHT, BAD_RANGE, REFUSED = range(6)
+INVALID = 4
+
+
+def check(rule: str) -> Callable[[Callable[[Without], None]], Callable[[Without], None]]:
+    """Registers a check of a rule; it takes the rules to leave out."""
+
+    def register(function: Callable[[Without], None]) -> Callable[[Without], None]:
+        assert rule not in CHECKS
+        CHECKS[rule] = function
+        return function
+
+    return register
+
+
+@pytest.mark.parametrize("rule", WINDOW_RULES)
+def test_rule_holds(rule: str) -> None:
+    CHECKS[rule](())
+
+
+@pytest.mark.parametrize("rule", WINDOW_RULES)
+def test_check_fails_without_the_rule(rule: str) -> None:
+    with pytest.raises((AssertionError, ModelError)):
+        CHECKS[rule]([rule])
+
+
+def received(without: Without, two: bool = False, status: int = 0) -> WindowModel:
+    """A window bound to A, and a buffer, and the peer's SendAndInvalidate."""
+    model = engine(without, two=two)
+    key = bound(model)
+    post_buffer(model)
+    assert arrive(model, A, key).code is ScatterCode.SCATTER
+    model.done_beat(pack_rdone(A, 0, status))
+    return model
+
+
+@check("CQ-03")
+def _invalid_when_visible(without: Without) -> None:
+    model = received(without)
+    cqe = model.complete(A).cqe
+    assert cqe.type == ResultType.RECEIVE_AND_INVALIDATE
+    assert verdict(model, A, cqe.token) == BAD_KEY
+
+
+@check("CQ-03a")
+def _no_access_behind_an_invalidation(without: Without) -> None:
+    model = engine(without)
+    assert verdict(model, A, WINDOW) == BAD_KEY
+    key = bound(model)
+    assert run(model, A, local("Invalidate", key)) == [0]
+    assert verdict(model, A, key) == BAD_KEY
+
+
+@check("CQ-05")
+def _a_later_invalidate_fails(without: Without) -> None:
+    model = received(without)
+    assert run(model, A, local("Invalidate", WINDOW + NEXT)) == [INVALID]
+    assert model.posting.qps[A].state is QpState.ERROR
+
+
+@check("CQ-17")
+def _two_results_two_credits(without: Without) -> None:
+    model = engine(without, two=True)
+    cqs = small_engine(log2=2)
+    grants = sum(cqs.reserve(0, model.rqs[A].credits) for _ in range(4))
+    assert 2 * grants <= cqs.producers[0].ring.entries
+
+
+@check("DF-15")
+def _a_failure_ends_the_connection(without: Without) -> None:
+    model = engine(without)
+    assert run(model, A, local("Invalidate", 0)) == [INVALID]
+    assert model.posting.qps[A].state is QpState.ERROR
+    assert model.posting.qps[A].post(request("Send")).cause != 0
+
+
+@check("DF-15a")
+def _nothing_behind_a_failure(without: Without) -> None:
+    model = engine(without)
+    q = model.posting.qps[A]
+    for post in (local("Invalidate", 0), request("Send")):
+        q.post(post)
+    model.posting.indicate(A)
+    assert q.next_indication() is None
+
+
+@check("MW-01")
+def _a_window_begins_invalid(without: Without) -> None:
+    model = engine(without)
+    for kind in Access:
+        assert verdict(model, A, WINDOW, kind=kind) == BAD_KEY
+
+
+@check("MW-02")
+def _the_rights_of_the_window(without: Without) -> None:
+    model = engine(without)
+    key = bound(model, flags=READ)
+    assert verdict(model, A, key) == GRANTED
+    assert verdict(model, A, key, kind=Access.WRITE) == NO_RIGHT
+
+
+@check("MW-02a")
+def _remote_write_needs_local_write(without: Without) -> None:
+    assert run(engine(without), A, bind_post(key=BARE, flags=WRITE)) == [6]
+
+
+@check("MW-03")
+def _bound_to_one(without: Without) -> None:
+    model = engine(without)
+    key = bound(model)
+    assert run(model, B, bind_post(key)) == [5]
+    assert verdict(model, A, key) == GRANTED
+
+
+@check("MW-05")
+def _one_of_two_invalidations(without: Without) -> None:
+    for local_first in (True, False):
+        model = engine(without)
+        key = bound(model)
+        post_buffer(model)
+        model.posting.qps[A].post(local("Invalidate", key))
+        done = []
+        for turn in (local_first, not local_first):
+            if turn:
+                model.posting.indicate(A)
+                done.append(model.posting.retire(A).status == 0)
+            else:
+                done.append(arrive(model, A, key).code is ScatterCode.SCATTER)
+        settle(model, A)
+        assert done == [True, False]
+        assert model.posting.qps[A].state is QpState.ERROR
+
+
+@check("MW-07")
+def _the_invalidate_result_first(without: Without) -> None:
+    done = received(without, two=True).complete(A)
+    types = [cqe.type for cqe in done.cqes]
+    assert types == [ResultType.INVALIDATE, ResultType.RECEIVE]
+
+
+@check("MW-07a")
+def _the_invalidate_result_of_a_failing_receive(without: Without) -> None:
+    model = received(without, two=True, status=9)
+    assert [cqe.status for cqe in model.complete(A).cqes] == [0, 9]
+
+
+@check("MW-08")
+def _the_context_of_the_window(without: Without) -> None:
+    done = received(without, two=True).complete(A)
+    assert [cqe.request_context for cqe in done.cqes] == [CONTEXT, 7]
+
+
+@check("MW-09")
+def _removal(without: Without) -> None:
+    model = engine(without)
+    assert model.command(WindowCommand.REMOVE_DEVICE, Args((0,) * 8)).result is OK
+    assert model.posting.qps[A].post(request("Send")).cause == 0x17
+    assert model.rqs[A].may_take is False
+    config = make_region_args(3, RegionConfig(BASE, 1))
+    removed = RecvResult.CMD_DEVICE_REMOVED
+    assert model.command(RecvCommand.REGISTER_MR, config).result is removed
+    assert verdict(model, A, REGION) == REFUSED
+
+
+@check("MW-10")
+def _the_queue_pair_of_the_window(without: Without) -> None:
+    model = engine(without)
+    key = bound(model)
+    assert [verdict(model, qp, key) for qp in (A, B)] == [GRANTED, WRONG_QP]
+
+
+@check("MW-10a")
+def _every_byte(without: Without) -> None:
+    model = engine(without)
+    key = bound(model)
+    assert verdict(model, A, key, BASE, LENGTH) == GRANTED
+    assert verdict(model, A, key, BASE, LENGTH + 1) == BAD_RANGE
+
+
+@check("MW-10b")
+def _no_wrap(without: Without) -> None:
+    model = engine(without)
+    keys = model.table
+    args = make_region_args(3, RegionConfig((1 << 64) - 8, 8, 5, 3))
+    keys.deregister(3)
+    key = model.command(RecvCommand.REGISTER_MR, args).out[0]
+    assert verdict(model, A, key, (1 << 64) - 8, 8) == GRANTED
+    assert verdict(model, A, key, (1 << 64) - 8, 9) == BAD_RANGE
+
+
+@check("MW-10c")
+def _a_queue_pair_with_keys_stays(without: Without) -> None:
+    model = engine(without)
+    bound(model)
+    args = make_qp_args(A)
+    assert model.command(QpCommand.DESTROY_QP, args).result is RecvResult.CMD_IN_USE
+
+
+@check("MW-10d")
+def _not_guarded(without: Without) -> None:
+    model = engine(without, guarded=False)
+    assert run(model, A, local("Invalidate", 0)) == [0]
+    post_buffer(model)
+    assert arrive(model, A, WINDOW).code is ScatterCode.SCATTER
+    assert verdict(model, A, WINDOW) == REFUSED
+
+
+@check("MW-11")
+def _a_region_in_use_stays(without: Without) -> None:
+    model = engine(without)
+    bound(model)
+    args = make_region_args(0)
+    assert model.command(RecvCommand.DEREGISTER_MR, args).result is RecvResult.CMD_BUSY
+
+
+@check("MW-11a")
+def _a_new_key(without: Without) -> None:
+    model = engine(without)
+    assert run(model, A, local("FastRegister", FAST, Segment(BASE, 8), READ)) == [0]
+    assert verdict(model, A, FAST) == BAD_KEY
+    assert verdict(model, A, FAST + NEXT) == GRANTED
+
+
+@check("MW-12")
+def _a_bad_token_ends_the_connection(without: Without) -> None:
+    model = engine(without)
+    post_buffer(model)
+    assert arrive(model, A, WINDOW).code is ScatterCode.BAD_TOKEN
+    settle(model, A)
+    assert model.posting.qps[A].state is QpState.ERROR

@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of docs/posting.md, written out a second time: layout, request types, causes."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.codes import PAGE_BYTES
+from models.post.post import Post, Segment, inline_slots, slots_of
+from models.post.post_check import static_faults
+from models.post.posting import PostingModel
+from models.post.qp import QpConfig
+from models.qp_codes import PostCause, PostFlag
+from models.tests.post.posting_helpers import SMALL, STROBES, deferred, request, small_model
+from models.verb import VERB_CAUSES, Limits, Verb
+from models.verbs import BY_NAME, VERBS
+
+# opcode, name, most segments, target, most inline bytes, local, flags besides 0x203, result type
+TABLE = [
+    (0x01, "Bind", 1, True, 0, True, 0x038, 0x0008),
+    (0x02, "FastRegister", 1, True, 0, True, 0x0B8, 0x0004),
+    (0x03, "Invalidate", 0, True, 0, True, 0x000, 0x0010),
+    (0x04, "Read", 2, True, 0, False, 0x100, 0x0020),
+    (0x05, "Send", 3, False, 48, False, 0x044, 0x0002),
+    (0x06, "SendAndInvalidate", 2, True, 32, False, 0x044, 0x0002),
+    (0x07, "Write", 2, True, 32, False, 0x040, 0x0040),
+]
+MOST = 1 << 31
+
+
+def test_request_types() -> None:
+    """Those of the table; more of them change nothing of these."""
+    published = [VERBS[row[0]] for row in TABLE]
+    got = [
+        (
+            v.opcode,
+            v.name,
+            v.max_segments,
+            v.has_target,
+            v.max_inline,
+            v.local,
+            int(v.flags),
+            int(v.result_type),
+        )
+        for v in published
+    ]
+    assert got == TABLE
+    assert [v.name for v in published if v.is_read] == ["Read"]
+    transfers = ["Read", "Send", "SendAndInvalidate", "Write"]
+    assert [v.name for v in published if v.transfers] == transfers
+
+
+def test_flag_values() -> None:
+    names = "SILENT_SUCCESS READ_FENCE SEND_AND_SOLICIT_EVENT ALLOW_REMOTE_READ ALLOW_LOCAL_WRITE"
+    values = [PostFlag[name] for name in names.split()]
+    assert values == [1, 2, 4, 8, 0x10]
+    names = "INLINE RDMA_READ_SINK RDMA_READ_LOCAL_INVALIDATE DEFER"
+    assert [PostFlag[name] for name in names.split()] == [0x40, 0x80, 0x100, 0x200]
+
+
+def test_layout() -> None:
+    slots = slots_of([Segment(0x1122, 0x33, 0x44), Segment(0x5566, 0x77, 0x88)], Segment(9, 0, 10))
+    post = Post(0x07, 2, 0x203, 0x1234, 0, 0, 0xFEDC_BA98_7654_3210, slots)
+    word = post.encode()
+    for low, width, value in (
+        (0, 8, 0x07),
+        (8, 8, 2),
+        (16, 16, 0x203),
+        (32, 16, 0x1234),
+        (48, 8, 0),
+        (56, 8, 0),
+        (64, 64, 0xFEDC_BA98_7654_3210),
+        (128, 64, 0x1122),
+        (192, 32, 0x33),
+        (224, 32, 0x44),
+        (256, 64, 0x5566),
+        (320, 32, 0x77),
+        (352, 32, 0x88),
+        (384, 64, 9),
+        (448, 32, 0),
+        (480, 32, 10),
+    ):
+        assert word >> low & (1 << width) - 1 == value, low
+    assert post.length == 0x33 + 0x77
+    assert Post(5, inline_bytes=0xAB, reserved=0xCD).encode() >> 48 == 0xCDAB
+
+
+@given(st.integers(0, (1 << 512) - 1))
+@settings(max_examples=100, deadline=None)
+def test_every_word_is_a_post(word: int) -> None:
+    assert Post.decode(word).encode() == word
+
+
+@pytest.mark.parametrize(
+    "post", [Post(256), Post(0, flags=1 << 16), Post(0, slots=(1 << 128, 0, 0))]
+)
+def test_fields_that_do_not_fit(post: Post) -> None:
+    with pytest.raises(OverflowError):
+        post.encode()
+
+
+def test_inline_data() -> None:
+    data = bytes(range(1, 49))
+    post = Post(5, flags=PostFlag.INLINE, inline_bytes=48, slots=inline_slots(data))
+    assert post.inline_data == data
+    assert post.encode() >> 128 == int.from_bytes(data, "little")
+    assert post.length == 48
+    short = Post(7, flags=PostFlag.INLINE, inline_bytes=5, slots=inline_slots(data[:5], Segment(3)))
+    assert short.inline_data == data[:5]
+    assert short.slots[2] == 3
+
+
+@pytest.mark.parametrize("row", TABLE, ids=[row[1] for row in TABLE])
+def test_every_flag_word(row: tuple[int, str, int, bool, int, bool, int, int]) -> None:
+    """All 65536 flag words of each request type against the table."""
+    opcode, legal = row[0], row[6] | 0x203
+    for flags in range(1 << 16):
+        good = flags & ~legal == 0 and (flags & 0x30) != 0x20
+        cause = next(static_faults(Post(opcode, flags=flags)), None)
+        assert cause is (None if good else PostCause.BAD_FLAGS), hex(flags)
+
+
+def test_every_opcode() -> None:
+    assert all(row[0] in VERBS for row in TABLE)
+    for opcode in range(256):
+        bad = list(static_faults(Post(opcode))) == [PostCause.BAD_OPCODE]
+        assert bad is (opcode not in VERBS)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=[row[1] for row in TABLE])
+def test_segments_and_lengths(row: tuple[int, str, int, bool, int, bool, int, int]) -> None:
+    opcode, _, most, _, inline, _, _, _ = row
+    for count in range(256):
+        cause = next(static_faults(Post(opcode, count)), None)
+        assert cause is (None if count <= most else PostCause.TOO_MANY_SEGMENTS)
+    for count in range(1, most + 1):
+        parts = [Segment(0, MOST // count) for _ in range(count - 1)]
+        parts.append(Segment(0, MOST - sum(p.length for p in parts)))
+        good = Post(opcode, count, slots=slots_of(parts))
+        assert good.length == MOST
+        assert not list(static_faults(good))
+        parts[0] = Segment(0, parts[0].length + 1)
+        bad = Post(opcode, count, slots=slots_of(parts))
+        assert list(static_faults(bad)) == [PostCause.BAD_LENGTH]
+    for nbytes in range(1, 256):
+        assert list(static_faults(Post(opcode, inline_bytes=nbytes))) == [PostCause.BAD_LENGTH]
+    for nbytes in range(256) if inline else ():
+        post = Post(opcode, flags=PostFlag.INLINE, inline_bytes=nbytes)
+        assert list(static_faults(post)) == ([] if nbytes <= inline else [PostCause.BAD_LENGTH])
+        with_segment = Post(opcode, 1, PostFlag.INLINE, inline_bytes=nbytes)
+        assert next(static_faults(with_segment)) is PostCause.TOO_MANY_SEGMENTS
+
+
+def test_unused_slots_are_ignored() -> None:
+    full = (1 << 128) - 1
+    for opcode in VERBS:
+        assert not list(static_faults(Post(opcode, slots=(full, full, full))))
+
+
+@pytest.mark.parametrize("verb", VERBS.values(), ids=list(BY_NAME))
+def test_random_posts_are_legal_and_reach_all_bins(verb: Verb) -> None:
+    rng = random.Random(verb.opcode)
+    hit: set[str] = set()
+    for _ in range(2500):
+        post = verb.fields(rng, Limits(qp=rng.randrange(4)))
+        assert not list(static_faults(post))
+        assert Post.decode(post.encode()) == post
+        hit.update(verb.bins(post))
+        hit.update(verb.bins(post, rng.choice(VERB_CAUSES)))
+        hit.update(verb.bins(post, status=rng.choice((0, 1) if verb.local else (0, 1, 2, 77))))
+    assert hit == set(verb.all_bins())
+    assert len(set(verb.all_bins())) == len(verb.all_bins())
+
+
+def test_limits() -> None:
+    rng = random.Random(1)
+    for verb in VERBS.values():
+        for _ in range(300):
+            post = verb.fields(rng, Limits(3, flags=0x201, need=0x200, max_length=10))
+            assert post.qp == 3
+            assert post.flags & ~0x1 == 0x200
+            assert verb.length(post) <= 10
+
+
+def test_completions() -> None:
+    slots = slots_of([Segment(0, 100), Segment(0, 50)])
+    for opcode, _, most, _, _, local, _, kind in TABLE:
+        post = Post(opcode, min(most, 2), slots=slots)
+        verb = VERBS[opcode]
+        done = verb.completion(post, 0)
+        assert (done.type, done.nbytes) == (kind, 0 if local else 150)
+        for status in (1, 2, 255):
+            failed = verb.completion(post, status)
+            assert (failed.type, failed.nbytes) == (kind, 0)
+
+
+# -- causes ------------------------------------------------------------------------------------
+
+ORDER = [
+    (0x01, "BURST"),
+    (0x02, "BAD_SIZE"),
+    (0x03, "BAD_PAGE"),
+    (0x04, "BAD_OFFSET"),
+    (0x0D, "BAD_QP"),
+    (0x0E, "NO_QP"),
+    (0x09, "NOT_OWNER"),
+    (0x17, "DEVICE_REMOVED"),
+    (0x05, "RESERVED_BITS"),
+    (0x0F, "BAD_OPCODE"),
+    (0x10, "BAD_FLAGS"),
+    (0x11, "TOO_MANY_SEGMENTS"),
+    (0x12, "BAD_LENGTH"),
+    (0x13, "NOT_CONNECTED"),
+    (0x14, "QUEUE_FULL"),
+    (0x15, "CQ_ERROR"),
+    (0x16, "NO_CREDIT"),
+]
+NAMES = [name for _, name in ORDER if name != "DEVICE_REMOVED"]
+
+
+def test_cause_codes() -> None:
+    assert [(int(c), c.name) for c in PostCause] == [(0, "OK"), *ORDER]
+
+
+def provoke(*faults: str) -> PostCause:
+    """The cause for one write with all of these faults."""
+    model = small_model()
+    full = "QUEUE_FULL" in faults
+    number = 0
+    if full:
+        for _ in range(4):
+            model.qps[0].post(deferred())
+    if "NOT_CONNECTED" in faults:
+        model.qps[0].flush()
+    if "NO_QP" in faults:
+        model.qps[0].destroy()  # FREE, or DESTROYING if it is full
+    if "BAD_QP" in faults:
+        number = SMALL.num_qp
+    post = Post(
+        opcode=0 if "BAD_OPCODE" in faults else 5,
+        num_segments=4 if "TOO_MANY_SEGMENTS" in faults else 0,
+        flags=0x400 if "BAD_FLAGS" in faults else 0,
+        qp=number,
+        inline_bytes=1 if "BAD_LENGTH" in faults else 0,
+        reserved=0x80 if "RESERVED_BITS" in faults else 0,
+    )
+    page = SMALL.num_pages if "BAD_PAGE" in faults else 2 if "NOT_OWNER" in faults else 1
+    offset = 0xC0 if "BAD_OFFSET" in faults else 0
+    result = model.write(
+        page * PAGE_BYTES + offset,
+        1 if "BURST" in faults else 0,
+        6,
+        STROBES >> ("BAD_SIZE" in faults),
+        post.encode(),
+        credit="NO_CREDIT" not in faults,
+        cq_error="CQ_ERROR" in faults,
+    )
+    assert result is not None
+    assert model.causes[result.cause] == 1
+    assert model.posts == (result.cause is PostCause.OK)
+    return result.cause
+
+
+def test_no_fault() -> None:
+    assert provoke() is PostCause.OK
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_cause(name: str) -> None:
+    assert provoke(name) is PostCause[name]
+
+
+@pytest.mark.parametrize(("first", "second"), list(combinations(NAMES, 2)))
+def test_precedence_of_pairs(first: str, second: str) -> None:
+    """DF-14: of two causes the one that comes first in the table is given."""
+    assert provoke(first, second) is PostCause[first]
+
+
+def test_all_faults_from_each_on() -> None:
+    for start, name in enumerate(NAMES):
+        assert provoke(*NAMES[start:]) is PostCause[name]
+
+
+@pytest.mark.parametrize(
+    ("offset", "size", "strobes", "cause"),
+    [
+        (0x000, 6, STROBES, PostCause.OK),
+        (0x000, 5, STROBES, PostCause.BAD_SIZE),
+        (0x000, 3, 0xFF, PostCause.BAD_SIZE),
+        (0x000, 6, STROBES - 1, PostCause.BAD_SIZE),
+        (0x000, 7, STROBES, PostCause.BAD_SIZE),
+        (0x040, 6, STROBES, PostCause.BAD_OFFSET),
+        (0x080, 6, STROBES, PostCause.BAD_OFFSET),
+        (0x0C0, 6, STROBES, PostCause.BAD_OFFSET),
+        (0x0C0, 3, 0xFF, PostCause.BAD_SIZE),
+        (0x008, 3, 0xFF00, None),
+        (0x100, 6, STROBES, None),
+        (0x140, 3, 0xFF, None),
+    ],
+)
+def test_portals(offset: int, size: int, strobes: int, cause: PostCause | None) -> None:
+    """Which writes are posts, and their size rule; None: judged as a doorbell."""
+    result = small_model().write(PAGE_BYTES + offset, 0, size, strobes, request("Send").encode())
+    assert (result and result.cause) is cause
+
+
+def test_check_changes_nothing() -> None:
+    model = PostingModel(SMALL)
+    beat = request("Send", qp=3).encode()
+    assert model.check(beat, 0) is PostCause.NO_QP
+    assert model.check(request("Send", qp=4).encode(), 0) is PostCause.BAD_QP
+    model.qps[3].create(QpConfig(page=0))
+    assert model.check(beat, 1) is PostCause.NOT_OWNER
+    assert model.check(beat, 0) is PostCause.NOT_CONNECTED
+    model.qps[3].connect(1)
+    assert model.check(beat, 0, credit=False) is PostCause.NO_CREDIT
+    assert model.check(beat, 0) is PostCause.OK
+    assert model.qps[3].tail == 0

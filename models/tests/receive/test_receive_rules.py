@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One check per rule of receiving: it holds with the rule, and fails without it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from models.arm.arm import CqConfig, CqModel
+from models.codes import ArmType, ModelError
+from models.qp_codes import PostFlag, QpState
+from models.receive.receive_types import RecvRequest
+from models.receive_codes import ReapCause, RecvCause, RecvFlag, RecvLog, RecvResult, ScatterCode
+from models.rules import RECEIVE_RULES
+from models.tests.post.posting_helpers import request
+from models.tests.receive.receive_helpers import (
+    CONTEXT,
+    FIRST,
+    OWN,
+    SECOND,
+    buffer,
+    contexts,
+    finish,
+    post,
+    reach,
+    reap,
+    receiving,
+    take,
+)
+
+Without = Iterable[str]
+CHECKS: dict[str, Callable[[Without], None]] = {}
+NOT_READY, REFUSED = ScatterCode.NOT_READY, ScatterCode.REFUSED
+
+
+def check(rule: str) -> Callable[[Callable[[Without], None]], Callable[[Without], None]]:
+    """Registers a check of a rule; it takes the rules to leave out."""
+
+    def register(function: Callable[[Without], None]) -> Callable[[Without], None]:
+        assert rule not in CHECKS
+        CHECKS[rule] = function
+        return function
+
+    return register
+
+
+@pytest.mark.parametrize("rule", RECEIVE_RULES)
+def test_rule_holds(rule: str) -> None:
+    CHECKS[rule](())
+
+
+@pytest.mark.parametrize("rule", RECEIVE_RULES)
+def test_check_fails_without_the_rule(rule: str) -> None:
+    with pytest.raises((AssertionError, ModelError)):
+        CHECKS[rule]([rule])
+
+
+@check("CQ-17")
+def _no_credit(without: Without) -> None:
+    model = receiving(without)
+    assert post(model, buffer(), own=True, credit=False).cause is RecvCause.NO_CREDIT
+    assert post(model, buffer()).cause is RecvCause.OK
+    assert take(model, FIRST, credit=False).code is NOT_READY
+    assert model.srqs[0].available == 1
+
+
+@check("DF-10")
+def _a_receive_post_fails_alone(without: Without) -> None:
+    model = receiving(without)
+    qp = model.posting.qps[OWN]
+    qp.post(request(flags=PostFlag.DEFER))
+    before = qp.trace_state()
+    for own in (True, False):
+        assert post(model, buffer(1, key=0), own=own).cause is RecvCause.BAD_REGION
+        assert post(model, buffer(), own=own, page=2).cause is RecvCause.NOT_OWNER
+    assert qp.trace_state() == before
+
+
+@check("DF-12")
+def _receives_complete_in_message_order(without: Without) -> None:
+    model = receiving(without)
+    for context in range(3):
+        post(model, buffer(context=context))
+        take(model, FIRST)
+    assert contexts(finish(model, FIRST)) == [0, 1, 2]
+
+
+@check("ISO-01")
+def _another_page(without: Without) -> None:
+    for own in (True, False):
+        model = receiving(without)
+        before = model.srqs[0].trace_state(), model.rqs[OWN].trace_state(6)
+        assert post(model, buffer(), own=own, page=2).cause is RecvCause.NOT_OWNER
+        assert (model.srqs[0].trace_state(), model.rqs[OWN].trace_state(6)) == before
+    assert reap(model, 0, page=2) is ReapCause.NOT_OWNER
+
+
+@check("ISO-02")
+def _reserved_bits(without: Without) -> None:
+    model = receiving(without)
+    bad = buffer().encode() | 1
+    result = model.write(0x1080, 0, 6, (1 << 64) - 1, bad)
+    assert result is not None
+    assert result.cause is RecvCause.RESERVED_BITS
+    assert model.reap(0x1110, 0, 3, 0xFF << 16, 1 << 128 + 16) is ReapCause.RESERVED_BITS
+
+
+@check("ISO-03")
+def _reports_out_of_order(without: Without) -> None:
+    model = receiving(without)
+    rq = model.rqs[FIRST]
+    for _ in range(2):
+        post(model, buffer())
+    tags = [take(model, FIRST).tag for _ in range(2)]
+    assert rq.report(tags[1], 0) == (RecvLog.RDONE_UNEXPECTED, None)
+    assert not rq.completable
+    assert rq.report(tags[0], 0) == (RecvLog.OK, None)
+    assert rq.report(tags[0], 0) == (RecvLog.RDONE_UNEXPECTED, None)
+
+
+@check("SRQ-01")
+def _a_buffer_for_nothing(without: Without) -> None:
+    model = receiving(without)
+    assert post(model, buffer()).cause is RecvCause.OK
+    assert take(model, FIRST, 0).code is ScatterCode.SCATTER
+    assert [c.cqe.nbytes for c in finish(model, FIRST)] == [0]
+
+
+@check("SRQ-02")
+def _any_queue_pair_takes(without: Without) -> None:
+    model = receiving(without)
+    for _ in range(2):
+        post(model, buffer())
+    assert take(model, FIRST).code is ScatterCode.SCATTER
+    assert take(model, SECOND).code is ScatterCode.SCATTER
+
+
+@check("SRQ-03")
+def _front_segments_first(without: Without) -> None:
+    for length, filled in ((0, (0, 0, 0)), (4, (4, 0, 0)), (5, (4, 0, 1)), (12, (4, 0, 8))):
+        model = receiving(without)
+        post(model, buffer(4, 0, 8))
+        assert take(model, FIRST, length).filled == filled
+
+
+@check("SRQ-04")
+def _the_cookie_comes_back(without: Without) -> None:
+    model = receiving(without)
+    cookies = [CONTEXT, CONTEXT, 0, (1 << 64) - 1]
+    for cookie in cookies:
+        post(model, buffer(context=cookie))
+        take(model, FIRST)
+    assert contexts(finish(model, FIRST)) == cookies
+
+
+@check("SRQ-05")
+def _the_receive_cq_of_who_took(without: Without) -> None:
+    model = receiving(without)
+    post(model, buffer())
+    post(model, buffer())
+    for qp in (SECOND, FIRST):
+        take(model, qp)
+        (done,) = finish(model, qp)
+        assert (done.cq, done.cqe.qp) == (3, qp)
+
+
+@check("SRQ-06")
+def _every_posted_receive_completes(without: Without) -> None:
+    model = receiving(without)
+    for context in range(3):
+        post(model, buffer(context=context), own=True)
+    reach(model, OWN, QpState.ERROR)
+    assert contexts(finish(model, OWN)) == [0, 1, 2]
+
+
+@check("SRQ-07")
+def _a_quiet_completion_wakes_nobody(without: Without) -> None:
+    model = receiving(without, flag=RecvFlag.SOLICITED_WAIT)
+    post(model, buffer())
+    take(model, FIRST)
+    (done,) = finish(model, FIRST)
+    for arm in ArmType:
+        cq = CqModel(without=without)
+        cq.create(CqConfig(entries=4))
+        cq.doorbell(0, arm)
+        cq.wrote(1)
+        assert cq.publish([done.cqe.solicited_class], [done.cqe.unsignalled]).calls == []
+        assert cq.present == 1
+
+
+@check("SRQ-10")
+def _the_flush_waits_for_what_was_taken(without: Without) -> None:
+    model = receiving(without)
+    for context in range(2):
+        post(model, buffer(context=context), own=True)
+    tag = take(model, OWN).tag
+    reach(model, OWN, QpState.DISCONNECTED)
+    rq = model.rqs[OWN]
+    assert not rq.flushable
+    rq.report(tag, 0)
+    assert contexts(finish(model, OWN)) == [0, 1]
+
+
+@check("SRQ-12")
+def _a_post_is_always_valid(without: Without) -> None:
+    model = receiving(without)
+    assert model.srqs[0].watermark(1).event
+    assert post(model, buffer()).cause is RecvCause.OK
+
+
+@check("SRQ-13")
+def _only_open_connections_take(without: Without) -> None:
+    for state in (QpState.IDLE, QpState.DISCONNECTED, QpState.ERROR, QpState.DESTROYING):
+        model = receiving(without)
+        post(model, buffer())
+        reach(model, FIRST, state)
+        assert take(model, FIRST).code is REFUSED
+
+
+@check("SRQ-14")
+def _shared_buffers_stay(without: Without) -> None:
+    model = receiving(without)
+    for context in range(2):
+        post(model, buffer(context=context))
+    take(model, FIRST)
+    reach(model, FIRST, QpState.DISCONNECTED)
+    assert contexts(finish(model, FIRST)) == [0]
+    assert model.srqs[0].available == 1
+
+
+@check("SRQ-15")
+def _the_first_cause_is_named(without: Without) -> None:
+    model = receiving(without)
+    # Precedence is that of the table: BAD_REGION (0x1A) comes before QUEUE_FULL (0x14).
+    for _ in range(4):
+        post(model, buffer())
+    assert post(model, buffer(1, key=0)).cause is RecvCause.BAD_REGION
+
+
+@check("SRQ-16")
+def _one_event(without: Without) -> None:
+    model = receiving(without)
+    srq = model.srqs[0]
+    for _ in range(3):
+        post(model, buffer())
+    assert not srq.watermark(3).event
+    assert [take(model, FIRST).event for _ in range(3)] == [True, False, False]
+    assert not srq.armed
+
+
+@check("SRQ-17")
+def _no_resize_below_outstanding(without: Without) -> None:
+    model = receiving(without)
+    srq = model.srqs[0]
+    for _ in range(3):
+        post(model, buffer())
+    take(model, FIRST)
+    finish(model, FIRST)
+    assert srq.resize(2) is RecvResult.CMD_TOO_SMALL
+    assert srq.config.size == 4
+    reap(model, 1)
+    assert srq.resize(2) is RecvResult.OK
+
+
+@check("SRQ-18")
+def _too_long(without: Without) -> None:
+    model = receiving(without)
+    post(model, buffer(4))
+    assert take(model, FIRST, 5).code is ScatterCode.LENGTH_ERROR
+    step = model.rqs[FIRST].fail_length()
+    assert step is not None
+    assert step.new is QpState.ERROR
+    assert [c.status for c in finish(model, FIRST)] == [3]
+    answer = model.rqs[SECOND].take(RecvRequest(SECOND))
+    assert (answer.code, answer.buffer) == (NOT_READY, None)
+
+
+@check("SRQ-19")
+def _own_queues_follow_the_same_rules(without: Without) -> None:
+    for own in (True, False):
+        model = receiving(without)
+        assert post(model, buffer(1, key=0x1001), own=own).cause is RecvCause.BAD_ZONE
+        assert post(model, buffer(1, key=0x1002), own=own).cause is RecvCause.NO_LOCAL_WRITE
+        assert post(model, buffer(0x1001), own=own).cause is RecvCause.BAD_RANGE

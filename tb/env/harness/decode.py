@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns the recorder's words (tb/hdl/bfm_record.v) into records."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from tb.env.harness.records import (
+    AccessCheck,
+    AccessVerdict,
+    Completion,
+    ConnReport,
+    CreditAnswer,
+    CreditRequest,
+    DoneReport,
+    DoorbellRequest,
+    DoorbellResponse,
+    Interrupt,
+    MemResponse,
+    MemWrite,
+    Record,
+    RecvDone,
+    RecvRequest,
+    ScatterAnswer,
+    TermRequest,
+    Trace,
+    WorkBeat,
+)
+
+ROW_WORDS = 64
+ROW_BYTES = ROW_WORDS * 8
+#: In front of the records of a block.
+HEAD_WORDS = 3
+BLOCK_MARK = 0xFF
+
+
+@lru_cache(maxsize=1024)
+def byte_mask(strb: int) -> int:
+    """512 bits: all ones in each byte that the 64 strobes select."""
+    return sum(0xFF << 8 * byte for byte in range(64) if strb >> byte & 1)
+
+
+# Kinds, as in bfm_record.v.
+TRACE = 1
+MEM_RESPONSE = 2
+MEM_WRITE = 3
+COMPLETION = 4
+DB_REQUEST = 5
+DB_RESPONSE = 6
+CREDIT_REQUEST = 7
+CREDIT_ANSWER = 8
+INTERRUPT = 9
+DB_READ = 10
+CTL_B = 11
+CTL_R = 12
+VIOLATION = 13
+WORK = 14
+DONE = 15
+CONN = 16
+TERM = 17
+RREQ = 18
+SCATTER = 19
+RDONE = 20
+CHECK = 21
+VERDICT = 22
+
+_make = tuple.__new__  # a named tuple without the cost of its own constructor
+_WORDS = struct.Struct(f"<{ROW_WORDS}Q")
+_LOW_HALF = (1 << 256) - 1
+_HALF_ZERO_ABOVE, _HALF_ZERO_BELOW, _HALVES_EQUAL = 1, 2, 3
+
+_CHANNELS = (
+    "s_axi_b",
+    "s_axi_r",
+    "s_axil_b",
+    "s_axil_r",
+    "m_axis_rsv",
+    "m_axis_irq",
+    "m_axi_aw",
+    "m_axi_w",
+)
+_TRANSPORT_CHANNELS = ("m_axis_work", "m_axis_term", "m_axis_scatter", "m_axis_verdict")
+_FAULTS = ("valid fell before ready", "payload changed before ready", "unknown (X) value")
+
+
+class DoorbellRead(NamedTuple):
+    """Handshake on s_axi_r."""
+
+    cycle: int
+    axi_id: int
+    resp: int
+    last: bool
+    data: int  # 512 bits
+
+
+class ControlWrite(NamedTuple):
+    """Handshake on s_axil_b."""
+
+    cycle: int
+    resp: int
+
+
+class ControlRead(NamedTuple):
+    """Handshake on s_axil_r."""
+
+    cycle: int
+    resp: int
+    data: int
+
+
+class ProtocolError(AssertionError):
+    """The engine broke a handshake rule, or the harness itself failed."""
+
+
+def violation_names(bits: int) -> list[str]:
+    """What each bit of the harness's violation vector means."""
+    names = [
+        f"{channel}: {fault}"
+        for c, channel in enumerate(_CHANNELS)
+        for f, fault in enumerate(_FAULTS)
+        if bits >> (3 * c + f) & 1
+    ]
+    if bits >> 24 & 1:
+        names.append("m_axi_aw: not one aligned 64-byte beat")
+    if bits >> 25 & 1:
+        names.append("m_axi_w: no last beat")
+    names += [
+        f"{channel}: {fault}"
+        for c, channel in enumerate(_TRANSPORT_CHANNELS)
+        for f, fault in enumerate(_FAULTS)
+        if bits >> (26 + 3 * c + f) & 1
+    ]
+    if bits >> 38 & 1:
+        names.append("a ready or a trace lane: unknown (X) value")
+    for bit, what in ((39, "ready"), (40, "valid")):
+        if bits >> bit & 1:
+            names.append(f"a {what} while memories are cleared")
+    return names
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """Called while decoding, in the order of the records."""
+
+    mem_write: Callable[[int, int, bytes], None]
+    """(address, strobes, 64 bytes) of each write that reaches memory."""
+    interrupt: Callable[[Interrupt], None]
+    """Memory is then exactly as it was at the interrupt."""
+    completion: Callable[[], None]
+    request: Callable[[], None]
+    response: Callable[[DoorbellResponse], None]
+    credit_request: Callable[[], None]
+    credit_answer: Callable[[CreditAnswer], None]
+    read_data: Callable[[DoorbellRead], None]
+    control_write: Callable[[ControlWrite], None]
+    control_read: Callable[[ControlRead], None]
+    work: Callable[[WorkBeat], None] = field(default=lambda _: None)
+    done: Callable[[DoneReport], None] = field(default=lambda _: None)
+    conn: Callable[[], None] = field(default=lambda: None)
+    term: Callable[[TermRequest], None] = field(default=lambda _: None)
+    rreq: Callable[[RecvRequest], None] = field(default=lambda _: None)
+    scatter: Callable[[ScatterAnswer], None] = field(default=lambda _: None)
+    rdone: Callable[[RecvDone], None] = field(default=lambda _: None)
+    check: Callable[[AccessCheck], None] = field(default=lambda _: None)
+    verdict: Callable[[AccessVerdict], None] = field(default=lambda _: None)
+
+
+class Decoder:
+    """Decodes rows into records."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self.hooks = hooks
+
+    def row(self, raw: bytes, start: int, out: list[Record]) -> None:
+        """Appends the records of one row (from word ``start`` on) to ``out``."""
+        word = _WORDS.unpack(raw)
+        number = int.from_bytes
+        hooks = self.hooks
+        pos = start
+        while pos < ROW_WORDS:
+            head = word[pos]
+            kind = head & 0xFF
+            if kind == 0:
+                break
+            cycle = head >> 32
+            if kind == TRACE:
+                first, second, third = word[pos + 1], word[pos + 2], word[pos + 3]
+                out.append(
+                    _make(
+                        Trace,
+                        (
+                            cycle,
+                            head >> 8 & 0xF,
+                            first & 0xFF,
+                            first >> 8 & 0xFFFF,
+                            bool(first & 0x1000000),
+                            first >> 25 & 3,
+                            first >> 32,
+                            second | (third & 0xFFFFFFFF) << 64,
+                            third >> 32 | word[pos + 4] << 32,
+                        ),
+                    )
+                )
+                pos += 5
+            elif kind == MEM_RESPONSE:
+                out.append(_make(MemResponse, (cycle, head >> 8 & 0xFFFF, head >> 24 & 3)))
+                pos += 1
+            elif kind == MEM_WRITE:
+                pos = self._mem_write(raw, word, pos, out)
+            elif kind == COMPLETION:
+                dest = word[pos + 1]
+                at = (pos + 2) * 8
+                short = head >> 12 & 1
+                data = number(raw[at : at + (32 if short else 64)], "little")
+                out.append(
+                    Completion(
+                        cycle,
+                        head >> 8 & 3,
+                        head >> 10 & 3,
+                        (dest & 0xFFFF, dest >> 16 & 0xFFFF),
+                        (data & _LOW_HALF, data >> 256),
+                    )
+                )
+                hooks.completion()
+                pos += 6 if short else 10
+            elif kind == DB_REQUEST:
+                if head >> 27 & 1:
+                    data = word[pos + 3] << 64 * (head >> 28 & 7)
+                    size = 4
+                else:
+                    size = 7 if head & 0x80000000 else 11
+                    data = number(raw[(pos + 3) * 8 : (pos + size) * 8], "little")
+                out.append(
+                    DoorbellRequest(
+                        cycle,
+                        head >> 8 & 0xFF,
+                        word[pos + 1],
+                        head >> 16 & 0xFF,
+                        head >> 24 & 7,
+                        word[pos + 2],
+                        data,
+                    )
+                )
+                hooks.request()
+                pos += size
+            elif kind == DB_RESPONSE:
+                response = DoorbellResponse(
+                    cycle, head >> 8 & 0xFF, head >> 16 & 3, head >> 24 & 0xFF
+                )
+                out.append(response)
+                hooks.response(response)
+                pos += 1
+            elif kind == CREDIT_REQUEST:
+                out.append(CreditRequest(cycle, word[pos + 1]))
+                hooks.credit_request()
+                pos += 2
+            elif kind == CREDIT_ANSWER:
+                granted = CreditAnswer(cycle, bool(head & 0x100))
+                out.append(granted)
+                hooks.credit_answer(granted)
+                pos += 1
+            elif kind == INTERRUPT:
+                interrupt = Interrupt(cycle, head >> 8 & 0xFFFF)
+                out.append(interrupt)
+                hooks.interrupt(interrupt)
+                pos += 1
+            elif kind == WORK:
+                size = 6 if head >> 25 & 1 else 10
+                data = number(raw[(pos + 2) * 8 : (pos + size) * 8], "little")
+                work = WorkBeat(
+                    cycle, head >> 8 & 0xFFFF, bool(head & 0x1000000), word[pos + 1], data
+                )
+                out.append(work)
+                hooks.work(work)
+                pos += size
+            elif kind == DONE:
+                done = DoneReport(cycle, word[pos + 1])
+                out.append(done)
+                hooks.done(done)
+                pos += 2
+            elif kind >= RREQ:
+                pos = self._receive(raw, word, pos, out)
+            else:
+                pos = self._rare(raw, word, pos, out)
+
+    def _mem_write(self, raw: bytes, word: tuple[int, ...], pos: int, out: list[Record]) -> int:
+        head = word[pos]
+        half = head >> 25 & 3
+        at = (pos + 3) * 8
+        if half == 0:
+            line = raw[at : at + 64]
+            size = 11
+        else:
+            part = raw[at : at + 32]
+            size = 7
+            if half == _HALVES_EQUAL:
+                line = part + part
+            elif half == _HALF_ZERO_ABOVE:
+                line = part + bytes(32)
+            else:
+                line = bytes(32) + part
+        addr, strb = word[pos + 1], word[pos + 2]
+        if head >> 24 & 1:
+            self.hooks.mem_write(addr, strb, line)
+        data = int.from_bytes(line, "little") & byte_mask(strb)
+        out.append(MemWrite(head >> 32, head >> 8 & 0xFFFF, addr, strb, data))
+        return pos + size
+
+    def _receive(self, raw: bytes, word: tuple[int, ...], pos: int, out: list[Record]) -> int:
+        head = word[pos]
+        kind, cycle = head & 0xFF, head >> 32
+        if kind == RREQ:
+            request = RecvRequest(cycle, word[pos + 1] | word[pos + 2] << 64)
+            out.append(request)
+            self.hooks.rreq(request)
+            return pos + 3
+        if kind == SCATTER:
+            size = 4 if head >> 24 & 1 else 8
+            data = int.from_bytes(raw[(pos + 2) * 8 : (pos + size) * 8], "little")
+            answer = ScatterAnswer(cycle, head >> 8 & 0xFFFF, word[pos + 1], data)
+            out.append(answer)
+            self.hooks.scatter(answer)
+            return pos + size
+        if kind == RDONE:
+            done = RecvDone(cycle, word[pos + 1])
+            out.append(done)
+            self.hooks.rdone(done)
+            return pos + 2
+        if kind == CHECK:
+            data = int.from_bytes(raw[(pos + 1) * 8 : (pos + 4) * 8], "little")
+            check = AccessCheck(cycle, data)
+            out.append(check)
+            self.hooks.check(check)
+            return pos + 4
+        if kind == VERDICT:
+            verdict = AccessVerdict(cycle, word[pos + 1])
+            out.append(verdict)
+            self.hooks.verdict(verdict)
+            return pos + 2
+        raise ProtocolError(f"the recorder delivered an unknown kind {kind}")
+
+    def _rare(self, raw: bytes, word: tuple[int, ...], pos: int, out: list[Record]) -> int:
+        head = word[pos]
+        kind, cycle = head & 0xFF, head >> 32
+        if kind == CTL_B:
+            self.hooks.control_write(ControlWrite(cycle, head >> 8 & 3))
+            return pos + 1
+        if kind == CTL_R:
+            self.hooks.control_read(ControlRead(cycle, head >> 8 & 3, word[pos + 1]))
+            return pos + 2
+        if kind == CONN:
+            out.append(ConnReport(cycle, word[pos + 1]))
+            self.hooks.conn()
+            return pos + 2
+        if kind == TERM:
+            terminate = TermRequest(cycle, word[pos + 1])
+            out.append(terminate)
+            self.hooks.term(terminate)
+            return pos + 2
+        if kind == DB_READ:
+            short = head >> 19 & 1
+            count = 1 if short else 8
+            data = int.from_bytes(raw[(pos + 1) * 8 : (pos + 1 + count) * 8], "little")
+            self.hooks.read_data(
+                DoorbellRead(cycle, head >> 8 & 0xFF, head >> 16 & 3, bool(head >> 18 & 1), data)
+            )
+            return pos + 1 + count
+        if kind == VIOLATION:
+            if head >> 8 & 1:
+                raise ProtocolError(f"cycle {cycle}: a queue of the harness ran over")
+            names = "; ".join(violation_names(word[pos + 1]))
+            raise ProtocolError(f"cycle {cycle}: {names}")
+        raise ProtocolError(f"the recorder delivered an unknown kind {kind}")

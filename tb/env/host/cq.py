@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Completion and event queues as the host sees them (the objects that the driver makes)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import cocotb
+from cocotb.triggers import Event
+
+from models.cq.entries import Eqe
+from models.cq.queue import EventReader, NdResult, NdResultEx, RingReader
+from tb.env.agents.base import Pending
+from tb.env.agents.doorbell import WriteResult
+from tb.env.defs import CB_RETURN, CQ_DB, ArmType, CqeType, CqStatus, Life, PageReg, Result
+from tb.env.harness.records import Interrupt
+
+_ALL_EVENTS = 1 << 20
+_RECEIVES = (CqeType.RECEIVE, CqeType.RECEIVE_AND_INVALIDATE)
+
+if TYPE_CHECKING:
+    from tb.env.host.driver import Adapter
+    from tb.env.host.srq import Srq
+
+
+class Callback(NamedTuple):
+    """A callback that the host saw: cycle of the interrupt, and what the event entry says (of an
+    entry that was given up: status and producer index of the CQ).
+    """
+
+    cycle: int
+    cq: int
+    status: int
+    snap: int
+
+
+@dataclass(frozen=True)
+class EqState:
+    """Answer to QUERY_EQ."""
+
+    exists: bool
+    log2: int
+    vector: int
+    producer: int
+    attached: int
+    page: int
+
+    @classmethod
+    def from_outs(cls, outs: tuple[int, ...]) -> EqState:
+        """From OUT0 to OUT3."""
+        return cls(
+            exists=bool(outs[0] & 1),
+            log2=outs[0] >> 8 & 0x1F,
+            vector=outs[0] >> 16,
+            producer=outs[1],
+            attached=outs[2],
+            page=outs[3],
+        )
+
+
+@dataclass(frozen=True)
+class CqState:
+    """Answer to QUERY_CQ."""
+
+    life: Life
+    status: CqStatus
+    armed: bool
+    arm_type: ArmType
+    in_callback: bool
+    due: bool
+    event_under_way: bool
+    log2: int
+    prod: int
+    cons: int
+    alloc: int
+    credits: int
+    moderation: tuple[int, int]
+
+    @classmethod
+    def from_outs(cls, outs: tuple[int, ...]) -> CqState:
+        """From OUT0 to OUT5."""
+        word = outs[0]
+        return cls(
+            life=Life(word & 3),
+            status=CqStatus(word >> 2 & 3),
+            armed=bool(word >> 4 & 1),
+            arm_type=ArmType(word >> 5 & 3),
+            in_callback=bool(word >> 7 & 1),
+            due=bool(word >> 8 & 1),
+            event_under_way=bool(word >> 9 & 1),
+            log2=word >> 16 & 0x1F,
+            prod=outs[1],
+            cons=outs[2],
+            alloc=outs[3],
+            credits=outs[4],
+            moderation=(outs[5] & 0xFFFF, outs[5] >> 16),
+        )
+
+
+class Eq:
+    """An event queue."""
+
+    def __init__(
+        self, host: Adapter, number: int, page: int, vector: int, base: int, log2: int
+    ) -> None:
+        self.host = host
+        self.number = number
+        self.page = page
+        self.vector = vector
+        #: All vectors it ever had: an interrupt with an old one may still be under way.
+        self.vectors = {vector}
+        self.base = base
+        self.log2 = log2
+        self.reader = EventReader(host.env.memory.read, base, log2)
+        #: Callbacks whose entries were given up, by the numbers of these.
+        self.given_up: dict[int, Callback] = {}
+
+    def events(self, cycle: int) -> list[Callback]:
+        """Takes all callbacks that are there, those whose entries were given up included."""
+        found: list[Callback] = []
+        while True:
+            for event in self.reader.get_events(_ALL_EVENTS):
+                found.append(Callback(cycle, event.cq, int(event.status), event.snap))
+            # What was given up and is there all the same was read as any other.
+            for number in [n for n in self.given_up if n < self.reader.index]:
+                del self.given_up[number]
+            if self.reader.index not in self.given_up:
+                return found
+            given_up = self.given_up.pop(self.reader.index)
+            self.reader.pass_over(self.host.env.memory.write)
+            found.append(given_up._replace(cycle=cycle))
+
+    async def given_up_untold(self) -> tuple[int, int] | None:
+        """What a driver looks for when the log was full (docs/interfaces.md, "One EQE at a time"):
+        CQ and number of the next entry, if that was given up. None, too, while entries are under
+        way: the one may be among them.
+        """
+        host, reader = self.host, self.reader
+        producer = self.number_of((await host.query_eq(self)).producer)
+        cqs = [cq for cq in host.cqs.values() if cq.eq is self]
+        states = [await cq.query() for cq in cqs]
+        await host.env.sync()
+        host.on_interrupt(Interrupt(host.env.harness.cycle, self.vector))
+        if any(state.event_under_way for state in states) or reader.index >= producer:
+            return None
+        entries = [reader.there(number) for number in range(reader.index, producer)]
+        there = {Eqe.unpack(entry).cq for entry in entries if entry is not None}
+        for cq, state in zip(cqs, states, strict=True):
+            waits = state.in_callback and len(cq.callbacks) == cq.returns
+            if waits and state.status != CqStatus.OK and cq.number not in there:
+                return cq.number, reader.index
+        return None
+
+    def number_of(self, index: int) -> int:
+        """The entry with this index (modulo 2^idx_w) that is nearest to the next one to be read."""
+        assert self.host.env.config is not None
+        half = 1 << self.host.env.config.idx_w - 1
+        return self.reader.index + (index - self.reader.index + half) % (2 * half) - half
+
+    def switched(self, base: int, log2: int, index: int) -> None:
+        """A resize took place."""
+        self.base, self.log2 = base, log2
+        assert self.host.env.config is not None
+        self.reader.switch(base, log2, index, self.host.env.config.idx_w)
+
+
+class Cq:
+    """A completion queue and its consumer. Doorbells go through the owner's page unless ``page``
+    says otherwise.
+    """
+
+    def __init__(
+        self,
+        host: Adapter,
+        number: int,
+        page: int,
+        eq: Eq,
+        base: int,
+        log2: int,
+        reservation: bool = True,
+    ) -> None:
+        self.host = host
+        self.number = number
+        self.page = page
+        self.eq = eq
+        self.base = base
+        self.log2 = log2
+        self.reservation = reservation
+        self.reader = RingReader(host.env.memory.read, base, log2)
+        #: SRQs of the QPs that receive here, by QP context: who polls a completion reaps it.
+        self.shares: dict[int, Srq] = {}
+        #: Callbacks of this queue, in order.
+        self.callbacks: list[Callback] = []
+        #: Returns from callbacks that were posted.
+        self.returns = 0
+        #: If set: called for each callback; the driver returns from the callback when it ends.
+        self.on_callback: Callable[[Cq, Callback], Awaitable[None]] | None = None
+        assert host.env.config is not None
+        self._mask = (1 << host.env.config.idx_w) - 1
+        self._called = Event()
+
+    # -- consuming ---------------------------------------------------------------------------------
+
+    @property
+    def consumer_index(self) -> int:
+        """What was polled, as an index."""
+        return self.reader.index & self._mask
+
+    def get_cq_results(self, limit: int = 1 << 16) -> list[NdResult]:
+        """NdkGetCqResults: takes up to ``limit`` results from memory; neither type nor token. Of
+        the two entries of an ND1 receive the first has the context of the window's creation.
+        """
+        if self.shares or self.host.follows_keys:
+            return [
+                NdResult(result.status, result.nbytes, result.qp_context, result.request_context)
+                for result in self.get_cq_results_ex(limit)
+            ]
+        return self.reader.get_results(limit)
+
+    def get_cq_results_ex(self, limit: int = 1 << 16) -> list[NdResultEx]:
+        """NdkGetCqResultsEx: the same with type and token."""
+        found = self.reader.get_results_ex(limit)
+        if self.shares:
+            self._reap(found)
+        if self.host.follows_keys:
+            self.host.invalidated_by(found)
+        return found
+
+    def _reap(self, results: list[NdResultEx]) -> None:
+        counts: Counter[Srq] = Counter()
+        for result in results:
+            srq = self.shares.get(result.qp_context)
+            if srq is not None and result.type in _RECEIVES:
+                counts[srq] += 1
+        for srq, count in counts.items():
+            srq.polled(count)
+
+    def present(self) -> int:
+        """Results that are in memory and were not polled."""
+        ahead = copy(self.reader)
+        # A ring that has been read is dropped from this list.
+        ahead._rings = list(self.reader._rings)
+        return len(ahead.poll(1 << 16))
+
+    async def wait_results(self, count: int = 1, limit_cycles: int = 20_000) -> list[NdResultEx]:
+        """Polls until ``count`` results are there; fails after ``limit_cycles``."""
+        env = self.host.env
+        end = env.harness.cycle + limit_cycles
+        found = self.get_cq_results_ex(count)
+        while len(found) < count:
+            assert env.harness.cycle < end, (
+                f"CQ {self.number}: {len(found)} of {count} results after {limit_cycles} cycles"
+            )
+            await env.harness.cycles(16)
+            await env.sync()
+            found += self.get_cq_results_ex(count - len(found))
+        return found
+
+    # -- doorbells ---------------------------------------------------------------------------------
+
+    def post_arm(
+        self,
+        arm: ArmType | int = ArmType.ANY,
+        *,
+        index: int | None = None,
+        page: int | None = None,
+        at: int = 0,
+    ) -> Pending[WriteResult]:
+        """Queues the doorbell of :meth:`arm` and returns its answer to come."""
+        index = self.consumer_index if index is None else index
+        word = CQ_DB.pack(cons=index, cq=self.number, arm_type=int(arm), arm=1)
+        return self._post(PageReg.CQ_DB, word, page, at)
+
+    async def arm(self, arm: ArmType | int = ArmType.ANY, **options: int) -> WriteResult:
+        """NdkArmCq: one doorbell with consumer index and arm."""
+        return await self.post_arm(arm, **options)
+
+    def post_consumer_index(
+        self, index: int | None = None, *, page: int | None = None, at: int = 0
+    ) -> Pending[WriteResult]:
+        """Queues a doorbell with the consumer index alone."""
+        index = self.consumer_index if index is None else index
+        return self._post(PageReg.CQ_DB, CQ_DB.pack(cons=index, cq=self.number), page, at)
+
+    async def update_consumer_index(self, index: int | None = None, **options: int) -> WriteResult:
+        """Tells the engine what was polled."""
+        return await self.post_consumer_index(index, **options)
+
+    def post_callback_return(self, *, page: int | None = None, at: int = 0) -> Pending[WriteResult]:
+        """Queues the doorbell of :meth:`callback_return`."""
+        self.returns += 1
+        return self._post(PageReg.CB_RETURN, CB_RETURN.pack(cq=self.number), page, at)
+
+    async def callback_return(self, **options: int) -> WriteResult:
+        """The consumer's callback has returned."""
+        return await self.post_callback_return(**options)
+
+    def _post(self, offset: int, word: int, page: int | None, at: int) -> Pending[WriteResult]:
+        return self.host.env.doorbells.post(
+            self.page if page is None else page, offset, word, at=at
+        )
+
+    # -- callbacks ---------------------------------------------------------------------------------
+
+    def called(self, callback: Callback) -> None:
+        """An event entry for this queue was read."""
+        self.callbacks.append(callback)
+        self._called.set()
+        if self.on_callback is not None:
+            cocotb.start_soon(self._run_callback(callback))
+
+    async def _run_callback(self, callback: Callback) -> None:
+        assert self.on_callback is not None
+        await self.on_callback(self, callback)
+        await self.callback_return()
+
+    async def wait_callbacks(self, count: int = 1, limit_cycles: int = 20_000) -> list[Callback]:
+        """Waits until ``count`` callbacks came since creation; returns all."""
+        harness = self.host.env.harness
+        end = harness.cycle + limit_cycles
+        while len(self.callbacks) < count:
+            assert harness.cycle < end, (
+                f"CQ {self.number}: {len(self.callbacks)} of {count} callbacks "
+                f"after {limit_cycles} cycles"
+            )
+            await harness.cycles(16)
+            await harness.flush()
+        return self.callbacks
+
+    async def evd_wait(
+        self, threshold: int = 1, arm: ArmType | int = ArmType.ANY, limit_cycles: int = 20_000
+    ) -> int:
+        """dat_evd_wait: sleeps, armed, and wakes for each callback until at least ``threshold``
+        results are present; returns how many. Returns from its callbacks itself: there must be
+        none in progress, and no ``on_callback``.
+        """
+        env = self.host.env
+        end = env.harness.cycle + limit_cycles
+        await env.sync()
+        while (there := self.present()) < threshold:
+            seen = len(self.callbacks)
+            assert await self.arm(arm) == (0, 0)
+            await self.wait_callbacks(seen + 1, max(end - env.harness.cycle, 1))
+            assert await self.callback_return() == (0, 0)
+        return there
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    async def modify(
+        self,
+        *,
+        typed: bool = False,
+        rearm_old: bool = False,
+        moderation: tuple[int, int] = (0, 0),
+    ) -> None:
+        """MODIFY_CQ."""
+        await self.host.modify_cq(self, typed=typed, rearm_old=rearm_old, moderation=moderation)
+
+    async def resize(self, log2: int, base: int | None = None) -> int:
+        """RESIZE_CQ."""
+        return await self.host.resize_cq(self, log2, base)
+
+    async def query(self) -> CqState:
+        """QUERY_CQ."""
+        return await self.host.query_cq(self)
+
+    async def destroy(self, wait: bool = True) -> Result:
+        """DESTROY_CQ."""
+        return await self.host.destroy_cq(self, wait)
+
+    def switched(self, base: int, log2: int, index: int) -> None:
+        """A resize took place: entries from ``index`` on are in the new ring."""
+        self.base, self.log2 = base, log2
+        self.reader.switch(base, log2, index, len(bin(self._mask)) - 2)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shared receive queues as the host sees them (the objects that ``Adapter.create_srq`` makes)."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from tb.env.agents.base import Pending
+from tb.env.agents.control import CommandError
+from tb.env.agents.doorbell import WriteResult
+from tb.env.defs import SRQ_DB, Cmd, PageReg, Result
+from tb.env.host.recv import ReceiveQueue
+
+if TYPE_CHECKING:
+    from tb.env.harness.records import Command
+    from tb.env.host.driver import Adapter
+
+
+class SrqStatus(NamedTuple):
+    """Answer to QUERY_SRQ; indices and counts have 16 bits."""
+
+    available: int
+    outstanding: int
+    tail: int
+    reaped: int
+    completed: int
+    watermark: int
+    armed: bool
+    waiting: bool
+    """An event waits for the interrupt port."""
+    users: int
+    """QPs that use it."""
+    size: int
+    zone: int
+    page: int
+    vector: int
+
+    @classmethod
+    def from_outs(cls, outs: tuple[int, ...]) -> SrqStatus:
+        """From OUT0 to OUT5."""
+        pairs = [(out & 0xFFFF, out >> 16) for out in outs[:6]]
+        counts, indices, marks, flags, size, owner = pairs
+        return cls(
+            *counts,
+            *indices,
+            *marks,
+            bool(flags[0] & 1),
+            bool(flags[0] & 2),
+            flags[1],
+            *size,
+            *owner,
+        )
+
+
+class Srq(ReceiveQueue):
+    """A shared receive queue and its consumer. Commands raise ``CommandError`` if not OK.
+
+    Completions of its buffers are reaped by the driver when they are polled: it writes ``SRQ_DB``
+    once for each poll that found some (``auto_reap``).
+    """
+
+    portal = PageReg.SRQ_RECV
+
+    def __init__(
+        self, host: Adapter, number: int, page: int, size: int, zone: int, vector: int
+    ) -> None:
+        super().__init__(host, number, page)
+        self.size = size
+        self.zone = zone
+        self.vector = vector
+        #: Without it only :meth:`reap` tells the engine.
+        self.auto_reap = True
+        #: Reaped index: completions of its buffers that were polled, from the start index on.
+        self.index = 0
+        #: Cycles of the interrupts with its vector since creation.
+        self.events: list[int] = []
+        self._answers: deque[Pending[WriteResult]] = deque()
+
+    # -- consuming ---------------------------------------------------------------------------------
+
+    def polled(self, count: int) -> None:
+        """``count`` completions of its buffers were taken from CQs."""
+        assert self.host.env.config is not None
+        self.index = (self.index + count) & (1 << self.host.env.config.idx_w) - 1
+        if count and self.auto_reap and self.host.srqs.get(self.number) is self:
+            self.check_reaped()
+            self._answers.append(self.post_reap())
+
+    def check_reaped(self) -> None:
+        """All answers to the driver's own ``SRQ_DB`` writes that have come are OKAY."""
+        while self._answers and self._answers[0].done:
+            result = self._answers.popleft().result
+            assert result == (0, 0), f"SRQ {self.number}: SRQ_DB answered {result}"
+
+    def post_reap(
+        self, index: int | None = None, *, page: int | None = None, at: int = 0
+    ) -> Pending[WriteResult]:
+        """Queues an ``SRQ_DB`` write (default: what was polled) and returns its answer to come."""
+        word = SRQ_DB.pack(index=self.index if index is None else index, srq=self.number)
+        page = self.page if page is None else page
+        return self.host.env.doorbells.post(page, PageReg.SRQ_DB, word, at=at)
+
+    async def reap(self, index: int | None = None, *, page: int | None = None) -> WriteResult:
+        """Tells the engine what was polled; returns (resp, cause)."""
+        return await self.post_reap(index, page=page)
+
+    async def wait_events(self, count: int = 1, limit_cycles: int = 20_000) -> list[int]:
+        """Waits until ``count`` watermark events came since creation; returns their cycles."""
+        harness = self.host.env.harness
+        end = harness.cycle + limit_cycles
+        while len(self.events) < count:
+            assert harness.cycle < end, (
+                f"SRQ {self.number}: {len(self.events)} of {count} events "
+                f"after {limit_cycles} cycles"
+            )
+            await harness.cycles(16)
+            await harness.flush()
+        return self.events
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    async def create(self) -> int:
+        """dat_srq_create: CREATE_SRQ, also after :meth:`free`; returns the start index."""
+        old = self.host.srqs.get(self.number)
+        # Known before the command is done, as its users and events may be.
+        self.host.srqs[self.number] = self
+        command = await self.host.command(
+            Cmd.CREATE_SRQ,
+            self.number,
+            self.size | self.zone << 16,
+            self.page | self.vector << 16,
+        )
+        if command.result != Result.OK:
+            if old is None:
+                del self.host.srqs[self.number]
+            else:
+                self.host.srqs[self.number] = old
+            raise CommandError(command)
+        self.index = command.outs[0] & 0xFFFF
+        self.events.clear()
+        return self.index
+
+    async def resize(self, size: int) -> None:
+        """dat_srq_resize: RESIZE_SRQ."""
+        await self._command(Cmd.RESIZE_SRQ, size)
+        self.size = size
+
+    async def set_lw(self, watermark: int) -> None:
+        """dat_srq_set_lw: SET_SRQ_WATERMARK; arms one event unless 0."""
+        await self._command(Cmd.SET_SRQ_WATERMARK, watermark)
+
+    async def status(self) -> SrqStatus:
+        """QUERY_SRQ, everything."""
+        return SrqStatus.from_outs((await self._command(Cmd.QUERY_SRQ)).outs)
+
+    async def query(self) -> tuple[int, int]:
+        """dat_srq_query: buffers available, buffers outstanding."""
+        status = await self.status()
+        return status.available, status.outstanding
+
+    async def free(self) -> None:
+        """dat_srq_free: DESTROY_SRQ."""
+        await self._command(Cmd.DESTROY_SRQ)
+        if self.host.srqs.get(self.number) is self:
+            del self.host.srqs[self.number]
+
+    async def _command(self, code: Cmd, *args: int) -> Command:
+        command = await self.host.command(code, self.number, *args)
+        if command.result != Result.OK:
+            raise CommandError(command)
+        return command

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the checks of keys share: the model, recent steps of each object, what queries can have
+seen, connections that a failure is to end, how to fail.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NoReturn
+
+from models.keys.keys import KeyTable
+from models.keys.region import Region
+from models.keys.window_types import KeyState, KeyStep
+from models.window_codes import WINDOW_BIT, KeyTraceOp
+from tb.env.harness.records import Trace
+from tb.env.scoreboard.base import HISTORY, SHOWN
+from tb.env.scoreboard.qp_context import LAG, OPEN
+from tb.env.scoreboard.receive_context import ReceiveContext
+
+#: Bits of a key that tell its object.
+OBJECT = 0xFFF
+
+_WINDOWS = 0x1FFF << 35
+_EXISTS = 1 << 33
+_FLAGS = ((32, "valid"), (33, "exists"), (34, "allocated"))
+
+
+def describe_key(state: int) -> str:
+    """A state of lane 8 or 9 in words."""
+    if not state:
+        return "no object"
+    flags = ", ".join(name if state >> bit & 1 else f"not {name}" for bit, name in _FLAGS)
+    text = f"key {state & 0xFFFF_FFFF:#x}, {flags}, windows {state >> 35 & 0x1FFF}"
+    text += f", QP {state >> 48 & 0xFFFF}, rights {state >> 64 & 7}, region {state >> 67 & 0xFFF}"
+    return text + (f", rest {state >> 79:#x}" if state >> 79 else "")
+
+
+def describe_key_step(step: Trace) -> str:
+    """One line for one trace record of lane 8 or 9."""
+    try:
+        name = KeyTraceOp(step.op).name
+    except ValueError:
+        name = f"op {step.op:#x}"
+    return f"{step.cycle:>8} {name} {step.cq} {step.operand:#x}: {describe_key(step.new)}"
+
+
+def object_name(number: int) -> str:
+    """What bits 11:0 of a key name."""
+    return f"window {number ^ WINDOW_BIT}" if number & WINDOW_BIT else f"region {number}"
+
+
+class KeyContext:
+    """State shared by the checks of keys."""
+
+    def __init__(self, rc: ReceiveContext) -> None:
+        assert rc.windows is not None
+        self.rc = rc
+        self.qpc = rc.qpc
+        self.ctx = rc.ctx
+        self.params = rc.params
+        self.model = rc.windows
+        self.table: KeyTable = rc.windows.table
+        for rq in rc.rqs:
+            rq.defers = True
+        self.steps = 0
+        #: Latest steps, by object (bits 11:0 of its keys), and the state that the last one showed.
+        self.history: dict[int, deque[Trace]] = {}
+        self._shown: dict[int, int] = {}
+        #: Outputs of queries over time, by object: cycle, and outputs until then.
+        self._views: dict[int, deque[tuple[int, tuple[int, ...]]]] = {}
+        #: Latest cycle in which keys were valid on a QP, and in which none were.
+        self._users: dict[int, set[int]] = {}
+        self._used_until: dict[int, int] = {}
+        self._free_until: dict[int, int] = {}
+        #: QPs whose connection must end: since when.
+        self.ending: dict[int, int] = {}
+        self.removed_at: int | None = None
+        #: Keys that were invalidated.
+        self._gone: set[int] = set()
+
+    # -- failing -----------------------------------------------------------------------------------
+
+    def fail(
+        self,
+        text: str,
+        number: int | None = None,
+        qp: int | None = None,
+        step: Trace | None = None,
+    ) -> NoReturn:
+        """Raise, with everything that helps to find the cause; ``number``: of the object."""
+        names = f"QP {qp}: " if qp is not None else ""
+        names += f"{object_name(number)}: " if number is not None else ""
+        lines = [names + text]
+        if step is not None:
+            lines.append(f"  step of the engine: {describe_key_step(step)}")
+            lines.append(f"    state before: {describe_key(step.old)}")
+        if number is not None:
+            lines.append(f"  in the model: {describe_key(self.table.state(number).encode())}")
+            recent = list(self.history.get(number, ()))[-SHOWN:]
+            lines += ["  last steps:", *(f"    {describe_key_step(s)}" for s in recent)]
+            lines += [] if recent else ["    none"]
+        if qp is not None and qp < len(self.qpc.qps):
+            model = self.qpc.qps[qp]
+            guarded = "guarded" if self.guarded(qp) else "not guarded"
+            lines.append(f"  QP {qp} {model.state.name}, {guarded}, zone {model.zone}")
+        self.ctx.fail("\n".join(lines))
+
+    def fail_step(self, text: str, step: Trace, number: int | None = None) -> NoReturn:
+        """The same for a step."""
+        self.fail(text, number, step.cq if step.cq < self.params.num_qp else None, step)
+
+    # -- looking -----------------------------------------------------------------------------------
+
+    def guarded(self, qp: int) -> bool:
+        """Keys of this QP are looked at."""
+        return self.qpc.qps[qp].guarded
+
+    def in_use(self, qp: int, since: int) -> bool:
+        """Keys may have been valid on a QP at some time from this cycle on."""
+        return bool(self._users.get(qp)) or self._used_until.get(qp, -1) >= since
+
+    def unused(self, qp: int, since: int) -> bool:
+        """There may have been none."""
+        return not self._users.get(qp) or self._free_until.get(qp, -1) >= since
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def judge(self, record: Trace, step: KeyStep) -> None:
+        """A step of the trace against the model's, which was made already."""
+        number = step.key & OBJECT
+        if record.op == KeyTraceOp.INVALIDATE and not record.operand & 0xFF:
+            if step.key in self._gone:
+                text = f"MW-05: key {step.key:#x} is invalidated a second time"
+                self.fail_step(text, record, number)
+            self._gone.add(step.key)
+        if (record.op, record.operand) != (step.op, step.operand):
+            rule = {KeyTraceOp.INVALIDATE: "MW-05: ", KeyTraceOp.CHECK: "MW-10: "}.get(step.op, "")
+            text = f"{rule}{KeyTraceOp(record.op).name} with operand {record.operand:#x}, expected "
+            self.fail_step(f"{text}{step.op.name} {step.operand:#x} (key {step.key:#x})",
+                           record, number)  # fmt: skip
+        unknown = step.before.key != step.key and not record.old and not record.new
+        if not unknown:
+            hidden = _WINDOWS if record.lane == 9 else 0
+            self._compare("before", record.old, step.before, hidden, record, number)
+            self._compare("after", record.new, step.after, hidden, record, number)
+            last = self._shown.get(number, record.old)
+            if last & record.old & _EXISTS and (last ^ record.old) & ~_WINDOWS:
+                text = "the state before the step is not that behind the one before it"
+                self.fail_step(f"{text}: {describe_key(last)}", record, number)
+            self._shown[number] = record.new
+        self.history.setdefault(number, deque(maxlen=HISTORY)).append(record)
+        self.steps += 1
+
+    def _compare(
+        self, when: str, bits: int, state: KeyState, hidden: int, record: Trace, number: int
+    ) -> None:
+        if bits & hidden or not state.agrees(bits | state.encode() & hidden):
+            text = f"state {when} the step differs from the model, which has "
+            self.fail_step(text + describe_key(state.encode() & ~hidden), record, number)
+
+    def query(self, number: int) -> tuple[int, ...] | None:
+        """What a query of an object would tell; None if it does not exist."""
+        table = self.table
+        if number & WINDOW_BIT:
+            found = table.windows[number ^ WINDOW_BIT]
+            return None if found is None else table.query_window(number ^ WINDOW_BIT)
+        return None if table.regions[number] is None else table.query(number)
+
+    def changing(self, *numbers: int) -> None:
+        """These objects are about to change: what queries could tell until now."""
+        for number in set(numbers):
+            outs = self.query(number) if self._exists(number) else None
+            if outs is not None:
+                views = self._views.setdefault(number, deque(maxlen=64))
+                views.append((self.ctx.cycle, outs))
+
+    def regions_of(self, key: int) -> list[int]:
+        """The region to which a window is bound: its number of windows changes with it."""
+        window = self.table.valid_window(key)
+        return [] if window is None else [window.region]
+
+    def regions(self) -> list[Region | None]:
+        """The regions as they are."""
+        return list(self.table.regions)
+
+    def note_regions(self, old: list[Region | None]) -> None:
+        """What posts can have seen of regions that a step has changed."""
+        for number, (one, two) in enumerate(zip(old, self.table.regions, strict=True)):
+            if one is not two:
+                self.rc.region_changed(number, one)
+
+    def _exists(self, number: int) -> bool:
+        if number & WINDOW_BIT:
+            return number ^ WINDOW_BIT < self.params.num_mw
+        return number < self.params.num_mr
+
+    def views(self, number: int, start: int) -> list[tuple[int, ...]]:
+        """What queries could tell from this cycle on."""
+        now = self.query(number)
+        found = [] if now is None else [now]
+        return found + [outs for at, outs in self._views.get(number, ()) if at >= start]
+
+    def changed(self, number: int) -> None:
+        """An object has changed: on which QP is its key valid now?"""
+        state = self.table.state(number)
+        owned = number & WINDOW_BIT or state.allocated
+        user = state.qp if state.valid and owned else None
+        for qp in {q for q, users in self._users.items() if number in users} - {user}:
+            self._users[qp].discard(number)
+            if not self._users[qp]:
+                self._used_until[qp] = self.ctx.cycle
+        if user is not None:
+            users = self._users.setdefault(user, set())
+            if not users:
+                self._free_until[user] = self.ctx.cycle
+            users.add(number)
+
+    # -- connections -------------------------------------------------------------------------------
+
+    def must_end(self, qp: int, told: bool = True) -> None:
+        """A failure ends the connection of a QP; ``told``: the model has to be told so."""
+        model = self.qpc.qps[qp]
+        if told:
+            model.must_fail()
+        if model.state in OPEN:
+            self.ending.setdefault(qp, self.ctx.cycle)
+
+    def changed_qp(self, qp: int) -> None:
+        """The state of a QP changed."""
+        if self.qpc.qps[qp].state not in OPEN:
+            self.ending.pop(qp, None)
+
+    def tick(self) -> None:
+        """Time has passed."""
+        cycle = self.ctx.cycle
+        for qp, since in self.ending.items():
+            if cycle - since > LAG:
+                self.fail(f"still connected, after the failure of cycle {since}", qp=qp)
+        if self.removed_at is not None and cycle - self.removed_at > LAG + 16 * self.params.num_qp:
+            open_ = self.model.removable
+            if open_:
+                text = f"MW-09: still connected, removed in cycle {self.removed_at}"
+                self.fail(text, qp=open_[0])

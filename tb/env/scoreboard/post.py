@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Posts: one answer each, in order, with the cause of the rules (DF-02, DF-04, DF-06, DF-14,
+ISO-01).
+
+A post that names a QP of its page has exactly one step on trace lane 3, where it is judged; its
+answer must tell the same. All others have none, and a cause that is right in a state that the QP
+had between the write and its answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from models.codes import PAGE_BYTES, Cause, ModelError
+from models.post.post import Post
+from models.post.post_check import is_portal, write_faults
+from models.post.qp import PostResult
+from models.post.qp_control import config_of
+from models.qp_codes import PostCause, PostFlag, QpCommand, QpState, QpTraceOp
+from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
+from tb.env.scoreboard.base import Context, args_of
+from tb.env.scoreboard.dispatch import DispatchChecks
+from tb.env.scoreboard.doorbells import DoorbellChecks, _Pending
+from tb.env.scoreboard.qp_context import QpContext
+from tb.env.scoreboard.reserve import PostCredits
+
+_GONE = (QpState.FREE, QpState.DESTROYING)
+
+#: A release by age may be later than the bound by this: step to trace.
+SLACK = 16
+
+
+class _PendingPost(_Pending):
+    __slots__ = ("foreign", "number", "page", "post", "result", "send_cq", "serial", "since")
+
+    def __init__(self, request: DoorbellRequest, serial: int, since: int) -> None:
+        super().__init__(request, Cause.OK, 0)
+        self.page = request.addr // PAGE_BYTES
+        self.post = Post.decode(request.data)
+        self.result: PostCause | None = None  # by the write itself, or by its step
+        self.number: int | None = None  # of the request, if accepted
+        self.foreign: set[PostCause] = set()  # what it can have been told without a step
+        self.serial = serial
+        self.since = since
+        self.send_cq = -1
+
+
+class PostChecks(DoorbellChecks):
+    """All writes to the pages of the full engine."""
+
+    def __init__(self, ctx: Context, qpc: QpContext, credits_: PostCredits) -> None:
+        super().__init__(ctx)
+        self.qpc = qpc
+        self.credits = credits_
+        self.dispatch: DispatchChecks  # set by the scoreboard
+        self.post_causes: Counter[PostCause] = Counter()
+        self.deadlines: dict[int, int] = {}
+        self._latest = 0  # the post of the latest step
+
+    # -- pins --------------------------------------------------------------------------------------
+
+    def request(self, record: DoorbellRequest) -> None:
+        """A write was taken from the host."""
+        if not is_portal(record.addr):
+            super().request(record)
+            return
+        self.requests += 1
+        params = self.ctx.params
+        faults = write_faults(record.addr, record.length, record.size, record.strb, params)
+        cause = next(faults, PostCause.OK)
+        if cause is PostCause.OK and record.data >> 32 & 0xFFFF >= params.num_qp:
+            cause = PostCause.BAD_QP
+        pending = _PendingPost(record, self.requests, self.credits.serial)
+        if cause is not PostCause.OK:
+            pending.result = cause
+            pending.decided = True
+        else:
+            pending.foreign.add(self._verdict(pending))
+            model = self.qpc.qps[pending.post.qp]
+            if model.state is not QpState.FREE:
+                pending.send_cq = model.config.send_cq
+                self.credits.on_the_way[pending.send_cq] += 1
+        self.waiting.append(pending)
+
+    def response(self, record: DoorbellResponse) -> None:
+        """A write was answered."""
+        pending = self.waiting[0] if self.waiting else None
+        if not isinstance(pending, _PendingPost):
+            super().response(record)
+            return
+        self.waiting.popleft()
+        request, qp = pending.request, pending.post.qp
+        where = f"post of cycle {request.cycle} ({pending.post})"
+        if record.axi_id != request.axi_id:
+            self._fail(qp, f"{where}: answered with ID {record.axi_id:#x}")
+        if record.resp != (2 if record.cause else 0):
+            self._fail(qp, f"{where}: response {record.resp} with cause {record.cause:#x}")
+        if record.cause in pending.foreign - {PostCause.OK}:
+            if pending.result is not None and not self._hand_over(pending):
+                self._fail(qp, f"{where}: refused with {record.cause:#x}, but it has a step")
+        elif pending.result is None:
+            right = ", ".join(c.name for c in sorted(pending.foreign - {PostCause.OK}))
+            text = f"answered {record.cause:#x} without a step; right would be: {right or 'a step'}"
+            self._fail(qp, f"{where}: {text}")
+        elif record.cause != pending.result:
+            self._fail(qp, f"{where}: cause {record.cause:#x}, expected {pending.result!r}")
+        self._pass(pending)
+        cause = PostCause(record.cause)
+        self.post_causes[cause] += 1
+        self.qpc.model.causes[cause] += 1
+        self._move_horizon()
+
+    def _hand_over(self, pending: _PendingPost) -> bool:
+        """The step that was taken for this post's may be that of a later one with the same head."""
+        for other in self.waiting:
+            if isinstance(other, _PendingPost) and other.result is None:
+                if not self._alike(other, pending.post):
+                    continue
+                other.result, other.number = pending.result, pending.number
+                for request in self.qpc.qps[other.post.qp].requests:
+                    if request.number == pending.number and not request.indicated:
+                        request.post = other.post
+                return True
+        return False
+
+    def _fail(self, qp: int, text: str) -> None:
+        self.qpc.fail(qp, text)
+
+    # -- steps of lane 3 ---------------------------------------------------------------------------
+
+    def post_step(self, record: Trace) -> None:
+        """POST."""
+        qpc, qp, operand = self.qpc, record.cq, record.operand
+        qpc.begin(record)
+        model = qpc.qps[qp]
+        head = Post(operand >> 8 & 0xFF, 0, operand >> 16, qp)
+        found = [
+            p
+            for p in self.waiting
+            if isinstance(p, _PendingPost)
+            and p.result is None
+            and p.serial > self._latest
+            and self._alike(p, head)
+        ]
+        # A post through another page has no step.
+        own = (p for p in found if p.page == model.config.page)
+        pending = next(own, found[0] if found else None)
+        if pending is None:
+            qpc.fail(qp, "a post took effect that nobody wrote", record)
+        if model.state in _GONE or pending.page != model.config.page:
+            qpc.fail(qp, f"step of a post through page {pending.page}: {model.state.name}", record)
+        cause = self._cause(record, pending)
+        self._other_watermark(record, pending.post, cause)
+        try:
+            result = model.post(
+                pending.post,
+                retired_seen=record.new >> 48 & 0xFFFF,
+                credit=cause is not PostCause.NO_CREDIT,
+                cq_error=cause is PostCause.CQ_ERROR,
+                now=record.cycle,
+            )
+        except ModelError as error:
+            qpc.fail(qp, str(error), record)
+        assert result.cause is cause
+        self._accepted(record, pending, result)
+        self._stepped(record)
+
+    def _cause(self, record: Trace, pending: _PendingPost) -> PostCause:
+        """The cause of a step, if it is right."""
+        qpc, model, post = self.qpc, self.qpc.qps[record.cq], pending.post
+        cause = record.operand & 0xFF
+        expected = {model.check(post, pending.page)}
+        if PostCause.OK in expected:
+            send_cq = model.config.send_cq
+            expected = self.credits.outcomes(send_cq, pending.since)
+            unexpected = cause == PostCause.NO_CREDIT and cause not in expected
+            if unexpected and self.credits.refusal_excused(send_cq, pending.request.cycle):
+                expected.add(PostCause.NO_CREDIT)
+        if cause not in expected:
+            names = ", ".join(c.name for c in sorted(expected))
+            qpc.fail(record.cq, f"post with cause {cause:#x}, right would be: {names}", record)
+        return PostCause(cause)
+
+    def _other_watermark(self, record: Trace, post: Post, cause: PostCause) -> None:
+        """A command in flight may have set another watermark already."""
+        model = self.qpc.qps[record.cq]
+        if cause is not PostCause.OK or not post.has(PostFlag.DEFER):
+            return
+        held = model.held + 1
+        released = record.new >> 32 & 0xFFFF == self.ctx.params.index(model.tail + 1)
+        if released is (0 < model.config.watermark <= held):
+            return
+        command = self.qpc.command_for(record.cq, QpCommand.MODIFY_QP)
+        if command is not None and command.result == 0:
+            new = config_of(args_of(command))
+            if released is (0 < new.watermark <= held):
+                model.modify(new.watermark, model.config.age)
+
+    def _accepted(self, record: Trace, pending: _PendingPost, result: PostResult) -> None:
+        pending.result, pending.number = result.cause, result.number
+        if result.cause is PostCause.OK:
+            self.credits.grant(self.qpc.qps[record.cq].config.send_cq)
+            self.qpc.model.posts += 1
+        # Everything in front of it has had its turn.
+        self._latest = pending.serial
+        for other in self.waiting:
+            if isinstance(other, _PendingPost):
+                self._pass(other)
+            if other is pending:
+                break
+        self._move_horizon()
+
+    def age_step(self, record: Trace) -> None:
+        """AGE."""
+        qpc, qp = self.qpc, record.cq
+        qpc.begin(record)
+        model = qpc.qps[qp]
+        if record.operand:
+            qpc.fail(qp, f"AGE with operand {record.operand:#x}", record)
+        self._late_release(qp)
+        oldest = next((r for r in model.requests if r.number >= model.released), None)
+        limit = model.config.age
+        waited = record.cycle - oldest.time if oldest else 0
+        if oldest and not (limit and waited > limit * self.ctx.params.mod_tick):
+            self._new_age(qp)
+        try:
+            model.age(record.cycle)
+        except ModelError as error:
+            qpc.fail(qp, str(error), record)
+        self._stepped(record)
+
+    def _new_age(self, qp: int) -> bool:
+        command = self.qpc.command_for(qp, QpCommand.MODIFY_QP)
+        if command is None or command.result != 0:
+            return False
+        model = self.qpc.qps[qp]
+        model.modify(model.config.watermark, config_of(args_of(command)).age, self.ctx.cycle)
+        return True
+
+    def _stepped(self, record: Trace) -> None:
+        self.qpc.end(record)
+        self.qpc.history[record.cq].append(record)
+        self.changed_qp(record.cq)
+
+    def step_3(self, record: Trace) -> None:
+        """POST or AGE."""
+        if record.op == QpTraceOp.POST:
+            self.post_step(record)
+        else:
+            self.age_step(record)
+
+    # -- time --------------------------------------------------------------------------------------
+
+    def changed_qp(self, qp: int) -> None:
+        """The state of a QP changed."""
+        for pending in self.waiting:
+            if isinstance(pending, _PendingPost) and not pending.decided and pending.post.qp == qp:
+                pending.foreign.add(self._verdict(pending))
+        self._note_deadline(qp)
+        self.dispatch.changed(qp)
+
+    def _note_deadline(self, qp: int) -> None:
+        model = self.qpc.qps[qp]
+        deadline = model.age_deadline if model.state is QpState.CONNECTED else None
+        if deadline is None:
+            self.deadlines.pop(qp, None)
+        else:
+            self.deadlines[qp] = deadline + SLACK
+
+    def tick(self) -> None:
+        """Time has passed."""
+        for qp in list(self.deadlines):
+            self._late_release(qp)
+
+    def _late_release(self, qp: int) -> None:
+        deadline = self.deadlines.get(qp)
+        if deadline is None or self.ctx.cycle <= deadline:
+            return
+        if self._new_age(qp):
+            self._note_deadline(qp)
+            if self.ctx.cycle <= self.deadlines.get(qp, self.ctx.cycle):
+                return
+        self._fail(qp, f"held requests are too old since cycle {deadline - SLACK}")
+
+    # -- helpers -----------------------------------------------------------------------------------
+
+    def _pass(self, pending: _Pending) -> None:
+        """No later state counts for it."""
+        if not isinstance(pending, _PendingPost):
+            super()._pass(pending)
+            return
+        pending.decided = True
+        if pending.send_cq >= 0:
+            self.credits.on_the_way[pending.send_cq] -= 1
+            pending.send_cq = -1
+
+    def _move_horizon(self) -> None:
+        posts = (p.since for p in self.waiting if isinstance(p, _PendingPost) and p.result is None)
+        self.credits.horizon = next(posts, self.credits.serial)
+
+    def _verdict(self, pending: _PendingPost) -> PostCause:
+        """The cause in the present state, OK if the post would have a step."""
+        model = self.qpc.qps[pending.post.qp]
+        if model.state in _GONE:
+            return PostCause.NO_QP
+        return PostCause.OK if pending.page == model.config.page else PostCause.NOT_OWNER
+
+    @staticmethod
+    def _alike(pending: _PendingPost, post: Post) -> bool:
+        own = pending.post
+        return (own.qp, own.opcode, own.flags) == (post.qp, post.opcode, post.flags)

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""States of queue pairs: who may change them, connection events, terminate requests (DF-11,
+DF-15).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import IntEnum
+
+from models.codes import ModelError
+from models.host.control import Args
+from models.post.qp import QpModel, StateStep
+from models.post.qp_control import check_create, config_of, decode_command
+from models.qp_codes import QpCommand, QpLog, QpResult, QpState, StateBy
+from tb.env.harness.records import Command, ConnReport, TermRequest, Trace
+from tb.env.scoreboard.base import args_of
+from tb.env.scoreboard.dispatch import DispatchChecks
+from tb.env.scoreboard.post import PostChecks
+from tb.env.scoreboard.qp_context import LAG, OPEN, QpContext
+from tb.env.scoreboard.retire import QP_KIND, RetireChecks
+
+#: Commands that have steps.
+_STEPPING = (
+    QpCommand.CREATE_QP,
+    QpCommand.CONNECT_QP,
+    QpCommand.SET_QP_STATE,
+    QpCommand.FLUSH_QP,
+    QpCommand.DESTROY_QP,
+)
+
+
+class QpChecks:
+    """QP_STATE steps, s_axis_conn, m_axis_term."""
+
+    def __init__(
+        self, qpc: QpContext, posts: PostChecks, dispatch: DispatchChecks, retire: RetireChecks
+    ) -> None:
+        self.qpc = qpc
+        self.posts = posts
+        self.dispatch = dispatch
+        self.retire = retire
+        #: Steps of the command in flight.
+        self.seen: list[Trace] = []
+        #: States that the terminate requests still to come can tell, oldest first.
+        self.owed: list[deque[set[int]]] = [deque() for _ in range(qpc.ctx.params.num_qp)]
+        self.terms = 0
+        #: Connection events that may still get their step; those of them that must.
+        self._events: dict[int, deque[int]] = {}
+        #: Events without a step: a command may have met them, so whether they were refused is open.
+        self.unsettled = 0
+        self.ending: dict[int, int] = {}
+
+    # -- transport ---------------------------------------------------------------------------------
+
+    def conn(self, record: ConnReport) -> None:
+        """A connection event was taken."""
+        qpc, qp = self.qpc, record.data & 0xFFFF
+        known = qp < qpc.ctx.params.num_qp
+        state = qpc.qps[qp].state if known else QpState.FREE
+        if known and state in OPEN:
+            qpc.qps[qp].state = QpState.DISCONNECTED  # its change has a step of its own
+        log = qpc.model.conn_beat(record.data).log
+        if known:
+            qpc.qps[qp].state = state
+        if log is not QpLog.OK:
+            self.retire.log.append((log, QP_KIND, qp, 0))
+        if log is QpLog.DONE_BAD:
+            return
+        self.unsettled += 1
+        self._events.setdefault(qp, deque(maxlen=16)).append(record.cycle)
+        if state in OPEN:
+            self.ending.setdefault(qp, record.cycle)
+
+    def term(self, record: TermRequest) -> None:
+        """A terminate request was taken."""
+        qpc, qp, state = self.qpc, record.data & 0xFFFF, record.data >> 16
+        if qp >= qpc.ctx.params.num_qp or not self.owed[qp]:
+            qpc.fail(qp, f"terminate request {record.data:#x}, but no connection has ended")
+        expected = self.owed[qp].popleft()
+        if state not in expected:
+            qpc.fail(qp, f"terminate request with state {state}, expected {sorted(expected)}")
+        self.terms += 1
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def state_step(self, record: Trace) -> None:
+        """QP_STATE."""
+        qpc, qp = self.qpc, record.cq
+        model = qpc.qps[qp]
+        new = record.new & 0xF
+        if record.operand > max(StateBy):
+            qpc.fail(qp, f"QP_STATE with operand {record.operand:#x}", record)
+        command = None
+        if record.operand == StateBy.COMMAND:
+            command = qpc.command_for(qp, *_STEPPING)  # may have to wait
+        qpc.begin(record)
+        if model.state == new:
+            qpc.fail(qp, "QP_STATE that changes nothing", record)
+        old = model.state
+        try:
+            if record.operand == StateBy.CONN:
+                step = self._by_conn(record, model)
+            elif record.operand == StateBy.REPORT:
+                step = self._by_report(record, model)
+            else:
+                step = self._by_command(record, model, command)
+        except ModelError as error:
+            qpc.fail(qp, str(error), record)
+        if step is None or step.new != new:
+            qpc.fail(qp, "the model does not take this step", record)
+        qpc.end(record)
+        if step.term:
+            self.owed[qp].append({int(step.term_state)})
+        if old in OPEN and step.new not in OPEN:
+            self.retire.failing.pop(qp, None)
+            self.ending.pop(qp, None)
+            self._events.pop(qp, None)
+        qpc.history[qp].append(record)
+        if old is QpState.CONNECTED:
+            self.dispatch.left(qp)
+        self.posts.changed_qp(qp)
+
+    def _by_conn(self, record: Trace, model: QpModel) -> StateStep | None:
+        events = self._events.get(record.cq)
+        while events and record.cycle - events[0] > LAG:
+            events.popleft()
+        if not events:
+            self.qpc.fail(record.cq, "disconnected without an event", record)
+        self.unsettled -= 1
+        return model.disconnected()[1]
+
+    def _by_report(self, record: Trace, model: QpModel) -> StateStep | None:
+        if record.cq not in self.retire.failing:
+            self.qpc.fail(record.cq, "in error without a failing report", record)
+        return model.flush()[1]
+
+    def _by_command(
+        self, record: Trace, model: QpModel, command: Command | None
+    ) -> StateStep | None:
+        qpc, qp = self.qpc, record.cq
+        if command is None:
+            qpc.fail(qp, "QP_STATE without a command", record)
+        code, args, new = command.code, args_of(command), record.new & 0xF
+        limit = 2 if code == QpCommand.DESTROY_QP else 1
+        if len(self.seen) >= limit:
+            qpc.fail(qp, "one more QP_STATE of one command", record)
+        pending = code == QpCommand.DESTROY_QP and new == QpState.DESTROYING
+        if command.result not in ((0, QpResult.CMD_PENDING) if pending else (0,)):
+            qpc.fail(qp, f"its command answered {command.result:#x}", record)
+        step = self._run(code, args, model, record)
+        self.seen.append(record)
+        return step
+
+    def _run(self, code: int, args: Args, model: QpModel, record: Trace) -> StateStep | None:
+        known = record.new >> 48 & 0xFFFF
+        if code == QpCommand.CREATE_QP:
+            result = self._may_create(args, model)
+            if result:
+                self.qpc.fail(record.cq, f"created, the model refuses it: {result.name}", record)
+            return model.create(config_of(args))
+        if code == QpCommand.CONNECT_QP:
+            return model.connect(args.words[1])[1]
+        if code == QpCommand.SET_QP_STATE:
+            return model.set_state(args.words[1], retired_seen=known)[1]
+        if code == QpCommand.FLUSH_QP:
+            return model.flush()[1]
+        if record.new & 0xF == QpState.DESTROYING and model.state is not QpState.FREE:
+            # Also with nothing outstanding: then a second step of the command follows.
+            return model._go(QpState.DESTROYING, StateBy.COMMAND)
+        return model.destroy(retired_seen=known)[1]
+
+    def _may_create(self, args: Args, model: QpModel) -> IntEnum:
+        """The result of CREATE_QP."""
+        decoded = decode_command(QpCommand.CREATE_QP, args, self.qpc.ctx.params)
+        if isinstance(decoded, QpResult):
+            return decoded
+        return check_create(args, model, self.qpc.model.cq_page)
+
+    # -- time --------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Time has passed."""
+        cycle = self.qpc.ctx.cycle
+        late: tuple[tuple[dict[int, int], str], ...] = (
+            (self.retire.failing, "still not in error, after the failing report of cycle"),
+            (self.ending, "still connected, after the event of cycle"),
+        )
+        for waiting, text in late:
+            for qp, since in waiting.items():
+                if cycle - since > LAG:
+                    self.qpc.fail(qp, f"{text} {since}")

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports of taken buffers, and their completions: each buffer completes once, in the order in
+which its queue pair took it, with what the rules give (SRQ-04 to SRQ-07, SRQ-10, SRQ-14, SRQ-18,
+ISO-03).
+
+The completion that a RECEIVE step hands to the CQ is made here, by the model, from the post and the
+request; the checks of completions compare the entry with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from models.codes import ModelError
+from models.qp_codes import QpState
+from models.receive_codes import RecvLog, RecvTraceOp
+from tb.env.harness.records import Completion, RecvDone, Trace
+from tb.env.scoreboard.completions import CompletionChecks
+from tb.env.scoreboard.qp_context import LAG, OPEN
+from tb.env.scoreboard.receive_context import ReceiveContext
+from tb.env.scoreboard.receive_post import ReceivePostChecks
+from tb.env.scoreboard.retire import QP_KIND
+
+
+class ReceiveDoneChecks:
+    """s_axis_rdone, and lane 7 of the trace port."""
+
+    def __init__(
+        self, rc: ReceiveContext, completions: CompletionChecks, posts: ReceivePostChecks
+    ) -> None:
+        self.rc = rc
+        self.qpc = rc.qpc
+        self.completions = completions
+        self.posts = posts
+        self.statuses: Counter[int] = Counter()
+        #: Cycle of a failing report whose change of state has not come, by QP: that waits for no
+        #: room for the completion.
+        self.failing: dict[int, int] = {}
+        #: What the error log gets by reports: cause, kind, object, detail.
+        self.log: list[tuple[int, int, int, int]] = []
+
+    def done(self, record: RecvDone) -> None:
+        """A report was taken from the transport, to be accepted or refused."""
+        rc, qpc = self.rc, self.qpc
+        qp, tag, status = record.data & 0xFFFF, record.data >> 16 & 0xFFFF, record.data >> 32
+        known = qp < rc.params.num_qp
+        state = qpc.qps[qp].state if known else QpState.FREE
+        if known:
+            qpc.qps[qp].state = QpState.IDLE  # its change has a step of its own
+        log = rc.model.done_beat(record.data).log
+        if known:
+            qpc.qps[qp].state = state
+        if log is not RecvLog.OK:
+            self.log.append((log, QP_KIND, qp, tag))
+        elif status and state in OPEN:
+            self.failing.setdefault(qp, record.cycle)
+
+    def receive(self, record: Trace) -> None:
+        """RECEIVE."""
+        rc, qp = self.rc, record.cq
+        rq = rc.rqs[qp]
+        if record.op != RecvTraceOp.RECEIVE:
+            rc.fail_step(f"operation {record.op:#x} on lane 7", record)
+        if record.old != rq.trace_state(7):
+            rc.fail_step("state before the step differs from the model", record)
+        number = rq.completed
+        try:
+            end = rq.complete()
+        except ModelError as error:
+            rc.fail_step(str(error), record)
+        expected = end.status | (end.srq is not None) << 8 | end.flush << 9 | end.cq << 16
+        if record.operand != expected:
+            text = f"operand {record.operand:#x}, expected {expected:#x} (tag {number})"
+            rc.fail_step(text, record)
+        if record.new != rq.trace_state(7):
+            rc.fail_step("state after the step differs from the model", record)
+        rc.history[qp].append(record)
+        rc.completed += 1
+        rc.completed_at[qp] = record.cycle
+        for news in rc.done[qp]:
+            news.note(rq.completed, record.cycle)
+        self.statuses[end.status] += 1
+        if end.srq is not None:
+            rc.completions[end.srq].append((record.cycle, rc.srqs[end.srq].completed - 1))
+            rc.note(end.srq)
+            self.posts.changed_srq(end.srq)
+        # Two credits: two entries, or one and a credit that is given back ahead of it.
+        data = [int.from_bytes(cqe.pack(), "little") for cqe in end.cqes]
+        data = [0, *data] if end.given_back else [*data, 0]
+        keep = 3 if len(end.cqes) > 1 or end.given_back else 1
+        silent = 1 if end.given_back else 0
+        dest = end.cq, end.cq if keep == 3 else 0
+        self.completions.completion(
+            Completion(record.cycle, keep, silent, dest, (data[0], data[1]))
+        )
+
+    def changed_qp(self, qp: int) -> None:
+        """The state of a QP changed."""
+        if self.qpc.qps[qp].state not in OPEN:
+            self.failing.pop(qp, None)
+
+    def tick(self) -> None:
+        """Time has passed."""
+        for qp, since in self.failing.items():
+            if self.rc.ctx.cycle - since > LAG:
+                self.rc.fail(f"still not in error, after the failing receive of cycle {since}", qp)

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a host and a transport can tell by themselves of receives: buffers posted, buffers taken,
+completions, and the bytes in memory. It uses neither the trace port nor the scoreboard.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+
+from models.cq.queue import NdResultEx
+from models.post.post import Segment
+from models.receive.receive_post import RecvPost
+from models.receive_codes import RecvCause
+from tb.env.agents.base import Pending
+from tb.env.agents.doorbell import WriteResult
+from tb.env.defs import CqeStatus, CqeType, Scatter
+from tb.env.host.cq import Cq
+from tb.env.host.memory import HostMemory
+from tb.env.host.qp import Qp
+from tb.env.host.srq import Srq
+from tb.env.transport.receive import Taken
+
+RECEIVES = (CqeType.RECEIVE, CqeType.RECEIVE_AND_INVALIDATE)
+#: Answers that a legal post may get, of either kind of queue.
+_OWN_CAUSES = frozenset(
+    {
+        RecvCause.OK,
+        RecvCause.NO_QP,
+        RecvCause.BAD_STATE,
+        RecvCause.QUEUE_FULL,
+        RecvCause.CQ_ERROR,
+        RecvCause.NO_CREDIT,
+    }
+)
+_SHARED_CAUSES = frozenset({RecvCause.OK, RecvCause.NO_SRQ, RecvCause.QUEUE_FULL})
+_CANARY = 8  # bytes behind what was filled that are looked at
+
+
+@dataclass(eq=False)
+class Buffer:
+    """One receive post. ``causes``: empty if it may be accepted; ``epoch``: connection of its
+    QP.
+    """
+
+    post: RecvPost
+    answer: Pending[WriteResult]
+    causes: frozenset[RecvCause]
+    epoch: int = 0
+
+
+@dataclass(eq=False)
+class Queue:
+    """A queue of buffers from creation to destruction."""
+
+    handle: Qp | Srq
+    zone: int
+    unanswered: deque[Buffer] = field(default_factory=deque)
+    accepted: list[Buffer] = field(default_factory=list)
+    taken: list[Taken] = field(default_factory=list)
+    """SRQ: in the order of the answers, of all QPs."""
+    polled: int = 0
+    """Completions of its buffers."""
+    sets: int = 0
+    """Watermarks set, and events since creation that may be those of others."""
+    users: int = 0
+    """QPs that are being created."""
+    busy: bool = False
+    """Commands are under way."""
+    closing: bool = False
+    """No new users."""
+    paused: bool = False
+    """No posts."""
+    lossy: bool = False
+    """A CQ has failed: completions are missing."""
+
+    @property
+    def shared(self) -> bool:
+        """It is an SRQ."""
+        return isinstance(self.handle, Srq)
+
+    @property
+    def size(self) -> int:
+        """Buffers that it can hold."""
+        return self.handle.size if isinstance(self.handle, Srq) else self.handle.recv_depth
+
+    @property
+    def room(self) -> int:
+        """Buffers that it would take now, as far as the host knows."""
+        return self.size - (len(self.accepted) + len(self.unanswered) - self.polled)
+
+    @property
+    def available(self) -> int:
+        """SRQ, with everything answered: buffers that nobody took."""
+        return len(self.accepted) - len(self.taken)
+
+
+@dataclass(eq=False)
+class Receiving:
+    """The receiving side of a QP from creation to destruction."""
+
+    qp: Qp
+    queue: Queue
+    taken: list[Taken] = field(default_factory=list)
+    seen: list[NdResultEx] = field(default_factory=list)
+    lossy: bool = False
+
+
+class ReceiveLedger:
+    """All receives of a test."""
+
+    def __init__(self, memory: HostMemory) -> None:
+        self._memory = memory
+        self.queues: list[Queue] = []
+        self.ends: list[Receiving] = []
+        self.causes: Counter[RecvCause] = Counter()
+        self.statuses: Counter[int] = Counter()
+        self._by_context: dict[int, Receiving] = {}
+        self._by_number: dict[int, Receiving] = {}
+        self._buffers: dict[Taken, Buffer] = {}
+        #: Buffers whose payload was compared.
+        self.compared = 0
+
+    def create(self, qp: Qp, queue: Queue) -> Receiving:
+        """A QP was created that receives from this queue."""
+        end = Receiving(qp, queue)
+        self.ends.append(end)
+        self._by_context[qp.context] = end
+        self._by_number[qp.number] = end
+        return end
+
+    def end(self, qp: Qp) -> Receiving:
+        """What is known of a QP."""
+        return self._by_context[qp.context]
+
+    def posted(self, queue: Queue, buffer: Buffer) -> None:
+        """A post was queued."""
+        queue.unanswered.append(buffer)
+
+    def look(self, queue: Queue, valid: set[int]) -> list[tuple[RecvCause, Buffer]]:
+        """Takes the answers that have come; returns their causes. ``valid``: keys that are."""
+        found: list[tuple[RecvCause, Buffer]] = []
+        while queue.unanswered and queue.unanswered[0].answer.done:
+            buffer = queue.unanswered.popleft()
+            assert buffer.answer.result is not None
+            cause = RecvCause(buffer.answer.result.cause)
+            want = set(buffer.causes) or set(_SHARED_CAUSES if queue.shared else _OWN_CAUSES)
+            if any(s.length and s.key not in valid for s in buffer.post.segments):
+                want.add(RecvCause.BAD_REGION)
+            assert cause in want, f"{buffer.post}: answered {cause.name}, not {want}"
+            if cause is RecvCause.OK:
+                queue.accepted.append(buffer)
+            self.causes[cause] += 1
+            found.append((cause, buffer))
+        return found
+
+    def took(self, taken: Taken) -> None:
+        """A buffer was taken."""
+        end = self._by_number[taken.qp]
+        assert taken.answer.srq == end.queue.shared, f"{taken.answer}: wrong kind of queue"
+        end.taken.append(taken)
+        if end.queue.shared:
+            end.queue.taken.append(taken)
+
+    def completed(self, cq: int, result: NdResultEx) -> None:
+        """A completion of a receive was polled."""
+        end = self._by_context.get(result.qp_context)
+        assert end is not None, f"CQ {cq}: receive of nobody: {result}"
+        assert end.qp.recv_cq.number == cq, f"CQ {cq}: receive of QP {end.qp.number}: {result}"
+        end.seen.append(result)
+        end.queue.polled += 1
+        self.statuses[result.status] += 1
+
+    def cq_failed(self, cq: Cq) -> None:
+        """From now on completions of this CQ may be missing."""
+        for end in self.ends:
+            if end.qp.recv_cq is cq:
+                end.lossy = end.queue.lossy = True
+
+    def accepted(self) -> int:
+        """Posts accepted."""
+        return sum(len(queue.accepted) for queue in self.queues)
+
+    def taken(self) -> int:
+        """Buffers taken."""
+        return sum(len(end.taken) for end in self.ends)
+
+    def comparable(self) -> bool:
+        """A message has completed with success on a QP whose CQ has not failed: its payload can be
+        compared. Where a CQ has failed nothing tells which completions are missing.
+        """
+        return any(not result.status for end in self.ends if not end.lossy for result in end.seen)
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    def open(self, end: Receiving) -> int:
+        """At rest: buffers of a QP's own queue that have not completed."""
+        return 0 if end.queue.shared else len(end.queue.accepted) - len(end.seen)
+
+    def check(self, payload: bool) -> None:
+        """When all QPs and SRQs are destroyed: each accepted buffer has completed once, in order,
+        or was given back with its SRQ, and memory holds what arrived, if ``payload`` was moved
+        (SRQ-03 to SRQ-06, SRQ-10, SRQ-14, SRQ-18, SRQ-19).
+        """
+        self._payload = payload
+        for queue in self.queues:
+            assert not queue.unanswered, f"{queue.handle.number}: posts without an answer"
+            if queue.shared:
+                self._assign(queue)
+        for end in self.ends:
+            if end.lossy:
+                assert len(end.seen) <= len(end.taken) + len(end.queue.accepted)
+            elif end.queue.shared:
+                self._check_shared(end)
+            else:
+                self._check_own(end)
+
+    def _assign(self, queue: Queue) -> None:
+        where = f"SRQ {queue.handle.number}"
+        assert queue.available >= 0, f"{where}: {-queue.available} buffers from nowhere"
+        for taken, buffer in zip(queue.taken, queue.accepted, strict=False):
+            assert self._fits(taken, buffer), f"{where}: {taken.answer} of {buffer.post}"
+            self._buffers[taken] = buffer
+        for buffer in queue.accepted[len(queue.taken) :]:
+            self._untouched(buffer)
+
+    def _check_shared(self, end: Receiving) -> None:
+        where = f"QP {end.qp.number}"
+        assert len(end.seen) == len(end.taken), (
+            f"{where}: {len(end.taken)} taken, {len(end.seen)} completed"
+        )
+        for taken, result in zip(end.taken, end.seen, strict=True):
+            want = self._result(taken, self._buffers[taken])
+            assert _fields(result) == want, f"{where}: {result}, not {want}"
+            self._compare(taken, self._buffers[taken], result)
+
+    def _check_own(self, end: Receiving) -> None:
+        """Buffers complete in post order; which of them were taken shows in the answers."""
+        where = f"QP {end.qp.number}"
+        buffers = end.queue.accepted
+        assert len(end.seen) == len(buffers), (
+            f"{where}: {len(buffers)} posted, {len(end.seen)} completed"
+        )
+        waiting = deque(end.taken)
+        for buffer, result in zip(buffers, end.seen, strict=True):
+            taken = waiting[0] if waiting else None
+            if (
+                taken is not None
+                and self._fits(taken, buffer)
+                and _fields(result) == self._result(taken, buffer)
+            ):
+                waiting.popleft()
+                self._compare(taken, buffer, result)
+                continue
+            flushed = (CqeType.RECEIVE, CqeStatus.CANCELED, 0, 0, buffer.post.context)
+            assert _fields(result) == flushed, f"{where}: {result} of {buffer.post}; took {taken}"
+            self._untouched(buffer)
+        assert not waiting, f"{where}: taken and never completed: {waiting[0]}"
+
+    def _fits(self, taken: Taken, buffer: Buffer) -> bool:
+        """The answer is one for this buffer."""
+        segments, length = buffer.post.segments, taken.arrival.length
+        if taken.answer.code == Scatter.LENGTH_ERROR:
+            return length > buffer.post.length
+        if length > buffer.post.length:
+            return False
+        want: list[Segment] = []
+        for segment in segments:
+            part = min(length, segment.length)
+            length -= part
+            want.append(Segment(segment.address, part, segment.key))
+        want += [Segment()] * (len(taken.answer.segments) - len(want))
+        return tuple(want) == taken.answer.segments
+
+    def _result(self, taken: Taken, buffer: Buffer) -> tuple[int, int, int, int, int]:
+        arrival = taken.arrival
+        status = taken.status
+        if taken.answer.code == Scatter.LENGTH_ERROR:
+            status = CqeStatus.LENGTH_ERROR
+        kind = CqeType.RECEIVE_AND_INVALIDATE if arrival.invalidate else CqeType.RECEIVE
+        nbytes = 0 if status else arrival.length
+        return kind, status, nbytes, arrival.token, buffer.post.context
+
+    def _compare(self, taken: Taken, buffer: Buffer, result: NdResultEx) -> None:
+        if result.status or not self._payload:
+            return
+        data = taken.arrival.data
+        assert data is not None and len(data) == taken.arrival.length
+        at = 0
+        for segment in buffer.post.segments:
+            part = data[at : at + segment.length]
+            at += len(part)
+            if segment.length:
+                want = part + bytes(_CANARY)
+                found = self._memory.read(segment.address, len(want))
+                assert found == want, f"{buffer.post}: {found.hex()}, not {want.hex()}"
+        self.compared += 1
+
+    def _untouched(self, buffer: Buffer) -> None:
+        for segment in buffer.post.segments:
+            if segment.length and self._payload:
+                found = self._memory.read(segment.address, _CANARY)
+                assert not any(found), f"{buffer.post}: nobody took it, and it was written"
+
+
+def _fields(result: NdResultEx) -> tuple[int, int, int, int, int]:
+    return result.type, result.status, result.nbytes, result.token, result.request_context

@@ -1,0 +1,435 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Receive posts and SRQ_DB: one answer each, in order, with the cause of the rules (SRQ-09, SRQ-12,
+SRQ-15, SRQ-17, SRQ-19, DF-10, CQ-17, ISO-01).
+
+A write that names a queue of its page has exactly one step on trace lane 6 (SRQ_DB: if it is
+accepted), where it is judged; its answer must tell the same. All others have none, and a cause that
+is right in a state that the queue had between the write and its answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from models.codes import LINE_BYTES, PAGE_BYTES, Cause
+from models.keys.region import Region
+from models.qp_codes import RECV_PORTAL, QpState
+from models.receive.receive_control import region_config_of
+from models.receive.receive_post import RecvPost, is_receive_portal, receive_write_faults
+from models.receive.receive_types import RecvPostResult
+from models.receive_codes import SRQ_DB, ReapCause, RecvCause, RecvCommand
+from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
+from tb.env.scoreboard.base import Context, NeedCommandError, args_of
+from tb.env.scoreboard.doorbells import _Pending
+from tb.env.scoreboard.post import PostChecks
+from tb.env.scoreboard.qp_context import LAG
+from tb.env.scoreboard.receive_context import ReceiveContext, RegionChange
+from tb.env.scoreboard.receive_credits import RECEIVE_LANE, ReceiveCredits
+
+_GONE = (QpState.FREE, QpState.DESTROYING)
+
+#: Causes that the table of regions decides, and those behind them.
+_BY_REGIONS = range(RecvCause.BAD_REGION, RecvCause.BAD_STATE)
+
+
+class _PendingReceive(_Pending):
+    """A receive post, or a write to SRQ_DB."""
+
+    __slots__ = (
+        *("cq", "credits", "foreign", "index", "page", "post", "queue"),
+        *("result", "serial", "shared", "since"),
+    )
+
+    def __init__(self, request: DoorbellRequest, serial: int, since: int) -> None:
+        super().__init__(request, Cause.OK, 0)
+        self.page = request.addr // PAGE_BYTES
+        self.post: RecvPost | None = None
+        self.shared = False
+        self.queue = 0  # QP or SRQ
+        self.index = 0  # SRQ_DB: reaped
+        self.result: int | None = None  # by the write itself, or by its step
+        self.foreign: set[int] = set()  # what it can have been told without a step
+        self.serial = serial
+        self.since = since
+        self.cq = -1
+        self.credits = 1  # that an accepted one reserves there
+
+    def __str__(self) -> str:
+        name = "SRQ" if self.shared else "QP"
+        if self.post is None:
+            return f"SRQ_DB of {name} {self.queue}, index {self.index}"
+        return f"receive post of {name} {self.queue}, {self.post}"
+
+
+class ReceivePostChecks(PostChecks):
+    """All writes to the pages of the full engine, receives included."""
+
+    credits: ReceiveCredits
+
+    def __init__(self, ctx: Context, rc: ReceiveContext, credits_: ReceiveCredits) -> None:
+        super().__init__(ctx, rc.qpc, credits_)
+        self.rc = rc
+        self.receive_causes: Counter[int] = Counter()
+        self._latest_receive = 0
+        #: Serial of the oldest request for a shared buffer; set by the checks of takes.
+        self.oldest_take: int | None = None
+
+    # -- pins --------------------------------------------------------------------------------------
+
+    def request(self, record: DoorbellRequest) -> None:
+        """A write was taken from the host."""
+        offset = record.addr % PAGE_BYTES
+        if is_receive_portal(record.addr):
+            pending = self._portal(record, offset != RECV_PORTAL)
+        elif offset == SRQ_DB:
+            pending = self._reap_write(record)
+        else:
+            super().request(record)
+            return
+        if pending.result is not None:
+            pending.decided = True
+        else:
+            self._foresee(pending)
+            if pending.post is not None and not pending.shared:
+                model = self.qpc.qps[pending.queue]
+                if model.state is not QpState.FREE:
+                    pending.cq = model.config.recv_cq
+                    pending.credits = self.rc.rqs[pending.queue].credits
+                    self.credits.lanes[RECEIVE_LANE][pending.cq] += pending.credits
+        self.waiting.append(pending)
+
+    def _portal(self, record: DoorbellRequest, shared: bool) -> _PendingReceive:
+        self.requests += 1
+        params = self.ctx.params
+        pending = _PendingReceive(record, self.requests, self.credits.serial)
+        pending.post, pending.shared = RecvPost.decode(record.data), shared
+        pending.queue = pending.post.number
+        faults = receive_write_faults(record.addr, record.length, record.size, record.strb, params)
+        pending.result = next(faults, None)
+        limit = params.num_srq if shared else params.num_qp
+        if pending.result is None and pending.queue >= limit:
+            pending.result = RecvCause.BAD_SRQ if shared else RecvCause.BAD_QP
+        return pending
+
+    def _reap_write(self, record: DoorbellRequest) -> _PendingReceive:
+        self.requests += 1
+        params = self.ctx.params
+        pending = _PendingReceive(record, self.requests, self.credits.serial)
+        lane = record.addr % LINE_BYTES
+        word = record.data >> 8 * lane & (1 << 64) - 1
+        pending.shared, pending.queue, pending.index = True, word >> 32 & 0xFFFF, word & 0xFFFF
+        if record.length:
+            pending.result = ReapCause.BURST
+        elif record.size < 3 or record.strb != 0xFF << lane:
+            pending.result = ReapCause.BAD_SIZE
+        elif pending.page >= params.num_pages:
+            pending.result = ReapCause.BAD_PAGE
+        elif word >> 48 or word >> 16 & 0xFFFF or pending.index >> params.idx_w:
+            pending.result = ReapCause.RESERVED_BITS
+        elif pending.queue >= params.num_srq:
+            pending.result = ReapCause.BAD_SRQ
+        return pending
+
+    def response(self, record: DoorbellResponse) -> None:
+        """A write was answered."""
+        pending = self.waiting[0] if self.waiting else None
+        if not isinstance(pending, _PendingReceive):
+            super().response(record)
+            return
+        if pending.result is None and record.cause == RecvCause.NO_SRQ:
+            self._destroyed_meanwhile(pending)  # may have to wait
+        self.waiting.popleft()
+        request = pending.request
+        where = f"write of cycle {request.cycle} ({pending})"
+        if record.axi_id != request.axi_id:
+            self._wrong(pending, f"{where}: answered with ID {record.axi_id:#x}")
+        if record.resp != (2 if record.cause else 0):
+            self._wrong(pending, f"{where}: response {record.resp} with cause {record.cause:#x}")
+        told = pending.foreign
+        if record.cause in told and record.cause:
+            if pending.result is not None and not self._hand_on(pending):
+                self._wrong(pending, f"{where}: refused with {record.cause:#x}, but it has a step")
+        elif pending.result is None:
+            right = ", ".join(f"{cause:#x}" for cause in sorted(told)) or "a step"
+            text = f"answered {record.cause:#x} without a step; right would be: {right}"
+            self._wrong(pending, f"{where}: {text}")
+        elif record.cause != pending.result:
+            text = f"cause {record.cause:#x}, expected {pending.result:#x}"
+            self._wrong(pending, f"{where}: {text}")
+        self._pass(pending)
+        self.receive_causes[record.cause] += 1
+        cause = (ReapCause if pending.post is None else RecvCause)(record.cause)
+        self.rc.model.causes[cause] += 1
+        self.ctx.engine.note_write(request.addr, cause)
+        self._move_horizon()
+
+    def _destroyed_meanwhile(self, pending: _PendingReceive) -> None:
+        command = self.qpc.command_for(pending.queue, RecvCommand.DESTROY_SRQ)
+        if pending.shared and command is not None and command.result == 0:
+            pending.foreign.add(RecvCause.NO_SRQ)
+
+    def _hand_on(self, pending: _PendingReceive) -> bool:
+        """The step that was taken for this write's may be that of a later one that is alike."""
+        for other in self.waiting:
+            if isinstance(other, _PendingReceive) and other.result is None:
+                same = (other.shared, other.queue, other.post, other.index)
+                if same == (pending.shared, pending.queue, pending.post, pending.index):
+                    other.result = pending.result
+                    return True
+        return False
+
+    def _wrong(self, pending: _PendingReceive, text: str) -> None:
+        queue = pending.queue
+        self.rc.fail(text, srq=queue) if pending.shared else self.rc.fail(text, qp=queue)
+
+    # -- steps of lane 6 ---------------------------------------------------------------------------
+
+    def receive_step(self, record: Trace) -> None:
+        """RECV_POST."""
+        shared = bool(record.operand >> 8 & 1)
+        known = 0 if shared else self.rc.rqs[record.cq].completed_seen
+        try:
+            self._receive_step(record, shared)
+        except NeedCommandError:
+            if not shared:
+                self.rc.rqs[record.cq].completed_seen = known  # it is looked at again
+            raise
+
+    def _receive_step(self, record: Trace, shared: bool) -> None:
+        rc, number = self.rc, record.cq
+        if record.operand >> 9:
+            rc.fail_step(f"RECV_POST with operand {record.operand:#x}", record, shared)
+        found = [p for p in self._candidates(shared, number) if p.post is not None]
+        page = self._page(shared, number)
+        own = [p for p in found if p.page == page]
+        if not found:
+            rc.fail_step("a receive post took effect that nobody wrote", record, shared)
+        gone = self._gone(shared, number)
+        if gone is not None or not own:
+            text = f"step of a receive post through page {found[0].page}, of {page}"
+            rc.fail_step(f"{text}: {gone or RecvCause.NOT_OWNER!r}", record, shared)
+        self._before(record, shared)
+        expected: set[int] = set()
+        for pending in own:
+            changes = self._fits(record, pending, expected)
+            if changes is not None:
+                break
+        else:
+            names = ", ".join(RecvCause(cause).name for cause in sorted(expected))
+            text = f"receive post with cause {record.operand & 0xFF:#x}, right would be: {names}"
+            rc.fail_step(text, record, shared)
+        with rc.changed(changes):
+            result = self._run(record, pending)
+        assert result.cause == record.operand & 0xFF
+        if result.cause is RecvCause.OK:
+            self._accepted_receive(record, shared)
+        self._after(record, shared)
+        self._taken(pending, result.cause)
+
+    def _candidates(self, shared: bool, number: int) -> list[_PendingReceive]:
+        return [
+            p
+            for p in self.waiting
+            if isinstance(p, _PendingReceive)
+            and p.result is None
+            and p.serial > self._latest_receive
+            and (p.shared, p.queue) == (shared, number)
+        ]
+
+    def _run(self, record: Trace, pending: _PendingReceive) -> RecvPostResult:
+        """The step in the model."""
+        cause, number = record.operand & 0xFF, record.cq
+        assert pending.post is not None
+        if pending.shared:
+            return self.rc.srqs[number].post(pending.post)
+        return self.rc.rqs[number].post(
+            pending.post,
+            completed_seen=record.new >> 16 & 0xFFFF,
+            credit=cause != RecvCause.NO_CREDIT,
+            cq_error=cause == RecvCause.CQ_ERROR,
+        )
+
+    def _fits(
+        self, record: Trace, pending: _PendingReceive, expected: set[int]
+    ) -> list[RegionChange] | None:
+        """The table of regions with which the step is right for a write; adds to ``expected`` what
+        would have been right.
+        """
+        cause = record.operand & 0xFF
+        for changes in self.rc.tables(pending.request.cycle):
+            right = self._right(record, pending, changes)
+            expected |= right
+            if cause in right:
+                return changes
+        if cause in _BY_REGIONS or not expected.isdisjoint(_BY_REGIONS):
+            change = self._changing()  # may have to wait
+            if change is not None and cause in self._right(record, pending, [change]):
+                return [change]
+        return None
+
+    def _right(
+        self, record: Trace, pending: _PendingReceive, changes: list[RegionChange]
+    ) -> set[int]:
+        rc, number, post = self.rc, record.cq, pending.post
+        assert post is not None
+        with rc.changed(changes):
+            if pending.shared:
+                srq = rc.srqs[number]
+                return {srq.first(srq.faults(post, pending.page))}
+            rq = rc.rqs[number]
+            cause = rq.first(rq.faults(post, pending.page))
+        if cause is not RecvCause.OK:
+            return {cause}
+        cq = rq.qp.config.recv_cq
+        wanted = rq.credits
+        found = {int(c) for c in self.credits.outcomes(cq, pending.since, wanted, RECEIVE_LANE)}
+        unexpected = (
+            record.operand & 0xFF == RecvCause.NO_CREDIT and RecvCause.NO_CREDIT not in found
+        )
+        if record.operand & 0xFF == RecvCause.CQ_ERROR and RecvCause.CQ_ERROR not in found:
+            rc.doubts.add(
+                record, cq, f"receive post refused with CQ_ERROR, CQ {cq} is not in error"
+            )
+            found.add(RecvCause.CQ_ERROR)
+        if unexpected and self.credits.refusal_excused(cq, pending.request.cycle, wanted):
+            found.add(RecvCause.NO_CREDIT)
+        return found
+
+    def _changing(self) -> RegionChange | None:
+        """What the command in flight makes of a region."""
+        command = self.ctx.command()
+        if command is None or command.result:
+            return None
+        number = command.args[0]
+        if command.code == RecvCommand.DEREGISTER_MR:
+            return number, None
+        if command.code == RecvCommand.REGISTER_MR:
+            return number, Region(command.outs[0], region_config_of(args_of(command)))
+        return None
+
+    def _before(self, record: Trace, shared: bool) -> None:
+        """State before, and what the step knows of slots that are free again."""
+        rc, number = self.rc, record.cq
+        if shared:
+            srq = rc.srqs[number]
+            srq.reaped_seen = srq.reaped
+            if record.old != srq.trace_state(6):
+                rc.fail_step("state before the step differs from the model", record, True)
+            return
+        rq = rc.rqs[number]
+        before, freed = rq.completed_seen, record.new >> 16 & 0xFFFF
+        rq.completed_seen = rc.known(
+            record, False, "reported", freed, before, rq.completed, rc.done[number][1]
+        )
+        kept = 0xFFFF << 16
+        if (record.old ^ rq.trace_state(6)) & ~kept:
+            rc.fail_step("state before the step differs from the model", record)
+        if not rc.between(record.old >> 16 & 0xFFFF, before, rq.completed_seen):
+            rc.fail_step("the step knew of other completions before it", record)
+
+    def _after(self, record: Trace, shared: bool) -> None:
+        rc, number = self.rc, record.cq
+        model = rc.srqs[number] if shared else rc.rqs[number]
+        if record.new != model.trace_state(6):
+            rc.fail_step("state after the step differs from the model", record, shared)
+        (rc.shared if shared else rc.history)[number].append(record)
+        if shared:
+            rc.note(number)
+
+    def _accepted_receive(self, record: Trace, shared: bool) -> None:
+        rc, number = self.rc, record.cq
+        rc.posted += 1
+        rc.model.posts += 1
+        if shared:
+            rc.srq_tails[number].note(rc.srqs[number].tail, record.cycle)
+            return
+        rc.tails[number].note(rc.rqs[number].tail, record.cycle)
+        self.credits.grant(self.qpc.qps[number].config.recv_cq, rc.rqs[number].credits)
+
+    def reap_step(self, record: Trace) -> None:
+        """REAP: an accepted write to SRQ_DB."""
+        rc, number, index = self.rc, record.cq, record.operand
+        found = [p for p in self._candidates(True, number) if p.post is None and p.index == index]
+        srq = rc.srqs[number]
+        pending = next((p for p in found if p.page == srq.config.page), found[0] if found else None)
+        if pending is None:
+            rc.fail_step("a reaped index took effect that nobody wrote", record, True)
+        self._before(record, True)
+        cause = srq.reap(index, pending.page)
+        if cause is not ReapCause.OK:
+            rc.fail_step(f"reaped, the model refuses it: {cause.name}", record, True)
+        srq.reaped_seen = srq.reaped
+        self._after(record, True)
+        self._taken(pending, 0)
+        self.changed_srq(number)
+
+    def _taken(self, pending: _PendingReceive, cause: int) -> None:
+        pending.result = cause
+        # Everything in front of it has had its turn.
+        self._latest_receive = pending.serial
+        for other in self.waiting:
+            if isinstance(other, _PendingReceive):
+                self._pass(other)
+            if other is pending:
+                break
+        self._move_horizon()
+
+    # -- states ------------------------------------------------------------------------------------
+
+    def changed_qp(self, qp: int) -> None:
+        """The state of a QP changed."""
+        super().changed_qp(qp)
+        self._changed(False, qp)
+
+    def changed_srq(self, srq: int) -> None:
+        """An SRQ was created or destroyed, or can be reaped differently."""
+        self._changed(True, srq)
+
+    def _changed(self, shared: bool, number: int) -> None:
+        for pending in self.waiting:
+            if not isinstance(pending, _PendingReceive) or pending.decided:
+                continue
+            if (pending.shared, pending.queue) == (shared, number):
+                self._foresee(pending)
+
+    def _foresee(self, pending: _PendingReceive) -> None:
+        """What it would be told in the present state without a step."""
+        gone = self._gone(pending.shared, pending.queue)
+        if gone is not None:
+            pending.foreign.add(gone)
+        elif pending.page != self._page(pending.shared, pending.queue):
+            pending.foreign.add(RecvCause.NOT_OWNER)
+        elif pending.post is None:
+            srq = self.rc.srqs[pending.queue]
+            completed = self.rc.completed_before(pending.queue, self.ctx.cycle - LAG)
+            if srq.reap_cause(pending.index, pending.page, completed) is not ReapCause.OK:
+                pending.foreign.add(ReapCause.BAD_INDEX)
+
+    def _page(self, shared: bool, number: int) -> int:
+        return (self.rc.srqs if shared else self.qpc.qps)[number].config.page
+
+    def _gone(self, shared: bool, number: int) -> RecvCause | None:
+        if shared:
+            return None if self.rc.srqs[number].exists else RecvCause.NO_SRQ
+        return RecvCause.NO_QP if self.qpc.qps[number].state in _GONE else None
+
+    # -- helpers -----------------------------------------------------------------------------------
+
+    def _pass(self, pending: _Pending) -> None:
+        """No later state counts for it."""
+        if not isinstance(pending, _PendingReceive):
+            super()._pass(pending)
+            return
+        pending.decided = True
+        if pending.cq >= 0:
+            self.credits.lanes[RECEIVE_LANE][pending.cq] -= pending.credits
+            pending.cq = -1
+
+    def _move_horizon(self) -> None:
+        super()._move_horizon()
+        open_ = [
+            p.since for p in self.waiting if isinstance(p, _PendingReceive) and p.result is None
+        ]
+        if self.oldest_take is not None:
+            open_.append(self.oldest_take)
+        self.credits.horizon = min([self.credits.horizon, *open_])

@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes streams of records as a right engine would leave them, step by step, for the tests of the
+scoreboard and of the coverage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from models.arm.arm import Step
+from models.codes import (
+    CB_RETURN,
+    CQ_DB,
+    EQE_BYTES,
+    LINE_BYTES,
+    PAGE_BYTES,
+    ArmType,
+    CommandCode,
+    CqStatus,
+    Life,
+    ResultType,
+    TraceOp,
+)
+from models.cq.entries import Cqe
+from models.cq.queue import CqProducer, Ring
+from models.engine import Engine
+from models.host.control import make_args
+from models.host.doorbell import pack_doorbell, pack_return
+from models.params import Params
+from tb.env.harness.records import (
+    Command,
+    Completion,
+    CreditAnswer,
+    CreditRequest,
+    DoorbellRequest,
+    DoorbellResponse,
+    Interrupt,
+    MemResponse,
+    MemWrite,
+    Record,
+    Trace,
+)
+
+PARAMS = Params(num_cq=4, num_eq=2, num_pages=4, idx_w=6, mod_tick=8)
+PAGE, EQ, VECTOR = 1, 1, 7
+ALL = (1 << 64) - 1
+
+
+class Stream:
+    """An ideal engine: each method lets something happen and adds its records."""
+
+    def __init__(self, params: Params = PARAMS) -> None:
+        self.params = params
+        self.engine = Engine(params)
+        self.records: list[Record] = []
+        self.cycle = 0
+        self.next_base = 0x10000
+        self.context = 0
+
+    # -- basics ------------------------------------------------------------------------------------
+
+    def tick(self, cycles: int = 3) -> int:
+        """Time passes."""
+        self.cycle += cycles
+        return self.cycle
+
+    def add(self, record: Record) -> None:
+        """One more record."""
+        self.records.append(record)
+
+    def traced(
+        self, op: TraceOp, cq: int, operand: int, run: Callable[[], Step | object]
+    ) -> Step | object:
+        """A step and its trace record, in the present cycle."""
+        lane = 0 if op >= 0x20 else 1 if op < 0x10 else 2
+        self.engine.set_time(cq, self.cycle)
+        old = self.state(cq, lane)
+        step = run()
+        calls = step.calls if isinstance(step, Step) else []
+        status = calls[0].status if calls else 0
+        self.add(
+            Trace(self.cycle, lane, op, cq, bool(calls), status, operand, old, self.state(cq, lane))
+        )
+        return step
+
+    def state(self, cq: int, lane: int) -> int:
+        """A state as the trace port shows it."""
+        value = self.engine.trace_state(cq, lane)
+        if lane == 0:
+            # Counts of a CQ wrap like its indices.
+            used = (1 << self.params.idx_w) - 1 << 16
+            value = value & 0xFFFF | value & used | value & 1 << 32
+        if lane == 0 and self.engine.status(cq) is not CqStatus.OK:
+            value |= 1 << 32
+        return value
+
+    def base(self) -> int:
+        """Memory for a ring."""
+        self.next_base += 0x1000
+        return self.next_base
+
+    # -- control -----------------------------------------------------------------------------------
+
+    def command(
+        self,
+        code: int,
+        words: Sequence[int],
+        steps: Callable[[], None] | None = None,
+        result: int | None = None,
+        outs: Sequence[int] | None = None,
+    ) -> None:
+        """A command, executed by the model unless ``steps`` does it."""
+        start = self.tick()
+        self.tick()
+        if steps is not None:
+            steps()
+        elif result is None:
+            from models.host.control import Args
+
+            reply = self.engine.command(code, Args(tuple(words)))
+            result, outs = reply.result, reply.out
+        cycle = self.tick(5)
+        self.add(Command(cycle, start, code, tuple(words), result or 0, tuple(outs or (0,) * 8)))
+
+    def create_eq(self, eq: int = EQ, log2: int = 2, vector: int = VECTOR) -> None:
+        """CREATE_EQ."""
+        args = make_args(eq, base=self.base(), log2=log2, vector=vector, page=PAGE)
+        self.command(CommandCode.CREATE_EQ, args.words)
+
+    def create_cq(
+        self,
+        cq: int = 0,
+        log2: int = 2,
+        reservation: bool = True,
+        typed: bool = False,
+        rearm: bool = False,
+        moderation: tuple[int, int] = (0, 0),
+    ) -> None:
+        """CREATE_CQ with its two steps."""
+        from models.arm.arm import CqConfig
+
+        config = CqConfig(1 << log2, typed, rearm, *moderation)
+        args = make_args(
+            cq,
+            base=self.base(),
+            log2=log2,
+            page=PAGE,
+            eq=EQ,
+            reservation=reservation,
+            config=config,
+        )
+        ring = args.ring(32)
+
+        def steps() -> None:
+            # The steps come as CREATE, START; the model wants them the other way round.
+            self.engine.producers[cq] = CqProducer()
+            self.engine.start(cq, ring, reservation)
+            operand = typed | rearm << 1
+            self.traced(
+                TraceOp.CREATE, cq, operand, lambda: self.engine.create(cq, config, PAGE, EQ)
+            )
+            self.tick(1)
+            self.traced(TraceOp.START, cq, 0, lambda: None)
+
+        self.command(CommandCode.CREATE_CQ, args.words, steps)
+
+    def destroy_cq(self, cq: int = 0) -> bool:
+        """One DESTROY_CQ; True if freed."""
+        engine = self.engine
+        freed = False
+
+        def steps() -> None:
+            nonlocal freed
+            if not engine.producers[cq].stopped:
+                self.traced(TraceOp.STOP, cq, 0, lambda: engine.stop(cq))
+                self.tick(1)
+            freed = not engine.cqs[cq].busy and engine.idle(cq)
+            self.traced(TraceOp.DESTROY, cq, freed, lambda: engine.destroy(cq))
+
+        code = CommandCode.DESTROY_CQ
+        start = self.tick()
+        steps()
+        result = 0 if freed else 0x4D
+        assert (engine.cqs[cq].life is Life.FREE) is freed
+        words = make_args(cq).words
+        self.add(Command(self.tick(5), start, code, words, result, (0,) * 8))
+        return freed
+
+    def resize_cq(self, cq: int = 0, log2: int = 3) -> None:
+        """A successful RESIZE_CQ."""
+        args = make_args(cq, base=self.base() * 16, log2=log2)
+        index = self.params.index(self.engine.producers[cq].alloc)
+
+        def steps() -> None:
+            self.traced(TraceOp.RESIZE, cq, index, lambda: self.engine.resize(cq, args.ring(32)))
+
+        self.command(CommandCode.RESIZE_CQ, args.words, steps, outs=(index, *(0,) * 7))
+
+    # -- credits, completions ----------------------------------------------------------------------
+
+    def credit(self, cq: int = 0, wanted: int = 1) -> bool:
+        """A credit request and its answer."""
+        self.tick()
+        self.add(CreditRequest(self.cycle, cq | wanted << 16))
+        self.tick()
+        granted = self.engine.reserve(cq, wanted)
+        self.add(CreditAnswer(self.cycle, granted))
+        return granted
+
+    def cqe(self, kind: int = ResultType.SEND, solicited: bool = False, status: int = 0) -> bytes:
+        """A completion with a context of its own."""
+        self.context += 1
+        return Cqe(self.context, type=kind, flags=int(solicited), status=status).pack()
+
+    def arrive(self, cq: int, *cqes: bytes, silent: int = 0) -> None:
+        """Lanes at the completion port."""
+        self.tick()
+        data = [int.from_bytes(c, "little") for c in cqes] + [0, 0]
+        keep = (1 << len(cqes)) - 1
+        self.add(Completion(self.cycle, keep, silent, (cq, cq), (data[0], data[1])))
+
+    def place(self, cq: int, *cqes: bytes, back: int = 0) -> None:
+        """PLACE."""
+        self.tick()
+        operand = len(cqes) | back << 2
+        self.traced(TraceOp.PLACE, cq, operand, lambda: self.engine.place(cq, cqes, back))
+
+    def write(self, cq: int = 0, count: int = 1) -> None:
+        """The next entries are written, in one beat."""
+        self.tick()
+        model = self.engine
+        first = model.producers[cq].placed[model.cqs[cq].written]
+        line = bytearray(LINE_BYTES)
+        strb = 0
+        for i in range(count):
+            entry = model.producers[cq].placed[first.index + i]
+            lane = entry.address % LINE_BYTES
+            line[lane : lane + 32] = entry.data
+            strb |= 0xFFFF_FFFF << lane
+        address = first.address - first.address % LINE_BYTES
+        model.cqe_beat(cq, address, bytes(line), strb)
+        self.add(MemWrite(self.cycle, cq, address, strb, int.from_bytes(line, "little")))
+
+    def answer(self, cq: int = 0, resp: int = 0) -> int:
+        """The oldest write of a CQ is answered."""
+        self.tick()
+        self.add(MemResponse(self.cycle, cq, resp))
+        return self.engine.cqe_response(cq, resp == 0)
+
+    def publish(self, cq: int, count: int = 1) -> None:
+        """PUBLISH in the present cycle."""
+        placed = self.engine.producers[cq].placed
+        first = self.engine.cqs[cq].prod
+        operand = count | sum(placed[first + i].solicited << 2 + i for i in range(count))
+        self.traced(TraceOp.PUBLISH, cq, operand, lambda: self.engine.publish(cq, count))
+
+    def complete(self, cq: int = 0, *cqes: bytes, credit: bool = True) -> None:
+        """Completions from credit to publication."""
+        cqes = cqes or (self.cqe(),)
+        if credit:
+            assert self.credit(cq, len(cqes))
+        self.arrive(cq, *cqes)
+        self.place(cq, *cqes)
+        for _ in cqes:
+            self.write(cq)
+        for _ in cqes:
+            self.answer(cq)
+            self.tick()
+            self.publish(cq)
+
+    # -- events ------------------------------------------------------------------------------------
+
+    def event(self, cq: int = 0, eq: int = EQ) -> None:
+        """The event entry of a callback is written."""
+        self.tick()
+        address, entry = self.engine.eqs[eq].expected(cq, self.engine.status)
+        lane = address % LINE_BYTES
+        strb = 0xFFFF << lane
+        data = entry * (LINE_BYTES // EQE_BYTES)
+        self.engine.eqe_beat(eq, address - lane, data, strb)
+        self.add(
+            MemWrite(
+                self.cycle,
+                self.params.num_cq + eq,
+                address - lane,
+                strb,
+                int.from_bytes(data, "little"),
+            )
+        )
+
+    def event_answer(self, cq: int = 0, resp: int = 0, eq: int = EQ) -> None:
+        """The event entry is answered, with the step that follows."""
+        self.tick()
+        self.add(MemResponse(self.cycle, self.params.num_cq + eq, resp))
+        write = self.engine.eqe_response(eq, resp == 0)
+        self.tick()
+        if resp == 0:
+            self.traced(TraceOp.EVENT_DONE, cq, 0, lambda: self.engine.event_done(cq))
+        else:
+            final = write.attempt == 4
+            self.traced(
+                TraceOp.EVENT_FAILED, cq, final, lambda: self.engine.event_failed(cq, final)
+            )
+
+    def interrupt(self, vector: int = VECTOR) -> None:
+        """The vector is raised."""
+        self.tick()
+        self.add(Interrupt(self.cycle, vector))
+
+    def call(self, cq: int = 0) -> None:
+        """Everything from a callback's entry to its interrupt."""
+        self.event(cq)
+        self.event_answer(cq)
+        self.interrupt()
+
+    # -- doorbells ---------------------------------------------------------------------------------
+
+    def request(self, offset: int, word: int, page: int = PAGE) -> None:
+        """A write is taken."""
+        self.tick()
+        addr = page * PAGE_BYTES + offset
+        lane = addr % LINE_BYTES
+        data = word << 8 * lane
+        self.add(DoorbellRequest(self.cycle, 5, addr, 0, 3, 0xFF << lane, data))
+
+    def respond(self, cause: int = 0) -> None:
+        """The oldest write is answered."""
+        self.tick()
+        self.add(DoorbellResponse(self.cycle, 5, 2 if cause else 0, cause))
+
+    def ring(self, cq: int, index: int, arm: ArmType | None = None) -> None:
+        """The step of a doorbell, in the present cycle."""
+        operand = index if arm is None else index | 1 << 16 | arm << 17
+        self.traced(TraceOp.DOORBELL, cq, operand, lambda: self.engine.doorbell(cq, index, arm))
+
+    def doorbell(self, cq: int = 0, arm: ArmType | None = None, polled: int = 0) -> None:
+        """An accepted doorbell: consumes ``polled`` entries."""
+        index = self.params.index(self.engine.cqs[cq].cons + polled)
+        self.request(CQ_DB, pack_doorbell(cq, index, arm))
+        self.tick()
+        self.ring(cq, index, arm)
+        self.respond()
+
+    def returns(self, cq: int = 0) -> None:
+        """An accepted callback return."""
+        self.request(CB_RETURN, pack_return(cq))
+        self.tick()
+        self.traced(TraceOp.CB_RETURN, cq, 0, lambda: self.engine.cb_return(cq))
+        self.respond()
+
+    # -- whole scenarios ---------------------------------------------------------------------------
+
+    def ready(self, cqs: int = 1, **options: object) -> Stream:
+        """An EQ and some CQs."""
+        self.create_eq()
+        for cq in range(cqs):
+            self.create_cq(cq, **options)  # type: ignore[arg-type]
+        return self
+
+    def standard(self) -> Stream:
+        """A bit of everything that works."""
+        self.ready(2)
+        self.doorbell(0, ArmType.ANY)
+        self.complete(0, self.cqe(ResultType.RECEIVE_AND_INVALIDATE, True), self.cqe())
+        self.call(0)
+        self.doorbell(0, ArmType.SOLICITED, 1)  # satisfied by the old rule only: stays armed
+        self.returns(0)
+        self.complete(1, self.cqe(status=3))
+        self.complete(0, self.cqe(status=1))
+        self.call(0)
+        self.doorbell(0, polled=2)
+        self.returns(0)
+        self.doorbell(1, polled=1)
+        assert self.destroy_cq(1)
+        return self
+
+
+def ring_of(stream: Stream, cq: int) -> Ring:
+    """The present ring of a CQ."""
+    return stream.engine.producers[cq].ring

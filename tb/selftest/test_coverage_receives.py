@@ -1,0 +1,476 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every bin of receives can be hit, by what it says, and is not hit by nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from models.codes import ArmType
+from models.post.post import Segment, slots_of
+from models.qp_codes import QpCommand, QpState, QpTraceOp, StateBy
+from models.receive.receive_post import RecvPost
+from models.receive.receive_types import RecvRequest
+from models.receive_codes import RecvCause, RecvCommand, RecvFlag
+from tb.env.coverage.receive import ReceiveCoverage
+from tb.env.coverage.receive_bins import (
+    ARMS,
+    CLOSED,
+    COUNTS,
+    REAP_CAUSES,
+    REASONS,
+    RECEIVE_BINS,
+    RECEIVE_CAUSES,
+    RECEIVE_CHANNELS,
+    RECEIVE_COMMAND_BINS,
+)
+from tb.env.harness.records import (
+    Command,
+    DoorbellRequest,
+    DoorbellResponse,
+    Record,
+    RecvDone,
+    ScatterAnswer,
+    Trace,
+)
+from tb.env.harness.records import RecvRequest as RequestBeat
+from tb.selftest.receive_streams import (
+    BASE,
+    FIRST,
+    OWN,
+    PARAMS,
+    RECEIVE,
+    RECV_POST,
+    SECOND,
+    TAKE,
+    ReceiveStream,
+)
+from tb.selftest.streams import VECTOR
+
+FULL = (1 << 64) - 1
+STALLS = {f"stall/{channel}" for channel in RECEIVE_CHANNELS}
+
+
+def posted(shared: bool, cause: int, post: RecvPost | None = None, tail: int = 0) -> list[Record]:
+    """A post with any cause, without regard to what is possible."""
+    post = post or RecvPost(num_segments=1)
+    write = DoorbellRequest(1, 0, 0x80 if shared else 0x40, 0, 6, FULL, post.encode())
+    new = tail + (not cause) & 63
+    operand = cause | shared << 8
+    step = Trace(2, 6, RECV_POST, post.number, False, 0, operand, tail, new)
+    return [write, step, DoorbellResponse(3, 0, 2 if cause else 0, cause)]
+
+
+def state(old: int, new: int, by: int = 0, qp: int = 0, cycle: int = 4) -> Trace:
+    return Trace(cycle, 3, QpTraceOp.QP_STATE, qp, False, 0, by, old, new)
+
+
+def at(now: QpState) -> list[Record]:
+    return [state(0, now)] if now else []
+
+
+def small_cases() -> Iterator[tuple[str, list[Record]]]:
+    for kind, causes in RECEIVE_CAUSES.items():
+        for cause in causes:
+            yield f"receive cause/{kind}, {cause.name}", posted(kind == "shared", cause)
+        for number in range(4):
+            post = RecvPost(num_segments=number)
+            yield f"segments/{kind}, {number}", posted(kind == "shared", 0, post)
+    for reap in REAP_CAUSES:
+        write = DoorbellRequest(1, 0, 0x110, 0, 3, 0xFF << 16, 0)
+        yield f"reap cause/{reap.name}", [write, DoorbellResponse(3, 0, 2, reap)]
+    for (code, result), name in RECEIVE_COMMAND_BINS.items():
+        yield name, [Command(9, 5, code, (0,) * 8, result, (0,) * 8)]
+    for now in QpState:
+        records = posted(False, RecvCause.BAD_STATE)
+        if now in (QpState.FREE, QpState.DESTROYING):
+            records = posted(False, RecvCause.NO_QP)
+            del records[1]
+        yield f"receive post in state/{now.name}", [*at(now), *records]
+    for now in CLOSED:
+        request = RequestBeat(5, RecvRequest(0).encode())
+        yield f"refused/{now.name}", [*at(now), request, ScatterAnswer(6, 0, 3, 0)]
+    yield "refused/malformed", [RequestBeat(5, 1 << 20), ScatterAnswer(6, 0, 3, 0)]
+    for shared in (False, True):
+        for code, name in enumerate(("SCATTER", "NOT_READY", "LENGTH_ERROR", "REFUSED")):
+            records = [RequestBeat(5, 0), ScatterAnswer(6, 0, code, 0)]
+            kind = "SRQ" if shared else "own"
+            yield f"answer/{name}, {kind}", [*created(0 if shared else None), *records]
+    for by, reason in zip(StateBy, REASONS, strict=True):
+        for count, word in enumerate(COUNTS):
+            for shared in (False, True):
+                takes = [take(tag, shared) for tag in range(count)]
+                records = [*created(0 if shared else None), *at(QpState.CONNECTED), *takes]
+                name = f"disconnect/{reason}, {word} in flight, {'SRQ' if shared else 'own'}"
+                yield name, [*records, state(2, QpState.ERROR, by)]
+    for count, word in enumerate(COUNTS):
+        posts = [r for n in range(count) for r in posted(False, 0, tail=n)]
+        flush = [*posts, *at(QpState.CONNECTED), state(2, QpState.ERROR)]
+        yield f"flush/{word} available", flush
+    done = RecvDone(5, 0)
+    yield "receive report/malformed", [RecvDone(5, 1 << 40)]
+    yield "receive report/nothing in flight", [done]
+    yield "receive report/out of order", [take(0), RecvDone(5, 1 << 16)]
+    yield "receive report/success", [take(0), done]
+    yield "receive report/canceled", [take(0), RecvDone(5, 1 << 32)]
+    yield "receive report/failed", [take(0), RecvDone(5, 5 << 32)]
+    yield "receive report/behind the connection", [take(0), done]
+    yield "receive report/fully received behind the connection", [take(0), done]
+    two: list[Record] = [take(0), take(0, qp=1), RecvDone(5, 1)]
+    yield "receive report/two QPs in another order", two
+    yield "receive index/tag wraps", [take(63)]
+    yield "receive index/SRQ tail wraps", posted(True, 0, tail=63)
+    size = Trace(1, 6, 0x5A, 0, False, 0, 1, 0, 3)
+    yield "receive index/tag goes on after re-creation", [size, size]
+    yield "srq/post while nobody uses it", posted(True, 0)
+    own_post = posted(False, 0)[:2]
+    same = Trace(2, 5, TAKE, 0, False, 0, 0, 0, 1)
+    yield "same cycle/post and take, own", [own_post[0], same, own_post[1]]
+    empty = same._replace(operand=0x11)
+    shared_post = posted(True, 0)[:2]
+    yield "same cycle/post and take, SRQ", [shared_post[0], empty, shared_post[1]]
+    yield "same cycle/post and take, empty SRQ", [shared_post[0], empty, shared_post[1]]
+    full = posted(True, RecvCause.QUEUE_FULL)[:2]
+    yield "same cycle/post and take, full SRQ", [full[0], same._replace(operand=0x10), full[1]]
+    reaps = Trace(2, 6, 0x59, 0, False, 0, 1, 4, 4 | 1 << 16)
+    yield "same cycle/reap and take", [same._replace(operand=0x10), reaps]
+    ends = Trace(2, 7, RECEIVE, 0, False, 0, 0, 0, 1)
+    yield "same cycle/take and completion of one QP", [take(0), same._replace(old=1, new=2), ends]
+    yield (
+        "same cycle/take and change of state",
+        [*at(QpState.CONNECTED), same, state(2, 5, cycle=2)],
+    )
+    yield "receive/behind a failed one", [take(0), take(1), ends._replace(operand=5), ends]
+    yield "receive/context 0", [take(0), ends]
+    yield "receive/context twice", [*posted(False, 0), *posted(False, 0)]
+    for flag in RecvFlag:
+        for solicited in (True, False):
+            for arm in ARMS:
+                word = "solicited" if solicited else "plain"
+                yield f"flag/{flag.name}, {word}, {arm} armed", flagged(flag, solicited, arm)
+    failed = flagged(RecvFlag.SOLICITED_WAIT, True, "not")
+    yield "flag/failed receive under SOLICITED_WAIT", [*failed[:-1], ends._replace(operand=5)]
+    quiet = Trace(1, 1, 1, 0, False, 0, 0x11, 1, 1 | 1 << 16)
+    yield "unsignalled/not armed", [quiet]
+    yield "unsignalled/armed ANY", [quiet._replace(old=1 | 16 | 1 << 5)]
+    yield "unsignalled/armed SOLICITED", [quiet._replace(old=1 | 16 | 2 << 5)]
+    yield "unsignalled/beside one that signals", [quiet._replace(operand=0x22)]
+    none = Trace(2, 5, TAKE, 0, False, 0, 1, 0, 0)
+    yield "not ready/empty, own", [none]
+    yield "not ready/empty, SRQ", [none._replace(operand=0x11)]
+    busy = 3 | 1 << 16 | 5 << 32 | 1 << 48
+    yield "not ready/in flight, own", [none._replace(new=busy)]
+    yield "not ready/in flight, SRQ", [none._replace(operand=0x11, new=busy)]
+    idle = none._replace(operand=0x11, new=5 << 32)
+    yield "not ready/no credit", [idle]
+    yield "not ready/CQ in error", [Trace(1, 1, 2, 0, False, 0, 6, 1, 1 | 2 << 2), idle]
+    yield "not ready/the next message takes", [none, take(0)]
+    pending = [*at(QpState.DISCONNECT_PENDING), RequestBeat(5, 0)]
+    yield "message/in DISCONNECT_PENDING", pending
+    yield "message/invalidate", [RequestBeat(5, 1 << 17)]
+
+
+def take(tag: int, shared: bool = False, qp: int = 0) -> Trace:
+    operand = 0x10 if shared else 0
+    return Trace(2, 5, TAKE, qp, False, 0, operand, tag, tag + 1 & 63)
+
+
+def created(srq: int | None, flag: int = 0) -> list[Record]:
+    words = 0 if srq is None else srq | 1 << 16
+    args = (0, 0, 0, 0, 0, 0, 0, words | flag << 24)
+    return [Command(1, 1, QpCommand.CREATE_QP, args, 0, (0,) * 8)]
+
+
+def flagged(flag: int, solicited: bool, arm: str) -> list[Record]:
+    """A successful receive under a flag, while its CQ is armed."""
+    armed = {"ANY": 16 | 1 << 5, "SOLICITED": 16 | 2 << 5, "not": 0}[arm]
+    return [
+        *created(None, flag),
+        Trace(1, 2, 0x10, 0, False, 0, 0, 1, 1 | armed),
+        take(0),
+        RequestBeat(3, solicited << 16),
+        ScatterAnswer(4, 0, 0, 0),
+        Trace(5, 7, RECEIVE, 0, False, 0, 0, 0, 1),
+    ]
+
+
+# -- streams of a right engine -------------------------------------------------------------------
+
+
+def filled(lengths: tuple[int, ...], length: int, then: int | None = None) -> list[Record]:
+    stream = ReceiveStream().receivers()
+    stream.receive(stream.buffer(OWN, lengths))
+    result = stream.message(OWN, length)
+    if then is not None:
+        stream.report(OWN, result.tag, then)
+    return stream.records
+
+
+def behind_length_error() -> list[Record]:
+    stream = ReceiveStream().receivers()
+    for _ in range(2):
+        stream.receive(stream.buffer(OWN, (1,)))
+    first, second = RecvRequest(OWN, 2), RecvRequest(OWN, 1)
+    stream.arrives(first)
+    stream.arrives(second)
+    result = stream.take(first)
+    stream.tick(1)
+    stream.add(ScatterAnswer(stream.cycle, OWN, result.tuser, result.tdata))
+    then = stream.take(second)
+    stream.answers(second, then)
+    return stream.records
+
+
+def keyed(how: str) -> list[Record]:
+    stream = ReceiveStream().receivers()
+    old = stream.keys[0]
+    stream.receive(stream.buffer(OWN))
+    if how == "unknown":
+        stream.receive(bad_key(stream, 0x7777))
+    elif how == "empty":
+        stream.receive(bad_key(stream, 0x7777, 0))
+    elif how == "second":
+        stream.receive(stream.buffer(OWN, (1, 1), slots=slots_of(
+            [Segment(BASE, 1, old), Segment(BASE, 1, 0x7777)])))  # fmt: skip
+    else:
+        stream.mr_command(RecvCommand.DEREGISTER_MR)
+        if how == "again":
+            stream.register(0)
+        if how == "taken":
+            stream.message(OWN)
+        else:
+            stream.receive(bad_key(stream, old))
+    return stream.records
+
+
+def bad_key(stream: ReceiveStream, key: int, length: int = 8) -> RecvPost:
+    return stream.buffer(OWN, (length,), slots=slots_of([Segment(BASE, length, key)]))
+
+
+def watermark(how: str) -> list[Record]:
+    stream = ReceiveStream().receivers()
+    for _ in range(4):
+        stream.receive(stream.buffer(0), True)
+    threshold = {"leaves": 3, "late": 3}.get(how, 4)
+    set_ = RecvCommand.SET_SRQ_WATERMARK
+    if how == "at once":
+        stream.message(FIRST)
+    if how in ("zero", "armed zero"):
+        if how == "armed zero":
+            stream.srq_command(set_, 0, 4)
+        stream.srq_command(set_, 0, 0)
+        return stream.records
+    stream.srq_command(set_, 0, threshold)
+    if how == "changed":
+        stream.srq_command(set_, 0, 3)
+    if how in ("leaves", "take", "again"):
+        stream.message(FIRST)
+    if how == "again":
+        stream.raised()
+        stream.srq_command(set_, 0, 2)
+    return stream.records
+
+
+def vectors() -> list[Record]:
+    stream = ReceiveStream().receivers()
+    stream.create_srq(1, vector=VECTOR)
+    stream.srq_command(RecvCommand.SET_SRQ_WATERMARK, 1, 1)
+    stream.srq_command(RecvCommand.SET_SRQ_WATERMARK, 0, 1)
+    stream.raised(1)
+    return stream.records
+
+
+def turns(cqs: int = 2) -> list[Record]:
+    stream = ReceiveStream().receivers(cqs)
+    for _ in range(2):
+        stream.receive(stream.buffer(0), True)
+    stream.message(FIRST)
+    stream.message(SECOND)
+    return stream.records
+
+
+def sized(size: int, posts: int = 0, flight: bool = False) -> list[Record]:
+    stream = ReceiveStream().receivers()
+    for _ in range(posts):
+        stream.receive(stream.buffer(0), True)
+    if flight:
+        stream.message(FIRST)
+    stream.srq_command(RecvCommand.RESIZE_SRQ, 0, size)
+    return stream.records
+
+
+def reaped(by: int, size: int = 8) -> list[Record]:
+    stream = ReceiveStream().receivers(size=size)
+    for _ in range(2):
+        stream.receive(stream.buffer(0), True)
+    for _ in range(2):
+        stream.whole(FIRST)
+    stream.reap(0, by)
+    return stream.records
+
+
+def destroyed(again: bool) -> list[Record]:
+    stream = ReceiveStream()
+    stream.register()
+    stream.create_srq()
+    stream.receive(stream.buffer(0), True)
+    stream.srq_command(RecvCommand.DESTROY_SRQ)
+    if again:
+        stream.create_srq()
+    return stream.records
+
+
+def waiting_flush() -> list[Record]:
+    stream = ReceiveStream().receivers()
+    for _ in range(2):
+        stream.receive()
+    stream.message(OWN)
+    stream.plain(QpCommand.FLUSH_QP)
+    return stream.records
+
+
+STREAMS: dict[str, Callable[[], list[Record]]] = {
+    "mr/key of an earlier registration": lambda: keyed("again"),
+    "mr/key of a region that is gone": lambda: keyed("gone"),
+    "mr/key that nobody was given": lambda: keyed("unknown"),
+    "mr/segment without bytes is not checked": lambda: keyed("empty"),
+    "mr/second segment fails": lambda: keyed("second"),
+    "mr/buffer outlives its region": lambda: keyed("taken"),
+    "scatter/empty message": lambda: filled((4, 4, 4), 0),
+    "scatter/buffer without segments": lambda: filled((), 0),
+    "scatter/ends with segment 1": lambda: filled((4, 4, 4), 4),
+    "scatter/ends with segment 2": lambda: filled((4, 4, 4), 8),
+    "scatter/ends with segment 3": lambda: filled((4, 4, 4), 12),
+    "scatter/partial in segment 1": lambda: filled((4, 4, 4), 3),
+    "scatter/partial in segment 2": lambda: filled((4, 4, 4), 7),
+    "scatter/partial in segment 3": lambda: filled((4, 4, 4), 11),
+    "scatter/zero-length segment in the middle": lambda: filled((4, 0, 4), 5),
+    "scatter/fills the buffer": lambda: filled((4,), 4),
+    "scatter/one byte too many": lambda: filled((4, 4), 9),
+    "scatter/does not fit into a buffer without segments": lambda: filled((), 1),
+    "receive report/of a length error, success": lambda: filled((4, 4), 9, 0),
+    "receive report/of a length error, other": lambda: filled((4, 4), 9, 3),
+    "message/behind a length error": behind_length_error,
+    "watermark/on a take": lambda: watermark("take"),
+    "watermark/at once": lambda: watermark("at once"),
+    "watermark/T = 0": lambda: watermark("zero"),
+    "watermark/T = 0 while armed": lambda: watermark("armed zero"),
+    "watermark/again": lambda: watermark("again"),
+    "watermark/changed while armed": lambda: watermark("changed"),
+    "watermark/take that leaves T": lambda: watermark("leaves"),
+    "watermark/vector of an EQ": vectors,
+    "watermark/of two SRQs at once": vectors,
+    "srq/taken by another QP": turns,
+    "srq/taken by a QP with another CQ": turns,
+    "srq/destroyed with buffers": lambda: destroyed(False),
+    "srq/created again": lambda: destroyed(True),
+    "srq resize/up": lambda: sized(8),
+    "srq resize/down": lambda: sized(2),
+    "srq resize/to what is outstanding": lambda: sized(2, 2),
+    "srq resize/with buffers in flight": lambda: sized(8, 2, True),
+    "reap/nothing": lambda: reaped(0),
+    "reap/one": lambda: reaped(1),
+    "reap/several": lambda: reaped(2),
+    "reap/makes room in a full SRQ": lambda: reaped(1, 2),
+    "flush/waits for a report": waiting_flush,
+}
+
+
+def cases() -> dict[str, list[Record]]:
+    found = dict(small_cases())
+    return found | {name: make() for name, make in STREAMS.items()}
+
+
+CASES = cases()
+#: Right streams in which the bin's own event is missing.
+QUIET: dict[str, Callable[[], list[Record]]] = {
+    "scatter": lambda: ReceiveStream().receivers().records,
+    "watermark": lambda: watermark("late"),
+    "mr": lambda: filled((4,), 4),
+    "srq": lambda: filled((4,), 4),
+    "srq resize": lambda: sized(4),
+    "reap": lambda: sized(4, 1),
+    "unsignalled": lambda: filled((4,), 4),
+    "not ready": lambda: filled((4,), 4),
+    "refused": lambda: filled((4,), 4),
+    "same cycle": lambda: filled((4,), 4),
+    "receive report": lambda: filled((4,), 4),
+    "disconnect": lambda: filled((4,), 4),
+    "flush": lambda: filled((4,), 4),
+    "receive index": lambda: filled((4,), 4),
+    "message": lambda: filled((4,), 4),
+    "receive": lambda: filled((4,), 4),
+    "flag": lambda: filled((4,), 4, 0),
+    "reap cause": lambda: filled((4,), 4),
+}
+
+
+def count(records: list[Record]) -> ReceiveCoverage:
+    coverage = ReceiveCoverage(PARAMS)
+    coverage(sorted(records, key=lambda r: (r.cycle, not (type(r) is Trace and r.lane >= 5)))
+             if any(r.cycle > 100 for r in records) else records)  # fmt: skip
+    return coverage
+
+
+def test_no_case_without_a_bin() -> None:
+    assert CASES.keys() == RECEIVE_BINS.keys() - STALLS
+
+
+@pytest.mark.parametrize("group", sorted({name.split("/")[0] for name in CASES}))
+def test_bins_of_a_group_are_hit(group: str) -> None:
+    for name, records in CASES.items():
+        if name.startswith(f"{group}/"):
+            assert count(records).counts[name], name
+
+
+@pytest.mark.parametrize("group", QUIET)
+def test_bins_of_a_group_are_not_hit(group: str) -> None:
+    found = [name for name in count(QUIET[group]()).counts if name.startswith(f"{group}/")]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        *("receive cause", "reap cause", "segments", "answer", "refused", "flag", "disconnect"),
+        *("flush", "not ready", "srq resize", "mr", "unsignalled"),
+        *("receive post in state", "command"),
+    ],
+)
+def test_bins_of_a_group_are_told_apart(group: str) -> None:
+    """The case of one bin hits no other one of its group that hits this one, too."""
+    own = {name: records for name, records in CASES.items() if name.startswith(f"{group}/")}
+    hits = {name: {bin_ for bin_ in count(own[name]).counts if bin_ in own} for name in own}
+    same = [(a, b) for a in own for b in own if a < b and b in hits[a] and a in hits[b]]
+    assert same == []
+
+
+def test_only_known_bins() -> None:
+    from tb.env.coverage.bins import BINS
+
+    coverage = ReceiveCoverage(PARAMS)
+    for records in CASES.values():
+        coverage.reset()
+        coverage(records)
+    assert coverage.counts.keys() <= BINS.keys()
+
+
+def test_channels_are_the_harness_s() -> None:
+    from tb.env.harness.harness import RECEIVE_STALLABLE
+
+    assert tuple(channel.name for channel in RECEIVE_STALLABLE) == RECEIVE_CHANNELS
+
+
+def test_right_stream() -> None:
+    coverage = count(ReceiveStream().all_receives().records)
+    for name in ("watermark/on a take", "flush/2 or more available", "command/DESTROY_SRQ OK"):
+        assert coverage.counts[name], name
+
+
+def test_armed_for_errors_is_no_flag_case() -> None:
+    records = flagged(RecvFlag.DEFAULT, True, "not")
+    armed = records[1]
+    assert isinstance(armed, Trace)
+    records[1] = armed._replace(new=1 | 16 | ArmType.ERRORS << 5)
+    assert not [name for name in count(records).counts if name.startswith("flag/")]

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The campaign of faults: its rows fit the tests; a failed run fails it, and so does a fault that
+was not there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tb.runner.common import SIM_BUILD, RunnerError
+from tb.runner.discover import Job, Module, find_modules
+from tb.runner.faults import (
+    FIRST_SEED,
+    Outcome,
+    Row,
+    add,
+    choose,
+    jobs_of,
+    load_rows,
+    report,
+)
+from tb.runner.regress import Result
+from tb.runner.results import FAILED, PASSED, Verdict
+from tb.tests.common import soaking
+
+MODULES = [Module("tb.tests.test_m", "test_m", ("One",), builds=("a", "b"))]
+ROW = Row("r", "a fault", "nothing", ("test_m.One",), 2, {"refused": 10})
+TEXT = (
+    "faults: [{id: r, fault: f, contained: c, tests: [test_m.One], seeds: 1, seen: {refused: 1}}]"
+)
+
+
+def result(status: str) -> Result:
+    job = Job("tb.tests.test_m", "test_m", "One", 1000, "a", "verilator")
+    message = "" if status == PASSED else "differs"
+    return Result(job, Verdict(status, message), 1.0, 4.0, SIM_BUILD / "sim.log")
+
+
+def test_rows_fit_the_tests() -> None:
+    modules = find_modules()
+    rows = load_rows(modules)
+    for row in rows:
+        assert jobs_of(row, modules), row.id
+    assert FIRST_SEED == soaking.LONG_SEED
+    (writes,) = choose(rows, ["random-host-writes"])
+    assert writes.seen["random_writes"] >= 1_000_000
+    assert writes.seeds * 50_000 >= 1_000_000
+
+
+def test_jobs_are_all_builds_and_seeds() -> None:
+    jobs = jobs_of(ROW, MODULES)
+    assert sorted((job.build, job.seed) for job in jobs) == [
+        (build, seed) for build in ("a", "b") for seed in (1000, 1001)
+    ]
+
+
+@pytest.mark.parametrize(
+    "old, new, why",
+    [
+        ("faults: [", "rows: [", "must have a list"),
+        ("id: r", "id: r, more: 3", "exactly the keys"),
+        ("test_m.One", "test_m.Two", "no such test"),
+        ("seeds: 1", "seeds: 0", "`seeds`"),
+        ("refused: 1", "refused: 0", "`seen`"),
+        ("{refused: 1}", "{}", "`seen`"),
+        ("tests: [test_m.One]", "tests: []", "`tests`"),
+    ],
+)
+def test_malformed_list(tmp_path: Path, old: str, new: str, why: str) -> None:
+    path = tmp_path / "faults.yaml"
+    path.write_text(TEXT)
+    assert [row.id for row in load_rows(MODULES, path)] == ["r"]
+    path.write_text(TEXT.replace(old, new))
+    with pytest.raises(RunnerError, match=why):
+        load_rows(MODULES, path)
+
+
+def test_two_of_one_name(tmp_path: Path) -> None:
+    path = tmp_path / "faults.yaml"
+    entry = TEXT.removeprefix("faults: [").removesuffix("]")
+    path.write_text(f"faults: [{entry}, {entry}]")
+    with pytest.raises(RunnerError, match="a second fault"):
+        load_rows(MODULES, path)
+
+
+def test_unknown_pattern() -> None:
+    assert choose([ROW], ["r*"]) == [ROW]
+    with pytest.raises(RunnerError, match="matches no fault"):
+        choose([ROW], ["x"])
+
+
+@pytest.mark.parametrize(
+    "statuses, refused, problem",
+    [
+        ([PASSED, PASSED], 10, ""),
+        ([PASSED, FAILED], 10, "make sim TEST=test_m.One SEED=1000 BUILD=a: differs"),
+        ([PASSED], 9, "only 9 refused observed, not 10"),
+        ([], 10, "nothing ran"),
+    ],
+)
+def test_outcome(statuses: list[str], refused: int, problem: str) -> None:
+    outcome = Outcome(ROW, tuple(map(result, statuses)), Counter(refused=refused, completions=5))
+    assert "; ".join(outcome.problems) == problem
+    data = outcome.as_json()
+    assert data["pass"] is not bool(problem)
+    assert {"fault", "expected containment", "observed"} <= set(data)
+    assert (FAILED if problem else PASSED) in report([outcome])
+    if not problem:
+        assert "10 refused, 5 completions" in outcome.observed
+
+
+def test_numbers_add_up() -> None:
+    total: Counter[str] = Counter()
+    for _ in range(2):
+        add(total, {"refused": 5, "longest_delay": 7})
+    assert total == Counter(refused=10, longest_delay=7)

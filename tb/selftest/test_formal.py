@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runner of proofs: its list, what it reads from sby's logs, and one small proof for real."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tb.runner.common import ROOT, RunnerError
+from tb.runner.formal import (
+    Outcome,
+    Run,
+    faulty,
+    judge,
+    judge_planted,
+    merge,
+    plant,
+    read_log,
+    read_properties,
+    read_times,
+    report,
+    run_sby,
+)
+from tb.runner.proofs import MODES, Plant, Proof, choose, load_proofs, parse_proof
+
+GOOD: dict[str, object] = {
+    "id": "one",
+    "statement": "s",
+    "requirements": ["CQ-06"],
+    "module": "cde_fifo",
+    "top": "f_fifo",
+    "files": ["formal/lib/f_fifo.v"],
+    "mode": "pdr",
+    "depth": 1,
+    "breaks_with": [{"file": "hdl/lib/cde_fifo.v", "text": "a", "replacement": "b"}],
+}
+
+
+def a_run(status: str = "PASS", failed: tuple[str, ...] = (), depth: int = 0) -> Run:
+    return Run(status, ("p",), failed, None, depth, Path("log"), 1.0, 2.0)
+
+
+def test_the_list_is_complete() -> None:
+    proofs = load_proofs()
+    assert all(proof.mode in MODES for proof in proofs)
+    for proof in proofs:
+        for fault in proof.breaks_with:
+            count = (ROOT / fault.file).read_text().count(fault.text)
+            assert count == 1, f"{proof.id}: {fault.text!r} occurs {count} times in {fault.file}"
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"mode": "magic"}, "`mode` must be"),
+        ({"depth": 0}, "`depth` must be"),
+        ({"mode": "bmc"}, "why_bounded"),
+        ({"why_bounded": "x"}, "why_bounded"),
+        ({"files": ["formal/none.v"]}, "no file"),
+        ({"breaks_with": []}, "must be a list"),
+        ({"colour": "red"}, "unknown key colour"),
+        ({"breaks_with": [{"file": "a", "text": "b"}]}, "breaks_with"),
+    ],
+)
+def test_mistakes_in_an_entry_are_told(change: dict[str, object], error: str) -> None:
+    parse_proof(GOOD, "here")
+    with pytest.raises(RunnerError, match=error):
+        parse_proof({**GOOD, **change}, "here")
+
+
+def test_a_proof_needs_a_fault() -> None:
+    entry = {key: value for key, value in GOOD.items() if key != "breaks_with"}
+    with pytest.raises(RunnerError, match="can fail"):
+        parse_proof(entry, "here")
+    parse_proof({**entry, "mode": "cover", "depth": 3}, "here")
+
+
+def test_proofs_are_chosen_by_glob() -> None:
+    proofs = [
+        parse_proof({**GOOD, "id": name, "quick": name == "b1"}, "x") for name in ("a1", "b1")
+    ]
+    assert [proof.id for proof in choose(proofs, ["b*"])] == ["b1"]
+    assert [proof.id for proof in choose(proofs, [], quick=True)] == ["b1"]
+    with pytest.raises(RunnerError, match="matches no proof"):
+        choose(proofs, ["c*"])
+
+
+def test_the_log_is_read() -> None:
+    text = """engine_0.induction: cd p; yosys-smtbmc -i --noprogress -t 8 --append 0
+engine_0.induction: ##   0:00:00  Trying induction in step 8..
+engine_0.induction: ##   0:00:00  Trying induction in step 6..
+summary: counterexample trace [basecase]: p/engine_0/trace.vcd
+summary:   failed assertion f_top.dut.name at a.v:5.1-5.2 step 7
+"""
+    assert read_log(text) == (("f_top.dut.name",), "p/engine_0/trace.vcd", 2)
+    covered = "summary:   reached cover statement t.c at a.v:6.3 step 7\n"
+    assert read_log(covered + "  unreached cover statement t.d at b") == (("t.d",), "", 7)
+
+
+def test_processor_time_is_read() -> None:
+    text = "DONE (PASS, rc=0)\n0m0.010s 0m0.020s\n1m2.500s 0m0.250s\n"
+    assert read_times(text) == 62.75
+    assert read_times("DONE (PASS, rc=0)\n") == 0.0
+
+
+def test_properties_are_found_in_the_design() -> None:
+    cell = '  cell $check \\a.{0}\n    parameter \\FLAVOR "{1}"\n    connect \\A 1\n  end\n'
+    design = cell.format("one", "assert") + cell.format("two", "cover")
+    assert read_properties(design, "assert") == ("a.one",)
+
+
+def test_a_pass_without_properties_is_no_proof() -> None:
+    assert judge(a_run()) == ""
+    assert "refuted: x" in judge(a_run("FAIL", ("x",)))
+    assert "no answer" in judge(a_run("TIMEOUT"))
+    assert "no property" in judge(Run("PASS", (), (), None, 0, Path("log"), 1.0, 1.0))
+
+
+def test_a_fault_must_be_refuted_by_what_it_names() -> None:
+    fault = Plant("f", "a", "b", "wanted")
+    assert judge_planted(fault, a_run("FAIL", ("top.wanted",))) == ""
+    assert "not by wanted" in judge_planted(fault, a_run("FAIL", ("top.other",)))
+    assert "holds with the fault" in judge_planted(fault, a_run())
+    assert "no answer" in judge_planted(fault, a_run("UNKNOWN"))
+
+
+def test_results_of_two_runs_complete_each_other(tmp_path: Path) -> None:
+    proof = parse_proof(GOOD, "x")
+    path = tmp_path / "formal.json"
+    path.write_text(json.dumps(merge(path, [Outcome(proof, a_run())], ["one"])))
+    fault = (proof.breaks_with[0], a_run("FAIL", ("p",)), "")
+    both = merge(path, [Outcome(proof, None, (fault,))], ["one"])[0]
+    assert both["status"] == "proven unbounded"
+    assert both["planted"][0]["refuted_by"] == ["p"]  # type: ignore[index]
+
+
+def test_a_bounded_proof_says_why() -> None:
+    proof = parse_proof({**GOOD, "mode": "bmc", "depth": 9, "why_bounded": "too wide"}, "x")
+    text = report([Outcome(proof, a_run())])
+    assert "bounded to depth 9" in text
+    assert "too wide" in text
+
+
+@pytest.mark.parametrize(("limit", "status"), [(6, "PASS"), (5, "FAIL")])
+def test_sby_proves_and_refutes(tmp_path: Path, limit: int, status: str) -> None:
+    source = tmp_path / "count.v"
+    source.write_text(
+        "module count (input wire clk);\n reg [2:0] n = 0;\n"
+        " always @(posedge clk) begin\n  if (n < 5) n <= n + 1;\n"
+        f"  limit: assert (n < {limit});\n end\nendmodule\n"
+    )
+    proof = Proof("tiny", "s", ("X",), "m", "count", ("count.v",), "prove", 8)
+    run = run_sby(proof, tmp_path, {"count.v": source})
+    assert run.status == status, run.log.read_text()
+    assert run.properties == ("limit",)
+    if status == "FAIL":
+        assert run.failed == ("count.limit",)
+        assert run.trace and run.trace.is_file()
+
+
+def test_an_undeclared_name_is_an_error(tmp_path: Path) -> None:
+    source = tmp_path / "typo.v"
+    source.write_text(
+        "module typo (input wire clk);\n"
+        " always @(posedge clk) name: assert (nothing || 1'b1);\nendmodule\n"
+    )
+    proof = Proof("typo", "s", ("X",), "m", "typo", ("typo.v",), "bmc", 2)
+    assert "undeclared" in run_sby(proof, tmp_path, {"typo.v": source}).status
+
+
+def test_a_fault_of_an_unbounded_proof_is_looked_for_cycle_by_cycle() -> None:
+    fault = Plant("f", "a", "b", depth=9)
+    induction = parse_proof({**GOOD, "mode": "prove", "depth": 3}, "x")
+    assert (faulty(induction, fault).mode, faulty(induction, fault).depth) == ("bmc", 9)
+    assert faulty(parse_proof(GOOD, "x"), fault).mode == "bmc"
+    bounded = parse_proof({**GOOD, "mode": "bmc", "why_bounded": "y"}, "x")
+    assert (faulty(bounded, fault).mode, faulty(bounded, fault).depth) == ("bmc", 1)
+    # What is there for the induction alone is left out.
+    assert (
+        faulty(induction, fault).defines == faulty(bounded, fault).defines == ("PROPERTIES_ONLY",)
+    )
+
+
+def test_a_fault_is_planted_in_a_copy(tmp_path: Path) -> None:
+    proof = load_proofs()[0]
+    fault = proof.breaks_with[0]
+    copy = plant(fault, proof, tmp_path)[fault.file]
+    assert fault.replacement in copy.read_text()
+    assert fault.text in (ROOT / fault.file).read_text()
+    with pytest.raises(RunnerError, match="does not occur"):
+        plant(Plant(fault.file, "no such text", "x"), proof, tmp_path)
+
+
+def test_assertions_of_an_induction_are_early_unless_told() -> None:
+    induction = {**GOOD, "mode": "prove"}
+    assert "chformal -early" in parse_proof(induction, "x").script({})
+    assert "chformal" not in parse_proof({**induction, "early": False}, "x").script({})
+    assert "chformal" not in parse_proof(GOOD, "x").script({})

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutants: lists of mutations, the ladder, proofs, results; and that a gap in the tests shows."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tb.runner.common import RunnerError
+from tb.runner.discover import Module, find_modules
+from tb.runner.mutate_ladder import (
+    EQUIVALENT,
+    KILLED,
+    SURVIVED,
+    UNDECIDED,
+    Design,
+    Fate,
+    Ladder,
+    Limits,
+    Means,
+    Outcome,
+    Plan,
+    Proof,
+    Step,
+    climb,
+    load_plan,
+    make_steps,
+    summary,
+)
+from tb.runner.mutate_netlist import (
+    Mutation,
+    parse_list,
+    parse_mutation,
+    root_source,
+    shares,
+    width_of,
+)
+from tb.runner.mutate_report import read_fates, report, write_fate, write_report
+
+LINE = (
+    "mutate -mode cnot0 -module cde_cq__1 -cell in_fifo -port push_data -portbit 62 -ctrlbit 306 "
+    "-wire s_axis_cpl_tdata -wirebit 62 -src hdl/cq/cde_cq.v:25.30-25.46 "
+    "-src hdl/cq/cde_cq.v:113.56-123.6"
+)
+OPERATOR = (
+    r"mutate -mode const1 -module cde_fifo__3 -cell $logic_not$hdl/lib/cde_fifo.v:60$15386 "
+    r"-port \A -portbit 0 -src hdl/lib/cde_fifo.v:60.118-60.122"
+)
+MUTATION = parse_mutation(OPERATOR)
+PLAN = Plan(
+    (Design("top", "default", ("small",)),),
+    {"test_m.Two": 2},
+    {},
+)
+MODULES = [
+    Module("tb.tests.test_m", "test_m", ("One", "Two"), builds=("small",), seeds=(3, 4, 5)),
+    Module("tb.tests.test_n", "test_n", ("Three",), builds=("small", "other")),
+    Module("tb.tests.test_o", "test_o", ("Four",), builds=("other",)),
+]
+
+
+# -- lists of mutations ----------------------------------------------------------------------------
+
+
+def test_mutation_of_a_pin() -> None:
+    found = parse_mutation(LINE)
+    assert (found.mode, found.source_module, found.portbit, found.ctrlbit) == (
+        "cnot0",
+        "cde_cq",
+        62,
+        306,
+    )
+    assert found.line == "hdl/cq/cde_cq.v:25"
+    assert found.what == (
+        "push_data[62] of in_fifo (s_axis_cpl_tdata[62]) inverted while bit 306 is 0"
+    )
+    assert found.command(5, 10) == (
+        "mutate -ctrl mutsel 10 5 -mode cnot0 -module cde_cq__1 -cell in_fifo -port push_data "
+        "-portbit 62 -ctrlbit 306"
+    )
+
+
+def test_mutation_of_an_operator() -> None:
+    assert MUTATION.what == "A[0] of logic_not stuck at 1"
+    assert (MUTATION.line, MUTATION.source_module) == ("hdl/lib/cde_fifo.v:60", "cde_fifo")
+    # The Yosys command names the cell as the list did.
+    assert r"-cell $logic_not$hdl/lib/cde_fifo.v:60$15386 -port \A" in MUTATION.command(None, 0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "read_verilog x.v",
+        "mutate -mode inv -module m -cell c -port p",
+        "mutate -mode inv -module m -cell c -port p -portbit",
+        "mutate -mode odd -module m -cell c -port p -portbit 1",
+        "mutate -new 1 -mode inv -module m -cell c -port p -portbit 1",
+    ],
+)
+def test_other_lines_are_errors(text: str) -> None:
+    with pytest.raises(RunnerError, match="mutation"):
+        parse_mutation(text)
+
+
+def test_pins_without_a_function_are_left_out() -> None:
+    clock = OPERATOR.replace(r"\A", r"\CLK")
+    wired = OPERATOR + r" -wire clk -wirebit 0"
+    read = OPERATOR.replace(r"\A", r"\RD_EN")
+    assert parse_list("\n".join([clock, wired, read, OPERATOR, ""])) == [MUTATION]
+
+
+def test_every_module_has_a_share() -> None:
+    cells = {"large": 400, "small": 4, "wires": 0}
+    share = shares(cells, 100)
+    assert sum(share.values()) == 100
+    assert share["large"] > share["small"] > share["wires"] > 0
+    assert sum(shares(cells, 2).values()) == 2
+    assert [width_of(count) for count in (1, 3, 4, 1000)] == [1, 2, 3, 10]
+
+
+# -- the ladder ------------------------------------------------------------------------------------
+
+
+def test_plan_fits_the_tests() -> None:
+    plan = load_plan()
+    steps = make_steps(plan, find_modules())
+    assert len(set(steps)) == len(steps)
+    assert {step.top for step in steps} == {design.top for design in plan.designs}
+    assert max(step.seed for step in steps) > 1
+
+
+def test_steps() -> None:
+    assert [s.name for s in make_steps(PLAN, MODULES)] == [
+        "test_m.One seed 3",
+        "test_m.Two seed 3",
+        "test_m.Two seed 4",
+        "test_n.Three seed 1",
+    ]
+
+
+def test_pattern_without_a_test_is_an_error() -> None:
+    with pytest.raises(RunnerError, match="no test matches test_x"):
+        make_steps(Plan(PLAN.designs, {}, {"test_x": ""}), MODULES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "designs: {}",
+        "designs: {t: {build: b}}",
+        "designs: {t: {build: b, tests_of: [b]}}\nseeds: {test_x: 0}",
+    ],
+)
+def test_bad_plan(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mutate.yaml"
+    path.write_text(text)
+    with pytest.raises(RunnerError, match=r"mutate\.yaml"):
+        load_plan(path)
+
+
+STEPS = make_steps(PLAN, MODULES)
+
+
+def ladder() -> Ladder:
+    return Ladder({step: 1.0 + number for number, step in enumerate(STEPS)})
+
+
+class Bench:
+    """Runs with a difference at an output, tests that fail, as told; proofs."""
+
+    def __init__(
+        self, differing: Sequence[str] = (), failing: str = "", proof: Proof | None = None
+    ) -> None:
+        self.differing = differing
+        self.failing = failing
+        self.proof = proof
+        self.log: list[str] = []
+
+    def replay(self, step: Step) -> Outcome:
+        self.log.append(f"replay {step.name}")
+        return Outcome("m_axi_wdata[3]" if step.name in self.differing else "", 0.25)
+
+    def run(self, step: Step) -> Outcome:
+        self.log.append(step.name)
+        return Outcome("wrong" if step.name == self.failing else "", 2.0)
+
+    def prove(self, _: Mutation, seconds: float) -> Proof:
+        self.log.append("proof")
+        assert seconds >= 4.0
+        assert self.proof
+        return self.proof
+
+    def climb(
+        self,
+        steps: Sequence[Step] = STEPS,
+        limits: Limits = Limits(),  # noqa: B008
+    ) -> Fate:
+        means = Means(self.replay, self.run, self.prove, "of {0.name}".format, "{0.name}".format)
+        return climb(MUTATION, steps, ladder(), means, limits)
+
+
+ONE, TWO, FOUR, THREE = (step.name for step in STEPS)
+
+
+def test_tests_run_where_an_output_differs_until_one_fails() -> None:
+    bench = Bench([TWO, FOUR, THREE], FOUR)
+    fate = bench.climb()
+    assert (fate.status, fate.by, fate.message) == (KILLED, FOUR, "wrong")
+    assert bench.log == [f"replay {ONE}", f"replay {TWO}", TWO, f"replay {FOUR}", FOUR]
+    assert (fate.replays, fate.runs, fate.output) == (3, 2, "m_axi_wdata[3]")
+    assert (fate.passed, fate.met) == ([], [])
+    assert fate.seconds == {"replays": 0.75, "tests": 4.0}
+
+
+def test_difference_that_no_test_notices_needs_no_proof() -> None:
+    bench = Bench([ONE, THREE])
+    fate = bench.climb()
+    assert (fate.status, fate.replays, fate.runs, fate.left) == (UNDECIDED, 4, 2, 0)
+    assert (fate.passed, fate.met) == ([f"of {TWO}", f"of {FOUR}"], [ONE, THREE])
+    assert "proof" not in bench.log
+
+
+def test_tests_in_vain_have_a_limit() -> None:
+    bench = Bench([ONE, TWO, FOUR, THREE])
+    # 1 s, 2 s, then 3 s.
+    fate = bench.climb(limits=Limits(tests_s=2.5))
+    assert (fate.status, fate.runs, fate.left) == (UNDECIDED, 2, 2)
+    fate = Bench(proof=Proof(UNDECIDED)).climb(limits=Limits(replays_s=0.5))
+    assert (fate.status, fate.replays, fate.left) == (UNDECIDED, 2, 2)
+
+
+@pytest.mark.parametrize("status", [SURVIVED, UNDECIDED])
+def test_proof_for_what_reaches_no_output(status: str) -> None:
+    bench = Bench(proof=Proof(status, "differs after 3 cycles"))
+    fate = bench.climb()
+    assert (fate.status, fate.replays, fate.runs, fate.proof) == (UNDECIDED, 4, 0, None)
+    assert bench.log[-1] == "proof" and bench.log.count("proof") == 1
+
+
+def test_equivalent_mutant() -> None:
+    fate = Bench(proof=Proof(EQUIVALENT, "pdr")).climb(limits=Limits(replays_s=0.5, proof_s=4.0))
+    assert (fate.status, fate.by, fate.left) == (EQUIVALENT, "pdr", 0)
+    bench = Bench(proof=Proof(EQUIVALENT, "no path"))
+    assert bench.climb([]).status == EQUIVALENT and bench.log == ["proof"]
+
+
+def test_ladder_learns() -> None:
+    found = ladder()
+    first, two3, two4, slow = STEPS
+    other = replace(MUTATION, module="cde_other__1")
+    same = replace(MUTATION, module="cde_fifo__9")
+    assert found.order(MUTATION, reversed(STEPS)) == STEPS
+    found.learn(MUTATION, two4)
+    assert found.order(same, STEPS) == [two4, first, two3, slow]
+    # Less of what killed mutants of other modules.
+    assert found.order(other, STEPS) == [first, two4, two3, slow]
+    # With the same parameters it counts more than the time.
+    found = Ladder({step: 0.01 if step != slow else 9.0 for step in STEPS})
+    found.learn(MUTATION, slow)
+    assert found.order(MUTATION, STEPS)[0] == slow
+    assert found.order(same, STEPS)[-1] == slow
+
+
+def test_tests_of_a_module_come_first() -> None:
+    first = {MUTATION.source_module[:5] + "*": [STEPS[3].test.removeprefix("tb.tests.")]}
+    found = Ladder(ladder().cost, first)
+    assert found.order(MUTATION, STEPS) == [STEPS[3], *STEPS[:3]]
+    assert found.order(replace(MUTATION, module="cde_x__1"), STEPS) == STEPS
+    # In turns, each with half of the time.
+    both = {"cde_fifo": ["test_m.Two"]}
+    cost = dict.fromkeys(STEPS, 1.0)
+    assert Ladder(cost, both).order(MUTATION, STEPS) == [STEPS[1], STEPS[0], STEPS[2], STEPS[3]]
+    cost[STEPS[0]] = 5.0
+    long = Ladder(cost, {"cde_fifo": ["test_m.One"]})
+    assert long.order(MUTATION, STEPS) == STEPS
+    around = {MUTATION.module: {"cde_arm", "cde_x"}}
+    place = {"cde_[ax]*/cde_f*": [STEPS[2].test.removeprefix("tb.tests.")], **first}
+    found = Ladder(ladder().cost, place, around)
+    assert found.order(MUTATION, STEPS) == [STEPS[1], STEPS[0], STEPS[2], STEPS[3]]
+    assert found.order(replace(MUTATION, module="cde_fifo__9"), STEPS)[0] == STEPS[3]
+    found = Ladder(ladder().cost, {"*.mem*": ["test_n.*"]})
+    assert found.order(replace(MUTATION, wire="\\mem_i"), STEPS) == [STEPS[3], *STEPS[:3]]
+    assert found.order(replace(MUTATION, wire="x_mem"), STEPS) == STEPS
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+FATES = [
+    Fate(MUTATION, KILLED, "test_m.One seed 3", "wrong", 2, 1, "m_axi_awaddr[3]", {"tests": 0.5}),
+    Fate(parse_mutation(LINE), SURVIVED, "differs after 3 cycles (cde_cq)", runs=4),
+    Fate(parse_mutation(LINE), EQUIVALENT, "pdr (cde_cq)"),
+    Fate(
+        parse_mutation(LINE),
+        UNDECIDED,
+        "time limit",
+        passed=["3f"],
+        met=["a-1"],
+        proof=("a", "b"),
+        left=2,
+    ),
+]
+
+
+def test_results_are_read_back(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    with path.open("w") as out:
+        for fate in FATES:
+            write_fate(out, fate, "key")
+        out.write('{"cut')
+    assert list(read_fates(path)) == [(fate, "key") for fate in FATES]
+    assert list(read_fates(tmp_path / "none")) == []
+
+
+def test_report_names_what_is_left(tmp_path: Path) -> None:
+    text = report(FATES)
+    assert "survived: cde_cq hdl/cq/cde_cq.v:25" in text and "undecided: cde_cq" in text
+    assert "4: 1 killed, 1 equivalent, 1 undecided, 1 survived; kill rate 33.3 %" in text
+    assert Counter(line.split()[0] for line in text.splitlines() if line)["cde_cq"] == 1
+    path = tmp_path / "mutation.json"
+    write_report(FATES, path, {"seed": 1})
+    data = json.loads(path.read_text())
+    assert {key: data[key] for key in ("total", KILLED, EQUIVALENT, UNDECIDED, SURVIVED)} == (
+        summary(FATES)
+    )
+    assert data["survivors"] == [
+        {
+            "module": "cde_cq",
+            "source": "hdl/cq/cde_cq.v:25",
+            "mutation": FATES[1].mutation.what,
+            "command": FATES[1].mutation.command(None, 0),
+            "by": "differs after 3 cycles (cde_cq)",
+        }
+    ]
+    assert [len(data[key]) for key in ("undecided_mutants", "equivalent_mutants")] == [1, 1]
+
+
+def test_root_has_every_top() -> None:
+    from tb.runner.builds import load_builds
+
+    builds = load_builds()
+    text = root_source({"cde_top": builds["engine_mutants"], "cde_cpl_top": builds["default"]})
+    assert ".NUM_MW(4)" in text and "cde_cpl_top u_cde_cpl_top ();" in text

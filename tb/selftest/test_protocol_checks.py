@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The harness's protocol checks find what they are there for."""
+
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tb.env.harness.decode import ROW_WORDS, VIOLATION, Decoder, Hooks, ProtocolError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Cycle by cycle: valid, ready, payload.
+BENCH = """
+`timescale 1ns / 1ps
+module bench;
+    reg clk = 0, rst = 1, valid = 0, ready = 0;
+    reg [3:0] payload = 0;
+    wire [2:0] violation;
+    reg [2:0] seen = 0;
+    bfm_stable #(.W(4)) dut (
+        .clk(clk), .rst(rst), .valid(valid), .ready(ready), .payload(payload), .violation(violation)
+    );
+    always #1 clk = !clk;
+    always @(posedge clk) seen <= seen | violation;
+    initial begin
+        repeat (2) @(negedge clk);
+        rst = 0;
+        {STEPS}
+        $display("seen %0d", seen);
+        $finish;
+    end
+endmodule
+"""
+
+
+def run(tmp_path: Path, steps: list[tuple[str, str, str]]) -> int:
+    text = "\n".join(
+        f"valid = {valid}; ready = {ready}; payload = {payload}; @(negedge clk);"
+        for valid, ready, payload in steps
+    )
+    bench = tmp_path / "bench.v"
+    bench.write_text(BENCH.replace("{STEPS}", text))
+    program = tmp_path / "bench.vvp"
+    sources = [str(bench), str(ROOT / "tb/hdl/bfm_stable.v")]
+    subprocess.run(["iverilog", "-g2005", "-o", str(program), *sources], check=True)
+    out = subprocess.run(["vvp", str(program)], check=True, capture_output=True, text=True).stdout
+    return int(out.split()[1])
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([("1", "0", "5"), ("1", "0", "5"), ("1", "1", "5"), ("0", "1", "6")], 0),
+        ([("1", "1", "5"), ("1", "1", "6"), ("0", "0", "7")], 0),
+        ([("1", "0", "5"), ("0", "0", "5"), ("0", "0", "5")], 1),
+        ([("1", "0", "5"), ("1", "0", "6"), ("1", "1", "6")], 2),
+        ([("1'bx", "1", "5"), ("0", "0", "5")], 4),
+        ([("1", "1", "4'b01x1"), ("0", "0", "5")], 4),
+    ],
+)
+def test_handshake_rules(tmp_path: Path, steps: list[tuple[str, str, str]], expected: int) -> None:
+    assert run(tmp_path, steps) == expected
+
+
+KNOWN = """
+`timescale 1ns / 1ps
+module bench;
+    reg rst, seen = 0;
+    reg [1:0] signals, lane_valid;
+    reg [7:0] lane_data;
+    wire violation;
+    bfm_known #(.W(2), .LANES(2), .LANE_W(4)) dut (
+        .rst(rst), .signals(signals), .lane_valid(lane_valid), .lane_data(lane_data),
+        .violation(violation)
+    );
+    initial begin
+        rst = {RST}; signals = {SIGNALS}; lane_valid = {VALID}; lane_data = {DATA};
+        #1 $display("seen %0d", violation);
+    end
+endmodule
+"""
+
+
+@pytest.mark.parametrize(
+    ("rst", "signals", "valid", "data", "expected"),
+    [
+        ("0", "2'b01", "2'b01", "8'bxxxx1010", "0"),
+        ("0", "2'bx1", "2'b00", "8'd0", "1"),
+        ("0", "2'b01", "2'bx0", "8'd0", "1"),
+        ("0", "2'b01", "2'b10", "8'b1x101010", "1"),
+        ("1", "2'bxx", "2'bxx", "8'bx", "0"),
+    ],
+)
+def test_unknown_outputs(
+    tmp_path: Path, rst: str, signals: str, valid: str, data: str, expected: str
+) -> None:
+    text = KNOWN
+    for name, value in {"RST": rst, "SIGNALS": signals, "VALID": valid, "DATA": data}.items():
+        text = text.replace("{" + name + "}", value)
+    bench, program = tmp_path / "bench.v", tmp_path / "bench.vvp"
+    bench.write_text(text)
+    sources = [str(bench), str(ROOT / "tb/hdl/bfm_known.v")]
+    subprocess.run(["iverilog", "-g2005", "-o", str(program), *sources], check=True)
+    out = subprocess.run(["vvp", str(program)], check=True, capture_output=True, text=True).stdout
+    assert out.split()[1] == expected
+
+
+CLEARED = """
+`timescale 1ns / 1ps
+module bench;
+    reg clk = 0, rst = 0;
+    reg [1:0] ready = 0, valid = 0;
+    reg [1:0] seen = 0;
+    integer cycle;
+    wire [1:0] violation;
+    bfm_cleared #(
+        .READIES(2), .VALIDS(2), .CORES(2), .CORE({32'd2, 32'd4}), .ENGINES(1), .ENGINE(32'd8)
+    ) dut (
+        .clk(clk), .rst(rst), .engine({ENGINE}), .ready(ready), .valid(valid), .violation(violation)
+    );
+    always #1 clk = !clk;
+    always @(posedge clk) if (!rst) seen <= seen | violation;
+    initial begin
+        for (cycle = 0; cycle < 20; cycle = cycle + 1) begin
+            @(negedge clk);
+            rst = cycle >= 2 && cycle < 5;
+            ready = cycle == {READY} ? 2'b10 : 2'b00;
+            valid = cycle == {VALID} ? 2'b01 : 2'b00;
+        end
+        $display("seen %0d", seen);
+        $finish;
+    end
+endmodule
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "ready", "valid", "expected"),
+    [
+        (0, 99, 99, 0),
+        (0, 2, 2, 0),  # before the first edge of the reset
+        (0, 3, 99, 1),
+        (0, 99, 3, 2),
+        (0, 4, 4, 3),
+        (0, 5, 99, 1),
+        (0, 99, 8, 2),
+        (0, 9, 9, 0),
+        (1, 9, 99, 1),
+        (1, 99, 12, 2),
+        (1, 13, 13, 0),
+    ],
+)
+def test_outputs_while_cleared(
+    tmp_path: Path, engine: int, ready: int, valid: int, expected: int
+) -> None:
+    text = CLEARED
+    for name, value in {"ENGINE": engine, "READY": ready, "VALID": valid}.items():
+        text = text.replace("{" + name + "}", str(value))
+    bench, program = tmp_path / "bench.v", tmp_path / "bench.vvp"
+    bench.write_text(text)
+    sources = [str(bench), str(ROOT / "tb/hdl/bfm_cleared.v")]
+    subprocess.run(["iverilog", "-g2005", "-o", str(program), *sources], check=True)
+    out = subprocess.run(["vvp", str(program)], check=True, capture_output=True, text=True).stdout
+    assert int(out.split()[1]) == expected
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "hdl").glob("*.v")), ids=lambda path: path.name)
+def test_nothing_but_reset_initializes(path: Path) -> None:
+    """Registers and memories begin unknown: hardware has no initial blocks to rely on."""
+    text = re.sub(r"//.*", "", path.read_text())
+    text = re.sub(r"^`ifdef FORMAL$.*?^`endif$", "", text, flags=re.M | re.S)  # not hardware
+    assert not re.search(r"\binitial\b", text)
+    assert not re.search(r"^\s*reg\b[^;=(]*=", text, re.M)
+
+
+def nothing(*_: Any) -> None:
+    """Hook that does nothing."""
+
+
+@pytest.mark.parametrize(
+    ("bits", "text"),
+    [
+        (1 << 0, "s_axi_b: valid fell"),
+        (1 << 19, "m_axi_aw: payload changed"),
+        (1 << 25, "m_axi_w: no last beat"),
+        (1 << 27, "m_axis_work: payload changed"),
+        (1 << 29, "m_axis_term: valid fell"),
+        (1 << 34, "m_axis_scatter: unknown (X)"),
+        (1 << 36, "m_axis_verdict: payload changed"),
+        (1 << 38, "a ready or a trace lane: unknown"),
+        (1 << 39, "a ready while memories are cleared"),
+        (1 << 40, "a valid while memories are cleared"),
+    ],
+)
+def test_violation_raises(bits: int, text: str) -> None:
+    words = [VIOLATION | 77 << 32, bits] + [0] * (ROW_WORDS - 2)
+    decoder = Decoder(Hooks(*[nothing] * 10))
+    with pytest.raises(ProtocolError, match=re.escape(f"cycle 77: {text}")):
+        decoder.row(struct.pack(f"<{ROW_WORDS}Q", *words), 0, [])
+
+
+def test_overrun_raises() -> None:
+    words = [VIOLATION | 1 << 8, 0] + [0] * (ROW_WORDS - 2)
+    decoder = Decoder(Hooks(*[nothing] * 10))
+    with pytest.raises(ProtocolError, match="ran over"):
+        decoder.row(struct.pack(f"<{ROW_WORDS}Q", *words), 0, [])

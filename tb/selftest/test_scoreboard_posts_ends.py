@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The full engine's scoreboard when connections end, and with commands. Each situation is right as
+it is, and wrong with one change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from models.codes import CommandCode, CommandResult
+from models.host.control import make_args
+from models.post.qp_control import make_qp_args
+from models.qp_codes import PostCause, QpCommand, QpState, QpTraceOp
+from tb.env.harness.records import Command, ConnReport, Trace, WorkBeat
+from tb.env.scoreboard.scoreboard import ScoreboardError
+from tb.selftest.mutations import Records, change, drop, index
+from tb.selftest.post_streams import (
+    BIND,
+    DEFER,
+    PostStream,
+    judge_posts,
+)
+
+POST, STATE, RETIRE, AGE = QpTraceOp.POST, QpTraceOp.QP_STATE, QpTraceOp.RETIRE, QpTraceOp.AGE
+
+
+def wrong(
+    records: Records, match: str, spoil: Callable[[Records], object], allow: tuple[str, ...] = ()
+) -> None:
+    """Right as it is, and with one change not."""
+    judge_posts(records, allow)
+    spoiled = list(records)
+    spoil(spoiled)
+    with pytest.raises(ScoreboardError, match=match):
+        judge_posts(spoiled, allow)
+
+
+def fails(stream: PostStream, match: str, allow: tuple[str, ...] = ()) -> None:
+    with pytest.raises(ScoreboardError, match=match):
+        judge_posts(stream.records, allow)
+
+
+# -- ends of connections -------------------------------------------------------------------------
+
+
+def ended(late: bool = False) -> PostStream:
+    """Two requests wait when the connection ends; ``late``: the beat of one was offered before."""
+    stream = PostStream().connected()
+    stream.post()
+    stream.run()
+    for _ in range(2):
+        stream.post()
+    stream.post(stream.make(flags=DEFER))
+    stream.plain(QpCommand.FLUSH_QP)
+    if late:
+        tag = stream.work(0, late=True)
+        stream.done(0, tag)
+    for _ in range(3):
+        stream.retire()
+    return stream
+
+
+def test_skipped() -> None:
+    wrong(
+        ended().records,
+        "expected 0x201",
+        lambda r: change(r, Trace, op=RETIRE, operand=0x201, to={"operand": 1}),
+    )
+    judge_posts(ended(late=True).records)
+
+
+def test_late_beat_is_too_late() -> None:
+    stream = PostStream().connected(2, 2)
+    for qp in (0, 0, 1, 1, 1):
+        stream.post(stream.make(qp=qp))
+    stream.plain(QpCommand.FLUSH_QP)
+    for _ in range(3):
+        stream.done(1, stream.work(1))
+        stream.retire(1)
+    stream.done(0, stream.work(0, late=True))
+    stream.retire()
+    stream.retire()
+    fails(stream, "beats behind the end of its connection")
+
+
+def test_skipped_request_is_indicated() -> None:
+    stream = ended()
+    beat = index(stream.records, WorkBeat)
+    records: Records = stream.records
+    records.append(records[beat]._replace(cycle=records[-1].cycle + 1))
+    with pytest.raises(ScoreboardError, match="held, skipped or missing"):
+        judge_posts(records)
+
+
+def test_local_request_retires_before_its_beat_is_taken() -> None:
+    stream = PostStream().connected()
+    stream.post(stream.make(BIND))
+    stream.work()
+    beat = stream.records.pop()
+    stream.retire()
+    fails(stream, "beat not taken: request 0")
+    judge_posts(stream.records, ("work",))
+    stream.add(beat._replace(cycle=stream.tick()))
+    judge_posts(stream.records)
+
+
+def test_connection_event() -> None:
+    stream = PostStream().connected()
+    stream.post()
+    stream.run()
+    stream.conn()
+    stream.conn()  # nothing changes
+    stream.conn(3)  # no QP
+    stream.conn(0, 1 << 31)
+    board = judge_posts(stream.records)
+    assert [entry[0] for entry in board.log()] == [0x32, 0x30]
+    wrong(stream.records, "without an event", lambda r: drop(r, ConnReport))
+    wrong(
+        stream.records,
+        "no connection has ended|no change of state",
+        lambda r: drop(r, Trace, op=STATE, operand=1),
+    )
+
+
+def test_failing_report_without_effect() -> None:
+    stream = PostStream().connected()
+    stream.post()
+    stream.done(0, stream.work(), 9)
+    stream.retire()
+    judge_posts(stream.records)
+    records: Records = stream.records
+    at = index(records, Trace, op=STATE, operand=2)
+    cut = records[:at]
+    with pytest.raises(ScoreboardError, match="no change of state for the report"):
+        judge_posts(cut, ("no_completions", "terms"))
+
+
+def test_not_reported() -> None:
+    stream = PostStream().connected()
+    stream.post()
+    stream.run()
+    stream.post()
+    fails(stream, "not indicated: request 1", ("reports",))
+    stream.work()
+    fails(stream, "not reported: request 1")
+    judge_posts(stream.records, ("reports",))
+    stream.done(0, 1)
+    fails(stream, "never retired: request 1", ("reports",))
+
+
+def test_destroy_with_requests_outstanding() -> None:
+    stream = PostStream().connected()
+    stream.post()
+    tag = stream.work()
+    stream.plain(QpCommand.DESTROY_QP)
+    assert stream.post() is PostCause.NO_QP
+    stream.plain(QpCommand.DESTROY_QP)
+    stream.done(0, tag)
+    stream.retire()
+    stream.plain(QpCommand.DESTROY_QP)
+    results = [r.result for r in stream.records if type(r) is Command][-3:]
+    assert results == [0x4D, 0x4D, 0]
+    judge_posts(stream.records)
+    second = [i for i, r in enumerate(stream.records) if type(r) is Command][-2]
+    records: Records = list(stream.records)
+    records[second] = records[second]._replace(result=0)
+    with pytest.raises(ScoreboardError, match="not CMD_PENDING"):
+        judge_posts(records)
+
+
+@pytest.mark.parametrize(
+    "code, word, state, result",
+    [
+        (QpCommand.CONNECT_QP, 3, QpState.CONNECTED, 0x50),
+        (QpCommand.SET_QP_STATE, 2, QpState.CONNECTED, 0x50),
+        (QpCommand.SET_QP_STATE, 1, QpState.CONNECTED, 0x50),
+        (QpCommand.SET_QP_STATE, 16, QpState.CONNECTED, 0x41),
+        (QpCommand.FLUSH_QP, 0, QpState.IDLE, 0x50),
+        (QpCommand.FLUSH_QP, 0, QpState.DISCONNECTED, 0),
+        (QpCommand.SET_QP_STATE, 1, QpState.DISCONNECTED, 0x51),
+        (QpCommand.SET_QP_STATE, 4, QpState.DISCONNECTED, 0x50),
+    ],
+)
+def test_commands_without_a_step(code: QpCommand, word: int, state: QpState, result: int) -> None:
+    stream = PostStream().connected()
+    stream.post()
+    if result != 0x51:
+        stream.run()
+    else:
+        stream.work()
+    if state is QpState.IDLE:
+        stream.create_qp(1)
+    elif state is QpState.DISCONNECTED:
+        stream.set_state(0, state)
+    qp = int(state is QpState.IDLE)
+    stream.qp_command(code, make_qp_args(qp, word=word))
+    allow = ("reports", "no_completions") if result == 0x51 else ()
+    assert stream.records[-1].result == result  # type: ignore[union-attr]
+    judge_posts(stream.records, allow)
+    for other in {0, 0x43, 0x50, 0x51} - {result}:
+        records: Records = list(stream.records)
+        records[-1] = records[-1]._replace(result=other)
+        with pytest.raises(ScoreboardError, match=r"left no step|answered"):
+            judge_posts(records, allow)
+
+
+def test_cq_in_use() -> None:
+    stream = PostStream().connected()
+    stream.post()
+    stream.run()
+    words = make_args(0).words
+    in_use = CommandResult.CMD_IN_USE
+    stream.add(
+        Command(stream.tick(9), stream.cycle - 5, CommandCode.DESTROY_CQ, words, in_use, (0,) * 8)
+    )
+    wrong(
+        stream.records,
+        "expected",
+        lambda r: change(r, Command, -1, to={"result": 0x43}),
+    )
+    stream.records.pop()
+    stream.destroy_cq(0)
+    fails(stream, "a QP names it")
+
+
+def test_created_against_the_rules() -> None:
+    stream = PostStream().connected()
+    stream.post()
+    stream.run()
+    stream.create_qp(1, 0)
+    wrong(
+        stream.records,
+        "the model refuses it: CMD_BAD_PAGE",
+        lambda r: change(
+            r,
+            Command,
+            -1,
+            to={"args": lambda a: (*a[:4], 2 | 4 << 16, *a[5:])},
+        ),
+    )

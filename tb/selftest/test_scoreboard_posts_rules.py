@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The full engine's scoreboard in special situations: deferral, credits, fences,
+bounds of time. Each is right as it is, and wrong with one change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from models.codes import TraceOp
+from models.post.qp import QpConfig
+from models.qp_codes import PostCause, QpCommand, QpTraceOp
+from tb.env.harness.records import Command, DoneReport, Trace, WorkBeat
+from tb.env.scoreboard.scoreboard import ScoreboardError
+from tb.selftest.mutations import Records, change, drop, index
+from tb.selftest.post_streams import (
+    BIND,
+    DEFER,
+    FENCE,
+    PARAMS,
+    READ,
+    SEND,
+    SILENT,
+    PostStream,
+    judge_posts,
+)
+
+POST, STATE, RETIRE, AGE = QpTraceOp.POST, QpTraceOp.QP_STATE, QpTraceOp.RETIRE, QpTraceOp.AGE
+
+
+def wrong(
+    records: Records, match: str, spoil: Callable[[Records], object], allow: tuple[str, ...] = ()
+) -> None:
+    """Right as it is, and with one change not."""
+    judge_posts(records, allow)
+    spoiled = list(records)
+    spoil(spoiled)
+    with pytest.raises(ScoreboardError, match=match):
+        judge_posts(spoiled, allow)
+
+
+def fails(stream: PostStream, match: str, allow: tuple[str, ...] = ()) -> None:
+    with pytest.raises(ScoreboardError, match=match):
+        judge_posts(stream.records, allow)
+
+
+# -- deferral ------------------------------------------------------------------------------------
+
+
+def test_held_requests_are_found_at_the_end() -> None:
+    stream = PostStream().connected()
+    stream.post()
+    stream.run()
+    stream.post(stream.make(flags=DEFER))
+    judge_posts(stream.records, ("held",))
+    fails(stream, "requests held: 1")
+
+
+def test_indicated_while_held() -> None:
+    stream = PostStream().connected()
+    for flags in (DEFER, DEFER, 0):
+        stream.post(stream.make(flags=flags))
+    stream.run()
+    beat = index(stream.records, WorkBeat)
+    early = stream.records[beat]._replace(cycle=0)
+
+    def spoil(records: Records) -> None:
+        at = index(records, Trace, 1, op=POST)
+        records.insert(at, early._replace(cycle=records[at].cycle))
+
+    wrong(stream.records, "which is held, skipped or missing", spoil)
+
+
+def test_watermark() -> None:
+    stream = PostStream().connected(watermark=2)
+    for _ in range(2):
+        stream.post(stream.make(flags=DEFER))
+    stream.run()
+    wrong(
+        stream.records,
+        "after the step",
+        lambda r: change(r, Trace, 1, op=POST, to={"new": lambda v: v - (2 << 32)}),
+    )
+
+
+def test_watermark_of_a_command_in_flight() -> None:
+    """From some moment of the command on the new one counts."""
+    for watermark, right in ((1, True), (0, False), (2, False)):
+        stream = PostStream().connected()
+        stream.post()
+        stream.run()
+        config = QpConfig(watermark=watermark)
+        words = (0, 0, 0, 0, 0, config.watermark, 0, 0)
+        start = stream.tick()
+        post = stream.make(flags=DEFER)
+        stream.wrote(post)
+        stream.posting.qps[0].modify(1, 0)
+        stream.tick()
+        stream.taken(post)
+        stream.answered(0)
+        stream.run()
+        stream.add(Command(stream.tick(5), start, QpCommand.MODIFY_QP, words, 0, (0,) * 8))
+        if right:
+            judge_posts(stream.records)
+        else:
+            fails(stream, "after the step")
+
+
+def aged(wait: int) -> PostStream:
+    stream = PostStream().connected(age=2)
+    stream.post()
+    stream.run()
+    stream.post(stream.make(flags=DEFER))
+    stream.tick(wait)
+    model = stream.posting.qps[0]
+    stream.step(AGE, 0, 0, lambda: model._release())
+    stream.run()
+    return stream
+
+
+def test_age() -> None:
+    bound = 2 * PARAMS.mod_tick
+    latest = bound + PARAMS.mod_tick + 64 * PARAMS.num_qp
+    for wait in (bound + 1, latest - 8):
+        judge_posts(aged(wait).records)
+    fails(aged(bound - 8), "released by age after")
+    fails(aged(latest + 32), "held requests are too old")
+
+
+def test_age_that_never_releases() -> None:
+    stream = PostStream().connected(age=1)
+    stream.post()
+    stream.run()
+    stream.post(stream.make(flags=DEFER))
+    stream.tick(64 * PARAMS.num_qp + 64)
+    stream.doorbell(0)
+    fails(stream, "held requests are too old", ("held",))
+
+
+# -- credits -------------------------------------------------------------------------------------
+
+
+def full(polled: int = 0, want: PostCause | None = None) -> PostStream:
+    """A CQ of two entries, both taken; ``polled`` of them are consumed before the next post."""
+    stream = PostStream().connected(log2=1)
+    for _ in range(2):
+        stream.post()
+    stream.run()
+    if polled:
+        stream.doorbell(0, polled=polled)
+    post = stream.make()
+    stream.wrote(post)
+    stream.tick()
+    cause = stream.taken(post, want=want)
+    stream.answered(cause)
+    stream.run()
+    return stream
+
+
+def test_credits() -> None:
+    judge_posts(full().records)
+    assert full().posting.qps[0].tail == 2
+    judge_posts(full(1).records)
+    fails(full(1, PostCause.NO_CREDIT), "cause 0x16, right would be: OK")
+
+
+def test_credit_that_comes_while_the_post_waits() -> None:
+    for want in (None, PostCause.NO_CREDIT):
+        stream = PostStream().connected(log2=1)
+        for _ in range(2):
+            stream.post()
+        stream.run()
+        post = stream.make()
+        stream.wrote(post)
+        stream.doorbell_step(0, 1)
+        stream.tick()
+        cause = stream.taken(post, want=want)
+        stream.answered(cause)
+        stream.answered(0)  # the doorbell
+        stream.run()
+        judge_posts(stream.records)
+
+
+def test_accepted_without_a_credit() -> None:
+    stream = full()
+    records: Records = stream.records
+    change(records, Trace, op=POST, operand=0x516, to={"operand": 0x500})
+    with pytest.raises(ScoreboardError, match="cause 0x0, right would be: NO_CREDIT"):
+        judge_posts(records)
+
+
+def test_post_to_a_failed_cq() -> None:
+    stream = PostStream().connected()
+    stream.post()
+    stream.work()
+    stream.done(0, 0)
+    end = stream.retire(write=False)
+    stream.place(0, end.cqe.pack())
+    stream.write(0)
+    stream.answer(0, 2)
+    stream.tick()
+    from models.codes import CqStatus
+
+    stream.traced(
+        TraceOp.CQ_ERROR,
+        0,
+        CqStatus.INTERNAL_ERROR | 1 << 2,
+        lambda: stream.engine.cq_error(0, CqStatus.INTERNAL_ERROR, 1),
+    )
+    assert stream.post() is PostCause.CQ_ERROR
+    wrong(
+        stream.records,
+        "right would be: CQ_ERROR",
+        lambda r: change(r, Trace, op=POST, operand=0x515, to={"operand": 0x516}),
+    )
+
+
+def test_queue_full_and_what_the_step_knows() -> None:
+    stream = PostStream().connected(depth=1)
+    stream.post()
+    assert stream.post() is PostCause.QUEUE_FULL
+    stream.run()
+    judge_posts(stream.records)
+    stream.tick(100)
+    model = stream.posting.qps[0]
+    old = model.trace_state(3)
+    stream.wrote(stream.make())
+    stream.add(Trace(stream.tick(), 3, POST, 0, False, 0, 0x514, old, old))
+    fails(stream, "does not know that 0 retired")
+
+
+# -- order, fences, bounds -----------------------------------------------------------------------
+
+
+def test_fence() -> None:
+    stream = PostStream().connected()
+    stream.post(stream.make(READ))
+    stream.post(stream.make(SEND, FENCE))
+    stream.run()
+
+    def spoil(records: Records) -> None:
+        retire = index(records, Trace, op=RETIRE)
+        beat = records.pop(index(records, WorkBeat, 1))
+        records.insert(retire, beat._replace(cycle=records[retire].cycle))
+
+    wrong(stream.records, "DF-13", spoil)
+
+
+def test_starvation() -> None:
+    """One QP waits while others are indicated all the time."""
+    bound = (PARAMS.num_qp + 1) * (PARAMS.burst + 4)
+    for beats, right in ((bound // 2, True), (bound + 3, False)):
+        stream = PostStream().connected(3, 3)
+        stream.post(stream.make(qp=2))
+        for number in range(beats):
+            stream.post(stream.make(BIND, SILENT, qp=number % 2))
+            stream.run(number % 2)
+        stream.run(2)
+        # Only beats count here: the cycles were stalled ones.
+        board_stalled(stream, right, "waits for its beat")
+
+
+def board_stalled(stream: PostStream, right: bool, match: str) -> None:
+    from tb.env.scoreboard.engine_board import EngineScoreboard
+
+    board = EngineScoreboard(PARAMS, seed=42)
+    board.dispatch.stalled(1 << 30)
+    if right:
+        board(stream.records)
+        board.finish()
+        return
+    with pytest.raises(ScoreboardError, match=match):
+        board(stream.records)
+
+
+def test_done_and_not_retired() -> None:
+    """One QP's request is reported, and others retire all the time."""
+    bound = (PARAMS.num_qp + 1) * 16 + 8
+    for others, right in ((bound, True), (bound + 1, False)):
+        stream = PostStream().connected(2, 2)
+        stream.post(stream.make(qp=1))
+        stream.done(1, stream.work(1))
+        for _ in range(others):
+            stream.post(stream.make(BIND, SILENT))
+            stream.run(0)
+        stream.retire(1)
+        board_stalled(stream, right, "retired before one that is done, at most")
+
+
+def test_done_without_a_report_and_not_retired() -> None:
+    """One QP's request is the engine's own, and others retire all the time."""
+    bound = (PARAMS.num_qp + 1) * 16 + 8
+    for others, right in ((bound, True), (bound + 1, False)):
+        stream = PostStream().connected(2, 2)
+        stream.post(stream.make(BIND, SILENT, qp=1))
+        stream.work(1)
+        for _ in range(others):
+            stream.post(stream.make(BIND, SILENT))
+            stream.run(0)
+        stream.retire(1)
+        board_stalled(stream, right, "retired before one that is done, at most")
+
+
+def test_long_run() -> None:
+    """More than a burst while another QP waits."""
+    for beats, right in ((4, True), (PARAMS.burst + 6, False)):
+        stream = PostStream().connected(2, 2)
+        stream.post(stream.make(qp=1))
+        for _ in range(beats):
+            stream.post(stream.make(BIND, SILENT))
+            stream.run(0)
+        stream.run(1)
+        board_stalled(stream, right, "in a row, while QP 1 waits")
+
+
+def test_idle_while_a_request_waits() -> None:
+    stream = PostStream().connected()
+    stream.post()
+    stream.tick((PARAMS.num_qp + 1) * (PARAMS.burst + 4) + 40)
+    stream.run()
+    fails(stream, "waits for its beat")
+    board_stalled(stream, True, "")
+
+
+def test_burst_of_reports_out_of_order() -> None:
+    stream = PostStream().connected()
+    for _ in range(2):
+        stream.post()
+    tags = [stream.work(), stream.work()]
+    stream.done(0, tags[1])  # refused
+    stream.done(0, tags[0])
+    stream.retire()
+    stream.done(0, tags[1])
+    stream.retire()
+    stream.done(9, 0)
+    stream.done(1, 3)
+    stream.done(0, 1 << 30)
+    board = judge_posts(stream.records)
+    assert [entry[0] for entry in board.log()] == [0x31, 0x30, 0x31, 0x30]
+    assert board.qpc.model.done_refused == 4
+    drop(stream.records, DoneReport, 1)
+    fails(stream, "is not reported")
+
+
+def test_grace_until_the_age_limit() -> None:
+    from tb.env.scoreboard.engine_board import EngineScoreboard
+
+    stream = PostStream().connected(age=3)
+    stream.post()
+    stream.run()
+    board = EngineScoreboard(PARAMS, seed=42)
+    board(stream.records)
+    assert board.grace(stream.cycle) == 0
+    before = len(stream.records)
+    stream.post(stream.make(flags=DEFER))
+    board(stream.records[before:])
+    left = board.grace(stream.cycle)
+    assert 3 * PARAMS.mod_tick < left < 4 * PARAMS.mod_tick + 64 * PARAMS.num_qp + 32
+    assert board.grace(stream.cycle + left) == 0

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The scoreboard of keys in special situations: messages, credits, commands, removal, what is left
+at the end. Each is right as it is, and wrong with one change.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from models.codes import TraceOp
+from models.keys.window_control import make_window_args
+from models.post.qp_control import make_qp_args
+from models.qp_codes import PostCause, QpCommand, QpState, StateBy
+from models.receive.receive_types import RecvRequest
+from models.receive_codes import RecvCause, RecvCommand, RecvResult, ScatterCode
+from models.window_codes import KeyTraceOp, WindowCommand
+from tb.env.harness.records import Command, RecvDone, Trace
+from tb.env.scoreboard.scoreboard import ScoreboardError
+from tb.env.scoreboard.windows_board import WindowScoreboard
+from tb.selftest.mutations import Records, change, drop, index
+from tb.selftest.post_streams import DEFER, SEND
+from tb.selftest.receive_streams import FIRST, OWN, STATE
+from tb.selftest.test_scoreboard_windows_rules import OPEN_END, bound, fails, of, right
+from tb.selftest.window_streams import PARAMS, READ_FLAG, WindowStream
+
+INVALIDATE = KeyTraceOp.INVALIDATE
+
+
+# -- messages ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["too long", "not ready", "refused"])
+def test_message_that_invalidates_nothing(how: str) -> None:
+    stream = bound()
+    token = stream.tokens[0]
+    if how == "too long":
+        result = stream.message_with(token, OWN, 1000)
+        assert result.code is ScatterCode.LENGTH_ERROR
+    elif how == "not ready":
+        result = stream.message(OWN, 1, invalidate=True, token=token)
+        assert result.code is ScatterCode.NOT_READY
+    else:
+        stream.plain(QpCommand.FLUSH_QP)
+        result = stream.message(OWN, 1, invalidate=True, token=token)
+        assert result.code is ScatterCode.REFUSED
+    assert stream.table.is_valid(token)
+    right(stream)
+    state = stream.table.state(token).encode()
+    planted = Trace(stream.cycle, 8, INVALIDATE, OWN, False, 0, 1 << 8, state, state ^ 1 << 32)
+    stream.add(planted)
+    fails(stream, "no taken message waits for it")
+
+
+def test_completes_ahead_of_its_token() -> None:
+    """CQ-03: a completion while the token is valid."""
+    stream = bound()
+    result = stream.message_with(stream.tokens[0])
+    records: Records = stream.records
+    change(records, Trace, op=0x50, to={"cycle": lambda c: c})
+    stream.report(OWN, result.tag)
+    stream.completes(OWN)
+    right(stream)
+    step = drop(records, Trace, op=INVALIDATE)
+    answer = records.pop(next(i for i, r in enumerate(records)
+                              if type(r).__name__ == "ScatterAnswer"))  # fmt: skip
+    records += [step._replace(cycle=stream.cycle), answer._replace(cycle=stream.cycle)]
+    board = WindowScoreboard(PARAMS, seed=42)
+    board.takes.stalled(1 << 30)
+    with pytest.raises(ScoreboardError, match="CQ-03"):
+        board(records)
+
+
+def narrow(shared: bool, used: int) -> WindowStream:
+    """A receive CQ with two entries, and a QP that needs both for each receive."""
+    stream = WindowStream()
+    stream.ready(1, log2=1)
+    stream.register(0)
+    stream.create_srq(0)
+    for qp, two in ((OWN, True), (FIRST, False)):
+        stream.create_guarded(qp, 0 if shared and two else None, 0, two)
+        stream.connect(qp)
+    for _ in range(used):
+        stream.receive(stream.buffer(FIRST))
+    return stream
+
+
+def test_two_credits() -> None:
+    for shared in (False, True):
+        for used in (0, 1):
+            for credit in (None, True):
+                stream = narrow(shared, used)
+                if shared:
+                    stream.receive(stream.buffer(0), True)
+                    request = RecvRequest(OWN, 1)
+                    stream.arrives(request)
+                    stream.tick(1)
+                    result = stream.take(request, credit)
+                    refused = result.code is ScatterCode.NOT_READY
+                    stream.answers(request, result)
+                else:
+                    post = stream.buffer(OWN)
+                    stream.wrote_receive(post, False)
+                    stream.tick(1)
+                    cause = stream.took(post, False, credit=credit)
+                    refused = cause is RecvCause.NO_CREDIT
+                    stream.answered(cause)
+                assert refused is (used == 1 and credit is None)
+                allow = (*OPEN_END, "no_posts")
+                if used and credit:
+                    wrong = "CQ-17: credit 1" if shared else "cause 0x0, right would be: NO_CREDIT"
+                    fails(stream, wrong, allow)
+                else:
+                    right(stream, allow)
+
+
+# -- commands ------------------------------------------------------------------------------------
+
+
+def test_query_while_a_request_executes() -> None:
+    for outs, wrong in (("before", None), ("behind", None), ("neither", "QUERY_MW.*outputs")):
+        stream = WindowStream().guards()
+        stream.post(stream.bind_post())
+        start = stream.tick()
+        before = stream.table.query_window(0)
+        stream.work(OWN)
+        stream.retire(OWN)
+        behind = stream.table.query_window(0)
+        neither = (behind[0], *behind[1:6], behind[6] ^ 1, behind[7])
+        told = {"before": before, "behind": behind, "neither": neither}[outs]
+        args = make_window_args(0)
+        stream.tick()
+        stream.add(Command(stream.cycle, start, WindowCommand.QUERY_MW, args.words, 0, told))
+        fails(stream, wrong) if wrong else right(stream)
+
+
+def destroys(stream: WindowStream, result: int) -> None:
+    start = stream.tick()
+    stream.tick(300)
+    words = make_qp_args(OWN).words
+    stream.add(Command(stream.cycle, start, QpCommand.DESTROY_QP, words, result, (0,) * 8))
+
+
+def test_queue_pair_with_valid_keys_is_not_destroyed() -> None:
+    stream = bound()
+    destroys(stream, RecvResult.CMD_IN_USE)
+    right(stream)
+    stream.key_command(WindowCommand.CLOSE_MW)
+    stream.tick(300)
+    destroys(stream, RecvResult.CMD_IN_USE)
+    fails(stream, "left no step and answered 0x4c")
+
+
+def test_queue_pair_with_valid_keys_is_destroyed() -> None:
+    stream = bound()
+    stream.tick(300)
+    model = stream.posting.qps[OWN]
+    model.see(None)
+    start, old = stream.tick(), model.trace_state(3)
+    stream._state(OWN, old, model._go(QpState.FREE, StateBy.COMMAND))
+    words = make_qp_args(OWN).words
+    stream.add(Command(stream.tick(), start, QpCommand.DESTROY_QP, words, 0, (0,) * 8))
+    fails(stream, "destroyed, although keys are valid on it")
+
+
+@pytest.mark.parametrize(
+    ("code", "number", "result"),
+    [
+        (WindowCommand.CREATE_MW, 0, RecvResult.CMD_EXISTS),
+        (WindowCommand.CREATE_MW, 4, RecvResult.CMD_BAD_OBJECT),
+        (WindowCommand.CLOSE_MW, 3, RecvResult.CMD_NO_OBJECT),
+        (WindowCommand.QUERY_MW, 3, RecvResult.CMD_NO_OBJECT),
+        (WindowCommand.QUERY_MW, 4, RecvResult.CMD_BAD_OBJECT),
+        (WindowCommand.ALLOC_MR, 0, RecvResult.CMD_EXISTS),
+        (WindowCommand.ALLOC_MR, 4, RecvResult.CMD_BAD_OBJECT),
+        (RecvCommand.DEREGISTER_MR, 3, RecvResult.CMD_NO_OBJECT),
+    ],
+)
+def test_results(code: int, number: int, result: RecvResult) -> None:
+    stream = bound()
+    assert stream.key_command(code, number).result is result
+    right(stream)
+    change(stream.records, Command, code=int(code), result=int(result), to={"result": 0x46})
+    fails(stream, "answered 0x46, right would be: " + result.name)
+
+
+def test_window_count_of_a_region() -> None:
+    """A Bind shows the window; the region's count is told by queries and by its next step."""
+    stream = bound()
+    stream.tick(300)
+    stream.mr_command(RecvCommand.QUERY_MR, 0)
+    right(stream)
+    i = index(stream.records, Command, code=int(RecvCommand.QUERY_MR))
+    command = of(stream)[i]
+    assert isinstance(command, Command)
+    assert command.outs[6] >> 18 == 1
+    of(stream)[i] = command._replace(outs=(*command.outs[:6], 1 << 16, 0))
+    fails(stream, "QUERY_MR.*outputs")
+
+
+# -- removal -------------------------------------------------------------------------------------
+
+
+def test_removal_must_end_connections() -> None:
+    stream = bound()
+    stream.key_command(WindowCommand.REMOVE_DEVICE)
+    fails(stream, "at the end: removed, but still connected: QP 0")
+    stream.tick(400)
+    stream.doorbell(0)
+    fails(stream, "MW-09: still connected")
+
+
+def test_removal_with_work_outstanding() -> None:
+    stream = bound()
+    stream.post(stream.make(SEND))
+    tag = stream.work(OWN)
+    stream.post(stream.bind_post(window=1, flags=READ_FLAG | DEFER))
+    for _ in range(2):
+        stream.receive(stream.buffer(OWN))
+    taken = stream.message(OWN, 1)
+    stream.remove()
+    stream.done(OWN, tag, 1)
+    assert [stream.retire(OWN).status for _ in range(2)] == [1, 1]
+    stream.report(OWN, taken.tag, 1)
+    stream.completes(OWN)
+    stream.flush(OWN)
+    assert stream.post() is PostCause.DEVICE_REMOVED
+    assert stream.receive() is RecvCause.DEVICE_REMOVED
+    assert stream.receive(shared=True) is RecvCause.DEVICE_REMOVED
+    assert stream.message(OWN, 1).code is ScatterCode.REFUSED
+    right(stream, ())
+    records: Records = stream.records
+    drop(records, RecvDone)
+    fails(stream, "completes unreported", ())
+
+
+def test_state_of_a_removal_is_no_command_s() -> None:
+    stream = bound()
+    stream.remove()
+    right(stream)
+    at = index(stream.records, Trace, op=STATE, operand=2)
+    record = of(stream)[at]
+    of(stream)[at] = record._replace(operand=0)
+    fails(stream, "QP_STATE without a command")
+
+
+# -- the end -------------------------------------------------------------------------------------
+
+
+def test_token_left_at_the_end() -> None:
+    stream = bound()
+    stream.message_with(stream.tokens[0])
+    del stream.records[index(stream.records, Trace, op=INVALIDATE) :]
+    fails(stream, "token not invalidated of buffer 0", (*OPEN_END, "scatter"))
+
+
+def test_places() -> None:
+    """Two entries, or one and a credit."""
+    stream = WindowStream().guards(two=True)
+    stream.bind()
+    result = stream.message_with(stream.tokens[0])
+    stream.report(OWN, result.tag)
+    end = stream.completes(OWN)
+    assert [cqe.type for cqe in end.cqes] == [0x10, 1]
+    stream.receive(stream.buffer(OWN))
+    stream.whole(OWN)
+    right(stream)
+    places = [r for r in stream.records if type(r) is Trace and r.op == TraceOp.PLACE]
+    assert [place.operand for place in places[-4:]] == [1, 1, 4, 1]
+    assert stream.engine.producers[0].credits_held == 0
+
+
+def test_step_of_a_token_behind_the_answer() -> None:
+    for okay in (True, False):
+        stream = bound()
+        token = stream.tokens[0] if okay else 0x77
+        stream.message_with(token)
+        records = of(stream)
+        step = drop(records, Trace, op=INVALIDATE)
+        at = next(i for i, r in enumerate(records) if type(r).__name__ == "ScatterAnswer")
+        records.insert(at + 1, step._replace(cycle=records[at].cycle + 1))
+        right(stream)
+        records[at] = records[at]._replace(user=4 if okay else 0, data=0)
+        fails(
+            stream, "user 0x4, expected|data 0x0, expected|answer of cycle .* with code 4, expect"
+        )
+        records.pop(at + 1)
+        stream.tick(200)
+        stream.doorbell(0)
+        fails(stream, "its token was not invalidated|data 0x0, expected|in error without")

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Soak campaigns: the mix fits the tests, seeds repeat, a stop loses nothing, mismatches show."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tb.env.defs import TraceOp
+from tb.env.harness.facts import VARIABLE, Facts, wanted
+from tb.env.harness.records import (
+    DoneReport,
+    DoorbellResponse,
+    MemResponse,
+    MemWrite,
+    Record,
+    Trace,
+)
+from tb.runner import soak as module
+from tb.runner.builds import BuildConfig, load_builds
+from tb.runner.common import SIM_BUILD, RunnerError
+from tb.runner.discover import Job, Module, find_modules
+from tb.runner.regress import Result
+from tb.runner.results import FAILED, PASSED, Verdict
+from tb.runner.soak import Campaign, Part, chunk, fingerprint, load, load_mix, progress, soak
+from tb.tests.common import soaking
+
+MODULES = [Module("tb.tests.test_m", "test_m", ("One", "Two"), builds=("a", "b"))]
+MIX = [Part(("test_m.One",), ("a", "b"), 2), Part(("test_m.One", "test_m.Two"), ("b",), 1)]
+BUILDS = {"a": BuildConfig("a"), "b": BuildConfig("b")}
+
+
+def make(number: int) -> Job:
+    return chunk(7, number, MIX, MODULES)
+
+
+def result(job: Job, status: str = PASSED) -> Result:
+    log = SIM_BUILD / "sim.log"
+    return Result(job, Verdict(status, "" if status == PASSED else "differs"), 2.0, 4.0, log)
+
+
+def runs(bad: Callable[[Job], bool] = lambda _: False) -> module.Runner:
+    def run(job: Job, _: BuildConfig) -> tuple[Result, dict[str, int]]:
+        if bad(job):
+            return result(job, FAILED), {}
+        return result(job), {"completions": 10, "records": 70}
+
+    return run
+
+
+# -- the mix ---------------------------------------------------------------------------------------
+
+
+def test_the_mix_fits_the_tests() -> None:
+    modules = find_modules()
+    mix = load_mix(modules)
+    builds = {build for part in mix for build in part.builds}
+    assert builds <= set(load_builds())
+    kinds = {test for part in mix for test in part.tests}
+    for name in ("post", "receive", "windows"):
+        assert any(f"test_{name}_life" in kind for kind in kinds), name
+    for number in range(40):
+        assert chunk(3, number, mix, modules).seed >= soaking.LONG_SEED
+
+
+@pytest.mark.parametrize(
+    "text, why",
+    [
+        ("mix: [", "soak.yaml"),
+        ("mix: []", "must have a list"),
+        ("mix: [{test: test_m.One}]", "has the keys"),
+        ("mix: [{test: test_m.Three, builds: [a], chunks: 1}]", "no such test"),
+        ("mix: [{test: test_m.One, builds: [c], chunks: 1}]", "is not for build c"),
+        ("mix: [{test: test_m.One, builds: [], chunks: 1}]", "a build and a chunk"),
+        ("mix: [{test: test_m.One, builds: [a], chunks: 0}]", "a build and a chunk"),
+    ],
+)
+def test_malformed_mix(tmp_path: Path, text: str, why: str) -> None:
+    path = tmp_path / "soak.yaml"
+    path.write_text(text)
+    with pytest.raises(RunnerError, match=why):
+        load_mix(MODULES, path)
+
+
+def test_chunks_repeat_and_differ() -> None:
+    jobs = [make(number) for number in range(12)]
+    assert jobs == [make(number) for number in range(12)]
+    assert len({job.seed for job in jobs}) == 12
+    assert [job.build for job in jobs[:6]] == ["a", "b", "b", "a", "b", "b"]
+    assert chunk(8, 0, MIX, MODULES).seed != jobs[0].seed
+    assert f"make sim TEST=test_m.One SEED={jobs[0].seed} BUILD=a" == jobs[0].reproduce()
+
+
+# -- running ---------------------------------------------------------------------------------------
+
+
+def test_runs_until_the_target(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    campaign, out = Campaign(7), tmp_path / "soak.json"
+    assert soak(campaign, 55, make, BUILDS, 2, threading.Event(), runs(), [out])
+    assert campaign.completions >= 55
+    assert campaign.failures == []
+    data = json.loads(out.read_text())
+    assert data["completions"] == campaign.completions == sum(data["builds"].values())
+    assert data["mismatches"] == 0
+    assert data["seeds"] == [make(n).seed for n in data["chunks"]]
+    assert data["resume"] == "make soak N=55 SEED=7"
+    assert "completions/s" in capsys.readouterr().out
+
+
+def test_a_mismatch_is_told_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = make(1)
+    campaign, out = Campaign(7), tmp_path / "soak.json"
+    assert soak(campaign, 40, make, BUILDS, 1, threading.Event(), runs(lambda j: j == bad), [out])
+    assert [failure["chunk"] for failure in campaign.failures] == [1]
+    assert campaign.completions == 40
+    assert bad.reproduce() in capsys.readouterr().out
+    assert json.loads(out.read_text())["mismatches"] == 1
+
+
+def test_a_stop_loses_nothing(tmp_path: Path) -> None:
+    stop, out, ran = threading.Event(), tmp_path / "soak.json", []
+
+    def run(job: Job, config: BuildConfig) -> tuple[Result, dict[str, int]]:
+        ran.append(job)
+        if len(ran) == 4:
+            stop.set()
+            return result(job, FAILED), {}  # killed
+        return runs()(job, config)
+
+    assert not soak(Campaign(7), 100, make, BUILDS, 1, stop, run, [out])
+    left = load(7, "", out)
+    assert (left.completions, left.done, left.failures) == (30, {0, 1, 2}, [])
+    ran.clear()
+    stop.clear()
+    again: list[Job] = []
+
+    def rest(job: Job, config: BuildConfig) -> tuple[Result, dict[str, int]]:
+        again.append(job)
+        return runs()(job, config)
+
+    assert soak(left, 50, make, BUILDS, 1, stop, rest, [out])
+    assert again == [make(3), make(4)]
+    assert left.completions == 50
+
+
+def test_chunks_that_still_run_count(tmp_path: Path) -> None:
+    campaign, out = Campaign(7), tmp_path / "soak.json"
+    reached = threading.Event()
+
+    def run(job: Job, config: BuildConfig) -> tuple[Result, dict[str, int]]:
+        if job != make(0):
+            reached.set()
+            return runs()(job, config)
+        assert reached.wait(10)
+        time.sleep(0.2)
+        return result(job, FAILED), {}
+
+    assert soak(campaign, 10, make, BUILDS, 2, threading.Event(), run, [out])
+    assert [failure["chunk"] for failure in campaign.failures] == [0]
+    assert json.loads(out.read_text())["mismatches"] == 1
+
+
+def test_other_sources_begin_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    source, other = tmp_path / "a.v", tmp_path / "b.v"
+    source.write_text("old")
+    other.write_text("other")
+    old = fingerprint(MIX, ["*.v"])
+    assert old == fingerprint(MIX, ["*.v"]) != fingerprint(MIX, ["a.v"])
+    source.write_text("new")
+    assert fingerprint(MIX, ["*.v"]) != old
+
+
+def test_another_seed_or_mix_begins_anew(tmp_path: Path) -> None:
+    out = tmp_path / "soak.json"
+    mix = fingerprint(MIX)
+    soak(Campaign(7, mix), 20, make, BUILDS, 1, threading.Event(), runs(), [out])
+    assert load(7, mix, out).completions == 20
+    assert load(8, mix, out).completions == 0
+    assert load(7, fingerprint(MIX[:1]), out).completions == 0
+    out.write_text("{")
+    assert load(7, mix, out).completions == 0
+
+
+def test_progress_tells_rate_and_time_left() -> None:
+    campaign = Campaign(7, completions=1000, wall_s=10.0)
+    line = progress(campaign, 361_000, result(make(0)))
+    assert "[  1,000/361,000]" in line
+    assert "100 completions/s, 1:00:00 left" in line
+
+
+# -- numbers of a run ------------------------------------------------------------------------------
+
+
+def test_facts_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    facts = Facts()
+    records: list[Record] = [
+        Trace(1, 1, TraceOp.PUBLISH, 0, False, 0, 2, 0, 0),
+        Trace(1, 1, TraceOp.CQ_ERROR, 0, False, 0, 2, 0, 0),
+        MemWrite(1, 0, 0, 0, 0),
+        MemWrite(1, 0, 0, 0, 0),
+        MemWrite(1, 1, 0, 0, 0),
+        MemResponse(2, 0, 0),
+        MemResponse(3, 0, 3),
+        DoorbellResponse(4, 0, 0, 0),
+        DoorbellResponse(5, 0, 2, 9),
+        DoneReport(6, 0),
+    ]
+    facts(records)
+    wanted_counts = {"completions": 2, "error_responses": 1, "writes": 2, "refused": 1}
+    assert {name: facts.counts[name] for name in wanted_counts} == wanted_counts
+    assert (facts.counts["reports"], facts.counts["records"]) == (1, 10)
+    assert facts.counts["longest_delay"] == 2
+    # Behind a reset nothing from before it is answered.
+    facts([MemWrite(0, 1, 0, 0, 0), MemResponse(9, 1, 0), MemResponse(900, 1, 0)])
+    assert facts.counts["longest_delay"] == 9
+    out = tmp_path / "a" / "facts.json"
+    facts.write(out)
+    assert json.loads(out.read_text())["completions"] == 2
+    monkeypatch.setenv(VARIABLE, str(out))
+    assert wanted() == out
+    monkeypatch.setenv(VARIABLE, "")
+    assert wanted() is None

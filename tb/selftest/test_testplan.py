@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The test plan is complete, and each way of not being so is found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tb.env.coverage.bins import BINS
+from tb.runner.common import RunnerError
+from tb.runner.coverage import Bin, job_file, merge, summary, write_coverage
+from tb.runner.discover import Job, find_modules
+from tb.runner.testplan import SCOPE, Row, all_tests, annotate, find_gaps, load_plan
+
+ALL_BINS = ("*/*",)
+
+
+def row(name: str = "r", **fields: tuple[str, ...]) -> Row:
+    values = {"requirements": SCOPE, "tests": ("m.T",), "coverage": ALL_BINS} | fields
+    return Row(id=name, description="what", **values)
+
+
+# -- the plan itself -----------------------------------------------------------------------------
+
+
+def test_plan_has_no_gaps() -> None:
+    assert find_gaps(load_plan(), all_tests(find_modules())) == []
+
+
+def test_scope_is_whole() -> None:
+    assert len(SCOPE) == 22 + 2 + 5 + 15 + 19 + 12
+    assert {"CQ-01", "CQ-22", "CQ-10a", "CQ-11a", "ISO-01", "ISO-04", "SRQ-19"} <= set(SCOPE)
+
+
+# -- gaps ----------------------------------------------------------------------------------------
+
+
+def test_complete_plan() -> None:
+    assert find_gaps([row()], ["m.T"]) == []
+
+
+@pytest.mark.parametrize(
+    "rows, tests, gap",
+    [
+        ([row(requirements=SCOPE[1:])], ["m.T"], "requirement CQ-01 has no row"),
+        ([row()], ["m.T", "m.New"], "test m.New has no row"),
+        ([row(tests=("m.T", "m.Gone"))], ["m.T"], "row r: no such test: m.Gone"),
+        ([row(coverage=(*ALL_BINS, "none"))], ["m.T"], "row r: no bin matches 'none'"),
+        ([row(coverage=("arm/*",))], ["m.T"], "bin 'beat/pair' has no row"),
+        ([row(requirements=(*SCOPE, "CQ-99"))], ["m.T"], "row r: no such requirement: CQ-99"),
+        ([row(), row()], ["m.T"], "row r: a second row of this name"),
+        ([row(), row("empty", tests=())], ["m.T"], "row empty: no tests"),
+    ],
+)  # fmt: skip
+def test_gap_is_found(rows: list[Row], tests: list[str], gap: str) -> None:
+    assert gap in find_gaps(rows, tests)
+
+
+@pytest.mark.parametrize(
+    "text, why",
+    [
+        ("rows: [", "testplan"),
+        ("rows: []", "must have a list"),
+        ("other: 1", "must have a list"),
+        ("rows: [{id: a, requirements: [CQ-01]}]", "needs id, requirements and description"),
+        ("rows: [{id: a, requirements: [x], description: d, test: [t]}]", "known keys are"),
+        ("rows: [3]", "known keys are"),
+    ],
+)
+def test_malformed_plan(tmp_path: Path, text: str, why: str) -> None:
+    path = tmp_path / "testplan.yaml"
+    path.write_text(text)
+    with pytest.raises(RunnerError, match=why):
+        load_plan(path)
+
+
+def test_missing_plan(tmp_path: Path) -> None:
+    with pytest.raises(RunnerError, match="No such file"):
+        load_plan(tmp_path / "testplan.yaml")
+
+
+# -- coverage of a regression --------------------------------------------------------------------
+
+
+def job(test: str, seed: int = 1) -> Job:
+    return Job("tb.tests.m", "m", test, seed, "default", "verilator")
+
+
+def write_counts(folder: Path, one: Job, counts: dict[str, int]) -> None:
+    path = job_file(one, folder)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(counts))
+
+
+def test_counts_are_merged(tmp_path: Path) -> None:
+    jobs = [job("A"), job("A", 2), job("B"), job("Failed")]
+    write_counts(tmp_path, jobs[0], {"beat/pair": 2})
+    write_counts(tmp_path, jobs[1], {"beat/pair": 3})
+    write_counts(tmp_path, jobs[2], {"beat/pair": 1, "cause/OK": 4})
+    write_counts(tmp_path, job("Elsewhere"), {"cause/BURST": 1})
+    merged = merge(jobs, tmp_path)
+    assert merged["beat/pair"] == Bin(6, {"m.A": 5, "m.B": 1})
+    assert merged["cause/BURST"].hits == 0
+    data = json.loads(write_coverage(merged, tmp_path).read_text())
+    assert data["beat/pair"] == {
+        "requirements": ["CQ-15"],
+        "hits": 6,
+        "tests": {"m.A": 5, "m.B": 1},
+    }
+    text = summary(merged)
+    assert text.startswith(f"coverage: 2 of {len(BINS)} bins hit\n")
+    assert "not hit: cause/BURST (ISO-02)" in text and "not hit: cause/OK" not in text
+    assert "\n" not in summary(merged, complete=False)
+
+
+def test_unknown_bin_of_a_job(tmp_path: Path) -> None:
+    write_counts(tmp_path, job("A"), {"beat/none": 1})
+    with pytest.raises(RunnerError, match="does not exist: beat/none"):
+        merge([job("A")], tmp_path)
+
+
+# -- results -------------------------------------------------------------------------------------
+
+
+def test_results_are_added() -> None:
+    rows = [
+        row("good", requirements=("CQ-01",)),
+        row("bad", requirements=("CQ-02",), tests=("m.T", "m.F")),
+        row("idle", requirements=("CQ-03",), tests=("m.N",)),
+    ]
+    results = {"m.T": [True, True], "m.F": [True, False]}
+    coverage = {name: Bin() for name in BINS} | {"beat/pair": Bin(1)}
+    text = annotate(rows, results, coverage, ["a gap"])
+    assert "- a gap" in text
+    assert "| CQ-01 | passed | good |" in text
+    assert "| CQ-02 | FAILED | bad |" in text
+    assert "| CQ-03 | not run | idle |" in text
+    assert "| CQ-05 | no row |  |" in text
+    assert "m.T (2 of 2 passed)<br>m.F (1 of 2 passed)" in text
+    assert "m.N (not run)" in text
+    assert f"| 1 of {len(BINS)} |" in text

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs are explored soundly, tours take every transition, and what was not driven is reported."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from models.arm.arm import CqConfig, CqModel
+from models.codes import ModelError
+from models.keys.keys import KeyTable
+from models.post.qp import QpConfig, QpModel
+from models.receive.receive_types import SrqConfig
+from models.receive.srq import SrqModel
+from tb.runner import tours
+from tb.runner.common import ROOT, RunnerError
+from tb.runner.discover import TOURS, Job, find_modules, select_jobs
+from tb.runner.regress import Result, tell_tours
+from tb.runner.results import Verdict
+from tb.tours import arm, deferral, srq, window
+from tb.tours.catalogue import GRAPHS, NAMES, explored
+from tb.tours.graph import (
+    Graph,
+    Outcome,
+    TourError,
+    Transition,
+    World,
+    explore,
+    pair_graph,
+    replay,
+    tour,
+    way,
+)
+from tb.tours.report import Driven, Row, rows
+
+
+class Counter:
+    """Counts to three, and can end for ever; remembers how often it went round."""
+
+    def __init__(self, hides: bool = False, offers: bool = False) -> None:
+        self.hides = hides
+        self.offers = offers
+        self.count: int | None = 0
+        self.rounds = 0
+
+    def key(self) -> Hashable:
+        return ("end",) if self.count is None else (self.count,)
+
+    def actions(self) -> Iterator[str]:
+        yield "look"
+        if self.count is not None:
+            yield "up"
+            yield "end"
+            if self.offers and self.rounds:
+                yield "more"
+
+    def act(self, action: str) -> Outcome:
+        if action == "look" or self.count is None:
+            return ("again",) if self.hides and self.rounds else ("seen",)
+        if action == "end":
+            self.count = None
+        else:
+            self.rounds += self.count == 2
+            self.count = (self.count + 1) % 3
+        return ("done",)
+
+
+@pytest.fixture(name="graph")
+def small_graph() -> Graph:
+    return explore("counter: three", Counter())
+
+
+def walked(graph: Graph, leave_out: str = "") -> Driven:
+    """What a test notes that sees everything, but for one action, as the graph says."""
+    driven = Driven(graph)
+    for walk in tour(graph):
+        state = driven.starts(graph.states[0])
+        for number in walk:
+            step = graph.transitions[number]
+            if step.action == leave_out:
+                state = step.target
+                continue
+            state = driven.note(state, step.action, step.outcome, graph.states[step.target])
+    return driven
+
+
+# -- graphs and tours ------------------------------------------------------------------------------
+
+
+def test_explore(graph: Graph) -> None:
+    assert graph.states == [(0,), (1,), ("end",), (2,)]
+    assert len(graph.transitions) == 3 * 3 + 1
+    assert graph.transitions[1] == Transition(0, "up", ("done",), 1)
+    assert explore("counter: three", Counter()).digest == graph.digest
+    assert explore("counter: other", Counter()).digest != graph.digest
+
+
+@pytest.mark.parametrize("world", [Counter(hides=True), Counter(offers=True)])
+def test_state_that_leaves_something_out(world: World) -> None:
+    with pytest.raises(TourError):
+        explore("counter", world, samples=2)
+
+
+def test_tour_takes_every_transition(graph: Graph) -> None:
+    walks = tour(graph)
+    assert {number for walk in walks for number in walk} == set(range(len(graph.transitions)))
+    # Three ways into the state that nothing leaves: each but the last needs a new walk.
+    assert len(walks) == 3
+    assert tour(graph) == walks
+    for walk in walks:
+        replay(graph, Counter(), walk)
+
+
+def test_tour_of_what_cannot_be_reached(graph: Graph) -> None:
+    graph.transitions.append(Transition(graph.number((9,)), "look", ("seen",), 0))
+    with pytest.raises(TourError, match="1 transitions cannot be reached"):
+        tour(graph)
+
+
+# -- the catalogue ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_walks_of_the_catalogue(name: str) -> None:
+    """The models take each walk from end to end as the graph says: its states leave out nothing
+    that a history of thousands of actions shows.
+    """
+    graph = explored(name)
+    assert len(graph.transitions) > 300  # a graph that lost its actions proves nothing
+    for walk in tour(graph):
+        replay(graph, GRAPHS[name](), walk)
+
+
+def test_catalogue_is_driven() -> None:
+    """Each graph has one test, with the options that the world has."""
+    named = []
+    for path in (ROOT / "tb" / "tests").glob(TOURS + ".py"):
+        pattern = r'^class \w+\((.*)\):\n    """.*"""\n\n    graph = "(.*)"$'
+        for bases, name in re.findall(pattern, path.read_text(), re.M):
+            named.append(f"pairs: {name}" if "PairTest" in bases else name)
+    assert sorted(named) == sorted(NAMES)
+    sizes: dict[str, int] = {}
+    for name in GRAPHS:
+        model = name.split(":")[0]
+        sizes[model] = sizes.get(model, 0) + len(explored(name).transitions)
+    assert list(sizes) == ["arm", "deferral", "srq", "window"]
+    assert min(sizes.values()) > 9000
+
+
+def test_page_tells_the_sizes() -> None:
+    """docs/tours.md: states, transitions, walks and actions of each graph."""
+    page = (ROOT / "docs" / "tours.md").read_text()
+    told = re.findall(r"^\| `([a-z]+: [^:]*?)` \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|", page, re.M)
+    sizes = []
+    for name in GRAPHS:
+        graph = explored(name)
+        walks = tour(graph)
+        counts = len(graph.states), len(graph.transitions), len(walks), sum(map(len, walks))
+        sizes.append((name, *(f"{count:,}" for count in counts)))
+    assert told == sizes
+    pairs = re.findall(r"^\| `(pairs: .*?)` \| (.*?) \|", page, re.M)
+    assert pairs == [(n, f"{len(explored(n).transitions):,}") for n in NAMES[len(GRAPHS) :]]
+    for count in (
+        sum(len(explored(name).transitions) for name in GRAPHS),
+        sum(len(explored(name).states) for name in GRAPHS),
+    ):
+        assert f" {count:,} " in page
+
+
+def _arm(rule: str) -> World:
+    world = arm.ArmWorld(arm.Setup(wide=True))
+    world.cq = CqModel(without=[rule])
+    world.cq.create(CqConfig(1 << arm.LOG2))
+    return world
+
+
+def _deferral(rule: str) -> World:
+    world = deferral.DeferralWorld(deferral.Setup(("send", "read", "fenced")))
+    world.qp = QpModel(0, deferral.PARAMS, [rule])
+    world.qp.create(QpConfig(depth=2))
+    world.qp.connect(deferral.PEER)
+    return world
+
+
+def _srq(rule: str) -> World:
+    world = srq.SrqWorld(srq.Setup(watermarks=(0, 1, 2, 3), lead=True))
+    queue = SrqModel(0, srq.PARAMS, world.srq.regions, [rule])
+    queue.create(SrqConfig(srq.SIZE))
+    queue.watermark(srq.SIZE)
+    queue.interrupt()
+    world.srq = queue
+    for rq in world.rqs:
+        rq.srq = queue
+    return world
+
+
+def _window(rule: str) -> World:
+    world = window.WindowWorld(window.Setup(old=True, region=True))
+    world.table = KeyTable(window.PARAMS, [rule])
+    for qp, rq in zip(world.qps, world.rqs, strict=True):
+        qp.keys = rq.keys = rq.regions = world.table
+    return world
+
+
+@pytest.mark.parametrize(
+    ("name", "world", "rules"),
+    [
+        ("arm: literal", _arm, ["CQ-07", "CQ-09", "CQ-10a", "CQ-11", "CQ-12", "CQ-13", "CQ-14"]),
+        ("deferral: fences", _deferral, ["DF-04", "DF-06", "DF-11", "DF-13", "DF-15"]),
+        ("srq: watermark", _srq, ["SRQ-02", "SRQ-16"]),
+        ("window: keys", _window, ["MW-03", "MW-05", "MW-10", "MW-11"]),
+    ],
+)
+def test_missing_rule_shows(name: str, world: Callable[[str], World], rules: list[str]) -> None:
+    """The tour of a model finds each rule that an engine would lack."""
+    graph = explored(name)
+    for walk in tour(graph):
+        replay(graph, world("ISO-02"), walk)
+    for rule in rules:
+        with pytest.raises((TourError, ModelError)):
+            for walk in tour(graph):
+                replay(graph, world(rule), walk)
+
+
+# -- pairs -----------------------------------------------------------------------------------------
+
+
+def test_pairs(graph: Graph) -> None:
+    """Both actions are possible in the state, the second one behind the first, too."""
+    pairs = pair_graph(graph, ["up", "e*"])
+    there = [(step.source, step.action) for step in pairs.transitions]
+    # Nothing can happen behind an end.
+    assert there == [(n, f"up + {second}") for n in (0, 1, 3) for second in ("up", "end")]
+    driven = Driven(pairs)
+    for source, action in there[1:]:
+        assert driven.meet(source, action, ("end",)) == graph.index["end",]
+    with pytest.raises(TourError, match=r"1 of 6 .*'up \+ up'"):
+        driven.finish()
+    assert driven.meet(*there[0], ("elsewhere",)) is None
+    driven.finish()
+
+
+def test_way(graph: Graph) -> None:
+    assert way(graph, 0, {0}) == []
+    steps = way(graph, 0, {graph.index[(2,)]})
+    assert steps is not None
+    assert [graph.transitions[n].action for n in steps] == ["up", "up"]
+    assert way(graph, graph.index["end",], {0}) is None
+
+
+# -- what a test notes -----------------------------------------------------------------------------
+
+
+def test_driven(graph: Graph) -> None:
+    driven = walked(graph)
+    driven.finish()
+    assert driven.seen == set(graph.transitions)
+
+
+def test_wrong_prediction_fails(graph: Graph) -> None:
+    driven = Driven(graph)
+    with pytest.raises(TourError, match="begins in"):
+        driven.starts((1,))
+    assert driven.starts((0,)) == 0
+    driven.ahead(0, (0,))
+    with pytest.raises(TourError, match=r"\(0,\) has become \(1,\) by itself"):
+        driven.ahead(0, (1,))
+    with pytest.raises(TourError, match=r"outcome \('seen',\), expected \('done',\)"):
+        driven.note(0, "up", ("seen",), (1,))
+    with pytest.raises(TourError, match=r"state \(2,\), expected \(1,\)"):
+        driven.note(0, "up", ("done",), (2,))
+    with pytest.raises(TourError, match="no action 'down'"):
+        driven.note(0, "down", ("done",), (2,))
+    assert not driven.seen, "what was not as predicted does not count"
+    assert driven.note(0, "up", ("done",), (1,)) == 1
+    assert len(driven.seen) == 1
+
+
+def test_missing_transition_fails(graph: Graph) -> None:
+    with pytest.raises(TourError, match=r"3 of 10 transitions not driven: .*'up'"):
+        walked(graph, leave_out="up").finish()
+
+
+# -- the report ------------------------------------------------------------------------------------
+
+
+def test_rows(graph: Graph, tmp_path: Path) -> None:
+    other = explore("counter: other", Counter())
+    walked(graph).write(tmp_path / "a.json")
+    walked(other, leave_out="look").write(tmp_path / "b.json")
+    files, graphs = sorted(tmp_path.glob("*.json")), {graph.name: graph, other.name: other}
+    full, part = rows(files, graphs)
+    assert (full.states, full.reachable, full.driven, full.missing) == (4, 10, 10, "")
+    assert (part.driven, part.missing) == (6, "(0,), 'look'")
+    assert tours.gaps([full, part]) == [
+        "counter: other: 4 of 10 transitions not driven, such as (0,), 'look'"
+    ]
+    assert tours.cells(full)[-1] == "100"
+    assert tours.cells(replace(full, reachable=100_000, driven=99_999))[-1] == "99.99"
+    (total,) = tours.totals([full, part])
+    assert (total.graph, total.states, total.reachable, total.driven) == ("counter", 8, 20, 16)
+    assert tours.gaps([replace(full, reachable=0, driven=0)]), "nothing is not everything"
+
+
+def test_report_of_another_graph(graph: Graph, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    walked(graph).write(path)
+    other = Counter()
+    other.act("up")
+    with pytest.raises(TourError, match="another graph"):
+        rows([path], {graph.name: explore(graph.name, other)})
+    data = json.loads(path.read_text())
+    data["seen"].append([0, "up", ["done"], 2])
+    path.write_text(json.dumps(data))
+    with pytest.raises(TourError, match="has no Transition"):
+        rows([path], {graph.name: graph})
+
+
+def _job(name: str) -> Job:
+    module, test = name.split(".")
+    return Job(f"tb.tests.{module}", module, test, 1, "engine_small", "verilator")
+
+
+def test_collect(graph: Graph, tmp_path: Path) -> None:
+    """A part of the tours tells of its graphs, all of them tell of every graph."""
+    one = _job("test_tour_arm.ArmLivesTour")
+    walked(graph).write(tours.job_file(one, tmp_path))
+    names = ["counter: three", "counter: other"]
+
+    def graph_of(name: str) -> Graph:
+        return explore(name, Counter())
+
+    found = tours.collect([one], tmp_path, names, graph_of)
+    assert [row.graph for row in found] == ["counter: three"]
+    assert not tours.gaps(found)
+    everything = select_jobs(find_modules(), [TOURS])
+    found = tours.collect(everything, tmp_path, names, graph_of)
+    assert [(row.graph, row.driven) for row in found] == [(names[0], 10), (names[1], 0)]
+    assert tours.collect([_job("test_arm.ArmTypeTest")], tmp_path, names, graph_of) == []
+    with pytest.raises(RunnerError, match="not in the catalogue"):
+        tours.collect([one], tmp_path, [], graph_of)
+
+
+def test_regression_fails_without_all(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    found = Row("counter: three", 4, 10, 9, "(0,), 'look'")
+    monkeypatch.setattr(tours, "collect", lambda _: [found])
+    monkeypatch.setattr(tours, "write", partial(tours.write, folder=tmp_path))
+    job = _job("test_tour_arm.ArmLivesTour")
+    result = Result(job, Verdict("passed"), 1.0, 4.0, tmp_path / "sim.log")
+    assert tell_tours([result]) == [
+        "counter: three: 1 of 10 transitions not driven, such as (0,), 'look'"
+    ]
+    out = capsys.readouterr().out
+    assert re.search(r"^counter: three +4 +10 +9 +90$", out, re.M), out
+    assert "FAILED: counter: three" in out
+    assert json.loads((tmp_path / "tours.json").read_text())[0]["percent"] == 90

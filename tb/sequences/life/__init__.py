@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random lives: objects come and go, settings and rings change, beside traffic."""

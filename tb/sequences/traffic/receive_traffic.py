@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random receives on many queue pairs beside random posts: own queues and SRQs, messages of the
+transport and Sends of peers, ends of connections, new lives of everything.
+
+``received`` is judged when everything is at rest and destroyed. What happens to SRQs, regions and
+ports meanwhile is in :mod:`tb.sequences.receive_objects`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from models.cq.queue import NdResultEx
+from models.post.post import Post, Segment
+from models.qp_codes import PostFlag
+from models.receive.receive_post import RecvPost
+from models.receive_codes import RecvCause
+from models.verb import Limits
+from models.verbs import VERBS
+from tb.env.defs import CqStatus, Opcode, RecvFlag
+from tb.env.host.consumer import Consumer
+from tb.env.host.cq import Eq
+from tb.env.host.qp import Qp
+from tb.env.host.srq import Srq
+from tb.env.scoreboard.post_ledger import Life
+from tb.env.scoreboard.receive_ledger import RECEIVES, Buffer, Queue, ReceiveLedger
+from tb.env.transport.receive import Arrival, Taken
+from tb.sequences.life.post_life import PostLife
+from tb.sequences.receive_pool import (
+    QUEUE_CAUSES,
+    REGION_CAUSES,
+    WRITE_CAUSES,
+    Pool,
+    bad_receive,
+)
+
+_SENDS = (Opcode.SEND, Opcode.SEND_AND_INVALIDATE)
+_FREE_FLAGS = ~(PostFlag.DEFER | PostFlag.SILENT_SUCCESS | PostFlag.READ_FENCE) & 0xFFFF
+_MOST_ASKED = 200  # requests that wait for their answers
+_SOURCE = 4096  # bytes that Sends come from
+
+
+class ReceiveTraffic(PostLife):
+    """Receives and messages, without any change to SRQs, regions and ports."""
+
+    name: ClassVar[str] = "receive_traffic"
+
+    rate = 0.1
+    #: Receive posts and messages of the transport wanted per cycle.
+    recv_rate = 0.2
+    message_rate = 0.1
+    #: SRQs at most; share of QPs that use one; of QPs whose peers' Sends take buffers.
+    srqs = 4
+    shared = 0.6
+    served = 0.8
+    #: Share of Sends among the posts, and of messages that the transport asks for until they are
+    #: received.
+    sends = 0.4
+    patient = 0.3
+    #: Usual bytes of a buffer; share of other sizes; of segments of some gigabytes.
+    usual = 48
+    unusual = 0.3
+    huge = 0.05
+    #: Share of messages that are too long for the buffer that seems to be next, of those that fit
+    #: exactly.
+    too_long = 0.01
+    exact = 0.2
+    #: Share of receive posts that must fail.
+    bad_receives = 0.1
+    #: Share of contexts that are 0 or those of the buffer before.
+    twins = 0.1
+
+    async def body(self) -> None:
+        self.received = ReceiveLedger(self.env.memory)
+        self.receiver = self.env.transport.receiver
+        self.receiver.inject = self._took
+        self.receiver.fill = True
+        self._asked = 0
+        self._waiting = 0
+        self._cookie = 0
+        self.queues: list[Queue] = []
+        await super().body()
+        await self._close()
+
+    # -- objects -----------------------------------------------------------------------------------
+
+    async def _create(self) -> None:
+        config = self.env.config
+        assert config is not None and config.num_srq
+        self.pool = Pool(self.env.host, self.rng, config)
+        await self.pool.create()
+        self._source = self.env.memory.allocate(_SOURCE)
+        self.env.memory.write(self._source, self.rng.randbytes(_SOURCE))
+        await super()._create()
+
+    async def _new_cq(self, number: int, eq: Eq) -> Consumer:
+        consumer = await super()._new_cq(number, eq)
+        return Consumer(consumer.cq, self.habits, self._completed)
+
+    async def _new_srq(self, number: int, page: int) -> Queue:
+        rng = self.rng
+        config = self.config
+        zone = rng.choice(self.pool.zones)
+        eq = self.env.host.eqs.get(rng.randrange(config.num_eq))
+        vector = rng.choice((None, None, None if eq is None else eq.vector))
+        size = rng.choice((1 << config.srq_log2, rng.randint(1, 1 << config.srq_log2)))
+        srq = await self.env.host.create_srq(number, size=size, page=page, zone=zone, vector=vector)
+        queue = Queue(srq, zone)
+        self.received.queues.append(queue)
+        return queue
+
+    def _srq_page(self) -> int:
+        return self.rng.choice(self.consumers).cq.page
+
+    async def _new_life(self, number: int, consumer: Consumer) -> Life:
+        rng, config = self.rng, self.config
+        if not self.queues:
+            for index in range(min(self.srqs, config.num_srq)):
+                page = self.consumers[index % len(self.consumers)].cq.page
+                self.queues.append(await self._new_srq(index, page))
+        page = consumer.cq.page
+        mates = [c for c in self.consumers if c.cq.page == page and not c.failed]
+        queues = [q for q in self.queues if q.handle.page == page and not q.closing]
+        queue = rng.choice(queues) if queues and rng.random() < self.shared else None
+        most = 1 << config.sq_log2
+        watermark, age = self._hold_limits()
+        deepest = 1 << config.rq_log2
+        own_depth = rng.choice((deepest, rng.randint(1, deepest))) if rng.random() < 0.9 else 0
+        if queue is not None:
+            queue.users += 1
+        qp = await self.env.host.create_qp(
+            number,
+            cq=consumer.cq,
+            recv_cq=rng.choice(mates or [consumer]).cq,
+            depth=rng.randint(1, most) if rng.random() < self.shallow else most,
+            context=rng.getrandbits(48) << 16 | number,
+            watermark=watermark,
+            age=age,
+            recv_depth=own_depth if queue is None else 0,
+            zone=rng.choice(self.pool.zones),
+            srq=queue.handle if queue is not None and isinstance(queue.handle, Srq) else None,
+            recv_flag=rng.choice(list(RecvFlag)),
+        )
+        life = Life(qp, paused=True)
+        self.ledger.lives.append(life)
+        if queue is not None:
+            queue.users -= 1
+        else:
+            queue = Queue(qp, qp.zone)
+            self.received.queues.append(queue)
+        self.received.create(qp, queue)
+        if self.receiver.enabled is not None:
+            self.receiver.enabled.discard(number)
+            if rng.random() < self.served:
+                self.receiver.enable(number)
+        return life
+
+    def _queue(self, life: Life) -> Queue:
+        return self.received.end(life.qp).queue
+
+    async def _destroy(self, life: Life) -> None:
+        await super()._destroy(life)
+        queue = self._queue(life)
+        if not queue.shared:
+            await self._quiet(queue)
+
+    async def _quiet(self, queue: Queue) -> None:
+        """No more posts, and all answered."""
+        queue.paused = True
+        while any(not buffer.answer.done for buffer in queue.unanswered):
+            await self.env.harness.cycles(16)
+        self._answers(queue, None)
+
+    # -- what is heard -----------------------------------------------------------------------------
+
+    def _completed(self, cq: int, result: NdResultEx) -> None:
+        if result.type in RECEIVES:
+            self.received.completed(cq, result)
+        else:
+            self.ledger.completed(cq, result)
+
+    def _took(self, taken: Taken) -> int | None:
+        self.received.took(taken)
+        return None
+
+    def _answers(self, queue: Queue, life: Life | None) -> None:
+        for cause, buffer in self.received.look(queue, self.pool.valid):
+            if life is None:
+                continue
+            if cause is RecvCause.BAD_STATE and buffer.epoch == life.epoch:
+                life.down += 1
+            if cause is RecvCause.CQ_ERROR:
+                self._repair(self._receiver_of(life))
+
+    def _receiver_of(self, life: Life) -> Consumer:
+        return next(c for c in self.consumers if c.cq is life.qp.recv_cq)
+
+    async def _look(self, traffic: Callable[[int], None] | None, greedy: bool = False) -> None:
+        for life in self.lives:
+            queue = self._queue(life)
+            if not queue.shared:
+                self._answers(queue, life)
+        for queue in self.queues:
+            self._answers(queue, None)
+        await super()._look(traffic, greedy)
+
+    # -- receive posts -----------------------------------------------------------------------------
+
+    def _traffic(self, begin: int) -> None:
+        super()._traffic(begin)
+        if self.env.doorbells.driver.outstanding < 3 * self.chunk:
+            self._receives(begin)
+        self._messages(begin)
+
+    def _every(self, begin: int, rate: float) -> list[int]:
+        """Cycles of the next chunk, in order."""
+        rng = self.rng
+        count = int(rate * self.chunk + rng.random())
+        return sorted(begin + rng.randrange(self.chunk) for _ in range(count))
+
+    def _receives(self, begin: int) -> None:
+        rng = self.rng
+        cycles = self._every(begin, self.recv_rate)
+        while cycles:
+            life = rng.choice(self.lives)
+            queue = self._queue(life)
+            if queue.shared and rng.random() < 0.3:
+                queue = rng.choice(self.queues)  # which may have no user
+            for _ in range(min(len(cycles), rng.randint(1, self.run_length))):
+                self._receive(queue, life, cycles.pop(0))
+
+    def _receive(self, queue: Queue, life: Life, at: int) -> None:
+        """One receive post, good or bad, or none if the queue looks full."""
+        rng = self.rng
+        if queue.paused:
+            return
+        post = self._random_receive(queue)
+        page, options, causes = queue.handle.page, {}, frozenset[RecvCause]()
+        if rng.random() < self.bad_receives:
+            foreign = RecvCause.BAD_SRQ if queue.shared else RecvCause.BAD_QP
+            cause = rng.choice((*WRITE_CAUSES, *QUEUE_CAUSES, *REGION_CAUSES * 2, foreign))
+            bad = bad_receive(
+                rng, cause, post, page, queue.zone, queue.shared, self.pool, self.config
+            )
+            if bad is None:
+                return
+            page, post, options, causes = bad.page, bad.post, bad.options, bad.causes
+        elif queue.room <= 0 and rng.random() >= self.overrun:
+            return
+        epoch = life.epoch
+
+        def ring() -> None:
+            answer = queue.handle.queue_recv(post, page=page, at=at, **options)
+            self.received.posted(queue, Buffer(post, answer, causes, epoch))
+
+        self._doorbells.append((at, ring))
+
+    def _random_receive(self, queue: Queue) -> RecvPost:
+        rng = self.rng
+        capacity = self.usual
+        if rng.random() < self.unusual:
+            more = 4 * self.usual
+            capacity = rng.choice((rng.randint(self.usual, more), more, rng.randint(0, more)))
+            capacity = 0 if rng.random() < 0.1 else capacity
+        segments = self.pool.segments(queue.zone, capacity, self.huge)
+        if rng.random() >= self.twins:
+            self._cookie = rng.getrandbits(64)
+        cookie = 0 if rng.random() < self.twins / 2 else self._cookie
+        return queue.handle.make_recv(segments, cookie)
+
+    # -- messages ----------------------------------------------------------------------------------
+
+    def _random_post(self, life: Life, need: int = 0) -> Post:
+        rng = self.rng
+        if rng.random() >= self.sends:
+            verb = VERBS[rng.choice([code for code in VERBS if code not in _SENDS])]
+            post = verb.fields(rng, Limits(life.qp.number, _FREE_FLAGS, need))
+            return replace(post, context=self.ledger.context(life))
+        verb = VERBS[rng.choice(_SENDS)]
+        most = self.usual if rng.random() >= self.too_long else 6 * self.usual
+        post = verb.fields(rng, Limits(life.qp.number, _FREE_FLAGS, need, most))
+        if not post.has(PostFlag.INLINE):
+            slots = list(post.slots)
+            for index, segment in enumerate(post.segments):
+                start = self._source + rng.randrange(_SOURCE - min(segment.length, _SOURCE))
+                slots[index] = Segment(start, segment.length, segment.key).encode()
+            post = replace(post, slots=(slots[0], slots[1], slots[2]))
+        return replace(post, context=self.ledger.context(life))
+
+    def _messages(self, begin: int) -> None:
+        rng = self.rng
+        for at in self._every(begin, self.message_rate):
+            life = rng.choice(self.lives)
+            fields = self._message(life)
+            if rng.random() < self.patient:
+                if self._waiting < 2 * len(self.lives):
+                    self._waiting += 1
+                    arrival = Arrival(**fields, settled=self._settled, at=at)
+                    self.receiver.arrive(arrival)
+            elif self.env.rreq.driver.outstanding < _MOST_ASKED:
+                self.receiver.post_request(**fields, at_cycle=at)
+
+    def _settled(self, _: int) -> None:
+        self._waiting -= 1
+
+    def _message(self, life: Life) -> dict[str, Any]:
+        rng = self.rng
+        number = life.qp.number
+        next_one = self._next_capacity(life)
+        length = rng.choice((0, self.usual, rng.randint(0, self.usual)))
+        if rng.random() < self.exact:
+            length = min(next_one, 4 * self.usual)
+        if rng.random() < self.too_long and next_one <= 4 * self.usual:
+            more = 100 if self.huge else (1 << 32) - 1 - next_one
+            length = next_one + rng.choice((1, rng.randint(1, 100), more))
+        invalidate = rng.random() < 0.2
+        return {
+            "qp": number,
+            "length": length,
+            "solicited": rng.random() < 0.4,
+            "invalidate": invalidate,
+            "token": rng.getrandbits(32) if invalidate else 0,
+        }
+
+    def _next_capacity(self, life: Life) -> int:
+        """Bytes of the buffer that seems to be the next one."""
+        queue = self._queue(life)
+        end = self.received.end(life.qp)
+        if queue.shared:
+            index = len(queue.taken)
+        else:
+            index = len(end.seen) + len(self.receiver.outstanding(life.qp.number))
+        return queue.accepted[index].post.length if index < len(queue.accepted) else self.usual
+
+    # -- CQs that fail -----------------------------------------------------------------------------
+
+    def _repair(self, consumer: Consumer) -> None:
+        if not consumer.failed:
+            self.received.cq_failed(consumer.cq)
+        super()._repair(consumer)
+
+    def _users(self, consumer: Consumer) -> list[Life]:
+        return [x for x in self.lives if consumer.cq in (x.qp.cq, x.qp.recv_cq)]
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    def _closers(self, begin: int) -> None:
+        super()._closers(begin)
+        self._receives(begin)
+
+    def _resting(self) -> bool:
+        queues = [*self.queues, *(self._queue(life) for life in self.lives)]
+        return super()._resting() and not any(queue.unanswered for queue in queues)
+
+    async def _finish(self) -> None:
+        self.receiver.tries = 4
+        for life in self.lives:
+            self.receiver.release(life.qp.number)
+        for agent in (self.env.interrupts, self.env.rdone, self.env.rreq):
+            agent.stall(0.0)
+        await super()._finish()
+
+    async def _close(self) -> None:
+        """At rest: every buffer is where it must be; then everything goes, and every buffer has
+        completed or is given back.
+        """
+        await self._settle()
+        for consumer in self.consumers:
+            state = await consumer.cq.query()
+            if state.status != CqStatus.OK:
+                self.received.cq_failed(consumer.cq)
+                continue
+            mine = [self.received.end(life.qp) for life in self._users(consumer)]
+            held = sum(self.received.open(end) for end in mine if end.qp.recv_cq is consumer.cq)
+            assert state.credits == held, f"CQ {consumer.cq.number}: {state}, {held} posted"
+        for queue in self.queues:
+            await self._account(queue)
+        for life in self.lives:
+            await life.qp.flush()
+        await self._settle()
+        for life in self.lives:
+            await life.qp.destroy()
+        await self._settle()
+        for queue in self.queues:
+            await self._account(queue)
+            assert isinstance(queue.handle, Srq)
+            await queue.handle.free()
+        self.received.check(payload=True)
+
+    async def _settle(self) -> None:
+        """Everything is written, polled and reaped."""
+        for _ in range(2):
+            await self.env.drain()
+            for consumer in self.consumers:
+                consumer.poll()
+                if consumer.told != consumer.polled:
+                    consumer.told = consumer.polled
+                    assert await consumer.cq.update_consumer_index() == (0, 0)
+
+    async def _account(self, queue: Queue) -> None:
+        """Available and outstanding add up (SRQ-17); an armed watermark is not below (SRQ-16)."""
+        srq = queue.handle
+        assert isinstance(srq, Srq)
+        status = await srq.status()
+        assert status.available == queue.available, f"SRQ {srq.number}: {status}, {queue.available}"
+        index = status.completed if queue.lossy else srq.index
+        assert await srq.reap(index) == (0, 0), f"SRQ {srq.number}: {status}, index {index}"
+        status = await srq.status()
+        assert status.available == status.outstanding, f"SRQ {srq.number}: {status}"
+        assert status.completed == status.reaped, f"SRQ {srq.number}: {status}"
+        users = sum(life.qp.srq is srq for life in self.lives if life.qp.number in self._alive())
+        assert status.users == users, f"SRQ {srq.number}: {status}, {users} users"
+        assert not status.waiting, f"SRQ {srq.number}: {status}"
+        if status.armed:
+            assert status.available >= status.watermark, f"SRQ {srq.number}: {status}"
+        elif queue.sets:
+            assert srq.events, f"SRQ {srq.number}: no event, and not armed"
+        if self._alone(srq):
+            assert len(srq.events) <= queue.sets, f"SRQ {srq.number}: {srq.events}"
+
+    def _alive(self) -> dict[int, Qp]:
+        return self.env.host.qps
+
+    def _alone(self, srq: Srq) -> bool:
+        """Nobody else has its vector."""
+        if any(srq.vector in eq.vectors for eq in self.env.host.eqs.values()):
+            return False
+        return all(q.handle is srq or q.handle.vector != srq.vector for q in self.queues)  # type: ignore[union-attr]

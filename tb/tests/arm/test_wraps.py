@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arms across the wraps of the index, on a build whose indices wrap every 32 completions (CQ-22,
+CQ-09 to CQ-10a).
+"""
+
+from __future__ import annotations
+
+import pyuvm
+
+from tb.env.defs import Cause
+from tb.tests.common.steps import (
+    ANY,
+    ARMS,
+    ERRORS,
+    FLAG_ON_SEND,
+    SOLICITED,
+    SOLICITED_RECEIVE,
+    UNSOLICITED,
+    Consumer,
+    StepTest,
+)
+
+BUILD = "small"
+ICARUS_TESTS = ["ReservedIndexBitsTest"]
+
+RING = 8
+WRAP = 32
+
+
+@pyuvm.test()
+class RepeatedArmTest(StepTest):
+    """CQ-22: arms without polling are legal for ever: refused nowhere, and called exactly when
+    CQ-09 and CQ-10 say so, at every value of the index.
+    """
+
+    async def scenario(self) -> None:
+        await self.together(
+            self.no_poll("literal"),
+            self.no_poll("re-arm", rearm_old=True),
+            self.no_poll("typed", typed=True),
+            self.never_satisfied(),
+        )
+
+    async def no_poll(self, name: str, *, rearm_old: bool = False, typed: bool = False) -> None:
+        """Two stay in the queue all the time; each round adds one, arms three times, and removes
+        one only then.
+        """
+        q = await self.consumer(name, rearm_old=rearm_old, typed=typed)
+        await q.place(UNSOLICITED, UNSOLICITED)
+        await q.arm(ANY, calls=1)
+        await q.callback_returns()
+        for number in range(2 * WRAP + 5):
+            await q.place(UNSOLICITED)
+            arm = ARMS[number % 3]
+            # Nothing was polled: a typed arm of another class waits until the third arm.
+            await q.arm(arm, calls=int(not typed or arm is ANY))
+            if q.running:
+                await q.callback_returns()
+            for _ in range(2):
+                await q.arm(SOLICITED, calls=int(rearm_old))
+                if q.running:
+                    await q.callback_returns()
+            if not rearm_old:
+                await q.place(SOLICITED_RECEIVE, calls=1)
+                await q.callback_returns()
+                await q.poll(1)
+            await q.poll(1)
+        await q.proves_fit()
+
+    async def never_satisfied(self) -> None:
+        """One arm, repeated at each index across the wraps and never satisfied, is still there."""
+        q = await self.consumer("never satisfied")
+        for number in range(2 * WRAP + 5):
+            await q.arm(SOLICITED if number % 2 else ERRORS)
+            await q.place(FLAG_ON_SEND if number % 5 else UNSOLICITED)
+            q.take()
+        await q.arm(ERRORS)
+        await q.place(SOLICITED_RECEIVE, calls=1)
+        await q.proves_fit()
+
+
+@pyuvm.test()
+class LongAfterCallbackTest(StepTest):
+    """CQ-09, CQ-10a: the latest callback is any number of completions ago, more than the index can
+    count included; then the queue is armed, empty or with one new completion.
+    """
+
+    async def scenario(self) -> None:
+        distances = list(range(1, 2 * WRAP + 3))
+        await self.together(
+            *(self.ago(distances[part::4], typed=part % 2 == 1) for part in range(4))
+        )
+
+    async def ago(self, distances: list[int], typed: bool) -> None:
+        """For each distance: that many completions after a callback are polled without an arm."""
+        q = await self.consumer(f"typed {typed}", typed=typed)
+        for distance in distances:
+            await self.callback(q)
+            await self.unarmed(q, distance - 1)
+            await q.place(SOLICITED_RECEIVE)
+            await q.arm(SOLICITED, calls=1)
+            await q.callback_returns()
+            await q.poll()
+            await self.unarmed(q, distance)
+            await q.arm(ANY)
+            await q.place(UNSOLICITED, calls=1)
+            await q.callback_returns()
+
+    async def callback(self, q: Consumer) -> None:
+        """A callback, after which the queue is empty and no longer armed."""
+        await q.poll()
+        await q.arm(ANY)
+        await q.place(UNSOLICITED, calls=1)
+        await q.callback_returns()
+        await q.poll()
+
+    async def unarmed(self, q: Consumer, count: int) -> None:
+        """Completions come and are polled."""
+        while count:
+            part = min(count, RING)
+            await q.place(*[SOLICITED_RECEIVE, UNSOLICITED][:part], *[UNSOLICITED] * (part - 2))
+            await q.poll()
+            count -= part
+
+
+@pyuvm.test()
+class NoCallbackSinceCreationTest(StepTest):
+    """CQ-09, CQ-10a: more completions than the index can count without any callback ever, then the
+    first arm.
+    """
+
+    async def scenario(self) -> None:
+        await self.together(*(self.first_arm(empty) for empty in (False, True)))
+
+    async def first_arm(self, empty: bool) -> None:
+        """Half, one, two and a half wraps after creation; a fresh queue each time."""
+        for count in (WRAP // 2, WRAP // 2 + 1, WRAP, WRAP + 1, 2 * WRAP + WRAP // 2 + 1):
+            q = await self.consumer(f"{count} before the first arm, empty {empty}")
+            for _ in range(count):
+                await q.place(UNSOLICITED)
+                q.take()
+                await q.poll(0)
+            if not empty:
+                await q.place(UNSOLICITED)
+            await q.arm(ERRORS, calls=int(not empty))
+            await q.proves_fit()
+            await q.cq.destroy()
+
+
+@pyuvm.test()
+class IndexRangeAtWrapTest(StepTest):
+    """CQ-22: both ends of the legal range, and one beyond, at every value of the index and with 0
+    to 8 entries present.
+    """
+
+    async def scenario(self) -> None:
+        await self.together(*(self.ends(present) for present in (0, 1, 3, RING)))
+
+    async def ends(self, present: int) -> None:
+        """Legal: the same index and all that was written; refused: one less, one more."""
+        q = await self.consumer(f"{present} present")
+        await q.place(*[UNSOLICITED] * present)
+        for number in range(WRAP + 2):
+            written = number + present
+            for index in (number - 1, written + 1, number + WRAP // 2):
+                await q.refused(Cause.BAD_INDEX, index=q.index(index), arm=1, arm_type=ANY)
+            await q.poll(0)
+            if present:
+                await q.poll(1)
+            await q.place(UNSOLICITED)
+            if not present:
+                await q.poll(1)
+        await q.proves_fit()
+
+
+@pyuvm.test()
+class ReservedIndexBitsTest(StepTest):
+    """ISO-02: bits of the consumer index above IDX_W are reserved: refused, arm included."""
+
+    async def scenario(self) -> None:
+        q = await self.consumer()
+        await q.place(UNSOLICITED)
+        q.take()
+        for bit in range(5, 32):
+            await q.refused(Cause.RESERVED_BITS, index=1 | 1 << bit, arm=1, arm_type=ANY)
+        await q.arm(ANY)
+        await q.place(UNSOLICITED, calls=1)

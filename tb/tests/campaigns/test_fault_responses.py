@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faulty host memory under the full engine: error responses to each write in turn, responses that
+come ten thousand cycles late (CQ-18, CQ-16, CQ-01).
+"""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+
+import pyuvm
+
+from tb.env.agents.memory import DECERR, SLVERR
+from tb.env.defs import Cause, CqStatus, Kind
+from tb.env.harness.records import MemResponse
+from tb.sequences import find
+from tb.tests.common.directed import DirectedTest
+from tb.tests.common.pairs import PairsTest
+from tb.tests.common.soaking import LONG_SEED
+
+BUILD = ["engine"]
+
+#: Cycles, from one to the largest delay of the campaign.
+DELAYS = (1, 10, 100, 1000, 10_000)
+
+
+#: Cycles in which the traffic of pairs ends.
+_TRAFFIC = 1500
+
+
+@pyuvm.test()
+class ErrorAtEachWriteTest(PairsTest):
+    """SLVERR and DECERR to each write of a scenario in turn, entries and event entries: the CQ that
+    the write belongs to fails, is reported, and every other completes everything.
+    """
+
+    async def scenario(self) -> None:
+        await self.bring_pairs()
+        hit = {"entry": 0, "event": 0}
+        step = 1 if self.env.seed >= LONG_SEED else 3
+        for resp in (SLVERR, DECERR):
+            skip = (self.env.seed + resp) % step
+            while (kind := await self.trial(resp, skip)) is not None:
+                hit[kind] += 1
+                skip += step
+        counts = self.checking.facts.counts
+        counts["entry_writes_failed"], counts["event_writes_failed"] = hit.values()
+        assert hit["entry"] >= 4 and hit["event"] >= 1, hit
+
+    async def trial(self, resp: int, skip: int) -> str | None:
+        """The write behind ``skip`` others fails; None: there were not so many."""
+        env = self.env
+        mark = len(self.seen)
+        rule = env.mem.fail(resp, skip=skip, lands=skip % 2 == 0)
+        wanted = await self.traffic()
+        await self.harness.cycles(_TRAFFIC)
+        await env.sync()
+        env.mem.clear_fault(rule)
+        bad = [r for r in self.of(MemResponse, mark) if r.resp]
+        failed: int | None = None
+        kind: str | None = None
+        if bad:
+            (answer,) = bad
+            assert answer.resp == resp
+            entry = (await env.host.read_log())[0]
+            event = answer.axi_id >= self.config.num_cq
+            cause = Cause.EQE_WRITE_ERROR if event else Cause.CQE_WRITE_ERROR
+            assert (entry.cause, entry.kind) == (cause, Kind.CQ), entry
+            assert event or entry.object == answer.axi_id, entry
+            failed, kind = entry.object, "event" if event else "entry"
+            status = (await self.qps[failed].cq.query()).status
+            assert status == CqStatus.INTERNAL_ERROR, f"CQ {failed}: {status}"
+            # Its receiver is not ready any more: the peer's message would come again and again.
+            await self.qps[failed].flush()
+        await env.drain()
+        for number, entries in wanted.items():
+            if failed is not None and number == failed ^ 1:
+                await self.peer_of_failed(number, entries)
+            elif number != failed:
+                await self.unharmed(number, entries)
+        if failed is not None:
+            await self.remake(failed)
+        return kind
+
+    async def peer_of_failed(self, number: int, entries: int) -> None:
+        """All completed; its message, the last one, in error if it was not taken in time."""
+        cq = self.qps[number].cq
+        state = await cq.query()
+        found = [r.status for r in cq.get_cq_results_ex()]
+        assert state.status == CqStatus.OK and len(found) == entries, f"CQ {number}: {found}"
+        assert found.count(0) >= entries - 1, f"CQ {number}: {found}"
+        assert await cq.update_consumer_index() == (0, 0)
+        assert len(cq.callbacks) == 1 and cq.callbacks[0].status == CqStatus.OK
+        assert await cq.callback_return() == (0, 0)
+
+
+@pyuvm.test()
+class LateResponsesTest(PairsTest):
+    """All responses of the memory, those of one CQ, those of the EQ come 1 to 10,000 cycles late:
+    nothing is lost; the other CQs do not wait for one CQ.
+    """
+
+    async def scenario(self) -> None:
+        await self.bring_pairs()
+        mem = self.env.mem
+        for delay in DELAYS:
+            mem.latency(delay)
+            wanted = await self.traffic()
+            await self.env.drain()
+            for number, entries in wanted.items():
+                await self.unharmed(number, entries)
+        mem.latency(0)
+        for victim in range(4):
+            mem.hold_cq(victim)
+            wanted = await self.traffic()
+            begin = self.harness.cycle
+            await self.harness.cycles(600)
+            await self.env.sync()
+            for number in wanted:
+                if number == victim:
+                    assert (await self.qps[number].cq.query()).status == CqStatus.OK
+                    assert not self.qps[number].cq.callbacks
+                else:
+                    await self.unharmed(number, wanted[number])
+            await self.harness.until(begin + DELAYS[-1])
+            mem.release_cq(victim)
+            await self.env.drain()
+            await self.unharmed(victim, wanted[victim])
+        mem.hold_eq(self.eq.number)
+        wanted = await self.traffic()
+        await self.harness.cycles(DELAYS[-1])
+        await self.env.sync()
+        for qp in self.qps.values():
+            state = await qp.cq.query()
+            present = state.prod - state.cons
+            assert present == wanted[qp.number], f"entries wait for events: {state}"
+        mem.release_eq(self.eq.number)
+        await self.env.drain()
+        for number, entries in wanted.items():
+            await self.unharmed(number, entries)
+
+
+@pyuvm.test()
+class LateTrafficTest(DirectedTest):
+    """Random posts and receives; memory answers after up to 10,000 cycles, out of order across
+    queues, the transport reports as late.
+    """
+
+    drain_quiet = DELAYS[-1] + 200
+
+    async def scenario(self) -> None:
+        env, rng = self.env, self.rng("late")
+        # Nothing may happen for as long as one answer takes, and still all is not at rest.
+        env.drain = partial(env.drain, self.drain_quiet)  # type: ignore[method-assign]
+        env.mem.latency(0, DELAYS[-1], env.seed)
+        env.transport.latency = env.transport.receiver.latency = (1, DELAYS[-1])
+        sequence = find("receive_traffic")(
+            env, duration=15_000, chunk=512, rate=0.1, recv_rate=0.1, message_rate=0.05
+        )
+        sequence.rng = random.Random(rng.getrandbits(64))
+        await sequence.run()
+        env.release_all()

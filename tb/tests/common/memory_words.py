@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words of the full engine's memories, in the order of the maintenance bus: data bits and check
+bits (hdl/lib/cde_mem.vh, hdl/lib/cde_ecc.vh).
+"""
+
+from __future__ import annotations
+
+from tb.env.env import Config
+
+LANE = 64
+
+
+def _bits(count: int) -> int:
+    """Of a number below ``count``."""
+    return max(1, (count - 1).bit_length())
+
+
+class MemoryWords:
+    """``widths``: data bits of a word, by number of the memory."""
+
+    def __init__(self, config: Config) -> None:
+        cq, qp, srq = _bits(config.num_cq), _bits(config.num_qp), _bits(config.num_srq)
+        eq, page = _bits(config.num_eq), _bits(config.num_pages)
+        key = 154 + qp + _bits(config.num_mr)
+        idx, sends, receives = config.idx_w, config.sq_log2, config.rq_log2
+        settings = 20 + idx + eq + page
+        self.widths = (
+            *(40 + eq + page, 40, 40),  # mailbox, pages
+            *(settings, settings, idx, 4 + 4 * idx, 10, 17 + 3 * idx),  # arm state
+            *(66 + 3 * idx, idx, idx, idx),  # contexts of CQs
+            *(idx, idx, idx, idx, idx + 2),  # credits, both ports
+            *(idx, idx, idx, idx, idx + 2),
+            *(33 + sends + page + cq, 22 + 2 * idx, idx),  # posts
+            *(idx, idx, 514, 1, 2 * idx, idx, 24, 1),  # dispatch
+            *(idx, idx, idx),  # done
+            *(idx, idx, 2 * idx, idx, 148, 9, cq + 65, 2 * idx, idx, idx + 8),  # retirement
+            # control of QPs
+            *(144 + srq + receives + sends + page + 2 * cq, idx, 1 + page, qp + 2),
+            *(18 + page + cq, 3 * idx, idx, idx),  # receive posts
+            *(srq + cq + 3, idx, idx + 17, idx, idx, 448, 448),  # taking
+            *(idx, idx, srq + 198, cq + 66, idx),  # receive done
+            *(idx, idx, idx, 1),  # control of receives
+            *(16, key, key, 64, key, key, key),  # keys
+            *(key, 17),  # checks
+        )
+
+    def lanes(self, memory: int) -> range:
+        """Each has a code of its own."""
+        return range(-(-self.widths[memory] // LANE))
+
+    def data_bits(self, memory: int, lane: int) -> int:
+        """Data bits of a lane."""
+        return min(self.widths[memory] - LANE * lane, LANE)
+
+    def check_bits(self, memory: int, lane: int) -> range:
+        """Numbers of a lane's check bits in the stored word: a Hamming code and the parity."""
+        rows = next(
+            rows for rows in range(2, 8) if self.data_bits(memory, lane) < (1 << rows) - rows
+        )
+        first = self.widths[memory] + 8 * lane
+        return range(first, first + rows + 1)

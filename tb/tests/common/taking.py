@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the directed tests of taking and completing share: buffers, messages and reports in exact
+cycles, and demands on answers and completions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import cocotb
+from cocotb.task import Task
+
+from tb.env.agents.base import Pending
+from tb.env.agents.receive import Answer
+from tb.env.defs import Cause, Cmd, CqeStatus, CqeType, Scatter, TraceOp
+from tb.env.harness.records import Command, Record, RecvRequest, ScatterAnswer, Trace
+from tb.env.host.cq import Cq
+from tb.env.host.driver import LogEntry
+from tb.env.host.qp import Qp
+from tb.env.host.recv import ReceiveQueue
+from tb.env.host.regions import Region
+from tb.env.host.srq import Srq
+from tb.env.transport.receive import Receiver
+from tb.tests.common.posting import PostingTest
+
+TAKEN = Scatter.SCATTER
+NOT_READY = Scatter.NOT_READY
+TOO_LONG = Scatter.LENGTH_ERROR
+REFUSED = Scatter.REFUSED
+LENGTH_ERROR = CqeStatus.LENGTH_ERROR
+LENGTH = 64  # bytes of a buffer, unless a test says otherwise
+
+
+class Want(NamedTuple):
+    """What a completion of a receive must say."""
+
+    cookie: int
+    nbytes: int = 0
+    status: int = 0
+    type: int = CqeType.RECEIVE
+    token: int = 0
+
+
+def canceled(cookies: Iterable[int]) -> list[Want]:
+    """These buffers complete CANCELED."""
+    return [Want(cookie, status=CqeStatus.CANCELED) for cookie in cookies]
+
+
+class TakingTest(PostingTest):
+    """The test reports what was taken by itself (:meth:`settle`), unless ``reporting``."""
+
+    reporting = False
+
+    def connect_checkers(self) -> None:
+        super().connect_checkers()
+        self.receiver.automatic = self.reporting
+        #: Tags answered and not settled, by QP.
+        self.tags: defaultdict[int, deque[int]] = defaultdict(deque)
+        #: Buffers settled before their answers were seen, by QP.
+        self.early: Counter[int] = Counter()
+        #: Tag that is to come next, by QP.
+        self.next_tag: Counter[int] = Counter()
+        self.env.add_subscriber(self._note_tags, "tags of the test")
+        self._region: Region | None = None
+
+    @property
+    def receiver(self) -> Receiver:
+        """The receiving half of the transport."""
+        return self.env.transport.receiver
+
+    # -- buffers -----------------------------------------------------------------------------------
+
+    @property
+    def most(self) -> int:
+        """Buffers that one QP can have in flight."""
+        return 1 << self.config.rx_log2
+
+    @property
+    def depth(self) -> int:
+        """Slots of a QP's own receive queue."""
+        return 1 << self.config.rq_log2
+
+    async def region(self) -> Region:
+        """The region of the buffers of this test."""
+        if self._region is None:
+            self._region = await self.env.host.register(1 << 16)
+        return self._region
+
+    async def supply(self, queue: ReceiveQueue, count: int, length: int = LENGTH) -> list[int]:
+        """Posts buffers back to back; all are accepted. Returns their cookies."""
+        region = await self.region()
+        posts = [queue.make_recv([region.segment(0, length)]) for _ in range(count)]
+        for answer in queue.queue_recv_many(posts):
+            assert await answer == (0, Cause.NONE)
+        return [post.context for post in posts]
+
+    async def own(self, buffers: int = 0, *, depth: int | None = None, **options: Any) -> Qp:
+        """A connected QP with a queue of its own, empty or not."""
+        qp = await self.qp(recv_depth=self.depth if depth is None else depth, **options)
+        if buffers:
+            await self.supply(qp, buffers)
+        return qp
+
+    async def shared(self, users: int, **options: Any) -> tuple[Srq, list[Qp]]:
+        """An SRQ and connected QPs that use it, each with its CQ."""
+        srq = await self.env.host.create_srq(**options)
+        return srq, [await self.qp(srq=srq) for _ in range(users)]
+
+    # -- messages ----------------------------------------------------------------------------------
+
+    def ask(
+        self, qp: Qp, *lengths: int, at: int | None = None, **options: Any
+    ) -> list[Pending[Answer]]:
+        """Requests back to back; returns their answers to come."""
+        return [
+            self.receiver.post_request(qp.number, length, at_cycle=at, **options)
+            for length in lengths
+        ]
+
+    async def answers(self, pending: Iterable[Pending[Answer]], *codes: int) -> list[Answer]:
+        """Awaits answers and demands their codes (one: for all)."""
+        found = [await answer for answer in pending]
+        wanted = codes * len(found) if len(codes) == 1 else codes
+        assert [answer.code for answer in found] == list(wanted), found
+        return found
+
+    async def take(self, qp: Qp, *lengths: int, **options: Any) -> list[Answer]:
+        """Messages, for each of which a buffer is taken."""
+        return await self.answers(self.ask(qp, *lengths, **options), TAKEN)
+
+    async def code(self, qp: Qp, length: int = 1) -> Scatter:
+        """The code of the answer to one message."""
+        return (await self.receiver.request(qp.number, length)).code
+
+    def settle(self, qp: Qp, *statuses: int, at: int | None = None) -> None:
+        """Reports the oldest buffers of a QP, one per cycle; none given: one success."""
+        for status in statuses or (0,):
+            if self.tags[qp.number]:
+                tag = self.tags[qp.number].popleft()
+            else:
+                tag = self.next_tag[qp.number] + self.early[qp.number] & self.mask
+                self.early[qp.number] += 1
+            self.env.rdone.send(qp.number, tag, int(status), at_cycle=at)
+
+    def _note_tags(self, records: list[Record]) -> None:
+        for record in records:
+            if isinstance(record, ScatterAnswer):
+                answer = Answer.decode(record)
+                if answer.taken and self.early[answer.qp]:
+                    self.early[answer.qp] -= 1
+                elif answer.taken:
+                    self.tags[answer.qp].append(answer.tag)
+            elif isinstance(record, Trace) and record.op == TraceOp.TAKE:
+                # Of a step whose answer is seen later, too; nobody settles in between.
+                self.next_tag[record.cq] = record.new & 0xFFFF
+
+    def command_at(self, cycle: int, code: Cmd, *args: int) -> Task[Command]:
+        """A command whose CMD write is offered in that cycle; await it for its record."""
+
+        async def run() -> Command:
+            command = await self.env.control.command(code, *(int(arg) for arg in args), at=cycle)
+            if code == Cmd.CONNECT_QP and command.result == 0:
+                self.env.transport.connected(args[0])
+            return command
+
+        return cocotb.start_soon(run())
+
+    # -- demands -----------------------------------------------------------------------------------
+
+    async def demand(self, qp: Qp, wanted: Sequence[Want], cq: Cq | None = None) -> None:
+        """Exactly these receives of the QP complete on its receive CQ, in order; nothing else is
+        there.
+        """
+        cq = qp.recv_cq if cq is None else cq
+        found = await cq.wait_results(len(wanted))
+        await self.rest()
+        found += cq.get_cq_results_ex()
+        await cq.update_consumer_index()
+        got = [Want(r.request_context, r.nbytes, r.status, r.type, r.token) for r in found]
+        assert got == list(wanted), f"QP {qp.number}: {got} instead of {wanted}"
+        assert all(result.qp_context == qp.context for result in found)
+
+    async def nothing(self, *qps: Qp) -> None:
+        """Nothing completes."""
+        await self.rest()
+        for qp in qps:
+            assert qp.recv_cq.get_cq_results_ex() == [], f"QP {qp.number}"
+
+    def asked_at(self, since: int = 0) -> list[int]:
+        """Cycles in which requests were accepted."""
+        return [record.cycle for record in self.of(RecvRequest, since)]
+
+    def answered_at(self, since: int = 0) -> list[int]:
+        """Cycles of the answers."""
+        return [record.cycle for record in self.of(ScatterAnswer, since)]
+
+    def of_lane(self, op: int, number: int, since: int = 0) -> list[Trace]:
+        """Steps with this operation and number."""
+        return [t for t in self.of(Trace, since) if t.op == op and t.cq == number]
+
+    @staticmethod
+    def log_of(cause: Cause, qp: int, detail: int = 0) -> LogEntry:
+        """An entry of the error log about a receive of a QP."""
+        return LogEntry(int(cause), 5, qp, detail)

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the directed tests of keys and windows share: guarded queue pairs, requests that change
+keys, checks, messages that invalidate, and demands on what they answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from models.post.post import Post, Segment
+from tb.env.agents.base import Pending
+from tb.env.agents.receive import Answer
+from tb.env.defs import (
+    CheckKind,
+    CqeStatus,
+    CqeType,
+    Opcode,
+    QpState,
+    Right,
+    Scatter,
+    TraceOp,
+    Verdict,
+)
+from tb.env.harness.records import Trace
+from tb.env.host.qp import Qp
+from tb.env.host.regions import Region, RegionStatus
+from tb.env.host.windows import MemoryWindow, WindowStatus
+from tb.tests.common.taking import TakingTest
+
+READ = CheckKind.READ
+WRITE = CheckKind.WRITE
+GRANTED = Verdict.GRANTED
+BAD_KEY = Verdict.BAD_KEY
+BAD_TOKEN = Scatter.BAD_TOKEN
+INVALID_TOKEN = CqeStatus.INVALID_TOKEN
+ALREADY_VALID = CqeStatus.ALREADY_VALID
+BAD_MEMORY = CqeStatus.BAD_MEMORY
+LOCAL = Right.LOCAL_WRITE
+REMOTE = Right.REMOTE_READ | Right.REMOTE_WRITE
+ALL = LOCAL | REMOTE
+ZONE = 5
+OTHER_ZONE = 6
+GENERATION = 1 << 12
+WINDOW = 1 << 11
+
+
+class WindowTest(TakingTest):
+    """The test reports by itself, receives too; requests of keys need no reports."""
+
+    async def guarded(self, **options: object) -> Qp:
+        """A connected guarded QP of ``ZONE``, with a receive queue of its own."""
+        options.setdefault("zone", ZONE)
+        options.setdefault("recv_depth", 0 if "srq" in options else 4)
+        return await self.qp(guarded=True, **options)
+
+    async def memory(
+        self, length: int = 4096, *, zone: int = ZONE, rights: int = ALL, base: int | None = None
+    ) -> Region:
+        """A region by REGISTER_MR."""
+        return await self.env.host.register(length, zone=zone, rights=rights, base=base)
+
+    async def allocated(self, length: int = 4096, *, rights: int = ALL) -> Region:
+        """A region by ALLOC_MR."""
+        return await self.env.host.allocate(length, zone=ZONE, rights=rights)
+
+    async def window(self, *, zone: int = ZONE, context: int | None = None) -> MemoryWindow:
+        """A window, not bound."""
+        return await self.env.host.create_window(zone=zone, context=context)
+
+    # -- requests ----------------------------------------------------------------------------------
+
+    async def execute(self, qp: Qp, post: Post, status: int = 0) -> None:
+        """One local request, with its completion; when it fails, the connection ends."""
+        mark = self.mark
+        await self.accept(qp, [post])
+        await self.demand_results(qp, [post], status)
+        await self.demand_state(qp, QpState.ERROR if status else QpState.CONNECTED)
+        terms = [(qp.number, int(QpState.ERROR))] if status else []
+        assert self.terms(mark) == terms, self.terms(mark)
+
+    async def bind(
+        self,
+        window: MemoryWindow,
+        qp: Qp,
+        region: Region,
+        offset: int = 0,
+        length: int | None = None,
+        rights: int = REMOTE,
+    ) -> int:
+        """A Bind that succeeds; returns the new key."""
+        old = (await window.query()).key
+        await self.execute(qp, window.make_bind(qp, region, offset, length, rights))
+        status = await window.refresh()
+        assert (status.key, status.valid) == (old + GENERATION, True), status
+        return status.key
+
+    async def fast_register(self, region: Region, qp: Qp, rights: int | None = None) -> int:
+        """A FastRegister that succeeds; returns the new key."""
+        old = (await region.query()).key
+        await self.execute(qp, region.make_fast_register(qp, rights=rights))
+        status = await region.refresh()
+        assert (status.key, status.valid, status.qp) == (old + GENERATION, True, qp.number)
+        return status.key
+
+    async def invalidate(self, qp: Qp, key: int, status: int = 0) -> None:
+        """An Invalidate."""
+        await self.execute(qp, qp.make(Opcode.INVALIDATE, token=key), status)
+
+    async def revive(self, qp: Qp) -> None:
+        """A fresh connection, whatever the state."""
+        state = (await qp.query()).state
+        if state != QpState.CONNECTED:
+            if state != QpState.IDLE:
+                await qp.reset()
+            await qp.connect(qp.number ^ 1)
+
+    async def demand_state(self, qp: Qp, state: QpState) -> None:
+        found = (await qp.query()).state
+        assert found == state, f"QP {qp.number} is {found.name}"
+
+    # -- checks ------------------------------------------------------------------------------------
+
+    def post_check(
+        self,
+        qp: Qp,
+        kind: CheckKind | int,
+        key: int,
+        address: int,
+        length: int,
+        at: int | None = None,
+    ) -> Pending:
+        """Queues a check."""
+        responder = self.env.transport.responder
+        return responder.post_check(qp.number, kind, key, address, length, at_cycle=at)
+
+    async def check(
+        self, qp: Qp, kind: CheckKind | int, key: int, address: int, length: int
+    ) -> Verdict:
+        """The verdict of one check."""
+        return (await self.post_check(qp, kind, key, address, length)).code
+
+    async def demand_verdict(
+        self, qp: Qp, code: Verdict, kind: CheckKind | int, key: int, address: int, length: int
+    ) -> None:
+        """A check is answered so; if a key decides against it, the connection ends, and is made
+        again.
+        """
+        mark = self.mark
+        found = await self.check(qp, kind, key, address, length)
+        what = f"{kind} of {length} at {address:#x} by {key:#x}"
+        assert found == code, f"{what}: {found.name}, expected {code.name}"
+        if code in (Verdict.GRANTED, Verdict.REFUSED):
+            return
+        await self.rest(16)
+        assert self.terms(mark) == [(qp.number, int(QpState.ERROR))], what
+        await self.demand_state(qp, QpState.ERROR)
+        # Nothing more is granted.
+        assert await self.check(qp, kind, key, address, length) == Verdict.REFUSED
+        await self.revive(qp)
+
+    # -- messages ----------------------------------------------------------------------------------
+
+    def send_invalidate(
+        self, qp: Qp, token: int, length: int = 1, *, at: int | None = None, solicited: bool = False
+    ) -> Pending[Answer]:
+        """A message that invalidates."""
+        return self.receiver.post_request(
+            qp.number, length, invalidate=True, token=token, at_cycle=at, solicited=solicited
+        )
+
+    async def demand_entries(
+        self, qp: Qp, wanted: Sequence[tuple[int, int, int, int, int]]
+    ) -> None:
+        """Exactly these entries are on the receive CQ: type, request context, status, token,
+        bytes.
+        """
+        found = await qp.recv_cq.wait_results(len(wanted))
+        await self.rest()
+        found += qp.recv_cq.get_cq_results_ex()
+        await qp.recv_cq.update_consumer_index()
+        got = [(int(r.type), r.request_context, int(r.status), r.token, r.nbytes) for r in found]
+        want = [tuple(int(word) for word in one) for one in wanted]
+        assert got == want, f"QP {qp.number}: {got} instead of {want}"
+        assert all(result.qp_context == qp.context for result in found)
+
+    # -- states ------------------------------------------------------------------------------------
+
+    async def look(
+        self, regions: Sequence[Region] = (), windows: Sequence[MemoryWindow] = ()
+    ) -> list[RegionStatus | WindowStatus]:
+        """What the queries of these objects say."""
+        found: list[RegionStatus | WindowStatus] = [await one.query() for one in regions]
+        return found + [await window.query() for window in windows]
+
+    def key_steps(self, op: TraceOp, since: int = 0) -> list[Trace]:
+        """Steps of lanes 8 and 9."""
+        return [t for t in self.of(Trace, since) if t.op == op]
+
+
+def received(cookie: int, token: int, nbytes: int = 1) -> tuple[int, int, int, int, int]:
+    """The one entry of an invalidating receive of NDKPI."""
+    return (CqeType.RECEIVE_AND_INVALIDATE, cookie, 0, token, nbytes)
+
+
+def bad_token(cookie: int, token: int) -> tuple[int, int, int, int, int]:
+    """The same, when the token was bad."""
+    return (CqeType.RECEIVE_AND_INVALIDATE, cookie, INVALID_TOKEN, token, 0)
+
+
+def result_of(context: int, token: int) -> tuple[int, int, int, int, int]:
+    """The invalidate result of an invalidating receive of NetworkDirect 1."""
+    return (CqeType.INVALIDATE, context, 0, token, 0)
+
+
+def plain(cookie: int, nbytes: int = 1, status: int = 0) -> tuple[int, int, int, int, int]:
+    """The receive result."""
+    return (CqeType.RECEIVE, cookie, status, 0, nbytes)
+
+
+def segment(region: Region, offset: int = 0, length: int = 64, key: int | None = None) -> Segment:
+    """Memory, at any offset, by any key."""
+    address = region.base + offset & (1 << 64) - 1
+    return Segment(address, length, region.key if key is None else key)

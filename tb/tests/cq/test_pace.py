@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pace of the completion core in clock cycles (architecture.md, "The way of a completion"): ways
+through an idle engine, streams, entries that are joined, looks of moderation (ISO-04, CQ-21).
+"""
+
+from __future__ import annotations
+
+import pyuvm
+
+from tb.env.agents import Cpl
+from tb.env.defs import ArmType, TraceOp
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import (
+    Completion,
+    CreditAnswer,
+    CreditRequest,
+    DoorbellRequest,
+    DoorbellResponse,
+    Interrupt,
+    MemResponse,
+    MemWrite,
+    Trace,
+)
+from tb.env.host.cq import Cq
+from tb.tests.common.pacing import LEAD, PaceTest
+
+BUILD = "default"
+
+SAMPLES = 12
+STREAM = 192
+#: Queues whose callbacks wait for moderation at a time.
+LOOKED = 16
+INTERVAL = (0xFFFF, 2)  # entries: not in use; units
+
+
+@pyuvm.test()
+class CompletionWayTest(PaceTest):
+    """A completion to its entry at the memory port, the response to the event entry, the event's
+    response to the interrupt; an arm of a new entry to its event entry; answers. Class: a stage
+    more, or a bypass that is never taken.
+    """
+
+    async def scenario(self) -> None:
+        cqs = [await self.queue(n % 2, reservation=True) for n in range(SAMPLES)]
+        for number, cq in enumerate(cqs):
+            await self.rest(number)
+            await self.credit(cq)
+            await self.completion(cq)
+            await self.rest(number)
+            await self.arm(cq)
+        self.demand_ways(credit=4, answer=6, entry=4, event=6, interrupt=4, arm=6)
+
+    async def rest(self, number: int) -> None:
+        """Idle, and in another phase of whatever goes round."""
+        await self.env.drain(16)
+        await self.harness.cycles(number % 7)
+
+    async def credit(self, cq: Cq) -> None:
+        for _ in range(2):
+            mark = len(self.seen)
+            assert await self.env.credits.reserve(cq.number)
+            self.note("credit", self.one(CreditRequest, mark), self.one(CreditAnswer, mark))
+
+    async def doorbell(self, cq: Cq, arm: bool) -> DoorbellRequest:
+        index = len(cq.callbacks)
+        mark = len(self.seen)
+        await (cq.arm(ArmType.ANY, index=index) if arm else cq.update_consumer_index(index))
+        await self.env.drain(16)
+        request = self.one(DoorbellRequest, mark)
+        self.note("answer", request, self.one(DoorbellResponse, mark))
+        return request
+
+    async def completion(self, cq: Cq) -> None:
+        await self.doorbell(cq, arm=True)
+        mark = len(self.seen)
+        self.send(cq, [1])
+        await self.env.drain(16)
+        event = self.env.mem.id_of(eq=cq.eq.number)
+        self.note("entry", self.one(Completion, mark), self.one(MemWrite, mark, cq.number))
+        written = self.one(MemResponse, mark, cq.number)
+        self.note("event", written, self.one(MemWrite, mark, event))
+        self.note("interrupt", self.one(MemResponse, mark, event), self.one(Interrupt, mark))
+
+    async def arm(self, cq: Cq) -> None:
+        await cq.callback_return()
+        await self.doorbell(cq, arm=False)
+        self.send(cq, [2])
+        await self.env.drain(16)
+        mark = len(self.seen)
+        request = await self.doorbell(cq, arm=True)
+        event = self.env.mem.id_of(eq=cq.eq.number)
+        self.note("arm", request, self.one(MemWrite, mark, event))
+
+
+@pyuvm.test()
+class CompletionStreamTest(PaceTest):
+    """A completion in every cycle, on one CQ or over many, or two neighbours of one CQ: none
+    waits, and entries leave as fast; doorbells in every cycle beside them cost nothing. Credits:
+    one in every cycle.
+    """
+
+    async def scenario(self) -> None:
+        cqs = [await self.queue(0, log2=9) for _ in range(4)]
+        await self.stream([(cqs[0],)] * STREAM)
+        await self.stream([(cqs[n * 7 // 3 % 4],) for n in range(STREAM)])
+        await self.stream([(cqs[n % 3],) for n in range(STREAM)], doorbells=cqs)
+        neighbours = [await self.queue(1, log2=9) for _ in range(4)]
+        await self.stream([(neighbours[n % 3 % 4],) * 2 for n in range(STREAM // 2)])
+        credited = await self.queue(1, reservation=True, log2=8)
+        mark, start = len(self.seen), self.harness.cycle + LEAD
+        for _ in range(STREAM):
+            self.env.credits.post(credited.number, 1, at_cycle=start)
+        await self.env.drain(32)
+        self.in_a_row(self.of(CreditAnswer, mark), STREAM)
+
+    async def stream(self, beats: list[tuple[Cq, ...]], doorbells: list[Cq] | None = None) -> None:
+        mark, start = len(self.seen), self.harness.cycle + 2 * LEAD
+        for number, beat in enumerate(beats):
+            lanes = [Cpl(cq.number, context=number) for cq in beat]
+            self.env.completions.send_beat(lanes, at_cycle=start)
+        cqs = doorbells or []
+        count = STREAM if cqs else 0
+        answers = [cqs[n % len(cqs)].post_consumer_index(at=start) for n in range(count)]
+        for answer in answers:
+            assert await answer == (0, 0)
+        await self.env.drain(32)
+        self.in_a_row(self.of(Completion, mark), len(beats))
+        self.in_a_row(self.of(MemWrite, mark), len(beats))
+        if cqs:
+            self.in_a_row(self.of(DoorbellRequest, mark), count)
+        entries = sum((w.strb & 1) + (w.strb >> 63) for w in self.of(MemWrite, mark))
+        assert entries == sum(map(len, beats)), "two neighbours were not joined"
+        for cq in {cq.number: cq for beat in beats for cq in beat}.values():
+            cq.get_cq_results(1 << 16)
+            await cq.update_consumer_index()
+
+
+@pyuvm.test()
+class JoinedTest(PaceTest):
+    """Neighbours in one line that come one after the other: while the way is blocked the lower one
+    is kept back and its neighbour joins it in one beat, and a pair that begins in an upper half
+    leaves its second for the next one; on a free way nobody waits for a neighbour.
+    """
+
+    async def scenario(self) -> None:
+        before, cq, other = [await self.queue(n, log2=4) for n in (0, 0, 0)]
+        for channel in (Channel.MEM_AW, Channel.MEM_W):
+            for beats, want in (
+                ([1, 1], [2]),
+                ([2], [2]),
+                ([1, 1, 1], [2, 1]),
+                # Now from an upper half on.
+                ([2, 1], [1, 2]),
+                ([1], [1]),
+                ([1], [1]),
+            ):
+                await self.blocked(channel, cq, beats, before, want)
+            await self.between(channel, cq, other, before)
+        await self.free(cq)
+
+    async def blocked(
+        self, channel: Channel, cq: Cq, beats: list[int], before: Cq, want: list[int]
+    ) -> None:
+        """Beats of so many completions arrive behind an entry that cannot leave."""
+        mark = len(self.seen)
+        self.harness.hold(channel)
+        await self.harness.cycles(4)
+        self.send(before, [0])
+        for count in beats:
+            self.env.completions.send_beat([Cpl(cq.number)] * count)
+        await self.harness.cycles(32)
+        self.harness.hold(channel, False)
+        await self.env.drain(32)
+        found = self.shape(cq, mark)
+        assert found == want, f"entries of the beats: {found} instead of {want}"
+        await self.consume(before, cq)
+
+    async def between(self, channel: Channel, cq: Cq, other: Cq, before: Cq) -> None:
+        mark = len(self.seen)
+        self.harness.hold(channel)
+        await self.harness.cycles(4)
+        for queue in (before, cq, other, cq, other):
+            self.send(queue, [0])
+        await self.harness.cycles(32)
+        self.harness.hold(channel, False)
+        await self.env.drain(32)
+        assert self.shape(cq, mark) == self.shape(other, mark) == [1, 1]
+        await self.consume(before, cq, other)
+
+    async def free(self, cq: Cq) -> None:
+        """One by one on a free way: a beat each, each in its time."""
+        mark = len(self.seen)
+        self.send(cq, range(6))
+        await self.env.drain(32)
+        assert self.shape(cq, mark) == [1] * 6
+        self.in_a_row(self.of(MemWrite, mark), 6)
+        await self.consume(cq)
+
+    def shape(self, cq: Cq, since: int) -> list[int]:
+        """Entries in each beat of a CQ."""
+        writes = [w for w in self.of(MemWrite, since) if w.axi_id == cq.number]
+        return [(w.strb & 1) + (w.strb >> 63) for w in writes]
+
+    async def consume(self, *cqs: Cq) -> None:
+        for cq in cqs:
+            cq.get_cq_results(1 << 16)
+            await cq.update_consumer_index()
+
+
+@pyuvm.test()
+class LooksTest(PaceTest):
+    """CQ-21: callbacks whose interval has passed at one time are released in the order of their
+    queues' numbers, round and round, each within its time. Class: a look asked for twice, queues
+    looked at in another order.
+    """
+
+    async def scenario(self) -> None:
+        tick = self.config.mod_tick
+        cqs = [await self.queue(n % 2, moderation=INTERVAL) for n in range(LOOKED)]
+        assert [cq.number for cq in cqs] == list(range(LOOKED))
+        # One alone tells when a unit begins, but for the time of its look.
+        mark = len(self.seen)
+        assert await cqs[0].arm() == (0, 0)
+        self.send(cqs[0], [0])
+        await self.harness.cycles(5 * tick)
+        await self.env.sync()
+        (release,) = self.looks(mark)
+        assert await cqs[0].callback_return() == (0, 0)
+        for cq in cqs:
+            cq.get_cq_results(16)
+            assert await cq.arm(index=len(cq.callbacks)) == (0, 0)
+        # All become due within one unit.
+        mark = len(self.seen)
+        start = release.cycle + tick * ((self.harness.cycle + LEAD - release.cycle) // tick + 1)
+        for cq in cqs:
+            self.env.completions.send(cq.number, at_cycle=start)
+        await self.harness.until(start + 10 * tick)
+        await self.env.sync()
+        order = [look.cq for look in self.looks(mark)]
+        first = order[0]
+        assert order == [*range(first, LOOKED), *range(first)], f"order of looks: {order}"
+        times = [look.cycle for look in self.looks(mark)]
+        bound = 2 * self.config.num_cq + 48 * LOOKED
+        assert times[-1] - times[0] <= bound, times
+
+    def looks(self, since: int) -> list[Trace]:
+        """Releases by a look."""
+        return [t for t in self.of(Trace, since) if t.op == TraceOp.MODERATION]

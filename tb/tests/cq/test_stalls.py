@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stalled sinks lose nothing (CQ-16); a stalled queue delays no other (CQ-01, ISO-04)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import cocotb
+import pyuvm
+
+from tb.env.defs import ArmType, Cmd, CqStatus, TraceOp
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import MemResponse, MemWrite, Trace
+from tb.env.host.cq import Cq
+from tb.tests.common.directed import DirectedTest
+
+Action = Callable[[bool], None]
+
+
+class StallBase(DirectedTest):
+    """A stall, and what has to come of it."""
+
+    #: Cycles of a stall.
+    length = 3000
+
+    async def round(self, stall: Action, name: str) -> None:
+        """Queues in every situation meet one stall; each due callback comes exactly once."""
+        env, host = self.env, self.env.host
+        eqs = [await host.create_eq(page=page, log2=3) for page in (1, 2)]
+        cqs: list[Cq] = []
+        for n in range(12):
+            reservation = n % 4 == 3
+            cqs.append(await host.create_cq(eq=eqs[n % 2], log2=5, reservation=reservation))
+        idle, busy, late = cqs[:4], cqs[4:8], cqs[8:]
+        for cq in cqs:
+            if cq.reservation:
+                for _ in range(8):
+                    assert await env.credits.reserve(cq.number, 2)
+        for cq in busy:  # a callback runs, and the queue is armed again
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [0])
+            await cq.wait_callbacks(1)
+            assert self.polled(cq) == [0]
+            await cq.arm(ArmType.ANY)
+        for cq in idle:
+            await cq.arm(ArmType.SOLICITED)
+        await env.drain()
+
+        stall(True)
+        await self.harness.cycles(8)
+        first = self.harness.cycle
+        answers = [cq.post_arm(ArmType.ANY, index=0) for cq in late]
+        granted = [env.credits.post(late[3].number, 1) for _ in range(4)]
+        for cq in idle:
+            self.send(cq, range(5), solicited=True)
+        for cq in busy:
+            self.send(cq, range(1, 6))
+        for cq in late:
+            self.send(cq, range(5))
+        await self.harness.until(first + self.length // 2)
+        for cq in idle[:2]:
+            self.send(cq, range(5, 10))
+        await self.harness.until(first + self.length)
+        await env.sync()
+        held = self.harness.setting(Channel.MEM_AW) or self.harness.setting(Channel.MEM_W)
+        if held & 0x100:
+            assert not [w for w in self.of(MemWrite) if w.cycle > first + 20], name
+        stall(False)
+        await self.harness.cycles(320)
+        await env.drain()
+
+        for answer in answers:
+            assert await answer == (0, 0), name
+        for grant in granted:
+            assert await grant, name
+        for cq in cqs:
+            assert len(cq.callbacks) == 1, f"{name}, CQ {cq.number}: {len(cq.callbacks)} calls"
+            state = await cq.query()
+            assert state.in_callback and state.status == CqStatus.OK
+            assert state.due == (cq in busy) and state.armed == (cq in busy), name
+        for cq in busy:
+            assert await cq.callback_return() == (0, 0)
+        await env.drain()
+        for cq in cqs:
+            start = 1 if cq in busy else 0
+            count = 10 if cq in idle[:2] else 6 if cq in busy else 5
+            assert self.polled(cq) == list(range(start, count)), f"{name}, CQ {cq.number}"
+            assert len(cq.callbacks) == 1 + start, name
+            assert await cq.callback_return() == (0, 0)
+            assert await cq.update_consumer_index() == (0, 0)
+            await cq.destroy()
+        for eq in eqs:
+            await host.destroy_eq(eq)
+        assert await host.counter("CPL_DROPPED") == await host.counter("CPL_REFUSED") == 0
+
+
+@pyuvm.test()
+class EverySinkTest(StallBase):
+    """Each sink of the engine is stalled in turn for thousands of cycles (CQ-16)."""
+
+    async def scenario(self) -> None:
+        mem, hold = self.env.mem, self.harness.hold
+
+        def channel(number: Channel) -> Action:
+            return lambda on: hold(number, on)
+
+        stalls: dict[str, Action] = {
+            f"{number.name}": channel(number)
+            for number in (
+                Channel.MEM_AW,
+                Channel.MEM_W,
+                Channel.MEM_B,
+                Channel.IRQ,
+                Channel.B,
+                Channel.ANS,
+                Channel.R,
+            )
+        }
+        stalls["responses"] = lambda on: mem.hold_responses() if on else mem.release_responses()
+        stalls["one CQ"] = lambda on: mem.hold_cq(1) if on else mem.release_cq(1)
+        stalls["busy CQ"] = lambda on: mem.hold_cq(5) if on else mem.release_cq(5)
+        stalls["one EQ"] = lambda on: mem.hold_eq(0) if on else mem.release_eq(0)
+        for name, stall in stalls.items():
+            await self.round(stall, name)
+
+
+@pyuvm.test()
+class SeveralSinksTest(StallBase):
+    """Two sinks at a time, released one after the other in both orders (CQ-16)."""
+
+    length = 600
+
+    async def scenario(self) -> None:
+        names = (Channel.MEM_AW, Channel.MEM_W, Channel.IRQ, Channel.B)
+        for first in names:
+            for second in names:
+                if first != second:
+                    await self.round(self.pair(first, second), f"{first.name}, {second.name}")
+
+    def pair(self, first: Channel, second: Channel) -> Action:
+        """Holds both; the second is released some hundred cycles after the first."""
+
+        async def later() -> None:
+            await self.harness.cycles(300)
+            self.harness.hold(second, False)
+
+        def stall(on: bool) -> None:
+            self.harness.hold(first, on)
+            if on:
+                self.harness.hold(second)
+            else:
+                cocotb.start_soon(later())
+
+        return stall
+
+
+@pyuvm.test()
+class InterruptMergeTest(DirectedTest):
+    """While the interrupt sink stalls, events of one EQ merge into one vector; none is lost, and
+    other EQs' vectors wait in line, each once (CQ-16).
+    """
+
+    async def scenario(self) -> None:
+        env, host = self.env, self.env.host
+        eqs = [await host.create_eq(page=1, log2=3, vector=50 + n) for n in range(4)]
+        cqs = [(await self.queues(8, eq, log2=2)) for eq in eqs]
+        env.interrupts.hold()
+        for group in cqs:
+            for cq in group:
+                await cq.arm(ArmType.ANY)
+                self.send(cq, [cq.number])
+        await self.harness.cycles(2000)
+        assert await host.counter("EVENTS") == 32
+        before = await host.counter("IRQS")
+        env.interrupts.hold(False)
+        await env.drain()
+        for group in cqs:
+            for cq in group:
+                assert len(cq.callbacks) == 1 and self.polled(cq) == [cq.number]
+        assert 4 <= await host.counter("IRQS") - before <= 6
+
+
+@pyuvm.test()
+class IndependenceTest(DirectedTest):
+    """One queue's memory does not answer, one overflows, one is in error, one dies: the others
+    flow exactly as fast as without them (CQ-01, ISO-04).
+    """
+
+    #: Entries whose responses are held.
+    stuck = 200
+
+    async def scenario(self) -> None:
+        env, host = self.env, self.env.host
+        eq = await host.create_eq(page=1, log2=5)
+        other = await host.create_eq(page=2, log2=5)
+        log2 = min(12, self.config.max_log2)
+        cqs = [*await self.queues(3, eq, log2=log2), *await self.queues(3, other, log2=log2)]
+        alone = await self.speed(cqs)
+
+        held = await host.create_cq(eq=eq, log2=log2, reservation=False)
+        full = await host.create_cq(eq=eq, log2=1, reservation=False)
+        failed = await host.create_cq(eq=eq, log2=4, reservation=False)
+        dying = await host.create_cq(eq=other, log2=4, reservation=False)
+        for cq in (held, dying):
+            env.mem.hold_cq(cq.number)
+        await held.arm(ArmType.ANY)
+        self.send(held, range(self.stuck))
+        self.send(dying, range(3))
+        self.send(full, range(3))
+        env.mem.fail(cq=failed.number)
+        self.send(failed, range(2))
+        await self.harness.cycles(600)
+        await dying.destroy(wait=False)
+        assert (await held.query()).prod == 0
+        together = await self.speed(cqs)
+        assert together <= alone + 32, f"{together} cycles instead of {alone}"
+        assert not held.callbacks
+        for cq in (held, dying):
+            env.mem.release_cq(cq.number)
+        await held.wait_callbacks(1)
+        await env.drain()
+        assert self.polled(held) == list(range(self.stuck))
+        await dying.destroy()
+        await host.read_log()
+
+    async def speed(self, cqs: list[Cq]) -> int:
+        """Cycles for some hundred rounds of completions and callbacks on all queues."""
+        await self.env.drain()
+        calls = [len(cq.callbacks) for cq in cqs]
+        for cq in cqs:
+            cq.get_cq_results()
+            assert await cq.arm(ArmType.ANY) == (0, 0)
+        await self.env.drain()
+        start = self.harness.cycle
+        for n in range(300):
+            for cq in cqs:
+                self.send(cq, [n])
+        await self.env.drain(16)
+        cycles = max(w.cycle for w in self.of(MemWrite)) - start
+        for cq, count in zip(cqs, calls, strict=True):
+            assert len(cq.callbacks) == count + 1
+            assert self.polled(cq) == list(range(300))
+            await cq.callback_return()
+        return cycles
+
+
+@pyuvm.test()
+class UnansweredMemoryTest(DirectedTest):
+    """As many writes of one queue unanswered as leave the engine room for two more: another queue
+    still gets its entry and its callback (CQ-01). With all outstanding writes used up every queue
+    would wait: completions come in one stream.
+    """
+
+    async def scenario(self) -> None:
+        env = self.env
+        held = await self.queue(1, log2=self.config.max_log2)
+        other = await self.queue(2)
+        entries = min(self.config.max_writes - 2, 1 << held.log2)
+        env.mem.hold_cq(held.number)
+        self.send(held, range(entries))
+        await self.harness.cycles(2 * entries)
+        assert await other.arm(ArmType.ANY) == (0, 0)
+        self.send(other, [1])
+        await other.wait_callbacks(1, 2000)
+        assert self.polled(other) == [1]
+        env.mem.release_cq(held.number)
+        await env.drain()
+        assert self.polled(held) == list(range(entries))
+
+
+@pyuvm.test()
+class BoundsTest(DirectedTest):
+    """Doorbells at full rate, commands and moderation at once: none starves. A control step or a
+    look of moderation waits at most 16 doorbells and takes one cycle from them (ISO-04).
+    """
+
+    flood = 3000
+
+    async def scenario(self) -> None:
+        env, host = self.env, self.env.host
+        eq = await host.create_eq(page=1, log2=5)
+        waiting = await self.queues(24, eq, log2=3, moderation=(0xFFFF, 0xFFFE))
+        busy = await self.queue(2)
+        for cq in waiting:  # a callback of each waits for its interval
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [1])
+        await env.drain()
+        quiet = [await self.query(cq) for cq in waiting[:4]]
+        start = self.harness.cycle + 100
+        answers = [busy.post_arm(ArmType.ERRORS, index=0, at=start) for _ in range(self.flood)]
+        await self.harness.until(start + 50)
+        loaded = []
+        while not answers[-1].done:
+            loaded.append(await self.query(waiting[0]))
+            await env.sync()
+        assert all([await answer == (0, 0) for answer in answers])
+        assert len(loaded) > 3
+        # One step of a query meets the doorbells; the rest is the polling of its status.
+        assert max(loaded) <= max(quiet) + 80, (quiet, loaded)
+        taken = answers[-1].cycle - start
+        assert taken <= self.flood * 17 / 16 + 8 * len(loaded) + 64, taken
+        assert taken >= self.flood
+        for cq in waiting:
+            assert not cq.callbacks
+            await cq.modify()
+        await env.drain()
+        assert all(len(cq.callbacks) == 1 for cq in waiting)
+
+    async def query(self, cq: Cq) -> int:
+        """Cycles of one query."""
+        command = await self.env.host.command(Cmd.QUERY_CQ, cq.number)
+        return command.cycle - command.start
+
+
+@pyuvm.test()
+class OutstandingWritesTest(DirectedTest):
+    """CQ-16: memory answers nothing: as many writes are under way as ``MAX_WRITES`` says, not one
+    more, in any mixture of queues; with each answer the next one goes, and nothing is lost.
+    """
+
+    async def scenario(self) -> None:
+        env, most = self.env, self.config.max_writes
+        cqs = [await self.queue(n % 2, log2=self.config.max_log2) for n in range(8)]
+        env.mem.hold_responses()
+        # Neighbours of different queues: each entry is a write of its own.
+        each = min(most // len(cqs) + 5, 1 << cqs[0].log2)
+        for number in range(each):
+            for cq in cqs:
+                self.send(cq, [number])
+        await self.harness.cycles(4 * each * len(cqs) + 200)
+        await env.sync()
+        assert each * len(cqs) > most
+        count = len(self.of(MemWrite))
+        assert count == most, f"{count} writes under way, there is room for {most}"
+        env.mem.release_cq(cqs[0].number)
+        await self.harness.cycles(4 * each * len(cqs) + 200)
+        await env.sync()
+        count, answered = len(self.of(MemWrite)), len(self.of(MemResponse))
+        assert answered and count - answered == most, f"{count} written, {answered} answered"
+        env.mem.release_responses()
+        await env.drain()
+        for cq in cqs:
+            assert self.polled(cq) == list(range(each))
+            assert await cq.update_consumer_index() == (0, 0)
+
+
+@pyuvm.test()
+class OverflowBesideAnswersTest(DirectedTest):
+    """CQ-17, ISO-04: an overflow, while memory answers a write of other CQs in each cycle, takes
+    its turn among them: its CQ is in error long before the last answer.
+    """
+
+    async def scenario(self) -> None:
+        env = self.env
+        eq = await env.host.create_eq(page=0, log2=4)
+        cqs = [await self.queue(n % 2, log2=5) for n in range(8)]
+        (full,) = await self.queues(1, eq, log2=1)
+        self.send(full, [0, 1])
+        await env.drain(32)
+        for ahead in (20, 4, 0):
+            await self.round(cqs, full, ahead)
+            (full,) = await self.queues(1, eq, log2=1)
+            self.send(full, [0, 1])
+            await env.drain(32)
+
+    async def round(self, cqs: Sequence[Cq], full: Cq, ahead: int) -> None:
+        """``ahead``: cycles from the first answer to the completion that is one too many."""
+        env, count = self.env, min(self.config.max_writes * 3 // 4 // len(cqs), 1 << cqs[0].log2)
+        env.mem.hold_responses()
+        for number in range(count):
+            for cq in cqs:
+                self.send(cq, [number])
+        await self.harness.cycles(8 * count * len(cqs))
+        env.mem.release_responses()
+        mark = len(self.seen)
+        await self.harness.cycles(ahead)
+        self.send(full, [2])
+        await env.drain(64)
+        answers = [r.cycle for r in self.of(MemResponse, mark)]
+        steps = [s for s in self.of(Trace, mark) if s.op == TraceOp.CQ_ERROR]
+        assert len(answers) == count * len(cqs) and [s.cq for s in steps] == [full.number]
+        behind = sum(cycle > steps[0].cycle for cycle in answers)
+        assert behind > len(answers) - ahead - 32, f"{behind} of {len(answers)} answers behind it"
+        for cq in cqs:
+            assert self.polled(cq) == list(range(count))
+            assert await cq.update_consumer_index() == (0, 0)

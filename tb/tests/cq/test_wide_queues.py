@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queues of every size, under every number, with as many credits, CQs and callbacks as they may
+have.
+"""
+
+from __future__ import annotations
+
+import pyuvm
+
+from tb.env.agents.memory import SLVERR
+from tb.env.defs import ArmType, Cause, CqStatus, Kind, Result
+from tb.env.harness.harness import Channel
+from tb.env.host.cq import Cq, Eq
+from tb.env.host.driver import CommandError
+from tb.tests.common.directed import DirectedTest
+
+BUILD = "default"
+
+
+@pyuvm.test()
+class HeldCreditsTest(DirectedTest):
+    """CQ-17: the largest ring is reserved whole; each query tells how many credits are held, and
+    behind the last one no more is granted.
+    """
+
+    allow = ("no_doorbells",)
+
+    async def scenario(self) -> None:
+        env, rng = self.env, self.rng("credits")
+        eq = await env.host.create_eq(log2=1)
+        log2 = self.config.max_log2
+        cq = await env.host.create_cq(eq=eq, log2=log2)
+        held, steps = 0, [1 << bit for bit in range(4, log2)]
+        for step in steps:
+            target = held + rng.randint(step // 2, step)
+            answers = []
+            while held < target:
+                count = rng.choice((1, 2, 2, 2))
+                answers.append(env.credits.post(cq.number, count))
+                held += count
+            await answers[-1]
+            assert all(answer.result for answer in answers)
+            state = await cq.query()
+            assert state.credits == held, f"{held} credits are held: {state}"
+            assert state.log2 == log2
+        answers = [env.credits.post(cq.number, 2) for _ in range(((1 << log2) - held) // 2)]
+        await answers[-1]
+        assert all(answer.result for answer in answers)
+        if held % 2:
+            assert await env.credits.reserve(cq.number)
+        assert (await cq.query()).credits == 1 << log2
+        assert not await env.credits.reserve(cq.number)
+        other = await env.host.create_cq(eq=eq, log2=1)
+        assert await env.credits.reserve(other.number, 2)
+        env.completions.send(other.number)
+        await other.wait_results(1)
+        assert (await cq.query()).credits == 1 << log2
+
+
+@pyuvm.test()
+class EveryEqTest(DirectedTest):
+    """CQ-16: EQs of every size and number, with any vector, on any page; an EQ takes as many CQs as
+    it has entries, and again one after each that goes.
+    """
+
+    async def scenario(self) -> None:
+        host, rng, config = self.env.host, self.rng("queues"), self.config
+        eqs: list[Eq] = []
+        for number in range(config.num_eq):
+            log2 = min(number + 1, config.max_log2)
+            page, vector = rng.randrange(config.num_pages), rng.getrandbits(16)
+            eq = await host.create_eq(number, log2=log2, page=page, vector=vector)
+            first, second = rng.sample(range(config.num_cq), 2)
+            cq = await host.create_cq(first, eq=eq, log2=rng.randint(1, config.max_log2))
+            other = await host.create_cq(second, eq=eq, log2=1)
+            state = await host.query_eq(eq)
+            assert (state.log2, state.page, state.vector) == (log2, page, vector), state
+            assert (state.exists, state.attached) == (True, 2), state
+            found = await cq.query()
+            assert found.log2 == cq.log2
+            eqs.append(eq)
+            await self.calls(cq)
+            for size in (1, log2):
+                await host.resize_eq(eq, size)
+                await self.calls(cq)
+            await cq.destroy()
+            await other.destroy()
+        full = eqs[5]
+        assert 1 << full.log2 == config.num_cq
+        cqs = [await host.create_cq(eq=full, log2=1) for _ in range(config.num_cq)]
+        assert (await host.query_eq(full)).attached == config.num_cq
+        await cqs.pop().destroy()
+        assert (await host.query_eq(full)).attached == config.num_cq - 1
+        small = eqs[4]
+        for _ in range(32):
+            await cqs.pop().destroy()
+        for _ in range(32):
+            cqs.append(await host.create_cq(eq=small, log2=1))
+        try:
+            await host.create_cq(eq=small, log2=1)
+            raise AssertionError("an EQ of 32 entries took 33 CQs")
+        except CommandError as error:
+            assert error.command.result == Result.EQ_FULL
+        for cq in cqs:
+            await cq.destroy()
+        for eq in eqs:
+            await host.destroy_eq(eq)
+        for eq in eqs:
+            again = await host.create_eq(eq.number, log2=1)
+            assert (await host.query_eq(again)).attached == 0
+
+    async def calls(self, cq: Cq) -> None:
+        """One callback more."""
+        assert await cq.arm(ArmType.ANY) == (0, 0)
+        assert await self.env.credits.reserve(cq.number)
+        self.send(cq, [1])
+        await cq.wait_callbacks(len(cq.callbacks) + 1)
+        assert self.polled(cq) == [1]
+        assert await cq.callback_return() == (0, 0)
+        assert await cq.update_consumer_index() == (0, 0)
+
+
+@pyuvm.test()
+class FailedEntriesTest(DirectedTest):
+    """CQ-17, CQ-18: event entries of an EQ are given up, of any CQ, behind some others: the log
+    names CQ and entry; overflows under any number are logged by number.
+    """
+
+    async def scenario(self) -> None:
+        env, host, rng = self.env, self.env.host, self.rng("places")
+        for _ in range(16):
+            eq = await host.create_eq(rng.randrange(self.config.num_eq), log2=2)
+            number = rng.randrange(64)
+            cq = await host.create_cq(number, eq=eq, reservation=False)
+            other = await host.create_cq(number ^ rng.randrange(1, 64), eq=eq, reservation=False)
+            before = rng.randrange(40)
+            for n in range(before):
+                self.send(other, [n])
+                await other.arm(ArmType.ANY)
+                await other.wait_callbacks(n + 1)
+                assert self.polled(other) == [n]
+                await other.callback_return()
+                await other.update_consumer_index()
+            await other.destroy()
+            assert await cq.arm(ArmType.ANY) == (0, 0)
+            env.mem.fail(SLVERR, eq=eq.number, count=4, lands=False)
+            self.send(cq, [7])
+            await env.drain()
+            log = await host.read_log()
+            assert [entry.cause for entry in log[:-1]] == [Cause.EQE_WRITE_ERROR] * 3
+            assert (log[-1].cause, log[-1].kind) == (Cause.EQ_FAILED, Kind.CQ)
+            assert log[-1].object == cq.number
+            assert log[-1].detail == before, f"entry {before}: {log[-1]}"
+            assert not cq.callbacks
+            assert await host.recover(log[-1]) and len(cq.callbacks) == 1
+            assert await cq.callback_return() == (0, 0)
+            await cq.destroy()
+            await host.destroy_eq(eq)
+        eq = await host.create_eq(log2=4)
+        for number in (63, 0, 42, 21, 33, 4):
+            cq = await host.create_cq(number, eq=eq, log2=1, reservation=False)
+            self.send(cq, range(3))
+            await env.drain()
+            assert (await cq.query()).status == CqStatus.BUFFER_OVERFLOW
+            assert [(e.kind, e.object) for e in await host.read_log()] == [(Kind.CQ, number)]
+            await cq.destroy()
+
+
+@pyuvm.test()
+class AllCallTest(DirectedTest):
+    """CQ-16: all CQs have a callback that waits to be written at one time, made due by completions
+    or by doorbells; none is lost, each comes once.
+    """
+
+    async def scenario(self) -> None:
+        env, host = self.env, self.env.host
+        eq = await host.create_eq(log2=6)
+        cqs = [
+            await host.create_cq(eq=eq, log2=3, reservation=False, rearm_old=True)
+            for _ in range(self.config.num_cq)
+        ]
+        for by_doorbell in (False, True):
+            calls = [len(cq.callbacks) for cq in cqs]
+            env.mem.hold_responses()
+            if not by_doorbell:
+                for cq in cqs:
+                    assert await cq.arm(ArmType.ANY) == (0, 0)
+            for cq in cqs:
+                self.send(cq, [cq.number])
+            await self.harness.cycles(400)
+            if by_doorbell:
+                env.mem.release_responses()
+                await env.drain()
+            # Entries in front of the callbacks, so that none of these leaves.
+            self.harness.hold(Channel.MEM_AW)
+            self.harness.hold(Channel.MEM_W)
+            for _ in range(3):
+                for cq in cqs:
+                    self.send(cq, [cq.number])
+            await self.harness.cycles(300)
+            if by_doorbell:
+                answers = [cq.post_arm(ArmType.ANY) for cq in cqs]
+                await answers[-1]
+                assert all(answer.result == (0, 0) for answer in answers)
+            else:
+                env.mem.release_responses()
+            await self.harness.cycles(600)
+            assert [len(cq.callbacks) for cq in cqs] == calls
+            self.harness.hold(Channel.MEM_AW, False)
+            self.harness.hold(Channel.MEM_W, False)
+            await env.drain()
+            silent = [cq.number for cq, n in zip(cqs, calls, strict=True) if len(cq.callbacks) == n]
+            assert not silent, f"no callback of CQs {silent}"
+            for cq in cqs:
+                assert self.polled(cq) == [cq.number] * 4
+                assert await cq.update_consumer_index() == (0, 0)
+                assert await cq.callback_return() == (0, 0)

@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad doorbell writes: refused with the right cause, reported, and without any other effect.
+
+ISO-01 (foreign pages), ISO-02 (bad input), CQ-22 (indices), ISO-04 (garbage delays nobody).
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import cocotb
+import pyuvm
+
+from tb.env.defs import CB_RETURN, CQ_DB, ArmType, Cause, PageReg, Reg, Result
+from tb.env.host.cq import Cq
+from tb.sequences import find
+from tb.tests.common.directed import SLVERR, DirectedTest
+
+DB, RETURN = PageReg.CQ_DB, PageReg.CB_RETURN
+
+#: What each fault sets; two faults that set one key differently cannot meet in one write.
+FAULTS: dict[Cause, dict[str, Any]] = {
+    Cause.BURST: {"length": 1},
+    Cause.BAD_SIZE: {"size": 2},
+    Cause.BAD_PAGE: {"page": "behind"},
+    Cause.BAD_OFFSET: {"offset": 0x110},
+    Cause.RESERVED_BITS: {"reserved": 1 << 55},
+    Cause.BAD_ARM_TYPE: {"arm": 3, "register": "db"},
+    Cause.BAD_CQ: {"target": "range"},
+    Cause.NO_CQ: {"target": "gone"},
+    Cause.NOT_OWNER: {"page": "foreign"},
+    Cause.CQ_DESTROYING: {"target": "dying", "register": "db"},
+    Cause.BAD_INDEX: {"index": 5, "register": "db"},
+    Cause.NO_CALLBACK: {"offset": RETURN, "register": "return"},
+}
+
+
+def conflict(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    """The two faults set the same property."""
+    return any(first[key] != second[key] for key in first.keys() & second.keys())
+
+
+class RefusalTest(DirectedTest):
+    """A page with a healthy queue, a dying one and a destroyed one, and a second page."""
+
+    PAGE, OTHER = 1, 2
+
+    async def set_up(self) -> None:
+        """The queues; the healthy one has entries and is armed."""
+        host = self.env.host
+        self.good = await self.queue(self.PAGE)
+        self.gone = await self.queue(self.PAGE)
+        self.dying = await self.queue(self.PAGE)
+        self.foreign = await self.queue(self.OTHER)
+        await self.gone.destroy()
+        self.env.mem.hold_cq(self.dying.number)
+        self.send(self.dying, [1])
+        await self.harness.cycles(50)
+        assert await self.dying.destroy(wait=False) == Result.PENDING
+        await self.good.arm(ArmType.ERRORS)
+        self.send(self.good, range(4))
+        await self.good.wait_results(4)
+        await self.good.update_consumer_index(2)
+        await self.env.drain()
+        assert await host.read_log() == []
+
+    async def tear_down(self) -> None:
+        """The dying queue may go."""
+        self.env.mem.release_cq(self.dying.number)
+        assert await self.dying.destroy() == Result.OK
+
+    def write_of(self, *faults: dict[str, Any]) -> tuple[int, int, int, dict[str, int]]:
+        """Page, offset, word and options of a write with these faults."""
+        what: dict[str, Any] = {}
+        for fault in faults:
+            what |= fault
+        numbers = {"range": self.config.num_cq, "gone": self.gone.number}
+        numbers |= {"dying": self.dying.number, "good": self.good.number}
+        pages = {"behind": self.config.num_pages, "foreign": self.OTHER, "own": self.PAGE}
+        word = numbers[what.get("target", "good")] << 32 | what.get("reserved", 0)
+        if what.get("offset") != RETURN:
+            on_dying = what.get("target") == "dying"
+            word |= what.get("index", 0 if on_dying else 2)
+            if "arm" in what:
+                word |= what["arm"] << 48 | 1 << 63
+        options: dict[str, int] = {k: what[k] for k in ("length", "size") if k in what}
+        return pages[what.get("page", "own")], what.get("offset", DB), word, options
+
+
+@pyuvm.test()
+class EveryCauseTest(RefusalTest):
+    """Each cause alone, every pair of faults in the order of precedence, some triples (ISO-01,
+    ISO-02, CQ-22).
+    """
+
+    async def scenario(self) -> None:
+        await self.set_up()
+        async with self.no_effect():
+            for cause, fault in FAULTS.items():
+                page, offset, word, options = self.write_of(fault)
+                await self.refused(cause, page, offset, word, **options)
+        tested = 0
+        async with self.no_effect():
+            for first, second in combinations(sorted(FAULTS), 2):
+                if conflict(FAULTS[first], FAULTS[second]):
+                    continue
+                page, offset, word, options = self.write_of(FAULTS[first], FAULTS[second])
+                await self.refused(first, page, offset, word, **options)
+                tested += 1
+            # Offsets are wrong for both registers.
+            page, _, word, options = self.write_of(FAULTS[Cause.BAD_CQ])
+            await self.refused(Cause.BAD_OFFSET, page, 0x110, word | 1 << 55, **options)
+            # A return for a dying queue without a callback; for one of another page.
+            word = CB_RETURN.pack(cq=self.dying.number)
+            await self.refused(Cause.NO_CALLBACK, self.PAGE, RETURN, word)
+            await self.refused(Cause.NOT_OWNER, self.OTHER, RETURN, word)
+            await self.refused(Cause.BURST, self.config.num_pages, 0x111, ~0, length=3, size=1)
+        assert tested == 58, tested
+        # A legal write makes the page's latest cause 0 and leaves its count.
+        count = (await self.env.host.page_status(self.PAGE))[1]
+        assert await self.good.update_consumer_index(3) == (0, 0)
+        assert await self.env.host.page_status(self.PAGE) == (0, count)
+        await self.tear_down()
+
+
+@pyuvm.test()
+class ForeignPageTest(RefusalTest):
+    """Every page but the owner's is refused, with an arm, an index and a return (ISO-01)."""
+
+    async def scenario(self) -> None:
+        host = self.env.host
+        await self.set_up()
+        await self.foreign.arm(ArmType.ANY)
+        self.send(self.foreign, [1])
+        await self.foreign.wait_callbacks(1)
+        words = [
+            (DB, CQ_DB.pack(cons=0, cq=self.foreign.number)),
+            (DB, CQ_DB.pack(cons=1, cq=self.foreign.number, arm_type=ArmType.ANY, arm=1)),
+            (RETURN, CB_RETURN.pack(cq=self.foreign.number)),
+        ]
+        async with self.no_effect():
+            for page in range(self.config.num_pages):
+                if page != self.OTHER:
+                    posts = host.write_many((page, offset, word) for offset, word in words)
+                    for answer in posts:
+                        assert await answer == (SLVERR, Cause.NOT_OWNER), page
+                    assert await host.page_status(page) == (Cause.NOT_OWNER, 3)
+            assert (await host.page_status(self.OTHER))[1] == 0
+            pages = [self.config.num_pages << n for n in range(20) if self.config.num_pages << n]
+            for page in [p for p in pages if p < 1 << 20]:
+                for offset, word in words:
+                    answer2 = await host.write(page | self.OTHER, offset, word)
+                    assert answer2 == (SLVERR, Cause.BAD_PAGE)
+            # They have no status; that of no other page has changed.
+            for page in range(self.config.num_pages):
+                found = await host.page_status(page)
+                assert found == ((0, 0) if page == self.OTHER else (Cause.NOT_OWNER, 3)), page
+        assert await self.foreign.callback_return() == (0, 0)
+        assert await self.foreign.update_consumer_index(1) == (0, 0)
+        await self.tear_down()
+
+
+@pyuvm.test()
+class OffsetsTest(RefusalTest):
+    """All offsets of a page: one refusal each, counted; the log keeps the oldest (ISO-02)."""
+
+    async def scenario(self) -> None:
+        host = self.env.host
+        await self.set_up()
+        offsets = [o for o in range(0, 4096, 8) if o not in (DB, RETURN)]
+        word = CQ_DB.pack(cons=3, cq=self.good.number)
+        async with self.no_effect():
+            lost = await host.counter("LOG_LOST")
+            async with self.counted(
+                DB_REFUSED=len(offsets), CAUSE4=len(offsets), LOG_LOST=len(offsets) - 17
+            ):
+                for answer in host.write_many((self.PAGE, offset, word) for offset in offsets):
+                    assert await answer == (SLVERR, Cause.BAD_OFFSET)
+            assert await host.page_status(self.PAGE) == (Cause.BAD_OFFSET, len(offsets))
+            log = await host.read_log()
+            assert len(log) + await host.counter("LOG_LOST") - lost == len(offsets)
+            assert set(log) == {self.log_of_refusal(Cause.BAD_OFFSET, self.PAGE, word)}
+            for base in (DB, RETURN):
+                for low in range(1, 8):
+                    await self.refused(Cause.BAD_SIZE, self.PAGE, base + low, word)
+        await self.tear_down()
+
+
+@pyuvm.test()
+class SizesTest(RefusalTest):
+    """Sizes and strobes: only eight bytes at their place are a doorbell (ISO-02)."""
+
+    async def scenario(self) -> None:
+        host = self.env.host
+        await self.set_up()
+        rng = self.rng("sizes")
+        word = CQ_DB.pack(cons=2, cq=self.good.number)
+        lane = 0xFF << (DB & 63)
+        full = (1 << 64) - 1
+        strobes = [lane & ~(1 << bit) for bit in range(8)]
+        strobes += [lane | 1 << bit for bit in range(8, 64)]
+        strobes += [0xFF << 8 * n for n in range(1, 8)] + [0, full, 0xF, 0xF0, 0xFFFF, lane << 1]
+        cases: list[tuple[int, int, int]] = [(3, DB, strb) for strb in strobes]
+        cases += [(size, DB, lane) for size in range(3)]
+        cases += [(size, DB, (1 << (1 << size)) - 1) for size in (0, 1, 2, 4, 5, 6)]
+        for _ in range(600):
+            strb = rng.choice((rng.getrandbits(64), lane, 0xFF << 8 * rng.randrange(8)))
+            low = rng.choice((0, 0, 4, 1, 8, 16, 56))
+            cases.append((rng.randrange(8), DB - DB % 64 + low, strb))
+        async with self.counted_sizes(cases):
+            answers = []
+            for size, offset, strb in cases:
+                data = word if offset == DB else 0
+                post = self.env.doorbells.post(self.PAGE, offset, data, size=size, strb=strb)
+                answers.append((post, self.cause_of(size, offset, strb)))
+            for post, cause in answers:
+                assert await post == ((SLVERR if cause else 0), cause)
+            await self.env.drain()
+        assert await host.page_status(self.PAGE) == (
+            answers[-1][1],
+            sum(cause != 0 for _, cause in answers),
+        )
+        await host.read_log()
+        state = await self.good.query()
+        assert (state.cons, state.armed, state.arm_type) == (2, True, ArmType.ERRORS)
+        # Wider transfers with the right strobes are legal.
+        for size in range(3, 7):
+            assert await host.write(self.PAGE, DB, word, size=size, strb=lane) == (0, 0)
+        await self.tear_down()
+
+    @staticmethod
+    def cause_of(size: int, offset: int, strb: int) -> Cause:
+        """What a single beat to the line of the doorbells deserves."""
+        if size < 3 or offset % 8 or strb != 0xFF << offset % 64:
+            return Cause.BAD_SIZE
+        return {int(DB): Cause.NONE, int(RETURN): Cause.NO_CALLBACK}.get(offset, Cause.BAD_OFFSET)
+
+    def counted_sizes(self, cases: list[tuple[int, int, int]]) -> Any:
+        """Counters for these cases. The healthy queue has number 0: a return of 0 finds it."""
+        assert self.good.number == 0
+        causes = [self.cause_of(*case) for case in cases]
+        steps = {f"CAUSE{int(c)}": causes.count(c) for c in (Cause.BAD_SIZE, Cause.BAD_OFFSET)}
+        steps["CAUSE12"] = causes.count(Cause.NO_CALLBACK)
+        okay = causes.count(Cause.NONE)
+        return self.counted(
+            DB_OK=okay, DB_REFUSED=len(cases) - okay, LOG_LOST=len(cases) - okay - 17, **steps
+        )
+
+
+@pyuvm.test()
+class BurstTest(RefusalTest):
+    """Bursts of every length are drained and answered once; the next write counts (ISO-02)."""
+
+    async def scenario(self) -> None:
+        host, post = self.env.host, self.env.doorbells.post
+        await self.set_up()
+        word = CQ_DB.pack(cons=4, cq=self.good.number, arm_type=ArmType.ANY, arm=1)
+        legal = CQ_DB.pack(cons=2, cq=self.good.number)
+        async with self.no_effect():
+            for length in [*range(1, 16), 16, 32, 64, 128, 255]:
+                await self.refused(Cause.BURST, self.PAGE, DB, word, length=length)
+        answers = []
+        for length in [*range(1, 16), 255, 7, 255]:
+            at = self.harness.cycle + 20
+            answers.append((post(self.PAGE, DB, word, length=length, at=at), Cause.BURST))
+            answers.append((post(self.PAGE, DB, legal), Cause.NONE))
+            answers.append((post(self.PAGE, RETURN, legal), Cause.RESERVED_BITS))
+        for answer, cause in answers:
+            assert await answer == (SLVERR if cause else 0, cause)
+        # Address long before its data, and the other way round.
+        at = self.harness.cycle + 40
+        early = post(self.PAGE, DB, word, length=3, at=at, data_at=at + 60)
+        late = post(self.PAGE, DB, word, length=3, at=at + 90, data_at=at + 61)
+        assert (await early, await late) == ((SLVERR, Cause.BURST),) * 2
+        state = await self.good.query()
+        assert (state.cons, state.arm_type) == (2, ArmType.ERRORS)
+        assert len(await host.read_log()) >= 16
+        await self.tear_down()
+
+
+@pyuvm.test()
+class ReservedBitsTest(RefusalTest):
+    """Reserved bits one by one, arm types without arm, reserved arm codes (ISO-02)."""
+
+    async def scenario(self) -> None:
+        await self.set_up()
+        base = CQ_DB.pack(cons=2, cq=self.good.number)
+        armed = base | ArmType.ANY << 48 | 1 << 63
+        upper = range(self.config.idx_w, 32)
+        async with self.no_effect():
+            for word in (base, armed):
+                for bit in [*upper, *range(52, 63)]:
+                    await self.refused(Cause.RESERVED_BITS, self.PAGE, DB, word | 1 << bit)
+            for code in range(1, 16):
+                await self.refused(Cause.RESERVED_BITS, self.PAGE, DB, base | code << 48)
+            for code in range(3, 16):
+                word = base | code << 48 | 1 << 63
+                await self.refused(Cause.BAD_ARM_TYPE, self.PAGE, DB, word)
+            word = CB_RETURN.pack(cq=self.good.number)
+            for bit in [*range(32), *range(48, 64)]:
+                await self.refused(Cause.RESERVED_BITS, self.PAGE, RETURN, word | 1 << bit)
+            for number in {self.config.num_cq, self.config.num_cq << 1, 0x8000, 0xFFFF}:
+                number |= self.good.number
+                word = CQ_DB.pack(cons=2, cq=number)
+                await self.refused(Cause.BAD_CQ, self.PAGE, DB, word)
+                await self.refused(Cause.BAD_CQ, self.PAGE, RETURN, CB_RETURN.pack(cq=number))
+        await self.tear_down()
+
+
+@pyuvm.test()
+class IndexTest(DirectedTest):
+    """The legal range of the consumer index, replays, entries consumed before their
+    acknowledgement (CQ-22, ISO-02).
+    """
+
+    async def scenario(self) -> None:
+        env = self.env
+        cq = await self.queue(3, log2=3)
+        for start in (0, 8, 16):
+            self.send(cq, range(start, start + 8))
+            await cq.wait_results(8)
+            await self.every_index(cq, start, start + 8)
+            calls = len(cq.callbacks) + 1
+            assert await cq.arm(ArmType.ERRORS, index=start + 5) == (0, 0)
+            await cq.wait_callbacks(calls)
+            await self.every_index(cq, start + 5, start + 8)
+            assert await cq.callback_return() == (0, 0)
+            for _ in range(20):  # a repeated arm without polling is legal for ever
+                assert await cq.arm(ArmType.ERRORS, index=start + 5) == (0, 0)
+            assert await cq.update_consumer_index(start + 8) == (0, 0)
+            await env.drain()
+            assert len(cq.callbacks) == calls
+            assert (await cq.query()).arm_type == ArmType.ERRORS
+
+        # Written, not acknowledged: legal, and triggers nothing when the acknowledgement comes.
+        await cq.arm(ArmType.ANY, index=24)
+        env.mem.hold_cq(cq.number)
+        self.send(cq, range(24, 28))
+        assert len(await cq.wait_results(4)) == 4
+        await self.every_index(cq, 24, 28, index=False)
+        assert await cq.update_consumer_index(27) == (0, 0)
+        env.mem.release_cq(cq.number)
+        await cq.wait_callbacks(4)
+        state = await cq.query()
+        assert (state.prod, state.cons) == (28, 27)
+        assert await cq.callback_return() == (0, 0)
+        await self.refused(Cause.NO_CALLBACK, cq.page, RETURN, CB_RETURN.pack(cq=cq.number))
+        await cq.arm(ArmType.ANY, index=28)
+        env.mem.hold_cq(cq.number)
+        self.send(cq, range(28, 32))
+        await cq.wait_results(4)
+        assert await cq.update_consumer_index(32) == (0, 0)
+        env.mem.release_cq(cq.number)
+        await env.drain()
+        assert len(cq.callbacks) == 4, "consumed entries called back"
+        assert (await cq.query()).armed
+        await self.every_index(cq, 32, 32)
+
+    async def every_index(self, cq: Cq, low: int, high: int, index: bool = True) -> None:
+        """Around the legal range: refused with arm and all; inside it is left alone."""
+        mask = (1 << self.config.idx_w) - 1
+        outside = [
+            low - 1,
+            low - 8,
+            high + 1,
+            high + 2,
+            high + 8,
+            low + mask // 2,
+            high - mask // 2,
+        ]
+        async with self.no_effect():
+            for value in outside:
+                word = CQ_DB.pack(cons=value & mask, cq=cq.number, arm_type=ArmType.ANY, arm=1)
+                await self.refused(Cause.BAD_INDEX, cq.page, DB, word)
+                if index:
+                    word = CQ_DB.pack(cons=value & mask, cq=cq.number)
+                    await self.refused(Cause.BAD_INDEX, cq.page, DB, word)
+
+
+@pyuvm.test()
+class GarbageTest(DirectedTest):
+    """Thousands of random bad writes and reads while legal traffic runs: the traffic is
+    unaffected, and every write and read is answered (ISO-02, ISO-04).
+    """
+
+    writes = 6000
+
+    async def scenario(self) -> None:
+        env, rng = self.env, self.rng("garbage")
+        traffic = find("mixed_traffic")(env, duration=25_000, queues=8, eqs=2)
+        task = cocotb.start_soon(traffic.run())
+        await self.harness.cycles(3000)
+        answered = 0
+        while answered < self.writes:
+            owned = {cq.number: cq.page for cq in env.host.cqs.values()}
+            posts = [self.garbage(rng, owned) for _ in range(40)]
+            reads = [
+                env.doorbells.post_read(
+                    rng.randrange(self.config.num_pages + 2), 8 * rng.randrange(40)
+                )
+                for _ in range(4)
+            ]
+            for post in posts:
+                answer = await post
+                assert answer.resp == SLVERR and 1 <= answer.cause <= 12, answer
+            for read in reads:
+                await read
+            answered += len(posts)
+        await task
+        assert await env.host.counter("DB_REFUSED") >= self.writes
+        assert await env.control.value(Reg.CNT_CPL_REFUSED) == 0
+
+    def garbage(self, rng: Any, owned: dict[int, int]) -> Any:
+        """A write that must be refused, and is otherwise as close to a legal one as chance has
+        it.
+        """
+        config, bits = self.config, rng.getrandbits
+        cq = rng.choice((rng.randrange(config.num_cq), rng.randrange(config.num_cq), bits(16)))
+        page = rng.choice((rng.randrange(config.num_pages), owned.get(cq, 0), bits(20)))
+        offset = rng.choice((DB, DB, DB, RETURN, PageReg.PAGE_STATUS, 8 * bits(9), bits(12)))
+        word = cq << 32 | rng.choice((0, bits(4), bits(16), bits(32)))
+        word |= rng.choice((0, 0, 1 << 63, 1 << 63 | bits(2) << 48, bits(16) << 48))
+        size = rng.choice((3, 3, 3, 3, bits(3)))
+        length = rng.choice((0, 0, 0, 0, 0, rng.randrange(8)))
+        strb = rng.choice((None, None, None, bits(64), 0xFF << 8 * bits(3)))
+        if owned.get(cq) == page and offset in (DB, RETURN):
+            word |= 1 << rng.randrange(52, 63)
+        return self.env.doorbells.post(page, offset, word, size=size, length=length, strb=strb)

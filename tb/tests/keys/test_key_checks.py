@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict table, line by line, for reads and writes, by the key of a region, of a region by
+FastRegister, and of a window: every edge of the range, wraps of the 64-bit address, rights, owners,
+states, malformed checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import pyuvm
+
+from models.post.post import Segment
+from tb.env.defs import CHECK, Opcode, QpState, Right, Verdict
+from tb.env.harness.records import AccessCheck, AccessVerdict
+from tb.env.host.qp import Qp
+from tb.env.host.regions import Region
+from tb.env.host.windows import MemoryWindow, next_key
+from tb.tests.common.windowing import (
+    ALL,
+    BAD_KEY,
+    GENERATION,
+    GRANTED,
+    LOCAL,
+    OTHER_ZONE,
+    READ,
+    REMOTE,
+    WINDOW,
+    WRITE,
+    WindowTest,
+)
+
+BUILD = ["engine", "engine_small"]
+
+TOP = 1 << 64
+KINDS = (READ, WRITE)
+WRONG_QP, NO_RIGHT, BAD_RANGE = Verdict.WRONG_QP, Verdict.NO_RIGHT, Verdict.BAD_RANGE
+REFUSED = Verdict.REFUSED
+
+
+def edges(base: int, length: int) -> Iterator[tuple[int, int, bool]]:
+    """Addresses and lengths at every edge of a range, and whether all bytes lie inside."""
+    end = base + length
+    starts = {base - 1, base, base + 1, end - 1, end, end + 1, base + length // 2}
+    starts |= {0, 1, TOP - 1, base ^ 1 << 63, base ^ 1 << 48, base ^ 1 << 32}
+    for start in sorted(s % TOP for s in starts):
+        lengths = {1, 2, length - 1, length, length + 1, (1 << 32) - 1, 1 << 31}
+        lengths |= {end - start + more for more in (-1, 0, 1)} | {TOP - start, TOP - start + 1}
+        for nbytes in sorted(n for n in lengths if 0 < n < 1 << 32):
+            yield start, nbytes, base <= start and start + nbytes <= end
+
+
+class CheckTest(WindowTest):
+    allow = ("no_doorbells",)
+
+    async def ranges(self, qp: Qp, key: int, base: int, length: int) -> None:
+        """Every edge, read and written; and length 0, which has no bytes."""
+        granted = []
+        for (start, nbytes, inside), kind in product(edges(base, length), KINDS):
+            if inside:
+                granted.append(self.post_check(qp, kind, key, start, nbytes))
+            else:
+                await self.demand_verdict(qp, BAD_RANGE, kind, key, start, nbytes)
+        for answer in granted:
+            assert (await answer).code == GRANTED
+        for start, kind in product((base, base - 1, base + length, 0, TOP - 1), KINDS):
+            await self.demand_verdict(qp, GRANTED, kind, key, start % TOP, 0)
+
+
+@pyuvm.test()
+class RegionRangeTest(CheckTest):
+    """By the key of a region."""
+
+    async def scenario(self) -> None:
+        qp = await self.guarded()
+        region = await self.memory(1000)
+        await self.ranges(qp, region.key, region.base, region.length)
+
+
+@pyuvm.test()
+class WindowRangeTest(CheckTest):
+    """By the key of a window: the range is the window's, not that of its region."""
+
+    async def scenario(self) -> None:
+        qp = await self.guarded()
+        region = await self.memory(4096)
+        window = await self.window()
+        await self.bind(window, qp, region, 100, 1000)
+        await self.ranges(qp, window.key, region.base + 100, 1000)
+        await self.bind_again(qp, window, region)
+
+    async def bind_again(self, qp: Qp, window: MemoryWindow, region: Region) -> None:
+        await self.invalidate(qp, window.key)
+        await self.bind(window, qp, region, 4095, 1)
+        await self.ranges(qp, window.key, region.base + 4095, 1)
+
+
+@pyuvm.test()
+class WrapTest(CheckTest):
+    """Ranges that begin at address 0 and that end at 2^64: nothing wraps."""
+
+    async def scenario(self) -> None:
+        qp = await self.guarded()
+        region, window = await self.allocated(1), await self.window()
+        for base, length in ((TOP - 64, 64), (TOP - 1, 1), (0, 64), (0, 1)):
+            post = qp.make(
+                Opcode.FAST_REGISTER,
+                segments=[Segment(base, length)],
+                token=region.key,
+                flags=0x38,
+            )
+            await self.execute(qp, post)
+            await region.refresh()
+            await self.ranges(qp, region.key, base, length)
+            part = Segment(base, length, region.key)
+            post = qp.make(Opcode.BIND, segments=[part], token=window.key, flags=0x38)
+            await self.execute(qp, post)
+            await window.refresh()
+            await self.ranges(qp, window.key, base, length)
+            await self.invalidate(qp, window.key)
+            await self.invalidate(qp, region.key)
+
+
+@pyuvm.test()
+class LongRangeTest(CheckTest):
+    """Regions longer than 4 GiB, and the longest."""
+
+    async def scenario(self) -> None:
+        qp = await self.guarded()
+        for length, base in (((1 << 33) + 5, 1 << 40), ((1 << 48) - 1, 0xFFFE << 48)):
+            region = await self.memory(length, base=base)
+            await self.ranges(qp, region.key, base, length)
+            await region.deregister()
+
+
+@pyuvm.test()
+class RightsTest(CheckTest):
+    """The right decides, of the window for a window's key, of the region for a region's; all
+    combinations of both (MW-02).
+    """
+
+    async def scenario(self) -> None:
+        qp = await self.guarded()
+        window = await self.window()
+        allocated = await self.allocated(64)
+        for own in range(8):
+            if own & Right.REMOTE_WRITE and not own & LOCAL:
+                continue
+            region = await self.memory(64, rights=own)
+            await self.verdicts_of(qp, region.key, region.base, own)
+            for given in (0, Right.REMOTE_READ, Right.REMOTE_WRITE, REMOTE):
+                if given & Right.REMOTE_WRITE and not own & LOCAL:
+                    continue
+                await self.bind(window, qp, region, 8, 16, rights=given)
+                await self.verdicts_of(qp, window.key, region.base + 8, given)
+                # And the other way round: the region's own key knows nothing of the window.
+                await self.verdicts_of(qp, region.key, region.base, own)
+                await self.invalidate(qp, window.key)
+            await region.deregister()
+        for own in (0, LOCAL, Right.REMOTE_READ, ALL):
+            await self.fast_register(allocated, qp, rights=own)
+            await self.verdicts_of(qp, allocated.key, allocated.base, own)
+            await self.invalidate(qp, allocated.key)
+
+    async def verdicts_of(self, qp: Qp, key: int, base: int, rights: int) -> None:
+        for kind, right in ((READ, Right.REMOTE_READ), (WRITE, Right.REMOTE_WRITE)):
+            code = GRANTED if rights & right else NO_RIGHT
+            for length in (8, 0):
+                await self.demand_verdict(qp, code, kind, key, base, length)
+            # A missing right comes before a bad range.
+            code = BAD_RANGE if rights & right else NO_RIGHT
+            await self.demand_verdict(qp, code, kind, key, base - 1, 1)
+
+
+@pyuvm.test()
+class OwnerTest(CheckTest):
+    """Windows of another QP, regions of another zone; regions by FastRegister serve every QP of
+    their zone. WRONG_QP comes before the right and the range.
+    """
+
+    async def scenario(self) -> None:
+        first, second = [await self.guarded() for _ in range(2)]
+        third = await self.guarded(zone=OTHER_ZONE)
+        region, window = await self.memory(64), await self.window()
+        fast = await self.allocated(64)
+        await self.bind(window, first, region, rights=0)
+        await self.fast_register(fast, first)
+        for kind, length in product(KINDS, (0, 8, 65)):
+            for qp in (second, third):
+                await self.demand_verdict(qp, WRONG_QP, kind, window.key, region.base, length)
+            for keyed in (region, fast):
+                code = GRANTED if length <= 64 else BAD_RANGE
+                for qp in (first, second):
+                    await self.demand_verdict(qp, code, kind, keyed.key, keyed.base, length)
+                await self.demand_verdict(third, WRONG_QP, kind, keyed.key, keyed.base, length)
+        await self.invalidate(first, window.key)
+        await self.bind(window, second, region)
+        await self.demand_verdict(first, WRONG_QP, READ, window.key, region.base, 8)
+        await self.demand_verdict(second, GRANTED, READ, window.key, region.base, 8)
+
+
+@pyuvm.test()
+class BadKeyTest(CheckTest):
+    """Keys that are not valid; nothing else of the check matters then."""
+
+    async def scenario(self) -> None:
+        qp, other = [await self.guarded() for _ in range(2)]
+        region, fast = await self.memory(64), await self.allocated(64)
+        window, bound = [await self.window() for _ in range(2)]
+        olds = [fast.key, bound.key]
+        await self.fast_register(fast, qp)
+        await self.bind(bound, qp, region)
+        keys = [
+            *olds,
+            window.key,
+            *(next_key(k) for k in (region.key, fast.key, bound.key, window.key)),
+            *(k & 0xFFF for k in (region.key, fast.key, bound.key, window.key)),
+            *(k | 0xFFFF_F000 for k in (region.key, fast.key, bound.key)),
+            *(k ^ WINDOW | 1 << 30 for k in (region.key, bound.key)),
+            *(k ^ 1 << 31 for k in (region.key, bound.key)),
+            *(k | 0x400 for k in (region.key, bound.key)),
+            *(0, 0xFFFF_FFFF, 0x7FF | GENERATION, 0xFFF | GENERATION, 3 | GENERATION),
+        ]
+        for key, kind, length in product(keys, KINDS, (0, 8, 65)):
+            for qp_ in (qp, other):
+                await self.demand_verdict(qp_, BAD_KEY, kind, key, region.base, length)
+        await self.invalidate(qp, bound.key)
+        await self.invalidate(qp, fast.key)
+        for keyed in (bound, fast):
+            await self.demand_verdict(qp, BAD_KEY, READ, keyed.key, region.base, 8)
+        old = region.key
+        await region.deregister()
+        await self.demand_verdict(qp, BAD_KEY, READ, old, region.base, 8)
+        await region.register()
+        await self.demand_verdict(qp, BAD_KEY, READ, old, region.base, 8)
+        await self.demand_verdict(qp, GRANTED, READ, region.key, region.base, 8)
+
+
+@pyuvm.test()
+class RefusedTest(CheckTest):
+    """Malformed checks, QPs that are not there, not guarded, not connected: REFUSED, and nothing
+    ends; before every other code.
+    """
+
+    async def scenario(self) -> None:
+        qp = await self.guarded()
+        plain = await self.qp(zone=qp.zone, recv_depth=4)
+        idle = await self.idle_qp(zone=qp.zone, guarded=True, recv_depth=4)
+        region = await self.memory(64)
+        good = CHECK.pack(
+            qp=qp.number, kind=int(READ), key=region.key, address=region.base, length=8
+        )
+        agent = self.env.transport.responder._agent
+        mark = self.mark
+        words = [good & ~(3 << 16), good | 3 << 16]
+        words += [good | 1 << bit for bit in (*range(18, 32), *range(160, 192))]
+        words += [word ^ 0xFF << 32 for word in words]
+        words += [good & ~0xFFFF | number for number in (plain.number, idle.number)]
+        far = [n for n in (1 << bit for bit in range(16)) if n >= self.config.num_qp]
+        words += [good & ~0xFFFF | n for n in (*far, *(n | qp.number for n in far), 0xFFFF)]
+        answers = [(word, agent.send_raw(word)) for word in words]
+        for word, answer in answers:
+            judgement = await answer
+            assert judgement.code == REFUSED, hex(word)
+            assert judgement.qp == word & 0xFFFF
+        assert (await agent.send_raw(good)).code == GRANTED
+        assert self.terms(mark) == []
+        counters = await self.env.host.counters()
+        assert counters["CHECKS"] == len(words) + 1
+        assert counters["CHECKS_REFUSED"] == len(words)
+        await self.env.host.read_log()
+        # States.
+        await self.demand_verdict(idle, REFUSED, READ, region.key, region.base, 8)
+        await qp.set_state(QpState.DISCONNECT_PENDING)
+        await self.demand_state(qp, QpState.DISCONNECT_PENDING)
+        await self.demand_verdict(qp, GRANTED, READ, region.key, region.base, 8)
+        await qp.set_state(QpState.DISCONNECTED)
+        await self.demand_verdict(qp, REFUSED, READ, region.key, region.base, 8)
+        await self.revive(qp)
+        await self.demand_verdict(qp, GRANTED, READ, region.key, region.base, 8)
+        await qp.flush()
+        await self.rest()
+        await self.demand_verdict(qp, REFUSED, READ, region.key, region.base, 8)
+        await qp.reset()
+        await self.demand_verdict(qp, REFUSED, READ, region.key, region.base, 8)
+        await qp.destroy()
+        await self.demand_verdict(qp, REFUSED, READ, region.key, region.base, 8)
+
+
+@pyuvm.test()
+class PendingEndsTest(CheckTest):
+    """In DISCONNECT_PENDING a refused check ends the connection, too; each of the codes."""
+
+    async def scenario(self) -> None:
+        qp, other = [await self.guarded() for _ in range(2)]
+        region, window = await self.memory(64, rights=0), await self.window()
+        await self.bind(window, other, region, rights=0)
+        for key, address, code in (
+            (0, 0, BAD_KEY),
+            (window.key, 0, WRONG_QP),
+            (region.key, 0, NO_RIGHT),
+        ):
+            post = self.write_post(qp)
+            await self.accept(qp, [post])
+            await qp.set_state(QpState.DISCONNECT_PENDING)
+            assert await self.check(qp, READ, key, address, 8) == code
+            await self.rest()
+            await self.demand_state(qp, QpState.ERROR)
+            self.report(qp, 0)
+            await self.demand_results(qp, [post], 0)
+            await self.revive(qp)
+
+
+@pyuvm.test()
+class BackToBackTest(CheckTest):
+    """A check in every cycle: one answer each, in order, at most 6 cycles later; behind the one
+    that ends the connection none is granted; the log names code and QP.
+    """
+
+    async def scenario(self) -> None:
+        qps = [await self.guarded() for _ in range(3)]
+        region = await self.memory(4096)
+        mark = self.mark
+        asked = []
+        for n in range(60):
+            qp = qps[n % 3]
+            asked.append((qp, self.post_check(qp, KINDS[n & 1], region.key, region.base + n, n)))
+        for qp, answer in asked:
+            judgement = await answer
+            assert (judgement.qp, judgement.code) == (qp.number, GRANTED)
+        await self.rest()
+        checks, verdicts = self.of(AccessCheck, mark), self.of(AccessVerdict, mark)
+        assert [c.cycle for c in checks] == list(range(checks[0].cycle, checks[0].cycle + 60))
+        assert all(v.cycle - c.cycle <= 6 for c, v in zip(checks, verdicts, strict=True))
+        qp, other = qps[:2]
+        for before in range(6):
+            pending = [
+                self.post_check(qp, READ, region.key if n != before else 0, region.base, 8)
+                for n in range(20)
+            ]
+            side = [self.post_check(other, READ, region.key, region.base, 8) for _ in range(4)]
+            codes = [(await answer).code for answer in pending]
+            # Some behind it may have been decided by their keys before the state changed.
+            assert codes[: before + 1] == [GRANTED] * before + [BAD_KEY], codes
+            assert codes[-1] == REFUSED, codes
+            assert [(await answer).code for answer in side] == [GRANTED] * 4
+            await self.rest()
+            await self.revive(qp)
+        await self.log()
+
+    async def log(self) -> None:
+        host = self.env.host
+        while await host.read_log():
+            pass
+        qp = await self.guarded()
+        region = await self.memory(64, rights=0)
+        for address, code in ((0, NO_RIGHT), (1 << 63, NO_RIGHT)):
+            await self.check(qp, READ, region.key, address, 8)
+            await self.rest()
+            entries = await host.read_log()
+            assert [(e.cause, e.kind, e.object, e.detail) for e in entries] == [
+                (0x36, 5, qp.number, int(code))
+            ], entries
+            await self.revive(qp)

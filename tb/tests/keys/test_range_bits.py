@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranges of memory, bit for bit: each bit of a region's base and length, and of the address and the
+length of what uses it, decides (SRQ-15, MW-02, MW-10).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pyuvm
+
+from models.post.post import Segment
+from tb.env.defs import Cause, Opcode
+from tb.env.host.qp import Qp
+from tb.env.host.regions import Region
+from tb.tests.common.windowing import BAD_MEMORY, REMOTE
+from tb.tests.keys.test_key_checks import BAD_RANGE, GRANTED, KINDS, CheckTest
+from tb.tests.keys.test_key_requests import Fault, RequestTest
+from tb.tests.receive.test_receive_segments import ZONE, SegmentTest
+
+BUILD = ["engine_small"]
+
+TOP = 1 << 64
+#: Bits of addresses, of a region's length, of that of a receive's segment or an access, and of that
+#: of a window, whose Bind has at most 2^31 bytes.
+ADDRESS, LENGTH, BYTES, BOUND = 64, 48, 32, 31
+
+
+def places(rng: random.Random) -> list[int]:
+    """Bases: each bit 0 in one of them and 1 in the other."""
+    base = rng.randrange(1, TOP - 1)
+    return [base, TOP - 1 ^ base]
+
+
+def of_lengths(rng: random.Random, bits: int) -> Iterator[tuple[int, int]]:
+    """Base and length of a range for each bit of a length: just this one, and a byte."""
+    for bit in range(bits):
+        length = (1 << bit) + 1
+        yield rng.randrange(TOP - length), length
+
+
+def beyond(base: int, bits: int = BYTES) -> Iterator[tuple[int, int]]:
+    """Address and length of what is not within one byte: each bit of the address is another one,
+    and each of the ``bits`` of the length is set.
+    """
+    for bit in range(ADDRESS):
+        yield base ^ 1 << bit, 1
+    for bit in range(1, bits):
+        if base + (1 << bit) < TOP:
+            yield base, 1 << bit | 1
+    yield base, 2
+
+
+@pyuvm.test()
+class AccessBitsTest(CheckTest):
+    """Accesses of peers, by the key of a region, and by that of a window of a larger one."""
+
+    async def scenario(self) -> None:
+        rng = self.rng("ranges")
+        qp = await self.guarded()
+        for base, length in of_lengths(rng, LENGTH):
+            region = await self.memory(length, base=base)
+            await self.told(region, base, length)
+            await self.ends(qp, region.key, base, length)
+            await region.deregister()
+        for base in places(rng):
+            region = await self.memory(1, base=base)
+            await self.told(region, base, 1)
+            await self.outside(qp, region.key, base)
+            await region.deregister()
+        await self.by_window(qp, rng)
+
+    async def by_window(self, qp: Qp, rng: random.Random) -> None:
+        window, most = await self.window(), (1 << LENGTH) - 1
+        region = await self.memory(most, base=rng.randrange(TOP - most))
+        for _, length in of_lengths(rng, BOUND):
+            offset = rng.randrange(most - length)
+            await self.bind(window, qp, region, offset, length)
+            await self.ends(qp, window.key, region.base + offset, length)
+            await self.invalidate(qp, window.key)
+        offset = rng.randrange(most - 1)
+        await self.bind(window, qp, region, offset, 1)
+        await self.outside(qp, window.key, region.base + offset)
+
+    async def told(self, region: Region, base: int, length: int) -> None:
+        """A query tells the range; the bench compares all of its answer."""
+        status = await region.query()
+        assert (status.base, status.length) == (base, length), status
+
+    async def ends(self, qp: Qp, key: int, base: int, length: int) -> None:
+        """The last byte and the one behind it; all, and one more."""
+        kind = KINDS[length.bit_length() % 2]
+        last = base + length - 1
+        await self.demand_verdict(qp, GRANTED, kind, key, last, 1)
+        await self.demand_verdict(qp, BAD_RANGE, kind, key, last, 2)
+        await self.demand_verdict(qp, BAD_RANGE, kind, key, last + 1, 1)
+        if length < 1 << BYTES:
+            await self.demand_verdict(qp, GRANTED, kind, key, base, length)
+            await self.demand_verdict(qp, BAD_RANGE, kind, key, base, length + 1)
+
+    async def outside(self, qp: Qp, key: int, base: int) -> None:
+        """More than a range of one byte."""
+        for address, length in beyond(base):
+            await self.demand_verdict(qp, BAD_RANGE, KINDS[0], key, address, length)
+
+
+@pyuvm.test()
+class BindBitsTest(RequestTest):
+    """Windows within regions."""
+
+    async def scenario(self) -> None:
+        rng = self.rng("ranges")
+        qp, window = await self.guarded(), await self.window()
+        for base, length in of_lengths(rng, LENGTH):
+            region = await self.memory(length, base=base)
+
+            def part(offset: int, size: int, start: int = base, key: int = region.key) -> Segment:
+                return Segment(start + offset, size, key)
+
+            refused = [part(length - 1, 2), part(length, 1)]
+            granted = [(length - 1, 1)]
+            if length < 1 << BOUND:
+                refused.append(part(0, length + 1))
+                granted.append((0, length))
+            for segment in refused:
+                fault = Fault(f"{length}", window.key, segment, REMOTE, BAD_MEMORY)
+                await self.demand_fault(qp, Opcode.BIND, fault, [region], [window])
+            for offset, size in granted:
+                await self.bind(window, qp, region, offset, size)
+                await self.invalidate(qp, window.key)
+            await region.deregister()
+        for base in places(rng):
+            region = await self.memory(1, base=base)
+            for address, size in beyond(base, BOUND):
+                segment = Segment(address, size, region.key)
+                fault = Fault(f"{address:#x}", window.key, segment, REMOTE, BAD_MEMORY)
+                await self.demand_fault(qp, Opcode.BIND, fault, [region], [window])
+            await region.deregister()
+
+
+@pyuvm.test()
+class SegmentBitsTest(SegmentTest):
+    """Segments of receives."""
+
+    async def scenario(self) -> None:
+        rng = self.rng("ranges")
+        host = self.env.host
+        await self.setup()
+        for base, length in of_lengths(rng, LENGTH):
+            region = await host.register(length, number=0, base=base, zone=ZONE)
+            key, last = region.key, base + length - 1
+            cases = [
+                ([Segment(last, 1, key)], Cause.NONE),
+                ([Segment(last, 2, key)], Cause.BAD_RANGE),
+                ([Segment(last + 1, 1, key)], Cause.BAD_RANGE),
+            ]
+            if length < 1 << BYTES:
+                cases.append(([Segment(base, length, key)], Cause.NONE))
+                cases.append(([Segment(base, length + 1, key)], Cause.BAD_RANGE))
+            await self.judge(cases)
+            await region.deregister()
+        for base in places(rng):
+            region = await host.register(1, number=0, base=base, zone=ZONE)
+            await self.judge(
+                ([Segment(address, length, region.key)], Cause.BAD_RANGE)
+                for address, length in beyond(base)
+            )
+            await region.deregister()

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sink stands still for long while keys are invalidated and the device goes: what does not need
+it goes on, nothing is lost behind it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyuvm
+
+from tb.env.defs import CqeStatus, Opcode, QpState, Result, Verdict
+from tb.env.harness.harness import Channel
+from tb.env.host.qp import Qp
+from tb.tests.common.posting import CANCELED
+from tb.tests.common.taking import TAKEN
+from tb.tests.common.windowing import (
+    BAD_KEY,
+    BAD_TOKEN,
+    GENERATION,
+    GRANTED,
+    READ,
+    plain,
+    received,
+    result_of,
+)
+from tb.tests.keys.test_window_removal import RemovalTest
+
+BUILD = ["engine", "engine_small", "engine_deep"]
+LONG = 3000
+
+
+class HoldTest(RemovalTest):
+    async def set_up(self, nd1: bool = False) -> None:
+        recv_cq = await self.queue(reservation=True, log2=min(4, self.config.max_log2))
+        self.a = await self.guarded(recv_cq=recv_cq, nd1=nd1)
+        self.b = await self.guarded(recv_cq=recv_cq)
+        self.region_ = await self.memory(256)
+        self.buffer_ = await self.memory(64)
+        self.win_a, self.win_b = await self.window(context=0xAB), await self.window(context=0xCD)
+        await self.bind(self.win_a, self.a, self.region_)
+        await self.bind(self.win_b, self.b, self.region_)
+
+    async def buffers(self, qp: Qp, count: int) -> list[int]:
+        posts = [qp.make_recv([self.buffer_.segment(0, 8)]) for _ in range(count)]
+        for answer in qp.queue_recv_many(posts):
+            assert await answer == (0, 0)
+        return [post.context for post in posts]
+
+    async def soon(self, pending: Any, what: str, limit: int = 200) -> Any:
+        end = self.harness.cycle + limit
+        while not pending.done:
+            assert self.harness.cycle < end, f"{what}: no answer"
+            await self.harness.cycles(8)
+            await self.env.sync()
+        return pending.result
+
+    def check_at(self, key: int) -> Any:
+        return self.post_check(self.a, READ, key, self.region_.base, 8)
+
+
+@pyuvm.test()
+class VerdictsHeldTest(HoldTest):
+    """m_axis_verdict stands still: messages, requests, commands go on; each check that was accepted
+    has its verdict of then.
+    """
+
+    async def scenario(self) -> None:
+        await self.set_up()
+        cookies = await self.buffers(self.a, 2)
+        self.harness.hold(Channel.VERDICT)
+        key = self.win_a.key
+        checks = [self.check_at(key) for _ in range(30)]
+        await self.harness.cycles(40)
+        message = self.send_invalidate(self.a, key)
+        assert (await self.soon(message, "message")).code == TAKEN
+        await self.execute_now(self.b, self.win_b.key)
+        assert (await self.win_b.query()).valid is False
+        await self.win_b.close()
+        self.settle(self.a)
+        await self.harness.cycles(LONG)
+        self.harness.hold(Channel.VERDICT, False)
+        codes = [(await check).code for check in checks]
+        granted = codes.count(GRANTED)
+        assert 0 < granted < 12, codes
+        assert codes[granted] == BAD_KEY and set(codes[:granted]) == {GRANTED}
+        assert set(codes[granted:]) <= {BAD_KEY, Verdict.REFUSED}, codes
+        await self.rest()
+        left = plain(cookies[1], 0, CqeStatus.CANCELED)
+        await self.demand_entries(self.a, [received(cookies[0], key), left])
+
+    async def execute_now(self, qp: Qp, key: int) -> None:
+        post = qp.make(Opcode.INVALIDATE, token=key)
+        answer = qp.queue(post)
+        assert await self.soon(answer, "post") == (0, 0)
+        for _ in range(60):
+            await self.harness.cycles(8)
+            await self.env.sync()
+            found = qp.cq.get_cq_results_ex()
+            if found:
+                assert [(r.request_context, r.status) for r in found] == [(post.context, 0)]
+                return
+        raise AssertionError("the request does not complete")
+
+
+@pyuvm.test()
+class AnswersHeldTest(VerdictsHeldTest):
+    """m_axis_scatter stands still: checks, requests and commands go on."""
+
+    async def scenario(self) -> None:
+        await self.set_up()
+        cookies = await self.buffers(self.a, 3)
+        self.harness.hold(Channel.SCATTER)
+        key = self.win_a.key
+        pending = [self.send_invalidate(self.a, key), *self.ask(self.a, *[1] * 30)]
+        await self.harness.cycles(200)
+        assert (await self.soon(self.check_at(key), "check")).code == BAD_KEY
+        await self.execute_now(self.b, self.win_b.key)
+        await self.win_b.close()
+        assert (await self.a.query()).state == QpState.ERROR
+        await self.harness.cycles(LONG)
+        self.harness.hold(Channel.SCATTER, False)
+        codes = [(await one).code for one in pending]
+        assert codes[0] == TAKEN, codes
+        await self.rest()
+        taken = len(self.tags[self.a.number])
+        for _ in range(taken):
+            self.settle(self.a)
+        wanted = [received(cookies[0], key)]
+        wanted += [plain(c) for c in cookies[1:taken]]
+        wanted += [plain(c, 0, CqeStatus.CANCELED) for c in cookies[taken:]]
+        await self.demand_entries(self.a, wanted)
+
+
+@pyuvm.test()
+class WorkHeldTest(HoldTest):
+    """m_axis_work stands still: a Bind behind the beat waits; checks, messages, commands go on; a
+    connection that ends meanwhile leaves its Bind without effect.
+    """
+
+    async def scenario(self) -> None:
+        await self.set_up()
+        await self.buffers(self.a, 1)
+        spare = await self.window()
+        self.harness.hold(Channel.WORK)
+        posts = [self.write_post(self.b) for _ in range(3)]
+        posts.append(spare.make_bind(self.b, self.region_))
+        answers = self.b.queue_many(posts)
+        for answer in answers:
+            assert await self.soon(answer, "post") == (0, 0)
+        await self.harness.cycles(64)
+        message = self.send_invalidate(self.a, self.win_a.key)
+        assert (await self.soon(message, "message")).code == TAKEN
+        assert (await self.soon(self.check_at(self.win_b.key), "check")).code == Verdict.WRONG_QP
+        assert not (await spare.query()).valid
+        await self.b.flush()
+        await self.win_b.close()
+        await self.harness.cycles(LONG)
+        self.harness.hold(Channel.WORK, False)
+        await self.rest()
+        assert not (await spare.query()).valid
+        beats = [b for b in self.beats(self.b) if not b.user >> 56 & 1]
+        self.report(self.b, *[CANCELED] * len(beats))
+        await self.demand_results(self.b, posts, CANCELED)
+        self.settle(self.a)
+
+
+@pyuvm.test()
+class TermsHeldTest(HoldTest):
+    """m_axis_term stands still while connections end by checks, messages, requests and removal:
+    nothing but CONNECT_QP waits, and each connection has its request afterwards.
+    """
+
+    async def scenario(self) -> None:
+        await self.set_up()
+        cookies = await self.buffers(self.b, 1)
+        mark = self.mark
+        self.harness.hold(Channel.TERM)
+        assert (await self.soon(self.check_at(0), "check")).code == BAD_KEY
+        token = self.send_invalidate(self.b, 0)
+        assert (await self.soon(token, "message")).code == BAD_TOKEN
+        await self.harness.cycles(100)
+        for qp in (self.a, self.b):
+            assert (await qp.query()).state == QpState.ERROR
+        self.settle(self.b)
+        await self.harness.cycles(200)
+        await self.env.host.remove_device()
+        assert (await self.result(0x4F, 0)) == Result.DEVICE_REMOVED
+        await self.harness.cycles(LONG)
+        found = self.b.recv_cq.get_cq_results_ex()
+        assert [(r.request_context, r.status) for r in found] == [(cookies[0], 4)], found
+        self.harness.hold(Channel.TERM, False)
+        await self.rest()
+        assert sorted(self.terms(mark)) == [(q.number, 5) for q in (self.a, self.b)]
+
+
+@pyuvm.test()
+class WritesHeldTest(HoldTest):
+    """Writes of completions stand still, with pairs of NetworkDirect 1 behind: the key is gone,
+    both entries come afterwards, side by side, though another QP completes on the same CQ.
+    """
+
+    async def scenario(self) -> None:
+        await self.set_up(nd1=True)
+        count = 2
+        for sink in (Channel.MEM_AW, Channel.MEM_W, Channel.MEM_B):
+            a, b = await self.buffers(self.a, count), await self.buffers(self.b, count)
+            self.harness.hold(sink)
+            key = self.win_a.key
+            for qp in (self.a, self.b):
+                answers = [self.soon(p, "message") for p in self.ask(qp, 8)]
+                for answer in answers:
+                    assert (await answer).code == TAKEN
+            message = self.send_invalidate(self.a, key)
+            assert (await self.soon(message, "message")).code == TAKEN
+            other = self.ask(self.b, 8)[0]
+            assert (await self.soon(other, "message")).code == TAKEN
+            for qp in (self.b, self.a, self.a, self.b):
+                self.settle(qp)
+            assert not (await self.win_a.query()).valid
+            await self.harness.cycles(LONG)
+            found = self.a.recv_cq.get_cq_results_ex()
+            # Without the answer alone, what was written can be seen.
+            assert found == [] or sink == Channel.MEM_B
+            self.harness.hold(sink, False)
+            await self.rest()
+            found += self.a.recv_cq.get_cq_results_ex()
+            await self.a.recv_cq.update_consumer_index()
+            got = [(int(r.type), r.request_context, r.status, r.token, r.nbytes) for r in found]
+            want = [plain(b[0], 8), plain(a[0], 8), result_of(0xAB, key), plain(a[1])]
+            assert got == [*want, plain(b[1], 8)], got
+            assert (await self.a.recv_cq.query()).credits == 0
+            await self.bind(self.win_a, self.a, self.region_)
+            assert self.win_a.key == key + GENERATION

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random lives of windows, each test with one emphasis. Beside the scoreboard, a ledger judges what
+host and transport see: statuses, keys, messages, and every byte that peers may reach.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyuvm
+
+from tb.env.base_test import CarillonTest
+from tb.sequences import find
+
+BUILD = ["engine", "engine_small", "engine_least", "engine_deep"]
+SEEDS = [1, 2]
+
+
+class _WindowsTest(CarillonTest):
+    async def lives(self, **options: Any) -> Any:
+        """Runs the sequence, and compares the counters."""
+        env, host = self.env, self.env.host
+        sequence: Any = find("window_life")(env, **options)
+        await sequence.run()
+        env.release_all()
+        judgements = env.transport.responder.judgements
+        assert await host.counter("CHECKS") == len(judgements)
+        refused = sum(not judgement.granted for judgement in judgements)
+        assert await host.counter("CHECKS_REFUSED") == refused
+        ledger = sequence.ledger
+        assert await host.counter("INVALIDATED") >= ledger.gone.total()
+        assert ledger.compared, "no byte was compared"
+        assert sequence.done["bind"] + sequence.done["fast"] > 1
+        self.logger.info(
+            "%s %s, %d bytes, %d Reads, %d messages",
+            *(dict(sequence.done), dict(ledger.statuses)),
+            *(ledger.compared, ledger.reads, ledger.received),
+        )
+        return sequence
+
+
+@pyuvm.test()
+class WindowLivesTest(_WindowsTest):
+    """Everything at once."""
+
+    async def scenario(self) -> None:
+        await self.lives()
+
+
+@pyuvm.test()
+class WindowAccessesTest(_WindowsTest):
+    """Clean connections with many accesses, executed quickly."""
+
+    async def scenario(self) -> None:
+        self.env.transport.latency = (1, 30)
+        await self.lives(troubled=0.1, accesses=16, threads=5, length=6, guarded=1.0)
+
+
+@pyuvm.test()
+class WindowTroublesTest(_WindowsTest):
+    """Short connections, each of which one trouble ends."""
+
+    async def scenario(self) -> None:
+        self.env.transport.latency = (1, 60)
+        await self.lives(troubled=0.95, threads=2, length=2, guarded=0.95, rebirths=0.1)
+
+
+@pyuvm.test()
+class WindowLeftBuffersTest(_WindowsTest):
+    """Shared receive queues that are full of what ended connections have left."""
+
+    async def scenario(self) -> None:
+        sequence = await self.lives(shared=1.0, filled=True, troubled=0.3, threads=2)
+        assert sequence.done["filled"] and sequence.ledger.received
+
+
+@pyuvm.test()
+class WindowStrangersTest(_WindowsTest):
+    """Guarded and unguarded queue pairs side by side and connected."""
+
+    async def scenario(self) -> None:
+        await self.lives(guarded=0.5, troubled=0.3, rebirths=0.8)
+
+
+@pyuvm.test()
+class WindowRemovalTest(_WindowsTest):
+    """The device is removed in the middle; everything can still be cleaned up (MW-09)."""
+
+    async def scenario(self) -> None:
+        await self.lives(removal=True)
+
+
+@pyuvm.test()
+class WindowStallsTest(_WindowsTest):
+    """Every channel stalls at random."""
+
+    async def scenario(self) -> None:
+        env, rng = self.env, self.rng("test")
+        for agent in env.agents:
+            agent.stall(rng.choice((0.0, 0.2, 0.5, 0.8)), env.seed)
+        await self.lives(duration=8000)

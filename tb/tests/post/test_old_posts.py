@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Posts that are held longer than any age limit counts, or while their limit changes."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pyuvm
+
+from tb.env.defs import TraceOp
+from tb.tests.common.posting import OK, PostingTest
+
+BUILD = "engine_small"
+
+#: Ticks after which the clock of ages has gone round.
+_ROUND = 1 << 18
+_STEPS = 18
+
+
+@pyuvm.test()
+class OldPostTest(PostingTest):
+    """DF-01: posts that are held at all times of the clock of ages, one for more than its whole
+    round, wait as long as no limit is set; with a limit that is over they go at once, and one is
+    held while the clock goes round. Time in which nothing is held does not count.
+    """
+
+    max_cycles = 2_000_000
+
+    async def scenario(self) -> None:
+        old, young, idle, quiet = [await self.qp(page=0) for _ in range(4)]
+        await idle.modify(age=1)
+        self.harness.recorder(age=1 << 14)
+        (kept,) = await self.hold(old, 1)
+        # No command looks at this one.
+        (untouched,) = await self.hold(quiet, 1)
+        cycles = _ROUND * self.config.mod_tick // _STEPS
+        for number in range(_STEPS + 1):
+            await self.hold(young, 1)
+            await self.harness.cycles(cycles)
+            # Both are looked at; neither goes.
+            await old.modify(watermark=100)
+            mark = self.mark
+            await self.accept(young, [self.write_post(young)])
+            await self.rest()
+            assert len(self.beats(young, mark)) == 2 and not self.beats(old, mark), number
+            self.report(young)
+            self.report(young)
+            await young.cq.wait_results(2)
+            await young.cq.update_consumer_index()
+            if number == _STEPS * 3 // 4:
+                # Its time begins now, however long it has held nothing.
+                await idle.modify(age=0xFFFF)
+                await self.hold(idle, 1)
+                await self.rest(400)
+                assert not self.beats(idle, mark)
+                await self.accept(idle, [self.write_post(idle)])
+                self.report(idle)
+                self.report(idle)
+                await idle.cq.wait_results(2)
+        for qp, post in ((quiet, untouched), (old, kept)):
+            mark = self.mark
+            await qp.modify(age=0xFFFF)
+            await self.rest(400)
+            self.demand_beats(qp, [post], mark)
+            self.report(qp)
+            await qp.cq.wait_results(1)
+        await old.modify()
+        mark = self.mark
+        (kept,) = await self.hold(old, 1)
+        await self.harness.cycles(2 * cycles)
+        assert not self.beats(old, mark)
+        await old.modify(age=1)
+        await self.rest(400)
+        self.demand_beats(old, [kept], mark)
+        self.report(old)
+        await old.cq.wait_results(1)
+
+
+@pyuvm.test()
+class LeftAloneTest(PostingTest):
+    """DF-01: one queue pair alone holds a post, for a whole round of the clock of ages, and the
+    newest command is about another one; with a limit that is over it goes at once.
+    """
+
+    max_cycles = 2_500_000
+
+    async def scenario(self) -> None:
+        holder, other = await self.qp(page=0), await self.qp(page=0)
+        self.harness.recorder(age=1 << 14)
+        posts = await self.hold(holder, 1)
+        await other.modify(watermark=100)
+        # Less than 2^16 ticks behind the round, where it would look young.
+        await self.harness.cycles((_ROUND + 1000) * self.config.mod_tick)
+        mark = self.mark
+        await holder.modify(age=0xFFFF)
+        await self.rest(400)
+        self.demand_beats(holder, posts, mark)
+        self.report(holder)
+        await self.demand_results(holder, posts, OK)
+
+
+@pyuvm.test()
+class NeighboursTest(PostingTest):
+    """DF-01: what is held goes when its age limit is over, whatever steps another queue pair takes
+    meanwhile, so many in a row that ages are hardly looked at; most of its posts find no place.
+    """
+
+    async def scenario(self) -> None:
+        qps = [await self.qp(page=0) for _ in range(4)]
+        tick = self.config.mod_tick
+        units = -(-512 // tick)
+        slack = tick + 64 * self.config.num_qp + 32
+        for holder, other in permutations(qps, 2):
+            await holder.modify(age=units)
+            for count in (41, 50, 75, 100):
+                mark = self.mark
+                posts = await self.hold(holder, 1, watch=False)
+                tried = [self.write_post(other) for _ in range(count)]
+                answers = [await answer for answer in other.queue_many(tried)]
+                taken = [post for post, answer in zip(tried, answers, strict=True) if not answer[1]]
+                assert 0 < len(taken) < count, taken
+                await self.harness.cycles(units * tick + slack)
+                self.demand_beats(holder, posts, mark)
+                self.report(holder)
+                self.report(other, *[0] * len(taken))
+                await self.demand_results(holder, posts, OK, done=False)
+                await self.demand_results(other, taken, OK, done=False)
+            await holder.modify(age=0)
+
+
+@pyuvm.test()
+class OtherLimitTest(PostingTest):
+    """DF-01: the age limit that MODIFY_QP sets applies to what is held, from the first post of the
+    chain on: longer, shorter, none, one where none was, each before and after the old limit and
+    the new one are over.
+    """
+
+    async def scenario(self) -> None:
+        qp = await self.qp(page=0)
+        tick = self.config.mod_tick
+        slack = tick + 64 * self.config.num_qp + 32
+        # A visit takes a part of the slack: limits that are far apart.
+        units = -(-2 * slack // tick)
+        for before, after in ((1, 3), (3, 1), (0, 1), (0, 3), (1, 0), (3, 0), (2, 2)):
+            for phase in range(5):
+                due = before and before <= phase
+                await qp.modify(age=before * units)
+                mark = self.mark
+                (post,) = await self.hold(qp, 1, watch=False)
+                (accepted,) = self.steps(qp, TraceOp.POST, mark)
+                await self.harness.cycles(phase * units * tick + (slack if due else 0))
+                if not due:
+                    await qp.modify(age=after * units)
+                    changed = self.harness.cycle
+                    over = max(before, after) - phase
+                    await self.harness.cycles(max(over, 0) * units * tick + slack)
+                    ages = self.steps(qp, TraceOp.AGE, mark)
+                    assert len(ages) == (after != 0), (before, after, phase)
+                    for age in ages:
+                        waited = age.cycle - accepted.cycle
+                        assert waited > after * units * tick, (before, after, phase)
+                        latest = max(accepted.cycle + after * units * tick, changed) + slack
+                        assert age.cycle <= latest, (before, after, phase)
+                if due or after:
+                    self.demand_beats(qp, [post], mark)
+                else:
+                    await self.accept(qp, [self.write_post(qp)])
+                    self.report(qp)
+                    await qp.cq.wait_results(1)
+                self.report(qp)
+                await qp.cq.wait_results(1)
+                await qp.cq.update_consumer_index()

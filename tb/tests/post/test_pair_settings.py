@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings and counts of queue pairs, shared receive queues, regions and windows: what a command
+sets, a query tells bit for bit, and each count up to its largest value and back.
+"""
+
+from __future__ import annotations
+
+import pyuvm
+
+from tb.env.defs import MR, Cmd, QpState, Result
+from tb.env.host.cq import Cq
+from tb.env.host.qp import Qp
+from tb.tests.common.posting import CANCELED
+from tb.tests.common.taking import TakingTest
+from tb.tests.common.windowing import REMOTE, WindowTest
+
+BUILD = ["engine"]
+
+M16, M32, M48, M64 = ((1 << n) - 1 for n in (16, 32, 48, 64))
+ONES = [1 << bit for bit in range(16)]
+#: Cycles until one has seen that a request is held.
+LOOK = 200
+
+
+@pyuvm.test()
+class PairBitsTest(TakingTest):
+    """DF-01, DF-09: watermark, age limit, peer, zone and page of a QP: each bit alone, each one
+    missing, on the first and the last number; the peer outlives a change of the other two.
+    """
+
+    allow = ("no_traffic",)
+
+    async def scenario(self) -> None:
+        host, config, rng = self.env.host, self.config, self.rng("order")
+        words = [1 << bit for bit in range(32)]
+        words += [M32 ^ word for word in words]
+        peers = [1 << bit for bit in range(24)]
+        peers += [(1 << 24) - 1 ^ peer for peer in peers]
+        last = config.num_pages - 1
+        for number in (0, config.num_qp - 1):
+            page = last ^ number & last
+            eq = await host.create_eq(page=page)
+            cq = await host.create_cq((config.num_cq - 1) ^ number, eq=eq)
+            qp = await host.create_qp(number, cq=cq, zone=M16 ^ number, recv_depth=1)
+            for word in rng.sample(words, len(words)):
+                await qp.modify(watermark=word & M16, age=word >> 16)
+                status = await qp.query()
+                found = status.watermark | status.age << 16
+                assert found == word, f"watermark and age {found:#010x}, not {word:#010x}"
+            for peer in rng.sample(peers, len(peers)):
+                await qp.connect(peer)
+                for new in (word, rng.choice(words)):
+                    if new != word:
+                        await qp.modify(watermark=new & M16, age=new >> 16)
+                    status = await qp.query()
+                    assert (status.state, status.peer) == (QpState.CONNECTED, peer), status
+                    assert status.watermark | status.age << 16 == new
+                word = new
+                await qp.flush()
+                await qp.reset()
+            await self.created(qp, cq, rng.sample([*ONES, *(M16 ^ bit for bit in ONES)], 32))
+
+    async def created(self, qp: Qp, cq: Cq, zones: list[int]) -> None:
+        """What only CREATE_QP sets: zone, context, depths; OUT3 to OUT7 are ARG3 to ARG7."""
+        config = self.config
+        for turn, zone in enumerate(zones):
+            await qp.destroy()
+            depth, recv = 1 << turn % (config.sq_log2 + 1), 1 << turn % (config.rq_log2 + 1)
+            words = [
+                cq.number * 0x1_0001,
+                cq.page | depth << 16,
+                (zone ^ turn) << 16 | zone,
+                zone | recv << 16,
+                [0, 0x0200_0000, 0x0400_0000, 0x1000_0000][turn % 4] | (turn >> 2) % 4 << 17,
+            ]
+            answer = await self.env.host.command(
+                Cmd.CREATE_QP, qp.number, zone, ~zone & M32, *words
+            )
+            assert answer.result == Result.OK, answer
+            outs = (await self.env.host.command(Cmd.QUERY_QP, qp.number)).outs
+            assert list(outs[3:]) == words, f"{outs[3:]}, not {words}"
+
+
+@pyuvm.test()
+class HoldingBitsTest(TakingTest):
+    """DF-02, DF-03: each bit of watermark and age limit counts: with it beside the lowest one a
+    request is held, and without it it is released at once or in time. Ages that are over before
+    one could see it held are left out; where ticks are long none is.
+    """
+
+    async def scenario(self) -> None:
+        qp = await self.qp()
+        tick = self.config.mod_tick
+        for bit in ONES[1:]:
+            for watermark, age in ((1 | bit, 0), (0, 1 | bit)):
+                if age and age * tick < LOOK:
+                    continue
+                await qp.modify(watermark=watermark, age=age)
+                start = self.harness.cycle
+                posts = await self.hold(qp, 1, watch=False)
+                if age:
+                    await self.harness.cycles(3 * tick if bit > 4 else tick // 2)
+                status = await qp.query()
+                held = status.tail != status.released
+                early = self.harness.cycle - start
+                assert held, (
+                    f"released after {early} cycles, watermark {watermark:#x}, age {age:#x}"
+                )
+                await qp.flush()
+                await self.demand_results(qp, posts, CANCELED)
+                await self.reconnect(qp)
+        for watermark, age in ((1, 0), (0, 1)):
+            await qp.modify(watermark=watermark, age=age)
+            posts = [self.write_post(qp, defer=True)]
+            await self.accept(qp, posts)
+            await self.harness.cycles(4 * tick)
+            self.report(qp)
+            await self.demand_results(qp, posts, 0)
+
+
+@pyuvm.test()
+class SharedBitsTest(TakingTest):
+    """SRQ-12, SRQ-16: zone, vector, page, size and watermark of an SRQ, each bit alone and missing;
+    the number of its users from none to all QPs and back, of each SRQ.
+    """
+
+    allow = ("no_traffic",)
+
+    async def scenario(self) -> None:
+        host, config, rng = self.env.host, self.config, self.rng("order")
+        full, last = 1 << config.srq_log2, config.num_pages - 1
+        words = rng.sample([*ONES, *(M16 ^ bit for bit in ONES)], 32)
+        for number in (0, config.num_srq - 1):
+            for zone, vector in zip(words, reversed(words), strict=True):
+                srq = await host.create_srq(
+                    number, size=1, page=zone & last, zone=zone, vector=vector
+                )
+                outs = (await host.command(Cmd.QUERY_SRQ, number)).outs
+                assert outs[3:6] == (0, 1 | zone << 16, zone & last | vector << 16), outs
+                await srq.free()
+        srqs = [await host.create_srq(n, size=1) for n in range(config.num_srq)]
+        for srq in srqs[:1] + srqs[-1:]:
+            for size in rng.sample(range(1, full + 1), min(full, 16)):
+                await srq.resize(size)
+                assert (await srq.status()).size == size
+            await srq.resize(full)
+            for bit in range(config.srq_log2 + 1):
+                for mark in (1 << bit, full - 1 ^ (1 << bit & full - 1)):
+                    await srq.set_lw(mark)
+                    await self.rest()
+                    status = await srq.status()
+                    assert (status.watermark, status.size) == (mark, full), status
+            await srq.set_lw(0)
+        cq = await self.queue(0)
+        for srq in srqs:
+            qps: list[Qp] = []
+            while len(qps) < config.num_qp:
+                qps.append(await host.create_qp(cq=cq, srq=srq, context=len(qps)))
+                await self.uses(srq.number, len(qps))
+            while qps:
+                await qps.pop(rng.randrange(len(qps))).destroy()
+                await self.uses(srq.number, len(qps))
+            assert await self.result(Cmd.DESTROY_SRQ, srq.number) == Result.OK
+            await srq.create()
+
+    async def uses(self, number: int, count: int) -> None:
+        """Users of one SRQ; the others have none. What is in use can not be destroyed."""
+        for other in range(self.config.num_srq):
+            found = (await self.env.host.command(Cmd.QUERY_SRQ, other)).outs[3] >> 16
+            wanted = count if other == number else 0
+            assert found == wanted, f"SRQ {other}: {found} users, not {wanted}"
+        if count:
+            assert await self.result(Cmd.DESTROY_SRQ, number) == Result.IN_USE
+
+
+@pyuvm.test()
+class RegionBitsTest(TakingTest):
+    """MW-01: base, length, zone and rights of a region, each bit alone and missing."""
+
+    allow = ("no_traffic",)
+
+    async def scenario(self) -> None:
+        last = self.config.num_mr - 1
+        for bit in range(64):
+            one, few = 1 << bit, 1 << (bit % 48)
+            zone, rights = 1 << bit % 16, (0, 1, 2, 3, 5, 7)[bit % 6]
+            # Not beyond 2^64: a large length where the base is far from there.
+            await self.registered(
+                bit & last, one, M48 ^ few if bit < 63 else few, M16 ^ zone, rights
+            )
+            await self.registered(~bit & last, M64 ^ one, few, zone, rights ^ 2)
+
+    async def registered(self, number: int, base: int, length: int, zone: int, rights: int) -> None:
+        """A region for a moment."""
+        command = self.env.host.command
+        words = [base & M32, base >> 32, length & M32, length >> 32]
+        words.append(MR.pack(zone=zone, rights=rights))
+        answer = await command(Cmd.REGISTER_MR, number, *words)
+        assert answer.result == Result.OK, answer
+        outs = (await command(Cmd.QUERY_MR, number)).outs
+        wanted = (answer.outs[0], *words, 1 << 16, 0)
+        assert outs == wanted, f"region {number}: {outs}, not {wanted}"
+        assert await self.result(Cmd.DEREGISTER_MR, number) == Result.OK
+
+
+@pyuvm.test()
+class WindowCountTest(WindowTest):
+    """MW-05: the number of windows bound to a region, from none to all and back; a window tells its
+    region, its QP and its range.
+    """
+
+    async def scenario(self) -> None:
+        host, config, rng = self.env.host, self.config, self.rng("order")
+        qp = await self.guarded()
+        regions = [await self.memory(4096) for _ in range(config.num_mr)]
+        for region, most in ((regions[-1], config.num_mw), (regions[0], 2)):
+            windows = [await self.window() for _ in range(most)]
+            for count, window in enumerate(windows):
+                await self.bound(region.number, count)
+                await self.bind(window, qp, region, count, 1 + count)
+                status = await window.query()
+                found = (status.base, status.length, status.region, status.qp, status.rights)
+                place = (region.base + count, 1 + count, region.number, qp.number, REMOTE)
+                assert found == place, f"window {window.number}: {found}, not {place}"
+            rng.shuffle(windows)
+            while windows:
+                await self.bound(region.number, len(windows))
+                assert await self.result(Cmd.DEREGISTER_MR, region.number) == Result.BUSY
+                await windows.pop().close()
+            await self.bound(region.number, 0)
+        for region in regions[1:]:
+            (window,) = [await host.create_window(zone=region.zone)]
+            await self.bind(window, qp, region)
+            assert (await window.query()).region == region.number
+            await window.close()
+
+    async def bound(self, number: int, count: int) -> None:
+        """Windows of one region."""
+        found = (await self.env.host.command(Cmd.QUERY_MR, number)).outs[6] >> 18
+        assert found == count, f"region {number}: {found} windows, not {count}"

@@ -1,0 +1,406 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input of posting: at the portals, from the transport, in the commands. Each is refused with
+its cause, counted and logged, and has no other effect (DF-10, DF-14, ISO-01, ISO-02, ISO-03).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pyuvm
+
+from models.post.post import Post, Segment
+from tb.env.defs import Cause, Cmd, Kind, Opcode, PageReg, PostFlag, QpState, Result
+from tb.env.harness.records import Interrupt, MemWrite, TermRequest, Trace, WorkBeat
+from tb.env.host.driver import LogEntry
+from tb.env.host.qp import Qp
+from tb.tests.common.directed import SLVERR
+from tb.tests.common.posting import OK, TARGET, PostingTest
+
+BUILD = ["engine", "engine_small"]
+
+GIB2 = 1 << 31
+FULL = (1 << 64) - 1
+ANY_FLAGS = 0x203
+RIGHTS = 0x38
+#: Opcode: most segments, most inline bytes, flags (docs/posting.md).
+TABLE = {
+    Opcode.BIND: (1, None, ANY_FLAGS | RIGHTS),
+    Opcode.FAST_REGISTER: (1, None, ANY_FLAGS | RIGHTS | 0x80),
+    Opcode.INVALIDATE: (0, None, ANY_FLAGS),
+    Opcode.READ: (2, None, ANY_FLAGS | 0x100),
+    Opcode.SEND: (3, 48, ANY_FLAGS | 0x44),
+    Opcode.SEND_AND_INVALIDATE: (2, 32, ANY_FLAGS | 0x44),
+    Opcode.WRITE: (2, 32, ANY_FLAGS | 0x40),
+}
+#: Where a portal could be, and none is.
+NO_PORTAL = 0x0C0
+INLINE = int(PostFlag.INLINE)
+PAGE_CAUSES = (Cause.BURST, Cause.BAD_SIZE, Cause.BAD_PAGE, Cause.BAD_OFFSET)
+NO_STEP = (*PAGE_CAUSES, Cause.BAD_QP, Cause.NO_QP, Cause.NOT_OWNER)
+
+
+class InputTest(PostingTest):
+    async def states(self) -> list[tuple[int, tuple[int, ...]]]:
+        """Also the QPs."""
+        found = await super().states()
+        for number in range(self.config.num_qp):
+            answer = await self.env.host.command(Cmd.QUERY_QP, number)
+            found.append((answer.result, answer.outs))
+        return found
+
+    def effects(self, mark: int) -> list[object]:
+        """What a refusal must not bring about; steps that change nothing are none."""
+        kinds = (MemWrite, Interrupt, WorkBeat, TermRequest)
+        found: list[object] = [r for r in self.seen[mark:] if isinstance(r, kinds)]
+        return found + [t for t in self.of(Trace, mark) if t.lane != 3 or t.old != t.new]
+
+    async def causes(self, qp: Qp, cases: Iterable[tuple[Post, Cause]]) -> None:
+        """Many posts that are refused, with these causes: answers, steps, counters, no effect."""
+        cases = list(cases)
+        await self.rest(32)
+        before, mark = await self.states(), self.mark
+        count: dict[str, int] = {}
+        for _, cause in cases:
+            count[f"CAUSE{int(cause)}"] = count.get(f"CAUSE{int(cause)}", 0) + 1
+        await self.env.host.read_log()
+        lost = max(0, len(cases) - 64)
+        old_lost = await self.env.host.counter("LOG_LOST")
+        answers = qp.queue_many(post for post, _ in cases)
+        for (post, cause), answer in zip(cases, answers, strict=True):
+            got = await answer
+            assert got == (SLVERR, cause), f"{post}: {got}, expected {cause.name}"
+        await self.rest(32)
+        assert self.effects(mark) == []
+        steps = [t for t in self.of(Trace, mark) if t.lane == 3]
+        wanted = [
+            cause | post.opcode << 8 | post.flags << 16
+            for post, cause in cases
+            if cause not in NO_STEP
+        ]
+        assert [step.operand for step in steps] == wanted
+        for entry in (log := await self.env.host.read_log()):
+            assert entry.kind == Kind.QP
+        now_lost = await self.env.host.counter("LOG_LOST")
+        assert len(log) + now_lost - old_lost == len(cases), lost
+        first = cases[0]
+        assert log[0] == LogEntry(first[1], Kind.QP, first[0].qp, 0)
+        assert await self.states() == before
+
+    async def refuse(
+        self, cause: Cause, post: Post, page: int = 0, offset: int = 0, **options: int
+    ) -> None:
+        """One refused write, with each of its traces."""
+        host = self.env.host
+        known = page < self.config.num_pages
+        refusals = (await host.page_status(page))[1] if known else 0
+        await host.read_log()
+        await self.rest(16)
+        mark = self.mark
+        options.setdefault("size", 6)
+        async with self.counted(DB_REFUSED=1, **{f"CAUSE{int(cause)}": 1}):
+            answer = await host.write(page, offset, 0, line=post.encode(), **options)
+            what = f"{post} page {page} offset {offset:#x} {options}"
+            assert answer == (SLVERR, cause), f"{what}: {answer} instead of {cause.name}"
+        if known:
+            assert await host.page_status(page) == (cause, refusals + 1), what
+        entry = LogEntry(cause, Kind.QP, post.qp, page & 0xFFFF)
+        if cause in PAGE_CAUSES:
+            entry = LogEntry(cause, Kind.PAGE, page & 0xFFFF, page & 0xFFFF)
+        assert await host.read_log() == [entry], what
+        assert self.effects(mark) == [], what
+        steps = [t.operand for t in self.of(Trace, mark)]
+        operand = cause | post.opcode << 8 | post.flags << 16
+        assert steps == ([] if cause in NO_STEP else [operand]), what
+
+
+@pyuvm.test()
+class FieldsTest(InputTest):
+    """DF-14: every opcode, every flag of every opcode, every number of segments and inline bytes. A
+    legal post finds its QP not connected.
+    """
+
+    allow = ("no_posts", "no_receives")
+
+    async def scenario(self) -> None:
+        qp = await self.idle_qp()
+        number, legal = qp.number, Cause.NOT_CONNECTED
+        await self.causes(
+            qp, [(Post(1, qp=number, reserved=1 << n), Cause.RESERVED_BITS) for n in range(8)]
+        )
+        opcodes = [n for n in range(256) if n not in TABLE]
+        await self.causes(qp, [(Post(n, qp=number), Cause.BAD_OPCODE) for n in opcodes])
+        for opcode, (most, inline, allowed) in TABLE.items():
+            cases = []
+            for bit in range(16):
+                good = allowed >> bit & 1 and bit != 5
+                cause = legal if good else Cause.BAD_FLAGS
+                cases.append((Post(opcode, qp=number, flags=1 << bit), cause))
+            cause = legal if allowed & 0x30 else Cause.BAD_FLAGS
+            cases.append((Post(opcode, qp=number, flags=0x30), cause))
+            cases.append((Post(opcode, qp=number, flags=allowed & ~INLINE), legal))
+            for count in range(256):
+                cause = legal if count <= most else Cause.TOO_MANY_SEGMENTS
+                cases.append((Post(opcode, count, qp=number), cause))
+                if count:
+                    cause = Cause.BAD_LENGTH
+                    cases.append((Post(opcode, qp=number, inline_bytes=count), cause))
+            if inline is not None:
+                for count in range(256):
+                    cause = legal if count <= inline else Cause.BAD_LENGTH
+                    post = Post(opcode, qp=number, flags=INLINE, inline_bytes=count)
+                    cases.append((post, cause))
+                    if count:
+                        cause = Cause.TOO_MANY_SEGMENTS
+                        cases.append((Post(opcode, count, INLINE, number), cause))
+            await self.causes(qp, cases)
+
+
+@pyuvm.test()
+class LengthTest(InputTest):
+    """Lengths: zero, the largest, one more, sums beyond 32 bits; unused slots do not count."""
+
+    async def scenario(self) -> None:
+        qp = await self.qp()
+        for opcode, (most, inline, _) in TABLE.items():
+            good = [[0] * most] if most else [[]]
+            bad = []
+            for slot in range(most):
+                good.append([GIB2 if n == slot else 0 for n in range(most)])
+                bad += [
+                    [x if n == slot else 0 for n in range(most)] for x in (GIB2 + 1, 0xFFFF_FFFF)
+                ]
+            if most > 1:
+                good.append([GIB2 - 1] + [1] * (most > 1) + [0] * (most - 2))
+                bad += [[GIB2, *[0] * (most - 2), 1], [GIB2] * 2 + [0] * (most - 2)]
+                bad += [[0xFFFF_FFFF, 2] + [0] * (most - 2), [0xFFFF_FFFF] * most]
+            if most > 2:
+                # Sums around 2^33.
+                bad += [[0xFFFF_FFFF] * 2 + [last] for last in (0, 1, 2, 3, GIB2)]
+            posts = [self.of_lengths(qp, opcode, lengths) for lengths in good]
+            for count in (0, 1, inline) if inline is not None else ():
+                target = None if opcode == Opcode.SEND else TARGET
+                posts.append(qp.make(opcode, data=bytes(range(count)), target=target))
+            if most:
+                posts.append(
+                    replace(self.of_lengths(qp, opcode, [GIB2 + 1] * most), num_segments=0)
+                )
+            for post in posts:
+                await self.accept(qp, [post])
+                self.report(qp) if opcode >= Opcode.READ else None
+                await self.demand_results(qp, [post], OK)
+            if bad:
+                lines = [self.of_lengths(qp, opcode, lengths) for lengths in bad]
+                await self.causes(qp, [(post, Cause.BAD_LENGTH) for post in lines])
+
+    @staticmethod
+    def of_lengths(qp: Qp, opcode: Opcode, lengths: list[int]) -> Post:
+        segments = [Segment(FULL, length, 0xFFFF_FFFF) for length in lengths]
+        target = None if opcode == Opcode.SEND else TARGET
+        return qp.make(opcode, segments=segments, target=target)
+
+
+@pyuvm.test()
+class PrecedenceTest(InputTest):
+    """DF-14: a post with all faults shows them in their order, as they are mended one by one; each
+    with all its traces.
+    """
+
+    async def scenario(self) -> None:
+        first = await self.qp(page=1, depth=1, log2=1)
+        other = await self.qp(page=1, share=first)
+        worst = Post(0, 255, 0xFFFF, 0xFFFF, 255, 0xFF, FULL, (FULL, FULL, FULL))
+        pages = self.config.num_pages
+        one = {"len": 1}
+        await self.refuse(Cause.BURST, worst, pages, NO_PORTAL, size=3, **one)
+        await self.refuse(Cause.BAD_SIZE, worst, pages, NO_PORTAL, size=3)
+        await self.refuse(Cause.BAD_PAGE, worst, pages, NO_PORTAL)
+        await self.refuse(Cause.BAD_OFFSET, worst, 0, NO_PORTAL)
+        await self.refuse(Cause.BAD_QP, worst)
+        worst = replace(worst, qp=self.config.num_qp - 1)
+        await self.refuse(Cause.NO_QP, worst)
+        worst = replace(worst, qp=first.number)
+        await self.refuse(Cause.NOT_OWNER, worst)
+        held = await self.accept(first, [self.write_post(first)])
+        held += await self.accept(other, [self.write_post(other)])
+        await self.rest()
+        for state in (QpState.CONNECTED, QpState.DISCONNECT_PENDING):
+            if state != QpState.CONNECTED:
+                assert await first.set_state(state) == Result.OK
+            post = worst
+            await self.refuse(Cause.RESERVED_BITS, post, 1)
+            post = replace(post, reserved=0)
+            await self.refuse(Cause.BAD_OPCODE, post, 1)
+            post = replace(post, opcode=Opcode.SEND)
+            await self.refuse(Cause.BAD_FLAGS, post, 1)
+            post = replace(post, flags=0)
+            await self.refuse(Cause.TOO_MANY_SEGMENTS, post, 1)
+            post = replace(post, num_segments=0)
+            await self.refuse(Cause.BAD_LENGTH, post, 1)
+            post = replace(post, inline_bytes=0)
+            # One request is outstanding, and the CQ has no entry left.
+            full = Cause.QUEUE_FULL if state == QpState.CONNECTED else Cause.NOT_CONNECTED
+            await self.refuse(full, post, 1)
+        await self.refuse(Cause.NO_CREDIT, replace(post, qp=other.number), 1)
+        self.report(first)
+        self.report(other)
+        await first.wait_retired()
+        await other.wait_retired()
+
+
+@pyuvm.test()
+class PortalTest(InputTest):
+    """ISO-02: writes to the portals with other sizes, strobes, lengths and places; QPs that are out
+    of range, missing, of another page or being destroyed; the receive portals (DF-10).
+    """
+
+    async def scenario(self) -> None:
+        qp = await self.qp()
+        foreign = await self.qp(page=1)
+        held = await self.hold(qp, 2) + await self.hold(foreign, 1)
+        post = self.write_post(qp)
+        for offset in (PageReg.SEND, PageReg.RECV, PageReg.SRQ_RECV, NO_PORTAL):
+            for length in (1, 15, 255):
+                await self.refuse(Cause.BURST, post, offset=offset, len=length)
+            for size in range(6):
+                await self.refuse(Cause.BAD_SIZE, post, offset=offset, size=size)
+            for strb in (0, 1, FULL >> 1, FULL - 1, FULL ^ 1 << 32, 0xFFFF_FFFF):
+                await self.refuse(Cause.BAD_SIZE, post, offset=offset, strb=strb)
+            if offset == NO_PORTAL:
+                await self.refuse(Cause.BAD_OFFSET, post, offset=offset)
+        for offset in (0x008, 0x038, 0x048, 0x0F8):
+            await self.refuse(Cause.BAD_OFFSET, post, offset=offset, size=3)
+        # Each bit of the place counts, those below a line, too.
+        elsewhere = [1 << n for n in range(12) if 1 << n not in (PageReg.RECV, PageReg.SRQ_RECV)]
+        for offset in (*elsewhere, PageReg.CQ_DB, 0x140, 0xFC0):
+            await self.refuse(Cause.BAD_SIZE, post, offset=offset)
+        for number in (*(1 << n for n in range(16)), 0xFFFF):
+            if number >= self.config.num_qp:
+                await self.refuse(Cause.BAD_QP, replace(post, qp=number))
+                await self.refuse(Cause.BAD_QP, replace(post, qp=number | qp.number))
+        for number in range(2, self.config.num_qp):
+            await self.refuse(Cause.NO_QP, replace(post, qp=number))
+        await self.refuse(Cause.NOT_OWNER, replace(post, qp=foreign.number))
+        await self.refuse(Cause.NOT_OWNER, post, page=1)
+        for bit in range(20):
+            if 1 << bit >= self.config.num_pages:
+                await self.refuse(Cause.BAD_PAGE, post, page=1 << bit)
+        assert self.of(WorkBeat) == []
+        # All is as it was: the next good post releases what was held.
+        held[2:2] = await self.accept(qp, [post])
+        await self.rest()
+        self.demand_beats(qp, held[:3], 0)
+        self.report(qp, 0, 0, 0)
+        await self.demand_results(qp, held[:3], OK)
+        held += await self.accept(foreign, [self.write_post(foreign)])
+        await self.rest()
+        assert await foreign.destroy(wait=False) == Result.PENDING
+        for page in (0, 1):
+            await self.refuse(Cause.NO_QP, replace(post, qp=foreign.number), page=page)
+        self.report(foreign, 0, 0)
+        await self.demand_results(foreign, held[3:], OK, done=False)
+        assert await foreign.destroy(wait=False) == Result.OK
+
+
+@pyuvm.test()
+class TransportInputTest(InputTest):
+    """ISO-03: reports and events that are malformed, or for nothing that is there."""
+
+    async def scenario(self) -> None:
+        qp = await self.qp()
+        idle = await self.idle_qp()
+        done = [1 << n | qp.number for n in range(40, 64)]
+        far = [n for n in (1 << b for b in range(16)) if n >= self.config.num_qp]
+        far += [n | qp.number for n in far] + [0xFFFF]
+        done += far
+        conn = [e << 16 | qp.number for e in (0, 2, 3, 0x81, 0xFF)]
+        conn += [1 << n | 1 << 16 | qp.number for n in range(24, 32)]
+        conn += [1 << 16 | n for n in far]
+        free = self.config.num_qp - 1
+        posts: list[Post] = []
+        for waiting in range(3):
+            first = self.reports[qp.number]
+            wrong = [(first + n) & self.mask for n in range(-2, 4) if n or not waiting]
+            wrong += [0xFFFF, *((first & self.mask) ^ 1 << bit for bit in range(16))]
+            for word in done:
+                await self.refuse_beat(True, word | (first & self.mask) << 16, Cause.DONE_BAD)
+            for word in conn:
+                await self.refuse_beat(False, word, Cause.DONE_BAD)
+            for tag in wrong:
+                for status in (0, 2):
+                    word = qp.number | tag << 16 | status << 32
+                    await self.refuse_beat(True, word, Cause.DONE_UNEXPECTED, tag)
+            for number in (idle.number, free):
+                await self.refuse_beat(True, number, Cause.DONE_UNEXPECTED, 0)
+            await self.refuse_beat(False, 1 << 16 | free, Cause.CONN_NO_QP)
+            posts += await self.accept(qp, [self.write_post(qp)])
+            await self.rest()
+        self.report(qp, 0, 0, 0)
+        await self.demand_results(qp, posts, OK)
+
+    async def refuse_beat(
+        self, done: bool, word: int, cause: Cause, detail: int | None = None
+    ) -> None:
+        """One beat is counted and logged, and has no other effect."""
+        host = self.env.host
+        before, mark = await host.counter("DONE_REFUSED"), self.mark
+        taken = await host.counter("DONE")
+        (self.env.done if done else self.env.conn).send_raw(word)
+        await self.rest(16)
+        (entry,) = await host.read_log()
+        what = f"{word:#x}: {entry}"
+        assert (entry.cause, entry.kind, entry.object) == (cause, Kind.QP, word & 0xFFFF), what
+        assert detail is None or entry.detail == detail, what
+        assert await host.counter("DONE_REFUSED") == before + 1, what
+        assert await host.counter("DONE") == taken
+        assert self.effects(mark) == [] == self.of(Trace, mark), what
+        self.checking.facts.counts["refused_beats"] += 1
+
+
+@pyuvm.test()
+class CommandInputTest(InputTest):
+    """Results of the commands in their order; a CQ that a QP names stays."""
+
+    allow = ("no_posts", "no_receives", "no_doorbells")
+
+    async def scenario(self) -> None:
+        config = self.config
+        cq = await self.queue(reservation=True)
+        other = await self.queue(page=1, reservation=True)
+        deepest = 1 << config.sq_log2
+        far, missing = 1 << 12, 3
+        good = [0, 0, 0, cq.number * 0x10001, 1 << 16, 0]
+        await self.create(Result.BAD_OBJECT, good, {0: config.num_qp})
+        await self.create(Result.BAD_OBJECT, good, {0: 0xFFFF, 4: 0})
+        for depth in (0, deepest + 1, 0xFFFF):
+            await self.create(Result.BAD_SIZE, good, {4: depth << 16 | 0xFFFF, 3: far})
+        for cqs in (missing, missing << 16, far, far << 16):
+            word = cqs | cq.number * (1 if cqs >> 16 else 0x10000)
+            await self.create(Result.NO_CQ, good, {3: word, 4: 1 << 16 | 0xFFFF})
+        for page in (1, config.num_pages, 0xFFFF):
+            await self.create(Result.BAD_PAGE, good, {4: 1 << 16 | page})
+        for cqs in (other.number, other.number << 16):
+            await self.create(Result.BAD_PAGE, good, {3: cqs})
+        await self.create(Result.OK, good, {4: deepest << 16})
+        await self.create(Result.EXISTS, good, {3: far, 4: 0xFFFF})
+        for code in range(Cmd.MODIFY_QP, Cmd.DESTROY_QP + 1):
+            assert await self.result(Cmd(code), 1, 0, 0, 0, 0, 0) == Result.NO_OBJECT
+            assert await self.result(Cmd(code), 0x1_0000, 0, 0, 0, 0, 0) != Result.OK
+            assert await self.result(Cmd(code), config.num_qp) == Result.BAD_OBJECT
+        # Named as send and as receive CQ: not destroyed until no QP names it.
+        receiver = await self.queue(reservation=True)
+        await self.create(Result.OK, good, {0: 1, 3: cq.number | receiver.number << 16})
+        for one in (cq, receiver):
+            assert await self.result(Cmd.DESTROY_CQ, one.number) == Result.IN_USE
+        assert await self.result(Cmd.DESTROY_QP, 1) == Result.OK
+        assert await self.result(Cmd.DESTROY_CQ, receiver.number) == Result.OK
+        assert await self.result(Cmd.DESTROY_CQ, cq.number) == Result.IN_USE
+        assert await self.result(Cmd.DESTROY_QP, 0) == Result.OK
+        assert await self.result(Cmd.DESTROY_CQ, cq.number) == Result.OK
+        await self.create(Result.NO_CQ, good, {})
+
+    async def create(self, result: Result, good: list[int], changes: dict[int, int]) -> None:
+        """CREATE_QP with some other arguments."""
+        args = [changes.get(n, value) for n, value in enumerate(good)]
+        assert await self.result(Cmd.CREATE_QP, *args) == result, args

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Long runs and storms: what one QP, the transport or a standing port does holds up nobody else
+(ISO-03, ISO-04), and nothing is stranded behind it (DF-03, DF-11, DF-12).
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import cocotb
+import pyuvm
+
+from tb.env.base_test import CarillonTest
+from tb.env.defs import Cause, Cmd, Opcode, QpState, Result
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import DoneReport, DoorbellResponse, Record, TermRequest
+from tb.env.host.qp import Qp
+
+BUILD = "engine"
+R = TypeVar("R")
+
+
+class StormTest(CarillonTest):
+    """Keeps the records; makes connected QPs, each with its CQ."""
+
+    def connect_checkers(self) -> None:
+        super().connect_checkers()
+        self.seen: list[Record] = []
+        self.env.add_subscriber(self.seen.extend, "records of the test")
+
+    def got(self, kind: type[R]) -> list[R]:
+        """Records of one kind."""
+        return [record for record in self.seen if isinstance(record, kind)]
+
+    async def make_qps(self, count: int, **options: Any) -> list[Qp]:
+        """``count`` connected QPs."""
+        host = self.env.host
+        eq = await host.create_eq(log2=4)
+        qps = []
+        for _ in range(count):
+            cq = await host.create_cq(eq=eq, log2=5)
+            qps.append(await host.create_qp(cq=cq, **options))
+        for place, qp in enumerate(qps):
+            await qp.connect(place ^ 1)
+        return qps
+
+
+@pyuvm.test()
+class RefusedConnectKeepsPeerTest(StormTest):
+    """CONNECT_QP of a connected QP is refused (BAD_STATE): its peer must stay."""
+
+    async def scenario(self) -> None:
+        (a, b) = await self.make_qps(2)
+        r = await self.env.host.command(Cmd.CONNECT_QP, a.number, 0x777)
+        assert r.result == Result.BAD_STATE, r
+        assert await a.send(length=4) == Cause.NONE
+        await a.cq.wait_results(1)
+        st = await a.query()
+        assert st.peer == b.number, hex(st.peer)
+
+
+@pyuvm.test()
+class LongLocalRunTest(StormTest):
+    """20 local requests behind one remote, 4 other QPs report at the same time."""
+
+    async def scenario(self) -> None:
+        qps = await self.make_qps(6)
+        t = self.env.transport
+        t.automatic = False
+        a = qps[0]
+        ans = [a.queue(a.make(Opcode.SEND, length=1))]
+        ans += [a.queue(a.make(Opcode.INVALIDATE, token=1)) for _ in range(22)]
+        for q in qps[1:]:
+            ans += [q.queue(q.make(Opcode.SEND, length=1)) for _ in range(8)]
+        for x in ans:
+            assert (await x).cause == 0
+        await self.env.sync()
+        await self.harness.cycles(100)
+        await self.env.sync()
+        t.report(0)
+        for _ in range(8):
+            for q in qps[1:]:
+                t.report(q.number)
+        await a.wait_retired(30)
+        await a.cq.wait_results(23)
+
+
+@pyuvm.test()
+class ConnStormTest(StormTest):
+    """Connection events that mean nothing, one a cycle: posts and commands of others go on."""
+
+    count = 900
+
+    async def scenario(self) -> None:
+        qps = await self.make_qps(2)
+        extra = await self.env.host.create_qp(cq=qps[0].cq)  # IDLE
+        await self.env.sync()
+        start = self.harness.cycle + 20
+        for _ in range(self.count):
+            self.env.conn.send(extra.number, at_cycle=start)
+        ans = qps[0].queue(qps[0].make(Opcode.SEND, length=1), at=start + 50)
+        assert (await ans).cause == 0
+        await self.env.sync()
+        waited = self.got(DoorbellResponse)[-1].cycle - start - 50
+        assert waited < 200, f"post answered {waited} cycles after it was offered"
+
+
+@pyuvm.test()
+class AgeInConnStormTest(StormTest):
+    """The age limit is kept while connection events storm in."""
+
+    async def scenario(self) -> None:
+        qps = await self.make_qps(2, age=1)
+        extra = await self.env.host.create_qp(cq=qps[0].cq)
+        await self.env.sync()
+        start = self.harness.cycle + 60
+        qps[0].queue(qps[0].make(Opcode.SEND, length=1, defer=True), at=start - 20)
+        bound = 2 * self.config.mod_tick + 64 * self.config.num_qp
+        for _ in range(bound + 500):
+            self.env.conn.send(extra.number, at_cycle=start)
+        await self.harness.until(start + bound + 700)
+        await self.env.sync()
+
+
+@pyuvm.test()
+class TermsHeldShortTest(StormTest):
+    """All QPs lose their connections at once, the term sink stands still for a while."""
+
+    allow = ("no_posts", "no_receives", "no_completions")
+
+    async def scenario(self) -> None:
+        qps = await self.make_qps(self.config.num_qp)
+        self.env.term.hold()
+        await self.env.sync()
+        start = self.harness.cycle + 20
+        for q in qps:
+            self.env.conn.send(q.number, at_cycle=start)
+        await self.harness.until(start + 40)
+        self.env.term.hold(False)
+        await self.harness.cycles(100)
+        await self.env.sync()
+        assert len(self.got(TermRequest)) == self.config.num_qp, len(self.got(TermRequest))
+        for q in qps:
+            assert (await q.query()).state == QpState.DISCONNECTED
+        assert await qps[0].send() == Cause.NOT_CONNECTED
+
+
+@pyuvm.test()
+class TermsHeldLongTest(StormTest):
+    """The term sink stands still for long: good reports of another QP must go on."""
+
+    allow = ("no_posts", "no_receives", "no_completions")
+
+    async def scenario(self) -> None:
+        qps = await self.make_qps(8)
+        t = self.env.transport
+        t.automatic = False
+        for q in qps:
+            assert await q.send(length=1) == Cause.NONE
+        self.env.term.hold()
+        await self.env.sync()
+        for q in qps[:5]:
+            self.env.conn.send(q.number)
+        await self.harness.cycles(30)
+        t.report(5, 7)  # fails: waits for its step
+        t.report(6, 0)
+        await self.harness.cycles(300)
+        await self.env.sync()
+        n = len(self.got(DoneReport))
+        self.env.term.hold(False)
+        await self.harness.cycles(300)
+        t.automatic = True
+        for q in qps:
+            t.release(q.number)
+        assert n == 2, f"reports taken while the term sink stood still: {n}"
+
+
+@pyuvm.test()
+class TermsKeptTest(StormTest):
+    """Connections end and begin again while the term sink stands still, until CONNECT_QP waits:
+    every terminate request is sent, in order.
+    """
+
+    allow = ("no_posts", "no_receives", "no_completions", "no_doorbells")
+
+    async def scenario(self) -> None:
+        first, *others = await self.make_qps(self.config.num_qp)
+        qps = [first, *others]
+        ended: list[int] = []
+        self.env.term.hold()
+
+        async def again() -> None:
+            for some in (qps, others[1:], qps):
+                for qp in some:
+                    await qp.flush()
+                    ended.append(qp.number)
+                for qp in some:
+                    await qp.reset()
+                    await qp.connect(1)
+
+        task = cocotb.start_soon(again())
+        await self.harness.cycles(20_000)
+        assert not task.done() and not self.got(TermRequest)
+        self.env.term.hold(False)
+        await task
+        await self.harness.cycles(100)
+        await self.env.sync()
+        assert [request.data & 0xFFFF for request in self.got(TermRequest)] == ended
+
+
+@pyuvm.test()
+class LongLocalAloneTest(StormTest):
+    """Memory stands still; 30 local requests of one QP ripen behind it, with others waiting."""
+
+    async def scenario(self) -> None:
+        qps = await self.make_qps(5)
+        a = qps[0]
+        for ch in (Channel.MEM_AW, Channel.MEM_W):
+            self.harness.hold(ch, True)
+        for q in qps[1:]:
+            for _ in range(6):
+                q.queue(q.make(Opcode.INVALIDATE, token=1))
+        for _ in range(30):
+            a.queue(a.make(Opcode.INVALIDATE, token=1))
+        for q in qps[1:]:
+            for _ in range(6):
+                q.queue(q.make(Opcode.INVALIDATE, token=1))
+        await self.harness.cycles(300)
+        for ch in (Channel.MEM_AW, Channel.MEM_W):
+            self.harness.hold(ch, False)
+        for q in qps:
+            await q.wait_retired(60)
+
+
+@pyuvm.test()
+class LongSkipTest(StormTest):
+    """30 held requests are skipped while others retire and memory stands still."""
+
+    async def scenario(self) -> None:
+        qps = await self.make_qps(5)
+        a = qps[0]
+        for _ in range(30):
+            await a.send(length=1, defer=True)
+        for ch in (Channel.MEM_AW, Channel.MEM_W):
+            self.harness.hold(ch, True)
+        for q in qps[1:]:
+            for _ in range(16):
+                q.queue(q.make(Opcode.INVALIDATE, token=1))
+        await self.harness.cycles(60)
+        await a.flush()
+        await self.harness.cycles(200)
+        for ch in (Channel.MEM_AW, Channel.MEM_W):
+            self.harness.hold(ch, False)
+        for q in qps:
+            await q.wait_retired(60)
+        await a.cq.wait_results(30)
+        await a.cq.update_consumer_index()
+        await a.reset()
+        await a.connect(1)
+        for _ in range(30):
+            assert await a.invalidate(2) == 0

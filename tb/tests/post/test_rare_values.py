@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values that take longer than any test to come about: times of posts, counts of refused writes,
+indices of receive queues. Here two bits of a word turn over in memory, which the engine reports and
+uses as they are.
+"""
+
+from __future__ import annotations
+
+import pyuvm
+
+from tb.env.defs import PAGE_STATUS, Cause, PageReg, QpState, Result
+from tb.tests.common.directed import SLVERR
+from tb.tests.common.posting import OK
+from tb.tests.common.taking import LENGTH, TakingTest, Want, canceled
+from tb.tests.common.upsetting import UpsetsTest
+
+BUILD = "engine"
+
+STATUS = 2  # the copy of the pages' status that is read
+POSTS = -56  # states of QPs, among the memories from the end
+TAKEN, TAILS, DONE = -13, -12, -11  # indices of their receive queues, as commands see them
+
+
+class RareTest(TakingTest, UpsetsTest):
+    def number(self, memory: int) -> int:
+        """Of a memory that may be counted from the end."""
+        return memory if memory > 0 else self.upsets.memories + memory
+
+    async def turn(self, memory: int, first: int) -> None:
+        """Two bits of the next word of this memory, from ``first`` on."""
+        assert await self.upsets.inject(self.number(memory), first, first + 1) == 0
+        await self.harness.cycles(self.upsets.memories + 16)
+
+    async def reported(self, *memories: int) -> None:
+        """Lost words of these memories and nothing else are in the log."""
+        await self.upsets.collect()
+        assert self.upsets.lost.keys() == set(map(self.number, memories)), self.upsets.lost
+        assert not self.upsets.corrected
+
+
+@pyuvm.test()
+class StatusOfPagesTest(RareTest):
+    """ISO-02: PAGE_STATUS reads a count of refused writes with any bits, under any read ID; reads
+    that are refused between those answer SLVERR.
+    """
+
+    allow = ("no_traffic",)
+
+    async def scenario(self) -> None:
+        await self.start()
+        doorbells, rng = self.env.doorbells, self.rng("reads")
+        refused = (SLVERR, Cause.BAD_OFFSET)
+        pages = rng.sample(range(self.config.num_pages), 4)
+        for number, bit in enumerate(range(0, 31, 2)):
+            page, count = pages[number % 4], number // 4 * 2 + 1
+            await self.turn(STATUS, 8 + bit)
+            for shown in (count ^ 3 << bit, count + 1):
+                assert await doorbells.write(page, 0xF00, 0) == refused
+                for _ in range(4):
+                    resp, data = await doorbells.read(
+                        page, PageReg.PAGE_STATUS, axi_id=rng.randrange(256)
+                    )
+                    status = PAGE_STATUS.unpack(data)
+                    assert (resp, status["cause"]) == (0, Cause.BAD_OFFSET), (resp, hex(data))
+                    assert status["refused"] == shown, f"bit {bit}: {status}"
+                wrong = await doorbells.read(page, 0xF00, axi_id=rng.randrange(256))
+                assert wrong.resp == SLVERR
+            # Those of refused reads are reports, too.
+            await self.reported(STATUS)
+
+
+@pyuvm.test()
+class OldTimeTest(RareTest):
+    """DF-01: posts are held since any time; without a limit of their age they stay, and go as one
+    batch with the next that is not deferred.
+    """
+
+    async def scenario(self) -> None:
+        await self.start()
+        other, qp = await self.qp(), await self.qp()
+        since = 4 + 2 * self.config.idx_w
+        for bit in range(0, 20, 2):
+            held = await self.hold(qp, 1, watch=False)
+            await self.turn(POSTS, since + bit)
+            for _ in range(min(3, qp.depth - 2)):
+                held += await self.hold(qp, 1, watch=False)
+            await self.rest()
+            mark = self.mark
+            (beside,) = await self.accept(other, [self.write_post(other)])
+            self.report(other)
+            await self.demand_results(other, [beside], OK)
+            await self.rest(400)
+            assert not self.beats(qp, mark), bit
+            held += await self.accept(qp, [self.write_post(qp)])
+            self.report(qp, *[OK] * len(held))
+            await self.demand_results(qp, held, OK)
+            self.demand_beats(qp, held, mark)
+        await self.reported(POSTS)
+
+
+@pyuvm.test()
+class OldIndexTest(RareTest):
+    """SRQ-18: commands see what a QP's queue has got, taken and done by indices with any bits; a
+    connection begins anew when they are equal.
+    """
+
+    async def scenario(self) -> None:
+        await self.start()
+        qp = await self.own()
+        for bit in range(0, 15, 2):
+            await self.turn(TAILS, bit)
+            (cookie,) = await self.supply(qp, 1)
+            await self.turn(TAKEN, bit)
+            await self.take(qp, LENGTH)
+            await self.turn(DONE, bit)
+            self.settle(qp)
+            await self.demand(qp, [Want(cookie, LENGTH)])
+            await qp.flush()
+            assert await qp.set_state(QpState.IDLE) == Result.OK, bit
+            await qp.connect(qp.number ^ 1)
+            # As they are without wrong bits.
+            cookies = await self.supply(qp, 2)
+            await self.take(qp, LENGTH)
+            self.settle(qp)
+            await self.demand(qp, [Want(cookies[0], LENGTH)])
+            await qp.flush()
+            await self.demand(qp, canceled(cookies[1:]))
+            assert await qp.set_state(QpState.IDLE) == Result.OK
+            await qp.connect(qp.number ^ 1)
+        await self.reported(TAILS, TAKEN, DONE)

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Failing receive reports: many, one a cycle, of connections that have ended, beside posts, events
+and commands of other queue pairs (SRQ-09, ISO-04, DF-01); and one that ends its connection while
+memory takes nothing (ISO-04).
+"""
+
+from __future__ import annotations
+
+import pyuvm
+
+from tb.env.defs import Cause, Cmd, CqeStatus, QpState, TraceOp
+from tb.env.harness.harness import Channel
+from tb.env.harness.records import ConnReport, DoorbellResponse, RecvDone
+from tb.env.host.qp import Qp
+from tb.tests.common.taking import TakingTest
+
+BUILD = ["engine", "engine_small", "engine_deep"]
+
+#: Statuses of the reports: those that fail change nothing any more, as the others.
+STATUSES = (CqeStatus.SUCCESS, CqeStatus.CANCELED, CqeStatus.TRANSPORT_ERROR)
+#: Cycles in which a post is answered, or an event has its step, on an engine that does little else.
+SOON = 16
+#: Cycles of a command that holds back receive posts ("some tens of cycles", receive.md).
+HELD = 64
+LEAD = 200  # cycles from setting a trial up to its first report
+
+
+class EndedTest(TakingTest):
+    async def others(self, spared: int) -> list[Qp]:
+        """All QPs but so many: those whose reports come."""
+        return [await self.own() for _ in range(self.config.num_qp - spared)]
+
+    async def end(self, qps: list[Qp]) -> None:
+        """They take what they can, and their connections end."""
+        for qp in qps:
+            await self.supply(qp, self.most)
+            await self.take(qp, *[1] * self.most)
+            self.env.conn.send(qp.number)
+        await self.rest()
+
+    async def begin(self, qps: list[Qp]) -> None:
+        """Everything has completed; they are connected again."""
+        for qp in qps:
+            await qp.recv_cq.wait_results(self.most)
+            await qp.recv_cq.update_consumer_index()
+            await self.reconnect(qp)
+
+    def soon(self) -> int:
+        return self.harness.cycle + LEAD
+
+    def storm(self, qps: list[Qp], status: CqeStatus, start: int) -> int:
+        """Reports of each QP in turns, one a cycle as long as memory keeps up. Returns how many."""
+        for _ in range(self.most):
+            for qp in qps:
+                self.settle(qp, status, at=start)
+        return self.most * len(qps)
+
+    def came(self, start: int, count: int, since: int) -> None:
+        """They did, from that cycle on."""
+        took = [report.cycle for report in self.of(RecvDone, since)]
+        assert took[0] == start and len(took) == count, took
+        # Few places for writes make reports wait.
+        assert took[-1] - start == count - 1 or self.config.max_writes < count, took
+
+
+@pyuvm.test()
+class PostBesideReportsTest(EndedTest):
+    """SRQ-09, DF-01: sends posted beside such reports are answered as soon as beside reports of
+    successful receives.
+    """
+
+    async def scenario(self) -> None:
+        victim = await self.qp()
+        qps = await self.others(1)
+        for status in STATUSES:
+            await self.end(qps)
+            mark, start = self.mark, self.soon()
+            count = self.storm(qps, status, start)
+            sent = range(start + 3, start + count, 24)[: 1 << self.config.sq_log2]
+            posts = [self.write_post(victim) for _ in sent]
+            answers = [victim.queue(post, at=at) for post, at in zip(posts, sent, strict=True)]
+            for answer in answers:
+                assert await answer == (0, Cause.NONE)
+            await self.rest()
+            self.came(start, count, mark)
+            answered = [response.cycle for response in self.of(DoorbellResponse, mark)]
+            waits = [b - a for a, b in zip(sent, answered, strict=True)]
+            assert max(waits) <= SOON, f"posts beside reports {status.name} waited {waits}"
+            self.report(victim, *[0] * len(posts))
+            await self.demand_results(victim, posts, 0)
+            await self.begin(qps)
+
+
+@pyuvm.test()
+class ReceivePostBesideReportsTest(EndedTest):
+    """SRQ-09: SET_QP_STATE, beside such reports, holds back receive posts for no longer than
+    documented.
+    """
+
+    async def scenario(self) -> None:
+        victim = await self.qp()
+        other = await self.own()
+        qps = await self.others(2)
+        states = (QpState.DISCONNECT_PENDING, QpState.DISCONNECTED, QpState.IDLE)
+        for status, state in zip(STATUSES, states, strict=True):
+            await self.end(qps)
+            mark, start = self.mark, self.soon()
+            count = self.storm(qps, status, start)
+            command = self.command_at(start - 6, Cmd.SET_QP_STATE, victim.number, state)
+            answer = other.queue_recv(other.make_recv(), at=start + 6)
+            assert await answer == (0, Cause.NONE)
+            done = await command
+            assert done.result == 0
+            await self.rest()
+            self.came(start, count, mark)
+            (answered,) = (response.cycle for response in self.of(DoorbellResponse, mark))
+            waits = [answered - start - 6, done.cycle - start + 6]
+            text = f"receive post and command beside reports {status.name} waited {waits}"
+            assert max(waits) <= HELD, text
+            await self.begin(qps)
+
+
+@pyuvm.test()
+class EventBesideReportsTest(EndedTest):
+    """ISO-04: a connection event beside such reports ends its connection at once."""
+
+    async def scenario(self) -> None:
+        victim = await self.qp()
+        qps = await self.others(1)
+        for status in STATUSES:
+            await self.end(qps)
+            mark, start = self.mark, self.soon()
+            count = self.storm(qps, status, start)
+            self.env.conn.send(victim.number, at_cycle=start + 3)
+            await self.rest()
+            self.came(start, count, mark)
+            assert [event.cycle for event in self.of(ConnReport, mark)] == [start + 3]
+            (step,) = self.steps(victim, TraceOp.QP_STATE, mark)
+            waited = step.cycle - start - 3
+            assert waited <= SOON, f"an event beside reports {status.name} waited {waited}"
+            assert self.terms(mark) == [(victim.number, QpState.DISCONNECTED)]
+            await self.reconnect(victim)
+            await self.begin(qps)
+
+
+@pyuvm.test()
+class AgeBesideReportsTest(EndedTest):
+    """DF-01: such reports in the cycles in which an age limit is over do not delay the release."""
+
+    async def scenario(self) -> None:
+        victim = await self.qp(age=1)
+        qps = await self.others(1)
+        tick = self.config.mod_tick
+        over = await self.released(victim, self.soon())
+        for status in STATUSES:
+            await self.end(qps)
+            mark = self.mark
+            # A tick is as long before as it was then, and the limit is over at that tick.
+            over += (self.soon() + 2 * tick - over) // tick * tick
+            start = over - self.most * len(qps) // 2
+            count = self.storm(qps, status, start)
+            waited = await self.released(victim, over - tick - tick // 2) - over
+            self.came(start, count, mark)
+            text = f"released {waited} cycles late beside reports {status.name}"
+            assert waited <= self.config.num_qp + SOON, text
+            await self.begin(qps)
+
+    async def released(self, qp: Qp, at: int) -> int:
+        """A request is held, and completes. Returns the cycle of its release."""
+        mark = self.mark
+        post = self.write_post(qp, defer=True)
+        assert await qp.queue(post, at=at) == (0, Cause.NONE)
+        await self.harness.cycles(3 * self.config.mod_tick)
+        await self.rest()
+        (step,) = self.steps(qp, TraceOp.AGE, mark)
+        self.report(qp)
+        await self.demand_results(qp, [post], 0)
+        return step.cycle
+
+
+@pyuvm.test()
+class EndInStallTest(EndedTest):
+    """ISO-04: while memory takes nothing and completions of receives wait, a failing report that is
+    accepted ends its connection, although there is no room for its completion.
+    """
+
+    async def scenario(self) -> None:
+        others = [await self.own() for _ in range(min(4, self.config.num_qp - 1))]
+        bad = await self.own()
+        # So many reports are accepted; then as many with the failing one as the last.
+        accepted = await self.stalled(others, bad, len(others) * self.most)
+        # A small engine takes all of them.
+        assert self.most == 2 or accepted < len(others) * self.most, accepted
+        assert await self.stalled(others, bad, accepted - 1, CqeStatus.TRANSPORT_ERROR) == accepted
+
+    async def stalled(self, others: list[Qp], bad: Qp, count: int, status: int = 0) -> int:
+        """``count`` reports of others, and one of ``bad`` if it fails, while memory takes nothing.
+        Returns how many were accepted.
+        """
+        for qp in (*others, bad):
+            taken = self.most if qp is not bad else 1
+            await self.supply(qp, taken)
+            await self.take(qp, *[1] * taken)
+        await self.rest()
+        self.stall(True)
+        await self.harness.cycles(20)
+        mark = self.mark
+        turns = [qp for _ in range(self.most) for qp in others]
+        for qp in turns[:count]:
+            self.settle(qp)
+        if status:
+            self.settle(bad, status)
+        await self.harness.cycles(300)
+        await self.env.sync()
+        accepted = len(self.of(RecvDone, mark))
+        state = QpState.ERROR if status else QpState.CONNECTED
+        found = (await bad.query()).state
+        assert found == state, f"{found.name}, not {state.name}, while memory takes nothing"
+        assert self.terms(mark) == ([(bad.number, QpState.ERROR)] if status else [])
+        self.stall(False)
+        await self.rest()
+        assert len(self.terms(mark)) == (1 if status else 0)
+        if not status:
+            self.settle(bad)
+        for qp in turns[count:]:
+            self.settle(qp)
+        await self.rest()
+        for qp in (*others, bad):
+            await qp.recv_cq.wait_results(1 if qp is bad else self.most)
+            await qp.recv_cq.update_consumer_index()
+        return accepted
+
+    def stall(self, on: bool) -> None:
+        for channel in (Channel.MEM_AW, Channel.MEM_W):
+            self.harness.hold(channel, on)

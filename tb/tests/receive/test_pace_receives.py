@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pace of receives and of checks in clock cycles (architecture.md, "The way of a receive" and of a
+key; receive.md, windows.md): ways through an idle engine, and streams (SRQ-09, ISO-04).
+"""
+
+from __future__ import annotations
+
+import pyuvm
+
+from tb.env.defs import CheckKind, TraceOp, Verdict
+from tb.env.harness.records import (
+    AccessCheck,
+    AccessVerdict,
+    DoorbellRequest,
+    DoorbellResponse,
+    MemWrite,
+    RecvDone,
+    RecvRequest,
+    ScatterAnswer,
+)
+from tb.env.host.qp import Qp
+from tb.env.host.recv import ReceiveQueue
+from tb.tests.common.pacing import LEAD, PaceTest
+from tb.tests.common.taking import Want, canceled
+from tb.tests.common.windowing import WindowTest
+
+BUILD = ["engine", "engine_small"]
+
+ROUNDS = 4
+
+
+class ReceivePaceTest(PaceTest, WindowTest):
+    """QPs with queues of their own, or with an SRQ."""
+
+    async def receivers(self) -> list[tuple[Qp, ReceiveQueue]]:
+        """Two QPs with a queue of their own each, two that share one."""
+        own = [await self.own() for _ in range(2)]
+        srq, users = await self.shared(2)
+        return [*((qp, qp) for qp in own), *((qp, srq) for qp in users)]
+
+
+@pyuvm.test()
+class ReceiveWayTest(ReceivePaceTest):
+    """A receive post to its response, a request to its answer, a report to the entry; of own queues
+    and of an SRQ. Class: a stage more, or a bypass that is never taken.
+    """
+
+    async def scenario(self) -> None:
+        receivers = await self.receivers()
+        for turn in range(ROUNDS):
+            for number, (qp, queue) in enumerate(receivers):
+                await self.rest(16)
+                await self.harness.cycles((turn + number) % 7)
+                await self.buffer(qp, queue)
+        self.demand_ways(response=6, answer=5, entry=5)
+
+    async def buffer(self, qp: Qp, queue: ReceiveQueue) -> None:
+        mark = self.mark
+        cookies = await self.supply(queue, 1)
+        await self.rest(16)
+        self.note("response", self.one(DoorbellRequest, mark), self.one(DoorbellResponse, mark))
+        await self.take(qp, 8)
+        await self.rest(16)
+        self.note("answer", self.one(RecvRequest, mark), self.one(ScatterAnswer, mark))
+        self.settle(qp)
+        await self.rest(16)
+        self.note("entry", self.one(RecvDone, mark), self.one(MemWrite, mark))
+        await self.demand(qp, [Want(cookies[0], 8)])
+
+
+@pyuvm.test()
+class ReceiveStreamTest(ReceivePaceTest):
+    """A request in every cycle, over all QPs or on one, then a report in every cycle: none waits,
+    answers and entries follow as fast.
+    """
+
+    async def scenario(self) -> None:
+        receivers = await self.receivers()
+        qps = [qp for qp, _ in receivers]
+        for order in (qps * self.most, [qp for qp in qps for _ in range(self.most)]):
+            cookies: dict[int, list[int]] = {}
+            for qp, queue in receivers[:2]:
+                cookies[qp.number] = await self.supply(queue, self.most)
+            shared = await self.supply(receivers[2][1], 2 * self.most)
+            for qp in order:
+                if qp in qps[2:]:
+                    cookies.setdefault(qp.number, []).append(shared.pop(0))
+            await self.rest(16)
+            mark, at = self.mark, self.harness.cycle + LEAD
+            for qp in order:
+                self.ask(qp, 8, at=at)
+            await self.harness.until(at)
+            await self.rest(16)
+            self.in_a_row(self.of(RecvRequest, mark), len(order))
+            self.in_a_row(self.of(ScatterAnswer, mark), len(order))
+            at = self.harness.cycle + LEAD
+            for qp in order:
+                self.settle(qp, at=at)
+            await self.harness.until(at)
+            await self.rest(16)
+            self.in_a_row(self.of(RecvDone, mark), len(order))
+            self.in_a_row(self.of(MemWrite, mark), len(order))
+            for qp in qps:
+                await self.demand(qp, [Want(cookie, 8) for cookie in cookies[qp.number]])
+
+
+@pyuvm.test()
+class FlushPaceTest(ReceivePaceTest):
+    """SRQ-14, SRQ-19: the available buffers of a queue pair that fails take three cycles each on
+    average, at most: none waits for the end of the one before. Class: a flush that looks at what is
+    in flight each time.
+    """
+
+    async def scenario(self) -> None:
+        qps = [await self.own() for _ in range(2)]
+        for qp in (*qps, *qps):
+            cookies = await self.supply(qp, self.most)
+            await self.rest(16)
+            mark = self.mark
+            await qp.flush()
+            await self.rest(16)
+            cycles = [step.cycle for step in self.steps(qp, TraceOp.TAKE, mark)]
+            took = cycles[-1] - cycles[0]
+            assert len(cycles) == self.most and took <= 3 * self.most, f"cycles: {cycles}"
+            await self.demand(qp, canceled(cookies))
+            await self.reconnect(qp)
+
+
+@pyuvm.test()
+class CheckPaceTest(ReceivePaceTest):
+    """A check to its verdict through an idle engine; a check in every cycle: none waits, verdicts
+    follow as fast.
+    """
+
+    allow = ("no_completions",)
+
+    async def scenario(self) -> None:
+        qps = [await self.guarded() for _ in range(2)]
+        memory = await self.memory()
+        windows = [await self.window() for _ in qps]
+        for qp, window in zip(qps, windows, strict=True):
+            await self.bind(window, qp, memory)
+        for turn in range(ROUNDS):
+            for number, (qp, window) in enumerate(zip(qps, windows, strict=True)):
+                await self.rest(16)
+                await self.harness.cycles((turn + number) % 7)
+                mark = self.mark
+                found = await self.check(qp, CheckKind.READ, window.key, memory.base, 8)
+                assert found == Verdict.GRANTED
+                self.note("verdict", self.one(AccessCheck, mark), self.one(AccessVerdict, mark))
+        self.demand_ways(verdict=2)
+        count = 64
+        mark, at = self.mark, self.harness.cycle + LEAD
+        for n in range(count):
+            self.post_check(qps[n % 2], CheckKind.READ, windows[n % 2].key, memory.base, 8, at)
+        await self.harness.until(at)
+        await self.rest(16)
+        self.in_a_row(self.of(AccessCheck, mark), count)
+        self.in_a_row(self.of(AccessVerdict, mark), count)
+        assert all(v.data >> 16 == Verdict.GRANTED for v in self.of(AccessVerdict, mark))

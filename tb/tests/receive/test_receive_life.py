@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random receives with everything that can happen beside them: watermarks, resizes, regions that go
+and come, ends of connections, new lives of QPs, SRQs and CQs, stalls, bad beats.
+"""
+
+from __future__ import annotations
+
+import pyuvm
+
+from tb.env.defs import CqeStatus
+from tb.env.harness.harness import Channel
+from tb.tests.receive.test_receive_traffic import ReceivingTest
+
+BUILD = ["engine", "engine_small", "engine_least", "engine_deep"]
+SEEDS = [1, 2]
+
+
+class _LifeTest(ReceivingTest):
+    sequence = "receive_life"
+
+
+@pyuvm.test()
+class ReceiveLifeTest(_LifeTest):
+    """Everything at once, at moderate rates."""
+
+    async def scenario(self) -> None:
+        rng, transport = self.rng("test"), self.env.transport
+        transport.error_rate = 0.003
+        transport.receiver.error_rate = 0.005
+        transport.receiver.error_status = rng.choice((CqeStatus.TRANSPORT_ERROR, 0x03, 0x7F, 0xFF))
+        transport.after_error = (CqeStatus.CANCELED, CqeStatus.SUCCESS, 0x33)
+        await self.traffic(duration=8000, actions=0.02, garbage=0.3)
+
+
+@pyuvm.test()
+class ReceiveWatermarksTest(_LifeTest):
+    """SRQs alone: watermarks set and fired, resizes, new SRQs, interrupts that wait."""
+
+    async def scenario(self) -> None:
+        await self.traffic(
+            shared=0.95, srq_actions=0.9, rebirths=0.05, stalls=0.6, too_long=0.0, actions=0.002
+        )
+
+
+@pyuvm.test()
+class ReceiveRegionsTest(_LifeTest):
+    """Regions go and come all the time; many posts name what is not there."""
+
+    async def scenario(self) -> None:
+        await self.traffic(duration=5000, renewals=0.5, bad_receives=0.4, huge=0.3, rebirths=0.0)
+
+
+@pyuvm.test()
+class ReceiveConnectionsTest(_LifeTest):
+    """Connections end in every way with buffers in flight and available."""
+
+    async def scenario(self) -> None:
+        transport = self.env.transport
+        transport.receiver.error_rate = 0.02
+        transport.receiver.length_status = (CqeStatus.SUCCESS, CqeStatus.CANCELED, 0x7F)
+        await self.traffic(actions=0.05, too_long=0.05, garbage=0.2, unusual=0.5, sends=0.6)
+
+
+@pyuvm.test()
+class ReceiveStallsTest(_LifeTest):
+    """Every channel stalls at random, the memory is slow."""
+
+    async def scenario(self) -> None:
+        env, rng = self.env, self.rng("test")
+        for agent in env.agents:
+            agent.stall(rng.choice((0.0, 0.2, 0.5, 0.9)), env.seed)
+        for slow in (Channel.MEM_AW, Channel.MEM_W, Channel.MEM_B):
+            env.harness.stall(slow, rng.choice((0.0, 0.3)))
+        env.mem.latency(5, 200, env.seed)
+        await self.traffic(actions=0.01, garbage=0.1, stalls=0.5)
+
+
+@pyuvm.test()
+class ReceiveBrokenQueuesTest(_LifeTest):
+    """CQE writes fail: CQs with their QPs are made anew."""
+
+    async def scenario(self) -> None:
+        await self.traffic(duration=5000, cq_failures=0.05, actions=0.005, queries=0.5)

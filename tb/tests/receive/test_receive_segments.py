@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Segments of receive posts and the regions that they name: order, keys, zones, rights, bounds
+(SRQ-15); registration of regions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+import pyuvm
+
+from models.post.post import Segment
+from tb.env.defs import Cause, Cmd, CqeStatus, Result, Right
+from tb.env.host.qp import Qp
+from tb.env.host.recv import ReceiveQueue
+from tb.env.host.regions import Region, RegionStatus
+from tb.tests.common.receive_posts import ReceivePostTest
+
+BUILD = ["engine", "engine_small"]
+
+ZONE = 0xA5C3
+TOP = 1 << 64
+LONGEST = (1 << 48) - 1
+M32 = (1 << 32) - 1
+
+
+class SegmentTest(ReceivePostTest):
+    async def setup(self, zone: int = ZONE) -> None:
+        """Queues on which a post with legal segments is refused behind the checks of segments: a QP
+        in ERROR, and a full SRQ.
+        """
+        self.zone = zone
+        self.closed = await self.qp(recv_depth=1, zone=zone, log2=2)
+        await self.closed.flush()
+        self.srq = await self.env.host.create_srq(size=1, zone=zone)
+        await self.fill(self.srq, 1)
+        self.targets: tuple[tuple[ReceiveQueue, Cause], ...] = (
+            (self.closed, Cause.BAD_STATE),
+            (self.srq, Cause.QUEUE_FULL),
+        )
+
+    async def judge(self, cases: Iterable[tuple[list[Segment], Cause]]) -> None:
+        """What both kinds of queue answer; NONE: the segments are legal."""
+        cases = list(cases)
+        for queue, legal in self.targets:
+            posts = [(queue.make_recv(s), cause or legal) for s, cause in cases]
+            answers = queue.queue_recv_many(post for post, _ in posts)
+            for (post, cause), answer in zip(posts, answers, strict=True):
+                got = await answer
+                assert got == (2, cause), f"{post.segments}: {got}, expected {cause.name}"
+
+
+@pyuvm.test()
+class VectorOrderTest(SegmentTest):
+    """The first failing segment in vector order counts, whatever is behind it; a segment without
+    bytes and a slot that is not used are not checked.
+    """
+
+    async def scenario(self) -> None:
+        await self.setup()
+        host = self.env.host
+        good = await host.register(64, zone=ZONE)
+        alien = await host.register(64, zone=ZONE ^ 0x8000, rights=Right.REMOTE_READ)
+        closed = await host.register(64, zone=ZONE, rights=Right.REMOTE_READ)
+        #: A segment, and what it is answered.
+        kinds = (
+            (good.segment(), Cause.NONE),
+            (Segment(TOP - 1, 0, M32), Cause.NONE),
+            (Segment(closed.base, 0, closed.key), Cause.NONE),
+            (Segment(good.base, 1, good.key + 0x1000), Cause.BAD_REGION),
+            (alien.segment(1, 64), Cause.BAD_ZONE),
+            (closed.segment(1, 64), Cause.NO_LOCAL_WRITE),
+            (good.segment(1, 64), Cause.BAD_RANGE),
+        )
+        for count in range(4):
+            cases = []
+            for chosen in product(kinds, repeat=count):
+                first = next((cause for _, cause in chosen if cause), Cause.NONE)
+                cases.append(([segment for segment, _ in chosen], first))
+            await self.judge(cases)
+        # What lies in unused slots does not count.
+        for queue, legal in self.targets:
+            bad = queue.make_recv([kinds[3][0]] * 3)
+            for count in range(4):
+                post = type(bad)(bad.number, count, 5, bad.slots)
+                cause = Cause.BAD_REGION if count else legal
+                assert await queue.queue_recv(post) == (2, cause)
+        # Without bytes: accepted, and the next segment is filled.
+        own = await self.qp(recv_depth=1, zone=ZONE, log2=2)
+        for place in range(3):
+            segments = [good.segment(0, 8)] * 3
+            segments[place] = Segment(TOP - 1, 0, M32)
+            (post,) = await self.accept_recv(own, [own.make_recv(segments)])
+            (answer,) = await self.consume(own, [post], [16])
+            assert self.scatter_of(post, answer)
+
+
+@pyuvm.test()
+class BoundsTest(SegmentTest):
+    """A region's first and last byte, one beyond at both ends, the ends of the address space, the
+    longest region and the longest segment.
+    """
+
+    async def scenario(self) -> None:
+        await self.setup()
+        self.number = 0
+        for base, length in (
+            *((0x1000, 64), (0x1FFF, 1), (0xFFFF_FFF0, 32), (0x7_FFFF_FFFF, 2)),
+            *((0, 1), (0, LONGEST), (TOP - 1, 1), (TOP - 64, 64), (TOP - LONGEST, LONGEST)),
+            *((1 << 63, 1 << 32), ((1 << 63) - 1, M32), (1 << 48, (1 << 32) + 1)),
+        ):
+            region = await self.env.host.register(length, number=0, base=base, zone=ZONE)
+            await self.around(region)
+            await self.reach(region)
+            await region.deregister()
+
+    async def around(self, region: Region) -> None:
+        """Segments around its corners; the rule is written with numbers without an end."""
+        base, end = region.base, region.base + region.length
+        cases = []
+        starts = {
+            base - 1,
+            base,
+            base + 1,
+            end - 2,
+            end - 1,
+            end,
+            end + 1,
+            0,
+            TOP - 1,
+            base ^ 1 << 63,
+        }
+        lengths = {1, 2, 3, region.length - 1, region.length, region.length + 1, M32, M32 - 1}
+        lengths |= {TOP - base, TOP - base + 1, end - base + TOP}
+        for start, length in product(sorted(starts), sorted(lengths)):
+            if not (0 <= start < TOP and 1 <= length <= M32):
+                continue
+            legal = base <= start and start + length <= end
+            cause = Cause.NONE if legal else Cause.BAD_RANGE
+            segment = Segment(start, length, region.key)
+            for place in range(3):
+                other = region.segment(0, 1)
+                cases.append(([segment if n == place else other for n in range(3)], cause))
+        await self.judge(cases)
+
+    async def reach(self, region: Region) -> None:
+        """Its whole, or as much of its end as a segment can have, is posted and filled."""
+        own = await self.qp(recv_depth=1, zone=ZONE, log2=2)
+        length = min(region.length, M32)
+        segment = region.segment(region.length - length, length)
+        (post,) = await self.accept_recv(own, [own.make_recv([segment])])
+        (answer,) = await self.consume(own, [post], [length])
+        assert self.scatter_of(post, answer)
+        await self.remove(own)
+
+
+@pyuvm.test()
+class RightsTest(SegmentTest):
+    """Every bit of a zone and every set of rights."""
+
+    async def scenario(self) -> None:
+        await self.setup()
+        host = self.env.host
+        own = await self.qp(recv_depth=1, zone=ZONE, log2=2)
+        for zone in (ZONE, *(ZONE ^ 1 << bit for bit in range(16)), ZONE ^ 0xFFFF, 0):
+            region = await host.register(8, number=0, zone=zone)
+            cause = Cause.NONE if zone == ZONE else Cause.BAD_ZONE
+            await self.judge(
+                [([region.segment()], cause), ([region.segment(1, 8)], cause or Cause.BAD_RANGE)]
+            )
+            await region.deregister()
+        for rights in (Right(n) for n in range(8)):
+            if rights & Right.REMOTE_WRITE and not rights & Right.LOCAL_WRITE:
+                assert await self.result(Cmd.REGISTER_MR, 0, 0, 0, 8, 0, ZONE | rights << 16) == (
+                    Result.BAD_FLAG
+                )
+                continue
+            region = await host.register(8, number=0, zone=ZONE, rights=rights)
+            cause = Cause.NONE if rights & Right.LOCAL_WRITE else Cause.NO_LOCAL_WRITE
+            await self.judge([([region.segment()], cause)])
+            result = await own.post_recv([region.segment()], 5)
+            assert result.cause == cause
+            if not cause:
+                await self.consume(own, [own.make_recv([region.segment()], 5)], [8])
+            await region.deregister()
+
+
+@pyuvm.test()
+class KeysTest(SegmentTest):
+    """A key is good for one registration: not before, not after, not for another region; what was
+    posted before the end of its region stays posted.
+    """
+
+    async def scenario(self) -> None:
+        await self.setup()
+        host = self.env.host
+        count = self.config.num_mr
+        own = await self.qp(recv_depth=2, zone=ZONE, log2=3)
+        number = count - 1
+        base = host.env.memory.allocate(64)
+        old: list[int] = []
+        for life in range(1, 6):
+            key = number | life << 12
+            other = Segment(base, 8, key)
+            await self.judge([([other], Cause.BAD_REGION)])
+            region = await host.register(64, number=number, base=base, zone=ZONE)
+            assert region.key == key
+            assert (await region.query()).key == key
+            cases = [([other], Cause.NONE)]
+            wrong = {key ^ 1 << bit for bit in range(32)} | {0, M32, number, *old}
+            cases += [([Segment(base, 8, k)], Cause.BAD_REGION) for k in sorted(wrong)]
+            await self.judge(cases)
+            posts = await self.accept_recv(own, [own.make_recv([region.segment()])] * 2)
+            await self.consume(own, posts[:1], [64])
+            await region.deregister()
+            old.append(key)
+            await self.judge([([other], Cause.BAD_REGION)])
+            assert (await own.post_recv([other])).cause == Cause.BAD_REGION
+            # The second buffer is taken when its region is gone.
+            (answer,) = await self.consume(own, posts[1:], [64])
+            assert self.scatter_of(posts[1], answer)
+        # Another region in its place, with the same number: another zone, and it counts.
+        region = await host.register(8, number=number, base=0, zone=0)
+        await self.judge([([Segment(0, 1, region.key)], Cause.BAD_ZONE)])
+        await self.judge([([Segment(base, 8, k)], Cause.BAD_REGION) for k in old])
+
+
+@pyuvm.test()
+class RegionCommandsTest(SegmentTest):
+    """Results of the commands of regions in their order, and what a query tells."""
+
+    allow = ("no_traffic", "no_posts", "no_receives")
+
+    async def scenario(self) -> None:
+        count = self.config.num_mr
+        for number in (count, 0xFFF, 0x1000, 0xFFFF, 0x1_0000, 1 << 31, M32):
+            for code in (Cmd.REGISTER_MR, Cmd.DEREGISTER_MR, Cmd.QUERY_MR):
+                if number >= count:
+                    result = await self.result(code, number, 0, 0, 0, 0, 4 << 16)
+                    assert result == Result.BAD_OBJECT, (code, number)
+        keys = await self.lives(await self.corners())
+        # The order of the checks: reserved bits, number, existence, rights, range.
+        far = [count, M32, M32, 0, 0, 4 << 16]
+        for place, bits in ((4, range(16, 32)), (5, range(19, 32))):
+            for bit in bits:
+                args = list(far)
+                args[place] |= 1 << bit
+                assert await self.result(Cmd.REGISTER_MR, *args) == Result.RESERVED, (place, bit)
+        assert await self.result(Cmd.REGISTER_MR, *far) == Result.BAD_OBJECT
+        assert await self.result(Cmd.REGISTER_MR, 0, *far[1:]) == Result.EXISTS
+        assert await self.result(Cmd.DEREGISTER_MR, 0) == Result.OK
+        assert await self.result(Cmd.REGISTER_MR, 0, *far[1:]) == Result.BAD_FLAG
+        assert await self.result(Cmd.REGISTER_MR, 0, *far[1:5], 0) == Result.BAD_RANGE
+        # Refused registrations used no key.
+        region = await self.env.host.register(1, number=0)
+        assert region.key == keys[0] + 0x1000
+
+    async def corners(self) -> int:
+        """The shortest and the longest region, at both ends of the address space; regions that end
+        with it, and 2^k bytes behind it for each k. Returns how many region 1 was.
+        """
+        lives = 0
+        for base, length, result in (
+            *((TOP - (1 << k), 1 << k, Result.OK) for k in range(48)),
+            *((TOP - 1, (1 << k) + 1, Result.BAD_RANGE) for k in range(48)),
+            *((0, 0, Result.BAD_RANGE), (TOP - 1, 0, Result.BAD_RANGE), (0, 1, Result.OK)),
+            *((TOP - 1, 1, Result.OK), (TOP - 1, 2, Result.BAD_RANGE)),
+            *((TOP - 2, 2, Result.OK), (TOP - 2, 3, Result.BAD_RANGE)),
+            *((0, LONGEST, Result.OK), (TOP - LONGEST, LONGEST, Result.OK)),
+            *((TOP - LONGEST + 1, LONGEST, Result.BAD_RANGE), (1, 1 << 47, Result.OK)),
+            *((TOP - (1 << 32), 1 << 32, Result.OK), (TOP - 1, LONGEST, Result.BAD_RANGE)),
+            *((TOP - (1 << 32), (1 << 32) + 1, Result.BAD_RANGE), (1 << 63, 1 << 47, Result.OK)),
+        ):
+            words = (base & M32, base >> 32, length & M32, length >> 32, 1 << 16)
+            assert await self.result(Cmd.REGISTER_MR, 1, *words) == result, (base, length)
+            if result == Result.OK:
+                answer = await self.env.host.command(Cmd.QUERY_MR, 1)
+                assert answer.outs[1:6] == words
+                assert await self.result(Cmd.DEREGISTER_MR, 1) == Result.OK
+                lives += 1
+            else:
+                assert await self.result(Cmd.QUERY_MR, 1) == Result.NO_OBJECT
+        return lives
+
+    async def lives(self, before: int) -> list[int]:
+        """Every region several times; keys count up from 1 for each number by itself. ``before``:
+        lives of region 1.
+        """
+        host = self.env.host
+        start = {1: before}
+        keys: list[int] = []
+        for life in range(3):
+            keys.clear()
+            for number in range(self.config.num_mr):
+                if life:
+                    assert await self.result(Cmd.DEREGISTER_MR, number) == Result.OK
+                assert await self.result(Cmd.DEREGISTER_MR, number) == Result.NO_OBJECT
+                assert await self.result(Cmd.QUERY_MR, number) == Result.NO_OBJECT
+                rights = Right(number % 4)
+                zone = number * 0x0FF1 & 0xFFFF
+                region = await host.register(number + 1, number=number, zone=zone, rights=rights)
+                assert region.key == number | (start.get(number, 0) + life + 1) << 12
+                keys.append(region.key)
+                right = RegionStatus(region.key, region.base, number + 1, zone, rights, valid=True)
+                assert await region.query() == right
+        return keys
+
+
+@pyuvm.test()
+class UntouchedTest(SegmentTest):
+    """DF-10 and ISO-01 for regions: commands on a region change no queue, and a key works through
+    every page whose queue has its zone.
+    """
+
+    async def scenario(self) -> None:
+        await self.setup()
+        other = await self.qp(page=1, recv_depth=2, zone=ZONE, log2=2)
+        region = await self.env.host.register(16, zone=ZONE)
+        posts = await self.accept_recv(other, [other.make_recv([region.segment()])])
+        before = await other.query(), await self.srq.status()
+        await region.deregister()
+        await self.env.host.register(16, number=region.number, zone=1)
+        assert before == (await other.query(), await self.srq.status())
+        await self.consume(other, posts, [16])
+        await self.remove_flushed(other)
+
+    async def remove_flushed(self, qp: Qp) -> None:
+        """Its last buffer is CANCELED by the end of its connection."""
+        posts = await self.fill(qp, 1)
+        await qp.flush()
+        await self.demand_received(qp, posts, status=CqeStatus.CANCELED)
+        await self.remove(qp)

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SRQ-03, SRQ-18: which bytes of a buffer a message fills, and that it fills no others. Payloads
+are moved as the scatter lists say, into memory that was painted before.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import accumulate
+
+import pyuvm
+
+from models.post.post import Segment
+from tb.env.agents.receive import Answer
+from tb.env.host.qp import Qp
+from tb.env.host.recv import ReceiveQueue
+from tb.env.host.regions import Region
+from tb.tests.common.taking import LENGTH_ERROR, TAKEN, TOO_LONG, TakingTest, Want
+
+BUILD = ["engine", "engine_small"]
+CANARY = 0xC5
+GAP = 24  # bytes between segments
+
+LAYOUTS: Sequence[Sequence[int]] = (
+    (),
+    (0,),
+    (40,),
+    (24, 16),
+    (0, 16),
+    (16, 0),
+    (16, 48, 32),
+    (0, 48, 32),
+    (16, 0, 32),
+    (16, 48, 0),
+    (0, 0, 32),
+    (0, 48, 0),
+    (16, 0, 0),
+    (0, 0, 0),
+    (1, 1, 1),
+)
+
+
+def expected(sizes: Sequence[int], length: int) -> list[int]:
+    """Bytes of each segment, always three: front segments are full, the others are not."""
+    filled = []
+    for size in (*sizes, 0, 0, 0)[:3]:
+        filled.append(min(size, length))
+        length -= filled[-1]
+    return filled
+
+
+class ScatterTest(TakingTest):
+    """One buffer at a time, with payload."""
+
+    async def prepare(self) -> None:
+        """An SRQ and a QP that uses it, a QP with a queue of its own, painted memory."""
+        self.receiver.fill = True
+        self.memory = await self.env.host.register(1024)
+        srq, (user,) = await self.shared(1)
+        own = await self.own()
+        self.places: list[tuple[ReceiveQueue, Qp]] = [(srq, user), (own, own)]
+
+    def lay(self, sizes: Sequence[int], start: int = 8, gap: int = GAP) -> list[Segment]:
+        """Segments of these sizes, one behind the other."""
+        segments = []
+        for size in sizes:
+            segments.append(self.memory.segment(start, size))
+            start += size + gap
+        return segments
+
+    async def fill(
+        self, place: int, segments: Sequence[Segment], length: int, data: bytes
+    ) -> Answer:
+        """One message into one buffer, and everything that is to be seen of it."""
+        queue, qp = self.places[place]
+        self.memory.paint(CANARY)
+        post = queue.make_recv(segments)
+        assert await queue.queue_recv(post) == (0, 0)
+        answer = await self.receiver.request(qp.number, length, data=data)
+        sizes = [segment.length for segment in segments]
+        assert answer.srq == (place == 0)
+        if length > sum(sizes):
+            assert answer.code == TOO_LONG, answer
+            self.receiver.report(qp.number)
+            await self.demand(qp, [Want(post.context, status=LENGTH_ERROR)])
+            self.demand_bytes([], b"")
+            await self.reconnect(qp)
+            return answer
+        assert answer.code == TAKEN, answer
+        filled = expected(sizes, length)
+        assert [segment.length for segment in answer.segments] == filled
+        slots = [(s.address, s.key) for s in answer.segments]
+        assert slots == [*[(s.address, s.key) for s in segments], (0, 0), (0, 0), (0, 0)][:3]
+        self.receiver.report(qp.number)
+        await self.demand(qp, [Want(post.context, length)])
+        self.demand_bytes(segments, data)
+        return answer
+
+    def demand_bytes(self, segments: Sequence[Segment], data: bytes) -> None:
+        """The payload stands in front, everything else is as it was."""
+        image = bytearray([CANARY]) * self.memory.length
+        for segment in segments:
+            at = segment.address - self.memory.base
+            part, data = data[: segment.length], data[segment.length :]
+            image[at : at + len(part)] = part
+        assert self.memory.read() == bytes(image)
+        for outside in (-64, self.memory.length):
+            assert self.memory.read(outside, 64) == bytes(64)
+
+
+@pyuvm.test()
+class CornersTest(ScatterTest):
+    """Each length on, in front of and behind each boundary, of every layout; an SRQ and a queue of
+    its own.
+    """
+
+    async def scenario(self) -> None:
+        await self.prepare()
+        rng = self.rng("payload")
+        for turn, sizes in enumerate(LAYOUTS):
+            bounds = {0, *accumulate(sizes)}
+            lengths = {bound + step for bound in bounds for step in (-1, 0, 1)}
+            lengths |= {
+                n + size // 2 for n, size in zip([0, *accumulate(sizes)], sizes, strict=False)
+            }
+            for n, length in enumerate(sorted(lengths)):
+                if length >= 0:
+                    data = rng.randbytes(length)
+                    await self.fill((turn + n) % 2, self.lay(sizes), length, data)
+
+
+@pyuvm.test()
+class NeighboursTest(ScatterTest):
+    """Segments without a byte between them, in falling order, and one twice over."""
+
+    async def scenario(self) -> None:
+        await self.prepare()
+        rng = self.rng("payload")
+        for place in (0, 1):
+            for length in (0, 7, 8, 9, 23, 24, 25, 40, 41):
+                close = self.lay((8, 16, 16), start=100, gap=0)
+                await self.fill(place, close, length, rng.randbytes(length))
+                await self.fill(place, close[::-1], length, rng.randbytes(length))
+            for length in (0, 1, 1023, 1024, 1025):
+                whole = [self.memory.segment()]
+                await self.fill(place, whole, length, rng.randbytes(length))
+
+
+@pyuvm.test()
+class RandomListsTest(ScatterTest):
+    """Random segments anywhere in the region, in any order, random lengths."""
+
+    async def scenario(self) -> None:
+        await self.prepare()
+        rng = self.rng("lists")
+        for _ in range(120):
+            segments = self.draw(rng)
+            total = sum(segment.length for segment in segments)
+            length = rng.choice((rng.randint(0, total), total, total + rng.randint(1, 64)))
+            if rng.random() < 0.6:
+                length = rng.randint(0, total)
+            await self.fill(rng.randrange(2), segments, length, rng.randbytes(length))
+
+    def draw(self, rng: random.Random) -> list[Segment]:
+        """Up to three disjoint segments."""
+        cuts = sorted(rng.randint(0, self.memory.length) for _ in range(6))
+        pieces = [self.memory.segment(a, b - a) for a, b in zip(cuts[::2], cuts[1::2], strict=True)]
+        rng.shuffle(pieces)
+        return pieces[: rng.randint(0, 3)]
+
+
+@pyuvm.test()
+class LargestTest(TakingTest):
+    """Segments and messages of up to 0xFFFFFFFF bytes: sums beyond 32 bits."""
+
+    trials: Sequence[tuple[tuple[int, ...], int, bool]] = (
+        ((0xFFFF_FFFF,), 0xFFFF_FFFF, True),
+        ((0xFFFF_FFFE,), 0xFFFF_FFFF, False),
+        ((0xFFFF_FFFF, 0xFFFF_FFFF, 0xFFFF_FFFF), 0xFFFF_FFFF, True),
+        ((0xFFFF_FFFF, 1), 1, True),
+        ((0xFFFF_FFFF, 1), 0, True),
+        ((0xFFFF_FFFF, 1), 0xFFFF_FFFF, True),
+        ((1, 0xFFFF_FFFF), 0xFFFF_FFFF, True),
+        ((1, 0xFFFF_FFFF), 2, True),
+        ((0, 0xFFFF_FFFF, 1), 0xFFFF_FFFF, True),
+        ((0, 1, 0xFFFF_FFFF), 0xFFFF_FFFF, True),
+        ((0x8000_0000, 0x8000_0000), 0xFFFF_FFFF, True),
+        ((0x8000_0000, 0x8000_0000), 0x8000_0000, True),
+        ((0x8000_0000, 0x8000_0000), 0x8000_0001, True),
+        ((0x8000_0000, 0, 0x8000_0000), 5, True),
+        ((0x7FFF_FFFF, 0x7FFF_FFFF), 0xFFFF_FFFE, True),
+        ((0x7FFF_FFFF, 0x7FFF_FFFF), 0xFFFF_FFFF, False),
+        ((0x7FFF_FFFF, 0x7FFF_FFFF, 1), 0xFFFF_FFFF, True),
+        ((0x5555_5555, 0x5555_5555, 0x5555_5555), 0xFFFF_FFFF, True),
+        ((0x5555_5555, 0x5555_5555, 0x5555_5554), 0xFFFF_FFFF, False),
+        ((0x5555_5555, 0x5555_5555, 0x5555_5556), 0xFFFF_FFFF, True),
+        ((0xFFFF_FFFF, 0xFFFF_FFFF, 2), 3, True),
+        ((), 0xFFFF_FFFF, False),
+        ((), 1, False),
+    )
+
+    async def scenario(self) -> None:
+        region: Region = await self.env.host.register((1 << 48) - 1, base=0xFFFF_0000_0000_0001)
+        srq, (user,) = await self.shared(1)
+        own = await self.own()
+        pairs: list[tuple[ReceiveQueue, Qp]] = [(srq, user), (own, own)]
+        for queue, qp in pairs:
+            for sizes, length, fits in self.trials:
+                segments = [region.segment(n << 40, size) for n, size in enumerate(sizes)]
+                post = queue.make_recv(segments)
+                assert await queue.queue_recv(post) == (0, 0)
+                answer = await self.receiver.request(qp.number, length)
+                assert answer.code == (TAKEN if fits else TOO_LONG), (sizes, length, answer)
+                if fits:
+                    filled = [segment.length for segment in answer.segments]
+                    assert filled == expected(sizes, length), (sizes, length)
+                self.settle(qp)
+                want = Want(post.context, length) if fits else Want(post.context, 0, LENGTH_ERROR)
+                await self.demand(qp, [want])
+                if not fits:
+                    await self.reconnect(qp)
