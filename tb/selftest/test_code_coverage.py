@@ -22,7 +22,7 @@ from tb.runner.code_report import (
     summarize,
 )
 from tb.runner.code_waivers import Waiver, apply_waivers, labels, load_waivers
-from tb.runner.common import ROOT, RunnerError
+from tb.runner.common import ROOT, RunnerError, hdl_files
 from tb.runner.discover import Job
 
 SOURCE = (
@@ -266,7 +266,7 @@ def test_malformed_waivers(tmp_path: Path, text: str, why: str) -> None:
 
 
 def test_waivers_name_files_of_the_design() -> None:
-    files = [path.name for path in (ROOT / "hdl").glob("*.v*")]
+    files = [path.name for path in hdl_files("*.v*")]
     for waiver in load_waivers():
         assert any(re.fullmatch(waiver.file, file) for file in files), waiver
 

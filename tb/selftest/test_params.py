@@ -6,21 +6,21 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
-HDL = Path(__file__).resolve().parents[2] / "hdl"
+from tb.runner.common import INCLUDES, ROOT, hdl_files
 
 
 def elaborate(top: str = "cde_top", /, **parameters: int) -> subprocess.CompletedProcess[str]:
     """Elaborates a module in Icarus with parameters overridden; a message is on stderr."""
     iverilog = shutil.which("iverilog")
     assert iverilog, "iverilog is missing: run `make setup`"
-    sources = sorted(str(path) for path in HDL.glob("*.v"))
+    sources = sorted(str(path) for path in hdl_files())
     return subprocess.run(
         [
-            *(iverilog, "-g2005", "-Wno-all", "-I", str(HDL), "-s", top, "-o", "/dev/null"),
+            *(iverilog, "-g2005", "-Wno-all", "-s", top, "-o", "/dev/null"),
+            *(f"-I{ROOT / folder}" for folder in INCLUDES),
             *(f"-P{top}.{name}={value}" for name, value in parameters.items()),
             *sources,
         ],

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tb.env.harness.decode import ROW_WORDS, VIOLATION, Decoder, Hooks, ProtocolError
+from tb.runner.common import hdl_files
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -170,7 +171,7 @@ def test_outputs_while_cleared(
     assert int(out.split()[1]) == expected
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "hdl").glob("*.v")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", hdl_files(), ids=lambda path: path.name)
 def test_nothing_but_reset_initializes(path: Path) -> None:
     """Registers and memories begin unknown: hardware has no initial blocks to rely on."""
     text = re.sub(r"//.*", "", path.read_text())

@@ -140,7 +140,7 @@ def test_walks_of_the_catalogue(name: str) -> None:
 def test_catalogue_is_driven() -> None:
     """Each graph has one test, with the options that the world has."""
     named = []
-    for path in (ROOT / "tb" / "tests").glob(TOURS + ".py"):
+    for path in (ROOT / "tb" / "tests").rglob(TOURS + ".py"):
         pattern = r'^class \w+\((.*)\):\n    """.*"""\n\n    graph = "(.*)"$'
         for bases, name in re.findall(pattern, path.read_text(), re.M):
             named.append(f"pairs: {name}" if "PairTest" in bases else name)
