@@ -196,7 +196,7 @@ def find_modules(tests: Path = TESTS, root: Path = ROOT) -> list[Module]:
     for one, two in itertools.pairwise(paths):
         if one.stem == two.stem:
             raise RunnerError(
-                f"{relative(one)} and {relative(two)} have the same name; TEST= could not tell them "
+                f"{relative(one)} and {relative(two)} have one name; TEST= could not tell them "
                 "apart: rename one"
             )
     return [read_module(path, root) for path in paths]
