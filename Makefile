@@ -4,17 +4,27 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 
-ROOT := $(dir $(abspath $(lastword $(MAKEFILE_LIST))))
-RUN = cd '$(ROOT)' && PATH='$(ROOT)scripts/bin':"$$PATH" .venv/bin/python -m tb.runner
-# make passes them on as written; the runner checks them and names what is wrong.
-SELECT = --test '$(TEST)' --seed '$(SEED)' --seeds '$(SEEDS)' --sim '$(SIM)' --build '$(BUILD)'
+# All paths are relative to the checkout: its name may hold what make and the shell would split or expand.
+ifeq ($(filter Makefile ./Makefile,$(lastword $(MAKEFILE_LIST))),)
+$(error run make in the folder of this Makefile, or with -C FOLDER)
+endif
 
-.PHONY: help setup sim tours test negatives formal mutate coverage soak faults bench lint waves model list clean distclean
+# The interpreter's variables (PYTHONPATH, PYTHONHOME, PYTHONOPTIMIZE ...) belong to other tools of the user; Python
+# inside a simulator reads them, too. PYTHON itself is ours.
+unexport LIBPYTHON_LOC $(filter-out PYTHON,$(filter PYTHON%,$(.VARIABLES)))
+
+RUN = PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m tb.runner
+# The shell takes them from the environment, where make puts them: no quote in a value is read by the shell. The
+# runner checks them and names what is wrong.
+SELECT = --test "$$TEST" --seed "$$SEED" --seeds "$$SEEDS" --sim "$$SIM" --build "$$BUILD"
+
+.PHONY: help setup setup-sim sim tours test negatives formal mutate coverage trace soak faults bench lint waves model \
+	list defs figures walk clean distclean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' '$(ROOT)Makefile'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo
-	@awk '/^#= / { sub(/^#= /, "  "); print }' '$(ROOT)Makefile'
+	@awk '/^#= / { sub(/^#= /, "  "); print }' Makefile
 
 #= TEST=name      test, module or module.test; several with commas; * is a wildcard
 #= SEED=n         one seed;  SEEDS=20 is 1 to 20, SEEDS=3,8,20-25 a list
@@ -28,36 +38,40 @@ help: ## show this list
 #=                PROVE=s limits the proofs of one mutant, in seconds of processor time (60)
 #= FAULT=name     only these faults (make negatives, make faults)
 #= N=n            completions to judge (make soak; default 10000000); SEED=n repeats or resumes a campaign
+#= PYTHON=path    interpreter of .venv, 3.11 or newer; another one than it has makes it anew
 
-setup: ## install the tools into .venv (and Debian packages, as root); done by each target
-	@'$(ROOT)scripts/setup.sh'
+setup: ## install all tools into .venv (and Debian packages, as root); each target does what it needs
+	@scripts/setup.sh all
 
-sim: setup ## run the simulation regression (TEST, SEED, SEEDS, SIM, BUILD, JOBS, TIMEOUT)
-	@$(RUN) sim $(SELECT) --jobs '$(JOBS)' --timeout '$(TIMEOUT)'
+setup-sim:
+	@scripts/setup.sh sim
 
-tours: setup ## drive every transition of the models' graphs into the RTL; table (JOBS)
-	@$(RUN) tours --jobs '$(JOBS)'
+sim: setup-sim ## run the simulation regression (TEST, SEED, SEEDS, SIM, BUILD, JOBS, TIMEOUT)
+	@$(RUN) sim $(SELECT) --jobs "$$JOBS" --timeout "$$TIMEOUT"
+
+tours: setup-sim ## drive every transition of the models' graphs into the RTL; table (JOBS)
+	@$(RUN) tours --jobs "$$JOBS"
 
 test: setup ## run everything: Python tests, lint, quick proofs, simulation regression, negative tests
-	@$(RUN) test --jobs '$(JOBS)'
+	@$(RUN) test --jobs "$$JOBS"
 
-negatives: setup ## show that tests fail on a broken design: faults of tb/faults/*.yaml (FAULT, JOBS)
-	@$(RUN) negatives --fault '$(FAULT)' --jobs '$(JOBS)'
+negatives: setup-sim ## show that tests fail on a broken design: faults of tb/faults/*.yaml (FAULT, JOBS)
+	@$(RUN) negatives --fault "$$FAULT" --jobs "$$JOBS"
 
 coverage: setup ## measure code coverage of hdl/ by the regression; fails below 100 % (TEST, JOBS, POINT, AGAIN)
-	@$(RUN) coverage --test '$(TEST)' --jobs '$(JOBS)' --point '$(POINT)' $(if $(AGAIN),--again)
+	@$(RUN) coverage --test "$$TEST" --jobs "$$JOBS" --point "$$POINT" $(if $(AGAIN),--again)
 
 formal: setup ## prove properties of the design: formal/*/proofs.yaml (PROOF, PLANTED, QUICK, JOBS)
-	@$(RUN) formal --proof '$(PROOF)' $(if $(QUICK),--quick) $(if $(PLANTED),--planted) --jobs '$(JOBS)'
+	@$(RUN) formal --proof "$$PROOF" $(if $(QUICK),--quick) $(if $(PLANTED),--planted) --jobs "$$JOBS"
 
 mutate: setup ## run the tests on mutants of the design (COUNT, SEED, MODULE, JOBS, PROVE)
-	@$(RUN) mutate --count '$(COUNT)' --seed '$(SEED)' --module '$(MODULE)' --jobs '$(JOBS)' --prove-seconds '$(PROVE)'
+	@$(RUN) mutate --count "$$COUNT" --seed "$$SEED" --module "$$MODULE" --jobs "$$JOBS" --prove-seconds "$$PROVE"
 
-soak: setup ## random traffic of everything for long; Ctrl-C stops, SEED resumes (N, SEED, JOBS)
-	@$(RUN) soak --completions '$(N)' --seed '$(SEED)' --jobs '$(JOBS)'
+soak: setup-sim ## random traffic of everything for long; Ctrl-C stops, SEED resumes (N, SEED, JOBS)
+	@$(RUN) soak --completions "$$N" --seed "$$SEED" --jobs "$$JOBS"
 
-faults: setup ## run the campaign of external faults: table and sim_build/faults.json (FAULT, JOBS)
-	@$(RUN) faults --fault '$(FAULT)' --jobs '$(JOBS)'
+faults: setup-sim ## run the campaign of external faults: table and sim_build/faults.json (FAULT, JOBS)
+	@$(RUN) faults --fault "$$FAULT" --jobs "$$JOBS"
 
 model: setup ## run the reference model's tests only
 	@$(RUN) model
@@ -65,17 +79,31 @@ model: setup ## run the reference model's tests only
 lint: setup ## run the static checks: Verilator, Icarus, Yosys, ruff, mypy
 	@$(RUN) lint
 
-bench: setup ## measure throughput and latency against their goals
+bench: setup-sim ## measure throughput and latency against their goals
 	@$(RUN) bench
 
-waves: setup ## rerun one test with waves (TEST, SEED, SIM, BUILD)
+waves: setup-sim ## rerun one test with waves (TEST, SEED, SIM, BUILD)
 	@$(RUN) waves $(SELECT)
 
-list: setup ## list the simulation jobs and the command for each (TEST)
-	@$(RUN) list --test '$(TEST)'
+list: setup-sim ## list the simulation jobs and the command for each (TEST)
+	@$(RUN) list --test "$$TEST"
 
-clean: ## remove everything that was generated, but keep the tools
-	@rm -rf '$(ROOT)sim_build'
+trace: setup ## check functional coverage and traceability of the last whole run
+	@$(RUN) trace
 
-distclean: clean ## remove the tools in .venv as well
-	@rm -rf '$(ROOT).venv'
+defs: setup ## write the files made from hdl/carillon.rdl: hdl/cde_defs.vh, tb/env/defs.py, tb/waves/*.flt
+	@.venv/bin/python -m scripts.gen_defs
+	@.venv/bin/python -m scripts.gen_filters
+
+figures: setup-sim ## write the tables of docs/ from what the last runs left in sim_build
+	@.venv/bin/python -m scripts.figures
+
+walk: setup ## draw the pictures of docs/walk_of_a_window.md
+	@PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m scripts.draw_walk
+
+clean: ## remove everything that was generated, but keep the tools and the history of runs
+	@rm -rf sim_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find . \( -name .git -o -name .venv \) -prune -o -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean ## remove the tools in .venv and the history of runs in .regression as well
+	@rm -rf .venv .regression

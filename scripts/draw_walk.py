@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the pictures of docs/walk_of_a_window.md: ``python -m scripts.draw_walk``.
+"""Draws the pictures of docs/walk_of_a_window.md: ``make walk``.
 
 Records the waves of test_window_walk, reads them with pywellen, and writes one SVG for each step
 into docs/waves/. A column is a clock cycle in which something happens; cycles in which nothing does

@@ -2,7 +2,7 @@
 """Writes the figures of docs/proven.md and docs/soak_and_faults.md from what the commands left in
 sim_build/: make test, formal, tours, mutate, coverage, faults, soak.
 
-Run ``python -m scripts.figures`` after them. Each table stands between marks ``<!-- name -->`` and
+Run ``make figures`` after them. Each table stands between marks ``<!-- name -->`` and
 ``<!-- end -->``; one whose command left nothing stays as it is.
 """
 

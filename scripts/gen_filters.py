@@ -16,7 +16,7 @@ from scripts.rdlmap import Map, read_map
 ROOT = Path(__file__).resolve().parents[1]
 RDL = Path("hdl/carillon.rdl")
 FOLDER = Path("tb/waves")
-CURE = "python -m scripts.gen_filters"
+CURE = "make defs"
 
 #: Enumeration and file.
 CODES = {

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes .venv and installs what test, sim, lint and waves need. Quick and silent when there is nothing to do.
+# setup.sh sim | all: makes .venv and installs what simulations need (requirements.txt), or all tools
+# (requirements-check.txt as well). Quick and silent when there is nothing to do. What a run that was stopped has
+# installed stays.
 set -euo pipefail
+unset CDPATH
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 venv=.venv
 stamp=$venv/.carillon-setup
@@ -11,21 +14,128 @@ fail() {
     exit 1
 }
 
-# Two makes at once must not install into one environment.
-if command -v flock >/dev/null; then
-    exec 9<"scripts/setup.sh"
-    flock 9
+case "${1:-all}" in
+sim) group=sim files=(requirements.txt) ;;
+all) group=all files=(requirements.txt requirements-check.txt) ;;
+*) fail "$1: choose sim or all" ;;
+esac
+
+# Verilator's makefiles and the compiler's command lines split or expand everything else.
+folder=$(pwd -P)
+case $(LC_ALL=C; echo "${folder//[A-Za-z0-9\/._+,@~-]/}") in
+?*) fail "cannot work in '$folder': simulators need a path of letters, digits and . _ - + , @ ~ only; move the checkout" ;;
+esac
+
+# Settings of other Pythons, and of pip for places other than .venv.
+for name in "${!PYTHON@}"; do
+    [ "$name" = PYTHON ] || unset "$name"
+done
+unset PIP_TARGET PIP_PREFIX PIP_ROOT
+export PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 PIP_NO_INPUT=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+
+# Which interpreter it is: a virtual environment gives the same answer as the Python that it was made from.
+identity() {
+    "$1" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3], "of", getattr(sys, "base_prefix", sys.prefix))' \
+        2>/dev/null
+}
+
+suitable() {
+    "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+}
+
+if [ -n "${PYTHON:-}" ]; then
+    wanted=$(identity "$PYTHON") || fail "PYTHON=$PYTHON: no Python runs by this name"
+    suitable "$PYTHON" || fail "PYTHON=$PYTHON: is Python $wanted; 3.11 or newer is needed"
 fi
 
-# Prints the Debian package of each missing command or header.
+# A link leads to an environment that checkouts share: who made it installs there.
+if [ -L $venv ]; then
+    [ -x $venv/bin/python ] || fail "$venv is a link to $(readlink $venv), where no Python is; remove the link"
+    [ "${wanted:-}" = "" ] || [ "$wanted" = "$(identity $venv/bin/python)" ] ||
+        fail "$venv is a link to an environment of another Python than PYTHON=$PYTHON; remove the link"
+    exit 0
+fi
+
+commands() {
+    local name
+    for name in g++ make ccache iverilog; do
+        command -v $name >/dev/null || echo $name
+    done
+}
+
+# The folder is part of it because an environment that was moved no longer works.
+key=$(cat "${files[@]}" <(echo "$folder") | sha256sum | cut -d' ' -f1)
+done_already() {
+    [ "$(cat $stamp.$group 2>/dev/null)" = "$key" ] && [ -x $venv/bin/python ] && [ -z "$(commands)" ] &&
+        { [ -z "${wanted:-}" ] || [ "$wanted" = "$(identity $venv/bin/python)" ]; }
+}
+if done_already; then
+    exit 0
+fi
+
+# Two makes at once must not install into one environment. Network file systems lock only what is open for writing.
+if command -v flock >/dev/null && { exec 9>>scripts/setup.sh; } 2>/dev/null; then
+    flock -n 9 || { echo "setup: waiting for another make that installs"; flock 9; }
+    if done_already; then
+        exit 0
+    fi
+fi
+
+find_python() {
+    local candidate
+    for candidate in ${PYTHON:+"$PYTHON"} python3 python3.13 python3.12 python3.11; do
+        if suitable "$candidate"; then
+            # Not one of a virtual environment: that may be the one to be replaced.
+            "$candidate" -c 'import sys; print(sys._base_executable)'
+            return
+        fi
+    done
+}
+
+# Prints what this Python lacks: venv, libpython (cocotb loads it into the simulator).
+lacking() {
+    "$1" - <<'PROBE'
+import ctypes
+import importlib.util
+import pathlib
+import sys
+import sysconfig
+
+if not all(map(importlib.util.find_spec, ("venv", "ensurepip"))):
+    print("venv")
+name = sysconfig.get_config_var("INSTSONAME") or ""
+library = pathlib.Path(sysconfig.get_config_var("LIBDIR") or "/")
+folders = (library, library / (sysconfig.get_config_var("MULTIARCH") or ""), pathlib.Path(sys.base_prefix, "lib"))
+if not any((folder / name).is_file() for folder in folders if ".so" in name or ".dylib" in name):
+    try:
+        ctypes.CDLL(name if ".so" in name else "none.so")
+    except OSError:
+        print("libpython")
+PROBE
+}
+
+# Prints the Debian package of everything that is missing, so that one command installs all of it.
 missing() {
-    command -v g++ >/dev/null || echo g++
-    command -v make >/dev/null || echo make
-    command -v ccache >/dev/null || echo ccache
-    command -v iverilog >/dev/null || echo iverilog
+    commands
     # FST waves are compressed with both.
-    [ -e /usr/include/zlib.h ] || echo zlib1g-dev
-    [ -e /usr/include/lz4.h ] || echo liblz4-dev
+    echo '#include <zlib.h>' | g++ -E -x c++ - >/dev/null 2>&1 || echo zlib1g-dev
+    echo '#include <lz4.h>' | g++ -E -x c++ - >/dev/null 2>&1 || echo liblz4-dev
+    local python what
+    python=$(find_python)
+    if [ -z "$python" ]; then
+        echo python3 python3-venv libpython3-dev
+        return
+    fi
+    for what in $(lacking "$python"); do
+        case $what in
+        venv) echo "python$(version "$python")-venv" ;;
+        libpython) echo "libpython$(version "$python")" ;;
+        esac
+    done
+}
+
+version() {
+    "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])'
 }
 
 install_packages() {
@@ -49,53 +159,40 @@ install_packages() {
     rm -f "$log"
 }
 
-find_python() {
-    local candidate
-    for candidate in ${PYTHON:-} python3 python3.13 python3.12 python3.11; do
-        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
-            echo "$candidate"
-            return
-        fi
-    done
-}
-
+python=$(find_python)
+if [ -z "$python" ] && command -v python3 >/dev/null; then
+    fail "python3 is Python $(identity python3); install 3.11 or newer, or name one: make setup PYTHON=/path/to/python3"
+fi
+# Only Debian's own interpreters get what they lack from Debian packages.
+if [ -n "$python" ] && [[ $(identity "$python") != *" of /usr" ]]; then
+    case $(lacking "$python") in
+    *venv*) fail "$python has no venv module; name another Python: make setup PYTHON=/path/to/python3" ;;
+    *libpython*) fail "$python has no shared libpython; use a Python built with --enable-shared" ;;
+    esac
+fi
 # shellcheck disable=SC2046  # one word per package is what is wanted
 install_packages $(missing)
-
-# The folder is part of the key because an environment that was moved no longer works.
-key=$(sha256sum requirements.txt scripts/setup.sh <(pwd) | cut -d' ' -f1 | sha256sum | cut -d' ' -f1)
-if [ -x $venv/bin/python ] && [ "$(cat $stamp 2>/dev/null)" = "$key" ]; then
-    exit 0
-fi
-
 python=$(find_python)
-if [ -z "$python" ]; then
-    # shellcheck disable=SC2046
-    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null && install_packages python3 python3-venv
-    python=$(find_python)
-    [ -n "$python" ] || fail "no Python 3.11 or newer found; install one, or name it: make setup PYTHON=/path/to/python3"
-fi
-version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
-    echo "setup: $python has no working venv module"
-    install_packages "python$version-venv"
-fi
+[ -n "$python" ] || fail "no Python 3.11 or newer found; install one, or name it: make setup PYTHON=/path/to/python3"
 
-if [ "$(cat $stamp.python 2>/dev/null)" != "$version $PWD" ]; then
-    echo "setup: making $venv with Python $version"
+# Without PYTHON, any interpreter that .venv was made from will do.
+has=$(identity $venv/bin/python || true)
+if [ -z "$has" ] || { [ -n "${wanted:-}" ] && [ "$wanted" != "$has" ]; } ||
+    [ "$(cat $stamp.python 2>/dev/null)" != "$(version $venv/bin/python) $folder" ]; then
+    echo "setup: making $venv with Python $(identity "$python")"
     rm -rf $venv
     "$python" -m venv $venv || fail "$python -m venv failed (its message is above)"
+    echo "$(version $venv/bin/python) $folder" >$stamp.python
 fi
-echo "setup: installing the Python packages of requirements.txt"
-$venv/bin/python -m pip install -q --disable-pip-version-check -r requirements.txt ||
-    fail "pip could not install requirements.txt (its message is above); check the network, then 'make distclean setup'"
+# A run that is stopped while it replaces packages must not look finished.
+rm -f $stamp.sim $stamp.all
+echo "setup: installing the Python packages of ${files[-1]}"
+$venv/bin/python -m pip install -q -r "${files[-1]}" ||
+    fail "pip could not install them (its message is above); check the network and run make again: what is there stays"
 
-# cocotb loads libpython into the simulator; Debian keeps it in a package of its own.
-$venv/bin/python -c 'import find_libpython, sys; sys.exit(not find_libpython.find_libpython())' ||
-    install_packages "libpython$version"
-$venv/bin/python -c 'import find_libpython, sys; sys.exit(not find_libpython.find_libpython())' ||
-    fail "no shared libpython for $python; use a Python built with --enable-shared"
-
-echo "$version $PWD" >$stamp.python
-echo "$key" >$stamp
+echo "$key" >$stamp.$group
+# Everything includes what simulations need.
+if [ $group = all ]; then
+    echo "$(cat requirements.txt <(echo "$folder") | sha256sum | cut -d' ' -f1)" >$stamp.sim
+fi
 echo "setup: done"
