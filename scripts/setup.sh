@@ -73,8 +73,9 @@ if done_already; then
     exit 0
 fi
 
-# Two makes at once must not install into one environment. Network file systems lock only what is open for writing.
-if command -v flock >/dev/null && { exec 9>>scripts/setup.sh; } 2>/dev/null; then
+# Two makes at once must not install into one environment. Network file systems lock only what is open for writing;
+# a script that is open for writing cannot be started.
+if command -v flock >/dev/null && { exec 9>>requirements.txt; } 2>/dev/null; then
     flock -n 9 || { echo "setup: waiting for another make that installs"; flock 9; }
     if done_already; then
         exit 0
@@ -118,8 +119,8 @@ PROBE
 missing() {
     commands
     # FST waves are compressed with both.
-    echo '#include <zlib.h>' | g++ -E -x c++ - >/dev/null 2>&1 || echo zlib1g-dev
-    echo '#include <lz4.h>' | g++ -E -x c++ - >/dev/null 2>&1 || echo liblz4-dev
+    g++ -E -x c++ - <<<'#include <zlib.h>' >/dev/null 2>&1 || echo zlib1g-dev
+    g++ -E -x c++ - <<<'#include <lz4.h>' >/dev/null 2>&1 || echo liblz4-dev
     local python what
     python=$(find_python)
     if [ -z "$python" ]; then
