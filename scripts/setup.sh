@@ -23,7 +23,7 @@ esac
 # Verilator's makefiles and the compiler's command lines split or expand everything else.
 folder=$(pwd -P)
 case $(LC_ALL=C; echo "${folder//[A-Za-z0-9\/._+,@~-]/}") in
-?*) fail "cannot work in '$folder': simulators need a path of letters, digits and . _ - + , @ ~ only; move the checkout" ;;
+?*) fail "cannot work in '$folder': simulators need a path of letters, digits and . _ - + , @ ~ only" ;;
 esac
 
 # Settings of other Pythons, and of pip for places other than .venv.
