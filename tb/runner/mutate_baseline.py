@@ -64,8 +64,7 @@ class Baseline:
         self.key = digest([], sorted(own.values()))
         """Changes with anything that a run depends on."""
         self._name = {
-            step: f"{step.top}-{short_name(step.test)}-{step.seed}-"
-            f"{own[step][:16]}.rec"
+            step: f"{step.top}-{short_name(step.test)}-{step.seed}-{own[step][:16]}.rec"
             for step in steps
         }
         self.steps = list(steps)
