@@ -18,8 +18,8 @@ RUN = PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m tb.runner
 # runner checks them and names what is wrong.
 SELECT = --test "$$TEST" --seed "$$SEED" --seeds "$$SEEDS" --sim "$$SIM" --build "$$BUILD"
 
-.PHONY: help setup setup-sim sim tours test negatives formal mutate coverage trace soak faults bench lint waves model \
-	list defs figures walk clean distclean
+.PHONY: help setup setup-sim sim tours test negatives formal mutate coverage trace soak faults bench report lint waves \
+	model list defs figures walk clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -81,6 +81,9 @@ lint: setup ## run the static checks: Verilator, Icarus, Yosys, ruff, mypy
 
 bench: setup-sim ## measure throughput and latency against their goals
 	@$(RUN) bench
+
+report: setup-sim ## make one static site from all results: sim_build/report/index.html
+	@.venv/bin/python -m tb.report
 
 waves: setup-sim ## rerun one test with waves (TEST, SEED, SIM, BUILD)
 	@$(RUN) waves $(SELECT)
