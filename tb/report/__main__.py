@@ -22,7 +22,7 @@ def main() -> int:
             command = loaded.source.command
             made = f"; '{command}' makes it" if command else ""
             print(f"  {loaded.source.what}: {loaded.source.file} {loaded.problem}{made}")
-    print(f"report: {relative(index)}; open file://{index}")
+    print(f"report: {relative(index)}; open {index.as_uri()}")
     return 0
 
 

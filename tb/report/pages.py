@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tb.report import plots
@@ -109,15 +110,17 @@ def code(inputs: Inputs) -> Content:
 def mutants(inputs: Inputs) -> Content:
     data = inputs.files["mutation"].data
     sources = inputs.source_files()
+    texts: dict[Path, list[str]] = {}
 
     def told(entry: Mapping[str, Any]) -> Content:
+        """With the file, line and text of its place in the source."""
         match = _PLACE.search(str(entry.get("source") or ""))
-        text = ""
-        name = match[1].removeprefix("hdl/") if match else ""
-        if match and (path := sources.get(name) or sources.get(name.rpartition("/")[2])):
-            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-            text = lines[int(match[2]) - 1].strip() if 0 < int(match[2]) <= len(lines) else ""
-        return {**entry, "text": text, "place": (name, int(match[2]) if match else 0)}
+        file, line = (match[1], int(match[2])) if match else ("", 0)
+        if (path := sources.get(file.rpartition("/")[2])) and path not in texts:
+            texts[path] = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = texts.get(path, []) if path else []
+        text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+        return {**entry, "text": text, "place": (file, line)}
 
     states = ("killed", "survived", "undecided", "equivalent")
     modules = {

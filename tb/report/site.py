@@ -48,6 +48,17 @@ def count(value: object, digits: int | None = None) -> str:
     return f"{found:,.{digits}f}"
 
 
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(_HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.filters |= {"count": count, "one_line": one_line}
+_TEMPLATES.globals |= {"slug": slug, "pages": PAGES, "states": STATES, "by_module": by_module}
+
+
 class Site:
     """Inputs, content of the pages, and the places that links may lead to."""
 
@@ -120,39 +131,16 @@ class Site:
 
     # -- pages ---------------------------------------------------------------------------------
 
-    def environment(self) -> Environment:
-        found = Environment(
-            loader=FileSystemLoader(_HERE / "templates"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        found.filters |= {"count": count, "one_line": one_line}
-        found.globals |= {
-            "link": self.link,
-            "source": self.source,
-            "file": self.file,
-            "slug": slug,
-            "pages": PAGES,
-            "content": self.content,
-            "problems": self.problems,
-            "files": self.files,
-            "states": STATES,
-            "by_module": by_module,
-            "made": datetime.now(UTC),
-        }
-        return found
-
     def html(self) -> dict[str, str]:
         """Each page by its path. One that cannot be shown is replaced, and all are made again."""
-        environment = self.environment()
         found: dict[str, str] = {}
+        names = ("link", "source", "file", "files", "content", "problems")
+        shared = {name: getattr(self, name) for name in names} | {"made": datetime.now(UTC)}
         page = None
 
         def render(template: str, path: str, **values: Any) -> None:
-            values |= {"up": "../" * path.count("/"), "path": path}
-            found[path] = environment.get_template(f"{template}.html").render(**values)
+            values = shared | values | {"up": "../" * path.count("/"), "path": path}
+            found[path] = _TEMPLATES.get_template(f"{template}.html").render(values)
 
         try:
             for page in PAGES:

@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report: whatever its inputs are, a site whose links resolve, and what is on its pages."""
+
+from __future__ import annotations
+
+import copy
+import html
+import json
+import re
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+import yaml
+
+from tb.report import runs
+from tb.report.code import File, Line, source_lines
+from tb.report.inputs import SOURCES, load_inputs
+from tb.report.pages import PAGES
+from tb.report.site import Site, slug
+
+VERILOG = """// A module.
+module m (input a, output b);
+    wire c = a ? 1'b0 : 1'b1;
+    assign b = c;
+    assign d = <odd> & "x";
+
+    wire e = c;
+    wire f = c;
+endmodule
+"""
+PLAN = """rows:
+  - {id: once, requirements: [CQ-01], description: Once <only>., tests: [test_a.One]}
+"""
+
+
+GOOD: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "report_results.yaml").read_text())
+ITEMS: list[dict[str, Any]] = GOOD["regression"]["items"]
+RUN = "id, started, command, tier, whole, revision, dirty, cpu_s, wall_s, items, passed, failed"
+ITEM = "run, nodeid, test, outcome, cause"
+
+
+def history(path: Path, count: int) -> None:
+    path.parent.mkdir(exist_ok=True)
+    base = sqlite3.connect(path)
+    base.execute(f"CREATE TABLE runs({RUN})")
+    base.execute(f"CREATE TABLE items({ITEM})")
+    base.execute("CREATE TABLE metrics(run, name, value)")
+    for n in range(1, count + 1):
+        tier, failed = ("quick", "full", "partial")[n % 3], n % 4
+        row = (n, f"2026-01-{n % 28 + 1:02}T10:00:00Z", "make sim", tier, int(n % 3 < 2), "abc", 1)
+        base.execute(f"INSERT INTO runs VALUES({'?, ' * 11}?)", (*row, 300 + n, 9, 9, 9, failed))
+        if failed:
+            base.execute(
+                f"INSERT INTO items VALUES({'?, ' * 4}?)", (n, "x::y", "", "failed", "<b>why</b>")
+            )
+        base.execute("INSERT INTO metrics VALUES(?, 'cpu_s', ?)", (n, 300.0 + n))
+    base.commit()
+    base.close()
+
+
+def checkout(root: Path, files: dict[str, Any], count: int = 7) -> Path:
+    """A checkout with these results; a text is written as it is."""
+    (root / "hdl" / "cq").mkdir(parents=True)
+    (root / "hdl" / "cq" / "cde_m.v").write_text(VERILOG)
+    (root / "docs").mkdir()
+    (root / "docs" / "testplan.yaml").write_text(PLAN)
+    for source in SOURCES:
+        path = root / "sim_build" / source.file
+        path.parent.mkdir(exist_ok=True)
+        if (data := files.get(source.name)) is not None:
+            path.write_text(data if isinstance(data, str) else json.dumps(data))
+    log = root / "sim_build" / "jobs" / "two #3" / "sim.log"
+    log.parent.mkdir(parents=True)
+    log.write_bytes(b"\x1b[31mthe <last> line\x1b[0m \xff\n")
+    if count:
+        history(root / ".regression" / "history.db", count)
+    return root
+
+
+class Reader(HTMLParser):
+    """Identifiers, links and scripts of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.scripts: list[str | None] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.ids += [found["id"] or ""] if "id" in found else []
+        self.links += [found[key] or "" for key in ("href", "src") if key in found]
+        self.scripts += [found.get("src")] if tag == "script" else []
+
+
+def faults_of(site: Path) -> list[str]:
+    """Links that lead nowhere or out of the file system, identifiers that occur twice, scripts."""
+    pages = {path: Reader(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
+    found = []
+    for path, page in pages.items():
+        where = path.relative_to(site)
+        found += [f"{where}: {i} twice" for i in {i for i in page.ids if page.ids.count(i) > 1}]
+        found += [f"{where}: script" for s in page.scripts if not s or not s.endswith("script.js")]
+        for link in set(page.links) - {"data:,", "#top"}:
+            file, _, anchor = link.partition("#")
+            target = (path.parent / unquote(file)).resolve() if file else path
+            if ":" in file.partition("/")[0] or not target.is_file():
+                found.append(f"{where}: no file: {link}")
+            elif anchor and (target not in pages or unquote(anchor) not in pages[target].ids):
+                found.append(f"{where}: no anchor: {link}")
+    return found
+
+
+def make(root: Path) -> dict[str, str]:
+    """The site of a checkout, with sound links: each page by its path."""
+    site = Site(load_inputs(root, root / "sim_build"), root / "sim_build" / "report").write().parent
+    assert faults_of(site) == []
+    assert not list(site.parent.glob(".report-*"))
+    found = site.rglob("*.html")
+    return {path.relative_to(site).as_posix(): path.read_text(encoding="utf-8") for path in found}
+
+
+def words(text: str) -> str:
+    """What a page says."""
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split())
+
+
+def test_whole_site(tmp_path: Path) -> None:
+    pages = make(checkout(tmp_path, GOOD))
+    assert {f"{page.name}.html" for page in PAGES} | {"index.html"} <= set(pages)
+    assert not any("has another form" in text for text in pages.values())
+    told = {
+        "requirements": ("CQ-01", "Once <only>.", "1 of 2 bins", "test_a.One 1 of 2", "not found"),
+        "functional": ("1 of 2 bins not hit", "Holes arm/never", "7 hits"),
+        "mutants": ("75.0 % killed", "hdl/cde_m.v:4", "assign b = c;", "A inverted"),
+        "proofs": ("1 proofs hold", "1 of 1 planted faults refuted", "make formal PROOF=arm_once"),
+        "planted": ("1 of 1 planted faults not found", "test_a.One passes"),
+        "tours": ("1 of 1 graphs", "such as A -> B"),
+        "outside": ("Memory is silent",),
+        "soak": ("1 mismatches", '"seed": 3'),
+        "rates": ("posts_per_cycle 1", "clock_mhz 412.5", '"device": "any"'),
+        "history": ("7 runs; 3 failures in the last", "<b>why</b>", "cpu_s 307"),
+        "index": ("3 of 6 items failed", "regression.json"),
+    }
+    for name, texts in told.items():
+        for text in texts:
+            assert text in words(pages[f"{name}.html"]), name
+
+
+def test_failures_come_first_by_cause(tmp_path: Path) -> None:
+    text = words(make(checkout(tmp_path, GOOD))["tests.html"])
+    causes = ["Failures by cause", "CQ 11: armed ANY", "worker crashed", "Tests and seeds"]
+    places = [text.index(cause) for cause in causes]
+    assert places == sorted(places)
+    # The cheapest of a group is the one to repeat; its log is shown.
+    group = text[places[1] : places[2]]
+    repeat = "repeat make sim TEST=test_a.Two SEED=3 waves make waves TEST=test_a.Two SEED=3"
+    assert group.index(repeat) < group.index("TEST=test_a.One SEED=2")
+    assert "the <last> line" in group
+    grid = text[places[3] :]
+    assert grid.index("test_a.Three") < grid.index("test_a.Four")
+    assert re.search(r"One ✓1 ?✗2", grid)
+
+
+def test_outcome_that_is_not_known_is_no_pass(tmp_path: Path) -> None:
+    run = {"items": [{**ITEMS[0], "outcome": "pased"}]}
+    assert "unknown outcome 'pased'" in words(
+        make(checkout(tmp_path, {"regression": run}))["index.html"]
+    )
+
+
+def test_run_that_was_cut_short_says_so(tmp_path: Path) -> None:
+    run = {"run": {"whole": 0, "tier": "quick"}, "items": ITEMS[:1]}
+    assert "was cut short" in make(checkout(tmp_path, {"regression": run}))["tests.html"]
+
+
+def test_lines_of_the_source(tmp_path: Path) -> None:
+    text = make(checkout(tmp_path, GOOD))["code/cde_m.v.html"]
+    states = re.findall(r'class="ln (\w*)" id="L(\d+)"', text)
+    assert [state for state, _ in states] == [
+        *("", "", "part", "hit", "missing", "", "waived", "tied", "")
+    ]
+    assert 'assign d = <odd> & "x";' in html.unescape(re.sub(r"<[^>]*>", "", text))
+    assert "toggle a[7:4,0] 0->1" in words(text) and "It <cannot> be." in words(text)
+    assert re.search(r'id="set\d"[^§]*?2 tests[^§]*?test_a\.One[^§]*?test_b\.Two', text)
+    # The row of a test that both pages know.
+    assert f'href="../tests.html#{slug("test", "test_a.One")}"' in text
+
+
+def test_line_that_is_new_since_the_measurement(tmp_path: Path) -> None:
+    root = checkout(tmp_path, GOOD)
+    (root / "hdl" / "cq" / "cde_m.v").write_text(VERILOG + "// more\n")
+    assert "newer than the measurement" in make(root)["code/cde_m.v.html"]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "\n\na\n\n", "a", "/* b\n c */\r\n", "\t`x\n", "\x0c\n"]
+)
+def test_each_line_is_kept(text: str) -> None:
+    wanted = text.replace("\r\n", "\n").expandtabs(4).split("\n")
+    lines = source_lines(text)
+    assert len(lines) == len(wanted) - text.endswith("\n")
+    assert [html.unescape(re.sub("<[^>]*>", "", line)) for line in lines] == wanted[: len(lines)]
+
+
+def test_states_of_a_line() -> None:
+    line = Line(1, source_lines("a")[0])
+    assert line.state == ""
+    line.points["tied"] += 1
+    assert line.state == "tied"
+    line.branches += [("if", "hit", 3)]
+    assert line.state == "hit"
+    line.branches += [("else", "missing", 0)]
+    assert line.state == "part"
+    assert File("x", "y", {"line": {"hit": 1999, "missing": 1}}).percent("line") == "99.9"
+
+
+NAMES = [source.name for source in SOURCES]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_missing_file_names_its_command(tmp_path: Path, name: str) -> None:
+    pages = make(checkout(tmp_path, {k: v for k, v in GOOD.items() if k != name}))
+    own = [page.name for page in PAGES if page.source == name] or ["rates"]
+    source = next(source for source in SOURCES if source.name == name)
+    for page in own:
+        told = words(pages[f"{page}.html"])
+        assert f"{source.file} is not there" in told
+        assert source.command in told
+
+
+def test_nothing_there(tmp_path: Path) -> None:
+    (tmp_path / "sim_build").mkdir()
+    pages = make(tmp_path)
+    assert all(source.command in pages["index.html"] for source in SOURCES)
+    assert "make sim" in words(pages["history.html"])
+
+
+OTHER_FORMS = """
+
+{"items": [{
+null
+3
+"text"
+[]
+{}
+[1, null]
+{"a": 1, "b": {}}
+[{"a": [1]}]
+{"items": 3}
+{"items": [null]}
+{"items": [{"outcome": 3, "seed": [], "cpu_s": "x", "log": {}}], "run": [], "metrics": 1}
+{"requirements": {"x": []}, "counts": {"f": {"line": 7}}}
+{"counts": {}, "tests": {"a": 3}, "missing": 5, "modules": {"m": null}}
+{"x": {"hits": NaN, "tests": {"t": 1e999}}}
+""".splitlines()
+
+
+@pytest.mark.parametrize("data", [*OTHER_FORMS, "[" * 100_000], ids=lambda text: text[:30])
+def test_files_of_another_form_stop_nothing(tmp_path: Path, data: str) -> None:
+    make(checkout(tmp_path, dict.fromkeys(NAMES, data), count=0))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("data", ["[1]", '{"a": {}}'])
+def test_file_of_another_form_among_good_ones(tmp_path: Path, name: str, data: str) -> None:
+    make(checkout(tmp_path, {**GOOD, name: data}, count=0))
+
+
+def test_file_of_another_form_is_told(tmp_path: Path) -> None:
+    # What a builder takes and a template does not, too.
+    files = {**GOOD, "formal": [{"property": "p", "status": "proved"}], "coverage": [1]}
+    files |= {"outside": 0, "negatives": [{"id": "x", "status": "passed", "problem": ""}]}
+    files |= {"mutation": "{", "faults": [{"pass": True}]}
+    pages = make(checkout(tmp_path, files))
+    for name in ("functional", "planted", "outside"):
+        assert "has another form than expected" in pages[f"{name}.html"], name
+    assert "is not valid JSON" in pages["mutants.html"]
+    assert "1 proofs hold" in words(pages["proofs.html"])
+
+
+ODD = "<script>alert(1)</script>\"'&amp; \u2028 \ud800 \x00 \x1b]8;; {{ 7 * 7 }} ../..// #?% é 漢"
+
+
+def odd(data: Any) -> Any:
+    """All texts of results that are free, with odd characters at their end."""
+    fixed = {"kind", "outcome", "status", "metrics", "tier", "source"}
+    if isinstance(data, dict):
+        return {k: v if k in fixed else odd(v) for k, v in data.items()}
+    if isinstance(data, list):
+        return [odd(value) for value in data]
+    return f"{data} {ODD}" if isinstance(data, str) else data
+
+
+def test_odd_characters(tmp_path: Path) -> None:
+    files = {name: odd(copy.deepcopy(data)) for name, data in GOOD.items()}
+    files["coverage"] = {f"{k} {ODD}": v for k, v in files["coverage"].items()}
+    files["bench"] = {ODD: 1.0}
+    files["mutation"]["modules"] = {ODD: {"killed": 3}}
+    names = {f"{ODD} {k}": v for k, v in files["code_coverage"]["counts"].items()}
+    files["code_coverage"]["counts"] |= names
+    pages = make(checkout(tmp_path / "a b's #1 ?", files))
+    for path, text in pages.items():
+        assert "<script>alert" not in text and "49" not in re.findall(r"&amp; .{0,40}", text), path
+    assert "<script>alert(1)</script>" in words(
+        pages["tests.html"].replace("&lt;", "&amp;lt;")
+    ) or ("&lt;script&gt;alert(1)" in pages["tests.html"])
+    assert not any("has another form" in text for text in pages.values())
+
+
+def test_huge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "MAX_LISTED", 500)
+    items = [{**ITEMS[0], "test": f"test_{n % 90}.Name", "seed": n} for n in range(700)]
+    items += [{**ITEMS[2], "seed": n} for n in range(300)]
+    names = [f"test_{n}.Name" for n in range(2000)]
+    files = {**GOOD, "regression": {"items": items}}
+    files["code_coverage"] = {**GOOD["code_coverage"], "tests": {"cde_m.v:4 line": names}}
+    files["coverage"] = {
+        f"g{n % 50}/{n}": {"requirements": [], "hits": 1, "tests": dict.fromkeys(names, 1)}
+        for n in range(300)
+    }
+    files["mutation"] = {**GOOD["mutation"], "survivors": GOOD["mutation"]["survivors"] * 1200}
+    told = {name: words(text) for name, text in make(checkout(tmp_path, files, count=300)).items()}
+    assert "500 more items passed" in told["tests.html"]
+    assert "300 of 1,000 items failed" in told["tests.html"]
+    assert "all 300 of this cause" in told["tests.html"]
+    assert "and 100 more" in told["tests.html"]
+    assert "and 1988 more" in told["functional.html"]
+    assert "and 200 more" in told["mutants.html"]
+    assert "2000 tests" in told["code/cde_m.v.html"]
+    assert "200 runs" in told["history.html"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no database at all", b"SQLite format 3\x00" + bytes(99)]
+)
+def test_broken_history(tmp_path: Path, content: bytes) -> None:
+    root = checkout(tmp_path, GOOD, count=0)
+    path = root / ".regression" / "history.db"
+    path.parent.mkdir()
+    path.write_bytes(content)
+    assert "history.db cannot be read" in words(make(root)["history.html"])
+    assert path.read_bytes() == content
+
+
+def test_old_pages_go(tmp_path: Path) -> None:
+    root = checkout(tmp_path, GOOD)
+    assert "code/cde_m.v.html" in make(root)
+    (root / "sim_build" / "code_coverage.json").unlink()
+    assert "code/cde_m.v.html" not in make(root)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('<a href="gone.html">', "no file"),
+        ('<a href="index.html#gone">', "no anchor"),
+        ('<link href="https://example.org/x.css">', "no file"),
+        ('<p id="a"><p id="a">', "twice"),
+        ("<script>1</script>", "script"),
+    ],
+)
+def test_links_are_checked(tmp_path: Path, text: str, fault: str) -> None:
+    (tmp_path / "index.html").write_text(text)
+    assert fault in " ".join(faults_of(tmp_path))
+
+
+# -- in a browser ----------------------------------------------------------------------------------
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+#: Frames of a phone's width; each tells what is wrong with the page in it.
+PROBE = """<!DOCTYPE html><body>%s<pre id="told"></pre><script>
+addEventListener("load", () => {
+  const told = [];
+  for (const frame of document.querySelectorAll("iframe")) {
+    const page = frame.contentDocument, root = page.documentElement;
+    let text = `${root.scrollWidth > 390 ? "wide" : "fits"}`;
+    const search = page.querySelector(".filter input");
+    if (search) {
+      const all = page.querySelectorAll(".row[data-text]").length;
+      search.value = "no such word";
+      search.dispatchEvent(new Event("input", {bubbles: true}));
+      const left = page.querySelectorAll(".row[data-text]:not([hidden])").length;
+      text += all > 0 && left === 0 && search.checkVisibility() ? " filters" : " broken";
+    }
+    const target = frame.contentWindow.location.hash.slice(1);
+    if (target) text += page.getElementById(target).open ? " open" : " closed";
+    told.push(`${frame.dataset.page}: ${text}`);
+  }
+  document.getElementById("told").textContent = told.join("\\n");
+});
+</script>"""
+
+
+def probe(site: Path, pages: Iterable[str]) -> dict[str, str]:
+    frame = '<iframe data-page="{0}" src="{0}" width="390" height="844"></iframe>'
+    (site / "probe.html").write_text(PROBE % "".join(frame.format(page) for page in pages))
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    command += ["--allow-file-access-from-files", f"--user-data-dir={site / 'profile'}"]
+    command += ["--virtual-time-budget=20000", (site / "probe.html").as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    told = re.search(r'<pre id="told">(.*?)</pre>', done.stdout, re.S)
+    assert told, done.stderr
+    return dict(line.split(": ") for line in told[1].splitlines())
+
+
+@pytest.mark.skipif(not CHROMIUM, reason="no Chromium on the path (Debian: chromium)")
+def test_in_chromium(tmp_path: Path) -> None:
+    long = {"test": "test_a." + "Long" * 40, "cause": "x" * 300, "log": "sim_build/" + "l" * 200}
+    run = {"items": [*ITEMS, {**ITEMS[1], **long, "signature": "long"}]}
+    root = checkout(tmp_path, {**GOOD, "regression": run})
+    pages = [path for path in make(root) if "code/" not in path or "cde_m" in path]
+    anchor = f"tests.html#{slug('test', 'test_a.Four')}"
+    told = probe(root / "sim_build" / "report", [*pages, anchor])
+    assert told.pop(anchor) == "fits filters open"
+    with_filter = {"tests", "partial", "requirements", "functional", "code", "mutants"}
+    with_filter |= {"proofs", "planted"}
+    for page, text in told.items():
+        wanted = "fits filters" if page.removesuffix(".html") in with_filter else "fits"
+        assert text == wanted, page
