@@ -16,7 +16,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import VerilogLexer
 
-from tb.report.inputs import Loaded, number, strings
+from tb.report.inputs import Loaded, strings
 
 KINDS = ("line", "branch", "toggle")
 STATES = ("hit", "tied", "waived", "missing")
@@ -57,26 +57,24 @@ class File:
 
     name: str
     page: str
-    counts: dict[str, dict[str, int]]
+    counts: dict[str, Counter[str]]
     lines: list[Line] = field(default_factory=list)
     sets: list[list[str]] = field(default_factory=list)
     stale: bool = False
 
     def total(self, state: str) -> int:
-        return sum(own.get(state, 0) for own in self.counts.values())
+        return sum(own[state] for own in self.counts.values())
 
     def percent(self, kind: str) -> str:
-        return percent(self.counts.get(kind, {}))
+        return percent(self.counts.get(kind, Counter()))
 
 
-def percent(count: Mapping[str, int]) -> str:
+def percent(count: Counter[str]) -> str:
     """Of what has to be hit. 100 only when nothing is missing."""
-    wanted = count.get("hit", 0) + count.get("missing", 0)
+    wanted = count["hit"] + count["missing"]
     if not wanted:
         return "-"
-    if not count.get("missing"):
-        return "100"
-    return f"{1000 * count.get('hit', 0) // wanted / 10:.1f}"
+    return f"{1000 * count['hit'] // wanted / 10:.1f}" if count["missing"] else "100"
 
 
 def source_lines(text: str) -> list[Markup]:
@@ -90,10 +88,6 @@ def source_lines(text: str) -> list[Markup]:
         found = [str(escape(line)) for line in text.split("\n")]
     lines = [Markup(line) for line in found[:wanted]]
     return lines[:-1] if text.endswith("\n") else lines
-
-
-def _count(data: Mapping[str, Any]) -> dict[str, dict[str, int]]:
-    return {k: {s: int(number(n)) for s, n in states.items()} for k, states in data.items()}
 
 
 def _mark(
@@ -124,7 +118,9 @@ def read_code(loaded: Loaded, sources: Mapping[str, Path]) -> list[File]:
     files: dict[str, File] = {}
     for name, counts in data["counts"].items():
         page = re.sub(r"[^\w.-]", "-", name)
-        file = files[name] = File(name, f"code/{page}.html", _count(counts))
+        file = files[name] = File(
+            name, f"code/{page}.html", {k: Counter(own) for k, own in counts.items()}
+        )
         if path := sources.get(name):
             found = source_lines(path.read_text(encoding="utf-8", errors="replace"))
             file.lines = [Line(n, code) for n, code in enumerate(found, 1)]
@@ -168,13 +164,9 @@ def style(dark: bool) -> str:
 
 def code_page(loaded: Loaded, sources: Mapping[str, Path]) -> dict[str, Any]:
     files = read_code(loaded, sources)
-    whole: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
-    for file in files:
-        for kind, own in file.counts.items():
-            whole.setdefault(kind, Counter()).update(own)
+    whole = {kind: sum((f.counts.get(kind, Counter()) for f in files), Counter()) for kind in KINDS}
     missing = sum(count["missing"] for count in whole.values())
-    names = ("lines", "branches", "toggles")
-    shown = ", ".join(f"{n} {percent(whole[k])} %" for n, k in zip(names, KINDS, strict=True))
+    shown = "lines {}, branches {}, toggles {} %".format(*(percent(whole[k]) for k in KINDS))
     if missing:
         tile = ("bad", f"{missing:,}", f"points missing; {shown}")
     elif any(count["hit"] for count in whole.values()):

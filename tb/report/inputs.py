@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -92,10 +92,8 @@ def load_file(path: Path, source: Source) -> Loaded:
         return Loaded(source, json.loads(path.read_text(encoding="utf-8")), time=time)
     except FileNotFoundError:
         return Loaded(source, problem="is not there")
-    except OSError as error:
-        return Loaded(source, problem=f"cannot be read: {error.strerror or error}")
-    except (ValueError, RecursionError) as error:
-        return Loaded(source, problem=f"is not valid JSON: {one_line(error, 200)}")
+    except (OSError, ValueError, RecursionError) as error:
+        return Loaded(source, problem=f"cannot be read: {one_line(error, 200)}")
 
 
 def load_history(path: Path, runs: int = 200) -> Loaded:
@@ -154,28 +152,24 @@ def one_line(value: object, limit: int = 0) -> str:
     return text if not limit or len(text) <= limit else text[: limit - 1] + "…"
 
 
-def number(value: object) -> float:
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def number(value: Any) -> float:
     """A number that can be added; 0 for what is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0.0
     try:
-        return float(value) if math.isfinite(value) else 0.0
+        return float(value) if is_number(value) and math.isfinite(value) else 0.0
     except OverflowError:
         return 0.0
 
 
 def numbers(data: object) -> dict[str, float]:
     """The numbers of a mapping."""
-    items: Iterable[tuple[object, object]] = data.items() if isinstance(data, Mapping) else ()
-    return {
-        str(name): number(value)
-        for name, value in items
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
+    items = data.items() if isinstance(data, Mapping) else ()
+    return {str(name): number(value) for name, value in items if is_number(value)}
 
 
-def strings(data: object) -> list[str]:
+def strings(data: Any) -> list[str]:
     """A list of texts; a lone text is one."""
-    if data is None:
-        return []
-    return [data] if isinstance(data, str) else [str(value) for value in list(data)]  # type: ignore[call-overload]
+    return [data] if isinstance(data, str) else [str(value) for value in data or ()]

@@ -239,11 +239,12 @@ def history(inputs: Inputs) -> Content:
     for row in data["metrics"]:
         courses.setdefault(str(row["name"]), []).append(number(row["value"]))
     shown = []
-    if runs and cost:
-        shown.append(("Processor seconds of whole runs", plots.lines(labels, cost, "cost of runs")))
     if runs:
         bars = plots.bars(labels, {"failed": failed}, "failures of each run", (_BAD,))
-        shown.append(("Failures of each run", bars))
+        shown = [
+            ("Processor seconds of whole runs", plots.lines(labels, cost, "cost of whole runs")),
+            ("Failures of each run", bars),
+        ]
     bad = int(number(runs[-1]["failed"])) if runs else 0
     recent = f"runs; {bad:,} failures in the last" if bad else "runs recorded"
     return {

@@ -27,6 +27,17 @@ _STYLE: dict[str, Any] = {
     "opacity": ".9",
     "transition": "none",
 }
+#: Of a plot in a line of text: nothing but the line.
+_SPARK: dict[str, Any] = {
+    **dict.fromkeys(("show_dots", "show_x_labels", "show_y_labels", "show_y_guides"), False),
+    **dict.fromkeys(("x_labels_major_count", "y_labels_major_count"), None),
+    **dict.fromkeys(("margin", "margin_right"), 3),
+    "spacing": 0,
+    "width": 120,
+    "height": 24,
+    "show_legend": False,
+    "stroke_style": {"width": 2},
+}
 
 
 def _static(root: Any) -> Any:
@@ -118,21 +129,7 @@ def bars(
 
 
 def sparkline(values: Sequence[float], label: str) -> Markup:
-    """The course of one number, in a line of text."""
-    if len(values) < 2:
-        return Markup("")
-    style = Style(colors=(COLOURS[0],), **_STYLE)
-    chart = pygal.Line(
-        js=(), disable_xml_declaration=True, style=style, width=120, height=24, margin=3
-    )
-    chart.config(
-        show_dots=False,
-        show_legend=False,
-        show_x_labels=False,
-        show_y_labels=False,
-        show_y_guides=False,
-        spacing=0,
-        stroke_style={"width": 2},
-    )
+    """The course of one number, in a line of text; nothing for a lone number."""
+    chart = pygal.Line(**_options(COLOURS, **_SPARK))
     chart.add("", list(values))
-    return _svg(chart, label)
+    return _svg(chart, label) if len(values) > 1 else Markup("")

@@ -29,3 +29,6 @@ const open = () => {
 };
 window.addEventListener("hashchange", open);
 open();
+
+// The list of pages is wider than a phone.
+document.querySelector("nav .here")?.scrollIntoView({ inline: "center", block: "nearest" });
