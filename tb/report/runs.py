@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tb.report import plots
-from tb.report.inputs import number, numbers, one_line
+from tb.report.inputs import number, one_line
 
 #: Passed items beyond this are counted, but not listed: a browser must be able to show the page.
 MAX_LISTED = 20_000
@@ -28,7 +28,7 @@ OUTCOMES = (*BAD, "skipped", "passed")
 
 @dataclass(frozen=True)
 class Item:
-    """One item of a run; ``contract`` of names and units: tb/runner/store.py."""
+    """One item of a run; names and units are those of the database of runs."""
 
     nodeid: str
     kind: str
@@ -175,16 +175,10 @@ def _slowest(items: Sequence[Item]) -> Any:
     cost: Counter[str] = Counter()
     for item in items:
         cost[item.test] += item.cpu_s or item.wall_s  # type: ignore[assignment]
-    top = [(name, round(seconds, 2)) for name, seconds in cost.most_common(15) if seconds > 0]
-    if len(top) < 2:
-        return ""
-    names = [name.rpartition("/")[2] for name, _ in top]
-    return plots.bars(
-        names,
-        {"processor seconds": [seconds for _, seconds in top]},
-        "tests that cost most processor seconds",
-        horizontal=True,
-    )
+    top = {name: round(seconds, 2) for name, seconds in cost.most_common(15) if seconds > 0}
+    names = [name.rpartition("/")[2] for name in top]
+    label = "processor seconds"
+    return plots.bars(names, {label: [*top.values()]}, label, horizontal=True) if top else ""
 
 
 def read_run(data: Mapping[str, Any], root: Path) -> dict[str, Any]:
@@ -197,6 +191,9 @@ def read_run(data: Mapping[str, Any], root: Path) -> dict[str, Any]:
     room = max(0, MAX_LISTED - len(listed))
     passed = [item for item in items if item.outcome == "passed"]
     shown = sections(listed + passed[:room])
+    first: dict[str, Row] = {}
+    for row in (row for section in shown for row in section.rows):
+        first.setdefault(row.name, row)
     if not items:
         tile = ("warn", "0", "items: nothing ran")
     elif bad:
@@ -207,15 +204,13 @@ def read_run(data: Mapping[str, Any], root: Path) -> dict[str, Any]:
     whole = info.get("whole", 1)
     return {
         "tile": tile,
-        "items": items,
-        "counts": counts,
-        "bad": bad,
         "run": info,
         "cut_short": whole in (0, False) and info.get("tier") != "partial",
-        "metrics": numbers(data.get("metrics")),
         "groups": groups(items, root),
         "sections": shown,
-        "anchors": [("test", row.name) for section in shown for row in section.rows],
+        # Items of two kinds may have one name: links lead to the first of them.
+        "first": first,
+        "anchors": [("test", name) for name in first],
         "unlisted": len(passed) - len(passed[:room]),
         "slowest": _slowest(items),
         "max_of_group": MAX_OF_GROUP,

@@ -19,7 +19,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from tb.report.code import STATES, by_module, style
-from tb.report.inputs import SHAPE_ERRORS, Inputs, Loaded, number, one_line
+from tb.report.inputs import SHAPE_ERRORS, Inputs, Loaded, is_number, number, one_line
 from tb.report.pages import PAGES, Content, Page
 
 _HERE = Path(__file__).parent
@@ -30,16 +30,14 @@ _ERRORS = (*SHAPE_ERRORS, UndefinedError)
 def slug(kind: str, name: str) -> str:
     """An identifier that is the same in every run, and differs for names that differ."""
     text = re.sub(r"[^A-Za-z0-9_.-]+", "-", name)
-    return (
-        f"{kind}-{text}"
-        if text == name
-        else f"{kind}-{text[:60]}-{crc32(name.encode('utf-8', 'replace')):08x}"
-    )
+    if text != name:
+        text = f"{text[:60]}-{crc32(name.encode(errors='replace')):08x}"
+    return f"{kind}-{text}"
 
 
 def count(value: object, digits: int | None = None) -> str:
     """A number for people; what is none as it is."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value):
         return one_line(value)
     found = number(value)
     if digits is None:
@@ -77,7 +75,6 @@ class Site:
         if loaded and not loaded.ok:
             self.problems[page.name] = loaded
             return
-
         try:
             self.content[page.name] = content = page.build(self.inputs)
             for kind, name in content.get("anchors", ()):
@@ -108,15 +105,10 @@ class Site:
     @pass_context
     def source(self, context: Context, file: str, line: int) -> str:
         """Where a source line is shown; "" if it is not."""
-        files = self.content.get("code", {}).get("files", ())
         short = file.rpartition("/")[2]
-        for found in files:
-            if found.name in (file, short) or found.name.rpartition("/")[2] == short:
-                return (
-                    f"{context.get('up', '')}{found.page}#L{line}"
-                    if 0 < line <= len(found.lines)
-                    else ""
-                )
+        for found in self.content.get("code", {}).get("files", ()):
+            if found.name.rpartition("/")[2] == short and 0 < line <= len(found.lines):
+                return f"{context.get('up', '')}{found.page}#L{line}"
         return ""
 
     def file(self, path: object, up: str = "") -> str:
