@@ -216,6 +216,7 @@ module cde_cq #(
     );
 
     // The bounds of what may be placed are ready when the loop over the allocated index begins.
+    wire [IDX_W-1:0] alloc_next, used_next;
     wire             r_again = c_cpl && c_cq == r_cq;
     reg  [IDX_W-1:0] cons;
     reg  [IDX_W-1:0] granted;
@@ -270,8 +271,8 @@ module cde_cq #(
     wire [1:0] accepted = {ok0 && ok1, ok0 ^ ok1};
     wire [1:0] spent = unres ? 2'd0 : accepted;
     wire [1:0] returned = unres ? 2'd0 : accepted - placed;
-    wire [IDX_W-1:0] alloc_next = put0 && put1 ? alloc_2 : put0 || put1 ? alloc_1 : alloc;
-    wire [IDX_W-1:0] used_next = spent[1] ? used_2 : spent[0] ? used_1 : used;
+    assign alloc_next = put0 && put1 ? alloc_2 : put0 || put1 ? alloc_1 : alloc;
+    assign used_next = spent[1] ? used_2 : spent[0] ? used_1 : used;
 
     // Resize: entries that are present or promised must fit. Control waits for this step, so it is not on the way of completions.
     wire [IDX_W-1:0] present = alloc - cons;           // placed and not consumed

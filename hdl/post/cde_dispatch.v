@@ -100,13 +100,6 @@ module cde_dispatch #(
     wire             fetch;
     wire [QP_W-1:0]  fetch_qp;
 
-    cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) turn_i (
-        .clk(clk), .rst(rst),
-        .ask0(ask), .ask0_qp(acc_qp), .ask1(again), .ask1_qp(fetch_qp), .ask2(rr_valid), .ask2_qp(rr_qp),
-        .served(launch || l_valid || fetch), .served_qp(launch ? cand_qp : l_valid ? l_qp : fetch_qp), .pending(unused_pending),
-        .turn_valid(turn_valid), .turn_qp(turn_qp), .turn_take(turn_take)
-    );
-
     // A candidate whose QP is in L or F is dropped: that run sees all that the candidate, asked for two cycles ago, stands for.
     wire             cand_valid = turn_valid || rel_valid;
     wire [QP_W-1:0]  cand_qp = turn_valid ? turn_qp : acc_qp;
@@ -116,6 +109,13 @@ module cde_dispatch #(
 
     assign turn_take = turn_valid && (launch || busy);
     assign ask = rel_valid && !(launch && !turn_valid);
+
+    cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) turn_i (
+        .clk(clk), .rst(rst),
+        .ask0(ask), .ask0_qp(acc_qp), .ask1(again), .ask1_qp(fetch_qp), .ask2(rr_valid), .ask2_qp(rr_qp),
+        .served(launch || l_valid || fetch), .served_qp(launch ? cand_qp : l_valid ? l_qp : fetch_qp), .pending(unused_pending),
+        .turn_valid(turn_valid), .turn_qp(turn_qp), .turn_take(turn_take)
+    );
 
     // ---------------------------------------------------------------- stage L: how far the QP has got
     wire [QP_W-1:0]  l_look = l_free && advance ? cand_qp : l_qp;

@@ -120,6 +120,8 @@ module cde_qp_ctrl #(
 
     reg [3:0] state;
     reg       peeked;
+    reg       phase;
+    reg       cmd_asks;
     reg [3:0] qp_state;
 
     // ---------------------------------------------------------------- what is known of QPs and CQs
@@ -172,7 +174,6 @@ module cde_qp_ctrl #(
     wire            cq_alive;
     wire [PAGE_W-1:0] cq_page;
     wire            count = (state == COUNT_SEND || state == COUNT_RECV) && phase;
-    reg             phase;
 
     cde_ram #(.W(1 + PAGE_W), .AW(CQ_W), .ECC(ECC)) cq_ram (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(cqi_we), .waddr(cqi_cq), .wdata({cqi_alive, cqi_page}),
@@ -236,7 +237,6 @@ module cde_qp_ctrl #(
     wire        term_room;
     wire [QP_W+1:0] term_level;
     reg  [1:0]  conn_pause;
-    reg         cmd_asks;
     wire        conn_bad = (conn[15:0] >> QP_W) != 16'd0 || conn[31:24] != 8'd0 || conn[23:16] != `CDE_CONNEVENT_DISCONNECTED;
     wire        conn_missed = opr_valid && opr_code == OP_CONN && opr_old == `CDE_QPS_FREE;
     wire [3:0]  cmd_code = state == LOOK || c_modify || c_query ? OP_LOOK : c_create ? OP_CREATE : c_connect ? OP_CONNECT :

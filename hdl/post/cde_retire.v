@@ -113,13 +113,6 @@ module cde_retire #(
     wire             fetch;
     wire [QP_W-1:0]  fetch_qp;
 
-    cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) turn_i (
-        .clk(clk), .rst(rst),
-        .ask0(ask), .ask0_qp(rep_qp), .ask1(again), .ask1_qp(fetch_qp), .ask2(ind_valid && ind_ripe), .ask2_qp(ind_qp),
-        .served(launch || l_valid || fetch), .served_qp(launch ? cand_qp : l_valid ? l_qp : fetch_qp), .pending(unused_pending),
-        .turn_valid(turn_valid), .turn_qp(turn_qp), .turn_take(turn_take)
-    );
-
     // A candidate whose QP is in L or F is dropped: that run sees all that the candidate, asked for two cycles ago, stands for; but one for
     // an open run waits while F runs up to a bound.
     wire             cand_valid = turn_valid || seen_valid;
@@ -132,6 +125,13 @@ module cde_retire #(
 
     assign turn_take = turn_valid && (launch || (busy && !waits));
     assign seen_taken = launch && !turn_valid;
+
+    cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) turn_i (
+        .clk(clk), .rst(rst),
+        .ask0(ask), .ask0_qp(rep_qp), .ask1(again), .ask1_qp(fetch_qp), .ask2(ind_valid && ind_ripe), .ask2_qp(ind_qp),
+        .served(launch || l_valid || fetch), .served_qp(launch ? cand_qp : l_valid ? l_qp : fetch_qp), .pending(unused_pending),
+        .turn_valid(turn_valid), .turn_qp(turn_qp), .turn_take(turn_take)
+    );
 
     // ---------------------------------------------------------------- stage L: how far the QP has got
     wire [QP_W-1:0]  l_look = l_free && advance ? cand_qp : l_qp;
