@@ -91,6 +91,8 @@ module cde_arm_trace #(
     wire [63:0] p_head = {p_operand, 5'd0, p_call ? p_new[X_ERR +: 2] : 2'd0, p_call, {(16-CQ_W){1'b0}}, p_cq, p_op};
     wire [63:0] d_head = {d_operand, 5'd0, d_call ? d_new[X_ERR +: 2] : 2'd0, d_call, {(16-CQ_W){1'b0}}, d_cq, d_op};
 
+    // Low from power-up, before any clock edge.
+    initial trace_valid = 2'b00;
     always @(posedge clk) begin
         trace_valid <= rst ? 2'b00 : {d_traced, p_traced};
         trace_data <= {encode(d_new), encode(d_old), d_head, encode(p_new), encode(p_old), p_head};

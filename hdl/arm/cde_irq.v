@@ -66,6 +66,8 @@ module cde_irq #(
     assign xirq_sent = m_axis_irq_tvalid && m_axis_irq_tready && last_other;
     assign lookup_eq = found_behind ? pick_behind : pick_any;
 
+    // Low from power-up, before any clock edge.
+    initial m_axis_irq_tvalid = 1'b0;
     always @(posedge clk) begin
         if (m_axis_irq_tready) m_axis_irq_tvalid <= 1'b0;
         if (load) begin

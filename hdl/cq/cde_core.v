@@ -196,6 +196,7 @@ module cde_core #(
 
     // ---------------------------------------------------------------- clearing walk after reset, as long as the deepest memory
     reg [INIT_W-1:0] init_addr;
+    initial init = 1'b1;    // nothing is ready from power-up
     always @(posedge clk) begin
         init_addr <= init_addr + 1'b1;
         if (&init_addr) init <= 1'b0;

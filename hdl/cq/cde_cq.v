@@ -322,6 +322,8 @@ module cde_cq #(
     wire failed = c_cpl && c_in_range && active && in_error;
     wire [1:0] not_accepted = asked - accepted;
 
+    // Low from power-up, before any clock edge.
+    initial trace_valid = 1'b0;
     always @(posedge clk) begin
         res_valid <= c_op && !rst;
         res_result <= !resize || resize_ok ? `CDE_RES_OK : in_error ? `CDE_RES_CQ_ERROR : `CDE_RES_TOO_SMALL;

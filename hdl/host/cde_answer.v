@@ -63,6 +63,8 @@ module cde_answer #(
 
     assign ovf_ready = ovf_valid && !ans_valid;
 
+    // Low from power-up, before any clock edge.
+    initial m_axi_bready = 1'b0;
     always @(posedge clk) begin
         m_axi_bready <= !rst && !init && !(ovf_valid && !ovf_ready);
     end

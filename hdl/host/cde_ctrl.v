@@ -130,6 +130,8 @@ module cde_ctrl #(
     assign args = arg_regs;
     assign log_pop = write && w_ok && w_pop;
 
+    // Low from power-up, before any clock edge.
+    initial s_axil_bvalid = 1'b0;
     always @(posedge clk) begin
         start <= write && w_ok && w_cmd && !rst;
         inject <= write && w_ok && w_inject && !rst;
@@ -198,6 +200,8 @@ module cde_ctrl #(
         end
     end
 
+    // Low from power-up, before any clock edge.
+    initial s_axil_rvalid = 1'b0;
     always @(posedge clk) begin
         if (s_axil_rready) s_axil_rvalid <= 1'b0;
         if (read) begin

@@ -152,6 +152,9 @@ module cde_issue #(
     assign count_cqe = done && out_cqe && !out_barrier;
     assign count_eqe = done && !out_cqe;
 
+    // Low from power-up, before any clock edge.
+    initial aw_left = 1'b0;
+    initial w_left = 1'b0;
     always @(posedge clk) begin
         barrier_done <= done && out_barrier;
         if (m_axi_awready) aw_left <= 1'b0;

@@ -116,6 +116,8 @@ module cde_pages #(
     assign err_cause = cause;
     assign err_page = page[27:12];
 
+    // Low from power-up, before any clock edge.
+    initial s_axi_rvalid = 1'b0;
     always @(posedge clk) begin
         looking <= take;
         if (take) begin

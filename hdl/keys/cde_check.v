@@ -92,6 +92,8 @@ module cde_check #(
         .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(a_qp), .rdata(b_zone)
     );
 
+    // Low from power-up, before any clock edge.
+    initial c_valid = 1'b0;
     always @(posedge clk) begin
         {b_valid, c_valid} <= rst ? 2'b00 : {take, b_valid};
         {b_bad, c_bad} <= {a_bad, b_bad};
@@ -138,6 +140,8 @@ module cde_check #(
                          word[K_ALLOC], word[K_EXISTS], word[K_VALID], word[K_GEN +: 20], c_key[11:0]};
     wire        known = !c_far && word[K_EXISTS];
 
+    // Low from power-up, before any clock edge.
+    initial trace_valid = 1'b0;
     always @(posedge clk) begin
         trace_valid <= c_valid && !refused && !rst;
         trace_data <= 256'd0;

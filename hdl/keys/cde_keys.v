@@ -290,6 +290,8 @@ module cde_keys #(
     wire        shows = !removes && !(binds && !window) && !(fast && window);
 
     integer i;
+    // Low from power-up, before any clock edge.
+    initial trace_valid = 1'b0;
     always @(posedge clk) begin
         if ((changes && binds) || unbinds) bound[region] <= windows_next;
         if (gains) held[holder] <= held_now + 13'd1;

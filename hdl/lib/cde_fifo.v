@@ -46,6 +46,8 @@ module cde_fifo #(
     assign pop_valid = q_valid || direct;
     assign pop_data = BYPASS && !q_valid ? push_data : q_data;
 
+    // Low from power-up, before any clock edge.
+    initial q_valid = 1'b0;
     always @(posedge clk) begin
         if (push && !(load && !stored)) begin
             mem[wr_ptr[DEPTH_LOG2-1:0]] <= push_data;

@@ -154,6 +154,8 @@ module cde_dispatch #(
 
     assign again = fetch && more && yields && !killed;
 
+    // Low from power-up, before any clock edge.
+    initial g_valid = 1'b0;
     always @(posedge clk) begin
         if (launch) begin
             l_valid <= 1'b1;

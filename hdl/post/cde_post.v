@@ -335,6 +335,8 @@ module cde_post #(
         end
     endfunction
 
+    // Low from power-up, before any clock edge.
+    initial trace_valid = 1'b0;
     always @(posedge clk) begin
         if (step) holding[c_qp] <= tail_next != released_next;
         if (step) aging[c_qp] <= tail_next != released_next && age != 16'd0;

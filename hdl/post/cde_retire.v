@@ -302,6 +302,8 @@ module cde_retire #(
         end
     endfunction
 
+    // Low from power-up, before any clock edge.
+    initial trace_valid = 1'b0;
     always @(posedge clk) begin
         if (ri_done) begin
             unkeyed <= 1'b1;

@@ -200,6 +200,8 @@ module cde_rdone #(
 
     assign completed_total = completed + ONE;
 
+    // Low from power-up, before any clock edge.
+    initial trace_valid = 1'b0;
     always @(posedge clk) begin
         completed_we <= done_we && shared && !rst;
         completed_srq <= srq;

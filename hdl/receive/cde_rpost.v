@@ -284,6 +284,8 @@ module cde_rpost #(
         end
     endfunction
 
+    // Low from power-up, before any clock edge.
+    initial trace_valid = 1'b0;
     always @(posedge clk) begin
         post_res_valid <= c_post && !rst;
         post_res_cause <= cause;

@@ -155,6 +155,8 @@ module cde_take #(
     reg [65:0]       b_msg, r_msg, c_msg, d_msg, e_msg;          // {token, length, invalidate, solicited}
     reg [SRQ_W-1:0]  op_srq_b;
 
+    // Low from power-up, before any clock edge.
+    initial e_req = 1'b0;
     always @(posedge clk) begin
         if (takes_request || flushes) flush_next <= takes_request;
         {b_req, r_req, c_req, d_req, e_req} <= rst ? 5'd0 : {takes_request, b_req, r_req, c_req, d_req};
@@ -361,6 +363,8 @@ module cde_take #(
     wire [15:0] srq_16 = {{(16-SRQ_W){1'b0}}, c_srq};
     wire [3:0]  step_code = take || drop ? `CDE_SCATTER_SCATTER : `CDE_SCATTER_NOT_READY;
 
+    // Low from power-up, before any clock edge.
+    initial trace_valid = 1'b0;
     always @(posedge clk) begin
         if (drop) flushing[c_qp] <= 1'b1;
         if (fresh) flushing[fresh_qp] <= 1'b0;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Check of the outputs while the design clears its memories: behind the first edge of a reset, until as many edges without it as the
-// deepest memory has words, no input is ready and no output valid, trace included. `violation`: [0] a ready, [1] a valid. A fault
-// during the reset, where nothing is recorded, is told in the first cycle behind it.
+// Check of the outputs while the design clears its memories: after the first edge of a reset, until as many edges without it as the
+// deepest memory has words, no input is ready and no output valid, trace included. So it is from power-up to the first clock edge,
+// where an unknown value is a fault, too. `violation`: [0] a ready, [1] a valid. A fault during the reset, where nothing is
+// recorded, is told in the first cycle after it.
 // Parameters: words of the memories of both top levels (CORE) and of cde_top alone (ENGINE), 32 bits each; `engine` says which it is.
 `default_nettype none
 `timescale 1ns / 1ps
@@ -25,10 +26,12 @@ module bfm_cleared #(
     reg [31:0] words;
     reg [31:0] left;    // cycles that are still quiet
     reg [1:0]  late;
+    reg        fresh;   // no clock edge since power-up
     integer    i;
 
-    // A value that is unknown is no 1 here: bfm_known tells of it.
-    wire [1:0] now = left == 32'd0 ? 2'd0 : {(|valid) === 1'b1, (|ready) === 1'b1};
+    // Later on a value that is unknown is no 1 here: bfm_known tells of it.
+    wire [1:0] now = fresh ? {(|valid) !== 1'b0, (|ready) !== 1'b0}
+                   : left == 32'd0 ? 2'd0 : {(|valid) === 1'b1, (|ready) === 1'b1};
 
     assign violation = now | late;
 
@@ -43,9 +46,11 @@ module bfm_cleared #(
     initial begin
         left = 32'd0;
         late = 2'd0;
+        fresh = 1'b1;
     end
 
     always @(posedge clk) begin
+        fresh <= 1'b0;
         left <= rst ? words : left - {31'd0, left != 32'd0};
         late <= rst ? late | now : 2'd0;
     end

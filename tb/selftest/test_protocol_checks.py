@@ -116,7 +116,7 @@ CLEARED = """
 `timescale 1ns / 1ps
 module bench;
     reg clk = 0, rst = 0;
-    reg [1:0] ready = 0, valid = 0;
+    reg [1:0] ready = {READY0}, valid = {VALID0};
     reg [1:0] seen = 0;
     integer cycle;
     wire [1:0] violation;
@@ -141,6 +141,19 @@ endmodule
 """
 
 
+def outputs_seen(folder: Path, **values: str | int) -> int:
+    """What bfm_cleared tells of outputs at these values."""
+    text = CLEARED
+    for name, value in {"READY0": 0, "VALID0": 0, **values}.items():
+        text = text.replace("{" + name + "}", str(value))
+    bench, program = folder / "bench.v", folder / "bench.vvp"
+    bench.write_text(text)
+    sources = [str(bench), str(ROOT / "tb/hdl/bfm_cleared.v")]
+    subprocess.run(["iverilog", "-g2005", "-o", str(program), *sources], check=True)
+    out = subprocess.run(["vvp", str(program)], check=True, capture_output=True, text=True).stdout
+    return int(out.split()[1])
+
+
 @pytest.mark.parametrize(
     ("engine", "ready", "valid", "expected"),
     [
@@ -160,24 +173,27 @@ endmodule
 def test_outputs_while_cleared(
     tmp_path: Path, engine: int, ready: int, valid: int, expected: int
 ) -> None:
-    text = CLEARED
-    for name, value in {"ENGINE": engine, "READY": ready, "VALID": valid}.items():
-        text = text.replace("{" + name + "}", str(value))
-    bench, program = tmp_path / "bench.v", tmp_path / "bench.vvp"
-    bench.write_text(text)
-    sources = [str(bench), str(ROOT / "tb/hdl/bfm_cleared.v")]
-    subprocess.run(["iverilog", "-g2005", "-o", str(program), *sources], check=True)
-    out = subprocess.run(["vvp", str(program)], check=True, capture_output=True, text=True).stdout
-    assert int(out.split()[1]) == expected
+    assert outputs_seen(tmp_path, ENGINE=engine, READY=ready, VALID=valid) == expected
+
+
+@pytest.mark.parametrize(
+    ("ready", "valid", "expected"),
+    [("0", "0", 0), ("1", "0", 1), ("0", "1", 2), ("2'b0x", "0", 1), ("0", "2'bx0", 2)],
+)
+def test_outputs_at_power_up(tmp_path: Path, ready: str, valid: str, expected: int) -> None:
+    """Before the first clock edge; an unknown value is a fault there."""
+    seen = outputs_seen(tmp_path, ENGINE=0, READY=99, VALID=99, READY0=ready, VALID0=valid)
+    assert seen == expected
 
 
 @pytest.mark.parametrize("path", hdl_files(), ids=lambda path: path.name)
-def test_nothing_but_reset_initializes(path: Path) -> None:
-    """Registers and memories begin unknown: hardware has no initial blocks to rely on."""
+def test_only_handshakes_have_initial_values(path: Path) -> None:
+    """Memories and data begin unknown: a chip without initial values depends on none."""
     text = re.sub(r"//.*", "", path.read_text())
     text = re.sub(r"^`ifdef FORMAL$.*?^`endif$", "", text, flags=re.M | re.S)  # not hardware
-    assert not re.search(r"\binitial\b", text)
     assert not re.search(r"^\s*reg\b[^;=(]*=", text, re.M)
+    for statement in re.findall(r"\binitial\b[^;]*;", text):
+        assert re.fullmatch(r"initial \w+ = [12]'b[01]+;", statement), statement
 
 
 def nothing(*_: Any) -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reset on a four-state simulator: memories and registers begin unknown, and nothing unknown comes
 out of the engine. The harness checks every output of the engine in every cycle (bfm_stable,
-bfm_known). On the two-state simulator the same test begins with other random values in each run.
+bfm_known), from power-up on (bfm_cleared). On the two-state simulator the same test begins with
+other random values in each run.
 """
 
 from __future__ import annotations
