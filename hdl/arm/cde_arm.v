@@ -10,6 +10,7 @@
 // Latency: operation accepted in cycle t; callback pushed in t+3, cause registered in t+4; control result and trace in t+5.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_event_records.vh"
 `include "cde_mem.vh"
 
 module cde_arm #(
@@ -19,8 +20,8 @@ module cde_arm #(
     parameter PAGE_W = 12,
     parameter IDX_W = 16,
     parameter MOD_TICK = 256,
-    parameter RETRY_W = 64,     // bits carried through for the repetition of a failed EQE write
-    parameter EV_W = 128,       // bits of a callback record
+    parameter RETRY_W = `CDE_RETRY_W,   // bits carried through for the repetition of a failed EQE write
+    parameter EV_W = `CDE_CALLBACK_W,   // bits of a callback
     parameter ECC = 1
 ) (
     input  wire               clk,
@@ -288,16 +289,23 @@ module cde_arm #(
         .d_cause(fd_cause), .d_acts(fd_acts), .d_call(fd_call), .d_becomes_due(fd_becomes_due), .d_freed(fd_freed)
     );
 
-    // Callback record: retry data, retry, snap, status, EQ, CQ (see cde_event).
     wire fp_retry = fp_op == `CDE_TRC_EVENT_FAILED && !fp[CQ_W + 14];
     wire fd_effect = fd_valid && fd_acts;
 
     assign ev_pub_valid = fp_valid && (fp_call || fp_retry);
-    assign ev_pub_data = {fp[CQ_W + 17 +: RETRY_W], fp_retry, fp_x_next[X_PROD +: IDX_W], fp_x_next[X_ERR +: 2],
-                        fp_settings[CF_EQ +: EQ_W], fp_cq};
+    assign ev_pub_data[`CDE_CALLBACK_CQ +: CQ_W] = fp_cq;
+    assign ev_pub_data[`CDE_CALLBACK_EQ +: EQ_W] = fp_settings[CF_EQ +: EQ_W];
+    assign ev_pub_data[`CDE_CALLBACK_STATUS +: 2] = fp_x_next[X_ERR +: 2];
+    assign ev_pub_data[`CDE_CALLBACK_SNAP +: IDX_W] = fp_x_next[X_PROD +: IDX_W];
+    assign ev_pub_data[`CDE_CALLBACK_RETRY] = fp_retry;
+    assign ev_pub_data[`CDE_CALLBACK_DATA +: RETRY_W] = fp[CQ_W + 17 +: RETRY_W];
     assign ev_db_valid = fd_valid && fd_call;
-    assign ev_db_data = {{RETRY_W{1'b0}}, 1'b0, fd_x_next[X_PROD +: IDX_W], fd_x_next[X_ERR +: 2],
-                         fd_settings[CF_EQ +: EQ_W], fd_cq};
+    assign ev_db_data[`CDE_CALLBACK_CQ +: CQ_W] = fd_cq;
+    assign ev_db_data[`CDE_CALLBACK_EQ +: EQ_W] = fd_settings[CF_EQ +: EQ_W];
+    assign ev_db_data[`CDE_CALLBACK_STATUS +: 2] = fd_x_next[X_ERR +: 2];
+    assign ev_db_data[`CDE_CALLBACK_SNAP +: IDX_W] = fd_x_next[X_PROD +: IDX_W];
+    assign ev_db_data[`CDE_CALLBACK_RETRY] = 1'b0;
+    assign ev_db_data[`CDE_CALLBACK_DATA +: RETRY_W] = {RETRY_W{1'b0}};
 
     always @(posedge clk) begin
         res_db_valid <= fd_valid && fd[D_HOST] && !rst;

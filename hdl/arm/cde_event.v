@@ -10,15 +10,16 @@
 // Latency: callback in cycle t, beat on eq_* in t+1.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_event_records.vh"
 
 module cde_event #(
     parameter NUM_EQ = 16,
     parameter EQ_W = 4,
     parameter CQ_W = 6,          // FIFO depth: one word per CQ
     parameter IDX_W = 16,
-    parameter RETRY_W = 96,      // {attempt 2, lap 1, passed 1, phase 1, address 60, index, snap}
-    parameter EV_W = 125,        // {retry data, retry, snap, status 2, EQ, CQ}
-    parameter EQ_REC_W = 106     // {retry data, EQ, CQ}
+    parameter RETRY_W = `CDE_RETRY_W,
+    parameter EV_W = `CDE_CALLBACK_W,
+    parameter EQ_REC_W = `CDE_EQE_WRITE_W
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -57,7 +58,7 @@ module cde_event #(
     output wire [EQ_REC_W-1:0] eq_record
 );
 
-    localparam NEW_W = EV_W - RETRY_W - 1;
+    localparam NEW_W = `CDE_CALLBACK_RETRY;     // without what a repetition needs
     wire unused_retry = &{1'b0, ev_db_data[EV_W-1:NEW_W]};    // the doorbell side never repeats a write
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
 
@@ -116,23 +117,23 @@ module cde_event #(
     integer         i;
 
     wire [NEW_W-1:0]   ev = take_d ? d_data : p_data[NEW_W-1:0];
-    wire               retry = !take_d && p_data[NEW_W];
-    wire [RETRY_W-1:0] again = p_data[EV_W-1 -: RETRY_W];
-    wire [CQ_W-1:0]    ev_cq = ev[CQ_W-1:0];
-    wire [EQ_W-1:0]    e = ev[CQ_W +: EQ_W];
-    wire [1:0]         ev_status = ev[CQ_W + EQ_W +: 2];
-    wire [IDX_W-1:0]   ev_snap = retry ? again[IDX_W-1:0] : ev[CQ_W + EQ_W + 2 +: IDX_W];
+    wire               retry = !take_d && p_data[`CDE_CALLBACK_RETRY];
+    wire [RETRY_W-1:0] again = p_data[`CDE_CALLBACK_DATA +: RETRY_W];
+    wire [CQ_W-1:0]    ev_cq = ev[`CDE_CALLBACK_CQ +: CQ_W];
+    wire [EQ_W-1:0]    e = ev[`CDE_CALLBACK_EQ +: EQ_W];
+    wire [1:0]         ev_status = ev[`CDE_CALLBACK_STATUS +: 2];
+    wire [IDX_W-1:0]   ev_snap = retry ? again[`CDE_RETRY_SNAP +: IDX_W] : ev[`CDE_CALLBACK_SNAP +: IDX_W];
 
     wire [IDX_W-1:0]   pos = position[e];
     wire [IDX_W-1:0]   slot = pos & mask[e];
     wire [59:0]      new_addr = {base[e], 2'b00} | {{(60-IDX_W){1'b0}}, slot};
     wire             new_phase = (pos & size[e]) == {IDX_W{1'b0}};
-    wire [59:0]      addr = retry ? again[2*IDX_W +: 60] : new_addr;
-    wire             phase = retry ? again[2*IDX_W + 60] : new_phase;
-    wire             ev_lap = retry ? again[2*IDX_W + 62] : lap[e];
-    wire [1:0]       attempt = retry ? again[2*IDX_W + 63 +: 2] + 2'd1 : 2'd0;
+    wire [59:0]      addr = retry ? again[`CDE_RETRY_ADDR +: 60] : new_addr;
+    wire             phase = retry ? again[`CDE_RETRY_PHASE] : new_phase;
+    wire             ev_lap = retry ? again[`CDE_RETRY_LAP] : lap[e];
+    wire [1:0]       attempt = retry ? again[`CDE_RETRY_ATTEMPT +: 2] + 2'd1 : 2'd0;
 
-    wire [IDX_W-1:0]   number = retry ? again[IDX_W +: IDX_W] : index[e];
+    wire [IDX_W-1:0]   number = retry ? again[`CDE_RETRY_INDEX +: IDX_W] : index[e];
     wire               old = ev_lap != lap[e];
     wire [IDX_W-1:0]   newest = old ? left_index : index[e];
     wire [IDX_W-1:0]   since = newest - number;
@@ -140,14 +141,25 @@ module cde_event #(
 
     // A slot that entries behind it have come round to was read, whatever memory answered to its write: it is not theirs to lose. An
     // entry that was passed stays so, although indices come round to it.
-    wire               passed = retry && again[2*IDX_W + 61];
+    wire               passed = retry && again[`CDE_RETRY_PASSED];
     assign eq_void = passed || since > slots;
     assign eq_valid = (p_valid || d_valid) && !eqc_valid;
     assign eq_number = e;
     assign eq_addr = addr;
     assign eq_data = {phase, 63'd0, {(32-IDX_W){1'b0}}, ev_snap, 6'd0, ev_status,
                       `CDE_EQETYPE_CQ_NOTIFICATION, {(16-CQ_W){1'b0}}, ev_cq};
-    assign eq_record = {attempt, ev_lap, eq_void, phase, addr, number, ev_snap, e, ev_cq};
+
+    wire [RETRY_W-1:0] kept;
+    assign kept[`CDE_RETRY_SNAP +: IDX_W] = ev_snap;
+    assign kept[`CDE_RETRY_INDEX +: IDX_W] = number;
+    assign kept[`CDE_RETRY_ADDR +: 60] = addr;
+    assign kept[`CDE_RETRY_PHASE] = phase;
+    assign kept[`CDE_RETRY_PASSED] = eq_void;
+    assign kept[`CDE_RETRY_LAP] = ev_lap;
+    assign kept[`CDE_RETRY_ATTEMPT +: 2] = attempt;
+    assign eq_record[`CDE_EQE_WRITE_CQ +: CQ_W] = ev_cq;
+    assign eq_record[`CDE_EQE_WRITE_EQ +: EQ_W] = e;
+    assign eq_record[`CDE_EQE_WRITE_RETRY +: RETRY_W] = kept;
 
     assign eqc_index = index[eqc_eq];
     assign eqc_left = left == {(CQ_W + 1){1'b0}};

@@ -8,6 +8,7 @@
 // Latency: completion to m_axi 4, write response to EQE 6, arm to EQE 6 cycles (memory and sinks ready).
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_event_records.vh"
 `include "cde_mem.vh"
 
 module cde_core #(
@@ -187,8 +188,8 @@ module cde_core #(
 
     localparam EQ_W = $clog2(NUM_EQ);
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
-    localparam RETRY_W = 65 + 2*IDX_W;
-    localparam EV_W = RETRY_W + 3 + IDX_W + EQ_W + CQ_W;
+    localparam RETRY_W = `CDE_RETRY_W;
+    localparam EV_W = `CDE_CALLBACK_W;
     localparam ENT_W = 638 + CQ_W + IDX_W;
 
     // Single beats need no burst type; protection attributes carry no rule of this engine.
@@ -260,8 +261,7 @@ module cde_core #(
     wire [EV_W-1:0] ev_db_data;
 
     cde_arm #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .EQ_W(EQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .RETRY_W(RETRY_W), .EV_W(EV_W),
-        .ECC(ECC)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .EQ_W(EQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .ECC(ECC)
     ) arm_i (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .rst(rst), .init(init), .pub_valid(pub_valid), .pub_op(pub_op),
         .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status),
@@ -326,7 +326,7 @@ module cde_core #(
 
     cde_host_write #(
         .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .M_ID_W(M_ID_W), .MAX_WRITES(MAX_WRITES),
-        .MAX_LOG2(MAX_LOG2), .INIT_W(INIT_W), .ENT_W(ENT_W), .RETRY_W(RETRY_W), .EV_W(EV_W)
+        .MAX_LOG2(MAX_LOG2), .INIT_W(INIT_W), .ENT_W(ENT_W)
     ) host_write_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .ent_valid(ent_valid), .ent_ready(ent_ready),
         .ent_data(ent_data), .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data), .ev_db_valid(ev_db_valid),

@@ -7,13 +7,14 @@
 // Latency: combinational, interrupt requests one cycle; while an overflow waits, responses are held back until it has had its cycle.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_event_records.vh"
 
 module cde_answer #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter EQ_W = 4,
-    parameter REC_W = 107,      // {event, retry data, EQ, CQ} or {.., quiet 2, solicited 2, count 2, CQ}
-    parameter RETRY_W = 96      // {attempt 2, lap 1, passed 1, phase 1, address 60, index, snap}
+    parameter REC_W = `CDE_WRITE_W,
+    parameter RETRY_W = `CDE_RETRY_W
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -55,10 +56,10 @@ module cde_answer #(
 
     localparam [1:0] LAST_ATTEMPT = 2'd3;
 
-    wire event_write = ans_record[REC_W-1];
-    wire [1:0] attempt = ans_record[REC_W-2 -: 2];
-    wire [EQ_W-1:0] eq = ans_record[CQ_W +: EQ_W];
-    wire [CQ_W-1:0] cq = ans_record[CQ_W-1:0];
+    wire event_write = ans_record[`CDE_WRITE_EVENT];
+    wire [1:0] attempt = pub_retry[`CDE_RETRY_ATTEMPT +: 2];
+    wire [EQ_W-1:0] eq = ans_record[`CDE_EQE_WRITE_EQ +: EQ_W];
+    wire [CQ_W-1:0] cq = ans_record[`CDE_WRITE_CQ +: CQ_W];
     wire give_up = attempt == LAST_ATTEMPT;
 
     assign ovf_ready = ovf_valid && !ans_valid;
@@ -74,18 +75,18 @@ module cde_answer #(
                     event_write ? (ans_error ? `CDE_TRC_EVENT_FAILED : `CDE_TRC_EVENT_DONE)
                                 : (ans_error ? `CDE_TRC_CQ_ERROR : `CDE_TRC_PUBLISH);
     assign pub_cq = ans_valid ? cq : ovf_cq;
-    assign pub_count = ans_valid && !event_write ? ans_record[CQ_W +: 2] : 2'd0;
-    assign pub_solicited = ans_record[CQ_W + 2 +: 2];
-    assign pub_quiet = ans_record[CQ_W + 4 +: 2];
+    assign pub_count = ans_valid && !event_write ? ans_record[`CDE_WRITE_COUNT +: 2] : 2'd0;
+    assign pub_solicited = ans_record[`CDE_WRITE_SOLICITED +: 2];
+    assign pub_quiet = ans_record[`CDE_WRITE_QUIET +: 2];
     assign pub_status = ans_valid ? `CDE_CQST_INTERNAL_ERROR : `CDE_CQST_BUFFER_OVERFLOW;
     assign pub_give_up = give_up;
-    assign pub_retry = ans_record[CQ_W + EQ_W +: RETRY_W];
+    assign pub_retry = ans_record[`CDE_EQE_WRITE_RETRY +: RETRY_W];
 
     always @(posedge clk) begin
         // An entry that was given up, too: the host may have looked at those behind it already, and waits in front of the hole.
         irq_set <= ans_valid && event_write && (!ans_error || give_up) && !rst;
         irq_eq <= eq;
-        irq_lap <= pub_retry[RETRY_W-3];
+        irq_lap <= pub_retry[`CDE_RETRY_LAP];
         err_valid <= ((ans_valid && ans_error) || stray) && !rst;
         err_cause <= !(ans_valid && ans_error) ? `CDE_CAUSE_STRAY_B :
                      !event_write ? `CDE_CAUSE_CQE_WRITE_ERROR :
@@ -94,7 +95,7 @@ module cde_answer #(
         err_object <= !(ans_valid && ans_error) ? 16'd0 : {{(16-CQ_W){1'b0}}, cq};
         // An entry that was given up leaves a hole that the host has to skip: its number tells the pass, too.
         err_index <= !(ans_valid && ans_error && event_write) ? 16'd0 :
-                     {{(16-IDX_W){1'b0}}, give_up ? pub_retry[IDX_W +: IDX_W] : pub_retry[IDX_W-1:0]};
+                     {{(16-IDX_W){1'b0}}, give_up ? pub_retry[`CDE_RETRY_INDEX +: IDX_W] : pub_retry[`CDE_RETRY_SNAP +: IDX_W]};
         count_error <= ans_valid && ans_error && !rst;
         count_stray <= stray && !rst;
     end

@@ -6,6 +6,7 @@
 // Ports:   entries (ent_*), callbacks (ev_*), EQ settings (eqc_*), m_axi, m_axis_irq, publication steps (pub_*), written index, reports.
 // Latency: entry in cycle t, m_axi valid in t+1; write response in t, publication step in t+2; callback in t, m_axi valid in t+2.
 `default_nettype none
+`include "cde_event_records.vh"
 
 module cde_host_write #(
     parameter NUM_EQ = 16,
@@ -17,8 +18,8 @@ module cde_host_write #(
     parameter MAX_LOG2 = 8,
     parameter INIT_W = 8,
     parameter ENT_W = 660,
-    parameter RETRY_W = 96,      // {attempt 2, lap 1, passed 1, phase 1, address 60, index, snap}
-    parameter EV_W = 125         // {retry data, retry, snap, status 2, EQ, CQ}
+    parameter RETRY_W = `CDE_RETRY_W,
+    parameter EV_W = `CDE_CALLBACK_W
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -96,8 +97,8 @@ module cde_host_write #(
     output wire               count_eqe
 );
 
-    localparam EQ_REC_W = RETRY_W + EQ_W + CQ_W;
-    localparam REC_W = EQ_REC_W + 1;
+    localparam EQ_REC_W = `CDE_EQE_WRITE_W;
+    localparam REC_W = `CDE_WRITE_W;
 
     // ---------------------------------------------------------------- memory writes
     wire                cq_valid;
@@ -139,7 +140,7 @@ module cde_host_write #(
 
     cde_issue #(
         .CQ_W(CQ_W), .IDX_W(IDX_W), .M_ID_W(M_ID_W), .EQ_W(EQ_W), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2),
-        .INIT_W(INIT_W), .EQ_REC_W(EQ_REC_W), .REC_W(REC_W)
+        .INIT_W(INIT_W)
     ) issue_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr),
         .cq_valid(cq_valid), .cq_ready(cq_ready), .cq_barrier(cq_barrier), .cq_number(cq_number),
@@ -164,7 +165,7 @@ module cde_host_write #(
     wire [15:0]     lookup_vector;
 
     cde_answer #(
-        .CQ_W(CQ_W), .IDX_W(IDX_W), .EQ_W(EQ_W), .REC_W(REC_W), .RETRY_W(RETRY_W)
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .EQ_W(EQ_W)
     ) answer_i (
         .clk(clk), .rst(rst), .init(init), .m_axi_bready(m_axi_bready),
         .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
@@ -180,7 +181,7 @@ module cde_host_write #(
     // ---------------------------------------------------------------- events and interrupts
 
     cde_event #(
-        .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .EQ_REC_W(EQ_REC_W)
+        .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W)
     ) event_i (
         .clk(clk), .rst(rst),
         .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data),

@@ -7,6 +7,7 @@
 //          channels, written index, answered writes.
 // Latency: beat accepted in cycle t, m_axi valid in t+1; response in cycle t, ans_* in t+1.
 `default_nettype none
+`include "cde_event_records.vh"
 
 module cde_issue #(
     parameter CQ_W = 6,
@@ -16,8 +17,8 @@ module cde_issue #(
     parameter MAX_WRITES = 256,
     parameter MAX_LOG2 = 8,
     parameter INIT_W = 8,
-    parameter EQ_REC_W = 96,    // bits remembered for an event write
-    parameter REC_W = 97        // bits remembered for any write, EQ_REC_W + 1
+    parameter EQ_REC_W = `CDE_EQE_WRITE_W,  // bits remembered for an event write
+    parameter REC_W = `CDE_WRITE_W          // bits remembered for any write
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -66,7 +67,7 @@ module cde_issue #(
     output wire [CQ_W-1:0]     wr_cq,
     output wire [IDX_W-1:0]    wr_index,
 
-    // Answered writes: {1, event record} or {0, quiet, solicited, count, CQ}
+    // Answered writes (CDE_WRITE_*)
     output wire                ans_valid,
     output wire [REC_W-1:0]    ans_record,
     output wire                ans_error,
@@ -116,8 +117,16 @@ module cde_issue #(
         id_eq[M_ID_W-1] = 1'b1;
     end
 
-    wire [REC_W-1:0] record = take_eq ? {1'b1, eq_record}
-                                      : {{(REC_W-6-CQ_W){1'b0}}, cq_quiet, cq_solicited, cq_count, cq_number};
+    reg  [REC_W-1:0] cq_record;
+    wire [REC_W-1:0] record = take_eq ? {1'b1, eq_record} : cq_record;
+
+    always @* begin
+        cq_record = {REC_W{1'b0}};
+        cq_record[`CDE_WRITE_CQ +: CQ_W] = cq_number;
+        cq_record[`CDE_WRITE_COUNT +: 2] = cq_count;
+        cq_record[`CDE_WRITE_SOLICITED +: 2] = cq_solicited;
+        cq_record[`CDE_WRITE_QUIET +: 2] = cq_quiet;
+    end
 
     cde_track #(
         .ID_W(M_ID_W), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2), .W(REC_W), .INIT_W(INIT_W)

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records on the way of a callback, in terms of the parameters IDX_W, CQ_W and EQ_W of the module that uses them.
+`ifndef CDE_EVENT_RECORDS_VH
+`define CDE_EVENT_RECORDS_VH
+
+// What an EQE write keeps for its repetition, should memory refuse it.
+`define CDE_RETRY_SNAP     0                          // IDX_W bits: published entries
+`define CDE_RETRY_INDEX    IDX_W                      // IDX_W bits: index of the EQE
+`define CDE_RETRY_ADDR     (2 * IDX_W)                // 60 bits: address / 16
+`define CDE_RETRY_PHASE    (`CDE_RETRY_ADDR + 60)
+`define CDE_RETRY_PASSED   (`CDE_RETRY_PHASE + 1)     // later entries have come round to the slot
+`define CDE_RETRY_LAP      (`CDE_RETRY_PASSED + 1)    // of the ring: changes with a resize
+`define CDE_RETRY_ATTEMPT  (`CDE_RETRY_LAP + 1)       // 2 bits: writes before this one
+`define CDE_RETRY_W        (`CDE_RETRY_ATTEMPT + 2)
+
+// A callback, or the repetition of a failed EQE write.
+`define CDE_CALLBACK_CQ      0                            // CQ_W bits
+`define CDE_CALLBACK_EQ      CQ_W                         // EQ_W bits
+`define CDE_CALLBACK_STATUS  (`CDE_CALLBACK_EQ + EQ_W)    // 2 bits: CDE_CQST_*
+`define CDE_CALLBACK_SNAP    (`CDE_CALLBACK_STATUS + 2)   // IDX_W bits: published entries
+`define CDE_CALLBACK_RETRY   (`CDE_CALLBACK_SNAP + IDX_W) // a repetition
+`define CDE_CALLBACK_DATA    (`CDE_CALLBACK_RETRY + 1)    // CDE_RETRY_W bits: of what
+`define CDE_CALLBACK_W       (`CDE_CALLBACK_DATA + `CDE_RETRY_W)
+
+// An EQE write under way.
+`define CDE_EQE_WRITE_CQ     0                            // CQ_W bits
+`define CDE_EQE_WRITE_EQ     CQ_W                         // EQ_W bits
+`define CDE_EQE_WRITE_RETRY  (`CDE_EQE_WRITE_EQ + EQ_W)   // CDE_RETRY_W bits
+`define CDE_EQE_WRITE_W      (`CDE_EQE_WRITE_RETRY + `CDE_RETRY_W)
+
+// A memory write under way: with the top bit an EQE write, else one of CQEs.
+`define CDE_WRITE_CQ         0                            // CQ_W bits
+`define CDE_WRITE_COUNT      CQ_W                         // 2 bits: entries
+`define CDE_WRITE_SOLICITED  (`CDE_WRITE_COUNT + 2)       // 2 bits: of the solicited class
+`define CDE_WRITE_QUIET      (`CDE_WRITE_SOLICITED + 2)   // 2 bits: satisfy no standing arm
+`define CDE_WRITE_EVENT      `CDE_EQE_WRITE_W
+`define CDE_WRITE_W          (`CDE_WRITE_EVENT + 1)
+
+`endif
