@@ -9,6 +9,7 @@
 //          (one FIFO push per pipeline), copies of the consumer index for the producer side, trace lanes 1 and 2.
 // Latency: operation accepted in cycle t; callback pushed in t+3, cause registered in t+4; control result and trace in t+5.
 `default_nettype none
+`include "cde_arm_settings.vh"
 `include "cde_defs.vh"
 `include "cde_event_records.vh"
 `include "cde_mem.vh"
@@ -69,7 +70,7 @@ module cde_arm #(
     input  wire               cfg_we,
     output wire               cfg_hold,
     input  wire [CQ_W-1:0]    cfg_cq,
-    input  wire [19+IDX_W+EQ_W+PAGE_W:0] cfg_data,
+    input  wire [`CDE_CFG_W-1:0] cfg_data,
 
     // Index behind the last entry accepted by memory, written where entries are issued
     input  wire               wr_we,
@@ -145,15 +146,17 @@ module cde_arm #(
     wire [CQ_W-1:0] da_cq = db_take ? db_cq : ct_take ? ct_cq : look_cq;
 
     // ---------------------------------------------------------------- operands, stages R (memory out), C, F, Z, T
-    localparam P_W = 17 + CQ_W + RETRY_W;
-    localparam D_W = 22 + CQ_W + IDX_W + PAGE_W;
-    localparam D_HOST = CQ_W + IDX_W + 19 + PAGE_W;    // by a doorbell page, by control, by moderation
-    localparam CF_PAGE = CF_EQ + EQ_W;
-    localparam CF_W = CF_PAGE + PAGE_W;
+    // Publication; the CQ lies lowest in both.
+    localparam P_OP = CQ_W, P_COUNT = P_OP + 8, P_SOLICITED = P_COUNT + 2, P_STATUS = P_SOLICITED + 2, P_GIVE_UP = P_STATUS + 2,
+               P_QUIET = P_GIVE_UP + 1, P_RETRY = P_QUIET + 2, P_W = P_RETRY + RETRY_W;
+    // Doorbell side, last who asks: a doorbell page, control, moderation whose callback is ripe.
+    localparam D_INDEX = CQ_W, D_OP = D_INDEX + IDX_W, D_CAUSE = D_OP + 8, D_TYPE = D_CAUSE + 8, D_ARM = D_TYPE + 2, D_PAGE = D_ARM + 1,
+               D_HOST = D_PAGE + PAGE_W, D_CONTROL = D_HOST + 1, D_RIPE = D_CONTROL + 1, D_W = D_RIPE + 1;
+    localparam CF_W = `CDE_CFG_W;
 
     reg             rp_valid, cp_valid, fp_valid, zp_valid;
     reg  [P_W-1:0]  rp, cp, fp;
-    reg  [CQ_W+16:0] zp;
+    reg  [P_RETRY-1:0] zp;
     reg             rd_valid, cd_valid, fd_valid, zd_valid;
     reg  [D_W-1:0]  rd, cd, fd, zd;
 
@@ -166,7 +169,7 @@ module cde_arm #(
     always @(posedge clk) begin
         {rp_valid, cp_valid, fp_valid, zp_valid} <= rst ? 4'd0 : {pub_valid, rp_valid, cp_valid, fp_valid};
         {rd_valid, cd_valid, fd_valid, zd_valid} <= rst ? 4'd0 : {db_take || ct_take || look_take, rd_valid, cd_valid, fd_valid};
-        {rp, cp, fp, zp} <= {ap, rp, cp, fp[CQ_W+16:0]};
+        {rp, cp, fp, zp} <= {ap, rp, cp, fp[P_RETRY-1:0]};
         {rd, cd, fd, zd} <= {ad, rd, cd, fd};
     end
 
@@ -179,6 +182,7 @@ module cde_arm #(
     wire [IDX_W-1:0] rd_written;
     reg  [IDX_W-1:0] cd_ahead;
     reg              cd_owner, fd_owner;
+    wire             unused_settings = &{1'b0, fp_settings};
 
     cde_ram #(.W(CF_W), .AW(CQ_W), .ECC(ECC)) settings_pub_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(pub_cq), .rdata(rp_settings)
@@ -195,16 +199,16 @@ module cde_arm #(
     always @(posedge clk) begin
         {cp_settings, fp_settings} <= {rp_settings, cp_settings};
         {cd_settings, fd_settings, zd_settings} <= {rd_settings, cd_settings, fd_settings};
-        cd_ahead <= rd_written - rd[CQ_W +: IDX_W];
-        cd_owner <= rd_settings[CF_PAGE +: PAGE_W] == rd[CQ_W + IDX_W + 19 +: PAGE_W];
+        cd_ahead <= rd_written - rd[D_INDEX +: IDX_W];
+        cd_owner <= rd_settings[`CDE_CFG_PAGE +: PAGE_W] == rd[D_PAGE +: PAGE_W];
         fd_owner <= cd_owner;
     end
 
     // ---------------------------------------------------------------- stage C: counts
     wire [CQ_W-1:0]    cp_cq = cp[CQ_W-1:0];
     wire [CQ_W-1:0]    cd_cq = cd[CQ_W-1:0];
-    wire [7:0]         cp_op = cp[CQ_W +: 8];
-    wire [7:0]         cd_op = cd[CQ_W + IDX_W +: 8];
+    wire [7:0]         cp_op = cp[P_OP +: 8];
+    wire [7:0]         cd_op = cd[D_OP +: 8];
     wire [X_W-1:0]     rp_x, rd_x, cp_x_next, cd_x, cd_x_next;
     reg  [X_W-1:0]     cp_x, cd_x_mem;
     wire [1:0]         cp_live;
@@ -226,13 +230,13 @@ module cde_arm #(
     end
 
     cde_arm_count #(.IDX_W(IDX_W), .X_BITS(X_W)) count_i (
-        .p_op(cp_op), .p_count(cp[CQ_W + 8 +: 2]), .p_solicited(cp[CQ_W + 10 +: 2]), .p_status(cp[CQ_W + 12 +: 2]),
+        .p_op(cp_op), .p_count(cp[P_COUNT +: 2]), .p_solicited(cp[P_SOLICITED +: 2]), .p_status(cp[P_STATUS +: 2]),
         .p_x(cp_x), .p_x_next(cp_x_next), .p_live(cp_live), .p_publish(cp_publish), .p_fail(cp_fail), .p_open(cp_open),
         .chained(c_chained),
         .d_doorbell(cd_op == `CDE_TRC_DOORBELL), .d_create(cd_op == `CDE_TRC_CREATE),
         .d_destroy(cd_op == `CDE_TRC_DESTROY),
-        .d_clean(cd[CQ_W + IDX_W + 8 +: 8] == 8'h00 && cd_owner),
-        .d_index(cd[CQ_W +: IDX_W]), .d_ahead(cd_ahead), .d_x_mem(cd_x_mem), .d_x(cd_x), .d_x_next(cd_x_next),
+        .d_clean(cd[D_CAUSE +: 8] == 8'h00 && cd_owner),
+        .d_index(cd[D_INDEX +: IDX_W]), .d_ahead(cd_ahead), .d_x_mem(cd_x_mem), .d_x(cd_x), .d_x_next(cd_x_next),
         .d_legal(cd_legal), .d_present(cd_present), .d_sol_remains(cd_sol_remains), .d_answered(cd_answered)
     );
 
@@ -248,8 +252,8 @@ module cde_arm #(
     // ---------------------------------------------------------------- stage F: flags
     wire [CQ_W-1:0]    fp_cq = fp[CQ_W-1:0];
     wire [CQ_W-1:0]    fd_cq = fd[CQ_W-1:0];
-    wire [7:0]         fp_op = fp[CQ_W +: 8];
-    wire [7:0]         fd_op = fd[CQ_W + IDX_W +: 8];
+    wire [7:0]         fp_op = fp[P_OP +: 8];
+    wire [7:0]         fd_op = fd[D_OP +: 8];
     reg  [X_W-1:0]     fp_x, fp_x_next, fd_x, fd_x_next;
     reg  [1:0]         fp_live;
     reg                fp_publish, fp_fail, fp_open, fd_legal, fd_present, fd_sol_remains, fd_answered;
@@ -257,9 +261,9 @@ module cde_arm #(
     reg  [Y_W-1:0]     fp_y, fd_y_mem;
     wire               fp_call, fd_call, fp_becomes_due, fd_becomes_due, fd_acts, fd_freed;
     wire [7:0]         fd_cause;
-    wire               fp_prompt = !(fp_settings[CF_CNT_EN] || fp_settings[CF_INT_EN]) ||
+    wire               fp_prompt = !(fp_settings[`CDE_CFG_CNT_EN] || fp_settings[`CDE_CFG_INT_EN]) ||
                                    fp_x_next[X_ERR +: 2] != `CDE_CQST_OK;
-    wire               fd_prompt = !(fd_settings[CF_CNT_EN] || fd_settings[CF_INT_EN]) ||
+    wire               fd_prompt = !(fd_settings[`CDE_CFG_CNT_EN] || fd_settings[`CDE_CFG_INT_EN]) ||
                                    fd_x_next[X_ERR +: 2] != `CDE_CQST_OK;
 
     cde_ram_2w #(.W(Y_W), .AW(CQ_W), .ECC(ECC)) flag_ram (
@@ -278,30 +282,30 @@ module cde_arm #(
     end
 
     cde_arm_flags #(.Y_BITS(Y_W)) flags_i (
-        .p_op(fp_op), .p_live(fp_live), .p_solicited(fp[CQ_W + 10 +: 2]), .p_quiet(fp[CQ_W + 15 +: 2]), .p_publish(fp_publish), .p_fail(fp_fail),
-        .p_give_up(fp[CQ_W + 14]), .p_prompt(fp_prompt), .p_y(fp_y), .p_y_next(fp_y_next), .p_call(fp_call),
+        .p_op(fp_op), .p_live(fp_live), .p_solicited(fp[P_SOLICITED +: 2]), .p_quiet(fp[P_QUIET +: 2]), .p_publish(fp_publish), .p_fail(fp_fail),
+        .p_give_up(fp[P_GIVE_UP]), .p_prompt(fp_prompt), .p_y(fp_y), .p_y_next(fp_y_next), .p_call(fp_call),
         .p_becomes_due(fp_becomes_due),
-        .chained(f_chained), .d_op(fd_op), .d_host(fd[D_HOST]), .d_cause_in(fd[CQ_W + IDX_W + 8 +: 8]),
-        .d_owner(fd_owner), .d_ready(fd_x[X_READY]), .d_legal(fd_legal), .d_arm(fd[CQ_W + IDX_W + 18]),
-        .d_type(fd[CQ_W + IDX_W + 16 +: 2]), .d_present(fd_present), .d_sol_remains(fd_sol_remains),
-        .d_answered(fd_answered), .d_typed(fd_settings[CF_TYPED]), .d_rearm(fd_settings[CF_REARM]),
-        .d_prompt(fd_prompt), .d_ripe(fd[D_HOST + 2]), .d_y_mem(fd_y_mem), .d_y(fd_y), .d_y_next(fd_y_next),
+        .chained(f_chained), .d_op(fd_op), .d_host(fd[D_HOST]), .d_cause_in(fd[D_CAUSE +: 8]),
+        .d_owner(fd_owner), .d_ready(fd_x[X_READY]), .d_legal(fd_legal), .d_arm(fd[D_ARM]),
+        .d_type(fd[D_TYPE +: 2]), .d_present(fd_present), .d_sol_remains(fd_sol_remains),
+        .d_answered(fd_answered), .d_typed(fd_settings[`CDE_CFG_TYPED]), .d_rearm(fd_settings[`CDE_CFG_REARM]),
+        .d_prompt(fd_prompt), .d_ripe(fd[D_RIPE]), .d_y_mem(fd_y_mem), .d_y(fd_y), .d_y_next(fd_y_next),
         .d_cause(fd_cause), .d_acts(fd_acts), .d_call(fd_call), .d_becomes_due(fd_becomes_due), .d_freed(fd_freed)
     );
 
-    wire fp_retry = fp_op == `CDE_TRC_EVENT_FAILED && !fp[CQ_W + 14];
+    wire fp_retry = fp_op == `CDE_TRC_EVENT_FAILED && !fp[P_GIVE_UP];
     wire fd_effect = fd_valid && fd_acts;
 
     assign ev_pub_valid = fp_valid && (fp_call || fp_retry);
     assign ev_pub_data[`CDE_CALLBACK_CQ +: CQ_W] = fp_cq;
-    assign ev_pub_data[`CDE_CALLBACK_EQ +: EQ_W] = fp_settings[CF_EQ +: EQ_W];
+    assign ev_pub_data[`CDE_CALLBACK_EQ +: EQ_W] = fp_settings[`CDE_CFG_EQ +: EQ_W];
     assign ev_pub_data[`CDE_CALLBACK_STATUS +: 2] = fp_x_next[X_ERR +: 2];
     assign ev_pub_data[`CDE_CALLBACK_SNAP +: IDX_W] = fp_x_next[X_PROD +: IDX_W];
     assign ev_pub_data[`CDE_CALLBACK_RETRY] = fp_retry;
-    assign ev_pub_data[`CDE_CALLBACK_DATA +: RETRY_W] = fp[CQ_W + 17 +: RETRY_W];
+    assign ev_pub_data[`CDE_CALLBACK_DATA +: RETRY_W] = fp[P_RETRY +: RETRY_W];
     assign ev_db_valid = fd_valid && fd_call;
     assign ev_db_data[`CDE_CALLBACK_CQ +: CQ_W] = fd_cq;
-    assign ev_db_data[`CDE_CALLBACK_EQ +: EQ_W] = fd_settings[CF_EQ +: EQ_W];
+    assign ev_db_data[`CDE_CALLBACK_EQ +: EQ_W] = fd_settings[`CDE_CFG_EQ +: EQ_W];
     assign ev_db_data[`CDE_CALLBACK_STATUS +: 2] = fd_x_next[X_ERR +: 2];
     assign ev_db_data[`CDE_CALLBACK_SNAP +: IDX_W] = fd_x_next[X_PROD +: IDX_W];
     assign ev_db_data[`CDE_CALLBACK_RETRY] = 1'b0;
@@ -319,9 +323,9 @@ module cde_arm #(
     reg  [1:0]     zp_live;
     reg            zp_call, zp_due, zp_traced, zd_call, zd_due, zd_effect, zd_freed, zd_traced;
     wire           ripe_now;
-    wire [7:0]     zd_op = zd[CQ_W + IDX_W +: 8];
+    wire [7:0]     zd_op = zd[D_OP +: 8];
     wire           fp_of_entries = fp_op == `CDE_TRC_PUBLISH ||
-                                   (fp_op == `CDE_TRC_CQ_ERROR && fp[CQ_W + 12 +: 2] == `CDE_CQST_INTERNAL_ERROR);
+                                   (fp_op == `CDE_TRC_CQ_ERROR && fp[P_STATUS +: 2] == `CDE_CQST_INTERNAL_ERROR);
     wire           fd_traced = fd_effect && (fd_op != `CDE_TRC_MODERATION || fd_y_next != fd_y);
 
     wire [IDX_W-1:0] fp_gap = fp_x_next[X_PROD +: IDX_W] - fp_x_next[X_CONS +: IDX_W];
@@ -351,7 +355,7 @@ module cde_arm #(
         .d_clear(zd_effect && (zd_op == `CDE_TRC_CREATE || zd_freed)),
         .d_forget(zd_effect && zd_op == `CDE_TRC_DESTROY), .d_due(zd_y_next[Y_DUE]), .d_look(zd_op == `CDE_TRC_MODERATION),
         .d_becomes_due(zd_due), .d_call(zd_call),
-        .d_index(zd[CQ_W +: IDX_W]), .d_call_mark(zd_call_mark),
+        .d_index(zd[D_INDEX +: IDX_W]), .d_call_mark(zd_call_mark),
         .d_prod(zd_x_next[X_PROD +: IDX_W]), .d_cons(zd_x[X_CONS +: IDX_W]),
         .d_settings(zd_settings),
         .p_z(zp_z), .p_z_next(zp_z_next), .d_z(zd_z), .d_z_next(zd_z_next), .d_ripe(ripe_now)
@@ -370,12 +374,13 @@ module cde_arm #(
 
     cde_arm_trace #(.CQ_W(CQ_W), .IDX_W(IDX_W), .X_BITS(X_W), .Y_BITS(Y_W), .Z_BITS(Z_W)) trace_i (
         .clk(clk), .rst(rst),
-        .p_traced(zp_traced), .p_op(zp[CQ_W +: 8]), .p_cq(zp[CQ_W-1:0]), .p_call(zp_call),
-        .p_args(zp[CQ_W + 8 +: 9]), .p_old({zp_z, zp_y, zp_x}), .p_new({zp_z_next, zp_y_next, zp_x_next}),
-        .d_traced(zd_traced), .d_op(zd_op), .d_cq(zd[CQ_W-1:0]), .d_call(zd_call), .d_index(zd[CQ_W +: IDX_W]),
-        .d_args(zd[CQ_W + IDX_W + 16 +: 3]), .d_typed(zd_settings[CF_TYPED]), .d_rearm(zd_settings[CF_REARM]),
+        .p_traced(zp_traced), .p_op(zp[P_OP +: 8]), .p_cq(zp[CQ_W-1:0]), .p_call(zp_call),
+        .p_count(zp[P_COUNT +: 2]), .p_solicited(zp[P_SOLICITED +: 2]), .p_status(zp[P_STATUS +: 2]), .p_give_up(zp[P_GIVE_UP]),
+        .p_quiet(zp[P_QUIET +: 2]), .p_old({zp_z, zp_y, zp_x}), .p_new({zp_z_next, zp_y_next, zp_x_next}),
+        .d_traced(zd_traced), .d_op(zd_op), .d_cq(zd[CQ_W-1:0]), .d_call(zd_call), .d_index(zd[D_INDEX +: IDX_W]),
+        .d_arm(zd[D_ARM]), .d_type(zd[D_TYPE +: 2]), .d_typed(zd_settings[`CDE_CFG_TYPED]), .d_rearm(zd_settings[`CDE_CFG_REARM]),
         .d_freed(zd_freed), .d_old({zd_z, zd_y, zd_x}), .d_new({zd_z_next, zd_y_next, zd_x_next}),
-        .d_control(zd_valid && zd[D_HOST + 1]),
+        .d_control(zd_valid && zd[D_CONTROL]),
         .res_valid(res_ct_valid), .res_state(res_ct_state),
         .trace_valid(trace_valid), .trace_data(trace_data)
     );

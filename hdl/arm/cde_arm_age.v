@@ -6,6 +6,7 @@
 // Ports:   both operations as stage F decided them; old and new words; whether a look found its CQ ripe.
 // Latency: word written one cycle after the operation is presented; ripe one cycle later.
 `default_nettype none
+`include "cde_arm_settings.vh"
 `include "cde_mem.vh"
 
 module cde_arm_age #(
@@ -121,11 +122,12 @@ module cde_arm_age #(
     reg [TICK_W-1:0]  l_tdue;
     reg [IDX_W-2:0]   l_most;
     reg [CF_BITS-1:0] l_settings;
+    wire              unused_settings = &{1'b0, l_settings};
 
     wire [TICK_W-1:0] age = now - l_tdue;
-    wire [IDX_W-1:0]  limit = l_settings[CF_COUNT +: IDX_W];
-    wire by_count = l_settings[CF_CNT_EN] && (l_mcnt >= limit || {1'b0, l_most} >= limit);
-    wire by_time = l_settings[CF_INT_EN] && age > {2'b00, l_settings[CF_INTVL +: 16]};
+    wire [IDX_W-1:0]  limit = l_settings[`CDE_CFG_COUNT +: IDX_W];
+    wire by_count = l_settings[`CDE_CFG_CNT_EN] && (l_mcnt >= limit || {1'b0, l_most} >= limit);
+    wire by_time = l_settings[`CDE_CFG_INT_EN] && age > {2'b00, l_settings[`CDE_CFG_INTVL +: 16]};
 
     always @(posedge clk) begin
         l_due <= d_due;

@@ -33,12 +33,3 @@ localparam Z_TDUE    = Z_MCNT + IDX_W;       // tick at which the callback becam
 localparam TICK_W    = 18;                   // two bits above the interval: a late look still sees the true age
 localparam Z_MOST    = Z_TDUE + TICK_W;      // most entries present before a doorbell or look since due; a ring has half of what these bits count
 localparam Z_W       = Z_MOST + IDX_W - 1;
-
-// One CQ's notification settings, written by the mailbox.
-localparam CF_TYPED  = 0;                    // CQ-09: typed reading
-localparam CF_REARM  = 1;                    // CQ-10: arm on old completions fires
-localparam CF_CNT_EN = 2;                    // moderation by count
-localparam CF_INT_EN = 3;                    // moderation by interval
-localparam CF_COUNT  = 4;                    // IDX_W bits
-localparam CF_INTVL  = CF_COUNT + IDX_W;     // 16 bits
-localparam CF_EQ     = CF_INTVL + 16;        // EQ, and above it the page

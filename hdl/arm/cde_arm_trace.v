@@ -21,7 +21,11 @@ module cde_arm_trace #(
     input  wire [7:0]                        p_op,
     input  wire [CQ_W-1:0]                   p_cq,
     input  wire                              p_call,
-    input  wire [8:0]                        p_args,    // {quiet 2, give up, status 2, solicited 2, count 2}
+    input  wire [1:0]                        p_count,
+    input  wire [1:0]                        p_solicited,
+    input  wire [1:0]                        p_status,
+    input  wire                              p_give_up,
+    input  wire [1:0]                        p_quiet,
     input  wire [X_BITS+Y_BITS+Z_BITS-1:0]   p_old,
     input  wire [X_BITS+Y_BITS+Z_BITS-1:0]   p_new,
 
@@ -30,7 +34,8 @@ module cde_arm_trace #(
     input  wire [CQ_W-1:0]                   d_cq,
     input  wire                              d_call,
     input  wire [IDX_W-1:0]                  d_index,
-    input  wire [2:0]                        d_args,    // {arm, arm type 2}
+    input  wire                              d_arm,
+    input  wire [1:0]                        d_type,
     input  wire                              d_typed,
     input  wire                              d_rearm,
     input  wire                              d_freed,
@@ -76,13 +81,13 @@ module cde_arm_trace #(
 
     always @* begin
         p_operand = 32'd0;
-        if (p_op == `CDE_TRC_PUBLISH) p_operand[5:0] = {p_args[8:7], p_args[3:0]};
-        if (p_op == `CDE_TRC_CQ_ERROR) p_operand[3:0] = {p_args[1:0], p_args[5:4]};
-        if (p_op == `CDE_TRC_EVENT_FAILED) p_operand[0] = p_args[6];
+        if (p_op == `CDE_TRC_PUBLISH) p_operand[5:0] = {p_quiet, p_solicited, p_count};
+        if (p_op == `CDE_TRC_CQ_ERROR) p_operand[3:0] = {p_count, p_status};
+        if (p_op == `CDE_TRC_EVENT_FAILED) p_operand[0] = p_give_up;
         d_operand = 32'd0;
         if (d_op == `CDE_TRC_DOORBELL) begin
             d_operand[IDX_W-1:0] = d_index;
-            d_operand[18:16] = {d_args[1:0], d_args[2]};
+            d_operand[18:16] = {d_type, d_arm};
         end
         if (d_op == `CDE_TRC_CREATE) d_operand[1:0] = {d_rearm, d_typed};
         if (d_op == `CDE_TRC_DESTROY) d_operand[0] = d_freed;

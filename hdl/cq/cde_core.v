@@ -7,7 +7,9 @@
 //          inside: s_axis_cpl completions, rq_* and gr_* credits, post_* posts, qc_* QP commands, cqi_* what QPs need to know of CQs.
 // Latency: completion to m_axi 4, write response to EQE 6, arm to EQE 6 cycles (memory and sinks ready).
 `default_nettype none
+`include "cde_arm_settings.vh"
 `include "cde_defs.vh"
+`include "cde_cq_records.vh"
 `include "cde_event_records.vh"
 `include "cde_mem.vh"
 
@@ -190,7 +192,7 @@ module cde_core #(
     localparam MAX_LOG2 = $clog2(MAX_WRITES);
     localparam RETRY_W = `CDE_RETRY_W;
     localparam EV_W = `CDE_CALLBACK_W;
-    localparam ENT_W = 638 + CQ_W + IDX_W;
+    localparam ENT_W = `CDE_ENTRY_W;
 
     // Single beats need no burst type; protection attributes carry no rule of this engine.
     wire unused_attributes = &{1'b0, s_axi_awburst, s_axi_arburst, s_axil_awprot, s_axil_arprot};
@@ -251,14 +253,12 @@ module cde_core #(
     wire res_ct_valid;
     wire [95:0] res_ct_state;
     wire cfg_we, cfg_hold, wr_we, cons_we;
-    wire [19+IDX_W+EQ_W+PAGE_W:0] cfg_data;
+    wire [`CDE_CFG_W-1:0] cfg_data;
     wire [CQ_W-1:0] cfg_cq, wr_cq, cons_cq;
     wire [IDX_W-1:0] wr_index, cons_index;
     wire [NUM_CQ-1:0] dead;
-    wire ev_pub_valid;
-    wire [EV_W-1:0] ev_pub_data;
-    wire ev_db_valid;
-    wire [EV_W-1:0] ev_db_data;
+    wire ev_pub_valid, ev_db_valid;
+    wire [EV_W-1:0] ev_pub_data, ev_db_data;
 
     cde_arm #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .EQ_W(EQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .ECC(ECC)
@@ -285,10 +285,9 @@ module cde_core #(
     wire [IDX_W-1:0] op_res_index, op_res_held;
     wire limit_we;
     wire [CQ_W-1:0] limit_cq;
-    wire [IDX_W+1:0] limit_data;
-    wire clear_valid, clear_ready;
+    wire [`CDE_LIMIT_W-1:0] limit_data;
+    wire clear_valid, clear_ready, ent_valid, ent_ready;
     wire [CQ_W-1:0] clear_cq;
-    wire ent_valid, ent_ready;
     wire [ENT_W-1:0] ent_data;
     wire cpl_err_valid;
     wire [7:0] cpl_err_cause;
@@ -296,7 +295,7 @@ module cde_core #(
     wire [1:0] count_placed, count_refused, count_dropped;
 
     cde_producer #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .ECC(ECC)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
     ) producer_i (
         .clk(clk), .mem_i(mem3), .mem_o(mem_o), .rst(rst), .init(init), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
@@ -326,7 +325,7 @@ module cde_core #(
 
     cde_host_write #(
         .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .M_ID_W(M_ID_W), .MAX_WRITES(MAX_WRITES),
-        .MAX_LOG2(MAX_LOG2), .INIT_W(INIT_W), .ENT_W(ENT_W)
+        .MAX_LOG2(MAX_LOG2), .INIT_W(INIT_W)
     ) host_write_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .ent_valid(ent_valid), .ent_ready(ent_ready),
         .ent_data(ent_data), .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data), .ev_db_valid(ev_db_valid),

@@ -9,13 +9,14 @@
 // Latency: completion accepted in cycle t, entries on ent_* in t+3. One or two neighbours of one CQ per cycle.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_cq_records.vh"
 `include "cde_mem.vh"
 
 module cde_cq #(
     parameter NUM_CQ = 64,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
-    parameter ENT_W = 8,         // bits of ent_data, checked by the top
+    parameter ENT_W = `CDE_ENTRY_W,
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -307,7 +308,7 @@ module cde_cq #(
 
     // ---------------------------------------------------------------- stage S: slots
     cde_slot #(
-        .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .LEVEL_W(OUT_LOG2 + 1)
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .LEVEL_W(OUT_LOG2 + 1)
     ) slot_i (
         .clk(clk), .rst(rst), .step(step),
         .push((c_cpl && (placed != 2'd0 || overflow)) || clear || stop), .barrier(clear || stop), .overflow(overflow),

@@ -8,6 +8,7 @@
 //          completions; totals granted by each port.
 // Latency: request in cycle t, verdict and its taking in t+2. One request per cycle and port; none in a cycle with clear_valid.
 `default_nettype none
+`include "cde_cq_records.vh"
 `include "cde_mem.vh"
 
 module cde_credit #(
@@ -35,10 +36,10 @@ module cde_credit #(
     output wire              gr2_dead,
     input  wire              gr2_take,
 
-    // Settings: {exists, unreserved, limit}
+    // Settings
     input  wire              limit_we,
     input  wire [CQ_W-1:0]   limit_cq,
-    input  wire [IDX_W+1:0]  limit_data,
+    input  wire [`CDE_LIMIT_W-1:0]  limit_data,
     // Clears the credits of a CQ that does not exist yet
     input  wire              clear_valid,
     output wire              clear_ready,

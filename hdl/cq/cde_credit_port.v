@@ -6,6 +6,7 @@
 //          port's counter, and what it takes in the same cycle; this port's counter.
 // Latency: request in cycle t, verdict and its taking in t+2. One request per cycle; none in a cycle with clear.
 `default_nettype none
+`include "cde_cq_records.vh"
 `include "cde_mem.vh"
 
 module cde_credit_port #(
@@ -28,7 +29,7 @@ module cde_credit_port #(
 
     input  wire              limit_we,
     input  wire [CQ_W-1:0]   limit_cq,
-    input  wire [IDX_W+1:0]  limit_data,
+    input  wire [`CDE_LIMIT_W-1:0]  limit_data,
     input  wire              clear,
     input  wire [CQ_W-1:0]   clear_cq,
 
@@ -79,7 +80,7 @@ module cde_credit_port #(
     wire [IDX_W-1:0] r_other;
     wire [IDX_W-1:0] r_cons;
     wire [IDX_W-1:0] r_silent;
-    wire [IDX_W+1:0] r_limit;
+    wire [`CDE_LIMIT_W-1:0] r_limit;
 
     cde_ram #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) total_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_total)
@@ -97,7 +98,7 @@ module cde_credit_port #(
         .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(silent_we), .waddr(silent_cq), .wdata(silent_total), .raddr(a_cq), .rdata(r_silent)
     );
 
-    cde_ram #(.W(IDX_W + 2), .AW(CQ_W), .ECC(ECC)) limit_ram (
+    cde_ram #(.W(`CDE_LIMIT_W), .AW(CQ_W), .ECC(ECC)) limit_ram (
         .clk(clk), .mem_i(mem4), .mem_o(mem_o), .we(limit_we), .waddr(limit_cq), .wdata(limit_data), .raddr(a_cq), .rdata(r_limit)
     );
 
@@ -107,12 +108,13 @@ module cde_credit_port #(
     reg  [IDX_W-1:0] other;
     reg  [IDX_W-1:0] bound;
     reg  [1:0]       mode;
+    wire             exists = mode[1], unreserved = mode[0];
 
     always @(posedge clk) begin
         total <= granted_we && granted_cq == r_cq ? granted_total : r_total;
         other <= other_we && other_cq == r_cq ? other_total : r_other;
-        bound <= r_silent + r_cons + r_limit[IDX_W-1:0];
-        mode <= r_limit[IDX_W +: 2];
+        bound <= r_silent + r_cons + r_limit[`CDE_LIMIT_CREDITS +: IDX_W];
+        mode <= {r_limit[`CDE_LIMIT_EXISTS], r_limit[`CDE_LIMIT_UNRESERVED]};
     end
 
     wire [IDX_W-1:0] wish = {{(IDX_W-2){1'b0}}, c_count};
@@ -121,9 +123,9 @@ module cde_credit_port #(
     wire [IDX_W-1:0] room_behind = room - {{(IDX_W-2){1'b0}}, ahead_count};
     wire             fits = !(ahead ? room_behind[IDX_W-1] : room[IDX_W-1]);
 
-    assign gr_room = mode[1] && !c_dead && (mode[0] || fits);
+    assign gr_room = exists && !c_dead && (unreserved || fits);
     assign gr_dead = c_dead;
-    assign taken = c_valid && gr_room && gr_take && !mode[0];
+    assign taken = c_valid && gr_room && gr_take && !unreserved;
     assign taken_count = c_count;
 
     assign granted_we = c_clear || taken;

@@ -7,13 +7,14 @@
 //          entries out (ent_*); error reports; trace lane 0.
 // Latency: see the blocks.
 `default_nettype none
+`include "cde_cq_records.vh"
 `include "cde_mem.vh"
 
 module cde_producer #(
     parameter NUM_CQ = 64,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
-    parameter ENT_W = 8,
+    parameter ENT_W = `CDE_ENTRY_W,
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -58,7 +59,7 @@ module cde_producer #(
     output wire [IDX_W-1:0]  res_held,
     input  wire              limit_we,
     input  wire [CQ_W-1:0]   limit_cq,
-    input  wire [IDX_W+1:0]  limit_data,
+    input  wire [`CDE_LIMIT_W-1:0]  limit_data,
     input  wire              clear_valid,
     output wire              clear_ready,
     input  wire [CQ_W-1:0]   clear_cq,
@@ -95,7 +96,7 @@ module cde_producer #(
     assign rq_hold = clear_valid || init;
 
     cde_cq #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .ECC(ECC)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
     ) cq_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),

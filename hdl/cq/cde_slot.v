@@ -7,11 +7,12 @@
 // Latency: decided in cycle t, entries on ent_* in t+1.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_cq_records.vh"
 
 module cde_slot #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
-    parameter ENT_W = 8,         // bits of ent_data, checked by the top
+    parameter ENT_W = `CDE_ENTRY_W,
     parameter LEVEL_W = 4
 ) (
     input  wire               clk,
@@ -103,8 +104,18 @@ module cde_slot #(
 
     // ---------------------------------------------------------------- entries wait here
     wire unused_push_ready;
-    wire [ENT_W-1:0] out_word = {s_barrier, s_overflow, s_placed, s_cq, s_alloc_next, line1, line0, quiet1, quiet0, sol1, sol0,
-                                 phase1, s_data[510:256], phase0, first};
+    wire [ENT_W-1:0] out_word;
+    assign out_word[`CDE_ENTRY_CQE0 +: 256] = {phase0, first};
+    assign out_word[`CDE_ENTRY_CQE1 +: 256] = {phase1, s_data[510:256]};
+    assign out_word[`CDE_ENTRY_SOLICITED +: 2] = {sol1, sol0};
+    assign out_word[`CDE_ENTRY_QUIET +: 2] = {quiet1, quiet0};
+    assign out_word[`CDE_ENTRY_LINE0 +: 59] = line0;
+    assign out_word[`CDE_ENTRY_LINE1 +: 59] = line1;
+    assign out_word[`CDE_ENTRY_WRITTEN +: IDX_W] = s_alloc_next;
+    assign out_word[`CDE_ENTRY_CQ +: CQ_W] = s_cq;
+    assign out_word[`CDE_ENTRY_PLACED +: 2] = s_placed;
+    assign out_word[`CDE_ENTRY_OVERFLOW] = s_overflow;
+    assign out_word[`CDE_ENTRY_BARRIER] = s_barrier;
 
     cde_fifo #(.W(ENT_W), .DEPTH_LOG2(LEVEL_W - 1), .BYPASS(1'b1)) out_fifo (
         .clk(clk), .rst(rst),

@@ -6,7 +6,9 @@
 // Ports:   s_axil; steps of commands to arm state, producer side, credits and event queues; error reports; counter steps.
 // Latency: see the blocks; nothing here is on a fast path.
 `default_nettype none
+`include "cde_arm_settings.vh"
 `include "cde_defs.vh"
+`include "cde_cq_records.vh"
 `include "cde_mem.vh"
 
 module cde_control #(
@@ -63,7 +65,7 @@ module cde_control #(
     output wire              cfg_we,
     input  wire              cfg_hold,
     output wire [CQ_W-1:0]   cfg_cq,
-    output wire [19+IDX_W+EQ_W+PAGE_W:0] cfg_data,
+    output wire [`CDE_CFG_W-1:0] cfg_data,
 
     // Producer side
     output wire              op_valid,
@@ -82,7 +84,7 @@ module cde_control #(
     // Credits
     output wire              limit_we,
     output wire [CQ_W-1:0]   limit_cq,
-    output wire [IDX_W+1:0]  limit_data,
+    output wire [`CDE_LIMIT_W-1:0]  limit_data,
     output wire              clear_valid,
     input  wire              clear_ready,
     output wire [CQ_W-1:0]   clear_cq,

@@ -6,6 +6,7 @@
 // Ports:   entries (ent_*), callbacks (ev_*), EQ settings (eqc_*), m_axi, m_axis_irq, publication steps (pub_*), written index, reports.
 // Latency: entry in cycle t, m_axi valid in t+1; write response in t, publication step in t+2; callback in t, m_axi valid in t+2.
 `default_nettype none
+`include "cde_cq_records.vh"
 `include "cde_event_records.vh"
 
 module cde_host_write #(
@@ -17,7 +18,7 @@ module cde_host_write #(
     parameter MAX_WRITES = 256,
     parameter MAX_LOG2 = 8,
     parameter INIT_W = 8,
-    parameter ENT_W = 660,
+    parameter ENT_W = `CDE_ENTRY_W,
     parameter RETRY_W = `CDE_RETRY_W,
     parameter EV_W = `CDE_CALLBACK_W
 ) (
@@ -128,7 +129,7 @@ module cde_host_write #(
     wire                stray;
 
     cde_pack #(
-        .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W)
+        .CQ_W(CQ_W), .IDX_W(IDX_W)
     ) pack_i (
         .clk(clk), .rst(rst),
         .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data),

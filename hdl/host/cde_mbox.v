@@ -6,7 +6,9 @@
 // Ports:   command (start, args), result; steps to arm state (ct_*), producer side (op_*), credits (clear_*, limit_*), event queues (eqc_*).
 // Latency: tens of cycles; commands that need the write path empty wait for memory to accept what is before them.
 `default_nettype none
+`include "cde_arm_settings.vh"
 `include "cde_defs.vh"
+`include "cde_cq_records.vh"
 `include "cde_mem.vh"
 
 module cde_mbox #(
@@ -43,7 +45,7 @@ module cde_mbox #(
     output wire              cfg_we,
     input  wire              cfg_hold,     // settings of cfg_cq must stay
     output wire [CQ_W-1:0]   cfg_cq,
-    output wire [19+IDX_W+EQ_W+PAGE_W:0] cfg_data,
+    output wire [`CDE_CFG_W-1:0] cfg_data,
 
     // Producer side
     output reg               op_valid,
@@ -62,7 +64,7 @@ module cde_mbox #(
     // Credits
     output wire              limit_we,
     output wire [CQ_W-1:0]   limit_cq,
-    output wire [IDX_W+1:0]  limit_data,
+    output wire [`CDE_LIMIT_W-1:0]  limit_data,
     output wire              clear_valid,
     input  wire              clear_ready,
     output wire [CQ_W-1:0]   clear_cq,
@@ -92,8 +94,7 @@ module cde_mbox #(
                      ARM_STEP = 5'd11, ARM_WAIT = 5'd12, LIMIT = 5'd13, SETTLE = 5'd14, FINISH = 5'd15, STARTUP = 5'd16, WEIGH = 5'd17,
                      LEAVE = 5'd18;
     localparam [31:0] MAX_LOG2 = IDX_W - 2;
-    localparam [7:0] OP_CLEAR = 8'h00;
-    localparam [7:0] OP_LOOK = 8'hff;
+    localparam [7:0] OP_CLEAR = 8'h00, OP_LOOK = 8'hff;
 
     reg [4:0] state;
     reg [7:0] cmd;
@@ -121,12 +122,7 @@ module cde_mbox #(
     // CQ: {interval, count, rearm, typed, unreserved, EQ, page, log2}
     localparam INFO_W = 40 + EQ_W + PAGE_W;
     wire [INFO_W-1:0] info_read;
-    reg  [INFO_W-1:0] info, info_next;
-    wire              info_we;
-
-    cde_ram #(.W(INFO_W), .AW(CQ_W), .ECC(ECC), .FORWARD(0)) info_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(info_we), .waddr(cq), .wdata(info_next), .raddr(cq), .rdata(info_read)
-    );
+    reg  [INFO_W-1:0] info;
 
     always @(posedge clk) info <= info_read;
 
@@ -147,7 +143,7 @@ module cde_mbox #(
     wire [4:0]      eq_log2;
     wire [PAGE_W-1:0] eq_page;
     wire            acts = state == ACT;
-    wire            freed = state == ARM_WAIT && ct_res_valid && c_destroy_cq && ct_res_state[1:0] == `CDE_LIFE_FREE;
+    wire            freed = state == ARM_WAIT && ct_res_valid && c_destroy_cq && ct_res_state[`CDE_STATE_LIFE_LSB +: 2] == `CDE_LIFE_FREE;
 
     cde_eqs #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .PAGE_W(PAGE_W), .CQ_W(CQ_W)) eqs_i (
         .clk(clk), .rst(rst), .eq(eq_arg), .page(arg4[15:0]), .ok(eq_ok), .same_page(eq_same_page), .entries(eq_entries), .attached(attached),
@@ -158,8 +154,8 @@ module cde_mbox #(
 
     // ---------------------------------------------------------------- checks
     reg [95:0] peek;
-    wire [1:0] life = peek[1:0];
-    wire unused_peek = &{1'b0, peek[95:48], peek[15:9]};
+    wire [1:0] life = peek[`CDE_STATE_LIFE_LSB +: 2];
+    wire unused_peek = &{1'b0, peek};
 
     wire [4:0]  log2 = has_ring ? arg3[4:0] : known_log2;
     wire [15:0] count = sets_moderation ? arg5[15:0] : known_count;
@@ -232,43 +228,46 @@ module cde_mbox #(
     assign {ct_cq, ct_index, op_cq} = {cq, stop_index, cq};
     assign op_base = {arg2, arg1[31:6]};
     assign {op_log2, op_unreserved} = {log2, arg3[8]};
-    assign clear_valid = state == CLEAR_CREDITS;
-    assign clear_cq = cq;
+    assign {clear_valid, clear_cq} = {state == CLEAR_CREDITS, cq};
     assign {cqi_we, cqi_alive, cqi_cq, cqi_page} =
         {(cfg_we && c_create_cq) || (state == LIMIT && c_destroy_cq), c_create_cq, cq, arg4[PAGE_W-1:0]};
 
-    assign cfg_we = state == SETTINGS && !cfg_hold;
-    assign cfg_cq = cq;
+    assign {cfg_we, cfg_cq} = {state == SETTINGS && !cfg_hold, cq};
     wire typed = c_resize_cq ? known_typed : arg3[9], rearm = c_resize_cq ? known_rearm : arg3[10];
     wire [EQ_W-1:0] cfg_eq = c_create_cq ? arg4[16 +: EQ_W] : known_eq;
     wire [PAGE_W-1:0] cfg_page = c_create_cq ? arg4[PAGE_W-1:0] : known_page;
     wire unreserved = c_create_cq ? arg3[8] : known_unreserved;
     reg by_count, by_interval;
     always @(posedge clk) {by_count, by_interval} <= {!mod_off && count_usable, !mod_off && interval_usable};
-    assign cfg_data = {cfg_page, cfg_eq, interval, count[IDX_W-1:0], by_interval, by_count, rearm, typed};
-    assign info_we = cfg_we;
+    assign cfg_data[`CDE_CFG_TYPED] = typed;
+    assign cfg_data[`CDE_CFG_REARM] = rearm;
+    assign cfg_data[`CDE_CFG_CNT_EN] = by_count;
+    assign cfg_data[`CDE_CFG_INT_EN] = by_interval;
+    assign cfg_data[`CDE_CFG_COUNT +: IDX_W] = count[IDX_W-1:0];
+    assign cfg_data[`CDE_CFG_INTVL +: 16] = interval;
+    assign cfg_data[`CDE_CFG_EQ +: EQ_W] = cfg_eq;
+    assign cfg_data[`CDE_CFG_PAGE +: PAGE_W] = cfg_page;
+    wire [INFO_W-1:0] info_next = {interval, count, rearm, typed, unreserved, cfg_eq, cfg_page, log2};
 
-    always @* info_next = {interval, count, rearm, typed, unreserved, cfg_eq, cfg_page, log2};
+    cde_ram #(.W(INFO_W), .AW(CQ_W), .ECC(ECC), .FORWARD(0)) info_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(cfg_we), .waddr(cq), .wdata(info_next), .raddr(cq), .rdata(info_read)
+    );
 
     // While a resize is under way grants must fit both rings.
     wire [4:0] smaller = log2 < known_log2 ? log2 : known_log2;
-    assign limit_we = state == LIMIT || state == STARTUP;
-    assign limit_cq = cq;
+    assign {limit_we, limit_cq} = {state == LIMIT || state == STARTUP, cq};
     wire [4:0] limit_log2 = state == LIMIT ? smaller : c_resize_cq && !resized ? known_log2 : log2;
-    assign limit_data = c_destroy_cq ? {(IDX_W + 2){1'b0}} : {1'b1, unreserved, {{(IDX_W-1){1'b0}}, 1'b1} << limit_log2};
+    assign limit_data[`CDE_LIMIT_CREDITS +: IDX_W] = c_destroy_cq ? {IDX_W{1'b0}} : {{(IDX_W-1){1'b0}}, 1'b1} << limit_log2;
+    assign limit_data[`CDE_LIMIT_UNRESERVED] = !c_destroy_cq && unreserved;
+    assign limit_data[`CDE_LIMIT_EXISTS] = !c_destroy_cq;
 
     assign eqc_valid = state == ACT && (c_create_eq || c_modify_eq || c_resize_eq);
-    assign eqc_create = c_create_eq;
-    assign {eqc_vector_we, eqc_ring_we} = {c_modify_eq, c_resize_eq};
-    assign eqc_eq = eq;
+    assign {eqc_create, eqc_vector_we, eqc_ring_we, eqc_eq} = {c_create_eq, c_modify_eq, c_resize_eq, eq};
     assign {eqc_base, eqc_log2, eqc_vector} = {arg2, arg1[31:6], arg3[4:0], arg3[31:16]};
 
     function [31:0] index32;
         input [IDX_W-1:0] value;
-        begin
-            index32 = 32'd0;
-            index32[IDX_W-1:0] = value;
-        end
+        index32 = {{(32-IDX_W){1'b0}}, value};
     endfunction
 
     always @(posedge clk) begin
@@ -343,9 +342,10 @@ module cde_mbox #(
                 stop_index <= op_res_index;
                 if (op_code == OP_CLEAR || op_code == `CDE_TRC_STOP) state <= BARRIER;
                 else if (c_query_cq) begin
-                    outs[31:0] <= {11'd0, known_log2, 6'd0, peek[10], peek[8:0]};
-                    outs[63:32] <= {16'd0, peek[31:16]};
-                    outs[95:64] <= {16'd0, peek[47:32]};
+                    outs[31:0] <= {11'd0, known_log2, 6'd0, peek[`CDE_STATE_EVENT_PENDING_LSB],
+                                   peek[`CDE_STATE_DUE_LSB:`CDE_STATE_LIFE_LSB]};
+                    outs[63:32] <= {16'd0, peek[`CDE_STATE_PROD_LSB +: 16]};
+                    outs[95:64] <= {16'd0, peek[`CDE_STATE_CONS_LSB +: 16]};
                     outs[127:96] <= index32(op_res_index);
                     outs[159:128] <= index32(op_res_held);
                     outs[191:160] <= {known_interval, known_count};

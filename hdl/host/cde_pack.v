@@ -6,11 +6,12 @@
 // Ports:   entries in (ent_*, from cde_cq), beats out (cq_*), overflow reports for the publication pipeline (ovf_*).
 // Latency: combinational from ent_* to cq_*; the register behind it is in cde_issue.
 `default_nettype none
+`include "cde_cq_records.vh"
 
 module cde_pack #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
-    parameter ENT_W = 8
+    parameter ENT_W = `CDE_ENTRY_W
 ) (
     input  wire              clk,
     input  wire              rst,
@@ -38,17 +39,17 @@ module cde_pack #(
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
 
-    wire             h_barrier;
-    wire             h_overflow;
-    wire [1:0]       h_placed;
-    wire [CQ_W-1:0]  h_cq;
-    wire [IDX_W-1:0] h_written;
-    wire [58:0]      h_line1;
-    wire [58:0]      h_line0;
-    wire [1:0]       h_sol, h_quiet;
-    wire [255:0]     h_entry1;
-    wire [255:0]     h_entry0;
-    assign {h_barrier, h_overflow, h_placed, h_cq, h_written, h_line1, h_line0, h_quiet, h_sol, h_entry1, h_entry0} = ent_data;
+    wire             h_barrier = ent_data[`CDE_ENTRY_BARRIER];
+    wire             h_overflow = ent_data[`CDE_ENTRY_OVERFLOW];
+    wire [1:0]       h_placed = ent_data[`CDE_ENTRY_PLACED +: 2];
+    wire [CQ_W-1:0]  h_cq = ent_data[`CDE_ENTRY_CQ +: CQ_W];
+    wire [IDX_W-1:0] h_written = ent_data[`CDE_ENTRY_WRITTEN +: IDX_W];
+    wire [58:0]      h_line1 = ent_data[`CDE_ENTRY_LINE1 +: 59];
+    wire [58:0]      h_line0 = ent_data[`CDE_ENTRY_LINE0 +: 59];
+    wire [1:0]       h_quiet = ent_data[`CDE_ENTRY_QUIET +: 2];
+    wire [1:0]       h_sol = ent_data[`CDE_ENTRY_SOLICITED +: 2];
+    wire [255:0]     h_entry1 = ent_data[`CDE_ENTRY_CQE1 +: 256];
+    wire [255:0]     h_entry0 = ent_data[`CDE_ENTRY_CQE0 +: 256];
 
     wire             unused_line1 = h_line1[0];   // a second entry kept back is always a lower one
 
