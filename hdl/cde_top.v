@@ -9,6 +9,7 @@
 // Latency: post to m_axis_work 6 cycles, s_axis_done to m_axi 6, write response to EQE 6, arm to EQE 6 (memory and sinks ready).
 `default_nettype none
 `include "cde_mem.vh"
+`include "cde_receive_records.vh"
 
 module cde_top #(
     parameter NUM_CQ = 64,
@@ -216,7 +217,7 @@ module cde_top #(
     wire [NUM_QP-1:0] qp_known, qp_live, qp_open, qp_up;
     wire              closes, fresh, hold, created, rx_empty, use_we, use_up, srqi_live, rfail_valid, rfail_ready;
     wire [QP_W-1:0]   step_qp, set_qp, rfail_qp;
-    wire [115+PAGE_W+CQ_W:0] set_receive;
+    wire [`CDE_QP_NEW_W-1:0] set_receive;
     wire [15:0]       srqi_number;
     wire [PAGE_W-1:0] srqi_page;
 

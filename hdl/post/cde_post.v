@@ -9,6 +9,7 @@
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
+`include "cde_post_records.vh"
 
 module cde_post #(
     parameter NUM_QP = 64,
@@ -46,7 +47,7 @@ module cde_post #(
     output reg  [7:0]        opr_result,
     output reg  [3:0]        opr_old,        // state before
     output reg  [3:0]        opr_new,        // state after
-    output reg  [3*IDX_W-1:0] opr_indices,   // {retired, released, tail}
+    output reg  [`CDE_SQ_W-1:0] opr_indices,
 
     // Credits
     output wire              rq_valid,
@@ -56,17 +57,17 @@ module cde_post #(
     input  wire              gr_dead,
     output wire              gr_take,
 
-    // Settings: {age 16, watermark 16, depth, page, send CQ}
+    // Settings
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [32+SQ_LOG2+PAGE_W+CQ_W:0] set_data,
+    input  wire [`CDE_QP_POST_W-1:0] set_data,
 
     // Decisions of this cycle
     output wire              acc_valid,
     output wire [QP_W-1:0]   acc_qp,         // of every decision
     output wire [SQ_LOG2-1:0] acc_slot,
     output wire [511:0]      acc_data,
-    output wire [49:0]       acc_verb,       // {local, read, result type, bytes}
+    output wire [`CDE_VERB_W-1:0]       acc_verb, 
     output wire              end_we,
     output wire [SQ_LOG2-1:0] end_slot,
     output wire              end_last,
@@ -97,8 +98,9 @@ module cde_post #(
     localparam [TICK_W-1:0] OLD = {{(TICK_W-17){1'b0}}, 17'h10000};
     localparam [31:0] PRESCALE = MOD_TICK - 1;
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
-    localparam ST_W = 4 + 2 * IDX_W + TICK_W;      // {since, released, tail, state}
-    localparam SET_W = 33 + SQ_LOG2 + PAGE_W + CQ_W;
+    // State of a QP: what it is, its indices, and since when it holds something.
+    localparam ST_STATE = 0, ST_TAIL = 4, ST_RELEASED = ST_TAIL + IDX_W, ST_SINCE = ST_RELEASED + IDX_W, ST_W = ST_SINCE + TICK_W;
+    localparam SET_W = `CDE_QP_POST_W;
 
     // ---------------------------------------------------------------- time, and whose age is looked at
     reg  [15:0]       prescale;
@@ -140,11 +142,11 @@ module cde_post #(
     wire [15:0]      post_qp = post_data[`CDE_POST_QP_LSB +: 16];
     wire [QP_W-1:0]  a_qp = op_valid ? op_qp : age_now ? scan : post_qp[QP_W-1:0];
     wire [7:0]       a_verb_cause;
-    wire [49:0]      a_verb;
+    wire [`CDE_VERB_W-1:0]      a_verb;
 
     cde_verb verb_i (
-        .post(post_data), .cause(a_verb_cause), .is_local(a_verb[49]), .is_read(a_verb[48]), .result_type(a_verb[47:32]),
-        .bytes(a_verb[31:0])
+        .post(post_data), .cause(a_verb_cause), .is_local(a_verb[`CDE_VERB_LOCAL]), .is_read(a_verb[`CDE_VERB_READ]),
+        .result_type(a_verb[`CDE_VERB_TYPE +: 16]), .bytes(a_verb[`CDE_VERB_BYTES +: 32])
     );
 
     reg              b_post, r_post, c_post;
@@ -156,7 +158,7 @@ module cde_post #(
     reg [PAGE_W-1:0] b_page, r_page, c_page;
     reg [511:0]      b_data, r_data, c_data;
     reg [7:0]        b_cause, r_cause, c_cause;
-    reg [49:0]       b_verb, r_verb, c_verb;
+    reg [`CDE_VERB_W-1:0]       b_verb, r_verb, c_verb;
 
     always @(posedge clk) begin
         {b_post, r_post, c_post} <= rst ? 3'd0 : {post_go, b_post, r_post};
@@ -181,7 +183,7 @@ module cde_post #(
     );
 
     assign rq_valid = b_post;
-    assign rq_cq = b_set[CQ_W-1:0];
+    assign rq_cq = b_set[`CDE_QP_POST_CQ +: CQ_W];
 
     wire [ST_W-1:0]  r_state;
     reg  [ST_W-1:0]  st;
@@ -207,14 +209,14 @@ module cde_post #(
     end
 
     // ---------------------------------------------------------------- stage C: the decision
-    wire [3:0]        state = st[3:0];
-    wire [IDX_W-1:0]  tail = st[4 +: IDX_W];
-    wire [IDX_W-1:0]  released = st[4 + IDX_W +: IDX_W];
-    wire [TICK_W-1:0] since = st[4 + 2 * IDX_W +: TICK_W];
-    wire [PAGE_W-1:0] set_page = c_set[CQ_W +: PAGE_W];
-    wire [IDX_W:0]    depth = {{(IDX_W-SQ_LOG2){1'b0}}, c_set[CQ_W + PAGE_W +: SQ_LOG2 + 1]};
-    wire [15:0]       watermark = c_set[SET_W-17 -: 16];
-    wire [15:0]       age = c_set[SET_W-1 -: 16];
+    wire [3:0]        state = st[ST_STATE +: 4];
+    wire [IDX_W-1:0]  tail = st[ST_TAIL +: IDX_W];
+    wire [IDX_W-1:0]  released = st[ST_RELEASED +: IDX_W];
+    wire [TICK_W-1:0] since = st[ST_SINCE +: TICK_W];
+    wire [PAGE_W-1:0] set_page = c_set[`CDE_QP_POST_PAGE +: PAGE_W];
+    wire [IDX_W:0]    depth = {{(IDX_W-SQ_LOG2){1'b0}}, c_set[`CDE_QP_POST_DEPTH +: SQ_LOG2 + 1]};
+    wire [15:0]       watermark = c_set[`CDE_QP_POST_WATERMARK +: 16];
+    wire [15:0]       age = c_set[`CDE_QP_POST_AGE +: 16];
 
     wire connected = state == `CDE_QPS_CONNECTED;
     wire pending = state == `CDE_QPS_DISCONNECT_PENDING;
@@ -305,7 +307,10 @@ module cde_post #(
 
     assign fresh = c_op && c_code == OP_CONNECT && changes;
     assign closes = changes && !next_open && (connected || pending || state == `CDE_QPS_IDLE);
-    assign st_next = {since_next, released_next, tail_next, state_next};
+    assign st_next[ST_STATE +: 4] = state_next;
+    assign st_next[ST_TAIL +: IDX_W] = tail_next;
+    assign st_next[ST_RELEASED +: IDX_W] = released_next;
+    assign st_next[ST_SINCE +: TICK_W] = since_next;
     assign acc_valid = accept;
     assign acc_qp = c_qp;
     assign acc_slot = tail[SQ_LOG2-1:0];
@@ -328,10 +333,10 @@ module cde_post #(
         input [IDX_W-1:0] h;
         begin
             shown = 96'd0;
-            shown[3:0] = s;
-            shown[16 +: IDX_W] = t;
-            shown[32 +: IDX_W] = r;
-            shown[48 +: IDX_W] = h;
+            shown[`CDE_QSTATE_STATE_LSB +: 4] = s;
+            shown[`CDE_QSTATE_TAIL_LSB +: IDX_W] = t;
+            shown[`CDE_QSTATE_RELEASED_LSB +: IDX_W] = r;
+            shown[`CDE_QSTATE_RETIRED_LSB +: IDX_W] = h;
         end
     endfunction
 
@@ -356,7 +361,9 @@ module cde_post #(
         opr_result <= result;
         opr_old <= state;
         opr_new <= state_next;
-        opr_indices <= {retired, released_next, tail_next};
+        opr_indices[`CDE_SQ_TAIL +: IDX_W] <= tail_next;
+        opr_indices[`CDE_SQ_RELEASED +: IDX_W] <= released_next;
+        opr_indices[`CDE_SQ_RETIRED +: IDX_W] <= retired;
         trace_valid <= ((c_post && mine) || aged || changes) && !rst;
         trace_data <= 256'd0;
         trace_data[7:0] <= c_post ? `CDE_TRC_POST : aged ? `CDE_TRC_AGE : `CDE_TRC_QP_STATE;

@@ -9,6 +9,8 @@
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
+`include "cde_post_records.vh"
+`include "cde_receive_records.vh"
 
 module cde_posting #(
     parameter NUM_QP = 64,
@@ -67,7 +69,7 @@ module cde_posting #(
     output wire              hold,
     output wire              created,
     output wire [QP_W-1:0]   set_qp,
-    output wire [115+PAGE_W+CQ_W:0] set_receive,
+    output wire [`CDE_QP_NEW_W-1:0] set_receive,
     input  wire              rx_empty,
     input  wire              keys_held,
     output wire              use_we,
@@ -134,10 +136,10 @@ module cde_posting #(
     wire [3:0] op_code, op_target, opr_code, opr_old, opr_new;
     wire [QP_W-1:0] op_qp, opr_qp;
     wire [7:0] opr_result;
-    wire [3*IDX_W-1:0] opr_indices;
+    wire [`CDE_SQ_W-1:0] opr_indices;
     wire set_we, set_all, peer_we;
-    wire [32+SQ_LOG2+PAGE_W+CQ_W:0] set_post;
-    wire [63+CQ_W:0] set_retire;
+    wire [`CDE_QP_POST_W-1:0] set_post;
+    wire [`CDE_QP_RETIRE_W-1:0] set_retire;
     wire [23:0] set_peer;
     wire acc_valid, end_we, end_last, rel_valid, rel_we;
     wire [QP_W-1:0] acc_qp;
@@ -146,7 +148,7 @@ module cde_posting #(
     wire [SQ_LOG2-1:0] acc_slot, end_slot, ind_slot, ind_tag;
     wire [IDX_W-1:0] rel_index;
     wire [511:0] acc_data;
-    wire [49:0] acc_verb;
+    wire [`CDE_VERB_W-1:0] acc_verb;
     wire [NUM_QP-1:0] stop, bad;
     wire ret_we, rr_valid;
     wire [QP_W-1:0] ret_qp;
@@ -182,11 +184,11 @@ module cde_posting #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(BURST), .ECC(ECC)
     ) dispatch_i (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .rst(rst), .init(init),
-        .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data), .acc_kind(acc_verb[49:48]),
+        .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data), .acc_kind({acc_verb[`CDE_VERB_LOCAL], acc_verb[`CDE_VERB_READ]}),
         .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop),
         .rr_valid(rr_valid), .rr_we(ret_we), .rr_qp(ret_qp), .rr_total(rr_total),
-        .peer_we(peer_we), .peer_qp(set_qp), .peer(set_peer), .guard_we(set_we && set_all), .guard(set_receive[115+PAGE_W+CQ_W]),
+        .peer_we(peer_we), .peer_qp(set_qp), .peer(set_peer), .guard_we(set_we && set_all), .guard(set_receive[`CDE_QP_NEW_GUARDED]),
         .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest), .m_axis_work_tuser(m_axis_work_tuser),
         .m_axis_work_tlast(m_axis_work_tlast), .m_axis_work_tvalid(m_axis_work_tvalid),
         .m_axis_work_tready(m_axis_work_tready),
@@ -215,9 +217,11 @@ module cde_posting #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .ECC(ECC)
     ) retire_i (
         .clk(clk), .mem_i(mem3), .mem_o(mem4), .rst(rst), .init(init),
-        .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_context(acc_data[127:64]),
-        .acc_silent(acc_data[16]), .acc_verb(acc_verb), .acc_unkeys(acc_data[`CDE_POST_RDMA_READ_LOCAL_INVALIDATE_LSB] && acc_verb[48]),
-        .acc_key(acc_data[`CDE_POST_SEGMENTS_LSB +: 8] == 8'd0 ? 32'd0 : acc_data[255:224]),   // without a segment no key: 0 is none
+        .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_context(acc_data[`CDE_POST_CONTEXT_LSB +: 64]),
+        .acc_silent(acc_data[`CDE_POST_SILENT_SUCCESS_LSB]), .acc_verb(acc_verb),
+        .acc_unkeys(acc_data[`CDE_POST_RDMA_READ_LOCAL_INVALIDATE_LSB] && acc_verb[`CDE_VERB_READ]),
+        .acc_key(acc_data[`CDE_POST_SEGMENTS_LSB +: 8] == 8'd0 ? 32'd0    // without a segment no key: 0 is none
+                 : acc_data[`CDE_POST_SLOT0_LSB + `CDE_SEGMENT_KEY_LSB +: 32]),
         .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_ripe(ind_ripe),
         .ind_status(ind_status), .ind_next(ind_next), .ri_valid(ri_valid), .ri_qp(ri_qp), .ri_key(ri_key), .ri_done(ri_done),
         .ri_status(key_status),
@@ -225,7 +229,7 @@ module cde_posting #(
         .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .rep_ripe(rep_ripe), .bad_we(bad_we),
         .bad_tag(bad_tag),
         .bad_status(bad_status), .bad(bad), .fresh(fresh), .fresh_qp(acc_qp),
-        .set_we(set_we && set_all), .set_qp(set_qp), .set_data({set_receive[115+PAGE_W+CQ_W], set_retire}),
+        .set_we(set_we && set_all), .set_qp(set_qp), .set_data(set_retire),
         .m_axis_cpl_tdata(m_axis_cpl_tdata), .m_axis_cpl_tdest(m_axis_cpl_tdest), .m_axis_cpl_tuser(m_axis_cpl_tuser),
         .m_axis_cpl_tvalid(m_axis_cpl_tvalid), .m_axis_cpl_tready(m_axis_cpl_tready),
         .ret_we(ret_we), .ret_qp(ret_qp), .ret_index(ret_index), .rr_valid(rr_valid), .rr_total(rr_total),

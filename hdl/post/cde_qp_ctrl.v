@@ -9,6 +9,8 @@
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
+`include "cde_post_records.vh"
+`include "cde_receive_records.vh"
 
 module cde_qp_ctrl #(
     parameter NUM_QP = 64,
@@ -61,7 +63,7 @@ module cde_qp_ctrl #(
     output wire              hold,           // no receive posts, no taking
     input  wire              rx_empty,       // of set_qp
     input  wire              keys_held,      // something is valid on set_qp
-    output wire [115+PAGE_W+CQ_W:0] set_receive, // {guarded, two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
+    output wire [`CDE_QP_NEW_W-1:0] set_receive,
     output wire              use_we,
     output wire              use_up,
     output wire [15:0]       srqi_number,
@@ -79,15 +81,15 @@ module cde_qp_ctrl #(
     input  wire [7:0]        opr_result,
     input  wire [3:0]        opr_old,
     input  wire [3:0]        opr_new,
-    input  wire [3*IDX_W-1:0] opr_indices,   // {retired, released, tail}
+    input  wire [`CDE_SQ_W-1:0] opr_indices,
 
     // Settings for posting, retirement and dispatch
     output wire              set_we,
     output wire              set_all,        // creation: those that MODIFY_QP leaves, too
     output wire              peer_we,
     output wire [QP_W-1:0]   set_qp,
-    output wire [32+SQ_LOG2+PAGE_W+CQ_W:0] set_post, // {age, watermark, depth, page, send CQ}
-    output wire [63+CQ_W:0]  set_retire,     // {send CQ, QP context}
+    output wire [`CDE_QP_POST_W-1:0] set_post,
+    output wire [`CDE_QP_RETIRE_W-1:0] set_retire,
     output wire [23:0]       set_peer,
 
     input  wire              ind_valid,
@@ -105,8 +107,7 @@ module cde_qp_ctrl #(
 
     localparam [3:0] IDLE = 4'd0, LOOK = 4'd1, LOOK_WAIT = 4'd2, SEND_CQ = 4'd3, RECV_CQ = 4'd4, CHECK = 4'd5, SETTINGS = 4'd6,
                      ACT = 4'd7, ACT_WAIT = 4'd8, COUNT_SEND = 4'd9, COUNT_RECV = 4'd10, FINISH = 4'd11, SETTLE = 4'd12;
-    localparam [31:0] SLOTS = 32'd1 << SQ_LOG2;
-    localparam [31:0] RECV_SLOTS = 32'd1 << RQ_LOG2;
+    localparam [31:0] SLOTS = 32'd1 << SQ_LOG2, RECV_SLOTS = 32'd1 << RQ_LOG2;
 
     wire [31:0] arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7;
     assign {arg7, arg6, arg5, arg4, arg3, arg2, arg1, arg0} = qc_args;
@@ -129,17 +130,17 @@ module cde_qp_ctrl #(
     // depth, page, receive CQ, send CQ, context}
     localparam SET_W = SQ_LOG2 + 1 + PAGE_W + 2 * CQ_W + 64;
     localparam LEFT_W = 6 + SRQ_W + RQ_LOG2 + 1 + 16 + SET_W;      // what MODIFY_QP and CONNECT_QP leave
-    localparam INFO_W = 56 + LEFT_W;
+    localparam INFO_HOLDS = LEFT_W, INFO_PEER = INFO_HOLDS + 32, INFO_W = INFO_PEER + 24;
     wire [INFO_W-1:0]  info;
     wire [LEFT_W-1:0]  left_next = c_create ? {arg7[28], arg7[26:25], arg7[18:16], arg7[SRQ_W-1:0], arg6[16 +: RQ_LOG2 + 1], arg6[15:0],
                                                arg4[16 +: SQ_LOG2 + 1], arg4[PAGE_W-1:0], arg3[16 +: CQ_W], arg3[CQ_W-1:0], arg2, arg1}
                                             : info[LEFT_W-1:0];
-    wire [INFO_W-1:0]  info_next = {c_connect ? arg1[23:0] : c_create ? 24'd0 : info[INFO_W-1 -: 24],
-                                    c_create || c_modify ? arg5 : info[LEFT_W +: 32], left_next};
+    wire [INFO_W-1:0]  info_next = {c_connect ? arg1[23:0] : c_create ? 24'd0 : info[INFO_PEER +: 24],
+                                    c_create || c_modify ? arg5 : info[INFO_HOLDS +: 32], left_next};
     wire [23:0]        peer;
-    wire [31:0]        holds, holds_next;    // {age, watermark}
-    wire [2:0]         flag;
-    wire [2:0]         kind;                 // {guarded, two entries, shared}
+    wire [31:0]        holds;                // {age, watermark}
+    wire [31:0]        holds_next = info_next[INFO_HOLDS +: 32];
+    wire [2:0]         flag, kind;           // kind: {guarded, two entries, shared}
     wire [SRQ_W-1:0]   srq;
     wire [RQ_LOG2:0]   recv_depth;
     wire [15:0]        zone;
@@ -150,7 +151,6 @@ module cde_qp_ctrl #(
 
     assign {peer, holds, flag, kind, srq, recv_depth, zone, depth, page, known_recv_cq, known_send_cq, unused_context} = info;
     assign {depth_next, page_next, recv_cq_next, send_cq_next, context_next} = left_next[SET_W-1:0];
-    assign holds_next = info_next[LEFT_W +: 32];
     wire [IDX_W-1:0] indicated;
     wire settings = state == SETTINGS;
 
@@ -190,16 +190,15 @@ module cde_qp_ctrl #(
 
     // ---------------------------------------------------------------- checks, in the order of interfaces.md and posting.md
     reg  no_cq, bad_page;
-    wire shared = arg7[16];
-    wire far = arg0 >= NUM_QP;
-    wire free = qp_state == `CDE_QPS_FREE;
-    wire ending = qp_state == `CDE_QPS_DESTROYING;
+    wire shared = arg7[`CDE_QP_RECV_SHARED_LSB], guarded = arg7[`CDE_QP_RECV_GUARDED_LSB];
+    wire [4:0] recv_flag = arg7[`CDE_QP_RECV_FLAG_LSB +: 5];
+    wire far = arg0 >= NUM_QP, free = qp_state == `CDE_QPS_FREE, ending = qp_state == `CDE_QPS_DESTROYING;
     wire reserved = (c_connect && arg1[31:24] != 8'd0) || (c_set && arg1[31:4] != 28'd0) ||
                     (c_create && (arg7[31:29] != 3'd0 || arg7[23:19] != 5'd0 || (!shared && arg7[15:0] != 16'd0)));
     wire bad_size = {16'd0, arg4[31:16]} == 32'd0 || {16'd0, arg4[31:16]} > SLOTS || {16'd0, arg6[31:16]} > RECV_SLOTS ||
                     (shared && arg6[31:16] != 16'd0);
-    wire bad_flag = arg7[28:24] != `CDE_RECVFLAG_DEFAULT && arg7[28:24] != `CDE_RECVFLAG_SOLICITED_WAIT &&
-                    arg7[28:24] != `CDE_RECVFLAG_UNSIGNALLED && arg7[28:24] != `CDE_RECVFLAG_EVD_THRESHOLD;
+    wire bad_flag = recv_flag != `CDE_RECVFLAG_DEFAULT && recv_flag != `CDE_RECVFLAG_SOLICITED_WAIT &&
+                    recv_flag != `CDE_RECVFLAG_UNSIGNALLED && recv_flag != `CDE_RECVFLAG_EVD_THRESHOLD;
     wire elsewhere = shared && {{(16-PAGE_W){1'b0}}, srqi_page} != arg4[15:0];
     reg [7:0] verdict;
 
@@ -217,27 +216,38 @@ module cde_qp_ctrl #(
         else verdict = `CDE_RES_OK;
     end
 
-    assign set_qp = qp;
-    assign set_we = settings;
-    assign set_all = c_create;
-    assign set_post = {holds_next, depth_next, page_next, send_cq_next};
-    assign set_retire = {send_cq_next, context_next};
+    assign {set_we, set_all, set_qp} = {settings, c_create, qp};
+    assign set_post[`CDE_QP_POST_CQ +: CQ_W] = send_cq_next;
+    assign set_post[`CDE_QP_POST_PAGE +: PAGE_W] = page_next;
+    assign set_post[`CDE_QP_POST_DEPTH +: SQ_LOG2 + 1] = depth_next;
+    assign set_post[`CDE_QP_POST_WATERMARK +: 16] = holds_next[15:0];
+    assign set_post[`CDE_QP_POST_AGE +: 16] = holds_next[31:16];
+    assign set_retire[`CDE_QP_RETIRE_CONTEXT +: 64] = context_next;
+    assign set_retire[`CDE_QP_RETIRE_CQ +: CQ_W] = send_cq_next;
+    assign set_retire[`CDE_QP_RETIRE_GUARDED] = guarded;
     assign set_peer = arg1[23:0];
-    assign set_receive = {arg7[18:17], arg7[28:24] == `CDE_RECVFLAG_SOLICITED_WAIT, shared, arg7[15:0], arg6[31:16], arg6[15:0],
-                          page_next, recv_cq_next, context_next};
+    assign set_receive[`CDE_QP_NEW_CONTEXT +: 64] = context_next;
+    assign set_receive[`CDE_QP_NEW_CQ +: CQ_W] = recv_cq_next;
+    assign set_receive[`CDE_QP_NEW_PAGE +: PAGE_W] = page_next;
+    assign set_receive[`CDE_QP_NEW_ZONE +: 16] = arg6[`CDE_QP_ZONE_ZONE_LSB +: 16];
+    assign set_receive[`CDE_QP_NEW_DEPTH +: 16] = arg6[`CDE_QP_ZONE_DEPTH_LSB +: 16];
+    assign set_receive[`CDE_QP_NEW_SRQ +: 16] = arg7[`CDE_QP_RECV_SRQ_LSB +: 16];
+    assign set_receive[`CDE_QP_NEW_SHARED] = shared;
+    assign set_receive[`CDE_QP_NEW_WAIT] = recv_flag == `CDE_RECVFLAG_SOLICITED_WAIT;
+    assign set_receive[`CDE_QP_NEW_TWO] = arg7[`CDE_QP_RECV_ND1_LSB];
+    assign set_receive[`CDE_QP_NEW_GUARDED] = guarded;
     assign srqi_number = c_create ? arg7[15:0] : {{(16-SRQ_W){1'b0}}, srq};
     assign use_up = c_create;
     assign use_we = count && state == COUNT_SEND && (c_create ? shared : kind[0]);
     assign peer_we = state == ACT && c_connect && !cmd_asks && qp_state == `CDE_QPS_IDLE;
 
     // ---------------------------------------------------------------- state steps: failing reports, connection events, commands
-    wire        conn_valid, conn_take, conn_push_ready;
+    wire        conn_valid, conn_take, conn_push_ready, unused_term_room;
     wire [31:0] conn;
     wire [1:0]  unused_conn_level;
-    wire        term_room;
     wire [QP_W+1:0] term_level;
     reg  [1:0]  conn_pause;
-    wire        conn_bad = (conn[15:0] >> QP_W) != 16'd0 || conn[31:24] != 8'd0 || conn[23:16] != `CDE_CONNEVENT_DISCONNECTED;
+    wire        conn_bad = (conn[`CDE_CONN_QP_LSB +: 16] >> QP_W) != 16'd0 || conn[31:24] != 8'd0 || conn[`CDE_CONN_EVENT_LSB +: 8] != `CDE_CONNEVENT_DISCONNECTED;
     wire        conn_missed = opr_valid && opr_code == OP_CONN && opr_old == `CDE_QPS_FREE;
     wire [3:0]  cmd_code = state == LOOK || c_modify || c_query ? OP_LOOK : c_create ? OP_CREATE : c_connect ? OP_CONNECT :
                            c_set ? OP_SET : c_flush ? OP_FLUSH : OP_DESTROY;
@@ -266,8 +276,7 @@ module cde_qp_ctrl #(
     assign conn_take = conn_valid && (conn_bad ? !conn_missed : conn_asks && !fails);
     assign op_valid = fails || conn_asks || (cmd_asks && cmd_may && !in_use);
     assign op_code = fails ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
-    assign op_target = arg1[3:0];
-    assign op_empty = rx_empty;
+    assign {op_target, op_empty} = {arg1[3:0], rx_empty};
     assign op_qp = fail_valid ? fail_qp : kfail_valid ? kfail_qp : rfail_valid ? rfail_qp : conn_asks ? conn[QP_W-1:0] : qp;
 
     // ---------------------------------------------------------------- outcome of the steps
@@ -279,11 +288,9 @@ module cde_qp_ctrl #(
 
     cde_fifo #(.W(QP_W + 4), .DEPTH_LOG2(QP_W + 1)) term_fifo (
         .clk(clk), .rst(rst),
-        .push_valid(opr_valid && was_up && !is_up), .push_ready(term_room), .push_data({term_state, opr_qp}),
+        .push_valid(opr_valid && was_up && !is_up), .push_ready(unused_term_room), .push_data({term_state, opr_qp}),
         .pop_valid(m_axis_term_tvalid), .pop_ready(m_axis_term_tready), .pop_data(term), .level(term_level)
     );
-
-    wire unused_term_room = term_room;
 
     assign m_axis_term_tdata = {12'd0, term[QP_W +: 4], {(16-QP_W){1'b0}}, term[QP_W-1:0]};
     assign err_valid = (conn_valid && conn_bad) || conn_missed;
@@ -292,10 +299,7 @@ module cde_qp_ctrl #(
 
     function [15:0] index16;
         input [IDX_W-1:0] value;
-        begin
-            index16 = 16'd0;
-            index16[IDX_W-1:0] = value;
-        end
+        index16 = {{(16-IDX_W){1'b0}}, value};
     endfunction
 
     // While a command may end a life, the receive side stands still, so that what it says of the QP is exact.
@@ -363,8 +367,8 @@ module cde_qp_ctrl #(
                 state <= c_create || (c_destroy && opr_result == `CDE_RES_OK) ? COUNT_SEND : FINISH;
                 if (c_query) begin
                     qc_outs[31:0] <= {peer, 4'd0, opr_new};
-                    qc_outs[63:32] <= {index16(opr_indices[IDX_W +: IDX_W]), index16(opr_indices[0 +: IDX_W])};
-                    qc_outs[95:64] <= {index16(opr_indices[2*IDX_W +: IDX_W]), index16(indicated)};
+                    qc_outs[63:32] <= {index16(opr_indices[`CDE_SQ_RELEASED +: IDX_W]), index16(opr_indices[`CDE_SQ_TAIL +: IDX_W])};
+                    qc_outs[95:64] <= {index16(opr_indices[`CDE_SQ_RETIRED +: IDX_W]), index16(indicated)};
                     qc_outs[127:96] <= {recv_cq, send_cq};
                     qc_outs[159:128] <= {{(15-SQ_LOG2){1'b0}}, depth, {(16-PAGE_W){1'b0}}, page};
                     qc_outs[191:160] <= holds;

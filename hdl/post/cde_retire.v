@@ -10,6 +10,7 @@
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
+`include "cde_post_records.vh"
 
 module cde_retire #(
     parameter NUM_QP = 64,
@@ -31,7 +32,7 @@ module cde_retire #(
     input  wire [SQ_LOG2-1:0] acc_slot,
     input  wire [63:0]       acc_context,
     input  wire              acc_silent,
-    input  wire [49:0]       acc_verb,       // {local, read, result type, bytes}
+    input  wire [`CDE_VERB_W-1:0]       acc_verb,
     input  wire              acc_unkeys,     // invalidates acc_key when it completes with success
     input  wire [31:0]       acc_key,
 
@@ -65,10 +66,10 @@ module cde_retire #(
     input  wire              ri_done,
     input  wire [7:0]        ri_status,
 
-    // Settings: {guarded, send CQ, QP context}
+    // Settings
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [64+CQ_W:0]  set_data,
+    input  wire [`CDE_QP_RETIRE_W-1:0] set_data,
 
     output wire [255:0]      m_axis_cpl_tdata,
     output wire [15:0]       m_axis_cpl_tdest,
@@ -223,21 +224,25 @@ module cde_retire #(
     // ---------------------------------------------------------------- stage H: ripe?
     wire [QP_W-1:0]  look_qp = advance ? fetch_qp : h_qp;
     wire [AW-1:0]    look_slot = {look_qp, advance ? fetch_index[SQ_LOG2-1:0] : h_index[SQ_LOG2-1:0]};
-    wire             h_silent, h_local, h_read, h_done, h_unkeys;
+    wire [`CDE_VERB_W-1:0] h_verb;
+    wire             h_silent, h_done, h_unkeys;
+    wire             h_local = h_verb[`CDE_VERB_LOCAL], h_read = h_verb[`CDE_VERB_READ];
     wire [31:0]      h_key;
-    wire             h_guard;
+    wire [`CDE_QP_RETIRE_W-1:0] h_set;
+    wire             h_guard = h_set[`CDE_QP_RETIRE_GUARDED];
     wire [7:0]       h_outcome;
-    wire [15:0]      h_type;
-    wire [31:0]      h_bytes;
-    wire [63:0]      h_context, h_qp_context;
-    wire [CQ_W-1:0]  h_cq;
+    wire [15:0]      h_type = h_verb[`CDE_VERB_TYPE +: 16];
+    wire [31:0]      h_bytes = h_verb[`CDE_VERB_BYTES +: 32];
+    wire [63:0]      h_context;
+    wire [63:0]      h_qp_context = h_set[`CDE_QP_RETIRE_CONTEXT +: 64];
+    wire [CQ_W-1:0]  h_cq = h_set[`CDE_QP_RETIRE_CQ +: CQ_W];
     wire [IDX_W-1:0] h_tags, h_reads, h_reported, h_bad_tag;
     wire [7:0]       h_bad_status;
     reg [NUM_QP-1:0] failed;                 // a request of this connection has failed
 
-    cde_ram #(.W(148), .AW(AW), .ECC(ECC), .FORWARD(0)) request_ram (
+    cde_ram #(.W(98 + `CDE_VERB_W), .AW(AW), .ECC(ECC), .FORWARD(0)) request_ram (
         .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(acc_valid), .waddr({acc_qp, acc_slot}), .wdata({acc_unkeys, acc_key, acc_silent, acc_verb, acc_context}),
-        .raddr(look_slot), .rdata({h_unkeys, h_key, h_silent, h_local, h_read, h_type, h_bytes, h_context})
+        .raddr(look_slot), .rdata({h_unkeys, h_key, h_silent, h_verb, h_context})
     );
 
     cde_ram #(.W(9), .AW(AW), .ECC(ECC)) done_ram (
@@ -245,8 +250,8 @@ module cde_retire #(
         .rdata({h_outcome, h_done})
     );
 
-    cde_ram #(.W(CQ_W + 65), .AW(QP_W), .ECC(ECC)) settings_ram (
-        .clk(clk), .mem_i(mem6), .mem_o(mem7), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look_qp), .rdata({h_guard, h_cq, h_qp_context})
+    cde_ram #(.W(`CDE_QP_RETIRE_W), .AW(QP_W), .ECC(ECC)) settings_ram (
+        .clk(clk), .mem_i(mem6), .mem_o(mem7), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look_qp), .rdata(h_set)
     );
 
     cde_ram #(.W(2 * IDX_W), .AW(QP_W), .ECC(ECC)) count_ram (
@@ -297,8 +302,8 @@ module cde_retire #(
         input             fail;
         begin
             shown = 96'd0;
-            shown[IDX_W-1:0] = index;
-            shown[16] = fail;
+            shown[`CDE_RSTATE_RETIRED_LSB +: IDX_W] = index;
+            shown[`CDE_RSTATE_FAILED_LSB] = fail;
         end
     endfunction
 

@@ -9,6 +9,7 @@
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
+`include "cde_receive_records.vh"
 
 module cde_receive #(
     parameter NUM_QP = 64,
@@ -90,7 +91,7 @@ module cde_receive #(
 
     input  wire              set_we,         // creation
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [115+PAGE_W+CQ_W:0] set_data,       // {guarded, two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
+    input  wire [`CDE_QP_NEW_W-1:0] set_data,       // {guarded, two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
     output reg               rx_empty,       // nothing of set_qp is posted and not completed
     input  wire              use_we,
     input  wire              use_up,

@@ -8,6 +8,7 @@
 // Latency: tens of cycles for a command; event to irq_valid two cycles.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_receive_records.vh"
 
 module cde_srq_ctrl #(
     parameter NUM_SRQ = 16,

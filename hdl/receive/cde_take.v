@@ -10,6 +10,7 @@
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
+`include "cde_receive_records.vh"
 
 module cde_take #(
     parameter NUM_QP = 64,
