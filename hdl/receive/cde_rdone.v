@@ -38,12 +38,12 @@ module cde_rdone #(
     input  wire [IDX_W-1:0]  taken_total,
     input  wire              rec_we,
     input  wire [QP_W+RX_LOG2-1:0] rec_slot,
-    input  wire [197+SRQ_W:0] rec_data,      // {context of the window, bad token, flush, too long, solicited, invalidate, SRQ, shared, token, bytes, context}
+    input  wire [`CDE_TAKEN_W-1:0] rec_data,
 
-    // Settings: {two entries, solicited wait, receive CQ, QP context}
+    // Settings
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [65+CQ_W:0]  set_data,
+    input  wire [`CDE_RQ_DONE_W-1:0] set_data,
 
     output wire [255:0]      m_axis_cpl_tdata,
     output wire [15:0]       m_axis_cpl_tdest,
@@ -117,8 +117,8 @@ module cde_rdone #(
     wire [QP_W-1:0]   look = next[QP_W-1:0];
     wire [QP_W-1:0]   j_qp = j[QP_W-1:0];
     wire [IDX_W-1:0]  reported, taken;
-    wire [197+SRQ_W:0] record;
-    wire [65+CQ_W:0]  settings;
+    wire [`CDE_TAKEN_W-1:0] record;
+    wire [`CDE_RQ_DONE_W-1:0] settings;
 
     cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) reported_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(done_we), .waddr(j_qp), .wdata(done_total),
@@ -130,33 +130,34 @@ module cde_rdone #(
         .raddr(look), .rdata(taken)
     );
 
-    cde_ram #(.W(198 + SRQ_W), .AW(QP_W + RX_LOG2), .ECC(ECC)) record_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(rec_we), .waddr(rec_slot), .wdata(rec_data), .raddr({look, next[16 +: RX_LOG2]}), .rdata(record)
+    cde_ram #(.W(`CDE_TAKEN_W), .AW(QP_W + RX_LOG2), .ECC(ECC)) record_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(rec_we), .waddr(rec_slot), .wdata(rec_data), .raddr({look, next[`CDE_RDONE_TAG_LSB +: RX_LOG2]}), .rdata(record)
     );
 
-    cde_ram #(.W(66 + CQ_W), .AW(QP_W), .ECC(ECC)) settings_ram (
+    cde_ram #(.W(`CDE_RQ_DONE_W), .AW(QP_W), .ECC(ECC)) settings_ram (
         .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look), .rdata(settings)
     );
 
-    wire [63:0]      cookie = record[63:0];
-    wire [31:0]      bytes = record[95:64];
-    wire [31:0]      token = record[127:96];
-    wire             shared = record[128];
-    wire [SRQ_W-1:0] srq = record[129 +: SRQ_W];
-    wire             invalidate = record[129 + SRQ_W], solicited = record[130 + SRQ_W], too_long = record[131 + SRQ_W];
-    wire             flushed = record[132 + SRQ_W], bad_token = record[133 + SRQ_W];
-    wire [63:0]      window_context = record[134 + SRQ_W +: 64];
-    wire [63:0]      qp_context = settings[63:0];
-    wire [CQ_W-1:0]  cq = settings[64 +: CQ_W];
-    wire             waits = settings[64 + CQ_W];            // signals for a solicited Send only
-    wire             two = settings[65 + CQ_W];
+    wire [63:0]      cookie = record[`CDE_TAKEN_CONTEXT +: 64];
+    wire [31:0]      bytes = record[`CDE_TAKEN_BYTES +: 32];
+    wire [31:0]      token = record[`CDE_TAKEN_TOKEN +: 32];
+    wire             shared = record[`CDE_TAKEN_SHARED];
+    wire [SRQ_W-1:0] srq = record[`CDE_TAKEN_SRQ +: SRQ_W];
+    wire             invalidate = record[`CDE_TAKEN_INVALIDATE], solicited = record[`CDE_TAKEN_SOLICITED];
+    wire             too_long = record[`CDE_TAKEN_TOO_LONG], bad_token = record[`CDE_TAKEN_BAD_TOKEN];
+    wire             flushed = record[`CDE_TAKEN_FLUSH];
+    wire [63:0]      window_context = record[`CDE_TAKEN_WINDOW +: 64];
+    wire [63:0]      qp_context = settings[`CDE_RQ_DONE_CONTEXT +: 64];
+    wire [CQ_W-1:0]  cq = settings[`CDE_RQ_DONE_CQ +: CQ_W];
+    wire             waits = settings[`CDE_RQ_DONE_WAIT];            // signals for a solicited Send only
+    wire             two = settings[`CDE_RQ_DONE_TWO];
 
-    wire [15:0] tag = j[31:16];
-    wire        malformed = (j[15:0] >> QP_W) != 16'd0 || j[63:40] != 24'd0;
+    wire [15:0] tag = j[`CDE_RDONE_TAG_LSB +: 16];
+    wire        malformed = (j[`CDE_RDONE_QP_LSB +: 16] >> QP_W) != 16'd0 || j[63:40] != 24'd0;
     wire        expected = reported != taken && tag == {{(16-IDX_W){1'b0}}, reported};
     // A flushed buffer is the engine's to report.
     wire        good = j_valid && !malformed && expected && flushed == j_self;
-    wire [7:0]  status = too_long ? `CDE_CQESTATUS_LENGTH_ERROR : bad_token ? `CDE_CQESTATUS_INVALID_TOKEN : j[39:32];
+    wire [7:0]  status = too_long ? `CDE_CQESTATUS_LENGTH_ERROR : bad_token ? `CDE_CQESTATUS_INVALID_TOKEN : j[`CDE_RDONE_STATUS_LSB +: 8];
     wire        success = status == 8'h00;
     wire        quiet = waits && !solicited && success;
 
@@ -167,7 +168,7 @@ module cde_rdone #(
 
     // The end of the connection waits for no room: told in the first cycle in which the report stands here.
     reg         told;
-    assign fail_valid = good && j[39:32] != 8'h00 && !j_self && !told;
+    assign fail_valid = good && j[`CDE_RDONE_STATUS_LSB +: 8] != 8'h00 && !j_self && !told;
     assign m_axis_cpl_tvalid = good;
     assign m_axis_cpl_tuser = first && !shows;
     assign m_axis_cpl_tdata = first ? {14'd0, waits && !solicited, 1'b0, 8'h00, {(24-QP_W){1'b0}}, j_qp, `CDE_CQETYPE_INVALIDATE, token, 32'd0, qp_context, window_context}
@@ -188,7 +189,7 @@ module cde_rdone #(
     assign count = done_we && !j_self;
     assign err_valid = j_valid && !good;
     assign err_cause = malformed ? `CDE_CAUSE_RDONE_BAD : `CDE_CAUSE_RDONE_UNEXPECTED;
-    assign err_qp = j[15:0];
+    assign err_qp = j[`CDE_RDONE_QP_LSB +: 16];
     assign err_tag = tag;
 
     // ---------------------------------------------------------------- completed buffers of shared queues

@@ -91,7 +91,7 @@ module cde_receive #(
 
     input  wire              set_we,         // creation
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [`CDE_QP_NEW_W-1:0] set_data,       // {guarded, two entries, solicited wait, shared, SRQ, depth, zone, page, receive CQ, context}
+    input  wire [`CDE_QP_NEW_W-1:0] set_data,
     output reg               rx_empty,       // nothing of set_qp is posted and not completed
     input  wire              use_we,
     input  wire              use_up,
@@ -146,35 +146,60 @@ module cde_receive #(
     `include "cde_rx_ops.vh"
 
     // ---------------------------------------------------------------- settings of a new QP
-    wire            set_guard, set_two, set_wait, set_shared;
-    wire [15:0]     set_srq, set_depth, set_zone;
-    wire [PAGE_W-1:0] set_page;
-    wire [CQ_W-1:0] set_cq;
-    wire [63:0]     set_context;
+    wire            set_guard = set_data[`CDE_QP_NEW_GUARDED], set_two = set_data[`CDE_QP_NEW_TWO];
+    wire            set_wait = set_data[`CDE_QP_NEW_WAIT], set_shared = set_data[`CDE_QP_NEW_SHARED];
+    wire [15:0]     set_srq = set_data[`CDE_QP_NEW_SRQ +: 16], set_depth = set_data[`CDE_QP_NEW_DEPTH +: 16];
+    wire [15:0]     set_zone = set_data[`CDE_QP_NEW_ZONE +: 16];
+    wire [PAGE_W-1:0] set_page = set_data[`CDE_QP_NEW_PAGE +: PAGE_W];
+    wire [CQ_W-1:0] set_cq = set_data[`CDE_QP_NEW_CQ +: CQ_W];
+    wire [63:0]     set_context = set_data[`CDE_QP_NEW_CONTEXT +: 64];
     reg             start_asks;
     reg [QP_W-1:0]  start_qp;
     reg [IDX_W-1:0] start_depth;
 
-    assign {set_guard, set_two, set_wait, set_shared, set_srq, set_depth, set_zone, set_page, set_cq, set_context} = set_data;
+    // For posts on its queue, taking from it, and completion; and of an SRQ for posts.
+    wire [`CDE_SRQ_SET_W-1:0] srq_set;
+    wire [`CDE_RQ_POST_W-1:0] qp_post, srq_post;
+    wire [`CDE_RQ_TAKE_W-1:0] set_take;
+    wire [`CDE_RQ_DONE_W-1:0] set_done;
+
+    assign qp_post[`CDE_RQ_POST_CQ +: CQ_W] = set_cq;
+    assign qp_post[`CDE_RQ_POST_PAGE +: PAGE_W] = set_page;
+    assign qp_post[`CDE_RQ_POST_ZONE +: 16] = set_zone;
+    assign qp_post[`CDE_RQ_POST_SHARED] = set_shared;
+    assign qp_post[`CDE_RQ_POST_TWO] = set_two;
+    assign srq_post[`CDE_RQ_POST_CQ +: CQ_W] = {CQ_W{1'b0}};
+    assign srq_post[`CDE_RQ_POST_PAGE +: PAGE_W] = srq_set[`CDE_SRQ_SET_PAGE +: PAGE_W];
+    assign srq_post[`CDE_RQ_POST_ZONE +: 16] = srq_set[`CDE_SRQ_SET_ZONE +: 16];
+    assign srq_post[`CDE_RQ_POST_SHARED] = 1'b0;
+    assign srq_post[`CDE_RQ_POST_TWO] = 1'b0;
+    assign set_take[`CDE_RQ_TAKE_CQ +: CQ_W] = set_cq;
+    assign set_take[`CDE_RQ_TAKE_SRQ +: SRQ_W] = set_srq[SRQ_W-1:0];
+    assign set_take[`CDE_RQ_TAKE_SHARED] = set_shared;
+    assign set_take[`CDE_RQ_TAKE_TWO] = set_two;
+    assign set_take[`CDE_RQ_TAKE_GUARDED] = set_guard;
+    assign set_done[`CDE_RQ_DONE_CONTEXT +: 64] = set_context;
+    assign set_done[`CDE_RQ_DONE_CQ +: CQ_W] = set_cq;
+    assign set_done[`CDE_RQ_DONE_WAIT] = set_wait;
+    assign set_done[`CDE_RQ_DONE_TWO] = set_two;
 
     wire unused_set = &{1'b0, set_srq, set_depth};
 
     // ---------------------------------------------------------------- links
     wire srq_set_we, rp_valid, rpr_valid, rpr_ok, tk_valid, tk_ready, tkr_valid, tkr_busy, ev_valid;
-    wire [15+PAGE_W:0] srq_set;
     wire [1:0] rp_code, tk_code;
     wire [SRQ_W-1:0] op_srq, ev_srq, completed_srq;
     wire [IDX_W-1:0] rp_size, done_total, completed_total, buf_index, tail, taken_total, rec_total, self_tag;
-    wire [4*IDX_W-1:0] rpr_indices;
-    wire [16+IDX_W:0] tkr_state;
+    wire [`CDE_RQ_W-1:0] rpr_indices;
+    wire [`CDE_SRQ_LINE_W-1:0] tkr_state;
     wire [15:0] tk_mark;
     wire [NUM_SRQ-1:0] srq_live, ev_waits;
     wire done_we, completed_we, buf_we, tail_we, taken_we, rec_we, self_valid, self_room, take_fails, bad_token;
     wire [QP_W-1:0] done_qp, taken_qp, self_qp, take_qp;
     wire [QP_W:0] buf_queue, tail_queue;
-    wire [447:0] buf_data;
+    wire [`CDE_BUFFER_W-1:0] buf_data;
     wire [QP_W+RX_LOG2-1:0] rec_slot;
-    wire [197+SRQ_W:0] rec_data;
+    wire [`CDE_TAKEN_W-1:0] rec_data;
     wire flush_valid, flush_take, flush_again, unused_flush_pending;
     wire [QP_W-1:0] flush_qp, flush_again_qp;
     wire [2:0] take_count;
@@ -198,7 +223,7 @@ module cde_receive #(
         .op_size(start_asks ? start_depth : rp_size), .opr_valid(rpr_valid), .opr_ok(rpr_ok), .opr_indices(rpr_indices),
         .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .rq_count(rq_count), .removed(removed), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
         .set_we(set_we || srq_set_we), .set_queue(set_we ? {1'b0, set_qp} : {1'b1, {(QP_W-SRQ_W){1'b0}}, op_srq}),
-        .set_data(set_we ? {set_two, set_shared, set_zone, set_page, set_cq} : {2'b00, srq_set, {CQ_W{1'b0}}}),
+        .set_data(set_we ? qp_post : srq_post),
         .qp_live(qp_live), .qp_open(qp_open), .srq_live(srq_live), .keys(keys), .found(found),
         .done_we(done_we), .done_qp(done_qp), .done_total(done_total), .completed_we(completed_we),
         .completed_srq(completed_srq), .completed_total(completed_total), .buf_we(buf_we), .buf_queue(buf_queue),
@@ -239,7 +264,7 @@ module cde_receive #(
         .op_code(tk_code), .op_srq(op_srq), .op_mark(tk_mark), .opr_valid(tkr_valid), .opr_busy(tkr_busy),
         .opr_state(tkr_state), .rq_valid(rq2_valid), .rq_hold(rq_hold), .rq_cq(rq2_cq), .rq_count(rq2_count), .gr_room(gr2_room),
         .gr_dead(gr2_dead), .gr_take(gr2_take), .set_we(set_we), .set_qp(set_qp),
-        .set_data({set_guard, set_two, set_shared, set_srq[SRQ_W-1:0], set_cq}), .removed(removed), .peer_valid(peer_valid),
+        .set_data(set_take), .removed(removed), .peer_valid(peer_valid),
         .peer_qp(peer_qp), .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context), .qp_known(qp_known), .qp_open(qp_open), .qp_up(qp_up),
         .fresh(fresh), .fresh_qp(step_qp), .tail_we(tail_we), .tail_queue(tail_queue), .tail_index(tail), .done_we(done_we),
         .done_qp(done_qp), .done_total(done_total), .buf_we(buf_we), .buf_queue(buf_queue), .buf_index(buf_index),
@@ -262,7 +287,7 @@ module cde_receive #(
         .s_axis_rdone_tvalid(s_axis_rdone_tvalid), .s_axis_rdone_tready(s_axis_rdone_tready), .self_valid(self_valid),
         .self_qp(self_qp), .self_tag(self_tag), .self_room(self_room), .taken_we(rec_we),
         .taken_qp(rec_slot[RX_LOG2 +: QP_W]), .taken_total(rec_total), .rec_we(rec_we), .rec_slot(rec_slot), .rec_data(rec_data), .set_we(set_we),
-        .set_qp(set_qp), .set_data({set_two, set_wait, set_cq, set_context}), .m_axis_cpl_tdata(cpl_data),
+        .set_qp(set_qp), .set_data(set_done), .m_axis_cpl_tdata(cpl_data),
         .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_silent), .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready), .done_we(done_we),
         .done_qp(done_qp), .done_total(done_total), .completed_we(completed_we), .completed_srq(completed_srq),
         .completed_total(completed_total), .fail_valid(rdone_fails), .err_valid(pe_valid[1]),

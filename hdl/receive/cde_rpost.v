@@ -44,7 +44,7 @@ module cde_rpost #(
     input  wire [IDX_W-1:0]  op_size,
     output reg               opr_valid,
     output reg               opr_ok,         // size: not below what is outstanding
-    output reg  [4*IDX_W-1:0] opr_indices,   // {size, completed or reported, reaped, tail}
+    output reg  [`CDE_RQ_W-1:0] opr_indices,
 
     output wire              rq_valid,
     input  wire              rq_hold,
@@ -56,10 +56,10 @@ module cde_rpost #(
 
     input  wire              removed,
 
-    // Settings: {two entries a receive, QP uses a shared queue, zone, page, receive CQ}
+    // Settings
     input  wire              set_we,
     input  wire [QP_W:0]     set_queue,
-    input  wire [17+PAGE_W+CQ_W:0] set_data,
+    input  wire [`CDE_RQ_POST_W-1:0] set_data,
     input  wire [NUM_QP-1:0] qp_live,
     input  wire [NUM_QP-1:0] qp_open,        // takes receive posts
     input  wire [NUM_SRQ-1:0] srq_live,
@@ -78,7 +78,7 @@ module cde_rpost #(
     output wire              buf_we,
     output wire [QP_W:0]     buf_queue,
     output wire [IDX_W-1:0]  buf_index,
-    output wire [447:0]      buf_data,       // {context, slot 2, 1, 0}
+    output wire [`CDE_BUFFER_W-1:0] buf_data,
     output wire              tail_we,
     output wire [QP_W:0]     tail_queue,
     output wire [IDX_W-1:0]  tail,
@@ -92,8 +92,8 @@ module cde_rpost #(
     `include "cde_rx_ops.vh"
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
-    localparam SET_W = 18 + PAGE_W + CQ_W;
-    localparam ST_W = 3 * IDX_W;             // {size, reaped, tail}
+    localparam SET_W = `CDE_RQ_POST_W;
+    localparam ST_TAIL = 0, ST_REAPED = IDX_W, ST_SIZE = 2 * IDX_W, ST_W = 3 * IDX_W;    // state of a queue
 
     assign op_ready = !init;
     assign post_ready = !op_valid && !rq_hold && !init;
@@ -112,14 +112,14 @@ module cde_rpost #(
     wire [127:0]     a_slot1 = post_data[`CDE_RPOST_SLOT1_LSB +: 128];
     wire [127:0]     a_slot2 = post_data[`CDE_RPOST_SLOT2_LSB +: 128];
 
-    assign keys = {a_slot2[127:96], a_slot1[127:96], a_slot0[127:96]};
+    assign keys = {a_slot2[`CDE_SEGMENT_KEY_LSB +: 32], a_slot1[`CDE_SEGMENT_KEY_LSB +: 32], a_slot0[`CDE_SEGMENT_KEY_LSB +: 32]};
 
     reg                b_post, r_post, c_post, b_op, r_op, c_op;
     reg [1:0]          b_kind, r_kind, c_kind, b_code, r_code, c_code;
     reg [QP_W:0]       b_queue, r_queue, c_queue;
     reg                b_far, r_far, c_far, b_reserved, r_reserved, c_reserved, b_many, r_many, c_many;
     reg [PAGE_W-1:0]   b_page, r_page, c_page;
-    reg [447:0]        b_data, r_data, c_data;
+    reg [`CDE_BUFFER_W-1:0] b_data, r_data, c_data;
     reg [IDX_W-1:0]    b_value, r_value, c_value;     // reaped index, or size
 
     always @(posedge clk) begin
@@ -132,8 +132,10 @@ module cde_rpost #(
         {b_reserved, r_reserved, c_reserved} <= {a_reserved, b_reserved, r_reserved};
         {b_many, r_many, c_many} <= {a_segments > 8'd3 && post_kind != 2'd3, b_many, r_many};
         {b_page, r_page, c_page} <= {post_page, b_page, r_page};
-        b_data <= {post_data[`CDE_RPOST_CONTEXT_LSB +: 64], a_used[2] ? a_slot2 : 128'd0, a_used[1] ? a_slot1 : 128'd0,
-                   a_used[0] ? a_slot0 : 128'd0};
+        b_data[`CDE_BUFFER_SLOT(0) +: 128] <= a_used[0] ? a_slot0 : 128'd0;
+        b_data[`CDE_BUFFER_SLOT(1) +: 128] <= a_used[1] ? a_slot1 : 128'd0;
+        b_data[`CDE_BUFFER_SLOT(2) +: 128] <= a_used[2] ? a_slot2 : 128'd0;
+        b_data[`CDE_BUFFER_CONTEXT +: 64] <= post_data[`CDE_RPOST_CONTEXT_LSB +: 64];
         {r_data, c_data} <= {b_data, r_data};
         {b_value, r_value, c_value} <= {op_valid ? op_size : post_word[IDX_W-1:0], b_value, r_value};
     end
@@ -147,8 +149,8 @@ module cde_rpost #(
     );
 
     assign rq_valid = b_post && b_kind == 2'd1;
-    assign rq_cq = b_set[CQ_W-1:0];
-    assign rq_count = b_set[CQ_W + PAGE_W + 17] ? 2'd2 : 2'd1;
+    assign rq_cq = b_set[`CDE_RQ_POST_CQ +: CQ_W];
+    assign rq_count = b_set[`CDE_RQ_POST_TWO] ? 2'd2 : 2'd1;
 
     // Each segment's region: first what its entry says, a cycle later its range.
     wire [2:0] r_bad;
@@ -161,8 +163,8 @@ module cde_rpost #(
             wire         local_write;
             wire [63:0]  base;
             wire [47:0]  length;
-            wire [63:0]  from = b_data[128*k +: 64];
-            wire [31:0]  bytes = b_data[128*k + 64 +: 32];
+            wire [63:0]  from = b_data[`CDE_BUFFER_SLOT(k) + `CDE_SEGMENT_ADDRESS_LSB +: 64];
+            wire [31:0]  bytes = b_data[`CDE_BUFFER_SLOT(k) + `CDE_SEGMENT_LENGTH_LSB +: 32];
             reg          x_used, x_valid, x_zone, x_write, x_below;
             reg  [64:0]  x_end;                                  // relative to the base
             reg  [47:0]  x_length;
@@ -172,7 +174,7 @@ module cde_rpost #(
             always @(posedge clk) begin
                 x_used <= bytes != 32'd0;
                 x_valid <= valid;
-                x_zone <= zone == b_set[CQ_W + PAGE_W +: 16];
+                x_zone <= zone == b_set[`CDE_RQ_POST_ZONE +: 16];
                 x_write <= local_write;
                 x_below <= from < base;
                 x_end <= {1'b0, from - base} + {33'd0, bytes};
@@ -218,11 +220,11 @@ module cde_rpost #(
 
     // ---------------------------------------------------------------- stage C: the decision
     wire             shared = c_queue[QP_W];
-    wire [IDX_W-1:0] size = st[2*IDX_W +: IDX_W];
-    wire [IDX_W-1:0] reaped = st[IDX_W +: IDX_W];
-    wire [IDX_W-1:0] tail_old = st[0 +: IDX_W];
-    wire [PAGE_W-1:0] set_page = c_set[CQ_W +: PAGE_W];
-    wire             elsewhere = c_set[CQ_W + PAGE_W + 16];   // this QP takes from a shared queue
+    wire [IDX_W-1:0] size = st[ST_SIZE +: IDX_W];
+    wire [IDX_W-1:0] reaped = st[ST_REAPED +: IDX_W];
+    wire [IDX_W-1:0] tail_old = st[ST_TAIL +: IDX_W];
+    wire [PAGE_W-1:0] set_page = c_set[`CDE_RQ_POST_PAGE +: PAGE_W];
+    wire             elsewhere = c_set[`CDE_RQ_POST_SHARED];   // this QP takes from a shared queue
     wire             live = shared ? srq_live[c_queue[SRQ_W-1:0]] : qp_live[c_queue[QP_W-1:0]];
     wire             takes = shared || (qp_open[c_queue[QP_W-1:0]] && !elsewhere);
     wire             mine = !c_far && live && set_page == c_page;
@@ -262,15 +264,16 @@ module cde_rpost #(
     wire reaps = reap && cause == 8'h00;
 
     assign step = accept || reaps || start || resizes;
-    assign st_next = {start || resizes ? c_value : size, start ? freed : reaps ? c_value : reaped,
-                      start ? freed : accept ? tail_old + ONE : tail_old};
+    assign st_next[ST_TAIL +: IDX_W] = start ? freed : accept ? tail_old + ONE : tail_old;
+    assign st_next[ST_REAPED +: IDX_W] = start ? freed : reaps ? c_value : reaped;
+    assign st_next[ST_SIZE +: IDX_W] = start || resizes ? c_value : size;
     assign buf_we = accept;
     assign buf_queue = c_queue;
     assign buf_index = tail_old;
     assign buf_data = c_data;
     assign tail_we = accept || start;
     assign tail_queue = c_queue;
-    assign tail = st_next[0 +: IDX_W];
+    assign tail = st_next[ST_TAIL +: IDX_W];
 
     // ---------------------------------------------------------------- outcome
     function [95:0] shown;
@@ -279,9 +282,9 @@ module cde_rpost #(
         input [IDX_W-1:0] reported;
         begin
             shown = 96'd0;
-            shown[0 +: IDX_W] = s[0 +: IDX_W];
-            shown[16 +: IDX_W] = of_srq ? s[IDX_W +: IDX_W] : reported;
-            shown[32 +: IDX_W] = s[2*IDX_W +: IDX_W];
+            shown[`CDE_BSTATE_TAIL_LSB +: IDX_W] = s[ST_TAIL +: IDX_W];
+            shown[`CDE_BSTATE_FREED_LSB +: IDX_W] = of_srq ? s[ST_REAPED +: IDX_W] : reported;
+            shown[`CDE_BSTATE_SIZE_LSB +: IDX_W] = s[ST_SIZE +: IDX_W];
         end
     endfunction
 
@@ -292,7 +295,10 @@ module cde_rpost #(
         post_res_cause <= cause;
         opr_valid <= c_op && !rst;
         opr_ok <= !resize || resizes;
-        opr_indices <= {st_next[2*IDX_W +: IDX_W], freed, st_next[IDX_W +: IDX_W], st_next[0 +: IDX_W]};
+        opr_indices[`CDE_RQ_TAIL +: IDX_W] <= st_next[ST_TAIL +: IDX_W];
+        opr_indices[`CDE_RQ_REAPED +: IDX_W] <= st_next[ST_REAPED +: IDX_W];
+        opr_indices[`CDE_RQ_FREED +: IDX_W] <= freed;
+        opr_indices[`CDE_RQ_SIZE +: IDX_W] <= st_next[ST_SIZE +: IDX_W];
         trace_valid <= ((post && mine) || reaps || start || resizes) && !rst;
         trace_data <= 256'd0;
         trace_data[7:0] <= post ? `CDE_TRC_RECV_POST : reap ? `CDE_TRC_REAP : `CDE_TRC_RECV_SIZE;

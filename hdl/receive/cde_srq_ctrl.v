@@ -36,17 +36,17 @@ module cde_srq_ctrl #(
     output wire [IDX_W-1:0]  rp_size,
     input  wire              rpr_valid,
     input  wire              rpr_ok,
-    input  wire [4*IDX_W-1:0] rpr_indices,   // {size, completed, reaped, tail}
+    input  wire [`CDE_RQ_W-1:0] rpr_indices,
     output wire              tk_valid,
     input  wire              tk_ready,
     output wire [1:0]        tk_code,
     output wire [15:0]       tk_mark,
     input  wire              tkr_valid,
     input  wire              tkr_busy,
-    input  wire [16+IDX_W:0] tkr_state,      // {armed, mark, head}
+    input  wire [`CDE_SRQ_LINE_W-1:0] tkr_state,
 
     output wire              set_we,
-    output wire [15+PAGE_W:0] set_data,       // {zone, page}
+    output wire [`CDE_SRQ_SET_W-1:0] set_data,
     output reg  [NUM_SRQ-1:0] srq_live,
 
     input  wire              use_we,
@@ -78,7 +78,7 @@ module cde_srq_ctrl #(
 
     // ---------------------------------------------------------------- what is known of the queues
     reg  [QP_W:0]  users [0:NUM_SRQ-1];
-    localparam INFO_W = 32 + PAGE_W;         // {vector, zone, page}
+    localparam INFO_PAGE = 0, INFO_ZONE = PAGE_W, INFO_VECTOR = INFO_ZONE + 16, INFO_W = INFO_VECTOR + 16;
     reg  [INFO_W-1:0] info [0:NUM_SRQ-1];
     wire [INFO_W-1:0] mine = info[srq];
     wire [SRQ_W-1:0] asked = srqi_number[SRQ_W-1:0];
@@ -87,17 +87,18 @@ module cde_srq_ctrl #(
     wire [QP_W:0]  uses = users[srq];
 
     assign srqi_live = (srqi_number >> SRQ_W) == 16'd0 && srq_live[asked];
-    assign srqi_page = theirs[PAGE_W-1:0];
+    assign srqi_page = theirs[INFO_PAGE +: PAGE_W];
 
     // ---------------------------------------------------------------- checks, in the order of docs/receive.md
     reg  [2:0]     state;
     reg            asks;
-    reg  [4*IDX_W-1:0] indices;
-    reg  [16+IDX_W:0] line;
-    wire [IDX_W-1:0] tail = indices[0 +: IDX_W], reaped = indices[IDX_W +: IDX_W], completed = indices[2*IDX_W +: IDX_W];
-    wire [IDX_W-1:0] size = indices[3*IDX_W +: IDX_W], head = line[0 +: IDX_W];
+    reg  [`CDE_RQ_W-1:0] indices;
+    reg  [`CDE_SRQ_LINE_W-1:0] line;
+    wire [IDX_W-1:0] tail = indices[`CDE_RQ_TAIL +: IDX_W], reaped = indices[`CDE_RQ_REAPED +: IDX_W];
+    wire [IDX_W-1:0] completed = indices[`CDE_RQ_FREED +: IDX_W], size = indices[`CDE_RQ_SIZE +: IDX_W];
+    wire [IDX_W-1:0] head = line[`CDE_SRQ_LINE_HEAD +: IDX_W];
     wire [IDX_W-1:0] outstanding = tail - reaped, available = tail - head;
-    wire [15:0]    mark = line[IDX_W +: 16];
+    wire [15:0]    mark = line[`CDE_SRQ_LINE_MARK +: 16];
     wire           far = arg0 >= NUM_SRQ;
     wire           exists = srq_live[srq];
     wire [31:0]    new_size = {16'd0, arg1[15:0]};
@@ -137,7 +138,8 @@ module cde_srq_ctrl #(
     assign tk_code = looks ? TK_LOOK : c_mark ? TK_MARK : TK_CLEAR;
     assign tk_mark = arg1[15:0];
     assign set_we = state == CHECK && verdict == `CDE_RES_OK && c_create;
-    assign set_data = {arg1[31:16], arg2[PAGE_W-1:0]};
+    assign set_data[`CDE_SRQ_SET_PAGE +: PAGE_W] = arg2[PAGE_W-1:0];
+    assign set_data[`CDE_SRQ_SET_ZONE +: 16] = arg1[31:16];
 
     always @(posedge clk) begin
         qc_done <= 1'b0;
@@ -181,9 +183,9 @@ module cde_srq_ctrl #(
                     qc_outs[31:0] <= {index16(outstanding), index16(available)};
                     qc_outs[63:32] <= {index16(reaped), index16(tail)};
                     qc_outs[95:64] <= {mark, index16(completed)};
-                    qc_outs[127:96] <= {{(15-QP_W){1'b0}}, uses, 14'd0, ev_waits[srq], line[16+IDX_W]};
-                    qc_outs[159:128] <= {mine[PAGE_W +: 16], index16(size)};
-                    qc_outs[191:160] <= {mine[PAGE_W + 16 +: 16], {(16-PAGE_W){1'b0}}, mine[PAGE_W-1:0]};
+                    qc_outs[127:96] <= {{(15-QP_W){1'b0}}, uses, 14'd0, ev_waits[srq], line[`CDE_SRQ_LINE_ARMED]};
+                    qc_outs[159:128] <= {mine[INFO_ZONE +: 16], index16(size)};
+                    qc_outs[191:160] <= {mine[INFO_VECTOR +: 16], {(16-PAGE_W){1'b0}}, mine[INFO_PAGE +: PAGE_W]};
                 end
             end
             ACT: if (acts_post ? rp_ready : tk_ready) begin
@@ -192,7 +194,7 @@ module cde_srq_ctrl #(
             end
             ACT_WAIT: if (acts_post ? rpr_valid : tkr_valid) begin
                 if (c_create) begin
-                    qc_outs[15:0] <= index16(rpr_indices[0 +: IDX_W]);
+                    qc_outs[15:0] <= index16(rpr_indices[`CDE_RQ_TAIL +: IDX_W]);
                     srq_live[srq] <= 1'b1;
                 end
                 if (c_resize && !rpr_ok) qc_result <= `CDE_RES_TOO_SMALL;
@@ -229,7 +231,7 @@ module cde_srq_ctrl #(
     );
 
     assign irq_valid = turn_valid;
-    assign irq_vector = due[PAGE_W + 16 +: 16];
+    assign irq_vector = due[INFO_VECTOR +: 16];
 
     always @(posedge clk) begin
         if (sent) out_srq <= turn;

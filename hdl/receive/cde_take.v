@@ -58,7 +58,7 @@ module cde_take #(
     input  wire [15:0]       op_mark,
     output reg               opr_valid,
     output reg               opr_busy,
-    output reg  [16+IDX_W:0] opr_state,      // {armed, mark, head}
+    output reg  [`CDE_SRQ_LINE_W-1:0] opr_state,
 
     output wire              rq_valid,
     input  wire              rq_hold,
@@ -68,10 +68,10 @@ module cde_take #(
     input  wire              gr_dead,
     output wire              gr_take,
 
-    // Settings: {guarded, two entries a receive, shared, SRQ, receive CQ}
+    // Settings
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [SRQ_W+CQ_W+2:0] set_data,
+    input  wire [`CDE_RQ_TAKE_W-1:0] set_data,
     input  wire [NUM_QP-1:0] qp_known,       // exists
     input  wire [NUM_QP-1:0] qp_open,
     input  wire [NUM_QP-1:0] qp_up,          // CONNECTED or DISCONNECT_PENDING
@@ -96,7 +96,7 @@ module cde_take #(
     input  wire              buf_we,
     input  wire [QP_W:0]     buf_queue,
     input  wire [IDX_W-1:0]  buf_index,
-    input  wire [447:0]      buf_data,
+    input  wire [`CDE_BUFFER_W-1:0] buf_data,
 
     output wire              taken_we,
     output wire [QP_W-1:0]   taken_qp,
@@ -104,7 +104,7 @@ module cde_take #(
     output wire              rec_we,
     output wire [IDX_W-1:0]  rec_total,
     output wire [QP_W+RX_LOG2-1:0] rec_slot,
-    output wire [197+SRQ_W:0] rec_data,      // {context of the window, bad token, flush, too long, solicited, invalidate, SRQ, shared, token, bytes, context}
+    output wire [`CDE_TAKEN_W-1:0] rec_data,
     output wire              fail_valid,     // too long, or a bad token: the connection ends
     output wire [QP_W-1:0]   fail_qp,
     output wire              bad_token,
@@ -127,6 +127,9 @@ module cde_take #(
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam [IDX_W-1:0] FLIGHTS = ONE << RX_LOG2;
     localparam OUT_LOG2 = 4;
+    localparam MSG_SOLICITED = 0, MSG_INVALIDATE = 1, MSG_LENGTH = 2, MSG_TOKEN = 34, MSG_W = 66;    // of a request
+    localparam SLOT0 = `CDE_BUFFER_SLOT(0), SLOT1 = `CDE_BUFFER_SLOT(1), SLOT2 = `CDE_BUFFER_SLOT(2);
+    localparam BYTES = `CDE_SEGMENT_LENGTH_LSB, KEY = `CDE_SEGMENT_KEY_LSB;    // of a segment; its address lies lowest
 
     // ---------------------------------------------------------------- stage A: a request, a flush, or a control step
     wire [OUT_LOG2:0] out_level;
@@ -143,7 +146,8 @@ module cde_take #(
 
     wire [QP_W-1:0] a_qp = flushes ? flush_qp : s_axis_rreq_tdata[QP_W-1:0];
     wire            a_bad = (s_axis_rreq_tdata[15:0] >> QP_W) != 16'd0 || s_axis_rreq_tdata[31:18] != 14'd0 ||
-                            s_axis_rreq_tdata[127:96] != 32'd0 || (!s_axis_rreq_tdata[17] && s_axis_rreq_tdata[95:64] != 32'd0);
+                            s_axis_rreq_tdata[127:96] != 32'd0 || (!s_axis_rreq_tdata[`CDE_RREQ_INVALIDATE_LSB] &&
+                             s_axis_rreq_tdata[`CDE_RREQ_TOKEN_LSB +: 32] != 32'd0);
 
     reg              b_req, r_req, c_req, d_req, e_req;
     reg              b_flush, r_flush, c_flush, d_flush, e_flush;
@@ -153,7 +157,7 @@ module cde_take #(
     reg [QP_W-1:0]   b_qp, r_qp, c_qp, d_qp, e_qp;
     reg [15:0]       b_name, r_name, c_name, d_name, e_name;     // QP field of the request
     reg              b_bad, r_bad, c_bad;
-    reg [65:0]       b_msg, r_msg, c_msg, d_msg, e_msg;          // {token, length, invalidate, solicited}
+    reg [MSG_W-1:0]  b_msg, r_msg, c_msg, d_msg, e_msg;
     reg [SRQ_W-1:0]  op_srq_b;
 
     // Low from power-up, before any clock edge.
@@ -168,39 +172,39 @@ module cde_take #(
         {b_qp, r_qp, c_qp, d_qp, e_qp} <= {a_qp, b_qp, r_qp, c_qp, d_qp};
         {b_name, r_name, c_name, d_name, e_name} <= {s_axis_rreq_tdata[15:0], b_name, r_name, c_name, d_name};
         {b_bad, r_bad, c_bad} <= {a_bad && !flushes, b_bad, r_bad};
-        b_msg <= flushes ? 66'd0 : {s_axis_rreq_tdata[95:32], s_axis_rreq_tdata[17:16]};
+        b_msg[MSG_SOLICITED] <= !flushes && s_axis_rreq_tdata[`CDE_RREQ_SOLICITED_LSB];
+        b_msg[MSG_INVALIDATE] <= !flushes && s_axis_rreq_tdata[`CDE_RREQ_INVALIDATE_LSB];
+        b_msg[MSG_LENGTH +: 32] <= flushes ? 32'd0 : s_axis_rreq_tdata[`CDE_RREQ_LENGTH_LSB +: 32];
+        b_msg[MSG_TOKEN +: 32] <= flushes ? 32'd0 : s_axis_rreq_tdata[`CDE_RREQ_TOKEN_LSB +: 32];
         {r_msg, c_msg, d_msg, e_msg} <= {b_msg, r_msg, c_msg, d_msg};
         op_srq_b <= op_srq;
         if (rst) flush_next <= 1'b0;
     end
 
     // ---------------------------------------------------------------- stage B: which queue
-    wire             b_set_shared, b_two, b_guard;
+    wire [`CDE_RQ_TAKE_W-1:0] b_set;
     reg              r_guard, c_guard, d_guard, e_guard;
-    wire [SRQ_W-1:0] b_set_srq;
-    wire [CQ_W-1:0]  b_cq;
-    wire             b_shared = b_op || b_set_shared;
-    wire [SRQ_W-1:0] b_srq = b_op ? op_srq_b : b_set_srq;
+    wire             b_shared = b_op || b_set[`CDE_RQ_TAKE_SHARED];
+    wire [SRQ_W-1:0] b_srq = b_op ? op_srq_b : b_set[`CDE_RQ_TAKE_SRQ +: SRQ_W];
     reg              r_shared, c_shared, d_shared, e_shared;
     reg [SRQ_W-1:0]  r_srq, c_srq, d_srq, e_srq;
 
-    cde_ram #(.W(SRQ_W + CQ_W + 3), .AW(QP_W), .ECC(ECC)) settings_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp),
-        .rdata({b_guard, b_two, b_set_shared, b_set_srq, b_cq})
+    cde_ram #(.W(`CDE_RQ_TAKE_W), .AW(QP_W), .ECC(ECC)) settings_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata(b_set)
     );
 
     // With an own queue, too: whether the CQ is in error.
     assign rq_valid = b_req;
-    assign rq_cq = b_cq;
-    assign rq_count = b_two ? 2'd2 : 2'd1;
+    assign rq_cq = b_set[`CDE_RQ_TAKE_CQ +: CQ_W];
+    assign rq_count = b_set[`CDE_RQ_TAKE_TWO] ? 2'd2 : 2'd1;
 
     wire [QP_W:0]       b_queue = {b_shared, b_shared ? {{(QP_W-SRQ_W){1'b0}}, b_srq} : b_qp};
     reg  [QP_W:0]       r_queue;
     wire [IDX_W-1:0]    r_taken, r_tail, r_done;
-    wire [16+IDX_W:0]   r_line;              // {armed, mark, head}
+    wire [`CDE_SRQ_LINE_W-1:0] r_line;
     reg  [IDX_W-1:0]    taken, tail, done;
-    reg  [16+IDX_W:0]   line;
-    wire [16+IDX_W:0]   line_next;
+    reg  [`CDE_SRQ_LINE_W-1:0] line;
+    wire [`CDE_SRQ_LINE_W-1:0] line_next;
     wire                line_we;
 
     cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) taken_ram (
@@ -208,7 +212,7 @@ module cde_take #(
         .raddr(b_qp), .rdata(r_taken)
     );
 
-    cde_ram #(.W(17 + IDX_W), .AW(SRQ_W), .ECC(ECC)) line_ram (
+    cde_ram #(.W(`CDE_SRQ_LINE_W), .AW(SRQ_W), .ECC(ECC)) line_ram (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(line_we), .waddr(c_srq), .wdata(line_next),
         .raddr(b_srq), .rdata(r_line)
     );
@@ -225,7 +229,7 @@ module cde_take #(
 
     // A post of the cycle before counts.
     always @(posedge clk) begin
-        {r_guard, c_guard, d_guard, e_guard} <= {b_guard, r_guard, c_guard, d_guard};
+        {r_guard, c_guard, d_guard, e_guard} <= {b_set[`CDE_RQ_TAKE_GUARDED], r_guard, c_guard, d_guard};
         {r_shared, c_shared, d_shared, e_shared} <= {b_shared, r_shared, c_shared, d_shared};
         {r_srq, c_srq, d_srq, e_srq} <= {b_srq, r_srq, c_srq, d_srq};
         r_queue <= b_queue;
@@ -237,9 +241,9 @@ module cde_take #(
 
     // ---------------------------------------------------------------- stage C: the decision
     reg  [NUM_QP-1:0] flushing;              // all that is in flight of this QP is flushed
-    wire [IDX_W-1:0] head = line[0 +: IDX_W];
-    wire [15:0]      mark = line[IDX_W +: 16];
-    wire             armed = line[16 + IDX_W];
+    wire [IDX_W-1:0] head = line[`CDE_SRQ_LINE_HEAD +: IDX_W];
+    wire [15:0]      mark = line[`CDE_SRQ_LINE_MARK +: 16];
+    wire             armed = line[`CDE_SRQ_LINE_ARMED];
     wire [IDX_W-1:0] available = tail - (c_shared ? head : taken);
     wire [IDX_W-1:0] flight = taken - done;
     wire             some = available != {IDX_W{1'b0}};
@@ -256,16 +260,16 @@ module cde_take #(
     wire             event_now = ((take && c_shared && armed) || marks) && low;
 
     assign gr_take = may && ready && c_shared;
-    assign peer_valid = take && c_msg[1] && c_guard;
+    assign peer_valid = take && c_msg[MSG_INVALIDATE] && c_guard;
     assign peer_qp = c_qp;
-    assign peer_key = c_msg[65:34];
+    assign peer_key = c_msg[MSG_TOKEN +: 32];
     assign taken_we = take || drop;
-    assign taken_qp = c_qp;
-    assign taken_total = taken + ONE;
+    assign {taken_qp, taken_total} = {c_qp, taken + ONE};
     assign line_we = (take && c_shared) || marks || clears;
-    assign line_next = {(armed || marks) && !event_now && !clears, mark_next, take && c_shared ? head + ONE : head};
-    assign ev_valid = event_now;
-    assign ev_srq = c_srq;
+    assign line_next[`CDE_SRQ_LINE_HEAD +: IDX_W] = take && c_shared ? head + ONE : head;
+    assign line_next[`CDE_SRQ_LINE_MARK +: 16] = mark_next;
+    assign line_next[`CDE_SRQ_LINE_ARMED] = (armed || marks) && !event_now && !clears;
+    assign {ev_valid, ev_srq} = {event_now, c_srq};
     assign flush_again = drop && available != ONE;
     assign flush_again_qp = c_qp;
     assign err_valid = c_req && (c_bad || !qp_known[c_qp]);
@@ -275,25 +279,24 @@ module cde_take #(
     // ---------------------------------------------------------------- stage D: the buffer; sums of its segments
     reg              d_take, e_take, d_refused, e_refused;
     reg [IDX_W-1:0]  d_tag, e_tag;
-    wire [447:0]     d_own, d_common;
-    wire [447:0]     d_buf = d_shared ? d_common : d_own;
-    reg [447:0]      e_buf;
+    wire [`CDE_BUFFER_W-1:0] d_own, d_common;
+    wire [`CDE_BUFFER_W-1:0] d_buf = d_shared ? d_common : d_own;
+    reg [`CDE_BUFFER_W-1:0] e_buf;
     reg [63:0]       e_context;
     reg [32:0]       e_sum2;
     reg [33:0]       e_sum3;
 
-    cde_ram #(.W(448), .AW(QP_W + RQ_LOG2), .ECC(ECC), .FORWARD(0)) own_ram (
+    cde_ram #(.W(`CDE_BUFFER_W), .AW(QP_W + RQ_LOG2), .ECC(ECC), .FORWARD(0)) own_ram (
         .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(buf_we && !buf_queue[QP_W]), .waddr({buf_queue[QP_W-1:0], buf_index[RQ_LOG2-1:0]}),
         .wdata(buf_data), .raddr({c_qp, taken[RQ_LOG2-1:0]}), .rdata(d_own)
     );
 
-    cde_ram #(.W(448), .AW(SRQ_W + SRQ_LOG2), .ECC(ECC), .FORWARD(0)) shared_ram (
+    cde_ram #(.W(`CDE_BUFFER_W), .AW(SRQ_W + SRQ_LOG2), .ECC(ECC), .FORWARD(0)) shared_ram (
         .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(buf_we && buf_queue[QP_W]), .waddr({buf_queue[SRQ_W-1:0], buf_index[SRQ_LOG2-1:0]}),
         .wdata(buf_data), .raddr({c_srq, head[SRQ_LOG2-1:0]}), .rdata(d_common)
     );
 
     wire unused_buf_index = &{1'b0, buf_index};
-
     always @(posedge clk) begin
         {d_take, e_take} <= {take, d_take};
         d_flush <= drop && !rst;
@@ -302,13 +305,13 @@ module cde_take #(
         {d_tag, e_tag} <= {taken, d_tag};
         e_buf <= d_buf;
         e_context <= d_guard ? peer_context : 64'd0;
-        e_sum2 <= {1'b0, d_buf[64 +: 32]} + {1'b0, d_buf[192 +: 32]};
-        e_sum3 <= {2'd0, d_buf[64 +: 32]} + {2'd0, d_buf[192 +: 32]} + {2'd0, d_buf[320 +: 32]};
+        e_sum2 <= {1'b0, d_buf[SLOT0 + BYTES +: 32]} + {1'b0, d_buf[SLOT1 + BYTES +: 32]};
+        e_sum3 <= {2'd0, d_buf[SLOT0 + BYTES +: 32]} + {2'd0, d_buf[SLOT1 + BYTES +: 32]} + {2'd0, d_buf[SLOT2 + BYTES +: 32]};
     end
 
     // ---------------------------------------------------------------- stage E: the scatter list
-    wire [31:0] size0 = e_buf[64 +: 32], size1 = e_buf[192 +: 32], size2 = e_buf[320 +: 32];
-    wire [31:0] length = e_msg[33:2];
+    wire [31:0] size0 = e_buf[SLOT0 + BYTES +: 32], size1 = e_buf[SLOT1 + BYTES +: 32], size2 = e_buf[SLOT2 + BYTES +: 32];
+    wire [31:0] length = e_msg[MSG_LENGTH +: 32];
     wire        past0 = length > size0;
     wire        past1 = {1'b0, length} > e_sum2;
     wire        past2 = {2'b00, length} > e_sum3;
@@ -318,13 +321,13 @@ module cde_take #(
     wire [31:0] fill1 = !past0 ? 32'd0 : past1 ? size1 : rest1;
     wire [31:0] fill2 = !past1 ? 32'd0 : past2 ? size2 : rest2;
     wire        too_long = e_take && past2;
-    assign bad_token = e_req && e_take && !past2 && e_msg[1] && e_guard && !peer_good;
+    assign bad_token = e_req && e_take && !past2 && e_msg[MSG_INVALIDATE] && e_guard && !peer_good;
     assign peer_counts = !past2;
     wire        fits = e_take && !past2 && !bad_token;
     wire [3:0]  code = e_refused ? `CDE_SCATTER_REFUSED : !e_take ? `CDE_SCATTER_NOT_READY :
                        past2 ? `CDE_SCATTER_LENGTH_ERROR : bad_token ? `CDE_SCATTER_BAD_TOKEN : `CDE_SCATTER_SCATTER;
-    wire [383:0] list = {e_buf[352 +: 32], fill2, e_buf[256 +: 64], e_buf[224 +: 32], fill1, e_buf[128 +: 64],
-                         e_buf[96 +: 32], fill0, e_buf[0 +: 64]};
+    wire [383:0] list = {e_buf[SLOT2 + KEY +: 32], fill2, e_buf[SLOT2 +: 64], e_buf[SLOT1 + KEY +: 32], fill1, e_buf[SLOT1 +: 64],
+                         e_buf[SLOT0 + KEY +: 32], fill0, e_buf[SLOT0 +: 64]};
     wire [15:0] tag_16 = e_take ? {{(16-IDX_W){1'b0}}, e_tag} : 16'd0;
     wire        unused_out_ready;
 
@@ -338,26 +341,35 @@ module cde_take #(
 
     assign rec_we = (e_req && e_take) || e_flush;
     assign rec_slot = {e_qp, e_tag[RX_LOG2-1:0]};
-    assign rec_data = {e_context, bad_token, e_flush, too_long, e_msg[0], e_msg[1], e_srq, e_shared, e_msg[65:34], length, e_buf[447:384]};
+    assign rec_data[`CDE_TAKEN_CONTEXT +: 64] = e_buf[`CDE_BUFFER_CONTEXT +: 64];
+    assign rec_data[`CDE_TAKEN_BYTES +: 32] = length;
+    assign rec_data[`CDE_TAKEN_TOKEN +: 32] = e_msg[MSG_TOKEN +: 32];
+    assign rec_data[`CDE_TAKEN_SHARED] = e_shared;
+    assign rec_data[`CDE_TAKEN_SRQ +: SRQ_W] = e_srq;
+    assign rec_data[`CDE_TAKEN_INVALIDATE] = e_msg[MSG_INVALIDATE];
+    assign rec_data[`CDE_TAKEN_SOLICITED] = e_msg[MSG_SOLICITED];
+    assign rec_data[`CDE_TAKEN_TOO_LONG] = too_long;
+    assign rec_data[`CDE_TAKEN_FLUSH] = e_flush;
+    assign rec_data[`CDE_TAKEN_BAD_TOKEN] = bad_token;
+    assign rec_data[`CDE_TAKEN_WINDOW +: 64] = e_context;
     assign rec_total = e_tag + ONE;
-    assign self_valid = e_flush;
-    assign self_qp = e_qp;
-    assign self_tag = e_tag;
+    assign {self_valid, self_qp, self_tag} = {e_flush, e_qp, e_tag};
     assign fail_valid = e_req && (too_long || bad_token);
     assign fail_qp = e_qp;
 
     // ---------------------------------------------------------------- state, outcome, trace
     function [95:0] shown;
         input [IDX_W-1:0]   n;
-        input [16+IDX_W:0]  l;
+        input [`CDE_SRQ_LINE_W-1:0] l;
         input               of_srq;
         begin
             shown = 96'd0;
-            shown[0 +: IDX_W] = n;
-            if (of_srq) shown[16 +: IDX_W] = l[0 +: IDX_W];
-            shown[32 +: IDX_W] = tail;
-            shown[48 +: IDX_W] = done;
-            if (of_srq) shown[80:64] = l[16+IDX_W -: 17];
+            shown[`CDE_TSTATE_TAKEN_LSB +: IDX_W] = n;
+            shown[`CDE_TSTATE_TAIL_LSB +: IDX_W] = tail;
+            shown[`CDE_TSTATE_REPORTED_LSB +: IDX_W] = done;
+            if (of_srq) shown[`CDE_TSTATE_HEAD_LSB +: IDX_W] = l[`CDE_SRQ_LINE_HEAD +: IDX_W];
+            if (of_srq) shown[`CDE_TSTATE_WATERMARK_LSB +: 16] = l[`CDE_SRQ_LINE_MARK +: 16];
+            if (of_srq) shown[`CDE_TSTATE_ARMED_LSB] = l[`CDE_SRQ_LINE_ARMED];
         end
     endfunction
 
