@@ -8,6 +8,7 @@
 //          transport, m_axis_irq interrupt vectors, trace.
 // Latency: post to m_axis_work 6 cycles, s_axis_done to m_axi 6, write response to EQE 6, arm to EQE 6 (memory and sinks ready).
 `default_nettype none
+`include "cde_key_records.vh"
 `include "cde_mem.vh"
 `include "cde_receive_records.vh"
 
@@ -206,7 +207,7 @@ module cde_top #(
     wire [7:0]        key_status;
     wire [63:0]       peer_context;
     wire [95:0]       keys;
-    wire [389:0]      found;
+    wire [3*`CDE_FOUND_W-1:0]  found;
     wire [191:0]      r_qc_outs;
     wire [5:0]        pe_valid;
     wire [47:0]       pe_cause;
@@ -220,6 +221,10 @@ module cde_top #(
     wire [`CDE_QP_NEW_W-1:0] set_receive;
     wire [15:0]       srqi_number;
     wire [PAGE_W-1:0] srqi_page;
+
+    wire [`CDE_QP_KEYS_W-1:0] set_zone;
+    assign set_zone[`CDE_QP_KEYS_ZONE +: 16] = set_receive[`CDE_QP_NEW_ZONE +: 16];
+    assign set_zone[`CDE_QP_KEYS_GUARDED] = set_receive[`CDE_QP_NEW_GUARDED];
 
     // One post a cycle goes to one of the two sides; both decide in the same cycle after it.
     wire is_send = post_kind == 2'd0;
@@ -330,7 +335,7 @@ module cde_top #(
         .ri_key(ri_key), .ri_done(ri_done), .done_status(key_status), .peer_valid(peer_valid), .peer_qp(peer_qp),
         .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context),
         .hold(hold_requests), .keys(keys), .found(found), .set_we(created), .set_qp(set_qp),
-        .set_zone({set_receive[`CDE_QP_NEW_GUARDED], set_receive[`CDE_QP_NEW_ZONE +: 16]}),
+        .set_zone(set_zone),
         .held(keys_held), .qp_up(qp_up), .fail_valid(kfail_valid), .fail_ready(kfail_ready),
         .fail_qp(kfail_qp), .bad_valid(bad_valid), .bad_qp(bad_qp), .removed(removed), .removing(removing), .s_axis_check_tdata(s_axis_check_tdata),
         .s_axis_check_tvalid(s_axis_check_tvalid), .s_axis_check_tready(s_axis_check_tready),

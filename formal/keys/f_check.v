@@ -7,6 +7,7 @@
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
+`include "cde_key_records.vh"
 `include "cde_mem.vh"
 `include "cde_defs.vh"
 
@@ -55,7 +56,7 @@ localparam QP_W = 1, MR_W = 1;
         .err_code(err_code), .count(count)
     );
 
-    always @* if (change_we) assume ({1'b0, change_word[K_BASE +: 64]} + {17'd0, change_word[K_LENGTH +: 48]} <= {1'b1, 64'd0});
+    always @* if (change_we) assume ({1'b0, change_word[`CDE_KEY_WORD_BASE +: 64]} + {17'd0, change_word[`CDE_KEY_WORD_LENGTH +: 48]} <= {1'b1, 64'd0});
 
     // ---------------------------------------------------------------- the entry, the QP, the access that is judged
     reg  [KW-1:0] entry = 0;
@@ -78,14 +79,14 @@ localparam QP_W = 1, MR_W = 1;
     wire [1:0]  kind = access[17:16];
     wire [63:0] address = access[127:64];
     wire [31:0] length = access[159:128];
-    wire [63:0] base = entry[K_BASE +: 64];
+    wire [63:0] base = entry[`CDE_KEY_WORD_BASE +: 64];
     wire [66:0] end_of_access = {3'd0, address} + {35'd0, length};
-    wire [66:0] end_of_range = {3'd0, base} + {19'd0, entry[K_LENGTH +: 48]};
+    wire [66:0] end_of_range = {3'd0, base} + {19'd0, entry[`CDE_KEY_WORD_LENGTH +: 48]};
     wire        of_us = check_2 && access[63:32] == k && name[0] == q;
     wire        malformed = name[15:1] != 0 || access[31:18] != 0 || access[191:160] != 0 || (kind != 2'd1 && kind != 2'd2);
-    wire        valid = k[10:1] == 0 && entry[K_VALID] && entry[K_GEN +: 20] == k[31:12];
-    wire        my = window ? {15'd0, entry[K_QP]} == name : entry[K_ZONE +: 16] == zone_1[15:0];
-    wire        right = entry[K_RIGHTS + (kind == 2'd1 ? 1 : 2)];
+    wire        valid = k[10:1] == 0 && entry[`CDE_KEY_WORD_VALID] && entry[`CDE_KEY_WORD_GENERATION +: 20] == k[31:12];
+    wire        my = window ? {15'd0, entry[`CDE_KEY_WORD_QP]} == name : entry[`CDE_KEY_WORD_ZONE +: 16] == zone_1[15:0];
+    wire        right = entry[`CDE_KEY_WORD_RIGHTS + (kind == 2'd1 ? 1 : 2)];
     wire        inside = length == 0 || (address >= base && end_of_access <= end_of_range);
     wire [3:0]  code = malformed || removed || !zone_1[16] || !qp_up[q] ? `CDE_VERDICT_REFUSED : !valid ? `CDE_VERDICT_BAD_KEY :
                        !my ? `CDE_VERDICT_WRONG_QP : !right ? `CDE_VERDICT_NO_RIGHT : !inside ? `CDE_VERDICT_BAD_RANGE : `CDE_VERDICT_GRANTED;
@@ -139,7 +140,7 @@ localparam QP_W = 1, MR_W = 1;
         age_is_legal: assert (age <= 5);
         if (!up) nothing_yet: assert (entry == 0 && zone == 0 && zone_1 == 0 && !check_1 && !check_2 && owed == 0 && !waits);
         if (!rst && !up) empty_yet: assert (!\dut.b_valid && !\dut.c_valid && \dut.out_fifo.level == 0 && stored == 0 && !\dut.out_fifo.q_valid );
-        entry_ends: assert ({1'b0, base} + {17'd0, entry[K_LENGTH +: 48]} <= {1'b1, 64'd0});
+        entry_ends: assert ({1'b0, base} + {17'd0, entry[`CDE_KEY_WORD_LENGTH +: 48]} <= {1'b1, 64'd0});
         if (up) begin
             stages: assert (\dut.b_valid == check_1 && \dut.c_valid == check_2);
             levels: assert (stored <= 8 && \dut.out_fifo.level == stored + \dut.out_fifo.q_valid && (\dut.out_fifo.q_valid || stored == 0));

@@ -7,6 +7,7 @@
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
+`include "cde_key_records.vh"
 `include "cde_mem.vh"
 `include "cde_defs.vh"
 
@@ -89,8 +90,8 @@ localparam QP_W = 1, MR_W = 1;
     initial entry = 0;
     wire          changed = change_we && change_at == at && up;
     wire [KW-1:0] entry_next = changed ? change_word : entry;
-    wire          valid = k[10:1] == 0 && entry[K_VALID] && entry[K_GEN +: 20] == k[31:12];
-    wire          valid_next = k[10:1] == 0 && entry_next[K_VALID] && entry_next[K_GEN +: 20] == k[31:12];
+    wire          valid = k[10:1] == 0 && entry[`CDE_KEY_WORD_VALID] && entry[`CDE_KEY_WORD_GENERATION +: 20] == k[31:12];
+    wire          valid_next = k[10:1] == 0 && entry_next[`CDE_KEY_WORD_VALID] && entry_next[`CDE_KEY_WORD_GENERATION +: 20] == k[31:12];
     reg           gone = 1'b0;          // was valid, and is no more
     reg           owner;                // QP of the step that made it valid
 
@@ -126,11 +127,11 @@ localparam QP_W = 1, MR_W = 1;
     always @* if (up && up_1) begin
         // A key has one life, and only the steps that may do so end it.
         never_valid_again: assert (!(gone && valid));
-        generation_only_grows: assert (entry_next[K_GEN +: 20] >= entry[K_GEN +: 20]);
+        generation_only_grows: assert (entry_next[`CDE_KEY_WORD_GENERATION +: 20] >= entry[`CDE_KEY_WORD_GENERATION +: 20]);
         if (valid && !valid_next)
             ended_by_its_step: assert (taken_2 && ((takes_away && key_2 == k) || ((code_2 == KEY_CLOSE || code_2 == KEY_DEREGISTER) && key_2[11:0] == k[11:0])));
         if (!valid && valid_next && window) bound_by_bind: assert (taken_2 && code_2 == KEY_BIND && key_2[11:0] == k[11:0]);
-        if (valid && window) one_qp: assert (entry[K_QP] == owner);
+        if (valid && window) one_qp: assert (entry[`CDE_KEY_WORD_QP] == owner);
         // Of several invalidations that name it, exactly the first of its QP succeeds.
         if (mine && takes_away) begin
             invalidated_while_valid: assert (!invalidates || (valid && !valid_next));
@@ -144,7 +145,7 @@ localparam QP_W = 1, MR_W = 1;
         if (granted && access_2[63:32] == k) begin
             granted_is_valid: assert (valid);
             if (window) granted_to_its_qp: assert (access_2[15:0] == {15'd0, owner});
-            granted_right: assert (access_2[17:16] == 2'd1 ? entry[K_RIGHTS + 1] : access_2[17:16] == 2'd2 && entry[K_RIGHTS + 2]);
+            granted_right: assert (access_2[17:16] == 2'd1 ? entry[`CDE_KEY_WORD_RIGHTS + 1] : access_2[17:16] == 2'd2 && entry[`CDE_KEY_WORD_RIGHTS + 2]);
         end
         if (asked && found[0]) found_is_valid: assert (valid && !window);
     end
@@ -174,8 +175,8 @@ localparam QP_W = 1, MR_W = 1;
                                 \keys_i.g_lookup[0].lookup_ram.node.clear_addr == walk_at && \check_i.word_ram.node.clear_addr == walk_at);
         age_is_legal: assert (age <= 5 && (up || !up_1));
         if (!up) nothing_yet: assert (entry == 0 && !gone && !taken_1 && !taken_2 && !check_1 && !check_2);
-        if (entry[K_VALID]) valid_exists: assert (entry[K_EXISTS]);
-        if (gone) past: assert (k[31:12] <= entry[K_GEN +: 20] && k[10:1] == 0);
+        if (entry[`CDE_KEY_WORD_VALID]) valid_exists: assert (entry[`CDE_KEY_WORD_EXISTS]);
+        if (gone) past: assert (k[31:12] <= entry[`CDE_KEY_WORD_GENERATION +: 20] && k[10:1] == 0);
     end
 
     // ... and the stages hold what was taken.

@@ -8,6 +8,7 @@
 // Latency: check taken in cycle t, decided in t+2, verdict valid in t+2. One a cycle.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_key_records.vh"
 `include "cde_mem.vh"
 
 module cde_check #(
@@ -34,10 +35,10 @@ module cde_check #(
 
     input  wire              change_we,
     input  wire [N_W:0]      change_at,
-    input  wire [153+QP_W+MR_W:0] change_word,
+    input  wire [`CDE_KEY_WORD_W-1:0] change_word,
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [16:0]       set_zone,       // {guarded, zone}
+    input  wire [`CDE_QP_KEYS_W-1:0] set_zone,
     input  wire [NUM_QP-1:0] qp_up,
     input  wire              removed,
 
@@ -58,11 +59,11 @@ module cde_check #(
 
     localparam OUT_LOG2 = 3;
 
-    wire [31:0]       key = s_axis_check_tdata[63:32];
+    wire [31:0]       key = s_axis_check_tdata[`CDE_CHECK_KEY_LSB +: 32];
     wire [N_W:0]      a_at = {key[11], key[N_W-1:0]};
     wire [QP_W-1:0]   a_qp = s_axis_check_tdata[QP_W-1:0];
-    wire [1:0]        a_kind = s_axis_check_tdata[17:16];
-    wire              a_bad = (s_axis_check_tdata[15:0] >> QP_W) != 16'd0 || s_axis_check_tdata[31:18] != 14'd0 ||
+    wire [1:0]        a_kind = s_axis_check_tdata[`CDE_CHECK_KIND_LSB +: 2];
+    wire              a_bad = (s_axis_check_tdata[`CDE_CHECK_QP_LSB +: 16] >> QP_W) != 16'd0 || s_axis_check_tdata[31:18] != 14'd0 ||
                               s_axis_check_tdata[191:160] != 32'd0 || a_kind == 2'd0 || a_kind == 2'd3;
     wire              a_far = key[11] ? {21'd0, key[10:0]} >= NUM_MW : {21'd0, key[10:0]} >= NUM_MR;
     wire [OUT_LOG2:0] out_level;
@@ -79,7 +80,7 @@ module cde_check #(
     reg [31:0]        b_bytes, c_bytes;
     reg [N_W:0]       b_at;
     wire [KW-1:0]     b_word;
-    wire [16:0]       b_zone;
+    wire [`CDE_QP_KEYS_W-1:0] b_zone;
     reg [KW-1:0]      word;
     reg [15:0]        zone;
     reg               guarded;
@@ -88,7 +89,7 @@ module cde_check #(
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(change_we), .waddr(change_at), .wdata(change_word), .raddr(a_at), .rdata(b_word)
     );
 
-    cde_ram #(.W(17), .AW(QP_W), .ECC(ECC)) zone_ram (
+    cde_ram #(.W(`CDE_QP_KEYS_W), .AW(QP_W), .ECC(ECC)) zone_ram (
         .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(a_qp), .rdata(b_zone)
     );
 
@@ -99,24 +100,25 @@ module cde_check #(
         {b_bad, c_bad} <= {a_bad, b_bad};
         {b_far, c_far} <= {a_far, b_far};
         {b_kind, c_kind} <= {a_kind, b_kind};
-        {b_name, c_name} <= {s_axis_check_tdata[15:0], b_name};
+        {b_name, c_name} <= {s_axis_check_tdata[`CDE_CHECK_QP_LSB +: 16], b_name};
         {b_key, c_key} <= {key, b_key};
-        {b_from, c_from} <= {s_axis_check_tdata[127:64], b_from};
-        {b_bytes, c_bytes} <= {s_axis_check_tdata[159:128], b_bytes};
+        {b_from, c_from} <= {s_axis_check_tdata[`CDE_CHECK_ADDRESS_LSB +: 64], b_from};
+        {b_bytes, c_bytes} <= {s_axis_check_tdata[`CDE_CHECK_LENGTH_LSB +: 32], b_bytes};
         b_at <= a_at;
         word <= change_we && change_at == b_at ? change_word : b_word;
-        {guarded, zone} <= b_zone;
+        guarded <= b_zone[`CDE_QP_KEYS_GUARDED];
+        zone <= b_zone[`CDE_QP_KEYS_ZONE +: 16];
     end
 
     // ---------------------------------------------------------------- stage C: the verdict
     wire [QP_W-1:0] c_qp = c_name[QP_W-1:0];
     wire        refused = c_bad || removed || !guarded || !qp_up[c_qp];
-    wire        good_key = !c_far && word[K_VALID] && word[K_GEN +: 20] == c_key[31:12];
-    wire        good_qp = c_key[11] ? {{(16-QP_W){1'b0}}, word[K_QP +: QP_W]} == c_name : word[K_ZONE +: 16] == zone;
-    wire        good_right = c_kind == 2'd1 ? word[K_RIGHTS + 1] : word[K_RIGHTS + 2];
-    wire [63:0] offset = c_from - word[K_BASE +: 64];
-    wire        good_range = c_bytes == 32'd0 || (c_from >= word[K_BASE +: 64] &&
-                             {1'b0, offset} + {33'd0, c_bytes} <= {17'd0, word[K_LENGTH +: 48]});
+    wire        good_key = !c_far && word[`CDE_KEY_WORD_VALID] && word[`CDE_KEY_WORD_GENERATION +: 20] == c_key[31:12];
+    wire        good_qp = c_key[11] ? {{(16-QP_W){1'b0}}, word[`CDE_KEY_WORD_QP +: QP_W]} == c_name : word[`CDE_KEY_WORD_ZONE +: 16] == zone;
+    wire        good_right = c_kind == 2'd1 ? word[`CDE_KEY_WORD_RIGHTS + 1] : word[`CDE_KEY_WORD_RIGHTS + 2];
+    wire [63:0] offset = c_from - word[`CDE_KEY_WORD_BASE +: 64];
+    wire        good_range = c_bytes == 32'd0 || (c_from >= word[`CDE_KEY_WORD_BASE +: 64] &&
+                             {1'b0, offset} + {33'd0, c_bytes} <= {17'd0, word[`CDE_KEY_WORD_LENGTH +: 48]});
     wire [3:0]  code = refused ? `CDE_VERDICT_REFUSED : !good_key ? `CDE_VERDICT_BAD_KEY : !good_qp ? `CDE_VERDICT_WRONG_QP :
                        !good_right ? `CDE_VERDICT_NO_RIGHT : !good_range ? `CDE_VERDICT_BAD_RANGE : `CDE_VERDICT_GRANTED;
     wire        unused_ready;
@@ -135,10 +137,10 @@ module cde_check #(
     assign err_code = {12'd0, code};
     assign count = {err_valid, c_valid};
 
-    wire [95:0] state = {18'd0, c_key[11] ? {{(11-MR_W){1'b0}}, word[K_REGION +: MR_W]} : 11'd0, word[K_RIGHTS +: 3],
-                         {(16-QP_W){1'b0}}, word[K_QP +: QP_W], 13'd0,
-                         word[K_ALLOC], word[K_EXISTS], word[K_VALID], word[K_GEN +: 20], c_key[11:0]};
-    wire        known = !c_far && word[K_EXISTS];
+    wire [95:0] state = {18'd0, c_key[11] ? {{(11-MR_W){1'b0}}, word[`CDE_KEY_WORD_REGION +: MR_W]} : 11'd0, word[`CDE_KEY_WORD_RIGHTS +: 3],
+                         {(16-QP_W){1'b0}}, word[`CDE_KEY_WORD_QP +: QP_W], 13'd0,
+                         word[`CDE_KEY_WORD_ALLOC], word[`CDE_KEY_WORD_EXISTS], word[`CDE_KEY_WORD_VALID], word[`CDE_KEY_WORD_GENERATION +: 20], c_key[11:0]};
+    wire        known = !c_far && word[`CDE_KEY_WORD_EXISTS];
 
     // Low from power-up, before any clock edge.
     initial trace_valid = 1'b0;

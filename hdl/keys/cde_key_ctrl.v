@@ -9,6 +9,7 @@
 // Latency: 4 cycles from loc_valid or ri_valid to the answer, when nobody else has a step; more when it fails.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_key_records.vh"
 
 module cde_key_ctrl #(
     parameter QP_W = 6,
@@ -49,7 +50,7 @@ module cde_key_ctrl #(
     output reg  [2:0]        op_rights,
     input  wire              opr_valid,
     input  wire [7:0]        opr_status,
-    input  wire [153+QP_W+MR_W:0] opr_word,
+    input  wire [`CDE_KEY_WORD_W-1:0] opr_word,
     input  wire [11:0]       opr_count,
     output wire              hold,
 
@@ -62,6 +63,9 @@ module cde_key_ctrl #(
 
     localparam [2:0] IDLE = 3'd0, ASK = 3'd1, WAIT = 3'd2, CHECK = 3'd3, FAIL = 3'd4, PAUSE = 3'd5, DONE = 3'd6;
     localparam [1:0] LOCAL = 2'd0, READ = 2'd1, COMMAND = 2'd2;
+    // Arguments and outputs of commands: key or number, range, and a word of zone and rights; outputs only: state, region.
+    localparam AT_KEY = 0, AT_BASE = 32, AT_LENGTH = 96, AT_ZONE = 160 + `CDE_MR_ZONE_LSB, AT_RIGHTS = 160 + `CDE_MR_RIGHTS_LSB,
+               AT_STATE = 192, AT_REGION = 224;
 
     reg [2:0] state;
     reg [1:0] who;
@@ -76,7 +80,10 @@ module cde_key_ctrl #(
                     : (asks[0] ? LOCAL : asks[1] ? READ : COMMAND);
 
     // ---------------------------------------------------------------- what is asked
-    wire [31:0] arg0 = qc_args[31:0];
+    wire [31:0] arg0 = qc_args[AT_KEY +: 32];
+    wire [63:0] c_base = qc_args[AT_BASE +: 64];
+    wire [47:0] c_length = qc_args[AT_LENGTH +: 48];
+    wire [2:0]  c_rights = qc_args[AT_RIGHTS +: 3];
     wire        c_register = qc_command == `CDE_CMD_REGISTER_MR, c_alloc = qc_command == `CDE_CMD_ALLOC_MR;
     wire        c_deregister = qc_command == `CDE_CMD_DEREGISTER_MR, c_query_mr = qc_command == `CDE_CMD_QUERY_MR;
     wire        c_create = qc_command == `CDE_CMD_CREATE_MW, c_close = qc_command == `CDE_CMD_CLOSE_MW;
@@ -90,7 +97,7 @@ module cde_key_ctrl #(
     wire        sinks = registers && loc_post[`CDE_POST_RDMA_READ_SINK_LSB];
 
     assign op_valid = state == ASK;
-    assign op_zone = qc_args[175:160];
+    assign op_zone = qc_args[AT_ZONE +: 16];
     assign hold = op_valid && patience == 3'd0;
     assign loc_done = state == DONE && who == LOCAL;
     assign ri_done = state == DONE && who == READ;
@@ -98,8 +105,8 @@ module cde_key_ctrl #(
     assign fail_qp = op_qp;
 
     // ---------------------------------------------------------------- checks of commands, in the order of docs/windows.md
-    wire        exists = opr_word[K_EXISTS];
-    wire [64:0] last = {1'b0, qc_args[95:32]} + {17'd0, qc_args[143:96]} - 65'd1;
+    wire        exists = opr_word[`CDE_KEY_WORD_EXISTS];
+    wire [64:0] last = {1'b0, c_base} + {17'd0, c_length} - 65'd1;
     wire        reserved = (c_register && (qc_args[159:144] != 16'd0 || qc_args[191:179] != 13'd0)) ||
                            ((c_alloc || c_create) && qc_args[191:176] != 16'd0);
     wire        far = of_window ? arg0 >= NUM_MW : arg0 >= NUM_MR;
@@ -112,9 +119,9 @@ module cde_key_ctrl #(
         else if (far) verdict = `CDE_RES_BAD_OBJECT;
         else if (!makes && !exists) verdict = `CDE_RES_NO_OBJECT;
         else if (makes && exists) verdict = `CDE_RES_EXISTS;
-        else if (c_register && qc_args[178] && !qc_args[176]) verdict = `CDE_RES_BAD_FLAG;
-        else if (c_register && (qc_args[143:96] == 48'd0 || last[64])) verdict = `CDE_RES_BAD_RANGE;
-        else if (makes && (&opr_word[K_GEN +: 20])) verdict = `CDE_RES_NO_KEYS;
+        else if (c_register && c_rights[2] && !c_rights[0]) verdict = `CDE_RES_BAD_FLAG;
+        else if (c_register && (c_length == 48'd0 || last[64])) verdict = `CDE_RES_BAD_RANGE;
+        else if (makes && (&opr_word[`CDE_KEY_WORD_GENERATION +: 20])) verdict = `CDE_RES_NO_KEYS;
         else verdict = `CDE_RES_OK;
     end
 
@@ -134,12 +141,15 @@ module cde_key_ctrl #(
                 who <= next;
                 state <= ASK;
                 op_qp <= next == READ ? ri_qp : loc_qp;
-                op_key <= next == READ ? ri_key : next == COMMAND ? {20'd0, number} : loc_post[511:480];
-                op_region <= loc_post[255:224];
-                op_base <= next == COMMAND ? qc_args[95:32] : loc_post[191:128];
-                op_length <= next == COMMAND ? qc_args[143:96] : none ? 48'd0 : {16'd0, loc_post[223:192]};
-                op_rights <= next == COMMAND ? qc_args[178:176]
-                           : {loc_post[21], loc_post[19], loc_post[20] || sinks};
+                op_key <= next == READ ? ri_key : next == COMMAND ? {20'd0, number}
+                        : loc_post[`CDE_POST_SLOT2_LSB + `CDE_SEGMENT_KEY_LSB +: 32];
+                op_region <= loc_post[`CDE_POST_SLOT0_LSB + `CDE_SEGMENT_KEY_LSB +: 32];
+                op_base <= next == COMMAND ? c_base : loc_post[`CDE_POST_SLOT0_LSB + `CDE_SEGMENT_ADDRESS_LSB +: 64];
+                op_length <= next == COMMAND ? c_length : none ? 48'd0
+                           : {16'd0, loc_post[`CDE_POST_SLOT0_LSB + `CDE_SEGMENT_LENGTH_LSB +: 32]};
+                op_rights <= next == COMMAND ? c_rights
+                           : {loc_post[`CDE_POST_ALLOW_REMOTE_WRITE_LSB + 1], loc_post[`CDE_POST_ALLOW_REMOTE_READ_LSB],
+                              loc_post[`CDE_POST_ALLOW_LOCAL_WRITE_LSB] || sinks};
                 op_code <= next == READ ? KEY_READ : next == COMMAND ? KEY_LOOK :
                            binds ? KEY_BIND : registers ? KEY_FAST : KEY_INVALIDATE;
             end
@@ -149,18 +159,21 @@ module cde_key_ctrl #(
                 state <= who == COMMAND ? (acts ? DONE : CHECK) : opr_status != 8'h00 ? FAIL : DONE;
                 if (who == COMMAND && acts) begin
                     qc_result <= opr_status;
-                    if (makes) qc_outs[31:0] <= {opr_word[K_GEN +: 20], number};
+                    if (makes) qc_outs[AT_KEY +: 32] <= {opr_word[`CDE_KEY_WORD_GENERATION +: 20], number};
                 end
                 if (who == COMMAND && !acts) begin
                     qc_result <= verdict;
                     if (queries && verdict == `CDE_RES_OK) begin
-                        qc_outs[31:0] <= {opr_word[K_GEN +: 20], number};
-                        qc_outs[95:32] <= opr_word[K_BASE +: 64];
-                        qc_outs[143:96] <= opr_word[K_LENGTH +: 48];
-                        qc_outs[178:160] <= {opr_word[K_RIGHTS +: 3], opr_word[K_ZONE +: 16]};
-                        qc_outs[209:192] <= {opr_word[K_ALLOC], opr_word[K_VALID], {(16-QP_W){1'b0}}, opr_word[K_QP +: QP_W]};
-                        if (!of_window) qc_outs[221:210] <= opr_count;
-                        else qc_outs[224 +: MR_W] <= opr_word[K_REGION +: MR_W];
+                        qc_outs[AT_KEY +: 32] <= {opr_word[`CDE_KEY_WORD_GENERATION +: 20], number};
+                        qc_outs[AT_BASE +: 64] <= opr_word[`CDE_KEY_WORD_BASE +: 64];
+                        qc_outs[AT_LENGTH +: 48] <= opr_word[`CDE_KEY_WORD_LENGTH +: 48];
+                        qc_outs[AT_ZONE +: 16] <= opr_word[`CDE_KEY_WORD_ZONE +: 16];
+                        qc_outs[AT_RIGHTS +: 3] <= opr_word[`CDE_KEY_WORD_RIGHTS +: 3];
+                        qc_outs[AT_STATE + `CDE_MR_STATE_QP_LSB +: 16] <= {{(16-QP_W){1'b0}}, opr_word[`CDE_KEY_WORD_QP +: QP_W]};
+                        qc_outs[AT_STATE + `CDE_MR_STATE_VALID_LSB] <= opr_word[`CDE_KEY_WORD_VALID];
+                        qc_outs[AT_STATE + `CDE_MR_STATE_ALLOCATED_LSB] <= opr_word[`CDE_KEY_WORD_ALLOC];
+                        if (!of_window) qc_outs[AT_STATE + `CDE_MR_STATE_WINDOWS_LSB +: 12] <= opr_count;
+                        else qc_outs[AT_REGION +: MR_W] <= opr_word[`CDE_KEY_WORD_REGION +: MR_W];
                     end
                 end
             end

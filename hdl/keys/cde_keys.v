@@ -8,6 +8,7 @@
 // Latency: step taken in cycle t, decided in t+2. One a cycle.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_key_records.vh"
 `include "cde_mem.vh"
 
 module cde_keys #(
@@ -44,7 +45,7 @@ module cde_keys #(
     input  wire [2:0]        op_rights,
     output reg               opr_valid,
     output reg  [7:0]        opr_status,     // of a request; a command's result
-    output reg  [153+QP_W+MR_W:0] opr_word,
+    output reg  [`CDE_KEY_WORD_W-1:0] opr_word,
     output reg  [11:0]       opr_count,
 
     input  wire              set_we,
@@ -55,13 +56,13 @@ module cde_keys #(
     output wire              look_held,      // something is valid on look_qp
 
     input  wire [95:0]       keys,           // three keys
-    output wire [389:0]      found,          // three times {length 48, base 64, local write, zone 16, valid}
+    output wire [3*`CDE_FOUND_W-1:0]  found,          // three times CDE_FOUND_*
 
     output wire              removes,        // the device goes
     output wire              invalidates,    // a key by a request or a peer
     output wire              change_we,
     output wire [N_W:0]      change_at,
-    output wire [153+QP_W+MR_W:0] change_word,
+    output wire [`CDE_KEY_WORD_W-1:0] change_word,
 
     output reg               trace_valid,
     output reg  [255:0]      trace_data
@@ -98,6 +99,7 @@ module cde_keys #(
     wire [15:0]      b_qp_zone;
     wire [KW-1:0]    b_word, b_memory;
     reg  [KW-1:0]    word, memory;
+    wire             unused_memory = &{1'b0, memory};
     wire             we;
     wire [KW-1:0]    word_next;
 
@@ -159,8 +161,12 @@ module cde_keys #(
             end
 
             wire unused_entry = &{1'b0, entry};
-            assign found[130*k +: 130] = {entry[K_LENGTH +: 48], entry[K_BASE +: 64], entry[K_RIGHTS], entry[K_ZONE +: 16],
-                                          entry[K_VALID] && !far && entry[K_GEN +: 20] == generation};
+            assign found[`CDE_FOUND_W*k + `CDE_FOUND_VALID] = entry[`CDE_KEY_WORD_VALID] && !far &&
+                                                              entry[`CDE_KEY_WORD_GENERATION +: 20] == generation;
+            assign found[`CDE_FOUND_W*k + `CDE_FOUND_ZONE +: 16] = entry[`CDE_KEY_WORD_ZONE +: 16];
+            assign found[`CDE_FOUND_W*k + `CDE_FOUND_LOCAL_WRITE] = entry[`CDE_KEY_WORD_RIGHTS];
+            assign found[`CDE_FOUND_W*k + `CDE_FOUND_BASE +: 64] = entry[`CDE_KEY_WORD_BASE +: 64];
+            assign found[`CDE_FOUND_W*k + `CDE_FOUND_LENGTH +: 48] = entry[`CDE_KEY_WORD_LENGTH +: 48];
         end
     endgenerate
 
@@ -175,31 +181,31 @@ module cde_keys #(
     assign look_held = held[look_qp] != 13'd0;
 
     wire        window = c_key[11];
-    wire        exists = word[K_EXISTS] && !c_far;
-    wire        valid = word[K_VALID];
-    wire        present = exists && word[K_GEN +: 20] == c_key[31:12];
-    wire        my_zone = word[K_ZONE +: 16] == c_zone;
-    wire        mine = word[K_QP +: QP_W] == c_qp;
-    wire        no_more = &word[K_GEN +: 20];
-    wire [19:0] next_generation = word[K_GEN +: 20] + 20'd1;
+    wire        exists = word[`CDE_KEY_WORD_EXISTS] && !c_far;
+    wire        valid = word[`CDE_KEY_WORD_VALID];
+    wire        present = exists && word[`CDE_KEY_WORD_GENERATION +: 20] == c_key[31:12];
+    wire        my_zone = word[`CDE_KEY_WORD_ZONE +: 16] == c_zone;
+    wire        mine = word[`CDE_KEY_WORD_QP +: QP_W] == c_qp;
+    wire        no_more = &word[`CDE_KEY_WORD_GENERATION +: 20];
+    wire [19:0] next_generation = word[`CDE_KEY_WORD_GENERATION +: 20] + 20'd1;
 
     wire        binds = c_code == KEY_BIND, fast = c_code == KEY_FAST;
     wire        peer = c_code == KEY_PEER;
     wire        invalidate = c_code == KEY_INVALIDATE || c_code == KEY_READ || peer;
-    wire [MR_W-1:0] region = binds ? c_key2[MR_W-1:0] : window ? word[K_REGION +: MR_W] : c_key[MR_W-1:0];
+    wire [MR_W-1:0] region = binds ? c_key2[MR_W-1:0] : window ? word[`CDE_KEY_WORD_REGION +: MR_W] : c_key[MR_W-1:0];
     wire [11:0] windows = bound[region];
     wire        busy = !window && windows != 12'd0;
 
-    wire [63:0] offset = c_base - memory[K_BASE +: 64];
+    wire [63:0] offset = c_base - memory[`CDE_KEY_WORD_BASE +: 64];
     wire [64:0] last = {1'b0, c_base} + {17'd0, c_length} - 65'd1;
     wire        empty = c_length == 48'd0;
     wire        unused_last = &{1'b0, last, c_key2};
-    wire        contained = c_base >= memory[K_BASE +: 64] && {1'b0, offset} + {17'd0, c_length} <= {17'd0, memory[K_LENGTH +: 48]};
-    wire        memory_good = !c_far2 && memory[K_VALID] && memory[K_GEN +: 20] == c_key2[31:12] && memory[K_ZONE +: 16] == c_zone &&
-                              contained && !empty && !(c_rights[2] && !memory[K_RIGHTS]);
+    wire        contained = c_base >= memory[`CDE_KEY_WORD_BASE +: 64] && {1'b0, offset} + {17'd0, c_length} <= {17'd0, memory[`CDE_KEY_WORD_LENGTH +: 48]};
+    wire        memory_good = !c_far2 && memory[`CDE_KEY_WORD_VALID] && memory[`CDE_KEY_WORD_GENERATION +: 20] == c_key2[31:12] && memory[`CDE_KEY_WORD_ZONE +: 16] == c_zone &&
+                              contained && !empty && !(c_rights[2] && !memory[`CDE_KEY_WORD_RIGHTS]);
     wire        token_good = binds ? present && window && my_zone
-                           : fast ? present && !window && my_zone && word[K_ALLOC]
-                           : present && valid && mine && !busy && (window || word[K_ALLOC]);
+                           : fast ? present && !window && my_zone && word[`CDE_KEY_WORD_ALLOC]
+                           : present && valid && mine && !busy && (window || word[`CDE_KEY_WORD_ALLOC]);
     wire        space_good = binds ? memory_good : !empty && !last[64];
 
     assign peer_good = token_good;
@@ -226,30 +232,30 @@ module cde_keys #(
 
     always @* begin
         w = word;
-        if (create || binds || fast) w[K_GEN +: 20] = next_generation;
+        if (create || binds || fast) w[`CDE_KEY_WORD_GENERATION +: 20] = next_generation;
         if (create) begin
-            w[K_EXISTS] = 1'b1;
-            w[K_VALID] = c_code == KEY_REGISTER;
-            w[K_ALLOC] = c_code == KEY_ALLOC;
-            w[K_ZONE +: 16] = c_zone;
-            w[K_QP +: QP_W] = {QP_W{1'b0}};
-            w[K_REGION +: MR_W] = {MR_W{1'b0}};
+            w[`CDE_KEY_WORD_EXISTS] = 1'b1;
+            w[`CDE_KEY_WORD_VALID] = c_code == KEY_REGISTER;
+            w[`CDE_KEY_WORD_ALLOC] = c_code == KEY_ALLOC;
+            w[`CDE_KEY_WORD_ZONE +: 16] = c_zone;
+            w[`CDE_KEY_WORD_QP +: QP_W] = {QP_W{1'b0}};
+            w[`CDE_KEY_WORD_REGION +: MR_W] = {MR_W{1'b0}};
         end
         if (create || binds || fast) begin
-            w[K_RIGHTS +: 3] = binds ? {c_rights[2:1], 1'b0} : c_code == KEY_REGISTER || fast ? c_rights : 3'd0;
-            w[K_BASE +: 64] = c_code == KEY_REGISTER || binds || fast ? c_base : 64'd0;
-            w[K_LENGTH +: 48] = c_code == KEY_REGISTER || binds || fast ? c_length : 48'd0;
+            w[`CDE_KEY_WORD_RIGHTS +: 3] = binds ? {c_rights[2:1], 1'b0} : c_code == KEY_REGISTER || fast ? c_rights : 3'd0;
+            w[`CDE_KEY_WORD_BASE +: 64] = c_code == KEY_REGISTER || binds || fast ? c_base : 64'd0;
+            w[`CDE_KEY_WORD_LENGTH +: 48] = c_code == KEY_REGISTER || binds || fast ? c_length : 48'd0;
         end
         if (binds || fast) begin
-            w[K_VALID] = 1'b1;
-            w[K_QP +: QP_W] = c_qp;
+            w[`CDE_KEY_WORD_VALID] = 1'b1;
+            w[`CDE_KEY_WORD_QP +: QP_W] = c_qp;
         end
-        if (binds) w[K_REGION +: MR_W] = c_key2[MR_W-1:0];
-        if (invalidate) w[K_VALID] = 1'b0;
+        if (binds) w[`CDE_KEY_WORD_REGION +: MR_W] = c_key2[MR_W-1:0];
+        if (invalidate) w[`CDE_KEY_WORD_VALID] = 1'b0;
         if (deregister || closes) begin
-            w[K_EXISTS] = 1'b0;
-            w[K_VALID] = 1'b0;
-            w[K_ALLOC] = 1'b0;
+            w[`CDE_KEY_WORD_EXISTS] = 1'b0;
+            w[`CDE_KEY_WORD_VALID] = 1'b0;
+            w[`CDE_KEY_WORD_ALLOC] = 1'b0;
         end
     end
 
@@ -267,12 +273,14 @@ module cde_keys #(
         input [11:0]   count;
         begin
             shown = 96'd0;
-            shown[31:0] = {e[K_GEN +: 20], number};
-            shown[34:32] = {e[K_ALLOC], e[K_EXISTS], e[K_VALID]};
-            if (!number[11]) shown[46:35] = count;
-            shown[48 +: QP_W] = e[K_QP +: QP_W];
-            shown[66:64] = e[K_RIGHTS +: 3];
-            if (number[11]) shown[67 +: MR_W] = e[K_REGION +: MR_W];
+            shown[`CDE_KSTATE_KEY_LSB +: 32] = {e[`CDE_KEY_WORD_GENERATION +: 20], number};
+            shown[`CDE_KSTATE_VALID_LSB] = e[`CDE_KEY_WORD_VALID];
+            shown[`CDE_KSTATE_EXISTS_LSB] = e[`CDE_KEY_WORD_EXISTS];
+            shown[`CDE_KSTATE_ALLOCATED_LSB] = e[`CDE_KEY_WORD_ALLOC];
+            if (!number[11]) shown[`CDE_KSTATE_WINDOWS_LSB +: 12] = count;
+            shown[`CDE_KSTATE_QP_LSB +: QP_W] = e[`CDE_KEY_WORD_QP +: QP_W];
+            shown[`CDE_KSTATE_RIGHTS_LSB +: 3] = e[`CDE_KEY_WORD_RIGHTS +: 3];
+            if (number[11]) shown[`CDE_KSTATE_REGION_LSB +: MR_W] = e[`CDE_KEY_WORD_REGION +: MR_W];
         end
     endfunction
 
@@ -283,8 +291,8 @@ module cde_keys #(
 
     wire [11:0] windows_next = changes && binds ? windows + 12'd1 : unbinds ? windows - 12'd1 : windows;
     wire        gains = changes && (binds || fast);
-    wire        loses = changes && valid && (window || word[K_ALLOC]) && (invalidate || closes || deregister);
-    wire [QP_W-1:0] holder = gains ? c_qp : word[K_QP +: QP_W];
+    wire        loses = changes && valid && (window || word[`CDE_KEY_WORD_ALLOC]) && (invalidate || closes || deregister);
+    wire [QP_W-1:0] holder = gains ? c_qp : word[`CDE_KEY_WORD_QP +: QP_W];
     wire [12:0] held_now = held[holder];
     wire        is_request = c_code >= KEY_BIND;
     wire        shows = !removes && !(binds && !window) && !(fast && window);

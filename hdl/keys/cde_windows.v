@@ -8,6 +8,7 @@
 // Latency: see the blocks.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_key_records.vh"
 `include "cde_mem.vh"
 
 module cde_windows #(
@@ -50,11 +51,11 @@ module cde_windows #(
     output wire [63:0]       peer_context,
     output wire              hold,           // let a step in between receive requests
     input  wire [95:0]       keys,
-    output wire [389:0]      found,
+    output wire [3*`CDE_FOUND_W-1:0]  found,
 
     input  wire              set_we,
     input  wire [QP_W-1:0]   set_qp,
-    input  wire [16:0]       set_zone,       // {guarded, zone}
+    input  wire [`CDE_QP_KEYS_W-1:0] set_zone,
     output wire              held,           // something is valid on set_qp
     input  wire [NUM_QP-1:0] qp_up,
     output wire              fail_valid,     // a local request has failed
@@ -94,7 +95,7 @@ module cde_windows #(
     wire [15:0] op_zone;
     wire [2:0] op_rights;
     wire [7:0] opr_status;
-    wire [153+QP_W+MR_W:0] opr_word, change_word;
+    wire [`CDE_KEY_WORD_W-1:0] opr_word, change_word;
     wire [11:0] opr_count;
     wire [N_W:0] change_at;
     wire [1:0] check_count;
@@ -118,7 +119,7 @@ module cde_windows #(
         .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_qp(op_qp), .op_key(op_key), .op_region(op_region),
         .op_base(op_base), .op_length(op_length), .op_zone(op_zone), .op_rights(op_rights), .opr_valid(opr_valid),
         .opr_status(opr_status), .opr_word(opr_word), .opr_count(opr_count), .set_we(set_we), .set_qp(set_qp),
-        .set_zone(set_zone[15:0]), .look_qp(set_qp), .look_held(held), .keys(keys), .found(found), .removes(removes), .invalidates(step[4]), .change_we(change_we),
+        .set_zone(set_zone[`CDE_QP_KEYS_ZONE +: 16]), .look_qp(set_qp), .look_held(held), .keys(keys), .found(found), .removes(removes), .invalidates(step[4]), .change_we(change_we),
         .change_at(change_at), .change_word(change_word), .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 

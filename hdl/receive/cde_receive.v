@@ -8,6 +8,7 @@
 // Latency: see the blocks.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_key_records.vh"
 `include "cde_mem.vh"
 `include "cde_receive_records.vh"
 
@@ -79,7 +80,7 @@ module cde_receive #(
 
     // Keys: lookups of segments, invalidation by the peer, what ends a connection
     output wire [95:0]       keys,
-    input  wire [389:0]      found,
+    input  wire [3*`CDE_FOUND_W-1:0]  found,
     output wire              peer_valid,
     output wire [QP_W-1:0]   peer_qp,
     output wire [31:0]       peer_key,

@@ -8,6 +8,7 @@
 // Latency: post taken in cycle t, decided in t+3 (buf_*, tail_*), cause in t+4. One post a cycle, any queue.
 `default_nettype none
 `include "cde_defs.vh"
+`include "cde_key_records.vh"
 `include "cde_mem.vh"
 `include "cde_receive_records.vh"
 
@@ -65,7 +66,7 @@ module cde_rpost #(
     input  wire [NUM_SRQ-1:0] srq_live,
 
     output wire [95:0]       keys,
-    input  wire [389:0]      found,
+    input  wire [3*`CDE_FOUND_W-1:0]  found,
 
     // Reported receives of QPs, completed buffers of shared queues
     input  wire              done_we,
@@ -158,18 +159,16 @@ module cde_rpost #(
     genvar k;
     generate
         for (k = 0; k < 3; k = k + 1) begin : g_segment
-            wire         valid;
-            wire [15:0]  zone;
-            wire         local_write;
-            wire [63:0]  base;
-            wire [47:0]  length;
+            wire         valid = found[`CDE_FOUND_W*k + `CDE_FOUND_VALID];
+            wire [15:0]  zone = found[`CDE_FOUND_W*k + `CDE_FOUND_ZONE +: 16];
+            wire         local_write = found[`CDE_FOUND_W*k + `CDE_FOUND_LOCAL_WRITE];
+            wire [63:0]  base = found[`CDE_FOUND_W*k + `CDE_FOUND_BASE +: 64];
+            wire [47:0]  length = found[`CDE_FOUND_W*k + `CDE_FOUND_LENGTH +: 48];
             wire [63:0]  from = b_data[`CDE_BUFFER_SLOT(k) + `CDE_SEGMENT_ADDRESS_LSB +: 64];
             wire [31:0]  bytes = b_data[`CDE_BUFFER_SLOT(k) + `CDE_SEGMENT_LENGTH_LSB +: 32];
             reg          x_used, x_valid, x_zone, x_write, x_below;
             reg  [64:0]  x_end;                                  // relative to the base
             reg  [47:0]  x_length;
-
-            assign {length, base, local_write, zone, valid} = found[130*k +: 130];
 
             always @(posedge clk) begin
                 x_used <= bytes != 32'd0;
