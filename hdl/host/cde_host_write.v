@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_host_write: everything between an allocated entry or a due callback and host memory.
 //
-// Purpose: groups the blocks that share m_axi: packing of entries (cde_pack), issue and tracking of writes (cde_issue), answers (cde_answer),
+// Purpose: groups the blocks that share m_axi: coalescing of entries (cde_coalescer), issue and tracking of writes (cde_issue), answers (cde_answer),
 //          event queues (cde_event), interrupts (cde_irq).
 // Ports:   entries (ent_*), callbacks (ev_*), EQ settings (eqc_*), m_axi, m_axis_irq, publication steps (pub_*), written index, reports.
 // Latency: entry in cycle t, m_axi valid in t+1; write response in t, publication step in t+2; callback in t, m_axi valid in t+2.
@@ -128,9 +128,9 @@ module cde_host_write #(
     wire                ans_error;
     wire                stray;
 
-    cde_pack #(
+    cde_coalescer #(
         .CQ_W(CQ_W), .IDX_W(IDX_W)
-    ) pack_i (
+    ) coalescer_i (
         .clk(clk), .rst(rst),
         .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data),
         .cq_valid(cq_valid), .cq_ready(cq_ready), .cq_barrier(cq_barrier), .cq_number(cq_number),

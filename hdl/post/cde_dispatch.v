@@ -81,8 +81,8 @@ module cde_dispatch #(
     localparam [31:0] LEFT = BURST - 1;      // after the first of a run
 
     // ---------------------------------------------------------------- who is looked at: who has waited, else who is just released
-    wire             turn_valid, turn_take, unused_pending;
-    wire [QP_W-1:0]  turn_qp;
+    wire             offer_valid, offer_take, unused_pending;
+    wire [QP_W-1:0]  offer_qp;
     wire             ask, again;
     wire             advance;                // the stages move
     reg              l_valid;
@@ -101,20 +101,20 @@ module cde_dispatch #(
     wire [QP_W-1:0]  fetch_qp;
 
     // A candidate whose QP is in L or F is dropped: that run sees all that the candidate, asked for two cycles ago, stands for.
-    wire             cand_valid = turn_valid || rel_valid;
-    wire [QP_W-1:0]  cand_qp = turn_valid ? turn_qp : acc_qp;
+    wire             cand_valid = offer_valid || rel_valid;
+    wire [QP_W-1:0]  cand_qp = offer_valid ? offer_qp : acc_qp;
     wire             l_free = !l_valid || l_leaves;
     wire             busy = (l_valid && l_qp == cand_qp) || (f_valid && f_qp == cand_qp);
     wire             launch = cand_valid && !busy && l_free && advance;
 
-    assign turn_take = turn_valid && (launch || busy);
-    assign ask = rel_valid && !(launch && !turn_valid);
+    assign offer_take = offer_valid && (launch || busy);
+    assign ask = rel_valid && !(launch && !offer_valid);
 
-    cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) turn_i (
+    cde_arbiter #(.NUM_QP(NUM_QP), .QP_W(QP_W)) arbiter_i (
         .clk(clk), .rst(rst),
         .ask0(ask), .ask0_qp(acc_qp), .ask1(again), .ask1_qp(fetch_qp), .ask2(rr_valid), .ask2_qp(rr_qp),
         .served(launch || l_valid || fetch), .served_qp(launch ? cand_qp : l_valid ? l_qp : fetch_qp), .pending(unused_pending),
-        .turn_valid(turn_valid), .turn_qp(turn_qp), .turn_take(turn_take)
+        .offer_valid(offer_valid), .offer_qp(offer_qp), .offer_take(offer_take)
     );
 
     // ---------------------------------------------------------------- stage L: how far the QP has got
@@ -148,7 +148,7 @@ module cde_dispatch #(
 
     wire killed = g_valid && g_blocked && g_qp == fetch_qp;
     wire more = fetch_next != fetch_bound;
-    wire others = (f_valid && l_valid) || (turn_valid && turn_qp != fetch_qp);     // L never holds the QP of F
+    wire others = (f_valid && l_valid) || (offer_valid && offer_qp != fetch_qp);     // L never holds the QP of F
     wire yields = fetch_left == 8'd0 && others;
     wire goes_on = fetch && more && !yields && !killed;
 

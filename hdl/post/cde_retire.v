@@ -94,8 +94,8 @@ module cde_retire #(
     localparam [31:0] LEFT = BURST - 1;      // after the first of a run
 
     // ---------------------------------------------------------------- who is looked at: who has waited, else whose report comes in
-    wire             turn_valid, turn_take, unused_pending;
-    wire [QP_W-1:0]  turn_qp;
+    wire             offer_valid, offer_take, unused_pending;
+    wire [QP_W-1:0]  offer_qp;
     wire             again;
     wire             advance;
     wire [IDX_W-1:0] tags_next;
@@ -116,22 +116,22 @@ module cde_retire #(
 
     // A candidate whose QP is in L or F is dropped: that run sees all that the candidate, asked for two cycles ago, stands for; but one for
     // an open run waits while F runs up to a bound.
-    wire             cand_valid = turn_valid || seen_valid;
-    wire [QP_W-1:0]  cand_qp = turn_valid ? turn_qp : seen_qp;
+    wire             cand_valid = offer_valid || seen_valid;
+    wire [QP_W-1:0]  cand_qp = offer_valid ? offer_qp : seen_qp;
     wire             l_free = !l_valid || l_leaves;
     wire             busy = (l_valid && l_qp == cand_qp) || (f_valid && f_qp == cand_qp);
     reg [NUM_QP-1:0] open;                   // something ripened without a report
     wire             waits = f_valid && f_qp == cand_qp && open[cand_qp] && !f_open;
     wire             launch = cand_valid && !busy && l_free && advance;
 
-    assign turn_take = turn_valid && (launch || (busy && !waits));
-    assign seen_taken = launch && !turn_valid;
+    assign offer_take = offer_valid && (launch || (busy && !waits));
+    assign seen_taken = launch && !offer_valid;
 
-    cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) turn_i (
+    cde_arbiter #(.NUM_QP(NUM_QP), .QP_W(QP_W)) arbiter_i (
         .clk(clk), .rst(rst),
         .ask0(ask), .ask0_qp(rep_qp), .ask1(again), .ask1_qp(fetch_qp), .ask2(ind_valid && ind_ripe), .ask2_qp(ind_qp),
         .served(launch || l_valid || fetch), .served_qp(launch ? cand_qp : l_valid ? l_qp : fetch_qp), .pending(unused_pending),
-        .turn_valid(turn_valid), .turn_qp(turn_qp), .turn_take(turn_take)
+        .offer_valid(offer_valid), .offer_qp(offer_qp), .offer_take(offer_take)
     );
 
     // ---------------------------------------------------------------- stage L: how far the QP has got
@@ -183,7 +183,7 @@ module cde_retire #(
     wire killed = h_valid && h_unripe && h_qp == fetch_qp;
     wire more = fetch_next != fetch_bound;
     // L never holds the QP of F. An offer that waits for the run of its own QP keeps all others behind it.
-    wire others = (f_valid && l_valid) || (turn_valid && (turn_qp != fetch_qp || waits));
+    wire others = (f_valid && l_valid) || (offer_valid && (offer_qp != fetch_qp || waits));
     wire yields = fetch_left == 8'd0 && others;
     wire goes_on = fetch && more && !yields && !killed;
 

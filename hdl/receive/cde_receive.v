@@ -245,10 +245,10 @@ module cde_receive #(
     end
 
     // ---------------------------------------------------------------- taking
-    cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) flush_i (
+    cde_arbiter #(.NUM_QP(NUM_QP), .QP_W(QP_W)) flush_i (
         .clk(clk), .rst(rst), .ask0(down_valid), .ask0_qp(step_qp), .ask1(done_we && !qp_open[done_qp]), .ask1_qp(done_qp),
         .ask2(flush_again), .ask2_qp(flush_again_qp), .served(flush_take), .served_qp(flush_qp), .pending(unused_flush_pending),
-        .turn_valid(flush_valid), .turn_qp(flush_qp), .turn_take(flush_take)
+        .offer_valid(flush_valid), .offer_qp(flush_qp), .offer_take(flush_take)
     );
 
     cde_take #(
@@ -314,10 +314,10 @@ module cde_receive #(
 
     // ---------------------------------------------------------------- whose connection is to end
     // The reports of one that has ended, many perhaps, must take no turns from posts.
-    cde_turn #(.NUM_QP(NUM_QP), .QP_W(QP_W)) fail_i (
+    cde_arbiter #(.NUM_QP(NUM_QP), .QP_W(QP_W)) fail_i (
         .clk(clk), .rst(rst), .ask0(take_fails), .ask0_qp(take_qp), .ask1(rdone_fails && qp_up[done_qp]), .ask1_qp(done_qp), .ask2(bad_valid),
-        .ask2_qp(bad_qp), .served(fail_valid), .served_qp(fail_qp), .pending(fail_pending), .turn_valid(fail_valid),
-        .turn_qp(fail_qp), .turn_take(fail_valid && fail_ready)
+        .ask2_qp(bad_qp), .served(fail_valid), .served_qp(fail_qp), .pending(fail_pending), .offer_valid(fail_valid),
+        .offer_qp(fail_qp), .offer_take(fail_valid && fail_ready)
     );
 
     // ---------------------------------------------------------------- what set_qp has posted and not completed

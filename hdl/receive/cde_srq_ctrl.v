@@ -217,24 +217,24 @@ module cde_srq_ctrl #(
     end
 
     // ---------------------------------------------------------------- events
-    wire             turn_valid;
-    wire [SRQ_W-1:0] turn;
-    wire [INFO_W-1:0] due = info[turn];
+    wire             offer_valid;
+    wire [SRQ_W-1:0] offered;
+    wire [INFO_W-1:0] due = info[offered];
     wire             unused_due = &{1'b0, due};
-    wire             sent = turn_valid && irq_ready;
+    wire             sent = offer_valid && irq_ready;
     wire             unused_pending;
     reg  [SRQ_W-1:0] out_srq;                // whose beat stands on the port
 
-    cde_turn #(.NUM_QP(NUM_SRQ), .QP_W(SRQ_W)) turn_i (
+    cde_arbiter #(.NUM_QP(NUM_SRQ), .QP_W(SRQ_W)) arbiter_i (
         .clk(clk), .rst(rst), .ask0(ev_valid), .ask0_qp(ev_srq), .ask1(1'b0), .ask1_qp({SRQ_W{1'b0}}), .ask2(1'b0),
-        .ask2_qp({SRQ_W{1'b0}}), .served(sent), .served_qp(turn), .pending(unused_pending), .turn_valid(turn_valid), .turn_qp(turn), .turn_take(sent)
+        .ask2_qp({SRQ_W{1'b0}}), .served(sent), .served_qp(offered), .pending(unused_pending), .offer_valid(offer_valid), .offer_qp(offered), .offer_take(sent)
     );
 
-    assign irq_valid = turn_valid;
+    assign irq_valid = offer_valid;
     assign irq_vector = due[INFO_VECTOR +: 16];
 
     always @(posedge clk) begin
-        if (sent) out_srq <= turn;
+        if (sent) out_srq <= offered;
         if (irq_sent) ev_waits[out_srq] <= 1'b0;
         if (ev_valid) ev_waits[ev_srq] <= 1'b1;
         if (rst) ev_waits <= {NUM_SRQ{1'b0}};

@@ -136,7 +136,7 @@ ALL = (
     MEMORY,
     ModuleBench("node_exact", "cde_mem_node", _of_widths(AW="clear_addr")),
     ModuleBench("fifo_exact", "cde_fifo", _fifo),
-    ModuleBench("turn_exact", "cde_turn", _of_widths(QP_W="turn_qp")),
+    ModuleBench("arbiter_exact", "cde_arbiter", _of_widths(QP_W="offer_qp")),
 )
 
 

@@ -28,7 +28,7 @@ from tb.selftest.icarus import MEMORY as PARTS
 DUTS = {
     "node_exact": ("cde_mem_node", "#(.AW(AW))"),
     "fifo_exact": ("cde_fifo", "#(.W(W), .DEPTH_LOG2(LOG2), .BYPASS(BYPASS))"),
-    "turn_exact": ("cde_turn", "#(.NUM_QP(1 << QP_W), .QP_W(QP_W))"),
+    "arbiter_exact": ("cde_arbiter", "#(.NUM_QP(1 << QP_W), .QP_W(QP_W))"),
 }
 
 
@@ -50,7 +50,7 @@ def simulate(
             for width, log2 in ((1, 1), (70, 2), (9, 5))
             for bypass in (0, 1)
         ),
-        *(("turn_exact", {"QP_W": width}) for width in (1, 2, 6, 7)),
+        *(("arbiter_exact", {"QP_W": width}) for width in (1, 2, 6, 7)),
     ],
 )
 def test_design(tmp_path: Path, bench: str, values: dict[str, int]) -> None:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self-checking bench of cde_turn through its ports, cycle by cycle.
+// Self-checking bench of cde_arbiter through its ports, cycle by cycle.
 //
 // Purpose: random requests of few and of many QPs, several of one QP in a cycle and in the cycle in which it is taken, others that are served
 //          before, with resets under way, against the set of those who wait and the newest one whose turn began. Compares the offer, and whether
@@ -9,21 +9,21 @@
 `default_nettype none
 `timescale 1ns / 1ps
 
-module turn_exact;
+module arbiter_exact;
     parameter QP_W = 3;
     `include "exact.vh"
     localparam N = 1 << QP_W;
 
     reg  [2:0]      ask = 3'd0;
     reg  [QP_W-1:0] ask0_qp = 0, ask1_qp = 0, ask2_qp = 0, served_qp = 0;
-    reg             served = 1'b0, turn_take = 1'b0;
-    wire            pending, turn_valid;
-    wire [QP_W-1:0] turn_qp;
+    reg             served = 1'b0, offer_take = 1'b0;
+    wire            pending, offer_valid;
+    wire [QP_W-1:0] offer_qp;
     integer         k, busy, mask;
 
     `DUT dut (
         .clk(clk), .rst(rst), .ask0(ask[0]), .ask0_qp(ask0_qp), .ask1(ask[1]), .ask1_qp(ask1_qp), .ask2(ask[2]), .ask2_qp(ask2_qp),
-        .served(served), .served_qp(served_qp), .pending(pending), .turn_valid(turn_valid), .turn_qp(turn_qp), .turn_take(turn_take) `SELECT
+        .served(served), .served_qp(served_qp), .pending(pending), .offer_valid(offer_valid), .offer_qp(offer_qp), .offer_take(offer_take) `SELECT
     );
 
     // ---------------------------------------------------------------- the model
@@ -34,7 +34,7 @@ module turn_exact;
     task wrong;
         input [8*24-1:0] what;
         begin
-            $display("wrong: %0s at %0t: offer %b of %0d, pending %b; want %b of %0d, waiting %h", what, $time, turn_valid, turn_qp, pending, offer,
+            $display("wrong: %0s at %0t: offer %b of %0d, pending %b; want %b of %0d, waiting %h", what, $time, offer_valid, offer_qp, pending, offer,
                      offered, waits);
             $finish;
         end
@@ -43,11 +43,11 @@ module turn_exact;
     task cycle;
         begin
             #1;
-            if (turn_valid !== offer) wrong("offer");
-            if (offer && turn_qp !== offered) wrong("QP that is offered");
+            if (offer_valid !== offer) wrong("offer");
+            if (offer && offer_qp !== offered) wrong("QP that is offered");
             if (pending !== (offer || waits != 0)) wrong("pending");
             if (served) newest = served_qp;
-            if (!offer || turn_take) begin
+            if (!offer || offer_take) begin
                 chosen = 1'b0;
                 for (k = 1; k <= N; k = k + 1) begin
                     at = (newest + k) % N;
@@ -83,10 +83,10 @@ module turn_exact;
             for (k = 0; k < 3; k = k + 1) ask[k] = below(16) < busy;
             ask0_qp = $random(seed) & mask;
             ask1_qp = $random(seed) & mask;
-            ask2_qp = below(4) == 0 ? turn_qp : $random(seed) & mask;
+            ask2_qp = below(4) == 0 ? offer_qp : $random(seed) & mask;
             served = below(4) == 0;
             served_qp = $random(seed);
-            turn_take = $random(seed);
+            offer_take = $random(seed);
             rst = below(256) == 0;
             cycle;
         end

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_turn: whose turn it is among the queue pairs that asked for a look.
+// cde_arbiter: round-robin arbiter of requests of queue pairs.
 //
-// Purpose: remembers requests, one bit a QP, and offers the QPs in turns (ISO-04): next is the first behind the newest one whose turn
-//          began. A request in the very cycle in which its QP is taken stands: a set wins over the clear, so nothing is stranded.
-// Ports:   three requests a cycle (ask*), who goes before the next offer (served*), one offer (turn_*).
+// Purpose: keeps pending requests, one bit a QP, and offers the QPs round robin (ISO-04): next is the first after the QP that was served
+//          last. A request in the very cycle in which its QP is taken stays pending: a set wins over the clear, so none is lost.
+// Ports:   three requests a cycle (ask*), who was served before the next offer (served*), one offer (offer_*), whether any is pending.
 // Latency: request in cycle t, offered from t+2. One offer a cycle.
 `default_nettype none
 
-module cde_turn #(
+module cde_arbiter #(
     parameter NUM_QP = 64,
     parameter QP_W = 6
 ) (
@@ -21,13 +21,13 @@ module cde_turn #(
     input  wire            ask2,
     input  wire [QP_W-1:0] ask2_qp,
 
-    input  wire            served,         // whose turn comes before: the newest one that was taken
+    input  wire            served,         // the newest one that was taken: the next offer comes after it
     input  wire [QP_W-1:0] served_qp,
 
-    output wire            pending,        // somebody waits
-    output reg             turn_valid,
-    output reg  [QP_W-1:0] turn_qp,
-    input  wire            turn_take
+    output wire            pending,
+    output reg             offer_valid,
+    output reg  [QP_W-1:0] offer_qp,
+    input  wire            offer_take
 );
 
     // Two levels: groups of at most 64 QPs.
@@ -37,9 +37,9 @@ module cde_turn #(
 
     reg  [NUM_QP-1:0] asked;
 
-    assign pending = turn_valid || asked != {NUM_QP{1'b0}};
+    assign pending = offer_valid || asked != {NUM_QP{1'b0}};
 
-    wire              load = !turn_valid || turn_take;
+    wire              load = !offer_valid || offer_take;
 
     function [GW:0] lowest;              // {any, number}
         input [G-1:0] bits;
@@ -98,9 +98,9 @@ module cde_turn #(
     always @(posedge clk) begin
         latest <= from;
         if (load) begin
-            turn_valid <= any;
+            offer_valid <= any;
             if (any) begin
-                turn_qp <= pick;
+                offer_qp <= pick;
                 asked[pick] <= 1'b0;
             end
         end
@@ -109,8 +109,8 @@ module cde_turn #(
         if (ask2) asked[ask2_qp] <= 1'b1;
         if (rst) begin
             asked <= {NUM_QP{1'b0}};
-            turn_valid <= 1'b0;
-            turn_qp <= {QP_W{1'b0}};
+            offer_valid <= 1'b0;
+            offer_qp <= {QP_W{1'b0}};
             latest <= {QP_W{1'b0}};
         end
     end

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_pack: puts entries into 64-byte beats, two neighbours of one CQ into one beat whenever they meet.
+// cde_coalescer: coalesces two neighbouring entries of one CQ into one 64-byte beat.
 //
-// Purpose: 2 completions per cycle for neighbours (CQE beats of 64 bytes). An entry in the lower half of a line that cannot leave at once is kept
-//          back so that its neighbour may join it; nothing ever waits for a neighbour while the way is free.
-// Ports:   entries in (ent_*, from cde_cq), beats out (cq_*), overflow reports for the publication pipeline (ovf_*).
-// Latency: combinational from ent_* to cq_*; the register behind it is in cde_issue.
+// Purpose: 2 completions per cycle for neighbours. An entry in the lower half of a line is held back under back-pressure, so that its
+//          neighbour can join it; without back-pressure no entry waits for a neighbour.
+// Ports:   entries in (ent_*, CDE_ENTRY_*, from cde_cq), beats out (cq_*), overflow reports for the publication pipeline (ovf_*).
+// Latency: combinational from ent_* to cq_*; the output register is in cde_issue.
 `default_nettype none
 `include "cde_cq_records.vh"
 
-module cde_pack #(
+module cde_coalescer #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter ENT_W = `CDE_ENTRY_W
