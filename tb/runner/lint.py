@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Static checks: three Verilog readers over the design, ruff and mypy over the Python code, and
-the files generated from the register map.
+"""Static checks: four Verilog readers over the design and over each of its modules, ruff and mypy
+over the Python code, and generated files.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from tb.runner.common import INCLUDES, ROOT, RunnerError, cpu_count, hdl_files, 
 
 TOPS = ("cde_top", "cde_cpl_top")
 CONFIGS = "hdl/lint_configs.yaml"
+FILE_LIST = "hdl/carillon.f"
+VERILATOR = ("verilator", "--lint-only", "-Wall", "--default-language", "1364-2005")
 INCLUDE_ARGS = tuple(f"-I{folder}" for folder in INCLUDES)
 
 
@@ -91,16 +93,13 @@ def hdl_checks() -> list[Check]:
             # A set gives a top level the parameters that it has.
             values = {key: value for key, value in every.items() if key in known[top]}
             label = f"({top}, {name})"
-            verilator = ("verilator", "--lint-only", "-Wall", "--default-language", "1364-2005")
             generics = tuple(f"-G{key}={value}" for key, value in values.items())
             command = (
-                *verilator,
-                *INCLUDE_ARGS,
-                "--top-module",
-                top,
+                *VERILATOR,
+                *("--top-module", top),
                 *generics,
                 *waivers,
-                *sources,
+                *("-F", FILE_LIST),
             )
             checks.append(Check(f"verilator -Wall {label}", command))
             generics = tuple(f"-P{top}.{key}={value}" for key, value in values.items())
@@ -119,6 +118,25 @@ def hdl_checks() -> list[Check]:
     return checks
 
 
+def strict_checks() -> list[Check]:
+    """A SystemVerilog front end at its default settings, with the file list as users have it."""
+    return [Check(f"slang ({top})", ("slang", "-F", FILE_LIST, "--top", top)) for top in TOPS]
+
+
+def module_checks() -> list[Check]:
+    """Each module alone, with the default values of its parameters."""
+    folders = sorted({relative(path.parent) for path in hdl_files()})
+    search = tuple(word for folder in folders for word in ("-y", folder))
+    return [
+        Check(
+            f"verilator -Wall {path.stem} alone",
+            (*VERILATOR, *INCLUDE_ARGS, *search, "hdl/lint.vlt", relative(path)),
+        )
+        for path in hdl_files()
+        if path.stem not in TOPS
+    ]
+
+
 def python_checks() -> list[Check]:
     python = sys.executable
     folders = tuple(
@@ -134,17 +152,17 @@ def python_checks() -> list[Check]:
 
 
 def generated_checks() -> list[Check]:
-    """Generated files and the documented tables agree with hdl/carillon.rdl."""
+    """Generated files and the documented tables agree with what they are made from."""
     return [
         Check(f"{name} up to date", (sys.executable, "-m", f"scripts.{name}", "--check"))
-        for name in ("gen_defs", "gen_filters")
+        for name in ("gen_defs", "gen_filters", "gen_file_list")
         if (ROOT / "scripts" / f"{name}.py").is_file()
     ]
 
 
 def run_lint() -> tuple[int, int]:
     """Run and print every check; returns (passed, failed)."""
-    checks = python_checks() + generated_checks()
+    checks = python_checks() + generated_checks() + strict_checks() + module_checks()
     passed = failed = 0
     try:
         # The largest design, of the last set, takes longest: what begins late should be short.
