@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 
 from tb.runner.bench import format_metrics, read_metrics
-from tb.runner.common import RunnerError
+from tb.runner.common import RunnerError, hdl_files, relative
 from tb.runner.lint import (
     TOPS,
     Check,
     declared_parameters,
     hdl_checks,
     icarus_warning,
+    module_checks,
     parameter_sets,
+    strict_checks,
 )
 
 #: Parameters of cde_top alone.
@@ -52,6 +54,12 @@ def test_every_top_level_is_read_with_its_own_parameters() -> None:
         for key in parameter_sets()[name]:
             has = top == "cde_top" or key not in _FULL_ONLY
             assert any(key in word for word in check.command) is has, (check.name, key)
+
+
+def test_every_module_is_read_alone_and_every_top_level_strictly() -> None:
+    read = [check.command[-1] for check in strict_checks() + module_checks()]
+    files = {relative(path) for path in hdl_files()} - {f"hdl/{top}.v" for top in TOPS}
+    assert sorted(read) == sorted([*files, *TOPS])
 
 
 def metrics_file(tmp_path: Path, data: object) -> Path:
