@@ -72,7 +72,7 @@ module cde_arm #(
     input  wire [CQ_W-1:0]    cfg_cq,
     input  wire [`CDE_CFG_W-1:0] cfg_data,
 
-    // Index behind the last entry accepted by memory, written where entries are issued
+    // Index after the last entry accepted by memory, written where entries are issued
     input  wire               wr_we,
     input  wire [CQ_W-1:0]    wr_cq,
     input  wire [IDX_W-1:0]   wr_index,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_arm_age: stage Z of the arm pipeline; what a waiting callback has seen since it became due.
 //
-// Purpose: moderation by count and interval (CQ-21), and the mark max(cons, snap) for the trace. Behind the decision about callbacks, so that its arithmetic is not in
+// Purpose: moderation by count and interval (CQ-21), and the mark max(cons, snap) for the trace. After the decision about callbacks, so that its arithmetic is not in
 //          their way; the moderation look reads the outcome.
 // Ports:   both operations as stage F decided them; old and new words; whether a look found its CQ ripe.
 // Latency: word written one cycle after the operation is presented; ripe one cycle later.

@@ -34,8 +34,8 @@ module cde_arm_count #(
     output wire [X_BITS-1:0] d_x,           // before, after publication of this cycle
     output reg  [X_BITS-1:0] d_x_next,
     output wire              d_legal,       // consumer index within the legal range
-    output wire              d_present,     // published entries remain behind d_index
-    output wire              d_sol_remains, // the newest one of the solicited class is behind d_index
+    output wire              d_present,     // published entries remain after d_index
+    output wire              d_sol_remains, // the newest one of the solicited class is after d_index
     output wire              d_answered     // every entry up to d_index was answered
 );
 
@@ -55,7 +55,7 @@ module cde_arm_count #(
 
     assign p_open = p_x[X_READY] && !p_x[X_FROZEN];
     assign p_publish = p_op == `CDE_TRC_PUBLISH && p_open;
-    // Every error of the CQ satisfies an arm of any type (CQ-08); the first one names the status. Answers to entries behind a hole are
+    // Every error of the CQ satisfies an arm of any type (CQ-08); the first one names the status. Answers to entries after a hole are
     // no news any more.
     assign p_fail = is_overflow || (is_error && p_open) || is_event_failed;
 

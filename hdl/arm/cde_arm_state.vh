@@ -4,11 +4,11 @@
 
 // Counts (stage C): indices, and what decides whether they move.
 localparam X_READY   = 0;                    // life is READY
-localparam X_FROZEN  = 1;                    // an entry failed: nothing behind it can be published
+localparam X_FROZEN  = 1;                    // an entry failed: nothing after it can be published
 localparam X_ERR     = 2;                    // 2 bits, CDE_CQST_*
 localparam X_PROD    = 4;                    // published
 localparam X_CONS    = X_PROD + IDX_W;       // consumed
-localparam X_SOLP    = X_CONS + IDX_W;       // index behind the newest published entry of the solicited class
+localparam X_SOLP    = X_CONS + IDX_W;       // index after the newest published entry of the solicited class
 localparam X_ACKP    = X_SOLP + IDX_W;       // acknowledged by memory, published or not
 localparam X_W       = X_ACKP + IDX_W;
 

@@ -53,7 +53,7 @@ module cde_arm_trace #(
 
     localparam S_W = X_W + Y_W + Z_W;
 
-    // Where a solicited entry counts, it lies behind the mark.
+    // Where a solicited entry counts, it lies after the mark.
     function [95:0] encode;
         input [S_W-1:0] s;
         begin

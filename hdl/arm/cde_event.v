@@ -139,7 +139,7 @@ module cde_event #(
     wire [IDX_W-1:0]   since = newest - number;
     wire [IDX_W-1:0]   slots = old ? left_size : size[e];
 
-    // A slot that entries behind it have come round to was read, whatever memory answered to its write: it is not theirs to lose. An
+    // A slot that entries after it have come round to was read, whatever memory answered to its write: it is not theirs to lose. An
     // entry that was passed stays so, although indices come round to it.
     wire               passed = retry && again[`CDE_RETRY_PASSED];
     assign eq_void = passed || since > slots;

@@ -3,7 +3,7 @@
 //
 // Purpose: after an EQE is in memory its EQ's vector is sent. One pending bit per EQ: while the sink stalls, requests of one EQ
 //          merge and none is lost (a request in the cycle of sending stays pending). Round robin between EQs. Vectors of others
-//          (xirq_*) are sent as they come, one beat each, in turns with those of EQs.
+//          (xirq_*) are sent as they come, one beat each, round robin with those of EQs.
 // Ports:   requests (set_*), creation of EQs (clear_*), vector lookup, vectors of others (xirq_*), m_axis_irq.
 // Latency: request in cycle t, m_axis_irq valid in t+2; a vector of others taken in t is valid in t+1.
 `default_nettype none
@@ -56,7 +56,7 @@ module cde_irq #(
         end
     end
 
-    // Whoever did not have the last beat goes first (ISO-04).
+    // Round robin: the side that did not have the last beat goes first (ISO-04).
     reg  last_other;
     wire free = !m_axis_irq_tvalid || m_axis_irq_tready;
     wire wanted = pending != {NUM_EQ{1'b0}};

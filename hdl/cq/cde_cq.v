@@ -95,7 +95,7 @@ module cde_cq #(
     localparam C_USED   = C_ORIGIN + IDX_W;   // credits used up by completions
     localparam C_W      = C_USED + IDX_W;
 
-    // Control steps are named by their trace codes. CLEAR prepares a creation; CLEAR and STOP send a barrier behind all earlier
+    // Control steps are named by their trace codes. CLEAR prepares a creation; CLEAR and STOP send a barrier after all earlier
     // entries, so that control knows when the path is empty.
     localparam [7:0] OP_CLEAR = 8'h00;
 
@@ -261,7 +261,7 @@ module cde_cq #(
     wire room1 = room0 && (!place0 || alloc_1 != full);
 
     wire ok0 = usable && c_take[0] && (unres ? (c_silent[0] || room0) : credit0);
-    // Behind an overflow a silent one is dropped, too, as it would be in the next cycle; else nothing depends on its room.
+    // After an overflow a silent one is dropped, too, as it would be in the next cycle; else nothing depends on its room.
     wire ok1 = usable && c_take[1] && (unres ? room1 : credit1);
     wire put0 = ok0 && !c_silent[0];
     wire put1 = ok1 && !c_silent[1];

@@ -103,7 +103,7 @@ module cde_credit_port #(
     );
 
     // ---------------------------------------------------------------- stage C: grant
-    // Credits granted when the ring is full. A resize may put the bound behind the total for a while: hence the sign.
+    // Credits granted when the ring is full. A resize may put the bound below the total for a while: hence the sign.
     reg  [IDX_W-1:0] total;
     reg  [IDX_W-1:0] other;
     reg  [IDX_W-1:0] bound;

@@ -92,7 +92,7 @@ module cde_producer #(
     wire [CQ_W-1:0]  granted_cq, granted2_cq, silent_cq;
     wire [IDX_W-1:0] granted_total, granted2_total, silent_total;
 
-    // While a CQ's credits are cleared nobody asks.
+    // While a CQ's credits are cleared there are no requests.
     assign rq_hold = clear_valid || init;
 
     cde_cq #(

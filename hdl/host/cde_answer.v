@@ -83,7 +83,7 @@ module cde_answer #(
     assign pub_retry = ans_record[`CDE_EQE_WRITE_RETRY +: RETRY_W];
 
     always @(posedge clk) begin
-        // An entry that was given up, too: the host may have looked at those behind it already, and waits in front of the hole.
+        // An entry that was given up, too: the host may have looked at those after it already, and waits in front of the hole.
         irq_set <= ans_valid && event_write && (!ans_error || give_up) && !rst;
         irq_eq <= eq;
         irq_lap <= pub_retry[`CDE_RETRY_LAP];

@@ -61,7 +61,7 @@ module cde_coalescer #(
     reg              r_sol, r_quiet;
     reg [255:0]      r_entry;
 
-    // An overflow is handed over before anything behind it, so that a barrier also means "no overflow under way".
+    // An overflow is handed over before anything after it, so that a barrier also means "no overflow under way".
     wire h_valid = ent_valid && !ovf_valid;
     wire h_upper = h_line0[0];
     wire two = h_placed == 2'd2;

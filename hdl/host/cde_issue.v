@@ -36,7 +36,7 @@ module cde_issue #(
     input  wire [1:0]          cq_count,
     input  wire [1:0]          cq_solicited,
     input  wire [1:0]          cq_quiet,
-    input  wire [IDX_W-1:0]    cq_written,    // index behind the last entry of the beat
+    input  wire [IDX_W-1:0]    cq_written,    // index after the last entry of the beat
     output reg                 barrier_done,
 
     // Event beats

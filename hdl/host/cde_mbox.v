@@ -319,7 +319,7 @@ module cde_mbox #(
                 if (c_query_cq) state <= PRODUCER;
                 op_code <= c_create_cq ? OP_CLEAR : c_resize_cq ? `CDE_TRC_RESIZE : c_destroy_cq ? `CDE_TRC_STOP : OP_LOOK;
             end
-            // Whoever has the answer may use the memory of the ring before for something else.
+            // After the answer the host may use the memory of the old ring for something else.
             LEAVE: if (eqc_left) state <= FINISH;
             CLEAR_CREDITS: if (clear_ready) state <= PRODUCER;
             LIMIT: begin

@@ -64,7 +64,7 @@ module cde_windows #(
     output wire              bad_valid,      // the connection of bad_qp is to end
     output wire [QP_W-1:0]   bad_qp,
     output reg               removed,
-    output wire              removing,       // the same, in the cycle of the step already: posts are decided behind it
+    output wire              removing,       // the same, in the cycle of the step already: posts are decided after it
 
     input  wire [191:0]      s_axis_check_tdata,
     input  wire              s_axis_check_tvalid,

@@ -54,7 +54,7 @@ module cde_params #(
             ERROR_MAX_WRITES_must_be_a_power_of_two_from_2_to_1024 stop ();
         end
         // The host may consume entries before their acknowledgement: two for each outstanding write. That lead must stay below half the
-        // index range, or comparisons by sign would turn round.
+        // index range, or comparisons by sign would be reversed.
         if (4 * MAX_WRITES >= (1 << IDX_W)) begin : g_lead
             ERROR_MAX_WRITES_must_be_below_2_to_the_IDX_W_minus_2 stop ();
         end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_dispatch: indicates released requests to the transport (DF-06, DF-09, DF-12, DF-13).
 //
-// Purpose: QPs take turns; one's run lasts until nothing more is released, or BURST requests while another QP waits. A fenced request
+// Purpose: QPs are served round robin; one's run lasts until nothing more is released, or BURST requests while another QP waits. A fenced request
 //          that must wait ends its run; the retirement of a Read asks for another look. Requests of a QP that left CONNECTED are skipped.
 //          Stage L reads how far a QP has got, F fetches requests, G offers, skips or gives back.
 // Ports:   released requests (acc_*, end_*, rel_*, stop), retired Reads (rr_*), peers; m_axis_work; indicated requests (ind_*).
@@ -226,7 +226,7 @@ module cde_dispatch #(
 
     assign g_blocked = !skip && !g_offered && fenced;
 
-    // A local request is executed when its beat has been taken; what is behind it waits for the outcome.
+    // A local request is executed when its beat has been taken; what is after it waits for the outcome.
     reg  g_sent;
     wire executes = g_local && g_guard;
     wire finished = executes ? g_sent && loc_done : m_axis_work_tready;

@@ -3,7 +3,7 @@
 //
 // Purpose: a report is good when it names the oldest unreported remote request of its QP. A failing one is accepted together with the
 //          step that moves its QP to the error state, which comes before all others; the first failure of a connection is kept for
-//          retirement. What a report makes ripe for retirement, its request and the local or skipped ones behind it, is kept for each
+//          retirement. What a report makes ripe for retirement, its request and the local or skipped ones after it, is kept for each
 //          remote request.
 // Ports:   s_axis_done; remote requests indicated so far (tags_*); the step of the QP's state (fail_*); good reports (rep_*), looks for
 //          retirement (seen_*: report taken, not yet judged; ask: look wanted); error report.
@@ -32,7 +32,7 @@ module cde_done #(
     input  wire              tags_we,
     input  wire [QP_W-1:0]   tags_qp,
     input  wire [IDX_W-1:0]  tags,
-    input  wire [SQ_LOG2-1:0] tags_newest,   // newest tag, and the index behind it and what follows it
+    input  wire [SQ_LOG2-1:0] tags_newest,   // newest tag, and the index after it and what follows it
     input  wire [IDX_W-1:0]  tags_next,
 
     output wire              fail_valid,

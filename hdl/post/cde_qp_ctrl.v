@@ -272,7 +272,7 @@ module cde_qp_ctrl #(
 
     assign kfail_ready = !fail_valid;
     assign rfail_ready = !fail_valid && !kfail_valid;
-    // One report a cycle: a malformed event waits behind that of one that found no QP.
+    // One report a cycle: a malformed event waits for that of one that found no QP.
     assign conn_take = conn_valid && (conn_bad ? !conn_missed : conn_asks && !fails);
     assign op_valid = fails || conn_asks || (cmd_asks && cmd_may && !in_use);
     assign op_code = fails ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;

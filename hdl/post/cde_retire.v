@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_retire: completes requests, per QP in post order (DF-02, DF-03, DF-11, DF-12, DF-15).
 //
-// Purpose: the oldest request of a QP retires when it was reported, executed here, or skipped. QPs take turns as in cde_dispatch:
+// Purpose: the oldest request of a QP retires when it was reported, executed here, or skipped. QPs are served round robin as in cde_dispatch:
 //          stage L reads how far a QP has got, F fetches, H judges and hands over, or gives back. A report says how far its QP is ripe;
 //          only after requests that ripen without one (local, skipped) does a run go on until H finds one that is not.
 // Ports:   accepted posts (acc_*), indicated requests (ind_*), reports (seen_*, ask, rep_*, bad*); completions to the CQs (m_axis_cpl, one
@@ -182,7 +182,7 @@ module cde_retire #(
 
     wire killed = h_valid && h_unripe && h_qp == fetch_qp;
     wire more = fetch_next != fetch_bound;
-    // L never holds the QP of F. An offer that waits for the run of its own QP keeps all others behind it.
+    // L never holds the QP of F. An offer that waits for the run of its own QP keeps all others after it.
     wire others = (f_valid && l_valid) || (offer_valid && (offer_qp != fetch_qp || waits));
     wire yields = fetch_left == 8'd0 && others;
     wire goes_on = fetch && more && !yields && !killed;

@@ -296,7 +296,7 @@ module cde_receive #(
         .trace_valid(trace_valid[2]), .trace_data(trace_data[767:512])
     );
 
-    // Sends and receives take turns when both complete.
+    // Round robin between sends and receives when both complete.
     reg  recv_next;
     wire recv_now = cpl_valid && (!s_axis_cpl_tvalid || recv_next);
 
@@ -313,7 +313,7 @@ module cde_receive #(
     end
 
     // ---------------------------------------------------------------- whose connection is to end
-    // The reports of one that has ended, many perhaps, must take no turns from posts.
+    // The reports of one that has ended, many perhaps, must take no slots from posts.
     cde_arbiter #(.NUM_QP(NUM_QP), .QP_W(QP_W)) fail_i (
         .clk(clk), .rst(rst), .ask0(take_fails), .ask0_qp(take_qp), .ask1(rdone_fails && qp_up[done_qp]), .ask1_qp(done_qp), .ask2(bad_valid),
         .ask2_qp(bad_qp), .served(fail_valid), .served_qp(fail_qp), .pending(fail_pending), .offer_valid(fail_valid),

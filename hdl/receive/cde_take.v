@@ -134,7 +134,7 @@ module cde_take #(
     // ---------------------------------------------------------------- stage A: a request, a flush, or a control step
     wire [OUT_LOG2:0] out_level;
     wire              room = out_level <= 5'd10 && !init;
-    reg               flush_next;            // a request went before: the flush's turn; a flush needs no room
+    reg               flush_next;            // a request went before: the flush is next; a flush needs no room
     wire              free = !op_valid && !rq_hold && !init;
     wire              offered = s_axis_rreq_tvalid && room && !hold;
     wire              flushes = free && flush_valid && self_room && (!offered || flush_next);
