@@ -19,22 +19,11 @@ from enum import IntEnum
 
 from models.arm.arm import CqConfig, CqModel, Step
 from models.arm.events import MAX_ATTEMPTS, EqModel, EventWrite
-from models.codes import (
-    CQ_DB,
-    CQE_BYTES,
-    LINE_BYTES,
-    PAGE_BYTES,
-    ArmType,
-    Cause,
-    CommandCode,
-    CommandResult,
-    CqStatus,
-    Life,
-    ModelError,
-)
+from models.codes import ArmType, Cause, Command, CommandResult, CqStatus, Life, ModelError
 from models.cq.queue import CqProducer, PlacedEntry, Ring, Verdict
 from models.host.control import Args, check_command
 from models.host.doorbell import DoorbellWord, decode_write, doorbell_cause, read_refused
+from models.layouts import CQ_DB, CQE_BYTES, LINE_BYTES, PAGE_BYTES
 from models.params import Params
 from models.rules import Ruled
 from models.trace import encode_cq, encode_producer, queried
@@ -363,27 +352,27 @@ class Engine(Ruled):
         pending = result is CommandResult.CMD_PENDING
         if result is not CommandResult.OK and not pending:
             return Reply(result)
-        command, number = CommandCode(code), args.number
+        command, number = Command(code), args.number
         out: tuple[int, ...] = (0,) * 8
-        if command is CommandCode.CREATE_EQ:
+        if command is Command.CREATE_EQ:
             self.eqs[number].create(args.ring(0).base, args.log2, args.vector, args.page)
-        elif command is CommandCode.MODIFY_EQ:
+        elif command is Command.MODIFY_EQ:
             self.eqs[number].vector = args.vector
-        elif command is CommandCode.RESIZE_EQ:
+        elif command is Command.RESIZE_EQ:
             switch = self.eqs[number].resize(args.ring(0).base, args.log2)
             out = (self.params.index(switch), *out[1:])
-        elif command is CommandCode.QUERY_EQ:
+        elif command is Command.QUERY_EQ:
             out = self.query_eq(number)
-        elif command is CommandCode.DESTROY_EQ:
+        elif command is Command.DESTROY_EQ:
             self.eqs[number].destroy()
-        elif command is CommandCode.CREATE_CQ:
+        elif command is Command.CREATE_CQ:
             self.start(number, args.ring(CQE_BYTES), args.reservation)
             self.create(number, args.config, args.page, args.eq)
-        elif command is CommandCode.MODIFY_CQ:
+        elif command is Command.MODIFY_CQ:
             self.modify(number, args.config)
-        elif command is CommandCode.RESIZE_CQ:
+        elif command is Command.RESIZE_CQ:
             out = (self.params.index(self.resize(number, args.ring(CQE_BYTES))), *out[1:])
-        elif command is CommandCode.QUERY_CQ:
+        elif command is Command.QUERY_CQ:
             out = self.query_cq(number)
         else:
             self.stop(number)

@@ -11,23 +11,23 @@ import random
 from dataclasses import dataclass
 from typing import Final
 
+from models.codes import COMMON_FLAGS, Cause, PostFlag, Rights, Status
 from models.keys.keys import KeyTable
 from models.keys.window_types import KeyStep
+from models.layouts import MAX_LENGTH
 from models.post.post import NUM_SLOTS, TARGET_SLOT, Post, Segment, inline_slots, slots_of
-from models.qp_codes import COMMON_FLAGS, MAX_LENGTH, PostCause, PostFlag, Status
-from models.receive_codes import Rights
 
 _U32: Final = (1 << 32) - 1
 
 #: Inline failures that are told apart by the request type of the post.
 VERB_CAUSES: Final = (
-    PostCause.BAD_FLAGS,
-    PostCause.TOO_MANY_SEGMENTS,
-    PostCause.BAD_LENGTH,
-    PostCause.NOT_CONNECTED,
-    PostCause.QUEUE_FULL,
-    PostCause.CQ_ERROR,
-    PostCause.NO_CREDIT,
+    Cause.BAD_FLAGS,
+    Cause.TOO_MANY_SEGMENTS,
+    Cause.BAD_LENGTH,
+    Cause.NOT_CONNECTED,
+    Cause.QUEUE_FULL,
+    Cause.CQ_ERROR,
+    Cause.NO_CREDIT,
 )
 
 
@@ -204,9 +204,7 @@ class Verb:
             bins += ["status.ERROR", "silent.ERROR"]
         return tuple(f"{self.name}.{name}" for name in bins)
 
-    def bins(
-        self, post: Post, cause: int = PostCause.OK, status: int | None = None
-    ) -> tuple[str, ...]:
+    def bins(self, post: Post, cause: int = Cause.OK, status: int | None = None) -> tuple[str, ...]:
         """Bins that a post hits by being answered with ``cause``, or, with a ``status``, that its
         completion hits.
         """
@@ -215,9 +213,9 @@ class Verb:
             bins = [f"status.{name}"]
             if post.has(PostFlag.SILENT_SUCCESS):
                 bins.append(f"silent.{name}")
-        elif cause != PostCause.OK:
+        elif cause != Cause.OK:
             defer = "deferred" if post.has(PostFlag.DEFER) else "plain"
-            bins = [f"refused.{PostCause(cause).name}", f"{defer}.refused"]
+            bins = [f"refused.{Cause(cause).name}", f"{defer}.refused"]
         else:
             inline = post.has(PostFlag.INLINE)
             kind, most = ("inline", self.max_inline) if inline else ("length", MAX_LENGTH)

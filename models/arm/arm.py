@@ -24,7 +24,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
-from models.codes import MOD_OTHER_ONLY, ArmType, Cause, CqStatus, Life, ModelError
+from models.codes import ArmType, Cause, CqStatus, Life, ModelError
+from models.layouts import MOD_OTHER_ONLY
 from models.rules import Ruled
 
 _ERRORS, _ANY, _SOLICITED = ArmType.ERRORS, ArmType.ANY, ArmType.SOLICITED

@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from models.arm.arm import Callback
-from models.codes import EQE_BYTES, LINE_BYTES, CqStatus, ModelError
+from models.codes import CqStatus, ModelError
 from models.cq.entries import Eqe
 from models.cq.queue import Ring
+from models.layouts import EQE_BYTES, LINE_BYTES
 from models.params import Params
 from models.rules import Ruled
 

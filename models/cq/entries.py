@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.codes import CQE_BYTES, EQE_BYTES, EQE_TYPE_CQ, CqeFlag, CqStatus, ResultType
+from models.codes import CqeFlag, CqStatus, ResultType
+from models.layouts import CQE_BYTES, EQE_BYTES, EQE_TYPE_CQ
 
 _RECEIVES = (ResultType.RECEIVE, ResultType.RECEIVE_AND_INVALIDATE)
 

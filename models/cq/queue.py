@@ -12,16 +12,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from models.codes import (
-    CQE_BYTES,
-    EQE_BYTES,
-    LINE_BYTES,
-    CqStatus,
-    LogCause,
-    ModelError,
-    ResultType,
-)
+from models.codes import CqStatus, LogCause, ModelError, ResultType
 from models.cq.entries import Cqe, Eqe, phase_of, with_phase
+from models.layouts import CQE_BYTES, EQE_BYTES, LINE_BYTES
 from models.rules import Ruled
 
 #: Reads ``nbytes`` bytes of host memory at a byte address.

@@ -12,36 +12,37 @@ from typing import Final, Protocol
 
 from models.arm.arm import CqConfig, CqModel, moderation_mode
 from models.arm.events import EqModel
-from models.codes import CQE_BYTES, EQE_BYTES, CommandCode, CommandResult, CqStatus, Life
+from models.codes import Command, CommandResult, CqStatus, Life
 from models.cq.queue import CqProducer, Ring
+from models.layouts import CQE_BYTES, EQE_BYTES
 from models.params import Params
 
 _ALL: Final = 0xFFFF_FFFF
 _RING: Final[Mapping[int, int]] = {0: _ALL, 1: _ALL, 2: _ALL, 3: 0x1F}
 
 #: Argument registers that a command uses, with the bits that may be set in them.
-USED_BITS: Final[Mapping[CommandCode, Mapping[int, int]]] = {
-    CommandCode.CREATE_EQ: {**_RING, 3: 0xFFFF_001F, 4: 0xFFFF},
-    CommandCode.MODIFY_EQ: {0: _ALL, 3: 0xFFFF_0000},
-    CommandCode.RESIZE_EQ: _RING,
-    CommandCode.QUERY_EQ: {0: _ALL},
-    CommandCode.DESTROY_EQ: {0: _ALL},
-    CommandCode.CREATE_CQ: {**_RING, 3: 0x71F, 4: _ALL, 5: _ALL},
-    CommandCode.MODIFY_CQ: {0: _ALL, 3: 0x600, 5: _ALL},
-    CommandCode.RESIZE_CQ: _RING,
-    CommandCode.QUERY_CQ: {0: _ALL},
-    CommandCode.DESTROY_CQ: {0: _ALL},
+USED_BITS: Final[Mapping[Command, Mapping[int, int]]] = {
+    Command.CREATE_EQ: {**_RING, 3: 0xFFFF_001F, 4: 0xFFFF},
+    Command.MODIFY_EQ: {0: _ALL, 3: 0xFFFF_0000},
+    Command.RESIZE_EQ: _RING,
+    Command.QUERY_EQ: {0: _ALL},
+    Command.DESTROY_EQ: {0: _ALL},
+    Command.CREATE_CQ: {**_RING, 3: 0x71F, 4: _ALL, 5: _ALL},
+    Command.MODIFY_CQ: {0: _ALL, 3: 0x600, 5: _ALL},
+    Command.RESIZE_CQ: _RING,
+    Command.QUERY_CQ: {0: _ALL},
+    Command.DESTROY_CQ: {0: _ALL},
 }
 
 #: Commands that a removed device refuses (MW-09).
 REMOVED_COMMANDS: Final = frozenset(
     {
-        CommandCode.CREATE_EQ,
-        CommandCode.MODIFY_EQ,
-        CommandCode.RESIZE_EQ,
-        CommandCode.CREATE_CQ,
-        CommandCode.MODIFY_CQ,
-        CommandCode.RESIZE_CQ,
+        Command.CREATE_EQ,
+        Command.MODIFY_EQ,
+        Command.RESIZE_EQ,
+        Command.CREATE_CQ,
+        Command.MODIFY_CQ,
+        Command.RESIZE_CQ,
     }
 )
 
@@ -148,15 +149,14 @@ def check_command(code: int, args: Args, objects: Objects, removed: bool = False
     Checks are made in the order of the result codes, except that CMD_CQ_ERROR and then
     CMD_TOO_SMALL come last, and CMD_DEVICE_REMOVED right behind CMD_UNKNOWN.
     """
-    try:
-        command = CommandCode(code)
-    except ValueError:
+    if code not in USED_BITS:
         return CommandResult.CMD_UNKNOWN
+    command = Command(code)
     if removed and command in REMOVED_COMMANDS:
         return CommandResult.CMD_DEVICE_REMOVED
     if any(args.words[i] & ~mask for i, mask in USED_BITS[command].items()):
         return CommandResult.CMD_RESERVED
-    is_cq = command >= CommandCode.CREATE_CQ
+    is_cq = command >= Command.CREATE_CQ
     if args.number >= (objects.params.num_cq if is_cq else objects.params.num_eq):
         return CommandResult.CMD_BAD_OBJECT
     if is_cq:
@@ -172,40 +172,40 @@ def _check_ring(args: Args, entry_bytes: int, params: Params) -> CommandResult:
     return CommandResult.OK
 
 
-def _check_eq(command: CommandCode, args: Args, objects: Objects) -> CommandResult:
+def _check_eq(command: Command, args: Args, objects: Objects) -> CommandResult:
     eq = objects.eqs[args.number]
-    if command is CommandCode.CREATE_EQ:
+    if command is Command.CREATE_EQ:
         if eq.exists:
             return CommandResult.CMD_EXISTS
     elif not eq.exists:
         return CommandResult.CMD_NO_OBJECT
-    if command in (CommandCode.CREATE_EQ, CommandCode.RESIZE_EQ):
+    if command in (Command.CREATE_EQ, Command.RESIZE_EQ):
         result = _check_ring(args, EQE_BYTES, objects.params)
         if result is not CommandResult.OK:
             return result
-    if command is CommandCode.CREATE_EQ and args.page >= objects.params.num_pages:
+    if command is Command.CREATE_EQ and args.page >= objects.params.num_pages:
         return CommandResult.CMD_BAD_PAGE
-    if command is CommandCode.RESIZE_EQ and eq.attached > 1 << args.log2:
+    if command is Command.RESIZE_EQ and eq.attached > 1 << args.log2:
         return CommandResult.CMD_EQ_FULL
-    if command is CommandCode.DESTROY_EQ and eq.attached:
+    if command is Command.DESTROY_EQ and eq.attached:
         return CommandResult.CMD_IN_USE
     return CommandResult.OK
 
 
-def _check_cq(command: CommandCode, args: Args, objects: Objects) -> CommandResult:
+def _check_cq(command: Command, args: Args, objects: Objects) -> CommandResult:
     cq = objects.cqs[args.number]
-    if command is CommandCode.CREATE_CQ:
+    if command is Command.CREATE_CQ:
         return _check_create_cq(args, objects)
     if cq.life is Life.FREE:
         return CommandResult.CMD_NO_OBJECT
-    if command is CommandCode.DESTROY_CQ:
+    if command is Command.DESTROY_CQ:
         pending = cq.busy or not objects.idle(args.number)
         return CommandResult.CMD_PENDING if pending else CommandResult.OK
-    if command is CommandCode.QUERY_CQ:
+    if command is Command.QUERY_CQ:
         return CommandResult.OK
     if cq.life is Life.DESTROYING:
         return CommandResult.CMD_NO_OBJECT
-    if command is CommandCode.MODIFY_CQ:
+    if command is Command.MODIFY_CQ:
         return _check_moderation(args.config, cq.config.entries)
     result = _check_ring(args, CQE_BYTES, objects.params)
     if result is CommandResult.OK:

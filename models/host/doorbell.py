@@ -12,16 +12,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from models.arm.arm import CqModel
-from models.codes import (
-    CB_RETURN,
-    CQ_DB,
-    LINE_BYTES,
-    PAGE_BYTES,
-    PAGE_STATUS,
-    ArmType,
-    Cause,
-    Life,
-)
+from models.codes import ArmType, Cause, Life
+from models.layouts import CB_RETURN, CQ_DB, LINE_BYTES, PAGE_BYTES, PAGE_STATUS
 from models.params import Params
 
 

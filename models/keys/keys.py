@@ -13,22 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from models.codes import ModelError
+from models.codes import Access, By, CommandResult, ModelError, Rights, Status, TraceOp, Verdict
 from models.keys.region import Region, RegionConfig, RegionTable
 from models.keys.window_types import KeyState, KeyStep, Window
+from models.layouts import KEY_REGION_BITS, LAST_GENERATION, NO_QP, WINDOW_BIT
 from models.params import Params
 from models.post.post import Segment
-from models.receive_codes import KEY_REGION_BITS, RecvResult, Rights
-from models.window_codes import (
-    LAST_GENERATION,
-    NO_QP,
-    WINDOW_BIT,
-    Access,
-    By,
-    KeyStatus,
-    KeyTraceOp,
-    Verdict,
-)
 
 _NUMBER = (1 << KEY_REGION_BITS) - 1
 _U32 = (1 << 32) - 1
@@ -110,39 +100,39 @@ class KeyTable(RegionTable):
 
     # -- commands ----------------------------------------------------------------------------
 
-    def check_allocate(self, number: int) -> RecvResult:
+    def check_allocate(self, number: int) -> CommandResult:
         """The result of ALLOC_MR for a number in range; changes nothing."""
         if self.regions[number] is not None:
-            return RecvResult.CMD_EXISTS
+            return CommandResult.CMD_EXISTS
         exhausted = self.serials[number] == LAST_GENERATION
-        return RecvResult.CMD_NO_KEYS if exhausted else RecvResult.OK
+        return CommandResult.CMD_NO_KEYS if exhausted else CommandResult.OK
 
     def allocate(self, number: int, zone: int) -> int:
         """ALLOC_MR: a region without memory, which FastRegister makes valid; its first key."""
-        if self.check_allocate(number) is not RecvResult.OK:
+        if self.check_allocate(number) is not CommandResult.OK:
             raise ModelError(f"region {number}: allocated, but {self.check_allocate(number).name}")
         key = self._next_region_key(number)
         config = RegionConfig(0, 0, zone, 0)
         self.regions[number] = Region(key, config, valid=False, allocated=True)
         return key
 
-    def deregister(self, number: int) -> RecvResult:
+    def deregister(self, number: int) -> CommandResult:
         """DEREGISTER_MR of a number in range; refused while windows are bound to it (MW-11)."""
         region = self.regions[number]
         if region is not None and region.windows and self.has("MW-11"):
-            return RecvResult.CMD_BUSY
+            return CommandResult.CMD_BUSY
         return super().deregister(number)
 
-    def check_create(self, number: int) -> RecvResult:
+    def check_create(self, number: int) -> CommandResult:
         """The result of CREATE_MW for a number in range; changes nothing."""
         if self.windows[number] is not None:
-            return RecvResult.CMD_EXISTS
+            return CommandResult.CMD_EXISTS
         exhausted = self.window_serials[number] == LAST_GENERATION
-        return RecvResult.CMD_NO_KEYS if exhausted else RecvResult.OK
+        return CommandResult.CMD_NO_KEYS if exhausted else CommandResult.OK
 
     def create(self, number: int, zone: int = 0, context: int = 0) -> int:
         """CREATE_MW: a window that is not valid (MW-01); its first key."""
-        if self.check_create(number) is not RecvResult.OK:
+        if self.check_create(number) is not CommandResult.OK:
             raise ModelError(f"window {number}: created, but {self.check_create(number).name}")
         window = Window(self._next_window_key(number), context, zone)
         if not self.has("MW-01"):
@@ -150,30 +140,30 @@ class KeyTable(RegionTable):
         self.windows[number] = window
         return window.key
 
-    def close(self, number: int) -> RecvResult:
+    def close(self, number: int) -> CommandResult:
         """CLOSE_MW of a number in range; a valid window becomes invalid."""
         window = self.windows[number]
         if window is None:
-            return RecvResult.CMD_NO_OBJECT
+            return CommandResult.CMD_NO_OBJECT
         self._count(window, -1)
         self.windows[number] = None
-        return RecvResult.OK
+        return CommandResult.OK
 
     # -- requests ----------------------------------------------------------------------------
 
     def bind_faults(
         self, zone: int, target: int, segment: Segment | None, rights: int
-    ) -> Iterator[KeyStatus]:
+    ) -> Iterator[Status]:
         """All faults of a Bind, in order of precedence; arguments as for :meth:`bind`."""
         window = self.window(target)
         if window is None or window.zone != zone:
-            yield KeyStatus.INVALID_TOKEN
+            yield Status.INVALID_TOKEN
         if window is not None and window.valid and self.has("MW-03"):
-            yield KeyStatus.ALREADY_VALID
+            yield Status.ALREADY_VALID
         if segment is None or not self._bindable(zone, segment, rights):
-            yield KeyStatus.BAD_MEMORY
+            yield Status.BAD_MEMORY
         if window is not None and self._exhausted(window.key):
-            yield KeyStatus.NO_KEYS
+            yield Status.NO_KEYS
 
     def bind(
         self, qp: int, zone: int, target: int, segment: Segment | None, rights: int
@@ -184,9 +174,9 @@ class KeyTable(RegionTable):
         ``rights``: 3 bits; local write gives a window nothing.
         """
         before = self.state(target) if target & WINDOW_BIT else KeyState()
-        fault = next(self.bind_faults(zone, target, segment, rights), KeyStatus.SUCCESS)
+        fault = next(self.bind_faults(zone, target, segment, rights), Status.SUCCESS)
         new_key = None
-        if fault is KeyStatus.SUCCESS:
+        if fault is Status.SUCCESS:
             number = target & _NUMBER ^ WINDOW_BIT
             old = self._window(number)
             assert segment is not None
@@ -209,22 +199,20 @@ class KeyTable(RegionTable):
             self._count(new, +1)
         after = self.state(target) if target & WINDOW_BIT else KeyState()
         operand = fault | (target & WINDOW_BIT - 1) << 16
-        step = KeyStep(KeyTraceOp.BIND, target, fault, operand, before, after, qp, new_key)
+        step = KeyStep(TraceOp.BIND, target, fault, operand, before, after, qp, new_key)
         return replace(step, window=bool(target & WINDOW_BIT))
 
-    def register_faults(
-        self, zone: int, target: int, segment: Segment | None
-    ) -> Iterator[KeyStatus]:
+    def register_faults(self, zone: int, target: int, segment: Segment | None) -> Iterator[Status]:
         """All faults of a FastRegister, in order; arguments as for :meth:`fast_register`."""
         region = self.region(target)
         if region is None or not region.allocated or region.config.zone != zone:
-            yield KeyStatus.INVALID_TOKEN
+            yield Status.INVALID_TOKEN
         if region is not None and region.valid:
-            yield KeyStatus.ALREADY_VALID
+            yield Status.ALREADY_VALID
         if segment is None or not 1 <= segment.length <= (1 << 64) - segment.address:
-            yield KeyStatus.BAD_MEMORY
+            yield Status.BAD_MEMORY
         if region is not None and self._exhausted(region.key):
-            yield KeyStatus.NO_KEYS
+            yield Status.NO_KEYS
 
     def fast_register(
         self, qp: int, zone: int, target: int, segment: Segment | None, rights: int
@@ -234,16 +222,16 @@ class KeyTable(RegionTable):
         ``segment``: address and length of its memory (the key is ignored); ``rights``: 3 bits.
         """
         before = KeyState() if target & WINDOW_BIT else self.state(target)
-        fault = next(self.register_faults(zone, target, segment), KeyStatus.SUCCESS)
+        fault = next(self.register_faults(zone, target, segment), Status.SUCCESS)
         new_key = None
-        if fault is KeyStatus.SUCCESS:
+        if fault is Status.SUCCESS:
             assert segment is not None
             number = target & _NUMBER
             new_key = self._next_region_key(number) if self.has("MW-11a") else target
             config = RegionConfig(segment.address, segment.length, zone, rights)
             self.regions[number] = Region(new_key, config, allocated=True, qp=qp)
         after = KeyState() if target & WINDOW_BIT else self.state(target)
-        op = KeyTraceOp.FAST_REGISTER
+        op = TraceOp.FAST_REGISTER
         return KeyStep(op, target, fault, fault, before, after, qp, new_key)
 
     def invalidate(self, qp: int, token: int, by: By = By.REQUEST) -> KeyStep:
@@ -256,17 +244,17 @@ class KeyTable(RegionTable):
             window = self.window(token)
         if not self.has("CQ-05") and by is not By.PEER and not self.is_valid(token):
             window, region = self.window(token), self.region(token)
-        fault, context = KeyStatus.INVALID_TOKEN, 0
+        fault, context = Status.INVALID_TOKEN, 0
         if window is not None and window.qp == qp:
-            fault, context = KeyStatus.SUCCESS, window.context
+            fault, context = Status.SUCCESS, window.context
         elif region is not None and region.allocated and region.qp == qp and not region.windows:
-            fault = KeyStatus.SUCCESS
-        if fault is KeyStatus.SUCCESS:
+            fault = Status.SUCCESS
+        if fault is Status.SUCCESS:
             self.invalidated += 1
             if by is not By.PEER or self.has("CQ-03"):
                 self._invalidate(token)
         operand = fault | (by is By.PEER) << 8 | (by is By.READ) << 9
-        op, after = KeyTraceOp.INVALIDATE, self.state(token)
+        op, after = TraceOp.INVALIDATE, self.state(token)
         step = KeyStep(op, token, fault, operand, before, after, qp, context=context)
         return replace(step, window=window is not None)
 
@@ -318,7 +306,7 @@ class KeyTable(RegionTable):
         found = next(self.verdicts(qp, zone, kind, key, address, length), Verdict.GRANTED)
         state = replace(self.state(key), windows=0)
         operand = found | kind << 16
-        step = KeyStep(KeyTraceOp.CHECK, key, found, operand, state, state, qp)
+        step = KeyStep(TraceOp.CHECK, key, found, operand, state, state, qp)
         return replace(step, window=bool(key & WINDOW_BIT))
 
     # -- removal -----------------------------------------------------------------------------
@@ -328,7 +316,7 @@ class KeyTable(RegionTable):
         if self.removed:
             raise ModelError("MW-09: the device is removed a second time")
         self.removed = self.has("MW-09")
-        return KeyStep(KeyTraceOp.REMOVED, 0, 0, 0, KeyState(), KeyState(), NO_QP)
+        return KeyStep(TraceOp.REMOVED, 0, 0, 0, KeyState(), KeyState(), NO_QP)
 
     # -- helpers -----------------------------------------------------------------------------
 

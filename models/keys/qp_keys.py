@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from models.codes import ModelError
+from models.codes import ModelError, PostFlag
 from models.keys.keys import KeyTable
 from models.keys.window_types import KeyStep
 from models.post.qp_types import Request
-from models.qp_codes import PostFlag
 from models.rules import Ruled
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from models.codes import ModelError
+from models.codes import Cause, CommandResult, ModelError, Rights
+from models.layouts import KEY_BITS, KEY_REGION_BITS
 from models.params import Params
 from models.post.post import Segment
-from models.receive_codes import KEY_BITS, KEY_REGION_BITS, RecvCause, RecvResult, Rights
 from models.rules import Ruled
 
 _LAST_SERIAL = (1 << KEY_BITS - KEY_REGION_BITS) - 1
@@ -68,35 +68,35 @@ class RegionTable(Ruled):
 
     # -- commands ----------------------------------------------------------------------------
 
-    def check_register(self, number: int, config: RegionConfig) -> RecvResult:
+    def check_register(self, number: int, config: RegionConfig) -> CommandResult:
         """The result of REGISTER_MR for a number in range; changes nothing."""
         if self.regions[number] is not None:
-            return RecvResult.CMD_EXISTS
+            return CommandResult.CMD_EXISTS
         remote_only = config.rights & Rights.REMOTE_WRITE and not config.rights & Rights.LOCAL_WRITE
         if remote_only:
-            return RecvResult.CMD_BAD_FLAG
+            return CommandResult.CMD_BAD_FLAG
         if config.length < 1 or config.end > 1 << 64:
-            return RecvResult.CMD_BAD_RANGE
+            return CommandResult.CMD_BAD_RANGE
         if self.serials[number] == _LAST_SERIAL:
-            return RecvResult.CMD_NO_KEYS
-        return RecvResult.OK
+            return CommandResult.CMD_NO_KEYS
+        return CommandResult.OK
 
     def register(self, number: int, config: RegionConfig) -> int:
         """REGISTER_MR; returns the key. Raises :class:`ModelError` if it is to be refused."""
         result = self.check_register(number, config)
-        if result is not RecvResult.OK:
+        if result is not CommandResult.OK:
             raise ModelError(f"region {number}: registered, but {result.name}")
         self.serials[number] += 1
         key = number | self.serials[number] << KEY_REGION_BITS
         self.regions[number] = Region(key, config)
         return key
 
-    def deregister(self, number: int) -> RecvResult:
+    def deregister(self, number: int) -> CommandResult:
         """DEREGISTER_MR of a number in range; what was posted with its key stays posted."""
         if self.regions[number] is None:
-            return RecvResult.CMD_NO_OBJECT
+            return CommandResult.CMD_NO_OBJECT
         self.regions[number] = None
-        return RecvResult.OK
+        return CommandResult.OK
 
     def query(self, number: int) -> tuple[int, ...]:
         """OUT0 to OUT7 of QUERY_MR, of a registered region."""
@@ -117,7 +117,7 @@ class RegionTable(Ruled):
             return None
         return region
 
-    def faults(self, segment: Segment, zone: int) -> Iterator[RecvCause]:
+    def faults(self, segment: Segment, zone: int) -> Iterator[Cause]:
         """All faults of one segment, in the order of the checks: region, zone, local write, range.
 
         The region of a segment with length 0 is not checked.
@@ -126,16 +126,16 @@ class RegionTable(Ruled):
             return
         region = self.find(segment.key)
         if region is None:
-            yield RecvCause.BAD_REGION
+            yield Cause.BAD_REGION
             return
         if region.config.zone != zone:
-            yield RecvCause.BAD_ZONE
+            yield Cause.BAD_ZONE
         if not region.config.rights & Rights.LOCAL_WRITE:
-            yield RecvCause.NO_LOCAL_WRITE
+            yield Cause.NO_LOCAL_WRITE
         if not region.config.covers(segment):
-            yield RecvCause.BAD_RANGE
+            yield Cause.BAD_RANGE
 
-    def all_faults(self, segments: Sequence[Segment], zone: int) -> Iterator[RecvCause]:
+    def all_faults(self, segments: Sequence[Segment], zone: int) -> Iterator[Cause]:
         """Faults of all segments in vector order; the first one is the cause (SRQ-15)."""
         for segment in segments:
             yield from self.faults(segment, zone)

@@ -10,7 +10,7 @@ receive requests ``rqs[qp].fail_length()``.
 ::
 
     model = WindowModel(params)                       # a key table of its own
-    model.command(WindowCommand.CREATE_MW, make_window_args(0, zone=5, context=7)).out[0]
+    model.command(Command.CREATE_MW, make_window_args(0, zone=5, context=7)).out[0]
     model.check_beat(CheckRequest(qp, Access.READ, key, address, nbytes).encode()).tdata
 
 A bench that follows the trace has the table make a step at its record of lane 8 and gives it to
@@ -22,25 +22,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from models.codes import ModelError
+from models.codes import (
+    WINDOW_COMMANDS,
+    Command,
+    CommandResult,
+    LogCause,
+    ModelError,
+    QpState,
+    TraceOp,
+    Verdict,
+)
 from models.host.control import Args
 from models.keys.keys import KeyTable
 from models.keys.window_control import KEY_COMMANDS, check_removed, decode_window
 from models.keys.window_types import CheckRequest, CheckResult, KeyStep
+from models.layouts import NO_QP, WINDOW_BIT
 from models.params import Params
 from models.post.posting import PostingModel
 from models.post.qp_types import StateStep
-from models.qp_codes import QpState
 from models.receive.receive import ReceiveModel, RecvReply
-from models.receive_codes import RecvResult
-from models.window_codes import (
-    NO_QP,
-    WINDOW_BIT,
-    KeyTraceOp,
-    Verdict,
-    WindowCommand,
-    WindowLog,
-)
 
 _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 
@@ -91,7 +91,7 @@ class WindowModel(ReceiveModel):
         refused = code is not Verdict.GRANTED
         self.checks += 1
         self.checks_refused += refused
-        log = WindowLog.CHECK_REFUSED if refused else WindowLog.OK
+        log = LogCause.CHECK_REFUSED if refused else LogCause.OK
         return CheckResult(request.qp, code, log, step)
 
     def _may_check(self, request: CheckRequest) -> bool:
@@ -134,11 +134,11 @@ class WindowModel(ReceiveModel):
         """A control command with its steps; arguments as for :meth:`ReceiveModel.command`."""
         if self.removed:
             result = check_removed(code)
-            if result is not RecvResult.OK:
+            if result is not CommandResult.OK:
                 return RecvReply(result)
-        key = args.number | (WINDOW_BIT if code >= WindowCommand.CREATE_MW else 0)
+        key = args.number | (WINDOW_BIT if code >= Command.CREATE_MW else 0)
         before = self.table.state(key)
-        if code in set(WindowCommand):
+        if code in WINDOW_COMMANDS:
             reply = self._window_command(code, args)
         else:
             reply = super().command(
@@ -151,33 +151,33 @@ class WindowModel(ReceiveModel):
                 tail_seen=tail_seen,
                 start=start,
             )
-        if code not in KEY_COMMANDS or reply.result is not RecvResult.OK:
+        if code not in KEY_COMMANDS or reply.result is not CommandResult.OK:
             return reply
         after, new_key = self.table.state(key), reply.out[0] or None
-        op, window = KeyTraceOp.KEY_COMMAND, bool(key & WINDOW_BIT)
+        op, window = TraceOp.KEY_COMMAND, bool(key & WINDOW_BIT)
         step = KeyStep(op, key, 0, code, before, after, NO_QP, new_key, window)
         return RecvReply(reply.result, reply.out, key=step)
 
     def _window_command(self, code: int, args: Args) -> RecvReply:
         result = decode_window(code, args, self.params)
-        if result is not RecvResult.OK:
+        if result is not CommandResult.OK:
             return RecvReply(result)
-        command, number, zone = WindowCommand(code), args.number, args.words[5]
-        if command is WindowCommand.REMOVE_DEVICE:
+        command, number, zone = Command(code), args.number, args.words[5]
+        if command is Command.REMOVE_DEVICE:
             return RecvReply(result, key=self.table.remove())
-        if command is WindowCommand.ALLOC_MR:
+        if command is Command.ALLOC_MR:
             result = self.table.check_allocate(number)
-            if result is RecvResult.OK:
+            if result is CommandResult.OK:
                 return RecvReply(result, _out(self.table.allocate(number, zone)))
-        elif command is WindowCommand.CREATE_MW:
+        elif command is Command.CREATE_MW:
             result = self.table.check_create(number)
-            if result is RecvResult.OK:
+            if result is CommandResult.OK:
                 context = args.words[1] | args.words[2] << 32
                 return RecvReply(result, _out(self.table.create(number, zone, context)))
-        elif command is WindowCommand.CLOSE_MW:
+        elif command is Command.CLOSE_MW:
             result = self.table.close(number)
         elif self.table.windows[number] is None:
-            result = RecvResult.CMD_NO_OBJECT
+            result = CommandResult.CMD_NO_OBJECT
         else:
             return RecvReply(result, self.table.query_window(number))
         return RecvReply(result)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from models.window_codes import NO_QP, Access, KeyStatus, KeyTraceOp, WindowLog
+from models.codes import Access, LogCause, Status, TraceOp
+from models.layouts import NO_QP
 
 
 @dataclass(frozen=True)
 class Window:
     """A memory window. ``context``: 64 bits, from its creation; ``zone``: 16 bits; the rest is of
     its latest binding: ``qp`` and ``region``: numbers; ``base``: byte address; ``length``: bytes;
-    ``rights``: remote ones, see :class:`models.receive_codes.Rights`.
+    ``rights``: remote ones, see :class:`models.codes.Rights`.
     """
 
     key: int
@@ -73,13 +74,13 @@ class KeyState:
 class KeyStep:
     """One step of one region or window.
 
-    ``key``: as named by the request; ``code``: a :class:`KeyStatus` or, of a check, a
+    ``key``: as named by the request; ``code``: a :class:`Status` or, of a check, a
     :class:`Verdict`; ``operand``: 32 bits of the trace record; ``qp``: its number field;
     ``new_key``: given by this step; ``window``: ``key`` names a window; ``context``: that the
     window had from its creation (64 bits; 0 for a region).
     """
 
-    op: KeyTraceOp
+    op: TraceOp
     key: int
     code: int
     operand: int
@@ -93,7 +94,7 @@ class KeyStep:
     @property
     def okay(self) -> bool:
         """The step did what it was to do."""
-        return self.code == KeyStatus.SUCCESS
+        return self.code == Status.SUCCESS
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ class CheckResult:
 
     qp: int
     code: int
-    log: WindowLog
+    log: LogCause
     step: KeyStep | None = None
 
     @property

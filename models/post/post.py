@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from models.qp_codes import PostFlag
+from models.codes import PostFlag
 
 #: Slots of a post, bits of a slot, and the slot that holds the target of a request that has one.
 NUM_SLOTS: Final = 3

@@ -14,23 +14,15 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from models.codes import PAGE_BYTES, ModelError
+from models.codes import Cause, Command, CommandResult, ConnEvent, LogCause, ModelError, QpState
 from models.host.control import Args
 from models.keys.keys import KeyTable
+from models.layouts import PAGE_BYTES, RECV_PORTAL
 from models.params import Params
 from models.post.post import Post
 from models.post.post_check import is_portal, write_faults
 from models.post.qp import Indication, PostResult, QpModel, Retirement, StateStep
 from models.post.qp_control import CqPage, check_create, config_of, decode_command
-from models.qp_codes import (
-    RECV_PORTAL,
-    ConnEvent,
-    PostCause,
-    QpCommand,
-    QpLog,
-    QpResult,
-    QpState,
-)
 from models.rules import Ruled
 
 __all__ = ["Input", "PostingModel", "QpReply", "pack_conn", "pack_done", "pack_term"]
@@ -40,7 +32,7 @@ __all__ = ["Input", "PostingModel", "QpReply", "pack_conn", "pack_done", "pack_t
 class QpReply:
     """Reply to a control command: result, OUT0 to OUT7, and the change of state, if any."""
 
-    result: QpResult
+    result: CommandResult
     out: tuple[int, ...] = (0,) * 8
     step: StateStep | None = None
 
@@ -49,7 +41,7 @@ class QpReply:
 class Input:
     """What became of a beat from the transport. ``log``: why it was refused, or OK."""
 
-    log: QpLog
+    log: LogCause
     qp: int
     step: StateStep | None = None
 
@@ -91,7 +83,7 @@ class PostingModel(Ruled):
         self.work_beats = 0  #: CNT_INDICATED
         self.done = 0  #: CNT_DONE
         self.done_refused = 0  #: CNT_DONE_REFUSED
-        self.causes: Counter[PostCause] = Counter()  #: portal writes by cause, OK included
+        self.causes: Counter[Cause] = Counter()  #: portal writes by cause, OK included
 
     def uses_cq(self, cq: int) -> bool:
         """True if a queue pair names the CQ: DESTROY_CQ answers CMD_IN_USE."""
@@ -110,14 +102,14 @@ class PostingModel(Ruled):
         retired_seen: int | None = None,
         credit: bool = True,
         cq_error: bool = False,
-    ) -> PostCause:
+    ) -> Cause:
         """The cause for 512 bits that reach the send portal of a page as one good write.
 
         ``retired_seen``: see :meth:`QpModel.see`; it is remembered, all else stays as it is.
         """
         post = Post.decode(post_beat)
         if post.qp >= self.params.num_qp:
-            return PostCause.BAD_QP
+            return Cause.BAD_QP
         self.qps[post.qp].see(retired_seen)
         return self.qps[post.qp].check(post, page, credit=credit, cq_error=cq_error)
 
@@ -142,10 +134,10 @@ class PostingModel(Ruled):
         if not is_portal(addr):
             return None
         post, page = Post.decode(data), addr // PAGE_BYTES
-        cause = next(write_faults(addr, length, size, strb, self.params), PostCause.OK)
-        if cause is PostCause.OK and post.qp >= self.params.num_qp:
-            cause = PostCause.BAD_QP
-        if cause is not PostCause.OK:
+        cause = next(write_faults(addr, length, size, strb, self.params), Cause.OK)
+        if cause is Cause.OK and post.qp >= self.params.num_qp:
+            cause = Cause.BAD_QP
+        if cause is not Cause.OK:
             if addr % PAGE_BYTES >= RECV_PORTAL and post.qp < self.params.num_qp:
                 self.qps[post.qp].fail_foreign()
             result = PostResult(cause)
@@ -154,7 +146,7 @@ class PostingModel(Ruled):
                 post, page, retired_seen=retired_seen, credit=credit, cq_error=cq_error, now=now
             )
         self.causes[result.cause] += 1
-        self.posts += result.cause is PostCause.OK
+        self.posts += result.cause is Cause.OK
         return result
 
     # -- transport ---------------------------------------------------------------------------
@@ -188,21 +180,21 @@ class PostingModel(Ruled):
         """A beat of ``s_axis_done`` (64 bits)."""
         qp, tag, status = tdata & 0xFFFF, tdata >> 16 & 0xFFFF, tdata >> 32 & 0xFF
         step = None
-        log = QpLog.DONE_BAD
+        log = LogCause.DONE_BAD
         if qp < self.params.num_qp and not tdata >> 40:
             log, step = self.qps[qp].report(tag, status)
-        self.done += log is QpLog.OK
-        self.done_refused += log is not QpLog.OK
+        self.done += log is LogCause.OK
+        self.done_refused += log is not LogCause.OK
         return Input(log, qp, step)
 
     def conn_beat(self, tdata: int) -> Input:
         """A beat of ``s_axis_conn`` (32 bits)."""
         qp, event = tdata & 0xFFFF, tdata >> 16
         step = None
-        log = QpLog.DONE_BAD
+        log = LogCause.DONE_BAD
         if qp < self.params.num_qp and event == ConnEvent.DISCONNECTED:
             log, step = self.qps[qp].disconnected()
-        self.done_refused += log is not QpLog.OK
+        self.done_refused += log is not LogCause.OK
         return Input(log, qp, step)
 
     def retire(self, qp: int) -> Retirement:
@@ -226,32 +218,32 @@ class PostingModel(Ruled):
         ``keyed``: see :meth:`QpModel.destroy`.
         """
         command = decode_command(code, args, self.params)
-        if isinstance(command, QpResult):
+        if isinstance(command, CommandResult):
             return QpReply(command)
         qp = self.qps[args.number]
         qp.see(retired_seen)
-        if command is QpCommand.CREATE_QP:
+        if command is Command.CREATE_QP:
             result = check_create(args, qp, self.cq_page)
-            if result is not QpResult.OK:
+            if result is not CommandResult.OK:
                 return QpReply(result)
             return QpReply(result, step=qp.create(config_of(args)))
         if qp.state is QpState.FREE:
-            return QpReply(QpResult.CMD_NO_OBJECT)
-        if command is QpCommand.QUERY_QP:
-            return QpReply(QpResult.OK, qp.query())
-        if command is QpCommand.MODIFY_QP:
+            return QpReply(CommandResult.CMD_NO_OBJECT)
+        if command is Command.QUERY_QP:
+            return QpReply(CommandResult.OK, qp.query())
+        if command is Command.MODIFY_QP:
             if qp.state is QpState.DESTROYING:
-                return QpReply(QpResult.CMD_NO_OBJECT)
+                return QpReply(CommandResult.CMD_NO_OBJECT)
             config = config_of(args)
             qp.modify(config.watermark, config.age)
-            return QpReply(QpResult.OK)
-        if command is QpCommand.CONNECT_QP:
+            return QpReply(CommandResult.OK)
+        if command is Command.CONNECT_QP:
             result, step = qp.connect(args.words[1])
-        elif command is QpCommand.SET_QP_STATE:
+        elif command is Command.SET_QP_STATE:
             result, step = qp.set_state(
                 args.words[1], retired_seen=retired_seen, receiving=receiving
             )
-        elif command is QpCommand.FLUSH_QP:
+        elif command is Command.FLUSH_QP:
             result, step = qp.flush()
         else:
             result, step = qp.destroy(retired_seen=retired_seen, receiving=receiving, keyed=keyed)

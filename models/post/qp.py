@@ -12,7 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from models.codes import ModelError
+from models.codes import (
+    FOREIGN_CAUSES,
+    Cause,
+    CommandResult,
+    LogCause,
+    ModelError,
+    PostFlag,
+    QpState,
+    StateBy,
+    Status,
+)
 from models.cq.entries import Cqe
 from models.keys.keys import KeyTable
 from models.keys.qp_keys import KeyUser
@@ -20,16 +30,6 @@ from models.params import Params
 from models.post.post import Post
 from models.post.post_check import static_faults
 from models.post.qp_types import Indication, PostResult, QpConfig, Request, Retirement, StateStep
-from models.qp_codes import (
-    FOREIGN_CAUSES,
-    PostCause,
-    PostFlag,
-    QpLog,
-    QpResult,
-    QpState,
-    StateBy,
-    Status,
-)
 from models.verbs import VERBS
 
 __all__ = [
@@ -129,37 +129,35 @@ class QpModel(KeyUser):
 
     def faults(
         self, post: Post, page: int, *, credit: bool = True, cq_error: bool = False
-    ) -> Iterator[PostCause]:
+    ) -> Iterator[Cause]:
         """All faults of a post from NO_QP on, in order of precedence."""
         if self.state in (QpState.FREE, QpState.DESTROYING):
-            yield PostCause.NO_QP
+            yield Cause.NO_QP
         if page != self.config.page and self.has("ISO-01"):
-            yield PostCause.NOT_OWNER
+            yield Cause.NOT_OWNER
         if self.removed:
-            yield PostCause.DEVICE_REMOVED
+            yield Cause.DEVICE_REMOVED
         for cause in static_faults(post):
-            if cause is not PostCause.RESERVED_BITS or self.has("ISO-02"):
+            if cause is not Cause.RESERVED_BITS or self.has("ISO-02"):
                 yield cause
         if self.state is not QpState.CONNECTED:
-            yield PostCause.NOT_CONNECTED
+            yield Cause.NOT_CONNECTED
         if self.tail - self.seen >= self.config.depth:
-            yield PostCause.QUEUE_FULL
+            yield Cause.QUEUE_FULL
         if cq_error:
-            yield PostCause.CQ_ERROR
+            yield Cause.CQ_ERROR
         if not credit and self.has("CQ-17"):
-            yield PostCause.NO_CREDIT
+            yield Cause.NO_CREDIT
 
-    def check(
-        self, post: Post, page: int, *, credit: bool = True, cq_error: bool = False
-    ) -> PostCause:
+    def check(self, post: Post, page: int, *, credit: bool = True, cq_error: bool = False) -> Cause:
         """Why a post fails inline, or OK (DF-14); changes nothing.
 
         ``credit``: the send CQ has an entry for it; ``cq_error``: the send CQ is in error.
         """
         causes = list(self.faults(post, page, credit=credit, cq_error=cq_error))
         if not self.has("DF-14"):
-            return min(causes, default=PostCause.OK)
-        return causes[0] if causes else PostCause.OK
+            return min(causes, default=Cause.OK)
+        return causes[0] if causes else Cause.OK
 
     def post(
         self,
@@ -182,7 +180,7 @@ class QpModel(KeyUser):
             return PostResult(cause)
         self.see(retired_seen)
         cause = self.check(post, page, credit=credit, cq_error=cq_error)
-        if cause is not PostCause.OK:
+        if cause is not Cause.OK:
             return PostResult(cause, None, self._fail(post, cause, now))
         number = self._accept(post, now)
         released = range(0)
@@ -191,13 +189,13 @@ class QpModel(KeyUser):
             released = self._release()
         return PostResult(cause, number, released)
 
-    def _fail(self, post: Post, cause: PostCause, now: int) -> range:
+    def _fail(self, post: Post, cause: Cause, now: int) -> range:
         if not self.has("DF-02") and post.opcode in VERBS:
             self._accept(post, now)
         if not self.has("DF-07"):
             self.requests = [r for r in self.requests if r.number < self.released]
             self.tail = self.released
-        if not self.has("DF-04") or (cause is PostCause.QUEUE_FULL and not self.has("DF-08")):
+        if not self.has("DF-04") or (cause is Cause.QUEUE_FULL and not self.has("DF-08")):
             return range(0)
         return self._release()
 
@@ -320,20 +318,20 @@ class QpModel(KeyUser):
 
     # -- reports and retirement --------------------------------------------------------------
 
-    def report(self, tag: int, status: int) -> tuple[QpLog, StateStep | None]:
+    def report(self, tag: int, status: int) -> tuple[LogCause, StateStep | None]:
         """A done report (16-bit tag, 8-bit status): refused (ISO-03), or taken.
 
         A failure ends the connection (DF-15): the change of state, if it makes one.
         """
         oldest = next((r for r in self.requests if r.tag is not None and r.status is None), None)
         if oldest is None or oldest.tag is None:
-            return QpLog.DONE_UNEXPECTED, None
+            return LogCause.DONE_UNEXPECTED, None
         if tag != self.params.index(oldest.tag) and self.has("ISO-03"):
-            return QpLog.DONE_UNEXPECTED, None
+            return LogCause.DONE_UNEXPECTED, None
         oldest.status = status
         if status == Status.SUCCESS or self.state not in _OPEN or not self.has("DF-15"):
-            return QpLog.OK, None
-        return QpLog.OK, self._go(QpState.ERROR, StateBy.REPORT)
+            return LogCause.OK, None
+        return LogCause.OK, self._go(QpState.ERROR, StateBy.REPORT)
 
     @property
     def retirable(self) -> bool:
@@ -416,17 +414,17 @@ class QpModel(KeyUser):
             self.limited = now
         self.config = replace(self.config, watermark=watermark, age=age)
 
-    def connect(self, peer: int) -> tuple[QpResult, StateStep | None]:
+    def connect(self, peer: int) -> tuple[CommandResult, StateStep | None]:
         """CONNECT_QP; ``peer``: 24 bits."""
         if self.state is not QpState.IDLE:
-            return QpResult.CMD_BAD_STATE, None
+            return CommandResult.CMD_BAD_STATE, None
         self.peer, self.failed, self.late = peer, False, None
         self.connections += 1
-        return QpResult.OK, self._go(QpState.CONNECTED, StateBy.COMMAND)
+        return CommandResult.OK, self._go(QpState.CONNECTED, StateBy.COMMAND)
 
     def set_state(
         self, new: int, *, retired_seen: int | None = None, receiving: bool = False
-    ) -> tuple[QpResult, StateStep | None]:
+    ) -> tuple[CommandResult, StateStep | None]:
         """SET_QP_STATE; ``new``: 4 bits; ``retired_seen``: see :meth:`see`; ``receiving``: the
         queue pair has receives that have not completed.
         """
@@ -438,18 +436,18 @@ class QpModel(KeyUser):
             QpState.DISCONNECTED: _OPEN,
         }
         if old not in from_states.get(new, ()):
-            return QpResult.CMD_BAD_STATE, None
+            return CommandResult.CMD_BAD_STATE, None
         if new == QpState.IDLE and (self.tail != self.seen or receiving):
-            return QpResult.CMD_BUSY, None
-        return QpResult.OK, self._go(QpState(new), StateBy.COMMAND)
+            return CommandResult.CMD_BUSY, None
+        return CommandResult.OK, self._go(QpState(new), StateBy.COMMAND)
 
-    def flush(self) -> tuple[QpResult, StateStep | None]:
+    def flush(self) -> tuple[CommandResult, StateStep | None]:
         """FLUSH_QP (DF-11)."""
         if self.state in (QpState.ERROR, QpState.DISCONNECTED):
-            return QpResult.OK, None
+            return CommandResult.OK, None
         if self.state not in _OPEN:
-            return QpResult.CMD_BAD_STATE, None
-        return QpResult.OK, self._go(QpState.ERROR, StateBy.COMMAND)
+            return CommandResult.CMD_BAD_STATE, None
+        return CommandResult.OK, self._go(QpState.ERROR, StateBy.COMMAND)
 
     def destroy(
         self,
@@ -457,7 +455,7 @@ class QpModel(KeyUser):
         retired_seen: int | None = None,
         receiving: bool = False,
         keyed: bool | None = None,
-    ) -> tuple[QpResult, StateStep | None]:
+    ) -> tuple[CommandResult, StateStep | None]:
         """One DESTROY_QP; the number is FREE again when everything has retired.
 
         Refused while keys are valid on it, DESTROYING or not. ``receiving``: see
@@ -465,16 +463,16 @@ class QpModel(KeyUser):
         """
         self.see(retired_seen)
         if self.state is QpState.FREE:
-            return QpResult.CMD_NO_OBJECT, None
+            return CommandResult.CMD_NO_OBJECT, None
         if keyed is False and self.keyed and self.has("MW-10c"):
             raise ModelError(f"MW-10c: QP {self.number} is destroyed, but keys are valid on it")
         if (self.keyed if keyed is None else keyed) and self.has("MW-10c"):
-            return QpResult.CMD_IN_USE, None
+            return CommandResult.CMD_IN_USE, None
         if self.tail != self.seen or receiving:
             if self.state is QpState.DESTROYING:
-                return QpResult.CMD_PENDING, None
-            return QpResult.CMD_PENDING, self._go(QpState.DESTROYING, StateBy.COMMAND)
-        return QpResult.OK, self._go(QpState.FREE, StateBy.COMMAND)
+                return CommandResult.CMD_PENDING, None
+            return CommandResult.CMD_PENDING, self._go(QpState.DESTROYING, StateBy.COMMAND)
+        return CommandResult.OK, self._go(QpState.FREE, StateBy.COMMAND)
 
     def receive_failed(self) -> StateStep | None:
         """A receive failed (SRQ-18), or the device was removed (MW-09): the connection ends; the
@@ -489,10 +487,10 @@ class QpModel(KeyUser):
         self.ending = None
         return self.receive_failed()
 
-    def disconnected(self) -> tuple[QpLog, StateStep | None]:
+    def disconnected(self) -> tuple[LogCause, StateStep | None]:
         """The transport says that the connection has ended."""
         if self.state is QpState.FREE:
-            return QpLog.CONN_NO_QP, None
+            return LogCause.CONN_NO_QP, None
         if self.state not in _OPEN:
-            return QpLog.OK, None
-        return QpLog.OK, self._go(QpState.DISCONNECTED, StateBy.CONN)
+            return LogCause.OK, None
+        return LogCause.OK, self._go(QpState.DISCONNECTED, StateBy.CONN)

@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from models.codes import Command, CommandResult, QpState
 from models.host.control import Args
 from models.params import Params
 from models.post.qp import QpConfig, QpModel
-from models.qp_codes import QpCommand, QpResult, QpState
 
 _ALL: Final = 0xFFFF_FFFF
 
 #: Argument registers that a command uses, with the bits that may be set in them.
-USED_BITS: Final[Mapping[QpCommand, Mapping[int, int]]] = {
-    QpCommand.CREATE_QP: dict.fromkeys(range(6), _ALL),
-    QpCommand.MODIFY_QP: {0: _ALL, 5: _ALL},
-    QpCommand.CONNECT_QP: {0: _ALL, 1: 0xFF_FFFF},
-    QpCommand.SET_QP_STATE: {0: _ALL, 1: 0xF},
-    QpCommand.FLUSH_QP: {0: _ALL},
-    QpCommand.QUERY_QP: {0: _ALL},
-    QpCommand.DESTROY_QP: {0: _ALL},
+USED_BITS: Final[Mapping[Command, Mapping[int, int]]] = {
+    Command.CREATE_QP: dict.fromkeys(range(6), _ALL),
+    Command.MODIFY_QP: {0: _ALL, 5: _ALL},
+    Command.CONNECT_QP: {0: _ALL, 1: 0xFF_FFFF},
+    Command.SET_QP_STATE: {0: _ALL, 1: 0xF},
+    Command.FLUSH_QP: {0: _ALL},
+    Command.QUERY_QP: {0: _ALL},
+    Command.DESTROY_QP: {0: _ALL},
 }
 
 #: Owner page of a CQ number that exists and is not being destroyed, else None.
@@ -64,27 +64,26 @@ def config_of(args: Args) -> QpConfig:
     )
 
 
-def decode_command(code: int, args: Args, params: Params) -> QpCommand | QpResult:
+def decode_command(code: int, args: Args, params: Params) -> Command | CommandResult:
     """The part of the checks that needs no state (CMD_UNKNOWN to CMD_BAD_OBJECT)."""
-    try:
-        command = QpCommand(code)
-    except ValueError:
-        return QpResult.CMD_UNKNOWN
+    if code not in USED_BITS:
+        return CommandResult.CMD_UNKNOWN
+    command = Command(code)
     if any(args.words[i] & ~mask for i, mask in USED_BITS[command].items()):
-        return QpResult.CMD_RESERVED
-    return command if args.number < params.num_qp else QpResult.CMD_BAD_OBJECT
+        return CommandResult.CMD_RESERVED
+    return command if args.number < params.num_qp else CommandResult.CMD_BAD_OBJECT
 
 
-def check_create(args: Args, qp: QpModel, cq_page: CqPage) -> QpResult:
+def check_create(args: Args, qp: QpModel, cq_page: CqPage) -> CommandResult:
     """The result of CREATE_QP after :func:`decode_command`."""
     config, params = config_of(args), qp.params
     if qp.state is not QpState.FREE:
-        return QpResult.CMD_EXISTS
+        return CommandResult.CMD_EXISTS
     if not 1 <= config.depth <= 1 << params.sq_log2:
-        return QpResult.CMD_BAD_SIZE
+        return CommandResult.CMD_BAD_SIZE
     pages = [cq_page(cq) for cq in (config.send_cq, config.recv_cq)]
     if None in pages:
-        return QpResult.CMD_NO_CQ
+        return CommandResult.CMD_NO_CQ
     if config.page >= params.num_pages or pages != [config.page] * 2:
-        return QpResult.CMD_BAD_PAGE
-    return QpResult.OK
+        return CommandResult.CMD_BAD_PAGE
+    return CommandResult.OK

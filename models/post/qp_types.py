@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from models.codes import Cause, QpState, StateBy
 from models.cq.entries import Cqe
 from models.keys.window_types import KeyStep
 from models.post.post import Post
-from models.qp_codes import PostCause, QpState, StateBy
 from models.verb import Verb
 
 
@@ -35,7 +35,7 @@ class QpConfig:
 class PostResult:
     """Answer to a post; ``number``: of the accepted request; ``released``: numbers, maybe none."""
 
-    cause: PostCause
+    cause: Cause
     number: int | None = None
     released: range = range(0)
 

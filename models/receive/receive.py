@@ -15,16 +15,25 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from models.codes import LINE_BYTES, PAGE_BYTES, ModelError
+from models.codes import (
+    QP_COMMANDS,
+    Cause,
+    Command,
+    CommandResult,
+    LogCause,
+    ModelError,
+    QpState,
+    ScatterCode,
+)
 from models.host.control import Args
 from models.keys.keys import KeyTable
 from models.keys.region import RegionTable
 from models.keys.window_types import KeyStep
+from models.layouts import LINE_BYTES, PAGE_BYTES, RECV_PORTAL, SRQ_DB
 from models.params import Params
 from models.post.posting import PostingModel
 from models.post.qp_control import config_of
 from models.post.qp_types import StateStep
-from models.qp_codes import RECV_PORTAL, QpCommand, QpState
 from models.receive.receive_control import (
     check_create_qp,
     check_srq,
@@ -44,15 +53,6 @@ from models.receive.receive_types import (
     WatermarkStep,
 )
 from models.receive.srq import SrqModel
-from models.receive_codes import (
-    SRQ_DB,
-    ReapCause,
-    RecvCause,
-    RecvCommand,
-    RecvLog,
-    RecvResult,
-    ScatterCode,
-)
 from models.rules import Ruled
 
 __all__ = ["ReceiveModel", "RecvInput", "RecvReply", "pack_rdone", "pack_reap"]
@@ -65,7 +65,7 @@ class RecvReply:
     ``given_back``: buffers of a destroyed SRQ, which complete nowhere; ``key``: the step of lane 8.
     """
 
-    result: RecvResult
+    result: CommandResult
     out: tuple[int, ...] = (0,) * 8
     step: StateStep | None = None
     watermark: WatermarkStep | None = None
@@ -79,7 +79,7 @@ class RecvInput:
     field; ``answer``: to a request; ``step``: the change of state by a report.
     """
 
-    log: RecvLog
+    log: LogCause
     qp: int
     answer: TakeResult | None = None
     step: StateStep | None = None
@@ -121,7 +121,7 @@ class ReceiveModel(Ruled):
         self.not_ready = 0  #: CNT_NOT_READY
         self.refused = 0  #: CNT_RECV_REFUSED
         self.done = 0  #: CNT_RECV_DONE
-        self.causes: Counter[RecvCause | ReapCause] = Counter()  #: writes by cause, OK included
+        self.causes: Counter[Cause] = Counter()  #: writes by cause, OK included
 
     def users(self, srq: int) -> int:
         """Number of queue pairs that use an SRQ."""
@@ -151,11 +151,11 @@ class ReceiveModel(Ruled):
             return None
         post, (page, offset) = RecvPost.decode(data), divmod(addr, PAGE_BYTES)
         own = offset == RECV_PORTAL
-        cause = next(receive_write_faults(addr, length, size, strb, self.params), RecvCause.OK)
+        cause = next(receive_write_faults(addr, length, size, strb, self.params), Cause.OK)
         number, p = post.number, self.params
-        if cause is RecvCause.OK and number >= (p.num_qp if own else p.num_srq):
-            cause = RecvCause.BAD_QP if own else RecvCause.BAD_SRQ
-        if cause is not RecvCause.OK:
+        if cause is Cause.OK and number >= (p.num_qp if own else p.num_srq):
+            cause = Cause.BAD_QP if own else Cause.BAD_SRQ
+        if cause is not Cause.OK:
             result = RecvPostResult(cause)
         elif own:
             result = self.rqs[number].post(
@@ -163,10 +163,10 @@ class ReceiveModel(Ruled):
             )
         else:
             result = self.srqs[number].post(post, page, reaped_seen=freed_seen)
-        if result.cause is not RecvCause.OK and number < p.num_qp:
+        if result.cause is not Cause.OK and number < p.num_qp:
             self.posting.qps[number].fail_foreign()
         self.causes[result.cause] += 1
-        self.posts += result.cause is RecvCause.OK
+        self.posts += result.cause is Cause.OK
         return result
 
     def reap_cause(
@@ -177,7 +177,7 @@ class ReceiveModel(Ruled):
         strb: int,
         data: int,
         completed: int | None = None,
-    ) -> ReapCause | None:
+    ) -> Cause | None:
         """Why a write to SRQ_DB is refused, or OK; changes nothing; None: it is no such write.
 
         Arguments as for :meth:`write`; ``completed``: see :meth:`SrqModel.reap_cause`.
@@ -187,18 +187,18 @@ class ReceiveModel(Ruled):
             return None
         lane = addr % LINE_BYTES
         if length != 0:
-            return ReapCause.BURST
+            return Cause.BURST
         if size < 3 or strb != 0xFF << lane:
-            return ReapCause.BAD_SIZE
+            return Cause.BAD_SIZE
         if page >= self.params.num_pages:
-            return ReapCause.BAD_PAGE
+            return Cause.BAD_PAGE
         word = data >> 8 * lane & (1 << 64) - 1
         index, srq = word & 0xFFFF, word >> 32 & 0xFFFF
         legal = pack_reap(srq, self.params.index(index))
         if word != legal and self.has("ISO-02"):
-            return ReapCause.RESERVED_BITS
+            return Cause.RESERVED_BITS
         if srq >= self.params.num_srq:
-            return ReapCause.BAD_SRQ
+            return Cause.BAD_SRQ
         return self.srqs[srq].reap_cause(index, page, completed)
 
     def reap(
@@ -209,12 +209,12 @@ class ReceiveModel(Ruled):
         strb: int,
         data: int,
         completed: int | None = None,
-    ) -> ReapCause | None:
+    ) -> Cause | None:
         """A write to SRQ_DB; arguments and result as for :meth:`reap_cause`."""
         cause = self.reap_cause(addr, length, size, strb, data, completed)
         if cause is None:
             return None
-        if cause is ReapCause.OK:
+        if cause is Cause.OK:
             word = data >> 8 * (addr % LINE_BYTES)
             self.srqs[word >> 32 & 0xFFFF].reap(word & 0xFFFF, completed=completed)
         self.causes[cause] += 1
@@ -233,11 +233,11 @@ class ReceiveModel(Ruled):
     ) -> RecvInput:
         """A beat of ``s_axis_rreq`` (128 bits); the rest as for :meth:`ReceiveQp.take`."""
         request = RecvRequest.decode(tdata)
-        log = RecvLog.OK
+        log = LogCause.OK
         answer = TakeResult(ScatterCode.REFUSED)
         rq = self.rqs[request.qp] if request.qp < self.params.num_qp else None
         if request.malformed or rq is None or rq.qp.state is QpState.FREE:
-            log = RecvLog.RREQ_BAD
+            log = LogCause.RREQ_BAD
         else:
             answer = rq.take(
                 request,
@@ -247,7 +247,7 @@ class ReceiveModel(Ruled):
                 reported_seen=reported_seen,
             )
             if answer.code is ScatterCode.BAD_TOKEN:
-                log = RecvLog.TOKEN_REFUSED
+                log = LogCause.TOKEN_REFUSED
         self.takes += answer.buffer is not None
         self.not_ready += answer.code is ScatterCode.NOT_READY
         self.refused += answer.code is ScatterCode.REFUSED
@@ -257,11 +257,11 @@ class ReceiveModel(Ruled):
         """A beat of ``s_axis_rdone`` (64 bits)."""
         qp, tag, status = tdata & 0xFFFF, tdata >> 16 & 0xFFFF, tdata >> 32 & 0xFF
         step = None
-        log = RecvLog.RDONE_BAD
+        log = LogCause.RDONE_BAD
         if qp < self.params.num_qp and not tdata >> 40:
             log, step = self.rqs[qp].report(tag, status)
-        self.done += log is RecvLog.OK
-        self.refused += log is not RecvLog.OK
+        self.done += log is LogCause.OK
+        self.refused += log is not LogCause.OK
         return RecvInput(log, qp, step=step)
 
     def complete(self, qp: int) -> ReceiveCompletion:
@@ -289,27 +289,27 @@ class ReceiveModel(Ruled):
         :meth:`SrqModel.check_watermark`; ``tail_seen``: see :meth:`SrqModel.watermark`; ``start``:
         see :meth:`SrqModel.create`.
         """
-        if code in set(QpCommand) and code != QpCommand.CREATE_QP:
+        if code in QP_COMMANDS and code != Command.CREATE_QP:
             return self._qp_command(code, args, retired_seen, receiving, keyed)
         result = decode_receive(code, args, self.params, self.keys is not None)
-        if result is not RecvResult.OK:
+        if result is not CommandResult.OK:
             return RecvReply(result)
-        if code == QpCommand.CREATE_QP:
+        if code == Command.CREATE_QP:
             return self._create_qp(args, retired_seen)
-        if code >= RecvCommand.REGISTER_MR:
-            return self._region_command(RecvCommand(code), args)
+        if code >= Command.REGISTER_MR:
+            return self._region_command(Command(code), args)
         srq, users = self.srqs[args.number], self.users(args.number)
         result = check_srq(code, args, srq, users, waiting)
-        if result is not RecvResult.OK:
+        if result is not CommandResult.OK:
             return RecvReply(result)
-        if code == RecvCommand.CREATE_SRQ:
+        if code == Command.CREATE_SRQ:
             return RecvReply(result, _out(srq.create(srq_config_of(args), start)))
-        if code == RecvCommand.SET_SRQ_WATERMARK:
+        if code == Command.SET_SRQ_WATERMARK:
             step = srq.watermark(args.words[1], tail_seen=tail_seen)
             return RecvReply(result, watermark=step)
-        if code == RecvCommand.QUERY_SRQ:
+        if code == Command.QUERY_SRQ:
             return RecvReply(result, srq.query(users))
-        if code == RecvCommand.DESTROY_SRQ:
+        if code == Command.DESTROY_SRQ:
             return RecvReply(result, given_back=srq.destroy())
         return RecvReply(srq.resize(args.words[1]))
 
@@ -317,7 +317,7 @@ class ReceiveModel(Ruled):
         qp = self.posting.qps[args.number]
         qp.see(retired_seen)
         result = check_create_qp(args, qp, self.posting.cq_page, self.srqs)
-        if result is not RecvResult.OK:
+        if result is not CommandResult.OK:
             return RecvReply(result)
         step = qp.create(config_of(args))
         config = receive_config_of(args)
@@ -341,23 +341,23 @@ class ReceiveModel(Ruled):
         reply = self.posting.command(
             code, args, retired_seen=retired_seen, receiving=busy, keyed=keyed
         )
-        result, out = RecvResult(reply.result), reply.out
-        if code == QpCommand.QUERY_QP and result is RecvResult.OK and rq is not None:
+        result, out = reply.result, reply.out
+        if code == Command.QUERY_QP and result is CommandResult.OK and rq is not None:
             out = (*out[:6], *rq.config.words)
         return RecvReply(result, out, reply.step)
 
-    def _region_command(self, command: RecvCommand, args: Args) -> RecvReply:
+    def _region_command(self, command: Command, args: Args) -> RecvReply:
         regions, number = self.regions, args.number
-        if command is RecvCommand.REGISTER_MR:
+        if command is Command.REGISTER_MR:
             config = region_config_of(args)
             result = regions.check_register(number, config)
-            if result is not RecvResult.OK:
+            if result is not CommandResult.OK:
                 return RecvReply(result)
             return RecvReply(result, _out(regions.register(number, config)))
         if regions.regions[number] is None:
-            return RecvReply(RecvResult.CMD_NO_OBJECT)
-        if command is RecvCommand.QUERY_MR:
-            return RecvReply(RecvResult.OK, regions.query(number))
+            return RecvReply(CommandResult.CMD_NO_OBJECT)
+        if command is Command.QUERY_MR:
+            return RecvReply(CommandResult.OK, regions.query(number))
         return RecvReply(regions.deregister(number))
 
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from models.codes import Command, CommandResult, QpState, RecvFlag
 from models.host.control import Args
 from models.keys.region import RegionConfig
 from models.params import Params
 from models.post.qp import QpConfig, QpModel
 from models.post.qp_control import CqPage, config_of, make_qp_args
-from models.qp_codes import QpCommand, QpState
 from models.receive.receive_types import RecvConfig, SrqConfig
 from models.receive.srq import SrqModel
-from models.receive_codes import RecvCommand, RecvFlag, RecvResult
 
 _ALL: Final = 0xFFFF_FFFF
 _USES_SRQ: Final = 1 << 16
@@ -27,15 +26,15 @@ _GUARDED: Final = 1 << 18
 
 #: Argument registers that a command uses, with the bits that may be set in them.
 USED_BITS: Final[Mapping[int, Mapping[int, int]]] = {
-    QpCommand.CREATE_QP: {**dict.fromkeys(range(7), _ALL), 7: 0x1F01_FFFF},
-    RecvCommand.CREATE_SRQ: {0: _ALL, 1: _ALL, 2: _ALL},
-    RecvCommand.RESIZE_SRQ: {0: _ALL, 1: 0xFFFF},
-    RecvCommand.SET_SRQ_WATERMARK: {0: _ALL, 1: 0xFFFF},
-    RecvCommand.QUERY_SRQ: {0: _ALL},
-    RecvCommand.DESTROY_SRQ: {0: _ALL},
-    RecvCommand.REGISTER_MR: {**dict.fromkeys(range(4), _ALL), 4: 0xFFFF, 5: 0x7_FFFF},
-    RecvCommand.DEREGISTER_MR: {0: _ALL},
-    RecvCommand.QUERY_MR: {0: _ALL},
+    Command.CREATE_QP: {**dict.fromkeys(range(7), _ALL), 7: 0x1F01_FFFF},
+    Command.CREATE_SRQ: {0: _ALL, 1: _ALL, 2: _ALL},
+    Command.RESIZE_SRQ: {0: _ALL, 1: 0xFFFF},
+    Command.SET_SRQ_WATERMARK: {0: _ALL, 1: 0xFFFF},
+    Command.QUERY_SRQ: {0: _ALL},
+    Command.DESTROY_SRQ: {0: _ALL},
+    Command.REGISTER_MR: {**dict.fromkeys(range(4), _ALL), 4: 0xFFFF, 5: 0x7_FFFF},
+    Command.DEREGISTER_MR: {0: _ALL},
+    Command.QUERY_MR: {0: _ALL},
 }
 
 
@@ -92,74 +91,74 @@ def region_config_of(args: Args) -> RegionConfig:
     return RegionConfig(w[1] | w[2] << 32, w[3] | w[4] << 32, w[5] & 0xFFFF, w[5] >> 16 & 7)
 
 
-def decode_receive(code: int, args: Args, params: Params, windows: bool = False) -> RecvResult:
+def decode_receive(code: int, args: Args, params: Params, windows: bool = False) -> CommandResult:
     """The part of the checks that needs no state (CMD_UNKNOWN to CMD_BAD_OBJECT), or OK.
 
     ``windows``: the engine has memory windows, and CREATE_QP ``ARG7[18:17]`` a meaning.
     """
     bits = USED_BITS.get(code)
     if bits is None:
-        return RecvResult.CMD_UNKNOWN
-    if windows and code == QpCommand.CREATE_QP:
+        return CommandResult.CMD_UNKNOWN
+    if windows and code == Command.CREATE_QP:
         bits = {**bits, 7: bits[7] | _TWO | _GUARDED}
     if any(args.words[i] & ~mask for i, mask in bits.items()):
-        return RecvResult.CMD_RESERVED
+        return CommandResult.CMD_RESERVED
     # An SRQ number without its use is an unused field.
-    if code == QpCommand.CREATE_QP and args.words[7] & 0x1_FFFF in range(1, _USES_SRQ):
-        return RecvResult.CMD_RESERVED
-    limit = params.num_mr if code >= RecvCommand.REGISTER_MR else params.num_srq
-    if code == QpCommand.CREATE_QP:
+    if code == Command.CREATE_QP and args.words[7] & 0x1_FFFF in range(1, _USES_SRQ):
+        return CommandResult.CMD_RESERVED
+    limit = params.num_mr if code >= Command.REGISTER_MR else params.num_srq
+    if code == Command.CREATE_QP:
         limit = params.num_qp
-    return RecvResult.OK if args.number < limit else RecvResult.CMD_BAD_OBJECT
+    return CommandResult.OK if args.number < limit else CommandResult.CMD_BAD_OBJECT
 
 
 def check_create_qp(
     args: Args, qp: QpModel, cq_page: CqPage, srqs: Sequence[SrqModel]
-) -> RecvResult:
+) -> CommandResult:
     """The result of CREATE_QP after :func:`decode_receive`."""
     config, receive, params = config_of(args), receive_config_of(args), qp.params
     if qp.state is not QpState.FREE:
-        return RecvResult.CMD_EXISTS
+        return CommandResult.CMD_EXISTS
     most = 1 << params.rq_log2 if receive.srq is None else 0
     if not 1 <= config.depth <= 1 << params.sq_log2 or receive.depth > most:
-        return RecvResult.CMD_BAD_SIZE
+        return CommandResult.CMD_BAD_SIZE
     pages = [cq_page(cq) for cq in (config.send_cq, config.recv_cq)]
     if None in pages:
-        return RecvResult.CMD_NO_CQ
+        return CommandResult.CMD_NO_CQ
     if receive.srq is not None:
         if receive.srq >= params.num_srq or not srqs[receive.srq].exists:
-            return RecvResult.CMD_NO_SRQ
+            return CommandResult.CMD_NO_SRQ
         pages.append(srqs[receive.srq].config.page)
     if config.page >= params.num_pages or any(page != config.page for page in pages):
-        return RecvResult.CMD_BAD_PAGE
+        return CommandResult.CMD_BAD_PAGE
     if receive.flag not in set(RecvFlag):
-        return RecvResult.CMD_BAD_FLAG
-    return RecvResult.OK
+        return CommandResult.CMD_BAD_FLAG
+    return CommandResult.OK
 
 
 def check_srq(
     code: int, args: Args, srq: SrqModel, users: int, waiting: bool | None = None
-) -> RecvResult:
+) -> CommandResult:
     """The result of a command on an SRQ after :func:`decode_receive`.
 
     ``users``: queue pairs that use it; ``waiting``: see :meth:`SrqModel.check_watermark`.
     """
     params = srq.params
-    if code == RecvCommand.CREATE_SRQ:
+    if code == Command.CREATE_SRQ:
         config = srq_config_of(args)
         if srq.exists:
-            return RecvResult.CMD_EXISTS
+            return CommandResult.CMD_EXISTS
         if not 1 <= config.size <= 1 << params.srq_log2:
-            return RecvResult.CMD_BAD_SIZE
-        return RecvResult.OK if config.page < params.num_pages else RecvResult.CMD_BAD_PAGE
+            return CommandResult.CMD_BAD_SIZE
+        return CommandResult.OK if config.page < params.num_pages else CommandResult.CMD_BAD_PAGE
     if not srq.exists:
-        return RecvResult.CMD_NO_OBJECT
-    if code == RecvCommand.RESIZE_SRQ:
+        return CommandResult.CMD_NO_OBJECT
+    if code == Command.RESIZE_SRQ:
         return srq.check_resize(args.words[1])
-    if code == RecvCommand.SET_SRQ_WATERMARK:
+    if code == Command.SET_SRQ_WATERMARK:
         return srq.check_watermark(args.words[1], waiting)
-    if code == RecvCommand.DESTROY_SRQ and users:
-        return RecvResult.CMD_IN_USE
-    if code == RecvCommand.DESTROY_SRQ and (srq.waiting if waiting is None else waiting):
-        return RecvResult.CMD_BUSY
-    return RecvResult.OK
+    if code == Command.DESTROY_SRQ and users:
+        return CommandResult.CMD_IN_USE
+    if code == Command.DESTROY_SRQ and (srq.waiting if waiting is None else waiting):
+        return CommandResult.CMD_BUSY
+    return CommandResult.OK

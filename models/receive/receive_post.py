@@ -12,11 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from models.codes import LINE_BYTES, PAGE_BYTES
+from models.codes import Cause
+from models.layouts import LINE_BYTES, PAGE_BYTES, RECV_PORTAL, SRQ_PORTAL
 from models.params import Params
 from models.post.post import NUM_SLOTS, SLOT_BITS, Segment
-from models.qp_codes import RECV_PORTAL, SRQ_PORTAL
-from models.receive_codes import RecvCause
 
 _U64: Final = (1 << 64) - 1
 _ALL_STROBES: Final = (1 << LINE_BYTES) - 1
@@ -100,14 +99,14 @@ def is_receive_portal(addr: int) -> bool:
 
 def receive_write_faults(
     addr: int, length: int, size: int, strb: int, params: Params
-) -> Iterator[RecvCause]:
+) -> Iterator[Cause]:
     """Faults of a write to a receive portal (BURST to BAD_PAGE), in order of precedence.
 
     ``addr``: byte address; ``length``: awlen; ``size``: awsize; ``strb``: 64 bits.
     """
     if length != 0:
-        yield RecvCause.BURST
+        yield Cause.BURST
     if size != 6 or strb != _ALL_STROBES:
-        yield RecvCause.BAD_SIZE
+        yield Cause.BAD_SIZE
     if addr // PAGE_BYTES >= params.num_pages:
-        yield RecvCause.BAD_PAGE
+        yield Cause.BAD_PAGE

@@ -19,14 +19,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from models.codes import CqeFlag, ModelError, ResultType
+from models.codes import (
+    By,
+    Cause,
+    CqeFlag,
+    LogCause,
+    ModelError,
+    NotReady,
+    QpState,
+    RecvFlag,
+    ResultType,
+    ScatterCode,
+    Status,
+)
 from models.cq.entries import Cqe
 from models.keys.keys import KeyTable
 from models.keys.region import RegionTable
 from models.keys.window_types import KeyStep
 from models.post.qp import QpModel
 from models.post.qp_types import StateStep
-from models.qp_codes import QpState
 from models.receive.receive_post import RecvPost, fill
 from models.receive.receive_types import (
     Buffer,
@@ -38,15 +49,6 @@ from models.receive.receive_types import (
     TakeResult,
 )
 from models.receive.srq import BufferQueue, SrqModel
-from models.receive_codes import (
-    NotReady,
-    RecvCause,
-    RecvFlag,
-    RecvLog,
-    RecvStatus,
-    ScatterCode,
-)
-from models.window_codes import By
 
 _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 _FLUSHING = (QpState.DISCONNECTED, QpState.ERROR, QpState.DESTROYING)
@@ -147,25 +149,25 @@ class ReceiveQp(BufferQueue):
 
     def faults(
         self, post: RecvPost, page: int, *, credit: bool = True, cq_error: bool = False
-    ) -> Iterator[RecvCause]:
+    ) -> Iterator[Cause]:
         """All faults of a post from NO_QP on, in order of precedence.
 
         ``credit``: the receive CQ has an entry for it; ``cq_error``: the receive CQ is in error.
         """
         if self.qp.state in (QpState.FREE, QpState.DESTROYING):
-            yield RecvCause.NO_QP
+            yield Cause.NO_QP
         for cause in self.content_faults(post, page, self.qp.config.page, self.config.zone):
-            checked = RecvCause.BAD_REGION <= cause <= RecvCause.BAD_RANGE
+            checked = Cause.BAD_REGION <= cause <= Cause.BAD_RANGE
             if self.has("SRQ-19") or not checked:
                 yield cause
         if self.srq is not None or self.qp.state in (QpState.DISCONNECTED, QpState.ERROR):
-            yield RecvCause.BAD_STATE
+            yield Cause.BAD_STATE
         if self.tail - self.completed_seen >= self.config.depth:
-            yield RecvCause.QUEUE_FULL
+            yield Cause.QUEUE_FULL
         if cq_error:
-            yield RecvCause.CQ_ERROR
+            yield Cause.CQ_ERROR
         if not credit and self.has("CQ-17"):
-            yield RecvCause.NO_CREDIT
+            yield Cause.NO_CREDIT
 
     def post(
         self,
@@ -189,7 +191,7 @@ class ReceiveQp(BufferQueue):
                 "completed", self.completed_seen, self.completed, completed_seen
             )
         cause = self.first(self.faults(post, page, credit=credit, cq_error=cq_error))
-        return self._append(post) if cause is RecvCause.OK else RecvPostResult(cause)
+        return self._append(post) if cause is Cause.OK else RecvPostResult(cause)
 
     # -- taking ------------------------------------------------------------------------------
 
@@ -328,7 +330,7 @@ class ReceiveQp(BufferQueue):
         self.taken += 1
         self.flight.append(taken)
         if request is None:
-            taken.status = RecvStatus.CANCELED
+            taken.status = Status.CANCELED
             self.reported += 1
         return TakeResult(
             code,
@@ -352,19 +354,19 @@ class ReceiveQp(BufferQueue):
 
     # -- reports and completions -------------------------------------------------------------
 
-    def report(self, tag: int, status: int) -> tuple[RecvLog, StateStep | None]:
+    def report(self, tag: int, status: int) -> tuple[LogCause, StateStep | None]:
         """A receive done report (16-bit tag, 8-bit status): refused (ISO-03), or taken.
 
         A status other than 0 ends the connection: the change of state, if it makes one.
         """
         oldest = next((t for t in self.flight if t.status is None), None)
         if oldest is None:
-            return RecvLog.RDONE_UNEXPECTED, None
+            return LogCause.RDONE_UNEXPECTED, None
         if tag != self.params.index(oldest.number) and self.has("ISO-03"):
-            return RecvLog.RDONE_UNEXPECTED, None
+            return LogCause.RDONE_UNEXPECTED, None
         oldest.status = status
         self.reported += 1
-        return RecvLog.OK, self.qp.receive_failed() if status else None
+        return LogCause.OK, self.qp.receive_failed() if status else None
 
     @property
     def completable(self) -> bool:
@@ -384,8 +386,8 @@ class ReceiveQp(BufferQueue):
         self.completed += 1
         if self.srq is not None:
             self.srq.complete()
-        status = int(RecvStatus.LENGTH_ERROR if taken.overlong else taken.status)
-        status = int(RecvStatus.INVALID_TOKEN) if taken.bad_token else status
+        status = int(Status.LENGTH_ERROR if taken.overlong else taken.status)
+        status = int(Status.INVALID_TOKEN) if taken.bad_token else status
         cqe, first = self._cqe(taken, status), self._invalidate_result(taken)
         if status and not self.has("MW-07a"):
             first = None
@@ -440,12 +442,12 @@ class ReceiveQp(BufferQueue):
         invalidate = request.invalidate and not self.config.two
         context = taken.buffer.post.context
         flags = int(CqeFlag.SOLICITED) if request.solicited else 0
-        if self._quiet(request) and status == RecvStatus.SUCCESS:
+        if self._quiet(request) and status == Status.SUCCESS:
             flags |= CqeFlag.UNSIGNALLED
         return Cqe(
             request_context=context if self.has("SRQ-04") else context & 0xFFFF_FFFF,
             qp_context=self.qp.config.context,
-            nbytes=request.length if status == RecvStatus.SUCCESS else 0,
+            nbytes=request.length if status == Status.SUCCESS else 0,
             token=request.token if invalidate else 0,
             type=ResultType.RECEIVE_AND_INVALIDATE if invalidate else ResultType.RECEIVE,
             qp=self.number,

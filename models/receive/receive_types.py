@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from models.codes import Cause, NotReady, RecvFlag, ScatterCode
 from models.cq.entries import Cqe
 from models.keys.window_types import KeyStep
 from models.receive.receive_post import RecvPost
-from models.receive_codes import NotReady, RecvCause, RecvFlag, ScatterCode
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Buffer:
 class RecvPostResult:
     """Answer to a receive post; ``number``: of the accepted buffer."""
 
-    cause: RecvCause
+    cause: Cause
     number: int | None = None
 
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from models.codes import ModelError
+from models.codes import Cause, CommandResult, ModelError
 from models.keys.region import RegionTable
 from models.params import Params
 from models.post.post import NUM_SLOTS
 from models.receive.receive_post import RecvPost
 from models.receive.receive_types import Buffer, RecvPostResult, SrqConfig, WatermarkStep
-from models.receive_codes import ReapCause, RecvCause, RecvResult
 from models.rules import Ruled
 
 
@@ -67,32 +66,30 @@ class BufferQueue(Ruled):
         """How messages call the queue."""
         return f"{type(self).__name__} {self.number}"
 
-    def content_faults(
-        self, post: RecvPost, page: int, owner: int, zone: int
-    ) -> Iterator[RecvCause]:
+    def content_faults(self, post: RecvPost, page: int, owner: int, zone: int) -> Iterator[Cause]:
         """All faults from NOT_OWNER to BAD_RANGE, in order of precedence (SRQ-15)."""
         if page != owner and self.has("ISO-01"):
-            yield RecvCause.NOT_OWNER
+            yield Cause.NOT_OWNER
         if self.regions.removed:
-            yield RecvCause.DEVICE_REMOVED
+            yield Cause.DEVICE_REMOVED
         if post.reserved and self.has("ISO-02"):
-            yield RecvCause.RESERVED_BITS
+            yield Cause.RESERVED_BITS
         if post.num_segments > NUM_SLOTS or (not post.num_segments and not self.has("SRQ-01")):
-            yield RecvCause.TOO_MANY_SEGMENTS
+            yield Cause.TOO_MANY_SEGMENTS
         yield from self.regions.all_faults(post.segments, zone)
 
-    def first(self, faults: Iterable[RecvCause]) -> RecvCause:
+    def first(self, faults: Iterable[Cause]) -> Cause:
         """The cause that is given of all faults, or OK."""
         causes = list(faults)
         if not self.has("SRQ-15"):
-            return min(causes, default=RecvCause.OK)
-        return causes[0] if causes else RecvCause.OK
+            return min(causes, default=Cause.OK)
+        return causes[0] if causes else Cause.OK
 
     def _append(self, post: RecvPost) -> RecvPostResult:
         number = self.tail
         self.buffers.append(Buffer(number, post))
         self.tail += 1
-        return RecvPostResult(RecvCause.OK, number)
+        return RecvPostResult(Cause.OK, number)
 
 
 class SrqModel(BufferQueue):
@@ -173,19 +170,19 @@ class SrqModel(BufferQueue):
         self.threshold, self.armed, self.taker = 0, False, None
         return self.params.index(self.tail)
 
-    def check_resize(self, size: int) -> RecvResult:
+    def check_resize(self, size: int) -> CommandResult:
         """The result of RESIZE_SRQ for an existing queue (SRQ-17); changes nothing."""
         if not 1 <= size <= 1 << self.params.srq_log2:
-            return RecvResult.CMD_BAD_SIZE
+            return CommandResult.CMD_BAD_SIZE
         if size < max(self.outstanding, self.threshold) and self.has("SRQ-17"):
-            return RecvResult.CMD_TOO_SMALL
-        return RecvResult.OK
+            return CommandResult.CMD_TOO_SMALL
+        return CommandResult.OK
 
-    def resize(self, size: int) -> RecvResult:
+    def resize(self, size: int) -> CommandResult:
         """RESIZE_SRQ (RECV_SIZE); no buffer is lost."""
         self._must_exist()
         result = self.check_resize(size)
-        if result is RecvResult.OK:
+        if result is CommandResult.OK:
             self.config = replace(self.config, size=size)
         return result
 
@@ -205,14 +202,14 @@ class SrqModel(BufferQueue):
 
     # -- the consumer ------------------------------------------------------------------------
 
-    def faults(self, post: RecvPost, page: int) -> Iterator[RecvCause]:
+    def faults(self, post: RecvPost, page: int) -> Iterator[Cause]:
         """All faults of a post from NO_SRQ on, in order of precedence."""
         if not self.exists:
-            yield RecvCause.NO_SRQ
+            yield Cause.NO_SRQ
         yield from self.content_faults(post, page, self.config.page, self.config.zone)
         full = self.tail - self.reaped_seen >= self.config.size
         if full or (self.waiting and not self.has("SRQ-12")):
-            yield RecvCause.QUEUE_FULL
+            yield Cause.QUEUE_FULL
 
     def post(
         self, post: RecvPost, page: int | None = None, *, reaped_seen: int | None = None
@@ -225,40 +222,40 @@ class SrqModel(BufferQueue):
             return RecvPostResult(self.first(self.faults(post, page)))
         self.reaped_seen = self.newest("reaped", self.reaped_seen, self.reaped, reaped_seen)
         cause = self.first(self.faults(post, page))
-        return self._append(post) if cause is RecvCause.OK else RecvPostResult(cause)
+        return self._append(post) if cause is Cause.OK else RecvPostResult(cause)
 
     def reap_cause(
         self, index: int, page: int | None = None, completed: int | None = None
-    ) -> ReapCause:
+    ) -> Cause:
         """Why a reap is refused, from NO_SRQ on, or OK; changes nothing.
 
         ``index``: 16 bits; ``completed``: number of completions as the check knows it.
         """
         if not self.exists:
-            return ReapCause.NO_SRQ
+            return Cause.NO_SRQ
         if page not in (None, self.config.page) and self.has("ISO-01"):
-            return ReapCause.NOT_OWNER
+            return Cause.NOT_OWNER
         limit = self.completed if completed is None else completed
         number = self.reaped + self.params.index(index - self.reaped)
-        return ReapCause.OK if number <= limit else ReapCause.BAD_INDEX
+        return Cause.OK if number <= limit else Cause.BAD_INDEX
 
-    def reap(self, index: int, page: int | None = None, completed: int | None = None) -> ReapCause:
+    def reap(self, index: int, page: int | None = None, completed: int | None = None) -> Cause:
         """REAP: the consumer has removed completions up to this index from CQs."""
         cause = self.reap_cause(index, page, completed)
-        if cause is ReapCause.OK:
+        if cause is Cause.OK:
             self.reaped += self.params.index(index - self.reaped)
         return cause
 
-    def check_watermark(self, threshold: int, waiting: bool | None = None) -> RecvResult:
+    def check_watermark(self, threshold: int, waiting: bool | None = None) -> CommandResult:
         """The result of SET_SRQ_WATERMARK for an existing queue; changes nothing.
 
         ``waiting``: whether an event waits for the interrupt port, as the command knows it.
         """
         if threshold > self.config.size:
-            return RecvResult.CMD_BAD_SIZE
+            return CommandResult.CMD_BAD_SIZE
         if threshold and (self.waiting if waiting is None else waiting):
-            return RecvResult.CMD_BUSY
-        return RecvResult.OK
+            return CommandResult.CMD_BUSY
+        return CommandResult.OK
 
     def watermark(self, threshold: int, *, tail_seen: int | None = None) -> WatermarkStep:
         """WATERMARK: arms once; the event comes at once if too few are available (SRQ-16).

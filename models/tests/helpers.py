@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from models.arm.arm import Callback, CqConfig, CqModel
-from models.codes import CB_RETURN, CQ_DB, PAGE_BYTES, ArmType, CommandCode, CommandResult
+from models.codes import ArmType, Command, CommandResult
 from models.engine import Engine
 from models.host.control import make_args
 from models.host.doorbell import pack_doorbell
+from models.layouts import CB_RETURN, CQ_DB, PAGE_BYTES
 from models.params import Params
 
 SOL, PLAIN = True, False
@@ -63,14 +64,14 @@ def small_engine(
     """An engine with event queue 1 on page 1 and queues 0 to ``cqs`` - 1 on it."""
     engine = Engine(SMALL, without)
     reply = engine.command(
-        CommandCode.CREATE_EQ, make_args(1, base=0x1_0000_1000, log2=2, vector=5, page=1)
+        Command.CREATE_EQ, make_args(1, base=0x1_0000_1000, log2=2, vector=5, page=1)
     )
     assert reply.result is CommandResult.OK
     for cq in range(cqs):
         args = make_args(
             cq, base=0x4000 + 0x1000 * cq, log2=log2, page=1, eq=1, reservation=reservation
         )
-        assert engine.command(CommandCode.CREATE_CQ, args).result is CommandResult.OK
+        assert engine.command(Command.CREATE_CQ, args).result is CommandResult.OK
     return engine
 
 

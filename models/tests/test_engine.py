@@ -8,10 +8,10 @@ import pytest
 from models.arm.arm import Callback, CqConfig
 from models.arm.events import MAX_ATTEMPTS
 from models.codes import (
-    CB_RETURN,
+    CQ_COMMANDS,
     ArmType,
     Cause,
-    CommandCode,
+    Command,
     CommandResult,
     CqStatus,
     Life,
@@ -22,9 +22,10 @@ from models.cq.queue import Verdict
 from models.engine import Engine, doorbell_cause
 from models.host.control import Args, check_command, make_args
 from models.host.doorbell import pack_doorbell
+from models.layouts import CB_RETURN
 from models.tests.helpers import SMALL, beat, return_bell, ring_bell, small_engine
 
-C, R = CommandCode, CommandResult
+C, R = Command, CommandResult
 GOOD = ring_bell(0, 0)
 
 
@@ -129,7 +130,7 @@ def test_command_results() -> None:
     engine = small_engine()
     every = Args((0xFFFF_FFFF,) * 8)
     assert run(engine, 0x00, every) is R.CMD_UNKNOWN
-    for code in C:
+    for code in CQ_COMMANDS:
         used_up = code in (C.QUERY_EQ, C.DESTROY_EQ, C.QUERY_CQ, C.DESTROY_CQ)
         result = R.CMD_BAD_OBJECT if used_up else R.CMD_RESERVED
         assert run(engine, code, every) is result

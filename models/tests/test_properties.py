@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from models.arm.arm import CqConfig, CqModel, Step
 from models.arm.events import EventWrite
-from models.codes import ArmType, Cause, CommandCode, CommandResult, CqStatus, Life
+from models.codes import ArmType, Cause, Command, CommandResult, CqStatus, Life
 from models.cq.entries import Cqe, Eqe
 from models.cq.queue import EventReader, RingReader, Verdict
 from models.engine import Engine
@@ -59,7 +59,7 @@ class Traffic:
         args = make_args(
             cq, base=base, log2=log2, page=1, eq=EQ, reservation=rng.random() < 0.6, config=config
         )
-        assert self.engine.command(CommandCode.CREATE_CQ, args).result is CommandResult.OK
+        assert self.engine.command(Command.CREATE_CQ, args).result is CommandResult.OK
         self.readers[cq] = RingReader(self.read, base, log2)
         self.placed[cq], self.got[cq] = [], []
 
@@ -137,7 +137,7 @@ class Traffic:
             elif engine.info[cq].beats:
                 result = engine.acknowledge(cq, okay=False)
         elif move == "destroy":
-            engine.command(CommandCode.DESTROY_CQ, make_args(cq))
+            engine.command(Command.DESTROY_CQ, make_args(cq))
         self.calls += len(result.calls) if result else 0
         for other in set(range(CQS)) - touched:
             assert engine.trace_state(other) == before[other]
@@ -189,7 +189,7 @@ class Traffic:
         """To a random size, if it is accepted."""
         self.bases += 1
         base, log2 = self.bases << 12, self.rng.randint(1, 3)
-        reply = self.engine.command(CommandCode.RESIZE_CQ, make_args(cq, base=base, log2=log2))
+        reply = self.engine.command(Command.RESIZE_CQ, make_args(cq, base=base, log2=log2))
         if reply.result is CommandResult.OK:
             self.readers[cq].switch(base, log2, reply.out[0], SMALL.idx_w)
 

@@ -8,11 +8,10 @@ flags and a new key. The completion has the status of the execution.
 
 from __future__ import annotations
 
-from models.codes import ResultType
+from models.codes import ALLOW_REMOTE_WRITE, PostFlag, ResultType
 from models.keys.keys import KeyTable
 from models.keys.window_types import KeyStep
 from models.post.post import Post
-from models.qp_codes import ALLOW_REMOTE_WRITE, PostFlag
 from models.verb import Verb, rights_of
 
 

@@ -7,13 +7,11 @@ success invalidates the key of its first segment; if that fails, it completes wi
 
 from __future__ import annotations
 
-from models.codes import ResultType
+from models.codes import By, PostFlag, ResultType
 from models.keys.keys import KeyTable
 from models.keys.window_types import KeyStep
 from models.post.post import Post
-from models.qp_codes import PostFlag
 from models.verb import Verb
-from models.window_codes import By
 
 
 class Read(Verb):

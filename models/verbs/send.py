@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from models.codes import ResultType
-from models.qp_codes import PostFlag
+from models.codes import PostFlag, ResultType
 from models.verb import Verb
 
 VERB = Verb(

@@ -7,8 +7,7 @@ SendAndInvalidate is in :mod:`models.receive.receive_qp`.
 
 from __future__ import annotations
 
-from models.codes import ResultType
-from models.qp_codes import PostFlag
+from models.codes import PostFlag, ResultType
 from models.verb import Verb
 
 VERB = Verb(

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from models.codes import CQ_DB, CqStatus, Life
+from models import codes
+from models.codes import FOREIGN_CAUSES, Cause, CqStatus, Life, PostFlag, TraceOp
 from models.cq.entries import Cqe
 from models.host.control import Args
 from models.host.doorbell import pack_doorbell
+from models.layouts import CQ_DB, SEND_PORTAL
 from models.params import Params
 from models.post.post import Post, Segment, slots_of
 from models.post.post_check import write_faults
@@ -17,14 +19,6 @@ from models.post.posting import PostingModel, pack_conn, pack_done
 from models.post.qp import QpConfig, Retirement
 from models.post.qp_control import make_qp_args
 from models.post.qp_types import StateStep
-from models.qp_codes import (
-    FOREIGN_CAUSES,
-    SEND_PORTAL,
-    PostCause,
-    PostFlag,
-    QpCommand,
-    QpTraceOp,
-)
 from tb.env.harness.records import (
     Command,
     ConnReport,
@@ -57,9 +51,9 @@ class PostStream(Stream):
             return None
         return self.engine.owner_page(cq)
 
-    def step(self, op: QpTraceOp, qp: int, operand: int, run: Callable[[], object]) -> None:
+    def step(self, op: TraceOp, qp: int, operand: int, run: Callable[[], object]) -> None:
         """A step of a QP and its trace record, in the present cycle."""
-        model, lane = self.posting.qps[qp], 4 if op is QpTraceOp.RETIRE else 3
+        model, lane = self.posting.qps[qp], 4 if op is TraceOp.RETIRE else 3
         if lane == 3:
             model.see(None)
         old = model.trace_state(lane)
@@ -93,23 +87,23 @@ class PostStream(Stream):
 
     def _state(self, qp: int, old: int, step: StateStep) -> None:
         new = self.posting.qps[qp].trace_state(3)
-        self.add(Trace(self.cycle, 3, QpTraceOp.QP_STATE, qp, False, 0, step.by, old, new))
+        self.add(Trace(self.cycle, 3, TraceOp.QP_STATE, qp, False, 0, step.by, old, new))
 
     def create_qp(self, qp: int = 0, cq: int = 0, **options: int) -> None:
         """CREATE_QP."""
         values = {"context": 0xABC0 + qp, "depth": 4, "page": PAGE, "send_cq": cq, "recv_cq": cq}
         config = QpConfig(**{**values, **options})
-        self.qp_command(QpCommand.CREATE_QP, make_qp_args(qp, config))
+        self.qp_command(codes.Command.CREATE_QP, make_qp_args(qp, config))
 
     def connect(self, qp: int = 0, peer: int = 9) -> None:
         """CONNECT_QP."""
-        self.qp_command(QpCommand.CONNECT_QP, make_qp_args(qp, word=peer))
+        self.qp_command(codes.Command.CONNECT_QP, make_qp_args(qp, word=peer))
 
     def set_state(self, qp: int, state: int) -> None:
         """SET_QP_STATE."""
-        self.qp_command(QpCommand.SET_QP_STATE, make_qp_args(qp, word=state))
+        self.qp_command(codes.Command.SET_QP_STATE, make_qp_args(qp, word=state))
 
-    def plain(self, code: QpCommand, qp: int = 0) -> tuple[int, ...]:
+    def plain(self, code: codes.Command, qp: int = 0) -> tuple[int, ...]:
         """A command without arguments."""
         return self.qp_command(code, make_qp_args(qp))
 
@@ -135,10 +129,10 @@ class PostStream(Stream):
         self.tick()
         self.add(DoorbellResponse(self.cycle, 5, 2 if cause else 0, cause))
 
-    def taken(self, post: Post, page: int = PAGE, want: PostCause | None = None) -> PostCause:
+    def taken(self, post: Post, page: int = PAGE, want: Cause | None = None) -> Cause:
         """The step of a post, if it has one, in the present cycle."""
         if post.qp >= self.params.num_qp:
-            return PostCause.BAD_QP
+            return Cause.BAD_QP
         model = self.posting.qps[post.qp]
         model.see(None)
         cq = model.config.send_cq
@@ -146,32 +140,32 @@ class PostStream(Stream):
         producer, q = self.engine.producers[cq], self.engine.cqs[cq]
         used = producer.alloc - q.cons + producer.credits_held
         credit = not producer.reservation or used < producer.ring.entries
-        if want is PostCause.NO_CREDIT:
+        if want is Cause.NO_CREDIT:
             credit = False
         cause = model.check(post, page, credit=credit, cq_error=error)
-        if cause in FOREIGN_CAUSES and cause is not PostCause.OK:
+        if cause in FOREIGN_CAUSES and cause is not Cause.OK:
             return cause
         operand = cause | (post.opcode & 0xFF) << 8 | post.flags << 16
         self.step(
-            QpTraceOp.POST,
+            TraceOp.POST,
             post.qp,
             operand,
             lambda: model.post(post, page, credit=credit, cq_error=error, now=self.cycle),
         )
-        if cause is PostCause.OK:
+        if cause is Cause.OK:
             self.engine.reserve(cq, 1)
         return cause
 
-    def post(self, post: Post | None = None, page: int = PAGE, **odd: int) -> PostCause:
+    def post(self, post: Post | None = None, page: int = PAGE, **odd: int) -> Cause:
         """A post from the write to its answer."""
         post = post or self.make()
         self.wrote(post, page, **odd)
         last = self.records[-1]
         assert isinstance(last, DoorbellRequest)
         faults = write_faults(last.addr, last.length, last.size, last.strb, self.params)
-        cause = next(faults, PostCause.OK)
+        cause = next(faults, Cause.OK)
         self.tick()
-        if cause is PostCause.OK:
+        if cause is Cause.OK:
             cause = self.taken(post, page)
         self.answered(cause)
         return cause
@@ -185,7 +179,7 @@ class PostStream(Stream):
 
     def age(self, qp: int = 0) -> None:
         """AGE in the present cycle."""
-        self.step(QpTraceOp.AGE, qp, 0, lambda: self.posting.qps[qp].age(self.cycle))
+        self.step(TraceOp.AGE, qp, 0, lambda: self.posting.qps[qp].age(self.cycle))
 
     # -- work, reports, retirement -----------------------------------------------------------------
 
@@ -239,7 +233,7 @@ class PostStream(Stream):
         end = model.retire()
         operand = end.status | end.silent << 8 | end.skipped << 9 | end.cq << 16
         new = model.trace_state(4)
-        self.add(Trace(self.cycle, 4, QpTraceOp.RETIRE, qp, False, 0, operand, old, new))
+        self.add(Trace(self.cycle, 4, TraceOp.RETIRE, qp, False, 0, operand, old, new))
         if write:
             self.complete_cq(end.cq, end.cqe, end.silent)
         return end
@@ -286,7 +280,7 @@ class PostStream(Stream):
         """A bit of everything that works."""
         self.connected(2, 2)
         for opcode in (BIND, INVALIDATE, READ, SEND, WRITE, 2, 6):
-            assert self.post(self.make(opcode)) is PostCause.OK
+            assert self.post(self.make(opcode)) is Cause.OK
             self.run()
             self.doorbell(0, polled=1)
         for flags in (DEFER, DEFER | SILENT, FENCE):
@@ -298,19 +292,19 @@ class PostStream(Stream):
         self.retire(1)
         self.retire(1)
         self.run(1)
-        assert self.post(self.make(99)) is PostCause.BAD_OPCODE
-        assert self.post(self.make(qp=3)) is PostCause.NO_QP
-        assert self.post(self.make(qp=1), 2) is PostCause.NOT_OWNER
+        assert self.post(self.make(99)) is Cause.BAD_OPCODE
+        assert self.post(self.make(qp=3)) is Cause.NO_QP
+        assert self.post(self.make(qp=1), 2) is Cause.NOT_OWNER
         self.post(self.make(WRITE, DEFER))
         self.post(self.make(WRITE, DEFER))
-        assert self.post(self.make(num_segments=5)) is PostCause.TOO_MANY_SEGMENTS
+        assert self.post(self.make(num_segments=5)) is Cause.TOO_MANY_SEGMENTS
         self.run(0, [7])
         for _ in range(len(self.posting.qps[0].requests)):
             self.retire(0)
-        self.plain(QpCommand.QUERY_QP)
-        self.plain(QpCommand.DESTROY_QP)
+        self.plain(codes.Command.QUERY_QP)
+        self.plain(codes.Command.DESTROY_QP)
         self.conn(1)
-        self.plain(QpCommand.FLUSH_QP, 1)
+        self.plain(codes.Command.FLUSH_QP, 1)
         self.set_state(1, 1)
         self.connect(1)
         return self

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from models.codes import CqStatus, TraceOp
+from models import codes
+from models.codes import QP_COMMANDS, Cause, CqStatus, ScatterCode, TraceOp
 from models.host.control import Args
 from models.keys.region import RegionConfig
+from models.layouts import RECV_PORTAL, SRQ_DB, SRQ_PORTAL
 from models.params import Params
 from models.post.post import Segment, slots_of
 from models.post.qp import QpConfig
-from models.qp_codes import RECV_PORTAL, SRQ_PORTAL, QpCommand, QpTraceOp
 from models.receive.receive import ReceiveModel, RecvReply, pack_rdone, pack_reap
 from models.receive.receive_control import make_create_args, make_region_args, make_srq_args
 from models.receive.receive_post import RecvPost, receive_write_faults
@@ -23,13 +24,6 @@ from models.receive.receive_types import (
     RecvRequest,
     SrqConfig,
     TakeResult,
-)
-from models.receive_codes import (
-    SRQ_DB,
-    RecvCause,
-    RecvCommand,
-    RecvTraceOp,
-    ScatterCode,
 )
 from tb.env.harness.records import (
     Command,
@@ -81,7 +75,7 @@ class ReceiveStream(PostStream):
         start = self.tick()
         self.tick()
         srq = code in range(0x30, 0x35) and number < self.params.num_srq
-        qp = code in list(QpCommand) and number < self.params.num_qp
+        qp = code in QP_COMMANDS and number < self.params.num_qp
         lane6 = model.srqs[number].trace_state(6) if srq else 0
         lane5 = model.srqs[number].trace_state(5) if srq else 0
         lane3 = 0
@@ -91,17 +85,17 @@ class ReceiveStream(PostStream):
             lane6 = model.rqs[number].trace_state(6)
         reply = model.command(code, args)
         if not reply.result or reply.step is not None:
-            if code in (RecvCommand.CREATE_SRQ, RecvCommand.RESIZE_SRQ):
-                operand = 0x100 | (code == RecvCommand.CREATE_SRQ)
+            if code in (codes.Command.CREATE_SRQ, codes.Command.RESIZE_SRQ):
+                operand = 0x100 | (code == codes.Command.CREATE_SRQ)
                 new = model.srqs[number].trace_state(6)
-                self.lane(6, RecvTraceOp.RECV_SIZE, number, operand, lane6, new)
+                self.lane(6, TraceOp.RECV_SIZE, number, operand, lane6, new)
             elif reply.watermark is not None and args.words[1]:
                 operand = args.words[1] | reply.watermark.event << 16
                 new = model.srqs[number].trace_state(5)
-                self.lane(5, RecvTraceOp.WATERMARK, number, operand, lane5, new)
-            elif code == QpCommand.CREATE_QP:
+                self.lane(5, TraceOp.WATERMARK, number, operand, lane5, new)
+            elif code == codes.Command.CREATE_QP:
                 new = model.rqs[number].trace_state(6)
-                self.lane(6, RecvTraceOp.RECV_SIZE, number, 1, lane6, new)
+                self.lane(6, TraceOp.RECV_SIZE, number, 1, lane6, new)
         if reply.step is not None:
             self.tick(1)
             self._state(number, lane3, reply.step)
@@ -128,9 +122,9 @@ class ReceiveStream(PostStream):
     def create_srq(self, srq: int = 0, **options: int) -> None:
         """CREATE_SRQ."""
         values = {"size": 4, "zone": ZONE, "page": PAGE, "vector": SRQ_VECTOR} | options
-        self.recv_command(RecvCommand.CREATE_SRQ, make_srq_args(srq, SrqConfig(**values)))
+        self.recv_command(codes.Command.CREATE_SRQ, make_srq_args(srq, SrqConfig(**values)))
 
-    def srq_command(self, code: RecvCommand, srq: int = 0, word: int = 0) -> RecvReply:
+    def srq_command(self, code: codes.Command, srq: int = 0, word: int = 0) -> RecvReply:
         """Any other command of an SRQ."""
         return self.recv_command(code, make_srq_args(srq, word=word))
 
@@ -138,10 +132,10 @@ class ReceiveStream(PostStream):
         """REGISTER_MR; returns the key."""
         values = {"base": BASE, "length": LENGTH, "zone": ZONE} | options
         args = make_region_args(number, RegionConfig(**values))
-        self.keys[number] = self.recv_command(RecvCommand.REGISTER_MR, args).out[0]
+        self.keys[number] = self.recv_command(codes.Command.REGISTER_MR, args).out[0]
         return self.keys[number]
 
-    def mr_command(self, code: RecvCommand, number: int = 0) -> RecvReply:
+    def mr_command(self, code: codes.Command, number: int = 0) -> RecvReply:
         """DEREGISTER_MR, QUERY_MR."""
         return self.recv_command(code, make_region_args(number))
 
@@ -151,7 +145,7 @@ class ReceiveStream(PostStream):
         """CREATE_QP with a receive queue of its own, or with an SRQ."""
         config = QpConfig(0xABC0 + qp, cq, cq, PAGE, 4)
         receive = RecvConfig(ZONE, depth if srq is None else 0, srq, flag)
-        self.recv_command(QpCommand.CREATE_QP, make_create_args(qp, config, receive))
+        self.recv_command(codes.Command.CREATE_QP, make_create_args(qp, config, receive))
 
     # -- posts -------------------------------------------------------------------------------------
 
@@ -180,7 +174,7 @@ class ReceiveStream(PostStream):
 
     def took(
         self, post: RecvPost, shared: bool, page: int = PAGE, credit: bool | None = None
-    ) -> RecvCause:
+    ) -> Cause:
         """The step of a receive post, if it has one, in the present cycle."""
         model, number = self.receiving, post.number
         cq = 0
@@ -197,17 +191,17 @@ class ReceiveStream(PostStream):
             error = self.engine.status(cq) is not CqStatus.OK
             free = self.free_credit(cq, rq.credits) if credit is None else credit
             cause = rq.post(post, page, credit=free, cq_error=error).cause
-        if cause in (RecvCause.NO_QP, RecvCause.NO_SRQ, RecvCause.NOT_OWNER):
+        if cause in (Cause.NO_QP, Cause.NO_SRQ, Cause.NOT_OWNER):
             return cause
         state = model.srqs[number].trace_state(6) if shared else model.rqs[number].trace_state(6)
-        self.lane(6, RecvTraceOp.RECV_POST, number, cause | shared << 8, old, state)
-        if cause is RecvCause.OK and not shared:
+        self.lane(6, TraceOp.RECV_POST, number, cause | shared << 8, old, state)
+        if cause is Cause.OK and not shared:
             self.engine.reserve(cq, model.rqs[number].credits)
         return cause
 
     def receive(
         self, post: RecvPost | None = None, shared: bool = False, page: int = PAGE, **odd: int
-    ) -> RecvCause:
+    ) -> Cause:
         """A receive post from the write to its answer."""
         post = self.buffer() if post is None else post
         self.wrote_receive(post, shared, page, **odd)
@@ -215,11 +209,11 @@ class ReceiveStream(PostStream):
         assert isinstance(last, DoorbellRequest)
         limit = self.params.num_srq if shared else self.params.num_qp
         faults = receive_write_faults(last.addr, last.length, last.size, last.strb, self.params)
-        cause = next(faults, RecvCause.OK)
-        if cause is RecvCause.OK and post.number >= limit:
-            cause = RecvCause.BAD_SRQ if shared else RecvCause.BAD_QP
+        cause = next(faults, Cause.OK)
+        if cause is Cause.OK and post.number >= limit:
+            cause = Cause.BAD_SRQ if shared else Cause.BAD_QP
         self.tick()
-        if cause is RecvCause.OK:
+        if cause is Cause.OK:
             cause = self.took(post, shared, page)
         self.answered(cause)
         return cause
@@ -240,7 +234,7 @@ class ReceiveStream(PostStream):
         if not cause:
             model = self.receiving.srqs[srq]
             model.reaped_seen = model.reaped
-            self.lane(6, RecvTraceOp.REAP, srq, index, old, model.trace_state(6))
+            self.lane(6, TraceOp.REAP, srq, index, old, model.trace_state(6))
         self.tick()
         self.add(DoorbellResponse(self.cycle, 5, 2 if cause else 0, cause))
         return cause
@@ -272,7 +266,7 @@ class ReceiveStream(PostStream):
         srq = rq.config.srq
         where = 0 if srq is None else 1 << 4 | srq << 16
         operand = code | where | result.event << 6
-        self.lane(5, RecvTraceOp.TAKE, request.qp, operand, old, rq.trace_state(5))
+        self.lane(5, TraceOp.TAKE, request.qp, operand, old, rq.trace_state(5))
         if result.reserved:
             self.engine.reserve(cq, rq.credits)
         return result
@@ -326,7 +320,7 @@ class ReceiveStream(PostStream):
         old = rq.trace_state(7)
         end = rq.complete()
         operand = end.status | (end.srq is not None) << 8 | end.flush << 9 | end.cq << 16
-        self.lane(7, RecvTraceOp.RECEIVE, qp, operand, old, rq.trace_state(7))
+        self.lane(7, TraceOp.RECEIVE, qp, operand, old, rq.trace_state(7))
         if write:
             if end.given_back:
                 self.place(end.cq, back=end.given_back)
@@ -342,7 +336,7 @@ class ReceiveStream(PostStream):
             rq.reported_seen, rq.tail_seen = rq.reported, rq.tail
             old = rq.trace_state(5)
             rq.flush_take()
-            self.lane(5, RecvTraceOp.TAKE, qp, 1 << 5, old, rq.trace_state(5))
+            self.lane(5, TraceOp.TAKE, qp, 1 << 5, old, rq.trace_state(5))
             self.completes(qp)
 
     def whole(self, qp: int = 0, length: int = 10, status: int = 0, **fields: int | bool) -> None:
@@ -388,16 +382,16 @@ class ReceiveStream(PostStream):
         """A bit of everything that works."""
         self.receivers(flag=2)
         for lengths in ((64,), (16, 0, 16), (0,), ()):
-            assert self.receive(self.buffer(OWN, lengths)) is RecvCause.OK
-        assert self.receive(self.buffer(OWN)) is RecvCause.QUEUE_FULL
+            assert self.receive(self.buffer(OWN, lengths)) is Cause.OK
+        assert self.receive(self.buffer(OWN)) is Cause.QUEUE_FULL
         self.whole(OWN, 64, solicited=True)
         self.whole(OWN, 20)
         self.whole(OWN, 0, invalidate=True, token=77)
         self.doorbell(0, polled=3)
         for _ in range(4):
-            assert self.receive(self.buffer(0), True) is RecvCause.OK
-        assert self.receive(self.buffer(0), True) is RecvCause.QUEUE_FULL
-        self.srq_command(RecvCommand.SET_SRQ_WATERMARK, 0, 4)
+            assert self.receive(self.buffer(0), True) is Cause.OK
+        assert self.receive(self.buffer(0), True) is Cause.QUEUE_FULL
+        self.srq_command(codes.Command.SET_SRQ_WATERMARK, 0, 4)
         assert self.message(FIRST, 64).event
         self.raised()
         self.message(SECOND, 3)
@@ -408,8 +402,8 @@ class ReceiveStream(PostStream):
         assert self.reap(0, 2) == 0
         assert self.reap(0, 5) == 0x0B
         self.tick(400)
-        self.srq_command(RecvCommand.QUERY_SRQ, 0)
-        self.srq_command(RecvCommand.RESIZE_SRQ, 0, 5)
+        self.srq_command(codes.Command.QUERY_SRQ, 0)
+        self.srq_command(codes.Command.RESIZE_SRQ, 0, 5)
         assert self.message(FIRST, 100).code is ScatterCode.LENGTH_ERROR
         self.report(FIRST, 1)
         self.completes(FIRST)
@@ -418,18 +412,18 @@ class ReceiveStream(PostStream):
         assert self.message(SECOND, 1).code is ScatterCode.NOT_READY
         self.report(SECOND, 1, 9)
         self.completes(SECOND)
-        self.plain(QpCommand.QUERY_QP, SECOND)
+        self.plain(codes.Command.QUERY_QP, SECOND)
         self.receive(self.buffer(OWN, (8,)))
-        self.plain(QpCommand.FLUSH_QP, OWN)
+        self.plain(codes.Command.FLUSH_QP, OWN)
         self.flush(OWN)
-        assert self.receive(self.buffer(OWN)) is RecvCause.BAD_STATE
+        assert self.receive(self.buffer(OWN)) is Cause.BAD_STATE
         for qp in (OWN, FIRST, SECOND):
-            self.plain(QpCommand.DESTROY_QP, qp)
+            self.plain(codes.Command.DESTROY_QP, qp)
         assert self.reap(0, 4) == 0
-        assert self.receive(self.buffer(0), True) is RecvCause.OK
-        self.srq_command(RecvCommand.DESTROY_SRQ, 0)
-        self.mr_command(RecvCommand.QUERY_MR)
-        self.mr_command(RecvCommand.DEREGISTER_MR)
+        assert self.receive(self.buffer(0), True) is Cause.OK
+        self.srq_command(codes.Command.DESTROY_SRQ, 0)
+        self.mr_command(codes.Command.QUERY_MR)
+        self.mr_command(codes.Command.DEREGISTER_MR)
         return self
 
 
@@ -445,6 +439,6 @@ def judge_receives(
 
 
 #: Operations by name, for mutations.
-TAKE, WATERMARK = RecvTraceOp.TAKE, RecvTraceOp.WATERMARK
-RECV_POST, REAP, RECV_SIZE = RecvTraceOp.RECV_POST, RecvTraceOp.REAP, RecvTraceOp.RECV_SIZE
-RECEIVE, STATE = RecvTraceOp.RECEIVE, QpTraceOp.QP_STATE
+TAKE, WATERMARK = TraceOp.TAKE, TraceOp.WATERMARK
+RECV_POST, REAP, RECV_SIZE = TraceOp.RECV_POST, TraceOp.REAP, TraceOp.RECV_SIZE
+RECEIVE, STATE = TraceOp.RECEIVE, TraceOp.QP_STATE

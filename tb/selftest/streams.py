@@ -7,25 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from models import codes
 from models.arm.arm import Step
-from models.codes import (
-    CB_RETURN,
-    CQ_DB,
-    EQE_BYTES,
-    LINE_BYTES,
-    PAGE_BYTES,
-    ArmType,
-    CommandCode,
-    CqStatus,
-    Life,
-    ResultType,
-    TraceOp,
-)
+from models.codes import ArmType, CqStatus, Life, ResultType, TraceOp
 from models.cq.entries import Cqe
 from models.cq.queue import CqProducer, Ring
 from models.engine import Engine
 from models.host.control import make_args
 from models.host.doorbell import pack_doorbell, pack_return
+from models.layouts import CB_RETURN, CQ_DB, EQE_BYTES, LINE_BYTES, PAGE_BYTES
 from models.params import Params
 from tb.env.harness.records import (
     Command,
@@ -125,7 +115,7 @@ class Stream:
     def create_eq(self, eq: int = EQ, log2: int = 2, vector: int = VECTOR) -> None:
         """CREATE_EQ."""
         args = make_args(eq, base=self.base(), log2=log2, vector=vector, page=PAGE)
-        self.command(CommandCode.CREATE_EQ, args.words)
+        self.command(codes.Command.CREATE_EQ, args.words)
 
     def create_cq(
         self,
@@ -162,7 +152,7 @@ class Stream:
             self.tick(1)
             self.traced(TraceOp.START, cq, 0, lambda: None)
 
-        self.command(CommandCode.CREATE_CQ, args.words, steps)
+        self.command(codes.Command.CREATE_CQ, args.words, steps)
 
     def destroy_cq(self, cq: int = 0) -> bool:
         """One DESTROY_CQ; True if freed."""
@@ -177,7 +167,7 @@ class Stream:
             freed = not engine.cqs[cq].busy and engine.idle(cq)
             self.traced(TraceOp.DESTROY, cq, freed, lambda: engine.destroy(cq))
 
-        code = CommandCode.DESTROY_CQ
+        code = codes.Command.DESTROY_CQ
         start = self.tick()
         steps()
         result = 0 if freed else 0x4D
@@ -194,7 +184,7 @@ class Stream:
         def steps() -> None:
             self.traced(TraceOp.RESIZE, cq, index, lambda: self.engine.resize(cq, args.ring(32)))
 
-        self.command(CommandCode.RESIZE_CQ, args.words, steps, outs=(index, *(0,) * 7))
+        self.command(codes.Command.RESIZE_CQ, args.words, steps, outs=(index, *(0,) * 7))
 
     # -- credits, completions ----------------------------------------------------------------------
 

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from models import codes
 from models.arm.arm import CqConfig
-from models.codes import CB_RETURN, CQ_DB, Cause, CommandCode, CommandResult, TraceOp
+from models.codes import DOORBELL_CAUSES, Cause, CommandResult, TraceOp
 from models.host.control import make_args
+from models.layouts import CB_RETURN, CQ_DB
 from tb.env.coverage.bins import ARM_NAMES, BINS, CHANNELS, COMMAND_BINS, CQ_BINS, INPUTS
 from tb.env.coverage.coverage import Coverage
 from tb.env.harness.records import (
@@ -75,7 +77,7 @@ def command(code: int, result: int = 0, **fields: object) -> Command:
 
 def settings(count: int, interval: int) -> list[Record]:
     config = CqConfig(4, False, False, count, interval)
-    return [command(CommandCode.CREATE_CQ, log2=2, config=config)]
+    return [command(codes.Command.CREATE_CQ, log2=2, config=config)]
 
 
 def lanes(keep: int, *dests: int, data: int = 0) -> list[Record]:
@@ -195,7 +197,7 @@ def trace_cases() -> dict[str, list[Record]]:
         "moderation/released by an error": [step(error, waiting, called, 2, event=1)],
         "moderation/changed while waiting": [
             step(publish, empty, waiting, 1),
-            command(CommandCode.MODIFY_CQ),
+            command(codes.Command.MODIFY_CQ),
         ],
         "moderation/drained while waiting": [bell(waiting, waiting, 2)],
         "credit/given back": [step(TraceOp.PLACE, 0, 1, 1 << 2)],
@@ -227,8 +229,8 @@ def life_cases() -> dict[str, list[Record]]:
     freed = step(destroy, 2, 0, 1)
     made = settings(0, 0)
     cases: dict[str, list[Record]] = {
-        "resize/up": [*made, command(CommandCode.RESIZE_CQ, log2=3)],
-        "resize/down": [*made, command(CommandCode.RESIZE_CQ, log2=1)],
+        "resize/up": [*made, command(codes.Command.RESIZE_CQ, log2=3)],
+        "resize/down": [*made, command(codes.Command.RESIZE_CQ, log2=1)],
         "resize/at the wrap": [*made, step(TraceOp.RESIZE, 4, 4, 4)],
         "resize/armed": [bell_any, step(TraceOp.RESIZE, 1, 1, 1)],
         "resize/with entries present": [bell_any, step(TraceOp.RESIZE, 1, 1, 1)],
@@ -247,7 +249,7 @@ def life_cases() -> dict[str, list[Record]]:
         "moderation/off by interval 0": settings(4, 0),
         "moderation/off by count 0": settings(0, 5),
         "moderation/off by count 1": settings(1, 5),
-        "eq ring/resized": [command(CommandCode.RESIZE_EQ)],
+        "eq ring/resized": [command(codes.Command.RESIZE_EQ)],
         "command/UNKNOWN": [command(0x77, CommandResult.CMD_UNKNOWN)],
     }
     for (code, result), name in COMMAND_BINS.items():
@@ -259,7 +261,7 @@ def pin_cases() -> dict[str, list[Record]]:
     """What shows at the other pins."""
     good, flag = 1, 1 << 240
     event = [MemResponse(3, EQ_WRITE, 0)]
-    eq = [command(CommandCode.CREATE_EQ, number=1, vector=VECTOR)]
+    eq = [command(codes.Command.CREATE_EQ, number=1, vector=VECTOR)]
     in_error = step(TraceOp.CQ_ERROR, state(), state(8), 6)
     request = CreditRequest(1, 1 << 16)
     written = MemWrite(0, 0, 0, 0xFFFF_FFFF, 0)
@@ -291,7 +293,7 @@ def pin_cases() -> dict[str, list[Record]]:
         "foreign page/CQ_DB": answered(Cause.NOT_OWNER),
         "foreign page/CB_RETURN": answered(Cause.NOT_OWNER, CB_RETURN),
     }
-    cases |= {f"cause/{cause.name}": answered(cause) for cause in Cause}
+    cases |= {f"cause/{cause.name}": answered(cause) for cause in DOORBELL_CAUSES}
     return cases
 
 

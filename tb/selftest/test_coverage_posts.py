@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from models import codes
+from models.codes import ALLOW_REMOTE_WRITE, Cause, QpState, Status, TraceOp
 from models.post.post import Post
-from models.qp_codes import ALLOW_REMOTE_WRITE, PostCause, QpCommand, QpState, QpTraceOp, Status
 from models.verb import VERB_CAUSES, Limits
 from models.verbs import VERBS
 from tb.env.coverage.post import EngineCoverage
@@ -43,7 +44,7 @@ def posted(post: Post, cause: int, offset: int = 0) -> list[Record]:
     operand = cause | post.opcode << 8 | post.flags << 16
     state = QpState.CONNECTED
     new = state | (1 << 16 | 1 << 32 if not cause else 0)
-    step = Trace(2, 3, QpTraceOp.POST, post.qp, False, 0, operand, state, new)
+    step = Trace(2, 3, TraceOp.POST, post.qp, False, 0, operand, state, new)
     return [request, step, DoorbellResponse(3, 0, 2 if cause else 0, cause)]
 
 
@@ -52,7 +53,7 @@ def retired(post: Post, status: int, more: int = 0) -> list[Record]:
     operand = status | silent << 8 | more
     return [
         *posted(post, 0),
-        Trace(4, 4, QpTraceOp.RETIRE, post.qp, False, 0, operand, 0, 1),
+        Trace(4, 4, TraceOp.RETIRE, post.qp, False, 0, operand, 0, 1),
     ]
 
 
@@ -78,7 +79,7 @@ def outcome_cases() -> Iterator[tuple[str, list[Record]]]:
         for flags, word in ((0, "plain"), (int(DEFER), "DEFER")):
             post = Post(verb.opcode, flags=flags)
             name = f"outcome/{verb.name}, {word}"
-            yield f"{name}, refused", posted(post, PostCause.QUEUE_FULL)
+            yield f"{name}, refused", posted(post, Cause.QUEUE_FULL)
             yield f"{name}, success", retired(post, Status.SUCCESS)
             yield f"{name}, canceled", retired(post, Status.CANCELED)
             if not verb.local:
@@ -90,22 +91,22 @@ def small_cases() -> Iterator[tuple[str, list[Record]]]:
     post = Post(SEND)
     for cause in CAUSES:
         yield f"post cause/{cause.name}", posted(post, cause)
-    yield "portal/receive", posted(post, PostCause.BAD_OFFSET, 0x40)
-    yield "portal/shared receive", posted(post, PostCause.BAD_OFFSET, 0x80)
+    yield "portal/receive", posted(post, Cause.BAD_OFFSET, 0x40)
+    yield "portal/shared receive", posted(post, Cause.BAD_OFFSET, 0x80)
     for (code, result), name in QP_COMMAND_BINS.items():
         yield name, [Command(9, 5, code, (0,) * 8, result, (0,) * 8)]
 
     def change(old: int, new: int, by: int = 0, tail: int = 0) -> Trace:
         rest = tail << 16 | tail << 32
-        return Trace(1, 3, QpTraceOp.QP_STATE, 0, False, 0, by, old | rest, new | rest)
+        return Trace(1, 3, TraceOp.QP_STATE, 0, False, 0, by, old | rest, new | rest)
 
     def at(state: QpState) -> list[Record]:
         return [change(0, state)] if state else []
 
     for state in QpState:
-        records = [*at(state), *posted(post, PostCause.NOT_CONNECTED)]
+        records = [*at(state), *posted(post, Cause.NOT_CONNECTED)]
         if state in (QpState.FREE, QpState.DESTROYING):
-            records = [*at(state), *posted(post, PostCause.NO_QP)]
+            records = [*at(state), *posted(post, Cause.NO_QP)]
             del records[-2]
         else:
             yield f"transition/{state.name} to gone", [*at(state), change(state, 0)]
@@ -150,7 +151,7 @@ def small_cases() -> Iterator[tuple[str, list[Record]]]:
         "burst/batches of two QPs interleave",
         [beat(last=False), beat(1, last=False), beat()],
     )
-    local = Trace(4, 4, QpTraceOp.RETIRE, 0, False, 0, 0, 0, 1)
+    local = Trace(4, 4, TraceOp.RETIRE, 0, False, 0, 0, 0, 1)
     step = posted(post, 0)[1]
     assert isinstance(step, Trace)
     same = [posted(post, 0)[0], step, local._replace(cycle=step.cycle)]
@@ -181,7 +182,7 @@ def held(count: int, *then: Post, **options: int) -> list[Record]:
 
 def modified(**options: int) -> list[Record]:
     args = (0, 0, 0, 0, 0, options["word"], 0, 0)
-    return [*held(1), Command(9999, 9990, QpCommand.MODIFY_QP, args, 0, (0,) * 8)]
+    return [*held(1), Command(9999, 9990, codes.Command.MODIFY_QP, args, 0, (0,) * 8)]
 
 
 def aged() -> list[Record]:
@@ -207,7 +208,7 @@ def fenced(opcode: int, read: bool = True, other: bool = False) -> list[Record]:
 def ended() -> list[Record]:
     stream = PostStream().connected()
     stream.post(stream.make(flags=DEFER))
-    stream.plain(QpCommand.FLUSH_QP)
+    stream.plain(codes.Command.FLUSH_QP)
     return stream.records
 
 

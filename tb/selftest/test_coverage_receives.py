@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from models.codes import ArmType
+from models import codes
+from models.codes import ArmType, Cause, QpState, RecvFlag, StateBy, TraceOp
 from models.post.post import Segment, slots_of
-from models.qp_codes import QpCommand, QpState, QpTraceOp, StateBy
 from models.receive.receive_post import RecvPost
 from models.receive.receive_types import RecvRequest
-from models.receive_codes import RecvCause, RecvCommand, RecvFlag
 from tb.env.coverage.receive import ReceiveCoverage
 from tb.env.coverage.receive_bins import (
     ARMS,
@@ -63,7 +62,7 @@ def posted(shared: bool, cause: int, post: RecvPost | None = None, tail: int = 0
 
 
 def state(old: int, new: int, by: int = 0, qp: int = 0, cycle: int = 4) -> Trace:
-    return Trace(cycle, 3, QpTraceOp.QP_STATE, qp, False, 0, by, old, new)
+    return Trace(cycle, 3, TraceOp.QP_STATE, qp, False, 0, by, old, new)
 
 
 def at(now: QpState) -> list[Record]:
@@ -83,9 +82,9 @@ def small_cases() -> Iterator[tuple[str, list[Record]]]:
     for (code, result), name in RECEIVE_COMMAND_BINS.items():
         yield name, [Command(9, 5, code, (0,) * 8, result, (0,) * 8)]
     for now in QpState:
-        records = posted(False, RecvCause.BAD_STATE)
+        records = posted(False, Cause.BAD_STATE)
         if now in (QpState.FREE, QpState.DESTROYING):
-            records = posted(False, RecvCause.NO_QP)
+            records = posted(False, Cause.NO_QP)
             del records[1]
         yield f"receive post in state/{now.name}", [*at(now), *records]
     for now in CLOSED:
@@ -131,7 +130,7 @@ def small_cases() -> Iterator[tuple[str, list[Record]]]:
     shared_post = posted(True, 0)[:2]
     yield "same cycle/post and take, SRQ", [shared_post[0], empty, shared_post[1]]
     yield "same cycle/post and take, empty SRQ", [shared_post[0], empty, shared_post[1]]
-    full = posted(True, RecvCause.QUEUE_FULL)[:2]
+    full = posted(True, Cause.QUEUE_FULL)[:2]
     yield "same cycle/post and take, full SRQ", [full[0], same._replace(operand=0x10), full[1]]
     reaps = Trace(2, 6, 0x59, 0, False, 0, 1, 4, 4 | 1 << 16)
     yield "same cycle/reap and take", [same._replace(operand=0x10), reaps]
@@ -179,7 +178,7 @@ def take(tag: int, shared: bool = False, qp: int = 0) -> Trace:
 def created(srq: int | None, flag: int = 0) -> list[Record]:
     words = 0 if srq is None else srq | 1 << 16
     args = (0, 0, 0, 0, 0, 0, 0, words | flag << 24)
-    return [Command(1, 1, QpCommand.CREATE_QP, args, 0, (0,) * 8)]
+    return [Command(1, 1, codes.Command.CREATE_QP, args, 0, (0,) * 8)]
 
 
 def flagged(flag: int, solicited: bool, arm: str) -> list[Record]:
@@ -234,7 +233,7 @@ def keyed(how: str) -> list[Record]:
         stream.receive(stream.buffer(OWN, (1, 1), slots=slots_of(
             [Segment(BASE, 1, old), Segment(BASE, 1, 0x7777)])))  # fmt: skip
     else:
-        stream.mr_command(RecvCommand.DEREGISTER_MR)
+        stream.mr_command(codes.Command.DEREGISTER_MR)
         if how == "again":
             stream.register(0)
         if how == "taken":
@@ -253,7 +252,7 @@ def watermark(how: str) -> list[Record]:
     for _ in range(4):
         stream.receive(stream.buffer(0), True)
     threshold = {"leaves": 3, "late": 3}.get(how, 4)
-    set_ = RecvCommand.SET_SRQ_WATERMARK
+    set_ = codes.Command.SET_SRQ_WATERMARK
     if how == "at once":
         stream.message(FIRST)
     if how in ("zero", "armed zero"):
@@ -275,8 +274,8 @@ def watermark(how: str) -> list[Record]:
 def vectors() -> list[Record]:
     stream = ReceiveStream().receivers()
     stream.create_srq(1, vector=VECTOR)
-    stream.srq_command(RecvCommand.SET_SRQ_WATERMARK, 1, 1)
-    stream.srq_command(RecvCommand.SET_SRQ_WATERMARK, 0, 1)
+    stream.srq_command(codes.Command.SET_SRQ_WATERMARK, 1, 1)
+    stream.srq_command(codes.Command.SET_SRQ_WATERMARK, 0, 1)
     stream.raised(1)
     return stream.records
 
@@ -296,7 +295,7 @@ def sized(size: int, posts: int = 0, flight: bool = False) -> list[Record]:
         stream.receive(stream.buffer(0), True)
     if flight:
         stream.message(FIRST)
-    stream.srq_command(RecvCommand.RESIZE_SRQ, 0, size)
+    stream.srq_command(codes.Command.RESIZE_SRQ, 0, size)
     return stream.records
 
 
@@ -315,7 +314,7 @@ def destroyed(again: bool) -> list[Record]:
     stream.register()
     stream.create_srq()
     stream.receive(stream.buffer(0), True)
-    stream.srq_command(RecvCommand.DESTROY_SRQ)
+    stream.srq_command(codes.Command.DESTROY_SRQ)
     if again:
         stream.create_srq()
     return stream.records
@@ -326,7 +325,7 @@ def waiting_flush() -> list[Record]:
     for _ in range(2):
         stream.receive()
     stream.message(OWN)
-    stream.plain(QpCommand.FLUSH_QP)
+    stream.plain(codes.Command.FLUSH_QP)
     return stream.records
 
 

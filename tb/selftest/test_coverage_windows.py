@@ -8,12 +8,11 @@ from itertools import product
 
 import pytest
 
+from models import codes
+from models.codes import ALLOW_REMOTE_WRITE, PostFlag, QpState, ScatterCode, TraceOp, Verdict
 from models.keys.window_types import CheckRequest
 from models.post.post import Post, Segment, slots_of
-from models.qp_codes import ALLOW_REMOTE_WRITE, PostFlag, QpCommand, QpState, QpTraceOp
 from models.receive.receive_types import RecvRequest
-from models.receive_codes import RecvCommand, ScatterCode
-from models.window_codes import KeyTraceOp, Verdict, WindowCommand
 from tb.env.coverage.windows import WindowCoverage
 from tb.env.coverage.windows_bins import (
     CLEANUP,
@@ -46,15 +45,15 @@ from tb.env.harness.records import RecvRequest as RequestBeat
 from tb.selftest.receive_streams import RECEIVE, TAKE
 from tb.selftest.window_streams import PARAMS, WindowStream
 
-BIND, FAST, INVALIDATE = KeyTraceOp.BIND, KeyTraceOp.FAST_REGISTER, KeyTraceOp.INVALIDATE
-CHECK, COMMAND, REMOVED = KeyTraceOp.CHECK, KeyTraceOp.KEY_COMMAND, KeyTraceOp.REMOVED
+BIND, FAST, INVALIDATE = TraceOp.BIND, TraceOp.FAST_REGISTER, TraceOp.INVALIDATE
+CHECK, COMMAND, REMOVED = TraceOp.CHECK, TraceOp.KEY_COMMAND, TraceOp.REMOVED
 STALLS = {f"stall/{channel}" for channel in WINDOW_CHANNELS}
 REGION, WINDOW, NEXT = 0x1000, 0x1800, 0x1000
 KEYS = {"region": REGION, "window": WINDOW + NEXT}
 BITS = {"request": 0, "peer": 1 << 8, "Read": 1 << 9}
 BASE, LENGTH, TOP = 0x10000, 0x1000, 1 << 64
-CREATE, CLOSE = int(WindowCommand.CREATE_MW), int(WindowCommand.CLOSE_MW)
-ALLOC, DEREGISTER = int(WindowCommand.ALLOC_MR), int(RecvCommand.DEREGISTER_MR)
+CREATE, CLOSE = int(codes.Command.CREATE_MW), int(codes.Command.CLOSE_MW)
+ALLOC, DEREGISTER = int(codes.Command.ALLOC_MR), int(codes.Command.DEREGISTER_MR)
 
 
 def shown(
@@ -78,7 +77,7 @@ def step(
 
 
 def state(new: int, old: int = 0, qp: int = 0, by: int = 0) -> Trace:
-    return Trace(4, 3, QpTraceOp.QP_STATE, qp, False, 0, by, old, new)
+    return Trace(4, 3, TraceOp.QP_STATE, qp, False, 0, by, old, new)
 
 
 def beat(post: Post, local: bool = True) -> WorkBeat:
@@ -98,8 +97,8 @@ def registered(
     """REGISTER_MR."""
     low = (1 << 32) - 1
     args = (key & 0x7FF, base & low, base >> 32, length & low, length >> 32, rights << 16, 0, 0)
-    made = step(COMMAND, RecvCommand.REGISTER_MR, 0, shown(key, rights=rights), 0xFFFF)
-    return [made, Command(5, 1, RecvCommand.REGISTER_MR, args, 0, (key, *(0,) * 7))]
+    made = step(COMMAND, codes.Command.REGISTER_MR, 0, shown(key, rights=rights), 0xFFFF)
+    return [made, Command(5, 1, codes.Command.REGISTER_MR, args, 0, (key, *(0,) * 7))]
 
 
 def bound(
@@ -139,7 +138,7 @@ def created(
 ) -> list[Record]:
     """CREATE_QP."""
     words = (0 if srq is None else srq | 1 << 16) | two << 17 | guarded << 18
-    return [Command(1, 1, QpCommand.CREATE_QP, (qp, *(0,) * 6, words), 0, (0,) * 8)]
+    return [Command(1, 1, codes.Command.CREATE_QP, (qp, *(0,) * 6, words), 0, (0,) * 8)]
 
 
 def edge(name: str, thing: str) -> list[Record]:
@@ -214,8 +213,8 @@ def key_cases() -> Iterator[tuple[str, list[Record]]]:
     fenced = bind_post(flags=PostFlag.READ_FENCE)
     yield "request/behind a fence", [step(BIND), beat(fenced)]
     write = DoorbellRequest(1, 0, 0, 0, 6, TOP - 1, bind_post().encode())
-    posted = Trace(2, 3, QpTraceOp.POST, 0, False, 0, 0x0100 | 8 << 16, 2, 2 | 1 << 16 | 1 << 32)
-    skipped = Trace(3, 4, QpTraceOp.RETIRE, 0, False, 0, 0x201, 0, 1)
+    posted = Trace(2, 3, TraceOp.POST, 0, False, 0, 0x0100 | 8 << 16, 2, 2 | 1 << 16 | 1 << 32)
+    skipped = Trace(3, 4, TraceOp.RETIRE, 0, False, 0, 0x201, 0, 1)
     yield "request/skipped, of keys", [state(2), write, posted, skipped]
     for way, thing in product(WAYS, OBJECTS):
         bits, key = BITS[way], KEYS[thing]
@@ -331,7 +330,7 @@ def posted(flags: int, released: int) -> list[Record]:
     post = Post(5, 0, flags, 0)
     write = DoorbellRequest(1, 0, 0, 0, 6, TOP - 1, post.encode())
     new = 2 | 1 << 16 | released << 32
-    return [write, Trace(2, 3, QpTraceOp.POST, 0, False, 0, 5 << 8 | flags << 16, 2, new)]
+    return [write, Trace(2, 3, TraceOp.POST, 0, False, 0, 5 << 8 | flags << 16, 2, new)]
 
 
 def removal_cases() -> Iterator[tuple[str, list[Record]]]:
@@ -357,7 +356,7 @@ def removal_cases() -> Iterator[tuple[str, list[Record]]]:
         yield f"removal/{name} refused", refused
     yield "removal/request refused", [gone, RequestBeat(6, 0), ScatterAnswer(8, 0, 3, 0)]
     yield "removal/check refused", [gone, *asked(code=5)]
-    retired = Trace(8, 4, QpTraceOp.RETIRE, 0, False, 0, 1, 0, 1)
+    retired = Trace(8, 4, TraceOp.RETIRE, 0, False, 0, 1, 0, 1)
     yield "removal/completion behind it", [gone, retired]
     yield "removal/receive completion behind it", [*created(), gone, *message(False, 0, 1)]
     for code, name in CLEANUP.items():

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
+from models.codes import LogCause, ScatterCode
 from models.receive.receive_types import RecvRequest, TakeResult
-from models.receive_codes import RecvLog, ScatterCode
 from tb.env.defs import Kind
 from tb.env.scoreboard.receive_board import ReceiveScoreboard
 from tb.selftest.receive_streams import OWN, PARAMS, ReceiveStream
 
 REFUSED = TakeResult(ScatterCode.REFUSED)
-ENTRY = (RecvLog.RREQ_BAD, Kind.QP, OWN, 0)
+ENTRY = (LogCause.RREQ_BAD, Kind.QP, OWN, 0)
 ALLOW = ("no_completions", "no_posts", "no_receives", "no_doorbells", "no_traffic")
 
 

@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from models.codes import CQ_DB, ArmType, CommandCode, TraceOp
+from models import codes
+from models.codes import ArmType, TraceOp
 from models.host.doorbell import pack_doorbell
+from models.layouts import CQ_DB
 from tb.env.harness.records import (
     Command,
     Completion,
@@ -54,7 +56,7 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     # -- outputs of commands
     "output of a command without": (
         lambda r: change(
-            r, Command, code=CommandCode.CREATE_CQ, to={"outs": lambda v: (0, 8, *v[2:])}
+            r, Command, code=codes.Command.CREATE_CQ, to={"outs": lambda v: (0, 8, *v[2:])}
         ),
         "OUT1 0x8, expected 0",
     ),
@@ -223,15 +225,15 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     ),
     # -- commands
     "wrong result": (
-        lambda r: change(r, Command, code=CommandCode.CREATE_EQ, to={"result": 0x43}),
+        lambda r: change(r, Command, code=codes.Command.CREATE_EQ, to={"result": 0x43}),
         "answered 0x43",
     ),
     "created, command refused": (
-        lambda r: change(r, Command, code=CommandCode.CREATE_CQ, to={"result": 0x49}),
+        lambda r: change(r, Command, code=codes.Command.CREATE_CQ, to={"result": 0x49}),
         "its command answered 0x49",
     ),
     "step without a command": (
-        lambda r: drop(r, Command, 0, code=CommandCode.CREATE_CQ),
+        lambda r: drop(r, Command, 0, code=codes.Command.CREATE_CQ),
         "without a command",
     ),
     "command without its step": (
@@ -243,7 +245,7 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
         "left the steps",
     ),
     "freed, but pending": (
-        lambda r: change(r, Command, code=CommandCode.DESTROY_CQ, to={"result": 0x4D}),
+        lambda r: change(r, Command, code=codes.Command.DESTROY_CQ, to={"result": 0x4D}),
         "result 0x4d",
     ),
     "records out of order": (lambda r: change(r, Completion, to={"cycle": 0}), "out of order"),

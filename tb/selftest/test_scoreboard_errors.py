@@ -7,8 +7,9 @@ import random
 
 import pytest
 
+from models import codes
 from models.arm.arm import CqConfig
-from models.codes import ArmType, CommandCode, CqStatus, TraceOp
+from models.codes import ArmType, CqStatus, TraceOp
 from models.host.control import make_args
 from models.trace import encode_cq
 from tb.env.harness.records import (
@@ -213,7 +214,7 @@ def modify(stream: Stream, arm: ArmType, new: bool) -> list[Record]:
     stream.doorbell(0, arm)
     if not new:
         stream.engine.modify(0, config)
-    stream.add(Command(stream.tick(), start, CommandCode.MODIFY_CQ, words, 0, (0,) * 8))
+    stream.add(Command(stream.tick(), start, codes.Command.MODIFY_CQ, words, 0, (0,) * 8))
     if stream.engine.cqs[0].running:
         stream.call()
     return stream.records
@@ -236,10 +237,10 @@ def test_settings_do_not_count_without_a_command() -> None:
 
 def test_query() -> None:
     stream = Stream().standard()
-    stream.command(CommandCode.QUERY_CQ, make_args(0).words)
-    stream.command(CommandCode.QUERY_EQ, make_args(1).words)
+    stream.command(codes.Command.QUERY_CQ, make_args(0).words)
+    stream.command(codes.Command.QUERY_EQ, make_args(1).words)
     judge(stream.records)
-    for code, outs in ((CommandCode.QUERY_CQ, 6), (CommandCode.QUERY_EQ, 4)):
+    for code, outs in ((codes.Command.QUERY_CQ, 6), (codes.Command.QUERY_EQ, 4)):
         for number in range(outs):
             records: Records = list(stream.records)
             at = index(records, Command, code=code)
@@ -260,7 +261,7 @@ def test_resize() -> None:
     with pytest.raises(ScoreboardError, match="RESIZE at 0"):
         judge(records)
     records = list(stream.records)
-    change(records, Command, code=CommandCode.RESIZE_CQ, to={"outs": (0,) * 8})
+    change(records, Command, code=codes.Command.RESIZE_CQ, to={"outs": (0,) * 8})
     with pytest.raises(ScoreboardError, match="switch index 0"):
         judge(records)
 
@@ -270,7 +271,7 @@ def test_resize_refused() -> None:
     for _ in range(3):
         stream.credit()
     words = make_args(0, base=0x8000, log2=1).words
-    stream.command(CommandCode.RESIZE_CQ, words)
+    stream.command(codes.Command.RESIZE_CQ, words)
     judge(stream.records)
     for wrong, message in ((0x4E, "answered 0x4e"), (0, "left the steps")):
         records: Records = list(stream.records)
@@ -289,12 +290,12 @@ def test_resize_of_an_event_queue_while_events_are_written() -> None:
     switch = stream.engine.eqs[1].resize(0x9000, 3)
     stream.event()
     outs = (switch, *(0,) * 7)
-    stream.add(Command(stream.tick(), start, CommandCode.RESIZE_EQ, args.words, 0, outs))
+    stream.add(Command(stream.tick(), start, codes.Command.RESIZE_EQ, args.words, 0, outs))
     stream.event_answer()
     stream.interrupt()
     judge(stream.records)
     records: Records = list(stream.records)
-    change(records, Command, code=CommandCode.RESIZE_EQ, to={"outs": (1,) * 8})
+    change(records, Command, code=codes.Command.RESIZE_EQ, to={"outs": (1,) * 8})
     with pytest.raises(ScoreboardError, match="event entry"):
         judge(records)
 
@@ -307,7 +308,7 @@ def test_vector_changes_while_an_interrupt_waits() -> None:
         stream.event()
         stream.event_answer()
         words = make_args(1, vector=9).words
-        stream.command(CommandCode.MODIFY_EQ, words)
+        stream.command(codes.Command.MODIFY_EQ, words)
         stream.interrupt(vector)
         judge(stream.records)
     stream.doorbell(0, ANY)

@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from models.qp_codes import PostCause, QpCommand, QpTraceOp
+from models import codes
+from models.codes import Cause, TraceOp
 from tb.env.harness.records import (
     Command,
     Completion,
@@ -26,8 +27,8 @@ from tb.env.scoreboard.scoreboard import ScoreboardError
 from tb.selftest.mutations import Records, change, double, drop, index
 from tb.selftest.post_streams import PAGE, PostStream, judge_posts
 
-POST, STATE, RETIRE = QpTraceOp.POST, QpTraceOp.QP_STATE, QpTraceOp.RETIRE
-QUERY = {"code": int(QpCommand.QUERY_QP)}
+POST, STATE, RETIRE = TraceOp.POST, TraceOp.QP_STATE, TraceOp.RETIRE
+QUERY = {"code": int(codes.Command.QUERY_QP)}
 
 
 def portal(records: Records, number: int = 0) -> int:
@@ -207,7 +208,7 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
         "without a failing report",
     ),
     "state without a command": (
-        lambda r: drop(r, Command, code=int(QpCommand.CONNECT_QP)),
+        lambda r: drop(r, Command, code=int(codes.Command.CONNECT_QP)),
         "without a command",
     ),
     "state that does not change": (
@@ -220,15 +221,15 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     ),
     # -- commands
     "wrong result": (
-        lambda r: change(r, Command, code=int(QpCommand.QUERY_QP), to={"result": 0x50}),
+        lambda r: change(r, Command, code=int(codes.Command.QUERY_QP), to={"result": 0x50}),
         "left no step and answered 0x50, not OK",
     ),
     "refused, but executed": (
-        lambda r: change(r, Command, code=int(QpCommand.CONNECT_QP), to={"result": 0x50}),
+        lambda r: change(r, Command, code=int(codes.Command.CONNECT_QP), to={"result": 0x50}),
         "its command answered 0x50",
     ),
     "destroyed, but pending": (
-        lambda r: change(r, Command, code=int(QpCommand.DESTROY_QP), to={"result": 0x4D}),
+        lambda r: change(r, Command, code=int(codes.Command.DESTROY_QP), to={"result": 0x4D}),
         "its command answered",
     ),
     "query: state": (lambda r: out(r, 0, 1), "state, tail, released"),
@@ -291,13 +292,13 @@ def test_all_causes_of_a_write() -> None:
     stream = PostStream().connected()
     first = stream.make()
     for cause, odd in (
-        (PostCause.BURST, {"length": 1}),
-        (PostCause.BAD_SIZE, {"strb": 0xFF}),
-        (PostCause.BAD_OFFSET, {"addr": PAGE * 4096 + 0x40}),
-        (PostCause.BAD_PAGE, {"addr": 7 * 4096}),
+        (Cause.BURST, {"length": 1}),
+        (Cause.BAD_SIZE, {"strb": 0xFF}),
+        (Cause.BAD_OFFSET, {"addr": PAGE * 4096 + 0x40}),
+        (Cause.BAD_PAGE, {"addr": 7 * 4096}),
     ):
         assert stream.post(first, **odd) is cause
-    assert stream.post(stream.make(qp=5)) is PostCause.BAD_QP
+    assert stream.post(stream.make(qp=5)) is Cause.BAD_QP
     judge_posts(stream.records, ("no_posts",))
     for number in range(5):
         records: Records = list(stream.records)

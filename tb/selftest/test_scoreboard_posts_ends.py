@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
-from models.codes import CommandCode, CommandResult
+from models import codes
+from models.codes import Cause, CommandResult, QpState, TraceOp
 from models.host.control import make_args
 from models.post.qp_control import make_qp_args
-from models.qp_codes import PostCause, QpCommand, QpState, QpTraceOp
 from tb.env.harness.records import Command, ConnReport, Trace, WorkBeat
 from tb.env.scoreboard.scoreboard import ScoreboardError
 from tb.selftest.mutations import Records, change, drop, index
@@ -23,7 +23,7 @@ from tb.selftest.post_streams import (
     judge_posts,
 )
 
-POST, STATE, RETIRE, AGE = QpTraceOp.POST, QpTraceOp.QP_STATE, QpTraceOp.RETIRE, QpTraceOp.AGE
+POST, STATE, RETIRE, AGE = TraceOp.POST, TraceOp.QP_STATE, TraceOp.RETIRE, TraceOp.AGE
 
 
 def wrong(
@@ -53,7 +53,7 @@ def ended(late: bool = False) -> PostStream:
     for _ in range(2):
         stream.post()
     stream.post(stream.make(flags=DEFER))
-    stream.plain(QpCommand.FLUSH_QP)
+    stream.plain(codes.Command.FLUSH_QP)
     if late:
         tag = stream.work(0, late=True)
         stream.done(0, tag)
@@ -75,7 +75,7 @@ def test_late_beat_is_too_late() -> None:
     stream = PostStream().connected(2, 2)
     for qp in (0, 0, 1, 1, 1):
         stream.post(stream.make(qp=qp))
-    stream.plain(QpCommand.FLUSH_QP)
+    stream.plain(codes.Command.FLUSH_QP)
     for _ in range(3):
         stream.done(1, stream.work(1))
         stream.retire(1)
@@ -154,12 +154,12 @@ def test_destroy_with_requests_outstanding() -> None:
     stream = PostStream().connected()
     stream.post()
     tag = stream.work()
-    stream.plain(QpCommand.DESTROY_QP)
-    assert stream.post() is PostCause.NO_QP
-    stream.plain(QpCommand.DESTROY_QP)
+    stream.plain(codes.Command.DESTROY_QP)
+    assert stream.post() is Cause.NO_QP
+    stream.plain(codes.Command.DESTROY_QP)
     stream.done(0, tag)
     stream.retire()
-    stream.plain(QpCommand.DESTROY_QP)
+    stream.plain(codes.Command.DESTROY_QP)
     results = [r.result for r in stream.records if type(r) is Command][-3:]
     assert results == [0x4D, 0x4D, 0]
     judge_posts(stream.records)
@@ -173,17 +173,19 @@ def test_destroy_with_requests_outstanding() -> None:
 @pytest.mark.parametrize(
     "code, word, state, result",
     [
-        (QpCommand.CONNECT_QP, 3, QpState.CONNECTED, 0x50),
-        (QpCommand.SET_QP_STATE, 2, QpState.CONNECTED, 0x50),
-        (QpCommand.SET_QP_STATE, 1, QpState.CONNECTED, 0x50),
-        (QpCommand.SET_QP_STATE, 16, QpState.CONNECTED, 0x41),
-        (QpCommand.FLUSH_QP, 0, QpState.IDLE, 0x50),
-        (QpCommand.FLUSH_QP, 0, QpState.DISCONNECTED, 0),
-        (QpCommand.SET_QP_STATE, 1, QpState.DISCONNECTED, 0x51),
-        (QpCommand.SET_QP_STATE, 4, QpState.DISCONNECTED, 0x50),
+        (codes.Command.CONNECT_QP, 3, QpState.CONNECTED, 0x50),
+        (codes.Command.SET_QP_STATE, 2, QpState.CONNECTED, 0x50),
+        (codes.Command.SET_QP_STATE, 1, QpState.CONNECTED, 0x50),
+        (codes.Command.SET_QP_STATE, 16, QpState.CONNECTED, 0x41),
+        (codes.Command.FLUSH_QP, 0, QpState.IDLE, 0x50),
+        (codes.Command.FLUSH_QP, 0, QpState.DISCONNECTED, 0),
+        (codes.Command.SET_QP_STATE, 1, QpState.DISCONNECTED, 0x51),
+        (codes.Command.SET_QP_STATE, 4, QpState.DISCONNECTED, 0x50),
     ],
 )
-def test_commands_without_a_step(code: QpCommand, word: int, state: QpState, result: int) -> None:
+def test_commands_without_a_step(
+    code: codes.Command, word: int, state: QpState, result: int
+) -> None:
     stream = PostStream().connected()
     stream.post()
     if result != 0x51:
@@ -213,7 +215,7 @@ def test_cq_in_use() -> None:
     words = make_args(0).words
     in_use = CommandResult.CMD_IN_USE
     stream.add(
-        Command(stream.tick(9), stream.cycle - 5, CommandCode.DESTROY_CQ, words, in_use, (0,) * 8)
+        Command(stream.tick(9), stream.cycle - 5, codes.Command.DESTROY_CQ, words, in_use, (0,) * 8)
     )
     wrong(
         stream.records,

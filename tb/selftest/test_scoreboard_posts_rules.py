@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from models.codes import TraceOp
+from models import codes
+from models.codes import Cause, CqStatus, TraceOp
 from models.post.qp import QpConfig
-from models.qp_codes import PostCause, QpCommand, QpTraceOp
 from tb.env.harness.records import Command, DoneReport, Trace, WorkBeat
 from tb.env.scoreboard.scoreboard import ScoreboardError
 from tb.selftest.mutations import Records, change, drop, index
@@ -27,7 +27,7 @@ from tb.selftest.post_streams import (
     judge_posts,
 )
 
-POST, STATE, RETIRE, AGE = QpTraceOp.POST, QpTraceOp.QP_STATE, QpTraceOp.RETIRE, QpTraceOp.AGE
+POST, STATE, RETIRE, AGE = TraceOp.POST, TraceOp.QP_STATE, TraceOp.RETIRE, TraceOp.AGE
 
 
 def wrong(
@@ -101,7 +101,7 @@ def test_watermark_of_a_command_in_flight() -> None:
         stream.taken(post)
         stream.answered(0)
         stream.run()
-        stream.add(Command(stream.tick(5), start, QpCommand.MODIFY_QP, words, 0, (0,) * 8))
+        stream.add(Command(stream.tick(5), start, codes.Command.MODIFY_QP, words, 0, (0,) * 8))
         if right:
             judge_posts(stream.records)
         else:
@@ -142,7 +142,7 @@ def test_age_that_never_releases() -> None:
 # -- credits -------------------------------------------------------------------------------------
 
 
-def full(polled: int = 0, want: PostCause | None = None) -> PostStream:
+def full(polled: int = 0, want: Cause | None = None) -> PostStream:
     """A CQ of two entries, both taken; ``polled`` of them are consumed before the next post."""
     stream = PostStream().connected(log2=1)
     for _ in range(2):
@@ -163,11 +163,11 @@ def test_credits() -> None:
     judge_posts(full().records)
     assert full().posting.qps[0].tail == 2
     judge_posts(full(1).records)
-    fails(full(1, PostCause.NO_CREDIT), "cause 0x16, right would be: OK")
+    fails(full(1, Cause.NO_CREDIT), "cause 0x16, right would be: OK")
 
 
 def test_credit_that_comes_while_the_post_waits() -> None:
-    for want in (None, PostCause.NO_CREDIT):
+    for want in (None, Cause.NO_CREDIT):
         stream = PostStream().connected(log2=1)
         for _ in range(2):
             stream.post()
@@ -201,7 +201,6 @@ def test_post_to_a_failed_cq() -> None:
     stream.write(0)
     stream.answer(0, 2)
     stream.tick()
-    from models.codes import CqStatus
 
     stream.traced(
         TraceOp.CQ_ERROR,
@@ -209,7 +208,7 @@ def test_post_to_a_failed_cq() -> None:
         CqStatus.INTERNAL_ERROR | 1 << 2,
         lambda: stream.engine.cq_error(0, CqStatus.INTERNAL_ERROR, 1),
     )
-    assert stream.post() is PostCause.CQ_ERROR
+    assert stream.post() is Cause.CQ_ERROR
     wrong(
         stream.records,
         "right would be: CQ_ERROR",
@@ -220,7 +219,7 @@ def test_post_to_a_failed_cq() -> None:
 def test_queue_full_and_what_the_step_knows() -> None:
     stream = PostStream().connected(depth=1)
     stream.post()
-    assert stream.post() is PostCause.QUEUE_FULL
+    assert stream.post() is Cause.QUEUE_FULL
     stream.run()
     judge_posts(stream.records)
     stream.tick(100)

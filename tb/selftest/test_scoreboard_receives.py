@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from models.receive_codes import RecvCommand
+from models import codes
 from tb.env.harness.records import (
     Command,
     DoorbellRequest,
@@ -52,7 +52,7 @@ def put(records: Records, i: int, **fields: object) -> None:
     records[i] = records[i]._replace(**fields)
 
 
-def out(records: Records, code: RecvCommand, number: int, bits: int) -> None:
+def out(records: Records, code: codes.Command, number: int, bits: int) -> None:
     """Another output of a command."""
     i = index(records, Command, code=int(code))
     outs = list(records[i].outs)
@@ -82,7 +82,7 @@ def too_far(records: Records) -> None:
     change(records, Trace, op=REAP, to={"operand": 5})
 
 
-def other(code: RecvCommand, result: int) -> Callable[[Records], object]:
+def other(code: codes.Command, result: int) -> Callable[[Records], object]:
     return lambda r: change(r, Command, code=int(code), to={"result": result})
 
 
@@ -223,7 +223,7 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     # -- watermark
     "no watermark step": (lambda r: drop(r, Trace, op=WATERMARK), "a step|before the step"),
     "watermark of no command": (
-        lambda r: drop(r, Command, code=int(RecvCommand.SET_SRQ_WATERMARK)),
+        lambda r: drop(r, Command, code=int(codes.Command.SET_SRQ_WATERMARK)),
         "WATERMARK: no command",
     ),
     "event too early": (step(WATERMARK, "operand", 1 << 16), "event 1, expected 0"),
@@ -275,27 +275,30 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     ),
     "odd size step": (step(RECV_SIZE, "operand", 0x10), "RECV_SIZE with operand"),
     "another start index": (
-        lambda r: out(r, RecvCommand.CREATE_SRQ, 0, 1),
+        lambda r: out(r, codes.Command.CREATE_SRQ, 0, 1),
         "start index 1",
     ),
-    "created, said to exist": (other(RecvCommand.CREATE_SRQ, 0x44), "answered 0x44"),
-    "resize refused": (other(RecvCommand.RESIZE_SRQ, 0x4B), "answered 0x4b"),
-    "destroy refused": (other(RecvCommand.DESTROY_SRQ, 0x4C), "answered 0x4c, right would be: OK"),
-    "query refused": (other(RecvCommand.QUERY_SRQ, 0x43), "answered 0x43, right would be: OK"),
-    "query: available": (lambda r: out(r, RecvCommand.QUERY_SRQ, 0, 1), "available"),
-    "query: outstanding": (lambda r: out(r, RecvCommand.QUERY_SRQ, 0, 8 << 16), "outstanding"),
-    "query: tail": (lambda r: out(r, RecvCommand.QUERY_SRQ, 1, 8), "tail"),
-    "query: reaped": (lambda r: out(r, RecvCommand.QUERY_SRQ, 1, 8 << 16), "reaped"),
-    "query: completed": (lambda r: out(r, RecvCommand.QUERY_SRQ, 2, 8), "completed"),
-    "query: T": (lambda r: out(r, RecvCommand.QUERY_SRQ, 2, 1 << 16), "watermark"),
-    "query: armed": (lambda r: out(r, RecvCommand.QUERY_SRQ, 3, 1), "armed"),
-    "query: users": (lambda r: out(r, RecvCommand.QUERY_SRQ, 3, 1 << 16), "OUT3"),
-    "query: size": (lambda r: out(r, RecvCommand.QUERY_SRQ, 4, 1), "OUT4"),
-    "query: vector": (lambda r: out(r, RecvCommand.QUERY_SRQ, 5, 1 << 16), "OUT4"),
-    "another key": (lambda r: out(r, RecvCommand.REGISTER_MR, 0, 1 << 12), "outputs"),
-    "region: base": (lambda r: out(r, RecvCommand.QUERY_MR, 1, 1), "outputs"),
-    "region: zone": (lambda r: out(r, RecvCommand.QUERY_MR, 5, 1), "outputs"),
-    "region refused": (other(RecvCommand.DEREGISTER_MR, 0x43), "answered 0x43"),
+    "created, said to exist": (other(codes.Command.CREATE_SRQ, 0x44), "answered 0x44"),
+    "resize refused": (other(codes.Command.RESIZE_SRQ, 0x4B), "answered 0x4b"),
+    "destroy refused": (
+        other(codes.Command.DESTROY_SRQ, 0x4C),
+        "answered 0x4c, right would be: OK",
+    ),
+    "query refused": (other(codes.Command.QUERY_SRQ, 0x43), "answered 0x43, right would be: OK"),
+    "query: available": (lambda r: out(r, codes.Command.QUERY_SRQ, 0, 1), "available"),
+    "query: outstanding": (lambda r: out(r, codes.Command.QUERY_SRQ, 0, 8 << 16), "outstanding"),
+    "query: tail": (lambda r: out(r, codes.Command.QUERY_SRQ, 1, 8), "tail"),
+    "query: reaped": (lambda r: out(r, codes.Command.QUERY_SRQ, 1, 8 << 16), "reaped"),
+    "query: completed": (lambda r: out(r, codes.Command.QUERY_SRQ, 2, 8), "completed"),
+    "query: T": (lambda r: out(r, codes.Command.QUERY_SRQ, 2, 1 << 16), "watermark"),
+    "query: armed": (lambda r: out(r, codes.Command.QUERY_SRQ, 3, 1), "armed"),
+    "query: users": (lambda r: out(r, codes.Command.QUERY_SRQ, 3, 1 << 16), "OUT3"),
+    "query: size": (lambda r: out(r, codes.Command.QUERY_SRQ, 4, 1), "OUT4"),
+    "query: vector": (lambda r: out(r, codes.Command.QUERY_SRQ, 5, 1 << 16), "OUT4"),
+    "another key": (lambda r: out(r, codes.Command.REGISTER_MR, 0, 1 << 12), "outputs"),
+    "region: base": (lambda r: out(r, codes.Command.QUERY_MR, 1, 1), "outputs"),
+    "region: zone": (lambda r: out(r, codes.Command.QUERY_MR, 5, 1), "outputs"),
+    "region refused": (other(codes.Command.DEREGISTER_MR, 0x43), "answered 0x43"),
     # -- the port
     "wrong lane": (lambda r: change(r, Trace, op=TAKE, to={"lane": 6}), "0x50 on lane 6"),
     "QP out of range": (lambda r: change(r, Trace, op=TAKE, to={"cq": 4}), "out of range"),

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from models.qp_codes import QpCommand, QpState
+from models.codes import Command, QpState, ScatterCode
 from models.receive.receive import pack_rdone
 from models.receive.receive_types import RecvRequest
-from models.receive_codes import ScatterCode
 from tb.env.harness.records import RecvDone, ScatterAnswer
 from tb.env.scoreboard.receive_board import ReceiveScoreboard
 from tb.env.scoreboard.scoreboard import ScoreboardError
@@ -30,7 +29,7 @@ def two_messages() -> tuple[ReceiveStream, RecvRequest, RecvRequest]:
     short one: the step does not tell whose buffer it is.
     """
     stream = ReceiveStream().receivers()
-    stream.plain(QpCommand.FLUSH_QP, OWN)
+    stream.plain(Command.FLUSH_QP, OWN)
     stream.set_state(OWN, QpState.IDLE)
     stream.receive()
     long, short = RecvRequest(OWN, 1000), RecvRequest(OWN, 10)
@@ -71,7 +70,7 @@ def test_connection_that_ends_without_a_message_too_long() -> None:
 def test_answer_in_front_does_not_hide_a_message_too_long() -> None:
     """The steps of both messages seem to be those of messages too long."""
     stream = ReceiveStream().receivers()
-    stream.plain(QpCommand.FLUSH_QP, OWN)
+    stream.plain(Command.FLUSH_QP, OWN)
     stream.set_state(OWN, QpState.IDLE)
     for _ in range(2):
         stream.receive(stream.buffer(lengths=(47,)))

@@ -9,13 +9,12 @@ from collections.abc import Callable
 
 import pytest
 
-from models.codes import ArmType, TraceOp
+from models import codes
+from models.codes import ArmType, Cause, CommandResult, QpState, ScatterCode, TraceOp
 from models.host.control import Args
 from models.keys.region import RegionConfig
-from models.qp_codes import QpCommand, QpState
 from models.receive.receive_control import make_region_args
 from models.receive.receive_types import RecvRequest
-from models.receive_codes import RecvCause, RecvCommand, RecvResult, ScatterCode
 from tb.env.harness.records import Command, ScatterAnswer, Trace
 from tb.env.scoreboard.receive_board import ReceiveScoreboard
 from tb.env.scoreboard.scoreboard import ScoreboardError
@@ -57,7 +56,7 @@ def test_credit_of_a_receive_post() -> None:
         stream.tick()
         cause = stream.took(post, False, credit=credit)
         stream.answered(cause)
-        assert cause is (RecvCause.NO_CREDIT if credit is None else RecvCause.OK)
+        assert cause is (Cause.NO_CREDIT if credit is None else Cause.OK)
         fails(stream, wrong) if wrong else right(stream)
 
 
@@ -114,12 +113,12 @@ def test_request_while_the_state_changes() -> None:
         request = RecvRequest(OWN, 1)
         stream.arrives(request)
         if refuse:
-            stream.plain(QpCommand.FLUSH_QP)
+            stream.plain(codes.Command.FLUSH_QP)
             stream.answers(request, stream.take(request))
             stream.flush()
             late_board()(stream.records)
         else:
-            stream.plain(QpCommand.FLUSH_QP)
+            stream.plain(codes.Command.FLUSH_QP)
             taken = stream.records[-1]
             stream.add(Trace(taken.cycle + 1, 5, TAKE, OWN, False, 0, 0, 1 << 32, 1 | 1 << 32))
             fails(stream, "SRQ-13: takes in state ERROR")
@@ -192,12 +191,12 @@ def test_lanes_of_one_cycle() -> None:
     result = stream.take(request)
     old = stream.posting.qps[OWN].trace_state(3)
     args = Args((OWN, *[0] * 7))
-    step = stream.posting.command(QpCommand.FLUSH_QP, args).step
+    step = stream.posting.command(codes.Command.FLUSH_QP, args).step
     assert step is not None
     stream._state(OWN, old, step)
     stream.records[-2:] = stream.records[:-3:-1]  # the change of state is recorded first
     stream.answers(request, result)
-    stream.add(Command(stream.tick(), start, QpCommand.FLUSH_QP, args.words, 0, (0,) * 8))
+    stream.add(Command(stream.tick(), start, codes.Command.FLUSH_QP, args.words, 0, (0,) * 8))
     stream.term(OWN, step.term_state)
     judge_receives(stream.records, OPEN_END, block=1000)
     # One cycle later it is wrong.
@@ -217,16 +216,16 @@ def test_region_that_goes_while_a_post_waits() -> None:
         post = stream.buffer()
         stream.wrote_receive(post, False)
         if gone:
-            stream.mr_command(RecvCommand.DEREGISTER_MR)
+            stream.mr_command(codes.Command.DEREGISTER_MR)
         stream.tick(1)
         cause = stream.took(post, False)
         stream.answered(cause)
-        assert cause is (RecvCause.BAD_REGION if gone else RecvCause.OK)
+        assert cause is (Cause.BAD_REGION if gone else Cause.OK)
         if not gone:
-            stream.mr_command(RecvCommand.DEREGISTER_MR)
+            stream.mr_command(codes.Command.DEREGISTER_MR)
         right(stream)
         # The other table counted, too, at some time; a third one never did.
-        change(stream.records, Trace, 1, op=RECV_POST, to={"operand": int(RecvCause.BAD_ZONE)})
+        change(stream.records, Trace, 1, op=RECV_POST, to={"operand": int(Cause.BAD_ZONE)})
         fails(stream, "cause 0x1b, right would be")
 
 
@@ -237,17 +236,17 @@ def test_region_of_a_command_in_flight() -> None:
     stream.whole()
     post = stream.buffer()
     stream.wrote_receive(post, False)
-    stream.recv_command(RecvCommand.DEREGISTER_MR, make_region_args(0), post)
+    stream.recv_command(codes.Command.DEREGISTER_MR, make_region_args(0), post)
     # What the step knew before it is judged once, although it is looked at twice.
     change(stream.records, Trace, 1, op=RECV_POST, to={"old": lambda v: v & ~(0xFFFF << 16)})
     for block in (1, 7, 1000):
         judge_receives(stream.records, block=block)
-    change(stream.records, Trace, 1, op=RECV_POST, to={"operand": int(RecvCause.BAD_RANGE)})
+    change(stream.records, Trace, 1, op=RECV_POST, to={"operand": int(Cause.BAD_RANGE)})
     fails(stream, "cause 0x1d, right would be: OK")
 
 
 def test_queue_that_is_destroyed_while_a_post_waits() -> None:
-    for answer, ok in ((RecvCause.NO_SRQ, True), (RecvCause.NOT_OWNER, False)):
+    for answer, ok in ((Cause.NO_SRQ, True), (Cause.NOT_OWNER, False)):
         stream = ReceiveStream()
         stream.register()
         stream.create_srq()
@@ -257,7 +256,7 @@ def test_queue_that_is_destroyed_while_a_post_waits() -> None:
         stream.answered(answer)
         stream.tick()
         words = (0,) * 8
-        stream.add(Command(stream.cycle, start, RecvCommand.DESTROY_SRQ, words, 0, words))
+        stream.add(Command(stream.cycle, start, codes.Command.DESTROY_SRQ, words, 0, words))
         right(stream) if ok else fails(stream, "without a step; right would be")
 
 
@@ -270,7 +269,7 @@ def flushing() -> ReceiveStream:
     for _ in range(3):
         stream.receive()
     stream.message()
-    stream.plain(QpCommand.FLUSH_QP)
+    stream.plain(codes.Command.FLUSH_QP)
     return stream
 
 
@@ -315,8 +314,8 @@ def test_what_is_left_at_the_end() -> None:
 
 def test_gone_with_receives() -> None:
     for code, args, new in (
-        (QpCommand.DESTROY_QP, (0,) * 8, QpState.FREE),
-        (QpCommand.SET_QP_STATE, (0, 1, 0, 0, 0, 0, 0, 0), QpState.IDLE),
+        (codes.Command.DESTROY_QP, (0,) * 8, QpState.FREE),
+        (codes.Command.SET_QP_STATE, (0, 1, 0, 0, 0, 0, 0, 0), QpState.IDLE),
     ):
         stream = flushing()
         start = stream.tick()
@@ -329,12 +328,12 @@ def test_gone_with_receives() -> None:
 def test_busy_by_receives() -> None:
     stream = flushing()
     stream.set_state(OWN, QpState.IDLE)
-    stream.plain(QpCommand.DESTROY_QP)
-    stream.plain(QpCommand.DESTROY_QP)
+    stream.plain(codes.Command.DESTROY_QP)
+    stream.plain(codes.Command.DESTROY_QP)
     stream.report(OWN, 0, 1)
     stream.completes()
     stream.flush()
-    stream.plain(QpCommand.DESTROY_QP)
+    stream.plain(codes.Command.DESTROY_QP)
     judge_receives(stream.records)
     commands = [r for r in stream.records if type(r) is Command][-4:]
     assert [c.result for c in commands] == [0x51, 0x4D, 0x4D, 0]
@@ -403,7 +402,7 @@ def test_vectors_of_an_eq_and_an_srq() -> None:
     stream.create_srq(1, vector=VECTOR)
     stream.receive()
     stream.doorbell(0, ArmType.ANY)
-    stream.srq_command(RecvCommand.SET_SRQ_WATERMARK, 1, 1)
+    stream.srq_command(codes.Command.SET_SRQ_WATERMARK, 1, 1)
     stream.whole()
     stream.event(0)
     stream.event_answer(0)
@@ -420,9 +419,9 @@ def test_vectors_of_an_eq_and_an_srq() -> None:
 # -- commands ------------------------------------------------------------------------------------
 
 
-def refusals() -> dict[str, tuple[Callable[[ReceiveStream], object], RecvResult]]:
+def refusals() -> dict[str, tuple[Callable[[ReceiveStream], object], CommandResult]]:
     """Commands that are refused."""
-    command, srq = RecvCommand, ReceiveStream.srq_command
+    command, srq = codes.Command, ReceiveStream.srq_command
 
     def raw(code: int, *words: int) -> Callable[[ReceiveStream], object]:
         args = Args((*words, *[0] * (8 - len(words))))
@@ -435,31 +434,31 @@ def refusals() -> dict[str, tuple[Callable[[ReceiveStream], object], RecvResult]
 
     def qp(six: int, seven: int) -> Callable[[ReceiveStream], object]:
         words = (3, 0, 0, 0, 1 | 4 << 16, 0, six, seven)
-        return lambda s: s.recv_command(QpCommand.CREATE_QP, Args(words))
+        return lambda s: s.recv_command(codes.Command.CREATE_QP, Args(words))
 
     return {
-        "exists": (lambda s: s.create_srq(0), RecvResult.CMD_EXISTS),
-        "size 0": (raw(command.CREATE_SRQ, 1, 0, 1), RecvResult.CMD_BAD_SIZE),
-        "page": (raw(command.CREATE_SRQ, 1, 1, 9), RecvResult.CMD_BAD_PAGE),
-        "object": (raw(command.CREATE_SRQ, 2, 1, 1), RecvResult.CMD_BAD_OBJECT),
-        "no object": (lambda s: srq(s, command.QUERY_SRQ, 1), RecvResult.CMD_NO_OBJECT),
-        "reserved": (raw(command.RESIZE_SRQ, 0, 1 << 16), RecvResult.CMD_RESERVED),
-        "too small": (lambda s: srq(s, command.RESIZE_SRQ, 0, 1), RecvResult.CMD_TOO_SMALL),
-        "T": (lambda s: srq(s, command.SET_SRQ_WATERMARK, 0, 5), RecvResult.CMD_BAD_SIZE),
-        "in use": (lambda s: srq(s, command.DESTROY_SRQ), RecvResult.CMD_IN_USE),
-        "rights": (region(rights=4), RecvResult.CMD_BAD_FLAG),
-        "range": (region(length=0), RecvResult.CMD_BAD_RANGE),
-        "end": (region(base=(1 << 64) - 1, length=2), RecvResult.CMD_BAD_RANGE),
-        "region exists": (lambda s: s.register(0), RecvResult.CMD_EXISTS),
+        "exists": (lambda s: s.create_srq(0), CommandResult.CMD_EXISTS),
+        "size 0": (raw(command.CREATE_SRQ, 1, 0, 1), CommandResult.CMD_BAD_SIZE),
+        "page": (raw(command.CREATE_SRQ, 1, 1, 9), CommandResult.CMD_BAD_PAGE),
+        "object": (raw(command.CREATE_SRQ, 2, 1, 1), CommandResult.CMD_BAD_OBJECT),
+        "no object": (lambda s: srq(s, command.QUERY_SRQ, 1), CommandResult.CMD_NO_OBJECT),
+        "reserved": (raw(command.RESIZE_SRQ, 0, 1 << 16), CommandResult.CMD_RESERVED),
+        "too small": (lambda s: srq(s, command.RESIZE_SRQ, 0, 1), CommandResult.CMD_TOO_SMALL),
+        "T": (lambda s: srq(s, command.SET_SRQ_WATERMARK, 0, 5), CommandResult.CMD_BAD_SIZE),
+        "in use": (lambda s: srq(s, command.DESTROY_SRQ), CommandResult.CMD_IN_USE),
+        "rights": (region(rights=4), CommandResult.CMD_BAD_FLAG),
+        "range": (region(length=0), CommandResult.CMD_BAD_RANGE),
+        "end": (region(base=(1 << 64) - 1, length=2), CommandResult.CMD_BAD_RANGE),
+        "region exists": (lambda s: s.register(0), CommandResult.CMD_EXISTS),
         "no region": (
             lambda s: s.mr_command(command.QUERY_MR, 2),
-            RecvResult.CMD_NO_OBJECT,
+            CommandResult.CMD_NO_OBJECT,
         ),
-        "no SRQ": (qp(5, 1 | 1 << 16), RecvResult.CMD_NO_SRQ),
-        "flag": (qp(5, 1 << 24), RecvResult.CMD_BAD_FLAG),
-        "depth": (qp(5 | 5 << 16, 0), RecvResult.CMD_BAD_SIZE),
-        "depth and SRQ": (qp(5 | 1 << 16, 1 << 16), RecvResult.CMD_BAD_SIZE),
-        "QP reserved": (qp(5, 1 << 31), RecvResult.CMD_RESERVED),
+        "no SRQ": (qp(5, 1 | 1 << 16), CommandResult.CMD_NO_SRQ),
+        "flag": (qp(5, 1 << 24), CommandResult.CMD_BAD_FLAG),
+        "depth": (qp(5 | 5 << 16, 0), CommandResult.CMD_BAD_SIZE),
+        "depth and SRQ": (qp(5 | 1 << 16, 1 << 16), CommandResult.CMD_BAD_SIZE),
+        "QP reserved": (qp(5, 1 << 31), CommandResult.CMD_RESERVED),
     }
 
 
@@ -482,10 +481,12 @@ def test_refused_command(name: str) -> None:
 def test_watermark_while_an_event_waits() -> None:
     stream = ReceiveStream().receivers()
     stream.receive()
-    stream.srq_command(RecvCommand.SET_SRQ_WATERMARK, 0, 1)
+    stream.srq_command(codes.Command.SET_SRQ_WATERMARK, 0, 1)
     stream.tick(400)
-    assert stream.srq_command(RecvCommand.SET_SRQ_WATERMARK, 0, 2).result == RecvResult.CMD_BUSY
+    assert (
+        stream.srq_command(codes.Command.SET_SRQ_WATERMARK, 0, 2).result == CommandResult.CMD_BUSY
+    )
     stream.raised()
     right(stream)
-    change(stream.records, Command, 1, code=int(RecvCommand.SET_SRQ_WATERMARK), to={"result": 0})
+    change(stream.records, Command, 1, code=int(codes.Command.SET_SRQ_WATERMARK), to={"result": 0})
     fails(stream, "answered 0x0, right would be: CMD_BUSY")

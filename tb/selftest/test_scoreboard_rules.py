@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from models.codes import CB_RETURN, CQ_DB, ArmType, TraceOp
+from models.codes import ArmType, TraceOp
 from models.host.doorbell import pack_doorbell, pack_return
+from models.layouts import CB_RETURN, CQ_DB
 from tb.env.harness.records import (
     Completion,
     CreditAnswer,

@@ -7,9 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+from models import codes
 from models.codes import TraceOp
-from models.receive_codes import RecvCommand
-from models.window_codes import KeyTraceOp, WindowCommand
 from tb.env.defs import Reg
 from tb.env.harness.records import (
     AccessCheck,
@@ -26,9 +25,9 @@ from tb.selftest.mutations import Records, change, double, drop, index
 from tb.selftest.receive_streams import RECEIVE, STATE, TAKE
 from tb.selftest.window_streams import WindowStream, judge_windows
 
-BIND, FAST_REGISTER = KeyTraceOp.BIND, KeyTraceOp.FAST_REGISTER
-INVALIDATE, CHECK = KeyTraceOp.INVALIDATE, KeyTraceOp.CHECK
-KEY_COMMAND, REMOVED = KeyTraceOp.KEY_COMMAND, KeyTraceOp.REMOVED
+BIND, FAST_REGISTER = TraceOp.BIND, TraceOp.FAST_REGISTER
+INVALIDATE, CHECK = TraceOp.INVALIDATE, TraceOp.CHECK
+KEY_COMMAND, REMOVED = TraceOp.KEY_COMMAND, TraceOp.REMOVED
 PEER, BY_READ, FAILED = 1 << 8, 1 << 9, 4
 RETIRE = 0x40
 
@@ -240,22 +239,22 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     "command with two steps": (lambda r: double(r, Trace, op=KEY_COMMAND), "one more step of one"),
     "step of another command": (step(KEY_COMMAND, "operand", 3), "step without its command"),
     "step of a QP": (step(KEY_COMMAND, "cq", 0xFFFF), "REGISTER_MR: step of QP 0"),
-    "step of a refused command": (result(RecvCommand.REGISTER_MR, 0x44), "command answered 0x44"),
-    "another key": (out(WindowCommand.CREATE_MW, 0, 0x1000), "outputs"),
-    "another key of a region": (out(RecvCommand.REGISTER_MR, 0, 0x1000), "outputs"),
-    "query: base": (out(WindowCommand.QUERY_MW, 1, 1), "QUERY_MW.*outputs"),
-    "query: rights": (out(WindowCommand.QUERY_MW, 5, 1 << 16), "QUERY_MW.*outputs"),
-    "query: QP": (out(WindowCommand.QUERY_MW, 6, 1), "QUERY_MW.*outputs"),
-    "query: valid": (out(WindowCommand.QUERY_MW, 6, 1 << 16), "QUERY_MW.*outputs"),
-    "query: region": (out(WindowCommand.QUERY_MW, 7, 1), "QUERY_MW.*outputs"),
-    "query of a region: key": (out(RecvCommand.QUERY_MR, 0, 0x1000), "QUERY_MR.*outputs"),
-    "query of a region: windows": (out(RecvCommand.QUERY_MR, 6, 1 << 18), "QUERY_MR.*outputs"),
-    "query of a region: QP": (out(RecvCommand.QUERY_MR, 6, 1), "QUERY_MR.*outputs"),
+    "step of a refused command": (result(codes.Command.REGISTER_MR, 0x44), "command answered 0x44"),
+    "another key": (out(codes.Command.CREATE_MW, 0, 0x1000), "outputs"),
+    "another key of a region": (out(codes.Command.REGISTER_MR, 0, 0x1000), "outputs"),
+    "query: base": (out(codes.Command.QUERY_MW, 1, 1), "QUERY_MW.*outputs"),
+    "query: rights": (out(codes.Command.QUERY_MW, 5, 1 << 16), "QUERY_MW.*outputs"),
+    "query: QP": (out(codes.Command.QUERY_MW, 6, 1), "QUERY_MW.*outputs"),
+    "query: valid": (out(codes.Command.QUERY_MW, 6, 1 << 16), "QUERY_MW.*outputs"),
+    "query: region": (out(codes.Command.QUERY_MW, 7, 1), "QUERY_MW.*outputs"),
+    "query of a region: key": (out(codes.Command.QUERY_MR, 0, 0x1000), "QUERY_MR.*outputs"),
+    "query of a region: windows": (out(codes.Command.QUERY_MR, 6, 1 << 18), "QUERY_MR.*outputs"),
+    "query of a region: QP": (out(codes.Command.QUERY_MR, 6, 1), "QUERY_MR.*outputs"),
     "deregistered with windows": (
-        result(RecvCommand.DEREGISTER_MR, 0), "answered 0x0, right would be: CMD_BUSY"),
+        result(codes.Command.DEREGISTER_MR, 0), "answered 0x0, right would be: CMD_BUSY"),
     "busy without windows": (
         lambda r: [drop(r, Trace, op=KEY_COMMAND, operand=0x41),
-                   result(RecvCommand.DEREGISTER_MR, 0x51, 1)(r)],
+                   result(codes.Command.DEREGISTER_MR, 0x51, 1)(r)],
         "answered 0x51, right would be: a step",
     ),
     "closed: still valid": (

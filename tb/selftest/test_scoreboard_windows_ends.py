@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from models.codes import TraceOp
+from models import codes
+from models.codes import Cause, CommandResult, QpState, ScatterCode, StateBy, TraceOp
 from models.keys.window_control import make_window_args
 from models.post.qp_control import make_qp_args
-from models.qp_codes import PostCause, QpCommand, QpState, StateBy
 from models.receive.receive_types import RecvRequest
-from models.receive_codes import RecvCause, RecvCommand, RecvResult, ScatterCode
-from models.window_codes import KeyTraceOp, WindowCommand
 from tb.env.harness.records import Command, RecvDone, Trace
 from tb.env.scoreboard.scoreboard import ScoreboardError
 from tb.env.scoreboard.windows_board import WindowScoreboard
@@ -23,7 +21,7 @@ from tb.selftest.receive_streams import FIRST, OWN, STATE
 from tb.selftest.test_scoreboard_windows_rules import OPEN_END, bound, fails, of, right
 from tb.selftest.window_streams import PARAMS, READ_FLAG, WindowStream
 
-INVALIDATE = KeyTraceOp.INVALIDATE
+INVALIDATE = TraceOp.INVALIDATE
 
 
 # -- messages ------------------------------------------------------------------------------------
@@ -40,7 +38,7 @@ def test_message_that_invalidates_nothing(how: str) -> None:
         result = stream.message(OWN, 1, invalidate=True, token=token)
         assert result.code is ScatterCode.NOT_READY
     else:
-        stream.plain(QpCommand.FLUSH_QP)
+        stream.plain(codes.Command.FLUSH_QP)
         result = stream.message(OWN, 1, invalidate=True, token=token)
         assert result.code is ScatterCode.REFUSED
     assert stream.table.is_valid(token)
@@ -102,7 +100,7 @@ def test_two_credits() -> None:
                     stream.wrote_receive(post, False)
                     stream.tick(1)
                     cause = stream.took(post, False, credit=credit)
-                    refused = cause is RecvCause.NO_CREDIT
+                    refused = cause is Cause.NO_CREDIT
                     stream.answered(cause)
                 assert refused is (used == 1 and credit is None)
                 allow = (*OPEN_END, "no_posts")
@@ -129,7 +127,7 @@ def test_query_while_a_request_executes() -> None:
         told = {"before": before, "behind": behind, "neither": neither}[outs]
         args = make_window_args(0)
         stream.tick()
-        stream.add(Command(stream.cycle, start, WindowCommand.QUERY_MW, args.words, 0, told))
+        stream.add(Command(stream.cycle, start, codes.Command.QUERY_MW, args.words, 0, told))
         fails(stream, wrong) if wrong else right(stream)
 
 
@@ -137,16 +135,16 @@ def destroys(stream: WindowStream, result: int) -> None:
     start = stream.tick()
     stream.tick(300)
     words = make_qp_args(OWN).words
-    stream.add(Command(stream.cycle, start, QpCommand.DESTROY_QP, words, result, (0,) * 8))
+    stream.add(Command(stream.cycle, start, codes.Command.DESTROY_QP, words, result, (0,) * 8))
 
 
 def test_queue_pair_with_valid_keys_is_not_destroyed() -> None:
     stream = bound()
-    destroys(stream, RecvResult.CMD_IN_USE)
+    destroys(stream, CommandResult.CMD_IN_USE)
     right(stream)
-    stream.key_command(WindowCommand.CLOSE_MW)
+    stream.key_command(codes.Command.CLOSE_MW)
     stream.tick(300)
-    destroys(stream, RecvResult.CMD_IN_USE)
+    destroys(stream, CommandResult.CMD_IN_USE)
     fails(stream, "left no step and answered 0x4c")
 
 
@@ -158,24 +156,24 @@ def test_queue_pair_with_valid_keys_is_destroyed() -> None:
     start, old = stream.tick(), model.trace_state(3)
     stream._state(OWN, old, model._go(QpState.FREE, StateBy.COMMAND))
     words = make_qp_args(OWN).words
-    stream.add(Command(stream.tick(), start, QpCommand.DESTROY_QP, words, 0, (0,) * 8))
+    stream.add(Command(stream.tick(), start, codes.Command.DESTROY_QP, words, 0, (0,) * 8))
     fails(stream, "destroyed, although keys are valid on it")
 
 
 @pytest.mark.parametrize(
     ("code", "number", "result"),
     [
-        (WindowCommand.CREATE_MW, 0, RecvResult.CMD_EXISTS),
-        (WindowCommand.CREATE_MW, 4, RecvResult.CMD_BAD_OBJECT),
-        (WindowCommand.CLOSE_MW, 3, RecvResult.CMD_NO_OBJECT),
-        (WindowCommand.QUERY_MW, 3, RecvResult.CMD_NO_OBJECT),
-        (WindowCommand.QUERY_MW, 4, RecvResult.CMD_BAD_OBJECT),
-        (WindowCommand.ALLOC_MR, 0, RecvResult.CMD_EXISTS),
-        (WindowCommand.ALLOC_MR, 4, RecvResult.CMD_BAD_OBJECT),
-        (RecvCommand.DEREGISTER_MR, 3, RecvResult.CMD_NO_OBJECT),
+        (codes.Command.CREATE_MW, 0, CommandResult.CMD_EXISTS),
+        (codes.Command.CREATE_MW, 4, CommandResult.CMD_BAD_OBJECT),
+        (codes.Command.CLOSE_MW, 3, CommandResult.CMD_NO_OBJECT),
+        (codes.Command.QUERY_MW, 3, CommandResult.CMD_NO_OBJECT),
+        (codes.Command.QUERY_MW, 4, CommandResult.CMD_BAD_OBJECT),
+        (codes.Command.ALLOC_MR, 0, CommandResult.CMD_EXISTS),
+        (codes.Command.ALLOC_MR, 4, CommandResult.CMD_BAD_OBJECT),
+        (codes.Command.DEREGISTER_MR, 3, CommandResult.CMD_NO_OBJECT),
     ],
 )
-def test_results(code: int, number: int, result: RecvResult) -> None:
+def test_results(code: int, number: int, result: CommandResult) -> None:
     stream = bound()
     assert stream.key_command(code, number).result is result
     right(stream)
@@ -187,9 +185,9 @@ def test_window_count_of_a_region() -> None:
     """A Bind shows the window; the region's count is told by queries and by its next step."""
     stream = bound()
     stream.tick(300)
-    stream.mr_command(RecvCommand.QUERY_MR, 0)
+    stream.mr_command(codes.Command.QUERY_MR, 0)
     right(stream)
-    i = index(stream.records, Command, code=int(RecvCommand.QUERY_MR))
+    i = index(stream.records, Command, code=int(codes.Command.QUERY_MR))
     command = of(stream)[i]
     assert isinstance(command, Command)
     assert command.outs[6] >> 18 == 1
@@ -202,7 +200,7 @@ def test_window_count_of_a_region() -> None:
 
 def test_removal_must_end_connections() -> None:
     stream = bound()
-    stream.key_command(WindowCommand.REMOVE_DEVICE)
+    stream.key_command(codes.Command.REMOVE_DEVICE)
     fails(stream, "at the end: removed, but still connected: QP 0")
     stream.tick(400)
     stream.doorbell(0)
@@ -223,9 +221,9 @@ def test_removal_with_work_outstanding() -> None:
     stream.report(OWN, taken.tag, 1)
     stream.completes(OWN)
     stream.flush(OWN)
-    assert stream.post() is PostCause.DEVICE_REMOVED
-    assert stream.receive() is RecvCause.DEVICE_REMOVED
-    assert stream.receive(shared=True) is RecvCause.DEVICE_REMOVED
+    assert stream.post() is Cause.DEVICE_REMOVED
+    assert stream.receive() is Cause.DEVICE_REMOVED
+    assert stream.receive(shared=True) is Cause.DEVICE_REMOVED
     assert stream.message(OWN, 1).code is ScatterCode.REFUSED
     right(stream, ())
     records: Records = stream.records

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import pytest
 
+from models.codes import Access, Command, TraceOp, Verdict
 from models.keys.window_types import CheckRequest
-from models.qp_codes import QpCommand
 from models.receive.receive_types import RecvRequest
-from models.window_codes import Access, KeyTraceOp, Verdict
 from tb.env.harness.records import TermRequest, Trace, WorkBeat
 from tb.env.scoreboard.scoreboard import ScoreboardError
 from tb.env.scoreboard.windows_board import WindowScoreboard
@@ -19,7 +18,7 @@ from tb.selftest.post_streams import SEND
 from tb.selftest.receive_streams import BASE, FIRST, LENGTH, OWN, STATE
 from tb.selftest.window_streams import PARAMS, WindowStream, judge_windows
 
-BIND, INVALIDATE, CHECK = KeyTraceOp.BIND, KeyTraceOp.INVALIDATE, KeyTraceOp.CHECK
+BIND, INVALIDATE, CHECK = TraceOp.BIND, TraceOp.INVALIDATE, TraceOp.CHECK
 OPEN_END = ("receives", "reports", "work", "held", "no_doorbells", "no_completions")
 
 
@@ -98,7 +97,7 @@ def test_check_while_the_state_changes() -> None:
         stream.tick(1)
         if not refuse:
             result = stream.decides(request)
-        stream.plain(QpCommand.FLUSH_QP)
+        stream.plain(Command.FLUSH_QP)
         if refuse:
             result = stream.decides(request)
         assert result.code == (Verdict.REFUSED if refuse else Verdict.GRANTED)
@@ -117,7 +116,7 @@ def test_check_while_the_state_changes() -> None:
 
 def test_refused_check_and_one_that_is_alike() -> None:
     stream = bound()
-    stream.plain(QpCommand.FLUSH_QP)
+    stream.plain(Command.FLUSH_QP)
     stream.set_state(OWN, 1)
     request = CheckRequest(OWN, Access.READ, stream.tokens[0], BASE, 8)
     stream.asks(request)

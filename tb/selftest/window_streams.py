@@ -9,6 +9,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from models import codes
+from models.codes import (
+    ALLOW_REMOTE_WRITE,
+    WINDOW_COMMANDS,
+    Access,
+    Cause,
+    CommandResult,
+    PostFlag,
+    Rights,
+    ScatterCode,
+    TraceOp,
+    Verdict,
+)
 from models.host.control import Args
 from models.keys.keys import KeyTable
 from models.keys.window import WindowModel
@@ -19,19 +32,10 @@ from models.post.post import Post, Segment, slots_of
 from models.post.posting import PostingModel
 from models.post.qp import QpConfig, Retirement
 from models.post.qp_types import StateStep
-from models.qp_codes import (
-    ALLOW_REMOTE_WRITE,
-    PostCause,
-    PostFlag,
-    QpCommand,
-    QpTraceOp,
-)
 from models.receive.receive import RecvReply
 from models.receive.receive_control import make_create_args
 from models.receive.receive_post import RecvPost
 from models.receive.receive_types import RecvConfig, RecvRequest, TakeResult
-from models.receive_codes import RecvCause, RecvCommand, RecvResult, Rights, ScatterCode
-from models.window_codes import Access, KeyTraceOp, Verdict, WindowCommand
 from tb.env.harness.records import AccessCheck, AccessVerdict, Command, Record, Trace, WorkBeat
 from tb.env.scoreboard.windows_board import WindowScoreboard
 from tb.selftest.post_streams import BIND, INVALIDATE, READ
@@ -48,8 +52,8 @@ OTHER = 3  #: the QP that is not guarded
 #: Region 1 is allocated.
 FAST = 1
 _KEY_CODES = (
-    *(RecvCommand.REGISTER_MR, RecvCommand.DEREGISTER_MR, RecvCommand.QUERY_MR),
-    *WindowCommand,
+    *(codes.Command.REGISTER_MR, codes.Command.DEREGISTER_MR, codes.Command.QUERY_MR),
+    *WINDOW_COMMANDS,
 )
 
 
@@ -67,7 +71,7 @@ class WindowStream(ReceiveStream):
 
     def key_lane(self, step: KeyStep) -> None:
         """A step of lane 8 or 9 in the present cycle."""
-        lane = 9 if step.op is KeyTraceOp.CHECK else 8
+        lane = 9 if step.op is TraceOp.CHECK else 8
         old, new = step.before.encode(), step.after.encode()
         self.lane(lane, step.op, step.qp, step.operand, old, new)
 
@@ -91,13 +95,13 @@ class WindowStream(ReceiveStream):
 
     def window(self, number: int = 0, zone: int = ZONE, context: int = CONTEXT) -> int:
         """CREATE_MW; returns the key."""
-        reply = self.key_command(WindowCommand.CREATE_MW, number, zone, context)
+        reply = self.key_command(codes.Command.CREATE_MW, number, zone, context)
         self.tokens[number] = reply.out[0]
         return reply.out[0]
 
     def allocate(self, number: int = FAST, zone: int = ZONE) -> int:
         """ALLOC_MR; returns the key."""
-        self.keys[number] = self.key_command(WindowCommand.ALLOC_MR, number, zone).out[0]
+        self.keys[number] = self.key_command(codes.Command.ALLOC_MR, number, zone).out[0]
         return self.keys[number]
 
     def create_guarded(
@@ -112,11 +116,11 @@ class WindowStream(ReceiveStream):
         """CREATE_QP with a receive queue of its own, or with an SRQ."""
         config = QpConfig(0xABC0 + qp, cq, cq, PAGE, 8)
         receive = RecvConfig(zone, 4 if srq is None else 0, srq, two=two, guarded=guarded)
-        self.recv_command(QpCommand.CREATE_QP, make_create_args(qp, config, receive))
+        self.recv_command(codes.Command.CREATE_QP, make_create_args(qp, config, receive))
 
     def remove(self) -> None:
         """REMOVE_DEVICE, and the ends of the connections."""
-        self.key_command(WindowCommand.REMOVE_DEVICE)
+        self.key_command(codes.Command.REMOVE_DEVICE)
         for qp in self.windows.removable:
             self._fails(qp, lambda q: self.windows.end(q))
 
@@ -187,7 +191,7 @@ class WindowStream(ReceiveStream):
 
     def executes(self, post: Post) -> int:
         """A local request from its post to its retirement; returns its status."""
-        assert self.post(post) is PostCause.OK
+        assert self.post(post) is Cause.OK
         self.work(post.qp)
         status = self.retire(post.qp).status
         cq = self.posting.qps[post.qp].config.send_cq
@@ -214,7 +218,7 @@ class WindowStream(ReceiveStream):
 
     def read(self, token: int, qp: int = OWN, status: int = 0) -> Retirement:
         """A Read that invalidates, to its retirement."""
-        assert self.post(self.read_post(token, qp)) is PostCause.OK
+        assert self.post(self.read_post(token, qp)) is Cause.OK
         self.done(qp, self.work(qp), status)
         return self.retire(qp)
 
@@ -228,7 +232,7 @@ class WindowStream(ReceiveStream):
             self.key_lane(end.step)
         operand = end.status | end.silent << 8 | end.skipped << 9 | end.cq << 16
         new = model.trace_state(4)
-        self.add(Trace(self.cycle, 4, QpTraceOp.RETIRE, qp, False, 0, operand, old, new))
+        self.add(Trace(self.cycle, 4, TraceOp.RETIRE, qp, False, 0, operand, old, new))
         if write:
             self.complete_cq(end.cq, end.cqe, end.silent)
         if end.step is not None and not end.step.okay and model.ending == model.connections:
@@ -310,7 +314,7 @@ class WindowStream(ReceiveStream):
     def message_with(self, token: int, qp: int = OWN, length: int = 10) -> TakeResult:
         """A message that invalidates a token; with a buffer for it."""
         shared = self.receiving.rqs[qp].srq is not None
-        assert self.receive(self.buffer(0 if shared else qp), shared) is RecvCause.OK
+        assert self.receive(self.buffer(0 if shared else qp), shared) is Cause.OK
         return self.message(qp, length, invalidate=True, token=token, solicited=True)
 
     def all_windows(self, two: bool = False) -> WindowStream:
@@ -320,18 +324,18 @@ class WindowStream(ReceiveStream):
         self.again(OWN)
         assert self.bind() == 0
         token = self.tokens[0]
-        self.key_command(WindowCommand.QUERY_MW)
+        self.key_command(codes.Command.QUERY_MW)
         assert self.check(token) == Verdict.GRANTED
         assert self.check(token, OTHER) == Verdict.REFUSED
         assert self.check(token, FIRST) == Verdict.WRONG_QP
-        assert self.mr_command(RecvCommand.DEREGISTER_MR).result is RecvResult.CMD_BUSY
+        assert self.mr_command(codes.Command.DEREGISTER_MR).result is CommandResult.CMD_BUSY
         result = self.message_with(token)
         assert result.code is ScatterCode.SCATTER
         self.report(OWN, result.tag)
         self.completes(OWN)
         self.doorbell(0, polled=2 if two else 1)
         assert self.fast_register() == 0
-        self.mr_command(RecvCommand.QUERY_MR, FAST)
+        self.mr_command(codes.Command.QUERY_MR, FAST)
         assert self.check(self.keys[FAST], kind=Access.WRITE) == Verdict.NO_RIGHT
         self.again(OWN)
         assert self.invalidate(self.keys[FAST]) == 0
@@ -347,16 +351,16 @@ class WindowStream(ReceiveStream):
         self.doorbell(0, polled=0)
         self.again(OWN)
         assert self.bind() == 0
-        assert self.plain(QpCommand.QUERY_QP)[0] & 0xF == 2
-        self.plain(QpCommand.DESTROY_QP)
-        assert self.key_command(WindowCommand.CLOSE_MW).result is RecvResult.OK
-        assert self.mr_command(RecvCommand.DEREGISTER_MR).result is RecvResult.OK
+        assert self.plain(codes.Command.QUERY_QP)[0] & 0xF == 2
+        self.plain(codes.Command.DESTROY_QP)
+        assert self.key_command(codes.Command.CLOSE_MW).result is CommandResult.OK
+        assert self.mr_command(codes.Command.DEREGISTER_MR).result is CommandResult.OK
         self.remove()
-        self.key_command(WindowCommand.CREATE_MW, 3)
-        assert self.post(self.make(qp=OWN)) is PostCause.DEVICE_REMOVED
+        self.key_command(codes.Command.CREATE_MW, 3)
+        assert self.post(self.make(qp=OWN)) is Cause.DEVICE_REMOVED
         assert self.check(token) == Verdict.REFUSED
         self.flush(OWN)
-        self.plain(QpCommand.DESTROY_QP)
+        self.plain(codes.Command.DESTROY_QP)
         return self
 
     def again(self, qp: int) -> None:

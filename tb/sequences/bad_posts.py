@@ -7,28 +7,29 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any
 
+from models.codes import Cause, PostFlag
+from models.layouts import MAX_LENGTH
 from models.post.post import Post, Segment, slots_of
-from models.qp_codes import MAX_LENGTH, PostCause, PostFlag
 from models.verbs import VERBS
 from tb.env.env import Config
 
 #: What :func:`bad_write` makes.
 WRITE_CAUSES = (
-    PostCause.BURST,
-    PostCause.BAD_SIZE,
-    PostCause.BAD_PAGE,
-    PostCause.BAD_OFFSET,
-    PostCause.BAD_QP,
+    Cause.BURST,
+    Cause.BAD_SIZE,
+    Cause.BAD_PAGE,
+    Cause.BAD_OFFSET,
+    Cause.BAD_QP,
 )
 #: Causes of posts that name a QP of their page: these release what it holds.
 OWN_CAUSES = (
-    PostCause.RESERVED_BITS,
-    PostCause.BAD_OPCODE,
-    PostCause.BAD_FLAGS,
-    PostCause.TOO_MANY_SEGMENTS,
-    PostCause.BAD_LENGTH,
+    Cause.RESERVED_BITS,
+    Cause.BAD_OPCODE,
+    Cause.BAD_FLAGS,
+    Cause.TOO_MANY_SEGMENTS,
+    Cause.BAD_LENGTH,
 )
-FOREIGN_CAUSES = (*WRITE_CAUSES, PostCause.NOT_OWNER)
+FOREIGN_CAUSES = (*WRITE_CAUSES, Cause.NOT_OWNER)
 
 #: Where a portal could be, and none is.
 _NO_PORTAL = 0x0C0
@@ -42,50 +43,48 @@ class BadPost:
     offset: int
     post: Post
     options: dict[str, Any]
-    causes: frozenset[PostCause]
+    causes: frozenset[Cause]
 
 
-def bad_post(
-    rng: random.Random, cause: PostCause, post: Post, page: int, config: Config
-) -> BadPost:
+def bad_post(rng: random.Random, cause: Cause, post: Post, page: int, config: Config) -> BadPost:
     """A legal post through its owner's page, made to fail with ``cause``."""
     where, offset, options, causes = page, 0, dict[str, Any](), {cause}
-    if cause is PostCause.BURST:
+    if cause is Cause.BURST:
         options["length"] = rng.choice((1, 2))
-    elif cause is PostCause.BAD_SIZE:
+    elif cause is Cause.BAD_SIZE:
         if rng.random() < 0.5:
             options["size"] = rng.choice((3, 4, 5))
         else:
             options["strb"] = (1 << 64) - 1 & ~(1 << rng.randrange(64))
-    elif cause is PostCause.BAD_PAGE:
+    elif cause is Cause.BAD_PAGE:
         where = config.num_pages + rng.randrange(64)
-    elif cause is PostCause.BAD_OFFSET:
+    elif cause is Cause.BAD_OFFSET:
         offset = _NO_PORTAL
-    elif cause is PostCause.BAD_QP:
+    elif cause is Cause.BAD_QP:
         post = replace(post, qp=rng.choice((config.num_qp, 0xFFFF, post.qp + config.num_qp)))
     else:
-        causes.add(PostCause.NO_QP)
-        if cause is PostCause.NOT_OWNER:
+        causes.add(Cause.NO_QP)
+        if cause is Cause.NOT_OWNER:
             where = (page + rng.randrange(1, config.num_pages)) % config.num_pages
         else:
             post = _bad_bits(rng, cause, post)
     return BadPost(where, offset, post, options, frozenset(causes))
 
 
-def _bad_bits(rng: random.Random, cause: PostCause, post: Post) -> Post:
-    if cause is PostCause.RESERVED_BITS:
+def _bad_bits(rng: random.Random, cause: Cause, post: Post) -> Post:
+    if cause is Cause.RESERVED_BITS:
         return replace(post, reserved=rng.randrange(1, 256))
-    if cause is PostCause.BAD_OPCODE:
+    if cause is Cause.BAD_OPCODE:
         return replace(post, opcode=rng.choice([n for n in range(256) if n not in VERBS]))
     verb = VERBS[post.opcode]
-    if cause is PostCause.BAD_FLAGS:
+    if cause is Cause.BAD_FLAGS:
         illegal = [1 << bit for bit in range(16) if not verb.flags_ok(post.flags | 1 << bit)]
         return replace(post, flags=post.flags | rng.choice(illegal))
     inline = post.has(PostFlag.INLINE)
-    if cause is PostCause.TOO_MANY_SEGMENTS:
+    if cause is Cause.TOO_MANY_SEGMENTS:
         most = 0 if inline else verb.max_segments
         return replace(post, num_segments=rng.choice((most + 1, 255, rng.randint(most + 1, 255))))
-    assert cause is PostCause.BAD_LENGTH
+    assert cause is Cause.BAD_LENGTH
     if inline or not verb.max_segments or rng.random() < 0.3:
         most = verb.max_inline if inline else 0
         return replace(post, inline_bytes=rng.choice((most + 1, 255)))

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from models.codes import Cause
 from models.post.post import NUM_SLOTS, Segment, slots_of
 from models.receive.receive_post import RecvPost
-from models.receive_codes import RecvCause
 from tb.env.defs import Right
 from tb.env.env import Config
 from tb.env.host.regions import Region
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from tb.env.host.driver import Adapter
 
 #: Causes that the write and its 512 bits decide.
-WRITE_CAUSES = (RecvCause.BURST, RecvCause.BAD_SIZE, RecvCause.BAD_PAGE)
-QUEUE_CAUSES = (RecvCause.NOT_OWNER, RecvCause.RESERVED_BITS, RecvCause.TOO_MANY_SEGMENTS)
+WRITE_CAUSES = (Cause.BURST, Cause.BAD_SIZE, Cause.BAD_PAGE)
+QUEUE_CAUSES = (Cause.NOT_OWNER, Cause.RESERVED_BITS, Cause.TOO_MANY_SEGMENTS)
 #: Causes that the regions of the segments decide.
 REGION_CAUSES = (
-    RecvCause.BAD_REGION,
-    RecvCause.BAD_ZONE,
-    RecvCause.NO_LOCAL_WRITE,
-    RecvCause.BAD_RANGE,
+    Cause.BAD_REGION,
+    Cause.BAD_ZONE,
+    Cause.NO_LOCAL_WRITE,
+    Cause.BAD_RANGE,
 )
 _MOST = (1 << 32) - 1
 _HUGE = 1 << 44
@@ -153,28 +153,28 @@ class Pool:
                 found.append(self._cut(place, part))
         return found
 
-    def bad_segment(self, cause: RecvCause, zone: int) -> Segment | None:
+    def bad_segment(self, cause: Cause, zone: int) -> Segment | None:
         """A segment that fails for this reason, if there is a region that makes one."""
         rng = self._rng
         length = rng.choice((1, 2, 64, _MOST))
-        if cause is RecvCause.BAD_REGION:
+        if cause is Cause.BAD_REGION:
             old = [*self._old[-1:], rng.choice(self._old)] if self._old else []
             key = rng.choice((0, _MOST, rng.getrandbits(32), *old))
             if key in self.valid or any(p.region.key == key for p in self.places):
                 return None
             return Segment(rng.getrandbits(64), length, key)
-        if cause is RecvCause.BAD_ZONE:
+        if cause is Cause.BAD_ZONE:
             other = [p for p in self.places if p.region.zone != zone]
             return (
                 Segment(rng.getrandbits(64), length, rng.choice(other).region.key)
                 if other
                 else None
             )
-        place = self._pick(zone, cause is not RecvCause.NO_LOCAL_WRITE)
+        place = self._pick(zone, cause is not Cause.NO_LOCAL_WRITE)
         if place is None:
             return None
         region = place.region
-        if cause is RecvCause.NO_LOCAL_WRITE:
+        if cause is Cause.NO_LOCAL_WRITE:
             return Segment(region.base, length, region.key)
         end = region.base + region.length
         starts = (region.base - 1, end, end - length + 1, (1 << 64) - 1, region.base + (1 << 63))
@@ -190,12 +190,12 @@ class BadReceive:
     page: int
     post: RecvPost
     options: dict[str, Any]
-    causes: frozenset[RecvCause]
+    causes: frozenset[Cause]
 
 
 def bad_receive(
     rng: random.Random,
-    cause: RecvCause,
+    cause: Cause,
     post: RecvPost,
     page: int,
     zone: int,
@@ -206,30 +206,30 @@ def bad_receive(
     """A receive post that fails with ``cause``, from a legal one."""
     options: dict[str, Any] = {}
     causes = {cause}
-    if cause is RecvCause.BURST:
+    if cause is Cause.BURST:
         options["length"] = rng.randint(1, 3)
-    elif cause is RecvCause.BAD_SIZE:
+    elif cause is Cause.BAD_SIZE:
         if rng.random() < 0.5:
             options["size"] = rng.choice((3, 4, 5))
         else:
             options["strb"] = (1 << 64) - 1 & ~(1 << rng.randrange(64))
-    elif cause is RecvCause.BAD_PAGE:
+    elif cause is Cause.BAD_PAGE:
         page = config.num_pages + rng.randrange(64)
-    elif cause in (RecvCause.BAD_QP, RecvCause.BAD_SRQ):
+    elif cause in (Cause.BAD_QP, Cause.BAD_SRQ):
         most = config.num_srq if shared else config.num_qp
         post = replace(post, number=rng.choice((most, 0xFFFF, post.number + most)))
     else:
         causes |= set(_gone(shared))
-        if cause is RecvCause.NOT_OWNER:
+        if cause is Cause.NOT_OWNER:
             page = (page + rng.randrange(1, config.num_pages)) % config.num_pages
-        elif cause is RecvCause.RESERVED_BITS:
+        elif cause is Cause.RESERVED_BITS:
             bit = rng.choice([*range(8), *range(16, 32), *range(48, 64)])
             post = replace(post, reserved=1 << bit)
-        elif cause is RecvCause.TOO_MANY_SEGMENTS:
+        elif cause is Cause.TOO_MANY_SEGMENTS:
             post = replace(post, num_segments=rng.choice((4, 255, rng.randint(4, 255))))
         else:
             # A region that has gone since is not valid.
-            causes.add(RecvCause.BAD_REGION)
+            causes.add(Cause.BAD_REGION)
             segment = pool.bad_segment(cause, zone)
             if segment is None:
                 return None
@@ -239,5 +239,5 @@ def bad_receive(
     return BadReceive(page, post, options, frozenset(causes))
 
 
-def _gone(shared: bool) -> Iterator[RecvCause]:
-    yield RecvCause.NO_SRQ if shared else RecvCause.NO_QP
+def _gone(shared: bool) -> Iterator[Cause]:
+    yield Cause.NO_SRQ if shared else Cause.NO_QP

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
+from models.codes import Cause, CommandResult, PostFlag, QpState, Status
 from models.params import Params
 from models.post.post import Post
 from models.post.qp import QpConfig, QpModel
 from models.post.qp_types import StateStep
-from models.qp_codes import PostCause, PostFlag, QpResult, QpState, Status
 from models.verbs import BY_NAME
 from tb.tours.graph import Outcome
 
@@ -38,8 +38,8 @@ POSTS = {
 }
 #: Posts that fail whatever the state.
 BAD = {
-    "badflags": (_post("Send", 0x108), PostCause.BAD_FLAGS),
-    "badopcode": (Post(0xFF, flags=DEFER), PostCause.BAD_OPCODE),
+    "badflags": (_post("Send", 0x108), Cause.BAD_FLAGS),
+    "badopcode": (Post(0xFF, flags=DEFER), Cause.BAD_OPCODE),
 }
 _NAMES = {(post.opcode, post.flags): name for name, post in POSTS.items()}
 
@@ -134,7 +134,7 @@ class DeferralWorld:
         qp = self.qp
         if action in BAD:
             return self._posted(BAD[action][0])
-        commands: dict[str, Callable[[], tuple[QpResult, StateStep | None]]] = {
+        commands: dict[str, Callable[[], tuple[CommandResult, StateStep | None]]] = {
             "connect": self._connect,
             "idle": lambda: qp.set_state(QpState.IDLE),
             "pending": lambda: qp.set_state(QpState.DISCONNECT_PENDING),
@@ -145,7 +145,7 @@ class DeferralWorld:
         }
         if action in commands:
             exists = qp.state is not QpState.FREE or action in ("create", "destroy")
-            answer = commands[action]() if exists else (QpResult.CMD_NO_OBJECT, None)
+            answer = commands[action]() if exists else (CommandResult.CMD_NO_OBJECT, None)
             return self._rest(answer[0].name.removeprefix("CMD_"), answer[1])
         if words[0] == "post":
             post = POSTS[words[1]]
@@ -165,13 +165,13 @@ class DeferralWorld:
             self.stalled = action == "stall"
         return self._rest("")
 
-    def _create(self) -> tuple[QpResult, StateStep | None]:
+    def _create(self) -> tuple[CommandResult, StateStep | None]:
         if self.qp.state is not QpState.FREE:
-            return QpResult.CMD_EXISTS, None
+            return CommandResult.CMD_EXISTS, None
         config = QpConfig(depth=self.setup.slots, watermark=self.setup.watermark)
-        return QpResult.OK, self.qp.create(config)
+        return CommandResult.OK, self.qp.create(config)
 
-    def _connect(self) -> tuple[QpResult, StateStep | None]:
+    def _connect(self) -> tuple[CommandResult, StateStep | None]:
         return self.qp.connect(PEER)
 
     def _posted(self, post: Post, page: int = 0) -> Outcome:

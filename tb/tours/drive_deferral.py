@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
+from models.codes import Status
 from models.post.post import Post
-from models.qp_codes import Status
 from tb.env.agents.control import CommandError
 from tb.env.defs import Cmd, QpState, Result, TraceOp
 from tb.env.harness.harness import Channel

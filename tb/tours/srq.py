@@ -8,17 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
+from models.codes import Cause, CommandResult, QpState
 from models.keys.region import RegionTable
 from models.params import Params
 from models.post.post import Segment, slots_of
 from models.post.qp import QpConfig, QpModel
 from models.post.qp_types import StateStep
-from models.qp_codes import QpResult, QpState
 from models.receive.receive_post import RecvPost
 from models.receive.receive_qp import ReceiveQp
 from models.receive.receive_types import RecvConfig, RecvRequest, SrqConfig
 from models.receive.srq import SrqModel
-from models.receive_codes import ReapCause, RecvResult
 from tb.env.defs import CqeStatus
 from tb.tours.graph import Outcome
 
@@ -180,14 +179,14 @@ class SrqWorld:
         srq = self.srq
         if word == "reap":
             count = srq.completed - srq.reaped + 1 if what == "beyond" else int(what)
-            return ReapCause(srq.reap(PARAMS.index(srq.reaped + count))).name
+            return Cause(srq.reap(PARAMS.index(srq.reaped + count))).name
         if word == "new":
             return self._create_srq()
         if not srq.exists:
             return "NO_OBJECT"
         if word == "watermark":
             result = srq.check_watermark(int(what))
-            if result is RecvResult.OK:
+            if result is CommandResult.OK:
                 srq.watermark(int(what))
         elif word == "resize":
             result = srq.resize(int(what))
@@ -225,7 +224,7 @@ class SrqWorld:
         qp, busy = rq.qp, rq.busy
         if word == "event":
             return self._rest("", qp.disconnected()[1])
-        commands: dict[str, Callable[[], tuple[QpResult, StateStep | None]]] = {
+        commands: dict[str, Callable[[], tuple[CommandResult, StateStep | None]]] = {
             "connect": lambda: qp.connect(PEER),
             "idle": lambda: qp.set_state(QpState.IDLE, receiving=busy),
             "pending": lambda: qp.set_state(QpState.DISCONNECT_PENDING),
@@ -236,14 +235,14 @@ class SrqWorld:
         result, step = commands[word]()
         return self._rest(result.name.removeprefix("CMD_"), step)
 
-    def _create(self, n: int) -> tuple[QpResult, StateStep]:
+    def _create(self, n: int) -> tuple[CommandResult, StateStep]:
         rq, shared = self.rqs[n], self.setup.shared
         step = rq.qp.create(QpConfig())
         if shared:
             rq.create(RecvConfig(srq=0), self.srq)
         else:
             rq.create(RecvConfig(depth=SIZE))
-        return QpResult.OK, step
+        return CommandResult.OK, step
 
     def _rest(self, answer: str, step: StateStep | None = None) -> Outcome:
         done: list[str] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
+from models.codes import CommandResult, QpState, Rights, ScatterCode, Verdict
 from models.keys.keys import KeyTable
 from models.keys.region import RegionConfig
 from models.keys.window_types import CheckRequest
@@ -15,13 +16,10 @@ from models.params import Params
 from models.post.post import Post, Segment, slots_of
 from models.post.qp import QpConfig, QpModel
 from models.post.qp_types import StateStep
-from models.qp_codes import QpResult, QpState
 from models.receive.receive_post import RecvPost
 from models.receive.receive_qp import ReceiveQp
 from models.receive.receive_types import RecvConfig, RecvRequest
-from models.receive_codes import RecvResult, Rights, ScatterCode
 from models.verbs import BY_NAME
-from models.window_codes import Verdict
 from tb.env.defs import CqeStatus, CqeType, PostFlag
 from tb.tours.graph import Outcome
 
@@ -163,19 +161,19 @@ class WindowWorld:
         table = self.table
         if table.removed and word not in ("deregister", "close"):
             return (_REMOVED,)
-        result = RecvResult.OK
+        result = CommandResult.OK
         number = WINDOWS.index(name) if name else 0
         if word == "register":
             result = table.check_register(0, self.config)
-            if result is RecvResult.OK:
+            if result is CommandResult.OK:
                 self.keys["r"] = table.register(0, self.config)
         elif word == "allocate":
             result = table.check_allocate(0)
-            if result is RecvResult.OK:
+            if result is CommandResult.OK:
                 self.keys["r"] = table.allocate(0, ZONE)
         elif word == "create":
             result = table.check_create(number)
-            if result is RecvResult.OK:
+            if result is CommandResult.OK:
                 self.keys[name] = table.create(number, ZONE)
         elif word == "remove":
             table.remove()
@@ -185,7 +183,7 @@ class WindowWorld:
 
     def _life(self, word: str, n: int) -> Outcome:
         qp = self.qps[n]
-        commands: dict[str, Callable[[], tuple[QpResult, StateStep | None]]] = {
+        commands: dict[str, Callable[[], tuple[CommandResult, StateStep | None]]] = {
             "end": qp.flush,
             "destroy": lambda: qp.destroy(receiving=self.rqs[n].busy),
             "new": lambda: self._create_qp(n),
@@ -200,25 +198,25 @@ class WindowWorld:
         if word == "new" and self.table.removed:
             return (_REMOVED,)
         result, step = (
-            (QpResult.CMD_NO_OBJECT, None)
+            (CommandResult.CMD_NO_OBJECT, None)
             if qp.state is QpState.FREE and word == "end"
             else commands[word]()
         )
         return self._rest(result.name.removeprefix("CMD_"), [step])
 
     @staticmethod
-    def _state(qp: QpModel, command: Callable[[], tuple[QpResult, StateStep | None]]) -> str:
+    def _state(qp: QpModel, command: Callable[[], tuple[CommandResult, StateStep | None]]) -> str:
         if qp.state is QpState.FREE:
             return "NO_OBJECT"
         return command()[0].name.removeprefix("CMD_")
 
-    def _create_qp(self, n: int) -> tuple[QpResult, StateStep | None]:
+    def _create_qp(self, n: int) -> tuple[CommandResult, StateStep | None]:
         if self.qps[n].state is not QpState.FREE:
-            return QpResult.CMD_EXISTS, None
+            return CommandResult.CMD_EXISTS, None
         step = self.qps[n].create(QpConfig(depth=2))
         two = self.setup.nd1 and n == 1
         self.rqs[n].create(RecvConfig(ZONE, 1, guarded=True, two=two))
-        return QpResult.OK, step
+        return CommandResult.OK, step
 
     def _post(self, n: int, word: str, name: str, key: int) -> Outcome:
         target = Segment(0, 0, key)

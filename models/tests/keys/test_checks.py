@@ -7,16 +7,14 @@ import itertools
 
 import pytest
 
-from models.codes import ModelError
+from models.codes import Access, Command, LogCause, ModelError, QpState, StateBy, Verdict
 from models.keys.region import RegionConfig
 from models.keys.window import WindowModel
 from models.keys.window_control import make_window_args
 from models.keys.window_types import CheckRequest
 from models.post.post import Segment
-from models.qp_codes import QpState, StateBy
 from models.receive.receive_control import make_region_args
 from models.receive.receive_post import RecvPost
-from models.receive_codes import RecvCommand
 from models.tests.keys.window_helpers import (
     BARE,
     BASE,
@@ -42,7 +40,6 @@ from models.tests.keys.window_helpers import (
     verdict,
 )
 from models.tests.receive.receive_helpers import reach
-from models.window_codes import Access, Verdict, WindowCommand, WindowLog
 
 GRANTED, BAD_KEY, WRONG_QP, NO_RIGHT, BAD_RANGE, REFUSED = range(6)
 TOP = (1 << 64) - 1
@@ -72,7 +69,7 @@ def test_malformed_checks_are_refused() -> None:
         beat = CheckRequest(A, 1, key, BASE, 1).encode()
         assert model.check_beat(beat).code == GRANTED
         result = model.check_beat(beat | 1 << bit)
-        assert (result.code, result.log, result.step) == (REFUSED, WindowLog.CHECK_REFUSED, None)
+        assert (result.code, result.log, result.step) == (REFUSED, LogCause.CHECK_REFUSED, None)
         assert result.tdata == A | 5 << 16
         assert model.posting.qps[A].ending is None
         assert (model.checks, model.checks_refused) == (2, 1)
@@ -100,7 +97,7 @@ def test_not_guarded() -> None:
     key = bound(model, B)
     for token in (key, WINDOW, REGION, 0):
         result = model.check_beat(CheckRequest(A, Access.READ, token, BASE, 1).encode())
-        assert (result.code, result.log, result.step) == (REFUSED, WindowLog.CHECK_REFUSED, None)
+        assert (result.code, result.log, result.step) == (REFUSED, LogCause.CHECK_REFUSED, None)
     assert model.posting.qps[A].ending is None
     assert (model.checks, model.checks_refused) == (4, 4)
     assert verdict(model, B, key) == GRANTED
@@ -130,8 +127,8 @@ def provoke(kind: str, *faults: str) -> int:
     else:
         rights = 2 if right else 1
         args = make_region_args(2, RegionConfig(BASE, LENGTH, 5, rights))
-        model.command(RecvCommand.DEREGISTER_MR, make_region_args(2))
-        key = model.command(RecvCommand.REGISTER_MR, args).out[0]
+        model.command(Command.DEREGISTER_MR, make_region_args(2))
+        key = model.command(Command.REGISTER_MR, args).out[0]
     qp = A if "WRONG_QP" not in faults else B if kind == "window" else OTHER
     if "REFUSED" in faults:
         model.posting.qps[qp].flush()
@@ -177,8 +174,8 @@ def test_the_rights_of_the_window_decide(flags: int, read: int, write: int) -> N
 def test_the_rights_of_a_region(rights: int, read: int, write: int) -> None:
     model = engine()
     args = make_region_args(3, RegionConfig(BASE, LENGTH, 5, rights))
-    model.command(RecvCommand.DEREGISTER_MR, make_region_args(3))
-    key = model.command(RecvCommand.REGISTER_MR, args).out[0]
+    model.command(Command.DEREGISTER_MR, make_region_args(3))
+    key = model.command(Command.REGISTER_MR, args).out[0]
     for qp in (A, B):
         assert verdict(model, qp, key, kind=1) == read
         assert verdict(model, qp, key, kind=2) == write
@@ -203,8 +200,8 @@ def window_at(base: int, length: int) -> tuple[WindowModel, int]:
     start = max(0, base - 64)
     size = min((1 << 64) - start, length + 128)
     args = make_region_args(3, RegionConfig(start, size, 5, 1))
-    model.command(RecvCommand.DEREGISTER_MR, make_region_args(3))
-    region = model.command(RecvCommand.REGISTER_MR, args).out[0]
+    model.command(Command.DEREGISTER_MR, make_region_args(3))
+    region = model.command(Command.REGISTER_MR, args).out[0]
     post = bind_post(WINDOW, region, base, length, READ | WRITE)
     assert run(model, A, post) == [0]
     return model, WINDOW + NEXT
@@ -255,8 +252,8 @@ def test_long_windows_and_accesses() -> None:
     """Lengths of 32 bits, and a region above them."""
     model = engine()
     args = make_region_args(3, RegionConfig(0, (1 << 48) - 1, 5, 3))
-    model.command(RecvCommand.DEREGISTER_MR, make_region_args(3))
-    region = model.command(RecvCommand.REGISTER_MR, args).out[0]
+    model.command(Command.DEREGISTER_MR, make_region_args(3))
+    region = model.command(Command.REGISTER_MR, args).out[0]
     assert verdict(model, A, region, 0, 0xFFFF_FFFF) == GRANTED
     assert verdict(model, A, region, (1 << 48) - 1 - 0xFFFF_FFFF, 0xFFFF_FFFF) == GRANTED
     assert verdict(model, A, region, (1 << 48) - 0xFFFF_FFFF, 0xFFFF_FFFF) == BAD_RANGE
@@ -286,7 +283,7 @@ def test_a_refused_access_ends_the_connection(code: int, pending: bool) -> None:
         CheckRequest(qp, kind, key + NEXT * (code == BAD_KEY), address, 1).encode()
     )
     assert (result.code, result.tdata) == (code, qp | code << 16)
-    assert result.log is WindowLog.CHECK_REFUSED
+    assert result.log is LogCause.CHECK_REFUSED
     assert result.step is not None
     assert result.step.operand == code | kind << 16
     assert result.step.before == result.step.after
@@ -325,7 +322,7 @@ def test_invalid_at_once() -> None:
             model.rqs[A].post(RecvPost())
             model.request_beat(A | 1 << 17 | key << 64)
         else:
-            model.command(WindowCommand.CLOSE_MW, make_window_args(0))
+            model.command(Command.CLOSE_MW, make_window_args(0))
         assert verdict(model, A, key) == BAD_KEY
         settle(model, A)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from models.codes import ModelError
+from models.codes import WINDOW_COMMANDS, By, Command, CommandResult, ModelError, QpState
 from models.keys.keys import KeyTable
 from models.keys.region import RegionConfig
 from models.keys.window import WindowModel
@@ -16,9 +16,7 @@ from models.keys.window_types import KeyState
 from models.params import Params
 from models.post.post import Segment
 from models.post.qp_control import make_qp_args
-from models.qp_codes import QpCommand, QpState
 from models.receive.receive_control import make_region_args
-from models.receive_codes import RecvCommand, RecvResult
 from models.tests.keys.window_helpers import (
     BARE,
     BASE,
@@ -38,10 +36,9 @@ from models.tests.keys.window_helpers import (
     local,
     run,
 )
-from models.window_codes import By, WindowCommand
 
 LAST = 0xF_FFFF
-BUSY, EXISTS = RecvResult.CMD_BUSY, RecvResult.CMD_EXISTS
+BUSY, EXISTS = CommandResult.CMD_BUSY, CommandResult.CMD_EXISTS
 
 
 # -- commands ----------------------------------------------------------------------------------
@@ -53,44 +50,44 @@ def test_busy_counts() -> None:
     number = make_region_args(0)
 
     def count() -> int:
-        out = model.command(RecvCommand.QUERY_MR, number).out[6]
+        out = model.command(Command.QUERY_MR, number).out[6]
         assert out & 0x3_FFFF == 1 << 16
         return out >> 18
 
     first, second = bound(model), bound(model, B, READ, SECOND)
     assert count() == 2
-    assert model.command(RecvCommand.DEREGISTER_MR, number).result is BUSY
+    assert model.command(Command.DEREGISTER_MR, number).result is BUSY
     assert run(model, A, local("Invalidate", first)) == [0]
     assert count() == 1
-    assert model.command(RecvCommand.DEREGISTER_MR, number).result is BUSY
-    assert model.command(WindowCommand.CLOSE_MW, make_window_args(1)).result is OK
+    assert model.command(Command.DEREGISTER_MR, number).result is BUSY
+    assert model.command(Command.CLOSE_MW, make_window_args(1)).result is OK
     assert count() == 0
     assert not model.table.is_valid(second)
-    assert model.command(RecvCommand.DEREGISTER_MR, number).result is OK
-    assert model.command(RecvCommand.QUERY_MR, number).result is RecvResult.CMD_NO_OBJECT
+    assert model.command(Command.DEREGISTER_MR, number).result is OK
+    assert model.command(Command.QUERY_MR, number).result is CommandResult.CMD_NO_OBJECT
 
 
 def test_results_of_commands() -> None:
     model = engine()
     unknown = WindowModel(SMALL)
     for code in (0x44, 0x47, 0x4B, 0x4E, 0x50):
-        assert unknown.command(code, make_window_args()).result is RecvResult.CMD_UNKNOWN
-    none, bad = RecvResult.CMD_NO_OBJECT, RecvResult.CMD_BAD_OBJECT
-    for code in (WindowCommand.CLOSE_MW, WindowCommand.QUERY_MW):
+        assert unknown.command(code, make_window_args()).result is CommandResult.CMD_UNKNOWN
+    none, bad = CommandResult.CMD_NO_OBJECT, CommandResult.CMD_BAD_OBJECT
+    for code in (Command.CLOSE_MW, Command.QUERY_MW):
         assert model.command(code, make_window_args(3)).result is none
         assert model.command(code, make_window_args(4)).result is bad
-    for code in (WindowCommand.CREATE_MW, WindowCommand.ALLOC_MR):
+    for code in (Command.CREATE_MW, Command.ALLOC_MR):
         assert model.command(code, make_window_args(0)).result is EXISTS
         assert model.command(code, make_window_args(0xFFFF_FFFF)).result is bad
     config = RegionConfig(BASE, 1)
     args = make_region_args(3, config)
-    assert model.command(RecvCommand.REGISTER_MR, args).result is EXISTS
+    assert model.command(Command.REGISTER_MR, args).result is EXISTS
     model.table.window_serials[0] = LAST  # CMD_EXISTS comes first
-    assert model.command(WindowCommand.CREATE_MW, make_window_args(0)).result is EXISTS
+    assert model.command(Command.CREATE_MW, make_window_args(0)).result is EXISTS
 
 
-@pytest.mark.parametrize("code", WindowCommand)
-def test_reserved_bits(code: WindowCommand) -> None:
+@pytest.mark.parametrize("code", WINDOW_COMMANDS)
+def test_reserved_bits(code: Command) -> None:
     model = engine()
     for word, bits in USED_BITS[code].items():
         for bit in range(32):
@@ -98,25 +95,25 @@ def test_reserved_bits(code: WindowCommand) -> None:
             words[word] = 1 << bit
             if not bits >> bit & 1:
                 args = type(make_window_args())(tuple(words))
-                assert model.command(code, args).result is RecvResult.CMD_RESERVED
+                assert model.command(code, args).result is CommandResult.CMD_RESERVED
 
 
 def test_query_of_a_window() -> None:
     model = engine()
     query = make_window_args(0)
-    out = model.command(WindowCommand.QUERY_MW, query).out
+    out = model.command(Command.QUERY_MW, query).out
     assert out == (WINDOW, 0, 0, 0, 0, 5, 0, 0)
     assert run(model, B, bind_post(WINDOW, BARE, BASE + 1, 3)) == [0]
-    out = model.command(WindowCommand.QUERY_MW, query).out
+    out = model.command(Command.QUERY_MW, query).out
     assert out == (WINDOW + NEXT, BASE + 1, 0, 3, 0, 0x2_0005, 0x1_0000 | B, 2)
 
 
 def test_a_queue_pair_in_use() -> None:
     """MW-10c: DESTROY_QP answers CMD_IN_USE, changes nothing, and is good once nothing is valid."""
-    destroy, in_use = make_qp_args(A), RecvResult.CMD_IN_USE
+    destroy, in_use = make_qp_args(A), CommandResult.CMD_IN_USE
 
-    def answer(model: WindowModel, number: int = A) -> RecvResult:
-        return model.command(QpCommand.DESTROY_QP, make_qp_args(number)).result
+    def answer(model: WindowModel, number: int = A) -> CommandResult:
+        return model.command(Command.DESTROY_QP, make_qp_args(number)).result
 
     for how in ("close", "invalidate", "peer"):
         model = engine()
@@ -124,26 +121,26 @@ def test_a_queue_pair_in_use() -> None:
         assert [answer(model, n) for n in (A, B, B, 4)] == [
             in_use,
             OK,
-            RecvResult.CMD_NO_OBJECT,
-            RecvResult.CMD_BAD_OBJECT,
+            CommandResult.CMD_NO_OBJECT,
+            CommandResult.CMD_BAD_OBJECT,
         ]
         assert model.posting.qps[A].state is QpState.CONNECTED
         if how == "close":
-            assert model.command(WindowCommand.CLOSE_MW, make_window_args(0)).result is OK
+            assert model.command(Command.CLOSE_MW, make_window_args(0)).result is OK
         elif how == "peer":
             model.table.invalidate(A, key, By.PEER)
         else:
             assert run(model, A, local("Invalidate", key)) == [0]
-        assert model.command(QpCommand.DESTROY_QP, destroy).result is OK
+        assert model.command(Command.DESTROY_QP, destroy).result is OK
     model = engine()
     assert run(model, A, local("FastRegister", FAST, Segment(BASE, 8))) == [0]
     assert run(model, B, bind_post(WINDOW, FAST + NEXT, length=8)) == [0]
     assert model.table.keys_on(A) == (FAST + NEXT,)
     assert model.table.keys_on(B) == (WINDOW + NEXT,)
     assert [answer(model, n) for n in (A, B)] == [in_use] * 2
-    assert model.command(WindowCommand.CLOSE_MW, make_window_args(0)).result is OK
+    assert model.command(Command.CLOSE_MW, make_window_args(0)).result is OK
     assert [answer(model, n) for n in (A, B)] == [in_use, OK]
-    assert model.command(RecvCommand.DEREGISTER_MR, make_region_args(3)).result is OK
+    assert model.command(Command.DEREGISTER_MR, make_region_args(3)).result is OK
     assert answer(model) is OK
 
 
@@ -152,27 +149,27 @@ def test_a_queue_pair_in_use_by_its_last_request() -> None:
     model = engine()
     q = model.posting.qps[A]
     q.post(bind_post())
-    destroy = QpCommand.DESTROY_QP, make_qp_args(A)
-    assert model.command(*destroy).result is RecvResult.CMD_PENDING
+    destroy = Command.DESTROY_QP, make_qp_args(A)
+    assert model.command(*destroy).result is CommandResult.CMD_PENDING
     model.posting.indicate(A, late=True)
     for _ in range(2):
-        assert model.command(*destroy).result is RecvResult.CMD_IN_USE
+        assert model.command(*destroy).result is CommandResult.CMD_IN_USE
         assert q.state is QpState.DESTROYING
         if q.retirable:
             assert model.posting.retire(A).status == 0
-    assert model.command(WindowCommand.CLOSE_MW, make_window_args(0)).result is OK
-    assert model.command(*destroy, keyed=True).result is RecvResult.CMD_IN_USE  # did not know
+    assert model.command(Command.CLOSE_MW, make_window_args(0)).result is OK
+    assert model.command(*destroy, keyed=True).result is CommandResult.CMD_IN_USE  # did not know
     assert model.command(*destroy).result is OK
     bound(model, B, READ, SECOND)
     with pytest.raises(ModelError, match="MW-10c"):
-        model.command(QpCommand.DESTROY_QP, make_qp_args(B), keyed=False)
+        model.command(Command.DESTROY_QP, make_qp_args(B), keyed=False)
 
 
 def test_registered_regions_do_not_hold_a_queue_pair() -> None:
     """REGISTER_MR names no queue pair, not even number 0."""
     model = engine()
     assert model.table.keys_on(0) == ()
-    assert model.command(QpCommand.DESTROY_QP, make_qp_args(0)).result is OK
+    assert model.command(Command.DESTROY_QP, make_qp_args(0)).result is OK
 
 
 def test_most_windows() -> None:
@@ -222,7 +219,7 @@ def test_trace_states_and_operands() -> None:
     step = keys.check(B, 5, 2, FAST + NEXT, BASE, 5)
     assert (step.op, step.operand) == (0x73, 4 | 2 << 16)
     assert step.before == step.after == keys.state(FAST)
-    command = model.command(WindowCommand.CLOSE_MW, make_window_args(0)).key
+    command = model.command(Command.CLOSE_MW, make_window_args(0)).key
     assert command is not None
     assert (command.op, command.operand, command.qp) == (0x74, 0x49, 0xFFFF)
     assert command.before.encode() == after
@@ -257,7 +254,7 @@ def test_what_an_invalidation_leaves() -> None:
     step = model.table.invalidate(B, key)
     assert (step.after.valid, step.after.used) == (False, True)
     assert (step.after.qp, step.after.rights) == (B, 2)
-    out = model.command(WindowCommand.QUERY_MW, make_window_args(0)).out
+    out = model.command(Command.QUERY_MW, make_window_args(0)).out
     assert out[:7] == (key, BASE, 0, LENGTH, 0, 0x2_0005, B)
     assert run(model, B, local("FastRegister", FAST, Segment(BASE, 8), READ)) == [0]
     assert run(model, B, local("Invalidate", FAST + NEXT)) == [0]

@@ -7,13 +7,23 @@ import itertools
 
 import pytest
 
-from models.codes import ModelError
+from models.codes import (
+    KEY_STATUSES,
+    WINDOW_COMMANDS,
+    By,
+    Command,
+    CommandResult,
+    LogCause,
+    ModelError,
+    PostFlag,
+    Status,
+    TraceOp,
+    Verdict,
+)
 from models.keys.region import RegionConfig
 from models.keys.window_control import make_window_args
 from models.post.post import Segment
-from models.qp_codes import PostFlag, Status
 from models.receive.receive_control import make_region_args
-from models.receive_codes import RecvCommand, RecvResult, RecvStatus
 from models.tests.keys.window_helpers import (
     BARE,
     BASE,
@@ -39,30 +49,21 @@ from models.tests.keys.window_helpers import (
     run,
 )
 from models.verb import rights_of
-from models.window_codes import (
-    By,
-    KeyStatus,
-    KeyTraceOp,
-    Verdict,
-    WindowCommand,
-    WindowLog,
-)
 
 LAST = 0xF_FFFF
-NO_KEYS = RecvResult.CMD_NO_KEYS
+NO_KEYS = CommandResult.CMD_NO_KEYS
 INVALID, ALREADY, MEMORY, KEYS = 4, 5, 6, 7
 
 
 def test_codes() -> None:
-    assert [(int(s), s.name) for s in KeyStatus] == [
+    assert [(int(s), s.name) for s in KEY_STATUSES] == [
         (0, "SUCCESS"),
         (4, "INVALID_TOKEN"),
         (5, "ALREADY_VALID"),
         (6, "BAD_MEMORY"),
         (7, "NO_KEYS"),
     ]
-    assert int(RecvStatus.INVALID_TOKEN) == INVALID
-    assert not {int(s) for s in Status} & {INVALID, ALREADY, MEMORY, KEYS}
+    assert int(Status.INVALID_TOKEN) == INVALID
     assert [(int(v), v.name) for v in Verdict] == [
         (0, "GRANTED"),
         (5, "REFUSED"),
@@ -71,10 +72,10 @@ def test_codes() -> None:
         (3, "NO_RIGHT"),
         (4, "BAD_RANGE"),
     ]
-    assert [int(c) for c in WindowCommand] == [0x43, 0x48, 0x49, 0x4A, 0x4F]
-    assert [int(op) for op in KeyTraceOp] == [0x70, 0x71, 0x72, 0x73, 0x74, 0x75]
-    assert [int(log) for log in WindowLog] == [0, 0x36, 0x37]
-    assert int(RecvResult.CMD_DEVICE_REMOVED) == 0x56
+    assert [int(c) for c in WINDOW_COMMANDS] == [0x43, 0x48, 0x49, 0x4A, 0x4F]
+    assert [int(op) for op in TraceOp if op >= 0x70] == [0x70, 0x71, 0x72, 0x73, 0x74, 0x75]
+    assert [int(log) for log in LogCause if log >= 0x36] == [0x36, 0x37]
+    assert int(CommandResult.CMD_DEVICE_REMOVED) == 0x56
 
 
 # -- life of keys ------------------------------------------------------------------------------
@@ -91,9 +92,9 @@ def test_each_giving_counts_up_and_no_key_comes_back() -> None:
         assert run(model, A, local("Invalidate", key)) == [0]
         if n % 2:  # without a new creation the next Bind names the invalidated key
             past.append(key)
-            assert model.command(WindowCommand.CLOSE_MW, make_window_args(0)).result is OK
+            assert model.command(Command.CLOSE_MW, make_window_args(0)).result is OK
             key += NEXT
-            made = model.command(WindowCommand.CREATE_MW, make_window_args(0, 5))
+            made = model.command(Command.CREATE_MW, make_window_args(0, 5))
             assert made.out[0] == key
         assert not any(keys.is_valid(old) for old in (*past, key))
     assert [key >> 12 for key in past] == list(range(1, 10))
@@ -112,10 +113,10 @@ def test_region_keys() -> None:
     assert not keys.is_valid(FAST + NEXT)
     again = local("FastRegister", FAST + NEXT, Segment(BASE, 1), READ)
     assert run(model, B, again) == [0]
-    assert model.command(RecvCommand.DEREGISTER_MR, make_region_args(3)).result is OK
+    assert model.command(Command.DEREGISTER_MR, make_region_args(3)).result is OK
     assert not keys.is_valid(FAST + 2 * NEXT)
     config = RegionConfig(BASE, 1, 5)
-    made = model.command(RecvCommand.REGISTER_MR, make_region_args(3, config))
+    made = model.command(Command.REGISTER_MR, make_region_args(3, config))
     assert made.out[0] == FAST + 3 * NEXT
     assert [keys.is_valid(FAST + n * NEXT) for n in range(5)] == [False] * 3 + [True, False]
 
@@ -126,7 +127,7 @@ def test_no_further_key() -> None:
     keys = model.table
     for last in (LAST - 1, LAST):
         keys.window_serials[3] = last - 1
-        made = model.command(WindowCommand.CREATE_MW, make_window_args(3, 5))
+        made = model.command(Command.CREATE_MW, make_window_args(3, 5))
         key = last << 12 | 0x803
         assert made.out[0] == key
         status = run(model, A, bind_post(key))
@@ -135,21 +136,21 @@ def test_no_further_key() -> None:
         else:
             assert status == [0]
             assert keys.is_valid(0xFFFF_F803)
-        assert model.command(WindowCommand.CLOSE_MW, make_window_args(3)).result is OK
+        assert model.command(Command.CLOSE_MW, make_window_args(3)).result is OK
         assert not keys.is_valid(0xFFFF_F803)
-    assert model.command(WindowCommand.CREATE_MW, make_window_args(3, 5)).result is NO_KEYS
+    assert model.command(Command.CREATE_MW, make_window_args(3, 5)).result is NO_KEYS
     with pytest.raises(ModelError):
         keys.create(3)
     model = engine()
     keys = model.table
-    assert model.command(RecvCommand.DEREGISTER_MR, make_region_args(3)).result is OK
+    assert model.command(Command.DEREGISTER_MR, make_region_args(3)).result is OK
     keys.serials[3] = LAST - 1
-    assert model.command(WindowCommand.ALLOC_MR, make_window_args(3, 5)).out[0] == 0xFFFF_F003
+    assert model.command(Command.ALLOC_MR, make_window_args(3, 5)).out[0] == 0xFFFF_F003
     assert run(model, A, local("FastRegister", 0xFFFF_F003, Segment(0, 1))) == [KEYS]
-    assert model.command(RecvCommand.DEREGISTER_MR, make_region_args(3)).result is OK
-    assert model.command(WindowCommand.ALLOC_MR, make_window_args(3, 5)).result is NO_KEYS
+    assert model.command(Command.DEREGISTER_MR, make_region_args(3)).result is OK
+    assert model.command(Command.ALLOC_MR, make_window_args(3, 5)).result is NO_KEYS
     config = RegionConfig(BASE, 1, 5)
-    assert model.command(RecvCommand.REGISTER_MR, make_region_args(3, config)).result is NO_KEYS
+    assert model.command(Command.REGISTER_MR, make_region_args(3, config)).result is NO_KEYS
     with pytest.raises(ModelError):
         keys.allocate(3, 5)
 
@@ -179,12 +180,12 @@ def provoke_bind(*faults: str) -> int:
 
 
 def test_order_of_bind_faults() -> None:
-    names = [s.name for s in KeyStatus if s]
+    names = [s.name for s in KEY_STATUSES if s]
     assert provoke_bind() == 0
     for name in names:
-        assert provoke_bind(name) == KeyStatus[name]
+        assert provoke_bind(name) == Status[name]
     for first, second in itertools.combinations(names, 2):
-        assert provoke_bind(first, second) == KeyStatus[first]
+        assert provoke_bind(first, second) == Status[first]
     assert provoke_bind(*names) == INVALID
 
 
@@ -208,12 +209,12 @@ def provoke_register(*faults: str) -> int:
 
 
 def test_order_of_register_faults() -> None:
-    names = [s.name for s in KeyStatus if s]
+    names = [s.name for s in KEY_STATUSES if s]
     assert provoke_register() == 0
     for name in names:
-        assert provoke_register(name) == KeyStatus[name]
+        assert provoke_register(name) == Status[name]
     for first, second in itertools.combinations(names, 2):
-        assert provoke_register(first, second) == KeyStatus[first]
+        assert provoke_register(first, second) == Status[first]
     assert provoke_register(*names) == INVALID
 
 
@@ -274,8 +275,8 @@ def test_bind_of_a_range_at_the_top() -> None:
     """The region's last byte is the last of all 2^64; ranges do not wrap."""
     model = engine()
     args = make_region_args(2, RegionConfig((1 << 64) - 4, 4, 5, 1))
-    assert model.command(RecvCommand.DEREGISTER_MR, make_region_args(2)).result is OK
-    key = model.command(RecvCommand.REGISTER_MR, args).out[0]
+    assert model.command(Command.DEREGISTER_MR, make_region_args(2)).result is OK
+    key = model.command(Command.REGISTER_MR, args).out[0]
     for qp, (address, length, status) in zip(
         (A, B), ((TOP - 3, 4, 0), (TOP, 2, MEMORY)), strict=True
     ):
@@ -313,7 +314,7 @@ def test_fast_register(target: int, segment: Segment | None, status: int) -> Non
     assert segment is not None
     config = RegionConfig(segment.address, segment.length, 5, 7)
     assert (region.config, region.qp, region.allocated) == (config, A, True)
-    out = model.command(RecvCommand.QUERY_MR, make_region_args(3)).out
+    out = model.command(Command.QUERY_MR, make_region_args(3)).out
     base, length = segment.address, segment.length
     words = (base & 0xFFFF_FFFF, base >> 32, length, 0)
     assert out == (FAST + NEXT, *words, 0x7_0005, A | 0b11 << 16, 0)

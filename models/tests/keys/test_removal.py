@@ -7,18 +7,16 @@ import itertools
 
 import pytest
 
-from models.codes import ModelError
+from models.codes import Cause, Command, CommandResult, ModelError, QpState, ScatterCode, StateBy
 from models.host.control import USED_BITS as CQ_BITS
 from models.host.control import Args
 from models.keys.window import WindowModel
 from models.keys.window_control import make_window_args
 from models.post.post import Post
 from models.post.qp_control import make_qp_args
-from models.qp_codes import QpCommand, QpState, StateBy
 from models.receive.receive import pack_reap
 from models.receive.receive_control import make_region_args
 from models.receive.receive_post import RecvPost
-from models.receive_codes import RecvCause, RecvCommand, RecvResult, ScatterCode
 from models.tests.helpers import small_engine
 from models.tests.keys.window_helpers import (
     OK,
@@ -35,16 +33,15 @@ from models.tests.keys.window_helpers import (
 )
 from models.tests.post.posting_helpers import deferred, request
 from models.tests.receive.receive_helpers import reach
-from models.window_codes import WindowCommand
 
-REMOVED = RecvResult.CMD_DEVICE_REMOVED
+REMOVED = CommandResult.CMD_DEVICE_REMOVED
 DEVICE_REMOVED = 0x17
 CANCELED = 1
 
 
 def remove(model: WindowModel) -> None:
     """REMOVE_DEVICE."""
-    reply = model.command(WindowCommand.REMOVE_DEVICE, Args((0,) * 8))
+    reply = model.command(Command.REMOVE_DEVICE, Args((0,) * 8))
     assert reply.result is OK
     assert reply.key is not None
     assert (reply.key.op, reply.key.operand, reply.key.qp) == (0x75, 0, 0xFFFF)
@@ -101,7 +98,7 @@ def test_commands(code: int, number: int) -> None:
         assert model.command(code, Args((number, *[0xFFFF_FFFF] * 7))).result is REMOVED
     else:
         assert got is before
-        assert (got is RecvResult.CMD_UNKNOWN) is (code not in COMMANDS)
+        assert (got is CommandResult.CMD_UNKNOWN) is (code not in COMMANDS)
 
 
 @pytest.mark.parametrize("code", CQ_COMMANDS)
@@ -140,7 +137,7 @@ def test_posts(state: QpState) -> None:
         assert q.post(post, credit=False).cause == (0x0E if gone else DEVICE_REMOVED)
         assert q.post(post, PAGE + 1).cause == (0x0E if gone else 0x09)
     for receive in (RecvPost(), RecvPost(reserved=1), RecvPost(num_segments=9)):
-        wanted = RecvCause.NO_QP if gone else RecvCause.DEVICE_REMOVED
+        wanted = Cause.NO_QP if gone else Cause.DEVICE_REMOVED
         assert rq.post(receive).cause is wanted
         assert rq.post(receive, PAGE + 1).cause == (0x0E if gone else 0x09)
     assert q.requests == []
@@ -155,8 +152,8 @@ def test_posts_to_a_shared_queue_and_reaps() -> None:
     model.rqs[A].report(0, 0)
     model.complete(A)
     remove(model)
-    assert srq.post(RecvPost()).cause is RecvCause.DEVICE_REMOVED
-    assert srq.post(RecvPost(), PAGE + 1).cause is RecvCause.NOT_OWNER
+    assert srq.post(RecvPost()).cause is Cause.DEVICE_REMOVED
+    assert srq.post(RecvPost(), PAGE + 1).cause is Cause.NOT_OWNER
     lane = 0x10
     data = pack_reap(0, 1) << 8 * lane
     assert model.reap(PAGE << 12 | 0x110, 0, 3, 0xFF << lane, data) == 0
@@ -220,7 +217,7 @@ def test_everything_completes_once(state: QpState, shared: bool) -> None:
     while rq.completable:
         done.append(model.complete(A).status)
     assert done == [0, 4] + ([] if shared else [CANCELED])
-    assert model.command(QpCommand.DESTROY_QP, make_qp_args(A)).result is OK
+    assert model.command(Command.DESTROY_QP, make_qp_args(A)).result is OK
     assert q.state is QpState.FREE
 
 
@@ -233,7 +230,7 @@ def test_every_connection_ends() -> None:
     for qp in (2, 0, 1):
         assert model.end(qp).new is QpState.ERROR
     assert not model.removable
-    assert model.command(WindowCommand.REMOVE_DEVICE, Args((0,) * 8)).result is REMOVED
+    assert model.command(Command.REMOVE_DEVICE, Args((0,) * 8)).result is REMOVED
     with pytest.raises(ModelError):
         model.table.remove()
 
@@ -258,9 +255,9 @@ def test_a_request_under_way_is_still_executed() -> None:
 def test_cleanup() -> None:
     """Windows, regions and queue pairs go in any order that their use allows."""
     steps = {
-        "window": (WindowCommand.CLOSE_MW, make_window_args(0)),
-        "region": (RecvCommand.DEREGISTER_MR, make_region_args(0)),
-        "qp": (QpCommand.DESTROY_QP, make_qp_args(A)),
+        "window": (Command.CLOSE_MW, make_window_args(0)),
+        "region": (Command.DEREGISTER_MR, make_region_args(0)),
+        "qp": (Command.DESTROY_QP, make_qp_args(A)),
     }
     for order in itertools.permutations(steps):
         model = engine()
@@ -269,12 +266,12 @@ def test_cleanup() -> None:
         for qp in (A, B, 2):
             model.end(qp)
         for name in order:
-            uses = {"region": RecvResult.CMD_BUSY, "qp": RecvResult.CMD_IN_USE}
+            uses = {"region": CommandResult.CMD_BUSY, "qp": CommandResult.CMD_IN_USE}
             open_ = order.index(name) < order.index("window")
             wanted = uses.get(name, OK) if open_ else OK
             assert model.command(*steps[name]).result is wanted
         assert not model.table.is_valid(key)
-        assert model.command(QpCommand.FLUSH_QP, make_qp_args(B)).result is OK
-        idle = model.command(QpCommand.SET_QP_STATE, make_qp_args(B, word=1))
+        assert model.command(Command.FLUSH_QP, make_qp_args(B)).result is OK
+        idle = model.command(Command.SET_QP_STATE, make_qp_args(B, word=1))
         assert idle.result is OK
-        assert model.command(QpCommand.CONNECT_QP, make_qp_args(B)).result is REMOVED
+        assert model.command(Command.CONNECT_QP, make_qp_args(B)).result is REMOVED

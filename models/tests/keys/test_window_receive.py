@@ -7,16 +7,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from models.codes import ModelError
+from models.codes import By, Command, LogCause, ModelError, QpState, ScatterCode
 from models.cq.entries import Cqe
 from models.cq.queue import NdResult, NdResultEx, RingReader
 from models.keys.window import WindowModel
 from models.keys.window_control import make_window_args
 from models.post.post import Segment
-from models.qp_codes import QpState
 from models.receive.receive import ReceiveModel, pack_rdone
 from models.receive.receive_types import ReceiveCompletion, RecvConfig, RecvRequest
-from models.receive_codes import RecvLog, ScatterCode
 from models.tests.helpers import small_engine
 from models.tests.keys.window_helpers import (
     BASE,
@@ -42,7 +40,6 @@ from models.tests.keys.window_helpers import (
     verdict,
 )
 from models.tests.receive.receive_helpers import reach
-from models.window_codes import By, WindowCommand
 
 SCATTER, NOT_READY, LENGTH_ERROR, REFUSED, BAD_TOKEN = range(5)
 INVALID = 4
@@ -52,7 +49,7 @@ QP_CONTEXT = 0xC0DE << 48 | A
 
 def finish(model: WindowModel, tag: int, status: int = 0) -> ReceiveCompletion:
     """The buffer is reported and completes."""
-    assert model.done_beat(pack_rdone(A, tag, status)).log is RecvLog.OK
+    assert model.done_beat(pack_rdone(A, tag, status)).log is LogCause.OK
     return model.complete(A)
 
 
@@ -127,7 +124,7 @@ def test_a_bad_token(what: str, pending: bool, status: int) -> None:
     got = model.request_beat(beat)
     answer = got.answer
     assert answer is not None
-    assert (got.log, int(RecvLog.TOKEN_REFUSED)) == (RecvLog.TOKEN_REFUSED, 0x37)
+    assert (got.log, int(LogCause.TOKEN_REFUSED)) == (LogCause.TOKEN_REFUSED, 0x37)
     assert (answer.code, answer.tdata, answer.tuser) == (BAD_TOKEN, 0, 4 | answer.tag << 16)
     assert answer.key is not None
     assert answer.key.operand == INVALID | 1 << 8
@@ -167,7 +164,7 @@ def test_what_comes_first() -> None:
     assert model.table.is_valid(key)
     # A malformed request, and a token without its bit.
     for beat in (1 << 127 | A | 1 << 17 | key << 64, A | key << 64):
-        assert model.request_beat(beat).log is RecvLog.RREQ_BAD
+        assert model.request_beat(beat).log is LogCause.RREQ_BAD
         assert model.table.is_valid(key)
 
 
@@ -326,8 +323,8 @@ def test_the_context_is_that_of_the_take() -> None:
     key = bound(model)
     post_buffer(model)
     answer = arrive(model, A, key)
-    model.command(WindowCommand.CLOSE_MW, make_window_args(0))
-    model.command(WindowCommand.CREATE_MW, make_window_args(0, ZONE, 1))
+    model.command(Command.CLOSE_MW, make_window_args(0))
+    model.command(Command.CREATE_MW, make_window_args(0, ZONE, 1))
     done = finish(model, answer.tag)
     assert done.first is not None
     assert (done.first.request_context, done.first.token) == (CONTEXT, key)

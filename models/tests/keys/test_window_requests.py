@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import pytest
 
-from models.codes import ModelError, ResultType
+from models.codes import By, Cause, ModelError, PostFlag, QpState, ResultType, StateBy, TraceOp
 from models.keys.window import WindowModel
 from models.keys.window_types import CheckRequest
 from models.post.post import Post, Segment, slots_of
 from models.post.posting import PostingModel
-from models.qp_codes import PostFlag, QpState, StateBy
 from models.receive.receive_post import RecvPost
-from models.receive_codes import RecvCause
 from models.tests.keys.window_helpers import (
     BASE,
     CONTEXT,
@@ -36,7 +34,6 @@ from models.tests.keys.window_helpers import (
 )
 from models.tests.post.posting_helpers import connected, request
 from models.verbs import BY_NAME
-from models.window_codes import By, KeyTraceOp
 
 CANCELED, INVALID, ALREADY = 1, 4, 5
 LOCAL = PostFlag.RDMA_READ_LOCAL_INVALIDATE
@@ -308,7 +305,7 @@ def test_a_read_invalidates_when_it_retires() -> None:
     done = model.posting.retire(A)
     assert (done.status, done.cqe.type, done.cqe.nbytes, done.cqe.token) == (0, 0x20, 8, 0)
     assert done.step is not None
-    assert (done.step.op, done.step.operand) == (KeyTraceOp.INVALIDATE, 1 << 9)
+    assert (done.step.op, done.step.operand) == (TraceOp.INVALIDATE, 1 << 9)
     assert (done.step.before.valid, done.step.after.valid) == (True, False)
     assert verdict(model, A, key) != 0
 
@@ -373,23 +370,23 @@ def test_a_read_of_a_region() -> None:
 def test_receive_posts_know_valid_regions_only() -> None:
     model = engine()
 
-    def cause(key: int) -> RecvCause:
+    def cause(key: int) -> Cause:
         slots = slots_of([Segment(BASE, 1, key)])
         return model.rqs[A].post(RecvPost(A, 1, 0, slots)).cause
 
-    assert cause(FAST) is RecvCause.BAD_REGION
-    assert cause(bound(model)) is RecvCause.BAD_REGION  # a window is no region
+    assert cause(FAST) is Cause.BAD_REGION
+    assert cause(bound(model)) is Cause.BAD_REGION  # a window is no region
     for n, flags, wanted in (
-        (0, PostFlag.RDMA_READ_SINK, RecvCause.OK),
-        (1, READ, RecvCause.NO_LOCAL_WRITE),
-        (2, WRITE, RecvCause.OK),
+        (0, PostFlag.RDMA_READ_SINK, Cause.OK),
+        (1, READ, Cause.NO_LOCAL_WRITE),
+        (2, WRITE, Cause.OK),
     ):
         key = FAST + (n + 1) * NEXT
         assert run(model, A, local("FastRegister", key - NEXT, Segment(BASE, 9), flags)) == [0]
         assert cause(key) is wanted
-        assert cause(key - NEXT) is RecvCause.BAD_REGION
+        assert cause(key - NEXT) is Cause.BAD_REGION
         assert run(model, A, local("Invalidate", key)) == [0]
-        assert cause(key) is RecvCause.BAD_REGION
+        assert cause(key) is Cause.BAD_REGION
 
 
 # -- windows and queue pairs -----------------------------------------------------------------------

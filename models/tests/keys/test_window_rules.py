@@ -7,16 +7,22 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from models.codes import ModelError, ResultType
+from models.codes import (
+    Access,
+    Command,
+    CommandResult,
+    ModelError,
+    QpState,
+    ResultType,
+    ScatterCode,
+)
 from models.host.control import Args
 from models.keys.region import RegionConfig
 from models.keys.window import WindowModel
 from models.post.post import Segment
 from models.post.qp_control import make_qp_args
-from models.qp_codes import QpCommand, QpState
 from models.receive.receive import pack_rdone
 from models.receive.receive_control import make_region_args
-from models.receive_codes import RecvCommand, RecvResult, ScatterCode
 from models.rules import WINDOW_RULES
 from models.tests.helpers import small_engine
 from models.tests.keys.window_helpers import (
@@ -44,7 +50,6 @@ from models.tests.keys.window_helpers import (
     verdict,
 )
 from models.tests.post.posting_helpers import request
-from models.window_codes import Access, WindowCommand
 
 Without = Iterable[str]
 CHECKS: dict[str, Callable[[Without], None]] = {}
@@ -203,12 +208,12 @@ def _the_context_of_the_window(without: Without) -> None:
 @check("MW-09")
 def _removal(without: Without) -> None:
     model = engine(without)
-    assert model.command(WindowCommand.REMOVE_DEVICE, Args((0,) * 8)).result is OK
+    assert model.command(Command.REMOVE_DEVICE, Args((0,) * 8)).result is OK
     assert model.posting.qps[A].post(request("Send")).cause == 0x17
     assert model.rqs[A].may_take is False
     config = make_region_args(3, RegionConfig(BASE, 1))
-    removed = RecvResult.CMD_DEVICE_REMOVED
-    assert model.command(RecvCommand.REGISTER_MR, config).result is removed
+    removed = CommandResult.CMD_DEVICE_REMOVED
+    assert model.command(Command.REGISTER_MR, config).result is removed
     assert verdict(model, A, REGION) == REFUSED
 
 
@@ -233,7 +238,7 @@ def _no_wrap(without: Without) -> None:
     keys = model.table
     args = make_region_args(3, RegionConfig((1 << 64) - 8, 8, 5, 3))
     keys.deregister(3)
-    key = model.command(RecvCommand.REGISTER_MR, args).out[0]
+    key = model.command(Command.REGISTER_MR, args).out[0]
     assert verdict(model, A, key, (1 << 64) - 8, 8) == GRANTED
     assert verdict(model, A, key, (1 << 64) - 8, 9) == BAD_RANGE
 
@@ -243,7 +248,7 @@ def _a_queue_pair_with_keys_stays(without: Without) -> None:
     model = engine(without)
     bound(model)
     args = make_qp_args(A)
-    assert model.command(QpCommand.DESTROY_QP, args).result is RecvResult.CMD_IN_USE
+    assert model.command(Command.DESTROY_QP, args).result is CommandResult.CMD_IN_USE
 
 
 @check("MW-10d")
@@ -260,7 +265,7 @@ def _a_region_in_use_stays(without: Without) -> None:
     model = engine(without)
     bound(model)
     args = make_region_args(0)
-    assert model.command(RecvCommand.DEREGISTER_MR, args).result is RecvResult.CMD_BUSY
+    assert model.command(Command.DEREGISTER_MR, args).result is CommandResult.CMD_BUSY
 
 
 @check("MW-11a")

@@ -8,16 +8,16 @@ from dataclasses import replace
 
 import pytest
 
+from models.codes import By, CommandResult, Status
 from models.keys.keys import KeyTable
 from models.keys.region import Region
 from models.keys.window_types import KeyStep, Window
+from models.layouts import WINDOW_BIT
 from models.post.post import Segment
 from models.post.qp import QpModel
 from models.post.qp_types import StateStep
-from models.receive_codes import RecvResult
 from models.rules import WINDOW_RULES
 from models.tests.keys.window_walk import Setup, ViolationError, walk
-from models.window_codes import WINDOW_BIT, By, KeyStatus
 
 QUIET = ("connect", "end")
 QUEUED = Setup(queued=True, lives=2, skip=("remove", *QUIET, "deregister", "register", "close"))
@@ -76,9 +76,9 @@ class KeepsCounting(KeyTable):
 class CloseForgets(KeyTable):
     """A window that is closed while it is valid stays counted."""
 
-    def close(self, number: int) -> RecvResult:
+    def close(self, number: int) -> CommandResult:
         self.windows[number] = None
-        return RecvResult.OK
+        return CommandResult.OK
 
 
 class StartsAgain(KeyTable):
@@ -126,7 +126,7 @@ class ThePeerLoses(KeyTable):
     def invalidate(self, qp: int, token: int, by: By = By.REQUEST) -> KeyStep:
         step = super().invalidate(qp, token, by)
         if by is By.PEER and step.okay:
-            return replace(step, code=KeyStatus.INVALID_TOKEN)
+            return replace(step, code=Status.INVALID_TOKEN)
         return step
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from models.codes import ALLOW_REMOTE_WRITE, Access, Command, CommandResult, PostFlag, Rights
 from models.keys.keys import KeyTable
 from models.keys.region import RegionConfig
 from models.keys.window import WindowModel
@@ -15,13 +16,10 @@ from models.post.post import Post, Segment, slots_of
 from models.post.posting import PostingModel
 from models.post.qp import QpConfig
 from models.post.qp_control import make_qp_args
-from models.qp_codes import ALLOW_REMOTE_WRITE, PostFlag, QpCommand
 from models.receive.receive_control import make_create_args, make_region_args, make_srq_args
 from models.receive.receive_post import RecvPost
 from models.receive.receive_types import RecvConfig, RecvRequest, SrqConfig, TakeResult
-from models.receive_codes import RecvCommand, RecvResult, Rights
 from models.verbs import BY_NAME
-from models.window_codes import Access, WindowCommand
 
 SMALL = Params(
     num_cq=4,
@@ -39,7 +37,7 @@ SMALL = Params(
 )
 PAGE, ZONE = 1, 5
 A, B, OTHER = 0, 1, 2  #: queue pairs; OTHER has another zone
-OK = RecvResult.OK
+OK = CommandResult.OK
 BASE, LENGTH = 0x1_0000, 0x1000
 #: Region 0: local write; 1: another zone; 2: no right at all; 3: allocated.
 REGION, FOREIGN, BARE, FAST = 0x1000, 0x1001, 0x1002, 0x1003
@@ -74,15 +72,15 @@ def engine(
         (2, ZONE, Rights(0)),
     ):
         args = make_region_args(number, RegionConfig(BASE, LENGTH, zone, rights))
-        assert model.command(RecvCommand.REGISTER_MR, args).out[0] == number | 0x1000
+        assert model.command(Command.REGISTER_MR, args).out[0] == number | 0x1000
     args = make_window_args(3, ZONE)
-    assert model.command(WindowCommand.ALLOC_MR, args).out[0] == FAST
+    assert model.command(Command.ALLOC_MR, args).out[0] == FAST
     for number, zone in ((0, ZONE), (1, ZONE), (2, ZONE + 1)):
         args = make_window_args(number, zone, CONTEXT + number)
-        assert model.command(WindowCommand.CREATE_MW, args).out[0] == 0x1800 | number
+        assert model.command(Command.CREATE_MW, args).out[0] == 0x1800 | number
     if shared:
         args = make_srq_args(0, SrqConfig(4, ZONE, PAGE))
-        assert model.command(RecvCommand.CREATE_SRQ, args).result is OK
+        assert model.command(Command.CREATE_SRQ, args).result is OK
     for number, zone in ((A, ZONE), (B, ZONE), (OTHER, ZONE + 1)):
         own, srq = 0 if shared else depth, 0 if shared else None
         receive = RecvConfig(zone, own, srq, two=two, guarded=guarded or number != A)
@@ -94,13 +92,13 @@ def engine(
 def create(model: WindowModel, number: int, receive: RecvConfig) -> None:
     """CREATE_QP on page 1 with CQs 2 and 3."""
     args = make_create_args(number, QpConfig(0xC0DE << 48 | number, 2, 3, PAGE, 4), receive)
-    assert model.command(QpCommand.CREATE_QP, args).result is OK
+    assert model.command(Command.CREATE_QP, args).result is OK
 
 
 def connect(model: WindowModel, number: int) -> None:
     """CONNECT_QP."""
     args = make_qp_args(number, word=PEER_LOW)
-    assert model.command(QpCommand.CONNECT_QP, args).result is OK
+    assert model.command(Command.CONNECT_QP, args).result is OK
 
 
 def local(

@@ -13,19 +13,17 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from models.codes import ModelError
+from models.codes import By, CommandResult, ModelError, QpState, TraceOp
 from models.keys.keys import KeyTable
 from models.keys.region import RegionConfig
 from models.keys.window_types import KeyStep
+from models.layouts import LAST_GENERATION
 from models.params import Params
 from models.post.post import Post, Segment
 from models.post.qp import QpConfig, QpModel
 from models.post.qp_types import StateStep
-from models.qp_codes import QpResult, QpState
-from models.receive_codes import RecvResult
 from models.tests.keys.window_helpers import READ, bind_post, local
 from models.tests.post.posting_walk import Result, ViolationError, demand
-from models.window_codes import LAST_GENERATION, By, KeyTraceOp
 
 PARAMS = Params(idx_w=4, num_qp=2, num_mr=2, num_mw=2, sq_log2=1)
 OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
@@ -167,7 +165,7 @@ class World:
         """REGISTER_MR of region 0, with local write and no remote right."""
         config = RegionConfig(BASE, LENGTH)
         full = self.wit.present.get(0, 0) >> 12 == LAST_GENERATION
-        wanted = RecvResult.CMD_NO_KEYS if full else RecvResult.OK
+        wanted = CommandResult.CMD_NO_KEYS if full else CommandResult.OK
         demand(self.keys.check_register(0, config) is wanted, "result", "REGISTER_MR")
         if not full:
             key = self.wit.give(0, self.keys.register(0, config))
@@ -176,7 +174,7 @@ class World:
     def allocate(self) -> None:
         """ALLOC_MR of region 1."""
         full = self.wit.present.get(1, 0) >> 12 == LAST_GENERATION
-        wanted = RecvResult.CMD_NO_KEYS if full else RecvResult.OK
+        wanted = CommandResult.CMD_NO_KEYS if full else CommandResult.OK
         demand(self.keys.check_allocate(1) is wanted, "result", "ALLOC_MR")
         if not full:
             self.wit.give(1, self.keys.allocate(1, 0))
@@ -184,7 +182,7 @@ class World:
     def deregister(self, number: int) -> None:
         """DEREGISTER_MR."""
         busy = self.wit.users(number) > 0
-        wanted = RecvResult.CMD_BUSY if busy else RecvResult.OK
+        wanted = CommandResult.CMD_BUSY if busy else CommandResult.OK
         got = self.keys.deregister(number)
         demand(got is wanted, "busy", f"DEREGISTER_MR {number}: {got.name}")
         if not busy:
@@ -193,14 +191,14 @@ class World:
     def open_window(self, number: int) -> None:
         """CREATE_MW."""
         full = self.wit.present.get(WINDOW | number, 0) >> 12 == LAST_GENERATION
-        wanted = RecvResult.CMD_NO_KEYS if full else RecvResult.OK
+        wanted = CommandResult.CMD_NO_KEYS if full else CommandResult.OK
         demand(self.keys.check_create(number) is wanted, "result", "CREATE_MW")
         if not full:
             self.wit.give(WINDOW | number, self.keys.create(number))
 
     def close(self, number: int) -> None:
         """CLOSE_MW."""
-        demand(self.keys.close(number) is RecvResult.OK, "result", "CLOSE_MW")
+        demand(self.keys.close(number) is CommandResult.OK, "result", "CLOSE_MW")
         self.wit.kill(self.wit.present[WINDOW | number])
 
     def remove(self) -> None:
@@ -224,9 +222,9 @@ class World:
         demand(step is not None, "executed", f"{post}")
         assert step is not None
         target = post.target.key
-        if step.op is KeyTraceOp.INVALIDATE:
+        if step.op is TraceOp.INVALIDATE:
             self.invalidated(n, target, step)
-        elif step.op is KeyTraceOp.BIND:
+        elif step.op is TraceOp.BIND:
             self._bound(n, target, post.segments[0], step)
         else:
             self._registered(n, target, step)
@@ -408,7 +406,7 @@ class World:
             demand(not qp.requests, "stuck", f"QP {n}")
             keyed = n in [where for where, _ in self.wit.bound.values()]
             if keyed or n in self.wit.usable.values():
-                demand(qp.destroy()[0] is QpResult.CMD_IN_USE, "in use", f"QP {n}")
+                demand(qp.destroy()[0] is CommandResult.CMD_IN_USE, "in use", f"QP {n}")
         for number, window in enumerate(self.keys.windows):
             if window is not None:
                 self.close(number)
@@ -417,7 +415,7 @@ class World:
                 self.deregister(number)
         demand(not self.wit.bound and not self.wit.usable, "stuck", "a key is valid")
         for n, qp in enumerate(self.qps):
-            demand(qp.destroy()[0] is QpResult.OK, "stuck", f"QP {n}")
+            demand(qp.destroy()[0] is CommandResult.OK, "stuck", f"QP {n}")
 
 
 def _on(move: Callable[..., object], *args: object) -> Callable[[World], object]:

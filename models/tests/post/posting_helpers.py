@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from models.codes import PAGE_BYTES
+from models.codes import Command, CommandResult, PostFlag
+from models.layouts import PAGE_BYTES
 from models.params import Params
 from models.post.post import Post
 from models.post.posting import PostingModel
 from models.post.qp import PostResult, QpConfig, QpModel
 from models.post.qp_control import make_qp_args
-from models.qp_codes import PostFlag, QpCommand, QpResult
 from models.verbs import BY_NAME
 
 SMALL = Params(num_cq=4, num_pages=4, idx_w=4, mod_tick=8, num_qp=4, sq_log2=3)
@@ -39,7 +39,7 @@ def connected(
     """Queue pair 1, created on page 1 and connected."""
     qp = QpModel(1, SMALL, without)
     qp.create(QpConfig(0xC0DE, 2, 3, page=1, depth=depth, watermark=watermark, age=age))
-    assert qp.connect(PEER)[0] is QpResult.OK
+    assert qp.connect(PEER)[0] is CommandResult.OK
     return qp
 
 
@@ -48,9 +48,9 @@ def small_model(without: Iterable[str] = ()) -> PostingModel:
     model = PostingModel(SMALL, lambda cq: 1 if cq < SMALL.num_cq else None, without)
     for number in (0, 1):
         args = make_qp_args(number, QpConfig(page=1, depth=4))
-        assert model.command(QpCommand.CREATE_QP, args).result is QpResult.OK
+        assert model.command(Command.CREATE_QP, args).result is CommandResult.OK
         args = make_qp_args(number, word=PEER)
-        assert model.command(QpCommand.CONNECT_QP, args).result is QpResult.OK
+        assert model.command(Command.CONNECT_QP, args).result is CommandResult.OK
     return model
 
 

@@ -13,11 +13,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from models.codes import ModelError
+from models.codes import Cause, CommandResult, LogCause, ModelError, PostFlag, QpState, Status
 from models.params import Params
 from models.post.post import Post
 from models.post.qp import Indication, PostResult, QpConfig, QpModel, StateStep
-from models.qp_codes import PostCause, PostFlag, QpLog, QpResult, QpState, Status
 from models.verbs import BY_NAME
 
 INDEX_BITS = 3
@@ -233,16 +232,16 @@ class World:
         known = self.wit.accepted - max(self.qp.seen, lagging)
         result = self._post(post)
         if self.wit.state in (QpState.FREE, QpState.DESTROYING):
-            demand(result == PostResult(PostCause.NO_QP), "cause", f"{result}")
+            demand(result == PostResult(Cause.NO_QP), "cause", f"{result}")
             return
-        want = PostCause.OK
+        want = Cause.OK
         if self.wit.state is not QpState.CONNECTED:
-            want = PostCause.NOT_CONNECTED
+            want = Cause.NOT_CONNECTED
         elif known >= self.setup.slots:
-            want = PostCause.QUEUE_FULL
+            want = Cause.QUEUE_FULL
         demand(result.cause is want, "cause", f"{result}")
         before = sum(r.held for r in self.wit.records)
-        if want is PostCause.OK:
+        if want is Cause.OK:
             self.wit.accepted += 1
             self.wit.records.append(Record(post))
             marked = 0 < self.setup.watermark <= before + 1
@@ -252,7 +251,7 @@ class World:
             self.wit.release()
         demand(self.qp.held == sum(r.held for r in self.wit.records), "held", f"{result}")
 
-    def bad_post(self, cause: PostCause, post: Post, page: int = 0, **faults: bool) -> None:
+    def bad_post(self, cause: Cause, post: Post, page: int = 0, **faults: bool) -> None:
         """A post in which something is wrong: no completion; releases what is held, if it may."""
         open_ = self.wit.state is QpState.CONNECTED
         gone = self.wit.state in (QpState.FREE, QpState.DESTROYING)
@@ -260,11 +259,11 @@ class World:
         result = self._post(post, page, **faults)
         demand(result.number is None, "accepted")
         if gone:
-            demand(result.cause is PostCause.NO_QP, "cause", f"{result}")
-        elif open_ or cause is PostCause.NOT_OWNER:
-            full = result.cause is PostCause.QUEUE_FULL and bool(faults)
+            demand(result.cause is Cause.NO_QP, "cause", f"{result}")
+        elif open_ or cause is Cause.NOT_OWNER:
+            full = result.cause is Cause.QUEUE_FULL and bool(faults)
             demand(result.cause is cause or full, "cause", f"{result}")
-        if gone or cause is PostCause.NOT_OWNER:
+        if gone or cause is Cause.NOT_OWNER:
             demand(self.key() == before and not result.released, "foreign", f"{result}")
             return
         self.wit.release()
@@ -285,10 +284,10 @@ class World:
         remote = self.wit.works - len(self.wit.unreported)
         for wrong in {remote + 1, remote - 1}:
             got = self.qp.report(wrong % WRAP, 9)
-            demand(got == (QpLog.DONE_UNEXPECTED, None), "stray", f"{wrong}")
+            demand(got == (LogCause.DONE_UNEXPECTED, None), "stray", f"{wrong}")
         oldest.answer = status
         log, step = self.qp.report(remote % WRAP, status)
-        demand(log is QpLog.OK, "report", f"{log}")
+        demand(log is LogCause.OK, "report", f"{log}")
         open_ = self.wit.state in (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
         demand((step is not None) == (open_ and status != 0), "error state", f"{step}")
         self.wit.enter(step)
@@ -299,25 +298,25 @@ class World:
         self.wit.complete(r.index, r.status, r.silent, r.skipped)
         demand(r.cqe.status == r.status and r.cqe.qp == 0, "cqe")
 
-    def command(self, what: tuple[QpResult, StateStep | None], *good: QpResult) -> None:
+    def command(self, what: tuple[CommandResult, StateStep | None], *good: CommandResult) -> None:
         """A command that changes the state."""
-        demand(what[0] in (good or (QpResult.OK,)), "result", f"{what}")
+        demand(what[0] in (good or (CommandResult.OK,)), "result", f"{what}")
         self.wit.enter(what[1])
 
     def idle(self) -> None:
         """SET_QP_STATE to IDLE: not while a request is outstanding."""
-        wanted = QpResult.CMD_BUSY if self.wit.records else QpResult.OK
+        wanted = CommandResult.CMD_BUSY if self.wit.records else CommandResult.OK
         self.command(self.qp.set_state(1), wanted)
 
     def destroy(self) -> None:
         """One DESTROY_QP."""
-        wanted = QpResult.CMD_PENDING if self.wit.records else QpResult.OK
+        wanted = CommandResult.CMD_PENDING if self.wit.records else CommandResult.OK
         self.command(self.qp.destroy(), wanted)
 
     def conn(self) -> None:
         """The transport says that the connection has ended."""
         log, step = self.qp.disconnected()
-        demand((log is QpLog.CONN_NO_QP) == (self.wit.state is QpState.FREE), "log")
+        demand((log is LogCause.CONN_NO_QP) == (self.wit.state is QpState.FREE), "log")
         self.wit.enter(step)
 
     def moves(self) -> Iterator[tuple[str, Callable[[World], object]]]:
@@ -333,11 +332,11 @@ class World:
             for flags in (DEFER, PostFlag(0)):
                 post = make_flags(GOOD[kind], flags)
                 yield f"post {kind} {flags!r}", lambda w, p=post: w.post(p)  # type: ignore[misc]
-        yield "bad flags", lambda w: w.bad_post(PostCause.BAD_FLAGS, make("Send", 0x108))
-        yield "bad, deferred", lambda w: w.bad_post(PostCause.BAD_OPCODE, Post(0xFF, flags=DEFER))
-        yield "no credit", lambda w: w.bad_post(PostCause.NO_CREDIT, GOOD["send"], credit=False)
-        yield "CQ error", lambda w: w.bad_post(PostCause.CQ_ERROR, GOOD["send"], cq_error=True)
-        yield "foreign", lambda w: w.bad_post(PostCause.NOT_OWNER, GOOD["send"], 1)
+        yield "bad flags", lambda w: w.bad_post(Cause.BAD_FLAGS, make("Send", 0x108))
+        yield "bad, deferred", lambda w: w.bad_post(Cause.BAD_OPCODE, Post(0xFF, flags=DEFER))
+        yield "no credit", lambda w: w.bad_post(Cause.NO_CREDIT, GOOD["send"], credit=False)
+        yield "CQ error", lambda w: w.bad_post(Cause.CQ_ERROR, GOOD["send"], cq_error=True)
+        yield "foreign", lambda w: w.bad_post(Cause.NOT_OWNER, GOOD["send"], 1)
         yield "destroy", World.destroy
         if state is QpState.IDLE:
             yield "connect", lambda w: w.command(w.qp.connect(PEER))
@@ -394,7 +393,7 @@ class World:
         demand(all(r.held for r in self.wit.records), "stuck", f"{left} requests")
         demand(self.qp.outstanding == left == self.qp.held, "count", f"{left}")
         if left:  # DF-08: the next inline failure sends all of it off
-            self.bad_post(PostCause.BAD_OPCODE, Post(0xFF))
+            self.bad_post(Cause.BAD_OPCODE, Post(0xFF))
             self.drain()
 
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from models.codes import ModelError
-from models.qp_codes import PostCause, PostFlag, QpLog, QpState
+from models.codes import Cause, LogCause, ModelError, PostFlag, QpState
 from models.rules import POSTING_RULES
 from models.tests.post.posting_helpers import (
     BAD,
@@ -49,7 +48,7 @@ def test_check_fails_without_the_rule(rule: str) -> None:
 @check("CQ-17")
 def _no_credit(without: Without) -> None:
     qp = connected(without)
-    assert qp.post(request(), credit=False).cause is PostCause.NO_CREDIT
+    assert qp.post(request(), credit=False).cause is Cause.NO_CREDIT
     assert qp.tail == 0
 
 
@@ -115,11 +114,11 @@ def _the_sources_example(without: Without) -> None:
     qp = connected(without, depth=8)
     # 1. The first fast register is posted with DEFER and succeeds.
     first = qp.post(deferred("FastRegister"))
-    assert first.cause is PostCause.OK
+    assert first.cause is Cause.OK
     assert qp.next_indication() is None
     # 2. The second one, with DEFER, too, fails inline. The consumer posts no Send.
     second = qp.post(deferred("FastRegister"), credit=False)
-    assert second.cause is PostCause.NO_CREDIT
+    assert second.cause is Cause.NO_CREDIT
     # 3. With that failure everything not indicated before is indicated.
     assert second.released == range(1)
     beat = qp.indicate()
@@ -136,10 +135,10 @@ def _the_sources_example(without: Without) -> None:
 def _a_full_queue_of_held_requests(without: Without) -> None:
     qp = connected(without, depth=4)
     for _ in range(4):
-        assert qp.post(deferred()).cause is PostCause.OK
+        assert qp.post(deferred()).cause is Cause.OK
     assert qp.next_indication() is None
     full = qp.post(deferred())
-    assert full.cause is PostCause.QUEUE_FULL
+    assert full.cause is Cause.QUEUE_FULL
     assert full.released == range(4)
     assert finish(qp) == [0] * 4
 
@@ -159,10 +158,10 @@ def _post_order_each_once(without: Without) -> None:
 @check("DF-10")
 def _a_receive_post_fails_alone(without: Without) -> None:
     model = small_model(without)
-    assert write(model, deferred()).cause is PostCause.OK
+    assert write(model, deferred()).cause is Cause.OK
     before = model.qps[0].trace_state()
     for offset in (0x40, 0x80):
-        assert write(model, request(), offset=offset).cause is PostCause.BAD_OFFSET
+        assert write(model, request(), offset=offset).cause is Cause.BAD_OFFSET
         assert model.qps[0].trace_state() == before
 
 
@@ -220,7 +219,7 @@ def _the_fence_waits_for_reads(without: Without) -> None:
 def _the_first_cause_is_named(without: Without) -> None:
     qp = connected(without)
     # Precedence is that of the table: NOT_OWNER (9) comes before RESERVED_BITS (5).
-    assert qp.check(request(reserved=1), 2) is PostCause.NOT_OWNER
+    assert qp.check(request(reserved=1), 2) is Cause.NOT_OWNER
 
 
 @check("DF-15")
@@ -231,10 +230,10 @@ def _a_failure_ends_the_connection(without: Without) -> None:
     tags = [qp.indicate().tag for _ in range(3)]
     qp.report(tags[0], 0)
     log, step = qp.report(tags[1], 7)
-    assert log is QpLog.OK
+    assert log is LogCause.OK
     assert step is not None
     assert (step.new, step.term) == (QpState.ERROR, True)
-    assert qp.post(request()).cause is PostCause.NOT_CONNECTED
+    assert qp.post(request()).cause is Cause.NOT_CONNECTED
     qp.report(tags[2], 0)
     assert [qp.retire().status for _ in range(4)] == [0, 7, 1, 1]
 
@@ -245,7 +244,7 @@ def _another_page(without: Without) -> None:
     write(model, deferred())
     before = model.qps[0].trace_state()
     for post in (request(), deferred(), BAD):
-        assert write(model, post, page=2).cause is PostCause.NOT_OWNER
+        assert write(model, post, page=2).cause is Cause.NOT_OWNER
         assert model.qps[0].trace_state() == before
 
 
@@ -253,17 +252,17 @@ def _another_page(without: Without) -> None:
 def _reserved_bits(without: Without) -> None:
     qp = connected(without)
     for bit in range(8):
-        assert qp.post(request(reserved=1 << bit)).cause is PostCause.RESERVED_BITS
+        assert qp.post(request(reserved=1 << bit)).cause is Cause.RESERVED_BITS
 
 
 @check("ISO-03")
 def _reports_out_of_order(without: Without) -> None:
     qp = connected(without)
-    assert qp.report(0, 0) == (QpLog.DONE_UNEXPECTED, None)
+    assert qp.report(0, 0) == (LogCause.DONE_UNEXPECTED, None)
     qp.post(request())
     qp.post(request())
     tags = [qp.indicate().tag for _ in range(2)]
-    assert qp.report(tags[1], 0) == (QpLog.DONE_UNEXPECTED, None)
+    assert qp.report(tags[1], 0) == (LogCause.DONE_UNEXPECTED, None)
     assert not qp.retirable
-    assert qp.report(tags[0], 0) == (QpLog.OK, None)
-    assert qp.report(tags[0], 0) == (QpLog.DONE_UNEXPECTED, None)
+    assert qp.report(tags[0], 0) == (LogCause.OK, None)
+    assert qp.report(tags[0], 0) == (LogCause.DONE_UNEXPECTED, None)

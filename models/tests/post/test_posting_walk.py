@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+from models.codes import CommandResult, LogCause
 from models.post.qp import Indication, QpModel, Retirement, StateStep
-from models.qp_codes import QpLog, QpResult
 from models.rules import POSTING_RULES
 from models.tests.post.posting_walk import PARAMS, Setup, ViolationError, walk
 
@@ -62,16 +62,16 @@ class EndsEarly(QpModel):
 class ForgetsReports(QpModel):
     """Reports behind the end of the connection are refused."""
 
-    def report(self, tag: int, status: int) -> tuple[QpLog, StateStep | None]:
+    def report(self, tag: int, status: int) -> tuple[LogCause, StateStep | None]:
         if self.state not in (2, 3):
-            return QpLog.DONE_UNEXPECTED, None
+            return LogCause.DONE_UNEXPECTED, None
         return super().report(tag, status)
 
 
 class FailsForEver(QpModel):
     """A new connection is still cancelled by the old one's failure."""
 
-    def connect(self, peer: int) -> tuple[QpResult, StateStep | None]:
+    def connect(self, peer: int) -> tuple[CommandResult, StateStep | None]:
         failed = self.failed
         answer = super().connect(peer)
         self.failed = failed

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.codes import PAGE_BYTES
+from models.codes import POST_CAUSES, Cause, PostFlag
+from models.layouts import PAGE_BYTES
 from models.post.post import Post, Segment, inline_slots, slots_of
 from models.post.post_check import static_faults
 from models.post.posting import PostingModel
 from models.post.qp import QpConfig
-from models.qp_codes import PostCause, PostFlag
 from models.tests.post.posting_helpers import SMALL, STROBES, deferred, request, small_model
 from models.verb import VERB_CAUSES, Limits, Verb
 from models.verbs import BY_NAME, VERBS
@@ -122,13 +122,13 @@ def test_every_flag_word(row: tuple[int, str, int, bool, int, bool, int, int]) -
     for flags in range(1 << 16):
         good = flags & ~legal == 0 and (flags & 0x30) != 0x20
         cause = next(static_faults(Post(opcode, flags=flags)), None)
-        assert cause is (None if good else PostCause.BAD_FLAGS), hex(flags)
+        assert cause is (None if good else Cause.BAD_FLAGS), hex(flags)
 
 
 def test_every_opcode() -> None:
     assert all(row[0] in VERBS for row in TABLE)
     for opcode in range(256):
-        bad = list(static_faults(Post(opcode))) == [PostCause.BAD_OPCODE]
+        bad = list(static_faults(Post(opcode))) == [Cause.BAD_OPCODE]
         assert bad is (opcode not in VERBS)
 
 
@@ -137,7 +137,7 @@ def test_segments_and_lengths(row: tuple[int, str, int, bool, int, bool, int, in
     opcode, _, most, _, inline, _, _, _ = row
     for count in range(256):
         cause = next(static_faults(Post(opcode, count)), None)
-        assert cause is (None if count <= most else PostCause.TOO_MANY_SEGMENTS)
+        assert cause is (None if count <= most else Cause.TOO_MANY_SEGMENTS)
     for count in range(1, most + 1):
         parts = [Segment(0, MOST // count) for _ in range(count - 1)]
         parts.append(Segment(0, MOST - sum(p.length for p in parts)))
@@ -146,14 +146,14 @@ def test_segments_and_lengths(row: tuple[int, str, int, bool, int, bool, int, in
         assert not list(static_faults(good))
         parts[0] = Segment(0, parts[0].length + 1)
         bad = Post(opcode, count, slots=slots_of(parts))
-        assert list(static_faults(bad)) == [PostCause.BAD_LENGTH]
+        assert list(static_faults(bad)) == [Cause.BAD_LENGTH]
     for nbytes in range(1, 256):
-        assert list(static_faults(Post(opcode, inline_bytes=nbytes))) == [PostCause.BAD_LENGTH]
+        assert list(static_faults(Post(opcode, inline_bytes=nbytes))) == [Cause.BAD_LENGTH]
     for nbytes in range(256) if inline else ():
         post = Post(opcode, flags=PostFlag.INLINE, inline_bytes=nbytes)
-        assert list(static_faults(post)) == ([] if nbytes <= inline else [PostCause.BAD_LENGTH])
+        assert list(static_faults(post)) == ([] if nbytes <= inline else [Cause.BAD_LENGTH])
         with_segment = Post(opcode, 1, PostFlag.INLINE, inline_bytes=nbytes)
-        assert next(static_faults(with_segment)) is PostCause.TOO_MANY_SEGMENTS
+        assert next(static_faults(with_segment)) is Cause.TOO_MANY_SEGMENTS
 
 
 def test_unused_slots_are_ignored() -> None:
@@ -224,10 +224,10 @@ NAMES = [name for _, name in ORDER if name != "DEVICE_REMOVED"]
 
 
 def test_cause_codes() -> None:
-    assert [(int(c), c.name) for c in PostCause] == [(0, "OK"), *ORDER]
+    assert [(int(c), c.name) for c in POST_CAUSES] == [(0, "OK"), *ORDER]
 
 
-def provoke(*faults: str) -> PostCause:
+def provoke(*faults: str) -> Cause:
     """The cause for one write with all of these faults."""
     model = small_model()
     full = "QUEUE_FULL" in faults
@@ -262,48 +262,48 @@ def provoke(*faults: str) -> PostCause:
     )
     assert result is not None
     assert model.causes[result.cause] == 1
-    assert model.posts == (result.cause is PostCause.OK)
+    assert model.posts == (result.cause is Cause.OK)
     return result.cause
 
 
 def test_no_fault() -> None:
-    assert provoke() is PostCause.OK
+    assert provoke() is Cause.OK
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_cause(name: str) -> None:
-    assert provoke(name) is PostCause[name]
+    assert provoke(name) is Cause[name]
 
 
 @pytest.mark.parametrize(("first", "second"), list(combinations(NAMES, 2)))
 def test_precedence_of_pairs(first: str, second: str) -> None:
     """DF-14: of two causes the one that comes first in the table is given."""
-    assert provoke(first, second) is PostCause[first]
+    assert provoke(first, second) is Cause[first]
 
 
 def test_all_faults_from_each_on() -> None:
     for start, name in enumerate(NAMES):
-        assert provoke(*NAMES[start:]) is PostCause[name]
+        assert provoke(*NAMES[start:]) is Cause[name]
 
 
 @pytest.mark.parametrize(
     ("offset", "size", "strobes", "cause"),
     [
-        (0x000, 6, STROBES, PostCause.OK),
-        (0x000, 5, STROBES, PostCause.BAD_SIZE),
-        (0x000, 3, 0xFF, PostCause.BAD_SIZE),
-        (0x000, 6, STROBES - 1, PostCause.BAD_SIZE),
-        (0x000, 7, STROBES, PostCause.BAD_SIZE),
-        (0x040, 6, STROBES, PostCause.BAD_OFFSET),
-        (0x080, 6, STROBES, PostCause.BAD_OFFSET),
-        (0x0C0, 6, STROBES, PostCause.BAD_OFFSET),
-        (0x0C0, 3, 0xFF, PostCause.BAD_SIZE),
+        (0x000, 6, STROBES, Cause.OK),
+        (0x000, 5, STROBES, Cause.BAD_SIZE),
+        (0x000, 3, 0xFF, Cause.BAD_SIZE),
+        (0x000, 6, STROBES - 1, Cause.BAD_SIZE),
+        (0x000, 7, STROBES, Cause.BAD_SIZE),
+        (0x040, 6, STROBES, Cause.BAD_OFFSET),
+        (0x080, 6, STROBES, Cause.BAD_OFFSET),
+        (0x0C0, 6, STROBES, Cause.BAD_OFFSET),
+        (0x0C0, 3, 0xFF, Cause.BAD_SIZE),
         (0x008, 3, 0xFF00, None),
         (0x100, 6, STROBES, None),
         (0x140, 3, 0xFF, None),
     ],
 )
-def test_portals(offset: int, size: int, strobes: int, cause: PostCause | None) -> None:
+def test_portals(offset: int, size: int, strobes: int, cause: Cause | None) -> None:
     """Which writes are posts, and their size rule; None: judged as a doorbell."""
     result = small_model().write(PAGE_BYTES + offset, 0, size, strobes, request("Send").encode())
     assert (result and result.cause) is cause
@@ -312,12 +312,12 @@ def test_portals(offset: int, size: int, strobes: int, cause: PostCause | None) 
 def test_check_changes_nothing() -> None:
     model = PostingModel(SMALL)
     beat = request("Send", qp=3).encode()
-    assert model.check(beat, 0) is PostCause.NO_QP
-    assert model.check(request("Send", qp=4).encode(), 0) is PostCause.BAD_QP
+    assert model.check(beat, 0) is Cause.NO_QP
+    assert model.check(request("Send", qp=4).encode(), 0) is Cause.BAD_QP
     model.qps[3].create(QpConfig(page=0))
-    assert model.check(beat, 1) is PostCause.NOT_OWNER
-    assert model.check(beat, 0) is PostCause.NOT_CONNECTED
+    assert model.check(beat, 1) is Cause.NOT_OWNER
+    assert model.check(beat, 0) is Cause.NOT_CONNECTED
     model.qps[3].connect(1)
-    assert model.check(beat, 0, credit=False) is PostCause.NO_CREDIT
-    assert model.check(beat, 0) is PostCause.OK
+    assert model.check(beat, 0, credit=False) is Cause.NO_CREDIT
+    assert model.check(beat, 0) is Cause.OK
     assert model.qps[3].tail == 0

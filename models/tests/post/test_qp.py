@@ -7,11 +7,19 @@ import random
 
 import pytest
 
-from models.codes import ModelError
+from models.codes import (
+    Cause,
+    Command,
+    CommandResult,
+    LogCause,
+    ModelError,
+    PostFlag,
+    QpState,
+    StateBy,
+)
 from models.post.posting import PostingModel, pack_conn, pack_done, pack_term
 from models.post.qp import QpConfig, QpModel
 from models.post.qp_control import make_qp_args
-from models.qp_codes import PostCause, PostFlag, QpCommand, QpLog, QpResult, QpState, StateBy
 from models.tests.post.posting_helpers import (
     BAD,
     PEER,
@@ -26,8 +34,8 @@ from models.tests.post.posting_helpers import (
 from models.verb import Limits
 from models.verbs import VERBS
 
-OK, BAD_STATE, BUSY = QpResult.OK, QpResult.CMD_BAD_STATE, QpResult.CMD_BUSY
-NO_OBJECT, PENDING = QpResult.CMD_NO_OBJECT, QpResult.CMD_PENDING
+OK, BAD_STATE, BUSY = CommandResult.OK, CommandResult.CMD_BAD_STATE, CommandResult.CMD_BUSY
+NO_OBJECT, PENDING = CommandResult.CMD_NO_OBJECT, CommandResult.CMD_PENDING
 FREE, IDLE, CONNECTED, LEAVING, GONE, ERROR, DESTROYING = QpState
 
 
@@ -70,7 +78,7 @@ MOVES = [
 @pytest.mark.parametrize("state", QpState)
 def test_state_commands(name: str, arg: int, moves: dict[QpState, QpState], state: QpState) -> None:
     model = reach(state)
-    reply = model.command(QpCommand[name], make_qp_args(1, word=arg))
+    reply = model.command(Command[name], make_qp_args(1, word=arg))
     wanted = OK if state in moves else NO_OBJECT if state is FREE else BAD_STATE
     assert reply.result is wanted
     after = moves.get(state, state)
@@ -86,18 +94,18 @@ def test_back_to_idle_only_with_nothing_outstanding() -> None:
     for state in (GONE, ERROR):
         model = reach(state, outstanding=True)
         args = make_qp_args(1, word=1)
-        assert model.command(QpCommand.SET_QP_STATE, args).result is BUSY
-        assert model.done_beat(pack_done(1, 0)).log is QpLog.OK
-        assert model.command(QpCommand.SET_QP_STATE, args).result is BUSY
+        assert model.command(Command.SET_QP_STATE, args).result is BUSY
+        assert model.done_beat(pack_done(1, 0)).log is LogCause.OK
+        assert model.command(Command.SET_QP_STATE, args).result is BUSY
         assert model.retire(1).status == 0
-        assert model.command(QpCommand.SET_QP_STATE, args, retired_seen=0).result is BUSY
-        assert model.command(QpCommand.SET_QP_STATE, args).result is OK
+        assert model.command(Command.SET_QP_STATE, args, retired_seen=0).result is BUSY
+        assert model.command(Command.SET_QP_STATE, args).result is OK
 
 
 @pytest.mark.parametrize("state", QpState)
 def test_destroy(state: QpState) -> None:
     model = reach(state)
-    reply = model.command(QpCommand.DESTROY_QP, make_qp_args(1))
+    reply = model.command(Command.DESTROY_QP, make_qp_args(1))
     assert reply.result is {FREE: NO_OBJECT, DESTROYING: PENDING}.get(state, OK)
     if reply.step is not None:
         assert reply.step.term is (state in (CONNECTED, LEAVING))
@@ -106,21 +114,21 @@ def test_destroy(state: QpState) -> None:
         assert model.qps[1].state is FREE
         return
     assert model.uses_cq(0)
-    assert write(model, request(qp=1)).cause is PostCause.NO_QP
+    assert write(model, request(qp=1)).cause is Cause.NO_QP
     create = make_qp_args(1, QpConfig(page=1, depth=1))
-    assert model.command(QpCommand.CREATE_QP, create).result is QpResult.CMD_EXISTS
-    assert model.command(QpCommand.MODIFY_QP, create).result is NO_OBJECT
+    assert model.command(Command.CREATE_QP, create).result is CommandResult.CMD_EXISTS
+    assert model.command(Command.MODIFY_QP, create).result is NO_OBJECT
     model.done_beat(pack_done(1, 0, 9))
     assert model.qps[1].state is DESTROYING
     assert model.retire(1).status == 9
-    assert model.command(QpCommand.DESTROY_QP, make_qp_args(1)).result is OK
+    assert model.command(Command.DESTROY_QP, make_qp_args(1)).result is OK
     # Indices and tags go on in the next life: a report of the former one does not fit.
-    assert model.command(QpCommand.CREATE_QP, create).result is OK
-    assert model.command(QpCommand.CONNECT_QP, make_qp_args(1)).result is OK
+    assert model.command(Command.CREATE_QP, create).result is OK
+    assert model.command(Command.CONNECT_QP, make_qp_args(1)).result is OK
     assert write(model, request(qp=1)).number == 1
     assert model.indicate(1).tag == 1
-    assert model.done_beat(pack_done(1, 0)).log is QpLog.DONE_UNEXPECTED
-    assert model.done_beat(pack_done(1, 1)).log is QpLog.OK
+    assert model.done_beat(pack_done(1, 0)).log is LogCause.DONE_UNEXPECTED
+    assert model.done_beat(pack_done(1, 1)).log is LogCause.OK
     assert model.retire(1).status == 0
 
 
@@ -128,15 +136,15 @@ def test_create_checks() -> None:
     """Each fault alone, and with all that come later in the order."""
     good = {"page": 1, "depth": 8, "send_cq": 2, "recv_cq": 3}
     faults = [
-        ({"depth": 9}, QpResult.CMD_BAD_SIZE),
-        ({"send_cq": 4}, QpResult.CMD_NO_CQ),
-        ({"page": 2}, QpResult.CMD_BAD_PAGE),
+        ({"depth": 9}, CommandResult.CMD_BAD_SIZE),
+        ({"send_cq": 4}, CommandResult.CMD_NO_CQ),
+        ({"page": 2}, CommandResult.CMD_BAD_PAGE),
     ]
     model = small_model()
 
-    def create(fields: dict[str, int], number: int = 2) -> QpResult:
+    def create(fields: dict[str, int], number: int = 2) -> CommandResult:
         args = make_qp_args(number, QpConfig(**fields))
-        return model.command(QpCommand.CREATE_QP, args).result
+        return model.command(Command.CREATE_QP, args).result
 
     for i, (fault, result) in enumerate(faults):
         assert create(good | fault) is result
@@ -144,28 +152,28 @@ def test_create_checks() -> None:
         for later, _ in faults[i:]:
             merged |= later
         assert create(merged) is result
-        assert create(merged, 1) is QpResult.CMD_EXISTS
-        assert create(merged, SMALL.num_qp) is QpResult.CMD_BAD_OBJECT
-    assert create(good | {"depth": 0}) is QpResult.CMD_BAD_SIZE
-    assert create(good | {"recv_cq": 99}) is QpResult.CMD_NO_CQ
-    assert create(good | {"page": SMALL.num_pages}) is QpResult.CMD_BAD_PAGE
+        assert create(merged, 1) is CommandResult.CMD_EXISTS
+        assert create(merged, SMALL.num_qp) is CommandResult.CMD_BAD_OBJECT
+    assert create(good | {"depth": 0}) is CommandResult.CMD_BAD_SIZE
+    assert create(good | {"recv_cq": 99}) is CommandResult.CMD_NO_CQ
+    assert create(good | {"page": SMALL.num_pages}) is CommandResult.CMD_BAD_PAGE
     assert model.qps[2].state is FREE
     assert create(good) is OK
     assert model.uses_cq(3)
     for code in (0, 0x1F, 0x27, 0x14):
-        assert model.command(code, make_qp_args(0)).result is QpResult.CMD_UNKNOWN
-    for command, bit in ((QpCommand.CONNECT_QP, 24), (QpCommand.SET_QP_STATE, 4)):
+        assert model.command(code, make_qp_args(0)).result is CommandResult.CMD_UNKNOWN
+    for command, bit in ((Command.CONNECT_QP, 24), (Command.SET_QP_STATE, 4)):
         args = make_qp_args(SMALL.num_qp, word=1 << bit)
-        assert model.command(command, args).result is QpResult.CMD_RESERVED
+        assert model.command(command, args).result is CommandResult.CMD_RESERVED
 
 
 def test_query() -> None:
     model = PostingModel(SMALL, lambda _: 1)
     config = QpConfig(0x1_0000_0002, 2, 3, page=1, depth=5, watermark=6, age=7)
-    query, number = QpCommand.QUERY_QP, make_qp_args(2)
+    query, number = Command.QUERY_QP, make_qp_args(2)
     assert model.command(query, number).result is NO_OBJECT
-    model.command(QpCommand.CREATE_QP, make_qp_args(2, config))
-    model.command(QpCommand.CONNECT_QP, make_qp_args(2, word=PEER))
+    model.command(Command.CREATE_QP, make_qp_args(2, config))
+    model.command(Command.CONNECT_QP, make_qp_args(2, word=PEER))
     for post in (request(qp=2), request(qp=2), request(qp=2, flags=PostFlag.DEFER)):
         write(model, post)
     model.indicate(2)
@@ -173,7 +181,7 @@ def test_query() -> None:
     assert out == (2 | PEER << 8, 3 | 2 << 16, 1, 2 | 3 << 16, 1 | 5 << 16, 6 | 7 << 16, 0, 0)
     assert model.qps[2].trace_state() == 2 | 3 << 16 | 2 << 32
     args = make_qp_args(2, QpConfig(watermark=9))
-    assert model.command(QpCommand.MODIFY_QP, (args)).result is QpResult.OK
+    assert model.command(Command.MODIFY_QP, (args)).result is CommandResult.OK
     assert model.command(query, number).out[5] == 9
     model.done_beat(pack_done(2, 0, 3))
     model.retire(2)
@@ -187,20 +195,20 @@ def test_transport_input() -> None:
     """ISO-03: what is refused is logged and counted and changes nothing."""
     model = small_model()
     for beat in (pack_done(4, 0), pack_done(0, 0) | 1 << 40, pack_done(0, 0) | 1 << 63):
-        assert model.done_beat(beat).log is QpLog.DONE_BAD
+        assert model.done_beat(beat).log is LogCause.DONE_BAD
     for qp in range(4):
-        assert model.done_beat(pack_done(qp, 0)).log is QpLog.DONE_UNEXPECTED
+        assert model.done_beat(pack_done(qp, 0)).log is LogCause.DONE_UNEXPECTED
     for beat in (pack_conn(4), pack_conn(0, 0), pack_conn(0, 2), pack_conn(0) | 1 << 24):
-        assert model.conn_beat(beat).log is QpLog.DONE_BAD
-    assert model.conn_beat(pack_conn(2)).log is QpLog.CONN_NO_QP
+        assert model.conn_beat(beat).log is LogCause.DONE_BAD
+    assert model.conn_beat(pack_conn(2)).log is LogCause.CONN_NO_QP
     assert (model.done, model.done_refused) == (0, 12)
     assert model.qps[0].state is CONNECTED
     taken = model.conn_beat(pack_conn(0))
-    assert taken.log is QpLog.OK
+    assert taken.log is LogCause.OK
     assert taken.step is not None
     assert (taken.step.new, taken.step.by, taken.step.term) == (GONE, StateBy.CONN, True)
     again = model.conn_beat(pack_conn(0))
-    assert (again.log, again.step) == (QpLog.OK, None)
+    assert (again.log, again.step) == (LogCause.OK, None)
     assert model.qps[1].state is CONNECTED
 
 
@@ -209,7 +217,7 @@ def test_failing_report(state: QpState) -> None:
     """It ends a connection that is not over yet, once."""
     model = reach(state, outstanding=True)
     taken = model.done_beat(pack_done(1, 0, 2))
-    assert taken.log is QpLog.OK
+    assert taken.log is LogCause.OK
     if state in (CONNECTED, LEAVING):
         assert taken.step is not None
         assert (taken.step.new, taken.step.by, taken.step.term) == (ERROR, StateBy.REPORT, True)
@@ -281,7 +289,7 @@ def test_disconnect_pending_completes_what_was_indicated() -> None:
     qp.post(deferred())
     tags = [qp.indicate().tag for _ in range(2)]
     assert qp.set_state(3)[1] is not None
-    assert qp.post(request()).cause is PostCause.NOT_CONNECTED
+    assert qp.post(request()).cause is Cause.NOT_CONNECTED
     for tag in tags:
         qp.report(tag, 0)
     assert [qp.retire().status for _ in range(4)] == [0, 0, 1, 1]
@@ -344,8 +352,8 @@ def test_late_news_of_retirements() -> None:
     qp.post(request())
     qp.post(request())
     finish(qp)
-    assert qp.post(request(), retired_seen=0).cause is PostCause.QUEUE_FULL
-    assert qp.post(request(), retired_seen=1).cause is PostCause.OK
+    assert qp.post(request(), retired_seen=0).cause is Cause.QUEUE_FULL
+    assert qp.post(request(), retired_seen=1).cause is Cause.OK
     with pytest.raises(ModelError, match="DF-12"):
         qp.post(request(), retired_seen=0)
     with pytest.raises(ModelError, match="DF-12"):
@@ -377,10 +385,10 @@ def test_random_history(seed: int) -> None:
             room = qp.outstanding < qp.config.depth
             result = qp.post(post, now=now)
             good = post is not BAD and qp.state is CONNECTED and room
-            assert (result.cause is PostCause.OK) is good
+            assert (result.cause is Cause.OK) is good
             if result.number is not None:
                 accepted.append(result.number)
-            if result.cause is not PostCause.OK or not post.has(PostFlag.DEFER):
+            if result.cause is not Cause.OK or not post.has(PostFlag.DEFER):
                 assert qp.held == 0
         elif what < 0.6 and qp.next_indication() is not None:
             beat = qp.indicate()
@@ -390,7 +398,7 @@ def test_random_history(seed: int) -> None:
             oldest = next((r for r in qp.requests if r.tag is not None and r.status is None), None)
             if oldest is not None and oldest.tag is not None:
                 status = 0 if rng.random() < 0.98 else rng.randint(2, 255)
-                assert qp.report(oldest.tag % 16, status)[0] is QpLog.OK
+                assert qp.report(oldest.tag % 16, status)[0] is LogCause.OK
         elif what < 0.98 and qp.retirable:
             completed.append(qp.retire().number)
         elif what > 0.999:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from models.codes import PAGE_BYTES
+from models.codes import Cause, Command, CommandResult, LogCause, QpState, Rights
 from models.keys.region import RegionConfig
+from models.layouts import PAGE_BYTES, SRQ_DB
 from models.params import Params
 from models.post.post import Segment, slots_of
 from models.post.posting import PostingModel
 from models.post.qp import QpConfig
 from models.post.qp_control import make_qp_args
-from models.qp_codes import QpCommand, QpState
 from models.receive.receive import ReceiveModel, pack_reap
 from models.receive.receive_control import make_create_args, make_region_args, make_srq_args
 from models.receive.receive_post import RecvPost
@@ -23,14 +23,6 @@ from models.receive.receive_types import (
     RecvRequest,
     SrqConfig,
     TakeResult,
-)
-from models.receive_codes import (
-    SRQ_DB,
-    ReapCause,
-    RecvCommand,
-    RecvLog,
-    RecvResult,
-    Rights,
 )
 
 SMALL = Params(
@@ -53,7 +45,7 @@ OWN, FIRST, SECOND = 0, 1, 2
 GOOD_KEY, ZONE_KEY, READ_KEY = 0x1000, 0x1001, 0x1002
 BASE, LENGTH = 0x10000, 0x1000
 CONTEXT = 0xFEDC_BA98_7654_3210
-OK = RecvResult.OK
+OK = CommandResult.OK
 
 
 def posting(without: Iterable[str] = (), params: Params = SMALL) -> PostingModel:
@@ -70,9 +62,9 @@ def receiving(without: Iterable[str] = (), *, flag: int = 0, size: int = 4) -> R
         (2, ZONE, Rights.REMOTE_READ),
     ):
         args = make_region_args(number, RegionConfig(BASE, LENGTH, zone, rights))
-        assert model.command(RecvCommand.REGISTER_MR, args).out[0] == number | 0x1000
+        assert model.command(Command.REGISTER_MR, args).out[0] == number | 0x1000
     args = make_srq_args(0, SrqConfig(size, ZONE, PAGE, 9))
-    assert model.command(RecvCommand.CREATE_SRQ, args).result is OK
+    assert model.command(Command.CREATE_SRQ, args).result is OK
     for number in (OWN, FIRST, SECOND):
         receive = RecvConfig(ZONE, 4) if number == OWN else RecvConfig(ZONE, 0, 0)
         create(model, number, RecvConfig(receive.zone, receive.depth, receive.srq, flag))
@@ -84,13 +76,13 @@ def create(model: ReceiveModel, number: int, receive: RecvConfig) -> None:
     """CREATE_QP on page 1 with CQs 2 and 3."""
     config = QpConfig(0xC0DE << 48 | number, 2, 3, PAGE, 4)
     args = make_create_args(number, config, receive)
-    assert model.command(QpCommand.CREATE_QP, args).result is OK
+    assert model.command(Command.CREATE_QP, args).result is OK
 
 
 def connect(model: ReceiveModel, number: int) -> None:
     """CONNECT_QP."""
     args = make_qp_args(number, word=0x123456)
-    assert model.command(QpCommand.CONNECT_QP, args).result is OK
+    assert model.command(Command.CONNECT_QP, args).result is OK
 
 
 def buffer(*lengths: int, number: int = 0, context: int = CONTEXT, key: int = GOOD_KEY) -> RecvPost:
@@ -126,7 +118,7 @@ def finish(model: ReceiveModel, qp: int, status: int = 0) -> list[ReceiveComplet
     """Everything in flight is reported, everything flushed that can be, and completes."""
     rq = model.rqs[qp]
     for taken in [t for t in rq.flight if t.status is None]:
-        assert rq.report(model.params.index(taken.number), status)[0] is RecvLog.OK
+        assert rq.report(model.params.index(taken.number), status)[0] is LogCause.OK
     while rq.flushable:
         rq.flush_take()
     completions = []
@@ -135,7 +127,7 @@ def finish(model: ReceiveModel, qp: int, status: int = 0) -> list[ReceiveComplet
     return completions
 
 
-def reap(model: ReceiveModel, index: int, srq: int = 0, page: int = PAGE) -> ReapCause:
+def reap(model: ReceiveModel, index: int, srq: int = 0, page: int = PAGE) -> Cause:
     """A write to SRQ_DB."""
     addr = page * PAGE_BYTES + SRQ_DB
     lane = addr % 64

@@ -13,18 +13,16 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from models.codes import ModelError
+from models.codes import Cause, CommandResult, LogCause, ModelError, QpState, ScatterCode, Status
 from models.keys.region import RegionTable
 from models.params import Params
 from models.post.post import Segment, slots_of
 from models.post.qp import QpConfig, QpModel
 from models.post.qp_types import StateStep
-from models.qp_codes import QpResult, QpState
 from models.receive.receive_post import RecvPost
 from models.receive.receive_qp import ReceiveQp
 from models.receive.receive_types import RecvConfig, RecvRequest, SrqConfig, TakeResult
 from models.receive.srq import SrqModel
-from models.receive_codes import ReapCause, RecvCause, RecvLog, RecvResult, RecvStatus, ScatterCode
 from models.tests.post.posting_walk import Result, ViolationError, demand
 
 PARAMS = Params(idx_w=4, num_qp=2, num_srq=2, rq_log2=1, srq_log2=1, rx_log2=1, num_mr=2)
@@ -187,10 +185,12 @@ class World:
         """CONNECT_QP."""
         self.command(n, self.qps[n].connect(1))
 
-    def command(self, n: int, got: tuple[QpResult, StateStep | None], busy: bool = False) -> None:
+    def command(
+        self, n: int, got: tuple[CommandResult, StateStep | None], busy: bool = False
+    ) -> None:
         """The result of a state command, and its step."""
         destroying = self.wit.states[n] is QpState.DESTROYING or got[1] is None
-        wanted = {QpResult.CMD_BUSY, QpResult.CMD_PENDING} if busy else {QpResult.OK}
+        wanted = {CommandResult.CMD_BUSY, CommandResult.CMD_PENDING} if busy else {CommandResult.OK}
         demand(got[0] in wanted and (destroying or got[1] is not None), "result", f"{got}")
         self.wit.enter(n, got[1])
 
@@ -198,7 +198,7 @@ class World:
         """A post in which nothing is wrong; the queue may be full, or not take it now."""
         w = self.wit
         flight = sum(len(f) for f in w.flight)
-        want = RecvCause.OK
+        want = Cause.OK
         post = RecvPost(1, 0, w.posted)
         if self.setup.shared:
             full = len(w.available) + flight + w.unreaped >= self.setup.size
@@ -207,13 +207,13 @@ class World:
             full = len(w.available) + flight >= self.setup.size
             got = self.rqs[0].post(post)
             if w.states[0] in (QpState.FREE, QpState.DESTROYING):
-                want = RecvCause.NO_QP
+                want = Cause.NO_QP
             elif w.states[0] in (QpState.DISCONNECTED, QpState.ERROR):
-                want = RecvCause.BAD_STATE
-        if want is RecvCause.OK and full:
-            want = RecvCause.QUEUE_FULL
+                want = Cause.BAD_STATE
+        if want is Cause.OK and full:
+            want = Cause.QUEUE_FULL
         demand(got.cause is want, "cause", f"{got}")
-        if want is RecvCause.OK:
+        if want is Cause.OK:
             w.available.append(w.posted)
             w.posted += 1
 
@@ -227,7 +227,7 @@ class World:
             QpState.FREE,
             QpState.DESTROYING,
         )
-        demand(got.cause is (RecvCause.NO_QP if unknown else RecvCause.BAD_REGION), "cause")
+        demand(got.cause is (Cause.NO_QP if unknown else Cause.BAD_REGION), "cause")
 
     def take(self, n: int, length: int = 0, credit: bool = True) -> None:
         """A message arrives; every buffer has 0 bytes."""
@@ -264,7 +264,7 @@ class World:
         w = self.wit
         demand(not self.setup.shared and w.states[n] in FLUSHING, "flush")
         demand(all(t[2] is not None for t in w.flight[n]), "flush", "before a report")
-        self._took(n, self.rqs[n].flush_take(), [None, 0, RecvStatus.CANCELED])
+        self._took(n, self.rqs[n].flush_take(), [None, 0, Status.CANCELED])
 
     def raw_flush(self, n: int) -> None:
         """A flush, whether it may be or not."""
@@ -276,10 +276,10 @@ class World:
         oldest = next(t for t in w.flight[n] if t[2] is None)
         for wrong in (rq.reported + 1, rq.reported - 1):
             got = rq.report(wrong % 16, 9)
-            demand(got == (RecvLog.RDONE_UNEXPECTED, None), "stray", f"{wrong}")
+            demand(got == (LogCause.RDONE_UNEXPECTED, None), "stray", f"{wrong}")
         oldest[2] = status
         log, step = rq.report(rq.reported % 16, status)
-        demand(log is RecvLog.OK, "report", f"{log}")
+        demand(log is LogCause.OK, "report", f"{log}")
         ends = w.states[n] in OPEN and status != 0
         demand((step is not None) is ends, "error state", f"{step}")
         w.enter(n, step)
@@ -299,16 +299,16 @@ class World:
         """The consumer has removed completions; one more than there are is refused."""
         w, srq = self.wit, self.srq
         beyond = srq.reaped + w.unreaped + 1
-        demand(srq.reap(beyond % 16) is ReapCause.BAD_INDEX, "reap", "more than there are")
-        demand(srq.reap((srq.reaped + count) % 16) is ReapCause.OK, "reap", f"{count}")
+        demand(srq.reap(beyond % 16) is Cause.BAD_INDEX, "reap", "more than there are")
+        demand(srq.reap((srq.reaped + count) % 16) is Cause.OK, "reap", f"{count}")
         w.unreaped -= count
 
     def watermark(self, threshold: int) -> None:
         """SET_SRQ_WATERMARK."""
         w = self.wit
-        wanted = RecvResult.CMD_BUSY if threshold and w.waiting else RecvResult.OK
+        wanted = CommandResult.CMD_BUSY if threshold and w.waiting else CommandResult.OK
         demand(self.srq.check_watermark(threshold) is wanted, "result", "watermark")
-        if wanted is not RecvResult.OK:
+        if wanted is not CommandResult.OK:
             return
         if threshold:
             w.threshold, w.armed = threshold, True

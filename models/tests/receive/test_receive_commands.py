@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
+from models.codes import RECEIVE_COMMANDS, Command, CommandResult, TraceOp
 from models.host.control import Args
 from models.keys.region import RegionConfig
 from models.post.qp import QpConfig
 from models.post.qp_control import make_qp_args
-from models.qp_codes import QpCommand
 from models.receive.receive_control import (
     USED_BITS,
     make_create_args,
@@ -17,30 +17,25 @@ from models.receive.receive_control import (
     make_srq_args,
 )
 from models.receive.receive_types import RecvConfig, SrqConfig
-from models.receive_codes import (
-    RecvCommand,
-    RecvResult,
-    RecvTraceOp,
-)
 from models.tests.receive.receive_helpers import (
     PAGE,
     receiving,
 )
 
-OK = RecvResult.OK
+OK = CommandResult.OK
 
 
 def test_codes() -> None:
-    assert [int(c) for c in RecvCommand] == [0x30, 0x31, 0x32, 0x33, 0x34, 0x40, 0x41, 0x42]
-    assert [int(c) for c in RecvTraceOp] == [0x50, 0x51, 0x58, 0x59, 0x5A, 0x60]
-    results = {r.name: int(r) for r in RecvResult}
+    assert [int(c) for c in RECEIVE_COMMANDS] == [0x30, 0x31, 0x32, 0x33, 0x34, 0x40, 0x41, 0x42]
+    assert [int(c) for c in TraceOp if 0x50 <= c < 0x70] == [0x50, 0x51, 0x58, 0x59, 0x5A, 0x60]
+    results = {r.name: int(r) for r in CommandResult}
     assert [results[n] for n in ("CMD_NO_SRQ", "CMD_BAD_FLAG", "CMD_BAD_RANGE", "CMD_NO_KEYS")] == [
         0x52,
         0x53,
         0x54,
         0x55,
     ]
-    assert receiving().command(0x35, make_srq_args(0)).result is RecvResult.CMD_UNKNOWN
+    assert receiving().command(0x35, make_srq_args(0)).result is CommandResult.CMD_UNKNOWN
 
 
 @pytest.mark.parametrize("code", [int(c) for c in USED_BITS])
@@ -52,11 +47,11 @@ def test_reserved_bits_and_numbers(code: int) -> None:
                 words = [0] * 8
                 words[word] = 1 << bit
                 args = Args(tuple(words))
-                assert model.command(code, args).result is RecvResult.CMD_RESERVED
+                assert model.command(code, args).result is CommandResult.CMD_RESERVED
     for number in (4, 16, 0xFFFF_FFFF):
-        assert model.command(code, make_srq_args(number)).result is RecvResult.CMD_BAD_OBJECT
-    if code == RecvCommand.CREATE_SRQ:
-        assert model.command(code, make_srq_args(2)).result is RecvResult.CMD_BAD_OBJECT
+        assert model.command(code, make_srq_args(number)).result is CommandResult.CMD_BAD_OBJECT
+    if code == Command.CREATE_SRQ:
+        assert model.command(code, make_srq_args(2)).result is CommandResult.CMD_BAD_OBJECT
 
 
 @pytest.mark.parametrize(
@@ -73,10 +68,10 @@ def test_reserved_bits_and_numbers(code: int) -> None:
 def test_create_srq(config: SrqConfig, result: str) -> None:
     model = receiving()
     args = make_srq_args(1, config)
-    assert model.command(RecvCommand.CREATE_SRQ, args).result is RecvResult[result]
+    assert model.command(Command.CREATE_SRQ, args).result is CommandResult[result]
     assert model.srqs[1].exists is (result == "OK")
-    existing = model.command(RecvCommand.CREATE_SRQ, make_srq_args(0, config))
-    assert existing.result is RecvResult.CMD_EXISTS
+    existing = model.command(Command.CREATE_SRQ, make_srq_args(0, config))
+    assert existing.result is CommandResult.CMD_EXISTS
 
 
 GOOD = QpConfig(1, 2, 3, PAGE, 4)
@@ -103,28 +98,28 @@ GOOD = QpConfig(1, 2, 3, PAGE, 4)
 def test_create_qp(config: QpConfig, receive: RecvConfig, result: str) -> None:
     model = receiving()
     args = make_create_args(3, config, receive)
-    assert model.command(QpCommand.CREATE_QP, args).result is RecvResult[result]
-    query = model.command(QpCommand.QUERY_QP, make_qp_args(3))
+    assert model.command(Command.CREATE_QP, args).result is CommandResult[result]
+    query = model.command(Command.QUERY_QP, make_qp_args(3))
     if result != "OK":
-        assert query.result is RecvResult.CMD_NO_OBJECT
+        assert query.result is CommandResult.CMD_NO_OBJECT
         return
     assert query.out[3:] == args.words[3:]
-    assert model.command(QpCommand.CREATE_QP, args).result is RecvResult.CMD_EXISTS
+    assert model.command(Command.CREATE_QP, args).result is CommandResult.CMD_EXISTS
     assert model.users(0) == 2 + (receive.srq == 0)
 
 
 def test_create_qp_on_the_page_of_its_srq() -> None:
     model = receiving()
-    model.command(RecvCommand.CREATE_SRQ, make_srq_args(1, SrqConfig(1, 0, 2)))
+    model.command(Command.CREATE_SRQ, make_srq_args(1, SrqConfig(1, 0, 2)))
     args = make_create_args(3, GOOD, RecvConfig(9, 0, 1))
-    assert model.command(QpCommand.CREATE_QP, args).result is RecvResult.CMD_BAD_PAGE
+    assert model.command(Command.CREATE_QP, args).result is CommandResult.CMD_BAD_PAGE
 
 
 def test_commands_on_what_does_not_exist() -> None:
     model = receiving()
-    for code in RecvCommand:
-        if code not in (RecvCommand.CREATE_SRQ, RecvCommand.REGISTER_MR):
-            number = 1 if code < RecvCommand.REGISTER_MR else 3
-            assert model.command(code, make_srq_args(number)).result is RecvResult.CMD_NO_OBJECT
+    for code in RECEIVE_COMMANDS:
+        if code not in (Command.CREATE_SRQ, Command.REGISTER_MR):
+            number = 1 if code < Command.REGISTER_MR else 3
+            assert model.command(code, make_srq_args(number)).result is CommandResult.CMD_NO_OBJECT
     args = make_region_args(0, RegionConfig(0, 1))
-    assert model.command(RecvCommand.REGISTER_MR, args).result is RecvResult.CMD_EXISTS
+    assert model.command(Command.REGISTER_MR, args).result is CommandResult.CMD_EXISTS

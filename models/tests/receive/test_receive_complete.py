@@ -6,13 +6,22 @@ from __future__ import annotations
 import pytest
 
 from models.arm.arm import CqConfig, CqModel
-from models.codes import ArmType, ModelError, ResultType
+from models.codes import (
+    ArmType,
+    Command,
+    CommandResult,
+    LogCause,
+    ModelError,
+    QpState,
+    RecvFlag,
+    ResultType,
+    ScatterCode,
+    StateBy,
+)
 from models.cq.entries import Cqe
 from models.post.qp_control import make_qp_args
-from models.qp_codes import QpCommand, QpState, StateBy
 from models.receive.receive import pack_rdone
 from models.receive.receive_types import RecvRequest
-from models.receive_codes import RecvFlag, RecvLog, RecvResult, ScatterCode
 from models.tests.helpers import small_engine
 from models.tests.receive.receive_helpers import (
     CONTEXT,
@@ -51,7 +60,7 @@ def test_fields(qp: int, invalidate: bool, solicited: bool, status: int) -> None
             return
         beat = model.request_beat(request.encode())
         assert beat.answer is not None
-        assert model.done_beat(pack_rdone(qp, beat.answer.tag, status)).log is RecvLog.OK
+        assert model.done_beat(pack_rdone(qp, beat.answer.tag, status)).log is LogCause.OK
         done = model.complete(qp)
         assert (done.cq, done.status, done.flush) == (3, status, False)
         assert done.srq == (None if qp == OWN else 0)
@@ -182,17 +191,17 @@ def test_refused_reports() -> None:
         post(model, buffer())
         take(model, FIRST)
     for beat in (pack_rdone(SMALL.num_qp, 0), *(1 << bit | FIRST for bit in range(40, 64))):
-        assert model.done_beat(beat).log is RecvLog.RDONE_BAD
+        assert model.done_beat(beat).log is LogCause.RDONE_BAD
     for tag in (1, 2, 15, 16, 0xFFFF):
-        assert model.done_beat(pack_rdone(FIRST, tag)).log is RecvLog.RDONE_UNEXPECTED
+        assert model.done_beat(pack_rdone(FIRST, tag)).log is LogCause.RDONE_UNEXPECTED
     for qp in (OWN, SECOND, 3):
-        assert model.done_beat(pack_rdone(qp, 0)).log is RecvLog.RDONE_UNEXPECTED
+        assert model.done_beat(pack_rdone(qp, 0)).log is LogCause.RDONE_UNEXPECTED
     assert (model.done, model.refused) == (0, 25 + 5 + 3)
     assert not model.rqs[FIRST].completable
     with pytest.raises(ModelError, match="unreported"):
         model.complete(FIRST)
-    assert model.done_beat(pack_rdone(FIRST, 0)).log is RecvLog.OK
-    assert model.done_beat(pack_rdone(FIRST, 0)).log is RecvLog.RDONE_UNEXPECTED
+    assert model.done_beat(pack_rdone(FIRST, 0)).log is LogCause.OK
+    assert model.done_beat(pack_rdone(FIRST, 0)).log is LogCause.RDONE_UNEXPECTED
     with pytest.raises(ModelError, match="nothing is left"):
         model.complete(SECOND)
 
@@ -295,7 +304,7 @@ def test_own_queue_is_flushed(state: QpState) -> None:
     assert rq.flushable
     flushed = [rq.flush_take(), rq.flush_take()]
     assert [(f.tag, f.code, f.filled) for f in flushed] == [(2, 0, (0,)), (3, 0, (0,))]
-    assert rq.report(2, 0)[0] is RecvLog.RDONE_UNEXPECTED
+    assert rq.report(2, 0)[0] is LogCause.RDONE_UNEXPECTED
     done = [model.complete(OWN) for _ in range(4)]
     assert [(c.status, c.flush, c.cqe.nbytes) for c in done] == [
         (0, False, 4),
@@ -342,21 +351,21 @@ def test_disconnect_with_buffers_taken(state: QpState) -> None:
     reach(model, FIRST, state)
     rq = model.rqs[FIRST]
     args = make_qp_args(FIRST, word=1)
-    pending = RecvResult.CMD_BAD_STATE if state is QpState.DESTROYING else RecvResult.CMD_BUSY
+    pending = CommandResult.CMD_BAD_STATE if state is QpState.DESTROYING else CommandResult.CMD_BUSY
     for tag, status in enumerate((0, 1)):
-        assert model.command(QpCommand.SET_QP_STATE, args).result is pending
+        assert model.command(Command.SET_QP_STATE, args).result is pending
         rq.report(tag, status)
-        assert model.command(QpCommand.SET_QP_STATE, args).result is pending
+        assert model.command(Command.SET_QP_STATE, args).result is pending
         done = model.complete(FIRST)
         assert (done.status, done.cqe.nbytes) == (status, 0 if status else 4)
     assert not rq.flushable
     assert model.srqs[0].available == 1
     if state is not QpState.DESTROYING:
-        result = model.command(QpCommand.SET_QP_STATE, args, receiving=True).result
-        assert result is RecvResult.CMD_BUSY
-        assert model.command(QpCommand.SET_QP_STATE, args).result is RecvResult.OK
-    gone = model.command(QpCommand.DESTROY_QP, make_qp_args(FIRST))
-    assert gone.result is RecvResult.OK
+        result = model.command(Command.SET_QP_STATE, args, receiving=True).result
+        assert result is CommandResult.CMD_BUSY
+        assert model.command(Command.SET_QP_STATE, args).result is CommandResult.OK
+    gone = model.command(Command.DESTROY_QP, make_qp_args(FIRST))
+    assert gone.result is CommandResult.OK
     assert take(model, SECOND, 4).code is SCATTER
     assert contexts(finish(model, SECOND)) == [2, 3]
 
@@ -368,11 +377,11 @@ def test_destroy_waits_for_receives(qp: int) -> None:
     take(model, qp)
     args = make_qp_args(qp)
     for _ in range(2):
-        assert model.command(QpCommand.DESTROY_QP, args).result is RecvResult.CMD_PENDING
+        assert model.command(Command.DESTROY_QP, args).result is CommandResult.CMD_PENDING
     with pytest.raises(ModelError, match="SRQ-14"):
-        model.command(QpCommand.DESTROY_QP, args, receiving=False)
+        model.command(Command.DESTROY_QP, args, receiving=False)
     assert len(finish(model, qp, 1)) == 1
-    assert model.command(QpCommand.DESTROY_QP, args).result is RecvResult.OK
+    assert model.command(Command.DESTROY_QP, args).result is CommandResult.OK
     # Tags go on over destruction and re-creation.
     assert model.rqs[qp].taken == 1
 
@@ -382,6 +391,6 @@ def test_destroy_flushes_an_idle_queue_pair() -> None:
     reach(model, OWN, QpState.IDLE)
     post(model, buffer(context=3), own=True)
     args = make_qp_args(OWN)
-    assert model.command(QpCommand.DESTROY_QP, args).result is RecvResult.CMD_PENDING
+    assert model.command(Command.DESTROY_QP, args).result is CommandResult.CMD_PENDING
     assert contexts(finish(model, OWN)) == [3]
-    assert model.command(QpCommand.DESTROY_QP, args).result is RecvResult.OK
+    assert model.command(Command.DESTROY_QP, args).result is CommandResult.OK

@@ -9,23 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.codes import PAGE_BYTES, ModelError
+from models.codes import (
+    REAP_CAUSES,
+    RECEIVE_CAUSES,
+    Cause,
+    Command,
+    CommandResult,
+    ModelError,
+    QpState,
+    Rights,
+)
 from models.keys.region import RegionConfig
+from models.layouts import PAGE_BYTES
 from models.post.post import Segment, slots_of
 from models.post.qp_control import make_qp_args
-from models.qp_codes import QpCommand, QpState
+from models.receive.dat import DAT_RESULT, DatResult
 from models.receive.receive import pack_reap
 from models.receive.receive_control import make_region_args
 from models.receive.receive_post import RESERVED, RecvPost
-from models.receive_codes import (
-    DAT_RESULT,
-    DatResult,
-    ReapCause,
-    RecvCause,
-    RecvCommand,
-    RecvResult,
-    Rights,
-)
 from models.tests.receive.receive_helpers import (
     BASE,
     CONTEXT,
@@ -103,7 +104,7 @@ def test_every_reserved_bit() -> None:
             for own in (True, False):
                 model = receiving()
                 bad = RecvPost(reserved=1 << bit)
-                assert post(model, bad, own=own).cause is RecvCause.RESERVED_BITS
+                assert post(model, bad, own=own).cause is Cause.RESERVED_BITS
     assert bin(RESERVED).count("1") == 8 + 16 + 16
 
 
@@ -137,16 +138,16 @@ SRQ_NAMES = [name for _, name, portals, _ in CAUSES if "srq" in portals]
 
 
 def test_cause_codes_and_results() -> None:
-    assert [(int(c), c.name) for c in RecvCause] == [(0, "OK"), *(row[:2] for row in CAUSES)]
+    assert [(int(c), c.name) for c in RECEIVE_CAUSES] == [(0, "OK"), *(row[:2] for row in CAUSES)]
     for _, name, _, result in CAUSES:
-        assert DAT_RESULT.get(RecvCause[name]) is (DatResult[result] if result else None)
+        assert DAT_RESULT.get(Cause[name]) is (DatResult[result] if result else None)
 
 
-def provoke(portal: str, *faults: str, zero_first: bool = False) -> RecvCause:
+def provoke(portal: str, *faults: str, zero_first: bool = False) -> Cause:
     """The cause for one write with all of these faults; each segment's fault at one segment."""
     model = receiving()
     model.command(
-        RecvCommand.REGISTER_MR,
+        Command.REGISTER_MR,
         make_region_args(3, RegionConfig(BASE, LENGTH, ZONE + 1, Rights.REMOTE_READ)),
     )
     own, rq, srq = portal == "own", model.rqs[OWN], model.srqs[0]
@@ -187,24 +188,24 @@ def provoke(portal: str, *faults: str, zero_first: bool = False) -> RecvCause:
         cq_error="CQ_ERROR" in faults,
     )
     assert result is not None
-    assert model.posts == posts + (result.cause is RecvCause.OK)
-    assert (result.number is None) == (result.cause is not RecvCause.OK)
+    assert model.posts == posts + (result.cause is Cause.OK)
+    assert (result.number is None) == (result.cause is not Cause.OK)
     return result.cause
 
 
 @pytest.mark.parametrize("portal", ["own", "srq"])
 def test_no_fault(portal: str) -> None:
-    assert provoke(portal) is RecvCause.OK
+    assert provoke(portal) is Cause.OK
 
 
 @pytest.mark.parametrize("name", OWN_NAMES)
 def test_each_cause_of_an_own_queue(name: str) -> None:
-    assert provoke("own", name) is RecvCause[name]
+    assert provoke("own", name) is Cause[name]
 
 
 @pytest.mark.parametrize("name", SRQ_NAMES)
 def test_each_cause_of_an_srq(name: str) -> None:
-    assert provoke("srq", name) is RecvCause[name]
+    assert provoke("srq", name) is Cause[name]
 
 
 PAIRS = [("own", *pair) for pair in combinations(OWN_NAMES, 2)]
@@ -213,20 +214,20 @@ PAIRS += [("srq", *pair) for pair in combinations(SRQ_NAMES, 2)]
 
 @pytest.mark.parametrize(("portal", "first", "second"), PAIRS)
 def test_precedence_of_pairs(portal: str, first: str, second: str) -> None:
-    assert provoke(portal, first, second) is RecvCause[first]
-    assert provoke(portal, first, second, zero_first=True) is RecvCause[first]
+    assert provoke(portal, first, second) is Cause[first]
+    assert provoke(portal, first, second, zero_first=True) is Cause[first]
 
 
 @pytest.mark.parametrize(("portal", "names"), [("own", OWN_NAMES), ("srq", SRQ_NAMES)])
 def test_all_faults_from_each_on(portal: str, names: list[str]) -> None:
     for start, name in enumerate(names):
-        assert provoke(portal, *names[start:]) is RecvCause[name]
+        assert provoke(portal, *names[start:]) is Cause[name]
 
 
 @pytest.mark.parametrize("name", ["CQ_ERROR", "NO_CREDIT"])
 def test_an_srq_post_needs_no_cq(name: str) -> None:
     """CQ-17: a shared receive reserves when it is taken."""
-    assert provoke("srq", name) is RecvCause.OK
+    assert provoke("srq", name) is Cause.OK
 
 
 # -- segments ----------------------------------------------------------------------------------
@@ -257,8 +258,8 @@ def test_the_first_failing_segment_counts(first: str, second: str, third: str) -
     names = (first, second, third)
     wanted = next((name for name in names if name != "OK"), "OK")
     for own in (True, False):
-        assert post(receiving(), make(*names), own=own).cause is RecvCause[wanted]
-        assert post(receiving(), make(*names, empty=True), own=own).cause is RecvCause.OK
+        assert post(receiving(), make(*names), own=own).cause is Cause[wanted]
+        assert post(receiving(), make(*names, empty=True), own=own).cause is Cause.OK
 
 
 @pytest.mark.parametrize(
@@ -281,31 +282,31 @@ def test_the_first_failing_segment_counts(first: str, second: str, third: str) -
 )
 def test_range(address: int, length: int, good: bool) -> None:
     data = RecvPost(0, 1, 0, slots_of([Segment(address, length, GOOD_KEY)]))
-    wanted = RecvCause.OK if good else RecvCause.BAD_RANGE
+    wanted = Cause.OK if good else Cause.BAD_RANGE
     assert post(receiving(), data).cause is wanted
 
 
 def test_unused_slots_are_ignored() -> None:
     full = (1 << 128) - 1
-    assert post(receiving(), RecvPost(slots=(full, full, full))).cause is RecvCause.OK
+    assert post(receiving(), RecvPost(slots=(full, full, full))).cause is Cause.OK
     one = RecvPost(0, 1, 0, (buffer(4).slots[0], full, full))
     model = receiving()
-    assert post(model, one).cause is RecvCause.OK
+    assert post(model, one).cause is Cause.OK
     assert take(model, FIRST, 4).tdata == one.slots[0]
 
 
 def test_number_of_segments() -> None:
     for count in range(256):
         cause = post(receiving(), RecvPost(0, count)).cause
-        assert cause is (RecvCause.OK if count <= 3 else RecvCause.TOO_MANY_SEGMENTS)
+        assert cause is (Cause.OK if count <= 3 else Cause.TOO_MANY_SEGMENTS)
 
 
 def test_keys_are_checked_at_the_post_only() -> None:
     model = receiving()
-    assert post(model, buffer(8)).cause is RecvCause.OK
-    assert model.command(RecvCommand.DEREGISTER_MR, make_region_args(0)).result is RecvResult.OK
+    assert post(model, buffer(8)).cause is Cause.OK
+    assert model.command(Command.DEREGISTER_MR, make_region_args(0)).result is CommandResult.OK
     assert take(model, FIRST, 8).code == 0
-    assert post(model, buffer(8)).cause is RecvCause.BAD_REGION
+    assert post(model, buffer(8)).cause is Cause.BAD_REGION
 
 
 # -- slots of an own queue ---------------------------------------------------------------------
@@ -314,16 +315,16 @@ def test_keys_are_checked_at_the_post_only() -> None:
 def test_a_slot_of_an_own_queue_is_free_at_the_completion() -> None:
     model = receiving()
     for _ in range(4):
-        assert post(model, buffer(), own=True).cause is RecvCause.OK
-    assert post(model, buffer(), own=True).cause is RecvCause.QUEUE_FULL
+        assert post(model, buffer(), own=True).cause is Cause.OK
+    assert post(model, buffer(), own=True).cause is Cause.QUEUE_FULL
     tag = take(model, OWN).tag
-    assert post(model, buffer(), own=True).cause is RecvCause.QUEUE_FULL
+    assert post(model, buffer(), own=True).cause is Cause.QUEUE_FULL
     model.rqs[OWN].report(tag, 0)
-    assert post(model, buffer(), own=True).cause is RecvCause.QUEUE_FULL
+    assert post(model, buffer(), own=True).cause is Cause.QUEUE_FULL
     model.complete(OWN)
     rq = model.rqs[OWN]
-    assert rq.post(buffer(), completed_seen=0).cause is RecvCause.QUEUE_FULL
-    assert rq.post(buffer(), completed_seen=1).cause is RecvCause.OK
+    assert rq.post(buffer(), completed_seen=0).cause is Cause.QUEUE_FULL
+    assert rq.post(buffer(), completed_seen=1).cause is Cause.OK
     with pytest.raises(ModelError, match="completed is 0, between 1 and 1"):
         rq.post(buffer(), completed_seen=0)
 
@@ -333,13 +334,13 @@ def test_posts_on_an_own_queue_by_state(state: QpState) -> None:
     model = receiving()
     reach(model, OWN, state)
     wanted = {
-        QpState.FREE: RecvCause.NO_QP,
-        QpState.IDLE: RecvCause.OK,
-        QpState.CONNECTED: RecvCause.OK,
-        QpState.DISCONNECT_PENDING: RecvCause.OK,
-        QpState.DISCONNECTED: RecvCause.BAD_STATE,
-        QpState.ERROR: RecvCause.BAD_STATE,
-        QpState.DESTROYING: RecvCause.NO_QP,
+        QpState.FREE: Cause.NO_QP,
+        QpState.IDLE: Cause.OK,
+        QpState.CONNECTED: Cause.OK,
+        QpState.DISCONNECT_PENDING: Cause.OK,
+        QpState.DISCONNECTED: Cause.BAD_STATE,
+        QpState.ERROR: Cause.BAD_STATE,
+        QpState.DESTROYING: Cause.NO_QP,
     }[state]
     assert post(model, buffer(), own=True).cause is wanted
 
@@ -348,7 +349,7 @@ def test_a_queue_pair_with_an_srq_has_no_own_queue() -> None:
     for state in (QpState.IDLE, QpState.CONNECTED):
         model = receiving()
         reach(model, FIRST, state)
-        assert post(model, buffer(number=FIRST), own=True).cause is RecvCause.BAD_STATE
+        assert post(model, buffer(number=FIRST), own=True).cause is Cause.BAD_STATE
 
 
 def test_an_idle_queue_pair_gets_its_buffers_before_it_connects() -> None:
@@ -367,28 +368,28 @@ def test_an_idle_queue_pair_gets_its_buffers_before_it_connects() -> None:
 @pytest.mark.parametrize(
     ("offset", "size", "strobes", "cause"),
     [
-        (0x040, 6, STROBES, RecvCause.OK),
-        (0x080, 6, STROBES, RecvCause.OK),
-        (0x040, 5, STROBES, RecvCause.BAD_SIZE),
-        (0x080, 3, 0xFF, RecvCause.BAD_SIZE),
-        (0x080, 6, STROBES - 1, RecvCause.BAD_SIZE),
+        (0x040, 6, STROBES, Cause.OK),
+        (0x080, 6, STROBES, Cause.OK),
+        (0x040, 5, STROBES, Cause.BAD_SIZE),
+        (0x080, 3, 0xFF, Cause.BAD_SIZE),
+        (0x080, 6, STROBES - 1, Cause.BAD_SIZE),
         (0x000, 6, STROBES, None),
         (0x0C0, 6, STROBES, None),
         (0x048, 3, 0xFF00, None),
         (0x110, 3, 0xFF << 16, None),
     ],
 )
-def test_portals(offset: int, size: int, strobes: int, cause: RecvCause | None) -> None:
+def test_portals(offset: int, size: int, strobes: int, cause: Cause | None) -> None:
     """Which writes are receive posts, and their size rule; None: judged by other rules."""
     model = receiving()
     result = model.write(PAGE_BYTES + offset, 0, size, strobes, buffer().encode())
     assert (result and result.cause) is cause
 
 
-REAP_NAMES = [cause.name for cause in ReapCause if cause not in (0, ReapCause.BAD_OFFSET)]
+REAP_NAMES = [cause.name for cause in REAP_CAUSES if cause not in (0, Cause.BAD_OFFSET)]
 
 
-def provoke_reap(*faults: str) -> ReapCause:
+def provoke_reap(*faults: str) -> Cause:
     """The cause for one SRQ_DB write with all of these faults."""
     model = receiving()
     if "NO_SRQ" in faults:
@@ -406,19 +407,19 @@ def provoke_reap(*faults: str) -> ReapCause:
 
 
 def test_reap_causes() -> None:
-    assert [int(c) for c in ReapCause] == [0, 1, 2, 3, 4, 5, 0x18, 0x19, 9, 0xB]
-    assert provoke_reap() is ReapCause.OK
+    assert [int(c) for c in REAP_CAUSES] == [0, 1, 2, 3, 4, 5, 0x18, 0x19, 9, 0xB]
+    assert provoke_reap() is Cause.OK
     for name in REAP_NAMES:
-        assert provoke_reap(name) is ReapCause[name]
+        assert provoke_reap(name) is Cause[name]
     for first, second in combinations(REAP_NAMES, 2):
-        assert provoke_reap(first, second) is ReapCause[first]
+        assert provoke_reap(first, second) is Cause[first]
 
 
 def test_every_reserved_bit_of_the_doorbell() -> None:
     for bit in (*range(4, 32), *range(48, 64)):
         addr = PAGE * PAGE_BYTES + 0x110
         cause = receiving().reap(addr, 0, 3, 0xFF << 16, 1 << bit + 128)
-        assert cause is ReapCause.RESERVED_BITS
+        assert cause is Cause.RESERVED_BITS
     assert receiving().reap(PAGE * PAGE_BYTES + 0x100, 0, 3, 0xFF, 0) is None
 
 
@@ -428,16 +429,16 @@ def test_legal_reaps() -> None:
         post(model, buffer())
         take(model, FIRST)
     finish(model, FIRST)
-    assert [reap(model, n) for n in (4, 15)] == [ReapCause.BAD_INDEX] * 2
+    assert [reap(model, n) for n in (4, 15)] == [Cause.BAD_INDEX] * 2
     for good in (0, 0, 2, 2, 3):
-        assert reap(model, good) is ReapCause.OK
-    assert reap(model, 2) is ReapCause.BAD_INDEX
-    assert model.srqs[0].reap_cause(3, completed=3) is ReapCause.OK
+        assert reap(model, good) is Cause.OK
+    assert reap(model, 2) is Cause.BAD_INDEX
+    assert model.srqs[0].reap_cause(3, completed=3) is Cause.OK
     # What the check does not know yet may not be reaped yet.
     post(model, buffer())
     take(model, FIRST)
     finish(model, FIRST)
-    assert model.srqs[0].reap_cause(4, completed=3) is ReapCause.BAD_INDEX
+    assert model.srqs[0].reap_cause(4, completed=3) is Cause.BAD_INDEX
 
 
 def test_failing_posts_leave_the_initiator_side_alone() -> None:
@@ -446,7 +447,7 @@ def test_failing_posts_leave_the_initiator_side_alone() -> None:
         model = receiving()
         before = [qp.trace_state() for qp in model.posting.qps]
         bad = buffer(1, key=0) if not faults else buffer()
-        assert post(model, bad, own=True, **faults).cause is not RecvCause.OK
+        assert post(model, bad, own=True, **faults).cause is not Cause.OK
         assert [qp.trace_state() for qp in model.posting.qps] == before
-    model.command(QpCommand.FLUSH_QP, make_qp_args(OWN))
-    assert post(model, buffer(), own=True).cause is RecvCause.BAD_STATE
+    model.command(Command.FLUSH_QP, make_qp_args(OWN))
+    assert post(model, buffer(), own=True).cause is Cause.BAD_STATE

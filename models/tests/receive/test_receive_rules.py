@@ -8,10 +8,18 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from models.arm.arm import CqConfig, CqModel
-from models.codes import ArmType, ModelError
-from models.qp_codes import PostFlag, QpState
+from models.codes import (
+    ArmType,
+    Cause,
+    CommandResult,
+    LogCause,
+    ModelError,
+    PostFlag,
+    QpState,
+    RecvFlag,
+    ScatterCode,
+)
 from models.receive.receive_types import RecvRequest
-from models.receive_codes import ReapCause, RecvCause, RecvFlag, RecvLog, RecvResult, ScatterCode
 from models.rules import RECEIVE_RULES
 from models.tests.post.posting_helpers import request
 from models.tests.receive.receive_helpers import (
@@ -59,8 +67,8 @@ def test_check_fails_without_the_rule(rule: str) -> None:
 @check("CQ-17")
 def _no_credit(without: Without) -> None:
     model = receiving(without)
-    assert post(model, buffer(), own=True, credit=False).cause is RecvCause.NO_CREDIT
-    assert post(model, buffer()).cause is RecvCause.OK
+    assert post(model, buffer(), own=True, credit=False).cause is Cause.NO_CREDIT
+    assert post(model, buffer()).cause is Cause.OK
     assert take(model, FIRST, credit=False).code is NOT_READY
     assert model.srqs[0].available == 1
 
@@ -72,8 +80,8 @@ def _a_receive_post_fails_alone(without: Without) -> None:
     qp.post(request(flags=PostFlag.DEFER))
     before = qp.trace_state()
     for own in (True, False):
-        assert post(model, buffer(1, key=0), own=own).cause is RecvCause.BAD_REGION
-        assert post(model, buffer(), own=own, page=2).cause is RecvCause.NOT_OWNER
+        assert post(model, buffer(1, key=0), own=own).cause is Cause.BAD_REGION
+        assert post(model, buffer(), own=own, page=2).cause is Cause.NOT_OWNER
     assert qp.trace_state() == before
 
 
@@ -91,9 +99,9 @@ def _another_page(without: Without) -> None:
     for own in (True, False):
         model = receiving(without)
         before = model.srqs[0].trace_state(), model.rqs[OWN].trace_state(6)
-        assert post(model, buffer(), own=own, page=2).cause is RecvCause.NOT_OWNER
+        assert post(model, buffer(), own=own, page=2).cause is Cause.NOT_OWNER
         assert (model.srqs[0].trace_state(), model.rqs[OWN].trace_state(6)) == before
-    assert reap(model, 0, page=2) is ReapCause.NOT_OWNER
+    assert reap(model, 0, page=2) is Cause.NOT_OWNER
 
 
 @check("ISO-02")
@@ -102,8 +110,8 @@ def _reserved_bits(without: Without) -> None:
     bad = buffer().encode() | 1
     result = model.write(0x1080, 0, 6, (1 << 64) - 1, bad)
     assert result is not None
-    assert result.cause is RecvCause.RESERVED_BITS
-    assert model.reap(0x1110, 0, 3, 0xFF << 16, 1 << 128 + 16) is ReapCause.RESERVED_BITS
+    assert result.cause is Cause.RESERVED_BITS
+    assert model.reap(0x1110, 0, 3, 0xFF << 16, 1 << 128 + 16) is Cause.RESERVED_BITS
 
 
 @check("ISO-03")
@@ -113,16 +121,16 @@ def _reports_out_of_order(without: Without) -> None:
     for _ in range(2):
         post(model, buffer())
     tags = [take(model, FIRST).tag for _ in range(2)]
-    assert rq.report(tags[1], 0) == (RecvLog.RDONE_UNEXPECTED, None)
+    assert rq.report(tags[1], 0) == (LogCause.RDONE_UNEXPECTED, None)
     assert not rq.completable
-    assert rq.report(tags[0], 0) == (RecvLog.OK, None)
-    assert rq.report(tags[0], 0) == (RecvLog.RDONE_UNEXPECTED, None)
+    assert rq.report(tags[0], 0) == (LogCause.OK, None)
+    assert rq.report(tags[0], 0) == (LogCause.RDONE_UNEXPECTED, None)
 
 
 @check("SRQ-01")
 def _a_buffer_for_nothing(without: Without) -> None:
     model = receiving(without)
-    assert post(model, buffer()).cause is RecvCause.OK
+    assert post(model, buffer()).cause is Cause.OK
     assert take(model, FIRST, 0).code is ScatterCode.SCATTER
     assert [c.cqe.nbytes for c in finish(model, FIRST)] == [0]
 
@@ -206,7 +214,7 @@ def _the_flush_waits_for_what_was_taken(without: Without) -> None:
 def _a_post_is_always_valid(without: Without) -> None:
     model = receiving(without)
     assert model.srqs[0].watermark(1).event
-    assert post(model, buffer()).cause is RecvCause.OK
+    assert post(model, buffer()).cause is Cause.OK
 
 
 @check("SRQ-13")
@@ -235,7 +243,7 @@ def _the_first_cause_is_named(without: Without) -> None:
     # Precedence is that of the table: BAD_REGION (0x1A) comes before QUEUE_FULL (0x14).
     for _ in range(4):
         post(model, buffer())
-    assert post(model, buffer(1, key=0)).cause is RecvCause.BAD_REGION
+    assert post(model, buffer(1, key=0)).cause is Cause.BAD_REGION
 
 
 @check("SRQ-16")
@@ -257,10 +265,10 @@ def _no_resize_below_outstanding(without: Without) -> None:
         post(model, buffer())
     take(model, FIRST)
     finish(model, FIRST)
-    assert srq.resize(2) is RecvResult.CMD_TOO_SMALL
+    assert srq.resize(2) is CommandResult.CMD_TOO_SMALL
     assert srq.config.size == 4
     reap(model, 1)
-    assert srq.resize(2) is RecvResult.OK
+    assert srq.resize(2) is CommandResult.OK
 
 
 @check("SRQ-18")
@@ -280,6 +288,6 @@ def _too_long(without: Without) -> None:
 def _own_queues_follow_the_same_rules(without: Without) -> None:
     for own in (True, False):
         model = receiving(without)
-        assert post(model, buffer(1, key=0x1001), own=own).cause is RecvCause.BAD_ZONE
-        assert post(model, buffer(1, key=0x1002), own=own).cause is RecvCause.NO_LOCAL_WRITE
-        assert post(model, buffer(0x1001), own=own).cause is RecvCause.BAD_RANGE
+        assert post(model, buffer(1, key=0x1001), own=own).cause is Cause.BAD_ZONE
+        assert post(model, buffer(1, key=0x1002), own=own).cause is Cause.NO_LOCAL_WRITE
+        assert post(model, buffer(0x1001), own=own).cause is Cause.BAD_RANGE

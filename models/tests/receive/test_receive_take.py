@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.codes import ModelError
+from models.codes import LogCause, ModelError, NotReady, QpState, ScatterCode
 from models.post.post import Segment
-from models.qp_codes import QpState
 from models.receive.receive_post import RecvPost, fill
 from models.receive.receive_types import RecvRequest
-from models.receive_codes import NotReady, RecvLog, ScatterCode
 from models.tests.receive.receive_helpers import (
     FIRST,
     OWN,
@@ -179,7 +177,7 @@ def test_every_state(state: QpState, number: int) -> None:
     beat = model.request_beat(RecvRequest(number).encode())
     assert beat.answer is not None
     assert beat.answer.code is code
-    assert beat.log is (RecvLog.RREQ_BAD if state is QpState.FREE else RecvLog.OK)
+    assert beat.log is (LogCause.RREQ_BAD if state is QpState.FREE else LogCause.OK)
     now = len(model.rqs[OWN].buffers) if number == OWN else model.srqs[0].available
     assert now == left - (code is SCATTER)
 
@@ -193,7 +191,7 @@ def test_malformed_requests() -> None:
     bad += [RecvRequest(FIRST, token=1).encode()]
     for count, beat in enumerate(bad, 1):
         got = model.request_beat(beat)
-        assert got.log is RecvLog.RREQ_BAD
+        assert got.log is LogCause.RREQ_BAD
         assert got.answer is not None
         assert got.answer.tuser == 3
         assert model.refused == count

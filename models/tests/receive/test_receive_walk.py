@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
+from models.codes import LogCause, NotReady, ScatterCode
 from models.post.qp_types import StateStep
 from models.receive.receive_qp import ReceiveQp
 from models.receive.receive_types import Buffer, ReceiveCompletion, RecvRequest, TakeResult
 from models.receive.srq import SrqModel
-from models.receive_codes import NotReady, RecvLog, ScatterCode
 from models.rules import RECEIVE_RULES
 from models.tests.receive.receive_walk import Setup, ViolationError, walk
 
@@ -115,9 +115,9 @@ class TakesNothingTooLong(ReceiveQp):
 class ForgetsReports(ReceiveQp):
     """Reports behind the end of the connection are refused."""
 
-    def report(self, tag: int, status: int) -> tuple[RecvLog, StateStep | None]:
+    def report(self, tag: int, status: int) -> tuple[LogCause, StateStep | None]:
         if self.qp.state not in (2, 3):
-            return RecvLog.RDONE_UNEXPECTED, None
+            return LogCause.RDONE_UNEXPECTED, None
         return super().report(tag, status)
 
 

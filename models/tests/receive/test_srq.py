@@ -7,21 +7,13 @@ import random
 
 import pytest
 
-from models.codes import ModelError
+from models.codes import Cause, Command, CommandResult, ModelError, QpState, ScatterCode
 from models.post.qp_control import make_qp_args
-from models.qp_codes import QpCommand, QpState
 from models.receive.receive_control import (
     make_srq_args,
 )
 from models.receive.receive_types import RecvConfig, RecvRequest, SrqConfig, WatermarkStep
 from models.receive.srq import SrqModel
-from models.receive_codes import (
-    ReapCause,
-    RecvCause,
-    RecvCommand,
-    RecvResult,
-    ScatterCode,
-)
 from models.tests.receive.receive_helpers import (
     FIRST,
     OWN,
@@ -41,7 +33,7 @@ from models.tests.receive.receive_helpers import (
     take,
 )
 
-OK = RecvResult.OK
+OK = CommandResult.OK
 
 
 # -- accounting (SRQ-17) -----------------------------------------------------------------------
@@ -52,7 +44,7 @@ def test_query_along_one_history() -> None:
     srq = model.srqs[0]
 
     def numbers() -> tuple[int, ...]:
-        out = model.command(RecvCommand.QUERY_SRQ, make_srq_args(0)).out
+        out = model.command(Command.QUERY_SRQ, make_srq_args(0)).out
         assert out[4:] == (4 | ZONE << 16, PAGE | 9 << 16, 0, 0)
         assert out[3] >> 16 == 2
         return (*(v for word in out[:3] for v in (word & 0xFFFF, word >> 16)), out[3] & 0xFFFF)
@@ -70,7 +62,7 @@ def test_query_along_one_history() -> None:
     assert numbers() == (1, 3, 3, 0, 0, 0, 0)
     model.complete(SECOND)
     assert numbers() == (1, 3, 3, 0, 1, 0, 0)
-    assert reap(model, 1) is ReapCause.OK
+    assert reap(model, 1) is Cause.OK
     assert numbers() == (1, 2, 3, 1, 1, 0, 0)
     srq.watermark(1)
     assert numbers() == (1, 2, 3, 1, 1, 1, 1)
@@ -83,16 +75,16 @@ def test_query_along_one_history() -> None:
 def test_a_slot_is_free_when_its_completion_was_reaped() -> None:
     model = receiving()
     for _ in range(4):
-        assert post(model, buffer()).cause is RecvCause.OK
-    assert post(model, buffer()).cause is RecvCause.QUEUE_FULL
+        assert post(model, buffer()).cause is Cause.OK
+    assert post(model, buffer()).cause is Cause.QUEUE_FULL
     take(model, FIRST)
-    assert post(model, buffer()).cause is RecvCause.QUEUE_FULL
+    assert post(model, buffer()).cause is Cause.QUEUE_FULL
     finish(model, FIRST)
-    assert post(model, buffer()).cause is RecvCause.QUEUE_FULL
-    assert reap(model, 1) is ReapCause.OK
+    assert post(model, buffer()).cause is Cause.QUEUE_FULL
+    assert reap(model, 1) is Cause.OK
     srq = model.srqs[0]
-    assert srq.post(buffer(), reaped_seen=0).cause is RecvCause.QUEUE_FULL
-    assert srq.post(buffer(), reaped_seen=1).cause is RecvCause.OK
+    assert srq.post(buffer(), reaped_seen=0).cause is Cause.QUEUE_FULL
+    assert srq.post(buffer(), reaped_seen=1).cause is Cause.OK
     with pytest.raises(ModelError, match="reaped is 0, between 1 and 1"):
         srq.post(buffer(), reaped_seen=0)
 
@@ -107,16 +99,16 @@ def test_resize() -> None:
     small, bad = "CMD_TOO_SMALL", "CMD_BAD_SIZE"
     assert results == {0: bad, 1: small, 2: small, 3: "OK", 4: "OK", 5: bad}
     finish(model, FIRST)
-    assert srq.check_resize(2) is RecvResult.CMD_TOO_SMALL
+    assert srq.check_resize(2) is CommandResult.CMD_TOO_SMALL
     reap(model, 1)
-    assert model.command(RecvCommand.RESIZE_SRQ, make_srq_args(0, word=2)).result is OK
-    assert post(model, buffer()).cause is RecvCause.QUEUE_FULL
-    assert model.command(RecvCommand.RESIZE_SRQ, make_srq_args(0, word=4)).result is OK
+    assert model.command(Command.RESIZE_SRQ, make_srq_args(0, word=2)).result is OK
+    assert post(model, buffer()).cause is Cause.QUEUE_FULL
+    assert model.command(Command.RESIZE_SRQ, make_srq_args(0, word=4)).result is OK
     # The watermark's value counts, also when it is no longer armed.
     assert srq.watermark(3).event
     srq.interrupt()
     assert not srq.armed
-    assert srq.check_resize(2) is RecvResult.CMD_TOO_SMALL
+    assert srq.check_resize(2) is CommandResult.CMD_TOO_SMALL
     assert srq.check_resize(3) is OK
     for number in range(2):
         take(model, SECOND)
@@ -133,10 +125,10 @@ def test_setting(available: int, threshold: int) -> None:
     model = receiving()
     for _ in range(available):
         post(model, buffer())
-    reply = model.command(RecvCommand.SET_SRQ_WATERMARK, make_srq_args(0, word=threshold))
+    reply = model.command(Command.SET_SRQ_WATERMARK, make_srq_args(0, word=threshold))
     srq = model.srqs[0]
     if threshold > 4:
-        assert reply.result is RecvResult.CMD_BAD_SIZE
+        assert reply.result is CommandResult.CMD_BAD_SIZE
         assert (srq.threshold, srq.armed) == (0, False)
         with pytest.raises(ModelError, match="SRQ-16"):
             srq.watermark(threshold)
@@ -216,17 +208,21 @@ def test_an_event_waits_for_the_interrupt_port() -> None:
     model = receiving()
     srq = model.srqs[0]
     assert srq.watermark(1).event
-    for threshold, result in ((0, OK), (1, RecvResult.CMD_BUSY), (5, RecvResult.CMD_BAD_SIZE)):
+    for threshold, result in (
+        (0, OK),
+        (1, CommandResult.CMD_BUSY),
+        (5, CommandResult.CMD_BAD_SIZE),
+    ):
         args = make_srq_args(0, word=threshold)
-        assert model.command(RecvCommand.SET_SRQ_WATERMARK, args).result is result
+        assert model.command(Command.SET_SRQ_WATERMARK, args).result is result
     assert srq.check_watermark(1, waiting=False) is OK
     # Posts and takes go on.
-    assert post(model, buffer()).cause is RecvCause.OK
+    assert post(model, buffer()).cause is Cause.OK
     assert take(model, FIRST).code is ScatterCode.SCATTER
     srq.interrupt()
     args = make_srq_args(0, word=1)
-    assert srq.check_watermark(1, waiting=True) is RecvResult.CMD_BUSY
-    assert model.command(RecvCommand.SET_SRQ_WATERMARK, args).watermark == WatermarkStep(1, True)
+    assert srq.check_watermark(1, waiting=True) is CommandResult.CMD_BUSY
+    assert model.command(Command.SET_SRQ_WATERMARK, args).watermark == WatermarkStep(1, True)
 
 
 def test_what_a_step_does_not_know_yet() -> None:
@@ -258,7 +254,7 @@ def test_sharing(seed: int) -> None:
         rq = model.rqs[qp]
         if what < 0.3:
             good = srq.outstanding < 4
-            assert (post(model, buffer(context=posted)).cause is RecvCause.OK) is good
+            assert (post(model, buffer(context=posted)).cause is Cause.OK) is good
             posted += good
         elif what < 0.55:
             credit = rng.random() < 0.9
@@ -310,16 +306,16 @@ def test_destroy_gives_back() -> None:
         model.srqs[0].destroy()
     for qp in (FIRST, SECOND):
         for waiting in (False, True):
-            reply = model.command(RecvCommand.DESTROY_SRQ, args, waiting=waiting)
-            assert reply.result is RecvResult.CMD_IN_USE
+            reply = model.command(Command.DESTROY_SRQ, args, waiting=waiting)
+            assert reply.result is CommandResult.CMD_IN_USE
         finish(model, qp)
-        assert model.command(QpCommand.DESTROY_QP, make_qp_args(qp)).result is OK
-    reply = model.command(RecvCommand.DESTROY_SRQ, args)
+        assert model.command(Command.DESTROY_QP, make_qp_args(qp)).result is OK
+    reply = model.command(Command.DESTROY_SRQ, args)
     assert reply.result is OK
     assert [b.post.context for b in reply.given_back] == [2]
-    assert model.command(RecvCommand.DESTROY_SRQ, args).result is RecvResult.CMD_NO_OBJECT
-    assert post(model, buffer()).cause is RecvCause.NO_SRQ
-    assert reap(model, 1) is ReapCause.NO_SRQ
+    assert model.command(Command.DESTROY_SRQ, args).result is CommandResult.CMD_NO_OBJECT
+    assert post(model, buffer()).cause is Cause.NO_SRQ
+    assert reap(model, 1) is Cause.NO_SRQ
 
 
 def test_it_is_empty_after_creation() -> None:
@@ -330,24 +326,24 @@ def test_it_is_empty_after_creation() -> None:
         srq.watermark(2)
         for qp in (FIRST, SECOND):
             reach(model, qp, QpState.FREE)
-        busy = model.command(RecvCommand.DESTROY_SRQ, make_srq_args(0))
-        assert busy.result is RecvResult.CMD_BUSY
+        busy = model.command(Command.DESTROY_SRQ, make_srq_args(0))
+        assert busy.result is CommandResult.CMD_BUSY
         with pytest.raises(ModelError, match="SRQ-16"):
             srq.destroy()
         srq.interrupt()
         srq.destroy()
         args = make_srq_args(0, SrqConfig(2, ZONE, PAGE, 9))
-        reply = model.command(RecvCommand.CREATE_SRQ, args, start=start)
+        reply = model.command(Command.CREATE_SRQ, args, start=start)
         first = 1 if start is None else start
         assert reply.out[0] == first
         assert srq.query()[:4] == (0, first | first << 16, first, 0)
         create(model, FIRST, RecvConfig(ZONE, 0, 0))
         connect(model, FIRST)
         for number in range(20):
-            assert post(model, buffer(context=number)).cause is RecvCause.OK
+            assert post(model, buffer(context=number)).cause is Cause.OK
             take(model, FIRST)
             assert contexts(finish(model, FIRST)) == [number]
-            assert reap(model, (first + number + 1) % 16) is ReapCause.OK
+            assert reap(model, (first + number + 1) % 16) is Cause.OK
     with pytest.raises(ModelError):
         srq.create(SrqConfig())
     with pytest.raises(ModelError):
@@ -371,7 +367,7 @@ def test_a_post_is_valid_in_every_state(what: str) -> None:
         post(model, buffer())
         srq.watermark(2 if what != "armed" else 1)
         srq.waiting = what == "waiting"
-    assert post(model, buffer()).cause is RecvCause.OK
+    assert post(model, buffer()).cause is Cause.OK
 
 
 # -- lives and trace ----------------------------------------------------------------------------
@@ -387,7 +383,7 @@ def test_from_an_srq_to_an_own_queue() -> None:
     create(model, FIRST, RecvConfig(ZONE, 4))
     connect(model, FIRST)
     for number in range(20):
-        assert post(model, buffer(number=FIRST, context=number), own=True).cause is RecvCause.OK
+        assert post(model, buffer(number=FIRST, context=number), own=True).cause is Cause.OK
         assert take(model, FIRST).tag == (1 + number) % 16
         assert contexts(finish(model, FIRST)) == [number]
     with pytest.raises(ModelError):

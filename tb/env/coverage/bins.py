@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
-from models.codes import ArmType, Cause, CommandCode, CommandResult
+from models.codes import DOORBELL_CAUSES, ArmType, Command, CommandResult
 from tb.env.coverage.post_bins import POST_BINS
 from tb.env.coverage.receive_bins import RECEIVE_BINS
 from tb.env.coverage.upsets import UPSET_BINS
@@ -177,7 +177,7 @@ def _generated() -> Iterator[tuple[str, tuple[str, ...]]]:
         ("literal", "typed"), ARM_NAMES.values(), ("success", "solicited")
     ):
         yield f"cq09/{reading}, {arm}, new {kind}", ("CQ-09",)
-    for cause in Cause:
+    for cause in DOORBELL_CAUSES:
         yield f"cause/{cause.name}", _CAUSE_OF.get(cause.name, ("ISO-02",))
     for name, refusals in RESULTS.items():
         subject = {
@@ -209,7 +209,7 @@ BINS: Final[dict[str, tuple[str, ...]]] = {
 
 #: Bins of commands, by code and result.
 COMMAND_BINS: Final = {
-    (int(CommandCode[name]), int(CommandResult[result if result == "OK" else f"CMD_{result}"])): (
+    (int(Command[name]), int(CommandResult[result if result == "OK" else f"CMD_{result}"])): (
         f"command/{name} {result}"
     )
     for name, refusals in RESULTS.items()

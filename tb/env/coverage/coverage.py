@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 from typing import Any
 
-from models.codes import CB_RETURN, PAGE_BYTES, Cause, CommandCode, CqStatus, TraceOp
+from models import codes
+from models.codes import CQ_COMMANDS, Cause, CqStatus, TraceOp
 from models.host.control import Args
+from models.layouts import CB_RETURN, PAGE_BYTES
 from models.params import Params
 from tb.env.coverage.bins import ARM_NAMES, BINS, COMMAND_BINS, INPUTS
 from tb.env.coverage.memory import CqMemory, moderation_case, weaker
@@ -424,10 +426,9 @@ class Coverage:
 
     def _response(self, record: DoorbellResponse) -> None:
         offset = self._requests.popleft() if self._requests else 0
-        try:
-            cause = Cause(record.cause)
-        except ValueError:
+        if record.cause not in codes.DOORBELL_CAUSES:
             return
+        cause = Cause(record.cause)
         self._hit(f"cause/{cause.name}")
         if cause is Cause.NOT_OWNER:
             self._hit(f"foreign page/{'CB_RETURN' if offset == CB_RETURN else 'CQ_DB'}")
@@ -437,7 +438,7 @@ class Coverage:
     def _command(self, record: Command) -> None:
         name = COMMAND_BINS.get((record.code, record.result))
         if name is None:
-            if record.code not in list(CommandCode):
+            if record.code not in CQ_COMMANDS:
                 self._hit("command/UNKNOWN")
             return
         self._hit(name)
@@ -445,19 +446,19 @@ class Coverage:
             return
         args = Args(record.args)
         number = args.number
-        if record.code in (CommandCode.CREATE_EQ, CommandCode.MODIFY_EQ):
+        if record.code in (codes.Command.CREATE_EQ, codes.Command.MODIFY_EQ):
             self._vectors[args.vector] = number
-        elif record.code == CommandCode.RESIZE_EQ:
+        elif record.code == codes.Command.RESIZE_EQ:
             self._hit("eq ring/resized")
-        elif record.code == CommandCode.CREATE_CQ:
+        elif record.code == codes.Command.CREATE_CQ:
             self._cqs[number].log2 = args.log2
             self._settings(args, self._cqs[number])
-        elif record.code == CommandCode.RESIZE_CQ:
+        elif record.code == codes.Command.RESIZE_CQ:
             cq = self._cqs[number]
             if args.log2 != cq.log2:
                 self._hit("resize/up" if args.log2 > cq.log2 else "resize/down")
             cq.log2 = args.log2
-        elif record.code == CommandCode.MODIFY_CQ:
+        elif record.code == codes.Command.MODIFY_CQ:
             cq = self._cqs[number]
             config = args.config
             cq.typed, cq.rearm = config.typed, config.rearm

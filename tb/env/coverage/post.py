@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from collections import deque
 
-from models.codes import CqStatus
+from models import codes
+from models.codes import (
+    FOREIGN_CAUSES,
+    QP_COMMANDS,
+    Cause,
+    ConnEvent,
+    CqStatus,
+    PostFlag,
+    QpState,
+    StateBy,
+    Status,
+    TraceOp,
+)
+from models.layouts import RECV_PORTAL, SRQ_PORTAL
 from models.params import Params
 from models.post.post import Post
 from models.post.post_check import is_portal
-from models.qp_codes import (
-    FOREIGN_CAUSES,
-    RECV_PORTAL,
-    SRQ_PORTAL,
-    ConnEvent,
-    PostCause,
-    PostFlag,
-    QpCommand,
-    QpState,
-    QpTraceOp,
-    StateBy,
-    Status,
-)
 from models.verbs import VERBS
 from tb.env.coverage.coverage import Coverage
 from tb.env.coverage.post_bins import CAUSES, QP_COMMAND_BINS, TRANSITIONS
@@ -96,10 +96,10 @@ class EngineCoverage(Coverage):
         self._requests.popleft()
         offset, post = self._portals.popleft()
         if record.cause in CAUSES:
-            self._hit(f"post cause/{PostCause(record.cause).name}")
+            self._hit(f"post cause/{Cause(record.cause).name}")
         if record.cause and offset in _RECEIVES:
             self._hit(f"portal/{_RECEIVES[offset]}")
-        if record.cause == PostCause.NO_QP:
+        if record.cause == Cause.NO_QP:
             self._hit(f"post in state/{self._qps[post.qp].state.name}")
         if record.cause in FOREIGN_CAUSES and post in self._posts:
             self._posts.remove(post)
@@ -111,14 +111,14 @@ class EngineCoverage(Coverage):
         if record.cq >= self.params.num_qp:
             return
         qp = self._qps[record.cq]
-        if record.op == QpTraceOp.RETIRE:
+        if record.op == TraceOp.RETIRE:
             self._retire(record, qp)
             self._together(record)
             return
         self._step = record
-        if record.op == QpTraceOp.POST:
+        if record.op == TraceOp.POST:
             self._post(record, qp)
-        elif record.op == QpTraceOp.AGE:
+        elif record.op == TraceOp.AGE:
             self._release(record, qp, "age")
         else:
             self._state(record, qp)
@@ -130,7 +130,7 @@ class EngineCoverage(Coverage):
             return
         if other.cq != record.cq:
             self._hit("same cycle/posting and retirement of two QPs")
-        elif other.op == QpTraceOp.POST:
+        elif other.op == TraceOp.POST:
             self._hit("same cycle/post and retirement of one QP")
 
     def _post(self, record: Trace, qp: _Qp) -> None:
@@ -150,7 +150,7 @@ class EngineCoverage(Coverage):
         if verb is not None:
             for name in verb.bins(post, cause):
                 self._hit(f"verb/{name}")
-        if cause == PostCause.OK:
+        if cause == Cause.OK:
             self._accepted(record, qp, post, held)
             return
         if verb is not None:
@@ -163,7 +163,7 @@ class EngineCoverage(Coverage):
             if deferred:
                 self._hit("release/failure of a post with DEFER")
             known = record.old >> 48 & _ALL
-            if cause == PostCause.QUEUE_FULL and known == qp.released:
+            if cause == Cause.QUEUE_FULL and known == qp.released:
                 self._hit("release/queue full of held requests")
 
     def _accepted(self, record: Trace, qp: _Qp, post: Post, held: int) -> None:
@@ -228,12 +228,12 @@ class EngineCoverage(Coverage):
         qp.state = new
 
     def _command(self, record: Command) -> None:
-        own = record.code in list(QpCommand)
+        own = record.code in QP_COMMANDS
         name = QP_COMMAND_BINS.get((record.code, record.result))
         if own or name is not None:
             if name is not None:
                 self._hit(name)
-            if own and record.code == QpCommand.MODIFY_QP and not record.result:
+            if own and record.code == codes.Command.MODIFY_QP and not record.result:
                 self._modified(record)
             return
         super()._command(record)

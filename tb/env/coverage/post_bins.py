@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
-from models.codes import CommandCode
-from models.qp_codes import PostCause, QpCommand, QpResult, QpState
+from models.codes import POST_CAUSES, Command, CommandResult, QpState
 from models.verbs import VERBS
 
 #: Results that a command of queue pairs can have, OK apart.
@@ -27,18 +26,18 @@ QP_RESULTS: Final[dict[str, tuple[str, ...]]] = {
 
 #: Bins of these commands, by code and result.
 QP_COMMAND_BINS: Final[dict[tuple[int, int], str]] = {
-    (int(QpCommand[name]), int(QpResult[result if result == "OK" else f"CMD_{result}"])): (
+    (int(Command[name]), int(CommandResult[result if result == "OK" else f"CMD_{result}"])): (
         f"command/{name} {result}"
     )
     for name, refusals in QP_RESULTS.items()
     for result in ("OK", *refusals)
-} | {(int(CommandCode.DESTROY_CQ), int(QpResult.CMD_IN_USE)): "command/DESTROY_CQ IN_USE"}
+} | {(int(Command.DESTROY_CQ), int(CommandResult.CMD_IN_USE)): "command/DESTROY_CQ IN_USE"}
 
 #: Channels of the transport's side that can stall.
 TRANSPORT_CHANNELS: Final = ("WORK", "DONE", "CONN", "TERM")
 
 #: Causes that exist in this version.
-CAUSES: Final = tuple(PostCause)
+CAUSES: Final = POST_CAUSES
 
 _CAUSE_OF: Final = {
     "OK": ("DF-06",),

@@ -5,19 +5,13 @@ of receives. Plain counters; the bins are in coverage_receive_bins.py.
 
 from __future__ import annotations
 
+from models import codes
+from models.codes import RECEIVE_COMMANDS, Cause, QpState, RecvFlag, ScatterCode, StateBy, TraceOp
 from models.host.control import Args
 from models.params import Params
-from models.qp_codes import QpCommand, QpState, QpTraceOp, StateBy
 from models.receive.receive_control import receive_config_of, srq_config_of
 from models.receive.receive_post import RecvPost, fill
 from models.receive.receive_types import RecvRequest
-from models.receive_codes import (
-    RecvCause,
-    RecvCommand,
-    RecvFlag,
-    RecvTraceOp,
-    ScatterCode,
-)
 from tb.env.coverage.memory import CqMemory
 from tb.env.coverage.post import _Qp
 from tb.env.coverage.receive_bins import ARMS, CLOSED, RECEIVE_COMMAND_BINS
@@ -35,8 +29,8 @@ _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 _FLUSHING = (QpState.DISCONNECTED, QpState.ERROR, QpState.DESTROYING)
 _REASONS = {StateBy.COMMAND: "command", StateBy.CONN: "event", StateBy.REPORT: "report"}
 _SEGMENT_CAUSES = (
-    *(RecvCause.BAD_REGION, RecvCause.BAD_ZONE),
-    *(RecvCause.NO_LOCAL_WRITE, RecvCause.BAD_RANGE),
+    *(Cause.BAD_REGION, Cause.BAD_ZONE),
+    *(Cause.NO_LOCAL_WRITE, Cause.BAD_RANGE),
 )
 
 
@@ -50,17 +44,17 @@ class ReceiveCoverage(ReceiveQueueCoverage):
             ScatterAnswer: self._answered,
             RecvDone: self._reported,
         }
-        self._by_receive_op[RecvTraceOp.RECEIVE] = self._receive
+        self._by_receive_op[TraceOp.RECEIVE] = self._receive
         self._old_state = QpState.FREE
         self._changed = (-1, 0)
 
     def _trace(self, record: Trace) -> None:
         super()._trace(record)
-        if record.lane == 3 and record.op == QpTraceOp.QP_STATE:
+        if record.lane == 3 and record.op == TraceOp.QP_STATE:
             self._after_state(record)
             self._changed = record.cycle, record.cq
         # Within a cycle the lanes come by their numbers.
-        if record.op == RecvTraceOp.TAKE and self._changed == (record.cycle, record.cq):
+        if record.op == TraceOp.TAKE and self._changed == (record.cycle, record.cq):
             self._hit("same cycle/take and change of state")
 
     # -- transport ---------------------------------------------------------------------------------
@@ -237,38 +231,38 @@ class ReceiveCoverage(ReceiveQueueCoverage):
 
     def _command(self, record: Command) -> None:
         name = RECEIVE_COMMAND_BINS.get((record.code, record.result))
-        receiving = record.code in set(RecvCommand)
+        receiving = record.code in RECEIVE_COMMANDS
         if name is not None:
             self._hit(name)
         if not receiving:
             if name is None:
                 super()._command(record)
-            if record.code == QpCommand.CREATE_QP and not record.result:
+            if record.code == codes.Command.CREATE_QP and not record.result:
                 receiver = self._receivers[record.args[0]]
                 receiver.config = receive_config_of(Args(record.args))
                 receiver.recv_cq = record.args[3] >> 16
                 self._owners[False, record.args[0]] = record.args[4] & _ALL
             return
         if not record.result:
-            self._receive_command(record, RecvCommand(record.code))
+            self._receive_command(record, codes.Command(record.code))
 
-    def _receive_command(self, record: Command, code: RecvCommand) -> None:
+    def _receive_command(self, record: Command, code: codes.Command) -> None:
         number = record.args[0]
-        if code is RecvCommand.CREATE_SRQ:
+        if code is codes.Command.CREATE_SRQ:
             self._srqs[number].vector = srq_config_of(Args(record.args)).vector
             self._owners[True, number] = record.args[2] & _ALL
-        elif code is RecvCommand.SET_SRQ_WATERMARK:
+        elif code is codes.Command.SET_SRQ_WATERMARK:
             if not record.args[1]:
                 self._hit("watermark/T = 0")
                 if self._srqs[number].armed:
                     self._hit("watermark/T = 0 while armed")
-        elif code is RecvCommand.DESTROY_SRQ:
+        elif code is codes.Command.DESTROY_SRQ:
             if self._srqs[number].buffers:
                 self._hit("srq/destroyed with buffers")
                 self._srqs[number].buffers.clear()
-        elif code is RecvCommand.REGISTER_MR:
+        elif code is codes.Command.REGISTER_MR:
             self._keys[record.outs[0]] = number
-        elif code is RecvCommand.DEREGISTER_MR:
+        elif code is codes.Command.DEREGISTER_MR:
             gone = {key for key, region in self._keys.items() if region == number}
             self._old_keys |= gone
             self._keys = {key: n for key, n in self._keys.items() if key not in gone}

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
-from models.qp_codes import QpCommand, QpState
-from models.receive_codes import ReapCause, RecvCause, RecvCommand, RecvFlag, RecvResult
+from models import codes
+from models.codes import Cause, Command, CommandResult, QpState, RecvFlag
 
 #: Results that a command of receiving can have, OK apart.
 RECEIVE_RESULTS: Final[dict[str, tuple[str, ...]]] = {
@@ -30,13 +30,13 @@ _CREATE_QP: Final = ("RESERVED", "NO_SRQ", "BAD_FLAG")
 
 #: Bins of these commands, by code and result.
 RECEIVE_COMMAND_BINS: Final[dict[tuple[int, int], str]] = {
-    (int(RecvCommand[name]), int(RecvResult[word if word == "OK" else f"CMD_{word}"])): (
+    (int(Command[name]), int(CommandResult[word if word == "OK" else f"CMD_{word}"])): (
         f"command/{name} {word}"
     )
     for name, refusals in RECEIVE_RESULTS.items()
     for word in ("OK", *refusals)
 } | {
-    (int(QpCommand.CREATE_QP), int(RecvResult[f"CMD_{word}"])): f"command/CREATE_QP {word}"
+    (int(Command.CREATE_QP), int(CommandResult[f"CMD_{word}"])): f"command/CREATE_QP {word}"
     for word in _CREATE_QP
 }
 
@@ -44,12 +44,12 @@ _OWN_ONLY: Final = ("BAD_QP", "NO_QP", "BAD_STATE", "CQ_ERROR", "NO_CREDIT")
 _SRQ_ONLY: Final = ("BAD_SRQ", "NO_SRQ")
 
 #: Causes of a post to each portal.
-RECEIVE_CAUSES: Final[dict[str, tuple[RecvCause, ...]]] = {
-    "own": tuple(c for c in RecvCause if c.name not in (*_SRQ_ONLY, "BAD_OFFSET")),
-    "shared": tuple(c for c in RecvCause if c.name not in (*_OWN_ONLY, "BAD_OFFSET")),
+RECEIVE_CAUSES: Final[dict[str, tuple[Cause, ...]]] = {
+    "own": tuple(c for c in codes.RECEIVE_CAUSES if c.name not in (*_SRQ_ONLY, "BAD_OFFSET")),
+    "shared": tuple(c for c in codes.RECEIVE_CAUSES if c.name not in (*_OWN_ONLY, "BAD_OFFSET")),
 }
 
-REAP_CAUSES: Final = tuple(c for c in ReapCause if c is not ReapCause.BAD_OFFSET)
+REAP_CAUSES: Final = tuple(c for c in codes.REAP_CAUSES if c is not Cause.BAD_OFFSET)
 
 #: States in which a request is refused.
 CLOSED: Final = tuple(
@@ -162,7 +162,7 @@ def _generated() -> Iterator[tuple[str, tuple[str, ...]]]:
         for number in range(4):
             yield f"segments/{kind}, {number}", ("SRQ-01" if number == 0 else "SRQ-03",)
     for reap in REAP_CAUSES:
-        owner = reap is ReapCause.NOT_OWNER
+        owner = reap is Cause.NOT_OWNER
         yield f"reap cause/{reap.name}", ("ISO-01" if owner else "SRQ-17",)
     for kind, name in product(("own", "SRQ"), ("SCATTER", "NOT_READY", "LENGTH_ERROR", "REFUSED")):
         yield f"answer/{name}, {kind}", ("SRQ-13" if name == "REFUSED" else "SRQ-18",)

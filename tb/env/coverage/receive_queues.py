@@ -7,19 +7,12 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from models.codes import PAGE_BYTES, CqStatus
+from models.codes import REAP_CAUSES, RECEIVE_CAUSES, Cause, CqStatus, QpState, StateBy, TraceOp
+from models.layouts import KEY_REGION_BITS, PAGE_BYTES, RECV_PORTAL, SRQ_DB
 from models.params import Params
 from models.post.post import NUM_SLOTS
-from models.qp_codes import RECV_PORTAL, QpState, StateBy
 from models.receive.receive_post import RecvPost, is_receive_portal, receive_write_faults
 from models.receive.receive_types import RecvConfig, RecvRequest
-from models.receive_codes import (
-    KEY_REGION_BITS,
-    SRQ_DB,
-    ReapCause,
-    RecvCause,
-    RecvTraceOp,
-)
 from tb.env.coverage.post import EngineCoverage
 from tb.env.coverage.receive_bins import RECEIVE_BINS
 from tb.env.harness.records import (
@@ -34,8 +27,8 @@ _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 _FLUSHING = (QpState.DISCONNECTED, QpState.ERROR, QpState.DESTROYING)
 _REASONS = {StateBy.COMMAND: "command", StateBy.CONN: "event", StateBy.REPORT: "report"}
 _SEGMENT_CAUSES = (
-    *(RecvCause.BAD_REGION, RecvCause.BAD_ZONE),
-    *(RecvCause.NO_LOCAL_WRITE, RecvCause.BAD_RANGE),
+    *(Cause.BAD_REGION, Cause.BAD_ZONE),
+    *(Cause.NO_LOCAL_WRITE, Cause.BAD_RANGE),
 )
 
 
@@ -87,11 +80,11 @@ class ReceiveQueueCoverage(EngineCoverage):
     def __init__(self, params: Params) -> None:
         super().__init__(params)
         self._by_receive_op: dict[int, Callable[[Trace], None]] = {
-            RecvTraceOp.TAKE: self._take,
-            RecvTraceOp.WATERMARK: self._watermark,
-            RecvTraceOp.RECV_POST: self._receive_post,
-            RecvTraceOp.REAP: self._reap,
-            RecvTraceOp.RECV_SIZE: self._size,
+            TraceOp.TAKE: self._take,
+            TraceOp.WATERMARK: self._watermark,
+            TraceOp.RECV_POST: self._receive_post,
+            TraceOp.REAP: self._reap,
+            TraceOp.RECV_SIZE: self._size,
         }
 
     def _begin(self) -> None:
@@ -130,8 +123,8 @@ class ReceiveQueueCoverage(EngineCoverage):
         offset = self._requests[0] if self._requests else 0
         if offset == SRQ_DB:
             self._requests.popleft()
-            if record.cause in set(ReapCause) - {ReapCause.BAD_OFFSET}:
-                self._hit(f"reap cause/{ReapCause(record.cause).name}")
+            if record.cause in REAP_CAUSES and record.cause != Cause.BAD_OFFSET:
+                self._hit(f"reap cause/{Cause(record.cause).name}")
             return
         if not is_receive_portal(offset) or not self._receives:
             super()._response(record)
@@ -143,9 +136,9 @@ class ReceiveQueueCoverage(EngineCoverage):
         if record.cause:
             self._hit(f"portal/{'shared receive' if shared else 'receive'}")
         name = f"receive cause/{kind}, "
-        if record.cause in set(RecvCause):
-            self._known(name + RecvCause(record.cause).name)
-        if record.cause == RecvCause.NO_QP:
+        if record.cause in RECEIVE_CAUSES:
+            self._known(name + Cause(record.cause).name)
+        if record.cause == Cause.NO_QP:
             self._hit(f"receive post in state/{self._qps[post.number].state.name}")
         self._stepped(shared, post)
 
@@ -167,8 +160,8 @@ class ReceiveQueueCoverage(EngineCoverage):
             super()._trace(record)
             return
         handler = self._by_receive_op.get(record.op)
-        shared = record.op in (RecvTraceOp.WATERMARK, RecvTraceOp.REAP)
-        if record.op in (RecvTraceOp.RECV_POST, RecvTraceOp.RECV_SIZE):
+        shared = record.op in (TraceOp.WATERMARK, TraceOp.REAP)
+        if record.op in (TraceOp.RECV_POST, TraceOp.RECV_SIZE):
             shared = bool(record.operand >> 8 & 1)
         limit = self.params.num_srq if shared else self.params.num_qp
         if handler is not None and record.cq < limit:
@@ -182,7 +175,7 @@ class ReceiveQueueCoverage(EngineCoverage):
         owner = self._owners.get((shared, number))
         found = [e for e in self._stepless if (e[0], e[2].number) == (shared, number)]
         found = [e for e in found if owner in (None, e[1])]
-        if cause == RecvCause.OK:
+        if cause == Cause.OK:
             found = [e for e in found if e[2].num_segments <= NUM_SLOTS and not e[2].reserved]
         if not found:
             return
@@ -191,9 +184,9 @@ class ReceiveQueueCoverage(EngineCoverage):
         if not shared:
             self._hit(f"receive post in state/{self._qps[number].state.name}")
         self._keys_of(post, cause)
-        if not shared or cause != RecvCause.OK:
+        if not shared or cause != Cause.OK:
             self._post_and_take(record, shared, cause)
-        if cause != RecvCause.OK:
+        if cause != Cause.OK:
             return
         self._hit(f"segments/{'shared' if shared else 'own'}, {post.num_segments}")
         if post.context in self._contexts:
@@ -219,9 +212,9 @@ class ReceiveQueueCoverage(EngineCoverage):
                     self._hit("same cycle/post and take, own")
             elif take.operand >> 4 & 1 and take.operand >> 16 == record.cq:
                 self._hit("same cycle/post and take, SRQ")
-                if take.operand & 0xF and cause == RecvCause.OK:
+                if take.operand & 0xF and cause == Cause.OK:
                     self._hit("same cycle/post and take, empty SRQ")
-                elif not take.operand & 0xF and cause == RecvCause.QUEUE_FULL:
+                elif not take.operand & 0xF and cause == Cause.QUEUE_FULL:
                     self._hit("same cycle/post and take, full SRQ")
 
     def _takes_in(self, cycle: int) -> list[Trace]:
@@ -235,13 +228,13 @@ class ReceiveQueueCoverage(EngineCoverage):
         """Keys and what became of them."""
         segments = post.segments
         good = [s.key in self._keys for s in segments if s.length]
-        if cause == RecvCause.OK:
+        if cause == Cause.OK:
             if any(not s.length and s.key not in self._keys for s in segments):
                 self._hit("mr/segment without bytes is not checked")
         elif cause in _SEGMENT_CAUSES:
-            if cause == RecvCause.BAD_REGION and False in good and good.index(False) > 0:
+            if cause == Cause.BAD_REGION and False in good and good.index(False) > 0:
                 self._hit("mr/second segment fails")
-            if cause == RecvCause.BAD_REGION:
+            if cause == Cause.BAD_REGION:
                 key = next((s.key for s in segments if s.length and s.key not in self._keys), 0)
                 region = key & (1 << KEY_REGION_BITS) - 1
                 if key not in self._old_keys:

@@ -10,12 +10,22 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
+from models import codes
+from models.codes import (
+    KEY_STATUSES,
+    WINDOW_COMMANDS,
+    Cause,
+    CommandResult,
+    PostFlag,
+    QpState,
+    ScatterCode,
+    Status,
+    TraceOp,
+)
+from models.layouts import WINDOW_BIT
 from models.params import Params
 from models.post.post import Post
-from models.qp_codes import PostCause, PostFlag, QpCommand, QpState
-from models.receive_codes import RecvCause, RecvCommand, RecvResult, ScatterCode
 from models.verbs import VERBS
-from models.window_codes import WINDOW_BIT, KeyStatus, KeyTraceOp, WindowCommand
 from tb.env.coverage.post import _Qp
 from tb.env.coverage.receive_queues import Receiver
 from tb.env.coverage.windows_bins import CLEANUP, NEAR, RACE, WINDOW_COMMAND_BINS
@@ -24,9 +34,9 @@ from tb.env.harness.records import Command, DoorbellResponse, ScatterAnswer, Tra
 
 _OBJECT, _KEY = 0xFFF, 0xFFFF_FFFF
 _VALID, _EXISTS, _ALLOCATED = 1 << 32, 1 << 33, 1 << 34
-_CLOSING = (int(RecvCommand.DEREGISTER_MR), int(WindowCommand.CLOSE_MW))
+_CLOSING = (int(codes.Command.DEREGISTER_MR), int(codes.Command.CLOSE_MW))
 _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
-_VERB = {KeyTraceOp.BIND: "Bind", KeyTraceOp.FAST_REGISTER: "FastRegister"}
+_VERB = {TraceOp.BIND: "Bind", TraceOp.FAST_REGISTER: "FastRegister"}
 
 
 class _Invalidation(NamedTuple):
@@ -53,12 +63,12 @@ class WindowCoverage(AccessCoverage):
     def __init__(self, params: Params) -> None:
         super().__init__(params)
         self._by_key_op: dict[int, Callable[[Trace], None]] = {
-            KeyTraceOp.BIND: self._given,
-            KeyTraceOp.FAST_REGISTER: self._given,
-            KeyTraceOp.INVALIDATE: self._invalidated,
-            KeyTraceOp.CHECK: self._check_step,
-            KeyTraceOp.KEY_COMMAND: self._key_command,
-            KeyTraceOp.REMOVED: self._removal,
+            TraceOp.BIND: self._given,
+            TraceOp.FAST_REGISTER: self._given,
+            TraceOp.INVALIDATE: self._invalidated,
+            TraceOp.CHECK: self._check_step,
+            TraceOp.KEY_COMMAND: self._key_command,
+            TraceOp.REMOVED: self._removal,
         }
 
     def _begin(self) -> None:
@@ -92,12 +102,12 @@ class WindowCoverage(AccessCoverage):
     # -- requests ----------------------------------------------------------------------------------
 
     def _request_status(self, verb: str, status: int) -> None:
-        if status in set(KeyStatus):
-            self._if_known(f"request/{verb}, {KeyStatus(status).name}")
+        if status in KEY_STATUSES:
+            self._if_known(f"request/{verb}, {Status(status).name}")
 
     def _given(self, record: Trace) -> None:
         """BIND, FAST_REGISTER."""
-        self._request_status(_VERB[KeyTraceOp(record.op)], record.operand & 0xFF)
+        self._request_status(_VERB[TraceOp(record.op)], record.operand & 0xFF)
         self._shows(record)
         self._local_step(record)
 
@@ -129,16 +139,16 @@ class WindowCoverage(AccessCoverage):
         if post.has(PostFlag.READ_FENCE):
             self._hit("request/behind a fence")
         status = step.operand & 0xFF
-        if step.op == KeyTraceOp.BIND:
+        if step.op == TraceOp.BIND:
             self._bound(step, post, status)
-        elif step.op == KeyTraceOp.FAST_REGISTER and not status and post.segments:
+        elif step.op == TraceOp.FAST_REGISTER and not status and post.segments:
             segment = post.segments[0]
             rights = step.new >> 64 & 7
             self._memory[step.new & _KEY] = Memory(segment.address, segment.length, rights)
 
     def _bound(self, step: Trace, post: Post, status: int) -> None:
         segment = post.segments[0] if post.segments else None
-        if status == KeyStatus.BAD_MEMORY:
+        if status == Status.BAD_MEMORY:
             self._bad_memory(post)
         if status or segment is None:
             return
@@ -281,7 +291,7 @@ class WindowCoverage(AccessCoverage):
             if two:
                 self._hit("completion/two, no token")
             return
-        good = {0: "valid", int(KeyStatus.INVALID_TOKEN): "bad token"}.get(status)
+        good = {0: "valid", int(Status.INVALID_TOKEN): "bad token"}.get(status)
         if good is not None:
             mode, queue = "two" if two else "one", "own" if receiver.config.srq is None else "SRQ"
             mark = "solicited" if request.solicited else "plain"
@@ -294,17 +304,17 @@ class WindowCoverage(AccessCoverage):
     def _key_command(self, record: Trace) -> None:
         state = record.old if record.operand in _CLOSING else record.new
         number = state & _OBJECT
-        if record.operand == WindowCommand.CREATE_MW:
+        if record.operand == codes.Command.CREATE_MW:
             if number in self._lives:
                 self._hit("close/created again")
             self._lives.add(number)
             self._bound_to.pop(number, None)
-        elif record.operand == WindowCommand.CLOSE_MW:
+        elif record.operand == codes.Command.CLOSE_MW:
             valid = state & _VALID
             never = number not in self._bound_to
             self._hit(f"close/{'valid' if valid else 'never bound' if never else 'invalidated'}")
             self._closed.add(state & _KEY)
-        elif record.operand == RecvCommand.DEREGISTER_MR:
+        elif record.operand == codes.Command.DEREGISTER_MR:
             self._deregistered(state)
         self._shows(record)
         if record.operand in _CLOSING:
@@ -330,20 +340,20 @@ class WindowCoverage(AccessCoverage):
             self._hit(name)
         if self._removed and not record.result and record.code in CLEANUP:
             self._hit(f"removal/{CLEANUP[record.code]} works")
-        if record.code in set(WindowCommand):
-            if not record.result and record.code == WindowCommand.CREATE_MW:
+        if record.code in WINDOW_COMMANDS:
+            if not record.result and record.code == codes.Command.CREATE_MW:
                 number = record.args[0] | WINDOW_BIT
                 self._window_contexts[number] = record.args[1] | record.args[2] << 32
             return
-        if record.result == RecvResult.CMD_DEVICE_REMOVED:
+        if record.result == CommandResult.CMD_DEVICE_REMOVED:
             return
         super()._command(record)
         if record.result:
             return
         args = record.args
-        if record.code == QpCommand.CREATE_QP:
+        if record.code == codes.Command.CREATE_QP:
             self._guards[args[0]] = bool(args[7] >> 18 & 1)
-        elif record.code == RecvCommand.REGISTER_MR:
+        elif record.code == codes.Command.REGISTER_MR:
             base, length = args[1] | args[2] << 32, args[3] | args[4] << 32
             self._memory[record.outs[0]] = Memory(base, length, args[5] >> 16 & 7)
 
@@ -376,6 +386,6 @@ class WindowCoverage(AccessCoverage):
         offset = self._requests[0] if self._requests else -1
         super()._response(record)
         name = {0x000: "post", 0x040: "receive post", 0x080: "shared receive post"}.get(offset)
-        removed = record.cause in (PostCause.DEVICE_REMOVED, RecvCause.DEVICE_REMOVED)
+        removed = record.cause in (Cause.DEVICE_REMOVED, Cause.DEVICE_REMOVED)
         if removed and name is not None:
             self._hit(f"removal/{name} refused")

@@ -11,12 +11,9 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
-from models.codes import CommandCode
+from models.codes import Command, CommandResult, QpState, Status, Verdict
 from models.host import control
 from models.keys.window_control import REMOVED_COMMANDS
-from models.qp_codes import QpCommand, QpState
-from models.receive_codes import RecvCommand, RecvResult
-from models.window_codes import KeyStatus, Verdict, WindowCommand
 
 #: Results that a command of keys can have, OK apart.
 WINDOW_RESULTS: Final[dict[str, tuple[str, ...]]] = {
@@ -30,7 +27,7 @@ WINDOW_RESULTS: Final[dict[str, tuple[str, ...]]] = {
 
 def _name(code: int) -> str:
     """Name of a command."""
-    for codes in (CommandCode, QpCommand, RecvCommand, WindowCommand):
+    for codes in (Command, Command, Command, Command):
         if code in set(codes):
             return codes(code).name
     return f"{code:#x}"
@@ -38,16 +35,16 @@ def _name(code: int) -> str:
 
 #: Bins of these commands, by code and result.
 WINDOW_COMMAND_BINS: Final[dict[tuple[int, int], str]] = {
-    (int(WindowCommand[name]), int(RecvResult[word if word == "OK" else f"CMD_{word}"])): (
+    (int(Command[name]), int(CommandResult[word if word == "OK" else f"CMD_{word}"])): (
         f"command/{name} {word}"
     )
     for name, refusals in WINDOW_RESULTS.items()
     for word in ("OK", *refusals)
 } | {
-    (int(RecvCommand.DEREGISTER_MR), int(RecvResult.CMD_BUSY)): "command/DEREGISTER_MR BUSY",
-    (int(QpCommand.DESTROY_QP), int(RecvResult.CMD_IN_USE)): "command/DESTROY_QP IN_USE",
+    (int(Command.DEREGISTER_MR), int(CommandResult.CMD_BUSY)): "command/DEREGISTER_MR BUSY",
+    (int(Command.DESTROY_QP), int(CommandResult.CMD_IN_USE)): "command/DESTROY_QP IN_USE",
     **{
-        (int(code), int(RecvResult.CMD_DEVICE_REMOVED)): f"removed command/{_name(code)}"
+        (int(code), int(CommandResult.CMD_DEVICE_REMOVED)): f"removed command/{_name(code)}"
         for code in sorted(REMOVED_COMMANDS | control.REMOVED_COMMANDS)
     },
 }
@@ -56,9 +53,9 @@ WINDOW_COMMAND_BINS: Final[dict[tuple[int, int], str]] = {
 CLEANUP: Final = {
     int(code): code.name
     for code in (
-        *(CommandCode.DESTROY_CQ, CommandCode.DESTROY_EQ, QpCommand.DESTROY_QP),
-        *(QpCommand.FLUSH_QP, QpCommand.SET_QP_STATE, RecvCommand.DESTROY_SRQ),
-        *(RecvCommand.DEREGISTER_MR, WindowCommand.CLOSE_MW, WindowCommand.QUERY_MW),
+        *(Command.DESTROY_CQ, Command.DESTROY_EQ, Command.DESTROY_QP),
+        *(Command.FLUSH_QP, Command.SET_QP_STATE, Command.DESTROY_SRQ),
+        *(Command.DEREGISTER_MR, Command.CLOSE_MW, Command.QUERY_MW),
     )
 }
 
@@ -69,17 +66,17 @@ OBJECTS: Final = ("region", "window")
 KINDS: Final = {1: "read", 2: "write"}
 WAYS: Final = ("request", "peer", "Read")
 RIGHTS: Final = {0: "nothing", 2: "read", 4: "write", 6: "read and write"}
-STATUSES: Final[dict[str, tuple[KeyStatus, ...]]] = {
+STATUSES: Final[dict[str, tuple[Status, ...]]] = {
     "Bind": (
-        *(KeyStatus.SUCCESS, KeyStatus.INVALID_TOKEN),
-        *(KeyStatus.ALREADY_VALID, KeyStatus.BAD_MEMORY),
+        *(Status.SUCCESS, Status.INVALID_TOKEN),
+        *(Status.ALREADY_VALID, Status.BAD_MEMORY),
     ),
     "FastRegister": (
-        *(KeyStatus.SUCCESS, KeyStatus.INVALID_TOKEN),
-        *(KeyStatus.ALREADY_VALID, KeyStatus.BAD_MEMORY),
+        *(Status.SUCCESS, Status.INVALID_TOKEN),
+        *(Status.ALREADY_VALID, Status.BAD_MEMORY),
     ),
-    "Invalidate": (KeyStatus.SUCCESS, KeyStatus.INVALID_TOKEN),
-    "Read": (KeyStatus.SUCCESS, KeyStatus.INVALID_TOKEN),
+    "Invalidate": (Status.SUCCESS, Status.INVALID_TOKEN),
+    "Read": (Status.SUCCESS, Status.INVALID_TOKEN),
 }
 EDGES: Final = (
     *("first byte", "last byte", "all bytes", "one before", "one beyond", "far away"),

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from models.codes import QpState, Verdict
 from models.keys.window_types import CheckRequest
+from models.layouts import WINDOW_BIT
 from models.params import Params
-from models.qp_codes import QpState
-from models.window_codes import WINDOW_BIT, Verdict
 from tb.env.coverage.receive import ReceiveCoverage
 from tb.env.coverage.windows_bins import CLOSED, KINDS, RIGHTS, WINDOW_BINS
 from tb.env.harness.records import AccessCheck, AccessVerdict, Trace

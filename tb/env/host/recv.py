@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from models import codes
+from models.codes import RECEIVE_CAUSES
 from models.post.post import Segment, slots_of
+from models.receive.dat import DAT_RESULT, DatResult
 from models.receive.receive_post import RecvPost
-from models.receive_codes import DAT_RESULT, DatResult, RecvCause
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import Cause, PageReg
@@ -37,8 +39,8 @@ def posted(answer: WriteResult) -> Posted:
     """From the answer to the write."""
     resp, cause = answer
     assert bool(resp) == bool(cause), f"response {resp} with cause {cause}"
-    known = cause in {int(member) for member in RecvCause}
-    return Posted(DAT_RESULT.get(RecvCause(cause)) if known else None, Cause(cause))
+    known = cause in RECEIVE_CAUSES
+    return Posted(DAT_RESULT.get(codes.Cause(cause)) if known else None, Cause(cause))
 
 
 class ReceiveQueue:

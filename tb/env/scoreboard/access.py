@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
+from models.codes import LogCause, Verdict
 from models.keys.window_types import CheckRequest
-from models.window_codes import Verdict, WindowLog
 from tb.env.harness.records import AccessCheck, AccessVerdict, Trace
 from tb.env.scoreboard.key_context import OBJECT, KeyContext
 from tb.env.scoreboard.post import SLACK
@@ -116,7 +116,7 @@ class AccessChecks:
         kc.model.checks += 1
         if code != Verdict.GRANTED:
             kc.model.checks_refused += 1
-            self.log.append((WindowLog.CHECK_REFUSED, QP_KIND, request.qp, code))
+            self.log.append((LogCause.CHECK_REFUSED, QP_KIND, request.qp, code))
         self._timely(record, waiting, where)
 
     def _hand_on(self, waiting: _Waiting) -> bool:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections import deque
 from typing import NoReturn
 
-from models.codes import CommandCode, Life, TraceOp
+from models import codes
+from models.codes import Life, TraceOp
 from models.engine import Engine
 from models.host.control import Args
 from models.params import Params
@@ -159,7 +160,7 @@ class Context:
             return None
         raise NeedCommandError
 
-    def command_for(self, cq: int, *codes: CommandCode) -> Command | None:
+    def command_for(self, cq: int, *codes: codes.Command) -> Command | None:
         """The command in flight if it is one of ``codes`` for this CQ."""
         command = self.command()
         if command is not None and command.code in codes and command.args[0] == cq:

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import replace
 
-from models.codes import CQE_BYTES, LINE_BYTES, ModelError
+from models.codes import ModelError
 from models.cq.entries import Cqe, phase_of, with_phase
 from models.cq.queue import Verdict
+from models.layouts import CQE_BYTES, LINE_BYTES
 from tb.env.defs import Cause, Kind
 from tb.env.harness.records import Completion, MemWrite, Trace
 from tb.env.scoreboard.base import Context

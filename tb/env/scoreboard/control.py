@@ -8,16 +8,10 @@ object had while the command ran, all others in the one state there is.
 
 from __future__ import annotations
 
-from models.codes import (
-    CQE_BYTES,
-    CommandCode,
-    CommandResult,
-    CqStatus,
-    Life,
-    ModelError,
-    TraceOp,
-)
+from models import codes
+from models.codes import CommandResult, CqStatus, Life, ModelError, TraceOp
 from models.host.control import check_command
+from models.layouts import CQE_BYTES
 from models.trace import QUERIED, queried
 from tb.env.harness.records import Command, Trace
 from tb.env.scoreboard.base import Context, args_of, op_name
@@ -30,11 +24,11 @@ OK, PENDING = CommandResult.OK, CommandResult.CMD_PENDING
 TOO_SMALL, IN_ERROR = CommandResult.CMD_TOO_SMALL, CommandResult.CMD_CQ_ERROR
 
 _COMMAND_OF = {
-    TraceOp.CREATE: CommandCode.CREATE_CQ,
-    TraceOp.START: CommandCode.CREATE_CQ,
-    TraceOp.RESIZE: CommandCode.RESIZE_CQ,
-    TraceOp.STOP: CommandCode.DESTROY_CQ,
-    TraceOp.DESTROY: CommandCode.DESTROY_CQ,
+    TraceOp.CREATE: codes.Command.CREATE_CQ,
+    TraceOp.START: codes.Command.CREATE_CQ,
+    TraceOp.RESIZE: codes.Command.RESIZE_CQ,
+    TraceOp.STOP: codes.Command.DESTROY_CQ,
+    TraceOp.DESTROY: codes.Command.DESTROY_CQ,
 }
 
 
@@ -166,10 +160,7 @@ class ControlChecks:
         """A command that ended, at its place in the stream."""
         ctx = self.ctx
         args = args_of(record)
-        try:
-            code = CommandCode(record.code)
-        except ValueError:
-            code = None
+        code = codes.Command(record.code) if record.code in codes.CQ_COMMANDS else None
         steps = {step.op for step in self.seen}
         self._check_steps(record, code, steps)
         if not steps:
@@ -181,16 +172,16 @@ class ControlChecks:
         ctx.finished.append(record)
         ctx.last_command = record.cycle
 
-    def _check_steps(self, record: Command, code: CommandCode | None, steps: set[int]) -> None:
+    def _check_steps(self, record: Command, code: codes.Command | None, steps: set[int]) -> None:
         """The steps that a command must have left."""
         number = record.args[0]
         must: set[int] = set()
         may: set[int] = set()
-        if record.result == OK and code is CommandCode.CREATE_CQ:
+        if record.result == OK and code is codes.Command.CREATE_CQ:
             must = may = {TraceOp.CREATE, TraceOp.START}
-        elif record.result == OK and code is CommandCode.RESIZE_CQ:
+        elif record.result == OK and code is codes.Command.RESIZE_CQ:
             must = may = {TraceOp.RESIZE}
-        elif record.result in (OK, PENDING) and code is CommandCode.DESTROY_CQ:
+        elif record.result in (OK, PENDING) and code is codes.Command.DESTROY_CQ:
             must, may = {TraceOp.DESTROY}, {TraceOp.DESTROY, TraceOp.STOP}
         if not must <= steps <= may:
             self._fail(
@@ -203,7 +194,7 @@ class ControlChecks:
     def _check_result(self, record: Command, expected: CommandResult) -> None:
         result = record.result
         moving = (OK, TOO_SMALL, IN_ERROR)
-        if record.code == CommandCode.RESIZE_CQ and expected in moving and result in moving:
+        if record.code == codes.Command.RESIZE_CQ and expected in moving and result in moving:
             if self._refusal_right(record):
                 return
         elif result == expected:
@@ -231,14 +222,14 @@ class ControlChecks:
         most = demand - q.cons + consumed
         return most + self.credits.in_flight(cq) > 1 << args_of(record).log2
 
-    def _effect(self, record: Command, code: CommandCode) -> None:
+    def _effect(self, record: Command, code: codes.Command) -> None:
         """What a successful command changes without a step, and what it tells."""
         ctx, args, number = self.ctx, args_of(record), record.args[0]
-        if code is CommandCode.QUERY_CQ:
+        if code is codes.Command.QUERY_CQ:
             self._query_cq(record, number)
-        elif code is CommandCode.QUERY_EQ:
+        elif code is codes.Command.QUERY_EQ:
             self._query_eq(record, number)
-        elif code is CommandCode.RESIZE_EQ:
+        elif code is codes.Command.RESIZE_EQ:
             model = ctx.engine.eqs[number]
             if model.leaving:
                 self._fail(record, f"answered; CQs {model.leaving} write to the old ring")
@@ -249,18 +240,18 @@ class ControlChecks:
                 self._fail(record, f"switch index {record.outs[0]}, {model.prod} entries so far")
             elif ctx.params.index(model.ring.origin) != record.outs[0]:
                 self._fail(record, f"switch index {record.outs[0]}, was {model.ring.origin}")
-        elif code is CommandCode.RESIZE_CQ:
+        elif code is codes.Command.RESIZE_CQ:
             ring = ctx.engine.producers[number].ring
             if record.outs[0] != ctx.params.index(ring.origin):
                 self._fail(record, f"switch index {record.outs[0]}, was {ring.origin}", number)
             ctx.engine.cqs[number].resize(ring.entries)
-        elif code is CommandCode.MODIFY_CQ:
+        elif code is codes.Command.MODIFY_CQ:
             ctx.engine.modify(number, args.config)
-        elif code not in (CommandCode.CREATE_CQ, CommandCode.DESTROY_CQ):
+        elif code not in (codes.Command.CREATE_CQ, codes.Command.DESTROY_CQ):
             ctx.engine.command(code, args)
-            if code in (CommandCode.CREATE_EQ, CommandCode.MODIFY_EQ):
+            if code in (codes.Command.CREATE_EQ, codes.Command.MODIFY_EQ):
                 self.memory.modified(number)
-            if code is CommandCode.CREATE_EQ:
+            if code is codes.Command.CREATE_EQ:
                 self.memory.prods[number].clear()
 
     # -- queries -----------------------------------------------------------------------------------
@@ -312,10 +303,10 @@ class ControlChecks:
 
     def _fail(self, record: Command, text: str, cq: int | None = None) -> None:
         try:
-            name = CommandCode(record.code).name
+            name = codes.Command(record.code).name
         except ValueError:
             name = f"command {record.code:#x}"
-        is_cq = record.code >= CommandCode.CREATE_CQ
+        is_cq = record.code >= codes.Command.CREATE_CQ
         args = ", ".join(f"{arg:#x}" for arg in record.args)
         self.ctx.fail(f"{name}({args}): {text}", cq if is_cq else None)
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections import deque
 
-from models.codes import CommandCode, CqStatus, Life
+from models import codes
+from models.codes import CqStatus, Life
 from tb.env.harness.records import Command, CreditAnswer, CreditRequest
 from tb.env.scoreboard.base import Context, args_of
 
 _UNLIMITED = 1 << 20
 _NONE = -(1 << 20)
-_CHANGING = (CommandCode.CREATE_CQ, CommandCode.RESIZE_CQ, CommandCode.DESTROY_CQ)
+_CHANGING = (codes.Command.CREATE_CQ, codes.Command.RESIZE_CQ, codes.Command.DESTROY_CQ)
 
 
 class _Request:
@@ -178,7 +179,7 @@ class CreditChecks:
     def _excuses(self, command: Command, request: _Request) -> bool:
         if command.code not in _CHANGING or command.args[0] != request.cq:
             return False
-        if command.code != CommandCode.RESIZE_CQ:
+        if command.code != codes.Command.RESIZE_CQ:
             return True
         producer = self.ctx.engine.producers[request.cq]
         log2 = producer.ring.log2

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from models.codes import ModelError
+from models.codes import ModelError, QpState
 from models.post.qp import Indication
-from models.qp_codes import QpState
 from tb.env.harness.records import WorkBeat
 from tb.env.scoreboard.qp_context import QpContext
 

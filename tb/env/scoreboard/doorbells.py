@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections import Counter, deque
 
-from models.codes import CQ_DB, Cause, Life, TraceOp
+from models.codes import Cause, Life, TraceOp
 from models.host.doorbell import DoorbellWord, decode_write
+from models.layouts import CQ_DB
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
 from tb.env.scoreboard.base import Context
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from models.qp_codes import QpState, QpTraceOp
+from models.codes import QpState, TraceOp
 from tb.env.defs import Cause, Reg
 from tb.env.harness.records import (
     Command,
@@ -109,9 +109,9 @@ class EngineScoreboard(Scoreboard):
             self.qpc.fail(record.cq, "callback in a step of a QP", record)
         if record.lane == 4:
             self.retire.retire(record)
-        elif record.op == QpTraceOp.QP_STATE:
+        elif record.op == TraceOp.QP_STATE:
             self.qps.state_step(record)
-        elif record.lane == 3 and record.op in (QpTraceOp.POST, QpTraceOp.AGE):
+        elif record.lane == 3 and record.op in (TraceOp.POST, TraceOp.AGE):
             self.posts.step_3(record)
         else:
             self.qpc.fail(record.cq, f"operation {record.op:#x} on lane {record.lane}", record)

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import deque
 from typing import NoReturn
 
+from models.codes import TraceOp
 from models.keys.keys import KeyTable
 from models.keys.region import Region
 from models.keys.window_types import KeyState, KeyStep
-from models.window_codes import WINDOW_BIT, KeyTraceOp
+from models.layouts import WINDOW_BIT
 from tb.env.harness.records import Trace
 from tb.env.scoreboard.base import HISTORY, SHOWN
 from tb.env.scoreboard.qp_context import LAG, OPEN
@@ -38,7 +39,7 @@ def describe_key(state: int) -> str:
 def describe_key_step(step: Trace) -> str:
     """One line for one trace record of lane 8 or 9."""
     try:
-        name = KeyTraceOp(step.op).name
+        name = TraceOp(step.op).name
     except ValueError:
         name = f"op {step.op:#x}"
     return f"{step.cycle:>8} {name} {step.cq} {step.operand:#x}: {describe_key(step.new)}"
@@ -128,14 +129,14 @@ class KeyContext:
     def judge(self, record: Trace, step: KeyStep) -> None:
         """A step of the trace against the model's, which was made already."""
         number = step.key & OBJECT
-        if record.op == KeyTraceOp.INVALIDATE and not record.operand & 0xFF:
+        if record.op == TraceOp.INVALIDATE and not record.operand & 0xFF:
             if step.key in self._gone:
                 text = f"MW-05: key {step.key:#x} is invalidated a second time"
                 self.fail_step(text, record, number)
             self._gone.add(step.key)
         if (record.op, record.operand) != (step.op, step.operand):
-            rule = {KeyTraceOp.INVALIDATE: "MW-05: ", KeyTraceOp.CHECK: "MW-10: "}.get(step.op, "")
-            text = f"{rule}{KeyTraceOp(record.op).name} with operand {record.operand:#x}, expected "
+            rule = {TraceOp.INVALIDATE: "MW-05: ", TraceOp.CHECK: "MW-10: "}.get(step.op, "")
+            text = f"{rule}{TraceOp(record.op).name} with operand {record.operand:#x}, expected "
             self.fail_step(f"{text}{step.op.name} {step.operand:#x} (key {step.key:#x})",
                            record, number)  # fmt: skip
         unknown = step.before.key != step.key and not record.old and not record.new

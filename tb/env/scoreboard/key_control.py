@@ -12,15 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 
-from models.codes import ModelError
+from models import codes
+from models.codes import RECEIVE_COMMANDS, WINDOW_COMMANDS, CommandResult, ModelError, QpState
 from models.host.control import Args
 from models.keys.window_control import REMOVED_COMMANDS, decode_window
+from models.layouts import NO_QP, WINDOW_BIT
 from models.post.qp import QpModel, StateStep
-from models.qp_codes import QpCommand, QpResult, QpState
 from models.receive.receive import RecvReply
 from models.receive.receive_control import decode_receive, region_config_of
-from models.receive_codes import RecvCommand, RecvResult
-from models.window_codes import NO_QP, WINDOW_BIT, WindowCommand
 from tb.env.harness.records import Command, Trace
 from tb.env.scoreboard.base import args_of
 from tb.env.scoreboard.key_context import OBJECT, KeyContext
@@ -28,12 +27,12 @@ from tb.env.scoreboard.qp_context import OPEN
 from tb.env.scoreboard.receive_qp import ReceiveQpChecks
 from tb.env.scoreboard.srq_control import ReceiveControlChecks
 
-_WINDOWS = frozenset(WindowCommand)
-_REGIONS = frozenset(code for code in RecvCommand if code >= RecvCommand.REGISTER_MR)
-_QUERIES = (RecvCommand.QUERY_MR, WindowCommand.QUERY_MW)
+_WINDOWS = frozenset(WINDOW_COMMANDS)
+_REGIONS = frozenset(code for code in RECEIVE_COMMANDS if code >= codes.Command.REGISTER_MR)
+_QUERIES = (codes.Command.QUERY_MR, codes.Command.QUERY_MW)
 #: Commands without outputs.
-_SILENT = (RecvCommand.DEREGISTER_MR, WindowCommand.CLOSE_MW, WindowCommand.REMOVE_DEVICE)
-_NAMES: dict[int, str] = {int(c): c.name for c in (*RecvCommand, *WindowCommand)}
+_SILENT = (codes.Command.DEREGISTER_MR, codes.Command.CLOSE_MW, codes.Command.REMOVE_DEVICE)
+_NAMES: dict[int, str] = {int(c): c.name for c in (*RECEIVE_COMMANDS, *WINDOW_COMMANDS)}
 
 
 class KeyQpChecks(ReceiveQpChecks):
@@ -62,7 +61,7 @@ class KeyQpChecks(ReceiveQpChecks):
         return not told and not self.rc.rqs[qp].length_pending and model.state in OPEN
 
     def _run(self, code: int, args: Args, model: QpModel, record: Trace) -> StateStep | None:
-        destroys = code == QpCommand.DESTROY_QP and not self.seen
+        destroys = code == codes.Command.DESTROY_QP and not self.seen
         if destroys and model.state is not QpState.DESTROYING:
             command = self.qpc.ctx.command()
             start = 0 if command is None else self.qpc.ctx.window_start(command)
@@ -102,7 +101,7 @@ class KeyControlChecks(ReceiveControlChecks):
         args = args_of(self._command_of(record, code))
         number = args.number & OBJECT
         if code in _WINDOWS:
-            number |= WINDOW_BIT if code >= WindowCommand.CREATE_MW else 0
+            number |= WINDOW_BIT if code >= codes.Command.CREATE_MW else 0
         window = kc.table.windows[number ^ WINDOW_BIT] if self._is_window(number) else None
         bound = [window.region] if window is not None and window.valid else []
         if number & WINDOW_BIT and number ^ WINDOW_BIT < kc.params.num_mw:
@@ -111,7 +110,7 @@ class KeyControlChecks(ReceiveControlChecks):
             kc.changing(number)
         old = kc.regions()
         reply = kc.model.command(code, args)
-        if reply.result is not RecvResult.OK or reply.key is None:
+        if reply.result is not CommandResult.OK or reply.key is None:
             name = _NAMES.get(code, f"command {code:#x}")
             text = f"{name}: executed, the model refuses it: {reply.result.name}"
             kc.fail_step(text, record, number)
@@ -126,7 +125,7 @@ class KeyControlChecks(ReceiveControlChecks):
     def removes(self, record: Trace) -> None:
         """REMOVED."""
         kc = self.kc
-        self._command_of(record, WindowCommand.REMOVE_DEVICE)
+        self._command_of(record, codes.Command.REMOVE_DEVICE)
         try:
             step = kc.table.remove()
         except ModelError as error:
@@ -135,7 +134,7 @@ class KeyControlChecks(ReceiveControlChecks):
             kc.fail_step("REMOVED with an operand or a state", record)
         kc.steps += 1
         kc.removed_at = record.cycle
-        self.key_step = record, RecvReply(RecvResult.OK, key=step)
+        self.key_step = record, RecvReply(CommandResult.OK, key=step)
         for listener in self.listeners:
             listener()
 
@@ -162,7 +161,7 @@ class KeyControlChecks(ReceiveControlChecks):
     def _removed(self, record: Command) -> None:
         if self.seen or self.steps or self.qps.seen:
             self._wrong_key(record, "MW-09: executed, although the device is removed")
-        if record.result != RecvResult.CMD_DEVICE_REMOVED:
+        if record.result != CommandResult.CMD_DEVICE_REMOVED:
             text = f"MW-09: answered {record.result:#x}, right would be: CMD_DEVICE_REMOVED"
             self._wrong_key(record, text)
 
@@ -170,9 +169,9 @@ class KeyControlChecks(ReceiveControlChecks):
         args = ", ".join(f"{arg:#x}" for arg in record.args)
         code, number = record.code, None
         if code in _WINDOWS or code in _REGIONS:
-            window = code in _WINDOWS and code >= WindowCommand.CREATE_MW
+            window = code in _WINDOWS and code >= codes.Command.CREATE_MW
             limit = self.kc.params.num_mw if window else self.kc.params.num_mr
-            if record.args[0] < limit and code != WindowCommand.REMOVE_DEVICE:
+            if record.args[0] < limit and code != codes.Command.REMOVE_DEVICE:
                 number = record.args[0] | (WINDOW_BIT if window else 0)
         self.kc.fail(f"{_NAMES.get(code, f'command {code:#x}')}({args}): {text}", number)
 
@@ -189,32 +188,32 @@ class KeyControlChecks(ReceiveControlChecks):
         if not record.result:
             self._query_key(record)
 
-    def _key_results(self, record: Command, args: Args) -> set[RecvResult]:
+    def _key_results(self, record: Command, args: Args) -> set[CommandResult]:
         """Results that are right without a step."""
         kc, code, number = self.kc, record.code, args.number
         if code in _WINDOWS:
             result = decode_window(code, args, kc.params)
         else:
             result = decode_receive(code, args, kc.params, True)
-        if result is not RecvResult.OK:
+        if result is not CommandResult.OK:
             return {result}
-        if code == WindowCommand.REMOVE_DEVICE:
+        if code == codes.Command.REMOVE_DEVICE:
             return set()
-        if code == RecvCommand.REGISTER_MR:
+        if code == codes.Command.REGISTER_MR:
             found = {kc.table.check_register(number, region_config_of(args))}
-        elif code == WindowCommand.ALLOC_MR:
+        elif code == codes.Command.ALLOC_MR:
             found = {kc.table.check_allocate(number)}
-        elif code == WindowCommand.CREATE_MW:
+        elif code == codes.Command.CREATE_MW:
             found = {kc.table.check_create(number)}
         else:
             window = WINDOW_BIT if code in _WINDOWS else 0
             views = kc.views(number | window, self.ctx.window_start(record))
             if kc.query(number | window) is None:
-                return {RecvResult.CMD_NO_OBJECT}
-            found = {RecvResult.OK} if code in _QUERIES else set()
-            if code == RecvCommand.DEREGISTER_MR and any(view[6] >> 18 for view in views):
-                found = {RecvResult.CMD_BUSY}
-        return found if code in _QUERIES else found - {RecvResult.OK}
+                return {CommandResult.CMD_NO_OBJECT}
+            found = {CommandResult.OK} if code in _QUERIES else set()
+            if code == codes.Command.DEREGISTER_MR and any(view[6] >> 18 for view in views):
+                found = {CommandResult.CMD_BUSY}
+        return found if code in _QUERIES else found - {CommandResult.OK}
 
     def _query_key(self, record: Command) -> None:
         """QUERY_MR, QUERY_MW."""
@@ -239,11 +238,11 @@ class KeyControlChecks(ReceiveControlChecks):
 
     # -- queue pairs -------------------------------------------------------------------------------
 
-    def _without_step(self, record: Command, code: QpCommand, args: Args) -> set[IntEnum]:
+    def _without_step(self, record: Command, code: codes.Command, args: Args) -> set[IntEnum]:
         found = super()._without_step(record, code, args)
         qp = record.args[0]
-        if code is QpCommand.DESTROY_QP and self.kc.in_use(qp, self.ctx.window_start(record)):
+        if code is codes.Command.DESTROY_QP and self.kc.in_use(qp, self.ctx.window_start(record)):
             states = self.qpc.states_since(qp, self.ctx.window_start(record))
             if any(QpState(s & 0xF) is not QpState.FREE for s in states):
-                found.add(QpResult(RecvResult.CMD_IN_USE))
+                found.add(CommandResult.CMD_IN_USE)
         return found

@@ -7,10 +7,8 @@ The step on lane 8 comes behind that of the take, ahead of the answer or a littl
 
 from __future__ import annotations
 
-from models.codes import ModelError
+from models.codes import By, LogCause, ModelError, ScatterCode
 from models.receive.receive_types import RecvRequest, Taken, TakeResult
-from models.receive_codes import RecvLog, ScatterCode
-from models.window_codes import By
 from tb.env.harness.records import ScatterAnswer, Trace
 from tb.env.scoreboard.key_context import OBJECT, KeyContext
 from tb.env.scoreboard.memory import MemoryChecks
@@ -110,7 +108,7 @@ class KeyTakeChecks(TakeChecks):
         super().answer(record)
         if record.user & 0xF == ScatterCode.BAD_TOKEN:
             self.bad_tokens += 1
-            self.log.append((RecvLog.TOKEN_REFUSED, QP_KIND, record.qp, 0))
+            self.log.append((LogCause.TOKEN_REFUSED, QP_KIND, record.qp, 0))
 
     def tick(self) -> None:
         """Time has passed."""

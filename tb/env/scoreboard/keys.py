@@ -12,11 +12,9 @@ from __future__ import annotations
 
 from collections import deque
 
-from models.codes import ModelError
+from models.codes import By, ModelError, PostFlag, TraceOp
 from models.keys.window_types import KeyStep
 from models.post.qp_types import Indication, Request
-from models.qp_codes import PostFlag
-from models.window_codes import By, KeyTraceOp
 from tb.env.harness.records import Trace, WorkBeat
 from tb.env.scoreboard.completions import CompletionChecks
 from tb.env.scoreboard.dispatch import DispatchChecks
@@ -182,7 +180,7 @@ class KeyChecks:
         if not kc.guarded(qp):
             kc.fail_step("step of a QP that is not guarded", record)
         old = kc.regions()
-        if record.op == KeyTraceOp.INVALIDATE and record.operand & BY_READ:
+        if record.op == TraceOp.INVALIDATE and record.operand & BY_READ:
             self.retire.read_step(record)
         else:
             self._execute(record)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections import deque
 
 from models.arm.events import MAX_ATTEMPTS
-from models.codes import EQE_BYTES, LINE_BYTES, CommandCode, CommandResult, ModelError
+from models.codes import Command, CommandResult, ModelError
+from models.layouts import EQE_BYTES, LINE_BYTES
 from tb.env.defs import Cause, Kind
 from tb.env.harness.records import Interrupt, MemResponse, MemWrite, Trace
 from tb.env.scoreboard.base import Context, args_of
@@ -164,7 +165,7 @@ class MemoryChecks:
 
     def _resized_meanwhile(self, eq: int) -> bool:
         """Is a resize under way whose switch index is this entry's? Then the new ring counts."""
-        command = self.ctx.command_for(eq, CommandCode.RESIZE_EQ)
+        command = self.ctx.command_for(eq, Command.RESIZE_EQ)
         model = self.ctx.engine.eqs[eq]
         if command is None or command.result != CommandResult.OK:
             return False
@@ -283,7 +284,7 @@ class MemoryChecks:
         if not any(self.acked):
             return []
         command = self.ctx.command()
-        if command is None or command.code != CommandCode.MODIFY_EQ:
+        if command is None or command.code != Command.MODIFY_EQ:
             return []
         eq = command.args[0]
         if command.result != CommandResult.OK or args_of(command).vector != vector:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from models.codes import PAGE_BYTES, Cause, ModelError
+from models.codes import Cause, Command, ModelError, PostFlag, QpState, TraceOp
+from models.layouts import PAGE_BYTES
 from models.post.post import Post
 from models.post.post_check import is_portal, write_faults
 from models.post.qp import PostResult
 from models.post.qp_control import config_of
-from models.qp_codes import PostCause, PostFlag, QpCommand, QpState, QpTraceOp
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
 from tb.env.scoreboard.base import Context, args_of
 from tb.env.scoreboard.dispatch import DispatchChecks
@@ -37,9 +37,9 @@ class _PendingPost(_Pending):
         super().__init__(request, Cause.OK, 0)
         self.page = request.addr // PAGE_BYTES
         self.post = Post.decode(request.data)
-        self.result: PostCause | None = None  # by the write itself, or by its step
+        self.result: Cause | None = None  # by the write itself, or by its step
         self.number: int | None = None  # of the request, if accepted
-        self.foreign: set[PostCause] = set()  # what it can have been told without a step
+        self.foreign: set[Cause] = set()  # what it can have been told without a step
         self.serial = serial
         self.since = since
         self.send_cq = -1
@@ -53,7 +53,7 @@ class PostChecks(DoorbellChecks):
         self.qpc = qpc
         self.credits = credits_
         self.dispatch: DispatchChecks  # set by the scoreboard
-        self.post_causes: Counter[PostCause] = Counter()
+        self.post_causes: Counter[Cause] = Counter()
         self.deadlines: dict[int, int] = {}
         self._latest = 0  # the post of the latest step
 
@@ -67,11 +67,11 @@ class PostChecks(DoorbellChecks):
         self.requests += 1
         params = self.ctx.params
         faults = write_faults(record.addr, record.length, record.size, record.strb, params)
-        cause = next(faults, PostCause.OK)
-        if cause is PostCause.OK and record.data >> 32 & 0xFFFF >= params.num_qp:
-            cause = PostCause.BAD_QP
+        cause = next(faults, Cause.OK)
+        if cause is Cause.OK and record.data >> 32 & 0xFFFF >= params.num_qp:
+            cause = Cause.BAD_QP
         pending = _PendingPost(record, self.requests, self.credits.serial)
-        if cause is not PostCause.OK:
+        if cause is not Cause.OK:
             pending.result = cause
             pending.decided = True
         else:
@@ -95,17 +95,17 @@ class PostChecks(DoorbellChecks):
             self._fail(qp, f"{where}: answered with ID {record.axi_id:#x}")
         if record.resp != (2 if record.cause else 0):
             self._fail(qp, f"{where}: response {record.resp} with cause {record.cause:#x}")
-        if record.cause in pending.foreign - {PostCause.OK}:
+        if record.cause in pending.foreign - {Cause.OK}:
             if pending.result is not None and not self._hand_over(pending):
                 self._fail(qp, f"{where}: refused with {record.cause:#x}, but it has a step")
         elif pending.result is None:
-            right = ", ".join(c.name for c in sorted(pending.foreign - {PostCause.OK}))
+            right = ", ".join(c.name for c in sorted(pending.foreign - {Cause.OK}))
             text = f"answered {record.cause:#x} without a step; right would be: {right or 'a step'}"
             self._fail(qp, f"{where}: {text}")
         elif record.cause != pending.result:
             self._fail(qp, f"{where}: cause {record.cause:#x}, expected {pending.result!r}")
         self._pass(pending)
-        cause = PostCause(record.cause)
+        cause = Cause(record.cause)
         self.post_causes[cause] += 1
         self.qpc.model.causes[cause] += 1
         self._move_horizon()
@@ -155,8 +155,8 @@ class PostChecks(DoorbellChecks):
             result = model.post(
                 pending.post,
                 retired_seen=record.new >> 48 & 0xFFFF,
-                credit=cause is not PostCause.NO_CREDIT,
-                cq_error=cause is PostCause.CQ_ERROR,
+                credit=cause is not Cause.NO_CREDIT,
+                cq_error=cause is Cause.CQ_ERROR,
                 now=record.cycle,
             )
         except ModelError as error:
@@ -165,32 +165,32 @@ class PostChecks(DoorbellChecks):
         self._accepted(record, pending, result)
         self._stepped(record)
 
-    def _cause(self, record: Trace, pending: _PendingPost) -> PostCause:
+    def _cause(self, record: Trace, pending: _PendingPost) -> Cause:
         """The cause of a step, if it is right."""
         qpc, model, post = self.qpc, self.qpc.qps[record.cq], pending.post
         cause = record.operand & 0xFF
         expected = {model.check(post, pending.page)}
-        if PostCause.OK in expected:
+        if Cause.OK in expected:
             send_cq = model.config.send_cq
             expected = self.credits.outcomes(send_cq, pending.since)
-            unexpected = cause == PostCause.NO_CREDIT and cause not in expected
+            unexpected = cause == Cause.NO_CREDIT and cause not in expected
             if unexpected and self.credits.refusal_excused(send_cq, pending.request.cycle):
-                expected.add(PostCause.NO_CREDIT)
+                expected.add(Cause.NO_CREDIT)
         if cause not in expected:
             names = ", ".join(c.name for c in sorted(expected))
             qpc.fail(record.cq, f"post with cause {cause:#x}, right would be: {names}", record)
-        return PostCause(cause)
+        return Cause(cause)
 
-    def _other_watermark(self, record: Trace, post: Post, cause: PostCause) -> None:
+    def _other_watermark(self, record: Trace, post: Post, cause: Cause) -> None:
         """A command in flight may have set another watermark already."""
         model = self.qpc.qps[record.cq]
-        if cause is not PostCause.OK or not post.has(PostFlag.DEFER):
+        if cause is not Cause.OK or not post.has(PostFlag.DEFER):
             return
         held = model.held + 1
         released = record.new >> 32 & 0xFFFF == self.ctx.params.index(model.tail + 1)
         if released is (0 < model.config.watermark <= held):
             return
-        command = self.qpc.command_for(record.cq, QpCommand.MODIFY_QP)
+        command = self.qpc.command_for(record.cq, Command.MODIFY_QP)
         if command is not None and command.result == 0:
             new = config_of(args_of(command))
             if released is (0 < new.watermark <= held):
@@ -198,7 +198,7 @@ class PostChecks(DoorbellChecks):
 
     def _accepted(self, record: Trace, pending: _PendingPost, result: PostResult) -> None:
         pending.result, pending.number = result.cause, result.number
-        if result.cause is PostCause.OK:
+        if result.cause is Cause.OK:
             self.credits.grant(self.qpc.qps[record.cq].config.send_cq)
             self.qpc.model.posts += 1
         # Everything in front of it has had its turn.
@@ -230,7 +230,7 @@ class PostChecks(DoorbellChecks):
         self._stepped(record)
 
     def _new_age(self, qp: int) -> bool:
-        command = self.qpc.command_for(qp, QpCommand.MODIFY_QP)
+        command = self.qpc.command_for(qp, Command.MODIFY_QP)
         if command is None or command.result != 0:
             return False
         model = self.qpc.qps[qp]
@@ -244,7 +244,7 @@ class PostChecks(DoorbellChecks):
 
     def step_3(self, record: Trace) -> None:
         """POST or AGE."""
-        if record.op == QpTraceOp.POST:
+        if record.op == TraceOp.POST:
             self.post_step(record)
         else:
             self.age_step(record)
@@ -298,12 +298,12 @@ class PostChecks(DoorbellChecks):
         posts = (p.since for p in self.waiting if isinstance(p, _PendingPost) and p.result is None)
         self.credits.horizon = next(posts, self.credits.serial)
 
-    def _verdict(self, pending: _PendingPost) -> PostCause:
+    def _verdict(self, pending: _PendingPost) -> Cause:
         """The cause in the present state, OK if the post would have a step."""
         model = self.qpc.qps[pending.post.qp]
         if model.state in _GONE:
-            return PostCause.NO_QP
-        return PostCause.OK if pending.page == model.config.page else PostCause.NOT_OWNER
+            return Cause.NO_QP
+        return Cause.OK if pending.page == model.config.page else Cause.NOT_OWNER
 
     @staticmethod
     def _alike(pending: _PendingPost, post: Post) -> bool:

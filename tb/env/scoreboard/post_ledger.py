@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
+from models.codes import Cause, PostFlag, Status
 from models.cq.queue import NdResultEx
 from models.post.post import Post
-from models.qp_codes import PostCause, PostFlag, Status
 from models.verbs import VERBS
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
@@ -25,7 +25,7 @@ class Posted:
     post: Post
     answer: Pending[WriteResult]
     epoch: int
-    causes: frozenset[PostCause]
+    causes: frozenset[Cause]
 
     @property
     def accepted(self) -> bool:
@@ -63,7 +63,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self.lives: list[Life] = []
-        self.causes: Counter[PostCause] = Counter()
+        self.causes: Counter[Cause] = Counter()
         self.statuses: Counter[int] = Counter()
         self._by_context: dict[int, Life] = {}
 
@@ -80,19 +80,19 @@ class Ledger:
         if not entry.causes:
             life.open.append(entry)
 
-    def look(self, life: Life) -> list[PostCause]:
+    def look(self, life: Life) -> list[Cause]:
         """Takes the answers that have come; returns their causes."""
-        found: list[PostCause] = []
+        found: list[Cause] = []
         refused = False
         while life.unanswered and life.unanswered[0].answer.done:
             entry = life.unanswered.popleft()
             assert entry.answer.result is not None
-            cause = PostCause(entry.answer.result.cause)
+            cause = Cause(entry.answer.result.cause)
             assert not entry.causes or cause in entry.causes, (
                 f"{entry.post}: answered {cause.name}, not {entry.causes}"
             )
-            refused = refused or cause is not PostCause.OK
-            if cause is PostCause.NOT_CONNECTED and entry.epoch == life.epoch:
+            refused = refused or cause is not Cause.OK
+            if cause is Cause.NOT_CONNECTED and entry.epoch == life.epoch:
                 life.down += 1
             self.causes[cause] += 1
             found.append(cause)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import deque
 from enum import IntEnum
 
-from models.codes import ModelError
+from models import codes
+from models.codes import CommandResult, LogCause, ModelError, QpState, StateBy
 from models.host.control import Args
 from models.post.qp import QpModel, StateStep
 from models.post.qp_control import check_create, config_of, decode_command
-from models.qp_codes import QpCommand, QpLog, QpResult, QpState, StateBy
 from tb.env.harness.records import Command, ConnReport, TermRequest, Trace
 from tb.env.scoreboard.base import args_of
 from tb.env.scoreboard.dispatch import DispatchChecks
@@ -22,11 +22,11 @@ from tb.env.scoreboard.retire import QP_KIND, RetireChecks
 
 #: Commands that have steps.
 _STEPPING = (
-    QpCommand.CREATE_QP,
-    QpCommand.CONNECT_QP,
-    QpCommand.SET_QP_STATE,
-    QpCommand.FLUSH_QP,
-    QpCommand.DESTROY_QP,
+    codes.Command.CREATE_QP,
+    codes.Command.CONNECT_QP,
+    codes.Command.SET_QP_STATE,
+    codes.Command.FLUSH_QP,
+    codes.Command.DESTROY_QP,
 )
 
 
@@ -63,9 +63,9 @@ class QpChecks:
         log = qpc.model.conn_beat(record.data).log
         if known:
             qpc.qps[qp].state = state
-        if log is not QpLog.OK:
+        if log is not LogCause.OK:
             self.retire.log.append((log, QP_KIND, qp, 0))
-        if log is QpLog.DONE_BAD:
+        if log is LogCause.DONE_BAD:
             return
         self.unsettled += 1
         self._events.setdefault(qp, deque(maxlen=16)).append(record.cycle)
@@ -142,11 +142,11 @@ class QpChecks:
         if command is None:
             qpc.fail(qp, "QP_STATE without a command", record)
         code, args, new = command.code, args_of(command), record.new & 0xF
-        limit = 2 if code == QpCommand.DESTROY_QP else 1
+        limit = 2 if code == codes.Command.DESTROY_QP else 1
         if len(self.seen) >= limit:
             qpc.fail(qp, "one more QP_STATE of one command", record)
-        pending = code == QpCommand.DESTROY_QP and new == QpState.DESTROYING
-        if command.result not in ((0, QpResult.CMD_PENDING) if pending else (0,)):
+        pending = code == codes.Command.DESTROY_QP and new == QpState.DESTROYING
+        if command.result not in ((0, CommandResult.CMD_PENDING) if pending else (0,)):
             qpc.fail(qp, f"its command answered {command.result:#x}", record)
         step = self._run(code, args, model, record)
         self.seen.append(record)
@@ -154,16 +154,16 @@ class QpChecks:
 
     def _run(self, code: int, args: Args, model: QpModel, record: Trace) -> StateStep | None:
         known = record.new >> 48 & 0xFFFF
-        if code == QpCommand.CREATE_QP:
+        if code == codes.Command.CREATE_QP:
             result = self._may_create(args, model)
             if result:
                 self.qpc.fail(record.cq, f"created, the model refuses it: {result.name}", record)
             return model.create(config_of(args))
-        if code == QpCommand.CONNECT_QP:
+        if code == codes.Command.CONNECT_QP:
             return model.connect(args.words[1])[1]
-        if code == QpCommand.SET_QP_STATE:
+        if code == codes.Command.SET_QP_STATE:
             return model.set_state(args.words[1], retired_seen=known)[1]
-        if code == QpCommand.FLUSH_QP:
+        if code == codes.Command.FLUSH_QP:
             return model.flush()[1]
         if record.new & 0xF == QpState.DESTROYING and model.state is not QpState.FREE:
             # Also with nothing outstanding: then a second step of the command follows.
@@ -172,8 +172,8 @@ class QpChecks:
 
     def _may_create(self, args: Args, model: QpModel) -> IntEnum:
         """The result of CREATE_QP."""
-        decoded = decode_command(QpCommand.CREATE_QP, args, self.qpc.ctx.params)
-        if isinstance(decoded, QpResult):
+        decoded = decode_command(codes.Command.CREATE_QP, args, self.qpc.ctx.params)
+        if isinstance(decoded, CommandResult):
             return decoded
         return check_create(args, model, self.qpc.model.cq_page)
 

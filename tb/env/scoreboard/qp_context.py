@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections import deque
 from typing import NoReturn
 
-from models.codes import Life, ModelError
+from models.codes import Life, ModelError, QpState, TraceOp
 from models.keys.keys import KeyTable
 from models.post.posting import PostingModel
 from models.post.qp import QpModel
-from models.qp_codes import QpState, QpTraceOp
 from tb.env.harness.records import Command, Trace
 from tb.env.scoreboard.base import HISTORY, SHOWN, Context
 
@@ -38,7 +37,7 @@ def describe_qp(lane: int, state: int) -> str:
 def describe_qp_step(step: Trace) -> str:
     """One line for one trace record of lane 3 or 4."""
     try:
-        name = QpTraceOp(step.op).name
+        name = TraceOp(step.op).name
     except ValueError:
         name = f"op {step.op:#x}"
     return f"{step.cycle:>8} {name} {step.operand:#x}: {describe_qp(step.lane, step.new)}"

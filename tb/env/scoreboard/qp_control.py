@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from models.codes import CommandCode, CommandResult
+from models import codes
+from models.codes import QP_COMMANDS, CommandResult, QpState
 from models.host.control import Args
 from models.post.qp import QpModel
 from models.post.qp_control import check_create, config_of, decode_command
-from models.qp_codes import QpCommand, QpResult, QpState
 from tb.env.harness.records import Command, Trace
 from tb.env.scoreboard.base import Context, args_of
 from tb.env.scoreboard.completions import CompletionChecks
@@ -24,7 +24,7 @@ from tb.env.scoreboard.qp import QpChecks
 from tb.env.scoreboard.qp_context import LAG, OPEN, QpContext
 from tb.env.scoreboard.reserve import PostCredits
 
-_CODES = range(min(QpCommand), max(QpCommand) + 1)
+_CODES = range(min(QP_COMMANDS), max(QP_COMMANDS) + 1)
 
 
 class QpControlChecks(ControlChecks):
@@ -47,7 +47,7 @@ class QpControlChecks(ControlChecks):
     def expect(self, record: Trace) -> Command:
         """A step of a command of completion queues."""
         command = super().expect(record)
-        if command.code == CommandCode.DESTROY_CQ and self.qpc.model.uses_cq(record.cq):
+        if command.code == codes.Command.DESTROY_CQ and self.qpc.model.uses_cq(record.cq):
             self.ctx.fail("destroyed, although a QP names it", record.cq, record)
         return command
 
@@ -60,23 +60,23 @@ class QpControlChecks(ControlChecks):
         args = args_of(record)
         code = self._decode(record.code, args)
         steps = self.qps.seen
-        if not isinstance(code, QpCommand):
+        if not isinstance(code, codes.Command):
             if steps or record.result != code:
                 self._refuse(record, f"answered {record.result:#x}, expected {code!r}")
         elif steps:
             freed = qpc.qps[qp].state is QpState.FREE
-            if code is QpCommand.DESTROY_QP and freed is not (record.result == 0):
+            if code is codes.Command.DESTROY_QP and freed is not (record.result == 0):
                 self._refuse(record, f"answered {record.result:#x}, freed: {freed}")
         else:
             allowed = self._without_step(record, code, args)
             if record.result not in allowed:
                 names = ", ".join(sorted(r.name for r in allowed)) or "a step"
                 self._refuse(record, f"left no step and answered {record.result:#x}, not {names}")
-            if record.result == 0 and code is QpCommand.MODIFY_QP:
+            if record.result == 0 and code is codes.Command.MODIFY_QP:
                 config = config_of(args)
                 qpc.qps[qp].modify(config.watermark, config.age, record.cycle)
                 self.qps.posts.changed_qp(qp)
-            if record.result == 0 and code is QpCommand.QUERY_QP:
+            if record.result == 0 and code is codes.Command.QUERY_QP:
                 self._query(record, qp)
         steps.clear()
         self._ended(record)
@@ -92,19 +92,19 @@ class QpControlChecks(ControlChecks):
 
     def _check_result(self, record: Command, expected: CommandResult) -> None:
         done = (CommandResult.OK, CommandResult.CMD_PENDING)
-        destroy = record.code == CommandCode.DESTROY_CQ
+        destroy = record.code == codes.Command.DESTROY_CQ
         if destroy and expected in done and self.qpc.model.uses_cq(record.args[0]):
             expected = CommandResult.CMD_IN_USE
         super()._check_result(record, expected)
 
     # -- without a step ----------------------------------------------------------------------------
 
-    def _without_step(self, record: Command, code: QpCommand, args: Args) -> set[IntEnum]:
+    def _without_step(self, record: Command, code: codes.Command, args: Args) -> set[IntEnum]:
         """Results that are right although nothing changed."""
         qpc, qp = self.qpc, record.args[0]
         model = qpc.qps[qp]
-        if code is QpCommand.CREATE_QP:
-            return {self._may_create(args, model)} - {QpResult.OK}
+        if code is codes.Command.CREATE_QP:
+            return {self._may_create(args, model)} - {CommandResult.OK}
         start = self.ctx.window_start(record)
         states = {QpState(s & 0xF) for s in qpc.states_since(qp, start)}
         busy = self._busy(qp, start - LAG)
@@ -124,34 +124,36 @@ class QpControlChecks(ControlChecks):
         return self.qpc.qps[qp].query()
 
     @staticmethod
-    def _result(code: QpCommand, args: Args, state: QpState, busy: bool) -> QpResult | None:
+    def _result(
+        code: codes.Command, args: Args, state: QpState, busy: bool
+    ) -> CommandResult | None:
         """The result in a state; None if the command would have a step. ``busy``: requests may be
         outstanding.
         """
         going = state is QpState.DESTROYING
         word = args.words[1]
         if state is QpState.FREE:
-            return QpResult.CMD_NO_OBJECT
-        if code is QpCommand.QUERY_QP:
-            return QpResult.OK
-        if code is QpCommand.MODIFY_QP:
-            return QpResult.CMD_NO_OBJECT if going else QpResult.OK
-        if code is QpCommand.DESTROY_QP:
-            return QpResult.CMD_PENDING if going and busy else None
+            return CommandResult.CMD_NO_OBJECT
+        if code is codes.Command.QUERY_QP:
+            return CommandResult.OK
+        if code is codes.Command.MODIFY_QP:
+            return CommandResult.CMD_NO_OBJECT if going else CommandResult.OK
+        if code is codes.Command.DESTROY_QP:
+            return CommandResult.CMD_PENDING if going and busy else None
         step = False
-        if code is QpCommand.CONNECT_QP:
+        if code is codes.Command.CONNECT_QP:
             step = state is QpState.IDLE
-        elif code is QpCommand.FLUSH_QP:
+        elif code is codes.Command.FLUSH_QP:
             if state in (QpState.ERROR, QpState.DISCONNECTED):
-                return QpResult.OK
+                return CommandResult.OK
             step = state in OPEN
         elif word == QpState.IDLE and state in (QpState.ERROR, QpState.DISCONNECTED):
-            return QpResult.CMD_BUSY if busy else None
+            return CommandResult.CMD_BUSY if busy else None
         elif word == QpState.DISCONNECT_PENDING:
             step = state is QpState.CONNECTED
         elif word == QpState.DISCONNECTED:
             step = state in OPEN
-        return None if step else QpResult.CMD_BAD_STATE
+        return None if step else CommandResult.CMD_BAD_STATE
 
     # -- queries -----------------------------------------------------------------------------------
 
@@ -187,5 +189,5 @@ class QpControlChecks(ControlChecks):
 
     def _refuse(self, record: Command, text: str) -> None:
         args = ", ".join(f"{arg:#x}" for arg in record.args)
-        name = QpCommand(record.code).name
+        name = codes.Command(record.code).name
         self.qpc.fail(record.args[0], f"{name}({args}): {text}")

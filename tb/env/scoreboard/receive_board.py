@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from models.receive_codes import RecvTraceOp
+from models import codes
 from tb.env.defs import Reg, TraceOp
 from tb.env.harness.records import Interrupt, Record, RecvDone, RecvRequest, ScatterAnswer, Trace
 from tb.env.scoreboard.base import Context
@@ -29,15 +29,15 @@ _Left = list[tuple[int, str, int | None]]
 
 #: Operations of each lane, and whether bit 8 of the operand says that it is an SRQ's.
 _LANES: dict[int, int] = {
-    RecvTraceOp.TAKE: 5,
-    RecvTraceOp.WATERMARK: 5,
-    RecvTraceOp.RECV_POST: 6,
-    RecvTraceOp.REAP: 6,
-    RecvTraceOp.RECV_SIZE: 6,
-    RecvTraceOp.RECEIVE: 7,
+    codes.TraceOp.TAKE: 5,
+    codes.TraceOp.WATERMARK: 5,
+    codes.TraceOp.RECV_POST: 6,
+    codes.TraceOp.REAP: 6,
+    codes.TraceOp.RECV_SIZE: 6,
+    codes.TraceOp.RECEIVE: 7,
 }
-_ALWAYS_SHARED = (RecvTraceOp.WATERMARK, RecvTraceOp.REAP)
-_PERHAPS_SHARED = (RecvTraceOp.RECV_POST, RecvTraceOp.RECV_SIZE)
+_ALWAYS_SHARED = (codes.TraceOp.WATERMARK, codes.TraceOp.REAP)
+_PERHAPS_SHARED = (codes.TraceOp.RECV_POST, codes.TraceOp.RECV_SIZE)
 
 
 def _order(record: Record) -> tuple[int, bool]:
@@ -77,12 +77,12 @@ class ReceiveScoreboard(EngineScoreboard):
     def _receive_ops(self) -> dict[int, Callable[[Trace], None]]:
         assert isinstance(self.posts, ReceivePostChecks)
         return {
-            RecvTraceOp.TAKE: self.takes.step,
-            RecvTraceOp.WATERMARK: self.receive_control.watermark_step,
-            RecvTraceOp.RECV_POST: self.posts.receive_step,
-            RecvTraceOp.REAP: self.posts.reap_step,
-            RecvTraceOp.RECV_SIZE: self.receive_control.size_step,
-            RecvTraceOp.RECEIVE: self.receives.receive,
+            codes.TraceOp.TAKE: self.takes.step,
+            codes.TraceOp.WATERMARK: self.receive_control.watermark_step,
+            codes.TraceOp.RECV_POST: self.posts.receive_step,
+            codes.TraceOp.REAP: self.posts.reap_step,
+            codes.TraceOp.RECV_SIZE: self.receive_control.size_step,
+            codes.TraceOp.RECEIVE: self.receives.receive,
         }
 
     def _handlers(self) -> dict[type, Callable[[Any], None]]:

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, NoReturn
 
-from models.codes import ModelError
+from models.codes import ModelError, TraceOp
 from models.keys.region import Region
 from models.keys.window import WindowModel
 from models.receive.receive import ReceiveModel
 from models.receive.receive_qp import ReceiveQp
 from models.receive.srq import SrqModel
-from models.receive_codes import RecvTraceOp
 from tb.env.harness.records import Trace
 from tb.env.scoreboard.base import HISTORY, SHOWN
 from tb.env.scoreboard.qp_context import LAG, QpContext
@@ -40,7 +39,7 @@ def describe_receive(lane: int, state: int) -> str:
 def describe_receive_step(step: Trace) -> str:
     """One line for one trace record of lane 5, 6 or 7."""
     try:
-        name = RecvTraceOp(step.op).name
+        name = TraceOp(step.op).name
     except ValueError:
         name = f"op {step.op:#x}"
     state = describe_receive(step.lane, step.new)

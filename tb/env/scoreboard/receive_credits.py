@@ -8,7 +8,7 @@ on its way on another lane may hold one already.
 
 from __future__ import annotations
 
-from models.qp_codes import PostCause
+from models.codes import Cause
 from tb.env.scoreboard.base import Context
 from tb.env.scoreboard.reserve import PostCredits
 
@@ -25,17 +25,15 @@ class ReceiveCredits(PostCredits):
         #: On their way, by lane and CQ.
         self.lanes = {POST_LANE: self.on_the_way, TAKE_LANE: [*zero], RECEIVE_LANE: [*zero]}
 
-    def outcomes(
-        self, cq: int, since: int, wanted: int = 1, lane: int = POST_LANE
-    ) -> set[PostCause]:
+    def outcomes(self, cq: int, since: int, wanted: int = 1, lane: int = POST_LANE) -> set[Cause]:
         """What a step can have been told, in the states since serial ``since``."""
         found = super().outcomes(cq, since, wanted)
         others = sum(count[cq] for number, count in self.lanes.items() if number != lane)
-        if others and PostCause.OK in found:
+        if others and Cause.OK in found:
             granted = self.ctx.engine.producers[cq].granted
             least = granted + others + wanted
             if any(m.error != 1 and m.space < least for m in self.moments(cq, since)):
-                found.add(PostCause.NO_CREDIT)
+                found.add(Cause.NO_CREDIT)
         return found
 
     def in_flight(self, cq: int) -> int:

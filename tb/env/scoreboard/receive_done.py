@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from models.codes import ModelError
-from models.qp_codes import QpState
-from models.receive_codes import RecvLog, RecvTraceOp
+from models.codes import LogCause, ModelError, QpState, TraceOp
 from tb.env.harness.records import Completion, RecvDone, Trace
 from tb.env.scoreboard.completions import CompletionChecks
 from tb.env.scoreboard.qp_context import LAG, OPEN
@@ -50,7 +48,7 @@ class ReceiveDoneChecks:
         log = rc.model.done_beat(record.data).log
         if known:
             qpc.qps[qp].state = state
-        if log is not RecvLog.OK:
+        if log is not LogCause.OK:
             self.log.append((log, QP_KIND, qp, tag))
         elif status and state in OPEN:
             self.failing.setdefault(qp, record.cycle)
@@ -59,7 +57,7 @@ class ReceiveDoneChecks:
         """RECEIVE."""
         rc, qp = self.rc, record.cq
         rq = rc.rqs[qp]
-        if record.op != RecvTraceOp.RECEIVE:
+        if record.op != TraceOp.RECEIVE:
             rc.fail_step(f"operation {record.op:#x} on lane 7", record)
         if record.old != rq.trace_state(7):
             rc.fail_step("state before the step differs from the model", record)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import Counter, deque
 from dataclasses import dataclass, field
 
+from models.codes import Cause
 from models.cq.queue import NdResultEx
 from models.post.post import Segment
 from models.receive.receive_post import RecvPost
-from models.receive_codes import RecvCause
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import CqeStatus, CqeType, Scatter
@@ -25,15 +25,15 @@ RECEIVES = (CqeType.RECEIVE, CqeType.RECEIVE_AND_INVALIDATE)
 #: Answers that a legal post may get, of either kind of queue.
 _OWN_CAUSES = frozenset(
     {
-        RecvCause.OK,
-        RecvCause.NO_QP,
-        RecvCause.BAD_STATE,
-        RecvCause.QUEUE_FULL,
-        RecvCause.CQ_ERROR,
-        RecvCause.NO_CREDIT,
+        Cause.OK,
+        Cause.NO_QP,
+        Cause.BAD_STATE,
+        Cause.QUEUE_FULL,
+        Cause.CQ_ERROR,
+        Cause.NO_CREDIT,
     }
 )
-_SHARED_CAUSES = frozenset({RecvCause.OK, RecvCause.NO_SRQ, RecvCause.QUEUE_FULL})
+_SHARED_CAUSES = frozenset({Cause.OK, Cause.NO_SRQ, Cause.QUEUE_FULL})
 _CANARY = 8  # bytes behind what was filled that are looked at
 
 
@@ -45,7 +45,7 @@ class Buffer:
 
     post: RecvPost
     answer: Pending[WriteResult]
-    causes: frozenset[RecvCause]
+    causes: frozenset[Cause]
     epoch: int = 0
 
 
@@ -113,7 +113,7 @@ class ReceiveLedger:
         self._memory = memory
         self.queues: list[Queue] = []
         self.ends: list[Receiving] = []
-        self.causes: Counter[RecvCause] = Counter()
+        self.causes: Counter[Cause] = Counter()
         self.statuses: Counter[int] = Counter()
         self._by_context: dict[int, Receiving] = {}
         self._by_number: dict[int, Receiving] = {}
@@ -137,18 +137,18 @@ class ReceiveLedger:
         """A post was queued."""
         queue.unanswered.append(buffer)
 
-    def look(self, queue: Queue, valid: set[int]) -> list[tuple[RecvCause, Buffer]]:
+    def look(self, queue: Queue, valid: set[int]) -> list[tuple[Cause, Buffer]]:
         """Takes the answers that have come; returns their causes. ``valid``: keys that are."""
-        found: list[tuple[RecvCause, Buffer]] = []
+        found: list[tuple[Cause, Buffer]] = []
         while queue.unanswered and queue.unanswered[0].answer.done:
             buffer = queue.unanswered.popleft()
             assert buffer.answer.result is not None
-            cause = RecvCause(buffer.answer.result.cause)
+            cause = Cause(buffer.answer.result.cause)
             want = set(buffer.causes) or set(_SHARED_CAUSES if queue.shared else _OWN_CAUSES)
             if any(s.length and s.key not in valid for s in buffer.post.segments):
-                want.add(RecvCause.BAD_REGION)
+                want.add(Cause.BAD_REGION)
             assert cause in want, f"{buffer.post}: answered {cause.name}, not {want}"
-            if cause is RecvCause.OK:
+            if cause is Cause.OK:
                 queue.accepted.append(buffer)
             self.causes[cause] += 1
             found.append((cause, buffer))

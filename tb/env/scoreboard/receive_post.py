@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from models.codes import LINE_BYTES, PAGE_BYTES, Cause
+from models.codes import Cause, Command, QpState
 from models.keys.region import Region
-from models.qp_codes import RECV_PORTAL, QpState
+from models.layouts import LINE_BYTES, PAGE_BYTES, RECV_PORTAL, SRQ_DB
 from models.receive.receive_control import region_config_of
 from models.receive.receive_post import RecvPost, is_receive_portal, receive_write_faults
 from models.receive.receive_types import RecvPostResult
-from models.receive_codes import SRQ_DB, ReapCause, RecvCause, RecvCommand
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
 from tb.env.scoreboard.base import Context, NeedCommandError, args_of
 from tb.env.scoreboard.doorbells import _Pending
@@ -29,7 +28,7 @@ from tb.env.scoreboard.receive_credits import RECEIVE_LANE, ReceiveCredits
 _GONE = (QpState.FREE, QpState.DESTROYING)
 
 #: Causes that the table of regions decides, and those behind them.
-_BY_REGIONS = range(RecvCause.BAD_REGION, RecvCause.BAD_STATE)
+_BY_REGIONS = range(Cause.BAD_REGION, Cause.BAD_STATE)
 
 
 class _PendingReceive(_Pending):
@@ -108,7 +107,7 @@ class ReceivePostChecks(PostChecks):
         pending.result = next(faults, None)
         limit = params.num_srq if shared else params.num_qp
         if pending.result is None and pending.queue >= limit:
-            pending.result = RecvCause.BAD_SRQ if shared else RecvCause.BAD_QP
+            pending.result = Cause.BAD_SRQ if shared else Cause.BAD_QP
         return pending
 
     def _reap_write(self, record: DoorbellRequest) -> _PendingReceive:
@@ -119,15 +118,15 @@ class ReceivePostChecks(PostChecks):
         word = record.data >> 8 * lane & (1 << 64) - 1
         pending.shared, pending.queue, pending.index = True, word >> 32 & 0xFFFF, word & 0xFFFF
         if record.length:
-            pending.result = ReapCause.BURST
+            pending.result = Cause.BURST
         elif record.size < 3 or record.strb != 0xFF << lane:
-            pending.result = ReapCause.BAD_SIZE
+            pending.result = Cause.BAD_SIZE
         elif pending.page >= params.num_pages:
-            pending.result = ReapCause.BAD_PAGE
+            pending.result = Cause.BAD_PAGE
         elif word >> 48 or word >> 16 & 0xFFFF or pending.index >> params.idx_w:
-            pending.result = ReapCause.RESERVED_BITS
+            pending.result = Cause.RESERVED_BITS
         elif pending.queue >= params.num_srq:
-            pending.result = ReapCause.BAD_SRQ
+            pending.result = Cause.BAD_SRQ
         return pending
 
     def response(self, record: DoorbellResponse) -> None:
@@ -136,7 +135,7 @@ class ReceivePostChecks(PostChecks):
         if not isinstance(pending, _PendingReceive):
             super().response(record)
             return
-        if pending.result is None and record.cause == RecvCause.NO_SRQ:
+        if pending.result is None and record.cause == Cause.NO_SRQ:
             self._destroyed_meanwhile(pending)  # may have to wait
         self.waiting.popleft()
         request = pending.request
@@ -158,15 +157,15 @@ class ReceivePostChecks(PostChecks):
             self._wrong(pending, f"{where}: {text}")
         self._pass(pending)
         self.receive_causes[record.cause] += 1
-        cause = (ReapCause if pending.post is None else RecvCause)(record.cause)
+        cause = Cause(record.cause)
         self.rc.model.causes[cause] += 1
         self.ctx.engine.note_write(request.addr, cause)
         self._move_horizon()
 
     def _destroyed_meanwhile(self, pending: _PendingReceive) -> None:
-        command = self.qpc.command_for(pending.queue, RecvCommand.DESTROY_SRQ)
+        command = self.qpc.command_for(pending.queue, Command.DESTROY_SRQ)
         if pending.shared and command is not None and command.result == 0:
-            pending.foreign.add(RecvCause.NO_SRQ)
+            pending.foreign.add(Cause.NO_SRQ)
 
     def _hand_on(self, pending: _PendingReceive) -> bool:
         """The step that was taken for this write's may be that of a later one that is alike."""
@@ -207,7 +206,7 @@ class ReceivePostChecks(PostChecks):
         gone = self._gone(shared, number)
         if gone is not None or not own:
             text = f"step of a receive post through page {found[0].page}, of {page}"
-            rc.fail_step(f"{text}: {gone or RecvCause.NOT_OWNER!r}", record, shared)
+            rc.fail_step(f"{text}: {gone or Cause.NOT_OWNER!r}", record, shared)
         self._before(record, shared)
         expected: set[int] = set()
         for pending in own:
@@ -215,13 +214,13 @@ class ReceivePostChecks(PostChecks):
             if changes is not None:
                 break
         else:
-            names = ", ".join(RecvCause(cause).name for cause in sorted(expected))
+            names = ", ".join(Cause(cause).name for cause in sorted(expected))
             text = f"receive post with cause {record.operand & 0xFF:#x}, right would be: {names}"
             rc.fail_step(text, record, shared)
         with rc.changed(changes):
             result = self._run(record, pending)
         assert result.cause == record.operand & 0xFF
-        if result.cause is RecvCause.OK:
+        if result.cause is Cause.OK:
             self._accepted_receive(record, shared)
         self._after(record, shared)
         self._taken(pending, result.cause)
@@ -245,8 +244,8 @@ class ReceivePostChecks(PostChecks):
         return self.rc.rqs[number].post(
             pending.post,
             completed_seen=record.new >> 16 & 0xFFFF,
-            credit=cause != RecvCause.NO_CREDIT,
-            cq_error=cause == RecvCause.CQ_ERROR,
+            credit=cause != Cause.NO_CREDIT,
+            cq_error=cause == Cause.CQ_ERROR,
         )
 
     def _fits(
@@ -278,21 +277,19 @@ class ReceivePostChecks(PostChecks):
                 return {srq.first(srq.faults(post, pending.page))}
             rq = rc.rqs[number]
             cause = rq.first(rq.faults(post, pending.page))
-        if cause is not RecvCause.OK:
+        if cause is not Cause.OK:
             return {cause}
         cq = rq.qp.config.recv_cq
         wanted = rq.credits
         found = {int(c) for c in self.credits.outcomes(cq, pending.since, wanted, RECEIVE_LANE)}
-        unexpected = (
-            record.operand & 0xFF == RecvCause.NO_CREDIT and RecvCause.NO_CREDIT not in found
-        )
-        if record.operand & 0xFF == RecvCause.CQ_ERROR and RecvCause.CQ_ERROR not in found:
+        unexpected = record.operand & 0xFF == Cause.NO_CREDIT and Cause.NO_CREDIT not in found
+        if record.operand & 0xFF == Cause.CQ_ERROR and Cause.CQ_ERROR not in found:
             rc.doubts.add(
                 record, cq, f"receive post refused with CQ_ERROR, CQ {cq} is not in error"
             )
-            found.add(RecvCause.CQ_ERROR)
+            found.add(Cause.CQ_ERROR)
         if unexpected and self.credits.refusal_excused(cq, pending.request.cycle, wanted):
-            found.add(RecvCause.NO_CREDIT)
+            found.add(Cause.NO_CREDIT)
         return found
 
     def _changing(self) -> RegionChange | None:
@@ -301,9 +298,9 @@ class ReceivePostChecks(PostChecks):
         if command is None or command.result:
             return None
         number = command.args[0]
-        if command.code == RecvCommand.DEREGISTER_MR:
+        if command.code == Command.DEREGISTER_MR:
             return number, None
-        if command.code == RecvCommand.REGISTER_MR:
+        if command.code == Command.REGISTER_MR:
             return number, Region(command.outs[0], region_config_of(args_of(command)))
         return None
 
@@ -356,7 +353,7 @@ class ReceivePostChecks(PostChecks):
             rc.fail_step("a reaped index took effect that nobody wrote", record, True)
         self._before(record, True)
         cause = srq.reap(index, pending.page)
-        if cause is not ReapCause.OK:
+        if cause is not Cause.OK:
             rc.fail_step(f"reaped, the model refuses it: {cause.name}", record, True)
         srq.reaped_seen = srq.reaped
         self._after(record, True)
@@ -398,20 +395,20 @@ class ReceivePostChecks(PostChecks):
         if gone is not None:
             pending.foreign.add(gone)
         elif pending.page != self._page(pending.shared, pending.queue):
-            pending.foreign.add(RecvCause.NOT_OWNER)
+            pending.foreign.add(Cause.NOT_OWNER)
         elif pending.post is None:
             srq = self.rc.srqs[pending.queue]
             completed = self.rc.completed_before(pending.queue, self.ctx.cycle - LAG)
-            if srq.reap_cause(pending.index, pending.page, completed) is not ReapCause.OK:
-                pending.foreign.add(ReapCause.BAD_INDEX)
+            if srq.reap_cause(pending.index, pending.page, completed) is not Cause.OK:
+                pending.foreign.add(Cause.BAD_INDEX)
 
     def _page(self, shared: bool, number: int) -> int:
         return (self.rc.srqs if shared else self.qpc.qps)[number].config.page
 
-    def _gone(self, shared: bool, number: int) -> RecvCause | None:
+    def _gone(self, shared: bool, number: int) -> Cause | None:
         if shared:
-            return None if self.rc.srqs[number].exists else RecvCause.NO_SRQ
-        return RecvCause.NO_QP if self.qpc.qps[number].state in _GONE else None
+            return None if self.rc.srqs[number].exists else Cause.NO_SRQ
+        return Cause.NO_QP if self.qpc.qps[number].state in _GONE else None
 
     # -- helpers -----------------------------------------------------------------------------------
 

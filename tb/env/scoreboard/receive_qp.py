@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from models.codes import Command, CommandResult, QpState
 from models.host.control import Args
 from models.post.qp import QpModel, StateStep
-from models.qp_codes import QpCommand, QpState
 from models.receive.receive_control import check_create_qp, decode_receive
-from models.receive_codes import RecvResult
 from tb.env.harness.records import Trace
 from tb.env.scoreboard.dispatch import DispatchChecks
 from tb.env.scoreboard.qp import QpChecks
@@ -58,15 +57,15 @@ class ReceiveQpChecks(QpChecks):
 
     def _run(self, code: int, args: Args, model: QpModel, record: Trace) -> StateStep | None:
         new = record.new & 0xF
-        left = new in (QpState.IDLE, QpState.FREE) and code != QpCommand.CREATE_QP
+        left = new in (QpState.IDLE, QpState.FREE) and code != Command.CREATE_QP
         if left and self.rc.rqs[record.cq].busy:
             self.qpc.fail(record.cq, "SRQ-14: empty, but it has receives not completed", record)
         return super()._run(code, args, model, record)
 
     def _may_create(self, args: Args, model: QpModel) -> IntEnum:
         result = decode_receive(
-            QpCommand.CREATE_QP, args, self.rc.params, self.rc.windows is not None
+            Command.CREATE_QP, args, self.rc.params, self.rc.windows is not None
         )
-        if result is not RecvResult.OK:
+        if result is not CommandResult.OK:
             return result
         return check_create_qp(args, model, self.qpc.model.cq_page, self.rc.srqs)

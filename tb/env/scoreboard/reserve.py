@@ -12,8 +12,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from models.codes import CqStatus, Life
-from models.qp_codes import PostCause
+from models.codes import Cause, CqStatus, Life
 from tb.env.scoreboard.base import Context
 from tb.env.scoreboard.credits import CreditChecks, _Request
 
@@ -59,28 +58,28 @@ class PostCredits(CreditChecks):
         while len(moments) > 1 and moments[1].serial <= self.horizon:
             moments.popleft()
 
-    def outcomes(self, cq: int, since: int, wanted: int = 1) -> set[PostCause]:
+    def outcomes(self, cq: int, since: int, wanted: int = 1) -> set[Cause]:
         """What a post can have been told that wants so many credits, in the states since serial
         ``since``.
         """
         granted = self.ctx.engine.producers[cq].granted
-        found: set[PostCause] = set()
+        found: set[Cause] = set()
         for moment in self.moments(cq, since):
             if moment.error:
-                found.add(PostCause.CQ_ERROR)
+                found.add(Cause.CQ_ERROR)
             if moment.error != 1:
                 room = moment.space - granted
-                found.add(PostCause.OK if room >= wanted else PostCause.NO_CREDIT)
+                found.add(Cause.OK if room >= wanted else Cause.NO_CREDIT)
         return found
 
-    def errors(self, cq: int, since: int) -> set[PostCause]:
+    def errors(self, cq: int, since: int) -> set[Cause]:
         """The same for what holds its credits already: OK, or CQ_ERROR, or both."""
-        found: set[PostCause] = set()
+        found: set[Cause] = set()
         for moment in self.moments(cq, since):
             if moment.error:
-                found.add(PostCause.CQ_ERROR)
+                found.add(Cause.CQ_ERROR)
             if moment.error != 1:
-                found.add(PostCause.OK)
+                found.add(Cause.OK)
         return found
 
     def moments(self, cq: int, since: int) -> Iterator[_Moment]:

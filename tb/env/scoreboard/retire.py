@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from models.codes import ModelError
-from models.qp_codes import QpLog, QpState, QpTraceOp, Status
+from models.codes import LogCause, ModelError, QpState, Status, TraceOp
 from tb.env.harness.records import Completion, DoneReport, Trace
 from tb.env.scoreboard.completions import CompletionChecks
 from tb.env.scoreboard.dispatch import DispatchChecks
@@ -57,11 +56,11 @@ class RetireChecks:
         log = qpc.model.done_beat(record.data).log
         if known:
             qpc.qps[qp].state = state
-        if log is not QpLog.OK:
+        if log is not LogCause.OK:
             self.log.append((log, QP_KIND, qp, tag))
         elif status and state in OPEN:
             self.failing.setdefault(qp, record.cycle)
-        if log is QpLog.OK:
+        if log is LogCause.OK:
             self._waits(qp)
 
     def _waits(self, qp: int) -> None:
@@ -82,7 +81,7 @@ class RetireChecks:
         """RETIRE."""
         qpc, qp = self.qpc, record.cq
         model = qpc.qps[qp]
-        if record.op != QpTraceOp.RETIRE:
+        if record.op != TraceOp.RETIRE:
             qpc.fail(qp, f"operation {record.op:#x} on lane 4", record)
         if record.old != model.trace_state(4):
             qpc.fail(qp, "state before the step differs from the model", record)

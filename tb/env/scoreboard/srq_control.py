@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from models.codes import ModelError
+from models import codes
+from models.codes import RECEIVE_COMMANDS, CommandResult, ModelError, TraceOp
 from models.host.control import Args
 from models.post.qp import QpModel
-from models.qp_codes import QpCommand
 from models.receive.receive_control import (
     check_create_qp,
     check_srq,
@@ -22,7 +22,6 @@ from models.receive.receive_control import (
     region_config_of,
     srq_config_of,
 )
-from models.receive_codes import RecvCommand, RecvResult, RecvTraceOp
 from tb.env.harness.records import Command, Trace
 from tb.env.scoreboard.base import Context, args_of
 from tb.env.scoreboard.completions import CompletionChecks
@@ -35,7 +34,7 @@ from tb.env.scoreboard.receive_post import ReceivePostChecks
 from tb.env.scoreboard.receive_qp import ReceiveQpChecks
 from tb.env.scoreboard.take import TakeChecks
 
-_CODES = frozenset(RecvCommand)
+_CODES = frozenset(RECEIVE_COMMANDS)
 _TAIL = 0xFFFF << 32
 _OF_QP = 0xFFFF | 0xFFFF << 48
 
@@ -69,7 +68,7 @@ class ReceiveControlChecks(QpControlChecks):
         if command is None or command.result or self.steps:
             why = "no command" if command is None else f"its command answered {command.result:#x}"
             why = "one more step of one command" if self.steps else why
-            self.rc.fail_step(f"{RecvTraceOp(record.op).name}: {why}", record, shared)
+            self.rc.fail_step(f"{TraceOp(record.op).name}: {why}", record, shared)
         self.steps.append(record)
         return command
 
@@ -77,13 +76,13 @@ class ReceiveControlChecks(QpControlChecks):
         """RECV_SIZE."""
         rc, operand = self.rc, record.operand
         if operand == 0x001:
-            command = self._step_of(record, False, QpCommand.CREATE_QP)
+            command = self._step_of(record, False, codes.Command.CREATE_QP)
             self._size_qp(record, args_of(command))
         elif operand == 0x101:
-            command = self._step_of(record, True, RecvCommand.CREATE_SRQ)
+            command = self._step_of(record, True, codes.Command.CREATE_SRQ)
             self._create_srq(record, args_of(command))
         elif operand == 0x100:
-            command = self._step_of(record, True, RecvCommand.RESIZE_SRQ)
+            command = self._step_of(record, True, codes.Command.RESIZE_SRQ)
             self._resize_srq(record, args_of(command))
         else:
             rc.fail_step(f"RECV_SIZE with operand {operand:#x}", record, bool(operand >> 8 & 1))
@@ -106,7 +105,7 @@ class ReceiveControlChecks(QpControlChecks):
     def _create_srq(self, record: Trace, args: Args) -> None:
         rc, number = self.rc, record.cq
         srq = rc.srqs[number]
-        self._must_pass(RecvCommand.CREATE_SRQ, args, record)
+        self._must_pass(codes.Command.CREATE_SRQ, args, record)
         start = record.new & 0xFFFF
         try:
             srq.create(srq_config_of(args), start)
@@ -121,13 +120,13 @@ class ReceiveControlChecks(QpControlChecks):
         srq.reaped_seen = srq.reaped
         if record.old != srq.trace_state(6):
             rc.fail_step("state before the step differs from the model", record, True)
-        self._must_pass(RecvCommand.RESIZE_SRQ, args, record)
+        self._must_pass(codes.Command.RESIZE_SRQ, args, record)
         srq.resize(args.words[1])
         self._sized(record)
 
     def _must_pass(self, code: int, args: Args, record: Trace) -> None:
         result = self._expected(code, args)
-        if result is not RecvResult.OK:
+        if result is not CommandResult.OK:
             self.rc.fail_step(f"executed, the model refuses it: {result.name}", record, True)
 
     def _sized(self, record: Trace) -> None:
@@ -142,7 +141,7 @@ class ReceiveControlChecks(QpControlChecks):
         """WATERMARK."""
         rc, number, operand = self.rc, record.cq, record.operand
         srq = rc.srqs[number]
-        command = self._step_of(record, True, RecvCommand.SET_SRQ_WATERMARK)
+        command = self._step_of(record, True, codes.Command.SET_SRQ_WATERMARK)
         threshold = operand & 0xFFFF
         if operand >> 17 or threshold != command.args[1] or not srq.exists:
             rc.fail_step(f"WATERMARK with operand {operand:#x}", record, True)
@@ -177,80 +176,80 @@ class ReceiveControlChecks(QpControlChecks):
             sized = bool(self.steps)
             self.steps.clear()
             super().command(record)
-            if sized is not (record.code == QpCommand.CREATE_QP and not record.result):
+            if sized is not (record.code == codes.Command.CREATE_QP and not record.result):
                 self.rc.fail(f"command {record.code:#x}: RECV_SIZE {sized}", record.args[0])
             return
         args = args_of(record)
-        code = RecvCommand(record.code)
+        code = codes.Command(record.code)
         result = decode_receive(code, args, self.rc.params, self.rc.windows is not None)
-        if result is not RecvResult.OK:
+        if result is not CommandResult.OK:
             self._must_answer(record, {result})
-        elif code >= RecvCommand.REGISTER_MR:
+        elif code >= codes.Command.REGISTER_MR:
             self._region(record, code, args)
         else:
             self._srq(record, code, args)
         self.steps.clear()
         self._ended(record)
 
-    def _must_answer(self, record: Command, allowed: set[RecvResult]) -> None:
+    def _must_answer(self, record: Command, allowed: set[CommandResult]) -> None:
         if record.result not in allowed:
             names = ", ".join(sorted(result.name for result in allowed)) or "a step"
             self._wrong(record, f"answered {record.result:#x}, right would be: {names}")
 
     def _wrong(self, record: Command, text: str) -> None:
-        code = RecvCommand(record.code)
+        code = codes.Command(record.code)
         args = ", ".join(f"{arg:#x}" for arg in record.args)
-        srq = record.args[0] if code < RecvCommand.REGISTER_MR else None
+        srq = record.args[0] if code < codes.Command.REGISTER_MR else None
         self.rc.fail(f"{code.name}({args}): {text}", srq=srq)
 
-    def _expected(self, code: int, args: Args) -> RecvResult:
+    def _expected(self, code: int, args: Args) -> CommandResult:
         """The result in the present state."""
         rc, number = self.rc, args.number
         result = decode_receive(code, args, rc.params)
-        if result is not RecvResult.OK:
+        if result is not CommandResult.OK:
             return result
         srq, users = rc.srqs[number], rc.model.users(number)
         return check_srq(code, args, srq, users)
 
-    def _srq(self, record: Command, code: RecvCommand, args: Args) -> None:
+    def _srq(self, record: Command, code: codes.Command, args: Args) -> None:
         rc, number = self.rc, args.number
         srq = rc.srqs[number]
         if self.steps:
-            if code is RecvCommand.CREATE_SRQ and record.outs[0] != self.steps[0].new & 0xFFFF:
+            if code is codes.Command.CREATE_SRQ and record.outs[0] != self.steps[0].new & 0xFFFF:
                 self._wrong(record, f"start index {record.outs[0]}, {self.steps[0].new & 0xFFFF}")
             return
         allowed = self._srq_results(record, code, args)
-        stepping = code in (RecvCommand.CREATE_SRQ, RecvCommand.RESIZE_SRQ)
-        if stepping or (code is RecvCommand.SET_SRQ_WATERMARK and args.words[1]):
-            allowed.discard(RecvResult.OK)
+        stepping = code in (codes.Command.CREATE_SRQ, codes.Command.RESIZE_SRQ)
+        if stepping or (code is codes.Command.SET_SRQ_WATERMARK and args.words[1]):
+            allowed.discard(CommandResult.OK)
         self._must_answer(record, allowed)
         if record.result:
             return
-        if code is RecvCommand.QUERY_SRQ:
+        if code is codes.Command.QUERY_SRQ:
             self._query_srq(record, number)
-        elif code is RecvCommand.DESTROY_SRQ:
+        elif code is codes.Command.DESTROY_SRQ:
             try:
                 rc.given_back += len(srq.destroy())
             except ModelError as error:
                 self._wrong(record, str(error))
             self.posts.changed_srq(number)
 
-    def _srq_results(self, record: Command, code: RecvCommand, args: Args) -> set[RecvResult]:
+    def _srq_results(self, record: Command, code: codes.Command, args: Args) -> set[CommandResult]:
         """Results that were right at some time while the command ran."""
         number = args.number
         srq, start = self.rc.srqs[number], self.ctx.window_start(record) - LAG
         allowed = {self._expected(code, args)}
         views = self.rc.views(number, start) if srq.exists else []
-        if code is RecvCommand.RESIZE_SRQ and RecvResult.OK in allowed:
+        if code is codes.Command.RESIZE_SRQ and CommandResult.OK in allowed:
             needs = [max(view.outstanding, view.watermark) for view in views]
             if needs and max(needs) > args.words[1]:
-                allowed.add(RecvResult.CMD_TOO_SMALL)
+                allowed.add(CommandResult.CMD_TOO_SMALL)
         waits = {view.waits for view in views}
-        if code is RecvCommand.DESTROY_SRQ and allowed == {RecvResult.OK} and waits == {True}:
-            allowed = {RecvResult.CMD_BUSY}
-        if code in (RecvCommand.SET_SRQ_WATERMARK, RecvCommand.DESTROY_SRQ):
-            moving = {RecvResult.OK, RecvResult.CMD_BUSY}
-            by_event = code is RecvCommand.DESTROY_SRQ or args.words[1]
+        if code is codes.Command.DESTROY_SRQ and allowed == {CommandResult.OK} and waits == {True}:
+            allowed = {CommandResult.CMD_BUSY}
+        if code in (codes.Command.SET_SRQ_WATERMARK, codes.Command.DESTROY_SRQ):
+            moving = {CommandResult.OK, CommandResult.CMD_BUSY}
+            by_event = code is codes.Command.DESTROY_SRQ or args.words[1]
             if by_event and len(waits) == 2 and not allowed.isdisjoint(moving):
                 allowed |= moving
         return allowed
@@ -284,35 +283,35 @@ class ReceiveControlChecks(QpControlChecks):
         heads = {view.tail - view.available for view in views[latest:]}
         return {tail - head & mask for head in heads}
 
-    def _region(self, record: Command, code: RecvCommand, args: Args) -> None:
+    def _region(self, record: Command, code: codes.Command, args: Args) -> None:
         rc, number = self.rc, args.number
         regions = rc.model.regions
         old = regions.regions[number]
-        if code is RecvCommand.REGISTER_MR:
+        if code is codes.Command.REGISTER_MR:
             result = regions.check_register(number, region_config_of(args))
         else:
-            result = RecvResult.OK if old is not None else RecvResult.CMD_NO_OBJECT
+            result = CommandResult.OK if old is not None else CommandResult.CMD_NO_OBJECT
         self._must_answer(record, {result})
-        if result is not RecvResult.OK:
+        if result is not CommandResult.OK:
             return
         outs: tuple[int, ...] = (0,) * 8
-        if code is RecvCommand.QUERY_MR:
+        if code is codes.Command.QUERY_MR:
             outs = regions.query(number)
-        elif code is RecvCommand.REGISTER_MR:
+        elif code is codes.Command.REGISTER_MR:
             outs = (regions.register(number, region_config_of(args)), *outs[1:])
         else:
             regions.deregister(number)
-        if code is not RecvCommand.DEREGISTER_MR and record.outs != outs:
+        if code is not codes.Command.DEREGISTER_MR and record.outs != outs:
             self._wrong(record, f"outputs {record.outs}, expected {outs}")
-        if code is not RecvCommand.QUERY_MR:
+        if code is not codes.Command.QUERY_MR:
             rc.region_changed(number, old)
 
     # -- commands of queue pairs -------------------------------------------------------------------
 
     def _decode(self, code: int, args: Args) -> IntEnum:
-        if code == QpCommand.CREATE_QP:
+        if code == codes.Command.CREATE_QP:
             result = decode_receive(code, args, self.rc.params, self.rc.windows is not None)
-            return QpCommand.CREATE_QP if result is RecvResult.OK else result
+            return codes.Command.CREATE_QP if result is CommandResult.OK else result
         return super()._decode(code, args)
 
     def _may_create(self, args: Args, model: QpModel) -> IntEnum:

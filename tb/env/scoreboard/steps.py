@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from models.arm.arm import CqConfig, CqModel, Entry, Step, moderation_mode
-from models.codes import ArmType, Cause, CommandCode, CommandResult, CqStatus, ModelError, TraceOp
+from models.codes import ArmType, Cause, Command, CommandResult, CqStatus, ModelError, TraceOp
 from tb.env.harness.records import Trace
 from tb.env.scoreboard.base import Context, args_of, look_patience
 from tb.env.scoreboard.completions import CompletionChecks
@@ -158,11 +158,11 @@ class StepChecks:
 
     def _alternatives(self, cq: int, config: CqConfig) -> list[CqConfig]:
         ctx = self.ctx
-        command = ctx.command_for(cq, CommandCode.MODIFY_CQ, CommandCode.RESIZE_CQ)
+        command = ctx.command_for(cq, Command.MODIFY_CQ, Command.RESIZE_CQ)
         if command is None or command.result != CommandResult.OK:
             return []
         args = args_of(command)
-        if command.code == CommandCode.MODIFY_CQ:
+        if command.code == Command.MODIFY_CQ:
             return [replace(args.config, entries=config.entries)]
         sizes = {args.log2, ctx.old_log2.get(cq, args.log2)}
         return [replace(config, entries=1 << log2) for log2 in sizes]

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from collections import deque
 
-from models.codes import ModelError
-from models.qp_codes import PostCause, QpState
+from models.codes import Cause, LogCause, ModelError, QpState, ScatterCode, TraceOp
 from models.receive.receive_post import fill
 from models.receive.receive_types import RecvRequest, Taken, TakeResult
-from models.receive_codes import RecvLog, RecvTraceOp, ScatterCode
 from tb.env.harness.records import Interrupt, ScatterAnswer, Trace
 from tb.env.harness.records import RecvRequest as RequestBeat
 from tb.env.scoreboard.base import NeedCommandError
@@ -284,11 +282,11 @@ class TakeChecks:
         if not shared:
             outcomes = self.credits.errors(cq, since)
         if credit:
-            right = PostCause.OK in outcomes
+            right = Cause.OK in outcomes
         elif not shared:
-            right = PostCause.CQ_ERROR in outcomes
+            right = Cause.CQ_ERROR in outcomes
         else:
-            right = outcomes != {PostCause.OK} or self.credits.refusal_excused(
+            right = outcomes != {Cause.OK} or self.credits.refusal_excused(
                 cq, found[0].cycle, wanted
             )
         if right:
@@ -336,7 +334,7 @@ class TakeChecks:
         rc.model.refused += 1
         if waiting.free:
             log = self.maybe if waiting.exists else self.log
-            log.append((RecvLog.RREQ_BAD, QP_KIND, request.qp, 0))
+            log.append((LogCause.RREQ_BAD, QP_KIND, request.qp, 0))
         if known is not None:
             self._skip(known, record.cycle, where)
 
@@ -456,4 +454,4 @@ class TakeChecks:
 
 
 #: Operations of lane 5.
-OPS = (RecvTraceOp.TAKE, RecvTraceOp.WATERMARK)
+OPS = (TraceOp.TAKE, TraceOp.WATERMARK)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from models.codes import TraceOp
 from models.keys.keys import KeyTable
-from models.window_codes import NO_QP, KeyTraceOp
+from models.layouts import NO_QP
 from tb.env.defs import Reg
 from tb.env.harness.records import AccessCheck, AccessVerdict, Record, Trace
 from tb.env.scoreboard.access import AccessChecks
@@ -29,8 +30,10 @@ from tb.env.scoreboard.steps import StepChecks
 
 _Left = list[tuple[int, str, int | None]]
 
-_LANES: dict[int, int] = {op: 9 if op is KeyTraceOp.CHECK else 8 for op in KeyTraceOp}
-_OF_COMMANDS = (KeyTraceOp.KEY_COMMAND, KeyTraceOp.REMOVED)
+_LANES: dict[int, int] = {
+    op: 9 if op is TraceOp.CHECK else 8 for op in TraceOp if op >= TraceOp.BIND
+}
+_OF_COMMANDS = (TraceOp.KEY_COMMAND, TraceOp.REMOVED)
 
 #: The order of the lanes in a cycle; lanes 0 to 4 come behind these.
 _ORDER = {9: 0, 5: 1, 6: 2, 7: 3, 8: 4}
@@ -71,12 +74,12 @@ class WindowScoreboard(ReceiveScoreboard):
         self._looked = 0
         self._by_receive_op = self._receive_ops()
         self._by_key_op: dict[int, Callable[[Trace], None]] = {
-            KeyTraceOp.BIND: self.keys.request_step,
-            KeyTraceOp.FAST_REGISTER: self.keys.request_step,
-            KeyTraceOp.INVALIDATE: self._invalidate,
-            KeyTraceOp.CHECK: self.access.step,
-            KeyTraceOp.KEY_COMMAND: control.changes,
-            KeyTraceOp.REMOVED: control.removes,
+            TraceOp.BIND: self.keys.request_step,
+            TraceOp.FAST_REGISTER: self.keys.request_step,
+            TraceOp.INVALIDATE: self._invalidate,
+            TraceOp.CHECK: self.access.step,
+            TraceOp.KEY_COMMAND: control.changes,
+            TraceOp.REMOVED: control.removes,
         }
 
     def _invalidate(self, record: Trace) -> None:

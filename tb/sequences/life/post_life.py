@@ -13,8 +13,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from models.codes import Cause, PostFlag
 from models.post.post import Post
-from models.qp_codes import PostCause, PostFlag
 from models.verb import Limits
 from models.verbs import VERBS
 from tb.env.defs import CqStatus, QpState, Result
@@ -155,7 +155,7 @@ class PostLife(CarillonSequence):
         self._doorbells: list[tuple[int, Callable[[], None]]] = []
         for life in self.lives:
             causes = self.ledger.look(life)
-            if PostCause.CQ_ERROR in causes:
+            if Cause.CQ_ERROR in causes:
                 self._repair(self._consumer(life))
             if life.down and not life.busy and self.rng.randrange(self.heal) == 0:
                 self._start(life, self._heal(life))
@@ -225,8 +225,8 @@ class PostLife(CarillonSequence):
             flags |= PostFlag.READ_FENCE
         self._write(life, self._random_post(life, int(flags)), at, life.qp.page, frozenset())
 
-    def _bad_post(self, life: Life, cause: PostCause, at: int) -> None:
-        if cause is PostCause.NOT_OWNER and self.config.num_pages < 2:
+    def _bad_post(self, life: Life, cause: Cause, at: int) -> None:
+        if cause is Cause.NOT_OWNER and self.config.num_pages < 2:
             return
         post = self._random_post(life, self.rng.choice((0, PostFlag.DEFER)))
         bad = bad_post(self.rng, cause, post, life.qp.page, self.config)
@@ -238,7 +238,7 @@ class PostLife(CarillonSequence):
         post: Post,
         at: int,
         page: int,
-        causes: frozenset[PostCause],
+        causes: frozenset[Cause],
         offset: int = 0,
         **options: Any,
     ) -> None:

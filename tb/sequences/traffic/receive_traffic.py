@@ -12,11 +12,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from models.codes import Cause, PostFlag
 from models.cq.queue import NdResultEx
 from models.post.post import Post, Segment
-from models.qp_codes import PostFlag
 from models.receive.receive_post import RecvPost
-from models.receive_codes import RecvCause
 from models.verb import Limits
 from models.verbs import VERBS
 from tb.env.defs import CqStatus, Opcode, RecvFlag
@@ -189,9 +188,9 @@ class ReceiveTraffic(PostLife):
         for cause, buffer in self.received.look(queue, self.pool.valid):
             if life is None:
                 continue
-            if cause is RecvCause.BAD_STATE and buffer.epoch == life.epoch:
+            if cause is Cause.BAD_STATE and buffer.epoch == life.epoch:
                 life.down += 1
-            if cause is RecvCause.CQ_ERROR:
+            if cause is Cause.CQ_ERROR:
                 self._repair(self._receiver_of(life))
 
     def _receiver_of(self, life: Life) -> Consumer:
@@ -237,9 +236,9 @@ class ReceiveTraffic(PostLife):
         if queue.paused:
             return
         post = self._random_receive(queue)
-        page, options, causes = queue.handle.page, {}, frozenset[RecvCause]()
+        page, options, causes = queue.handle.page, {}, frozenset[Cause]()
         if rng.random() < self.bad_receives:
-            foreign = RecvCause.BAD_SRQ if queue.shared else RecvCause.BAD_QP
+            foreign = Cause.BAD_SRQ if queue.shared else Cause.BAD_QP
             cause = rng.choice((*WRITE_CAUSES, *QUEUE_CAUSES, *REGION_CAUSES * 2, foreign))
             bad = bad_receive(
                 rng, cause, post, page, queue.zone, queue.shared, self.pool, self.config

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pyuvm
 
-from models.codes import CQE_BYTES, EQE_BYTES
+from models.layouts import CQE_BYTES, EQE_BYTES
 from tb.env.defs import Cmd, Result
 from tb.tests.common.directed import DirectedTest
 

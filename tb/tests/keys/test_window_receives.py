@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import pyuvm
 
-from models.codes import CQE_BYTES
+from models.layouts import CQE_BYTES
 from tb.env.defs import (
     CQE,
     ArmType,
