@@ -6,7 +6,7 @@ Source: NDKPI completion handling, "Rules for Notification Callbacks", and rules
 indices never wrap, and the entries present are a list that can be looked through.
 
 Every public method is one atomic step of the queue and returns a :class:`Step`: the cause of a
-refusal, if any, and the callbacks called by this step (at most one, unless a rule is removed).
+refusal, if any, and the callbacks called by this step (at most one).
 
 ::
 
@@ -20,13 +20,12 @@ refusal, if any, and the callbacks called by this step (at most one, unless a ru
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from models.codes import ArmType, Cause, CqStatus, Life, ModelError
 from models.layouts import MOD_OTHER_ONLY
-from models.rules import Ruled
 
 _ERRORS, _ANY, _SOLICITED = ArmType.ERRORS, ArmType.ANY, ArmType.SOLICITED
 
@@ -100,7 +99,7 @@ def moderation_mode(count: int, interval: int, entries: int) -> Moderation | Non
     return Moderation(count=not interval_only, interval=not count_only)
 
 
-class CqModel(Ruled):
+class CqModel:
     """One completion queue.
 
     ``index_bits``: width of the consumer index in a doorbell. ``mod_tick``: clock cycles of one
@@ -108,10 +107,7 @@ class CqModel(Ruled):
     moderation intervals depend on it). Raises :class:`ModelError` on steps that cannot happen.
     """
 
-    def __init__(
-        self, index_bits: int = 16, mod_tick: int = 256, without: Iterable[str] = ()
-    ) -> None:
-        super().__init__(without)
+    def __init__(self, index_bits: int = 16, mod_tick: int = 256) -> None:
         self.index_bits = index_bits
         self.mod_tick = mod_tick
         self.now = 0
@@ -135,8 +131,6 @@ class CqModel(Ruled):
         self.most = 0  #: largest number of completions present since it became due
         self.due_time = 0
         self.frozen = False  #: nothing is published any more (CQ-18)
-        self.last_type: ArmType | None = None  #: used only without CQ-13
-        self.looked = False  #: used only without CQ-08
 
     # -- what is present ---------------------------------------------------------------------
 
@@ -166,8 +160,7 @@ class CqModel(Ruled):
         """Creation: everything starts from reset values (CQ-20)."""
         if self.life is not Life.FREE:
             raise ModelError("create of a queue that exists")
-        if self.has("CQ-20"):
-            self._reset()
+        self._reset()
         self.life = Life.READY
         self.config = config
         return Step()
@@ -197,14 +190,16 @@ class CqModel(Ruled):
             raise ModelError("destroy of a queue that does not exist")
         if self.life is Life.READY:
             self.life = Life.DESTROYING
-            if self.has("CQ-20"):
-                self.arm = None
-                self._forget_due()
+            self._cancel()
         if idle and not self.running and not self.event_open:
             self.life = Life.FREE
-            if self.has("CQ-20"):
-                self._reset()
+            self._reset()
         return Step()
+
+    def _cancel(self) -> None:
+        """CQ-20: from the first DESTROY on there is no callback."""
+        self.arm = None
+        self._forget_due()
 
     # -- completions -------------------------------------------------------------------------
 
@@ -221,8 +216,6 @@ class CqModel(Ruled):
         it satisfies no standing arm (SRQ-07), False if left out. It is present and new all the
         same.
         """
-        if not self.has("SRQ-07"):
-            unsignalled = ()
         if not self.publishing:
             raise ModelError("publication on a queue that publishes nothing")
         if self.prod + len(classes) > self.written:
@@ -232,8 +225,8 @@ class CqModel(Ruled):
             quiet = number < len(unsignalled) and unsignalled[number]
             index = self.prod
             self.prod += 1
-            if index < self.cons and self.has("CQ-22"):
-                continue  # CQ-22: consumed before its acknowledgement, triggers nothing
+            if self._consumed_early(index):
+                continue
             self.entries.append(Entry(index, solicited))
             counted += 1
             if not quiet and self._notifies(solicited):
@@ -242,14 +235,12 @@ class CqModel(Ruled):
             self._count(counted)
         return self._settle()
 
+    def _consumed_early(self, index: int) -> bool:
+        """CQ-22: an entry consumed before its acknowledgement triggers nothing."""
+        return index < self.cons
+
     def _notifies(self, solicited: bool) -> bool:
-        """CQ-08: does a completion of this class satisfy the current arm?"""
-        if not self.has("CQ-06") and self.arm is None:
-            return True
-        if not self.has("CQ-08"):
-            if self.looked:
-                return False
-            self.looked = True
+        """CQ-06, CQ-08: does a completion of this class satisfy the current arm, if any?"""
         if self.arm is ArmType.ANY:
             return True
         return self.arm is ArmType.SOLICITED and solicited
@@ -265,11 +256,7 @@ class CqModel(Ruled):
             raise ModelError("error of a queue that does not exist")
         if status is CqStatus.OK:
             raise ModelError("an error without a status")
-        if not self.has("CQ-17") and status is CqStatus.BUFFER_OVERFLOW:
-            return Step()
         if status is CqStatus.INTERNAL_ERROR:
-            if not self.has("CQ-18"):
-                return Step()
             self.frozen = True
         return self._error(status)
 
@@ -280,11 +267,9 @@ class CqModel(Ruled):
         """
         if self.life is Life.FREE:
             raise ModelError("failed event of a queue that does not exist")
-        if not self.has("CQ-18"):
-            return Step()
-        self.frozen = True
         if not self.event_open:
             raise ModelError("failed event without an event entry under way")
+        self.frozen = True
         if final:
             self.event_open = False
         return self._error(CqStatus.INTERNAL_ERROR)
@@ -330,38 +315,27 @@ class CqModel(Ruled):
     def index_legal(self, index: int, written: int | None = None) -> bool:
         """CQ-22: from the consumer index up to the last entry written."""
         limit = self.written if written is None else written
-        return self._number(index) <= limit or not self.has("CQ-22")
+        return self._number(index) <= limit
 
     def _arm(self, arm: ArmType) -> None:
-        merging = self.arm is not None
-        first = self.arm
-        if not self.has("CQ-13") and first is None:
-            first = self.last_type
-        if first is None:
-            self.arm = arm
-        elif self.has("CQ-12"):
-            self.arm = MERGE[first][arm]
-        else:
-            self.arm = ArmType(max(first, arm))
-        self.looked = False
-        if merging and not self.has("CQ-14"):
-            return
+        """CQ-14: every arm is evaluated, one that merges too, by the merged type."""
+        self.arm = self._merged(self.arm, arm)
         if self._satisfied_now(self.arm):
             self._becomes_due(len(self.new))
 
+    def _merged(self, first: ArmType | None, second: ArmType) -> ArmType:
+        """CQ-12; with no arm set, the second starts from nothing (CQ-13)."""
+        return second if first is None else MERGE[first][second]
+
     def _satisfied_now(self, arm: ArmType) -> bool:
-        """CQ-09, CQ-10, CQ-10a: is an arm satisfied by what is present already?"""
-        if not self.has("CQ-10a") and self.prod > self.snap:
-            return True
+        """Is an arm of this type satisfied by what is present already?"""
         if not self.entries:
             return False  # CQ-10a
         new = self.new
         if not new:
-            return self.config.rearm or not self.has("CQ-10")
-        if not self.has("CQ-09"):
-            return False
+            return self.config.rearm  # CQ-10
         if not self.config.typed:
-            return True
+            return True  # CQ-09
         if arm is ArmType.ANY:
             return True
         return arm is ArmType.SOLICITED and any(e.solicited for e in new)
@@ -373,9 +347,6 @@ class CqModel(Ruled):
         if not self.running:
             return Step(Cause.NO_CALLBACK)
         self.running = False
-        if not self.has("CQ-07"):
-            self.arm = None
-            self._forget_due()
         return self._settle()
 
     # -- moderation --------------------------------------------------------------------------
@@ -407,7 +378,7 @@ class CqModel(Ruled):
     def _unmoderated(self) -> bool:
         # An error of the queue ends the waiting, and nothing waits while the queue is in error:
         # the count may never be reached then.
-        if self.status is not CqStatus.OK or not self.has("CQ-21"):
+        if self.status is not CqStatus.OK:
             return True
         mode = self._mode()
         return not mode.count and not mode.interval
@@ -422,14 +393,10 @@ class CqModel(Ruled):
     def _becomes_due(self, counted: int) -> None:
         if self.due:
             return  # CQ-06, CQ-11a: one call stands for everything that armed it
-        if self.busy and not self.has("CQ-16"):
-            return
         self.due = True
         self.due_count = self.most = 0
         self._count(counted)
         self.due_time = self.now
-        if not self.has("CQ-11a"):
-            self._disarm()
 
     def _count(self, completions: int) -> None:
         self.due_count = min(self.due_count + completions, (1 << self.index_bits) - 1)
@@ -439,7 +406,6 @@ class CqModel(Ruled):
         self.due_count = self.most = 0
 
     def _disarm(self) -> None:
-        self.last_type = self.arm or self.last_type
         self.arm = None
 
     def _settle(self) -> Step:
@@ -449,11 +415,10 @@ class CqModel(Ruled):
         self.most = max(self.most, self.present)
         if self._unmoderated():
             self.released = True
-        if not self.released or (self.busy and self.has("CQ-11")):
-            return Step()
+        if not self.released or self.busy:
+            return Step()  # CQ-11, CQ-16: it stays due
         self._forget_due()
-        if self.has("CQ-07"):
-            self._disarm()  # CQ-07, CQ-13: clearing and calling are one step
+        self._disarm()  # CQ-07, CQ-11a: clearing and calling are one step
         self.running = self.event_open = True
         self.snap = self.prod  # CQ-11a: taken at the call
         return Step(calls=[Callback(self.status, self.snap)])

@@ -9,7 +9,7 @@ orders nothing across queues); everything else about the entries is exact.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from models.arm.arm import Callback
@@ -18,7 +18,6 @@ from models.cq.entries import Eqe
 from models.cq.queue import Ring
 from models.layouts import EQE_BYTES, LINE_BYTES
 from models.params import Params
-from models.rules import Ruled
 
 #: Writes of one event entry before its callback is given up.
 MAX_ATTEMPTS = 4
@@ -47,11 +46,10 @@ class EventWrite:
         return Eqe(self.cq, status, snap).pack(self.ring.phase(self.index))
 
 
-class EqModel(Ruled):
+class EqModel:
     """One event queue. Raises :class:`ModelError` on entries that nothing called for."""
 
-    def __init__(self, params: Params | None = None, without: Iterable[str] = ()) -> None:
-        super().__init__(without)
+    def __init__(self, params: Params | None = None) -> None:
         self.params = params or Params()
         self.exists = False
         self._reset(Ring(0, 1, 0, EQE_BYTES), 0, 0)

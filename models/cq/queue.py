@@ -8,14 +8,13 @@ crosses a pin it is this number modulo 2^IDX_W.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from models.codes import CqStatus, LogCause, ModelError, ResultType
+from models.codes import CqStatus, LogCause, ModelError
 from models.cq.entries import Cqe, Eqe, phase_of, with_phase
 from models.layouts import CQE_BYTES, EQE_BYTES, LINE_BYTES
-from models.rules import Ruled
 
 #: Reads ``nbytes`` bytes of host memory at a byte address.
 ReadMemory = Callable[[int, int], bytes]
@@ -54,7 +53,7 @@ class Ring:
         return self.base + self.slot(index) * self.entry_bytes
 
 
-class Verdict(Enum):
+class Placement(Enum):
     """What becomes of a completion that arrives."""
 
     PLACED = auto()  #: an entry is allocated
@@ -68,10 +67,10 @@ class Verdict(Enum):
     def log_cause(self) -> LogCause | None:
         """The cause in the error log, if one is written."""
         return {
-            Verdict.NO_CQ: LogCause.CPL_NO_CQ,
-            Verdict.NO_CREDIT: LogCause.CPL_NO_CREDIT,
-            Verdict.IN_ERROR: LogCause.CPL_CQ_ERROR,
-            Verdict.OVERFLOW: LogCause.CQ_OVERFLOW,
+            Placement.NO_CQ: LogCause.CPL_NO_CQ,
+            Placement.NO_CREDIT: LogCause.CPL_NO_CREDIT,
+            Placement.IN_ERROR: LogCause.CPL_CQ_ERROR,
+            Placement.OVERFLOW: LogCause.CQ_OVERFLOW,
         }.get(self)
 
 
@@ -86,14 +85,13 @@ class PlacedEntry:
     unsignalled: bool = False
 
 
-class CqProducer(Ruled):
+class CqProducer:
     """The producer's side of one completion queue: slots, credits, overflow, resize.
 
     ``cons`` arguments are the queue's current consumer count (:attr:`CqModel.cons`).
     """
 
-    def __init__(self, without: Iterable[str] = ()) -> None:
-        super().__init__(without)
+    def __init__(self) -> None:
         self.exists = False
         self._reset(Ring(0, 1), True)
 
@@ -144,27 +142,30 @@ class CqProducer(Ruled):
             return False
         if not self.reservation:
             return True  # holds nothing
-        room = self.alloc - cons + self.credits_held + wanted <= self.ring.entries
-        if not room and self.has("CQ-17"):
+        if not self._has_room(wanted, cons):
             return False
         self.granted += wanted
         return True
 
+    def _has_room(self, wanted: int, cons: int) -> bool:
+        """CQ-17: a slot for each entry present or in flight, each credit held and those wanted."""
+        return self.alloc - cons + self.credits_held + wanted <= self.ring.entries
+
     # -- completions -------------------------------------------------------------------------
 
-    def judge(self, cons: int, *, silent: bool, status: CqStatus = CqStatus.OK) -> Verdict:
+    def judge(self, cons: int, *, silent: bool, status: CqStatus = CqStatus.OK) -> Placement:
         """What becomes of the next completion; changes nothing."""
         if not self.exists or self.stopped:
-            return Verdict.NO_CQ
+            return Placement.NO_CQ
         if self.refuses or status is not CqStatus.OK:
-            return Verdict.IN_ERROR
+            return Placement.IN_ERROR
         if self.reservation and self.credits_held == 0:
-            return Verdict.NO_CREDIT
+            return Placement.NO_CREDIT
         if silent:
-            return Verdict.SILENT
+            return Placement.SILENT
         if not self.reservation and self.alloc - cons >= self.ring.entries:
-            return Verdict.OVERFLOW
-        return Verdict.PLACED
+            return Placement.OVERFLOW
+        return Placement.PLACED
 
     def place(self, cqe: bytes, cons: int) -> PlacedEntry:
         """Allocate the next slot for a completion (32 bytes, its phase bit is ignored)."""
@@ -183,7 +184,7 @@ class CqProducer(Ruled):
     def overflow(self) -> None:
         """CQ-17: a completion without a free entry; from now on every completion is dropped."""
         self._must_exist()
-        if self.reservation and self.has("CQ-17"):
+        if self.reservation:
             raise ModelError("overflow of a queue with credit reservation")
         self.overflowed = True
 
@@ -205,7 +206,7 @@ class CqProducer(Ruled):
 
     def too_small(self, log2: int, cons: int) -> bool:
         """CQ-19: more entries present, in flight and reserved than 2^log2."""
-        return self.has("CQ-19") and self.alloc - cons + self.credits_held > 1 << log2
+        return self.alloc - cons + self.credits_held > 1 << log2
 
     def resize(self, ring: Ring, cons: int) -> int:
         """CQ-19: entries from the returned switch number on are in the new ring."""
@@ -226,7 +227,7 @@ class CqProducer(Ruled):
         self._must_exist()
         if self.refuses:
             raise ModelError("a queue that refuses completions placed one")
-        if self.alloc - cons >= self.ring.entries and self.has("CQ-17"):
+        if self.alloc - cons >= self.ring.entries:
             raise ModelError("an unpolled completion was overwritten")
 
     def _must_exist(self) -> None:
@@ -252,15 +253,14 @@ class NdResultEx(NdResult):
     token: int
 
 
-class PhaseReader(Ruled):
+class PhaseReader:
     """Reads a ring in order, entry by entry, as long as phase bits say so.
 
     Rings that follow by a resize are queued with :meth:`switch`; the old ring is read up to the
     switch entry first. :attr:`index` is the number of the next entry.
     """
 
-    def __init__(self, read: ReadMemory, ring: Ring, without: Iterable[str] = ()) -> None:
-        super().__init__(without)
+    def __init__(self, read: ReadMemory, ring: Ring) -> None:
         self.read = read
         self.index = 0
         self._rings = [Ring(ring.base, ring.log2, 0, ring.entry_bytes)]
@@ -309,14 +309,12 @@ class RingReader(PhaseReader):
     engine by a doorbell with :attr:`index` modulo 2^IDX_W.
     """
 
-    def __init__(self, read: ReadMemory, base: int, log2: int, without: Iterable[str] = ()) -> None:
-        super().__init__(read, Ring(base, log2), without)
+    def __init__(self, read: ReadMemory, base: int, log2: int) -> None:
+        super().__init__(read, Ring(base, log2))
 
     def get_results(self, limit: int) -> list[NdResult]:
         """GetCqResults: a ReceiveAndInvalidate completion is one like any other (CQ-02)."""
         results = [Cqe.unpack(entry) for entry in self.poll(limit)]
-        if not self.has("CQ-02"):
-            results = [c for c in results if c.type != ResultType.RECEIVE_AND_INVALIDATE]
         return [NdResult(c.status, c.nbytes, c.qp_context, c.request_context) for c in results]
 
     def get_results_ex(self, limit: int) -> list[NdResultEx]:
@@ -328,7 +326,7 @@ class RingReader(PhaseReader):
                 c.qp_context,
                 c.request_context,
                 type=c.type,
-                token=c.token if self.has("CQ-04") else 0,
+                token=c.token,
             )
             for c in map(Cqe.unpack, self.poll(limit))
         ]
@@ -337,8 +335,8 @@ class RingReader(PhaseReader):
 class EventReader(PhaseReader):
     """The host's side of an event ring."""
 
-    def __init__(self, read: ReadMemory, base: int, log2: int, without: Iterable[str] = ()) -> None:
-        super().__init__(read, Ring(base, log2, 0, EQE_BYTES), without)
+    def __init__(self, read: ReadMemory, base: int, log2: int) -> None:
+        super().__init__(read, Ring(base, log2, 0, EQE_BYTES))
 
     def get_events(self, limit: int) -> list[Eqe]:
         """Up to ``limit`` events that are there, in order."""

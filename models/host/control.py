@@ -121,7 +121,7 @@ def make_args(
 
 
 class Objects(Protocol):
-    """What the results depend on; :class:`models.engine.Engine` is one."""
+    """What the results depend on; :class:`models.cq.core.CompletionCore` is one."""
 
     params: Params
 

@@ -18,7 +18,7 @@ from models.params import Params
 
 
 class Queues(Protocol):
-    """What the causes depend on; :class:`models.engine.Engine` is one."""
+    """What the causes depend on; :class:`models.cq.core.CompletionCore` is one."""
 
     params: Params
 
@@ -28,9 +28,6 @@ class Queues(Protocol):
 
     def owner_page(self, cq: int) -> int:
         """Page that owns an existing queue."""
-
-    def has(self, rule: str) -> bool:
-        """True if the rule is in force."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +74,12 @@ def decode_write(
     word = data >> 8 * lane & (1 << 64) - 1
     cq = word >> 32 & 0xFFFF
     if offset == CB_RETURN:
-        if word != cq << 32 and queues.has("ISO-02"):
+        if word != cq << 32:
             return Cause.RESERVED_BITS
         return DoorbellWord(page, offset, cq) if cq < params.num_cq else Cause.BAD_CQ
     index, arm_type, armed = word & 0xFFFF_FFFF, word >> 48 & 0xF, bool(word >> 63)
     reserved = index >> params.idx_w or word >> 52 & 0x7FF or (arm_type and not armed)
-    if reserved and queues.has("ISO-02"):
+    if reserved:
         return Cause.RESERVED_BITS
     if armed and arm_type > max(ArmType):
         return Cause.BAD_ARM_TYPE
@@ -111,7 +108,7 @@ def doorbell_cause(
     cq = queues.cqs[word.cq]
     if cq.life is Life.FREE:
         return Cause.NO_CQ
-    if word.page != queues.owner_page(word.cq) and queues.has("ISO-01"):
+    if word.page != queues.owner_page(word.cq):
         return Cause.NOT_OWNER
     if word.register == CB_RETURN:
         return Cause.OK if cq.running else Cause.NO_CALLBACK

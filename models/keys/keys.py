@@ -10,7 +10,7 @@ is in :mod:`models.keys.qp_keys`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from models.codes import Access, By, CommandResult, ModelError, Rights, Status, TraceOp, Verdict
@@ -29,8 +29,8 @@ _NEEDED = {Access.READ: Rights.REMOTE_READ, Access.WRITE: Rights.REMOTE_WRITE}
 class KeyTable(RegionTable):
     """All regions and windows of an engine, by number; giving it to a model turns windows on."""
 
-    def __init__(self, params: Params | None = None, without: Iterable[str] = ()) -> None:
-        super().__init__(params, without)
+    def __init__(self, params: Params | None = None) -> None:
+        super().__init__(params)
         self.windows: list[Window | None] = [None] * self.params.num_mw
         self.window_serials = [0] * self.params.num_mw  #: generation of each number's latest key
         self.invalidated = 0  #: CNT_INVALIDATED
@@ -119,7 +119,7 @@ class KeyTable(RegionTable):
     def deregister(self, number: int) -> CommandResult:
         """DEREGISTER_MR of a number in range; refused while windows are bound to it (MW-11)."""
         region = self.regions[number]
-        if region is not None and region.windows and self.has("MW-11"):
+        if region is not None and region.windows:
             return CommandResult.CMD_BUSY
         return super().deregister(number)
 
@@ -135,8 +135,6 @@ class KeyTable(RegionTable):
         if self.check_create(number) is not CommandResult.OK:
             raise ModelError(f"window {number}: created, but {self.check_create(number).name}")
         window = Window(self._next_window_key(number), context, zone)
-        if not self.has("MW-01"):
-            window = replace(window, valid=True, length=1 << 64, rights=_REMOTE)
         self.windows[number] = window
         return window.key
 
@@ -158,7 +156,7 @@ class KeyTable(RegionTable):
         window = self.window(target)
         if window is None or window.zone != zone:
             yield Status.INVALID_TOKEN
-        if window is not None and window.valid and self.has("MW-03"):
+        if window is not None and window.valid:
             yield Status.ALREADY_VALID
         if segment is None or not self._bindable(zone, segment, rights):
             yield Status.BAD_MEMORY
@@ -183,8 +181,6 @@ class KeyTable(RegionTable):
             self._count(old, -1)
             new_key = self._next_window_key(number)
             region = segment.key & _NUMBER
-            if not self.has("MW-02"):
-                rights = int(self._region(region).config.rights)
             new = replace(
                 old,
                 key=new_key,
@@ -227,7 +223,7 @@ class KeyTable(RegionTable):
         if fault is Status.SUCCESS:
             assert segment is not None
             number = target & _NUMBER
-            new_key = self._next_region_key(number) if self.has("MW-11a") else target
+            new_key = self._next_region_key(number)
             config = RegionConfig(segment.address, segment.length, zone, rights)
             self.regions[number] = Region(new_key, config, allocated=True, qp=qp)
         after = KeyState() if target & WINDOW_BIT else self.state(target)
@@ -240,10 +236,6 @@ class KeyTable(RegionTable):
         """
         before = self.state(token)
         window, region = self.valid_window(token), self.find(token)
-        if not self.has("MW-05"):
-            window = self.window(token)
-        if not self.has("CQ-05") and by is not By.PEER and not self.is_valid(token):
-            window, region = self.window(token), self.region(token)
         fault, context = Status.INVALID_TOKEN, 0
         if window is not None and window.qp == qp:
             fault, context = Status.SUCCESS, window.context
@@ -251,8 +243,7 @@ class KeyTable(RegionTable):
             fault = Status.SUCCESS
         if fault is Status.SUCCESS:
             self.invalidated += 1
-            if by is not By.PEER or self.has("CQ-03"):
-                self._invalidate(token)
+            self._invalidate(token)
         operand = fault | (by is By.PEER) << 8 | (by is By.READ) << 9
         op, after = TraceOp.INVALIDATE, self.state(token)
         step = KeyStep(op, token, fault, operand, before, after, qp, context=context)
@@ -276,8 +267,6 @@ class KeyTable(RegionTable):
         :meth:`check`.
         """
         window, region = self.valid_window(key), self.find(key)
-        if not self.has("CQ-03a"):
-            window = self.window(key)
         if window is None and region is None:
             yield Verdict.BAD_KEY
             return
@@ -288,12 +277,11 @@ class KeyTable(RegionTable):
             assert region is not None
             wrong, rights = region.config.zone != zone, int(region.config.rights)
             base, end = region.config.base, region.config.end
-        if wrong and self.has("MW-10"):
+        if wrong:
             yield Verdict.WRONG_QP
         if not rights & _NEEDED[Access(kind)]:
             yield Verdict.NO_RIGHT
-        last = address + max(length, 1) - 1 if self.has("MW-10a") else address
-        last = last if self.has("MW-10b") else last % (1 << 64)
+        last = address + max(length, 1) - 1  # beyond 64 bits if it wraps: outside, then
         if length and not (base <= address and last < end):
             yield Verdict.BAD_RANGE
 
@@ -315,7 +303,7 @@ class KeyTable(RegionTable):
         """REMOVED: the device is removed (MW-09), until reset."""
         if self.removed:
             raise ModelError("MW-09: the device is removed a second time")
-        self.removed = self.has("MW-09")
+        self.removed = True
         return KeyStep(TraceOp.REMOVED, 0, 0, 0, KeyState(), KeyState(), NO_QP)
 
     # -- helpers -----------------------------------------------------------------------------
@@ -337,7 +325,7 @@ class KeyTable(RegionTable):
         if region is None or region.config.zone != zone or not segment.length:
             return False
         write = rights & Rights.REMOTE_WRITE
-        local = region.config.rights & Rights.LOCAL_WRITE or not self.has("MW-02a")
+        local = region.config.rights & Rights.LOCAL_WRITE  # MW-02
         return region.config.covers(segment) and not (write and not local)
 
     def _exhausted(self, key: int) -> bool:

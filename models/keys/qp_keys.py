@@ -8,22 +8,16 @@ change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from models.codes import ModelError, PostFlag
 from models.keys.keys import KeyTable
 from models.keys.window_types import KeyStep
 from models.post.qp_types import Request
-from models.rules import Ruled
 
 
-class KeyUser(Ruled):
+class KeyUser:
     """The part of a queue pair that knows of keys; ``keys``: the engine's, or none."""
 
-    def __init__(
-        self, number: int = 0, keys: KeyTable | None = None, without: Iterable[str] = ()
-    ) -> None:
-        super().__init__(without)
+    def __init__(self, number: int = 0, keys: KeyTable | None = None) -> None:
         self.number = number
         self.keys = keys
         self.zone = 0  #: protection zone, 16 bits
@@ -52,7 +46,7 @@ class KeyUser(Ruled):
         """The connection is to end by :meth:`QpModel.fail`: a local request, a check or a token
         failed.
         """
-        self.ending = self.connections if self.has("DF-15") else None
+        self.ending = self.connections
 
     def give(self, step: KeyStep) -> None:
         """The key table has made the step of the next request that changes keys already: that
@@ -67,10 +61,10 @@ class KeyUser(Ruled):
     def execute(self, request: Request) -> tuple[int, KeyStep | None]:
         """A local request is executed, in its place: its status and its step."""
         step, self.given = self.given, None
-        if step is None and self.keys is not None and self._uses_keys:
+        if step is None and self.keys is not None and self.uses_keys:
             step = request.verb.execute(self.keys, self.number, self.zone, request.post)
         status, step = self._outcome(request, step, request.verb.local, request.post.target.key)
-        if status and self.has("DF-15a"):
+        if status:
             self.halted = self.ending
         return status, step
 
@@ -78,7 +72,7 @@ class KeyUser(Ruled):
         """A request retires with this status: the status that it has then, and its step."""
         post = request.post
         may = request.verb.is_read and post.has(PostFlag.RDMA_READ_LOCAL_INVALIDATE) and not status
-        if not may or not self._uses_keys:
+        if not may or not self.uses_keys:
             return status, None
         step, self.given = self.given, None
         if step is None and self.keys is not None:
@@ -86,8 +80,9 @@ class KeyUser(Ruled):
         return self._outcome(request, step, may, post.segments[0].key if post.segments else 0)
 
     @property
-    def _uses_keys(self) -> bool:
-        return self.guarded or not self.has("MW-10d")
+    def uses_keys(self) -> bool:
+        """Its requests, messages and checks use keys (MW-10d): it is guarded."""
+        return self.guarded
 
     def _outcome(
         self, request: Request, step: KeyStep | None, possible: bool, key: int

@@ -6,14 +6,13 @@ Source: ``docs/receive.md`` ("Causes, in order of precedence", "Commands, added"
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from models.codes import Cause, CommandResult, ModelError, Rights
 from models.layouts import KEY_BITS, KEY_REGION_BITS
 from models.params import Params
 from models.post.post import Segment
-from models.rules import Ruled
 
 _LAST_SERIAL = (1 << KEY_BITS - KEY_REGION_BITS) - 1
 _U32 = (1 << 32) - 1
@@ -56,11 +55,10 @@ class Region:
     windows: int = 0
 
 
-class RegionTable(Ruled):
+class RegionTable:
     """All regions of an engine, by number."""
 
-    def __init__(self, params: Params | None = None, without: Iterable[str] = ()) -> None:
-        super().__init__(without)
+    def __init__(self, params: Params | None = None) -> None:
         self.params = params or Params()
         self.regions: list[Region | None] = [None] * self.params.num_mr
         self.serials = [0] * self.params.num_mr  #: generation of each number's latest key

@@ -1,26 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An engine with memory windows: posting, receives, keys, checks of remote accesses, removal.
+"""Memory windows: their commands, checks of remote accesses, removal of the device.
 
 Source: ``docs/windows.md``; rules MW-01 to MW-12, CQ-02 to CQ-05, CQ-17, DF-12, DF-15. The steps of
 keys are methods of ``table`` (:class:`models.keys.keys.KeyTable`); requests make them at
-``posting.indicate`` and ``posting.retire``, receive requests at ``request_beat``. Whatever of
-these fails ends its queue pair's connection in a step of its own: ``posting.qps[qp].fail()``, for
-receive requests ``rqs[qp].fail_length()``.
+``posting.indicate`` and ``posting.retire``, receive requests at ``receive.request_beat``. Whatever
+of these fails ends its queue pair's connection in a step of its own: ``posting.qps[qp].fail()``,
+for receive requests ``receive.rqs[qp].fail_length()``.
 
 ::
 
-    model = WindowModel(params)                       # a key table of its own
+    posting = PostingModel(params, keys=KeyTable(params))
+    model = WindowModel(ReceiveModel(posting=posting))
     model.command(Command.CREATE_MW, make_window_args(0, zone=5, context=7)).out[0]
     model.check_beat(CheckRequest(qp, Access.READ, key, address, nbytes).encode()).tdata
 
 A bench that follows the trace has the table make a step at its record of lane 8 and gives it to
 ``posting.qps[qp].give``, ahead of the request's indication or retirement, or, with
-``rqs[qp].defers``, to ``rqs[qp].decide``, behind the take.
+``receive.rqs[qp].defers``, to ``receive.rqs[qp].decide``, behind the take.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 from models.codes import (
     WINDOW_COMMANDS,
@@ -37,8 +36,6 @@ from models.keys.keys import KeyTable
 from models.keys.window_control import KEY_COMMANDS, check_removed, decode_window
 from models.keys.window_types import CheckRequest, CheckResult, KeyStep
 from models.layouts import NO_QP, WINDOW_BIT
-from models.params import Params
-from models.post.posting import PostingModel
 from models.post.qp_types import StateStep
 from models.receive.receive import ReceiveModel, RecvReply
 
@@ -47,22 +44,16 @@ _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 __all__ = ["WindowModel"]
 
 
-class WindowModel(ReceiveModel):
-    """Everything but the completion queues; ``posting``, if given, is to have a key table."""
+class WindowModel:
+    """What there is of windows besides the steps of keys; ``receive`` is to have a key table."""
 
-    def __init__(
-        self,
-        params: Params | None = None,
-        posting: PostingModel | None = None,
-        without: Iterable[str] = (),
-    ) -> None:
-        without = frozenset(without)
-        if posting is None:
-            posting = PostingModel(params, without=without, keys=KeyTable(params, without))
-        if posting.keys is None:
+    def __init__(self, receive: ReceiveModel) -> None:
+        if receive.keys is None:
             raise ModelError("windows need a key table")
-        super().__init__(posting=posting, without=without)
-        self.table: KeyTable = posting.keys
+        self.receive = receive
+        self.posting = receive.posting
+        self.params = receive.params
+        self.table: KeyTable = receive.keys
         self.checks = 0  #: CNT_CHECKS
         self.checks_refused = 0  #: CNT_CHECKS_REFUSED
 
@@ -98,7 +89,7 @@ class WindowModel(ReceiveModel):
         if request.malformed or request.qp >= self.params.num_qp or self.removed:
             return False
         qp = self.posting.qps[request.qp]
-        return qp.state in _OPEN and (qp.guarded or not self.has("MW-10d"))
+        return qp.state in _OPEN and qp.uses_keys
 
     # -- removal -----------------------------------------------------------------------------
 
@@ -141,7 +132,7 @@ class WindowModel(ReceiveModel):
         if code in WINDOW_COMMANDS:
             reply = self._window_command(code, args)
         else:
-            reply = super().command(
+            reply = self.receive.command(
                 code,
                 args,
                 retired_seen=retired_seen,

@@ -59,7 +59,7 @@ def make_window_args(number: int = 0, zone: int = 0, context: int = 0) -> Args:
 def check_removed(code: int) -> CommandResult:
     """What a removed device answers, or OK: the command works as before (MW-09)."""
     if code in control.REMOVED_COMMANDS:
-        return CommandResult.CMD_UNKNOWN  # of :class:`models.engine.Engine`
+        return CommandResult.CMD_UNKNOWN  # of :class:`models.cq.core.CompletionCore`
     return CommandResult.CMD_DEVICE_REMOVED if code in REMOVED_COMMANDS else CommandResult.OK
 
 

@@ -11,19 +11,17 @@ retirements a post already knew, and the moments of indications, retirements and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from models.codes import Cause, Command, CommandResult, ConnEvent, LogCause, ModelError, QpState
 from models.host.control import Args
 from models.keys.keys import KeyTable
-from models.layouts import PAGE_BYTES, RECV_PORTAL
+from models.layouts import PAGE_BYTES
 from models.params import Params
 from models.post.post import Post
 from models.post.post_check import is_portal, write_faults
 from models.post.qp import Indication, PostResult, QpModel, Retirement, StateStep
 from models.post.qp_control import CqPage, check_create, config_of, decode_command
-from models.rules import Ruled
 
 __all__ = ["Input", "PostingModel", "QpReply", "pack_conn", "pack_done", "pack_term"]
 
@@ -61,24 +59,23 @@ def pack_term(qp: int, step: StateStep) -> int:
     return qp | step.term_state << 16
 
 
-class PostingModel(Ruled):
-    """The queue pairs. ``cq_page``: see :data:`models.post.qp_control.CqPage`; ``without``: rules;
-    ``keys``: with it, local requests of guarded queue pairs change keys (``docs/windows.md``).
+class PostingModel:
+    """The queue pairs. ``cq_page``: see :data:`models.post.qp_control.CqPage`; ``keys``: with it,
+    local requests of guarded queue pairs change keys (``docs/windows.md``); ``qp``: their class.
     """
 
     def __init__(
         self,
         params: Params | None = None,
         cq_page: CqPage | None = None,
-        without: Iterable[str] = (),
         keys: KeyTable | None = None,
+        qp: type[QpModel] = QpModel,
     ) -> None:
-        super().__init__(without)
         self.params = params or (Params() if keys is None else keys.params)
         self.keys = keys
         self.cq_page: CqPage = cq_page or (lambda _: 0)
         numbers = range(self.params.num_qp)
-        self.qps = [QpModel(n, self.params, self.without, keys) for n in numbers]
+        self.qps = [qp(n, self.params, keys) for n in numbers]
         self.posts = 0  #: CNT_POSTS
         self.work_beats = 0  #: CNT_INDICATED
         self.done = 0  #: CNT_DONE
@@ -138,8 +135,6 @@ class PostingModel(Ruled):
         if cause is Cause.OK and post.qp >= self.params.num_qp:
             cause = Cause.BAD_QP
         if cause is not Cause.OK:
-            if addr % PAGE_BYTES >= RECV_PORTAL and post.qp < self.params.num_qp:
-                self.qps[post.qp].fail_foreign()
             result = PostResult(cause)
         else:
             result = self.qps[post.qp].post(

@@ -9,7 +9,7 @@ if the step cannot happen now.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from models.codes import (
@@ -52,10 +52,9 @@ class QpModel(KeyUser):
         self,
         number: int = 0,
         params: Params | None = None,
-        without: Iterable[str] = (),
         keys: KeyTable | None = None,
     ) -> None:
-        super().__init__(number, keys, without)
+        super().__init__(number, keys)
         self.params = params or Params()
         self.state = QpState.FREE
         self.config = QpConfig()
@@ -133,20 +132,18 @@ class QpModel(KeyUser):
         """All faults of a post from NO_QP on, in order of precedence."""
         if self.state in (QpState.FREE, QpState.DESTROYING):
             yield Cause.NO_QP
-        if page != self.config.page and self.has("ISO-01"):
+        if page != self.config.page:
             yield Cause.NOT_OWNER
         if self.removed:
             yield Cause.DEVICE_REMOVED
-        for cause in static_faults(post):
-            if cause is not Cause.RESERVED_BITS or self.has("ISO-02"):
-                yield cause
+        yield from static_faults(post)
         if self.state is not QpState.CONNECTED:
             yield Cause.NOT_CONNECTED
         if self.tail - self.seen >= self.config.depth:
             yield Cause.QUEUE_FULL
         if cq_error:
             yield Cause.CQ_ERROR
-        if not credit and self.has("CQ-17"):
+        if not credit:
             yield Cause.NO_CREDIT
 
     def check(self, post: Post, page: int, *, credit: bool = True, cq_error: bool = False) -> Cause:
@@ -154,10 +151,7 @@ class QpModel(KeyUser):
 
         ``credit``: the send CQ has an entry for it; ``cq_error``: the send CQ is in error.
         """
-        causes = list(self.faults(post, page, credit=credit, cq_error=cq_error))
-        if not self.has("DF-14"):
-            return min(causes, default=Cause.OK)
-        return causes[0] if causes else Cause.OK
+        return next(self.faults(post, page, credit=credit, cq_error=cq_error), Cause.OK)
 
     def post(
         self,
@@ -184,25 +178,20 @@ class QpModel(KeyUser):
             return PostResult(cause, None, self._fail(post, cause, now))
         number = self._accept(post, now)
         released = range(0)
-        watermark = self.config.watermark if self.has("DF-01") else 0
-        if not post.has(PostFlag.DEFER) or 0 < watermark <= self.held:
+        if not post.has(PostFlag.DEFER) or self._watermark_reached():
             released = self._release()
         return PostResult(cause, number, released)
 
-    def _fail(self, post: Post, cause: Cause, now: int) -> range:
-        if not self.has("DF-02") and post.opcode in VERBS:
-            self._accept(post, now)
-        if not self.has("DF-07"):
-            self.requests = [r for r in self.requests if r.number < self.released]
-            self.tail = self.released
-        if not self.has("DF-04") or (cause is Cause.QUEUE_FULL and not self.has("DF-08")):
-            return range(0)
-        return self._release()
+    def _watermark_reached(self) -> bool:
+        """DF-01: as many requests are held as the watermark allows; 0 is off."""
+        return 0 < self.config.watermark <= self.held
 
-    def fail_foreign(self) -> None:
-        """A failed write that is none of this queue pair's posts; matters without DF-10 only."""
-        if not self.has("DF-10"):
-            self._release()
+    def _fail(self, post: Post, cause: Cause, now: int) -> range:
+        """DF-04: an inline failure, whatever its cause (DF-08: a full queue, too), releases what is
+        held (DF-07); the post itself leaves nothing (DF-02).
+        """
+        del post, cause, now
+        return self._release()
 
     def _accept(self, post: Post, now: int) -> int:
         self.requests.append(Request(self.tail, post, VERBS[post.opcode], now))
@@ -210,16 +199,12 @@ class QpModel(KeyUser):
         return self.tail - 1
 
     def _release(self) -> range:
-        """Everything held becomes one batch."""
+        """Everything held becomes one batch (DF-06)."""
         released = range(self.released, self.tail)
         self.released = self.tail
         for request in self.requests:
             if request.number in released:
-                request.last = request.number == released[-1] or not self.has("DF-06")
-            elif not self.has("DF-09"):
-                request.indicated = False
-        if not self.has("DF-09"):
-            self.indicated = self.retired
+                request.last = request.number == released[-1]
         return released
 
     def age(self, now: int | None = None) -> range:
@@ -234,7 +219,13 @@ class QpModel(KeyUser):
             waited = now - next(r.time for r in self.requests if r.number >= self.released)
             if waited <= limit * self.params.mod_tick:
                 raise ModelError(f"DF-01: QP {self.number}: released by age after {waited} cycles")
-        return self._release() if self.has("DF-01") else range(0)
+        return self._release()
+
+    def age_over(self, now: int) -> bool:
+        """The oldest held request is too old in clock cycle ``now`` (DF-01)."""
+        limit = self.config.age * self.params.mod_tick
+        oldest = next((r.time for r in self.requests if r.number >= self.released), now)
+        return 0 < limit < now - oldest
 
     @property
     def age_deadline(self) -> int | None:
@@ -298,7 +289,8 @@ class QpModel(KeyUser):
         return next((r for r in self.requests if r.number == number), None)
 
     def _fenced(self, request: Request) -> bool:
-        if not request.post.has(PostFlag.READ_FENCE) or not self.has("DF-13"):
+        """DF-13: it starts after every earlier Read has completed."""
+        if not request.post.has(PostFlag.READ_FENCE):
             return False
         return any(r.verb.is_read and r.number < request.number for r in self.requests)
 
@@ -326,12 +318,10 @@ class QpModel(KeyUser):
         oldest = next((r for r in self.requests if r.tag is not None and r.status is None), None)
         if oldest is None or oldest.tag is None:
             return LogCause.DONE_UNEXPECTED, None
-        if tag != self.params.index(oldest.tag) and self.has("ISO-03"):
+        if tag != self.params.index(oldest.tag):
             return LogCause.DONE_UNEXPECTED, None
         oldest.status = status
-        if status == Status.SUCCESS or self.state not in _OPEN or not self.has("DF-15"):
-            return LogCause.OK, None
-        return LogCause.OK, self._go(QpState.ERROR, StateBy.REPORT)
+        return LogCause.OK, None if status == Status.SUCCESS else self.receive_failed()
 
     @property
     def retirable(self) -> bool:
@@ -345,27 +335,22 @@ class QpModel(KeyUser):
         """
         if not self.requests:
             raise ModelError(f"DF-03: QP {self.number}: nothing is left to retire")
-        ready = [r for r in self.requests if r.done] if not self.has("DF-12") else []
-        request = ready[0] if ready else self.requests[0]
+        request = self._first()
         if not request.done:
             why = "is not reported" if request.indicated else "is not indicated"
             raise ModelError(f"DF-12: QP {self.number}: {request.number} retires, but {why}")
-        status = int(Status.CANCELED if request.status is None else request.status)
-        if self.failed and self.has("DF-15"):
-            status = Status.CANCELED
-        status, step = self.finish(request, status)
+        status, step = self.finish(request, self._status(request))
         self.failed = self.failed or status != Status.SUCCESS
         self.requests.remove(request)
         self.retired += 1
         self.indicated = max(self.indicated, self.retired)
         self.late = None if request.skipped else self.late
         post, completion = request.post, request.verb.completion(request.post, status)
-        silent = status == Status.SUCCESS or not self.has("DF-03")
         return Retirement(
             number=request.number,
             index=self.params.index(request.number),
             status=status,
-            silent=silent and post.has(PostFlag.SILENT_SUCCESS),
+            silent=self._is_silent(post, status),
             skipped=request.skipped,
             cq=self.config.send_cq,
             cqe=Cqe(
@@ -379,6 +364,20 @@ class QpModel(KeyUser):
             post=post,
             step=step,
         )
+
+    def _first(self) -> Request:
+        """DF-12: requests retire in post order."""
+        return self.requests[0]
+
+    def _status(self, request: Request) -> int:
+        """DF-15: everything behind the first failure of a connection is canceled."""
+        if self.failed or request.status is None:
+            return int(Status.CANCELED)
+        return request.status
+
+    def _is_silent(self, post: Post, status: int) -> bool:
+        """DF-03: a silent request leaves no completion if it succeeds."""
+        return post.has(PostFlag.SILENT_SUCCESS) and status == Status.SUCCESS
 
     # -- states ------------------------------------------------------------------------------
 
@@ -394,10 +393,9 @@ class QpModel(KeyUser):
         offered = self.next_indication()
         self.late = offered.number if offered is not None else None
         for request in self.requests:
-            if not request.indicated and (request.number < self.released or self.has("DF-11")):
+            if not request.indicated:
                 request.skipped = True
-        if self.has("DF-11"):
-            self.released = self.tail
+        self.released = self.tail
 
     def create(self, config: QpConfig) -> StateStep:
         """CREATE_QP; post indices and tags go on from the number's former life."""
@@ -464,9 +462,9 @@ class QpModel(KeyUser):
         self.see(retired_seen)
         if self.state is QpState.FREE:
             return CommandResult.CMD_NO_OBJECT, None
-        if keyed is False and self.keyed and self.has("MW-10c"):
+        if keyed is False and self.keyed:
             raise ModelError(f"MW-10c: QP {self.number} is destroyed, but keys are valid on it")
-        if (self.keyed if keyed is None else keyed) and self.has("MW-10c"):
+        if self.keyed if keyed is None else keyed:
             return CommandResult.CMD_IN_USE, None
         if self.tail != self.seen or receiving:
             if self.state is QpState.DESTROYING:
@@ -475,8 +473,8 @@ class QpModel(KeyUser):
         return CommandResult.OK, self._go(QpState.FREE, StateBy.COMMAND)
 
     def receive_failed(self) -> StateStep | None:
-        """A receive failed (SRQ-18), or the device was removed (MW-09): the connection ends; the
-        change of state, if it makes one.
+        """A request (DF-15) or receive (SRQ-18) failed, or the device was removed (MW-09): the
+        connection ends; the change of state, if it makes one.
         """
         return self._go(QpState.ERROR, StateBy.REPORT) if self.state in _OPEN else None
 

@@ -12,7 +12,6 @@ much a step already knew.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from models.codes import (
@@ -53,7 +52,6 @@ from models.receive.receive_types import (
     WatermarkStep,
 )
 from models.receive.srq import SrqModel
-from models.rules import Ruled
 
 __all__ = ["ReceiveModel", "RecvInput", "RecvReply", "pack_rdone", "pack_reap"]
 
@@ -95,27 +93,28 @@ def pack_reap(srq: int, index: int) -> int:
     return index | srq << 32
 
 
-class ReceiveModel(Ruled):
-    """Regions, SRQs and the receive sides of ``posting``'s queue pairs; ``without``: rules.
+class ReceiveModel:
+    """Regions, SRQs and the receive sides of ``posting``'s queue pairs; ``rq``, ``srq``: classes of
+    the queues.
 
     With a key table in ``posting`` it is the table of the regions, and tokens that reach a guarded
     queue pair are invalidated;
-    :class:`models.keys.window.WindowModel` adds what else there is with windows.
+    :class:`models.keys.window.WindowModel` has what else there is with windows.
     """
 
     def __init__(
         self,
         params: Params | None = None,
         posting: PostingModel | None = None,
-        without: Iterable[str] = (),
+        rq: type[ReceiveQp] = ReceiveQp,
+        srq: type[SrqModel] = SrqModel,
     ) -> None:
-        super().__init__(without)
-        self.posting = posting or PostingModel(params, without=self.without)
+        self.posting = posting or PostingModel(params)
         self.params = p = self.posting.params
         self.keys: KeyTable | None = self.posting.keys
-        self.regions: RegionTable = self.keys or RegionTable(p, self.without)
-        self.srqs = [SrqModel(n, p, self.regions, self.without) for n in range(p.num_srq)]
-        self.rqs = [ReceiveQp(qp, self.regions, self.without) for qp in self.posting.qps]
+        self.regions: RegionTable = self.keys or RegionTable(p)
+        self.srqs = [srq(n, p, self.regions) for n in range(p.num_srq)]
+        self.rqs = [rq(qp, self.regions) for qp in self.posting.qps]
         self.posts = 0  #: CNT_RECV_POSTS
         self.takes = 0  #: CNT_TAKEN
         self.not_ready = 0  #: CNT_NOT_READY
@@ -163,8 +162,6 @@ class ReceiveModel(Ruled):
             )
         else:
             result = self.srqs[number].post(post, page, reaped_seen=freed_seen)
-        if result.cause is not Cause.OK and number < p.num_qp:
-            self.posting.qps[number].fail_foreign()
         self.causes[result.cause] += 1
         self.posts += result.cause is Cause.OK
         return result
@@ -195,7 +192,7 @@ class ReceiveModel(Ruled):
         word = data >> 8 * lane & (1 << 64) - 1
         index, srq = word & 0xFFFF, word >> 32 & 0xFFFF
         legal = pack_reap(srq, self.params.index(index))
-        if word != legal and self.has("ISO-02"):
+        if word != legal:
             return Cause.RESERVED_BITS
         if srq >= self.params.num_srq:
             return Cause.BAD_SRQ

@@ -78,18 +78,17 @@ class RecvPost:
         return word
 
 
-def fill(segments: Sequence[Segment], length: int, in_order: bool = True) -> list[int]:
+def fill(segments: Sequence[Segment], length: int) -> list[int]:
     """Bytes of a message of ``length`` bytes that go to each segment (SRQ-03).
 
-    All segments in front are full, at most one is partial, the others have 0. ``in_order`` False:
-    from the last to the first, as a model without SRQ-03 does.
+    All segments in front are full, at most one is partial, the others have 0.
     """
     filled = []
-    for segment in segments if in_order else reversed(segments):
+    for segment in segments:
         part = min(length, segment.length)
         filled.append(part)
         length -= part
-    return filled if in_order else filled[::-1]
+    return filled
 
 
 def is_receive_portal(addr: int) -> bool:

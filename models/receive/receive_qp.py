@@ -16,7 +16,7 @@ rule's ID in its text, if it cannot happen now.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from models.codes import (
@@ -65,9 +65,8 @@ class ReceiveQp(BufferQueue):
         self,
         qp: QpModel,
         regions: RegionTable | None = None,
-        without: Iterable[str] = (),
     ) -> None:
-        super().__init__(qp.number, qp.params, regions, without)
+        super().__init__(qp.number, qp.params, regions)
         self.qp = qp
         self.keys = regions if isinstance(regions, KeyTable) else None
         self.defers = False  #: the caller invalidates tokens by :meth:`decide`, behind the take
@@ -91,7 +90,7 @@ class ReceiveQp(BufferQueue):
     @property
     def credits(self) -> int:
         """Entries of the receive CQ that each receive reserves (CQ-17, MW-07): all or none."""
-        return 2 if self.config.two and self.has("CQ-17") else 1
+        return 2 if self.config.two else 1
 
     @property
     def in_flight(self) -> int:
@@ -107,12 +106,12 @@ class ReceiveQp(BufferQueue):
 
     @property
     def flushable(self) -> bool:
-        """The next available buffer can be flushed now (SRQ-14, SRQ-19)."""
-        if self.qp.state not in _FLUSHING or (self.in_flight and self.has("SRQ-10")):
+        """The next available buffer of its own queue can be flushed now: an SRQ keeps what it has
+        (SRQ-14), and what was taken is reported first (SRQ-10).
+        """
+        if self.qp.state not in _FLUSHING or self.in_flight:
             return False
-        if self.srq is None:
-            return bool(self.buffers)
-        return bool(self.srq.buffers) and not self.has("SRQ-14")
+        return self.srq is None and bool(self.buffers)
 
     def trace_state(self, lane: int) -> int:
         """The 96-bit state in the trace port's encoding; lane 5, 6 or 7.
@@ -156,17 +155,14 @@ class ReceiveQp(BufferQueue):
         """
         if self.qp.state in (QpState.FREE, QpState.DESTROYING):
             yield Cause.NO_QP
-        for cause in self.content_faults(post, page, self.qp.config.page, self.config.zone):
-            checked = Cause.BAD_REGION <= cause <= Cause.BAD_RANGE
-            if self.has("SRQ-19") or not checked:
-                yield cause
+        yield from self.content_faults(post, page, self.qp.config.page, self.config.zone)
         if self.srq is not None or self.qp.state in (QpState.DISCONNECTED, QpState.ERROR):
             yield Cause.BAD_STATE
         if self.tail - self.completed_seen >= self.config.depth:
             yield Cause.QUEUE_FULL
         if cq_error:
             yield Cause.CQ_ERROR
-        if not credit and self.has("CQ-17"):
+        if not credit:
             yield Cause.NO_CREDIT
 
     def post(
@@ -186,7 +182,7 @@ class ReceiveQp(BufferQueue):
         """
         page = self.qp.config.page if page is None else page
         gone = self.qp.state in (QpState.FREE, QpState.DESTROYING)
-        if not gone and (page == self.qp.config.page or not self.has("ISO-01")):
+        if not gone and page == self.qp.config.page:
             self.completed_seen = self.newest(
                 "completed", self.completed_seen, self.completed, completed_seen
             )
@@ -198,21 +194,16 @@ class ReceiveQp(BufferQueue):
     @property
     def may_take(self) -> bool:
         """The state lets the queue pair take buffers (SRQ-13)."""
-        if not self.has("SRQ-13"):
-            return self.qp.state is not QpState.FREE
         return self.qp.state in _OPEN and not self.regions.removed
 
     def not_ready(self, credit: bool = True, cq_error: bool = False) -> NotReady | None:
         """Why nothing would be taken now, as takes know things; changes nothing."""
-        if self.srq is None:
-            available = self.available_seen > 0
-        else:
-            available = self.srq.available_seen > 0 and self.srq.may_take(self.number)
-        if not available:
+        queue = self if self.srq is None else self.srq
+        if queue.available_seen <= 0:
             return NotReady.EMPTY
         if self.taken - self.reported_seen >= 1 << self.params.rx_log2:
             return NotReady.IN_FLIGHT
-        if (cq_error or (self.srq is not None and not credit)) and self.has("CQ-17"):
+        if cq_error or (self.srq is not None and not credit):
             return NotReady.NO_CREDIT
         return None
 
@@ -243,20 +234,31 @@ class ReceiveQp(BufferQueue):
             return TakeResult(ScatterCode.NOT_READY, why)
         buffer, event = self._pop()
         post = buffer.post
-        overlong = request.length > post.length and self.has("SRQ-18")
+        overlong = self._too_long(request, post)
         code = ScatterCode.LENGTH_ERROR if overlong else ScatterCode.SCATTER
-        filled = () if overlong else fill(post.segments, request.length, self.has("SRQ-03"))
+        filled = () if overlong else fill(post.segments, request.length)
         if overlong:
-            self.overlong = self.qp.connections
+            self._end_connection()
         answer = self._took(buffer, request, code, tuple(filled), event)
         self.flight[-1].undecided = (
-            request.invalidate and self._decides and code is ScatterCode.SCATTER
+            request.invalidate
+            and self.keys is not None
+            and self.qp.uses_keys
+            and code is ScatterCode.SCATTER
         )
         return answer if self.defers else self.decide(answer)
 
-    @property
-    def _decides(self) -> bool:
-        return self.keys is not None and (self.config.guarded or not self.has("MW-10d"))
+    def _too_long(self, request: RecvRequest, post: RecvPost) -> bool:
+        """SRQ-18: the message has more bytes than the buffer."""
+        return request.length > post.length
+
+    def _end_connection(self) -> None:
+        """The state ERROR is to come, by :meth:`fail_length`."""
+        self.overlong = self.qp.connections
+
+    def _bad_token(self, step: KeyStep) -> bool:
+        """MW-12: the token of the message was not valid on the queue pair."""
+        return not step.okay
 
     def decide(self, answer: TakeResult, step: KeyStep | None = None) -> TakeResult:
         """The token of the message that took a buffer is invalidated, if it has one (MW-12).
@@ -276,11 +278,10 @@ class ReceiveQp(BufferQueue):
         if (step.qp, step.key) != (self.number, request.token):
             raise ModelError(f"MW-12: QP {self.number}: another token is invalidated")
         taken.undecided, taken.key = False, step
-        if step.okay or not self.has("MW-12"):
+        if not self._bad_token(step):
             return replace(answer, key=step)
         taken.bad_token = True
-        if self.has("DF-15"):
-            self.overlong = self.qp.connections
+        self._end_connection()
         return replace(answer, key=step, code=ScatterCode.BAD_TOKEN, filled=())
 
     def flush_take(
@@ -297,10 +298,13 @@ class ReceiveQp(BufferQueue):
             )
         self._see(tail_seen, reported_seen)
         buffer, event = self._pop()
-        if not self.has("SRQ-06"):
-            self.buffers.clear()
         nothing = (0,) * len(buffer.post.segments)
         return self._took(buffer, None, ScatterCode.SCATTER, nothing, event)
+
+    def see_newest(self) -> None:
+        """Takes and posts know all that has happened, as if no time had passed."""
+        self._see(None, None)
+        self.completed_seen = self.completed
 
     def _see(self, tail_seen: int | None, reported_seen: int | None) -> None:
         queue: BufferQueue = self if self.srq is None else self.srq
@@ -362,7 +366,7 @@ class ReceiveQp(BufferQueue):
         oldest = next((t for t in self.flight if t.status is None), None)
         if oldest is None:
             return LogCause.RDONE_UNEXPECTED, None
-        if tag != self.params.index(oldest.number) and self.has("ISO-03"):
+        if tag != self.params.index(oldest.number):
             return LogCause.RDONE_UNEXPECTED, None
         oldest.status = status
         self.reported += 1
@@ -389,17 +393,12 @@ class ReceiveQp(BufferQueue):
         status = int(Status.LENGTH_ERROR if taken.overlong else taken.status)
         status = int(Status.INVALID_TOKEN) if taken.bad_token else status
         cqe, first = self._cqe(taken, status), self._invalidate_result(taken)
-        if status and not self.has("MW-07a"):
-            first = None
-        if first is not None and not self.has("MW-07"):
-            cqe, first = first, cqe
-        own = self.qp.config
         return ReceiveCompletion(
             number=taken.number,
             status=status,
             srq=taken.srq,
             flush=taken.flush,
-            cq=own.recv_cq if self.has("SRQ-05") else own.send_cq,
+            cq=self.qp.config.recv_cq,
             cqe=cqe,
             buffer=taken.buffer,
             first=first,
@@ -407,12 +406,7 @@ class ReceiveQp(BufferQueue):
         )
 
     def _next(self) -> Taken:
-        done = [t for t in self.flight if t.status is not None]
-        if done and not self.has("DF-12"):
-            return done[-1]
-        flushed = [t for t in done if t.flush]
-        if flushed and not self.has("SRQ-10"):
-            return flushed[0]
+        """SRQ-10, DF-12: buffers complete in message order."""
         return self.flight[0]
 
     def _invalidate_result(self, taken: Taken) -> Cqe | None:
@@ -426,7 +420,7 @@ class ReceiveQp(BufferQueue):
             return None
         context = 0 if taken.key is None else taken.key.context
         return Cqe(
-            request_context=context if self.has("MW-08") else taken.buffer.post.context,
+            request_context=context,
             qp_context=self.qp.config.context,
             token=request.token,
             type=ResultType.INVALIDATE,
@@ -440,12 +434,11 @@ class ReceiveQp(BufferQueue):
     def _cqe(self, taken: Taken, status: int) -> Cqe:
         request = taken.request or RecvRequest(self.number)
         invalidate = request.invalidate and not self.config.two
-        context = taken.buffer.post.context
         flags = int(CqeFlag.SOLICITED) if request.solicited else 0
         if self._quiet(request) and status == Status.SUCCESS:
             flags |= CqeFlag.UNSIGNALLED
         return Cqe(
-            request_context=context if self.has("SRQ-04") else context & 0xFFFF_FFFF,
+            request_context=taken.buffer.post.context,
             qp_context=self.qp.config.context,
             nbytes=request.length if status == Status.SUCCESS else 0,
             token=request.token if invalidate else 0,

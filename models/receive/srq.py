@@ -17,10 +17,9 @@ from models.params import Params
 from models.post.post import NUM_SLOTS
 from models.receive.receive_post import RecvPost
 from models.receive.receive_types import Buffer, RecvPostResult, SrqConfig, WatermarkStep
-from models.rules import Ruled
 
 
-class BufferQueue(Ruled):
+class BufferQueue:
     """Buffers that wait to be taken, in post order.
 
     ``regions``: by which segments are checked; one table for all queues of an engine.
@@ -31,12 +30,10 @@ class BufferQueue(Ruled):
         number: int = 0,
         params: Params | None = None,
         regions: RegionTable | None = None,
-        without: Iterable[str] = (),
     ) -> None:
-        super().__init__(without)
         self.number = number
         self.params = params or Params()
-        self.regions = regions or RegionTable(self.params, self.without)
+        self.regions = regions or RegionTable(self.params)
         self.buffers: list[Buffer] = []  #: available, in post order
         self.tail = 0  #: posted; number of the next buffer
         self.tail_seen = 0  #: posted, as takes know it
@@ -68,22 +65,19 @@ class BufferQueue(Ruled):
 
     def content_faults(self, post: RecvPost, page: int, owner: int, zone: int) -> Iterator[Cause]:
         """All faults from NOT_OWNER to BAD_RANGE, in order of precedence (SRQ-15)."""
-        if page != owner and self.has("ISO-01"):
+        if page != owner:
             yield Cause.NOT_OWNER
         if self.regions.removed:
             yield Cause.DEVICE_REMOVED
-        if post.reserved and self.has("ISO-02"):
+        if post.reserved:
             yield Cause.RESERVED_BITS
-        if post.num_segments > NUM_SLOTS or (not post.num_segments and not self.has("SRQ-01")):
+        if post.num_segments > NUM_SLOTS:  # SRQ-01: 0 is a number like any other
             yield Cause.TOO_MANY_SEGMENTS
         yield from self.regions.all_faults(post.segments, zone)
 
     def first(self, faults: Iterable[Cause]) -> Cause:
         """The cause that is given of all faults, or OK."""
-        causes = list(faults)
-        if not self.has("SRQ-15"):
-            return min(causes, default=Cause.OK)
-        return causes[0] if causes else Cause.OK
+        return next(iter(faults), Cause.OK)
 
     def _append(self, post: RecvPost) -> RecvPostResult:
         number = self.tail
@@ -100,9 +94,8 @@ class SrqModel(BufferQueue):
         number: int = 0,
         params: Params | None = None,
         regions: RegionTable | None = None,
-        without: Iterable[str] = (),
     ) -> None:
-        super().__init__(number, params, regions, without)
+        super().__init__(number, params, regions)
         self.exists = False
         self.config = SrqConfig()
         self.completed = 0  #: completions of its buffers, of all queue pairs
@@ -111,7 +104,6 @@ class SrqModel(BufferQueue):
         self.threshold = 0
         self.armed = False
         self.waiting = False  #: an event waits for the interrupt port
-        self.taker: int | None = None  #: used only without SRQ-02
 
     # -- looking -----------------------------------------------------------------------------
 
@@ -167,14 +159,14 @@ class SrqModel(BufferQueue):
             self.tail += self.params.index(start - self.tail)
         self.exists, self.config = True, config
         self.completed = self.reaped = self.reaped_seen = self.tail_seen = self.tail
-        self.threshold, self.armed, self.taker = 0, False, None
+        self.threshold, self.armed = 0, False
         return self.params.index(self.tail)
 
     def check_resize(self, size: int) -> CommandResult:
         """The result of RESIZE_SRQ for an existing queue (SRQ-17); changes nothing."""
         if not 1 <= size <= 1 << self.params.srq_log2:
             return CommandResult.CMD_BAD_SIZE
-        if size < max(self.outstanding, self.threshold) and self.has("SRQ-17"):
+        if size < max(self.outstanding, self.threshold):
             return CommandResult.CMD_TOO_SMALL
         return CommandResult.OK
 
@@ -207,8 +199,7 @@ class SrqModel(BufferQueue):
         if not self.exists:
             yield Cause.NO_SRQ
         yield from self.content_faults(post, page, self.config.page, self.config.zone)
-        full = self.tail - self.reaped_seen >= self.config.size
-        if full or (self.waiting and not self.has("SRQ-12")):
+        if self.tail - self.reaped_seen >= self.config.size:
             yield Cause.QUEUE_FULL
 
     def post(
@@ -218,7 +209,7 @@ class SrqModel(BufferQueue):
         index as this step knows it, the newest if left out.
         """
         page = self.config.page if page is None else page
-        if not self.exists or (page != self.config.page and self.has("ISO-01")):
+        if not self.exists or page != self.config.page:
             return RecvPostResult(self.first(self.faults(post, page)))
         self.reaped_seen = self.newest("reaped", self.reaped_seen, self.reaped, reaped_seen)
         cause = self.first(self.faults(post, page))
@@ -233,7 +224,7 @@ class SrqModel(BufferQueue):
         """
         if not self.exists:
             return Cause.NO_SRQ
-        if page not in (None, self.config.page) and self.has("ISO-01"):
+        if page not in (None, self.config.page):
             return Cause.NOT_OWNER
         limit = self.completed if completed is None else completed
         number = self.reaped + self.params.index(index - self.reaped)
@@ -273,20 +264,18 @@ class SrqModel(BufferQueue):
 
     # -- taking ------------------------------------------------------------------------------
 
-    def may_take(self, qp: int) -> bool:
-        """True if a queue pair may take a buffer that is available (SRQ-02)."""
-        return self.taker in (None, qp) or self.has("SRQ-02")
-
     def see_tail(self, tail_seen: int | None) -> None:
         """The tail as takes know it from now on; an index, None: the newest."""
         self.tail_seen = self.newest("tail", self.tail_seen, self.tail, tail_seen)
 
     def take(self, qp: int) -> tuple[Buffer, bool]:
-        """The oldest buffer is taken: that buffer, and whether the watermark event comes."""
+        """Any queue pair that uses the queue takes the oldest buffer (SRQ-02): that buffer, and
+        whether the watermark event comes.
+        """
+        del qp
         self._must_exist()
         if self.available_seen <= 0:
             raise ModelError(f"SRQ-18: SRQ {self.number}: a buffer is taken, none is available")
-        self.taker = qp if self.taker is None else self.taker
         buffer = self.buffers.pop(0)
         return buffer, self._event()
 
@@ -305,8 +294,7 @@ class SrqModel(BufferQueue):
     def _event(self) -> bool:
         if not self.armed or self.available_seen >= self.threshold:
             return False
-        self.armed = not self.has("SRQ-16")
-        self.waiting = True
+        self.armed, self.waiting = False, True
         return True
 
     def _must_exist(self) -> None:

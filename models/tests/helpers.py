@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from models.arm.arm import Callback, CqConfig, CqModel
 from models.codes import ArmType, Command, CommandResult
-from models.engine import Engine
+from models.cq.core import CompletionCore
 from models.host.control import make_args
 from models.host.doorbell import pack_doorbell
 from models.layouts import CB_RETURN, CQ_DB, PAGE_BYTES
 from models.params import Params
+from models.tests.broken.parts import WHOLE, Parts
 
 SOL, PLAIN = True, False
 
@@ -19,7 +18,7 @@ SMALL = Params(num_cq=4, num_eq=2, num_pages=4, idx_w=6, mod_tick=8)
 
 
 def fresh(
-    without: Iterable[str] = (),
+    parts: Parts = WHOLE,
     *,
     entries: int = 8,
     typed: bool = False,
@@ -28,7 +27,7 @@ def fresh(
     mod_interval: int = 0,
 ) -> CqModel:
     """A queue that was just created."""
-    cq = CqModel(index_bits=8, mod_tick=8, without=without)
+    cq = parts.cq(index_bits=8, mod_tick=8)
     cq.create(CqConfig(entries, typed, rearm, mod_count, mod_interval))
     return cq
 
@@ -56,13 +55,13 @@ def finish(cq: CqModel) -> list[Callback]:
 
 
 def small_engine(
-    without: Iterable[str] = (),
+    parts: Parts = WHOLE,
     log2: int = 2,
     reservation: bool = True,
     cqs: int = 2,
-) -> Engine:
+) -> CompletionCore:
     """An engine with event queue 1 on page 1 and queues 0 to ``cqs`` - 1 on it."""
-    engine = Engine(SMALL, without)
+    engine = parts.core(SMALL)
     reply = engine.command(
         Command.CREATE_EQ, make_args(1, base=0x1_0000_1000, log2=2, vector=5, page=1)
     )

@@ -17,9 +17,9 @@ from models.codes import (
     Life,
     ModelError,
 )
+from models.cq.core import CompletionCore, doorbell_cause
 from models.cq.entries import Cqe, Eqe
-from models.cq.queue import Verdict
-from models.engine import Engine, doorbell_cause
+from models.cq.queue import Placement
 from models.host.control import Args, check_command, make_args
 from models.host.doorbell import pack_doorbell
 from models.layouts import CB_RETURN
@@ -117,7 +117,7 @@ def strb_mask(strb: int) -> int:
     return sum(0xFF << 8 * i for i in range(64) if strb >> i & 1)
 
 
-def run(engine: Engine, code: int, args: Args) -> CommandResult:
+def run(engine: CompletionCore, code: int, args: Args) -> CommandResult:
     """A command; the check alone says the same."""
     expected = check_command(code, args, engine)
     result = engine.command(code, args).result
@@ -196,11 +196,11 @@ def test_resize_results() -> None:
     assert word == Life.READY | CqStatus.BUFFER_OVERFLOW << 2 | 4 << 16
 
 
-def callback_on(engine: Engine, cq: int) -> Callback:
+def callback_on(engine: CompletionCore, cq: int) -> Callback:
     """Queue ``cq`` (without reservation) is armed and gets a completion."""
     assert engine.write(*ring_bell(cq, engine.cqs[cq].cons % 64, ArmType.ANY)).cause is Cause.OK
     verdict, _ = engine.complete(cq, Cqe().pack())
-    assert verdict is Verdict.PLACED
+    assert verdict is Placement.PLACED
     engine.memory_write(cq)
     (call,) = engine.acknowledge(cq).calls
     return call
@@ -331,12 +331,12 @@ def test_completion_beats() -> None:
 
 def test_silent_and_refused_completions() -> None:
     engine = small_engine()
-    assert engine.complete(0, Cqe().pack())[0] is Verdict.NO_CREDIT
-    assert engine.complete(2, Cqe().pack())[0] is Verdict.NO_CQ
+    assert engine.complete(0, Cqe().pack())[0] is Placement.NO_CREDIT
+    assert engine.complete(2, Cqe().pack())[0] is Placement.NO_CQ
     assert engine.reserve(0, 2)
-    assert engine.complete(0, Cqe().pack(), silent=True)[0] is Verdict.SILENT
-    assert engine.complete(0, Cqe().pack())[0] is Verdict.PLACED
-    assert engine.complete(0, Cqe().pack())[0] is Verdict.NO_CREDIT
+    assert engine.complete(0, Cqe().pack(), silent=True)[0] is Placement.SILENT
+    assert engine.complete(0, Cqe().pack())[0] is Placement.PLACED
+    assert engine.complete(0, Cqe().pack())[0] is Placement.NO_CREDIT
     assert engine.trace_state(0, lane=0) == 1 | 2 << 16
     assert not engine.reserve(99, 1)
 

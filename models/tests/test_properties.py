@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from models.arm.arm import CqConfig, CqModel, Step
 from models.arm.events import EventWrite
 from models.codes import ArmType, Cause, Command, CommandResult, CqStatus, Life
+from models.cq.core import CompletionCore
 from models.cq.entries import Cqe, Eqe
-from models.cq.queue import EventReader, RingReader, Verdict
-from models.engine import Engine
+from models.cq.queue import EventReader, Placement, RingReader
 from models.host.control import make_args
 from models.tests.helpers import SMALL, return_bell, ring_bell, small_engine
 
@@ -27,7 +27,7 @@ class Traffic:
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
-        self.engine: Engine = small_engine(cqs=0)
+        self.engine: CompletionCore = small_engine(cqs=0)
         self.memory: dict[int, bytes] = {}
         self.readers = [RingReader(self.read, 0, 1) for _ in range(CQS)]
         self.events = EventReader(self.read, 0x1_0000_1000, 2)
@@ -154,7 +154,7 @@ class Traffic:
             status=rng.choice([0, 0, 0, 9]),
         ).pack()
         verdict, step = engine.complete(cq, cqe, silent=rng.random() < 0.1)
-        if verdict is Verdict.PLACED:
+        if verdict is Placement.PLACED:
             self.placed[cq].append(cqe)
         return step
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from models import codes
 from models.arm.arm import Step
 from models.codes import ArmType, CqStatus, Life, ResultType, TraceOp
+from models.cq.core import CompletionCore
 from models.cq.entries import Cqe
 from models.cq.queue import CqProducer, Ring
-from models.engine import Engine
 from models.host.control import make_args
 from models.host.doorbell import pack_doorbell, pack_return
 from models.layouts import CB_RETURN, CQ_DB, EQE_BYTES, LINE_BYTES, PAGE_BYTES
@@ -41,7 +41,7 @@ class Stream:
 
     def __init__(self, params: Params = PARAMS) -> None:
         self.params = params
-        self.engine = Engine(params)
+        self.engine = CompletionCore(params)
         self.records: list[Record] = []
         self.cycle = 0
         self.next_base = 0x10000

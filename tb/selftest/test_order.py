@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from models.codes import ResultType
-from models.cq.queue import Verdict
+from models.cq.queue import Placement
 from tb.env.scoreboard.scoreboard import ScoreboardError
 from tb.selftest.mutations import judge
 from tb.selftest.streams import Stream
@@ -81,7 +81,7 @@ def test_lost_completion() -> None:
     assert stream.credit(0)
     stream.arrive(0, second)
     finish(stream, first)
-    assert stream.engine.judge(0) is Verdict.PLACED
+    assert stream.engine.judge(0) is Placement.PLACED
     with pytest.raises(ScoreboardError, match="lost: the completion of cycle"):
         judge(stream.records, ("no_doorbells",))
     finish(stream, second)

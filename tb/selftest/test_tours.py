@@ -12,12 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from models.arm.arm import CqConfig, CqModel
+from models.arm.arm import CqConfig
 from models.codes import ModelError
-from models.keys.keys import KeyTable
-from models.post.qp import QpConfig, QpModel
+from models.post.qp import QpConfig
 from models.receive.receive_types import SrqConfig
-from models.receive.srq import SrqModel
+from models.tests.broken import arm as arm_variants
+from models.tests.broken import keys as key_variants
+from models.tests.broken import post as post_variants
+from models.tests.broken import receive as receive_variants
+from models.tests.broken.parts import WHOLE
 from tb.runner import tours
 from tb.runner.common import ROOT, RunnerError
 from tb.runner.discover import TOURS, Job, find_modules, select_jobs
@@ -175,14 +178,14 @@ def test_page_tells_the_sizes() -> None:
 
 def _arm(rule: str) -> World:
     world = arm.ArmWorld(arm.Setup(wide=True))
-    world.cq = CqModel(without=[rule])
+    world.cq = arm_variants.BROKEN.get(rule, WHOLE).cq()
     world.cq.create(CqConfig(1 << arm.LOG2))
     return world
 
 
 def _deferral(rule: str) -> World:
     world = deferral.DeferralWorld(deferral.Setup(("send", "read", "fenced")))
-    world.qp = QpModel(0, deferral.PARAMS, [rule])
+    world.qp = post_variants.BROKEN.get(rule, WHOLE).qp(0, deferral.PARAMS)
     world.qp.create(QpConfig(depth=2))
     world.qp.connect(deferral.PEER)
     return world
@@ -190,19 +193,21 @@ def _deferral(rule: str) -> World:
 
 def _srq(rule: str) -> World:
     world = srq.SrqWorld(srq.Setup(watermarks=(0, 1, 2, 3), lead=True))
-    queue = SrqModel(0, srq.PARAMS, world.srq.regions, [rule])
+    parts = receive_variants.BROKEN.get(rule, WHOLE)
+    queue = parts.srq(0, srq.PARAMS, world.srq.regions)
     queue.create(SrqConfig(srq.SIZE))
     queue.watermark(srq.SIZE)
     queue.interrupt()
     world.srq = queue
     for rq in world.rqs:
         rq.srq = queue
+        rq.__class__ = parts.rq  # with all that it has been told
     return world
 
 
 def _window(rule: str) -> World:
     world = window.WindowWorld(window.Setup(old=True, region=True))
-    world.table = KeyTable(window.PARAMS, [rule])
+    world.table = key_variants.BROKEN.get(rule, WHOLE).keys(window.PARAMS)
     for qp, rq in zip(world.qps, world.rqs, strict=True):
         qp.keys = rq.keys = rq.regions = world.table
     return world
@@ -221,7 +226,7 @@ def test_missing_rule_shows(name: str, world: Callable[[str], World], rules: lis
     """The tour of a model finds each rule that an engine would lack."""
     graph = explored(name)
     for walk in tour(graph):
-        replay(graph, world("ISO-02"), walk)
+        replay(graph, world("none"), walk)
     for rule in rules:
         with pytest.raises((TourError, ModelError)):
             for walk in tour(graph):

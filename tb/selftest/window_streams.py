@@ -32,7 +32,7 @@ from models.post.post import Post, Segment, slots_of
 from models.post.posting import PostingModel
 from models.post.qp import QpConfig, Retirement
 from models.post.qp_types import StateStep
-from models.receive.receive import RecvReply
+from models.receive.receive import ReceiveModel, RecvReply
 from models.receive.receive_control import make_create_args
 from models.receive.receive_post import RecvPost
 from models.receive.receive_types import RecvConfig, RecvRequest, TakeResult
@@ -65,7 +65,8 @@ class WindowStream(ReceiveStream):
     def __init__(self, params: Params = PARAMS) -> None:
         super().__init__(params)
         self.posting = PostingModel(params, self._page_of, keys=KeyTable(params))
-        self.receiving = self.windows = WindowModel(params, self.posting)
+        self.receiving = ReceiveModel(posting=self.posting)
+        self.windows = WindowModel(self.receiving)
         self.table = self.windows.table
         self.tokens: dict[int, int] = {}
 

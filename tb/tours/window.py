@@ -89,7 +89,7 @@ class WindowWorld:
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
         self.table = KeyTable(PARAMS)
-        self.qps = [QpModel(n, PARAMS, (), self.table) for n in range(2)]
+        self.qps = [QpModel(n, PARAMS, self.table) for n in range(2)]
         self.rqs = [ReceiveQp(qp, self.table) for qp in self.qps]
         self.config = RegionConfig(0, LENGTH, ZONE, REGION_RIGHTS)
         #: Present or latest key of windows x and y, and of the region.

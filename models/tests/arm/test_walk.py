@@ -7,9 +7,18 @@ from collections.abc import Callable
 
 import pytest
 
-from models.arm.arm import CqModel, Step
-from models.codes import ArmType, Cause, Life
+from models.arm.arm import CqModel
 from models.tests.arm.walk import INDEX_BITS, Setup, ViolationError, walk
+from models.tests.broken.arm import (
+    BROKEN,
+    CallsAfterDestroy,
+    CallsPerArm,
+    ComparesNoIndex,
+    CountsWritten,
+    DropsWhenDrained,
+    ForgetsAtReturn,
+    PublishesBehindHole,
+)
 
 #: Moves that reach no state that another one does not reach: used once, left out elsewhere.
 SAME = frozenset({"failure", "bad index"})
@@ -35,73 +44,9 @@ def test_walk(name: str, record_property: Callable[[str, object], None]) -> None
     assert result.states > 5000  # a walk that lost its moves proves nothing
 
 
-class DropsWhenDrained(CqModel):
-    """A waiting callback is cancelled when the consumer empties the queue."""
-
-    def doorbell(self, index: int, arm: ArmType | None = None, written: int | None = None) -> Step:
-        step = super().doorbell(index, arm, written)
-        if step.cause is Cause.OK and not self.entries:
-            self._forget_due()
-        return step
-
-
-class CallsPerArm(CqModel):
-    """Each arm of a merged group gets a callback of its own."""
-
-    def callback_return(self) -> Step:
-        again = self.arm is not None and self.due
-        step = super().callback_return()
-        if again and step.calls:
-            self.arm = ArmType.ANY
-        return step
-
-
-class CountsWritten(CqModel):
-    """The callback stands for entries whose write is not acknowledged."""
-
-    def _settle(self) -> Step:
-        step = super()._settle()
-        return Step(step.cause, [c._replace(snap=self.written) for c in step.calls])
-
-
-class ForgetsAtReturn(CqModel):
-    """The return of a callback forgets the one that waits."""
-
-    def callback_return(self) -> Step:
-        self._forget_due()
-        return super().callback_return()
-
-
-class PublishesBehindHole(CqModel):
-    """After a failed write, later entries are still published."""
-
-    @property
-    def publishing(self) -> bool:
-        return super().publishing or self.frozen
-
-
-class CallsAfterDestroy(CqModel):
-    """Destroy does not take back a callback that waits."""
-
-    def destroy(self, idle: bool = True) -> Step:
-        arm, due, released = self.arm, self.due, self.released
-        step = super().destroy(idle)
-        if self.life is Life.DESTROYING:
-            self.arm, self.due, self.released = arm, due, released
-        return step
-
-
-class TakesAnyIndex(CqModel):
-    """The consumer index is not compared with what was written."""
-
-    def index_legal(self, index: int, written: int | None = None) -> bool:
-        del index, written
-        return True
-
-
 def without(rule: str) -> Callable[[], CqModel]:
     """The model without one rule."""
-    return lambda: CqModel(INDEX_BITS, without=[rule])
+    return broken(BROKEN[rule].cq)
 
 
 def broken(kind: type[CqModel]) -> Callable[[], CqModel]:
@@ -133,7 +78,7 @@ def broken(kind: type[CqModel]) -> Callable[[], CqModel]:
         (broken(CountsWritten), "early"),
         (broken(ForgetsAtReturn), "lost"),
         (broken(PublishesBehindHole), "hole"),
-        (broken(TakesAnyIndex), "refused"),
+        (broken(ComparesNoIndex), "refused"),
     ],
 )
 def test_walk_catches(model: Callable[[], CqModel], prop: str) -> None:

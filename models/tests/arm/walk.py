@@ -211,10 +211,10 @@ class World:
         """Canonical state: indices relative to the consumer, ring positions within two passes."""
         cq, reader, producer = self.cq, self.reader, self.producer
         origin = reader.index
-        if cq.life is not Life.READY and not cq.without and type(cq) is CqModel:
+        if cq.life is not Life.READY and type(cq) is CqModel:
             # What a queue of the unbroken model does after destruction depends on no more.
             return (cq.life, cq.running, cq.event_open, len(producer.placed), self.log2)
-        mutant = (cq.looked, cq.last_type, cq.prod > cq.snap) if cq.without else ()
+        mutant = getattr(cq, "extra", ())
         enough = self.setup.mod_count
         return (
             (cq.life, cq.status, cq.frozen, cq.arm, cq.running, cq.event_open, cq.due),

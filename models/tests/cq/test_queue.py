@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from models.codes import CqStatus, ModelError, ResultType
 from models.cq.entries import Cqe, Eqe
-from models.cq.queue import CqProducer, EventReader, Ring, RingReader, Verdict
-from models.rules import Ruled
+from models.cq.queue import CqProducer, EventReader, Placement, Ring, RingReader
 
 
 def test_cqe_layout() -> None:
@@ -71,8 +70,8 @@ def test_credits() -> None:
     producer = CqProducer()
     assert not producer.reserve(1, 0)
     producer.start(Ring(0, 2))
-    assert producer.judge(0, silent=False) is Verdict.NO_CREDIT
-    assert producer.judge(0, silent=True) is Verdict.NO_CREDIT
+    assert producer.judge(0, silent=False) is Placement.NO_CREDIT
+    assert producer.judge(0, silent=True) is Placement.NO_CREDIT
     assert producer.reserve(2, 0)
     assert producer.reserve(1, 0)
     assert not producer.reserve(2, 0)
@@ -80,7 +79,7 @@ def test_credits() -> None:
     assert not producer.reserve(3, 0)
     assert not producer.reserve(1, 0, CqStatus.BUFFER_OVERFLOW)
     for _ in range(2):
-        assert producer.judge(0, silent=False) is Verdict.PLACED
+        assert producer.judge(0, silent=False) is Placement.PLACED
         producer.place(Cqe().pack(), 0)
     producer.silent()
     assert producer.credits_held == 0
@@ -88,7 +87,7 @@ def test_credits() -> None:
     assert not producer.reserve(1, 0)
     assert producer.reserve(1, 1)
     producer.stop()
-    assert producer.judge(1, silent=False) is Verdict.NO_CQ
+    assert producer.judge(1, silent=False) is Placement.NO_CQ
     assert not producer.reserve(1, 2)
 
 
@@ -100,12 +99,12 @@ def test_no_reservation() -> None:
     assert producer.credits_held == 0
     for _ in range(2):
         producer.place(Cqe().pack(), 0)
-    assert producer.judge(0, silent=False) is Verdict.OVERFLOW
-    assert producer.judge(0, silent=True) is Verdict.SILENT
+    assert producer.judge(0, silent=False) is Placement.OVERFLOW
+    assert producer.judge(0, silent=True) is Placement.SILENT
     with pytest.raises(ModelError):
         producer.place(Cqe().pack(), 0)
     producer.overflow()
-    assert producer.judge(2, silent=False, status=CqStatus.BUFFER_OVERFLOW) is Verdict.IN_ERROR
+    assert producer.judge(2, silent=False, status=CqStatus.BUFFER_OVERFLOW) is Placement.IN_ERROR
     with pytest.raises(ModelError):
         producer.place(Cqe().pack(), 2)
 
@@ -148,7 +147,7 @@ def test_reader_sees_what_was_placed(moves: list[tuple[str, int]]) -> None:
     base = 0x1000
     for move, value in moves:
         if move == "place":
-            if producer.judge(reader.index, silent=False) is Verdict.PLACED:
+            if producer.judge(reader.index, silent=False) is Placement.PLACED:
                 kind = (ResultType.SEND, ResultType.RECEIVE_AND_INVALIDATE)[value]
                 cqe = Cqe(request_context=len(placed), type=kind, token=len(placed) * 7)
                 entry = producer.place(cqe.pack(), reader.index)
@@ -175,4 +174,3 @@ def test_event_reader() -> None:
         eqe = Eqe(index, CqStatus.OK, index)
         memory[ring.address(index)] = eqe.pack(ring.phase(index))
         assert reader.get_events(9) == [eqe]
-    assert isinstance(reader, Ruled)

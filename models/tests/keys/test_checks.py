@@ -319,8 +319,8 @@ def test_invalid_at_once() -> None:
             model.posting.qps[A].post(local("Invalidate", key))
             model.posting.indicate(A)
         elif how == "peer":
-            model.rqs[A].post(RecvPost())
-            model.request_beat(A | 1 << 17 | key << 64)
+            model.receive.rqs[A].post(RecvPost())
+            model.receive.request_beat(A | 1 << 17 | key << 64)
         else:
             model.command(Command.CLOSE_MW, make_window_args(0))
         assert verdict(model, A, key) == BAD_KEY

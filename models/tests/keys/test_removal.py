@@ -130,7 +130,7 @@ def test_posts(state: QpState) -> None:
     if state is not QpState.CONNECTED:
         reach(model, A, state)
     remove(model)
-    q, rq = model.posting.qps[A], model.rqs[A]
+    q, rq = model.posting.qps[A], model.receive.rqs[A]
     gone = state in (QpState.FREE, QpState.DESTROYING)
     bad = request("Send", reserved=1)
     for post in (request("Send"), bad, Post(0), local("Bind")):
@@ -146,17 +146,17 @@ def test_posts(state: QpState) -> None:
 
 def test_posts_to_a_shared_queue_and_reaps() -> None:
     model = engine(shared=True)
-    srq = model.srqs[0]
+    srq = model.receive.srqs[0]
     post_buffer(model)
     arrive(model, A, 0)
-    model.rqs[A].report(0, 0)
-    model.complete(A)
+    model.receive.rqs[A].report(0, 0)
+    model.receive.complete(A)
     remove(model)
     assert srq.post(RecvPost()).cause is Cause.DEVICE_REMOVED
     assert srq.post(RecvPost(), PAGE + 1).cause is Cause.NOT_OWNER
     lane = 0x10
     data = pack_reap(0, 1) << 8 * lane
-    assert model.reap(PAGE << 12 | 0x110, 0, 3, 0xFF << lane, data) == 0
+    assert model.receive.reap(PAGE << 12 | 0x110, 0, 3, 0xFF << lane, data) == 0
     assert srq.reaped == 1
 
 
@@ -178,7 +178,7 @@ def test_a_failing_post_releases_what_is_held() -> None:
 def test_everything_completes_once(state: QpState, shared: bool) -> None:
     """Held, released, indicated, reported; available, taken: each ends, nothing hangs."""
     model = engine(shared=shared)
-    q, rq = model.posting.qps[A], model.rqs[A]
+    q, rq = model.posting.qps[A], model.receive.rqs[A]
     for n in range(3):
         post_buffer(model, context=n)
     answers = [arrive(model, A, bound(model)), arrive(model, A, 0)]
@@ -197,7 +197,7 @@ def test_everything_completes_once(state: QpState, shared: bool) -> None:
     assert (A in model.removable) is open_
     assert verdict(model, A, 0) == 5
     assert arrive(model, A, 0).code is ScatterCode.REFUSED
-    assert model.takes == 2
+    assert model.receive.takes == 2
     if open_:
         step = model.end(A)
         assert (step.old, step.new, step.term, step.by) == (state, 5, True, StateBy.REPORT)
@@ -215,7 +215,7 @@ def test_everything_completes_once(state: QpState, shared: bool) -> None:
         rq.flush_take()
     done = []
     while rq.completable:
-        done.append(model.complete(A).status)
+        done.append(model.receive.complete(A).status)
     assert done == [0, 4] + ([] if shared else [CANCELED])
     assert model.command(Command.DESTROY_QP, make_qp_args(A)).result is OK
     assert q.state is QpState.FREE

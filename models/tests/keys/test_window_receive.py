@@ -49,8 +49,8 @@ QP_CONTEXT = 0xC0DE << 48 | A
 
 def finish(model: WindowModel, tag: int, status: int = 0) -> ReceiveCompletion:
     """The buffer is reported and completes."""
-    assert model.done_beat(pack_rdone(A, tag, status)).log is LogCause.OK
-    return model.complete(A)
+    assert model.receive.done_beat(pack_rdone(A, tag, status)).log is LogCause.OK
+    return model.receive.complete(A)
 
 
 def given(model: WindowModel, solicited: bool = False, status: int = 0) -> ReceiveCompletion:
@@ -116,12 +116,12 @@ def test_a_bad_token(what: str, pending: bool, status: int) -> None:
     token += {"old": -NEXT, "next": NEXT}.get(what, 0)
     for _ in range(2):
         post_buffer(model)
-    q, rq = model.posting.qps[A], model.rqs[A]
+    q, rq = model.posting.qps[A], model.receive.rqs[A]
     if pending:
         q.set_state(3)
     before = list(model.table.windows), list(model.table.regions)
     beat = RecvRequest(A, 8, False, True, token).encode()
-    got = model.request_beat(beat)
+    got = model.receive.request_beat(beat)
     answer = got.answer
     assert answer is not None
     assert (got.log, int(LogCause.TOKEN_REFUSED)) == (LogCause.TOKEN_REFUSED, 0x37)
@@ -158,13 +158,13 @@ def test_what_comes_first() -> None:
     model = engine(shared=True)
     key = bound(model)
     post_buffer(model)
-    answer2 = model.request_beat(RecvRequest(A, 8, False, True, key).encode(), credit=False)
+    answer2 = model.receive.request_beat(RecvRequest(A, 8, False, True, key).encode(), credit=False)
     assert answer2.answer is not None
     assert answer2.answer.code is ScatterCode.NOT_READY
     assert model.table.is_valid(key)
     # A malformed request, and a token without its bit.
     for beat in (1 << 127 | A | 1 << 17 | key << 64, A | key << 64):
-        assert model.request_beat(beat).log is LogCause.RREQ_BAD
+        assert model.receive.request_beat(beat).log is LogCause.RREQ_BAD
         assert model.table.is_valid(key)
 
 
@@ -172,7 +172,7 @@ def test_without_invalidate_nothing_is_invalidated() -> None:
     model = engine()
     key = bound(model)
     post_buffer(model)
-    answer = model.request_beat(RecvRequest(A, 8).encode()).answer
+    answer = model.receive.request_beat(RecvRequest(A, 8).encode()).answer
     assert answer is not None
     assert (answer.code, answer.key) == (SCATTER, None)
     assert model.table.is_valid(key)
@@ -238,7 +238,7 @@ def test_one_entry(solicited: bool) -> None:
     done = given(model, solicited)
     wanted = Cqe(7, QP_CONTEXT, 8, WINDOW + NEXT, BOTH, A, 0, int(solicited))
     assert (done.cq, done.cqes, done.given_back) == (3, (wanted,), 0)
-    assert model.rqs[A].credits == 1
+    assert model.receive.rqs[A].credits == 1
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -251,7 +251,7 @@ def test_two_entries(solicited: bool, shared: bool) -> None:
     second = Cqe(7, QP_CONTEXT, 8, 0, RECEIVE, A, 0, int(solicited))
     assert (done.cq, done.cqes, done.given_back) == (3, (first, second), 0)
     assert (first.solicited_class, second.solicited_class) == (False, solicited)
-    assert model.rqs[A].credits == 2
+    assert model.receive.rqs[A].credits == 2
 
 
 @pytest.mark.parametrize("status", [1, 2, 9])
@@ -275,7 +275,7 @@ def test_not_guarded(two: bool, token: int, status: int) -> None:
     post_buffer(model)
     answer = arrive(model, A, token, solicited=True)
     assert (answer.code, answer.key) == (SCATTER, None)
-    assert not model.rqs[A].length_pending
+    assert not model.receive.rqs[A].length_pending
     done = finish(model, answer.tag, status)
     nbytes = 0 if status else 8
     if two:
@@ -304,13 +304,13 @@ def test_other_completions_give_one_credit_back() -> None:
     model = engine(two=True)
     for _ in range(4):
         post_buffer(model)
-    plain = model.request_beat(RecvRequest(A, 8).encode()).answer
+    plain = model.receive.request_beat(RecvRequest(A, 8).encode()).answer
     bad, long = arrive(model, A, 0x1234), arrive(model, A, 0x1234, length=17)
     settle(model, A)
     assert plain is not None
     got = [finish(model, answer.tag) for answer in (plain, bad, long)]
-    model.rqs[A].flush_take()
-    got.append(model.complete(A))
+    model.receive.rqs[A].flush_take()
+    got.append(model.receive.complete(A))
     assert [d.status for d in got] == [0, INVALID, 3, 1]
     assert [(d.cqe.type, d.cqe.token, d.first, d.given_back) for d in got] == [
         (RECEIVE, 0, None, 1)
@@ -366,7 +366,7 @@ def test_two_credits_or_none() -> None:
     """CQ-17: a ring of four entries has room for two such receives."""
     for two, wanted in ((False, 4), (True, 2)):
         cqs, model = small_engine(log2=2), engine(two=two)
-        assert sum(cqs.reserve(0, model.rqs[A].credits) for _ in range(5)) == wanted
+        assert sum(cqs.reserve(0, model.receive.rqs[A].credits) for _ in range(5)) == wanted
 
 
 @pytest.mark.parametrize("two", [False, True])
@@ -379,7 +379,7 @@ def test_the_mode_bits(two: bool, guarded: bool) -> None:
     create(model, 3, RecvConfig(ZONE, 4, two=not two, guarded=not guarded))
     assert model.command(0x26, make_window_args(3)).result == 0
     create(model, 3, config)
-    assert model.rqs[3].config == config
+    assert model.receive.rqs[3].config == config
     assert model.posting.qps[3].guarded is guarded
     assert model.command(0x25, make_window_args(3)).out[6:] == config.words
     for bit in range(32):
@@ -402,16 +402,16 @@ def test_tokens_decided_behind_the_take() -> None:
     """A bench that follows the trace: lane 5, then lane 8, then the answer."""
     model = engine()
     key = bound(model)
-    rq = model.rqs[A]
+    rq = model.receive.rqs[A]
     rq.defers = True
     for _ in range(4):
         post_buffer(model)
     answers = [arrive(model, A, key) for _ in range(2)]
     assert [a.code for a in answers] == [SCATTER] * 2
     assert model.table.is_valid(key)
-    model.done_beat(pack_rdone(A, answers[0].tag))
+    model.receive.done_beat(pack_rdone(A, answers[0].tag))
     with pytest.raises(ModelError):
-        model.complete(A)
+        model.receive.complete(A)
     with pytest.raises(ModelError):
         rq.decide(answers[0], model.table.invalidate(B, key, By.PEER))
     step = model.table.invalidate(A, key, By.PEER)
@@ -419,10 +419,10 @@ def test_tokens_decided_behind_the_take() -> None:
     assert rq.decide(answers[1]).code == BAD_TOKEN
     with pytest.raises(ModelError):
         rq.decide(answers[1], step)
-    plain = model.request_beat(RecvRequest(A, 8).encode()).answer
+    plain = model.receive.request_beat(RecvRequest(A, 8).encode()).answer
     assert plain is not None
     assert rq.decide(plain) == plain
-    assert model.complete(A).status == 0
+    assert model.receive.complete(A).status == 0
 
 
 def test_states() -> None:

@@ -372,7 +372,7 @@ def test_receive_posts_know_valid_regions_only() -> None:
 
     def cause(key: int) -> Cause:
         slots = slots_of([Segment(BASE, 1, key)])
-        return model.rqs[A].post(RecvPost(A, 1, 0, slots)).cause
+        return model.receive.rqs[A].post(RecvPost(A, 1, 0, slots)).cause
 
     assert cause(FAST) is Cause.BAD_REGION
     assert cause(bound(model)) is Cause.BAD_REGION  # a window is no region

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import pytest
 
@@ -23,7 +23,8 @@ from models.post.post import Segment
 from models.post.qp_control import make_qp_args
 from models.receive.receive import pack_rdone
 from models.receive.receive_control import make_region_args
-from models.rules import WINDOW_RULES
+from models.tests.broken.keys import BROKEN
+from models.tests.broken.parts import WHOLE, Parts
 from models.tests.helpers import small_engine
 from models.tests.keys.window_helpers import (
     BARE,
@@ -51,16 +52,15 @@ from models.tests.keys.window_helpers import (
 )
 from models.tests.post.posting_helpers import request
 
-Without = Iterable[str]
-CHECKS: dict[str, Callable[[Without], None]] = {}
+CHECKS: dict[str, Callable[[Parts], None]] = {}
 GRANTED, BAD_KEY, WRONG_QP, NO_RIGHT, BAD_RANGE, REFUSED = range(6)
 INVALID = 4
 
 
-def check(rule: str) -> Callable[[Callable[[Without], None]], Callable[[Without], None]]:
-    """Registers a check of a rule; it takes the rules to leave out."""
+def check(rule: str) -> Callable[[Callable[[Parts], None]], Callable[[Parts], None]]:
+    """Registers a check of a rule; it takes the classes to check."""
 
-    def register(function: Callable[[Without], None]) -> Callable[[Without], None]:
+    def register(function: Callable[[Parts], None]) -> Callable[[Parts], None]:
         assert rule not in CHECKS
         CHECKS[rule] = function
         return function
@@ -68,38 +68,38 @@ def check(rule: str) -> Callable[[Callable[[Without], None]], Callable[[Without]
     return register
 
 
-@pytest.mark.parametrize("rule", WINDOW_RULES)
+@pytest.mark.parametrize("rule", BROKEN)
 def test_rule_holds(rule: str) -> None:
-    CHECKS[rule](())
+    CHECKS[rule](WHOLE)
 
 
-@pytest.mark.parametrize("rule", WINDOW_RULES)
+@pytest.mark.parametrize("rule", BROKEN)
 def test_check_fails_without_the_rule(rule: str) -> None:
     with pytest.raises((AssertionError, ModelError)):
-        CHECKS[rule]([rule])
+        CHECKS[rule](BROKEN[rule])
 
 
-def received(without: Without, two: bool = False, status: int = 0) -> WindowModel:
+def received(parts: Parts, two: bool = False, status: int = 0) -> WindowModel:
     """A window bound to A, and a buffer, and the peer's SendAndInvalidate."""
-    model = engine(without, two=two)
+    model = engine(parts, two=two)
     key = bound(model)
     post_buffer(model)
     assert arrive(model, A, key).code is ScatterCode.SCATTER
-    model.done_beat(pack_rdone(A, 0, status))
+    model.receive.done_beat(pack_rdone(A, 0, status))
     return model
 
 
 @check("CQ-03")
-def _invalid_when_visible(without: Without) -> None:
-    model = received(without)
-    cqe = model.complete(A).cqe
+def _invalid_when_visible(parts: Parts) -> None:
+    model = received(parts)
+    cqe = model.receive.complete(A).cqe
     assert cqe.type == ResultType.RECEIVE_AND_INVALIDATE
     assert verdict(model, A, cqe.token) == BAD_KEY
 
 
 @check("CQ-03a")
-def _no_access_behind_an_invalidation(without: Without) -> None:
-    model = engine(without)
+def _no_access_behind_an_invalidation(parts: Parts) -> None:
+    model = engine(parts)
     assert verdict(model, A, WINDOW) == BAD_KEY
     key = bound(model)
     assert run(model, A, local("Invalidate", key)) == [0]
@@ -107,31 +107,31 @@ def _no_access_behind_an_invalidation(without: Without) -> None:
 
 
 @check("CQ-05")
-def _a_later_invalidate_fails(without: Without) -> None:
-    model = received(without)
+def _a_later_invalidate_fails(parts: Parts) -> None:
+    model = received(parts)
     assert run(model, A, local("Invalidate", WINDOW + NEXT)) == [INVALID]
     assert model.posting.qps[A].state is QpState.ERROR
 
 
 @check("CQ-17")
-def _two_results_two_credits(without: Without) -> None:
-    model = engine(without, two=True)
+def _two_results_two_credits(parts: Parts) -> None:
+    model = engine(parts, two=True)
     cqs = small_engine(log2=2)
-    grants = sum(cqs.reserve(0, model.rqs[A].credits) for _ in range(4))
+    grants = sum(cqs.reserve(0, model.receive.rqs[A].credits) for _ in range(4))
     assert 2 * grants <= cqs.producers[0].ring.entries
 
 
 @check("DF-15")
-def _a_failure_ends_the_connection(without: Without) -> None:
-    model = engine(without)
+def _a_failure_ends_the_connection(parts: Parts) -> None:
+    model = engine(parts)
     assert run(model, A, local("Invalidate", 0)) == [INVALID]
     assert model.posting.qps[A].state is QpState.ERROR
     assert model.posting.qps[A].post(request("Send")).cause != 0
 
 
 @check("DF-15a")
-def _nothing_behind_a_failure(without: Without) -> None:
-    model = engine(without)
+def _nothing_behind_a_failure(parts: Parts) -> None:
+    model = engine(parts)
     q = model.posting.qps[A]
     for post in (local("Invalidate", 0), request("Send")):
         q.post(post)
@@ -140,37 +140,37 @@ def _nothing_behind_a_failure(without: Without) -> None:
 
 
 @check("MW-01")
-def _a_window_begins_invalid(without: Without) -> None:
-    model = engine(without)
+def _a_window_begins_invalid(parts: Parts) -> None:
+    model = engine(parts)
     for kind in Access:
         assert verdict(model, A, WINDOW, kind=kind) == BAD_KEY
 
 
 @check("MW-02")
-def _the_rights_of_the_window(without: Without) -> None:
-    model = engine(without)
+def _the_rights_of_the_window(parts: Parts) -> None:
+    model = engine(parts)
     key = bound(model, flags=READ)
     assert verdict(model, A, key) == GRANTED
     assert verdict(model, A, key, kind=Access.WRITE) == NO_RIGHT
 
 
 @check("MW-02a")
-def _remote_write_needs_local_write(without: Without) -> None:
-    assert run(engine(without), A, bind_post(key=BARE, flags=WRITE)) == [6]
+def _remote_write_needs_local_write(parts: Parts) -> None:
+    assert run(engine(parts), A, bind_post(key=BARE, flags=WRITE)) == [6]
 
 
 @check("MW-03")
-def _bound_to_one(without: Without) -> None:
-    model = engine(without)
+def _bound_to_one(parts: Parts) -> None:
+    model = engine(parts)
     key = bound(model)
     assert run(model, B, bind_post(key)) == [5]
     assert verdict(model, A, key) == GRANTED
 
 
 @check("MW-05")
-def _one_of_two_invalidations(without: Without) -> None:
+def _one_of_two_invalidations(parts: Parts) -> None:
     for local_first in (True, False):
-        model = engine(without)
+        model = engine(parts)
         key = bound(model)
         post_buffer(model)
         model.posting.qps[A].post(local("Invalidate", key))
@@ -187,30 +187,30 @@ def _one_of_two_invalidations(without: Without) -> None:
 
 
 @check("MW-07")
-def _the_invalidate_result_first(without: Without) -> None:
-    done = received(without, two=True).complete(A)
+def _the_invalidate_result_first(parts: Parts) -> None:
+    done = received(parts, two=True).receive.complete(A)
     types = [cqe.type for cqe in done.cqes]
     assert types == [ResultType.INVALIDATE, ResultType.RECEIVE]
 
 
 @check("MW-07a")
-def _the_invalidate_result_of_a_failing_receive(without: Without) -> None:
-    model = received(without, two=True, status=9)
-    assert [cqe.status for cqe in model.complete(A).cqes] == [0, 9]
+def _the_invalidate_result_of_a_failing_receive(parts: Parts) -> None:
+    model = received(parts, two=True, status=9)
+    assert [cqe.status for cqe in model.receive.complete(A).cqes] == [0, 9]
 
 
 @check("MW-08")
-def _the_context_of_the_window(without: Without) -> None:
-    done = received(without, two=True).complete(A)
+def _the_context_of_the_window(parts: Parts) -> None:
+    done = received(parts, two=True).receive.complete(A)
     assert [cqe.request_context for cqe in done.cqes] == [CONTEXT, 7]
 
 
 @check("MW-09")
-def _removal(without: Without) -> None:
-    model = engine(without)
+def _removal(parts: Parts) -> None:
+    model = engine(parts)
     assert model.command(Command.REMOVE_DEVICE, Args((0,) * 8)).result is OK
     assert model.posting.qps[A].post(request("Send")).cause == 0x17
-    assert model.rqs[A].may_take is False
+    assert model.receive.rqs[A].may_take is False
     config = make_region_args(3, RegionConfig(BASE, 1))
     removed = CommandResult.CMD_DEVICE_REMOVED
     assert model.command(Command.REGISTER_MR, config).result is removed
@@ -218,23 +218,23 @@ def _removal(without: Without) -> None:
 
 
 @check("MW-10")
-def _the_queue_pair_of_the_window(without: Without) -> None:
-    model = engine(without)
+def _the_queue_pair_of_the_window(parts: Parts) -> None:
+    model = engine(parts)
     key = bound(model)
     assert [verdict(model, qp, key) for qp in (A, B)] == [GRANTED, WRONG_QP]
 
 
 @check("MW-10a")
-def _every_byte(without: Without) -> None:
-    model = engine(without)
+def _every_byte(parts: Parts) -> None:
+    model = engine(parts)
     key = bound(model)
     assert verdict(model, A, key, BASE, LENGTH) == GRANTED
     assert verdict(model, A, key, BASE, LENGTH + 1) == BAD_RANGE
 
 
 @check("MW-10b")
-def _no_wrap(without: Without) -> None:
-    model = engine(without)
+def _no_wrap(parts: Parts) -> None:
+    model = engine(parts)
     keys = model.table
     args = make_region_args(3, RegionConfig((1 << 64) - 8, 8, 5, 3))
     keys.deregister(3)
@@ -244,16 +244,16 @@ def _no_wrap(without: Without) -> None:
 
 
 @check("MW-10c")
-def _a_queue_pair_with_keys_stays(without: Without) -> None:
-    model = engine(without)
+def _a_queue_pair_with_keys_stays(parts: Parts) -> None:
+    model = engine(parts)
     bound(model)
     args = make_qp_args(A)
     assert model.command(Command.DESTROY_QP, args).result is CommandResult.CMD_IN_USE
 
 
 @check("MW-10d")
-def _not_guarded(without: Without) -> None:
-    model = engine(without, guarded=False)
+def _not_guarded(parts: Parts) -> None:
+    model = engine(parts, guarded=False)
     assert run(model, A, local("Invalidate", 0)) == [0]
     post_buffer(model)
     assert arrive(model, A, WINDOW).code is ScatterCode.SCATTER
@@ -261,24 +261,24 @@ def _not_guarded(without: Without) -> None:
 
 
 @check("MW-11")
-def _a_region_in_use_stays(without: Without) -> None:
-    model = engine(without)
+def _a_region_in_use_stays(parts: Parts) -> None:
+    model = engine(parts)
     bound(model)
     args = make_region_args(0)
     assert model.command(Command.DEREGISTER_MR, args).result is CommandResult.CMD_BUSY
 
 
 @check("MW-11a")
-def _a_new_key(without: Without) -> None:
-    model = engine(without)
+def _a_new_key(parts: Parts) -> None:
+    model = engine(parts)
     assert run(model, A, local("FastRegister", FAST, Segment(BASE, 8), READ)) == [0]
     assert verdict(model, A, FAST) == BAD_KEY
     assert verdict(model, A, FAST + NEXT) == GRANTED
 
 
 @check("MW-12")
-def _a_bad_token_ends_the_connection(without: Without) -> None:
-    model = engine(without)
+def _a_bad_token_ends_the_connection(parts: Parts) -> None:
+    model = engine(parts)
     post_buffer(model)
     assert arrive(model, A, WINDOW).code is ScatterCode.BAD_TOKEN
     settle(model, A)

@@ -3,22 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from models.codes import ALLOW_REMOTE_WRITE, Access, Command, CommandResult, PostFlag, Rights
-from models.keys.keys import KeyTable
 from models.keys.region import RegionConfig
 from models.keys.window import WindowModel
 from models.keys.window_control import make_window_args
 from models.keys.window_types import CheckRequest
 from models.params import Params
 from models.post.post import Post, Segment, slots_of
-from models.post.posting import PostingModel
 from models.post.qp import QpConfig
 from models.post.qp_control import make_qp_args
 from models.receive.receive_control import make_create_args, make_region_args, make_srq_args
 from models.receive.receive_post import RecvPost
 from models.receive.receive_types import RecvConfig, RecvRequest, SrqConfig, TakeResult
+from models.tests.broken.parts import WHOLE, Parts
 from models.verbs import BY_NAME
 
 SMALL = Params(
@@ -51,7 +48,7 @@ PEER_LOW = 0x123456
 
 
 def engine(
-    without: Iterable[str] = (),
+    parts: Parts = WHOLE,
     *,
     two: bool = False,
     shared: bool = False,
@@ -61,11 +58,11 @@ def engine(
     """Regions, windows and queue pairs, as above; connected. ``guarded``: queue pair A; the others
     are.
     """
-    keys = KeyTable(SMALL, without)
-    pages = PostingModel(
-        SMALL, lambda cq: PAGE if cq < SMALL.num_cq else None, without=without, keys=keys
+    keys = parts.keys(SMALL)
+    pages = parts.posting(
+        SMALL, lambda cq: PAGE if cq < SMALL.num_cq else None, keys=keys, qp=parts.qp
     )
-    model = WindowModel(posting=pages, without=without)
+    model = parts.windows(parts.receive(posting=pages, rq=parts.rq, srq=parts.srq))
     for number, zone, rights in (
         (0, ZONE, Rights.LOCAL_WRITE),
         (1, ZONE + 1, Rights(7)),
@@ -144,7 +141,7 @@ def run(model: WindowModel, qp: int, *posts: Post) -> list[int]:
 
 def settle(model: WindowModel, qp: int) -> None:
     """The state ERROR that is still to come comes."""
-    q, rq = model.posting.qps[qp], model.rqs[qp]
+    q, rq = model.posting.qps[qp], model.receive.rqs[qp]
     if q.ending == q.connections:
         q.fail()
     if rq.overlong == q.connections:
@@ -177,7 +174,7 @@ def post_buffer(model: WindowModel, qp: int = A, context: int = 7, length: int =
     """A buffer in region 0, on the queue that the queue pair uses."""
     segments = [Segment(BASE, length, REGION)]
     post = RecvPost(qp, 1, context, slots_of(segments))
-    rq = model.rqs[qp]
+    rq = model.receive.rqs[qp]
     result = rq.srq.post(post) if rq.srq else rq.post(post)
     assert result.cause == 0
 
@@ -187,6 +184,6 @@ def arrive(
 ) -> TakeResult:
     """A SendAndInvalidate arrives."""
     beat = RecvRequest(qp, length, solicited, True, token).encode()
-    answer = model.request_beat(beat).answer
+    answer = model.receive.request_beat(beat).answer
     assert answer is not None
     return answer

@@ -50,7 +50,6 @@ class Setup:
     queued: bool = False
     table: type[KeyTable] = KeyTable
     qp: type[QpModel] = QpModel
-    without: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()  #: beginnings of the names of moves
 
     def skips(self, name: str) -> bool:
@@ -110,12 +109,12 @@ class World:
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
-        self.keys = keys = setup.table(PARAMS, setup.without)
+        self.keys = keys = setup.table(PARAMS)
         first = LAST_GENERATION - setup.lives
         keys.serials = [first] * PARAMS.num_mr
         keys.window_serials = [first] * PARAMS.num_mw
         self.wit = w = Witness()
-        self.qps = [setup.qp(n, PARAMS, setup.without, keys) for n in range(PARAMS.num_qp)]
+        self.qps = [setup.qp(n, PARAMS, keys) for n in range(PARAMS.num_qp)]
         for n, qp in enumerate(self.qps):
             qp.create(QpConfig(depth=1))
             qp.guarded = True

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from models.codes import Command, CommandResult, PostFlag
 from models.layouts import PAGE_BYTES
 from models.params import Params
@@ -12,6 +10,7 @@ from models.post.post import Post
 from models.post.posting import PostingModel
 from models.post.qp import PostResult, QpConfig, QpModel
 from models.post.qp_control import make_qp_args
+from models.tests.broken.parts import WHOLE, Parts
 from models.verbs import BY_NAME
 
 SMALL = Params(num_cq=4, num_pages=4, idx_w=4, mod_tick=8, num_qp=4, sq_log2=3)
@@ -33,19 +32,17 @@ def deferred(name: str = "Send", flags: int = 0) -> Post:
 BAD = request("Send", PostFlag.DEFER | PostFlag.RDMA_READ_SINK)
 
 
-def connected(
-    without: Iterable[str] = (), *, depth: int = 8, watermark: int = 0, age: int = 0
-) -> QpModel:
+def connected(parts: Parts = WHOLE, *, depth: int = 8, watermark: int = 0, age: int = 0) -> QpModel:
     """Queue pair 1, created on page 1 and connected."""
-    qp = QpModel(1, SMALL, without)
+    qp = parts.qp(1, SMALL)
     qp.create(QpConfig(0xC0DE, 2, 3, page=1, depth=depth, watermark=watermark, age=age))
     assert qp.connect(PEER)[0] is CommandResult.OK
     return qp
 
 
-def small_model(without: Iterable[str] = ()) -> PostingModel:
+def small_model(parts: Parts = WHOLE) -> PostingModel:
     """Queue pairs 0 and 1 on page 1, connected, and CQs 0 to 3 on page 1."""
-    model = PostingModel(SMALL, lambda cq: 1 if cq < SMALL.num_cq else None, without)
+    model = parts.posting(SMALL, lambda cq: 1 if cq < SMALL.num_cq else None, qp=parts.qp)
     for number in (0, 1):
         args = make_qp_args(number, QpConfig(page=1, depth=4))
         assert model.command(Command.CREATE_QP, args).result is CommandResult.OK

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import pytest
 
 from models.codes import Cause, LogCause, ModelError, PostFlag, QpState
-from models.rules import POSTING_RULES
+from models.tests.broken.parts import WHOLE, Parts
+from models.tests.broken.post import BROKEN
 from models.tests.post.posting_helpers import (
     BAD,
     connected,
@@ -19,14 +20,13 @@ from models.tests.post.posting_helpers import (
     write,
 )
 
-Without = Iterable[str]
-CHECKS: dict[str, Callable[[Without], None]] = {}
+CHECKS: dict[str, Callable[[Parts], None]] = {}
 
 
-def check(rule: str) -> Callable[[Callable[[Without], None]], Callable[[Without], None]]:
-    """Registers a check of a rule; it takes the rules to leave out."""
+def check(rule: str) -> Callable[[Callable[[Parts], None]], Callable[[Parts], None]]:
+    """Registers a check of a rule; it takes the classes to check."""
 
-    def register(function: Callable[[Without], None]) -> Callable[[Without], None]:
+    def register(function: Callable[[Parts], None]) -> Callable[[Parts], None]:
         assert rule not in CHECKS
         CHECKS[rule] = function
         return function
@@ -34,27 +34,27 @@ def check(rule: str) -> Callable[[Callable[[Without], None]], Callable[[Without]
     return register
 
 
-@pytest.mark.parametrize("rule", POSTING_RULES)
+@pytest.mark.parametrize("rule", BROKEN)
 def test_rule_holds(rule: str) -> None:
-    CHECKS[rule](())
+    CHECKS[rule](WHOLE)
 
 
-@pytest.mark.parametrize("rule", POSTING_RULES)
+@pytest.mark.parametrize("rule", BROKEN)
 def test_check_fails_without_the_rule(rule: str) -> None:
     with pytest.raises((AssertionError, ModelError)):
-        CHECKS[rule]([rule])
+        CHECKS[rule](BROKEN[rule])
 
 
 @check("CQ-17")
-def _no_credit(without: Without) -> None:
-    qp = connected(without)
+def _no_credit(parts: Parts) -> None:
+    qp = connected(parts)
     assert qp.post(request(), credit=False).cause is Cause.NO_CREDIT
     assert qp.tail == 0
 
 
 @check("DF-01")
-def _watermark_and_age(without: Without) -> None:
-    qp = connected(without, watermark=3, age=2)
+def _watermark_and_age(parts: Parts) -> None:
+    qp = connected(parts, watermark=3, age=2)
     for number in range(2):
         assert not qp.post(deferred(), now=number).released
     assert qp.post(deferred()).released == range(3)
@@ -63,17 +63,17 @@ def _watermark_and_age(without: Without) -> None:
 
 
 @check("DF-02")
-def _a_failed_post_never_completes(without: Without) -> None:
-    qp = connected(without)
+def _a_failed_post_never_completes(parts: Parts) -> None:
+    qp = connected(parts)
     assert qp.post(BAD).number is None
     assert finish(qp) == []
 
 
 @check("DF-03")
-def _exactly_one_completion(without: Without) -> None:
+def _exactly_one_completion(parts: Parts) -> None:
     for flags in (0, PostFlag.SILENT_SUCCESS):
         for status in (0, 2):
-            qp = connected(without)
+            qp = connected(parts)
             qp.post(request("Send", flags))
             qp.report(qp.indicate().tag, status)
             assert qp.retire().silent is (bool(flags) and status == 0)
@@ -81,7 +81,7 @@ def _exactly_one_completion(without: Without) -> None:
 
 
 @check("DF-04")
-def _any_inline_failure_releases(without: Without) -> None:
+def _any_inline_failure_releases(parts: Parts) -> None:
     for flags in (0, PostFlag.DEFER):
         for post, faults in (
             (request("Send", flags | PostFlag.RDMA_READ_SINK), {}),
@@ -89,7 +89,7 @@ def _any_inline_failure_releases(without: Without) -> None:
             (request("Send", flags), {"credit": False}),
             (request("Send", flags), {"cq_error": True}),
         ):
-            qp = connected(without)
+            qp = connected(parts)
             qp.post(deferred())
             qp.post(deferred())
             assert qp.post(post, **faults).released == range(2)
@@ -98,8 +98,8 @@ def _any_inline_failure_releases(without: Without) -> None:
 
 
 @check("DF-06")
-def _one_batch(without: Without) -> None:
-    qp = connected(without)
+def _one_batch(parts: Parts) -> None:
+    qp = connected(parts)
     qp.post(deferred())
     qp.post(deferred())
     assert qp.next_indication() is None
@@ -109,9 +109,9 @@ def _one_batch(without: Without) -> None:
 
 
 @check("DF-07")
-def _the_sources_example(without: Without) -> None:
+def _the_sources_example(parts: Parts) -> None:
     """The example of the source, step by step."""
-    qp = connected(without, depth=8)
+    qp = connected(parts, depth=8)
     # 1. The first fast register is posted with DEFER and succeeds.
     first = qp.post(deferred("FastRegister"))
     assert first.cause is Cause.OK
@@ -132,8 +132,8 @@ def _the_sources_example(without: Without) -> None:
 
 
 @check("DF-08")
-def _a_full_queue_of_held_requests(without: Without) -> None:
-    qp = connected(without, depth=4)
+def _a_full_queue_of_held_requests(parts: Parts) -> None:
+    qp = connected(parts, depth=4)
     for _ in range(4):
         assert qp.post(deferred()).cause is Cause.OK
     assert qp.next_indication() is None
@@ -144,8 +144,8 @@ def _a_full_queue_of_held_requests(without: Without) -> None:
 
 
 @check("DF-09")
-def _post_order_each_once(without: Without) -> None:
-    qp = connected(without)
+def _post_order_each_once(parts: Parts) -> None:
+    qp = connected(parts)
     qp.post(request())
     first = qp.indicate()
     qp.post(deferred())
@@ -156,8 +156,8 @@ def _post_order_each_once(without: Without) -> None:
 
 
 @check("DF-10")
-def _a_receive_post_fails_alone(without: Without) -> None:
-    model = small_model(without)
+def _a_receive_post_fails_alone(parts: Parts) -> None:
+    model = small_model(parts)
     assert write(model, deferred()).cause is Cause.OK
     before = model.qps[0].trace_state()
     for offset in (0x40, 0x80):
@@ -166,9 +166,9 @@ def _a_receive_post_fails_alone(without: Without) -> None:
 
 
 @check("DF-11")
-def _held_requests_are_canceled(without: Without) -> None:
+def _held_requests_are_canceled(parts: Parts) -> None:
     for end in ("flush", "disconnect", "conn", "pending"):
-        qp = connected(without)
+        qp = connected(parts)
         qp.post(deferred())
         qp.post(deferred("Bind", PostFlag.SILENT_SUCCESS))
         if end == "flush":
@@ -185,8 +185,8 @@ def _held_requests_are_canceled(without: Without) -> None:
 
 
 @check("DF-12")
-def _completions_in_post_order(without: Without) -> None:
-    qp = connected(without)
+def _completions_in_post_order(parts: Parts) -> None:
+    qp = connected(parts)
     qp.post(request("Send"))
     qp.post(request("FastRegister"))
     tag = qp.indicate().tag
@@ -200,9 +200,9 @@ def _completions_in_post_order(without: Without) -> None:
 
 
 @check("DF-13")
-def _the_fence_waits_for_reads(without: Without) -> None:
+def _the_fence_waits_for_reads(parts: Parts) -> None:
     for name in ("Send", "FastRegister"):
-        qp = connected(without)
+        qp = connected(parts)
         qp.post(request("Read"))
         qp.post(request(name, PostFlag.READ_FENCE))
         tag = qp.indicate().tag
@@ -216,15 +216,15 @@ def _the_fence_waits_for_reads(without: Without) -> None:
 
 
 @check("DF-14")
-def _the_first_cause_is_named(without: Without) -> None:
-    qp = connected(without)
+def _the_first_cause_is_named(parts: Parts) -> None:
+    qp = connected(parts)
     # Precedence is that of the table: NOT_OWNER (9) comes before RESERVED_BITS (5).
     assert qp.check(request(reserved=1), 2) is Cause.NOT_OWNER
 
 
 @check("DF-15")
-def _a_failure_ends_the_connection(without: Without) -> None:
-    qp = connected(without)
+def _a_failure_ends_the_connection(parts: Parts) -> None:
+    qp = connected(parts)
     for _ in range(4):
         qp.post(request())
     tags = [qp.indicate().tag for _ in range(3)]
@@ -239,8 +239,8 @@ def _a_failure_ends_the_connection(without: Without) -> None:
 
 
 @check("ISO-01")
-def _another_page(without: Without) -> None:
-    model = small_model(without)
+def _another_page(parts: Parts) -> None:
+    model = small_model(parts)
     write(model, deferred())
     before = model.qps[0].trace_state()
     for post in (request(), deferred(), BAD):
@@ -249,15 +249,15 @@ def _another_page(without: Without) -> None:
 
 
 @check("ISO-02")
-def _reserved_bits(without: Without) -> None:
-    qp = connected(without)
+def _reserved_bits(parts: Parts) -> None:
+    qp = connected(parts)
     for bit in range(8):
         assert qp.post(request(reserved=1 << bit)).cause is Cause.RESERVED_BITS
 
 
 @check("ISO-03")
-def _reports_out_of_order(without: Without) -> None:
-    qp = connected(without)
+def _reports_out_of_order(parts: Parts) -> None:
+    qp = connected(parts)
     assert qp.report(0, 0) == (LogCause.DONE_UNEXPECTED, None)
     qp.post(request())
     qp.post(request())

@@ -7,9 +7,15 @@ from collections.abc import Callable
 
 import pytest
 
-from models.codes import CommandResult, LogCause
-from models.post.qp import Indication, QpModel, Retirement, StateStep
-from models.rules import POSTING_RULES
+from models.post.qp import QpModel
+from models.tests.broken.post import (
+    BROKEN,
+    CancelsSilently,
+    CountsLocal,
+    EndsEarly,
+    FailsForEver,
+    ForgetsReports,
+)
 from models.tests.post.posting_walk import PARAMS, Setup, ViolationError, walk
 
 WALKS = {
@@ -35,56 +41,10 @@ def test_walk(name: str, record_property: Callable[[str, object], None]) -> None
 ELSEWHERE = {"DF-10", "DF-14", "ISO-02"}
 
 
-@pytest.mark.parametrize("rule", sorted(POSTING_RULES.keys() - ELSEWHERE))
+@pytest.mark.parametrize("rule", sorted(BROKEN.keys() - ELSEWHERE))
 def test_walk_catches_a_missing_rule(rule: str) -> None:
     with pytest.raises(ViolationError):
-        walk(Setup(watermark=2, model=lambda: QpModel(0, PARAMS, [rule])))
-
-
-class CountsLocal(QpModel):
-    """Local requests use up tags."""
-
-    def indicate(self, late: bool = False) -> Indication:
-        beat = super().indicate(late)
-        self.tags += beat.local
-        return beat
-
-
-class EndsEarly(QpModel):
-    """A batch that is not indicated yet merges with the next one."""
-
-    def _release(self) -> range:
-        for request in self.requests:
-            request.last = request.last and request.indicated
-        return super()._release()
-
-
-class ForgetsReports(QpModel):
-    """Reports behind the end of the connection are refused."""
-
-    def report(self, tag: int, status: int) -> tuple[LogCause, StateStep | None]:
-        if self.state not in (2, 3):
-            return LogCause.DONE_UNEXPECTED, None
-        return super().report(tag, status)
-
-
-class FailsForEver(QpModel):
-    """A new connection is still cancelled by the old one's failure."""
-
-    def connect(self, peer: int) -> tuple[CommandResult, StateStep | None]:
-        failed = self.failed
-        answer = super().connect(peer)
-        self.failed = failed
-        return answer
-
-
-class CancelsSilently(QpModel):
-    """What is skipped gives no completion if it has SILENT_SUCCESS."""
-
-    def retire(self) -> Retirement:
-        r = super().retire()
-        silent = r.silent or (r.skipped and bool(r.post.flags & 1))
-        return Retirement(**{**r.__dict__, "silent": silent})
+        walk(Setup(watermark=2, model=lambda: BROKEN[rule].qp(0, PARAMS)))
 
 
 @pytest.mark.parametrize(

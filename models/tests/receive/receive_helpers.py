@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from models.codes import Cause, Command, CommandResult, LogCause, QpState, Rights
 from models.keys.region import RegionConfig
@@ -24,6 +24,7 @@ from models.receive.receive_types import (
     SrqConfig,
     TakeResult,
 )
+from models.tests.broken.parts import WHOLE, Parts
 
 SMALL = Params(
     num_cq=4,
@@ -48,14 +49,14 @@ CONTEXT = 0xFEDC_BA98_7654_3210
 OK = CommandResult.OK
 
 
-def posting(without: Iterable[str] = (), params: Params = SMALL) -> PostingModel:
+def posting(parts: Parts = WHOLE, params: Params = SMALL) -> PostingModel:
     """Queue pairs, none created, and CQs that are all on page 1."""
-    return PostingModel(params, lambda cq: PAGE if cq < params.num_cq else None, without)
+    return parts.posting(params, lambda cq: PAGE if cq < params.num_cq else None, qp=parts.qp)
 
 
-def receiving(without: Iterable[str] = (), *, flag: int = 0, size: int = 4) -> ReceiveModel:
+def receiving(parts: Parts = WHOLE, *, flag: int = 0, size: int = 4) -> ReceiveModel:
     """Three regions, an SRQ, one queue pair with a queue of its own and two with the SRQ."""
-    model = ReceiveModel(posting=posting(without), without=without)
+    model = parts.receive(posting=posting(parts), rq=parts.rq, srq=parts.srq)
     for number, zone, rights in (
         (0, ZONE, Rights.LOCAL_WRITE),
         (1, ZONE + 1, Rights.LOCAL_WRITE),

@@ -47,7 +47,6 @@ class Setup:
     size: int = 2
     qp: type[ReceiveQp] = ReceiveQp
     srq: type[SrqModel] = SrqModel
-    without: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()  #: beginnings of the names of moves
 
     def skips(self, name: str) -> bool:
@@ -102,10 +101,10 @@ class World:
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
-        regions = RegionTable(PARAMS, setup.without)
+        regions = RegionTable(PARAMS)
         self.qps = [QpModel(n, PARAMS) for n in range(setup.qps)]
-        self.rqs = [setup.qp(qp, regions, setup.without) for qp in self.qps]
-        self.srq = setup.srq(1, PARAMS, regions, setup.without)
+        self.rqs = [setup.qp(qp, regions) for qp in self.qps]
+        self.srq = setup.srq(1, PARAMS, regions)
         self.srq.create(SrqConfig(setup.size), START)
         self.wit = Witness()
         for n in range(setup.qps):
@@ -147,7 +146,13 @@ class World:
         live = sorted([*w.available, *(int(t[0] or 0) for flight in w.flight for t in flight)])
         rank = {cookie: n for n, cookie in enumerate(live)}
         model: list[object] = [
-            (srq.tail - srq.reaped, srq.available, srq.in_flight, srq.taker, srq.exists),
+            (
+                srq.tail - srq.reaped,
+                srq.available,
+                srq.in_flight,
+                getattr(srq, "taker", None),
+                srq.exists,
+            ),
             (srq.threshold, srq.armed, srq.waiting),
             tuple(rank.get(b.post.context, -1) for b in srq.buffers),
         ]

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import pytest
 
-from models.arm.arm import CqConfig, CqModel
+from models.arm.arm import CqConfig
 from models.codes import (
     ArmType,
     Cause,
@@ -20,7 +20,8 @@ from models.codes import (
     ScatterCode,
 )
 from models.receive.receive_types import RecvRequest
-from models.rules import RECEIVE_RULES
+from models.tests.broken.parts import WHOLE, Parts
+from models.tests.broken.receive import BROKEN
 from models.tests.post.posting_helpers import request
 from models.tests.receive.receive_helpers import (
     CONTEXT,
@@ -37,15 +38,14 @@ from models.tests.receive.receive_helpers import (
     take,
 )
 
-Without = Iterable[str]
-CHECKS: dict[str, Callable[[Without], None]] = {}
+CHECKS: dict[str, Callable[[Parts], None]] = {}
 NOT_READY, REFUSED = ScatterCode.NOT_READY, ScatterCode.REFUSED
 
 
-def check(rule: str) -> Callable[[Callable[[Without], None]], Callable[[Without], None]]:
-    """Registers a check of a rule; it takes the rules to leave out."""
+def check(rule: str) -> Callable[[Callable[[Parts], None]], Callable[[Parts], None]]:
+    """Registers a check of a rule; it takes the classes to check."""
 
-    def register(function: Callable[[Without], None]) -> Callable[[Without], None]:
+    def register(function: Callable[[Parts], None]) -> Callable[[Parts], None]:
         assert rule not in CHECKS
         CHECKS[rule] = function
         return function
@@ -53,20 +53,20 @@ def check(rule: str) -> Callable[[Callable[[Without], None]], Callable[[Without]
     return register
 
 
-@pytest.mark.parametrize("rule", RECEIVE_RULES)
+@pytest.mark.parametrize("rule", BROKEN)
 def test_rule_holds(rule: str) -> None:
-    CHECKS[rule](())
+    CHECKS[rule](WHOLE)
 
 
-@pytest.mark.parametrize("rule", RECEIVE_RULES)
+@pytest.mark.parametrize("rule", BROKEN)
 def test_check_fails_without_the_rule(rule: str) -> None:
     with pytest.raises((AssertionError, ModelError)):
-        CHECKS[rule]([rule])
+        CHECKS[rule](BROKEN[rule])
 
 
 @check("CQ-17")
-def _no_credit(without: Without) -> None:
-    model = receiving(without)
+def _no_credit(parts: Parts) -> None:
+    model = receiving(parts)
     assert post(model, buffer(), own=True, credit=False).cause is Cause.NO_CREDIT
     assert post(model, buffer()).cause is Cause.OK
     assert take(model, FIRST, credit=False).code is NOT_READY
@@ -74,8 +74,8 @@ def _no_credit(without: Without) -> None:
 
 
 @check("DF-10")
-def _a_receive_post_fails_alone(without: Without) -> None:
-    model = receiving(without)
+def _a_receive_post_fails_alone(parts: Parts) -> None:
+    model = receiving(parts)
     qp = model.posting.qps[OWN]
     qp.post(request(flags=PostFlag.DEFER))
     before = qp.trace_state()
@@ -86,8 +86,8 @@ def _a_receive_post_fails_alone(without: Without) -> None:
 
 
 @check("DF-12")
-def _receives_complete_in_message_order(without: Without) -> None:
-    model = receiving(without)
+def _receives_complete_in_message_order(parts: Parts) -> None:
+    model = receiving(parts)
     for context in range(3):
         post(model, buffer(context=context))
         take(model, FIRST)
@@ -95,9 +95,9 @@ def _receives_complete_in_message_order(without: Without) -> None:
 
 
 @check("ISO-01")
-def _another_page(without: Without) -> None:
+def _another_page(parts: Parts) -> None:
     for own in (True, False):
-        model = receiving(without)
+        model = receiving(parts)
         before = model.srqs[0].trace_state(), model.rqs[OWN].trace_state(6)
         assert post(model, buffer(), own=own, page=2).cause is Cause.NOT_OWNER
         assert (model.srqs[0].trace_state(), model.rqs[OWN].trace_state(6)) == before
@@ -105,8 +105,8 @@ def _another_page(without: Without) -> None:
 
 
 @check("ISO-02")
-def _reserved_bits(without: Without) -> None:
-    model = receiving(without)
+def _reserved_bits(parts: Parts) -> None:
+    model = receiving(parts)
     bad = buffer().encode() | 1
     result = model.write(0x1080, 0, 6, (1 << 64) - 1, bad)
     assert result is not None
@@ -115,8 +115,8 @@ def _reserved_bits(without: Without) -> None:
 
 
 @check("ISO-03")
-def _reports_out_of_order(without: Without) -> None:
-    model = receiving(without)
+def _reports_out_of_order(parts: Parts) -> None:
+    model = receiving(parts)
     rq = model.rqs[FIRST]
     for _ in range(2):
         post(model, buffer())
@@ -128,16 +128,16 @@ def _reports_out_of_order(without: Without) -> None:
 
 
 @check("SRQ-01")
-def _a_buffer_for_nothing(without: Without) -> None:
-    model = receiving(without)
+def _a_buffer_for_nothing(parts: Parts) -> None:
+    model = receiving(parts)
     assert post(model, buffer()).cause is Cause.OK
     assert take(model, FIRST, 0).code is ScatterCode.SCATTER
     assert [c.cqe.nbytes for c in finish(model, FIRST)] == [0]
 
 
 @check("SRQ-02")
-def _any_queue_pair_takes(without: Without) -> None:
-    model = receiving(without)
+def _any_queue_pair_takes(parts: Parts) -> None:
+    model = receiving(parts)
     for _ in range(2):
         post(model, buffer())
     assert take(model, FIRST).code is ScatterCode.SCATTER
@@ -145,16 +145,16 @@ def _any_queue_pair_takes(without: Without) -> None:
 
 
 @check("SRQ-03")
-def _front_segments_first(without: Without) -> None:
+def _front_segments_first(parts: Parts) -> None:
     for length, filled in ((0, (0, 0, 0)), (4, (4, 0, 0)), (5, (4, 0, 1)), (12, (4, 0, 8))):
-        model = receiving(without)
+        model = receiving(parts)
         post(model, buffer(4, 0, 8))
         assert take(model, FIRST, length).filled == filled
 
 
 @check("SRQ-04")
-def _the_cookie_comes_back(without: Without) -> None:
-    model = receiving(without)
+def _the_cookie_comes_back(parts: Parts) -> None:
+    model = receiving(parts)
     cookies = [CONTEXT, CONTEXT, 0, (1 << 64) - 1]
     for cookie in cookies:
         post(model, buffer(context=cookie))
@@ -163,8 +163,8 @@ def _the_cookie_comes_back(without: Without) -> None:
 
 
 @check("SRQ-05")
-def _the_receive_cq_of_who_took(without: Without) -> None:
-    model = receiving(without)
+def _the_receive_cq_of_who_took(parts: Parts) -> None:
+    model = receiving(parts)
     post(model, buffer())
     post(model, buffer())
     for qp in (SECOND, FIRST):
@@ -174,8 +174,8 @@ def _the_receive_cq_of_who_took(without: Without) -> None:
 
 
 @check("SRQ-06")
-def _every_posted_receive_completes(without: Without) -> None:
-    model = receiving(without)
+def _every_posted_receive_completes(parts: Parts) -> None:
+    model = receiving(parts)
     for context in range(3):
         post(model, buffer(context=context), own=True)
     reach(model, OWN, QpState.ERROR)
@@ -183,13 +183,13 @@ def _every_posted_receive_completes(without: Without) -> None:
 
 
 @check("SRQ-07")
-def _a_quiet_completion_wakes_nobody(without: Without) -> None:
-    model = receiving(without, flag=RecvFlag.SOLICITED_WAIT)
+def _a_quiet_completion_wakes_nobody(parts: Parts) -> None:
+    model = receiving(parts, flag=RecvFlag.SOLICITED_WAIT)
     post(model, buffer())
     take(model, FIRST)
     (done,) = finish(model, FIRST)
     for arm in ArmType:
-        cq = CqModel(without=without)
+        cq = parts.cq()
         cq.create(CqConfig(entries=4))
         cq.doorbell(0, arm)
         cq.wrote(1)
@@ -198,8 +198,8 @@ def _a_quiet_completion_wakes_nobody(without: Without) -> None:
 
 
 @check("SRQ-10")
-def _the_flush_waits_for_what_was_taken(without: Without) -> None:
-    model = receiving(without)
+def _the_flush_waits_for_what_was_taken(parts: Parts) -> None:
+    model = receiving(parts)
     for context in range(2):
         post(model, buffer(context=context), own=True)
     tag = take(model, OWN).tag
@@ -211,24 +211,24 @@ def _the_flush_waits_for_what_was_taken(without: Without) -> None:
 
 
 @check("SRQ-12")
-def _a_post_is_always_valid(without: Without) -> None:
-    model = receiving(without)
+def _a_post_is_always_valid(parts: Parts) -> None:
+    model = receiving(parts)
     assert model.srqs[0].watermark(1).event
     assert post(model, buffer()).cause is Cause.OK
 
 
 @check("SRQ-13")
-def _only_open_connections_take(without: Without) -> None:
+def _only_open_connections_take(parts: Parts) -> None:
     for state in (QpState.IDLE, QpState.DISCONNECTED, QpState.ERROR, QpState.DESTROYING):
-        model = receiving(without)
+        model = receiving(parts)
         post(model, buffer())
         reach(model, FIRST, state)
         assert take(model, FIRST).code is REFUSED
 
 
 @check("SRQ-14")
-def _shared_buffers_stay(without: Without) -> None:
-    model = receiving(without)
+def _shared_buffers_stay(parts: Parts) -> None:
+    model = receiving(parts)
     for context in range(2):
         post(model, buffer(context=context))
     take(model, FIRST)
@@ -238,8 +238,8 @@ def _shared_buffers_stay(without: Without) -> None:
 
 
 @check("SRQ-15")
-def _the_first_cause_is_named(without: Without) -> None:
-    model = receiving(without)
+def _the_first_cause_is_named(parts: Parts) -> None:
+    model = receiving(parts)
     # Precedence is that of the table: BAD_REGION (0x1A) comes before QUEUE_FULL (0x14).
     for _ in range(4):
         post(model, buffer())
@@ -247,8 +247,8 @@ def _the_first_cause_is_named(without: Without) -> None:
 
 
 @check("SRQ-16")
-def _one_event(without: Without) -> None:
-    model = receiving(without)
+def _one_event(parts: Parts) -> None:
+    model = receiving(parts)
     srq = model.srqs[0]
     for _ in range(3):
         post(model, buffer())
@@ -258,8 +258,8 @@ def _one_event(without: Without) -> None:
 
 
 @check("SRQ-17")
-def _no_resize_below_outstanding(without: Without) -> None:
-    model = receiving(without)
+def _no_resize_below_outstanding(parts: Parts) -> None:
+    model = receiving(parts)
     srq = model.srqs[0]
     for _ in range(3):
         post(model, buffer())
@@ -272,8 +272,8 @@ def _no_resize_below_outstanding(without: Without) -> None:
 
 
 @check("SRQ-18")
-def _too_long(without: Without) -> None:
-    model = receiving(without)
+def _too_long(parts: Parts) -> None:
+    model = receiving(parts)
     post(model, buffer(4))
     assert take(model, FIRST, 5).code is ScatterCode.LENGTH_ERROR
     step = model.rqs[FIRST].fail_length()
@@ -285,9 +285,9 @@ def _too_long(without: Without) -> None:
 
 
 @check("SRQ-19")
-def _own_queues_follow_the_same_rules(without: Without) -> None:
+def _own_queues_follow_the_same_rules(parts: Parts) -> None:
     for own in (True, False):
-        model = receiving(without)
+        model = receiving(parts)
         assert post(model, buffer(1, key=0x1001), own=own).cause is Cause.BAD_ZONE
         assert post(model, buffer(1, key=0x1002), own=own).cause is Cause.NO_LOCAL_WRITE
         assert post(model, buffer(0x1001), own=own).cause is Cause.BAD_RANGE

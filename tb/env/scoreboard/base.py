@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from models import codes
 from models.codes import Life, TraceOp
-from models.engine import Engine
+from models.cq.core import CompletionCore
 from models.host.control import Args
 from models.params import Params
 from tb.env.harness.records import Command, Trace
@@ -72,7 +72,7 @@ class Context:
     def __init__(self, params: Params, seed: int = 0) -> None:
         self.params = params
         self.seed = seed
-        self.engine = Engine(params)
+        self.engine = CompletionCore(params)
         self.cycle = 0
         self.history: list[deque[Trace]] = [deque(maxlen=HISTORY) for _ in range(params.num_cq)]
         #: Commands whose records came, but whose place in the stream is not reached yet.

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from models.codes import ModelError
 from models.cq.entries import Cqe, phase_of, with_phase
-from models.cq.queue import Verdict
+from models.cq.queue import Placement
 from models.layouts import CQE_BYTES, LINE_BYTES
 from tb.env.defs import Cause, Kind
 from tb.env.harness.records import Completion, MemWrite, Trace
@@ -85,9 +85,9 @@ class CompletionChecks:
                     continue
                 if cq not in self.not_started:
                     verdict = engine.judge(cq, lane.silent)
-                    if verdict is Verdict.PLACED or verdict is Verdict.OVERFLOW:
+                    if verdict is Placement.PLACED or verdict is Placement.OVERFLOW:
                         break
-                    if verdict is Verdict.SILENT and not unreserved:
+                    if verdict is Placement.SILENT and not unreserved:
                         break
                 lane.refusable = True
 

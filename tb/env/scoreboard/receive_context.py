@@ -140,9 +140,9 @@ class ReceiveContext:
         self.qpc = qpc
         self.ctx = qpc.ctx
         self.params = params = self.ctx.params
+        self.model = ReceiveModel(params, qpc.model)
         #: With memory windows only.
-        self.windows = WindowModel(params, qpc.model) if qpc.model.keys else None
-        self.model: ReceiveModel = self.windows or ReceiveModel(params, qpc.model)
+        self.windows = WindowModel(self.model) if qpc.model.keys else None
         self.rqs: list[ReceiveQp] = self.model.rqs
         self.srqs: list[SrqModel] = self.model.srqs
         #: Latest steps of each QP, and of each SRQ.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scoreboard: judges every record of a run against the reference model and the pins.
 
-It replays the trace port into ``models.engine`` and compares state and callback of each step, and
+It replays the trace port into ``models.cq.core`` and compares state and callback of each step, and
 it checks the pins on their own, so that an engine whose trace port tells a nicer story than its
 pins is caught. It raises :class:`ScoreboardError` at the first contradiction.
 

@@ -13,22 +13,21 @@ use without a design. Two queues share nothing but their event queue's ring orde
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 
 from models.arm.arm import CqConfig, CqModel, Step
 from models.arm.events import MAX_ATTEMPTS, EqModel, EventWrite
 from models.codes import ArmType, Cause, Command, CommandResult, CqStatus, Life, ModelError
-from models.cq.queue import CqProducer, PlacedEntry, Ring, Verdict
+from models.cq.queue import CqProducer, PlacedEntry, Placement, Ring
 from models.host.control import Args, check_command
 from models.host.doorbell import DoorbellWord, decode_write, doorbell_cause, read_refused
 from models.layouts import CQ_DB, CQE_BYTES, LINE_BYTES, PAGE_BYTES
 from models.params import Params
-from models.rules import Ruled
 from models.trace import encode_cq, encode_producer, queried
 
-__all__ = ["Engine", "EngineCq", "PageStatus", "Reply", "doorbell_cause"]
+__all__ = ["CompletionCore", "PageStatus", "QueueInfo", "Reply", "doorbell_cause"]
 
 
 @dataclass
@@ -53,7 +52,7 @@ class Reply:
 
 
 @dataclass
-class EngineCq:
+class QueueInfo:
     """What the engine knows of a queue besides the two models of it."""
 
     page: int = 0
@@ -63,20 +62,15 @@ class EngineCq:
     beats: deque[int] = field(default_factory=deque)  #: entries of each unanswered beat
 
 
-class Engine(Ruled):
-    """One engine. ``without``: rules to leave out (see :mod:`models.rules`)."""
+class CompletionCore:
+    """One completion core."""
 
-    def __init__(
-        self,
-        params: Params | None = None,
-        without: Iterable[str] = (),
-    ) -> None:
-        super().__init__(without)
+    def __init__(self, params: Params | None = None) -> None:
         self.params = p = params or Params()
-        self.cqs = [CqModel(p.idx_w, p.mod_tick, self.without) for _ in range(p.num_cq)]
-        self.producers = [CqProducer(self.without) for _ in range(p.num_cq)]
-        self.info = [EngineCq() for _ in range(p.num_cq)]
-        self.eqs = [EqModel(p, self.without) for _ in range(p.num_eq)]
+        self.cqs = [CqModel(p.idx_w, p.mod_tick) for _ in range(p.num_cq)]
+        self.producers = [CqProducer() for _ in range(p.num_cq)]
+        self.info = [QueueInfo() for _ in range(p.num_cq)]
+        self.eqs = [EqModel(p) for _ in range(p.num_eq)]
         self.pages = [PageStatus() for _ in range(p.num_pages)]
         self.causes: Counter[IntEnum] = Counter()  #: doorbell writes by cause, OK included
         self.refused_reads = 0
@@ -111,7 +105,7 @@ class Engine(Ruled):
     def start(self, cq: int, ring: Ring, reservation: bool = True) -> None:
         """START: the producer's side of a creation."""
         self.producers[cq].start(ring, reservation)
-        self.info[cq] = EngineCq()
+        self.info[cq] = QueueInfo()
 
     def reserve(self, cq: int, wanted: int) -> bool:
         """A credit request; True if granted (CQ-17). Any ``cq`` number is allowed."""
@@ -119,10 +113,10 @@ class Engine(Ruled):
             return False
         return self.producers[cq].reserve(wanted, self.cqs[cq].cons, self.status(cq))
 
-    def judge(self, cq: int, silent: bool = False) -> Verdict:
+    def judge(self, cq: int, silent: bool = False) -> Placement:
         """What becomes of the next completion for an existing number; changes nothing."""
         if self.cqs[cq].life is not Life.READY:
-            return Verdict.NO_CQ
+            return Placement.NO_CQ
         return self.producers[cq].judge(self.cqs[cq].cons, silent=silent, status=self.status(cq))
 
     def place(self, cq: int, cqes: Sequence[bytes], given_back: int = 0) -> list[PlacedEntry]:
@@ -281,15 +275,15 @@ class Engine(Ruled):
 
     # -- combined: without a design ----------------------------------------------------------
 
-    def complete(self, cq: int, cqe: bytes, silent: bool = False) -> tuple[Verdict, Step]:
+    def complete(self, cq: int, cqe: bytes, silent: bool = False) -> tuple[Placement, Step]:
         """A completion arrives: judged, and placed or an overflow. (Number in range.)"""
         verdict = self.judge(cq, silent)
         step = Step()
-        if verdict is Verdict.PLACED:
+        if verdict is Placement.PLACED:
             self.place(cq, [cqe])
-        elif verdict is Verdict.SILENT and self.producers[cq].reservation:
+        elif verdict is Placement.SILENT and self.producers[cq].reservation:
             self.place(cq, [], 1)
-        elif verdict is Verdict.OVERFLOW:
+        elif verdict is Placement.OVERFLOW:
             self.overflow(cq)
             step = self.cq_error(cq, CqStatus.BUFFER_OVERFLOW)
         return verdict, step
@@ -405,9 +399,10 @@ class Engine(Ruled):
         return step
 
     def _take_answers(self, cq: int, count: int, okay: bool) -> list[PlacedEntry]:
+        """CQ-15: the entries of a step, whose writes must have been answered."""
         answers = self.info[cq].answers
         first = self.cqs[cq].prod
-        for _ in range(count if self.has("CQ-15") else 0):
+        for _ in range(count):
             if not answers or answers.popleft() is not okay:
                 raise ModelError(f"queue {cq}: a step without the answer that it stands for")
         return self.producers[cq].acknowledge(first, count)
