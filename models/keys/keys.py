@@ -266,6 +266,8 @@ class KeyTable(RegionTable):
         """All reasons to refuse an access, in order of precedence; arguments as for
         :meth:`check`.
         """
+        if not self._touches(length):
+            return
         window, region = self.valid_window(key), self.find(key)
         if window is None and region is None:
             yield Verdict.BAD_KEY
@@ -281,9 +283,13 @@ class KeyTable(RegionTable):
             yield Verdict.WRONG_QP
         if not rights & _NEEDED[Access(kind)]:
             yield Verdict.NO_RIGHT
-        last = address + max(length, 1) - 1  # beyond 64 bits if it wraps: outside, then
-        if length and not (base <= address and last < end):
+        last = address + length - 1  # beyond 64 bits if it wraps: outside, then
+        if not (base <= address and last < end):
             yield Verdict.BAD_RANGE
+
+    def _touches(self, length: int) -> bool:
+        """MW-10: an access of 0 bytes touches no byte, and needs neither key, right nor range."""
+        return length > 0
 
     def check(self, qp: int, zone: int, kind: int, key: int, address: int, length: int) -> KeyStep:
         """CHECK: may the peer of this queue pair read or write these bytes (MW-10)?

@@ -197,6 +197,14 @@ class WrapsTheAddress(KeyTable):
         return super().verdicts(qp, zone, kind, key, address, length)
 
 
+class ChecksNoByte(KeyTable):
+    """An access of 0 bytes is checked like any other."""
+
+    def _touches(self, length: int) -> bool:
+        del length
+        return True
+
+
 class DiesWithKeys(QpModel):
     """A queue pair is destroyed while keys are valid on it."""
 
@@ -264,6 +272,7 @@ BROKEN: Final[Mapping[str, Parts]] = {
     "MW-10b": Parts(keys=WrapsTheAddress),
     "MW-10c": Parts(qp=DiesWithKeys),
     "MW-10d": Parts(qp=AlwaysGuarded),
+    "MW-10f": Parts(keys=ChecksNoByte),
     "MW-11": Parts(keys=DeregistersInUse),
     "MW-11a": Parts(keys=KeepsTheOldKey),
     "MW-12": Parts(rq=DeliversBadTokens),

@@ -8,6 +8,7 @@ import itertools
 import pytest
 
 from models.codes import Access, Command, LogCause, ModelError, QpState, StateBy, Verdict
+from models.host.control import Args
 from models.keys.region import RegionConfig
 from models.keys.window import WindowModel
 from models.keys.window_control import make_window_args
@@ -22,6 +23,7 @@ from models.tests.keys.window_helpers import (
     FOREIGN,
     LENGTH,
     NEXT,
+    OK,
     OTHER,
     READ,
     REGION,
@@ -85,7 +87,7 @@ def test_states(state: QpState) -> None:
     model = engine()
     key = bound(model, B if state in (QpState.FREE, QpState.DESTROYING) else A)
     if state is not QpState.CONNECTED:
-        reach(model, A, state)
+        reach(model.receive, A, state)
     may = state in (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
     assert verdict(model, A, key) == (GRANTED if may else REFUSED)
     assert verdict(model, A, key ^ NEXT) == (BAD_KEY if may else REFUSED)
@@ -239,13 +241,30 @@ def test_no_access_wraps(address: int, length: int, code: int) -> None:
     assert verdict(model, A, key, address, length) == code
 
 
-def test_length_zero_needs_all_else() -> None:
+@pytest.mark.parametrize("kind", Access)
+@pytest.mark.parametrize("address", [0, BASE, (1 << 64) - 1])
+@pytest.mark.parametrize("qp", [A, B])
+def test_an_access_of_no_byte_needs_nothing(kind: Access, address: int, qp: int) -> None:
+    """MW-10: any key, right, owner and address; one byte more is refused."""
     model = engine()
-    key = bound(model, A, READ)
-    assert verdict(model, A, key, 0, 0) == GRANTED
-    assert verdict(model, A, key, 0, 0, Access.WRITE) == NO_RIGHT
-    assert verdict(model, B, key, 0, 0) == WRONG_QP
-    assert verdict(model, A, WINDOW, 0, 0) == BAD_KEY
+    key = bound(model, A, 0)
+    for token in (key, WINDOW, FOREIGN, BARE, FAST, 0, 0xFFFF_FFFF):
+        assert verdict(model, qp, token, address, 0, kind) == GRANTED
+        assert verdict(model, qp, token, address, 1, kind) not in (GRANTED, REFUSED)
+    assert model.posting.qps[qp].state is QpState.CONNECTED
+
+
+def test_an_access_of_no_byte_is_refused_like_any_other() -> None:
+    """MW-10: malformed, queue pair out of range, not connected, not guarded, device removed."""
+    model = engine(guarded=False)
+    key = bound(model, B)
+    model.posting.qps[OTHER].flush()
+    for qp in (A, OTHER, 3, 99):
+        assert verdict(model, qp, key, BASE, 0) == REFUSED
+    assert verdict(model, B, key, BASE, 0, kind=3) == REFUSED
+    assert verdict(model, B, key, BASE, 0) == GRANTED
+    assert model.command(Command.REMOVE_DEVICE, Args((0,) * 8)).result is OK
+    assert verdict(model, B, key, BASE, 0) == REFUSED
 
 
 def test_long_windows_and_accesses() -> None:
@@ -298,13 +317,13 @@ def test_a_refused_access_ends_the_connection(code: int, pending: bool) -> None:
 def test_one_end_for_several_refusals() -> None:
     model = engine()
     for _ in range(2):
-        bad = CheckRequest(A, Access.READ).encode()
+        bad = CheckRequest(A, Access.READ, length=1).encode()
         assert model.check_beat(bad).code == BAD_KEY  # the state has not changed yet
     q = model.posting.qps[A]
     assert q.fail() is not None
     with pytest.raises(ModelError):
         q.fail()
-    model.check_beat(CheckRequest(B, Access.READ).encode())
+    model.check_beat(CheckRequest(B, Access.READ, length=1).encode())
     model.posting.qps[B].disconnected()
     assert model.posting.qps[B].fail() is None
 

@@ -15,7 +15,9 @@ from models.keys.window_control import USED_BITS, make_window_args
 from models.keys.window_types import KeyState
 from models.params import Params
 from models.post.post import Segment
+from models.post.posting import PostingModel
 from models.post.qp_control import make_qp_args
+from models.receive.receive import ReceiveModel
 from models.receive.receive_control import make_region_args
 from models.tests.keys.window_helpers import (
     BARE,
@@ -69,7 +71,7 @@ def test_busy_counts() -> None:
 
 def test_results_of_commands() -> None:
     model = engine()
-    unknown = WindowModel(SMALL)
+    unknown = WindowModel(ReceiveModel(posting=PostingModel(SMALL, keys=KeyTable(SMALL))))
     for code in (0x44, 0x47, 0x4B, 0x4E, 0x50):
         assert unknown.command(code, make_window_args()).result is CommandResult.CMD_UNKNOWN
     none, bad = CommandResult.CMD_NO_OBJECT, CommandResult.CMD_BAD_OBJECT

@@ -128,7 +128,7 @@ def test_posts(state: QpState) -> None:
     """DEVICE_REMOVED stands right behind NOT_OWNER, at every portal."""
     model = engine()
     if state is not QpState.CONNECTED:
-        reach(model, A, state)
+        reach(model.receive, A, state)
     remove(model)
     q, rq = model.posting.qps[A], model.receive.rqs[A]
     gone = state in (QpState.FREE, QpState.DESTROYING)
@@ -191,7 +191,7 @@ def test_everything_completes_once(state: QpState, shared: bool) -> None:
     if state is QpState.IDLE or (state is QpState.FREE):
         return  # neither has anything under way
     if state is not QpState.CONNECTED:
-        reach(model, A, state)
+        reach(model.receive, A, state)
     remove(model)
     open_ = state in (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
     assert (A in model.removable) is open_

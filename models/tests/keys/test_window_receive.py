@@ -432,7 +432,7 @@ def test_states() -> None:
         key = bound(model, B if state in (QpState.FREE, QpState.DESTROYING) else A)
         post_buffer(model)
         if state is not QpState.CONNECTED:
-            reach(model, A, state)
+            reach(model.receive, A, state)
         good = state in (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
         assert arrive(model, A, key).code == (SCATTER if good else REFUSED)
         assert model.table.is_valid(key) is not good

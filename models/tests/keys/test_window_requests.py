@@ -9,7 +9,7 @@ from models.codes import By, Cause, ModelError, PostFlag, QpState, ResultType, S
 from models.keys.window import WindowModel
 from models.keys.window_types import CheckRequest
 from models.post.post import Post, Segment, slots_of
-from models.post.posting import PostingModel
+from models.receive.receive import ReceiveModel
 from models.receive.receive_post import RecvPost
 from models.tests.keys.window_helpers import (
     BASE,
@@ -166,7 +166,7 @@ def test_other_failures_let_the_next_one_go() -> None:
     step = model.posting.indicate(A).step
     assert step is not None
     assert step.okay
-    assert model.check_beat(CheckRequest(A, 1).encode()).code == 1
+    assert model.check_beat(CheckRequest(A, 1, length=1).encode()).code == 1
     assert not model.posting.indicate(A).local
 
 
@@ -218,7 +218,7 @@ def test_without_a_key_table_local_requests_succeed() -> None:
     assert (beat.local, beat.step) == (True, None)
     assert q.retire().status == 0
     with pytest.raises(ModelError):
-        WindowModel(posting=PostingModel())
+        WindowModel(ReceiveModel())
 
 
 # -- queue pairs that are not guarded ------------------------------------------------------------

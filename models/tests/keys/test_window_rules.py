@@ -260,6 +260,18 @@ def _not_guarded(parts: Parts) -> None:
     assert verdict(model, A, WINDOW) == REFUSED
 
 
+@check("MW-10f")
+def _no_byte_no_key(parts: Parts) -> None:
+    model = engine(parts)
+    key = bound(model, flags=READ)
+    for token in (key, WINDOW, 0, 0xFFFF_FFFF):
+        for qp in (A, B):
+            assert verdict(model, qp, token, 0, 0, kind=Access.WRITE) == GRANTED
+            assert model.posting.qps[qp].state is QpState.CONNECTED
+    model.posting.qps[A].flush()
+    assert verdict(model, A, key, BASE, 0) == REFUSED
+
+
 @check("MW-11")
 def _a_region_in_use_stays(parts: Parts) -> None:
     model = engine(parts)
