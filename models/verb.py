@@ -11,11 +11,19 @@ import random
 from dataclasses import dataclass
 from typing import Final
 
-from models.codes import COMMON_FLAGS, Cause, PostFlag, Rights, Status
+from models.codes import COMMON_FLAGS, Access, Cause, PostFlag, Rights, Status
 from models.keys.keys import KeyTable
 from models.keys.window_types import KeyStep
 from models.layouts import MAX_LENGTH
-from models.post.post import NUM_SLOTS, TARGET_SLOT, Post, Segment, inline_slots, slots_of
+from models.post.post import (
+    NUM_SLOTS,
+    SLOT_BITS,
+    TARGET_SLOT,
+    Post,
+    Segment,
+    inline_slots,
+    slots_of,
+)
 
 _U32: Final = (1 << 32) - 1
 
@@ -68,26 +76,55 @@ class Completion:
 class Verb:
     """One request type.
 
-    ``result_type``: 16 bits; ``flags``: those besides the common ones; ``max_segments``: without
-    INLINE; ``max_inline``: bytes, 0 if it knows no INLINE; ``local``: executed by the engine;
-    ``transfers``: its length is reported as bytes transferred.
+    ``result_type``: 16 bits; ``flags``: those besides the common ones; ``min_segments``,
+    ``max_segments``: without INLINE; ``max_inline``: bytes, 0 if it knows no INLINE;
+    ``exact_length``: the only legal number of bytes, None: any up to 2^31; ``local``: executed by
+    the engine; ``is_read``: a later fence waits for it; ``transfers``: its length is reported as
+    bytes transferred; ``message``: it arrives at the peer, with the key of its target if it has
+    one; ``access``: what the peer's engine checks; ``statuses``: of a request that changes keys.
+    Raises ``ValueError`` for a type that no post could be of, and for the opcodes 0x00 and 0xFF:
+    what was never written is no request.
     """
 
     name: str
     opcode: int
     result_type: int
     flags: PostFlag = PostFlag(0)  # noqa: RUF009 (a constant)
+    min_segments: int = 0
     max_segments: int = 0
     has_target: bool = False
     max_inline: int = 0
+    exact_length: int | None = None
     local: bool = False
     is_read: bool = False
     transfers: bool = False
+    message: bool = False
+    access: Access | None = None
+    statuses: tuple[Status, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 < self.opcode < 0xFF:
+            raise ValueError(f"{self.name}: opcode {self.opcode:#x} stays free")
+        slots = NUM_SLOTS - self.has_target
+        most = MAX_LENGTH if self.max_segments else 0
+        if not 0 <= self.min_segments <= self.max_segments <= slots:
+            raise ValueError(f"{self.name}: {self.min_segments} to {self.max_segments} segments")
+        if not 0 <= self.max_inline <= slots * SLOT_BITS // 8:
+            raise ValueError(f"{self.name}: {self.max_inline} inline bytes")
+        if self.exact_length is not None and not 0 <= self.exact_length <= most:
+            raise ValueError(f"{self.name}: {self.exact_length} bytes")
 
     @property
     def legal_flags(self) -> PostFlag:
         """All flags that a post of this type may have."""
         return self.flags | COMMON_FLAGS
+
+    @property
+    def changes_keys(self) -> bool:
+        """Executed on the keys where it is indicated, in a step of trace lane 8, if its queue pair
+        is guarded.
+        """
+        return self.local and bool(self.statuses)
 
     def flags_ok(self, flags: int) -> bool:
         """True if these 16 bits are legal: remote write (0x20) is only there with local write."""
@@ -95,13 +132,17 @@ class Verb:
         return not flags & ~int(self.legal_flags) and not alone
 
     def segments_ok(self, post: Post) -> bool:
-        """True if the number of segments is legal."""
+        """True if there are not too many segments."""
         return post.num_segments <= (0 if post.has(PostFlag.INLINE) else self.max_segments)
 
     def length_ok(self, post: Post) -> bool:
-        """True if the length is legal, and the inline bytes are."""
-        most = self.max_inline if post.has(PostFlag.INLINE) else 0
-        return post.inline_bytes <= most and post.length <= MAX_LENGTH
+        """True if the length is legal, the inline bytes are, and no segment is missing."""
+        inline = post.has(PostFlag.INLINE)
+        if post.inline_bytes > (self.max_inline if inline else 0) or post.length > MAX_LENGTH:
+            return False
+        if not inline and post.num_segments < self.min_segments:
+            return False
+        return self.exact_length in (None, post.length)
 
     def length(self, post: Post) -> int:
         """Bytes of a legal request."""
@@ -128,7 +169,18 @@ class Verb:
         """What a request that succeeded does to keys when it retires."""
         return None
 
-    # -- random posts ------------------------------------------------------------------------
+    # -- posts -------------------------------------------------------------------------------
+
+    def least(self, flags: int = 0, qp: int = 0) -> Post:
+        """The smallest legal post with these flags (16 bits): no more segments and bytes than
+        needed, target and context 0.
+        """
+        nbytes = self.exact_length or 0
+        if flags & PostFlag.INLINE:
+            return Post(self.opcode, flags=flags, qp=qp, inline_bytes=nbytes)
+        count = max(self.min_segments, nbytes > 0)
+        slots = slots_of([Segment(0, nbytes)] if count else [])
+        return Post(self.opcode, count, flags, qp, slots=slots)
 
     def fields(self, rng: random.Random, limits: Limits | None = None) -> Post:
         """A random legal post; corners (no segment, lengths 0 and the most) come often."""
@@ -143,9 +195,11 @@ class Verb:
         if flags & PostFlag.INLINE:
             most = min(self.max_inline, limits.max_length)
             inline = rng.choice((0, most, rng.randint(0, most)))
+            inline = inline if self.exact_length is None else self.exact_length
             slots = inline_slots(rng.randbytes(inline), target if self.has_target else None)
         else:
-            count = rng.randint(0, self.max_segments)
+            least = max(self.min_segments, (self.exact_length or 0) > 0)
+            count = rng.randint(least, self.max_segments)
             lengths = self._lengths(rng, count, limits.max_length)
             slots = slots_of(
                 [Segment(rng.getrandbits(64), n, rng.getrandbits(32)) for n in lengths],
@@ -162,10 +216,10 @@ class Verb:
             slots=slots,
         )
 
-    @staticmethod
-    def _lengths(rng: random.Random, count: int, most: int) -> list[int]:
-        """Lengths whose sum is at most ``most``; often exactly that, often 0."""
+    def _lengths(self, rng: random.Random, count: int, most: int) -> list[int]:
+        """Lengths whose sum is legal and at most ``most``; often exactly that, often 0."""
         total = rng.choice((0, most, rng.randint(0, most), rng.randint(0, min(most, 4096))))
+        total = total if self.exact_length is None else self.exact_length
         lengths = []
         for left in range(count, 0, -1):
             part = total if left == 1 else rng.choice((0, total, rng.randint(0, total)))
@@ -191,11 +245,13 @@ class Verb:
     @functools.cache  # noqa: B019 (the request types live as long as the program)
     def all_bins(self) -> tuple[str, ...]:
         """Names of all coverage bins of this type."""
-        bins = [f"segments.{n}" for n in range(self.max_segments + 1)]
+        least = max(self.min_segments, (self.exact_length or 0) > 0)
+        bins = [f"segments.{n}" for n in range(least, self.max_segments + 1)]
+        lengths = ("zero", "some", "most") if self.exact_length is None else ("exact",)
         if self.max_segments:
-            bins += ["length.zero", "length.some", "length.most"]
+            bins += [f"length.{length}" for length in lengths]
         if self.max_inline:
-            bins += ["inline.zero", "inline.some", "inline.most"]
+            bins += [f"inline.{length}" for length in lengths]
         bins += [f"flag.{flag.name}" for flag in self.legal_flags]
         bins += [f"refused.{cause.name}" for cause in VERB_CAUSES]
         bins += ["deferred.refused", "plain.refused"]
@@ -220,6 +276,7 @@ class Verb:
             inline = post.has(PostFlag.INLINE)
             kind, most = ("inline", self.max_inline) if inline else ("length", MAX_LENGTH)
             length = {0: "zero", most: "most"}.get(post.length, "some")
+            length = length if self.exact_length is None else "exact"
             bins = [f"{kind}.{length}", *(f"flag.{f.name}" for f in PostFlag(post.flags))]
             bins += [] if inline else [f"segments.{post.num_segments}"]
         mine = self.all_bins()

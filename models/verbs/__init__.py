@@ -24,5 +24,8 @@ def _find() -> dict[int, Verb]:
 #: Request types by opcode (8 bits).
 VERBS: Final[Mapping[int, Verb]] = _find()
 
+#: Opcodes of no request type.
+BAD_OPCODES: Final = tuple(opcode for opcode in range(256) if opcode not in VERBS)
+
 #: Request types by name, as ``docs/posting.md`` has them.
 BY_NAME: Final[Mapping[str, Verb]] = {verb.name: verb for verb in VERBS.values()}

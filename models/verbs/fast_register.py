@@ -8,7 +8,7 @@ and a new key. The completion has the status of the execution.
 
 from __future__ import annotations
 
-from models.codes import ALLOW_REMOTE_WRITE, PostFlag, ResultType
+from models.codes import ALLOW_REMOTE_WRITE, PostFlag, ResultType, Status
 from models.keys.keys import KeyTable
 from models.keys.window_types import KeyStep
 from models.post.post import Post
@@ -32,4 +32,5 @@ VERB = FastRegister(
     max_segments=1,
     has_target=True,
     local=True,
+    statuses=(Status.SUCCESS, Status.INVALID_TOKEN, Status.ALREADY_VALID, Status.BAD_MEMORY),
 )

@@ -8,7 +8,7 @@ execution; a failure ends the connection (CQ-05, MW-05).
 
 from __future__ import annotations
 
-from models.codes import ResultType
+from models.codes import ResultType, Status
 from models.keys.keys import KeyTable
 from models.keys.window_types import KeyStep
 from models.post.post import Post
@@ -29,4 +29,5 @@ VERB = Invalidate(
     result_type=ResultType.INVALIDATE,
     has_target=True,
     local=True,
+    statuses=(Status.SUCCESS, Status.INVALID_TOKEN),
 )

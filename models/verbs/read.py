@@ -7,7 +7,7 @@ success invalidates the key of its first segment; if that fails, it completes wi
 
 from __future__ import annotations
 
-from models.codes import By, PostFlag, ResultType
+from models.codes import Access, By, PostFlag, ResultType, Status
 from models.keys.keys import KeyTable
 from models.keys.window_types import KeyStep
 from models.post.post import Post
@@ -34,4 +34,6 @@ VERB = Read(
     has_target=True,
     is_read=True,
     transfers=True,
+    access=Access.READ,
+    statuses=(Status.SUCCESS, Status.INVALID_TOKEN),
 )

@@ -14,4 +14,5 @@ VERB = Verb(
     max_segments=3,
     max_inline=48,
     transfers=True,
+    message=True,
 )

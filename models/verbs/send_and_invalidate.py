@@ -19,4 +19,5 @@ VERB = Verb(
     has_target=True,
     max_inline=32,
     transfers=True,
+    message=True,
 )

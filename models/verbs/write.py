@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from models.codes import PostFlag, ResultType
+from models.codes import Access, PostFlag, ResultType
 from models.verb import Verb
 
 VERB = Verb(
@@ -15,4 +15,5 @@ VERB = Verb(
     has_target=True,
     max_inline=32,
     transfers=True,
+    access=Access.WRITE,
 )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -31,6 +32,19 @@ TABLE = [
     (0x07, "Write", 2, True, 32, False, 0x040, 0x0040),
 ]
 MOST = 1 << 31
+
+#: A request with one segment of 8 bytes, and one of two segments or 16 bytes inline.
+ADD = Verb("FetchAndAdd", 0x7E, 0x4000, min_segments=1, max_segments=1, exact_length=8)
+PAIR = Verb(
+    "Pair",
+    0x7F,
+    0x4001,
+    flags=PostFlag.INLINE,
+    min_segments=2,
+    max_segments=2,
+    max_inline=16,
+    exact_length=16,
+)
 
 
 def test_request_types() -> None:
@@ -158,12 +172,17 @@ def test_segments_and_lengths(row: tuple[int, str, int, bool, int, bool, int, in
 
 def test_unused_slots_are_ignored() -> None:
     full = (1 << 128) - 1
-    for opcode in VERBS:
-        assert not list(static_faults(Post(opcode, slots=(full, full, full))))
+    for verb in VERBS.values():
+        post = verb.least()
+        slots = [full if n >= post.num_segments else post.slots[n] for n in range(3)]
+        assert not list(static_faults(replace(post, slots=(slots[0], slots[1], slots[2]))))
 
 
-@pytest.mark.parametrize("verb", VERBS.values(), ids=list(BY_NAME))
-def test_random_posts_are_legal_and_reach_all_bins(verb: Verb) -> None:
+@pytest.mark.parametrize("verb", [*VERBS.values(), ADD, PAIR], ids=lambda verb: verb.name)
+def test_random_posts_are_legal_and_reach_all_bins(
+    verb: Verb, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(VERBS, verb.opcode, verb)  # type: ignore[arg-type]
     rng = random.Random(verb.opcode)
     hit: set[str] = set()
     for _ in range(2500):
@@ -175,6 +194,58 @@ def test_random_posts_are_legal_and_reach_all_bins(verb: Verb) -> None:
         hit.update(verb.bins(post, status=rng.choice((0, 1) if verb.local else (0, 1, 2, 77))))
     assert hit == set(verb.all_bins())
     assert len(set(verb.all_bins())) == len(verb.all_bins())
+
+
+@pytest.mark.parametrize("verb", VERBS.values(), ids=list(BY_NAME))
+def test_least_posts_are_legal(verb: Verb) -> None:
+    for flags in (0, PostFlag.INLINE) if verb.max_inline else (0,):
+        assert not list(static_faults(verb.least(flags, 3)))
+
+
+@pytest.mark.parametrize(
+    ("verb", "lengths", "cause"),
+    [
+        (ADD, [8], None),
+        (ADD, [], Cause.BAD_LENGTH),
+        (ADD, [7], Cause.BAD_LENGTH),
+        (ADD, [9], Cause.BAD_LENGTH),
+        (ADD, [0], Cause.BAD_LENGTH),
+        (ADD, [8, 0], Cause.TOO_MANY_SEGMENTS),
+        (PAIR, [16, 0], None),
+        (PAIR, [8, 8], None),
+        (PAIR, [16], Cause.BAD_LENGTH),
+        (PAIR, [8, 9], Cause.BAD_LENGTH),
+        (PAIR, [8, 8, 0], Cause.TOO_MANY_SEGMENTS),
+    ],
+)
+def test_least_and_exact(
+    verb: Verb, lengths: list[int], cause: Cause | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DF-14: too few segments and another length are BAD_LENGTH."""
+    monkeypatch.setitem(VERBS, verb.opcode, verb)  # type: ignore[arg-type]
+    post = Post(verb.opcode, len(lengths), slots=slots_of([Segment(0, n) for n in lengths]))
+    assert next(static_faults(post), None) is cause
+    for nbytes in (0, 15, 16, 17) if verb.max_inline else ():
+        post = Post(verb.opcode, flags=PostFlag.INLINE, inline_bytes=nbytes)
+        assert list(static_faults(post)) == ([] if nbytes == 16 else [Cause.BAD_LENGTH])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"opcode": 0},
+        {"opcode": 0xFF},
+        {"max_segments": 4},
+        {"max_segments": 3, "has_target": True},
+        {"min_segments": 2, "max_segments": 1},
+        {"max_inline": 49},
+        {"exact_length": 1},
+        {"max_segments": 1, "exact_length": MOST + 1},
+    ],
+)
+def test_impossible_request_types(fields: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="Odd: "):
+        Verb(**{"name": "Odd", "opcode": 0x7F, "result_type": 0x4000, **fields})  # type: ignore[arg-type]
 
 
 def test_limits() -> None:

@@ -204,7 +204,7 @@ class WindowCoverage(AccessCoverage):
         super()._retire(record, qp)
         if self._removed:
             self._hit("removal/completion behind it")
-        if post is not None and VERBS[post.opcode].local and record.operand >> 9 & 1:
+        if post is not None and VERBS[post.opcode].changes_keys and record.operand >> 9 & 1:
             self._hit("request/skipped, of keys")
 
     # -- invalidation ------------------------------------------------------------------------------

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
-from models.codes import Command, CommandResult, QpState, Status, Verdict
+from models.codes import Access, Command, CommandResult, QpState, Verdict
 from models.host import control
 from models.keys.window_control import REMOVED_COMMANDS
+from models.verbs import VERBS
 
 #: Results that a command of keys can have, OK apart.
 WINDOW_RESULTS: Final[dict[str, tuple[str, ...]]] = {
@@ -63,21 +64,10 @@ CLEANUP: Final = {
 WINDOW_CHANNELS: Final = ("CHECK", "VERDICT")
 
 OBJECTS: Final = ("region", "window")
-KINDS: Final = {1: "read", 2: "write"}
+KINDS: Final = {int(kind): kind.name.lower() for kind in Access}
 WAYS: Final = ("request", "peer", "Read")
 RIGHTS: Final = {0: "nothing", 2: "read", 4: "write", 6: "read and write"}
-STATUSES: Final[dict[str, tuple[Status, ...]]] = {
-    "Bind": (
-        *(Status.SUCCESS, Status.INVALID_TOKEN),
-        *(Status.ALREADY_VALID, Status.BAD_MEMORY),
-    ),
-    "FastRegister": (
-        *(Status.SUCCESS, Status.INVALID_TOKEN),
-        *(Status.ALREADY_VALID, Status.BAD_MEMORY),
-    ),
-    "Invalidate": (Status.SUCCESS, Status.INVALID_TOKEN),
-    "Read": (Status.SUCCESS, Status.INVALID_TOKEN),
-}
+STATUSES: Final = {verb.name: verb.statuses for verb in VERBS.values() if verb.statuses}
 EDGES: Final = (
     *("first byte", "last byte", "all bytes", "one before", "one beyond", "far away"),
     *("wraps", "length 0 inside", "length 0 outside", "ends at 2^64"),

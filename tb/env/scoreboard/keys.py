@@ -15,6 +15,7 @@ from collections import deque
 from models.codes import By, ModelError, PostFlag, TraceOp
 from models.keys.window_types import KeyStep
 from models.post.qp_types import Indication, Request
+from models.verbs import VERBS
 from tb.env.harness.records import Trace, WorkBeat
 from tb.env.scoreboard.completions import CompletionChecks
 from tb.env.scoreboard.dispatch import DispatchChecks
@@ -95,7 +96,7 @@ class KeyDispatchChecks(DispatchChecks):
                 self._compare(beat, found)
             else:
                 self.owed[qp].append(found)
-            if found.local:
+            if VERBS[found.post.opcode].changes_keys:
                 break
         self._executing = False
         self.executing += FAILURE if record.operand & 0xFF else EXECUTION
@@ -104,7 +105,8 @@ class KeyDispatchChecks(DispatchChecks):
 
     def _indicate(self, qp: int) -> Indication:
         found = super()._indicate(qp)
-        if found.local and self.kc.guarded(qp) and not self._executing:
+        keyed = VERBS[found.post.opcode].changes_keys and self.kc.guarded(qp)
+        if keyed and not self._executing:
             self.qpc.fail(qp, f"DF-12: request {found.number} was not executed: no step of keys")
         return found
 
@@ -188,7 +190,7 @@ class KeyChecks:
 
     def _execute(self, record: Trace) -> None:
         kc, qp = self.kc, record.cq
-        upcoming = [r for r in kc.qpc.qps[qp].requests if not r.indicated and r.verb.local]
+        upcoming = [r for r in kc.qpc.qps[qp].requests if not r.indicated and r.verb.changes_keys]
         if upcoming:
             post = upcoming[0].post
             keys = (post.target.key, *(s.key for s in post.segments))

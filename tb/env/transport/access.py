@@ -14,9 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from models.post.post import TARGET_SLOT, Post, Segment
+from models.verbs import VERBS
 from tb.env.agents.access import CheckAgent, Judgement
 from tb.env.agents.base import Pending
-from tb.env.defs import CheckKind, CqeStatus, Opcode, PostFlag, Verdict
+from tb.env.defs import CheckKind, CqeStatus, PostFlag, Verdict
 from tb.env.harness.harness import Harness
 from tb.env.harness.records import AccessCheck, AccessVerdict
 from tb.env.harness.schedule import Schedule
@@ -40,7 +41,7 @@ class Access:
     @property
     def kind(self) -> CheckKind:
         """What it does to the memory of ``qp``."""
-        return CheckKind.READ if self.post.opcode == Opcode.READ else CheckKind.WRITE
+        return CheckKind(VERBS[self.post.opcode].access)
 
     @property
     def target(self) -> Segment:

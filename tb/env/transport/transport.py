@@ -21,8 +21,9 @@ import cocotb
 from cocotb.triggers import Event
 
 from models.post.post import TARGET_SLOT, Post, Segment
+from models.verbs import VERBS
 from tb.env.agents.transport import ConnAgent, DoneAgent
-from tb.env.defs import CqeStatus, Opcode, PostFlag
+from tb.env.defs import CqeStatus, PostFlag
 from tb.env.harness.harness import Channel, Harness
 from tb.env.harness.records import DoneReport, TermRequest, WorkBeat
 from tb.env.harness.streams import stream
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 
 _LEAD = 16  # cycles between giving a report to the harness and its earliest cycle
 _STEP = 64  # most cycles that the pump sleeps
-_SENDS = (Opcode.SEND, Opcode.SEND_AND_INVALIDATE)
-_ACCESSES = (Opcode.READ, Opcode.WRITE)
+_SENDS = frozenset(opcode for opcode, verb in VERBS.items() if verb.message)
+_ACCESSES = frozenset(opcode for opcode, verb in VERBS.items() if verb.access is not None)
 
 
 class Message(NamedTuple):
@@ -341,7 +342,7 @@ class Transport:
             return
         post = request.post
         inline = bool(post.flags & PostFlag.INLINE)
-        with_token = post.opcode == Opcode.SEND_AND_INVALIDATE
+        with_token = VERBS[post.opcode].has_target
         self.arrived[request.peer].append(
             Message(
                 self._harness.cycle,
@@ -368,7 +369,7 @@ class Transport:
 
     def _send_message(self, request: Request) -> None:
         post = request.post
-        with_token = post.opcode == Opcode.SEND_AND_INVALIDATE
+        with_token = VERBS[post.opcode].has_target
         data: bytes | None = None
         if post.flags & PostFlag.INLINE:
             data = post.inline_data

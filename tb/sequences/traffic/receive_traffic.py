@@ -18,7 +18,7 @@ from models.post.post import Post, Segment
 from models.receive.receive_post import RecvPost
 from models.verb import Limits
 from models.verbs import VERBS
-from tb.env.defs import CqStatus, Opcode, RecvFlag
+from tb.env.defs import CqStatus, RecvFlag
 from tb.env.host.consumer import Consumer
 from tb.env.host.cq import Eq
 from tb.env.host.qp import Qp
@@ -35,7 +35,7 @@ from tb.sequences.receive_pool import (
     bad_receive,
 )
 
-_SENDS = (Opcode.SEND, Opcode.SEND_AND_INVALIDATE)
+_SENDS = tuple(opcode for opcode, verb in VERBS.items() if verb.message)
 _FREE_FLAGS = ~(PostFlag.DEFER | PostFlag.SILENT_SUCCESS | PostFlag.READ_FENCE) & 0xFFFF
 _MOST_ASKED = 200  # requests that wait for their answers
 _SOURCE = 4096  # bytes that Sends come from

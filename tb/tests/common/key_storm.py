@@ -14,6 +14,7 @@ from typing import Any
 import cocotb
 
 from models.post.post import Segment
+from models.verbs import VERBS
 from tb.env.defs import Cmd, Opcode, PostFlag, QpState, Result, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import Trace
@@ -160,7 +161,7 @@ class StormTest(RemovalTest):
         """A post of any kind."""
         rng = self.rand
         qp = rng.choice((*self.qps_, self.qps_[0], self.qps_[0]))
-        kind = rng.choice((Opcode.BIND,) * 4 + (Opcode.INVALIDATE,) * 4 + tuple(Opcode))
+        kind = rng.choice((Opcode.BIND,) * 4 + (Opcode.INVALIDATE,) * 4 + tuple(VERBS))
         flags = 0
         fields: dict[str, Any] = {}
         if kind in (Opcode.BIND, Opcode.FAST_REGISTER):
@@ -185,10 +186,10 @@ class StormTest(RemovalTest):
             fields["segments"] = [Segment(0, 8, self.key())]
             fields["target"] = Segment(0, 0, 1)
         else:
-            fields["length"] = 8
-            fields["target"] = Segment(0, 0, 1)
-            if kind == Opcode.SEND:
-                del fields["target"]
+            if VERBS[kind].max_segments:
+                fields["length"] = 8
+            if VERBS[kind].has_target:
+                fields["target"] = Segment(0, 0, 1)
         post = qp.make(
             kind,
             flags=flags,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from models.post.post import Post, Segment
+from models.verbs import VERBS
 from tb.env.defs import Cause, Cmd, CqeStatus, Opcode, QpState, TraceOp
 from tb.env.harness.records import DoneReport, DoorbellRequest, TermRequest, Trace, WorkBeat
 from tb.env.host.driver import LogEntry
@@ -138,7 +139,7 @@ class PostingTest(DirectedTest):
         last = {len(posts) - 1} if ends is None else set(ends)
         assert {n for n, beat in enumerate(beats) if beat.last} == (last if posts else set())
         for beat, post in zip(beats, posts, strict=True):
-            local = post.opcode in (Opcode.BIND, Opcode.FAST_REGISTER, Opcode.INVALIDATE)
+            local = VERBS[post.opcode].local
             assert beat.user >> 56 == local
             assert beat.user >> 32 & 0xFFFFFF == qp.peer
             assert not local or beat.user & 0xFFFF == 0
@@ -159,7 +160,7 @@ class PostingTest(DirectedTest):
         want = [(p.context, int(s)) for p, s in zip(posts, wanted, strict=True)]
         assert got == want, f"QP {qp.number}: {got} instead of {want}"
         for result, post in zip(found, posts, strict=True):
-            counts = post.opcode >= Opcode.READ and result.status == 0
+            counts = VERBS[post.opcode].transfers and result.status == 0
             assert result.nbytes == (post.length if counts else 0)
             assert result.qp_context == qp.context
         if done:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pyuvm
 
 from models.post.post import Segment
+from models.verbs import VERBS
 from tb.env.defs import Cause, Cmd, Opcode, QpState, Result, TraceOp, Verdict
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
@@ -50,7 +51,7 @@ class RemovalTest(WindowTest):
             args = [0xFFFF_FFFF] * 8
             assert await self.result(code, *args) == Result.DEVICE_REMOVED, code.name
         assert await self.result(0x4B, 0) == Result.UNKNOWN
-        for opcode in (*Opcode, 0, 0x7F):
+        for opcode in (*VERBS, 0, 0xFF):
             post = qp.make(opcode, length=8, target=Segment(0, 0, 1))
             assert await qp.post(post) == REMOVED, opcode
         await host.read_log()

@@ -9,6 +9,7 @@ from typing import Any
 import pyuvm
 
 from models.post.post import Post, Segment
+from models.verbs import BAD_OPCODES
 from tb.env.defs import Cause, Cmd, CqStatus, Opcode, PageReg, PostFlag, QpState, TraceOp
 from tb.env.harness.records import DoorbellResponse
 from tb.env.host.qp import Qp
@@ -27,7 +28,7 @@ def bad_posts(qp: Qp) -> Iterator[tuple[Cause, Post]]:
     """A post for each cause that lies in the post itself."""
     good = qp.make(Opcode.SEND, length=4)
     yield Cause.RESERVED_BITS, Post(Opcode.SEND, qp=qp.number, reserved=0x80)
-    yield Cause.BAD_OPCODE, Post(0x08, qp=qp.number)
+    yield Cause.BAD_OPCODE, Post(BAD_OPCODES[1], qp=qp.number)
     yield Cause.BAD_FLAGS, Post(Opcode.SEND, qp=qp.number, flags=PostFlag.RDMA_READ_SINK)
     yield Cause.TOO_MANY_SEGMENTS, Post(Opcode.SEND, num_segments=4, qp=qp.number)
     yield Cause.BAD_LENGTH, Post(Opcode.SEND, inline_bytes=1, qp=qp.number, slots=good.slots)

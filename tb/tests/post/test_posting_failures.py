@@ -12,7 +12,8 @@ import cocotb
 import pyuvm
 
 from models.post.post import Post, Segment
-from tb.env.defs import Cause, Cmd, CqeType, Opcode, QpState, TraceOp
+from models.verbs import VERBS
+from tb.env.defs import Cause, Cmd, QpState, TraceOp
 from tb.env.harness.records import WorkBeat
 from tb.env.host.qp import Qp
 from tb.tests.common.posting import CANCELED, FAILED, OK, TARGET, PostingTest
@@ -182,38 +183,28 @@ class WrapsTest(PostingTest):
 
     manual = False
 
-    TYPES = (
-        (Opcode.BIND, CqeType.BIND),
-        (Opcode.FAST_REGISTER, CqeType.FAST_REGISTER),
-        (Opcode.INVALIDATE, CqeType.INVALIDATE),
-        (Opcode.READ, CqeType.READ),
-        (Opcode.SEND, CqeType.SEND),
-        (Opcode.WRITE, CqeType.WRITE),
-    )
-
     async def scenario(self) -> None:
         rng = self.rng("wraps")
         self.env.transport.latency = (1, 40)
         qps = [await self.qp() for _ in range(2)]
-        kinds = dict(self.TYPES)
         made: dict[int, list[Post]] = {qp.number: [] for qp in qps}
         for _ in range(60):
             for qp in qps:
                 posts = []
                 for _ in range(rng.randint(1, qp.depth)):
-                    opcode = rng.choice(list(kinds))
-                    local = opcode <= Opcode.INVALIDATE
-                    count = 0 if opcode == Opcode.INVALIDATE else 1 if local else rng.randint(0, 2)
+                    verb = rng.choice(list(VERBS.values()))
+                    count = rng.randint(verb.least().num_segments, verb.max_segments)
+                    lengths = [rng.getrandbits(29) for _ in range(count)]
+                    if verb.exact_length is not None:
+                        lengths = [verb.exact_length, *[0] * count][:count]
                     posts.append(
                         qp.make(
-                            opcode,
+                            verb.opcode,
                             segments=[
-                                Segment(
-                                    rng.getrandbits(64), rng.getrandbits(30), rng.getrandbits(32)
-                                )
-                                for _ in range(count)
+                                Segment(rng.getrandbits(64), nbytes, rng.getrandbits(32))
+                                for nbytes in lengths
                             ],
-                            target=None if opcode == Opcode.SEND else TARGET,
+                            target=TARGET if verb.has_target else None,
                             context=rng.getrandbits(64),
                             fence=rng.random() < 0.2,
                             defer=rng.random() < 0.5,
@@ -228,8 +219,9 @@ class WrapsTest(PostingTest):
                 await qp.cq.update_consumer_index()
                 for result, post in zip(found, posts, strict=True):
                     assert result.request_context == post.context
-                    assert (result.type, result.status) == (kinds[Opcode(post.opcode)], 0)
-                    assert result.nbytes == (post.length if post.opcode >= Opcode.READ else 0)
+                    verb = VERBS[post.opcode]
+                    assert (result.type, result.status) == (verb.result_type, 0)
+                    assert result.nbytes == (post.length if verb.transfers else 0)
         for qp in qps:
             beats = self.beats(qp)
             assert [b.data for b in beats] == [p.encode() for p in made[qp.number]]

@@ -10,6 +10,7 @@ from typing import Any
 import pyuvm
 
 from models.post.post import Post
+from models.verbs import BAD_OPCODES, VERBS
 from tb.env.defs import Cause, Opcode, PostFlag, QpState
 from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
@@ -17,13 +18,6 @@ from tb.tests.common.posting import CANCELED, FAILED, OK, TARGET, PostingTest
 
 BUILD = ["engine_small", "engine"]
 
-#: Requests that the transport executes.
-SILENT_VERBS: tuple[tuple[Opcode, dict[str, Any]], ...] = (
-    (Opcode.READ, {"length": 8, "target": TARGET}),
-    (Opcode.SEND, {"length": 8}),
-    (Opcode.SEND_AND_INVALIDATE, {"length": 8, "token": 3}),
-    (Opcode.WRITE, {"length": 8, "target": TARGET}),
-)
 #: Cycles from a post's write to the earliest report of it.
 EARLIEST = 10
 
@@ -198,9 +192,14 @@ class SilentTest(GapTest):
         await self.rest(32)
         self.report(qp, 0, FAILED, 0)
         await self.demand_results(qp, posts[1:], FAILED, CANCELED)
-        for opcode, fields in SILENT_VERBS:
+        for verb in VERBS.values():
+            if verb.local:
+                continue
             await self.reconnect(qp)
-            posts = await self.accept(qp, [qp.make(opcode, silent=True, **fields)])
+            flags, target = int(PostFlag.SILENT_SUCCESS), TARGET if verb.has_target else None
+            segments = verb.least().segments
+            posts = [qp.make(verb.opcode, segments=segments, target=target, flags=flags)]
+            await self.accept(qp, posts)
             await self.rest(32)
             self.report(qp, FAILED)
             await self.demand_results(qp, posts, FAILED)
@@ -237,7 +236,7 @@ class PrecedenceTest(GapTest):
         # Full, and without a credit; then not connected, too.
         faults: list[tuple[Cause, dict[str, Any], dict[str, Any]]] = [
             (Cause.RESERVED_BITS, {"reserved": 1}, {"reserved": 0}),
-            (Cause.BAD_OPCODE, {"opcode": 0x40}, {"opcode": Opcode.SEND}),
+            (Cause.BAD_OPCODE, {"opcode": BAD_OPCODES[-1]}, {"opcode": Opcode.SEND}),
             (Cause.BAD_FLAGS, {"flags": PostFlag.RDMA_READ_SINK}, {"flags": 0}),
             (Cause.TOO_MANY_SEGMENTS, {"num_segments": 9}, {"num_segments": 0}),
             (Cause.BAD_LENGTH, {"inline_bytes": 3}, {"inline_bytes": 0}),

@@ -11,6 +11,8 @@ from dataclasses import replace
 import pyuvm
 
 from models.post.post import Post, Segment
+from models.verb import Verb
+from models.verbs import BAD_OPCODES, VERBS
 from tb.env.defs import Cause, Cmd, Kind, Opcode, PageReg, PostFlag, QpState, Result
 from tb.env.harness.records import Interrupt, MemWrite, TermRequest, Trace, WorkBeat
 from tb.env.host.driver import LogEntry
@@ -22,23 +24,33 @@ BUILD = ["engine", "engine_small"]
 
 GIB2 = 1 << 31
 FULL = (1 << 64) - 1
-ANY_FLAGS = 0x203
-RIGHTS = 0x38
-#: Opcode: most segments, most inline bytes, flags (docs/posting.md).
-TABLE = {
-    Opcode.BIND: (1, None, ANY_FLAGS | RIGHTS),
-    Opcode.FAST_REGISTER: (1, None, ANY_FLAGS | RIGHTS | 0x80),
-    Opcode.INVALIDATE: (0, None, ANY_FLAGS),
-    Opcode.READ: (2, None, ANY_FLAGS | 0x100),
-    Opcode.SEND: (3, 48, ANY_FLAGS | 0x44),
-    Opcode.SEND_AND_INVALIDATE: (2, 32, ANY_FLAGS | 0x44),
-    Opcode.WRITE: (2, 32, ANY_FLAGS | 0x40),
-}
 #: Where a portal could be, and none is.
 NO_PORTAL = 0x0C0
 INLINE = int(PostFlag.INLINE)
 PAGE_CAUSES = (Cause.BURST, Cause.BAD_SIZE, Cause.BAD_PAGE, Cause.BAD_OFFSET)
 NO_STEP = (*PAGE_CAUSES, Cause.BAD_QP, Cause.NO_QP, Cause.NOT_OWNER)
+
+
+def lengths_of(verb: Verb) -> tuple[list[list[int]], list[list[int]]]:
+    """Lengths of as many segments as a verb takes: legal ones, and illegal ones."""
+    most, nbytes = verb.max_segments, verb.exact_length
+    if not most:
+        return [[]], []
+    rest = [0] * (most - 1)
+    if nbytes is not None:
+        return [[nbytes, *rest]], [[n, *rest] for n in (nbytes - 1, nbytes + 1) if n >= 0]
+    good, bad = [[0] * most], []
+    for slot in range(most):
+        good.append([GIB2 if n == slot else 0 for n in range(most)])
+        bad += [[x if n == slot else 0 for n in range(most)] for x in (GIB2 + 1, 0xFFFF_FFFF)]
+    if most > 1:
+        good.append([GIB2 - 1, 1] + [0] * (most - 2))
+        bad += [[GIB2, *[0] * (most - 2), 1], [GIB2] * 2 + [0] * (most - 2)]
+        bad += [[0xFFFF_FFFF, 2] + [0] * (most - 2), [0xFFFF_FFFF] * most]
+    if most > 2:
+        # Sums around 2^33.
+        bad += [[0xFFFF_FFFF] * 2 + [last] for last in (0, 1, 2, 3, GIB2)]
+    return good, bad
 
 
 class InputTest(PostingTest):
@@ -129,31 +141,29 @@ class FieldsTest(InputTest):
         await self.causes(
             qp, [(Post(1, qp=number, reserved=1 << n), Cause.RESERVED_BITS) for n in range(8)]
         )
-        opcodes = [n for n in range(256) if n not in TABLE]
-        await self.causes(qp, [(Post(n, qp=number), Cause.BAD_OPCODE) for n in opcodes])
-        for opcode, (most, inline, allowed) in TABLE.items():
-            cases = []
-            for bit in range(16):
-                good = allowed >> bit & 1 and bit != 5
-                cause = legal if good else Cause.BAD_FLAGS
-                cases.append((Post(opcode, qp=number, flags=1 << bit), cause))
-            cause = legal if allowed & 0x30 else Cause.BAD_FLAGS
-            cases.append((Post(opcode, qp=number, flags=0x30), cause))
-            cases.append((Post(opcode, qp=number, flags=allowed & ~INLINE), legal))
+        await self.causes(qp, [(Post(n, qp=number), Cause.BAD_OPCODE) for n in BAD_OPCODES])
+        for verb in VERBS.values():
+            cases, allowed, nbytes = [], int(verb.legal_flags), verb.exact_length
+            for flags in (*(1 << bit for bit in range(16)), 0x30, allowed & ~INLINE):
+                good = not flags & ~allowed and flags & 0x30 != 0x20
+                cases.append((verb.least(flags, number), legal if good else Cause.BAD_FLAGS))
+            least = verb.least(qp=number)
             for count in range(256):
-                cause = legal if count <= most else Cause.TOO_MANY_SEGMENTS
-                cases.append((Post(opcode, count, qp=number), cause))
+                # The bytes that the verb needs are in the first slot.
+                enough = count >= max(verb.min_segments, least.num_segments)
+                cause = legal if enough else Cause.BAD_LENGTH
+                cause = cause if count <= verb.max_segments else Cause.TOO_MANY_SEGMENTS
+                cases.append((replace(least, num_segments=count), cause))
                 if count:
-                    cause = Cause.BAD_LENGTH
-                    cases.append((Post(opcode, qp=number, inline_bytes=count), cause))
-            if inline is not None:
+                    cases.append((replace(least, inline_bytes=count), Cause.BAD_LENGTH))
+            if verb.max_inline:
                 for count in range(256):
-                    cause = legal if count <= inline else Cause.BAD_LENGTH
-                    post = Post(opcode, qp=number, flags=INLINE, inline_bytes=count)
-                    cases.append((post, cause))
+                    good = count <= verb.max_inline and nbytes in (None, count)
+                    post = replace(verb.least(INLINE, number), inline_bytes=count)
+                    cases.append((post, legal if good else Cause.BAD_LENGTH))
                     if count:
                         cause = Cause.TOO_MANY_SEGMENTS
-                        cases.append((Post(opcode, count, INLINE, number), cause))
+                        cases.append((replace(post, num_segments=count, inline_bytes=0), cause))
             await self.causes(qp, cases)
 
 
@@ -163,42 +173,32 @@ class LengthTest(InputTest):
 
     async def scenario(self) -> None:
         qp = await self.qp()
-        for opcode, (most, inline, _) in TABLE.items():
-            good = [[0] * most] if most else [[]]
-            bad = []
-            for slot in range(most):
-                good.append([GIB2 if n == slot else 0 for n in range(most)])
-                bad += [
-                    [x if n == slot else 0 for n in range(most)] for x in (GIB2 + 1, 0xFFFF_FFFF)
-                ]
-            if most > 1:
-                good.append([GIB2 - 1] + [1] * (most > 1) + [0] * (most - 2))
-                bad += [[GIB2, *[0] * (most - 2), 1], [GIB2] * 2 + [0] * (most - 2)]
-                bad += [[0xFFFF_FFFF, 2] + [0] * (most - 2), [0xFFFF_FFFF] * most]
-            if most > 2:
-                # Sums around 2^33.
-                bad += [[0xFFFF_FFFF] * 2 + [last] for last in (0, 1, 2, 3, GIB2)]
-            posts = [self.of_lengths(qp, opcode, lengths) for lengths in good]
-            for count in (0, 1, inline) if inline is not None else ():
-                target = None if opcode == Opcode.SEND else TARGET
-                posts.append(qp.make(opcode, data=bytes(range(count)), target=target))
-            if most:
-                posts.append(
-                    replace(self.of_lengths(qp, opcode, [GIB2 + 1] * most), num_segments=0)
-                )
+        for verb in VERBS.values():
+            good, bad = lengths_of(verb)
+            posts = [self.of_lengths(qp, verb, lengths) for lengths in good]
+            inline = {0, 1, verb.max_inline} if verb.max_inline else set()
+            if verb.exact_length is not None:
+                inline &= {verb.exact_length}
+            for count in sorted(inline):
+                target = TARGET if verb.has_target else None
+                posts.append(qp.make(verb.opcode, data=bytes(range(count)), target=target))
+            if verb.max_segments and not verb.least().num_segments:
+                unused = self.of_lengths(qp, verb, [GIB2 + 1] * verb.max_segments)
+                posts.append(replace(unused, num_segments=0))
             for post in posts:
                 await self.accept(qp, [post])
-                self.report(qp) if opcode >= Opcode.READ else None
+                if not verb.local:
+                    self.report(qp)
                 await self.demand_results(qp, [post], OK)
             if bad:
-                lines = [self.of_lengths(qp, opcode, lengths) for lengths in bad]
+                lines = [self.of_lengths(qp, verb, lengths) for lengths in bad]
                 await self.causes(qp, [(post, Cause.BAD_LENGTH) for post in lines])
 
     @staticmethod
-    def of_lengths(qp: Qp, opcode: Opcode, lengths: list[int]) -> Post:
+    def of_lengths(qp: Qp, verb: Verb, lengths: list[int]) -> Post:
         segments = [Segment(FULL, length, 0xFFFF_FFFF) for length in lengths]
-        target = None if opcode == Opcode.SEND else TARGET
-        return qp.make(opcode, segments=segments, target=target)
+        target = TARGET if verb.has_target else None
+        return qp.make(verb.opcode, segments=segments, target=target)
 
 
 @pyuvm.test()

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pyuvm
 
 from models.post.post import Post, Segment
+from models.verbs import VERBS
 from tb.env.defs import CheckKind, Opcode, PostFlag, QpState, RecvFlag
 from tb.env.host.qp import Qp
 from tb.env.host.srq import Srq
@@ -43,20 +44,8 @@ class NoSegmentReadTest(WindowTest):
         await qp.cq.update_consumer_index()
 
 
-#: Most segments of a request, and the flags that it may have besides silence, deferral and fences.
-_FORMS = {
-    Opcode.SEND: (3, PostFlag.SEND_AND_SOLICIT_EVENT | PostFlag.INLINE),
-    Opcode.SEND_AND_INVALIDATE: (2, PostFlag.SEND_AND_SOLICIT_EVENT | PostFlag.INLINE),
-    Opcode.WRITE: (2, PostFlag.INLINE),
-    Opcode.READ: (2, PostFlag.RDMA_READ_LOCAL_INVALIDATE),
-    Opcode.BIND: (1, PostFlag.ALLOW_REMOTE_READ | PostFlag.ALLOW_REMOTE_WRITE),
-    Opcode.FAST_REGISTER: (
-        1,
-        PostFlag.ALLOW_REMOTE_READ | PostFlag.ALLOW_REMOTE_WRITE | PostFlag.RDMA_READ_SINK,
-    ),
-    Opcode.INVALIDATE: (0, PostFlag(0)),
-}
-_ANY = PostFlag.SILENT_SUCCESS | PostFlag.READ_FENCE | PostFlag.DEFER
+#: A verb of one length has no room for random ones.
+_FORMS = tuple(verb for verb in VERBS.values() if verb.exact_length is None)
 
 
 @pyuvm.test()
@@ -154,9 +143,8 @@ class SlotsTest(WindowTest):
 
     def any_post(self, rng: random.Random, qp: Qp, keys: list[int], base: int) -> Post:
         """A post of a legal form, with a key in every slot."""
-        opcode = rng.choice(list(_FORMS))
-        most, allowed = _FORMS[opcode]
-        flags = PostFlag(rng.getrandbits(10)) & (allowed | _ANY)
+        verb = rng.choice(_FORMS)
+        flags = PostFlag(rng.getrandbits(10)) & verb.legal_flags
         if flags & PostFlag.ALLOW_REMOTE_WRITE:
             flags |= PostFlag.ALLOW_LOCAL_WRITE
         inline = bool(flags & PostFlag.INLINE)
@@ -165,10 +153,10 @@ class SlotsTest(WindowTest):
             return self.segment(rng, keys, base).encode()
 
         return replace(
-            qp.make(opcode),
+            qp.make(verb.opcode),
             flags=int(flags),
-            num_segments=0 if inline else rng.randrange(most + 1),
-            inline_bytes=rng.randrange(33) if inline else 0,
+            num_segments=0 if inline else rng.randint(verb.min_segments, verb.max_segments),
+            inline_bytes=rng.randrange(min(verb.max_inline, 32) + 1) if inline else 0,
             slots=(slot(), slot(), slot()),
         )
 
