@@ -175,6 +175,10 @@ def check_cases() -> Iterator[tuple[str, list[Record]]]:
     for kind in (0, 3):
         yield f"check/refused, kind {kind}", asked(code=5, kind=kind)
     yield "check/refused, reserved bits", asked(code=5, reserved=1 << 20)
+    yield "check/0 bytes, key not valid", asked(length=0)
+    window = WINDOW + NEXT
+    yield "check/0 bytes, of another QP", [*bound(), *asked(window, length=0, qp=1)]
+    yield "check/0 bytes, right missing", [*bound(rights=4), *asked(window, length=0)]
     yield "check/in DISCONNECT_PENDING", [state(QpState.DISCONNECT_PENDING), *asked()]
     rebound = [*bound(), *asked(WINDOW + NEXT)]
     again = step(BIND, 0, shown(WINDOW + NEXT, False), shown(WINDOW + 2 * NEXT))

@@ -98,6 +98,9 @@ class AccessCoverage(ReceiveCoverage):
             self._hit("check/behind a refused one")
         if code != Verdict.GRANTED:
             self._refused_one.add(request.qp)
+        if not request.length:
+            self._no_byte(request, thing)
+            return
         if code == Verdict.BAD_KEY:
             self._bad_key(request.key, thing)
             return
@@ -129,6 +132,20 @@ class AccessCoverage(ReceiveCoverage):
             if not closed and not self._guards.get(request.qp, True):
                 self._hit("check/refused, not guarded")
 
+    def _no_byte(self, request: CheckRequest, thing: str) -> None:
+        state = self._objects.get(request.key & 0xFFF, 0)
+        if not state >> 32 & 1 or state & 0xFFFF_FFFF != request.key:
+            self._hit("check/0 bytes, key not valid")
+            return
+        if thing == "window" and state >> 48 & 0xFFFF != request.qp:
+            self._hit("check/0 bytes, of another QP")
+        if not state >> 64 & 2 * request.kind:
+            self._hit("check/0 bytes, right missing")
+        memory = self._memory.get(request.key)
+        if memory is not None:
+            inside = memory.base <= request.address < memory.end
+            self._hit(f"range/length 0 {'inside' if inside else 'outside'}, {thing}")
+
     def _bad_key(self, key: int, thing: str) -> None:
         state = self._objects.get(key & 0xFFF, 0)
         if state >> 32 & 1 and state & 0xFFFF_FFFF != key and key in self._memory:
@@ -152,9 +169,6 @@ class AccessCoverage(ReceiveCoverage):
         first, length = request.address, request.length
         end = first + length
         inside = memory.base <= first < memory.end
-        if not length:
-            self._hit(f"range/length 0 {'inside' if inside else 'outside'}, {thing}")
-            return
         for edge, hit in (
             ("first byte", first == memory.base and end <= memory.end),
             ("last byte", inside and end == memory.end),

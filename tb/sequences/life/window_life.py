@@ -73,7 +73,7 @@ class WindowLife(WindowTraffic):
         write = rng.random() < 0.5
         keys = self._bad_keys(link.zone, side)
         kind = rng.randrange(4) if window is not None else 0
-        span = start + rng.randrange(size - 32), rng.randint(0, 32)
+        span = start + rng.randrange(size - 32), rng.randint(1, 32)
         key = rng.choice(keys)
         if window is not None and kind:
             key = window.key

@@ -112,7 +112,7 @@ class FullStallTest(WindowTest, Stalling):
             self.ask(self.busy, *([1] * 40))
         elif sink is Channel.VERDICT:
             for _ in range(40):
-                self.post_check(self.busy, CheckKind.READ, 0xFFFF_F000, 0, 0)
+                self.post_check(self.busy, CheckKind.READ, 0xFFFF_F000, 0, 1)
         elif sink is Channel.TERM:
             # CONNECT_QP waits when as many wait as there are QPs.
             for _ in range(self.config.num_qp - 3):

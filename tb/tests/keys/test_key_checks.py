@@ -55,7 +55,7 @@ class CheckTest(WindowTest):
     allow = ("no_doorbells",)
 
     async def ranges(self, qp: Qp, key: int, base: int, length: int) -> None:
-        """Every edge, read and written; and length 0, which has no bytes."""
+        """Every edge, read and written; and length 0, which touches none."""
         granted = []
         for (start, nbytes, inside), kind in product(edges(base, length), KINDS):
             if inside:
@@ -166,8 +166,8 @@ class RightsTest(CheckTest):
     async def verdicts_of(self, qp: Qp, key: int, base: int, rights: int) -> None:
         for kind, right in ((READ, Right.REMOTE_READ), (WRITE, Right.REMOTE_WRITE)):
             code = GRANTED if rights & right else NO_RIGHT
-            for length in (8, 0):
-                await self.demand_verdict(qp, code, kind, key, base, length)
+            await self.demand_verdict(qp, code, kind, key, base, 8)
+            await self.demand_verdict(qp, GRANTED, kind, key, base, 0)
             # A missing right comes before a bad range.
             code = BAD_RANGE if rights & right else NO_RIGHT
             await self.demand_verdict(qp, code, kind, key, base - 1, 1)
@@ -187,13 +187,14 @@ class OwnerTest(CheckTest):
         await self.bind(window, first, region, rights=0)
         await self.fast_register(fast, first)
         for kind, length in product(KINDS, (0, 8, 65)):
+            wrong = WRONG_QP if length else GRANTED
             for qp in (second, third):
-                await self.demand_verdict(qp, WRONG_QP, kind, window.key, region.base, length)
+                await self.demand_verdict(qp, wrong, kind, window.key, region.base, length)
             for keyed in (region, fast):
                 code = GRANTED if length <= 64 else BAD_RANGE
                 for qp in (first, second):
                     await self.demand_verdict(qp, code, kind, keyed.key, keyed.base, length)
-                await self.demand_verdict(third, WRONG_QP, kind, keyed.key, keyed.base, length)
+                await self.demand_verdict(third, wrong, kind, keyed.key, keyed.base, length)
         await self.invalidate(first, window.key)
         await self.bind(window, second, region)
         await self.demand_verdict(first, WRONG_QP, READ, window.key, region.base, 8)
@@ -202,7 +203,7 @@ class OwnerTest(CheckTest):
 
 @pyuvm.test()
 class BadKeyTest(CheckTest):
-    """Keys that are not valid; nothing else of the check matters then."""
+    """Keys that are not valid: nothing else of the check matters then, but that it has a byte."""
 
     async def scenario(self) -> None:
         qp, other = [await self.guarded() for _ in range(2)]
@@ -224,7 +225,8 @@ class BadKeyTest(CheckTest):
         ]
         for key, kind, length in product(keys, KINDS, (0, 8, 65)):
             for qp_ in (qp, other):
-                await self.demand_verdict(qp_, BAD_KEY, kind, key, region.base, length)
+                code = BAD_KEY if length else GRANTED
+                await self.demand_verdict(qp_, code, kind, key, region.base, length)
         await self.invalidate(qp, bound.key)
         await self.invalidate(qp, fast.key)
         for keyed in (bound, fast):
@@ -259,6 +261,7 @@ class RefusedTest(CheckTest):
         words += [good & ~0xFFFF | number for number in (plain.number, idle.number)]
         far = [n for n in (1 << bit for bit in range(16)) if n >= self.config.num_qp]
         words += [good & ~0xFFFF | n for n in (*far, *(n | qp.number for n in far), 0xFFFF)]
+        words += [word & ~(0xFFFF_FFFF << 128) for word in words]  # of 0 bytes
         answers = [(word, agent.send_raw(word)) for word in words]
         for word, answer in answers:
             judgement = await answer
