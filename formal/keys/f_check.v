@@ -87,8 +87,8 @@ localparam QP_W = 1, MR_W = 1;
     wire        valid = k[10:1] == 0 && entry[`CDE_KEY_WORD_VALID] && entry[`CDE_KEY_WORD_GENERATION +: 20] == k[31:12];
     wire        my = window ? {15'd0, entry[`CDE_KEY_WORD_QP]} == name : entry[`CDE_KEY_WORD_ZONE +: 16] == zone_1[15:0];
     wire        right = entry[`CDE_KEY_WORD_RIGHTS + (kind == 2'd1 ? 1 : 2)];
-    wire        inside = length == 0 || (address >= base && end_of_access <= end_of_range);
-    wire [3:0]  code = malformed || removed || !zone_1[16] || !qp_up[q] ? `CDE_VERDICT_REFUSED : !valid ? `CDE_VERDICT_BAD_KEY :
+    wire        inside = address >= base && end_of_access <= end_of_range;
+    wire [3:0]  code = malformed || removed || !zone_1[16] || !qp_up[q] ? `CDE_VERDICT_REFUSED : length == 0 ? `CDE_VERDICT_GRANTED : !valid ? `CDE_VERDICT_BAD_KEY :
                        !my ? `CDE_VERDICT_WRONG_QP : !right ? `CDE_VERDICT_NO_RIGHT : !inside ? `CDE_VERDICT_BAD_RANGE : `CDE_VERDICT_GRANTED;
     wire        granted = count[0] && !count[1];
     wire [66:0] byte_i = {3'd0, address} + {35'd0, i};
@@ -105,7 +105,7 @@ localparam QP_W = 1, MR_W = 1;
             verdict_by_table: assert (\dut.out_fifo.push_data == {code, name});
             refused_is_reported: assert (count[1] == (code != `CDE_VERDICT_GRANTED) && (!count[1] || err_code == {12'd0, code}));
             refused_ends_connection: assert (bad_valid == (code != `CDE_VERDICT_GRANTED && code != `CDE_VERDICT_REFUSED));
-            if (granted) granted_has_key_and_right: assert (valid && my && right);
+            if (granted && length != 0) granted_has_key_and_right: assert (valid && my && right);
             if (granted && i < length) granted_byte_is_inside: assert (!byte_i[64] && byte_i >= {3'd0, base} && byte_i < end_of_range);
         end
 `endif
