@@ -14,11 +14,13 @@ endif
 unexport LIBPYTHON_LOC $(filter-out PYTHON,$(filter PYTHON%,$(.VARIABLES)))
 
 RUN = PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m tb.runner
-# The shell takes them from the environment, where make puts them: no quote in a value is read by the shell. The
-# runner checks them and names what is wrong.
-SELECT = --test "$$TEST" --seed "$$SEED" --seeds "$$SEEDS" --sim "$$SIM" --build "$$BUILD"
+PYTEST = .venv/bin/python -m pytest
+# The shell takes them from the environment, where make puts them: no quote in a value is read by the shell. Pytest
+# and the runner check them and name what is wrong.
+SELECT = --test "$$TEST" --seed "$$SEED" --sim "$$SIM" --build "$$BUILD"
+WORKERS = $(if $(JOBS)$(CLUSTER),--jobs "$$JOBS" --cluster "$$CLUSTER",-n auto)
 
-.PHONY: help setup setup-sim sim tours test negatives formal mutate coverage trace soak faults bench report lint waves \
+.PHONY: help setup setup-sim sim tours test negatives formal mutate coverage soak faults bench report lint waves \
 	model list defs figures walk clean distclean
 
 help: ## show this list
@@ -28,12 +30,15 @@ help: ## show this list
 
 #= TEST=name      test, module or module.test; several with commas; * is a wildcard
 #= SEED=n         one seed;  SEEDS=20 is 1 to 20, SEEDS=3,8,20-25 a list
+#= FULL=1         every test, seed, build and simulator (make sim);  FAILED=1 what failed last
 #= SIM=icarus     the other simulator (default: verilator, and what tests declare for icarus)
 #= BUILD=name     only this build of tb/builds.yaml
 #= AGAIN=1        judge what the last runs left, without simulating (make coverage)
 #= POINT=file:line  tests that hit this point of the design (make coverage), after a run
 #= PROOF=name     only these proofs (make formal);  QUICK=1 those of make test;  PLANTED=1 with their faults
-#= JOBS=n         parallel simulations or proofs (default: all cores);  TIMEOUT=s limit of one job
+#= JOBS=n         parallel workers (default: all cores);  CLUSTER='srun -n1 -c1' starts them through a batch system
+#= TIMEOUT=s      limit of one simulation, in seconds of processor time
+#= WAVES=0        no rerun of the first failing simulation with waves
 #= COUNT=n        mutants (make mutate; 1000); SEED=n chooses them, MODULE=glob their modules,
 #=                PROVE=s limits the proofs of one mutant, in seconds of processor time (60)
 #= FAULT=name     only these faults (make negatives, make faults)
@@ -46,23 +51,25 @@ setup: ## install all tools into .venv (and Debian packages, as root); each targ
 setup-sim:
 	@scripts/setup.sh sim
 
-sim: setup-sim ## run the simulation regression (TEST, SEED, SEEDS, SIM, BUILD, JOBS, TIMEOUT)
-	@$(RUN) sim $(SELECT) --jobs "$$JOBS" --timeout "$$TIMEOUT"
+sim: setup-sim ## simulate the quick tier; FULL=1, FAILED=1 (TEST, SEED, SEEDS, SIM, BUILD, JOBS, CLUSTER, TIMEOUT)
+	@$(PYTEST) tb/tests $(SELECT) --seeds "$$SEEDS" --cpu-limit "$$TIMEOUT" --waves "$$WAVES" $(WORKERS) \
+	    $(if $(FAILED),--lf --lfnf=none,--tier $(if $(FULL),full,quick))
 
 tours: setup-sim ## drive every transition of the models' graphs into the RTL; table (JOBS)
-	@$(RUN) tours --jobs "$$JOBS"
+	@$(PYTEST) tb/tests --test 'test_tour_*' $(WORKERS)
 
-test: setup ## run everything: Python tests, lint, quick proofs, simulation regression, negative tests
-	@$(RUN) test --jobs "$$JOBS"
+test: setup ## run everything: Python tests, lint, quick proofs, simulations, traceability, some planted faults
+	@$(PYTEST) --waves "$$WAVES" $(WORKERS)
 
 negatives: setup-sim ## show that tests fail on a broken design: faults of tb/faults/*.yaml (FAULT, JOBS)
-	@$(RUN) negatives --fault "$$FAULT" --jobs "$$JOBS"
+	@$(PYTEST) tb/faults --only "$$FAULT" $(WORKERS)
 
 coverage: setup ## measure code coverage of hdl/ by the regression; fails below 100 % (TEST, JOBS, POINT, AGAIN)
-	@$(RUN) coverage --test "$$TEST" --jobs "$$JOBS" --point "$$POINT" $(if $(AGAIN),--again)
+	@$(if $(POINT)$(AGAIN),$(RUN) coverage --test "$$TEST" --point "$$POINT",\
+	    $(PYTEST) tb/tests --code-coverage --waves 0 --test "$$TEST" $(WORKERS))
 
 formal: setup ## prove properties of the design: formal/*/proofs.yaml (PROOF, PLANTED, QUICK, JOBS)
-	@$(RUN) formal --proof "$$PROOF" $(if $(QUICK),--quick) $(if $(PLANTED),--planted) --jobs "$$JOBS"
+	@$(PYTEST) formal -m '$(if $(PLANTED),nightly,$(if $(QUICK),quick,full))' --only "$$PROOF" $(WORKERS)
 
 mutate: setup ## run the tests on mutants of the design (COUNT, SEED, MODULE, JOBS, PROVE)
 	@$(RUN) mutate --count "$$COUNT" --seed "$$SEED" --module "$$MODULE" --jobs "$$JOBS" --prove-seconds "$$PROVE"
@@ -71,13 +78,13 @@ soak: setup-sim ## random traffic of everything for long; Ctrl-C stops, SEED res
 	@$(RUN) soak --completions "$$N" --seed "$$SEED" --jobs "$$JOBS"
 
 faults: setup-sim ## run the campaign of external faults: table and sim_build/faults.json (FAULT, JOBS)
-	@$(RUN) faults --fault "$$FAULT" --jobs "$$JOBS"
+	@$(PYTEST) tb/tests/campaigns/faults.yaml --only "$$FAULT" $(WORKERS)
 
 model: setup ## run the reference model's tests only
-	@$(RUN) model
+	@$(PYTEST) models/tests $(WORKERS)
 
 lint: setup ## run the static checks: Verilator, Icarus, Yosys, ruff, mypy
-	@$(RUN) lint
+	@$(PYTEST) pyproject.toml hdl/lint_configs.yaml $(WORKERS)
 
 bench: setup-sim ## measure throughput and latency against their goals
 	@$(RUN) bench
@@ -90,9 +97,6 @@ waves: setup-sim ## rerun one test with waves (TEST, SEED, SIM, BUILD)
 
 list: setup-sim ## list the simulation jobs and the command for each (TEST)
 	@$(RUN) list --test "$$TEST"
-
-trace: setup ## check functional coverage and traceability of the last whole run
-	@$(RUN) trace
 
 defs: setup ## write the files made from hdl/carillon.rdl: hdl/cde_defs.vh, tb/env/defs.py, tb/waves/*.flt
 	@.venv/bin/python -m scripts.gen_defs

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, relative
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError, relative, write_whole
 from tb.runner.discover import Job, Module, read_module
 from tb.runner.regress import build_all, run_job, table
 
@@ -101,11 +101,11 @@ def run_bench(seed: int = 1) -> int:
             print(f"  log: {relative(result.log)}")
             return 1
     found = read_metrics(raw)
-    (SIM_BUILD / "bench.json").write_text(json.dumps(found.metrics, indent=1) + "\n")
+    write_whole(SIM_BUILD / "bench.json", json.dumps(found.metrics, indent=1) + "\n")
     print(f"\n{format_metrics(found)}")
     missed = sum(found.state(name) not in ("", "ok") for name in found.metrics)
     print(
         f"\nbench: {len(found.metrics)} metric(s), {missed} missed goal(s), "
         f"{seconds:.1f} s; written to {relative(SIM_BUILD / 'bench.json')}"
     )
-    return 0
+    return 1 if missed else 0

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from tb.runner.common import INCLUDES, ROOT, SIM_BUILD, RunnerError, relative
+from tb.runner.common import INCLUDES, ROOT, SIM_BUILD, RunnerError, nearest, relative
 
 BUILDS_YAML = ROOT / "tb" / "builds.yaml"
 
@@ -35,7 +35,7 @@ class BuildConfig:
     clock_ns: float = 4.0
     """Clock period, for the cycles/s of the report."""
     timeout_s: float = 300.0
-    """Wall-clock limit of one job."""
+    """Limit of one job, in seconds of processor time."""
     fast: bool = False
     """For speed measurements: no assertions, no random initial values."""
     coverage: bool = False
@@ -114,7 +114,8 @@ def load_builds(path: Path = BUILDS_YAML) -> dict[str, BuildConfig]:
 def get_build(builds: dict[str, BuildConfig], name: str, sim: str) -> BuildConfig:
     if name not in builds:
         raise RunnerError(
-            f"unknown build {name}; {relative(BUILDS_YAML)} has: {', '.join(sorted(builds))}"
+            f"BUILD={name}: no such build{nearest(name, builds)}; {relative(BUILDS_YAML)} has "
+            + ", ".join(builds)
         )
     if sim not in builds[name].simulators:
         raise RunnerError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make coverage`: runs the regression with code coverage, and says what is missing."""
+"""Code coverage of a run with --code-coverage: what is missing, and who hit what."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tb.runner.builds import load_builds
-from tb.runner.code_coverage import FOLDER, HDL, KINDS, Coverage, Point, hits_file, load
+from tb.runner.code_coverage import FOLDER, KINDS, LEFT_OUT, Coverage, Point, hits_file, load
 from tb.runner.code_waivers import WAIVERS_YAML, Waiver, apply_waivers, load_waivers
-from tb.runner.common import SIM_BUILD, RunnerError, cpu_count, relative
+from tb.runner.common import HDL, SIM_BUILD, RunnerError, cpu_count, relative, write_whole
 from tb.runner.discover import Job, find_modules, select_jobs
-from tb.runner.regress import build_all, report, run_jobs, table, write_results
+from tb.runner.regress import table
 from tb.runner.tied import find_constants, tied_points
 
 STATES = ("hit", "tied", "waived", "missing")
 OUT = SIM_BUILD / "code_coverage.json"
-#: Builds whose jobs are not measured: this one is the completion core with wider numbers.
-LEFT_OUT = ("largest",)
 _BIT = re.compile(r"(.*?)\[(\d+)\] (0->1|1->0)")
 
 
@@ -141,7 +139,7 @@ def write_report(coverage: Coverage, verdicts: Verdicts, out: Path = OUT) -> Non
             if point.kind != "toggle" and (tests := coverage.tests_of(point))
         },
     }
-    out.write_text(json.dumps(data, indent=1) + "\n")
+    write_whole(out, json.dumps(data, indent=1) + "\n")
 
 
 def show_point(coverage: Coverage, verdicts: Verdicts, wanted: str) -> int:
@@ -213,32 +211,15 @@ def discard(jobs: Iterable[Job], *, whole: bool, folder: Path = FOLDER) -> None:
         hits_file(job, folder).unlink(missing_ok=True)
 
 
-def run_coverage(
-    patterns: Sequence[str], processes: int | None, point: str = "", again: bool = False
-) -> int:
-    """Measure and judge. ``again``: judge what the last run left, without simulating."""
+def run_coverage(patterns: Sequence[str], point: str = "") -> int:
+    """Judges what the last runs left; ``point``: says which tests hit that point instead."""
     jobs = jobs_to_measure(patterns)
-    processes = processes or cpu_count()
-    if not point and not again:
-        OUT.unlink(missing_ok=True)
-        discard(jobs, whole=not patterns)
-        builds = build_all(jobs, coverage=True)
-        print(f"{len(jobs)} simulation job(s), {processes} at a time", flush=True)
-        results = run_jobs(jobs, builds, processes)
-        write_results(results, FOLDER)
-        failed = [result for result in results if not result.verdict.ok]
-        if failed:
-            print(f"\n{report(failed)}")
-            raise RunnerError(
-                f"{len(failed)} job(s) failed: their coverage counts for nothing; run them with "
-                "TEST=, then judge all with AGAIN=1"
-            )
     if point:
         jobs = [job for job in jobs if hits_file(job).is_file()]
         if not jobs:
             raise RunnerError("no code coverage yet; run 'make coverage' without POINT")
     coverage = load(jobs)
-    verdicts = assess(coverage, processes)
+    verdicts = assess(coverage, cpu_count())
     if point:
         return show_point(coverage, verdicts, point)
     gaps = judge_coverage(coverage, verdicts, complete=not patterns)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import yaml
 
-from tb.runner.code_coverage import HDL, KINDS, Point
-from tb.runner.common import ROOT, RunnerError, relative
+from tb.runner.code_coverage import KINDS, Point
+from tb.runner.common import HDL, ROOT, RunnerError, relative
 
 WAIVERS_YAML = ROOT / "tb" / "coverage_waivers.yaml"
 _KEYS = {"file", "kind", "points", "reason"}

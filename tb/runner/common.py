@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import difflib
 import fcntl
 import os
+import shutil
+import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,9 +44,24 @@ def prepare_environment() -> None:
         *("WAVES", "GUI", "COCOTB_TEST_FILTER", "COCOTB_RANDOM_SEED", "COCOTB_TESTCASE"),
     ):
         os.environ.pop(name, None)
+    # What a user's shell sets for other programs must not reach the simulators' interpreters.
+    for name in [name for name in os.environ if name.startswith("PYTHON")]:
+        del os.environ[name]
+    sys.dont_write_bytecode = False
     os.environ.setdefault("OBJCACHE", "ccache")
     # Without these ccache refuses every compilation that uses Verilator's precompiled header.
     os.environ.setdefault("CCACHE_SLOPPINESS", "pch_defines,time_macros")
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    raise KeyboardInterrupt(signal.Signals(number).name)
+
+
+def interruptible() -> None:
+    """SIGTERM and SIGHUP end this process as Ctrl-C does, with what it has started."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        with suppress(ValueError):  # not in the main thread
+            signal.signal(number, _interrupt)
 
 
 @contextmanager
@@ -55,9 +73,44 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
+def empty(folder: Path) -> None:
+    """Removes what a locked folder holds, but not its lock."""
+    for old in folder.iterdir():
+        if old.name != ".lock":
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Writes a file that nobody ever sees by half."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(text)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def relative(path: Path) -> str:
     """A path as a user in the project's folder would type it."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The end of an error message: which of the names may have been meant."""
+    by_case = {known.lower(): known for known in names}
+    found = difflib.get_close_matches(name.lower(), by_case, 4, 0.5)
+    return f" (nearest: {', '.join(by_case[key] for key in found)})" if found else ""
+
+
+def whole_number(name: str, text: str, highest: int = 2**31 - 1) -> int | None:
+    """A number from 1 as make passes it; None for an unset variable, which is an empty word."""
+    if not text:
+        return None
+    shown = text if len(text) <= 20 else f"{text[:20]}..."
+    if not (text.isascii() and text.isdigit() and len(text) <= 20 and 1 <= int(text) <= highest):
+        raise RunnerError(f"{name}={shown}: must be a whole number from 1 to {highest}")
+    return int(text)
 
 
 def cpu_count() -> int:

@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tb.env.coverage.bins import BINS
-from tb.runner.common import SIM_BUILD, RunnerError
-from tb.runner.discover import Job
+from tb.runner.common import SIM_BUILD, RunnerError, write_whole
+from tb.runner.regress import COVERAGE as VARIABLE
 
-#: Tells a job where to write its counts.
-VARIABLE = "CARILLON_COVERAGE_OUT"
+__all__ = ["VARIABLE", "Bin", "merge", "missing", "summary", "write_coverage"]
 
 
 @dataclass
@@ -24,24 +23,15 @@ class Bin:
     tests: dict[str, int] = field(default_factory=dict)
 
 
-def job_file(job: Job, folder: Path = SIM_BUILD) -> Path:
-    """Where a job writes its counts."""
-    return folder / "coverage" / f"{job.sim}-{job.build}-{job.name}-s{job.seed}.json"
-
-
-def merge(jobs: Sequence[Job], folder: Path = SIM_BUILD) -> dict[str, Bin]:
-    """Counts of all jobs; a job that failed has written none."""
+def merge(counts: Iterable[tuple[str, Mapping[str, int]]]) -> dict[str, Bin]:
+    """Hits of all jobs, each given as (test, hits by bin)."""
     merged = {name: Bin() for name in BINS}
-    for job in jobs:
-        path = job_file(job, folder)
-        if not path.is_file():
-            continue
-        for name, hits in json.loads(path.read_text()).items():
+    for test, hits in counts:
+        for name, count in hits.items():
             if name not in merged:
-                raise RunnerError(f"{path.name}: hits of a bin that does not exist: {name}")
-            merged[name].hits += hits
-            tests = merged[name].tests
-            tests[job.name] = tests.get(job.name, 0) + hits
+                raise RunnerError(f"{test}: hits of a bin that does not exist: {name}")
+            merged[name].hits += count
+            merged[name].tests[test] = merged[name].tests.get(test, 0) + count
     return merged
 
 
@@ -52,14 +42,20 @@ def write_coverage(merged: Mapping[str, Bin], folder: Path = SIM_BUILD) -> Path:
         name: {"requirements": BINS[name], "hits": found.hits, "tests": found.tests}
         for name, found in merged.items()
     }
-    path.write_text(json.dumps(data, indent=1) + "\n")
+    write_whole(path, json.dumps(data, indent=1) + "\n")
     return path
 
 
-def summary(merged: Mapping[str, Bin], complete: bool = True) -> str:
-    """One line, and for a complete regression the bins that nobody hit."""
-    missing = [name for name, found in merged.items() if not found.hits]
-    text = f"coverage: {len(merged) - len(missing)} of {len(merged)} bins hit"
-    if not complete:
-        return text + " (by a part of the regression)"
-    return "\n".join([text, *(f"  not hit: {name} ({', '.join(BINS[name])})" for name in missing)])
+def missing(merged: Mapping[str, Bin]) -> list[str]:
+    """A sentence for each bin that nobody hit."""
+    return [
+        f"not hit: {name} ({', '.join(BINS[name])})"
+        for name, found in merged.items()
+        if not found.hits
+    ]
+
+
+def summary(merged: Mapping[str, Bin]) -> str:
+    """One line."""
+    hit = sum(found.hits > 0 for found in merged.values())
+    return f"functional coverage: {hit} of {len(merged)} bins hit"

@@ -10,18 +10,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tb.runner.common import ROOT, RunnerError, relative
+from tb.runner.common import ROOT, RunnerError, nearest, relative, whole_number
 
 TESTS = ROOT / "tb" / "tests"
+#: Test files that drive the models' graphs into the RTL (docs/tours.md).
+TOURS = "test_tour_*"
+#: Of one run, for each test.
+MOST_SEEDS = 10_000
 
 
 def short_name(test: str) -> str:
     """``test_x.TestX`` of ``tb.tests.cq.test_x.TestX``."""
     return ".".join(test.split(".")[-2:])
-
-
-#: Test files that drive the models' graphs into the RTL (docs/tours.md).
-TOURS = "test_tour_*"
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,21 @@ class Module:
     module: str
     """Name to import, as tb.tests.test_x."""
     short: str
-    """Name for users, as test_x."""
+    """Name for users, as test_x: the file's, whatever its folder."""
     tests: tuple[str, ...]
     builds: tuple[str, ...] = ("default",)
     seeds: tuple[int, ...] = (1,)
     test_seeds: dict[str, tuple[int, ...]] = field(default_factory=dict)
     icarus: tuple[str, ...] = ()
     """Tests that the default regression runs on Icarus as well, on the first of their builds."""
+    path: str = ""
+    """The file, relative to the checkout."""
+
+    @property
+    def subject(self) -> str:
+        """The folder under tb/tests, "" without one."""
+        parts = self.module.split(".")
+        return parts[2] if parts[:2] == ["tb", "tests"] and len(parts) > 3 else ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,18 @@ class Job:
 
     @property
     def name(self) -> str:
+        """The test, as users name it: test_x.TestX."""
         return f"{self.short}.{self.test}"
+
+    @property
+    def variant(self) -> str:
+        """build-simulator-seed."""
+        return f"{self.build}-{self.sim}-{self.seed}"
+
+    @property
+    def id(self) -> str:
+        """As tiers and recorded costs name it: test_x.TestX[build-simulator-seed]."""
+        return f"{self.name}[{self.variant}]"
 
     def reproduce(self, target: str = "sim") -> str:
         """The command that runs exactly this job again."""
@@ -188,10 +207,12 @@ def read_module(path: Path, root: Path = ROOT) -> Module:
         seeds=_seed_list(declared.get("SEEDS", [1]), f"{where}: SEEDS"),
         test_seeds={k: _seed_list(v, f"{where}: TEST_SEEDS") for k, v in test_seeds.items()},
         icarus=icarus,
+        path=path.relative_to(root).as_posix(),
     )
 
 
 def find_modules(tests: Path = TESTS, root: Path = ROOT) -> list[Module]:
+    """All test files, in any depth of folders, in order of their names."""
     paths = sorted(tests.rglob("test_*.py"), key=lambda path: path.stem)
     for one, two in itertools.pairwise(paths):
         if one.stem == two.stem:
@@ -204,22 +225,68 @@ def find_modules(tests: Path = TESTS, root: Path = ROOT) -> list[Module]:
 
 def parse_seeds(text: str) -> tuple[int, ...]:
     """SEEDS=20 means 1 to 20; SEEDS=3,8,20-25 names them."""
-    seeds: list[int] = []
-    try:
-        if text.strip().isdigit():
-            seeds = list(range(1, int(text) + 1))
-        else:
-            for part in text.replace(",", " ").split():
-                first, _, last = part.partition("-")
-                seeds += range(int(first), int(last or first) + 1)
-    except ValueError:
-        raise RunnerError(f"SEEDS={text}: write a count (20) or a list (3,8,20-25)") from None
-    return _seed_list(seeds, f"SEEDS={text}")
+    shown = text if len(text) <= 40 else f"{text[:40]}..."
+    if text.strip().isdecimal() and text.isascii():
+        count = whole_number("SEEDS", text.strip()) or 0
+        ranges = [(1, count)]
+    else:
+        parts = [part.partition("-") for part in text.replace(",", " ").split()]
+        try:
+            ranges = []
+            for first, _, last in parts:
+                low = whole_number("SEEDS", first) or 0
+                ranges.append((low, whole_number("SEEDS", last) or low))
+        except RunnerError:
+            raise RunnerError(
+                f"SEEDS={shown}: write a count (20) or a list (3,8,20-25) of seeds from 1 to 2^31-1"
+            ) from None
+    if not ranges or any(low < 1 or high < low for low, high in ranges):
+        raise RunnerError(f"SEEDS={shown}: write a count (20) or a list (3,8,20-25)")
+    if sum(high - low + 1 for low, high in ranges) > MOST_SEEDS:
+        raise RunnerError(f"SEEDS={shown}: more than {MOST_SEEDS:,} seeds in one run")
+    return tuple(seed for low, high in ranges for seed in range(low, high + 1))
 
 
 def matches(pattern: str, module: Module, test: str) -> bool:
     names = (test, module.short, f"{module.short}.{test}", module.module, f"{module.module}.{test}")
     return any(fnmatch.fnmatchcase(name, pattern) for name in names)
+
+
+def check_patterns(modules: Sequence[Module], patterns: Iterable[str]) -> None:
+    """Every pattern has to match a test: an error names those that may have been meant."""
+    for pattern in patterns:
+        if not any(matches(pattern, m, t) for m in modules for t in m.tests):
+            tests = [f"{m.short}.{t}" for m in modules for t in m.tests]
+            names = [*tests, *(m.short for m in modules), *(t for m in modules for t in m.tests)]
+            raise RunnerError(
+                f"TEST={pattern}: no such test{nearest(pattern, names)}; `make list` names all"
+            )
+
+
+def jobs_of_module(
+    module: Module,
+    patterns: Sequence[str] = (),
+    seeds: Sequence[int] | None = None,
+    sim: str | None = None,
+    build: str | None = None,
+) -> list[Job]:
+    """The jobs of one file that fit."""
+    jobs: list[Job] = []
+    for test in module.tests:
+        if patterns and not any(matches(pattern, module, test) for pattern in patterns):
+            continue
+        for name in module.builds:
+            if build and name != build:
+                continue
+            chosen = seeds or module.test_seeds.get(test, module.seeds)
+            jobs += [
+                Job(module.module, module.short, test, seed, name, sim or "verilator")
+                for seed in chosen
+            ]
+            if sim is None and test in module.icarus and name == (build or module.builds[0]):
+                # One seed, one build: Icarus is there for what a two-state simulator hides.
+                jobs.append(Job(module.module, module.short, test, chosen[0], name, "icarus"))
+    return jobs
 
 
 def select_jobs(
@@ -231,30 +298,22 @@ def select_jobs(
 ) -> list[Job]:
     """The jobs that a command line asks for; asking for something that is not there is an error."""
     modules = list(modules)
-    for pattern in patterns:
-        if not any(matches(pattern, m, t) for m in modules for t in m.tests):
-            raise RunnerError(
-                f"TEST={pattern} matches no test; known modules: "
-                + (", ".join(m.short for m in modules) or "none (tb/tests/test_*.py)")
-            )
-    jobs: list[Job] = []
-    for module in modules:
-        for test in module.tests:
-            if patterns and not any(matches(pattern, module, test) for pattern in patterns):
-                continue
-            for name in module.builds:
-                if build and name != build:
-                    continue
-                chosen = seeds or module.test_seeds.get(test, module.seeds)
-                jobs += [
-                    Job(module.module, module.short, test, seed, name, sim or "verilator")
-                    for seed in chosen
-                ]
-                if sim is None and test in module.icarus and name == (build or module.builds[0]):
-                    # One seed, one build: Icarus is there for what a two-state simulator hides.
-                    jobs.append(Job(module.module, module.short, test, chosen[0], name, "icarus"))
-    if not jobs:
-        raise RunnerError(
-            "no test selected: there must be tests in tb/tests/test_*.py that fit TEST, BUILD"
+    check_patterns(modules, patterns)
+    jobs = [j for m in modules for j in jobs_of_module(m, patterns, seeds, sim, build)]
+    if not jobs and build:
+        builds = dict.fromkeys(
+            name
+            for m in modules
+            if any(not patterns or matches(p, m, t) for t in m.tests for p in patterns or ["*"])
+            for name in m.builds
         )
+        what = " ".join(patterns) or "no test"
+        raise RunnerError(
+            f"BUILD={build}{nearest(build, builds)}: {what} has builds {', '.join(builds)}"
+            if patterns
+            else f"BUILD={build}{nearest(build, builds)}: no test is for it; tests are for "
+            + ", ".join(builds)
+        )
+    if not jobs:
+        raise RunnerError("no test selected: there are none in tb/tests")
     return jobs

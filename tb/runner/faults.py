@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import fnmatch
 import json
-import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -19,17 +18,18 @@ import yaml
 
 from tb.env.harness.facts import VARIABLE as FACTS
 from tb.runner.builds import BuildConfig
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, relative
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError, nearest, relative, write_whole
 from tb.runner.coverage import VARIABLE as COVERAGE
-from tb.runner.discover import Job, Module, find_modules, select_jobs
-from tb.runner.parallel import run_parts
-from tb.runner.regress import Result, build_all, run_job, table
+from tb.runner.discover import Job, Module, select_jobs
+from tb.runner.regress import Result, job_folder, run_job, table
 from tb.runner.results import FAILED, PASSED
+from tb.runner.simulator import Execute
 
 FAULTS_YAML = ROOT / "tb" / "tests" / "campaigns" / "faults.yaml"
 OUT = SIM_BUILD / "faults.json"
 #: First seed: LONG_SEED of tb/tests/common/soaking.py.
 FIRST_SEED = 1000
+#: Processor time of one run.
 TIMEOUT_S = 1800.0
 
 #: Numbers of which the largest counts, not the sum over the runs.
@@ -145,8 +145,8 @@ def choose(rows: Sequence[Row], patterns: Sequence[str]) -> list[Row]:
     """Those whose names match one of the patterns; without patterns all."""
     for pattern in patterns:
         if not any(fnmatch.fnmatchcase(row.id, pattern) for row in rows):
-            known = ", ".join(row.id for row in rows)
-            raise RunnerError(f"FAULT={pattern} matches no fault; known: {known}")
+            known = [row.id for row in rows]
+            raise RunnerError(f"FAULT={pattern}: no such fault{nearest(pattern, known)}")
     wanted = patterns or ["*"]
     return [row for row in rows if any(fnmatch.fnmatchcase(row.id, p) for p in wanted)]
 
@@ -166,11 +166,30 @@ def add(total: Counter[str], counts: dict[str, int]) -> None:
         total[name] = max(total[name], count) if name in _LARGEST else total[name] + count
 
 
-def _run(job: Job, config: BuildConfig) -> tuple[Result, dict[str, int]]:
-    path = SIM_BUILD / "faults" / f"{job.build}-{job.name}-s{job.seed}.json"
-    path.unlink(missing_ok=True)
-    result = run_job(job, config, extra_env={COVERAGE: "", FACTS: str(path)})
+def run_of(job: Job, config: BuildConfig, hosts: Execute | None) -> tuple[Result, dict[str, int]]:
+    """One run, and the numbers that it has observed."""
+    config = replace(config, timeout_s=TIMEOUT_S)
+    path = job_folder(job) / "facts.json"
+    result = run_job(job, config, extra_env={COVERAGE: "", FACTS: str(path)}, hosts=hosts)
     return result, json.loads(path.read_text()) if result.verdict.ok else {}
+
+
+def conclude(
+    rows: Sequence[Row],
+    modules: Sequence[Module],
+    runs: Mapping[Job, tuple[Result, dict[str, int]]],
+    out: Path = OUT,
+) -> list[Outcome]:
+    """What the runs together say of each row; writes faults.json."""
+    outcomes = []
+    for row in rows:
+        own = [runs[job] for job in jobs_of(row, modules) if job in runs]
+        total: Counter[str] = Counter()
+        for _, counts in own:
+            add(total, counts)
+        outcomes.append(Outcome(row, tuple(result for result, _ in own), total))
+    write_whole(out, json.dumps([outcome.as_json() for outcome in outcomes], indent=1) + "\n")
+    return outcomes
 
 
 def report(outcomes: Sequence[Outcome]) -> str:
@@ -179,41 +198,3 @@ def report(outcomes: Sequence[Outcome]) -> str:
         (o.row.id, o.row.contained, o.observed, FAILED if o.problems else PASSED) for o in outcomes
     ]
     return table(("fault", "expected containment", "observed", "result"), rows)
-
-
-def run_faults(patterns: Sequence[str] = (), processes: int | None = None) -> int:
-    """`make faults`: 0 if every fault was there and was contained."""
-    modules = find_modules()
-    rows = choose(load_rows(modules), patterns)
-    # Results of an earlier run must not be taken for those of a run that was cut short.
-    OUT.unlink(missing_ok=True)
-    jobs = {row.id: jobs_of(row, modules) for row in rows}
-    every = list(dict.fromkeys(job for some in jobs.values() for job in some))
-    builds = build_all(every)
-    builds = {name: replace(config, timeout_s=TIMEOUT_S) for name, config in builds.items()}
-    print(f"{len(rows)} fault(s), {len(every)} run(s)", flush=True)
-    start = time.monotonic()
-
-    def told(outcome: tuple[Result, dict[str, int]], _left: int, elapsed: float) -> str:
-        result = outcome[0]
-        return (
-            f"{result.verdict.status:<7} {result.job.name} [{result.job.build}] "
-            f"seed {result.job.seed}, {result.wall_s:.1f} s ({elapsed:.0f} s elapsed)"
-        )
-
-    ran = run_parts(lambda job: _run(job, builds[job.build]), every, processes or cpu_count(), told)
-    done = dict(zip(every, ran, strict=True))
-    outcomes = []
-    for row in rows:
-        total: Counter[str] = Counter()
-        for job in jobs[row.id]:
-            add(total, done[job][1])
-        outcomes.append(Outcome(row, tuple(done[job][0] for job in jobs[row.id]), total))
-    OUT.write_text(json.dumps([outcome.as_json() for outcome in outcomes], indent=1) + "\n")
-    print(f"\n{report(outcomes)}")
-    bad = sum(bool(outcome.problems) for outcome in outcomes)
-    print(
-        f"\nfaults: {len(outcomes) - bad} of {len(outcomes)} contained in "
-        f"{time.monotonic() - start:.0f} s; written to {relative(OUT)}"
-    )
-    return 1 if bad else 0

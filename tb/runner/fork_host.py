@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Self, TextIO
 
 from tb.runner.common import RunnerError, relative
-from tb.runner.simulator import TimedOutError, forget, kill_group, remember
+from tb.runner.simulator import Ended, forget, kill_group, remember
 
 #: Environment variables of tb/runner/fork_server.py, which only a simulator imports.
 REQUESTS, ANSWERS, MODULES = "CARILLON_FORK_IN", "CARILLON_FORK_OUT", "CARILLON_FORK_MODULES"
@@ -77,6 +77,16 @@ class ForkHost:
         self._process.wait()
         forget(self._process)
 
+    @property
+    def busy(self) -> bool:
+        """Whether a simulation runs in it."""
+        return bool(self._waiting)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended before it should."""
+        return bool(self._ended)
+
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Has it run one simulation and waits for the answer; may be called by several threads."""
         future: Future[dict[str, Any]] = Future()
@@ -119,31 +129,47 @@ class ForkHost:
 
 
 class JobHosts:
-    """A server for each command line, that is for each build and seed (Verilator takes the seed of
-    its random initial values when it starts). A context manager; ``folder`` is for their logs.
+    """Runs compiled simulations in forks of servers, one for each command: a build and one of its
+    few initial states. Servers start when they are needed; those that were not used for longest
+    end when there are more than ``most``.
     """
 
-    def __init__(self, modules: Sequence[str], folder: Path) -> None:
-        self._modules = ",".join(dict.fromkeys(modules))
+    def __init__(self, folder: Path, most: int = 12) -> None:
         self._folder = folder
+        self._most = most
         self._hosts: dict[tuple[str, ...], tuple[threading.Lock, list[ForkHost]]] = {}
+        self._started = 0
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends all servers."""
         for _lock, started in self._hosts.values():
             for host in started:
                 host.close()
+        self._hosts.clear()
 
     def _host(self, command: Sequence[str], env: Mapping[str, str]) -> ForkHost:
+        key = tuple(command)
         with self._lock:
-            lock, started = self._hosts.setdefault(tuple(command), (threading.Lock(), []))
-            folder = self._folder / str(list(self._hosts).index(tuple(command)))
+            lock, started = self._hosts.pop(key, (threading.Lock(), []))
+            self._hosts[key] = lock, started
+            idle = [k for k, (_, some) in self._hosts.items() if some and not some[0].busy]
+            for old in idle[: max(0, len(self._hosts) - self._most)]:
+                if old != key:
+                    self._hosts.pop(old)[1][0].close()
+            self._started += not started
+            folder = self._folder / str(self._started)
         with lock:
+            if started and started[0].ended:
+                started.pop().close()
             if not started:
-                env = {**env, "PYGPI_USERS": ",".join(_USERS), MODULES: self._modules}
+                env = {**env, "PYGPI_USERS": ",".join(_USERS)}
                 started.append(ForkHost(command, env, folder))
             return started[0]
 
@@ -153,16 +179,16 @@ class JobHosts:
         cwd: str | os.PathLike[str],
         env: Mapping[str, str],
         log: TextIO,
-        timeout_s: float | None,
-    ) -> int:
-        """As ``simulator.execute``: the exit code, or TimedOutError."""
-        request = {
-            "cwd": str(cwd),
-            "env": dict(env),
-            "log": log.name,
-            "wall_s": timeout_s or float("inf"),
-        }
-        answer = self._host(command, env).ask(request)
-        if answer["timeout"]:
-            raise TimedOutError
-        return int(answer["status"])
+        cpu_s: float | None,
+    ) -> Ended:
+        """As ``simulator.execute``."""
+        answer = self._host(command, env).ask(
+            {
+                "cwd": str(cwd),
+                "env": dict(env),
+                "module": env["COCOTB_TEST_MODULES"],
+                "log": log.name,
+                "cpu_s": cpu_s,
+            }
+        )
+        return Ended(int(answer["status"]), float(answer["seconds"]), bool(answer["timeout"]))

@@ -8,9 +8,10 @@ one left behind, and one that hangs or crashes takes nothing with it.
 
 Named in PYGPI_USERS (``serve_jobs``, tb/runner/mutate_host.py). Requests come as JSON lines on the
 file descriptor CARILLON_FORK_IN, answers go to CARILLON_FORK_OUT: first ``{"ready": [...]}``, then
-for each request ``{"id", "log", "wall_s", ...}`` one ``{"id", "status", "seconds", "timeout",
+for each request ``{"id", "log", "cpu_s", ...}`` one ``{"id", "status", "seconds", "timeout",
 "said"}``: the exit code (minus the signal that ended it), seconds of processor time, whether it
-was ended for its time of ``wall_s`` seconds, and what it wrote to its pipe.
+was ended for using more than ``cpu_s`` seconds of them or none for long, and what it wrote to its
+pipe. When the other side closes its end, what still runs is killed.
 """
 
 from __future__ import annotations
@@ -19,18 +20,28 @@ import contextlib
 import ctypes
 import gc
 import importlib
+import inspect
 import json
 import os
 import select
 import signal
-import time
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-IN, OUT, MODULES = "CARILLON_FORK_IN", "CARILLON_FORK_OUT", "CARILLON_FORK_MODULES"
+from tb.runner.limits import Watch, limit_cpu
+
+IN, OUT = "CARILLON_FORK_IN", "CARILLON_FORK_OUT"
+#: For servers that import everything at their start (tb/runner/mutate_host.py).
+MODULES = "CARILLON_FORK_MODULES"
 
 Request = dict[str, Any]
+#: ``pyuvm.test()`` asks for the stack at each class, for one frame of it; reading the source lines
+#: of every frame took nearly all of the time that importing the tests does.
+inspect.stack = partial(inspect.stack, 0)
+
 #: Makes a fork the simulation that the request asks for; the second argument is its pipe.
 Become = Callable[[Request, int], None]
 
@@ -41,8 +52,7 @@ class _Child:
 
     pid: int
     number: int
-    deadline: float
-    timeout: bool = False
+    watch: Watch
 
 
 def _write_log(path: str) -> None:
@@ -74,14 +84,18 @@ def _finish(child: _Child, pipe: int) -> Request:
         "id": child.number,
         "status": os.waitstatus_to_exitcode(status),
         "seconds": used.ru_utime + used.ru_stime,
-        "timeout": child.timeout,
+        "timeout": child.watch.ended or (os.WIFSIGNALED(status) and child.watch.spent(used)),
         "said": said.decode(errors="replace"),
     }
 
 
-def serve(become: Become, ready: Sequence[str] = ()) -> None:
+def serve(
+    become: Become,
+    ready: Sequence[str] = (),
+    prepare: Callable[[Request], None] = lambda _request: None,
+) -> None:
     """Answers requests until there are no more, and ends the process. Returns in the forks only,
-    each of which has become its simulation.
+    each of which has become its simulation. ``prepare`` is called before the fork.
     """
     requests, out = int(os.environ.pop(IN)), int(os.environ.pop(OUT))
 
@@ -90,40 +104,43 @@ def serve(become: Become, ready: Sequence[str] = ()) -> None:
 
     # What is left in a buffer of C's library would be written by each fork.
     ctypes.CDLL(None).fflush(None)
-    # What the forks share is not copied when one of them collects its garbage.
-    gc.collect()
-    gc.freeze()
+    _keep()
     answer({"ready": list(ready)})
     running: dict[int, _Child] = {}
     buffer = b""
-    is_open = True
-    while is_open or running:
-        waiting = [*running, *([requests] if is_open else [])]
-        readable, _, _ = select.select(waiting, [], [], 1.0)
-        now = time.monotonic()
+    while True:
+        readable, _, _ = select.select([*running, requests], [], [], 5.0)
         for child in running.values():
-            if now > child.deadline:
-                child.timeout = True
-                os.kill(child.pid, signal.SIGKILL)
+            child.watch.look()
         for pipe in readable:
             if pipe in running:
                 answer(_finish(running.pop(pipe), pipe))
         if requests not in readable:
             continue
         data = os.read(requests, 65536)
-        is_open = bool(data)
+        if not data:
+            break
         *lines, buffer = (buffer + data).split(b"\n")
         for line in lines:
             request = json.loads(line)
+            prepare(request)
             pid, pipe = _start(request)
             if not pid:
                 for other in (requests, out, *running):
                     os.close(other)
                 become(request, pipe)
                 return
-            deadline = time.monotonic() + request["wall_s"]
-            running[pipe] = _Child(pid, request["id"], deadline)
+            limit_cpu(pid, request["cpu_s"])
+            running[pipe] = _Child(pid, request["id"], Watch(pid, request["cpu_s"]))
+    for child in running.values():
+        os.kill(child.pid, signal.SIGKILL)
     os._exit(0)
+
+
+def _keep() -> None:
+    """What the forks share is not copied when one of them collects its garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 def _end_at_exit() -> None:
@@ -143,15 +160,21 @@ def _become_job(request: Request, _pipe: int) -> None:
     os.environ.update(request["env"])
 
 
+def _import(request: Request) -> None:
+    """The test's module, once for all of its runs."""
+    name = request["module"]
+    if name not in sys.modules:
+        # A module that cannot be imported fails in the run that asks for it.
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+        _keep()
+
+
 def serve_jobs() -> None:
-    """Entry point, the first one: simulations that differ in their environment only. The modules
-    in CARILLON_FORK_MODULES are imported once.
+    """Entry point, the first one: simulations that differ in their environment only, each of a test
+    in the module that its request names.
     """
     from cocotb.regression import RegressionManager
 
     RegressionManager.setup_pytest_assertion_rewriting()
-    for name in os.environ[MODULES].split(","):
-        # A module that cannot be imported fails in the run that asks for it.
-        with contextlib.suppress(Exception):
-            importlib.import_module(name)
-    serve(_become_job)
+    serve(_become_job, prepare=_import)

@@ -9,9 +9,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,13 +17,13 @@ from tb.runner.common import (
     ROOT,
     SIM_BUILD,
     RunnerError,
-    cpu_count,
     locked,
     prepare_environment,
     relative,
+    write_whole,
 )
-from tb.runner.proofs import Plant, Proof, choose, load_proofs
-from tb.runner.regress import table
+from tb.runner.proofs import Plant, Proof, load_proofs
+from tb.runner.simulator import forget, kill_group, remember
 
 FOLDER = SIM_BUILD / "formal"
 OUT = SIM_BUILD / "formal.json"
@@ -33,8 +31,6 @@ OUT = SIM_BUILD / "formal.json"
 PASS, FAIL = "PASS", "FAIL"
 #: sby stops by itself at the time limit of a proof; this is for an sby that hangs.
 GRACE_S = 60.0
-
-_RUNNING: set[subprocess.Popen[str]] = set()
 
 
 @dataclass(frozen=True)
@@ -127,12 +123,6 @@ def read_times(text: str) -> float:
     return 60.0 * (user_min + system_min) + user_s + system_s
 
 
-def kill_all() -> None:
-    for process in list(_RUNNING):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-
-
 def run_sby(proof: Proof, folder: Path, places: dict[str, Path] | None = None) -> Run:
     """Prove ``proof`` in ``folder``; ``places``: copies of files that are read instead."""
     prepare_environment()
@@ -152,14 +142,17 @@ def run_sby(proof: Proof, folder: Path, places: dict[str, Path] | None = None) -
         text=True,
         start_new_session=True,
     ) as process:
-        _RUNNING.add(process)
+        remember(process)
         try:
             text = process.communicate(timeout=proof.timeout + GRACE_S)[0]
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             text = process.communicate()[0]
+        except BaseException:
+            kill_group(process)
+            raise
         finally:
-            _RUNNING.discard(process)
+            forget(process)
     try:
         status = (work / "status").read_text().split()[0]
     except (OSError, IndexError):
@@ -251,56 +244,27 @@ def attempt(proof: Proof, sound: bool, planted: bool) -> Outcome:
 # -- reports ---------------------------------------------------------------------------------------
 
 
-def refuted(outcome: Outcome) -> str:
-    if not outcome.planted:
-        return "-"
-    good = sum(not problem for _, _, problem in outcome.planted)
-    return f"{good} of {len(outcome.planted)}"
-
-
 def runs(outcome: Outcome) -> list[Run]:
     """All runs of a proof: itself, with its faults."""
     return [run for run in (outcome.run, *(run for _, run, _ in outcome.planted)) if run]
 
 
-def report(outcomes: Sequence[Outcome]) -> str:
-    """The table, and below it what is wrong with the commands that repeat it."""
-    rows = [
-        (
-            o.proof.id,
-            o.proof.module,
-            " ".join(o.proof.requirements),
-            str(len(o.run.properties)) if o.run else "-",
-            o.status,
-            refuted(o),
-            f"{sum(run.wall_s for run in runs(o)):.1f}",
-            f"{sum(run.cpu_s for run in runs(o)):.1f}",
-        )
-        for o in outcomes
-    ]
-    total = sum(run.cpu_s for o in outcomes for run in runs(o))
-    rows.append(("all", "", "", "", "", "", "", f"{total:.1f}"))
-    header = ("property", "module", "requirements", "checks", "status", "faults refuted")
-    text = table((*header, "wall s", "CPU s"), rows, (3, 6, 7))
-    bounded = [o for o in outcomes if o.proof.why_bounded]
-    if bounded:
-        text += "\n\nbounded only, because:"
-    for o in bounded:
-        text += f"\n  {o.proof.id}: {o.proof.why_bounded}"
-    for o in outcomes:
-        if o.problem and o.run:
-            text += f"\n\nFAILED: make formal PROOF={o.proof.id}\n  {o.proof.statement}"
-            text += f"\n  {o.problem}"
-            if o.run.trace:
-                kind = "stuck induction" if o.run.status != FAIL else "counterexample"
-                text += f"\n  {kind}: gtkwave {relative(o.run.trace)}"
-            text += f"\n  log: {relative(o.run.log)}"
-        for fault, run, problem in o.planted:
-            if problem:
-                text += f"\n\nFAILED: make formal PROOF={o.proof.id} PLANTED=1"
-                text += f"\n  {fault.file}: {fault.text} -> {fault.replacement}\n  {problem}"
-                text += f"\n  log: {relative(run.log)}" if run else ""
-    return text
+def explain(outcome: Outcome) -> str:
+    """Why an outcome is not as it should be, with the commands that repeat it."""
+    parts = []
+    if outcome.problem and outcome.run:
+        parts.append(f"{outcome.problem}\n  {outcome.proof.statement}")
+        if outcome.run.trace:
+            kind = "stuck induction" if outcome.run.status != FAIL else "counterexample"
+            parts.append(f"  {kind}: gtkwave {relative(outcome.run.trace)}")
+        parts.append(f"  repeat: make formal PROOF={outcome.proof.id}")
+        parts.append(f"  log: {relative(outcome.run.log)}")
+    for fault, run, problem in outcome.planted:
+        if problem:
+            parts.append(f"{problem}\n  {fault.file}: {fault.text} -> {fault.replacement}")
+            parts.append(f"  repeat: make formal PROOF={outcome.proof.id} PLANTED=1")
+            parts += [f"  log: {relative(run.log)}"] if run else []
+    return "\n".join(parts)
 
 
 def as_json(outcome: Outcome) -> dict[str, object]:
@@ -352,55 +316,8 @@ def merge(path: Path, outcomes: Sequence[Outcome], order: Sequence[str]) -> list
     return [old[name] for name in order if name in old]
 
 
-def run_formal(
-    patterns: Iterable[str] = (),
-    processes: int | None = None,
-    quick: bool = False,
-    planted: bool = False,
-) -> tuple[int, int]:
-    """Run what is asked for; returns (proofs that hold or faults refuted, others)."""
-    SIM_BUILD.mkdir(exist_ok=True)
-    everything = load_proofs()
-    proofs = choose(everything, patterns, quick)
-    if planted:
-        proofs = [proof for proof in proofs if proof.breaks_with]
-    processes = processes or cpu_count()
-    what = "planted faults of" if planted else "of"
-    print(f"formal: {what} {len(proofs)} proof(s), {processes} at a time", flush=True)
-    start = time.monotonic()
-    done: dict[str, Outcome] = {}
-    pool = ThreadPoolExecutor(max_workers=processes)
-    try:
-        waiting = [pool.submit(attempt, proof, not planted, planted) for proof in proofs]
-        for future in as_completed(waiting):
-            outcome = future.result()
-            done[outcome.proof.id] = outcome
-            told = f"{refuted(outcome)} fault(s) refuted" if planted else outcome.status
-            print(
-                f"[{len(done):>{len(str(len(proofs)))}}/{len(proofs)}] {outcome.proof.id}: {told} "
-                f"({time.monotonic() - start:.0f} s elapsed)",
-                flush=True,
-            )
-            for fault, broken, problem in outcome.planted:
-                verdict = problem or f"refuted by {', '.join(broken.failed if broken else ())}"
-                print(f"    {fault.file}: {fault.replacement.strip()!r}: {verdict}", flush=True)
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        kill_all()
-        raise
-    pool.shutdown()
-    outcomes = [done[proof.id] for proof in proofs]
-    data = merge(OUT, outcomes, [proof.id for proof in everything])
-    OUT.write_text(json.dumps(data, indent=1) + "\n")
-    print(f"\n{report(outcomes)}")
-    if planted:
-        good = sum(not problem for o in outcomes for _, _, problem in o.planted)
-        total = sum(len(o.planted) for o in outcomes)
-    else:
-        good, total = sum(o.ok for o in outcomes), len(outcomes)
-    print(
-        f"\nformal: {good} of {total} {'fault(s) refuted' if planted else 'proof(s) hold'} in "
-        f"{time.monotonic() - start:.0f} s; written to {relative(OUT)}",
-        flush=True,
-    )
-    return good, total - good
+def note(outcome: Outcome) -> None:
+    """Adds one outcome to formal.json."""
+    order = [proof.id for proof in load_proofs()]
+    with locked(FOLDER):
+        write_whole(OUT, json.dumps(merge(OUT, [outcome], order), indent=1) + "\n")

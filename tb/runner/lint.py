@@ -8,14 +8,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
 import yaml
 
-from tb.runner.common import INCLUDES, ROOT, RunnerError, cpu_count, hdl_files, relative
+from tb.runner.common import INCLUDES, ROOT, RunnerError, hdl_files, relative
 
 TOPS = ("cde_top", "cde_cpl_top")
 CONFIGS = "hdl/lint_configs.yaml"
@@ -158,29 +156,3 @@ def generated_checks() -> list[Check]:
         for name in ("gen_defs", "gen_filters", "gen_file_list")
         if (ROOT / "scripts" / f"{name}.py").is_file()
     ]
-
-
-def run_lint() -> tuple[int, int]:
-    """Run and print every check; returns (passed, failed)."""
-    checks = python_checks() + generated_checks() + strict_checks() + module_checks()
-    passed = failed = 0
-    try:
-        # The largest design, of the last set, takes longest: what begins late should be short.
-        checks += reversed(hdl_checks())
-    except RunnerError as error:
-        print(f"lint: design: FAILED\n  {error}")
-        failed += 1
-    start = time.monotonic()
-    with ThreadPoolExecutor(max_workers=cpu_count()) as pool:
-        running = {pool.submit(check.run): check for check in checks}
-        for future in as_completed(running):
-            check, (ok, text) = running[future], future.result()
-            print(f"lint: {check.name}: {'ok' if ok else 'FAILED'}", flush=True)
-            if not ok:
-                print("  " + "\n  ".join(text.splitlines()[:80]), flush=True)
-            passed, failed = passed + ok, failed + (not ok)
-    print(
-        f"lint: {passed} of {passed + failed} check(s) passed in {time.monotonic() - start:.0f} s",
-        flush=True,
-    )
-    return passed, failed

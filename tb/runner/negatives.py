@@ -7,29 +7,28 @@ then fail with the error that it names. A test that passes there checks nothing.
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import yaml
 
-from tb.runner.builds import BuildConfig, get_build, load_builds
-from tb.runner.common import HDL, ROOT, SIM_BUILD, RunnerError, cpu_count, locked, relative
-from tb.runner.discover import Job, Module, find_modules, select_jobs
-from tb.runner.parallel import run_parts
-from tb.runner.regress import Result, run_job, table
+from tb.runner.builds import BuildConfig, get_build
+from tb.runner.common import HDL, ROOT, SIM_BUILD, RunnerError, locked, relative, write_whole
+from tb.runner.discover import Job, Module, select_jobs
+from tb.runner.regress import Result, run_job
 from tb.runner.results import FAILED, PASSED
 from tb.runner.simulator import build
 
 FAULTS = ROOT / "tb" / "faults"
+OUT = SIM_BUILD / "negatives.json"
 FOLDER = SIM_BUILD / "negatives"
 
-#: Wall time of a test: the longest takes two minutes in a build that is not optimised, on a slow
-#: machine. A fault that makes a test hang is not found by a check; it need not be waited for.
+#: Processor time of a test: the longest takes two minutes in a build that is not optimised. A
+#: fault that makes a test hang is not found by a check; it need not be waited for.
 TIMEOUT_S = 180.0
 
 
@@ -93,41 +92,29 @@ def _fault(data: object, where: str) -> Fault:
     return Fault(**{**data, "requirements": tuple(requirements), "fails": dict(tests)})
 
 
+def read_faults(path: Path) -> list[Fault]:
+    """The faults of one file."""
+    where = relative(path)
+    try:
+        data = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError) as error:
+        raise RunnerError(f"{where}: {error}") from None
+    entries = data.get("faults") if isinstance(data, dict) else None
+    if not isinstance(entries, list) or not entries:
+        raise RunnerError(f"{where}: must have a list `faults`")
+    return [_fault(entry, where) for entry in entries]
+
+
 def load_faults(folder: Path = FAULTS) -> list[Fault]:
-    """The planted faults of all files of the folder."""
-    faults: list[Fault] = []
+    """The planted faults of all files of the folder; two of one name are an error."""
+    faults: dict[str, Fault] = {}
     for path in sorted(folder.glob("*.yaml")):
-        where = relative(path)
-        try:
-            data = yaml.safe_load(path.read_text())
-        except (OSError, yaml.YAMLError) as error:
-            raise RunnerError(f"{where}: {error}") from None
-        entries = data.get("faults") if isinstance(data, dict) else None
-        if not isinstance(entries, list) or not entries:
-            raise RunnerError(f"{where}: must have a list `faults`")
-        faults += [_fault(entry, where) for entry in entries]
-    where = relative(folder)
+        for fault in read_faults(path):
+            if faults.setdefault(fault.id, fault) is not fault:
+                raise RunnerError(f"{relative(path)}: {fault.id}: a second fault of this name")
     if not faults:
-        raise RunnerError(f"{where}: no file with faults")
-    names = [fault.id for fault in faults]
-    for name in names:
-        if names.count(name) > 1:
-            raise RunnerError(f"{where}: {name}: a second fault of this name")
-    return faults
-
-
-def choose(faults: Sequence[Fault], patterns: Iterable[str]) -> list[Fault]:
-    """Those whose names match one of the patterns; without patterns all."""
-    patterns = list(patterns)
-    for pattern in patterns:
-        if not any(fnmatch.fnmatchcase(fault.id, pattern) for fault in faults):
-            known = ", ".join(fault.id for fault in faults)
-            raise RunnerError(f"FAULT={pattern} matches no fault; known: {known}")
-    return [
-        fault
-        for fault in faults
-        if not patterns or any(fnmatch.fnmatchcase(fault.id, p) for p in patterns)
-    ]
+        raise RunnerError(f"{relative(folder)}: no file with faults")
+    return list(faults.values())
 
 
 def representatives(faults: Sequence[Fault]) -> list[Fault]:
@@ -156,7 +143,7 @@ def plant(fault: Fault, hdl: Path) -> None:
         found = "does not occur" if not count else f"occurs {count} times, not once,"
         raise RunnerError(
             f"{fault.id}: the text to replace {found} in {relative(HDL)}/{fault.file}; correct "
-            f"`text` in {relative(FAULTS)}:\n{fault.text}"
+            f"`text` of the fault:\n{fault.text}"
         )
     path.write_text(source.replace(fault.text, fault.replacement))
 
@@ -180,7 +167,8 @@ def judge_result(result: Result, error: str) -> str:
         return f"{name} passes with the fault in place: it does not check this"
     if verdict.status != FAILED:
         return f"{name} did not come to an end: {verdict.status}: {verdict.message}"
-    if error not in verdict.message:
+    log = result.log.read_text(errors="replace") if result.log.is_file() else ""
+    if error not in verdict.message and error not in log:
         return f"{name} failed with another error than {error!r}: {verdict.message}"
     return ""
 
@@ -238,91 +226,35 @@ def attempt(fault: Fault, jobs: Sequence[Job], builds: dict[str, BuildConfig]) -
     return Outcome(fault, problem, tuple(results), time.monotonic() - start)
 
 
-def report(outcomes: Sequence[Outcome]) -> str:
-    """The table, and below it what is wrong."""
-    rows = [
-        (
-            o.fault.id,
-            " ".join(o.fault.requirements),
-            ", ".join(o.fault.fails),
-            "not found" if o.problem else "found",
-            f"{o.wall_s:.1f}",
-        )
-        for o in outcomes
-    ]
-    text = table(("fault", "requirements", "tests that must fail", "result", "wall s"), rows, (4,))
-    for o in outcomes:
-        if o.problem:
-            text += f"\n\nFAILED: make negatives FAULT={o.fault.id}\n  {o.fault.stands_for}"
-            text += f"\n  {o.problem}"
-            text += "".join(f"\n  log: {relative(r.log)}" for r in o.results)
-    return text
+def as_json(outcome: Outcome) -> dict[str, object]:
+    """The entry of negatives.json."""
+    return {
+        "id": outcome.fault.id,
+        "stands_for": outcome.fault.stands_for,
+        "requirements": list(outcome.fault.requirements),
+        "status": outcome.status.lower(),
+        "problem": outcome.problem,
+        "wall_s": round(outcome.wall_s, 3),
+        "tests": [
+            {
+                "test": r.job.name,
+                "status": r.verdict.status.lower().replace(" ", "_"),
+                "message": r.verdict.message,
+                "log": relative(r.log),
+            }
+            for r in outcome.results
+        ],
+        "reproduce": f"make negatives FAULT={outcome.fault.id}",
+    }
 
 
-def write_outcomes(outcomes: Sequence[Outcome], path: Path) -> None:
-    data = [
-        {
-            "id": o.fault.id,
-            "stands_for": o.fault.stands_for,
-            "requirements": list(o.fault.requirements),
-            "status": o.status.lower(),
-            "problem": o.problem,
-            "wall_s": round(o.wall_s, 3),
-            "tests": [
-                {
-                    "test": r.job.name,
-                    "status": r.verdict.status.lower().replace(" ", "_"),
-                    "message": r.verdict.message,
-                    "log": relative(r.log),
-                }
-                for r in o.results
-            ],
-            "reproduce": f"make negatives FAULT={o.fault.id}",
-        }
-        for o in outcomes
-    ]
-    path.write_text(json.dumps(data, indent=1) + "\n")
-
-
-def run_negatives(
-    patterns: Iterable[str] = (), processes: int | None = None, quick: bool = False
-) -> tuple[int, int]:
-    """Plant every fault that is asked for; returns (faults found, faults not found). ``quick``: one
-    for every second file of the design.
-    """
-    SIM_BUILD.mkdir(exist_ok=True)
-    out = SIM_BUILD / "negatives.json"
-    # Results of an earlier run must not be taken for those of a run that was cut short.
-    out.unlink(missing_ok=True)
-    known = choose(load_faults(), patterns)
-    faults = representatives(known) if quick else known
-    modules, builds = find_modules(), load_builds()
-    # Before the first build: a wrong name is told at once.
-    jobs = {fault.id: jobs_of(fault, modules) for fault in faults}
-    processes = processes or cpu_count()
-    print(f"{len(faults)} fault(s) to plant, {processes} at a time", flush=True)
-    if len(faults) < len(known):
-        print(
-            f"one for every second file; `make negatives` plants all {len(known)}",
-            flush=True,
-        )
-    start = time.monotonic()
-
-    def told(outcome: Outcome, _left: int, elapsed: float) -> str:
-        return (
-            f"{outcome.status:<7} {outcome.fault.id}, {outcome.wall_s:.1f} s "
-            f"({elapsed:.0f} s elapsed)"
-        )
-
-    outcomes = run_parts(
-        lambda fault: attempt(fault, jobs[fault.id], builds), faults, processes, told
-    )
-    write_outcomes(outcomes, out)
-    found = sum(not outcome.problem for outcome in outcomes)
-    print(f"\n{report(outcomes)}")
-    print(
-        f"\nnegative tests: {found} of {len(outcomes)} fault(s) found in "
-        f"{time.monotonic() - start:.0f} s; written to {relative(out)}",
-        flush=True,
-    )
-    return found, len(outcomes) - found
+def write_outcomes(found: Sequence[dict[str, object]], path: Path = OUT) -> None:
+    """Entries of an earlier run stay, unless their faults were planted again or are gone."""
+    try:
+        entries = {entry["id"]: entry for entry in json.loads(path.read_text())}
+    except (OSError, ValueError, KeyError, TypeError):
+        entries = {}
+    entries |= {entry["id"]: entry for entry in found}
+    known = [fault.id for fault in load_faults()]
+    kept = [entries[name] for name in known if name in entries]
+    write_whole(path, json.dumps(kept, indent=1) + "\n")

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 
@@ -146,38 +144,26 @@ def parse_proof(data: object, where: str) -> Proof:
     return Proof(**{**data, **lists, "breaks_with": plants})
 
 
+def read_proofs(path: Path) -> list[Proof]:
+    """The proofs of one file."""
+    where = relative(path)
+    try:
+        data = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError) as error:
+        raise RunnerError(f"{where}: {error}") from None
+    entries = data.get("proofs") if isinstance(data, dict) else None
+    if not isinstance(entries, list) or not entries:
+        raise RunnerError(f"{where}: must have a list `proofs`")
+    return [parse_proof(entry, where) for entry in entries]
+
+
 def load_proofs(folder: Path = FORMAL) -> list[Proof]:
     """The proofs of every .yaml file of the folder, in order of file and place."""
-    proofs: list[Proof] = []
+    proofs: dict[str, Proof] = {}
     for path in sorted(folder.rglob("*.yaml")):
-        where = relative(path)
-        try:
-            data = yaml.safe_load(path.read_text())
-        except yaml.YAMLError as error:
-            raise RunnerError(f"{where}: {error}") from None
-        entries = data.get("proofs") if isinstance(data, dict) else None
-        if not isinstance(entries, list) or not entries:
-            raise RunnerError(f"{where}: must have a list `proofs`")
-        for entry in entries:
-            proof = parse_proof(entry, where)
-            if any(proof.id == other.id for other in proofs):
-                raise RunnerError(f"{where}: {proof.id}: a second proof of this name")
-            proofs.append(proof)
+        for proof in read_proofs(path):
+            if proofs.setdefault(proof.id, proof) is not proof:
+                raise RunnerError(f"{relative(path)}: {proof.id}: a second proof of this name")
     if not proofs:
         raise RunnerError(f"no proofs in {relative(folder)}")
-    return proofs
-
-
-def choose(proofs: Sequence[Proof], patterns: Iterable[str], quick: bool = False) -> list[Proof]:
-    """Those whose names match one of the patterns; without patterns all, or the quick ones."""
-    patterns = list(patterns)
-    for pattern in patterns:
-        if not any(fnmatch.fnmatchcase(proof.id, pattern) for proof in proofs):
-            known = ", ".join(proof.id for proof in proofs)
-            raise RunnerError(f"PROOF={pattern} matches no proof; known: {known}")
-    return [
-        proof
-        for proof in proofs
-        if (not quick or proof.quick)
-        and (not patterns or any(fnmatch.fnmatchcase(proof.id, p) for p in patterns))
-    ]
+    return list(proofs.values())

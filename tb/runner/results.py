@@ -14,6 +14,7 @@ PASSED, FAILED, NOT_RUN, TIMEOUT = "passed", "FAILED", "NOT RUN", "TIMEOUT"
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _ERROR = re.compile(r"%Error|\bERROR\b|\bCRITICAL\b|^Error:|error:|Error: |Exception: ")
+_NUMBER = re.compile(r"0x[0-9a-fA-F_]+|\b\d[\d_.]*")
 # cocotb's own closing words: they say that a test failed, not why.
 _NOT_A_CAUSE = re.compile(r"cocotb\.regression|\*\*")
 
@@ -24,7 +25,8 @@ class Verdict:
 
     status: str
     message: str = ""
-    """Why it failed: the first error line of the log, or what is missing."""
+    """Why it failed: the exception that ended the test (several lines where it has them), else the
+    first error line of the log, or what is missing."""
     tests: int = 0
     sim_ns: float = 0.0
     run_s: float = 0.0
@@ -33,6 +35,16 @@ class Verdict:
     @property
     def ok(self) -> bool:
         return self.status == PASSED
+
+    @property
+    def cause(self) -> str:
+        """The message's first line."""
+        return self.message.partition("\n")[0]
+
+    @property
+    def signature(self) -> str:
+        """Equal for failures with one cause: the first line without its numbers."""
+        return "" if self.ok else f"{self.status}: {_NUMBER.sub('#', self.cause)[:200]}"
 
 
 def first_error(log: Path) -> str:
@@ -52,9 +64,9 @@ def _failure_text(cases: list[ElementTree.Element]) -> str:
         for kind in ("failure", "error"):
             node = case.find(kind)
             if node is not None:
-                lines = (node.get("message") or node.text or "").strip().splitlines()
-                prefix = node.get("type") or kind
-                return f"{prefix}: {lines[0]}" if lines else prefix
+                text = (node.get("message") or node.text or "").strip()
+                prefix = node.get("type") or node.get("error_type") or kind
+                return f"{prefix}: {text}" if text else prefix
     return ""
 
 
@@ -98,7 +110,7 @@ def judge(results: Path, log: Path, exit_code: int) -> Verdict:
         what = f"{skipped} skipped" if skipped else "does the module import, is the name right?"
         return verdict(NOT_RUN, hint or f"no test ran ({what})")
     if failures:
-        return verdict(FAILED, hint or _failure_text(cases) or f"{failures} test(s) failed")
+        return verdict(FAILED, _failure_text(cases) or hint or f"{failures} test(s) failed")
     if skipped:
         return verdict(NOT_RUN, f"{skipped} of {tests} tests were skipped")
     if exit_code:

@@ -5,41 +5,53 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 from cocotb_tools import runner as cocotb_runner
 
 from tb.runner.builds import BuildConfig
-from tb.runner.common import ROOT, RunnerError, cpu_count, locked, relative
+from tb.runner.common import ROOT, RunnerError, cpu_count, empty, locked, relative
+from tb.runner.limits import Watch, limit_cpu
 
-_children: set[subprocess.Popen[bytes]] = set()
+_children: set[subprocess.Popen[Any]] = set()
 _children_lock = threading.Lock()
 
 
-class TimedOutError(Exception):
-    """A job passed its wall-clock limit."""
+@dataclass(frozen=True)
+class Ended:
+    """How a command has ended."""
+
+    status: int = 0
+    """Exit code, or minus the signal."""
+    cpu_s: float = 0.0
+    """Processor time, with that of the processes that it has waited for."""
+    timeout: bool = False
+    """Whether it was ended for using more than its limit, or nothing for long."""
 
 
-def kill_group(process: subprocess.Popen[bytes]) -> None:
+def kill_group(process: subprocess.Popen[Any]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def remember(process: subprocess.Popen[bytes]) -> None:
+def remember(process: subprocess.Popen[Any]) -> None:
     """kill_all ends this process, and all of its group, too."""
     with _children_lock:
         _children.add(process)
 
 
-def forget(process: subprocess.Popen[bytes]) -> None:
+def forget(process: subprocess.Popen[Any]) -> None:
     with _children_lock:
         _children.discard(process)
 
@@ -56,26 +68,57 @@ def execute(
     cwd: str | os.PathLike[str],
     env: Mapping[str, str],
     log: TextIO,
-    timeout_s: float | None,
-) -> int:
-    """Run one command in a process group of its own, so that a time-out leaves nothing behind."""
+    cpu_s: float | None,
+) -> Ended:
+    """Run one command in a process group of its own, so that nothing of it is left behind.
+    ``cpu_s``: limit of its processor time.
+    """
     process = subprocess.Popen(
-        command, cwd=cwd, env=env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        command,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
     )
     remember(process)
+    watch = Watch(process.pid, cpu_s)
+    limit_cpu(process.pid, cpu_s)
     try:
-        return process.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        kill_group(process)
-        process.wait()
-        raise TimedOutError from None
+        while True:
+            # Not Popen.wait(): only wait4 tells what the process has used.
+            pid, status, used = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                break
+            if cpu_s is not None:
+                watch.look()
+            _pause(process.pid)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        late = watch.ended or (process.returncode < 0 and watch.spent(used))
+        return Ended(process.returncode, used.ru_utime + used.ru_stime, late)
     finally:
+        if process.returncode is None:
+            kill_group(process)
+            process.wait()
         forget(process)
+
+
+def _pause(pid: int) -> None:
+    """Until the process has ended, but for 5 s at most."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        select.select([handle], [], [], 5.0)
+    finally:
+        os.close(handle)
 
 
 #: How a command is run: as ``execute`` above does.
 Execute = Callable[
-    [Sequence[str], str | os.PathLike[str], Mapping[str, str], TextIO, float | None], int
+    [Sequence[str], str | os.PathLike[str], Mapping[str, str], TextIO, float | None], Ended
 ]
 
 
@@ -83,8 +126,9 @@ class _Executor:
     """Replaces how cocotb's runner starts its commands: with a log file, a limit, and no raise on
     a failing simulation, whose results are judged from what it wrote."""
 
-    timeout_s: float | None = None
+    limit_s: float | None = None
     exit_code = 0
+    ended = Ended()
     execute: Execute = staticmethod(execute)
 
     def _execute_cmds(
@@ -92,7 +136,8 @@ class _Executor:
     ) -> None:
         assert stdout is not None
         for command in cmds:
-            self.exit_code = self.execute(command, cwd, self.env, stdout, self.timeout_s)  # type: ignore[attr-defined]
+            self.ended = self.execute(command, cwd, self.env, stdout, self.limit_s)  # type: ignore[attr-defined]
+            self.exit_code = self.ended.status
             if self.exit_code:
                 return
 
@@ -119,6 +164,8 @@ _COVERAGE_WRITE = (
 )
 #: In the folder of a coverage build: its points, in the order of the bits that a run writes.
 COVERAGE_POINTS = "coverage.points"
+#: Sets of random initial values that seeds are spread over.
+INITIAL_STATES = 8
 #: Counters make the code several times as long; optimising it would take longer than running it.
 _COVERAGE_VARIABLES = ("OPT_FAST=-O1", "OPT_GLOBAL=-O1")
 
@@ -144,13 +191,13 @@ class _Icarus(_Executor, cocotb_runner.Icarus):
 
 
 def make_runner(sim: str) -> _Verilator | _Icarus:
-    if sim == "verilator":
-        return _Verilator()
-    if sim == "icarus":
-        if shutil.which("iverilog") is None:
-            raise RunnerError("iverilog is not installed; run 'make setup'")
-        return _Icarus()
-    raise RunnerError(f"SIM={sim}: choose verilator or icarus")
+    if sim not in ("verilator", "icarus"):
+        raise RunnerError(f"SIM={sim}: choose verilator or icarus")
+    if sim == "icarus" and shutil.which("iverilog") is None:
+        raise RunnerError("iverilog is not installed; run 'make setup'")
+    runner = _Verilator() if sim == "verilator" else _Icarus()
+    runner.log.setLevel(logging.WARNING)
+    return runner
 
 
 def _verilator_args(config: BuildConfig, waves: bool) -> list[str]:
@@ -182,10 +229,25 @@ def first_build_error(log: str) -> str:
     return "no error line in the log"
 
 
-def build(config: BuildConfig, sim: str, waves: bool = False, processes: int | None = None) -> bool:
-    """Build once per configuration, with all cores unless ``processes`` says less. Returns False
-    if nothing had changed, so nothing was done.
-    """
+@dataclass(frozen=True)
+class _Plan:
+    """What a build is made of, and the key that changes with it."""
+
+    runner: _Verilator | _Icarus
+    args: list[str]
+    control: list[Path]
+    sources: list[Path]
+    key: str
+    program: Path
+    stamp: Path
+
+    @property
+    def done(self) -> bool:
+        stamp = self.stamp
+        return self.program.is_file() and stamp.is_file() and stamp.read_text() == self.key
+
+
+def _plan(config: BuildConfig, sim: str, waves: bool) -> _Plan:
     folder = config.folder(sim, waves)
     sources = config.source_files()
     runner = make_runner(sim)
@@ -193,7 +255,6 @@ def build(config: BuildConfig, sim: str, waves: bool = False, processes: int | N
         args = _verilator_args(config, waves)
         public = config.public_file()
         runner.ports_only = public is not None
-        runner.processes = processes or 0
         runner.coverage = config.coverage
         control = [public] if public else []
         control += [_COVERAGE_CONTROL] if config.coverage else []
@@ -206,21 +267,43 @@ def build(config: BuildConfig, sim: str, waves: bool = False, processes: int | N
     key_files += [_COVERAGE_HEADER] if config.coverage else []
     for include in config.includes:
         key_files += sorted((ROOT / include).glob("*.vh"))
+    # What a build does not depend on.
+    config = replace(config, timeout_s=0.0, clock_ns=0.0, sim_args=())
+    key = _fingerprint([config, args, MAKE_VARIABLES, _COVERAGE_VARIABLES, sim], key_files)
     program = folder / ("sim.vvp" if sim == "icarus" else config.toplevel)
-    stamp = folder / ".carillon-build"
+    return _Plan(runner, args, control, sources, key, program, folder / ".carillon-build")
+
+
+def is_built(config: BuildConfig, sim: str, waves: bool = False) -> bool:
+    """Whether there is a build of the sources as they are."""
+    return _plan(config, sim, waves).done
+
+
+def build(config: BuildConfig, sim: str, waves: bool = False, processes: int | None = None) -> bool:
+    """Build once per configuration, with all cores unless ``processes`` says less. Returns False
+    if nothing had changed, so nothing was done.
+    """
+    folder = config.folder(sim, waves)
     with locked(folder):
-        key = _fingerprint([config, args, MAKE_VARIABLES, _COVERAGE_VARIABLES, sim], key_files)
-        if program.is_file() and stamp.is_file() and stamp.read_text() == key:
+        plan = _plan(config, sim, waves)
+        if plan.done:
             return False
-        stamp.unlink(missing_ok=True)
+        plan.stamp.unlink(missing_ok=True)
         (folder / COVERAGE_POINTS).unlink(missing_ok=True)
+        begun = folder / ".carillon-begun"
+        if begun.exists():  # a build that was cut short may have left half an object
+            empty(folder)
+        begun.touch()
         log = folder / "build.log"
+        runner = plan.runner
+        if isinstance(runner, _Verilator):
+            runner.processes = processes or 0
         runner.build(
-            sources=[*control, *sources],
+            sources=[*plan.control, *plan.sources],
             includes=[ROOT / path for path in config.includes],
             parameters=config.parameters,
             defines=config.defines,
-            build_args=args,
+            build_args=plan.args,
             hdl_toplevel=config.toplevel,
             build_dir=folder,
             timescale=("1ns", "1ps"),
@@ -228,14 +311,15 @@ def build(config: BuildConfig, sim: str, waves: bool = False, processes: int | N
             always=True,
             log_file=log,
         )
-        if runner.exit_code or not program.is_file():
+        if runner.exit_code or not plan.program.is_file():
             text = log.read_text(errors="replace")
             raise RunnerError(
                 f"build {config.name} for {sim} failed: {first_build_error(text)}\n"
                 + "\n".join(text.splitlines()[-60:])
                 + f"\nThe whole log: {relative(log)}"
             )
-        stamp.write_text(key)
+        begun.unlink()
+        plan.stamp.write_text(plan.key)
     return True
 
 
@@ -250,12 +334,12 @@ def simulate(
     waves: Path | None = None,
     extra_env: Mapping[str, str] | None = None,
     hosts: Execute | None = None,
-) -> int:
-    """Run a test in job_dir, which gets sim.log and results.xml. Returns the exit code. ``hosts``
-    runs a compiled program in place of a process of its own.
+) -> Ended:
+    """Run a test in job_dir, which gets sim.log and results.xml. ``hosts`` runs a compiled program
+    in place of a process of its own.
     """
     runner = make_runner(sim)
-    runner.timeout_s = config.timeout_s
+    runner.limit_s = config.timeout_s
     if hosts and sim == "verilator":
         runner.execute = hosts
     test_args: list[str] = []
@@ -264,29 +348,44 @@ def simulate(
     if sim == "verilator":
         # A register that leaves a random value at start has not been exercised by a test.
         initial = 0 if config.coverage else 2
-        plusargs += [f"+verilator+seed+{seed}", f"+verilator+rand+reset+{initial}"]
+        # Few initial states: jobs that have one in common are forks of one process.
+        state = 1 + (seed - 1) % INITIAL_STATES
+        plusargs += [f"+verilator+seed+{state}", f"+verilator+rand+reset+{initial}"]
         # One $error must not end the run: the test has to see, judge and report it.
         plusargs.append("+verilator+error+limit+1000")
         if waves:
             test_args += ["--trace-file", str(waves)]
     elif waves:
         plusargs.append(f"+dumpfile_path={waves}")
-    runner.test(
-        test_module=module,
-        test_filter=test_filter,
-        hdl_toplevel=config.toplevel,
-        hdl_toplevel_lang="verilog",
-        build_dir=build_dir,
-        test_dir=job_dir,
-        results_xml=str(job_dir / "results.xml"),
-        seed=seed,
-        test_args=test_args,
-        plusargs=plusargs,
-        extra_env={
-            "CARILLON_COVERAGE_POINTS": str(build_dir / COVERAGE_POINTS),
-            **(extra_env or {}),
-        },
-        waves=waves is not None,
-        log_file=job_dir / "sim.log",
-    )
-    return runner.exit_code
+    with _outside_pytest():
+        runner.test(
+            test_module=module,
+            test_filter=test_filter,
+            hdl_toplevel=config.toplevel,
+            hdl_toplevel_lang="verilog",
+            build_dir=build_dir,
+            test_dir=job_dir,
+            results_xml=str(job_dir / "results.xml"),
+            seed=seed,
+            test_args=test_args,
+            plusargs=plusargs,
+            extra_env={
+                "CARILLON_COVERAGE_POINTS": str(build_dir / COVERAGE_POINTS),
+                **(extra_env or {}),
+            },
+            waves=waves is not None,
+            log_file=job_dir / "sim.log",
+        )
+    return runner.ended
+
+
+@contextlib.contextmanager
+def _outside_pytest() -> Iterator[None]:
+    """cocotb's runner judges results by itself, and exits, where pytest runs it."""
+    name = "PYTEST_CURRENT_TEST"
+    saved = os.environ.pop(name, None)
+    try:
+        yield
+    finally:
+        if saved is not None:
+            os.environ[name] = saved

@@ -27,7 +27,7 @@ import yaml
 
 from tb.env.harness.facts import VARIABLE as FACTS
 from tb.runner.builds import BuildConfig
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, relative
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, relative, write_whole
 from tb.runner.coverage import VARIABLE as COVERAGE
 from tb.runner.discover import Job, Module, find_modules, select_jobs
 from tb.runner.regress import Result, build_all, run_job, table
@@ -233,6 +233,9 @@ def _run_chunk(job: Job, config: BuildConfig) -> tuple[Result, dict[str, int]]:
 # -- running ---------------------------------------------------------------------------------------
 
 
+_STOP = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 @contextmanager
 def _stopping() -> Iterator[threading.Event]:
     """Ctrl-C and SIGTERM ask to stop, instead of ending the process somewhere."""
@@ -241,7 +244,7 @@ def _stopping() -> Iterator[threading.Event]:
     def ask(*_: object) -> None:
         stop.set()
 
-    old = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    old = {number: signal.signal(number, ask) for number in _STOP}
     try:
         yield stop
     finally:
@@ -289,10 +292,7 @@ def soak(
         data = campaign.as_json(target, [jobs[n] for n in sorted(campaign.done)])
         text = json.dumps(data, indent=1) + "\n"
         for out in outs:
-            out.parent.mkdir(parents=True, exist_ok=True)
-            part = out.with_suffix(".part")
-            part.write_text(text)
-            part.replace(out)
+            write_whole(out, text)
 
     pool = ThreadPoolExecutor(max_workers=processes)
     try:

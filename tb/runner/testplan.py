@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from tb.env.coverage.bins import BINS
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, relative
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError, relative, write_whole
 from tb.runner.coverage import Bin
 from tb.runner.discover import Module
 
@@ -171,5 +171,5 @@ def write_plan(
     rows = load_plan()
     gaps = find_gaps(rows, all_tests(modules))
     path = folder / "testplan.md"
-    path.write_text(annotate(rows, results, coverage, gaps))
+    write_whole(path, annotate(rows, results, coverage, gaps))
     return path, gaps

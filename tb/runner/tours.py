@@ -9,8 +9,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tb.runner.common import SIM_BUILD, RunnerError
+from tb.runner.common import SIM_BUILD, RunnerError, write_whole
 from tb.runner.discover import TOURS, Job, find_modules, select_jobs
+from tb.runner.regress import tour_file
 from tb.tours.catalogue import NAMES, explored
 from tb.tours.graph import Graph, TourError
 from tb.tours.report import Row, rows
@@ -18,24 +19,20 @@ from tb.tours.report import Row, rows
 HEADER = ("model", "states", "reachable", "driven", "%")
 
 
-def job_file(job: Job, folder: Path = SIM_BUILD) -> Path:
-    """Where a job writes what it has driven."""
-    return folder / "tours" / f"{job.sim}-{job.build}-{job.name}-s{job.seed}.json"
-
-
 def collect(
     jobs: Iterable[Job],
-    folder: Path = SIM_BUILD,
+    file_of: Callable[[Job], Path] = tour_file,
     names: Iterable[str] = NAMES,
     graph_of: Callable[[str], Graph] = explored,
 ) -> list[Row]:
-    """One row for each graph that these jobs drove, for every graph if they are all there are."""
+    """One row for each graph, if every tour is among these jobs; else none."""
     jobs = list(jobs)
-    paths = [path for path in (job_file(job, folder) for job in jobs) if path.is_file()]
-    driven = {json.loads(path.read_text())["graph"] for path in paths}
     every = {job.name for job in select_jobs(find_modules(), [TOURS])}
-    complete = every <= {job.name for job in jobs}
-    graphs: Mapping[str, Graph] = {n: graph_of(n) for n in names if complete or n in driven}
+    if not every <= {job.name for job in jobs}:
+        return []
+    paths = [path for path in map(file_of, jobs) if path.is_file()]
+    driven = {json.loads(path.read_text())["graph"] for path in paths}
+    graphs: Mapping[str, Graph] = {name: graph_of(name) for name in names}
     if unknown := driven - graphs.keys():
         raise RunnerError(f"tours: {min(unknown)}: not in the catalogue")
     try:
@@ -81,7 +78,7 @@ def write(found: Sequence[Row], folder: Path = SIM_BUILD) -> Path:
         }
         for row in found
     ]
-    path.write_text(json.dumps(data, indent=1) + "\n")
+    write_whole(path, json.dumps(data, indent=1) + "\n")
     return path
 
 

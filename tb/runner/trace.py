@@ -2,8 +2,8 @@
 """Traceability of a whole regression, both ways: requirements to tests, bins, planted faults and
 proofs, and each of these back to requirements; and that every bin of functional coverage was hit.
 
-Reads what `make sim` and the repository have: results.json, coverage.json, docs/testplan.yaml,
-tb/faults/*.yaml, formal/*/proofs.yaml. Every gap fails.
+From the results of a run and what the repository has: docs/testplan.yaml, planted faults,
+formal/*/proofs.yaml. Every gap fails.
 """
 
 from __future__ import annotations
@@ -13,27 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tb.env.coverage.bins import BINS
-from tb.runner.common import SIM_BUILD, RunnerError, relative
-from tb.runner.discover import find_modules, short_name
+from tb.runner.common import SIM_BUILD, relative, write_whole
+from tb.runner.discover import Module
 from tb.runner.negatives import Fault, load_faults
 from tb.runner.proofs import Proof, load_proofs
 from tb.runner.testplan import SCOPE, Row, all_tests, find_gaps, load_plan
 
 Results = Mapping[str, Sequence[bool]]
-
-
-def read_results(folder: Path = SIM_BUILD) -> tuple[dict[str, list[bool]], dict[str, int]]:
-    """(outcome of each run of each test, hits of each bin) of the last regression."""
-    try:
-        runs = json.loads((folder / "results.json").read_text())
-        bins = json.loads((folder / "coverage.json").read_text())
-    except (OSError, ValueError) as error:
-        raise RunnerError(f"no results of a regression ({error}); run 'make sim'") from None
-    outcomes: dict[str, list[bool]] = {}
-    for run in runs:
-        name = short_name(f"{run['module']}.{run['test']}")
-        outcomes.setdefault(name, []).append(run["status"] == "passed")
-    return outcomes, {name: found["hits"] for name, found in bins.items()}
 
 
 def trace_gaps(
@@ -44,23 +30,28 @@ def trace_gaps(
     proofs: Sequence[Proof] = (),
     bins: Mapping[str, Sequence[str]] = BINS,
     scope: Iterable[str] = SCOPE,
+    *,
+    every_test: bool = True,
+    complete: bool = True,
 ) -> list[str]:
-    """What a run of the regression leaves open, in sentences."""
+    """What a run of the regression leaves open, in sentences. Without ``every_test``: of a tier
+    that leaves out tests; without ``complete``: of one that need not show every requirement.
+    """
     scope = list(scope)
     gaps = []
     for name in scope:
         tests = [test for row in rows if name in row.requirements for test in row.tests]
         # A test that ran and failed makes the regression fail; here a requirement must be shown.
-        if not any(results.get(test) and all(results[test]) for test in tests):
+        if complete and not any(results.get(test) and all(results[test]) for test in tests):
             gaps.append(f"requirement {name}: no test of its rows has passed")
     gaps += [
         f"row {row.id}: {test} has not passed"
         for row in rows
         for test in row.tests
-        if not results.get(test) or not all(results[test])
+        if not all(results.get(test) or [not every_test])
     ]
     for name, named in bins.items():
-        if not hits.get(name):
+        if complete and not hits.get(name):
             gaps.append(f"bin {name!r} was not hit")
         gaps += _unknown(f"bin {name!r}", named, scope)
     for fault in faults:
@@ -109,21 +100,30 @@ def matrix(
     }
 
 
-def run_trace(folder: Path = SIM_BUILD) -> tuple[int, int]:
-    """Check, print the gaps and write traceability.json; returns (requirements, gaps)."""
+def run_trace(
+    results: Results,
+    hits: Mapping[str, int],
+    modules: Sequence[Module],
+    *,
+    every_test: bool,
+    complete: bool,
+    folder: Path = SIM_BUILD,
+) -> tuple[str, list[str]]:
+    """Writes traceability.json; returns one line on it, and the gaps. ``results``: outcome of each
+    run of each test; ``hits``: of each bin.
+    """
     rows, faults, proofs = load_plan(), load_faults(), load_proofs()
-    tests = all_tests(find_modules())
-    results, hits = read_results(folder)
-    gaps = find_gaps(rows, tests) + trace_gaps(rows, results, hits, faults, proofs)
+    tests = all_tests(modules)
+    gaps = find_gaps(rows, tests)
+    gaps += trace_gaps(
+        rows, results, hits, faults, proofs, every_test=every_test, complete=complete
+    )
     out = folder / "traceability.json"
     data = {"gaps": gaps, **matrix(rows, results, hits, faults, proofs)}
-    out.write_text(json.dumps(data, indent=1) + "\n")
-    for gap in gaps:
-        print(f"  {gap}")
-    print(
+    write_whole(out, json.dumps(data, indent=1) + "\n")
+    text = (
         f"traceability: {len(SCOPE)} requirements, {len(tests)} tests, "
         f"{sum(hits.get(name, 0) > 0 for name in BINS)} of {len(BINS)} bins hit, "
-        f"{len(faults)} planted faults, {len(proofs)} proofs: {len(gaps)} gap(s); {relative(out)}",
-        flush=True,
+        f"{len(faults)} planted faults, {len(proofs)} proofs: {len(gaps)} gap(s); {relative(out)}"
     )
-    return len(SCOPE), len(gaps)
+    return text, gaps

@@ -51,7 +51,7 @@ def test_unknown_build_and_wrong_simulator(tmp_path: Path) -> None:
     path = tmp_path / "builds.yaml"
     path.write_text("fastonly: {simulators: [verilator]}\n")
     builds = load_builds(path)
-    with pytest.raises(RunnerError, match="unknown build other"):
+    with pytest.raises(RunnerError, match="BUILD=other: no such build"):
         get_build(builds, "other", "verilator")
     with pytest.raises(RunnerError, match="not for icarus"):
         get_build(builds, "fastonly", "icarus")

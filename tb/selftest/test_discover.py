@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from tb.runner.common import RunnerError
-from tb.runner.discover import Job, Module, parse_seeds, read_module, select_jobs
+from tb.runner.discover import (
+    Job,
+    Module,
+    find_modules,
+    parse_seeds,
+    read_module,
+    select_jobs,
+)
 
 PLAIN = """
 import cocotb
@@ -95,9 +102,9 @@ def test_nothing_selected_is_an_error() -> None:
     module = Module("tb.tests.test_x", "test_x", ("test_a",))
     with pytest.raises(RunnerError, match="no test selected"):
         select_jobs([])
-    with pytest.raises(RunnerError, match="matches no test"):
+    with pytest.raises(RunnerError, match=r"test_nope: no such test"):
         select_jobs([module], ["test_a", "test_nope"])
-    with pytest.raises(RunnerError, match="no test selected"):
+    with pytest.raises(RunnerError, match="BUILD=other: no test is for it; tests are for default"):
         select_jobs([module], build="other")
 
 
@@ -109,6 +116,32 @@ def test_reproduce_command_names_all_that_matters() -> None:
 def test_seed_lists() -> None:
     assert parse_seeds("3") == (1, 2, 3)
     assert parse_seeds("3,8, 20-22") == (3, 8, 20, 21, 22)
-    for bad in ("x", "0", "5-3", "-1", str(2**31) + ","):
-        with pytest.raises(RunnerError):
+    for bad in (
+        "x",
+        "0",
+        "5-3",
+        "-1",
+        "²",
+        str(2**31) + ",",
+        "9" * 5000,
+        "1-100000000000",
+        "1-20000",
+    ):
+        with pytest.raises(RunnerError, match=r"^SEEDS=.{1,120}$"):
             parse_seeds(bad)
+
+
+def test_names_do_not_depend_on_the_folder(tmp_path: Path) -> None:
+    module = read(tmp_path, PLAIN, "arm/test_x.py")
+    assert (module.short, module.subject, module.module) == ("test_x", "arm", "tb.tests.arm.test_x")
+    (job,) = select_jobs([module])
+    assert job.id == "test_x.test_a[default-verilator-1]"
+    read(tmp_path, PLAIN, "cq/test_x.py")
+    with pytest.raises(RunnerError, match="have one name"):
+        find_modules(tmp_path / "tb" / "tests", tmp_path)
+
+
+def test_a_wrong_build_names_those_of_the_test() -> None:
+    module = Module("tb.tests.test_x", "test_x", ("test_a",), builds=("engine", "small"))
+    with pytest.raises(RunnerError, match=r"nearest: engine.*test_a has builds engine, small"):
+        select_jobs([module], ["test_a"], build="enigne")

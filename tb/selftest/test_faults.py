@@ -88,7 +88,7 @@ def test_two_of_one_name(tmp_path: Path) -> None:
 
 def test_unknown_pattern() -> None:
     assert choose([ROW], ["r*"]) == [ROW]
-    with pytest.raises(RunnerError, match="matches no fault"):
+    with pytest.raises(RunnerError, match="no such fault"):
         choose([ROW], ["x"])
 
 

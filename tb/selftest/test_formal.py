@@ -12,6 +12,7 @@ from tb.runner.common import ROOT, RunnerError
 from tb.runner.formal import (
     Outcome,
     Run,
+    explain,
     faulty,
     judge,
     judge_planted,
@@ -20,10 +21,9 @@ from tb.runner.formal import (
     read_log,
     read_properties,
     read_times,
-    report,
     run_sby,
 )
-from tb.runner.proofs import MODES, Plant, Proof, choose, load_proofs, parse_proof
+from tb.runner.proofs import MODES, Plant, Proof, load_proofs, parse_proof
 
 GOOD: dict[str, object] = {
     "id": "one",
@@ -77,16 +77,6 @@ def test_a_proof_needs_a_fault() -> None:
     parse_proof({**entry, "mode": "cover", "depth": 3}, "here")
 
 
-def test_proofs_are_chosen_by_glob() -> None:
-    proofs = [
-        parse_proof({**GOOD, "id": name, "quick": name == "b1"}, "x") for name in ("a1", "b1")
-    ]
-    assert [proof.id for proof in choose(proofs, ["b*"])] == ["b1"]
-    assert [proof.id for proof in choose(proofs, [], quick=True)] == ["b1"]
-    with pytest.raises(RunnerError, match="matches no proof"):
-        choose(proofs, ["c*"])
-
-
 def test_the_log_is_read() -> None:
     text = """engine_0.induction: cd p; yosys-smtbmc -i --noprogress -t 8 --append 0
 engine_0.induction: ##   0:00:00  Trying induction in step 8..
@@ -136,11 +126,12 @@ def test_results_of_two_runs_complete_each_other(tmp_path: Path) -> None:
     assert both["planted"][0]["refuted_by"] == ["p"]  # type: ignore[index]
 
 
-def test_a_bounded_proof_says_why() -> None:
-    proof = parse_proof({**GOOD, "mode": "bmc", "depth": 9, "why_bounded": "too wide"}, "x")
-    text = report([Outcome(proof, a_run())])
-    assert "bounded to depth 9" in text
-    assert "too wide" in text
+def test_a_failure_says_how_to_repeat_it() -> None:
+    proof = parse_proof(GOOD, "x")
+    text = explain(Outcome(proof, a_run("FAIL", ("p",)), problem="refuted: p"))
+    assert text.startswith("refuted: p\n") and "make formal PROOF=one" in text
+    fault = (proof.breaks_with[0], a_run(), "holds with the fault in place")
+    assert "make formal PROOF=one PLANTED=1" in explain(Outcome(proof, None, (fault,)))
 
 
 @pytest.mark.parametrize(("limit", "status"), [(6, "PASS"), (5, "FAIL")])

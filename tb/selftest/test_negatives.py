@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tb.runner import negatives, suite
+from tb.runner import negatives
 from tb.runner.builds import BuildConfig, load_builds
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError
 from tb.runner.discover import Job, Module, find_modules
@@ -19,16 +19,14 @@ from tb.runner.negatives import (
     HDL,
     Fault,
     Outcome,
+    as_json,
     attempt,
-    choose,
     faulty_build,
     jobs_of,
     judge_result,
     load_faults,
     plant,
-    report,
     representatives,
-    run_negatives,
     write_outcomes,
 )
 from tb.runner.regress import Result
@@ -115,15 +113,6 @@ def test_second_fault_of_a_name(tmp_path: Path) -> None:
         load_faults(tmp_path)
 
 
-def test_choice() -> None:
-    faults = [replace(FAULT, id=name) for name in ("arm-one", "arm-two", "irq")]
-    assert choose(faults, []) == faults
-    assert [fault.id for fault in choose(faults, ["arm*", "irq"])] == ["arm-one", "arm-two", "irq"]
-    assert [fault.id for fault in choose(faults, ["irq"])] == ["irq"]
-    with pytest.raises(RunnerError, match=r"FAULT=none matches no fault; known: arm-one, arm-two"):
-        choose(faults, ["irq", "none"])
-
-
 # -- planting --------------------------------------------------------------------------------------
 
 
@@ -200,33 +189,21 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A design of one file, no simulator."""
     (tmp_path / "hdl").mkdir()
     (tmp_path / "hdl" / "a.v").write_text("x = a & b;\n")
-    (tmp_path / "negatives.yaml").write_text(yaml.safe_dump({"faults": [ENTRY]}))
     for name, value in {
         "HDL": tmp_path / "hdl",
         "FOLDER": tmp_path / "out",
-        "SIM_BUILD": tmp_path,
-        "load_faults": lambda: load_faults(tmp_path),
-        "find_modules": lambda: MODULES,
         "build": lambda *_, **__: False,
     }.items():
         monkeypatch.setattr(negatives, name, value)
     return tmp_path
 
 
-def outcome_of(project: Path) -> dict[str, object]:
-    (entry,) = json.loads((project / "negatives.json").read_text())
-    assert isinstance(entry, dict)
-    return entry
+def attempted() -> Outcome:
+    return attempt(FAULT, jobs_of(FAULT, MODULES), load_builds())
 
 
-@pytest.mark.parametrize("status, counts", [(FAILED, (1, 0)), (PASSED, (0, 1))])
-def test_test_must_fail(
-    project: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    status: str,
-    counts: tuple[int, int],
-) -> None:
+@pytest.mark.parametrize("status", [FAILED, PASSED])
+def test_test_must_fail(project: Path, monkeypatch: pytest.MonkeyPatch, status: str) -> None:
     seen: list[Job] = []
 
     def run(job: Job, config: BuildConfig) -> Result:
@@ -236,32 +213,29 @@ def test_test_must_fail(
         return replace(result(status, "it differs" if status == FAILED else ""), job=job)
 
     monkeypatch.setattr(negatives, "run_job", run)
-    assert run_negatives(processes=1) == counts
+    outcome = attempted()
+    assert outcome.status == (PASSED if status == FAILED else FAILED)
     assert [job.build for job in seen] == ["small-f"], "coverage and logs of the regression stay"
-    assert outcome_of(project)["status"] == ("passed" if counts[0] else "failed")
-    printed = capsys.readouterr().out
-    assert f"negative tests: {counts[0]} of 1 fault(s) found" in printed
-    assert ("make negatives FAULT=f" in printed) == bool(counts[1])
     assert (project / "hdl" / "a.v").read_text() == "x = a & b;\n", "the design itself stays"
 
 
-def test_broken_build_is_no_success(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "error, told",
+    [
+        (RunnerError("build small for verilator failed: syntax error"), "syntax error"),
+        (PermissionError(13, "Permission denied", "Vtop"), "and run again"),
+    ],
+)
+@pytest.mark.usefixtures("project")
+def test_broken_build_is_no_success(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
+) -> None:
     def fails(*_: object, **__: object) -> bool:
-        raise RunnerError("build small for verilator failed: syntax error")
+        raise error
 
     monkeypatch.setattr(negatives, "build", fails)
-    assert run_negatives(processes=1) == (0, 1)
-    assert "syntax error" in str(outcome_of(project)["problem"])
-
-
-def test_interrupted_build_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object, **__: object) -> bool:
-        raise PermissionError(13, "Permission denied", "Vtop")
-
-    monkeypatch.setattr(negatives, "build", fails)
-    assert run_negatives(processes=1) == (0, 1)
-    problem = str(outcome_of(project)["problem"])
-    assert "Permission denied" in problem and "and run again" in problem
+    outcome = attempted()
+    assert outcome.status == FAILED and told in outcome.problem
 
 
 def test_text_that_left_the_design_is_no_success(project: Path) -> None:
@@ -270,22 +244,13 @@ def test_text_that_left_the_design_is_no_success(project: Path) -> None:
     assert outcome.status == FAILED and "does not occur" in outcome.problem
 
 
-def test_unknown_test_ends_the_run(project: Path) -> None:
-    entry = ENTRY | {"fails": {"test_m.None": ""}}
-    (project / "negatives.yaml").write_text(yaml.safe_dump({"faults": [entry]}))
-    (project / "negatives.json").write_text("[]")
-    with pytest.raises(RunnerError, match=r"f: no such test: test_m\.None"):
-        run_negatives()
-    assert not (project / "negatives.json").exists(), "an old result is no result"
-
-
-def test_report_and_json(tmp_path: Path) -> None:
-    found = Outcome(FAULT, "", (result(FAILED, "differs"),), 1.5)
-    missed = Outcome(replace(FAULT, id="g"), "test_m.One passes", (result(PASSED),), 2.0)
-    text = report([found, missed])
-    assert "not found" in text and "FAILED: make negatives FAULT=g\n  a mistake" in text
-    assert "FAULT=f" not in text
-    write_outcomes([found, missed], tmp_path / "n.json")
+def test_entries_of_earlier_runs_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(negatives, "load_faults", lambda: [FAULT, replace(FAULT, id="g")])
+    found = as_json(Outcome(FAULT, "", (result(FAILED, "differs"),), 1.5))
+    missed = as_json(Outcome(replace(FAULT, id="g"), "passes", (result(PASSED),), 2.0))
+    gone = as_json(Outcome(replace(FAULT, id="gone"), "", (), 2.0))
+    write_outcomes([missed, gone], tmp_path / "n.json")
+    write_outcomes([found], tmp_path / "n.json")
     first, second = json.loads((tmp_path / "n.json").read_text())
     assert (first["status"], second["status"]) == ("passed", "failed")
     assert first["tests"][0] == {
@@ -294,18 +259,6 @@ def test_report_and_json(tmp_path: Path) -> None:
         "message": "differs",
         "log": "sim_build/sim.log",
     }
-
-
-def test_part_of_the_whole_check(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("run_lint", "run_simulation", "run_trace"):
-        monkeypatch.setattr(suite, name, lambda *_: (10, 0))
-    for name in ("run_pytest", "run_formal"):
-        monkeypatch.setattr(suite, name, lambda **_: (10, 0))
-    monkeypatch.setattr(suite, "run_negatives", lambda **_: (5, 1))
-    assert suite.run_suite() == 1
-    assert capsys.readouterr().out.endswith("\n55 passed, 1 failed\n")
 
 
 def test_one_fault_for_every_second_file() -> None:

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from tb.runner.discover import Job
-from tb.runner.regress import Result, job_filter, report, write_results
+from tb.runner.regress import job_filter
 from tb.runner.results import FAILED, NOT_RUN, PASSED, Verdict, first_error, judge
-from tb.runner.suite import count_pytest
 
 TIMES = (
     '<property name="sim_time_unit" value="{unit}"/>'
@@ -69,11 +68,25 @@ def test_skipped_test_did_not_run(tmp_path: Path) -> None:
 def test_failure_gives_its_cause(tmp_path: Path) -> None:
     failing = case('<failure type="AssertionError" message="wrong&#10;more"/>')
     verdict = outcome(tmp_path, failing, failures=1)
-    assert (verdict.status, verdict.message) == (FAILED, "AssertionError: wrong")
-    log = "1.00ns INFO a\n2.00ns ERROR scoreboard: CQ 3\n3.00ns ERROR cocotb.regression failed\n"
-    assert (
-        outcome(tmp_path, failing, failures=1, log=log).message == "2.00ns ERROR scoreboard: CQ 3"
+    assert (verdict.status, verdict.message) == (FAILED, "AssertionError: wrong\nmore")
+    assert verdict.cause == "AssertionError: wrong"
+
+
+def test_the_exception_is_the_cause_not_a_line_of_the_log(tmp_path: Path) -> None:
+    failing = case('<failure type="AssertionError" message="CQ 11: armed"/>')
+    log = "1.00ns INFO a\n2.00ns ERROR a remark\n3.00ns ERROR cocotb.regression failed\n"
+    assert outcome(tmp_path, failing, failures=1, log=log).message == "AssertionError: CQ 11: armed"
+    silent = outcome(tmp_path, case("<failure/>"), failures=1, log=log)
+    assert silent.message == "failure", "the test's own words, if few"
+
+
+def test_failures_with_one_cause_have_one_signature() -> None:
+    one, two, other = (
+        Verdict(FAILED, f"AssertionError: {text}").signature
+        for text in ("CQ 11: armed at 0x1F\nmore", "CQ 7: armed at 0x2a", "QP 11: armed at 3")
     )
+    assert one == two != other
+    assert Verdict(PASSED).signature == ""
 
 
 def test_simulator_error_after_passing_tests(tmp_path: Path) -> None:
@@ -93,50 +106,9 @@ def test_first_error_ignores_colours_and_closing_words(tmp_path: Path) -> None:
     assert first_error(log) == "1ns ERROR  real cause"
 
 
-def job_result(status: str, seed: int = 4) -> Result:
-    job = Job("tb.tests.test_x", "test_x", "test_a", seed, "default", "verilator")
-    return Result(job, Verdict(status, "" if status == PASSED else "boom"), 0.5, 4.0, Path("l"))
-
-
-def test_report_has_reproduction_and_cause() -> None:
-    text = report([job_result(PASSED, 3), job_result(FAILED)])
-    assert "FAILED: make sim TEST=test_x.test_a SEED=4\n  boom" in text
-    assert "SEED=3" not in text
-
-
-def test_written_results_keep_the_counts(tmp_path: Path) -> None:
-    write_results([job_result(PASSED), job_result(FAILED), job_result(NOT_RUN)], tmp_path)
-    text = (tmp_path / "results.xml").read_text()
-    assert 'tests="3" failures="1" errors="1"' in text
-    assert '"status": "not_run"' in (tmp_path / "results.json").read_text()
-
-
 def test_filter_takes_one_test_only() -> None:
     import re
 
-    pattern = job_filter(job_result(PASSED).job)
+    pattern = job_filter(Job("tb.tests.test_x", "test_x", "test_a", 4, "default", "verilator"))
     names = ["tb.tests.test_x.test_a", "tb.tests.test_x.test_a/n=1", "tb.tests.test_x.test_ab"]
     assert [bool(re.search(pattern, name)) for name in names] == [True, True, False]
-
-
-@pytest.mark.parametrize(
-    "attributes, exit_code, expected",
-    [
-        ('tests="3" failures="0" errors="0" skipped="0"', 0, (3, 0, 0)),
-        ('tests="3" failures="1" errors="1" skipped="0"', 1, (1, 2, 0)),
-        ('tests="3" failures="0" errors="0" skipped="1"', 0, (2, 0, 1)),
-        ('tests="0" failures="0" errors="0" skipped="0"', 5, (0, 1, 0)),
-        ('tests="1" failures="0" errors="0" skipped="1"', 0, (0, 1, 1)),
-        ('tests="2" failures="0" errors="0" skipped="0"', 3, (2, 1, 0)),
-    ],
-)
-def test_pytest_counts(
-    tmp_path: Path, attributes: str, exit_code: int, expected: tuple[int, int, int]
-) -> None:
-    path = tmp_path / "pytest.xml"
-    path.write_text(f"<testsuites><testsuite {attributes}/></testsuites>")
-    assert count_pytest(path, exit_code) == expected
-
-
-def test_pytest_without_a_report_is_a_failure(tmp_path: Path) -> None:
-    assert count_pytest(tmp_path / "none.xml", 0) == (0, 1, 0)

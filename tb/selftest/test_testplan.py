@@ -10,8 +10,8 @@ import pytest
 
 from tb.env.coverage.bins import BINS
 from tb.runner.common import RunnerError
-from tb.runner.coverage import Bin, job_file, merge, summary, write_coverage
-from tb.runner.discover import Job, find_modules
+from tb.runner.coverage import Bin, merge, missing, summary, write_coverage
+from tb.runner.discover import find_modules
 from tb.runner.testplan import SCOPE, Row, all_tests, annotate, find_gaps, load_plan
 
 ALL_BINS = ("*/*",)
@@ -84,23 +84,9 @@ def test_missing_plan(tmp_path: Path) -> None:
 # -- coverage of a regression --------------------------------------------------------------------
 
 
-def job(test: str, seed: int = 1) -> Job:
-    return Job("tb.tests.m", "m", test, seed, "default", "verilator")
-
-
-def write_counts(folder: Path, one: Job, counts: dict[str, int]) -> None:
-    path = job_file(one, folder)
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(counts))
-
-
 def test_counts_are_merged(tmp_path: Path) -> None:
-    jobs = [job("A"), job("A", 2), job("B"), job("Failed")]
-    write_counts(tmp_path, jobs[0], {"beat/pair": 2})
-    write_counts(tmp_path, jobs[1], {"beat/pair": 3})
-    write_counts(tmp_path, jobs[2], {"beat/pair": 1, "cause/OK": 4})
-    write_counts(tmp_path, job("Elsewhere"), {"cause/BURST": 1})
-    merged = merge(jobs, tmp_path)
+    counts = [("m.A", {"beat/pair": 2}), ("m.A", {"beat/pair": 3}), ("m.Failed", {})]
+    merged = merge([*counts, ("m.B", {"beat/pair": 1, "cause/OK": 4})])
     assert merged["beat/pair"] == Bin(6, {"m.A": 5, "m.B": 1})
     assert merged["cause/BURST"].hits == 0
     data = json.loads(write_coverage(merged, tmp_path).read_text())
@@ -109,16 +95,14 @@ def test_counts_are_merged(tmp_path: Path) -> None:
         "hits": 6,
         "tests": {"m.A": 5, "m.B": 1},
     }
-    text = summary(merged)
-    assert text.startswith(f"coverage: 2 of {len(BINS)} bins hit\n")
-    assert "not hit: cause/BURST (ISO-02)" in text and "not hit: cause/OK" not in text
-    assert "\n" not in summary(merged, complete=False)
+    assert summary(merged) == f"functional coverage: 2 of {len(BINS)} bins hit"
+    assert "not hit: cause/BURST (ISO-02)" in missing(merged)
+    assert len(missing(merged)) == len(BINS) - 2
 
 
-def test_unknown_bin_of_a_job(tmp_path: Path) -> None:
-    write_counts(tmp_path, job("A"), {"beat/none": 1})
+def test_unknown_bin_of_a_job() -> None:
     with pytest.raises(RunnerError, match="does not exist: beat/none"):
-        merge([job("A")], tmp_path)
+        merge([("m.A", {"beat/none": 1})])
 
 
 # -- results -------------------------------------------------------------------------------------

@@ -24,8 +24,7 @@ from models.tests.broken.parts import WHOLE
 from tb.runner import tours
 from tb.runner.common import ROOT, RunnerError
 from tb.runner.discover import TOURS, Job, find_modules, select_jobs
-from tb.runner.regress import Result, tell_tours
-from tb.runner.results import Verdict
+from tb.runner.finish import SimRun, conclude
 from tb.tours import arm, deferral, srq, window
 from tb.tours.catalogue import GRAPHS, NAMES, explored
 from tb.tours.graph import (
@@ -333,37 +332,31 @@ def _job(name: str) -> Job:
 
 
 def test_collect(graph: Graph, tmp_path: Path) -> None:
-    """A part of the tours tells of its graphs, all of them tell of every graph."""
+    """A part of the tours tells nothing, all of them tell of every graph."""
     one = _job("test_tour_arm.ArmLivesTour")
-    walked(graph).write(tours.job_file(one, tmp_path))
+    walked(graph).write(tmp_path / one.id)
     names = ["counter: three", "counter: other"]
 
     def graph_of(name: str) -> Graph:
         return explore(name, Counter())
 
-    found = tours.collect([one], tmp_path, names, graph_of)
-    assert [row.graph for row in found] == ["counter: three"]
-    assert not tours.gaps(found)
-    everything = select_jobs(find_modules(), [TOURS])
-    found = tours.collect(everything, tmp_path, names, graph_of)
+    def collect(jobs: list[Job], names: list[str]) -> list[Row]:
+        return tours.collect(jobs, lambda job: tmp_path / job.id, names, graph_of)
+
+    assert collect([one], names) == []
+    everything = [one, *select_jobs(find_modules(), [TOURS])]
+    found = collect(everything, names)
     assert [(row.graph, row.driven) for row in found] == [(names[0], 10), (names[1], 0)]
-    assert tours.collect([_job("test_arm.ArmTypeTest")], tmp_path, names, graph_of) == []
     with pytest.raises(RunnerError, match="not in the catalogue"):
-        tours.collect([one], tmp_path, [], graph_of)
+        collect(everything, [])
 
 
-def test_regression_fails_without_all(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_regression_fails_without_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = Row("counter: three", 4, 10, 9, "(0,), 'look'")
     monkeypatch.setattr(tours, "collect", lambda _: [found])
     monkeypatch.setattr(tours, "write", partial(tours.write, folder=tmp_path))
-    job = _job("test_tour_arm.ArmLivesTour")
-    result = Result(job, Verdict("passed"), 1.0, 4.0, tmp_path / "sim.log")
-    assert tell_tours([result]) == [
-        "counter: three: 1 of 10 transitions not driven, such as (0,), 'look'"
-    ]
-    out = capsys.readouterr().out
-    assert re.search(r"^counter: three +4 +10 +9 +90$", out, re.M), out
-    assert "FAILED: counter: three" in out
+    checks, words = conclude("partial", [SimRun(_job("test_tour_arm.ArmLivesTour"), True)])
+    (problem,) = [check.problem for check in checks if check.name == "tours"]
+    assert problem == "counter: three: 1 of 10 transitions not driven, such as (0,), 'look'"
+    assert re.search(r"^counter: three +4 +10 +9 +90$", "\n".join(words), re.M)
     assert json.loads((tmp_path / "tours.json").read_text())[0]["percent"] == 90

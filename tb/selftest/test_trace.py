@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from tb.env.coverage.bins import BINS
-from tb.runner.common import RunnerError
 from tb.runner.discover import find_modules
 from tb.runner.negatives import Fault, load_faults
 from tb.runner.proofs import Proof, load_proofs
 from tb.runner.testplan import Row, all_tests, find_gaps, load_plan
-from tb.runner.trace import matrix, read_results, run_trace, trace_gaps
+from tb.runner.trace import matrix, run_trace, trace_gaps
 
 ROWS = [Row("r1", ("A-1",), "what", ("m.One", "m.Two")), Row("r2", ("A-2",), "what", ("m.Two",))]
 RESULTS = {"m.One": [True, True], "m.Two": [True]}
@@ -95,26 +94,30 @@ def test_matrix_is_traced_both_ways() -> None:
     assert set(backward) == set(all_tests(find_modules()))
 
 
-def write(folder: Path, status: str, hits: int) -> None:
-    runs = [
-        {"module": "tb.tests." + name.rpartition(".")[0], "test": name.rpartition(".")[2]}
-        | {"status": status}
-        for name in all_tests(find_modules())
-    ]
-    (folder / "results.json").write_text(json.dumps(runs))
-    bins = {name: {"hits": hits} for name in BINS}
-    (folder / "coverage.json").write_text(json.dumps(bins))
-
-
-def test_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(tmp_path, "passed", 1)
-    assert run_trace(tmp_path)[1] == 0
+def test_run(tmp_path: Path) -> None:
+    modules = find_modules()
+    passed = {name: [True] for name in all_tests(modules)}
+    hits = dict.fromkeys(BINS, 1)
+    options = {"every_test": True, "complete": True, "folder": tmp_path}
+    assert run_trace(passed, hits, modules, **options)[1] == []
     assert json.loads((tmp_path / "traceability.json").read_text())["gaps"] == []
-    write(tmp_path, "failed", 0)
-    assert run_trace(tmp_path)[1] > len(BINS)
-    assert "requirement CQ-01: no test of its rows has passed" in capsys.readouterr().out
+    text, gaps = run_trace({name: [False] for name in passed}, {}, modules, **options)
+    assert len(gaps) > len(BINS) and f"{len(gaps)} gap(s)" in text
+    assert "requirement CQ-01: no test of its rows has passed" in gaps
 
 
-def test_without_a_regression(tmp_path: Path) -> None:
-    with pytest.raises(RunnerError, match="run 'make sim'"):
-        read_results(tmp_path)
+def test_a_tier_may_leave_out_tests_but_no_requirement() -> None:
+    rows = [Row("r", ("X",), "d", ("m.A", "m.B")), Row("s", ("Y",), "d", ("m.C",))]
+
+    def gaps(every_test: bool, complete: bool) -> list[str]:
+        options = {"bins": {"b": ["X"]}, "scope": ["X", "Y"]}
+        return trace_gaps(
+            rows, {"m.A": [True]}, {}, [], every_test=every_test, complete=complete, **options
+        )
+
+    assert len(gaps(True, True)) == 4
+    assert gaps(False, True) == [
+        "requirement Y: no test of its rows has passed",
+        "bin 'b' was not hit",
+    ]
+    assert gaps(False, False) == []

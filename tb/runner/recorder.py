@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Takes the reports of a run in the controlling process: results, final checks, closing words."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from tb.runner import finish
+from tb.runner.common import RunnerError, cpu_count, relative
+from tb.runner.items import WORKER, job_facts, job_of, only, subject_of
+from tb.runner.negatives import write_outcomes
+from tb.runner.progress import Progress
+from tb.runner.selection import Selection
+from tb.runner.store import Item, Run, revision, save
+from tb.runner.tiers import Costs
+from tb.runner.waves import rerun_with_waves
+
+_FIELDS = ("kind", "subject", "test", "build", "sim", "seed", "cause", "signature", "sim_ns")
+
+
+def tier_of(config: pytest.Config, selection: Selection) -> str:
+    """Which whole run this is, or partial."""
+    option = config.option
+    narrowed = (
+        selection.narrows
+        or selection.coverage
+        or option.keyword
+        or option.lf
+        or option.carillon_only
+    )
+    if narrowed or getattr(option, "deselect", None) or getattr(option, "ignore", None):
+        return "partial"
+    everything = config.args_source == pytest.Config.ArgsSource.TESTPATHS
+    simulations = [arg.rstrip("/") for arg in config.args] == ["tb/tests"]
+    if everything:
+        return {"quick": "test", "": "nightly"}.get(option.markexpr, "partial")
+    if simulations:
+        tiers = {"quick": "quick", "full": "full", "full or quick": "full", "": "full"}
+        return tiers.get(option.markexpr, "partial")
+    return "partial"
+
+
+class Recorder:
+    """A plugin of the controlling process."""
+
+    def __init__(self, config: pytest.Config, selection: Selection) -> None:
+        self.tier = tier_of(config, selection)
+        self._config = config
+        self._started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._start = time.monotonic()
+        self._wanted: set[str] = set()
+        self._ended = False
+        self._workers_cpu_s = 0.0
+        self._reports: dict[str, dict[str, Any]] = {}
+        """By node: outcome, wall_s, facts."""
+        self._words: list[str] = []
+        self.progress = Progress(config)
+
+    # -- what is to run ----------------------------------------------------------------------------
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if session.items:
+            self._expect([item.nodeid for item in session.items])
+
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
+        del node
+        if not self._wanted:
+            self._expect(ids)
+
+    def _expect(self, ids: Sequence[str]) -> None:
+        self._wanted = set(ids)
+        self.progress.begin(ids)
+
+    # -- what has run ------------------------------------------------------------------------------
+
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        del error
+        self._workers_cpu_s += getattr(node, "workeroutput", {}).get("cpu_s", 0.0)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        entry = self._reports.setdefault(
+            report.nodeid, {"outcome": "passed", "wall_s": 0.0, "facts": {}}
+        )
+        entry["wall_s"] += report.duration
+        entry["facts"] |= getattr(report, "carillon", None) or self._lost(report)
+        if report.failed:
+            entry["outcome"] = "error" if report.when in ("setup", "teardown") else "failed"
+        elif report.skipped:
+            entry["outcome"] = "skipped"
+        if report.when == "call" or not report.passed:
+            self.progress.ended(report, entry)
+
+    def _lost(self, report: pytest.TestReport) -> dict[str, Any]:
+        """Of an item whose worker has died: what its name tells."""
+        facts: dict[str, Any] = {
+            "kind": "python" if ".py::" in report.nodeid else "lint",
+            "subject": subject_of(report.nodeid.partition("::")[0]),
+            "cause": str(report.longrepr).partition("\n")[0],
+        }
+        if job := job_of(report.nodeid):
+            facts |= {"kind": "sim", **job_facts(job)}
+        return facts
+
+    def _items(self) -> list[Item]:
+        items = []
+        for nodeid, entry in self._reports.items():
+            facts = entry["facts"]
+            bad = entry["outcome"] in ("failed", "error")
+            values = {key: facts[key] for key in _FIELDS if key in facts}
+            if bad:
+                cause = values.setdefault("cause", "failed")
+                values.setdefault("signature", cause)
+                values["waves"] = facts.get("waves", "")
+            else:
+                values |= {"cause": "", "signature": ""}
+            items.append(
+                Item(
+                    nodeid=nodeid,
+                    outcome=entry["outcome"],
+                    cpu_s=round(facts.get("cpu_s", 0.0), 3),
+                    wall_s=round(entry["wall_s"], 3),
+                    log=str(facts.get("log", "")),
+                    reproduce=facts.get("reproduce", ""),
+                    **values,
+                )
+            )
+        return items
+
+    @property
+    def _measures_all(self) -> bool:
+        selection, option = self._config.stash[WORKER].selection, self._config.option
+        return not (
+            selection.patterns or selection.build or option.keyword or getattr(option, "lf", 0)
+        )
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        result = yield
+        self._ended = not session.shouldstop and not session.shouldfail
+        self._ended = self._ended and self._wanted <= self._reports.keys()
+        self.progress.end()
+        if self._ended:
+            self._check_the_whole()
+        self._trace_first_failure()
+        return result
+
+    def _check_the_whole(self) -> None:
+        runs: dict[str, list[finish.SimRun]] = {"sim": [], "fault": []}
+        for nodeid, entry in self._reports.items():
+            facts = entry["facts"]
+            if (job := job_of(nodeid)) and entry["outcome"] != "skipped":
+                counts = facts.get("bins") or facts.get("counts") or {}
+                passed = entry["outcome"] == "passed"
+                runs[facts["kind"]].append(
+                    finish.SimRun(job, passed, counts, facts.get("cause", ""))
+                )
+        coverage = self._config.stash[WORKER].selection.coverage
+        checks, self._words = (
+            finish.conclude_coverage(runs["sim"], whole=self._measures_all)
+            if coverage
+            else finish.conclude(self.tier, runs["sim"])
+        )
+        if runs["fault"]:
+            more, words = finish.conclude_faults(runs["fault"], only(self._config))
+            checks, self._words = checks + more, self._words + words
+        for check in checks:
+            self._config.hook.pytest_runtest_logreport(
+                report=pytest.TestReport(
+                    nodeid=check.name,
+                    location=(check.name, None, check.name),
+                    keywords={},
+                    outcome="failed" if check.problem else "passed",
+                    longrepr=check.problem or None,
+                    when="call",
+                    duration=check.seconds,
+                    carillon={
+                        "kind": check.kind,
+                        "cause": check.problem.partition("\n")[0],
+                        "cpu_s": check.seconds,
+                        "reproduce": check.reproduce,
+                    },
+                )
+            )
+        planted = [e["facts"]["planted"] for e in self._reports.values() if "planted" in e["facts"]]
+        if planted:
+            write_outcomes(planted)
+
+    def _trace_first_failure(self) -> None:
+        if self._config.option.carillon_waves == "0":
+            return
+        for nodeid, entry in self._reports.items():
+            job = job_of(nodeid)
+            if job and entry["outcome"] == "failed" and entry["facts"].get("traceable"):
+                config = self._config.stash[WORKER].selection
+                self._words += rerun_with_waves(job, config, self.progress.line)
+                return
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Workers that were started through a batch system do not see the signal."""
+        session: Any = self._config.pluginmanager.get_plugin("dsession")
+        for gateway in session.nodemanager.group if session else ():
+            with suppress(OSError, AttributeError):
+                gateway._io.popen.terminate()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        # Before the workers are waited for: their time is in what they have sent.
+        times = os.times()
+        own = times.user + times.system + times.children_user + times.children_system
+        items = self._items()
+        if not items:
+            return
+        count = {
+            "passed": sum(item.outcome == "passed" for item in items),
+            "failed": sum(item.outcome in ("failed", "error") for item in items),
+            "skipped": sum(item.outcome == "skipped" for item in items),
+        }
+        cpu_s = round(own + self._workers_cpu_s, 1)
+        wall_s = round(time.monotonic() - self._start, 1)
+        hashed, dirty = revision()
+        run = Run(
+            started=self._started,
+            command=shlex.join(["pytest", *map(str, self._config.invocation_params.args)]),
+            tier=self.tier,
+            whole=self._ended and self.tier != "partial",
+            revision=hashed,
+            dirty=dirty,
+            cores=cpu_count(),
+            jobs=max(1, len(self._config.option.tx or [])),
+            cpu_s=cpu_s,
+            wall_s=wall_s,
+            items=len(items),
+            **count,
+        )
+        metrics = {"cpu_s": cpu_s, "wall_s": wall_s, "items": float(len(items)), **count}
+        try:
+            path = save(run, items, metrics)
+            self._words.append(
+                f"{len(items)} item(s), {cpu_s:,.0f} s of processor time in {wall_s:,.0f} s; "
+                f"results: {relative(path)}"
+            )
+            if self._config.option.record_costs:
+                self._record_costs(whole=run.whole and self.tier in ("full", "nightly"))
+        except (RunnerError, OSError) as error:
+            self._words.append(f"ERROR: {error}")
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+    def _record_costs(self, *, whole: bool) -> None:
+        costs: dict[str, float] = {}
+        for entry in self._reports.values():
+            facts = entry["facts"]
+            if entry["outcome"] == "passed" and facts.get("group"):
+                costs[facts["group"]] = costs.get(facts["group"], 0.0) + facts.get("cpu_s", 0.0)
+        Costs().record(costs, whole=whole)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, None, None]:
+        """Of failures with one cause the first is shown in full, the others are named."""
+        stats: dict[str, list[Any]] = terminalreporter.stats
+        failed, shown = stats.get("failed", []), []
+        others: dict[str, list[Any]] = {}
+        for report in failed:
+            facts = getattr(report, "carillon", None) or {}
+            key = facts.get("signature") or report.nodeid
+            if key in others:
+                others[key].append(report)
+            else:
+                others[key] = []
+                shown.append(report)
+        if failed:
+            stats["failed"] = shown
+        yield
+        if failed:
+            stats["failed"] = failed
+        for key, reports in others.items():
+            if reports:
+                terminalreporter.write_line(f"{len(reports)} more with the same cause: {key}")
+                for report in reports[:20]:
+                    terminalreporter.write_line(f"  {report.carillon['reproduce']}")
+        for words in self._words:
+            terminalreporter.write_line(words)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of jobs: the tier `quick` (tb/tiers.yaml) and recorded cost (tb/costs.json)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from tb.runner.common import ROOT, RunnerError, relative, write_whole
+
+TIERS_YAML = ROOT / "tb" / "tiers.yaml"
+COSTS_JSON = ROOT / "tb" / "costs.json"
+#: Tiers, each of which contains those before it.
+TIERS = ("quick", "full", "nightly")
+
+
+@cache
+def quick_jobs(path: Path = TIERS_YAML) -> frozenset[str]:
+    """The jobs of the tier `quick`, as test_x.TestX[build-simulator-seed]."""
+    data = _load(path)
+    jobs = data.get("quick")
+    if not isinstance(jobs, list) or not jobs or not all(isinstance(job, str) for job in jobs):
+        raise RunnerError(f"{relative(path)}: `quick` must be a list of jobs")
+    return frozenset(jobs)
+
+
+@cache
+def quick_is_complete(path: Path = TIERS_YAML) -> bool:
+    """Whether the tier `quick` has to hit every bin of functional coverage."""
+    return bool(_load(path).get("complete"))
+
+
+def _load(path: Path) -> dict[str, object]:
+    try:
+        data = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError) as error:
+        raise RunnerError(f"{relative(path)}: {error}") from None
+    if not isinstance(data, dict) or not data.keys() <= {"quick", "complete"}:
+        raise RunnerError(f"{relative(path)}: must have the keys quick and complete")
+    return data
+
+
+def check_tiers(known: Iterable[str], path: Path = TIERS_YAML) -> None:
+    """A job of the tier that is not there would be left out in silence."""
+    if odd := sorted(quick_jobs(path) - set(known)):
+        raise RunnerError(f"{relative(path)}: no such job: {', '.join(odd[:5])}")
+
+
+class Costs:
+    """Processor seconds of items, as some earlier run has recorded them."""
+
+    def __init__(self, path: Path = COSTS_JSON) -> None:
+        self._path = path
+        self._costs: dict[str, float] = {}
+        if path.is_file():
+            try:
+                self._costs = {str(k): float(v) for k, v in json.loads(path.read_text()).items()}
+            except (ValueError, AttributeError, TypeError) as error:
+                raise RunnerError(f"{relative(path)}: {error}") from None
+
+    def of(self, key: str) -> float | None:
+        """Of an item with this name (a job's id, a file of Python tests); None if not recorded.
+        Another seed of the same test and build stands for one that is not.
+        """
+        if (cost := self._costs.get(key)) is not None or not key.endswith("]"):
+            return cost
+        return self._costs.get(f"{key.rpartition('-')[0]}-1]")
+
+    def record(self, found: dict[str, float], *, whole: bool) -> None:
+        """Writes what a run has found; ``whole``: forgets items that it did not have."""
+        costs = {} if whole else dict(self._costs)
+        costs |= {key: round(value, 2) for key, value in found.items()}
+        lines = [f" {json.dumps(key)}: {value}" for key, value in sorted(costs.items())]
+        write_whole(self._path, "{\n" + ",\n".join(lines) + "\n}\n")
