@@ -137,7 +137,7 @@ def test_each_target_installs_what_it_needs_once(machine: Machine) -> None:
 
 TARGETS = {
     "sim": "sim tours negatives soak faults bench waves list figures",
-    "all": "setup test formal mutate coverage model trace lint defs walk",
+    "all": "setup test formal mutate coverage model lint defs walk",
 }
 
 
@@ -378,7 +378,7 @@ def test_commands_work_as_printed() -> None:
         made = re.findall(r"""[`'"]make ([a-z][a-z-]*)(?![\w{])""", text)
         wrong += [f"{name}: make {target}" for target in made if target not in targets]
     assert not wrong
-    assert {"defs", "figures", "walk", "trace"} <= targets
+    assert {"defs", "figures", "walk"} <= targets
 
 
 def find_python(minor: int) -> str:
