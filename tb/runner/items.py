@@ -340,6 +340,13 @@ class PlantedFile(pytest.File):
             yield PlantedItem.from_parent(self, name=fault.id, fault=fault, quick=fault == quick)
 
 
+def tier_of_marks(config: pytest.Config) -> str:
+    """nightly, if that was asked for by name or by leaving out nothing of everything."""
+    everything = config.args_source == pytest.Config.ArgsSource.TESTPATHS
+    marks = config.option.markexpr
+    return "nightly" if "nightly" in marks or (everything and not marks) else ""
+
+
 def file_of(path: Path, parent: pytest.Collector) -> pytest.File | None:
     """The collector of a file that holds items of the project, None for other files."""
     if not path.is_relative_to(ROOT):
@@ -350,6 +357,11 @@ def file_of(path: Path, parent: pytest.Collector) -> pytest.File | None:
     if place.startswith("formal/") and path.suffix == ".yaml":
         return ProofFile.from_parent(parent, path=path)
     if path == faults.FAULTS_YAML:
+        # A campaign: it lies among the tests, but runs only where it is named, or at night.
+        config = parent.config
+        named = any((config.rootpath / arg).resolve() == path for arg in config.args)
+        if not named and (tier_of_marks(config) != "nightly" or only(config)):
+            return None
         return FaultFile.from_parent(parent, path=path)
     if path.parent == negatives.FAULTS and path.suffix == ".yaml":
         return PlantedFile.from_parent(parent, path=path)
