@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from models.rules import POSTING_RULES, RECEIVE_RULES, RULES, WINDOW_RULES
+
 from tb.runner.mutate_ladder import EQUIVALENT, KILLED, SPENT, SURVIVED, UNDECIDED, Fate, summary
 from tb.runner.mutate_netlist import Mutation
 from tb.runner.regress import table
