@@ -17,7 +17,7 @@ from cocotb.handle import ArrayObject, HierarchyArrayObject, HierarchyObject
 from tb.tests.common.pairs import PairsTest
 from tb.tests.common.soaking import demand_fresh
 
-BUILD = ["engine_small"]
+BUILD = ["engine_deep"]
 SEEDS = [1, 2, 3, 4]
 ICARUS_TESTS = ["UnknownStartTest"]
 

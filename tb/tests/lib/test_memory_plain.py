@@ -9,7 +9,7 @@ from tb.env.defs import CAP7, Cause, Reg
 from tb.tests.common.directed import SLVERR
 from tb.tests.common.upsetting import UpsetsTest
 
-BUILD = ["engine_deep"]
+BUILD = ["engine_small"]
 
 
 @pyuvm.test()

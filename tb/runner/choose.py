@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chooses the tiers (tb/tiers.yaml) from what runs have recorded: processor time, bins, lines and
+branches of each job, and the tests that killed mutants first.
+
+- ``quick``: jobs on at most ``BUILDS`` builds that together hit each bin, line and branch that any
+  job hits, and pass a test of each requirement: twice where that can be had, so that a change of
+  the stimulus does not open a gap. With them the smoke tests, and then the tests that killed most
+  mutants per second, until ``SECONDS`` of processor time are spent.
+- ``nightly``: jobs that add nothing to the cheapest job of each test: no bin, line, branch or
+  toggle. The tier ``full`` is everything else.
+
+Greedy weighted set cover (most new elements per second first), without what later ones made
+redundant. The result depends on the records alone.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from tb.runner.code_coverage import hits_file, load
+from tb.runner.code_report import jobs_to_measure
+from tb.runner.common import SIM_BUILD, RunnerError, relative, write_whole
+from tb.runner.discover import Job
+from tb.runner.regress import job_folder
+from tb.runner.testplan import load_plan
+from tb.runner.tiers import TIERS_YAML, Costs
+
+#: Of the tier `quick`.
+BUILDS, SECONDS = 3, 240.0
+#: What starting a simulation costs, in seconds: two short jobs are dearer than one.
+_START_S = 0.05
+#: A dearer job is not worth a second hit of what one job of the tier hits.
+_DEAR_S = 2.0
+
+
+@dataclass(frozen=True)
+class Record:
+    """What is known of one job; ``hits`` has a bit for each bin, line, branch and requirement."""
+
+    job: Job
+    cost: float
+    hits: int
+
+
+def cover(records: Sequence[Record], wanted: int, kept: Iterable[Record] = ()) -> list[Record]:
+    """Records that hit all of ``wanted`` that any of them does, with those that are ``kept``."""
+    chosen = list(kept)
+    left = wanted
+    for record in chosen:
+        left &= ~record.hits
+
+    def worth(record: Record) -> float:
+        return -(record.hits & left).bit_count() / (record.cost + _START_S)
+
+    # What a record adds only shrinks: one that is still first after another look is the best.
+    heap = [(worth(record), number) for number, record in enumerate(records)]
+    heapq.heapify(heap)
+    while left and heap:
+        _, number = heapq.heappop(heap)
+        found = worth(records[number])
+        if not found:
+            continue
+        if heap and found > heap[0][0]:
+            heapq.heappush(heap, (found, number))
+            continue
+        chosen.append(records[number])
+        left &= ~records[number].hits
+    return _without_redundant(chosen, wanted, set(map(id, kept)))
+
+
+def _without_redundant(chosen: list[Record], wanted: int, kept: set[int]) -> list[Record]:
+    """The dearest go first, if all others hit what they hit."""
+    once = twice = 0
+    for record in chosen:
+        twice |= once & record.hits
+        once |= record.hits
+    for record in sorted(chosen, key=lambda record: -record.cost):
+        alone = wanted & record.hits & ~twice
+        if alone or id(record) in kept:
+            continue
+        chosen = [other for other in chosen if other is not record]
+        once = twice = 0
+        for other in chosen:
+            twice |= once & other.hits
+            once |= other.hits
+    return chosen
+
+
+def _union(records: Iterable[Record]) -> int:
+    found = 0
+    for record in records:
+        found |= record.hits
+    return found
+
+
+def choose_quick(
+    records: Sequence[Record],
+    smoke: Iterable[str],
+    kills: Mapping[str, int],
+    seconds: float = SECONDS,
+    builds: int = BUILDS,
+) -> tuple[list[Record], int]:
+    """The jobs, and how many elements none of their builds reaches. ``smoke``: tests that are in
+    whatever they hit; ``kills``: mutants by the test that killed them first.
+    """
+    wanted = _union(records)
+    names = sorted({record.job.build for record in records})
+    best: tuple[int, float, list[Record]] | None = None
+    for group in itertools.combinations(names, min(builds, len(names))):
+        own = [record for record in records if record.job.build in group]
+        missing = (wanted & ~_union(own)).bit_count()
+        if best and missing > best[0]:
+            continue
+        first = {}
+        for record in sorted(own, key=lambda record: record.cost):
+            first.setdefault(record.job.name, record)
+        found = cover(own, wanted & _union(own), [first[n] for n in smoke if n in first])
+        cost = sum(record.cost for record in found)
+        if not best or (missing, cost) < best[:2]:
+            best = missing, cost, found
+    if not best:
+        raise RunnerError("no records of any job; run 'make coverage' first")
+    missing, _, chosen = best
+    twice = once = 0
+    for record in chosen:
+        twice |= once & record.hits
+        once |= record.hits
+    group = {record.job.build for record in chosen}
+    tests = {record.job.name for record in chosen}
+    others = [
+        r for r in records if r.job.build in group and r.job.name not in tests and r.cost <= _DEAR_S
+    ]
+    chosen += cover(others, once & ~twice & _union(others))
+    spent = sum(record.cost for record in chosen)
+    there = {record.job.name for record in chosen}
+    killers = [r for r in records if r.job.build in group and r.job.name not in there]
+    killers.sort(key=lambda r: (-kills.get(r.job.name, 0) / (r.cost + _START_S), r.cost))
+    for record in killers:
+        name = record.job.name
+        if name not in there and kills.get(name) and spent + record.cost <= seconds:
+            chosen.append(record)
+            there.add(name)
+            spent += record.cost
+    return chosen, missing
+
+
+def choose_nightly(records: Sequence[Record]) -> list[Record]:
+    """Jobs that the tier `full` can do without: it has each test at least once."""
+    first: dict[str, Record] = {}
+    for record in sorted(records, key=lambda record: (record.cost, str(record.job))):
+        first.setdefault(record.job.name, record)
+    kept = cover(records, _union(records), list(first.values()))
+    known = {id(record) for record in kept}
+    return [record for record in records if id(record) not in known]
+
+
+# -- records ---------------------------------------------------------------------------------------
+
+
+def read_records(jobs: Sequence[Job], kinds: Sequence[str] = ("line", "branch")) -> list[Record]:
+    """Of the last run of `make coverage` with all tests."""
+    costs = Costs()
+    missing = [job for job in jobs if not hits_file(job).is_file()]
+    if missing:
+        raise RunnerError(
+            f"no code coverage of {len(missing)} job(s), such as {missing[0].name}; run "
+            f"'make coverage'"
+        )
+    coverage = load(jobs)
+    numbers: dict[object, int] = {}
+    required: defaultdict[str, list[str]] = defaultdict(list)
+    for row in load_plan():
+        for test in row.tests:
+            required[test] += [f"requirement {name}" for name in row.requirements]
+    records = []
+    for build, points in coverage.numbers.items():
+        own = [
+            (numbers.setdefault(p, len(numbers)), n) for p, n in points.items() if p.kind in kinds
+        ]
+        for job, bits in coverage.jobs[build].items():
+            found = 0
+            for element, where in own:
+                if any(bits[n >> 3] >> (n & 7) & 1 for n in where):
+                    found |= 1 << element
+            for name in [*(n for n, hits in _bins(job).items() if hits), *required[job.name]]:
+                found |= 1 << numbers.setdefault(name, len(numbers))
+            records.append(Record(job, costs.of(job.id) or 1.0, found))
+    return records
+
+
+def _bins(job: Job) -> dict[str, int]:
+    path = job_folder(job) / "coverage.json"
+    if not path.is_file():
+        raise RunnerError(f"{relative(path)}: no such file; run 'make coverage'")
+    found: dict[str, int] = json.loads(path.read_text())
+    return found
+
+
+def first_killers(folder: Path = SIM_BUILD / "mutate") -> Counter[str]:
+    """Mutants by the test that killed them first, of all recorded campaigns."""
+    kills: Counter[str] = Counter()
+    for path in folder.glob("*.jsonl"):
+        for line in path.read_text().splitlines():
+            fate = json.loads(line)
+            if fate.get("status") == "killed":
+                kills[fate["by"].split(" seed ")[0]] += 1
+    return kills
+
+
+def write_tiers(
+    quick: Sequence[Record], nightly: Sequence[Record], path: Path = TIERS_YAML
+) -> None:
+    """The comment at its head stays."""
+    head = "".join(f"{line}\n" for line in path.read_text().splitlines() if line.startswith("#"))
+    data = yaml.safe_load(path.read_text())
+    data["quick"] = sorted({*(r.job.id for r in quick), *_icarus(data["quick"])})
+    data["nightly"] = sorted(record.job.id for record in nightly)
+    write_whole(path, head + yaml.safe_dump(data, width=200, sort_keys=False))
+
+
+def _icarus(jobs: Iterable[str]) -> list[str]:
+    """Jobs on Icarus have no code coverage: which of them are quick is written by hand."""
+    return [job for job in jobs if "-icarus-" in job]
+
+
+def run_choose() -> int:
+    """`make tiers`."""
+    jobs = jobs_to_measure()
+    smoke = sorted(job.name for job in jobs if "Smoke" in job.test)
+    records = read_records(jobs)
+    quick, missing = choose_quick(records, smoke, first_killers())
+    nightly = choose_nightly(read_records(jobs, ("line", "branch", "toggle")))
+    write_tiers(quick, nightly)
+    left = {id(record) for record in nightly}
+    full = sum(record.cost for record in records if id(record) not in left)
+    print(
+        f"quick: {len(quick)} jobs, {sum(r.cost for r in quick):.0f} s of processor time, "
+        f"{missing} element(s) out of reach of its builds\n"
+        f"full: {len(records) - len(nightly)} jobs, {full:.0f} s; nightly: {len(records)} jobs"
+    )
+    return 1 if missing else 0
