@@ -40,8 +40,9 @@ _FIELD = re.compile("\x01([^\x02]+)\x02([^\x01]*)")
 #: Comments of toggles: ``signal[bit]:0->1``; other forms would be taken for a signal's name.
 _TOGGLE = re.compile(r"(.+):(0->1|1->0)")
 
-#: Builds whose jobs are not measured: this one is the completion core with wider numbers.
-LEFT_OUT = ("largest",)
+#: Builds whose jobs are not measured: the completion core with wider numbers, and the engine
+#: without the bench's hierarchy, which its points are named by (tb/runner/tied.py).
+LEFT_OUT = ("largest", "interop")
 
 
 @dataclass(frozen=True, order=True)
