@@ -9,8 +9,9 @@ import random
 
 import cocotb
 from cocotb.triggers import Timer
-from pyuvm import uvm_test
+from pyuvm import ConfigDB, uvm_test
 
+from tb.env.config import RUN, RunConfig
 from tb.env.env import CarillonEnv, Config
 from tb.env.harness.harness import PERIOD, Harness
 from tb.env.harness.streams import stream
@@ -28,7 +29,12 @@ class CarillonTest(uvm_test):
     allow: tuple[str, ...] = ()
 
     def build_phase(self) -> None:
+        ConfigDB().set(None, "*", RUN, RunConfig.of_environment())
         self.env = CarillonEnv("env", self)
+        self.checking = Checking("checking", self)
+
+    def connect_phase(self) -> None:
+        self.checking.connect(self.env)
 
     async def scenario(self) -> None:
         """What the test does."""
@@ -64,7 +70,6 @@ class CarillonTest(uvm_test):
         self.raise_objection()
         watchdog = cocotb.start_soon(self._watch())
         try:
-            self.checking = Checking(self.env)
             self.connect_checkers()
             await self.env.bring_up()
             await self.scenario()

@@ -5,13 +5,12 @@ them.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import cocotb
 from cocotb.triggers import Event
-from pyuvm import uvm_env
+from pyuvm import uvm_analysis_port, uvm_env
 
 from tb.env.agents import (
     CheckAgent,
@@ -30,6 +29,7 @@ from tb.env.agents import (
     WorkAgent,
 )
 from tb.env.agents.base import BfmAgent
+from tb.env.config import RUN, RunConfig
 from tb.env.defs import CAP0, CAP1, CAP2, CAP3, CAP4, CAP5, CAP6, ID_VALUE, Reg
 from tb.env.harness.decode import Hooks
 from tb.env.harness.harness import (
@@ -43,11 +43,10 @@ from tb.env.harness.records import Record
 from tb.env.harness.streams import stream
 from tb.env.host.driver import Adapter
 from tb.env.host.memory import HostMemory
+from tb.env.subscribers import BlockSubscriber, Take
 from tb.env.transport.access import Responder
 from tb.env.transport.receive import Receiver
 from tb.env.transport.transport import Transport
-
-Subscriber = Callable[[list[Record]], None]
 
 
 @dataclass(frozen=True)
@@ -70,13 +69,6 @@ class Config:
     rx_log2: int = 0
     num_mr: int = 0
     num_mw: int = 0  # 0: no memory windows, accesses are not checked
-
-
-@dataclass(frozen=True)
-class _Checker:
-    name: str
-    write: Subscriber
-    checked: Callable[[], int] | None
 
 
 class CarillonEnv(uvm_env):
@@ -110,8 +102,8 @@ class CarillonEnv(uvm_env):
         self._transport_agents = (self.work, self.done, self.conn, self.term)
         self._receive_agents = (self.rreq, self.rdone)
         self._window_agents = (self.check,)
-        # The seed of the run, not cocotb's, which depends on the test's name.
-        self.seed = int(os.environ.get("COCOTB_RANDOM_SEED", cocotb.RANDOM_SEED))
+        run: RunConfig = self.cdb_get(RUN)
+        self.seed = run.seed
         self.host = Adapter(self)
         self.memory = HostMemory(stream(self.seed, "memory"))
         receiver = Receiver(self.seed, self.rreq, self.rdone, self.memory)
@@ -144,7 +136,11 @@ class CarillonEnv(uvm_env):
         self.records = 0
         #: Set (and to be cleared by who waits) after each block.
         self.news = Event()
-        self._checkers: list[_Checker] = []
+        #: How a CQ stands, in words, for the message of a test that waits in vain.
+        self.tell_cq: Callable[[int], str] = lambda _: "no scoreboard"
+        #: Writes blocks of records, of all kinds, in order.
+        self.ap = uvm_analysis_port("ap", self)
+        self._subscribers: list[BlockSubscriber] = []
         self._held: list[Record] = []
 
     def connect_phase(self) -> None:
@@ -155,20 +151,24 @@ class CarillonEnv(uvm_env):
     # -- subscribers -------------------------------------------------------------------------------
 
     def add_subscriber(
-        self, write: Subscriber, name: str = "", checked: Callable[[], int] | None = None
+        self, take: Take, name: str = "", checked: Callable[[], int] | None = None
     ) -> None:
-        """``write`` gets each block of records, in order; an exception in it fails the test at
-        once.
+        """Connects a callable that gets each block of records; see :class:`BlockSubscriber`."""
+        name = name or getattr(take, "__qualname__", "subscriber")
+        self.connect_subscriber(BlockSubscriber(name, self, take, checked))
 
-        ``checked`` tells how much was checked: 0 at the end of a test fails it.
-        """
-        self._checkers.append(
-            _Checker(name or getattr(write, "__qualname__", "subscriber"), write, checked)
-        )
+    def connect_subscriber(self, subscriber: BlockSubscriber) -> None:
+        """Connects a subscriber to ``ap``; those that are connected first are written first."""
+        self.ap.connect(subscriber.analysis_export)
+        self._subscribers.append(subscriber)
 
     def idle_checkers(self) -> list[str]:
         """Subscribers that saw nothing to check."""
-        return [c.name for c in self._checkers if c.checked is not None and c.checked() == 0]
+        return [
+            subscriber.get_name()
+            for subscriber in self._subscribers
+            if subscriber.checked is not None and subscriber.checked() == 0
+        ]
 
     # -- start and end -----------------------------------------------------------------------------
 
@@ -303,15 +303,7 @@ class CarillonEnv(uvm_env):
 
     def _deliver(self, records: list[Record]) -> None:
         self.records += len(records)
-        for checker in self._checkers:
-            try:
-                checker.write(records)
-            except BaseException as error:
-                error.add_note(
-                    f"in {checker.name}; cycles {records[0].cycle} to {records[-1].cycle}; "
-                    f"seed {self.seed}"
-                )
-                raise
+        self.ap.write(records)
         by_kind: dict[type, list[Record]] | None = None
         for agent in self.agents:
             if agent.monitor.ap.subscribers:

@@ -3,22 +3,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import pytest
+
+from models.params import Params
 from tb.env.harness.records import Record
-from tb.env.scoreboard.scoreboard import Scoreboard
-from tb.selftest.streams import PARAMS
+from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
+from tb.selftest.post_streams import PARAMS as ENGINE
+from tb.selftest.streams import PARAMS, Stream
 
 Records = list[Any]
 EVENT_ID = PARAMS.num_cq + 1
 
 
-def judge(records: list[Record], allow: tuple[str, ...] = (), block: int = 7) -> Scoreboard:
-    board = Scoreboard(PARAMS, seed=42)
+def judge(
+    records: Sequence[Record],
+    allow: tuple[str, ...] = (),
+    block: int = 7,
+    params: Params = PARAMS,
+) -> Scoreboard:
+    """The records, judged by a scoreboard of the completion core."""
+    board = Scoreboard(params, seed=42)
     for i in range(0, len(records), block):
-        board(records[i : i + block])
+        board(list(records[i : i + block]))
     board.finish(allow)
     return board
+
+
+def judge_engine(
+    records: Sequence[Record], allow: tuple[str, ...] = (), block: int = 7
+) -> Scoreboard:
+    """The same by one of the full engine."""
+    return judge(records, allow, block, ENGINE)
+
+
+#: What a stream leaves under way that ends in the middle of something.
+OPEN_END = ("receives", "reports", "work", "held", "no_doorbells", "no_completions", "no_posts")
+
+
+def fails(stream: Stream, match: str, allow: tuple[str, ...] = ()) -> None:
+    """The scoreboard of the full engine finds what ``match`` says."""
+    with pytest.raises(Mismatch, match=match):
+        judge_engine(stream.records, allow)
+
+
+def fails_open(stream: Stream, match: str, allow: tuple[str, ...] = OPEN_END) -> None:
+    """The same of a stream that ends in the middle of something."""
+    fails(stream, match, allow)
+
+
+def right(stream: Stream, allow: tuple[str, ...] = OPEN_END) -> Scoreboard:
+    """It finds nothing."""
+    return judge_engine(stream.records, allow)
+
+
+def wrong(
+    records: Records, match: str, spoil: Callable[[Records], object], allow: tuple[str, ...] = ()
+) -> None:
+    """Right as it is, and with one change not."""
+    judge_engine(records, allow)
+    spoiled = list(records)
+    spoil(spoiled)
+    with pytest.raises(Mismatch, match=match):
+        judge_engine(spoiled, allow)
 
 
 def index(records: Records, kind: type, number: int = 0, **fields: object) -> int:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from models import codes
@@ -25,15 +25,28 @@ from tb.env.harness.records import (
     DoneReport,
     DoorbellRequest,
     DoorbellResponse,
-    Record,
     TermRequest,
     Trace,
     WorkBeat,
 )
-from tb.env.scoreboard.engine_board import EngineScoreboard
 from tb.selftest.streams import ALL, PAGE, Stream
 
-PARAMS = Params(num_cq=4, num_eq=2, num_pages=4, idx_w=6, mod_tick=8, num_qp=4, sq_log2=2, burst=2)
+PARAMS = Params(
+    num_cq=4,
+    num_eq=2,
+    num_pages=4,
+    idx_w=6,
+    mod_tick=8,
+    num_qp=4,
+    sq_log2=3,
+    burst=2,
+    num_srq=2,
+    rq_log2=2,
+    srq_log2=3,
+    rx_log2=1,
+    num_mr=4,
+    num_mw=4,
+)
 DEFER, SILENT, FENCE = PostFlag.DEFER, PostFlag.SILENT_SUCCESS, PostFlag.READ_FENCE
 BIND, INVALIDATE, READ, SEND, WRITE = 1, 3, 4, 5, 7
 
@@ -308,14 +321,3 @@ class PostStream(Stream):
         self.set_state(1, 1)
         self.connect(1)
         return self
-
-
-def judge_posts(
-    records: Sequence[Record], allow: tuple[str, ...] = (), block: int = 7
-) -> EngineScoreboard:
-    """The records, judged by a scoreboard of the full engine."""
-    board = EngineScoreboard(PARAMS, seed=42)
-    for i in range(0, len(records), block):
-        board(list(records[i : i + block]))
-    board.finish(allow)
-    return board

@@ -29,31 +29,14 @@ from tb.env.harness.records import (
     Command,
     DoorbellRequest,
     DoorbellResponse,
-    Record,
     RecvDone,
     ScatterAnswer,
     Trace,
 )
 from tb.env.harness.records import RecvRequest as RequestBeat
-from tb.env.scoreboard.receive_board import ReceiveScoreboard
-from tb.selftest.post_streams import PostStream
+from tb.selftest.post_streams import PARAMS, PostStream
 from tb.selftest.streams import ALL, PAGE
 
-PARAMS = Params(
-    num_cq=4,
-    num_eq=2,
-    num_pages=4,
-    idx_w=6,
-    mod_tick=8,
-    num_qp=4,
-    sq_log2=2,
-    burst=2,
-    num_srq=2,
-    rq_log2=2,
-    srq_log2=3,
-    rx_log2=1,
-    num_mr=4,
-)
 ZONE, SRQ_VECTOR = 5, 3
 BASE, LENGTH = 0x10000, 0x10000
 OWN, FIRST, SECOND = 0, 1, 2
@@ -425,17 +408,6 @@ class ReceiveStream(PostStream):
         self.mr_command(codes.Command.QUERY_MR)
         self.mr_command(codes.Command.DEREGISTER_MR)
         return self
-
-
-def judge_receives(
-    records: Sequence[Record], allow: tuple[str, ...] = (), block: int = 7
-) -> ReceiveScoreboard:
-    """The records, judged by a scoreboard of an engine that receives."""
-    board = ReceiveScoreboard(PARAMS, seed=42)
-    for i in range(0, len(records), block):
-        board(list(records[i : i + block]))
-    board.finish(allow)
-    return board
 
 
 #: Operations by name, for mutations.

@@ -31,7 +31,7 @@ from tb.env.harness.records import (
     Trace,
 )
 
-PARAMS = Params(num_cq=4, num_eq=2, num_pages=4, idx_w=6, mod_tick=8)
+PARAMS = Params(num_cq=4, num_eq=2, num_pages=4, idx_w=6, mod_tick=8, num_qp=0)
 PAGE, EQ, VECTOR = 1, 1, 7
 ALL = (1 << 64) - 1
 

@@ -13,7 +13,7 @@ from models.codes import ALLOW_REMOTE_WRITE, Cause, QpState, Status, TraceOp
 from models.post.post import Post
 from models.verb import VERB_CAUSES, Limits
 from models.verbs import VERBS
-from tb.env.coverage.post import EngineCoverage
+from tb.env.coverage.coverage import Coverage
 from tb.env.coverage.post_bins import (
     CAUSES,
     POST_BINS,
@@ -262,8 +262,8 @@ def cases() -> dict[str, list[Record]]:
 CASES = cases()
 
 
-def count(records: list[Record]) -> EngineCoverage:
-    coverage = EngineCoverage(PARAMS)
+def count(records: list[Record]) -> Coverage:
+    coverage = Coverage(PARAMS)
     coverage(records)
     return coverage
 
@@ -291,7 +291,7 @@ def test_bins_of_a_group_are_told_apart(group: str) -> None:
 def test_only_known_bins() -> None:
     from tb.env.coverage.bins import BINS
 
-    coverage = EngineCoverage(PARAMS)
+    coverage = Coverage(PARAMS)
     for records in CASES.values():
         coverage.reset()
         coverage(records)

@@ -12,7 +12,7 @@ from models.codes import ArmType, Cause, QpState, RecvFlag, StateBy, TraceOp
 from models.post.post import Segment, slots_of
 from models.receive.receive_post import RecvPost
 from models.receive.receive_types import RecvRequest
-from tb.env.coverage.receive import ReceiveCoverage
+from tb.env.coverage.coverage import Coverage
 from tb.env.coverage.receive_bins import (
     ARMS,
     CLOSED,
@@ -405,8 +405,8 @@ QUIET: dict[str, Callable[[], list[Record]]] = {
 }
 
 
-def count(records: list[Record]) -> ReceiveCoverage:
-    coverage = ReceiveCoverage(PARAMS)
+def count(records: list[Record]) -> Coverage:
+    coverage = Coverage(PARAMS)
     coverage(sorted(records, key=lambda r: (r.cycle, not (type(r) is Trace and r.lane >= 5)))
              if any(r.cycle > 100 for r in records) else records)  # fmt: skip
     return coverage
@@ -448,7 +448,7 @@ def test_bins_of_a_group_are_told_apart(group: str) -> None:
 def test_only_known_bins() -> None:
     from tb.env.coverage.bins import BINS
 
-    coverage = ReceiveCoverage(PARAMS)
+    coverage = Coverage(PARAMS)
     for records in CASES.values():
         coverage.reset()
         coverage(records)

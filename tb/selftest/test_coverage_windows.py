@@ -13,8 +13,8 @@ from models.codes import ALLOW_REMOTE_WRITE, PostFlag, QpState, ScatterCode, Tra
 from models.keys.window_types import CheckRequest
 from models.post.post import Post, Segment, slots_of
 from models.receive.receive_types import RecvRequest
-from tb.env.coverage.windows import WindowCoverage
-from tb.env.coverage.windows_bins import (
+from tb.env.coverage.coverage import Coverage
+from tb.env.coverage.keys_bins import (
     CLEANUP,
     CLOSED,
     EDGES,
@@ -376,8 +376,8 @@ CASES: dict[str, list[Record]] = {
 }
 
 
-def count(records: list[Record]) -> WindowCoverage:
-    coverage = WindowCoverage(PARAMS)
+def count(records: list[Record]) -> Coverage:
+    coverage = Coverage(PARAMS)
     coverage(records)
     return coverage
 
@@ -416,7 +416,7 @@ def test_bins_of_a_group_are_told_apart(group: str) -> None:
 def test_only_known_bins() -> None:
     from tb.env.coverage.bins import BINS
 
-    coverage = WindowCoverage(PARAMS)
+    coverage = Coverage(PARAMS)
     for records in CASES.values():
         coverage.reset()
         coverage(records)

@@ -7,7 +7,7 @@ import pytest
 
 from models.codes import ResultType
 from models.cq.queue import Placement
-from tb.env.scoreboard.scoreboard import ScoreboardError
+from tb.env.scoreboard.scoreboard import Mismatch
 from tb.selftest.mutations import judge
 from tb.selftest.streams import Stream
 
@@ -48,7 +48,7 @@ def test_content_of_no_candidate() -> None:
     first, second, other = cqes(3)
     stream = race(first, second)
     finish(stream, other)
-    with pytest.raises(ScoreboardError, match="queue 0 entry 0"):
+    with pytest.raises(Mismatch, match="queue 0 entry 0"):
         judge(stream.records, ("no_doorbells",))
 
 
@@ -70,7 +70,7 @@ def test_order_is_kept(one: int, two: int) -> None:
     if one < two:
         judge(stream.records, ("no_doorbells",))
         return
-    with pytest.raises(ScoreboardError, match=r"queue 0 entry [01]"):
+    with pytest.raises(Mismatch, match=r"queue 0 entry [01]"):
         judge(stream.records, ("no_doorbells",))
 
 
@@ -82,7 +82,7 @@ def test_lost_completion() -> None:
     stream.arrive(0, second)
     finish(stream, first)
     assert stream.engine.judge(0) is Placement.PLACED
-    with pytest.raises(ScoreboardError, match="lost: the completion of cycle"):
+    with pytest.raises(Mismatch, match="lost: the completion of cycle"):
         judge(stream.records, ("no_doorbells",))
     finish(stream, second)
     judge(stream.records, ("no_doorbells",))
@@ -95,7 +95,7 @@ def test_skipped_lane_was_not_refusable() -> None:
     stream.arrive(0, second)
     stream.arrive(0, third)
     finish(stream, third)
-    with pytest.raises(ScoreboardError, match="queue 0 entry 0"):
+    with pytest.raises(Mismatch, match="queue 0 entry 0"):
         judge(stream.records, ("no_doorbells",))
 
 
@@ -109,7 +109,7 @@ def test_refusable_too_late() -> None:
     stream.tick(20)
     stream.arrive(0, cqes(4)[3])
     stream.write()
-    with pytest.raises(ScoreboardError, match="queue 0 entry 0"):
+    with pytest.raises(Mismatch, match="queue 0 entry 0"):
         judge(stream.records, ("no_doorbells",))
 
 

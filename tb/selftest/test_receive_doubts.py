@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tb.env.harness.records import Trace
-from tb.env.scoreboard.receive_context import Doubts, Endings
+from tb.env.scoreboard.receive.context import Doubts, Endings
 
 
 def step(cycle: int) -> Trace:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tb.env.defs import CqeStatus
-from tb.env.scoreboard.receive_ledger import ReceiveLedger
+from tb.env.scoreboard.receive.ledger import ReceiveLedger
 
 
 def life(*ends: tuple[bool, list[int]]) -> ReceiveLedger:

@@ -6,8 +6,9 @@ from __future__ import annotations
 from models.codes import LogCause, ScatterCode
 from models.receive.receive_types import RecvRequest, TakeResult
 from tb.env.defs import Kind
-from tb.env.scoreboard.receive_board import ReceiveScoreboard
-from tb.selftest.receive_streams import OWN, PARAMS, ReceiveStream
+from tb.env.scoreboard.scoreboard import Scoreboard
+from tb.selftest.receive_streams import OWN, PARAMS
+from tb.selftest.window_streams import WindowStream
 
 REFUSED = TakeResult(ScatterCode.REFUSED)
 ENTRY = (LogCause.RREQ_BAD, Kind.QP, OWN, 0)
@@ -18,7 +19,7 @@ def refused(created: int) -> tuple[int, int]:
     """How often the entry of a message must be there, and may be; its queue pair is created
     before the message (0), between message and answer (1), after the answer (2).
     """
-    stream = ReceiveStream()
+    stream = WindowStream()
     stream.ready(1)
     request = RecvRequest(OWN, 10)
     for moment in range(3):
@@ -28,8 +29,8 @@ def refused(created: int) -> tuple[int, int]:
             stream.arrives(request)
         if moment == 1:
             stream.answers(request, REFUSED)
-    board = ReceiveScoreboard(PARAMS, seed=42)
-    board.takes.stalled(stream.cycle)  # the answer may be late
+    board = Scoreboard(PARAMS, seed=42)
+    board.checks.takes.stalled(stream.cycle)  # the answer may be late
     board(list(stream.records))
     board.finish(ALLOW)
     return board.log().count(ENTRY), board.log_maybe().count(ENTRY)

@@ -19,8 +19,8 @@ from tb.env.harness.records import (
     Record,
     Trace,
 )
-from tb.env.scoreboard.base import look_patience
-from tb.env.scoreboard.scoreboard import Scoreboard, ScoreboardError
+from tb.env.scoreboard.context import look_patience
+from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
 from tb.selftest.mutations import EVENT_ID, Records, change, double, drop, index, judge
 from tb.selftest.streams import PARAMS, VECTOR, Stream
 
@@ -52,20 +52,20 @@ def test_overflow() -> None:
     judge(stream.records, ("memory",))
     records: Records = list(stream.records)
     drop(records, Trace, op=TraceOp.CQ_ERROR)
-    with pytest.raises(ScoreboardError, match=r"overflows not told|without"):
+    with pytest.raises(Mismatch, match=r"overflows not told|without"):
         judge(records)
     records = list(stream.records)
     double(records, Trace, op=TraceOp.OVERFLOW)
-    with pytest.raises(ScoreboardError, match="before the step"):
+    with pytest.raises(Mismatch, match="before the step"):
         judge(records)
     records = list(stream.records)
     drop(records, Trace, op=TraceOp.OVERFLOW)
-    with pytest.raises(ScoreboardError, match="overflow error without an overflow"):
+    with pytest.raises(Mismatch, match="overflow error without an overflow"):
         judge(records)
     records = list(stream.records)
     drop(records, Completion, 1)
     drop(records, Completion, 1)
-    with pytest.raises(ScoreboardError, match="without a completion that could overflow"):
+    with pytest.raises(Mismatch, match="without a completion that could overflow"):
         judge(records)
 
 
@@ -75,7 +75,7 @@ def test_overflow_with_room_is_wrong() -> None:
     stream.arrive(0, stream.cqe())
     old = stream.state(0, 0)
     stream.add(Trace(stream.tick(), 0, TraceOp.OVERFLOW, 0, False, 0, 0, old, old | 1 << 32))
-    with pytest.raises(ScoreboardError, match="although an entry is free"):
+    with pytest.raises(Mismatch, match="although an entry is free"):
         judge(stream.records)
 
 
@@ -96,11 +96,11 @@ def test_failed_entry_write() -> None:
     judge(stream.records)
     records: Records = list(stream.records)
     change(records, Trace, op=TraceOp.CQ_ERROR, to={"operand": status | 2 << 2})
-    with pytest.raises(ScoreboardError, match="the oldest answer"):
+    with pytest.raises(Mismatch, match="the oldest answer"):
         judge(records)
     records = list(stream.records)
     change(records, Trace, op=TraceOp.CQ_ERROR, to={"operand": 3})
-    with pytest.raises(ScoreboardError, match="CQ_ERROR with operand 0x3"):
+    with pytest.raises(Mismatch, match="CQ_ERROR with operand 0x3"):
         judge(records)
 
 
@@ -116,19 +116,19 @@ def test_failed_event_writes(failures: int) -> None:
         stream.call()
     else:
         # The host is told of the hole.
-        with pytest.raises(ScoreboardError, match="no interrupt of EQ"):
+        with pytest.raises(Mismatch, match="no interrupt of EQ"):
             judge(stream.records)
         stream.interrupt()
     judge(stream.records)
     records: Records = list(stream.records)
     change(records, Trace, -1, op=TraceOp.EVENT_FAILED, to={"operand": lambda v: v ^ 1})
-    with pytest.raises(ScoreboardError, match="says otherwise"):
+    with pytest.raises(Mismatch, match="says otherwise"):
         judge(records)
     if failures < 4:
         # Without the new status.
         records = list(stream.records)
         change(records, MemWrite, -1, axi_id=EVENT_ID, to={"data": lambda v: v & ~(2 << 24)})
-        with pytest.raises(ScoreboardError, match="event entry"):
+        with pytest.raises(Mismatch, match="event entry"):
             judge(records)
 
 
@@ -154,7 +154,7 @@ def test_moderated_callback_is_not_lost() -> None:
     board(stream.records)
     assert board.grace(stream.cycle) == 2 * PARAMS.num_cq + 48
     board.finish(now=stream.cycle)
-    with pytest.raises(ScoreboardError, match="callback due since cycle"):
+    with pytest.raises(Mismatch, match="callback due since cycle"):
         board.finish(now=stream.cycle + 60)
 
 
@@ -186,7 +186,7 @@ def look_after(cycles: int) -> list[Record]:
 def test_look_comes_in_time() -> None:
     latest = (3 + 2) * PARAMS.mod_tick + look_patience(PARAMS.num_cq, 1)
     judge(look_after(latest))
-    with pytest.raises(ScoreboardError, match="moderated callback waits"):
+    with pytest.raises(Mismatch, match="moderated callback waits"):
         judge(look_after(latest + 1))
 
 
@@ -195,7 +195,7 @@ def test_look_that_changes_nothing() -> None:
     stream.doorbell(0, ANY)
     stream.complete()
     stream.traced(TraceOp.MODERATION, 0, 0, lambda: stream.engine.moderation(0))
-    with pytest.raises(ScoreboardError, match="MODERATION that changes nothing"):
+    with pytest.raises(Mismatch, match="MODERATION that changes nothing"):
         judge(stream.records)
 
 
@@ -228,10 +228,10 @@ def test_settings_count_from_some_moment_of_the_command(new: bool) -> None:
 def test_settings_do_not_count_without_a_command() -> None:
     records: Records = modify(Stream(), SOLICITED, True)
     drop(records, Command, -1)
-    with pytest.raises(ScoreboardError, match="the model has a callback"):
+    with pytest.raises(Mismatch, match="the model has a callback"):
         judge(records)
     board = Scoreboard(PARAMS, commanding=lambda: False)
-    with pytest.raises(ScoreboardError, match="the model has a callback"):
+    with pytest.raises(Mismatch, match="the model has a callback"):
         board(records)
 
 
@@ -247,7 +247,7 @@ def test_query() -> None:
             values = list(records[at].outs)
             values[number] ^= 1
             records[at] = records[at]._replace(outs=tuple(values))
-            with pytest.raises(ScoreboardError, match="QUERY"):
+            with pytest.raises(Mismatch, match="QUERY"):
                 judge(records)
 
 
@@ -258,11 +258,11 @@ def test_resize() -> None:
     judge(stream.records)
     records: Records = list(stream.records)
     change(records, Trace, op=TraceOp.RESIZE, to={"operand": 0})
-    with pytest.raises(ScoreboardError, match="RESIZE at 0"):
+    with pytest.raises(Mismatch, match="RESIZE at 0"):
         judge(records)
     records = list(stream.records)
     change(records, Command, code=codes.Command.RESIZE_CQ, to={"outs": (0,) * 8})
-    with pytest.raises(ScoreboardError, match="switch index 0"):
+    with pytest.raises(Mismatch, match="switch index 0"):
         judge(records)
 
 
@@ -276,7 +276,7 @@ def test_resize_refused() -> None:
     for wrong, message in ((0x4E, "answered 0x4e"), (0, "left the steps")):
         records: Records = list(stream.records)
         records[-1] = records[-1]._replace(result=wrong)
-        with pytest.raises(ScoreboardError, match=message):
+        with pytest.raises(Mismatch, match=message):
             judge(records)
 
 
@@ -296,7 +296,7 @@ def test_resize_of_an_event_queue_while_events_are_written() -> None:
     judge(stream.records)
     records: Records = list(stream.records)
     change(records, Command, code=codes.Command.RESIZE_EQ, to={"outs": (1,) * 8})
-    with pytest.raises(ScoreboardError, match="event entry"):
+    with pytest.raises(Mismatch, match="event entry"):
         judge(records)
 
 
@@ -315,7 +315,7 @@ def test_vector_changes_while_an_interrupt_waits() -> None:
     stream.returns()
     stream.complete()
     stream.call()  # raises the old vector
-    with pytest.raises(ScoreboardError, match="interrupt 7"):
+    with pytest.raises(Mismatch, match="interrupt 7"):
         judge(stream.records)
 
 
@@ -331,7 +331,7 @@ def test_destroy_pending() -> None:
     judge(stream.records)
     records: Records = list(stream.records)
     change(records, Trace, op=TraceOp.DESTROY, to={"operand": 1})
-    with pytest.raises(ScoreboardError, match="DESTROY"):
+    with pytest.raises(Mismatch, match="DESTROY"):
         judge(records)
 
 
@@ -359,4 +359,4 @@ def test_encoding_is_the_models() -> None:
         done = len(stream.records)
         assert board.ctx.encode(0) == encode_cq(board.ctx.engine.cqs[0], PARAMS)
     board.finish(("memory",))
-    assert board.steps.callbacks > 20
+    assert board.checks.steps.callbacks > 20

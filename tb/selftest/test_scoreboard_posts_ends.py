@@ -5,8 +5,6 @@ it is, and wrong with one change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from models import codes
@@ -14,40 +12,23 @@ from models.codes import Cause, CommandResult, QpState, TraceOp
 from models.host.control import make_args
 from models.post.qp_control import make_qp_args
 from tb.env.harness.records import Command, ConnReport, Trace, WorkBeat
-from tb.env.scoreboard.scoreboard import ScoreboardError
-from tb.selftest.mutations import Records, change, drop, index
+from tb.env.scoreboard.scoreboard import Mismatch
+from tb.selftest.mutations import Records, change, drop, fails, index, judge_engine, wrong
 from tb.selftest.post_streams import (
     BIND,
     DEFER,
-    PostStream,
-    judge_posts,
 )
+from tb.selftest.window_streams import WindowStream
 
 POST, STATE, RETIRE, AGE = TraceOp.POST, TraceOp.QP_STATE, TraceOp.RETIRE, TraceOp.AGE
-
-
-def wrong(
-    records: Records, match: str, spoil: Callable[[Records], object], allow: tuple[str, ...] = ()
-) -> None:
-    """Right as it is, and with one change not."""
-    judge_posts(records, allow)
-    spoiled = list(records)
-    spoil(spoiled)
-    with pytest.raises(ScoreboardError, match=match):
-        judge_posts(spoiled, allow)
-
-
-def fails(stream: PostStream, match: str, allow: tuple[str, ...] = ()) -> None:
-    with pytest.raises(ScoreboardError, match=match):
-        judge_posts(stream.records, allow)
 
 
 # -- ends of connections -------------------------------------------------------------------------
 
 
-def ended(late: bool = False) -> PostStream:
+def ended(late: bool = False) -> WindowStream:
     """Two requests wait when the connection ends; ``late``: the beat of one was offered before."""
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     stream.post()
     stream.run()
     for _ in range(2):
@@ -68,11 +49,11 @@ def test_skipped() -> None:
         "expected 0x201",
         lambda r: change(r, Trace, op=RETIRE, operand=0x201, to={"operand": 1}),
     )
-    judge_posts(ended(late=True).records)
+    judge_engine(ended(late=True).records)
 
 
 def test_late_beat_is_too_late() -> None:
-    stream = PostStream().connected(2, 2)
+    stream = WindowStream().connected(2, 2)
     for qp in (0, 0, 1, 1, 1):
         stream.post(stream.make(qp=qp))
     stream.plain(codes.Command.FLUSH_QP)
@@ -90,31 +71,31 @@ def test_skipped_request_is_indicated() -> None:
     beat = index(stream.records, WorkBeat)
     records: Records = stream.records
     records.append(records[beat]._replace(cycle=records[-1].cycle + 1))
-    with pytest.raises(ScoreboardError, match="held, skipped or missing"):
-        judge_posts(records)
+    with pytest.raises(Mismatch, match="held, skipped or missing"):
+        judge_engine(records)
 
 
 def test_local_request_retires_before_its_beat_is_taken() -> None:
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     stream.post(stream.make(BIND))
     stream.work()
     beat = stream.records.pop()
     stream.retire()
     fails(stream, "beat not taken: request 0")
-    judge_posts(stream.records, ("work",))
+    judge_engine(stream.records, ("work",))
     stream.add(beat._replace(cycle=stream.tick()))
-    judge_posts(stream.records)
+    judge_engine(stream.records)
 
 
 def test_connection_event() -> None:
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     stream.post()
     stream.run()
     stream.conn()
     stream.conn()  # nothing changes
     stream.conn(3)  # no QP
     stream.conn(0, 1 << 31)
-    board = judge_posts(stream.records)
+    board = judge_engine(stream.records)
     assert [entry[0] for entry in board.log()] == [0x32, 0x30]
     wrong(stream.records, "without an event", lambda r: drop(r, ConnReport))
     wrong(
@@ -125,33 +106,33 @@ def test_connection_event() -> None:
 
 
 def test_failing_report_without_effect() -> None:
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     stream.post()
     stream.done(0, stream.work(), 9)
     stream.retire()
-    judge_posts(stream.records)
+    judge_engine(stream.records)
     records: Records = stream.records
     at = index(records, Trace, op=STATE, operand=2)
     cut = records[:at]
-    with pytest.raises(ScoreboardError, match="no change of state for the report"):
-        judge_posts(cut, ("no_completions", "terms"))
+    with pytest.raises(Mismatch, match="no change of state for the report"):
+        judge_engine(cut, ("no_completions", "terms"))
 
 
 def test_not_reported() -> None:
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     stream.post()
     stream.run()
     stream.post()
     fails(stream, "not indicated: request 1", ("reports",))
     stream.work()
     fails(stream, "not reported: request 1")
-    judge_posts(stream.records, ("reports",))
+    judge_engine(stream.records, ("reports",))
     stream.done(0, 1)
     fails(stream, "never retired: request 1", ("reports",))
 
 
 def test_destroy_with_requests_outstanding() -> None:
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     stream.post()
     tag = stream.work()
     stream.plain(codes.Command.DESTROY_QP)
@@ -162,12 +143,12 @@ def test_destroy_with_requests_outstanding() -> None:
     stream.plain(codes.Command.DESTROY_QP)
     results = [r.result for r in stream.records if type(r) is Command][-3:]
     assert results == [0x4D, 0x4D, 0]
-    judge_posts(stream.records)
+    judge_engine(stream.records)
     second = [i for i, r in enumerate(stream.records) if type(r) is Command][-2]
     records: Records = list(stream.records)
     records[second] = records[second]._replace(result=0)
-    with pytest.raises(ScoreboardError, match="not CMD_PENDING"):
-        judge_posts(records)
+    with pytest.raises(Mismatch, match="not CMD_PENDING"):
+        judge_engine(records)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +167,7 @@ def test_destroy_with_requests_outstanding() -> None:
 def test_commands_without_a_step(
     code: codes.Command, word: int, state: QpState, result: int
 ) -> None:
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     stream.post()
     if result != 0x51:
         stream.run()
@@ -200,16 +181,16 @@ def test_commands_without_a_step(
     stream.qp_command(code, make_qp_args(qp, word=word))
     allow = ("reports", "no_completions") if result == 0x51 else ()
     assert stream.records[-1].result == result  # type: ignore[union-attr]
-    judge_posts(stream.records, allow)
+    judge_engine(stream.records, allow)
     for other in {0, 0x43, 0x50, 0x51} - {result}:
         records: Records = list(stream.records)
         records[-1] = records[-1]._replace(result=other)
-        with pytest.raises(ScoreboardError, match=r"left no step|answered"):
-            judge_posts(records, allow)
+        with pytest.raises(Mismatch, match=r"left no step|answered"):
+            judge_engine(records, allow)
 
 
 def test_cq_in_use() -> None:
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     stream.post()
     stream.run()
     words = make_args(0).words
@@ -228,7 +209,7 @@ def test_cq_in_use() -> None:
 
 
 def test_created_against_the_rules() -> None:
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     stream.post()
     stream.run()
     stream.create_qp(1, 0)

@@ -5,16 +5,14 @@ bounds of time. Each is right as it is, and wrong with one change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from models import codes
-from models.codes import Cause, CqStatus, TraceOp
+from models.codes import Cause, TraceOp
 from models.post.qp import QpConfig
 from tb.env.harness.records import Command, DoneReport, Trace, WorkBeat
-from tb.env.scoreboard.scoreboard import ScoreboardError
-from tb.selftest.mutations import Records, change, drop, index
+from tb.env.scoreboard.scoreboard import Mismatch
+from tb.selftest.mutations import Records, change, drop, fails, index, judge_engine, wrong
 from tb.selftest.post_streams import (
     BIND,
     DEFER,
@@ -23,43 +21,26 @@ from tb.selftest.post_streams import (
     READ,
     SEND,
     SILENT,
-    PostStream,
-    judge_posts,
 )
+from tb.selftest.window_streams import WindowStream
 
 POST, STATE, RETIRE, AGE = TraceOp.POST, TraceOp.QP_STATE, TraceOp.RETIRE, TraceOp.AGE
-
-
-def wrong(
-    records: Records, match: str, spoil: Callable[[Records], object], allow: tuple[str, ...] = ()
-) -> None:
-    """Right as it is, and with one change not."""
-    judge_posts(records, allow)
-    spoiled = list(records)
-    spoil(spoiled)
-    with pytest.raises(ScoreboardError, match=match):
-        judge_posts(spoiled, allow)
-
-
-def fails(stream: PostStream, match: str, allow: tuple[str, ...] = ()) -> None:
-    with pytest.raises(ScoreboardError, match=match):
-        judge_posts(stream.records, allow)
 
 
 # -- deferral ------------------------------------------------------------------------------------
 
 
 def test_held_requests_are_found_at_the_end() -> None:
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     stream.post()
     stream.run()
     stream.post(stream.make(flags=DEFER))
-    judge_posts(stream.records, ("held",))
+    judge_engine(stream.records, ("held",))
     fails(stream, "requests held: 1")
 
 
 def test_indicated_while_held() -> None:
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     for flags in (DEFER, DEFER, 0):
         stream.post(stream.make(flags=flags))
     stream.run()
@@ -74,7 +55,7 @@ def test_indicated_while_held() -> None:
 
 
 def test_watermark() -> None:
-    stream = PostStream().connected(watermark=2)
+    stream = WindowStream().connected(watermark=2)
     for _ in range(2):
         stream.post(stream.make(flags=DEFER))
     stream.run()
@@ -88,7 +69,7 @@ def test_watermark() -> None:
 def test_watermark_of_a_command_in_flight() -> None:
     """From some moment of the command on the new one counts."""
     for watermark, right in ((1, True), (0, False), (2, False)):
-        stream = PostStream().connected()
+        stream = WindowStream().connected()
         stream.post()
         stream.run()
         config = QpConfig(watermark=watermark)
@@ -103,13 +84,13 @@ def test_watermark_of_a_command_in_flight() -> None:
         stream.run()
         stream.add(Command(stream.tick(5), start, codes.Command.MODIFY_QP, words, 0, (0,) * 8))
         if right:
-            judge_posts(stream.records)
+            judge_engine(stream.records)
         else:
             fails(stream, "after the step")
 
 
-def aged(wait: int) -> PostStream:
-    stream = PostStream().connected(age=2)
+def aged(wait: int) -> WindowStream:
+    stream = WindowStream().connected(age=2)
     stream.post()
     stream.run()
     stream.post(stream.make(flags=DEFER))
@@ -124,13 +105,13 @@ def test_age() -> None:
     bound = 2 * PARAMS.mod_tick
     latest = bound + PARAMS.mod_tick + 64 * PARAMS.num_qp
     for wait in (bound + 1, latest - 8):
-        judge_posts(aged(wait).records)
+        judge_engine(aged(wait).records)
     fails(aged(bound - 8), "released by age after")
     fails(aged(latest + 32), "held requests are too old")
 
 
 def test_age_that_never_releases() -> None:
-    stream = PostStream().connected(age=1)
+    stream = WindowStream().connected(age=1)
     stream.post()
     stream.run()
     stream.post(stream.make(flags=DEFER))
@@ -142,9 +123,9 @@ def test_age_that_never_releases() -> None:
 # -- credits -------------------------------------------------------------------------------------
 
 
-def full(polled: int = 0, want: Cause | None = None) -> PostStream:
+def full(polled: int = 0, want: Cause | None = None) -> WindowStream:
     """A CQ of two entries, both taken; ``polled`` of them are consumed before the next post."""
-    stream = PostStream().connected(log2=1)
+    stream = WindowStream().connected(log2=1)
     for _ in range(2):
         stream.post()
     stream.run()
@@ -160,15 +141,15 @@ def full(polled: int = 0, want: Cause | None = None) -> PostStream:
 
 
 def test_credits() -> None:
-    judge_posts(full().records)
+    judge_engine(full().records)
     assert full().posting.qps[0].tail == 2
-    judge_posts(full(1).records)
+    judge_engine(full(1).records)
     fails(full(1, Cause.NO_CREDIT), "cause 0x16, right would be: OK")
 
 
 def test_credit_that_comes_while_the_post_waits() -> None:
     for want in (None, Cause.NO_CREDIT):
-        stream = PostStream().connected(log2=1)
+        stream = WindowStream().connected(log2=1)
         for _ in range(2):
             stream.post()
         stream.run()
@@ -180,19 +161,19 @@ def test_credit_that_comes_while_the_post_waits() -> None:
         stream.answered(cause)
         stream.answered(0)  # the doorbell
         stream.run()
-        judge_posts(stream.records)
+        judge_engine(stream.records)
 
 
 def test_accepted_without_a_credit() -> None:
     stream = full()
     records: Records = stream.records
     change(records, Trace, op=POST, operand=0x516, to={"operand": 0x500})
-    with pytest.raises(ScoreboardError, match="cause 0x0, right would be: NO_CREDIT"):
-        judge_posts(records)
+    with pytest.raises(Mismatch, match="cause 0x0, right would be: NO_CREDIT"):
+        judge_engine(records)
 
 
 def test_post_to_a_failed_cq() -> None:
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     stream.post()
     stream.work()
     stream.done(0, 0)
@@ -201,6 +182,7 @@ def test_post_to_a_failed_cq() -> None:
     stream.write(0)
     stream.answer(0, 2)
     stream.tick()
+    from models.codes import CqStatus
 
     stream.traced(
         TraceOp.CQ_ERROR,
@@ -217,11 +199,11 @@ def test_post_to_a_failed_cq() -> None:
 
 
 def test_queue_full_and_what_the_step_knows() -> None:
-    stream = PostStream().connected(depth=1)
+    stream = WindowStream().connected(depth=1)
     stream.post()
     assert stream.post() is Cause.QUEUE_FULL
     stream.run()
-    judge_posts(stream.records)
+    judge_engine(stream.records)
     stream.tick(100)
     model = stream.posting.qps[0]
     old = model.trace_state(3)
@@ -234,7 +216,7 @@ def test_queue_full_and_what_the_step_knows() -> None:
 
 
 def test_fence() -> None:
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     stream.post(stream.make(READ))
     stream.post(stream.make(SEND, FENCE))
     stream.run()
@@ -251,7 +233,7 @@ def test_starvation() -> None:
     """One QP waits while others are indicated all the time."""
     bound = (PARAMS.num_qp + 1) * (PARAMS.burst + 4)
     for beats, right in ((bound // 2, True), (bound + 3, False)):
-        stream = PostStream().connected(3, 3)
+        stream = WindowStream().connected(3, 3)
         stream.post(stream.make(qp=2))
         for number in range(beats):
             stream.post(stream.make(BIND, SILENT, qp=number % 2))
@@ -261,16 +243,16 @@ def test_starvation() -> None:
         board_stalled(stream, right, "waits for its beat")
 
 
-def board_stalled(stream: PostStream, right: bool, match: str) -> None:
-    from tb.env.scoreboard.engine_board import EngineScoreboard
+def board_stalled(stream: WindowStream, right: bool, match: str) -> None:
+    from tb.env.scoreboard.scoreboard import Scoreboard
 
-    board = EngineScoreboard(PARAMS, seed=42)
-    board.dispatch.stalled(1 << 30)
+    board = Scoreboard(PARAMS, seed=42)
+    board.checks.dispatch.stalled(1 << 30)
     if right:
         board(stream.records)
         board.finish()
         return
-    with pytest.raises(ScoreboardError, match=match):
+    with pytest.raises(Mismatch, match=match):
         board(stream.records)
 
 
@@ -278,7 +260,7 @@ def test_done_and_not_retired() -> None:
     """One QP's request is reported, and others retire all the time."""
     bound = (PARAMS.num_qp + 1) * 16 + 8
     for others, right in ((bound, True), (bound + 1, False)):
-        stream = PostStream().connected(2, 2)
+        stream = WindowStream().connected(2, 2)
         stream.post(stream.make(qp=1))
         stream.done(1, stream.work(1))
         for _ in range(others):
@@ -292,7 +274,7 @@ def test_done_without_a_report_and_not_retired() -> None:
     """One QP's request is the engine's own, and others retire all the time."""
     bound = (PARAMS.num_qp + 1) * 16 + 8
     for others, right in ((bound, True), (bound + 1, False)):
-        stream = PostStream().connected(2, 2)
+        stream = WindowStream().connected(2, 2)
         stream.post(stream.make(BIND, SILENT, qp=1))
         stream.work(1)
         for _ in range(others):
@@ -305,7 +287,7 @@ def test_done_without_a_report_and_not_retired() -> None:
 def test_long_run() -> None:
     """More than a burst while another QP waits."""
     for beats, right in ((4, True), (PARAMS.burst + 6, False)):
-        stream = PostStream().connected(2, 2)
+        stream = WindowStream().connected(2, 2)
         stream.post(stream.make(qp=1))
         for _ in range(beats):
             stream.post(stream.make(BIND, SILENT))
@@ -315,7 +297,7 @@ def test_long_run() -> None:
 
 
 def test_idle_while_a_request_waits() -> None:
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     stream.post()
     stream.tick((PARAMS.num_qp + 1) * (PARAMS.burst + 4) + 40)
     stream.run()
@@ -324,7 +306,7 @@ def test_idle_while_a_request_waits() -> None:
 
 
 def test_burst_of_reports_out_of_order() -> None:
-    stream = PostStream().connected()
+    stream = WindowStream().connected()
     for _ in range(2):
         stream.post()
     tags = [stream.work(), stream.work()]
@@ -336,20 +318,20 @@ def test_burst_of_reports_out_of_order() -> None:
     stream.done(9, 0)
     stream.done(1, 3)
     stream.done(0, 1 << 30)
-    board = judge_posts(stream.records)
+    board = judge_engine(stream.records)
     assert [entry[0] for entry in board.log()] == [0x31, 0x30, 0x31, 0x30]
-    assert board.qpc.model.done_refused == 4
+    assert board.checks.qpc.model.done_refused == 4
     drop(stream.records, DoneReport, 1)
     fails(stream, "is not reported")
 
 
 def test_grace_until_the_age_limit() -> None:
-    from tb.env.scoreboard.engine_board import EngineScoreboard
+    from tb.env.scoreboard.scoreboard import Scoreboard
 
-    stream = PostStream().connected(age=3)
+    stream = WindowStream().connected(age=3)
     stream.post()
     stream.run()
-    board = EngineScoreboard(PARAMS, seed=42)
+    board = Scoreboard(PARAMS, seed=42)
     board(stream.records)
     assert board.grace(stream.cycle) == 0
     before = len(stream.records)

@@ -7,29 +7,31 @@ from __future__ import annotations
 
 import pytest
 
-from models.codes import Command, QpState, ScatterCode
+from models import codes
+from models.codes import QpState, ScatterCode
 from models.receive.receive import pack_rdone
 from models.receive.receive_types import RecvRequest
 from tb.env.harness.records import RecvDone, ScatterAnswer
-from tb.env.scoreboard.receive_board import ReceiveScoreboard
-from tb.env.scoreboard.scoreboard import ScoreboardError
-from tb.selftest.receive_streams import OWN, PARAMS, ReceiveStream, judge_receives
+from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
+from tb.selftest.mutations import judge_engine
+from tb.selftest.receive_streams import OWN, PARAMS
+from tb.selftest.window_streams import WindowStream
 
 
-def judge(stream: ReceiveStream) -> None:
+def judge(stream: WindowStream) -> None:
     """As long as the sink has been stalled all the time."""
-    board = ReceiveScoreboard(PARAMS, seed=42)
-    board.takes.stalled(stream.cycle)
+    board = Scoreboard(PARAMS, seed=42)
+    board.checks.takes.stalled(stream.cycle)
     board(stream.records)
     board.finish(("receives",))
 
 
-def two_messages() -> tuple[ReceiveStream, RecvRequest, RecvRequest]:
+def two_messages() -> tuple[WindowStream, RecvRequest, RecvRequest]:
     """A long message from before the connection, which may be refused or take the buffer, and a
     short one: the step does not tell whose buffer it is.
     """
-    stream = ReceiveStream().receivers()
-    stream.plain(Command.FLUSH_QP, OWN)
+    stream = WindowStream().receivers()
+    stream.plain(codes.Command.FLUSH_QP, OWN)
     stream.set_state(OWN, QpState.IDLE)
     stream.receive()
     long, short = RecvRequest(OWN, 1000), RecvRequest(OWN, 10)
@@ -40,7 +42,7 @@ def two_messages() -> tuple[ReceiveStream, RecvRequest, RecvRequest]:
     return stream, long, short
 
 
-def answer(stream: ReceiveStream, user: int, data: int) -> None:
+def answer(stream: WindowStream, user: int, data: int) -> None:
     stream.tick(1)
     stream.add(ScatterAnswer(stream.cycle, OWN, user, data))
 
@@ -63,14 +65,14 @@ def test_connection_that_ends_without_a_message_too_long() -> None:
     stream.ends(OWN)
     answer(stream, ScatterCode.REFUSED, 0)
     answer(stream, result.tuser, result.tdata)
-    with pytest.raises(ScoreboardError, match="without a failing report, nor a message too long"):
+    with pytest.raises(Mismatch, match="without a failing report, nor a message too long"):
         judge(stream)
 
 
 def test_answer_in_front_does_not_hide_a_message_too_long() -> None:
     """The steps of both messages seem to be those of messages too long."""
-    stream = ReceiveStream().receivers()
-    stream.plain(Command.FLUSH_QP, OWN)
+    stream = WindowStream().receivers()
+    stream.plain(codes.Command.FLUSH_QP, OWN)
     stream.set_state(OWN, QpState.IDLE)
     for _ in range(2):
         stream.receive(stream.buffer(lengths=(47,)))
@@ -87,9 +89,9 @@ def test_answer_in_front_does_not_hide_a_message_too_long() -> None:
     judge(stream)
 
 
-def received() -> ReceiveStream:
+def received() -> WindowStream:
     """A buffer is taken and not reported."""
-    stream = ReceiveStream().receivers()
+    stream = WindowStream().receivers()
     stream.receive()
     stream.message(OWN)
     return stream
@@ -100,7 +102,7 @@ def test_failing_report_ends_the_connection_before_its_completion() -> None:
     stream.report(OWN, 0, 2)
     stream.tick(200)
     stream.completes(OWN)
-    judge_receives(stream.records)
+    judge_engine(stream.records)
 
 
 @pytest.mark.parametrize(
@@ -117,5 +119,5 @@ def test_failing_report_ends_the_connection_in_time(late: int, wrong: str) -> No
     stream.add(RecvDone(stream.cycle, pack_rdone(OWN, 0, 2)))
     stream.tick(late)
     stream.receive(stream.buffer(0), True)
-    with pytest.raises(ScoreboardError, match=wrong):
-        judge_receives(stream.records)
+    with pytest.raises(Mismatch, match=wrong):
+        judge_engine(stream.records)

@@ -19,7 +19,7 @@ from tb.env.harness.records import (
     MemWrite,
     Trace,
 )
-from tb.env.scoreboard.scoreboard import Scoreboard, ScoreboardError
+from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
 from tb.selftest.mutations import Records, change, index, judge
 from tb.selftest.streams import PARAMS, Stream
 
@@ -55,7 +55,7 @@ def test_causes(word: int, offset: int, page: int, cause: int) -> None:
     for wrong in {0, 8, 0x0B, 0x0C} - {cause}:
         records: Records = list(stream.records)
         records[-1] = records[-1]._replace(cause=wrong, resp=2 if wrong else 0)
-        with pytest.raises(ScoreboardError, match=r"expected|right would be|no step"):
+        with pytest.raises(Mismatch, match=r"expected|right would be|no step"):
             judge(records)
 
 
@@ -76,7 +76,7 @@ def test_window_of_a_refusal() -> None:
         if right:
             judge(stream.records)
         else:
-            with pytest.raises(ScoreboardError, match="right would be"):
+            with pytest.raises(Mismatch, match="right would be"):
                 judge(stream.records)
 
 
@@ -97,7 +97,7 @@ def test_refusal_is_judged_in_doorbell_order() -> None:
     # The other way round: the first one refused while a callback is in progress.
     records[-2] = records[-2]._replace(resp=2, cause=0x0C)
     records[-1] = records[-1]._replace(resp=0, cause=0)
-    with pytest.raises(ScoreboardError, match="right would be: OK"):
+    with pytest.raises(Mismatch, match="right would be: OK"):
         judge(records)
 
 
@@ -124,7 +124,7 @@ def test_refusal_behind_an_accepted_doorbell(before: int, right: bool) -> None:
     if right:
         judge(stream.records)
     else:
-        with pytest.raises(ScoreboardError, match="right would be: OK"):
+        with pytest.raises(Mismatch, match="right would be: OK"):
             judge(stream.records)
 
 
@@ -144,7 +144,7 @@ def test_index_beyond_what_is_written_is_not_accepted() -> None:
     write, bell = index(records, MemWrite), index(records, Trace, op=TraceOp.DOORBELL)
     moved = records.pop(write)
     records.insert(bell, moved._replace(cycle=records[bell].cycle))
-    with pytest.raises(ScoreboardError, match="the model refuses it: BAD_INDEX"):
+    with pytest.raises(Mismatch, match="the model refuses it: BAD_INDEX"):
         judge(records)
 
 
@@ -158,19 +158,22 @@ def test_callback_without_an_arm_at_the_pins() -> None:
     stream.doorbell(0, ANY)
     stream.complete()
     board(stream.records)
-    board.doorbells.arms[0] = 0
+    board.checks.doorbells.arms[0] = 0
     done = len(stream.records)
     stream.event()
-    with pytest.raises(ScoreboardError, match="CQ-06: callback 1 after 0 arm"):
+    with pytest.raises(Mismatch, match="CQ-06: callback 1 after 0 arm"):
         board(stream.records[done:])
 
 
 @pytest.mark.parametrize(
     "spoil, message",
     [
-        (lambda b: b.doorbells.returns.__setitem__(0, 0), "CQ-11: callback while the one before"),
-        (lambda b: setattr(b.memory.pins[0], "under_way", True), "is not acknowledged"),
-        (lambda b: setattr(b.memory.pins[0], "acked", 1), "CQ-15: callback for 2 entries"),
+        (
+            lambda b: b.checks.doorbells.returns.__setitem__(0, 0),
+            "CQ-11: callback while the one before",
+        ),
+        (lambda b: setattr(b.checks.memory.pins[0], "under_way", True), "is not acknowledged"),
+        (lambda b: setattr(b.checks.memory.pins[0], "acked", 1), "CQ-15: callback for 2 entries"),
     ],
 )
 def test_second_callback_at_the_pins(spoil: Callable[[Scoreboard], object], message: str) -> None:
@@ -186,7 +189,7 @@ def test_second_callback_at_the_pins(spoil: Callable[[Scoreboard], object], mess
     spoil(board)
     done = len(stream.records)
     stream.event()
-    with pytest.raises(ScoreboardError, match=message):
+    with pytest.raises(Mismatch, match=message):
         board(stream.records[done:])
 
 
@@ -201,7 +204,7 @@ def test_unread_event_is_not_overwritten() -> None:
     done = len(stream.records)
     stream.engine.eqs[1].prod += 4
     stream.event()
-    with pytest.raises(ScoreboardError, match="nobody can have read"):
+    with pytest.raises(Mismatch, match="nobody can have read"):
         board(stream.records[done:])
 
 
@@ -216,7 +219,7 @@ def test_credits_beyond_the_ring() -> None:
     judge(stream.records)
     records: Records = list(stream.records)
     records[-1] = CreditAnswer(records[-1].cycle, True)
-    with pytest.raises(ScoreboardError, match="granted, at most 0 were free"):
+    with pytest.raises(Mismatch, match="granted, at most 0 were free"):
         judge(records)
 
 
@@ -227,7 +230,7 @@ def test_malformed_credit_requests(data: int) -> None:
     stream.add(CreditAnswer(stream.tick(), False))
     judge(stream.records)
     stream.records[-1] = CreditAnswer(stream.cycle, True)
-    with pytest.raises(ScoreboardError, match="malformed, but granted"):
+    with pytest.raises(Mismatch, match="malformed, but granted"):
         judge(stream.records)
 
 
@@ -236,7 +239,7 @@ def test_refused_completions() -> None:
     stream.arrive(0, stream.cqe())  # no credit
     stream.arrive(2, stream.cqe())  # no such queue
     stream.arrive(9, stream.cqe())  # no such number
-    assert judge(stream.records).completions.bad_cq == 1
+    assert judge(stream.records).checks.completions.bad_cq == 1
 
 
 def test_completion_without_a_credit_is_not_placed() -> None:
@@ -245,7 +248,7 @@ def test_completion_without_a_credit_is_not_placed() -> None:
     stream.arrive(0, cqe)
     stream.engine.producers[0].granted += 1
     stream.place(0, cqe)
-    with pytest.raises(ScoreboardError, match="without a credit"):
+    with pytest.raises(Mismatch, match="without a credit"):
         judge(stream.records, ("memory",))
 
 
@@ -261,5 +264,5 @@ def test_silent_completions() -> None:
     judge(stream.records)
     records: Records = list(stream.records)
     change(records, Completion, -1, to={"silent": 2})
-    with pytest.raises(ScoreboardError, match="entry 3"):
+    with pytest.raises(Mismatch, match="entry 3"):
         judge(records)

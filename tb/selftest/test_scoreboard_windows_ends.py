@@ -13,12 +13,11 @@ from models.keys.window_control import make_window_args
 from models.post.qp_control import make_qp_args
 from models.receive.receive_types import RecvRequest
 from tb.env.harness.records import Command, RecvDone, Trace
-from tb.env.scoreboard.scoreboard import ScoreboardError
-from tb.env.scoreboard.windows_board import WindowScoreboard
-from tb.selftest.mutations import Records, change, drop, index
+from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
+from tb.selftest.mutations import OPEN_END, Records, change, drop, index, right
+from tb.selftest.mutations import fails_open as fails
 from tb.selftest.post_streams import DEFER, SEND
 from tb.selftest.receive_streams import FIRST, OWN, STATE
-from tb.selftest.test_scoreboard_windows_rules import OPEN_END, bound, fails, of, right
 from tb.selftest.window_streams import PARAMS, READ_FLAG, WindowStream
 
 INVALIDATE = TraceOp.INVALIDATE
@@ -29,7 +28,7 @@ INVALIDATE = TraceOp.INVALIDATE
 
 @pytest.mark.parametrize("how", ["too long", "not ready", "refused"])
 def test_message_that_invalidates_nothing(how: str) -> None:
-    stream = bound()
+    stream = WindowStream().bound()
     token = stream.tokens[0]
     if how == "too long":
         result = stream.message_with(token, OWN, 1000)
@@ -51,7 +50,7 @@ def test_message_that_invalidates_nothing(how: str) -> None:
 
 def test_completes_ahead_of_its_token() -> None:
     """CQ-03: a completion while the token is valid."""
-    stream = bound()
+    stream = WindowStream().bound()
     result = stream.message_with(stream.tokens[0])
     records: Records = stream.records
     change(records, Trace, op=0x50, to={"cycle": lambda c: c})
@@ -62,9 +61,9 @@ def test_completes_ahead_of_its_token() -> None:
     answer = records.pop(next(i for i, r in enumerate(records)
                               if type(r).__name__ == "ScatterAnswer"))  # fmt: skip
     records += [step._replace(cycle=stream.cycle), answer._replace(cycle=stream.cycle)]
-    board = WindowScoreboard(PARAMS, seed=42)
-    board.takes.stalled(1 << 30)
-    with pytest.raises(ScoreboardError, match="CQ-03"):
+    board = Scoreboard(PARAMS, seed=42)
+    board.checks.takes.stalled(1 << 30)
+    with pytest.raises(Mismatch, match="CQ-03"):
         board(records)
 
 
@@ -139,7 +138,7 @@ def destroys(stream: WindowStream, result: int) -> None:
 
 
 def test_queue_pair_with_valid_keys_is_not_destroyed() -> None:
-    stream = bound()
+    stream = WindowStream().bound()
     destroys(stream, CommandResult.CMD_IN_USE)
     right(stream)
     stream.key_command(codes.Command.CLOSE_MW)
@@ -149,7 +148,7 @@ def test_queue_pair_with_valid_keys_is_not_destroyed() -> None:
 
 
 def test_queue_pair_with_valid_keys_is_destroyed() -> None:
-    stream = bound()
+    stream = WindowStream().bound()
     stream.tick(300)
     model = stream.posting.qps[OWN]
     model.see(None)
@@ -174,7 +173,7 @@ def test_queue_pair_with_valid_keys_is_destroyed() -> None:
     ],
 )
 def test_results(code: int, number: int, result: CommandResult) -> None:
-    stream = bound()
+    stream = WindowStream().bound()
     assert stream.key_command(code, number).result is result
     right(stream)
     change(stream.records, Command, code=int(code), result=int(result), to={"result": 0x46})
@@ -183,15 +182,15 @@ def test_results(code: int, number: int, result: CommandResult) -> None:
 
 def test_window_count_of_a_region() -> None:
     """A Bind shows the window; the region's count is told by queries and by its next step."""
-    stream = bound()
+    stream = WindowStream().bound()
     stream.tick(300)
     stream.mr_command(codes.Command.QUERY_MR, 0)
     right(stream)
     i = index(stream.records, Command, code=int(codes.Command.QUERY_MR))
-    command = of(stream)[i]
+    command = stream.records[i]
     assert isinstance(command, Command)
     assert command.outs[6] >> 18 == 1
-    of(stream)[i] = command._replace(outs=(*command.outs[:6], 1 << 16, 0))
+    stream.records[i] = command._replace(outs=(*command.outs[:6], 1 << 16, 0))
     fails(stream, "QUERY_MR.*outputs")
 
 
@@ -199,7 +198,7 @@ def test_window_count_of_a_region() -> None:
 
 
 def test_removal_must_end_connections() -> None:
-    stream = bound()
+    stream = WindowStream().bound()
     stream.key_command(codes.Command.REMOVE_DEVICE)
     fails(stream, "at the end: removed, but still connected: QP 0")
     stream.tick(400)
@@ -208,7 +207,7 @@ def test_removal_must_end_connections() -> None:
 
 
 def test_removal_with_work_outstanding() -> None:
-    stream = bound()
+    stream = WindowStream().bound()
     stream.post(stream.make(SEND))
     tag = stream.work(OWN)
     stream.post(stream.bind_post(window=1, flags=READ_FLAG | DEFER))
@@ -232,12 +231,12 @@ def test_removal_with_work_outstanding() -> None:
 
 
 def test_state_of_a_removal_is_no_command_s() -> None:
-    stream = bound()
+    stream = WindowStream().bound()
     stream.remove()
     right(stream)
     at = index(stream.records, Trace, op=STATE, operand=2)
-    record = of(stream)[at]
-    of(stream)[at] = record._replace(operand=0)
+    record = stream.records[at]
+    stream.records[at] = record._replace(operand=0)
     fails(stream, "QP_STATE without a command")
 
 
@@ -245,7 +244,7 @@ def test_state_of_a_removal_is_no_command_s() -> None:
 
 
 def test_token_left_at_the_end() -> None:
-    stream = bound()
+    stream = WindowStream().bound()
     stream.message_with(stream.tokens[0])
     del stream.records[index(stream.records, Trace, op=INVALIDATE) :]
     fails(stream, "token not invalidated of buffer 0", (*OPEN_END, "scatter"))
@@ -269,10 +268,10 @@ def test_places() -> None:
 
 def test_step_of_a_token_behind_the_answer() -> None:
     for okay in (True, False):
-        stream = bound()
+        stream = WindowStream().bound()
         token = stream.tokens[0] if okay else 0x77
         stream.message_with(token)
-        records = of(stream)
+        records = stream.records
         step = drop(records, Trace, op=INVALIDATE)
         at = next(i for i, r in enumerate(records) if type(r).__name__ == "ScatterAnswer")
         records.insert(at + 1, step._replace(cycle=records[at].cycle + 1))

@@ -7,40 +7,19 @@ from __future__ import annotations
 
 import pytest
 
-from models.codes import Access, Command, TraceOp, Verdict
+from models import codes
+from models.codes import Access, TraceOp, Verdict
 from models.keys.window_types import CheckRequest
 from models.receive.receive_types import RecvRequest
 from tb.env.harness.records import TermRequest, Trace, WorkBeat
-from tb.env.scoreboard.scoreboard import ScoreboardError
-from tb.env.scoreboard.windows_board import WindowScoreboard
-from tb.selftest.mutations import Records, change, drop, index
+from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
+from tb.selftest.mutations import OPEN_END, Records, change, drop, index, judge_engine, right
+from tb.selftest.mutations import fails_open as fails
 from tb.selftest.post_streams import SEND
 from tb.selftest.receive_streams import BASE, FIRST, LENGTH, OWN, STATE
-from tb.selftest.window_streams import PARAMS, WindowStream, judge_windows
+from tb.selftest.window_streams import PARAMS, WindowStream
 
 BIND, INVALIDATE, CHECK = TraceOp.BIND, TraceOp.INVALIDATE, TraceOp.CHECK
-OPEN_END = ("receives", "reports", "work", "held", "no_doorbells", "no_completions")
-
-
-def fails(stream: WindowStream, match: str, allow: tuple[str, ...] = OPEN_END) -> None:
-    with pytest.raises(ScoreboardError, match=match):
-        judge_windows(stream.records, allow)
-
-
-def right(stream: WindowStream, allow: tuple[str, ...] = OPEN_END) -> WindowScoreboard:
-    return judge_windows(stream.records, allow)
-
-
-def of(stream: WindowStream) -> Records:
-    """The records of a stream, to spoil them."""
-    return stream.records
-
-
-def bound() -> WindowStream:
-    """Window 0 is valid on the QP with its own queue."""
-    stream = WindowStream().guards()
-    assert stream.bind() == 0
-    return stream
 
 
 # -- checks --------------------------------------------------------------------------------------
@@ -48,20 +27,20 @@ def bound() -> WindowStream:
 
 def test_bound_of_a_verdict() -> None:
     for wait, wrong in ((5, False), (6, True)):
-        stream = bound()
+        stream = WindowStream().bound()
         request = CheckRequest(OWN, Access.READ, stream.tokens[0], BASE, 8)
         stream.asks(request)
         stream.tick(wait)
         stream.judged(stream.decides(request))
-        board = WindowScoreboard(PARAMS, seed=42)
-        board.access.stalled(1 << 30)
+        board = Scoreboard(PARAMS, seed=42)
+        board.checks.access.stalled(1 << 30)
         board(stream.records)
         fails(stream, "6 is the bound") if wrong else right(stream)
 
 
 def test_verdicts_one_per_cycle() -> None:
     """Behind a verdict that was late by a stall the next ones are due, one per cycle."""
-    stream = bound()
+    stream = WindowStream().bound()
     request = CheckRequest(OWN, Access.READ, stream.tokens[0], BASE, 8)
     for _ in range(3):
         stream.asks(request)
@@ -74,12 +53,12 @@ def test_verdicts_one_per_cycle() -> None:
     for result in results:
         stream.judged(result)
     right(stream)
-    of(stream)[-1] = of(stream)[-1]._replace(cycle=stream.cycle + 20)
+    stream.records[-1] = stream.records[-1]._replace(cycle=stream.cycle + 20)
     fails(stream, "6 is the bound")
 
 
 def test_no_verdict() -> None:
-    stream = bound()
+    stream = WindowStream().bound()
     stream.asks(CheckRequest(OWN, Access.READ, stream.tokens[0], BASE, 8))
     right(stream, (*OPEN_END, "verdicts"))
     fails(stream, "at the end: no verdict for the check of cycle")
@@ -91,32 +70,32 @@ def test_no_verdict() -> None:
 def test_check_while_the_state_changes() -> None:
     """Refused or not: both can be; but not when the state has been good all the time."""
     for refuse in (True, False):
-        stream = bound()
+        stream = WindowStream().bound()
         request = CheckRequest(OWN, Access.READ, stream.tokens[0], BASE, 8)
         stream.asks(request)
         stream.tick(1)
         if not refuse:
             result = stream.decides(request)
-        stream.plain(Command.FLUSH_QP)
+        stream.plain(codes.Command.FLUSH_QP)
         if refuse:
             result = stream.decides(request)
         assert result.code == (Verdict.REFUSED if refuse else Verdict.GRANTED)
         stream.judged(result)
-        board = WindowScoreboard(PARAMS, seed=42)
-        board.access.stalled(1 << 30)
+        board = Scoreboard(PARAMS, seed=42)
+        board.checks.access.stalled(1 << 30)
         board(stream.records)
     late = index(stream.records, Trace, op=CHECK)
     records: Records = stream.records
     records.insert(-1, records.pop(late)._replace(cycle=stream.cycle))
-    with pytest.raises(ScoreboardError, match="no check waits for it that its QP's state allows"):
-        board = WindowScoreboard(PARAMS, seed=42)
-        board.access.stalled(1 << 30)
+    with pytest.raises(Mismatch, match="no check waits for it that its QP's state allows"):
+        board = Scoreboard(PARAMS, seed=42)
+        board.checks.access.stalled(1 << 30)
         board(stream.records)
 
 
 def test_refused_check_and_one_that_is_alike() -> None:
-    stream = bound()
-    stream.plain(Command.FLUSH_QP)
+    stream = WindowStream().bound()
+    stream.plain(codes.Command.FLUSH_QP)
     stream.set_state(OWN, 1)
     request = CheckRequest(OWN, Access.READ, stream.tokens[0], BASE, 8)
     stream.asks(request)
@@ -127,10 +106,10 @@ def test_refused_check_and_one_that_is_alike() -> None:
     assert (first.code, second.code) == (Verdict.REFUSED, Verdict.GRANTED)
     stream.judged(first)
     stream.judged(second)
-    board = WindowScoreboard(PARAMS, seed=42)
-    board.access.stalled(1 << 30)
+    board = Scoreboard(PARAMS, seed=42)
+    board.checks.access.stalled(1 << 30)
     board(stream.records)
-    assert board.access.codes == {5: 1, 0: 1}
+    assert board.checks.access.codes == {5: 1, 0: 1}
 
 
 @pytest.mark.parametrize(
@@ -152,19 +131,19 @@ def test_refused_check_and_one_that_is_alike() -> None:
     ],
 )
 def test_codes_of_verdicts(fields: dict[str, int], code: int) -> None:
-    stream = bound()
+    stream = WindowStream().bound()
     assert stream.check(stream.tokens[0], **fields) == code
     right(stream)
     other = Verdict.GRANTED if code else Verdict.BAD_KEY
     last = next(i for i in range(len(stream.records) - 1, 0, -1)
-                if type(of(stream)[i]).__name__ == "AccessVerdict")  # fmt: skip
-    verdict = of(stream)[last]
-    of(stream)[last] = verdict._replace(data=verdict.data & 0xFFFF | other << 16)
+                if type(stream.records[i]).__name__ == "AccessVerdict")  # fmt: skip
+    verdict = stream.records[last]
+    stream.records[last] = verdict._replace(data=verdict.data & 0xFFFF | other << 16)
     fails(stream, "right would be: REFUSED" if code == Verdict.REFUSED else "expected")
 
 
 def test_refused_access_must_end_the_connection() -> None:
-    stream = bound()
+    stream = WindowStream().bound()
     stream.check(stream.tokens[0], kind=Access.WRITE)
     right(stream)
     records: Records = stream.records
@@ -177,7 +156,7 @@ def test_refused_access_must_end_the_connection() -> None:
 
 
 def test_error_without_a_failure() -> None:
-    stream = bound()
+    stream = WindowStream().bound()
     stream.check(stream.tokens[0])
     model = stream.posting.qps[OWN]
     model.must_fail()
@@ -189,7 +168,7 @@ def test_error_without_a_failure() -> None:
 
 
 def test_nothing_is_indicated_behind_a_failure() -> None:
-    stream = bound()
+    stream = WindowStream().bound()
     stream.post(stream.bind_post(window=1, token=0x1234))
     behind = stream.make(SEND)
     stream.post(behind)
@@ -243,7 +222,7 @@ def test_read_that_fails_to_invalidate() -> None:
 
 
 def test_read_that_was_not_executed_invalidates_nothing() -> None:
-    stream = bound()
+    stream = WindowStream().bound()
     assert stream.read(stream.tokens[0], OWN, status=7).status == 7
     right(stream)
     assert stream.table.is_valid(stream.tokens[0])
@@ -251,7 +230,7 @@ def test_read_that_was_not_executed_invalidates_nothing() -> None:
 
 def test_state_before_is_that_behind_the_step_before() -> None:
     """Also of bits that mean nothing in an object that is not valid."""
-    stream = bound()
+    stream = WindowStream().bound()
     stream.invalidate(stream.tokens[0])
     stream.bind()
     right(stream)
@@ -264,7 +243,7 @@ def test_state_before_is_that_behind_the_step_before() -> None:
 
 def racing(peer_first: bool) -> WindowStream:
     """A local Invalidate and a message that invalidates the same key."""
-    stream = bound()
+    stream = WindowStream().bound()
     token = stream.tokens[0]
     stream.receive(stream.buffer(OWN))
     stream.post(stream.invalidate_post(token))
@@ -305,13 +284,13 @@ def test_exactly_one_of_two_invalidations_succeeds() -> None:
             records: Records = list(stream.records)
             at = index(records, Trace, i, op=INVALIDATE)
             records[at] = records[at]._replace(operand=records[at].operand ^ 4)
-            with pytest.raises(ScoreboardError, match=wrong):
-                judge_windows(records, OPEN_END)
+            with pytest.raises(Mismatch, match=wrong):
+                judge_engine(records, OPEN_END)
 
 
 def test_same_cycle() -> None:
     """Of one cycle a check is decided ahead of an invalidation."""
-    stream = bound()
+    stream = WindowStream().bound()
     token = stream.tokens[0]
     stream.post(stream.invalidate_post(token))
     request = CheckRequest(OWN, Access.READ, token, BASE, 8)
@@ -337,9 +316,9 @@ def test_same_cycle() -> None:
 
 def test_step_of_a_check_behind_its_verdict() -> None:
     for code, wrong in ((0, None), (3, "verdict 0x3 of cycle .*, expected GRANTED")):
-        stream = bound()
+        stream = WindowStream().bound()
         stream.check(stream.tokens[0])
-        records = of(stream)
+        records = stream.records
         step = drop(records, Trace, op=CHECK)
         records.append(step._replace(cycle=stream.cycle + 1))
         at = next(i for i, r in enumerate(records) if type(r).__name__ == "AccessVerdict")

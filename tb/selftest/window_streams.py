@@ -5,8 +5,6 @@ messages that change keys, checks of remote accesses, commands, device removal.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from models import codes
@@ -36,14 +34,11 @@ from models.receive.receive import ReceiveModel, RecvReply
 from models.receive.receive_control import make_create_args
 from models.receive.receive_post import RecvPost
 from models.receive.receive_types import RecvConfig, RecvRequest, TakeResult
-from tb.env.harness.records import AccessCheck, AccessVerdict, Command, Record, Trace, WorkBeat
-from tb.env.scoreboard.windows_board import WindowScoreboard
-from tb.selftest.post_streams import BIND, INVALIDATE, READ
+from tb.env.harness.records import AccessCheck, AccessVerdict, Command, Trace, WorkBeat
+from tb.selftest.post_streams import BIND, INVALIDATE, PARAMS, READ
 from tb.selftest.receive_streams import BASE, FIRST, LENGTH, OWN, SECOND, ZONE, ReceiveStream
-from tb.selftest.receive_streams import PARAMS as RECEIVE_PARAMS
 from tb.selftest.streams import PAGE
 
-PARAMS = replace(RECEIVE_PARAMS, num_mw=4, sq_log2=3)
 FAST_REGISTER = 2
 CONTEXT = 0xFEDC_BA98_7654_3210
 READ_FLAG, WRITE_FLAGS = PostFlag.ALLOW_REMOTE_READ, ALLOW_REMOTE_WRITE
@@ -312,6 +307,12 @@ class WindowStream(ReceiveStream):
         self.connect(OTHER)
         return self
 
+    def bound(self) -> WindowStream:
+        """Window 0 is valid on the QP with its own queue."""
+        self.guards()
+        assert self.bind() == 0
+        return self
+
     def message_with(self, token: int, qp: int = OWN, length: int = 10) -> TakeResult:
         """A message that invalidates a token; with a buffer for it."""
         shared = self.receiving.rqs[qp].srq is not None
@@ -372,14 +373,3 @@ class WindowStream(ReceiveStream):
         self.flush(qp)
         self.set_state(qp, 1)
         self.connect(qp)
-
-
-def judge_windows(
-    records: Sequence[Record], allow: tuple[str, ...] = (), block: int = 7
-) -> WindowScoreboard:
-    """The records, judged by a scoreboard of an engine with memory windows."""
-    board = WindowScoreboard(PARAMS, seed=42)
-    for i in range(0, len(records), block):
-        board(list(records[i : i + block]))
-    board.finish(allow)
-    return board

@@ -11,7 +11,7 @@ from typing import TypeVar
 from tb.env.base_test import CarillonTest
 from tb.env.defs import Cause, Result
 from tb.env.harness.records import Record
-from tb.env.scoreboard.windows_board import WindowScoreboard
+from tb.env.scoreboard.scoreboard import Scoreboard
 from tb.tours.catalogue import explored
 from tb.tours.graph import Outcome, tour
 from tb.tours.report import VARIABLE, Driven
@@ -70,10 +70,10 @@ class TourTest(CarillonTest):
         self.env.add_subscriber(self.seen.extend, "records of the tour")
 
     @property
-    def board(self) -> WindowScoreboard:
+    def board(self) -> Scoreboard:
         """The scoreboard."""
         board = self.checking.board
-        assert isinstance(board, WindowScoreboard)
+        assert isinstance(board, Scoreboard)
         return board
 
     @property

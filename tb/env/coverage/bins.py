@@ -11,10 +11,10 @@ from itertools import product
 from typing import Final
 
 from models.codes import DOORBELL_CAUSES, ArmType, Command, CommandResult
+from tb.env.coverage.keys_bins import WINDOW_BINS
 from tb.env.coverage.post_bins import POST_BINS
 from tb.env.coverage.receive_bins import RECEIVE_BINS
 from tb.env.coverage.upsets import UPSET_BINS
-from tb.env.coverage.windows_bins import WINDOW_BINS
 
 ARM_NAMES: Final = {int(arm): arm.name for arm in ArmType}
 STANDINGS: Final = ("idle", "busy", "due")

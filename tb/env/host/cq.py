@@ -253,7 +253,8 @@ class Cq:
         found = self.get_cq_results_ex(count)
         while len(found) < count:
             assert env.harness.cycle < end, (
-                f"CQ {self.number}: {len(found)} of {count} results after {limit_cycles} cycles"
+                f"CQ {self.number}: {len(found)} of {count} results after {limit_cycles} cycles; "
+                f"{env.tell_cq(self.number)}"
             )
             await env.harness.cycles(16)
             await env.sync()
@@ -320,12 +321,13 @@ class Cq:
 
     async def wait_callbacks(self, count: int = 1, limit_cycles: int = 20_000) -> list[Callback]:
         """Waits until ``count`` callbacks came since creation; returns all."""
-        harness = self.host.env.harness
+        env = self.host.env
+        harness = env.harness
         end = harness.cycle + limit_cycles
         while len(self.callbacks) < count:
             assert harness.cycle < end, (
                 f"CQ {self.number}: {len(self.callbacks)} of {count} callbacks "
-                f"after {limit_cycles} cycles"
+                f"after {limit_cycles} cycles; {env.tell_cq(self.number)}"
             )
             await harness.cycles(16)
             await harness.flush()

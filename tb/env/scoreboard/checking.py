@@ -3,27 +3,25 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyuvm import uvm_component
+
 from models.params import Params
+from tb.env.config import RUN, RunConfig
 from tb.env.coverage.coverage import Coverage
-from tb.env.coverage.post import EngineCoverage
-from tb.env.coverage.receive import ReceiveCoverage
 from tb.env.coverage.upsets import UpsetCoverage
-from tb.env.coverage.windows import WindowCoverage
 from tb.env.defs import Reg
 from tb.env.harness.facts import Facts, wanted
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import Record
 from tb.env.host.log_entries import LogOfPages, sensible, shown
-from tb.env.scoreboard.engine_board import EngineScoreboard
-from tb.env.scoreboard.receive_board import ReceiveScoreboard
 from tb.env.scoreboard.scoreboard import Scoreboard
-from tb.env.scoreboard.windows_board import WindowScoreboard
+from tb.env.subscribers import BlockSubscriber
 
 if TYPE_CHECKING:
     from tb.env.env import CarillonEnv, Config
@@ -38,44 +36,30 @@ _SETTLED = 8
 #: Causes of refused writes, 0 for none.
 _CAUSES = 32
 
-#: Environment variable: where the counts of coverage go; set and empty: nothing is counted.
-_COVERAGE = "CARILLON_COVERAGE_OUT"
 
+class ScoreboardSubscriber(BlockSubscriber):
+    """The scoreboard of one test; it begins anew when the engine is reset."""
 
-class Checking:
-    """Scoreboard and coverage of one test. Both begin anew when the engine is reset."""
-
-    def __init__(self, env: CarillonEnv) -> None:
+    def connect(self, env: CarillonEnv) -> None:
+        """Where records and stalls come from."""
         self._env = env
-        self._config: Config | None = None
+        self.config: Config | None = None
         self.board: Scoreboard | None = None
-        self.coverage: Coverage | None = None
-        #: Numbers for campaigns; tests may add their own to ``facts.counts``.
-        self.facts = Facts()
-        self._covers = os.environ.get(_COVERAGE) != ""
-        #: Learns from register accesses, which come before the engine's parameters are known.
-        self._upsets = UpsetCoverage()
-        if self._covers:
-            env.control.observers.append(self._upsets)
-        env.add_subscriber(self._judge, "scoreboard")
-        if wanted() is not None:
-            env.add_subscriber(self.facts, "facts")
 
-    def _judge(self, records: list[Record]) -> None:
+    def take(self, records: list[Record]) -> None:
+        """Judges a block of records."""
         env = self._env
-        if env.config is not self._config:
-            self._config = env.config
-            self._renew()
-        assert self.board is not None, "records before the engine's parameters are known"
-        if isinstance(self.board, EngineScoreboard):
-            self.board.dispatch.stalled(self._stalled(Channel.WORK))
-        if isinstance(self.board, ReceiveScoreboard):
-            self.board.takes.stalled(self._stalled(Channel.SCATTER))
-        if isinstance(self.board, WindowScoreboard):
-            self.board.access.stalled(self._stalled(Channel.VERDICT))
+        if env.config is not self.config:
+            self.config = env.config
+            if self.board is not None:
+                self.board.reset()
+        if self.board is None:
+            assert env.config is not None, "records before the engine's parameters are known"
+            params = params_of(env.config)
+            self.board = Scoreboard(params, env.seed, lambda: env.control.commanding)
+        bounded = self.board.checks.bounded
+        self.board.checks.stalled({name: self._stalled(Channel[name]) for name in bounded})
         self.board(records)
-        if self.coverage is not None:
-            self.coverage(records)
 
     def _stalled(self, channel: Channel) -> int:
         """The cycle up to which a channel was stalled."""
@@ -84,41 +68,80 @@ class Checking:
             return harness.cycle
         return harness.configured(channel) + _SETTLED
 
-    def _renew(self) -> None:
-        config = self._config
-        assert config is not None
-        if self.board is not None:
-            self.board.reset()
-            if self.coverage is not None:
-                self.coverage.reset()
+
+class CoverageSubscriber(BlockSubscriber):
+    """The functional coverage of one test."""
+
+    def connect(self, env: CarillonEnv) -> None:
+        """Where records and accesses come from."""
+        self._env = env
+        self._config: Config | None = None
+        self._coverage: Coverage | None = None
+        #: Learns from register accesses, which come before the engine's parameters are known.
+        self._upsets = UpsetCoverage()
+        env.control.observers.append(self._upsets)
+
+    def take(self, records: list[Record]) -> None:
+        """Counts a block of records."""
+        config = self._env.config
+        if config is not self._config:
+            self._config = config
+            if self._coverage is not None:
+                self._coverage.reset()
+        if self._coverage is None:
+            assert config is not None
+            self._coverage = Coverage(params_of(config))
+        self._coverage(records)
+
+    def save(self, path: Path) -> None:
+        """Adds the counts of the test to those of a file."""
+        coverage = self._coverage
+        if coverage is None:
             return
-        params = Params(
-            config.num_cq,
-            config.num_eq,
-            config.num_pages,
-            config.idx_w,
-            config.mod_tick,
-            config.num_qp,
-            config.sq_log2,
-            config.burst,
-            config.num_srq,
-            config.rq_log2,
-            config.srq_log2,
-            config.rx_log2,
-            config.num_mr,
-            config.num_mw,
+        harness = self._env.harness
+        coverage.waited(
+            {channel.name for channel in harness.blocked},
+            {channel.name for channel in harness.withheld},
         )
-        board: type[Scoreboard] = Scoreboard
-        coverage: type[Coverage] = Coverage
-        if config.num_mw:
-            board, coverage = WindowScoreboard, WindowCoverage
-        elif config.num_srq:
-            board, coverage = ReceiveScoreboard, ReceiveCoverage
-        elif config.num_qp:
-            board, coverage = EngineScoreboard, EngineCoverage
-        if self._covers:
-            self.coverage = coverage(params)
-        self.board = board(params, self._env.seed, lambda: self._env.control.commanding)
+        coverage.counts.update(self._upsets.counts)
+        coverage.write(path)
+
+
+def params_of(config: Config) -> Params:
+    """The model's parameters."""
+    return Params(**{field.name: getattr(config, field.name) for field in fields(Params)})
+
+
+class Checking(uvm_component):
+    """Scoreboard, coverage and facts of one test."""
+
+    def build_phase(self) -> None:
+        self._run: RunConfig = self.cdb_get(RUN)
+        self.scoreboard = ScoreboardSubscriber("scoreboard", self)
+        self.coverage = CoverageSubscriber("coverage", self) if self._run.covers else None
+        #: Numbers for campaigns; tests may add their own to ``facts.counts``.
+        self.facts = Facts()
+
+    def connect(self, env: CarillonEnv) -> None:
+        """Subscribes to the records."""
+        self._env = env
+        self.scoreboard.connect(env)
+        env.tell_cq = self.tell_cq
+        env.connect_subscriber(self.scoreboard)
+        if self.coverage is not None:
+            self.coverage.connect(env)
+            env.connect_subscriber(self.coverage)
+        if wanted() is not None:
+            env.add_subscriber(self.facts, "facts")
+
+    @property
+    def board(self) -> Scoreboard | None:
+        """The scoreboard, from the first record on."""
+        return self.scoreboard.board
+
+    def tell_cq(self, cq: int) -> str:
+        """How a CQ stands, in words."""
+        return self.board.tell_cq(cq) if self.board is not None else "nothing was seen of it"
 
     def grace(self) -> int:
         """Cycles to wait before the end: a callback may be waiting for nothing but the engine."""
@@ -136,7 +159,7 @@ class Checking:
             **{Reg[f"CNT_CAUSE{cause}"]: causes[cause] for cause in range(1, _CAUSES)},
         }
         # Before the first record of a life the scoreboard has not begun anew.
-        if self.board is not None and self._config is self._env.config:
+        if self.board is not None and self.scoreboard.config is self._env.config:
             wanted |= self.board.counters()
         return wanted
 
@@ -158,7 +181,7 @@ class Checking:
         it unless entries were lost.
         """
         board, host, config = self.board, self._env.host, self._env.config
-        if board is None or config is None or self._config is not config:
+        if board is None or config is None or self.scoreboard.config is not config:
             return
         await host.read_log()
         refused = LogOfPages(config.num_pages, config.num_qp > 0, config.num_srq > 0)
@@ -189,14 +212,7 @@ class Checking:
         await self._check_counters()
         await self._check_log()
         # Only what ran and was judged to its end counts.
-        out = os.environ.get(_COVERAGE)
-        if out and self.coverage is not None:
-            harness = self._env.harness
-            self.coverage.waited(
-                {channel.name for channel in harness.blocked},
-                {channel.name for channel in harness.withheld},
-            )
-            self.coverage.counts.update(self._upsets.counts)
-            self.coverage.write(Path(out))
+        if self.coverage is not None and self._run.coverage is not None:
+            self.coverage.save(self._run.coverage)
         if facts := wanted():
             self.facts.write(facts)

@@ -15,8 +15,8 @@ from tb.env.defs import SRQ_DB, Cmd, CqStatus, PageReg, Result, Right
 from tb.env.host.consumer import Consumer, Habits
 from tb.env.host.regions import RegionStatus
 from tb.env.host.srq import Srq
-from tb.env.scoreboard.post_ledger import Life
-from tb.env.scoreboard.receive_ledger import Queue
+from tb.env.scoreboard.post.ledger import Life
+from tb.env.scoreboard.receive.ledger import Queue
 from tb.sequences.traffic.receive_traffic import ReceiveTraffic
 
 _LEAST_ROOM = 4096  # bytes left in a region that has to be renewed

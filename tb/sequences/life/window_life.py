@@ -12,7 +12,7 @@ from models.post.post import Segment
 from tb.env.agents.control import CommandError
 from tb.env.defs import CqeStatus, Opcode, QpState, Result, Right
 from tb.env.host.windows import MemoryWindow
-from tb.env.scoreboard.window_ledger import Asked, Message, Side
+from tb.env.scoreboard.keys.ledger import Asked, Message, Side
 from tb.sequences.life.window_objects import Link, Zone
 from tb.sequences.traffic.window_traffic import WindowTraffic
 

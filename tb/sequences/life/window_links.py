@@ -22,7 +22,7 @@ from tb.env.defs import Cause, QpState, RecvFlag, Result, Right
 from tb.env.host.qp import connect_pair
 from tb.env.host.regions import Region
 from tb.env.host.windows import Keyed, MemoryWindow
-from tb.env.scoreboard.window_ledger import Asked, Message, Side, WindowLedger
+from tb.env.scoreboard.keys.ledger import Asked, Message, Side, WindowLedger
 from tb.sequences import CarillonSequence
 from tb.sequences.life.window_objects import Facts, Link, Zone
 

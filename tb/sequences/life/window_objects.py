@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
-from tb.env.scoreboard.window_ledger import Asked, Message, Side
+from tb.env.scoreboard.keys.ledger import Asked, Message, Side
 
 
 @dataclass(eq=False)

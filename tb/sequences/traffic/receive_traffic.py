@@ -23,8 +23,8 @@ from tb.env.host.consumer import Consumer
 from tb.env.host.cq import Eq
 from tb.env.host.qp import Qp
 from tb.env.host.srq import Srq
-from tb.env.scoreboard.post_ledger import Life
-from tb.env.scoreboard.receive_ledger import RECEIVES, Buffer, Queue, ReceiveLedger
+from tb.env.scoreboard.post.ledger import Life
+from tb.env.scoreboard.receive.ledger import RECEIVES, Buffer, Queue, ReceiveLedger
 from tb.env.transport.receive import Arrival, Taken
 from tb.sequences.life.post_life import PostLife
 from tb.sequences.receive_pool import (

@@ -164,7 +164,9 @@ class Consumer:
     def demand(self, calls: int, status: CqStatus = CqStatus.OK, snap: int | None = None) -> None:
         """Exactly ``calls`` callbacks came since the latest demand."""
         new = self.cq.callbacks[self.expected :]
-        assert len(new) == calls, f"{self}: {len(new)} callbacks instead of {calls}: {new}"
+        state = self.test.env.tell_cq(self.cq.number)
+        text = f"{self}: {len(new)} callbacks instead of {calls}: {new}; {state}"
+        assert len(new) == calls, text
         self.expected += calls
         for callback in new:
             wanted = self.index(self.placed if snap is None else snap)

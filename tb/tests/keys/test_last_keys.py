@@ -14,7 +14,7 @@ from tb.env.defs import CqeStatus, Result
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
-from tb.env.scoreboard.windows_board import WindowScoreboard
+from tb.env.scoreboard.scoreboard import Scoreboard
 from tb.tests.common.taking import Want
 from tb.tests.common.upsetting import UpsetsTest
 from tb.tests.common.windowing import ALL, GRANTED, READ, WindowTest
@@ -98,8 +98,8 @@ class LastKeyTest(WindowTest, UpsetsTest):
             await keyed.deregister()
         await self.env.sync()
         board = self.checking.board
-        assert isinstance(board, WindowScoreboard)
-        table = board.kc.table
+        assert isinstance(board, Scoreboard)
+        table = board.checks.kc.table
         if isinstance(keyed, MemoryWindow):
             table.window_serials[keyed.number] = generation
             key = await keyed.create()

@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functional coverage: counts which situations a run has met, from the same records that the
+scoreboard judges. Plain counters; the bins are in coverage_bins.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+from models import codes
+from models.codes import CQ_COMMANDS, DOORBELL_CAUSES, Cause, CqStatus, TraceOp
+from models.host.control import Args
+from models.layouts import CB_RETURN
+from tb.env.coverage.bins import ARM_NAMES
+from tb.env.coverage.memory import CqMemory, Group, Situation, moderation_case, weaker
+from tb.env.harness.records import (
+    Command,
+    Completion,
+    CreditAnswer,
+    CreditRequest,
+    DoorbellResponse,
+    Interrupt,
+    MemResponse,
+    MemWrite,
+    Trace,
+)
+
+_ALL = 0xFFFF
+_RECEIVES = (0x0001, 0x8001)
+_ERRORS = ("OKAY", "EXOKAY", "SLVERR", "DECERR")
+_ATTEMPTS = ("", "once", "twice", "three times")
+
+
+class CqCoverage(Group):
+    """Situations of completion queues, callbacks, events and doorbells."""
+
+    def __init__(self, situation: Situation) -> None:
+        super().__init__(situation)
+        self._wanted: deque[int] = deque()
+        self._acked = [0] * situation.params.num_eq
+        #: Unanswered memory writes by AXI ID.
+        self._open: Counter[int] = Counter()
+        self._published: Trace | None = None
+
+    # -- trace -------------------------------------------------------------------------------------
+
+    def stepped(self, record: Trace, cq: CqMemory) -> None:
+        """Behind each step."""
+        if record.lane == 1:
+            self._published = record
+        elif record.lane == 2:
+            self._same_cycle(record)
+        if record.event:
+            cq.snap = record.new >> 16 & _ALL
+            cq.callback_type = record.old >> 5 & 3 if record.old >> 4 & 1 else cq.callback_type
+            if record.old >> 4 & 1 == 0:
+                cq.callback_type = record.operand >> 17 & 3
+            if cq.gave_up:
+                self.m.hit("eqe error/new callback after giving up")
+                cq.gave_up = False
+        if record.lane:
+            cq.state = record.new
+            self._index(record)
+
+    def _index(self, record: Trace) -> None:
+        old, new = record.old, record.new
+        if not new & 3 or not old & 3:
+            return
+        if (new >> 16 & _ALL) < (old >> 16 & _ALL):
+            self.m.hit("index/prod wraps")
+            if old >> 4 & 1:
+                self.m.hit("index/wraps while armed")
+        if (new >> 32 & _ALL) < (old >> 32 & _ALL):
+            self.m.hit("index/cons wraps")
+
+    def _same_cycle(self, record: Trace) -> None:
+        other = self._published
+        if other is None or other.cycle != record.cycle:
+            return
+        if other.event and record.event and other.cq != record.cq:
+            self.m.hit("same cycle/two callbacks")
+        if other.cq != record.cq:
+            return
+        if other.op == TraceOp.PUBLISH:
+            if record.op == TraceOp.DOORBELL:
+                self.m.hit("same cycle/publish and doorbell")
+            elif record.op == TraceOp.CB_RETURN:
+                self.m.hit("same cycle/publish and return")
+        if other.event and record.op == TraceOp.DOORBELL and record.operand >> 16 & 1:
+            self.m.hit("same cycle/callback and arm")
+
+    def publish(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
+        old = record.old
+        count, classes = record.operand & 3, record.operand >> 2
+        prod, cons = old >> 16 & _ALL, old >> 32 & _ALL
+        armed, kind, due = old >> 4 & 1, old >> 5 & 3, old >> 8 & 1
+        early = cons - prod & self.m.mask
+        if 0 < early < self.m.half:
+            self.m.hit("ack/of a consumed entry")
+            if armed:
+                self.m.hit("ack/of a consumed entry while armed")
+        if not armed:
+            self.m.hit("callback/none without an arm")
+        elif not due and not old >> 7 & 1:
+            solicited = classes & ((1 << count) - 1)
+            name = ARM_NAMES.get(kind, "")
+            if record.event:
+                what = "the solicited class" if solicited else "a success"
+                if name != "ERRORS":
+                    self.m.hit(f"callback/{name} by {what}")
+            elif name == "SOLICITED" and not solicited:
+                self.m.hit("callback/SOLICITED not by a success")
+            elif name == "ERRORS":
+                self.m.hit("callback/ERRORS not by a completion")
+
+    def moderation(self, record: Trace, cq: CqMemory) -> None:
+        old = record.old
+        case = moderation_case(cq.count, cq.interval, 1 << cq.log2)
+        counted = max(old >> 80 & _ALL, (old >> 16) - (old >> 32) & self.m.mask)
+        by_count = case == "count only" or (case == "both" and counted >= cq.count)
+        self.m.hit(f"moderation/released by {'count' if by_count else 'interval'}")
+
+    def cq_error(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
+        old, status = record.old, record.operand & 3
+        armed = "armed" if old >> 4 & 1 else "not armed"
+        if status == CqStatus.BUFFER_OVERFLOW:
+            self.m.hit(f"overflow/{armed}")
+            if old >> 7 & 1:
+                self.m.hit("overflow/while a callback runs")
+        else:
+            self.m.hit(f"cqe error/{armed}")
+            if old >> 2 & 3 == CqStatus.BUFFER_OVERFLOW:
+                self.m.hit("cqe error/after an overflow")
+        self._released_by_error(record)
+
+    def _released_by_error(self, record: Trace) -> None:
+        old = record.old
+        if old >> 8 & 1 and not old >> 9 & 1 and (record.event or record.new >> 9 & 1):
+            self.m.hit("moderation/released by an error")
+
+    def event_failed(self, record: Trace, cq: CqMemory) -> None:
+        cq.attempts += 1
+        if record.operand & 1:
+            self.m.hit("eqe error/given up")
+            cq.attempts = 0
+            cq.gave_up = True
+        self._released_by_error(record)
+
+    def event_done(self, record: Trace, cq: CqMemory) -> None:
+        if 0 < cq.attempts < len(_ATTEMPTS):
+            self.m.hit(f"eqe error/{_ATTEMPTS[cq.attempts]}")
+        cq.attempts = 0
+        if record.event:
+            self.m.hit("deferred/called by the acknowledgement")
+            self._deferred(record)
+
+    def returned(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
+        self.m.hit("doorbell/callback return")
+        if record.event:
+            self.m.hit("deferred/called by the return")
+            self._deferred(record)
+
+    def _deferred(self, record: Trace) -> None:
+        if record.new >> 16 & _ALL == record.new >> 32 & _ALL:
+            self.m.hit("deferred/called on an empty queue")
+
+    def doorbell(self, record: Trace, cq: CqMemory) -> None:
+        old, mask = record.old, self.m.mask
+        index = record.operand & _ALL
+        prod, cons = old >> 16 & _ALL, old >> 32 & _ALL
+        due, busy = old >> 8 & 1, old >> 7 & 1 or old >> 10 & 1
+        present = prod - index & mask
+        if present & self.m.half:
+            self.m.hit("ack/consumed before")
+        moved = index != cons
+        if due and moved and not present:
+            self.m.hit("deferred/drained while due" if busy else "moderation/drained while waiting")
+        if not record.operand >> 16 & 1:
+            return
+        kind = record.operand >> 17 & 3
+        name = ARM_NAMES.get(kind, "")
+        mark = old >> 48 & _ALL
+        if (mark - index & mask) & self.m.half:
+            mark = index
+        fresh = prod - mark & mask
+        new = 0 < fresh < self.m.half
+        empty = present == 0 or bool(present & self.m.half)
+        presence = "empty" if empty else "new" if new else "old"
+        standing = "due" if due else "busy" if busy else "idle"
+        self.m.hit(f"arm/{name}, {standing}, {presence}")
+        if busy:
+            self.m.hit("arm/in the callback")
+        self._arm_rules(record, cq, name, presence, mark)
+
+    def _arm_rules(self, record: Trace, cq: CqMemory, name: str, presence: str, mark: int) -> None:
+        old = record.old
+        armed = old >> 4 & 1
+        fired = record.event or (record.new >> 8 & 1 and not old >> 8 & 1)
+        if armed:
+            first = old >> 5 & 3
+            self.m.hit(f"merge/{ARM_NAMES.get(first, '')} then {name}")
+            if record.operand & _ALL == old >> 32 & _ALL and first == record.operand >> 17 & 3:
+                self.m.hit("arm/repeated")
+            if old >> 8 & 1:
+                self.m.hit("deferred/arm merged while due")
+            elif fired:
+                self.m.hit("cq14/merge fires now")
+        elif cq.callback_type >= 0 and weaker(record.operand >> 17 & 3, cq.callback_type):
+            self.m.hit("cq13/weaker arm after a call")
+        if presence == "new":
+            solicited = old >> 64 & _ALL
+            newer = solicited - mark & self.m.mask
+            what = "solicited" if 0 < newer < self.m.half else "success"
+            self.m.hit(f"cq09/{'typed' if cq.typed else 'literal'}, {name}, new {what}")
+        elif presence == "old":
+            self.m.hit("cq10/rearm" if cq.rearm else "cq10/default")
+        else:
+            polled = (record.old >> 16 & _ALL) != cq.snap
+            self.m.hit("cq10a/polled before the arm" if polled else "cq10a/nothing ever")
+
+    def create(self, record: Trace, cq: CqMemory) -> None:
+        if cq.destroyed:
+            self.m.hit("destroy/created again")
+        cq = self.m.cqs[record.cq] = CqMemory()  # its size comes with the command's record
+        cq.typed, cq.rearm = bool(record.operand & 1), bool(record.operand >> 1 & 1)
+
+    def stop(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
+        cq.stopped = True
+        if cq.state >> 4 & 1:
+            self.m.hit("destroy/armed")
+        if cq.state >> 8 & 1:
+            self.m.hit("destroy/due")
+
+    def destroy(self, record: Trace, cq: CqMemory) -> None:
+        if record.operand & 1:
+            self.m.hit("destroy/at once" if cq.stopped else "destroy/after pending")
+            cq.destroyed = True
+        elif record.new >> 7 & 1 or record.new >> 10 & 1:
+            self.m.hit("destroy/pending by a callback")
+        else:
+            self.m.hit("destroy/pending by writes")
+        cq.stopped = False
+
+    # -- lane 0 ------------------------------------------------------------------------------------
+
+    def _alloc(self, record: Trace) -> None:
+        if (record.new & _ALL) < (record.old & _ALL):
+            self.m.hit("index/alloc wraps")
+
+    def place(self, record: Trace, cq: CqMemory) -> None:
+        self._alloc(record)
+        if record.operand >> 2 & 3:
+            self.m.hit("credit/given back")
+        if cq.log2:
+            passes = ((record.new & _ALL) - 1 - cq.origin & self.m.mask) >> cq.log2
+            if passes in (1, 2):
+                self.m.hit("ring/second pass" if passes == 1 else "ring/third pass")
+
+    def overflow(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
+        self._alloc(record)
+        placed = "one" if record.operand else "nothing"
+        self.m.hit(f"overflow/{placed} placed before")
+
+    def resize(self, record: Trace, cq: CqMemory) -> None:
+        index = record.operand & _ALL
+        used = index - cq.origin & self.m.mask
+        if used and not used & ((1 << cq.log2) - 1):
+            self.m.hit("resize/at the wrap")
+        if cq.state >> 4 & 1:
+            self.m.hit("resize/armed")
+        if cq.state >> 16 & _ALL != cq.state >> 32 & _ALL:
+            self.m.hit("resize/with entries present")
+        cq.resizes += 1
+        if cq.resizes > 1:
+            self.m.hit("resize/twice")
+        cq.origin = index
+
+    # -- memory, interrupts ------------------------------------------------------------------------
+
+    def mem_write(self, record: MemWrite) -> None:
+        self._open[record.axi_id] += 1
+        if record.axi_id < self.m.params.num_cq:
+            low, high = record.strb & 0xFFFF_FFFF, record.strb >> 32
+            self.m.hit(
+                "beat/pair" if low and high else "beat/lower half" if low else "beat/upper half"
+            )
+        elif record.strb:
+            lane = (record.strb & -record.strb).bit_length() - 1
+            if not record.data >> 8 * lane + 127 & 1:
+                self.m.hit("eq ring/second pass")
+
+    def mem_response(self, record: MemResponse) -> None:
+        if self._open[record.axi_id]:
+            self._open[record.axi_id] -= 1
+            if record.resp:
+                self.m.hit(f"write error/{_ERRORS[record.resp]}")
+        eq = record.axi_id - self.m.params.num_cq
+        if 0 <= eq < self.m.params.num_eq and record.resp == 0:
+            self._acked[eq] += 1
+
+    def interrupt(self, record: Interrupt) -> None:
+        eq = self.m.vectors.get(record.vector)
+        if eq is not None and self._acked[eq]:
+            self.m.hit("interrupt/one for one" if self._acked[eq] == 1 else "interrupt/merged")
+            self._acked[eq] = 0
+
+    # -- completions, credits, doorbells -----------------------------------------------------------
+
+    def completion(self, record: Completion) -> None:
+        keep = record.keep
+        if keep == 3:
+            same = record.dest[0] == record.dest[1]
+            self.m.hit(f"completion/two of {'one queue' if same else 'two queues'}")
+        elif keep == 2:
+            self.m.hit("completion/second lane alone")
+        elif keep == 0:
+            self.m.hit("completion/empty beat")
+        for lane in (0, 1):
+            if keep >> lane & 1:
+                self._lane(record.dest[lane], record.data[lane])
+
+    def _lane(self, dest: int, data: int) -> None:
+        if dest >= self.m.params.num_cq:
+            self.m.hit("completion/queue out of range")
+            return
+        state = self.m.cqs[dest].state
+        if state & 3 != 1:
+            self.m.hit("completion/queue missing")
+        elif state >> 2 & 3:
+            self.m.hit("completion/queue in error")
+        kind, solicited = data >> 192 & _ALL, data >> 240 & 1
+        if kind == 0x8001:
+            self.m.hit("completion/receive and invalidate")
+        if solicited:
+            no = "" if kind in _RECEIVES else " flag on no receive"
+            self.m.hit(f"completion/solicited{no}")
+        if data >> 232 & 0xFF:
+            self.m.hit("completion/failed")
+
+    def credit_request(self, record: CreditRequest) -> None:
+        wanted = record.data >> 16 & 3
+        bad = (
+            wanted not in (1, 2) or record.data >> 18 or record.data & _ALL >= self.m.params.num_cq
+        )
+        if bad:
+            self.m.hit("credit/malformed")
+        self._wanted.append(0 if bad else wanted)
+
+    def credit_answer(self, record: CreditAnswer) -> None:
+        wanted = self._wanted.popleft() if self._wanted else 0
+        if wanted:
+            if not record.granted:
+                self.m.hit("credit/refused")
+            else:
+                self.m.hit("credit/granted" if wanted == 1 else "credit/granted two")
+
+    def response(self, record: DoorbellResponse, offset: int) -> None:
+        """An answer to a write to this offset."""
+        if record.cause not in DOORBELL_CAUSES:
+            return
+        cause = Cause(record.cause)
+        self.m.hit(f"cause/{cause.name}")
+        if cause is Cause.NOT_OWNER:
+            self.m.hit(f"foreign page/{'CB_RETURN' if offset == CB_RETURN else 'CQ_DB'}")
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def command(self, record: Command) -> None:
+        if record.result or record.code not in CQ_COMMANDS:
+            return
+        args = Args(record.args)
+        number = args.number
+        if record.code in (codes.Command.CREATE_EQ, codes.Command.MODIFY_EQ):
+            self.m.vectors[args.vector] = number
+        elif record.code == codes.Command.RESIZE_EQ:
+            self.m.hit("eq ring/resized")
+        elif record.code == codes.Command.CREATE_CQ:
+            self.m.cqs[number].log2 = args.log2
+            self._settings(args, self.m.cqs[number])
+        elif record.code == codes.Command.RESIZE_CQ:
+            cq = self.m.cqs[number]
+            if args.log2 != cq.log2:
+                self.m.hit("resize/up" if args.log2 > cq.log2 else "resize/down")
+            cq.log2 = args.log2
+        elif record.code == codes.Command.MODIFY_CQ:
+            cq = self.m.cqs[number]
+            config = args.config
+            cq.typed, cq.rearm = config.typed, config.rearm
+            if cq.state >> 8 & 1 and not cq.state >> 9 & 1:
+                self.m.hit("moderation/changed while waiting")
+            self._settings(args, cq)
+
+    def _settings(self, args: Args, cq: CqMemory) -> None:
+        cq.count, cq.interval = args.config.mod_count, args.config.mod_interval
+        self.m.hit(f"moderation/{moderation_case(cq.count, cq.interval, 1 << cq.log2)}")

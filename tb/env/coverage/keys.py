@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functional coverage of an engine with memory windows: what coverage_receive.py counts, checks of
+remote accesses (coverage_windows_checks.py), and the situations of keys and of device removal.
+Plain counters; the bins are in coverage_keys_bins.py.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from models import codes
+from models.codes import KEY_STATUSES, Cause, PostFlag, QpState, ScatterCode, Status, TraceOp
+from models.layouts import WINDOW_BIT
+from models.post.post import Post
+from models.verbs import VERBS
+from tb.env.coverage.keys_bins import CLEANUP, NEAR, RACE
+from tb.env.coverage.memory import Group, Memory, QpMemory, Situation
+from tb.env.coverage.receive import ReceiveCoverage
+from tb.env.harness.records import Command, DoorbellResponse, ScatterAnswer, Trace, WorkBeat
+
+_OBJECT, _KEY = 0xFFF, 0xFFFF_FFFF
+_VALID, _EXISTS, _ALLOCATED = 1 << 32, 1 << 33, 1 << 34
+_CLOSING = (int(codes.Command.DEREGISTER_MR), int(codes.Command.CLOSE_MW))
+_OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
+_VERB = {TraceOp.BIND: "Bind", TraceOp.FAST_REGISTER: "FastRegister"}
+
+
+class _Invalidation(NamedTuple):
+    cycle: int
+    way: str
+    okay: bool
+
+
+def _thing(number: int) -> str:
+    return "window" if number & WINDOW_BIT else "region"
+
+
+def _windows(state: int) -> int:
+    return state >> 35 & 0x1FFF
+
+
+def _qp(state: int) -> int:
+    return state >> 48 & 0xFFFF
+
+
+class KeyCoverage(Group):
+    """Situations of keys, of requests that change them, and of removal."""
+
+    def __init__(self, situation: Situation, receive: ReceiveCoverage) -> None:
+        super().__init__(situation)
+        self._receive = receive
+        num_qp = situation.params.num_qp
+        #: Steps of local requests whose beats have not come, and the other way round.
+        self._executed: list[deque[Trace]] = [deque() for _ in range(num_qp)]
+        self._beats: list[deque[Post]] = [deque() for _ in range(num_qp)]
+        self._bound_to: dict[int, int] = {}  # window: the QP that it was bound to last
+        self._lives: set[int] = set()  # windows that were created
+        self._had_windows: set[int] = set()  # regions
+        self._local = -1  # QP of the latest local request
+        self._latest_invalidation: dict[int, _Invalidation] = {}  # by key
+        self._latest_check: dict[int, int] = {}  # by key: cycle
+        self._window_contexts: dict[int, int] = {}
+
+    def _shows(self, record: Trace) -> None:
+        """The state of an object is known."""
+        for state in (record.old, record.new):
+            if state & _EXISTS:
+                self.m.objects[state & _OBJECT] = state
+
+    # -- requests ----------------------------------------------------------------------------------
+
+    def _request_status(self, verb: str, status: int) -> None:
+        if status in KEY_STATUSES:
+            self.m.hit_if_known(f"request/{verb}, {Status(status).name}")
+
+    def given(self, record: Trace) -> None:
+        """BIND, FAST_REGISTER."""
+        self._request_status(_VERB[TraceOp(record.op)], record.operand & 0xFF)
+        self._shows(record)
+        self._local_step(record)
+
+    def _local_step(self, record: Trace) -> None:
+        if record.cq >= self.m.params.num_qp:
+            return
+        if self._local == record.cq:
+            self.m.hit("request/two of one QP in a row")
+        self._local = record.cq
+        self._executed[record.cq].append(record)
+        self._meet(record.cq)
+
+    def work(self, record: WorkBeat) -> None:
+        """A request is indicated."""
+        if record.qp >= self.m.params.num_qp:
+            return
+        if not record.user >> 56 & 1:
+            self._local = -1
+            return
+        if self.m.guards.get(record.qp, True):
+            self._beats[record.qp].append(Post.decode(record.data))
+            self._meet(record.qp)
+
+    def _meet(self, qp: int) -> None:
+        """A local request has both its step and its beat."""
+        if not self._executed[qp] or not self._beats[qp]:
+            return
+        step, post = self._executed[qp].popleft(), self._beats[qp].popleft()
+        if post.has(PostFlag.READ_FENCE):
+            self.m.hit("request/behind a fence")
+        status = step.operand & 0xFF
+        if step.op == TraceOp.BIND:
+            self._bound(step, post, status)
+        elif step.op == TraceOp.FAST_REGISTER and not status and post.segments:
+            segment = post.segments[0]
+            rights = step.new >> 64 & 7
+            self.m.memory[step.new & _KEY] = Memory(segment.address, segment.length, rights)
+
+    def _bound(self, step: Trace, post: Post, status: int) -> None:
+        segment = post.segments[0] if post.segments else None
+        if status == Status.BAD_MEMORY:
+            self._bad_memory(post)
+        if status or segment is None:
+            return
+        number, region = step.new & _OBJECT, segment.key & _OBJECT
+        rights = step.new >> 64 & 7
+        memory = self.m.memory.get(segment.key)
+        self.m.memory[step.new & _KEY] = Memory(segment.address, segment.length, rights, region)
+        last = self._bound_to.get(number)
+        if last is not None:
+            self.m.hit(f"bind/{'the same' if last == step.cq else 'another'} QP "
+                      f"{'as' if last == step.cq else 'than'} before")  # fmt: skip
+        self._bound_to[number] = step.cq
+        self._had_windows.add(region)
+        if segment.length == 1:
+            self.m.hit("bind/one byte")
+        if memory is not None and (memory.base, memory.length) == (segment.address, segment.length):
+            self.m.hit("bind/all of its region")
+        state = self.m.objects.get(region, 0)
+        if state & _ALLOCATED:
+            self.m.hit("bind/to a region by FastRegister")
+        others = [
+            s for n, s in self.m.objects.items()
+            if n & WINDOW_BIT and n != number and s & _VALID and s >> 67 & _OBJECT == region
+        ]  # fmt: skip
+        if others:
+            self.m.hit("bind/two windows of one region")
+
+    def _bad_memory(self, post: Post) -> None:
+        if not post.segments:
+            self.m.hit("bind memory/no segment")
+            return
+        segment = post.segments[0]
+        state = self.m.objects.get(segment.key & _OBJECT, 0)
+        memory = self.m.memory.get(segment.key)
+        valid = state & _VALID and state & _KEY == segment.key
+        if not segment.length:
+            self.m.hit("bind memory/length 0")
+        if not valid:
+            self.m.hit("bind memory/key not valid")
+            return
+        if memory is None:
+            return
+        end = segment.address + segment.length
+        if segment.address == memory.base - 1:
+            self.m.hit("bind memory/one byte before")
+        if segment.address >= memory.base and end == memory.end + 1:
+            self.m.hit("bind memory/one byte beyond")
+        if post.has(PostFlag.REMOTE_WRITE_BIT) and not state >> 64 & 1:
+            self.m.hit("bind memory/write without local write")
+
+    def retire(self, record: Trace, qp: QpMemory) -> None:
+        """RETIRE, ahead of its other bins."""
+        post = qp.requests[0][0] if qp.requests else None
+        if self.m.removed:
+            self.m.hit("removal/completion behind it")
+        if post is not None and VERBS[post.opcode].changes_keys and record.operand >> 9 & 1:
+            self.m.hit("request/skipped, of keys")
+
+    # -- invalidation ------------------------------------------------------------------------------
+
+    def invalidated(self, record: Trace) -> None:
+        way = (
+            "peer" if record.operand >> 8 & 1 else "Read" if record.operand >> 9 & 1 else "request"
+        )
+        status, state = record.operand & 0xFF, record.old
+        if way != "peer":
+            self._request_status("Invalidate" if way == "request" else "Read", status)
+        if way == "request":
+            self._local_step(record)
+        if not state & _EXISTS:
+            self.m.hit(f"invalidate/{way}, no object")
+            return
+        number, key = state & _OBJECT, state & _KEY
+        thing = _thing(number)
+        if not status:
+            self.m.hit(f"invalidate/{way}, {thing}, valid")
+        elif not state & _VALID:
+            self.m.hit(f"invalidate/{way}, {thing}, invalid")
+        elif thing == "region" and not state & _ALLOCATED:
+            self.m.hit("invalidate/region by a command")
+        elif _qp(state) != record.cq:
+            self.m.hit(f"invalidate/{way}, {thing}, of another QP")
+        elif thing == "region" and _windows(state):
+            self.m.hit("invalidate/region with windows")
+        else:
+            self.m.hit(f"invalidate/{way}, {thing}, old key")
+        self._race(record, way, key, thing, not status)
+        self._shows(record)
+
+    def _race(self, record: Trace, way: str, key: int, thing: str, okay: bool) -> None:
+        last = self._latest_invalidation.get(key)
+        if last is not None and last.okay and not okay and record.cycle - last.cycle <= RACE:
+            self.m.hit_if_known(f"race/{last.way} then {way}, {thing}")
+        if last is None or not last.okay:
+            self._latest_invalidation[key] = _Invalidation(record.cycle, way, okay)
+        if okay and key in self._latest_check:
+            self._near(self._latest_check[key] - record.cycle, way)
+
+    def check_step(self, record: Trace) -> None:
+        if not record.old & _EXISTS:
+            return
+        key = record.old & _KEY
+        self._latest_check[key] = record.cycle
+        last = self._latest_invalidation.get(key)
+        if last is not None and last.okay:
+            self._near(record.cycle - last.cycle, last.way)
+
+    def _near(self, cycles: int, way: str) -> None:
+        if cycles in NEAR:
+            self.m.hit(f"race/check {NEAR[cycles]} invalidation by {way}")
+
+    # -- messages ----------------------------------------------------------------------------------
+
+    def answered(self, record: ScatterAnswer) -> None:
+        """A message was answered."""
+        request = self._receive.latest_answered
+        code = record.user & 0xF
+        if request is None or code > max(ScatterCode):
+            return
+        if self.m.removed and code == ScatterCode.REFUSED:
+            self.m.hit("removal/request refused")
+        if not request.invalidate:
+            return
+        if self.m.guards.get(request.qp, True):
+            self.m.hit(f"token/{ScatterCode(code).name}")
+        elif code == ScatterCode.SCATTER:
+            self.m.hit("token/of a QP that is not guarded")
+
+    def received(self, record: Trace) -> None:
+        """RECEIVE."""
+        receiver = self.m.receivers[record.cq]
+        taken = self._receive.latest_completed
+        if self.m.removed:
+            self.m.hit("removal/receive completion behind it")
+        request = None if taken is None else taken.request
+        if request is None or not self.m.guards.get(record.cq, True):
+            return
+        two, status = receiver.config.two, record.operand & 0xFF
+        if not request.invalidate:
+            if two:
+                self.m.hit("completion/two, no token")
+            return
+        good = {0: "valid", int(Status.INVALID_TOKEN): "bad token"}.get(status)
+        if good is not None:
+            mode, queue = "two" if two else "one", "own" if receiver.config.srq is None else "SRQ"
+            mark = "solicited" if request.solicited else "plain"
+            self.m.hit(f"completion/{mode}, {queue}, {mark}, {good}")
+            if two and not status and not self._window_contexts.get(request.token & _OBJECT, 1):
+                self.m.hit("completion/context 0")
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def key_command(self, record: Trace) -> None:
+        state = record.old if record.operand in _CLOSING else record.new
+        number = state & _OBJECT
+        if record.operand == codes.Command.CREATE_MW:
+            if number in self._lives:
+                self.m.hit("close/created again")
+            self._lives.add(number)
+            self._bound_to.pop(number, None)
+        elif record.operand == codes.Command.CLOSE_MW:
+            valid = state & _VALID
+            never = number not in self._bound_to
+            self.m.hit(f"close/{'valid' if valid else 'never bound' if never else 'invalidated'}")
+            self.m.closed.add(state & _KEY)
+        elif record.operand == codes.Command.DEREGISTER_MR:
+            self._deregistered(state)
+        self._shows(record)
+        if record.operand in _CLOSING:
+            self.m.objects.pop(number, None)
+
+    def _deregistered(self, state: int) -> None:
+        number = state & _OBJECT
+        if not state & _ALLOCATED:
+            self.m.hit("deregister/by a command")
+        elif state & _VALID:
+            self.m.hit("deregister/valid by FastRegister")
+        else:
+            known = any(key & _OBJECT == number for key in self.m.memory)
+            self.m.hit(f"deregister/{'invalidated' if known else 'never valid'}")
+        if number in self._had_windows:
+            self.m.hit("deregister/after its windows")
+        self._had_windows.discard(number)
+        self.m.memory = {k: m for k, m in self.m.memory.items() if k & _OBJECT != number}
+
+    def command(self, record: Command) -> None:
+        """Any command."""
+        if self.m.removed and not record.result and record.code in CLEANUP:
+            self.m.hit(f"removal/{CLEANUP[record.code]} works")
+        if record.result:
+            return
+        args = record.args
+        if record.code == codes.Command.CREATE_MW:
+            self._window_contexts[args[0] | WINDOW_BIT] = args[1] | args[2] << 32
+        elif record.code == codes.Command.CREATE_QP:
+            self.m.guards[args[0]] = bool(args[7] >> 18 & 1)
+        elif record.code == codes.Command.REGISTER_MR:
+            base, length = args[1] | args[2] << 32, args[3] | args[4] << 32
+            self.m.memory[record.outs[0]] = Memory(base, length, args[5] >> 16 & 7)
+
+    # -- removal -----------------------------------------------------------------------------------
+
+    def removal(self, _: Trace) -> None:
+        self.m.removed = True
+        open_ = [qp for qp in self.m.qps if qp.state in _OPEN]
+        found = {
+            "held post": any(held for qp in open_ for _, held in qp.requests),
+            "released post": any(qp.released != qp.indicated for qp in open_),
+            "indicated request": any(qp.tags for qp in open_),
+            "buffer available": any(r.buffers for r in self.m.receivers)
+            or any(srq.buffers for srq in self.m.srqs),
+            "buffer in flight": any(not t.reported for r in self.m.receivers for t in r.taken),
+            "request without an answer": bool(self.m.messages),
+            "check without a verdict": bool(self.m.asked),
+            "valid window": any(
+                n & WINDOW_BIT and state & _VALID for n, state in self.m.objects.items()
+            ),
+            "QP in DISCONNECT_PENDING": any(qp.state is QpState.DISCONNECT_PENDING for qp in open_),
+            "two or more QPs connected": len(open_) > 1,
+        }
+        found["nothing"] = not any(found.values()) and not open_
+        for name, hit in found.items():
+            if hit:
+                self.m.hit(f"removal/{name}")
+
+    def response(self, record: DoorbellResponse, offset: int) -> None:
+        """An answer to a write to this offset."""
+        name = {0x000: "post", 0x040: "receive post", 0x080: "shared receive post"}.get(offset)
+        removed = record.cause == Cause.DEVICE_REMOVED
+        if removed and name is not None:
+            self.m.hit(f"removal/{name} refused")

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functional coverage of receive queues: posts, reaping, sizes, takes, watermarks."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from models.codes import REAP_CAUSES, RECEIVE_CAUSES, Cause, CqStatus, QpState, StateBy
+from models.layouts import KEY_REGION_BITS, PAGE_BYTES, RECV_PORTAL
+from models.post.post import NUM_SLOTS
+from models.receive.receive_post import RecvPost, receive_write_faults
+from tb.env.coverage.memory import Group, SharedQueue, Situation, TakenBuffer
+from tb.env.harness.records import (
+    DoorbellRequest,
+    DoorbellResponse,
+    Interrupt,
+    Trace,
+)
+
+_ALL = 0xFFFF
+_OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
+_FLUSHING = (QpState.DISCONNECTED, QpState.ERROR, QpState.DESTROYING)
+_REASONS = {StateBy.COMMAND: "command", StateBy.CONN: "event", StateBy.REPORT: "report"}
+_SEGMENT_CAUSES = (
+    *(Cause.BAD_REGION, Cause.BAD_ZONE),
+    *(Cause.NO_LOCAL_WRITE, Cause.BAD_RANGE),
+)
+
+
+class QueueCoverage(Group):
+    """Situations of receive queues."""
+
+    def __init__(self, situation: Situation) -> None:
+        super().__init__(situation)
+        #: Writes without an answer, and those of them without a step, with their pages.
+        self._receives: deque[RecvPost] = deque()
+        self._stepless: deque[tuple[bool, int, RecvPost]] = deque()
+        self._contexts: set[int] = set()
+
+    # -- writes ------------------------------------------------------------------------------------
+
+    def request(self, record: DoorbellRequest) -> None:
+        """A write to a receive portal."""
+        offset = record.addr % PAGE_BYTES
+        post = RecvPost.decode(record.data)
+        self._receives.append(post)
+        faults = receive_write_faults(
+            record.addr, record.length, record.size, record.strb, self.m.params
+        )
+        if not any(faults):
+            page = record.addr // PAGE_BYTES
+            self._stepless.append((offset != RECV_PORTAL, page, post))
+
+    def reaped(self, record: DoorbellResponse, _: int) -> None:
+        """An answer to a write to SRQ_DB."""
+        if record.cause in REAP_CAUSES and record.cause != Cause.BAD_OFFSET:
+            self.m.hit(f"reap cause/{Cause(record.cause).name}")
+
+    def response(self, record: DoorbellResponse, offset: int) -> None:
+        """An answer to a write to a receive portal."""
+        post = self._receives.popleft()
+        shared = offset != RECV_PORTAL
+        kind = "shared" if shared else "own"
+        if record.cause:
+            self.m.hit(f"portal/{'shared receive' if shared else 'receive'}")
+        name = f"receive cause/{kind}, "
+        if record.cause in RECEIVE_CAUSES:
+            self.m.hit_if_known(name + Cause(record.cause).name)
+        if record.cause == Cause.NO_QP:
+            self.m.hit(f"receive post in state/{self.m.qps[post.number].state.name}")
+        self._stepped(shared, post)
+
+    def _stepped(self, shared: bool, post: RecvPost) -> None:
+        """This write has no step to come."""
+        entry = next((e for e in self._stepless if (e[0], e[2]) == (shared, post)), None)
+        if entry is not None:
+            self._stepless.remove(entry)
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def receive_post(self, record: Trace) -> None:
+        shared, cause = bool(record.operand >> 8 & 1), record.operand & 0xFF
+        number = record.cq
+        # Those of other pages have no step.
+        owner = self.m.owners.get((shared, number))
+        found = [e for e in self._stepless if (e[0], e[2].number) == (shared, number)]
+        found = [e for e in found if owner in (None, e[1])]
+        if cause == Cause.OK:
+            found = [e for e in found if e[2].num_segments <= NUM_SLOTS and not e[2].reserved]
+        if not found:
+            return
+        post = found[0][2]
+        self._stepless.remove(found[0])
+        if not shared:
+            self.m.hit(f"receive post in state/{self.m.qps[number].state.name}")
+        self._keys_of(post, cause)
+        if not shared or cause != Cause.OK:
+            self._post_and_take(record, shared, cause)
+        if cause != Cause.OK:
+            return
+        self.m.hit(f"segments/{'shared' if shared else 'own'}, {post.num_segments}")
+        if post.context in self._contexts:
+            self.m.hit("receive/context twice")
+        self._contexts.add(post.context)
+        if not shared:
+            self.m.receivers[number].buffers.append(post)
+            return
+        srq = self.m.srqs[number]
+        if not any(self._users(number)):
+            self.m.hit("srq/post while nobody uses it")
+        self._post_and_take(record, shared, cause)
+        srq.buffers.append(post)
+        srq.tail = record.new & _ALL
+        if srq.tail < record.old & _ALL:
+            self.m.hit("receive index/SRQ tail wraps")
+
+    def _post_and_take(self, record: Trace, shared: bool, cause: int) -> None:
+        """The steps of lane 5 of this cycle."""
+        for take in self.m.takes_in(record.cycle):
+            if not shared:
+                if take.cq == record.cq:
+                    self.m.hit("same cycle/post and take, own")
+            elif take.operand >> 4 & 1 and take.operand >> 16 == record.cq:
+                self.m.hit("same cycle/post and take, SRQ")
+                if take.operand & 0xF and cause == Cause.OK:
+                    self.m.hit("same cycle/post and take, empty SRQ")
+                elif not take.operand & 0xF and cause == Cause.QUEUE_FULL:
+                    self.m.hit("same cycle/post and take, full SRQ")
+
+    def _keys_of(self, post: RecvPost, cause: int) -> None:
+        """Keys and what became of them."""
+        segments = post.segments
+        good = [s.key in self.m.keys for s in segments if s.length]
+        if cause == Cause.OK:
+            if any(not s.length and s.key not in self.m.keys for s in segments):
+                self.m.hit("mr/segment without bytes is not checked")
+        elif cause in _SEGMENT_CAUSES:
+            if cause == Cause.BAD_REGION and False in good and good.index(False) > 0:
+                self.m.hit("mr/second segment fails")
+            if cause == Cause.BAD_REGION:
+                key = next((s.key for s in segments if s.length and s.key not in self.m.keys), 0)
+                region = key & (1 << KEY_REGION_BITS) - 1
+                if key not in self.m.old_keys:
+                    self.m.hit("mr/key that nobody was given")
+                elif region in self.m.keys.values():
+                    self.m.hit("mr/key of an earlier registration")
+                else:
+                    self.m.hit("mr/key of a region that is gone")
+
+    def reap(self, record: Trace) -> None:
+        srq = self.m.srqs[record.cq]
+        by = record.operand - srq.reaped & self.m.mask
+        self.m.hit(f"reap/{'nothing' if not by else 'one' if by == 1 else 'several'}")
+        if by and (record.old & _ALL) - (record.old >> 16) & self.m.mask == srq.size:
+            self.m.hit("reap/makes room in a full SRQ")
+        srq.reaped = record.operand
+        for take in self.m.takes_in(record.cycle):
+            if take.operand >> 4 & 1 and take.operand >> 16 == record.cq:
+                self.m.hit("same cycle/reap and take")
+
+    def size(self, record: Trace) -> None:
+        if not record.operand >> 8 & 1:
+            receiver = self.m.receivers[record.cq]
+            if receiver.lives and record.new & _ALL:
+                self.m.hit("receive index/tag goes on after re-creation")
+            receiver.lives += 1
+            return
+        srq, size = self.m.srqs[record.cq], record.new >> 32 & _ALL
+        if record.operand & 1:
+            if srq.lives:
+                self.m.hit("srq/created again")
+            start = record.new & _ALL
+            self.m.srqs[record.cq] = SharedQueue(
+                size=size, tail=start, reaped=start, lives=srq.lives + 1
+            )
+            return
+        if size != srq.size:
+            self.m.hit(f"srq resize/{'up' if size > srq.size else 'down'}")
+        if size == (record.new & _ALL) - (record.new >> 16) & self.m.mask:
+            self.m.hit("srq resize/to what is outstanding")
+        if srq.flight:
+            self.m.hit("srq resize/with buffers in flight")
+        srq.size = size
+
+    def _users(self, srq: int) -> list[int]:
+        return [
+            qp
+            for qp, receiver in enumerate(self.m.receivers)
+            if receiver.config.srq == srq and self.m.qps[qp].state is not QpState.FREE
+        ]
+
+    # -- takes -------------------------------------------------------------------------------------
+
+    def take(self, record: Trace) -> None:
+        number, operand = record.cq, record.operand
+        receiver = self.m.receivers[number]
+        srq = self.m.srqs[operand >> 16] if operand >> 4 & 1 else None
+        kind = "own" if srq is None else "SRQ"
+        if operand & 0xF:
+            self._not_ready(record, kind)
+            receiver.not_ready = True
+            return
+        if receiver.not_ready:
+            self.m.hit("not ready/the next message takes")
+            receiver.not_ready = False
+        buffers = receiver.buffers if srq is None else srq.buffers
+        post = buffers.popleft() if buffers else RecvPost()
+        tag = record.old & _ALL
+        if record.new & _ALL < tag:
+            self.m.hit("receive index/tag wraps")
+        taken = TakenBuffer(tag, post)
+        receiver.taken.append(taken)
+        if operand >> 5 & 1:
+            taken.reported = True
+            return
+        receiver.unanswered.append(taken)
+        self.m.taken_order.append(number)
+        if any(s.length and s.key not in self.m.keys for s in post.segments):
+            self.m.hit("mr/buffer outlives its region")
+        if srq is not None:
+            self._shared_take(record, srq)
+
+    def _not_ready(self, record: Trace, kind: str) -> None:
+        new = record.new
+        first = new >> 16 & _ALL if kind == "SRQ" else new & _ALL
+        if (new >> 32 & _ALL) == first:
+            self.m.hit(f"not ready/empty, {kind}")
+        elif (new & _ALL) - (new >> 48 & _ALL) & self.m.mask >= 1 << self.m.params.rx_log2:
+            self.m.hit(f"not ready/in flight, {kind}")
+        else:
+            cq = self.m.cqs[self.m.receivers[record.cq].recv_cq]
+            failed = cq.state >> 2 & 3 != CqStatus.OK
+            self.m.hit(f"not ready/{'CQ in error' if failed else 'no credit'}")
+
+    def _shared_take(self, record: Trace, srq: SharedQueue) -> None:
+        srq.flight += 1
+        if srq.taker not in (-1, record.cq):
+            self.m.hit("srq/taken by another QP")
+            if self.m.receivers[srq.taker].recv_cq != self.m.receivers[record.cq].recv_cq:
+                self.m.hit("srq/taken by a QP with another CQ")
+        srq.taker = record.cq
+        left = (record.new >> 32) - (record.new >> 16) & self.m.mask
+        if record.operand >> 6 & 1:
+            self._event(srq)
+            self.m.hit("watermark/on a take")
+        elif record.new >> 80 & 1 and left == record.new >> 64 & _ALL:
+            self.m.hit("watermark/take that leaves T")
+        srq.armed = bool(record.new >> 80 & 1)
+
+    def _event(self, srq: SharedQueue) -> None:
+        srq.events += 1
+        if any(other.events for other in self.m.srqs if other is not srq):
+            self.m.hit("watermark/of two SRQs at once")
+
+    def watermark(self, record: Trace) -> None:
+        srq, operand = self.m.srqs[record.cq], record.operand
+        if not operand & _ALL:
+            return
+        if srq.armed:
+            self.m.hit("watermark/changed while armed")
+        elif srq.watermark:
+            self.m.hit("watermark/again")
+        if operand >> 16 & 1:
+            self._event(srq)
+            self.m.hit("watermark/at once")
+        srq.armed, srq.watermark = bool(record.new >> 80 & 1), operand & _ALL
+
+    def interrupt(self, record: Interrupt) -> bool:
+        """Whether it is one of a watermark."""
+        for srq in self.m.srqs:
+            if srq.events and srq.vector == record.vector:
+                srq.events -= 1
+                if record.vector in self.m.vectors:
+                    self.m.hit("watermark/vector of an EQ")
+                return True
+        return False

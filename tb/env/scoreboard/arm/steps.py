@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trace port: each step is replayed in the model and compared bit for bit.
+
+A step may contradict the model's settings if a command that changes them is in flight: from some
+moment of it on the new ones count. Then the step is judged again with the other settings.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from models import codes
+from models.arm.arm import CqConfig, CqModel, Entry, Step, moderation_mode
+from models.codes import ArmType, Cause, CommandResult, CqStatus, ModelError, TraceOp
+from tb.env.harness.records import Trace
+from tb.env.scoreboard.context import Check, Context, Left, args_of, look_patience
+from tb.env.scoreboard.cq.commands import CqCommands
+from tb.env.scoreboard.cq.credits import Credits
+from tb.env.scoreboard.cq.entries import CompletionChecks
+from tb.env.scoreboard.explain import Difference, differences, name_of, rule_of
+from tb.env.scoreboard.host.doorbells import DoorbellChecks
+from tb.env.scoreboard.host.memory import MemoryChecks
+
+#: What other settings can change in a state: everything a callback touches, due and released.
+_CALL_BITS = 0x7F0 | 0xFFFF_FFFF << 48 | 0xFFFF << 80
+
+_Redo = Callable[[CqModel], Step]
+
+
+class StepChecks(Check):
+    """Replays lanes 0 to 2 of the trace port."""
+
+    rules = "CQ-06, CQ-11"
+
+    def __init__(
+        self,
+        ctx: Context,
+        completions: CompletionChecks,
+        credits_: Credits,
+        doorbells: DoorbellChecks,
+        memory: MemoryChecks,
+        control: CqCommands,
+    ) -> None:
+        self.ctx = ctx
+        self.completions = completions
+        self.credits = credits_
+        self.doorbells = doorbells
+        self.memory = memory
+        self.control = control
+        self.steps = 0
+        self.callbacks = 0
+        # The step that waits for other settings: record, model before it, outcome so far.
+        self._open: tuple[Trace, dict[str, Any], Step] | None = None
+        # Entries of the latest PUBLISH that satisfy no standing arm.
+        self._quiet: list[bool] = []
+
+    def judged(self, run: Callable[[Trace], None]) -> Callable[[Trace], None]:
+        """``run``, which judges a step of a CQ, and what is remembered of each."""
+
+        def judge(record: Trace) -> None:
+            run(record)
+            self.steps += 1
+            self.callbacks += record.event
+            self.ctx.history[record.cq].append(record)
+
+        return judge
+
+    # -- lanes 1 and 2 -----------------------------------------------------------------------------
+
+    def _step(self, record: Trace, run: Callable[[], Step], redo: _Redo) -> None:
+        """Replays a step; ``redo`` is its part in the model of the CQ alone."""
+        ctx, cq = self.ctx, record.cq
+        model = ctx.engine.cqs[cq]
+        if self._open is None or self._open[0] is not record:
+            before = model.__dict__.copy()
+            model.now = record.cycle
+            try:
+                step = run()
+            except ModelError as error:
+                ctx.fail(str(error), cq, record)
+            if step.cause is not Cause.OK:
+                ctx.fail(f"accepted, the model refuses it: {step.cause.name}", cq, record)
+            if self._agrees(record, step):
+                ctx.state[cq] = record.new
+                self._after(record)
+                return
+            difference = (record.new ^ ctx.encode(cq)) & ~_CALL_BITS
+            if difference or not before["life"]:
+                self._differs(record, step)
+            self._open = (record, before, step)
+        self._other_settings(record, redo)
+
+    def _agrees(self, record: Trace, step: Step) -> bool:
+        if record.new != self.ctx.encode(record.cq):
+            return False
+        if not step.calls:
+            return not record.event and record.event_status == 0
+        return record.event and record.event_status == step.calls[0].status
+
+    def _differs(self, record: Trace, step: Step) -> None:
+        """Tells each field in which the step and the model differ; the callback last."""
+        ctx = self.ctx
+        call = step.calls[0] if step.calls else None
+        want = f"status {call.status.name}" if call else "none"
+        got = f"status {name_of(CqStatus, record.event_status)}" if record.event else "none"
+        found = differences(record.lane, record.new, ctx.encode(record.cq))
+        if got != want or not found:
+            found.append(Difference("callback", got, want))
+        expected = f"a callback with status {call.status.name}" if call else "no callback"
+        ctx.fail(
+            f"state or callback differ; the model has {expected}",
+            record.cq,
+            record,
+            diff=found[0],
+            rule=rule_of(found[0].field, record.op),
+            more=[f"  {one} ({rule_of(one.field, record.op)})" for one in found[1:]],
+        )
+
+    def _other_settings(self, record: Trace, redo: _Redo) -> None:
+        assert self._open is not None
+        ctx, cq = self.ctx, record.cq
+        _, before, first = self._open
+        configs = self._alternatives(cq, before["config"])  # may have to wait
+        self._open = None
+        model = ctx.engine.cqs[cq]
+        for config in configs:
+            self._restore(cq, before)
+            model.config = config
+            model.now = record.cycle
+            step = redo(model)
+            if self._agrees(record, step):
+                eq = ctx.engine.eqs[ctx.engine.info[cq].eq]
+                if first.calls:
+                    eq.waiting.pop(cq, None)
+                for call in step.calls:
+                    eq.called(cq, call)
+                ctx.state[cq] = record.new
+                self._after(record)
+                return
+        self._restore(cq, before)
+        model.now = record.cycle
+        self._differs(record, redo(model))
+
+    def _restore(self, cq: int, before: dict[str, Any]) -> None:
+        model = self.ctx.engine.cqs[cq]
+        model.__dict__.update(before)
+        classes = self.ctx.classes[cq]
+        model.entries = deque(Entry(i, classes[i]) for i in range(model.cons, model.prod))
+
+    def _alternatives(self, cq: int, config: CqConfig) -> list[CqConfig]:
+        ctx = self.ctx
+        command = ctx.command_for(cq, codes.Command.MODIFY_CQ, codes.Command.RESIZE_CQ)
+        if command is None or command.result != CommandResult.OK:
+            return []
+        args = args_of(command)
+        if command.code == codes.Command.MODIFY_CQ:
+            return [replace(args.config, entries=config.entries)]
+        sizes = {args.log2, ctx.old_log2.get(cq, args.log2)}
+        return [replace(config, entries=1 << log2) for log2 in sizes]
+
+    def _check_old(self, record: Trace) -> bool:
+        """False if the step was looked at before."""
+        if self._open is not None and self._open[0] is record:
+            return False
+        if record.old != self.ctx.state[record.cq]:
+            text = "state before the step differs from the model"
+            self.ctx.differ(text, record, self.ctx.state[record.cq], "old")
+        return True
+
+    def _after(self, record: Trace) -> None:
+        """Other checks look at the new state."""
+        cq = record.cq
+        model = self.ctx.engine.cqs[cq]
+        if not model.publishing:
+            self.memory.answers[cq].clear()
+        self.doorbells.changed(cq)
+        self.credits.changed(cq)
+
+    def publish(self, record: Trace) -> None:
+        """PUBLISH."""
+        ctx, cq = self.ctx, record.cq
+        model = ctx.engine.cqs[cq]
+        count = record.operand & 3
+        if self._check_old(record):
+            if not 1 <= count <= 2 or not model.publishing:
+                ctx.fail(f"PUBLISH of {count} entries in this state", cq, record)
+            self.memory.take(record, True, count)
+            first = model.prod
+            classes = ctx.classes[cq][first : first + count]
+            placed = ctx.engine.producers[cq].placed
+            self._quiet = quiet = [
+                i in placed and placed[i].unsignalled for i in range(first, first + count)
+            ]
+            expected = count | sum(
+                solicited << 2 + i | unsignalled << 4 + i
+                for i, (solicited, unsignalled) in enumerate(zip(classes, quiet, strict=False))
+            )
+            if record.operand != expected:
+                ctx.fail(f"operand {record.operand:#x}, expected {expected:#x}", cq, record)
+            for i, solicited in enumerate(classes):
+                if solicited:
+                    ctx.solicited[cq] = first + i + 1
+        classes, quiet = ctx.classes[cq], self._quiet
+        self._step(
+            record,
+            lambda: ctx.engine.publish(cq, count),
+            lambda m: m.publish(classes[m.prod : m.prod + count], quiet),
+        )
+
+    def cq_error(self, record: Trace) -> None:
+        """CQ_ERROR."""
+        ctx, cq = self.ctx, record.cq
+        status, failed = record.operand & 3, record.operand >> 2
+        if self._check_old(record):
+            if status == CqStatus.BUFFER_OVERFLOW and not failed:
+                self.completions.overflow_told(record)
+            elif status == CqStatus.INTERNAL_ERROR and 1 <= failed <= 2:
+                self.memory.take(record, False, failed)
+            else:
+                ctx.fail(f"CQ_ERROR with operand {record.operand:#x}", cq, record)
+        kind = CqStatus(status)
+        self._step(
+            record,
+            lambda: ctx.engine.cq_error(cq, kind, failed),
+            lambda m: m.cq_error(kind),
+        )
+        self._in_error(record)
+
+    def event_failed(self, record: Trace) -> None:
+        """EVENT_FAILED."""
+        ctx, cq = self.ctx, record.cq
+        self._check_old(record)
+        if record.operand > 1:
+            ctx.fail(f"EVENT_FAILED with operand {record.operand:#x}", cq, record)
+        final = bool(record.operand)
+        self._step(
+            record,
+            lambda: ctx.engine.event_failed(cq, final),
+            lambda m: m.event_failed(final),
+        )
+        self._in_error(record)
+
+    def _in_error(self, record: Trace) -> None:
+        if self.ctx.failed_at[record.cq] < 0:
+            self.ctx.failed_at[record.cq] = record.cycle
+        self.completions.changed(record.cq)
+
+    def event_done(self, record: Trace) -> None:
+        """EVENT_DONE."""
+        self._check_old(record)
+        if record.operand:
+            self.ctx.fail(f"EVENT_DONE with operand {record.operand:#x}", record.cq, record)
+        self._step(record, lambda: self.ctx.engine.event_done(record.cq), lambda m: m.event_done())
+
+    def doorbell(self, record: Trace) -> None:
+        """DOORBELL."""
+        ctx, cq, operand = self.ctx, record.cq, record.operand
+        armed, kind = operand >> 16 & 1, operand >> 17
+        if self._check_old(record):
+            if kind > max(ArmType) or (kind and not armed):
+                ctx.fail(f"DOORBELL with operand {operand:#x}", cq, record)
+            self.doorbells.step(record)
+        index = operand & 0xFFFF
+        arm = ArmType(kind) if armed else None
+        self._step(
+            record,
+            lambda: ctx.engine.doorbell(cq, index, arm),
+            lambda m: m.doorbell(index, arm),
+        )
+        self.doorbells.after_step()
+
+    def cb_return(self, record: Trace) -> None:
+        """CB_RETURN."""
+        ctx, cq = self.ctx, record.cq
+        if self._check_old(record):
+            self.doorbells.step(record)
+        self._step(record, lambda: ctx.engine.cb_return(cq), lambda m: m.callback_return())
+        self.doorbells.after_step()
+
+    def moderation(self, record: Trace) -> None:
+        """MODERATION."""
+        ctx, cq = self.ctx, record.cq
+        self._check_old(record)
+        if record.operand or record.old == record.new:
+            ctx.fail("MODERATION that changes nothing, or with an operand", cq, record)
+        self._check_interval(record)
+        self._step(record, lambda: ctx.engine.moderation(cq), lambda m: m.moderation())
+
+    def _check_interval(self, record: Trace) -> None:
+        """The look came in time after the end of the interval (CQ-21), whatever doorbells and
+        completions came meanwhile; a setting that was changed counts from its answer on.
+        """
+        ctx = self.ctx
+        q = ctx.engine.cqs[record.cq]
+        config = q.config
+        mode = moderation_mode(config.mod_count, config.mod_interval, config.entries)
+        if mode is None or not mode.interval or not q.due:
+            return
+        queues = sum(producer.exists for producer in ctx.engine.producers)
+        # Intervals end with a unit.
+        over = max(q.due_time + (config.mod_interval + 2) * q.mod_tick, ctx.last_command)
+        if record.cycle > over + look_patience(ctx.params.num_cq, queues):
+            waited = record.cycle - q.due_time
+            ctx.fail(f"moderated callback waits {waited} cycles, interval over", record.cq, record)
+
+    # -- control, lane 0 ---------------------------------------------------------------------------
+
+    def control_step(self, record: Trace) -> None:
+        """CREATE, DESTROY."""
+        ctx, cq = self.ctx, record.cq
+        self._check_old(record)
+        if record.event or record.event_status:
+            ctx.fail("callback in a step of control", cq, record)
+        if record.op == TraceOp.CREATE:
+            self.control.create(record)
+        else:
+            self.control.destroy(record)
+        if record.new != ctx.encode(cq):
+            ctx.differ("state after the step differs from the model", record, ctx.encode(cq))
+        ctx.state[cq] = record.new
+        self._after(record)
+        self.completions.changed(cq)
+
+    def producer(self, record: Trace) -> None:
+        """All of lane 0."""
+        ctx, cq, op = self.ctx, record.cq, record.op
+        if record.event or record.event_status:
+            ctx.fail("callback on lane 0", cq, record)
+        if op in (TraceOp.START, TraceOp.RESIZE, TraceOp.STOP):
+            self.control.expect(record)
+        before = ctx.producer_state(cq)
+        if op == TraceOp.START and cq not in self.completions.not_started:
+            before = 0
+        if record.old != before:
+            ctx.differ("state before the step differs from the model", record, before, "old")
+        if op == TraceOp.PLACE:
+            self.completions.place(record)
+        elif op == TraceOp.OVERFLOW:
+            self.completions.overflow(record)
+        else:
+            self.control.producer(record)
+        if record.new != (after := ctx.producer_state(cq)):
+            ctx.differ("state after the step differs from the model", record, after)
+        self.credits.changed(cq)
+        if op != TraceOp.PLACE:
+            self.completions.changed(cq)
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    def left(self) -> Iterator[Left]:
+        """Callbacks that are due and that nothing delays."""
+        ctx, now = self.ctx, self.ctx.cycle
+        for cq, q in enumerate(ctx.engine.cqs):
+            if not q.due or q.busy or not self._ripe(cq, now):
+                continue
+            history = ctx.history[cq]
+            latest = max(history[-1].cycle if history else 0, ctx.last_command)
+            if now - latest > self._patience():
+                yield Left("", q.due_time, "callback due since cycle", cq)
+
+    def grace(self, now: int) -> int:
+        """Cycles that the engine still has for callbacks that moderation no longer delays."""
+        cqs = self.ctx.engine.cqs
+        ripe = [cq for cq, q in enumerate(cqs) if q.due and not q.busy and self._ripe(cq, now)]
+        return self._patience() if ripe else 0
+
+    def _patience(self) -> int:
+        """The bound that docs/interfaces.md gives for the look at a callback that waits."""
+        waiting = sum(q.due and not q.released for q in self.ctx.engine.cqs)
+        return look_patience(self.ctx.params.num_cq, waiting)
+
+    def _ripe(self, cq: int, now: int) -> bool:
+        """Nothing but the engine's look delays the callback."""
+        q = self.ctx.engine.cqs[cq]
+        config = q.config
+        mode = moderation_mode(config.mod_count, config.mod_interval, config.entries)
+        if mode is None or q.released or not (mode.count or mode.interval) or q.count_reached:
+            return True
+        # Intervals end with a unit.
+        return mode.interval and now - q.due_time > (config.mod_interval + 2) * q.mod_tick

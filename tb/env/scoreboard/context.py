@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all parts of the scoreboard share: the model, the recent history, and how to fail."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, NoReturn
+
+from models import codes
+from models.cq.core import CompletionCore
+from models.host.control import Args
+from models.params import Params
+from tb.env.defs import Reg
+from tb.env.harness.records import Command, Trace
+from tb.env.scoreboard.explain import (
+    Difference,
+    Mismatch,
+    describe,
+    describe_step,
+    differences,
+    explain,
+    rule_of,
+)
+
+#: Steps remembered for each CQ, and how many of them a failure shows.
+HISTORY = 64
+SHOWN = 20
+
+#: A command begins before the handshake that ``Command.start`` tells: its answer may be stalled.
+BEFORE_START = 256
+
+#: What the error log has: cause, kind, object, detail.
+LogEntry = tuple[int, int, int, int]
+
+_RULE = re.compile(r"\b[A-Z]{2,3}-\d+[a-z]?\b")
+
+
+class Left(NamedTuple):
+    """Something that is under way at the end of a test. ``held``: the allowance that excuses it,
+    "" if nothing does; ``number``: what the text ends with.
+    """
+
+    held: str
+    number: int
+    text: str
+    cq: int | None = None
+
+
+class NeedCommandError(Exception):
+    """The judgement depends on the command in flight, whose record has not come yet."""
+
+
+class Check:
+    """One group of rules, with what it knows of the run. A check judges records; which ones, the
+    table of the scoreboard says (scoreboard.py).
+    """
+
+    #: Requirements that its messages name, unless they name one themselves.
+    rules = ""
+
+    def tick(self) -> None:
+        """Time has passed: is something late?"""
+
+    def left(self) -> Iterator[Left]:
+        """What is under way, when all should be quiet."""
+        return iter(())
+
+    def counters(self) -> dict[Reg, int]:
+        """What the counters must show when all is quiet."""
+        return {}
+
+    def logged(self) -> list[LogEntry]:
+        """What it expects in the error log."""
+        return []
+
+
+class Context:
+    """State shared by the parts of the scoreboard."""
+
+    def __init__(self, params: Params, seed: int = 0) -> None:
+        self.params = params
+        self.seed = seed
+        self.engine = CompletionCore(params)
+        self.cycle = 0
+        #: Requirements of the check that is at work.
+        self.rules = ""
+        self.history: list[deque[Trace]] = [deque(maxlen=HISTORY) for _ in range(params.num_cq)]
+        #: Commands whose records came, but whose place in the stream is not reached yet.
+        self.commands: deque[Command] = deque()
+        self.last_command = -1
+        #: Commands behind their place, newest last, for what was under way while they ran.
+        self.finished: deque[Command] = deque(maxlen=8)
+        #: log2 of the ring of a CQ before its latest resize.
+        self.old_log2: dict[int, int] = {}
+        #: No further record will come: what is not known now stays unknown.
+        self.resigned = False
+        #: State of lanes 1 and 2 of each CQ, as the trace port encodes it.
+        self.state = [0] * params.num_cq
+        #: Class of every entry of a CQ since its creation; index behind the newest solicited one.
+        self.classes: list[list[bool]] = [[] for _ in range(params.num_cq)]
+        self.solicited = [0] * params.num_cq
+        #: Cycle of the step that brought the CQ into its error state.
+        self.failed_at = [-1] * params.num_cq
+        self._mask = (1 << params.idx_w) - 1
+
+    # -- failing -----------------------------------------------------------------------------------
+
+    def fail(
+        self,
+        text: str,
+        cq: int | None = None,
+        step: Trace | None = None,
+        *,
+        diff: Difference | None = None,
+        rule: str = "",
+        obj: tuple[str, int | None] | None = None,
+        more: Iterable[str] = (),
+    ) -> NoReturn:
+        """Raise :class:`Mismatch`, with everything that helps to find the cause.
+
+        ``cq``: the CQ that it is about, ``obj``: another object. ``diff``: the value that is wrong.
+        ``rule``: default: that of the check that is at work. ``more``: lines behind the first one.
+        """
+        known = cq is not None and cq < self.params.num_cq
+        kind, number = obj if obj is not None else ("CQ" if known else "", cq)
+        if not rule:
+            found = _RULE.findall(text)
+            rule = ", ".join(dict.fromkeys(found)) if found else self.rules
+        head = f"{kind} {number}".strip() if number is not None else kind
+        parts = [f"{head}: "] if head else []
+        if diff is not None:
+            parts.append(explain("", *diff, rule) + ": ")
+        parts.append(text)
+        if diff is None and rule and not _RULE.search(text):
+            parts.append(f" ({rule})")
+        lines = [f"cycle {self.cycle}, seed {self.seed}: {''.join(parts)}", *more]
+        if known and cq is not None:
+            lines += self._story(cq, step)
+        raise Mismatch(
+            "\n".join(lines),
+            obj=kind,
+            number=number,
+            field=diff.field if diff is not None else "",
+            got=diff.got if diff is not None else "",
+            want=diff.want if diff is not None else "",
+            rule=rule,
+            cycle=self.cycle,
+        ) from None
+
+    def differ(self, text: str, step: Trace, want: int, state: str = "new") -> NoReturn:
+        """A state of lanes 0 to 2 is not the model's, ``want``."""
+        got = getattr(step, state)
+        found = differences(step.lane, got, want) or [None]
+        rule = rule_of(found[0].field, step.op) if found[0] is not None else ""
+        more = [f"  {one}" for one in found[1:]]
+        self.fail(text, step.cq, step, diff=found[0], rule=rule, more=more)
+
+    def _story(self, cq: int, step: Trace | None) -> list[str]:
+        lines = []
+        if step is not None:
+            lines += [f"  step of the engine on lane {step.lane}:", f"    {describe_step(step)}"]
+            lines.append(f"    state before: {describe(step.lane, step.old)}")
+        lane = step.lane if step is not None else 2
+        model = self.producer_state(cq) if lane == 0 else self.encode(cq)
+        lines.append(f"  CQ {cq} in the model: {describe(lane, model)}")
+        lines.append(f"  last steps of CQ {cq}:")
+        recent = list(self.history[cq])[-SHOWN:]
+        return lines + ([f"    {describe_step(s)}" for s in recent] or ["    none"])
+
+    # -- encoding ----------------------------------------------------------------------------------
+
+    def encode(self, cq: int) -> int:
+        """The model's state in the encoding of lanes 1 and 2.
+
+        Equal to ``models.trace.encode_cq``, but without a walk over all entries present.
+        """
+        q = self.engine.cqs[cq]
+        cons = q.cons
+        prod = q.prod
+        mark = cons if cons > q.snap else q.snap
+        solicited = self.solicited[cq]
+        if solicited < mark:
+            solicited = mark
+        mask = self._mask
+        arm = q.arm
+        low = q.life | q.status << 2 | q.running << 7 | q.due << 8
+        if arm is not None:
+            low |= 16 | arm << 5
+        return (
+            low
+            | q.released << 9
+            | q.event_open << 10
+            | (prod & mask) << 16
+            | (cons & mask) << 32
+            | (mark & mask) << 48
+            | (solicited & mask) << 64
+            | q.due_count << 80
+        )
+
+    def producer_state(self, cq: int) -> int:
+        """The model's state in the encoding of lane 0."""
+        producer = self.engine.producers[cq]
+        refuses = producer.refuses or self.engine.cqs[cq].status != 0
+        return (
+            producer.alloc & self._mask | (producer.used & self._mask) << 16 | bool(refuses) << 32
+        )
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def command(self) -> Command | None:
+        """The command in flight now, if any; raises NeedCommandError if that is not known yet."""
+        if self.commands:
+            command = self.commands[0]
+            return command if command.start - BEFORE_START <= self.cycle else None
+        if self.resigned:
+            return None
+        raise NeedCommandError
+
+    def command_for(self, cq: int, *which: codes.Command) -> Command | None:
+        """The command in flight if it is one of ``codes`` for this CQ."""
+        command = self.command()
+        if command is not None and command.code in which and command.args[0] == cq:
+            return command
+        return None
+
+    def window_start(self, command: Command) -> int:
+        """No effect of a command is earlier than this cycle."""
+        return max(self.last_command, command.start - BEFORE_START)
+
+
+def look_patience(num_cq: int, waiting: int) -> int:
+    """Cycles within which the engine looks at a callback that waits for moderation, beside
+    ``waiting`` others (docs/interfaces.md).
+    """
+    return 2 * num_cq + 48 * waiting
+
+
+def steps_left(steps: Iterable[Trace]) -> Iterator[Left]:
+    """Steps of a command that has not ended."""
+    for step in steps:
+        yield Left("", step.cycle, "the command has not ended of the step of cycle")
+
+
+def call_of(command: Command) -> str:
+    """A command with its arguments."""
+    code = command.code
+    name = codes.Command(code).name if code in set(codes.Command) else f"command {code:#x}"
+    return f"{name}({', '.join(f'{arg:#x}' for arg in command.args)})"
+
+
+def args_of(command: Command) -> Args:
+    """The argument registers of a command."""
+    return Args(command.args)

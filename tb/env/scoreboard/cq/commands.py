@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mailbox commands: results, outputs, and the steps that they leave on the trace port.
+
+The record of a command comes at its end, after its steps; a step waits for it. Results that depend
+on traffic (queries, CMD_CQ_ERROR, CMD_TOO_SMALL, CMD_PENDING) must be right in a state that the
+object had while the command ran, all others in the one state there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from models import codes
+from models.codes import CQ_COMMANDS, CommandResult, CqStatus, Life, ModelError, TraceOp
+from models.host.control import check_command
+from models.layouts import CQE_BYTES
+from models.trace import QUERIED, queried
+from tb.env.harness.records import Command, Trace
+from tb.env.scoreboard.context import (
+    Check,
+    Context,
+    Left,
+    args_of,
+    call_of,
+    steps_left,
+)
+from tb.env.scoreboard.cq.credits import Credits
+from tb.env.scoreboard.cq.entries import CompletionChecks
+from tb.env.scoreboard.explain import Difference, name_of, op_name
+from tb.env.scoreboard.host.doorbells import DoorbellChecks
+from tb.env.scoreboard.host.memory import MemoryChecks
+
+OK, PENDING = CommandResult.OK, CommandResult.CMD_PENDING
+TOO_SMALL, IN_ERROR = CommandResult.CMD_TOO_SMALL, CommandResult.CMD_CQ_ERROR
+
+_COMMAND_OF = {
+    TraceOp.CREATE: codes.Command.CREATE_CQ,
+    TraceOp.START: codes.Command.CREATE_CQ,
+    TraceOp.RESIZE: codes.Command.RESIZE_CQ,
+    TraceOp.STOP: codes.Command.DESTROY_CQ,
+    TraceOp.DESTROY: codes.Command.DESTROY_CQ,
+}
+
+
+def _unused(_: int) -> bool:
+    """No queue pair names it."""
+    return False
+
+
+class CqCommands(Check):
+    """Commands on completion queues and event queues, and their steps. Unknown codes are theirs,
+    too.
+    """
+
+    rules = "CQ-19, CQ-20, ISO-02"
+
+    def __init__(
+        self,
+        ctx: Context,
+        completions: CompletionChecks,
+        credits_: Credits,
+        doorbells: DoorbellChecks,
+        memory: MemoryChecks,
+        used: Callable[[int], bool] = _unused,
+    ) -> None:
+        """``used``: tells whether a queue pair names a CQ."""
+        self.ctx = ctx
+        self.completions = completions
+        self.credits = credits_
+        self.doorbells = doorbells
+        self.memory = memory
+        self.used = used
+        #: Steps of the command in flight.
+        self.seen: list[Trace] = []
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def expect(self, record: Trace) -> Command:
+        """The command that a step belongs to; it has at most one step of each kind."""
+        ctx = self.ctx
+        command = ctx.command_for(record.cq, _COMMAND_OF[TraceOp(record.op)])
+        if command is None:
+            ctx.fail(f"{op_name(record.op)} without a command", record.cq, record)
+        if command.result not in (OK, PENDING):
+            ctx.fail(
+                f"{op_name(record.op)}, but its command answered {command.result:#x}",
+                record.cq,
+                record,
+            )
+        if any(step.op == record.op for step in self.seen):
+            ctx.fail(f"second {op_name(record.op)} of one command", record.cq, record)
+        if command.code == codes.Command.DESTROY_CQ and self.used(record.cq):
+            ctx.fail("destroyed, although a QP names it", record.cq, record)
+        return command
+
+    def create(self, record: Trace) -> None:
+        """CREATE: the arm state of a new CQ. The producer's side may come before or behind it."""
+        ctx, cq = self.ctx, record.cq
+        command = self.expect(record)
+        started = any(step.op == TraceOp.START for step in self.seen)
+        if not started:
+            self._begin(command, record)
+            self.completions.not_started.add(cq)
+        args = args_of(command)
+        config = args.config
+        if record.operand != config.typed | config.rearm << 1:
+            ctx.fail(f"CREATE with operand {record.operand:#x}", cq, record)
+        ctx.engine.create(cq, config, args.page, args.eq)
+        self.seen.append(record)
+
+    def _begin(self, command: Command, record: Trace) -> None:
+        ctx, cq = self.ctx, record.cq
+        self._must_be_ok(command, record)
+        args = args_of(command)
+        ctx.engine.start(cq, args.ring(CQE_BYTES), args.reservation)
+        ctx.classes[cq] = []
+        ctx.solicited[cq] = 0
+        ctx.failed_at[cq] = -1
+        self.completions.overflows[cq] = 0
+        self.credits.created(cq)
+        self.doorbells.created(cq)
+        self.memory.created(cq)
+
+    def _must_be_ok(self, command: Command, record: Trace) -> None:
+        result = check_command(command.code, args_of(command), self.ctx.engine)
+        if result is not OK:
+            self.ctx.fail(f"executed, the model refuses it: {result.name}", record.cq, record)
+
+    def producer(self, record: Trace) -> None:
+        """START, RESIZE, STOP: the producer's side."""
+        ctx, cq = self.ctx, record.cq
+        command = self.expect(record)
+        if record.op == TraceOp.RESIZE:
+            self._resize(command, record)
+        elif record.operand:
+            ctx.fail(f"{op_name(record.op)} with operand {record.operand:#x}", cq, record)
+        elif record.op == TraceOp.START:
+            if cq in self.completions.not_started:
+                self.completions.not_started.discard(cq)
+            else:
+                self._begin(command, record)
+        else:
+            try:
+                ctx.engine.stop(cq)
+            except ModelError as error:
+                ctx.fail(str(error), cq, record)
+            self.completions.stop(cq)
+        self.seen.append(record)
+
+    def _resize(self, command: Command, record: Trace) -> None:
+        ctx, cq = self.ctx, record.cq
+        self._must_be_ok(command, record)
+        ctx.old_log2[cq] = ctx.engine.producers[cq].ring.log2
+        switch = ctx.engine.resize(cq, args_of(command).ring(CQE_BYTES))
+        if record.operand != ctx.params.index(switch):
+            ctx.fail(f"RESIZE at {record.operand}, expected {switch}", cq, record)
+
+    def destroy(self, record: Trace) -> None:
+        """DESTROY: the arm state of a CQ that goes."""
+        ctx, cq = self.ctx, record.cq
+        engine = ctx.engine
+        command = self.expect(record)
+        if not engine.producers[cq].stopped:
+            ctx.fail("DESTROY of a CQ whose producer's side was not stopped", cq, record)
+        freed = record.operand == 1
+        if record.operand > 1 or (command.result == OK) is not freed:
+            ctx.fail(f"operand {record.operand:#x}, result {command.result:#x}", cq, record)
+        if not freed and self.memory.answered_at[cq] >= ctx.window_start(command):
+            # The latest answers came while the command ran: the engine may not know them yet.
+            engine.cqs[cq].destroy(idle=False)
+            engine.info[cq].answers.clear()
+        else:
+            engine.destroy(cq)
+        if (engine.cqs[cq].life is Life.FREE) is not freed:
+            ctx.fail(f"freed: {freed}, the model says otherwise", cq, record)
+        if freed:
+            ctx.solicited[cq] = 0
+        self.seen.append(record)
+
+    def left(self) -> Iterator[Left]:
+        """Steps whose command has not ended."""
+        return steps_left(self.seen)
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def command(self, record: Command) -> None:
+        """A command that ended, at its place in the stream."""
+        ctx = self.ctx
+        args = args_of(record)
+        code = codes.Command(record.code) if record.code in codes.CQ_COMMANDS else None
+        steps = {step.op for step in self.seen}
+        self._check_steps(record, code, steps)
+        if not steps:
+            self._check_result(record, check_command(record.code, args, ctx.engine))
+        if record.result == OK and code is not None:
+            self._effect(record, code)
+
+    def _check_steps(self, record: Command, code: codes.Command | None, steps: set[int]) -> None:
+        """The steps that a command must have left."""
+        number = record.args[0]
+        must: set[int] = set()
+        may: set[int] = set()
+        if record.result == OK and code is codes.Command.CREATE_CQ:
+            must = may = {TraceOp.CREATE, TraceOp.START}
+        elif record.result == OK and code is codes.Command.RESIZE_CQ:
+            must = may = {TraceOp.RESIZE}
+        elif record.result in (OK, PENDING) and code is codes.Command.DESTROY_CQ:
+            must, may = {TraceOp.DESTROY}, {TraceOp.DESTROY, TraceOp.STOP}
+        if not must <= steps <= may:
+            self._fail(
+                record,
+                f"left the steps {sorted(TraceOp(op).name for op in steps)}, expected "
+                f"{sorted(TraceOp(op).name for op in must)}",
+                number,
+            )
+
+    def _check_result(self, record: Command, expected: CommandResult) -> None:
+        result = record.result
+        if record.code == codes.Command.DESTROY_CQ and expected in (OK, PENDING):
+            expected = CommandResult.CMD_IN_USE if self.used(record.args[0]) else expected
+        moving = (OK, TOO_SMALL, IN_ERROR)
+        if record.code == codes.Command.RESIZE_CQ and expected in moving and result in moving:
+            if self._refusal_right(record):
+                return
+        elif result == expected:
+            return
+        diff = Difference("result", name_of(CommandResult, result), expected.name)
+        self._fail(record, f"answered {result:#x}, expected {expected!r}", record.args[0], diff)
+
+    def _refusal_right(self, record: Command) -> bool:
+        """Was there a moment for this refusal of a resize while the command ran?"""
+        ctx, cq = self.ctx, record.args[0]
+        start = ctx.window_start(record)
+        engine = ctx.engine
+        q, producer = engine.cqs[cq], engine.producers[cq]
+        if record.result == IN_ERROR:
+            return q.status is not CqStatus.OK or producer.refuses
+        if record.result != TOO_SMALL or 0 <= ctx.failed_at[cq] < start:
+            return False
+        oldest = ctx.params.index(q.cons)
+        for step in ctx.history[cq]:
+            if step.lane and step.cycle >= start:
+                oldest = step.old >> 32 & 0xFFFF
+                break
+        consumed = ctx.params.index(q.cons - oldest)
+        # Silent completions give credits back, so that there may have been more of them.
+        demand = max(alloc + held for alloc, held in self.credits.since(cq, start))
+        most = demand - q.cons + consumed
+        return most + self.credits.in_flight(cq) > 1 << args_of(record).log2
+
+    def _effect(self, record: Command, code: codes.Command) -> None:
+        """What a successful command changes without a step, and what it tells."""
+        ctx, args, number = self.ctx, args_of(record), record.args[0]
+        if code is codes.Command.QUERY_CQ:
+            self._query_cq(record, number)
+        elif code is codes.Command.QUERY_EQ:
+            self._query_eq(record, number)
+        elif code is codes.Command.RESIZE_EQ:
+            model = ctx.engine.eqs[number]
+            if model.leaving:
+                self._fail(record, f"answered; CQs {model.leaving} write to the old ring")
+            at = model.prod + (record.outs[0] - model.prod) % (1 << ctx.params.idx_w)
+            if at - model.prod <= len(model.waiting):
+                self.memory.switch_at(number, at, args.ring(0).base, args.log2)
+            elif (model.ring.base, model.ring.log2) != (args.ring(0).base, args.log2):
+                self._fail(record, f"switch index {record.outs[0]}, {model.prod} entries so far")
+            elif ctx.params.index(model.ring.origin) != record.outs[0]:
+                self._fail(record, f"switch index {record.outs[0]}, was {model.ring.origin}")
+        elif code is codes.Command.RESIZE_CQ:
+            ring = ctx.engine.producers[number].ring
+            if record.outs[0] != ctx.params.index(ring.origin):
+                self._fail(record, f"switch index {record.outs[0]}, was {ring.origin}", number)
+            ctx.engine.cqs[number].resize(ring.entries)
+        elif code is codes.Command.MODIFY_CQ:
+            ctx.engine.modify(number, args.config)
+        elif code not in (codes.Command.CREATE_CQ, codes.Command.DESTROY_CQ):
+            ctx.engine.command(code, args)
+            if code in (codes.Command.CREATE_EQ, codes.Command.MODIFY_EQ):
+                self.memory.modified(number)
+            if code is codes.Command.CREATE_EQ:
+                self.memory.prods[number].clear()
+
+    # -- queries -----------------------------------------------------------------------------------
+
+    def _query_cq(self, record: Command, cq: int) -> None:
+        ctx = self.ctx
+        start = ctx.window_start(record)
+        expected = list(ctx.engine.query_cq(cq))
+        outs = list(record.outs[:6])
+        states = [ctx.state[cq]]
+        for step in ctx.history[cq]:
+            if step.lane and step.cycle >= start:
+                states += (step.old, step.new)
+        seen = [outs[0] & QUERIED, outs[1], outs[2]]
+        if not any(
+            seen == [queried(s), s >> 16 & 0xFFFF, s >> 32 & 0xFFFF] for s in states
+        ) and not self._gap(cq, start):
+            self._fail(record, f"OUT0 to OUT2 {outs[:3]}, expected {expected[:3]}", cq)
+        pairs = self.credits.since(cq, start)
+        log = list(self.credits.log[cq])
+        extra = self.credits.in_flight(cq)
+        if not any(
+            outs[3] == ctx.params.index(alloc) and held <= outs[4] <= held + extra
+            for alloc, held in pairs
+        ) and not (len(log) == log_size(log) and log[0][0] >= start):
+            self._fail(record, f"OUT3, OUT4 {outs[3:5]}, expected {expected[3:5]}", cq)
+        if [outs[0] & ~QUERIED, outs[5]] != [expected[0] & ~QUERIED, expected[5]]:
+            self._fail(record, f"OUT0, OUT5 {outs}, expected {expected[:6]}", cq)
+
+    def _gap(self, cq: int, start: int) -> bool:
+        """The history does not reach back to the beginning of the window."""
+        history = self.ctx.history[cq]
+        return len(history) == history.maxlen and history[0].cycle >= start
+
+    def _query_eq(self, record: Command, eq: int) -> None:
+        ctx = self.ctx
+        start = ctx.window_start(record)
+        model = ctx.engine.eqs[eq]
+        expected = ctx.engine.query_eq(eq)
+        prods = [model.prod + i for i in range(len(model.waiting) + 1)]
+        prods += [prod - 1 for cycle, prod in self.memory.prods[eq] if cycle >= start]
+        index = ctx.params.index
+        if record.outs[1] not in map(index, prods) or (
+            record.outs[0],
+            record.outs[2],
+            record.outs[3],
+        ) != (expected[0], expected[2], expected[3]):
+            self._fail(record, f"OUT0 to OUT3 {record.outs[:4]}, expected {expected[:4]}")
+
+    def _fail(
+        self, record: Command, text: str, cq: int | None = None, diff: Difference | None = None
+    ) -> None:
+        is_cq = record.code >= codes.Command.CREATE_CQ and cq is not None
+        known = is_cq or record.code not in CQ_COMMANDS
+        obj = None if known else ("EQ", record.args[0])
+        text = f"{call_of(record)}: {text}"
+        self.ctx.fail(text, cq if is_cq else None, diff=diff, obj=obj)
+
+
+def log_size(log: list[tuple[int, int, int]]) -> int:
+    """Size at which a log has begun to forget."""
+    return 64 if len(log) >= 64 else -1

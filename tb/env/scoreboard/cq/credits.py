@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Credit answers: in request order, granted exactly when there is room (CQ-17).
+
+Between a request and its answer the room may change. The least and the most of that time are kept;
+a grant needs a moment with room, a refusal one without. Credits of earlier requests that are
+answered meanwhile count against later ones for all of their time, since requests are served in
+order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from models import codes
+from models.codes import CqStatus, Life
+from tb.env.harness.records import Command, CreditAnswer, CreditRequest
+from tb.env.scoreboard.context import Check, Context, Left, args_of
+
+_UNLIMITED = 1 << 20
+_NONE = -(1 << 20)
+_CHANGING = (codes.Command.CREATE_CQ, codes.Command.RESIZE_CQ, codes.Command.DESTROY_CQ)
+
+
+class _Request:
+    __slots__ = ("cq", "cycle", "early", "epoch", "high", "legal", "low", "wanted")
+
+    def __init__(self, cycle: int, cq: int, wanted: int, legal: bool) -> None:
+        self.cycle = cycle
+        self.cq = cq
+        self.wanted = wanted
+        self.legal = legal
+        self.early = False  # its credits were used before its answer
+        self.epoch = 0
+        self.low = _UNLIMITED
+        self.high = _NONE
+
+
+class Credits(Check):
+    """What is known of the credits of each CQ, however they are asked for."""
+
+    rules = "CQ-17"
+
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+        #: (cycle, allocated index, credits held) of each CQ, for queries.
+        self.log: list[deque[tuple[int, int, int]]] = [
+            deque(maxlen=64) for _ in range(ctx.params.num_cq)
+        ]
+
+    def room(self, cq: int) -> int:
+        """Credits that a request could get in this state."""
+        engine = self.ctx.engine
+        producer, q = engine.producers[cq], engine.cqs[cq]
+        if not producer.exists or producer.stopped or q.life is not Life.READY:
+            return _NONE
+        if q.status is not CqStatus.OK:
+            return _NONE
+        if not producer.reservation:
+            return _UNLIMITED
+        return producer.ring.entries - (producer.alloc - q.cons) - producer.credits_held
+
+    def changed(self, cq: int) -> None:
+        """The state of a CQ changed."""
+
+    def created(self, cq: int) -> None:
+        """A CQ begins a new life: grants of the old one are void."""
+        self.log[cq].clear()
+        self.note(cq)
+
+    def use_early(self, cq: int) -> bool:  # noqa: ARG002
+        """A completion uses a credit whose answer is still on its way; False if there is none."""
+        return False
+
+    def in_flight(self, cq: int) -> int:  # noqa: ARG002
+        """Credits that may be held already, although no record says so yet."""
+        return 0
+
+    def note(self, cq: int) -> None:
+        """Remembers what a query of this moment would show."""
+        producer = self.ctx.engine.producers[cq]
+        self.log[cq].append((self.ctx.cycle, producer.alloc, producer.credits_held))
+
+    def since(self, cq: int, start: int) -> set[tuple[int, int]]:
+        """Allocated index and credits held of all moments from a cycle on, as far as noted."""
+        producer = self.ctx.engine.producers[cq]
+        pairs = {(producer.alloc, producer.credits_held)}
+        log = list(self.log[cq])
+        for i, (cycle, alloc, held) in enumerate(log):
+            # The entry in front of the window shows its state at the beginning.
+            if cycle >= start or i + 1 == len(log) or log[i + 1][0] >= start:
+                pairs.add((alloc, held))
+        return pairs
+
+    def excused(self, cq: int, cycle: int, wanted: int, low: int) -> bool:
+        """May a command in flight have refused a request of this cycle for ``wanted`` credits, with
+        ``low`` free at least? While a CQ is created, destroyed or resized the engine may be more
+        careful: a grant must fit both rings.
+        """
+        for command in self.ctx.finished:
+            if command.cycle >= cycle and self._excuses(command, cq, wanted, low):
+                return True
+        command_now = self.ctx.command()
+        return command_now is not None and self._excuses(command_now, cq, wanted, low)
+
+    def _excuses(self, command: Command, cq: int, wanted: int, low: int) -> bool:
+        if command.code not in _CHANGING or command.args[0] != cq:
+            return False
+        if command.code != codes.Command.RESIZE_CQ:
+            return True
+        producer = self.ctx.engine.producers[cq]
+        log2 = producer.ring.log2
+        smaller = 1 << min(args_of(command).log2, log2, self.ctx.old_log2.get(cq, log2))
+        return low - (producer.ring.entries - smaller) < wanted
+
+
+class PortCredits(Credits):
+    """Requests and answers of the credit port."""
+
+    def __init__(self, ctx: Context) -> None:
+        super().__init__(ctx)
+        self.waiting: deque[_Request] = deque()
+        self.answers = 0
+        self._open: dict[int, deque[_Request]] = {}
+        self._epoch = [0] * ctx.params.num_cq
+
+    def request(self, record: CreditRequest) -> None:
+        """A request was taken."""
+        cq, wanted = record.data & 0xFFFF, record.data >> 16 & 3
+        legal = record.data < 1 << 18 and wanted in (1, 2) and cq < self.ctx.params.num_cq
+        request = _Request(record.cycle, cq, wanted, legal)
+        self.waiting.append(request)
+        if legal:
+            request.epoch = self._epoch[cq]
+            request.low = request.high = self.room(cq)
+            self._open.setdefault(cq, deque()).append(request)
+
+    def changed(self, cq: int) -> None:
+        """The state of a CQ changed."""
+        waiting = self._open.get(cq)
+        if waiting:
+            room = self.room(cq)
+            for request in waiting:
+                request.low = min(request.low, room)
+                request.high = max(request.high, room)
+
+    def answer(self, record: CreditAnswer) -> None:
+        """A request was answered."""
+        ctx = self.ctx
+        if not self.waiting:
+            ctx.fail("credit answer without a request")
+        request = self.waiting[0]
+        cq = request.cq
+        where = f"credit request of cycle {request.cycle} ({request.wanted} of CQ {cq})"
+        if not request.legal:
+            if record.granted:
+                ctx.fail(f"{where}: malformed, but granted")
+        elif record.granted:
+            if not request.early and request.high < request.wanted:
+                ctx.fail(f"{where}: granted, at most {max(request.high, 0)} were free", cq)
+        elif request.early:
+            ctx.fail(f"{where}: refused, but a completion used its credit", cq)
+        elif request.low >= request.wanted and not self._excused(request):
+            ctx.fail(f"{where}: refused, at least {request.low} were free", cq)
+        self.waiting.popleft()
+        self.answers += 1
+        if request.legal:
+            self._leave(request)
+            if record.granted and not request.early:
+                self._hold(request)
+
+    def use_early(self, cq: int) -> bool:
+        """A completion uses a credit whose answer is still on its way; False if there is none."""
+        for request in self._open.get(cq, ()):
+            if not request.early and request.high >= request.wanted:
+                request.early = True
+                self._hold(request)
+                return True
+        return False
+
+    def created(self, cq: int) -> None:
+        """A CQ begins a new life: grants of the old one are void."""
+        self._epoch[cq] += 1
+        super().created(cq)
+        for request in self._open.get(cq, ()):
+            request.epoch = self._epoch[cq]
+
+    def in_flight(self, cq: int) -> int:
+        """Credits that requests without an answer may hold already."""
+        return sum(r.wanted for r in self._open.get(cq, ()) if not r.early)
+
+    def _hold(self, request: _Request) -> None:
+        producer = self.ctx.engine.producers[request.cq]
+        if not producer.reservation or not producer.exists:
+            return
+        if request.epoch != self._epoch[request.cq]:
+            return
+        self.note(request.cq)
+        producer.granted += request.wanted
+        self.note(request.cq)
+        behind = False
+        for other in self._open.get(request.cq, ()):
+            # Without the request itself in the list all others are behind it.
+            if behind or not request.early:
+                other.low -= request.wanted
+                other.high -= request.wanted
+            behind = behind or other is request
+
+    def _leave(self, request: _Request) -> None:
+        waiting = self._open[request.cq]
+        waiting.popleft()
+        if not waiting:
+            del self._open[request.cq]
+
+    def _excused(self, request: _Request) -> bool:
+        return self.excused(request.cq, request.cycle, request.wanted, request.low)
+
+    def left(self) -> Iterator[Left]:
+        """Requests without an answer."""
+        for request in self.waiting:
+            yield Left("credits", request.cycle, "no answer to the credit request of cycle")

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Doorbell page writes: one answer each, in order, with the cause that the rules give.
+
+An accepted doorbell has a trace record: there, and nowhere else, it must have been legal. A refused
+one has none. Its cause must be right in a state that its CQ had while the doorbell could be
+executed: not before its request, not before the accepted doorbell in front of it (doorbells are
+executed in order), not after the accepted one behind it, and not after its answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from models.codes import Cause, Life, TraceOp
+from models.host.doorbell import DoorbellWord, decode_write
+from models.layouts import CQ_DB, PAGE_BYTES
+from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
+from tb.env.scoreboard.context import Context
+from tb.env.scoreboard.explain import Difference, name_of
+from tb.env.scoreboard.host.pages import PageCheck, PageWrites, Pending
+
+#: Cycles from a step to its record.
+STEP_LATE = 5
+#: Cycles from what makes an entry written for doorbells to the record of its write.
+WRITE_LATE = 1
+
+
+class _Bell(Pending):
+    __slots__ = ("cause", "causes", "epoch", "now", "operand", "owner", "word")
+
+    check: DoorbellChecks
+
+    def __init__(
+        self, check: DoorbellChecks, request: DoorbellRequest, word: DoorbellWord | Cause
+    ) -> None:
+        super().__init__(check, request)
+        self.word: DoorbellWord | None = None
+        self.cause = Cause.OK
+        self.now = Cause.OK  # what it could be told by now
+        self.causes: dict[Cause, int] = {}  # what it could be told before, and until when
+        self.operand = 0
+        self.owner: int | None = None  # owner of the CQ at its step
+        self.epoch = 0
+        if isinstance(word, DoorbellWord):
+            self.word = word
+            self.operand = word.index
+            if word.arm is not None:
+                self.operand |= 1 << 16 | word.arm << 17
+        else:
+            self.cause = word
+
+
+class DoorbellChecks(PageCheck):
+    """Doorbells and callback returns, and all writes that are nothing else."""
+
+    rules = "CQ-22, ISO-01, ISO-02"
+
+    def __init__(self, ctx: Context, pages: PageWrites) -> None:
+        self.ctx = ctx
+        self.pages = pages
+        self.causes: Counter[Cause] = Counter()
+        # Waiting ones by CQ, as far as their place is open.
+        self._open: dict[int, list[_Bell]] = {}
+        # Pin-only counts since the CQ's creation (CQ-06, CQ-11).
+        num_cq = ctx.params.num_cq
+        self.arms = [0] * num_cq
+        self.returns = [0] * num_cq
+        self._epoch = [0] * num_cq
+
+    # -- pins --------------------------------------------------------------------------------------
+
+    def request(self, record: DoorbellRequest, serial: int) -> Pending:  # noqa: ARG002
+        """A write was taken from the host."""
+        word = decode_write(
+            record.addr, record.length, record.size, record.strb, record.data, self.ctx.engine
+        )
+        pending = _Bell(self, record, word)
+        if isinstance(word, DoorbellWord):
+            pending.epoch = self._epoch[word.cq]
+            pending.now = self._judge(word)
+            self._open.setdefault(word.cq, []).append(pending)
+            self._count(pending, 1)
+        return pending
+
+    def response(self, pending: Pending, record: DoorbellResponse) -> None:
+        """A write was answered."""
+        assert isinstance(pending, _Bell)
+        ctx = self.ctx
+        request, word = pending.request, pending.word
+        cq = word.cq if word is not None else None
+        where = f"doorbell of cycle {request.cycle} ({word or request})"
+        if record.axi_id != request.axi_id:
+            ctx.fail(f"{where}: answered with ID {record.axi_id:#x}, not {request.axi_id:#x}", cq)
+        if record.resp != (2 if record.cause else 0):
+            ctx.fail(f"{where}: response {record.resp} with cause {record.cause:#x}", cq)
+        if word is None:
+            if record.cause != pending.cause:
+                text = f"{where}: cause {record.cause:#x}, expected {pending.cause!r}"
+                diff = Difference("cause", name_of(Cause, record.cause), pending.cause.name)
+                ctx.fail(text, diff=diff, obj=("doorbell page", request.addr // PAGE_BYTES))
+        elif record.cause == 0:
+            if pending.owner is None:
+                ctx.fail(f"{where}: accepted, but the trace port shows no step of it", cq)
+            if pending.owner != word.page:
+                ctx.fail(f"{where}: accepted through page {word.page} of another owner", cq)
+        else:
+            self._refused(pending, word, record.cause, where)
+        if word is not None and not pending.decided:
+            self._close(pending)
+        self.ctx.engine.note_write(request.addr, Cause(record.cause))
+        self.causes[Cause(record.cause)] += 1
+
+    def _refused(self, pending: _Bell, word: DoorbellWord, cause: int, where: str) -> None:
+        if pending.owner is not None:
+            # The step may be that of a later write with the same content.
+            for other in self.pages.of(_Bell):
+                if self._same(other, pending) and not other.decided:
+                    other.owner = pending.owner
+                    self._close(other)
+                    break
+            else:
+                self.ctx.fail(f"{where}: refused with {cause:#x}, but it changed the CQ", word.cq)
+        causes = {*pending.causes, pending.now}
+        if cause not in causes or not cause:
+            names = ", ".join(c.name for c in sorted(causes))
+            text = f"{where}: refused with {cause:#x}; right would be: {names}"
+            self.ctx.fail(text, word.cq, diff=Difference("cause", name_of(Cause, cause), names))
+        self._count(pending, -1)
+
+    # -- trace -------------------------------------------------------------------------------------
+
+    def step(self, record: Trace) -> None:
+        """A doorbell took effect: finds the write that it belongs to."""
+        register_is_db = record.op == TraceOp.DOORBELL
+        for pending in self.pages.of(_Bell):
+            word = pending.word
+            if word is None or pending.decided or word.cq != record.cq:
+                continue
+            if (word.register == CQ_DB) is register_is_db and pending.operand == record.operand:
+                break
+        else:
+            self.ctx.fail("a doorbell took effect that nobody wrote", record.cq, record)
+        pending.owner = self.ctx.engine.owner_page(record.cq)
+        self.pages.passed(pending)
+
+    def changed(self, cq: int, late: int = STEP_LATE) -> None:
+        """The state of a CQ changed, so many cycles before the record that tells it: what could a
+        doorbell that is executed now be told?
+        """
+        until = self.ctx.cycle - late
+        for pending in self._open.get(cq, ()):
+            assert pending.word is not None
+            now = self._judge(pending.word)
+            if now is not pending.now:
+                pending.causes[pending.now] = until
+                pending.now = now
+
+    def after_step(self) -> None:
+        """Doorbells behind an accepted one are judged in states behind its step."""
+        step = self.ctx.cycle - STEP_LATE
+        for waiting in self._open.values():
+            for pending in waiting:
+                if pending.causes:
+                    past = pending.causes.items()
+                    pending.causes = {cause: until for cause, until in past if until > step}
+
+    def created(self, cq: int) -> None:
+        """A CQ begins a new life: only what is still to be executed counts for it."""
+        self._epoch[cq] += 1
+        self.arms[cq] = self.returns[cq] = 0
+        for pending in self._open.get(cq, ()):
+            pending.epoch = self._epoch[cq]
+            self._count(pending, 1)
+
+    # -- helpers -----------------------------------------------------------------------------------
+
+    def _judge(self, word: DoorbellWord) -> Cause:
+        engine = self.ctx.engine
+        q = engine.cqs[word.cq]
+        if q.life is Life.FREE:
+            return Cause.NO_CQ
+        if word.page != engine.owner_page(word.cq):
+            return Cause.NOT_OWNER
+        if word.register != CQ_DB:
+            return Cause.OK if q.running else Cause.NO_CALLBACK
+        if q.life is Life.DESTROYING:
+            return Cause.CQ_DESTROYING
+        return Cause.OK if q.index_legal(word.index) else Cause.BAD_INDEX
+
+    @staticmethod
+    def _same(one: _Bell, two: _Bell) -> bool:
+        a, b = one.word, two.word
+        return (
+            a is not None
+            and b is not None
+            and (a.register, a.cq, one.operand) == (b.register, b.cq, two.operand)
+        )
+
+    def passed(self, pending: Pending) -> None:
+        """It has had its turn."""
+        assert isinstance(pending, _Bell)
+        if pending.word is not None and not pending.decided:
+            self._close(pending)
+
+    def _close(self, pending: _Bell) -> None:
+        """No later state counts for it."""
+        pending.decided = True
+        assert pending.word is not None
+        waiting = self._open[pending.word.cq]
+        waiting.remove(pending)
+        if not waiting:
+            del self._open[pending.word.cq]
+
+    def _count(self, pending: _Bell, by: int) -> None:
+        word = pending.word
+        assert word is not None
+        if pending.epoch == self._epoch[word.cq]:
+            if word.register != CQ_DB:
+                self.returns[word.cq] += by
+            elif word.arm is not None:
+                self.arms[word.cq] += by

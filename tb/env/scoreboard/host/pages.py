@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes to the doorbell pages: answered once each, in order. What a write means, the check of its
+offset in the page says.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Iterator
+from typing import TypeVar
+
+from models.layouts import PAGE_BYTES
+from tb.env.harness.records import DoorbellRequest, DoorbellResponse
+from tb.env.scoreboard.context import Check, Context, Left
+
+P = TypeVar("P", bound="Pending")
+
+
+class Pending:
+    """A write without an answer. ``decided``: no later state counts for it."""
+
+    __slots__ = ("check", "decided", "request")
+
+    def __init__(self, check: PageCheck, request: DoorbellRequest) -> None:
+        self.check = check
+        self.request = request
+        self.decided = False
+
+
+class PageCheck(Check):
+    """The rules of the writes to some offsets."""
+
+    @abstractmethod
+    def request(self, record: DoorbellRequest, serial: int) -> Pending:
+        """A write was taken from the host; ``serial`` grows from write to write."""
+
+    @abstractmethod
+    def response(self, pending: Pending, record: DoorbellResponse) -> None:
+        """It was answered."""
+
+    @abstractmethod
+    def passed(self, pending: Pending) -> None:
+        """A write behind it has had its turn, and so has this one."""
+
+    def may_answer(self, pending: Pending, record: DoorbellResponse) -> None:
+        """Looks up what the answer is judged by; raises NeedCommandError if that is not known."""
+
+
+class PageWrites(Check):
+    """All writes, in the order of their answers."""
+
+    rules = "ISO-02"
+
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+        self.waiting: deque[Pending] = deque()
+        self.requests = 0
+        #: The check of each offset in a page, and of all others.
+        self.by_offset: dict[int, PageCheck] = {}
+        self.others: PageCheck
+
+    def of(self, kind: type[P]) -> Iterator[P]:
+        """Writes of one kind without an answer, oldest first."""
+        return (pending for pending in self.waiting if isinstance(pending, kind))
+
+    def request(self, record: DoorbellRequest) -> None:
+        """A write was taken from the host."""
+        self.requests += 1
+        check = self.by_offset.get(record.addr % PAGE_BYTES, self.others)
+        self.waiting.append(check.request(record, self.requests))
+
+    def response(self, record: DoorbellResponse) -> None:
+        """A write was answered."""
+        if not self.waiting:
+            self.ctx.fail(f"answer to no doorbell: {record}")
+        pending = self.waiting[0]
+        pending.check.may_answer(pending, record)
+        self.waiting.popleft()
+        self.ctx.rules = pending.check.rules
+        pending.check.response(pending, record)
+
+    def passed(self, last: Pending, *kinds: type[Pending]) -> None:
+        """A write has had its turn, and so has everything in front of it of these kinds; default:
+        of all.
+        """
+        for pending in self.waiting:
+            if not kinds or isinstance(pending, kinds):
+                pending.check.passed(pending)
+            if pending is last:
+                break
+
+    def left(self) -> Iterator[Left]:
+        """Writes without an answer."""
+        for pending in self.waiting:
+            cycle = pending.request.cycle
+            yield Left("doorbells", cycle, "no answer to the doorbell of cycle")

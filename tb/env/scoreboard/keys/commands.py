@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands on regions and windows, device removal, and what both mean for queue pairs (MW-01,
+MW-03, MW-08, MW-09, MW-11, ISO-02).
+
+A command that changes a region or window has one step on lane 8; queries and refusals have none.
+Outputs and results that depend on traffic must be right in a state that the object had while the
+command ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NoReturn
+
+from models import codes
+from models.codes import RECEIVE_COMMANDS, WINDOW_COMMANDS, CommandResult, ModelError
+from models.host.control import Args
+from models.keys.window_control import REMOVED_COMMANDS, decode_window
+from models.layouts import NO_QP, WINDOW_BIT
+from models.receive.receive import RecvReply
+from models.receive.receive_control import decode_receive, region_config_of
+from tb.env.harness.records import Command, Trace
+from tb.env.scoreboard.context import Check, Left, args_of, call_of, steps_left
+from tb.env.scoreboard.explain import Difference, name_of
+from tb.env.scoreboard.keys.context import OBJECT, KeyContext
+
+_WINDOWS = WINDOW_COMMANDS
+_REGIONS = frozenset(code for code in RECEIVE_COMMANDS if code >= codes.Command.REGISTER_MR)
+_QUERIES = (codes.Command.QUERY_MR, codes.Command.QUERY_MW)
+#: Commands without outputs.
+_SILENT = (codes.Command.DEREGISTER_MR, codes.Command.CLOSE_MW, codes.Command.REMOVE_DEVICE)
+_NAMES: dict[int, str] = {int(c): c.name for c in (*RECEIVE_COMMANDS, *WINDOW_COMMANDS)}
+
+
+class KeyCommands(Check):
+    """Commands of regions and windows, and removal."""
+
+    rules = "MW-01, MW-03, MW-08, MW-11, ISO-02"
+
+    def __init__(self, kc: KeyContext) -> None:
+        self.kc = kc
+        self.ctx = kc.ctx
+        #: Called when the device is removed.
+        self.listeners: tuple[Callable[[], None], ...] = ()
+        #: Step of lane 8 of the command in flight, and the model's reply.
+        self.seen: list[Trace] = []
+        self._reply: RecvReply | None = None
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def _command_of(self, record: Trace, code: int) -> Command:
+        command = self.ctx.command()  # may have to wait
+        name = _NAMES.get(code, f"command {code:#x}")
+        if record.cq != NO_QP:
+            self.kc.fail_step(f"{name}: step of QP {record.cq}", record)
+        if command is None or command.code != code:
+            self.kc.fail_step(f"{name}: step without its command", record)
+        if command.result:
+            text = f"{name}: step, but its command answered {command.result:#x}"
+            self.kc.fail_step(text, record)
+        if self.seen:
+            self.kc.fail_step(f"{name}: one more step of one command", record)
+        return command
+
+    def changes(self, record: Trace) -> None:
+        """KEY_COMMAND."""
+        kc, code = self.kc, record.operand
+        args = args_of(self._command_of(record, code))
+        number = args.number & OBJECT
+        if code in _WINDOWS:
+            number |= WINDOW_BIT if code >= codes.Command.CREATE_MW else 0
+        window = kc.table.windows[number ^ WINDOW_BIT] if self._is_window(number) else None
+        bound = [window.region] if window is not None and window.valid else []
+        if number & WINDOW_BIT and number ^ WINDOW_BIT < kc.params.num_mw:
+            kc.changing(number, *bound)
+        elif number < kc.params.num_mr:
+            kc.changing(number)
+        old = kc.regions()
+        reply = kc.model.command(code, args)
+        if reply.result is not CommandResult.OK or reply.key is None:
+            name = _NAMES.get(code, f"command {code:#x}")
+            text = f"{name}: executed, the model refuses it: {reply.result.name}"
+            kc.fail_step(text, record, number)
+        kc.judge(record, reply.key)
+        kc.note_regions(old)
+        kc.changed(number)
+        self._stepped(record, reply)
+
+    def _stepped(self, record: Trace, reply: RecvReply) -> None:
+        self.seen.append(record)
+        self._reply = reply
+
+    def _is_window(self, number: int) -> bool:
+        return bool(number & WINDOW_BIT) and number ^ WINDOW_BIT < self.kc.params.num_mw
+
+    def removes(self, record: Trace) -> None:
+        """REMOVED."""
+        kc = self.kc
+        self._command_of(record, codes.Command.REMOVE_DEVICE)
+        try:
+            step = kc.table.remove()
+        except ModelError as error:
+            kc.fail_step(str(error), record)
+        if record.operand or record.old or record.new:
+            kc.fail_step("REMOVED with an operand or a state", record)
+        kc.steps += 1
+        kc.removed_at = record.cycle
+        self._stepped(record, RecvReply(CommandResult.OK, key=step))
+        for listener in self.listeners:
+            listener()
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def closed(self, record: Command, stepped: bool) -> bool:
+        """The device is removed, and refuses such a command; judges its answer."""
+        if not self.kc.table.removed or self.seen or record.code not in REMOVED_COMMANDS:
+            return False
+        if stepped:
+            self._wrong_key(record, "MW-09: executed, although the device is removed")
+        if record.result != CommandResult.CMD_DEVICE_REMOVED:
+            text = f"MW-09: answered {record.result:#x}, right would be: CMD_DEVICE_REMOVED"
+            got = name_of(CommandResult, record.result)
+            self._wrong_key(record, text, Difference("result", got, "CMD_DEVICE_REMOVED"))
+        return True
+
+    def left(self) -> Iterator[Left]:
+        """Steps whose command has not ended."""
+        return steps_left(self.seen)
+
+    def _wrong_key(self, record: Command, text: str, diff: Difference | None = None) -> NoReturn:
+        code, number = record.code, None
+        if code in _WINDOWS or code in _REGIONS:
+            window = code in _WINDOWS and code >= codes.Command.CREATE_MW
+            limit = self.kc.params.num_mw if window else self.kc.params.num_mr
+            if record.args[0] < limit and code != codes.Command.REMOVE_DEVICE:
+                number = record.args[0] | (WINDOW_BIT if window else 0)
+        self.kc.fail(f"{call_of(record)}: {text}", number, diff=diff)
+
+    def command(self, record: Command) -> None:
+        """A command that ended, at its place in the stream."""
+        if self.seen:
+            assert self._reply is not None
+            outs = self._reply.out
+            if record.code not in _SILENT and record.outs != outs:
+                self._wrong_key(record, f"outputs {record.outs}, expected {outs}")
+            return
+        allowed = self._key_results(record, args_of(record))
+        if record.result not in allowed:
+            names = ", ".join(sorted(result.name for result in allowed)) or "a step"
+            text = f"answered {record.result:#x}, right would be: {names}"
+            diff = Difference("result", name_of(CommandResult, record.result), names)
+            self._wrong_key(record, text, diff)
+        if not record.result:
+            self._query_key(record)
+
+    def _key_results(self, record: Command, args: Args) -> set[CommandResult]:
+        """Results that are right without a step."""
+        kc, code, number = self.kc, record.code, args.number
+        if code in _WINDOWS:
+            result = decode_window(code, args, kc.params)
+        else:
+            result = decode_receive(code, args, kc.params, True)
+        if result is not CommandResult.OK:
+            return {result}
+        if code == codes.Command.REMOVE_DEVICE:
+            return set()
+        if code == codes.Command.REGISTER_MR:
+            found = {kc.table.check_register(number, region_config_of(args))}
+        elif code == codes.Command.ALLOC_MR:
+            found = {kc.table.check_allocate(number)}
+        elif code == codes.Command.CREATE_MW:
+            found = {kc.table.check_create(number)}
+        else:
+            window = WINDOW_BIT if code in _WINDOWS else 0
+            views = kc.views(number | window, self.ctx.window_start(record))
+            if kc.query(number | window) is None:
+                return {CommandResult.CMD_NO_OBJECT}
+            found = {CommandResult.OK} if code in _QUERIES else set()
+            if code == codes.Command.DEREGISTER_MR and any(view[6] >> 18 for view in views):
+                found = {CommandResult.CMD_BUSY}
+        return found if code in _QUERIES else found - {CommandResult.OK}
+
+    def _query_key(self, record: Command) -> None:
+        """QUERY_MR, QUERY_MW."""
+        window = WINDOW_BIT if record.code in _WINDOWS else 0
+        views = self.kc.views(record.args[0] | window, self.ctx.window_start(record))
+        # Of an object that has never been valid the key and what its command gave count.
+        if not any(self._shows(record.outs, view, bool(window)) for view in views):
+            right = " or ".join(str(view) for view in views)
+            self._wrong_key(record, f"outputs {record.outs}, expected {right}")
+
+    @staticmethod
+    def _shows(outs: tuple[int, ...], view: tuple[int, ...], window: bool) -> bool:
+        if outs == view:
+            return True
+        if view[6] >> 16 & 1 or view[3] or view[4]:
+            # The QP of a region is told of one by FastRegister.
+            allocated = window or view[6] >> 17 & 1
+            mask = 0xFFFF_FFFF if allocated else 0xFFFF_0000
+            return (*outs[:6], outs[6] & mask, outs[7]) == (*view[:6], view[6] & mask, view[7])
+        zone, flags = outs[5] & 0xFFFF, outs[6] >> 16
+        return (outs[0], zone, flags) == (view[0], view[5] & 0xFFFF, view[6] >> 16)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Invalidation by the peer: in the step that takes the buffer, once, with BAD_TOKEN where the rules
+say so (MW-05, MW-12, CQ-03).
+
+The step on lane 8 comes behind that of the take, ahead of the answer or a little behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from models.codes import By, ModelError, ScatterCode
+from models.receive.receive_types import RecvRequest, Taken, TakeResult
+from tb.env.harness.records import Trace
+from tb.env.scoreboard.context import Check, Left
+from tb.env.scoreboard.explain import Difference, name_of
+from tb.env.scoreboard.keys.context import OBJECT, KeyContext
+from tb.env.scoreboard.post.context import LAG
+
+
+class PeerChecks(Check):
+    """INVALIDATE by the peer, and the answers to messages with a token."""
+
+    rules = "MW-05, MW-12"
+
+    def __init__(self, kc: KeyContext) -> None:
+        self.kc = kc
+        self.invalidations = 0
+        #: Answers ahead of the steps of their tokens, by QP and number of the take: code, cycle.
+        self.told: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def answered(self, taken: Taken, request: RecvRequest, code: int) -> bool:
+        """An answer with this code was taken. False: it has to be BAD_TOKEN; whether it is, the
+        step of the token says.
+        """
+        qp = request.qp
+        where = f"answer to {request}"
+        must = request.invalidate and not taken.overlong and self.kc.guarded(qp)
+        if not must and taken.key is not None:
+            self.kc.fail(f"{where}: its buffer was taken with an invalidation", qp=qp)
+        taken.undecided = must and taken.key is None
+        if not must:
+            return True
+        if taken.key is None:
+            self.told[qp, taken.number] = code, self.kc.ctx.cycle
+            return code != ScatterCode.BAD_TOKEN
+        if taken.key.key != request.token:
+            text = f"{where}: key {taken.key.key:#x} was invalidated for it"
+            self.kc.fail(text, request.token & OBJECT, qp)
+        return taken.key.okay
+
+    def peer_step(self, record: Trace) -> None:
+        """INVALIDATE by the peer."""
+        kc, qp = self.kc, record.cq
+        rq = kc.rc.rqs[qp]
+        if not kc.guarded(qp):
+            kc.fail_step("step of a QP that is not guarded", record)
+        taken = next((t for t in rq.flight if t.undecided), None)
+        if taken is None or taken.request is None:
+            kc.fail_step("INVALIDATE by the peer, but no taken message waits for it", record)
+        token = taken.request.token
+        kc.changing(token & OBJECT, *kc.regions_of(token))
+        old = kc.regions()
+        step = kc.table.invalidate(qp, token, By.PEER)
+        kc.judge(record, step)
+        kc.note_regions(old)
+        self.invalidations += 1
+        kc.changed(token & OBJECT)
+        try:
+            rq.decide(TakeResult(ScatterCode.SCATTER, number=taken.number), step)
+        except ModelError as error:
+            kc.fail_step(str(error), record)
+        if not step.okay:
+            kc.must_end(qp, told=False)
+        right = ScatterCode.SCATTER if step.okay else ScatterCode.BAD_TOKEN
+        code, cycle = self.told.pop((qp, taken.number), (right, 0))
+        if code != right:
+            text = f"answer of cycle {cycle} with code {code}, expected {right.name}"
+            diff = Difference("code", name_of(ScatterCode, code), right.name)
+            kc.fail_step(text, record, token & OBJECT, diff)
+
+    def tick(self) -> None:
+        """Time has passed."""
+        for (qp, _), (_, cycle) in self.told.items():
+            if self.kc.ctx.cycle - cycle > LAG:
+                text = f"its token was not invalidated, of the message answered in cycle {cycle}"
+                self.kc.fail(text, qp=qp)
+
+    def left(self) -> Iterator[Left]:
+        """Tokens to be invalidated."""
+        for qp, rq in enumerate(self.kc.rc.rqs):
+            for taken in rq.flight:
+                if taken.undecided:
+                    yield Left("", taken.number, f"QP {qp}: token not invalidated of buffer")

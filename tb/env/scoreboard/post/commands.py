@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mailbox commands of the full engine: those of queue pairs, and what queue pairs change in others.
+
+A command with a step was judged at the step. One without must have had no reason for a step, in
+one of the states that the QP had while the command ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+
+from models import codes
+from models.codes import CommandResult, QpState
+from models.host.control import Args
+from models.post.qp_control import config_of, decode_command
+from models.receive.receive_control import check_create_qp, decode_receive
+from tb.env.harness.records import Command, Trace
+from tb.env.scoreboard.context import Check, Left, args_of, call_of, steps_left
+from tb.env.scoreboard.explain import Difference, name_of
+from tb.env.scoreboard.keys.context import KeyContext
+from tb.env.scoreboard.post.context import LAG, OPEN
+from tb.env.scoreboard.post.posts import PostChecks
+from tb.env.scoreboard.post.states import QpChecks
+
+
+class QpCommands(Check):
+    """Commands of queue pairs."""
+
+    rules = "DF-11, DF-15, ISO-02"
+
+    def __init__(self, kc: KeyContext, qps: QpChecks, posts: PostChecks) -> None:
+        self.kc = kc
+        self.rc = kc.rc
+        self.qpc = kc.qpc
+        self.ctx = kc.ctx
+        self.qps = qps
+        self.posts = posts
+        self.seen = qps.seen
+        #: The step of the receive side of the command in flight.
+        self.sizes: list[Trace] = []
+
+    def command(self, record: Command) -> None:
+        """A command that ended, at its place in the stream."""
+        qpc, qp = self.qpc, record.args[0]
+        args = args_of(record)
+        code = self._decode(record.code, args)
+        steps = self.qps.seen
+        if not isinstance(code, codes.Command):
+            if steps or record.result != code:
+                self._refuse(record, f"answered {record.result:#x}, expected {code!r}")
+        elif steps:
+            freed = qpc.qps[qp].state is QpState.FREE
+            if code is codes.Command.DESTROY_QP and freed is not (record.result == 0):
+                self._refuse(record, f"answered {record.result:#x}, freed: {freed}")
+        else:
+            allowed = self._without_step(record, code, args)
+            if record.result not in allowed:
+                names = ", ".join(sorted(r.name for r in allowed)) or "a step"
+                text = f"left no step and answered {record.result:#x}, not {names}"
+                got = name_of(CommandResult, record.result)
+                self._refuse(record, text, Difference("result", got, names))
+            if record.result == 0 and code is codes.Command.MODIFY_QP:
+                config = config_of(args)
+                qpc.qps[qp].modify(config.watermark, config.age, record.cycle)
+                self.posts.changed_qp(qp)
+            if record.result == 0 and code is codes.Command.QUERY_QP:
+                self._query(record, qp)
+        sized = bool(self.sizes)
+        self.sizes.clear()
+        if sized is not (code is codes.Command.CREATE_QP and not record.result):
+            self._refuse(record, f"command {record.code:#x}: RECV_SIZE {sized}")
+
+    def left(self) -> Iterator[Left]:
+        """Steps whose command has not ended."""
+        return steps_left(self.seen)
+
+    def _decode(self, code: int, args: Args) -> IntEnum:
+        """The command, or why it is refused whatever the state."""
+        if code == codes.Command.CREATE_QP:
+            result = decode_receive(code, args, self.ctx.params, True)
+            return codes.Command.CREATE_QP if result is CommandResult.OK else result
+        return decode_command(code, args, self.ctx.params)
+
+    # -- without a step ----------------------------------------------------------------------------
+
+    def _without_step(self, record: Command, code: codes.Command, args: Args) -> set[IntEnum]:
+        """Results that are right although nothing changed."""
+        qpc, qp = self.qpc, record.args[0]
+        model = qpc.qps[qp]
+        if code is codes.Command.CREATE_QP:
+            result = check_create_qp(args, model, qpc.model.cq_page, self.rc.srqs)
+            return {result} - {CommandResult.OK}
+        start = self.ctx.window_start(record)
+        states = {QpState(s & 0xF) for s in qpc.states_since(qp, start)}
+        busy = self._busy(qp, start - LAG)
+        results = {self._result(code, args, state, busy) for state in states}
+        found: set[IntEnum] = {result for result in results if result is not None}
+        if (
+            code is codes.Command.DESTROY_QP
+            and states - {QpState.FREE}
+            and self.kc.in_use(qp, start)
+        ):
+            found.add(CommandResult.CMD_IN_USE)
+        return found
+
+    def _busy(self, qp: int, since: int) -> bool:
+        """Something may have been outstanding at some time from this cycle on."""
+        posted = self.qpc.qps[qp].tail > self.qpc.retired_before(qp, since)
+        return posted or self.rc.busy(qp, since)
+
+    @staticmethod
+    def _result(
+        code: codes.Command, args: Args, state: QpState, busy: bool
+    ) -> CommandResult | None:
+        """The result in a state; None if the command would have a step. ``busy``: requests may be
+        outstanding.
+        """
+        going = state is QpState.DESTROYING
+        word = args.words[1]
+        if state is QpState.FREE:
+            return CommandResult.CMD_NO_OBJECT
+        if code is codes.Command.QUERY_QP:
+            return CommandResult.OK
+        if code is codes.Command.MODIFY_QP:
+            return CommandResult.CMD_NO_OBJECT if going else CommandResult.OK
+        if code is codes.Command.DESTROY_QP:
+            return CommandResult.CMD_PENDING if going and busy else None
+        step = False
+        if code is codes.Command.CONNECT_QP:
+            step = state is QpState.IDLE
+        elif code is codes.Command.FLUSH_QP:
+            if state in (QpState.ERROR, QpState.DISCONNECTED):
+                return CommandResult.OK
+            step = state in OPEN
+        elif word == QpState.IDLE and state in (QpState.ERROR, QpState.DISCONNECTED):
+            return CommandResult.CMD_BUSY if busy else None
+        elif word == QpState.DISCONNECT_PENDING:
+            step = state is QpState.CONNECTED
+        elif word == QpState.DISCONNECTED:
+            step = state in OPEN
+        return None if step else CommandResult.CMD_BAD_STATE
+
+    # -- queries -----------------------------------------------------------------------------------
+
+    def _query(self, record: Command, qp: int) -> None:
+        qpc, index = self.qpc, self.ctx.params.index
+        model = qpc.qps[qp]
+        start = self.ctx.window_start(record)
+        expected = (*model.query()[:6], *self.rc.rqs[qp].config.words)
+        outs = record.outs
+        if (outs[0] >> 8, *outs[3:8]) != (expected[0] >> 8, *expected[3:8]):
+            self._refuse(record, f"OUT0, OUT3 to OUT7 {outs}, expected {expected}")
+        states = {
+            (s & 0xF, s >> 16 & 0xFFFF, s >> 32 & 0xFFFF) for s in qpc.states_since(qp, start)
+        }
+        seen = (outs[0] & 0xFF, outs[1] & 0xFFFF, outs[1] >> 16)
+        history = qpc.history[qp]
+        lost = len(history) == history.maxlen and history[0].cycle >= start
+        if seen not in states and not lost:
+            text = f"state, tail, released {seen}, expected one of {sorted(states)}"
+            self._refuse(record, text)
+        retired = range(qpc.retired_before(qp, start - LAG), model.retired + 1)
+        if outs[2] >> 16 not in map(index, retired):
+            self._refuse(record, f"retired {outs[2] >> 16}, expected {[*map(index, retired)]}")
+        # One more is offered, and what is skipped may count.
+        end = model.tail if model.state is not QpState.CONNECTED else model.released
+        last = max(min(model.indicated + 2, end), model.indicated)
+        if model.state is not QpState.CONNECTED:
+            last = model.tail
+        indicated = range(qpc.indicated_before(qp, start), last + 1)
+        if outs[2] & 0xFFFF not in map(index, indicated):
+            text = f"indicated {outs[2] & 0xFFFF}, expected {[*map(index, indicated)]}"
+            self._refuse(record, text)
+
+    def _refuse(self, record: Command, text: str, diff: Difference | None = None) -> None:
+        self.qpc.fail(record.args[0], f"{call_of(record)}: {text}", diff=diff)

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the checks of posting share: the model of the queue pairs, recent steps, how to fail."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import NoReturn
+
+from models.codes import Life, ModelError, QpState
+from models.keys.keys import KeyTable
+from models.post.posting import PostingModel
+from models.post.qp import QpModel
+from tb.env.harness.records import Command, Trace
+from tb.env.scoreboard.context import HISTORY, SHOWN, Context
+from tb.env.scoreboard.explain import Difference, describe, describe_step, differences
+
+#: What happened at a pin or on one trace lane shows on another one within this many cycles.
+LAG = 64
+
+OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
+
+_RETIRED = 0xFFFF << 48
+
+
+class QpContext:
+    """State shared by the checks of posting."""
+
+    def __init__(self, ctx: Context, keys: KeyTable) -> None:
+        self.ctx = ctx
+        num_qp = ctx.params.num_qp
+        self.model = PostingModel(ctx.params, self._cq_page, keys=keys)
+        self.qps: list[QpModel] = self.model.qps
+        #: Latest steps of each QP, both lanes.
+        self.history: list[deque[Trace]] = [deque(maxlen=HISTORY) for _ in range(num_qp)]
+        #: Retirements that lane 3 does not know yet: number and cycle.
+        self._unseen: list[deque[tuple[int, int]]] = [deque() for _ in range(num_qp)]
+        #: Latest retirements, and latest indications: cycle, and the number behind it.
+        self.retired_at: list[deque[tuple[int, int]]] = [deque(maxlen=64) for _ in range(num_qp)]
+        self.indicated_at: list[deque[tuple[int, int]]] = [deque(maxlen=64) for _ in range(num_qp)]
+
+    def _cq_page(self, cq: int) -> int | None:
+        engine = self.ctx.engine
+        if cq >= self.ctx.params.num_cq or engine.cqs[cq].life is not Life.READY:
+            return None
+        return engine.owner_page(cq)
+
+    # -- failing -----------------------------------------------------------------------------------
+
+    def fail(
+        self,
+        qp: int,
+        text: str,
+        step: Trace | None = None,
+        *,
+        diff: Difference | None = None,
+        rule: str = "",
+        more: Iterable[str] = (),
+    ) -> NoReturn:
+        """Raise, with everything that helps to find the cause; see ``Context.fail``."""
+        lines = list(more)
+        if qp < self.ctx.params.num_qp:
+            model = self.qps[qp]
+            if step is not None:
+                lines.append(f"  step of the engine: {describe_step(step)}")
+                lines.append(f"    state before: {describe(step.lane, step.old)}")
+            for lane in (3, 4):
+                state = describe(lane, model.trace_state(lane))
+                lines.append(f"  in the model, lane {lane}: {state}")
+            lines.append(f"    indicated {model.indicated}, next tag {model.tags}")
+            recent = list(self.history[qp])[-SHOWN:]
+            lines.append("  last steps:")
+            lines += [f"    {describe_step(s)}" for s in recent] or ["    none"]
+        self.ctx.fail(text, obj=("QP", qp), diff=diff, rule=rule, more=lines)
+
+    def differ(self, when: str, step: Trace, hidden: int = 0) -> NoReturn:
+        """The state ``when``, "before" or "after", a step is not the model's."""
+        want = self.qps[step.cq].trace_state(step.lane)
+        got = step.old if when == "before" else step.new
+        found = differences(step.lane, got, want, hidden)
+        text = f"state {when} the step differs from the model"
+        self.fail(step.cq, text, step, diff=found[0], more=[f"  {one}" for one in found[1:]])
+
+    # -- lane 3 ------------------------------------------------------------------------------------
+
+    def begin(self, record: Trace) -> None:
+        """State before a step of lane 3, and what the step knows of retirements. Changes nothing
+        that a second look would see.
+        """
+        qp, model = record.cq, self.qps[record.cq]
+        index = self.ctx.params.index
+        known = model.seen
+        if (record.old ^ model.trace_state(3)) & ~_RETIRED:
+            self.differ("before", record, _RETIRED)
+        retired = record.new >> 48 & 0xFFFF
+        try:
+            model.see(retired)
+        except ModelError as error:
+            self.fail(qp, str(error), record)
+        if record.old >> 48 & 0xFFFF not in map(index, range(known, model.seen + 1)):
+            self.fail(qp, "the step knew of other retirements before it", record)
+        unseen = self._unseen[qp]
+        while unseen and unseen[0][0] < model.seen:
+            unseen.popleft()
+        if unseen and record.cycle - unseen[0][1] > LAG:
+            number, cycle = unseen[0]
+            self.fail(qp, f"does not know that {number} retired in cycle {cycle}", record)
+
+    def end(self, record: Trace) -> None:
+        """State behind a step of lane 3 or 4."""
+        if record.new != self.qps[record.cq].trace_state(record.lane):
+            self.differ("after", record)
+
+    # -- for windows -------------------------------------------------------------------------------
+
+    def note_retired(self, qp: int) -> None:
+        """The oldest request has retired."""
+        model = self.qps[qp]
+        self._unseen[qp].append((model.retired - 1, self.ctx.cycle))
+        self.retired_at[qp].append((self.ctx.cycle, model.retired))
+        if not self.indicated_at[qp] or self.indicated_at[qp][-1][1] != model.indicated:
+            self.indicated_at[qp].append((self.ctx.cycle, model.indicated))
+
+    def note_indicated(self, qp: int) -> None:
+        """A request was indicated."""
+        self.indicated_at[qp].append((self.ctx.cycle, self.qps[qp].indicated))
+
+    def retired_before(self, qp: int, cycle: int) -> int:
+        """Requests that had retired before this cycle, or a few less."""
+        return self._before(self.retired_at[qp], cycle, self.qps[qp].retired)
+
+    def indicated_before(self, qp: int, cycle: int) -> int:
+        """The same of indications."""
+        return self._before(self.indicated_at[qp], cycle, self.qps[qp].indicated)
+
+    @staticmethod
+    def _before(log: deque[tuple[int, int]], cycle: int, now: int) -> int:
+        later = [number for at, number in log if at >= cycle]
+        return min(later) - 1 if later else now
+
+    def states_since(self, qp: int, cycle: int) -> list[int]:
+        """States of lane 3 from this cycle on, the present one last."""
+        states: list[int] = []
+        for step in self.history[qp]:
+            if step.lane == 3 and step.cycle >= cycle:
+                states += (step.old, step.new)
+        return [*states, self.qps[qp].trace_state(3)]
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def command_for(self, qp: int, *codes: int) -> Command | None:
+        """The command in flight if it is one of ``codes`` for this QP; see ``Context.command``."""
+        command = self.ctx.command()
+        if command is not None and command.code in codes and command.args[0] == qp:
+            return command
+        return None

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work beats: each is the next request of its queue pair, never early, never starved (DF-09, DF-13,
+ISO-04).
+
+A beat is offered before it is taken. So one beat of a QP may come behind the step that ended its
+connection, and a local request may retire before its beat is taken; both only as far as an output
+register reaches.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from models.codes import ModelError, QpState
+from models.post.qp import Indication
+from models.verbs import VERBS
+from tb.env.harness.records import Trace, WorkBeat
+from tb.env.scoreboard.context import Check, Left
+from tb.env.scoreboard.explain import Difference
+from tb.env.scoreboard.keys.context import KeyContext
+from tb.env.scoreboard.post.context import LAG
+
+#: A beat that was offered before the connection ended is among so many beats behind that.
+LATE_BEATS = 2
+
+#: From the moment that the trace port shows to the output.
+PIPELINE = 16
+
+
+#: Requests of a QP that are indicated while their beats are not taken.
+MOST_BEATS = 4
+
+#: Cycles that turns wait for a request that is executed, beside those from its beat to its step;
+#: for one that fails.
+EXECUTION, FAILURE = 8, 24
+
+
+def _nobody(_: int) -> None:
+    """Is not interested."""
+
+
+class _Head:
+    """A request that could be indicated."""
+
+    __slots__ = ("beats", "cycle", "number")
+
+    def __init__(self, number: int, cycle: int, beats: int) -> None:
+        self.number = number
+        self.cycle = cycle
+        self.beats = beats
+
+
+class DispatchChecks(Check):
+    """Beats of m_axis_work. Local requests of a guarded QP are executed, in a step of its own
+    (keys/requests.py).
+    """
+
+    rules = "DF-09, DF-13, ISO-04"
+
+    def __init__(self, kc: KeyContext) -> None:
+        self.kc = kc
+        self.qpc = qpc = kc.qpc
+        params = qpc.ctx.params
+        # A turn of each QP, and another one of those that are at work and next when a QP asks.
+        self.bound = (params.num_qp + 1) * (params.burst + 4)
+        self.burst = params.burst
+        self.beats = 0
+        #: QPs that wait for a beat, those that wait longest first.
+        self.heads: dict[int, _Head] = {}
+        #: Local requests that retired before their beat was taken.
+        self.owed: list[deque[Indication]] = [deque() for _ in range(params.num_qp)]
+        #: Cycles in which the engine executed requests itself: no time for turns.
+        self.executing = 0
+        #: Since then nothing has stalled the channel.
+        self.free_since = 0
+        self._in_step = False
+        #: Beats of local requests that have not been executed, by QP.
+        self.ahead: dict[int, WorkBeat] = {}
+        self._left_at = [0] * params.num_qp
+        #: When the latest requests of one QP in a row were indicated.
+        self._run: deque[int] = deque(maxlen=self.burst + 1)
+        self._run_of = -1
+        #: Told of each QP of which a request was indicated: it may be done by that.
+        self.ripened: Callable[[int], None] = _nobody
+
+    def work(self, record: WorkBeat) -> None:
+        """A beat was taken."""
+        qpc, qp = self.qpc, record.qp
+        if qp >= qpc.ctx.params.num_qp:
+            qpc.fail(qp, "work for a QP that is out of range")
+        if not self.owed[qp] and self.kc.guarded(qp):
+            if qp in self.ahead:
+                cycle = self.ahead[qp].cycle
+                text = f"DF-12: indicated, but the request of cycle {cycle} was not executed"
+                qpc.fail(qp, text)
+            if record.user >> 56 & 1:
+                self._before_step(record)
+                return
+        self.beats += 1
+        if self.owed[qp]:
+            expected = self.owed[qp].popleft()
+        else:
+            self._not_late(qp)
+            expected = self._indicate(qp)
+        self._compare(record, expected)
+        self._fair(qp)
+        self.changed(qp)
+
+    def _before_step(self, record: WorkBeat) -> None:
+        """The beat of a local request that has not been executed."""
+        qp = record.qp
+        self.beats += 1
+        self._not_late(qp)
+        self.ahead[qp] = record
+        self._fair(qp)
+        self.heads.pop(qp, None)
+
+    def execute(self, record: Trace) -> Indication:
+        """The step of a local request: it is indicated, and so is what is in front of it."""
+        qp = record.cq
+        self.tick_ahead()
+        self._in_step = True
+        while True:
+            if len(self.owed[qp]) >= MOST_BEATS:
+                text = f"executed, while {MOST_BEATS} beats in front of it are not taken"
+                self.kc.fail_step(text, record)
+            found = self._indicate(qp)
+            beat = self.ahead.pop(qp, None)
+            if beat is not None:
+                self.executing += record.cycle - beat.cycle
+                self._compare(beat, found)
+            else:
+                self.owed[qp].append(found)
+            if VERBS[found.post.opcode].changes_keys:
+                break
+        self._in_step = False
+        self.executing += FAILURE if record.operand & 0xFF else EXECUTION
+        self.changed(qp)
+        return found
+
+    def _not_late(self, qp: int) -> None:
+        """The connection is there, or has just ended."""
+        since = self.beats - self._left_at[qp]
+        if self.qpc.qps[qp].state is not QpState.CONNECTED and since > LATE_BEATS:
+            self.qpc.fail(qp, f"work {since} beats behind the end of its connection")
+
+    def _compare(self, record: WorkBeat, expected: Indication) -> None:
+        """A beat is that of this request."""
+        got = (record.data, record.user, record.last)
+        want = (expected.post.encode(), expected.tuser, expected.last)
+        for name, one, two in zip(("data", "user", "last"), got, want, strict=True):
+            if one != two:
+                text = f"work beat {name} {one:#x}, expected {two:#x} (request {expected.number})"
+                self.qpc.fail(record.qp, text, diff=Difference(name, f"{one:#x}", f"{two:#x}"))
+
+    def _indicate(self, qp: int) -> Indication:
+        qpc = self.qpc
+        late = qpc.qps[qp].state is not QpState.CONNECTED
+        try:
+            indication = qpc.model.indicate(qp, late)
+        except ModelError as error:
+            qpc.fail(qp, f"indicated, but {error}")
+        qpc.note_indicated(qp)
+        self.ripened(qp)
+        keyed = VERBS[indication.post.opcode].changes_keys and self.kc.guarded(qp)
+        if keyed and not self._in_step:
+            qpc.fail(qp, f"DF-12: request {indication.number} was not executed: no step of keys")
+        return indication
+
+    def early(self, qp: int) -> None:
+        """A local request retires whose beat was not taken yet: it must come."""
+        self.owed[qp].append(self._indicate(qp))
+        if len(self.owed[qp]) > LATE_BEATS:
+            self.qpc.fail(qp, f"{len(self.owed[qp])} requests executed whose beats are not taken")
+        self.changed(qp)
+
+    # -- bounds ------------------------------------------------------------------------------------
+
+    @property
+    def now(self) -> int:
+        """Cycles in which turns could be taken."""
+        cycle = self.qpc.ctx.cycle
+        if self.ahead:
+            cycle = min(record.cycle for record in self.ahead.values())
+        return cycle - self.executing
+
+    def changed(self, qp: int) -> None:
+        """Something happened to a QP: does it wait for a beat?"""
+        head = self.heads.get(qp)
+        indication = self.qpc.qps[qp].next_indication()
+        if indication is None:
+            self.heads.pop(qp, None)
+        elif head is None or head.number != indication.number:
+            self.heads.pop(qp, None)
+            self.heads[qp] = _Head(indication.number, self.now, self.beats)
+
+    def ended(self, qp: int) -> None:
+        """The QP has left CONNECTED."""
+        self._left_at[qp] = self.beats
+
+    def _fair(self, qp: int) -> None:
+        """A beat of ``qp``: the longest run, and nobody waits too long."""
+        if qp != self._run_of:
+            self._run.clear()
+        self._run_of = qp
+        self._run.append(self.now)
+        if len(self._run) > self.burst:
+            # The engine looks at a QP some cycles after the step that lets it go on.
+            known = self._run[0] - PIPELINE
+            for other, waiting in self.heads.items():
+                beats = self.beats - waiting.beats
+                if other != qp and waiting.cycle < known and beats > self.burst + 4:
+                    text = f"{len(self._run)} requests in a row, while QP {other} waits"
+                    self.qpc.fail(qp, text)
+        head = self.heads.get(qp)
+        if head is not None:
+            self._judge(qp, head)
+
+    def tick(self) -> None:
+        """Time has passed."""
+        for qp, head in self.heads.items():
+            self._judge(qp, head)
+            break  # the others wait for less
+        self.tick_ahead()
+
+    def tick_ahead(self) -> None:
+        """Has a local request waited for too long to be executed?"""
+        for qp, record in self.ahead.items():
+            if self.qpc.ctx.cycle - record.cycle > LAG:
+                text = f"DF-12: the request of cycle {record.cycle} was not executed"
+                self.qpc.fail(qp, text)
+
+    def left(self) -> Iterator[Left]:
+        """What is released and not indicated, indicated and not taken, taken and not executed."""
+        for qp, model in enumerate(self.qpc.qps):
+            where = f"QP {qp}:"
+            if model.state is QpState.CONNECTED and model.held:
+                yield Left("held", model.held, f"{where} requests held:")
+            waiting = [r for r in model.requests if not r.indicated and not r.skipped]
+            if released := [r.number for r in waiting if r.number < model.released]:
+                yield Left("work", released[0], f"{where} not indicated: request")
+            if self.owed[qp]:
+                yield Left("work", self.owed[qp][0].number, f"{where} beat not taken: request")
+        for qp, beat in self.ahead.items():
+            yield Left("", beat.cycle, f"QP {qp}: not executed: request of cycle")
+
+    def _judge(self, qp: int, head: _Head) -> None:
+        waited = self.beats - head.beats
+        since = max(head.cycle, self.free_since)
+        cycles = self.now - since
+        if waited > self.bound + 1 or cycles > self.bound + PIPELINE:
+            self.qpc.fail(
+                qp,
+                f"request {head.number} waits for its beat since cycle {head.cycle}, for {waited} "
+                f"beats and {cycles} cycles without a stall; the bound is {self.bound}",
+            )
+
+    def stalled(self, cycle: int) -> None:
+        """The channel was stalled up to this cycle."""
+        self.free_since = max(self.free_since, cycle - self.executing)

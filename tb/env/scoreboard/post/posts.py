@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Posts: one answer each, in order, with the cause of the rules (DF-02, DF-04, DF-06, DF-14,
+ISO-01).
+
+A post that names a QP of its page has exactly one step on trace lane 3, where it is judged; its
+answer must tell the same. All others have none, and a cause that is right in a state that the QP
+had between the write and its answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from models import codes
+from models.codes import Cause, ModelError, PostFlag, QpState
+from models.layouts import PAGE_BYTES
+from models.post.post import Post
+from models.post.post_check import write_faults
+from models.post.qp import PostResult
+from models.post.qp_control import config_of
+from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
+from tb.env.scoreboard.context import args_of
+from tb.env.scoreboard.cq.reserve import POST_LANE, PostCredits
+from tb.env.scoreboard.explain import Difference, name_of
+from tb.env.scoreboard.host.pages import PageCheck, PageWrites, Pending
+from tb.env.scoreboard.post.context import QpContext
+from tb.env.scoreboard.post.dispatch import DispatchChecks
+
+_GONE = (QpState.FREE, QpState.DESTROYING)
+
+#: A release by age may be later than the bound by this: step to trace.
+SLACK = 16
+
+
+class _PendingPost(Pending):
+    __slots__ = ("foreign", "number", "page", "post", "result", "send_cq", "serial", "since")
+
+    def __init__(
+        self, check: PostChecks, request: DoorbellRequest, serial: int, since: int
+    ) -> None:
+        super().__init__(check, request)
+        self.page = request.addr // PAGE_BYTES
+        self.post = Post.decode(request.data)
+        self.result: Cause | None = None  # by the write itself, or by its step
+        self.number: int | None = None  # of the request, if accepted
+        self.foreign: set[Cause] = set()  # what it can have been told without a step
+        self.serial = serial
+        self.since = since
+        self.send_cq = -1
+
+
+class PostChecks(PageCheck):
+    """Writes to the send portals, and their steps."""
+
+    rules = "DF-02, DF-04, DF-06, DF-14"
+
+    def __init__(
+        self, qpc: QpContext, pages: PageWrites, credits_: PostCredits, dispatch: DispatchChecks
+    ) -> None:
+        self.ctx = qpc.ctx
+        self.qpc = qpc
+        self.pages = pages
+        self.credits = credits_
+        self.dispatch = dispatch
+        self.post_causes: Counter[Cause] = Counter()
+        self.deadlines: dict[int, int] = {}
+        self._latest = 0  # the post of the latest step
+
+    # -- pins --------------------------------------------------------------------------------------
+
+    def request(self, record: DoorbellRequest, serial: int) -> Pending:
+        """A write was taken from the host."""
+        params = self.ctx.params
+        faults = write_faults(record.addr, record.length, record.size, record.strb, params)
+        cause = next(faults, Cause.OK)
+        if cause is Cause.OK and record.data >> 32 & 0xFFFF >= params.num_qp:
+            cause = Cause.BAD_QP
+        pending = _PendingPost(self, record, serial, self.credits.serial)
+        if cause is not Cause.OK:
+            pending.result = cause
+            pending.decided = True
+        else:
+            pending.foreign.add(self._verdict(pending))
+            model = self.qpc.qps[pending.post.qp]
+            if model.state is not QpState.FREE:
+                pending.send_cq = model.config.send_cq
+                self.credits.lanes[POST_LANE][pending.send_cq] += 1
+        return pending
+
+    def response(self, pending: Pending, record: DoorbellResponse) -> None:
+        """A write was answered."""
+        assert isinstance(pending, _PendingPost)
+        request, qp = pending.request, pending.post.qp
+        where = f"post of cycle {request.cycle} ({pending.post})"
+        if record.axi_id != request.axi_id:
+            self._fail(qp, f"{where}: answered with ID {record.axi_id:#x}")
+        if record.resp != (2 if record.cause else 0):
+            self._fail(qp, f"{where}: response {record.resp} with cause {record.cause:#x}")
+        if record.cause in pending.foreign - {Cause.OK}:
+            if pending.result is not None and not self._hand_over(pending):
+                self._fail(qp, f"{where}: refused with {record.cause:#x}, but it has a step")
+        elif pending.result is None:
+            right = ", ".join(c.name for c in sorted(pending.foreign - {Cause.OK}))
+            text = f"answered {record.cause:#x} without a step; right would be: {right or 'a step'}"
+            self._fail(qp, f"{where}: {text}")
+        elif record.cause != pending.result:
+            text = f"{where}: cause {record.cause:#x}, expected {pending.result!r}"
+            got = name_of(Cause, record.cause)
+            self.qpc.fail(qp, text, diff=Difference("cause", got, pending.result.name))
+        self.passed(pending)
+        cause = Cause(record.cause)
+        self.post_causes[cause] += 1
+        self.qpc.model.causes[cause] += 1
+        self.credits.move_horizon()
+
+    def _hand_over(self, pending: _PendingPost) -> bool:
+        """The step that was taken for this post's may be that of a later one with the same head."""
+        for other in self.pages.of(_PendingPost):
+            if other.result is None:
+                if not self._alike(other, pending.post):
+                    continue
+                other.result, other.number = pending.result, pending.number
+                for request in self.qpc.qps[other.post.qp].requests:
+                    if request.number == pending.number and not request.indicated:
+                        request.post = other.post
+                return True
+        return False
+
+    def _fail(self, qp: int, text: str) -> None:
+        self.qpc.fail(qp, text)
+
+    # -- steps of lane 3 ---------------------------------------------------------------------------
+
+    def post_step(self, record: Trace) -> None:
+        """POST."""
+        qpc, qp, operand = self.qpc, record.cq, record.operand
+        qpc.begin(record)
+        model = qpc.qps[qp]
+        head = Post(operand >> 8 & 0xFF, 0, operand >> 16, qp)
+        found = [
+            p
+            for p in self.pages.of(_PendingPost)
+            if p.result is None and p.serial > self._latest and self._alike(p, head)
+        ]
+        # A post through another page has no step.
+        own = (p for p in found if p.page == model.config.page)
+        pending = next(own, found[0] if found else None)
+        if pending is None:
+            qpc.fail(qp, "a post took effect that nobody wrote", record)
+        if model.state in _GONE or pending.page != model.config.page:
+            qpc.fail(qp, f"step of a post through page {pending.page}: {model.state.name}", record)
+        cause = self._cause(record, pending)
+        self._other_watermark(record, pending.post, cause)
+        try:
+            result = model.post(
+                pending.post,
+                retired_seen=record.new >> 48 & 0xFFFF,
+                credit=cause is not Cause.NO_CREDIT,
+                cq_error=cause is Cause.CQ_ERROR,
+                now=record.cycle,
+            )
+        except ModelError as error:
+            qpc.fail(qp, str(error), record)
+        assert result.cause is cause
+        self._accepted(record, pending, result)
+        self._stepped(record)
+
+    def _cause(self, record: Trace, pending: _PendingPost) -> Cause:
+        """The cause of a step, if it is right."""
+        qpc, model, post = self.qpc, self.qpc.qps[record.cq], pending.post
+        cause = record.operand & 0xFF
+        expected = {model.check(post, pending.page)}
+        if Cause.OK in expected:
+            send_cq = model.config.send_cq
+            expected = self.credits.outcomes(send_cq, pending.since)
+            unexpected = cause == Cause.NO_CREDIT and cause not in expected
+            if unexpected and self.credits.refusal_excused(send_cq, pending.request.cycle):
+                expected.add(Cause.NO_CREDIT)
+        if cause not in expected:
+            names = ", ".join(c.name for c in sorted(expected))
+            text = f"post with cause {cause:#x}, right would be: {names}"
+            diff = Difference("cause", name_of(Cause, cause), names)
+            qpc.fail(record.cq, text, record, diff=diff)
+        return Cause(cause)
+
+    def _other_watermark(self, record: Trace, post: Post, cause: Cause) -> None:
+        """A command in flight may have set another watermark already."""
+        model = self.qpc.qps[record.cq]
+        if cause is not Cause.OK or not post.has(PostFlag.DEFER):
+            return
+        held = model.held + 1
+        released = record.new >> 32 & 0xFFFF == self.ctx.params.index(model.tail + 1)
+        if released is (0 < model.config.watermark <= held):
+            return
+        command = self.qpc.command_for(record.cq, codes.Command.MODIFY_QP)
+        if command is not None and command.result == 0:
+            new = config_of(args_of(command))
+            if released is (0 < new.watermark <= held):
+                model.modify(new.watermark, model.config.age)
+
+    def _accepted(self, record: Trace, pending: _PendingPost, result: PostResult) -> None:
+        pending.result, pending.number = result.cause, result.number
+        if result.cause is Cause.OK:
+            self.credits.grant(self.qpc.qps[record.cq].config.send_cq)
+            self.qpc.model.posts += 1
+        # Everything in front of it has had its turn.
+        self._latest = pending.serial
+        self.pages.passed(pending, _PendingPost)
+        self.credits.move_horizon()
+
+    def age_step(self, record: Trace) -> None:
+        """AGE."""
+        qpc, qp = self.qpc, record.cq
+        qpc.begin(record)
+        model = qpc.qps[qp]
+        if record.operand:
+            qpc.fail(qp, f"AGE with operand {record.operand:#x}", record)
+        self._late_release(qp)
+        oldest = next((r for r in model.requests if r.number >= model.released), None)
+        limit = model.config.age
+        waited = record.cycle - oldest.time if oldest else 0
+        if oldest and not (limit and waited > limit * self.ctx.params.mod_tick):
+            self._new_age(qp)
+        try:
+            model.age(record.cycle)
+        except ModelError as error:
+            qpc.fail(qp, str(error), record)
+        self._stepped(record)
+
+    def _new_age(self, qp: int) -> bool:
+        command = self.qpc.command_for(qp, codes.Command.MODIFY_QP)
+        if command is None or command.result != 0:
+            return False
+        model = self.qpc.qps[qp]
+        model.modify(model.config.watermark, config_of(args_of(command)).age, self.ctx.cycle)
+        return True
+
+    def _stepped(self, record: Trace) -> None:
+        self.qpc.end(record)
+        self.qpc.history[record.cq].append(record)
+        self.changed_qp(record.cq)
+
+    # -- time --------------------------------------------------------------------------------------
+
+    def changed_qp(self, qp: int) -> None:
+        """The state of a QP changed."""
+        for pending in self.pages.of(_PendingPost):
+            if not pending.decided and pending.post.qp == qp:
+                pending.foreign.add(self._verdict(pending))
+        self._note_deadline(qp)
+        self.dispatch.changed(qp)
+
+    def _note_deadline(self, qp: int) -> None:
+        model = self.qpc.qps[qp]
+        deadline = model.age_deadline if model.state is QpState.CONNECTED else None
+        if deadline is None:
+            self.deadlines.pop(qp, None)
+        else:
+            self.deadlines[qp] = deadline + SLACK
+
+    def tick(self) -> None:
+        """Time has passed."""
+        for qp in list(self.deadlines):
+            self._late_release(qp)
+
+    def _late_release(self, qp: int) -> None:
+        deadline = self.deadlines.get(qp)
+        if deadline is None or self.ctx.cycle <= deadline:
+            return
+        if self._new_age(qp):
+            self._note_deadline(qp)
+            if self.ctx.cycle <= self.deadlines.get(qp, self.ctx.cycle):
+                return
+        self._fail(qp, f"held requests are too old since cycle {deadline - SLACK}")
+
+    # -- helpers -----------------------------------------------------------------------------------
+
+    def passed(self, pending: Pending) -> None:
+        """No later state counts for it."""
+        assert isinstance(pending, _PendingPost)
+        pending.decided = True
+        if pending.send_cq >= 0:
+            self.credits.lanes[POST_LANE][pending.send_cq] -= 1
+            pending.send_cq = -1
+
+    def oldest(self) -> int:
+        """Serial of the state of the oldest write that waits for its step."""
+        posts = (p.since for p in self.pages.of(_PendingPost) if p.result is None)
+        return next(posts, self.credits.serial)
+
+    def _verdict(self, pending: _PendingPost) -> Cause:
+        """The cause in the present state, OK if the post would have a step."""
+        model = self.qpc.qps[pending.post.qp]
+        if model.state in _GONE:
+            return Cause.NO_QP
+        return Cause.OK if pending.page == model.config.page else Cause.NOT_OWNER
+
+    @staticmethod
+    def _alike(pending: _PendingPost, post: Post) -> bool:
+        own = pending.post
+        return (own.qp, own.opcode, own.flags) == (post.qp, post.opcode, post.flags)

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mailbox commands of shared receive queues, and the receive side of CREATE_QP (SRQ-15 to SRQ-17,
+ISO-02).
+
+DESTROY_SRQ leaves no step; the others have at most one. Results that depend on traffic must be
+right in a state that the object had while the command ran.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NoReturn
+
+from models import codes
+from models.codes import CommandResult, ModelError, TraceOp
+from models.host.control import Args
+from models.receive.receive_control import (
+    check_srq,
+    decode_receive,
+    receive_config_of,
+    srq_config_of,
+)
+from tb.env.harness.records import Command, Trace
+from tb.env.scoreboard.context import Check, Left, args_of, call_of, steps_left
+from tb.env.scoreboard.explain import Difference, name_of
+from tb.env.scoreboard.post.context import LAG
+from tb.env.scoreboard.receive.context import ReceiveContext, SrqView
+from tb.env.scoreboard.receive.posts import ReceivePostChecks
+from tb.env.scoreboard.receive.takes import TakeChecks
+
+_TAIL = 0xFFFF << 32
+_OF_QP = 0xFFFF | 0xFFFF << 48
+
+
+class SrqCommands(Check):
+    """Commands of shared receive queues, and the receive side of CREATE_QP."""
+
+    rules = "SRQ-16, SRQ-17, ISO-02"
+
+    def __init__(
+        self, rc: ReceiveContext, posts: ReceivePostChecks, takes: TakeChecks, sizes: list[Trace]
+    ) -> None:
+        """``sizes``: gets the step of CREATE_QP, whose check it is."""
+        self.rc = rc
+        self.ctx = rc.ctx
+        self.qpc = rc.qpc
+        self.posts = posts
+        self.takes = takes
+        self.sizes = sizes
+        #: Steps of lanes 5 and 6 of the command in flight.
+        self.seen: list[Trace] = []
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def _step_of(self, record: Trace, shared: bool, *codes: int) -> Command:
+        """The command of a step; it has one at most."""
+        command = self.qpc.command_for(record.cq, *codes)  # may have to wait
+        seen = self.seen if shared else self.sizes
+        if command is None or command.result or seen:
+            why = "no command" if command is None else f"its command answered {command.result:#x}"
+            why = "one more step of one command" if seen else why
+            self.rc.fail_step(f"{TraceOp(record.op).name}: {why}", record, shared)
+        seen.append(record)
+        return command
+
+    def size_step(self, record: Trace) -> None:
+        """RECV_SIZE."""
+        rc, operand = self.rc, record.operand
+        if operand == 0x001:
+            command = self._step_of(record, False, codes.Command.CREATE_QP)
+            self._size_qp(record, args_of(command))
+        elif operand == 0x101:
+            command = self._step_of(record, True, codes.Command.CREATE_SRQ)
+            self._create_srq(record, args_of(command))
+        elif operand == 0x100:
+            command = self._step_of(record, True, codes.Command.RESIZE_SRQ)
+            self._resize_srq(record, args_of(command))
+        else:
+            rc.fail_step(f"RECV_SIZE with operand {operand:#x}", record, bool(operand >> 8 & 1))
+
+    def _size_qp(self, record: Trace, args: Args) -> None:
+        """The receive side of CREATE_QP; its other step may come before or behind it."""
+        rc, qp = self.rc, record.cq
+        config = receive_config_of(args)
+        rq = rc.rqs[qp]
+        if config.srq is not None and config.srq >= len(rc.srqs):
+            rc.fail_step(f"created, the model refuses it: there is no SRQ {config.srq}", record)
+        try:
+            rq.create(config, None if config.srq is None else rc.srqs[config.srq])
+        except ModelError as error:
+            rc.fail_step(f"created, the model refuses it: {error}", record)
+        rc.compare("after", record)
+        rc.history[qp].append(record)
+
+    def _create_srq(self, record: Trace, args: Args) -> None:
+        rc, number = self.rc, record.cq
+        srq = rc.srqs[number]
+        self._must_pass(codes.Command.CREATE_SRQ, args, record)
+        start = record.new & 0xFFFF
+        try:
+            srq.create(srq_config_of(args), start)
+        except ModelError as error:
+            rc.fail_step(str(error), record, True)
+        rc.completions[number].clear()
+        self._sized(record)
+
+    def _resize_srq(self, record: Trace, args: Args) -> None:
+        rc, number = self.rc, record.cq
+        srq = rc.srqs[number]
+        srq.reaped_seen = srq.reaped
+        rc.compare("before", record, True)
+        self._must_pass(codes.Command.RESIZE_SRQ, args, record)
+        srq.resize(args.words[1])
+        self._sized(record)
+
+    def _must_pass(self, code: int, args: Args, record: Trace) -> None:
+        result = self._expected(code, args)
+        if result is not CommandResult.OK:
+            self.rc.fail_step(f"executed, the model refuses it: {result.name}", record, True)
+
+    def _sized(self, record: Trace) -> None:
+        rc, number = self.rc, record.cq
+        rc.compare("after", record, True)
+        rc.shared[number].append(record)
+        rc.note(number)
+        self.posts.changed_srq(number)
+
+    def watermark_step(self, record: Trace) -> None:
+        """WATERMARK."""
+        rc, number, operand = self.rc, record.cq, record.operand
+        srq = rc.srqs[number]
+        command = self._step_of(record, True, codes.Command.SET_SRQ_WATERMARK)
+        threshold = operand & 0xFFFF
+        if operand >> 17 or threshold != command.args[1] or not srq.exists:
+            rc.fail_step(f"WATERMARK with operand {operand:#x}", record, True)
+        before = srq.tail_seen
+        rc.compare("before", record, True, _TAIL | _OF_QP)
+        known = rc.known(
+            record, True, "tail", record.new >> 32 & 0xFFFF, before, srq.tail, rc.srq_tails[number]
+        )
+        if not rc.between(record.old >> 32 & 0xFFFF, before, known):
+            rc.fail_step("the step knew of other posts before it", record, True)
+        if threshold and srq.waiting:
+            rc.fail_step("armed while an event waits", record, True)
+        try:
+            step = srq.watermark(threshold, tail_seen=rc.params.index(known))
+        except ModelError as error:
+            rc.fail_step(str(error), record, True)
+        if step.event != bool(operand >> 16):
+            rc.fail_step(f"event {operand >> 16}, expected {int(step.event)}", record, True)
+        rc.compare("after", record, True, _OF_QP)
+        if step.event:
+            self.takes.raised(number)
+        rc.shared[number].append(record)
+        rc.note(number)
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    def command(self, record: Command) -> None:
+        """A command that ended, at its place in the stream."""
+        args, code = args_of(record), codes.Command(record.code)
+        result = decode_receive(code, args, self.rc.params, True)
+        if result is not CommandResult.OK:
+            self._must_answer(record, {result})
+        else:
+            self._srq(record, code, args)
+
+    def left(self) -> Iterator[Left]:
+        """Steps whose command has not ended."""
+        yield from steps_left(self.seen)
+        yield from steps_left(self.sizes)
+
+    def _must_answer(self, record: Command, allowed: set[CommandResult]) -> None:
+        if record.result not in allowed:
+            names = ", ".join(sorted(result.name for result in allowed)) or "a step"
+            diff = Difference("result", name_of(CommandResult, record.result), names)
+            self._wrong(record, f"answered {record.result:#x}, right would be: {names}", diff)
+
+    def _wrong(self, record: Command, text: str, diff: Difference | None = None) -> NoReturn:
+        self.rc.fail(f"{call_of(record)}: {text}", srq=record.args[0], diff=diff)
+
+    def _expected(self, code: int, args: Args) -> CommandResult:
+        """The result in the present state."""
+        rc, number = self.rc, args.number
+        result = decode_receive(code, args, rc.params)
+        if result is not CommandResult.OK:
+            return result
+        srq, users = rc.srqs[number], rc.model.users(number)
+        return check_srq(code, args, srq, users)
+
+    def _srq(self, record: Command, code: codes.Command, args: Args) -> None:
+        rc, number = self.rc, args.number
+        srq = rc.srqs[number]
+        if self.seen:
+            if code is codes.Command.CREATE_SRQ and record.outs[0] != self.seen[0].new & 0xFFFF:
+                self._wrong(record, f"start index {record.outs[0]}, {self.seen[0].new & 0xFFFF}")
+            return
+        allowed = self._srq_results(record, code, args)
+        stepping = code in (codes.Command.CREATE_SRQ, codes.Command.RESIZE_SRQ)
+        if stepping or (code is codes.Command.SET_SRQ_WATERMARK and args.words[1]):
+            allowed.discard(CommandResult.OK)
+        self._must_answer(record, allowed)
+        if record.result:
+            return
+        if code is codes.Command.QUERY_SRQ:
+            self._query_srq(record, number)
+        elif code is codes.Command.DESTROY_SRQ:
+            try:
+                rc.given_back += len(srq.destroy())
+            except ModelError as error:
+                self._wrong(record, str(error))
+            self.posts.changed_srq(number)
+
+    def _srq_results(self, record: Command, code: codes.Command, args: Args) -> set[CommandResult]:
+        """Results that were right at some time while the command ran."""
+        number = args.number
+        srq, start = self.rc.srqs[number], self.ctx.window_start(record) - LAG
+        allowed = {self._expected(code, args)}
+        views = self.rc.views(number, start) if srq.exists else []
+        if code is codes.Command.RESIZE_SRQ and CommandResult.OK in allowed:
+            needs = [max(view.outstanding, view.watermark) for view in views]
+            if needs and max(needs) > args.words[1]:
+                allowed.add(CommandResult.CMD_TOO_SMALL)
+        waits = {view.waits for view in views}
+        if code is codes.Command.DESTROY_SRQ and allowed == {CommandResult.OK} and waits == {True}:
+            allowed = {CommandResult.CMD_BUSY}
+        if code in (codes.Command.SET_SRQ_WATERMARK, codes.Command.DESTROY_SRQ):
+            moving = {CommandResult.OK, CommandResult.CMD_BUSY}
+            by_event = code is codes.Command.DESTROY_SRQ or args.words[1]
+            if by_event and len(waits) == 2 and not allowed.isdisjoint(moving):
+                allowed |= moving
+        return allowed
+
+    def _query_srq(self, record: Command, number: int) -> None:
+        rc, outs = self.rc, record.outs
+        c = rc.srqs[number].config
+        views = rc.views(number, self.ctx.window_start(record) - LAG)
+        shown = (
+            *(outs[0] & 0xFFFF, outs[0] >> 16, outs[1] & 0xFFFF, outs[1] >> 16, outs[2] & 0xFFFF),
+            *(outs[2] >> 16, outs[3] & 1, outs[3] >> 1 & 1),
+        )
+        for i, (name, value) in enumerate(zip(views[0]._fields, shown, strict=True)):
+            right = {int(view[i]) for view in views}
+            if not i:
+                right |= self._available(views, shown[2])
+            if value not in right:
+                self._wrong(record, f"{name} {value}, expected one of {sorted(right)}")
+        fixed = (outs[3] >> 2, *outs[4:])
+        users = rc.model.users(number) << 14
+        want = (users, c.size | c.zone << 16, c.page | c.vector << 16, 0, 0)
+        if fixed != want:
+            self._wrong(record, f"OUT3[31:2], OUT4 to OUT7 {fixed}, expected {want}")
+
+    def _available(self, views: list[SrqView], tail: int) -> set[int]:
+        """Buffers behind the head of that moment or an earlier one: the tail is read later
+        (receive.md). The latest view comes first.
+        """
+        mask = (1 << self.rc.params.idx_w) - 1
+        latest = next((i for i, view in enumerate(views) if view.tail == tail), len(views))
+        heads = {view.tail - view.available for view in views[latest:]}
+        return {tail - head & mask for head in heads}

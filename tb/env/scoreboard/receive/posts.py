@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Receive posts and SRQ_DB: one answer each, in order, with the cause of the rules (SRQ-09, SRQ-12,
+SRQ-15, SRQ-17, SRQ-19, DF-10, CQ-17, ISO-01).
+
+A write that names a queue of its page has exactly one step on trace lane 6 (SRQ_DB: if it is
+accepted), where it is judged; its answer must tell the same. All others have none, and a cause that
+is right in a state that the queue had between the write and its answer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NoReturn
+
+from models import codes
+from models.codes import Cause, QpState
+from models.layouts import LINE_BYTES, PAGE_BYTES, RECV_PORTAL, SRQ_DB
+from models.receive.receive_post import RecvPost, receive_write_faults
+from models.receive.receive_types import RecvPostResult
+from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
+from tb.env.scoreboard.context import NeedCommandError
+from tb.env.scoreboard.cq.reserve import RECEIVE_LANE, PostCredits
+from tb.env.scoreboard.explain import Difference, name_of
+from tb.env.scoreboard.host.pages import PageCheck, PageWrites, Pending
+from tb.env.scoreboard.post.context import LAG
+from tb.env.scoreboard.receive.context import ReceiveContext, RegionChange
+
+_GONE = (QpState.FREE, QpState.DESTROYING)
+
+
+class _PendingReceive(Pending):
+    """A receive post, or a write to SRQ_DB."""
+
+    __slots__ = (
+        *("cq", "credits", "foreign", "index", "page", "post", "queue"),
+        *("result", "serial", "shared", "since"),
+    )
+
+    def __init__(
+        self, check: ReceivePostChecks, request: DoorbellRequest, serial: int, since: int
+    ) -> None:
+        super().__init__(check, request)
+        self.page = request.addr // PAGE_BYTES
+        self.post: RecvPost | None = None
+        self.shared = False
+        self.queue = 0  # QP or SRQ
+        self.index = 0  # SRQ_DB: reaped
+        self.result: int | None = None  # by the write itself, or by its step
+        self.foreign: set[int] = set()  # what it can have been told without a step
+        self.serial = serial
+        self.since = since
+        self.cq = -1
+        self.credits = 1  # that an accepted one reserves there
+
+    def __str__(self) -> str:
+        name = "SRQ" if self.shared else "QP"
+        if self.post is None:
+            return f"SRQ_DB of {name} {self.queue}, index {self.index}"
+        return f"receive post of {name} {self.queue}, {self.post}"
+
+
+class ReceivePostChecks(PageCheck):
+    """Writes to the receive portals and to SRQ_DB, and their steps."""
+
+    rules = "SRQ-09, SRQ-15, SRQ-17"
+
+    def __init__(self, rc: ReceiveContext, pages: PageWrites, credits_: PostCredits) -> None:
+        self.ctx = rc.ctx
+        self.rc = rc
+        self.qpc = rc.qpc
+        self.pages = pages
+        self.credits = credits_
+        self.receive_causes: Counter[int] = Counter()
+        self._latest_receive = 0
+
+    # -- pins --------------------------------------------------------------------------------------
+
+    def request(self, record: DoorbellRequest, serial: int) -> Pending:
+        """A write was taken from the host."""
+        offset = record.addr % PAGE_BYTES
+        pending = _PendingReceive(self, record, serial, self.credits.serial)
+        if offset == SRQ_DB:
+            self._reap_write(pending)
+        else:
+            self._portal(pending, offset != RECV_PORTAL)
+        if pending.result is not None:
+            pending.decided = True
+        else:
+            self._foresee(pending)
+            if pending.post is not None and not pending.shared:
+                model = self.qpc.qps[pending.queue]
+                if model.state is not QpState.FREE:
+                    pending.cq = model.config.recv_cq
+                    pending.credits = self.rc.rqs[pending.queue].credits
+                    self.credits.lanes[RECEIVE_LANE][pending.cq] += pending.credits
+        return pending
+
+    def _portal(self, pending: _PendingReceive, shared: bool) -> None:
+        params, record = self.ctx.params, pending.request
+        pending.post, pending.shared = RecvPost.decode(record.data), shared
+        pending.queue = pending.post.number
+        faults = receive_write_faults(record.addr, record.length, record.size, record.strb, params)
+        pending.result = next(faults, None)
+        limit = params.num_srq if shared else params.num_qp
+        if pending.result is None and pending.queue >= limit:
+            pending.result = Cause.BAD_SRQ if shared else Cause.BAD_QP
+
+    def _reap_write(self, pending: _PendingReceive) -> None:
+        params, record = self.ctx.params, pending.request
+        lane = record.addr % LINE_BYTES
+        word = record.data >> 8 * lane & (1 << 64) - 1
+        pending.shared, pending.queue, pending.index = True, word >> 32 & 0xFFFF, word & 0xFFFF
+        if record.length:
+            pending.result = Cause.BURST
+        elif record.size < 3 or record.strb != 0xFF << lane:
+            pending.result = Cause.BAD_SIZE
+        elif pending.page >= params.num_pages:
+            pending.result = Cause.BAD_PAGE
+        elif word >> 48 or word >> 16 & 0xFFFF or pending.index >> params.idx_w:
+            pending.result = Cause.RESERVED_BITS
+        elif pending.queue >= params.num_srq:
+            pending.result = Cause.BAD_SRQ
+
+    def may_answer(self, pending: Pending, record: DoorbellResponse) -> None:
+        """An SRQ may be destroyed meanwhile."""
+        assert isinstance(pending, _PendingReceive)
+        if pending.result is None and record.cause == Cause.NO_SRQ:
+            command = self.qpc.command_for(pending.queue, codes.Command.DESTROY_SRQ)
+            if pending.shared and command is not None and command.result == 0:
+                pending.foreign.add(Cause.NO_SRQ)
+
+    def response(self, pending: Pending, record: DoorbellResponse) -> None:
+        """A write was answered."""
+        assert isinstance(pending, _PendingReceive)
+        request = pending.request
+        where = f"write of cycle {request.cycle} ({pending})"
+        if record.axi_id != request.axi_id:
+            self._wrong(pending, f"{where}: answered with ID {record.axi_id:#x}")
+        if record.resp != (2 if record.cause else 0):
+            self._wrong(pending, f"{where}: response {record.resp} with cause {record.cause:#x}")
+        told = pending.foreign
+        if record.cause in told and record.cause:
+            if pending.result is not None and not self._hand_on(pending):
+                self._wrong(pending, f"{where}: refused with {record.cause:#x}, but it has a step")
+        elif pending.result is None:
+            right = ", ".join(f"{cause:#x}" for cause in sorted(told)) or "a step"
+            text = f"answered {record.cause:#x} without a step; right would be: {right}"
+            self._wrong(pending, f"{where}: {text}")
+        elif record.cause != pending.result:
+            text = f"{where}: cause {record.cause:#x}, expected {pending.result:#x}"
+            got, want = name_of(Cause, record.cause), name_of(Cause, pending.result)
+            self._wrong(pending, text, Difference("cause", got, want))
+        self.passed(pending)
+        self.receive_causes[record.cause] += 1
+        cause = Cause(record.cause)
+        self.rc.model.causes[cause] += 1
+        self.ctx.engine.note_write(request.addr, cause)
+        self.credits.move_horizon()
+
+    def _hand_on(self, pending: _PendingReceive) -> bool:
+        """The step that was taken for this write's may be that of a later one that is alike."""
+        for other in self.pages.of(_PendingReceive):
+            if other.result is None:
+                same = (other.shared, other.queue, other.post, other.index)
+                if same == (pending.shared, pending.queue, pending.post, pending.index):
+                    other.result = pending.result
+                    return True
+        return False
+
+    def _wrong(
+        self, pending: _PendingReceive, text: str, diff: Difference | None = None
+    ) -> NoReturn:
+        srq, qp = (pending.queue, None) if pending.shared else (None, pending.queue)
+        self.rc.fail(text, qp, srq, diff=diff)
+
+    # -- steps of lane 6 ---------------------------------------------------------------------------
+
+    def receive_step(self, record: Trace) -> None:
+        """RECV_POST."""
+        shared = bool(record.operand >> 8 & 1)
+        known = 0 if shared else self.rc.rqs[record.cq].completed_seen
+        try:
+            self._receive_step(record, shared)
+        except NeedCommandError:
+            if not shared:
+                self.rc.rqs[record.cq].completed_seen = known  # it is looked at again
+            raise
+
+    def _receive_step(self, record: Trace, shared: bool) -> None:
+        rc, number = self.rc, record.cq
+        if record.operand >> 9:
+            rc.fail_step(f"RECV_POST with operand {record.operand:#x}", record, shared)
+        found = [p for p in self._candidates(shared, number) if p.post is not None]
+        page = self._page(shared, number)
+        own = [p for p in found if p.page == page]
+        if not found:
+            rc.fail_step("a receive post took effect that nobody wrote", record, shared)
+        gone = self._gone(shared, number)
+        if gone is not None or not own:
+            text = f"step of a receive post through page {found[0].page}, of {page}"
+            rc.fail_step(f"{text}: {gone or Cause.NOT_OWNER!r}", record, shared)
+        self._before(record, shared)
+        expected: set[int] = set()
+        for pending in own:
+            changes = self._fits(record, pending, expected)
+            if changes is not None:
+                break
+        else:
+            names = ", ".join(Cause(cause).name for cause in sorted(expected))
+            cause = record.operand & 0xFF
+            text = f"receive post with cause {cause:#x}, right would be: {names}"
+            diff = Difference("cause", name_of(Cause, cause), names)
+            rc.fail_step(text, record, shared, diff)
+        with rc.changed(changes):
+            result = self._run(record, pending)
+        assert result.cause == record.operand & 0xFF
+        if result.cause is Cause.OK:
+            self._accepted_receive(record, shared)
+        self._after(record, shared)
+        self._taken(pending, result.cause)
+
+    def _candidates(self, shared: bool, number: int) -> list[_PendingReceive]:
+        return [
+            p
+            for p in self.pages.of(_PendingReceive)
+            if p.result is None
+            and p.serial > self._latest_receive
+            and (p.shared, p.queue) == (shared, number)
+        ]
+
+    def _run(self, record: Trace, pending: _PendingReceive) -> RecvPostResult:
+        """The step in the model."""
+        cause, number = record.operand & 0xFF, record.cq
+        assert pending.post is not None
+        if pending.shared:
+            return self.rc.srqs[number].post(pending.post)
+        return self.rc.rqs[number].post(
+            pending.post,
+            completed_seen=record.new >> 16 & 0xFFFF,
+            credit=cause != Cause.NO_CREDIT,
+            cq_error=cause == Cause.CQ_ERROR,
+        )
+
+    def _fits(
+        self, record: Trace, pending: _PendingReceive, expected: set[int]
+    ) -> list[RegionChange] | None:
+        """The table of regions with which the step is right for a write; adds to ``expected`` what
+        would have been right.
+        """
+        cause = record.operand & 0xFF
+        for changes in self.rc.tables(pending.request.cycle):
+            right = self._right(record, pending, changes)
+            expected |= right
+            if cause in right:
+                return changes
+        return None
+
+    def _right(
+        self, record: Trace, pending: _PendingReceive, changes: list[RegionChange]
+    ) -> set[int]:
+        rc, number, post = self.rc, record.cq, pending.post
+        assert post is not None
+        with rc.changed(changes):
+            if pending.shared:
+                srq = rc.srqs[number]
+                return {srq.first(srq.faults(post, pending.page))}
+            rq = rc.rqs[number]
+            cause = rq.first(rq.faults(post, pending.page))
+        if cause is not Cause.OK:
+            return {cause}
+        cq = rq.qp.config.recv_cq
+        wanted = rq.credits
+        found = {int(c) for c in self.credits.outcomes(cq, pending.since, wanted, RECEIVE_LANE)}
+        unexpected = record.operand & 0xFF == Cause.NO_CREDIT and Cause.NO_CREDIT not in found
+        if record.operand & 0xFF == Cause.CQ_ERROR and Cause.CQ_ERROR not in found:
+            rc.doubts.add(
+                record, cq, f"receive post refused with CQ_ERROR, CQ {cq} is not in error"
+            )
+            found.add(Cause.CQ_ERROR)
+        if unexpected and self.credits.refusal_excused(cq, pending.request.cycle, wanted):
+            found.add(Cause.NO_CREDIT)
+        return found
+
+    def _before(self, record: Trace, shared: bool) -> None:
+        """State before, and what the step knows of slots that are free again."""
+        rc, number = self.rc, record.cq
+        if shared:
+            srq = rc.srqs[number]
+            srq.reaped_seen = srq.reaped
+            rc.compare("before", record, True)
+            return
+        rq = rc.rqs[number]
+        before, freed = rq.completed_seen, record.new >> 16 & 0xFFFF
+        rq.completed_seen = rc.known(
+            record, False, "reported", freed, before, rq.completed, rc.done[number][1]
+        )
+        rc.compare("before", record, hidden=0xFFFF << 16)
+        if not rc.between(record.old >> 16 & 0xFFFF, before, rq.completed_seen):
+            rc.fail_step("the step knew of other completions before it", record)
+
+    def _after(self, record: Trace, shared: bool) -> None:
+        rc, number = self.rc, record.cq
+        rc.compare("after", record, shared)
+        (rc.shared if shared else rc.history)[number].append(record)
+        if shared:
+            rc.note(number)
+
+    def _accepted_receive(self, record: Trace, shared: bool) -> None:
+        rc, number = self.rc, record.cq
+        rc.posted += 1
+        rc.model.posts += 1
+        if shared:
+            rc.srq_tails[number].note(rc.srqs[number].tail, record.cycle)
+            return
+        rc.tails[number].note(rc.rqs[number].tail, record.cycle)
+        self.credits.grant(self.qpc.qps[number].config.recv_cq, rc.rqs[number].credits)
+
+    def reap_step(self, record: Trace) -> None:
+        """REAP: an accepted write to SRQ_DB."""
+        rc, number, index = self.rc, record.cq, record.operand
+        found = [p for p in self._candidates(True, number) if p.post is None and p.index == index]
+        srq = rc.srqs[number]
+        pending = next((p for p in found if p.page == srq.config.page), found[0] if found else None)
+        if pending is None:
+            rc.fail_step("a reaped index took effect that nobody wrote", record, True)
+        self._before(record, True)
+        cause = srq.reap(index, pending.page)
+        if cause is not Cause.OK:
+            rc.fail_step(f"reaped, the model refuses it: {cause.name}", record, True)
+        srq.reaped_seen = srq.reaped
+        self._after(record, True)
+        self._taken(pending, 0)
+        self.changed_srq(number)
+
+    def _taken(self, pending: _PendingReceive, cause: int) -> None:
+        pending.result = cause
+        # Everything in front of it has had its turn.
+        self._latest_receive = pending.serial
+        self.pages.passed(pending, _PendingReceive)
+        self.credits.move_horizon()
+
+    # -- states ------------------------------------------------------------------------------------
+
+    def changed_qp(self, qp: int) -> None:
+        """The state of a QP changed."""
+        self._changed(False, qp)
+
+    def changed_srq(self, srq: int) -> None:
+        """An SRQ was created or destroyed, or can be reaped differently."""
+        self._changed(True, srq)
+
+    def _changed(self, shared: bool, number: int) -> None:
+        for pending in self.pages.of(_PendingReceive):
+            if not pending.decided and (pending.shared, pending.queue) == (shared, number):
+                self._foresee(pending)
+
+    def _foresee(self, pending: _PendingReceive) -> None:
+        """What it would be told in the present state without a step."""
+        gone = self._gone(pending.shared, pending.queue)
+        if gone is not None:
+            pending.foreign.add(gone)
+        elif pending.page != self._page(pending.shared, pending.queue):
+            pending.foreign.add(Cause.NOT_OWNER)
+        elif pending.post is None:
+            srq = self.rc.srqs[pending.queue]
+            completed = self.rc.completed_before(pending.queue, self.ctx.cycle - LAG)
+            if srq.reap_cause(pending.index, pending.page, completed) is not Cause.OK:
+                pending.foreign.add(Cause.BAD_INDEX)
+
+    def _page(self, shared: bool, number: int) -> int:
+        return (self.rc.srqs if shared else self.qpc.qps)[number].config.page
+
+    def _gone(self, shared: bool, number: int) -> Cause | None:
+        if shared:
+            return None if self.rc.srqs[number].exists else Cause.NO_SRQ
+        return Cause.NO_QP if self.qpc.qps[number].state in _GONE else None
+
+    # -- helpers -----------------------------------------------------------------------------------
+
+    def passed(self, pending: Pending) -> None:
+        """No later state counts for it."""
+        assert isinstance(pending, _PendingReceive)
+        pending.decided = True
+        if pending.cq >= 0:
+            self.credits.lanes[RECEIVE_LANE][pending.cq] -= pending.credits
+            pending.cq = -1
+
+    def oldest(self) -> int:
+        """Serial of the state of the oldest write that waits for its step."""
+        posts = (p.since for p in self.pages.of(_PendingReceive) if p.result is None)
+        return next(posts, self.credits.serial)

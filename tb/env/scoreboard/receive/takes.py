@@ -1,0 +1,491 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests, buffers taken for them, and the answers (SRQ-02, SRQ-03, SRQ-10, SRQ-13, SRQ-14,
+SRQ-18, CQ-17, ISO-03), and the watermark events that takes make (SRQ-16).
+
+A take has a step on lane 5 that tells nothing of its message: answers come in request order and
+tell which message took which buffer. A request that is refused has no step; then its queue pair
+must have been in a state for that between the request and its answer.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+
+from models.codes import Cause, LogCause, ModelError, QpState, ScatterCode
+from models.receive.receive_post import fill
+from models.receive.receive_types import RecvRequest, Taken, TakeResult
+from tb.env.defs import Reg
+from tb.env.harness.records import Interrupt, ScatterAnswer, Trace
+from tb.env.harness.records import RecvRequest as RequestBeat
+from tb.env.scoreboard.context import Check, Left, LogEntry, NeedCommandError
+from tb.env.scoreboard.cq.reserve import TAKE_LANE, PostCredits
+from tb.env.scoreboard.explain import Difference, name_of
+from tb.env.scoreboard.host.memory import MemoryChecks
+from tb.env.scoreboard.keys.peer import PeerChecks
+from tb.env.scoreboard.post.context import LAG, OPEN
+from tb.env.scoreboard.post.posts import SLACK
+from tb.env.scoreboard.post.retire import QP_KIND
+from tb.env.scoreboard.receive.context import Endings, ReceiveContext
+
+#: An answer is valid at most so many cycles after its request.
+BOUND = 6
+
+_TAIL, _REPORTED = 0xFFFF << 32, 0xFFFF << 48
+
+
+class _Waiting:
+    """A request without an answer."""
+
+    __slots__ = (
+        "cq",
+        "credits",
+        "cycle",
+        "exists",
+        "free",
+        "refusable",
+        "request",
+        "since",
+        "stepped",
+    )
+
+    def __init__(self, request: RecvRequest, cycle: int, since: int) -> None:
+        self.request = request
+        self.cycle = cycle
+        self.since = since
+        self.refusable = False
+        self.free = False  # its QP did not exist at some time
+        self.exists = False  # its QP existed at some time
+        self.stepped = False  # a step was taken for it
+        self.cq = -1
+        self.credits = 1  # that its buffer reserves there
+
+
+class Take:
+    """A step without its answer."""
+
+    __slots__ = ("connection", "cycle", "serial", "taken")
+
+    def __init__(self, cycle: int, taken: Taken | None, serial: int, connection: int) -> None:
+        self.cycle = cycle
+        self.taken = taken
+        self.serial = serial
+        self.connection = connection
+
+
+class TakeChecks(Check):
+    """s_axis_rreq, m_axis_scatter, TAKE, and interrupts of watermarks."""
+
+    rules = "SRQ-02, SRQ-10, SRQ-13, SRQ-18"
+
+    def __init__(
+        self, rc: ReceiveContext, credits_: PostCredits, memory: MemoryChecks, peer: PeerChecks
+    ) -> None:
+        self.rc = rc
+        self.qpc = rc.qpc
+        self.credits = credits_
+        self.memory = memory
+        self.peer = peer
+        params = rc.params
+        self.requests: deque[_Waiting] = deque()
+        self.takes: list[deque[Take]] = [deque() for _ in range(params.num_qp)]
+        self.serial = 0
+        #: The newest answered step of each SRQ.
+        self._answered = [0] * params.num_srq
+        #: Cycle of an answer LENGTH_ERROR whose change of state has not come, by QP.
+        self.overlong: dict[int, int] = {}
+        #: What the error log gets by requests: cause, kind, object, detail.
+        self.log: list[LogEntry] = []
+        #: Entries that may be there: the QP came or went while the request was judged.
+        self.maybe: list[tuple[int, int, int, int]] = []
+        self.endings = Endings()
+        self.answers = 0
+        self.events = self.interrupts = 0
+        #: Of each SRQ: when its latest event came, and when its latest interrupt was taken.
+        self.event_at = [-1] * params.num_srq
+        self.irq_at = [-1] * params.num_srq
+        #: Since then nothing has stalled the answers.
+        self.free_since = 0
+        self._latest_answer = -1
+
+    # -- pins --------------------------------------------------------------------------------------
+
+    def request(self, record: RequestBeat) -> None:
+        """A message has arrived."""
+        request = RecvRequest.decode(record.data)
+        waiting = _Waiting(request, record.cycle, self.credits.serial)
+        if request.malformed or request.qp >= self.rc.params.num_qp:
+            waiting.refusable = waiting.free = waiting.stepped = True
+        else:
+            self._look(waiting)
+            if self.qpc.qps[request.qp].state is not QpState.FREE:
+                rq = self.rc.rqs[request.qp]
+                waiting.cq = self.qpc.qps[request.qp].config.recv_cq
+                # A post on an own queue has its credits already.
+                waiting.credits = 0 if rq.srq is None else rq.credits
+                self.credits.lanes[TAKE_LANE][waiting.cq] += waiting.credits
+        self.requests.append(waiting)
+        self.credits.move_horizon()
+
+    def _look(self, waiting: _Waiting) -> None:
+        state = self.qpc.qps[waiting.request.qp].state
+        waiting.refusable = waiting.refusable or not self.rc.rqs[waiting.request.qp].may_take
+        waiting.free = waiting.free or state is QpState.FREE
+        waiting.exists = waiting.exists or state is not QpState.FREE
+
+    def changed_qp(self, qp: int) -> None:
+        """The state of a QP changed."""
+        for waiting in self.requests:
+            if waiting.request.qp == qp:
+                self._look(waiting)
+        if self.qpc.qps[qp].state not in OPEN:
+            self.overlong.pop(qp, None)
+
+    def removed(self) -> None:
+        """The device is removed: what waits may be refused."""
+        for qp in {w.request.qp for w in self.requests if w.request.qp < self.rc.params.num_qp}:
+            self.changed_qp(qp)
+
+    def oldest(self) -> int:
+        """Serial of the state of the oldest request that may reserve credits."""
+        return next((w.since for w in self.requests if w.cq >= 0), self.credits.serial)
+
+    def _release(self, waiting: _Waiting) -> None:
+        waiting.stepped = True
+        if waiting.cq >= 0:
+            self.credits.lanes[TAKE_LANE][waiting.cq] -= waiting.credits
+            waiting.cq = -1
+            self.credits.move_horizon()
+
+    # -- steps of lane 5 ---------------------------------------------------------------------------
+
+    def step(self, record: Trace) -> None:
+        """TAKE."""
+        rq = self.rc.rqs[record.cq]
+        queue = rq if rq.srq is None else rq.srq
+        known = queue.tail_seen, rq.reported_seen
+        try:
+            self._step(record)
+        except NeedCommandError:
+            queue.tail_seen, rq.reported_seen = known  # it is looked at again
+            raise
+
+    def _step(self, record: Trace) -> None:
+        rc, qp, operand = self.rc, record.cq, record.operand
+        rq = rc.rqs[qp]
+        code, shared, flush, event = (
+            operand & 0xF,
+            operand >> 4 & 1,
+            operand >> 5 & 1,
+            operand >> 6 & 1,
+        )
+        srq = rq.config.srq
+        where = 1 << 4 | srq << 16 if srq is not None else 0
+        if code > 1 or operand & ~0x6F != where or (flush and code):
+            rc.fail_step(f"TAKE with operand {operand:#x}", record)
+        self._before(record)
+        result = self._flush(record) if flush else self._message(record)
+        if result.code != code:
+            text = f"TAKE with code {code}, right would be: {result.code.name}"
+            diff = Difference("code", name_of(ScatterCode, code), result.code.name)
+            rc.fail_step(text, record, diff=diff)
+        if result.event != bool(event):
+            rc.fail_step(f"watermark event {event}, expected {int(result.event)}", record)
+        rc.compare("after", record)
+        if shared and srq is not None:
+            self._shared(srq, record, bool(event))
+        rc.history[qp].append(record)
+        if result.reserved:
+            self.credits.grant(self.qpc.qps[qp].config.recv_cq, rq.credits)
+
+    def _shared(self, srq: int, record: Trace, event: bool) -> None:
+        if event:
+            self.raised(srq)
+        self.rc.shared[srq].append(record)
+        self.rc.note(srq)
+
+    def _before(self, record: Trace) -> None:
+        """State before, and what the step knows of posts and reports."""
+        rc, qp = self.rc, record.cq
+        rq = rc.rqs[qp]
+        queue = rq if rq.srq is None else rq.srq
+        news = rc.tails[qp] if rq.srq is None else rc.srq_tails[rq.srq.number]
+        tail, reported = queue.tail_seen, rq.reported_seen
+        rc.compare("before", record, hidden=_TAIL | _REPORTED)
+        new_tail, new_reported = record.new >> 32 & 0xFFFF, record.new >> 48 & 0xFFFF
+        queue.tail_seen = rc.known(record, False, "tail", new_tail, tail, queue.tail, news)
+        rq.reported_seen = rc.known(
+            record, False, "reported", new_reported, reported, rq.reported, rc.done[qp][0]
+        )
+        if not rc.between(record.old >> 32 & 0xFFFF, tail, queue.tail_seen):
+            rc.fail_step("the step knew of other posts before it", record)
+        if not rc.between(record.old >> 48 & 0xFFFF, reported, rq.reported_seen):
+            rc.fail_step("the step knew of other reports before it", record)
+
+    def _flush(self, record: Trace) -> TakeResult:
+        rc, qp = self.rc, record.cq
+        index = rc.params.index
+        rq = rc.rqs[qp]
+        try:
+            return rq.flush_take(
+                tail_seen=index(rq.tail_seen), reported_seen=index(rq.reported_seen)
+            )
+        except ModelError as error:
+            rc.fail_step(str(error), record)
+
+    def _message(self, record: Trace) -> TakeResult:
+        rc, qp = self.rc, record.cq
+        index, rq = rc.params.index, rc.rqs[qp]
+        unanswered = self._unanswered(qp)
+        found = [w for w in unanswered if not w.stepped]
+        if not found:
+            rc.fail_step("a buffer is taken, but no message waits for one", record)
+        if not rq.may_take:
+            rc.fail_step(f"SRQ-13: takes in state {rq.qp.state.name}", record)
+        # Those that are refused have no steps; which they are, answers tell.
+        likely = [w for w in unanswered if not w.refusable][len(self.takes[qp]) :]
+        waiting = likely[0] if likely else found[0]
+        code = record.operand & 0xF
+        credit = code == ScatterCode.SCATTER
+        if rq.not_ready() is None:
+            self._credit(record, found, credit)
+        queue = rq if rq.srq is None else rq.srq
+        overlong = rq.overlong
+        result = rq.take(
+            waiting.request,
+            credit=credit,
+            cq_error=not credit,
+            tail_seen=index(queue.tail_seen),
+            reported_seen=index(rq.reported_seen),
+        )
+        # Which message it was, and whether that is too long, only the answer tells.
+        rq.overlong = overlong
+        self.serial += 1
+        taken = None if result.buffer is None else rq.flight[-1]
+        self.takes[qp].append(Take(record.cycle, taken, self.serial, rq.qp.connections))
+        # As many are stepped as there are steps without answers, and always the oldest.
+        self._release(found[0])
+        if result.buffer is not None:
+            rc.model.takes += 1
+        # The step tells nothing of the length.
+        code_shown = min(result.code, ScatterCode.NOT_READY) if taken is None else 0
+        return TakeResult(
+            ScatterCode(code_shown), event=result.event, reserved=result.reserved, srq=result.srq
+        )
+
+    def _unanswered(self, qp: int) -> list[_Waiting]:
+        """Requests of a QP that can have a step."""
+        return [w for w in self.requests if w.request.qp == qp and not w.request.malformed]
+
+    def _credit(self, record: Trace, found: list[_Waiting], credit: bool) -> None:
+        """Was there a credit, or none, at some time since the request?"""
+        rc = self.rc
+        cq = self.qpc.qps[record.cq].config.recv_cq
+        shared, wanted = rc.rqs[record.cq].srq is not None, rc.rqs[record.cq].credits
+        since = min(w.since for w in found)
+        outcomes = self.credits.outcomes(cq, since, wanted, TAKE_LANE)
+        if not shared:
+            outcomes = self.credits.errors(cq, since)
+        if credit:
+            right = Cause.OK in outcomes
+        elif not shared:
+            right = Cause.CQ_ERROR in outcomes
+        else:
+            right = outcomes != {Cause.OK} or self.credits.refusal_excused(
+                cq, found[0].cycle, wanted
+            )
+        if right:
+            return
+        names = ", ".join(sorted(outcome.name for outcome in outcomes))
+        text = f"CQ-17: credit {int(credit)}, the CQ {cq} had: {names}"
+        if credit:
+            rc.fail_step(text, record)
+        rc.doubts.add(record, cq, text)
+
+    # -- answers -----------------------------------------------------------------------------------
+
+    def answer(self, record: ScatterAnswer) -> None:
+        """An answer was taken by the transport."""
+        rc = self.rc
+        if not self.requests:
+            rc.fail(f"answer without a request: {record}")
+        waiting = self.requests.popleft()
+        request, qp = waiting.request, waiting.request.qp
+        where = f"answer to the request of cycle {waiting.cycle} ({request})"
+        known = qp if qp < rc.params.num_qp else None
+        if record.qp != qp:
+            rc.fail(f"{where}: for QP {record.qp}", known)
+        if record.user & 0xF == ScatterCode.REFUSED:
+            self._refused(record, waiting, where)
+        else:
+            self._taken(record, waiting, where)
+        self._release(waiting)
+        self._timely(record, waiting, where)
+        self.answers += 1
+        if record.user & 0xF == ScatterCode.BAD_TOKEN:
+            self.log.append((LogCause.TOKEN_REFUSED, QP_KIND, record.qp, 0))
+
+    def _timely(self, record: ScatterAnswer, waiting: _Waiting, where: str) -> None:
+        since = max(waiting.cycle, self.free_since) + BOUND
+        if record.cycle > max(since, self._latest_answer + 1):
+            self.rc.fail(f"{where}: taken in cycle {record.cycle}, {BOUND} is the bound")
+        self._latest_answer = record.cycle
+
+    def _refused(self, record: ScatterAnswer, waiting: _Waiting, where: str) -> None:
+        rc, request = self.rc, waiting.request
+        known = request.qp if request.qp < rc.params.num_qp else None
+        if not waiting.refusable:
+            rc.fail(f"{where}: REFUSED in a state that allows it", known)
+        if record.user != ScatterCode.REFUSED or record.data:
+            rc.fail(f"{where}: user {record.user:#x}, data {record.data:#x} with REFUSED", known)
+        rc.model.refused += 1
+        if waiting.free:
+            log = self.maybe if waiting.exists else self.log
+            log.append((LogCause.RREQ_BAD, QP_KIND, request.qp, 0))
+        if known is not None:
+            self._skip(known, record.cycle, where)
+
+    def _skip(self, qp: int, cycle: int, where: str) -> None:
+        """A step that was taken for the refused request is that of one behind it."""
+        takes = self.takes[qp]
+        behind = self._unanswered(qp)
+        if len(takes) > len(behind):
+            self.rc.fail(f"{where}: REFUSED in cycle {cycle}, but it took a buffer", qp)
+        for waiting, _ in zip(behind, takes, strict=False):
+            waiting.stepped = True
+
+    def _taken(self, record: ScatterAnswer, waiting: _Waiting, where: str) -> None:
+        rc, request = self.rc, waiting.request
+        if request.malformed or request.qp >= rc.params.num_qp:
+            rc.fail(f"{where}: code {record.user & 0xF}, right would be: REFUSED")
+        qp, rq = request.qp, rc.rqs[request.qp]
+        takes = self.takes[qp]
+        if not takes or takes[0].cycle <= waiting.cycle:
+            right = ": REFUSED" if waiting.refusable else " a step"
+            rc.fail(f"{where}: code {record.user & 0xF} without a step, right would be{right}", qp)
+        take = takes.popleft()
+        taken = take.taken
+        if taken is None:
+            rc.model.not_ready += 1
+            expected = TakeResult(ScatterCode.NOT_READY)
+        else:
+            expected = self._settle(take, taken, request, record.user & 0xF)
+            too_long = expected.code is ScatterCode.LENGTH_ERROR
+            if not self.endings.answered(qp, take.connection, take.serial, too_long):
+                rc.fail(f"{where}: in error without a failing report, nor a message too long", qp)
+            if taken.srq is not None:
+                if take.serial < self._answered[taken.srq]:
+                    rc.fail(f"{where}: its buffer was taken ahead of its turn", qp, taken.srq)
+                self._answered[taken.srq] = take.serial
+        got, want = (record.user, record.data), (expected.tuser, expected.tdata)
+        for name, one, two in zip(("user", "data"), got, want, strict=True):
+            if one != two:
+                text = f"{where}: {name} {one:#x}, expected {two:#x} ({expected.code.name})"
+                code = record.user & 0xF
+                diff = Difference("code", name_of(ScatterCode, code), expected.code.name)
+                if code == expected.code:
+                    diff = Difference(name, f"{one:#x}", f"{two:#x}")
+                rc.fail(text, qp, rq.config.srq, diff=diff)
+        if expected.code is ScatterCode.LENGTH_ERROR and rq.length_pending:
+            self.overlong.setdefault(qp, record.cycle)
+
+    def may_be_too_long(self, qp: int) -> bool:
+        """Whether a step of this connection without an answer may be of a message longer than its
+        buffer: if so, one must turn out to be.
+        """
+        longest = max((w.request.length for w in self._unanswered(qp)), default=0)
+        connection = self.rc.rqs[qp].qp.connections
+        able = [
+            take.serial
+            for take in self.takes[qp]
+            if take.connection == connection
+            and take.taken
+            and take.taken.buffer.post.length < longest
+        ]
+        if able:
+            self.endings.ended(qp, connection, able[-1])
+        return bool(able)
+
+    def _settle(self, take: Take, taken: Taken, request: RecvRequest, code: int) -> TakeResult:
+        """The buffer is that of this message, for certain; ``code``: of the answer."""
+        post, rq = taken.buffer.post, self.rc.rqs[request.qp]
+        overlong = request.length > post.length
+        if overlong and take.connection == rq.qp.connections:
+            rq.overlong = rq.qp.connections
+        taken.request, taken.overlong = request, overlong
+        filled = () if overlong else tuple(fill(post.segments, request.length))
+        result = TakeResult(
+            ScatterCode.LENGTH_ERROR if overlong else ScatterCode.SCATTER,
+            buffer=taken.buffer,
+            tag=self.rc.params.index(taken.number),
+            srq=taken.srq,
+            filled=filled,
+        )
+        if self.peer.answered(taken, request, code):
+            return result
+        return replace(result, code=ScatterCode.BAD_TOKEN, filled=())
+
+    # -- watermark ---------------------------------------------------------------------------------
+
+    def raised(self, srq: int) -> None:
+        """A watermark event has come; its interrupt must follow."""
+        self.events += 1
+        self.event_at[srq] = self.rc.ctx.cycle
+
+    def interrupt(self, record: Interrupt) -> None:
+        """A vector was raised: of an SRQ whose event waits, or of an EQ."""
+        rc, memory = self.rc, self.memory
+        able = [q for q in rc.srqs if q.waiting and q.config.vector == record.vector]
+        if not able:
+            memory.interrupt(record)
+            return
+        srq = min(able, key=lambda q: self.event_at[q.number])
+        srq.interrupt()
+        memory.merged(record)
+        self.interrupts += 1
+        self.irq_at[srq.number] = record.cycle
+        rc.note(srq.number)
+
+    # -- time --------------------------------------------------------------------------------------
+
+    def stalled(self, cycle: int) -> None:
+        """The answers were stalled up to this cycle."""
+        self.free_since = max(self.free_since, cycle)
+
+    def tick(self) -> None:
+        """Time has passed."""
+        cycle = self.rc.ctx.cycle
+        for qp, since in self.overlong.items():
+            if cycle - since > LAG:
+                self.rc.fail(f"still not in error, after the LENGTH_ERROR of cycle {since}", qp)
+        if self.requests:
+            waiting = self.requests[0]
+            since = max(waiting.cycle, self.free_since, self._latest_answer)
+            if cycle - since > BOUND + SLACK:
+                text = f"no answer to the request of cycle {waiting.cycle} ({waiting.request})"
+                self.rc.fail(text)
+
+    def left(self) -> Iterator[Left]:
+        """Requests and takes without an answer, watermark interrupts."""
+        for waiting in self.requests:
+            yield Left("scatter", waiting.cycle, "no answer to the receive request of cycle")
+        for qp, takes in enumerate(self.takes):
+            if takes:
+                yield Left("scatter", takes[0].cycle, f"QP {qp}: no answer to the take of cycle")
+        for srq in self.rc.srqs:
+            if srq.waiting:
+                yield Left("interrupts", srq.number, "no watermark interrupt of SRQ")
+
+    def counters(self) -> dict[Reg, int]:
+        """Messages."""
+        model = self.rc.model
+        return {
+            Reg.CNT_TAKEN: model.takes,
+            Reg.CNT_NOT_READY: model.not_ready,
+            Reg.CNT_RECV_REFUSED: model.refused,
+        }
+
+    def logged(self) -> list[LogEntry]:
+        """Requests that were refused."""
+        return self.log

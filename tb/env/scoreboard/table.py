@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which check judges which record, for each of the two designs: the completion core
+(cde_cpl_top) and the full engine (cde_top).
+
+``pins`` has a row for each record type, ``steps`` one for each operation of each trace lane. What
+no row names the design does not have: a record of it is a failure. Checks know each other where the
+rules do: completions have no pins in the full engine, so what retires is handed to their check as
+the model makes it from the post.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import chain
+from typing import Any, NamedTuple
+
+from models import codes
+from models.codes import QP_COMMANDS, RECEIVE_COMMANDS, WINDOW_COMMANDS, TraceOp
+from models.keys.keys import KeyTable
+from models.layouts import PORTALS_END, RECV_PORTAL, SRQ_DB, SRQ_PORTAL
+from tb.env.defs import Cause
+from tb.env.harness import records as beats
+from tb.env.harness.records import Trace
+from tb.env.scoreboard.arm.steps import StepChecks
+from tb.env.scoreboard.context import Check, Context, LogEntry
+from tb.env.scoreboard.cq.commands import CqCommands
+from tb.env.scoreboard.cq.credits import PortCredits
+from tb.env.scoreboard.cq.entries import CompletionChecks
+from tb.env.scoreboard.cq.reserve import PostCredits
+from tb.env.scoreboard.host.commands import Commands
+from tb.env.scoreboard.host.doorbells import DoorbellChecks
+from tb.env.scoreboard.host.memory import MemoryChecks
+from tb.env.scoreboard.host.pages import PageWrites
+from tb.env.scoreboard.keys.access import AccessChecks
+from tb.env.scoreboard.keys.commands import KeyCommands
+from tb.env.scoreboard.keys.context import KeyContext
+from tb.env.scoreboard.keys.peer import PeerChecks
+from tb.env.scoreboard.keys.requests import KeyChecks
+from tb.env.scoreboard.post.commands import QpCommands
+from tb.env.scoreboard.post.context import QpContext
+from tb.env.scoreboard.post.dispatch import DispatchChecks
+from tb.env.scoreboard.post.posts import PostChecks
+from tb.env.scoreboard.post.retire import RetireChecks
+from tb.env.scoreboard.post.states import QpChecks
+from tb.env.scoreboard.receive.commands import SrqCommands
+from tb.env.scoreboard.receive.context import ReceiveContext
+from tb.env.scoreboard.receive.posts import ReceivePostChecks
+from tb.env.scoreboard.receive.reports import ReceiveDoneChecks
+from tb.env.scoreboard.receive.takes import TakeChecks
+
+Run = Callable[[Any], None]
+
+#: Kinds of objects that a step is of: the number in ``Trace.cq`` is that of a CQ, a QP, an SRQ; an
+#: SRQ or a QP, as bit 8 of the operand says; a QP, or none.
+CQ, QP, SRQ, QUEUE, ANY_QP = "CQ", "QP", "SRQ", "QUEUE", "ANY_QP"
+
+
+class Step(NamedTuple):
+    """A row of ``steps``. ``run``: judges the record, one after another."""
+
+    of: str
+    check: Check
+    run: tuple[Callable[[Trace], None], ...]
+
+
+class Seen(NamedTuple):
+    """Something that a test must have seen, unless it allows one of ``excuses``."""
+
+    what: str
+    count: int
+    excuses: tuple[str, ...]
+
+
+class Counted(NamedTuple):
+    """Over all lives of the engine: posts accepted; requests retired and receives completed;
+    receive posts accepted; requests and messages that were to change keys, and verdicts.
+    """
+
+    posts: int = 0
+    done: int = 0
+    received: int = 0
+    keyed: int = 0
+
+
+#: What overflows and answers of memory leave in the error log, for certain.
+_CERTAIN = frozenset(
+    {
+        *(Cause.CQ_OVERFLOW, Cause.CQE_WRITE_ERROR, Cause.EQE_WRITE_ERROR),
+        *(Cause.EQ_FAILED, Cause.STRAY_B),
+    }
+)
+
+
+def _cq_steps(steps: StepChecks) -> dict[tuple[int, int], Step]:
+    """Lanes 0 to 2."""
+    runs: dict[int, dict[int, Callable[[Trace], None]]] = {
+        0: dict.fromkeys(
+            (TraceOp.PLACE, TraceOp.OVERFLOW, TraceOp.START, TraceOp.RESIZE, TraceOp.STOP),
+            steps.producer,
+        ),
+        1: {
+            TraceOp.PUBLISH: steps.publish,
+            TraceOp.CQ_ERROR: steps.cq_error,
+            TraceOp.EVENT_FAILED: steps.event_failed,
+            TraceOp.EVENT_DONE: steps.event_done,
+        },
+        2: {
+            TraceOp.DOORBELL: steps.doorbell,
+            TraceOp.CB_RETURN: steps.cb_return,
+            TraceOp.MODERATION: steps.moderation,
+            TraceOp.CREATE: steps.control_step,
+            TraceOp.DESTROY: steps.control_step,
+        },
+    }
+    return {
+        (lane, op): Step(CQ, steps, (steps.judged(run),))
+        for lane, ops in runs.items()
+        for op, run in ops.items()
+    }
+
+
+class CoreChecks:
+    """Checks of the completion core."""
+
+    #: Lanes whose records of a cycle come first, in this order; the others behind them.
+    first_lanes: tuple[int, ...] = ()
+    #: Channels with a bound that holds while nothing stalls them.
+    bounded: tuple[str, ...] = ()
+
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+        self.pages = pages = PageWrites(ctx)
+        pages.others = self.doorbells = doorbells = DoorbellChecks(ctx, pages)
+        self.credits = credits_ = PortCredits(ctx)
+        self.completions = completions = CompletionChecks(ctx, credits_)
+        self.memory = memory = MemoryChecks(ctx, doorbells, completions)
+        control = CqCommands(ctx, completions, credits_, doorbells, memory)
+        self.commands = commands = Commands(ctx, {}, control)
+        self.steps = StepChecks(ctx, completions, credits_, doorbells, memory, control)
+        self.all: list[Check] = [
+            *(completions, memory, self.steps, control, pages, doorbells, credits_, commands)
+        ]
+        self.by_step = _cq_steps(self.steps)
+        self.by_type: dict[type, tuple[Check, Run]] = {
+            beats.MemResponse: (memory, memory.response),
+            beats.MemWrite: (memory, memory.write),
+            beats.Interrupt: (memory, memory.interrupt),
+            beats.Completion: (completions, completions.completion),
+            beats.CreditRequest: (credits_, credits_.request),
+            beats.CreditAnswer: (credits_, credits_.answer),
+            beats.DoorbellRequest: (doorbells, pages.request),
+            beats.DoorbellResponse: (pages, pages.response),
+            beats.Command: (commands, commands.command),
+        }
+
+    def seen(self, kinds: dict[type, int]) -> list[Seen]:
+        """What a test must have seen; ``kinds``: records judged of each type."""
+        return [
+            Seen(f"{kind.__name__} record", kinds.get(kind, 0), (allowance,))
+            for kind, allowance in (
+                (Trace, "no_traffic"),
+                (beats.Completion, "no_completions"),
+                (beats.DoorbellRequest, "no_doorbells"),
+            )
+        ]
+
+    def settle(self, cycle: int) -> None:
+        """Nothing more comes of earlier cycles."""
+
+    def stalled(self, cycles: dict[str, int]) -> None:
+        """Cycles up to which the channels of these names were stalled."""
+
+    def certain(self) -> set[Cause]:
+        """Causes in the error log that the checks know all entries of."""
+        return set(_CERTAIN)
+
+    def maybe(self) -> list[LogEntry]:
+        """Entries that may be in the error log as well."""
+        return []
+
+    def deadline(self) -> int:
+        """Until this cycle something may still happen by itself."""
+        return 0
+
+    def carry(self, before: CoreChecks) -> None:
+        """The engine was reset: what was seen before it counts."""
+
+
+class EngineChecks:
+    """Checks of the full engine."""
+
+    first_lanes = (9, 5, 6, 7, 8)
+    bounded = ("WORK", "SCATTER", "VERDICT")
+
+    def __init__(self, ctx: Context) -> None:
+        self.ctx = ctx
+        self.qpc = qpc = QpContext(ctx, KeyTable(ctx.params))
+        self.rc = rc = ReceiveContext(qpc)
+        self.kc = kc = KeyContext(rc)
+        self.pages = pages = PageWrites(ctx)
+        pages.others = self.doorbells = doorbells = DoorbellChecks(ctx, pages)
+        self.credits = credits_ = PostCredits(ctx)
+        self.completions = completions = CompletionChecks(ctx, credits_)
+        self.memory = memory = MemoryChecks(ctx, doorbells, completions)
+        self.dispatch = dispatch = DispatchChecks(kc)
+        self.retire = retire = RetireChecks(kc, completions, dispatch)
+        self.posts = posts = PostChecks(qpc, pages, credits_, dispatch)
+        self.receive_posts = receive_posts = ReceivePostChecks(rc, pages, credits_)
+        self.peer = peer = PeerChecks(kc)
+        self.takes = takes = TakeChecks(rc, credits_, memory, peer)
+        self.receives = receives = ReceiveDoneChecks(rc, completions, receive_posts)
+        self.access = access = AccessChecks(kc)
+        self.keys = keys = KeyChecks(kc, dispatch, retire, peer)
+        self.qps = qps = QpChecks(kc, dispatch, retire, takes, receives)
+        credits_.waiters = [check.oldest for check in (posts, receive_posts, takes)]
+        pages.by_offset = {
+            **dict.fromkeys(range(0, PORTALS_END, 0x40), posts),
+            **dict.fromkeys((RECV_PORTAL, SRQ_PORTAL, SRQ_DB), receive_posts),
+        }
+        cq_commands = CqCommands(
+            ctx, completions, credits_, doorbells, memory, used=qpc.model.uses_cq
+        )
+        qp_commands = QpCommands(kc, qps, posts)
+        srq_commands = SrqCommands(rc, receive_posts, takes, qp_commands.sizes)
+        key_commands = KeyCommands(kc)
+        of_srqs = {
+            code: srq_commands for code in RECEIVE_COMMANDS if code < codes.Command.REGISTER_MR
+        }
+        of_regions = dict.fromkeys((*RECEIVE_COMMANDS, *WINDOW_COMMANDS), key_commands)
+        by_code = {**dict.fromkeys(QP_COMMANDS, qp_commands), **of_regions, **of_srqs}
+        self.commands = commands = Commands(ctx, by_code, cq_commands, key_commands.closed)
+        self.steps = steps = StepChecks(ctx, completions, credits_, doorbells, memory, cq_commands)
+        qps.listeners = (
+            *(posts.changed_qp, receive_posts.changed_qp, takes.changed_qp),
+            *(receives.changed_qp, kc.changed_qp, access.changed_qp),
+        )
+        key_commands.listeners = (takes.removed, access.removed)
+        self.all: list[Check] = [
+            *(completions, memory, steps, cq_commands, pages, doorbells, credits_, posts),
+            *(dispatch, retire, qps, qp_commands, rc, receive_posts, takes, receives, peer),
+            *(srq_commands, kc, access, keys, key_commands, commands),
+        ]
+        self.by_type: dict[type, tuple[Check, Run]] = {
+            beats.MemResponse: (memory, memory.response),
+            beats.MemWrite: (memory, memory.write),
+            beats.Interrupt: (takes, takes.interrupt),
+            beats.DoorbellRequest: (doorbells, pages.request),
+            beats.DoorbellResponse: (pages, pages.response),
+            beats.WorkBeat: (dispatch, dispatch.work),
+            beats.DoneReport: (retire, retire.done),
+            beats.ConnReport: (qps, qps.conn),
+            beats.TermRequest: (qps, qps.term),
+            beats.RecvRequest: (takes, takes.request),
+            beats.ScatterAnswer: (takes, takes.answer),
+            beats.RecvDone: (receives, receives.done),
+            beats.AccessCheck: (access, access.check),
+            beats.AccessVerdict: (access, access.verdict),
+            beats.Command: (commands, commands.command),
+        }
+        cq_steps = _cq_steps(steps)
+        failed = cq_steps[1, TraceOp.CQ_ERROR]
+        self.by_step: dict[tuple[int, int], Step] = {
+            **cq_steps,
+            (1, TraceOp.CQ_ERROR): failed._replace(run=(rc.cq_failed, *failed.run)),
+            (3, TraceOp.POST): Step(QP, posts, (posts.post_step,)),
+            (3, TraceOp.AGE): Step(QP, posts, (posts.age_step,)),
+            (3, TraceOp.QP_STATE): Step(QP, qps, (qps.state_step,)),
+            (4, TraceOp.RETIRE): Step(QP, retire, (retire.retire,)),
+            (5, TraceOp.TAKE): Step(QP, takes, (takes.step,)),
+            (5, TraceOp.WATERMARK): Step(SRQ, srq_commands, (srq_commands.watermark_step,)),
+            (6, TraceOp.RECV_POST): Step(QUEUE, receive_posts, (receive_posts.receive_step,)),
+            (6, TraceOp.REAP): Step(SRQ, receive_posts, (receive_posts.reap_step,)),
+            (6, TraceOp.RECV_SIZE): Step(QUEUE, srq_commands, (srq_commands.size_step,)),
+            (7, TraceOp.RECEIVE): Step(QP, receives, (receives.receive,)),
+            (8, TraceOp.BIND): Step(QP, keys, (keys.request_step,)),
+            (8, TraceOp.FAST_REGISTER): Step(QP, keys, (keys.request_step,)),
+            (8, TraceOp.INVALIDATE): Step(QP, keys, (keys.invalidate,)),
+            (8, TraceOp.KEY_COMMAND): Step(ANY_QP, key_commands, (key_commands.changes,)),
+            (8, TraceOp.REMOVED): Step(ANY_QP, key_commands, (key_commands.removes,)),
+            (9, TraceOp.CHECK): Step(QP, access, (access.step,)),
+        }
+        #: Nothing more comes of earlier cycles than this one.
+        self.settle: Callable[[int], None] = rc.settle
+        #: Seen before the latest reset: posts, requests retired and receives, buffers, keys.
+        self._before = Counted()
+
+    # -- what was seen -----------------------------------------------------------------------------
+
+    @property
+    def counted(self) -> Counted:
+        """What was seen until here."""
+        now = Counted(
+            self.qpc.model.posts,
+            self.retire.retired + self.rc.completed,
+            self.rc.posted,
+            self.keys.executed + self.peer.invalidations + sum(self.access.codes.values()),
+        )
+        return Counted(*(n + before for n, before in zip(now, self._before, strict=True)))
+
+    def seen(self, kinds: dict[type, int]) -> list[Seen]:
+        """What a test must have seen; ``kinds``: records judged of each type."""
+        posts, done, received, keyed = self.counted
+        others = received + keyed
+        return [
+            Seen("Trace record", kinds.get(Trace, 0), ("no_traffic",)),
+            Seen("DoorbellRequest record", kinds.get(beats.DoorbellRequest, 0), ("no_doorbells",)),
+            # A test of receives alone, or of keys alone, has seen something.
+            Seen("accepted post", posts or others, ("no_posts",)),
+            Seen("retired request", done or others, ("no_completions", "no_posts")),
+            Seen("accepted receive", posts or others, ("no_receives",)),
+        ]
+
+    def carry(self, before: EngineChecks) -> None:
+        """The engine was reset: what was seen before it counts."""
+        self._before = before.counted
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    def stalled(self, cycles: dict[str, int]) -> None:
+        """Cycles up to which the channels of these names were stalled."""
+        self.dispatch.stalled(cycles["WORK"])
+        self.takes.stalled(cycles["SCATTER"])
+        self.access.stalled(cycles["VERDICT"])
+
+    def certain(self) -> set[Cause]:
+        """Causes in the error log that the checks know all entries of."""
+        found = {cause for cause in Cause if Cause.DONE_BAD <= cause < Cause.MEM_CORRECTED}
+        uncertain = {Cause.CONN_NO_QP} if self.qps.unsettled else set()
+        return found - uncertain | _CERTAIN
+
+    def maybe(self) -> list[LogEntry]:
+        """Entries that may be in the error log as well: the order of events does not show at the
+        ports.
+        """
+        return self.takes.maybe
+
+    def deadline(self) -> int:
+        """Until this cycle held requests may still be released by age."""
+        return max(self.posts.deadlines.values(), default=0)
+
+
+Checks = CoreChecks | EngineChecks
+
+
+def checks_of(ctx: Context) -> Checks:
+    """The checks of a build: one without queue pairs is the completion core."""
+    return EngineChecks(ctx) if ctx.params.num_qp else CoreChecks(ctx)
+
+
+def logged(checks: Iterable[Check]) -> list[LogEntry]:
+    """What the checks expect in the error log."""
+    return list(chain.from_iterable(check.logged() for check in checks))

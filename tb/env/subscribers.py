@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Subscribers of the records: each is written one list of records for each block of the recorder,
+in order, so that pyuvm costs nothing for a single record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyuvm import uvm_component, uvm_subscriber
+
+from tb.env.harness.records import Record
+
+Take = Callable[[list[Record]], None]
+
+
+class BlockSubscriber(uvm_subscriber):
+    """Hands blocks to a callable; an exception in it fails the test at once. Derive from it and
+    define ``take`` for more.
+
+    ``checked``: tells how much was checked; 0 at the end of a test fails it. None: does not say.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        parent: uvm_component,
+        take: Take | None = None,
+        checked: Callable[[], int] | None = None,
+    ) -> None:
+        super().__init__(name, parent)
+        if take is not None:
+            self.take = take  # type: ignore[method-assign]
+        self.checked = checked
+
+    def take(self, records: list[Record]) -> None:
+        """One block of records."""
+        raise NotImplementedError
+
+    def write(self, records: list[Record]) -> None:
+        """The same, from an analysis port."""
+        try:
+            self.take(records)
+        except BaseException as error:
+            first, last = records[0].cycle, records[-1].cycle
+            error.add_note(f"in {self.get_name()}; cycles {first} to {last}")
+            raise
