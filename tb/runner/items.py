@@ -25,7 +25,7 @@ SUBJECTS = ("cq", "arm", "post", "receive", "keys", "host", "lib", "interop", "c
 #: Where an item keeps what its report tells beyond pass and fail (`tb/runner/store.py`: Item).
 Facts = dict[str, Any]
 
-_JOB_ID = re.compile(r"(.+)::(?:(\w+)\.)?(\w+)\[(\w+)-(\w+)-(\d+)\]$")
+_JOB_ID = re.compile(r"(.+)::(?:(\w+)\.)?(\w+)\[(\w+)-(verilator|icarus)-(\d+)\]$")
 
 
 class CheckFailedError(Exception):
