@@ -36,7 +36,7 @@ COUNT = 2
 WAIT_S = 120
 #: A worker that still computes when it is told to end is interrupted after 5 s, by execnet.
 _END_S = 12.0
-#: For launchers, whose standard output must carry what the worker writes, at once, and nothing else.
+#: For launchers: their standard output must carry what the worker writes, at once, and no more.
 _LAUNCHERS = {
     "SLURM_UNBUFFEREDIO": "1",  # srun would keep what is not a whole line
     "BSUB_QUIET": "1",  # bsub would tell of its job
@@ -247,14 +247,20 @@ def active() -> bool:
 
 
 @contextmanager
-def started(launcher: str, count: int, wait_s: float) -> Iterator[None]:
-    """Has ``count`` workers, which ``launcher`` starts, take the work of this process."""
+def started(launcher: str, jobs: int | None, wait_s: int | None) -> Iterator[int | None]:
+    """Has workers, which ``launcher`` starts, take the work of this process; without a launcher
+    nothing changes. Yields how many jobs can run side by side, None if nobody said.
+    """
     global _current
-    workers = Workers(launcher, count, wait_s)
+    if not launcher.strip():
+        yield jobs
+        return
+    count = jobs or COUNT
+    workers = Workers(launcher, count, wait_s or WAIT_S)
     at_kill.append(workers.close)
     _current = workers
     try:
-        yield
+        yield count
     finally:
         _current = None
         at_kill.remove(workers.close)
