@@ -117,8 +117,9 @@ class _Processes:
         assert process.stdin and process.stdout
         process.stdin.write(line + "\n")
         answer = process.stdout.readline()
-        with self._lock:
-            self._idle.append(process)
+        if answer:  # else it has ended
+            with self._lock:
+                self._idle.append(process)
         return answer
 
 
