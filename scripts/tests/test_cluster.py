@@ -253,8 +253,10 @@ def need_build() -> None:
 @pytest.mark.usefixtures("slurm")
 def test_simulations(tmp_path: Path) -> None:
     need_build()
-    options = ["--test", "test_smoke.SmokeTest", "--build", "default", "--sim", "verilator"]
-    options += ["--seeds", f"{SEEDS[0]},{SEEDS[1]}", "--waves", "0"]
+    [module] = [m.module for m in find_modules() if m.short == "test_smoke"]
+    options = [f"{module.replace('.', '/')}.py", "--test", "test_smoke.SmokeTest"]
+    options += ["--build", "default", "--sim", "verilator", "--waves", "0"]
+    options += ["--seeds", f"{SEEDS[0]},{SEEDS[1]}"]
     done = run_pytest(tmp_path, *options, "--cluster", "srun -n1 -c1", "--jobs", "2")
     assert done.returncode == 0, done.stdout + done.stderr
     names = [f"test_smoke[default-verilator-{seed}]" for seed in SEEDS[:2]]
