@@ -18,7 +18,8 @@ PYTEST = .venv/bin/python -m pytest
 # The shell takes them from the environment, where make puts them: no quote in a value is read by the shell. Pytest
 # and the runner check them and name what is wrong.
 SELECT = --test "$$TEST" --seed "$$SEED" --sim "$$SIM" --build "$$BUILD"
-WORKERS = $(if $(JOBS)$(CLUSTER),--jobs "$$JOBS" --cluster "$$CLUSTER",-n auto)
+PARALLEL = --jobs "$$JOBS" --cluster "$$CLUSTER" --cluster-wait "$$CLUSTER_WAIT"
+WORKERS = $(if $(JOBS)$(CLUSTER),$(PARALLEL),-n auto)
 
 .PHONY: help setup setup-sim sim tours test negatives formal mutate coverage soak faults bench report lint waves \
 	model list defs figures walk clean distclean
@@ -36,7 +37,8 @@ help: ## show this list
 #= AGAIN=1        judge what the last runs left, without simulating (make coverage)
 #= POINT=file:line  tests that hit this point of the design (make coverage), after a run
 #= PROOF=name     only these proofs (make formal);  QUICK=1 those of make test;  PLANTED=1 with their faults
-#= JOBS=n         parallel workers (default: all cores);  CLUSTER='srun -n1 -c1' starts them through a batch system
+#= JOBS=n         parallel workers (default: all cores);  CLUSTER='srun -n1 -c1' starts them through a batch system,
+#=                which has CLUSTER_WAIT=s seconds to start them all (120)
 #= TIMEOUT=s      limit of one simulation, in seconds of processor time
 #= WAVES=0        no rerun of the first failing simulation with waves
 #= COUNT=n        mutants (make mutate; 1000); SEED=n chooses them, MODULE=glob their modules,
@@ -72,10 +74,10 @@ formal: setup ## prove properties of the design: formal/*/proofs.yaml (PROOF, PL
 	@$(PYTEST) formal -m '$(if $(PLANTED),nightly,$(if $(QUICK),quick,full))' --only "$$PROOF" $(WORKERS)
 
 mutate: setup ## run the tests on mutants of the design (COUNT, SEED, MODULE, JOBS, PROVE)
-	@$(RUN) mutate --count "$$COUNT" --seed "$$SEED" --module "$$MODULE" --jobs "$$JOBS" --prove-seconds "$$PROVE"
+	@$(RUN) mutate --count "$$COUNT" --seed "$$SEED" --module "$$MODULE" --prove-seconds "$$PROVE" $(PARALLEL)
 
 soak: setup-sim ## random traffic of everything for long; Ctrl-C stops, SEED resumes (N, SEED, JOBS)
-	@$(RUN) soak --completions "$$N" --seed "$$SEED" --jobs "$$JOBS"
+	@$(RUN) soak --completions "$$N" --seed "$$SEED" $(PARALLEL)
 
 faults: setup-sim ## run the campaign of external faults: table and sim_build/faults.json (FAULT, JOBS)
 	@$(PYTEST) tb/tests/campaigns/faults.yaml --only "$$FAULT" $(WORKERS)

@@ -27,7 +27,11 @@ def _parser() -> argparse.ArgumentParser:
         "sim": "verilator or icarus",
         "build": "only this build of tb/builds.yaml",
     }
-    jobs = {"jobs": "parallel processes"}
+    jobs = {
+        "jobs": "parallel processes",
+        "cluster": "words that start a worker through a batch system",
+        "cluster_wait": "seconds that the batch system has to start all workers",
+    }
     command("waves", "rerun one test and record waves", **select)
     command("list", "list the simulation jobs", test=select["test"])
     command("bench", "run the speed measurements")
@@ -62,7 +66,14 @@ def _run(args: argparse.Namespace) -> int:
         from tb.runner.code_report import run_coverage
 
         return run_coverage(args.test.replace(",", " ").split(), args.point)
-    jobs = whole_number("JOBS", args.jobs, 4096)
+    from tb.runner.cluster import started
+
+    wait_s = whole_number("CLUSTER_WAIT", args.cluster_wait)
+    with started(args.cluster, whole_number("JOBS", args.jobs, 4096), wait_s) as jobs:
+        return _campaign(args, jobs)
+
+
+def _campaign(args: argparse.Namespace, jobs: int | None) -> int:
     if args.command == "mutate":
         from tb.runner.mutate import run_mutate
 

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tb.runner import cluster
 from tb.runner.common import ROOT
 from tb.runner.mutate_ladder import EQUIVALENT, SURVIVED, UNDECIDED, Proof
 from tb.runner.mutate_netlist import Mutation
@@ -185,8 +186,13 @@ def _script(mutation: Mutation, scope: Scope, base: Path, aiger: Path, reset: bo
 
 def limited(command: Sequence[str], seconds: float, folder: Path) -> tuple[str, float]:
     """Runs a command with a limit on its processor time (which other work on the machine does not
-    use up); returns what it printed until then, and its processor time.
+    use up); returns what it printed until then, and its processor time. On a cluster a worker runs
+    it.
     """
+    return cluster.call(_limited, command, seconds, folder)
+
+
+def _limited(command: Sequence[str], seconds: float, folder: Path) -> tuple[str, float]:
     shell = f'ulimit -t {max(int(seconds), 1)}; exec "$@"'
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen(

@@ -9,6 +9,7 @@ recorded run in each cycle, so are the bench's next inputs: the test would pass 
 
 from __future__ import annotations
 
+import atexit
 import json
 import subprocess
 import threading
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
+from tb.runner import cluster
 from tb.runner.builds import BuildConfig
 from tb.runner.common import RunnerError, cpu_count, relative
 from tb.runner.mutate_wrap import REPLAY, Interface, interface
@@ -79,20 +81,17 @@ def _interface(top: str, folder: Path) -> Interface:
     return interface(top, json.loads((folder / "ports.json").read_text()))
 
 
-class Replayer:
-    """The processes for one top level; a context manager, safe among threads."""
+class _Processes:
+    """Of one program, as many as are asked at a time; safe among threads."""
 
-    def __init__(self, program: Path, top: str, folder: Path) -> None:
+    def __init__(self, program: Path) -> None:
         self._program = program
-        self._design = _interface(top, folder)
         self._idle: list[subprocess.Popen[str]] = []
         self._all: list[subprocess.Popen[str]] = []
         self._lock = threading.Lock()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Ends all."""
         for process in self._all:
             process.kill()
             process.wait()
@@ -111,6 +110,45 @@ class Replayer:
             )
             self._all.append(process)
             return process
+
+    def ask(self, line: str) -> str:
+        """The line that answers this one; raises OSError, or returns less, if a process ends."""
+        process = self._take()
+        assert process.stdin and process.stdout
+        process.stdin.write(line + "\n")
+        answer = process.stdout.readline()
+        if answer:  # else it has ended
+            with self._lock:
+                self._idle.append(process)
+        return answer
+
+
+_far: dict[Path, _Processes] = {}
+
+
+def _ask_far(program: Path, line: str) -> str:
+    """In a worker of a cluster: its process starts with the first replay."""
+    if program not in _far:
+        _far[program] = _Processes(program)
+        atexit.register(_far[program].close)
+    return _far[program].ask(line)
+
+
+class Replayer:
+    """Replays for one top level, in processes here or in workers of a cluster; a context manager,
+    safe among threads.
+    """
+
+    def __init__(self, program: Path, top: str, folder: Path) -> None:
+        self._program = program
+        self._processes = _Processes(program)
+        self._design = _interface(top, folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._processes.close()
 
     def run(self, mutant: int, recording: Path) -> Replay:
         """Replays a recording; ``mutant`` 0: none."""
@@ -136,14 +174,14 @@ class Replayer:
         )
 
     def _ask(self, recording: Path, *request: object) -> tuple[Replay, list[str]]:
-        process = self._take()
-        assert process.stdin and process.stdout
+        line = "\t".join(map(str, request))
         try:
-            process.stdin.write("\t".join(map(str, request)) + "\n")
-            cycles, first, micros, *words = process.stdout.readline().split()
+            if cluster.active():
+                answer = cluster.call(_ask_far, self._program, line)
+            else:
+                answer = self._processes.ask(line)
+            cycles, first, micros, *words = answer.split()
         except (OSError, ValueError) as error:
             raise RunnerError(f"the replay of {recording.name} ended: {error}") from None
-        with self._lock:
-            self._idle.append(process)
         output = "" if int(first) < 0 else self._design.output_at(int(first))
         return Replay(int(cycles), output, int(micros) / 1e6), words

@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import os
 import signal
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
+from tb.runner import cluster
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, RunnerError, relative
 from tb.runner.fork_host import MODULES, ForkHost
@@ -81,14 +85,22 @@ class Answer:
 
 
 class Host:
-    """A simulator process that runs tests on mutants; a context manager."""
+    """A simulator process that runs tests on mutants; on a cluster there is one in each worker. A
+    context manager.
+    """
 
     def __init__(self, config: NetlistBuild, modules: Sequence[str], work: Path) -> None:
         self.config = config
         self.work = work
         self._modules = modules
+        self._host: ForkHost | None = None
 
     def __enter__(self) -> Self:
+        if not cluster.active():
+            self._start()
+        return self
+
+    def _start(self) -> None:
         # cocotb's runner knows what its library needs to find Python.
         runner: Any = make_runner("verilator")
         runner.sim_hdl_toplevel = self.config.toplevel
@@ -108,13 +120,16 @@ class Host:
         options = ["+verilator+seed+1", "+verilator+rand+reset+2", "+verilator+error+limit+1000"]
         self._host = ForkHost([str(program), *options], environment, self.work)
         self.tests = set(self._host.ready)
-        return self
 
     def __exit__(self, *_: object) -> None:
-        self._host.close()
+        if self._host:
+            self._host.close()
 
     def run(self, run: Run) -> Answer:
         """Runs it and waits; may be called by several threads."""
+        if cluster.active():
+            return cluster.call(_run_far, self.config, self._modules, self.work, run)
+        assert self._host
         if run.test not in self.tests:
             raise RunnerError(f"the simulator does not know the test {run.test}")
         answer = self._host.ask(
@@ -135,3 +150,15 @@ class Host:
         if answer["timeout"] or status in (-signal.SIGXCPU, -signal.SIGKILL):
             return Answer(run, False, "time limit", seconds, timeout=True)
         return Answer(run, False, f"the simulation ended with status {status}", seconds)
+
+
+_far: dict[Path, Host] = {}
+
+
+def _run_far(config: NetlistBuild, modules: Sequence[str], work: Path, run: Run) -> Answer:
+    """In a worker of a cluster: its simulator starts with the first run."""
+    if work not in _far:
+        host = Host(config, modules, work / f"{socket.gethostname()}-{os.getpid()}")
+        _far[work] = host.__enter__()
+        atexit.register(host.__exit__)
+    return _far[work].run(run)

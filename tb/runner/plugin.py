@@ -16,6 +16,7 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from tb.runner.builds import get_build, load_builds
+from tb.runner.cluster import Starter
 from tb.runner.code_report import discard
 from tb.runner.common import RunnerError, interruptible, nearest, prepare_environment, relative
 from tb.runner.discover import Job
@@ -33,7 +34,13 @@ from tb.runner.items import (
 )
 from tb.runner.recorder import Recorder
 from tb.runner.regress import make_builds
-from tb.runner.selection import add_options, choose_tier, choose_workers, read_selection
+from tb.runner.selection import (
+    add_options,
+    choose_tier,
+    choose_workers,
+    read_selection,
+    start_limit,
+)
 from tb.runner.simulator import kill_all
 from tb.runner.store import one_whole_run
 from tb.runner.tiers import Costs
@@ -197,6 +204,22 @@ class _Distributed:
 
     def __init__(self) -> None:
         self._ready = False
+
+    def pytest_xdist_setupnodes(self, config: pytest.Config, specs: Sequence[Any]) -> None:
+        """Workers of a cluster start side by side, within a limit."""
+        launcher = config.getoption("carillon_cluster").strip()
+        if not launcher:
+            return
+        session: Any = config.pluginmanager.get_plugin("dsession")
+        group = session.nodemanager.group
+        starter = Starter(group, launcher, start_limit(config))
+
+        def make(spec: Any) -> Any:
+            with _one_line():
+                return starter(spec)
+
+        group.makegateway = make
+        starter.begin(specs)
 
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
         if not self._ready:

@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tb.runner import cluster
 from tb.runner.builds import BuildConfig, get_build, load_builds
 from tb.runner.code_coverage import collect
 from tb.runner.common import SIM_BUILD, RunnerError, cpu_count, empty, locked
@@ -146,6 +147,7 @@ def run_job(
     """Run one job in a folder of its own; never raises for a failing test. ``hosts``: as for
     ``simulate``.
     """
+    hosts = hosts or (cluster.execute if cluster.active() else None)
     folder = job_folder(job)
     log, counts = folder / "sim.log", folder / "coverage.json"
     with locked(folder):

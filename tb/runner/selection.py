@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
 
+from tb.runner import cluster
 from tb.runner.builds import BuildConfig, get_build, load_builds
 from tb.runner.code_coverage import LEFT_OUT
 from tb.runner.common import RunnerError, whole_number
@@ -26,6 +24,7 @@ _OPTIONS = {
     "--cpu-limit": "limit of one simulation in seconds of processor time",
     "--jobs": "parallel workers; as -n, which also takes auto",
     "--cluster": "words that start a worker through a batch system, such as 'srun -n1 -c1'",
+    "--cluster-wait": "seconds that the batch system has to start all workers",
     "--only": "proofs, planted and external faults: names; several with commas; globs",
     "--waves": "1: rerun the first failing simulation with waves; 0: do not",
 }
@@ -113,18 +112,23 @@ def choose_tier(config: pytest.Config, selection: Selection) -> None:
         config.option.markexpr = {"full": "full or quick", "nightly": ""}.get(tier, tier)
 
 
+def start_limit(config: pytest.Config) -> int:
+    """Seconds that a batch system has to start all workers."""
+    text = config.getoption("carillon_cluster_wait")
+    return whole_number("CLUSTER_WAIT", text) or cluster.WAIT_S
+
+
 def choose_workers(config: pytest.Config) -> None:
     """Turns --jobs and --cluster into options of pytest-xdist."""
     jobs = whole_number("JOBS", config.getoption("carillon_jobs"), 4096)
-    launcher = shlex.split(config.getoption("carillon_cluster"))
+    start_limit(config)
+    launcher = config.getoption("carillon_cluster").strip()
     if jobs and not launcher:
         config.option.numprocesses = jobs
     if launcher:
-        # Not what the link points to: the environment is found by the path of its interpreter.
-        python = Path(sys.prefix) / "bin" / "python"
-        words = shlex.join([*launcher, str(python), "-u"])
+        count = jobs or cluster.COUNT
         config.option.numprocesses = None
         config.option.dist = "load"
-        config.option.tx = [f"{jobs or 2}*popen//python={words}"]
+        config.option.tx = [f"{count}*{cluster.spec_of(launcher)}"]
         if config.option.maxworkerrestart is None:
-            config.option.maxworkerrestart = str(4 * (jobs or 2))
+            config.option.maxworkerrestart = str(4 * count)

@@ -26,6 +26,8 @@ from tb.runner.limits import Watch, limit_cpu
 
 _children: set[subprocess.Popen[Any]] = set()
 _children_lock = threading.Lock()
+#: Called by kill_all, too: ends what runs elsewhere (tb/runner/cluster.py).
+at_kill: list[Callable[[], None]] = []
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,8 @@ def kill_all() -> None:
     with _children_lock:
         for process in _children:
             kill_group(process)
+    for end in list(at_kill):
+        end()
 
 
 def execute(

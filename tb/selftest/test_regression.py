@@ -35,7 +35,7 @@ from tb.runner.tiers import Costs, check_tiers, quick_jobs
 NODE = "tb/tests/arm/test_arm.py::ArmTypeTest[default-verilator-1]"
 DEFAULTS = {
     **dict.fromkeys(("test", "seed", "seeds", "sim", "build", "tier", "cpu_limit", "jobs"), ""),
-    **dict.fromkeys(("cluster", "only", "waves"), ""),
+    **dict.fromkeys(("cluster", "cluster_wait", "only", "waves"), ""),
 }
 
 
@@ -66,6 +66,10 @@ class FakeConfig:
         ({"sim": "vcs"}, "SIM=vcs: choose"),
         ({"jobs": "²"}, "JOBS=²: must be"),
         ({"jobs": "9" * 5000}, r"JOBS=9{20}\.\.\.: must be"),
+        ({"cluster": "srn -n1", "jobs": "2"}, "CLUSTER=srn -n1: no such command"),
+        ({"cluster": "env 'a"}, "CLUSTER=env 'a: No closing quotation"),
+        ({"cluster": "env A=//"}, "CLUSTER=env A=//: must not contain //"),
+        ({"cluster_wait": "0"}, "CLUSTER_WAIT=0: must be"),
         ({"tier": "quik"}, "tier quik: choose"),
     ],
 )
@@ -102,10 +106,10 @@ def test_tiers_are_marks(args: str, options: Any, marks: str | None, tier: str) 
 
 
 def test_a_batch_system_starts_the_workers() -> None:
-    config: Any = FakeConfig(jobs="64", cluster="srun -n1 --comment='a b'")
+    config: Any = FakeConfig(jobs="64", cluster="env -u NAME 'A=a b'")
     choose_workers(config)
     python = Path(sys.prefix) / "bin" / "python"
-    words = f"srun -n1 '--comment=a b' {python} -u"
+    words = f"env -u NAME 'A=a b' {python}"
     assert config.option.tx == [f"64*popen//python={words}"]
     assert (config.option.dist, config.option.numprocesses) == ("load", None)
 
