@@ -236,7 +236,7 @@ class LintItem(CheckItem):
         super().__init__(**kwargs)
         self.check = check
         self.facts["reproduce"] = "make lint"
-        self.add_marker("quick")
+        self.add_marker("quick" if check.quick else "full")
 
     def runtest(self) -> None:
         ok, text = self.check.run()

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import yaml
 
@@ -17,6 +17,8 @@ from tb.runner.common import INCLUDES, ROOT, RunnerError, hdl_files, relative
 
 TOPS = ("cde_top", "cde_cpl_top")
 CONFIGS = "hdl/lint_configs.yaml"
+#: Parameter sets of the quick tier: the largest takes Yosys a minute.
+QUICK_SETS = ("defaults", "smallest")
 FILE_LIST = "hdl/carillon.f"
 VERILATOR = ("verilator", "--lint-only", "-Wall", "--default-language", "1364-2005")
 INCLUDE_ARGS = tuple(f"-I{folder}" for folder in INCLUDES)
@@ -31,6 +33,8 @@ class Check:
     bad_line: Callable[[str], bool] = lambda line: False  # noqa: ARG005
     told_line: Callable[[str], bool] = lambda line: True  # noqa: ARG005
     """Which lines tell what is wrong, where a tool prints much else."""
+    quick: bool = True
+    """Whether `make test` runs it."""
 
     def run(self) -> tuple[bool, str]:
         done = subprocess.run(
@@ -99,11 +103,12 @@ def hdl_checks() -> list[Check]:
                 *waivers,
                 *("-F", FILE_LIST),
             )
-            checks.append(Check(f"verilator -Wall {label}", command))
+            checks.append(Check(f"verilator -Wall {label}", command, quick=name in QUICK_SETS))
             generics = tuple(f"-P{top}.{key}={value}" for key, value in values.items())
             icarus = ("iverilog", "-g2005", "-Wall", *INCLUDE_ARGS, "-t", "null", "-s", top)
             command = (*icarus, *generics, *sources)
-            checks.append(Check(f"iverilog -Wall {label}", command, icarus_warning))
+            icarus_check = Check(f"iverilog -Wall {label}", command, icarus_warning)
+            checks.append(replace(icarus_check, quick=name in QUICK_SETS))
             chparam = "".join(f" -set {key} {value}" for key, value in values.items())
             steps = (
                 f"read_verilog {' '.join(INCLUDE_ARGS)} {' '.join(sources)}",
@@ -112,13 +117,18 @@ def hdl_checks() -> list[Check]:
                 *("proc", "check -assert"),
             )
             command = ("yosys", "-p", "; ".join(steps))
-            checks.append(Check(f"yosys check {label}", command, told_line=yosys_finding))
+            yosys_check = Check(f"yosys check {label}", command, told_line=yosys_finding)
+            checks.append(replace(yosys_check, quick=name in QUICK_SETS))
     return checks
 
 
 def strict_checks() -> list[Check]:
-    """A SystemVerilog front end at its default settings, with the file list as users have it."""
-    return [Check(f"slang ({top})", ("slang", "-F", FILE_LIST, "--top", top)) for top in TOPS]
+    """A SystemVerilog front end at its default settings, with the file list as users have it: the
+    tops, and each module with the default values of its parameters.
+    """
+    alone = [word for path in hdl_files() for word in ("--top", path.stem)]
+    checks = [Check(f"slang ({top})", ("slang", "-F", FILE_LIST, "--top", top)) for top in TOPS]
+    return [*checks, Check("slang (each module)", ("slang", "-F", FILE_LIST, *alone))]
 
 
 def module_checks() -> list[Check]:
@@ -129,6 +139,7 @@ def module_checks() -> list[Check]:
         Check(
             f"verilator -Wall {path.stem} alone",
             (*VERILATOR, *INCLUDE_ARGS, *search, "hdl/lint.vlt", relative(path)),
+            quick=False,
         )
         for path in hdl_files()
         if path.stem not in TOPS
