@@ -441,34 +441,38 @@ class LogCause(IntEnum):
 
 
 class TraceOp(IntEnum):
-    """Operations of the trace port (bits 7:0 of a record): lane 1; 2; 0; 3; 4; 5; 6; 7; 8 and,
-    CHECK, 9.
-    """
+    """Operations of the trace port (bits 7:0 of a record), by lane."""
 
+    # Lane 1.
     PUBLISH = 0x01
     CQ_ERROR = 0x02
     EVENT_FAILED = 0x03
     EVENT_DONE = 0x04
+    # Lane 2.
     DOORBELL = 0x10
     CB_RETURN = 0x11
     MODERATION = 0x12
     CREATE = 0x13
     DESTROY = 0x14
+    # Lane 0.
     PLACE = 0x20
     OVERFLOW = 0x21
     START = 0x22
     RESIZE = 0x23
     STOP = 0x24
+    # Lane 3; RETIRE: lane 4.
     POST = 0x30
     AGE = 0x31
     QP_STATE = 0x32
     RETIRE = 0x40
+    # Lane 5; from RECV_POST on lane 6; RECEIVE: lane 7.
     TAKE = 0x50
     WATERMARK = 0x51
     RECV_POST = 0x58
     REAP = 0x59
     RECV_SIZE = 0x5A
     RECEIVE = 0x60
+    # Lane 8; CHECK: lane 9.
     BIND = 0x70
     FAST_REGISTER = 0x71
     INVALIDATE = 0x72

@@ -117,7 +117,7 @@ class Nic:
         self._eq_readers: dict[int, EventReader] = {}
 
     @property
-    def posts(self) -> bool:
+    def has_queue_pairs(self) -> bool:
         """It has queue pairs; without them it is the completion core alone."""
         return self.params.num_qp > 0
 
@@ -127,7 +127,7 @@ class Nic:
         """A control command (``code``: 8 bits) with all that follows from it."""
         if code in control.USED_BITS:
             reply = self._core_command(Command(code), args)
-        elif not self.posts:
+        elif not self.has_queue_pairs:
             reply = NicReply(CommandResult.CMD_UNKNOWN)
         else:
             got = self.windows.command(code, args)
@@ -169,9 +169,9 @@ class Nic:
         awlen) with all that follows from it; the cause that answers it.
         """
         beat = addr, length, size, strb, data
-        result = self._post(*beat) if self.posts else None
+        result = self._post(*beat) if self.has_queue_pairs else None
         cause = None if result is None else result.cause
-        if cause is None and self.posts:
+        if cause is None and self.has_queue_pairs:
             cause = self.receive.reap(*beat)
         if cause is None:
             cause = self.core.write(*beat).cause  # counts by itself

@@ -370,7 +370,7 @@ class QpModel(KeyUser):
         return self.requests[0]
 
     def _status(self, request: Request) -> int:
-        """DF-15: everything behind the first failure of a connection is canceled."""
+        """DF-15: everything after the first failure of a connection is canceled."""
         if self.failed or request.status is None:
             return int(Status.CANCELED)
         return request.status

@@ -206,7 +206,9 @@ def test_the_completion_core_alone() -> None:
 def test_inline_data_and_segments_reach_the_transport() -> None:
     engine = nic()
     slots = slots_of([Segment(BASE, 8, 1)])
-    assert engine.post(0, request("Send", num_segments=1, slots=slots, context=6)) is Cause.OK
+    assert (
+        engine.post(0, replace(request("Send", context=6), num_segments=1, slots=slots)) is Cause.OK
+    )
     (beat,) = engine.work
     assert beat.post.segments == [Segment(BASE, 8, 1)]
     engine.done(0)

@@ -78,8 +78,8 @@ class GoesOnAfterTokens(ReceiveQp):
         pass
 
 
-class IndicatesBehind(QpModel):
-    """What stands behind a local request that failed is indicated."""
+class IndicatesAfterFailures(QpModel):
+    """What comes after a local request that failed is indicated."""
 
     @property
     def halting(self) -> bool:
@@ -257,7 +257,7 @@ BROKEN: Final[Mapping[str, Parts]] = {
     "CQ-05": Parts(keys=InvalidatesAgain),
     "CQ-17": Parts(rq=OneCredit),
     "DF-15": Parts(qp=GoesOnAfterFailures, rq=GoesOnAfterTokens),
-    "DF-15a": Parts(qp=IndicatesBehind),
+    "DF-15a": Parts(qp=IndicatesAfterFailures),
     "MW-01": Parts(keys=BornValid),
     "MW-02": Parts(keys=RightsOfTheRegion),
     "MW-02a": Parts(keys=WritesBareMemory),

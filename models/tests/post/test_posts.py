@@ -182,7 +182,7 @@ def test_unused_slots_are_ignored() -> None:
 def test_random_posts_are_legal_and_reach_all_bins(
     verb: Verb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(VERBS, verb.opcode, verb)  # type: ignore[arg-type]
+    monkeypatch.setitem(VERBS, verb.opcode, verb)
     rng = random.Random(verb.opcode)
     hit: set[str] = set()
     for _ in range(2500):
@@ -222,7 +222,7 @@ def test_least_and_exact(
     verb: Verb, lengths: list[int], cause: Cause | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DF-14: too few segments and another length are BAD_LENGTH."""
-    monkeypatch.setitem(VERBS, verb.opcode, verb)  # type: ignore[arg-type]
+    monkeypatch.setitem(VERBS, verb.opcode, verb)
     post = Post(verb.opcode, len(lengths), slots=slots_of([Segment(0, n) for n in lengths]))
     assert next(static_faults(post), None) is cause
     for nbytes in (0, 15, 16, 17) if verb.max_inline else ():

@@ -41,7 +41,9 @@ class Access:
     @property
     def kind(self) -> CheckKind:
         """What it does to the memory of ``qp``."""
-        return CheckKind(VERBS[self.post.opcode].access)
+        kind = VERBS[self.post.opcode].access
+        assert kind is not None, f"{self.post} accesses no memory"
+        return CheckKind(kind)
 
     @property
     def target(self) -> Segment:
