@@ -13,6 +13,7 @@ from models.keys.window_control import make_window_args
 from models.post.qp_control import make_qp_args
 from models.receive.receive_types import RecvRequest
 from tb.env.harness.records import Command, RecvDone, Trace
+from tb.env.scoreboard.explain import shown
 from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
 from tb.selftest.mutations import OPEN_END, Records, change, drop, index, right
 from tb.selftest.mutations import fails_open as fails
@@ -171,6 +172,7 @@ def test_queue_pair_with_valid_keys_is_destroyed() -> None:
         (codes.Command.ALLOC_MR, 4, CommandResult.CMD_BAD_OBJECT),
         (codes.Command.DEREGISTER_MR, 3, CommandResult.CMD_NO_OBJECT),
     ],
+    ids=shown,
 )
 def test_results(code: int, number: int, result: CommandResult) -> None:
     stream = WindowStream().bound()
