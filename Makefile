@@ -21,7 +21,7 @@ SELECT = --test "$$TEST" --seed "$$SEED" --sim "$$SIM" --build "$$BUILD"
 PARALLEL = --jobs "$$JOBS" --cluster "$$CLUSTER" --cluster-wait "$$CLUSTER_WAIT"
 WORKERS = $(if $(JOBS)$(CLUSTER),$(PARALLEL),-n auto)
 
-.PHONY: help setup setup-sim sim tours test negatives formal mutate coverage soak faults bench report lint waves \
+.PHONY: help setup setup-sim sim tours test negatives formal mutate coverage soak faults tiers bench report lint waves \
 	model list defs figures walk clean distclean
 
 help: ## show this list
@@ -87,6 +87,9 @@ model: setup ## run the reference model's tests only
 
 lint: setup ## run the static checks: Verilator, Icarus, Yosys, ruff, mypy
 	@$(PYTEST) pyproject.toml hdl/lint_configs.yaml $(WORKERS)
+
+tiers: setup ## choose the tiers of tb/tiers.yaml from what the last `make coverage` recorded
+	@$(RUN) tiers
 
 bench: setup-sim ## measure throughput and latency against their goals
 	@$(RUN) bench

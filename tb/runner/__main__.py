@@ -35,6 +35,7 @@ def _parser() -> argparse.ArgumentParser:
     command("waves", "rerun one test and record waves", **select)
     command("list", "list the simulation jobs", test=select["test"])
     command("bench", "run the speed measurements")
+    command("tiers", "choose the tiers of tb/tiers.yaml from the last `make coverage`")
     command(
         "coverage",
         "judge code coverage of hdl/ once more",
@@ -60,6 +61,10 @@ def _run(args: argparse.Namespace) -> int:
         from tb.runner.bench import run_bench
 
         return run_bench()
+    if args.command == "tiers":
+        from tb.runner.choose import run_choose
+
+        return run_choose()
     if args.command in ("list", "waves"):
         return _jobs(args)
     if args.command == "coverage":

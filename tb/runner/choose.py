@@ -112,36 +112,36 @@ def choose_quick(
     whatever they hit; ``kills``: mutants by the test that killed them first.
     """
     wanted = _union(records)
-    names = sorted({record.job.build for record in records})
+    builds_of = sorted({record.job.build for record in records})
     best: tuple[int, float, list[Record]] | None = None
-    for group in itertools.combinations(names, min(builds, len(names))):
+    for group in itertools.combinations(builds_of, min(builds, len(builds_of))):
         own = [record for record in records if record.job.build in group]
         missing = (wanted & ~_union(own)).bit_count()
         if best and missing > best[0]:
             continue
-        first = {}
+        first: dict[str, Record] = {}
         for record in sorted(own, key=lambda record: record.cost):
             first.setdefault(record.job.name, record)
         found = cover(own, wanted & _union(own), [first[n] for n in smoke if n in first])
         cost = sum(record.cost for record in found)
         if not best or (missing, cost) < best[:2]:
             best = missing, cost, found
-    if not best:
+    if best is None:
         raise RunnerError("no records of any job; run 'make coverage' first")
     missing, _, chosen = best
     twice = once = 0
     for record in chosen:
         twice |= once & record.hits
         once |= record.hits
-    group = {record.job.build for record in chosen}
+    used = {record.job.build for record in chosen}
     tests = {record.job.name for record in chosen}
     others = [
-        r for r in records if r.job.build in group and r.job.name not in tests and r.cost <= _DEAR_S
+        r for r in records if r.job.build in used and r.job.name not in tests and r.cost <= _DEAR_S
     ]
     chosen += cover(others, once & ~twice & _union(others))
     spent = sum(record.cost for record in chosen)
     there = {record.job.name for record in chosen}
-    killers = [r for r in records if r.job.build in group and r.job.name not in there]
+    killers = [r for r in records if r.job.build in used and r.job.name not in there]
     killers.sort(key=lambda r: (-kills.get(r.job.name, 0) / (r.cost + _START_S), r.cost))
     for record in killers:
         name = record.job.name

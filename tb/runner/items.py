@@ -19,7 +19,7 @@ from tb.runner.proofs import Proof, read_proofs
 from tb.runner.regress import run_job
 from tb.runner.selection import Selection
 from tb.runner.simulator import is_built
-from tb.runner.tiers import quick_jobs
+from tb.runner.tiers import nightly_jobs, quick_jobs
 
 SUBJECTS = ("cq", "arm", "post", "receive", "keys", "host", "lib", "interop", "campaigns")
 #: Where an item keeps what its report tells beyond pass and fail (`tb/runner/store.py`: Item).
@@ -120,7 +120,7 @@ class SimItem(CheckItem):
         self.group = job.id
         self.facts |= job_facts(job)
         self.extra_keyword_matches.add(job.name)
-        self.add_marker("full")
+        self.add_marker("nightly" if job.id in nightly_jobs() else "full")
         if job.id in quick_jobs():
             self.add_marker("quick")
 

@@ -163,8 +163,7 @@ def run_job(
             job.seed,
             waves,
             {
-                # Situations are counted by the regression proper.
-                COVERAGE: "" if config.coverage else str(counts),
+                COVERAGE: str(counts),
                 TOUR: str(tour_file(job)),
                 **(extra_env or {}),
             },

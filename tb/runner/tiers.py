@@ -29,6 +29,17 @@ def quick_jobs(path: Path = TIERS_YAML) -> frozenset[str]:
 
 
 @cache
+def nightly_jobs(path: Path = TIERS_YAML) -> frozenset[str]:
+    """The jobs that only the tier `nightly` has: they add nothing to the others."""
+    jobs = _load(path).get("nightly") or []
+    if not isinstance(jobs, list) or not all(isinstance(job, str) for job in jobs):
+        raise RunnerError(f"{relative(path)}: `nightly` must be a list of jobs")
+    if both := sorted(set(jobs) & quick_jobs(path)):
+        raise RunnerError(f"{relative(path)}: both quick and nightly: {', '.join(both[:5])}")
+    return frozenset(jobs)
+
+
+@cache
 def quick_is_complete(path: Path = TIERS_YAML) -> bool:
     """Whether the tier `quick` has to hit every bin of functional coverage."""
     return bool(_load(path).get("complete"))
@@ -39,14 +50,14 @@ def _load(path: Path) -> dict[str, object]:
         data = yaml.safe_load(path.read_text())
     except (OSError, yaml.YAMLError) as error:
         raise RunnerError(f"{relative(path)}: {error}") from None
-    if not isinstance(data, dict) or not data.keys() <= {"quick", "complete"}:
-        raise RunnerError(f"{relative(path)}: must have the keys quick and complete")
+    if not isinstance(data, dict) or not data.keys() <= {"quick", "nightly", "complete"}:
+        raise RunnerError(f"{relative(path)}: must have the keys complete, quick and nightly")
     return data
 
 
 def check_tiers(known: Iterable[str], path: Path = TIERS_YAML) -> None:
     """A job of the tier that is not there would be left out in silence."""
-    if odd := sorted(quick_jobs(path) - set(known)):
+    if odd := sorted((quick_jobs(path) | nightly_jobs(path)) - set(known)):
         raise RunnerError(f"{relative(path)}: no such job: {', '.join(odd[:5])}")
 
 
