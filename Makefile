@@ -103,8 +103,9 @@ waves: setup-sim ## rerun one test with waves (TEST, SEED, SIM, BUILD)
 list: setup-sim ## list the simulation jobs and the command for each (TEST)
 	@$(RUN) list --test "$$TEST"
 
-defs: setup ## write the files made from hdl/carillon.rdl: hdl/cde_defs.vh, tb/env/defs.py, tb/waves/*.flt
+defs: setup ## write the files made from hdl/carillon.rdl and models/verbs: headers, tb/env/defs.py, tb/waves/*.flt
 	@.venv/bin/python -m scripts.gen_defs
+	@.venv/bin/python -m scripts.gen_verbs
 	@.venv/bin/python -m scripts.gen_filters
 
 figures: setup-sim ## write the tables of docs/ from what the last runs left in sim_build

@@ -111,6 +111,8 @@ class Verb:
             raise ValueError(f"{self.name}: {self.min_segments} to {self.max_segments} segments")
         if not 0 <= self.max_inline <= slots * SLOT_BITS // 8:
             raise ValueError(f"{self.name}: {self.max_inline} inline bytes")
+        if self.local and self.is_read:
+            raise ValueError(f"{self.name}: no fence waits for a local request")
         if self.exact_length is not None and not 0 <= self.exact_length <= most:
             raise ValueError(f"{self.name}: {self.exact_length} bytes")
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,6 +99,11 @@ class Map(NamedTuple):
 
 class DefsError(Exception):
     """The register map cannot be turned into definitions."""
+
+
+def constant_name(words: str) -> str:
+    """``SEND_AND_INVALIDATE`` for SendAndInvalidate, ``LOCAL_WRITE`` for local write."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])| ", "_", words).upper()
 
 
 # ------------------------------------------------------------------------ reading the map

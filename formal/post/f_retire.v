@@ -20,7 +20,7 @@ module f_retire #(
     input wire [SQ_LOG2-1:0] acc_slot,
     input wire [3:0]         acc_context,
     input wire               acc_silent,
-    input wire [1:0]         acc_kind,       // {local, read}
+    input wire [1:0]         acc_kind,       // CDE_KIND_*
     input wire               acc_unkeys,
     input wire               ind_valid,
     input wire               ind_qp,

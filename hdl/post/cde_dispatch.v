@@ -9,6 +9,7 @@
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
+`include "cde_post_records.vh"
 
 module cde_dispatch #(
     parameter NUM_QP = 64,
@@ -28,7 +29,7 @@ module cde_dispatch #(
     input  wire [QP_W-1:0]   acc_qp,
     input  wire [SQ_LOG2-1:0] acc_slot,
     input  wire [511:0]      acc_data,
-    input  wire [1:0]        acc_kind,       // {local, read}
+    input  wire [1:0]        acc_kind,       // CDE_KIND_*
     input  wire              end_we,
     input  wire [SQ_LOG2-1:0] end_slot,
     input  wire              end_last,
@@ -182,7 +183,9 @@ module cde_dispatch #(
     // ---------------------------------------------------------------- stage G: offer, skip, or give back
     wire [QP_W-1:0]  look_qp = advance ? fetch_qp : g_qp;
     wire [AW-1:0]    look_slot = {look_qp, advance ? fetch_index[SQ_LOG2-1:0] : g_index[SQ_LOG2-1:0]};
-    wire             g_local, g_read, g_last;
+    wire [1:0]       g_kind;
+    wire             g_local = g_kind[1];
+    wire             g_last;
     wire [511:0]     g_post;
     wire [IDX_W-1:0] g_tags, g_reads, g_retired;
     wire [23:0]      g_peer;
@@ -191,7 +194,7 @@ module cde_dispatch #(
 
     cde_ram #(.W(514), .AW(AW), .ECC(ECC), .FORWARD(0)) post_ram (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(acc_valid), .waddr({acc_qp, acc_slot}), .wdata({acc_kind, acc_data}),
-        .raddr(look_slot), .rdata({g_local, g_read, g_post})
+        .raddr(look_slot), .rdata({g_kind, g_post})
     );
 
     cde_ram #(.W(1), .AW(AW), .ECC(ECC)) end_ram (
@@ -200,7 +203,7 @@ module cde_dispatch #(
 
     wire             skip;
     wire [IDX_W-1:0] tags_next = g_local || skip ? g_tags : g_tags + ONE;
-    wire [IDX_W-1:0] reads_next = g_read ? g_reads + ONE : g_reads;
+    wire [IDX_W-1:0] reads_next = g_kind == `CDE_KIND_READ ? g_reads + ONE : g_reads;
 
     cde_ram #(.W(2 * IDX_W), .AW(QP_W), .ECC(ECC)) count_ram (
         .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(ind_valid && ind_done), .waddr(g_qp),
@@ -226,9 +229,10 @@ module cde_dispatch #(
 
     assign g_blocked = !skip && !g_offered && fenced;
 
-    // A local request is executed when its beat has been taken; what is after it waits for the outcome.
+    // A local request that changes keys is executed when its beat has been taken; what is after it waits for the
+    // outcome.
     reg  g_sent;
-    wire executes = g_local && g_guard;
+    wire executes = g_kind == `CDE_KIND_KEYS && g_guard;
     wire finished = executes ? g_sent && loc_done : m_axis_work_tready;
 
     assign m_axis_work_tvalid = g_valid && !skip && !g_blocked && !g_sent;

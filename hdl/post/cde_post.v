@@ -145,7 +145,7 @@ module cde_post #(
     wire [`CDE_VERB_W-1:0]      a_verb;
 
     cde_verb verb_i (
-        .post(post_data), .cause(a_verb_cause), .is_local(a_verb[`CDE_VERB_LOCAL]), .is_read(a_verb[`CDE_VERB_READ]),
+        .post(post_data), .cause(a_verb_cause), .kind(a_verb[`CDE_VERB_KIND +: 2]),
         .result_type(a_verb[`CDE_VERB_TYPE +: 16]), .bytes(a_verb[`CDE_VERB_BYTES +: 32])
     );
 

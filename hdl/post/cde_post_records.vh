@@ -20,9 +20,14 @@
 // What retirement needs of an accepted post.
 `define CDE_VERB_BYTES         0                              // 32 bits: of a successful completion
 `define CDE_VERB_TYPE          32                             // 16 bits: result type
-`define CDE_VERB_READ          48
-`define CDE_VERB_LOCAL         49
+`define CDE_VERB_KIND          48                             // 2 bits
 `define CDE_VERB_W             50
+
+// Kinds of requests. The upper bit: local, executed by the engine when it is indicated.
+`define CDE_KIND_REMOTE        2'd0
+`define CDE_KIND_READ          2'd1                           // a later fence waits for it
+`define CDE_KIND_KEYS          2'd2                           // local; of a guarded QP, executed in the key table
+`define CDE_KIND_LOCAL         2'd3                           // local; changes no keys
 
 // Indices of a send queue, as a state step finds them.
 `define CDE_SQ_TAIL            0                              // IDX_W bits each

@@ -149,6 +149,7 @@ module cde_posting #(
     wire [IDX_W-1:0] rel_index;
     wire [511:0] acc_data;
     wire [`CDE_VERB_W-1:0] acc_verb;
+    wire [1:0]         acc_kind = acc_verb[`CDE_VERB_KIND +: 2];
     wire [NUM_QP-1:0] stop, bad;
     wire ret_we, rr_valid;
     wire [QP_W-1:0] ret_qp;
@@ -184,7 +185,8 @@ module cde_posting #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(BURST), .ECC(ECC)
     ) dispatch_i (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .rst(rst), .init(init),
-        .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data), .acc_kind({acc_verb[`CDE_VERB_LOCAL], acc_verb[`CDE_VERB_READ]}),
+        .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data),
+        .acc_kind(acc_kind),
         .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop),
         .rr_valid(rr_valid), .rr_we(ret_we), .rr_qp(ret_qp), .rr_total(rr_total),
@@ -219,7 +221,7 @@ module cde_posting #(
         .clk(clk), .mem_i(mem3), .mem_o(mem4), .rst(rst), .init(init),
         .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_context(acc_data[`CDE_POST_CONTEXT_LSB +: 64]),
         .acc_silent(acc_data[`CDE_POST_SILENT_SUCCESS_LSB]), .acc_verb(acc_verb),
-        .acc_unkeys(acc_data[`CDE_POST_RDMA_READ_LOCAL_INVALIDATE_LSB] && acc_verb[`CDE_VERB_READ]),
+        .acc_unkeys(acc_data[`CDE_POST_RDMA_READ_LOCAL_INVALIDATE_LSB] && acc_kind == `CDE_KIND_READ),
         .acc_key(acc_data[`CDE_POST_SEGMENTS_LSB +: 8] == 8'd0 ? 32'd0    // without a segment no key: 0 is none
                  : acc_data[`CDE_POST_SLOT0_LSB + `CDE_SEGMENT_KEY_LSB +: 32]),
         .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_ripe(ind_ripe),

@@ -226,7 +226,8 @@ module cde_retire #(
     wire [AW-1:0]    look_slot = {look_qp, advance ? fetch_index[SQ_LOG2-1:0] : h_index[SQ_LOG2-1:0]};
     wire [`CDE_VERB_W-1:0] h_verb;
     wire             h_silent, h_done, h_unkeys;
-    wire             h_local = h_verb[`CDE_VERB_LOCAL], h_read = h_verb[`CDE_VERB_READ];
+    wire [1:0]       h_kind = h_verb[`CDE_VERB_KIND +: 2];
+    wire             h_local = h_kind[1], h_read = h_kind == `CDE_KIND_READ;
     wire [31:0]      h_key;
     wire [`CDE_QP_RETIRE_W-1:0] h_set;
     wire             h_guard = h_set[`CDE_QP_RETIRE_GUARDED];

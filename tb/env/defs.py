@@ -108,7 +108,7 @@ class Cause(IntEnum):
     BAD_OPCODE = 0x0F  # No such opcode.
     BAD_FLAGS = 0x10  # A flag that does not exist or does not belong to the opcode.
     TOO_MANY_SEGMENTS = 0x11  # More than the opcode takes, or any with INLINE.
-    BAD_LENGTH = 0x12  # More than 2^31 bytes, or wrong inline bytes.
+    BAD_LENGTH = 0x12  # More than 2^31 bytes, wrong length or inline bytes, or too few segments.
     NOT_CONNECTED = 0x13  # The QP is not in state CONNECTED.
     QUEUE_FULL = 0x14  # No free slot in the queue.
     CQ_ERROR = 0x15  # The CQ of the queue is in error.

@@ -164,6 +164,6 @@ def generated_checks() -> list[Check]:
     """Generated files and the documented tables agree with what they are made from."""
     return [
         Check(f"{name} up to date", (sys.executable, "-m", f"scripts.{name}", "--check"))
-        for name in ("gen_defs", "gen_filters", "gen_file_list")
+        for name in ("gen_defs", "gen_verbs", "gen_filters", "gen_file_list")
         if (ROOT / "scripts" / f"{name}.py").is_file()
     ]

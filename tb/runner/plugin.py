@@ -137,7 +137,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Longest first; what has no recorded cost may be longest."""
     for item in items:
         if not isinstance(item, CheckItem):
-            item.add_marker("quick")
+            if item.get_closest_marker("full") is None:
+                item.add_marker("quick")
             item.add_marker("full")
     _keep_only(config, items)
     with _one_line():

@@ -15,6 +15,7 @@ from models.post.post import Post, Segment, slots_of
 from models.receive.receive_types import RecvRequest
 from tb.env.coverage.coverage import Coverage
 from tb.env.coverage.keys_bins import (
+    BAD_KINDS,
     CLEANUP,
     CLOSED,
     EDGES,
@@ -172,7 +173,7 @@ def check_cases() -> Iterator[tuple[str, list[Record]]]:
     connected: list[Record] = [state(QpState.CONNECTED)]
     yield "check/refused, not guarded", [*created(guarded=False), *connected, *asked(code=5)]
     yield "check/refused, QP out of range", asked(code=5, qp=9)
-    for kind in (0, 3):
+    for kind in BAD_KINDS:
         yield f"check/refused, kind {kind}", asked(code=5, kind=kind)
     yield "check/refused, reserved bits", asked(code=5, reserved=1 << 20)
     yield "check/0 bytes, key not valid", asked(length=0)

@@ -136,11 +136,6 @@ def test_a_changed_table_is_found(copy: Path, old: str, new: str, message: str) 
         ("0x1C0 … 0x1FC", "0x1C0 … 0x1F8", "CNT_CAUSE31 is 0x1f8"),
         ("(Receive 0x040", "(Receive 0x0C0", "RECV is 0x0c0"),
         ("| 0x06 | SendAndInvalidate", "| 0x08 | SendAndInvalidate", "SEND_AND_INVALIDATE is 0x08"),
-        (
-            "RDMA_READ_SINK | 0x0004",
-            "RDMA_READ_SINK | 0x0040",
-            "result type: FAST_REGISTER is 0x40",
-        ),
         ("RDMA_READ_SINK 0x80", "RDMA_READ_SINK 0x800", "post flag: RDMA_READ_SINK is 0x800"),
         ("| 47:32 | QP", "| 46:32 | QP", "bits of POST: 46:32"),
         ("`[55:32]` peer", "`[54:32]` peer", "bits of WORK_USER: 54:32"),

@@ -10,7 +10,7 @@ from typing import Any
 from models.codes import Cause, PostFlag
 from models.layouts import MAX_LENGTH
 from models.post.post import Post, Segment, slots_of
-from models.verbs import VERBS
+from models.verbs import BAD_OPCODES, VERBS
 from tb.env.env import Config
 
 #: What :func:`bad_write` makes.
@@ -67,15 +67,16 @@ def bad_post(rng: random.Random, cause: Cause, post: Post, page: int, config: Co
         if cause is Cause.NOT_OWNER:
             where = (page + rng.randrange(1, config.num_pages)) % config.num_pages
         else:
-            post = _bad_bits(rng, cause, post)
+            post = bad_bits(rng, cause, post)
     return BadPost(where, offset, post, options, frozenset(causes))
 
 
-def _bad_bits(rng: random.Random, cause: Cause, post: Post) -> Post:
+def bad_bits(rng: random.Random, cause: Cause, post: Post) -> Post:
+    """A legal post, made to fail with ``cause``, one of ``OWN_CAUSES``."""
     if cause is Cause.RESERVED_BITS:
         return replace(post, reserved=rng.randrange(1, 256))
     if cause is Cause.BAD_OPCODE:
-        return replace(post, opcode=rng.choice([n for n in range(256) if n not in VERBS]))
+        return replace(post, opcode=rng.choice(BAD_OPCODES))
     verb = VERBS[post.opcode]
     if cause is Cause.BAD_FLAGS:
         illegal = [1 << bit for bit in range(16) if not verb.flags_ok(post.flags | 1 << bit)]
@@ -88,8 +89,12 @@ def _bad_bits(rng: random.Random, cause: Cause, post: Post) -> Post:
     if inline or not verb.max_segments or rng.random() < 0.3:
         most = verb.max_inline if inline else 0
         return replace(post, inline_bytes=rng.choice((most + 1, 255)))
-    count = rng.randint(1, verb.max_segments)
+    if verb.min_segments and rng.random() < 0.3:
+        return replace(post, num_segments=rng.randrange(verb.min_segments))
+    count = rng.randint(max(1, verb.min_segments), verb.max_segments)
     lengths = [MAX_LENGTH, *(rng.choice((0, MAX_LENGTH)) for _ in range(count - 1))]
+    if verb.exact_length is not None and rng.random() < 0.8:
+        lengths = [verb.exact_length, *[0] * (count - 1)]
     lengths[rng.randrange(count)] += 1
     target = Segment.decode(post.slots[2]) if verb.has_target else None
     slots = slots_of([Segment(rng.getrandbits(64), n, 0) for n in lengths], target)

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of docs/posting.md, written out a second time: layout, request types, causes."""
+"""The tables of docs/posting.md: request types, read from the page; layout and causes, written out
+a second time.
+"""
 
 from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import reduce
 from itertools import combinations
+from operator import or_
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.codes import POST_CAUSES, Cause, PostFlag
+from models.codes import ALLOW_REMOTE_WRITE, POST_CAUSES, Cause, PostFlag
 from models.layouts import PAGE_BYTES
 from models.post.post import Post, Segment, inline_slots, slots_of
 from models.post.post_check import static_faults
@@ -21,16 +27,49 @@ from models.tests.post.posting_helpers import SMALL, STROBES, deferred, request,
 from models.verb import VERB_CAUSES, Limits, Verb
 from models.verbs import BY_NAME, VERBS
 
-# opcode, name, most segments, target, most inline bytes, local, flags besides 0x203, result type
-TABLE = [
-    (0x01, "Bind", 1, True, 0, True, 0x038, 0x0008),
-    (0x02, "FastRegister", 1, True, 0, True, 0x0B8, 0x0004),
-    (0x03, "Invalidate", 0, True, 0, True, 0x000, 0x0010),
-    (0x04, "Read", 2, True, 0, False, 0x100, 0x0020),
-    (0x05, "Send", 3, False, 48, False, 0x044, 0x0002),
-    (0x06, "SendAndInvalidate", 2, True, 32, False, 0x044, 0x0002),
-    (0x07, "Write", 2, True, 32, False, 0x040, 0x0040),
-]
+PAGE = Path(__file__).parents[3] / "docs" / "posting.md"
+
+
+class Row(NamedTuple):
+    """A request type as the page has it."""
+
+    opcode: int
+    name: str
+    kind: str
+    least: int
+    most: int
+    exact: int | None
+    target: bool
+    inline: int
+    transfers: bool
+    flags: PostFlag
+    result_type: int
+
+    @classmethod
+    def read(cls, line: str) -> Row:
+        """A line of the table."""
+        cells = [cell.strip() for cell in line.strip("|\n").split("|")]
+        opcode, name, kind, segments, length, target, inline, nbytes, flags, result_type = cells
+        least, _, most = segments.partition(" to ")
+        return cls(
+            int(opcode, 16),
+            name,
+            kind,
+            int(least),
+            int(most or least),
+            None if length == "any" else int(length),
+            target != "-",
+            0 if inline == "-" else int(inline),
+            {"length": True, "0": False}[nbytes],
+            reduce(or_, (FLAGS[flag] for flag in flags.split(", ") if flag != "-"), PostFlag(0)),
+            int(result_type, 16),
+        )
+
+
+#: Flags by their names on the page.
+FLAGS = {**PostFlag.__members__, "ALLOW_REMOTE_WRITE": ALLOW_REMOTE_WRITE}
+_LINES = PAGE.read_text().partition("\n| opcode | request |")[2].partition("\n\n")[0]
+TABLE = [Row.read(line) for line in _LINES.splitlines()[2:]]
 MOST = 1 << 31
 
 #: A request with one segment of 8 bytes, and one of two segments or 16 bytes inline.
@@ -48,25 +87,25 @@ PAIR = Verb(
 
 
 def test_request_types() -> None:
-    """Those of the table; more of them change nothing of these."""
-    published = [VERBS[row[0]] for row in TABLE]
+    """The request types are those of the page."""
+    local = {True: "keys", False: "local"}
     got = [
-        (
+        Row(
             v.opcode,
             v.name,
+            local[v.changes_keys] if v.local else "read" if v.is_read else "remote",
+            v.min_segments,
             v.max_segments,
+            v.exact_length,
             v.has_target,
             v.max_inline,
-            v.local,
-            int(v.flags),
-            int(v.result_type),
+            v.transfers,
+            v.flags,
+            v.result_type,
         )
-        for v in published
+        for v in VERBS.values()
     ]
     assert got == TABLE
-    assert [v.name for v in published if v.is_read] == ["Read"]
-    transfers = ["Read", "Send", "SendAndInvalidate", "Write"]
-    assert [v.name for v in published if v.transfers] == transfers
 
 
 def test_flag_values() -> None:
@@ -129,43 +168,48 @@ def test_inline_data() -> None:
     assert short.slots[2] == 3
 
 
-@pytest.mark.parametrize("row", TABLE, ids=[row[1] for row in TABLE])
-def test_every_flag_word(row: tuple[int, str, int, bool, int, bool, int, int]) -> None:
+@pytest.mark.parametrize("row", TABLE, ids=[row.name for row in TABLE])
+def test_every_flag_word(row: Row) -> None:
     """All 65536 flag words of each request type against the table."""
-    opcode, legal = row[0], row[6] | 0x203
+    legal, least = int(row.flags) | 0x203, VERBS[row.opcode].least()
     for flags in range(1 << 16):
         good = flags & ~legal == 0 and (flags & 0x30) != 0x20
-        cause = next(static_faults(Post(opcode, flags=flags)), None)
-        assert cause is (None if good else Cause.BAD_FLAGS), hex(flags)
+        wrong = Cause.BAD_FLAGS in set(static_faults(replace(least, flags=flags)))
+        assert wrong is not good, hex(flags)
 
 
 def test_every_opcode() -> None:
-    assert all(row[0] in VERBS for row in TABLE)
+    known = {row.opcode for row in TABLE}
     for opcode in range(256):
         bad = list(static_faults(Post(opcode))) == [Cause.BAD_OPCODE]
-        assert bad is (opcode not in VERBS)
+        assert bad is (opcode not in known)
 
 
-@pytest.mark.parametrize("row", TABLE, ids=[row[1] for row in TABLE])
-def test_segments_and_lengths(row: tuple[int, str, int, bool, int, bool, int, int]) -> None:
-    opcode, _, most, _, inline, _, _, _ = row
+@pytest.mark.parametrize("row", TABLE, ids=[row.name for row in TABLE])
+def test_segments_and_lengths(row: Row) -> None:
+    opcode, total = row.opcode, MOST if row.exact is None else row.exact
     for count in range(256):
-        cause = next(static_faults(Post(opcode, count)), None)
-        assert cause is (None if count <= most else Cause.TOO_MANY_SEGMENTS)
-    for count in range(1, most + 1):
-        parts = [Segment(0, MOST // count) for _ in range(count - 1)]
-        parts.append(Segment(0, MOST - sum(p.length for p in parts)))
+        slots = slots_of([Segment(0, row.exact or 0)])
+        cause = next(static_faults(Post(opcode, count, slots=slots)), None)
+        few = count < row.least or (not count and row.exact)
+        wanted = Cause.TOO_MANY_SEGMENTS if count > row.most else Cause.BAD_LENGTH if few else None
+        assert cause is wanted, count
+    for count in range(max(1, row.least), row.most + 1):
+        parts = [Segment(0, total // count) for _ in range(count - 1)]
+        parts.append(Segment(0, total - sum(p.length for p in parts)))
         good = Post(opcode, count, slots=slots_of(parts))
-        assert good.length == MOST
+        assert good.length == total
         assert not list(static_faults(good))
         parts[0] = Segment(0, parts[0].length + 1)
         bad = Post(opcode, count, slots=slots_of(parts))
         assert list(static_faults(bad)) == [Cause.BAD_LENGTH]
+    least = VERBS[opcode].least()
     for nbytes in range(1, 256):
-        assert list(static_faults(Post(opcode, inline_bytes=nbytes))) == [Cause.BAD_LENGTH]
-    for nbytes in range(256) if inline else ():
+        assert list(static_faults(replace(least, inline_bytes=nbytes))) == [Cause.BAD_LENGTH]
+    for nbytes in range(256) if row.inline else ():
         post = Post(opcode, flags=PostFlag.INLINE, inline_bytes=nbytes)
-        assert list(static_faults(post)) == ([] if nbytes <= inline else [Cause.BAD_LENGTH])
+        fits = nbytes <= row.inline and row.exact in (None, nbytes)
+        assert list(static_faults(post)) == ([] if fits else [Cause.BAD_LENGTH])
         with_segment = Post(opcode, 1, PostFlag.INLINE, inline_bytes=nbytes)
         assert next(static_faults(with_segment)) is Cause.TOO_MANY_SEGMENTS
 
@@ -235,6 +279,7 @@ def test_least_and_exact(
     [
         {"opcode": 0},
         {"opcode": 0xFF},
+        {"local": True, "is_read": True},
         {"max_segments": 4},
         {"max_segments": 3, "has_target": True},
         {"min_segments": 2, "max_segments": 1},
@@ -251,23 +296,25 @@ def test_impossible_request_types(fields: dict[str, int]) -> None:
 def test_limits() -> None:
     rng = random.Random(1)
     for verb in VERBS.values():
+        most = 10 if verb.exact_length is None else verb.exact_length
         for _ in range(300):
             post = verb.fields(rng, Limits(3, flags=0x201, need=0x200, max_length=10))
             assert post.qp == 3
             assert post.flags & ~0x1 == 0x200
-            assert verb.length(post) <= 10
+            assert verb.length(post) <= most
 
 
 def test_completions() -> None:
-    slots = slots_of([Segment(0, 100), Segment(0, 50)])
-    for opcode, _, most, _, _, local, _, kind in TABLE:
-        post = Post(opcode, min(most, 2), slots=slots)
-        verb = VERBS[opcode]
+    for row in TABLE:
+        verb = VERBS[row.opcode]
+        nbytes = 0 if not row.most else 150 if row.exact is None else row.exact
+        segments = [Segment(0, nbytes), *[Segment()] * (row.least - 1)] if row.most else []
+        post = Post(row.opcode, len(segments), slots=slots_of(segments))
         done = verb.completion(post, 0)
-        assert (done.type, done.nbytes) == (kind, 0 if local else 150)
+        assert (done.type, done.nbytes) == (row.result_type, nbytes if row.transfers else 0)
         for status in (1, 2, 255):
             failed = verb.completion(post, status)
-            assert (failed.type, failed.nbytes) == (kind, 0)
+            assert (failed.type, failed.nbytes) == (row.result_type, 0)
 
 
 # -- causes ------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from models.codes import Access, Command, CommandResult, QpState, Verdict
 from models.host import control
 from models.keys.window_control import REMOVED_COMMANDS
 from models.verbs import VERBS
+from tb.env.defs import CHECK
 
 #: Results that a command of keys can have, OK apart.
 WINDOW_RESULTS: Final[dict[str, tuple[str, ...]]] = {
@@ -65,6 +66,8 @@ WINDOW_CHANNELS: Final = ("CHECK", "VERDICT")
 
 OBJECTS: Final = ("region", "window")
 KINDS: Final = {int(kind): kind.name.lower() for kind in Access}
+#: What the field can hold besides.
+BAD_KINDS: Final = tuple(n for n in range(1 << CHECK["kind"].width) if n not in KINDS)
 WAYS: Final = ("request", "peer", "Read")
 RIGHTS: Final = {0: "nothing", 2: "read", 4: "write", 6: "read and write"}
 STATUSES: Final = {verb.name: verb.statuses for verb in VERBS.values() if verb.statuses}
@@ -114,8 +117,6 @@ _FIXED: Final[dict[str, tuple[str, ...]]] = {
     "right/region has it, window has not": ("MW-02", "MW-10"),
     "check/refused, not guarded": ("MW-10",),
     "check/refused, QP out of range": ("MW-10",),
-    "check/refused, kind 0": ("MW-10",),
-    "check/refused, kind 3": ("MW-10",),
     "check/refused, reserved bits": ("MW-10",),
     "check/in DISCONNECT_PENDING": ("MW-10",),
     "check/0 bytes, key not valid": ("MW-10",),
@@ -160,6 +161,8 @@ def _generated() -> Iterator[tuple[str, tuple[str, ...]]]:
             yield f"verdict/{code.name}, {kind}, {thing}", ("MW-10",)
     for kind in KINDS.values():
         yield f"verdict/REFUSED, {kind}", ("MW-10",)
+    for malformed in BAD_KINDS:
+        yield f"check/refused, kind {malformed}", ("MW-10",)
     for state in CLOSED:
         yield f"check/refused, {state}", ("MW-10",)
     for edge, thing in product(EDGES, OBJECTS):

@@ -8,7 +8,7 @@ Python wakes once per ``chunk`` of cycles and places the posts at exact cycles o
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from models.post.post import Post
 from models.verb import Limits
@@ -17,6 +17,7 @@ from tb.env.defs import Cmd, CqeStatus, QpState
 from tb.env.host.cq import Cq
 from tb.env.host.qp import Qp, connect_pair
 from tb.sequences import CarillonSequence
+from tb.sequences.bad_posts import OWN_CAUSES, bad_bits
 
 
 class PostTraffic(CarillonSequence):
@@ -92,9 +93,7 @@ class PostTraffic(CarillonSequence):
         verb = VERBS[rng.choice(list(VERBS))]
         post = replace(verb.fields(rng, Limits(qp=qp.number)), context=number)
         if rng.random() < self.illegal:
-            field = rng.choice(("opcode", "num_segments", "inline_bytes"))
-            illegal: dict[str, Any] = {field: 0xFF}
-            post = replace(post, **illegal)
+            post = bad_bits(rng, rng.choice(OWN_CAUSES), post)
         return post
 
     def _consume(self) -> None:

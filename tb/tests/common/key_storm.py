@@ -186,9 +186,12 @@ class StormTest(RemovalTest):
             fields["segments"] = [Segment(0, 8, self.key())]
             fields["target"] = Segment(0, 0, 1)
         else:
-            if VERBS[kind].max_segments:
+            verb = VERBS[kind]
+            if least := verb.least().segments:
+                fields["segments"] = least
+            elif verb.max_segments:
                 fields["length"] = 8
-            if VERBS[kind].has_target:
+            if verb.has_target:
                 fields["target"] = Segment(0, 0, 1)
         post = qp.make(
             kind,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from models.post.post import Post, Segment
+from models.verb import Verb
 from models.verbs import VERBS
 from tb.env.defs import Cause, Cmd, CqeStatus, Opcode, QpState, TraceOp
 from tb.env.harness.records import DoneReport, DoorbellRequest, TermRequest, Trace, WorkBeat
@@ -78,6 +79,11 @@ class PostingTest(DirectedTest):
     def local_post(self, qp: Qp, **fields: Any) -> Post:
         """An Invalidate, which the engine executes itself."""
         return qp.make(Opcode.INVALIDATE, token=3, **fields)
+
+    def least_post(self, qp: Qp, verb: Verb, **fields: Any) -> Post:
+        """The smallest post of a request type."""
+        target = TARGET if verb.has_target else None
+        return qp.make(verb.opcode, segments=verb.least().segments, target=target, **fields)
 
     async def hold(self, qp: Qp, count: int, watch: bool = True) -> list[Post]:
         """Posts that are accepted and held."""

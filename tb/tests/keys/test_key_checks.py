@@ -12,7 +12,7 @@ from itertools import product
 import pyuvm
 
 from models.post.post import Segment
-from tb.env.defs import CHECK, Opcode, QpState, Right, Verdict
+from tb.env.defs import CHECK, CheckKind, Opcode, QpState, Right, Verdict
 from tb.env.harness.records import AccessCheck, AccessVerdict
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
@@ -34,7 +34,7 @@ from tb.tests.common.windowing import (
 BUILD = ["engine", "engine_small"]
 
 TOP = 1 << 64
-KINDS = (READ, WRITE)
+KINDS = tuple(CheckKind)
 WRONG_QP, NO_RIGHT, BAD_RANGE = Verdict.WRONG_QP, Verdict.NO_RIGHT, Verdict.BAD_RANGE
 REFUSED = Verdict.REFUSED
 

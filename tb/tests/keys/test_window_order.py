@@ -11,6 +11,7 @@ from typing import Any
 import pyuvm
 
 from models.post.post import Post, Segment
+from models.verbs import VERBS
 from tb.env.defs import Opcode, PostFlag, QpState, Right, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
@@ -30,12 +31,9 @@ from tb.tests.common.windowing import (
 
 BUILD = ["engine", "engine_small"]
 
-LOCAL_OPS = (TraceOp.BIND, TraceOp.FAST_REGISTER, TraceOp.INVALIDATE)
-BY_OPCODE = {
-    Opcode.BIND: TraceOp.BIND,
-    Opcode.FAST_REGISTER: TraceOp.FAST_REGISTER,
-    Opcode.INVALIDATE: TraceOp.INVALIDATE,
-}
+#: Steps of local requests that change keys.
+BY_OPCODE = {code: TraceOp[Opcode(code).name] for code, verb in VERBS.items() if verb.changes_keys}
+LOCAL_OPS = tuple(BY_OPCODE.values())
 
 
 class OrderTest(WindowTest):
@@ -54,7 +52,7 @@ class OrderTest(WindowTest):
         steps = [t for op in LOCAL_OPS for t in self.key_steps(op, mark) if t.cq == qp.number]
         steps.sort(key=lambda t: t.cycle)
         local = [n for n, post in enumerate(posts) if post.opcode in BY_OPCODE]
-        assert [s.op for s in steps] == [BY_OPCODE[Opcode(posts[n].opcode)] for n in local]
+        assert [s.op for s in steps] == [BY_OPCODE[posts[n].opcode] for n in local]
         for n, step in zip(local, steps, strict=True):
             assert all(beat.cycle <= step.cycle for beat in beats[:n]), (n, step)
             assert all(step.cycle <= beat.cycle for beat in beats[n + 1 :]), (n, step)

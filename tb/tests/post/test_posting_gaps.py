@@ -14,7 +14,7 @@ from models.verbs import BAD_OPCODES, VERBS
 from tb.env.defs import Cause, Opcode, PostFlag, QpState
 from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
-from tb.tests.common.posting import CANCELED, FAILED, OK, TARGET, PostingTest
+from tb.tests.common.posting import CANCELED, FAILED, OK, PostingTest
 
 BUILD = ["engine_small", "engine"]
 
@@ -196,9 +196,7 @@ class SilentTest(GapTest):
             if verb.local:
                 continue
             await self.reconnect(qp)
-            flags, target = int(PostFlag.SILENT_SUCCESS), TARGET if verb.has_target else None
-            segments = verb.least().segments
-            posts = [qp.make(verb.opcode, segments=segments, target=target, flags=flags)]
+            posts = [self.least_post(qp, verb, silent=True)]
             await self.accept(qp, posts)
             await self.rest(32)
             self.report(qp, FAILED)

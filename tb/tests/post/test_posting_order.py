@@ -8,7 +8,8 @@ from __future__ import annotations
 import pyuvm
 
 from models.post.post import Post
-from tb.env.defs import Cause, Cmd, CqStatus, Opcode, QpState, Result
+from models.verbs import VERBS
+from tb.env.defs import Cause, Cmd, CqStatus, QpState, Result
 from tb.env.host.qp import Qp
 from tb.tests.common.posting import CANCELED, FAILED, OK, PostingTest
 
@@ -23,14 +24,13 @@ class LocalPlaceTest(PostingTest):
 
     async def scenario(self) -> None:
         qp = await self.qp()
-        for local in (Opcode.BIND, Opcode.FAST_REGISTER, Opcode.INVALIDATE):
+        for verb in (verb for verb in VERBS.values() if verb.local):
             mark = self.mark
-            fields = {} if local == Opcode.INVALIDATE else {"length": 4096}
             posts = [
                 self.write_post(qp),
-                qp.make(local, token=5, **fields),  # type: ignore[arg-type]
+                self.least_post(qp, verb),
                 self.write_post(qp),
-                qp.make(local, token=6, **fields),  # type: ignore[arg-type]
+                self.least_post(qp, verb),
             ]
             await self.accept(qp, posts)
             await self.rest()
