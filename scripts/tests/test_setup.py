@@ -345,7 +345,7 @@ def test_no_variable_of_the_interpreter_matters(machine: Machine) -> None:
     names = ("PATH", "HOME", "SAFEPATH", "STARTUP", "NOUSERSITE", "OPTIMIZE", "INSPECT", "OTHER")
     variables = {f"PYTHON{name}": "/nonexistent" for name in names}
     for target in ("setup-sim", "setup", "sim", "defs", "figures", "lint"):
-        status, _, err = machine.make(target, **variables)
+        status, _, err = machine.make(target, cwd=None, **variables)
         assert (status, err) == (0, "")
     # Without make as well, as .ci/run does where make is missing.
     shutil.rmtree(machine.folder / ".venv")
@@ -403,7 +403,7 @@ def test_model_compiles_elsewhere(tmp_path: Path, minor: int) -> None:
     if not OTHERS[minor]:
         pytest.skip(f"no Python 3.{minor} on this machine")
     shutil.copytree(ROOT / "models", tmp_path, dirs_exist_ok=True)
-    command = [OTHERS[minor], "-I", "-W", "error", "-m", "compileall", "-q", tmp_path]
+    command = [OTHERS[minor], "-I", "-W", "error", "-m", "compileall", "-q", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 

@@ -29,13 +29,14 @@ class BlockSubscriber(uvm_subscriber):
         checked: Callable[[], int] | None = None,
     ) -> None:
         super().__init__(name, parent)
-        if take is not None:
-            self.take = take  # type: ignore[method-assign]
+        self._handed_to = take
         self.checked = checked
 
     def take(self, records: list[Record]) -> None:
         """One block of records."""
-        raise NotImplementedError
+        if self._handed_to is None:
+            raise NotImplementedError
+        self._handed_to(records)
 
     def write(self, records: list[Record]) -> None:
         """The same, from an analysis port."""

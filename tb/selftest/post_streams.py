@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Self
 
 from models import codes
 from models.codes import FOREIGN_CAUSES, Cause, CqStatus, Life, PostFlag, TraceOp
@@ -266,7 +266,7 @@ class PostStream(Stream):
 
     # -- whole scenarios ---------------------------------------------------------------------------
 
-    def connected(self, qps: int = 1, cqs: int = 1, log2: int = 3, **options: int) -> PostStream:
+    def connected(self, qps: int = 1, cqs: int = 1, log2: int = 3, **options: int) -> Self:
         """An EQ, CQs, and connected QPs; QP n completes to CQ n modulo ``cqs``."""
         self.ready(cqs, log2=log2)
         for qp in range(qps):
@@ -289,7 +289,7 @@ class PostStream(Stream):
             while model.retirable:
                 self.retire(qp)
 
-    def all_verbs(self) -> PostStream:
+    def all_verbs(self) -> Self:
         """A bit of everything that works."""
         self.connected(2, 2)
         for opcode in (BIND, INVALIDATE, READ, SEND, WRITE, 2, 6):

@@ -6,6 +6,7 @@ answers, reports, completions, shared receive queues, regions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Self
 
 from models import codes
 from models.codes import QP_COMMANDS, Cause, CqStatus, ScatterCode, TraceOp
@@ -351,7 +352,7 @@ class ReceiveStream(PostStream):
 
     # -- whole scenarios ---------------------------------------------------------------------------
 
-    def receivers(self, cqs: int = 2, log2: int = 3, flag: int = 0, size: int = 4) -> ReceiveStream:
+    def receivers(self, cqs: int = 2, log2: int = 3, flag: int = 0, size: int = 4) -> Self:
         """Regions, an SRQ, a connected QP with its own queue, and two that share the SRQ."""
         self.ready(cqs, log2=log2)
         self.register(0)
@@ -361,7 +362,7 @@ class ReceiveStream(PostStream):
             self.connect(qp)
         return self
 
-    def all_receives(self) -> ReceiveStream:
+    def all_receives(self) -> Self:
         """A bit of everything that works."""
         self.receivers(flag=2)
         for lengths in ((64,), (16, 0, 16), (0,), ()):

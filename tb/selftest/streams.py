@@ -6,6 +6,7 @@ scoreboard and of the coverage.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Self
 
 from models import codes
 from models.arm.arm import Step
@@ -340,14 +341,14 @@ class Stream:
 
     # -- whole scenarios ---------------------------------------------------------------------------
 
-    def ready(self, cqs: int = 1, **options: object) -> Stream:
+    def ready(self, cqs: int = 1, **options: object) -> Self:
         """An EQ and some CQs."""
         self.create_eq()
         for cq in range(cqs):
             self.create_cq(cq, **options)  # type: ignore[arg-type]
         return self
 
-    def standard(self) -> Stream:
+    def standard(self) -> Self:
         """A bit of everything that works."""
         self.ready(2)
         self.doorbell(0, ArmType.ANY)

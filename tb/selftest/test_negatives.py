@@ -13,10 +13,9 @@ import yaml
 
 from tb.runner import negatives
 from tb.runner.builds import BuildConfig, load_builds
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError
+from tb.runner.common import HDL, ROOT, SIM_BUILD, RunnerError
 from tb.runner.discover import Job, Module, find_modules
 from tb.runner.negatives import (
-    HDL,
     Fault,
     Outcome,
     as_json,

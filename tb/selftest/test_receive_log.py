@@ -30,7 +30,7 @@ def refused(created: int) -> tuple[int, int]:
         if moment == 1:
             stream.answers(request, REFUSED)
     board = Scoreboard(PARAMS, seed=42)
-    board.checks.takes.stalled(stream.cycle)  # the answer may be late
+    board.engine_checks.takes.stalled(stream.cycle)  # the answer may be late
     board(list(stream.records))
     board.finish(ALLOW)
     return board.log().count(ENTRY), board.log_maybe().count(ENTRY)

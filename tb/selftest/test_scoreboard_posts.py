@@ -66,7 +66,7 @@ def test_right_stream() -> None:
     records = WindowStream().all_verbs().records
     board = judge_engine(records)
     assert board.judged == len(records) == board.checked()
-    assert board.checks.counted[:2] == (12, 12)
+    assert board.engine_checks.counted[:2] == (12, 12)
     for block in (1, 3, 1000):
         judge_engine(records, block=block)
 
@@ -148,7 +148,7 @@ def test_reset_keeps_what_was_seen() -> None:
     stream = WindowStream().all_verbs()
     board = judge_engine(stream.records)
     board.reset()
-    assert (*board.checks.counted[:2], board.checks.qpc.model.posts) == (12, 12, 0)
+    assert (*board.engine_checks.counted[:2], board.engine_checks.qpc.model.posts) == (12, 12, 0)
 
 
 def test_all_causes_of_a_write() -> None:

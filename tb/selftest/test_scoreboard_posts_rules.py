@@ -247,7 +247,7 @@ def board_stalled(stream: WindowStream, right: bool, match: str) -> None:
     from tb.env.scoreboard.scoreboard import Scoreboard
 
     board = Scoreboard(PARAMS, seed=42)
-    board.checks.dispatch.stalled(1 << 30)
+    board.engine_checks.dispatch.stalled(1 << 30)
     if right:
         board(stream.records)
         board.finish()
@@ -320,7 +320,7 @@ def test_burst_of_reports_out_of_order() -> None:
     stream.done(0, 1 << 30)
     board = judge_engine(stream.records)
     assert [entry[0] for entry in board.log()] == [0x31, 0x30, 0x31, 0x30]
-    assert board.checks.qpc.model.done_refused == 4
+    assert board.engine_checks.qpc.model.done_refused == 4
     drop(stream.records, DoneReport, 1)
     fails(stream, "is not reported")
 

@@ -139,7 +139,7 @@ def test_right_stream() -> None:
     records = WindowStream().all_receives().records
     board = judge_engine(records)
     assert board.judged == len(records) == board.checked()
-    assert (*board.checks.counted[1:3], board.checks.rc.given_back) == (9, 10, 1)
+    assert (*board.engine_checks.counted[1:3], board.engine_checks.rc.given_back) == (9, 10, 1)
     for block in (1, 3, 1000):
         judge_engine(records, block=block)
 
@@ -180,4 +180,4 @@ def test_vacuous() -> None:
 def test_reset_keeps_what_was_seen() -> None:
     board = judge_engine(WindowStream().all_receives().records)
     board.reset()
-    assert (*board.checks.counted[1:3], board.checks.rc.posted) == (9, 10, 0)
+    assert (*board.engine_checks.counted[1:3], board.engine_checks.rc.posted) == (9, 10, 0)

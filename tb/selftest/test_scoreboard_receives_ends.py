@@ -21,7 +21,7 @@ from tb.selftest.window_streams import WindowStream
 def judge(stream: WindowStream) -> None:
     """As long as the sink has been stalled all the time."""
     board = Scoreboard(PARAMS, seed=42)
-    board.checks.takes.stalled(stream.cycle)
+    board.engine_checks.takes.stalled(stream.cycle)
     board(stream.records)
     board.finish(("receives",))
 

@@ -114,7 +114,7 @@ def test_request_while_the_state_changes() -> None:
 def late_board() -> Scoreboard:
     """The answers are stalled for all of the test."""
     board = Scoreboard(PARAMS, seed=42)
-    board.checks.takes.stalled(1 << 30)
+    board.engine_checks.takes.stalled(1 << 30)
     return board
 
 
@@ -250,7 +250,7 @@ def test_flush() -> None:
     stream.completes()
     stream.flush()
     board = judge_engine(stream.records)
-    assert board.checks.rc.completed == 3
+    assert board.engine_checks.rc.completed == 3
 
 
 def test_flush_ahead_of_a_report() -> None:
@@ -278,7 +278,7 @@ def test_what_is_left_at_the_end() -> None:
     stream.arrives(RecvRequest(OWN))
     fails(stream, "no answer to the receive request")
     board = judge_engine(stream.records[:-1])
-    board.checks.rc.posted += 1
+    board.engine_checks.rc.posted += 1
     with pytest.raises(Mismatch, match="unaccounted"):
         board.finish()
 
@@ -335,7 +335,7 @@ def test_reports_that_are_refused() -> None:
     stream.completes()
     board = judge_engine(stream.records)
     assert [entry[0] for entry in board.log()] == [0x35, 0x35, 0x34, 0x34]
-    assert board.checks.rc.model.refused == 4
+    assert board.engine_checks.rc.model.refused == 4
 
 
 def test_malformed_requests() -> None:

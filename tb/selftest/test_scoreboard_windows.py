@@ -176,8 +176,8 @@ def test_right_stream() -> None:
         assert board.counters()[Reg.CNT_INVALIDATED] == 4
         assert (
             board.counters()[Reg.CNT_CHECKS]
-            == board.checks.access.checks
-            == len(board.checks.access.log) + 1
+            == board.engine_checks.access.checks
+            == len(board.engine_checks.access.log) + 1
         )
         assert {entry[0] for entry in board.log()} == {0x36, 0x37}
         for block in (1, 3, 1000):
@@ -233,9 +233,9 @@ def test_vacuous() -> None:
 
 def test_reset_keeps_what_was_seen() -> None:
     board = judge_engine(WindowStream().all_windows().records)
-    seen = board.checks.counted.keyed
+    seen = board.engine_checks.counted.keyed
     board.reset()
-    assert (board.checks.counted.keyed, board.checks.kc.steps) == (seen, 0)
+    assert (board.engine_checks.counted.keyed, board.engine_checks.kc.steps) == (seen, 0)
 
 
 def test_work_beat_is_that_of_the_request() -> None:

@@ -12,7 +12,7 @@ from models.codes import Cause, CommandResult, QpState, ScatterCode, StateBy, Tr
 from models.keys.window_control import make_window_args
 from models.post.qp_control import make_qp_args
 from models.receive.receive_types import RecvRequest
-from tb.env.harness.records import Command, RecvDone, Trace
+from tb.env.harness.records import Command, RecvDone, ScatterAnswer, Trace
 from tb.env.scoreboard.explain import shown
 from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
 from tb.selftest.mutations import OPEN_END, Records, change, drop, index, right
@@ -63,7 +63,7 @@ def test_completes_ahead_of_its_token() -> None:
                               if type(r).__name__ == "ScatterAnswer"))  # fmt: skip
     records += [step._replace(cycle=stream.cycle), answer._replace(cycle=stream.cycle)]
     board = Scoreboard(PARAMS, seed=42)
-    board.checks.takes.stalled(1 << 30)
+    board.engine_checks.takes.stalled(1 << 30)
     with pytest.raises(Mismatch, match="CQ-03"):
         board(records)
 
@@ -236,9 +236,7 @@ def test_state_of_a_removal_is_no_command_s() -> None:
     stream = WindowStream().bound()
     stream.remove()
     right(stream)
-    at = index(stream.records, Trace, op=STATE, operand=2)
-    record = stream.records[at]
-    stream.records[at] = record._replace(operand=0)
+    change(stream.records, Trace, op=STATE, operand=2, to={"operand": 0})
     fails(stream, "QP_STATE without a command")
 
 
@@ -275,10 +273,10 @@ def test_step_of_a_token_behind_the_answer() -> None:
         stream.message_with(token)
         records = stream.records
         step = drop(records, Trace, op=INVALIDATE)
-        at = next(i for i, r in enumerate(records) if type(r).__name__ == "ScatterAnswer")
+        at = index(records, ScatterAnswer)
         records.insert(at + 1, step._replace(cycle=records[at].cycle + 1))
         right(stream)
-        records[at] = records[at]._replace(user=4 if okay else 0, data=0)
+        change(records, ScatterAnswer, to={"user": 4 if okay else 0, "data": 0})
         fails(
             stream, "user 0x4, expected|data 0x0, expected|answer of cycle .* with code 4, expect"
         )

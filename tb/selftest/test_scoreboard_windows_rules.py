@@ -11,7 +11,7 @@ from models import codes
 from models.codes import Access, TraceOp, Verdict
 from models.keys.window_types import CheckRequest
 from models.receive.receive_types import RecvRequest
-from tb.env.harness.records import TermRequest, Trace, WorkBeat
+from tb.env.harness.records import AccessVerdict, TermRequest, Trace, WorkBeat
 from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
 from tb.selftest.mutations import OPEN_END, Records, change, drop, index, judge_engine, right
 from tb.selftest.mutations import fails_open as fails
@@ -33,7 +33,7 @@ def test_bound_of_a_verdict() -> None:
         stream.tick(wait)
         stream.judged(stream.decides(request))
         board = Scoreboard(PARAMS, seed=42)
-        board.checks.access.stalled(1 << 30)
+        board.engine_checks.access.stalled(1 << 30)
         board(stream.records)
         fails(stream, "6 is the bound") if wrong else right(stream)
 
@@ -82,14 +82,14 @@ def test_check_while_the_state_changes() -> None:
         assert result.code == (Verdict.REFUSED if refuse else Verdict.GRANTED)
         stream.judged(result)
         board = Scoreboard(PARAMS, seed=42)
-        board.checks.access.stalled(1 << 30)
+        board.engine_checks.access.stalled(1 << 30)
         board(stream.records)
     late = index(stream.records, Trace, op=CHECK)
     records: Records = stream.records
     records.insert(-1, records.pop(late)._replace(cycle=stream.cycle))
     with pytest.raises(Mismatch, match="no check waits for it that its QP's state allows"):
         board = Scoreboard(PARAMS, seed=42)
-        board.checks.access.stalled(1 << 30)
+        board.engine_checks.access.stalled(1 << 30)
         board(stream.records)
 
 
@@ -107,9 +107,9 @@ def test_refused_check_and_one_that_is_alike() -> None:
     stream.judged(first)
     stream.judged(second)
     board = Scoreboard(PARAMS, seed=42)
-    board.checks.access.stalled(1 << 30)
+    board.engine_checks.access.stalled(1 << 30)
     board(stream.records)
-    assert board.checks.access.codes == {5: 1, 0: 1}
+    assert board.engine_checks.access.codes == {5: 1, 0: 1}
 
 
 @pytest.mark.parametrize(
@@ -135,10 +135,8 @@ def test_codes_of_verdicts(fields: dict[str, int], code: int) -> None:
     assert stream.check(stream.tokens[0], **fields) == code
     right(stream)
     other = Verdict.GRANTED if code else Verdict.BAD_KEY
-    last = next(i for i in range(len(stream.records) - 1, 0, -1)
-                if type(stream.records[i]).__name__ == "AccessVerdict")  # fmt: skip
-    verdict = stream.records[last]
-    stream.records[last] = verdict._replace(data=verdict.data & 0xFFFF | other << 16)
+    data = {"data": lambda old: old & 0xFFFF | other << 16}
+    change(stream.records, AccessVerdict, -1, to=data)
     fails(stream, "right would be: REFUSED" if code == Verdict.REFUSED else "expected")
 
 
@@ -321,8 +319,7 @@ def test_step_of_a_check_behind_its_verdict() -> None:
         records = stream.records
         step = drop(records, Trace, op=CHECK)
         records.append(step._replace(cycle=stream.cycle + 1))
-        at = next(i for i, r in enumerate(records) if type(r).__name__ == "AccessVerdict")
-        records[at] = records[at]._replace(data=code << 16)
+        change(records, AccessVerdict, to={"data": code << 16})
         fails(stream, wrong) if wrong else right(stream)
     records.pop()
     fails(stream, "at the end: no step for the verdict of cycle")

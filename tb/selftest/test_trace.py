@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -98,10 +99,10 @@ def test_run(tmp_path: Path) -> None:
     modules = find_modules()
     passed = {name: [True] for name in all_tests(modules)}
     hits = dict.fromkeys(BINS, 1)
-    options = {"every_test": True, "complete": True, "folder": tmp_path}
-    assert run_trace(passed, hits, modules, **options)[1] == []
+    run = partial(run_trace, modules=modules, every_test=True, complete=True, folder=tmp_path)
+    assert run(passed, hits)[1] == []
     assert json.loads((tmp_path / "traceability.json").read_text())["gaps"] == []
-    text, gaps = run_trace({name: [False] for name in passed}, {}, modules, **options)
+    text, gaps = run({name: [False] for name in passed}, {})
     assert len(gaps) > len(BINS) and f"{len(gaps)} gap(s)" in text
     assert "requirement CQ-01: no test of its rows has passed" in gaps
 
@@ -110,9 +111,15 @@ def test_a_tier_may_leave_out_tests_but_no_requirement() -> None:
     rows = [Row("r", ("X",), "d", ("m.A", "m.B")), Row("s", ("Y",), "d", ("m.C",))]
 
     def gaps(every_test: bool, complete: bool) -> list[str]:
-        options = {"bins": {"b": ["X"]}, "scope": ["X", "Y"]}
         return trace_gaps(
-            rows, {"m.A": [True]}, {}, [], every_test=every_test, complete=complete, **options
+            rows,
+            {"m.A": [True]},
+            {},
+            [],
+            bins={"b": ["X"]},
+            scope=["X", "Y"],
+            every_test=every_test,
+            complete=complete,
         )
 
     assert len(gaps(True, True)) == 4

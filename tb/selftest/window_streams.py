@@ -5,7 +5,7 @@ messages that change keys, checks of remote accesses, commands, device removal.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from models import codes
 from models.codes import (
@@ -290,7 +290,7 @@ class WindowStream(ReceiveStream):
 
     # -- whole scenarios ---------------------------------------------------------------------------
 
-    def guards(self, two: bool = False, rights: int = Rights(3)) -> WindowStream:
+    def guards(self, two: bool = False, rights: int = Rights(3)) -> Self:
         """Regions, windows, an SRQ; guarded QPs: one with its own queue, two with the SRQ; and one
         QP that is not guarded.
         """
@@ -307,7 +307,7 @@ class WindowStream(ReceiveStream):
         self.connect(OTHER)
         return self
 
-    def bound(self) -> WindowStream:
+    def bound(self) -> Self:
         """Window 0 is valid on the QP with its own queue."""
         self.guards()
         assert self.bind() == 0
@@ -319,7 +319,7 @@ class WindowStream(ReceiveStream):
         assert self.receive(self.buffer(0 if shared else qp), shared) is Cause.OK
         return self.message(qp, length, invalidate=True, token=token, solicited=True)
 
-    def all_windows(self, two: bool = False) -> WindowStream:
+    def all_windows(self, two: bool = False) -> Self:
         """A bit of everything that works."""
         self.guards(two)
         assert self.check(self.tokens[0]) == Verdict.BAD_KEY

@@ -35,7 +35,7 @@ class DeferralTour(TourTest):
         self._names: dict[int, str] = {}
 
     def state(self) -> Hashable:
-        return key_of(self.board.checks.qpc.qps[self._qp.number], self._stalled)
+        return key_of(self.board.engine_checks.qpc.qps[self._qp.number], self._stalled)
 
     def queries(self) -> Iterable[tuple[int, int]]:
         return [(Cmd.QUERY_QP, self._qp.number)]

@@ -54,7 +54,7 @@ class SrqTour(TourTest):
             await self._srq.set_lw(self.first)
 
     def state(self) -> Hashable:
-        rc = self.board.checks.rc
+        rc = self.board.engine_checks.rc
         srq = rc.srqs[self._srq.number if self.shared else 0]
         return key_of(srq, rc.rqs[: self.qps], self.shared, self._stalled)
 

@@ -56,8 +56,8 @@ class WindowTour(TourTest):
 
     def state(self) -> Hashable:
         board = self.board
-        table = board.checks.kc.model.table
-        qps = [board.checks.qpc.qps[qp.number] for qp in self._qps]
+        table = board.engine_checks.kc.model.table
+        qps = [board.engine_checks.qpc.qps[qp.number] for qp in self._qps]
         return key_of(table, qps, self.windows, table.removed)
 
     def queries(self) -> Iterable[tuple[int, int]]:
@@ -141,8 +141,8 @@ class WindowTour(TourTest):
     async def _do_peer(self, name: str, what: str, old: str = "") -> str:
         """A SendAndInvalidate arrives; there is a buffer if the QP is connected."""
         qp, receiver = self._qp(name), self.env.transport.receiver
-        table = self.board.checks.kc.model.table
-        connected = self.board.checks.qpc.qps[qp.number].state == QpState.CONNECTED
+        table = self.board.engine_checks.kc.model.table
+        connected = self.board.engine_checks.qpc.qps[qp.number].state == QpState.CONNECTED
         if connected and not table.removed:
             assert (await qp.post_recv()).cause == Cause.NONE
         token = self._key(what, old)

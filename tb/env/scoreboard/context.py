@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, NoReturn
 
 from models import codes
@@ -152,7 +152,7 @@ class Context:
     def differ(self, text: str, step: Trace, want: int, state: str = "new") -> NoReturn:
         """A state of lanes 0 to 2 is not the model's, ``want``."""
         got = getattr(step, state)
-        found = differences(step.lane, got, want) or [None]
+        found: Sequence[Difference | None] = differences(step.lane, got, want) or [None]
         rule = rule_of(found[0].field, step.op) if found[0] is not None else ""
         more = [f"  {one}" for one in found[1:]]
         self.fail(text, step.cq, step, diff=found[0], rule=rule, more=more)

@@ -25,7 +25,17 @@ from tb.env.defs import Cause, Reg
 from tb.env.harness.records import Command, Record, Trace
 from tb.env.scoreboard.context import Context, Left, LogEntry, NeedCommandError
 from tb.env.scoreboard.explain import Mismatch, describe, differences
-from tb.env.scoreboard.table import ANY_QP, CQ, QP, QUEUE, SRQ, Step, checks_of, logged
+from tb.env.scoreboard.table import (
+    ANY_QP,
+    CQ,
+    QP,
+    QUEUE,
+    SRQ,
+    EngineChecks,
+    Step,
+    checks_of,
+    logged,
+)
 
 __all__ = ["ALLOWANCES", "Mismatch", "Scoreboard"]
 
@@ -116,7 +126,7 @@ class Scoreboard:
                     ctx.fail(f"records out of order: {record}")
                 ctx.cycle = record.cycle
                 kind = type(record)
-                if kind is Trace:
+                if type(record) is Trace:
                     self._step(record)
                 elif kind in by_type:
                     check, run = by_type[kind]
@@ -212,7 +222,7 @@ class Scoreboard:
         if "no_traffic" in allowed:
             return
         for seen in self.checks.seen(self._kinds):
-            if not seen.count and allowed.isdisjoint(seen.excuses):
+            if not seen.number and allowed.isdisjoint(seen.excuses):
                 name = seen.excuses[0]
                 self.ctx.fail(f"vacuous: not one {seen.what}; allow {name!r} if meant")
 
@@ -238,6 +248,12 @@ class Scoreboard:
         return text + f"; ring of {config.entries} entries"
 
     # -- what tests compare with -------------------------------------------------------------------
+
+    @property
+    def engine_checks(self) -> EngineChecks:
+        """The checks, of a full engine; AssertionError for the completion core."""
+        assert isinstance(self.checks, EngineChecks), "checks of the completion core"
+        return self.checks
 
     def counters(self) -> dict[Reg, int]:
         """What counters must show when all is quiet, as far as they are certain."""

@@ -27,7 +27,7 @@ from tb.env.scoreboard.cq.commands import CqCommands
 from tb.env.scoreboard.cq.credits import PortCredits
 from tb.env.scoreboard.cq.entries import CompletionChecks
 from tb.env.scoreboard.cq.reserve import PostCredits
-from tb.env.scoreboard.host.commands import Commands
+from tb.env.scoreboard.host.commands import CommandCheck, Commands
 from tb.env.scoreboard.host.doorbells import DoorbellChecks
 from tb.env.scoreboard.host.memory import MemoryChecks
 from tb.env.scoreboard.host.pages import PageWrites
@@ -67,7 +67,7 @@ class Seen(NamedTuple):
     """Something that a test must have seen, unless it allows one of ``excuses``."""
 
     what: str
-    count: int
+    number: int
     excuses: tuple[str, ...]
 
 
@@ -182,7 +182,7 @@ class CoreChecks:
         """Until this cycle something may still happen by itself."""
         return 0
 
-    def carry(self, before: CoreChecks) -> None:
+    def carry(self, before: Checks) -> None:
         """The engine was reset: what was seen before it counts."""
 
 
@@ -223,11 +223,14 @@ class EngineChecks:
         qp_commands = QpCommands(kc, qps, posts)
         srq_commands = SrqCommands(rc, receive_posts, takes, qp_commands.sizes)
         key_commands = KeyCommands(kc)
-        of_srqs = {
+        of_srqs: dict[int, CommandCheck] = {
             code: srq_commands for code in RECEIVE_COMMANDS if code < codes.Command.REGISTER_MR
         }
-        of_regions = dict.fromkeys((*RECEIVE_COMMANDS, *WINDOW_COMMANDS), key_commands)
-        by_code = {**dict.fromkeys(QP_COMMANDS, qp_commands), **of_regions, **of_srqs}
+        by_code: dict[int, CommandCheck] = {
+            **dict.fromkeys(QP_COMMANDS, qp_commands),
+            **dict.fromkeys((*RECEIVE_COMMANDS, *WINDOW_COMMANDS), key_commands),
+            **of_srqs,
+        }
         self.commands = commands = Commands(ctx, by_code, cq_commands, key_commands.closed)
         self.steps = steps = StepChecks(ctx, completions, credits_, doorbells, memory, cq_commands)
         qps.listeners = (
@@ -310,8 +313,9 @@ class EngineChecks:
             Seen("accepted receive", posts or others, ("no_receives",)),
         ]
 
-    def carry(self, before: EngineChecks) -> None:
+    def carry(self, before: Checks) -> None:
         """The engine was reset: what was seen before it counts."""
+        assert isinstance(before, EngineChecks)
         self._before = before.counted
 
     # -- the end -----------------------------------------------------------------------------------

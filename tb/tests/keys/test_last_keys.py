@@ -99,7 +99,7 @@ class LastKeyTest(WindowTest, UpsetsTest):
         await self.env.sync()
         board = self.checking.board
         assert isinstance(board, Scoreboard)
-        table = board.checks.kc.table
+        table = board.engine_checks.kc.table
         if isinstance(keyed, MemoryWindow):
             table.window_serials[keyed.number] = generation
             key = await keyed.create()

@@ -6,7 +6,7 @@ seen, connections that a failure is to end, how to fail.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from models.codes import Status, TraceOp, Verdict
@@ -168,6 +168,7 @@ class KeyContext(Check):
             want = state.encode() & ~hidden
             text = f"state {when} the step differs from the model, which has "
             text += describe(record.lane, want)
+            found: Sequence[Difference | None]
             found = differences(record.lane, bits, want, hidden) or [None]
             more = [f"  {one}" for one in found[1:]]
             self.fail_step(text, record, number, found[0], more)

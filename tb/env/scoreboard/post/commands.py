@@ -90,7 +90,8 @@ class QpCommands(Check):
         model = qpc.qps[qp]
         if code is codes.Command.CREATE_QP:
             result = check_create_qp(args, model, qpc.model.cq_page, self.rc.srqs)
-            return {result} - {CommandResult.OK}
+            refused: set[IntEnum] = {result}
+            return refused - {CommandResult.OK}
         start = self.ctx.window_start(record)
         states = {QpState(s & 0xF) for s in qpc.states_since(qp, start)}
         busy = self._busy(qp, start - LAG)
