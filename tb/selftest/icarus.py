@@ -41,8 +41,8 @@ def run(command: list[str]) -> str:
 
 
 def run_text(folder: Path, text: str, module: str, **values: object) -> str:
-    """What a module ``bench`` prints: its ``text`` with values for the names in braces, and a module
-    of tb/hdl.
+    """What a module ``bench`` prints: its ``text`` with values for the names in braces, and a
+    module of tb/hdl.
     """
     for name, value in values.items():
         text = text.replace("{" + name + "}", str(value))

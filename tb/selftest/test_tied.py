@@ -69,7 +69,7 @@ def test_netlist() -> None:
     assert [n for n in range(15) if found.has("tb_top.dut.a_i", f"page[{n}]")] == [12]
 
 
-#: A field that is fixed, one that a parameter narrows, one without a value; with three CQs it is wrong.
+#: A field that is fixed, one that a parameter narrows, one without a value; three CQs are wrong.
 SMALL = """
 module cde_cpl_top #(parameter NUM_CQ = 4) (input clk, input [15:0] data, output [15:0] owner,
     output [7:0] len);
