@@ -72,11 +72,11 @@ def test_netlist() -> None:
 #: A field that is fixed, one that a parameter narrows, one without a value; three CQs are wrong.
 SMALL = """
 module cde_cpl_top #(parameter NUM_CQ = 4) (input clk, input [15:0] data, output [15:0] owner,
-    output [7:0] len);
+    output [7:0] len, output [1:0] odd);
     generate if (NUM_CQ == 3) ERROR_NUM_CQ_must_be_a_power_of_two wrong(); endgenerate
     cde_part #(.N(NUM_CQ)) part_i (.clk(clk), .data(data), .owner(owner));
     assign len = 8'd0;
-    wire [1:0] open;
+    assign odd = 2'bxx;
 endmodule
 module cde_part #(parameter N = 2) (input clk, input [15:0] data, output reg [15:0] owner);
     always @(posedge clk) owner <= data & (N - 1);
@@ -91,7 +91,7 @@ def test_small_design(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = find_constants(BuildConfig(name="small", parameters={"NUM_CQ": 8}), tmp_path)
     top = "tb_top.dut"
     assert all(found.has(top, f"len[{bit}]") for bit in range(8))
-    assert not any(found.has(top, f"{name}[{bit}]") for name in ("data", "open") for bit in (0, 1))
+    assert not any(found.has(top, f"{name}[{bit}]") for name in ("data", "odd") for bit in (0, 1))
     owned = [found.has(f"{top}.part_i", f"owner[{bit}]") for bit in range(16)]
     assert owned == [False] * 3 + [True] * 13
     with pytest.raises(RunnerError, match="Yosys failed on the design of build odd"):
