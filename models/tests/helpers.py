@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
 from models.arm.arm import Callback, CqConfig, CqModel
 from models.codes import ArmType, Command, CommandResult
 from models.cq.core import CompletionCore
@@ -15,6 +20,12 @@ from models.tests.broken.parts import WHOLE, Parts
 SOL, PLAIN = True, False
 
 SMALL = Params(num_cq=4, num_eq=2, num_pages=4, idx_w=6, mod_tick=8)
+
+
+def in_tiers(names: Iterable[str], full: Iterable[str]) -> list[Any]:
+    """Values of a test's parameter, of which those in ``full`` run in the full tier only."""
+    later = frozenset(full)
+    return [pytest.param(n, marks=[pytest.mark.full] if n in later else []) for n in names]
 
 
 def fresh(

@@ -408,6 +408,7 @@ def test_model_compiles_elsewhere(tmp_path: Path, minor: int) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.full
 def test_set_up_with_another_interpreter(machine: Machine) -> None:
     """A real environment, without the network: nothing is listed to install."""
     found = {minor: path for minor, path in OTHERS.items() if path}

@@ -43,10 +43,11 @@ from tb.runner.selection import (
 )
 from tb.runner.simulator import kill_all
 from tb.runner.store import one_whole_run
-from tb.runner.tiers import Costs
+from tb.runner.tiers import TIERS, Costs
 
 _MARKS = (
-    "quick: what `make sim` and `make test` run: tb/tiers.yaml, quick proofs, lint, Python tests",
+    "quick: what `make sim` and `make test` run: tb/tiers.yaml, quick proofs, lint, and Python "
+    "tests without a mark",
     "full: every test, seed, build and simulator that the tests declare; every proof",
     "nightly: proofs and tests with planted faults, besides all others",
 )
@@ -136,9 +137,9 @@ def _group(item: pytest.Item) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Longest first; what has no recorded cost may be longest."""
     for item in items:
-        if not isinstance(item, CheckItem):
-            if item.get_closest_marker("full") is None:
-                item.add_marker("quick")
+        later = any(item.get_closest_marker(tier) for tier in TIERS[1:])
+        if not isinstance(item, CheckItem) and not later:
+            item.add_marker("quick")
             item.add_marker("full")
     _keep_only(config, items)
     with _one_line():

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benches in Verilog that check themselves: building them with modules of the design, running them,
-and copies of the design with a fault.
-"""
+"""Benches in Verilog that check themselves, built and run by Icarus."""
 
 from __future__ import annotations
 
@@ -10,38 +8,29 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from tb.runner.common import HDL, INCLUDES
-
-MEMORY = (
-    *("cde_ram", "cde_ram_2w", "cde_mem_node", "cde_ecc_enc", "cde_ecc_dec"),
-    *("cde_ecc_lane_enc", "cde_ecc_lane_dec"),
-)
-"""Modules that a memory consists of."""
+from tb.runner.common import INCLUDES, ROOT
 
 
 def build(
-    bench: Path,
     folder: Path,
-    modules: Iterable[str],
+    top: str,
+    sources: Iterable[Path],
     defines: Iterable[str] = (),
     values: Mapping[str, int] | None = None,
-    hdl: Path = HDL,
 ) -> list[str]:
-    """Builds a bench with modules of ``hdl``; the command that runs it."""
+    """Compiles files into ``folder``, whose headers come before those of the design; ``values`` are
+    parameters of ``top``. Returns the command that runs it.
+    """
     iverilog = shutil.which("iverilog")
     assert iverilog, "iverilog is missing: run `make setup`"
     out = folder / "bench"
-    subprocess.run(
-        [
-            *(iverilog, "-g2005", "-Wno-all", "-I", str(bench.parent)),
-            *(f"-I{hdl.parent / folder}" for folder in INCLUDES),
-            *("-s", bench.stem, "-o", str(out)),
-            *(f"-D{define}" for define in defines),
-            *(f"-P{bench.stem}.{name}={value}" for name, value in (values or {}).items()),
-            *(str(bench), *(str(next(hdl.rglob(f"{name}.v"))) for name in modules)),
-        ],
-        check=True,
-    )
+    command = [
+        *(iverilog, "-g2005", "-s", top, "-o", str(out), f"-I{folder}"),
+        *(f"-I{ROOT / name}" for name in (*INCLUDES, "tb/tests/lib")),
+        *(f"-D{define}" for define in defines),
+        *(f"-P{top}.{name}={value}" for name, value in (values or {}).items()),
+    ]
+    subprocess.run([*command, *map(str, sources)], check=True)
     return ["vvp", "-n", str(out)]
 
 
@@ -51,12 +40,12 @@ def run(command: list[str]) -> str:
     return done.stdout
 
 
-def with_fault(folder: Path, name: str, text: str, replacement: str) -> Path:
-    """A copy of the design's files with a fault in one of them."""
-    copy = folder / "hdl"
-    shutil.copytree(HDL, copy)
-    path = next(copy.rglob(name if name.endswith(".vh") else f"{name}.v"))
-    source = path.read_text()
-    assert source.count(text) == 1
-    path.write_text(source.replace(text, replacement))
-    return copy
+def run_text(folder: Path, text: str, module: str, **values: object) -> str:
+    """What a module ``bench`` prints: its ``text`` with values for the names in braces, and a
+    module of tb/hdl.
+    """
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", str(value))
+    path = folder / "bench.v"
+    path.write_text(text)
+    return run(build(folder, "bench", [path, ROOT / "tb" / "hdl" / f"{module}.v"]))

@@ -67,29 +67,27 @@ MODULES = [
 # -- lists of mutations ----------------------------------------------------------------------------
 
 
-def test_mutation_of_a_pin() -> None:
+def test_mutations() -> None:
     found = parse_mutation(LINE)
-    assert (found.mode, found.source_module, found.portbit, found.ctrlbit) == (
-        "cnot0",
-        "cde_cq",
-        62,
-        306,
+    assert (found.mode, found.source_module, found.portbit, found.line) == (
+        *("cnot0", "cde_cq", 62),
+        "hdl/cq/cde_cq.v:25",
     )
-    assert found.line == "hdl/cq/cde_cq.v:25"
-    assert found.what == (
-        "push_data[62] of in_fifo (s_axis_cpl_tdata[62]) inverted while bit 306 is 0"
-    )
+    what = "push_data[62] of in_fifo (s_axis_cpl_tdata[62]) inverted while bit 306 is 0"
+    assert found.what == what
     assert found.command(5, 10) == (
         "mutate -ctrl mutsel 10 5 -mode cnot0 -module cde_cq__1 -cell in_fifo -port push_data "
         "-portbit 62 -ctrlbit 306"
     )
-
-
-def test_mutation_of_an_operator() -> None:
     assert MUTATION.what == "A[0] of logic_not stuck at 1"
     assert (MUTATION.line, MUTATION.source_module) == ("hdl/lib/cde_fifo.v:60", "cde_fifo")
     # The Yosys command names the cell as the list did.
     assert r"-cell $logic_not$hdl/lib/cde_fifo.v:60$15386 -port \A" in MUTATION.command(None, 0)
+    # Pins without a function are left out.
+    clock = OPERATOR.replace(r"\A", r"\CLK")
+    wired = OPERATOR + r" -wire clk -wirebit 0"
+    read = OPERATOR.replace(r"\A", r"\RD_EN")
+    assert parse_list("\n".join([clock, wired, read, OPERATOR, ""])) == [MUTATION]
 
 
 @pytest.mark.parametrize(
@@ -105,13 +103,6 @@ def test_mutation_of_an_operator() -> None:
 def test_other_lines_are_errors(text: str) -> None:
     with pytest.raises(RunnerError, match="mutation"):
         parse_mutation(text)
-
-
-def test_pins_without_a_function_are_left_out() -> None:
-    clock = OPERATOR.replace(r"\A", r"\CLK")
-    wired = OPERATOR + r" -wire clk -wirebit 0"
-    read = OPERATOR.replace(r"\A", r"\RD_EN")
-    assert parse_list("\n".join([clock, wired, read, OPERATOR, ""])) == [MUTATION]
 
 
 def test_every_module_has_a_share() -> None:
@@ -141,22 +132,11 @@ def test_steps() -> None:
         "test_m.Two seed 4",
         "test_n.Three seed 1",
     ]
-
-
-def test_pattern_without_a_test_is_an_error() -> None:
     with pytest.raises(RunnerError, match="no test matches test_x"):
         make_steps(Plan(PLAN.designs, {}, {"test_x": ""}), MODULES)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "designs: {}",
-        "designs: {t: {build: b}}",
-        "designs: {t: {build: b, tests_of: [b]}}\nseeds: {test_x: 0}",
-    ],
-)
+@pytest.mark.parametrize("text", ["", "designs: {t: {build: b}}"])
 def test_bad_plan(tmp_path: Path, text: str) -> None:
     path = tmp_path / "mutate.yaml"
     path.write_text(text)
@@ -267,26 +247,23 @@ def test_ladder_learns() -> None:
     assert found.order(same, STEPS)[-1] == slow
 
 
-def test_tests_of_a_module_come_first() -> None:
-    first = {MUTATION.source_module[:5] + "*": [STEPS[3].test.removeprefix("tb.tests.")]}
-    found = Ladder(ladder().cost, first)
-    assert found.order(MUTATION, STEPS) == [STEPS[3], *STEPS[:3]]
-    assert found.order(replace(MUTATION, module="cde_x__1"), STEPS) == STEPS
-    # In turns, each with half of the time.
-    both = {"cde_fifo": ["test_m.Two"]}
-    cost = dict.fromkeys(STEPS, 1.0)
-    assert Ladder(cost, both).order(MUTATION, STEPS) == [STEPS[1], STEPS[0], STEPS[2], STEPS[3]]
-    cost[STEPS[0]] = 5.0
-    long = Ladder(cost, {"cde_fifo": ["test_m.One"]})
-    assert long.order(MUTATION, STEPS) == STEPS
-    around = {MUTATION.module: {"cde_arm", "cde_x"}}
-    place = {"cde_[ax]*/cde_f*": [STEPS[2].test.removeprefix("tb.tests.")], **first}
-    found = Ladder(ladder().cost, place, around)
-    assert found.order(MUTATION, STEPS) == [STEPS[1], STEPS[0], STEPS[2], STEPS[3]]
-    assert found.order(replace(MUTATION, module="cde_fifo__9"), STEPS)[0] == STEPS[3]
-    found = Ladder(ladder().cost, {"*.mem*": ["test_n.*"]})
-    assert found.order(replace(MUTATION, wire="\\mem_i"), STEPS) == [STEPS[3], *STEPS[:3]]
-    assert found.order(replace(MUTATION, wire="x_mem"), STEPS) == STEPS
+@pytest.mark.parametrize(
+    ("first", "wanted"),
+    [
+        ({"cde_f*": ["test_n.Three"]}, [3, 0, 1, 2]),
+        # In turns with the others, each with half of the time.
+        ({"cde_fifo": ["test_m.Two"]}, [1, 0, 3, 2]),
+        # By a module around it, by the wire.
+        ({"cde_[ax]*/cde_f*": ["test_m.Two"], "cde_f*": ["test_n.Three"]}, [1, 0, 2, 3]),
+        ({"cde_y/cde_f*": ["test_m.Two"]}, [0, 1, 2, 3]),
+        ({"*.mem*": ["test_n.*"]}, [3, 0, 1, 2]),
+    ],
+)
+def test_tests_of_a_module_come_first(first: dict[str, list[str]], wanted: list[int]) -> None:
+    found = Ladder(ladder().cost, first, {MUTATION.module: {"cde_arm", "cde_x"}})
+    mutation = replace(MUTATION, wire="\\mem_i")
+    assert [STEPS.index(step) for step in found.order(mutation, STEPS)] == wanted
+    assert found.order(replace(MUTATION, module="cde_z__1"), STEPS) == STEPS
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -325,18 +302,11 @@ def test_report_names_what_is_left(tmp_path: Path) -> None:
     path = tmp_path / "mutation.json"
     write_report(FATES, path, {"seed": 1})
     data = json.loads(path.read_text())
-    assert {key: data[key] for key in ("total", KILLED, EQUIVALENT, UNDECIDED, SURVIVED)} == (
-        summary(FATES)
-    )
-    assert data["survivors"] == [
-        {
-            "module": "cde_cq",
-            "source": "hdl/cq/cde_cq.v:25",
-            "mutation": FATES[1].mutation.what,
-            "command": FATES[1].mutation.command(None, 0),
-            "by": "differs after 3 cycles (cde_cq)",
-        }
-    ]
+    states = ("total", KILLED, EQUIVALENT, UNDECIDED, SURVIVED)
+    assert {key: data[key] for key in states} == summary(FATES)
+    (entry,) = data["survivors"]
+    assert (entry["module"], entry["source"]) == ("cde_cq", "hdl/cq/cde_cq.v:25")
+    assert entry["command"] == FATES[1].mutation.command(None, 0)
     assert [len(data[key]) for key in ("undecided_mutants", "equivalent_mutants")] == [1, 1]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import struct
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,7 @@ import pytest
 
 from tb.env.harness.decode import ROW_WORDS, VIOLATION, Decoder, Hooks, ProtocolError
 from tb.runner.common import hdl_files
-
-ROOT = Path(__file__).resolve().parents[2]
+from tb.selftest.icarus import run_text
 
 # Cycle by cycle: valid, ready, payload.
 BENCH = """
@@ -45,13 +43,7 @@ def run(tmp_path: Path, steps: list[tuple[str, str, str]]) -> int:
         f"valid = {valid}; ready = {ready}; payload = {payload}; @(negedge clk);"
         for valid, ready, payload in steps
     )
-    bench = tmp_path / "bench.v"
-    bench.write_text(BENCH.replace("{STEPS}", text))
-    program = tmp_path / "bench.vvp"
-    sources = [str(bench), str(ROOT / "tb/hdl/bfm_stable.v")]
-    subprocess.run(["iverilog", "-g2005", "-o", str(program), *sources], check=True)
-    out = subprocess.run(["vvp", str(program)], check=True, capture_output=True, text=True).stdout
-    return int(out.split()[1])
+    return int(run_text(tmp_path, BENCH, "bfm_stable", STEPS=text).split()[1])
 
 
 @pytest.mark.parametrize(
@@ -101,15 +93,8 @@ endmodule
 def test_unknown_outputs(
     tmp_path: Path, rst: str, signals: str, valid: str, data: str, expected: str
 ) -> None:
-    text = KNOWN
-    for name, value in {"RST": rst, "SIGNALS": signals, "VALID": valid, "DATA": data}.items():
-        text = text.replace("{" + name + "}", value)
-    bench, program = tmp_path / "bench.v", tmp_path / "bench.vvp"
-    bench.write_text(text)
-    sources = [str(bench), str(ROOT / "tb/hdl/bfm_known.v")]
-    subprocess.run(["iverilog", "-g2005", "-o", str(program), *sources], check=True)
-    out = subprocess.run(["vvp", str(program)], check=True, capture_output=True, text=True).stdout
-    assert out.split()[1] == expected
+    values = {"RST": rst, "SIGNALS": signals, "VALID": valid, "DATA": data}
+    assert run_text(tmp_path, KNOWN, "bfm_known", **values).split()[1] == expected
 
 
 CLEARED = """
@@ -143,15 +128,8 @@ endmodule
 
 def outputs_seen(folder: Path, **values: str | int) -> int:
     """What bfm_cleared tells of outputs at these values."""
-    text = CLEARED
-    for name, value in {"READY0": 0, "VALID0": 0, **values}.items():
-        text = text.replace("{" + name + "}", str(value))
-    bench, program = folder / "bench.v", folder / "bench.vvp"
-    bench.write_text(text)
-    sources = [str(bench), str(ROOT / "tb/hdl/bfm_cleared.v")]
-    subprocess.run(["iverilog", "-g2005", "-o", str(program), *sources], check=True)
-    out = subprocess.run(["vvp", str(program)], check=True, capture_output=True, text=True).stdout
-    return int(out.split()[1])
+    values = {"READY0": 0, "VALID0": 0, **values}
+    return int(run_text(folder, CLEARED, "bfm_cleared", **values).split()[1])
 
 
 @pytest.mark.parametrize(
@@ -186,14 +164,14 @@ def test_outputs_at_power_up(tmp_path: Path, ready: str, valid: str, expected: i
     assert seen == expected
 
 
-@pytest.mark.parametrize("path", hdl_files(), ids=lambda path: path.name)
-def test_only_handshakes_have_initial_values(path: Path) -> None:
+def test_only_handshakes_have_initial_values() -> None:
     """Memories and data begin unknown: a chip without initial values depends on none."""
-    text = re.sub(r"//.*", "", path.read_text())
-    text = re.sub(r"^`ifdef FORMAL$.*?^`endif$", "", text, flags=re.M | re.S)  # not hardware
-    assert not re.search(r"^\s*reg\b[^;=(]*=", text, re.M)
-    for statement in re.findall(r"\binitial\b[^;]*;", text):
-        assert re.fullmatch(r"initial \w+ = [12]'b[01]+;", statement), statement
+    for path in hdl_files():
+        text = re.sub(r"//.*", "", path.read_text())
+        text = re.sub(r"^`ifdef FORMAL$.*?^`endif$", "", text, flags=re.M | re.S)  # not hardware
+        assert not re.search(r"^\s*reg\b[^;=(]*=", text, re.M), path
+        for statement in re.findall(r"\binitial\b[^;]*;", text):
+            assert re.fullmatch(r"initial \w+ = [12]'b[01]+;", statement), (path, statement)
 
 
 def nothing(*_: Any) -> None:

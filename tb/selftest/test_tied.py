@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tb.runner import tied as module
 from tb.runner.builds import BuildConfig
 from tb.runner.code_coverage import Point
 from tb.runner.common import SIM_BUILD, RunnerError
@@ -68,6 +69,36 @@ def test_netlist() -> None:
     assert [n for n in range(15) if found.has("tb_top.dut.a_i", f"page[{n}]")] == [12]
 
 
+#: A field that is fixed, one that a parameter narrows, one without a value; three CQs are wrong.
+SMALL = """
+module cde_cpl_top #(parameter NUM_CQ = 4) (input clk, input [15:0] data, output [15:0] owner,
+    output [7:0] len, output [1:0] odd);
+    generate if (NUM_CQ == 3) ERROR_NUM_CQ_must_be_a_power_of_two wrong(); endgenerate
+    cde_part #(.N(NUM_CQ)) part_i (.clk(clk), .data(data), .owner(owner));
+    assign len = 8'd0;
+    assign odd = 2'bxx;
+endmodule
+module cde_part #(parameter N = 2) (input clk, input [15:0] data, output reg [15:0] owner);
+    always @(posedge clk) owner <= data & (N - 1);
+endmodule
+"""
+
+
+def test_small_design(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "small.v"
+    source.write_text(SMALL)
+    monkeypatch.setattr(module, "hdl_files", lambda: [source])
+    found = find_constants(BuildConfig(name="small", parameters={"NUM_CQ": 8}), tmp_path)
+    top = "tb_top.dut"
+    assert all(found.has(top, f"len[{bit}]") for bit in range(8))
+    assert not any(found.has(top, f"{name}[{bit}]") for name in ("data", "odd") for bit in (0, 1))
+    owned = [found.has(f"{top}.part_i", f"owner[{bit}]") for bit in range(16)]
+    assert owned == [False] * 3 + [True] * 13
+    with pytest.raises(RunnerError, match="Yosys failed on the design of build odd"):
+        find_constants(BuildConfig(name="odd", parameters={"NUM_CQ": 3}), tmp_path)
+
+
+@pytest.mark.full
 def test_design() -> None:
     """The smallest build: known fixed fields, and that fields of other values are not constant."""
     config = BuildConfig(name="unit_tied", parameters={"NUM_CQ": 4, "NUM_EQ": 2})
@@ -78,9 +109,3 @@ def test_design() -> None:
     # Two bits of 16 number a CQ.
     owned = [found.has(f"{top}.core_i.arm_i", f"trace_data[{8 + bit}]") for bit in range(16)]
     assert owned == [False] * 2 + [True] * 14
-
-
-def test_design_that_yosys_rejects() -> None:
-    config = BuildConfig(name="unit_tied", parameters={"NUM_CQ": 3})
-    with pytest.raises(RunnerError, match="Yosys failed on the design of build unit_tied"):
-        find_constants(config, SIM_BUILD / "unit_tied")

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tb.selftest.icarus import run_text
 
 # Cycle by cycle: reset, valid, ready, withhold, change of the toggle. Two channels; what a
 # recorder that changes the toggle at this edge would hand over is printed.
@@ -52,12 +51,7 @@ def run(tmp_path: Path, steps: list[Step]) -> list[tuple[int, int]]:
         + " @(negedge clk);"
         for step in steps
     )
-    bench = tmp_path / "bench.v"
-    bench.write_text(BENCH.replace("{STEPS}", text))
-    program = tmp_path / "bench.vvp"
-    sources = [str(bench), str(ROOT / "tb/hdl/bfm_waits.v")]
-    subprocess.run(["iverilog", "-g2005", "-o", str(program), *sources], check=True)
-    out = subprocess.run(["vvp", str(program)], check=True, capture_output=True, text=True).stdout
+    out = run_text(tmp_path, BENCH, "bfm_waits", STEPS=text)
     return [(int(a), int(b)) for a, b in (line.split() for line in out.splitlines())]
 
 

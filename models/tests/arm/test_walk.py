@@ -19,6 +19,7 @@ from models.tests.broken.arm import (
     ForgetsAtReturn,
     PublishesBehindHole,
 )
+from models.tests.helpers import in_tiers
 
 #: Moves that reach no state that another one does not reach: used once, left out elsewhere.
 SAME = frozenset({"failure", "bad index"})
@@ -31,9 +32,11 @@ WALKS = {
     "moderated": (Setup(mod_count=2, skip=SAME), True),
     "resized": (Setup(sizes=(1, 2), skip=SAME, depth=8), False),
 }
+#: The longest walks run in the full tier only.
+LONG = ("literal, re-arm", "typed, re-arm", "moderated")
 
 
-@pytest.mark.parametrize("name", WALKS)
+@pytest.mark.parametrize("name", in_tiers(WALKS, LONG))
 def test_walk(name: str, record_property: Callable[[str, object], None]) -> None:
     """No property is violated; all but the resizing walk cover histories of any length."""
     setup, closes = WALKS[name]

@@ -23,6 +23,7 @@ from models.tests.broken.keys import (
     StartsAgain,
     ThePeerLoses,
 )
+from models.tests.helpers import in_tiers
 from models.tests.keys.window_walk import Setup, ViolationError, walk
 
 QUIET = ("connect", "end")
@@ -38,9 +39,11 @@ WALKS = {
     "an allocated region": Setup(fast=True, windows=0, lives=3, skip=("deregister 0", "connect")),
     "a window on an allocated region": BOTH,
 }
+#: The longest walks run in the full tier only.
+LONG = ("a window, requests in queues", "two windows on a region")
 
 
-@pytest.mark.parametrize("name", WALKS)
+@pytest.mark.parametrize("name", in_tiers(WALKS, LONG))
 def test_walk(name: str, record_property: Callable[[str, object], None]) -> None:
     """No property is violated in histories of any length."""
     setup = WALKS[name]

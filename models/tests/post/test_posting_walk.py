@@ -16,6 +16,7 @@ from models.tests.broken.post import (
     FailsForEver,
     ForgetsReports,
 )
+from models.tests.helpers import in_tiers
 from models.tests.post.posting_walk import PARAMS, Setup, ViolationError, walk
 
 WALKS = {
@@ -25,9 +26,11 @@ WALKS = {
     "three slots": Setup(slots=3, kinds=("read", "fenced")),
     "three slots, local": Setup(slots=3, kinds=("send", "local"), watermark=3),
 }
+#: The longest walks run in the full tier only.
+LONG = ("two slots, watermark", "three slots, local")
 
 
-@pytest.mark.parametrize("name", WALKS)
+@pytest.mark.parametrize("name", in_tiers(WALKS, LONG))
 def test_walk(name: str, record_property: Callable[[str, object], None]) -> None:
     """No property is violated in histories of any length."""
     result = walk(WALKS[name])

@@ -23,6 +23,7 @@ from models.tests.broken.receive import (
     TakesAtAReport,
     TakesNothingTooLong,
 )
+from models.tests.helpers import in_tiers
 from models.tests.receive.receive_walk import Setup, ViolationError, walk
 
 QUIET = ("watermark", "interrupt", "creditless")
@@ -38,9 +39,11 @@ WALKS = {
         skip=("creditless", *LIFE, "pending", "cancel", "failure")
     ),
 }
+#: The longest walks run in the full tier only.
+LONG = ("SRQ, two queue pairs, connections", "SRQ, two queue pairs, watermark")
 
 
-@pytest.mark.parametrize("name", WALKS)
+@pytest.mark.parametrize("name", in_tiers(WALKS, LONG))
 def test_walk(name: str, record_property: Callable[[str, object], None]) -> None:
     """No property is violated in histories of any length."""
     result = walk(WALKS[name])

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benches of the leaves (tb/tests/lib): each passes on the design and finds planted faults, and
+those that are exact serve mutants of a netlist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tb.runner import mutate_modules
+from tb.runner.common import HDL, RunnerError
+from tb.runner.mutate_modules import ALL, BENCHES, MEMORY, ModuleBenches, contained, for_icarus
+from tb.runner.mutate_modules import parts as modules_of
+from tb.selftest.icarus import build, run
+
+CODE = ("cde_ecc_enc", "cde_ecc_dec", "cde_ecc_lane_enc", "cde_ecc_lane_dec")
+PARTS = ("cde_ram", "cde_ram_2w", "cde_mem_node", *CODE)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A bench with its defines; modules of the design that it needs."""
+
+    name: str
+    modules: tuple[str, ...]
+    defines: tuple[str, ...] = ()
+    plusargs: tuple[str, ...] = ()
+
+
+CYCLES = ("+cycles=6000",)
+ECC = Bench("ecc_bits", CODE)
+BUS = Bench("mem_bus", ("cde_mem_node",))
+NODE = Bench("node_exact", ("cde_mem_node",), ("DUT=cde_mem_node #(.AW(AW))",))
+FIFO = Bench(
+    "fifo_exact", ("cde_fifo",), ("DUT=cde_fifo #(.W(W), .DEPTH_LOG2(LOG2), .BYPASS(BYPASS))",)
+)
+ARBITER = Bench(
+    "arbiter_exact",
+    ("cde_arbiter",),
+    ("DUT=cde_arbiter #(.NUM_QP(1 << QP_W), .QP_W(QP_W))",),
+    CYCLES,
+)
+RAM = Bench(
+    "memory_exact",
+    PARTS,
+    ("DUT=cde_ram #(.W(W), .AW(AW), .ECC(ECC), .FORWARD(FORWARD))",),
+    CYCLES,
+)
+RAM_2W = Bench(
+    "memory_exact", PARTS, ("DUT=cde_ram_2w #(.W(W), .AW(AW), .ECC(ECC))", "TWO"), CYCLES
+)
+
+
+def simulate(
+    folder: Path,
+    bench: Bench,
+    values: Mapping[str, int],
+    fault: tuple[str, str, str] | None = None,
+) -> str:
+    """What the bench prints with these of its parameters, and with a ``fault``: file, text in it,
+    replacement.
+    """
+    sources = [BENCHES / f"{bench.name}.v", *(next(HDL.rglob(f"{m}.v")) for m in bench.modules)]
+    if fault:
+        name, text, replacement = fault
+        path = next(HDL.rglob(name))
+        source = path.read_text()
+        assert source.count(text) == 1
+        (folder / name).write_text(source.replace(text, replacement))
+        sources = [folder / name if place == path else place for place in sources]
+    return run([*build(folder, bench.name, sources, bench.defines, values), *bench.plusargs])
+
+
+@pytest.mark.parametrize(
+    ("bench", "values"),
+    [
+        # Lanes of 16 and 64 bits are proved (formal/lib); these are the smallest, and two of them.
+        (ECC, {"W": 1}),
+        (ECC, {"W": 65}),
+        (BUS, {}),
+        (NODE, {"AW": 1}),
+        (NODE, {"AW": 7}),
+        (FIFO, {"W": 1, "LOG2": 1, "BYPASS": 0}),
+        (FIFO, {"W": 70, "LOG2": 2, "BYPASS": 0}),
+        (FIFO, {"W": 9, "LOG2": 5, "BYPASS": 1}),
+        (ARBITER, {"QP_W": 1}),
+        (ARBITER, {"QP_W": 6}),
+        (ARBITER, {"QP_W": 7}),
+        (RAM, {"W": 1, "AW": 1, "ECC": 1}),
+        (RAM, {"W": 65, "AW": 3, "ECC": 1}),
+        (RAM, {"W": 16, "AW": 3, "ECC": 0}),
+        (RAM, {"W": 16, "AW": 3, "ECC": 1, "FORWARD": 0}),
+        (RAM_2W, {"W": 1, "AW": 1, "ECC": 1}),
+        (RAM_2W, {"W": 65, "AW": 3, "ECC": 1}),
+        (RAM_2W, {"W": 16, "AW": 3, "ECC": 0}),
+    ],
+    ids=lambda value: (
+        value.name if isinstance(value, Bench) else "-".join(map(str, value.values()))
+    ),
+)
+def test_design(tmp_path: Path, bench: Bench, values: dict[str, int]) -> None:
+    assert simulate(tmp_path, bench, values) == "passed\n"
+
+
+SMALL = {"W": 16, "AW": 3}
+UNFORWARDED = {**SMALL, "FORWARD": 0}
+
+
+FAULTS = [
+    ({"W": 65}, ECC, "cde_ecc.vh", "= p[k];", "= k != 2 && p[k];", "bits 0 and"),
+    ({"W": 65}, ECC, "cde_ecc_dec.v", "lost = |lane_lost;", "lost = lane_lost[0];", "lost or not"),
+    ({}, BUS, "cde_mem_node.v", "|| bad || wait_bad;", "|| bad;", "reports of"),
+    ({}, BUS, "cde_mem_node.v", "HOPS +: 8] + 8'd1", "HOPS +: 8]", "reports of"),
+    ({}, BUS, "cde_mem_node.v", "if (start || cancel) begin", "if (start) begin", "a replaced"),
+    ({}, NODE, "cde_mem_node.v", "if (start) clear_addr <= {AW{1'b0}};", "", "walk at"),
+    ({}, NODE, "cde_mem_node.v", "(lost || wait_lost);", "wait_lost;", "what is reported"),
+    ({}, FIFO, "cde_fifo.v", "wire load = !q_valid || pop;", "wire load = !q_valid;", "pop_"),
+    ({"BYPASS": 1}, FIFO, "cde_fifo.v", "&& !(direct && pop_ready);", ";", "level"),
+    ({}, ARBITER, "cde_arbiter.v", "after[GW] ? after[GW-1:0] : first", "first", "QP that is"),
+    ({}, ARBITER, "cde_arbiter.v", "if (ask2) asked", "if (ask2 && !load) asked", "pending"),
+    (SMALL, RAM, "cde_ram.v", "hit_q ? fwd_q : fixed;", "fixed;", "word of port 0"),
+    (SMALL, RAM, "cde_ram.v", ": we ? wdata : fixed;", ": heal ? fixed : wdata;", "word of"),
+    (SMALL, RAM, "cde_ram.v", "<= bad && raddr == raddr_q;", "<= bad;", "report"),
+    ({**SMALL, "FORWARD": 0}, RAM, "cde_ram.v", "hit_q <= clear || (", "hit_q <= (", "report"),
+    (SMALL, RAM_2W, "cde_ram_2w.v", "if (we0) newest", "if (put0) newest", "word of port"),
+    (SMALL, RAM_2W, "cde_ram_2w.v", "heal1 = bad1 && !lost1;", "heal1 = 1'b0;", "report"),
+    (SMALL, RAM_2W, "cde_ram_2w.v", "flip && we0 && !we1)", "flip && we0)", "report"),
+    (SMALL, RAM_2W, "cde_ecc_lane_dec.v", "fixed = data ^ wrong;", "fixed = data;", "word of"),
+]
+
+
+@pytest.mark.parametrize(
+    ("values", "bench", "file", "text", "replacement", "message"),
+    FAULTS,
+    ids=[f"{fault[1].name}-{fault[3]}" for fault in FAULTS],
+)
+def test_faults_are_found(
+    tmp_path: Path,
+    values: dict[str, int],
+    bench: Bench,
+    file: str,
+    text: str,
+    replacement: str,
+    message: str,
+) -> None:
+    printed = simulate(tmp_path, bench, values, (file, text, replacement))
+    assert printed.startswith("wrong: ") and message in printed, printed[:300]
+
+
+# -- mutants of a netlist --------------------------------------------------------------------------
+
+#: A memory and a FIFO as Yosys writes them: mutant 1 inverts a bit that is read, mutant 2 with one
+#: seed; `FLIPS` inverts it without a mutant.
+NETLIST = r"""
+module cde_ram__1(clk, mem_i, mem_o, we, waddr, wdata, raddr, rdata, mutsel);
+  input clk;
+  input [41:0] mem_i;
+  output [41:0] mem_o;
+  input we;
+  input [1:0] waddr;
+  input [3:0] wdata;
+  input [1:0] raddr;
+  output [3:0] rdata;
+  input [1:0] mutsel;
+  reg [7:0] mem [3:0];
+  // fwd_q
+  wire [3:0] word;
+  wire late = mutsel == 2'd2 && $test$plusargs("seed=3");
+  assign rdata = word ^ {3'd0, mutsel == 2'd1 || late || FLIPS};
+  cde_part__1 part (
+    .a(we)
+  );
+  cde_ram #(.W(4), .AW(2)) inner (.clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(we), .waddr(waddr),
+                                  .wdata(wdata), .raddr(raddr), .rdata(word));
+endmodule
+module cde_fifo__3(clk, rst, push_valid, push_ready, push_data, pop_valid, pop_ready, pop_data,
+                   level, mutsel);
+  input clk;
+  input rst;
+  input push_valid;
+  output push_ready;
+  input [3:0] push_data;
+  output pop_valid;
+  input pop_ready;
+  output [3:0] pop_data;
+  output [2:0] level;
+  input [1:0] mutsel;
+  wire [3:0] word;
+  function [0:0] \$procmux$7 ;
+    input [0:0] a;
+    \$procmux$7  = a;
+  endfunction
+  assign pop_data = word ^ {3'd0, \$procmux$7 (mutsel == 2'd1)};
+  cde_fifo #(.W(4), .DEPTH_LOG2(2), .BYPASS(1)) inner (.clk(clk), .rst(rst),
+    .push_valid(push_valid), .push_ready(push_ready), .push_data(push_data),
+    .pop_valid(pop_valid), .pop_ready(pop_ready), .pop_data(word), .level(level));
+endmodule
+module cde_part__1(a);
+  input a;
+endmodule
+module cde_other__1(a);
+  input a;
+endmodule
+"""
+
+
+def benches(folder: Path, flips: str = "1'b0") -> ModuleBenches:
+    sources = (next(HDL.rglob(f"{name}.v")).read_text() for name in (*PARTS, "cde_fifo"))
+    path = folder / "netlist.v"
+    path.write_text(NETLIST.replace("FLIPS", flips) + "".join(sources))
+    return ModuleBenches(path, folder / "work")
+
+
+def test_mutants_of_a_netlist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = benches(tmp_path)
+    modules = ("cde_ram__1", "cde_part__1", "cde_fifo__3", "cde_other__1")
+    assert [found.has(module) for module in modules] == [True, True, True, False]
+    for number, module, seed, name, message in (
+        (1, "cde_ram__1", 1, "memory_exact", "word of port 0"),
+        (1, "cde_fifo__3", 1, "fifo_exact", "word"),
+        (2, "cde_part__1", 1, "", ""),
+        (2, "cde_ram__1", 2, "", ""),
+        (2, "cde_ram__1", 3, "memory_exact seed 3", "word of port 0"),
+    ):
+        told, outcome = found.run(number, module, seed)
+        assert told == name and message in outcome.message and outcome.seconds > 0
+        assert bool(outcome.message) is bool(message)
+    monkeypatch.setattr(mutate_modules, "_TIMEOUT_S", 0.001)
+    assert found.run(2, "cde_ram__1")[1].message == "does not end"
+
+
+@pytest.mark.parametrize(
+    ("flips", "seed", "how"),
+    [
+        ("we", 1, "fails without a mutant: wrong: word of port 0"),
+        ('$test$plusargs("seed=2")', 2, "fails without a mutant: seed 2: wrong: word of port 0"),
+        ("nothing_of_this_name", 1, "nothing_of_this_name"),
+    ],
+)
+def test_bench_that_tells_nothing_is_left_out(
+    tmp_path: Path, flips: str, seed: int, how: str
+) -> None:
+    found = benches(tmp_path, flips)
+    for _ in range(2):
+        assert found.run(1, "cde_ram__1", seed)[0] == ""
+        (problem,) = found.left_out.values()
+        assert how in problem
+
+
+def test_settings() -> None:
+    modules = modules_of(NETLIST)
+    (found,) = MEMORY.settings("cde_ram__1", modules["cde_ram__1"])
+    wanted = [f"-P{MEMORY.name}.{value}" for value in ("W=4", "AW=2", "ECC=1", "FORWARD=1")]
+    assert set(found) >= {"-DMUTANTS=2", "-DDUT=cde_ram__1", *wanted}
+    plain = modules["cde_ram__1"].replace("[7:0] mem", "[3:0] mem").replace("fwd_q", "")
+    (found,) = MEMORY.settings("cde_ram__1", plain)
+    assert set(found) >= {f"-P{MEMORY.name}.ECC=0", f"-P{MEMORY.name}.FORWARD=0"}
+    for bench in ALL:
+        with pytest.raises(RunnerError, match=f"of the form that {bench.name} knows"):
+            bench.settings("cde_ram__1", modules["cde_other__1"])
+    (fifo,) = (bench for bench in ALL if bench.name == "fifo_exact")
+    choices = fifo.settings("cde_fifo__3", modules["cde_fifo__3"])
+    assert [choice[-1] for choice in choices] == ["-Pfifo_exact.BYPASS=0", "-Pfifo_exact.BYPASS=1"]
+    # The smallest memory that has a part stands for it.
+    small = "  cde_part__1 part (\n"
+    modules = {"cde_ram__1": small + 9 * " ", "cde_ram__2": small, "cde_part__1": ""}
+    places = contained(modules, MEMORY)
+    assert places["cde_part__1"] == "cde_ram__2" and places["cde_ram__1"] == "cde_ram__1"
+
+
+def test_names_for_icarus() -> None:
+    text = "  function [1:0] \\$procmux$1 ;\nassign \\$procmux$1_Y  = \\$procmux$1 (\\$eq$2 );\n"
+    wanted = text.replace("\\$procmux$1 ", "\\function_$procmux$1 ")
+    assert for_icarus(text) == wanted
+
+
+@pytest.mark.parametrize("name", ["\\$0$EN[3:0]$7 ", "en"])
+def test_copies_of_a_bit(name: str) -> None:
+    """They are left out where nobody looks at them."""
+    line = f"  assign {name}[3:1]  = {{ {name}[0], {name}[0], {name}[0] }};\n"
+    head = f"module a(b);\n  wire [3:0] {name};\n  assign {name}[0] = b;\n"
+    other = f"  assign c = {name}[0];\n  assign \\x{name.strip()} = d;\nendmodule\n"
+    looked = f"  assign c = {name}[2];\nendmodule\n"
+    whole = f"  assign c = {name} ;\nendmodule\n"
+    for_all = head + line + looked + head + line + whole
+    assert for_icarus(head + line + other + for_all) == head + other + for_all
+
+
+def test_every_bench_has_a_test() -> None:
+    names = {bench.name for bench in (ECC, BUS, NODE, FIFO, ARBITER, RAM)}
+    assert names == {path.stem for path in BENCHES.glob("*.v")}
+    assert {bench.name for bench in ALL} < names
