@@ -11,6 +11,7 @@ from itertools import product
 
 import pyuvm
 
+from models import codes
 from models.post.post import Post
 from models.verb import VERB_CAUSES, Limits, Verb
 from models.verbs import VERBS
@@ -113,5 +114,5 @@ class VerbEndsTest(PostingTest):
         """It succeeds, and one more that is not held."""
         posts = [post, self.write_post(qp)]
         await self.report_all(qp, posts, OK)
-        told = [each for each in posts if not each.has(PostFlag.SILENT_SUCCESS)]
+        told = [each for each in posts if not each.has(codes.PostFlag.SILENT_SUCCESS)]
         await self.demand_results(qp, told, OK)
