@@ -77,9 +77,9 @@ class RefusedVerbTest(PostingTest):
             for _ in range(4 if cause in OWN_CAUSES else 1):
                 bad = bad_bits(rng, cause, post) if cause in OWN_CAUSES else post
                 assert await qp.post(bad) == cause, bad
-        self.report(full)
-        self.report(poor)
-        await self.demand_results(full, [*held, *more], OK)
+        for qp, posts in (full, held), (poor, more):
+            self.report(qp)
+            await self.demand_results(qp, posts, OK)
 
 
 @pyuvm.test()
