@@ -20,7 +20,7 @@ import pytest
 from tb.runner import mutate_local as local
 from tb.runner import mutate_netlist as netlist
 from tb.runner.builds import BuildConfig
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, prepare_environment
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError, locked, prepare_environment
 from tb.runner.mutate_baseline import Baseline, bench_files, digest
 from tb.runner.mutate_baseline import test_files as files_of
 from tb.runner.mutate_ladder import Step
@@ -145,11 +145,21 @@ def find(listed: Sequence[Mutation], change: str) -> Mutation:
 
 @pytest.fixture(scope="module")
 def replayer() -> Iterator[Replayer]:
-    """One build for all tests, in a folder of always the same name: ccache knows it."""
+    """One build for all tests, in a folder of always the same name: ccache knows it. Two runs at
+    once take turns.
+    """
     prepare_environment()
-    folder = SIM_BUILD / "selftest_replay"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    place = SIM_BUILD / "selftest"
+    with locked(place):
+        folder = place / "replay"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        with Replayer(build_small(folder), "cde_small", folder) as found:
+            yield found
+
+
+def build_small(folder: Path) -> Path:
+    """The program that replays on the design and its mutants."""
     (folder / "design.v").write_text(DESIGN_TEXT)
     base = folder / "base.il"
     steps = (
@@ -173,9 +183,7 @@ def replayer() -> Iterator[Replayer]:
     path.write_text(path.read_text().replace("reg m_valid = 1'h1", "reg m_valid = 1'h0"))
     design = interface("cde_small", json.loads((folder / "ports.json").read_text()))
     (folder / "replay-cde_small.v").write_text(replay_wrapper(design))
-    program = build_replay(BuildConfig(), "cde_small", folder, 2, "local")
-    with Replayer(program, "cde_small", folder) as found:
-        yield found
+    return build_replay(BuildConfig(), "cde_small", folder, 2, "local")
 
 
 VALUES = [(1, 6), (0, 0x12345), (1, 0xFFFFFFFF), (1, 8), (0, 0), (1, 0x100)]
