@@ -23,6 +23,11 @@ _NUMBER = re.compile(r"0x[0-9a-fA-F_]+|\b\d[\d_.]*")
 _NOT_A_CAUSE = re.compile(r"cocotb\.regression|\*\*")
 
 
+def without_numbers(text: str) -> str:
+    """Equal for texts that differ in numbers only."""
+    return _NUMBER.sub("#", text)[:200]
+
+
 @dataclass(frozen=True)
 class Failure:
     """What the bench wrote about the exception that ended a test (tb/env/failure.py)."""
@@ -53,7 +58,7 @@ class Failure:
         """Equal for failures of one field by one rule, whatever object and values."""
         if self.obj and self.field:
             return f"{self.obj}: {self.field}" + (f" ({self.rule})" if self.rule else "")
-        return _NUMBER.sub("#", self.cause)[:200]
+        return without_numbers(self.cause)
 
 
 def read_failure(path: Path, message: str) -> Failure | None:
@@ -102,7 +107,8 @@ class Verdict:
         """
         if self.failure:
             return self.failure.signature
-        return "" if self.ok else f"{self.status}: {_NUMBER.sub('#', self.cause)[:200]}"
+        kind = "" if self.status == FAILED else f"{self.status}: "
+        return "" if self.ok else kind + without_numbers(self.cause)
 
 
 def first_error(log: Path) -> str:

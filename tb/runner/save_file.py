@@ -66,8 +66,9 @@ def save_file(failure: Failure | None) -> str:
     head, rows = text[: first.start()], text[first.start() :]
     title = failure.cause.partition("): ")[0] + ")" * ("): " in failure.cause)
     title = textwrap.shorten(title, _TITLE, placeholder=" ...")
-    top = ["@200", f"-{title}", "@28", "tb_top.clk", "@24", "+{cycle} tb_top.cycle[31:0]"]
+    top = ["@200", f"-{title}"]
     if object_argument(failure):
+        top += ["@28", "tb_top.clk", "@24", "+{cycle} tb_top.cycle[31:0]"]
         top += (FOLDER / OBJECTS[failure.obj]).read_text().splitlines()
         rows = "\n".join([_CLOSED_BEGIN, "-All interfaces", rows.strip(), _CLOSED_END])
         rows += "\n-All interfaces\n"

@@ -47,7 +47,8 @@ def _failure(result: Result) -> Failure | None:
     verdict = result.verdict
     if verdict.ok or verdict.failure:
         return verdict.failure
-    return Failure(verdict.status, verdict.cause, cycle=-1, time_ps=round(verdict.sim_ns * 1000))
+    error, _, text = verdict.cause.partition(": ")
+    return Failure(error, text, cycle=-1, time_ps=round(verdict.sim_ns * 1000))
 
 
 def rerun_with_waves(
