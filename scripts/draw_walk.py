@@ -23,7 +23,7 @@ from tb.env import defs
 
 ROOT = Path(__file__).resolve().parent.parent
 _TEST, _BUILD = "WindowWalkTest", "engine"
-_WAVE = ROOT / "sim_build" / "waves" / f"{_TEST}.fst"
+_WAVE = ROOT / "sim_build" / "waves" / f"{_TEST}-{_BUILD}-s1.fst"
 _JOBS = ROOT / "sim_build" / "jobs"
 _OUT = ROOT / "docs" / "waves"
 _STEP = re.compile(r"walk (\w+): (\d+) to (\d+) ps")

@@ -83,6 +83,8 @@ class CarillonTest(uvm_test):
             error.add_note(
                 f"{type(self).__name__}: cycle {self.harness.cycle}, seed {self.env.seed}"
             )
+            if isinstance(error, Exception):
+                await self.harness.failed(error)
             raise
         watchdog.cancel()
         self.env.stop()
@@ -90,6 +92,8 @@ class CarillonTest(uvm_test):
 
     async def _watch(self) -> None:
         await Timer(self.max_cycles * PERIOD, unit="ps")
-        raise AssertionError(
+        error = AssertionError(
             f"{type(self).__name__}: no end after {self.max_cycles} cycles, seed {self.env.seed}"
         )
+        await self.harness.failed(error)
+        raise error

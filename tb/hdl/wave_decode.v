@@ -66,17 +66,21 @@ module wave_state (
     wire        refuses = s[32];
 endmodule
 
-// State of one CQ: the latest of the trace records that name it.
-module wave_cq #(
-    parameter [15:0] NUMBER = 16'd0
-) (
+// State of one CQ: the latest of the trace records that name it, from its own cycle on.
+module wave_cq (
     input wire         clk,
     input wire         rst,
+    input wire [15:0]  number,
     input wire [2:0]   trace_valid,
     input wire [767:0] trace_data
 );
-    reg  [32:0] producer;
-    reg  [95:0] state;
+    wire        step_0 = trace_valid[0] && trace_data[23:8] == number;
+    wire        step_1 = trace_valid[1] && trace_data[279:264] == number;
+    wire        step_2 = trace_valid[2] && trace_data[535:520] == number;
+    reg  [32:0] held_producer;
+    reg  [95:0] held_state;
+    wire [32:0] producer = step_0 ? trace_data[192:160] : held_producer;
+    wire [95:0] state = step_2 ? trace_data[767:672] : step_1 ? trace_data[511:416] : held_state;
     wire [15:0] allocated = producer[15:0];
     wire [15:0] credits_used = producer[31:16];
     wire        refuses = producer[32];
@@ -84,22 +88,13 @@ module wave_cq #(
     wave_state now (.valid(1'b1), .state(state));
 
     initial begin
-        producer = 33'd0;
-        state = 96'd0;
+        held_producer = 33'd0;
+        held_state = 96'd0;
     end
 
     always @(posedge clk) begin
-        if (rst) begin
-            producer <= 33'd0;
-            state <= 96'd0;
-        end else begin
-            if (trace_valid[0] && trace_data[23:8] == NUMBER)
-                producer <= trace_data[192:160];
-            if (trace_valid[1] && trace_data[279:264] == NUMBER)
-                state <= trace_data[511:416];
-            if (trace_valid[2] && trace_data[535:520] == NUMBER)
-                state <= trace_data[767:672];
-        end
+        held_producer <= rst ? 33'd0 : producer;
+        held_state <= rst ? 96'd0 : state;
     end
 endmodule
 
@@ -311,10 +306,12 @@ module wave_decode #(
     );
     wave_report recv_report (.clk(clk), .rst(rst), .valid(rdone), .data(rdone_data));
 
-    wave_cq #(.NUMBER(16'd0)) cq_0 (.clk(clk), .rst(rst), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));
-    wave_cq #(.NUMBER(16'd1)) cq_1 (.clk(clk), .rst(rst), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));
-    wave_cq #(.NUMBER(16'd2)) cq_2 (.clk(clk), .rst(rst), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));
-    wave_cq #(.NUMBER(16'd3)) cq_3 (.clk(clk), .rst(rst), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));
+    wave_cq cq_0 (.clk(clk), .rst(rst), .number(16'd0), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));
+    wave_cq cq_1 (.clk(clk), .rst(rst), .number(16'd1), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));
+    wave_cq cq_2 (.clk(clk), .rst(rst), .number(16'd2), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));
+    wave_cq cq_3 (.clk(clk), .rst(rst), .number(16'd3), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));
+
+    wave_object obj (.clk(clk), .rst(rst), .trace_valid(trace_valid), .trace_data(trace_data));
 endmodule
 
 `default_nettype wire

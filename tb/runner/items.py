@@ -142,10 +142,12 @@ class SimItem(CheckItem):
                 "waves": waves,
                 "traceable": verdict.status == "FAILED",
             }
+            # The line that says it all, then what else the exception says.
+            _, _, more = verdict.message.partition("\n")
             raise CheckFailedError(
-                f"{verdict.message}\n"
+                f"{verdict.cause}\n"
                 f"  repeat: {self.job.reproduce()}\n  waves:  {waves}\n"
-                f"  log:    {relative(result.log)}"
+                f"  log:    {relative(result.log)}" + (f"\n{more}" if more else "")
             )
 
 

@@ -201,8 +201,10 @@ class Recorder:
         for nodeid, entry in self._reports.items():
             job = job_of(nodeid)
             if job and entry["outcome"] == "failed" and entry["facts"].get("traceable"):
-                config = self._config.stash[WORKER].selection
-                self._words += rerun_with_waves(job, config, self.progress.line)
+                selection = self._config.stash[WORKER].selection
+                command, words = rerun_with_waves(job, selection, self.progress.line)
+                entry["facts"]["waves"] = command or entry["facts"]["waves"]
+                self._words += words
                 return
 
     def pytest_keyboard_interrupt(self) -> None:

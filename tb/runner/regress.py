@@ -16,11 +16,15 @@ from tb.runner.builds import BuildConfig, get_build, load_builds
 from tb.runner.code_coverage import collect
 from tb.runner.common import SIM_BUILD, RunnerError, cpu_count, empty, locked
 from tb.runner.discover import Job
-from tb.runner.results import TIMEOUT, Verdict, first_error, judge
+from tb.runner.results import FAILURE_FILE, TIMEOUT, Verdict, first_error, judge
 from tb.runner.simulator import COVERAGE_POINTS, Execute, build, kill_all, simulate
 
-#: Environment variables that tell a job where to write its counts and what it has driven.
+#: Environment variables that tell a job where to write its counts, what it has driven, and what
+#: ended it; how many cycles it goes on then.
 COVERAGE, TOUR = "CARILLON_COVERAGE_OUT", "CARILLON_TOUR_OUT"
+FAILURE, AFTER_FAILURE = "CARILLON_FAILURE_OUT", "CARILLON_AFTER_FAILURE"
+#: Clock cycles in the waves after a failure.
+CYCLES_AFTER = 24
 #: Seconds between two lines on builds that take long.
 _TELL_S = 15.0
 
@@ -165,6 +169,8 @@ def run_job(
             {
                 COVERAGE: str(counts),
                 TOUR: str(tour_file(job)),
+                FAILURE: str(folder / FAILURE_FILE),
+                AFTER_FAILURE: str(CYCLES_AFTER if waves else 0),
                 **(extra_env or {}),
             },
             hosts,

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,11 +13,67 @@ from cocotb_tools.check_results import get_results
 
 PASSED, FAILED, NOT_RUN, TIMEOUT = "passed", "FAILED", "NOT RUN", "TIMEOUT"
 
+#: In a job's folder: what ended the test.
+FAILURE_FILE = "failure.json"
+
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _ERROR = re.compile(r"%Error|\bERROR\b|\bCRITICAL\b|^Error:|error:|Error: |Exception: ")
 _NUMBER = re.compile(r"0x[0-9a-fA-F_]+|\b\d[\d_.]*")
 # cocotb's own closing words: they say that a test failed, not why.
 _NOT_A_CAUSE = re.compile(r"cocotb\.regression|\*\*")
+
+
+def without_numbers(text: str) -> str:
+    """Equal for texts that differ in numbers only."""
+    return _NUMBER.sub("#", text)[:200]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What the bench wrote about the exception that ended a test (tb/env/failure.py)."""
+
+    error: str
+    """Type of the exception."""
+    text: str
+    """First line of its message."""
+    cycle: int
+    """Clock cycles since the reset."""
+    time_ps: int
+    """Simulated time: the middle of that cycle."""
+    obj: str = ""
+    """Kind of the object that it is about: CQ, QP, SRQ, region, window; "" if of none."""
+    number: int | None = None
+    field: str = ""
+    got: str = ""
+    want: str = ""
+    rule: str = ""
+
+    @property
+    def cause(self) -> str:
+        """One line."""
+        return self.text if self.obj else f"{self.error}: {self.text}"
+
+    @property
+    def signature(self) -> str:
+        """Equal for failures of one field by one rule, whatever object and values."""
+        if self.obj and self.field:
+            return f"{self.obj}: {self.field}" + (f" ({self.rule})" if self.rule else "")
+        return without_numbers(self.cause)
+
+
+def read_failure(path: Path, message: str) -> Failure | None:
+    """What a job's bench wrote down; None without it, or if another exception ended the test,
+    whose ``message`` begins otherwise.
+    """
+    try:
+        data = json.loads(path.read_text())
+        found = Failure(**{key: data[key] for key in data.keys() & _FAILURE})
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
+    return found if message.startswith(f"{found.error}: {found.text}") else None
+
+
+_FAILURE = {item.name for item in fields(Failure)}
 
 
 @dataclass(frozen=True)
@@ -31,6 +88,8 @@ class Verdict:
     sim_ns: float = 0.0
     run_s: float = 0.0
     """Wall time inside the test, without start-up."""
+    failure: Failure | None = None
+    """More about the exception, as far as the bench could tell."""
 
     @property
     def ok(self) -> bool:
@@ -38,13 +97,18 @@ class Verdict:
 
     @property
     def cause(self) -> str:
-        """The message's first line."""
-        return self.message.partition("\n")[0]
+        """One line."""
+        return self.failure.cause if self.failure else self.message.partition("\n")[0]
 
     @property
     def signature(self) -> str:
-        """Equal for failures with one cause: the first line without its numbers."""
-        return "" if self.ok else f"{self.status}: {_NUMBER.sub('#', self.cause)[:200]}"
+        """Equal for failures with one cause: object, field and rule, or else the first line
+        without its numbers.
+        """
+        if self.failure:
+            return self.failure.signature
+        kind = "" if self.status == FAILED else f"{self.status}: "
+        return "" if self.ok else kind + without_numbers(self.cause)
 
 
 def first_error(log: Path) -> str:
@@ -104,7 +168,8 @@ def judge(results: Path, log: Path, exit_code: int) -> Verdict:
     skipped = sum(1 for case in cases if case.find("skipped") is not None)
 
     def verdict(status: str, message: str = "") -> Verdict:
-        return Verdict(status, message, tests, sim_ns, run_s)
+        failure = read_failure(results.with_name(FAILURE_FILE), message) if message else None
+        return Verdict(status, message, tests, sim_ns, run_s, failure)
 
     if tests - skipped <= 0:
         what = f"{skipped} skipped" if skipped else "does the module import, is the name right?"

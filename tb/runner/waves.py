@@ -1,49 +1,69 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reruns one test in a build that records waves."""
+"""Runs one test again in a build that records waves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tb.runner.builds import get_build, load_builds
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, relative
+from tb.runner.common import SIM_BUILD, RunnerError, relative
 from tb.runner.discover import Job
 from tb.runner.regress import Result, make_builds, run_job
+from tb.runner.results import Failure
+from tb.runner.save_file import object_argument, write_save_file
 from tb.runner.selection import Selection
 
-SAVE_FILE = ROOT / "tb" / "waves" / "carillon.gtkw"
+
+def wave_file(job: Job) -> Path:
+    """Where the waves of a job are put."""
+    return SIM_BUILD / "waves" / f"{job.test}-{job.build}-s{job.seed}.fst"
 
 
-def _record(job: Job, selection: Selection, told: Callable[[str], None]) -> tuple[Result, Path]:
-    """Builds and runs with waves; raises RunnerError if there are none in the end."""
+def _record(job: Job, selection: Selection, told: Callable[[str], None]) -> tuple[Result, str]:
+    """Builds and runs with waves; returns with the command that opens them. Raises RunnerError if
+    there are none in the end.
+    """
     config = selection.config(get_build(load_builds(), job.build, job.sim))
     for error in make_builds([(config, job.sim)], waves=True, told=told).values():
         raise RunnerError(error)
-    folder = SIM_BUILD / "waves"
-    folder.mkdir(parents=True, exist_ok=True)
-    wave = folder / f"{job.test}-{job.variant}.fst"
+    wave = wave_file(job)
+    wave.parent.mkdir(parents=True, exist_ok=True)
     wave.unlink(missing_ok=True)
     result = run_job(job, config, waves=wave)
+    if named := object_argument(result.verdict.failure):
+        # Which object it is about was not known before.
+        config = replace(config, sim_args=(*config.sim_args, named))
+        result = run_job(job, config, waves=wave)
     if not wave.is_file() or not wave.stat().st_size:
         raise RunnerError(f"the simulation wrote no waves; see {relative(result.log)}")
-    return result, wave
+    save = write_save_file(wave, _failure(result))
+    return result, f"gtkwave {relative(wave)} {relative(save)}"
 
 
-def _open(wave: Path) -> str:
-    save = f" {relative(SAVE_FILE)}" if SAVE_FILE.is_file() else ""
-    return f"gtkwave {relative(wave)}{save}"
+def _failure(result: Result) -> Failure | None:
+    """Where the marker belongs: at the end, if the bench did not tell."""
+    verdict = result.verdict
+    if verdict.ok or verdict.failure:
+        return verdict.failure
+    error, _, text = verdict.cause.partition(": ")
+    return Failure(error, text, cycle=-1, time_ps=round(verdict.sim_ns * 1000))
 
 
-def rerun_with_waves(job: Job, selection: Selection, told: Callable[[str], None]) -> list[str]:
-    """Lines that say where the waves of a failing job are, or why there are none."""
+def rerun_with_waves(
+    job: Job, selection: Selection, told: Callable[[str], None]
+) -> tuple[str, list[str]]:
+    """Waves of a failing job: the command that opens them, and lines for the user that say so, or
+    why there are none.
+    """
     told(f"waves of the first failing simulation, {job.id}; WAVES=0 leaves them out")
     try:
-        result, wave = _record(job, selection, told)
+        result, command = _record(job, selection, told)
     except (RunnerError, OSError) as error:
-        return [f"no waves of {job.id}: {error}"]
+        return "", [f"no waves of {job.id}: {error}"]
     same = "" if not result.verdict.ok else " (with waves it has passed)"
-    return [f"waves of {job.id}{same}:", f"  {_open(wave)}"]
+    return command, [f"waves of {job.id}{same}:", f"  {command}"]
 
 
 def run_waves(jobs: Sequence[Job], selection: Selection) -> int:
@@ -52,9 +72,10 @@ def run_waves(jobs: Sequence[Job], selection: Selection) -> int:
     if len(names) > 1:
         listed = "\n  ".join(f"{name} (BUILD={build})" for name, build in names[:20])
         raise RunnerError(f"waves are for one test; name one with TEST= (and BUILD=):\n  {listed}")
-    result, wave = _record(jobs[0], selection, lambda line: print(line, flush=True))
-    print(f"{jobs[0].id}: {result.verdict.status}, {result.wall_s:.1f} s")
-    if not result.verdict.ok:
-        print(f"  {result.verdict.message}")
-    print(f"open the waves with:\n  {_open(wave)}")
-    return 0 if result.verdict.ok else 1
+    result, command = _record(jobs[0], selection, lambda line: print(line, flush=True))
+    verdict = result.verdict
+    print(f"{jobs[0].id}: {verdict.status}, {result.wall_s:.1f} s")
+    if not verdict.ok:
+        print(f"  {verdict.cause}")
+    print(f"open the waves with:\n  {command}")
+    return 0 if verdict.ok else 1

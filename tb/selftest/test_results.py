@@ -3,13 +3,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tb.runner.discover import Job
 from tb.runner.regress import job_filter
-from tb.runner.results import FAILED, NOT_RUN, PASSED, Verdict, first_error, judge
+from tb.runner.results import (
+    FAILED,
+    FAILURE_FILE,
+    NOT_RUN,
+    PASSED,
+    Failure,
+    Verdict,
+    first_error,
+    judge,
+)
 
 TIMES = (
     '<property name="sim_time_unit" value="{unit}"/>'
@@ -87,6 +97,47 @@ def test_failures_with_one_cause_have_one_signature() -> None:
     )
     assert one == two != other
     assert Verdict(PASSED).signature == ""
+
+
+def mismatch(number: int, field: str, rule: str, text: str = "more") -> dict[str, object]:
+    text = f"CQ {number}: {field} {number + 1}, model {number} ({rule}): {text}; cycle {number}"
+    found = {"error": "Mismatch", "text": text, "cycle": number, "time_ps": 1000 * number}
+    return {**found, "obj": "CQ", "number": number, "field": field, "rule": rule}
+
+
+def with_note(tmp_path: Path, note: object, text: str, log: str = "") -> Verdict:
+    (tmp_path / FAILURE_FILE).write_text(json.dumps(note))
+    failing = case(f'<failure type="Mismatch" message="{text}&#10;  the story"/>')
+    return outcome(tmp_path, failing, failures=1, log=log)
+
+
+def test_what_the_bench_told_about_a_failure(tmp_path: Path) -> None:
+    note = mismatch(11, "armed", "CQ-12")
+    verdict = with_note(tmp_path, note, str(note["text"]), "1.0ns ERROR a remark\n")
+    assert verdict.failure == Failure(**note)  # type: ignore[arg-type]
+    assert verdict.cause == "CQ 11: armed 12, model 11 (CQ-12): more; cycle 11"
+    assert verdict.message.endswith("the story")
+    assert verdict.signature == "CQ: armed (CQ-12)"
+
+
+@pytest.mark.parametrize(
+    "note", [{}, [], "x", {"error": "Mismatch"}, mismatch(7, "armed", "CQ-12")]
+)
+def test_a_note_of_something_else(tmp_path: Path, note: object) -> None:
+    """An exception that the test has caught, half a file."""
+    verdict = with_note(tmp_path, note, "CQ 11: armed")
+    assert (verdict.failure, verdict.cause) == (None, "Mismatch: CQ 11: armed")
+
+
+def test_failures_of_one_field_by_one_rule_are_one_group() -> None:
+    def signature(*args: object) -> str:
+        return Failure(**mismatch(*args)).signature  # type: ignore[arg-type]
+
+    first = signature(1, "armed", "CQ-12")
+    assert signature(2, "armed", "CQ-12", "other words") == first
+    assert signature(1, "armed", "CQ-07") != first != signature(1, "due", "CQ-12")
+    text = Failure("ValueError", "17 of 20 left", 1, 1)
+    assert text.signature == "ValueError: # of # left"
 
 
 def test_simulator_error_after_passing_tests(tmp_path: Path) -> None:

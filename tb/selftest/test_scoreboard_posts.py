@@ -77,7 +77,7 @@ def test_error_tells_where_and_what() -> None:
     with pytest.raises(Mismatch) as caught:
         judge_engine(records)
     text = str(caught.value)
-    assert "seed 42: QP 0: failed yes, model no (DF-03, DF-12, DF-15): state after the step" in text
+    assert "QP 0: failed yes, model no (DF-03, DF-12, DF-15): state after the step" in text
     assert "RETIRE 0x0: retired 1, failed" in text
     assert "POST 0x100: CONNECTED, tail 1, released 1" in text  # history
 

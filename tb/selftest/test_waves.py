@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from scripts.gen_filters import FOLDER, RDL, differences
 from tb.env import defs
+from tb.runner.results import Failure
+from tb.runner.save_file import OBJECTS, object_argument, save_file, write_save_file
 
 ROOT = Path(__file__).resolve().parents[2]
 SAVE_FILE = ROOT / FOLDER / "carillon.gtkw"
+FAILED = Failure("Mismatch", "CQ 11: armed SOLICITED, model ANY (CQ-12): more", 1452, 5816000)
 DECODERS = sorted((ROOT / "tb" / "hdl").glob("wave_*.v"))
 
 
@@ -65,12 +69,31 @@ def test_names_of_the_bench() -> None:
 def test_save_file() -> None:
     """Every decoded signal exists; the files are where a start from the project's folder looks."""
     lines = SAVE_FILE.read_text().splitlines()
-    files = {line.split(" ", 1)[1] for line in lines if line.startswith("^1 ")}
-    assert files == {str(path.relative_to(ROOT)) for path in (ROOT / FOLDER).glob("*.flt")}
+    assert filters(lines) == {str(p.relative_to(ROOT)) for p in (ROOT / FOLDER).glob("*.flt")}
+    check_signals(lines)
+
+
+def filters(lines: list[str]) -> set[str]:
+    return {line.split(" ", 1)[1] for line in lines if line.startswith("^1 ")}
+
+
+@pytest.mark.parametrize("name", sorted(set(OBJECTS.values())))
+def test_signals_of_an_object(name: str) -> None:
+    """They exist, and fit on a screen."""
+    lines = (ROOT / FOLDER / name).read_text().splitlines()
+    assert all((ROOT / path).is_file() for path in filters(lines))
+    assert 20 < sum(line[0] in "+-" for line in lines) < 35
+    check_signals(lines, 20)
+    instances = set(re.findall(r"u_wave\.obj\.(\w+)\.", "\n".join(lines)))
+    objects = (ROOT / "tb" / "hdl" / "wave_object.v").read_text()
+    assert instances and all(re.search(rf"wave_\w+ {one} \(", objects) for one in instances)
+
+
+def check_signals(lines: list[str], least: int = 130) -> None:
     signals = [re.sub(r"^\+\{[^}]*\} ", "", line) for line in lines]
     decoded = [signal for signal in signals if signal.startswith("tb_top.u_wave.")]
     pins = [signal for signal in signals if signal.startswith("tb_top.dut.")]
-    assert len(decoded) == len(set(decoded)) > 100 and len(pins) > 30
+    assert len(decoded) == len(set(decoded)) and len(decoded) + len(pins) > least
     top = (ROOT / "hdl" / "cde_cpl_top.v").read_text()
     decoders = "".join(path.read_text() for path in DECODERS)
     for found, source in ((decoded, decoders), (pins, top)):
@@ -80,3 +103,42 @@ def test_save_file() -> None:
             vector = r"\[[\w-]+:0\]\s+(\w+, )*" if bits else r"(wire|reg)\s+(\w+, )*"
             assert re.search(rf"{vector}{name}\b", source), signal
             assert not bits or high.isdigit(), signal
+
+
+@pytest.mark.parametrize(
+    "obj, number, argument, file",
+    [
+        ("CQ", 11, "+wave_object=11", "object_cq"),
+        ("QP", 3, "+wave_object=3", "object_qp"),
+        ("SRQ", 0, "+wave_object=0", "object_srq"),
+        ("region", 5, "+wave_object=5", "object_key"),
+        ("window", 5, "+wave_object=2053", "object_key"),
+    ],
+)
+def test_a_failing_object_is_on_top(
+    tmp_path: Path, obj: str, number: int, argument: str, file: str
+) -> None:
+    failure = replace(FAILED, obj=obj, number=number)
+    assert object_argument(failure) == argument
+    path = write_save_file(tmp_path / "a.fst", failure)
+    text, rows = path.read_text(), (ROOT / FOLDER / f"{file}.gtkw").read_text()
+    assert path.name == "a.gtkw"
+    assert text.index("-CQ 11: armed SOLICITED, model ANY (CQ-12)\n") < text.index(rows)
+    assert text.index(rows) < text.index("-All interfaces") < text.index("-Doorbell pages")
+    marker, start = re.findall(r"^\*-[\d.]+ (\d+) -1|^\[timestart\] (\d+)", text, re.M)[::-1]
+    assert int(marker[0]) == 5816000
+    assert 5816000 - 40 * 4000 < int(start[1]) < 5816000
+
+
+@pytest.mark.parametrize("obj, number", [("", None), ("CQ", None), ("doorbell page", 3)])
+def test_a_failure_of_no_object(obj: str, number: int | None) -> None:
+    failure = replace(FAILED, obj=obj, number=number)
+    assert object_argument(failure) == ""
+    text = save_file(failure)
+    assert " 5816000 -1" in text and "-All interfaces" not in text and ".obj." not in text
+    assert text.endswith(SAVE_FILE.read_text()[-1000:])
+
+
+def test_without_a_failure() -> None:
+    assert object_argument(None) == ""
+    assert save_file(None) == SAVE_FILE.read_text()

@@ -113,7 +113,11 @@ class ControlRead(NamedTuple):
 
 
 class ProtocolError(AssertionError):
-    """The engine broke a handshake rule, or the harness itself failed."""
+    """The engine broke a handshake rule, or the harness itself failed; -1: not at a known cycle."""
+
+    def __init__(self, text: str, cycle: int = -1) -> None:
+        super().__init__(text)
+        self.cycle = cycle
 
 
 def violation_names(bits: int) -> list[str]:
@@ -371,7 +375,7 @@ class Decoder:
             return pos + 1 + count
         if kind == VIOLATION:
             if head >> 8 & 1:
-                raise ProtocolError(f"cycle {cycle}: a queue of the harness ran over")
+                raise ProtocolError(f"cycle {cycle}: a queue of the harness ran over", cycle)
             names = "; ".join(violation_names(word[pos + 1]))
-            raise ProtocolError(f"cycle {cycle}: {names}")
+            raise ProtocolError(f"cycle {cycle}: {names}", cycle)
         raise ProtocolError(f"the recorder delivered an unknown kind {kind}")

@@ -18,6 +18,7 @@ from cocotb.task import Task
 from cocotb.triggers import Event, Timer, ValueChange
 from cocotb.utils import get_sim_time
 
+from tb.env.failure import cycles_after, note_failure
 from tb.env.harness.decode import BLOCK_MARK, HEAD_WORDS, ROW_BYTES, Decoder, Hooks, ProtocolError
 from tb.env.harness.records import Record
 
@@ -191,6 +192,15 @@ class Harness:
         """Waits ``count`` clock cycles."""
         await self.until(self.cycle + count)
 
+    async def failed(self, error: Exception) -> None:
+        """The test ends with this error: in the cycle that the error names, else in this one."""
+        cycle = getattr(error, "cycle", -1)
+        cycle = cycle if cycle >= 0 else self.cycle
+        # What happens at an edge is to be seen at the pins before it.
+        note_failure(error, cycle, self._origin + cycle * PERIOD - PERIOD // 2)
+        if cycles := cycles_after():
+            await Timer(cycles * PERIOD, unit="ps")
+
     # -- to the harness ----------------------------------------------------------------------------
 
     def submit(self, channel: int, words: Sequence[int], at: int = 0, gap: int = 0) -> None:
@@ -297,7 +307,11 @@ class Harness:
         change = ValueChange(self._rec_toggle)
         while True:
             await change
-            self._read_block()
+            try:
+                self._read_block()
+            except Exception as error:
+                await self.failed(error)
+                raise
 
     def _read_row(self, number: int) -> bytes:
         text = self._rows[number].value

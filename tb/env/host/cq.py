@@ -18,6 +18,7 @@ from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import CB_RETURN, CQ_DB, ArmType, CqeType, CqStatus, Life, PageReg, Result
 from tb.env.harness.records import Interrupt
+from tb.env.scoreboard.explain import Mismatch
 
 _ALL_EVENTS = 1 << 20
 _RECEIVES = (CqeType.RECEIVE, CqeType.RECEIVE_AND_INVALIDATE)
@@ -325,10 +326,18 @@ class Cq:
         harness = env.harness
         end = harness.cycle + limit_cycles
         while len(self.callbacks) < count:
-            assert harness.cycle < end, (
-                f"CQ {self.number}: {len(self.callbacks)} of {count} callbacks "
-                f"after {limit_cycles} cycles; {env.tell_cq(self.number)}"
-            )
+            if harness.cycle >= end:
+                found = len(self.callbacks)
+                raise Mismatch(
+                    f"CQ {self.number}: {found} of {count} callbacks "
+                    f"after {limit_cycles} cycles; {env.tell_cq(self.number)}",
+                    obj="CQ",
+                    number=self.number,
+                    field="callbacks",
+                    got=str(found),
+                    want=str(count),
+                    cycle=harness.cycle,
+                )
             await harness.cycles(16)
             await harness.flush()
         return self.callbacks

@@ -135,7 +135,7 @@ class Context:
         parts.append(text)
         if diff is None and rule and not _RULE.search(text):
             parts.append(f" ({rule})")
-        lines = [f"cycle {self.cycle}, seed {self.seed}: {''.join(parts)}", *more]
+        lines = [f"{''.join(parts)}; cycle {self.cycle}, seed {self.seed}", *more]
         if known and cq is not None:
             lines += self._story(cq, step)
         raise Mismatch(

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a save file of GTKWave for one run: the signals of tb/waves/carillon.gtkw and, where a
+test has failed, a marker at that moment with the failing object on top.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from pathlib import Path
+
+from tb.runner.common import ROOT
+from tb.runner.results import Failure
+
+FOLDER = ROOT / "tb" / "waves"
+SAVE_FILE = FOLDER / "carillon.gtkw"
+#: Kinds of objects: the file with their signals.
+OBJECTS = {
+    "CQ": "object_cq.gtkw",
+    "QP": "object_qp.gtkw",
+    "SRQ": "object_srq.gtkw",
+    "region": "object_key.gtkw",
+    "window": "object_key.gtkw",
+}
+#: Bit 11 of the number of a window's key (docs/windows.md).
+_WINDOW_BIT = 0x800
+_PERIOD_PS = 4000
+#: Clock cycles to be seen, and how many of them come before the marker.
+_SHOWN, _BEFORE = 40, 28
+#: Width of the drawn part of the window, in pixels, of [size] and [signals_width] in the template.
+_WIDTH = 1200
+#: GTKWave's zoom is the logarithm of the time that so many pixels show.
+_ZOOM_PIXELS = 200
+#: A longer line would make the column of names wider.
+_TITLE = 48
+_NAMES = 520
+_NONE = " -1" * 27
+_CLOSED_BEGIN, _CLOSED_END = "@c00200", "@1401200"
+
+
+def object_argument(failure: Failure | None) -> str:
+    """The simulation's argument that names the object (tb/hdl/wave_object.v); "" without one."""
+    if failure is None or failure.obj not in OBJECTS or failure.number is None:
+        return ""
+    number = failure.number | (_WINDOW_BIT if failure.obj == "window" else 0)
+    return f"+wave_object={number}"
+
+
+def save_file(failure: Failure | None) -> str:
+    """The text of a save file. ``failure``: where the marker is, and what comes on top."""
+    text = SAVE_FILE.read_text()
+    if failure is None:
+        return text
+    # GTKWave does not start where less is left than the window shows. Where the bench told nothing,
+    # the simulation has ended at once.
+    before = _BEFORE if failure.cycle >= 0 else _SHOWN + 2
+    start = max(0, failure.time_ps - before * _PERIOD_PS)
+    zoom = -math.log2(_SHOWN * _PERIOD_PS * _ZOOM_PIXELS / _WIDTH)
+    text = re.sub(r"^\[timestart\].*$", f"[timestart] {start}", text, flags=re.M)
+    text = re.sub(r"^\[signals_width\].*$", f"[signals_width] {_NAMES}", text, flags=re.M)
+    text = re.sub(r"^\*.*$", f"*{zoom:.6f} {failure.time_ps}{_NONE}", text, flags=re.M)
+    # From the first line on that describes a signal.
+    first = re.search(r"^@", text, re.M)
+    assert first, f"{SAVE_FILE.name} has no signals"
+    head, rows = text[: first.start()], text[first.start() :]
+    title = failure.cause.partition("): ")[0] + ")" * ("): " in failure.cause)
+    title = textwrap.shorten(title, _TITLE, placeholder=" ...")
+    top = ["@200", f"-{title}"]
+    if object_argument(failure):
+        top += ["@28", "tb_top.clk", "@24", "+{cycle} tb_top.cycle[31:0]"]
+        top += (FOLDER / OBJECTS[failure.obj]).read_text().splitlines()
+        rows = "\n".join([_CLOSED_BEGIN, "-All interfaces", rows.strip(), _CLOSED_END])
+        rows += "\n-All interfaces\n"
+    return head + "\n".join(top) + "\n" + rows
+
+
+def write_save_file(wave: Path, failure: Failure | None) -> Path:
+    """Writes it next to the waves, with their name."""
+    path = wave.with_suffix(".gtkw")
+    path.write_text(save_file(failure))
+    return path
