@@ -6,7 +6,6 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import cocotb
 from cocotb.triggers import Event
@@ -29,7 +28,7 @@ from tb.env.agents import (
     WorkAgent,
 )
 from tb.env.agents.base import BfmAgent
-from tb.env.config import RUN, RunConfig
+from tb.env.config import RUN, Config, RunConfig
 from tb.env.defs import CAP0, CAP1, CAP2, CAP3, CAP4, CAP5, CAP6, ID_VALUE, Reg
 from tb.env.harness.decode import Hooks
 from tb.env.harness.harness import (
@@ -47,28 +46,6 @@ from tb.env.subscribers import BlockSubscriber, Take
 from tb.env.transport.access import Responder
 from tb.env.transport.receive import Receiver
 from tb.env.transport.transport import Transport
-
-
-@dataclass(frozen=True)
-class Config:
-    """The engine's parameters, as it reports them."""
-
-    num_cq: int
-    num_eq: int
-    num_pages: int
-    idx_w: int
-    max_log2: int
-    max_writes: int
-    mod_tick: int
-    num_qp: int = 0  # 0: the completion core alone
-    sq_log2: int = 0
-    burst: int = 0
-    num_srq: int = 0
-    rq_log2: int = 0
-    srq_log2: int = 0
-    rx_log2: int = 0
-    num_mr: int = 0
-    num_mw: int = 0  # 0: no memory windows, accesses are not checked
 
 
 class CarillonEnv(uvm_env):

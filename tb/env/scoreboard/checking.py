@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyuvm import uvm_component
 
 from models.params import Params
-from tb.env.config import RUN, RunConfig
+from tb.env.config import RUN, Config, RunConfig
 from tb.env.coverage.coverage import Coverage
 from tb.env.coverage.upsets import UpsetCoverage
 from tb.env.defs import Reg
@@ -24,7 +24,7 @@ from tb.env.scoreboard.scoreboard import Scoreboard
 from tb.env.subscribers import BlockSubscriber
 
 if TYPE_CHECKING:
-    from tb.env.env import CarillonEnv, Config
+    from tb.env.env import CarillonEnv
 
 
 #: Probability and hold in the settings word of a channel.
