@@ -42,6 +42,7 @@ from tb.env.harness.records import Record
 from tb.env.harness.streams import stream
 from tb.env.host.driver import Adapter
 from tb.env.host.memory import HostMemory
+from tb.env.sequencer import VirtualSequencer
 from tb.env.subscribers import BlockSubscriber, Take
 from tb.env.transport.access import Responder
 from tb.env.transport.receive import Receiver
@@ -76,6 +77,8 @@ class CarillonEnv(uvm_env):
         self.rreq = RecvRequestAgent("rreq", self)
         self.rdone = RecvDoneAgent("rdone", self)
         self.check = CheckAgent("check", self)
+        #: Scenarios (``CarillonSequence``) run on it.
+        self.sequencer = VirtualSequencer("sequencer", self)
         self._transport_agents = (self.work, self.done, self.conn, self.term)
         self._receive_agents = (self.rreq, self.rdone)
         self._window_agents = (self.check,)
@@ -121,6 +124,7 @@ class CarillonEnv(uvm_env):
         self._held: list[Record] = []
 
     def connect_phase(self) -> None:
+        self.sequencer.connect(self.doorbells, self.control, self.completions, self.credits)
         extra = (*self._transport_agents, *self._receive_agents, *self._window_agents)
         for agent in (*self.agents, *extra):
             agent.connect_harness(self.harness)
