@@ -11,8 +11,8 @@ import cocotb
 from cocotb.triggers import Timer
 from pyuvm import ConfigDB, uvm_test
 
-from tb.env.config import RUN, RunConfig
-from tb.env.env import CarillonEnv, Config
+from tb.env.config import RUN, Config, RunConfig
+from tb.env.env import CarillonEnv
 from tb.env.harness.harness import PERIOD, Harness
 from tb.env.harness.streams import stream
 from tb.env.scoreboard.checking import Checking

@@ -6,7 +6,6 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import cocotb
 from cocotb.triggers import Event
@@ -29,7 +28,7 @@ from tb.env.agents import (
     WorkAgent,
 )
 from tb.env.agents.base import BfmAgent
-from tb.env.config import RUN, RunConfig
+from tb.env.config import RUN, Config, RunConfig
 from tb.env.defs import CAP0, CAP1, CAP2, CAP3, CAP4, CAP5, CAP6, ID_VALUE, Reg
 from tb.env.harness.decode import Hooks
 from tb.env.harness.harness import (
@@ -43,32 +42,11 @@ from tb.env.harness.records import Record
 from tb.env.harness.streams import stream
 from tb.env.host.driver import Adapter
 from tb.env.host.memory import HostMemory
+from tb.env.sequencer import VirtualSequencer
 from tb.env.subscribers import BlockSubscriber, Take
 from tb.env.transport.access import Responder
 from tb.env.transport.receive import Receiver
 from tb.env.transport.transport import Transport
-
-
-@dataclass(frozen=True)
-class Config:
-    """The engine's parameters, as it reports them."""
-
-    num_cq: int
-    num_eq: int
-    num_pages: int
-    idx_w: int
-    max_log2: int
-    max_writes: int
-    mod_tick: int
-    num_qp: int = 0  # 0: the completion core alone
-    sq_log2: int = 0
-    burst: int = 0
-    num_srq: int = 0
-    rq_log2: int = 0
-    srq_log2: int = 0
-    rx_log2: int = 0
-    num_mr: int = 0
-    num_mw: int = 0  # 0: no memory windows, accesses are not checked
 
 
 class CarillonEnv(uvm_env):
@@ -99,6 +77,8 @@ class CarillonEnv(uvm_env):
         self.rreq = RecvRequestAgent("rreq", self)
         self.rdone = RecvDoneAgent("rdone", self)
         self.check = CheckAgent("check", self)
+        #: Scenarios (``CarillonSequence``) run on it.
+        self.sequencer = VirtualSequencer("sequencer", self)
         self._transport_agents = (self.work, self.done, self.conn, self.term)
         self._receive_agents = (self.rreq, self.rdone)
         self._window_agents = (self.check,)
@@ -144,6 +124,7 @@ class CarillonEnv(uvm_env):
         self._held: list[Record] = []
 
     def connect_phase(self) -> None:
+        self.sequencer.connect(self.doorbells, self.control, self.completions, self.credits)
         extra = (*self._transport_agents, *self._receive_agents, *self._window_agents)
         for agent in (*self.agents, *extra):
             agent.connect_harness(self.harness)

@@ -17,7 +17,7 @@ from tb.env.defs import VERDICT as VERDICT_WORD
 from tb.env.defs import CheckKind, PostFlag, Right, Verdict
 from tb.env.harness.decode import CHECK, MEM_WRITE, ROW_WORDS, TRACE, VERDICT, Decoder, Hooks
 from tb.env.harness.records import AccessCheck, AccessVerdict, MemWrite, Trace
-from tb.env.host.windows import next_key, rights_flags
+from tb.env.host.keyed import next_key, rights_flags
 
 
 def nothing(*_: Any) -> None:

@@ -19,16 +19,19 @@ from pyuvm import uvm_sequence
 from tb.env.harness.streams import stream
 
 if TYPE_CHECKING:
+    from tb.env.agents.base import BfmItem
     from tb.env.env import CarillonEnv
 
 T = TypeVar("T")
+I = TypeVar("I", bound="BfmItem")  # noqa: E741
 
 _registry: dict[str, type[CarillonSequence]] = {}
 
 
 class CarillonSequence(uvm_sequence):
-    """A virtual sequence on a whole environment. ``body`` is a coroutine; keyword options become
-    attributes.
+    """A virtual sequence: runs on the virtual sequencer of an environment, acts through its host
+    driver and agents, and sends items through their sequencers. ``body`` is a coroutine; keyword
+    options become attributes.
     """
 
     #: Name in the registry.
@@ -53,7 +56,16 @@ class CarillonSequence(uvm_sequence):
 
     async def run(self) -> None:
         """Runs the sequence to its end."""
-        await self.start()
+        await self.start(self.env.sequencer)
+
+    async def do(self, item: I) -> I:
+        """Sends an item through the sequencer of its interface; returns it when its driver has
+        queued it. The ``answer`` of items that have one can then be awaited.
+        """
+        sequencer = self.sequencer.of(item)
+        await sequencer.start_item(item)
+        await sequencer.finish_item(item)
+        return item
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> Task[T]:
         """Starts a task that belongs to the sequence."""

@@ -11,7 +11,7 @@ from models.codes import Cause, PostFlag
 from models.layouts import MAX_LENGTH
 from models.post.post import Post, Segment, slots_of
 from models.verbs import BAD_OPCODES, VERBS
-from tb.env.env import Config
+from tb.env.config import Config
 
 #: What :func:`bad_write` makes.
 WRITE_CAUSES = (

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from models.codes import Cause
 from models.post.post import NUM_SLOTS, Segment, slots_of
 from models.receive.receive_post import RecvPost
+from tb.env.config import Config
 from tb.env.defs import Right
-from tb.env.env import Config
 from tb.env.host.regions import Region
 
 if TYPE_CHECKING:

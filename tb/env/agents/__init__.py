@@ -2,10 +2,10 @@
 """One agent per interface of the engine, each a thin class over the harness's queues."""
 
 from tb.env.agents.access import CheckAgent, Judgement
-from tb.env.agents.completion import CompletionAgent, Cpl
-from tb.env.agents.control import CommandError, ControlAgent
-from tb.env.agents.credit import CreditAgent
-from tb.env.agents.doorbell import DoorbellAgent
+from tb.env.agents.completion import CompletionAgent, CompletionItem, Cpl
+from tb.env.agents.control import CommandError, CommandItem, ControlAgent
+from tb.env.agents.credit import CreditAgent, CreditItem
+from tb.env.agents.doorbell import DoorbellAgent, PageDriver, PageItem
 from tb.env.agents.memory import MemoryAgent
 from tb.env.agents.passive import InterruptAgent, TraceAgent
 from tb.env.agents.receive import Answer, RecvDoneAgent, RecvRequestAgent
@@ -15,16 +15,21 @@ __all__ = [
     "Answer",
     "CheckAgent",
     "CommandError",
+    "CommandItem",
     "CompletionAgent",
+    "CompletionItem",
     "ConnAgent",
     "ControlAgent",
     "Cpl",
     "CreditAgent",
+    "CreditItem",
     "DoneAgent",
     "DoorbellAgent",
     "InterruptAgent",
     "Judgement",
     "MemoryAgent",
+    "PageDriver",
+    "PageItem",
     "RecvDoneAgent",
     "RecvRequestAgent",
     "TermAgent",

@@ -5,10 +5,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from cocotb.triggers import Event
-from pyuvm import uvm_agent, uvm_analysis_port, uvm_driver, uvm_monitor
+from pyuvm import (
+    uvm_agent,
+    uvm_analysis_port,
+    uvm_driver,
+    uvm_monitor,
+    uvm_sequence_item,
+    uvm_sequencer,
+)
 
 from tb.env.harness.harness import QUEUE_DEPTH, Channel, Harness
 from tb.env.harness.records import Record
@@ -107,8 +114,46 @@ class QueueDriver(uvm_driver):
             self.harness.submit(channel, words, at, gap)
 
 
+class BfmItem(uvm_sequence_item):
+    """An item of an agent with a sequencer."""
+
+    #: Name of its sequencer in the virtual sequencer.
+    interface: ClassVar[str] = ""
+
+
+class ItemDriver(QueueDriver):
+    """Takes items from a sequencer as well. An item is done when it is in the harness's queue, so
+    that items follow each other in every cycle; its ``answer`` comes later.
+
+    ``ap`` writes what was asked of it, before an item is driven.
+    """
+
+    def build_phase(self) -> None:
+        super().build_phase()
+        self.ap = uvm_analysis_port("ap", self)
+
+    async def run_phase(self) -> None:
+        while True:
+            item = await self.seq_item_port.get_next_item()
+            self.ap.write(self.asked(item))
+            self.drive(item)
+            self.seq_item_port.item_done()
+
+    def asked(self, item: Any) -> Any:
+        """What the item asks for, as a record that does not change with it."""
+        return item
+
+    def drive(self, item: Any) -> None:
+        """Queues one item and sets its ``answer``, if there will be one."""
+        raise NotImplementedError
+
+
 class BfmAgent(uvm_agent):
-    """An agent whose driver and monitor are models in the harness."""
+    """An agent whose driver and monitor are models in the harness. Its driver comes from the
+    factory; with an ``ItemDriver`` it has a sequencer, too.
+    """
+
+    driver_type: ClassVar[type[QueueDriver]] = QueueDriver
 
     #: Record types that its monitor reports.
     reports: tuple[type, ...] = ()
@@ -118,8 +163,14 @@ class BfmAgent(uvm_agent):
     def build_phase(self) -> None:
         super().build_phase()
         self.monitor = Monitor("monitor", self)
-        self.driver = QueueDriver("driver", self)
+        self.driver = self.driver_type.create("driver", self)
+        if issubclass(self.driver_type, ItemDriver):
+            self.sequencer = uvm_sequencer("sequencer", self)
         self.harness: Any = None
+
+    def connect_phase(self) -> None:
+        if issubclass(self.driver_type, ItemDriver):
+            self.driver.seq_item_port.connect(self.sequencer.seq_item_export)
 
     def connect_harness(self, harness: Harness) -> None:
         """Once the harness exists."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tb.env.agents.base import BfmAgent
+from tb.env.agents.base import BfmAgent, BfmItem, ItemDriver
 from tb.env.agents.credit import CreditAgent
 from tb.env.defs import CQE, CqeFlag, CqeType
 from tb.env.harness.harness import Channel
@@ -63,10 +63,31 @@ class Cpl:
         )
 
 
+class CompletionItem(BfmItem):
+    """One completion in a beat of its own, or two of them in one. ``at``: earliest cycle."""
+
+    interface = "completions"
+
+    def __init__(self, name: str = "completion", *lanes: Cpl, at: int = 0, gap: int = 0) -> None:
+        super().__init__(name)
+        self.lanes = lanes
+        self.at = at
+        self.gap = gap
+
+
+class CompletionDriver(ItemDriver):
+    """Sends completions."""
+
+    def drive(self, item: CompletionItem) -> None:
+        """Queues the beat."""
+        self.get_parent().send_beat(item.lanes, at_cycle=item.at, gap=item.gap)
+
+
 class CompletionAgent(BfmAgent):
     """Sends completions; beats go out one per cycle."""
 
     reports = (Completion,)
+    driver_type = CompletionDriver
     channels = (Channel.CPL,)
     #: The agent that asks for credits.
     credits: CreditAgent

@@ -12,9 +12,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
+import cocotb
+from cocotb.task import Task
 from cocotb.triggers import Lock
 
-from tb.env.agents.base import BfmAgent, Pending
+from tb.env.agents.base import BfmAgent, BfmItem, ItemDriver, Pending
 from tb.env.defs import CMD_STATUS, Cmd, Reg, Result
 from tb.env.harness.decode import ControlRead, ControlWrite
 from tb.env.harness.harness import Channel
@@ -58,10 +60,50 @@ class _Run:
         self.expected = 0
 
 
+class CommandItem(BfmItem):
+    """A mailbox command; ``answer`` is its record to come. ``at``: earliest cycle of the CMD
+    write.
+    """
+
+    interface = "control"
+    answer: Task[Command]
+
+    def __init__(self, name: str = "command", code: int = 0, *args: int, at: int = 0) -> None:
+        super().__init__(name)
+        self.code = code
+        self.args = args
+        self.at = at
+
+
+class ControlDriver(ItemDriver):
+    """Runs commands, one at a time."""
+
+    def build_phase(self) -> None:
+        super().build_phase()
+        self._commands: list[Task[Command]] = []
+
+    def drive(self, item: CommandItem) -> None:
+        """Starts the command, or queues it behind others."""
+        item.answer = cocotb.start_soon(
+            self.get_parent().command(item.code, *item.args, at=item.at)
+        )
+        self._commands = [task for task in self._commands if not task.done()]
+        self._commands.append(item.answer)
+
+    def clear(self) -> None:
+        """After a reset: its commands will never end."""
+        super().clear()
+        for task in self._commands:
+            if not task.done():
+                task.cancel()
+        self._commands.clear()
+
+
 class ControlAgent(BfmAgent):
     """Accesses in request order; commands one at a time."""
 
     reports = (Command,)
+    driver_type = ControlDriver
     channels = (
         Channel.CTL_AW,
         Channel.CTL_W,

@@ -5,15 +5,37 @@ from __future__ import annotations
 
 from collections import deque
 
-from tb.env.agents.base import BfmAgent, Pending
+from tb.env.agents.base import BfmAgent, BfmItem, ItemDriver, Pending
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import CreditAnswer, CreditRequest
+
+
+class CreditItem(BfmItem):
+    """A request for credits; ``answer`` is to come: True if granted."""
+
+    interface = "credits"
+    answer: Pending[bool]
+
+    def __init__(self, name: str = "credit", cq: int = 0, count: int = 1, at: int = 0) -> None:
+        super().__init__(name)
+        self.cq = cq
+        self.count = count
+        self.at = at
+
+
+class CreditDriver(ItemDriver):
+    """Asks for credits."""
+
+    def drive(self, item: CreditItem) -> None:
+        """Queues the request."""
+        item.answer = self.get_parent().post(item.cq, item.count, item.at)
 
 
 class CreditAgent(BfmAgent):
     """Asks for credits; answers come in request order."""
 
     reports = (CreditRequest, CreditAnswer)
+    driver_type = CreditDriver
     channels = (Channel.RSV, Channel.ANS)
 
     def build_phase(self) -> None:

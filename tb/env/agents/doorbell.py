@@ -7,10 +7,10 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from tb.env.agents.base import BfmAgent, Pending
+from tb.env.agents.base import BfmAgent, BfmItem, ItemDriver, Pending
 from tb.env.harness.decode import DoorbellRead
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import DoorbellRequest, DoorbellResponse
+from tb.env.harness.records import Asked, DoorbellRequest, DoorbellResponse
 
 PAGE_BYTES = 4096
 _M64 = (1 << 64) - 1
@@ -60,10 +60,63 @@ class Read(NamedTuple):
     answer: Pending[list[ReadResult]]
 
 
+class PageItem(BfmItem):
+    """A write to a doorbell page; ``answer`` is the result to come. Arguments: those of
+    :meth:`DoorbellAgent.post`.
+    """
+
+    interface = "pages"
+    answer: Pending[WriteResult]
+
+    def __init__(
+        self,
+        name: str = "write",
+        page: int = 0,
+        offset: int = 0,
+        data: int = 0,
+        *,
+        line: int | None = None,
+        at: int = 0,
+        **options: Any,
+    ) -> None:
+        super().__init__(name)
+        self.page = page
+        self.offset = offset
+        self.data = data
+        self.line = line
+        self.at = at
+        self.options = options
+
+    def asked(self, serial: int, life: int) -> Asked:
+        """The write as it has to appear at the pins."""
+        addr = self.page * PAGE_BYTES + self.offset & 0xFFFFFFFF
+        if self.line is not None:
+            return Asked(serial, life, addr, (1 << 512) - 1, self.line)
+        lane = 64 * (addr >> 3 & 7)
+        return Asked(serial, life, addr, _M64 << lane, (self.data & _M64) << lane)
+
+
+class PageDriver(ItemDriver):
+    """Writes to doorbell pages."""
+
+    def asked(self, item: PageItem) -> Asked:
+        """The write as it has to appear at the pins."""
+        agent = self.get_parent()
+        return item.asked(agent.queued + 1, agent.life)
+
+    def drive(self, item: PageItem) -> None:
+        """Queues the write."""
+        post = self.get_parent().post
+        item.answer = post(
+            item.page, item.offset, item.data, line=item.line, at=item.at, **item.options
+        )
+
+
 class DoorbellAgent(BfmAgent):
     """Writes and reads of the doorbell pages; answers come in request order."""
 
     reports = (DoorbellRequest, DoorbellResponse)
+    driver_type = PageDriver
     channels = (Channel.AW, Channel.W, Channel.AR, Channel.B, Channel.R)
 
     def build_phase(self) -> None:
@@ -72,6 +125,9 @@ class DoorbellAgent(BfmAgent):
         self._reads: deque[Read] = deque()
         self._next_id = 0
         self._accepted = 0
+        #: Writes queued since the reset; resets.
+        self.queued = 0
+        self.life = 0
         #: Writes answered since the reset, by cause (0: accepted).
         self.causes: Counter[int] = Counter()
         #: Accesses refused since the reset: cause, address and word of writes; address, arlen and
@@ -121,6 +177,7 @@ class DoorbellAgent(BfmAgent):
             items.append((Channel.W, [strb, flags | last, *body], w_at, gap))
         answer: Pending[WriteResult] = Pending()
         word = body[addr >> 3 & 7] if line is not None else body[0]
+        self.queued += 1
         self._writes.append(Write(axi_id, addr & 0xFFFFFFFF, word, answer))
         self.driver.send(items, length + 1)
         return answer
@@ -198,6 +255,8 @@ class DoorbellAgent(BfmAgent):
         self._writes.clear()
         self._reads.clear()
         self._accepted = 0
+        self.queued = 0
+        self.life += 1
         self.causes.clear()
         self.writes_refused.clear()
         self.reads_refused.clear()

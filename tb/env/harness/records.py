@@ -68,6 +68,18 @@ class DoorbellRequest(NamedTuple):
     data: int  # of the first beat, 512 bits
 
 
+class Asked(NamedTuple):
+    """What a driver was asked to write: number of the write since the reset, from 1 on; number of
+    the reset; address; which of the 512 bits of its first beat, and their values.
+    """
+
+    serial: int
+    life: int
+    addr: int
+    mask: int
+    data: int
+
+
 class DoorbellResponse(NamedTuple):
     """Handshake on s_axi_b."""
 

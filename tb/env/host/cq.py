@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import cocotb
 from cocotb.triggers import Event
@@ -18,14 +18,48 @@ from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import CB_RETURN, CQ_DB, ArmType, CqeType, CqStatus, Life, PageReg, Result
 from tb.env.harness.records import Interrupt
+from tb.env.host.port import Host
 from tb.env.scoreboard.explain import Mismatch
 
 _ALL_EVENTS = 1 << 20
 _RECEIVES = (CqeType.RECEIVE, CqeType.RECEIVE_AND_INVALIDATE)
 
-if TYPE_CHECKING:
-    from tb.env.host.driver import Adapter
-    from tb.env.host.srq import Srq
+
+class Reaped(Protocol):
+    """A queue that is told how many completions of its buffers were polled."""
+
+    def polled(self, count: int) -> None:
+        """So many more."""
+
+
+class QueueHost(Host, Protocol):
+    """The driver of completion and event queues."""
+
+    cqs: dict[int, Cq]
+    follows_keys: bool
+
+    def on_interrupt(self, interrupt: Interrupt) -> None:
+        """Reads the event rings of this vector."""
+
+    def invalidated_by(self, results: Iterable[NdResultEx]) -> None:
+        """Results were polled."""
+
+    async def query_eq(self, eq: Eq | int) -> EqState:
+        """State of an EQ."""
+
+    async def modify_cq(
+        self, cq: Cq, *, typed: bool, rearm_old: bool, moderation: tuple[int, int]
+    ) -> None:
+        """New options and moderation."""
+
+    async def resize_cq(self, cq: Cq, log2: int, base: int | None = None) -> int:
+        """Moves a CQ to a new ring."""
+
+    async def query_cq(self, cq: Cq | int) -> CqState:
+        """State of a CQ."""
+
+    async def destroy_cq(self, cq: Cq, wait: bool = True) -> Result:
+        """Destroys a CQ."""
 
 
 class Callback(NamedTuple):
@@ -106,7 +140,7 @@ class Eq:
     """An event queue."""
 
     def __init__(
-        self, host: Adapter, number: int, page: int, vector: int, base: int, log2: int
+        self, host: QueueHost, number: int, page: int, vector: int, base: int, log2: int
     ) -> None:
         self.host = host
         self.number = number
@@ -176,7 +210,7 @@ class Cq:
 
     def __init__(
         self,
-        host: Adapter,
+        host: QueueHost,
         number: int,
         page: int,
         eq: Eq,
@@ -193,7 +227,7 @@ class Cq:
         self.reservation = reservation
         self.reader = RingReader(host.env.memory.read, base, log2)
         #: SRQs of the QPs that receive here, by QP context: who polls a completion reaps it.
-        self.shares: dict[int, Srq] = {}
+        self.shares: dict[int, Reaped] = {}
         #: Callbacks of this queue, in order.
         self.callbacks: list[Callback] = []
         #: Returns from callbacks that were posted.
@@ -232,7 +266,7 @@ class Cq:
         return found
 
     def _reap(self, results: list[NdResultEx]) -> None:
-        counts: Counter[Srq] = Counter()
+        counts: Counter[Reaped] = Counter()
         for result in results:
             srq = self.shares.get(result.qp_context)
             if srq is not None and result.type in _RECEIVES:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
@@ -18,13 +18,12 @@ from tb.env.defs import LOG0, LOG1, PAGE_STATUS, Cmd, PageReg, RecvFlag, Reg, Re
 from tb.env.harness.records import Command, Interrupt
 from tb.env.harness.streams import stream
 from tb.env.host.cq import Callback, Cq, CqState, Eq, EqState
+from tb.env.host.keys import KeyHost
+from tb.env.host.port import Environment
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.env.host.srq import Srq
-from tb.env.host.windows import KeyHost, MemoryWindow
-
-if TYPE_CHECKING:
-    from tb.env.env import CarillonEnv
+from tb.env.host.windows import MemoryWindow
 
 CQE_BYTES = 32
 EQE_BYTES = 16
@@ -54,7 +53,7 @@ def _require(command: Command, *allowed: Result) -> Command:
 class Adapter(KeyHost):
     """The host's view of the whole engine. Commands raise ``CommandError`` if not OK."""
 
-    def __init__(self, env: CarillonEnv) -> None:
+    def __init__(self, env: Environment) -> None:
         self.env = env
         self._rng = stream(env.seed, "driver")
         self.cqs: dict[int, Cq] = {}

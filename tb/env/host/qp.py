@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from models.post.post import Post, Segment, inline_slots, slots_of
 from tb.env.agents.base import Pending
@@ -23,16 +23,20 @@ from tb.env.defs import (
     RecvFlag,
     Result,
 )
+from tb.env.harness.records import Command
 from tb.env.host.cq import Cq
+from tb.env.host.port import Host
 from tb.env.host.recv import ReceiveQueue
-
-if TYPE_CHECKING:
-    from tb.env.harness.records import Command
-    from tb.env.host.driver import Adapter
-    from tb.env.host.srq import Srq
+from tb.env.host.srq import Srq
 
 _POST_SIZE = 6  # awsize
 _BUFFER = 0x7000_0000_0000  # where segments lie that a test does not care about
+
+
+class QpHost(Host, Protocol):
+    """The driver of queue pairs."""
+
+    qps: dict[int, Qp]
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class Qp(ReceiveQueue):
 
     def __init__(
         self,
-        host: Adapter,
+        host: QpHost,
         number: int,
         page: int,
         cq: Cq,
@@ -101,6 +105,7 @@ class Qp(ReceiveQueue):
         guarded: bool = False,
     ) -> None:
         super().__init__(host, number, page)
+        self.host: QpHost = host
         self.cq = cq
         self.recv_cq = recv_cq
         self.depth = depth

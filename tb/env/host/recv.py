@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from models import codes
 from models.codes import RECEIVE_CAUSES
@@ -14,9 +14,7 @@ from models.receive.receive_post import RecvPost
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import Cause, PageReg
-
-if TYPE_CHECKING:
-    from tb.env.host.driver import Adapter
+from tb.env.host.port import Host
 
 _POST_SIZE = 6  # awsize
 
@@ -51,7 +49,7 @@ class ReceiveQueue:
 
     portal: PageReg
 
-    def __init__(self, host: Adapter, number: int, page: int) -> None:
+    def __init__(self, host: Host, number: int, page: int) -> None:
         self.host = host
         self.number = number
         self.page = page

@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from models.post.post import Post, Segment
 from tb.env.defs import MR, MR_STATE, Cmd, Opcode, Right
-from tb.env.host.windows import Keyed, KeyPosted, ok, rights_flags
-
-if TYPE_CHECKING:
-    from tb.env.host.driver import Adapter
-    from tb.env.host.qp import Qp
+from tb.env.host.keyed import Keyed, KeyPosted, ok, rights_flags
+from tb.env.host.port import Host
+from tb.env.host.qp import Qp
 
 _M32 = (1 << 32) - 1
+
+
+class RegionHost(Host, Protocol):
+    """The driver of memory regions."""
+
+    regions: dict[int, Region]
 
 
 class RegionStatus(NamedTuple):
@@ -48,11 +52,11 @@ class RegionStatus(NamedTuple):
         )
 
 
-class Region(Keyed):
+class Region(Keyed[RegionHost]):
     """A memory region of host memory: ``length`` bytes (48 bits) at ``base``."""
 
     def __init__(
-        self, host: Adapter, number: int, base: int, length: int, zone: int, rights: int
+        self, host: RegionHost, number: int, base: int, length: int, zone: int, rights: int
     ) -> None:
         super().__init__(host, number)
         self.base = base

@@ -4,17 +4,21 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import SRQ_DB, Cmd, PageReg, Result
+from tb.env.harness.records import Command
+from tb.env.host.port import Host
 from tb.env.host.recv import ReceiveQueue
 
-if TYPE_CHECKING:
-    from tb.env.harness.records import Command
-    from tb.env.host.driver import Adapter
+
+class SrqHost(Host, Protocol):
+    """The driver of shared receive queues."""
+
+    srqs: dict[int, Srq]
 
 
 class SrqStatus(NamedTuple):
@@ -63,9 +67,10 @@ class Srq(ReceiveQueue):
     portal = PageReg.SRQ_RECV
 
     def __init__(
-        self, host: Adapter, number: int, page: int, size: int, zone: int, vector: int
+        self, host: SrqHost, number: int, page: int, size: int, zone: int, vector: int
     ) -> None:
         super().__init__(host, number, page)
+        self.host: SrqHost = host
         self.size = size
         self.zone = zone
         self.vector = vector

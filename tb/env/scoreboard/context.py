@@ -13,7 +13,7 @@ from models.cq.core import CompletionCore
 from models.host.control import Args
 from models.params import Params
 from tb.env.defs import Reg
-from tb.env.harness.records import Command, Trace
+from tb.env.harness.records import Asked, Command, Trace
 from tb.env.scoreboard.explain import (
     Difference,
     Mismatch,
@@ -79,8 +79,12 @@ class Check:
 class Context:
     """State shared by the parts of the scoreboard."""
 
-    def __init__(self, params: Params, seed: int = 0) -> None:
+    def __init__(
+        self, params: Params, seed: int = 0, asked: dict[int, Asked] | None = None
+    ) -> None:
         self.params = params
+        #: Writes to doorbell pages that sequences asked for and that were not seen yet, by number.
+        self.asked = {} if asked is None else asked
         self.seed = seed
         self.engine = CompletionCore(params)
         self.cycle = 0

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from models.layouts import NO_QP
 from models.params import Params
 from tb.env.defs import Cause, Reg
-from tb.env.harness.records import Command, Record, Trace
+from tb.env.harness.records import Asked, Command, Record, Trace
 from tb.env.scoreboard.context import Context, Left, LogEntry, NeedCommandError
 from tb.env.scoreboard.explain import Mismatch, describe, differences
 from tb.env.scoreboard.table import (
@@ -70,11 +70,18 @@ class Scoreboard:
     """Give it every block of records, in order, then call :meth:`finish`."""
 
     def __init__(
-        self, params: Params, seed: int = 0, commanding: Callable[[], bool] | None = None
+        self,
+        params: Params,
+        seed: int = 0,
+        commanding: Callable[[], bool] | None = None,
+        asked: dict[int, Asked] | None = None,
     ) -> None:
         """``commanding``: tells whether a mailbox command is under way. Without it a record that
         only a command could explain is judged late, at PATIENCE or at the end of the test.
+        ``asked``: the writes to doorbell pages that sequences asked for, by number since the reset;
+        those seen are taken out.
         """
+        self._asked = asked
         self.params = params
         self.seed = seed
         self._commanding = commanding
@@ -90,7 +97,7 @@ class Scoreboard:
         self._begin()
 
     def _begin(self) -> None:
-        self.ctx = Context(self.params, self.seed)
+        self.ctx = Context(self.params, self.seed, self._asked)
         self.checks = checks_of(self.ctx)
         self._waiting: deque[Record] = deque()
         self._looked = 0

@@ -19,9 +19,10 @@ from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import Cause, QpState, RecvFlag, Result, Right
+from tb.env.host.keyed import Keyed
 from tb.env.host.qp import connect_pair
 from tb.env.host.regions import Region
-from tb.env.host.windows import Keyed, MemoryWindow
+from tb.env.host.windows import MemoryWindow
 from tb.env.scoreboard.keys.ledger import Asked, Message, Side, WindowLedger
 from tb.sequences import CarillonSequence
 from tb.sequences.life.window_objects import Facts, Link, Zone

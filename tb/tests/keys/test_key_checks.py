@@ -14,9 +14,10 @@ import pyuvm
 from models.post.post import Segment
 from tb.env.defs import CHECK, CheckKind, Opcode, QpState, Right, Verdict
 from tb.env.harness.records import AccessCheck, AccessVerdict
+from tb.env.host.keyed import next_key
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
-from tb.env.host.windows import MemoryWindow, next_key
+from tb.env.host.windows import MemoryWindow
 from tb.tests.common.windowing import (
     ALL,
     BAD_KEY,

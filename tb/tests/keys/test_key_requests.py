@@ -11,9 +11,10 @@ import pyuvm
 
 from models.post.post import Segment
 from tb.env.defs import CqeStatus, Opcode, PostFlag, Right
+from tb.env.host.keyed import next_key, rights_flags
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
-from tb.env.host.windows import MemoryWindow, next_key, rights_flags
+from tb.env.host.windows import MemoryWindow
 from tb.tests.common.windowing import (
     ALL,
     ALREADY_VALID,

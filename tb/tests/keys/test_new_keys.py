@@ -10,9 +10,10 @@ import random
 import pyuvm
 
 from tb.env.defs import TraceOp
+from tb.env.host.keyed import next_key
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
-from tb.env.host.windows import MemoryWindow, next_key
+from tb.env.host.windows import MemoryWindow
 from tb.tests.common.windowing import ALL, BAD_KEY, GRANTED, REMOTE
 from tb.tests.keys.test_key_checks import BAD_RANGE, KINDS
 from tb.tests.keys.test_window_races import LEAD, RaceTest

@@ -23,9 +23,10 @@ from tb.env.defs import (
     Right,
     TraceOp,
 )
+from tb.env.host.keyed import next_key
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue
-from tb.env.host.windows import MemoryWindow, next_key
+from tb.env.host.windows import MemoryWindow
 from tb.tests.common.posting import FAILED
 from tb.tests.common.taking import LENGTH_ERROR, NOT_READY, REFUSED, TAKEN, TOO_LONG
 from tb.tests.common.windowing import (

@@ -13,6 +13,7 @@ from typing import TypeVar
 from models.layouts import PAGE_BYTES
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse
 from tb.env.scoreboard.context import Check, Context, Left
+from tb.env.scoreboard.explain import Difference
 
 P = TypeVar("P", bound="Pending")
 
@@ -67,8 +68,24 @@ class PageWrites(Check):
     def request(self, record: DoorbellRequest) -> None:
         """A write was taken from the host."""
         self.requests += 1
+        if self.ctx.asked:
+            self._as_asked(record)
         check = self.by_offset.get(record.addr % PAGE_BYTES, self.others)
         self.waiting.append(check.request(record, self.requests))
+
+    def _as_asked(self, record: DoorbellRequest) -> None:
+        """A write of a sequence is at the pins what the item says."""
+        asked = self.ctx.asked.pop(self.requests, None)
+        if asked is None:
+            return
+        for field, got, want in (
+            ("address", record.addr, asked.addr),
+            ("data", record.data & asked.mask, asked.data),
+        ):
+            if got != want:
+                diff = Difference(field, f"{got:#x}", f"{want:#x}")
+                obj = ("doorbell page", asked.addr // PAGE_BYTES)
+                self.ctx.fail("the write is not that of the sequence's item", diff=diff, obj=obj)
 
     def response(self, record: DoorbellResponse) -> None:
         """A write was answered."""
