@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For the waves only: the steps of one object, and with them its state. +wave_object=N gives its number: of a CQ, QP or SRQ, or
-// bits 11:0 of a key (docs/windows.md). Which kind it is, the choice of signals says: those of `cq`, of `qp_*`, of `srq_*` or of `key`.
+// For the waves only: the steps of one object, and with them its state. +wave_object=N gives its number: of a CQ, QP
+// or SRQ, or bits 11:0 of a key (docs/windows.md). Its kind is chosen by the signals that are looked at: those of cq,
+// qp_*, srq_* or key.
 // How fields are shown: wave_decode.v.
 `default_nettype none
 `timescale 1ns / 1ps
@@ -30,26 +31,31 @@ module wave_object (
         .clk(clk), .rst(rst), .number(number), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0])
     );
     wave_posting qp_post (
-        .clk(clk), .rst(rst), .valid(trace_valid[3] && trace_data[3*256+8 +: 16] == number), .data(trace_data[3*256 +: 256])
+        .clk(clk), .rst(rst), .valid(trace_valid[3] && trace_data[3*256+8 +: 16] == number),
+        .data(trace_data[3*256 +: 256])
     );
     wave_retire qp_retire (
-        .clk(clk), .rst(rst), .valid(trace_valid[4] && trace_data[4*256+8 +: 16] == number), .data(trace_data[4*256 +: 256])
+        .clk(clk), .rst(rst), .valid(trace_valid[4] && trace_data[4*256+8 +: 16] == number),
+        .data(trace_data[4*256 +: 256])
     );
     wave_taking qp_take (
-        .clk(clk), .rst(rst), .valid(trace_valid[5] && take[7:0] == 8'h50 && take[23:8] == number), .data(take)
+        .clk(clk), .rst(rst), .valid(trace_valid[5] && take[7:0] == 8'h50 && take[23:8] == number),
+        .data(take)
     );
     wave_recv_post qp_recv (
         .clk(clk), .rst(rst), .valid(trace_valid[6] && !post_shared && post[23:8] == number), .data(post)
     );
     wave_receive qp_report (
-        .clk(clk), .rst(rst), .valid(trace_valid[7] && trace_data[7*256+8 +: 16] == number), .data(trace_data[7*256 +: 256])
+        .clk(clk), .rst(rst), .valid(trace_valid[7] && trace_data[7*256+8 +: 16] == number),
+        .data(trace_data[7*256 +: 256])
     );
     wave_taking srq_take (.clk(clk), .rst(rst), .valid(trace_valid[5] && takes_srq), .data(take));
     wave_recv_post srq_post (
         .clk(clk), .rst(rst), .valid(trace_valid[6] && post_shared && post[23:8] == number), .data(post)
     );
     wave_key key (
-        .clk(clk), .rst(rst), .valid(key_8 || key_9), .data(key_8 ? trace_data[8*256 +: 256] : trace_data[9*256 +: 256])
+        .clk(clk), .rst(rst), .valid(key_8 || key_9),
+        .data(key_8 ? trace_data[8*256 +: 256] : trace_data[9*256 +: 256])
     );
 endmodule
 
