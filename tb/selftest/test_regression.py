@@ -306,8 +306,13 @@ def test_an_interrupted_build_leaves_nothing_running(
     monkeypatch.setattr(regress, "cpu_count", lambda: 2)
     monkeypatch.setattr(regress, "_TELL_S", 0.1)
     wanted = [(BuildConfig(name="a"), "verilator"), (BuildConfig(name="b"), "verilator")]
-    with pytest.raises(KeyboardInterrupt):
-        regress.make_builds(wanted, told=told)
+    # What runs in the background of a shell ignores the signal.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            regress.make_builds(wanted, told=told)
+    finally:
+        signal.signal(signal.SIGINT, before)
     for mark in marks:
         status = Path(f"/proc/{mark.read_text().strip()}/stat")
         deadline = time.monotonic() + 30

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self-checking bench of the maintenance bus: a row of cde_mem_node. Reports of all places at all distances come out once, with the right
-// number; an injection comes to the place that is meant, and only the latest one waits. Prints "passed", or what is wrong.
+// Self-checking bench of the maintenance bus: a row of cde_mem_node. Reports of all places at all distances come out
+// once, with the right number; an injection comes to the place that is meant, and only the latest one waits. Prints
+// "passed", or what is wrong.
 `default_nettype none
 `include "cde_mem.vh"
 
@@ -36,8 +37,9 @@ module mem_bus;
             wire [1:0] clear_addr;
             wire [9:0] at0, at1;
             cde_mem_node #(.AW(2)) node (
-                .clk(clk), .mem_i(bus[`CDE_MEM_W*g +: `CDE_MEM_W]), .mem_o(bus[`CDE_MEM_W*(g+1) +: `CDE_MEM_W]), .clear(clear),
-                .clear_addr(clear_addr), .flip(flip[g]), .at0(at0), .at1(at1), .written(written[g]), .bad(bad[g]), .lost(lost[g])
+                .clk(clk), .mem_i(bus[`CDE_MEM_W*g +: `CDE_MEM_W]), .mem_o(bus[`CDE_MEM_W*(g+1) +: `CDE_MEM_W]),
+                .clear(clear), .clear_addr(clear_addr), .flip(flip[g]), .at0(at0), .at1(at1), .written(written[g]),
+                .bad(bad[g]), .lost(lost[g])
             );
         end
     endgenerate
@@ -83,9 +85,11 @@ module mem_bus;
             lost = 0;
             for (k = 0; k < 3 * N; k = k + 1) cycle;
             for (i = 0; i < N; i = i + 1) begin
-                if (came[i] > sent[i] || (sent[i] != 0 && came[i] == 0)) $display("wrong: %0d of %0d reports of %0d came", came[i], sent[i], i);
+                if (came[i] > sent[i] || (sent[i] != 0 && came[i] == 0))
+                    $display("wrong: %0d of %0d reports of %0d came", came[i], sent[i], i);
                 if ((sent_lost[i] != 0) != (came_lost[i] != 0) || came_lost[i] > sent_lost[i])
-                    $display("wrong: %0d of %0d reports of %0d say lost, not %0d", came_lost[i], came[i], i, sent_lost[i]);
+                    $display("wrong: %0d of %0d reports of %0d say lost, not %0d", came_lost[i], came[i], i,
+                             sent_lost[i]);
                 if (sent[i] != 0) met = met + 1;
                 if (came[i] < sent[i]) merged = merged + 1;
             end
