@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every data bit and every check bit of the words of each memory turns over and is corrected
-(ISO-05), under an action that writes a word of the memory and reads it again with values that the
+"""What writes a word of each memory of the full engine and reads it again, with values that the
 scoreboard judges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-
-import pyuvm
+from collections.abc import Awaitable, Callable
+from typing import Final
 
 from models.post.post import Segment
 from tb.env.defs import Cause, CheckKind, Opcode
@@ -17,28 +15,40 @@ from tb.env.host.recv import ReceiveQueue
 from tb.tests.common.memory_words import MemoryWords
 from tb.tests.common.posting import CANCELED, FAILED, OK
 from tb.tests.common.taking import TAKEN
-from tb.tests.common.upsetting import Bits, UpsetsTest
+from tb.tests.common.upsetting import UpsetsTest
 from tb.tests.common.windowing import ALL, GRANTED, WindowTest
 
-BUILD = ["engine"]
-
 Action = Callable[[], Awaitable[None]]
-#: Injections between two looks at the log, which has room for their reports.
-GROUP = 8
-#: No word has this bit.
-NONE = 1023
+
+#: Memories by the action that uses a word of each, nearly every time.
+USES: Final = {
+    "refuse": (1, 2),
+    "complete": (0, 3, 4, 48),
+    "post": (*range(5, 12), 13, 15, 16, *range(24, 32), *range(34, 43), 44, 45),
+    "receive": (19, 53, 58, 60, 63, 64),
+    "share": (12, 20, 21, 52, 54, 56, 57, 59, 61, 62, 66),
+    "key": (72, 73, 74, 75, 77, 78),
+    "fresh": (76,),
+    "fail": (46, 47),
+    "live_sender": (14, 17, 18, 22, 23, 32, 33, 43, 49, 50, 51, 55, 70),
+    "live_owner": (65, 67, 68, 69, 71, 79),
+}
 
 
-class BitsBase(WindowTest, UpsetsTest):
-    """``memories``: whose bits turn over."""
+class MemoryUser(WindowTest, UpsetsTest):
+    """Objects of every kind, and actions on them."""
 
-    memories: Sequence[int]
-
-    async def scenario(self) -> None:
-        await self.start()
+    async def start(self) -> None:
+        await super().start()
         self.words = MemoryWords(self.config)
         assert self.upsets.memories == len(self.words.widths)
         self.values = self.rng("values")
+        await self.make_objects()
+
+    async def make_objects(self) -> None:
+        """Objects that actions use, after a reset."""
+        for kept in (self.reports, self.tags, self.early, self.next_tag):
+            kept.clear()
         self.sender = await self.qp(log2=4)
         self.owner = await self.guarded(recv_depth=2)
         self.srq = await self.env.host.create_srq(size=2, zone=5)
@@ -47,78 +57,27 @@ class BitsBase(WindowTest, UpsetsTest):
             1 << 47, base=self.values.getrandbits(63), zone=5, rights=ALL
         )
         self.near, self.kept = await self.memory(), await self.window()
-        self.actions = (
-            *(self.post, self.receive, self.share, self.refuse, self.complete),
-            *(self.credit, self.key, self.fresh, self.take_away, self.fail),
-            *(self.live_sender, self.live_owner, self.live_user),
-        )
-        for memory in self.chosen():
-            await self.check_memory(memory)
-        await self.finish()
 
-    def chosen(self) -> Sequence[int]:
-        return self.memories
-
-    async def check_memory(self, memory: int) -> None:
-        """With the shortest action in which the memory reports; what it does not report at once
-        turns over again.
-        """
-        upsets, words = self.upsets, self.words
-        checks = [bit for lane in words.lanes(memory) for bit in words.check_bits(memory, lane)]
-        left = [(bit, bit) for bit in [*range(words.widths[memory]), *checks]]
-        action = await self.action_of(memory, left[:2])
-        del left[:2]
-        await self.turn_all(memory, left, action)
-        assert not upsets.lost, upsets.lost
-        # One number does not change what the other one means: numbers that no word has, with each
-        # of their bits 0 and 1, beside one that the word has.
-        bits = [*range(words.widths[memory]), *checks]
-        low = 1 << bits[-1].bit_length()
-        absent = [n for n in (NONE, low, NONE ^ low) if bits[-1] < n < 1 << 10]
-        ones = [pair for n in absent for pair in ((bits[0], n), (n, bits[0]))]
-        await self.turn_all(memory, ones, action)
-        assert not upsets.lost, upsets.lost
-        # Each bit of the number counts, of the first and of the second one.
-        beyond = [bits[-1] | 1 << n for n in range(10) if bits[-1] | 1 << n not in bits]
-        none = [(bit, NONE) for bit in beyond] + [(NONE, bit) for bit in beyond]
-        for _ in range(4):
-            # A report may be late: of a word that was not read before.
-            if not await self.reported(memory, none, action):
-                # No word is reported again once it is right.
-                assert upsets.corrected[memory] <= upsets.injected[memory], memory
-                return
-        raise AssertionError(f"memory {memory} reports bits that its words do not have")
-
-    async def turn_all(self, memory: int, left: Sequence[Bits], action: Action) -> None:
-        """Each of these bits, one at a time, until all are reported."""
-        for _ in range(8):
-            groups = [left[at : at + GROUP] for at in range(0, len(left), GROUP)]
-            missing = [g for g in groups if await self.reported(memory, g, action) < len(g)]
-            left = [bit for group in missing for bit in group]
-        assert not left, f"memory {memory} has not reported its bits {left}"
-
-    async def action_of(self, memory: int, bits: Sequence[Bits]) -> Action:
-        """The first action in which the memory reports each of these bits (once may be chance)."""
-        for action in self.actions:
-            if all([await self.reported(memory, [bit], action) for bit in bits]):
-                return action
-        raise AssertionError(f"no action writes memory {memory} and reads it")
-
-    async def reported(self, memory: int, bits: Sequence[Bits], action: Action) -> int:
-        """Reports of these bits."""
-        before = self.upsets.corrected[memory]
-        for first, second in bits:
-            await self.turn_over(memory, first, second)
-            await action()
-        await self.upsets.collect()
-        return self.upsets.corrected[memory] - before
+    def use_of(self, memory: int) -> Action:
+        """The action that uses a memory."""
+        action: Action = getattr(self, next(use for use, own in USES.items() if memory in own))
+        return action
 
     async def turn_over(self, memory: int, first: int, second: int) -> None:
         """In the next word that is written: the order has come to the memory."""
         assert await self.upsets.inject(memory, first, second) == 0
         await self.harness.cycles(memory)
 
-    # -- actions -----------------------------------------------------------------------------------
+    async def look(self) -> None:
+        """Reads words without a change."""
+        await self.env.host.page_status(0)
+        for qp in (self.sender, self.owner, self.user):
+            await qp.query()
+            await qp.cq.query()
+        await self.srq.query()
+        await self.near.query()
+        await self.kept.query()
+        await self.check(self.owner, CheckKind.READ, self.near.key, self.near.base, 1)
 
     def any_segment(self) -> Segment:
         rng = self.values
@@ -126,10 +85,7 @@ class BitsBase(WindowTest, UpsetsTest):
 
     async def post(self) -> None:
         """A request, its report and its completion."""
-        await self.exchange(self.sender)
-
-    async def exchange(self, qp: Qp) -> None:
-        rng = self.values
+        qp, rng = self.sender, self.values
         fields = (
             {"data": rng.randbytes(rng.randrange(33))}
             if rng.random() < 0.5
@@ -151,12 +107,6 @@ class BitsBase(WindowTest, UpsetsTest):
     async def share(self) -> None:
         """A message into a buffer of a shared queue."""
         await self.message(self.user, self.srq)
-
-    async def credit(self) -> None:
-        """Sends and receives that complete on one queue."""
-        await self.receive()
-        await self.exchange(self.owner)
-        await self.receive()
 
     async def fresh(self) -> None:
         """A message into a region that is registered for it."""
@@ -222,19 +172,6 @@ class BitsBase(WindowTest, UpsetsTest):
         await window.close()
         await region.deregister()
 
-    async def take_away(self) -> None:
-        """A window is bound, and a message invalidates it."""
-        rng, qp = self.values, self.owner
-        await self.accept(qp, [self.kept.make_bind(qp, self.near)])
-        await qp.cq.wait_results(1)
-        key = (await self.kept.refresh()).key
-        buffer = self.target.segment(rng.getrandbits(46), 8)
-        assert (await qp.post_recv([buffer], cookie=rng.getrandbits(64))).accepted
-        await self.answers([self.send_invalidate(qp, key)], TAKEN)
-        self.settle(qp)
-        await qp.recv_cq.wait_results(1)
-        await qp.recv_cq.update_consumer_index()
-
     async def fail(self) -> None:
         """A request and a receive that fail, what comes behind them, and new connections."""
         first, second = self.sender, self.owner
@@ -271,73 +208,7 @@ class BitsBase(WindowTest, UpsetsTest):
         await self.end(self.owner)
         self.owner = old
 
-    async def live_user(self) -> None:
-        """The same with a shared one."""
-        old = self.srq, self.user
-        self.srq = await self.env.host.create_srq(size=2, zone=5)
-        self.user = await self.guarded(srq=self.srq)
-        await self.share()
-        await self.end(self.user)
-        await self.srq.free()
-        self.srq, self.user = old
-
     async def end(self, qp: Qp) -> None:
         await qp.query()
         await qp.flush()
         await self.remove(qp)
-
-
-@pyuvm.test()
-class CoreBitsTest(BitsBase):
-    """Mailbox, pages, arm state, completion queues, credits."""
-
-    memories = range(23)
-
-
-@pyuvm.test()
-class PostBitsTest(BitsBase):
-    """Posts and their indication."""
-
-    memories = range(23, 34)
-
-
-@pyuvm.test()
-class RetireBitsTest(BitsBase):
-    """Retirement: reports, results, flushes."""
-
-    memories = range(34, 47)
-
-
-@pyuvm.test()
-class QpBitsTest(BitsBase):
-    """Control of queue pairs."""
-
-    memories = range(47, 51)
-
-
-@pyuvm.test()
-class TakeBitsTest(BitsBase):
-    """Receive posts, taking."""
-
-    memories = range(51, 62)
-
-
-@pyuvm.test()
-class ReceiveDoneBitsTest(BitsBase):
-    """Completion and control of receives."""
-
-    memories = range(62, 71)
-
-
-@pyuvm.test()
-class KeyBitsTest(BitsBase):
-    """Zones of queue pairs, keys, regions of binds, contexts."""
-
-    memories = range(71, 75)
-
-
-@pyuvm.test()
-class CheckBitsTest(BitsBase):
-    """Keys of scatter and gather lists, checks."""
-
-    memories = range(75, 80)

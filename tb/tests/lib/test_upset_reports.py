@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong bits at the edges: an injection that another one replaces, and a wrong word that is read in
-the cycle of a short reset.
+"""Wrong bits in single words of the pages' status (ISO-05): each bit is corrected, reported once,
+and right again, each pair of check bits is lost; bits that a word does not have; an injection that
+another one replaces, and a wrong word that is read in the cycle of a short reset.
 """
 
 from __future__ import annotations
+
+from itertools import combinations
 
 import pyuvm
 
@@ -11,12 +14,76 @@ from tb.env.defs import Cause, PageReg, Reg
 from tb.env.host.cq import Cq
 from tb.tests.common.directed import SLVERR
 from tb.tests.common.soaking import demand_fresh
-from tb.tests.common.upsetting import UpsetsTest
-from tb.tests.lib.test_memory_words import READ_RAM, STATUS_BITS
+from tb.tests.common.upsetting import READ_RAM, STATUS_BITS, UpsetsTest
 
 BUILD = ["default"]
 
 NO_BIT = 1023
+CHECK_BITS = range(STATUS_BITS, STATUS_BITS + 7)
+
+
+class WordBase(UpsetsTest):
+    allow = ("no_traffic",)
+
+    async def scenario(self) -> None:
+        await self.start()
+        self.refused = 0
+        await self.words()
+        await self.finish()
+
+    async def words(self) -> None:
+        """Writes words and looks at them."""
+        raise NotImplementedError
+
+    async def told(self, first: int, second: int, looks: int = 3) -> tuple[int, int]:
+        """Reports, corrected and lost, on so many looks at a word with these bits inverted."""
+        upsets = self.upsets
+        before = upsets.corrected[READ_RAM], upsets.lost[READ_RAM]
+        assert await upsets.inject(READ_RAM, first, second) == 0
+        assert await self.env.doorbells.write(1, 0xF00, 0) == (SLVERR, Cause.BAD_OFFSET)
+        self.refused += 1
+        for _ in range(looks):
+            # Another page in between: what was read last is not looked at again.
+            assert await self.env.host.page_status(1) == (Cause.BAD_OFFSET, self.refused)
+            await self.env.host.page_status(0)
+        await upsets.collect()
+        return upsets.corrected[READ_RAM] - before[0], upsets.lost[READ_RAM] - before[1]
+
+
+@pyuvm.test()
+class EveryBitTest(WordBase):
+    """One wrong bit, of data or check bits, is reported once, and the word is right again."""
+
+    async def words(self) -> None:
+        for bit in (*range(STATUS_BITS), *CHECK_BITS):
+            assert await self.told(bit, bit) == (1, 0), f"bit {bit}"
+
+
+@pyuvm.test()
+class LostWordTest(WordBase):
+    """Two wrong check bits leave the data as they are, and are reported on every look until the
+    word is written.
+    """
+
+    async def words(self) -> None:
+        for first, second in combinations(CHECK_BITS, 2):
+            assert await self.told(first, second) == (0, 3), f"bits {first}, {second}"
+        assert await self.told(0, 0) == (1, 0)
+
+
+@pyuvm.test()
+class BitsBeyondTest(WordBase):
+    """A bit that the word does not have is not inverted, whichever bit of its number says so; it
+    does not change what the other number means.
+    """
+
+    async def words(self) -> None:
+        beyond = [2 | 1 << n for n in range(6, 10)]
+        for bits in [(n, NO_BIT) for n in (*beyond, NO_BIT)] + [(NO_BIT, n) for n in beyond]:
+            assert await self.told(*bits) == (0, 0), f"bits {bits}"
+        for other in (NO_BIT, 1 << 6, NO_BIT ^ 1 << 6):
+            for bits in (2, other), (other, 2):
+                assert await self.told(*bits) == (1, 0), f"bits {bits}"
 
 
 @pyuvm.test()
