@@ -12,6 +12,7 @@ from models.post.post import Segment
 from tb.env.defs import Cause, CheckKind, Opcode
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue
+from tb.env.host.regions import Region
 from tb.tests.common.memory_words import MemoryWords
 from tb.tests.common.posting import CANCELED, FAILED, OK
 from tb.tests.common.taking import TAKEN
@@ -25,10 +26,9 @@ USES: Final = {
     "refuse": (1, 2),
     "complete": (0, 3, 4, 48),
     "post": (*range(5, 12), 13, 15, 16, *range(24, 32), *range(34, 43), 44, 45),
-    "receive": (19, 53, 58, 60, 63, 64),
+    "receive": (19, 53, 58, 60, 63, 64, 76),
     "share": (12, 20, 21, 52, 54, 56, 57, 59, 61, 62, 66),
     "key": (72, 73, 74, 75, 77, 78),
-    "fresh": (76,),
     "fail": (46, 47),
     "live_sender": (14, 17, 18, 22, 23, 32, 33, 43, 49, 50, 51, 55, 70),
     "live_owner": (65, 67, 68, 69, 71, 79),
@@ -53,9 +53,7 @@ class MemoryUser(WindowTest, UpsetsTest):
         self.owner = await self.guarded(recv_depth=2)
         self.srq = await self.env.host.create_srq(size=2, zone=5)
         self.user = await self.guarded(srq=self.srq)
-        self.target = await self.env.host.register(
-            1 << 47, base=self.values.getrandbits(63), zone=5, rights=ALL
-        )
+        self.target = await self.some_region()
         self.near, self.kept = await self.memory(), await self.window()
 
     def use_of(self, memory: int) -> Action:
@@ -79,6 +77,10 @@ class MemoryUser(WindowTest, UpsetsTest):
         await self.kept.query()
         await self.check(self.owner, CheckKind.READ, self.near.key, self.near.base, 1)
 
+    async def some_region(self) -> Region:
+        base = self.values.getrandbits(63)
+        return await self.env.host.register(1 << 47, base=base, zone=5, rights=ALL)
+
     def any_segment(self) -> Segment:
         rng = self.values
         return Segment(rng.getrandbits(64), rng.getrandbits(20), rng.getrandbits(32))
@@ -101,22 +103,16 @@ class MemoryUser(WindowTest, UpsetsTest):
         await qp.cq.update_consumer_index()
 
     async def receive(self) -> None:
-        """A message into a buffer of an own queue."""
+        """A message into a buffer of an own queue, in a region that is registered for it."""
+        old = self.target
+        self.target = await self.some_region()
         await self.message(self.owner, self.owner)
+        await self.target.deregister()
+        self.target = old
 
     async def share(self) -> None:
         """A message into a buffer of a shared queue."""
         await self.message(self.user, self.srq)
-
-    async def fresh(self) -> None:
-        """A message into a region that is registered for it."""
-        old, rng = self.target, self.values
-        self.target = await self.env.host.register(
-            1 << 47, base=rng.getrandbits(63), zone=5, rights=ALL
-        )
-        await self.receive()
-        await self.target.deregister()
-        self.target = old
 
     async def message(self, qp: Qp, queue: ReceiveQueue) -> None:
         rng = self.values
@@ -192,9 +188,8 @@ class MemoryUser(WindowTest, UpsetsTest):
     async def live_sender(self) -> None:
         """A queue pair with a send queue, from its creation to its end."""
         rng, old = self.values, self.sender
-        self.sender = await self.qp(
-            log2=4, watermark=rng.getrandbits(16), context=rng.getrandbits(64)
-        )
+        options = {"watermark": rng.getrandbits(16), "context": rng.getrandbits(64)}
+        self.sender = await self.qp(log2=4, **options)
         await self.complete()
         await self.end(self.sender)
         self.sender = old
