@@ -15,7 +15,7 @@ from tb.sequences import find
 from tb.tests.common.directed import SLVERR
 from tb.tests.common.upsetting import UpsetsTest
 
-BUILD = ["default", "engine", "engine_deep"]
+BUILD = ["default", "engine", "engine_small"]
 TEST_SEEDS = {"UpsetLifeTest": [1, 2, 3]}
 
 #: Random lives of the full engine, a seed each in turn, with their options.
@@ -60,7 +60,7 @@ class UpsetLifeTest(UpsetsTest):
 
     async def scenario(self) -> None:
         await self.start()
-        name, options = "mixed_traffic", {"duration": 30_000}
+        name, options = "mixed_traffic", {"duration": 15_000}
         if self.config.num_qp:
             name, options = LIVES[self.env.seed % len(LIVES)]
         run: Any = find(name)(self.env, **options)

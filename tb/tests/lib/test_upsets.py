@@ -14,7 +14,7 @@ from tb.tests.common.memory_uses import MemoryUser
 from tb.tests.common.memory_words import LANE
 from tb.tests.common.upsetting import Bits
 
-BUILD = ["engine_small"]
+BUILD = ["engine"]
 
 #: Injections between two looks at the log, which has room for their reports.
 GROUP = 8
