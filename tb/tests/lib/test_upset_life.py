@@ -15,7 +15,7 @@ from tb.sequences import find
 from tb.tests.common.directed import SLVERR
 from tb.tests.common.upsetting import UpsetsTest
 
-BUILD = ["default", "engine", "engine_small"]
+BUILD = ["engine_small", "engine", "default"]
 TEST_SEEDS = {"UpsetLifeTest": [1, 2, 3]}
 
 #: Random lives of the full engine, a seed each in turn, with their options.
