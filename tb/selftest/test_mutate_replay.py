@@ -369,9 +369,9 @@ def test_recordings_of_other_tests_and_designs_have_other_names(tmp_path: Path) 
         tmp_path, steps[:1], "design"
     ).path(steps[0])
     assert not any("tests" in path.parts[-2:] for path in bench_files())
-    lanes = Step("top", "tb.tests.lib.test_memory_lanes.EveryLaneTest", 1)
-    names = {path.name for path in files_of(lanes)}
-    assert {"test_memory_lanes.py", "test_memory_upsets.py", "upsetting.py"} <= names
+    keys = Step("top", "tb.tests.lib.test_upsets.KeyUpsetsTest", 1)
+    names = {path.name for path in files_of(keys)}
+    assert {"test_upsets.py", "memory_uses.py", "upsetting.py"} <= names
     assert "test_arm.py" not in names
     a = tmp_path / "a"
     a.write_text("1")

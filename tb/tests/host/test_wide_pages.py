@@ -14,8 +14,7 @@ from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import ReadResult
 from tb.env.defs import PAGE_STATUS, Cause, PageReg, Reg
 from tb.tests.common.directed import SLVERR
-from tb.tests.common.upsetting import UpsetsTest
-from tb.tests.lib.test_memory_words import READ_RAM, STATUS_BITS
+from tb.tests.common.upsetting import READ_RAM, STATUS_BITS, UpsetsTest
 
 BUILD = "default"
 

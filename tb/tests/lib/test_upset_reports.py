@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong bits at the edges: an injection that another one replaces, and a wrong word that is read in
-the cycle of a short reset.
+"""Wrong bits in single words of the pages' status (ISO-05): each bit is corrected, reported once,
+and right again, each pair of check bits is lost; bits that a word does not have; an injection that
+another one replaces, and a wrong word that is read in the cycle of a short reset.
 """
 
 from __future__ import annotations
+
+from itertools import combinations
 
 import pyuvm
 
@@ -11,12 +14,51 @@ from tb.env.defs import Cause, PageReg, Reg
 from tb.env.host.cq import Cq
 from tb.tests.common.directed import SLVERR
 from tb.tests.common.soaking import demand_fresh
-from tb.tests.common.upsetting import UpsetsTest
-from tb.tests.lib.test_memory_words import READ_RAM, STATUS_BITS
+from tb.tests.common.upsetting import READ_RAM, STATUS_BITS, Bits, UpsetsTest
 
 BUILD = ["default"]
 
 NO_BIT = 1023
+CHECK_BITS = range(STATUS_BITS, STATUS_BITS + 7)
+#: At a word, until it is written again.
+LOOKS = 3
+
+
+@pyuvm.test()
+class WordBitsTest(UpsetsTest):
+    """One wrong bit is reported once, and the word is right again; two are reported on each look
+    until the word is written. A bit that the word does not have is not inverted, whichever bit of
+    its number says so, and does not change what the other number means.
+    """
+
+    allow = ("no_traffic",)
+
+    async def scenario(self) -> None:
+        await self.start()
+        single, nothing, lost = (1, 0), (0, 0), (0, LOOKS)
+        wanted = {(bit, bit): single for bit in (*range(STATUS_BITS), *CHECK_BITS)}
+        # Of data bits two would leave the scoreboard with another value.
+        wanted |= dict.fromkeys(combinations(CHECK_BITS, 2), lost)
+        for n in (NO_BIT, *(1 << k | 2 for k in range(6, 10))):
+            wanted |= {(n, NO_BIT): nothing, (NO_BIT, n): nothing}
+        for n in (NO_BIT, 1 << 6, NO_BIT ^ 1 << 6):
+            wanted |= {(2, n): single, (n, 2): single}
+        for count, (bits, reports) in enumerate(wanted.items(), 1):
+            assert await self.told(bits, count) == reports, f"bits {bits}"
+        await self.finish()
+
+    async def told(self, bits: Bits, count: int) -> tuple[int, int]:
+        """Reports, corrected and lost, of a word that counts so many refused writes."""
+        upsets, status = self.upsets, self.env.host.page_status
+        before = upsets.corrected[READ_RAM], upsets.lost[READ_RAM]
+        assert await upsets.inject(READ_RAM, *bits) == 0
+        assert await self.env.doorbells.write(1, 0xF00, 0) == (SLVERR, Cause.BAD_OFFSET)
+        for _ in range(LOOKS):
+            # Another page in between: what was read last is not looked at again.
+            assert await status(1) == (Cause.BAD_OFFSET, count), f"bits {bits}"
+            await status(0)
+        await upsets.collect()
+        return upsets.corrected[READ_RAM] - before[0], upsets.lost[READ_RAM] - before[1]
 
 
 @pyuvm.test()
