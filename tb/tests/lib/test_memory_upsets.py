@@ -15,8 +15,8 @@ from tb.env.host.recv import ReceiveQueue
 from tb.env.host.regions import Region
 from tb.tests.common.soaking import LONG_SEED
 from tb.tests.common.upsetting import LifeUpsetsTest, UpsetsTest
+from tb.tests.common.window_smoke import SmokeBase
 from tb.tests.common.windowing import ZONE
-from tb.tests.keys.test_window_smoke import SmokeBase
 
 BUILD = ["engine"]
 
