@@ -21,7 +21,7 @@ SELECT = --test "$$TEST" --seed "$$SEED" --sim "$$SIM" --build "$$BUILD"
 PARALLEL = --jobs "$$JOBS" --cluster "$$CLUSTER" --cluster-wait "$$CLUSTER_WAIT"
 WORKERS = $(if $(JOBS)$(CLUSTER),$(PARALLEL),-n auto)
 
-.PHONY: help setup setup-sim sim tours test negatives formal mutate coverage soak faults tiers bench report lint waves \
+.PHONY: help setup setup-sim sim tours test negatives formal mutate coverage soak faults tiers bench report lint house waves \
 	model list defs figures walk clean distclean
 
 help: ## show this list
@@ -90,6 +90,9 @@ lint: setup ## run the static checks: Verilator, Icarus, Yosys, ruff, mypy
 
 tiers: setup ## choose the tiers of tb/tiers.yaml from what the last `make coverage` recorded
 	@$(RUN) tiers
+
+house: setup-sim ## lines of each part against its target; circular imports, long files, tests in no subject
+	@.venv/bin/python -m scripts.house
 
 bench: setup-sim ## measure throughput and latency against their goals
 	@$(RUN) bench

@@ -252,7 +252,7 @@ class LintFile(pytest.File):
     def collect(self) -> Iterator[LintItem]:
         try:
             if self.path.suffix == ".toml":
-                checks = lint.python_checks() + lint.generated_checks()
+                checks = lint.python_checks() + lint.generated_checks() + lint.tree_checks()
             else:
                 checks = lint.hdl_checks() + lint.strict_checks() + lint.module_checks()
         except RunnerError as error:

@@ -167,3 +167,8 @@ def generated_checks() -> list[Check]:
         for name in ("gen_defs", "gen_verbs", "gen_filters", "gen_file_list")
         if (ROOT / "scripts" / f"{name}.py").is_file()
     ]
+
+
+def tree_checks() -> list[Check]:
+    """The floor plan: sizes, circular imports, places of tests."""
+    return [Check("floor plan", (sys.executable, "-m", "scripts.house"))]

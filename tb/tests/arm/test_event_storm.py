@@ -18,7 +18,7 @@ from tb.env.defs import ArmType, Cause, CqStatus, Kind
 from tb.env.harness.records import Trace
 from tb.env.host.cq import Cq, Eq
 from tb.env.host.driver import LogEntry
-from tb.tests.arm.test_event_holes import HoleTest
+from tb.tests.common.event_holes import HoleTest
 
 BUILD = "default"
 SEEDS = [1, 2]

@@ -10,7 +10,7 @@ import pyuvm
 
 from tb.env.defs import ArmType, Cmd
 from tb.env.host.cq import Cq
-from tb.tests.arm.test_moderation import LOG2, OTHER_ONLY, ModerationBase
+from tb.tests.common.moderating import LOG2, OTHER_ONLY, ModerationBase
 
 BUILD = "default"
 

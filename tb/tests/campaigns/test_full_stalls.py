@@ -16,7 +16,7 @@ from tb.env.defs import CheckKind, QpState, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import Trace
 from tb.env.host.qp import Qp
-from tb.tests.campaigns.test_fault_stalls import Stalling
+from tb.tests.common.stalling import Stalling
 from tb.tests.common.windowing import WindowTest
 
 BUILD = ["engine"]

@@ -22,8 +22,8 @@ from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.env.host.srq import Srq
 from tb.env.host.windows import MemoryWindow
+from tb.tests.common.removing import RemovalTest
 from tb.tests.common.windowing import GENERATION, OTHER_ZONE, ZONE
-from tb.tests.keys.test_window_removal import RemovalTest
 
 LEAD = 260
 SINKS = (

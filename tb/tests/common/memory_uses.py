@@ -66,7 +66,7 @@ class MemoryUser(WindowTest, UpsetsTest):
         assert await self.upsets.inject(memory, first, second) == 0
         await self.harness.cycles(memory)
 
-    async def look(self) -> None:
+    async def read_words(self) -> None:
         """Reads words without a change."""
         await self.env.host.page_status(0)
         for qp in (self.sender, self.owner, self.user):

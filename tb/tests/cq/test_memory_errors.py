@@ -12,7 +12,7 @@ from tb.env.defs import CB_RETURN, EQE, ArmType, Cause, CqStatus, Kind, PageReg,
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import Interrupt, MemResponse, MemWrite
 from tb.env.host.cq import Cq, Eq
-from tb.tests.cq.test_errors import ARMS, ErrorTest
+from tb.tests.common.cq_errors import ARMS, ErrorTest
 
 ICARUS_TESTS = ["StrayResponseTest"]
 

@@ -10,7 +10,7 @@ from pyuvm import uvm_sequence
 
 from tb.env.agents import CommandItem, CompletionItem, Cpl, CreditItem, PageItem
 from tb.env.base_test import CarillonTest
-from tb.env.defs import CQ_DB, Cmd, PageReg, Result
+from tb.env.defs import CQ_DB, Cause, Cmd, PageReg, Result
 from tb.sequences import CarillonSequence
 
 
@@ -92,4 +92,8 @@ class ItemsAndResetTest(CarillonTest):
             await env.harness.cycles(cycles)
             await env.reset()
             assert not env.control.commanding
+            # What was asked for before the reset is asked of no write after it.
+            word = CQ_DB.pack(cons=99, cq=1)
+            for answer in env.host.write_many([(0, PageReg.CQ_DB, word)] * 100):
+                assert (await answer).cause == Cause.NO_CQ
         await Everything(env).run()

@@ -6,18 +6,18 @@ states, malformed checks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import product
 
 import pyuvm
 
 from models.post.post import Segment
-from tb.env.defs import CHECK, CheckKind, Opcode, QpState, Right, Verdict
+from tb.env.defs import CHECK, Opcode, QpState, Right, Verdict
 from tb.env.harness.records import AccessCheck, AccessVerdict
 from tb.env.host.keyed import next_key
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
+from tb.tests.common.key_checking import BAD_RANGE, KINDS, NO_RIGHT, TOP, WRONG_QP, CheckTest
 from tb.tests.common.windowing import (
     ALL,
     BAD_KEY,
@@ -29,44 +29,11 @@ from tb.tests.common.windowing import (
     REMOTE,
     WINDOW,
     WRITE,
-    WindowTest,
 )
 
 BUILD = ["engine", "engine_small"]
 
-TOP = 1 << 64
-KINDS = tuple(CheckKind)
-WRONG_QP, NO_RIGHT, BAD_RANGE = Verdict.WRONG_QP, Verdict.NO_RIGHT, Verdict.BAD_RANGE
 REFUSED = Verdict.REFUSED
-
-
-def edges(base: int, length: int) -> Iterator[tuple[int, int, bool]]:
-    """Addresses and lengths at every edge of a range, and whether all bytes lie inside."""
-    end = base + length
-    starts = {base - 1, base, base + 1, end - 1, end, end + 1, base + length // 2}
-    starts |= {0, 1, TOP - 1, base ^ 1 << 63, base ^ 1 << 48, base ^ 1 << 32}
-    for start in sorted(s % TOP for s in starts):
-        lengths = {1, 2, length - 1, length, length + 1, (1 << 32) - 1, 1 << 31}
-        lengths |= {end - start + more for more in (-1, 0, 1)} | {TOP - start, TOP - start + 1}
-        for nbytes in sorted(n for n in lengths if 0 < n < 1 << 32):
-            yield start, nbytes, base <= start and start + nbytes <= end
-
-
-class CheckTest(WindowTest):
-    allow = ("no_doorbells",)
-
-    async def ranges(self, qp: Qp, key: int, base: int, length: int) -> None:
-        """Every edge, read and written; and length 0, which touches none."""
-        granted = []
-        for (start, nbytes, inside), kind in product(edges(base, length), KINDS):
-            if inside:
-                granted.append(self.post_check(qp, kind, key, start, nbytes))
-            else:
-                await self.demand_verdict(qp, BAD_RANGE, kind, key, start, nbytes)
-        for answer in granted:
-            assert (await answer).code == GRANTED
-        for start, kind in product((base, base - 1, base + length, 0, TOP - 1), KINDS):
-            await self.demand_verdict(qp, GRANTED, kind, key, start % TOP, 0)
 
 
 @pyuvm.test()

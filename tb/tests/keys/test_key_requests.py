@@ -5,16 +5,15 @@ faults for the order, and that a request that fails changes nothing and ends the
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import pyuvm
 
 from models.post.post import Segment
-from tb.env.defs import CqeStatus, Opcode, PostFlag, Right
-from tb.env.host.keyed import next_key, rights_flags
+from tb.env.defs import Opcode, PostFlag, Right
+from tb.env.host.keyed import next_key
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
+from tb.tests.common.key_requests import Fault, RequestTest
 from tb.tests.common.windowing import (
     ALL,
     ALREADY_VALID,
@@ -26,47 +25,12 @@ from tb.tests.common.windowing import (
     REMOTE,
     WINDOW,
     ZONE,
-    WindowTest,
     segment,
 )
 
 BUILD = ["engine", "engine_small"]
 
 TOP = 1 << 64
-
-
-class Fault(NamedTuple):
-    """A request that fails. ``segment`` None: has none."""
-
-    name: str
-    target: int
-    segment: Segment | None
-    rights: int
-    status: CqeStatus
-
-
-class RequestTest(WindowTest):
-    async def demand_fault(
-        self,
-        qp: Qp,
-        opcode: Opcode,
-        fault: Fault,
-        regions: list[Region],
-        windows: list[MemoryWindow],
-    ) -> None:
-        """Fails with this status and changes nothing."""
-        before = await self.look(regions, windows)
-        segments = [] if fault.segment is None else [fault.segment]
-        post = qp.make(
-            opcode, segments=segments, token=fault.target, flags=rights_flags(fault.rights)
-        )
-        try:
-            await self.execute(qp, post, fault.status)
-        except AssertionError as error:
-            error.add_note(fault.name)
-            raise
-        assert await self.look(regions, windows) == before, fault.name
-        await self.revive(qp)
 
 
 @pyuvm.test()

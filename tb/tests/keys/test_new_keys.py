@@ -14,9 +14,9 @@ from tb.env.host.keyed import next_key
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
+from tb.tests.common.key_checking import BAD_RANGE, KINDS
+from tb.tests.common.key_races import LEAD, RaceTest
 from tb.tests.common.windowing import ALL, BAD_KEY, GRANTED, REMOTE
-from tb.tests.keys.test_key_checks import BAD_RANGE, KINDS
-from tb.tests.keys.test_window_races import LEAD, RaceTest
 
 BUILD = ["engine", "engine_small"]
 

@@ -14,10 +14,10 @@ from models.post.post import Segment
 from tb.env.defs import Cause, Opcode
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
-from tb.tests.common.windowing import BAD_MEMORY, REMOTE
-from tb.tests.keys.test_key_checks import BAD_RANGE, GRANTED, KINDS, CheckTest
-from tb.tests.keys.test_key_requests import Fault, RequestTest
-from tb.tests.receive.test_receive_segments import ZONE, SegmentTest
+from tb.tests.common.key_checking import BAD_RANGE, KINDS, CheckTest
+from tb.tests.common.key_requests import Fault, RequestTest
+from tb.tests.common.receive_segments import ZONE, SegmentTest
+from tb.tests.common.windowing import BAD_MEMORY, GRANTED, REMOTE
 
 BUILD = ["engine_small"]
 

@@ -12,7 +12,9 @@ from models.post.post import Post, Segment
 from tb.env.defs import Cmd, CqeStatus, Opcode, PostFlag, QpState, Result, TraceOp, Verdict
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
+from tb.tests.common.invalidating import InvalidatingTest
 from tb.tests.common.posting import CANCELED
+from tb.tests.common.removing import RemovalTest
 from tb.tests.common.taking import TAKEN
 from tb.tests.common.windowing import (
     BAD_TOKEN,
@@ -25,8 +27,6 @@ from tb.tests.common.windowing import (
     plain,
     result_of,
 )
-from tb.tests.keys.test_window_receives import InvalidatingTest
-from tb.tests.keys.test_window_removal import RemovalTest
 
 BUILD = ["engine", "engine_small"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pyuvm
 
+from tb.tests.common.invalidating import InvalidatingTest
 from tb.tests.common.taking import NOT_READY
 from tb.tests.common.windowing import READ, ZONE
-from tb.tests.keys.test_window_receives import InvalidatingTest
 
 BUILD = ["engine"]
 

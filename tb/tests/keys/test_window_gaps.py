@@ -16,6 +16,7 @@ from tb.env.defs import Cause, Cmd, QpState, Result
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
+from tb.tests.common.key_races import LEAD, LOCAL, PEER, RaceTest
 from tb.tests.common.taking import REFUSED, TAKEN, TOO_LONG
 from tb.tests.common.windowing import (
     BAD_MEMORY,
@@ -32,7 +33,6 @@ from tb.tests.common.windowing import (
     result_of,
     segment,
 )
-from tb.tests.keys.test_window_races import LEAD, LOCAL, PEER, RaceTest
 
 BUILD = ["engine_small", "engine"]
 

@@ -13,6 +13,7 @@ from tb.env.defs import CqeStatus, Opcode, QpState, Result, Verdict
 from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
 from tb.tests.common.posting import CANCELED
+from tb.tests.common.removing import RemovalTest
 from tb.tests.common.taking import TAKEN
 from tb.tests.common.windowing import (
     BAD_KEY,
@@ -24,7 +25,6 @@ from tb.tests.common.windowing import (
     received,
     result_of,
 )
-from tb.tests.keys.test_window_removal import RemovalTest
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 LONG = 3000

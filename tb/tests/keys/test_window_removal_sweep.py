@@ -11,9 +11,9 @@ from tb.env.defs import Cause, Cmd, CqeStatus, Opcode, QpState, Result, Right, T
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.tests.common.posting import CANCELED, FAILED
+from tb.tests.common.removing import LEAD, REMOVED, RemovalTest
 from tb.tests.common.taking import REFUSED, TAKEN
 from tb.tests.common.windowing import BAD_KEY, GRANTED, READ
-from tb.tests.keys.test_window_removal import LEAD, REMOVED, RemovalTest
 
 BUILD = ["engine", "engine_small"]
 

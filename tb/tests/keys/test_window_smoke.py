@@ -7,33 +7,12 @@ import pyuvm
 
 from models.post.post import Segment
 from tb.env.defs import Cause, Cmd, CqeStatus, CqeType, QpState, Result, Right, Verdict
-from tb.env.host.qp import Qp, connect_pair
+from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
-from tb.tests.common.windowing import ZONE, WindowTest
+from tb.tests.common.window_smoke import SmokeBase
 
 BUILD = ["engine", "engine_small"]
 ICARUS_TESTS = ["WindowSmokeTest", "WindowNd1SmokeTest"]
-
-
-class SmokeBase(WindowTest):
-    manual = False
-    reporting = True
-
-    async def pair(self, nd1: bool = False) -> list[Qp]:
-        """Two QPs connected with each other, whose transport moves bytes."""
-        qps = [await self.idle_qp(zone=ZONE, guarded=True, recv_depth=2, nd1=nd1) for _ in range(2)]
-        await connect_pair(*qps)
-        self.env.transport.responder.enable()
-        self.receiver.enable()
-        self.receiver.fill = True
-        return qps
-
-    async def one(self, qp: Qp, status: int = 0) -> CqeType:
-        """The next result."""
-        (result,) = await qp.cq.wait_results(1)
-        await qp.cq.update_consumer_index()
-        assert result.status == status, result
-        return CqeType(result.type)
 
 
 @pyuvm.test()

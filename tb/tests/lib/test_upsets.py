@@ -80,7 +80,7 @@ class MemoriesBase(MemoryUser):
         upsets = self.upsets
         for _ in range(TRIES):
             before = upsets.corrected[memory]
-            await self.look()
+            await self.read_words()
             await upsets.collect()
             if upsets.corrected[memory] == before:
                 return True

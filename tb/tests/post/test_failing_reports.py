@@ -13,8 +13,8 @@ import pyuvm
 from tb.env.defs import Cause, CqeStatus
 from tb.env.harness.records import DoorbellResponse
 from tb.env.host.qp import Qp
+from tb.tests.common.report_times import LEAD, SOON
 from tb.tests.common.taking import TakingTest
-from tb.tests.receive.test_ended_reports import LEAD, SOON
 
 BUILD = ["engine"]
 

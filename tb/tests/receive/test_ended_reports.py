@@ -12,17 +12,15 @@ from tb.env.defs import Cause, Cmd, CqeStatus, QpState, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import ConnReport, DoorbellResponse, RecvDone
 from tb.env.host.qp import Qp
+from tb.tests.common.report_times import LEAD, SOON
 from tb.tests.common.taking import TakingTest
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 
 #: Statuses of the reports: those that fail change nothing any more, as the others.
 STATUSES = (CqeStatus.SUCCESS, CqeStatus.CANCELED, CqeStatus.TRANSPORT_ERROR)
-#: Cycles in which a post is answered, or an event has its step, on an engine that does little else.
-SOON = 16
 #: Cycles of a command that holds back receive posts ("some tens of cycles", receive.md).
 HELD = 64
-LEAD = 200  # cycles from setting a trial up to its first report
 
 
 class EndedTest(TakingTest):

@@ -9,7 +9,7 @@ import pyuvm
 
 from tb.env.defs import CqeStatus
 from tb.env.harness.harness import Channel
-from tb.tests.receive.test_receive_traffic import ReceivingTest
+from tb.tests.common.receive_traffic import ReceivingTest
 
 BUILD = ["engine", "engine_small", "engine_least", "engine_deep"]
 SEEDS = [1, 2]

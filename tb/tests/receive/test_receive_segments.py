@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import product
 
 import pyuvm
@@ -13,42 +12,14 @@ import pyuvm
 from models.post.post import Segment
 from tb.env.defs import Cause, Cmd, CqeStatus, Result, Right
 from tb.env.host.qp import Qp
-from tb.env.host.recv import ReceiveQueue
 from tb.env.host.regions import Region, RegionStatus
-from tb.tests.common.receive_posts import ReceivePostTest
+from tb.tests.common.receive_segments import ZONE, SegmentTest
 
 BUILD = ["engine", "engine_small"]
 
-ZONE = 0xA5C3
 TOP = 1 << 64
 LONGEST = (1 << 48) - 1
 M32 = (1 << 32) - 1
-
-
-class SegmentTest(ReceivePostTest):
-    async def setup(self, zone: int = ZONE) -> None:
-        """Queues on which a post with legal segments is refused behind the checks of segments: a QP
-        in ERROR, and a full SRQ.
-        """
-        self.zone = zone
-        self.closed = await self.qp(recv_depth=1, zone=zone, log2=2)
-        await self.closed.flush()
-        self.srq = await self.env.host.create_srq(size=1, zone=zone)
-        await self.fill(self.srq, 1)
-        self.targets: tuple[tuple[ReceiveQueue, Cause], ...] = (
-            (self.closed, Cause.BAD_STATE),
-            (self.srq, Cause.QUEUE_FULL),
-        )
-
-    async def judge(self, cases: Iterable[tuple[list[Segment], Cause]]) -> None:
-        """What both kinds of queue answer; NONE: the segments are legal."""
-        cases = list(cases)
-        for queue, legal in self.targets:
-            posts = [(queue.make_recv(s), cause or legal) for s, cause in cases]
-            answers = queue.queue_recv_many(post for post, _ in posts)
-            for (post, cause), answer in zip(posts, answers, strict=True):
-                got = await answer
-                assert got == (2, cause), f"{post.segments}: {got}, expected {cause.name}"
 
 
 @pyuvm.test()

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The floor plan as a check: lines of each wing, circular imports, long files, tests outside a
+subject, imports from test files.
+
+``python -m scripts.house`` prints a table and fails on everything but a wing that is over its
+target; a wing may not grow over its ceiling.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tb.runner.items import SUBJECTS
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+#: Folders that hold what is counted and checked.
+FOLDERS: Final = ("hdl", "models", "tb", "scripts", "formal")
+SOURCES: Final = (".py", ".v", ".vh")
+#: Most lines of a file, and the files without a limit: they are generated.
+LIMITS: Final = {".py": 500, ".v": 400, ".vh": 400}
+GENERATED: Final = ("hdl/cde_defs.vh", "tb/env/defs.py")
+#: Imports from test files that there may be; to be lowered whenever there are fewer.
+TEST_IMPORTS: Final = 8
+
+
+class Wing(NamedTuple):
+    """A part of the tree. ``target``: lines that it should have; ``ceiling``: that it must not
+    exceed, lowered whenever it has shrunk.
+    """
+
+    name: str
+    target: int
+    ceiling: int
+    folders: tuple[str, ...]
+    without: tuple[str, ...] = ()
+    suffixes: tuple[str, ...] = SOURCES
+
+
+WINGS: Final = (
+    Wing(
+        *("tests and tours", 18_000, 33_000, ("tb/tests/", "tb/tours/")),
+        without=("tb/tests/lib/", "tb/tests/campaigns/"),
+    ),
+    Wing("env and sequences", 16_000, 22_500, ("tb/env/", "tb/sequences/")),
+    Wing("selftest", 8_000, 13_500, ("tb/selftest/",)),
+    Wing("benches of leaves", 2_000, 2_500, ("tb/tests/lib/",)),
+    Wing("runner and campaigns", 4_500, 11_000, ("tb/runner/", "tb/tests/campaigns/")),
+    Wing("planted faults", 3_500, 4_500, ("tb/faults/",), suffixes=(".yaml",)),
+)
+
+
+def read_tree(root: Path = ROOT) -> dict[str, str]:
+    """Text of each source and YAML file, by its path in the tree."""
+    found = {}
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in (*SOURCES, ".yaml") and path.is_file():
+                found[path.relative_to(root).as_posix()] = path.read_text()
+    return found
+
+
+# -- sizes -----------------------------------------------------------------------------------------
+
+
+def lines_of(text: str) -> int:
+    return len(text.splitlines())
+
+
+def size(wing: Wing, tree: Mapping[str, str]) -> int:
+    """Lines of a wing."""
+    return sum(
+        lines_of(text)
+        for path, text in tree.items()
+        if path.startswith(wing.folders)
+        and not path.startswith(wing.without or ("\0",))
+        and path.endswith(wing.suffixes)
+    )
+
+
+def table(tree: Mapping[str, str], wings: Iterable[Wing] = WINGS) -> Iterator[str]:
+    """Lines of each wing against its target."""
+    yield f"{'wing':<22}{'lines':>8}{'target':>8}{'ceiling':>9}"
+    for wing in wings:
+        lines = size(wing, tree)
+        over = "  OVER" if lines > wing.target else ""
+        yield f"{wing.name:<22}{lines:>8}{wing.target:>8}{wing.ceiling:>9}{over}"
+
+
+def grown(tree: Mapping[str, str], wings: Iterable[Wing] = WINGS) -> Iterator[str]:
+    """Wings over their ceilings."""
+    for wing in wings:
+        if (lines := size(wing, tree)) > wing.ceiling:
+            yield f"{wing.name}: {lines} lines, ceiling {wing.ceiling}"
+
+
+def long_files(tree: Mapping[str, str]) -> Iterator[str]:
+    """Files over their limits."""
+    for path, text in tree.items():
+        limit = LIMITS.get(Path(path).suffix)
+        if limit and path not in GENERATED and (lines := lines_of(text)) > limit:
+            yield f"{path}: {lines} lines, limit {limit}"
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+def homeless(tree: Mapping[str, str]) -> Iterator[str]:
+    """Simulation tests outside the folder of a subject."""
+    for path in tree:
+        parts = path.split("/")
+        is_test = path.startswith("tb/tests/") and parts[-1].startswith("test_")
+        at_home = len(parts) == 4 and parts[2] in SUBJECTS
+        if is_test and path.endswith(".py") and not at_home:
+            yield f"{path}: not in the folder of a subject"
+
+
+# -- imports ---------------------------------------------------------------------------------------
+
+
+def module_of(path: str) -> str:
+    """``a.b`` of ``a/b.py`` and of ``a/b/__init__.py``."""
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def imports(path: str, text: str, modules: Iterable[str]) -> set[str]:
+    """Modules of the tree that a file imports, at its top or anywhere else in it."""
+    known = set(modules)
+    found: set[str] = set()
+    package = module_of(path).split(".")
+    package = package if path.endswith("/__init__.py") else package[:-1]
+    for node in ast.walk(ast.parse(text)):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) + 1 - node.level] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            inner = {f"{base}.{alias.name}" for alias in node.names} & known
+            names = [*inner] if len(inner) == len(node.names) else [base, *inner]
+        found.update(name for name in names if name in known)
+    return found
+
+
+def graph_of(tree: Mapping[str, str]) -> dict[str, set[str]]:
+    """Who imports whom, in ``models``, ``tb`` and ``scripts``; imports for type checkers count."""
+    files = {module_of(path): path for path in tree if path.endswith(".py")}
+    return {name: imports(path, tree[path], files) - {name} for name, path in files.items()}
+
+
+def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Modules that import each other in a circle: the strongly connected components (Tarjan)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found = []
+
+    def visit(node: str) -> None:
+        order[node] = low[node] = len(order)
+        stack.append(node)
+        for other in sorted(graph[node]):
+            if other not in order:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], order[other])
+        if low[node] == order[node]:
+            part = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(part) > 1:
+                found.append(sorted(part))
+
+    for node in sorted(graph):
+        if node not in order:
+            visit(node)
+    return found
+
+
+def circles(tree: Mapping[str, str]) -> Iterator[str]:
+    """Circular imports."""
+    for part in cycles(graph_of(tree)):
+        yield f"circular imports: {', '.join(part)}"
+
+
+def from_tests(tree: Mapping[str, str]) -> list[str]:
+    """Imports from test files."""
+    return [
+        f"{name} imports {other}"
+        for name, others in graph_of(tree).items()
+        for other in sorted(others)
+        if other.rpartition(".")[2].startswith("test_")
+    ]
+
+
+def problems(tree: Mapping[str, str], wings: Iterable[Wing] = WINGS) -> list[str]:
+    """Everything that must not be, one line each."""
+    found = [*grown(tree, wings), *long_files(tree), *homeless(tree), *circles(tree)]
+    tests = from_tests(tree)
+    return found + (tests if len(tests) > TEST_IMPORTS else [])
+
+
+def main() -> int:
+    """Prints table and problems; 1 if there are problems."""
+    tree = read_tree()
+    print("\n".join(table(tree)))
+    found = problems(tree)
+    print("\n".join(found) or "the floor plan is kept")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The floor plan: the tree keeps it, and bad trees are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from scripts.house import GENERATED, TEST_IMPORTS, Wing, problems, table
+
+#: Two lines wanted, three allowed.
+WINGS = (Wing("env", 2, 3, ("tb/env/",), ("tb/env/x/",)), Wing("faults", 2, 3, ("tb/faults/",)))
+LONG_PY, LONG_V = "x = 1\n" * 501, "wire x;\n" * 401
+IN_TESTS = {f"tb/tests/cq/test_{n}.py": "import tb.tests.cq.test_x\n" for n in range(TEST_IMPORTS)}
+
+
+@pytest.mark.parametrize(
+    "tree, found",
+    [
+        ({}, []),
+        ({"tb/env/a.py": "\n" * 3, "tb/env/x/a.py": "\n" * 9, "tb/tests/a.py": "\n" * 9}, []),
+        ({"tb/env/a.py": "\n" * 2, "tb/env/b.v": "\n" * 2}, ["env: 4 lines, ceiling 3"]),
+        ({"models/a.py": LONG_PY}, ["models/a.py: 501 lines, limit 500"]),
+        ({"hdl/cq/a.v": LONG_V}, ["hdl/cq/a.v: 401 lines, limit 400"]),
+        (dict.fromkeys(GENERATED[:1], LONG_V), []),
+        ({"tb/tests/test_a.py": ""}, ["tb/tests/test_a.py: not in the folder of a subject"]),
+        ({"tb/tests/new/test_a.py": ""}, ["tb/tests/new/test_a.py: not in the folder of a"]),
+        ({"tb/tests/cq/more/test_a.py": ""}, ["tb/tests/cq/more/test_a.py: not in"]),
+        ({"tb/tests/cq/test_a.py": "", "tb/tests/common/a.py": ""}, []),
+        (
+            {"tb/a.py": "from tb import b", "tb/b.py": "def f():\n    import tb.a"},
+            ["circular imports: tb.a, tb.b"],
+        ),
+        (
+            {"tb/a.py": "from . import b", "tb/b.py": "if TYPE_CHECKING:\n    from .c import x"}
+            | {"tb/c.py": "from tb.a import y", "tb/d.py": "import tb.a"},
+            ["circular imports: tb.a, tb.b, tb.c"],
+        ),
+        # A package and what it imports from its own modules.
+        ({"tb/__init__.py": "from tb.a import x", "tb/a.py": "import models"}, []),
+        (
+            {"tb/__init__.py": "from .a import x", "tb/a.py": "from tb import y"},
+            ["circular imports: tb, tb.a"],
+        ),
+        (
+            IN_TESTS | {"tb/tests/cq/test_x.py": "", "tb/a.py": "from tb.tests.cq import test_x"},
+            ["tb.a imports tb.tests.cq.test_x"],
+        ),
+        (IN_TESTS | {"tb/tests/cq/test_x.py": ""}, []),
+    ],
+)
+def test_trees(tree: dict[str, str], found: list[str]) -> None:
+    told = [line for line in problems(tree, WINGS) if ".test_" not in line or line[:4] == "tb.a"]
+    assert len(told) == len(found)
+    assert all(line.startswith(start) for line, start in zip(told, found, strict=True)), told
+
+
+def test_over_the_target_is_told() -> None:
+    rows = list(table({"tb/env/a.py": "\n" * 3, "tb/faults/a.py": "\n"}, WINGS))[1:]
+    assert [row.endswith("OVER") for row in rows] == [True, False]
