@@ -23,8 +23,8 @@ SOURCES: Final = (".py", ".v", ".vh")
 #: Most lines of a file, and the files without a limit: they are generated.
 LIMITS: Final = {".py": 500, ".v": 400, ".vh": 400}
 GENERATED: Final = ("hdl/cde_defs.vh", "tb/env/defs.py")
-#: Imports from test files that there may be; to be lowered whenever there are fewer.
-TEST_IMPORTS: Final = 8
+#: Imports from test files that there may be.
+TEST_IMPORTS: Final = 0
 
 
 class Wing(NamedTuple):
