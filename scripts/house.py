@@ -2,7 +2,7 @@
 """The floor plan as a check: lines of each wing, circular imports, long files, tests outside a
 subject, imports from test files.
 
-``python -m scripts.house`` prints a table and fails on everything but a wing that is over its
+``make house`` prints a table and fails on everything but a wing that is over its
 target; a wing may not grow over its ceiling.
 """
 
