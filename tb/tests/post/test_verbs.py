@@ -102,6 +102,11 @@ class VerbEndsTest(PostingTest):
                 await self.report_all(qp, posts, FAILED)
                 await self.demand_results(qp, posts, FAILED, CANCELED, CANCELED)
                 await self.reconnect(qp)
+        # What changes no keys does not do so on a guarded queue pair either.
+        guarded = await self.qp(guarded=True)
+        for verb in VERBS.values():
+            if not verb.changes_keys:
+                await self.succeed(guarded, verb.least(0, guarded.number))
 
     async def report_all(self, qp: Qp, posts: list[Post], status: int) -> None:
         """Posts these; the first remote one ends with ``status``."""
