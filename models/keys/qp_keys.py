@@ -59,11 +59,13 @@ class KeyUser:
         self.given = step
 
     def execute(self, request: Request) -> tuple[int, KeyStep | None]:
-        """A local request is executed, in its place: its status and its step."""
+        """A local request is executed, in its place: its status, and its step of keys."""
         step, self.given = self.given, None
         if step is None and self.keys is not None and self.uses_keys:
             step = request.verb.execute(self.keys, self.number, self.zone, request.post)
-        status, step = self._outcome(request, step, request.verb.local, request.post.target.key)
+        status, step = self._outcome(
+            request, step, request.verb.changes_keys, request.post.target.key
+        )
         if status:
             self.halted = self.ending
         return status, step

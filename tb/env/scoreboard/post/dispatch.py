@@ -94,7 +94,8 @@ class DispatchChecks(Check):
                 cycle = self.ahead[qp].cycle
                 text = f"DF-12: indicated, but the request of cycle {cycle} was not executed"
                 qpc.fail(qp, text)
-            if record.user >> 56 & 1:
+            verb = VERBS.get(record.data & 0xFF)
+            if record.user >> 56 & 1 and verb and verb.changes_keys:
                 self._before_step(record)
                 return
         self.beats += 1
