@@ -19,7 +19,8 @@ from tb.runner.builds import get_build, load_builds
 from tb.runner.cluster import Starter
 from tb.runner.code_report import discard
 from tb.runner.common import RunnerError, interruptible, nearest, prepare_environment, relative
-from tb.runner.discover import Job
+from tb.runner.discover import Job, find_modules
+from tb.runner.faults import load_rows
 from tb.runner.items import (
     WORKER,
     CheckItem,
@@ -32,6 +33,8 @@ from tb.runner.items import (
     only,
     subject_of,
 )
+from tb.runner.negatives import load_faults
+from tb.runner.proofs import load_proofs
 from tb.runner.recorder import Recorder
 from tb.runner.regress import make_builds
 from tb.runner.selection import (
@@ -80,6 +83,7 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         choose_tier(config, selection)
         if not is_worker(config):
             selection.check()
+            _check_names(config)
             choose_workers(config)
 
 
@@ -148,15 +152,34 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items.sort(key=lambda item: -c if (c := keys[_group(item)]) is not None else float("-inf"))
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> Generator[None]:
+    """With --lfnf=none exactly what failed last runs, if that is nothing, too: pytest itself runs
+    everything where no item that failed last is selected.
+    """
+    options = session.config.option
+    if options.lf and options.last_failed_no_failures == "none":
+        failed = session.config.cache.get("cache/lastfailed", {}) if session.config.cache else {}
+        session.items[:] = [item for item in session.items if item.nodeid in failed]
+    return (yield)
+
+
+def _check_names(config: pytest.Config) -> None:
+    """What --only names is a proof, a planted fault or a row of the external faults."""
+    known = [proof.id for proof in load_proofs()] if only(config) else []
+    if known:
+        known += [fault.id for fault in load_faults()]
+        known += [row.id for row in load_rows(find_modules())]
+    for pattern in only(config):
+        if not fnmatch.filter(known, pattern):
+            raise RunnerError(f"{pattern}: no such proof or fault{nearest(pattern, known)}")
+
+
 def _keep_only(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Proofs and planted faults by name."""
     patterns = only(config)
     if not patterns or any(isinstance(item, FaultItem) for item in items):
         return
-    names = {item.name.partition("[")[0] for item in items if isinstance(item, CheckItem)}
-    for pattern in patterns:
-        if not fnmatch.filter(names, pattern):
-            raise pytest.UsageError(f"{pattern}: no such name{nearest(pattern, names)}")
     chosen = [
         item
         for item in items

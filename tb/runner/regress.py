@@ -115,8 +115,10 @@ def make_builds(
             told(f"{len(wanted)} build(s) ready after {seconds:.0f} s")
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
-        while wait(running, 0.2).not_done:
+        # Not by wait(): what was cancelled before it began is never done for it.
+        while not all(future.done() for future in running):
             kill_all()  # again, for one may just have started its next command
+            time.sleep(0.2)
         raise
     pool.shutdown()
     return errors
