@@ -14,12 +14,14 @@ from tb.tests.common.memory_uses import MemoryUser
 from tb.tests.common.memory_words import LANE
 from tb.tests.common.upsetting import Bits
 
-BUILD = ["engine"]
+BUILD = ["engine_deep"]
 
 #: Injections between two looks at the log, which has room for their reports.
 GROUP = 8
 #: Times that a bit turns over until it is reported: an action may leave a word unread.
 TRIES = 12
+#: No word has this bit.
+NO_BIT = 1023
 #: Data bits of a lane that turn over.
 DATA = 2
 #: Written by MODIFY_CQ only, read whenever the engine looks at a callback that waits.
@@ -53,13 +55,14 @@ class MemoriesBase(MemoryUser):
         bits = self.single_bits(memory)
         groups = [bits[at : at + GROUP] for at in range(0, len(bits), GROUP)]
         for _ in range(TRIES):
-            missing = [own for own in groups if (await self.told(memory, own))[0] < len(own)]
+            missing = [own for own in groups if (await self.told(memory, *own))[0] < len(own)]
             groups = [[bit] for own in missing for bit in own]
         assert not groups, f"memory {memory} has not reported its bits {groups}"
         assert await self.heals(memory), f"memory {memory} goes on reporting"
         corrected = self.upsets.corrected[memory]
         for lane in self.words.lanes(memory):
             assert await self.loses(memory, lane), f"memory {memory} reports no loss in lane {lane}"
+        assert self.upsets.lost[memory], f"no loss in the log names memory {memory}"
         assert self.upsets.corrected[memory] == corrected, f"memory {memory} corrects two bits"
 
     def single_bits(self, memory: int) -> list[Bits]:
@@ -90,25 +93,27 @@ class MemoriesBase(MemoryUser):
         """Whether a word is lost in which two check bits of a lane turn over."""
         first, second = self.values.sample(self.words.check_bits(memory, lane), 2)
         for _ in range(TRIES):
-            # A word that was lost before is reported until it is written.
-            quiet = await self.told(memory) == (0, 0)
-            if quiet and (await self.told(memory, [(first, second)]))[1]:
+            # Words that were lost before are reported until they are written.
+            _, others = await self.told(memory, (NO_BIT, NO_BIT))
+            if (await self.told(memory, (first, second)))[1] > others:
                 return True
+            # Next time at another place of the ring.
+            await self.use_of(memory)()
         return False
 
-    async def told(self, memory: int, bits: Sequence[Bits] = ()) -> tuple[int, int]:
-        """Reports of a memory, corrected and lost, while its words are used; these bits turn over,
-        each in another word.
+    async def told(self, memory: int, *bits: Bits) -> tuple[int, int]:
+        """Reports of a memory, corrected (in the log) and lost (in the counter: the log may be
+        full), while its words are used and these bits turn over, each in another word.
         """
         upsets, use = self.upsets, self.use_of(memory)
-        before = upsets.corrected[memory], upsets.lost[memory]
+        before = upsets.corrected[memory], (await upsets.counted())[1]
         for first, second in bits:
             await self.turn_over(memory, first, second)
             await use()
         # It may be the next action that reads a word.
         await use()
         await upsets.collect()
-        return upsets.corrected[memory] - before[0], upsets.lost[memory] - before[1]
+        return upsets.corrected[memory] - before[0], (await upsets.counted())[1] - before[1]
 
 
 @pyuvm.test()
