@@ -30,8 +30,8 @@ module cde_arbiter #(
     input  wire            offer_take
 );
 
-    // Two levels: groups of at most 64 QPs.
-    localparam GW = QP_W > 6 ? 6 : QP_W;
+    // Two levels: groups of at most 8 QPs, each searched beside the choice of the group; numbers are encoded per group.
+    localparam GW = QP_W > 3 ? 3 : QP_W;
     localparam G = 1 << GW;
     localparam NG = NUM_QP / G;
 
@@ -41,68 +41,75 @@ module cde_arbiter #(
 
     wire              load = !offer_valid || offer_take;
 
-    function [GW:0] lowest;              // {any, number}
+    // The lowest bit that is set, alone: no bit below it is. A prefix OR, of logarithmic depth.
+    function [G-1:0] lowest;
         input [G-1:0] bits;
+        reg   [G-1:0] at_or_below;
         integer i;
         begin
-            lowest = {(GW + 1){1'b0}};
-            for (i = G - 1; i >= 0; i = i - 1) if (bits[i]) lowest = {1'b1, i[GW-1:0]};
+            at_or_below = bits;
+            for (i = 1; i < G; i = i * 2) at_or_below = at_or_below | (at_or_below << i);
+            lowest = bits & ~(at_or_below << 1);
+        end
+    endfunction
+
+    function [NG-1:0] lowest_group;
+        input [NG-1:0] bits;
+        reg   [NG-1:0] at_or_below;
+        integer i;
+        begin
+            at_or_below = bits;
+            for (i = 1; i < NG; i = i * 2) at_or_below = at_or_below | (at_or_below << i);
+            lowest_group = bits & ~(at_or_below << 1);
         end
     endfunction
 
     reg  [QP_W-1:0]   latest;
     wire [QP_W-1:0]   from = served ? served_qp : latest;
-    wire [GW-1:0]     last = from[GW-1:0];
-    wire [G-1:0]      behind = ~(({{(G-1){1'b0}}, 1'b1} << last) | (({{(G-1){1'b0}}, 1'b1} << last) - {{(G-1){1'b0}}, 1'b1}));
-    wire              any;
-    wire [QP_W-1:0]   pick;
+    wire [NUM_QP-1:0] behind = {NUM_QP{1'b1}} << from << 1;
+    wire [NUM_QP-1:0] after = asked & behind;
+    wire [NG-1:0]     group_after, group_any;
+    wire [NG-1:0]     next_after = lowest_group(group_after);
+    wire [NG-1:0]     next_any = lowest_group(group_any);
+    wire              wraps = group_after == {NG{1'b0}};
+    wire              any = group_any != {NG{1'b0}};
+    wire [NG-1:0]     group = wraps ? next_any : next_after;
+    wire [NUM_QP-1:0] pick;                  // one-hot
+    wire [QP_W*NG-1:0] number;               // of the pick of each group, 0 of the others
+    reg  [QP_W-1:0]   pick_qp;
 
+    genvar            k;
     generate
-        if (NG == 1) begin : g_one
-            wire [GW:0] after = lowest(asked & behind);
-            wire [GW:0] first = lowest(asked);
-            assign any = first[GW];
-            assign pick = after[GW] ? after[GW-1:0] : first[GW-1:0];
-        end else begin : g_many
-            wire [QP_W-GW-1:0] group = from[QP_W-1:GW];
-            wire [NG-1:0]      group_any;
-            reg  [QP_W-GW-1:0] next_group;
-            reg                found;
-            genvar             k;
-            integer            j;
+        for (k = 0; k < NG; k = k + 1) begin : g_group
+            wire [G-1:0]    one = wraps ? lowest(asked[k*G +: G]) : lowest(after[k*G +: G]);
+            reg  [QP_W-1:0] one_qp;
+            integer         i;
 
-            for (k = 0; k < NG; k = k + 1) begin : g_any
-                assign group_any[k] = |asked[k*G +: G];
-            end
+            assign group_after[k] = |after[k*G +: G];
+            assign group_any[k] = |asked[k*G +: G];
+            assign pick[k*G +: G] = one & {G{group[k]}};
+            assign number[k*QP_W +: QP_W] = one_qp & {QP_W{group[k]}};
 
             always @* begin
-                next_group = {(QP_W-GW){1'b0}};
-                found = 1'b0;
-                for (j = NG - 1; j >= 0; j = j - 1) if (group_any[j]) next_group = j[QP_W-GW-1:0];
-                for (j = NG - 1; j >= 0; j = j - 1) begin
-                    if (group_any[j] && j > {{(32-QP_W+GW){1'b0}}, group}) begin
-                        next_group = j[QP_W-GW-1:0];
-                        found = 1'b1;
-                    end
-                end
+                one_qp = {QP_W{1'b0}};
+                for (i = 0; i < G; i = i + 1) if (one[i]) one_qp = one_qp | (k[QP_W-1:0] << GW) | i[QP_W-1:0];
             end
-
-            wire unused_found = found;
-            wire [GW:0] after = lowest(asked[group*G +: G] & behind);
-            wire [GW:0] first = lowest(asked[next_group*G +: G]);
-            assign any = |group_any;
-            assign pick = after[GW] ? {group, after[GW-1:0]} : {next_group, first[GW-1:0]};
         end
     endgenerate
+
+    integer           j;
+
+    always @* begin
+        pick_qp = {QP_W{1'b0}};
+        for (j = 0; j < NG; j = j + 1) pick_qp = pick_qp | number[j*QP_W +: QP_W];
+    end
 
     always @(posedge clk) begin
         latest <= from;
         if (load) begin
             offer_valid <= any;
-            if (any) begin
-                offer_qp <= pick;
-                asked[pick] <= 1'b0;
-            end
+            if (any) offer_qp <= pick_qp;
+            asked <= asked & ~pick;
         end
         if (ask0) asked[ask0_qp] <= 1'b1;
         if (ask1) asked[ask1_qp] <= 1'b1;

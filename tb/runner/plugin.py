@@ -158,7 +158,7 @@ def pytest_collection_finish(session: pytest.Session) -> Generator[None]:
     everything where no item that failed last is selected.
     """
     options = session.config.option
-    if options.lf and options.last_failed_no_failures == "none":
+    if getattr(options, "lf", False) and options.last_failed_no_failures == "none":
         failed = session.config.cache.get("cache/lastfailed", {}) if session.config.cache else {}
         session.items[:] = [item for item in session.items if item.nodeid in failed]
     return (yield)

@@ -120,7 +120,7 @@ FAULTS = [
     ({}, NODE, "cde_mem_node.v", "(lost || wait_lost);", "wait_lost;", "what is reported"),
     ({}, FIFO, "cde_fifo.v", "wire load = !q_valid || pop;", "wire load = !q_valid;", "pop_"),
     ({"BYPASS": 1}, FIFO, "cde_fifo.v", "&& !(direct && pop_ready);", ";", "level"),
-    ({}, ARBITER, "cde_arbiter.v", "after[GW] ? after[GW-1:0] : first", "first", "QP that is"),
+    ({}, ARBITER, "cde_arbiter.v", "after = asked & behind", "after = asked", "QP that is"),
     ({}, ARBITER, "cde_arbiter.v", "if (ask2) asked", "if (ask2 && !load) asked", "pending"),
     (SMALL, RAM, "cde_ram.v", "hit_q ? fwd_q : fixed;", "fixed;", "word of port 0"),
     (SMALL, RAM, "cde_ram.v", ": we ? wdata : fixed;", ": heal ? fixed : wdata;", "word of"),
