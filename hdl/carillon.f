@@ -15,6 +15,7 @@ lib/cde_ecc_lane_dec.v
 lib/cde_ecc_dec.v
 lib/cde_ecc_lane_enc.v
 lib/cde_ecc_enc.v
+lib/cde_flip.v
 lib/cde_ram.v
 lib/cde_ram_2w.v
 arm/cde_arm_count.v
@@ -49,6 +50,10 @@ cq/cde_core.v
 lib/cde_params.v
 cq/cde_rsv.v
 cde_cpl_top.v
+lib/cde_ctx_write.v
+lib/cde_ctx_read.v
+lib/cde_ctx.v
+lib/cde_ctx_2w.v
 post/cde_dispatch.v
 post/cde_done.v
 keys/cde_key_ctrl.v

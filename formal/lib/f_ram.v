@@ -77,7 +77,7 @@ module f_ram #(
     (* hierconn *) wire \dut.hit_q , \dut.bad , \dut.lost ;
     (* hierconn *) wire [AW-1:0] \dut.raddr_q , \dut.node.clear_addr ;
     wire [CW-1:0] plain;
-    cde_ecc_enc #(.W(W), .CW(CW)) enc_i (.en(1'b1), .flip(1'b0), .at0(10'd0), .at1(10'd0), .data(word), .code(plain));
+    cde_ecc_enc #(.W(W), .CW(CW)) enc_i (.en(1'b1), .data(word), .code(plain));
     wire [CW-1:0] held = plain ^ \dut.codes [at * CW +: CW];
     wire [CW-1:0] seen = plain ^ \dut.mem_q ;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ecc_dec: corrects a code word of a memory.
 //
-// Purpose: corrects one wrong bit in each lane of 64 data bits and detects two (cde_ecc_lane_dec). CW = W: no code.
+// Purpose: corrects one wrong bit in each lane and detects two (cde_ecc_lane_dec). CW = W: no code.
 // Ports:   en the word counts, code as read, fixed the corrected data, bad it was not a code word, lost it could not be corrected.
 // Latency: combinational.
 `default_nettype none
@@ -26,16 +26,16 @@ module cde_ecc_dec #(
             assign bad = 1'b0;
             assign lost = 1'b0;
         end else begin : g_code
-            localparam LANES = (W + 63) / 64;
+            localparam LANES = (W + `CDE_ECC_D - 1) / `CDE_ECC_D;
             wire [LANES-1:0] lane_bad;
             wire [LANES-1:0] lane_lost;
             genvar i;
 
             for (i = 0; i < LANES; i = i + 1) begin : g_lane
-                localparam D = i == LANES - 1 ? W - 64 * i : 64;
+                localparam D = i == LANES - 1 ? W - `CDE_ECC_D * i : `CDE_ECC_D;
 
                 cde_ecc_lane_dec #(.D(D)) dec (
-                    .en(en), .data(code[64*i +: D]), .check(code[W + 8*i +: `CDE_ECC_LANE(D)]), .fixed(fixed[64*i +: D]),
+                    .en(en), .data(code[`CDE_ECC_D*i +: D]), .check(code[W + `CDE_ECC_R*i +: `CDE_ECC_LANE(D)]), .fixed(fixed[`CDE_ECC_D*i +: D]),
                     .bad(lane_bad[i]), .lost(lane_lost[i])
                 );
             end

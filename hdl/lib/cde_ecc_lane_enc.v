@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ecc_lane_enc: check bits of one lane of a code word.
 //
-// Purpose: check bits of up to 64 data bits (cde_ecc.vh).
+// Purpose: check bits of up to 26 data bits (cde_ecc.vh).
 // Ports:   en the check bits are needed (0 else), data, check.
 // Latency: combinational.
 `default_nettype none
@@ -18,7 +18,7 @@ module cde_ecc_lane_enc #(
     `include "cde_ecc.vh"
 
     localparam R = `CDE_ECC_LANE(D);
-    localparam [511:0] ROWS = ecc_rows(R);
+    localparam [191:0] ROWS = ecc_rows(R);
 
     integer k;
 
@@ -26,7 +26,7 @@ module cde_ecc_lane_enc #(
         k = 0;
         check = {R{1'b0}};
         if (en) begin
-            for (k = 0; k < R; k = k + 1) check[k] = ^(data & ROWS[64*k +: D]);
+            for (k = 0; k < R; k = k + 1) check[k] = ^(data & ROWS[32*k +: D]);
         end
     end
 

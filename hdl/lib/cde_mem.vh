@@ -15,7 +15,10 @@
 `define CDE_MEM_CANCEL 41       // to all: what was to be inverted is not; another injection follows in the next cycle
 // No memory has this number, it is the counters (cde_counters): their injections pass the bus, too, and so replace what waits in a memory.
 `define CDE_MEM_COUNTERS 8'd255
-// Check bits of a lane of D data bits, 1 to 64 (cde_ecc.vh), and of a word of W data bits.
-`define CDE_ECC_LANE(D) ((D) <= 1 ? 3 : (D) <= 4 ? 4 : (D) <= 11 ? 5 : (D) <= 26 ? 6 : (D) <= 57 ? 7 : 8)
-`define CDE_ECC_WORD(W) ((W) / 64 * 8 + ((W) % 64 == 0 ? 0 : `CDE_ECC_LANE((W) % 64)))
+// Data bits of a full lane and its check bits; check bits of a lane of D data bits (cde_ecc.vh), and of a word of W data bits. With 26 data bits
+// a lane takes 6 check bits, and a check bit is the parity of 16 bits at most: two levels of logic.
+`define CDE_ECC_D 26
+`define CDE_ECC_R 6
+`define CDE_ECC_LANE(D) ((D) <= 1 ? 3 : (D) <= 4 ? 4 : (D) <= 11 ? 5 : `CDE_ECC_R)
+`define CDE_ECC_WORD(W) ((W) / `CDE_ECC_D * `CDE_ECC_R + ((W) % `CDE_ECC_D == 0 ? 0 : `CDE_ECC_LANE((W) % `CDE_ECC_D)))
 `endif

@@ -4,7 +4,7 @@
 // Purpose: context storage of the pipelines. A read sees every write up to and including the one of its own clock edge,
 //          so a read-modify-write pipeline whose write follows its read by one cycle needs no further forwarding. Without FORWARD, for data
 //          that nothing asks for before the cycle after its write, such a read has no value. All words are 0 after the clearing walk. With ECC,
-//          each 64 bits correct one wrong bit and detect two; both are reported.
+//          each lane (cde_ecc.vh) corrects one wrong bit and detects two; both are reported.
 // Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata), read (raddr, rdata).
 // Latency: rdata belongs to the raddr of the cycle before.
 `default_nettype none
@@ -39,7 +39,7 @@ module cde_ram #(
     wire          clear, flip, bad, lost;
     wire [AW-1:0] clear_addr;
     wire [9:0]    at0, at1;
-    wire [CW-1:0] code;
+    wire [CW-1:0] code, mask;
     wire [W-1:0]  fixed;
 
     cde_mem_node #(.AW(AW)) node (
@@ -66,14 +66,15 @@ module cde_ram #(
     wire [AW-1:0] put_addr = clear ? clear_addr : we ? waddr : raddr_q;
     wire [W-1:0]  put_data = clear ? {W{1'b0}} : we ? wdata : fixed;
 
-    cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(put), .flip(flip && we), .at0(at0), .at1(at1), .data(put_data), .code(code));
+    cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(put), .data(put_data), .code(code));
+    cde_flip #(.CW(CW)) flips (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
 
     always @(posedge clk) begin
         mem_q <= mem[raddr];
         hit_q <= clear || (we && (waddr == raddr));
         raddr_q <= raddr;
         seen_q <= bad && raddr == raddr_q;
-        if (put) mem[put_addr] <= code;
+        if (put) mem[put_addr] <= ECC != 0 && flip && we ? code ^ mask : code;
     end
 
 `ifdef FORMAL

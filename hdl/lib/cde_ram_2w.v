@@ -3,7 +3,7 @@
 //
 // Purpose: state that two pipelines read, modify and write in the same cycle. Each write port owns a bank; a bit per word
 //          says which bank holds its newest value, so both banks map to ordinary block RAM. All words are 0 after the clearing walk. With
-//          ECC, each 64 bits correct one wrong bit and detect two; both are reported.
+//          ECC, each lane (cde_ecc.vh) corrects one wrong bit and detects two; both are reported.
 // Ports:   maintenance bus in and out (cde_mem.vh); two write ports; when both write one word in one cycle, port 1 wins. Two read ports.
 // Latency: rdataN belongs to the raddrN of the cycle before and includes the writes of that clock edge.
 `default_nettype none
@@ -58,7 +58,7 @@ module cde_ram_2w #(
     wire          clear, flip, bad0, bad1, lost0, lost1;
     wire [AW-1:0] clear_addr;
     wire [9:0]    at0, at1;
-    wire [CW-1:0] code0, code1;
+    wire [CW-1:0] code0, code1, mask;
     wire [W-1:0]  fixed0, fixed1;
 
     cde_mem_node #(.AW(AW)) node (
@@ -102,11 +102,12 @@ module cde_ram_2w #(
     end
 
     cde_ecc_enc #(.W(W), .CW(CW)) enc0 (
-        .en(put0), .flip(flip && we0 && !we1), .at0(at0), .at1(at1), .data(put_data0), .code(code0)
+        .en(put0), .data(put_data0), .code(code0)
     );
     cde_ecc_enc #(.W(W), .CW(CW)) enc1 (
-        .en(put1), .flip(flip && we1), .at0(at0), .at1(at1), .data(put_data1), .code(code1)
+        .en(put1), .data(put_data1), .code(code1)
     );
+    cde_flip #(.CW(CW)) flips (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
 
     always @(posedge clk) begin
         r0_bank0_q <= bank0[raddr0];
@@ -123,8 +124,8 @@ module cde_ram_2w #(
         r1_seen_q <= bad1 && raddr1 == r1_addr_q;
         fwd0_q <= clear ? {W{1'b0}} : wdata0;
         fwd1_q <= clear ? {W{1'b0}} : wdata1;
-        if (put0) bank0[put_addr0] <= code0;
-        if (put1) bank1[put_addr1] <= code1;
+        if (put0) bank0[put_addr0] <= ECC != 0 && flip && we0 && !we1 ? code0 ^ mask : code0;
+        if (put1) bank1[put_addr1] <= ECC != 0 && flip && we1 ? code1 ^ mask : code1;
         if (we0) newest[waddr0] <= 1'b0;
         if (we1) newest[waddr1] <= 1'b1;
         if (clear) newest[clear_addr] <= 1'b0;

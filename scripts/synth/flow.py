@@ -20,6 +20,8 @@ OWN: dict[str, dict[str, int]] = {
     "cde_top": {},
     "cde_ram": {"W": 16, "AW": 8},
     "cde_ram_2w": {"W": 68, "AW": 8},
+    "cde_ctx": {"W": 72, "AW": 8},
+    "cde_ctx_2w": {"W": 68, "AW": 8},
 }
 PNR = ("--85k", "--speed", "8", "--package", "CABGA756", "--freq", "150", "--out-of-context")
 

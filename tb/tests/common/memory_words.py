@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tb.env.env import Config
 
-LANE = 64
+LANE = 26
 
 
 def _bits(count: int) -> int:
@@ -57,5 +57,5 @@ class MemoryWords:
         rows = next(
             rows for rows in range(2, 8) if self.data_bits(memory, lane) < (1 << rows) - rows
         )
-        first = self.widths[memory] + 8 * lane
+        first = self.widths[memory] + 6 * lane
         return range(first, first + rows + 1)

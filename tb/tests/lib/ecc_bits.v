@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self-checking bench of cde_ecc_enc and cde_ecc_dec: every wrong bit and pairs of wrong bits of one word width, all
+// Self-checking bench of cde_ecc_enc, cde_flip and cde_ecc_dec: every wrong bit and pairs of wrong bits of one word width, all
 // pairs but those inside a full lane, of which it takes one in eight. Prints "passed", or what is wrong and ends.
 `default_nettype none
 `include "cde_mem.vh"
@@ -10,22 +10,23 @@ module ecc_bits;
     localparam [CW-1:0] ONE = 1;
 
     reg  [W-1:0]  data;
-    reg           flip = 1'b0;
+    reg           clk = 1'b0, flip = 1'b0;
     reg  [9:0]    at0, at1;
-    wire [CW-1:0] clean, code;
+    wire [CW-1:0] clean, code, mask;
     wire [W-1:0]  fixed;
     wire          bad, lost;
     integer       i;
     integer       k;
 
-    cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(1'b1), .flip(flip), .at0(at0), .at1(at1), .data(data), .code(code));
-    cde_ecc_enc #(.W(W), .CW(CW)) ref (.en(1'b1), .flip(1'b0), .at0(10'd0), .at1(10'd0), .data(data), .code(clean));
+    cde_flip #(.CW(CW)) flips (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
+    cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(1'b1), .data(data), .code(clean));
+    assign code = flip ? clean ^ mask : clean;
     cde_ecc_dec #(.W(W), .CW(CW)) dec (.en(1'b1), .code(code), .fixed(fixed), .bad(bad), .lost(lost));
 
-    // Which lane a bit of the code word belongs to: 64 data bits, 8 check bits.
+    // Which lane a bit of the code word belongs to: CDE_ECC_D data bits, CDE_ECC_R check bits.
     function integer lane;
         input integer at;
-        lane = at < W ? at / 64 : (at - W) / 8;
+        lane = at < W ? at / `CDE_ECC_D : (at - W) / `CDE_ECC_R;
     endfunction
 
     task wrong;
@@ -40,7 +41,7 @@ module ecc_bits;
     function inside_full_lane;
         input integer one;
         input integer two;
-        inside_full_lane = one != two && lane(one) == lane(two) && W >= 64 * (lane(one) + 1);
+        inside_full_lane = one != two && lane(one) == lane(two) && W >= `CDE_ECC_D * (lane(one) + 1);
     endfunction
 
     initial begin
@@ -51,7 +52,8 @@ module ecc_bits;
                     at0 = i;
                     at1 = k;
                     flip = 1'b0;
-                    #1;
+                    #1 clk = 1'b1;
+                    #1 clk = 1'b0;
                     if (bad || lost || fixed !== data) wrong("report of a code word");
                     flip = 1'b1;
                     #1;
@@ -64,6 +66,7 @@ module ecc_bits;
         end
         at0 = CW;
         at1 = CW;
+        #1 clk = 1'b1;
         #1;
         if (bad) wrong("inverted after the last");
         $display("passed");

@@ -66,12 +66,12 @@ module memory_exact;
 
     wire       start = mem_i[`CDE_MEM_START], clear = mem_i[`CDE_MEM_CLEAR], inject = mem_i[`CDE_MEM_INJECT];
     wire       cancel = mem_i[`CDE_MEM_CANCEL];
-    wire [9:0] bit0 = mem_i[`CDE_MEM_BIT +: 10], bit1 = mem_i[`CDE_MEM_BIT2 +: 10];
+    reg  [9:0] bit0, bit1;              // numbers of the bits to invert: those of the cycle before
 
-    // Which lane a bit of the code word belongs to: 64 data bits, 8 check bits.
+    // Which lane a bit of the code word belongs to: CDE_ECC_D data bits, CDE_ECC_R check bits.
     function integer lane;
         input [9:0] at;
-        lane = at < W ? at / 64 : (at - W) / 8;
+        lane = at < W ? at / `CDE_ECC_D : (at - W) / `CDE_ECC_R;
     endfunction
 
     task wrong;
@@ -157,6 +157,7 @@ module memory_exact;
             wait_bad = in_bad && (report || wait_bad);
             wait_lost = in_bad && (report_lost || wait_lost);
             if (start || clear) {o_bad, wait_bad, wait_lost} = 3'd0;
+            {bit0, bit1} = {mem_i[`CDE_MEM_BIT +: 10], mem_i[`CDE_MEM_BIT2 +: 10]};
         end
     endtask
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_ctx_read: the way of a read out of a memory of contexts (cde_ctx, cde_ctx_2w).
+//
+// Purpose: what the memory gave is registered, corrected, and replaced by the latest write of the word that is not in it: one of the two cycles
+//          before the read, of its own, or of the two behind it, by either write port; of one cycle port 1 wins. A wrong word is reported once
+//          while it is read again within three reads.
+// Ports:   raddr; q_1 the code word of the read of the cycle before; of each write port the write itself and its steps (cde_ctx_write); rdata;
+//          bad, lost report; heal the word in rdata was corrected and is to be written back, heal_addr.
+// Latency: rdata, bad, lost and heal belong to the raddr of three cycles before.
+`default_nettype none
+`include "cde_mem.vh"
+
+module cde_ctx_read #(
+    parameter W = 8,
+    parameter AW = 4,
+    parameter CW = 13
+) (
+    input  wire          clk,
+    input  wire          clear,
+    input  wire [AW-1:0] raddr,
+    input  wire [CW-1:0] q_1,
+
+    input  wire          we0,
+    input  wire [AW-1:0] waddr0,
+    input  wire [W-1:0]  wdata0,
+    input  wire          v0_1,
+    input  wire [AW-1:0] at0_1,
+    input  wire [W-1:0]  data0_1,
+    input  wire          v0_2,
+    input  wire [AW-1:0] at0_2,
+    input  wire [W-1:0]  data0_2,
+    input  wire [W-1:0]  data0_3,
+
+    input  wire          we1,
+    input  wire [AW-1:0] waddr1,
+    input  wire [W-1:0]  wdata1,
+    input  wire          v1_1,
+    input  wire [AW-1:0] at1_1,
+    input  wire [W-1:0]  data1_1,
+    input  wire          v1_2,
+    input  wire [AW-1:0] at1_2,
+    input  wire [W-1:0]  data1_2,
+    input  wire [W-1:0]  data1_3,
+
+    output reg  [W-1:0]  rdata,
+    output wire          bad,
+    output wire          lost,
+    output reg           heal,
+    output reg  [AW-1:0] heal_addr
+);
+
+    reg [AW-1:0]  raddr_1, raddr_2;
+    reg           ok_1, ok_2;                       // read after the clearing walk
+    reg [CW-1:0]  q_2;
+    // Hits of port 0 and port 1: by the write of the read's own cycle, of the cycle before, of two before; later of the cycle behind
+    reg           own0_1, own1_1, one0_1, one1_1, two0_1, two1_1;
+    reg           next0_2, next1_2;
+    reg           old_2, any_2;                     // any of the first three; any so far
+    reg [W-1:0]   fwd_2;                            // its data
+    wire          last0_2 = we0 && waddr0 == raddr_2;
+    wire          last1_2 = we1 && waddr1 == raddr_2;
+    wire          wrong_2, hopeless_2;
+    wire [W-1:0]  fixed_2;
+    reg           wrong_3, hopeless_3;
+
+    cde_ecc_dec #(.W(W), .CW(CW)) dec (
+        .en(ok_2 && !any_2 && !last0_2 && !last1_2), .code(q_2), .fixed(fixed_2), .bad(wrong_2), .lost(hopeless_2)
+    );
+
+    always @(posedge clk) begin
+        raddr_1 <= raddr;
+        ok_1 <= !clear;
+        own0_1 <= we0 && waddr0 == raddr;
+        own1_1 <= we1 && waddr1 == raddr;
+        one0_1 <= v0_1 && at0_1 == raddr;
+        one1_1 <= v1_1 && at1_1 == raddr;
+        two0_1 <= v0_2 && at0_2 == raddr;
+        two1_1 <= v1_2 && at1_2 == raddr;
+
+        raddr_2 <= raddr_1;
+        ok_2 <= ok_1 && !clear;
+        q_2 <= q_1;
+        next0_2 <= we0 && waddr0 == raddr_1;
+        next1_2 <= we1 && waddr1 == raddr_1;
+        old_2 <= own0_1 || own1_1 || one0_1 || one1_1 || two0_1 || two1_1;
+        any_2 <= own0_1 || own1_1 || one0_1 || one1_1 || two0_1 || two1_1 || (we0 && waddr0 == raddr_1) || (we1 && waddr1 == raddr_1);
+        fwd_2 <= own1_1 ? data1_1 : own0_1 ? data0_1 : one1_1 ? data1_2 : one0_1 ? data0_2 : two1_1 ? data1_3 : data0_3;
+
+        rdata <= last1_2 ? wdata1 : last0_2 ? wdata0 : next1_2 ? data1_1 : next0_2 ? data0_1 : old_2 ? fwd_2 : fixed_2;
+        wrong_3 <= wrong_2;
+        hopeless_3 <= hopeless_2;
+        heal <= wrong_2 && !hopeless_2;
+        heal_addr <= raddr_2;
+    end
+
+    reg [AW-1:0]  told;
+    reg [1:0]     told_for;
+    wire          again = told_for != 2'd0 && told == heal_addr;
+
+    assign bad = wrong_3 && !again;
+    assign lost = hopeless_3 && !again;
+
+    always @(posedge clk) begin
+        if (told_for != 2'd0) told_for <= told_for - 2'd1;
+        if (wrong_3) {told, told_for} <= {heal_addr, 2'd3};
+        if (clear) told_for <= 2'd0;
+    end
+
+endmodule
+
+`default_nettype wire
