@@ -19,7 +19,7 @@ from tb.tests.common.upsetting import READ_RAM, STATUS_BITS, Bits, UpsetsTest
 BUILD = ["default"]
 
 NO_BIT = 1023
-CHECK_BITS = range(STATUS_BITS, STATUS_BITS + 7)
+CHECK_BITS = range(STATUS_BITS, STATUS_BITS + 6)  # of the first lane
 #: At a word, until it is written again.
 LOOKS = 3
 
