@@ -11,11 +11,14 @@
 host/cde_answer.v
 lib/cde_arbiter.v
 lib/cde_mem_node.v
-lib/cde_ecc_lane_dec.v
-lib/cde_ecc_dec.v
+lib/cde_flip.v
 lib/cde_ecc_lane_enc.v
 lib/cde_ecc_enc.v
-lib/cde_flip.v
+lib/cde_ctx_write.v
+lib/cde_ecc_lane_dec.v
+lib/cde_ecc_dec.v
+lib/cde_mem_report.v
+lib/cde_ram_read.v
 lib/cde_ram.v
 lib/cde_ram_2w.v
 arm/cde_arm_count.v
@@ -29,6 +32,7 @@ keys/cde_check.v
 host/cde_coalescer.v
 host/cde_ctrl.v
 host/cde_eqs.v
+lib/cde_ram_direct.v
 host/cde_mbox.v
 host/cde_errlog.v
 host/cde_counters.v
@@ -50,7 +54,6 @@ cq/cde_core.v
 lib/cde_params.v
 cq/cde_rsv.v
 cde_cpl_top.v
-lib/cde_ctx_write.v
 lib/cde_ctx_read.v
 lib/cde_ctx.v
 lib/cde_ctx_2w.v

@@ -120,8 +120,8 @@ localparam QP_W = 1, MR_W = 1;
     // ---------------------------------------------------------------- for the induction: memories, stages, answers that wait
     (* hierconn *) wire [4*KW-1:0] \dut.word_ram.words ;
     (* hierconn *) wire [33:0] \dut.zone_ram.words ;
-    (* hierconn *) wire [1:0] \dut.word_ram.node.clear_addr , \dut.word_ram.f_raddr , \dut.b_at ;
-    (* hierconn *) wire \dut.zone_ram.node.clear_addr , \dut.zone_ram.f_raddr , \dut.b_valid , \dut.c_valid , \dut.b_bad , \dut.c_bad , \dut.b_far , \dut.c_far ;
+    (* hierconn *) wire [1:0] \dut.word_ram.f_raddr , \dut.b_at ;
+    (* hierconn *) wire \dut.zone_ram.f_raddr , \dut.b_valid , \dut.c_valid , \dut.b_bad , \dut.c_bad , \dut.b_far , \dut.c_far ;
     (* hierconn *) wire [1:0] \dut.b_kind , \dut.c_kind ;
     (* hierconn *) wire [15:0] \dut.b_name , \dut.c_name , \dut.zone ;
     (* hierconn *) wire [31:0] \dut.b_key , \dut.c_key , \dut.b_bytes , \dut.c_bytes ;
@@ -136,7 +136,6 @@ localparam QP_W = 1, MR_W = 1;
     always @* begin
         if (age > at + 3'd1) entry_of_key: assert (word_k == entry);
         if (age > q + 3'd1) zone_of_qp: assert ((q ? \dut.zone_ram.words [33:17] : \dut.zone_ram.words [16:0]) == zone);
-        if (init) walk: assert (\dut.word_ram.node.clear_addr == age[1:0] - 2'd1 && \dut.zone_ram.node.clear_addr == !age[0]);
         age_is_legal: assert (age <= 5);
         if (!up) nothing_yet: assert (entry == 0 && zone == 0 && zone_1 == 0 && !check_1 && !check_2 && owed == 0 && !waits);
         if (!rst && !up) empty_yet: assert (!\dut.b_valid && !\dut.c_valid && \dut.out_fifo.level == 0 && stored == 0 && !\dut.out_fifo.q_valid );

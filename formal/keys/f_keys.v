@@ -142,7 +142,8 @@ localparam QP_W = 1, MR_W = 1;
         if (answers && opr_valid) answer_is_true: assert (opr_status != 8'h00 || (was_valid && gone));
         // Checks
         each_is_judged: assert (count[0] == check_2);
-        if (granted && access_2[63:32] == k) begin
+        // (An access of no bytes touches none, MW-10.)
+        if (granted && access_2[63:32] == k && access_2[`CDE_CHECK_LENGTH_LSB +: 32] != 0) begin
             granted_is_valid: assert (valid);
             if (window) granted_to_its_qp: assert (access_2[15:0] == {15'd0, owner});
             granted_right: assert (access_2[17:16] == 2'd1 ? entry[`CDE_KEY_WORD_RIGHTS + 1] : access_2[17:16] == 2'd2 && entry[`CDE_KEY_WORD_RIGHTS + 2]);
@@ -152,9 +153,6 @@ localparam QP_W = 1, MR_W = 1;
 
 `ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction: every memory holds the entry
-    (* hierconn *) wire [1:0] \keys_i.word_ram.node.clear_addr , \keys_i.memory_ram.node.clear_addr , \keys_i.g_lookup[0].lookup_ram.node.clear_addr ,
-        \check_i.word_ram.node.clear_addr ;
-    wire [1:0] walk_at = age - 1'b1;
     (* hierconn *) wire [4*KW-1:0] \keys_i.word_ram.words , \keys_i.memory_ram.words , \keys_i.g_lookup[0].lookup_ram.words , \check_i.word_ram.words ;
     function [KW-1:0] of_key;
         input [4*KW-1:0] w;
@@ -171,8 +169,6 @@ localparam QP_W = 1, MR_W = 1;
             copy_of_checks: assert (of_key(\check_i.word_ram.words ) == entry);
             copy_of_lookups: assert (of_key(\keys_i.g_lookup[0].lookup_ram.words ) == entry);
         end
-        if (init) walk: assert (\keys_i.word_ram.node.clear_addr == walk_at && \keys_i.memory_ram.node.clear_addr == walk_at &&
-                                \keys_i.g_lookup[0].lookup_ram.node.clear_addr == walk_at && \check_i.word_ram.node.clear_addr == walk_at);
         age_is_legal: assert (age <= 5 && (up || !up_1));
         if (!up) nothing_yet: assert (entry == 0 && !gone && !taken_1 && !taken_2 && !check_1 && !check_2);
         if (entry[`CDE_KEY_WORD_VALID]) valid_exists: assert (entry[`CDE_KEY_WORD_EXISTS]);

@@ -1,45 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_ram: proof that a memory with code returns what was written last, though a bit of each of its words may be wrong (cde_ram).
+// f_ram: proof that a memory is what its model says, though a bit of each of its words may be wrong (DUT, MODEL; with PORTS_2 those of two ports).
 //
-// Purpose: follows any one word of the memory. Injections of one wrong bit come at any time, for this memory or others; each write may store
-//          one, so words are read, corrected and written back in every order with writes. At the word's address the memory is to hold its
-//          code word but for one bit at most. NO_FORWARD: the same for a memory without FORWARD, but for reads at the edge of a write.
+// Purpose: memories that forward; of cde_ram_direct see f_ram_direct.v. Follows any one word. Injections of one wrong bit come at any time, for this
+//          memory or others, and each write may store one, so words are read, corrected and written back in every order with writes. Each read
+//          that begins after the walk gives what the model gives; no wrong word is reported as lost. With ECC = 0 there are no wrong bits.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
 `include "cde_mem.vh"
 
 module f_ram #(
-    parameter W = 4,
+    parameter W = 2,
     parameter AW = 2,
-    parameter CW = W + `CDE_ECC_WORD(W)
+    parameter ECC = 1,
+    parameter READ = 1,     // latency of a read
+    parameter CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W
 ) (
     input wire          clk,
     input wire          inject,
     input wire [7:0]    target,
     input wire [9:0]    place,
-    input wire          we,
-    input wire [AW-1:0] waddr,
-    input wire [W-1:0]  wdata,
-    input wire [AW-1:0] raddr
+    input wire [1:0]    we,
+    input wire [AW-1:0] waddr0,
+    input wire [AW-1:0] waddr1,
+    input wire [W-1:0]  wdata0,
+    input wire [W-1:0]  wdata1,
+    input wire [AW-1:0] raddr0,
+    input wire [AW-1:0] raddr1
 );
 
-`ifdef NO_FORWARD
-    localparam FORWARD = 0;
-`else
-    localparam FORWARD = 1;
-`endif
-
     // Reset, then the walk that clears the words
+    localparam [AW+1:0] WALK = 1 << AW;
+    localparam TOLD = READ > 1 ? READ : 2;  // reports come from registers
     reg [AW+1:0] age = 0;
     wire         rst = age == 0;
-    wire         up = age[AW+1];
+    wire         up = age > WALK;
     wire         init = !rst && !up;
-    always @(posedge clk) if (!up) age <= age == (1 << AW) ? 1 << (AW + 1) : age + 1'b1;
+    always @(posedge clk) if (!up) age <= age + 1'b1;
 
     reg [`CDE_MEM_W-1:0]  mem;
-    wire [`CDE_MEM_W-1:0] mem_o;
-    wire [W-1:0]          rdata;
+    wire [`CDE_MEM_W-1:0] unused_mem, unused_mem_2;
+    wire [W-1:0]          read0, read1, is0, is1;
     always @* begin
         mem = {`CDE_MEM_W{1'b0}};
         mem[`CDE_MEM_START] = rst;
@@ -48,54 +49,106 @@ module f_ram #(
         mem[`CDE_MEM_BIT2 +: 10] = place;
         mem[`CDE_MEM_INJECT] = inject && up;
         mem[`CDE_MEM_TARGET +: 8] = target;
-        if (!up) assume (!we);
+        if (!up) assume (we == 2'b00);
     end
-
-    cde_ram #(.W(W), .AW(AW), .ECC(1), .FORWARD(FORWARD)) dut (
-        .clk(clk), .mem_i(mem), .mem_o(mem_o), .we(we), .waddr(waddr), .wdata(wdata), .raddr(raddr), .rdata(rdata)
-    );
 
     (* anyconst *) wire [AW-1:0] at;    // any one word
-    reg [W-1:0]  word = 0;              // written last
-    reg [AW-1:0] asked;
-    reg          read = 1'b0;
+    (* hierconn *) wire [(W << AW) - 1:0] \model.words ;
+    wire [W-1:0]  word = \model.words [at * W +: W];
+    (* hierconn *) wire [(CW << AW) - 1:0] \dut.codes ;
+    (* hierconn *) wire [AW-1:0] \dut.node.clear_addr ;
+`ifdef PORTS_2
+    `DUT #(.W(W), .AW(AW), .ECC(ECC)) dut (
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .we0(we[0]), .waddr0(waddr0), .wdata0(wdata0), .we1(we[1]), .waddr1(waddr1), .wdata1(wdata1),
+        .raddr0(raddr0), .rdata0(read0), .raddr1(raddr1), .rdata1(read1)
+    );
+    `MODEL #(.W(W), .AW(AW)) model (
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem_2), .we0(we[0]), .waddr0(waddr0), .wdata0(wdata0), .we1(we[1]), .waddr1(waddr1), .wdata1(wdata1),
+        .raddr0(raddr0), .rdata0(is0), .raddr1(raddr1), .rdata1(is1)
+    );
+    (* hierconn *) wire \dut.v0_1 , \dut.v0_2 , \dut.v1_1 , \dut.v1_2 ;
+    (* hierconn *) wire [AW-1:0] \dut.at0_1 , \dut.at0_2 , \dut.at1_1 , \dut.at1_2 ;
+    (* hierconn *) wire \dut.bad0 , \dut.lost0 , \dut.lost1 ;
+    wire wrong = \dut.bad0 ;
+    wire [1:0] hopeless = {\dut.lost1 , \dut.lost0 };
+    (* hierconn *) wire [W-1:0] \dut.data0_1 , \dut.data0_2 , \dut.data1_1 , \dut.data1_2 , \dut.heal_data0 , \dut.heal_data1 ;
+    (* hierconn *) wire \dut.heal0 , \dut.heal1 , \dut.user0_1 , \dut.user0_2 , \dut.user1_1 , \dut.user1_2 , \dut.same_2 ;
+    (* hierconn *) wire \dut.r0_side , \dut.r1_side , \dut.walk_1 , \dut.walk_2 ;
+    (* hierconn *) wire [AW-1:0] \dut.heal_addr0 , \dut.heal_addr1 ;
+    (* hierconn *) wire [WALK-1:0] \dut.newest ;
+    wire step0_1 = \dut.v0_1 && \dut.at0_1 == at;
+    wire step0_2 = \dut.v0_2 && \dut.at0_2 == at;
+    wire step1_1 = \dut.v1_1 && \dut.at1_1 == at;
+    wire step1_2 = \dut.v1_2 && \dut.at1_2 == at;
+    wire step_1 = step0_1 || step1_1;
+    wire under_way = step_1 || step0_2 || step1_2;
+    wire back0_1 = step0_1 && !\dut.user0_1 && !\dut.walk_1 ;
+    wire back0_2 = step0_2 && !\dut.user0_2 && !\dut.walk_2 ;
+    wire back1_1 = step1_1 && !\dut.user1_1 && !\dut.walk_1 ;
+    wire back1_2 = step1_2 && !\dut.user1_2 && !\dut.walk_2 ;
+    wire user_2 = (step0_2 && \dut.user0_2 ) || (step1_2 && \dut.user1_2 );
+    wire in_1 = \dut.newest [at];
+    // The latest on its way is the word; of one step that of port 1. A word written back goes to the bank that holds it, and no write of the word
+    // is beside it or before it.
+    wire right = (step1_1 ? \dut.data1_1 == word : step0_1 ? \dut.data0_1 == word : step1_2 ? \dut.data1_2 == word : \dut.data0_2 == word)
+        && (!back0_1 || (!in_1 && !step1_1 && !user_2)) && (!back1_1 || (in_1 && !step0_1 && !user_2))
+        && (!back0_2 || (!in_1 && !step1_2)) && (!back1_2 || (in_1 && !step0_2))
+        && (\dut.same_2 == (\dut.user0_2 && \dut.user1_2 && \dut.at0_2 == \dut.at1_2 ));
+    wire idle = !(step0_1 && \dut.user0_1 ) && !(step1_1 && \dut.user1_1 ) && !user_2;
+    wire heals_right = (!\dut.heal0 || \dut.heal_addr0 != at || (\dut.heal_data0 == word && \dut.r0_side == in_1 && idle))
+        && (!\dut.heal1 || \dut.heal_addr1 != at || (\dut.heal_data1 == word && \dut.r1_side == in_1 && idle));
+`else
+    `DUT #(.W(W), .AW(AW), .ECC(ECC)) dut (
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .we(we[0]), .waddr(waddr0), .wdata(wdata0), .raddr(raddr0), .rdata(read0)
+    );
+    `MODEL #(.W(W), .AW(AW)) model (
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem_2), .we(we[0]), .waddr(waddr0), .wdata(wdata0), .raddr(raddr0), .rdata(is0)
+    );
+    assign {read1, is1} = {2*W{1'b0}};
+    (* hierconn *) wire \dut.v_1 , \dut.v_2 ;
+    (* hierconn *) wire [AW-1:0] \dut.at_1 , \dut.at_2 ;
+    (* hierconn *) wire \dut.bad , \dut.lost ;
+    wire wrong = \dut.bad ;
+    wire [1:0] hopeless = {1'b0, \dut.lost };
+    (* hierconn *) wire [W-1:0] \dut.data_1 , \dut.data_2 , \dut.heal_data ;
+    (* hierconn *) wire \dut.heal ;
+    (* hierconn *) wire [AW-1:0] \dut.heal_addr ;
+    wire step_1 = \dut.v_1 && \dut.at_1 == at;
+    wire step_2 = \dut.v_2 && \dut.at_2 == at;
+    wire under_way = step_1 || step_2;
+    wire right = step_1 ? \dut.data_1 == word : \dut.data_2 == word;
+    wire heals_right = !\dut.heal || \dut.heal_addr != at || \dut.heal_data == word;
+`endif
+
+    // Reads of the word that began after the walk, by their age in cycles
+    reg [2:0]    asks0 = 0, asks1 = 0;
     always @(posedge clk) begin
-        if (we && waddr == at) word <= wdata;
-        asked <= raddr;
-        read <= up;
+        asks0 <= {asks0[1:0], up && raddr0 == at};
+        asks1 <= {asks1[1:0], up && raddr1 == at};
     end
 
-    // ---------------------------------------------------------------- for the induction: what the memory holds
-    (* hierconn *) wire [(CW << AW) - 1:0] \dut.codes ;
-    (* hierconn *) wire [CW-1:0] \dut.mem_q ;
-`ifdef NO_FORWARD
-    wire [W-1:0] fwd_q = word;
-`else
-    (* hierconn *) wire [W-1:0] \dut.g_forward.fwd_q ;
-    wire [W-1:0] fwd_q = \dut.g_forward.fwd_q ;
-`endif
-    (* hierconn *) wire \dut.hit_q , \dut.bad , \dut.lost ;
-    (* hierconn *) wire [AW-1:0] \dut.raddr_q , \dut.node.clear_addr ;
     wire [CW-1:0] plain;
     cde_ecc_enc #(.W(W), .CW(CW)) enc_i (.en(1'b1), .data(word), .code(plain));
     wire [CW-1:0] held = plain ^ \dut.codes [at * CW +: CW];
-    wire [CW-1:0] seen = plain ^ \dut.mem_q ;
 
     always @(posedge clk) begin
-        if (read && asked == at) begin
-            if (FORWARD != 0 || !\dut.hit_q ) read_is_fresh: assert (rdata == word);
-            never_lost: assert (!\dut.lost );
-            reported: assert (\dut.bad == (!\dut.hit_q && seen != 0));
-        end
-        age_is_legal: assert (age <= (1 << AW) || age == 1 << (AW + 1));
-        if (init) walk: assert (\dut.node.clear_addr + 1'b1 == age[AW:0]);
-        if (!up) nothing_yet: assert (word == 0 && !read);
-        if (age > at + 1'b1) one_bit: assert ((held & (held - 1'b1)) == 0);
-        if (read) begin
-            asks: assert (asked == \dut.raddr_q && up);
-            if (asked == at && \dut.hit_q ) forwarded: assert (fwd_q == word);
-            if (asked == at && !\dut.hit_q ) one_bit_read: assert ((seen & (seen - 1'b1)) == 0);
-        end
+        if (asks0[READ-1]) read0_is_fresh: assert (read0 == is0);
+        if (asks1[READ-1]) read1_is_fresh: assert (read1 == is1);
+        never_lost: assert (!(asks0[TOLD-1] && hopeless[0]) && !(asks1[TOLD-1] && hopeless[1]));
+        if (ECC == 0) no_report: assert (!wrong);
+    end
+
+    // ---------------------------------------------------------------- for the induction: what the memory holds
+    always @(posedge clk) begin
+        if (up && under_way) on_its_way: assert (right);
+        if (up) corrected: assert (heals_right);
+        if (up && !under_way) one_bit: assert ((held & (held - 1'b1)) == 0);
+        if (up && ECC == 0 && !under_way) no_bit: assert (held == 0);
+        if (init) walk: assert (\dut.node.clear_addr + 1'b1 == age[AW-1:0]);
+    end
+    always @* begin
+        legal_age: assert (age <= WALK + 1);
+        if (!up) nothing_yet: assert (asks0 == 0 && asks1 == 0);
     end
 
 endmodule

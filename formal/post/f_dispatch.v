@@ -122,7 +122,6 @@ module f_dispatch #(
     (* hierconn *) wire \dut.index_ram.f_raddr , \dut.bound_ram.f_raddr ;
     (* hierconn *) wire [SQ_LOG2:0] \dut.post_ram.f_raddr , \dut.end_ram.f_raddr ;
     (* hierconn *) wire \dut.count_ram.f_raddr , \dut.peer_ram.f_raddr , \dut.guard_ram.f_raddr  ;
-    (* hierconn *) wire \dut.index_ram.node.clear_addr , \dut.bound_ram.node.clear_addr ;
     (* hierconn *) wire [IDX_W-1:0] \dut.f_index , \dut.f_bound , \dut.g_index ;
     wire in_l = \dut.l_valid && \dut.l_qp == q;
     wire in_f = \dut.f_valid && \dut.f_qp == q;
@@ -133,7 +132,6 @@ module f_dispatch #(
             index_is_next: assert ((q ? \dut.index_ram.words [IDX_W +: IDX_W] : \dut.index_ram.words [0 +: IDX_W]) == next);
             bound_is_released: assert ((q ? \dut.bound_ram.words [IDX_W +: IDX_W] : \dut.bound_ram.words [0 +: IDX_W]) == released);
         end
-        if (init) walk: assert (\dut.index_ram.node.clear_addr == !age[0] && \dut.bound_ram.node.clear_addr == !age[0]);
         capacity: assert (present <= (1 << SQ_LOG2) && left <= present);
         if (!rst && !up) nothing_yet: assert (!\dut.l_valid && !\dut.f_valid && !\dut.g_valid && !\dut.g_sent );
         if (!up) zero_yet: assert (next == 0 && released == 0 && tail == 0 && !sent && !waits);

@@ -203,7 +203,6 @@ module f_post #(
     (* hierconn *) wire [2*ST_W-1:0] \dut.state_ram.words ;
     (* hierconn *) wire [2*IDX_W-1:0] \dut.retired_ram.words ;
     (* hierconn *) wire \dut.settings_ram.f_raddr , \dut.state_ram.f_raddr , \dut.retired_ram.f_raddr ;
-    (* hierconn *) wire \dut.settings_ram.node.clear_addr , \dut.state_ram.node.clear_addr , \dut.retired_ram.node.clear_addr ;
     (* hierconn *) wire \dut.b_post , \dut.r_post , \dut.c_post , \dut.b_op , \dut.r_op , \dut.c_op , \dut.b_far , \dut.r_far , \dut.c_far ;
     (* hierconn *) wire \dut.b_qp , \dut.r_qp , \dut.c_qp ;
     (* hierconn *) wire [3:0] \dut.b_code , \dut.r_code , \dut.c_code ;
@@ -228,8 +227,6 @@ module f_post #(
             state_of_q: assert (state_word[0 +: 4 + 2 * IDX_W] == {released, tail, state_now});
             retired_of_q: assert (retired_word == retired);
         end
-        if (init) walk: assert (\dut.settings_ram.node.clear_addr == !age[0] && \dut.state_ram.node.clear_addr == !age[0] &&
-                                \dut.retired_ram.node.clear_addr == !age[0]);
         if (!up) nothing_yet: assert (tail == 0 && released == 0 && retired == 0 && retired_1 == 0 && going == 0 && set == 0 && !asked && ops == 0 &&
                                       state == `CDE_QPS_FREE && !accepted && !moved);
         if (!rst && !up) empty_yet: assert (!\dut.b_post && !\dut.r_post && !\dut.c_post && !\dut.b_op && !\dut.r_op && !\dut.c_op && !opr_valid && !res_valid);

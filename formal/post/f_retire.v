@@ -226,9 +226,6 @@ module f_retire #(
     (* hierconn *) wire [2*S*148-1:0] \dut.request_ram.words ;
     (* hierconn *) wire [2*S*9-1:0] \dut.done_ram.words ;
     (* hierconn *) wire [2*S*IDX_W-1:0] \done_i.ripe_ram.words ;
-    (* hierconn *) wire \dut.index_ram.node.clear_addr , \dut.bound_ram.node.clear_addr , \dut.tags_ram.node.clear_addr , \dut.reported_ram.node.clear_addr ,
-        \done_i.reported_ram.node.clear_addr , \done_i.indicated_ram.node.clear_addr , \dut.ripe_ram.node.clear_addr , \dut.count_ram.node.clear_addr ,
-        \dut.settings_ram.node.clear_addr ;
     (* hierconn *) wire \dut.index_ram.f_raddr , \dut.bound_ram.f_raddr , \dut.tags_ram.f_raddr , \dut.ripe_ram.f_raddr , \dut.reported_ram.f_raddr ,
         \dut.count_ram.f_raddr , \dut.settings_ram.f_raddr , \dut.bad_ram.f_raddr , \done_i.reported_ram.f_raddr , \done_i.indicated_ram.f_raddr ;
     (* hierconn *) wire [SQ_LOG2:0] \dut.request_ram.f_raddr , \dut.done_ram.f_raddr , \done_i.ripe_ram.f_raddr ;
@@ -259,9 +256,6 @@ module f_retire #(
                             of_q(\dut.reported_ram.words ) == told && of_q(\done_i.reported_ram.words ) == told && of_q(\done_i.indicated_ram.words ) == tags &&
                             ripe_word[0 +: IDX_W] == told && count_word[IDX_W +: IDX_W] == gone && settings_word[65] == guard);
         end
-        if (init) walk: assert ({9{!age[0]}} == {\dut.index_ram.node.clear_addr , \dut.bound_ram.node.clear_addr , \dut.tags_ram.node.clear_addr ,
-            \dut.reported_ram.node.clear_addr , \done_i.reported_ram.node.clear_addr , \done_i.indicated_ram.node.clear_addr ,
-            \dut.ripe_ram.node.clear_addr , \dut.count_ram.node.clear_addr , \dut.settings_ram.node.clear_addr });
         if (!rst && !up) nothing_yet: assert (!\dut.l_valid && !\dut.f_valid && !\dut.h_valid && !\done_i.j_valid && !\dut.unkeyed && bad == 0 && \dut.failed == 0);
         if (!up) zero_yet: assert (tail == 0 && ind == 0 && next == 0 && tags == 0 && told == 0 && gone == 0 && !broken && !unkeyed && !p_valid && !guard && !waits);
         window: assert (n <= present && present <= S && flying == before[S] && untold <= flying);

@@ -233,9 +233,7 @@ module f_receive #(
     (* hierconn *) wire [2*67-1:0] \rdone_i.settings_ram.words ;
     (* hierconn *) wire [2*N*448-1:0] \dut.own_ram.words , \dut.shared_ram.words ;
     (* hierconn *) wire [2*F*199-1:0] \rdone_i.record_ram.words ;
-    (* hierconn *) wire \dut.taken_ram.node.clear_addr , \dut.done_ram.node.clear_addr , \rdone_i.reported_ram.node.clear_addr , \rdone_i.taken_ram.node.clear_addr ,
-        \dut.line_ram.node.clear_addr , \dut.settings_ram.node.clear_addr , \rdone_i.settings_ram.node.clear_addr ;
-    (* hierconn *) wire [1:0] \dut.tail_ram.node.clear_addr , \dut.tail_ram.f_raddr , \dut.r_queue ;
+    (* hierconn *) wire [1:0] \dut.tail_ram.f_raddr , \dut.r_queue ;
     (* hierconn *) wire \dut.taken_ram.f_raddr , \dut.done_ram.f_raddr , \dut.line_ram.f_raddr , \dut.settings_ram.f_raddr , \rdone_i.reported_ram.f_raddr ,
         \rdone_i.taken_ram.f_raddr , \rdone_i.settings_ram.f_raddr ;
     (* hierconn *) wire [Q_LOG2:0] \dut.own_ram.f_raddr , \dut.shared_ram.f_raddr ;
@@ -286,9 +284,6 @@ module f_receive #(
         age_is_legal: assert (age <= 5);
         if (age > q + 3'd1) tail_of_q: assert (own_word == tail);
         if (age > s + 3'd3) tail_of_s: assert (shared_word == tail_s);
-        if (init) walk_tails: assert (\dut.tail_ram.node.clear_addr == age[1:0] - 2'd1);
-        if (init) walk: assert ({7{!age[0]}} == {\dut.taken_ram.node.clear_addr , \dut.done_ram.node.clear_addr , \rdone_i.reported_ram.node.clear_addr ,
-            \rdone_i.taken_ram.node.clear_addr , \dut.line_ram.node.clear_addr , \dut.settings_ram.node.clear_addr , \rdone_i.settings_ram.node.clear_addr });
         if (!up) nothing_yet: assert (tail == 0 && tail_s == 0 && taken == 0 && taken_s == 0 && done == 0 && born == 0 && !known_1 && !open_1 && !p_valid &&
                                       !waits && !waits_s && owed == 0 && !shared && !srq && !two);
         if (!rst && !up_1) empty_yet: assert (idle && !\dut.b_op && !\dut.r_op && !\dut.c_op );

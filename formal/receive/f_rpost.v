@@ -132,9 +132,9 @@ module f_rpost #(
     // ---------------------------------------------------------------- for the induction: memories and stages hold what was counted
     (* hierconn *) wire [4*ST_W-1:0] \dut.state_ram.words ;
     (* hierconn *) wire [2*IDX_W-1:0] \dut.done_ram.words , \dut.completed_ram.words ;
-    (* hierconn *) wire [1:0] \dut.state_ram.node.clear_addr , \dut.state_ram.f_raddr , \dut.b_queue , \dut.r_queue , \dut.c_queue , \dut.b_kind , \dut.r_kind ,
+    (* hierconn *) wire [1:0] \dut.state_ram.f_raddr , \dut.b_queue , \dut.r_queue , \dut.c_queue , \dut.b_kind , \dut.r_kind ,
         \dut.c_kind , \dut.c_code , \dut.r_code , \dut.b_code ;
-    (* hierconn *) wire \dut.done_ram.node.clear_addr , \dut.completed_ram.node.clear_addr , \dut.done_ram.f_raddr , \dut.completed_ram.f_raddr ,
+    (* hierconn *) wire \dut.done_ram.f_raddr , \dut.completed_ram.f_raddr ,
         \dut.state_ram.f_fresh , \dut.done_ram.f_fresh , \dut.completed_ram.f_fresh , \dut.b_post , \dut.r_post , \dut.c_post , \dut.b_op , \dut.r_op , \dut.c_op ;
     (* hierconn *) wire [447:0] \dut.b_data , \dut.r_data , \dut.c_data ;
     (* hierconn *) wire [IDX_W-1:0] \dut.b_value , \dut.r_value , \dut.c_value , \dut.freed ;
@@ -151,8 +151,6 @@ module f_rpost #(
     always @* begin
         if (age > z + 3'd1) tail_of_z: assert (!lives || tail_word == tail);
         if (age > z[0] + 3'd1) freed_of_z: assert (free_word == freed);
-        if (init) walk: assert (\dut.state_ram.node.clear_addr == age[1:0] - 2'd1 && \dut.done_ram.node.clear_addr == !age[0] &&
-                                \dut.completed_ram.node.clear_addr == !age[0]);
         age_is_legal: assert (age <= 5);
         if (!up_1) nothing_yet: assert (tail == 0 && freed == 0 && freed_1 == 0 && !lives && going == 0 && !accepted);
         if (!rst && !up_1) empty_yet: assert (!\dut.b_post && !\dut.r_post && !\dut.c_post && !\dut.b_op && !\dut.r_op && !\dut.c_op && !res_valid);

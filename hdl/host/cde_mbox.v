@@ -249,7 +249,7 @@ module cde_mbox #(
     assign cfg_data[`CDE_CFG_PAGE +: PAGE_W] = cfg_page;
     wire [INFO_W-1:0] info_next = {interval, count, rearm, typed, unreserved, cfg_eq, cfg_page, log2};
 
-    cde_ram #(.W(INFO_W), .AW(CQ_W), .ECC(ECC), .FORWARD(0)) info_ram (
+    cde_ram_direct #(.W(INFO_W), .AW(CQ_W), .ECC(ECC)) info_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(cfg_we), .waddr(cq), .wdata(info_next), .raddr(cq), .rdata(info_read)
     );
 

@@ -39,6 +39,7 @@ module cde_ctx #(
     wire [9:0]    at0, at1;
     wire [CW-1:0] mask, put_code;
     wire [W-1:0]  data_1, data_2, data_3;
+    wire [W-1:0]  heal_data = rdata;
 
     cde_mem_node #(.AW(AW)) node (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0), .at1(at1),
@@ -50,7 +51,7 @@ module cde_ctx #(
     // A word is corrected only when none of its writes is on the way, so written back it takes its place among them.
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write (
         .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we), .waddr(waddr), .wdata(wdata), .heal(heal), .heal_addr(heal_addr),
-        .heal_data(rdata), .flip(flip && user_1), .mask(mask), .v_1(v_1), .user_1(user_1), .at_1(at_1), .data_1(data_1), .v_2(v_2),
+        .heal_data(heal_data), .flip(flip && user_1), .mask(mask), .v_1(v_1), .user_1(user_1), .at_1(at_1), .data_1(data_1), .v_2(v_2),
         .user_2(unused_user_2), .at_2(at_2), .data_2(data_2), .data_3(data_3), .put_code(put_code)
     );
 

@@ -42,7 +42,7 @@ module cde_ctx_2w #(
     reg           side0 [0:(1 << AW) - 1];      // bank1 holds the newest word where they differ
     reg           side1 [0:(1 << AW) - 1];
     reg [CW-1:0]  r0_bank0_1, r0_bank1_1, r1_bank0_1, r1_bank1_1;
-    reg           r0_newest_1, r0_newest_2, r0_newest_3, r1_newest_1, r1_newest_2, r1_newest_3;
+    reg           r0_newest_1, r0_newest_2, r0_side, r1_newest_1, r1_newest_2, r1_side;
 
     wire          clear, flip, bad0, bad1, lost0, lost1, heal0, heal1;
     wire [AW-1:0] clear_addr, heal_addr0, heal_addr1;
@@ -50,6 +50,7 @@ module cde_ctx_2w #(
     wire [CW-1:0] mask, put_code0, put_code1;
     wire          v0_1, v0_2, v1_1, v1_2, user0_1, user0_2, user1_1, user1_2;
     wire [AW-1:0] at0_1, at0_2, at1_1, at1_2;
+    wire [W-1:0]  heal_data0 = rdata0, heal_data1 = rdata1;
     wire [W-1:0]  data0_1, data0_2, data0_3, data1_1, data1_2, data1_3;
     reg           same_2;                       // both ports write one word
     reg           walk_1, walk_2;
@@ -63,21 +64,21 @@ module cde_ctx_2w #(
 
     // A word is corrected only when none of its writes is on the way. It is written back into its bank, unless the other bank gets a newer
     // one in that cycle, so written back it takes its place among the writes.
-    wire          first0 = heal0 && !r0_newest_3;
-    wire          first1 = heal0 && r0_newest_3;
+    wire          first0 = heal0 && !r0_side;
+    wire          first1 = heal0 && r0_side;
     wire [AW-1:0] back_addr0 = first0 ? heal_addr0 : heal_addr1;
     wire [AW-1:0] back_addr1 = first1 ? heal_addr0 : heal_addr1;
-    wire          back0 = (first0 || (heal1 && !r1_newest_3)) && !(we1 && waddr1 == back_addr0);
-    wire          back1 = (first1 || (heal1 && r1_newest_3)) && !(we0 && waddr0 == back_addr1);
+    wire          back0 = (first0 || (heal1 && !r1_side)) && !(we1 && waddr1 == back_addr0);
+    wire          back1 = (first1 || (heal1 && r1_side)) && !(we0 && waddr0 == back_addr1);
 
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write0 (
         .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we0), .waddr(waddr0), .wdata(wdata0), .heal(back0), .heal_addr(back_addr0),
-        .heal_data(first0 ? rdata0 : rdata1), .flip(flip && user0_1 && !user1_1), .mask(mask), .v_1(v0_1), .user_1(user0_1), .at_1(at0_1),
+        .heal_data(first0 ? heal_data0 : heal_data1), .flip(flip && user0_1 && !user1_1), .mask(mask), .v_1(v0_1), .user_1(user0_1), .at_1(at0_1),
         .data_1(data0_1), .v_2(v0_2), .user_2(user0_2), .at_2(at0_2), .data_2(data0_2), .data_3(data0_3), .put_code(put_code0)
     );
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write1 (
         .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we1), .waddr(waddr1), .wdata(wdata1), .heal(back1), .heal_addr(back_addr1),
-        .heal_data(first1 ? rdata0 : rdata1), .flip(flip && user1_1), .mask(mask), .v_1(v1_1), .user_1(user1_1), .at_1(at1_1),
+        .heal_data(first1 ? heal_data0 : heal_data1), .flip(flip && user1_1), .mask(mask), .v_1(v1_1), .user_1(user1_1), .at_1(at1_1),
         .data_1(data1_1), .v_2(v1_2), .user_2(user1_2), .at_2(at1_2), .data_2(data1_2), .data_3(data1_3), .put_code(put_code1)
     );
 
@@ -99,8 +100,8 @@ module cde_ctx_2w #(
         r0_bank1_1 <= bank1[raddr0];
         r1_bank0_1 <= bank0[raddr1];
         r1_bank1_1 <= bank1[raddr1];
-        {r0_newest_1, r0_newest_2, r0_newest_3} <= {side0[raddr0] ^ side1[raddr0], r0_newest_1, r0_newest_2};
-        {r1_newest_1, r1_newest_2, r1_newest_3} <= {side0[raddr1] ^ side1[raddr1], r1_newest_1, r1_newest_2};
+        {r0_newest_1, r0_newest_2, r0_side} <= {side0[raddr0] ^ side1[raddr0], r0_newest_1, r0_newest_2};
+        {r1_newest_1, r1_newest_2, r1_side} <= {side0[raddr1] ^ side1[raddr1], r1_newest_1, r1_newest_2};
         {walk_2, walk_1} <= {walk_1, clear};
         same_2 <= user0_1 && user1_1 && at0_1 == at1_1;
         if (v0_2) bank0[at0_2] <= put_code0;

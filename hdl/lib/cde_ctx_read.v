@@ -93,18 +93,9 @@ module cde_ctx_read #(
         heal_addr <= raddr_2;
     end
 
-    reg [AW-1:0]  told;
-    reg [1:0]     told_for;
-    wire          again = told_for != 2'd0 && told == heal_addr;
-
-    assign bad = wrong_3 && !again;
-    assign lost = hopeless_3 && !again;
-
-    always @(posedge clk) begin
-        if (told_for != 2'd0) told_for <= told_for - 2'd1;
-        if (wrong_3) {told, told_for} <= {heal_addr, 2'd3};
-        if (clear) told_for <= 2'd0;
-    end
+    cde_mem_report #(.AW(AW)) report (
+        .clk(clk), .clear(clear), .wrong(wrong_3), .hopeless(hopeless_3), .at(heal_addr), .bad(bad), .lost(lost)
+    );
 
 endmodule
 

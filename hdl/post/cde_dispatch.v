@@ -192,7 +192,7 @@ module cde_dispatch #(
     wire             g_guard;
     reg              g_offered;
 
-    cde_ram #(.W(514), .AW(AW), .ECC(ECC), .FORWARD(0)) post_ram (
+    cde_ram_direct #(.W(514), .AW(AW), .ECC(ECC)) post_ram (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(acc_valid), .waddr({acc_qp, acc_slot}), .wdata({acc_kind, acc_data}),
         .raddr(look_slot), .rdata({g_kind, g_post})
     );

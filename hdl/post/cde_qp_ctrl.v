@@ -154,7 +154,7 @@ module cde_qp_ctrl #(
     wire [IDX_W-1:0] indicated;
     wire settings = state == SETTINGS;
 
-    cde_ram #(.W(INFO_W), .AW(QP_W), .ECC(ECC), .FORWARD(0)) info_ram (
+    cde_ram_direct #(.W(INFO_W), .AW(QP_W), .ECC(ECC)) info_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(settings || peer_we), .waddr(qp), .wdata(info_next), .raddr(qp), .rdata(info)
     );
 

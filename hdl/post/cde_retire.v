@@ -241,7 +241,7 @@ module cde_retire #(
     wire [7:0]       h_bad_status;
     reg [NUM_QP-1:0] failed;                 // a request of this connection has failed
 
-    cde_ram #(.W(98 + `CDE_VERB_W), .AW(AW), .ECC(ECC), .FORWARD(0)) request_ram (
+    cde_ram_direct #(.W(98 + `CDE_VERB_W), .AW(AW), .ECC(ECC)) request_ram (
         .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(acc_valid), .waddr({acc_qp, acc_slot}), .wdata({acc_unkeys, acc_key, acc_silent, acc_verb, acc_context}),
         .raddr(look_slot), .rdata({h_unkeys, h_key, h_silent, h_verb, h_context})
     );

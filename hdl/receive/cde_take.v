@@ -286,12 +286,12 @@ module cde_take #(
     reg [32:0]       e_sum2;
     reg [33:0]       e_sum3;
 
-    cde_ram #(.W(`CDE_BUFFER_W), .AW(QP_W + RQ_LOG2), .ECC(ECC), .FORWARD(0)) own_ram (
+    cde_ram_direct #(.W(`CDE_BUFFER_W), .AW(QP_W + RQ_LOG2), .ECC(ECC)) own_ram (
         .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(buf_we && !buf_queue[QP_W]), .waddr({buf_queue[QP_W-1:0], buf_index[RQ_LOG2-1:0]}),
         .wdata(buf_data), .raddr({c_qp, taken[RQ_LOG2-1:0]}), .rdata(d_own)
     );
 
-    cde_ram #(.W(`CDE_BUFFER_W), .AW(SRQ_W + SRQ_LOG2), .ECC(ECC), .FORWARD(0)) shared_ram (
+    cde_ram_direct #(.W(`CDE_BUFFER_W), .AW(SRQ_W + SRQ_LOG2), .ECC(ECC)) shared_ram (
         .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(buf_we && buf_queue[QP_W]), .waddr({buf_queue[SRQ_W-1:0], buf_index[SRQ_LOG2-1:0]}),
         .wdata(buf_data), .raddr({c_srq, head[SRQ_LOG2-1:0]}), .rdata(d_common)
     );

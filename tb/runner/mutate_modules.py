@@ -68,14 +68,15 @@ def width(text: str, name: str, kind: str = "(?:in|out)put") -> int:
 
 
 def _memory(module: str, text: str) -> list[Values]:
-    two = module.startswith("cde_ram_2w")
+    two = "_2w__" in module
     port = "0" if two else ""
     stored = width(text, "bank0" if two else "mem", "reg")
     values = {
         "W": width(text, f"wdata{port}"),
         "AW": width(text, f"waddr{port}"),
         "ECC": int(stored != width(text, f"wdata{port}")),
-        "FORWARD": int(two or "fwd_q" in text),
+        "READ": 3 if module.startswith("cde_ctx") else 1,
+        "DIRECT": int(module.startswith("cde_ram_direct")),
     }
     return [values] if stored and values["W"] and values["AW"] else []
 
@@ -125,13 +126,13 @@ class ModuleBench:
                 f"{module}: the netlist has no module of the form that {self.name} knows"
             )
         defines = [f"-DDUT={module}", "-DEDGE=posedge"]
-        defines += ["-DTWO"] if module.startswith("cde_ram_2w") else []
+        defines += ["-DTWO"] if "_2w__" in module else []
         select = width(text, SELECT)
         defines += [f"-DMUTANTS={select}"] if select else []
         return [[*defines, *(f"-P{self.name}.{k}={v}" for k, v in c.items())] for c in choices]
 
 
-MEMORY = ModuleBench("memory_exact", "cde_ram(_2w)?", _memory, parts=r"cde_\w+")
+MEMORY = ModuleBench("memory_exact", "cde_ram(_2w|_direct)?|cde_ctx(_2w)?", _memory, parts=r"cde_\w+")
 ALL = (
     MEMORY,
     ModuleBench("node_exact", "cde_mem_node", _of_widths(AW="clear_addr")),

@@ -18,7 +18,10 @@ from tb.runner.mutate_modules import parts as modules_of
 from tb.selftest.icarus import build, run
 
 CODE = ("cde_flip", "cde_ecc_enc", "cde_ecc_dec", "cde_ecc_lane_enc", "cde_ecc_lane_dec")
-PARTS = ("cde_ram", "cde_ram_2w", "cde_mem_node", *CODE)
+PARTS = (
+    *("cde_ram", "cde_ram_2w", "cde_ram_direct", "cde_ram_read", "cde_ctx", "cde_ctx_2w"),
+    *("cde_ctx_read", "cde_ctx_write", "cde_mem_node", "cde_mem_report", *CODE),
+)
 
 
 @dataclass(frozen=True)
@@ -44,15 +47,14 @@ ARBITER = Bench(
     ("DUT=cde_arbiter #(.NUM_QP(1 << QP_W), .QP_W(QP_W))",),
     CYCLES,
 )
-RAM = Bench(
-    "memory_exact",
-    PARTS,
-    ("DUT=cde_ram #(.W(W), .AW(AW), .ECC(ECC), .FORWARD(FORWARD))",),
-    CYCLES,
-)
-RAM_2W = Bench(
-    "memory_exact", PARTS, ("DUT=cde_ram_2w #(.W(W), .AW(AW), .ECC(ECC))", "TWO"), CYCLES
-)
+
+
+def _memory(name: str, *defines: str) -> Bench:
+    return Bench("memory_exact", PARTS, (f"DUT={name} #(.W(W), .AW(AW), .ECC(ECC))", *defines), CYCLES)
+
+
+RAM, DIRECT, CTX = _memory("cde_ram"), _memory("cde_ram_direct"), _memory("cde_ctx")
+RAM_2W, CTX_2W = _memory("cde_ram_2w", "TWO"), _memory("cde_ctx_2w", "TWO")
 
 
 def simulate(
@@ -93,7 +95,12 @@ def simulate(
         (RAM, {"W": 1, "AW": 1, "ECC": 1}),
         (RAM, {"W": 65, "AW": 3, "ECC": 1}),
         (RAM, {"W": 16, "AW": 3, "ECC": 0}),
-        (RAM, {"W": 16, "AW": 3, "ECC": 1, "FORWARD": 0}),
+        (DIRECT, {"W": 53, "AW": 3, "ECC": 1, "DIRECT": 1}),
+        (CTX, {"W": 1, "AW": 1, "ECC": 1, "READ": 3}),
+        (CTX, {"W": 53, "AW": 3, "ECC": 1, "READ": 3}),
+        (CTX, {"W": 16, "AW": 3, "ECC": 0, "READ": 3}),
+        (CTX_2W, {"W": 1, "AW": 1, "ECC": 1, "READ": 3}),
+        (CTX_2W, {"W": 53, "AW": 3, "ECC": 1, "READ": 3}),
         (RAM_2W, {"W": 1, "AW": 1, "ECC": 1}),
         (RAM_2W, {"W": 65, "AW": 3, "ECC": 1}),
         (RAM_2W, {"W": 16, "AW": 3, "ECC": 0}),
@@ -107,7 +114,7 @@ def test_design(tmp_path: Path, bench: Bench, values: dict[str, int]) -> None:
 
 
 SMALL = {"W": 16, "AW": 3}
-UNFORWARDED = {**SMALL, "FORWARD": 0}
+BARE, LATE = {**SMALL, "DIRECT": 1}, {**SMALL, "READ": 3}
 
 
 FAULTS = [
@@ -122,13 +129,15 @@ FAULTS = [
     ({"BYPASS": 1}, FIFO, "cde_fifo.v", "&& !(direct && pop_ready);", ";", "level"),
     ({}, ARBITER, "cde_arbiter.v", "after = asked & behind", "after = asked", "QP that is"),
     ({}, ARBITER, "cde_arbiter.v", "if (ask2) asked", "if (ask2 && !load) asked", "pending"),
-    (SMALL, RAM, "cde_ram.v", "hit_q ? fwd_q : fixed;", "fixed;", "word of port 0"),
-    (SMALL, RAM, "cde_ram.v", ": we ? wdata : fixed;", ": heal ? fixed : wdata;", "word of"),
-    (SMALL, RAM, "cde_ram.v", "<= bad && raddr == raddr_q;", "<= bad;", "report"),
-    ({**SMALL, "FORWARD": 0}, RAM, "cde_ram.v", "hit_q <= clear || (", "hit_q <= (", "report"),
-    (SMALL, RAM_2W, "cde_ram_2w.v", "if (we0) newest", "if (put0) newest", "word of port"),
-    (SMALL, RAM_2W, "cde_ram_2w.v", "heal1 = bad1 && !lost1;", "heal1 = 1'b0;", "report"),
-    (SMALL, RAM_2W, "cde_ram_2w.v", "flip && we0 && !we1 ?", "flip && we0 ?", "report"),
+    (SMALL, RAM, "cde_ram_read.v", "rdata = any_1 ? fwd_1 :", "rdata =", "word of port 0"),
+    (SMALL, RAM, "cde_ctx_write.v", ": we ? wdata :", ": !heal ? wdata :", "word of"),
+    (SMALL, RAM, "cde_mem_report.v", "bad = wrong && !again;", "bad = wrong;", "report"),
+    (SMALL, RAM, "cde_ram_read.v", "heal <= wrong_1", "heal <= 1'b0", "report"),
+    (BARE, DIRECT, "cde_ram_direct.v", "&& !hopeless_1 && !(we", "&& !(we", "report"),
+    (LATE, CTX, "cde_ctx_read.v", "hopeless_3 <= hopeless_2", "hopeless_3 <= 1'b0", "loss"),
+    (SMALL, RAM_2W, "cde_ram_2w.v", "(user0_2 && !same_2)", "user0_2", "word of port"),
+    (SMALL, RAM_2W, "cde_ram_2w.v", "back1 = (", "back1 = 1'b0 && (", "report"),
+    (SMALL, RAM_2W, "cde_ram_2w.v", "user0_1 && !user1_1)", "user0_1)", "report"),
     (SMALL, RAM_2W, "cde_ecc_lane_dec.v", "fixed = data ^ wrong;", "fixed = data;", "word of"),
 ]
 
@@ -167,7 +176,6 @@ module cde_ram__1(clk, mem_i, mem_o, we, waddr, wdata, raddr, rdata, mutsel);
   output [3:0] rdata;
   input [1:0] mutsel;
   reg [7:0] mem [3:0];
-  // fwd_q
   wire [3:0] word;
   wire late = mutsel == 2'd2 && $test$plusargs("seed=3");
   assign rdata = word ^ {3'd0, mutsel == 2'd1 || late || FLIPS};
@@ -254,11 +262,13 @@ def test_bench_that_tells_nothing_is_left_out(
 def test_settings() -> None:
     modules = modules_of(NETLIST)
     (found,) = MEMORY.settings("cde_ram__1", modules["cde_ram__1"])
-    wanted = [f"-P{MEMORY.name}.{value}" for value in ("W=4", "AW=2", "ECC=1", "FORWARD=1")]
+    wanted = [f"-P{MEMORY.name}.{value}" for value in ("W=4", "AW=2", "ECC=1", "READ=1")]
     assert set(found) >= {"-DMUTANTS=2", "-DDUT=cde_ram__1", *wanted}
-    plain = modules["cde_ram__1"].replace("[7:0] mem", "[3:0] mem").replace("fwd_q", "")
+    plain = modules["cde_ram__1"].replace("[7:0] mem", "[3:0] mem")
     (found,) = MEMORY.settings("cde_ram__1", plain)
-    assert set(found) >= {f"-P{MEMORY.name}.ECC=0", f"-P{MEMORY.name}.FORWARD=0"}
+    assert set(found) >= {f"-P{MEMORY.name}.ECC=0", f"-P{MEMORY.name}.DIRECT=0"}
+    (found,) = MEMORY.settings("cde_ram_direct__1", plain)
+    assert f"-P{MEMORY.name}.DIRECT=1" in found
     for bench in ALL:
         with pytest.raises(RunnerError, match=f"of the form that {bench.name} knows"):
             bench.settings("cde_ram__1", modules["cde_other__1"])

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self-checking bench of one memory through its ports, cycle by cycle: cde_ram, or cde_ram_2w with the define TWO.
+// Self-checking bench of one memory through its ports, cycle by cycle: cde_ram, cde_ram_direct, cde_ctx, or with the define TWO cde_ram_2w, cde_ctx_2w.
 //
 // Purpose: random reads and writes at few addresses at a time, injections of every bit and of pairs, and traffic of other memories on the
 //          maintenance bus, against a model that knows of each word its value and how many of its bits are wrong. Compares what is read, and all of
 //          the bus that has a meaning, in each cycle. The design may be the module itself or one of the netlist of mutants.
-// Ports:   none. W, AW, ECC (0 without code), FORWARD (as of cde_ram) as parameters of the bench; defines and plusargs: exact.vh.
+// Ports:   none. W, AW, ECC (0 without code), READ, DIRECT as parameters of the bench; defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
 `timescale 1ns / 1ps
@@ -14,10 +14,12 @@ module memory_exact;
     parameter W = 70;
     parameter AW = 4;
     parameter ECC = 1;
-    parameter FORWARD = 1;
+    parameter READ = 1;         // latency of a read
+    parameter DIRECT = 0;       // without forwarding
     `include "exact.vh"
     localparam CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W;
     localparam N = 1 << AW;
+    localparam LAST = READ > 1 ? READ - 2 : 0;  // place of the read that is corrected
 
     reg  [`CDE_MEM_W-1:0] mem_i = 0;
     wire [`CDE_MEM_W-1:0] mem_o;
@@ -45,17 +47,26 @@ module memory_exact;
 `endif
 
     // ---------------------------------------------------------------- the model
-    // Of each word of each bank: its value, and 0 right, 1 one wrong bit in a lane, 2 more of them in one lane. `bank` holds the newest.
+    // Of each word of each bank: its value, and 0 right, 1 one wrong bit in a lane, 2 more of them in one lane. `bank` holds the newest. Reads
+    // up to the cycle `until` find the word on its way into the memory.
     reg  [W-1:0]          value0 [0:N-1], value1 [0:N-1];
     reg  [1:0]            state0 [0:N-1], state1 [0:N-1];
     reg                   bank [0:N-1];
-    // What was read at the last edge
-    reg  [W-1:0]          want0, want1;
-    reg  [1:0]            read0_0, read0_1, read1_0, read1_1;   // states: port, bank
-    reg                   hit0 = 1'b1, hit1 = 1'b1;             // written at the edge of the read, or not cleared yet
-    reg                   seen0 = 1'b0, seen1 = 1'b0;
-    reg  [AW-1:0]         at_0 = 0, at_1 = 0;
-    reg                   bad0, bad1, lost0, lost1, in0, in1, heal0, heal1;
+    integer               until [0:N-1];
+    integer               now = 0;
+    // Reads of each port, the latest in the lowest place: address, found on its way or cleared, bank, state, none of its value is wanted
+    reg  [AW-1:0]         at0 [0:3], at1 [0:3];
+    reg  [3:0]            hit0 = 4'hf, hit1 = 4'hf, in0, in1, none0 = 4'hf, none1 = 4'hf;
+    reg  [1:0]            read0 [0:3], read1 [0:3];
+    // What came of the correction; its report
+    reg                   wrong0 = 1'b0, wrong1 = 1'b0, lost0 = 1'b0, lost1 = 1'b0, heal0 = 1'b0, heal1 = 1'b0, side0, side1;
+    reg  [AW-1:0]         heal_at0, heal_at1, told0, told1;
+    integer               told_for0 = 0, told_for1 = 0;
+    reg                   again0, again1, back0, back1, first0, first1;
+    reg  [AW-1:0]         back_at0, back_at1;
+    // The write of the cycle before
+    reg                   user0 = 1'b0, user1 = 1'b0;
+    reg  [AW-1:0]         user_at0, user_at1;
     // The place on the bus
     reg                   flip = 1'b0;
     reg                   o_inject = 1'b0, o_bad = 1'b0, o_lost, wait_bad = 1'b0, wait_lost = 1'b0;
@@ -63,6 +74,7 @@ module memory_exact;
     reg                   fresh = 1'b0;                         // registers have had a reset
     reg                   report, report_lost, in_bad;
     reg  [1:0]            wrongs;
+    reg  [W-1:0]          want0, want1;
 
     wire       start = mem_i[`CDE_MEM_START], clear = mem_i[`CDE_MEM_CLEAR], inject = mem_i[`CDE_MEM_INJECT];
     wire       cancel = mem_i[`CDE_MEM_CANCEL];
@@ -84,11 +96,11 @@ module memory_exact;
 
     task compare;
         begin
+            want0 = bank[at0[READ-1]] ? value1[at0[READ-1]] : value0[at0[READ-1]];
+            want1 = bank[at1[READ-1]] ? value1[at1[READ-1]] : value0[at1[READ-1]];
             if (fresh) begin
-                if (!hit0 || FORWARD != 0) if (rdata0 !== want0 && !(lost0 && bad0)) wrong("word of port 0");
-`ifdef TWO
-                if (rdata1 !== want1 && !(lost1 && bad1)) wrong("word of port 1");
-`endif
+                if (!none0[READ-1] && rdata0 !== want0) wrong("word of port 0");
+                if (PORTS == 2 && !none1[READ-1] && rdata1 !== want1) wrong("word of port 1");
                 if (mem_o[0 +: `CDE_MEM_INJECT] !== mem_i[0 +: `CDE_MEM_INJECT] || mem_o[`CDE_MEM_CANCEL] !== cancel) wrong("what goes to all");
                 if (mem_o[`CDE_MEM_INJECT] !== o_inject) wrong("injection");
                 if (o_inject && mem_o[`CDE_MEM_TARGET +: 8] !== o_target) wrong("target");
@@ -99,56 +111,102 @@ module memory_exact;
         end
     endtask
 
-    // What the words just read are, before the edge.
-    task judge;
+    function written;
+        input [AW-1:0] at;
+        written = (we0 && waddr0 == at) || (we1 && waddr1 == at);
+    endfunction
+
+    // Words written, with what an injection inverts.
+    task writes;
         begin
-            in0 = bank[at_0];
-            in1 = bank[at_1];
-            bad0 = !hit0 && (in0 ? read0_1 : read0_0) != 2'd0;
-            bad1 = PORTS == 2 && !hit1 && (in1 ? read1_1 : read1_0) != 2'd0;
-            lost0 = (in0 ? read0_1 : read0_0) == 2'd2;
-            lost1 = (in1 ? read1_1 : read1_0) == 2'd2;
-            heal0 = bad0 && !lost0;
-            heal1 = bad1 && !lost1;
+            wrongs = !flip || ECC == 0 ? 2'd0 : bit0 >= CW && bit1 >= CW ? 2'd0 : bit0 == bit1 || bit0 >= CW || bit1 >= CW ? 2'd1 :
+                     lane(bit0) == lane(bit1) ? 2'd2 : 2'd1;
+            // Encoded in the cycle behind, but for the memory without forwarding
+            if (!DIRECT && user0) state0[user_at0] = user1 ? 2'd0 : wrongs;
+            if (!DIRECT && user1) state1[user_at1] = wrongs;
+            if (we0) begin
+                value0[waddr0] = wdata0;
+                state0[waddr0] = DIRECT ? wrongs : 2'd0;
+                bank[waddr0] = 1'b0;
+                if (!DIRECT) until[waddr0] = now + 2;
+            end
+            if (we1) begin
+                value1[waddr1] = wdata1;
+                state1[waddr1] = 2'd0;
+                bank[waddr1] = 1'b1;
+                until[waddr1] = now + 2;
+            end
+            if (DIRECT ? we0 : user0 || user1) flip = 1'b0;
+            {user0, user1, user_at0, user_at1} = {we0, we1, waddr0, waddr1};
         end
     endtask
 
-    // The edge: reads see the words as they were, writes come first in what is wanted.
+    // What the correction says, behind the last step of a read; of what it says of the read before, the write-back.
+    task corrections;
+        begin
+            first0 = heal0 && !side0;
+            first1 = heal0 && side0;
+            back_at0 = first0 ? heal_at0 : heal_at1;
+            back_at1 = first1 ? heal_at0 : heal_at1;
+            back0 = (first0 || (heal1 && !side1)) && !we0 && !(we1 && waddr1 == back_at0) && !clear && !(DIRECT && raddr0 == back_at0);
+            back1 = (first1 || (heal1 && side1)) && !we1 && !(we0 && waddr0 == back_at1) && !clear;
+            again0 = told_for0 > 0 && told0 == heal_at0;
+            again1 = told_for1 > 0 && told1 == heal_at1;
+            report = (wrong0 && !again0) || (wrong1 && !again1);
+            report_lost = (lost0 && !again0) || (lost1 && !again1);
+            if (told_for0 > 0) told_for0 = told_for0 - 1;
+            if (told_for1 > 0) told_for1 = told_for1 - 1;
+            if (wrong0) {told0, told_for0} = {heal_at0, 32'd3};
+            if (wrong1) {told1, told_for1} = {heal_at1, 32'd3};
+            if (clear) {told_for0, told_for1} = 64'd0;
+            if (READ > 1) begin
+                {hit0[1], hit1[1]} = {hit0[1] || written(at0[1]), hit1[1] || written(at1[1])};
+                {hit0[0], hit1[0]} = {hit0[0] || written(at0[0]) || clear, hit1[0] || written(at1[0]) || clear};
+            end
+            wrong0 = !hit0[LAST] && read0[LAST] != 2'd0;
+            wrong1 = PORTS == 2 && !hit1[LAST] && read1[LAST] != 2'd0;
+            lost0 = wrong0 && read0[LAST] == 2'd2;
+            lost1 = wrong1 && read1[LAST] == 2'd2;
+            {heal_at0, heal_at1, side0, side1} = {at0[LAST], at1[LAST], in0[LAST], in1[LAST]};
+            heal0 = wrong0 && !lost0 && !written(heal_at0) && !clear;
+            heal1 = wrong1 && !lost1 && !written(heal_at1) && !clear;
+            // A lost word has no value until it is written.
+            if (READ > 1) {none0[LAST], none1[LAST]} = {none0[LAST] || lost0, none1[LAST] || lost1};
+        end
+    endtask
+
+    // The edge
     task step;
         begin
-            report = (bad0 && !seen0) || (bad1 && !seen1);
-            report_lost = (bad0 && lost0 && !seen0) || (bad1 && lost1 && !seen1);
             in_bad = mem_i[`CDE_MEM_BAD];
-            seen0 = bad0 && raddr0 == at_0;
-            seen1 = bad1 && raddr1 == at_1;
-            {read0_0, read0_1, read1_0, read1_1} = {state0[raddr0], state1[raddr0], state0[raddr1], state1[raddr1]};
-            hit0 = clear || (we0 && waddr0 == raddr0) || (we1 && waddr1 == raddr0);
-            hit1 = clear || (we0 && waddr0 == raddr1) || (we1 && waddr1 == raddr1);
-            wrongs = !flip ? 2'd0 : bit0 >= CW && bit1 >= CW ? 2'd0 : bit0 == bit1 || bit0 >= CW || bit1 >= CW ? 2'd1 : lane(bit0) == lane(bit1) ? 2'd2 : 2'd1;
-            if (ECC == 0) wrongs = 2'd0;
+            corrections;
             if (clear) begin
                 for (i = 0; i < N; i = i + 1) {value0[i], value1[i], state0[i], state1[i], bank[i]} = 0;
+                {user0, user1} = 2'b00;
             end else begin
-                if (we0) begin
-                    value0[waddr0] = wdata0;
-                    state0[waddr0] = we1 ? 2'd0 : wrongs;
-                    bank[waddr0] = 1'b0;
-                end else if (heal0 && !in0) state0[at_0] = 2'd0;
-                else if (heal1 && !in1) state0[at_1] = 2'd0;
-                if (we1) begin
-                    value1[waddr1] = wdata1;
-                    state1[waddr1] = wrongs;
-                    bank[waddr1] = 1'b1;
-                end else if (heal0 && in0) state1[at_0] = 2'd0;
-                else if (heal1 && in1) state1[at_1] = 2'd0;
+                writes;
             end
-            want0 = bank[raddr0] ? value1[raddr0] : value0[raddr0];
-            want1 = bank[raddr1] ? value1[raddr1] : value0[raddr1];
-            {at_0, at_1} = {raddr0, raddr1};
+            for (k = 3; k > 0; k = k - 1) begin
+                {at0[k], at1[k], read0[k], read1[k]} = {at0[k-1], at1[k-1], read0[k-1], read1[k-1]};
+            end
+            {at0[0], at1[0]} = {raddr0, raddr1};
+            {in0, in1} = {in0[2:0], bank[raddr0], in1[2:0], bank[raddr1]};
+            hit0 = {hit0[2:0], clear || written(raddr0) || until[raddr0] >= now};
+            hit1 = {hit1[2:0], clear || written(raddr1) || until[raddr1] >= now};
+            read0[0] = bank[raddr0] ? state1[raddr0] : state0[raddr0];
+            read1[0] = bank[raddr1] ? state1[raddr1] : state0[raddr1];
+            none0 = {none0[2:0], DIRECT && we0 && waddr0 == raddr0};
+            none1 = {none1[2:0], 1'b0};
+            if (clear && (READ > 1 || DIRECT)) {none0, none1} = 8'hff;
+            if (READ == 1) {none0[0], none1[0]} = {none0[0] || (!hit0[0] && read0[0] == 2'd2), none1[0] || (!hit1[0] && read1[0] == 2'd2)};
+            if (back0) state0[back_at0] = 2'd0;
+            if (back1) state1[back_at1] = 2'd0;
+            if (back0 && !DIRECT) until[back_at0] = now + 2;
+            if (back1) until[back_at1] = now + 2;
+            now = now + 1;
             // The bus
             o_inject = inject && !start && !cancel;
             o_target = mem_i[`CDE_MEM_TARGET +: 8] - 8'd1;
-            if (we0 || we1) flip = 1'b0;
             if (inject) flip = mem_i[`CDE_MEM_TARGET +: 8] == 8'd0;
             if (start || cancel) flip = 1'b0;
             o_bad = in_bad || report || wait_bad;
@@ -164,7 +222,6 @@ module memory_exact;
     task cycle;
         begin
             #1;
-            judge;
             compare;
             step;
             clk = 1'b1;
@@ -269,9 +326,9 @@ module memory_exact;
     initial begin
         next_bit = 10'd0;
         set_up(20000);
-        {want0, want1} = 0;
-        {bad0, bad1, lost0, lost1} = 0;
-        for (i = 0; i < N; i = i + 1) {value0[i], value1[i], state0[i], state1[i], bank[i]} = 0;
+        for (i = 0; i < N; i = i + 1) {value0[i], value1[i], state0[i], state1[i], bank[i], until[i]} = 0;
+        for (i = 0; i < 4; i = i + 1) {at0[i], at1[i], read0[i], read1[i]} = 0;
+        {in0, in1, side0, side1, bit0, bit1} = 0;
         clear_all;
         sweep;
         traffic(cycles / 2, ECC != 0 ? 2'd0 : 2'd2);

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_ram_read: the way of a read out of a memory (cde_ram, cde_ram_2w).
+//
+// Purpose: what the memory gave is corrected, and replaced by the latest write of the word that is not in it: one of the two cycles before the
+//          read, or of its own, by either write port; of one cycle port 1 wins.
+// Ports:   raddr; q_1 the code word of the read of the cycle before; of each write port the write itself and its steps (cde_ctx_write); rdata;
+//          bad, lost report; heal the word in heal_data was corrected and is to be written back, heal_addr.
+// Latency: rdata belongs to the raddr of the cycle before; bad, lost and heal to that of two cycles before.
+`default_nettype none
+`include "cde_mem.vh"
+
+module cde_ram_read #(
+    parameter W = 8,
+    parameter AW = 4,
+    parameter CW = 13
+) (
+    input  wire          clk,
+    input  wire          clear,
+    input  wire [AW-1:0] raddr,
+    input  wire [CW-1:0] q_1,
+
+    input  wire          we0,
+    input  wire [AW-1:0] waddr0,
+    input  wire          v0_1,
+    input  wire [AW-1:0] at0_1,
+    input  wire [W-1:0]  data0_1,
+    input  wire          v0_2,
+    input  wire [AW-1:0] at0_2,
+    input  wire [W-1:0]  data0_2,
+    input  wire [W-1:0]  data0_3,
+
+    input  wire          we1,
+    input  wire [AW-1:0] waddr1,
+    input  wire          v1_1,
+    input  wire [AW-1:0] at1_1,
+    input  wire [W-1:0]  data1_1,
+    input  wire          v1_2,
+    input  wire [AW-1:0] at1_2,
+    input  wire [W-1:0]  data1_2,
+    input  wire [W-1:0]  data1_3,
+
+    output wire [W-1:0]  rdata,
+    output wire          bad,
+    output wire          lost,
+    output reg           heal,
+    output reg  [AW-1:0] heal_addr,
+    output reg  [W-1:0]  heal_data
+);
+
+    // Hits of port 0 and port 1: by the write of the read's own cycle, of the cycle before, of two before
+    reg [AW-1:0]  raddr_1;
+    reg           any_1;
+    reg           own0_1, own1_1, one0_1, one1_1, two1_1;
+    wire          own0 = we0 && waddr0 == raddr;
+    wire          own1 = we1 && waddr1 == raddr;
+    wire          one0 = v0_1 && at0_1 == raddr;
+    wire          one1 = v1_1 && at1_1 == raddr;
+    wire          two0 = v0_2 && at0_2 == raddr;
+    wire          two1 = v1_2 && at1_2 == raddr;
+    wire          wrong_1, hopeless_1;
+    wire [W-1:0]  fixed_1;
+    reg           wrong_2, hopeless_2;
+    wire          after_1 = (we0 && waddr0 == raddr_1) || (we1 && waddr1 == raddr_1);
+
+    cde_ecc_dec #(.W(W), .CW(CW)) dec (.en(!any_1), .code(q_1), .fixed(fixed_1), .bad(wrong_1), .lost(hopeless_1));
+
+    wire [W-1:0]  fwd_1 = own1_1 ? data1_1 : own0_1 ? data0_1 : one1_1 ? data1_2 : one0_1 ? data0_2 : two1_1 ? data1_3 : data0_3;
+
+    assign rdata = any_1 ? fwd_1 : fixed_1;
+
+    // A read of the walk gives 0.
+    always @(posedge clk) begin
+        raddr_1 <= raddr;
+        any_1 <= clear || own0 || own1 || one0 || one1 || two0 || two1;
+        own0_1 <= clear || own0;
+        own1_1 <= own1;
+        one0_1 <= one0;
+        one1_1 <= one1;
+        two1_1 <= two1;
+        wrong_2 <= wrong_1;
+        hopeless_2 <= hopeless_1;
+        heal <= wrong_1 && !hopeless_1 && !after_1 && !clear;
+        heal_addr <= raddr_1;
+        heal_data <= fixed_1;
+    end
+
+    cde_mem_report #(.AW(AW)) report (
+        .clk(clk), .clear(clear), .wrong(wrong_2), .hopeless(hopeless_2), .at(heal_addr), .bad(bad), .lost(lost)
+    );
+
+endmodule
+
+`default_nettype wire
