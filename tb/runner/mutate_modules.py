@@ -132,7 +132,9 @@ class ModuleBench:
         return [[*defines, *(f"-P{self.name}.{k}={v}" for k, v in c.items())] for c in choices]
 
 
-MEMORY = ModuleBench("memory_exact", "cde_ram(_2w|_direct)?|cde_ctx(_2w)?", _memory, parts=r"cde_\w+")
+MEMORY = ModuleBench(
+    "memory_exact", "cde_ram(_2w|_direct)?|cde_ctx(_2w)?", _memory, parts=r"cde_\w+"
+)
 ALL = (
     MEMORY,
     ModuleBench("node_exact", "cde_mem_node", _of_widths(AW="clear_addr")),

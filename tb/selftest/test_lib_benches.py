@@ -50,7 +50,9 @@ ARBITER = Bench(
 
 
 def _memory(name: str, *defines: str) -> Bench:
-    return Bench("memory_exact", PARTS, (f"DUT={name} #(.W(W), .AW(AW), .ECC(ECC))", *defines), CYCLES)
+    return Bench(
+        "memory_exact", PARTS, (f"DUT={name} #(.W(W), .AW(AW), .ECC(ECC))", *defines), CYCLES
+    )
 
 
 RAM, DIRECT, CTX = _memory("cde_ram"), _memory("cde_ram_direct"), _memory("cde_ctx")
