@@ -17,6 +17,7 @@ lib/cde_ecc_enc.v
 lib/cde_ctx_write.v
 lib/cde_ecc_lane_dec.v
 lib/cde_ecc_dec.v
+lib/cde_ecc_check.v
 lib/cde_mem_report.v
 lib/cde_ram_read.v
 lib/cde_ram.v

@@ -33,9 +33,11 @@ module f_ecc #(
     wire [CW-1:0] noise1 = flip && at1 != at0 ? ONE << at1 : {CW{1'b0}};
     wire [CW-1:0] noise = noise0 | noise1;
     wire          bad, lost;
+    wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome;
 
     cde_flip #(.CW(CW)) flip_i (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
-    cde_ecc_dec #(.W(W), .CW(CW)) dec_i (.en(1'b1), .code(plain ^ noise), .fixed(fixed), .bad(bad), .lost(lost));
+    cde_ecc_dec #(.W(W), .CW(CW)) dec_i (.code(plain ^ noise), .fixed(fixed), .syndrome(syndrome));
+    cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome), .bad(bad), .lost(lost));
 
     always @(posedge clk) begin
         noise_1 <= (ONE << at0) | (ONE << at1);

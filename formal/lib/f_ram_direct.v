@@ -63,7 +63,8 @@ module f_ram_direct #(
     // ---------------------------------------------------------------- for the induction: what the memory holds
     (* hierconn *) wire [(CW << AW) - 1:0] \dut.codes ;
     (* hierconn *) wire [CW-1:0] \dut.q_1 ;
-    (* hierconn *) wire \dut.hit_1 , \dut.wrong_1 , \dut.hopeless_1 ;
+    (* hierconn *) wire \dut.hit_1 , \dut.wrong_2 , \dut.hopeless_2 ;
+    reg told = 1'b0, wrong = 1'b0;      // the report of the word, a cycle later
     (* hierconn *) wire [AW-1:0] \dut.raddr_1 , \dut.node.clear_addr , \dut.heal_addr ;
     (* hierconn *) wire \dut.heal , \dut.put ;
     (* hierconn *) wire [AW-1:0] \dut.put_addr ;
@@ -76,11 +77,13 @@ module f_ram_direct #(
     always @(posedge clk) begin
         if (read && asked == at) begin
             if (!\dut.hit_1 ) read_is_fresh: assert (rdata == word);
-            never_lost: assert (!\dut.hopeless_1 );
-            reported: assert (\dut.wrong_1 == (!\dut.hit_1 && seen != 0));
         end
         if (up && \dut.heal && \dut.heal_addr == at) corrected: assert (\dut.heal_data == word);
         if (\dut.put && \dut.put_addr == raddr) by_the_user: assert (we || init);
+        told <= read && asked == at;
+        wrong <= !\dut.hit_1 && seen != 0;
+        if (told) never_lost: assert (!\dut.hopeless_2 );
+        if (told) reported: assert (\dut.wrong_2 == wrong);
         age_is_legal: assert (age <= (1 << AW) || age == 1 << (AW + 1));
         if (init) walk: assert (\dut.node.clear_addr + 1'b1 == age[AW:0]);
         if (!up) nothing_yet: assert (word == 0 && !read);

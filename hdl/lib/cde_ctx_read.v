@@ -45,7 +45,7 @@ module cde_ctx_read #(
     output reg  [W-1:0]  rdata,
     output wire          bad,
     output wire          lost,
-    output reg           heal,
+    output wire          heal,
     output reg  [AW-1:0] heal_addr
 );
 
@@ -59,13 +59,16 @@ module cde_ctx_read #(
     reg [W-1:0]   fwd_2;                            // its data
     wire          last0_2 = we0 && waddr0 == raddr_2;
     wire          last1_2 = we1 && waddr1 == raddr_2;
-    wire          wrong_2, hopeless_2;
+    wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
+    reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_3;
+    wire          counts_2 = ok_2 && !any_2 && !last0_2 && !last1_2;
     wire [W-1:0]  fixed_2;
-    reg           wrong_3, hopeless_3;
+    wire          wrong_3, hopeless_3;
 
-    cde_ecc_dec #(.W(W), .CW(CW)) dec (
-        .en(ok_2 && !any_2 && !last0_2 && !last1_2), .code(q_2), .fixed(fixed_2), .bad(wrong_2), .lost(hopeless_2)
-    );
+    cde_ecc_dec #(.W(W), .CW(CW)) dec (.code(q_2), .fixed(fixed_2), .syndrome(syndrome_2));
+    cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome_3), .bad(wrong_3), .lost(hopeless_3));
+
+    assign heal = wrong_3 && !hopeless_3;
 
     always @(posedge clk) begin
         raddr_1 <= raddr;
@@ -87,9 +90,7 @@ module cde_ctx_read #(
         fwd_2 <= own1_1 ? data1_1 : own0_1 ? data0_1 : one1_1 ? data1_2 : one0_1 ? data0_2 : two1_1 ? data1_3 : data0_3;
 
         rdata <= last1_2 ? wdata1 : last0_2 ? wdata0 : next1_2 ? data1_1 : next0_2 ? data0_1 : old_2 ? fwd_2 : fixed_2;
-        wrong_3 <= wrong_2;
-        hopeless_3 <= hopeless_2;
-        heal <= wrong_2 && !hopeless_2;
+        syndrome_3 <= counts_2 ? syndrome_2 : {`CDE_ECC_SYNDROMES(W){1'b0}};
         heal_addr <= raddr_2;
     end
 

@@ -21,4 +21,5 @@
 `define CDE_ECC_R 6
 `define CDE_ECC_LANE(D) ((D) <= 1 ? 3 : (D) <= 4 ? 4 : (D) <= 11 ? 5 : `CDE_ECC_R)
 `define CDE_ECC_WORD(W) ((W) / `CDE_ECC_D * `CDE_ECC_R + ((W) % `CDE_ECC_D == 0 ? 0 : `CDE_ECC_LANE((W) % `CDE_ECC_D)))
+`define CDE_ECC_SYNDROMES(W) (((W) + `CDE_ECC_D - 1) / `CDE_ECC_D * `CDE_ECC_R)
 `endif

@@ -51,14 +51,17 @@ module cde_ram_direct #(
 
     // A corrected word is written back when there is no other write. A word that is written meanwhile is not; nor is one at the edge of its read,
     // which would have no value.
-    reg           hit_1, heal;
+    reg           hit_1, written_2;
     reg [AW-1:0]  raddr_1, heal_addr;
     reg [W-1:0]   heal_data;
-    reg           wrong_2, hopeless_2;
-    wire          wrong_1, hopeless_1;
+    wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_1;
+    reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
+    wire          wrong_2, hopeless_2;
+    wire          heal = wrong_2 && !hopeless_2 && !written_2;
     wire [CW-1:0] code;
 
-    cde_ecc_dec #(.W(W), .CW(CW)) dec (.en(!hit_1), .code(q_1), .fixed(rdata), .bad(wrong_1), .lost(hopeless_1));
+    cde_ecc_dec #(.W(W), .CW(CW)) dec (.code(q_1), .fixed(rdata), .syndrome(syndrome_1));
+    cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome_2), .bad(wrong_2), .lost(hopeless_2));
     cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(put), .data(clear ? {W{1'b0}} : we ? wdata : heal_data), .code(code));
     cde_mem_report #(.AW(AW)) report (
         .clk(clk), .clear(clear), .wrong(wrong_2), .hopeless(hopeless_2), .at(heal_addr), .bad(bad), .lost(lost)
@@ -72,9 +75,8 @@ module cde_ram_direct #(
     always @(posedge clk) begin
         hit_1 <= clear || (we && waddr == raddr);
         raddr_1 <= raddr;
-        wrong_2 <= wrong_1;
-        hopeless_2 <= hopeless_1;
-        heal <= wrong_1 && !hopeless_1 && !(we && waddr == raddr_1) && !clear;
+        syndrome_2 <= hit_1 ? {`CDE_ECC_SYNDROMES(W){1'b0}} : syndrome_1;
+        written_2 <= clear || (we && waddr == raddr_1);
         heal_addr <= raddr_1;
         heal_data <= rdata;
     end

@@ -42,7 +42,7 @@ module cde_ram_read #(
     output wire [W-1:0]  rdata,
     output wire          bad,
     output wire          lost,
-    output reg           heal,
+    output wire          heal,
     output reg  [AW-1:0] heal_addr,
     output reg  [W-1:0]  heal_data
 );
@@ -57,15 +57,19 @@ module cde_ram_read #(
     wire          one1 = v1_1 && at1_1 == raddr;
     wire          two0 = v0_2 && at0_2 == raddr;
     wire          two1 = v1_2 && at1_2 == raddr;
-    wire          wrong_1, hopeless_1;
     wire [W-1:0]  fixed_1;
-    reg           wrong_2, hopeless_2;
+    wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_1;
+    reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
+    reg           written_2;
+    wire          wrong_2, hopeless_2;
     wire          after_1 = (we0 && waddr0 == raddr_1) || (we1 && waddr1 == raddr_1);
 
-    cde_ecc_dec #(.W(W), .CW(CW)) dec (.en(!any_1), .code(q_1), .fixed(fixed_1), .bad(wrong_1), .lost(hopeless_1));
+    cde_ecc_dec #(.W(W), .CW(CW)) dec (.code(q_1), .fixed(fixed_1), .syndrome(syndrome_1));
+    cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome_2), .bad(wrong_2), .lost(hopeless_2));
 
     wire [W-1:0]  fwd_1 = own1_1 ? data1_1 : own0_1 ? data0_1 : one1_1 ? data1_2 : one0_1 ? data0_2 : two1_1 ? data1_3 : data0_3;
 
+    assign heal = wrong_2 && !hopeless_2 && !written_2;
     assign rdata = any_1 ? fwd_1 : fixed_1;
 
     // A read of the walk gives 0.
@@ -77,9 +81,8 @@ module cde_ram_read #(
         one0_1 <= one0;
         one1_1 <= one1;
         two1_1 <= two1;
-        wrong_2 <= wrong_1;
-        hopeless_2 <= hopeless_1;
-        heal <= wrong_1 && !hopeless_1 && !after_1 && !clear;
+        syndrome_2 <= any_1 ? {`CDE_ECC_SYNDROMES(W){1'b0}} : syndrome_1;
+        written_2 <= after_1 || clear;
         heal_addr <= raddr_1;
         heal_data <= fixed_1;
     end

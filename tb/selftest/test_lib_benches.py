@@ -17,7 +17,14 @@ from tb.runner.mutate_modules import ALL, BENCHES, MEMORY, ModuleBenches, contai
 from tb.runner.mutate_modules import parts as modules_of
 from tb.selftest.icarus import build, run
 
-CODE = ("cde_flip", "cde_ecc_enc", "cde_ecc_dec", "cde_ecc_lane_enc", "cde_ecc_lane_dec")
+CODE = (
+    "cde_flip",
+    "cde_ecc_enc",
+    "cde_ecc_dec",
+    "cde_ecc_check",
+    "cde_ecc_lane_enc",
+    "cde_ecc_lane_dec",
+)
 PARTS = (
     *("cde_ram", "cde_ram_2w", "cde_ram_direct", "cde_ram_read", "cde_ctx", "cde_ctx_2w"),
     *("cde_ctx_read", "cde_ctx_write", "cde_mem_node", "cde_mem_report", *CODE),
@@ -121,7 +128,7 @@ BARE, LATE = {**SMALL, "DIRECT": 1}, {**SMALL, "READ": 3}
 
 FAULTS = [
     ({"W": 53}, ECC, "cde_ecc.vh", "= p[k];", "= k != 2 && p[k];", "bits 0 and"),
-    ({"W": 53}, ECC, "cde_ecc_dec.v", "lost = |lane_lost;", "lost = lane_lost[0];", "lost or not"),
+    ({"W": 53}, ECC, "cde_ecc_check.v", "i < LANES - 1 ? !is", "i < LANES - 1 ? is", "lost or not"),
     ({}, BUS, "cde_mem_node.v", "|| bad || wait_bad;", "|| bad;", "reports of"),
     ({}, BUS, "cde_mem_node.v", "HOPS +: 8] + 8'd1", "HOPS +: 8]", "reports of"),
     ({}, BUS, "cde_mem_node.v", "if (start || cancel) begin", "if (start) begin", "a replaced"),
@@ -134,9 +141,9 @@ FAULTS = [
     (SMALL, RAM, "cde_ram_read.v", "rdata = any_1 ? fwd_1 :", "rdata =", "word of port 0"),
     (SMALL, RAM, "cde_ctx_write.v", ": we ? wdata :", ": !heal ? wdata :", "word of"),
     (SMALL, RAM, "cde_mem_report.v", "bad = wrong && !again;", "bad = wrong;", "report"),
-    (SMALL, RAM, "cde_ram_read.v", "heal <= wrong_1", "heal <= 1'b0", "report"),
-    (BARE, DIRECT, "cde_ram_direct.v", "&& !hopeless_1 && !(we", "&& !(we", "report"),
-    (LATE, CTX, "cde_ctx_read.v", "hopeless_3 <= hopeless_2", "hopeless_3 <= 1'b0", "loss"),
+    (SMALL, RAM, "cde_ram_read.v", "heal = wrong_2", "heal = 1'b0", "report"),
+    (BARE, DIRECT, "cde_ram_direct.v", "heal = wrong_2 &&", "heal = 1'b0 &&", "report"),
+    (LATE, CTX, "cde_ctx_read.v", ".lost(hopeless_3));", ".lost());", "loss"),
     (SMALL, RAM_2W, "cde_ram_2w.v", "(user0_2 && !same_2)", "user0_2", "word of port"),
     (SMALL, RAM_2W, "cde_ram_2w.v", "back1 = (", "back1 = 1'b0 && (", "report"),
     (SMALL, RAM_2W, "cde_ram_2w.v", "user0_1 && !user1_1)", "user0_1)", "report"),

@@ -15,13 +15,15 @@ module ecc_bits;
     wire [CW-1:0] clean, code, mask;
     wire [W-1:0]  fixed;
     wire          bad, lost;
+    wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome;
     integer       i;
     integer       k;
 
     cde_flip #(.CW(CW)) flips (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
     cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(1'b1), .data(data), .code(clean));
     assign code = flip ? clean ^ mask : clean;
-    cde_ecc_dec #(.W(W), .CW(CW)) dec (.en(1'b1), .code(code), .fixed(fixed), .bad(bad), .lost(lost));
+    cde_ecc_dec #(.W(W), .CW(CW)) dec (.code(code), .fixed(fixed), .syndrome(syndrome));
+    cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome), .bad(bad), .lost(lost));
 
     // Which lane a bit of the code word belongs to: CDE_ECC_D data bits, CDE_ECC_R check bits.
     function integer lane;
