@@ -21,7 +21,7 @@ SELECT = --test "$$TEST" --seed "$$SEED" --sim "$$SIM" --build "$$BUILD"
 PARALLEL = --jobs "$$JOBS" --cluster "$$CLUSTER" --cluster-wait "$$CLUSTER_WAIT"
 WORKERS = $(if $(JOBS)$(CLUSTER),$(PARALLEL),-n auto)
 
-.PHONY: help setup setup-sim sim tours test negatives formal mutate coverage soak faults tiers bench report lint house waves \
+.PHONY: help setup setup-sim sim tours test negatives formal mutate coverage soak faults tiers bench synth report lint house waves \
 	model list defs figures walk clean distclean
 
 help: ## show this list
@@ -41,6 +41,7 @@ help: ## show this list
 #=                which has CLUSTER_WAIT=s seconds to start them all (120)
 #= TIMEOUT=s      limit of one simulation, in seconds of processor time
 #= WAVES=0        no rerun of the first failing simulation with waves
+#= MODULE=name    only these modules (make synth);  QUICK=1 three of them against their bounds
 #= COUNT=n        mutants (make mutate; 1000); SEED=n chooses them, MODULE=glob their modules,
 #=                PROVE=s limits the proofs of one mutant, in seconds of processor time (60)
 #= FAULT=name     only these faults (make negatives, make faults)
@@ -96,6 +97,11 @@ house: setup-sim ## lines of each part against its target; circular imports, lon
 
 bench: setup-sim ## measure throughput and latency against their goals
 	@$(RUN) bench
+
+synth: ## synthesise, place and route for ECP5: clock, area, worst paths (MODULE, SEEDS, QUICK); sim_build/synth.json
+	@scripts/setup.sh synth
+	@PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m scripts.synth --module "$$MODULE" --seeds "$$SEEDS" \
+	    $(if $(QUICK),--quick)
 
 report: setup-sim ## make one static site from all results: sim_build/report/index.html
 	@.venv/bin/python -m tb.report

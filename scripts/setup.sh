@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh sim | all: makes .venv and installs what simulations need (requirements.txt), or all tools
+# setup.sh sim | all | synth: makes .venv and installs what simulations need (requirements.txt), or all tools
 # (requirements-check.txt as well). Quick and silent when there is nothing to do. What a run that was stopped has
 # installed stays.
 set -euo pipefail
@@ -17,7 +17,8 @@ fail() {
 case "${1:-all}" in
 sim) group=sim files=(requirements.txt) ;;
 all) group=all files=(requirements.txt requirements-check.txt) ;;
-*) fail "$1: choose sim or all" ;;
+synth) group=synth files=(requirements.txt requirements-check.txt requirements-synth.txt) ;;
+*) fail "$1: choose sim, all or synth" ;;
 esac
 
 # Verilator's makefiles and the compiler's command lines split or expand everything else.
@@ -186,14 +187,17 @@ if [ -z "$has" ] || { [ -n "${wanted:-}" ] && [ "$wanted" != "$has" ]; } ||
     echo "$(version $venv/bin/python) $folder" >$stamp.python
 fi
 # A run that is stopped while it replaces packages must not look finished.
-rm -f $stamp.sim $stamp.all
+rm -f $stamp.sim $stamp.all $stamp.synth
 echo "setup: installing the Python packages of ${files[-1]}"
 $venv/bin/python -m pip install -q -r "${files[-1]}" ||
     fail "pip could not install them (its message is above); check the network and run make again: what is there stays"
 
 echo "$key" >$stamp.$group
-# Everything includes what simulations need.
-if [ $group = all ]; then
+# A larger group includes the smaller ones.
+if [ $group != sim ]; then
     echo "$(cat requirements.txt <(echo "$folder") | sha256sum | cut -d' ' -f1)" >$stamp.sim
+fi
+if [ $group = synth ]; then
+    echo "$(cat requirements.txt requirements-check.txt <(echo "$folder") | sha256sum | cut -d' ' -f1)" >$stamp.all
 fi
 echo "setup: done"

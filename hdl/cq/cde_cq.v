@@ -136,16 +136,21 @@ module cde_cq #(
     wire [15:0] dest = take0 ? in_dest[15:0] : in_dest[31:16];
 
     reg  r_op, c_op;
+    // A resize comes twice: first what it asks for is measured, three cycles behind stage C it is known whether it fits, and then it is decided.
+    reg       r_first, c_first, fits, measured;
+    reg [3:0] measuring;
+    wire      first = op_code == `CDE_TRC_RESIZE && !measured;
+    wire      op_free = room && !init && measuring == 4'd0;
 
     // Four operations can be under way when the output FIFO is looked at.
     wire [OUT_LOG2:0] out_level;
     wire room = out_level <= (1 << OUT_LOG2) - 4;
 
-    wire go_op = op_valid && room && !init;
+    wire go_op = op_valid && op_free;
     wire go_cpl = in_valid && room && !op_valid && !r_op && !init;    // settings of a control step are not forwarded
     wire all_taken = !(want1 && !take1);
 
-    assign op_ready = room && !init;
+    assign op_ready = op_free && !first;
     assign in_pop = go_cpl && all_taken;
 
     always @(posedge clk) begin
@@ -171,6 +176,7 @@ module cde_cq #(
     always @(posedge clk) begin
         r_cpl <= go_cpl && in_keep != 2'b00 && !rst;
         r_op <= go_op && !rst;
+        r_first <= first;
         r_in_range <= (dest >> CQ_W) == 16'd0;
         r_code <= op_code;
         r_cq <= a_cq;
@@ -185,6 +191,7 @@ module cde_cq #(
         {c_data, c_base, c_log2, c_unreserved} <= {r_data, r_base, r_log2, r_unreserved};
         c_cpl <= r_cpl && !rst;
         c_op <= r_op && !rst;
+        c_first <= r_first;
     end
 
     wire [C_W-1:0]   r_ctx;
@@ -252,13 +259,20 @@ module cde_cq #(
     wire             in_error = ctx[C_REFUSE] || c_dead;
     wire             usable = c_cpl && c_in_range && active && !in_error;
 
+    // a + 1 == b, without a carry chain: where the bits differ, all lower ones of a are 1 and of b are 0.
+    function follows;
+        input [IDX_W-1:0] a;
+        input [IDX_W-1:0] b;
+        follows = (a ^ b) == {a[IDX_W-2:0] & ~b[IDX_W-2:0], 1'b1};
+    endfunction
+
     // Neither index ever passes its bound, so equality tells. Lane 0 has the first claim on credits and room.
     wire place0 = c_take[0] && !c_silent[0];
     wire place1 = c_take[1] && !c_silent[1];
     wire credit0 = used != granted;
-    wire credit1 = credit0 && (!c_take[0] || used_1 != granted);
+    wire credit1 = credit0 && (!c_take[0] || !follows(used, granted));
     wire room0 = alloc != full;
-    wire room1 = room0 && (!place0 || alloc_1 != full);
+    wire room1 = room0 && (!place0 || !follows(alloc, full));
 
     wire ok0 = usable && c_take[0] && (unres ? (c_silent[0] || room0) : credit0);
     // After an overflow a silent one is dropped, too, as it would be in the next cycle; else nothing depends on its room.
@@ -278,13 +292,26 @@ module cde_cq #(
     // Resize: entries that are present or promised must fit. Control waits for this step, so it is not on the way of completions.
     wire [IDX_W-1:0] present = alloc - cons;           // placed and not consumed
     wire [IDX_W-1:0] held = granted - used;            // credits granted and not used up
-    wire [IDX_W:0] demand = {1'b0, present} + (unres ? {(IDX_W+1){1'b0}} : {1'b0, held});
-    wire [IDX_W:0] new_size = {{IDX_W{1'b0}}, 1'b1} << c_log2;
+    reg  [IDX_W-1:0] present_1, held_1;
+    reg  [IDX_W:0] new_size_1, new_size_2, demand_2;
     wire clear = c_op && c_code == OP_CLEAR;
     wire start = c_op && c_code == `CDE_TRC_START;
     wire stop = c_op && c_code == `CDE_TRC_STOP;
-    wire resize = c_op && c_code == `CDE_TRC_RESIZE;
-    wire resize_ok = resize && !in_error && demand <= new_size;
+    wire resize = c_op && c_code == `CDE_TRC_RESIZE && !c_first;
+    wire resize_ok = resize && !in_error && fits;
+
+    always @(posedge clk) begin
+        present_1 <= present;
+        held_1 <= unres ? {IDX_W{1'b0}} : held;
+        new_size_1 <= {{IDX_W{1'b0}}, 1'b1} << c_log2;
+        demand_2 <= {1'b0, present_1} + {1'b0, held_1};
+        new_size_2 <= new_size_1;
+        if (measuring[3]) fits <= demand_2 <= new_size_2;
+        measuring <= rst ? 4'd0 : {measuring[2:0], go_op && first};
+        if (measuring[3]) measured <= 1'b1;
+        if (go_op && !first) measured <= 1'b0;
+        if (rst) measured <= 1'b0;
+    end
 
     always @* begin
         ctx_next = ctx;
@@ -326,7 +353,7 @@ module cde_cq #(
     // Low from power-up, before any clock edge.
     initial trace_valid = 1'b0;
     always @(posedge clk) begin
-        res_valid <= c_op && !rst;
+        res_valid <= c_op && !c_first && !rst;
         res_result <= !resize || resize_ok ? `CDE_RES_OK : in_error ? `CDE_RES_CQ_ERROR : `CDE_RES_TOO_SMALL;
         res_index <= alloc;
         res_held <= unres ? {IDX_W{1'b0}} : held;

