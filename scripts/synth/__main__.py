@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make synth`: clock and area of modules, of the completion core and of the whole engine, placed and
-routed; table, sim_build/synth.json and, with --page, docs/speed.md.
+"""`make synth`: clock and area of modules, of the completion core and of the whole engine, placed
+and routed; table and sim_build/synth.json.
 """
 
 from __future__ import annotations

@@ -39,9 +39,20 @@ _AREA = {
 
 
 @dataclass(frozen=True)
+class Way:
+    """From register to register. ``levels``: cells of logic between them; ``ns``: all delays."""
+
+    start: str
+    end: str
+    levels: int
+    ns: float
+    logic_ns: float
+
+
+@dataclass(frozen=True)
 class Result:
-    """A module as placed and routed. ``mhz``: by seed. ``area``: cells of the module itself, without
-    the registers around it. ``paths``: the worst path of each seed, its cells from start to end.
+    """A module as placed and routed. ``mhz``: by seed. ``area``: cells of the module itself,
+    without the registers around it. ``paths``: the worst path of each seed.
     """
 
     module: str
@@ -58,17 +69,6 @@ class Result:
     def row(self) -> dict[str, Any]:
         """For JSON."""
         return {**asdict(self), "median_mhz": self.median}
-
-
-@dataclass(frozen=True)
-class Way:
-    """From register to register. ``levels``: cells of logic between them; ``ns``: all delays."""
-
-    start: str
-    end: str
-    levels: int
-    ns: float
-    logic_ns: float
 
 
 def wrapper(module: str, values: Mapping[str, int], ports: Mapping[str, Any]) -> str:
