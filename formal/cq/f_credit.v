@@ -115,7 +115,7 @@ module f_credit #(
         if (up && cons_we && cons_cq == cq) consumed <= cons_index;
         if (up && limit_we && limit_cq == cq) limited <= 1'b1;
         if (up && op_valid && op_ready && op_cq == cq && op_code == `CDE_TRC_START) started <= 1'b1;
-        steps <= op_valid && op_ready && up ? 3'd3 : steps == 0 ? 3'd0 : steps - 1'b1;
+        steps <= op_valid && op_ready && up ? 3'd5 : steps == 0 ? 3'd0 : steps - 1'b1;
     end
 
     // ---------------------------------------------------------------- environment
@@ -137,13 +137,14 @@ module f_credit #(
 
 `ifdef ROOM
     // ---------------------------------------------------------------- room for entries, whatever is asked and however long they wait
-    (* hierconn *) wire \dut.cq_i.slot_i.s_push , \dut.cq_i.slot_i.unused_push_ready , \dut.cq_i.r_cpl , \dut.cq_i.r_op , \dut.cq_i.c_cpl , \dut.cq_i.c_op ;
-    (* hierconn *) wire [3:0] \dut.cq_i.out_level ;
+    (* hierconn *) wire \dut.cq_i.slot_i.s_push , \dut.cq_i.slot_i.unused_push_ready , \dut.cq_i.r_cpl , \dut.cq_i.r_op , \dut.cq_i.c_cpl , \dut.cq_i.c_op ,
+        \dut.cq_i.p_cpl , \dut.cq_i.p_op , \dut.cq_i.q_cpl , \dut.cq_i.q_op ;
+    (* hierconn *) wire [4:0] \dut.cq_i.out_level ;
     always @(posedge clk) if (!rst) begin
         entries_have_room: assert (!\dut.cq_i.slot_i.s_push || \dut.cq_i.slot_i.unused_push_ready );
 `ifndef PROPERTIES_ONLY
-        i_one_kind: assert (!(\dut.cq_i.r_cpl && \dut.cq_i.r_op ) && !(\dut.cq_i.c_cpl && \dut.cq_i.c_op ));
-        i_room: assert (\dut.cq_i.out_level + (\dut.cq_i.r_cpl || \dut.cq_i.r_op ) + (\dut.cq_i.c_cpl || \dut.cq_i.c_op ) + \dut.cq_i.slot_i.s_push <= 8);
+        i_one_kind: assert (!(\dut.cq_i.p_cpl && \dut.cq_i.p_op ) && !(\dut.cq_i.q_cpl && \dut.cq_i.q_op ) && !(\dut.cq_i.r_cpl && \dut.cq_i.r_op ) && !(\dut.cq_i.c_cpl && \dut.cq_i.c_op ));
+        i_room: assert (\dut.cq_i.out_level + (\dut.cq_i.p_cpl || \dut.cq_i.p_op ) + (\dut.cq_i.q_cpl || \dut.cq_i.q_op ) + (\dut.cq_i.r_cpl || \dut.cq_i.r_op ) + (\dut.cq_i.c_cpl || \dut.cq_i.c_op ) + \dut.cq_i.slot_i.s_push <= 16);
 `endif
     end
 `else

@@ -10,11 +10,17 @@ localparam C_W = C_USED + IDX_W;
     \dut.credit_i.port2_i.silent_ram.words , \dut.cq_i.cons_ram.words , \dut.cq_i.granted_ram.words , \dut.cq_i.granted2_ram.words ;
 (* hierconn *) wire [((IDX_W + 2) << CQ_W) - 1:0] \dut.credit_i.port_i.limit_ram.words , \dut.credit_i.port2_i.limit_ram.words ;
 (* hierconn *) wire [(C_W << CQ_W) - 1:0] \dut.cq_i.context_ram.words ;
-(* hierconn *) wire [CQ_W-1:0] \dut.credit_i.port_i.total_ram.f_raddr , \dut.credit_i.port2_i.total_ram.f_raddr , \dut.cq_i.cons_ram.f_raddr ;
+(* hierconn *) wire [CQ_W-1:0] \dut.credit_i.port_i.total_ram.f_raddr , \dut.credit_i.port2_i.total_ram.f_raddr ;
 (* hierconn *) wire [CQ_W-1:0] \dut.credit_i.port_i.other_ram.f_raddr , \dut.credit_i.port_i.cons_ram.f_raddr , \dut.credit_i.port_i.silent_ram.f_raddr ,
     \dut.credit_i.port_i.limit_ram.f_raddr , \dut.credit_i.port2_i.other_ram.f_raddr , \dut.credit_i.port2_i.cons_ram.f_raddr ,
-    \dut.credit_i.port2_i.silent_ram.f_raddr , \dut.credit_i.port2_i.limit_ram.f_raddr , \dut.cq_i.granted_ram.f_raddr , \dut.cq_i.granted2_ram.f_raddr ,
-    \dut.cq_i.context_ram.f_raddr ;
+    \dut.credit_i.port2_i.silent_ram.f_raddr , \dut.credit_i.port2_i.limit_ram.f_raddr ;
+(* hierconn *) wire [CQ_W-1:0] \dut.cq_i.cons_ram.raddr_1 , \dut.cq_i.cons_ram.raddr_2 , \dut.cq_i.cons_ram.raddr_3 , \dut.cq_i.granted_ram.raddr_1 , \dut.cq_i.granted_ram.raddr_2 , \dut.cq_i.granted_ram.raddr_3 , \dut.cq_i.granted2_ram.raddr_1 , \dut.cq_i.granted2_ram.raddr_2 , \dut.cq_i.granted2_ram.raddr_3 , \dut.cq_i.context_ram.raddr_1 , \dut.cq_i.context_ram.raddr_2 , \dut.cq_i.context_ram.raddr_3 ;
+(* hierconn *) wire \dut.cq_i.p_cpl , \dut.cq_i.q_cpl , \dut.cq_i.p_op , \dut.cq_i.q_op , \dut.cq_i.r_first , \dut.cq_i.c_first ;
+(* hierconn *) wire [1 + 8 + CQ_W + 16 + 2 + 2 + 58 + 5 + 1 + 1 - 1:0] \dut.cq_i.p_side , \dut.cq_i.q_side ;
+localparam S_CQ = 1 + 1 + 5 + 58 + 2 + 2 + 16, S_CODE = S_CQ + CQ_W;
+wire [CQ_W-1:0] p_cq = \dut.cq_i.p_side [S_CQ +: CQ_W], q_cq = \dut.cq_i.q_side [S_CQ +: CQ_W];
+wire [7:0] p_code = \dut.cq_i.p_side [S_CODE +: 8], q_code = \dut.cq_i.q_side [S_CODE +: 8];
+wire p_unreserved = \dut.cq_i.p_side [1], q_unreserved = \dut.cq_i.q_side [1];
 (* hierconn *) wire [CQ_W-1:0] \dut.credit_i.port_i.r_cq , \dut.credit_i.port_i.c_cq , \dut.credit_i.port2_i.r_cq , \dut.credit_i.port2_i.c_cq , \dut.cq_i.r_cq , \dut.cq_i.c_cq , \dut.cq_i.slot_i.s_cq ;
 (* hierconn *) wire \dut.credit_i.port_i.r_valid , \dut.credit_i.port_i.c_valid , \dut.credit_i.port_i.r_clear , \dut.credit_i.port_i.c_clear ,
     \dut.credit_i.port2_i.r_valid , \dut.credit_i.port2_i.c_valid , \dut.credit_i.port2_i.r_clear , \dut.credit_i.port2_i.c_clear ,
@@ -51,14 +57,14 @@ always @(posedge clk) begin
     f_started <= {f_started[1:0], 1'b1};
     if (f_started[2]) begin
         i_addresses: assert (\dut.credit_i.port_i.total_ram.f_raddr == \dut.credit_i.port_i.r_cq && \dut.credit_i.port2_i.total_ram.f_raddr == \dut.credit_i.port2_i.r_cq &&
-            \dut.cq_i.cons_ram.f_raddr == \dut.cq_i.r_cq && \dut.cq_i.granted_ram.f_raddr == \dut.cq_i.r_cq && \dut.cq_i.granted2_ram.f_raddr == \dut.cq_i.r_cq &&
-            \dut.cq_i.context_ram.f_raddr == \dut.cq_i.r_cq && \dut.credit_i.port_i.other_ram.f_raddr == \dut.credit_i.port_i.r_cq &&
+            \dut.cq_i.cons_ram.raddr_1 == p_cq && \dut.cq_i.cons_ram.raddr_2 == q_cq && \dut.cq_i.cons_ram.raddr_3 == \dut.cq_i.r_cq  && \dut.cq_i.granted_ram.raddr_1 == p_cq && \dut.cq_i.granted_ram.raddr_2 == q_cq && \dut.cq_i.granted_ram.raddr_3 == \dut.cq_i.r_cq  && \dut.cq_i.granted2_ram.raddr_1 == p_cq && \dut.cq_i.granted2_ram.raddr_2 == q_cq && \dut.cq_i.granted2_ram.raddr_3 == \dut.cq_i.r_cq  && \dut.cq_i.context_ram.raddr_1 == p_cq && \dut.cq_i.context_ram.raddr_2 == q_cq && \dut.cq_i.context_ram.raddr_3 == \dut.cq_i.r_cq  &&
+            \dut.credit_i.port_i.other_ram.f_raddr == \dut.credit_i.port_i.r_cq &&
             \dut.credit_i.port_i.cons_ram.f_raddr == \dut.credit_i.port_i.r_cq && \dut.credit_i.port_i.silent_ram.f_raddr == \dut.credit_i.port_i.r_cq &&
             \dut.credit_i.port_i.limit_ram.f_raddr == \dut.credit_i.port_i.r_cq && \dut.credit_i.port2_i.other_ram.f_raddr == \dut.credit_i.port2_i.r_cq &&
             \dut.credit_i.port2_i.cons_ram.f_raddr == \dut.credit_i.port2_i.r_cq && \dut.credit_i.port2_i.silent_ram.f_raddr == \dut.credit_i.port2_i.r_cq &&
             \dut.credit_i.port2_i.limit_ram.f_raddr == \dut.credit_i.port2_i.r_cq );
     end
-    i_quiet: assert (up || !(\dut.cq_i.r_cpl || \dut.cq_i.c_cpl || \dut.cq_i.r_op || \dut.cq_i.c_op || \dut.credit_i.port_i.r_valid ||
+    i_quiet: assert (up || !(\dut.cq_i.p_cpl || \dut.cq_i.q_cpl || \dut.cq_i.p_op || \dut.cq_i.q_op || \dut.cq_i.r_cpl || \dut.cq_i.c_cpl || \dut.cq_i.r_op || \dut.cq_i.c_op || \dut.credit_i.port_i.r_valid ||
         \dut.credit_i.port_i.c_valid || \dut.credit_i.port2_i.r_valid || \dut.credit_i.port2_i.c_valid || \dut.cq_i.slot_i.s_step || trace_valid ) || rst);
     i_age: assert (age <= NUM_CQ + 1 || age == 1 << (CQ_W + 1));
     i_since: assert (f_started == (age > 2 ? 3'b111 : age == 2 ? 3'b011 : age == 1));
@@ -70,7 +76,7 @@ always @(posedge clk) begin
             \dut.cq_i.granted2_ram.words [cq * IDX_W +: IDX_W] == total2 && \dut.credit_i.port2_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.cq_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.credit_i.port2_i.silent_ram.words [cq * IDX_W +: IDX_W] == silent);
     end
     if (up) begin
-        i_one_kind: assert (!(\dut.cq_i.r_cpl && \dut.cq_i.r_op ) && !(\dut.cq_i.c_cpl && \dut.cq_i.c_op ));
+        i_one_kind: assert (!(\dut.cq_i.p_cpl && \dut.cq_i.p_op ) && !(\dut.cq_i.q_cpl && \dut.cq_i.q_op ) && !(\dut.cq_i.r_cpl && \dut.cq_i.r_op ) && !(\dut.cq_i.c_cpl && \dut.cq_i.c_op ));
         // Requests
         i_requests: assert (a1[0] == r1 && a2[0] == c1 && b1[0] == r2 && b2[0] == c2);
         i_counts: assert ((!r1 || a1[2:1] == \dut.credit_i.port_i.r_count ) && (!c1 || a2[2:1] == \dut.credit_i.port_i.c_count ) &&
@@ -98,7 +104,10 @@ always @(posedge clk) begin
         i_base: assert (!limited || base + SIZE - total <= SIZE);
         i_held: assert (total - x_used <= SIZE && x_alloc - cons <= SIZE && {1'b0, total - x_used} + {1'b0, x_alloc - cons} <= SIZE);
         // Control
-        i_steps: assert ((!\dut.cq_i.r_op || steps == 3) && (!\dut.cq_i.c_op || steps == 2));
+        i_steps: assert ((!\dut.cq_i.p_op || \dut.cq_i.p_side [0] || steps == 5) && (!\dut.cq_i.q_op || \dut.cq_i.q_side [0] || steps == 4) &&
+            (!\dut.cq_i.r_op || \dut.cq_i.r_first || steps == 3) && (!\dut.cq_i.c_op || \dut.cq_i.c_first || steps == 2));
+        i_op_p: assert (!(\dut.cq_i.p_op && p_cq == cq) || ((p_code == `CDE_TRC_START || p_code == 8'hff) && !p_unreserved && started >= (p_code == `CDE_TRC_START) && limited));
+        i_op_q: assert (!(\dut.cq_i.q_op && q_cq == cq) || ((q_code == `CDE_TRC_START || q_code == 8'hff) && !q_unreserved && started >= (q_code == `CDE_TRC_START) && limited));
         i_op_r: assert (!(\dut.cq_i.r_op && \dut.cq_i.r_cq == cq) || ((\dut.cq_i.r_code == `CDE_TRC_START || \dut.cq_i.r_code == 8'hff) && !\dut.cq_i.r_unreserved && started >= (\dut.cq_i.r_code == `CDE_TRC_START) && limited));
         i_op_c: assert (!(\dut.cq_i.c_op && \dut.cq_i.c_cq == cq) || ((\dut.cq_i.c_code == `CDE_TRC_START || \dut.cq_i.c_code == 8'hff) && !\dut.cq_i.c_unreserved && started >= (\dut.cq_i.c_code == `CDE_TRC_START) && limited));
     end

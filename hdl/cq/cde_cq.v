@@ -6,7 +6,7 @@
 //          atomic against completions.
 // Ports:   s_axis_cpl; control steps (op_*); copies of consumer index, credits granted by both ports, error state; entries out (ent_*, a FIFO);
 //          error reports; trace lane 0.
-// Latency: completion accepted in cycle t, entries on ent_* in t+3. One or two neighbours of one CQ per cycle.
+// Latency: completion accepted in cycle t, entries on ent_* in t+5. One or two neighbours of one CQ per cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_cq_records.vh"
@@ -99,7 +99,7 @@ module cde_cq #(
     // entries, so that control knows when the path is empty.
     localparam [7:0] OP_CLEAR = 8'h00;
 
-    localparam OUT_LOG2 = 3;
+    localparam OUT_LOG2 = 4;
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam [IDX_W-1:0] TWO = {{(IDX_W-2){1'b0}}, 2'd2};
 
@@ -135,19 +135,19 @@ module cde_cq #(
     wire take1 = want1 && (!want0 || same);
     wire [15:0] dest = take0 ? in_dest[15:0] : in_dest[31:16];
 
-    reg  r_op, c_op;
-    // A resize comes twice: first what it asks for is measured, three cycles behind stage C it is known whether it fits, and then it is decided.
+    reg  p_op, q_op, r_op, c_op;
+    // A resize comes twice: first what it asks for is measured, behind stage C it is known whether it fits, and then it is decided.
     reg       r_first, c_first, fits, measured;
-    reg [3:0] measuring;
-    wire      first = op_code == `CDE_TRC_RESIZE && !measured;
-    wire      op_free = room && !init && measuring == 4'd0;
+    reg [5:0] measuring;
 
-    // Four operations can be under way when the output FIFO is looked at.
+    // Six operations can be under way when the output FIFO is looked at.
     wire [OUT_LOG2:0] out_level;
-    wire room = out_level <= (1 << OUT_LOG2) - 4;
+    wire room = out_level <= (1 << OUT_LOG2) - 6;
 
+    wire first = op_code == `CDE_TRC_RESIZE && !measured;
+    wire op_free = room && !init && measuring == 6'd0;
     wire go_op = op_valid && op_free;
-    wire go_cpl = in_valid && room && !op_valid && !r_op && !init;    // settings of a control step are not forwarded
+    wire go_cpl = in_valid && room && !op_valid && !p_op && !init;    // settings of a control step are not forwarded
     wire all_taken = !(want1 && !take1);
 
     assign op_ready = op_free && !first;
@@ -158,10 +158,12 @@ module cde_cq #(
         if (rst) lane0_done <= 1'b0;
     end
 
-    // ---------------------------------------------------------------- stage R: memories are read
+    // ---------------------------------------------------------------- stages P, Q, R: memories are read
     wire [CQ_W-1:0] a_cq = op_valid ? op_cq : dest[CQ_W-1:0];
 
-    reg              r_cpl, c_cpl;
+    localparam SIDE_W = 1 + 8 + CQ_W + 16 + 2 + 2 + 58 + 5 + 1 + 1;
+
+    reg              p_cpl, q_cpl, r_cpl, c_cpl;
     reg              r_in_range, c_in_range;
     reg [7:0]        r_code, c_code;
     reg [CQ_W-1:0]   r_cq, c_cq;
@@ -172,26 +174,28 @@ module cde_cq #(
     reg [63:6]       r_base, c_base;
     reg [4:0]        r_log2, c_log2;
     reg              r_unreserved, c_unreserved;
+    reg [SIDE_W-1:0] p_side, q_side;
+
+    // The data wait in distributed RAM: each cycle writes a line, and two cycles later it is read.
+    reg [511:0]      lines [0:3];
+    reg [1:0]        at_line;
+
+    initial at_line = 2'd0;
 
     always @(posedge clk) begin
-        r_cpl <= go_cpl && in_keep != 2'b00 && !rst;
-        r_op <= go_op && !rst;
-        r_first <= first;
-        r_in_range <= (dest >> CQ_W) == 16'd0;
-        r_code <= op_code;
-        r_cq <= a_cq;
-        r_dest <= dest;
-        r_take <= {take1, take0};
-        r_silent <= in_user;
-        r_data <= in_data;
-        r_base <= op_base;
-        r_log2 <= op_log2;
-        r_unreserved <= op_unreserved;
+        p_cpl <= go_cpl && in_keep != 2'b00 && !rst;
+        p_op <= go_op && !rst;
+        p_side <= {(dest >> CQ_W) == 16'd0, op_code, a_cq, dest, take1, take0, in_user, op_base, op_log2, op_unreserved, first};
+        {q_cpl, q_op, q_side} <= {p_cpl && !rst, p_op && !rst, p_side};
+        {r_cpl, r_op} <= {q_cpl && !rst, q_op && !rst};
+        {r_in_range, r_code, r_cq, r_dest, r_take, r_silent, r_base, r_log2, r_unreserved, r_first} <= q_side;
         {c_in_range, c_code, c_cq, c_dest, c_take, c_silent} <= {r_in_range, r_code, r_cq, r_dest, r_take, r_silent};
-        {c_data, c_base, c_log2, c_unreserved} <= {r_data, r_base, r_log2, r_unreserved};
+        {c_data, c_base, c_log2, c_unreserved, c_first} <= {r_data, r_base, r_log2, r_unreserved, r_first};
         c_cpl <= r_cpl && !rst;
         c_op <= r_op && !rst;
-        c_first <= r_first;
+        at_line <= at_line + 2'd1;
+        lines[at_line] <= in_data;
+        r_data <= lines[at_line - 2'd2];
     end
 
     wire [C_W-1:0]   r_ctx;
@@ -202,7 +206,7 @@ module cde_cq #(
     wire [IDX_W-1:0] r_granted2;
     wire             step = c_cpl || c_op;
 
-    cde_ram #(.W(C_W), .AW(CQ_W), .ECC(ECC)) context_ram (
+    cde_ctx #(.W(C_W), .AW(CQ_W), .ECC(ECC)) context_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1),
         .we(step),
         .waddr(c_cq),
@@ -211,15 +215,15 @@ module cde_cq #(
         .rdata(r_ctx)
     );
 
-    cde_ram #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) cons_ram (
+    cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) cons_ram (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq), .rdata(r_cons)
     );
 
-    cde_ram #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) granted_ram (
+    cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) granted_ram (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_granted)
     );
 
-    cde_ram #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) granted2_ram (
+    cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) granted2_ram (
         .clk(clk), .mem_i(mem3), .mem_o(mem_o), .we(granted2_we), .waddr(granted2_cq), .wdata(granted2_total), .raddr(a_cq), .rdata(r_granted2)
     );
 
@@ -306,9 +310,9 @@ module cde_cq #(
         new_size_1 <= {{IDX_W{1'b0}}, 1'b1} << c_log2;
         demand_2 <= {1'b0, present_1} + {1'b0, held_1};
         new_size_2 <= new_size_1;
-        if (measuring[3]) fits <= demand_2 <= new_size_2;
-        measuring <= rst ? 4'd0 : {measuring[2:0], go_op && first};
-        if (measuring[3]) measured <= 1'b1;
+        if (measuring[5]) fits <= demand_2 <= new_size_2;
+        measuring <= rst ? 6'd0 : {measuring[4:0], go_op && first};
+        if (measuring[5]) measured <= 1'b1;
         if (go_op && !first) measured <= 1'b0;
         if (rst) measured <= 1'b0;
     end
