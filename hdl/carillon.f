@@ -10,6 +10,7 @@
 +incdir+receive
 host/cde_answer.v
 lib/cde_arbiter.v
+arm/cde_arm_facts.v
 lib/cde_mem_node.v
 lib/cde_flip.v
 lib/cde_ecc_lane_enc.v
@@ -19,15 +20,18 @@ lib/cde_ecc_lane_dec.v
 lib/cde_ecc_dec.v
 lib/cde_ecc_check.v
 lib/cde_mem_report.v
-lib/cde_ram_read.v
-lib/cde_ram.v
-lib/cde_ram_2w.v
+lib/cde_ctx_read.v
+lib/cde_ctx.v
+lib/cde_ctx_2w.v
 arm/cde_arm_count.v
 arm/cde_arm_flags.v
+arm/cde_arm_cause.v
 arm/cde_arm_age.v
 arm/cde_arm_look.v
 arm/cde_arm_trace.v
 arm/cde_arm.v
+lib/cde_ram_read.v
+lib/cde_ram.v
 lib/cde_fifo.v
 keys/cde_check.v
 host/cde_coalescer.v
@@ -55,9 +59,6 @@ cq/cde_core.v
 lib/cde_params.v
 cq/cde_rsv.v
 cde_cpl_top.v
-lib/cde_ctx_read.v
-lib/cde_ctx.v
-lib/cde_ctx_2w.v
 post/cde_dispatch.v
 post/cde_done.v
 keys/cde_key_ctrl.v
@@ -67,6 +68,7 @@ post/cde_post.v
 post/cde_retire.v
 post/cde_qp_ctrl.v
 post/cde_posting.v
+lib/cde_ram_2w.v
 receive/cde_rdone.v
 receive/cde_rpost.v
 receive/cde_take.v
