@@ -5,7 +5,7 @@
 //          and 2 alone: where each begins, what it does, where it ends. The trace does not tell whether moderation holds a callback back in a step: that comes
 //          from the settings. Beside it go the watched CQ's operations, late by the pipeline's latency: they say which records must be there, with which
 //          operands, and what the neighbours may do (as in f_rules), judged by the monitor's table. Settings and written index are
-//          those of the cycle in which an operation was accepted.
+//          those of SEEN cycles after an operation was accepted.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -86,7 +86,7 @@ module f_arm_trace
     endfunction
 
     // ---------------------------------------------------------------- operations of the watched CQ, in step with their records
-    localparam A_W = 18, B_W = 22 + IDX_W, C_W = 3 + IDX_W, LATE = 5;
+    localparam A_W = 18, B_W = 21 + IDX_W, C_W = 3 + IDX_W, LATE = 7, SEEN = 2;
 
     reg  [11:0]      page = 0;
     reg  [2:0]       settings = 0;          // moderated, re-arm, typed
@@ -98,16 +98,21 @@ module f_arm_trace
     wire             db_take = db_valid && db_ready, ct_take = ct_valid && ct_ready;
 
     wire [A_W-1:0] a_in = {pub_valid && pub_cq == cq, pub_quiet, pub_give_up, pub_status, pub_solicited, pub_count, pub_op};
-    wire [B_W-1:0] b_in = {db_take ? db_cq == cq : ct_take && ct_cq == cq, db_page == page_now, db_take, db_arm, db_type,
+    wire [B_W-1:0] b_in = {db_take ? db_cq == cq : ct_take && ct_cq == cq, db_take, db_arm, db_type,
                            db_take ? db_cause : 8'h00, db_take ? db_op : ct_op, db_take ? db_index : ct_index};
+    // Its page is compared when the settings are known.
+    reg [11:0]         page_1 = 0, page_2 = 0;
+    reg [LATE-SEEN-1:0] o_late = 0;
     reg [LATE*A_W-1:0] a_late = 0;
     reg [LATE*B_W-1:0] b_late = 0;
-    reg [LATE*C_W-1:0] c_late = 0;
+    reg [(LATE-SEEN)*C_W-1:0] c_late = 0;
     always @(posedge clk) begin
         {page, settings, written} <= {page_now, settings_now, written_now};
+        {page_1, page_2} <= {db_page, page_1};
+        o_late <= {o_late[0 +: LATE-SEEN-1], page_2 == page_now};
         a_late <= {a_late[0 +: (LATE-1)*A_W], a_in};
         b_late <= {b_late[0 +: (LATE-1)*B_W], b_in};
-        c_late <= {c_late[0 +: (LATE-1)*C_W], settings_now, written_now};
+        c_late <= {c_late[0 +: (LATE-SEEN-1)*C_W], settings_now, written_now};
     end
 
     wire             p_valid, p_give_up, d_valid, d_host, d_owner, d_arm, set_typed, set_rearm;
@@ -115,8 +120,9 @@ module f_arm_trace
     wire [7:0]       p_op, d_cause, d_op;
     wire [IDX_W-1:0] d_index, w;
     assign {p_valid, p_quiet, p_give_up, p_status, p_solicited, p_count, p_op} = a_late[(LATE-1)*A_W +: A_W];
-    assign {d_valid, d_owner, d_host, d_arm, d_type, d_cause, d_op, d_index} = b_late[(LATE-1)*B_W +: B_W];
-    assign {moderated, set_rearm, set_typed, w} = c_late[(LATE-1)*C_W +: C_W];
+    assign {d_valid, d_host, d_arm, d_type, d_cause, d_op, d_index} = b_late[(LATE-1)*B_W +: B_W];
+    assign d_owner = o_late[LATE-SEEN-1];
+    assign {moderated, set_rearm, set_typed, w} = c_late[(LATE-SEEN-1)*C_W +: C_W];
 
     reg  [IDX_W-1:0] w_before = 0;          // written before this cycle
     reg  [IDX_W-1:0] done = 0;              // answered by memory, with or without a record

@@ -4,19 +4,21 @@
 // Layout of the state: cde_arm_state.vh
 localparam X_W = 4 + 4 * IDX_W, Y_W = 10, Z_W = 3 * IDX_W + 17, CF_W = 40 + IDX_W;
 localparam X_PROD = 4, X_CONS = 4 + IDX_W, X_SOLP = 4 + 2 * IDX_W, X_ACKP = 4 + 3 * IDX_W;
-localparam P_W = 17 + CQ_W + RETRY_W, D_W = 34 + CQ_W + IDX_W;
+localparam P_W = 17 + CQ_W + RETRY_W, D_W = 33 + CQ_W + IDX_W;
 localparam N = 1 << IDX_W;
 
 (* hierconn *) wire [3:0] \dut.f_since ;
-(* hierconn *) wire \dut.f_rp , \dut.f_cp , \dut.f_fp , \dut.f_zp , \dut.f_rd , \dut.f_cd , \dut.f_fd , \dut.f_zd , \dut.cd_owner , \dut.fd_owner ;
+(* hierconn *) wire \dut.f_rp , \dut.f_sp , \dut.f_cp , \dut.f_qp , \dut.f_fp , \dut.f_zp ,
+    \dut.f_rd , \dut.f_sd , \dut.f_cd , \dut.f_qd , \dut.f_fd , \dut.f_zd ,
+    \dut.cd_owner , \dut.qd_owner , \dut.fd_owner , \dut.zd_owner , \dut.qd_legal , \dut.fd_legal , \dut.zd_legal ;
 (* hierconn *) wire [X_W-1:0] \dut.f_x , \dut.f_ram_x ;
 (* hierconn *) wire [Y_W-1:0] \dut.f_y , \dut.f_ram_y ;
 (* hierconn *) wire [Z_W-1:0] \dut.f_ram_z ;
-(* hierconn *) wire [P_W-1:0] \dut.rp , \dut.cp , \dut.fp ;
-(* hierconn *) wire [CQ_W+16:0] \dut.zp ;
-(* hierconn *) wire [D_W-1:0] \dut.rd , \dut.cd , \dut.fd , \dut.zd ;
-(* hierconn *) wire [CF_W-1:0] \dut.cp_settings , \dut.fp_settings , \dut.cd_settings , \dut.fd_settings , \dut.zd_settings ;
-(* hierconn *) wire [IDX_W-1:0] \dut.cd_ahead ;
+(* hierconn *) wire [P_W-1:0] \dut.rp , \dut.sp , \dut.cp , \dut.qp , \dut.fp , \dut.zp ;
+(* hierconn *) wire [D_W-1:0] \dut.rd , \dut.sd , \dut.cd , \dut.qd , \dut.fd , \dut.zd ;
+(* hierconn *) wire [CF_W-1:0] \dut.cp_settings , \dut.qp_settings , \dut.fp_settings , \dut.cd_settings , \dut.qd_settings , \dut.fd_settings , \dut.zd_settings ;
+(* hierconn *) wire [IDX_W-1:0] \dut.cd_written ;
+(* hierconn *) wire [X_W-1:0] \dut.qd_x , \dut.fd_x , \dut.zd_x ;
 (* hierconn *) wire [(CF_W << CQ_W) - 1:0] \dut.settings_pub_ram.words , \dut.settings_db_ram.words ;
 (* hierconn *) wire [(IDX_W << CQ_W) - 1:0] \dut.written_ram.words ;
 
@@ -31,7 +33,7 @@ endfunction
 function [0:0] same_p;          // a late publication, and the pipeline's
     input [A_W-1:0]     a;
     input               valid;
-    input [CQ_W+16:0]   p;
+    input [P_W-1:0]     p;
     same_p = a[A_W-1] == valid && (!valid || a[16:0] == p[CQ_W +: 17]);
 endfunction
 
@@ -46,28 +48,55 @@ function [0:0] same_d;          // the timer's have no late one
             d[CQ_W + IDX_W +: 8] == `CDE_TRC_MODERATION)));
 endfunction
 
-wire on_its_way = a_late[A_W-1] || a_late[2*A_W-1] || a_late[3*A_W-1] || a_late[4*A_W-1] || a_late[5*A_W-1] ||
-    b_late[B_W-1] || b_late[2*B_W-1] || b_late[3*B_W-1] || b_late[4*B_W-1] || b_late[5*B_W-1];
-wire [B_W-1:0] b1 = b_late[0 +: B_W], b2 = b_late[B_W +: B_W], b3 = b_late[2*B_W +: B_W], b4 = b_late[3*B_W +: B_W];
+reg     on_its_way;
+integer v;
+always @* begin
+    on_its_way = 1'b0;
+    for (v = 1; v <= LATE; v = v + 1) on_its_way = on_its_way || a_late[v*A_W-1] || b_late[v*B_W-1];
+end
 wire [C_W-1:0] c1 = c_late[0 +: C_W], c2 = c_late[C_W +: C_W], c3 = c_late[2*C_W +: C_W], c4 = c_late[3*C_W +: C_W];
+
+function [0:0] legal;           // index between cons and written
+    input [X_W-1:0]   x;
+    input [C_W-1:0]   c;
+    input [D_W-1:0]   d;
+    reg   [IDX_W-1:0] advance, ahead;
+    begin
+        advance = d[CQ_W +: IDX_W] - x[X_CONS +: IDX_W];
+        ahead = c[IDX_W-1:0] - d[CQ_W +: IDX_W];
+        legal = !advance[IDX_W-1] && !ahead[IDX_W-1];
+    end
+endfunction
 
 always @(posedge clk) if (!rst) begin
     i_age: assert (age <= NUM_CQ + 1 || age == 1 << (CQ_W + 1));
     i_since: assert (\dut.f_since == (age > 3 ? 4'hf : (1 << age) - 1));
     i_nothing_yet: assert (up || (s == 0 && last == 0 && !on_its_way && c_late == 0 && page == 0 && settings == 0 && written == 0));
-    i_publications: assert (same_p(a_late[0 +: A_W], \dut.f_rp , \dut.rp ) && same_p(a_late[A_W +: A_W], \dut.f_cp , \dut.cp ) &&
-        same_p(a_late[2*A_W +: A_W], \dut.f_fp , \dut.fp ) && same_p(a_late[3*A_W +: A_W], \dut.f_zp , \dut.zp ));
-    i_requests: assert (same_d(b1, \dut.f_rd , \dut.rd ) && same_d(b2, \dut.f_cd , \dut.cd ) && same_d(b3, \dut.f_fd , \dut.fd ) &&
-        same_d(b4, \dut.f_zd , \dut.zd ));
+    i_publications: assert (same_p(a_late[0*A_W +: A_W], \dut.f_rp , \dut.rp ) &&
+        same_p(a_late[1*A_W +: A_W], \dut.f_sp , \dut.sp ) &&
+        same_p(a_late[2*A_W +: A_W], \dut.f_cp , \dut.cp ) &&
+        same_p(a_late[3*A_W +: A_W], \dut.f_qp , \dut.qp ) &&
+        same_p(a_late[4*A_W +: A_W], \dut.f_fp , \dut.fp ) &&
+        same_p(a_late[5*A_W +: A_W], \dut.f_zp , \dut.zp ));
+    i_requests: assert (same_d(b_late[0*B_W +: B_W], \dut.f_rd , \dut.rd ) &&
+        same_d(b_late[1*B_W +: B_W], \dut.f_sd , \dut.sd ) &&
+        same_d(b_late[2*B_W +: B_W], \dut.f_cd , \dut.cd ) &&
+        same_d(b_late[3*B_W +: B_W], \dut.f_qd , \dut.qd ) &&
+        same_d(b_late[4*B_W +: B_W], \dut.f_fd , \dut.fd ) &&
+        same_d(b_late[5*B_W +: B_W], \dut.f_zd , \dut.zd ));
     if (age > 1) begin
         i_settings: assert ({notified(set_pub), set_pub[CF_PAGE +: 12]} == {settings, page} && {notified(set_db), set_db[CF_PAGE +: 12]} == {settings, page});
         i_written_ram: assert (\dut.written_ram.words [cq * IDX_W +: IDX_W] == written);
     end
-    i_seen_r: assert (c1 == {settings, written} && (!b1[B_W-1] || b1[B_W-2] == (page == \dut.rd [CQ_W + IDX_W + 19 +: 12])));
-    i_seen_p: assert ((!\dut.f_cp || notified(\dut.cp_settings ) == c2[IDX_W +: 3]) && (!\dut.f_fp || notified(\dut.fp_settings ) == c3[IDX_W +: 3]));
-    i_seen_d: assert ((!\dut.f_cd || (notified(\dut.cd_settings ) == c2[IDX_W +: 3] && \dut.cd_ahead == c2[IDX_W-1:0] - \dut.cd [CQ_W +: IDX_W])) &&
-        (!\dut.f_fd || notified(\dut.fd_settings ) == c3[IDX_W +: 3]) && (!\dut.f_zd || notified(\dut.zd_settings ) == c4[IDX_W +: 3]));
-    i_owner: assert ((!b2[B_W-1] || b2[B_W-2] == \dut.cd_owner ) && (!b3[B_W-1] || b3[B_W-2] == \dut.fd_owner ));
+    i_seen: assert (c1 == {settings, written});
+    i_pages: assert ((!\dut.f_rd || page_1 == \dut.rd [CQ_W + IDX_W + 19 +: 12]) && (!\dut.f_sd || page_2 == \dut.sd [CQ_W + IDX_W + 19 +: 12]) &&
+        (!\dut.f_cd || o_late[0] == (page == \dut.cd [CQ_W + IDX_W + 19 +: 12])));
+    i_owner: assert ((!\dut.f_qd || o_late[1] == \dut.qd_owner ) && (!\dut.f_fd || o_late[2] == \dut.fd_owner ) && (!\dut.f_zd || o_late[3] == \dut.zd_owner ));
+    i_seen_p: assert ((!\dut.f_qp || notified(\dut.qp_settings ) == c2[IDX_W +: 3]) && (!\dut.f_fp || notified(\dut.fp_settings ) == c3[IDX_W +: 3]));
+    i_seen_d: assert ((!\dut.f_qd || notified(\dut.qd_settings ) == c2[IDX_W +: 3]) && (!\dut.f_fd || notified(\dut.fd_settings ) == c3[IDX_W +: 3]) &&
+        (!\dut.f_zd || notified(\dut.zd_settings ) == c4[IDX_W +: 3]));
+    i_legal: assert ((!\dut.f_qd || \dut.qd_legal == legal(\dut.qd_x , c2, \dut.qd )) && (!\dut.f_fd || \dut.fd_legal == legal(\dut.fd_x , c3, \dut.fd )) &&
+        (!\dut.f_zd || \dut.zd_legal == legal(\dut.zd_x , c4, \dut.zd )));
 end
 
 // ---------------------------------------------------------------- the table and the state behind stage Z (as in f_rules)

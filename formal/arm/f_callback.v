@@ -17,8 +17,8 @@ module f_callback
     // ---------------------------------------------------------------- environment
     (* hierconn *) wire [CQ_W-1:0] \dut.f_cq ;
     wire [CQ_W-1:0] cq = \dut.f_cq ;      // any one CQ
-    (* hierconn *) wire \dut.f_fp , \dut.f_fd , \dut.f_exists , \dut.f_busy , \dut.f_eqe , \dut.f_returned , \dut.f_freed , \dut.f_nothing_due , \dut.f_kinds ;
-    (* hierconn *) wire [2:0] \dut.f_answers , \dut.f_control , \dut.f_creates ;
+    (* hierconn *) wire \dut.f_exists , \dut.f_busy , \dut.f_eqe , \dut.f_returned , \dut.f_freed , \dut.f_nothing_due , \dut.f_settled , \dut.f_lives , \dut.f_kinds ;
+    (* hierconn *) wire [4:0] \dut.f_answers , \dut.f_control , \dut.f_creates ;
     (* hierconn *) wire [3:0] \dut.f_since ;
 
     wire pub = pub_valid && pub_cq == cq;
@@ -52,7 +52,7 @@ module f_callback
         outstanding <= d_sent || (between && !\dut.f_returned );
         if (ct_take && ct_cq == cq && ct_op == `CDE_TRC_CREATE) exists <= 1'b1;
         else if (\dut.f_freed ) exists <= 1'b0;
-        steps <= ct_take ? 3'd6 : steps == 0 ? 3'd0 : steps - 1'b1;
+        steps <= ct_take ? 3'd7 : steps == 0 ? 3'd0 : steps - 1'b1;
     end
 
     // ---------------------------------------------------------------- properties
@@ -66,19 +66,23 @@ module f_callback
 
 `ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction
-    wire [1:0] answers = \dut.f_answers [0] + \dut.f_answers [1] + \dut.f_answers [2];
+    // Stage Z tells what is sent, returned and freed; the flags know it already.
+    wire [2:0] answers = \dut.f_answers [0] + \dut.f_answers [1] + \dut.f_answers [2] + \dut.f_answers [3] + \dut.f_answers [4];
+    wire       out_now = event_out || p_sent || d_sent, outstanding_now = d_sent || (between && !\dut.f_returned ), exists_now = exists && !\dut.f_freed ;
     always @(posedge clk) if (!rst) begin
         i_age: assert (age <= NUM_CQ + 1 || age == 1 << (CQ_W + 1));
         i_since: assert (\dut.f_since == (age > 3 ? 4'hf : (1 << age) - 1));
         i_nothing_yet: assert (up || (!event_out && !outstanding && !exists && steps == 0 && answers == 0 && \dut.f_control == 0));
         if (age > 1) begin
-            i_event: assert ({2'b00, \dut.f_eqe } == {2'b00, event_out} + {1'b0, answers});
-            i_outstanding: assert (\dut.f_busy == outstanding);
-            i_exists: assert (exists == (\dut.f_exists || |\dut.f_creates ) && (!\dut.f_exists || \dut.f_creates == 0));
+            i_event: assert ({3'b000, \dut.f_eqe } == {3'b000, out_now} + {1'b0, answers});
+            i_outstanding: assert (\dut.f_busy == outstanding_now);
+            i_exists: assert (exists_now == (\dut.f_exists || |\dut.f_creates ) && (!\dut.f_exists || \dut.f_creates == 0));
+            i_settled: assert (\dut.f_settled && \dut.f_lives );
             i_nothing_due: assert (\dut.f_exists || \dut.f_nothing_due );
         end
         i_kinds: assert (\dut.f_kinds );
-        i_steps: assert ((!\dut.f_control [0] || steps == 6) && (!\dut.f_control [1] || steps == 5) && (!\dut.f_control [2] || steps == 4));
+        i_steps: assert ((!\dut.f_control [0] || steps == 7) && (!\dut.f_control [1] || steps == 6) && (!\dut.f_control [2] || steps == 5) &&
+            (!\dut.f_control [3] || steps == 4) && (!\dut.f_control [4] || steps == 3));
     end
 `endif
 

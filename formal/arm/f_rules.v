@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_rules: proof that what the arm pipeline computes (cde_arm_count, cde_arm_flags) keeps the rules of arm_spec.
+// f_rules: proof that what the arm pipeline computes (cde_arm_count, cde_arm_facts, cde_arm_flags, cde_arm_cause) keeps the rules of arm_spec.
 //
 // Purpose: one CQ whose steps follow each other without a pipeline: in each cycle a publication step, a doorbell or control step, or both,
 //          chained. arm_pipeline proves that the pipeline gives each step the state that the one before it has left, so both together are
@@ -34,6 +34,7 @@ module f_rules #(
     input wire [1:0]       write            // entries that memory accepts after the steps
 );
 
+`include "cde_arm_facts.vh"
 `include "cde_arm_state.vh"
 
     localparam S_W = 12 + 4 * IDX_W + (2 << IDX_W);
@@ -45,31 +46,45 @@ module f_rules #(
     reg [IDX_W-1:0] written = 0;
     reg [S_W-1:0]   s = 0;
 
-    // ---------------------------------------------------------------- the design's two stages
-    wire [X_W-1:0] p_x_next, d_x, d_x_next;
-    wire [Y_W-1:0] p_y_next, d_y, d_y_next;
-    wire [1:0]     live;
-    wire [7:0]     cause;
-    wire           publish, fail, open, legal, present, sol_remains, answered, p_call, d_call, p_due, d_due, acts, freed;
-    wire           host = d_op == `CDE_TRC_DOORBELL || d_op == `CDE_TRC_CB_RETURN;
-    wire [X_W-1:0] x_mid = p_valid ? p_x_next : x, x_next = d_valid ? d_x_next : x_mid;
-    wire [Y_W-1:0] y_mid = p_valid ? p_y_next : y, y_next = d_valid ? d_y_next : y_mid;
+    // ---------------------------------------------------------------- the design's stages
+    wire [X_W-1:0]  p_x_next, d_x_next;
+    wire [Y_W-1:0]  p_y_next, d_y_next;
+    wire [FP_W-1:0] p_facts;
+    wire [FD_W-1:0] d_facts;
+    wire [1:0]      unused_live;
+    wire [7:0]      cause;
+    wire            open, legal, p_call, d_call, unused_p_due, unused_d_due;
+    wire            host = d_op == `CDE_TRC_DOORBELL || d_op == `CDE_TRC_CB_RETURN;
+    wire            clean = d_cause_in == 8'h00 && d_owner;
+    wire [X_W-1:0]  d_x = p_valid ? p_x_next : x, x_next = d_valid ? d_x_next : d_x;
+    wire [Y_W-1:0]  d_y = p_valid ? p_y_next : y, y_next = d_valid ? d_y_next : d_y;
+    wire            error = p_op == `CDE_TRC_CQ_ERROR;
+    wire [10:0]     step = {p_op == `CDE_TRC_PUBLISH || error, p_op == `CDE_TRC_PUBLISH, error,
+                            error && p_status == `CDE_CQST_BUFFER_OVERFLOW, p_op == `CDE_TRC_EVENT_FAILED, p_count, p_solicited, p_status};
+    wire            acts = d_facts[FD_BELL] || (d_facts[FD_RETURN] && d_y[Y_BUSY]) || d_facts[FD_CREATE] || d_facts[FD_DESTROY] || d_facts[FD_LOOK];
+    wire            freed = d_facts[FD_DESTROY] && !d_y_next[Y_EXISTS];
 
     cde_arm_count #(.IDX_W(IDX_W), .X_BITS(X_W)) count_i (
-        .p_op(p_op), .p_count(p_count), .p_solicited(p_solicited), .p_status(p_status), .p_x(x), .p_x_next(p_x_next), .p_live(live),
-        .p_publish(publish), .p_fail(fail), .p_open(open), .chained(p_valid), .d_doorbell(d_op == `CDE_TRC_DOORBELL),
-        .d_create(d_op == `CDE_TRC_CREATE), .d_destroy(d_op == `CDE_TRC_DESTROY), .d_clean(d_cause_in == 8'h00 && d_owner),
-        .d_index(d_index), .d_ahead(written - d_index), .d_x_mem(x), .d_x(d_x), .d_x_next(d_x_next), .d_legal(legal),
-        .d_present(present), .d_sol_remains(sol_remains), .d_answered(answered)
+        .p_step(step), .p_x(x), .p_x_next(p_x_next), .d_before(step & {11{p_valid}}), .d_bell(d_op == `CDE_TRC_DOORBELL),
+        .d_create(d_op == `CDE_TRC_CREATE), .d_destroy(d_op == `CDE_TRC_DESTROY), .d_clean(clean), .d_index(d_index), .d_written(written),
+        .d_x_mem(x), .d_x_next(d_x_next), .d_legal(legal)
+    );
+
+    cde_arm_facts #(.IDX_W(IDX_W), .X_BITS(X_W)) facts_i (
+        .p_valid(p_valid), .p_op(p_op), .p_count(p_count), .p_solicited(p_solicited), .p_quiet(p_quiet), .p_status(p_status),
+        .p_give_up(p_give_up), .p_moderated(moderated), .p_x(x), .p_err(p_x_next[X_ERR +: 2]), .p_open(open), .p_live(unused_live),
+        .p_facts(p_facts), .d_valid(d_valid), .d_op(d_op), .d_clean(clean), .d_legal(legal), .d_arm(d_arm), .d_type(d_type), .d_index(d_index),
+        .d_typed(typed), .d_rearm(rearm), .d_moderated(moderated), .d_ripe(d_ripe), .d_x(d_x), .d_facts(d_facts)
     );
 
     cde_arm_flags #(.Y_BITS(Y_W)) flags_i (
-        .p_op(p_op), .p_live(live), .p_solicited(p_solicited), .p_quiet(p_quiet), .p_publish(publish), .p_fail(fail), .p_give_up(p_give_up),
-        .p_prompt(!moderated || p_x_next[X_ERR +: 2] != `CDE_CQST_OK), .p_y(y), .p_y_next(p_y_next), .p_call(p_call), .p_becomes_due(p_due),
-        .chained(p_valid), .d_op(d_op), .d_host(host), .d_cause_in(d_cause_in), .d_owner(d_owner), .d_ready(d_x[X_READY]), .d_legal(legal),
-        .d_arm(d_arm), .d_type(d_type), .d_present(present), .d_sol_remains(sol_remains), .d_answered(answered), .d_typed(typed),
-        .d_rearm(rearm), .d_prompt(!moderated || d_x_next[X_ERR +: 2] != `CDE_CQST_OK), .d_ripe(d_ripe), .d_y_mem(y), .d_y(d_y),
-        .d_y_next(d_y_next), .d_cause(cause), .d_acts(acts), .d_call(d_call), .d_becomes_due(d_due), .d_freed(freed)
+        .p_facts(p_facts), .p_y(y), .p_y_next(p_y_next), .p_call(p_call), .p_becomes_due(unused_p_due), .d_before(p_facts), .d_facts(d_facts),
+        .d_y_mem(y), .d_y_next(d_y_next), .d_call(d_call), .d_becomes_due(unused_d_due)
+    );
+
+    cde_arm_cause cause_i (
+        .bell(d_op == `CDE_TRC_DOORBELL), .cause_in(d_cause_in), .exists(d_y[Y_EXISTS]), .owner(d_owner), .ready(d_x[X_READY]), .legal(legal),
+        .busy(d_y[Y_BUSY]), .cause(cause)
     );
 
     // ---------------------------------------------------------------- the specification

@@ -100,13 +100,14 @@ module f_isolation
     always @(posedge clk) if (age > 1) same_error_state: assert (dead[0][cq] == dead[1][cq]);
 
     // ---------------------------------------------------------------- for the induction: what both copies have in common, stage by stage
-    localparam D_W = 34 + CQ_W + IDX_W, B = CQ_W + IDX_W, Z_W = 17 + 3 * IDX_W, CF_W = 40 + IDX_W;
+    localparam D_W = 33 + CQ_W + IDX_W, B = CQ_W + IDX_W, Z_W = 17 + 3 * IDX_W, CF_W = 40 + IDX_W;
     (* hierconn *) wire [X_W-1:0] \copy[0].dut.f_ram_x , \copy[1].dut.f_ram_x ;
     (* hierconn *) wire [Y_W-1:0] \copy[0].dut.f_ram_y , \copy[1].dut.f_ram_y ;
     (* hierconn *) wire [Z_W-1:0] \copy[0].dut.f_ram_z , \copy[1].dut.f_ram_z ;
-    (* hierconn *) wire [D_W-1:0] \copy[0].dut.rd , \copy[1].dut.rd , \copy[0].dut.cd , \copy[1].dut.cd , \copy[0].dut.fd , \copy[1].dut.fd , \copy[0].dut.zd , \copy[1].dut.zd ;
-    (* hierconn *) wire \copy[0].dut.rd_valid , \copy[1].dut.rd_valid , \copy[0].dut.cd_valid , \copy[1].dut.cd_valid , \copy[0].dut.fd_valid , \copy[1].dut.fd_valid ,
-        \copy[0].dut.zd_valid , \copy[1].dut.zd_valid , \copy[0].dut.f_pub_any ;
+    (* hierconn *) wire [D_W-1:0] \copy[0].dut.rd , \copy[1].dut.rd , \copy[0].dut.sd , \copy[1].dut.sd , \copy[0].dut.cd , \copy[1].dut.cd ,
+        \copy[0].dut.qd , \copy[1].dut.qd , \copy[0].dut.fd , \copy[1].dut.fd , \copy[0].dut.zd , \copy[1].dut.zd ;
+    (* hierconn *) wire \copy[0].dut.rd_valid , \copy[1].dut.rd_valid , \copy[0].dut.sd_valid , \copy[1].dut.sd_valid , \copy[0].dut.cd_valid , \copy[1].dut.cd_valid ,
+        \copy[0].dut.qd_valid , \copy[1].dut.qd_valid , \copy[0].dut.fd_valid , \copy[1].dut.fd_valid , \copy[0].dut.zd_valid , \copy[1].dut.zd_valid , \copy[0].dut.f_pub_any , \copy[0].dut.f_db_any ;
     (* hierconn *) wire \copy[0].dut.look_valid , \copy[1].dut.look_valid ;
     (* hierconn *) wire [NUM_CQ-1:0] \copy[0].dut.waiting , \copy[1].dut.waiting ;
     (* hierconn *) wire [(CF_W << CQ_W) - 1:0] \copy[0].dut.settings_db_ram.words , \copy[1].dut.settings_db_ram.words , \copy[0].dut.settings_pub_ram.words ,
@@ -117,12 +118,13 @@ module f_isolation
     (* hierconn *) wire [15:0] \copy[0].dut.prescale , \copy[1].dut.prescale ;
     (* hierconn *) wire [17:0] \copy[0].dut.now , \copy[1].dut.now ;
     (* hierconn *) wire [(Y_W << CQ_W) - 1:0] \copy[0].dut.flag_ram.words , \copy[1].dut.flag_ram.words ;
-    (* hierconn *) wire [511:0] \copy[0].dut.f_pub , \copy[1].dut.f_pub , \copy[0].dut.f_pub_f , \copy[1].dut.f_pub_f , \copy[0].dut.f_pub_z , \copy[1].dut.f_pub_z ,
-        \copy[0].dut.f_db_c , \copy[1].dut.f_db_c , \copy[0].dut.f_db_f , \copy[1].dut.f_db_f , \copy[0].dut.f_db_f_mine , \copy[1].dut.f_db_f_mine ,
-        \copy[0].dut.f_db_z , \copy[1].dut.f_db_z , \copy[0].dut.f_db_z_mine , \copy[1].dut.f_db_z_mine ;
-    (* hierconn *) wire \copy[0].dut.f_fp , \copy[0].dut.f_zp , \copy[0].dut.f_cd , \copy[1].dut.f_cd , \copy[0].dut.f_fd , \copy[1].dut.f_fd , \copy[0].dut.f_zd ,
-        \copy[1].dut.f_zd , \copy[0].dut.f_unmoderated , \copy[1].dut.f_unmoderated ;
-    (* hierconn *) wire [2:0] \copy[0].dut.f_idle , \copy[1].dut.f_idle ;
+    (* hierconn *) wire [511:0] \copy[0].dut.f_pub , \copy[1].dut.f_pub , \copy[0].dut.f_pub_q , \copy[1].dut.f_pub_q , \copy[0].dut.f_pub_f , \copy[1].dut.f_pub_f , \copy[0].dut.f_pub_z , \copy[1].dut.f_pub_z ,
+        \copy[0].dut.f_db_q , \copy[1].dut.f_db_q , \copy[0].dut.f_db_f , \copy[1].dut.f_db_f , \copy[0].dut.f_db_z , \copy[1].dut.f_db_z ,
+        \copy[0].dut.f_db_q_mine , \copy[1].dut.f_db_q_mine , \copy[0].dut.f_db_f_mine , \copy[1].dut.f_db_f_mine , \copy[0].dut.f_db_z_mine , \copy[1].dut.f_db_z_mine ;
+    (* hierconn *) wire \copy[0].dut.f_qp , \copy[0].dut.f_fp , \copy[0].dut.f_zp , \copy[0].dut.f_qd , \copy[0].dut.f_fd , \copy[0].dut.f_zd ,
+        \copy[0].dut.f_unmoderated , \copy[1].dut.f_unmoderated ;
+    (* hierconn *) wire \copy[0].dut.f_settled , \copy[1].dut.f_settled , \copy[0].dut.f_counted , \copy[1].dut.f_counted ;
+    (* hierconn *) wire [3:0] \copy[0].dut.f_idle , \copy[1].dut.f_idle ;
     (* hierconn *) wire [3:0] \copy[0].dut.f_since , \copy[1].dut.f_since ;
     integer k;
     reg     off, none_waits;
@@ -150,28 +152,33 @@ module f_isolation
         input [D_W-1:0] a, b;
         alike = valid_1 == valid_2 && (!valid_1 ||
             // Control: what a doorbell alone has is not looked at.
-            (!foreign(a) && !foreign(b) && (a[B+32] ? a[B+33:B+19] == b[B+33:B+19] && a[B+15:0] == b[B+15:0] &&
-                !a[B+33] && !a[B+31] && (a[B +: 8] == `CDE_TRC_CREATE || a[B +: 8] == `CDE_TRC_DESTROY || a[B +: 8] == 8'hff) : a == b && a[B+33:B+31] == 3'b001)) ||
-            (foreign(a) && foreign(b) && a[B+33:B+31] == 3'b001 && b[B+33:B+31] == 3'b001 &&
+            (!foreign(a) && !foreign(b) && (a[B+32] ? a[B+32:B+19] == b[B+32:B+19] && a[B+15:0] == b[B+15:0] &&
+                !a[B+31] && (a[B +: 8] == `CDE_TRC_CREATE || a[B +: 8] == `CDE_TRC_DESTROY || a[B +: 8] == 8'hff) : a == b && a[B+32:B+31] == 2'b01 &&
+                (a[B +: 8] == `CDE_TRC_DOORBELL || a[B +: 8] == `CDE_TRC_CB_RETURN))) ||
+            (foreign(a) && foreign(b) && a[B+32:B+31] == 2'b01 && b[B+32:B+31] == 2'b01 &&
                 (a[B +: 8] == `CDE_TRC_DOORBELL || a[B +: 8] == `CDE_TRC_CB_RETURN) && (b[B +: 8] == `CDE_TRC_DOORBELL || b[B +: 8] == `CDE_TRC_CB_RETURN)));
     endfunction
 
-    wire twin_c = \copy[0].dut.cd_valid && !foreign(\copy[0].dut.cd ), twin_f = \copy[0].dut.fd_valid && !foreign(\copy[0].dut.fd ),
-         twin_z = \copy[0].dut.zd_valid && !foreign(\copy[0].dut.zd );
+    wire twin_c = \copy[0].dut.cd_valid && !foreign(\copy[0].dut.cd ), twin_q = \copy[0].dut.qd_valid && !foreign(\copy[0].dut.qd ),
+         twin_f = \copy[0].dut.fd_valid && !foreign(\copy[0].dut.fd ), twin_z = \copy[0].dut.zd_valid && !foreign(\copy[0].dut.zd );
     // Each foreign operation of the watched CQ changes nothing, in its copy.
-    wire [2:0] must_idle = ~{twin_z, twin_f, twin_c};
+    wire [3:0] must_idle = ~{twin_z, twin_f, twin_q, twin_c};
 
 `ifndef PROPERTIES_ONLY
     always @(posedge clk) if (!rst) begin
         i_age: assert (age <= 2 * NUM_CQ || age == 1 << (CQ_W + 2));
-        i_quiet: assert (up || !(\copy[0].dut.rd_valid || \copy[0].dut.cd_valid || \copy[0].dut.fd_valid || \copy[0].dut.zd_valid || \copy[0].dut.f_pub_any ));
+        i_quiet: assert (up || !(\copy[0].dut.f_db_any || \copy[0].dut.f_pub_any ));
         i_started: assert (age > 3 ? (&\copy[0].dut.f_since && &\copy[1].dut.f_since ) :
             \copy[0].dut.f_since == (1 << age) - 1 && \copy[1].dut.f_since == (1 << age) - 1);
     end
     always @(posedge clk) if (age > 1) begin
         i_state: assert (\copy[0].dut.f_ram_x == \copy[1].dut.f_ram_x && \copy[0].dut.f_ram_y == \copy[1].dut.f_ram_y && \copy[0].dut.f_ram_z == \copy[1].dut.f_ram_z );
+        // An operation without effect changes nothing.
+        i_settled: assert (\copy[0].dut.f_settled && \copy[1].dut.f_settled && \copy[0].dut.f_counted && \copy[1].dut.f_counted );
         i_operations: assert (alike(\copy[0].dut.rd_valid , \copy[1].dut.rd_valid , \copy[0].dut.rd , \copy[1].dut.rd ) &&
+            alike(\copy[0].dut.sd_valid , \copy[1].dut.sd_valid , \copy[0].dut.sd , \copy[1].dut.sd ) &&
             alike(\copy[0].dut.cd_valid , \copy[1].dut.cd_valid , \copy[0].dut.cd , \copy[1].dut.cd ) &&
+            alike(\copy[0].dut.qd_valid , \copy[1].dut.qd_valid , \copy[0].dut.qd , \copy[1].dut.qd ) &&
             alike(\copy[0].dut.fd_valid , \copy[1].dut.fd_valid , \copy[0].dut.fd , \copy[1].dut.fd ) &&
             alike(\copy[0].dut.zd_valid , \copy[1].dut.zd_valid , \copy[0].dut.zd , \copy[1].dut.zd ));
         i_written: assert (\copy[0].dut.written_ram.words == \copy[1].dut.written_ram.words );
@@ -184,9 +191,10 @@ module f_isolation
         i_settings: assert (\copy[0].dut.settings_db_ram.words == \copy[1].dut.settings_db_ram.words &&
             \copy[0].dut.settings_pub_ram.words == \copy[1].dut.settings_pub_ram.words );
         i_page: assert (age <= NUM_CQ + 1 + cq || \copy[0].dut.settings_db_ram.words [cq * CF_W + CF_PAGE +: 12] == page);
-        i_publications: assert (\copy[0].dut.f_pub == \copy[1].dut.f_pub && (!\copy[0].dut.f_fp || \copy[0].dut.f_pub_f == \copy[1].dut.f_pub_f ) &&
+        i_publications: assert (\copy[0].dut.f_pub == \copy[1].dut.f_pub && (!\copy[0].dut.f_qp || \copy[0].dut.f_pub_q == \copy[1].dut.f_pub_q ) &&
+            (!\copy[0].dut.f_fp || \copy[0].dut.f_pub_f == \copy[1].dut.f_pub_f ) &&
             (!\copy[0].dut.f_zp || \copy[0].dut.f_pub_z == \copy[1].dut.f_pub_z ));
-        i_twins_c: assert (!twin_c || \copy[0].dut.f_db_c == \copy[1].dut.f_db_c );
+        i_twins_q: assert (!twin_q || (\copy[0].dut.f_db_q == \copy[1].dut.f_db_q && (!\copy[0].dut.f_qd || \copy[0].dut.f_db_q_mine == \copy[1].dut.f_db_q_mine )));
         i_twins_f: assert (!twin_f || (\copy[0].dut.f_db_f == \copy[1].dut.f_db_f && (!\copy[0].dut.f_fd || \copy[0].dut.f_db_f_mine == \copy[1].dut.f_db_f_mine )));
         i_twins_z: assert (!twin_z || (\copy[0].dut.f_db_z == \copy[1].dut.f_db_z && (!\copy[0].dut.f_zd || \copy[0].dut.f_db_z_mine == \copy[1].dut.f_db_z_mine )));
         i_foreign: assert ((must_idle & ~\copy[0].dut.f_idle ) == 0 && (must_idle & ~\copy[1].dut.f_idle ) == 0);

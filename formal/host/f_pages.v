@@ -53,12 +53,13 @@ module f_pages #(
     wire            db_page, post_page;
     wire [3:0]      db_index;
     wire [15:0]     st_page, st_object, rd_err_page;
-    reg [3:0]       db_way, post_way;
+    localparam LATE = 7;                 // from a doorbell to its answer; a post is answered after four cycles
+    reg [LATE-1:0]  db_way, post_way;
     initial {db_way, post_way} = 0;
     wire            took_db = db_valid && db_ready && up, took_post = post_valid && post_ready && up;
     always @(posedge clk) begin
-        db_way <= {db_way[2:0], took_db};
-        post_way <= {post_way[2:0], took_post};
+        db_way <= {db_way[LATE-2:0], took_db};
+        post_way <= {post_way[LATE-2:0], took_post};
     end
 
     cde_page_port #(
@@ -68,7 +69,7 @@ module f_pages #(
         .s_axi_awsize(awsize), .s_axi_awvalid(awvalid), .s_axi_awready(awready), .s_axi_wdata(wdata), .s_axi_wstrb(wstrb),
         .s_axi_wlast(wlast), .s_axi_wvalid(wvalid), .s_axi_wready(wready), .s_axi_bid(bid), .s_axi_bresp(bresp), .s_axi_buser(buser),
         .s_axi_bvalid(bvalid), .s_axi_bready(bready), .db_valid(db_valid), .db_ready(db_ready && up), .db_op(db_op), .db_cause(db_cause),
-        .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type), .res_valid(db_way[3]),
+        .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type), .res_valid(db_way[LATE-1]),
         .res_cause(cause), .post_valid(post_valid), .post_ready(post_ready && up), .post_page(post_page), .post_kind(post_kind), .post_data(post_data),
         .post_word(post_word), .post_res_valid(post_way[3]), .post_res_cause(cause), .st_valid(st_valid), .st_page(st_page),
         .st_post(st_post), .st_srq(st_srq), .st_object(st_object), .st_cause(st_cause), .s_axi_arid(arid), .s_axi_araddr(araddr),
@@ -99,7 +100,8 @@ module f_pages #(
     (* hierconn *) wire [16*B_W-1:0] \dut.doorbell_i.b_fifo.words ;
     (* hierconn *) wire [2*A_W-1:0] \dut.doorbell_i.aw_fifo.words ;
     (* hierconn *) wire [2*577-1:0] \dut.doorbell_i.w_fifo.words ;
-    (* hierconn *) wire [T_W-1:0] \dut.doorbell_i.tag_r , \dut.doorbell_i.tag_c , \dut.doorbell_i.tag_f , \dut.doorbell_i.tag_z ;
+    (* hierconn *) wire [LATE*T_W-1:0] \dut.doorbell_i.tags ;
+    (* hierconn *) wire [26:0] \dut.doorbell_i.posted ;
     (* hierconn *) wire [5:0] \write_i.f_wls ;
     (* hierconn *) wire [6+ID_W:0] \write_i.f_watch ;
     wire [5:0]        ahead;
@@ -107,12 +109,22 @@ module f_pages #(
     wire [ID_W-1:0]   its_id;
     assign {watching, ahead, its_id} = \write_i.f_watch ;
 
-    wire [3:0]        way = db_way | post_way;
+    wire [LATE-1:0]   way = db_way | post_way;
     wire [5:0]        answers = \dut.doorbell_i.b_fifo.level , addresses = \dut.doorbell_i.aw_fifo.level ;
     wire [1:0]        beats = \dut.doorbell_i.w_fifo.level ;
     wire [5:0]        lasts = (beats != 0 && \dut.doorbell_i.w_fifo.words [576]) + (beats == 2 && \dut.doorbell_i.w_fifo.words [577+576]);
-    // Place of each stage in the order of the answers
-    wire [5:0]        at_f = answers + way[3], at_c = at_f + way[2], at_r = at_c + way[1], at_a = at_r + way[0];
+    // Places in the order of the answers: of the first address, of a write on its way
+    reg  [5:0]        at_a;
+    reg               in_place;
+    integer           k;
+    always @* begin
+        at_a = answers;
+        in_place = 1'b1;
+        for (k = LATE - 1; k >= 0; k = k - 1) begin
+            if (way[k] && ahead == at_a && \dut.doorbell_i.tags [k*T_W+35 +: ID_W] != its_id) in_place = 1'b0;
+            at_a = at_a + way[k];
+        end
+    end
     wire [ID_W-1:0]   its_answer = \dut.doorbell_i.b_fifo.words [ahead[3:0]*B_W+8 +: ID_W];
     wire [ID_W-1:0]   its_address = \dut.doorbell_i.aw_fifo.words [(ahead != at_a)*A_W+39 +: ID_W];
 
@@ -124,15 +136,13 @@ module f_pages #(
         i_age: assert (age <= 4);
         i_quiet: assert (up || (at_a == 0 && addresses == 0 && beats == 0 && outstanding == 0 && \write_i.f_wls == 0 && !watching));
         i_ways: assert ((db_way & post_way) == 0);
+        i_posted: assert ({\dut.doorbell_i.posted [26], \dut.doorbell_i.posted [17], \dut.doorbell_i.posted [8]} == post_way[6:4]);
         i_levels: assert ((up || at_a == 0) && addresses <= 2 && beats <= 2);
         i_outstanding: assert (outstanding == at_a + addresses && \write_i.f_wls == at_a + lasts);
         if (watching) begin
             i_watched: assert (ahead < outstanding);
             i_answer: assert (ahead >= answers || its_answer == its_id);
-            i_under_way: assert ((!way[3] || ahead != answers || \dut.doorbell_i.tag_z [35 +: ID_W] == its_id) &&
-                (!way[2] || ahead != at_f || \dut.doorbell_i.tag_f [35 +: ID_W] == its_id) &&
-                (!way[1] || ahead != at_c || \dut.doorbell_i.tag_c [35 +: ID_W] == its_id) &&
-                (!way[0] || ahead != at_r || \dut.doorbell_i.tag_r [35 +: ID_W] == its_id));
+            i_under_way: assert (in_place);
             i_address: assert (ahead < at_a || its_address == its_id);
         end
     end

@@ -4,10 +4,12 @@
 // Purpose: two pipelines, publication (write responses, overflows) and doorbells (consumer index, arm, callback return, control,
 //          moderation), change one state, each one operation per cycle. Operations of one cycle on one CQ are chained,
 //          publication first, so neither side ever waits for the other and no set meets a clear. The state is split over
-//          three stages, counts (C), flags (F), ages (Z), each a loop of one cycle with forwarding.
+//          three stages, counts (C), flags (F), ages (Z), each a loop of one cycle. Between counts and flags lies stage Q,
+//          which compares and decodes, so that the loop of the flags finds single bits.
 // Ports:   publication in (pub_*, never refused), doorbells in (db_*), control in (ct_*), results (res_*), callbacks out
 //          (one FIFO push per pipeline), copies of the consumer index for the producer side, trace lanes 1 and 2.
-// Latency: operation accepted in cycle t; callback pushed in t+3, cause registered in t+4; control result and trace in t+5.
+// Latency: operation accepted in cycle t; counts moved in t+3, flags decided in t+5; callback pushed in t+6; cause, control
+//          result and trace in t+7. Settings and written index count as of t+2.
 `default_nettype none
 `include "cde_arm_settings.vh"
 `include "cde_defs.vh"
@@ -78,10 +80,10 @@ module cde_arm #(
     input  wire [IDX_W-1:0]   wr_index,
 
     // Consumer index for the producer side
-    output reg                cons_we,
-    output reg  [CQ_W-1:0]    cons_cq,
-    output reg  [IDX_W-1:0]   cons_index,
-    output reg  [NUM_CQ-1:0]  dead,          // CQ is in its error state
+    output wire               cons_we,
+    output wire [CQ_W-1:0]    cons_cq,
+    output wire [IDX_W-1:0]   cons_index,
+    output reg  [NUM_CQ-1:0]  dead,          // CQ is in its error state; known one cycle after stage C
 
     // Callbacks, one push port for each pipeline
     output wire               ev_pub_valid,
@@ -96,6 +98,7 @@ module cde_arm #(
 
     wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5;
 
+`include "cde_arm_facts.vh"
 `include "cde_arm_state.vh"
 
     localparam [31:0] LAST_CYCLE = MOD_TICK - 1;
@@ -145,239 +148,242 @@ module cde_arm #(
 
     wire [CQ_W-1:0] da_cq = db_take ? db_cq : ct_take ? ct_cq : look_cq;
 
-    // ---------------------------------------------------------------- operands, stages R (memory out), C, F, Z, T
+    // ---------------------------------------------------------------- operands, stages R, S (memory on its way), C, Q, F, Z
     // Publication; the CQ lies lowest in both.
     localparam P_OP = CQ_W, P_COUNT = P_OP + 8, P_SOLICITED = P_COUNT + 2, P_STATUS = P_SOLICITED + 2, P_GIVE_UP = P_STATUS + 2,
                P_QUIET = P_GIVE_UP + 1, P_RETRY = P_QUIET + 2, P_W = P_RETRY + RETRY_W;
-    // Doorbell side, last who asks: a doorbell page, control, moderation whose callback is ripe.
+    // Doorbell side, last who asks: a doorbell page, control. Else it is a look of moderation.
     localparam D_INDEX = CQ_W, D_OP = D_INDEX + IDX_W, D_CAUSE = D_OP + 8, D_TYPE = D_CAUSE + 8, D_ARM = D_TYPE + 2, D_PAGE = D_ARM + 1,
-               D_HOST = D_PAGE + PAGE_W, D_CONTROL = D_HOST + 1, D_RIPE = D_CONTROL + 1, D_W = D_RIPE + 1;
+               D_HOST = D_PAGE + PAGE_W, D_CONTROL = D_HOST + 1, D_W = D_CONTROL + 1;
     localparam CF_W = `CDE_CFG_W;
 
-    reg             rp_valid, cp_valid, fp_valid, zp_valid;
-    reg  [P_W-1:0]  rp, cp, fp;
-    reg  [P_RETRY-1:0] zp;
-    reg             rd_valid, cd_valid, fd_valid, zd_valid;
-    reg  [D_W-1:0]  rd, cd, fd, zd;
+    reg             rp_valid, sp_valid, cp_valid, qp_valid, fp_valid, zp_valid;
+    reg  [P_W-1:0]  rp, sp, cp, qp, fp, zp;
+    reg             rd_valid, sd_valid, cd_valid, qd_valid, fd_valid, zd_valid;
+    reg  [D_W-1:0]  rd, sd, cd, qd, fd, zd;
+    reg             c_chained, q_chained, f_chained, z_chained;     // both operations are about one CQ
 
     wire [P_W-1:0]  ap = {pub_retry, pub_quiet, pub_give_up, pub_status, pub_solicited, pub_count, pub_op, pub_cq};
-    wire [D_W-1:0]  ad = {look_take && look_ripe, ct_take, db_take, db_page, db_arm, db_type,
-                          db_take ? db_cause : 8'h00,
-                          db_take ? db_op : ct_take ? ct_op : `CDE_TRC_MODERATION,
-                          db_take ? db_index : ct_index, da_cq};
+    wire [D_W-1:0]  ad = {ct_take, db_take, db_page, db_arm, db_type, db_take ? db_cause : 8'h00,
+                          db_take ? db_op : ct_take ? ct_op : `CDE_TRC_MODERATION, db_take ? db_index : ct_index, da_cq};
+
+    wire [CQ_W-1:0] sp_cq = sp[CQ_W-1:0], cp_cq = cp[CQ_W-1:0], qp_cq = qp[CQ_W-1:0], fp_cq = fp[CQ_W-1:0], zp_cq = zp[CQ_W-1:0];
+    wire [CQ_W-1:0] sd_cq = sd[CQ_W-1:0], cd_cq = cd[CQ_W-1:0], qd_cq = qd[CQ_W-1:0], fd_cq = fd[CQ_W-1:0], zd_cq = zd[CQ_W-1:0];
+    wire            s_chained = sp_valid && sp_cq == sd_cq;
 
     always @(posedge clk) begin
-        {rp_valid, cp_valid, fp_valid, zp_valid} <= rst ? 4'd0 : {pub_valid, rp_valid, cp_valid, fp_valid};
-        {rd_valid, cd_valid, fd_valid, zd_valid} <= rst ? 4'd0 : {db_take || ct_take || look_take, rd_valid, cd_valid, fd_valid};
-        {rp, cp, fp, zp} <= {ap, rp, cp, fp[P_RETRY-1:0]};
-        {rd, cd, fd, zd} <= {ad, rd, cd, fd};
+        {zp_valid, fp_valid, qp_valid, cp_valid, sp_valid, rp_valid} <= {fp_valid, qp_valid, cp_valid, sp_valid, rp_valid, pub_valid} & {6{!rst}};
+        {zd_valid, fd_valid, qd_valid, cd_valid, sd_valid, rd_valid} <=
+            {fd_valid, qd_valid, cd_valid, sd_valid, rd_valid, db_take || ct_take || look_take} & {6{!rst}};
+        {zp, fp, qp, cp, sp, rp} <= {fp, qp, cp, sp, rp, ap};
+        {zd, fd, qd, cd, sd, rd} <= {fd, qd, cd, sd, rd, ad};
+        {z_chained, f_chained, q_chained, c_chained} <= {f_chained, q_chained, c_chained, s_chained};
     end
 
-    wire [CQ_W-1:0]    rp_cq = rp[CQ_W-1:0];
-    wire [CQ_W-1:0]    rd_cq = rd[CQ_W-1:0];
-
     // ---------------------------------------------------------------- settings, written index: known at stage C
-    wire [CF_W-1:0]  rp_settings, rd_settings;
-    reg  [CF_W-1:0]  cp_settings, cd_settings, fp_settings, fd_settings, zd_settings;
-    wire [IDX_W-1:0] rd_written;
-    reg  [IDX_W-1:0] cd_ahead;
-    reg              cd_owner, fd_owner;
-    wire             unused_settings = &{1'b0, fp_settings};
+    wire [CF_W-1:0]  cp_settings, cd_settings;
+    reg  [CF_W-1:0]  qp_settings, fp_settings, zp_settings, qd_settings, fd_settings, zd_settings;
+    wire [IDX_W-1:0] cd_written;
+    wire             cd_owner = cd_settings[`CDE_CFG_PAGE +: PAGE_W] == cd[D_PAGE +: PAGE_W];
+    reg              qd_owner, fd_owner, zd_owner;
+    wire             unused_settings = &{1'b0, zp_settings};
 
-    cde_ram #(.W(CF_W), .AW(CQ_W), .ECC(ECC)) settings_pub_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(pub_cq), .rdata(rp_settings)
+    cde_ctx #(.W(CF_W), .AW(CQ_W), .ECC(ECC)) settings_pub_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(pub_cq), .rdata(cp_settings)
     );
 
-    cde_ram #(.W(CF_W), .AW(CQ_W), .ECC(ECC)) settings_db_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(da_cq), .rdata(rd_settings)
+    cde_ctx #(.W(CF_W), .AW(CQ_W), .ECC(ECC)) settings_db_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(da_cq), .rdata(cd_settings)
     );
 
-    cde_ram #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) written_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(wr_we), .waddr(wr_cq), .wdata(wr_index), .raddr(da_cq), .rdata(rd_written)
+    cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) written_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(wr_we), .waddr(wr_cq), .wdata(wr_index), .raddr(da_cq), .rdata(cd_written)
     );
 
     always @(posedge clk) begin
-        {cp_settings, fp_settings} <= {rp_settings, cp_settings};
-        {cd_settings, fd_settings, zd_settings} <= {rd_settings, cd_settings, fd_settings};
-        cd_ahead <= rd_written - rd[D_INDEX +: IDX_W];
-        cd_owner <= rd_settings[`CDE_CFG_PAGE +: PAGE_W] == rd[D_PAGE +: PAGE_W];
-        fd_owner <= cd_owner;
+        {qp_settings, fp_settings, zp_settings} <= {cp_settings, qp_settings, fp_settings};
+        {qd_settings, fd_settings, zd_settings} <= {cd_settings, qd_settings, fd_settings};
+        {qd_owner, fd_owner, zd_owner} <= {cd_owner, qd_owner, fd_owner};
     end
 
     // ---------------------------------------------------------------- stage C: counts
-    wire [CQ_W-1:0]    cp_cq = cp[CQ_W-1:0];
-    wire [CQ_W-1:0]    cd_cq = cd[CQ_W-1:0];
-    wire [7:0]         cp_op = cp[P_OP +: 8];
-    wire [7:0]         cd_op = cd[D_OP +: 8];
-    wire [X_W-1:0]     rp_x, rd_x, cp_x_next, cd_x, cd_x_next;
-    reg  [X_W-1:0]     cp_x, cd_x_mem;
-    wire [1:0]         cp_live;
-    wire               cp_publish, cp_fail, cp_open, cd_legal, cd_present, cd_sol_remains, cd_answered;
-    reg                c_chained, f_chained;
+    localparam STEP_W = 11;
+    wire [X_W-1:0]    cp_x, cp_x_next, cd_x_mem, cd_x_next;
+    wire              cd_legal;
+    reg  [STEP_W-1:0] cp_step, cd_before;
+    reg               cd_bell, cd_create, cd_destroy, cd_clean;
 
-    cde_ram_2w #(.W(X_W), .AW(CQ_W), .ECC(ECC)) count_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem4),
-        .we0(cp_valid), .waddr0(cp_cq), .wdata0(cp_x_next),
-        .we1(cd_valid), .waddr1(cd_cq), .wdata1(cd_x_next),
-        .raddr0(pub_cq), .rdata0(rp_x), .raddr1(da_cq), .rdata1(rd_x)
-    );
+    // Decoded a stage ahead
+    wire [7:0]        sp_op = sp[P_OP +: 8], sd_op = sd[D_OP +: 8];
+    wire              sp_error = sp_op == `CDE_TRC_CQ_ERROR;
+    wire              sp_overflow = sp_error && sp[P_STATUS +: 2] == `CDE_CQST_BUFFER_OVERFLOW;
+    wire [STEP_W-1:0] sp_step = {sp_op == `CDE_TRC_PUBLISH || sp_error, sp_op == `CDE_TRC_PUBLISH, sp_error, sp_overflow,
+                                 sp_op == `CDE_TRC_EVENT_FAILED, sp[P_COUNT +: 2], sp[P_SOLICITED +: 2], sp[P_STATUS +: 2]};
 
     always @(posedge clk) begin
-        cp_x <= cd_valid && cd_cq == rp_cq ? cd_x_next : cp_valid && cp_cq == rp_cq ? cp_x_next : rp_x;
-        cd_x_mem <= cd_valid && cd_cq == rd_cq ? cd_x_next : cp_valid && cp_cq == rd_cq ? cp_x_next : rd_x;
-        c_chained <= rp_valid && rp_cq == rd_cq;
-        f_chained <= c_chained;
+        cp_step <= sp_step;
+        cd_before <= sp_step & {STEP_W{s_chained}};
+        {cd_bell, cd_create, cd_destroy} <= {sd_op == `CDE_TRC_DOORBELL, sd_op == `CDE_TRC_CREATE, sd_op == `CDE_TRC_DESTROY};
+        cd_clean <= sd[D_CAUSE +: 8] == 8'h00;
     end
 
-    cde_arm_count #(.IDX_W(IDX_W), .X_BITS(X_W)) count_i (
-        .p_op(cp_op), .p_count(cp[P_COUNT +: 2]), .p_solicited(cp[P_SOLICITED +: 2]), .p_status(cp[P_STATUS +: 2]),
-        .p_x(cp_x), .p_x_next(cp_x_next), .p_live(cp_live), .p_publish(cp_publish), .p_fail(cp_fail), .p_open(cp_open),
-        .chained(c_chained),
-        .d_doorbell(cd_op == `CDE_TRC_DOORBELL), .d_create(cd_op == `CDE_TRC_CREATE),
-        .d_destroy(cd_op == `CDE_TRC_DESTROY),
-        .d_clean(cd[D_CAUSE +: 8] == 8'h00 && cd_owner),
-        .d_index(cd[D_INDEX +: IDX_W]), .d_ahead(cd_ahead), .d_x_mem(cd_x_mem), .d_x(cd_x), .d_x_next(cd_x_next),
-        .d_legal(cd_legal), .d_present(cd_present), .d_sol_remains(cd_sol_remains), .d_answered(cd_answered)
+    cde_ctx_2w #(.W(X_W), .AW(CQ_W), .ECC(ECC)) count_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4),
+        .we0(cp_valid), .waddr0(cp_cq), .wdata0(cp_x_next), .we1(cd_valid), .waddr1(cd_cq), .wdata1(cd_x_next),
+        .raddr0(pub_cq), .rdata0(cp_x), .raddr1(da_cq), .rdata1(cd_x_mem)
     );
 
+    cde_arm_count #(.IDX_W(IDX_W), .X_BITS(X_W), .STEP_BITS(STEP_W)) count_i (
+        .p_step(cp_step), .p_x(cp_x), .p_x_next(cp_x_next),
+        .d_before(cd_before), .d_bell(cd_bell), .d_create(cd_create), .d_destroy(cd_destroy), .d_clean(cd_clean && cd_owner),
+        .d_index(cd[D_INDEX +: IDX_W]), .d_written(cd_written), .d_x_mem(cd_x_mem), .d_x_next(cd_x_next), .d_legal(cd_legal)
+    );
+
+    // ---------------------------------------------------------------- stage Q: facts
+    reg  [X_W-1:0]    qp_x, qp_x_next, qd_x_mem, qd_x_next;
+    reg               qd_legal;
+    wire [X_W-1:0]    qd_x = q_chained ? qp_x_next : qd_x_mem;
+    wire [7:0]        qp_op = qp[P_OP +: 8], qd_op = qd[D_OP +: 8];
+    wire [1:0]        qp_live;
+    wire              qp_open;
+    wire [FP_W-1:0]   qp_facts;
+    wire [FD_W-1:0]   qd_facts;
+    wire              qp_of_entries = qp_op == `CDE_TRC_PUBLISH ||
+                                      (qp_op == `CDE_TRC_CQ_ERROR && qp[P_STATUS +: 2] == `CDE_CQST_INTERNAL_ERROR);
+    wire [IDX_W-1:0]  qp_gap = qp_x_next[X_PROD +: IDX_W] - qp_x_next[X_CONS +: IDX_W];
+    wire [IDX_W-1:0]  qd_gap = qd_x_next[X_PROD +: IDX_W] - qd_x_next[X_CONS +: IDX_W];
+    wire              ripe_now, ended;        // callback of the CQ that moderation looks at
+
+    cde_arm_facts #(.IDX_W(IDX_W), .X_BITS(X_W), .FP_BITS(FP_W), .FD_BITS(FD_W)) facts_i (
+        .p_valid(qp_valid), .p_op(qp_op), .p_count(qp[P_COUNT +: 2]), .p_solicited(qp[P_SOLICITED +: 2]), .p_quiet(qp[P_QUIET +: 2]),
+        .p_status(qp[P_STATUS +: 2]), .p_give_up(qp[P_GIVE_UP]), .p_moderated(qp_settings[`CDE_CFG_CNT_EN] || qp_settings[`CDE_CFG_INT_EN]),
+        .p_x(qp_x), .p_err(qp_x_next[X_ERR +: 2]), .p_open(qp_open), .p_live(qp_live), .p_facts(qp_facts),
+        .d_valid(qd_valid), .d_op(qd_op), .d_clean(qd[D_CAUSE +: 8] == 8'h00 && qd_owner), .d_legal(qd_legal), .d_arm(qd[D_ARM]),
+        .d_type(qd[D_TYPE +: 2]), .d_index(qd[D_INDEX +: IDX_W]), .d_typed(qd_settings[`CDE_CFG_TYPED]),
+        .d_rearm(qd_settings[`CDE_CFG_REARM]), .d_moderated(qd_settings[`CDE_CFG_CNT_EN] || qd_settings[`CDE_CFG_INT_EN]),
+        .d_ripe(look_ripe && !ended), .d_x(qd_x), .d_facts(qd_facts)
+    );
+
+    assign cons_we = qd_valid;
+    assign cons_cq = qd_cq;
+    assign cons_index = qd_x_next[X_CONS +: IDX_W];
+
     always @(posedge clk) begin
-        cons_we <= cd_valid;
-        cons_cq <= cd_cq;
-        cons_index <= cd_x_next[X_CONS +: IDX_W];
-        if (cp_valid && cp_x_next[X_ERR +: 2] != `CDE_CQST_OK) dead[cp_cq] <= 1'b1;
-        if (cd_valid && cd_op == `CDE_TRC_CREATE) dead[cd_cq] <= 1'b0;
+        {qp_x, qp_x_next, qd_x_mem, qd_x_next, qd_legal} <= {cp_x, cp_x_next, cd_x_mem, cd_x_next, cd_legal};
+        if (qp_valid && qp_x_next[X_ERR +: 2] != `CDE_CQST_OK) dead[qp_cq] <= 1'b1;
+        if (qd_valid && qd_op == `CDE_TRC_CREATE) dead[qd_cq] <= 1'b0;
         if (rst) dead <= {NUM_CQ{1'b0}};
     end
 
     // ---------------------------------------------------------------- stage F: flags
-    wire [CQ_W-1:0]    fp_cq = fp[CQ_W-1:0];
-    wire [CQ_W-1:0]    fd_cq = fd[CQ_W-1:0];
-    wire [7:0]         fp_op = fp[P_OP +: 8];
-    wire [7:0]         fd_op = fd[D_OP +: 8];
-    reg  [X_W-1:0]     fp_x, fp_x_next, fd_x, fd_x_next;
-    reg  [1:0]         fp_live;
-    reg                fp_publish, fp_fail, fp_open, fd_legal, fd_present, fd_sol_remains, fd_answered;
-    wire [Y_W-1:0]     cp_y, cd_y, fp_y_next, fd_y, fd_y_next;
-    reg  [Y_W-1:0]     fp_y, fd_y_mem;
-    wire               fp_call, fd_call, fp_becomes_due, fd_becomes_due, fd_acts, fd_freed;
-    wire [7:0]         fd_cause;
-    wire               fp_prompt = !(fp_settings[`CDE_CFG_CNT_EN] || fp_settings[`CDE_CFG_INT_EN]) ||
-                                   fp_x_next[X_ERR +: 2] != `CDE_CQST_OK;
-    wire               fd_prompt = !(fd_settings[`CDE_CFG_CNT_EN] || fd_settings[`CDE_CFG_INT_EN]) ||
-                                   fd_x_next[X_ERR +: 2] != `CDE_CQST_OK;
+    reg  [X_W-1:0]    fp_x, fp_x_next, fd_x, fd_x_next;
+    reg  [FP_W-1:0]   fp_facts, fd_before;
+    reg  [FD_W-1:0]   fd_facts;
+    reg               fp_traced, fd_legal;
+    reg  [1:0]        fp_live;
+    reg  [IDX_W-1:0]  fp_call_mark, fd_call_mark;       // max(prod, cons)
+    wire [Y_W-1:0]    fp_y, fp_y_next, fd_y_mem, fd_y_next;
+    wire              fp_call, fd_call, fp_becomes_due, fd_becomes_due;
 
-    cde_ram_2w #(.W(Y_W), .AW(CQ_W), .ECC(ECC)) flag_ram (
+    cde_ctx_2w #(.W(Y_W), .AW(CQ_W), .ECC(ECC)) flag_ram (
         .clk(clk), .mem_i(mem4), .mem_o(mem5),
-        .we0(fp_valid), .waddr0(fp_cq), .wdata0(fp_y_next),
-        .we1(fd_valid), .waddr1(fd_cq), .wdata1(fd_y_next),
-        .raddr0(rp_cq), .rdata0(cp_y), .raddr1(rd_cq), .rdata1(cd_y)
+        .we0(fp_valid), .waddr0(fp_cq), .wdata0(fp_y_next), .we1(fd_valid), .waddr1(fd_cq), .wdata1(fd_y_next),
+        .raddr0(sp_cq), .rdata0(fp_y), .raddr1(sd_cq), .rdata1(fd_y_mem)
     );
 
     always @(posedge clk) begin
-        {fp_x, fp_x_next, fd_x, fd_x_next} <= {cp_x, cp_x_next, cd_x, cd_x_next};
-        {fp_live, fp_publish, fp_fail, fp_open} <= {cp_live, cp_publish, cp_fail, cp_open};
-        {fd_legal, fd_present, fd_sol_remains, fd_answered} <= {cd_legal, cd_present, cd_sol_remains, cd_answered};
-        fp_y <= fd_valid && fd_cq == cp_cq ? fd_y_next : fp_valid && fp_cq == cp_cq ? fp_y_next : cp_y;
-        fd_y_mem <= fd_valid && fd_cq == cd_cq ? fd_y_next : fp_valid && fp_cq == cd_cq ? fp_y_next : cd_y;
+        {fp_x, fp_x_next, fd_x, fd_x_next} <= {qp_x, qp_x_next, qd_x, qd_x_next};
+        {fp_facts, fd_before, fd_facts} <= {qp_facts, qp_facts & {FP_W{q_chained}}, qd_facts};
+        fp_traced <= qp_valid && (!qp_of_entries || qp_open);
+        {fp_live, fd_legal} <= {qp_live, qd_legal};
+        fp_call_mark <= qp_gap[IDX_W-1] ? qp_x_next[X_CONS +: IDX_W] : qp_x_next[X_PROD +: IDX_W];
+        fd_call_mark <= qd_gap[IDX_W-1] ? qd_x_next[X_CONS +: IDX_W] : qd_x_next[X_PROD +: IDX_W];
     end
 
-    cde_arm_flags #(.Y_BITS(Y_W)) flags_i (
-        .p_op(fp_op), .p_live(fp_live), .p_solicited(fp[P_SOLICITED +: 2]), .p_quiet(fp[P_QUIET +: 2]), .p_publish(fp_publish), .p_fail(fp_fail),
-        .p_give_up(fp[P_GIVE_UP]), .p_prompt(fp_prompt), .p_y(fp_y), .p_y_next(fp_y_next), .p_call(fp_call),
-        .p_becomes_due(fp_becomes_due),
-        .chained(f_chained), .d_op(fd_op), .d_host(fd[D_HOST]), .d_cause_in(fd[D_CAUSE +: 8]),
-        .d_owner(fd_owner), .d_ready(fd_x[X_READY]), .d_legal(fd_legal), .d_arm(fd[D_ARM]),
-        .d_type(fd[D_TYPE +: 2]), .d_present(fd_present), .d_sol_remains(fd_sol_remains),
-        .d_answered(fd_answered), .d_typed(fd_settings[`CDE_CFG_TYPED]), .d_rearm(fd_settings[`CDE_CFG_REARM]),
-        .d_prompt(fd_prompt), .d_ripe(fd[D_RIPE]), .d_y_mem(fd_y_mem), .d_y(fd_y), .d_y_next(fd_y_next),
-        .d_cause(fd_cause), .d_acts(fd_acts), .d_call(fd_call), .d_becomes_due(fd_becomes_due), .d_freed(fd_freed)
+    // A callback called behind the first look is not the one that was ripe.
+    cde_arm_flags #(.Y_BITS(Y_W), .FP_BITS(FP_W), .FD_BITS(FD_W)) flags_i (
+        .p_facts(fp_facts), .p_y(fp_y), .p_y_next(fp_y_next), .p_call(fp_call), .p_becomes_due(fp_becomes_due),
+        .d_before(fd_before), .d_facts(fd_facts & ~({{(FD_W-1){1'b0}}, ended} << FD_RIPE)), .d_y_mem(fd_y_mem), .d_y_next(fd_y_next),
+        .d_call(fd_call), .d_becomes_due(fd_becomes_due)
     );
 
-    wire fp_retry = fp_op == `CDE_TRC_EVENT_FAILED && !fp[P_GIVE_UP];
-    wire fd_effect = fd_valid && fd_acts;
+    // ---------------------------------------------------------------- stage Z: ages; callbacks; answers
+    reg  [X_W-1:0] zp_x, zp_x_next, zd_x, zd_x_next;
+    reg  [Y_W-1:0] zp_y, zp_y_next, zd_y_mem, zd_y_next;
+    wire [Z_W-1:0] zp_z, zp_z_next, zd_z, zd_z_next;
+    reg  [1:0]     zp_live;
+    reg            zp_call, zp_due, zp_traced, zp_retry, zd_call, zd_due, zd_legal;
+    reg            zd_bell, zd_return, zd_create, zd_destroy, zd_look;
+    reg  [IDX_W-1:0] zp_call_mark, zd_call_mark;
+    wire [Y_W-1:0] zd_y = z_chained ? zp_y_next : zd_y_mem;
+    wire [7:0]     zd_op = zd[D_OP +: 8];
+    wire           zd_freed = zd_destroy && !zd_y_next[Y_EXISTS];
+    wire           zd_effect = zd_bell || (zd_return && zd_y[Y_BUSY]) || zd_create || zd_destroy || zd_look;
+    wire           zd_traced = zd_effect && (!zd_look || zd_y_next != zd_y);
+    wire [7:0]     zd_cause;
 
-    assign ev_pub_valid = fp_valid && (fp_call || fp_retry);
-    assign ev_pub_data[`CDE_CALLBACK_CQ +: CQ_W] = fp_cq;
-    assign ev_pub_data[`CDE_CALLBACK_EQ +: EQ_W] = fp_settings[`CDE_CFG_EQ +: EQ_W];
-    assign ev_pub_data[`CDE_CALLBACK_STATUS +: 2] = fp_x_next[X_ERR +: 2];
-    assign ev_pub_data[`CDE_CALLBACK_SNAP +: IDX_W] = fp_x_next[X_PROD +: IDX_W];
-    assign ev_pub_data[`CDE_CALLBACK_RETRY] = fp_retry;
-    assign ev_pub_data[`CDE_CALLBACK_DATA +: RETRY_W] = fp[P_RETRY +: RETRY_W];
-    assign ev_db_valid = fd_valid && fd_call;
-    assign ev_db_data[`CDE_CALLBACK_CQ +: CQ_W] = fd_cq;
-    assign ev_db_data[`CDE_CALLBACK_EQ +: EQ_W] = fd_settings[`CDE_CFG_EQ +: EQ_W];
-    assign ev_db_data[`CDE_CALLBACK_STATUS +: 2] = fd_x_next[X_ERR +: 2];
-    assign ev_db_data[`CDE_CALLBACK_SNAP +: IDX_W] = fd_x_next[X_PROD +: IDX_W];
+    always @(posedge clk) begin
+        {zp_x, zp_x_next, zd_x, zd_x_next} <= {fp_x, fp_x_next, fd_x, fd_x_next};
+        {zp_y, zp_y_next, zd_y_mem, zd_y_next} <= {fp_y, fp_y_next, fd_y_mem, fd_y_next};
+        {zp_live, zp_call, zp_due, zp_traced, zp_call_mark} <= {fp_live, fp_call, fp_becomes_due, fp_traced && !rst, fp_call_mark};
+        {zd_call, zd_due, zd_legal, zd_call_mark} <= {fd_call, fd_becomes_due, fd_legal, fd_call_mark};
+        {zd_look, zd_destroy, zd_create, zd_return, zd_bell} <= fd_facts[FD_LOOK -: 5] & {5{!rst}};
+        zp_retry <= fp[P_OP +: 8] == `CDE_TRC_EVENT_FAILED && !fp[P_GIVE_UP];
+        if (zp_valid) waiting[zp_cq] <= zp_y_next[Y_DUE] && !zp_y_next[Y_MATURE];
+        if (zd_valid) waiting[zd_cq] <= zd_y_next[Y_DUE] && !zd_y_next[Y_MATURE];
+        if (rst) waiting <= {NUM_CQ{1'b0}};
+        res_db_valid <= zd_valid && zd[D_HOST] && !rst;
+        res_db_cause <= zd_cause;
+    end
+
+    assign ev_pub_valid = zp_valid && (zp_call || zp_retry);
+    assign ev_pub_data[`CDE_CALLBACK_CQ +: CQ_W] = zp_cq;
+    assign ev_pub_data[`CDE_CALLBACK_EQ +: EQ_W] = zp_settings[`CDE_CFG_EQ +: EQ_W];
+    assign ev_pub_data[`CDE_CALLBACK_STATUS +: 2] = zp_x_next[X_ERR +: 2];
+    assign ev_pub_data[`CDE_CALLBACK_SNAP +: IDX_W] = zp_x_next[X_PROD +: IDX_W];
+    assign ev_pub_data[`CDE_CALLBACK_RETRY] = zp_retry;
+    assign ev_pub_data[`CDE_CALLBACK_DATA +: RETRY_W] = zp[P_RETRY +: RETRY_W];
+    assign ev_db_valid = zd_valid && zd_call;
+    assign ev_db_data[`CDE_CALLBACK_CQ +: CQ_W] = zd_cq;
+    assign ev_db_data[`CDE_CALLBACK_EQ +: EQ_W] = zd_settings[`CDE_CFG_EQ +: EQ_W];
+    assign ev_db_data[`CDE_CALLBACK_STATUS +: 2] = zd_x_next[X_ERR +: 2];
+    assign ev_db_data[`CDE_CALLBACK_SNAP +: IDX_W] = zd_x_next[X_PROD +: IDX_W];
     assign ev_db_data[`CDE_CALLBACK_RETRY] = 1'b0;
     assign ev_db_data[`CDE_CALLBACK_DATA +: RETRY_W] = {RETRY_W{1'b0}};
 
-    always @(posedge clk) begin
-        res_db_valid <= fd_valid && fd[D_HOST] && !rst;
-        res_db_cause <= fd_cause;
-    end
-
-    // ---------------------------------------------------------------- stage Z: ages; moderation
-    reg  [X_W-1:0] zp_x, zp_x_next, zd_x, zd_x_next;
-    reg  [Y_W-1:0] zp_y, zp_y_next, zd_y, zd_y_next;
-    wire [Z_W-1:0] zp_z, zp_z_next, zd_z, zd_z_next;
-    reg  [1:0]     zp_live;
-    reg            zp_call, zp_due, zp_traced, zd_call, zd_due, zd_effect, zd_freed, zd_traced;
-    wire           ripe_now;
-    wire [7:0]     zd_op = zd[D_OP +: 8];
-    wire           fp_of_entries = fp_op == `CDE_TRC_PUBLISH ||
-                                   (fp_op == `CDE_TRC_CQ_ERROR && fp[P_STATUS +: 2] == `CDE_CQST_INTERNAL_ERROR);
-    wire           fd_traced = fd_effect && (fd_op != `CDE_TRC_MODERATION || fd_y_next != fd_y);
-
-    wire [IDX_W-1:0] fp_gap = fp_x_next[X_PROD +: IDX_W] - fp_x_next[X_CONS +: IDX_W];
-    wire [IDX_W-1:0] fd_gap = fd_x_next[X_PROD +: IDX_W] - fd_x_next[X_CONS +: IDX_W];
-    reg  [IDX_W-1:0] zp_call_mark, zd_call_mark;
-
-    always @(posedge clk) begin
-        zp_call_mark <= fp_gap[IDX_W-1] ? fp_x_next[X_CONS +: IDX_W] : fp_x_next[X_PROD +: IDX_W];
-        zd_call_mark <= fd_gap[IDX_W-1] ? fd_x_next[X_CONS +: IDX_W] : fd_x_next[X_PROD +: IDX_W];
-        {zp_x, zp_x_next, zd_x, zd_x_next} <= {fp_x, fp_x_next, fd_x, fd_x_next};
-        {zp_y, zp_y_next, zd_y, zd_y_next} <= {fp_y, fp_y_next, fd_y, fd_y_next};
-        {zp_live, zp_call, zp_due} <= {fp_live, fp_call, fp_becomes_due};
-        {zd_call, zd_due, zd_effect, zd_freed} <= {fd_call, fd_becomes_due, fd_effect, fd_freed};
-        if (zp_valid) waiting[zp[CQ_W-1:0]] <= zp_y_next[Y_DUE] && !zp_y_next[Y_MATURE];
-        if (zd_valid) waiting[zd[CQ_W-1:0]] <= zd_y_next[Y_DUE] && !zd_y_next[Y_MATURE];
-        if (rst) waiting <= {NUM_CQ{1'b0}};
-        zp_traced <= fp_valid && (!fp_of_entries || fp_open) && !rst;
-        zd_traced <= fd_traced && !rst;
-    end
+    cde_arm_cause cause_i (
+        .bell(zd_op == `CDE_TRC_DOORBELL), .cause_in(zd[D_CAUSE +: 8]), .exists(zd_y[Y_EXISTS]), .owner(zd_owner), .ready(zd_x[X_READY]),
+        .legal(zd_legal), .busy(zd_y[Y_BUSY]), .cause(zd_cause)
+    );
 
     cde_arm_age #(.CQ_W(CQ_W), .IDX_W(IDX_W), .Z_BITS(Z_W), .CF_BITS(CF_W), .ECC(ECC)) age_i (
         .clk(clk), .mem_i(mem5), .mem_o(mem_o), .now(now),
         .p_cq_ahead(cp_cq), .d_cq_ahead(cd_cq),
-        .p_valid(zp_valid), .p_cq(zp[CQ_W-1:0]), .p_becomes_due(zp_due), .p_was_due(zp_y[Y_DUE]), .p_call(zp_call),
-        .p_live(zp_live), .p_call_mark(zp_call_mark),
-        .d_valid(zd_valid), .d_cq(zd[CQ_W-1:0]), .d_doorbell(zd_effect && zd_op == `CDE_TRC_DOORBELL),
-        .d_clear(zd_effect && (zd_op == `CDE_TRC_CREATE || zd_freed)),
-        .d_forget(zd_effect && zd_op == `CDE_TRC_DESTROY), .d_due(zd_y_next[Y_DUE]), .d_look(zd_op == `CDE_TRC_MODERATION),
-        .d_becomes_due(zd_due), .d_call(zd_call),
-        .d_index(zd[D_INDEX +: IDX_W]), .d_call_mark(zd_call_mark),
-        .d_prod(zd_x_next[X_PROD +: IDX_W]), .d_cons(zd_x[X_CONS +: IDX_W]),
-        .d_settings(zd_settings),
+        .p_valid(zp_valid), .p_cq(zp_cq), .p_becomes_due(zp_due), .p_due(zp_y_next[Y_DUE]), .p_call(zp_call),
+        .p_live(zp_live), .p_call_mark(zp_call_mark), .chained(z_chained),
+        .d_valid(zd_valid), .d_cq(zd_cq), .d_doorbell(zd_bell), .d_clear(zd_create || zd_freed), .d_due(zd_y_next[Y_DUE]), .d_look(zd_look),
+        .d_becomes_due(zd_due), .d_call(zd_call), .d_call_mark(zd_call_mark), .d_settings(zd_settings),
+        .f_call_mark(fp_call_mark), .f_index(fd[D_INDEX +: IDX_W]), .f_prod(fd_x_next[X_PROD +: IDX_W]), .f_cons(fd_x[X_CONS +: IDX_W]),
         .p_z(zp_z), .p_z_next(zp_z_next), .d_z(zd_z), .d_z_next(zd_z_next), .d_ripe(ripe_now)
     );
 
     cde_arm_look #(.NUM_CQ(NUM_CQ), .CQ_W(CQ_W)) look_i (
         .clk(clk), .rst(rst), .waiting(waiting),
         .look_valid(look_valid), .look_taken(look_take), .look_cq(look_cq), .look_ripe(look_ripe),
-        .ripe_now(ripe_now), .between(looks_between),
-        .ended((fp_valid && fp_call && fp_cq == look_cq) ||
-               (fd_effect && (fd_call || fd_op == `CDE_TRC_CREATE) && fd_cq == look_cq))
+        .ripe_now(ripe_now), .between(looks_between), .ended(ended)
     );
+
+    assign ended = (zp_valid && zp_call && zp_cq == look_cq) || (zd_valid && (zd_call || zd_create) && zd_cq == look_cq);
 
     // What the first look found is not true of another setting.
     assign cfg_hold = looks_between && look_cq == cfg_cq;
 
     cde_arm_trace #(.CQ_W(CQ_W), .IDX_W(IDX_W), .X_BITS(X_W), .Y_BITS(Y_W), .Z_BITS(Z_W)) trace_i (
         .clk(clk), .rst(rst),
-        .p_traced(zp_traced), .p_op(zp[P_OP +: 8]), .p_cq(zp[CQ_W-1:0]), .p_call(zp_call),
+        .p_traced(zp_traced), .p_op(zp[P_OP +: 8]), .p_cq(zp_cq), .p_call(zp_call),
         .p_count(zp[P_COUNT +: 2]), .p_solicited(zp[P_SOLICITED +: 2]), .p_status(zp[P_STATUS +: 2]), .p_give_up(zp[P_GIVE_UP]),
         .p_quiet(zp[P_QUIET +: 2]), .p_old({zp_z, zp_y, zp_x}), .p_new({zp_z_next, zp_y_next, zp_x_next}),
-        .d_traced(zd_traced), .d_op(zd_op), .d_cq(zd[CQ_W-1:0]), .d_call(zd_call), .d_index(zd[D_INDEX +: IDX_W]),
+        .d_traced(zd_traced), .d_op(zd_op), .d_cq(zd_cq), .d_call(zd_call), .d_index(zd[D_INDEX +: IDX_W]),
         .d_arm(zd[D_ARM]), .d_type(zd[D_TYPE +: 2]), .d_typed(zd_settings[`CDE_CFG_TYPED]), .d_rearm(zd_settings[`CDE_CFG_REARM]),
         .d_freed(zd_freed), .d_old({zd_z, zd_y, zd_x}), .d_new({zd_z_next, zd_y_next, zd_x_next}),
         .d_control(zd_valid && zd[D_CONTROL]),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_arm_age: stage Z of the arm pipeline; what a waiting callback has seen since it became due.
 //
-// Purpose: moderation by count and interval (CQ-21), and the mark max(cons, snap) for the trace. After the decision about callbacks, so that its arithmetic is not in
-//          their way; the moderation look reads the outcome.
+// Purpose: moderation by count and interval (CQ-21), and the mark max(cons, snap) for the trace. After the decision about callbacks, so that its
+//          arithmetic is not in their way; the moderation look reads the outcome.
 // Ports:   both operations as stage F decided them; old and new words; whether a look found its CQ ripe.
-// Latency: word written one cycle after the operation is presented; ripe one cycle later.
+// Latency: word written in the cycle in which the operation is presented; ripe three cycles later.
 `default_nettype none
 `include "cde_arm_settings.vh"
 `include "cde_mem.vh"
@@ -21,32 +21,35 @@ module cde_arm_age #(
     output wire [`CDE_MEM_W-1:0] mem_o,
     input  wire [17:0]        now,
 
-    // Addresses, two cycles ahead of the operations
+    // Addresses, three cycles ahead of the operations
     input  wire [CQ_W-1:0]    p_cq_ahead,
     input  wire [CQ_W-1:0]    d_cq_ahead,
 
     input  wire               p_valid,
     input  wire [CQ_W-1:0]    p_cq,
     input  wire               p_becomes_due,
-    input  wire               p_was_due,
+    input  wire               p_due,         // callback due after the operation
     input  wire               p_call,
     input  wire [1:0]         p_live,
     input  wire [IDX_W-1:0]   p_call_mark,   // max(prod, cons)
 
+    input  wire               chained,       // both operations are about one CQ: publication comes first
     input  wire               d_valid,
     input  wire [CQ_W-1:0]    d_cq,
     input  wire               d_doorbell,    // accepted
     input  wire               d_clear,       // created, freed
-    input  wire               d_forget,      // being destroyed
     input  wire               d_due,         // callback due after the operation
     input  wire               d_look,        // moderation look
     input  wire               d_becomes_due,
     input  wire               d_call,
-    input  wire [IDX_W-1:0]   d_index,
     input  wire [IDX_W-1:0]   d_call_mark,
-    input  wire [IDX_W-1:0]   d_prod,
-    input  wire [IDX_W-1:0]   d_cons,        // before the operation
     input  wire [CF_BITS-1:0] d_settings,
+
+    // One cycle ahead of the operations: what is compared with each other
+    input  wire [IDX_W-1:0]   f_call_mark,   // of the publication
+    input  wire [IDX_W-1:0]   f_index,       // of the doorbell
+    input  wire [IDX_W-1:0]   f_prod,
+    input  wire [IDX_W-1:0]   f_cons,        // before the doorbell
 
     output wire [Z_BITS-1:0]  p_z,
     output wire [Z_BITS-1:0]  p_z_next,
@@ -59,75 +62,88 @@ module cde_arm_age #(
 
     localparam [IDX_W-1:0] ZERO = {IDX_W{1'b0}};
 
-    // ---------------------------------------------------------------- memory, read one cycle ahead
-    wire [Z_W-1:0] p_z_read;
-    wire [Z_W-1:0] d_z_read;
-    reg  [Z_W-1:0] p_z_q;
-    reg  [Z_W-1:0] d_z_q;
+    // ---------------------------------------------------------------- memory
+    wire [Z_W-1:0] d_z_mem;
 
-    cde_ram_2w #(.W(Z_W), .AW(CQ_W), .ECC(ECC)) age_ram (
+    cde_ctx_2w #(.W(Z_W), .AW(CQ_W), .ECC(ECC)) age_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o),
         .we0(p_valid), .waddr0(p_cq), .wdata0(p_z_next),
         .we1(d_valid), .waddr1(d_cq), .wdata1(d_z_next),
-        .raddr0(p_cq_ahead), .rdata0(p_z_read), .raddr1(d_cq_ahead), .rdata1(d_z_read)
+        .raddr0(p_cq_ahead), .rdata0(p_z), .raddr1(d_cq_ahead), .rdata1(d_z_mem)
     );
 
-    reg [CQ_W-1:0] p_cq_read;
-    reg [CQ_W-1:0] d_cq_read;
-
-    always @(posedge clk) begin
-        p_cq_read <= p_cq_ahead;
-        d_cq_read <= d_cq_ahead;
-        p_z_q <= d_valid && d_cq == p_cq_read ? d_z_next : p_valid && p_cq == p_cq_read ? p_z_next : p_z_read;
-        d_z_q <= d_valid && d_cq == d_cq_read ? d_z_next : p_valid && p_cq == d_cq_read ? p_z_next : d_z_read;
-    end
-
     // ---------------------------------------------------------------- publication
-    assign p_z = p_z_q;
-    wire [IDX_W:0] p_sum = {1'b0, p_was_due ? p_z[Z_MCNT +: IDX_W] : ZERO} +
-                           {{(IDX_W-1){1'b0}}, {1'b0, p_live[0]} + {1'b0, p_live[1]}};
-    wire [IDX_W-1:0] p_mcnt = p_sum[IDX_W] ? {IDX_W{1'b1}} : p_sum[IDX_W-1:0];
+    // What is not due has counted nothing.
+    function [IDX_W-1:0] counted;
+        input [IDX_W-1:0] mcnt;
+        input [1:0]       live;
+        reg               ends;
+        begin
+            ends = mcnt[IDX_W-1:1] == {(IDX_W-1){1'b1}} && (mcnt[0] ? live != 2'd0 : live == 2'd3);
+            counted = ends ? {IDX_W{1'b1}} : mcnt + {{(IDX_W-2){1'b0}}, live == 2'd3, live[1] ^ live[0]};
+        end
+    endfunction
 
     assign p_z_next[Z_MARK +: IDX_W] = p_call ? p_call_mark : p_z[Z_MARK +: IDX_W];
-    assign p_z_next[Z_MCNT +: IDX_W] = (p_was_due || p_becomes_due) && !p_call ? p_mcnt : ZERO;
+    assign p_z_next[Z_MCNT +: IDX_W] = p_due ? counted(p_z[Z_MCNT +: IDX_W], p_live) : ZERO;
     assign p_z_next[Z_TDUE +: TICK_W] = p_becomes_due ? now : p_z[Z_TDUE +: TICK_W];
     assign p_z_next[Z_MOST +: IDX_W-1] = p_becomes_due ? {(IDX_W-1){1'b0}} : p_z[Z_MOST +: IDX_W-1];
 
     // ---------------------------------------------------------------- doorbell
-    assign d_z = p_valid && p_cq == d_cq ? p_z_next : d_z_q;
+    // Both operations of one CQ read the same word, so each is worked out from registers: no chain of one behind the other.
+    wire             called = chained && p_call, became_due = chained && p_becomes_due;
+    wire [IDX_W-1:0] ahead_call = f_call_mark - f_index, fresh_call = f_prod - f_call_mark, fresh_index = f_prod - f_index;
+    wire [IDX_W-1:0] found = f_prod - f_cons;
+    reg  [IDX_W-1:0] d_index, d_prod, d_fresh_call, d_fresh_index;
+    reg  [IDX_W-2:0] d_found;
+    reg              d_behind_call, d_any;
 
-    wire [IDX_W-1:0] mark = d_z[Z_MARK +: IDX_W];
+    always @(posedge clk) begin
+        d_index <= f_index;
+        d_prod <= f_prod;
+        d_behind_call <= ahead_call[IDX_W-1];
+        d_fresh_call <= fresh_call;
+        d_fresh_index <= fresh_index;
+        // Entries present before the operation; 0 if the host is ahead
+        d_found <= found[IDX_W-1] ? {(IDX_W-1){1'b0}} : found[IDX_W-2:0];
+        d_any <= !found[IDX_W-1] && found != ZERO;
+    end
+
+    assign d_z = chained ? p_z_next : d_z_mem;
+
+    // The index raises the mark. What is new behind it is worked out for each outcome.
+    wire [IDX_W-1:0] mark = d_z_mem[Z_MARK +: IDX_W];
     wire [IDX_W-1:0] lead = mark - d_index;
-    wire [IDX_W-1:0] raised = d_doorbell && lead[IDX_W-1] ? d_index : mark;
-    wire [IDX_W-1:0] fresh = d_prod - raised;
+    wire [IDX_W-1:0] fresh_mark = d_prod - mark;
+    wire             raises = d_doorbell && (called ? d_behind_call : lead[IDX_W-1]);
+    wire [IDX_W-1:0] fresh = raises ? d_fresh_index : called ? d_fresh_call : fresh_mark;
 
-    assign d_z_next[Z_MARK +: IDX_W] = d_clear ? ZERO : d_call ? d_call_mark : raised;
-    assign d_z_next[Z_MCNT +: IDX_W] = d_clear || d_forget || d_call ? ZERO :
-                                       !d_becomes_due ? d_z[Z_MCNT +: IDX_W] : fresh[IDX_W-1] ? ZERO : fresh;
+    assign d_z_next[Z_MARK +: IDX_W] = d_clear ? ZERO : d_call ? d_call_mark : raises ? d_index : called ? p_call_mark : mark;
+    assign d_z_next[Z_MCNT +: IDX_W] = !d_due ? ZERO : d_becomes_due ? (fresh[IDX_W-1] ? ZERO : fresh) :
+                                       counted(d_z_mem[Z_MCNT +: IDX_W], p_live & {2{chained}});
     // A very old callback stays at half the range: looks come often enough that its age never wraps.
-    wire [TICK_W-1:0] waited = now - d_z[Z_TDUE +: TICK_W];
-    assign d_z_next[Z_TDUE +: TICK_W] = d_becomes_due ? now :
+    wire [TICK_W-1:0] waited = now - d_z_mem[Z_TDUE +: TICK_W];
+    assign d_z_next[Z_TDUE +: TICK_W] = d_becomes_due || became_due ? now :
                                         d_look && waited[TICK_W-1] ? {~now[TICK_W-1], now[TICK_W-2:0]}
-                                                                   : d_z[Z_TDUE +: TICK_W];
+                                                                   : d_z_mem[Z_TDUE +: TICK_W];
     // Only doorbells take entries away, so that what each finds, and what a look finds, has the largest number that was present. It is kept as a number, not
     // compared here: the setting may change until the look.
-    wire [IDX_W-1:0] found = d_prod - d_cons;
-    wire more = (d_doorbell || d_look) && !found[IDX_W-1] && found[IDX_W-2:0] > d_z[Z_MOST +: IDX_W-1];
-    assign d_z_next[Z_MOST +: IDX_W-1] = d_becomes_due ? {(IDX_W-1){1'b0}} :
-                                         more ? found[IDX_W-2:0] : d_z[Z_MOST +: IDX_W-1];
+    wire more = (d_doorbell || d_look) && (became_due ? d_any : d_found > d_z_mem[Z_MOST +: IDX_W-1]);
+    assign d_z_next[Z_MOST +: IDX_W-1] = d_becomes_due ? {(IDX_W-1){1'b0}} : more ? d_found :
+                                         became_due ? {(IDX_W-1){1'b0}} : d_z_mem[Z_MOST +: IDX_W-1];
 
     // ---------------------------------------------------------------- look
-    reg               l_due;
+    reg               l_due, r_due;
     reg [IDX_W-1:0]   l_mcnt;
-    reg [TICK_W-1:0]  l_tdue;
+    reg [TICK_W-1:0]  l_tdue, age;
     reg [IDX_W-2:0]   l_most;
     reg [CF_BITS-1:0] l_settings;
+    reg [15:0]        r_interval;
+    reg               r_by_count, r_int_en;
     wire              unused_settings = &{1'b0, l_settings};
 
-    wire [TICK_W-1:0] age = now - l_tdue;
     wire [IDX_W-1:0]  limit = l_settings[`CDE_CFG_COUNT +: IDX_W];
-    wire by_count = l_settings[`CDE_CFG_CNT_EN] && (l_mcnt >= limit || {1'b0, l_most} >= limit);
-    wire by_time = l_settings[`CDE_CFG_INT_EN] && age > {2'b00, l_settings[`CDE_CFG_INTVL +: 16]};
+    wire              by_time = r_int_en && age > {2'b00, r_interval};
 
     always @(posedge clk) begin
         l_due <= d_due;
@@ -135,7 +151,12 @@ module cde_arm_age #(
         l_tdue <= d_z_next[Z_TDUE +: TICK_W];
         l_most <= d_z_next[Z_MOST +: IDX_W-1];
         l_settings <= d_settings;
-        d_ripe <= l_due && (by_count || by_time);
+        r_due <= l_due;
+        r_by_count <= l_settings[`CDE_CFG_CNT_EN] && (l_mcnt >= limit || {1'b0, l_most} >= limit);
+        r_int_en <= l_settings[`CDE_CFG_INT_EN];
+        r_interval <= l_settings[`CDE_CFG_INTVL +: 16];
+        age <= now - l_tdue;
+        d_ripe <= r_due && (r_by_count || by_time);
     end
 
 endmodule

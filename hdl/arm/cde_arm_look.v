@@ -20,30 +20,36 @@ module cde_arm_look #(
     output reg               look_valid,
     input  wire              look_taken,
     output reg  [CQ_W-1:0]   look_cq,
-    output wire              look_ripe,
-    output wire              between,       // the first look of look_cq was taken, and the second may come
+    output wire              look_ripe,     // while the second look is on its way
+    output wire              between,       // the first look of look_cq was taken, and the second may come or is on its way
 
     input  wire              ripe_now,      // outcome, DEPTH cycles after the first look was taken
     input  wire              ended          // callback called, or CQ created, for look_cq
 );
 
     localparam [1:0] SEEK = 2'd0, ASK = 2'd1, FLY = 2'd2, STEP = 2'd3;
-    localparam [2:0] DEPTH = 3'd6;
+    localparam [3:0] DEPTH = 4'd9;
 
     reg [1:0] state;
     reg       second;
     reg       ripe;         // nothing ended the callback since the first look
-    reg [2:0] flying;
+    reg [3:0] flying;
+
+    // The bits of eight CQs or more, then one of them. A bit set since then waits for the next round.
+    localparam LOW_W = CQ_W > 4 ? 4 : CQ_W;
+    reg  [(1 << LOW_W)-1:0] row;
+    wire [CQ_W-1:0]         first = look_cq & ~((1 << LOW_W) - 1);
 
     assign look_ripe = second && ripe;
-    assign between = second ? state == ASK : state == FLY;
+    assign between = state == FLY || (second && state == ASK);
 
     always @(posedge clk) begin
+        row <= waiting[first +: 1 << LOW_W];
         if (ended) ripe <= 1'b0;
         case (state)
             // One cycle to read the bit of look_cq, one to act on it.
             STEP: state <= SEEK;
-            SEEK: if (waiting[look_cq]) begin
+            SEEK: if (row[look_cq[LOW_W-1:0]]) begin
                 state <= ASK;
                 look_valid <= 1'b1;
                 second <= 1'b0;
@@ -55,12 +61,12 @@ module cde_arm_look #(
             ASK: if (look_taken) begin
                 look_valid <= 1'b0;
                 flying <= DEPTH;
-                ripe <= !second;
+                if (!second) ripe <= 1'b1;
                 state <= FLY;
             end
             default: begin
-                flying <= flying - 3'd1;
-                if (flying == 3'd1) begin
+                flying <= flying - 4'd1;
+                if (flying == 4'd1) begin
                     if (!second && ripe && !ended && ripe_now) begin
                         second <= 1'b1;
                         look_valid <= 1'b1;

@@ -6,7 +6,7 @@
 //          once, in order, after it took effect.
 // Ports:   s_axi write channels, doorbells to the arm state (db_*) and their causes back (res_*), posts (post_*) and theirs, page status
 //          updates, error reports.
-// Latency: address and data accepted in cycle t, doorbell on db_* in t+1, answer valid in t+6.
+// Latency: address and data accepted in cycle t, doorbell on db_* in t+1, answer valid in t+8.
 `default_nettype none
 `include "cde_defs.vh"
 
@@ -118,7 +118,7 @@ module cde_doorbell #(
     // ---------------------------------------------------------------- decode
     reg           in_burst;
     wire [4:0]    b_level;
-    wire          b_room = b_level <= 5'd10;   // up to five answers are under way
+    wire          b_room = b_level <= 5'd7;    // up to eight answers are under way
 
     wire [5:0]    lane = {aw_addr[5:3], 3'd0};
     wire [63:0]   word = w_data[{lane, 3'd0} +: 64];
@@ -156,7 +156,7 @@ module cde_doorbell #(
         else cause = 8'h00;
     end
 
-    // What follows a post or a doorbell waits for it: both take four cycles, so answers keep their order.
+    // Answers to posts are delayed to the time of those to doorbells, so answers keep their order.
     wire          ready = aw_valid && w_valid && w_last && b_room;
 
     assign db_valid = ready && !is_post;
@@ -175,24 +175,30 @@ module cde_doorbell #(
     assign db_arm = arm;
     assign db_type = arm_type[1:0];
 
-    // ---------------------------------------------------------------- answers; arm state and posting take four cycles
-    reg [ID_W+34:0]        tag_r;
-    reg [ID_W+34:0]        tag_c;
-    reg [ID_W+34:0]        tag_f;
-    reg [ID_W+34:0]        tag_z;
-    wire [ID_W-1:0]        tag_id;
+    // ---------------------------------------------------------------- answers
+    localparam LATE = 7, POST_LATE = 4;     // from acceptance to the answer of the arm state, of posting
+    localparam TAG_W = ID_W + 35;
+    reg  [LATE*TAG_W-1:0]           tags;
+    reg  [(LATE-POST_LATE)*9-1:0]   posted;
+    wire                            posted_valid;
+    wire [7:0]                      posted_cause;
+    wire [ID_W-1:0]                 tag_id;
 
-    assign {tag_id, st_page_known, st_page, st_srq, st_post, st_object} = tag_z;
-    assign st_valid = res_valid || post_res_valid;
-    assign st_cause = res_valid ? res_cause : post_res_cause;
+    assign {tag_id, st_page_known, st_page, st_srq, st_post, st_object} = tags[(LATE-1)*TAG_W +: TAG_W];
+    assign {posted_valid, posted_cause} = posted[(LATE-POST_LATE-1)*9 +: 9];
+    assign st_valid = res_valid || posted_valid;
+    assign st_cause = res_valid ? res_cause : posted_cause;
 
     always @(posedge clk) begin
         if (drain) in_burst <= 1'b1;
         if (take) in_burst <= 1'b0;
         // The first word of a post carries its number at the same place as a doorbell.
-        tag_r <= {aw_id, page_known, page[27:12], is_post && post_kind[1], is_post, cq};
-        {tag_c, tag_f, tag_z} <= {tag_r, tag_c, tag_f};
-        if (rst) in_burst <= 1'b0;
+        tags <= {tags[0 +: (LATE-1)*TAG_W], aw_id, page_known, page[27:12], is_post && post_kind[1], is_post, cq};
+        posted <= {posted[0 +: (LATE-POST_LATE-1)*9], post_res_valid, post_res_cause};
+        if (rst) begin
+            in_burst <= 1'b0;
+            posted <= {((LATE-POST_LATE)*9){1'b0}};
+        end
     end
 
     wire [7:0] b_cause;
