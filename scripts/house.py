@@ -49,7 +49,7 @@ WINGS: Final = (
     Wing("selftest", 8_000, 13_500, ("tb/selftest/",)),
     Wing("benches of leaves", 2_000, 2_500, ("tb/tests/lib/",)),
     Wing("runner and campaigns", 4_500, 11_000, ("tb/runner/", "tb/tests/campaigns/")),
-    Wing("driver in C", 800, 800, ("sw/",), without=("sw/carillon.h",)),
+    Wing(*("driver in C", 800, 800, ("sw/",)), without=("sw/carillon.h",), suffixes=(".c", ".h")),
     Wing("planted faults", 3_500, 4_500, ("tb/faults/",), suffixes=(".yaml",)),
 )
 

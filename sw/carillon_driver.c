@@ -233,22 +233,18 @@ uint32_t carillon_destroy_cq(struct carillon_cq *cq)
     return command_of(cq->reader.device, CARILLON_CMD_DESTROY_CQ, cq->number);
 }
 
-static void plain_result(const struct carillon_cqe *cqe, struct carillon_result *result)
-{
-    result->request_context = CARILLON_GET(cqe->word, CQE_CONTEXT);
-    result->qp_context = CARILLON_GET(cqe->word, CQE_QP_CONTEXT);
-    result->nbytes = (uint32_t)CARILLON_GET(cqe->word, CQE_BYTES);
-    result->status = (uint32_t)CARILLON_GET(cqe->word, CQE_STATUS);
-}
-
 uint32_t carillon_get_cq_results(struct carillon_cq *cq, struct carillon_result *results,
                                  uint32_t limit)
 {
     struct carillon_cqe cqe;
     uint32_t found;
 
-    for (found = 0; found < limit && next_entry(&cq->reader, cqe.word); found++)
-        plain_result(&cqe, &results[found]);
+    for (found = 0; found < limit && next_entry(&cq->reader, cqe.word); found++) {
+        results[found].request_context = CARILLON_GET(cqe.word, CQE_CONTEXT);
+        results[found].qp_context = CARILLON_GET(cqe.word, CQE_QP_CONTEXT);
+        results[found].nbytes = (uint32_t)CARILLON_GET(cqe.word, CQE_BYTES);
+        results[found].status = (uint32_t)CARILLON_GET(cqe.word, CQE_STATUS);
+    }
     return found;
 }
 
@@ -259,7 +255,10 @@ uint32_t carillon_get_cq_results_ex(struct carillon_cq *cq, struct carillon_resu
     uint32_t found;
 
     for (found = 0; found < limit && next_entry(&cq->reader, cqe.word); found++) {
-        plain_result(&cqe, &results[found].result);
+        results[found].request_context = CARILLON_GET(cqe.word, CQE_CONTEXT);
+        results[found].qp_context = CARILLON_GET(cqe.word, CQE_QP_CONTEXT);
+        results[found].nbytes = (uint32_t)CARILLON_GET(cqe.word, CQE_BYTES);
+        results[found].status = (uint32_t)CARILLON_GET(cqe.word, CQE_STATUS);
         results[found].type = (uint32_t)CARILLON_GET(cqe.word, CQE_TYPE);
         results[found].token = (uint32_t)CARILLON_GET(cqe.word, CQE_TOKEN);
     }

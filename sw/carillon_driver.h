@@ -118,7 +118,10 @@ struct carillon_result {
 };
 
 struct carillon_result_ex {
-    struct carillon_result result;
+    uint64_t request_context;
+    uint64_t qp_context;
+    uint32_t nbytes;
+    uint32_t status;
     uint32_t type; /* CARILLON_CQETYPE_* */
     uint32_t token;
 };

@@ -192,12 +192,13 @@ class ControlAgent(BfmAgent):
         """
         run = self._run
         status = self._post_read(Reg.CMD_STATUS, run)
-        last = [self._post_read(Reg.OUT0 + 4 * number, run) for number in range(8)][-1]
-        await last
+        reads = [self._post_read(Reg.OUT0 + 4 * number, run) for number in range(8)]
+        await reads[-1]
+        word = (await status).data
         if run is None or run.done_at is None:
-            return status.result.data, None
+            return word, None
         self._run = None
-        return status.result.data, _record(run)
+        return word, _record(run)
 
     @property
     def mailbox(self) -> Lock:

@@ -1,110 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference driver in C (sw/) on top of the pins: compiled with gcc, loaded by ctypes. Its
-objects have the methods of the bench's own driver that the scenarios of both use.
+"""The reference driver in C (sw/) on top of the pins. Its objects have the methods of the bench's
+own driver that the scenarios of both use.
 
-Signatures and structures are read from its header. Its code runs in a thread of cocotb's bridge;
-what it asks of registers, doorbells and memory comes back here.
+Its code runs in a thread of cocotb's bridge; what it asks of registers, doorbells and memory comes
+back here.
 """
 
 from __future__ import annotations
 
 import ctypes
-import re
-import subprocess
-import tempfile
 from collections.abc import Callable, Coroutine, Iterable
-from pathlib import Path
 from typing import Any
 
 from cocotb.task import bridge, resume
 
-from models.cq.queue import NdResult, NdResultEx
 from models.post.post import Segment
+from sw.binding import OPS, WAIT, Ops, load, structures
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import QP_RECV, ArmType, Cause, Cmd, PostFlag, Reg, Result
 from tb.env.env import CarillonEnv
-from tb.env.host.cq import Callback
 from tb.env.host.keyed import KeyPosted
 from tb.env.host.recv import Posted
 from tb.env.host.regions import Region
 
-FOLDER = Path(__file__).resolve().parents[3] / "sw"
-SOURCES = ("carillon_driver.c", "carillon_loop.c")
-FLAGS = ("-std=c11", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror")
-_TYPES: dict[str, Any] = {
-    "uint32_t": ctypes.c_uint32,
-    "uint64_t": ctypes.c_uint64,
-    "void": None,
-}
-_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_STRUCT = re.compile(r"struct carillon_(\w+) \{(.*?)\n\};", re.DOTALL)
-_FIELD = re.compile(r"(?:const )?(?:struct )?(\w+) (\*?)(\w+);")
-_FUNCTION = re.compile(r"^(uint32_t) (carillon_\w+)\(([^;]*)\);", re.MULTILINE)
-
-_U32, _U64, _VOID = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
-_OPS = {
-    "read32": ctypes.CFUNCTYPE(_U32, _VOID, _U32),
-    "write32": ctypes.CFUNCTYPE(None, _VOID, _U32, _U32),
-    "doorbell": ctypes.CFUNCTYPE(_U32, _VOID, _U32, _U32, ctypes.POINTER(_U64), _U32),
-    "read_memory": ctypes.CFUNCTYPE(None, _VOID, _U64, _VOID, _U32),
-    "write_memory": ctypes.CFUNCTYPE(None, _VOID, _U64, _VOID, _U32),
-}
-#: Waits for an interrupt, for the driver loop.
-WAIT = ctypes.CFUNCTYPE(None, _VOID)
+#: Results of one poll.
+_LIMIT = 4
 
 
-class Ops(ctypes.Structure):
-    """struct carillon_ops."""
-
-    _fields_ = list(_OPS.items())
-
-
-def read_headers() -> str:
-    """The declarations of the driver, without comments."""
-    headers = (FOLDER / name.replace(".c", ".h") for name in SOURCES)
-    return _COMMENT.sub("", "".join(header.read_text() for header in headers))
-
-
-def structures(text: str) -> dict[str, Any]:
-    """A ctypes structure for each structure of the headers, by its name without ``carillon_``."""
-    found: dict[str, Any] = {}
-    for name, body in _STRUCT.findall(text):
-        if name == "ops":
-            continue
-        fields = []
-        for kind, pointer, field in _FIELD.findall(body):
-            plain = _TYPES.get(kind) or found.get(kind.removeprefix("carillon_"))
-            fields.append((field, _VOID if pointer else plain))
-        found[name] = type(name, (ctypes.Structure,), {"_fields_": fields})
-    return found
-
-
-def load() -> ctypes.CDLL:
-    """Compiles the driver; its functions have the types of the headers."""
-    with tempfile.TemporaryDirectory() as folder:
-        shared = Path(folder) / "carillon.so"
-        sources = [str(FOLDER / name) for name in SOURCES]
-        subprocess.run(["gcc", *FLAGS, "-shared", "-fPIC", *sources, "-o", str(shared)], check=True)
-        library = ctypes.CDLL(str(shared))
-    for result, name, arguments in _FUNCTION.findall(read_headers()):
-        function = getattr(library, name)
-        function.restype = _TYPES[result]
-        function.argtypes = [
-            _VOID if "*" in one or "(" in one else _TYPES[one.split()[0]]
-            for one in re.sub(r"\([^,]*\*\w+\)\([^)]*\)", "*wait", arguments).split(",")
-        ]
-    return library
-
-
-class CDriver:
-    """Calls of the C driver; :attr:`structs` has its structures."""
+class CHost:
+    """The host, with the driver in C; all objects are of page 0. ``structs``: its structures."""
 
     def __init__(self, env: CarillonEnv) -> None:
         self.env = env
         self.library = load()
-        self.structs = structures(read_headers())
+        self.structs = structures()
         self._error: BaseException | None = None
-        kinds = _OPS.items()
+        kinds = OPS.items()
+        self.device = self.structs["device"]()
         self.ops = Ops(*(kind(self._served(getattr(self, f"_{name}"))) for name, kind in kinds))
 
     async def call(self, name: str, *args: Any) -> int:
@@ -183,25 +115,17 @@ class CDriver:
     async def _write_memory(self, _context: int, address: int, words: int, nbytes: int) -> None:
         self.env.memory.write(address, ctypes.string_at(words, nbytes))
 
-
-class CHost:
-    """The host, with the driver in C. All objects are of page 0."""
-
-    def __init__(self, env: CarillonEnv) -> None:
-        self.env = env
-        self.c = CDriver(env)
-        self.structs = self.c.structs
-        self.device = self.structs["device"]()
+    # -- the methods of the bench's own driver -----------------------------------------------------
 
     async def do(self, name: str, *args: Any) -> None:
         """A call that must succeed, repeated while it is pending."""
-        while (result := await self.c.call(name, *args)) == Result.PENDING:
+        while (result := await self.call(name, *args)) == Result.PENDING:
             pass
         assert result == 0, f"carillon_{name} answers {result:#x}"
 
     async def bring_up(self) -> None:
         """Finds the engine."""
-        await self.do("bring_up", self.device, self.c.ops, None)
+        await self.do("bring_up", self.device, self.ops, None)
 
     def _ring(self, nbytes: int) -> int:
         """Memory that somebody has used before."""
@@ -262,7 +186,7 @@ class _Object:
         self.c = host.structs[struct]()
 
     async def _write(self, name: str, *args: Any) -> Cause:
-        return Cause(await self.host.c.call(name, *args))
+        return Cause(await self.host.call(name, *args))
 
     def _segments(self, segments: Iterable[Segment]) -> tuple[Any, int]:
         words = [(one.address, one.length, one.key) for one in segments]
@@ -272,40 +196,38 @@ class _Object:
 class CEq(_Object):
     """An event queue."""
 
-    async def events(self, cycle: int) -> list[Callback]:
-        """Takes all callbacks that are there."""
-        event = self.host.structs["event"]()
+    async def events(self) -> list[Any]:
+        """Takes all events that are there: cq, status, snap."""
         found = []
-        while await self.host.c.call("get_event", self.c, event):
-            found.append(Callback(cycle, event.cq, event.status, event.snap))
+        while await self.host.call("get_event", self.c, event := self.host.structs["event"]()):
+            found.append(event)
         return found
 
 
 class CCq(_Object):
     """A completion queue; methods as those of ``Cq``."""
 
-    async def get_cq_results(self, limit: int = 4) -> list[NdResult]:
-        found = (self.host.structs["result"] * limit)()
-        count = await self.host.c.call("get_cq_results", self.c, found, limit)
-        return [
-            NdResult(one.status, one.nbytes, one.qp_context, one.request_context)
-            for one in found[:count]
-        ]
+    async def get_cq_results(self) -> list[Any]:
+        return await self._poll("get_cq_results", "result")
 
-    async def get_cq_results_ex(self, limit: int = 4) -> list[NdResultEx]:
-        found = (self.host.structs["result_ex"] * limit)()
-        return extended(found[: await self.host.c.call("get_cq_results_ex", self.c, found, limit)])
+    async def get_cq_results_ex(self) -> list[Any]:
+        return await self._poll("get_cq_results_ex", "result_ex")
+
+    async def _poll(self, name: str, struct: str) -> list[Any]:
+        found = (self.host.structs[struct] * _LIMIT)()
+        return list(found[: await self.host.call(name, self.c, found, _LIMIT)])
 
     async def update_consumer_index(self) -> WriteResult:
-        return self._answer(await self._write("update_consumer_index", self.c))
+        return await self._ring("update_consumer_index")
 
     async def arm(self, arm: ArmType) -> WriteResult:
-        return self._answer(await self._write("arm", self.c, int(arm)))
+        return await self._ring("arm", int(arm))
 
     async def callback_return(self) -> WriteResult:
-        return self._answer(await self._write("callback_return", self.c))
+        return await self._ring("callback_return")
 
-    def _answer(self, cause: Cause) -> WriteResult:
+    async def _ring(self, name: str, *args: int) -> WriteResult:
+        cause = await self._write(name, self.c, *args)
         return WriteResult(2 if cause else 0, cause)
 
     async def destroy(self) -> None:
@@ -363,18 +285,3 @@ class CWindow(_Object):
 
     async def close(self) -> None:
         await self.host.do("close_window", self.c)
-
-
-def extended(results: Iterable[Any]) -> list[NdResultEx]:
-    """From structures ``carillon_result_ex``."""
-    return [
-        NdResultEx(
-            one.result.status,
-            one.result.nbytes,
-            one.result.qp_context,
-            one.result.request_context,
-            one.type,
-            one.token,
-        )
-        for one in results
-    ]

@@ -9,12 +9,10 @@ from typing import Any
 
 import pyuvm
 
-from models.cq.queue import NdResultEx
 from models.post.post import Segment
 from tb.env.defs import ArmType, Cause, CqeType, PostFlag, Right
 from tb.env.harness.records import Interrupt, WorkBeat
-from tb.env.host.c_driver import CHost, extended
-from tb.env.host.cq import Callback
+from tb.env.host.c_driver import CHost
 from tb.tests.common.directed import DirectedTest
 
 BUILD = "engine"
@@ -67,15 +65,15 @@ class DriverBase(DirectedTest):
 
     # -- what differs ------------------------------------------------------------------------------
 
-    async def callbacks(self) -> list[Callback]:
+    async def callbacks(self) -> list[Any]:
         """Those that came since the last look."""
         found = self.env.host.callbacks[self.events :]
         self.events += len(found)
         return found
 
-    async def run_loop(self, wanted: int) -> list[NdResultEx]:
+    async def run_loop(self, wanted: int) -> list[Any]:
         """The driver loop of docs/driver.md."""
-        found: list[NdResultEx] = []
+        found: list[Any] = []
         while len(found) < wanted:
             await self.env.sync()
             if more := self.cq.get_cq_results_ex():
@@ -245,12 +243,12 @@ class CDriverTest(DriverBase):
         await self.c.bring_up()
         return self.c
 
-    async def callbacks(self) -> list[Callback]:
-        return await self.eq.events(self.harness.cycle)
+    async def callbacks(self) -> list[Any]:
+        return await self.eq.events()
 
-    async def run_loop(self, wanted: int) -> list[NdResultEx]:
+    async def run_loop(self, wanted: int) -> list[Any]:
         assert self.c is not None
         results = (self.c.structs["result_ex"] * wanted)()
-        wait = self.c.c.waiter(self.interrupted)
+        wait = self.c.waiter(self.interrupted)
         await self.c.do("loop", self.eq.c, self.cq.c, results, wanted, wait)
-        return extended(results)
+        return list(results)
