@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -21,14 +21,14 @@ _REGISTER = re.compile(r"ARG(\d)((?:(?!ARG\d)[^;])*)")
 _BITS = re.compile(r"\[(\d+)(?::(\d+))?\]")
 
 #: Argument registers and the bits that may be set in them, by the models.
-USED = {
+USED: dict[int, Mapping[int, int]] = {
     **control.USED_BITS,
     **qp_control.USED_BITS,
     **receive_control.USED_BITS,
     **window_control.USED_BITS,
 }
 #: CREATE_QP's last one: each model knows the bits of its subject.
-LAST = {Cmd.CREATE_QP: {7: (1 << 32) - 1 & ~QP_RECV.reserved}}
+LAST: dict[int, Mapping[int, int]] = {Cmd.CREATE_QP: {7: (1 << 32) - 1 & ~QP_RECV.reserved}}
 
 
 def commands() -> Iterator[tuple[int, str, str]]:
@@ -61,5 +61,5 @@ def test_every_command_is_there() -> None:
 
 @pytest.mark.parametrize("code, text", [(code, text) for code, _, text in commands()])
 def test_arguments_are_those_of_the_models(code: int, text: str) -> None:
-    wanted = {**USED[code], **LAST.get(Cmd(code), {})}
+    wanted = {**USED[code], **LAST.get(code, {})}
     assert bits(text) == wanted, Cmd(code).name

@@ -127,7 +127,7 @@ class CHost:
         """Finds the engine."""
         await self.do("bring_up", self.device, self.ops, None)
 
-    def _ring(self, nbytes: int) -> int:
+    def used_memory(self, nbytes: int) -> int:
         """Memory that somebody has used before."""
         base = self.env.memory.allocate(nbytes)
         self.env.memory.write(base, b"\xff" * nbytes)
@@ -137,7 +137,7 @@ class CHost:
         """CREATE_EQ."""
         eq = CEq(self, "eq")
         await self.do(
-            "create_eq", eq.c, self.device, number, 0, vector, self._ring(16 << log2), log2
+            "create_eq", eq.c, self.device, number, 0, vector, self.used_memory(16 << log2), log2
         )
         return eq
 
@@ -148,7 +148,7 @@ class CHost:
     async def create_cq(self, number: int, *, eq: CEq, log2: int) -> CCq:
         """CREATE_CQ."""
         cq = CCq(self, "cq")
-        ring, config = self._ring(32 << log2), self.structs["cq_config"](eq=eq.c.number)
+        ring, config = self.used_memory(32 << log2), self.structs["cq_config"](eq=eq.c.number)
         await self.do("create_cq", cq.c, self.device, number, 0, ring, log2, config)
         return cq
 

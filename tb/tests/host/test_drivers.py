@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from inspect import isawaitable
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import pyuvm
 
 from models.post.post import Segment
-from tb.env.defs import ArmType, Cause, CqeType, PostFlag, Right
+from tb.env.defs import LOG0, LOG1, ArmType, Cause, CqeType, Kind, PostFlag, Right
 from tb.env.harness.records import Interrupt, WorkBeat
 from tb.env.host.c_driver import CHost
+from tb.env.host.driver import LogEntry
 from tb.tests.common.directed import DirectedTest
 
 BUILD = "engine"
@@ -237,6 +239,43 @@ class CDriverTest(DriverBase):
     """ISO-02: the reference driver in C (sw/), with registers, doorbells and memory served here."""
 
     c: CHost | None = None
+
+    async def scenario(self) -> None:
+        await super().scenario()
+        c, self.heard = await self.make(), len(self.of(Interrupt))
+        pair = c.structs["pair"]()
+        await c.do("set_up", pair, c.device, VECTOR, c.used_memory(1024))
+        self.eq.c, self.cq.c = pair.eq, pair.cq
+        self.qps[0].c, self.qps[1].c = pair.first, pair.second
+        await self.message(1)
+        assert len(await self.run_loop(2)) == 2
+        # Results in the ring before a resize, and in the one behind it.
+        await self.message(2)
+        await self.env.drain()
+        await c.do("resize_cq", pair.cq, c.used_memory(32 << 5), 5)
+        await self.message(3)
+        found = await self.until(self.cq.get_cq_results, 4)
+        assert [result.request_context for result in found] == [2, 2, 3, 3], found
+        assert await self.cq.update_consumer_index() == OKAY
+        await self.error(c)
+        for one in (*self.qps, self.cq):
+            await one.destroy()
+        await c.destroy_eq(self.eq)
+
+    async def message(self, context: int) -> None:
+        """A Send without data."""
+        assert (await self.qps[1].post_recv([], context)).cause == Cause.NONE
+        assert await self.qps[0].send(context=context, data=b"") == Cause.NONE
+
+    async def error(self, c: CHost) -> None:
+        """Errors of the log, oldest first; the last one is that of a refused post."""
+        cause = await self.qps[0].send(context=7, data=b"", flags=PostFlag.RDMA_READ_SINK)
+        words = (ctypes.c_uint32 * 1)(), (ctypes.c_uint32 * 1)()
+        while await c.call("take_error", c.device, *words):
+            first, second = LOG0.unpack(words[0][0]), LOG1.unpack(words[1][0])
+            entry = LogEntry(first["cause"], first["kind"], first["object"], second["detail"])
+            self.env.host.logged.append(entry)
+        assert entry == LogEntry(cause, Kind.QP, 0, 0) and cause == Cause.BAD_FLAGS
 
     async def make(self) -> CHost:
         self.c = self.c or CHost(self.env)
