@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reference driver of the engine in C11. It allocates nothing: the caller owns every object.
  *
- * Functions that return uint32_t return 0 when all went well, else the engine's cause of a refused
+ * Unless said otherwise a function returns 0 when all went well, else the engine's cause of a refused
  * post or doorbell (CARILLON_CAUSE_*), its result of a command (CARILLON_RES_*), or one of
  * CARILLON_NO_ENGINE, CARILLON_NO_ANSWER. An object is used by one thread at a time, commands by
  * one thread of the device.
