@@ -18,8 +18,8 @@ from tb.runner.items import SUBJECTS
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 #: Folders that hold what is counted and checked.
-FOLDERS: Final = ("hdl", "models", "tb", "scripts", "formal")
-SOURCES: Final = (".py", ".v", ".vh")
+FOLDERS: Final = ("hdl", "models", "tb", "scripts", "formal", "sw")
+SOURCES: Final = (".py", ".v", ".vh", ".c", ".h")
 #: Most lines of a file, and the files without a limit: they are generated.
 LIMITS: Final = {".py": 500, ".v": 400, ".vh": 400}
 GENERATED: Final = ("hdl/cde_defs.vh", "tb/env/defs.py")
@@ -49,6 +49,7 @@ WINGS: Final = (
     Wing("selftest", 8_000, 13_500, ("tb/selftest/",)),
     Wing("benches of leaves", 2_000, 2_500, ("tb/tests/lib/",)),
     Wing("runner and campaigns", 4_500, 11_000, ("tb/runner/", "tb/tests/campaigns/")),
+    Wing(*("driver in C", 800, 800, ("sw/",)), without=("sw/carillon.h",), suffixes=(".c", ".h")),
     Wing("planted faults", 3_500, 4_500, ("tb/faults/",), suffixes=(".yaml",)),
 )
 

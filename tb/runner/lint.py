@@ -149,7 +149,7 @@ def module_checks() -> list[Check]:
 def python_checks() -> list[Check]:
     python = sys.executable
     folders = tuple(
-        name for name in ("models", "tb", "scripts") if any((ROOT / name).rglob("*.py"))
+        name for name in ("models", "tb", "scripts", "sw") if any((ROOT / name).rglob("*.py"))
     )
     checks = [
         Check("ruff check", (python, "-m", "ruff", "check", "--no-cache", ".")),

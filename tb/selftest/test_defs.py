@@ -10,7 +10,7 @@ import pytest
 
 from scripts import gen_defs
 from scripts.defdocs import DOCS, PAGES, POSTING, RECEIVE, WINDOWS, check_docs
-from scripts.gen_defs import HEADER, MODULE, ROOT
+from scripts.gen_defs import C_HEADER, HEADER, MODULE, ROOT
 from scripts.rdlmap import RDL, Map, read_map
 from tb.env import defs
 
@@ -25,7 +25,7 @@ def rmap() -> Map:
 @pytest.fixture
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of what the generator reads and writes; it takes this for the checkout."""
-    for name in (RDL, HEADER, MODULE, *PAGES):
+    for name in (RDL, HEADER, MODULE, C_HEADER, *PAGES):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     monkeypatch.setattr(gen_defs, "ROOT", tmp_path)
@@ -53,13 +53,15 @@ def test_what_is_out_of_date_is_found(
     copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     change(copy / HEADER, "8'h4B", "8'h5B")
+    change(copy / C_HEADER, "0x4Bu", "0x5Bu")
     (copy / MODULE).unlink()
     assert generate(monkeypatch, "--check") == 1
     said = capsys.readouterr().err
-    assert f"{HEADER} is out of date" in said and f"{MODULE} is out of date" in said
+    for name in (HEADER, MODULE, C_HEADER):
+        assert f"{name} is out of date" in said
     assert "cure: make defs" in said
     assert generate(monkeypatch) == 0
-    for name in (HEADER, MODULE):
+    for name in (HEADER, MODULE, C_HEADER):
         assert (copy / name).read_bytes() == (ROOT / name).read_bytes()
     # New files do not make the document right.
     change(copy / RDL, "CNT_IRQS @ 0x114", "CNT_IRQS @ 0x1A4")

@@ -170,24 +170,35 @@ class ControlAgent(BfmAgent):
             answers = [
                 self.post_write(Reg.ARG0 + 4 * number, value) for number, value in enumerate(args)
             ]
-            go = self.post_write(Reg.CMD, code, at=at)
-            resp = await go
+            await self.begin(code, at)
             for number, answer in enumerate(answers):
                 assert answer.result == OKAY, f"ARG{number}: response {answer.result}"
-            assert resp == OKAY, f"CMD: response {resp}"
-            run = _Run(code, tuple(self._args), go.cycle)
-            self._run = run
             for _ in range(_POLLS):
-                self._post_read(Reg.CMD_STATUS, run)
-                for number in range(8):
-                    last = self._post_read(Reg.OUT0 + 4 * number, run)
-                await last
-                if run.done_at is not None:
-                    break
-            else:
-                raise AssertionError(f"command {code:#x} does not end")
-            self._run = None
-            return _record(run)
+                _, command = await self.look()
+                if command is not None:
+                    return command
+            raise AssertionError(f"command {code:#x} does not end")
+
+    async def begin(self, code: int, at: int = 0) -> None:
+        """Writes CMD alone, for who holds the mailbox and has written the arguments by itself."""
+        go = self.post_write(Reg.CMD, code, at=at)
+        resp = await go
+        assert resp == OKAY, f"CMD: response {resp}"
+        self._run = _Run(code, tuple(self._args), go.cycle)
+
+    async def look(self) -> tuple[int, Command | None]:
+        """Reads CMD_STATUS, and the results with it; returns the status, and the command that
+        :meth:`begin` began if it is done.
+        """
+        run = self._run
+        status = self._post_read(Reg.CMD_STATUS, run)
+        reads = [self._post_read(Reg.OUT0 + 4 * number, run) for number in range(8)]
+        await reads[-1]
+        word = (await status).data
+        if run is None or run.done_at is None:
+            return word, None
+        self._run = None
+        return word, _record(run)
 
     @property
     def mailbox(self) -> Lock:

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sw/carillon.h compiles as C11 and as C++17 without a warning, and says what the Python layouts
+say.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from scripts.gen_defs import C_HEADER, ROOT, STRUCTS
+from scripts.rdlmap import CODE_SPECS
+from tb.env import defs
+
+STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", f"-I{ROOT / C_HEADER.parent}"]
+LANGUAGES = [("gcc", "c11", "c"), ("g++", "c++17", "cpp")]
+LAYOUTS = [value for value in vars(defs).values() if isinstance(value, defs.Layout)]
+HEAD = "#include <assert.h>\n#include <stdio.h>\n#include <carillon.h>\n"
+
+
+def compile_and_run(tmp_path: Path, language: tuple[str, str, str], text: str) -> str:
+    """What the program prints; fails on a warning."""
+    compiler, standard, suffix = language
+    source = tmp_path / f"program.{suffix}"
+    source.write_text(text)
+    program = tmp_path / "program"
+    subprocess.run([compiler, f"-std={standard}", *STRICT, source, "-o", program], check=True)
+    return subprocess.run([program], check=True, capture_output=True, text=True).stdout
+
+
+def equal(left: str, right: int) -> str:
+    return f'static_assert({left} == {int(right)}, "{left}");'
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language[1])
+def test_numbers_are_those_of_python(tmp_path: Path, language: tuple[str, str, str]) -> None:
+    """Every code, offset and field, and the sizes of what lies in memory."""
+    claims = [
+        equal(f"CARILLON_{spec.macro}_{member.name}", member.value)
+        for spec in CODE_SPECS
+        for member in getattr(defs, spec.python)
+    ]
+    for prefix, registers in (("REG", defs.Reg), ("PAGE", defs.PageReg)):
+        claims += [equal(f"CARILLON_{prefix}_{one.name}", one.value) for one in registers]
+    for layout in LAYOUTS:
+        for field in layout.fields.values():
+            name = f"CARILLON_{layout.name}_{field.name.upper()}"
+            claims += [equal(f"{name}_LSB", field.lsb), equal(f"{name}_W", field.width)]
+    for name in STRUCTS:
+        nbytes = getattr(defs, name).width // 8
+        claims.append(equal(f"sizeof(struct carillon_{name.lower()})", nbytes))
+    claims.append(equal("CARILLON_ID_VALUE", defs.ID_VALUE))
+    compile_and_run(tmp_path, language, "\n".join([HEAD, *claims, "int main(void) { return 0; }"]))
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language[1])
+def test_fields_are_put_and_got(tmp_path: Path, language: tuple[str, str, str]) -> None:
+    """A word that C packs is the one that Python packs, and each field is read back; bits that do
+    not fit stay out of their neighbours.
+    """
+    body, wanted = [], []
+    for place, layout in enumerate(LAYOUTS):
+        fields = [field for field in layout.fields.values() if field.width <= 64]
+        if any(field.lsb // 64 != (field.lsb + field.width - 1) // 64 for field in fields):
+            assert layout.name not in STRUCTS
+            continue
+        values = {
+            field.name: 0x9E3779B97F4A7C15 >> number % 8 & (1 << field.width) - 1
+            for number, field in enumerate(fields)
+        }
+        words = -(-layout.width // 64)
+        body.append(f"uint64_t w{place}[{words}] = {{0}};")
+        for field in fields:
+            name = f"{layout.name}_{field.name.upper()}"
+            over = values[field.name] | (~0 << field.width) & (1 << 64) - 1
+            body.append(f"CARILLON_PUT(w{place}, {name}, 0x{over:X}u);")
+        for field in fields:
+            name = f"{layout.name}_{field.name.upper()}"
+            body.append(f"assert(CARILLON_GET(w{place}, {name}) == 0x{values[field.name]:X}u);")
+        body += [f'printf("%llx\\n", (unsigned long long)w{place}[{i}]);' for i in range(words)]
+        packed = layout.pack(**values)
+        wanted += [f"{packed >> 64 * i & (1 << 64) - 1:x}" for i in range(words)]
+    text = "\n".join([HEAD, "int main(void) {", *body, "return 0; }"])
+    assert compile_and_run(tmp_path, language, text).split() == wanted

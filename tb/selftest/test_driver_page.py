@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/driver.md shows the loop that the regression runs, and all commands with all arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from models.host import control
+from models.keys import window_control
+from models.post import qp_control
+from models.receive import receive_control
+from tb.env.defs import QP_RECV, Cmd
+from tb.runner.common import ROOT
+
+PAGE = (ROOT / "docs/driver.md").read_text()
+_COMMAND = re.compile(r"^0x([0-9A-F]{2}) (\w+)(.*(?:\n +.*)*)", re.M)
+_REGISTER = re.compile(r"ARG(\d)((?:(?!ARG\d)[^;])*)")
+_BITS = re.compile(r"\[(\d+)(?::(\d+))?\]")
+
+#: Argument registers and the bits that may be set in them, by the models.
+USED: dict[int, Mapping[int, int]] = {}
+for table in (
+    control.USED_BITS,
+    qp_control.USED_BITS,
+    receive_control.USED_BITS,
+    window_control.USED_BITS,
+):
+    USED |= {int(code): bits for code, bits in table.items()}
+# Each model knows the bits of its subject.
+USED[Cmd.CREATE_QP] = {**USED[Cmd.CREATE_QP], 7: (1 << 32) - 1 & ~QP_RECV.reserved}
+
+
+def commands() -> Iterator[tuple[int, str, str]]:
+    """Code, name and arguments, without results."""
+    for code, name, text in _COMMAND.findall(PAGE):
+        yield int(code, 16), name, text.partition("OUT")[0]
+
+
+def named_bits(text: str) -> dict[int, int]:
+    """The bits that are named of each argument register; all if none is."""
+    found = {}
+    for number, fields in _REGISTER.findall(text):
+        mask = 0
+        for high, low in _BITS.findall(fields):
+            mask |= (2 << int(high)) - (1 << int(low or high))
+        found[int(number)] = mask or (1 << 32) - 1
+    return found
+
+
+def test_the_page_shows_the_loop() -> None:
+    loop = (ROOT / "sw/carillon_loop.c").read_text()
+    (shown,) = re.findall(r"```c\n(.*?)```\n", PAGE, re.S)
+    assert loop.endswith(shown) and loop.count("\n}\n") == shown.count("\n}\n") == 2
+    assert len(PAGE.splitlines()) <= 150
+
+
+def test_every_command_is_there() -> None:
+    assert [(code, name) for code, name, _ in commands()] == [(c.value, c.name) for c in Cmd]
+
+
+@pytest.mark.parametrize("code, text", [(code, text) for code, _, text in commands()])
+def test_arguments_are_those_of_the_models(code: int, text: str) -> None:
+    assert named_bits(text) == USED[code], Cmd(code).name
