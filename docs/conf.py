@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from systemrdl import RDLCompiler
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+os.environ["PYTHONPATH"] = str(ROOT)  # of the notebook
 from scripts.rdlmap import read_map  # noqa: E402  the checkout is not installed
 
 project = "Carillon"
@@ -19,7 +21,8 @@ html_theme = "furo"
 html_title = "Carillon"
 html_copy_source = False
 extensions = ["myst_nb", "sphinxcontrib.wavedrom"]
-exclude_patterns = ["README.md"]
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
 nitpicky = True
 # Names of anchors are those of GitHub, so that a link works in both places.
 myst_heading_anchors = 4
