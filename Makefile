@@ -22,7 +22,7 @@ PARALLEL = --jobs "$$JOBS" --cluster "$$CLUSTER" --cluster-wait "$$CLUSTER_WAIT"
 WORKERS = $(if $(JOBS)$(CLUSTER),$(PARALLEL),-n auto)
 
 .PHONY: help setup setup-sim sim tours test negatives formal mutate coverage soak faults tiers bench synth report lint house waves \
-	model list defs figures walk clean distclean
+	model list defs figures walk docs clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -124,9 +124,19 @@ figures: setup-sim ## write the tables of docs/ from what the last runs left in 
 walk: setup ## draw the pictures of docs/walk_of_a_window.md
 	@PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m scripts.draw_walk
 
+docs: .venv-docs/.done ## build the site of docs/: sim_build/docs/index.html
+	@.venv-docs/bin/python -m sphinx -q -W --keep-going -d sim_build/docs.cache docs sim_build/docs
+	@echo "sim_build/docs/index.html"
+
+# Reinstalled when a pin has changed; a run that was stopped leaves no .done.
+.venv-docs/.done: requirements-docs.txt | setup-sim
+	@.venv/bin/python -m venv --clear .venv-docs
+	@.venv-docs/bin/python -m pip install -q --disable-pip-version-check -r requirements-docs.txt
+	@touch $@
+
 clean: ## remove everything that was generated, but keep the tools and the history of runs
-	@rm -rf sim_build .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf sim_build docs/registers.md .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	@find . \( -name .git -o -name .venv \) -prune -o -name __pycache__ -prune -exec rm -rf {} +
 
 distclean: clean ## remove the tools in .venv and the history of runs in .regression as well
-	@rm -rf .venv .regression
+	@rm -rf .venv .venv-docs .regression

@@ -143,6 +143,11 @@ def doc_codes(table: Table, number: str, name: str) -> Iterator[tuple[str, str]]
             yield row[name].strip("`"), f"{values[0]:#04x}" if len(values) == 1 else row[number]
 
 
+def unwrap(text: str) -> str:
+    """Each paragraph and list item on one line."""
+    return re.sub(r"(?<=[^\n])\n[ ]*(?=[^\s|#`*0-9-]|`[^`]|\d+(?![\d.]))", " ", text)
+
+
 def prose(text: str, start: str, end: str = "\n\n") -> str:
     return text.partition(start)[2].partition(end)[0]
 
@@ -233,6 +238,7 @@ def compare(what: str, in_docs: Mapping[Path, Pairs], in_rdl: Pairs) -> Iterator
 
 
 def check_docs(texts: dict[Path, str], rmap: Map) -> list[str]:
+    texts = {page: unwrap(text) for page, text in texts.items()}
     tables = {page: read_tables(text) for page, text in texts.items()}
     problems: list[str] = []
     posting, receive, windows = texts[POSTING], texts[RECEIVE], texts[WINDOWS]

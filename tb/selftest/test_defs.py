@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scripts import gen_defs
-from scripts.defdocs import DOCS, PAGES, POSTING, RECEIVE, WINDOWS, check_docs
+from scripts.defdocs import DOCS, PAGES, POSTING, RECEIVE, WINDOWS, check_docs, unwrap
 from scripts.gen_defs import C_HEADER, HEADER, MODULE, ROOT
 from scripts.rdlmap import RDL, Map, read_map
 from tb.env import defs
@@ -160,7 +160,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("page", CHANGES, ids=lambda page: page.stem)
 def test_a_changed_page_is_found(rmap: Map, page: Path) -> None:
-    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in PAGES}
+    texts = {name: unwrap((ROOT / name).read_text(encoding="utf-8")) for name in PAGES}
     assert check_docs(texts, rmap) == []
     for old, new, message in CHANGES[page]:
         assert texts[page].count(old) == 1, f"{old!r} must stand once in {page}"
