@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reference driver of the engine in C11. It allocates nothing: the caller owns every object.
  *
- * Unless said otherwise a function returns 0 when all went well, else the engine's cause of a refused
- * post or doorbell (CARILLON_CAUSE_*), its result of a command (CARILLON_RES_*), or one of
+ * Unless said otherwise a function returns 0 when all went well, else the engine's cause of a
+ * refused post or doorbell (CARILLON_CAUSE_*), its result of a command (CARILLON_RES_*), or one of
  * CARILLON_NO_ENGINE, CARILLON_NO_ANSWER. An object is used by one thread at a time, commands by
  * one thread of the device.
  */
