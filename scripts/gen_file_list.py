@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make hdl/carillon.f, the design's file list: each module after those that it instantiates.
+"""Make the design's file lists: hdl/carillon.f, each module after those that it instantiates, and
+that of carillon.core.
 
 Paths are relative to the list itself, as ``-F`` of Verilator and slang reads them. ``--check``
-writes nothing and fails when the list differs.
+writes nothing and fails when a list differs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 HDL = Path(__file__).resolve().parents[1] / "hdl"
 LIST = HDL / "carillon.f"
+CORE = HDL.parent / "carillon.core"
 CURE = "make defs"
 HEADER = """\
 // SPDX-License-Identifier: Apache-2.0
@@ -45,20 +47,34 @@ def file_list(hdl: Path = HDL) -> str:
     )
 
 
+def core(text: str, hdl: Path = HDL) -> str:
+    """Contents of carillon.core, given what it has: the lines between its marks are made."""
+    headers = sorted(path.relative_to(hdl).as_posix() for path in hdl.rglob("*.vh"))
+    lines = [f"      - hdl/{name}: {{is_include_file: true}}\n" for name in headers]
+    modules = [name for name in file_list(hdl).splitlines() if name.endswith(".v")]
+    lines += [f"      - hdl/{name}\n" for name in modules]
+    return re.sub(r"(?<=# begin\n).*(?= *# end\n)", "".join(lines), text, flags=re.S)
+
+
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog=CURE, description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare only")
     args = parser.parse_args(argv)
-    wanted = file_list()
+    status = 0
     found = LIST.read_text() if LIST.is_file() else ""
-    if args.check and found != wanted:
-        lines = set(found.splitlines()) ^ set(wanted.splitlines())
-        print(f"hdl/carillon.f differs: {', '.join(sorted(lines)) or 'order'}", file=sys.stderr)
-        print(f"cure: {CURE}", file=sys.stderr)
-        return 1
-    if not args.check:
-        LIST.write_text(wanted)
-    return 0
+    for path, old, wanted in (
+        (LIST, found, file_list()),
+        (CORE, CORE.read_text(), core(CORE.read_text())),
+    ):
+        name = path.relative_to(HDL.parent)
+        if args.check and old != wanted:
+            lines = set(old.splitlines()) ^ set(wanted.splitlines())
+            print(f"{name} differs: {', '.join(sorted(lines)) or 'order'}", file=sys.stderr)
+            print(f"cure: {CURE}", file=sys.stderr)
+            status = 1
+        if not args.check:
+            path.write_text(wanted)
+    return status
 
 
 if __name__ == "__main__":
