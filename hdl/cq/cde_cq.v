@@ -176,7 +176,8 @@ module cde_cq #(
     reg              r_unreserved, c_unreserved;
     reg [SIDE_W-1:0] p_side, q_side;
 
-    // The data wait in distributed RAM: each cycle writes a line, and two cycles later it is read.
+    // The data wait in distributed RAM: each cycle writes a line, and two cycles later it is read. (An index that is a difference of two bits
+    // would be one of 32 bits in Icarus 11.)
     reg [511:0]      lines [0:3];
     reg [1:0]        at_line;
 
@@ -195,7 +196,7 @@ module cde_cq #(
         c_op <= r_op && !rst;
         at_line <= at_line + 2'd1;
         lines[at_line] <= in_data;
-        r_data <= lines[at_line - 2'd2];
+        r_data <= lines[at_line ^ 2'd2];
     end
 
     wire [C_W-1:0]   r_ctx;
