@@ -21,8 +21,8 @@ SELECT = --test "$$TEST" --seed "$$SEED" --sim "$$SIM" --build "$$BUILD"
 PARALLEL = --jobs "$$JOBS" --cluster "$$CLUSTER" --cluster-wait "$$CLUSTER_WAIT"
 WORKERS = $(if $(JOBS)$(CLUSTER),$(PARALLEL),-n auto)
 
-.PHONY: help setup setup-sim sim tours test negatives formal mutate coverage soak faults tiers bench synth report lint house waves \
-	model list defs figures walk docs clean distclean
+.PHONY: help setup setup-sim sim tours test negatives formal mutate coverage soak faults tiers bench synth report lint house \
+	waves model list defs figures walk docs clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile

@@ -181,8 +181,6 @@ module cde_cq #(
     reg [511:0]      lines [0:3];
     reg [1:0]        at_line;
 
-    initial at_line = 2'd0;
-
     always @(posedge clk) begin
         p_cpl <= go_cpl && in_keep != 2'b00 && !rst;
         p_op <= go_op && !rst;
@@ -194,7 +192,7 @@ module cde_cq #(
         {c_data, c_base, c_log2, c_unreserved, c_first} <= {r_data, r_base, r_log2, r_unreserved, r_first};
         c_cpl <= r_cpl && !rst;
         c_op <= r_op && !rst;
-        at_line <= at_line + 2'd1;
+        at_line <= rst ? 2'd0 : at_line + 2'd1;
         lines[at_line] <= in_data;
         r_data <= lines[at_line ^ 2'd2];
     end

@@ -326,7 +326,7 @@ def test_distclean_leaves_nothing_generated(machine: Machine) -> None:
     assert machine.make("distclean") == (0, "", "")
     left = {str(path.relative_to(machine.folder)) for path in machine.folder.rglob("*")}
     files = {"Makefile", "requirements.txt", "requirements-check.txt", "scripts/setup.sh"}
-    assert left == files | {"scripts", "tb", "tb/env"}
+    assert left == files | {"docs", "scripts", "tb", "tb/env"}
 
 
 @pytest.mark.parametrize(
