@@ -45,7 +45,7 @@ WINGS: Final = (
         *("tests and tours", 18_000, 33_000, ("tb/tests/", "tb/tours/")),
         without=("tb/tests/lib/", "tb/tests/campaigns/"),
     ),
-    # Beside the bench itself: the pins of a design that is not ours (pins.py), for who attaches the scoreboard to one.
+    # The ceiling counts the pins of foreign designs (pins.py) to which the scoreboard is attached.
     Wing("env and sequences", 16_000, 22_700, ("tb/env/", "tb/sequences/")),
     Wing("selftest", 8_000, 13_500, ("tb/selftest/",)),
     Wing("benches of leaves", 2_000, 2_500, ("tb/tests/lib/",)),

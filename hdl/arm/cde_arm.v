@@ -264,9 +264,9 @@ module cde_arm #(
         .d_ripe(look_ripe && !ended), .d_x(qd_x), .d_facts(qd_facts)
     );
 
-    assign cons_we = qd_valid;
-    assign cons_cq = qd_cq;
-    assign cons_index = qd_x_next[X_CONS +: IDX_W];
+    reg [CQ_W+IDX_W:0] cons_copy;    // two cycles ahead of the trace, which others' traces that build on it follow
+    always @(posedge clk) cons_copy <= {qd_valid && !rst, qd_cq, qd_x_next[X_CONS +: IDX_W]};
+    assign {cons_we, cons_cq, cons_index} = cons_copy;
 
     always @(posedge clk) begin
         {qp_x, qp_x_next, qd_x_mem, qd_x_next, qd_legal} <= {cp_x, cp_x_next, cd_x_mem, cd_x_next, cd_legal};
