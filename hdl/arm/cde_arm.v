@@ -325,9 +325,9 @@ module cde_arm #(
     always @(posedge clk) begin
         {zp_x, zp_x_next, zd_x, zd_x_next} <= {fp_x, fp_x_next, fd_x, fd_x_next};
         {zp_y, zp_y_next, zd_y_mem, zd_y_next} <= {fp_y, fp_y_next, fd_y_mem, fd_y_next};
-        {zp_live, zp_call, zp_due, zp_traced, zp_call_mark} <= {fp_live, fp_call, fp_becomes_due, fp_traced && !rst, fp_call_mark};
+        {zp_live, zp_call, zp_due, zp_traced, zp_call_mark} <= {fp_live, fp_call, fp_becomes_due, fp_traced && fp_valid && !rst, fp_call_mark};
         {zd_call, zd_due, zd_legal, zd_call_mark} <= {fd_call, fd_becomes_due, fd_legal, fd_call_mark};
-        {zd_look, zd_destroy, zd_create, zd_return, zd_bell} <= fd_facts[FD_LOOK -: 5] & {5{!rst}};
+        {zd_look, zd_destroy, zd_create, zd_return, zd_bell} <= fd_facts[FD_LOOK -: 5] & {5{fd_valid && !rst}};
         zp_retry <= fp[P_OP +: 8] == `CDE_TRC_EVENT_FAILED && !fp[P_GIVE_UP];
         if (zp_valid) waiting[zp_cq] <= zp_y_next[Y_DUE] && !zp_y_next[Y_MATURE];
         if (zd_valid) waiting[zd_cq] <= zd_y_next[Y_DUE] && !zd_y_next[Y_MATURE];

@@ -32,7 +32,7 @@ class CHost:
 
     def __init__(self, env: CarillonEnv) -> None:
         self.env = env
-        self.library = load()
+        self.functions = load()
         self.structs = structures()
         self._error: BaseException | None = None
         kinds = OPS.items()
@@ -47,7 +47,7 @@ class CHost:
             ctypes.byref(arg) if isinstance(arg, ctypes.Structure | ctypes.Array) else arg
             for arg in args
         ]
-        function = getattr(self.library, f"carillon_{name}")
+        function = getattr(self.functions, f"carillon_{name}")
         result: int = await bridge(lambda: function(*given))()
         error, self._error = self._error, None
         if error is not None:
