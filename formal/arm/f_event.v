@@ -76,6 +76,8 @@ module f_event #(
 
     // ---------------------------------------------------------------- properties
     reg [CQ_W+1:0] others = 0;      // entries of others since the watched callback came
+    reg            control = 1'b0;  // a step of control: in the cycle before none was given its slot
+    always @(posedge clk) control <= eqc_valid;
 
     always @(posedge clk) begin
         if (ev_pub_valid && ev_pub_cq == cq || ev_db_valid && ev_db_cq == cq) others <= 0;
@@ -83,7 +85,7 @@ module f_event #(
         if (!rst) begin
             new_ones_are_written: assert (!eq_valid || !eq_void || eq_record[EQ_REC_W-1 -: 2] != 2'd0);
             of_a_callback: assert (!sent || inside[sent_cq]);
-            offered_when_due: assert (eq_valid || !inside[cq] || eqc_valid);
+            offered_when_due: assert (eq_valid || !inside[cq] || control);
 `ifndef FAIR
             bounded_wait: assert (!inside[cq] || others <= 2 * NUM_CQ);
 `endif
@@ -91,10 +93,10 @@ module f_event #(
     end
 
 `ifdef FAIR
-    // A sink that takes a beat at least every K cycles; a step of control, which holds the beat for a cycle, counts as one in which it does not.
+    // A sink that takes a beat at least every K cycles; the cycle after a step of control, which may have no beat, counts as one in which it does not.
     reg [7:0] held = 0;             // cycles since it could take one
     reg [7:0] waited = 0;           // cycles since the watched callback came
-    wire      takes = eq_ready && !eqc_valid;
+    wire      takes = eq_ready && !control;
 
     always @* if (held == K - 1) assume (takes);
 

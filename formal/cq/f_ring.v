@@ -33,7 +33,8 @@ module f_ring (
 
     // ---------------------------------------------------------------- the entries, by CQ
     reg  [1:0] called, out, written, failed, old, eq_of, lap_of;
-    initial {called, out, written, failed} = 8'd0;
+    reg  [1:0] passed;                   // its slot is in the ring before, and it was not written yet
+    initial {called, out, written, failed, passed} = 10'd0;
 
     wire                eq_valid, eqc_left, unused_void;
     wire [0:0]          eq_number;
@@ -79,8 +80,9 @@ module f_ring (
             called[sent_cq] <= 1'b0;
             out[sent_cq] <= 1'b1;
             written[sent_cq] <= 1'b1;
+            passed[sent_cq] <= 1'b0;
             if (called[sent_cq]) begin
-                old[sent_cq] <= 1'b0;
+                old[sent_cq] <= passed[sent_cq] || (change && eq_number == resize_eq);
                 lap_of[sent_cq] <= eq_record[EQ_REC_W-3];
             end
         end
@@ -88,12 +90,13 @@ module f_ring (
         if (fails) failed[answer_cq] <= 1'b1;
         if (over) out[answer_cq] <= 1'b0;
         if (change) for (c = 0; c < 2; c = c + 1) if (out[c] && eq_of[c] == resize_eq) old[c] <= 1'b1;
+        if (change && eq_valid && !sent && called[sent_cq] && eq_number == resize_eq) passed[sent_cq] <= 1'b1;
     end
 
     // ---------------------------------------------------------------- properties
     always @(posedge clk) if (!rst) begin
-        nothing_left_behind: assert (!eqc_left || (out & old) == 2'd0);
-        over_at_once: assert (eqc_left || (out & old) != 2'd0);
+        nothing_left_behind: assert (!eqc_left || (out & old | passed) == 2'd0);
+        over_at_once: assert (eqc_left || (out & old | passed) != 2'd0);
         lap_is_kept: assert (!sent || called[sent_cq] || eq_record[EQ_REC_W-3] == lap_of[sent_cq]);
     end
 

@@ -7,7 +7,7 @@
 //          resize is under way any more.
 // Ports:   callbacks in (ev_pub_*, ev_db_*, never refused), EQ settings by control (eqc_*), beats out (eq_*), entries that memory has acknowledged or
 //          that were given up (gone_*), vector lookup for interrupts.
-// Latency: callback in cycle t, beat on eq_* in t+1.
+// Latency: callback in cycle t, beat on eq_* in t+1: it gets its slot in the cycle in which it comes, when none waits before it.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_event_records.vh"
@@ -49,11 +49,11 @@ module cde_event #(
     input  wire [EQ_W-1:0]     irq_eq,
     output wire [15:0]         irq_vector,
 
-    output wire                eq_valid,
+    output reg                 eq_valid,
     input  wire                eq_ready,
-    output wire [EQ_W-1:0]     eq_number,
-    output wire [63:4]         eq_addr,
-    output wire [127:0]        eq_data,
+    output reg  [EQ_W-1:0]     eq_number,
+    output reg  [63:4]         eq_addr,
+    output reg  [127:0]        eq_data,
     output wire                eq_void,        // nothing is to be written
     output wire [EQ_REC_W-1:0] eq_record
 );
@@ -74,9 +74,9 @@ module cde_event #(
     reg              last_d;
 
     wire take_d = d_valid && (!p_valid || !last_d);
-    wire sent = eq_valid && eq_ready;
+    wire sent = (p_valid || d_valid) && !eqc_valid && (!eq_valid || eq_ready);      // to eq_*
 
-    cde_fifo #(.W(EV_W), .DEPTH_LOG2(CQ_W)) pub_fifo (
+    cde_fifo #(.W(EV_W), .DEPTH_LOG2(CQ_W), .BYPASS(1'b1)) pub_fifo (
         .clk(clk),
         .rst(rst),
         .push_valid(ev_pub_valid),
@@ -88,7 +88,7 @@ module cde_event #(
         .level(unused_p_level)
     );
 
-    cde_fifo #(.W(NEW_W), .DEPTH_LOG2(CQ_W)) db_fifo (
+    cde_fifo #(.W(NEW_W), .DEPTH_LOG2(CQ_W), .BYPASS(1'b1)) db_fifo (
         .clk(clk),
         .rst(rst),
         .push_valid(ev_db_valid),
@@ -142,23 +142,24 @@ module cde_event #(
     // A slot that entries after it have come round to was read, whatever memory answered to its write: it is not theirs to lose. An
     // entry that was passed stays so, although indices come round to it.
     wire               passed = retry && again[`CDE_RETRY_PASSED];
-    assign eq_void = passed || since > slots;
-    assign eq_valid = (p_valid || d_valid) && !eqc_valid;
-    assign eq_number = e;
-    assign eq_addr = addr;
-    assign eq_data = {phase, 63'd0, {(32-IDX_W){1'b0}}, ev_snap, 6'd0, ev_status,
-                      `CDE_EQETYPE_CQ_NOTIFICATION, {(16-CQ_W){1'b0}}, ev_cq};
+    reg                eq_passed;
+    reg  [IDX_W-1:0]   eq_since, eq_slots;
+    assign eq_void = eq_passed || eq_since > eq_slots;
 
     wire [RETRY_W-1:0] kept;
-    assign kept[`CDE_RETRY_SNAP +: IDX_W] = ev_snap;
-    assign kept[`CDE_RETRY_INDEX +: IDX_W] = number;
-    assign kept[`CDE_RETRY_ADDR +: 60] = addr;
-    assign kept[`CDE_RETRY_PHASE] = phase;
+    reg  [IDX_W-1:0]   eq_index;
+    reg                eq_lap;
+    reg  [1:0]         eq_attempt;
+    reg  [CQ_W-1:0]    eq_cq;
+    assign kept[`CDE_RETRY_SNAP +: IDX_W] = eq_data[32 +: IDX_W];
+    assign kept[`CDE_RETRY_INDEX +: IDX_W] = eq_index;
+    assign kept[`CDE_RETRY_ADDR +: 60] = eq_addr;
+    assign kept[`CDE_RETRY_PHASE] = eq_data[127];
     assign kept[`CDE_RETRY_PASSED] = eq_void;
-    assign kept[`CDE_RETRY_LAP] = ev_lap;
-    assign kept[`CDE_RETRY_ATTEMPT +: 2] = attempt;
-    assign eq_record[`CDE_EQE_WRITE_CQ +: CQ_W] = ev_cq;
-    assign eq_record[`CDE_EQE_WRITE_EQ +: EQ_W] = e;
+    assign kept[`CDE_RETRY_LAP] = eq_lap;
+    assign kept[`CDE_RETRY_ATTEMPT +: 2] = eq_attempt;
+    assign eq_record[`CDE_EQE_WRITE_CQ +: CQ_W] = eq_cq;
+    assign eq_record[`CDE_EQE_WRITE_EQ +: EQ_W] = eq_number;
     assign eq_record[`CDE_EQE_WRITE_RETRY +: RETRY_W] = kept;
 
     assign eqc_index = index[eqc_eq];
@@ -166,7 +167,17 @@ module cde_event #(
     assign irq_vector = vector[irq_eq];
 
     always @(posedge clk) begin
-        if (sent) last_d <= take_d;
+        if (eq_ready) eq_valid <= 1'b0;
+        if (sent) begin
+            last_d <= take_d;
+            eq_valid <= 1'b1;
+            eq_number <= e;
+            eq_addr <= addr;
+            eq_data <= {phase, 63'd0, {(32-IDX_W){1'b0}}, ev_snap, 6'd0, ev_status,
+                        `CDE_EQETYPE_CQ_NOTIFICATION, {(16-CQ_W){1'b0}}, ev_cq};
+            {eq_passed, eq_since, eq_slots, eq_index} <= {passed, since, slots, number};
+            {eq_lap, eq_attempt, eq_cq} <= {ev_lap, attempt, ev_cq};
+        end
         if (sent && !retry) begin
             index[e] <= index[e] + ONE;
             position[e] <= position[e] + ONE;
@@ -193,6 +204,7 @@ module cde_event #(
         end
         if (rst) begin
             last_d <= 1'b0;
+            eq_valid <= 1'b0;
             lap <= {NUM_EQ{1'b0}};
             left <= {(CQ_W + 1){1'b0}};
             for (i = 0; i < NUM_EQ; i = i + 1) away[i] <= {(CQ_W + 1){1'b0}};

@@ -5,7 +5,7 @@
 //          merge and none is lost (a request in the cycle of sending stays pending). Round robin between EQs. Vectors of others
 //          (xirq_*) are sent as they come, one beat each, round robin with those of EQs.
 // Ports:   requests (set_*), creation of EQs (clear_*), vector lookup, vectors of others (xirq_*), m_axis_irq.
-// Latency: request in cycle t, m_axis_irq valid in t+2; a vector of others taken in t is valid in t+1.
+// Latency: request in cycle t, m_axis_irq valid in t+3; a vector of others taken in t is valid in t+1.
 `default_nettype none
 
 module cde_irq #(
@@ -33,48 +33,59 @@ module cde_irq #(
     input  wire            m_axis_irq_tready
 );
 
-    reg [NUM_EQ-1:0] pending;
-    reg [EQ_W-1:0]   last;
+    reg  [NUM_EQ-1:0] pending;
+    reg               pick_valid;          // the EQ that is next
+    reg  [NUM_EQ-1:0] pick;                // one-hot
+    reg  [EQ_W-1:0]   pick_eq;
+    reg  [NUM_EQ-1:0] behind;              // EQs after the one that was picked last
 
-    reg [EQ_W-1:0]   pick_behind;
-    reg [EQ_W-1:0]   pick_any;
-    reg              found_behind;
-    integer          i;
-
-    always @* begin
-        pick_behind = {EQ_W{1'b0}};
-        pick_any = {EQ_W{1'b0}};
-        found_behind = 1'b0;
-        for (i = NUM_EQ - 1; i >= 0; i = i - 1) begin
-            if (pending[i]) begin
-                pick_any = i[EQ_W-1:0];
-                if (i[EQ_W-1:0] > last) begin
-                    pick_behind = i[EQ_W-1:0];
-                    found_behind = 1'b1;
-                end
-            end
+    // All bits from the lowest one that is set: a prefix OR, of logarithmic depth.
+    function automatic [NUM_EQ-1:0] from_lowest;
+        input [NUM_EQ-1:0] bits;
+        integer i;
+        begin
+            from_lowest = bits;
+            for (i = 1; i < NUM_EQ; i = i * 2) from_lowest = from_lowest | (from_lowest << i);
         end
-    end
+    endfunction
 
     // Round robin: the side that did not have the last beat goes first (ISO-04).
     reg  last_other;
     wire free = !m_axis_irq_tvalid || m_axis_irq_tready;
-    wire wanted = pending != {NUM_EQ{1'b0}};
-    wire other = xirq_valid && !(wanted && last_other);
-    wire load = free && wanted && !other;
+    wire other = xirq_valid && !(pick_valid && last_other);
+    wire load = free && pick_valid && !other;
     assign xirq_ready = free && other;
     assign xirq_sent = m_axis_irq_tvalid && m_axis_irq_tready && last_other;
-    assign lookup_eq = found_behind ? pick_behind : pick_any;
+    assign lookup_eq = pick_eq;
+
+    // A pick stays pending until its beat, so requests up to then merge with it.
+    wire [NUM_EQ-1:0] cleared = {{(NUM_EQ-1){1'b0}}, clear} << clear_eq;
+    wire [NUM_EQ-1:0] asking = pending & ~cleared & ~(pick & {NUM_EQ{pick_valid}});
+    wire [NUM_EQ-1:0] after = asking & behind;
+    wire [NUM_EQ-1:0] from_after = from_lowest(after), from_any = from_lowest(asking);
+    wire [NUM_EQ-1:0] from_next = after != {NUM_EQ{1'b0}} ? from_after : from_any;
+    wire [NUM_EQ-1:0] next = from_next & ~(from_next << 1);
+    reg  [EQ_W-1:0]   next_eq;
+    integer           j;
+
+    always @* begin
+        next_eq = {EQ_W{1'b0}};
+        for (j = 0; j < NUM_EQ; j = j + 1) if (next[j]) next_eq = next_eq | j[EQ_W-1:0];
+    end
 
     // Low from power-up, before any clock edge.
     initial m_axis_irq_tvalid = 1'b0;
     always @(posedge clk) begin
         if (m_axis_irq_tready) m_axis_irq_tvalid <= 1'b0;
+        if (!pick_valid || load) begin
+            pick_valid <= asking != {NUM_EQ{1'b0}};
+            pick <= next;
+            pick_eq <= next_eq;
+            if (asking != {NUM_EQ{1'b0}}) behind <= from_next << 1;
+        end else if (clear && clear_eq == pick_eq) pick_valid <= 1'b0;
         if (load) begin
             m_axis_irq_tvalid <= 1'b1;
             m_axis_irq_tdata <= lookup_vector;
-            last <= lookup_eq;
-            pending[lookup_eq] <= 1'b0;
             last_other <= 1'b0;
         end
         if (xirq_ready) begin
@@ -82,13 +93,14 @@ module cde_irq #(
             m_axis_irq_tdata <= xirq_vector;
             last_other <= 1'b1;
         end
-        if (clear) pending[clear_eq] <= 1'b0;
+        pending <= pending & ~cleared & ~(pick & {NUM_EQ{load}});
         // The set comes last: it wins over a clear of the same cycle.
         if (set) pending[set_eq] <= 1'b1;
         if (rst) begin
             pending <= {NUM_EQ{1'b0}};
+            pick_valid <= 1'b0;
+            behind <= {NUM_EQ{1'b0}};
             m_axis_irq_tvalid <= 1'b0;
-            last <= {EQ_W{1'b0}};
             last_other <= 1'b0;
         end
     end

@@ -352,6 +352,10 @@ module cde_cq #(
     wire missing = c_cpl && c_in_range && !active;
     wire failed = c_cpl && c_in_range && active && in_error;
     wire [1:0] not_accepted = asked - accepted;
+    reg        e_outside, e_missing, e_failed, e_overflow, e_no_credit;
+    reg [1:0]  e_placed, e_not_accepted;
+    reg [15:0] e_dest;
+    reg [IDX_W-1:0] e_index;
 
     // Low from power-up, before any clock edge.
     initial trace_valid = 1'b0;
@@ -361,16 +365,19 @@ module cde_cq #(
         res_index <= alloc;
         res_held <= unres ? {IDX_W{1'b0}} : held;
 
-        err_valid <= ((c_cpl && !c_in_range) || missing || failed || overflow || no_credit) && !rst;
-        err_cause <= !c_in_range ? `CDE_CAUSE_CPL_BAD_CQ :
-                     missing ? `CDE_CAUSE_CPL_NO_CQ :
-                     failed ? `CDE_CAUSE_CPL_CQ_ERROR :
-                     overflow ? `CDE_CAUSE_CQ_OVERFLOW : `CDE_CAUSE_CPL_NO_CREDIT;
-        err_cq <= c_dest;
-        err_index <= {{(16-IDX_W){1'b0}}, alloc_next};
-        count_placed <= rst ? 2'd0 : placed;
-        count_refused <= rst ? 2'd0 : (c_cpl && !c_in_range) || missing || no_credit ? not_accepted : 2'd0;
-        count_dropped <= rst ? 2'd0 : failed || overflow ? not_accepted : 2'd0;
+        {e_outside, e_missing, e_failed, e_overflow, e_no_credit} <=
+            rst ? 5'd0 : {c_cpl && !c_in_range, missing, failed, overflow, no_credit};
+        {e_placed, e_not_accepted, e_dest, e_index} <= {rst ? 2'd0 : placed, not_accepted, c_dest, alloc_next};
+        err_valid <= (e_outside || e_missing || e_failed || e_overflow || e_no_credit) && !rst;
+        err_cause <= e_outside ? `CDE_CAUSE_CPL_BAD_CQ :
+                     e_missing ? `CDE_CAUSE_CPL_NO_CQ :
+                     e_failed ? `CDE_CAUSE_CPL_CQ_ERROR :
+                     e_overflow ? `CDE_CAUSE_CQ_OVERFLOW : `CDE_CAUSE_CPL_NO_CREDIT;
+        err_cq <= e_dest;
+        err_index <= {{(16-IDX_W){1'b0}}, e_index};
+        count_placed <= rst ? 2'd0 : e_placed;
+        count_refused <= rst ? 2'd0 : e_outside || e_missing || e_no_credit ? e_not_accepted : 2'd0;
+        count_dropped <= rst ? 2'd0 : e_failed || e_overflow ? e_not_accepted : 2'd0;
 
         trace_valid <= (placed != 2'd0 || returned != 2'd0 || overflow || start || (stop && active) || resize_ok) && !rst;
         trace_data <= 256'd0;

@@ -59,7 +59,7 @@ module cde_ctrl #(
     input  wire [31:0]  counter_value,
     input  wire         log_valid,
     input  wire [47:0]  log_entry,
-    output wire         log_pop,
+    output reg          log_pop,
 
     // Error injection into memories: {another bit 10, bit 10, memory 8}; into counters: {bit 10, counter 10, CDE_MEM_COUNTERS}
     output reg          inject,
@@ -128,13 +128,13 @@ module cde_ctrl #(
                                     (w_data[7:0] == `CDE_MEM_COUNTERS || (ECC != 0 && w_data[7:0] < CAP7[7:0]))));
 
     assign args = arg_regs;
-    assign log_pop = write && w_ok && w_pop;
 
     // Low from power-up, before any clock edge.
     initial s_axil_bvalid = 1'b0;
     always @(posedge clk) begin
         start <= write && w_ok && w_cmd && !rst;
         inject <= write && w_ok && w_inject && !rst;
+        log_pop <= write && w_ok && w_pop && !rst;
         if (write && w_ok && w_inject) injection <= w_data[27:0];
         if (write && w_ok && w_arg) arg_regs[{aw_addr[4:2], 5'd0} +: 32] <= w_data;
         if (mbox_done) begin

@@ -77,11 +77,11 @@ module cde_mbox #(
     input  wire              cqi_used,
 
     // Event queues
-    output wire              eqc_valid,
-    output wire              eqc_create,
-    output wire              eqc_vector_we,
-    output wire              eqc_ring_we,
-    output wire [EQ_W-1:0]   eqc_eq,
+    output reg               eqc_valid,
+    output reg               eqc_create,
+    output reg               eqc_vector_we,
+    output reg               eqc_ring_we,
+    output reg  [EQ_W-1:0]   eqc_eq,
     output wire [63:6]       eqc_base,
     output wire [4:0]        eqc_log2,
     output wire [15:0]       eqc_vector,
@@ -249,8 +249,12 @@ module cde_mbox #(
     assign cfg_data[`CDE_CFG_PAGE +: PAGE_W] = cfg_page;
     wire [INFO_W-1:0] info_next = {interval, count, rearm, typed, unreserved, cfg_eq, cfg_page, log2};
 
+    reg              info_we;
+    reg [INFO_W-1:0] info_new;
+    always @(posedge clk) {info_we, info_new} <= {cfg_we && !rst, info_next};
+
     cde_ram_direct #(.W(INFO_W), .AW(CQ_W), .ECC(ECC)) info_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(cfg_we), .waddr(cq), .wdata(info_next), .raddr(cq), .rdata(info_read)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(info_we), .waddr(cq), .wdata(info_new), .raddr(cq), .rdata(info_read)
     );
 
     // While a resize is under way grants must fit both rings.
@@ -261,8 +265,10 @@ module cde_mbox #(
     assign limit_data[`CDE_LIMIT_UNRESERVED] = !c_destroy_cq && unreserved;
     assign limit_data[`CDE_LIMIT_EXISTS] = !c_destroy_cq;
 
-    assign eqc_valid = state == ACT && (c_create_eq || c_modify_eq || c_resize_eq);
-    assign {eqc_create, eqc_vector_we, eqc_ring_we, eqc_eq} = {c_create_eq, c_modify_eq, c_resize_eq, eq};
+    always @(posedge clk) begin
+        eqc_valid <= state == ACT && (c_create_eq || c_modify_eq || c_resize_eq) && !rst;
+        {eqc_create, eqc_vector_we, eqc_ring_we, eqc_eq} <= {c_create_eq, c_modify_eq, c_resize_eq, eq};
+    end
     assign {eqc_base, eqc_log2, eqc_vector} = {arg2, arg1[31:6], arg3[4:0], arg3[31:16]};
 
     function [31:0] index32;
@@ -305,7 +311,6 @@ module cde_mbox #(
             end
             ACT: begin
                 state <= FINISH;
-                if (c_resize_eq) outs[31:0] <= index32(eqc_index);
                 if (c_query_eq) begin
                     outs[31:0] <= {eq_vector, 3'd0, eq_log2, 7'd0, 1'b1};
                     outs[63:32] <= index32(eqc_index);
@@ -320,7 +325,8 @@ module cde_mbox #(
                 op_code <= c_create_cq ? OP_CLEAR : c_resize_cq ? `CDE_TRC_RESIZE : c_destroy_cq ? `CDE_TRC_STOP : OP_LOOK;
             end
             // After the answer the host may use the memory of the old ring for something else.
-            LEAVE: if (eqc_left) state <= FINISH;
+            LEAVE: if (eqc_valid) outs[31:0] <= index32(eqc_index);
+                   else if (eqc_left) state <= FINISH;
             CLEAR_CREDITS: if (clear_ready) state <= PRODUCER;
             LIMIT: begin
                 settle <= 3'd7;

@@ -3,7 +3,7 @@
 //
 // Purpose: keeps per page the cause of its latest write and the number of its refused writes, for hosts whose bus carries no BUSER.
 // Ports:   what became of each write (st_*), s_axi read channels, error reports for refused reads.
-// Latency: a status is readable from the cycle in which its write's answer is valid; read: address in cycle t, data valid in t+3.
+// Latency: a status is readable from the cycle in which its write's answer is valid; read: address in cycle t, data valid in t+5.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
@@ -46,9 +46,11 @@ module cde_pages #(
     wire [`CDE_MEM_W-1:0] mem1;
 
     // ---------------------------------------------------------------- status words: {refused 32, latest cause 8}
-    reg              u_valid;
-    reg [PAGE_W-1:0] u_page;
-    reg [7:0]        u_cause;
+    reg [2:0]        u_valid;
+    reg [3*PAGE_W-1:0] u_pages;
+    reg [23:0]       u_causes;
+    wire [PAGE_W-1:0] u_page = u_pages[2*PAGE_W +: PAGE_W];
+    wire [7:0]       u_cause = u_causes[23:16];
     wire [39:0]      u_old;
     wire             unused_u = &{1'b0, u_old[7:0]};
     wire [39:0]      r_word;
@@ -56,17 +58,17 @@ module cde_pages #(
     wire [PAGE_W-1:0] ar_page_index;
 
     always @(posedge clk) begin
-        u_valid <= st_valid && st_page_known && !rst;
-        u_page <= st_page;
-        u_cause <= st_cause;
+        u_valid <= rst ? 3'd0 : {u_valid[1:0], st_valid && st_page_known};
+        u_pages <= {u_pages[0 +: 2*PAGE_W], st_page};
+        u_causes <= {u_causes[15:0], st_cause};
     end
 
-    cde_ram #(.W(40), .AW(PAGE_W), .ECC(ECC)) update_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(u_valid), .waddr(u_page), .wdata(u_new), .raddr(st_page), .rdata(u_old)
+    cde_ctx #(.W(40), .AW(PAGE_W), .ECC(ECC)) update_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(u_valid[2]), .waddr(u_page), .wdata(u_new), .raddr(st_page), .rdata(u_old)
     );
 
-    cde_ram #(.W(40), .AW(PAGE_W), .ECC(ECC)) read_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(u_valid), .waddr(u_page), .wdata(u_new), .raddr(ar_page_index), .rdata(r_word)
+    cde_ctx #(.W(40), .AW(PAGE_W), .ECC(ECC)) read_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(u_valid[2]), .waddr(u_page), .wdata(u_new), .raddr(ar_page_index), .rdata(r_word)
     );
 
     // ---------------------------------------------------------------- reads
@@ -77,12 +79,12 @@ module cde_pages #(
     wire [7:0]        ar_len;
     wire [2:0]        ar_size;
     wire [1:0]        unused_ar_level;
-    reg               looking;
+    reg [2:0]         looking;
     reg               bad;
     reg [7:0]         beats;
     reg [39:0]        word;
 
-    wire idle = !looking && !s_axi_rvalid;
+    wire idle = looking == 3'd0 && !s_axi_rvalid;
     wire take = ar_valid && idle;
 
     assign s_axi_arready = ar_room && !init;
@@ -119,13 +121,13 @@ module cde_pages #(
     // Low from power-up, before any clock edge.
     initial s_axi_rvalid = 1'b0;
     always @(posedge clk) begin
-        looking <= take;
+        looking <= {looking[1:0], take};
         if (take) begin
             s_axi_rid <= ar_id;
             beats <= ar_len;
             bad <= cause != 8'h00;
         end
-        if (looking) begin
+        if (looking[2]) begin
             s_axi_rvalid <= 1'b1;
             word <= r_word;
         end
@@ -134,7 +136,7 @@ module cde_pages #(
             if (s_axi_rlast) s_axi_rvalid <= 1'b0;
         end
         if (rst) begin
-            looking <= 1'b0;
+            looking <= 3'd0;
             s_axi_rvalid <= 1'b0;
         end
     end

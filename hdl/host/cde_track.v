@@ -43,6 +43,8 @@ module cde_track #(
     reg [NODE_W-1:0] head [0:NUM_ID-1];
     reg [NODE_W-1:0] tail [0:NUM_ID-1];
     reg [NODE_W-1:0] next_node [0:NUM_NODES-1];
+    // No write is answered in the cycle in which its data are stored: what a read at that edge gives is not used.
+    (* no_rw_check *)
     reg [W-1:0]      data [0:NUM_NODES-1];
     reg [NODE_W-1:0] spare [0:MAX_WRITES-1];
     reg [MAX_LOG2:0] spare_wr;
@@ -56,7 +58,6 @@ module cde_track #(
     reg               n_valid;
     reg [NODE_W-1:0]  n_node;
     reg [NODE_W-1:0]  n_fresh;
-    reg [W-1:0]       n_data;
     reg [MAX_LOG2:0]  room;          // nodes neither used nor spoken for
     wire [NODE_W-1:0] fresh = spare[spare_rd[MAX_LOG2-1:0]];
     wire push = push_valid && push_ready;
@@ -69,9 +70,10 @@ module cde_track #(
     reg [NODE_W-1:0]  l_node;
     reg               l_error;
 
-    // step 2: its content, and the next one
+    // step 2: its content, read at the same edge, and the next one
+    reg  [W-1:0]      l_data;
     assign pop_valid = l_valid;
-    assign pop_data = data[l_node];
+    assign pop_data = l_data;
     assign pop_error = l_error;
     wire [NODE_W-1:0] l_next = next_node[l_node];
     wire [NODE_W-1:0] b_node = l_valid && l_id == b_id ? l_next : head[b_id];
@@ -84,11 +86,8 @@ module cde_track #(
         n_valid <= q_valid && !rst;
         n_node <= tail[q_id];
         n_fresh <= fresh;
-        n_data <= q_data;
-        if (n_valid) begin
-            data[n_node] <= n_data;
-            next_node[n_node] <= n_fresh;
-        end
+        if (q_valid) data[tail[q_id]] <= q_data;
+        if (n_valid) next_node[n_node] <= n_fresh;
         if (push && !l_valid) room <= room - 1'b1;
         if (l_valid && !push) room <= room + 1'b1;
         if (init || q_valid) begin
@@ -105,6 +104,7 @@ module cde_track #(
         l_valid <= b_valid && b_known;
         l_id <= b_id;
         l_node <= b_node;
+        l_data <= data[b_node];
         l_error <= b_resp != 2'b00;
         stray <= b_valid && !b_known;
 
