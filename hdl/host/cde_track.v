@@ -59,6 +59,7 @@ module cde_track #(
     reg [NODE_W-1:0]  n_node;
     reg [NODE_W-1:0]  n_fresh;
     reg [MAX_LOG2:0]  room;          // nodes neither used nor spoken for
+    wire [NODE_W-1:0] q_node = tail[q_id];
     wire [NODE_W-1:0] fresh = spare[spare_rd[MAX_LOG2-1:0]];
     wire push = push_valid && push_ready;
 
@@ -84,9 +85,9 @@ module cde_track #(
         q_id <= push_id;
         q_data <= push_data;
         n_valid <= q_valid && !rst;
-        n_node <= tail[q_id];
+        n_node <= q_node;
         n_fresh <= fresh;
-        if (q_valid) data[tail[q_id]] <= q_data;
+        if (q_valid) data[q_node] <= q_data;
         if (n_valid) next_node[n_node] <= n_fresh;
         if (push && !l_valid) room <= room - 1'b1;
         if (l_valid && !push) room <= room + 1'b1;
