@@ -34,6 +34,8 @@ CODES = {
     "verdict_e": "verdict",
 }
 PAGE_OFFSET_BITS = 12
+#: How the code of no cause is read in an answer.
+ACCEPTED = "accepted"
 
 
 def text(width: int, names: dict[int, str]) -> str:
@@ -50,6 +52,7 @@ def filters(rmap: Map) -> dict[str, str]:
         for code in rmap.codes
         if code.spec.rdl in CODES
     }
+    found["cause.flt"] = found["cause.flt"].replace("0 NONE", f"0 {ACCEPTED}", 1)
     registers = {register.offset: register.name for register in rmap.page}
     found["page_register.flt"] = text(PAGE_OFFSET_BITS, registers)
     # The doorbell's field is wider than the code, so that a wrong arm type shows as its number.

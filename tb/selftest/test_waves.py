@@ -62,7 +62,10 @@ def test_names_of_the_bench() -> None:
     ):
         found = names(name)
         empty = [value for value, text in found.items() if text == "-"]
-        assert [text for text in found.values() if text != "-"] == [member.name for member in code]
+        told = [member.name for member in code]
+        if code is defs.Cause:
+            told[0] = "accepted"
+        assert [text for text in found.values() if text != "-"] == told
         assert len(empty) == 1 and empty[0] > max(code)
 
 
