@@ -40,6 +40,7 @@ help: ## show this list
 #= JOBS=n         parallel workers (default: all cores);  CLUSTER='srun -n1 -c1' starts them through a batch system,
 #=                which has CLUSTER_WAIT=s seconds to start them all (120)
 #= TIMEOUT=s      limit of one simulation, in seconds of processor time
+#= CQ=n           look at this one (make waves); so do QP=n, SRQ=n, WINDOW=n
 #= WAVES=0        no rerun of the first failing simulation with waves
 #= MODULE=name    only these modules (make synth);  QUICK=1 three of them against their bounds
 #= COUNT=n        mutants (make mutate; 1000); SEED=n chooses them, MODULE=glob their modules,
@@ -107,8 +108,8 @@ synth: ## synthesise, place and route for ECP5: clock, area, worst paths (MODULE
 report: setup-sim ## make one static site from all results: sim_build/report/index.html
 	@.venv/bin/python -m tb.report
 
-waves: setup-sim ## rerun one test with waves (TEST, SEED, SIM, BUILD)
-	@$(RUN) waves $(SELECT)
+waves: setup-sim ## rerun one test with waves (TEST, SEED, SIM, BUILD; CQ, QP, SRQ, WINDOW)
+	@$(RUN) waves $(SELECT) --cq "$$CQ" --qp "$$QP" --srq "$$SRQ" --window "$$WINDOW"
 
 record: setup-sim ## write the records of one test to a file that replay judges (TEST, SEED, BUILD, FILE)
 	@PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m tb.replay record "$$TEST" --build "$$BUILD" --seed "$$SEED" \
