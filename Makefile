@@ -22,7 +22,7 @@ PARALLEL = --jobs "$$JOBS" --cluster "$$CLUSTER" --cluster-wait "$$CLUSTER_WAIT"
 WORKERS = $(if $(JOBS)$(CLUSTER),$(PARALLEL),-n auto)
 
 .PHONY: help setup setup-sim sim tours test negatives formal mutate coverage soak faults tiers bench synth report lint house \
-	waves model list defs figures walk docs clean distclean
+	waves record replay model list defs figures walk docs clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -40,12 +40,14 @@ help: ## show this list
 #= JOBS=n         parallel workers (default: all cores);  CLUSTER='srun -n1 -c1' starts them through a batch system,
 #=                which has CLUSTER_WAIT=s seconds to start them all (120)
 #= TIMEOUT=s      limit of one simulation, in seconds of processor time
+#= CQ=n           look at this one (make waves); so do QP=n, SRQ=n, WINDOW=n
 #= WAVES=0        no rerun of the first failing simulation with waves
 #= MODULE=name    only these modules (make synth);  QUICK=1 three of them against their bounds
 #= COUNT=n        mutants (make mutate; 1000); SEED=n chooses them, MODULE=glob their modules,
 #=                PROVE=s limits the proofs of one mutant, in seconds of processor time (60)
 #= FAULT=name     only these faults (make negatives, make faults)
 #= N=n            completions to judge (make soak; default 10000000); SEED=n repeats or resumes a campaign
+#= FILE=path      file of records (make replay; make record writes it, default: sim_build/records/...)
 #= PYTHON=path    interpreter of .venv, 3.11 or newer; another one than it has makes it anew
 
 setup: ## install all tools into .venv (and Debian packages, as root); each target does what it needs
@@ -106,8 +108,15 @@ synth: ## synthesise, place and route for ECP5: clock, area, worst paths (MODULE
 report: setup-sim ## make one static site from all results: sim_build/report/index.html
 	@.venv/bin/python -m tb.report
 
-waves: setup-sim ## rerun one test with waves (TEST, SEED, SIM, BUILD)
-	@$(RUN) waves $(SELECT)
+waves: setup-sim ## rerun one test with waves (TEST, SEED, SIM, BUILD; CQ, QP, SRQ, WINDOW)
+	@$(RUN) waves $(SELECT) --cq "$$CQ" --qp "$$QP" --srq "$$SRQ" --window "$$WINDOW"
+
+record: setup-sim ## write the records of one test to a file that replay judges (TEST, SEED, BUILD, FILE)
+	@PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m tb.replay record "$$TEST" --build "$$BUILD" --seed "$$SEED" \
+	    $(if $(FILE),--out "$$FILE")
+
+replay: setup-sim ## judge recorded traffic again, without a simulator (FILE)
+	@.venv/bin/python -m tb.replay replay "$$FILE"
 
 list: setup-sim ## list the simulation jobs and the command for each (TEST)
 	@$(RUN) list --test "$$TEST"

@@ -20,6 +20,7 @@ from pathlib import Path
 import pywellen
 
 from tb.env import defs
+from tb.waves.stories import ps_per_step
 
 ROOT = Path(__file__).resolve().parent.parent
 _TEST, _BUILD = "WindowWalkTest", "engine"
@@ -100,7 +101,7 @@ class _Wave:
         top = next(name for name in found if name.endswith(".trace_8.op"))
         self._scope = top.removesuffix("trace_8.op")
         self._vars = found
-        self._unit = _ps_per_step(wave)
+        self._unit = ps_per_step(wave)
 
     def at(self, time: int, name: str) -> int:
         """The same, time first."""
@@ -113,12 +114,6 @@ class _Wave:
         value = signal.value_at(time // self._unit)
         number = int(value, 2) if isinstance(value, str) else int(value or 0)
         return number >> int(bit[:-1]) & 1 if bit else number
-
-
-def _ps_per_step(wave: pywellen.Waveform) -> int:
-    scale = wave.timescale
-    units = {"ps": 1, "ns": 1000, "us": 1_000_000}
-    return int(scale.factor) * units[str(scale.unit).rsplit(".", maxsplit=1)[-1].lower()[:2]]
 
 
 def _events(wave: _Wave, begin: int, end: int) -> Iterator[tuple[int, int, str]]:

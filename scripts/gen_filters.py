@@ -34,6 +34,30 @@ CODES = {
     "verdict_e": "verdict",
 }
 PAGE_OFFSET_BITS = 12
+#: How the code of no cause is read in an answer.
+ACCEPTED = "accepted"
+#: Stages of transactions and objects: tb/hdl/wave_story.v.
+STAGES = {
+    0: "-",
+    1: "posted",
+    2: "held",
+    3: "released",
+    4: "work",
+    5: "done",
+    6: "retired",
+    7: "entry",
+    8: "callback",
+    9: "taken",
+    10: "answered",
+    11: "reported",
+    12: "complete",
+    16: "armed",
+    17: "due",
+    18: "event",
+    19: "running",
+    24: "invalid",
+    25: "valid",
+}
 
 
 def text(width: int, names: dict[int, str]) -> str:
@@ -50,6 +74,8 @@ def filters(rmap: Map) -> dict[str, str]:
         for code in rmap.codes
         if code.spec.rdl in CODES
     }
+    found["cause.flt"] = found["cause.flt"].replace("0 NONE", f"0 {ACCEPTED}", 1)
+    found["stage.flt"] = "".join(f"{value} {name}\n" for value, name in STAGES.items())
     registers = {register.offset: register.name for register in rmap.page}
     found["page_register.flt"] = text(PAGE_OFFSET_BITS, registers)
     # The doorbell's field is wider than the code, so that a wrong arm type shows as its number.

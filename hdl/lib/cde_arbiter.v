@@ -42,7 +42,7 @@ module cde_arbiter #(
     wire              load = !offer_valid || offer_take;
 
     // The lowest bit that is set, alone: no bit below it is. A prefix OR, of logarithmic depth.
-    function [G-1:0] lowest;
+    function automatic [G-1:0] lowest;
         input [G-1:0] bits;
         reg   [G-1:0] at_or_below;
         integer i;
@@ -53,7 +53,7 @@ module cde_arbiter #(
         end
     endfunction
 
-    function [NG-1:0] lowest_group;
+    function automatic [NG-1:0] lowest_group;
         input [NG-1:0] bits;
         reg   [NG-1:0] at_or_below;
         integer i;

@@ -330,7 +330,7 @@ module tb_top #(
         .work(workvalid && workready), .work_post(workdata[127:0]), .work_dest(workdest), .work_user(workuser), .work_last(worklast),
         .rreq(rreqvalid && rreqready), .rreq_data(rreq), .scatter(scattervalid && scatterready), .scatter_dest(scatterdest),
         .scatter_user(scatteruser), .scatter_data(scatterdata), .rdone(rdonevalid && rdoneready), .rdone_data(rdone),
-        .trace_valid(trace_valid), .trace_data(trace_data)
+        .done(donevalid && doneready), .done_data(done), .trace_valid(trace_valid), .trace_data(trace_data)
     );
 
     // ---- Design ---------------------------------------------------------------------------------------------------

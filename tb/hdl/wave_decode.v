@@ -169,6 +169,8 @@ module wave_decode #(
     input wire [383:0]      scatter_data,
     input wire              rdone,
     input wire [63:0]       rdone_data,
+    input wire              done,
+    input wire [63:0]       done_data,
     // Trace
     input wire [9:0]        trace_valid,
     input wire [2559:0]     trace_data
@@ -312,6 +314,14 @@ module wave_decode #(
     wave_cq cq_3 (.clk(clk), .rst(rst), .number(16'd3), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0]));
 
     wave_object obj (.clk(clk), .rst(rst), .trace_valid(trace_valid), .trace_data(trace_data));
+
+    wave_story #(.M_ID_W(M_ID_W)) story (
+        .clk(clk), .rst(rst), .qp(obj.qp_number), .srq(obj.srq_number), .work(work), .work_dest(work_dest), .work_user(work_user),
+        .done(done), .done_data(done_data), .scatter(scatter), .scatter_dest(scatter_dest), .scatter_user(scatter_user),
+        .rdone(rdone), .rdone_data(rdone_data), .mem_aw(mem_aw), .mem_awid(mem_awid), .mem_w(mem_w), .mem_strb(mem_strb),
+        .mem_data(mem_data), .trace_valid(trace_valid), .trace_data(trace_data), .cq_state(obj.cq.state),
+        .key_exists(obj.key.exists), .key_valid(obj.key.is_valid)
+    );
 endmodule
 
 `default_nettype wire

@@ -32,7 +32,8 @@ def _parser() -> argparse.ArgumentParser:
         "cluster": "words that start a worker through a batch system",
         "cluster_wait": "seconds that the batch system has to start all workers",
     }
-    command("waves", "rerun one test and record waves", **select)
+    looked_at = dict.fromkeys(("cq", "qp", "srq", "window"), "number of the one to look at")
+    command("waves", "rerun one test and record waves", **select, **looked_at)
     command("list", "list the simulation jobs", test=select["test"])
     command("bench", "run the speed measurements")
     command("tiers", "choose the tiers of tb/tiers.yaml from the last `make coverage`")
@@ -108,9 +109,13 @@ def _jobs(args: argparse.Namespace) -> int:
     if args.build:
         get_build(load_builds(), args.build, sim)
     seeds = (seed,) if seed else None
-    return run_waves(
-        select_jobs(find_modules(), patterns, seeds, sim, args.build or None), Selection()
-    )
+    looked_at = {
+        name: int(text)
+        for name in ("CQ", "QP", "SRQ", "window")
+        if (text := vars(args)[name.lower()])
+    }
+    jobs = select_jobs(find_modules(), patterns, seeds, sim, args.build or None)
+    return run_waves(jobs, Selection(), looked_at)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -20,7 +20,8 @@ CONFIGS = "hdl/lint_configs.yaml"
 #: Parameter sets of the quick tier: the largest takes Yosys a minute.
 QUICK_SETS = ("defaults", "smallest")
 FILE_LIST = "hdl/carillon.f"
-VERILATOR = ("verilator", "--lint-only", "-Wall", "--default-language", "1364-2005")
+# As builds with waves do: what is traced, such as the locals of functions, is checked as well.
+VERILATOR = ("verilator", "--lint-only", "--trace-fst", "-Wall", "--default-language", "1364-2005")
 INCLUDE_ARGS = tuple(f"-I{folder}" for folder in INCLUDES)
 
 

@@ -33,7 +33,7 @@ def tier_of(config: pytest.Config, selection: Selection) -> str:
         selection.narrows
         or selection.coverage
         or option.keyword
-        or option.lf
+        or getattr(option, "lf", False)
         or option.carillon_only
     )
     if narrowed or getattr(option, "deselect", None) or getattr(option, "ignore", None):

@@ -45,6 +45,7 @@ SOURCES = (
     "tb/builds.yaml",
     "tb/hdl/*",
     "tb/env/**/*.py",
+    "tb/replay/*.py",
     "tb/sequences/**/*.py",
     "tb/tests/common/soaking.py",
     "tb/tests/*/test_soak_*.py",

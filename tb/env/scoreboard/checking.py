@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyuvm import uvm_component, uvm_subscriber
+from pyuvm import uvm_component
 
 from models.params import Params
 from tb.env.config import RUN, Config, RunConfig
@@ -18,10 +18,12 @@ from tb.env.coverage.upsets import UpsetCoverage
 from tb.env.defs import Reg
 from tb.env.harness.facts import Facts, wanted
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import Asked, Record
+from tb.env.harness.records import Record
 from tb.env.host.log_entries import LogOfPages, sensible, shown
 from tb.env.scoreboard.scoreboard import Scoreboard
 from tb.env.subscribers import BlockSubscriber
+from tb.replay.file import Block, End, Life
+from tb.replay.recorder import Recorder
 
 if TYPE_CHECKING:
     from tb.env.env import CarillonEnv
@@ -37,53 +39,34 @@ _SETTLED = 8
 _CAUSES = 32
 
 
-class AskedSubscriber(uvm_subscriber):
-    """Keeps what sequences asked of the driver of the doorbell pages, for the scoreboard."""
-
-    def build_phase(self) -> None:
-        #: By number since the reset.
-        self.writes: dict[int, Asked] = {}
-
-    def write(self, asked: Asked) -> None:
-        """One write."""
-        self.writes[asked.serial] = asked
-
-    def begin(self, life: int) -> None:
-        """The engine was reset: nothing else of former lives will be seen."""
-        for serial in [key for key, asked in self.writes.items() if asked.life != life]:
-            del self.writes[serial]
-
-
 class ScoreboardSubscriber(BlockSubscriber):
     """The scoreboard of one test; it begins anew when the engine is reset."""
-
-    def build_phase(self) -> None:
-        self.asked = AskedSubscriber("asked", self)
 
     def connect(self, env: CarillonEnv) -> None:
         """Where records and stalls come from."""
         self._env = env
         self.config: Config | None = None
-        self.board: Scoreboard | None = None
-        env.doorbells.driver.ap.connect(self.asked.analysis_export)
+        self.recorder = Recorder(env)
+
+    @property
+    def board(self) -> Scoreboard | None:
+        """The scoreboard, from the first record on."""
+        return self.recorder.judge.board
 
     def take(self, records: list[Record]) -> None:
         """Judges a block of records."""
-        env = self._env
+        env, take = self._env, self.recorder.take
         if env.config is not self.config:
-            self.config = env.config
-            self.asked.begin(env.doorbells.life)
-            if self.board is not None:
-                self.board.reset()
-        if self.board is None:
             assert env.config is not None, "records before the engine's parameters are known"
-            params = params_of(env.config)
-            self.board = Scoreboard(
-                params, env.seed, lambda: env.control.commanding, self.asked.writes
-            )
-        bounded = self.board.checks.bounded
-        self.board.checks.stalled({name: self._stalled(Channel[name]) for name in bounded})
-        self.board(records)
+            self.config = env.config
+            take(Life(env.doorbells.life, params_of(env.config)))
+        assert self.board is not None
+        stalled = {name: self._stalled(Channel[name]) for name in self.board.checks.bounded}
+        take(Block(env.control.commanding, stalled, records))
+
+    def finish(self, allow: Iterable[str]) -> None:
+        """Judges the end of a life of the engine."""
+        self.recorder.take(End(tuple(sorted(allow)), self._env.harness.cycle))
 
     def _stalled(self, channel: Channel) -> int:
         """The cycle up to which a channel was stalled."""
@@ -232,9 +215,10 @@ class Checking(uvm_component):
             assert "no_traffic" in allowed, "the scoreboard saw nothing"
             await self._check_counters()
             return
-        self.board.finish(allowed, self._env.harness.cycle)
+        self.scoreboard.finish(allowed)
         await self._check_counters()
         await self._check_log()
+        self.scoreboard.recorder.close()
         # Only what ran and was judged to its end counts.
         if self.coverage is not None and self._run.coverage is not None:
             self.coverage.save(self._run.coverage)

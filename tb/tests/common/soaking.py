@@ -85,8 +85,7 @@ class SoakTest(CarillonTest):
         if grace := self.checking.grace():
             await self.harness.cycles(grace)
             await self.env.drain(self.drain_quiet)
-        assert self.checking.board is not None
-        self.checking.board.finish(self.allow, self.harness.cycle)
+        self.checking.scoreboard.finish(self.allow)
         await self.env.reset()
 
     def as_new(self) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tb.runner.common import ROOT
 from tb.runner.results import Failure
+from tb.waves.stories import WINDOW_BIT
 
 FOLDER = ROOT / "tb" / "waves"
 SAVE_FILE = FOLDER / "carillon.gtkw"
@@ -23,8 +24,6 @@ OBJECTS = {
     "region": "object_key.gtkw",
     "window": "object_key.gtkw",
 }
-#: Bit 11 of the number of a window's key (docs/windows.md).
-_WINDOW_BIT = 0x800
 _PERIOD_PS = 4000
 #: Clock cycles to be seen, and how many of them come before the marker.
 _SHOWN, _BEFORE = 40, 28
@@ -39,12 +38,17 @@ _NONE = " -1" * 27
 _CLOSED_BEGIN, _CLOSED_END = "@c00200", "@1401200"
 
 
+def number_of(obj: str, number: int) -> tuple[str, int]:
+    """Kind (cq, qp, srq, key) and number of an object as tb/hdl/wave_object.v knows it."""
+    kind = "key" if obj in ("region", "window") else obj.lower()
+    return kind, number | (WINDOW_BIT if obj == "window" else 0)
+
+
 def object_argument(failure: Failure | None) -> str:
     """The simulation's argument that names the object (tb/hdl/wave_object.v); "" without one."""
     if failure is None or failure.obj not in OBJECTS or failure.number is None:
         return ""
-    number = failure.number | (_WINDOW_BIT if failure.obj == "window" else 0)
-    return f"+wave_object={number}"
+    return "+wave_{}={}".format(*number_of(failure.obj, failure.number))
 
 
 def save_file(failure: Failure | None) -> str:

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recorded runs, judged again without a simulator: docs/replay.md."""

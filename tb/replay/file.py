@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The file of a recorded run: lines of JSON, compressed by gzip. docs/replay.md has its form."""
+
+from __future__ import annotations
+
+import atexit
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+from models.params import Params
+from tb.env.harness.records import Access, Asked, Record
+
+FORMAT = "carillon-records"
+VERSION = 1
+#: JSON of other languages keeps integers below this one exactly.
+_EXACT = 1 << 53
+
+
+class Header(NamedTuple):
+    """First line: where the records come from."""
+
+    seed: int
+    test: str = ""
+    build: str = ""
+
+
+class Life(NamedTuple):
+    """The engine has come out of a reset: number of its life, and its parameters."""
+
+    number: int
+    params: Params
+
+
+class Block(NamedTuple):
+    """Records in their order. ``commanding``: a mailbox command is under way; ``stalled``: cycles
+    up to which the channels of these names were stalled.
+    """
+
+    commanding: bool
+    stalled: dict[str, int]
+    records: list[Record]
+
+
+class End(NamedTuple):
+    """All is quiet: nothing may be left but what ``allow`` names."""
+
+    allow: tuple[str, ...]
+    cycle: int
+
+
+class Waited(NamedTuple):
+    """Channels on which a stall kept somebody waiting (for the coverage)."""
+
+    blocked: tuple[str, ...]
+    withheld: tuple[str, ...]
+
+
+Event = Life | Asked | Access | Block | End | Waited
+
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(Record)}
+
+
+class FileError(Exception):
+    """It is not a file of records, or not one of this version."""
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def _plain(value: Any) -> Any:
+    """An integer that not every reader keeps exactly is a string of hexadecimal digits."""
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, int) and value >= _EXACT:
+        return f"{value:x}"
+    return value
+
+
+def _value(plain: Any) -> Any:
+    if isinstance(plain, str):
+        return int(plain, 16)
+    if isinstance(plain, list):
+        return tuple(map(_value, plain))
+    return plain
+
+
+def _record(plain: list[Any]) -> Record:
+    kind = _KINDS[plain[0]]
+    return kind(*map(_value, plain[1:]))
+
+
+# -- lines -----------------------------------------------------------------------------------------
+
+
+def _line(event: Event) -> list[Any]:
+    match event:
+        case Life():
+            return ["life", event.number, asdict(event.params)]
+        case Block():
+            records = [[type(r).__name__, *map(_plain, r)] for r in event.records]
+            return ["block", event.commanding, event.stalled, records]
+        case Asked():
+            return ["asked", *map(_plain, event)]
+        case Access():
+            return ["access", *map(_plain, event)]
+        case End():
+            return ["end", event.allow, event.cycle]
+        case Waited():
+            return ["waited", event.blocked, event.withheld]
+
+
+_EVENTS: dict[str, Callable[..., Event]] = {
+    "life": lambda number, params: Life(number, Params(**params)),
+    "block": lambda commanding, stalled, records: Block(
+        commanding, stalled, [_record(plain) for plain in records]
+    ),
+    "asked": lambda *plain: Asked(*map(_value, plain)),
+    "access": lambda *plain: Access(*map(_value, plain)),
+    "end": lambda allow, cycle: End(tuple(allow), cycle),
+    "waited": lambda blocked, withheld: Waited(tuple(blocked), tuple(withheld)),
+}
+
+
+class Writer:
+    """Writes a file, event by event. It is whole when it is closed, at the end of the process at
+    the latest: a run that fails can be judged again up to its failure.
+    """
+
+    def __init__(self, out: str | Path, header: Header) -> None:
+        path = Path(out)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = gzip.open(path, "wt", compresslevel=3, encoding="ascii")  # noqa: SIM115
+        atexit.register(self.close)
+        self._put({"format": FORMAT, "version": VERSION, **header._asdict()})
+
+    def _put(self, line: object) -> None:
+        self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
+
+    def write(self, event: Event) -> None:
+        """One more event."""
+        self._put(_line(event))
+
+    def close(self) -> None:
+        """The run is over."""
+        self._file.close()
+
+
+def read(path: Path) -> tuple[Header, Iterator[Event]]:
+    """The header, and the events one after another. Raises :class:`FileError`."""
+    lines = _lines(path)
+    try:
+        head: Any = next(lines, (1, {}))[1]
+        found = head["format"], head["version"]
+    except (TypeError, KeyError):
+        raise FileError(f"{path}: not a file of records") from None
+    if found != (FORMAT, VERSION):
+        raise FileError(f"{path}: {found[0]} {found[1]}, not {FORMAT} {VERSION}")
+    header = Header(**{name: head[name] for name in Header._fields if name in head})
+
+    def events() -> Iterator[Event]:
+        for number, line in lines:
+            try:
+                yield _EVENTS[line[0]](*line[1:])
+            except (TypeError, KeyError, ValueError, IndexError) as error:
+                raise FileError(f"{path}, line {number}: {error!r}") from None
+
+    return header, events()
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Any]]:
+    try:
+        with gzip.open(path, "rt", encoding="ascii") as file:
+            for number, line in enumerate(file, 1):
+                yield number, json.loads(line)
+    except (OSError, EOFError, ValueError) as error:
+        raise FileError(f"{path}: {error}") from None

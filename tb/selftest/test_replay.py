@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded run is judged again as it was; one that was tampered with is not."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tb.env.harness.records import MemWrite
+from tb.env.scoreboard.explain import Mismatch
+from tb.replay.file import Block, FileError, Header, Life, Writer, read
+from tb.replay.judge import Judge
+from tb.selftest.streams import PARAMS, Stream
+
+
+def _records(path: Path) -> Path:
+    """An ideal engine takes one completion."""
+    stream = Stream().ready()
+    stream.complete()
+    writer = Writer(path, Header(3, "ideal"))
+    writer.write(Life(0, PARAMS))
+    writer.write(Block(False, {}, stream.records))
+    writer.close()
+    return path
+
+
+def _judge(path: Path) -> Judge:
+    header, events = read(path)
+    judge = Judge(header.seed)
+    for event in events:
+        judge.take(event)
+    return judge
+
+
+def test_is_judged_again(tmp_path: Path) -> None:
+    judge = _judge(_records(tmp_path / "run.gz"))
+    assert judge.board is not None and judge.facts.counts["completions"] == 1
+    assert judge.counts["beat/lower half"] == 1
+
+
+def test_wrong_record_is_found(tmp_path: Path) -> None:
+    header, events = read(_records(tmp_path / "run.gz"))
+    life, block = events
+    assert isinstance(block, Block)
+    wrong = [r._replace(data=r.data ^ 1) if type(r) is MemWrite else r for r in block.records]
+    judge = Judge(header.seed)
+    judge.take(life)
+    with pytest.raises(Mismatch, match="CQE write"):
+        judge.take(block._replace(records=wrong))
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"format": "carillon-records", "version": 0}', "x"])
+def test_other_files_are_told(tmp_path: Path, text: str) -> None:
+    with gzip.open(tmp_path / "run.gz", "wt") as file:
+        file.write(text)
+    with pytest.raises(FileError, match=r"run\.gz"):
+        _judge(tmp_path / "run.gz")
