@@ -77,10 +77,7 @@ module cde_mbox #(
     input  wire              cqi_used,
 
     // Event queues
-    output reg               eqc_valid,
-    output reg               eqc_create,
-    output reg               eqc_vector_we,
-    output reg               eqc_ring_we,
+    output reg               eqc_valid, eqc_create, eqc_vector_we, eqc_ring_we,
     output reg  [EQ_W-1:0]   eqc_eq,
     output wire [63:6]       eqc_base,
     output wire [4:0]        eqc_log2,
@@ -251,7 +248,6 @@ module cde_mbox #(
 
     reg              info_we;
     reg [INFO_W-1:0] info_new;
-    always @(posedge clk) {info_we, info_new} <= {cfg_we && !rst, info_next};
 
     cde_ram_direct #(.W(INFO_W), .AW(CQ_W), .ECC(ECC)) info_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(info_we), .waddr(cq), .wdata(info_new), .raddr(cq), .rdata(info_read)
@@ -266,6 +262,7 @@ module cde_mbox #(
     assign limit_data[`CDE_LIMIT_EXISTS] = !c_destroy_cq;
 
     always @(posedge clk) begin
+        {info_we, info_new} <= {cfg_we && !rst, info_next};
         eqc_valid <= state == ACT && (c_create_eq || c_modify_eq || c_resize_eq) && !rst;
         {eqc_create, eqc_vector_we, eqc_ring_we, eqc_eq} <= {c_create_eq, c_modify_eq, c_resize_eq, eq};
     end
