@@ -246,11 +246,9 @@ module cde_mbox #(
     assign cfg_data[`CDE_CFG_PAGE +: PAGE_W] = cfg_page;
     wire [INFO_W-1:0] info_next = {interval, count, rearm, typed, unreserved, cfg_eq, cfg_page, log2};
 
-    reg              info_we;
-    reg [INFO_W-1:0] info_new;
-
+    reg [INFO_W:0] info_new;         // a cycle later: {write, what}
     cde_ram_direct #(.W(INFO_W), .AW(CQ_W), .ECC(ECC)) info_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(info_we), .waddr(cq), .wdata(info_new), .raddr(cq), .rdata(info_read)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(info_new[INFO_W]), .waddr(cq), .wdata(info_new[INFO_W-1:0]), .raddr(cq), .rdata(info_read)
     );
 
     // While a resize is under way grants must fit both rings.
@@ -262,7 +260,7 @@ module cde_mbox #(
     assign limit_data[`CDE_LIMIT_EXISTS] = !c_destroy_cq;
 
     always @(posedge clk) begin
-        {info_we, info_new} <= {cfg_we && !rst, info_next};
+        info_new <= {cfg_we && !rst, info_next};
         eqc_valid <= state == ACT && (c_create_eq || c_modify_eq || c_resize_eq) && !rst;
         {eqc_create, eqc_vector_we, eqc_ring_we, eqc_eq} <= {c_create_eq, c_modify_eq, c_resize_eq, eq};
     end

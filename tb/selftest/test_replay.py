@@ -53,7 +53,6 @@ def test_wrong_record_is_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "{}", '{"format": "carillon-records", "version": 0}', "x"])
 def test_other_files_are_told(tmp_path: Path, text: str) -> None:
-    with gzip.open(tmp_path / "run.gz", "wt") as file:
-        file.write(text)
+    (tmp_path / "run.gz").write_bytes(gzip.compress(text.encode()))
     with pytest.raises(FileError, match=r"run\.gz"):
         _judge(tmp_path / "run.gz")
