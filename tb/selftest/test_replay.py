@@ -41,8 +41,7 @@ def test_is_judged_again(tmp_path: Path) -> None:
 
 
 def test_wrong_record_is_found(tmp_path: Path) -> None:
-    header, events = read(_records(tmp_path / "run.gz"))
-    life, block = events
+    header, (life, block) = read(_records(tmp_path / "run.gz"))
     assert isinstance(block, Block)
     wrong = [r._replace(data=r.data ^ 1) if type(r) is MemWrite else r for r in block.records]
     judge = Judge(header.seed)

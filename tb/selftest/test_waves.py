@@ -33,7 +33,8 @@ def test_disagreement_is_found(tmp_path: Path, path: Path, old: str, new: str) -
     (tmp_path / RDL).parent.mkdir()
     shutil.copy(ROOT / RDL, tmp_path / RDL)
     assert differences(tmp_path) == []
-    assert old in (content := (tmp_path / path).read_text())
+    content = (tmp_path / path).read_text()
+    assert old in content
     (tmp_path / path).write_text(content.replace(old, new))
     assert differences(tmp_path)
 
