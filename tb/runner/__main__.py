@@ -110,9 +110,9 @@ def _jobs(args: argparse.Namespace) -> int:
         get_build(load_builds(), args.build, sim)
     seeds = (seed,) if seed else None
     looked_at = {
-        name: int(text)
+        name: number
         for name in ("CQ", "QP", "SRQ", "window")
-        if (text := vars(args)[name.lower()])
+        if (number := whole_number(name.upper(), vars(args)[name.lower()], 4095, 0)) is not None
     }
     jobs = select_jobs(find_modules(), patterns, seeds, sim, args.build or None)
     return run_waves(jobs, Selection(), looked_at)

@@ -103,13 +103,15 @@ def nearest(name: str, names: Iterable[str]) -> str:
     return f" (nearest: {', '.join(by_case[key] for key in found)})" if found else ""
 
 
-def whole_number(name: str, text: str, highest: int = 2**31 - 1) -> int | None:
-    """A number from 1 as make passes it; None for an unset variable, which is an empty word."""
+def whole_number(name: str, text: str, highest: int = 2**31 - 1, lowest: int = 1) -> int | None:
+    """A number as make passes it; None for an unset variable, which is an empty word."""
     if not text:
         return None
     shown = text if len(text) <= 20 else f"{text[:20]}..."
-    if not (text.isascii() and text.isdigit() and len(text) <= 20 and 1 <= int(text) <= highest):
-        raise RunnerError(f"{name}={shown}: must be a whole number from 1 to {highest}")
+    if not (
+        text.isascii() and text.isdigit() and len(text) <= 20 and lowest <= int(text) <= highest
+    ):
+        raise RunnerError(f"{name}={shown}: must be a whole number from {lowest} to {highest}")
     return int(text)
 
 

@@ -230,7 +230,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
         count = whole_number("SEEDS", text.strip()) or 0
         ranges = [(1, count)]
     else:
-        parts = [part.partition("-") for part in text.replace(",", " ").split()]
+        parts = [part.strip().partition("-") for part in text.split("," if "," in text else None)]
         try:
             ranges = []
             for first, _, last in parts:

@@ -89,6 +89,8 @@ def read_selection(config: pytest.Config) -> Selection:
     if not sim and patterns and seed:
         # Naming a test and a seed asks for exactly that, not for Icarus copies as well.
         sim = "verilator"
+    if word("waves") not in ("", "0", "1"):
+        raise RunnerError(f"WAVES={word('waves')}: choose 0 or 1")
     limit = whole_number("TIMEOUT", word("cpu_limit"))
     coverage = config.option.code_coverage
     if coverage and sim == "icarus":

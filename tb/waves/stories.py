@@ -172,7 +172,7 @@ STORIES: Mapping[str, Story] = {
             *(f"address | {_PIN}m_axi_awaddr[63:0] | h", f"id queue | {_TOP}aw_queue[15:0] | d"),
             f"response | {_PIN}m_axi_bresp[1:0] | h",
         ),
-        ("dut.m_axi_awvalid",),
+        ("dut.s_axi_awvalid", "dut.m_axi_awvalid", "dut.m_axi_bvalid"),
     ),
 }
 #: Stories of the full engine alone.
