@@ -7,9 +7,13 @@ Source: ``docs/interfaces.md``, "CQE" and "EQE". The phase bit is the last bit o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from struct import Struct
 
 from models.codes import CqeFlag, CqStatus, ResultType
 from models.layouts import CQE_BYTES, EQE_BYTES, EQE_TYPE_CQ
+
+#: Two contexts, length, token, type, QP (16 and 8 bits), status, flags.
+_CQE = Struct("<QQIIHHBBH")
 
 _RECEIVES = (ResultType.RECEIVE, ResultType.RECEIVE_AND_INVALIDATE)
 
@@ -60,20 +64,9 @@ class Cqe:
         """From 32 bytes; the phase bit is dropped. Raises ``ValueError`` on another length."""
         if len(data) != CQE_BYTES:
             raise ValueError("a completion entry has 32 bytes")
-        word = int.from_bytes(data, "little")
-
-        def bits(low: int, width: int) -> int:
-            return word >> low & (1 << width) - 1
-
+        context, qp_context, nbytes, token, kind, low, high, status, flags = _CQE.unpack(data)
         return cls(
-            request_context=bits(0, 64),
-            qp_context=bits(64, 64),
-            nbytes=bits(128, 32),
-            token=bits(160, 32),
-            type=bits(192, 16),
-            qp=bits(208, 24),
-            status=bits(232, 8),
-            flags=bits(240, 15),
+            context, qp_context, nbytes, token, kind, low | high << 16, status, flags & 0x7FFF
         )
 
     @property
@@ -81,14 +74,14 @@ class Cqe:
         """CQ-08: an error, or a receive completion whose Send carried the solicit flag."""
         if self.status != 0:
             return True
-        return bool(self.flags & CqeFlag.SOLICITED) and self.type in _RECEIVES
+        return bool(self.flags & CqeFlag.SOLICITED.value) and self.type in _RECEIVES
 
     @property
     def unsignalled(self) -> bool:
         """SRQ-07: it satisfies no standing arm, whatever its class. An Invalidate is the first of
         two entries of a receive (MW-07).
         """
-        flagged = bool(self.flags & CqeFlag.UNSIGNALLED)
+        flagged = bool(self.flags & CqeFlag.UNSIGNALLED.value)
         return flagged and self.status == 0 and self.type in (*_RECEIVES, ResultType.INVALIDATE)
 
 

@@ -192,7 +192,8 @@ class CqProducer:
         """The writes of ``count`` entries from ``first`` on were answered; in order only."""
         entries = []
         for index in range(first, first + count):
-            if index not in self.placed or index != min(self.placed):
+            # Entries are placed in order, so the first one is the oldest.
+            if index != next(iter(self.placed), None):
                 raise ModelError(f"answer to the write of entry {index} out of order")
             entries.append(self.placed.pop(index))
         return entries

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Final
 
 from models.codes import PostFlag
@@ -83,6 +84,7 @@ class Post:
         return word
 
     @classmethod
+    @lru_cache(maxsize=256)
     def decode(cls, word: int) -> Post:
         """From 512 bits; every value of them is a post."""
         values = {}
@@ -95,7 +97,8 @@ class Post:
 
     def has(self, flag: PostFlag) -> bool:
         """True if all bits of ``flag`` are set."""
-        return self.flags & flag == flag
+        bits = flag.value
+        return self.flags & bits == bits
 
     @property
     def segments(self) -> list[Segment]:
@@ -113,7 +116,7 @@ class Post:
         data = b"".join(slot.to_bytes(SLOT_BITS // 8, "little") for slot in self.slots)
         return data[: self.inline_bytes]
 
-    @property
+    @cached_property
     def length(self) -> int:
         """Bytes of the request: of its segments, or inline."""
         if self.has(PostFlag.INLINE):

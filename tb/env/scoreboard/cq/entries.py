@@ -132,14 +132,14 @@ class CompletionChecks(Check):
         """What the open entries are expected to hold."""
         placed, classes = self.ctx.engine.producers[cq].placed, self.ctx.classes[cq]
         for index, lane in path.items():
-            entry, cqe = placed[index], _bytes(lane)
-            known = Cqe.unpack(cqe)
-            classes[index] = known.solicited_class
+            entry = placed[index]
+            data = with_phase(_bytes(lane), phase_of(entry.data))
+            if data == entry.data:
+                continue
+            known = Cqe.unpack(data)
+            classes[index] = solicited = known.solicited_class
             placed[index] = replace(
-                entry,
-                data=with_phase(cqe, phase_of(entry.data)),
-                solicited=known.solicited_class,
-                unsignalled=known.unsignalled,
+                entry, data=data, solicited=solicited, unsignalled=known.unsignalled
             )
 
     def _forget(self, cq: int) -> None:

@@ -76,6 +76,8 @@ class Order:
         """A step takes lanes, for entries from ``first`` on. Returns the likely lane of each open
         entry; raises ValueError if no alternative allows the step.
         """
+        if (path := self._certain(waiting, first, placed, silent)) is not None:
+            return path
         lanes = list(waiting)
         layers: list[_Layer] = []
         keys: set[_Key] = {(number, silent) for number in self.frontiers()}
@@ -96,6 +98,22 @@ class Order:
         path = self._likely()
         self._strip(lambda _: False)
         return path
+
+    def _certain(
+        self, waiting: Iterable[Lane], first: int, placed: int, silent: int
+    ) -> _Path | None:
+        """The lanes of a step, if none of them can have been refused; else None."""
+        if self.open or len(self._base) != 1:
+            return None
+        ((number, _),) = self._base
+        lanes = [lane for lane in waiting if lane.number > number][: placed + silent]
+        entries = [lane for lane in lanes if not lane.silent]
+        if not lanes or len(lanes) != placed + silent or len(entries) != placed:
+            return None
+        if any(lane.refusable for lane in lanes):
+            return None
+        self._base = {(lanes[-1].number, 0)}
+        return dict(enumerate(entries, first))
 
     @staticmethod
     def _extend(layer: _Layer, lanes: list[Lane], key: _Key, entry: int | None) -> None:
