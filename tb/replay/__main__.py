@@ -60,7 +60,7 @@ def replay(path: Path) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m tb.replay", description=__doc__)
+    parser = argparse.ArgumentParser(prog=".venv/bin/python -m tb.replay", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     recording = commands.add_parser("record")
     recording.add_argument("test")
