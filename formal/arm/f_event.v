@@ -93,7 +93,8 @@ module f_event #(
     end
 
 `ifdef FAIR
-    // A sink that takes a beat at least every K cycles; the cycle after a step of control, which may have no beat, counts as one in which it does not.
+    // A sink that takes a beat at least every K cycles; the cycle after a step of control, which may have no beat, counts
+    // as one in which it does not.
     reg [7:0] held = 0;             // cycles since it could take one
     reg [7:0] waited = 0;           // cycles since the watched callback came
     wire      takes = eq_ready && !control;

@@ -7,7 +7,8 @@
 //          resize is under way any more.
 // Ports:   callbacks in (ev_pub_*, ev_db_*, never refused), EQ settings by control (eqc_*), beats out (eq_*), entries that memory has acknowledged or
 //          that were given up (gone_*), vector lookup for interrupts.
-// Latency: callback in cycle t, beat on eq_* in t+1: it gets its slot in the cycle in which it comes, when none waits before it.
+// Latency: callback in cycle t, beat on eq_* in t+1; when none waits before it, it gets its slot in the cycle in which
+//          it comes.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_event_records.vh"

@@ -3,7 +3,8 @@
 //
 // Purpose: keeps per page the cause of its latest write and the number of its refused writes, for hosts whose bus carries no BUSER.
 // Ports:   what became of each write (st_*), s_axi read channels, error reports for refused reads.
-// Latency: a status is readable from the cycle in which its write's answer is valid; read: address in cycle t, data valid in t+5.
+// Latency: a status is readable from the cycle in which its write's answer is valid; read: address in cycle t, data
+//          valid in t+5.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
@@ -64,11 +65,13 @@ module cde_pages #(
     end
 
     cde_ctx #(.W(40), .AW(PAGE_W), .ECC(ECC)) update_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(u_valid[2]), .waddr(u_page), .wdata(u_new), .raddr(st_page), .rdata(u_old)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(u_valid[2]), .waddr(u_page), .wdata(u_new), .raddr(st_page),
+        .rdata(u_old)
     );
 
     cde_ctx #(.W(40), .AW(PAGE_W), .ECC(ECC)) read_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(u_valid[2]), .waddr(u_page), .wdata(u_new), .raddr(ar_page_index), .rdata(r_word)
+        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(u_valid[2]), .waddr(u_page), .wdata(u_new), .raddr(ar_page_index),
+        .rdata(r_word)
     );
 
     // ---------------------------------------------------------------- reads
