@@ -91,13 +91,13 @@ module f_credit #(
     // ---------------------------------------------------------------- the ledger
     reg [IDX_W-1:0] granted, used, placed, consumed;
     initial {granted, used, placed, consumed} = 0;
-    reg [4:0] a1, a2, b1, b2;        // requests of this CQ on their way: {count, valid}
+    reg [2:0] a1, a2, a3, a4, b1, b2, b3, b4;   // requests of this CQ on their way: {count, valid}
     reg       limited, started;
     reg [2:0] steps;                 // control: a step is on its way
-    initial {a1, a2, b1, b2, limited, started, steps} = 0;
+    initial {a1, a2, a3, a4, b1, b2, b3, b4, limited, started, steps} = 0;
 
-    wire       got1 = up && a2[0] && gr_room && gr_take;
-    wire       got2 = up && b2[0] && gr2_room && gr2_take;
+    wire       got1 = up && a4[0] && gr_room && gr_take;
+    wire       got2 = up && b4[0] && gr2_room && gr2_take;
     wire       mine = trace_valid && up && trace_data[23:8] == cq;
     wire       put = mine && (trace_data[7:0] == `CDE_TRC_PLACE || trace_data[7:0] == `CDE_TRC_OVERFLOW);
     wire [1:0] put_placed = trace_data[33:32], put_returned = trace_data[35:34];
@@ -106,8 +106,8 @@ module f_credit #(
     always @(posedge clk) begin
         a1 <= {rq_count, asks && rq_cq == cq};
         b1 <= {rq2_count, asks2 && rq2_cq == cq};
-        {a2, b2} <= {a1, b1};
-        granted <= granted + (got1 ? a2[2:1] : 0) + (got2 ? b2[2:1] : 0);
+        {a2, a3, a4, b2, b3, b4} <= {a1, a2, a3, b1, b2, b3};
+        granted <= granted + (got1 ? a4[2:1] : 0) + (got2 ? b4[2:1] : 0);
         if (put) begin
             placed <= placed + put_placed;
             used <= used + put_placed + put_returned;

@@ -3,7 +3,7 @@
 //
 // Purpose: as many answers as requests, in their order, each granted only if credits were taken for it; an offered answer stays; requests under way never
 //          exceed the room for answers.
-// Ports:   free inputs; verdicts come two cycles after a request.
+// Ports:   free inputs; verdicts come four cycles after a request.
 // Latency: none.
 `default_nettype none
 
@@ -40,7 +40,7 @@ module f_rsv (
     reg       watching = 1'b0;
     reg [3:0] ahead;                // answers before its own
     reg [3:0] unasked;              // verdicts before its own
-    reg [1:0] asked = 0;            // a verdict comes after two cycles
+    reg [3:0] asked = 0;            // a verdict comes after four cycles
     reg [3:0] judged = 0;           // verdicts that came and were not answered
     reg       known = 1'b0;
     reg       verdict;
@@ -48,14 +48,14 @@ module f_rsv (
     wire      out = m_tvalid && m_tready && up;
 
     always @(posedge clk) begin
-        asked <= {asked[0], rq_valid && up};
+        asked <= {asked[2:0], rq_valid && up};
         waiting <= waiting + in - out;
-        judged <= judged + asked[1] - out;
+        judged <= judged + asked[3] - out;
         if (watching && out) begin
             ahead <= ahead - 1'b1;
             if (ahead == 0) {watching, known} <= 2'b00;
         end
-        if (watching && asked[1] && !known) begin
+        if (watching && asked[3] && !known) begin
             unasked <= unasked - 1'b1;
             if (unasked == 0) begin
                 known <= 1'b1;
@@ -66,30 +66,30 @@ module f_rsv (
             watching <= 1'b1;
             known <= 1'b0;
             ahead <= waiting - out;
-            unasked <= waiting - judged - asked[1];
+            unasked <= waiting - judged - asked[3];
         end
         if (up) begin
             answer_of_a_request: assert (!m_tvalid || waiting != 0);
-            answers_have_room: assert (judged + asked[0] + asked[1] <= 4);
+            answers_have_room: assert (judged + asked[0] + asked[1] + asked[2] + asked[3] <= 8);
             if (watching && m_tvalid && ahead == 0) granted_means_taken: assert (known && m_tdata == {7'd0, verdict});
         end
     end
 
 `ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction: answers, verdicts on their way and requests as one queue
-    (* hierconn *) wire [2:0] \dut.out_fifo.level ;
+    (* hierconn *) wire [3:0] \dut.out_fifo.level ;
     (* hierconn *) wire [1:0] \dut.in_fifo.level ;
-    (* hierconn *) wire [3:0] \dut.out_fifo.words ;
-    (* hierconn *) wire \dut.r_valid , \dut.c_valid ;
+    (* hierconn *) wire [7:0] \dut.out_fifo.words ;
+    (* hierconn *) wire \dut.b_valid , \dut.s_valid , \dut.r_valid , \dut.c_valid ;
     wire [3:0] answers = \dut.out_fifo.level , requests = \dut.in_fifo.level ;
 
     always @(posedge clk) if (!rst) begin
         i_age: assert (age != 3);
-        i_queue: assert (waiting == answers + \dut.r_valid + \dut.c_valid + requests && requests <= 2);
-        i_judged: assert (judged == answers && asked == {\dut.c_valid , \dut.r_valid });
+        i_queue: assert (waiting == answers + \dut.b_valid + \dut.s_valid + \dut.r_valid + \dut.c_valid + requests && requests <= 2);
+        i_judged: assert (judged == answers && asked == {\dut.c_valid , \dut.r_valid , \dut.s_valid , \dut.b_valid });
         i_quiet: assert (up || (waiting == 0 && !watching));
         if (watching && !known) i_unknown: assert (ahead >= answers && ahead < waiting && unasked == ahead - answers);
-        if (watching && known) i_known: assert (ahead < answers && \dut.out_fifo.words [ahead[1:0]] == verdict);
+        if (watching && known) i_known: assert (ahead < answers && \dut.out_fifo.words [ahead[2:0]] == verdict);
     end
 `endif
 

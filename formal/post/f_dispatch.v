@@ -27,6 +27,7 @@ module f_dispatch #(
     input wire               rel_we,
     input wire [IDX_W-1:0]   rel_index,
     input wire [1:0]         stop,
+    input wire [1:0]         bad,
     input wire               rr_valid,
     input wire               rr_we,
     input wire               rr_qp,
@@ -65,7 +66,7 @@ module f_dispatch #(
     cde_dispatch #(.NUM_QP(2), .QP_W(1), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(2), .ECC(0)) dut (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .acc_valid(acc_valid && up), .acc_qp(acc_qp), .acc_slot(acc_slot),
         .acc_data(acc_data), .acc_kind(acc_kind), .end_we(end_we && up), .end_slot(end_slot), .end_last(end_last),
-        .rel_valid(rel_valid && up), .rel_we(rel_we && up), .rel_index(rel_index), .stop(stop), .rr_valid(rr_valid && up),
+        .rel_valid(rel_valid && up), .rel_we(rel_we && up), .rel_index(rel_index), .stop(stop), .bad(bad), .rr_valid(rr_valid && up),
         .rr_we(rr_we && up), .rr_qp(rr_qp), .rr_total(rr_total), .peer_we(peer_we && up), .peer_qp(guard_qp), .peer(peer),
         .guard_we(guard_we && up), .guard(guard), .m_axis_work_tdata(work_data), .m_axis_work_tdest(work_dest),
         .m_axis_work_tuser(work_user), .m_axis_work_tlast(work_last), .m_axis_work_tvalid(work_valid), .m_axis_work_tready(work_ready),

@@ -100,7 +100,7 @@ module f_post #(
     end
 
     // ---------------------------------------------------------------- counts
-    reg [IDX_W-1:0] tail = 0, released = 0, retired = 0, retired_1 = 0;
+    reg [IDX_W-1:0] tail = 0, released = 0, retired = 0;
     wire            accepts = acc_valid && acc_qp == q && up;
     wire            steps = rel_we && acc_qp == q && up;
     wire [IDX_W-1:0] tail_next = tail + (accepts ? ONE : 0);
@@ -116,7 +116,6 @@ module f_post #(
         tail <= tail_next;
         released <= released_next;
         if (ret_we && ret_qp == q && up) retired <= ret_index;
-        retired_1 <= retired;
         accepted <= accepts;
         moved <= released_next != released;
         ended <= end_we && end_last && acc_qp == q && end_slot == tail_next[SQ_LOG2-1:0] - 1'b1;
@@ -124,44 +123,44 @@ module f_post #(
     end
 
     // ---------------------------------------------------------------- posts on their way, their settings one cycle behind
-    reg [3:0]       going = 0;
-    reg [3:0]       named = 0, far, defers;
-    reg [11:0]      page [0:3];
-    reg [SET_W-1:0] set_2, set_3, set_4;
+    reg [5:0]       going = 0;
+    reg [5:0]       named = 0, far, defers;
+    reg [11:0]      page [0:5];
+    reg [SET_W-1:0] set_2, set_3, set_4, set_5, set_6;
     wire            take = post_valid && post_ready && up;
     wire [15:0]     number = post_data[`CDE_POST_QP_LSB +: 16];
 
     always @(posedge clk) begin
-        going <= {going[2:0], take};
-        named <= {named[2:0], number[0] == q};
-        far <= {far[2:0], number[15:1] != 0};
-        defers <= {defers[2:0], post_data[`CDE_POST_DEFER_LSB]};
-        {page[3], page[2], page[1], page[0]} <= {page[2], page[1], page[0], post_page};
-        {set_4, set_3, set_2} <= {set_3, set_2, set};
+        going <= {going[4:0], take};
+        named <= {named[4:0], number[0] == q};
+        far <= {far[4:0], number[15:1] != 0};
+        defers <= {defers[4:0], post_data[`CDE_POST_DEFER_LSB]};
+        {page[5], page[4], page[3], page[2], page[1], page[0]} <= {page[4], page[3], page[2], page[1], page[0], post_page};
+        {set_6, set_5, set_4, set_3, set_2} <= {set_5, set_4, set_3, set_2, set};
     end
 
-    // The answer comes four cycles behind the post. An operation's outcome shows in the same cycle as a post's answer would.
+    // The answer comes six cycles behind the post. An operation's outcome shows in the same cycle as a post's answer would.
     wire live = state != `CDE_QPS_FREE && state != `CDE_QPS_DESTROYING;
-    wire owned = going[3] && named[3] && !far[3] && live && page[3] == set_4[12:1];
-    wire [15:0] watermark = set_4[13 + IDX_W +: 16];
-    wire [15:0] age_limit = set_4[29 + IDX_W +: 16];
+    wire owned = going[5] && named[5] && !far[5] && live && page[5] == set_6[12:1];
+    wire [15:0] watermark = set_6[13 + IDX_W +: 16];
+    wire [15:0] age_limit = set_6[29 + IDX_W +: 16];
     wire leaves = opr_valid && opr_qp == q && opr_old == `CDE_QPS_CONNECTED && opr_new != opr_old;
 
     always @* if (up) begin
-        answered: assert (res_valid == going[3]);
+        answered: assert (res_valid == going[5]);
         if (res_valid && owned) begin
             accepted_is_told: assert ((cause == 8'h00) == accepted);
             if (cause != 8'h00) nothing_held_after_failure: assert (held == 0);
-            if (accepted && !defers[3]) chain_ends: assert (held == 0);
+            if (accepted && !defers[5]) chain_ends: assert (held == 0);
             if (accepted && watermark != 0) below_watermark: assert ({{(16-IDX_W){1'b0}}, held} < watermark);
             if (accepted) only_connected: assert (state == `CDE_QPS_CONNECTED);
         end
-        if (res_valid && !owned) strangers_change_nothing: assert (!accepted && !moved && (!named[3] || cause != 8'h00));
+        if (res_valid && !owned) strangers_change_nothing: assert (!accepted && !moved && (!named[5] || cause != 8'h00));
         if (accepted) accepted_is_posted: assert (res_valid && owned);
         if (leaves) nothing_held_behind: assert (held == 0);
         if (state != `CDE_QPS_CONNECTED && !(opr_valid && opr_qp == q)) held_while_connected: assert (held == 0);
         if (moved) begin
-            released_for_a_reason: assert (leaves || (res_valid && owned && (cause != 8'h00 || !defers[3] || watermark != 0)) ||
+            released_for_a_reason: assert (leaves || (res_valid && owned && (cause != 8'h00 || !defers[5] || watermark != 0)) ||
                                            (!res_valid && !opr_valid && age_limit != 0 && held_1 != 0));
             released_as_a_whole: assert (held == 0);
             if (!leaves) batch_ends: assert (ended);
@@ -176,8 +175,8 @@ module f_post #(
     wire failed = let_go && res_valid && owned && !accepted;
 
     always @(posedge clk) begin
-        c_end_of_chain: cover (let_go && accepted && !defers[3] && watermark == 0);
-        c_watermark: cover (let_go && accepted && defers[3]);
+        c_end_of_chain: cover (let_go && accepted && !defers[5] && watermark == 0);
+        c_watermark: cover (let_go && accepted && defers[5]);
         c_age: cover (let_go && !res_valid && !opr_valid);
         c_reserved_bits: cover (failed && cause == `CDE_CAUSE_RESERVED_BITS);
         c_bad_opcode: cover (failed && cause == `CDE_CAUSE_BAD_OPCODE);
@@ -188,7 +187,7 @@ module f_post #(
         c_cq_error: cover (failed && cause == `CDE_CAUSE_CQ_ERROR);
         c_no_credit: cover (failed && cause == `CDE_CAUSE_NO_CREDIT);
         c_removed: cover (failed && cause == `CDE_CAUSE_DEVICE_REMOVED);
-        c_failed_without_defer: cover (failed && !defers[3]);
+        c_failed_without_defer: cover (failed && !defers[5]);
         c_disconnect_pending: cover (let_go && leaves && opr_new == `CDE_QPS_DISCONNECT_PENDING);
         c_disconnected: cover (let_go && leaves && opr_code == OP_SET && opr_new == `CDE_QPS_DISCONNECTED);
         c_flush: cover (let_go && leaves && opr_code == OP_FLUSH);
@@ -202,24 +201,24 @@ module f_post #(
     (* hierconn *) wire [2*SET_W-1:0] \dut.settings_ram.words ;
     (* hierconn *) wire [2*ST_W-1:0] \dut.state_ram.words ;
     (* hierconn *) wire [2*IDX_W-1:0] \dut.retired_ram.words ;
-    (* hierconn *) wire \dut.settings_ram.f_raddr , \dut.state_ram.f_raddr , \dut.retired_ram.f_raddr ;
-    (* hierconn *) wire \dut.b_post , \dut.r_post , \dut.c_post , \dut.b_op , \dut.r_op , \dut.c_op , \dut.b_far , \dut.r_far , \dut.c_far ;
-    (* hierconn *) wire \dut.b_qp , \dut.r_qp , \dut.c_qp ;
-    (* hierconn *) wire [3:0] \dut.b_code , \dut.r_code , \dut.c_code ;
-    (* hierconn *) wire [11:0] \dut.b_page , \dut.r_page , \dut.c_page ;
-    (* hierconn *) wire [511:0] \dut.b_data , \dut.r_data , \dut.c_data ;
-    (* hierconn *) wire [SET_W-1:1] \dut.r_set , \dut.c_set ;
+    (* hierconn *) wire \dut.settings_ram.f_raddr , \dut.state_ram.raddr_1 , \dut.state_ram.raddr_2 , \dut.state_ram.raddr_3 ,
+        \dut.retired_ram.raddr_1 , \dut.retired_ram.raddr_2 , \dut.retired_ram.raddr_3 ;
+    (* hierconn *) wire \dut.b_post , \dut.s_post , \dut.t_post , \dut.r_post , \dut.c_post ,
+        \dut.b_op , \dut.s_op , \dut.t_op , \dut.r_op , \dut.c_op ,
+        \dut.b_far , \dut.s_far , \dut.t_far , \dut.r_far , \dut.c_far ,
+        \dut.b_qp , \dut.s_qp , \dut.t_qp , \dut.r_qp , \dut.c_qp ;
+    (* hierconn *) wire [11:0] \dut.b_page , \dut.s_page , \dut.t_page , \dut.r_page , \dut.c_page ;
+    (* hierconn *) wire [511:0] \dut.b_data , \dut.s_data , \dut.t_data , \dut.r_data , \dut.c_data ;
+    (* hierconn *) wire [SET_W-1:1] \dut.s_set , \dut.t_set , \dut.r_set , \dut.c_set ;
     (* hierconn *) wire [ST_W-1:0] \dut.st ;
     (* hierconn *) wire [IDX_W-1:0] \dut.retired ;
     wire [SET_W-1:0] set_word = q ? \dut.settings_ram.words [SET_W +: SET_W] : \dut.settings_ram.words [0 +: SET_W];
     wire [ST_W-1:0]  state_word = q ? \dut.state_ram.words [ST_W +: ST_W] : \dut.state_ram.words [0 +: ST_W];
     wire [IDX_W-1:0] retired_word = q ? \dut.retired_ram.words [IDX_W +: IDX_W] : \dut.retired_ram.words [0 +: IDX_W];
     wire [3:0]       state_now = up && opr_valid && opr_qp == q ? opr_new : state;
-    wire [2:0]       for_q = {\dut.c_qp == q, \dut.r_qp == q, \dut.b_qp == q};
-    wire [IDX_W-1:0] present_1 = tail - retired_1;
-    wire [IDX_W-1:0] moved_by = retired - retired_1;
-    reg  [2:0]       ops = 0;           // commands' steps under way
-    always @(posedge clk) ops <= {ops[1:0], op_valid && command && up};
+    wire [4:0]       for_q = {\dut.c_qp == q, \dut.r_qp == q, \dut.t_qp == q, \dut.s_qp == q, \dut.b_qp == q};
+    reg  [4:0]       ops = 0;           // commands' steps under way
+    always @(posedge clk) ops <= {ops[3:0], op_valid && command && up};
 
     always @* begin
         if (age > {1'b0, q} + 2'd1) begin
@@ -227,28 +226,37 @@ module f_post #(
             state_of_q: assert (state_word[0 +: 4 + 2 * IDX_W] == {released, tail, state_now});
             retired_of_q: assert (retired_word == retired);
         end
-        if (!up) nothing_yet: assert (tail == 0 && released == 0 && retired == 0 && retired_1 == 0 && going == 0 && set == 0 && !asked && ops == 0 &&
+        if (!up) nothing_yet: assert (tail == 0 && released == 0 && retired == 0 && going == 0 && set == 0 && !asked && ops == 0 &&
                                       state == `CDE_QPS_FREE && !accepted && !moved);
-        if (!rst && !up) empty_yet: assert (!\dut.b_post && !\dut.r_post && !\dut.c_post && !\dut.b_op && !\dut.r_op && !\dut.c_op && !opr_valid && !res_valid);
+        if (!rst && !up) empty_yet: assert (!\dut.b_post && !\dut.s_post && !\dut.t_post && !\dut.r_post && !\dut.c_post && !\dut.b_op && !\dut.s_op && !\dut.t_op && !\dut.r_op && !\dut.c_op &&
+                                           !opr_valid && !res_valid);
+        if (age > 0) reads_1: assert (\dut.state_ram.raddr_1 == \dut.t_qp && \dut.retired_ram.raddr_1 == \dut.t_qp );
+        if (age > 1) reads_2: assert (\dut.state_ram.raddr_2 == \dut.r_qp && \dut.retired_ram.raddr_2 == \dut.r_qp );
+        if (age > 2) reads_3: assert (\dut.state_ram.raddr_3 == \dut.c_qp && \dut.retired_ram.raddr_3 == \dut.c_qp );
         released_is_posted: assert (released - retired <= present);
-        lag: assert (moved_by <= ONE && present_1 <= set[13 +: IDX_W] && moved_by <= present_1);
-        if (state_now == `CDE_QPS_FREE) free_is_empty: assert (present == 0 && present_1 == 0);
+        bounded: assert (present <= set[13 +: IDX_W]);
+        if (state_now == `CDE_QPS_FREE) free_is_empty: assert (present == 0);
         else sized: assert (set[13 +: IDX_W] != 0 && set[13 +: IDX_W] <= (1 << SQ_LOG2));
         sizes: assert (set[13 +: IDX_W] <= (1 << SQ_LOG2));
         legal_state: assert (state <= `CDE_QPS_DESTROYING);
         if (state_now != `CDE_QPS_CONNECTED) held_now: assert (held == 0);
         if (up) begin
-            stages: assert ({\dut.c_post , \dut.r_post , \dut.b_post } == going[2:0]);
-            one_at_a_time: assert (!(\dut.c_post && \dut.c_op ) && !(\dut.r_post && \dut.r_op ) && !(\dut.b_post && \dut.b_op ));
-            reads: assert (\dut.settings_ram.f_raddr == \dut.b_qp && \dut.state_ram.f_raddr == \dut.r_qp && \dut.retired_ram.f_raddr == \dut.r_qp );
+            stages: assert ({\dut.c_post , \dut.r_post , \dut.t_post , \dut.s_post , \dut.b_post } == going[4:0]);
+            one_at_a_time: assert (!(\dut.b_post && \dut.b_op ) && !(\dut.s_post && \dut.s_op ) && !(\dut.t_post && \dut.t_op ) &&
+                                   !(\dut.r_post && \dut.r_op ) && !(\dut.c_post && \dut.c_op ));
+            reads: assert (\dut.settings_ram.f_raddr == \dut.b_qp );
             if (going[0]) post_b: assert (named[0] == for_q[0] && far[0] == \dut.b_far && page[0] == \dut.b_page && defers[0] == \dut.b_data [`CDE_POST_DEFER_LSB]);
-            if (going[1]) post_r: assert (named[1] == for_q[1] && far[1] == \dut.r_far && page[1] == \dut.r_page && defers[1] == \dut.r_data [`CDE_POST_DEFER_LSB]);
-            if (going[2]) post_c: assert (named[2] == for_q[2] && far[2] == \dut.c_far && page[2] == \dut.c_page && defers[2] == \dut.c_data [`CDE_POST_DEFER_LSB]);
-            if (for_q[1] && (\dut.r_post || \dut.r_op )) set_r: assert (\dut.r_set == set_2[SET_W-1:1]);
-            if (for_q[2] && (\dut.c_post || \dut.c_op )) set_c: assert (\dut.c_set == set_3[SET_W-1:1]);
-            if (for_q[2] && (\dut.c_post || \dut.c_op )) begin
+            if (going[1]) post_s: assert (named[1] == for_q[1] && far[1] == \dut.s_far && page[1] == \dut.s_page && defers[1] == \dut.s_data [`CDE_POST_DEFER_LSB]);
+            if (going[2]) post_t: assert (named[2] == for_q[2] && far[2] == \dut.t_far && page[2] == \dut.t_page && defers[2] == \dut.t_data [`CDE_POST_DEFER_LSB]);
+            if (going[3]) post_r: assert (named[3] == for_q[3] && far[3] == \dut.r_far && page[3] == \dut.r_page && defers[3] == \dut.r_data [`CDE_POST_DEFER_LSB]);
+            if (going[4]) post_c: assert (named[4] == for_q[4] && far[4] == \dut.c_far && page[4] == \dut.c_page && defers[4] == \dut.c_data [`CDE_POST_DEFER_LSB]);
+            if (for_q[1] && (\dut.s_post || \dut.s_op )) set_s: assert (\dut.s_set == set_2[SET_W-1:1]);
+            if (for_q[2] && (\dut.t_post || \dut.t_op )) set_t: assert (\dut.t_set == set_3[SET_W-1:1]);
+            if (for_q[3] && (\dut.r_post || \dut.r_op )) set_r: assert (\dut.r_set == set_4[SET_W-1:1]);
+            if (for_q[4] && (\dut.c_post || \dut.c_op )) set_c: assert (\dut.c_set == set_5[SET_W-1:1]);
+            if (for_q[4] && (\dut.c_post || \dut.c_op )) begin
                 state_c: assert (\dut.st [0 +: 4 + 2 * IDX_W] == {released, tail, state_now});
-                retired_c: assert (\dut.retired == retired_1);
+                retired_c: assert (\dut.retired == retired);
             end
             commands: assert (asked == (ops != 0 || opr_command));
         end

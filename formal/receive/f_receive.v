@@ -129,13 +129,13 @@ module f_receive #(
 
     always @* if (up) begin
         if (posts) assume (qp_open[q] && !shared && posted < N && tail_index == tail + ONE && buf_index == tail);
-        if (starts) assume (born == 3 && tail_index == taken_now);
+        if (starts) assume (born == 6 && tail_index == taken_now);
         if (posts_s) assume (posted_s < N && tail_index == tail_s + ONE && buf_index == tail_s);
         if (tail_we && start) assume (tail_queue != {1'b1, s});
         // Known once created, with its queue started, and only as long as something is outstanding; then open, or up, at times.
         assume ((qp_known[q] || !qp_open[q]) && (qp_open[q] || !qp_up[q]));
         if (qp_known[q]) assume (born == 0);
-        if (born == 3) assume (starts);
+        if (born == 6) assume (starts);
         if (known_1 && !qp_known[q]) assume (empty);
         if (!open_1 && qp_open[q]) assume (empty);
         if (fresh && fresh_qp == q) assume (qp_open[q] && empty);
@@ -233,26 +233,32 @@ module f_receive #(
     (* hierconn *) wire [2*67-1:0] \rdone_i.settings_ram.words ;
     (* hierconn *) wire [2*N*448-1:0] \dut.own_ram.words , \dut.shared_ram.words ;
     (* hierconn *) wire [2*F*199-1:0] \rdone_i.record_ram.words ;
-    (* hierconn *) wire [1:0] \dut.tail_ram.f_raddr , \dut.r_queue ;
-    (* hierconn *) wire \dut.taken_ram.f_raddr , \dut.done_ram.f_raddr , \dut.line_ram.f_raddr , \dut.settings_ram.f_raddr , \rdone_i.reported_ram.f_raddr ,
-        \rdone_i.taken_ram.f_raddr , \rdone_i.settings_ram.f_raddr ;
+    (* hierconn *) wire [1:0] \dut.tail_ram.raddr_1 , \dut.tail_ram.raddr_2 , \dut.tail_ram.raddr_3 ;
+    (* hierconn *) wire \dut.taken_ram.raddr_1 , \dut.taken_ram.raddr_2 , \dut.taken_ram.raddr_3 ,
+        \dut.done_ram.raddr_1 , \dut.done_ram.raddr_2 , \dut.done_ram.raddr_3 ,
+        \dut.line_ram.raddr_1 , \dut.line_ram.raddr_2 , \dut.line_ram.raddr_3 ,
+        \dut.settings_ram.f_raddr , \rdone_i.reported_ram.f_raddr , \rdone_i.taken_ram.f_raddr , \rdone_i.settings_ram.f_raddr ;
     (* hierconn *) wire [Q_LOG2:0] \dut.own_ram.f_raddr , \dut.shared_ram.f_raddr ;
     (* hierconn *) wire [RX_LOG2:0] \rdone_i.record_ram.f_raddr ;
-    (* hierconn *) wire \dut.b_req , \dut.r_req , \dut.c_req , \dut.b_flush , \dut.r_flush , \dut.c_flush , \dut.b_op , \dut.r_op , \dut.c_op ,
-        \dut.b_qp , \dut.r_qp , \dut.c_qp , \dut.r_shared , \dut.c_shared , \dut.d_shared , \dut.e_shared , \dut.r_srq , \dut.c_srq , \dut.d_srq , \dut.e_srq ;
+    (* hierconn *) wire \dut.b_req , \dut.s_req , \dut.t_req , \dut.r_req , \dut.c_req ,
+        \dut.b_flush , \dut.s_flush , \dut.t_flush , \dut.r_flush , \dut.c_flush ,
+        \dut.b_op , \dut.s_op , \dut.t_op , \dut.r_op , \dut.c_op ,
+        \dut.b_qp , \dut.s_qp , \dut.t_qp , \dut.r_qp , \dut.c_qp ,
+        \dut.s_shared , \dut.t_shared , \dut.r_shared , \dut.c_shared , \dut.d_shared , \dut.e_shared ,
+        \dut.s_srq , \dut.t_srq , \dut.r_srq , \dut.c_srq , \dut.d_srq , \dut.e_srq ;
     (* hierconn *) wire [IDX_W-1:0] \dut.taken , \dut.tail , \dut.done , \dut.d_tag , \dut.e_tag ;
     (* hierconn *) wire [16+IDX_W:0] \dut.line ;
     (* hierconn *) wire [447:0] \dut.e_buf ;
     (* hierconn *) wire [4:0] \dut.out_fifo.level , \dut.out_fifo.wr_ptr , \dut.out_fifo.rd_ptr ;
     (* hierconn *) wire \dut.out_fifo.q_valid , \rdone_i.j_valid , \rdone_i.j_self ;
     (* hierconn *) wire [63:0] \rdone_i.j ;
-    (* hierconn *) wire \dut.taken_ram.f_fresh , \dut.done_ram.f_fresh , \dut.line_ram.f_fresh , \dut.tail_ram.f_fresh , \dut.settings_ram.f_fresh ,
-        \dut.own_ram.f_fresh , \dut.shared_ram.f_fresh , \rdone_i.reported_ram.f_fresh , \rdone_i.taken_ram.f_fresh , \rdone_i.settings_ram.f_fresh ,
-        \rdone_i.record_ram.f_fresh , \dut.own_ram.f_value , \dut.shared_ram.f_value ;
+    (* hierconn *) wire \dut.settings_ram.f_fresh , \dut.own_ram.f_fresh , \dut.shared_ram.f_fresh , \rdone_i.reported_ram.f_fresh ,
+        \rdone_i.taken_ram.f_fresh , \rdone_i.settings_ram.f_fresh , \rdone_i.record_ram.f_fresh , \dut.own_ram.f_value , \dut.shared_ram.f_value ;
     reg  up_1 = 1'b0;
     always @(posedge clk) up_1 <= up;
-    wire idle = !\dut.b_req && !\dut.r_req && !\dut.c_req && !\dut.d_req && !\dut.e_req && !\dut.b_flush && !\dut.r_flush && !\dut.c_flush &&
-                !\dut.d_flush && !\dut.e_flush && !\rdone_i.j_valid && level == 0 && stored == 0 && !\dut.out_fifo.q_valid ;
+    wire idle = !\dut.b_req && !\dut.s_req && !\dut.t_req && !\dut.r_req && !\dut.c_req && !\dut.d_req && !\dut.e_req &&
+                !\dut.b_flush && !\dut.s_flush && !\dut.t_flush && !\dut.r_flush && !\dut.c_flush && !\dut.d_flush && !\dut.e_flush &&
+                !\rdone_i.j_valid && level == 0 && stored == 0 && !\dut.out_fifo.q_valid ;
     function [IDX_W-1:0] pick;
         input [2*IDX_W-1:0] words;
         input               at;
@@ -266,12 +272,13 @@ module f_receive #(
     wire              e_s = \dut.e_req && \dut.e_take && \dut.e_shared && \dut.e_srq == s;
     wire [IDX_W-1:0]  head = taken_s + (d_s ? ONE : 0) + (e_s ? ONE : 0);
     wire [IDX_W-1:0]  d_index = taken + (e_q ? ONE : 0), d_index_s = taken_s + (e_s ? ONE : 0);
-    wire              in_b = (\dut.b_req || \dut.b_flush ) && \dut.b_qp == q;
+    wire              in_s = (\dut.s_req || \dut.s_flush ) && \dut.s_qp == q;
+    wire              in_t = (\dut.t_req || \dut.t_flush ) && \dut.t_qp == q;
     wire              in_r = (\dut.r_req || \dut.r_flush ) && \dut.r_qp == q;
     wire              in_c = (\dut.c_req || \dut.c_flush ) && \dut.c_qp == q;
     wire [4:0]        stored = \dut.out_fifo.wr_ptr - \dut.out_fifo.rd_ptr ;
     wire [5:0]        level = {1'b0, \dut.out_fifo.level };
-    wire [2:0]        asked = \dut.b_req + \dut.r_req + \dut.c_req + \dut.d_req + \dut.e_req ;
+    wire [2:0]        asked = \dut.b_req + \dut.s_req + \dut.t_req + \dut.r_req + \dut.c_req + \dut.d_req + \dut.e_req ;
     wire [IDX_W-1:0]  flying = taken_now - done, behind = tail - taken_now;
 
     always @* begin
@@ -286,25 +293,38 @@ module f_receive #(
         if (age > s + 3'd3) tail_of_s: assert (shared_word == tail_s);
         if (!up) nothing_yet: assert (tail == 0 && tail_s == 0 && taken == 0 && taken_s == 0 && done == 0 && born == 0 && !known_1 && !open_1 && !p_valid &&
                                       !waits && !waits_s && owed == 0 && !shared && !srq && !two);
-        if (!rst && !up_1) empty_yet: assert (idle && !\dut.b_op && !\dut.r_op && !\dut.c_op );
-        if (up_1) fresh_reads: assert (up && \dut.taken_ram.f_fresh && \dut.done_ram.f_fresh && \dut.line_ram.f_fresh && \dut.tail_ram.f_fresh &&
-            \dut.settings_ram.f_fresh && \dut.own_ram.f_fresh && \dut.shared_ram.f_fresh && \rdone_i.reported_ram.f_fresh && \rdone_i.taken_ram.f_fresh &&
-            \rdone_i.settings_ram.f_fresh && \rdone_i.record_ram.f_fresh );
+        if (!rst && !up_1) empty_yet: assert (idle && !\dut.b_op && !\dut.s_op && !\dut.t_op && !\dut.r_op && !\dut.c_op );
+        if (age > 0) reads_1: assert (\dut.taken_ram.raddr_1 == \dut.t_qp && \dut.done_ram.raddr_1 == \dut.t_qp && \dut.line_ram.raddr_1 == \dut.t_srq &&
+                                   \dut.tail_ram.raddr_1 == {\dut.t_shared , \dut.t_shared ? \dut.t_srq : \dut.t_qp });
+        if (age > 1) reads_2: assert (\dut.taken_ram.raddr_2 == \dut.r_qp && \dut.done_ram.raddr_2 == \dut.r_qp && \dut.line_ram.raddr_2 == \dut.r_srq &&
+                                   \dut.tail_ram.raddr_2 == {\dut.r_shared , \dut.r_shared ? \dut.r_srq : \dut.r_qp });
+        if (age > 2) reads_3: assert (\dut.taken_ram.raddr_3 == \dut.c_qp && \dut.done_ram.raddr_3 == \dut.c_qp && \dut.line_ram.raddr_3 == \dut.c_srq &&
+                                   \dut.tail_ram.raddr_3 == {\dut.c_shared , \dut.c_shared ? \dut.c_srq : \dut.c_qp });
+        if (up_1) fresh_reads: assert (up && \dut.settings_ram.f_fresh && \dut.own_ram.f_fresh && \dut.shared_ram.f_fresh &&
+            \rdone_i.reported_ram.f_fresh && \rdone_i.taken_ram.f_fresh && \rdone_i.settings_ram.f_fresh && \rdone_i.record_ram.f_fresh );
         if (up) begin
             windows: assert (flying <= F && recorded <= flying && posted_s <= N && (head - taken_s) <= posted_s);
             if (!shared && born == 0) own_window: assert (posted <= N && flying <= posted);
-            born_is_short: assert (born <= 3 && (born == 0 || (!known_1 && taken_now == done)));
+            born_is_short: assert (born <= 6 && (born == 0 || (!known_1 && taken_now == done)));
             once_known: assert (!open_1 || known_1);
-            one_each: assert (!(\dut.b_req && \dut.b_flush ) && !(\dut.r_req && \dut.r_flush ) && !(\dut.c_req && \dut.c_flush ) &&
-                              !(\dut.d_req && \dut.d_flush ) && !(\dut.e_req && \dut.e_flush ));
-            ops_alone: assert (!(\dut.b_op && (\dut.b_req || \dut.b_flush )) && !(\dut.r_op && (\dut.r_req || \dut.r_flush )) &&
+            one_each: assert (!(\dut.b_req && \dut.b_flush ) &&
+                              !(\dut.s_req && \dut.s_flush ) &&
+                              !(\dut.t_req && \dut.t_flush ) &&
+                              !(\dut.r_req && \dut.r_flush ) &&
+                              !(\dut.c_req && \dut.c_flush ) &&
+                              !(\dut.d_req && \dut.d_flush ) &&
+                              !(\dut.e_req && \dut.e_flush ));
+            ops_alone: assert (!(\dut.b_op && (\dut.b_req || \dut.b_flush )) &&
+                               !(\dut.s_op && (\dut.s_req || \dut.s_flush )) &&
+                               !(\dut.t_op && (\dut.t_req || \dut.t_flush )) &&
+                               !(\dut.r_op && (\dut.r_req || \dut.r_flush )) &&
                                !(\dut.c_op && (\dut.c_req || \dut.c_flush )));
             own_flush: assert (!(\dut.d_flush && \dut.d_shared ) && !(\dut.e_flush && \dut.e_shared ));
-            reads: assert (\dut.taken_ram.f_raddr == \dut.r_qp && \dut.done_ram.f_raddr == \dut.r_qp && \dut.line_ram.f_raddr == \dut.r_srq &&
-                           \dut.tail_ram.f_raddr == \dut.r_queue && \dut.settings_ram.f_raddr == \dut.b_qp );
-            if (\dut.r_req || \dut.r_flush ) queue_r: assert (\dut.r_queue == {\dut.r_shared , \dut.r_shared ? \dut.r_srq : \dut.r_qp });
-            if (in_r && born != 1) mode_r: assert (\dut.r_shared == shared && (!shared || \dut.r_srq == srq));
-            if (in_c && born != 1 && born != 2) mode_c: assert (\dut.c_shared == shared && (!shared || \dut.c_srq == srq));
+            reads: assert (\dut.settings_ram.f_raddr == \dut.b_qp );
+            if (in_s && born != 1) mode_s: assert (\dut.s_shared == shared && (!shared || \dut.s_srq == srq));
+            if (in_t && born != 1 && born != 2) mode_t: assert (\dut.t_shared == shared && (!shared || \dut.t_srq == srq));
+            if (in_r && born != 1 && born != 2 && born != 3) mode_r: assert (\dut.r_shared == shared && (!shared || \dut.r_srq == srq));
+            if (in_c && born != 1 && born != 2 && born != 3 && born != 4) mode_c: assert (\dut.c_shared == shared && (!shared || \dut.c_srq == srq));
             if (in_c) begin
                 of_q_c: assert (\dut.taken == taken_now && \dut.done == done);
                 if (!\dut.c_shared ) tail_c: assert (\dut.tail == tail);

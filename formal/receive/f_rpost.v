@@ -77,7 +77,7 @@ module f_rpost #(
     );
 
     // ---------------------------------------------------------------- the queue
-    reg [IDX_W-1:0] tail = 0, freed = 0, freed_1 = 0;
+    reg [IDX_W-1:0] tail = 0, freed = 0;
     reg             lives = 1'b0;        // started, takes posts
     wire            mine = tail_queue == z && up;
     wire            accepts = buf_we && buf_queue == z && up;
@@ -91,13 +91,13 @@ module f_rpost #(
         if (op_valid) assume (op_code != 2'd3 && op_size <= N);
         assume (post_kind != 2'd0);
         if (!lives) assume (z[1] ? !srq_live[z[0]] : !qp_open[z[0]]);
-        if (starts) assume (!lives && freed_1 == freed && !frees);
+        if (starts) assume (!lives && !frees);
     end
 
     // Posts on their way, the newest at bit 0
-    reg [3:0]  going = 0;
-    reg [63:0] context_0, context_1, context_2;
-    reg        accepted = 1'b0, reap_0, reap_1, reap_2, reap_3;
+    reg [5:0]  going = 0;
+    reg [63:0] context_0, context_1, context_2, context_3, context_4;
+    reg        accepted = 1'b0, reap_0, reap_1, reap_2, reap_3, reap_4, reap_5;
     wire       take = post_valid && post_ready && up;
 
     (* anyseq *) wire ends;              // the queue is destroyed
@@ -107,19 +107,18 @@ module f_rpost #(
         if (accepts) tail <= tail + ONE;
         if (starts) tail <= new_tail;
         if (frees) freed <= total;
-        freed_1 <= freed;
         lives <= starts || (lives && !(ends && !accepts));
-        going <= {going[2:0], take};
-        {context_2, context_1, context_0} <= {context_1, context_0, post_data[`CDE_RPOST_CONTEXT_LSB +: 64]};
-        {reap_3, reap_2, reap_1, reap_0} <= {reap_2, reap_1, reap_0, post_kind == 2'd3};
+        going <= {going[4:0], take};
+        {context_4, context_3, context_2, context_1, context_0} <= {context_3, context_2, context_1, context_0, post_data[`CDE_RPOST_CONTEXT_LSB +: 64]};
+        {reap_5, reap_4, reap_3, reap_2, reap_1, reap_0} <= {reap_4, reap_3, reap_2, reap_1, reap_0, post_kind == 2'd3};
         accepted <= buf_we && up;
     end
 
     always @* if (up) begin
-        answered: assert (res_valid == going[3]);
-        if (res_valid && !reap_3) accepted_is_told: assert (accepted == (cause == 8'h00));
-        if (accepted) accepted_is_posted: assert (res_valid && !reap_3);
-        if (buf_we) own_context: assert (buf_data[447:384] == context_2);
+        answered: assert (res_valid == going[5]);
+        if (res_valid && !reap_5) accepted_is_told: assert (accepted == (cause == 8'h00));
+        if (accepted) accepted_is_posted: assert (res_valid && !reap_5);
+        if (buf_we) own_context: assert (buf_data[447:384] == context_4);
         if (accepts) begin
             in_order: assert (lives && buf_index == tail && tail_we && tail_queue == z && new_tail == tail + ONE);
             room_for_it: assert (present < N);
@@ -132,12 +131,16 @@ module f_rpost #(
     // ---------------------------------------------------------------- for the induction: memories and stages hold what was counted
     (* hierconn *) wire [4*ST_W-1:0] \dut.state_ram.words ;
     (* hierconn *) wire [2*IDX_W-1:0] \dut.done_ram.words , \dut.completed_ram.words ;
-    (* hierconn *) wire [1:0] \dut.state_ram.f_raddr , \dut.b_queue , \dut.r_queue , \dut.c_queue , \dut.b_kind , \dut.r_kind ,
-        \dut.c_kind , \dut.c_code , \dut.r_code , \dut.b_code ;
-    (* hierconn *) wire \dut.done_ram.f_raddr , \dut.completed_ram.f_raddr ,
-        \dut.state_ram.f_fresh , \dut.done_ram.f_fresh , \dut.completed_ram.f_fresh , \dut.b_post , \dut.r_post , \dut.c_post , \dut.b_op , \dut.r_op , \dut.c_op ;
-    (* hierconn *) wire [447:0] \dut.b_data , \dut.r_data , \dut.c_data ;
-    (* hierconn *) wire [IDX_W-1:0] \dut.b_value , \dut.r_value , \dut.c_value , \dut.freed ;
+    (* hierconn *) wire [1:0] \dut.state_ram.raddr_1 , \dut.state_ram.raddr_2 , \dut.state_ram.raddr_3 ,
+        \dut.b_queue , \dut.s_queue , \dut.t_queue , \dut.r_queue , \dut.c_queue ,
+        \dut.b_kind , \dut.s_kind , \dut.t_kind , \dut.r_kind , \dut.c_kind ,
+        \dut.b_code , \dut.s_code , \dut.t_code , \dut.r_code , \dut.c_code ;
+    (* hierconn *) wire \dut.done_ram.raddr_1 , \dut.done_ram.raddr_2 , \dut.done_ram.raddr_3 ,
+        \dut.completed_ram.raddr_1 , \dut.completed_ram.raddr_2 , \dut.completed_ram.raddr_3 ,
+        \dut.b_post , \dut.s_post , \dut.t_post , \dut.r_post , \dut.c_post ,
+        \dut.b_op , \dut.s_op , \dut.t_op , \dut.r_op , \dut.c_op ;
+    (* hierconn *) wire [447:0] \dut.b_data , \dut.s_data , \dut.t_data , \dut.r_data , \dut.c_data ;
+    (* hierconn *) wire [IDX_W-1:0] \dut.b_value , \dut.s_value , \dut.t_value , \dut.r_value , \dut.c_value , \dut.freed ;
     (* hierconn *) wire [ST_W-1:0] \dut.st ;
     reg               up_1 = 1'b0;
     always @(posedge clk) up_1 <= up;
@@ -145,32 +148,37 @@ module f_rpost #(
     wire [2*IDX_W-1:0] free_words = z[1] ? \dut.completed_ram.words : \dut.done_ram.words ;
     wire [IDX_W-1:0]  free_word = z[0] ? free_words[IDX_W +: IDX_W] : free_words[0 +: IDX_W];
     wire [IDX_W-1:0]  tail_word = states[0 +: IDX_W], reaped = states[IDX_W +: IDX_W], size = states[2*IDX_W +: IDX_W];
-    wire [IDX_W-1:0]  used = tail - (z[1] ? reaped : freed_1), since = freed - freed_1, left = freed_1 - reaped, reapable = tail - reaped;
-    wire [IDX_W-1:0]  left_now = freed - reaped, open_1 = tail - freed_1;
+    wire [IDX_W-1:0]  used = tail - (z[1] ? reaped : freed), left = freed - reaped, reapable = tail - reaped;
 
     always @* begin
         if (age > z + 3'd1) tail_of_z: assert (!lives || tail_word == tail);
         if (age > z[0] + 3'd1) freed_of_z: assert (free_word == freed);
         age_is_legal: assert (age <= 5);
-        if (!up_1) nothing_yet: assert (tail == 0 && freed == 0 && freed_1 == 0 && !lives && going == 0 && !accepted);
-        if (!rst && !up_1) empty_yet: assert (!\dut.b_post && !\dut.r_post && !\dut.c_post && !\dut.b_op && !\dut.r_op && !\dut.c_op && !res_valid);
-        if (up_1) fresh: assert (up && \dut.state_ram.f_fresh && \dut.done_ram.f_fresh && \dut.completed_ram.f_fresh );
-        one_step: assert (since <= ONE);
+        if (!up_1) nothing_yet: assert (tail == 0 && freed == 0 && !lives && going == 0 && !accepted);
+        if (!rst && !up_1) empty_yet: assert (!\dut.b_post && !\dut.s_post && !\dut.t_post && !\dut.r_post && !\dut.c_post && !\dut.b_op && !\dut.s_op && !\dut.t_op && !\dut.r_op && !\dut.c_op && !res_valid);
+        if (age > 0) reads_1: assert (\dut.state_ram.raddr_1 == \dut.t_queue && \dut.done_ram.raddr_1 == \dut.t_queue [0] && \dut.completed_ram.raddr_1 == \dut.t_queue [0]);
+        if (age > 1) reads_2: assert (\dut.state_ram.raddr_2 == \dut.r_queue && \dut.done_ram.raddr_2 == \dut.r_queue [0] && \dut.completed_ram.raddr_2 == \dut.r_queue [0]);
+        if (age > 2) reads_3: assert (\dut.state_ram.raddr_3 == \dut.c_queue && \dut.done_ram.raddr_3 == \dut.c_queue [0] && \dut.completed_ram.raddr_3 == \dut.c_queue [0]);
+        if (up_1) still_up: assert (up);
         if (lives) begin
-            sized: assert (size <= N && used <= size && open_1 <= N && since <= open_1);
-            if (z[1]) reaped_is_freed: assert (left <= reapable && left_now <= reapable);
+            sized: assert (size <= N && used <= size && present <= N);
+            if (z[1]) reaped_is_freed: assert (left <= reapable);
         end
         if (up) begin
-            stages: assert ({\dut.c_post , \dut.r_post , \dut.b_post } == going[2:0]);
-            one_each: assert (!(\dut.b_post && \dut.b_op ) && !(\dut.r_post && \dut.r_op ) && !(\dut.c_post && \dut.c_op ));
-            reads: assert (\dut.state_ram.f_raddr == \dut.r_queue && \dut.done_ram.f_raddr == \dut.r_queue [0] && \dut.completed_ram.f_raddr == \dut.r_queue [0]);
-            if (\dut.c_queue == z && (\dut.c_post || \dut.c_op )) z_c: assert (\dut.st == states[0 +: ST_W] && \dut.freed == freed_1);
+            stages: assert ({\dut.c_post , \dut.r_post , \dut.t_post , \dut.s_post , \dut.b_post } == going[4:0]);
+            one_each: assert (!(\dut.b_post && \dut.b_op ) && !(\dut.s_post && \dut.s_op ) && !(\dut.t_post && \dut.t_op ) &&
+                              !(\dut.r_post && \dut.r_op ) && !(\dut.c_post && \dut.c_op ));
+            if (\dut.c_queue == z && (\dut.c_post || \dut.c_op )) z_c: assert (\dut.st == states[0 +: ST_W] && \dut.freed == freed);
             if (\dut.b_op ) size_b: assert (\dut.b_value <= N && \dut.b_code != 2'd3);
+            if (\dut.s_op ) size_s: assert (\dut.s_value <= N && \dut.s_code != 2'd3);
+            if (\dut.t_op ) size_t: assert (\dut.t_value <= N && \dut.t_code != 2'd3);
             if (\dut.r_op ) size_r: assert (\dut.r_value <= N && \dut.r_code != 2'd3);
             if (\dut.c_op ) size_c: assert (\dut.c_value <= N && \dut.c_code != 2'd3);
             if (going[0]) post_b: assert (\dut.b_data [447:384] == context_0 && reap_0 == (\dut.b_kind == 2'd3) && (!reap_0 || \dut.b_queue [1]));
-            if (going[1]) post_r: assert (\dut.r_data [447:384] == context_1 && reap_1 == (\dut.r_kind == 2'd3) && (!reap_1 || \dut.r_queue [1]));
-            if (going[2]) post_c: assert (\dut.c_data [447:384] == context_2 && reap_2 == (\dut.c_kind == 2'd3) && (!reap_2 || \dut.c_queue [1]));
+            if (going[1]) post_s: assert (\dut.s_data [447:384] == context_1 && reap_1 == (\dut.s_kind == 2'd3) && (!reap_1 || \dut.s_queue [1]));
+            if (going[2]) post_t: assert (\dut.t_data [447:384] == context_2 && reap_2 == (\dut.t_kind == 2'd3) && (!reap_2 || \dut.t_queue [1]));
+            if (going[3]) post_r: assert (\dut.r_data [447:384] == context_3 && reap_3 == (\dut.r_kind == 2'd3) && (!reap_3 || \dut.r_queue [1]));
+            if (going[4]) post_c: assert (\dut.c_data [447:384] == context_4 && reap_4 == (\dut.c_kind == 2'd3) && (!reap_4 || \dut.c_queue [1]));
         end
     end
 `endif

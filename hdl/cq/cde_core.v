@@ -124,7 +124,7 @@ module cde_core #(
     input  wire                s_axis_cpl_tvalid,
     output wire                s_axis_cpl_tready,
 
-    // Credits: a request; two cycles later its verdict, and whether it is taken. Of one cycle's requests the first port's goes first.
+    // Credits: a request; four cycles later its verdict, and whether it is taken. Of one cycle's requests the first port's goes first.
     input  wire                rq_valid,
     output wire                rq_hold,
     input  wire [CQ_W-1:0]     rq_cq,
@@ -139,7 +139,7 @@ module cde_core #(
     output wire                gr2_dead,
     input  wire                gr2_take,
 
-    // Posts; their results four cycles after they were taken
+    // Posts; their results six cycles after they were taken
     output wire                post_valid,
     input  wire                post_ready,
     output wire [PAGE_W-1:0]   post_page,

@@ -6,7 +6,7 @@
 //          consumption are counters with one writer each; a late look is always on the safe side.
 // Ports:   requests (rq_*, rq2_*), verdicts (gr_*, gr2_*); settings and clearing by control; copies of consumer index and silent
 //          completions; totals granted by each port.
-// Latency: request in cycle t, verdict and its taking in t+2. One request per cycle and port; none in a cycle with clear_valid.
+// Latency: request in cycle t, verdict and its taking in t+4. One request per cycle and port; none in a cycle with clear_valid.
 `default_nettype none
 `include "cde_cq_records.vh"
 `include "cde_mem.vh"
@@ -67,8 +67,9 @@ module cde_credit #(
     assign clear_ready = !init && !rq_valid && !rq2_valid;
     wire clear = clear_valid && clear_ready;
 
-    wire       taken, unused_taken2;
-    wire [1:0] taken_count, unused_taken2_count;
+    wire            taken, took, took2, unused_taken2;
+    wire [1:0]      taken_count, took_count, took2_count, unused_taken2_count;
+    wire [CQ_W-1:0] taken_cq, taken2_cq;
 
     cde_credit_port #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
@@ -77,9 +78,9 @@ module cde_credit #(
         .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .limit_we(limit_we), .limit_cq(limit_cq),
         .limit_data(limit_data), .clear(clear), .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq),
         .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .dead(dead),
-        .other_we(granted2_we), .other_cq(granted2_cq), .other_total(granted2_total), .ahead(1'b0), .ahead_count(2'd0),
-        .taken(taken), .taken_count(taken_count), .granted_we(granted_we), .granted_cq(granted_cq),
-        .granted_total(granted_total)
+        .other_we(granted2_we), .other_cq(granted2_cq), .other_total(granted2_total), .other_c_cq(taken2_cq), .other_took(took2),
+        .other_count(took2_count), .ahead(1'b0), .ahead_count(2'd0), .taken(taken), .taken_cq(taken_cq), .taken_count(taken_count),
+        .took(took), .took_count(took_count), .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total)
     );
 
     cde_credit_port #(
@@ -89,9 +90,10 @@ module cde_credit #(
         .gr_room(gr2_room), .gr_dead(gr2_dead), .gr_take(gr2_take), .limit_we(limit_we), .limit_cq(limit_cq),
         .limit_data(limit_data), .clear(clear), .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq),
         .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .dead(dead),
-        .other_we(granted_we), .other_cq(granted_cq), .other_total(granted_total),
-        .ahead(taken && granted_cq == granted2_cq), .ahead_count(taken_count), .taken(unused_taken2),
-        .taken_count(unused_taken2_count), .granted_we(granted2_we), .granted_cq(granted2_cq), .granted_total(granted2_total)
+        .other_we(granted_we), .other_cq(granted_cq), .other_total(granted_total), .other_c_cq(taken_cq), .other_took(took),
+        .other_count(took_count), .ahead(taken && taken_cq == taken2_cq), .ahead_count(taken_count), .taken(unused_taken2),
+        .taken_cq(taken2_cq), .taken_count(unused_taken2_count), .took(took2), .took_count(took2_count), .granted_we(granted2_we),
+        .granted_cq(granted2_cq), .granted_total(granted2_total)
     );
 
 endmodule

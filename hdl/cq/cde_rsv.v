@@ -3,7 +3,7 @@
 //
 // Purpose: lets work outside the engine reserve CQ entries. Answers come in the order of the requests.
 // Ports:   s_axis_rsv, m_axis_rsv; requests and verdicts of cde_credit.
-// Latency: request accepted in cycle t, answer valid in t+4. One request per cycle.
+// Latency: request accepted in cycle t, answer valid in t+6. One request per cycle.
 `default_nettype none
 
 module cde_rsv #(
@@ -32,10 +32,10 @@ module cde_rsv #(
     wire        in_push_ready;
     wire [31:0] in_data;
     wire [1:0]  unused_in_level;
-    wire [2:0]  out_level;
+    wire [3:0]  out_level;
 
-    // Two requests can be under way.
-    assign rq_valid = in_valid && out_level <= 3'd1 && !rq_hold;
+    // Four requests can be under way.
+    assign rq_valid = in_valid && out_level <= 4'd3 && !rq_hold;
     assign rq_cq = in_data[CQ_W-1:0];
     assign rq_count = in_data[17:16];
     assign s_axis_rsv_tready = in_push_ready && !init;
@@ -48,19 +48,19 @@ module cde_rsv #(
 
     wire legal = (in_data[15:0] >> CQ_W) == 16'd0 && in_data[31:18] == 14'd0 &&
                  (in_data[17:16] == 2'd1 || in_data[17:16] == 2'd2);
-    reg  r_valid, c_valid;
-    reg  r_legal, c_legal;
+    reg  b_valid, s_valid, r_valid, c_valid;
+    reg  b_legal, s_legal, r_legal, c_legal;
     wire unused_out_push_ready;
     wire granted;
 
     always @(posedge clk) begin
-        {c_valid, r_valid} <= rst ? 2'b00 : {r_valid, rq_valid};
-        {c_legal, r_legal} <= {r_legal, legal};
+        {b_valid, s_valid, r_valid, c_valid} <= rst ? 4'd0 : {rq_valid, b_valid, s_valid, r_valid};
+        {b_legal, s_legal, r_legal, c_legal} <= {legal, b_legal, s_legal, r_legal};
     end
 
     assign gr_take = c_legal;
 
-    cde_fifo #(.W(1), .DEPTH_LOG2(2)) out_fifo (
+    cde_fifo #(.W(1), .DEPTH_LOG2(3)) out_fifo (
         .clk(clk), .rst(rst),
         .push_valid(c_valid), .push_ready(unused_out_push_ready), .push_data(gr_room && c_legal),
         .pop_valid(m_axis_rsv_tvalid), .pop_ready(m_axis_rsv_tready), .pop_data(granted), .level(out_level)

@@ -176,16 +176,15 @@ module cde_doorbell #(
     assign db_type = arm_type[1:0];
 
     // ---------------------------------------------------------------- answers
-    localparam LATE = 7, POST_LATE = 4;     // from acceptance to the answer of the arm state, of posting
+    // From acceptance to the answer of the arm state; that of posting comes a cycle earlier.
+    localparam LATE = 7;
     localparam TAG_W = ID_W + 35;
     reg  [LATE*TAG_W-1:0]           tags;
-    reg  [(LATE-POST_LATE)*9-1:0]   posted;
-    wire                            posted_valid;
-    wire [7:0]                      posted_cause;
+    reg                             posted_valid;
+    reg  [7:0]                      posted_cause;
     wire [ID_W-1:0]                 tag_id;
 
     assign {tag_id, st_page_known, st_page, st_srq, st_post, st_object} = tags[(LATE-1)*TAG_W +: TAG_W];
-    assign {posted_valid, posted_cause} = posted[(LATE-POST_LATE-1)*9 +: 9];
     assign st_valid = res_valid || posted_valid;
     assign st_cause = res_valid ? res_cause : posted_cause;
 
@@ -194,10 +193,11 @@ module cde_doorbell #(
         if (take) in_burst <= 1'b0;
         // The first word of a post carries its number at the same place as a doorbell.
         tags <= {tags[0 +: (LATE-1)*TAG_W], aw_id, page_known, page[27:12], is_post && post_kind[1], is_post, cq};
-        posted <= {posted[0 +: (LATE-POST_LATE-1)*9], post_res_valid, post_res_cause};
+        posted_valid <= post_res_valid;
+        posted_cause <= post_res_cause;
         if (rst) begin
             in_burst <= 1'b0;
-            posted <= {((LATE-POST_LATE)*9){1'b0}};
+            posted_valid <= 1'b0;
         end
     end
 

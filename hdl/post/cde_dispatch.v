@@ -37,6 +37,7 @@ module cde_dispatch #(
     input  wire              rel_we,
     input  wire [IDX_W-1:0]  rel_index,
     input  wire [NUM_QP-1:0] stop,
+    input  wire [NUM_QP-1:0] bad,            // a request of the QP has failed
 
     input  wire              rr_valid,       // a Read has retired
     input  wire              rr_we,
@@ -225,7 +226,8 @@ module cde_dispatch #(
 
     // What was offered once stays offered, whatever becomes of its QP.
     assign skip = stop[g_qp] && !g_offered;
-    wire fenced = g_post[`CDE_POST_READ_FENCE_LSB] && g_reads != g_retired;
+    // A failure retires its Read before it stops the QP.
+    wire fenced = g_post[`CDE_POST_READ_FENCE_LSB] && (g_reads != g_retired || bad[g_qp]);
 
     assign g_blocked = !skip && !g_offered && fenced;
 

@@ -5,7 +5,7 @@
 //          State steps (commands, connection events, failing reports, the age limit) take a slot of the same pipeline.
 // Ports:   posts and their causes; state steps (op_*) and their outcome (opr_*); credits; QP settings; accepted posts (acc_*), end
 //          of batches (end_*), what is released (rel_*, stop); retired index; trace lane 3.
-// Latency: post taken in cycle t, decided in t+3 (acc_*, end_*, rel_*), cause in t+4. One post a cycle, any QP.
+// Latency: post taken in cycle t, decided in t+5 (acc_*, end_*, rel_*), cause in t+6. One post a cycle, any QP.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
@@ -149,34 +149,35 @@ module cde_post #(
         .result_type(a_verb[`CDE_VERB_TYPE +: 16]), .bytes(a_verb[`CDE_VERB_BYTES +: 32])
     );
 
-    reg              b_post, r_post, c_post;
-    reg              b_op, r_op, c_op;
-    reg [3:0]        b_code, r_code, c_code, b_target, r_target, c_target;
-    reg [QP_W-1:0]   b_qp, r_qp, c_qp;
-    reg              b_empty, r_empty, c_empty;
-    reg              b_far, r_far, c_far;           // QP number out of range
-    reg [PAGE_W-1:0] b_page, r_page, c_page;
-    reg [511:0]      b_data, r_data, c_data;
-    reg [7:0]        b_cause, r_cause, c_cause;
-    reg [`CDE_VERB_W-1:0]       b_verb, r_verb, c_verb;
+    // B: settings known, credit asked for. S: the state is read. C: decided.
+    reg              b_post, s_post, t_post, r_post, c_post;
+    reg              b_op, s_op, t_op, r_op, c_op;
+    reg [3:0]        b_code, s_code, t_code, r_code, c_code, b_target, s_target, t_target, r_target, c_target;
+    reg [QP_W-1:0]   b_qp, s_qp, t_qp, r_qp, c_qp;
+    reg              b_empty, s_empty, t_empty, r_empty, c_empty;
+    reg              b_far, s_far, t_far, r_far, c_far;     // QP number out of range
+    reg [PAGE_W-1:0] b_page, s_page, t_page, r_page, c_page;
+    reg [511:0]      b_data, s_data, t_data, r_data, c_data;
+    reg [7:0]        b_cause, s_cause, t_cause, r_cause, c_cause;
+    reg [`CDE_VERB_W-1:0]       b_verb, s_verb, t_verb, r_verb, c_verb;
 
     always @(posedge clk) begin
-        {b_post, r_post, c_post} <= rst ? 3'd0 : {post_go, b_post, r_post};
-        {b_op, r_op, c_op} <= rst ? 3'd0 : {op_valid || age_now, b_op, r_op};
-        {b_code, r_code, c_code} <= {op_valid ? op_code : OP_AGE, b_code, r_code};
-        {b_target, r_target, c_target} <= {op_target, b_target, r_target};
-        {b_qp, r_qp, c_qp} <= {a_qp, b_qp, r_qp};
-        {b_empty, r_empty, c_empty} <= {op_empty, b_empty, r_empty};
-        {b_far, r_far, c_far} <= {(post_qp >> QP_W) != 16'd0, b_far, r_far};
-        {b_page, r_page, c_page} <= {post_page, b_page, r_page};
-        {b_data, r_data, c_data} <= {post_data, b_data, r_data};
-        {b_cause, r_cause, c_cause} <= {a_verb_cause, b_cause, r_cause};
-        {b_verb, r_verb, c_verb} <= {a_verb, b_verb, r_verb};
+        {b_post, s_post, t_post, r_post, c_post} <= rst ? 5'd0 : {post_go, b_post, s_post, t_post, r_post};
+        {b_op, s_op, t_op, r_op, c_op} <= rst ? 5'd0 : {op_valid || age_now, b_op, s_op, t_op, r_op};
+        {b_code, s_code, t_code, r_code, c_code} <= {op_valid ? op_code : OP_AGE, b_code, s_code, t_code, r_code};
+        {b_target, s_target, t_target, r_target, c_target} <= {op_target, b_target, s_target, t_target, r_target};
+        {b_qp, s_qp, t_qp, r_qp, c_qp} <= {a_qp, b_qp, s_qp, t_qp, r_qp};
+        {b_empty, s_empty, t_empty, r_empty, c_empty} <= {op_empty, b_empty, s_empty, t_empty, r_empty};
+        {b_far, s_far, t_far, r_far, c_far} <= {(post_qp >> QP_W) != 16'd0, b_far, s_far, t_far, r_far};
+        {b_page, s_page, t_page, r_page, c_page} <= {post_page, b_page, s_page, t_page, r_page};
+        {b_data, s_data, t_data, r_data, c_data} <= {post_data, b_data, s_data, t_data, r_data};
+        {b_cause, s_cause, t_cause, r_cause, c_cause} <= {a_verb_cause, b_cause, s_cause, t_cause, r_cause};
+        {b_verb, s_verb, t_verb, r_verb, c_verb} <= {a_verb, b_verb, s_verb, t_verb, r_verb};
     end
 
-    // ---------------------------------------------------------------- stage B: settings known, state is read
+    // ---------------------------------------------------------------- stages B and S: settings known, state is read
     wire [SET_W-1:0] b_set;
-    reg  [SET_W-1:CQ_W] r_set, c_set;
+    reg  [SET_W-1:CQ_W] s_set, t_set, r_set, c_set;
 
     cde_ram #(.W(SET_W), .AW(QP_W), .ECC(ECC)) settings_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata(b_set)
@@ -185,28 +186,19 @@ module cde_post #(
     assign rq_valid = b_post;
     assign rq_cq = b_set[`CDE_QP_POST_CQ +: CQ_W];
 
-    wire [ST_W-1:0]  r_state;
-    reg  [ST_W-1:0]  st;
-    wire [ST_W-1:0]  st_next;
+    wire [ST_W-1:0]  st, st_next;
     wire             step = c_post || c_op;
-    wire [IDX_W-1:0] r_retired;
-    reg  [IDX_W-1:0] retired;
+    wire [IDX_W-1:0] retired;
 
-    cde_ram #(.W(ST_W), .AW(QP_W), .ECC(ECC)) state_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(step), .waddr(c_qp), .wdata(st_next),
-        .raddr(b_qp), .rdata(r_state)
+    cde_ctx #(.W(ST_W), .AW(QP_W), .ECC(ECC)) state_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(step), .waddr(c_qp), .wdata(st_next), .raddr(s_qp), .rdata(st)
     );
 
-    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) retired_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem_o), .we(ret_we), .waddr(ret_qp), .wdata(ret_index),
-        .raddr(b_qp), .rdata(r_retired)
+    cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) retired_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem_o), .we(ret_we), .waddr(ret_qp), .wdata(ret_index), .raddr(s_qp), .rdata(retired)
     );
 
-    always @(posedge clk) begin
-        {r_set, c_set} <= {b_set[SET_W-1:CQ_W], r_set};
-        st <= step && c_qp == r_qp ? st_next : r_state;
-        retired <= r_retired;
-    end
+    always @(posedge clk) {s_set, t_set, r_set, c_set} <= {b_set[SET_W-1:CQ_W], s_set, t_set, r_set};
 
     // ---------------------------------------------------------------- stage C: the decision
     wire [3:0]        state = st[ST_STATE +: 4];

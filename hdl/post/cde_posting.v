@@ -188,7 +188,7 @@ module cde_posting #(
         .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data),
         .acc_kind(acc_kind),
         .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
-        .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop),
+        .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop), .bad(bad),
         .rr_valid(rr_valid), .rr_we(ret_we), .rr_qp(ret_qp), .rr_total(rr_total),
         .peer_we(peer_we), .peer_qp(set_qp), .peer(set_peer), .guard_we(set_we && set_all), .guard(set_receive[`CDE_QP_NEW_GUARDED]),
         .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest), .m_axis_work_tuser(m_axis_work_tuser),

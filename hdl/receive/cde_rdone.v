@@ -89,7 +89,7 @@ module cde_rdone #(
     wire [63:0]       self_data = {24'd0, `CDE_CQESTATUS_CANCELED, {(16-IDX_W){1'b0}}, own_tag, {(16-QP_W){1'b0}}, own_qp};
     wire [63:0]       next = !open ? j : self_now ? self_data : s_axis_rdone_tdata;
 
-    // Five flushes can be on their way when the level is looked at.
+    // Seven flushes can be on their way when the level is looked at.
     assign self_room = own_level <= 5'd8;
     assign own_take = open && self_now;
     assign s_axis_rdone_tready = open && !self_now;

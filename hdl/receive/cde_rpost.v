@@ -5,7 +5,7 @@
 //          completions of shared queues, which frees their slots. Segments are checked against their regions on the way.
 // Ports:   posts (post_*) and their causes; control steps (op_*, opr_*); credits; settings of queues; region lookups; what exists and takes
 //          posts; reported and completed counts; buffers (buf_*), tail of the queue (tail_*); trace lane 6.
-// Latency: post taken in cycle t, decided in t+3 (buf_*, tail_*), cause in t+4. One post a cycle, any queue.
+// Latency: post taken in cycle t, decided in t+5 (buf_*, tail_*), cause in t+6. One post a cycle, any queue.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_key_records.vh"
@@ -115,35 +115,37 @@ module cde_rpost #(
 
     assign keys = {a_slot2[`CDE_SEGMENT_KEY_LSB +: 32], a_slot1[`CDE_SEGMENT_KEY_LSB +: 32], a_slot0[`CDE_SEGMENT_KEY_LSB +: 32]};
 
-    reg                b_post, r_post, c_post, b_op, r_op, c_op;
-    reg [1:0]          b_kind, r_kind, c_kind, b_code, r_code, c_code;
-    reg [QP_W:0]       b_queue, r_queue, c_queue;
-    reg                b_far, r_far, c_far, b_reserved, r_reserved, c_reserved, b_many, r_many, c_many;
-    reg [PAGE_W-1:0]   b_page, r_page, c_page;
-    reg [`CDE_BUFFER_W-1:0] b_data, r_data, c_data;
-    reg [IDX_W-1:0]    b_value, r_value, c_value;     // reaped index, or size
+    // B: settings and regions known, credit asked for. S: the state is read. C: decided.
+    reg                b_post, s_post, t_post, r_post, c_post, b_op, s_op, t_op, r_op, c_op;
+    reg [1:0]          b_kind, s_kind, t_kind, r_kind, c_kind, b_code, s_code, t_code, r_code, c_code;
+    reg [QP_W:0]       b_queue, s_queue, t_queue, r_queue, c_queue;
+    reg                b_far, s_far, t_far, r_far, c_far, b_reserved, s_reserved, t_reserved, r_reserved, c_reserved;
+    reg                b_many, s_many, t_many, r_many, c_many;
+    reg [PAGE_W-1:0]   b_page, s_page, t_page, r_page, c_page;
+    reg [`CDE_BUFFER_W-1:0] b_data, s_data, t_data, r_data, c_data;
+    reg [IDX_W-1:0]    b_value, s_value, t_value, r_value, c_value;     // reaped index, or size
 
     always @(posedge clk) begin
-        {b_post, r_post, c_post} <= rst ? 3'd0 : {post_valid && post_ready, b_post, r_post};
-        {b_op, r_op, c_op} <= rst ? 3'd0 : {op_valid && op_ready, b_op, r_op};
-        {b_kind, r_kind, c_kind} <= {post_kind, b_kind, r_kind};
-        {b_code, r_code, c_code} <= {op_code, b_code, r_code};
-        {b_queue, r_queue, c_queue} <= {a_queue, b_queue, r_queue};
-        {b_far, r_far, c_far} <= {a_number >> (a_shared ? SRQ_W : QP_W) != 16'd0, b_far, r_far};
-        {b_reserved, r_reserved, c_reserved} <= {a_reserved, b_reserved, r_reserved};
-        {b_many, r_many, c_many} <= {a_segments > 8'd3 && post_kind != 2'd3, b_many, r_many};
-        {b_page, r_page, c_page} <= {post_page, b_page, r_page};
+        {b_post, s_post, t_post, r_post, c_post} <= rst ? 5'd0 : {post_valid && post_ready, b_post, s_post, t_post, r_post};
+        {b_op, s_op, t_op, r_op, c_op} <= rst ? 5'd0 : {op_valid && op_ready, b_op, s_op, t_op, r_op};
+        {b_kind, s_kind, t_kind, r_kind, c_kind} <= {post_kind, b_kind, s_kind, t_kind, r_kind};
+        {b_code, s_code, t_code, r_code, c_code} <= {op_code, b_code, s_code, t_code, r_code};
+        {b_queue, s_queue, t_queue, r_queue, c_queue} <= {a_queue, b_queue, s_queue, t_queue, r_queue};
+        {b_far, s_far, t_far, r_far, c_far} <= {a_number >> (a_shared ? SRQ_W : QP_W) != 16'd0, b_far, s_far, t_far, r_far};
+        {b_reserved, s_reserved, t_reserved, r_reserved, c_reserved} <= {a_reserved, b_reserved, s_reserved, t_reserved, r_reserved};
+        {b_many, s_many, t_many, r_many, c_many} <= {a_segments > 8'd3 && post_kind != 2'd3, b_many, s_many, t_many, r_many};
+        {b_page, s_page, t_page, r_page, c_page} <= {post_page, b_page, s_page, t_page, r_page};
         b_data[`CDE_BUFFER_SLOT(0) +: 128] <= a_used[0] ? a_slot0 : 128'd0;
         b_data[`CDE_BUFFER_SLOT(1) +: 128] <= a_used[1] ? a_slot1 : 128'd0;
         b_data[`CDE_BUFFER_SLOT(2) +: 128] <= a_used[2] ? a_slot2 : 128'd0;
         b_data[`CDE_BUFFER_CONTEXT +: 64] <= post_data[`CDE_RPOST_CONTEXT_LSB +: 64];
-        {r_data, c_data} <= {b_data, r_data};
-        {b_value, r_value, c_value} <= {op_valid ? op_size : post_word[IDX_W-1:0], b_value, r_value};
+        {s_data, t_data, r_data, c_data} <= {b_data, s_data, t_data, r_data};
+        {b_value, s_value, t_value, r_value, c_value} <= {op_valid ? op_size : post_word[IDX_W-1:0], b_value, s_value, t_value, r_value};
     end
 
-    // ---------------------------------------------------------------- stage B: settings and regions known
+    // ---------------------------------------------------------------- stages B and S: settings and regions known, state is read
     wire [SET_W-1:0] b_set;
-    reg  [SET_W-1:CQ_W] r_set, c_set;
+    reg  [SET_W-1:CQ_W] s_set, t_set, r_set, c_set;
 
     cde_ram #(.W(SET_W), .AW(QP_W + 1), .ECC(ECC)) settings_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_queue), .wdata(set_data), .raddr(a_queue), .rdata(b_set)
@@ -154,8 +156,8 @@ module cde_rpost #(
     assign rq_count = b_set[`CDE_RQ_POST_TWO] ? 2'd2 : 2'd1;
 
     // Each segment's region: first what its entry says, a cycle later its range.
-    wire [2:0] r_bad;
-    wire [23:0] r_why;
+    wire [2:0] s_bad;
+    wire [23:0] s_why;
     genvar k;
     generate
         for (k = 0; k < 3; k = k + 1) begin : g_segment
@@ -181,44 +183,39 @@ module cde_rpost #(
             end
 
             wire beyond = x_below || x_end > {17'd0, x_length};
-            assign r_bad[k] = x_used && (!x_valid || !x_zone || !x_write || beyond);
-            assign r_why[8*k +: 8] = !x_valid ? `CDE_CAUSE_BAD_REGION : !x_zone ? `CDE_CAUSE_BAD_ZONE :
+            assign s_bad[k] = x_used && (!x_valid || !x_zone || !x_write || beyond);
+            assign s_why[8*k +: 8] = !x_valid ? `CDE_CAUSE_BAD_REGION : !x_zone ? `CDE_CAUSE_BAD_ZONE :
                                      !x_write ? `CDE_CAUSE_NO_LOCAL_WRITE : `CDE_CAUSE_BAD_RANGE;
         end
     endgenerate
 
-    wire [ST_W-1:0]  r_state;
-    reg  [ST_W-1:0]  st;
-    wire [ST_W-1:0]  st_next;
-    wire             step;
-    wire [IDX_W-1:0] r_done, r_completed;
-    reg  [IDX_W-1:0] freed;                   // own: reported, shared: completed
-    reg  [7:0]       c_why;
+    wire [ST_W-1:0]  st, st_next;
+    wire [IDX_W-1:0] c_done, c_completed;
+    reg  [7:0]       t_why, r_why, c_why;
 
-    cde_ram #(.W(ST_W), .AW(QP_W + 1), .ECC(ECC)) state_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(step), .waddr(c_queue), .wdata(st_next),
-        .raddr(b_queue), .rdata(r_state)
+    cde_ctx #(.W(ST_W), .AW(QP_W + 1), .ECC(ECC)) state_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(c_post || c_op), .waddr(c_queue), .wdata(st_next), .raddr(s_queue), .rdata(st)
     );
 
-    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) done_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(done_we), .waddr(done_qp), .wdata(done_total),
-        .raddr(b_queue[QP_W-1:0]), .rdata(r_done)
+    cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) done_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(done_we), .waddr(done_qp), .wdata(done_total), .raddr(s_queue[QP_W-1:0]),
+        .rdata(c_done)
     );
 
-    cde_ram #(.W(IDX_W), .AW(SRQ_W), .ECC(ECC)) completed_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem_o), .we(completed_we), .waddr(completed_srq),
-        .wdata(completed_total), .raddr(b_queue[SRQ_W-1:0]), .rdata(r_completed)
+    cde_ctx #(.W(IDX_W), .AW(SRQ_W), .ECC(ECC)) completed_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem_o), .we(completed_we), .waddr(completed_srq), .wdata(completed_total),
+        .raddr(s_queue[SRQ_W-1:0]), .rdata(c_completed)
     );
 
     always @(posedge clk) begin
-        {r_set, c_set} <= {b_set[SET_W-1:CQ_W], r_set};
-        st <= step && c_queue == r_queue ? st_next : r_state;
-        freed <= r_queue[QP_W] ? r_completed : r_done;
-        c_why <= r_bad[0] ? r_why[7:0] : r_bad[1] ? r_why[15:8] : r_bad[2] ? r_why[23:16] : 8'h00;
+        {s_set, t_set, r_set, c_set} <= {b_set[SET_W-1:CQ_W], s_set, t_set, r_set};
+        t_why <= s_bad[0] ? s_why[7:0] : s_bad[1] ? s_why[15:8] : s_bad[2] ? s_why[23:16] : 8'h00;
+        {r_why, c_why} <= {t_why, r_why};
     end
 
     // ---------------------------------------------------------------- stage C: the decision
     wire             shared = c_queue[QP_W];
+    wire [IDX_W-1:0] freed = shared ? c_completed : c_done;   // own: reported, shared: completed
     wire [IDX_W-1:0] size = st[ST_SIZE +: IDX_W];
     wire [IDX_W-1:0] reaped = st[ST_REAPED +: IDX_W];
     wire [IDX_W-1:0] tail_old = st[ST_TAIL +: IDX_W];
@@ -262,7 +259,6 @@ module cde_rpost #(
     wire resizes = resize && c_value >= used;
     wire reaps = reap && cause == 8'h00;
 
-    assign step = accept || reaps || start || resizes;
     assign st_next[ST_TAIL +: IDX_W] = start ? freed : accept ? tail_old + ONE : tail_old;
     assign st_next[ST_REAPED +: IDX_W] = start ? freed : reaps ? c_value : reaped;
     assign st_next[ST_SIZE +: IDX_W] = start || resizes ? c_value : size;

@@ -6,7 +6,7 @@
 // Ports:   s_axis_rreq, m_axis_scatter; flushing (flush_*, self_*); control steps (op_*, opr_*); state of the receive CQ, its credits for shared queues' takers;
 //          settings; tails; reported counts; buffers; taken counts (taken_*), records of what is in flight (rec_*), length errors
 //          (long_*), watermark events (ev_*), error report, counter steps, trace lane 5.
-// Latency: request taken in cycle t, decided in t+3, record written and answer valid in t+5. One a cycle, any QPs.
+// Latency: request taken in cycle t, decided in t+5, record written and answer valid in t+7. One a cycle, any QPs.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
@@ -133,7 +133,7 @@ module cde_take #(
 
     // ---------------------------------------------------------------- stage A: a request, a flush, or a control step
     wire [OUT_LOG2:0] out_level;
-    wire              room = out_level <= 5'd10 && !init;
+    wire              room = out_level <= 5'd8 && !init;
     reg               flush_next;            // a request went before: the flush is next; a flush needs no room
     wire              free = !op_valid && !rq_hold && !init;
     wire              offered = s_axis_rreq_tvalid && room && !hold;
@@ -149,45 +149,46 @@ module cde_take #(
                             s_axis_rreq_tdata[127:96] != 32'd0 || (!s_axis_rreq_tdata[`CDE_RREQ_INVALIDATE_LSB] &&
                              s_axis_rreq_tdata[`CDE_RREQ_TOKEN_LSB +: 32] != 32'd0);
 
-    reg              b_req, r_req, c_req, d_req, e_req;
-    reg              b_flush, r_flush, c_flush, d_flush, e_flush;
-    reg              b_op, r_op, c_op;
-    reg [1:0]        b_code, r_code, c_code;
-    reg [15:0]       b_mark, r_mark, c_mark;
-    reg [QP_W-1:0]   b_qp, r_qp, c_qp, d_qp, e_qp;
-    reg [15:0]       b_name, r_name, c_name, d_name, e_name;     // QP field of the request
-    reg              b_bad, r_bad, c_bad;
-    reg [MSG_W-1:0]  b_msg, r_msg, c_msg, d_msg, e_msg;
+    // B: which queue, credit asked for. S: the state is read. C: decided.
+    reg              b_req, s_req, t_req, r_req, c_req, d_req, e_req;
+    reg              b_flush, s_flush, t_flush, r_flush, c_flush, d_flush, e_flush;
+    reg              b_op, s_op, t_op, r_op, c_op;
+    reg [1:0]        b_code, s_code, t_code, r_code, c_code;
+    reg [15:0]       b_mark, s_mark, t_mark, r_mark, c_mark;
+    reg [QP_W-1:0]   b_qp, s_qp, t_qp, r_qp, c_qp, d_qp, e_qp;
+    reg [15:0]       b_name, s_name, t_name, r_name, c_name, d_name, e_name;     // QP field of the request
+    reg              b_bad, s_bad, t_bad, r_bad, c_bad;
+    reg [MSG_W-1:0]  b_msg, s_msg, t_msg, r_msg, c_msg, d_msg, e_msg;
     reg [SRQ_W-1:0]  op_srq_b;
 
     // Low from power-up, before any clock edge.
     initial e_req = 1'b0;
     always @(posedge clk) begin
         if (takes_request || flushes) flush_next <= takes_request;
-        {b_req, r_req, c_req, d_req, e_req} <= rst ? 5'd0 : {takes_request, b_req, r_req, c_req, d_req};
-        {b_flush, r_flush, c_flush} <= rst ? 3'd0 : {flushes, b_flush, r_flush};
-        {b_op, r_op, c_op} <= rst ? 3'd0 : {op_valid && op_ready, b_op, r_op};
-        {b_code, r_code, c_code} <= {op_code, b_code, r_code};
-        {b_mark, r_mark, c_mark} <= {op_mark, b_mark, r_mark};
-        {b_qp, r_qp, c_qp, d_qp, e_qp} <= {a_qp, b_qp, r_qp, c_qp, d_qp};
-        {b_name, r_name, c_name, d_name, e_name} <= {s_axis_rreq_tdata[15:0], b_name, r_name, c_name, d_name};
-        {b_bad, r_bad, c_bad} <= {a_bad && !flushes, b_bad, r_bad};
+        {b_req, s_req, t_req, r_req, c_req, d_req, e_req} <= rst ? 7'd0 : {takes_request, b_req, s_req, t_req, r_req, c_req, d_req};
+        {b_flush, s_flush, t_flush, r_flush, c_flush} <= rst ? 5'd0 : {flushes, b_flush, s_flush, t_flush, r_flush};
+        {b_op, s_op, t_op, r_op, c_op} <= rst ? 5'd0 : {op_valid && op_ready, b_op, s_op, t_op, r_op};
+        {b_code, s_code, t_code, r_code, c_code} <= {op_code, b_code, s_code, t_code, r_code};
+        {b_mark, s_mark, t_mark, r_mark, c_mark} <= {op_mark, b_mark, s_mark, t_mark, r_mark};
+        {b_qp, s_qp, t_qp, r_qp, c_qp, d_qp, e_qp} <= {a_qp, b_qp, s_qp, t_qp, r_qp, c_qp, d_qp};
+        {b_name, s_name, t_name, r_name, c_name, d_name, e_name} <= {s_axis_rreq_tdata[15:0], b_name, s_name, t_name, r_name, c_name, d_name};
+        {b_bad, s_bad, t_bad, r_bad, c_bad} <= {a_bad && !flushes, b_bad, s_bad, t_bad, r_bad};
         b_msg[MSG_SOLICITED] <= !flushes && s_axis_rreq_tdata[`CDE_RREQ_SOLICITED_LSB];
         b_msg[MSG_INVALIDATE] <= !flushes && s_axis_rreq_tdata[`CDE_RREQ_INVALIDATE_LSB];
         b_msg[MSG_LENGTH +: 32] <= flushes ? 32'd0 : s_axis_rreq_tdata[`CDE_RREQ_LENGTH_LSB +: 32];
         b_msg[MSG_TOKEN +: 32] <= flushes ? 32'd0 : s_axis_rreq_tdata[`CDE_RREQ_TOKEN_LSB +: 32];
-        {r_msg, c_msg, d_msg, e_msg} <= {b_msg, r_msg, c_msg, d_msg};
+        {s_msg, t_msg, r_msg, c_msg, d_msg, e_msg} <= {b_msg, s_msg, t_msg, r_msg, c_msg, d_msg};
         op_srq_b <= op_srq;
         if (rst) flush_next <= 1'b0;
     end
 
-    // ---------------------------------------------------------------- stage B: which queue
+    // ---------------------------------------------------------------- stages B and S: which queue, its state is read
     wire [`CDE_RQ_TAKE_W-1:0] b_set;
-    reg              r_guard, c_guard, d_guard, e_guard;
+    reg              s_guard, t_guard, r_guard, c_guard, d_guard, e_guard;
     wire             b_shared = b_op || b_set[`CDE_RQ_TAKE_SHARED];
     wire [SRQ_W-1:0] b_srq = b_op ? op_srq_b : b_set[`CDE_RQ_TAKE_SRQ +: SRQ_W];
-    reg              r_shared, c_shared, d_shared, e_shared;
-    reg [SRQ_W-1:0]  r_srq, c_srq, d_srq, e_srq;
+    reg              s_shared, t_shared, r_shared, c_shared, d_shared, e_shared;
+    reg [SRQ_W-1:0]  s_srq, t_srq, r_srq, c_srq, d_srq, e_srq;
 
     cde_ram #(.W(`CDE_RQ_TAKE_W), .AW(QP_W), .ECC(ECC)) settings_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata(b_set)
@@ -198,45 +199,32 @@ module cde_take #(
     assign rq_cq = b_set[`CDE_RQ_TAKE_CQ +: CQ_W];
     assign rq_count = b_set[`CDE_RQ_TAKE_TWO] ? 2'd2 : 2'd1;
 
-    wire [QP_W:0]       b_queue = {b_shared, b_shared ? {{(QP_W-SRQ_W){1'b0}}, b_srq} : b_qp};
-    reg  [QP_W:0]       r_queue;
-    wire [IDX_W-1:0]    r_taken, r_tail, r_done;
-    wire [`CDE_SRQ_LINE_W-1:0] r_line;
-    reg  [IDX_W-1:0]    taken, tail, done;
-    reg  [`CDE_SRQ_LINE_W-1:0] line;
-    wire [`CDE_SRQ_LINE_W-1:0] line_next;
-    wire                line_we;
+    wire [QP_W:0]       s_queue = {s_shared, s_shared ? {{(QP_W-SRQ_W){1'b0}}, s_srq} : s_qp};
+    wire [IDX_W-1:0]    taken, tail, done;
+    wire [`CDE_SRQ_LINE_W-1:0] line, line_next;
 
-    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) taken_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(taken_we), .waddr(c_qp), .wdata(taken_total),
-        .raddr(b_qp), .rdata(r_taken)
+    // A step that changes nothing writes what was there.
+    cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) taken_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(c_req || c_flush), .waddr(c_qp), .wdata(taken_we ? taken_total : taken),
+        .raddr(s_qp), .rdata(taken)
     );
 
-    cde_ram #(.W(`CDE_SRQ_LINE_W), .AW(SRQ_W), .ECC(ECC)) line_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(line_we), .waddr(c_srq), .wdata(line_next),
-        .raddr(b_srq), .rdata(r_line)
+    cde_ctx #(.W(`CDE_SRQ_LINE_W), .AW(SRQ_W), .ECC(ECC)) line_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(c_req || c_op), .waddr(c_srq), .wdata(line_next), .raddr(s_srq), .rdata(line)
     );
 
-    cde_ram #(.W(IDX_W), .AW(QP_W + 1), .ECC(ECC)) tail_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(tail_we), .waddr(tail_queue), .wdata(tail_index),
-        .raddr(b_queue), .rdata(r_tail)
+    cde_ctx #(.W(IDX_W), .AW(QP_W + 1), .ECC(ECC)) tail_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(tail_we), .waddr(tail_queue), .wdata(tail_index), .raddr(s_queue), .rdata(tail)
     );
 
-    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) done_ram (
-        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(done_we), .waddr(done_qp), .wdata(done_total),
-        .raddr(b_qp), .rdata(r_done)
+    cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) done_ram (
+        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(done_we), .waddr(done_qp), .wdata(done_total), .raddr(s_qp), .rdata(done)
     );
 
-    // A post of the cycle before counts.
     always @(posedge clk) begin
-        {r_guard, c_guard, d_guard, e_guard} <= {b_set[`CDE_RQ_TAKE_GUARDED], r_guard, c_guard, d_guard};
-        {r_shared, c_shared, d_shared, e_shared} <= {b_shared, r_shared, c_shared, d_shared};
-        {r_srq, c_srq, d_srq, e_srq} <= {b_srq, r_srq, c_srq, d_srq};
-        r_queue <= b_queue;
-        taken <= taken_we && c_qp == r_qp ? taken_total : r_taken;
-        line <= line_we && c_srq == r_srq ? line_next : r_line;
-        tail <= tail_we && tail_queue == r_queue ? tail_index : r_tail;
-        done <= done_we && done_qp == r_qp ? done_total : r_done;
+        {s_guard, t_guard, r_guard, c_guard, d_guard, e_guard} <= {b_set[`CDE_RQ_TAKE_GUARDED], s_guard, t_guard, r_guard, c_guard, d_guard};
+        {s_shared, t_shared, r_shared, c_shared, d_shared, e_shared} <= {b_shared, s_shared, t_shared, r_shared, c_shared, d_shared};
+        {s_srq, t_srq, r_srq, c_srq, d_srq, e_srq} <= {b_srq, s_srq, t_srq, r_srq, c_srq, d_srq};
     end
 
     // ---------------------------------------------------------------- stage C: the decision
@@ -265,7 +253,6 @@ module cde_take #(
     assign peer_key = c_msg[MSG_TOKEN +: 32];
     assign taken_we = take || drop;
     assign {taken_qp, taken_total} = {c_qp, taken + ONE};
-    assign line_we = (take && c_shared) || marks || clears;
     assign line_next[`CDE_SRQ_LINE_HEAD +: IDX_W] = take && c_shared ? head + ONE : head;
     assign line_next[`CDE_SRQ_LINE_MARK +: 16] = mark_next;
     assign line_next[`CDE_SRQ_LINE_ARMED] = (armed || marks) && !event_now && !clears;
@@ -383,7 +370,7 @@ module cde_take #(
         if (fresh) flushing[fresh_qp] <= 1'b0;
         opr_valid <= c_op && !rst;
         opr_busy <= c_code == TK_MARK && c_mark != 16'd0 && ev_waits[c_srq];
-        opr_state <= line_we ? line_next : line;
+        opr_state <= line_next;
         trace_valid <= (may || drop || marks) && !rst;
         trace_data <= 256'd0;
         trace_data[7:0] <= c_op ? `CDE_TRC_WATERMARK : `CDE_TRC_TAKE;
@@ -391,7 +378,7 @@ module cde_take #(
         trace_data[63:32] <= c_op ? {15'd0, event_now, c_mark}
                                   : {c_shared ? srq_16 : 16'd0, 9'd0, event_now, drop, c_shared, step_code};
         trace_data[159:64] <= shown(c_op ? {IDX_W{1'b0}} : taken, line, c_shared);
-        trace_data[255:160] <= shown(c_op ? {IDX_W{1'b0}} : taken_we ? taken_total : taken, line_we ? line_next : line, c_shared);
+        trace_data[255:160] <= shown(c_op ? {IDX_W{1'b0}} : taken_we ? taken_total : taken, line_next, c_shared);
         if (rst) flushing <= {NUM_QP{1'b0}};
     end
 

@@ -30,7 +30,7 @@ from tb.env.scoreboard.post.retire import QP_KIND
 from tb.env.scoreboard.receive.context import Endings, ReceiveContext
 
 #: An answer is valid at most so many cycles after its request.
-BOUND = 6
+BOUND = 8
 
 _TAIL, _REPORTED = 0xFFFF << 32, 0xFFFF << 48
 
