@@ -18,7 +18,8 @@ module cde_cpl_top #(
     parameter S_ID_W = 8,
     parameter S_ADDR_W = 32,
     parameter MOD_TICK = 256,
-    parameter ECC = 1
+    parameter ECC = 1,
+    parameter TRACE = 1                     // 0: the trace port is idle, and its logic not there
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -132,8 +133,14 @@ module cde_cpl_top #(
 
     cde_params #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
-        .M_ID_W(M_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .ECC(ECC)
+        .M_ID_W(M_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .ECC(ECC), .TRACE(TRACE)
     ) params_i ();
+
+    wire [2:0]        traces;
+    wire [767:0]      traced;
+
+    assign trace_valid = TRACE != 0 ? traces : 3'd0;
+    assign trace_data = TRACE != 0 ? traced : 768'd0;
 
     wire              init;
     wire [`CDE_MEM_W-1:0] mem1;
@@ -160,7 +167,7 @@ module cde_cpl_top #(
     cde_core #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
         .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .CQ_W(CQ_W), .INIT_W(INIT_W),
-        .MEMORIES(23), .ECC(ECC)
+        .MEMORIES(16), .ECC(ECC)
     ) core_i (
         .clk(clk), .mem_i(mem1), .mem_o(mem1), .rst(rst), .init(init), .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr),
         .s_axi_awlen(s_axi_awlen), .s_axi_awsize(s_axi_awsize), .s_axi_awburst(s_axi_awburst), .s_axi_awvalid(s_axi_awvalid),
@@ -191,8 +198,8 @@ module cde_cpl_top #(
         .cqi_alive(unused_cqi_alive), .cqi_cq(unused_cqi_cq), .cqi_page(unused_cqi_page), .cqi_used(1'b0), .pe_valid(6'd0),
         .pe_cause(48'd0), .pe_object(96'd0), .pe_index(96'd0), .pe_step(12'd0), .pr_step(16'd0), .removed(1'b0), .xirq_valid(1'b0),
         .xirq_ready(unused_xirq_ready), .xirq_sent(unused_xirq_sent), .xirq_vector(16'd0), .m_axis_irq_tdata(m_axis_irq_tdata),
-        .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready), .trace_valid(trace_valid),
-        .trace_data(trace_data)
+        .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready), .trace_valid(traces),
+        .trace_data(traced)
     );
 
 endmodule

@@ -31,7 +31,8 @@ module cde_top #(
     parameter RX_LOG2 = 3,
     parameter NUM_MR = 64,
     parameter NUM_MW = 64,
-    parameter ECC = 1
+    parameter ECC = 1,
+    parameter TRACE = 1                     // 0: the trace port is idle, and its logic not there
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -178,8 +179,14 @@ module cde_top #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
         .M_ID_W(M_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .NUM_QP(NUM_QP), .SQ_LOG2(SQ_LOG2), .BURST(BURST),
         .NUM_SRQ(NUM_SRQ), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW),
-        .ECC(ECC)
+        .ECC(ECC), .TRACE(TRACE)
     ) params_i ();
+
+    wire [9:0]        traces;
+    wire [2559:0]     traced;
+
+    assign trace_valid = TRACE != 0 ? traces : 10'd0;
+    assign trace_data = TRACE != 0 ? traced : 2560'd0;
 
     wire              init;
     wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4;
@@ -270,7 +277,7 @@ module cde_top #(
         .pe_valid(pe_valid), .pe_cause(pe_cause), .pe_object(pe_object), .pe_index(pe_index), .pe_step(pe_step),
         .pr_step(pr_step), .removed(removed), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_sent(xirq_sent), .xirq_vector(xirq_vector),
         .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready),
-        .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0])
+        .trace_valid(traces[2:0]), .trace_data(traced[767:0])
     );
 
     cde_posting #(
@@ -296,8 +303,8 @@ module cde_top #(
         .m_axis_term_tdata(m_axis_term_tdata), .m_axis_term_tvalid(m_axis_term_tvalid), .m_axis_term_tready(m_axis_term_tready),
         .m_axis_cpl_tdata(send_data), .m_axis_cpl_tdest(send_dest), .m_axis_cpl_tuser(send_silent),
         .m_axis_cpl_tvalid(send_valid), .m_axis_cpl_tready(send_ready), .pe_valid(pe_valid[1:0]), .pe_cause(pe_cause[15:0]),
-        .pe_object(pe_object[31:0]), .pe_index(pe_index[31:0]), .pe_step(pe_step), .trace_valid(trace_valid[4:3]),
-        .trace_data(trace_data[1279:768])
+        .pe_object(pe_object[31:0]), .pe_index(pe_index[31:0]), .pe_step(pe_step), .trace_valid(traces[4:3]),
+        .trace_data(traced[1279:768])
     );
 
     cde_receive #(
@@ -325,7 +332,7 @@ module cde_top #(
         .s_axis_cpl_tready(send_ready), .m_axis_cpl_tdata(cpl_data), .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_silent),
         .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready), .irq_valid(xirq_valid), .irq_ready(xirq_ready), .irq_sent(xirq_sent),
         .irq_vector(xirq_vector), .pe_valid(pe_valid[4:2]), .pe_cause(pe_cause[39:16]), .pe_object(pe_object[79:32]),
-        .pe_index(pe_index[79:32]), .pr_step(pr_step[9:0]), .trace_valid(trace_valid[7:5]), .trace_data(trace_data[2047:1280])
+        .pe_index(pe_index[79:32]), .pr_step(pr_step[9:0]), .trace_valid(traces[7:5]), .trace_data(traced[2047:1280])
     );
 
     cde_windows #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .N_W(N_W), .ECC(ECC)) windows_i (
@@ -341,8 +348,8 @@ module cde_top #(
         .s_axis_check_tvalid(s_axis_check_tvalid), .s_axis_check_tready(s_axis_check_tready),
         .m_axis_verdict_tdata(m_axis_verdict_tdata), .m_axis_verdict_tvalid(m_axis_verdict_tvalid),
         .m_axis_verdict_tready(m_axis_verdict_tready), .pe_valid(pe_valid[5]), .pe_cause(pe_cause[47:40]),
-        .pe_object(pe_object[95:80]), .pe_index(pe_index[95:80]), .step(pr_step[15:10]), .trace_valid(trace_valid[9:8]),
-        .trace_data(trace_data[2559:2048])
+        .pe_object(pe_object[95:80]), .pe_index(pe_index[95:80]), .step(pr_step[15:10]), .trace_valid(traces[9:8]),
+        .trace_data(traced[2559:2048])
     );
 
 endmodule

@@ -34,6 +34,7 @@ module cde_irq #(
 );
 
     reg  [NUM_EQ-1:0] pending;
+    reg  [NUM_EQ-1:0] cleared;             // the EQ that begins a life, one-hot; long before its first request
     reg               pick_valid;          // the EQ that is next
     reg  [NUM_EQ-1:0] pick;                // one-hot
     reg  [EQ_W-1:0]   pick_eq;
@@ -59,7 +60,6 @@ module cde_irq #(
     assign lookup_eq = pick_eq;
 
     // A pick stays pending until its beat, so requests up to then merge with it.
-    wire [NUM_EQ-1:0] cleared = {{(NUM_EQ-1){1'b0}}, clear} << clear_eq;
     wire [NUM_EQ-1:0] asking = pending & ~cleared & ~(pick & {NUM_EQ{pick_valid}});
     wire [NUM_EQ-1:0] after = asking & behind;
     wire [NUM_EQ-1:0] from_after = from_lowest(after), from_any = from_lowest(asking);
@@ -76,13 +76,14 @@ module cde_irq #(
     // Low from power-up, before any clock edge.
     initial m_axis_irq_tvalid = 1'b0;
     always @(posedge clk) begin
+        cleared <= {{(NUM_EQ-1){1'b0}}, clear} << clear_eq;
         if (m_axis_irq_tready) m_axis_irq_tvalid <= 1'b0;
         if (!pick_valid || load) begin
             pick_valid <= asking != {NUM_EQ{1'b0}};
             pick <= next;
             pick_eq <= next_eq;
             if (asking != {NUM_EQ{1'b0}}) behind <= from_next << 1;
-        end else if (clear && clear_eq == pick_eq) pick_valid <= 1'b0;
+        end else if ((cleared & pick) != {NUM_EQ{1'b0}}) pick_valid <= 1'b0;
         if (load) begin
             m_axis_irq_tvalid <= 1'b1;
             m_axis_irq_tdata <= lookup_vector;

@@ -295,7 +295,7 @@ module cde_core #(
     wire [1:0] count_placed, count_refused, count_dropped;
 
     cde_producer #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .PORT2(POSTS), .ECC(ECC)
     ) producer_i (
         .clk(clk), .mem_i(mem3), .mem_o(mem_o), .rst(rst), .init(init), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),

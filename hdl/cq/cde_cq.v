@@ -17,6 +17,7 @@ module cde_cq #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter ENT_W = `CDE_ENTRY_W,
+    parameter [0:0] PORT2 = 1'b1,          // there are two ports of credits
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -117,10 +118,7 @@ module cde_cq #(
     assign s_axis_cpl_tready = in_push_ready && !init;
 
     cde_fifo #(.W(548), .DEPTH_LOG2(1), .BYPASS(1'b1)) in_fifo (
-        .clk(clk),
-        .rst(rst),
-        .push_valid(s_axis_cpl_tvalid && !init),
-        .push_ready(in_push_ready),
+        .clk(clk), .rst(rst), .push_valid(s_axis_cpl_tvalid && !init), .push_ready(in_push_ready),
         .push_data({s_axis_cpl_tuser, s_axis_cpl_tkeep, s_axis_cpl_tdest, s_axis_cpl_tdata}),
         .pop_valid(in_valid),
         .pop_ready(in_pop),
@@ -206,12 +204,7 @@ module cde_cq #(
     wire             step = c_cpl || c_op;
 
     cde_ctx #(.W(C_W), .AW(CQ_W), .ECC(ECC)) context_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1),
-        .we(step),
-        .waddr(c_cq),
-        .wdata(ctx_next),
-        .raddr(a_cq),
-        .rdata(r_ctx)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(step), .waddr(c_cq), .wdata(ctx_next), .raddr(a_cq), .rdata(r_ctx)
     );
 
     cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) cons_ram (
@@ -222,9 +215,17 @@ module cde_cq #(
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_granted)
     );
 
-    cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) granted2_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem_o), .we(granted2_we), .waddr(granted2_cq), .wdata(granted2_total), .raddr(a_cq), .rdata(r_granted2)
-    );
+    generate
+        if (PORT2) begin : g_two
+            cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) granted2_ram (
+                .clk(clk), .mem_i(mem3), .mem_o(mem_o), .we(granted2_we), .waddr(granted2_cq), .wdata(granted2_total), .raddr(a_cq), .rdata(r_granted2)
+            );
+        end else begin : g_one
+            wire unused_2 = &{1'b0, granted2_we, granted2_cq, granted2_total};
+            assign r_granted2 = {IDX_W{1'b0}};
+            assign mem_o = mem3;
+        end
+    endgenerate
 
     // The bounds of what may be placed are ready when the loop over the allocated index begins.
     wire [IDX_W-1:0] alloc_next, used_next;

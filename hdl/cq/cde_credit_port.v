@@ -13,6 +13,7 @@ module cde_credit_port #(
     parameter NUM_CQ = 64,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
+    parameter [0:0] PORT2 = 1'b1,          // there is another port
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -88,9 +89,17 @@ module cde_credit_port #(
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_total)
     );
 
-    cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) other_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(other_we), .waddr(other_cq), .wdata(other_total), .raddr(a_cq), .rdata(r_other)
-    );
+    generate
+        if (PORT2) begin : g_other
+            cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) other_ram (
+                .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(other_we), .waddr(other_cq), .wdata(other_total), .raddr(a_cq), .rdata(r_other)
+            );
+        end else begin : g_alone
+            wire unused_other = &{1'b0, other_we, other_cq, other_total};
+            assign r_other = {IDX_W{1'b0}};
+            assign mem2 = mem1;
+        end
+    endgenerate
 
     cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) cons_ram (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq), .rdata(r_cons)

@@ -15,6 +15,7 @@ module cde_producer #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter ENT_W = `CDE_ENTRY_W,
+    parameter [0:0] PORT2 = 1'b1,          // there is a second port of credits
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -96,7 +97,7 @@ module cde_producer #(
     assign rq_hold = clear_valid || init;
 
     cde_cq #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .PORT2(PORT2), .ECC(ECC)
     ) cq_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
@@ -112,7 +113,7 @@ module cde_producer #(
     );
 
     cde_credit #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .PORT2(PORT2), .ECC(ECC)
     ) credit_i (
         .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .init(init), .rq_valid(rq_valid), .rq_cq(rq_cq), .rq_count(rq_count),
         .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .rq2_valid(rq2_valid), .rq2_cq(rq2_cq), .rq2_count(rq2_count),

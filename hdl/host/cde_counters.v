@@ -2,9 +2,10 @@
 // cde_counters: 32-bit event counters.
 //
 // Purpose: sixteen counters with an increment of 0 to 7 per cycle (errors lost: to 11), one counter per cause of refused doorbells, and ten
-//          with an increment of 0 to 3. A bit of one of them is inverted on demand; what is counted in that cycle is added to that.
+//          with an increment of 0 to 3. Increments gather in a few bits each; one counter after the other gets them added to its word in
+//          distributed RAM. A bit of one of them is inverted on demand; what is counted in that cycle is added to that.
 // Ports:   increments, a cause that is counted, bit to invert, selection and value.
-// Latency: an increment or a bit inverted in cycle t is readable from t+1; reading is combinational.
+// Latency: value belongs to select of the cycle before, and includes the increments and the inverted bits up to two cycles before.
 `default_nettype none
 
 module cde_counters (
@@ -25,16 +26,13 @@ module cde_counters (
     output wire [31:0] value          // of no meaning from 58 on: nothing takes it
 );
 
-    localparam LOST = 11;
+    localparam LOST = 11, COUNTERS = 58;
+    localparam W = 10;                // a counter's turn comes before so many bits are full
 
     wire [47:0] all = {step[44:3*LOST], 3'd0, step[3*LOST-1:0]};
-    wire [31:0] mask = flip ? 32'd1 << flip_bit : 32'd0;
     reg [231:0] by;                   // 4 bits a counter: its increment
-    reg [31:0] count [0:57];
     integer i;
     integer j;
-
-    assign value = count[select];
 
     always @* begin
         for (j = 0; j < 16; j = j + 1) by[4*j +: 4] = j == LOST ? lost : {1'b0, all[3*j +: 3]};
@@ -42,9 +40,45 @@ module cde_counters (
         for (j = 0; j < 10; j = j + 1) by[192 + 4*j +: 4] = {2'd0, recv_step[2*j +: 2]};
     end
 
+    // ---------------------------------------------------------------- whose turn it is; that of a bit to invert is now
+    reg  [64*W-1:0] gathered;
+    reg  [5:0]      turn, p_at;
+    reg  [W-1:0]    p_sum;
+    reg  [31:0]     p_mask;
+    wire            flips = flip && flip_counter < COUNTERS;
+    wire [5:0]      now = flips ? flip_counter[5:0] : turn;
+
+    // ---------------------------------------------------------------- its word
+    reg  [31:0]     word [0:63];
+    reg  [63:0]     begun;            // the word counts; else it is 0
+    wire [31:0]     p_word = (begun[p_at] ? word[p_at] : 32'd0) + {{(32-W){1'b0}}, p_sum};
+    wire [31:0]     p_next = p_word ^ p_mask;
+
+    // ---------------------------------------------------------------- reading: its word and what has gathered, in one cycle
+    wire [31:0]     stored = p_at == select ? p_next : begun[select] ? word[select] : 32'd0;
+    reg  [31:0]     s_word;
+    reg  [W-1:0]    s_more;
+
+    assign value = s_word + {{(32-W){1'b0}}, s_more};
+
     always @(posedge clk) begin
-        for (i = 0; i < 58; i = i + 1) begin
-            count[i] <= rst ? 32'd0 : (count[i] ^ (flip_counter == i[9:0] ? mask : 32'd0)) + {28'd0, by[4*i +: 4]};
+        if (!flips) turn <= turn == COUNTERS - 1 ? 6'd0 : turn + 6'd1;
+        p_at <= now;
+        p_sum <= gathered[W*now +: W];
+        p_mask <= flips ? 32'd1 << flip_bit : 32'd0;
+        for (i = 0; i < COUNTERS; i = i + 1) begin
+            gathered[W*i +: W] <= (now == i[5:0] ? {W{1'b0}} : gathered[W*i +: W]) + {{(W-4){1'b0}}, by[4*i +: 4]};
+        end
+        word[p_at] <= p_next;
+        begun[p_at] <= 1'b1;
+        s_word <= stored;
+        s_more <= gathered[W*select +: W];
+        if (rst) begin
+            turn <= 6'd0;
+            p_sum <= {W{1'b0}};
+            p_mask <= 32'd0;
+            gathered <= {(64*W){1'b0}};
+            begun <= 64'd0;
         end
     end
 

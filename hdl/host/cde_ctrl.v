@@ -4,7 +4,7 @@
 // Purpose: identification, mailbox registers, counters, error log. Every access that is not exactly right gets SLVERR, is counted and has no
 //          other effect.
 // Ports:   s_axil; mailbox command and result; counter and log access.
-// Latency: one access at a time; write answer and read data three cycles after acceptance.
+// Latency: one access at a time; write answer three, read data four cycles after acceptance.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
@@ -87,7 +87,8 @@ module cde_ctrl #(
     wire [1:0]  unused_w_level;
     wire [1:0]  unused_ar_level;
     wire        write = aw_valid && w_valid && !s_axil_bvalid;
-    wire        read = ar_valid && !s_axil_rvalid;
+    reg         looked;            // a counter's value takes a cycle
+    wire        read = ar_valid && looked && !s_axil_rvalid;
 
     assign s_axil_awready = aw_room && !init;
     assign s_axil_wready = w_room && !init;
@@ -203,6 +204,7 @@ module cde_ctrl #(
     // Low from power-up, before any clock edge.
     initial s_axil_rvalid = 1'b0;
     always @(posedge clk) begin
+        looked <= ar_valid && !read && !rst;
         if (s_axil_rready) s_axil_rvalid <= 1'b0;
         if (read) begin
             s_axil_rvalid <= 1'b1;

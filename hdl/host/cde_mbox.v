@@ -118,10 +118,7 @@ module cde_mbox #(
     // ---------------------------------------------------------------- what is known of the objects
     // CQ: {interval, count, rearm, typed, unreserved, EQ, page, log2}
     localparam INFO_W = 40 + EQ_W + PAGE_W;
-    wire [INFO_W-1:0] info_read;
-    reg  [INFO_W-1:0] info;
-
-    always @(posedge clk) info <= info_read;
+    wire [INFO_W-1:0] info;
 
     wire [4:0]        known_log2;
     wire [PAGE_W-1:0] known_page;
@@ -247,8 +244,8 @@ module cde_mbox #(
     wire [INFO_W-1:0] info_next = {interval, count, rearm, typed, unreserved, cfg_eq, cfg_page, log2};
 
     reg [INFO_W:0] info_new;         // a cycle later: {write, what}
-    cde_ram_direct #(.W(INFO_W), .AW(CQ_W), .ECC(ECC)) info_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(info_new[INFO_W]), .waddr(cq), .wdata(info_new[INFO_W-1:0]), .raddr(cq), .rdata(info_read)
+    cde_ctx #(.W(INFO_W), .AW(CQ_W), .ECC(ECC)) info_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(info_new[INFO_W]), .waddr(cq), .wdata(info_new[INFO_W-1:0]), .raddr(cq), .rdata(info)
     );
 
     // While a resize is under way grants must fit both rings.

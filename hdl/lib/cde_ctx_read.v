@@ -29,6 +29,8 @@ module cde_ctx_read #(
     input  wire          v0_2,
     input  wire [AW-1:0] at0_2,
     input  wire [W-1:0]  data0_2,
+    input  wire          v0_3,
+    input  wire [AW-1:0] at0_3,
     input  wire [W-1:0]  data0_3,
 
     input  wire          we1,
@@ -40,6 +42,8 @@ module cde_ctx_read #(
     input  wire          v1_2,
     input  wire [AW-1:0] at1_2,
     input  wire [W-1:0]  data1_2,
+    input  wire          v1_3,
+    input  wire [AW-1:0] at1_3,
     input  wire [W-1:0]  data1_3,
 
     output reg  [W-1:0]  rdata,
@@ -52,8 +56,10 @@ module cde_ctx_read #(
     reg [AW-1:0]  raddr_1, raddr_2;
     reg           ok_1, ok_2;                       // read after the clearing walk
     reg [CW-1:0]  q_2;
-    // Hits of port 0 and port 1: by the write of the read's own cycle, of the cycle before, of two before; later of the cycle behind
-    reg           own0_1, own1_1, one0_1, one1_1, two0_1, two1_1;
+    // Hits of port 0 and port 1: by the write of the read's own cycle, of the cycle before, of two before; by that of the cycle behind
+    wire          own0_1 = v0_1 && at0_1 == raddr_1, own1_1 = v1_1 && at1_1 == raddr_1;
+    wire          one0_1 = v0_2 && at0_2 == raddr_1, one1_1 = v1_2 && at1_2 == raddr_1;
+    wire          two0_1 = v0_3 && at0_3 == raddr_1, two1_1 = v1_3 && at1_3 == raddr_1;
     reg           next0_2, next1_2;
     reg           old_2, any_2;                     // any of the first three; any so far
     reg [W-1:0]   fwd_2;                            // its data
@@ -73,12 +79,6 @@ module cde_ctx_read #(
     always @(posedge clk) begin
         raddr_1 <= raddr;
         ok_1 <= !clear;
-        own0_1 <= we0 && waddr0 == raddr;
-        own1_1 <= we1 && waddr1 == raddr;
-        one0_1 <= v0_1 && at0_1 == raddr;
-        one1_1 <= v1_1 && at1_1 == raddr;
-        two0_1 <= v0_2 && at0_2 == raddr;
-        two1_1 <= v1_2 && at1_2 == raddr;
 
         raddr_2 <= raddr_1;
         ok_2 <= ok_1 && !clear;

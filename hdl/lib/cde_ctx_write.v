@@ -34,6 +34,8 @@ module cde_ctx_write #(
     output reg           user_2,
     output reg  [AW-1:0] at_2,
     output wire [W-1:0]  data_2,
+    output reg           v_3,
+    output reg  [AW-1:0] at_3,
     output reg  [W-1:0]  data_3,
     output wire [CW-1:0] put_code
 );
@@ -56,6 +58,8 @@ module cde_ctx_write #(
         at_2 <= at_1;
         code_2 <= code;
         wrong_2 <= CW != W && flip ? mask : {CW{1'b0}};
+        v_3 <= v_2;
+        at_3 <= at_2;
         data_3 <= data_2;
     end
 

@@ -25,7 +25,8 @@ module cde_params #(
     parameter RX_LOG2 = 1,
     parameter NUM_MR = 2,
     parameter NUM_MW = 2,
-    parameter ECC = 1
+    parameter ECC = 1,
+    parameter TRACE = 1
 ) ();
 
     localparam CQ_W = $clog2(NUM_CQ);
@@ -92,6 +93,9 @@ module cde_params #(
         end
         if (ECC != 0 && ECC != 1) begin : g_ecc
             ERROR_ECC_must_be_0_or_1 stop ();
+        end
+        if (TRACE != 0 && TRACE != 1) begin : g_trace
+            ERROR_TRACE_must_be_0_or_1 stop ();
         end
         if (BURST < 1 || BURST > 255) begin : g_burst
             ERROR_BURST_must_be_1_to_255 stop ();

@@ -38,6 +38,8 @@ module cde_ram #(
     wire [AW-1:0] clear_addr, heal_addr, at_1, at_2;
     wire [9:0]    at0, at1;
     wire [CW-1:0] mask, put_code;
+    wire          unused_v_3;
+    wire [AW-1:0] unused_at_3;
     wire [W-1:0]  data_1, data_2, data_3, heal_data;
 
     cde_mem_node #(.AW(AW)) node (
@@ -57,7 +59,7 @@ module cde_ram #(
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write (
         .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we), .waddr(waddr), .wdata(wdata), .heal(heal),
         .heal_addr(heal_addr), .heal_data(heal_data), .flip(flip && user_1), .mask(mask), .v_1(v_1), .user_1(user_1), .at_1(at_1),
-        .data_1(data_1), .v_2(v_2), .user_2(unused_user_2), .at_2(at_2), .data_2(data_2), .data_3(data_3), .put_code(put_code)
+        .data_1(data_1), .v_2(v_2), .user_2(unused_user_2), .at_2(at_2), .data_2(data_2), .v_3(unused_v_3), .at_3(unused_at_3), .data_3(data_3), .put_code(put_code)
     );
     cde_ram_read #(.W(W), .AW(AW), .CW(CW)) read (
         .clk(clk), .clear(clear), .raddr(raddr), .q_1(q_1), .we0(we), .waddr0(waddr), .v0_1(v_1), .at0_1(at_1), .data0_1(data_1),
