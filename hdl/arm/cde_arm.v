@@ -209,7 +209,8 @@ module cde_arm #(
     // ---------------------------------------------------------------- stage C: counts
     localparam STEP_W = 11;
     wire [X_W-1:0]    cp_x, cp_x_next, cd_x_mem, cd_x_next;
-    wire              cd_legal;
+    wire              cd_legal, qp_open;
+    wire [1:0]        cp_early, qp_live;
     reg  [STEP_W-1:0] cp_step, cd_before;
     reg               cd_bell, cd_create, cd_destroy, cd_clean;
 
@@ -234,7 +235,7 @@ module cde_arm #(
     );
 
     cde_arm_count #(.IDX_W(IDX_W), .X_BITS(X_W), .STEP_BITS(STEP_W)) count_i (
-        .p_step(cp_step), .p_x(cp_x), .p_x_next(cp_x_next),
+        .p_step(cp_step), .p_x(cp_x), .p_x_next(cp_x_next), .p_early(cp_early),
         .d_before(cd_before), .d_bell(cd_bell), .d_create(cd_create), .d_destroy(cd_destroy), .d_clean(cd_clean && cd_owner),
         .d_index(cd[D_INDEX +: IDX_W]), .d_written(cd_written), .d_x_mem(cd_x_mem), .d_x_next(cd_x_next), .d_legal(cd_legal)
     );
@@ -244,8 +245,7 @@ module cde_arm #(
     reg               qd_legal;
     wire [X_W-1:0]    qd_x = q_chained ? qp_x_next : qd_x_mem;
     wire [7:0]        qp_op = qp[P_OP +: 8], qd_op = qd[D_OP +: 8];
-    wire [1:0]        qp_live;
-    wire              qp_open;
+    reg  [1:0]        qp_early, fp_live, zp_live;
     wire [FP_W-1:0]   qp_facts;
     wire [FD_W-1:0]   qd_facts;
     wire              qp_of_entries = qp_op == `CDE_TRC_PUBLISH ||
@@ -257,7 +257,7 @@ module cde_arm #(
     cde_arm_facts #(.IDX_W(IDX_W), .X_BITS(X_W), .FP_BITS(FP_W), .FD_BITS(FD_W)) facts_i (
         .p_valid(qp_valid), .p_op(qp_op), .p_count(qp[P_COUNT +: 2]), .p_solicited(qp[P_SOLICITED +: 2]), .p_quiet(qp[P_QUIET +: 2]),
         .p_status(qp[P_STATUS +: 2]), .p_give_up(qp[P_GIVE_UP]), .p_moderated(qp_settings[`CDE_CFG_CNT_EN] || qp_settings[`CDE_CFG_INT_EN]),
-        .p_x(qp_x), .p_err(qp_x_next[X_ERR +: 2]), .p_open(qp_open), .p_live(qp_live), .p_facts(qp_facts),
+        .p_x(qp_x), .p_early(qp_early), .p_err(qp_x_next[X_ERR +: 2]), .p_open(qp_open), .p_live(qp_live), .p_facts(qp_facts),
         .d_valid(qd_valid), .d_op(qd_op), .d_clean(qd[D_CAUSE +: 8] == 8'h00 && qd_owner), .d_legal(qd_legal), .d_arm(qd[D_ARM]),
         .d_type(qd[D_TYPE +: 2]), .d_index(qd[D_INDEX +: IDX_W]), .d_typed(qd_settings[`CDE_CFG_TYPED]),
         .d_rearm(qd_settings[`CDE_CFG_REARM]), .d_moderated(qd_settings[`CDE_CFG_CNT_EN] || qd_settings[`CDE_CFG_INT_EN]),
@@ -270,6 +270,7 @@ module cde_arm #(
 
     always @(posedge clk) begin
         {qp_x, qp_x_next, qd_x_mem, qd_x_next, qd_legal} <= {cp_x, cp_x_next, cd_x_mem, cd_x_next, cd_legal};
+        qp_early <= cp_early;
         if (qp_valid && qp_x_next[X_ERR +: 2] != `CDE_CQST_OK) dead[qp_cq] <= 1'b1;
         if (qd_valid && qd_op == `CDE_TRC_CREATE) dead[qd_cq] <= 1'b0;
         if (rst) dead <= {NUM_CQ{1'b0}};
@@ -280,7 +281,6 @@ module cde_arm #(
     reg  [FP_W-1:0]   fp_facts, fd_before;
     reg  [FD_W-1:0]   fd_facts;
     reg               fp_traced, fd_legal;
-    reg  [1:0]        fp_live;
     reg  [IDX_W-1:0]  fp_call_mark, fd_call_mark;       // max(prod, cons)
     wire [Y_W-1:0]    fp_y, fp_y_next, fd_y_mem, fd_y_next;
     wire              fp_call, fd_call, fp_becomes_due, fd_becomes_due;
@@ -311,7 +311,6 @@ module cde_arm #(
     reg  [X_W-1:0] zp_x, zp_x_next, zd_x, zd_x_next;
     reg  [Y_W-1:0] zp_y, zp_y_next, zd_y_mem, zd_y_next;
     wire [Z_W-1:0] zp_z, zp_z_next, zd_z, zd_z_next;
-    reg  [1:0]     zp_live;
     reg            zp_call, zp_due, zp_traced, zp_retry, zd_call, zd_due, zd_legal;
     reg            zd_bell, zd_return, zd_create, zd_destroy, zd_look;
     reg  [IDX_W-1:0] zp_call_mark, zd_call_mark;

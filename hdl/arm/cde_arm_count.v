@@ -18,6 +18,7 @@ module cde_arm_count #(
     input  wire [STEP_BITS-1:0] p_step,
     input  wire [X_BITS-1:0] p_x,
     output wire [X_BITS-1:0] p_x_next,
+    output wire [1:0]        p_early,       // entries that the host consumed before: one, none
 
     input  wire [STEP_BITS-1:0] d_before,   // the publication of this cycle, if it is about the same CQ: it comes first
     input  wire              d_bell,
@@ -60,7 +61,10 @@ module cde_arm_count #(
         end
     endfunction
 
+    wire [IDX_W-1:0] early = p_x[X_CONS +: IDX_W] - p_x[X_PROD +: IDX_W];
+
     assign p_x_next = published(p_x, p_step);
+    assign p_early = {early == ONE, early[IDX_W-1] || early == {IDX_W{1'b0}}};
 
     // ---------------------------------------------------------------- doorbell
     // Both operations of one CQ read the same word, so each is worked out from it: no chain of one behind the other.

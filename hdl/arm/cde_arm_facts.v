@@ -23,6 +23,7 @@ module cde_arm_facts #(
     input  wire              p_give_up,
     input  wire              p_moderated,   // a setting of the CQ
     input  wire [X_BITS-1:0] p_x,
+    input  wire [1:0]        p_early,       // entries that were consumed before: one, none
     input  wire [1:0]        p_err,         // status of the CQ after the operation
     output wire              p_open,        // answers to entries have an effect
     output wire [1:0]        p_live,        // first, second entry is published and not consumed already
@@ -47,7 +48,6 @@ module cde_arm_facts #(
 `include "cde_arm_facts.vh"
 
     localparam [IDX_W-1:0] ZERO = {IDX_W{1'b0}};
-    localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
 
     wire unused_x = &{1'b0, p_x, d_x};
 
@@ -59,10 +59,8 @@ module cde_arm_facts #(
     assign p_open = p_x[X_READY] && !p_x[X_FROZEN];
 
     // Entries that the host consumed before their acknowledgement trigger nothing (CQ-22).
-    wire [IDX_W-1:0] early = p_x[X_CONS +: IDX_W] - p_x[X_PROD +: IDX_W];
-    wire early_none = early[IDX_W-1] || early == ZERO;
-    assign p_live[0] = publish && p_count != 2'd0 && early_none;
-    assign p_live[1] = publish && p_count == 2'd2 && (early_none || early == ONE);
+    assign p_live[0] = publish && p_count != 2'd0 && p_early[0];
+    assign p_live[1] = publish && p_count == 2'd2 && p_early != 2'd0;
 
     // An unsignalled entry satisfies no standing arm; for later arms it is present and new as any other.
     wire [1:0] p_loud = p_live & ~p_quiet;

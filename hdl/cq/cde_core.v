@@ -5,7 +5,7 @@
 //          NDKPI says so; owns the host ports and hands posts and QP commands on. Structure: docs/architecture.md.
 // Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), m_axis_irq interrupt vectors, trace lanes 0 to 2;
 //          inside: s_axis_cpl completions, rq_* and gr_* credits, post_* posts, qc_* QP commands, cqi_* what QPs need to know of CQs.
-// Latency: completion to m_axi 6, write response to EQE 9, arm to EQE 9 cycles (memory and sinks ready).
+// Latency: completion to m_axi 8, write response to EQE 9, arm to EQE 9 cycles (memory and sinks ready).
 `default_nettype none
 `include "cde_arm_settings.vh"
 `include "cde_defs.vh"

@@ -6,7 +6,7 @@
 //          atomic against completions.
 // Ports:   s_axis_cpl; control steps (op_*); copies of consumer index, credits granted by both ports, error state; entries out (ent_*, a FIFO);
 //          error reports; trace lane 0.
-// Latency: completion accepted in cycle t, entries on ent_* in t+5. One or two neighbours of one CQ per cycle.
+// Latency: completion accepted in cycle t, entries on ent_* in t+7. One or two neighbours of one CQ per cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_cq_records.vh"
@@ -117,7 +117,7 @@ module cde_cq #(
 
     assign s_axis_cpl_tready = in_push_ready && !init;
 
-    cde_fifo #(.W(548), .DEPTH_LOG2(1), .BYPASS(1'b1)) in_fifo (
+    cde_fifo #(.W(548), .DEPTH_LOG2(1)) in_fifo (
         .clk(clk), .rst(rst), .push_valid(s_axis_cpl_tvalid && !init), .push_ready(in_push_ready),
         .push_data({s_axis_cpl_tuser, s_axis_cpl_tkeep, s_axis_cpl_tdest, s_axis_cpl_tdata}),
         .pop_valid(in_valid),

@@ -4,7 +4,7 @@
 // Purpose: computes slot, phase, address and class of up to two neighbours, and keeps them in order until they can leave. Also tells the
 //          granting side how many credits came back without an entry.
 // Ports:   what the completion pipeline has decided (stage C of cde_cq); entries out (ent_*); silent completions.
-// Latency: decided in cycle t, entries on ent_* in t+1.
+// Latency: decided in cycle t, entries on ent_* in t+2.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_cq_records.vh"
@@ -117,7 +117,7 @@ module cde_slot #(
     assign out_word[`CDE_ENTRY_OVERFLOW] = s_overflow;
     assign out_word[`CDE_ENTRY_BARRIER] = s_barrier;
 
-    cde_fifo #(.W(ENT_W), .DEPTH_LOG2(LEVEL_W - 1), .BYPASS(1'b1)) out_fifo (
+    cde_fifo #(.W(ENT_W), .DEPTH_LOG2(LEVEL_W - 1)) out_fifo (
         .clk(clk), .rst(rst),
         .push_valid(s_push), .push_ready(unused_push_ready), .push_data(out_word),
         .pop_valid(ent_valid), .pop_ready(ent_ready), .pop_data(ent_data), .level(ent_level)

@@ -5,7 +5,7 @@
 //          with an increment of 0 to 3. Increments gather in a few bits each; one counter after the other gets them added to its word in
 //          distributed RAM. A bit of one of them is inverted on demand; what is counted in that cycle is added to that.
 // Ports:   increments, a cause that is counted, bit to invert, selection and value.
-// Latency: value belongs to select of the cycle before, and includes the increments and the inverted bits up to two cycles before.
+// Latency: value belongs to select of the cycle before, and includes the increments and the inverted bits up to three cycles before.
 `default_nettype none
 
 module cde_counters (
@@ -29,15 +29,19 @@ module cde_counters (
     localparam LOST = 11, COUNTERS = 58;
     localparam W = 10;                // a counter's turn comes before so many bits are full
 
-    wire [47:0] all = {step[44:3*LOST], 3'd0, step[3*LOST-1:0]};
+    reg [47:0]  all;
+    reg [3:0]   all_lost;
+    reg [19:0]  recv;
+    reg         counts;
+    reg [7:0]   why;
     reg [231:0] by;                   // 4 bits a counter: its increment
     integer i;
     integer j;
 
     always @* begin
-        for (j = 0; j < 16; j = j + 1) by[4*j +: 4] = j == LOST ? lost : {1'b0, all[3*j +: 3]};
-        for (j = 0; j < 32; j = j + 1) by[64 + 4*j +: 4] = {3'd0, cause_valid && cause == j[7:0]};
-        for (j = 0; j < 10; j = j + 1) by[192 + 4*j +: 4] = {2'd0, recv_step[2*j +: 2]};
+        for (j = 0; j < 16; j = j + 1) by[4*j +: 4] = j == LOST ? all_lost : {1'b0, all[3*j +: 3]};
+        for (j = 0; j < 32; j = j + 1) by[64 + 4*j +: 4] = {3'd0, counts && why == j[7:0]};
+        for (j = 0; j < 10; j = j + 1) by[192 + 4*j +: 4] = {2'd0, recv[2*j +: 2]};
     end
 
     // ---------------------------------------------------------------- whose turn it is; that of a bit to invert is now
@@ -46,7 +50,8 @@ module cde_counters (
     reg  [W-1:0]    p_sum;
     reg  [31:0]     p_mask;
     wire            flips = flip && flip_counter < COUNTERS;
-    wire [5:0]      now = flips ? flip_counter[5:0] : turn;
+    reg  [5:0]      now;
+    reg  [31:0]     now_mask;
 
     // ---------------------------------------------------------------- its word
     reg  [31:0]     word [0:63];
@@ -63,9 +68,13 @@ module cde_counters (
 
     always @(posedge clk) begin
         if (!flips) turn <= turn == COUNTERS - 1 ? 6'd0 : turn + 6'd1;
+        all <= {step[44:3*LOST], 3'd0, step[3*LOST-1:0]};
+        {all_lost, recv, counts, why} <= {lost, recv_step, cause_valid, cause};
+        now <= flips ? flip_counter[5:0] : turn;
+        now_mask <= flips ? 32'd1 << flip_bit : 32'd0;
         p_at <= now;
         p_sum <= gathered[W*now +: W];
-        p_mask <= flips ? 32'd1 << flip_bit : 32'd0;
+        p_mask <= now_mask;
         for (i = 0; i < COUNTERS; i = i + 1) begin
             gathered[W*i +: W] <= (now == i[5:0] ? {W{1'b0}} : gathered[W*i +: W]) + {{(W-4){1'b0}}, by[4*i +: 4]};
         end
@@ -75,6 +84,9 @@ module cde_counters (
         s_more <= gathered[W*select +: W];
         if (rst) begin
             turn <= 6'd0;
+            all <= 48'd0;
+            {all_lost, recv, counts} <= 25'd0;
+            now_mask <= 32'd0;
             p_sum <= {W{1'b0}};
             p_mask <= 32'd0;
             gathered <= {(64*W){1'b0}};

@@ -102,12 +102,15 @@ module cde_mbox #(
     wire [31:0] arg0, arg1, arg2, arg3, arg4, arg5;
     assign {arg5, arg4, arg3, arg2, arg1, arg0} = args;
 
-    wire is_eq_cmd = cmd[7:4] == 4'd0;
-    wire c_create_eq = cmd == `CDE_CMD_CREATE_EQ, c_create_cq = cmd == `CDE_CMD_CREATE_CQ;
-    wire c_modify_eq = cmd == `CDE_CMD_MODIFY_EQ, c_modify_cq = cmd == `CDE_CMD_MODIFY_CQ;
-    wire c_resize_eq = cmd == `CDE_CMD_RESIZE_EQ, c_resize_cq = cmd == `CDE_CMD_RESIZE_CQ;
-    wire c_query_eq = cmd == `CDE_CMD_QUERY_EQ, c_query_cq = cmd == `CDE_CMD_QUERY_CQ;
-    wire c_destroy_eq = cmd == `CDE_CMD_DESTROY_EQ, c_destroy_cq = cmd == `CDE_CMD_DESTROY_CQ;
+    // Decoded a cycle behind cmd
+    reg is_eq_cmd, c_create_eq, c_create_cq, c_modify_eq, c_modify_cq, c_resize_eq, c_resize_cq, c_query_eq, c_query_cq, c_destroy_eq, c_destroy_cq;
+    always @(posedge clk) begin
+        {is_eq_cmd, c_create_eq, c_create_cq} <= {cmd[7:4] == 4'd0, cmd == `CDE_CMD_CREATE_EQ, cmd == `CDE_CMD_CREATE_CQ};
+        {c_modify_eq, c_modify_cq, c_resize_eq} <= {cmd == `CDE_CMD_MODIFY_EQ, cmd == `CDE_CMD_MODIFY_CQ, cmd == `CDE_CMD_RESIZE_EQ};
+        {c_resize_cq, c_query_eq, c_query_cq} <= {cmd == `CDE_CMD_RESIZE_CQ, cmd == `CDE_CMD_QUERY_EQ, cmd == `CDE_CMD_QUERY_CQ};
+        {c_destroy_eq, c_destroy_cq} <= {cmd == `CDE_CMD_DESTROY_EQ, cmd == `CDE_CMD_DESTROY_CQ};
+    end
+
     wire known = c_create_eq || c_modify_eq || c_resize_eq || c_query_eq || c_destroy_eq || c_create_cq || c_modify_cq || c_resize_cq ||
                  c_query_cq || c_destroy_cq;
     wire has_ring = c_create_eq || c_resize_eq || c_create_cq || c_resize_cq;

@@ -69,16 +69,18 @@ module cde_track #(
     reg               l_valid;
     reg [ID_W-1:0]    l_id;
     reg [NODE_W-1:0]  l_node;
+    reg [NODE_W-1:0]  l_tail;
     reg               l_error;
 
     // step 2: its content, read at the same edge, and the next one
     reg  [W-1:0]      l_data;
-    assign pop_valid = l_valid;
+    wire l_known = l_node != l_tail;
+    wire l_pops = l_valid && l_known;       // else no write of this ID is under way
+    assign pop_valid = l_pops;
     assign pop_data = l_data;
     assign pop_error = l_error;
     wire [NODE_W-1:0] l_next = next_node[l_node];
-    wire [NODE_W-1:0] b_node = l_valid && l_id == b_id ? l_next : head[b_id];
-    wire b_known = b_node != tail[b_id];
+    wire [NODE_W-1:0] b_node = l_pops && l_id == b_id ? l_next : head[b_id];
 
     always @(posedge clk) begin
         q_valid <= push && !rst;
@@ -89,28 +91,29 @@ module cde_track #(
         n_fresh <= fresh;
         if (q_valid) data[q_node] <= q_data;
         if (n_valid) next_node[n_node] <= n_fresh;
-        if (push && !l_valid) room <= room - 1'b1;
-        if (l_valid && !push) room <= room + 1'b1;
+        if (push && !l_pops) room <= room - 1'b1;
+        if (l_pops && !push) room <= room + 1'b1;
         if (init || q_valid) begin
             tail[init ? init_addr[ID_W-1:0] : q_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : fresh;
         end
-        if (init || l_valid) begin
+        if (init || l_pops) begin
             head[init ? init_addr[ID_W-1:0] : l_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : l_next;
         end
-        if (init || l_valid) begin
+        if (init || l_pops) begin
             spare[init ? init_addr[MAX_LOG2-1:0] : spare_wr[MAX_LOG2-1:0]] <=
                 init ? NUM_ID[NODE_W-1:0] + {{(NODE_W-MAX_LOG2){1'b0}}, init_addr[MAX_LOG2-1:0]} : l_node;
         end
 
-        l_valid <= b_valid && b_known;
+        l_valid <= b_valid;
         l_id <= b_id;
         l_node <= b_node;
+        l_tail <= tail[b_id];
         l_data <= data[b_node];
         l_error <= b_resp != 2'b00;
-        stray <= b_valid && !b_known;
+        stray <= l_valid && !l_known;
 
         if (q_valid) spare_rd <= spare_rd + 1'b1;
-        if (l_valid) spare_wr <= spare_wr + 1'b1;
+        if (l_pops) spare_wr <= spare_wr + 1'b1;
         if (rst) begin
             l_valid <= 1'b0;
             stray <= 1'b0;

@@ -42,7 +42,11 @@ module cde_ctx_2w #(
     reg           side0 [0:(1 << AW) - 1];      // bank1 holds the newest word where they differ
     reg           side1 [0:(1 << AW) - 1];
     reg [CW-1:0]  r0_bank0_1, r0_bank1_1, r1_bank0_1, r1_bank1_1;
-    reg           r0_newest_1, r0_newest_2, r0_side, r1_newest_1, r1_newest_2, r1_side;
+    reg [AW-1:0]  r0_addr_1, r1_addr_1;
+    reg           r0_newest_2, r0_side, r1_newest_2, r1_side;
+    // Read a cycle behind the banks: what was stored in between is among the writes that replace what was read.
+    wire          r0_newest_1 = side0[r0_addr_1] ^ side1[r0_addr_1];
+    wire          r1_newest_1 = side0[r1_addr_1] ^ side1[r1_addr_1];
 
     wire          clear, flip, bad0, bad1, lost0, lost1, heal0, heal1;
     wire [AW-1:0] clear_addr, heal_addr0, heal_addr1;
@@ -100,8 +104,9 @@ module cde_ctx_2w #(
         r0_bank1_1 <= bank1[raddr0];
         r1_bank0_1 <= bank0[raddr1];
         r1_bank1_1 <= bank1[raddr1];
-        {r0_newest_1, r0_newest_2, r0_side} <= {side0[raddr0] ^ side1[raddr0], r0_newest_1, r0_newest_2};
-        {r1_newest_1, r1_newest_2, r1_side} <= {side0[raddr1] ^ side1[raddr1], r1_newest_1, r1_newest_2};
+        {r0_addr_1, r1_addr_1} <= {raddr0, raddr1};
+        {r0_newest_2, r0_side} <= {r0_newest_1, r0_newest_2};
+        {r1_newest_2, r1_side} <= {r1_newest_1, r1_newest_2};
         {walk_2, walk_1} <= {walk_1, clear};
         same_2 <= user0_1 && user1_1 && at0_1 == at1_1;
         if (v0_2) bank0[at0_2] <= put_code0;

@@ -88,6 +88,7 @@ class OldRegionKeysTest(LifeTest):
             keys.append(await self.fast_register(region, qp))
             await self.invalidate(qp, region.key)
         keys.append(await self.fast_register(region, qp))
+        await self.demand_verdict(qp, BAD_KEY, READ, keys[-2], region.base, 8)
         await region.deregister()
         await region.register()
         # Each step has given the next generation, and never one again.

@@ -36,7 +36,7 @@ class InjectionRegisterTest(UpsetsTest):
         await self.start()
         control, coded = self.env.control, self.upsets.memories
         memories = CAP7.unpack(await control.value(Reg.CAP7))["memories"]
-        assert memories > (60 if self.config.num_qp else 20) and coded in (0, memories)
+        assert memories > (60 if self.config.num_qp else 12) and coded in (0, memories)
         refused = [memories, memories + 1, 0xFE, 1 << 28, 1 << 31]
         if not coded:
             refused += [n | bits for n in range(memories) for bits in (0, 1 << 8 | 3 << 18)]
