@@ -59,7 +59,7 @@ def wrapped(cells: Sequence[str], width: int = WIDTH) -> list[str]:
         if sum(max(map(len, column)) + 3 for column in columns) < width:
             break
     rows = itertools.zip_longest(*columns, fillvalue="")
-    return ["| " + " | ".join(row).replace("|  |", "| |") + " |" for row in rows]
+    return [re.sub(r"\|  (?=\|)", "| ", f"| {' | '.join(row)} |") for row in rows]
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
