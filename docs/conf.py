@@ -7,7 +7,9 @@ import os
 import sys
 from pathlib import Path
 
+from docutils import nodes
 from peakrdl_markdown import MarkdownExporter
+from sphinx.application import Sphinx
 from systemrdl import RDLCompiler
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,6 +22,8 @@ copyright = "Carillon's authors, Apache-2.0"
 html_theme = "furo"
 html_title = "Carillon"
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 extensions = ["myst_nb", "sphinxcontrib.wavedrom"]
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
@@ -49,6 +53,26 @@ def write_registers() -> None:
     MarkdownExporter().export(compiler.elaborate("carillon"), str(REGISTERS), depth=2)
     text = REGISTERS.read_text().partition("-->")[2]
     REGISTERS.write_text(f"# Registers, layouts and codes\n\n{codes()}\n{text}")
+
+
+def join_rows(_: Sphinx, page: nodes.document) -> None:
+    """A row whose first cell is empty goes on with the row above it: sources have short lines."""
+    for body in page.findall(nodes.tbody):
+        above: list[nodes.entry] = []
+        for row in list(body):
+            if not above or row[0].astext():
+                above = list(row)
+                continue
+            for into, entry in zip(above, row, strict=True):
+                if entry.astext() and into.astext():
+                    into[0] += [nodes.Text(" "), *entry[0].children]
+                elif entry.astext():
+                    into.children = entry.children
+            body.remove(row)
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("doctree-read", join_rows)
 
 
 write_registers()

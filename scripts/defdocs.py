@@ -94,7 +94,7 @@ def read_tables(text: str) -> list[Table]:
     block: list[list[str]] = []
     for line in [*text.splitlines(), ""]:
         if line.startswith("|"):
-            block.append([cell.strip() for cell in line.strip().strip("|").split("|")])
+            block.append(cells_of(line))
             continue
         if block:
             columns = tuple(block[0])
@@ -143,8 +143,24 @@ def doc_codes(table: Table, number: str, name: str) -> Iterator[tuple[str, str]]
             yield row[name].strip("`"), f"{values[0]:#04x}" if len(values) == 1 else row[number]
 
 
+def cells_of(line: str) -> list[str]:
+    """Cells of a row of a table."""
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
 def unwrap(text: str) -> str:
-    """Each paragraph and list item on one line."""
+    """Each paragraph, list item and row on one line; a row whose first cell is empty goes on with
+    the row above it.
+    """
+    lines: list[str] = []
+    for line in text.splitlines():
+        if re.match(r"\| *\|", line) and lines[-1].startswith("| "):
+            pairs = zip(cells_of(lines[-1]), cells_of(line), strict=True)
+            line = f"| {' | '.join(' '.join(pair).strip() for pair in pairs)} |"
+            lines[-1] = re.sub(r"\|  +(?=\|)", "| ", line)
+        else:
+            lines.append(line)
+    text = "\n".join(lines)
     return re.sub(r"(?<=[^\n])\n[ ]*(?=[^\s|#`*0-9-]|`[^`]|\d+(?![\d.]))", " ", text)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the pictures of docs/walk_of_a_window.md: ``make walk``.
+"""Draws the pictures of docs/walks.md and docs/walk_of_a_window.md: ``make walk``.
 
-Records the waves of test_window_walk, reads them with pywellen, and writes one SVG for each step
-into docs/waves/. A column is a clock cycle in which something happens; cycles in which nothing does
-are left out, and the numbers above count them.
+Records the waves of a test for each walk, reads them with pywellen, and writes one SVG for each
+step into docs/waves/. A column is a clock cycle in which something happens; cycles in which nothing
+does are left out, and the numbers above count them.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -23,12 +23,14 @@ from tb.env import defs
 from tb.waves.stories import ps_per_step
 
 ROOT = Path(__file__).resolve().parent.parent
-_TEST, _BUILD = "WindowWalkTest", "engine"
-_WAVE = ROOT / "sim_build" / "waves" / f"{_TEST}-{_BUILD}-s1.fst"
+_WAVES = ROOT / "sim_build" / "waves"
 _JOBS = ROOT / "sim_build" / "jobs"
 _OUT = ROOT / "docs" / "waves"
 _STEP = re.compile(r"walk (\w+): (\d+) to (\d+) ps")
 _PERIOD = 4000  # ps
+_LATE = 1 << 50  # after the end of every run
+#: Where a test does not tell its steps: so many cycles without an event end a step.
+_PAUSE = 60
 _ROW, _LEFT, _CHAR = 30, 130, 7.0
 _STYLE = (
     "text{font:11px monospace;fill:#222}.n{font-weight:bold}.c{fill:#777}"
@@ -71,7 +73,81 @@ def _entry(read: _Read) -> str:
     return f"{_name('CqeType', read(f'{half}.kind'))} {read(f'{half}.status'):#x}"
 
 
-_ROWS = (
+def _code(file: str, value: int) -> str:
+    """Name of a code in a filter file of GTKWave."""
+    lines = (ROOT / "tb" / "waves" / f"{file}.flt").read_text().splitlines()
+    names = dict(line.split(" ", 1) for line in lines)
+    return names.get(str(value), str(value))
+
+
+def _write(read: _Read) -> str:
+    register = _code("page_register", read("db_register"))
+    arm = read("db_arm_type")
+    return (
+        register if arm >> 4 else f"{register} {read('db_cons')}, arm {_code('arm_request', arm)}"
+    )
+
+
+def _cq_step(lane: str) -> Callable[[_Read], str]:
+    def text(read: _Read) -> str:
+        called = ", calls back" if read(f"{lane}.called") else ""
+        return f"{_code('trace_op', read(f'{lane}.op'))} CQ {read(f'{lane}.cq')}{called}"
+
+    return text
+
+
+def _posted(read: _Read) -> str:
+    step = _code("trace_op", read("trace_3.op"))
+    held = read("trace_3.tail") - read("trace_3.released")
+    return f"{step}, {held} held"
+
+
+def _buffer(read: _Read) -> str:
+    if read("trace_5.not_ready"):
+        return "none left"
+    left = read("trace_5.tail") - read("trace_5.head")
+    event = ", event" if read("trace_5.watermark_event") else ""
+    return f"{_code('trace_op', read('trace_5.op'))}, {left} left{event}"
+
+
+_WRITE = _Row("page write", "db_w", _write)
+_RESULT = _Row("its answer", "db_b", lambda r: _code("cause", r("db_cause")))
+_ENTRY = _Row("memory write", "mem_w", _entry)
+_CALLS = (
+    _Row("publication", "trace_valid[1]", _cq_step("trace_1")),
+    _Row("host's step", "trace_valid[2]", _cq_step("trace_2")),
+)
+_ARM_ROWS = (
+    _WRITE,
+    _RESULT,
+    _Row("completion", "cpl", lambda r: f"CQ {r('cpl_0_cq')}"),
+    _ENTRY,
+    _Row("its response", "mem_b", lambda r: "event" if r("b_is_eqe") else "entry"),
+    *_CALLS,
+)
+_CHAIN_ROWS = (
+    _WRITE,
+    _RESULT,
+    _Row("posting", "trace_valid[3]", _posted),
+    _Row(
+        "request",
+        "work",
+        lambda r: _code("opcode", r("request.opcode")) + (", last" if r("request.ends") else ""),
+    ),
+    _Row("report", "done", lambda r: "done"),  # noqa: ARG005
+    _Row("retired", "trace_valid[4]", lambda r: f"status {r('trace_4.status')}"),
+    _ENTRY,
+)
+_RECEIVE_ROWS = (
+    _WRITE,
+    _RESULT,
+    _Row("message", "rreq", lambda r: f"QP {r('arrival.qp')}, {r('arrival.length')} bytes"),
+    _Row("buffer", "trace_valid[5]", _buffer),
+    _Row("answer", "scatter", lambda r: _code("scatter", r("answer.code"))),
+    _Row("report", "rdone", lambda r: f"QP {r('recv_report.qp')}"),
+    _ENTRY,
+)
+_WINDOW_ROWS = (
     _Row("command", "ctl_w", lambda r: f"{r('ctl_wdata'):#x}"),
     _Row("post", "db_w", lambda r: f"page {r('db_page')} {r('db_register') & 0xFFF:#x}"),
     _Row(
@@ -102,6 +178,8 @@ class _Wave:
         self._scope = top.removesuffix("trace_8.op")
         self._vars = found
         self._unit = ps_per_step(wave)
+        cycle = next(var for name, var in found.items() if name.endswith("tb_top.cycle"))
+        self.end = int(cycle.signal.value_at(_LATE)) * _PERIOD
 
     def at(self, time: int, name: str) -> int:
         """The same, time first."""
@@ -116,23 +194,55 @@ class _Wave:
         return number >> int(bit[:-1]) & 1 if bit else number
 
 
-def _events(wave: _Wave, begin: int, end: int) -> Iterator[tuple[int, int, str]]:
-    """Cycle, row and text of everything that happens."""
+@dataclass(frozen=True)
+class _Walk:
+    """``steps``: which pauses of the run end the steps that are drawn, with their names; none where
+    the test logs its steps.
+    """
+
+    name: str
+    test: str
+    build: str
+    rows: tuple[_Row, ...]
+    steps: Mapping[int, str] = field(default_factory=dict)
+
+
+_WALKS = (
+    _Walk("walk", "test_window_walk.WindowWalkTest", "engine", _WINDOW_ROWS),
+    _Walk("arm", "test_smoke.SmokeTest", "default", _ARM_ROWS, {}),
+    _Walk("chain", "test_examples.DeferredChainTest", "engine", _CHAIN_ROWS, {}),
+    _Walk("receive", "test_receive_smoke.SharedQueueSmokeTest", "engine", _RECEIVE_ROWS, {}),
+)
+#: Cycle, row and text of something that happens.
+_Event = tuple[int, int, str]
+
+
+def _events(wave: _Wave, rows: Sequence[_Row], begin: int, end: int) -> Iterator[_Event]:
+    """Everything that happens between two times."""
     for cycle in range((end - begin) // _PERIOD):
         time = begin + cycle * _PERIOD + _PERIOD * 3 // 4
-        for number, row in enumerate(_ROWS):
+        for number, row in enumerate(rows):
             if wave.value(row.when, time):
                 yield cycle, number, row.text(partial(wave.at, time))
 
 
-def _draw(title: str, wave: _Wave, begin: int, end: int) -> str:
-    events = list(_events(wave, begin, end))
-    last_command = [e for e in events if e[1] == 0][-1:]
-    # Of a command only the word that starts it.
-    events = [e for e in events if e[1] != 0] + last_command
-    if last_command:
-        cycle, row, text = last_command[0]
-        events[-1] = cycle, row, _name("Cmd", int(text, 16))
+def _parts(events: Sequence[_Event]) -> list[list[_Event]]:
+    """The events, cut where nothing happens for a while."""
+    parts: list[list[_Event]] = []
+    for event in events:
+        if not parts or event[0] - parts[-1][-1][0] > _PAUSE:
+            parts.append([])
+        parts[-1].append(event)
+    return parts
+
+
+def _last_command(events: Sequence[_Event]) -> list[_Event]:
+    """Of a command only the word that starts it."""
+    others = [e for e in events if e[1] != 0]
+    return others + [(c, r, _name("Cmd", int(text, 16))) for c, r, text in events if r == 0][-1:]
+
+
+def _draw(title: str, all_rows: Sequence[_Row], events: Sequence[_Event]) -> str:
     cycles = sorted({cycle for cycle, _, _ in events})
     rows = sorted({row for _, row, _ in events})
     widths = [max(len(t) for c, _, t in events if c == cycle) * _CHAR + 14 for cycle in cycles]
@@ -153,7 +263,7 @@ def _draw(title: str, wave: _Wave, begin: int, end: int) -> str:
     for place, row in enumerate(rows):
         low = 40 + _ROW * (place + 1) - 8
         path = [f"M{_LEFT} {low}"]
-        out.append(f'<text class="n" x="8" y="{low - 4}">{_ROWS[row].name}</text>')
+        out.append(f'<text class="n" x="8" y="{low - 4}">{all_rows[row].name}</text>')
         for n, cycle in enumerate(cycles):
             for text in [t for c, r, t in events if (c, r) == (cycle, row)]:
                 left, right = edges[n], edges[n] + widths[n]
@@ -166,19 +276,29 @@ def _draw(title: str, wave: _Wave, begin: int, end: int) -> str:
     return "\n".join([*out, "</svg>"]) + "\n"
 
 
+def _steps(walk: _Walk) -> Iterator[tuple[str, list[_Event]]]:
+    """Records a walk; name and events of each of its steps."""
+    command = [sys.executable, "-m", "tb.runner", "waves", "--test", walk.test]
+    subprocess.run([*command, "--build", walk.build, "--seed", "1"], cwd=ROOT, check=True)
+    wave = _Wave(_WAVES / f"{walk.test.partition('.')[2]}-{walk.build}-s1.fst")
+    logs = sorted(_JOBS.rglob(f"{walk.test}*/sim.log"), key=lambda path: path.stat().st_mtime)
+    told = _STEP.findall(logs[-1].read_text())
+    for step, begin, end in told:
+        yield step, _last_command(list(_events(wave, walk.rows, int(begin), int(end))))
+    if not told:
+        parts = _parts(list(_events(wave, walk.rows, 0, wave.end)))
+        for number, name in (walk.steps or {n: f"part{n}" for n in range(len(parts))}).items():
+            yield name, parts[number]
+
+
 def main() -> int:
     """Records and draws everything."""
-    name = f"test_window_walk.{_TEST}"
-    command = [sys.executable, "-m", "tb.runner", "waves"]
-    subprocess.run([*command, "--test", name, "--build", _BUILD], cwd=ROOT, check=True)
-    logs = sorted(_JOBS.rglob(f"{name}*/sim.log"), key=lambda path: path.stat().st_mtime)
-    steps = _STEP.findall(logs[-1].read_text())
-    wave = _Wave(_WAVE)
     _OUT.mkdir(exist_ok=True)
-    for number, (step, begin, end) in enumerate(steps, 1):
-        path = _OUT / f"walk_{number}_{step}.svg"
-        path.write_text(_draw(step, wave, int(begin), int(end)))
-        print(path.relative_to(ROOT))
+    for walk in _WALKS:
+        for number, (step, events) in enumerate(_steps(walk), 1):
+            path = _OUT / f"{walk.name}_{number}_{step}.svg"
+            path.write_text(_draw(step, walk.rows, events))
+            print(path.relative_to(ROOT))
     return 0
 
 

@@ -8,6 +8,7 @@ Run ``make figures`` after them. Each table stands between marks ``<!-- name -->
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import sys
@@ -19,14 +20,53 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 BUILD = ROOT / "sim_build"
+#: Columns of a line of Markdown.
+WIDTH = 120
+
+
+def _pieces(cell: str) -> list[str]:
+    """What may stand on a line of its own: words, spans of code and links as a whole."""
+    return re.findall(r"(?:`[^`]*`|!?\[[^]]*\]\([^)]*\)|\S)+", cell)
+
+
+def _fill(cell: str, width: int) -> list[str]:
+    """The cell in lines of at most ``width`` characters, where its pieces allow."""
+    lines = [""]
+    for piece in _pieces(cell):
+        longer = f"{lines[-1]} {piece}".strip()
+        if lines[-1] and len(longer) > width:
+            lines.append(piece)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def _narrowest(cell: str, count: int) -> list[str]:
+    """The cell in at most ``count`` lines that are as short as possible."""
+    return next(
+        lines for width in range(1, len(cell) + 2) if len(lines := _fill(cell, width)) <= count
+    )
+
+
+def wrapped(cells: Sequence[str], width: int = WIDTH) -> list[str]:
+    """A row of a table in lines of at most ``width`` columns, if its pieces allow: a line whose
+    first cell is empty goes on with the row above it (the site joins them). The first cell is
+    never broken.
+    """
+    most = max(len(_pieces(cell)) for cell in cells) or 1
+    for count in range(1, most + 1):
+        columns = [[cells[0]], *(_narrowest(cell, count) for cell in cells[1:])]
+        if sum(max(map(len, column)) + 3 for column in columns) < width:
+            break
+    rows = itertools.zip_longest(*columns, fillvalue="")
+    return [re.sub(r"\|  (?=\|)", "| ", f"| {' | '.join(row)} |") for row in rows]
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table; cells are escaped."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join(
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines
-    )
+    lines = [wrapped([cell.replace("|", "\\|") for cell in row]) for row in rows]
+    top = [f"| {' | '.join(header)} |", f"| {' | '.join(['---'] * len(header))} |"]
+    return "\n".join([*top, *(line for row in lines for line in row)])
 
 
 def soak_table(data: dict[str, Any]) -> str:
@@ -45,14 +85,14 @@ def faults_table(data: list[dict[str, Any]]) -> str:
     """Result of the faults, from the content of faults.json."""
     rows = [
         (
+            "passed" if row["pass"] else "FAILED",
             row["fault"],
             row["expected containment"],
             row["observed"],
-            "passed" if row["pass"] else "FAILED",
         )
         for row in data
     ]
-    return markdown(("fault", "expected containment", "observed", "result"), rows)
+    return markdown(("result", "fault", "expected containment", "observed"), rows)
 
 
 def formal_table(data: list[dict[str, Any]]) -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The floor plan as a check: lines of each wing, circular imports, long files, tests outside a
-subject, imports from test files.
+"""The floor plan as a check: lines of each wing, circular imports, long files and lines, tests
+outside a subject, imports from test files.
 
 ``make house`` prints a table and fails on everything but a wing that is over its
 target; a wing may not grow over its ceiling.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,11 +19,16 @@ from tb.runner.items import SUBJECTS
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 #: Folders that hold what is counted and checked.
-FOLDERS: Final = ("hdl", "models", "tb", "scripts", "formal", "sw")
+FOLDERS: Final = ("hdl", "models", "tb", "scripts", "formal", "sw", "docs", "examples")
 SOURCES: Final = (".py", ".v", ".vh", ".c", ".h")
 #: Most lines of a file, and the files without a limit: they are generated.
 LIMITS: Final = {".py": 500, ".v": 400, ".vh": 400}
+#: Most columns of a line. Of Verilog: how many lines of a folder may be longer; none elsewhere.
+WIDTH: Final = 120
+WIDE: Final = {"hdl": 530, "formal": 555, "tb": 128, "examples": 0}
 GENERATED: Final = ("hdl/cde_defs.vh", "tb/env/defs.py")
+#: Made by `make docs`, and not kept.
+REGISTERS: Final = ("docs/registers.md",)
 #: Imports from test files that there may be.
 TEST_IMPORTS: Final = 0
 
@@ -60,8 +66,9 @@ def read_tree(root: Path = ROOT) -> dict[str, str]:
     found = {}
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
-            if path.suffix in (*SOURCES, ".yaml") and path.is_file():
+            if path.suffix in (*SOURCES, ".yaml", ".md") and path.is_file():
                 found[path.relative_to(root).as_posix()] = path.read_text()
+    found |= {path.name: path.read_text() for path in root.glob("*.md")}
     return found
 
 
@@ -105,6 +112,22 @@ def long_files(tree: Mapping[str, str]) -> Iterator[str]:
         limit = LIMITS.get(Path(path).suffix)
         if limit and path not in GENERATED and (lines := lines_of(text)) > limit:
             yield f"{path}: {lines} lines, limit {limit}"
+
+
+def wide_lines(tree: Mapping[str, str]) -> Iterator[str]:
+    """Markdown that is too wide, and folders with too much Verilog that is."""
+    counts = Counter[str]()
+    for path, text in tree.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if len(line) <= WIDTH or path in REGISTERS:
+                continue
+            if path.endswith(".md"):
+                yield f"{path}:{number}: {len(line)} columns, limit {WIDTH}"
+            elif path.endswith((".v", ".vh")):
+                counts[path.partition("/")[0]] += 1
+    for folder, count in counts.items():
+        if count > (limit := WIDE.get(folder, 0)):
+            yield f"{folder}: {count} lines of Verilog over {WIDTH} columns, limit {limit}"
 
 
 # -- places ----------------------------------------------------------------------------------------
@@ -199,7 +222,13 @@ def from_tests(tree: Mapping[str, str]) -> list[str]:
 
 def problems(tree: Mapping[str, str], wings: Iterable[Wing] = WINGS) -> list[str]:
     """Everything that must not be, one line each."""
-    found = [*grown(tree, wings), *long_files(tree), *homeless(tree), *circles(tree)]
+    found = [
+        *grown(tree, wings),
+        *long_files(tree),
+        *wide_lines(tree),
+        *homeless(tree),
+        *circles(tree),
+    ]
     tests = from_tests(tree)
     return found + (tests if len(tests) > TEST_IMPORTS else [])
 

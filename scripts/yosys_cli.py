@@ -7,6 +7,7 @@ import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -44,6 +45,18 @@ def redirect(log: str | None, quiet: bool) -> None:
         os.dup2(tee.stdin.fileno(), 1)
 
 
+def run_tcl(script: str, run: Callable[[str], None]) -> None:
+    """What the wheel lacks: every command of the script that is none of Tcl's is one of Yosys."""
+    try:
+        import tkinter
+    except ImportError:
+        sys.exit("yosys: this Python has no Tcl (Debian's: python3-tk)")
+    tcl = tkinter.Tcl()
+    tcl.createcommand("yosys", lambda *words: None)  # noqa: ARG005  yosys -import
+    tcl.createcommand("unknown", lambda *words: run(" ".join(words)))
+    tcl.eval(f"source {{{script}}}")
+
+
 def main(argv: list[str]) -> int:
     args = parse(argv)
     from pyosys import libyosys  # late: loading takes most of the start-up time
@@ -58,7 +71,11 @@ def main(argv: list[str]) -> int:
     redirect(args.l, bool(args.q))
     design = libyosys.Design()
     for command in todo:
-        libyosys.run_pass(command, design)  # a Yosys error ends the process with status 1
+        # A Yosys error ends the process with status 1.
+        if command.startswith("tcl "):
+            run_tcl(command.split()[1], lambda words: libyosys.run_pass(words, design))
+        else:
+            libyosys.run_pass(command, design)
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from scripts import figures
+from scripts.defdocs import cells_of, unwrap
 from scripts.figures import DOCS, PAGES, put
 
 SOAK = {
@@ -69,9 +70,16 @@ def test_soak_table() -> None:
 def test_faults_table_shows_failures() -> None:
     lines = figures.faults_table([FAULT, FAULT | {"pass": True}]).splitlines()
     assert lines[2:] == [
-        "| a\\|b | none | none | FAILED |",
-        "| a\\|b | none | none | passed |",
+        "| FAILED | a\\|b | none | none |",
+        "| passed | a\\|b | none | none |",
     ]
+
+
+def test_a_long_row_goes_on_below() -> None:
+    words = "of `one piece of code` and [a link](page.md) " * 4
+    lines = figures.wrapped(["first", words.strip(), "short", words.strip()])
+    assert all(60 < len(line) <= figures.WIDTH and line.count("|") == 5 for line in lines[:-1])
+    assert cells_of(unwrap("\n".join(lines))) == ["first", words.strip(), "short", words.strip()]
 
 
 def test_formal_table_counts_what_a_proof_says() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from cocotb_tools.config import pygpi_entry_point
 from tb.runner.common import ROOT
 
 
-def fusesoc(target: str, folder: Path) -> str:
+def fusesoc(target: str, folder: Path, *parameters: str) -> str:
     """Runs a target in a folder; returns what it says. Its sim needs what cocotb's runner sets."""
     subprocess.run(["make", ".venv-docs/.done"], cwd=ROOT, check=True)
     paths = [ROOT / "scripts/bin", ROOT / ".venv-docs/bin", Path(sys.executable).parent]
@@ -28,7 +29,7 @@ def fusesoc(target: str, folder: Path) -> str:
         "PYGPI_PYTHON_BIN": sys.executable,
     }
     command = ["fusesoc", "--cores-root", str(ROOT), "run", "--build-root", str(folder)]
-    command += ["--target", target, "carillon"]
+    command += ["--target", target, "carillon", *parameters]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said[-4000:]
@@ -47,3 +48,15 @@ def test_sim(tmp_path: Path) -> None:
     fusesoc("sim", tmp_path)
     (results,) = tmp_path.rglob("results.xml")
     assert get_results(results) == (1, 0)
+
+
+@pytest.mark.full
+def test_synth(tmp_path: Path) -> None:
+    """A small engine becomes cells of an ECP5."""
+    pytest.importorskip("tkinter", reason="this Python has no Tcl for scripts/bin/yosys")
+    names = ("NUM_CQ", "NUM_EQ", "NUM_PAGES", "NUM_QP", "NUM_SRQ", "NUM_MR", "NUM_MW")
+    fusesoc("synth", tmp_path, *(word for name in names for word in (f"--{name}", "2")))
+    (netlist,) = tmp_path.rglob("carillon*.json")
+    cells = json.loads(netlist.read_text())["modules"]["cde_top"]["cells"]
+    kinds = {cell["type"] for cell in cells.values()}
+    assert len(cells) > 1000 and {"LUT4", "TRELLIS_FF"} <= kinds

@@ -25,8 +25,8 @@ OBJECTS = {
     "window": "object_key.gtkw",
 }
 _PERIOD_PS = 4000
-#: Clock cycles to be seen, and how many of them come before the marker.
-_SHOWN, _BEFORE = 40, 28
+#: Clock cycles to be seen, and how many of them come before the marker, which a small screen shows.
+_SHOWN, _BEFORE = 40, 20
 #: Width of the drawn part of the window, in pixels, of [size] and [signals_width] in the template.
 _WIDTH = 1200
 #: GTKWave's zoom is the logarithm of the time that so many pixels show.

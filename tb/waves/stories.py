@@ -270,7 +270,7 @@ def write_stories(
             continue
         begin, end = span(wave, story, end_ps) if failed_ps < 0 else (0, 0)
         if failed_ps >= 0:
-            end = failed_ps + 12 * _PERIOD_PS
+            end = failed_ps + 60 * _PERIOD_PS
             begin = max(0, failed_ps - _SHOWN // 2 * _PERIOD_PS)
         path = wave.with_name(f"{wave.stem}-{name}.gtkw")
         path.write_text(gtkw(story, numbers, begin, end, failed_ps))

@@ -26,6 +26,7 @@ from models.post.qp import QpConfig
 from models.tests.post.posting_helpers import SMALL, STROBES, deferred, request, small_model
 from models.verb import VERB_CAUSES, Limits, Verb
 from models.verbs import BY_NAME, VERBS
+from scripts.defdocs import read_tables, unwrap
 
 PAGE = Path(__file__).parents[3] / "docs" / "posting.md"
 
@@ -46,9 +47,8 @@ class Row(NamedTuple):
     result_type: int
 
     @classmethod
-    def read(cls, line: str) -> Row:
-        """A line of the table."""
-        cells = [cell.strip() for cell in line.strip("|\n").split("|")]
+    def read(cls, cells: list[str]) -> Row:
+        """A row of the table."""
         opcode, name, kind, segments, length, target, inline, nbytes, flags, result_type = cells
         least, _, most = segments.partition(" to ")
         return cls(
@@ -68,8 +68,9 @@ class Row(NamedTuple):
 
 #: Flags by their names on the page.
 FLAGS = {**PostFlag.__members__, "ALLOW_REMOTE_WRITE": ALLOW_REMOTE_WRITE}
-_LINES = PAGE.read_text().partition("\n| opcode | request |")[2].partition("\n\n")[0]
-TABLE = [Row.read(line) for line in _LINES.splitlines()[2:]]
+_TABLES = read_tables(unwrap(PAGE.read_text()))
+_TABLE = next(table for table in _TABLES if table.columns[:2] == ("opcode", "request"))
+TABLE = [Row.read([*row.values()]) for row in _TABLE.rows]
 MOST = 1 << 31
 
 #: A request with one segment of 8 bytes, and one of two segments or 16 bytes inline.
