@@ -70,12 +70,15 @@
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(2), .RETRY_W(RETRY_W), .EV_W(EV_W), .ECC(0)
     ) dut (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .pub_valid(pub_valid), .pub_op(pub_op),
-        .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status),
+        .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet),
+        .pub_status(pub_status),
         .pub_give_up(pub_give_up), .pub_retry(1'b0), .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op),
         .db_cause(db_cause), .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),
         .ct_valid(ct_valid), .ct_ready(ct_ready), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
-        .res_db_valid(res_db_valid), .res_db_cause(res_db_cause), .res_ct_valid(res_ct_valid), .res_ct_state(res_ct_state),
-        .cfg_we(cfg_we), .cfg_hold(unused_hold), .cfg_cq(cfg_cq), .cfg_data(cfg_data), .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
+        .res_db_valid(res_db_valid), .res_db_cause(res_db_cause), .res_ct_valid(res_ct_valid),
+        .res_ct_state(res_ct_state),
+        .cfg_we(cfg_we), .cfg_hold(unused_hold), .cfg_cq(cfg_cq), .cfg_data(cfg_data), .wr_we(wr_we), .wr_cq(wr_cq),
+        .wr_index(wr_index),
         .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index), .dead(dead), .ev_pub_valid(ev_pub_valid),
         .ev_pub_data(ev_pub_data), .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data), .trace_valid(trace_valid),
         .trace_data(trace_data)

@@ -43,7 +43,8 @@ wire [Y_W-1:0] f_y_z = f_zd ? zd_y_next : f_zp ? zp_y_next : f_y;
 // What is decoded and compared a stage ahead
 function [STEP_W-1:0] f_step;
     input [P_W-1:0] p;
-    f_step = {p[P_OP +: 8] == `CDE_TRC_PUBLISH || p[P_OP +: 8] == `CDE_TRC_CQ_ERROR, p[P_OP +: 8] == `CDE_TRC_PUBLISH, p[P_OP +: 8] == `CDE_TRC_CQ_ERROR,
+    f_step = {p[P_OP +: 8] == `CDE_TRC_PUBLISH ||
+        p[P_OP +: 8] == `CDE_TRC_CQ_ERROR, p[P_OP +: 8] == `CDE_TRC_PUBLISH, p[P_OP +: 8] == `CDE_TRC_CQ_ERROR,
         p[P_OP +: 8] == `CDE_TRC_CQ_ERROR && p[P_STATUS +: 2] == `CDE_CQST_BUFFER_OVERFLOW, p[P_OP +: 8] == `CDE_TRC_EVENT_FAILED,
         p[P_COUNT +: 2], p[P_SOLICITED +: 2], p[P_STATUS +: 2]};
 endfunction
@@ -63,32 +64,43 @@ wire [FD_W-1:0] f_facts_fd, f_facts_zd;
 wire            f_open_fp, f_unused_open;
 wire [1:0]      f_live_fp, f_live_zp;
 cde_arm_facts #(.IDX_W(IDX_W), .X_BITS(X_W), .FP_BITS(FP_W), .FD_BITS(FD_W)) f_facts_f (
-    .p_valid(fp_valid), .p_op(fp[P_OP +: 8]), .p_count(fp[P_COUNT +: 2]), .p_solicited(fp[P_SOLICITED +: 2]), .p_quiet(fp[P_QUIET +: 2]),
-    .p_status(fp[P_STATUS +: 2]), .p_give_up(fp[P_GIVE_UP]), .p_moderated(|fp_settings[3:2]), .p_x(fp_x), .p_err(fp_x_next[X_ERR +: 2]),
+    .p_valid(fp_valid), .p_op(fp[P_OP +: 8]), .p_count(fp[P_COUNT +: 2]), .p_solicited(fp[P_SOLICITED +: 2]),
+    .p_quiet(fp[P_QUIET +: 2]),
+    .p_status(fp[P_STATUS +: 2]), .p_give_up(fp[P_GIVE_UP]), .p_moderated(|fp_settings[3:2]), .p_x(fp_x),
+    .p_err(fp_x_next[X_ERR +: 2]),
     .p_open(f_open_fp), .p_live(f_live_fp), .p_facts(f_facts_fp), .d_valid(fd_valid), .d_op(fd[D_OP +: 8]),
-    .d_clean(fd[D_CAUSE +: 8] == 8'h00 && fd_owner), .d_legal(fd_legal), .d_arm(fd[D_ARM]), .d_type(fd[D_TYPE +: 2]), .d_index(fd[D_INDEX +: IDX_W]),
-    .d_typed(fd_settings[`CDE_CFG_TYPED]), .d_rearm(fd_settings[`CDE_CFG_REARM]), .d_moderated(|fd_settings[3:2]), .d_ripe(fd_facts[FD_RIPE]),
+    .d_clean(fd[D_CAUSE +: 8] == 8'h00 && fd_owner), .d_legal(fd_legal), .d_arm(fd[D_ARM]),
+    .d_type(fd[D_TYPE +: 2]), .d_index(fd[D_INDEX +: IDX_W]),
+    .d_typed(fd_settings[`CDE_CFG_TYPED]), .d_rearm(fd_settings[`CDE_CFG_REARM]), .d_moderated(|fd_settings[3:2]),
+    .d_ripe(fd_facts[FD_RIPE]),
     .d_x(fd_x), .d_facts(f_facts_fd)
 );
 cde_arm_facts #(.IDX_W(IDX_W), .X_BITS(X_W), .FP_BITS(FP_W), .FD_BITS(FD_W)) f_facts_z (
-    .p_valid(zp_valid), .p_op(zp[P_OP +: 8]), .p_count(zp[P_COUNT +: 2]), .p_solicited(zp[P_SOLICITED +: 2]), .p_quiet(zp[P_QUIET +: 2]),
-    .p_status(zp[P_STATUS +: 2]), .p_give_up(zp[P_GIVE_UP]), .p_moderated(1'b0), .p_x(zp_x), .p_err(zp_x_next[X_ERR +: 2]),
+    .p_valid(zp_valid), .p_op(zp[P_OP +: 8]), .p_count(zp[P_COUNT +: 2]), .p_solicited(zp[P_SOLICITED +: 2]),
+    .p_quiet(zp[P_QUIET +: 2]),
+    .p_status(zp[P_STATUS +: 2]), .p_give_up(zp[P_GIVE_UP]), .p_moderated(1'b0), .p_x(zp_x),
+    .p_err(zp_x_next[X_ERR +: 2]),
     .p_open(f_unused_open), .p_live(f_live_zp), .p_facts(f_unused_zp), .d_valid(zd_valid), .d_op(zd[D_OP +: 8]),
-    .d_clean(zd[D_CAUSE +: 8] == 8'h00 && zd_owner), .d_legal(zd_legal), .d_arm(zd[D_ARM]), .d_type(zd[D_TYPE +: 2]), .d_index(zd[D_INDEX +: IDX_W]),
-    .d_typed(zd_settings[`CDE_CFG_TYPED]), .d_rearm(zd_settings[`CDE_CFG_REARM]), .d_moderated(1'b0), .d_ripe(1'b0), .d_x(zd_x), .d_facts(f_facts_zd)
+    .d_clean(zd[D_CAUSE +: 8] == 8'h00 && zd_owner), .d_legal(zd_legal), .d_arm(zd[D_ARM]),
+    .d_type(zd[D_TYPE +: 2]), .d_index(zd[D_INDEX +: IDX_W]),
+    .d_typed(zd_settings[`CDE_CFG_TYPED]), .d_rearm(zd_settings[`CDE_CFG_REARM]), .d_moderated(1'b0), .d_ripe(1'b0),
+    .d_x(zd_x), .d_facts(f_facts_zd)
 );
 // What stage C has moved, worked out again of what stage Q keeps; whether the index written reached d_index is told by qd_legal alone
 wire [X_W-1:0]   f_count_p, f_count_d;
 wire [IDX_W-1:0] f_written = qd[D_INDEX +: IDX_W] - !qd_legal;
 wire             f_legal_q;
 cde_arm_count #(.IDX_W(IDX_W), .X_BITS(X_W), .STEP_BITS(STEP_W)) f_count_q (
-    .p_step(f_step(qp)), .p_x(qp_x), .p_x_next(f_count_p), .d_before(q_chained ? f_step(qp) : {STEP_W{1'b0}}), .d_bell(qd_op == `CDE_TRC_DOORBELL),
-    .d_create(qd_op == `CDE_TRC_CREATE), .d_destroy(qd_op == `CDE_TRC_DESTROY), .d_clean(qd[D_CAUSE +: 8] == 8'h00 && qd_owner),
+    .p_step(f_step(qp)), .p_x(qp_x), .p_x_next(f_count_p), .d_before(q_chained ? f_step(qp) : {STEP_W{1'b0}}),
+    .d_bell(qd_op == `CDE_TRC_DOORBELL),
+    .d_create(qd_op == `CDE_TRC_CREATE), .d_destroy(qd_op == `CDE_TRC_DESTROY),
+    .d_clean(qd[D_CAUSE +: 8] == 8'h00 && qd_owner),
     .d_index(qd[D_INDEX +: IDX_W]), .d_written(f_written), .d_x_mem(qd_x_mem), .d_x_next(f_count_d), .d_legal(f_legal_q)
 );
 function [0:0] f_entries;               // an answer to entries, which the state may ignore
     input [P_W-1:0] p;
-    f_entries = p[P_OP +: 8] == `CDE_TRC_PUBLISH || (p[P_OP +: 8] == `CDE_TRC_CQ_ERROR && p[P_STATUS +: 2] == `CDE_CQST_INTERNAL_ERROR);
+    f_entries = p[P_OP +: 8] == `CDE_TRC_PUBLISH ||
+        (p[P_OP +: 8] == `CDE_TRC_CQ_ERROR && p[P_STATUS +: 2] == `CDE_CQST_INTERNAL_ERROR);
 endfunction
 
 reg [3:0] f_started = 4'd0;
@@ -102,37 +114,48 @@ always @(posedge clk) begin
             (!sp_valid || (\count_ram.r0_addr_2 == sp_cq && \settings_pub_ram.raddr_2 == sp_cq)) &&
             (!cp_valid || (\count_ram.r0_addr_3 == cp_cq && \settings_pub_ram.raddr_3 == cp_cq && \flag_ram.r0_addr_1 == cp_cq)) &&
             (!qp_valid || (\flag_ram.r0_addr_2 == qp_cq && \age_i.age_ram.r0_addr_1 == qp_cq)) &&
-            (!fp_valid || (\flag_ram.r0_addr_3 == fp_cq && \age_i.age_ram.r0_addr_2 == fp_cq)) && (!zp_valid || \age_i.age_ram.r0_addr_3 == zp_cq));
-        f_addresses_d: assert ((!rd_valid || (\count_ram.r1_addr_1 == rd_cq && \settings_db_ram.raddr_1 == rd_cq && \written_ram.raddr_1 == rd_cq)) &&
+            (!fp_valid || (\flag_ram.r0_addr_3 == fp_cq && \age_i.age_ram.r0_addr_2 == fp_cq)) && (!zp_valid ||
+                \age_i.age_ram.r0_addr_3 == zp_cq));
+        f_addresses_d: assert ((!rd_valid || (\count_ram.r1_addr_1 == rd_cq && \settings_db_ram.raddr_1 == rd_cq &&
+            \written_ram.raddr_1 == rd_cq)) &&
             (!sd_valid || (\count_ram.r1_addr_2 == sd_cq && \settings_db_ram.raddr_2 == sd_cq && \written_ram.raddr_2 == sd_cq)) &&
-            (!cd_valid || (\count_ram.r1_addr_3 == cd_cq && \settings_db_ram.raddr_3 == cd_cq && \written_ram.raddr_3 == cd_cq &&
-                \flag_ram.r1_addr_1 == cd_cq)) && (!qd_valid || (\flag_ram.r1_addr_2 == qd_cq && \age_i.age_ram.r1_addr_1 == qd_cq)) &&
-            (!fd_valid || (\flag_ram.r1_addr_3 == fd_cq && \age_i.age_ram.r1_addr_2 == fd_cq)) && (!zd_valid || \age_i.age_ram.r1_addr_3 == zd_cq));
+            (!cd_valid ||
+                (\count_ram.r1_addr_3 == cd_cq && \settings_db_ram.raddr_3 == cd_cq && \written_ram.raddr_3 == cd_cq &&
+                \flag_ram.r1_addr_1 == cd_cq)) && (!qd_valid ||
+                    (\flag_ram.r1_addr_2 == qd_cq && \age_i.age_ram.r1_addr_1 == qd_cq)) &&
+            (!fd_valid || (\flag_ram.r1_addr_3 == fd_cq && \age_i.age_ram.r1_addr_2 == fd_cq)) && (!zd_valid ||
+                \age_i.age_ram.r1_addr_3 == zd_cq));
         f_chain_c: assert (!cd_valid || c_chained == (cp_valid && cp_cq == cd_cq));
         f_chain_q: assert (!qd_valid || q_chained == (qp_valid && qp_cq == qd_cq));
         f_chain_f: assert (!fd_valid || f_chained == (fp_valid && fp_cq == fd_cq));
         f_chain_z: assert (!zd_valid || z_chained == (zp_valid && zp_cq == zd_cq));
         f_decoded_p: assert (!cp_valid || cp_step == f_step(cp));
-        f_decoded_d: assert (!cd_valid || (cd_bell == (cd[D_OP +: 8] == `CDE_TRC_DOORBELL) && cd_create == (cd[D_OP +: 8] == `CDE_TRC_CREATE) &&
+        f_decoded_d: assert (!cd_valid || (cd_bell == (cd[D_OP +: 8] == `CDE_TRC_DOORBELL) &&
+            cd_create == (cd[D_OP +: 8] == `CDE_TRC_CREATE) &&
             cd_destroy == (cd[D_OP +: 8] == `CDE_TRC_DESTROY) && cd_clean == (cd[D_CAUSE +: 8] == 8'h00)));
         f_before_c: assert (!cd_valid || cd_before == (c_chained ? cp_step : 0));
         f_before_f: assert (!fd_valid || fd_before == (f_chained ? fp_facts : 0));
-        f_facts: assert (fp_facts == f_facts_fp && fd_facts == f_facts_fd && (!fp_valid || fp_live == f_live_fp) && (!zp_valid || zp_live == f_live_zp) &&
+        f_facts: assert (fp_facts == f_facts_fp && fd_facts == f_facts_fd && (!fp_valid || fp_live == f_live_fp) &&
+            (!zp_valid || zp_live == f_live_zp) &&
             {zd_look, zd_destroy, zd_create, zd_return, zd_bell} == f_facts_zd[FD_LOOK -: 5]);
         f_traced: assert (fp_traced == (fp_valid && (!f_entries(fp) || f_open_fp)) &&
             zp_traced == (zp_valid && (!f_entries(zp) || (zp_x[X_READY] && !zp_x[X_FROZEN]))));
         f_repeats: assert (!zp_valid || zp_retry == (zp[P_OP +: 8] == `CDE_TRC_EVENT_FAILED && !zp[P_GIVE_UP]));
-        f_counts: assert ((!qp_valid || qp_x_next == f_count_p) && (!qd_valid || (qd_x_next == f_count_d && qd_legal == f_legal_q)));
-        f_marks: assert ((!fp_valid || fp_call_mark == f_mark(fp_x_next)) && (!fd_valid || fd_call_mark == f_mark(fd_x_next)) &&
+        f_counts: assert ((!qp_valid || qp_x_next == f_count_p) && (!qd_valid || (qd_x_next == f_count_d &&
+            qd_legal == f_legal_q)));
+        f_marks: assert ((!fp_valid || fp_call_mark == f_mark(fp_x_next)) &&
+            (!fd_valid || fd_call_mark == f_mark(fd_x_next)) &&
             (!zp_valid || zp_call_mark == f_mark(zp_x_next)) && (!zd_valid || zd_call_mark == f_mark(zd_x_next)));
-        f_ages: assert (!zd_valid || (\age_i.d_index == zd[D_INDEX +: IDX_W] && \age_i.d_prod == zd_x_next[X_PROD +: IDX_W] &&
+        f_ages: assert (!zd_valid || (\age_i.d_index == zd[D_INDEX +: IDX_W] &&
+            \age_i.d_prod == zd_x_next[X_PROD +: IDX_W] &&
             \age_i.d_fresh_index == zd_x_next[X_PROD +: IDX_W] - zd[D_INDEX +: IDX_W] && \age_i.d_any == (!f_found[IDX_W-1] && f_found != 0) &&
             \age_i.d_found == (f_found[IDX_W-1] ? 0 : f_found[IDX_W-2:0])));
         f_ages_chained: assert (!zd_valid || !z_chained || (\age_i.d_behind_call == f_ahead[IDX_W-1] &&
             \age_i.d_fresh_call == zd_x_next[X_PROD +: IDX_W] - zp_call_mark));
     end
     // No operation is on its way while the memories are cleared.
-    f_quiet: assert (!init || !(rp_valid || sp_valid || cp_valid || qp_valid || fp_valid || zp_valid || rd_valid || sd_valid || cd_valid || qd_valid ||
+    f_quiet: assert (!init || !(rp_valid || sp_valid || cp_valid || qp_valid || fp_valid || zp_valid || rd_valid ||
+        sd_valid || cd_valid || qd_valid ||
         fd_valid || zd_valid));
     if (f_started[3] && !init) begin
         f_z_x: assert (!(f_zp && f_zd) || zd_x == zp_x_next);
@@ -163,19 +186,25 @@ function [0:0] f_stays_ready;
     input           was, is;
     f_stays_ready = is == (d[D_OP +: 8] == `CDE_TRC_CREATE || (d[D_OP +: 8] != `CDE_TRC_DESTROY && was));
 endfunction
-wire f_lives = (f_exists || !f_x_z[X_READY]) && (!f_qp || qp_x_next[X_READY] == qp_x[X_READY]) && (!f_fp || fp_x_next[X_READY] == fp_x[X_READY]) &&
-    (!f_qd || f_stays_ready(qd, qd_x[X_READY], qd_x_next[X_READY])) && (!f_fd || f_stays_ready(fd, fd_x[X_READY], fd_x_next[X_READY]));
+wire f_lives = (f_exists || !f_x_z[X_READY]) && (!f_qp || qp_x_next[X_READY] == qp_x[X_READY]) &&
+    (!f_fp || fp_x_next[X_READY] == fp_x[X_READY]) &&
+    (!f_qd || f_stays_ready(qd, qd_x[X_READY], qd_x_next[X_READY])) && (!f_fd ||
+        f_stays_ready(fd, fd_x[X_READY], fd_x_next[X_READY]));
 // Flags are settled: a callback that could be called was; nothing but what is due is released.
-wire f_settled = !(f_ram_y[Y_MATURE] && (!f_ram_y[Y_DUE] || !(f_busy || f_eqe))) && (f_ram_y[Y_ARMED] || f_ram_y[Y_TYPE +: 2] == 2'd0);
+wire f_settled = !(f_ram_y[Y_MATURE] && (!f_ram_y[Y_DUE] || !(f_busy || f_eqe))) &&
+    (f_ram_y[Y_ARMED] || f_ram_y[Y_TYPE +: 2] == 2'd0);
 // What is not due has counted nothing.
 wire f_counted = f_y[Y_DUE] || f_ram_z[Z_MCNT +: IDX_W] == 0;
 function [0:0] f_answer;
     input [P_W-1:0] p;
     f_answer = p[P_OP +: 8] == `CDE_TRC_EVENT_DONE || p[P_OP +: 8] == `CDE_TRC_EVENT_FAILED;
 endfunction
-wire [4:0] f_answers = {f_fp && f_answer(fp), f_qp && f_answer(qp), f_cp && f_answer(cp), f_sp && f_answer(sp), f_rp && f_answer(rp)};
-wire [4:0] f_control = {f_fd && fd[D_CONTROL], f_qd && qd[D_CONTROL], f_cd && cd[D_CONTROL], f_sd && sd[D_CONTROL], f_rd && rd[D_CONTROL]};
-wire [4:0] f_creates = {f_fd && fd[D_OP +: 8] == `CDE_TRC_CREATE, f_qd && qd[D_OP +: 8] == `CDE_TRC_CREATE, f_cd && cd[D_OP +: 8] == `CDE_TRC_CREATE,
+wire [4:0] f_answers = {f_fp && f_answer(fp), f_qp && f_answer(qp), f_cp && f_answer(cp), f_sp &&
+    f_answer(sp), f_rp && f_answer(rp)};
+wire [4:0] f_control = {f_fd && fd[D_CONTROL], f_qd && qd[D_CONTROL], f_cd && cd[D_CONTROL], f_sd &&
+    sd[D_CONTROL], f_rd && rd[D_CONTROL]};
+wire [4:0] f_creates = {f_fd && fd[D_OP +: 8] == `CDE_TRC_CREATE, f_qd && qd[D_OP +: 8] == `CDE_TRC_CREATE, f_cd &&
+    cd[D_OP +: 8] == `CDE_TRC_CREATE,
     f_sd && sd[D_OP +: 8] == `CDE_TRC_CREATE, f_rd && rd[D_OP +: 8] == `CDE_TRC_CREATE};
 // Every operation is one of a port, of control or of the timer.
 function [0:0] f_kind;
@@ -183,7 +212,8 @@ function [0:0] f_kind;
     case (d[CQ_W + IDX_W + 31 +: 2])
         2'b00: f_kind = d[CQ_W + IDX_W +: 8] == `CDE_TRC_MODERATION;
         2'b01: f_kind = d[CQ_W + IDX_W +: 8] == `CDE_TRC_DOORBELL || d[CQ_W + IDX_W +: 8] == `CDE_TRC_CB_RETURN;
-        2'b10: f_kind = d[CQ_W + IDX_W +: 8] == `CDE_TRC_CREATE || d[CQ_W + IDX_W +: 8] == `CDE_TRC_DESTROY || d[CQ_W + IDX_W +: 8] == 8'hff;
+        2'b10: f_kind = d[CQ_W + IDX_W +: 8] == `CDE_TRC_CREATE || d[CQ_W + IDX_W +: 8] == `CDE_TRC_DESTROY ||
+            d[CQ_W + IDX_W +: 8] == 8'hff;
         default: f_kind = 1'b0;
     endcase
 endfunction
@@ -191,7 +221,8 @@ function [0:0] f_sound;         // only a port's operation is refused before
     input [D_W-1:0] d;
     f_sound = f_kind(d) && (d[CQ_W + IDX_W + 31] || d[CQ_W + IDX_W + 8 +: 8] == 8'h00);
 endfunction
-wire f_kinds = (!f_rd || f_sound(rd)) && (!f_sd || f_sound(sd)) && (!f_cd || f_sound(cd)) && (!f_qd || f_sound(qd)) && (!f_fd || f_sound(fd));
+wire f_kinds = (!f_rd || f_sound(rd)) && (!f_sd || f_sound(sd)) && (!f_cd || f_sound(cd)) &&
+    (!f_qd || f_sound(qd)) && (!f_fd || f_sound(fd));
 wire f_returned = f_zd && zd_return && zd_y[Y_BUSY];
 wire f_freed = f_zd && zd_freed;
 
@@ -214,6 +245,8 @@ wire [511:0] f_db_z_mine = {zd_x, zd_x_next, zd_y, zd_y_next, zd_call, zd_due, z
 wire [3:0] f_idle = {!f_zd || (!zd_owner && zd_x_next == zd_x && zd_y_next == zd_y && !zd_call && !zd_due),
     !f_fd || (!fd_owner && fd_x_next == fd_x), !f_qd || (!qd_owner && qd_x_next == qd_x), !f_cd || !cd_owner};
 // No callback of any CQ is held back by moderation.
-wire f_unmoderated = (!cp_valid || cp_settings[3:2] == 0) && (!qp_valid || qp_settings[3:2] == 0) && (!fp_valid || (fp_settings[3:2] == 0 && fp_y[6:5] != 2'b01)) &&
-    (!cd_valid || cd_settings[3:2] == 0) && (!qd_valid || qd_settings[3:2] == 0) && (!fd_valid || (fd_settings[3:2] == 0 && fd_y_mem[6:5] != 2'b01)) &&
+wire f_unmoderated = (!cp_valid || cp_settings[3:2] == 0) && (!qp_valid || qp_settings[3:2] == 0) &&
+    (!fp_valid || (fp_settings[3:2] == 0 && fp_y[6:5] != 2'b01)) &&
+    (!cd_valid || cd_settings[3:2] == 0) && (!qd_valid || qd_settings[3:2] == 0) && (!fd_valid ||
+        (fd_settings[3:2] == 0 && fd_y_mem[6:5] != 2'b01)) &&
     (!zp_valid || zp_y_next[6:5] != 2'b01) && (!zd_valid || zd_y_next[6:5] != 2'b01);

@@ -40,17 +40,23 @@ module f_arm_trace
     wire           create = on2 && op2 == `CDE_TRC_CREATE;
 
     arm_spec #(.IDX_W(IDX_W)) publication (
-        .s(s), .n(s_mid), .valid(on1), .op(op1), .count(op1 == `CDE_TRC_PUBLISH ? args1[1:0] : args1[3:2]), .solicited(args1[3:2]), .quiet(args1[5:4]),
-        .status(args1[1:0]), .give_up(args1[0]), .host(1'b0), .cause_in(8'h00), .owner(1'b1), .index({IDX_W{1'b0}}), .arm(1'b0), .arm_type(2'd0),
-        .written({IDX_W{1'b0}}), .typed(1'b0), .rearm(1'b0), .moderated(moderated), .let_pass(1'b0), .call(call1), .cause(cause1), .traced(traced1)
+        .s(s), .n(s_mid), .valid(on1), .op(op1), .count(op1 == `CDE_TRC_PUBLISH ? args1[1:0] : args1[3:2]),
+        .solicited(args1[3:2]), .quiet(args1[5:4]),
+        .status(args1[1:0]), .give_up(args1[0]), .host(1'b0), .cause_in(8'h00), .owner(1'b1), .index({IDX_W{1'b0}}),
+        .arm(1'b0), .arm_type(2'd0),
+        .written({IDX_W{1'b0}}), .typed(1'b0), .rearm(1'b0), .moderated(moderated), .let_pass(1'b0), .call(call1),
+        .cause(cause1), .traced(traced1)
     );
 
     // A doorbell that has a record was accepted: its index was legal. What was answered decides about the end of a CQ: the record says how.
     wire [IDX_W-1:0] answered = s_mid[12+3*IDX_W +: IDX_W];
     arm_spec #(.IDX_W(IDX_W)) doorbell (
-        .s(s_mid), .n(s_next), .valid(on2), .op(op2), .count(2'd0), .solicited(2'd0), .quiet(2'd0), .status(2'd0), .give_up(1'b0), .host(1'b1), .cause_in(8'h00),
-        .owner(1'b1), .index(op2 == `CDE_TRC_DESTROY ? (args2[0] ? answered : answered + 1'b1) : args2[IDX_W-1:0]), .arm(args2[16]), .arm_type(args2[18:17]),
-        .written(args2[IDX_W-1:0]), .typed(typed), .rearm(rearm), .moderated(moderated), .let_pass(1'b1), .call(call2), .cause(cause2), .traced(traced2)
+        .s(s_mid), .n(s_next), .valid(on2), .op(op2), .count(2'd0), .solicited(2'd0), .quiet(2'd0), .status(2'd0),
+        .give_up(1'b0), .host(1'b1), .cause_in(8'h00),
+        .owner(1'b1), .index(op2 == `CDE_TRC_DESTROY ? (args2[0] ? answered : answered + 1'b1) : args2[IDX_W-1:0]),
+        .arm(args2[16]), .arm_type(args2[18:17]),
+        .written(args2[IDX_W-1:0]), .typed(typed), .rearm(rearm), .moderated(moderated), .let_pass(1'b1),
+        .call(call2), .cause(cause2), .traced(traced2)
     );
     wire [95:0]    last_next = on2 ? new2 : mid;
     wire           typed_next = create ? args2[0] : typed, rearm_next = create ? args2[1] : rearm;
@@ -97,7 +103,8 @@ module f_arm_trace
     wire [IDX_W-1:0] written_now = wr_mine ? wr_index : written;
     wire             db_take = db_valid && db_ready, ct_take = ct_valid && ct_ready;
 
-    wire [A_W-1:0] a_in = {pub_valid && pub_cq == cq, pub_quiet, pub_give_up, pub_status, pub_solicited, pub_count, pub_op};
+    wire [A_W-1:0] a_in = {pub_valid &&
+        pub_cq == cq, pub_quiet, pub_give_up, pub_status, pub_solicited, pub_count, pub_op};
     wire [B_W-1:0] b_in = {db_take ? db_cq == cq : ct_take && ct_cq == cq, db_take, db_arm, db_type,
                            db_take ? db_cause : 8'h00, db_take ? db_op : ct_op, db_take ? db_index : ct_index};
     // Its page is compared when the settings are known.
@@ -138,14 +145,20 @@ module f_arm_trace
     wire           want1, want2, unused_call1, unused_call2;
     wire [7:0]     unused_cause, cause;
     arm_spec #(.IDX_W(IDX_W)) answer (
-        .s(s), .n(unused_state), .valid(p_valid), .op(p_op), .count(p_count), .solicited(p_solicited), .quiet(p_quiet), .status(p_status),
-        .give_up(p_give_up), .host(1'b0), .cause_in(8'h00), .owner(1'b1), .index({IDX_W{1'b0}}), .arm(1'b0), .arm_type(2'd0),
-        .written({IDX_W{1'b0}}), .typed(1'b0), .rearm(1'b0), .moderated(moderated), .let_pass(1'b0), .call(unused_call1), .cause(unused_cause), .traced(want1)
+        .s(s), .n(unused_state), .valid(p_valid), .op(p_op), .count(p_count), .solicited(p_solicited),
+        .quiet(p_quiet), .status(p_status),
+        .give_up(p_give_up), .host(1'b0), .cause_in(8'h00), .owner(1'b1), .index({IDX_W{1'b0}}), .arm(1'b0),
+        .arm_type(2'd0),
+        .written({IDX_W{1'b0}}), .typed(1'b0), .rearm(1'b0), .moderated(moderated), .let_pass(1'b0),
+        .call(unused_call1), .cause(unused_cause), .traced(want1)
     );
     arm_spec #(.IDX_W(IDX_W)) request (
-        .s({s_mid[S_W-1:12+4*IDX_W], done_mid, s_mid[12+3*IDX_W-1:0]}), .n(s_asked), .valid(d_valid), .op(d_op), .count(2'd0), .solicited(2'd0), .quiet(2'd0),
-        .status(2'd0), .give_up(1'b0), .host(d_host), .cause_in(d_cause), .owner(d_owner), .index(d_index), .arm(d_arm), .arm_type(d_type), .written(w),
-        .typed(set_typed), .rearm(set_rearm), .moderated(moderated), .let_pass(1'b0), .call(unused_call2), .cause(cause), .traced(want2)
+        .s({s_mid[S_W-1:12+4*IDX_W], done_mid, s_mid[12+3*IDX_W-1:0]}), .n(s_asked), .valid(d_valid), .op(d_op),
+        .count(2'd0), .solicited(2'd0), .quiet(2'd0),
+        .status(2'd0), .give_up(1'b0), .host(d_host), .cause_in(d_cause), .owner(d_owner), .index(d_index),
+        .arm(d_arm), .arm_type(d_type), .written(w),
+        .typed(set_typed), .rearm(set_rearm), .moderated(moderated), .let_pass(1'b0), .call(unused_call2),
+        .cause(cause), .traced(want2)
     );
     wire [31:0] want_args1 = p_op == `CDE_TRC_PUBLISH ? {26'd0, p_quiet, p_solicited, p_count} : p_op == `CDE_TRC_CQ_ERROR ? {28'd0, p_count, p_status} :
                              p_op == `CDE_TRC_EVENT_FAILED ? {31'd0, p_give_up} : 32'd0;
@@ -156,12 +169,15 @@ module f_arm_trace
     // ---------------------------------------------------------------- environment: what the neighbours do to the watched CQ (as in f_rules)
     wire [1:0]       life = s[1:0];
     wire [IDX_W-1:0] prod = s[12 +: IDX_W], cons = s[12+IDX_W +: IDX_W];
-    wire             entries = p_op == `CDE_TRC_PUBLISH || (p_op == `CDE_TRC_CQ_ERROR && p_status == `CDE_CQST_INTERNAL_ERROR);
+    wire             entries = p_op == `CDE_TRC_PUBLISH || (p_op == `CDE_TRC_CQ_ERROR &&
+        p_status == `CDE_CQST_INTERNAL_ERROR);
     wire [IDX_W-1:0] unanswered = w - done, w_ring = w - cons, w_lead = w - prod, w_step = w - w_before;
     always @* begin
         if (p_valid) begin
-            assume (p_op == `CDE_TRC_PUBLISH || p_op == `CDE_TRC_CQ_ERROR || p_op == `CDE_TRC_EVENT_DONE || p_op == `CDE_TRC_EVENT_FAILED);
-            if (entries) assume ((p_count == 2'd1 || p_count == 2'd2) && p_count <= unanswered && life != `CDE_LIFE_FREE);
+            assume (p_op == `CDE_TRC_PUBLISH || p_op == `CDE_TRC_CQ_ERROR || p_op == `CDE_TRC_EVENT_DONE ||
+                p_op == `CDE_TRC_EVENT_FAILED);
+            if (entries) assume ((p_count == 2'd1 || p_count == 2'd2) && p_count <= unanswered &&
+                life != `CDE_LIFE_FREE);
             else assume (p_count == 2'd0);
             if (p_op == `CDE_TRC_CQ_ERROR) assume (p_status == `CDE_CQST_INTERNAL_ERROR || (p_status == `CDE_CQST_BUFFER_OVERFLOW && life != `CDE_LIFE_FREE));
             // Memory answers an event that is on its way.
@@ -177,7 +193,8 @@ module f_arm_trace
         if (life != `CDE_LIFE_FREE) begin
             // Typed and re-arm are for life; moderation may be set at any time.
             assume (set_typed == was_typed && set_rearm == was_rearm);
-            if (w_step != 0) assume (w_step <= 2 && life == `CDE_LIFE_READY && unanswered <= UNDER_WAY && w_ring <= RING && w_lead <= HALF);
+            if (w_step != 0) assume (w_step <= 2 && life == `CDE_LIFE_READY && unanswered <= UNDER_WAY &&
+                w_ring <= RING && w_lead <= HALF);
         end
     end
 

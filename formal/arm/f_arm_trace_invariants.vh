@@ -71,7 +71,8 @@ endfunction
 always @(posedge clk) if (!rst) begin
     i_age: assert (age <= NUM_CQ + 1 || age == 1 << (CQ_W + 1));
     i_since: assert (\dut.f_since == (age > 3 ? 4'hf : (1 << age) - 1));
-    i_nothing_yet: assert (up || (s == 0 && last == 0 && !on_its_way && c_late == 0 && page == 0 && settings == 0 && written == 0));
+    i_nothing_yet: assert (up || (s == 0 && last == 0 && !on_its_way && c_late == 0 && page == 0 && settings == 0 &&
+        written == 0));
     i_publications: assert (same_p(a_late[0*A_W +: A_W], \dut.f_rp , \dut.rp ) &&
         same_p(a_late[1*A_W +: A_W], \dut.f_sp , \dut.sp ) &&
         same_p(a_late[2*A_W +: A_W], \dut.f_cp , \dut.cp ) &&
@@ -85,17 +86,23 @@ always @(posedge clk) if (!rst) begin
         same_d(b_late[4*B_W +: B_W], \dut.f_fd , \dut.fd ) &&
         same_d(b_late[5*B_W +: B_W], \dut.f_zd , \dut.zd ));
     if (age > 1) begin
-        i_settings: assert ({notified(set_pub), set_pub[CF_PAGE +: 12]} == {settings, page} && {notified(set_db), set_db[CF_PAGE +: 12]} == {settings, page});
+        i_settings: assert ({notified(set_pub), set_pub[CF_PAGE +: 12]} == {settings, page} &&
+            {notified(set_db), set_db[CF_PAGE +: 12]} == {settings, page});
         i_written_ram: assert (\dut.written_ram.words [cq * IDX_W +: IDX_W] == written);
     end
     i_seen: assert (c1 == {settings, written});
-    i_pages: assert ((!\dut.f_rd || page_1 == \dut.rd [CQ_W + IDX_W + 19 +: 12]) && (!\dut.f_sd || page_2 == \dut.sd [CQ_W + IDX_W + 19 +: 12]) &&
+    i_pages: assert ((!\dut.f_rd || page_1 == \dut.rd [CQ_W + IDX_W + 19 +: 12]) &&
+        (!\dut.f_sd || page_2 == \dut.sd [CQ_W + IDX_W + 19 +: 12]) &&
         (!\dut.f_cd || o_late[0] == (page == \dut.cd [CQ_W + IDX_W + 19 +: 12])));
-    i_owner: assert ((!\dut.f_qd || o_late[1] == \dut.qd_owner ) && (!\dut.f_fd || o_late[2] == \dut.fd_owner ) && (!\dut.f_zd || o_late[3] == \dut.zd_owner ));
-    i_seen_p: assert ((!\dut.f_qp || notified(\dut.qp_settings ) == c2[IDX_W +: 3]) && (!\dut.f_fp || notified(\dut.fp_settings ) == c3[IDX_W +: 3]));
-    i_seen_d: assert ((!\dut.f_qd || notified(\dut.qd_settings ) == c2[IDX_W +: 3]) && (!\dut.f_fd || notified(\dut.fd_settings ) == c3[IDX_W +: 3]) &&
+    i_owner: assert ((!\dut.f_qd || o_late[1] == \dut.qd_owner ) && (!\dut.f_fd || o_late[2] == \dut.fd_owner ) &&
+        (!\dut.f_zd || o_late[3] == \dut.zd_owner ));
+    i_seen_p: assert ((!\dut.f_qp || notified(\dut.qp_settings ) == c2[IDX_W +: 3]) &&
+        (!\dut.f_fp || notified(\dut.fp_settings ) == c3[IDX_W +: 3]));
+    i_seen_d: assert ((!\dut.f_qd || notified(\dut.qd_settings ) == c2[IDX_W +: 3]) &&
+        (!\dut.f_fd || notified(\dut.fd_settings ) == c3[IDX_W +: 3]) &&
         (!\dut.f_zd || notified(\dut.zd_settings ) == c4[IDX_W +: 3]));
-    i_legal: assert ((!\dut.f_qd || \dut.qd_legal == legal(\dut.qd_x , c2, \dut.qd )) && (!\dut.f_fd || \dut.fd_legal == legal(\dut.fd_x , c3, \dut.fd )) &&
+    i_legal: assert ((!\dut.f_qd || \dut.qd_legal == legal(\dut.qd_x , c2, \dut.qd )) &&
+        (!\dut.f_fd || \dut.fd_legal == legal(\dut.fd_x , c3, \dut.fd )) &&
         (!\dut.f_zd || \dut.zd_legal == legal(\dut.zd_x , c4, \dut.zd )));
 end
 
@@ -137,19 +144,23 @@ always @(posedge clk) if (age > 1) begin
     end else begin
         i_flags: assert (y[0] && {y[7], y[6], y[5], y[4], y[3:2], y[1]} == s_next[11:5]);
         i_counts: assert (x[0] == (n_life == `CDE_LIFE_READY) && x[1] == n_frozen && x[3:2] == s_next[3:2]);
-        i_index: assert (x[X_PROD +: IDX_W] == n_prod && x[X_CONS +: IDX_W] == n_cons && x[X_ACKP +: IDX_W] == done_next);
+        i_index: assert (x[X_PROD +: IDX_W] == n_prod && x[X_CONS +: IDX_W] == n_cons &&
+            x[X_ACKP +: IDX_W] == done_next);
         i_ages: assert (\dut.f_ram_z [0 +: IDX_W] == n_mark && (y[5] || \dut.f_ram_z [IDX_W +: IDX_W] == 0));
         i_row: assert (!some || y[8] == is_new[newest_row]);
         i_table: assert (table_ok);
         i_sol: assert (sol_ok);
         i_mark: assert (some ? mark_cons <= ahead : mark_cons == 0);
         i_window: assert (some ? ahead <= RING : behind <= (n_frozen ? HALF : UNDER_WAY));
-        i_error: assert (s_next[3:2] != 2'd3 && (!n_frozen || s_next[3:2] != 0) && !(s_next[9] && s_next[3:2] != 0 && !s_next[10]));
+        i_error: assert (s_next[3:2] != 2'd3 && (!n_frozen || s_next[3:2] != 0) && !(s_next[9] &&
+            s_next[3:2] != 0 && !s_next[10]));
         i_under_way: assert (n_unanswered <= UNDER_WAY);
         i_typed: assert (typed_next == was_typed_next && rearm_next == was_rearm_next);
-        if (n_life == `CDE_LIFE_READY) i_written: assert (in_ring <= RING && in_lead <= (n_frozen ? HALF : UNDER_WAY) && (n_frozen || n_prod == done_next));
+        if (n_life == `CDE_LIFE_READY) i_written: assert (in_ring <= RING &&
+            in_lead <= (n_frozen ? HALF : UNDER_WAY) && (n_frozen || n_prod == done_next));
     end
     i_life: assert (n_life != 2'd3 && (n_life == `CDE_LIFE_READY || !s_next[5]));
-    i_arm: assert ((s_next[5] || s_next[7:6] == 0) && s_next[7:6] != 2'd3 && (!s_next[9] || s_next[5]) && (!s_next[10] || s_next[9]) &&
+    i_arm: assert ((s_next[5] || s_next[7:6] == 0) && s_next[7:6] != 2'd3 && (!s_next[9] || s_next[5]) &&
+        (!s_next[10] || s_next[9]) &&
         !(s_next[10] && !s_next[8] && !s_next[11]));
 end

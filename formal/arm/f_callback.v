@@ -68,20 +68,24 @@ module f_callback
     // ---------------------------------------------------------------- for the induction
     // Stage Z tells what is sent, returned and freed; the flags know it already.
     wire [2:0] answers = \dut.f_answers [0] + \dut.f_answers [1] + \dut.f_answers [2] + \dut.f_answers [3] + \dut.f_answers [4];
-    wire       out_now = event_out || p_sent || d_sent, outstanding_now = d_sent || (between && !\dut.f_returned ), exists_now = exists && !\dut.f_freed ;
+    wire       out_now = event_out || p_sent || d_sent, outstanding_now = d_sent || (between &&
+        !\dut.f_returned ), exists_now = exists && !\dut.f_freed ;
     always @(posedge clk) if (!rst) begin
         i_age: assert (age <= NUM_CQ + 1 || age == 1 << (CQ_W + 1));
         i_since: assert (\dut.f_since == (age > 3 ? 4'hf : (1 << age) - 1));
-        i_nothing_yet: assert (up || (!event_out && !outstanding && !exists && steps == 0 && answers == 0 && \dut.f_control == 0));
+        i_nothing_yet: assert (up || (!event_out && !outstanding && !exists && steps == 0 && answers == 0 &&
+            \dut.f_control == 0));
         if (age > 1) begin
             i_event: assert ({3'b000, \dut.f_eqe } == {3'b000, out_now} + {1'b0, answers});
             i_outstanding: assert (\dut.f_busy == outstanding_now);
-            i_exists: assert (exists_now == (\dut.f_exists || |\dut.f_creates ) && (!\dut.f_exists || \dut.f_creates == 0));
+            i_exists: assert (exists_now == (\dut.f_exists || |\dut.f_creates ) &&
+                (!\dut.f_exists || \dut.f_creates == 0));
             i_settled: assert (\dut.f_settled && \dut.f_lives );
             i_nothing_due: assert (\dut.f_exists || \dut.f_nothing_due );
         end
         i_kinds: assert (\dut.f_kinds );
-        i_steps: assert ((!\dut.f_control [0] || steps == 7) && (!\dut.f_control [1] || steps == 6) && (!\dut.f_control [2] || steps == 5) &&
+        i_steps: assert ((!\dut.f_control [0] || steps == 7) && (!\dut.f_control [1] || steps == 6) &&
+            (!\dut.f_control [2] || steps == 5) &&
             (!\dut.f_control [3] || steps == 4) && (!\dut.f_control [4] || steps == 3));
     end
 `endif

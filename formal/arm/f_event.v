@@ -47,10 +47,12 @@ module f_event #(
         .clk(clk), .rst(rst), .ev_pub_valid(ev_pub_valid && !rst),
         .ev_pub_data({{RETRY_W{1'b0}}, ev_pub_retry, {IDX_W{1'b0}}, 2'd0, 1'b0, ev_pub_cq}),
         .ev_db_valid(ev_db_valid && !rst), .ev_db_data({{RETRY_W{1'b0}}, 1'b0, {IDX_W{1'b0}}, 2'd0, 1'b0, ev_db_cq}),
-        .eqc_valid(eqc_valid), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1), .eqc_eq(1'b0), .eqc_base(58'd0),
+        .eqc_valid(eqc_valid), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1), .eqc_eq(1'b0),
+        .eqc_base(58'd0),
         .eqc_log2(5'd2), .eqc_vector(16'd0), .eqc_index(eqc_index), .eqc_left(unused_left), .gone_valid(1'b0),
         .gone_eq(1'b0), .gone_lap(1'b0), .irq_eq(1'b0), .irq_vector(vector), .eq_valid(eq_valid),
-        .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data), .eq_void(eq_void), .eq_record(eq_record)
+        .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data), .eq_void(eq_void),
+        .eq_record(eq_record)
     );
 
     // ---------------------------------------------------------------- environment: one event of a CQ from its callback to its answer
@@ -103,7 +105,8 @@ module f_event #(
 
     always @(posedge clk) begin
         held <= takes ? 8'd0 : held + 8'd1;
-        waited <= ev_pub_valid && ev_pub_cq == cq || ev_db_valid && ev_db_cq == cq ? 8'd0 : inside[cq] ? waited + 8'd1 : 8'd0;
+        waited <= ev_pub_valid && ev_pub_cq == cq ||
+            ev_db_valid && ev_db_cq == cq ? 8'd0 : inside[cq] ? waited + 8'd1 : 8'd0;
         if (!rst) begin
             answered_in_time: assert (!inside[cq] || waited < K * (2 * NUM_CQ + 1));
 `ifndef PROPERTIES_ONLY

@@ -31,7 +31,8 @@ module f_irq #(
 
     cde_irq #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W)) dut (
         .clk(clk), .rst(rst), .clear(clear), .clear_eq(clear_eq), .set(set), .set_eq(set_eq), .lookup_eq(lookup_eq),
-        .lookup_vector({{(16-EQ_W){1'b0}}, lookup_eq}), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_sent(xirq_sent),
+        .lookup_vector({{(16-EQ_W){1'b0}}, lookup_eq}), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready),
+        .xirq_sent(xirq_sent),
         .xirq_vector(16'hffff), .m_axis_irq_tdata(tdata), .m_axis_irq_tvalid(tvalid), .m_axis_irq_tready(tready)
     );
 

@@ -61,29 +61,37 @@ module f_rules #(
     wire            error = p_op == `CDE_TRC_CQ_ERROR;
     wire [10:0]     step = {p_op == `CDE_TRC_PUBLISH || error, p_op == `CDE_TRC_PUBLISH, error,
                             error && p_status == `CDE_CQST_BUFFER_OVERFLOW, p_op == `CDE_TRC_EVENT_FAILED, p_count, p_solicited, p_status};
-    wire            acts = d_facts[FD_BELL] || (d_facts[FD_RETURN] && d_y[Y_BUSY]) || d_facts[FD_CREATE] || d_facts[FD_DESTROY] || d_facts[FD_LOOK];
+    wire            acts = d_facts[FD_BELL] || (d_facts[FD_RETURN] &&
+        d_y[Y_BUSY]) || d_facts[FD_CREATE] || d_facts[FD_DESTROY] || d_facts[FD_LOOK];
     wire            freed = d_facts[FD_DESTROY] && !d_y_next[Y_EXISTS];
 
     cde_arm_count #(.IDX_W(IDX_W), .X_BITS(X_W)) count_i (
-        .p_step(step), .p_x(x), .p_x_next(p_x_next), .d_before(step & {11{p_valid}}), .d_bell(d_op == `CDE_TRC_DOORBELL),
-        .d_create(d_op == `CDE_TRC_CREATE), .d_destroy(d_op == `CDE_TRC_DESTROY), .d_clean(clean), .d_index(d_index), .d_written(written),
+        .p_step(step), .p_x(x), .p_x_next(p_x_next), .d_before(step & {11{p_valid}}),
+        .d_bell(d_op == `CDE_TRC_DOORBELL),
+        .d_create(d_op == `CDE_TRC_CREATE), .d_destroy(d_op == `CDE_TRC_DESTROY), .d_clean(clean),
+        .d_index(d_index), .d_written(written),
         .d_x_mem(x), .d_x_next(d_x_next), .d_legal(legal)
     );
 
     cde_arm_facts #(.IDX_W(IDX_W), .X_BITS(X_W)) facts_i (
-        .p_valid(p_valid), .p_op(p_op), .p_count(p_count), .p_solicited(p_solicited), .p_quiet(p_quiet), .p_status(p_status),
-        .p_give_up(p_give_up), .p_moderated(moderated), .p_x(x), .p_err(p_x_next[X_ERR +: 2]), .p_open(open), .p_live(unused_live),
-        .p_facts(p_facts), .d_valid(d_valid), .d_op(d_op), .d_clean(clean), .d_legal(legal), .d_arm(d_arm), .d_type(d_type), .d_index(d_index),
+        .p_valid(p_valid), .p_op(p_op), .p_count(p_count), .p_solicited(p_solicited), .p_quiet(p_quiet),
+        .p_status(p_status),
+        .p_give_up(p_give_up), .p_moderated(moderated), .p_x(x), .p_err(p_x_next[X_ERR +: 2]), .p_open(open),
+        .p_live(unused_live),
+        .p_facts(p_facts), .d_valid(d_valid), .d_op(d_op), .d_clean(clean), .d_legal(legal), .d_arm(d_arm),
+        .d_type(d_type), .d_index(d_index),
         .d_typed(typed), .d_rearm(rearm), .d_moderated(moderated), .d_ripe(d_ripe), .d_x(d_x), .d_facts(d_facts)
     );
 
     cde_arm_flags #(.Y_BITS(Y_W)) flags_i (
-        .p_facts(p_facts), .p_y(y), .p_y_next(p_y_next), .p_call(p_call), .p_becomes_due(unused_p_due), .d_before(p_facts), .d_facts(d_facts),
+        .p_facts(p_facts), .p_y(y), .p_y_next(p_y_next), .p_call(p_call), .p_becomes_due(unused_p_due),
+        .d_before(p_facts), .d_facts(d_facts),
         .d_y_mem(y), .d_y_next(d_y_next), .d_call(d_call), .d_becomes_due(unused_d_due)
     );
 
     cde_arm_cause cause_i (
-        .bell(d_op == `CDE_TRC_DOORBELL), .cause_in(d_cause_in), .exists(d_y[Y_EXISTS]), .owner(d_owner), .ready(d_x[X_READY]), .legal(legal),
+        .bell(d_op == `CDE_TRC_DOORBELL), .cause_in(d_cause_in), .exists(d_y[Y_EXISTS]), .owner(d_owner),
+        .ready(d_x[X_READY]), .legal(legal),
         .busy(d_y[Y_BUSY]), .cause(cause)
     );
 
@@ -93,16 +101,21 @@ module f_rules #(
     wire [7:0]     unused_cause, s_cause;
 
     arm_spec #(.IDX_W(IDX_W)) publication (
-        .s(s), .n(s_mid), .valid(p_valid), .op(p_op), .count(p_count), .solicited(p_solicited), .quiet(p_quiet), .status(p_status),
-        .give_up(p_give_up), .host(1'b0), .cause_in(8'h00), .owner(1'b1), .index({IDX_W{1'b0}}), .arm(1'b0), .arm_type(2'd0),
+        .s(s), .n(s_mid), .valid(p_valid), .op(p_op), .count(p_count), .solicited(p_solicited), .quiet(p_quiet),
+        .status(p_status),
+        .give_up(p_give_up), .host(1'b0), .cause_in(8'h00), .owner(1'b1), .index({IDX_W{1'b0}}), .arm(1'b0),
+        .arm_type(2'd0),
         .written({IDX_W{1'b0}}), .typed(1'b0), .rearm(1'b0), .moderated(moderated), .let_pass(1'b0),
         .call(s_p_call), .cause(unused_cause), .traced(s_p_traced)
     );
 
     arm_spec #(.IDX_W(IDX_W)) doorbell (
-        .s(s_mid), .n(s_next), .valid(d_valid), .op(d_op), .count(2'd0), .solicited(2'd0), .quiet(2'd0), .status(2'd0), .give_up(1'b0),
-        .host(host), .cause_in(d_cause_in), .owner(d_owner), .index(d_index), .arm(d_arm), .arm_type(d_type), .written(written),
-        .typed(typed), .rearm(rearm), .moderated(moderated), .let_pass(d_ripe), .call(s_d_call), .cause(s_cause), .traced(s_d_traced)
+        .s(s_mid), .n(s_next), .valid(d_valid), .op(d_op), .count(2'd0), .solicited(2'd0), .quiet(2'd0),
+        .status(2'd0), .give_up(1'b0),
+        .host(host), .cause_in(d_cause_in), .owner(d_owner), .index(d_index), .arm(d_arm), .arm_type(d_type),
+        .written(written),
+        .typed(typed), .rearm(rearm), .moderated(moderated), .let_pass(d_ripe), .call(s_d_call), .cause(s_cause),
+        .traced(s_d_traced)
     );
 
     wire [1:0]       life = s[1:0], n_life = s_next[1:0];
@@ -118,13 +131,16 @@ module f_rules #(
     end
 
     // ---------------------------------------------------------------- environment
-    wire entries = p_valid && (p_op == `CDE_TRC_PUBLISH || (p_op == `CDE_TRC_CQ_ERROR && p_status == `CDE_CQST_INTERNAL_ERROR));
+    wire entries = p_valid && (p_op == `CDE_TRC_PUBLISH || (p_op == `CDE_TRC_CQ_ERROR &&
+        p_status == `CDE_CQST_INTERNAL_ERROR));
     wire [IDX_W-1:0] unanswered = written - done;
     wire [IDX_W-1:0] w_answered = w_next - n_done, w_ring = w_next - n_cons, w_lead = w_next - n_prod;
     always @* begin
         if (p_valid) begin
-            assume (p_op == `CDE_TRC_PUBLISH || p_op == `CDE_TRC_CQ_ERROR || p_op == `CDE_TRC_EVENT_DONE || p_op == `CDE_TRC_EVENT_FAILED);
-            if (entries) assume ((p_count == 2'd1 || p_count == 2'd2) && p_count <= unanswered && life != `CDE_LIFE_FREE);
+            assume (p_op == `CDE_TRC_PUBLISH || p_op == `CDE_TRC_CQ_ERROR || p_op == `CDE_TRC_EVENT_DONE ||
+                p_op == `CDE_TRC_EVENT_FAILED);
+            if (entries) assume ((p_count == 2'd1 || p_count == 2'd2) && p_count <= unanswered &&
+                life != `CDE_LIFE_FREE);
             else assume (p_count == 2'd0);
             if (p_op == `CDE_TRC_CQ_ERROR) assume (p_status == `CDE_CQST_INTERNAL_ERROR || (p_status == `CDE_CQST_BUFFER_OVERFLOW && life != `CDE_LIFE_FREE));
             if (p_op == `CDE_TRC_EVENT_DONE || p_op == `CDE_TRC_EVENT_FAILED) assume (s[11]);
@@ -137,11 +153,13 @@ module f_rules #(
             if (d_op == `CDE_TRC_DESTROY) assume (life != `CDE_LIFE_FREE && d_index == written);
         end
         assume (write <= 2);
-        if (write != 0) assume (life == `CDE_LIFE_READY && n_life == `CDE_LIFE_READY && w_answered <= UNDER_WAY && w_ring <= RING && w_lead <= HALF);
+        if (write != 0) assume (life == `CDE_LIFE_READY && n_life == `CDE_LIFE_READY && w_answered <= UNDER_WAY &&
+            w_ring <= RING && w_lead <= HALF);
     end
 
     // ---------------------------------------------------------------- the rules
-    wire p_entries_only = p_op == `CDE_TRC_PUBLISH || (p_op == `CDE_TRC_CQ_ERROR && p_status == `CDE_CQST_INTERNAL_ERROR);
+    wire p_entries_only = p_op == `CDE_TRC_PUBLISH || (p_op == `CDE_TRC_CQ_ERROR &&
+        p_status == `CDE_CQST_INTERNAL_ERROR);
     always @(posedge clk) begin
         if (p_valid) begin
             publication_calls: assert (p_call == s_p_call);
@@ -154,7 +172,8 @@ module f_rules #(
             freed_when_idle: assert (!acts || freed == (d_op == `CDE_TRC_DESTROY && n_life == `CDE_LIFE_FREE));
         end
         // CQ-06, CQ-11: said once more, of the design alone
-        call_takes_an_arm: assert (!(d_valid && d_call) || (y_next[Y_BUSY] && !y_next[Y_ARMED] && !y_next[Y_DUE] && !d_y[Y_EQE] || p_valid));
+        call_takes_an_arm: assert (!(d_valid && d_call) || (y_next[Y_BUSY] && !y_next[Y_ARMED] && !y_next[Y_DUE] &&
+            !d_y[Y_EQE] || p_valid));
         never_two_calls: assert (!(p_valid && p_call && d_valid && d_call));
         called_when_possible: assert (!(y[Y_MATURE] && !y[Y_BUSY] && !y[Y_EQE]));
     end
@@ -187,8 +206,10 @@ module f_rules #(
         if (life == `CDE_LIFE_FREE) begin
             i_free: assert (y == 0 && !x[X_READY] && s[11:5] == 7'd0 && unanswered == 0);
         end else begin
-            i_flags: assert (y[Y_EXISTS] && {y[Y_EQE], y[Y_MATURE], y[Y_DUE], y[Y_BUSY], y[Y_TYPE +: 2], y[Y_ARMED]} == s[11:5]);
-            i_counts: assert (x[X_READY] == (life == `CDE_LIFE_READY) && x[X_FROZEN] == s[4] && x[X_ERR +: 2] == s[3:2]);
+            i_flags: assert (y[Y_EXISTS] &&
+                {y[Y_EQE], y[Y_MATURE], y[Y_DUE], y[Y_BUSY], y[Y_TYPE +: 2], y[Y_ARMED]} == s[11:5]);
+            i_counts: assert (x[X_READY] == (life == `CDE_LIFE_READY) && x[X_FROZEN] == s[4] &&
+                x[X_ERR +: 2] == s[3:2]);
             i_index: assert (x[X_PROD +: IDX_W] == prod && x[X_CONS +: IDX_W] == cons && x[X_ACKP +: IDX_W] == done);
             i_since: assert (!some || y[Y_SINCE] == is_new[last]);
             i_table: assert (table_ok);
@@ -197,10 +218,12 @@ module f_rules #(
             i_window: assert (some ? ahead <= RING : behind <= (s[4] ? HALF : UNDER_WAY));
             i_error: assert (s[3:2] != 2'd3 && (!s[4] || s[3:2] != 0) && !(s[9] && s[3:2] != 0 && !s[10]));
             i_under_way: assert (unanswered <= UNDER_WAY);
-            if (life == `CDE_LIFE_READY) i_written: assert (in_ring <= RING && in_lead <= (s[4] ? HALF : UNDER_WAY) && (s[4] || prod == done));
+            if (life == `CDE_LIFE_READY) i_written: assert (in_ring <= RING &&
+                in_lead <= (s[4] ? HALF : UNDER_WAY) && (s[4] || prod == done));
         end
         i_life: assert (life != 2'd3 && (life == `CDE_LIFE_READY || !s[5]));
-        i_arm: assert ((s[5] || s[7:6] == 0) && s[7:6] != 2'd3 && (!s[9] || s[5]) && (!s[10] || s[9]) && !(s[10] && !s[8] && !s[11]));
+        i_arm: assert ((s[5] || s[7:6] == 0) && s[7:6] != 2'd3 && (!s[9] || s[5]) && (!s[10] || s[9]) && !(s[10] &&
+            !s[8] && !s[11]));
     end
 
     // ---------------------------------------------------------------- every arm state is reached

@@ -77,7 +77,8 @@ module f_credit #(
         .s_axis_cpl_tvalid(cpl_tvalid), .s_axis_cpl_tready(cpl_tready), .rq_valid(asks), .rq_hold(rq_hold),
         .rq_cq(rq_cq), .rq_count(rq_count), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .rq2_valid(asks2),
         .rq2_cq(rq2_cq), .rq2_count(rq2_count), .gr2_room(gr2_room), .gr2_dead(gr2_dead), .gr2_take(gr2_take),
-        .op_valid(op_valid && up), .op_ready(op_ready), .op_code(op_code), .op_cq(op_cq), .op_base(58'd0), .op_log2(op_log2),
+        .op_valid(op_valid && up), .op_ready(op_ready), .op_code(op_code), .op_cq(op_cq), .op_base(58'd0),
+        .op_log2(op_log2),
         .op_unreserved(op_unreserved), .res_valid(res_valid), .res_result(res_result), .res_index(res_index),
         .res_held(res_held), .limit_we(limit_we && up), .limit_cq(limit_cq),
         .limit_data(limit_data), .clear_valid(clear_valid && up),
@@ -143,8 +144,11 @@ module f_credit #(
     always @(posedge clk) if (!rst) begin
         entries_have_room: assert (!\dut.cq_i.slot_i.s_push || \dut.cq_i.slot_i.unused_push_ready );
 `ifndef PROPERTIES_ONLY
-        i_one_kind: assert (!(\dut.cq_i.p_cpl && \dut.cq_i.p_op ) && !(\dut.cq_i.q_cpl && \dut.cq_i.q_op ) && !(\dut.cq_i.r_cpl && \dut.cq_i.r_op ) && !(\dut.cq_i.c_cpl && \dut.cq_i.c_op ));
-        i_room: assert (\dut.cq_i.out_level + (\dut.cq_i.p_cpl || \dut.cq_i.p_op ) + (\dut.cq_i.q_cpl || \dut.cq_i.q_op ) + (\dut.cq_i.r_cpl || \dut.cq_i.r_op ) + (\dut.cq_i.c_cpl || \dut.cq_i.c_op ) + \dut.cq_i.slot_i.s_push <= 16);
+        i_one_kind: assert (!(\dut.cq_i.p_cpl && \dut.cq_i.p_op ) && !(\dut.cq_i.q_cpl && \dut.cq_i.q_op ) &&
+            !(\dut.cq_i.r_cpl && \dut.cq_i.r_op ) && !(\dut.cq_i.c_cpl && \dut.cq_i.c_op ));
+        i_room: assert (\dut.cq_i.out_level + (\dut.cq_i.p_cpl || \dut.cq_i.p_op ) + (\dut.cq_i.q_cpl ||
+            \dut.cq_i.q_op ) + (\dut.cq_i.r_cpl || \dut.cq_i.r_op ) + (\dut.cq_i.c_cpl ||
+            \dut.cq_i.c_op ) + \dut.cq_i.slot_i.s_push <= 16);
 `endif
     end
 `else

@@ -73,7 +73,8 @@ reg [2:0] f_started = 3'd0;
 always @(posedge clk) begin
     f_started <= {f_started[1:0], 1'b1};
     if (f_started[2]) begin
-        i_addresses: assert (\dut.cq_i.cons_ram.raddr_1 == p_cq && \dut.cq_i.cons_ram.raddr_2 == q_cq && \dut.cq_i.cons_ram.raddr_3 == \dut.cq_i.r_cq  &&
+        i_addresses: assert (\dut.cq_i.cons_ram.raddr_1 == p_cq && \dut.cq_i.cons_ram.raddr_2 == q_cq &&
+            \dut.cq_i.cons_ram.raddr_3 == \dut.cq_i.r_cq  &&
             \dut.cq_i.granted_ram.raddr_1 == p_cq && \dut.cq_i.granted_ram.raddr_2 == q_cq && \dut.cq_i.granted_ram.raddr_3 == \dut.cq_i.r_cq  &&
             \dut.cq_i.g_two.granted2_ram.raddr_1 == p_cq && \dut.cq_i.g_two.granted2_ram.raddr_2 == q_cq && \dut.cq_i.g_two.granted2_ram.raddr_3 == \dut.cq_i.r_cq  &&
             \dut.cq_i.context_ram.raddr_1 == p_cq && \dut.cq_i.context_ram.raddr_2 == q_cq && \dut.cq_i.context_ram.raddr_3 == \dut.cq_i.r_cq &&
@@ -88,59 +89,107 @@ always @(posedge clk) begin
             \dut.credit_i.g_two.port2_i.silent_ram.raddr_1 == \dut.credit_i.g_two.port2_i.b_cq && \dut.credit_i.g_two.port2_i.silent_ram.raddr_2 == \dut.credit_i.g_two.port2_i.s_cq && \dut.credit_i.g_two.port2_i.silent_ram.raddr_3 == \dut.credit_i.g_two.port2_i.r_cq &&
             \dut.credit_i.g_two.port2_i.limit_ram.raddr_1 == \dut.credit_i.g_two.port2_i.b_cq && \dut.credit_i.g_two.port2_i.limit_ram.raddr_2 == \dut.credit_i.g_two.port2_i.s_cq && \dut.credit_i.g_two.port2_i.limit_ram.raddr_3 == \dut.credit_i.g_two.port2_i.r_cq );
     end
-    i_quiet: assert (up || !(\dut.cq_i.p_cpl || \dut.cq_i.q_cpl || \dut.cq_i.p_op || \dut.cq_i.q_op || \dut.cq_i.r_cpl || \dut.cq_i.c_cpl || \dut.cq_i.r_op || \dut.cq_i.c_op || 
-        \dut.credit_i.port_i.b_valid || \dut.credit_i.port_i.s_valid || \dut.credit_i.port_i.r_valid || \dut.credit_i.port_i.c_valid || \dut.credit_i.g_two.port2_i.b_valid || \dut.credit_i.g_two.port2_i.s_valid || \dut.credit_i.g_two.port2_i.r_valid || \dut.credit_i.g_two.port2_i.c_valid ||
-        \dut.credit_i.port_i.b_clear || \dut.credit_i.port_i.s_clear || \dut.credit_i.port_i.r_clear || \dut.credit_i.port_i.c_clear || \dut.credit_i.g_two.port2_i.b_clear || \dut.credit_i.g_two.port2_i.s_clear || \dut.credit_i.g_two.port2_i.r_clear || \dut.credit_i.g_two.port2_i.c_clear ||
-        \dut.credit_i.port_i.took || \dut.credit_i.g_two.port2_i.took || \dut.cq_i.slot_i.s_step || trace_valid ) || rst);
+    i_quiet: assert (up || !(\dut.cq_i.p_cpl || \dut.cq_i.q_cpl || \dut.cq_i.p_op || \dut.cq_i.q_op ||
+        \dut.cq_i.r_cpl || \dut.cq_i.c_cpl || \dut.cq_i.r_op || \dut.cq_i.c_op ||
+        \dut.credit_i.port_i.b_valid || \dut.credit_i.port_i.s_valid || \dut.credit_i.port_i.r_valid ||
+            \dut.credit_i.port_i.c_valid || \dut.credit_i.g_two.port2_i.b_valid ||
+            \dut.credit_i.g_two.port2_i.s_valid || \dut.credit_i.g_two.port2_i.r_valid ||
+            \dut.credit_i.g_two.port2_i.c_valid ||
+        \dut.credit_i.port_i.b_clear || \dut.credit_i.port_i.s_clear || \dut.credit_i.port_i.r_clear ||
+            \dut.credit_i.port_i.c_clear || \dut.credit_i.g_two.port2_i.b_clear ||
+            \dut.credit_i.g_two.port2_i.s_clear || \dut.credit_i.g_two.port2_i.r_clear ||
+            \dut.credit_i.g_two.port2_i.c_clear ||
+        \dut.credit_i.port_i.took || \dut.credit_i.g_two.port2_i.took || \dut.cq_i.slot_i.s_step || trace_valid ) ||
+            rst);
     i_age: assert (age <= NUM_CQ + 1 || age == 1 << (CQ_W + 1));
     i_since: assert (f_started == (age > 2 ? 3'b111 : age == 2 ? 3'b011 : age == 1));
     i_nothing_yet: assert (up || {a1[0], a2[0], a3[0], a4[0], b1[0], b2[0], b3[0], b4[0], granted, used, placed, consumed, limited, started, steps} == 0);
     i_cleared: assert (up || age < 2 || {ctx, word1, word2, total1, total2, cons, silent, limit1, limit2} == 0);
     if (age > 1) begin
         // Copies
-        i_copies: assert (\dut.credit_i.port_i.g_other.other_ram.words [cq * IDX_W +: IDX_W] == word2 && \dut.credit_i.g_two.port2_i.g_other.other_ram.words [cq * IDX_W +: IDX_W] == word1 && \dut.cq_i.granted_ram.words [cq * IDX_W +: IDX_W] == word1 &&
+        i_copies: assert (\dut.credit_i.port_i.g_other.other_ram.words [cq * IDX_W +: IDX_W] == word2 &&
+            \dut.credit_i.g_two.port2_i.g_other.other_ram.words [cq * IDX_W +: IDX_W] == word1 &&
+            \dut.cq_i.granted_ram.words [cq * IDX_W +: IDX_W] == word1 &&
             \dut.cq_i.g_two.granted2_ram.words [cq * IDX_W +: IDX_W] == word2 && \dut.credit_i.g_two.port2_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.cq_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.credit_i.g_two.port2_i.silent_ram.words [cq * IDX_W +: IDX_W] == silent);
     end
     if (up) begin
-        i_one_kind: assert (!(\dut.cq_i.p_cpl && \dut.cq_i.p_op ) && !(\dut.cq_i.q_cpl && \dut.cq_i.q_op ) && !(\dut.cq_i.r_cpl && \dut.cq_i.r_op ) && !(\dut.cq_i.c_cpl && \dut.cq_i.c_op ));
+        i_one_kind: assert (!(\dut.cq_i.p_cpl && \dut.cq_i.p_op ) && !(\dut.cq_i.q_cpl && \dut.cq_i.q_op ) &&
+            !(\dut.cq_i.r_cpl && \dut.cq_i.r_op ) && !(\dut.cq_i.c_cpl && \dut.cq_i.c_op ));
         // Requests
-        i_requests: assert (a1[0] == in_b1 && b1[0] == in_b2 && a2[0] == s1 && b2[0] == s2 && a3[0] == r1 && b3[0] == r2 && a4[0] == c1 && b4[0] == c2);
-        i_counts: assert ((!in_b1 || a1[2:1] == \dut.credit_i.port_i.b_count ) && (!in_b2 || b1[2:1] == \dut.credit_i.g_two.port2_i.b_count ) &&
-            (!s1 || a2[2:1] == \dut.credit_i.port_i.s_count ) && (!s2 || b2[2:1] == \dut.credit_i.g_two.port2_i.s_count ) &&
-            (!r1 || a3[2:1] == \dut.credit_i.port_i.r_count ) && (!r2 || b3[2:1] == \dut.credit_i.g_two.port2_i.r_count ) &&
-            (!c1 || a4[2:1] == \dut.credit_i.port_i.c_count ) && (!c2 || b4[2:1] == \dut.credit_i.g_two.port2_i.c_count ));
-        i_small: assert ((!in_b1 || ^a1[2:1]) && (!in_b2 || ^b1[2:1]) && (!s1 || ^a2[2:1]) && (!s2 || ^b2[2:1]) && (!r1 || ^a3[2:1]) && (!r2 || ^b3[2:1]) && (!c1 || ^a4[2:1]) && (!c2 || ^b4[2:1]));
-        i_clear: assert ((!\dut.credit_i.port_i.b_clear || \dut.credit_i.port_i.b_cq != cq) && (!\dut.credit_i.port_i.s_clear || \dut.credit_i.port_i.s_cq != cq) && (!\dut.credit_i.port_i.r_clear || \dut.credit_i.port_i.r_cq != cq) && (!\dut.credit_i.port_i.c_clear || \dut.credit_i.port_i.c_cq != cq) &&
-            (!\dut.credit_i.g_two.port2_i.b_clear || \dut.credit_i.g_two.port2_i.b_cq != cq) && (!\dut.credit_i.g_two.port2_i.s_clear || \dut.credit_i.g_two.port2_i.s_cq != cq) && (!\dut.credit_i.g_two.port2_i.r_clear || \dut.credit_i.g_two.port2_i.r_cq != cq) && (!\dut.credit_i.g_two.port2_i.c_clear || \dut.credit_i.g_two.port2_i.c_cq != cq));
-        i_alone: assert (!(\dut.credit_i.port_i.b_clear && \dut.credit_i.port_i.b_valid ) && !(\dut.credit_i.port_i.s_clear && \dut.credit_i.port_i.s_valid ) && !(\dut.credit_i.port_i.r_clear && \dut.credit_i.port_i.r_valid ) && !(\dut.credit_i.port_i.c_clear && \dut.credit_i.port_i.c_valid ) && !(\dut.credit_i.g_two.port2_i.b_clear && \dut.credit_i.g_two.port2_i.b_valid ) && !(\dut.credit_i.g_two.port2_i.s_clear && \dut.credit_i.g_two.port2_i.s_valid ) && !(\dut.credit_i.g_two.port2_i.r_clear && \dut.credit_i.g_two.port2_i.r_valid ) && !(\dut.credit_i.g_two.port2_i.c_clear && \dut.credit_i.g_two.port2_i.c_valid ));
-        i_took: assert (took1 <= 2 && took2 <= 2 && (!\dut.credit_i.port_i.took || \dut.credit_i.port_i.granted_we ) && (!\dut.credit_i.g_two.port2_i.took || \dut.credit_i.g_two.port2_i.granted_we ));
-        i_behind: assert ((!c1 || (\dut.credit_i.port_i.behind == w1 && (!\dut.credit_i.g_two.port2_i.took || \dut.credit_i.port_i.behind_other == w2))) &&
-            (!c2 || (\dut.credit_i.g_two.port2_i.behind == w2 && (!\dut.credit_i.port_i.took || \dut.credit_i.g_two.port2_i.behind_other == w1))));
+        i_requests: assert (a1[0] == in_b1 && b1[0] == in_b2 && a2[0] == s1 && b2[0] == s2 && a3[0] == r1 &&
+            b3[0] == r2 && a4[0] == c1 && b4[0] == c2);
+        i_counts: assert ((!in_b1 || a1[2:1] == \dut.credit_i.port_i.b_count ) &&
+            (!in_b2 || b1[2:1] == \dut.credit_i.g_two.port2_i.b_count ) &&
+            (!s1 || a2[2:1] == \dut.credit_i.port_i.s_count ) && (!s2 ||
+                b2[2:1] == \dut.credit_i.g_two.port2_i.s_count ) &&
+            (!r1 || a3[2:1] == \dut.credit_i.port_i.r_count ) && (!r2 ||
+                b3[2:1] == \dut.credit_i.g_two.port2_i.r_count ) &&
+            (!c1 || a4[2:1] == \dut.credit_i.port_i.c_count ) && (!c2 ||
+                b4[2:1] == \dut.credit_i.g_two.port2_i.c_count ));
+        i_small: assert ((!in_b1 || ^a1[2:1]) && (!in_b2 || ^b1[2:1]) && (!s1 || ^a2[2:1]) && (!s2 || ^b2[2:1]) &&
+            (!r1 || ^a3[2:1]) && (!r2 || ^b3[2:1]) && (!c1 || ^a4[2:1]) && (!c2 || ^b4[2:1]));
+        i_clear: assert ((!\dut.credit_i.port_i.b_clear || \dut.credit_i.port_i.b_cq != cq) &&
+            (!\dut.credit_i.port_i.s_clear || \dut.credit_i.port_i.s_cq != cq) &&
+            (!\dut.credit_i.port_i.r_clear || \dut.credit_i.port_i.r_cq != cq) &&
+            (!\dut.credit_i.port_i.c_clear || \dut.credit_i.port_i.c_cq != cq) &&
+            (!\dut.credit_i.g_two.port2_i.b_clear ||
+                \dut.credit_i.g_two.port2_i.b_cq != cq) && (!\dut.credit_i.g_two.port2_i.s_clear ||
+                \dut.credit_i.g_two.port2_i.s_cq != cq) && (!\dut.credit_i.g_two.port2_i.r_clear ||
+                \dut.credit_i.g_two.port2_i.r_cq != cq) && (!\dut.credit_i.g_two.port2_i.c_clear ||
+                \dut.credit_i.g_two.port2_i.c_cq != cq));
+        i_alone: assert (!(\dut.credit_i.port_i.b_clear && \dut.credit_i.port_i.b_valid ) &&
+            !(\dut.credit_i.port_i.s_clear && \dut.credit_i.port_i.s_valid ) && !(\dut.credit_i.port_i.r_clear &&
+            \dut.credit_i.port_i.r_valid ) && !(\dut.credit_i.port_i.c_clear && \dut.credit_i.port_i.c_valid ) &&
+            !(\dut.credit_i.g_two.port2_i.b_clear && \dut.credit_i.g_two.port2_i.b_valid ) &&
+            !(\dut.credit_i.g_two.port2_i.s_clear && \dut.credit_i.g_two.port2_i.s_valid ) &&
+            !(\dut.credit_i.g_two.port2_i.r_clear && \dut.credit_i.g_two.port2_i.r_valid ) &&
+            !(\dut.credit_i.g_two.port2_i.c_clear && \dut.credit_i.g_two.port2_i.c_valid ));
+        i_took: assert (took1 <= 2 && took2 <= 2 &&
+            (!\dut.credit_i.port_i.took || \dut.credit_i.port_i.granted_we ) &&
+            (!\dut.credit_i.g_two.port2_i.took || \dut.credit_i.g_two.port2_i.granted_we ));
+        i_behind: assert ((!c1 || (\dut.credit_i.port_i.behind == w1 &&
+            (!\dut.credit_i.g_two.port2_i.took || \dut.credit_i.port_i.behind_other == w2))) &&
+            (!c2 || (\dut.credit_i.g_two.port2_i.behind == w2 && (!\dut.credit_i.port_i.took ||
+                \dut.credit_i.g_two.port2_i.behind_other == w1))));
         i_cons: assert (cons == consumed);
         i_total: assert (total == granted);
         i_limit: assert (limit1 == limit2 && limit1 == (limited ? {2'b10, SIZE} : {(IDX_W + 2){1'b0}}));
         i_silent: assert (slot_step ? silent_late <= 2 : true_silent == silent);
-        i_slot: assert (!slot_step || (\dut.cq_i.slot_i.s_alloc_next == x_alloc && \dut.cq_i.slot_i.s_used_next == x_used));
+        i_slot: assert (!slot_step || (\dut.cq_i.slot_i.s_alloc_next == x_alloc &&
+            \dut.cq_i.slot_i.s_used_next == x_used));
         i_stage: assert (!q_c || (c_alloc == x_alloc && c_used == x_used));
         i_context: assert (!q_c || \dut.cq_i.ctx [2:1] == 2'b00);
         i_active: assert (!ctx[1] && !ctx[2] && (!ctx[0] || started) && (!started || limited));
-        i_ledger: assert (placed + (put ? put_placed : 2'd0) == x_alloc && used + (put ? put_placed + put_returned : 2'd0) == x_used);
+        i_ledger: assert (placed + (put ? put_placed : 2'd0) == x_alloc &&
+            used + (put ? put_placed + put_returned : 2'd0) == x_used);
         i_put: assert (!put || put_placed + put_returned <= 2);
         // What is judged lags, on the safe side.
         i_stage1: assert (!c1 || ((w1 || \dut.credit_i.port_i.total == word1) && !\dut.credit_i.port_i.unreserved ));
-        i_stage2: assert (!c2 || ((w2 || \dut.credit_i.g_two.port2_i.total == word2) && !\dut.credit_i.g_two.port2_i.unreserved ));
-        i_bound1: assert (!c1 || !\dut.credit_i.port_i.exists || (gap1 <= SIZE_4 && true_silent + cons + SIZE - bound1 <= SIZE_4));
-        i_bound2: assert (!c2 || !\dut.credit_i.g_two.port2_i.exists || (gap2 <= SIZE_4 && true_silent + cons + SIZE - bound2 <= SIZE_4));
+        i_stage2: assert (!c2 || ((w2 || \dut.credit_i.g_two.port2_i.total == word2) &&
+            !\dut.credit_i.g_two.port2_i.unreserved ));
+        i_bound1: assert (!c1 || !\dut.credit_i.port_i.exists || (gap1 <= SIZE_4 &&
+            true_silent + cons + SIZE - bound1 <= SIZE_4));
+        i_bound2: assert (!c2 || !\dut.credit_i.g_two.port2_i.exists || (gap2 <= SIZE_4 &&
+            true_silent + cons + SIZE - bound2 <= SIZE_4));
         i_granted: assert (!q_c || (\dut.cq_i.granted - c_used <= SIZE && late <= 4));
         i_unlimited: assert (limited || (total == 0 && cons == 0 && x_alloc == 0 && x_used == 0));
         i_base: assert (!limited || base + SIZE - total <= SIZE);
-        i_held: assert (total - x_used <= SIZE && x_alloc - cons <= SIZE && {1'b0, total - x_used} + {1'b0, x_alloc - cons} <= SIZE);
+        i_held: assert (total - x_used <= SIZE && x_alloc - cons <= SIZE &&
+            {1'b0, total - x_used} + {1'b0, x_alloc - cons} <= SIZE);
         // Control
-        i_steps: assert ((!\dut.cq_i.p_op || \dut.cq_i.p_side [0] || steps == 5) && (!\dut.cq_i.q_op || \dut.cq_i.q_side [0] || steps == 4) &&
-            (!\dut.cq_i.r_op || \dut.cq_i.r_first || steps == 3) && (!\dut.cq_i.c_op || \dut.cq_i.c_first || steps == 2));
-        i_op_p: assert (!(\dut.cq_i.p_op && p_cq == cq) || ((p_code == `CDE_TRC_START || p_code == 8'hff) && !p_unreserved && started >= (p_code == `CDE_TRC_START) && limited));
-        i_op_q: assert (!(\dut.cq_i.q_op && q_cq == cq) || ((q_code == `CDE_TRC_START || q_code == 8'hff) && !q_unreserved && started >= (q_code == `CDE_TRC_START) && limited));
-        i_op_r: assert (!(\dut.cq_i.r_op && \dut.cq_i.r_cq == cq) || ((\dut.cq_i.r_code == `CDE_TRC_START || \dut.cq_i.r_code == 8'hff) && !\dut.cq_i.r_unreserved && started >= (\dut.cq_i.r_code == `CDE_TRC_START) && limited));
-        i_op_c: assert (!(\dut.cq_i.c_op && \dut.cq_i.c_cq == cq) || ((\dut.cq_i.c_code == `CDE_TRC_START || \dut.cq_i.c_code == 8'hff) && !\dut.cq_i.c_unreserved && started >= (\dut.cq_i.c_code == `CDE_TRC_START) && limited));
+        i_steps: assert ((!\dut.cq_i.p_op || \dut.cq_i.p_side [0] || steps == 5) &&
+            (!\dut.cq_i.q_op || \dut.cq_i.q_side [0] || steps == 4) &&
+            (!\dut.cq_i.r_op || \dut.cq_i.r_first || steps == 3) && (!\dut.cq_i.c_op || \dut.cq_i.c_first ||
+                steps == 2));
+        i_op_p: assert (!(\dut.cq_i.p_op && p_cq == cq) || ((p_code == `CDE_TRC_START || p_code == 8'hff) &&
+            !p_unreserved && started >= (p_code == `CDE_TRC_START) && limited));
+        i_op_q: assert (!(\dut.cq_i.q_op && q_cq == cq) || ((q_code == `CDE_TRC_START || q_code == 8'hff) &&
+            !q_unreserved && started >= (q_code == `CDE_TRC_START) && limited));
+        i_op_r: assert (!(\dut.cq_i.r_op &&
+            \dut.cq_i.r_cq == cq) || ((\dut.cq_i.r_code == `CDE_TRC_START || \dut.cq_i.r_code == 8'hff) &&
+            !\dut.cq_i.r_unreserved && started >= (\dut.cq_i.r_code == `CDE_TRC_START) && limited));
+        i_op_c: assert (!(\dut.cq_i.c_op &&
+            \dut.cq_i.c_cq == cq) || ((\dut.cq_i.c_code == `CDE_TRC_START || \dut.cq_i.c_code == 8'hff) &&
+            !\dut.cq_i.c_unreserved && started >= (\dut.cq_i.c_code == `CDE_TRC_START) && limited));
     end
 end

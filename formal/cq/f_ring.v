@@ -52,9 +52,12 @@ module f_ring (
         .clk(clk), .rst(rst), .ev_pub_valid(again_valid && !rst),
         .ev_pub_data({again[71:70], lap_of[again_cq], again[69:0], 1'b1, {IDX_W{1'b0}}, 2'd0, eq_of[again_cq], again_cq}),
         .ev_db_valid(call_valid && !rst), .ev_db_data({{RETRY_W{1'b0}}, 1'b0, {IDX_W{1'b0}}, 2'd0, call_eq, call_cq}),
-        .eqc_valid(change), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1), .eqc_eq(resize_eq), .eqc_base(58'd0),
-        .eqc_log2({3'd0, resize_log2}), .eqc_vector(16'd0), .eqc_index(unused_index), .eqc_left(eqc_left), .gone_valid(gone),
-        .gone_eq(eq_of[answer_cq]), .gone_lap(lap_of[answer_cq]), .irq_eq(1'b0), .irq_vector(unused_vector), .eq_valid(eq_valid),
+        .eqc_valid(change), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1), .eqc_eq(resize_eq),
+        .eqc_base(58'd0),
+        .eqc_log2({3'd0, resize_log2}), .eqc_vector(16'd0), .eqc_index(unused_index), .eqc_left(eqc_left),
+        .gone_valid(gone),
+        .gone_eq(eq_of[answer_cq]), .gone_lap(lap_of[answer_cq]), .irq_eq(1'b0), .irq_vector(unused_vector),
+        .eq_valid(eq_valid),
         .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(unused_addr), .eq_data(unused_data), .eq_void(unused_void),
         .eq_record(eq_record)
     );

@@ -27,7 +27,8 @@ module f_rsv (
     wire [1:0] rq_count;
 
     cde_rsv #(.CQ_W(1)) dut (
-        .clk(clk), .rst(rst), .init(init), .s_axis_rsv_tdata(s_tdata), .s_axis_rsv_tvalid(s_tvalid), .s_axis_rsv_tready(s_tready),
+        .clk(clk), .rst(rst), .init(init), .s_axis_rsv_tdata(s_tdata), .s_axis_rsv_tvalid(s_tvalid),
+        .s_axis_rsv_tready(s_tready),
         .m_axis_rsv_tdata(m_tdata), .m_axis_rsv_tvalid(m_tvalid), .m_axis_rsv_tready(m_tready), .rq_valid(rq_valid),
         .rq_hold(rq_hold || !up), .rq_cq(rq_cq), .rq_count(rq_count), .gr_room(gr_room), .gr_take(gr_take)
     );

@@ -36,7 +36,8 @@ module axil_props #(
     wire [CNT_W-1:0] unused_outstanding;
 
     axi_write_props #(.ID_W(1), .ADDR_W(ADDR_W), .DATA_W(32), .MASTER(1'b0), .MAX(MAX), .CNT_W(CNT_W)) write_i (
-        .clk(clk), .rst(rst), .awid(1'b0), .awaddr(awaddr), .awlen(8'd0), .awsize(3'd0), .awvalid(awvalid), .awready(awready),
+        .clk(clk), .rst(rst), .awid(1'b0), .awaddr(awaddr), .awlen(8'd0), .awsize(3'd0), .awvalid(awvalid),
+        .awready(awready),
         .wdata(wdata), .wstrb(wstrb), .wlast(1'b1), .wvalid(wvalid), .wready(wready), .bid(1'b0), .bresp(bresp),
         .bvalid(bvalid), .bready(bready), .outstanding(unused_outstanding)
     );
@@ -52,7 +53,8 @@ module axil_props #(
             if (rvalid) answer_of_a_read: assert (reads != 0);
             reads_bounded: assert (reads <= MAX);
             // Two codes are enough: OKAY and SLVERR.
-            response_codes: assert ((!bvalid || bresp == 2'b00 || bresp == 2'b10) && (!rvalid || rresp == 2'b00 || rresp == 2'b10));
+            response_codes: assert ((!bvalid || bresp == 2'b00 || bresp == 2'b10) &&
+                (!rvalid || rresp == 2'b00 || rresp == 2'b10));
         end
     end
 

@@ -45,17 +45,21 @@ module f_ctrl (
 
     cde_ctrl #(.NUM_CQ(2), .NUM_EQ(2), .NUM_PAGES(2), .IDX_W(4), .MAX_WRITES(2), .MOD_TICK(2)) dut (
         .clk(clk), .rst(rst), .init(init), .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid), .s_axil_awready(awready),
-        .s_axil_wdata(wdata), .s_axil_wstrb(wstrb), .s_axil_wvalid(wvalid), .s_axil_wready(wready), .s_axil_bresp(bresp),
+        .s_axil_wdata(wdata), .s_axil_wstrb(wstrb), .s_axil_wvalid(wvalid), .s_axil_wready(wready),
+        .s_axil_bresp(bresp),
         .s_axil_bvalid(bvalid), .s_axil_bready(bready), .s_axil_araddr(araddr), .s_axil_arvalid(arvalid),
-        .s_axil_arready(arready), .s_axil_rdata(rdata), .s_axil_rresp(rresp), .s_axil_rvalid(rvalid), .s_axil_rready(rready),
+        .s_axil_arready(arready), .s_axil_rdata(rdata), .s_axil_rresp(rresp), .s_axil_rvalid(rvalid),
+        .s_axil_rready(rready),
         .start(start), .command(command), .args(args), .mbox_busy(busy), .mbox_done(done && busy), .mbox_result(result),
         .mbox_outs(outs), .counter_select(counter_select), .counter_value(counter_value), .log_valid(log_valid),
         .log_entry(log_entry), .log_pop(log_pop), .refused(refused)
     );
 
     axil_props props_i (
-        .clk(clk), .rst(rst), .awaddr(awaddr), .awvalid(awvalid), .awready(awready), .wdata(wdata), .wstrb(wstrb), .wvalid(wvalid),
-        .wready(wready), .bresp(bresp), .bvalid(bvalid), .bready(bready), .araddr(araddr), .arvalid(arvalid), .arready(arready),
+        .clk(clk), .rst(rst), .awaddr(awaddr), .awvalid(awvalid), .awready(awready), .wdata(wdata), .wstrb(wstrb),
+        .wvalid(wvalid),
+        .wready(wready), .bresp(bresp), .bvalid(bvalid), .bready(bready), .araddr(araddr), .arvalid(arvalid),
+        .arready(arready),
         .rdata(rdata), .rresp(rresp), .rvalid(rvalid), .rready(rready)
     );
 

@@ -68,14 +68,19 @@ module f_isolation
                 .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(2), .RETRY_W(RETRY_W), .EV_W(EV_W), .ECC(0)
             ) dut (
                 .clk(clk), .mem_i(mem), .mem_o(mem_o), .rst(rst), .init(init), .pub_valid(pub_valid), .pub_op(pub_op),
-                .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status),
+                .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet),
+                .pub_status(pub_status),
                 .pub_give_up(pub_give_up), .pub_retry(1'b0), .db_valid(db_valid), .db_ready(db_ready[g]),
-                .db_op(db[0] ? `CDE_TRC_CB_RETURN : `CDE_TRC_DOORBELL), .db_cause(db[8:1]), .db_cq(db[9 +: CQ_W]), .db_page(db_page),
+                .db_op(db[0] ? `CDE_TRC_CB_RETURN : `CDE_TRC_DOORBELL), .db_cause(db[8:1]), .db_cq(db[9 +: CQ_W]),
+                .db_page(db_page),
                 .db_index(db[9+CQ_W +: IDX_W]), .db_arm(db[9+CQ_W+IDX_W]), .db_type(db[10+CQ_W+IDX_W +: 2]),
                 .ct_valid(ct_valid), .ct_ready(ct_ready[g]), .ct_op(ct_op), .ct_cq(ct_cq), .ct_index(ct_index),
-                .res_db_valid(res_valid[g]), .res_db_cause(res_cause[g]), .res_ct_valid(unused_ct_valid[g]), .res_ct_state(unused_state[g]),
-                .cfg_we(cfg_we), .cfg_hold(unused_hold), .cfg_cq(cfg_cq), .cfg_data(cfg_off), .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
-                .cons_we(cons_we[g]), .cons_cq(cons_cq[g]), .cons_index(cons_index[g]), .dead(dead[g]), .ev_pub_valid(ev[g][0]),
+                .res_db_valid(res_valid[g]), .res_db_cause(res_cause[g]), .res_ct_valid(unused_ct_valid[g]),
+                .res_ct_state(unused_state[g]),
+                .cfg_we(cfg_we), .cfg_hold(unused_hold), .cfg_cq(cfg_cq), .cfg_data(cfg_off), .wr_we(wr_we),
+                .wr_cq(wr_cq), .wr_index(wr_index),
+                .cons_we(cons_we[g]), .cons_cq(cons_cq[g]), .cons_index(cons_index[g]), .dead(dead[g]),
+                .ev_pub_valid(ev[g][0]),
                 .ev_pub_data(ev_data[g][0 +: EV_W]), .ev_db_valid(ev[g][1]), .ev_db_data(ev_data[g][EV_W +: EV_W]),
                 .trace_valid(trace_valid[g]), .trace_data(trace_data[g])
             );
@@ -85,8 +90,10 @@ module f_isolation
     // ---------------------------------------------------------------- what is seen of the watched CQ
     wire [1:0] called_1 = {ev[0][1] && ev_data[0][EV_W +: CQ_W] == cq, ev[0][0] && ev_data[0][0 +: CQ_W] == cq};
     wire [1:0] called_2 = {ev[1][1] && ev_data[1][EV_W +: CQ_W] == cq, ev[1][0] && ev_data[1][0 +: CQ_W] == cq};
-    wire [1:0] traced_1 = {trace_valid[0][1] && trace_data[0][279:264] == cq, trace_valid[0][0] && trace_data[0][23:8] == cq};
-    wire [1:0] traced_2 = {trace_valid[1][1] && trace_data[1][279:264] == cq, trace_valid[1][0] && trace_data[1][23:8] == cq};
+    wire [1:0] traced_1 = {trace_valid[0][1] && trace_data[0][279:264] == cq, trace_valid[0][0] &&
+        trace_data[0][23:8] == cq};
+    wire [1:0] traced_2 = {trace_valid[1][1] && trace_data[1][279:264] == cq, trace_valid[1][0] &&
+        trace_data[1][23:8] == cq};
 
     always @(posedge clk) if (up) begin
         same_callbacks: assert (called_1 == called_2);
@@ -133,10 +140,12 @@ module f_isolation
         none_waits = 1'b1;
         // A callback that is due (5) is not held back by moderation (6).
         for (k = 0; k < NUM_CQ; k = k + 1) begin
-            if (\copy[0].dut.flag_ram.words [k * Y_W + 5 +: 2] == 2'b01 || \copy[1].dut.flag_ram.words [k * Y_W + 5 +: 2] == 2'b01) none_waits = 1'b0;
+            if (\copy[0].dut.flag_ram.words [k * Y_W + 5 +: 2] == 2'b01 ||
+                \copy[1].dut.flag_ram.words [k * Y_W + 5 +: 2] == 2'b01) none_waits = 1'b0;
         end
         for (k = 0; k < NUM_CQ; k = k + 1) begin
-            if (\copy[0].dut.settings_db_ram.words [k * CF_W + 2 +: 2] != 0 || \copy[0].dut.settings_pub_ram.words [k * CF_W + 2 +: 2] != 0) off = 1'b0;
+            if (\copy[0].dut.settings_db_ram.words [k * CF_W + 2 +: 2] != 0 ||
+                \copy[0].dut.settings_pub_ram.words [k * CF_W + 2 +: 2] != 0) off = 1'b0;
         end
     end
 
@@ -153,13 +162,17 @@ module f_isolation
         alike = valid_1 == valid_2 && (!valid_1 ||
             // Control: what a doorbell alone has is not looked at.
             (!foreign(a) && !foreign(b) && (a[B+32] ? a[B+32:B+19] == b[B+32:B+19] && a[B+15:0] == b[B+15:0] &&
-                !a[B+31] && (a[B +: 8] == `CDE_TRC_CREATE || a[B +: 8] == `CDE_TRC_DESTROY || a[B +: 8] == 8'hff) : a == b && a[B+32:B+31] == 2'b01 &&
+                !a[B+31] && (a[B +: 8] == `CDE_TRC_CREATE || a[B +: 8] == `CDE_TRC_DESTROY ||
+                    a[B +: 8] == 8'hff) : a == b && a[B+32:B+31] == 2'b01 &&
                 (a[B +: 8] == `CDE_TRC_DOORBELL || a[B +: 8] == `CDE_TRC_CB_RETURN))) ||
             (foreign(a) && foreign(b) && a[B+32:B+31] == 2'b01 && b[B+32:B+31] == 2'b01 &&
-                (a[B +: 8] == `CDE_TRC_DOORBELL || a[B +: 8] == `CDE_TRC_CB_RETURN) && (b[B +: 8] == `CDE_TRC_DOORBELL || b[B +: 8] == `CDE_TRC_CB_RETURN)));
+                (a[B +: 8] == `CDE_TRC_DOORBELL ||
+                    a[B +: 8] == `CDE_TRC_CB_RETURN) && (b[B +: 8] == `CDE_TRC_DOORBELL ||
+                    b[B +: 8] == `CDE_TRC_CB_RETURN)));
     endfunction
 
-    wire twin_c = \copy[0].dut.cd_valid && !foreign(\copy[0].dut.cd ), twin_q = \copy[0].dut.qd_valid && !foreign(\copy[0].dut.qd ),
+    wire twin_c = \copy[0].dut.cd_valid && !foreign(\copy[0].dut.cd ), twin_q = \copy[0].dut.qd_valid &&
+        !foreign(\copy[0].dut.qd ),
          twin_f = \copy[0].dut.fd_valid && !foreign(\copy[0].dut.fd ), twin_z = \copy[0].dut.zd_valid && !foreign(\copy[0].dut.zd );
     // Each foreign operation of the watched CQ changes nothing, in its copy.
     wire [3:0] must_idle = ~{twin_z, twin_f, twin_q, twin_c};
@@ -172,9 +185,11 @@ module f_isolation
             \copy[0].dut.f_since == (1 << age) - 1 && \copy[1].dut.f_since == (1 << age) - 1);
     end
     always @(posedge clk) if (age > 1) begin
-        i_state: assert (\copy[0].dut.f_ram_x == \copy[1].dut.f_ram_x && \copy[0].dut.f_ram_y == \copy[1].dut.f_ram_y && \copy[0].dut.f_ram_z == \copy[1].dut.f_ram_z );
+        i_state: assert (\copy[0].dut.f_ram_x == \copy[1].dut.f_ram_x &&
+            \copy[0].dut.f_ram_y == \copy[1].dut.f_ram_y && \copy[0].dut.f_ram_z == \copy[1].dut.f_ram_z );
         // An operation without effect changes nothing.
-        i_settled: assert (\copy[0].dut.f_settled && \copy[1].dut.f_settled && \copy[0].dut.f_counted && \copy[1].dut.f_counted );
+        i_settled: assert (\copy[0].dut.f_settled && \copy[1].dut.f_settled && \copy[0].dut.f_counted &&
+            \copy[1].dut.f_counted );
         i_operations: assert (alike(\copy[0].dut.rd_valid , \copy[1].dut.rd_valid , \copy[0].dut.rd , \copy[1].dut.rd ) &&
             alike(\copy[0].dut.sd_valid , \copy[1].dut.sd_valid , \copy[0].dut.sd , \copy[1].dut.sd ) &&
             alike(\copy[0].dut.cd_valid , \copy[1].dut.cd_valid , \copy[0].dut.cd , \copy[1].dut.cd ) &&
@@ -183,20 +198,27 @@ module f_isolation
             alike(\copy[0].dut.zd_valid , \copy[1].dut.zd_valid , \copy[0].dut.zd , \copy[1].dut.zd ));
         i_written: assert (\copy[0].dut.written_ram.words == \copy[1].dut.written_ram.words );
         // The timer seeks, and finds nothing.
-        i_seeks: assert ((\copy[0].dut.look_i.state == 2'd0 || \copy[0].dut.look_i.state == 2'd3) && (\copy[1].dut.look_i.state == 2'd0 || \copy[1].dut.look_i.state == 2'd3));
+        i_seeks: assert ((\copy[0].dut.look_i.state == 2'd0 || \copy[0].dut.look_i.state == 2'd3) &&
+            (\copy[1].dut.look_i.state == 2'd0 || \copy[1].dut.look_i.state == 2'd3));
         i_time: assert (\copy[0].dut.prescale == \copy[1].dut.prescale && \copy[0].dut.now == \copy[1].dut.now );
         i_patience: assert (\copy[0].dut.ct_age == \copy[1].dut.ct_age );
-        i_no_looks: assert (none_waits && !\copy[0].dut.look_valid && !\copy[1].dut.look_valid && \copy[0].dut.waiting == 0 && \copy[1].dut.waiting == 0);
+        i_no_looks: assert (none_waits && !\copy[0].dut.look_valid && !\copy[1].dut.look_valid &&
+            \copy[0].dut.waiting == 0 && \copy[1].dut.waiting == 0);
         i_unmoderated: assert (off && \copy[0].dut.f_unmoderated && \copy[1].dut.f_unmoderated );
         i_settings: assert (\copy[0].dut.settings_db_ram.words == \copy[1].dut.settings_db_ram.words &&
             \copy[0].dut.settings_pub_ram.words == \copy[1].dut.settings_pub_ram.words );
-        i_page: assert (age <= NUM_CQ + 1 + cq || \copy[0].dut.settings_db_ram.words [cq * CF_W + CF_PAGE +: 12] == page);
-        i_publications: assert (\copy[0].dut.f_pub == \copy[1].dut.f_pub && (!\copy[0].dut.f_qp || \copy[0].dut.f_pub_q == \copy[1].dut.f_pub_q ) &&
+        i_page: assert (age <= NUM_CQ + 1 + cq ||
+            \copy[0].dut.settings_db_ram.words [cq * CF_W + CF_PAGE +: 12] == page);
+        i_publications: assert (\copy[0].dut.f_pub == \copy[1].dut.f_pub &&
+            (!\copy[0].dut.f_qp || \copy[0].dut.f_pub_q == \copy[1].dut.f_pub_q ) &&
             (!\copy[0].dut.f_fp || \copy[0].dut.f_pub_f == \copy[1].dut.f_pub_f ) &&
             (!\copy[0].dut.f_zp || \copy[0].dut.f_pub_z == \copy[1].dut.f_pub_z ));
-        i_twins_q: assert (!twin_q || (\copy[0].dut.f_db_q == \copy[1].dut.f_db_q && (!\copy[0].dut.f_qd || \copy[0].dut.f_db_q_mine == \copy[1].dut.f_db_q_mine )));
-        i_twins_f: assert (!twin_f || (\copy[0].dut.f_db_f == \copy[1].dut.f_db_f && (!\copy[0].dut.f_fd || \copy[0].dut.f_db_f_mine == \copy[1].dut.f_db_f_mine )));
-        i_twins_z: assert (!twin_z || (\copy[0].dut.f_db_z == \copy[1].dut.f_db_z && (!\copy[0].dut.f_zd || \copy[0].dut.f_db_z_mine == \copy[1].dut.f_db_z_mine )));
+        i_twins_q: assert (!twin_q || (\copy[0].dut.f_db_q == \copy[1].dut.f_db_q &&
+            (!\copy[0].dut.f_qd || \copy[0].dut.f_db_q_mine == \copy[1].dut.f_db_q_mine )));
+        i_twins_f: assert (!twin_f || (\copy[0].dut.f_db_f == \copy[1].dut.f_db_f &&
+            (!\copy[0].dut.f_fd || \copy[0].dut.f_db_f_mine == \copy[1].dut.f_db_f_mine )));
+        i_twins_z: assert (!twin_z || (\copy[0].dut.f_db_z == \copy[1].dut.f_db_z &&
+            (!\copy[0].dut.f_zd || \copy[0].dut.f_db_z_mine == \copy[1].dut.f_db_z_mine )));
         i_foreign: assert ((must_idle & ~\copy[0].dut.f_idle ) == 0 && (must_idle & ~\copy[1].dut.f_idle ) == 0);
     end
 `endif

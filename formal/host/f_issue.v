@@ -59,14 +59,18 @@ module f_issue #(
     wire [8:0]        ans_record;
 
     cde_issue #(
-        .CQ_W(CQ_W), .IDX_W(IDX_W), .M_ID_W(M_ID_W), .EQ_W(EQ_W), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2), .INIT_W(INIT_W),
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .M_ID_W(M_ID_W), .EQ_W(EQ_W), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2),
+        .INIT_W(INIT_W),
         .EQ_REC_W(8), .REC_W(9)
     ) dut (
-        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .cq_valid(cq_valid && up), .cq_ready(cq_ready), .cq_barrier(cq_barrier),
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .cq_valid(cq_valid && up), .cq_ready(cq_ready),
+        .cq_barrier(cq_barrier),
         .cq_number(cq_number), .cq_addr(cq_addr), .cq_data(cq_data), .cq_half(cq_half), .cq_count(cq_count),
         .cq_solicited(cq_solicited), .cq_quiet(cq_quiet), .cq_written(cq_written), .barrier_done(barrier_done),
-        .eq_valid(eq_valid && up), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data), .eq_void(eq_void),
-        .eq_record(eq_record), .m_axi_awid(awid), .m_axi_awaddr(awaddr), .m_axi_awvalid(awvalid), .m_axi_awready(awready),
+        .eq_valid(eq_valid && up), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr), .eq_data(eq_data),
+        .eq_void(eq_void),
+        .eq_record(eq_record), .m_axi_awid(awid), .m_axi_awaddr(awaddr), .m_axi_awvalid(awvalid),
+        .m_axi_awready(awready),
         .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_bid(bid),
         .m_axi_bresp(bresp), .m_axi_bvalid(bvalid), .m_axi_bready(bready && up), .wr_we(wr_we), .wr_cq(wr_cq),
         .wr_index(wr_index), .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
@@ -79,8 +83,10 @@ module f_issue #(
     axi_write_props #(
         .ID_W(M_ID_W), .ADDR_W(64), .DATA_W(512), .MASTER(1'b1), .MAX(MAX_WRITES), .CNT_W(4)
     ) m_axi_i (
-        .clk(clk), .rst(!up), .awid(awid), .awaddr(awaddr), .awlen(8'd0), .awsize(3'd6), .awvalid(awvalid), .awready(awready),
-        .wdata(wdata), .wstrb(wstrb), .wlast(1'b1), .wvalid(wvalid), .wready(wready), .bid(bid), .bresp(bresp), .bvalid(bvalid),
+        .clk(clk), .rst(!up), .awid(awid), .awaddr(awaddr), .awlen(8'd0), .awsize(3'd6), .awvalid(awvalid),
+        .awready(awready),
+        .wdata(wdata), .wstrb(wstrb), .wlast(1'b1), .wvalid(wvalid), .wready(wready), .bid(bid), .bresp(bresp),
+        .bvalid(bvalid),
         .bready(bready && up), .outstanding(outstanding)
     );
 
@@ -112,7 +118,8 @@ module f_issue #(
             whole_entries: assert (!wvalid || wstrb == strobes);
             fair: assert (passed_cq <= 1 && passed_eq <= 1);
             // CQ-22: the host can see the entry from the moment in which address and data are both with memory.
-            written_when_accepted: assert (wr_we == (left[2] && (!left[1] || (awvalid && awready)) && (!left[0] || (wvalid && wready))));
+            written_when_accepted: assert (wr_we == (left[2] && (!left[1] || (awvalid && awready)) &&
+                (!left[0] || (wvalid && wready))));
             written_index: assert (!wr_we || (wr_index == index && wr_cq == number));
             line_aligned: assert (!awvalid || awaddr[5:0] == 6'd0);
         end

@@ -65,14 +65,22 @@ module f_pages #(
     cde_page_port #(
         .CQ_W(1), .IDX_W(4), .PAGE_W(1), .ID_W(ID_W), .ADDR_W(28), .POSTS(1'b1), .RECEIVES(1'b1), .ECC(0)
     ) dut (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .s_axi_awid(awid), .s_axi_awaddr(awaddr), .s_axi_awlen(awlen),
-        .s_axi_awsize(awsize), .s_axi_awvalid(awvalid), .s_axi_awready(awready), .s_axi_wdata(wdata), .s_axi_wstrb(wstrb),
-        .s_axi_wlast(wlast), .s_axi_wvalid(wvalid), .s_axi_wready(wready), .s_axi_bid(bid), .s_axi_bresp(bresp), .s_axi_buser(buser),
-        .s_axi_bvalid(bvalid), .s_axi_bready(bready), .db_valid(db_valid), .db_ready(db_ready && up), .db_op(db_op), .db_cause(db_cause),
-        .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type), .res_valid(db_way[LATE-1]),
-        .res_cause(cause), .post_valid(post_valid), .post_ready(post_ready && up), .post_page(post_page), .post_kind(post_kind), .post_data(post_data),
-        .post_word(post_word), .post_res_valid(post_way[3]), .post_res_cause(cause), .st_valid(st_valid), .st_page(st_page),
-        .st_post(st_post), .st_srq(st_srq), .st_object(st_object), .st_cause(st_cause), .s_axi_arid(arid), .s_axi_araddr(araddr),
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .s_axi_awid(awid),
+        .s_axi_awaddr(awaddr), .s_axi_awlen(awlen),
+        .s_axi_awsize(awsize), .s_axi_awvalid(awvalid), .s_axi_awready(awready), .s_axi_wdata(wdata),
+        .s_axi_wstrb(wstrb),
+        .s_axi_wlast(wlast), .s_axi_wvalid(wvalid), .s_axi_wready(wready), .s_axi_bid(bid), .s_axi_bresp(bresp),
+        .s_axi_buser(buser),
+        .s_axi_bvalid(bvalid), .s_axi_bready(bready), .db_valid(db_valid), .db_ready(db_ready && up), .db_op(db_op),
+        .db_cause(db_cause),
+        .db_cq(db_cq), .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type),
+        .res_valid(db_way[LATE-1]),
+        .res_cause(cause), .post_valid(post_valid), .post_ready(post_ready && up), .post_page(post_page),
+        .post_kind(post_kind), .post_data(post_data),
+        .post_word(post_word), .post_res_valid(post_way[3]), .post_res_cause(cause), .st_valid(st_valid),
+        .st_page(st_page),
+        .st_post(st_post), .st_srq(st_srq), .st_object(st_object), .st_cause(st_cause), .s_axi_arid(arid),
+        .s_axi_araddr(araddr),
         .s_axi_arlen(arlen), .s_axi_arsize(arsize), .s_axi_arvalid(arvalid), .s_axi_arready(arready), .s_axi_rid(rid),
         .s_axi_rdata(rdata), .s_axi_rresp(rresp), .s_axi_rlast(rlast), .s_axi_rvalid(rvalid), .s_axi_rready(rready),
         .rd_err_valid(rd_err_valid), .rd_err_cause(rd_err_cause), .rd_err_page(rd_err_page)
@@ -84,8 +92,10 @@ module f_pages #(
     axi_write_props #(
         .ID_W(ID_W), .ADDR_W(28), .DATA_W(512), .MASTER(1'b0), .IN_ORDER(1'b1), .MAX(MAX), .CNT_W(6)
     ) write_i (
-        .clk(clk), .rst(!up), .awid(awid), .awaddr(awaddr), .awlen(awlen), .awsize(awsize), .awvalid(awvalid && up), .awready(awready),
-        .wdata(wdata), .wstrb(wstrb), .wlast(wlast), .wvalid(wvalid && up), .wready(wready), .bid(bid), .bresp(bresp), .bvalid(bvalid),
+        .clk(clk), .rst(!up), .awid(awid), .awaddr(awaddr), .awlen(awlen), .awsize(awsize), .awvalid(awvalid && up),
+        .awready(awready),
+        .wdata(wdata), .wstrb(wstrb), .wlast(wlast), .wvalid(wvalid && up), .wready(wready), .bid(bid),
+        .bresp(bresp), .bvalid(bvalid),
         .bready(bready), .outstanding(outstanding)
     );
     always @(posedge clk) if (up) begin
@@ -112,7 +122,8 @@ module f_pages #(
     wire [LATE-1:0]   way = db_way | post_way;
     wire [5:0]        answers = \dut.doorbell_i.b_fifo.level , addresses = \dut.doorbell_i.aw_fifo.level ;
     wire [1:0]        beats = \dut.doorbell_i.w_fifo.level ;
-    wire [5:0]        lasts = (beats != 0 && \dut.doorbell_i.w_fifo.words [576]) + (beats == 2 && \dut.doorbell_i.w_fifo.words [577+576]);
+    wire [5:0]        lasts = (beats != 0 && \dut.doorbell_i.w_fifo.words [576]) + (beats == 2 &&
+        \dut.doorbell_i.w_fifo.words [577+576]);
     // Places in the order of the answers: of the first address, of a write on its way
     reg  [5:0]        at_a;
     reg               in_place;
@@ -134,7 +145,8 @@ module f_pages #(
     // These stay with a fault as well: without them overflow takes too long to find.
     always @(posedge clk) if (!rst) begin
         i_age: assert (age <= 4);
-        i_quiet: assert (up || (at_a == 0 && addresses == 0 && beats == 0 && outstanding == 0 && \write_i.f_wls == 0 && !watching));
+        i_quiet: assert (up || (at_a == 0 && addresses == 0 && beats == 0 && outstanding == 0 &&
+            \write_i.f_wls == 0 && !watching));
         i_ways: assert ((db_way & post_way) == 0);
         i_posted: assert ({\dut.doorbell_i.posted [26], \dut.doorbell_i.posted [17], \dut.doorbell_i.posted [8]} == post_way[6:4]);
         i_levels: assert ((up || at_a == 0) && addresses <= 2 && beats <= 2);
@@ -150,7 +162,8 @@ module f_pages #(
 
 `ifdef READS
     axi_read_props #(.ID_W(ID_W), .ADDR_W(28), .DATA_W(512), .MAX(3), .CNT_W(3)) read_i (
-        .clk(clk), .rst(!up), .arid(arid), .araddr(araddr), .arlen(arlen), .arsize(arsize), .arvalid(arvalid && up), .arready(arready),
+        .clk(clk), .rst(!up), .arid(arid), .araddr(araddr), .arlen(arlen), .arsize(arsize), .arvalid(arvalid && up),
+        .arready(arready),
         .rid(rid), .rdata(rdata), .rresp(rresp), .rlast(rlast), .rvalid(rvalid), .rready(rready)
     );
 `endif

@@ -49,10 +49,13 @@ localparam QP_W = 1, MR_W = 1;
     wire [1:0]    count;
 
     cde_check #(.NUM_QP(2), .QP_W(1), .NUM_MR(2), .NUM_MW(2), .MR_W(1), .N_W(1), .ECC(0)) dut (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .s_axis_check_tdata(check), .s_axis_check_tvalid(check_valid && up),
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .s_axis_check_tdata(check),
+        .s_axis_check_tvalid(check_valid && up),
         .s_axis_check_tready(check_ready), .m_axis_verdict_tdata(verdict), .m_axis_verdict_tvalid(verdict_valid),
-        .m_axis_verdict_tready(verdict_ready), .change_we(change_we && up), .change_at(change_at), .change_word(change_word),
-        .set_we(set_we && up), .set_qp(set_qp), .set_zone(set_zone), .qp_up(qp_up), .removed(removed), .bad_valid(bad_valid),
+        .m_axis_verdict_tready(verdict_ready), .change_we(change_we && up), .change_at(change_at),
+        .change_word(change_word),
+        .set_we(set_we && up), .set_qp(set_qp), .set_zone(set_zone), .qp_up(qp_up), .removed(removed),
+        .bad_valid(bad_valid),
         .err_code(err_code), .count(count)
     );
 
@@ -83,12 +86,14 @@ localparam QP_W = 1, MR_W = 1;
     wire [66:0] end_of_access = {3'd0, address} + {35'd0, length};
     wire [66:0] end_of_range = {3'd0, base} + {19'd0, entry[`CDE_KEY_WORD_LENGTH +: 48]};
     wire        of_us = check_2 && access[63:32] == k && name[0] == q;
-    wire        malformed = name[15:1] != 0 || access[31:18] != 0 || access[191:160] != 0 || (kind != 2'd1 && kind != 2'd2);
+    wire        malformed = name[15:1] != 0 || access[31:18] != 0 || access[191:160] != 0 || (kind != 2'd1 &&
+        kind != 2'd2);
     wire        valid = k[10:1] == 0 && entry[`CDE_KEY_WORD_VALID] && entry[`CDE_KEY_WORD_GENERATION +: 20] == k[31:12];
     wire        my = window ? {15'd0, entry[`CDE_KEY_WORD_QP]} == name : entry[`CDE_KEY_WORD_ZONE +: 16] == zone_1[15:0];
     wire        right = entry[`CDE_KEY_WORD_RIGHTS + (kind == 2'd1 ? 1 : 2)];
     wire        inside = address >= base && end_of_access <= end_of_range;
-    wire [3:0]  code = malformed || removed || !zone_1[16] || !qp_up[q] ? `CDE_VERDICT_REFUSED : length == 0 ? `CDE_VERDICT_GRANTED : !valid ? `CDE_VERDICT_BAD_KEY :
+    wire [3:0]  code = malformed || removed || !zone_1[16] ||
+        !qp_up[q] ? `CDE_VERDICT_REFUSED : length == 0 ? `CDE_VERDICT_GRANTED : !valid ? `CDE_VERDICT_BAD_KEY :
                        !my ? `CDE_VERDICT_WRONG_QP : !right ? `CDE_VERDICT_NO_RIGHT : !inside ? `CDE_VERDICT_BAD_RANGE : `CDE_VERDICT_GRANTED;
     wire        granted = count[0] && !count[1];
     wire [66:0] byte_i = {3'd0, address} + {35'd0, i};
@@ -103,10 +108,13 @@ localparam QP_W = 1, MR_W = 1;
 `ifndef ROOM_ONLY
         if (of_us) begin
             verdict_by_table: assert (\dut.out_fifo.push_data == {code, name});
-            refused_is_reported: assert (count[1] == (code != `CDE_VERDICT_GRANTED) && (!count[1] || err_code == {12'd0, code}));
-            refused_ends_connection: assert (bad_valid == (code != `CDE_VERDICT_GRANTED && code != `CDE_VERDICT_REFUSED));
+            refused_is_reported: assert (count[1] == (code != `CDE_VERDICT_GRANTED) &&
+                (!count[1] || err_code == {12'd0, code}));
+            refused_ends_connection: assert (bad_valid == (code != `CDE_VERDICT_GRANTED &&
+                code != `CDE_VERDICT_REFUSED));
             if (granted && length != 0) granted_has_key_and_right: assert (valid && my && right);
-            if (granted && i < length) granted_byte_is_inside: assert (!byte_i[64] && byte_i >= {3'd0, base} && byte_i < end_of_range);
+            if (granted && i < length) granted_byte_is_inside: assert (!byte_i[64] && byte_i >= {3'd0, base} &&
+                byte_i < end_of_range);
         end
 `endif
     end
@@ -137,19 +145,25 @@ localparam QP_W = 1, MR_W = 1;
         if (age > at + 3'd1) entry_of_key: assert (word_k == entry);
         if (age > q + 3'd1) zone_of_qp: assert ((q ? \dut.zone_ram.words [33:17] : \dut.zone_ram.words [16:0]) == zone);
         age_is_legal: assert (age <= 5);
-        if (!up) nothing_yet: assert (entry == 0 && zone == 0 && zone_1 == 0 && !check_1 && !check_2 && owed == 0 && !waits);
-        if (!rst && !up) empty_yet: assert (!\dut.b_valid && !\dut.c_valid && \dut.out_fifo.level == 0 && stored == 0 && !\dut.out_fifo.q_valid );
+        if (!up) nothing_yet: assert (entry == 0 && zone == 0 && zone_1 == 0 && !check_1 && !check_2 && owed == 0 &&
+            !waits);
+        if (!rst && !up) empty_yet: assert (!\dut.b_valid && !\dut.c_valid && \dut.out_fifo.level == 0 &&
+            stored == 0 && !\dut.out_fifo.q_valid );
         entry_ends: assert ({1'b0, base} + {17'd0, entry[`CDE_KEY_WORD_LENGTH +: 48]} <= {1'b1, 64'd0});
         if (up) begin
             stages: assert (\dut.b_valid == check_1 && \dut.c_valid == check_2);
-            levels: assert (stored <= 8 && \dut.out_fifo.level == stored + \dut.out_fifo.q_valid && (\dut.out_fifo.q_valid || stored == 0));
-            room: assert ({1'b0, \dut.out_fifo.level } + check_1 + check_2 <= 7 && owed == {1'b0, \dut.out_fifo.level } + check_1 + check_2);
+            levels: assert (stored <= 8 && \dut.out_fifo.level == stored + \dut.out_fifo.q_valid &&
+                (\dut.out_fifo.q_valid || stored == 0));
+            room: assert ({1'b0, \dut.out_fifo.level } + check_1 + check_2 <= 7 &&
+                owed == {1'b0, \dut.out_fifo.level } + check_1 + check_2);
             if (waits) offered: assert (\dut.out_fifo.q_valid );
             if (check_1) begin
                 access_b: assert ({\dut.b_key , \dut.b_kind , \dut.b_name , \dut.b_from , \dut.b_bytes } ==
                                   {access_1[63:32], access_1[17:0], access_1[127:64], access_1[159:128]});
-                at_b: assert (\dut.b_at == {access_1[43], access_1[32]} && \dut.word_ram.f_raddr == \dut.b_at && \dut.zone_ram.f_raddr == access_1[0]);
-                flags_b: assert (\dut.b_far == (access_1[42:33] != 0) && \dut.b_bad == (access_1[15:1] != 0 || access_1[31:18] != 0 ||
+                at_b: assert (\dut.b_at == {access_1[43], access_1[32]} && \dut.word_ram.f_raddr == \dut.b_at &&
+                    \dut.zone_ram.f_raddr == access_1[0]);
+                flags_b: assert (\dut.b_far == (access_1[42:33] != 0) &&
+                    \dut.b_bad == (access_1[15:1] != 0 || access_1[31:18] != 0 ||
                                  access_1[191:160] != 0 || (access_1[17:16] != 1 && access_1[17:16] != 2)));
             end
             if (check_2) begin

@@ -62,17 +62,25 @@ localparam QP_W = 1, MR_W = 1;
     wire [389:0]  found;
 
     cde_keys #(.NUM_QP(2), .QP_W(1), .NUM_MR(2), .NUM_MW(2), .MR_W(1), .N_W(1), .ECC(0)) keys_i (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .peer_valid(peer_valid), .peer_qp(peer_qp), .peer_key(peer_key),
-        .peer_counts(peer_counts), .peer_good(peer_good), .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_qp(op_qp),
-        .op_key(op_key), .op_region(op_region), .op_base(op_base), .op_length(op_length), .op_zone(op_zone), .op_rights(op_rights),
-        .opr_valid(opr_valid), .opr_status(opr_status), .set_we(set_we), .set_qp(set_qp), .set_zone(set_zone[15:0]), .look_qp(1'b0),
-        .keys({64'd0, key}), .found(found), .invalidates(invalidates), .change_we(change_we), .change_at(change_at), .change_word(change_word)
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .peer_valid(peer_valid),
+        .peer_qp(peer_qp), .peer_key(peer_key),
+        .peer_counts(peer_counts), .peer_good(peer_good), .op_valid(op_valid), .op_ready(op_ready),
+        .op_code(op_code), .op_qp(op_qp),
+        .op_key(op_key), .op_region(op_region), .op_base(op_base), .op_length(op_length), .op_zone(op_zone),
+        .op_rights(op_rights),
+        .opr_valid(opr_valid), .opr_status(opr_status), .set_we(set_we), .set_qp(set_qp), .set_zone(set_zone[15:0]),
+        .look_qp(1'b0),
+        .keys({64'd0, key}), .found(found), .invalidates(invalidates), .change_we(change_we), .change_at(change_at),
+        .change_word(change_word)
     );
 
     cde_check #(.NUM_QP(2), .QP_W(1), .NUM_MR(2), .NUM_MW(2), .MR_W(1), .N_W(1), .ECC(0)) check_i (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem2), .rst(rst), .init(init), .s_axis_check_tdata(check), .s_axis_check_tvalid(check_valid),
-        .s_axis_check_tready(check_ready), .m_axis_verdict_tready(verdict_ready), .change_we(change_we), .change_at(change_at),
-        .change_word(change_word), .set_we(set_we), .set_qp(set_qp), .set_zone(set_zone), .qp_up(qp_up), .removed(removed), .count(count)
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem2), .rst(rst), .init(init), .s_axis_check_tdata(check),
+        .s_axis_check_tvalid(check_valid),
+        .s_axis_check_tready(check_ready), .m_axis_verdict_tready(verdict_ready), .change_we(change_we),
+        .change_at(change_at),
+        .change_word(change_word), .set_we(set_we), .set_qp(set_qp), .set_zone(set_zone), .qp_up(qp_up),
+        .removed(removed), .count(count)
     );
 
     wire manages_region = op_code == KEY_REGISTER || op_code == KEY_ALLOC || op_code == KEY_DEREGISTER;
@@ -90,8 +98,10 @@ localparam QP_W = 1, MR_W = 1;
     initial entry = 0;
     wire          changed = change_we && change_at == at && up;
     wire [KW-1:0] entry_next = changed ? change_word : entry;
-    wire          valid = k[10:1] == 0 && entry[`CDE_KEY_WORD_VALID] && entry[`CDE_KEY_WORD_GENERATION +: 20] == k[31:12];
-    wire          valid_next = k[10:1] == 0 && entry_next[`CDE_KEY_WORD_VALID] && entry_next[`CDE_KEY_WORD_GENERATION +: 20] == k[31:12];
+    wire          valid = k[10:1] == 0 && entry[`CDE_KEY_WORD_VALID] &&
+        entry[`CDE_KEY_WORD_GENERATION +: 20] == k[31:12];
+    wire          valid_next = k[10:1] == 0 && entry_next[`CDE_KEY_WORD_VALID] &&
+        entry_next[`CDE_KEY_WORD_GENERATION +: 20] == k[31:12];
     reg           gone = 1'b0;          // was valid, and is no more
     reg           owner;                // QP of the step that made it valid
 
@@ -129,8 +139,10 @@ localparam QP_W = 1, MR_W = 1;
         never_valid_again: assert (!(gone && valid));
         generation_only_grows: assert (entry_next[`CDE_KEY_WORD_GENERATION +: 20] >= entry[`CDE_KEY_WORD_GENERATION +: 20]);
         if (valid && !valid_next)
-            ended_by_its_step: assert (taken_2 && ((takes_away && key_2 == k) || ((code_2 == KEY_CLOSE || code_2 == KEY_DEREGISTER) && key_2[11:0] == k[11:0])));
-        if (!valid && valid_next && window) bound_by_bind: assert (taken_2 && code_2 == KEY_BIND && key_2[11:0] == k[11:0]);
+            ended_by_its_step: assert (taken_2 && ((takes_away &&
+                key_2 == k) || ((code_2 == KEY_CLOSE || code_2 == KEY_DEREGISTER) && key_2[11:0] == k[11:0])));
+        if (!valid && valid_next && window) bound_by_bind: assert (taken_2 && code_2 == KEY_BIND &&
+            key_2[11:0] == k[11:0]);
         if (valid && window) one_qp: assert (entry[`CDE_KEY_WORD_QP] == owner);
         // Of several invalidations that name it, exactly the first of its QP succeeds.
         if (mine && takes_away) begin
@@ -194,8 +206,10 @@ localparam QP_W = 1, MR_W = 1;
         if (up_1) begin
             valid_is_taken: assert (up && \keys_i.b_valid == taken_1 && \keys_i.c_valid == taken_2 &&
                                     \check_i.b_valid == check_1 && \check_i.c_valid == check_2);
-            reads_of_steps: assert (\keys_i.word_ram.f_raddr == \keys_i.b_at && \check_i.word_ram.f_raddr == \check_i.b_at );
-            lookup_is_asked: assert (\keys_i.g_lookup[0].lookup_ram.f_raddr == {1'b0, asked_key[0]} && \keys_i.g_lookup[0].generation == asked_key[31:12] &&
+            reads_of_steps: assert (\keys_i.word_ram.f_raddr == \keys_i.b_at &&
+                \check_i.word_ram.f_raddr == \check_i.b_at );
+            lookup_is_asked: assert (\keys_i.g_lookup[0].lookup_ram.f_raddr == {1'b0, asked_key[0]} &&
+                \keys_i.g_lookup[0].generation == asked_key[31:12] &&
                                      \keys_i.g_lookup[0].far == (asked_key[11:1] != 0) && asked == (asked_key == k));
         end
         if (up && taken_1) step_b: assert (\keys_i.b_qp == qp_1 && \keys_i.b_code == code_1 && \keys_i.b_key == key_1 &&
@@ -209,12 +223,15 @@ localparam QP_W = 1, MR_W = 1;
             kind_b: assert (key_1[10:1] == 0 && key_1[11] == (code_1 == KEY_CREATE || code_1 == KEY_CLOSE));
         if (up && taken_2 && (code_2 == KEY_REGISTER || code_2 == KEY_ALLOC || code_2 == KEY_DEREGISTER || code_2 == KEY_CREATE || code_2 == KEY_CLOSE))
             kind_c: assert (key_2[10:1] == 0 && key_2[11] == (code_2 == KEY_CREATE || code_2 == KEY_CLOSE));
-        if (up && check_1) access_b: assert (\check_i.b_key == access_1[63:32] && \check_i.b_name == access_1[15:0] && \check_i.b_kind == access_1[17:16] &&
+        if (up && check_1) access_b: assert (\check_i.b_key == access_1[63:32] &&
+            \check_i.b_name == access_1[15:0] && \check_i.b_kind == access_1[17:16] &&
                                        \check_i.b_at == {access_1[43], access_1[32]} && \check_i.b_far == (access_1[42:33] != 0) &&
                                        (\check_i.b_bad || access_1[17:16] == 1 || access_1[17:16] == 2));
         if (up && check_2) begin
-            access_c: assert (\check_i.c_key == access_2[63:32] && \check_i.c_name == access_2[15:0] && \check_i.c_kind == access_2[17:16] &&
-                              \check_i.c_far == (access_2[42:33] != 0) && (\check_i.c_bad || access_2[17:16] == 1 || access_2[17:16] == 2));
+            access_c: assert (\check_i.c_key == access_2[63:32] && \check_i.c_name == access_2[15:0] &&
+                \check_i.c_kind == access_2[17:16] &&
+                              \check_i.c_far == (access_2[42:33] != 0) && (\check_i.c_bad || access_2[17:16] == 1 ||
+                                  access_2[17:16] == 2));
             if ({access_2[43], access_2[32]} == at) word_of_access: assert (\check_i.word == entry);
         end
     end

@@ -59,11 +59,13 @@ module f_ram #(
     (* hierconn *) wire [AW-1:0] \dut.node.clear_addr ;
 `ifdef PORTS_2
     `DUT #(.W(W), .AW(AW), .ECC(ECC)) dut (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .we0(we[0]), .waddr0(waddr0), .wdata0(wdata0), .we1(we[1]), .waddr1(waddr1), .wdata1(wdata1),
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .we0(we[0]), .waddr0(waddr0), .wdata0(wdata0), .we1(we[1]),
+        .waddr1(waddr1), .wdata1(wdata1),
         .raddr0(raddr0), .rdata0(read0), .raddr1(raddr1), .rdata1(read1)
     );
     `MODEL #(.W(W), .AW(AW)) model (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem_2), .we0(we[0]), .waddr0(waddr0), .wdata0(wdata0), .we1(we[1]), .waddr1(waddr1), .wdata1(wdata1),
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem_2), .we0(we[0]), .waddr0(waddr0), .wdata0(wdata0), .we1(we[1]),
+        .waddr1(waddr1), .wdata1(wdata1),
         .raddr0(raddr0), .rdata0(is0), .raddr1(raddr1), .rdata1(is1)
     );
     (* hierconn *) wire \dut.v0_1 , \dut.v0_2 , \dut.v1_1 , \dut.v1_2 ;
@@ -95,14 +97,17 @@ module f_ram #(
         && (!back0_2 || (!in_1 && !step1_2)) && (!back1_2 || (in_1 && !step0_2))
         && (\dut.same_2 == (\dut.user0_2 && \dut.user1_2 && \dut.at0_2 == \dut.at1_2 ));
     wire idle = !(step0_1 && \dut.user0_1 ) && !(step1_1 && \dut.user1_1 ) && !user_2;
-    wire heals_right = (!\dut.heal0 || \dut.heal_addr0 != at || (\dut.heal_data0 == word && \dut.r0_side == in_1 && idle))
+    wire heals_right = (!\dut.heal0 || \dut.heal_addr0 != at || (\dut.heal_data0 == word && \dut.r0_side == in_1 &&
+        idle))
         && (!\dut.heal1 || \dut.heal_addr1 != at || (\dut.heal_data1 == word && \dut.r1_side == in_1 && idle));
 `else
     `DUT #(.W(W), .AW(AW), .ECC(ECC)) dut (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .we(we[0]), .waddr(waddr0), .wdata(wdata0), .raddr(raddr0), .rdata(read0)
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .we(we[0]), .waddr(waddr0), .wdata(wdata0), .raddr(raddr0),
+        .rdata(read0)
     );
     `MODEL #(.W(W), .AW(AW)) model (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem_2), .we(we[0]), .waddr(waddr0), .wdata(wdata0), .raddr(raddr0), .rdata(is0)
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem_2), .we(we[0]), .waddr(waddr0), .wdata(wdata0), .raddr(raddr0),
+        .rdata(is0)
     );
     assign {read1, is1} = {2*W{1'b0}};
     (* hierconn *) wire \dut.v_1 , \dut.v_2 ;

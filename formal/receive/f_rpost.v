@@ -66,13 +66,19 @@ module f_rpost #(
     wire [447:0]     buf_data;
 
     cde_rpost #(.NUM_QP(2), .QP_W(1), .NUM_SRQ(2), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .ECC(0)) dut (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .post_valid(post_valid && up), .post_ready(post_ready),
-        .post_kind(post_kind), .post_page(post_page), .post_data(post_data), .post_word(post_word), .post_res_valid(res_valid),
-        .post_res_cause(cause), .op_valid(op_valid && up), .op_ready(op_ready), .op_code(op_code), .op_queue(op_queue), .op_size(op_size),
-        .opr_valid(opr_valid), .rq_hold(rq_hold), .gr_room(gr_room), .gr_dead(gr_dead), .removed(removed), .set_we(set_we && up),
-        .set_queue(set_queue), .set_data(set_data), .qp_live(qp_live), .qp_open(qp_open), .srq_live(srq_live), .found(found),
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .post_valid(post_valid && up),
+        .post_ready(post_ready),
+        .post_kind(post_kind), .post_page(post_page), .post_data(post_data), .post_word(post_word),
+        .post_res_valid(res_valid),
+        .post_res_cause(cause), .op_valid(op_valid && up), .op_ready(op_ready), .op_code(op_code),
+        .op_queue(op_queue), .op_size(op_size),
+        .opr_valid(opr_valid), .rq_hold(rq_hold), .gr_room(gr_room), .gr_dead(gr_dead), .removed(removed),
+        .set_we(set_we && up),
+        .set_queue(set_queue), .set_data(set_data), .qp_live(qp_live), .qp_open(qp_open), .srq_live(srq_live),
+        .found(found),
         .done_we(done_we && up), .done_qp(done_qp), .done_total(done_total), .completed_we(completed_we && up),
-        .completed_srq(completed_srq), .completed_total(completed_total), .buf_we(buf_we), .buf_queue(buf_queue), .buf_index(buf_index),
+        .completed_srq(completed_srq), .completed_total(completed_total), .buf_we(buf_we), .buf_queue(buf_queue),
+        .buf_index(buf_index),
         .buf_data(buf_data), .tail_we(tail_we), .tail_queue(tail_queue), .tail(new_tail)
     );
 
@@ -109,7 +115,8 @@ module f_rpost #(
         if (frees) freed <= total;
         lives <= starts || (lives && !(ends && !accepts));
         going <= {going[4:0], take};
-        {context_4, context_3, context_2, context_1, context_0} <= {context_3, context_2, context_1, context_0, post_data[`CDE_RPOST_CONTEXT_LSB +: 64]};
+        {context_4, context_3, context_2, context_1, context_0} <=
+            {context_3, context_2, context_1, context_0, post_data[`CDE_RPOST_CONTEXT_LSB +: 64]};
         {reap_5, reap_4, reap_3, reap_2, reap_1, reap_0} <= {reap_4, reap_3, reap_2, reap_1, reap_0, post_kind == 2'd3};
         accepted <= buf_we && up;
     end
@@ -155,10 +162,14 @@ module f_rpost #(
         if (age > z[0] + 3'd1) freed_of_z: assert (free_word == freed);
         age_is_legal: assert (age <= 5);
         if (!up_1) nothing_yet: assert (tail == 0 && freed == 0 && !lives && going == 0 && !accepted);
-        if (!rst && !up_1) empty_yet: assert (!\dut.b_post && !\dut.s_post && !\dut.t_post && !\dut.r_post && !\dut.c_post && !\dut.b_op && !\dut.s_op && !\dut.t_op && !\dut.r_op && !\dut.c_op && !res_valid);
-        if (age > 0) reads_1: assert (\dut.state_ram.raddr_1 == \dut.t_queue && \dut.done_ram.raddr_1 == \dut.t_queue [0] && \dut.completed_ram.raddr_1 == \dut.t_queue [0]);
-        if (age > 1) reads_2: assert (\dut.state_ram.raddr_2 == \dut.r_queue && \dut.done_ram.raddr_2 == \dut.r_queue [0] && \dut.completed_ram.raddr_2 == \dut.r_queue [0]);
-        if (age > 2) reads_3: assert (\dut.state_ram.raddr_3 == \dut.c_queue && \dut.done_ram.raddr_3 == \dut.c_queue [0] && \dut.completed_ram.raddr_3 == \dut.c_queue [0]);
+        if (!rst && !up_1) empty_yet: assert (!\dut.b_post && !\dut.s_post && !\dut.t_post && !\dut.r_post &&
+            !\dut.c_post && !\dut.b_op && !\dut.s_op && !\dut.t_op && !\dut.r_op && !\dut.c_op && !res_valid);
+        if (age > 0) reads_1: assert (\dut.state_ram.raddr_1 == \dut.t_queue &&
+            \dut.done_ram.raddr_1 == \dut.t_queue [0] && \dut.completed_ram.raddr_1 == \dut.t_queue [0]);
+        if (age > 1) reads_2: assert (\dut.state_ram.raddr_2 == \dut.r_queue &&
+            \dut.done_ram.raddr_2 == \dut.r_queue [0] && \dut.completed_ram.raddr_2 == \dut.r_queue [0]);
+        if (age > 2) reads_3: assert (\dut.state_ram.raddr_3 == \dut.c_queue &&
+            \dut.done_ram.raddr_3 == \dut.c_queue [0] && \dut.completed_ram.raddr_3 == \dut.c_queue [0]);
         if (up_1) still_up: assert (up);
         if (lives) begin
             sized: assert (size <= N && used <= size && present <= N);
@@ -166,19 +177,26 @@ module f_rpost #(
         end
         if (up) begin
             stages: assert ({\dut.c_post , \dut.r_post , \dut.t_post , \dut.s_post , \dut.b_post } == going[4:0]);
-            one_each: assert (!(\dut.b_post && \dut.b_op ) && !(\dut.s_post && \dut.s_op ) && !(\dut.t_post && \dut.t_op ) &&
+            one_each: assert (!(\dut.b_post && \dut.b_op ) && !(\dut.s_post && \dut.s_op ) && !(\dut.t_post &&
+                \dut.t_op ) &&
                               !(\dut.r_post && \dut.r_op ) && !(\dut.c_post && \dut.c_op ));
-            if (\dut.c_queue == z && (\dut.c_post || \dut.c_op )) z_c: assert (\dut.st == states[0 +: ST_W] && \dut.freed == freed);
+            if (\dut.c_queue == z && (\dut.c_post || \dut.c_op )) z_c: assert (\dut.st == states[0 +: ST_W] &&
+                \dut.freed == freed);
             if (\dut.b_op ) size_b: assert (\dut.b_value <= N && \dut.b_code != 2'd3);
             if (\dut.s_op ) size_s: assert (\dut.s_value <= N && \dut.s_code != 2'd3);
             if (\dut.t_op ) size_t: assert (\dut.t_value <= N && \dut.t_code != 2'd3);
             if (\dut.r_op ) size_r: assert (\dut.r_value <= N && \dut.r_code != 2'd3);
             if (\dut.c_op ) size_c: assert (\dut.c_value <= N && \dut.c_code != 2'd3);
-            if (going[0]) post_b: assert (\dut.b_data [447:384] == context_0 && reap_0 == (\dut.b_kind == 2'd3) && (!reap_0 || \dut.b_queue [1]));
-            if (going[1]) post_s: assert (\dut.s_data [447:384] == context_1 && reap_1 == (\dut.s_kind == 2'd3) && (!reap_1 || \dut.s_queue [1]));
-            if (going[2]) post_t: assert (\dut.t_data [447:384] == context_2 && reap_2 == (\dut.t_kind == 2'd3) && (!reap_2 || \dut.t_queue [1]));
-            if (going[3]) post_r: assert (\dut.r_data [447:384] == context_3 && reap_3 == (\dut.r_kind == 2'd3) && (!reap_3 || \dut.r_queue [1]));
-            if (going[4]) post_c: assert (\dut.c_data [447:384] == context_4 && reap_4 == (\dut.c_kind == 2'd3) && (!reap_4 || \dut.c_queue [1]));
+            if (going[0]) post_b: assert (\dut.b_data [447:384] == context_0 && reap_0 == (\dut.b_kind == 2'd3) &&
+                (!reap_0 || \dut.b_queue [1]));
+            if (going[1]) post_s: assert (\dut.s_data [447:384] == context_1 && reap_1 == (\dut.s_kind == 2'd3) &&
+                (!reap_1 || \dut.s_queue [1]));
+            if (going[2]) post_t: assert (\dut.t_data [447:384] == context_2 && reap_2 == (\dut.t_kind == 2'd3) &&
+                (!reap_2 || \dut.t_queue [1]));
+            if (going[3]) post_r: assert (\dut.r_data [447:384] == context_3 && reap_3 == (\dut.r_kind == 2'd3) &&
+                (!reap_3 || \dut.r_queue [1]));
+            if (going[4]) post_c: assert (\dut.c_data [447:384] == context_4 && reap_4 == (\dut.c_kind == 2'd3) &&
+                (!reap_4 || \dut.c_queue [1]));
         end
     end
 `endif

@@ -172,7 +172,8 @@ module cde_arm #(
     wire            s_chained = sp_valid && sp_cq == sd_cq;
 
     always @(posedge clk) begin
-        {zp_valid, fp_valid, qp_valid, cp_valid, sp_valid, rp_valid} <= {fp_valid, qp_valid, cp_valid, sp_valid, rp_valid, pub_valid} & {6{!rst}};
+        {zp_valid, fp_valid, qp_valid, cp_valid, sp_valid, rp_valid} <=
+            {fp_valid, qp_valid, cp_valid, sp_valid, rp_valid, pub_valid} & {6{!rst}};
         {zd_valid, fd_valid, qd_valid, cd_valid, sd_valid, rd_valid} <=
             {fd_valid, qd_valid, cd_valid, sd_valid, rd_valid, db_take || ct_take || look_take} & {6{!rst}};
         {zp, fp, qp, cp, sp, rp} <= {fp, qp, cp, sp, rp, ap};

@@ -66,7 +66,8 @@ module cde_arm_facts #(
     wire [1:0] p_loud = p_live & ~p_quiet;
 
     assign p_facts[FP_PUBLISH] = publish;
-    assign p_facts[FP_FAIL] = p_valid && (is_event_failed || (is_error && (p_status == `CDE_CQST_BUFFER_OVERFLOW || p_open)));
+    assign p_facts[FP_FAIL] = p_valid && (is_event_failed || (is_error &&
+        (p_status == `CDE_CQST_BUFFER_OVERFLOW || p_open)));
     assign p_facts[FP_ANY] = p_loud != 2'd0;
     assign p_facts[FP_SOL] = (p_loud & p_solicited) != 2'd0;
     assign p_facts[FP_NEW_SOL] = (p_live & p_solicited) != 2'd0;

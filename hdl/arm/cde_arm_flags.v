@@ -61,7 +61,8 @@ module cde_arm_flags #(
         input [FP_W-1:0] f;
         reg              satisfied;
         begin
-            satisfied = (y[Y_TYPE +: 2] == `CDE_ARM_ANY && f[FP_ANY]) || (y[Y_TYPE +: 2] == `CDE_ARM_SOLICITED && f[FP_SOL]) ||
+            satisfied = (y[Y_TYPE +: 2] == `CDE_ARM_ANY && f[FP_ANY]) ||
+                (y[Y_TYPE +: 2] == `CDE_ARM_SOLICITED && f[FP_SOL]) ||
                         (y[Y_ARMED] && f[FP_FAIL]);
             published = {satisfied && !y[Y_DUE], y};
             published[Y_SINCE] = y[Y_SINCE] || f[FP_PUBLISH];

@@ -208,7 +208,8 @@ module cde_cq #(
     );
 
     cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) cons_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq), .rdata(r_cons)
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq),
+        .rdata(r_cons)
     );
 
     cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) granted_ram (

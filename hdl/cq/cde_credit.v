@@ -79,9 +79,12 @@ module cde_credit #(
         .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .limit_we(limit_we), .limit_cq(limit_cq),
         .limit_data(limit_data), .clear(clear), .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq),
         .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .dead(dead),
-        .other_we(granted2_we), .other_cq(granted2_cq), .other_total(granted2_total), .other_c_cq(taken2_cq), .other_took(took2),
-        .other_count(took2_count), .ahead(1'b0), .ahead_count(2'd0), .taken(taken), .taken_cq(taken_cq), .taken_count(taken_count),
-        .took(took), .took_count(took_count), .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total)
+        .other_we(granted2_we), .other_cq(granted2_cq), .other_total(granted2_total), .other_c_cq(taken2_cq),
+        .other_took(took2),
+        .other_count(took2_count), .ahead(1'b0), .ahead_count(2'd0), .taken(taken), .taken_cq(taken_cq),
+        .taken_count(taken_count),
+        .took(took), .took_count(took_count), .granted_we(granted_we), .granted_cq(granted_cq),
+        .granted_total(granted_total)
     );
 
     generate
@@ -89,13 +92,18 @@ module cde_credit #(
             cde_credit_port #(
                 .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
             ) port2_i (
-                .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .rq_valid(rq2_valid), .rq_cq(rq2_cq), .rq_count(rq2_count),
+                .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .rq_valid(rq2_valid), .rq_cq(rq2_cq),
+                .rq_count(rq2_count),
                 .gr_room(gr2_room), .gr_dead(gr2_dead), .gr_take(gr2_take), .limit_we(limit_we), .limit_cq(limit_cq),
                 .limit_data(limit_data), .clear(clear), .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq),
-                .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .dead(dead),
-                .other_we(granted_we), .other_cq(granted_cq), .other_total(granted_total), .other_c_cq(taken_cq), .other_took(took),
-                .other_count(took_count), .ahead(taken && taken_cq == taken2_cq), .ahead_count(taken_count), .taken(unused_taken2),
-                .taken_cq(taken2_cq), .taken_count(unused_taken2_count), .took(took2), .took_count(took2_count), .granted_we(granted2_we),
+                .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
+                .dead(dead),
+                .other_we(granted_we), .other_cq(granted_cq), .other_total(granted_total), .other_c_cq(taken_cq),
+                .other_took(took),
+                .other_count(took_count), .ahead(taken && taken_cq == taken2_cq), .ahead_count(taken_count),
+                .taken(unused_taken2),
+                .taken_cq(taken2_cq), .taken_count(unused_taken2_count), .took(took2), .took_count(took2_count),
+                .granted_we(granted2_we),
                 .granted_cq(granted2_cq), .granted_total(granted2_total)
             );
         end else begin : g_one

@@ -86,13 +86,15 @@ module cde_credit_port #(
     wire [`CDE_LIMIT_W-1:0] r_limit;
 
     cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) total_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_total)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(granted_we), .waddr(granted_cq), .wdata(granted_total),
+        .raddr(a_cq), .rdata(r_total)
     );
 
     generate
         if (PORT2) begin : g_other
             cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) other_ram (
-                .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(other_we), .waddr(other_cq), .wdata(other_total), .raddr(a_cq), .rdata(r_other)
+                .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(other_we), .waddr(other_cq), .wdata(other_total),
+                .raddr(a_cq), .rdata(r_other)
             );
         end else begin : g_alone
             wire unused_other = &{1'b0, other_we, other_cq, other_total};
@@ -102,15 +104,18 @@ module cde_credit_port #(
     endgenerate
 
     cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) cons_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq), .rdata(r_cons)
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(cons_we), .waddr(cons_cq), .wdata(cons_index), .raddr(a_cq),
+        .rdata(r_cons)
     );
 
     cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) silent_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(silent_we), .waddr(silent_cq), .wdata(silent_total), .raddr(a_cq), .rdata(r_silent)
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(silent_we), .waddr(silent_cq), .wdata(silent_total),
+        .raddr(a_cq), .rdata(r_silent)
     );
 
     cde_ctx #(.W(`CDE_LIMIT_W), .AW(CQ_W), .ECC(ECC)) limit_ram (
-        .clk(clk), .mem_i(mem4), .mem_o(mem_o), .we(limit_we), .waddr(limit_cq), .wdata(limit_data), .raddr(a_cq), .rdata(r_limit)
+        .clk(clk), .mem_i(mem4), .mem_o(mem_o), .we(limit_we), .waddr(limit_cq), .wdata(limit_data), .raddr(a_cq),
+        .rdata(r_limit)
     );
 
     // Totals that are being written are not in what was read.
@@ -134,7 +139,8 @@ module cde_credit_port #(
     end
 
     // What the requests before have taken is not in the space yet.
-    wire [2:0] need = {1'b0, c_count} + (behind && took ? {1'b0, took_count} : 3'd0) + (behind_other && other_took ? {1'b0, other_count} : 3'd0);
+    wire [2:0] need = {1'b0, c_count} + (behind && took ? {1'b0, took_count} : 3'd0) + (behind_other &&
+        other_took ? {1'b0, other_count} : 3'd0);
     wire       none = space[IDX_W-1];
     wire       many = (space >> 3) != {IDX_W{1'b0}};
     // Whether the other port takes is known late in the cycle: both answers stand ready.

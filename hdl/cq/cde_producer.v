@@ -101,26 +101,34 @@ module cde_producer #(
     ) cq_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
-        .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready), .op_valid(op_valid), .op_ready(op_ready),
+        .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready), .op_valid(op_valid),
+        .op_ready(op_ready),
         .op_code(op_code), .op_cq(op_cq), .op_base(op_base), .op_log2(op_log2), .op_unreserved(op_unreserved),
         .res_valid(res_valid), .res_result(res_result), .res_index(res_index), .res_held(res_held), .cons_we(cons_we),
         .cons_cq(cons_cq), .cons_index(cons_index), .granted_we(granted_we), .granted_cq(granted_cq),
-        .granted_total(granted_total), .granted2_we(granted2_we), .granted2_cq(granted2_cq), .granted2_total(granted2_total),
+        .granted_total(granted_total), .granted2_we(granted2_we), .granted2_cq(granted2_cq),
+        .granted2_total(granted2_total),
         .dead(dead), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .ent_valid(ent_valid),
         .ent_ready(ent_ready), .ent_data(ent_data), .err_valid(err_valid), .err_cause(err_cause), .err_cq(err_cq),
-        .err_index(err_index), .count_placed(count_placed), .count_refused(count_refused), .count_dropped(count_dropped),
+        .err_index(err_index), .count_placed(count_placed), .count_refused(count_refused),
+        .count_dropped(count_dropped),
         .trace_valid(trace_valid), .trace_data(trace_data)
     );
 
     cde_credit #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .PORT2(PORT2), .ECC(ECC)
     ) credit_i (
-        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .init(init), .rq_valid(rq_valid), .rq_cq(rq_cq), .rq_count(rq_count),
-        .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .rq2_valid(rq2_valid), .rq2_cq(rq2_cq), .rq2_count(rq2_count),
+        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .init(init), .rq_valid(rq_valid), .rq_cq(rq_cq),
+        .rq_count(rq_count),
+        .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .rq2_valid(rq2_valid), .rq2_cq(rq2_cq),
+        .rq2_count(rq2_count),
         .gr2_room(gr2_room), .gr2_dead(gr2_dead), .gr2_take(gr2_take), .limit_we(limit_we), .limit_cq(limit_cq),
-        .limit_data(limit_data), .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq), .cons_we(cons_we),
-        .cons_cq(cons_cq), .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
-        .dead(dead), .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total), .granted2_we(granted2_we),
+        .limit_data(limit_data), .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq),
+        .cons_we(cons_we),
+        .cons_cq(cons_cq), .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq),
+        .silent_total(silent_total),
+        .dead(dead), .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total),
+        .granted2_we(granted2_we),
         .granted2_cq(granted2_cq), .granted2_total(granted2_total)
     );
 

@@ -146,7 +146,8 @@ module cde_control #(
                                       mbox_command == `CDE_CMD_MODIFY_CQ || mbox_command == `CDE_CMD_RESIZE_CQ ||
                                       mbox_command == `CDE_CMD_CREATE_QP || mbox_command == `CDE_CMD_MODIFY_QP ||
                                       mbox_command == `CDE_CMD_CONNECT_QP || mbox_command == `CDE_CMD_CREATE_SRQ ||
-                                      mbox_command == `CDE_CMD_RESIZE_SRQ || mbox_command == `CDE_CMD_SET_SRQ_WATERMARK ||
+                                      mbox_command == `CDE_CMD_RESIZE_SRQ ||
+                                          mbox_command == `CDE_CMD_SET_SRQ_WATERMARK ||
                                       mbox_command == `CDE_CMD_REGISTER_MR || mbox_command == `CDE_CMD_ALLOC_MR ||
                                       mbox_command == `CDE_CMD_CREATE_MW || mbox_command == `CDE_CMD_REMOVE_DEVICE);
     reg          barred_done;        // the command that is running found the device removed
@@ -217,9 +218,11 @@ module cde_control #(
     );
 
     cde_mbox #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .ECC(ECC)
+        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W),
+        .IDX_W(IDX_W), .ECC(ECC)
     ) mbox_i (
-        .clk(clk), .mem_i({inject, 10'd0, go_injection[7:0], go_inject, go_injection[27:8], init, rst}), .mem_o(mem_o), .rst(rst),
+        .clk(clk), .mem_i({inject, 10'd0, go_injection[7:0], go_inject, go_injection[27:8], init, rst}),
+        .mem_o(mem_o), .rst(rst),
         .start(mbox_start), .command(mbox_command), .args(mbox_args[191:0]), .busy(mbox_busy), .done(done_here),
         .result(result_here), .outs(outs_here),
         .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
@@ -233,21 +236,26 @@ module cde_control #(
         .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data),
         .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq),
         .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
-        .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index), .eqc_left(eqc_left)
+        .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
+        .eqc_left(eqc_left)
     );
 
     cde_errlog errlog_i (
         .clk(clk), .rst(rst),
-        .err_valid({mem_bad, err_valid}), .err_cause({mem_lost ? `CDE_CAUSE_MEM_LOST : `CDE_CAUSE_MEM_CORRECTED, err_cause}),
-        .err_kind({`CDE_KIND_MEMORY, err_kind}), .err_object({8'd0, mem_number, err_object}), .err_index({16'd0, err_index}),
+        .err_valid({mem_bad, err_valid}),
+        .err_cause({mem_lost ? `CDE_CAUSE_MEM_LOST : `CDE_CAUSE_MEM_CORRECTED, err_cause}),
+        .err_kind({`CDE_KIND_MEMORY, err_kind}), .err_object({8'd0, mem_number, err_object}),
+        .err_index({16'd0, err_index}),
         .entry_valid(log_valid), .entry(log_entry), .pop(log_pop), .lost(log_lost)
     );
 
     cde_counters counters_i (
         .clk(clk), .rst(rst),
-        .step({late_step, 1'b0, ctrl_refused, step}), .lost(log_lost), .recv_step({1'b0, mem_bad && mem_lost, 1'b0, mem_bad && !mem_lost, recv_step}),
+        .step({late_step, 1'b0, ctrl_refused, step}), .lost(log_lost),
+        .recv_step({1'b0, mem_bad && mem_lost, 1'b0, mem_bad && !mem_lost, recv_step}),
         .cause_valid(cause_valid), .cause(cause),
-        .flip(inject && injection[7:0] == `CDE_MEM_COUNTERS), .flip_counter(injection[17:8]), .flip_bit(injection[27:18]),
+        .flip(inject && injection[7:0] == `CDE_MEM_COUNTERS), .flip_counter(injection[17:8]),
+        .flip_bit(injection[27:18]),
         .select(counter_select), .value(counter_value)
     );
 

@@ -172,7 +172,8 @@ module cde_host_write #(
         .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
         .ovf_valid(ovf_valid), .ovf_ready(ovf_ready), .ovf_cq(ovf_cq),
         .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
-        .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry),
+        .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status), .pub_give_up(pub_give_up),
+        .pub_retry(pub_retry),
         .irq_set(irq_set), .irq_eq(irq_eq), .irq_lap(irq_lap),
         .err_valid(err_valid), .err_cause(err_cause), .err_kind(err_kind),
         .err_object(err_object), .err_index(err_index),
@@ -189,14 +190,16 @@ module cde_host_write #(
         .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data),
         .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
         .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
-        .eqc_left(eqc_left), .gone_valid(irq_set), .gone_eq(irq_eq), .gone_lap(irq_lap), .irq_eq(lookup_eq), .irq_vector(lookup_vector),
+        .eqc_left(eqc_left), .gone_valid(irq_set), .gone_eq(irq_eq), .gone_lap(irq_lap), .irq_eq(lookup_eq),
+        .irq_vector(lookup_vector),
         .eq_valid(eq_valid), .eq_ready(eq_ready), .eq_number(eq_number), .eq_addr(eq_addr),
         .eq_data(eq_data), .eq_void(eq_void), .eq_record(eq_record)
     );
 
     cde_irq #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W)) irq_i (
         .clk(clk), .rst(rst),
-        .clear(eqc_valid && eqc_create), .clear_eq(eqc_eq), .set(irq_set), .set_eq(irq_eq), .lookup_eq(lookup_eq), .lookup_vector(lookup_vector),
+        .clear(eqc_valid && eqc_create), .clear_eq(eqc_eq), .set(irq_set), .set_eq(irq_eq), .lookup_eq(lookup_eq),
+        .lookup_vector(lookup_vector),
         .xirq_valid(xirq_valid), .xirq_ready(xirq_ready), .xirq_sent(xirq_sent), .xirq_vector(xirq_vector),
         .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid),
         .m_axis_irq_tready(m_axis_irq_tready)

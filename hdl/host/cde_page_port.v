@@ -93,13 +93,18 @@ module cde_page_port #(
     cde_doorbell #(
         .CQ_W(CQ_W), .IDX_W(IDX_W), .PAGE_W(PAGE_W), .ID_W(ID_W), .ADDR_W(ADDR_W), .POSTS(POSTS), .RECEIVES(RECEIVES)
     ) doorbell_i (
-        .clk(clk), .rst(rst), .init(init), .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr), .s_axi_awlen(s_axi_awlen),
-        .s_axi_awsize(s_axi_awsize), .s_axi_awvalid(s_axi_awvalid), .s_axi_awready(s_axi_awready), .s_axi_wdata(s_axi_wdata),
+        .clk(clk), .rst(rst), .init(init), .s_axi_awid(s_axi_awid), .s_axi_awaddr(s_axi_awaddr),
+        .s_axi_awlen(s_axi_awlen),
+        .s_axi_awsize(s_axi_awsize), .s_axi_awvalid(s_axi_awvalid), .s_axi_awready(s_axi_awready),
+        .s_axi_wdata(s_axi_wdata),
         .s_axi_wstrb(s_axi_wstrb), .s_axi_wlast(s_axi_wlast), .s_axi_wvalid(s_axi_wvalid), .s_axi_wready(s_axi_wready),
         .s_axi_bid(s_axi_bid), .s_axi_bresp(s_axi_bresp), .s_axi_buser(s_axi_buser), .s_axi_bvalid(s_axi_bvalid),
-        .s_axi_bready(s_axi_bready), .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op), .db_cause(db_cause), .db_cq(db_cq),
-        .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type), .res_valid(res_valid), .res_cause(res_cause),
-        .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_kind(post_kind), .post_data(post_data),
+        .s_axi_bready(s_axi_bready), .db_valid(db_valid), .db_ready(db_ready), .db_op(db_op), .db_cause(db_cause),
+        .db_cq(db_cq),
+        .db_page(db_page), .db_index(db_index), .db_arm(db_arm), .db_type(db_type), .res_valid(res_valid),
+        .res_cause(res_cause),
+        .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_kind(post_kind),
+        .post_data(post_data),
         .post_word(post_word), .post_res_valid(post_res_valid), .post_res_cause(post_res_cause), .st_valid(st_valid),
         .st_page_known(st_page_known), .st_page(st_page), .st_post(st_post), .st_srq(st_srq), .st_object(st_object),
         .st_cause(st_cause)
@@ -108,9 +113,11 @@ module cde_page_port #(
     cde_pages #(
         .PAGE_W(PAGE_W), .ID_W(ID_W), .ADDR_W(ADDR_W), .ECC(ECC)
     ) pages_i (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .rst(rst), .init(init), .st_valid(st_valid), .st_page_known(st_page_known),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .rst(rst), .init(init), .st_valid(st_valid),
+        .st_page_known(st_page_known),
         .st_page(st_page[PAGE_W-1:0]), .st_cause(st_cause), .s_axi_arid(s_axi_arid), .s_axi_araddr(s_axi_araddr),
-        .s_axi_arlen(s_axi_arlen), .s_axi_arsize(s_axi_arsize), .s_axi_arvalid(s_axi_arvalid), .s_axi_arready(s_axi_arready),
+        .s_axi_arlen(s_axi_arlen), .s_axi_arsize(s_axi_arsize), .s_axi_arvalid(s_axi_arvalid),
+        .s_axi_arready(s_axi_arready),
         .s_axi_rid(s_axi_rid), .s_axi_rdata(s_axi_rdata), .s_axi_rresp(s_axi_rresp), .s_axi_rlast(s_axi_rlast),
         .s_axi_rvalid(s_axi_rvalid), .s_axi_rready(s_axi_rready), .err_valid(rd_err_valid), .err_cause(rd_err_cause),
         .err_page(rd_err_page)

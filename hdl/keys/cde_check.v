@@ -64,7 +64,8 @@ module cde_check #(
     wire [N_W:0]      a_at = {key[11], key[N_W-1:0]};
     wire [QP_W-1:0]   a_qp = s_axis_check_tdata[QP_W-1:0];
     wire [1:0]        a_kind = s_axis_check_tdata[`CDE_CHECK_KIND_LSB +: 2];
-    wire              a_bad = (s_axis_check_tdata[`CDE_CHECK_QP_LSB +: 16] >> QP_W) != 16'd0 || s_axis_check_tdata[31:18] != 14'd0 ||
+    wire              a_bad = (s_axis_check_tdata[`CDE_CHECK_QP_LSB +: 16] >> QP_W) != 16'd0 ||
+        s_axis_check_tdata[31:18] != 14'd0 ||
                               s_axis_check_tdata[191:160] != 32'd0 || a_kind == 2'd0 || a_kind == 2'd3;
     wire              a_far = key[11] ? {21'd0, key[10:0]} >= NUM_MW : {21'd0, key[10:0]} >= NUM_MR;
     wire [OUT_LOG2:0] out_level;
@@ -87,11 +88,13 @@ module cde_check #(
     reg               guarded;
 
     cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC)) word_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(change_we), .waddr(change_at), .wdata(change_word), .raddr(a_at), .rdata(b_word)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(change_we), .waddr(change_at), .wdata(change_word),
+        .raddr(a_at), .rdata(b_word)
     );
 
     cde_ram #(.W(`CDE_QP_KEYS_W), .AW(QP_W), .ECC(ECC)) zone_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(a_qp), .rdata(b_zone)
+        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(a_qp),
+        .rdata(b_zone)
     );
 
     // Low from power-up, before any clock edge.

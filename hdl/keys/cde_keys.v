@@ -125,7 +125,8 @@ module cde_keys #(
 
     // ---------------------------------------------------------------- stage B: memories
     cde_ram #(.W(16), .AW(QP_W), .ECC(ECC)) zone_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_zone), .raddr(peer_valid ? peer_qp : op_qp), .rdata(b_qp_zone)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_zone),
+        .raddr(peer_valid ? peer_qp : op_qp), .rdata(b_qp_zone)
     );
 
     cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC)) word_ram (
@@ -133,7 +134,8 @@ module cde_keys #(
     );
 
     cde_ram #(.W(KW), .AW(N_W + 1), .ECC(ECC)) memory_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(we), .waddr(c_at), .wdata(word_next), .raddr(a_region), .rdata(b_memory)
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(we), .waddr(c_at), .wdata(word_next), .raddr(a_region),
+        .rdata(b_memory)
     );
 
     cde_ram #(.W(64), .AW(N_W + 1), .ECC(ECC)) context_ram (
@@ -200,8 +202,10 @@ module cde_keys #(
     wire [64:0] last = {1'b0, c_base} + {17'd0, c_length} - 65'd1;
     wire        empty = c_length == 48'd0;
     wire        unused_last = &{1'b0, last, c_key2};
-    wire        contained = c_base >= memory[`CDE_KEY_WORD_BASE +: 64] && {1'b0, offset} + {17'd0, c_length} <= {17'd0, memory[`CDE_KEY_WORD_LENGTH +: 48]};
-    wire        memory_good = !c_far2 && memory[`CDE_KEY_WORD_VALID] && memory[`CDE_KEY_WORD_GENERATION +: 20] == c_key2[31:12] && memory[`CDE_KEY_WORD_ZONE +: 16] == c_zone &&
+    wire        contained = c_base >= memory[`CDE_KEY_WORD_BASE +: 64] &&
+        {1'b0, offset} + {17'd0, c_length} <= {17'd0, memory[`CDE_KEY_WORD_LENGTH +: 48]};
+    wire        memory_good = !c_far2 && memory[`CDE_KEY_WORD_VALID] &&
+        memory[`CDE_KEY_WORD_GENERATION +: 20] == c_key2[31:12] && memory[`CDE_KEY_WORD_ZONE +: 16] == c_zone &&
                               contained && !empty && !(c_rights[2] && !memory[`CDE_KEY_WORD_RIGHTS]);
     wire        token_good = binds ? present && window && my_zone
                            : fast ? present && !window && my_zone && word[`CDE_KEY_WORD_ALLOC]
@@ -242,7 +246,8 @@ module cde_keys #(
             w[`CDE_KEY_WORD_REGION +: MR_W] = {MR_W{1'b0}};
         end
         if (create || binds || fast) begin
-            w[`CDE_KEY_WORD_RIGHTS +: 3] = binds ? {c_rights[2:1], 1'b0} : c_code == KEY_REGISTER || fast ? c_rights : 3'd0;
+            w[`CDE_KEY_WORD_RIGHTS +: 3] = binds ? {c_rights[2:1], 1'b0} : c_code == KEY_REGISTER ||
+                fast ? c_rights : 3'd0;
             w[`CDE_KEY_WORD_BASE +: 64] = c_code == KEY_REGISTER || binds || fast ? c_base : 64'd0;
             w[`CDE_KEY_WORD_LENGTH +: 48] = c_code == KEY_REGISTER || binds || fast ? c_length : 48'd0;
         end
@@ -291,7 +296,8 @@ module cde_keys #(
 
     wire [11:0] windows_next = changes && binds ? windows + 12'd1 : unbinds ? windows - 12'd1 : windows;
     wire        gains = changes && (binds || fast);
-    wire        loses = changes && valid && (window || word[`CDE_KEY_WORD_ALLOC]) && (invalidate || closes || deregister);
+    wire        loses = changes && valid && (window || word[`CDE_KEY_WORD_ALLOC]) &&
+        (invalidate || closes || deregister);
     wire [QP_W-1:0] holder = gains ? c_qp : word[`CDE_KEY_WORD_QP +: QP_W];
     wire [12:0] held_now = held[holder];
     wire        is_request = c_code >= KEY_BIND;
@@ -316,7 +322,8 @@ module cde_keys #(
         trace_data[63:32] <= binds ? {5'd0, c_key[10:0], 8'd0, status}
                            : is_request ? {22'd0, c_code == KEY_READ, peer, status} : removes ? 32'd0 : {24'd0, command};
         trace_data[159:64] <= exists && shows ? shown(word, c_key[11:0], windows) : 96'd0;
-        trace_data[255:160] <= (exists || create) && shows ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;
+        trace_data[255:160] <= (exists ||
+            create) && shows ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;
         if (rst) for (i = 0; i < NUM_MR; i = i + 1) bound[i] <= 12'd0;
         if (rst) for (i = 0; i < NUM_QP; i = i + 1) held[i] <= 13'd0;
     end

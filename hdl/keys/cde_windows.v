@@ -101,13 +101,16 @@ module cde_windows #(
     wire [1:0] check_count;
 
     assign qc_mine = qc_command[7:4] == 4'h4 &&
-                     (qc_command[3:0] <= 4'h3 || (qc_command[3:0] >= 4'h8 && qc_command[3:0] <= 4'hA) || qc_command[3:0] == 4'hF);
+                     (qc_command[3:0] <= 4'h3 || (qc_command[3:0] >= 4'h8 && qc_command[3:0] <= 4'hA) ||
+                         qc_command[3:0] == 4'hF);
 
     cde_key_ctrl #(.QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W)) key_ctrl_i (
-        .clk(clk), .rst(rst), .qc_start(qc_start && qc_mine), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done),
+        .clk(clk), .rst(rst), .qc_start(qc_start && qc_mine), .qc_command(qc_command), .qc_args(qc_args),
+        .qc_done(qc_done),
         .qc_result(qc_result), .qc_outs(qc_outs), .loc_valid(loc_valid), .loc_qp(loc_qp), .loc_post(loc_post),
         .loc_done(loc_done), .ri_valid(ri_valid), .ri_qp(ri_qp), .ri_key(ri_key), .ri_done(ri_done),
-        .done_status(done_status), .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_qp(op_qp), .op_key(op_key),
+        .done_status(done_status), .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_qp(op_qp),
+        .op_key(op_key),
         .op_region(op_region), .op_base(op_base), .op_length(op_length), .op_zone(op_zone), .op_rights(op_rights),
         .opr_valid(opr_valid), .opr_status(opr_status), .opr_word(opr_word), .opr_count(opr_count), .hold(hold),
         .fail_valid(fail_valid), .fail_ready(fail_ready), .fail_qp(fail_qp)
@@ -116,18 +119,23 @@ module cde_windows #(
     cde_keys #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W), .N_W(N_W), .ECC(ECC)) keys_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init), .peer_valid(peer_valid), .peer_qp(peer_qp),
         .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context),
-        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_qp(op_qp), .op_key(op_key), .op_region(op_region),
+        .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_qp(op_qp), .op_key(op_key),
+        .op_region(op_region),
         .op_base(op_base), .op_length(op_length), .op_zone(op_zone), .op_rights(op_rights), .opr_valid(opr_valid),
         .opr_status(opr_status), .opr_word(opr_word), .opr_count(opr_count), .set_we(set_we), .set_qp(set_qp),
-        .set_zone(set_zone[`CDE_QP_KEYS_ZONE +: 16]), .look_qp(set_qp), .look_held(held), .keys(keys), .found(found), .removes(removes), .invalidates(step[4]), .change_we(change_we),
+        .set_zone(set_zone[`CDE_QP_KEYS_ZONE +: 16]), .look_qp(set_qp), .look_held(held), .keys(keys),
+        .found(found), .removes(removes), .invalidates(step[4]), .change_we(change_we),
         .change_at(change_at), .change_word(change_word), .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
     cde_check #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W), .N_W(N_W), .ECC(ECC)) check_i (
-        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .init(init), .s_axis_check_tdata(s_axis_check_tdata), .s_axis_check_tvalid(s_axis_check_tvalid),
+        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .init(init), .s_axis_check_tdata(s_axis_check_tdata),
+        .s_axis_check_tvalid(s_axis_check_tvalid),
         .s_axis_check_tready(s_axis_check_tready), .m_axis_verdict_tdata(m_axis_verdict_tdata),
-        .m_axis_verdict_tvalid(m_axis_verdict_tvalid), .m_axis_verdict_tready(m_axis_verdict_tready), .change_we(change_we),
-        .change_at(change_at), .change_word(change_word), .set_we(set_we), .set_qp(set_qp), .set_zone(set_zone), .qp_up(qp_up),
+        .m_axis_verdict_tvalid(m_axis_verdict_tvalid), .m_axis_verdict_tready(m_axis_verdict_tready),
+        .change_we(change_we),
+        .change_at(change_at), .change_word(change_word), .set_we(set_we), .set_qp(set_qp), .set_zone(set_zone),
+        .qp_up(qp_up),
         .removed(removed), .bad_valid(check_bad), .bad_qp(check_qp), .err_valid(pe_valid), .err_qp(pe_object),
         .err_code(pe_index), .count(check_count), .trace_valid(trace_valid[1]), .trace_data(trace_data[511:256])
     );

@@ -86,7 +86,8 @@ module cde_ctx_read #(
         next0_2 <= we0 && waddr0 == raddr_1;
         next1_2 <= we1 && waddr1 == raddr_1;
         old_2 <= own0_1 || own1_1 || one0_1 || one1_1 || two0_1 || two1_1;
-        any_2 <= own0_1 || own1_1 || one0_1 || one1_1 || two0_1 || two1_1 || (we0 && waddr0 == raddr_1) || (we1 && waddr1 == raddr_1);
+        any_2 <= own0_1 || own1_1 || one0_1 || one1_1 || two0_1 || two1_1 || (we0 && waddr0 == raddr_1) ||
+            (we1 && waddr1 == raddr_1);
         fwd_2 <= own1_1 ? data1_1 : own0_1 ? data0_1 : one1_1 ? data1_2 : one0_1 ? data0_2 : two1_1 ? data1_3 : data0_3;
 
         rdata <= last1_2 ? wdata1 : last0_2 ? wdata0 : next1_2 ? data1_1 : next0_2 ? data0_1 : old_2 ? fwd_2 : fixed_2;

@@ -29,7 +29,8 @@ module cde_ecc_dec #(
                 localparam R = `CDE_ECC_LANE(D);
 
                 cde_ecc_lane_dec #(.D(D)) dec (
-                    .data(code[`CDE_ECC_D*i +: D]), .check(code[W + `CDE_ECC_R*i +: `CDE_ECC_LANE(D)]), .fixed(fixed[`CDE_ECC_D*i +: D]),
+                    .data(code[`CDE_ECC_D*i +: D]), .check(code[W + `CDE_ECC_R*i +: `CDE_ECC_LANE(D)]),
+                    .fixed(fixed[`CDE_ECC_D*i +: D]),
                     .syndrome(syndrome[`CDE_ECC_R*i +: R])
                 );
                 if (R < `CDE_ECC_R) begin : g_rest

@@ -82,7 +82,8 @@ module cde_params #(
         if (NUM_SRQ < 2 || NUM_SRQ > NUM_QP || (1 << SRQ_W) != NUM_SRQ) begin : g_srq
             ERROR_NUM_SRQ_must_be_a_power_of_two_from_2_to_NUM_QP stop ();
         end
-        if (RQ_LOG2 < 1 || RQ_LOG2 > IDX_W - 1 || SRQ_LOG2 < 1 || SRQ_LOG2 > IDX_W - 1 || RX_LOG2 < 1 || RX_LOG2 > IDX_W - 1) begin : g_rq
+        if (RQ_LOG2 < 1 || RQ_LOG2 > IDX_W - 1 || SRQ_LOG2 < 1 || SRQ_LOG2 > IDX_W - 1 || RX_LOG2 < 1 ||
+            RX_LOG2 > IDX_W - 1) begin : g_rq
             ERROR_RQ_LOG2_SRQ_LOG2_and_RX_LOG2_must_be_1_to_IDX_W_minus_1 stop ();
         end
         if (NUM_MR < 2 || NUM_MR > 2048 || (1 << MR_W) != NUM_MR) begin : g_mr

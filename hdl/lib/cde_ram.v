@@ -43,7 +43,8 @@ module cde_ram #(
     wire [W-1:0]  data_1, data_2, data_3, heal_data;
 
     cde_mem_node #(.AW(AW)) node (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0), .at1(at1),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0),
+        .at1(at1),
         .written(user_1), .bad(bad), .lost(lost)
     );
 
@@ -58,13 +59,17 @@ module cde_ram #(
     // meanwhile is not written back; nor is one when there is another write, then the next read tries again.
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write (
         .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we), .waddr(waddr), .wdata(wdata), .heal(heal),
-        .heal_addr(heal_addr), .heal_data(heal_data), .flip(flip && user_1), .mask(mask), .v_1(v_1), .user_1(user_1), .at_1(at_1),
-        .data_1(data_1), .v_2(v_2), .user_2(unused_user_2), .at_2(at_2), .data_2(data_2), .v_3(unused_v_3), .at_3(unused_at_3), .data_3(data_3), .put_code(put_code)
+        .heal_addr(heal_addr), .heal_data(heal_data), .flip(flip && user_1), .mask(mask), .v_1(v_1),
+        .user_1(user_1), .at_1(at_1),
+        .data_1(data_1), .v_2(v_2), .user_2(unused_user_2), .at_2(at_2), .data_2(data_2), .v_3(unused_v_3),
+        .at_3(unused_at_3), .data_3(data_3), .put_code(put_code)
     );
     cde_ram_read #(.W(W), .AW(AW), .CW(CW)) read (
-        .clk(clk), .clear(clear), .raddr(raddr), .q_1(q_1), .we0(we), .waddr0(waddr), .v0_1(v_1), .at0_1(at_1), .data0_1(data_1),
+        .clk(clk), .clear(clear), .raddr(raddr), .q_1(q_1), .we0(we), .waddr0(waddr), .v0_1(v_1), .at0_1(at_1),
+        .data0_1(data_1),
         .v0_2(v_2), .at0_2(at_2), .data0_2(data_2), .data0_3(data_3), .we1(1'b0), .waddr1({AW{1'b0}}), .v1_1(1'b0),
-        .at1_1({AW{1'b0}}), .data1_1({W{1'b0}}), .v1_2(1'b0), .at1_2({AW{1'b0}}), .data1_2({W{1'b0}}), .data1_3({W{1'b0}}),
+        .at1_1({AW{1'b0}}), .data1_1({W{1'b0}}), .v1_2(1'b0), .at1_2({AW{1'b0}}), .data1_2({W{1'b0}}),
+        .data1_3({W{1'b0}}),
         .rdata(rdata), .bad(bad), .lost(lost), .heal(heal), .heal_addr(heal_addr), .heal_data(heal_data)
     );
 

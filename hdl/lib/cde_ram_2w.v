@@ -56,7 +56,8 @@ module cde_ram_2w #(
     reg           walk_1, walk_2;
 
     cde_mem_node #(.AW(AW)) node (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0), .at1(at1),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0),
+        .at1(at1),
         .written(user0_1 || user1_1), .bad(bad0 || bad1), .lost(lost0 || lost1)
     );
 
@@ -75,28 +76,40 @@ module cde_ram_2w #(
     wire [AW-1:0] unused_at0_3, unused_at1_3;
 
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write0 (
-        .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we0), .waddr(waddr0), .wdata(wdata0), .heal(back0), .heal_addr(back_addr0),
-        .heal_data(first0 ? heal_data0 : heal_data1), .flip(flip && user0_1 && !user1_1), .mask(mask), .v_1(v0_1), .user_1(user0_1), .at_1(at0_1),
-        .data_1(data0_1), .v_2(v0_2), .user_2(user0_2), .at_2(at0_2), .data_2(data0_2), .v_3(unused_v0_3), .at_3(unused_at0_3),
+        .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we0), .waddr(waddr0), .wdata(wdata0), .heal(back0),
+        .heal_addr(back_addr0),
+        .heal_data(first0 ? heal_data0 : heal_data1), .flip(flip && user0_1 && !user1_1), .mask(mask), .v_1(v0_1),
+        .user_1(user0_1), .at_1(at0_1),
+        .data_1(data0_1), .v_2(v0_2), .user_2(user0_2), .at_2(at0_2), .data_2(data0_2), .v_3(unused_v0_3),
+        .at_3(unused_at0_3),
         .data_3(data0_3), .put_code(put_code0)
     );
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write1 (
-        .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we1), .waddr(waddr1), .wdata(wdata1), .heal(back1), .heal_addr(back_addr1),
-        .heal_data(first1 ? heal_data0 : heal_data1), .flip(flip && user1_1), .mask(mask), .v_1(v1_1), .user_1(user1_1), .at_1(at1_1),
-        .data_1(data1_1), .v_2(v1_2), .user_2(user1_2), .at_2(at1_2), .data_2(data1_2), .v_3(unused_v1_3), .at_3(unused_at1_3),
+        .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we1), .waddr(waddr1), .wdata(wdata1), .heal(back1),
+        .heal_addr(back_addr1),
+        .heal_data(first1 ? heal_data0 : heal_data1), .flip(flip && user1_1), .mask(mask), .v_1(v1_1),
+        .user_1(user1_1), .at_1(at1_1),
+        .data_1(data1_1), .v_2(v1_2), .user_2(user1_2), .at_2(at1_2), .data_2(data1_2), .v_3(unused_v1_3),
+        .at_3(unused_at1_3),
         .data_3(data1_3), .put_code(put_code1)
     );
 
     cde_ram_read #(.W(W), .AW(AW), .CW(CW)) read0 (
-        .clk(clk), .clear(clear), .raddr(raddr0), .q_1(r0_newest_1 ? r0_bank1_1 : r0_bank0_1), .we0(we0), .waddr0(waddr0), .v0_1(v0_1),
-        .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2), .data0_3(data0_3), .we1(we1), .waddr1(waddr1),
-        .v1_1(v1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2), .data1_2(data1_2), .data1_3(data1_3), .rdata(rdata0),
+        .clk(clk), .clear(clear), .raddr(raddr0), .q_1(r0_newest_1 ? r0_bank1_1 : r0_bank0_1), .we0(we0),
+        .waddr0(waddr0), .v0_1(v0_1),
+        .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2), .data0_3(data0_3),
+        .we1(we1), .waddr1(waddr1),
+        .v1_1(v1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2), .data1_2(data1_2),
+        .data1_3(data1_3), .rdata(rdata0),
         .bad(bad0), .lost(lost0), .heal(heal0), .heal_addr(heal_addr0), .heal_data(heal_data0)
     );
     cde_ram_read #(.W(W), .AW(AW), .CW(CW)) read1 (
-        .clk(clk), .clear(clear), .raddr(raddr1), .q_1(r1_newest_1 ? r1_bank1_1 : r1_bank0_1), .we0(we0), .waddr0(waddr0), .v0_1(v0_1),
-        .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2), .data0_3(data0_3), .we1(we1), .waddr1(waddr1),
-        .v1_1(v1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2), .data1_2(data1_2), .data1_3(data1_3), .rdata(rdata1),
+        .clk(clk), .clear(clear), .raddr(raddr1), .q_1(r1_newest_1 ? r1_bank1_1 : r1_bank0_1), .we0(we0),
+        .waddr0(waddr0), .v0_1(v0_1),
+        .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2), .data0_3(data0_3),
+        .we1(we1), .waddr1(waddr1),
+        .v1_1(v1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2), .data1_2(data1_2),
+        .data1_3(data1_3), .rdata(rdata1),
         .bad(bad1), .lost(lost1), .heal(heal1), .heal_addr(heal_addr1), .heal_data(heal_data1)
     );
 

@@ -38,7 +38,8 @@ module cde_ram_direct #(
     wire [CW-1:0] mask, put_code;
 
     cde_mem_node #(.AW(AW)) node (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0), .at1(at1),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0),
+        .at1(at1),
         .written(we), .bad(bad), .lost(lost)
     );
 

@@ -131,11 +131,13 @@ module cde_rdone #(
     );
 
     cde_ram #(.W(`CDE_TAKEN_W), .AW(QP_W + RX_LOG2), .ECC(ECC)) record_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(rec_we), .waddr(rec_slot), .wdata(rec_data), .raddr({look, next[`CDE_RDONE_TAG_LSB +: RX_LOG2]}), .rdata(record)
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(rec_we), .waddr(rec_slot), .wdata(rec_data),
+        .raddr({look, next[`CDE_RDONE_TAG_LSB +: RX_LOG2]}), .rdata(record)
     );
 
     cde_ram #(.W(`CDE_RQ_DONE_W), .AW(QP_W), .ECC(ECC)) settings_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look), .rdata(settings)
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look),
+        .rdata(settings)
     );
 
     wire [63:0]      cookie = record[`CDE_TAKEN_CONTEXT +: 64];

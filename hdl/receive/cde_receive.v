@@ -214,7 +214,8 @@ module cde_receive #(
     wire rp_ready = op_ready && !start_asks;
 
     cde_rpost #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .ECC(ECC)
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W),
+        .ECC(ECC)
     ) rpost_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init),
         .post_valid(post_valid && !hold), .post_ready(post_room), .post_kind(post_kind), .post_page(post_page),
@@ -222,7 +223,8 @@ module cde_receive #(
         .op_valid(start_asks || rp_valid), .op_ready(op_ready), .op_code(start_asks ? RP_START : rp_code),
         .op_queue(start_asks ? {1'b0, start_qp} : {1'b1, {(QP_W-SRQ_W){1'b0}}, op_srq}),
         .op_size(start_asks ? start_depth : rp_size), .opr_valid(rpr_valid), .opr_ok(rpr_ok), .opr_indices(rpr_indices),
-        .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .rq_count(rq_count), .removed(removed), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
+        .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .rq_count(rq_count), .removed(removed),
+        .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
         .set_we(set_we || srq_set_we), .set_queue(set_we ? {1'b0, set_qp} : {1'b1, {(QP_W-SRQ_W){1'b0}}, op_srq}),
         .set_data(set_we ? qp_post : srq_post),
         .qp_live(qp_live), .qp_open(qp_open), .srq_live(srq_live), .keys(keys), .found(found),
@@ -246,8 +248,10 @@ module cde_receive #(
 
     // ---------------------------------------------------------------- taking
     cde_arbiter #(.NUM_QP(NUM_QP), .QP_W(QP_W)) flush_i (
-        .clk(clk), .rst(rst), .ask0(down_valid), .ask0_qp(step_qp), .ask1(done_we && !qp_open[done_qp]), .ask1_qp(done_qp),
-        .ask2(flush_again), .ask2_qp(flush_again_qp), .served(flush_take), .served_qp(flush_qp), .pending(unused_flush_pending),
+        .clk(clk), .rst(rst), .ask0(down_valid), .ask0_qp(step_qp), .ask1(done_we && !qp_open[done_qp]),
+        .ask1_qp(done_qp),
+        .ask2(flush_again), .ask2_qp(flush_again_qp), .served(flush_take), .served_qp(flush_qp),
+        .pending(unused_flush_pending),
         .offer_valid(flush_valid), .offer_qp(flush_qp), .offer_take(flush_take)
     );
 
@@ -259,18 +263,23 @@ module cde_receive #(
         .s_axis_rreq_tvalid(s_axis_rreq_tvalid), .s_axis_rreq_tready(s_axis_rreq_tready),
         .m_axis_scatter_tdata(m_axis_scatter_tdata), .m_axis_scatter_tdest(m_axis_scatter_tdest),
         .m_axis_scatter_tuser(m_axis_scatter_tuser), .m_axis_scatter_tvalid(m_axis_scatter_tvalid),
-        .m_axis_scatter_tready(m_axis_scatter_tready), .hold(hold || hold_requests), .flush_valid(flush_valid), .flush_take(flush_take),
+        .m_axis_scatter_tready(m_axis_scatter_tready), .hold(hold || hold_requests), .flush_valid(flush_valid),
+        .flush_take(flush_take),
         .flush_qp(flush_qp), .flush_again(flush_again), .flush_again_qp(flush_again_qp), .self_room(self_room),
         .self_valid(self_valid), .self_qp(self_qp), .self_tag(self_tag), .op_valid(tk_valid), .op_ready(tk_ready),
         .op_code(tk_code), .op_srq(op_srq), .op_mark(tk_mark), .opr_valid(tkr_valid), .opr_busy(tkr_busy),
-        .opr_state(tkr_state), .rq_valid(rq2_valid), .rq_hold(rq_hold), .rq_cq(rq2_cq), .rq_count(rq2_count), .gr_room(gr2_room),
+        .opr_state(tkr_state), .rq_valid(rq2_valid), .rq_hold(rq_hold), .rq_cq(rq2_cq), .rq_count(rq2_count),
+        .gr_room(gr2_room),
         .gr_dead(gr2_dead), .gr_take(gr2_take), .set_we(set_we), .set_qp(set_qp),
         .set_data(set_take), .removed(removed), .peer_valid(peer_valid),
-        .peer_qp(peer_qp), .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context), .qp_known(qp_known), .qp_open(qp_open), .qp_up(qp_up),
-        .fresh(fresh), .fresh_qp(step_qp), .tail_we(tail_we), .tail_queue(tail_queue), .tail_index(tail), .done_we(done_we),
+        .peer_qp(peer_qp), .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good),
+        .peer_context(peer_context), .qp_known(qp_known), .qp_open(qp_open), .qp_up(qp_up),
+        .fresh(fresh), .fresh_qp(step_qp), .tail_we(tail_we), .tail_queue(tail_queue), .tail_index(tail),
+        .done_we(done_we),
         .done_qp(done_qp), .done_total(done_total), .buf_we(buf_we), .buf_queue(buf_queue), .buf_index(buf_index),
         .buf_data(buf_data), .taken_we(taken_we), .taken_qp(taken_qp), .taken_total(taken_total), .rec_we(rec_we),
-        .rec_total(rec_total), .rec_slot(rec_slot), .rec_data(rec_data), .fail_valid(take_fails), .fail_qp(take_qp), .bad_token(bad_token), .ev_valid(ev_valid),
+        .rec_total(rec_total), .rec_slot(rec_slot), .rec_data(rec_data), .fail_valid(take_fails), .fail_qp(take_qp),
+        .bad_token(bad_token), .ev_valid(ev_valid),
         .ev_srq(ev_srq), .ev_waits(ev_waits), .err_valid(pe_valid[0]), .err_qp(pe_object[15:0]), .count(take_count),
         .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
@@ -287,9 +296,11 @@ module cde_receive #(
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .rst(rst), .init(init), .s_axis_rdone_tdata(s_axis_rdone_tdata),
         .s_axis_rdone_tvalid(s_axis_rdone_tvalid), .s_axis_rdone_tready(s_axis_rdone_tready), .self_valid(self_valid),
         .self_qp(self_qp), .self_tag(self_tag), .self_room(self_room), .taken_we(rec_we),
-        .taken_qp(rec_slot[RX_LOG2 +: QP_W]), .taken_total(rec_total), .rec_we(rec_we), .rec_slot(rec_slot), .rec_data(rec_data), .set_we(set_we),
+        .taken_qp(rec_slot[RX_LOG2 +: QP_W]), .taken_total(rec_total), .rec_we(rec_we), .rec_slot(rec_slot),
+        .rec_data(rec_data), .set_we(set_we),
         .set_qp(set_qp), .set_data(set_done), .m_axis_cpl_tdata(cpl_data),
-        .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_silent), .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready), .done_we(done_we),
+        .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_silent), .m_axis_cpl_tvalid(cpl_valid),
+        .m_axis_cpl_tready(cpl_ready), .done_we(done_we),
         .done_qp(done_qp), .done_total(done_total), .completed_we(completed_we), .completed_srq(completed_srq),
         .completed_total(completed_total), .fail_valid(rdone_fails), .err_valid(pe_valid[1]),
         .err_cause(pe_cause[15:8]), .err_qp(pe_object[31:16]), .err_tag(pe_index[31:16]), .count(rdone_count),
@@ -340,7 +351,8 @@ module cde_receive #(
     );
 
     cde_ram #(.W(1), .AW(QP_W), .ECC(ECC)) shared_ram (
-        .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(set_we), .waddr(set_qp), .wdata(set_shared), .raddr(set_qp), .rdata(look_shared)
+        .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(set_we), .waddr(set_qp), .wdata(set_shared), .raddr(set_qp),
+        .rdata(look_shared)
     );
 
     always @(posedge clk) rx_empty <= look_taken == look_done && (look_shared || look_tail == look_taken);
@@ -349,15 +361,18 @@ module cde_receive #(
     assign qc_mine = qc_command[7:4] == 4'h3 && qc_command[3:0] <= 4'h4;
 
     cde_srq_ctrl #(
-        .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .QP_W(QP_W), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .SRQ_LOG2(SRQ_LOG2)
+        .NUM_SRQ(NUM_SRQ), .SRQ_W(SRQ_W), .QP_W(QP_W), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W), .IDX_W(IDX_W),
+        .SRQ_LOG2(SRQ_LOG2)
     ) srq_ctrl_i (
-        .clk(clk), .rst(rst), .qc_start(qc_start && qc_mine), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done),
+        .clk(clk), .rst(rst), .qc_start(qc_start && qc_mine), .qc_command(qc_command), .qc_args(qc_args),
+        .qc_done(qc_done),
         .qc_result(qc_result), .qc_outs(qc_outs), .rp_valid(rp_valid), .rp_ready(rp_ready), .rp_code(rp_code),
         .op_srq(op_srq), .rp_size(rp_size), .rpr_valid(rpr_valid), .rpr_ok(rpr_ok), .rpr_indices(rpr_indices),
         .tk_valid(tk_valid), .tk_ready(tk_ready), .tk_code(tk_code), .tk_mark(tk_mark), .tkr_valid(tkr_valid),
         .tkr_busy(tkr_busy), .tkr_state(tkr_state), .set_we(srq_set_we), .set_data(srq_set), .srq_live(srq_live),
         .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page),
-        .ev_valid(ev_valid), .ev_srq(ev_srq), .ev_waits(ev_waits), .irq_valid(irq_valid), .irq_ready(irq_ready), .irq_sent(irq_sent),
+        .ev_valid(ev_valid), .ev_srq(ev_srq), .ev_waits(ev_waits), .irq_valid(irq_valid), .irq_ready(irq_ready),
+        .irq_sent(irq_sent),
         .irq_vector(irq_vector)
     );
 

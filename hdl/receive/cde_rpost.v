@@ -126,21 +126,26 @@ module cde_rpost #(
     reg [IDX_W-1:0]    b_value, s_value, t_value, r_value, c_value;     // reaped index, or size
 
     always @(posedge clk) begin
-        {b_post, s_post, t_post, r_post, c_post} <= rst ? 5'd0 : {post_valid && post_ready, b_post, s_post, t_post, r_post};
+        {b_post, s_post, t_post, r_post, c_post} <=
+            rst ? 5'd0 : {post_valid && post_ready, b_post, s_post, t_post, r_post};
         {b_op, s_op, t_op, r_op, c_op} <= rst ? 5'd0 : {op_valid && op_ready, b_op, s_op, t_op, r_op};
         {b_kind, s_kind, t_kind, r_kind, c_kind} <= {post_kind, b_kind, s_kind, t_kind, r_kind};
         {b_code, s_code, t_code, r_code, c_code} <= {op_code, b_code, s_code, t_code, r_code};
         {b_queue, s_queue, t_queue, r_queue, c_queue} <= {a_queue, b_queue, s_queue, t_queue, r_queue};
-        {b_far, s_far, t_far, r_far, c_far} <= {a_number >> (a_shared ? SRQ_W : QP_W) != 16'd0, b_far, s_far, t_far, r_far};
-        {b_reserved, s_reserved, t_reserved, r_reserved, c_reserved} <= {a_reserved, b_reserved, s_reserved, t_reserved, r_reserved};
-        {b_many, s_many, t_many, r_many, c_many} <= {a_segments > 8'd3 && post_kind != 2'd3, b_many, s_many, t_many, r_many};
+        {b_far, s_far, t_far, r_far, c_far} <=
+            {a_number >> (a_shared ? SRQ_W : QP_W) != 16'd0, b_far, s_far, t_far, r_far};
+        {b_reserved, s_reserved, t_reserved, r_reserved, c_reserved} <=
+            {a_reserved, b_reserved, s_reserved, t_reserved, r_reserved};
+        {b_many, s_many, t_many, r_many, c_many} <=
+            {a_segments > 8'd3 && post_kind != 2'd3, b_many, s_many, t_many, r_many};
         {b_page, s_page, t_page, r_page, c_page} <= {post_page, b_page, s_page, t_page, r_page};
         b_data[`CDE_BUFFER_SLOT(0) +: 128] <= a_used[0] ? a_slot0 : 128'd0;
         b_data[`CDE_BUFFER_SLOT(1) +: 128] <= a_used[1] ? a_slot1 : 128'd0;
         b_data[`CDE_BUFFER_SLOT(2) +: 128] <= a_used[2] ? a_slot2 : 128'd0;
         b_data[`CDE_BUFFER_CONTEXT +: 64] <= post_data[`CDE_RPOST_CONTEXT_LSB +: 64];
         {s_data, t_data, r_data, c_data} <= {b_data, s_data, t_data, r_data};
-        {b_value, s_value, t_value, r_value, c_value} <= {op_valid ? op_size : post_word[IDX_W-1:0], b_value, s_value, t_value, r_value};
+        {b_value, s_value, t_value, r_value, c_value} <=
+            {op_valid ? op_size : post_word[IDX_W-1:0], b_value, s_value, t_value, r_value};
     end
 
     // ---------------------------------------------------------------- stages B and S: settings and regions known, state is read
@@ -148,7 +153,8 @@ module cde_rpost #(
     reg  [SET_W-1:CQ_W] s_set, t_set, r_set, c_set;
 
     cde_ram #(.W(SET_W), .AW(QP_W + 1), .ECC(ECC)) settings_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_queue), .wdata(set_data), .raddr(a_queue), .rdata(b_set)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_queue), .wdata(set_data), .raddr(a_queue),
+        .rdata(b_set)
     );
 
     assign rq_valid = b_post && b_kind == 2'd1;
@@ -194,11 +200,13 @@ module cde_rpost #(
     reg  [7:0]       t_why, r_why, c_why;
 
     cde_ctx #(.W(ST_W), .AW(QP_W + 1), .ECC(ECC)) state_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(c_post || c_op), .waddr(c_queue), .wdata(st_next), .raddr(s_queue), .rdata(st)
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(c_post || c_op), .waddr(c_queue), .wdata(st_next),
+        .raddr(s_queue), .rdata(st)
     );
 
     cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) done_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(done_we), .waddr(done_qp), .wdata(done_total), .raddr(s_queue[QP_W-1:0]),
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(done_we), .waddr(done_qp), .wdata(done_total),
+        .raddr(s_queue[QP_W-1:0]),
         .rdata(c_done)
     );
 

@@ -227,7 +227,8 @@ module cde_srq_ctrl #(
 
     cde_arbiter #(.NUM_QP(NUM_SRQ), .QP_W(SRQ_W)) arbiter_i (
         .clk(clk), .rst(rst), .ask0(ev_valid), .ask0_qp(ev_srq), .ask1(1'b0), .ask1_qp({SRQ_W{1'b0}}), .ask2(1'b0),
-        .ask2_qp({SRQ_W{1'b0}}), .served(sent), .served_qp(offered), .pending(unused_pending), .offer_valid(offer_valid), .offer_qp(offered), .offer_take(sent)
+        .ask2_qp({SRQ_W{1'b0}}), .served(sent), .served_qp(offered), .pending(unused_pending),
+        .offer_valid(offer_valid), .offer_qp(offered), .offer_take(sent)
     );
 
     assign irq_valid = offer_valid;

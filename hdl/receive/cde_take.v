@@ -165,13 +165,15 @@ module cde_take #(
     initial e_req = 1'b0;
     always @(posedge clk) begin
         if (takes_request || flushes) flush_next <= takes_request;
-        {b_req, s_req, t_req, r_req, c_req, d_req, e_req} <= rst ? 7'd0 : {takes_request, b_req, s_req, t_req, r_req, c_req, d_req};
+        {b_req, s_req, t_req, r_req, c_req, d_req, e_req} <=
+            rst ? 7'd0 : {takes_request, b_req, s_req, t_req, r_req, c_req, d_req};
         {b_flush, s_flush, t_flush, r_flush, c_flush} <= rst ? 5'd0 : {flushes, b_flush, s_flush, t_flush, r_flush};
         {b_op, s_op, t_op, r_op, c_op} <= rst ? 5'd0 : {op_valid && op_ready, b_op, s_op, t_op, r_op};
         {b_code, s_code, t_code, r_code, c_code} <= {op_code, b_code, s_code, t_code, r_code};
         {b_mark, s_mark, t_mark, r_mark, c_mark} <= {op_mark, b_mark, s_mark, t_mark, r_mark};
         {b_qp, s_qp, t_qp, r_qp, c_qp, d_qp, e_qp} <= {a_qp, b_qp, s_qp, t_qp, r_qp, c_qp, d_qp};
-        {b_name, s_name, t_name, r_name, c_name, d_name, e_name} <= {s_axis_rreq_tdata[15:0], b_name, s_name, t_name, r_name, c_name, d_name};
+        {b_name, s_name, t_name, r_name, c_name, d_name, e_name} <=
+            {s_axis_rreq_tdata[15:0], b_name, s_name, t_name, r_name, c_name, d_name};
         {b_bad, s_bad, t_bad, r_bad, c_bad} <= {a_bad && !flushes, b_bad, s_bad, t_bad, r_bad};
         b_msg[MSG_SOLICITED] <= !flushes && s_axis_rreq_tdata[`CDE_RREQ_SOLICITED_LSB];
         b_msg[MSG_INVALIDATE] <= !flushes && s_axis_rreq_tdata[`CDE_RREQ_INVALIDATE_LSB];
@@ -191,7 +193,8 @@ module cde_take #(
     reg [SRQ_W-1:0]  s_srq, t_srq, r_srq, c_srq, d_srq, e_srq;
 
     cde_ram #(.W(`CDE_RQ_TAKE_W), .AW(QP_W), .ECC(ECC)) settings_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata(b_set)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp),
+        .rdata(b_set)
     );
 
     // With an own queue, too: whether the CQ is in error.
@@ -205,7 +208,8 @@ module cde_take #(
 
     // A step that changes nothing writes what was there.
     cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) taken_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(c_req || c_flush), .waddr(c_qp), .wdata(taken_we ? taken_total : taken),
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(c_req || c_flush), .waddr(c_qp),
+        .wdata(taken_we ? taken_total : taken),
         .raddr(s_qp), .rdata(taken)
     );
 
@@ -214,16 +218,20 @@ module cde_take #(
     );
 
     cde_ctx #(.W(IDX_W), .AW(QP_W + 1), .ECC(ECC)) tail_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(tail_we), .waddr(tail_queue), .wdata(tail_index), .raddr(s_queue), .rdata(tail)
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(tail_we), .waddr(tail_queue), .wdata(tail_index),
+        .raddr(s_queue), .rdata(tail)
     );
 
     cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) done_ram (
-        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(done_we), .waddr(done_qp), .wdata(done_total), .raddr(s_qp), .rdata(done)
+        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(done_we), .waddr(done_qp), .wdata(done_total), .raddr(s_qp),
+        .rdata(done)
     );
 
     always @(posedge clk) begin
-        {s_guard, t_guard, r_guard, c_guard, d_guard, e_guard} <= {b_set[`CDE_RQ_TAKE_GUARDED], s_guard, t_guard, r_guard, c_guard, d_guard};
-        {s_shared, t_shared, r_shared, c_shared, d_shared, e_shared} <= {b_shared, s_shared, t_shared, r_shared, c_shared, d_shared};
+        {s_guard, t_guard, r_guard, c_guard, d_guard, e_guard} <=
+            {b_set[`CDE_RQ_TAKE_GUARDED], s_guard, t_guard, r_guard, c_guard, d_guard};
+        {s_shared, t_shared, r_shared, c_shared, d_shared, e_shared} <=
+            {b_shared, s_shared, t_shared, r_shared, c_shared, d_shared};
         {s_srq, t_srq, r_srq, c_srq, d_srq, e_srq} <= {b_srq, s_srq, t_srq, r_srq, c_srq, d_srq};
     end
 
@@ -274,12 +282,14 @@ module cde_take #(
     reg [33:0]       e_sum3;
 
     cde_ram_direct #(.W(`CDE_BUFFER_W), .AW(QP_W + RQ_LOG2), .ECC(ECC)) own_ram (
-        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(buf_we && !buf_queue[QP_W]), .waddr({buf_queue[QP_W-1:0], buf_index[RQ_LOG2-1:0]}),
+        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(buf_we && !buf_queue[QP_W]),
+        .waddr({buf_queue[QP_W-1:0], buf_index[RQ_LOG2-1:0]}),
         .wdata(buf_data), .raddr({c_qp, taken[RQ_LOG2-1:0]}), .rdata(d_own)
     );
 
     cde_ram_direct #(.W(`CDE_BUFFER_W), .AW(SRQ_W + SRQ_LOG2), .ECC(ECC)) shared_ram (
-        .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(buf_we && buf_queue[QP_W]), .waddr({buf_queue[SRQ_W-1:0], buf_index[SRQ_LOG2-1:0]}),
+        .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(buf_we && buf_queue[QP_W]),
+        .waddr({buf_queue[SRQ_W-1:0], buf_index[SRQ_LOG2-1:0]}),
         .wdata(buf_data), .raddr({c_srq, head[SRQ_LOG2-1:0]}), .rdata(d_common)
     );
 

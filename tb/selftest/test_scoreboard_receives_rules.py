@@ -119,7 +119,7 @@ def late_board() -> Scoreboard:
 
 
 def test_bound_of_an_answer() -> None:
-    for wait, wrong in ((5, False), (6, True)):
+    for wait, wrong in ((7, False), (8, True)):
         stream = WindowStream().receivers()
         stream.receive()
         request = RecvRequest(OWN, 1)
@@ -127,7 +127,7 @@ def test_bound_of_an_answer() -> None:
         stream.tick(wait)
         stream.answers(request, stream.take(request))
         late_board()(stream.records)
-        fails(stream, "6 is the bound") if wrong else right(stream)
+        fails(stream, "8 is the bound") if wrong else right(stream)
 
 
 def test_take_that_does_not_know_an_old_post() -> None:
