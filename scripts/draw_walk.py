@@ -238,8 +238,9 @@ def _parts(events: Sequence[_Event]) -> list[list[_Event]]:
 
 def _last_command(events: Sequence[_Event]) -> list[_Event]:
     """Of a command only the word that starts it."""
-    others = [e for e in events if e[1] != 0]
-    return others + [(c, r, _name("Cmd", int(text, 16))) for c, r, text in events if r == 0][-1:]
+    last = [event for event in events if event[1] == 0][-1:]
+    named = [(cycle, row, _name("Cmd", int(text, 16))) for cycle, row, text in last]
+    return [event for event in events if event[1] != 0] + named
 
 
 def _draw(title: str, all_rows: Sequence[_Row], events: Sequence[_Event]) -> str:

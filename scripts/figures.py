@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the figures of docs/proven.md and docs/soak_and_faults.md from what the commands left in
-sim_build/: make test, formal, tours, mutate, coverage, faults, soak.
+"""Writes the figures of the README, docs/proven.md and docs/soak_and_faults.md from what commands
+left in sim_build/: make test, formal, tours, mutate, coverage, faults, soak, synth.
 
 Run ``make figures`` after them. Each table stands between marks ``<!-- name -->`` and
 ``<!-- end -->``; one whose command left nothing stays as it is.
@@ -190,6 +190,18 @@ def requirement_table(data: dict[str, Any]) -> str:
     return markdown(header, rows)
 
 
+def synth_table(data: dict[str, Any]) -> str:
+    """Estimated clock and area of the two top levels, from synth.json."""
+    rows = []
+    for name, top in (("cde_cpl_top", "completion core"), ("cde_top", "whole engine")):
+        if own := data["rows"].get(name):
+            area = own["area"]
+            sizes = [f"{area[kind]:,}" for kind in ("lut4", "ff", "block_ram", "distributed_ram")]
+            clock = f"{own['median_mhz']:g} MHz, {len(own['mhz'])} seed(s)"
+            rows.append((f"{top}, `{name}`", clock, *sizes))
+    return markdown(("estimated", "clock", "LUT4", "FF", "block RAM", "distributed RAM"), rows)
+
+
 #: page -> mark -> (file that a command left, table made of it)
 PAGES: dict[str, dict[str, tuple[str, Callable[[Any], str]]]] = {
     "proven.md": {
@@ -203,6 +215,7 @@ PAGES: dict[str, dict[str, tuple[str, Callable[[Any], str]]]] = {
         "soak": ("soak.json", soak_table),
         "faults": ("faults.json", faults_table),
     },
+    "../README.md": {"synth": ("synth.json", synth_table)},
 }
 
 

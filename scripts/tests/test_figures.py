@@ -75,6 +75,15 @@ def test_faults_table_shows_failures() -> None:
     ]
 
 
+def test_synth_table_has_the_top_levels_that_were_measured() -> None:
+    area = {"lut4": 1234, "ff": 5, "block_ram": 6, "distributed_ram": 7}
+    row = {"median_mhz": 98.5, "mhz": {"1": 98.5}, "area": area}
+    text = figures.synth_table({"rows": {"cde_ram": row, "cde_top": row}})
+    assert text.splitlines()[2:] == [
+        "| whole engine, `cde_top` | 98.5 MHz, 1 seed(s) | 1,234 | 5 | 6 | 7 |"
+    ]
+
+
 def test_a_long_row_goes_on_below() -> None:
     words = "of `one piece of code` and [a link](page.md) " * 4
     lines = figures.wrapped(["first", words.strip(), "short", words.strip()])
