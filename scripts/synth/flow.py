@@ -18,8 +18,14 @@ from tb.runner.lint import declared_parameters
 
 #: Parameters of a module inside the completion core of 256 CQs; each takes those that it has.
 CORE = {
-    **{"NUM_CQ": 256, "CQ_W": 8, "M_ID_W": 9, "INIT_W": 9, "PAGE_W": 6, "EQ_W": 4},
-    **{"ECC": 1, "TRACE": 0},
+    "NUM_CQ": 256,
+    "CQ_W": 8,
+    "M_ID_W": 9,
+    "INIT_W": 9,
+    "PAGE_W": 6,
+    "EQ_W": 4,
+    "ECC": 1,
+    "TRACE": 0,
 }
 #: Modules with a size of their own; the whole engine has its default size.
 OWN: Mapping[str, Mapping[str, int]] = {
