@@ -29,8 +29,8 @@ _OUT = ROOT / "docs" / "waves"
 _STEP = re.compile(r"walk (\w+): (\d+) to (\d+) ps")
 _PERIOD = 4000  # ps
 _LATE = 1 << 50  # after the end of every run
-#: Where a test does not tell its steps: so many cycles without an event end a step.
-_PAUSE = 60
+#: Where a test does not tell its steps: cycles without an event that end a part of the run.
+_PAUSE = 5
 _ROW, _LEFT, _CHAR = 30, 130, 7.0
 _STYLE = (
     "text{font:11px monospace;fill:#222}.n{font-weight:bold}.c{fill:#777}"
@@ -83,9 +83,8 @@ def _code(file: str, value: int) -> str:
 def _write(read: _Read) -> str:
     register = _code("page_register", read("db_register"))
     arm = read("db_arm_type")
-    return (
-        register if arm >> 4 else f"{register} {read('db_cons')}, arm {_code('arm_request', arm)}"
-    )
+    index = f" {read('db_cons')}" if register == "CQ_DB" else ""
+    return register + index + ("" if arm >> 4 else f", arm {_code('arm_request', arm)}")
 
 
 def _cq_step(lane: str) -> Callable[[_Read], str]:
@@ -108,6 +107,10 @@ def _buffer(read: _Read) -> str:
     left = read("trace_5.tail") - read("trace_5.head")
     event = ", event" if read("trace_5.watermark_event") else ""
     return f"{_code('trace_op', read('trace_5.op'))}, {left} left{event}"
+
+
+def _receive_post(read: _Read) -> str:
+    return f"{_code('trace_op', read('trace_6.op'))}, tail {read('trace_6.tail')}"
 
 
 _WRITE = _Row("page write", "db_w", _write)
@@ -141,6 +144,7 @@ _CHAIN_ROWS = (
 _RECEIVE_ROWS = (
     _WRITE,
     _RESULT,
+    _Row("posting", "trace_valid[6]", _receive_post),
     _Row("message", "rreq", lambda r: f"QP {r('arrival.qp')}, {r('arrival.length')} bytes"),
     _Row("buffer", "trace_valid[5]", _buffer),
     _Row("answer", "scatter", lambda r: _code("scatter", r("answer.code"))),
@@ -196,22 +200,23 @@ class _Wave:
 
 @dataclass(frozen=True)
 class _Walk:
-    """``steps``: which pauses of the run end the steps that are drawn, with their names; none where
-    the test logs its steps.
-    """
+    """``steps``: first and last part of the run in each step; none where the test logs its own."""
 
     name: str
     test: str
     build: str
     rows: tuple[_Row, ...]
-    steps: Mapping[int, str] = field(default_factory=dict)
+    steps: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
+_ARM = {"armed": (1, 2), "called": (3, 6), "returned": (7, 10)}
+_CHAIN = {"held": (4, 4), "released": (5, 5), "completed": (6, 8), "refused": (10, 11)}
+_RECEIVE = {"posted": (6, 7), "taken": (9, 10), "last": (12, 13), "completed": (14, 15)}
 _WALKS = (
     _Walk("walk", "test_window_walk.WindowWalkTest", "engine", _WINDOW_ROWS),
-    _Walk("arm", "test_smoke.SmokeTest", "default", _ARM_ROWS, {}),
-    _Walk("chain", "test_examples.DeferredChainTest", "engine", _CHAIN_ROWS, {}),
-    _Walk("receive", "test_receive_smoke.SharedQueueSmokeTest", "engine", _RECEIVE_ROWS, {}),
+    _Walk("arm", "test_smoke.SmokeTest", "default", _ARM_ROWS, _ARM),
+    _Walk("chain", "test_examples.DeferredChainTest", "engine_small", _CHAIN_ROWS, _CHAIN),
+    _Walk("receive", "test_receive_smoke.SharedQueueSmokeTest", "engine", _RECEIVE_ROWS, _RECEIVE),
 )
 #: Cycle, row and text of something that happens.
 _Event = tuple[int, int, str]
@@ -288,8 +293,8 @@ def _steps(walk: _Walk) -> Iterator[tuple[str, list[_Event]]]:
         yield step, _last_command(list(_events(wave, walk.rows, int(begin), int(end))))
     if not told:
         parts = _parts(list(_events(wave, walk.rows, 0, wave.end)))
-        for number, name in (walk.steps or {n: f"part{n}" for n in range(len(parts))}).items():
-            yield name, parts[number]
+        for name, (first, last) in walk.steps.items():
+            yield name, [event for part in parts[first : last + 1] for event in part]
 
 
 def main() -> int:
