@@ -56,7 +56,7 @@ class PostWayTest(PostPaceTest):
                 await self.harness.cycles((turn + number) % 7)
                 await self.request(qp)
                 await self.failure(qp)
-        self.demand_ways(indication=6, response=9, entry=8, release=-3)
+        self.demand_ways(indication=10, response=9, entry=8, release=1)
 
     async def request(self, qp: Qp) -> None:
         mark = self.mark
