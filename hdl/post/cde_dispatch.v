@@ -19,7 +19,7 @@ module cde_dispatch #(
     parameter IDX_W = 16,
     parameter SQ_LOG2 = 5,
     parameter BURST = 8,
-    parameter ROOM_LOG2 = 3,                 // places of the queue, of which one is free; 8 for one request in each cycle
+    parameter AHEAD = 5,                     // most requests that are fetched and not in front of the queue, at most 7; 5 for one in each cycle
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -86,7 +86,9 @@ module cde_dispatch #(
     localparam AW = QP_W + SQ_LOG2;
     localparam P_W = SQ_LOG2 + 1;            // tells the requests of a queue apart, and a full queue from an empty one
     localparam [P_W-1:0] P_ONE = {{SQ_LOG2{1'b0}}, 1'b1};
+    localparam ROOM_LOG2 = AHEAD < 4 ? 2 : 3;        // places of the queue; one is always free
     localparam [ROOM_LOG2-1:0] R_ONE = {{(ROOM_LOG2-1){1'b0}}, 1'b1};
+    localparam [31:0] MOST = AHEAD;
 
     // ---------------------------------------------------------------- decisions and retired Reads, a cycle later
     reg                in_acc, in_end, in_last, in_rel, in_move, in_read, in_retired;
@@ -233,7 +235,7 @@ module cde_dispatch #(
         o_sent <= (o_sent && !loc_done) || (taken && o_executes);
         loaded <= load;
         under_way <= under_way_next;
-        room <= !init && !(&under_way_next);
+        room <= !init && under_way_next < MOST[ROOM_LOG2-1:0];
         back <= back & stop;
         if (put_back) back[o_qp] <= 1'b1;
         if (rst) begin

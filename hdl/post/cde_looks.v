@@ -77,14 +77,15 @@ module cde_looks #(
     // ---------------------------------------------------------------- looks
     reg               l1_valid, l2_valid, l3_valid;
     reg               l1_early, l2_early;    // waits for the move
-    reg               l1_met, l2_met;        // its QP was at work, or asked, when it began
+    reg               l1_met, l2_met;        // its QP was at work, asked, or was about to be at work, when it began
     reg  [QP_W-1:0]   l1_qp, l2_qp, l3_qp;
     reg  [2:0]        n_count;               // looks in line
     wire [2:0]        looking = {2'd0, l1_valid} + {2'd0, l2_valid} + {2'd0, l3_valid};
     wire              space = looking + n_count < 3'd4;
     wire [QP_W-1:0]   look_qp = offer_valid ? offer_qp : early_qp;
     wire [NUM_QP-1:0] engaged = want | busy;
-    wire              moved = l2_early && !l2_met && move_valid && move_qp == l2_qp && !engaged[move_qp];
+    wire              l2_moves = l2_valid && l2_early && move_valid && move_qp == l2_qp;
+    wire              launched = l2_moves && !l2_met && !engaged[move_qp];
     wire [P_W-1:0]    l3_index, l3_bound;
 
     assign take = offer_valid && space;
@@ -103,13 +104,13 @@ module cde_looks #(
     always @(posedge clk) begin
         l1_valid <= space && (offer_valid || early_valid) && !rst;
         l1_early <= !offer_valid;
-        l1_met <= engaged[early_qp];
+        l1_met <= engaged[early_qp] || (l2_moves && l2_qp == early_qp);
         l1_qp <= look_qp;
         l2_valid <= l1_valid && !rst;
         l2_early <= l1_early;
         l2_met <= l1_met;
         l2_qp <= l1_qp;
-        l3_valid <= l2_valid && (!l2_early || moved) && !rst;
+        l3_valid <= ((l2_valid && !l2_early) || launched) && !rst;
         l3_qp <= l2_qp;
     end
 
@@ -149,19 +150,22 @@ module cde_looks #(
     reg  [P_W-1:0]    f_index;
     reg  [P_W-1:0]    f_bound;
     reg  [7:0]        f_left;
+    reg               f_spent;               // has had its turn, and nobody waited
     wire [P_W-1:0]    bound = f_valid ? f_bound : n_valid ? n_bound : l3_bound;
     wire [7:0]        left = f_valid ? f_left : LEFT[7:0];
     wire [P_W-1:0]    next = fetch_index + ONE;
-    wire [P_W-1:0]    bound_next = move_we && move_qp == fetch_qp ? move_bound : bound;
+    wire              moves = move_we && move_qp == fetch_qp;
+    wire [P_W-1:0]    bound_next = moves ? move_bound : bound;
     wire              looks = (l1_valid && !l1_early) || (l2_valid && !l2_early) || l3_valid;
     wire              others = offer_valid || (l1_valid && !l1_early) || (l2_valid && !l2_early) || (l3_valid && (f_valid || n_valid)) ||
                                (n_valid && f_valid) || n_count > 3'd1;
-    wire              more = next != bound;
+    wire              more = moves ? next != move_bound : next != bound;
     wire              yields = left == 8'd0 && others;
     wire              stopped = stop_valid && f_valid && stop_qp == f_qp;
-    wire              again = fetch && more && yields && !stopped;
-    wire              back = again && !offer_valid && !looks && !n_count[2] && want == {NUM_QP{1'b0}};
-    wire              ends = (fetch && (!more || yields) && !back) || stopped;
+    wire              gives_way = f_valid && f_spent && others && !room;   // there is time until the next fetch
+    wire              again = (gives_way || (fetch && more && yields)) && !stopped;
+    wire              back = fetch && again && !offer_valid && !looks && !n_count[2] && want == {NUM_QP{1'b0}};
+    wire              ends = (fetch && (!more || yields) && !back) || gives_way || stopped;
     wire              to_line = l3_ready && (f_valid || n_valid || !room);
 
     assign fetch_qp = f_valid ? f_qp : n_valid ? n_qp : l3_qp;
@@ -179,7 +183,8 @@ module cde_looks #(
             f_qp <= fetch_qp;
             f_index <= next;
             f_left <= left == 8'd0 ? 8'd0 : left - 8'd1;
-        end else if (stopped) f_valid <= 1'b0;
+            f_spent <= left == 8'd0;
+        end else if (stopped || gives_way) f_valid <= 1'b0;
         if (fetch || f_valid) f_bound <= bound_next;
         if (rst) f_valid <= 1'b0;
     end
@@ -187,8 +192,7 @@ module cde_looks #(
     // ---------------------------------------------------------------- a set wins over a clear, so no request is lost
     // A move reaches a QP that stays at work; else it asks.
     wire              leaves = (ends && fetch_qp == move_qp) || (l3_valid && l3_empty && l3_qp == move_qp);
-    wire              move_asks = move_valid && !(busy[move_qp] && !leaves) && !(l2_valid && moved);
-    wire              launched = l2_valid && moved;
+    wire              move_asks = move_valid && !(busy[move_qp] && !leaves) && !launched;
 
     always @(posedge clk) begin
         want <= (want & ~(pick & {NUM_QP{load}})) | bit_of(move_asks, move_qp) | bit_of(again && !back, fetch_qp) | bit_of(ask0, ask0_qp) |
