@@ -90,6 +90,8 @@ module cde_dispatch #(
     localparam [ROOM_LOG2-1:0] R_ONE = {{(ROOM_LOG2-1){1'b0}}, 1'b1};
     localparam [31:0] MOST = AHEAD;
 
+    wire               unused_bits = &{1'b0, rel_index, rr_total};   // those of a whole index
+
     // ---------------------------------------------------------------- decisions and retired Reads, a cycle later
     reg                in_acc, in_end, in_last, in_rel, in_move, in_read, in_retired;
     reg  [QP_W-1:0]    in_qp, in_rr_qp;
@@ -273,6 +275,17 @@ module cde_dispatch #(
         ind_tags <= tags_next;
         ind_tag <= tags_next[SQ_LOG2-1:0] - {{(SQ_LOG2-1){1'b0}}, 1'b1};
     end
+
+`ifdef FORMAL
+    // The queue, for proofs of this module.
+    wire [(E_W << ROOM_LOG2) - 1:0] f_queue;
+    genvar                          i;
+    generate
+        for (i = 0; i < (1 << ROOM_LOG2); i = i + 1) begin : f_places
+            assign f_queue[i * E_W +: E_W] = queue[i];
+        end
+    endgenerate
+`endif
 
 endmodule
 

@@ -82,6 +82,7 @@ module cde_looks #(
     reg  [2:0]        n_count;               // looks in line
     wire [2:0]        looking = {2'd0, l1_valid} + {2'd0, l2_valid} + {2'd0, l3_valid};
     wire              space = looking + n_count < 3'd4;
+    wire              roomy = looking + n_count < 3'd3;      // for a look that begins now, and one more
     wire [QP_W-1:0]   look_qp = offer_valid ? offer_qp : early_qp;
     wire [NUM_QP-1:0] engaged = want | busy;
     wire              l2_moves = l2_valid && l2_early && move_valid && move_qp == l2_qp;
@@ -164,7 +165,7 @@ module cde_looks #(
     wire              stopped = stop_valid && f_valid && stop_qp == f_qp;
     wire              gives_way = f_valid && f_spent && others && !room;   // there is time until the next fetch
     wire              again = (gives_way || (fetch && more && yields)) && !stopped;
-    wire              back = fetch && again && !offer_valid && !looks && !n_count[2] && want == {NUM_QP{1'b0}};
+    wire              back = fetch && again && !offer_valid && !looks && roomy && want == {NUM_QP{1'b0}};
     wire              ends = (fetch && (!more || yields) && !back) || gives_way || stopped;
     wire              to_line = l3_ready && (f_valid || n_valid || !room);
 
@@ -208,6 +209,11 @@ module cde_looks #(
             offer_valid <= 1'b0;
         end
     end
+
+`ifdef FORMAL
+    // The line, for proofs of this module.
+    wire [4*N_W-1:0]  f_line = {line[3], line[2], line[1], line[0]};
+`endif
 
 endmodule
 
