@@ -83,11 +83,15 @@ module f_dispatch #(
     reg             stopped = 1'b0, leaves = 1'b0;
     reg [P_W-1:0]   retired = 0;        // Reads
     initial {tail, released, next, known} = 0;
+    integer         j;
+    initial for (j = 0; j < (1 << SQ_LOG2); j = j + 1) posts[j] = 0;
+    reg [3:0]       posts [0:(1 << SQ_LOG2) - 1];    // of q: kind, and two bits of the context, of what was accepted
     wire            release_now = rel_we && acc_qp == q && up;
     wire            indicated = ind_valid && ind_qp == q && up;
     wire            beat = work_valid && work_dest[0] == q && up;
     wire            accepts = acc_valid && acc_qp == q && up;
     wire [IDX_W-1:0] base = next + (indicated ? ONE : 0);      // indicated requests are told a cycle behind their beats
+    wire [3:0]      post_of_beat = posts[base[SQ_LOG2-1:0]];
     wire [IDX_W-1:0] tail_next = tail + (accepts ? ONE : 0);
     wire [IDX_W-1:0] grows = rel_index - released;
     wire [IDX_W-1:0] held = tail - released;
@@ -113,6 +117,7 @@ module f_dispatch #(
 
     always @(posedge clk) begin
         tail <= tail_next;
+        if (accepts) posts[acc_slot] <= {acc_kind, acc_data[`CDE_POST_CONTEXT_LSB +: 2]};
         if (release_now) released <= rel_index;
         known <= released;
         next <= base;
@@ -128,6 +133,7 @@ module f_dispatch #(
         if (beat) begin
             beat_in_order: assert (work_user[16 +: 16] == {{(16-IDX_W){1'b0}}, base} && base != released);
             beat_once: assert (!sent || indicated);
+            beat_is_post: assert (work_data[`CDE_POST_CONTEXT_LSB +: 2] == post_of_beat[1:0] && work_user[56] == post_of_beat[3]);
         end
     end
 
@@ -142,6 +148,7 @@ module f_dispatch #(
     (* hierconn *) wire \dut.in_rel , \dut.in_move , \dut.in_acc , \dut.in_read , \dut.in_retired , \dut.in_qp , \dut.in_rr_qp ;
     (* hierconn *) wire [P_W-1:0] \dut.in_bound , \dut.in_total ;
     (* hierconn *) wire [SQ_LOG2-1:0] \dut.in_slot ;
+    (* hierconn *) wire [513:0] \dut.in_post ;
     (* hierconn *) wire \dut.looks_i.offer_valid , \dut.looks_i.offer_qp , \dut.looks_i.l1_valid , \dut.looks_i.l1_early , \dut.looks_i.l1_met ,
                         \dut.looks_i.l1_qp , \dut.looks_i.l2_valid , \dut.looks_i.l2_early , \dut.looks_i.l2_met , \dut.looks_i.l2_qp ,
                         \dut.looks_i.l3_valid , \dut.looks_i.l3_qp , \dut.looks_i.f_valid , \dut.looks_i.f_qp ;
@@ -158,6 +165,8 @@ module f_dispatch #(
     wire [P_W-1:0]    reads = \dut.count_ram.words [q * C_W +: P_W];
     wire [IDX_W-1:0]  rest = known - at;
     wire              pending = rest != 0;
+    wire [IDX_W-1:0]  done = at - base;
+    wire [IDX_W-1:0]  open = known - base;
 
     // Requests on their way to be judged, and where their QP's run goes on; distances from the next one
     wire              p1 = \dut.p1_valid && \dut.p1_qp == q;
@@ -203,14 +212,20 @@ module f_dispatch #(
     wire [P_W-1:0]    chain = p1 && p1_far == chain_p2 ? chain_p2 + 1'b1 : chain_p2;
     wire              follows = chain == rest || (f && f_far == chain) || (n && n_far == chain);
     wire              asked = want || offer || l1_asked || l2_asked || l3;
-    wire              fence = \dut.post_ram.words [{q, at[SQ_LOG2-1:0]} * 514 + `CDE_POST_READ_FENCE_LSB] && !stop[q] &&
+    wire [(2 << SQ_LOG2) - 1:0] fences;
+    generate
+        for (i = 0; i < (2 << SQ_LOG2); i = i + 1) begin : g_fence
+            assign fences[i] = \dut.post_ram.words [i * 514 + `CDE_POST_READ_FENCE_LSB];
+        end
+    endgenerate
+    wire              fence = fences[{q, at[SQ_LOG2-1:0]}] && !stop[q] &&
                               reads != \dut.retired_ram.words [q * P_W +: P_W];
     wire              told = \dut.in_rel && \dut.in_qp == q;
     wire              told_read = \dut.in_read && \dut.in_rr_qp == q;
     wire              skips = stop[q] && (p1 || p2 || g || k || f || n);
 
     always @(posedge clk) if (up && pending) begin
-        not_forgotten: assert (asked || (chain != 0 && follows) || (f && f_far == 0) || (n && n_far == 0) || fence || told || told_read || skips);
+        not_forgotten: assert (asked || (chain != 0 && follows) || (f && f_far == 0) || (n && n_far == 0) || fence || (told && stop[q]) || told_read || skips);
     end
 
 `ifndef PROPERTIES_ONLY
@@ -224,15 +239,19 @@ module f_dispatch #(
     (* hierconn *) wire \dut.retired_ram.raddr_3 , \dut.retired_ram.raddr_2 , \dut.retired_ram.raddr_1 ;
     (* hierconn *) wire [SQ_LOG2:0] \dut.post_ram.raddr_3 , \dut.post_ram.raddr_2 , \dut.post_ram.raddr_1 ;
     (* hierconn *) wire \dut.post_ram.none_3 , \dut.post_ram.none_2 , \dut.post_ram.none_1 ;
+    localparam [9:0]  E_KIND = E_QP + 1;
+    wire [3:0]        o_post = posts[o_index[SQ_LOG2-1:0]];
     wire              o = \dut.o_valid && \dut.o_qp == q;
     wire [IDX_W-1:0]  o_index = \dut.o [E_INDEX +: IDX_W];
+    wire [SQ_LOG2-1:0] last = tail[SQ_LOG2-1:0] - 1'b1;
+    wire [3:0]        last_post = posts[last];
     wire              o_live = o && !\dut.o_stale ;
     wire              o_stale = o && \dut.o_stale ;
     wire              back = \dut.back [q];
     wire [1:0]        level = \dut.q_in - \dut.q_out ;
 
     // The queue in its order: of q, first what is to be discarded, then the requests from the oldest that is not indicated on
-    wire [2:0]        e_live, e_stale;
+    wire [2:0]        e_live, e_stale, e_right, e_discarded, e_behind;
     wire [IDX_W-1:0]  e_index [0:2];
     wire [IDX_W-1:0]  e_want [0:3];     // of the next that lives
     assign e_want[0] = base + (o_live ? ONE : 0);
@@ -242,15 +261,26 @@ module f_dispatch #(
             wire [E_W-1:0] entry = \dut.f_queue [place * E_W +: E_W];
             wire           mine = i < level && entry[E_QP] == q;
             wire           stale = back && !entry[E_AFTER];
+            wire [3:0]     queued_post = posts[entry[E_INDEX +: SQ_LOG2]];
             assign e_index[i] = entry[E_INDEX +: IDX_W];
             assign e_live[i] = mine && !stale;
             assign e_stale[i] = mine && stale;
             assign e_want[i+1] = e_want[i] + (e_live[i] ? ONE : 0);
-            always @(posedge clk) if (up) begin
-                if (e_live[i]) queued: assert (e_index[i] == e_want[i]);
-                if (e_stale[i]) discarded: assert (e_want[i] == base && !o_live && e_index[i] != base && e_index[i] - base < known - base);
-                if (mine && entry[E_AFTER]) behind: assert (back && entry[E_SKIP]);
-            end
+            assign e_right[i] = !e_live[i] || (e_index[i] == e_want[i] && {entry[E_KIND +: 2], entry[`CDE_POST_CONTEXT_LSB +: 2]} == queued_post);
+            assign e_discarded[i] = !e_stale[i] || (e_want[i] == base && !o_live && e_index[i] != base && e_index[i] - base < known - base);
+            assign e_behind[i] = !mine || !entry[E_AFTER] || (back && entry[E_SKIP]);
+        end
+    endgenerate
+
+    // Each post that waits is in memory, but for one that has just come.
+    wire [(1 << SQ_LOG2) - 1:0] same;
+    generate
+        for (i = 0; i < (1 << SQ_LOG2); i = i + 1) begin : g_slot
+            wire [3:0] word = {q ? \dut.post_ram.words [((1 << SQ_LOG2) + i) * 514 + 512 +: 2] : \dut.post_ram.words [i * 514 + 512 +: 2],
+                               q ? \dut.post_ram.words [((1 << SQ_LOG2) + i) * 514 + `CDE_POST_CONTEXT_LSB +: 2]
+                                 : \dut.post_ram.words [i * 514 + `CDE_POST_CONTEXT_LSB +: 2]};
+            assign same[i] = word == posts[i] ||
+                             (\dut.in_acc && \dut.in_qp == q && \dut.in_slot == i);
         end
     endgenerate
 
@@ -267,21 +297,25 @@ module f_dispatch #(
             !\dut.looks_i.f_valid && \dut.looks_i.want == 0 && \dut.looks_i.busy == 0 && \dut.looks_i.n_count == 0 && \dut.looks_i.n_in == 0 &&
             \dut.looks_i.n_out == 0 && level == 0 && \dut.under_way == 0 && !\dut.loaded && \dut.back == 0 && !\dut.in_rel && !\dut.in_move && !\dut.in_acc &&
             !\dut.in_read && !\dut.in_retired && !ind_valid && !\dut.room );
-        if (!up) zero_yet: assert (next == 0 && released == 0 && tail == 0 && known == 0 && !sent && !waits && !stopped && retired == 0 && !leaves);
+        if (!up) zero_yet: assert (posts[0] == 0 && posts[1] == 0 && posts[2] == 0 && posts[3] == 0 && next == 0 && released == 0 && tail == 0 && known == 0 && !sent && !waits && !stopped && retired == 0 && !leaves);
         if (up) begin
             // What dispatch has been told
             if (in_move) told_bound: assert (\dut.in_bound == released[P_W-1:0] && told);
             if (!in_move) nothing_told: assert (known == released);
             leaves_is_told: assert (leaves == told);
-            if (\dut.in_acc && \dut.in_qp == q) accepted: assert (\dut.in_slot == tail[SQ_LOG2-1:0] - 1'b1 && present != 0 && tail != known);
+            if (\dut.in_acc && \dut.in_qp == q) accepted: assert (\dut.in_slot == tail[SQ_LOG2-1:0] - 1'b1 && present != 0 && tail != known &&
+                {\dut.in_post [513:512], \dut.in_post [`CDE_POST_CONTEXT_LSB +: 2]} == last_post);
             if (\dut.in_retired && \dut.in_rr_qp == q) total: assert (\dut.in_total == retired && (told_read || retired == \dut.retired_ram.words [q * P_W +: P_W]));
             else total_is_kept: assert (retired == \dut.retired_ram.words [q * P_W +: P_W]);
 
+            stored: assert (&same);
+
             // What is dispatched and not indicated
-            between: assert (at - base <= known - base && known - base <= (1 << SQ_LOG2));
-            if (o_live) oldest: assert (o_index == base);
+            between: assert (done <= open && open <= (1 << SQ_LOG2));
+            if (o_live) oldest: assert (o_index == base && {\dut.o [E_KIND +: 2], \dut.o [`CDE_POST_CONTEXT_LSB +: 2]} == o_post);
             if (o_stale) discards: assert (o_index != base && o_index - base < known - base);
             newest: assert (e_want[3] == at);
+            queued: assert (&e_right && &e_discarded && &e_behind);
             offers: assert (!\dut.o_offer || (\dut.o_valid && !\dut.o [E_SKIP] && !\dut.o_stale && !\dut.o_doomed && !\dut.o_sent ));
             executes: assert (!\dut.o_sent || (\dut.o_valid && !\dut.o [E_SKIP] && !\dut.o_stale && !\dut.o_doomed && \dut.o_executes ));
             doomed: assert (!\dut.o_doomed || (\dut.o_valid && !\dut.o [E_SKIP] && !\dut.o_stale ));
@@ -315,7 +349,7 @@ module f_dispatch #(
             if (g && \dut.g_after ) after: assert (back && \dut.g_skip );
             if (o_live) after_back: assert (\dut.o [E_AFTER] ? \dut.o [E_SKIP] : !back);
             if (k) dropped: assert (chain == 0 && !(f && f_far == 0) && !(n && n_far == 0));
-            if (chain != 0) goes_on: assert (follows || asked || told);
+            if (chain != 0) goes_on: assert (follows || asked);
 
             // One look or run at a time
             one_at_a_time: assert ({2'd0, offer} + {2'd0, l1_asked} + {2'd0, l2_asked} + {2'd0, l3} + {2'd0, n} + {2'd0, f} == {2'd0, busy});
