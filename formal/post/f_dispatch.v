@@ -67,7 +67,8 @@ module f_dispatch #(
     wire               work_last;
 
     cde_dispatch #(.NUM_QP(2), .QP_W(1), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(2), .AHEAD(3), .ECC(0)) dut (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .early_valid(early_valid && up), .early_qp(early_qp), .acc_valid(acc_valid && up), .acc_qp(acc_qp), .acc_slot(acc_slot),
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .early_valid(early_valid && up),
+        .early_qp(early_qp), .acc_valid(acc_valid && up), .acc_qp(acc_qp), .acc_slot(acc_slot),
         .acc_data(acc_data), .acc_kind(acc_kind), .end_we(end_we && up), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid && up), .rel_we(rel_we && up), .rel_index(rel_index), .stop(stop), .rr_valid(rr_valid && up),
         .rr_we(rr_we && up), .rr_qp(rr_qp), .rr_total(rr_total), .peer_we(peer_we && up), .peer_qp(guard_qp), .peer(peer),
@@ -297,7 +298,8 @@ module f_dispatch #(
             !\dut.looks_i.f_valid && \dut.looks_i.want == 0 && \dut.looks_i.busy == 0 && \dut.looks_i.n_count == 0 && \dut.looks_i.n_in == 0 &&
             \dut.looks_i.n_out == 0 && level == 0 && \dut.under_way == 0 && !\dut.loaded && \dut.back == 0 && !\dut.in_rel && !\dut.in_move && !\dut.in_acc &&
             !\dut.in_read && !\dut.in_retired && !ind_valid && !\dut.room );
-        if (!up) zero_yet: assert (posts[0] == 0 && posts[1] == 0 && posts[2] == 0 && posts[3] == 0 && next == 0 && released == 0 && tail == 0 && known == 0 && !sent && !waits && !stopped && retired == 0 && !leaves);
+        if (!up) zero_yet: assert (posts[0] == 0 && posts[1] == 0 && posts[2] == 0 && posts[3] == 0 &&
+            next == 0 && released == 0 && tail == 0 && known == 0 && !sent && !waits && !stopped && retired == 0 && !leaves);
         if (up) begin
             // What dispatch has been told
             if (in_move) told_bound: assert (\dut.in_bound == released[P_W-1:0] && told);
@@ -305,7 +307,8 @@ module f_dispatch #(
             leaves_is_told: assert (leaves == told);
             if (\dut.in_acc && \dut.in_qp == q) accepted: assert (\dut.in_slot == tail[SQ_LOG2-1:0] - 1'b1 && present != 0 && tail != known &&
                 {\dut.in_post [513:512], \dut.in_post [`CDE_POST_CONTEXT_LSB +: 2]} == last_post);
-            if (\dut.in_retired && \dut.in_rr_qp == q) total: assert (\dut.in_total == retired && (told_read || retired == \dut.retired_ram.words [q * P_W +: P_W]));
+            if (\dut.in_retired && \dut.in_rr_qp == q) total: assert (\dut.in_total == retired &&
+                (told_read || retired == \dut.retired_ram.words [q * P_W +: P_W]));
             else total_is_kept: assert (retired == \dut.retired_ram.words [q * P_W +: P_W]);
 
             stored: assert (&same);
