@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_dispatch: indicates released requests to the transport (DF-06, DF-09, DF-12, DF-13).
 //
-// Purpose: QPs are served round robin; one's run lasts until nothing more is released, or BURST requests while another QP waits. A fenced request
-//          that must wait ends its run; the retirement of a Read asks for another look. Requests of a QP that left CONNECTED are skipped.
-//          Stage L reads how far a QP has got, F fetches requests, G offers, skips or gives back.
-// Ports:   released requests (acc_*, end_*, rel_*, stop), retired Reads (rr_*), peers; m_axis_work; indicated requests (ind_*).
-// Latency: decision of a post in cycle t, offered on m_axis_work in t+2. One request a cycle.
+// Purpose: cde_looks says which request is fetched. It is read (P, two cycles) and judged (G) beside how far its QP has got: one that is not next, or
+//          fenced and must wait, is dropped, and its QP looked at again when it asks. What passes waits in a queue, and is offered (O). So nothing in
+//          front of the queue ever stands still. A QP may leave CONNECTED while requests of it wait: the first of them that comes out sets the QP back
+//          to itself, the others are discarded, and all come again, to be skipped.
+// Ports:   released requests (acc_*, end_*, rel_*, stop), the QP of the decision of the next cycle (early_*), retired Reads (rr_*), peers;
+//          m_axis_work; indicated requests (ind_*), a cycle behind their beats.
+// Latency: decision of a post in cycle t, offered on m_axis_work in t+6. One request a cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
@@ -17,6 +19,7 @@ module cde_dispatch #(
     parameter IDX_W = 16,
     parameter SQ_LOG2 = 5,
     parameter BURST = 8,
+    parameter AHEAD = 5,                     // most requests that are fetched and not in front of the queue, at most 7; 5 for one in each cycle
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -25,6 +28,8 @@ module cde_dispatch #(
     input  wire              rst,
     input  wire              init,
 
+    input  wire              early_valid,
+    input  wire [QP_W-1:0]   early_qp,
     input  wire              acc_valid,
     input  wire [QP_W-1:0]   acc_qp,
     input  wire [SQ_LOG2-1:0] acc_slot,
@@ -65,206 +70,225 @@ module cde_dispatch #(
     input  wire [7:0]        loc_status,
 
     // Requests indicated or skipped in this cycle
-    output wire              ind_valid,
-    output wire [QP_W-1:0]   ind_qp,
-    output wire [SQ_LOG2-1:0] ind_slot,
-    output wire              ind_done,       // indicated, not skipped
-    output wire              ind_ripe,       // may retire at once
-    output wire [7:0]        ind_status,     // of a local request
-    output wire [IDX_W-1:0]  ind_next,
-    output wire [IDX_W-1:0]  ind_tags,       // remote requests of the QP indicated so far
-    output wire [SQ_LOG2-1:0] ind_tag        // of the newest remote request
+    output reg               ind_valid,
+    output reg  [QP_W-1:0]   ind_qp,
+    output reg  [SQ_LOG2-1:0] ind_slot,
+    output reg               ind_done,       // indicated, not skipped
+    output reg               ind_ripe,       // may retire at once
+    output reg  [7:0]        ind_status,     // of a local request
+    output reg  [IDX_W-1:0]  ind_next,
+    output reg  [IDX_W-1:0]  ind_tags,       // remote requests of the QP indicated so far
+    output reg  [SQ_LOG2-1:0] ind_tag        // of the newest remote request
 );
 
-    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5, mem6, mem7;
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5, mem6;
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam AW = QP_W + SQ_LOG2;
-    localparam [31:0] LEFT = BURST - 1;      // after the first of a run
+    localparam P_W = SQ_LOG2 + 1;            // tells the requests of a queue apart, and a full queue from an empty one
+    localparam [P_W-1:0] P_ONE = {{SQ_LOG2{1'b0}}, 1'b1};
+    localparam ROOM_LOG2 = AHEAD < 4 ? 2 : 3;        // places of the queue; one is always free
+    localparam [ROOM_LOG2-1:0] R_ONE = {{(ROOM_LOG2-1){1'b0}}, 1'b1};
+    localparam [31:0] MOST = AHEAD;
 
-    // ---------------------------------------------------------------- who is looked at: who has waited, else who is just released
-    wire             offer_valid, offer_take, unused_pending;
-    wire [QP_W-1:0]  offer_qp;
-    wire             ask, again;
-    wire             advance;                // the stages move
-    reg              l_valid;
-    reg  [QP_W-1:0]  l_qp;
-    wire             l_leaves;
-    reg              f_valid;
-    reg  [QP_W-1:0]  f_qp;
-    reg  [IDX_W-1:0] f_index;
-    reg  [IDX_W-1:0] f_bound;
-    reg  [7:0]       f_left;
-    reg              g_valid;
-    reg  [QP_W-1:0]  g_qp;
-    reg  [IDX_W-1:0] g_index;
+    wire               unused_bits = &{1'b0, rel_index, rr_total};   // those of a whole index
 
-    wire             fetch;
-    wire [QP_W-1:0]  fetch_qp;
+    // ---------------------------------------------------------------- decisions and retired Reads, a cycle later
+    reg                in_acc, in_end, in_last, in_rel, in_move, in_read, in_retired;
+    reg  [QP_W-1:0]    in_qp, in_rr_qp;
+    reg  [SQ_LOG2-1:0] in_slot, in_end_slot;
+    reg  [513:0]       in_post;
+    reg  [P_W-1:0]     in_bound, in_total;
 
-    // A candidate whose QP is in L or F is dropped: that run sees all that the candidate, asked for two cycles ago, stands for.
-    wire             cand_valid = offer_valid || rel_valid;
-    wire [QP_W-1:0]  cand_qp = offer_valid ? offer_qp : acc_qp;
-    wire             l_free = !l_valid || l_leaves;
-    wire             busy = (l_valid && l_qp == cand_qp) || (f_valid && f_qp == cand_qp);
-    wire             launch = cand_valid && !busy && l_free && advance;
+    always @(posedge clk) begin
+        {in_acc, in_end, in_rel, in_move} <= {acc_valid, end_we, rel_valid, rel_we} & {4{!rst}};
+        {in_read, in_retired} <= {rr_valid, rr_we} & {2{!rst}};
+        {in_qp, in_slot, in_end_slot, in_last} <= {acc_qp, acc_slot, end_slot, end_last};
+        {in_post, in_bound} <= {acc_kind, acc_data, rel_index[P_W-1:0]};
+        {in_rr_qp, in_total} <= {rr_qp, rr_total[P_W-1:0]};
+    end
 
-    assign offer_take = offer_valid && (launch || busy);
-    assign ask = rel_valid && !(launch && !offer_valid);
+    // ---------------------------------------------------------------- what is fetched
+    wire               fetch, put_back;
+    wire [QP_W-1:0]    fetch_qp;
+    wire [P_W-1:0]     fetch_index;
+    reg                p1_valid, p2_valid, g_valid, k_valid;
+    reg  [QP_W-1:0]    p1_qp, p2_qp, g_qp, k_qp;
+    reg  [P_W-1:0]     p1_index, p2_index, g_index;
+    reg                g_skip, g_after;      // its QP has left CONNECTED; and was put back since
+    reg                g_bad;                // a failure, which retires its Read before it stops the QP
+    reg  [NUM_QP-1:0]  back;                 // put back since it left CONNECTED
+    reg                room;
+    wire               at_we;
+    wire [QP_W-1:0]    at_qp;
+    wire [IDX_W-1:0]   at_index;
+    reg                o_valid;
+    reg  [QP_W-1:0]    o_qp;
 
-    cde_arbiter #(.NUM_QP(NUM_QP), .QP_W(QP_W)) arbiter_i (
-        .clk(clk), .rst(rst),
-        .ask0(ask), .ask0_qp(acc_qp), .ask1(again), .ask1_qp(fetch_qp), .ask2(rr_valid), .ask2_qp(rr_qp),
-        .served(launch || l_valid || fetch), .served_qp(launch ? cand_qp : l_valid ? l_qp : fetch_qp), .pending(unused_pending),
-        .offer_valid(offer_valid), .offer_qp(offer_qp), .offer_take(offer_take)
+    // A run whose request was dropped ends; its QP is looked at again if it has left CONNECTED meanwhile.
+    cde_looks #(.NUM_QP(NUM_QP), .QP_W(QP_W), .P_W(P_W), .BURST(BURST), .ECC(ECC)) looks_i (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .early_valid(early_valid), .early_qp(early_qp), .move_valid(in_rel), .move_we(in_move),
+        .move_qp(in_qp), .move_bound(in_bound), .ask0(in_read), .ask0_qp(in_rr_qp), .ask1(put_back), .ask1_qp(o_qp),
+        .ask2(k_valid && stop[k_qp]), .ask2_qp(k_qp), .at_we(at_we), .at_qp(at_qp), .at_index(at_index[P_W-1:0]), .stop_valid(k_valid),
+        .stop_qp(k_qp), .room(room), .fetch(fetch), .fetch_qp(fetch_qp), .fetch_index(fetch_index)
     );
 
-    // ---------------------------------------------------------------- stage L: how far the QP has got
-    wire [QP_W-1:0]  l_look = l_free && advance ? cand_qp : l_qp;
-    wire [IDX_W-1:0] l_index;
-    wire [IDX_W-1:0] l_bound;
+    // ---------------------------------------------------------------- stages P and G
+    wire [AW-1:0]      fetch_slot = {fetch_qp, fetch_index[SQ_LOG2-1:0]};
+    wire [1:0]         g_kind;
+    wire [511:0]       g_post;
+    wire               g_last, g_guard;
+    wire [23:0]        g_peer;
+    wire [IDX_W-1:0]   at, g_tags;           // of the QP: index and tag of the next request
+    wire [P_W-1:0]     g_reads, g_retired;
+    wire [IDX_W-1:0]   at_tags;
+    wire [P_W-1:0]     at_reads;
 
-    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) index_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(ind_valid), .waddr(ind_qp), .wdata(ind_next),
-        .raddr(l_look), .rdata(l_index)
+    cde_slots #(.W(514), .AW(AW), .ECC(ECC)) post_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(in_acc), .waddr({in_qp, in_slot}), .wdata(in_post), .raddr(fetch_slot),
+        .rdata({g_kind, g_post})
     );
 
-    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) bound_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(rel_we), .waddr(acc_qp), .wdata(rel_index),
-        .raddr(l_look), .rdata(l_bound)
+    cde_ctx #(.W(1), .AW(AW), .ECC(ECC)) end_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(in_end), .waddr({in_qp, in_end_slot}), .wdata(in_last), .raddr(fetch_slot), .rdata(g_last)
     );
 
-    wire l_empty = l_index == l_bound;
+    cde_ctx #(.W(2 * IDX_W + P_W), .AW(QP_W), .ECC(ECC)) count_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(at_we), .waddr(at_qp), .wdata({at_index, at_tags, at_reads}), .raddr(fetch_qp),
+        .rdata({at, g_tags, g_reads})
+    );
 
-    assign l_leaves = l_valid && (!f_valid || l_empty) && advance;
+    cde_ctx #(.W(P_W), .AW(QP_W), .ECC(ECC)) retired_ram (
+        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(in_retired), .waddr(in_rr_qp), .wdata(in_total), .raddr(fetch_qp), .rdata(g_retired)
+    );
 
-    // ---------------------------------------------------------------- stage F: the run
-    wire [IDX_W-1:0] fetch_index = f_valid ? f_index : l_index;
-    wire [IDX_W-1:0] fetch_bound = f_valid ? f_bound : l_bound;
-    wire [7:0]       fetch_left = f_valid ? f_left : LEFT[7:0];
-    wire [IDX_W-1:0] fetch_next = fetch_index + ONE;
-    wire             g_blocked;
+    cde_ctx #(.W(24), .AW(QP_W), .ECC(ECC)) peer_ram (
+        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(peer_we), .waddr(peer_qp), .wdata(peer), .raddr(fetch_qp), .rdata(g_peer)
+    );
 
-    assign fetch_qp = f_valid ? f_qp : l_qp;
-    assign fetch = advance && (f_valid || (l_valid && !l_empty));
+    cde_ctx #(.W(1), .AW(QP_W), .ECC(ECC)) guard_ram (
+        .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(guard_we), .waddr(peer_qp), .wdata(guard), .raddr(fetch_qp), .rdata(g_guard)
+    );
 
-    wire killed = g_valid && g_blocked && g_qp == fetch_qp;
-    wire more = fetch_next != fetch_bound;
-    wire others = (f_valid && l_valid) || (offer_valid && offer_qp != fetch_qp);     // L never holds the QP of F
-    wire yields = fetch_left == 8'd0 && others;
-    wire goes_on = fetch && more && !yields && !killed;
+    wire               fenced = g_post[`CDE_POST_READ_FENCE_LSB] && (g_reads != g_retired || g_bad) && !g_skip;
+    wire               passes = g_valid && g_index == at[P_W-1:0] && !fenced;
+    wire               g_remote = !g_kind[1] && !g_skip;
+    wire               g_read = g_kind == `CDE_KIND_READ && !g_skip;
 
-    assign again = fetch && more && yields && !killed;
+    always @(posedge clk) begin
+        {k_valid, g_valid, p2_valid, p1_valid} <= {g_valid && !passes, p2_valid, p1_valid, fetch} & {4{!rst}};
+        {k_qp, g_qp, p2_qp, p1_qp} <= {g_qp, p2_qp, p1_qp, fetch_qp};
+        {g_index, p2_index, p1_index} <= {p2_index, p1_index, fetch_index};
+        g_skip <= stop[p2_qp];
+        g_bad <= bad[p2_qp];
+        g_after <= back[p2_qp];
+    end
+
+    // ---------------------------------------------------------------- the queue, and who is in front of it
+    localparam E_INDEX = 512, E_TAGS = E_INDEX + IDX_W, E_READS = E_TAGS + IDX_W, E_PEER = E_READS + P_W, E_QP = E_PEER + 24, E_KIND = E_QP + QP_W,
+               E_GUARD = E_KIND + 2, E_LAST = E_GUARD + 1, E_SKIP = E_LAST + 1, E_AFTER = E_SKIP + 1, E_W = E_AFTER + 1;
+    reg  [E_W-1:0]     queue [0:(1 << ROOM_LOG2) - 1];
+    reg  [ROOM_LOG2-1:0] q_in, q_out, under_way;   // under way: fetched, not in front
+    wire               q_valid = q_in != q_out;
+    wire [E_W-1:0]     g_entry = {g_after, g_skip, g_last, g_guard, g_kind, g_qp, g_peer, g_reads, g_tags, at, g_post};
+    wire [E_W-1:0]     next = q_valid ? queue[q_out] : g_entry;
+    wire [QP_W-1:0]    next_qp = next[E_QP +: QP_W];
+    wire               next_skip = next[E_SKIP];
+    wire               next_stale = back[next_qp] && !next[E_AFTER];
+    wire               next_doomed = stop[next_qp] && !next_skip && !next_stale;
+    reg  [E_W-1:0]     o;
+    reg                o_offer, o_sent, o_doomed, o_stale, o_executes, loaded;
+    wire               o_skip = o[E_SKIP];
+    wire               taken = o_offer && m_axis_work_tready;
+    wire               executed = o_sent && loc_done;
+    wire               ends = (taken && !o_executes) || (o_valid && (o_stale || (o_skip && !o_doomed)));
+    wire               free = !o_valid || ends;
+    wire               load = free && (q_valid || passes);
+    wire               wait_in_queue = passes && (q_valid || !free);
+    wire [ROOM_LOG2-1:0] arrives = fetch ? R_ONE : {ROOM_LOG2{1'b0}};
+    wire [ROOM_LOG2-1:0] dropped = k_valid ? R_ONE : {ROOM_LOG2{1'b0}};
+    wire [ROOM_LOG2-1:0] leaves = loaded ? R_ONE : {ROOM_LOG2{1'b0}};
+    wire [ROOM_LOG2-1:0] under_way_next = under_way + arrives - dropped - leaves;
+
+    // The QP of a request that came out too late is put back to it when G has none.
+    assign put_back = o_doomed && !g_valid;
+    assign at_we = passes || put_back;
+    assign at_qp = g_valid ? g_qp : o_qp;
+    assign at_index = g_valid ? at + ONE : o[E_INDEX +: IDX_W];
+    assign at_tags = !g_valid ? o[E_TAGS +: IDX_W] : g_remote ? g_tags + ONE : g_tags;
+    assign at_reads = !g_valid ? o[E_READS +: P_W] : g_read ? g_reads + P_ONE : g_reads;
 
     // Low from power-up, before any clock edge.
-    initial g_valid = 1'b0;
+    initial o_offer = 1'b0;
     always @(posedge clk) begin
-        if (launch) begin
-            l_valid <= 1'b1;
-            l_qp <= cand_qp;
-        end else if (l_leaves) l_valid <= 1'b0;
-        if (advance) begin
-            f_valid <= goes_on;
-            f_qp <= fetch_qp;
-            f_index <= fetch_next;
-            f_bound <= fetch_bound;
-            f_left <= fetch_left == 8'd0 ? 8'd0 : fetch_left - 8'd1;
-            g_valid <= fetch && !killed;
-            g_qp <= fetch_qp;
-            g_index <= fetch_index;
+        queue[q_in] <= g_entry;       // a place is always free
+        if (wait_in_queue) q_in <= q_in + R_ONE;
+        if (load && q_valid) q_out <= q_out + R_ONE;
+        if (free) begin
+            o_valid <= load;
+            o <= next;
+            o_qp <= next_qp;
+            o_offer <= load && !next_skip && !next_stale && !next_doomed;
+            o_stale <= next_stale;
+            o_doomed <= load && next_doomed;
+            o_executes <= next[E_KIND +: 2] == `CDE_KIND_KEYS && next[E_GUARD];
+        end else begin
+            if (taken) o_offer <= 1'b0;
+            if (executed || put_back) {o_valid, o_doomed} <= 2'b00;
         end
-        if (rel_we && acc_qp == (advance ? fetch_qp : f_qp)) f_bound <= rel_index;
+        // A local request that changes keys is executed when its beat has been taken; what is behind it waits for the outcome.
+        o_sent <= (o_sent && !loc_done) || (taken && o_executes);
+        loaded <= load;
+        under_way <= under_way_next;
+        room <= !init && under_way_next < MOST[ROOM_LOG2-1:0];
+        back <= back & stop;
+        if (put_back) back[o_qp] <= 1'b1;
         if (rst) begin
-            l_valid <= 1'b0;
-            f_valid <= 1'b0;
-            g_valid <= 1'b0;
+            {q_in, q_out, under_way} <= {3 * ROOM_LOG2{1'b0}};
+            {o_valid, o_offer, o_sent, o_doomed, loaded, room} <= 6'd0;
+            back <= {NUM_QP{1'b0}};
         end
     end
 
-    // ---------------------------------------------------------------- stage G: offer, skip, or give back
-    wire [QP_W-1:0]  look_qp = advance ? fetch_qp : g_qp;
-    wire [AW-1:0]    look_slot = {look_qp, advance ? fetch_index[SQ_LOG2-1:0] : g_index[SQ_LOG2-1:0]};
-    wire [1:0]       g_kind;
-    wire             g_local = g_kind[1];
-    wire             g_last;
-    wire [511:0]     g_post;
-    wire [IDX_W-1:0] g_tags, g_reads, g_retired;
-    wire [23:0]      g_peer;
-    wire             g_guard;
-    reg              g_offered;
+    // ---------------------------------------------------------------- stage O: offered, executed or skipped
+    wire [IDX_W-1:0]   o_index = o[E_INDEX +: IDX_W];
+    wire [IDX_W-1:0]   o_tags = o[E_TAGS +: IDX_W];
+    wire               o_local = o[E_KIND + 1];
+    wire [15:0]        tag = {{(16-IDX_W){1'b0}}, o_tags};
+    wire [15:0]        index = {{(16-IDX_W){1'b0}}, o_index};
+    wire [IDX_W-1:0]   tags_next = o_local || o_skip ? o_tags : o_tags + ONE;
 
-    cde_ram_direct #(.W(514), .AW(AW), .ECC(ECC)) post_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(acc_valid), .waddr({acc_qp, acc_slot}), .wdata({acc_kind, acc_data}),
-        .raddr(look_slot), .rdata({g_kind, g_post})
-    );
-
-    cde_ram #(.W(1), .AW(AW), .ECC(ECC)) end_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(end_we), .waddr({acc_qp, end_slot}), .wdata(end_last), .raddr(look_slot), .rdata(g_last)
-    );
-
-    wire             skip;
-    wire [IDX_W-1:0] tags_next = g_local || skip ? g_tags : g_tags + ONE;
-    wire [IDX_W-1:0] reads_next = g_kind == `CDE_KIND_READ ? g_reads + ONE : g_reads;
-
-    cde_ram #(.W(2 * IDX_W), .AW(QP_W), .ECC(ECC)) count_ram (
-        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(ind_valid && ind_done), .waddr(g_qp),
-        .wdata({tags_next, reads_next}), .raddr(look_qp), .rdata({g_tags, g_reads})
-    );
-
-    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) retired_ram (
-        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(rr_we), .waddr(rr_qp), .wdata(rr_total),
-        .raddr(look_qp), .rdata(g_retired)
-    );
-
-    cde_ram #(.W(24), .AW(QP_W), .ECC(ECC)) peer_ram (
-        .clk(clk), .mem_i(mem6), .mem_o(mem7), .we(peer_we), .waddr(peer_qp), .wdata(peer), .raddr(look_qp), .rdata(g_peer)
-    );
-
-    cde_ram #(.W(1), .AW(QP_W), .ECC(ECC)) guard_ram (
-        .clk(clk), .mem_i(mem7), .mem_o(mem_o), .we(guard_we), .waddr(peer_qp), .wdata(guard), .raddr(look_qp), .rdata(g_guard)
-    );
-
-    // What was offered once stays offered, whatever becomes of its QP.
-    assign skip = stop[g_qp] && !g_offered;
-    // A failure retires its Read before it stops the QP.
-    wire fenced = g_post[`CDE_POST_READ_FENCE_LSB] && (g_reads != g_retired || bad[g_qp]);
-
-    assign g_blocked = !skip && !g_offered && fenced;
-
-    // A local request that changes keys is executed when its beat has been taken; what is after it waits for the
-    // outcome.
-    reg  g_sent;
-    wire executes = g_kind == `CDE_KIND_KEYS && g_guard;
-    wire finished = executes ? g_sent && loc_done : m_axis_work_tready;
-
-    assign m_axis_work_tvalid = g_valid && !skip && !g_blocked && !g_sent;
-    assign advance = !(g_valid && !skip && !g_blocked && !finished) && !init;
-    assign loc_valid = g_sent;
-    assign loc_qp = g_qp;
-    assign loc_post = g_post;
+    assign m_axis_work_tvalid = o_offer;
+    assign m_axis_work_tdata = o[511:0];
+    assign m_axis_work_tdest = {{(16-QP_W){1'b0}}, o_qp};
+    assign m_axis_work_tuser = {7'd0, o_local, o[E_PEER +: 24], index, o_local ? 16'd0 : tag};
+    assign m_axis_work_tlast = o[E_LAST];
+    assign loc_valid = o_sent;
+    assign loc_qp = o_qp;
+    assign loc_post = o[511:0];
 
     always @(posedge clk) begin
-        g_offered <= (m_axis_work_tvalid || g_sent) && !advance && !rst;
-        g_sent <= (g_sent || (m_axis_work_tvalid && m_axis_work_tready && executes)) && !advance && !rst;
+        ind_valid <= ((ends && !o_stale) || executed) && !rst;
+        ind_qp <= o_qp;
+        ind_slot <= o_index[SQ_LOG2-1:0];
+        ind_done <= !o_skip;
+        ind_ripe <= o_skip || o_local;
+        ind_status <= executed ? loc_status : 8'h00;
+        ind_next <= o_index + ONE;
+        ind_tags <= tags_next;
+        ind_tag <= tags_next[SQ_LOG2-1:0] - {{(SQ_LOG2-1){1'b0}}, 1'b1};
     end
 
-    wire [15:0] tag = {{(16-IDX_W){1'b0}}, g_tags};
-    wire [15:0] index = {{(16-IDX_W){1'b0}}, g_index};
-
-    assign m_axis_work_tdata = g_post;
-    assign m_axis_work_tdest = {{(16-QP_W){1'b0}}, g_qp};
-    assign m_axis_work_tuser = {7'd0, g_local, g_peer, index, g_local ? 16'd0 : tag};
-    assign m_axis_work_tlast = g_last;
-
-    assign ind_valid = g_valid && !g_blocked && advance;
-    assign ind_qp = g_qp;
-    assign ind_slot = g_index[SQ_LOG2-1:0];
-    assign ind_done = !skip;
-    assign ind_ripe = skip || g_local;
-    assign ind_status = executes && !skip ? loc_status : 8'h00;
-    assign ind_next = g_index + ONE;
-    assign ind_tags = tags_next;
-    assign ind_tag = tags_next[SQ_LOG2-1:0] - {{(SQ_LOG2-1){1'b0}}, 1'b1};
+`ifdef FORMAL
+    // The queue, for proofs of this module.
+    wire [(E_W << ROOM_LOG2) - 1:0] f_queue;
+    genvar                          i;
+    generate
+        for (i = 0; i < (1 << ROOM_LOG2); i = i + 1) begin : f_places
+            assign f_queue[i * E_W +: E_W] = queue[i];
+        end
+    endgenerate
+`endif
 
 endmodule
 

@@ -62,6 +62,10 @@ module cde_post #(
     input  wire [QP_W-1:0]   set_qp,
     input  wire [`CDE_QP_POST_W-1:0] set_data,
 
+    // Whose decision follows in the next cycle
+    output wire              early_valid,
+    output wire [QP_W-1:0]   early_qp,
+
     // Decisions of this cycle
     output wire              acc_valid,
     output wire [QP_W-1:0]   acc_qp,         // of every decision
@@ -303,6 +307,8 @@ module cde_post #(
     assign st_next[ST_TAIL +: IDX_W] = tail_next;
     assign st_next[ST_RELEASED +: IDX_W] = released_next;
     assign st_next[ST_SINCE +: TICK_W] = since_next;
+    assign early_valid = r_post || r_op;
+    assign early_qp = r_qp;
     assign acc_valid = accept;
     assign acc_qp = c_qp;
     assign acc_slot = tail[SQ_LOG2-1:0];

@@ -141,8 +141,8 @@ module cde_posting #(
     wire [`CDE_QP_POST_W-1:0] set_post;
     wire [`CDE_QP_RETIRE_W-1:0] set_retire;
     wire [23:0] set_peer;
-    wire acc_valid, end_we, end_last, rel_valid, rel_we;
-    wire [QP_W-1:0] acc_qp;
+    wire early_valid, acc_valid, end_we, end_last, rel_valid, rel_we;
+    wire [QP_W-1:0] early_qp, acc_qp;
     assign step_qp = acc_qp;
     assign created = set_we && set_all;
     wire [SQ_LOG2-1:0] acc_slot, end_slot, ind_slot, ind_tag;
@@ -174,6 +174,7 @@ module cde_posting #(
         .opr_new(opr_new), .opr_indices(opr_indices),
         .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
         .set_we(set_we), .set_qp(set_qp), .set_data(set_post),
+        .early_valid(early_valid), .early_qp(early_qp),
         .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data), .acc_verb(acc_verb),
         .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop), .fresh(fresh),
@@ -185,7 +186,7 @@ module cde_posting #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(BURST), .ECC(ECC)
     ) dispatch_i (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .rst(rst), .init(init),
-        .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data),
+        .early_valid(early_valid), .early_qp(early_qp), .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data),
         .acc_kind(acc_kind),
         .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop), .bad(bad),

@@ -231,7 +231,7 @@ def test_fence() -> None:
 
 def test_starvation() -> None:
     """One QP waits while others are indicated all the time."""
-    bound = (PARAMS.num_qp + 1) * (PARAMS.burst + 4)
+    bound = (PARAMS.num_qp + 4) * (PARAMS.burst + 4)
     for beats, right in ((bound // 2, True), (bound + 3, False)):
         stream = WindowStream().connected(3, 3)
         stream.post(stream.make(qp=2))
@@ -299,7 +299,7 @@ def test_long_run() -> None:
 def test_idle_while_a_request_waits() -> None:
     stream = WindowStream().connected()
     stream.post()
-    stream.tick((PARAMS.num_qp + 1) * (PARAMS.burst + 4) + 40)
+    stream.tick((PARAMS.num_qp + 4) * (PARAMS.burst + 4) + 40)
     stream.run()
     fails(stream, "waits for its beat")
     board_stalled(stream, True, "")

@@ -31,7 +31,7 @@ class MemoryWords:
             *(idx, idx, idx, idx, idx + 2),  # credits, both ports
             *(idx, idx, idx, idx, idx + 2),
             *(33 + sends + page + cq, 22 + 2 * idx, idx),  # posts
-            *(idx, idx, 514, 1, 2 * idx, idx, 24, 1),  # dispatch
+            *(sends + 1, sends + 1, 514, 1, 2 * idx + sends + 1, sends + 1, 24, 1),  # dispatch
             *(idx, idx, idx),  # done
             *(idx, idx, 2 * idx, idx, 148, 9, cq + 65, 2 * idx, idx, idx + 8),  # retirement
             # control of QPs

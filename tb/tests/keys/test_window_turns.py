@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stated bound of a QP's turn holds beside QPs whose requests the engine executes itself
-(ISO-04): at most (NUM_QP + 1) * (BURST + 4) beats taken or idle cycles (posting.md), the execution
+(ISO-04): at most (NUM_QP + 4) * (BURST + 4) beats taken or idle cycles (posting.md), the execution
 of requests aside (windows.md).
 """
 
@@ -63,7 +63,7 @@ class LocalTurnsTest(WindowTest):
         await self.rest()
         (step,) = self.steps(qps[-1], TraceOp.POST, mark)
         (beat,) = self.beats(qps[-1], mark)
-        bound = (config.num_qp + 1) * (config.burst + 4)
+        bound = (config.num_qp + 4) * (config.burst + 4)
         taken = beat.cycle - step.cycle
         beats = [b for b in self.of(WorkBeat, mark) if step.cycle <= b.cycle < beat.cycle]
         self.logger.info("%d cycles, %d beats, bound %d", taken, len(beats), bound)

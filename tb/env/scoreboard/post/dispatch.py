@@ -63,7 +63,7 @@ class DispatchChecks(Check):
         self.qpc = qpc = kc.qpc
         params = qpc.ctx.params
         # A turn of each QP, and another one of those that are at work and next when a QP asks.
-        self.bound = (params.num_qp + 1) * (params.burst + 4)
+        self.bound = (params.num_qp + 4) * (params.burst + 4)
         self.burst = params.burst
         self.beats = 0
         #: QPs that wait for a beat, those that wait longest first.

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_looks: whose requests are fetched next (DF-09, ISO-04).
+//
+// Purpose: a QP that asks is picked round robin; a look reads how far it has got and how far it may go (three cycles); its run then gives one
+//          request after the other, until nothing is left or, while another QP waits, after BURST requests. A QP has one look or run at a time;
+//          moves of its bound reach it in both. Looks that are done wait in line for the run under way. With nobody asking, a run that gives way
+//          goes to the end of the line. A look for a move of a bound may begin two cycles before it (early_*), while no one waits.
+// Ports:   maintenance bus; early looks; moves of a bound (move_*; valid: it is to be looked at); askers (ask*); how far a QP has got (at_*);
+//          stop_*: the run of this QP, if it has one, ends; what is fetched, if there is room. Indices are cut to what tells slots of a queue apart.
+// Latency: move in cycle t, fetched from t + 1, with an early look; else asked in t, fetched from t + 5. One request a cycle, any QP.
+`default_nettype none
+`include "cde_mem.vh"
+
+module cde_looks #(
+    parameter NUM_QP = 64,
+    parameter QP_W = 6,
+    parameter P_W = 6,          // bits of an index
+    parameter BURST = 8,
+    parameter ECC = 1
+) (
+    input  wire              clk,
+    input  wire [`CDE_MEM_W-1:0] mem_i,
+    output wire [`CDE_MEM_W-1:0] mem_o,
+    input  wire              rst,
+
+    input  wire              early_valid,
+    input  wire [QP_W-1:0]   early_qp,
+    input  wire              move_valid,
+    input  wire              move_we,
+    input  wire [QP_W-1:0]   move_qp,
+    input  wire [P_W-1:0]    move_bound,
+    input  wire              ask0,
+    input  wire [QP_W-1:0]   ask0_qp,
+    input  wire              ask1,
+    input  wire [QP_W-1:0]   ask1_qp,
+    input  wire              ask2,
+    input  wire [QP_W-1:0]   ask2_qp,
+
+    input  wire              at_we,
+    input  wire [QP_W-1:0]   at_qp,
+    input  wire [P_W-1:0]    at_index,
+    input  wire              stop_valid,
+    input  wire [QP_W-1:0]   stop_qp,
+
+    input  wire              room,
+    output wire              fetch,
+    output wire [QP_W-1:0]   fetch_qp,
+    output wire [P_W-1:0]    fetch_index
+);
+
+    wire [`CDE_MEM_W-1:0] mem1;
+
+    localparam [P_W-1:0] ONE = {{(P_W-1){1'b0}}, 1'b1};
+    localparam [31:0] LEFT = BURST - 1;      // after the first of a run
+
+    function [NUM_QP-1:0] bit_of;
+        input              en;
+        input [QP_W-1:0]   qp;
+        bit_of = {{(NUM_QP-1){1'b0}}, en} << qp;
+    endfunction
+
+    // ---------------------------------------------------------------- who asks, who is at work
+    reg  [NUM_QP-1:0] want;
+    reg  [NUM_QP-1:0] busy;                  // picked, looked at, in line, or its run is under way
+    wire [NUM_QP-1:0] pick;                  // one-hot
+    wire [QP_W-1:0]   pick_qp;
+    wire              pick_any;
+    reg               offer_valid;
+    reg  [QP_W-1:0]   offer_qp;
+    wire              take;
+    wire              load = !offer_valid || take;
+
+    cde_pick #(.N(NUM_QP), .W(QP_W)) pick_i (
+        .clk(clk), .rst(rst), .asks(want & ~busy), .taken(load), .any(pick_any), .one(pick), .number(pick_qp)
+    );
+
+    // ---------------------------------------------------------------- looks
+    reg               l1_valid, l2_valid, l3_valid;
+    reg               l1_early, l2_early;    // waits for the move
+    reg               l1_met, l2_met;        // its QP was at work, asked, or was about to be at work, when it began
+    reg  [QP_W-1:0]   l1_qp, l2_qp, l3_qp;
+    reg  [2:0]        n_count;               // looks in line
+    wire [2:0]        looking = {2'd0, l1_valid} + {2'd0, l2_valid} + {2'd0, l3_valid};
+    wire              space = looking + n_count < 3'd4;
+    wire              roomy = looking + n_count < 3'd3;      // for a look that begins now, and one more
+    wire [QP_W-1:0]   look_qp = offer_valid ? offer_qp : early_qp;
+    wire [NUM_QP-1:0] engaged = want | busy;
+    wire              l2_moves = l2_valid && l2_early && move_valid && move_qp == l2_qp;
+    wire              launched = l2_moves && !l2_met && !engaged[move_qp];
+    wire [P_W-1:0]    l3_index, l3_bound;
+
+    assign take = offer_valid && space;
+
+    cde_ctx #(.W(P_W), .AW(QP_W), .ECC(ECC)) index_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(at_we), .waddr(at_qp), .wdata(at_index), .raddr(look_qp), .rdata(l3_index)
+    );
+
+    cde_ctx #(.W(P_W), .AW(QP_W), .ECC(ECC)) bound_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(move_we), .waddr(move_qp), .wdata(move_bound), .raddr(look_qp), .rdata(l3_bound)
+    );
+
+    wire              l3_empty = l3_index == l3_bound;
+    wire              l3_ready = l3_valid && !l3_empty;
+
+    always @(posedge clk) begin
+        l1_valid <= space && (offer_valid || early_valid) && !rst;
+        l1_early <= !offer_valid;
+        l1_met <= engaged[early_qp] || (l2_moves && l2_qp == early_qp);
+        l1_qp <= look_qp;
+        l2_valid <= l1_valid && !rst;
+        l2_early <= l1_early;
+        l2_met <= l1_met;
+        l2_qp <= l1_qp;
+        l3_valid <= ((l2_valid && !l2_early) || launched) && !rst;
+        l3_qp <= l2_qp;
+    end
+
+    // ---------------------------------------------------------------- looks in line: bounds keep up
+    localparam N_W = QP_W + 2 * P_W;
+    reg  [N_W-1:0]    line [0:3];
+    reg  [1:0]        n_in, n_out;
+    wire              push, pop;
+    wire [N_W-1:0]    pushed;
+    wire              n_valid = n_count != 3'd0;
+    wire [QP_W-1:0]   n_qp;
+    wire [P_W-1:0]    n_index, n_bound;
+    integer           i;
+
+    assign {n_qp, n_index, n_bound} = line[n_out];
+
+    always @(posedge clk) begin
+        for (i = 0; i < 4; i = i + 1)
+            if (move_we && line[i][2 * P_W +: QP_W] == move_qp) line[i][P_W-1:0] <= move_bound;
+        if (push) begin
+            line[n_in] <= pushed;
+            n_in <= n_in + 2'd1;
+        end
+        if (pop) n_out <= n_out + 2'd1;
+        if (push && !pop) n_count <= n_count + 3'd1;
+        if (pop && !push) n_count <= n_count - 3'd1;
+        if (rst) begin
+            n_in <= 2'd0;
+            n_out <= 2'd0;
+            n_count <= 3'd0;
+        end
+    end
+
+    // ---------------------------------------------------------------- the run
+    reg               f_valid;
+    reg  [QP_W-1:0]   f_qp;
+    reg  [P_W-1:0]    f_index;
+    reg  [P_W-1:0]    f_bound;
+    reg  [7:0]        f_left;
+    reg               f_spent;               // has had its turn, and nobody waited
+    wire [P_W-1:0]    bound = f_valid ? f_bound : n_valid ? n_bound : l3_bound;
+    wire [7:0]        left = f_valid ? f_left : LEFT[7:0];
+    wire [P_W-1:0]    next = fetch_index + ONE;
+    wire              moves = move_we && move_qp == fetch_qp;
+    wire [P_W-1:0]    bound_next = moves ? move_bound : bound;
+    wire              looks = (l1_valid && !l1_early) || (l2_valid && !l2_early) || l3_valid;
+    wire              others = offer_valid || (l1_valid && !l1_early) || (l2_valid && !l2_early) || (l3_valid && (f_valid || n_valid)) ||
+                               (n_valid && f_valid) || n_count > 3'd1;
+    wire              more = moves ? next != move_bound : next != bound;
+    wire              yields = left == 8'd0 && others;
+    wire              stopped = stop_valid && f_valid && stop_qp == f_qp;
+    wire              gives_way = f_valid && f_spent && others && !room;   // there is time until the next fetch
+    wire              again = (gives_way || (fetch && more && yields)) && !stopped;
+    wire              back = fetch && again && !offer_valid && !looks && roomy && want == {NUM_QP{1'b0}};
+    wire              ends = (fetch && (!more || yields) && !back) || gives_way || stopped;
+    wire              to_line = l3_ready && (f_valid || n_valid || !room);
+
+    assign fetch_qp = f_valid ? f_qp : n_valid ? n_qp : l3_qp;
+    assign fetch_index = f_valid ? f_index : n_valid ? n_index : l3_index;
+    assign fetch = (f_valid || n_valid || l3_ready) && room;
+    assign push = to_line || back;
+    assign pop = !f_valid && n_valid && room;
+    assign pushed = back ? {fetch_qp, next, bound_next} : {l3_qp, l3_index, move_we && move_qp == l3_qp ? move_bound : l3_bound};
+
+    // Low from power-up, before any clock edge.
+    initial f_valid = 1'b0;
+    always @(posedge clk) begin
+        if (fetch) begin
+            f_valid <= more && !yields && !stopped;
+            f_qp <= fetch_qp;
+            f_index <= next;
+            f_left <= left == 8'd0 ? 8'd0 : left - 8'd1;
+            f_spent <= left == 8'd0;
+        end else if (stopped || gives_way) f_valid <= 1'b0;
+        if (fetch || f_valid) f_bound <= bound_next;
+        if (rst) f_valid <= 1'b0;
+    end
+
+    // ---------------------------------------------------------------- a set wins over a clear, so no request is lost
+    // A move reaches a QP that stays at work; else it asks.
+    wire              leaves = (ends && fetch_qp == move_qp) || (l3_valid && l3_empty && l3_qp == move_qp);
+    wire              move_asks = move_valid && !(busy[move_qp] && !leaves) && !launched;
+
+    always @(posedge clk) begin
+        want <= (want & ~(pick & {NUM_QP{load}})) | bit_of(move_asks, move_qp) | bit_of(again && !back, fetch_qp) | bit_of(ask0, ask0_qp) |
+                bit_of(ask1, ask1_qp) | bit_of(ask2, ask2_qp);
+        busy <= (busy & ~bit_of(ends, fetch_qp) & ~bit_of(l3_valid && l3_empty, l3_qp)) | (pick & {NUM_QP{load}}) | bit_of(launched, l2_qp);
+        if (load) begin
+            offer_valid <= pick_any;
+            offer_qp <= pick_qp;
+        end
+        if (rst) begin
+            want <= {NUM_QP{1'b0}};
+            busy <= {NUM_QP{1'b0}};
+            offer_valid <= 1'b0;
+        end
+    end
+
+`ifdef FORMAL
+    // The line, for proofs of this module.
+    wire [4*N_W-1:0]  f_line = {line[3], line[2], line[1], line[0]};
+`endif
+
+endmodule
+
+`default_nettype wire
