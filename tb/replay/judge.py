@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 from tb.env.coverage.coverage import Coverage
 from tb.env.coverage.upsets import UpsetCoverage
 from tb.env.harness.facts import Facts
 from tb.env.harness.records import Access, Asked
 from tb.env.scoreboard.scoreboard import Scoreboard
-from tb.replay.file import Block, End, Event, FileError, Life, Waited
+from tb.replay.file import Block, End, Event, FileError, Life, Waited, read
 
 
 class Judge:
@@ -97,3 +99,14 @@ class Judge:
         if self.coverage is not None:
             counts.update(self.coverage.counts)
         return counts
+
+
+def judge_file(path: Path) -> tuple[Judge, float]:
+    """Judges a file; seconds of processor time, with reading it. Raises ``Mismatch``,
+    ``FileError``.
+    """
+    start = time.process_time()
+    header, events = read(path)
+    judge = Judge(header.seed)
+    judge(events)
+    return judge, time.process_time() - start
