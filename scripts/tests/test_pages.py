@@ -148,5 +148,6 @@ def test_the_first_hour(copy: Path) -> None:
             lines = re.sub(r"^(git clone.*|make sim)\n", "", block, flags=re.M)
             said = re.sub(r"\d+", "#", run(lines, copy)[1])
         else:
-            shown = re.sub(r"\d+", "#", block).splitlines()
-            assert [line for line in shown if line not in said] == [], said[-4000:]
+            lines = [line.strip() for line in said.splitlines()]
+            for shown in re.sub(r"\d+", "#", block).splitlines():
+                assert any(line.startswith(shown) for line in lines), (shown, said[-4000:])
