@@ -145,8 +145,8 @@ def test_the_first_hour(copy: Path) -> None:
     for language, block in _FENCE.findall(HOUR.read_text()):
         if language == "sh":
             # The clone is made, and `make sim` alone is the tier that runs this test.
-            lines = re.sub(r"^(git clone.*|make sim)\n", "", block, flags=re.M)
-            said = re.sub(r"\d+", "#", run(lines, copy)[1])
+            typed = re.sub(r"^(git clone.*|make sim)\n", "", block, flags=re.M)
+            said = re.sub(r"\d+", "#", run(typed, copy)[1])
         else:
             lines = [line.strip() for line in said.splitlines()]
             for shown in re.sub(r"\d+", "#", block).splitlines():
