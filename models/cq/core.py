@@ -16,6 +16,7 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Final
 
 from models.arm.arm import CqConfig, CqModel, Step
 from models.arm.events import MAX_ATTEMPTS, EqModel, EventWrite
@@ -28,6 +29,9 @@ from models.params import Params
 from models.trace import encode_cq, encode_producer, queried
 
 __all__ = ["CompletionCore", "PageStatus", "QueueInfo", "Reply", "doorbell_cause"]
+
+#: Strobes of a beat of completions: the halves that hold one.
+_LANES: Final = {(1 << 32) - 1: (0,), (1 << 64) - (1 << 32): (1,), (1 << 64) - 1: (0, 1)}
 
 
 @dataclass
@@ -235,8 +239,7 @@ class CompletionCore:
         Returns the number of entries (1 or 2) in it. Raises :class:`ModelError` unless they are
         the next ones in order, at their addresses, bit for bit.
         """
-        both = 0xFFFF_FFFF_FFFF_FFFF
-        lanes = {both & 0xFFFF_FFFF: (0,), both ^ 0xFFFF_FFFF: (1,), both: (0, 1)}.get(strb)
+        lanes = _LANES.get(strb)
         if lanes is None or address % LINE_BYTES:
             raise ModelError(f"completion beat {address:#x} with strobes {strb:#x}")
         for lane in lanes:

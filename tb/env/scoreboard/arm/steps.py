@@ -27,6 +27,9 @@ from tb.env.scoreboard.host.memory import MemoryChecks
 #: What other settings can change in a state: everything a callback touches, due and released.
 _CALL_BITS = 0x7F0 | 0xFFFF_FFFF << 48 | 0xFFFF << 80
 
+#: Steps of lane 0 that only a command makes.
+_COMMANDED = frozenset({TraceOp.START, TraceOp.RESIZE, TraceOp.STOP})
+
 _Redo = Callable[[CqModel], Step]
 
 
@@ -329,23 +332,23 @@ class StepChecks(Check):
         ctx, cq, op = self.ctx, record.cq, record.op
         if record.event or record.event_status:
             ctx.fail("callback on lane 0", cq, record)
-        if op in (TraceOp.START, TraceOp.RESIZE, TraceOp.STOP):
-            self.control.expect(record)
         before = ctx.producer_state(cq)
-        if op == TraceOp.START and cq not in self.completions.not_started:
-            before = 0
+        if op in _COMMANDED:
+            self.control.expect(record)
+            if op == TraceOp.START and cq not in self.completions.not_started:
+                before = 0
         if record.old != before:
             ctx.differ("state before the step differs from the model", record, before, "old")
-        if op == TraceOp.PLACE:
-            self.completions.place(record)
-        elif op == TraceOp.OVERFLOW:
-            self.completions.overflow(record)
-        else:
+        if op in _COMMANDED:
             self.control.producer(record)
+        elif op == TraceOp.PLACE:
+            self.completions.place(record)
+        else:
+            self.completions.overflow(record)
         if record.new != (after := ctx.producer_state(cq)):
             ctx.differ("state after the step differs from the model", record, after)
         self.credits.changed(cq)
-        if op != TraceOp.PLACE:
+        if op in _COMMANDED:
             self.completions.changed(cq)
 
     # -- the end -----------------------------------------------------------------------------------
