@@ -119,9 +119,10 @@ class CompletionCore:
 
     def judge(self, cq: int, silent: bool = False) -> Placement:
         """What becomes of the next completion for an existing number; changes nothing."""
-        if self.cqs[cq].life is not Life.READY:
+        q = self.cqs[cq]
+        if q.life is not Life.READY:
             return Placement.NO_CQ
-        return self.producers[cq].judge(self.cqs[cq].cons, silent=silent, status=self.status(cq))
+        return self.producers[cq].judge(q.cons, silent=silent, status=q.status)
 
     def place(self, cq: int, cqes: Sequence[bytes], given_back: int = 0) -> list[PlacedEntry]:
         """PLACE: completions (32 bytes each) get entries; silent ones give credits back.
@@ -242,9 +243,10 @@ class CompletionCore:
         lanes = _LANES.get(strb)
         if lanes is None or address % LINE_BYTES:
             raise ModelError(f"completion beat {address:#x} with strobes {strb:#x}")
+        q, placed = self.cqs[cq], self.producers[cq].placed
         for lane in lanes:
-            index = self.cqs[cq].written
-            entry = self.producers[cq].placed.get(index)
+            index = q.written
+            entry = placed.get(index)
             if entry is None:
                 raise ModelError(f"queue {cq}: entry {index} is written but was not placed")
             got = (address + lane * CQE_BYTES, data[lane * CQE_BYTES : (lane + 1) * CQE_BYTES])
@@ -253,7 +255,7 @@ class CompletionCore:
                     f"queue {cq} entry {index}: {got[0]:#x} {got[1].hex()}, "
                     f"expected {entry.address:#x} {entry.data.hex()}"
                 )
-            self.cqs[cq].wrote(1)
+            q.wrote(1)
         self.info[cq].beats.append(len(lanes))
         return len(lanes)
 

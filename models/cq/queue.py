@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cached_property
 
 from models.codes import CqStatus, ModelError
 from models.cq.entries import Cqe, Eqe, phase_of, with_phase
@@ -30,7 +31,7 @@ class Ring:
     origin: int = 0
     entry_bytes: int = CQE_BYTES
 
-    @property
+    @cached_property
     def entries(self) -> int:
         """Number of entries."""
         return 1 << self.log2

@@ -197,15 +197,13 @@ class StepChecks(Check):
             self._quiet = quiet = [
                 i in placed and placed[i].unsignalled for i in range(first, first + count)
             ]
-            expected = count | sum(
-                solicited << 2 + i | unsignalled << 4 + i
-                for i, (solicited, unsignalled) in enumerate(zip(classes, quiet, strict=False))
-            )
-            if record.operand != expected:
-                ctx.fail(f"operand {record.operand:#x}, expected {expected:#x}", cq, record)
+            expected = count
             for i, solicited in enumerate(classes):
+                expected |= solicited << 2 + i | quiet[i] << 4 + i
                 if solicited:
                     ctx.solicited[cq] = first + i + 1
+            if record.operand != expected:
+                ctx.fail(f"operand {record.operand:#x}, expected {expected:#x}", cq, record)
         classes, quiet = ctx.classes[cq], self._quiet
         self._step(
             record,

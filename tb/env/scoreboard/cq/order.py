@@ -70,7 +70,7 @@ class Order:
     @property
     def oldest(self) -> int:
         """Lanes up to this number are of no use any more."""
-        return min(number for number, _ in self._base)
+        return min(self._base)[0]
 
     def take(self, waiting: Iterable[Lane], first: int, placed: int, silent: int) -> _Path:
         """A step takes lanes, for entries from ``first`` on. Returns the likely lane of each open
