@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Final
 
 from models.arm.arm import CqConfig, CqModel, Step
@@ -38,13 +37,13 @@ _LANES: Final = {(1 << 32) - 1: (0,), (1 << 64) - (1 << 32): (1,), (1 << 64) - 1
 class PageStatus:
     """Status word of one doorbell page: cause of the latest write, number of refused writes."""
 
-    cause: IntEnum = Cause.OK
+    cause: int = Cause.OK
     refused: int = 0
 
     @property
     def word(self) -> int:
         """The 64 bits that PAGE_STATUS reads as."""
-        return int(self.cause) | (self.refused & 0xFFFF_FFFF) << 32
+        return self.cause | (self.refused & 0xFFFF_FFFF) << 32
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ class CompletionCore:
         self.info = [QueueInfo() for _ in range(p.num_cq)]
         self.eqs = [EqModel(p) for _ in range(p.num_eq)]
         self.pages = [PageStatus() for _ in range(p.num_pages)]
-        self.causes: Counter[IntEnum] = Counter()  #: doorbell writes by cause, OK included
+        self.causes: Counter[int] = Counter()  #: doorbell writes by cause, OK included
         self.refused_reads = 0
         self.removed = False  #: the device is removed (``docs/windows.md``)
 
@@ -330,7 +329,7 @@ class CompletionCore:
             return self.doorbell(word.cq, word.index, word.arm)
         return self.cb_return(word.cq)
 
-    def note_write(self, addr: int, cause: IntEnum) -> None:
+    def note_write(self, addr: int, cause: int) -> None:
         """Page status and counters after a write, a post too, was answered with ``cause``."""
         self.causes[cause] += 1
         page = addr // PAGE_BYTES

@@ -30,6 +30,8 @@ _CALL_BITS = 0x7F0 | 0xFFFF_FFFF << 48 | 0xFFFF << 80
 #: Steps of lane 0 that only a command makes.
 _COMMANDED = frozenset({TraceOp.START, TraceOp.RESIZE, TraceOp.STOP})
 
+_LAST_ARM = max(ArmType)
+
 _Redo = Callable[[CqModel], Step]
 
 
@@ -261,7 +263,7 @@ class StepChecks(Check):
         ctx, cq, operand = self.ctx, record.cq, record.operand
         armed, kind = operand >> 16 & 1, operand >> 17
         if self._check_old(record):
-            if kind > max(ArmType) or (kind and not armed):
+            if kind > _LAST_ARM or (kind and not armed):
                 ctx.fail(f"DOORBELL with operand {operand:#x}", cq, record)
             self.doorbells.step(record)
         index = operand & 0xFFFF

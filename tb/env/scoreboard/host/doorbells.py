@@ -61,7 +61,7 @@ class DoorbellChecks(PageCheck):
     def __init__(self, ctx: Context, pages: PageWrites) -> None:
         self.ctx = ctx
         self.pages = pages
-        self.causes: Counter[Cause] = Counter()
+        self.causes: Counter[int] = Counter()
         # Waiting ones by CQ, as far as their place is open.
         self._open: dict[int, list[_Bell]] = {}
         # Pin-only counts since the CQ's creation (CQ-06, CQ-11).
@@ -109,8 +109,8 @@ class DoorbellChecks(PageCheck):
             self._refused(pending, word, record.cause)
         if word is not None and not pending.decided:
             self._close(pending)
-        self.ctx.engine.note_write(request.addr, Cause(record.cause))
-        self.causes[Cause(record.cause)] += 1
+        self.ctx.engine.note_write(request.addr, record.cause)
+        self.causes[record.cause] += 1
 
     def _refused(self, pending: _Bell, word: DoorbellWord, cause: int) -> None:
         if pending.owner is not None:

@@ -65,7 +65,7 @@ class PostChecks(PageCheck):
         self.pages = pages
         self.credits = credits_
         self.dispatch = dispatch
-        self.post_causes: Counter[Cause] = Counter()
+        self.post_causes: Counter[int] = Counter()
         self.deadlines: dict[int, int] = {}
         self._latest = 0  # the post of the latest step
 
@@ -110,9 +110,8 @@ class PostChecks(PageCheck):
             got = name_of(Cause, record.cause)
             self.qpc.fail(qp, text, diff=Difference("cause", got, pending.result.name))
         self.passed(pending)
-        cause = Cause(record.cause)
-        self.post_causes[cause] += 1
-        self.qpc.model.causes[cause] += 1
+        self.post_causes[record.cause] += 1
+        self.qpc.model.causes[record.cause] += 1
 
     def _hand_over(self, pending: _PendingPost) -> bool:
         """The step that was taken for this post's may be that of a later one with the same head."""

@@ -152,9 +152,8 @@ class ReceivePostChecks(PageCheck):
             self._wrong(pending, text, Difference("cause", got, want))
         self.passed(pending)
         self.receive_causes[record.cause] += 1
-        cause = Cause(record.cause)
-        self.rc.model.causes[cause] += 1
-        self.ctx.engine.note_write(request.addr, cause)
+        self.rc.model.causes[record.cause] += 1
+        self.ctx.engine.note_write(request.addr, record.cause)
 
     def _hand_on(self, pending: _PendingReceive) -> bool:
         """The step that was taken for this write's may be that of a later one that is alike."""
