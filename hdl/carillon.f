@@ -37,7 +37,6 @@ keys/cde_check.v
 host/cde_coalescer.v
 host/cde_ctrl.v
 host/cde_eqs.v
-lib/cde_ram_direct.v
 host/cde_mbox.v
 host/cde_errlog.v
 host/cde_counters.v
@@ -59,6 +58,7 @@ cq/cde_core.v
 lib/cde_params.v
 cq/cde_rsv.v
 cde_cpl_top.v
+lib/cde_ram_direct.v
 post/cde_dispatch.v
 post/cde_done.v
 keys/cde_key_ctrl.v
