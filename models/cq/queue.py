@@ -227,7 +227,7 @@ class CqProducer:
             raise ModelError("the queue does not exist")
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class NdResult:
     """What GetCqResults shows of a completion (CQ-04: neither type nor token)."""
 
@@ -237,7 +237,7 @@ class NdResult:
     request_context: int
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class NdResultEx(NdResult):
     """What GetCqResultsEx shows: the plain result, the type and the 32-bit token."""
 
