@@ -68,7 +68,7 @@ def words_of(command: str) -> tuple[list[str], dict[str, str]]:
 def test_a_command_is_one_that_there_is(command: str) -> None:
     """Its targets, its variables, the tests that it selects."""
     targets, values = words_of(command)
-    assert set(targets) <= set(re.findall(r"^([a-z]+):", MAKEFILE, re.M))
+    assert set(targets) <= set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
     assert set(values) <= set(re.findall(r"\$\$?\{?\(?([A-Z_]+)\b", MAKEFILE)) | {"PYTHON"}
     tests = values.get("TEST", "")
     own = [name for page in PAGES for name in re.findall(r"^class (\w+)", page.read_text(), re.M)]
