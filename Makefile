@@ -22,10 +22,10 @@ PARALLEL = --jobs "$$JOBS" --cluster "$$CLUSTER" --cluster-wait "$$CLUSTER_WAIT"
 WORKERS = $(if $(JOBS)$(CLUSTER),$(PARALLEL),-n auto)
 
 .PHONY: help setup setup-sim sim tours test negatives formal mutate coverage soak faults tiers bench synth report lint house \
-	waves record replay model list defs figures walk docs clean distclean
+	waves record replay bench-tb model list defs figures walk docs clean distclean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@awk '/^#= / { sub(/^#= /, "  "); print }' Makefile
 
@@ -99,6 +99,9 @@ house: setup-sim ## lines of each part against its target; circular imports, lon
 
 bench: setup-sim ## measure throughput and latency against their goals
 	@$(RUN) bench
+
+bench-tb: setup-sim ## completions that the bench checks per processor second, and where its time is (SEED)
+	@PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m tb.replay bench --seed "$$SEED"
 
 synth: ## synthesise, place and route for ECP5: clock, area, worst paths (MODULE, SEEDS, QUICK); sim_build/synth.json
 	@scripts/setup.sh synth

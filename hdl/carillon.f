@@ -37,7 +37,6 @@ keys/cde_check.v
 host/cde_coalescer.v
 host/cde_ctrl.v
 host/cde_eqs.v
-lib/cde_ram_direct.v
 host/cde_mbox.v
 host/cde_errlog.v
 host/cde_counters.v
@@ -68,6 +67,7 @@ keys/cde_key_ctrl.v
 keys/cde_keys.v
 post/cde_verb.v
 post/cde_post.v
+lib/cde_ram_direct.v
 post/cde_retire.v
 post/cde_qp_ctrl.v
 post/cde_posting.v

@@ -9,7 +9,7 @@ pages line by line. Offsets, sizes and limits are in :mod:`models.layouts`.
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum, IntFlag
+from enum import Enum, IntEnum
 from typing import Final
 
 
@@ -83,7 +83,7 @@ KEY_STATUSES: Final = (
 )
 
 
-class CqeFlag(IntFlag):
+class CqeFlag(IntEnum):
     """Flags of a completion entry; bit 0 here is bit 240 of the entry."""
 
     SOLICITED = 0x0001
@@ -227,7 +227,7 @@ REAP_CAUSES: Final = (
 # -- requests and queue pairs ----------------------------------------------------------------------
 
 
-class PostFlag(IntFlag):
+class PostFlag(IntEnum):
     """Flags of a post (16 bits). REMOTE_WRITE_BIT is the upper half of ALLOW_REMOTE_WRITE 0x30."""
 
     SILENT_SUCCESS = 0x001
@@ -308,7 +308,7 @@ class RecvFlag(IntEnum):
 # -- keys ------------------------------------------------------------------------------------------
 
 
-class Rights(IntFlag):
+class Rights(IntEnum):
     """Rights of a memory region or window (3 bits)."""
 
     LOCAL_WRITE = 1

@@ -39,16 +39,16 @@ VERB_CAUSES: Final = (
 )
 
 
-def rights_of(post: Post) -> Rights:
+def rights_of(post: Post) -> int:
     """The rights that the flags of a Bind or FastRegister give (3 bits)."""
-    rights = Rights(0)
+    rights = 0
     for flag, right in (
         (PostFlag.ALLOW_LOCAL_WRITE, Rights.LOCAL_WRITE),
         (PostFlag.RDMA_READ_SINK, Rights.LOCAL_WRITE),
         (PostFlag.ALLOW_REMOTE_READ, Rights.REMOTE_READ),
         (PostFlag.REMOTE_WRITE_BIT, Rights.REMOTE_WRITE),
     ):
-        rights |= right if post.has(flag) else Rights(0)
+        rights |= right if post.has(flag) else 0
     return rights
 
 
@@ -72,7 +72,7 @@ class Completion:
     nbytes: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Verb:
     """One request type.
 
@@ -89,7 +89,7 @@ class Verb:
     name: str
     opcode: int
     result_type: int
-    flags: PostFlag = PostFlag(0)  # noqa: RUF009 (a constant)
+    flags: int = 0
     min_segments: int = 0
     max_segments: int = 0
     has_target: bool = False
@@ -117,7 +117,7 @@ class Verb:
             raise ValueError(f"{self.name}: {self.exact_length} bytes")
 
     @property
-    def legal_flags(self) -> PostFlag:
+    def legal_flags(self) -> int:
         """All flags that a post of this type may have."""
         return self.flags | COMMON_FLAGS
 
@@ -131,7 +131,7 @@ class Verb:
     def flags_ok(self, flags: int) -> bool:
         """True if these 16 bits are legal: remote write (0x20) is only there with local write."""
         alone = flags & PostFlag.REMOTE_WRITE_BIT and not flags & PostFlag.ALLOW_LOCAL_WRITE
-        return not flags & ~int(self.legal_flags) and not alone
+        return not flags & ~self.legal_flags and not alone
 
     def segments_ok(self, post: Post) -> bool:
         """True if there are not too many segments."""
@@ -187,11 +187,11 @@ class Verb:
     def fields(self, rng: random.Random, limits: Limits | None = None) -> Post:
         """A random legal post; corners (no segment, lengths 0 and the most) come often."""
         limits = limits or Limits()
-        legal = int(self.legal_flags)
+        legal = self.legal_flags
         flags = rng.getrandbits(16) & rng.choice((0, 0xFFFF, rng.getrandbits(16)))
         flags = flags & legal & limits.flags | limits.need & legal
         if not self.flags_ok(flags):
-            flags &= ~int(PostFlag.REMOTE_WRITE_BIT)
+            flags &= ~PostFlag.REMOTE_WRITE_BIT
         inline, count = 0, 0
         target = Segment(rng.getrandbits(64), rng.getrandbits(32), rng.getrandbits(32))
         if flags & PostFlag.INLINE:
@@ -254,7 +254,7 @@ class Verb:
             bins += [f"length.{length}" for length in lengths]
         if self.max_inline:
             bins += [f"inline.{length}" for length in lengths]
-        bins += [f"flag.{flag.name}" for flag in self.legal_flags]
+        bins += [f"flag.{flag.name}" for flag in PostFlag if flag & self.legal_flags]
         bins += [f"refused.{cause.name}" for cause in VERB_CAUSES]
         bins += ["deferred.refused", "plain.refused"]
         bins += ["status.SUCCESS", "status.CANCELED", "silent.SUCCESS", "silent.CANCELED"]
@@ -266,20 +266,27 @@ class Verb:
         """Bins that a post hits by being answered with ``cause``, or, with a ``status``, that its
         completion hits.
         """
+        most = self.max_inline if post.has(PostFlag.INLINE) else MAX_LENGTH
+        length = {0: "zero", most: "most"}.get(post.length, "some")
+        return self._bins(post.flags, post.num_segments, length, cause, status)
+
+    @functools.lru_cache(maxsize=4096)  # noqa: B019 (as above)
+    def _bins(
+        self, flags: int, segments: int, length: str, cause: int, status: int | None
+    ) -> tuple[str, ...]:
         if status is not None:
             name = "ERROR" if status > Status.CANCELED else Status(status).name
             bins = [f"status.{name}"]
-            if post.has(PostFlag.SILENT_SUCCESS):
+            if flags & PostFlag.SILENT_SUCCESS:
                 bins.append(f"silent.{name}")
         elif cause != Cause.OK:
-            defer = "deferred" if post.has(PostFlag.DEFER) else "plain"
+            defer = "deferred" if flags & PostFlag.DEFER else "plain"
             bins = [f"refused.{Cause(cause).name}", f"{defer}.refused"]
         else:
-            inline = post.has(PostFlag.INLINE)
-            kind, most = ("inline", self.max_inline) if inline else ("length", MAX_LENGTH)
-            length = {0: "zero", most: "most"}.get(post.length, "some")
+            inline = bool(flags & PostFlag.INLINE)
             length = length if self.exact_length is None else "exact"
-            bins = [f"{kind}.{length}", *(f"flag.{f.name}" for f in PostFlag(post.flags))]
-            bins += [] if inline else [f"segments.{post.num_segments}"]
+            bins = [f"{'inline' if inline else 'length'}.{length}"]
+            bins += [f"flag.{flag.name}" for flag in PostFlag if flag & flags]
+            bins += [] if inline else [f"segments.{segments}"]
         mine = self.all_bins()
         return tuple(name for name in (f"{self.name}.{b}" for b in bins) if name in mine)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // arm_spec: what one step does to one CQ, by the rules CQ-06 to CQ-14 and CQ-22 in docs/specification.md.
 //
-// Purpose: the specification for the proofs of the arm pipeline. It holds what the rules speak of, in the form in which they speak of it: a table with
-//          a row for each index (new, solicited), pointers prod and cons, an arm and its type, and the merge table of CQ-12 as a table. Nothing
-//          of the implementation's encoding (no "since", no marks of solicited entries, no stages) is used.
-// Ports:   the CQ before the step (s), the step, the CQ after it (n), whether it calls back, and the cause of a refusal.
+// Purpose: the specification for the proofs of the arm pipeline. It holds what the rules speak of, in the form in which
+//          they speak of it: a table with a row for each index (new, solicited), pointers prod and cons, an arm and its
+//          type, and the merge table of CQ-12 as a table. Nothing of the implementation's encoding (no "since", no
+//          marks of solicited entries, no stages) is used.
+// Ports:   the CQ before the step (s), the step, the CQ after it (n), whether it calls back, and the cause of a
+//          refusal.
 // Latency: combinational.
 `default_nettype none
 `include "cde_defs.vh"
@@ -51,8 +53,8 @@ module arm_spec #(
     reg [IDX_W-1:0] prod, cons, mark, answered;
     reg [N-1:0]     is_new, is_sol;
 
-    // Indices are compared on the side on which they can be: cons is at most one ring behind prod, prod at most as far behind cons as
-    // writes can be outstanding.
+    // Indices are compared on the side on which they can be: cons is at most one ring behind prod, prod at most as far
+    // behind cons as writes can be outstanding.
     function [0:0] before;
         input [IDX_W-1:0] a;
         input [IDX_W-1:0] b;

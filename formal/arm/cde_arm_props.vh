@@ -63,10 +63,18 @@ wire [FP_W-1:0] f_facts_fp, f_unused_zp;
 wire [FD_W-1:0] f_facts_fd, f_facts_zd;
 wire            f_open_fp, f_unused_open;
 wire [1:0]      f_live_fp, f_live_zp;
+function [1:0] f_early;                 // entries that the host consumed before: one, none
+    input [X_W-1:0] x;
+    reg [IDX_W-1:0] lead;
+    begin
+        lead = x[X_CONS +: IDX_W] - x[X_PROD +: IDX_W];
+        f_early = {lead == 1, lead[IDX_W-1] || lead == 0};
+    end
+endfunction
 cde_arm_facts #(.IDX_W(IDX_W), .X_BITS(X_W), .FP_BITS(FP_W), .FD_BITS(FD_W)) f_facts_f (
     .p_valid(fp_valid), .p_op(fp[P_OP +: 8]), .p_count(fp[P_COUNT +: 2]), .p_solicited(fp[P_SOLICITED +: 2]),
     .p_quiet(fp[P_QUIET +: 2]),
-    .p_status(fp[P_STATUS +: 2]), .p_give_up(fp[P_GIVE_UP]), .p_moderated(|fp_settings[3:2]), .p_x(fp_x),
+    .p_status(fp[P_STATUS +: 2]), .p_give_up(fp[P_GIVE_UP]), .p_moderated(|fp_settings[3:2]), .p_x(fp_x), .p_early(f_early(fp_x)),
     .p_err(fp_x_next[X_ERR +: 2]),
     .p_open(f_open_fp), .p_live(f_live_fp), .p_facts(f_facts_fp), .d_valid(fd_valid), .d_op(fd[D_OP +: 8]),
     .d_clean(fd[D_CAUSE +: 8] == 8'h00 && fd_owner), .d_legal(fd_legal), .d_arm(fd[D_ARM]),
@@ -78,7 +86,7 @@ cde_arm_facts #(.IDX_W(IDX_W), .X_BITS(X_W), .FP_BITS(FP_W), .FD_BITS(FD_W)) f_f
 cde_arm_facts #(.IDX_W(IDX_W), .X_BITS(X_W), .FP_BITS(FP_W), .FD_BITS(FD_W)) f_facts_z (
     .p_valid(zp_valid), .p_op(zp[P_OP +: 8]), .p_count(zp[P_COUNT +: 2]), .p_solicited(zp[P_SOLICITED +: 2]),
     .p_quiet(zp[P_QUIET +: 2]),
-    .p_status(zp[P_STATUS +: 2]), .p_give_up(zp[P_GIVE_UP]), .p_moderated(1'b0), .p_x(zp_x),
+    .p_status(zp[P_STATUS +: 2]), .p_give_up(zp[P_GIVE_UP]), .p_moderated(1'b0), .p_x(zp_x), .p_early(f_early(zp_x)),
     .p_err(zp_x_next[X_ERR +: 2]),
     .p_open(f_unused_open), .p_live(f_live_zp), .p_facts(f_unused_zp), .d_valid(zd_valid), .d_op(zd[D_OP +: 8]),
     .d_clean(zd[D_CAUSE +: 8] == 8'h00 && zd_owner), .d_legal(zd_legal), .d_arm(zd[D_ARM]),
@@ -90,8 +98,10 @@ cde_arm_facts #(.IDX_W(IDX_W), .X_BITS(X_W), .FP_BITS(FP_W), .FD_BITS(FD_W)) f_f
 wire [X_W-1:0]   f_count_p, f_count_d;
 wire [IDX_W-1:0] f_written = qd[D_INDEX +: IDX_W] - !qd_legal;
 wire             f_legal_q;
+wire [1:0]       f_early_q;
 cde_arm_count #(.IDX_W(IDX_W), .X_BITS(X_W), .STEP_BITS(STEP_W)) f_count_q (
-    .p_step(f_step(qp)), .p_x(qp_x), .p_x_next(f_count_p), .d_before(q_chained ? f_step(qp) : {STEP_W{1'b0}}),
+    .p_step(f_step(qp)), .p_x(qp_x), .p_x_next(f_count_p), .p_early(f_early_q),
+    .d_before(q_chained ? f_step(qp) : {STEP_W{1'b0}}),
     .d_bell(qd_op == `CDE_TRC_DOORBELL),
     .d_create(qd_op == `CDE_TRC_CREATE), .d_destroy(qd_op == `CDE_TRC_DESTROY),
     .d_clean(qd[D_CAUSE +: 8] == 8'h00 && qd_owner),
@@ -141,7 +151,7 @@ always @(posedge clk) begin
         f_traced: assert (fp_traced == (fp_valid && (!f_entries(fp) || f_open_fp)) &&
             zp_traced == (zp_valid && (!f_entries(zp) || (zp_x[X_READY] && !zp_x[X_FROZEN]))));
         f_repeats: assert (!zp_valid || zp_retry == (zp[P_OP +: 8] == `CDE_TRC_EVENT_FAILED && !zp[P_GIVE_UP]));
-        f_counts: assert ((!qp_valid || qp_x_next == f_count_p) && (!qd_valid || (qd_x_next == f_count_d &&
+        f_counts: assert ((!qp_valid || (qp_x_next == f_count_p && qp_early == f_early_q)) && (!qd_valid || (qd_x_next == f_count_d &&
             qd_legal == f_legal_q)));
         f_marks: assert ((!fp_valid || fp_call_mark == f_mark(fp_x_next)) &&
             (!fd_valid || fd_call_mark == f_mark(fd_x_next)) &&

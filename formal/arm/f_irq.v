@@ -47,7 +47,8 @@ module f_irq #(
     reg       mine_before = 1'b0;
     wire      fresh = mine && !(mine_before && !was_taken);
     reg       was_taken = 1'b0;
-    reg       was_set = 1'b0;       // what is offered now was chosen in the cycle before: a request of that cycle is owed behind it
+    // What is offered now was chosen two cycles before: a request of that cycle is owed behind it.
+    reg [1:0] was_set = 2'b00;
 
     always @(posedge clk) begin
         mine_before <= mine && !rst;
@@ -57,8 +58,8 @@ module f_irq #(
             beats <= 0;
         end
         if (tvalid && tready && !mine && owed) beats <= beats + 1'b1;
-        was_set <= set && set_eq == eq && !rst;
-        if (was_set) begin
+        was_set <= {was_set[0], set && set_eq == eq && !rst};
+        if (was_set[1]) begin
             owed <= 1'b1;
             if (!owed || fresh) beats <= 0;
         end

@@ -65,8 +65,10 @@ module f_rules #(
         d_y[Y_BUSY]) || d_facts[FD_CREATE] || d_facts[FD_DESTROY] || d_facts[FD_LOOK];
     wire            freed = d_facts[FD_DESTROY] && !d_y_next[Y_EXISTS];
 
+    wire [1:0]      early;
+
     cde_arm_count #(.IDX_W(IDX_W), .X_BITS(X_W)) count_i (
-        .p_step(step), .p_x(x), .p_x_next(p_x_next), .d_before(step & {11{p_valid}}),
+        .p_step(step), .p_x(x), .p_x_next(p_x_next), .p_early(early), .d_before(step & {11{p_valid}}),
         .d_bell(d_op == `CDE_TRC_DOORBELL),
         .d_create(d_op == `CDE_TRC_CREATE), .d_destroy(d_op == `CDE_TRC_DESTROY), .d_clean(clean),
         .d_index(d_index), .d_written(written),
@@ -76,7 +78,8 @@ module f_rules #(
     cde_arm_facts #(.IDX_W(IDX_W), .X_BITS(X_W)) facts_i (
         .p_valid(p_valid), .p_op(p_op), .p_count(p_count), .p_solicited(p_solicited), .p_quiet(p_quiet),
         .p_status(p_status),
-        .p_give_up(p_give_up), .p_moderated(moderated), .p_x(x), .p_err(p_x_next[X_ERR +: 2]), .p_open(open),
+        .p_give_up(p_give_up), .p_moderated(moderated), .p_x(x), .p_early(early), .p_err(p_x_next[X_ERR +: 2]),
+        .p_open(open),
         .p_live(unused_live),
         .p_facts(p_facts), .d_valid(d_valid), .d_op(d_op), .d_clean(clean), .d_legal(legal), .d_arm(d_arm),
         .d_type(d_type), .d_index(d_index),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // axi_read_props: rules of the read channels of an AXI4 port on which the design is the slave.
 //
-// Purpose: what is offered stays until it is taken; each read gets as many beats as it asked for, the last one marked; reads are answered in the order of
-//          their addresses, with their IDs. Any one read is watched.
+// Purpose: what is offered stays until it is taken; each read gets as many beats as it asked for, the last one marked;
+//          reads are answered in the order of their addresses, with their IDs. Any one read is watched.
 // Ports:   the port's signals as seen on it.
 // Latency: none.
 `default_nettype none

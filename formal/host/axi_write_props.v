@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // axi_write_props: rules of the write channels of one AXI4 port, or of an AXI4-Lite port (ID_W 1, IDs tied, length 0).
 //
-// Purpose: address, data and response stay until they are taken; bursts stay within 4 KiB and have as many beats as they announce; a response
-//          comes after its address and its last data beat, never without them; responses of one ID come in the order of their addresses, which
-//          is shown by counting for any one ID. With MASTER the design offers addresses and data: those rules are asserted, those of
-//          responses assumed; without it is the other way round. With IN_ORDER responses of all IDs come in the order of the addresses.
+// Purpose: address, data and response stay until they are taken; bursts stay within 4 KiB and have as many beats as
+//          they announce; a response comes after its address and its last data beat, never without them; responses of
+//          one ID come in the order of their addresses, which is shown by counting for any one ID. With MASTER the
+//          design offers addresses and data: those rules are asserted, those of responses assumed; without it is the
+//          other way round. With IN_ORDER responses of all IDs come in the order of the addresses.
 // Ports:   the port's signals as seen on it; number of writes whose address was accepted and that are not answered.
 // Latency: none.
 `default_nettype none

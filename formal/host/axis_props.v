@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // axis_props: rules of one AXI-Stream port (or of any valid/ready pair).
 //
-// Purpose: an offered beat stays, unchanged, until it is taken (AMBA AXI-Stream, handshake); nothing is offered while in reset. With MASTER
-//          the side that offers is the design and the rules are asserted; without, they are assumed of its environment.
+// Purpose: an offered beat stays, unchanged, until it is taken (AMBA AXI-Stream, handshake); nothing is offered while
+//          in reset. With MASTER the side that offers is the design and the rules are asserted; without, they are
+//          assumed of its environment.
 // Ports:   the port's signals as seen on it; data is everything that belongs to a beat; held.
 // Latency: none.
 `default_nettype none

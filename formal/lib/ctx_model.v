@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ctx_model: what the memories of contexts promise, in as few registers as it takes; stands in for cde_ctx and cde_ctx_2w in proofs of what uses
-// them.
+// ctx_model: what the memories of contexts promise, in as few registers as it takes; stands in for cde_ctx and
+// cde_ctx_2w in proofs of what uses them.
 //
-// Purpose: all words in one register; a read remembers its address alone for three cycles, so what it gives is what the word has become by then. The
-//          walk clears all words at once. Without code (ECC is not used). That the memories keep this promise is proven of them: proofs ctx and ctx_2w,
-//          where the modules have other names (macros CDE_CTX, CDE_CTX_2W).
+// Purpose: all words in one register; a read remembers its address alone for three cycles, so what it gives is what the
+//          word has become by then. The walk clears all words at once. Without code (ECC is not used). That the
+//          memories keep this promise is proven of them: proofs ctx and ctx_2w, where the modules have other names
+//          (macros CDE_CTX, CDE_CTX_2W).
 // Ports:   those of the memories; the maintenance bus passes by.
 // Latency: that of the memories.
 `default_nettype none

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_ecc: proof that the code of the memories corrects each wrong bit and reports each two (cde_ecc_enc, cde_ecc_dec).
 //
-// Purpose: any word of one lane is encoded, no bit, one or two of the code word are inverted, and what comes is decoded; the same bits are what an
-//          injection of these numbers inverts (cde_flip), a cycle later.
+// Purpose: any word of one lane is encoded, no bit, one or two of the code word are inverted, and what comes is
+//          decoded; the same bits are what an injection of these numbers inverts (cde_flip), a cycle later.
 // Ports:   free inputs: the word; the bits that are inverted, if any.
 // Latency: combinational.
 `default_nettype none

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_fifo: proof of cde_fifo.
 //
-// Purpose: words leave in the order in which they came, none is lost or doubled, whatever both sides do; an offered word stays until it
-//          is taken. One word carries a mark; where it must come out is counted. The order of any two words follows, because the
-//          FIFO does not look at its data.
+// Purpose: words leave in the order in which they came, none is lost or doubled, whatever both sides do; an offered
+//          word stays until it is taken. One word carries a mark; where it must come out is counted. The order of any
+//          two words follows, because the FIFO does not look at its data.
 // Ports:   both sides, free.
 // Latency: none.
 `default_nettype none

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_ram_direct: proof that a memory without forwarding returns what was written last, though a bit of each of its words may be wrong
-// (cde_ram_direct).
+// f_ram_direct: proof that a memory without forwarding returns what was written last, though a bit of each of its words
+// may be wrong (cde_ram_direct).
 //
-// Purpose: follows any one word of the memory. Injections of one wrong bit come at any time, for this memory or others; each write may store
-//          one, so words are read, corrected and written back in every order with writes. At the word's address the memory is to hold its
-//          code word but for one bit at most. Reads at the edge of a write of their word have no value.
+// Purpose: follows any one word of the memory. Injections of one wrong bit come at any time, for this memory or others;
+//          each write may store one, so words are read, corrected and written back in every order with writes. At the
+//          word's address the memory is to hold its code word but for one bit at most. Reads at the edge of a write of
+//          their word have no value.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // fifo_model: what cde_fifo promises, as a list; stands in for it in proofs of what uses it.
 //
-// Purpose: the words inside, oldest first, and their number; no pointers, no output register. What pop_data says of an empty FIFO is free. That cde_fifo keeps this
-//          promise is proven: fifo_list, fifo_list_bypass, where the module has another name (macro CDE_FIFO).
+// Purpose: the words inside, oldest first, and their number; no pointers, no output register. What pop_data says of an
+//          empty FIFO is free. That cde_fifo keeps this promise is proven: fifo_list, fifo_list_bypass, where the
+//          module has another name (macro CDE_FIFO).
 // Ports:   those of cde_fifo.
 // Latency: that of cde_fifo.
 `default_nettype none

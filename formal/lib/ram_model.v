@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ram_model: what the memories promise, in as few registers as it takes; stands in for cde_ram, cde_ram_2w and cde_ram_direct in proofs of what uses them.
+// ram_model: what the memories promise, in as few registers as it takes; stands in for cde_ram, cde_ram_2w and
+// cde_ram_direct in proofs of what uses them.
 //
-// Purpose: all words in one register; a read remembers its address alone, so what it gives is what the word has become by the end of the read's clock edge.
-//          The walk clears all words at once. Without code (ECC is not used). That the memories keep this promise is proven of them: proofs ram, ram_2w and ram_direct,
-//          where the modules have other names (macros CDE_RAM, CDE_RAM_2W).
+// Purpose: all words in one register; a read remembers its address alone, so what it gives is what the word has become
+//          by the end of the read's clock edge. The walk clears all words at once. Without code (ECC is not used). That
+//          the memories keep this promise is proven of them: proofs ram, ram_2w and ram_direct, where the modules have
+//          other names (macros CDE_RAM, CDE_RAM_2W).
 // Ports:   those of the memories; the maintenance bus passes by.
 // Latency: that of the memories.
 `default_nettype none

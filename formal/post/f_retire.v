@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_retire: proof that a QP's requests complete one after the other, each once, as they were reported (cde_done, cde_retire).
+// f_retire: proof that a QP's requests complete one after the other, each once, as they were reported (cde_done,
+// cde_retire).
 //
-// Purpose: follows the requests of any one QP from post to completion. Reports of the transport are free, so are those of other QPs and
-//          whenever completions are taken. Assumed is what post_order proves of indication (in order, each once, none before its post),
-//          and that a connection begins, and settings change, with nothing outstanding.
+// Purpose: follows the requests of any one QP from post to completion. Reports of the transport are free, so are those
+//          of other QPs and whenever completions are taken. Assumed is what post_order proves of indication (in order,
+//          each once, none before its post), and that a connection begins, and settings change, with nothing
+//          outstanding.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -86,7 +88,8 @@ module f_retire #(
         .ret_we(ret_we), .ret_qp(ret_qp), .ret_index(ret_index)
     );
 
-    // ---------------------------------------------------------------- the requests of q, from the oldest not completed one on
+    // ---------------------------------------------------------------- the requests of q, from the oldest not completed
+    // one on
     reg [IDX_W-1:0] tail = 0, ind = 0, next = 0;        // accepted, indicated or skipped, completed so far
     reg [IDX_W-1:0] tags = 0, told = 0, gone = 0;       // of them remote: indicated, reported, completed
     reg [S-1:0]     is_local = 0, silent = 0, unkeys = 0, is_done = 0;
@@ -123,7 +126,8 @@ module f_retire #(
         if (fresh && fresh_qp == q) assume (tail == next && !accepts);
         if (set_we && set_qp == q) assume (tail == next && !accepts);
         if (ri_done) assume (ri_valid);
-        // Of the other QP only this, which is proven of q: what waits for an invalidation goes on waiting for it, and completes with its answer.
+        // Of the other QP only this, which is proven of q: what waits for an invalidation goes on waiting for it, and
+        // completes with its answer.
         if (\dut.unkeyed && \dut.h_valid && \dut.h_qp != q) assume (\dut.unkeys && !\dut.h_unripe );
     end
 
@@ -192,8 +196,9 @@ module f_retire #(
     );
 
 `ifndef PROPERTIES_ONLY
-    // ---------------------------------------------------------------- for the induction: what is reported of which request
-    // Of the requests at next + k: is it remote, how many remote ones before it, where do the ones end that its report makes ripe.
+    // ---------------------------------------------------------------- for the induction: what is reported of which
+    // request Of the requests at next + k: is it remote, how many remote ones before it, where do the ones end that its
+    // report makes ripe.
     wire [IDX_W-1:0] untold = told - gone;              // reported, not completed
     wire [IDX_W-1:0] flying = tags - gone;
     wire [S-1:0]     remote;

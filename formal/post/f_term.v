@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_term: proof of the terminate requests, m_axis_term, where they are made (cde_qp_ctrl).
 //
-// Purpose: each end of a connection becomes one request, however long the sink stalls: there is room for all, and none comes without an
-//          end. The steps' outcomes are any that lead no QP up but by a connect step; commands, failures, connection events are free.
+// Purpose: each end of a connection becomes one request, however long the sink stalls: there is room for all, and none
+//          comes without an end. The steps' outcomes are any that lead no QP up but by a connect step; commands,
+//          failures, connection events are free.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -57,7 +58,8 @@ module f_term (
     wire [3:0]  op_code;
     wire [31:0] term;
 
-    // ---------------------------------------------------------------- steps on their way: decided three cycles behind, told in the fourth
+    // ---------------------------------------------------------------- steps on their way: decided three cycles behind,
+    // told in the fourth
     reg  [3:0]  going = 0, of_qp;
     reg  [3:0]  code0, code1, code2, code3;
     reg  [3:0]  state0, state1;         // any, at the beginning, too
@@ -112,7 +114,8 @@ module f_term (
     axis_props #(.W(32)) term_i (.clk(clk), .rst(!up), .valid(term_valid && up), .ready(term_ready), .data(term), .held(waits));
 
 `ifndef PROPERTIES_ONLY
-    // ---------------------------------------------------------------- for the induction: one place for each QP, one for each request
+    // ---------------------------------------------------------------- for the induction: one place for each QP, one
+    // for each request
     (* hierconn *) wire [2:0] \dut.term_fifo.level , \dut.term_fifo.wr_ptr , \dut.term_fifo.rd_ptr ;
     (* hierconn *) wire \dut.term_fifo.q_valid , \dut.cmd_asks ;
     (* hierconn *) wire [3:0] \dut.state ;

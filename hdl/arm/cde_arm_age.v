@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_arm_age: stage Z of the arm pipeline; what a waiting callback has seen since it became due.
 //
-// Purpose: moderation by count and interval (CQ-21), and the mark max(cons, snap) for the trace. After the decision about callbacks, so that its
-//          arithmetic is not in their way; the moderation look reads the outcome.
+// Purpose: moderation by count and interval (CQ-21), and the mark max(cons, snap) for the trace. After the decision
+//          about callbacks, so that its arithmetic is not in their way; the moderation look reads the outcome.
 // Ports:   both operations as stage F decided them; old and new words; whether a look found its CQ ripe.
 // Latency: word written in the cycle in which the operation is presented; ripe three cycles later.
 `default_nettype none
@@ -90,7 +90,8 @@ module cde_arm_age #(
     assign p_z_next[Z_MOST +: IDX_W-1] = p_becomes_due ? {(IDX_W-1){1'b0}} : p_z[Z_MOST +: IDX_W-1];
 
     // ---------------------------------------------------------------- doorbell
-    // Both operations of one CQ read the same word, so each is worked out from registers: no chain of one behind the other.
+    // Both operations of one CQ read the same word, so each is worked out from registers: no chain of one behind the
+    // other.
     wire             called = chained && p_call, became_due = chained && p_becomes_due;
     wire [IDX_W-1:0] ahead_call = f_call_mark - f_index, fresh_call = f_prod - f_call_mark, fresh_index = f_prod - f_index;
     wire [IDX_W-1:0] found = f_prod - f_cons;
@@ -126,8 +127,8 @@ module cde_arm_age #(
     assign d_z_next[Z_TDUE +: TICK_W] = d_becomes_due || became_due ? now :
                                         d_look && waited[TICK_W-1] ? {~now[TICK_W-1], now[TICK_W-2:0]}
                                                                    : d_z_mem[Z_TDUE +: TICK_W];
-    // Only doorbells take entries away, so that what each finds, and what a look finds, has the largest number that was present. It is kept as a number, not
-    // compared here: the setting may change until the look.
+    // Only doorbells take entries away, so that what each finds, and what a look finds, has the largest number that was
+    // present. It is kept as a number, not compared here: the setting may change until the look.
     wire more = (d_doorbell || d_look) && (became_due ? d_any : d_found > d_z_mem[Z_MOST +: IDX_W-1]);
     assign d_z_next[Z_MOST +: IDX_W-1] = d_becomes_due ? {(IDX_W-1){1'b0}} : more ? d_found :
                                          became_due ? {(IDX_W-1){1'b0}} : d_z_mem[Z_MOST +: IDX_W-1];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_arm_cause: why an operation of a doorbell page is refused.
 //
-// Purpose: the code of the first cause that applies, after the operation was decided: nothing waits for it but the answer.
+// Purpose: the code of the first cause that applies, after the operation was decided: nothing waits for it but the
+//          answer.
 // Ports:   the operation, the flags that it found; cause, 0 if it was accepted.
 // Latency: combinational.
 `default_nettype none

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_arm_look: finds callbacks whose moderation is over.
 //
-// Purpose: walks over the CQs whose callback waits for moderation. A look goes through the pipeline twice: the first time it learns whether count
-//          or interval was reached, the second time it releases the callback. A callback called in between ends it.
-//          What the first look found is true until the second one: no setting of the CQ may change in between (between).
+// Purpose: walks over the CQs whose callback waits for moderation. A look goes through the pipeline twice: the first
+//          time it learns whether count or interval was reached, the second time it releases the callback. A callback
+//          called in between ends it. What the first look found is true until the second one: no setting of the CQ may
+//          change in between (between).
 // Ports:   which CQs wait; look requests (look_*); outcome of the first look; callbacks and creations of this cycle.
 // Latency: two cycles for a CQ that does not wait, about 2 * (DEPTH + 1) cycles for one that does.
 `default_nettype none

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One CQ's notification settings, written by the mailbox, in terms of the parameters IDX_W, EQ_W and PAGE_W of the module
-// that uses them.
+// One CQ's notification settings, written by the mailbox, in terms of the parameters IDX_W, EQ_W and PAGE_W of the
+// module that uses them.
 `ifndef CDE_ARM_SETTINGS_VH
 `define CDE_ARM_SETTINGS_VH
 `define CDE_CFG_TYPED   0                       // CQ-09: typed reading

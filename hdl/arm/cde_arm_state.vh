@@ -12,8 +12,8 @@ localparam X_SOLP    = X_CONS + IDX_W;       // index after the newest published
 localparam X_ACKP    = X_SOLP + IDX_W;       // acknowledged by memory, published or not
 localparam X_W       = X_ACKP + IDX_W;
 
-// Flags (stage F): everything that decides about callbacks. "New" needs no comparison with snap: completions leave in order, so a new one is
-// present exactly when prod > cons and something was published since the last call.
+// Flags (stage F): everything that decides about callbacks. "New" needs no comparison with snap: completions leave in
+// order, so a new one is present exactly when prod > cons and something was published since the last call.
 localparam Y_EXISTS  = 0;                    // life is not FREE
 localparam Y_ARMED   = 1;
 localparam Y_TYPE    = 2;                    // 2 bits, public arm code, 0 when not armed
@@ -25,8 +25,8 @@ localparam Y_SINCE   = 8;                    // something was published since th
 localparam Y_SOL     = 9;                    // an entry of the solicited class was published since the last call and is present
 localparam Y_W       = 10;
 
-// Ages (stage Z): moderation, and the mark for the trace. The maximum of snap and cons stays within one ring of prod, so it survives any number
-// of index wraps without a callback; snap alone would not.
+// Ages (stage Z): moderation, and the mark for the trace. The maximum of snap and cons stays within one ring of prod,
+// so it survives any number of index wraps without a callback; snap alone would not.
 localparam Z_MARK    = 0;                    // max(cons, snap)
 localparam Z_MCNT    = Z_MARK + IDX_W;       // published since due, saturating
 localparam Z_TDUE    = Z_MCNT + IDX_W;       // tick at which the callback became due

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_irq: interrupt vectors of event queues.
 //
-// Purpose: after an EQE is in memory its EQ's vector is sent. One pending bit per EQ: while the sink stalls, requests of one EQ
-//          merge and none is lost (a request in the cycle of sending stays pending). Round robin between EQs. Vectors of others
-//          (xirq_*) are sent as they come, one beat each, round robin with those of EQs.
+// Purpose: after an EQE is in memory its EQ's vector is sent. One pending bit per EQ: while the sink stalls, requests of
+//          one EQ merge and none is lost (a request in the cycle of sending stays pending); while it does not, each has
+//          a beat. Round robin between EQs. Vectors of others (xirq_*) are sent as they come, one beat each, round robin
+//          with those of EQs.
 // Ports:   requests (set_*), creation of EQs (clear_*), vector lookup, vectors of others (xirq_*), m_axis_irq.
 // Latency: request in cycle t, m_axis_irq valid in t+3; a vector of others taken in t is valid in t+1.
 `default_nettype none
@@ -33,12 +34,14 @@ module cde_irq #(
     input  wire            m_axis_irq_tready
 );
 
-    reg  [NUM_EQ-1:0] pending;
+    reg  [NUM_EQ-1:0] pending;             // requests behind the pick
     reg  [NUM_EQ-1:0] cleared;             // the EQ that begins a life, one-hot; long before its first request
-    reg               pick_valid;          // the EQ that is next
-    reg  [NUM_EQ-1:0] pick;                // one-hot
+    reg               clears;              // cleared is not zero: nothing is sent until the next pick
+    reg               pick_valid;
+    reg  [NUM_EQ-1:0] pick;                // the EQ that is next, one-hot; chosen anew until its beat
     reg  [EQ_W-1:0]   pick_eq;
-    reg  [NUM_EQ-1:0] behind;              // EQs after the one that was picked last
+    reg  [NUM_EQ-1:0] pick_behind;         // EQs after the pick
+    reg  [NUM_EQ-1:0] behind;              // EQs after the one that was sent last
 
     // All bits from the lowest one that is set: a prefix OR, of logarithmic depth.
     function automatic [NUM_EQ-1:0] from_lowest;
@@ -54,16 +57,20 @@ module cde_irq #(
     reg  last_other;
     wire free = !m_axis_irq_tvalid || m_axis_irq_tready;
     wire other = xirq_valid && !(pick_valid && last_other);
-    wire load = free && pick_valid && !other;
+    wire load = free && pick_valid && !clears && !other;
     assign xirq_ready = free && other;
     assign xirq_sent = m_axis_irq_tvalid && m_axis_irq_tready && last_other;
     assign lookup_eq = pick_eq;
 
-    // A pick stays pending until its beat, so requests up to then merge with it.
-    wire [NUM_EQ-1:0] asking = pending & ~cleared & ~(pick & {NUM_EQ{pick_valid}});
-    wire [NUM_EQ-1:0] after = asking & behind;
-    wire [NUM_EQ-1:0] from_after = from_lowest(after), from_any = from_lowest(asking);
-    wire [NUM_EQ-1:0] from_next = after != {NUM_EQ{1'b0}} ? from_after : from_any;
+    // The next pick, for both cases: the beat of this one is loaded, so a request of its EQ is a new one; or it is not,
+    // and it asks again beside all others, so that a turn does not depend on who came first.
+    wire [NUM_EQ-1:0] rest = pending & ~cleared;
+    wire [NUM_EQ-1:0] all = (pending | pick) & ~cleared;
+    wire [NUM_EQ-1:0] rest_after = rest & pick_behind, all_after = all & behind;
+    wire [NUM_EQ-1:0] rest_from = rest_after != {NUM_EQ{1'b0}} ? from_lowest(rest_after) : from_lowest(rest);
+    wire [NUM_EQ-1:0] all_from = all_after != {NUM_EQ{1'b0}} ? from_lowest(all_after) : from_lowest(all);
+    wire [NUM_EQ-1:0] asking = load ? rest : all;
+    wire [NUM_EQ-1:0] from_next = load ? rest_from : all_from;
     wire [NUM_EQ-1:0] next = from_next & ~(from_next << 1);
     reg  [EQ_W-1:0]   next_eq;
     integer           j;
@@ -78,28 +85,30 @@ module cde_irq #(
     always @(posedge clk) begin
         cleared <= {{(NUM_EQ-1){1'b0}}, clear} << clear_eq;
         if (m_axis_irq_tready) m_axis_irq_tvalid <= 1'b0;
-        if (!pick_valid || load) begin
-            pick_valid <= asking != {NUM_EQ{1'b0}};
-            pick <= next;
-            pick_eq <= next_eq;
-            if (asking != {NUM_EQ{1'b0}}) behind <= from_next << 1;
-        end else if ((cleared & pick) != {NUM_EQ{1'b0}}) pick_valid <= 1'b0;
+        clears <= clear;
+        pick_valid <= from_next[NUM_EQ-1];
+        pick <= next;
+        pick_eq <= next_eq;
+        pick_behind <= from_next << 1;
         if (load) begin
             m_axis_irq_tvalid <= 1'b1;
             m_axis_irq_tdata <= lookup_vector;
             last_other <= 1'b0;
+            behind <= pick_behind;
         end
         if (xirq_ready) begin
             m_axis_irq_tvalid <= 1'b1;
             m_axis_irq_tdata <= xirq_vector;
             last_other <= 1'b1;
         end
-        pending <= pending & ~cleared & ~(pick & {NUM_EQ{load}});
+        pending <= asking & ~next;
         // The set comes last: it wins over a clear of the same cycle.
         if (set) pending[set_eq] <= 1'b1;
         if (rst) begin
             pending <= {NUM_EQ{1'b0}};
+            clears <= 1'b0;
             pick_valid <= 1'b0;
+            pick <= {NUM_EQ{1'b0}};
             behind <= {NUM_EQ{1'b0}};
             m_axis_irq_tvalid <= 1'b0;
             last_other <= 1'b0;

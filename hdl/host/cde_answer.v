@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_answer: turns answered memory writes and overflows into steps of the publication pipeline.
 //
-// Purpose: an acknowledged CQE write publishes its entries (CQ-15); a failed one, a failed EQE write or an overflow is an error of that CQ
-//          alone (CQ-17, CQ-18). A failed EQE write is repeated, so that its ring keeps no hole for the EQ's other CQs.
-// Ports:   answers (ans_*), overflows (ovf_*), publication steps (pub_*), interrupt requests, m_axi_bready, error reports.
-// Latency: combinational, interrupt requests one cycle; while an overflow waits, responses are held back until it has had its cycle.
+// Purpose: an acknowledged CQE write publishes its entries (CQ-15); a failed one, a failed EQE write or an overflow is
+//          an error of that CQ alone (CQ-17, CQ-18). A failed EQE write is repeated, so that its ring keeps no hole for
+//          the EQ's other CQs.
+// Ports:   answers (ans_*), overflows (ovf_*), publication steps (pub_*), interrupt requests, m_axi_bready, error
+//          reports.
+// Latency: combinational, interrupt requests one cycle; while an overflow waits, responses are held back until it has
+//          had its cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_event_records.vh"
@@ -83,7 +86,8 @@ module cde_answer #(
     assign pub_retry = ans_record[`CDE_EQE_WRITE_RETRY +: RETRY_W];
 
     always @(posedge clk) begin
-        // An entry that was given up, too: the host may have looked at those after it already, and waits in front of the hole.
+        // An entry that was given up, too: the host may have looked at those after it already, and waits in front of
+        // the hole.
         irq_set <= ans_valid && event_write && (!ans_error || give_up) && !rst;
         irq_eq <= eq;
         irq_lap <= pub_retry[`CDE_RETRY_LAP];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_coalescer: coalesces two neighbouring entries of one CQ into one 64-byte beat.
 //
-// Purpose: 2 completions per cycle for neighbours. An entry in the lower half of a line is held back under back-pressure, so that its
-//          neighbour can join it; without back-pressure no entry waits for a neighbour.
-// Ports:   entries in (ent_*, CDE_ENTRY_*, from cde_cq), beats out (cq_*), overflow reports for the publication pipeline (ovf_*).
+// Purpose: 2 completions per cycle for neighbours. An entry in the lower half of a line is held back under
+//          back-pressure, so that its neighbour can join it; without back-pressure no entry waits for a neighbour.
+// Ports:   entries in (ent_*, CDE_ENTRY_*, from cde_cq), beats out (cq_*), overflow reports for the publication
+//          pipeline (ovf_*).
 // Latency: combinational from ent_* to cq_*; the output register is in cde_issue.
 `default_nettype none
 `include "cde_cq_records.vh"

@@ -2,8 +2,10 @@
 // cde_eqs: what the control mailbox knows of event queues.
 //
 // Purpose: keeps of each EQ whether it exists, its size, page and vector, and how many CQs are attached to it.
-// Ports:   eq as a command names it, page to compare with; what is known of that EQ; changes (pulses) of that EQ with the new size and vector.
-// Latency: ok, same_page, entries, attached belong to the eq of the cycle before; log2, vector, eq_page to that of this cycle.
+// Ports:   eq as a command names it, page to compare with; what is known of that EQ; changes (pulses) of that EQ with
+//          the new size and vector.
+// Latency: ok, same_page, entries, attached belong to the eq of the cycle before; log2, vector, eq_page to that of this
+//          cycle.
 `default_nettype none
 
 module cde_eqs #(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_errlog: sticky error log.
 //
-// Purpose: keeps the oldest errors until software removes them; each names cause and object. What finds no place is counted.
+// Purpose: keeps the oldest errors until software removes them; each names cause and object. What finds no place is
+//          counted.
 // Ports:   eleven sources of reports, the oldest entry and its removal, number of reports lost in this cycle.
 // Latency: report in cycle t, visible in t+3 when the log is empty.
 `default_nettype none

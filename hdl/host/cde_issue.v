@@ -3,8 +3,8 @@
 //
 // Purpose: chooses between completion and event entries, puts them on m_axi, remembers them (cde_track), and tells the
 //          doorbell side when the host can see an entry (CQ-22).
-// Ports:   completion beats (cq_*, a "barrier" beat writes nothing and only moves the written index), event beats (eq_*), m_axi write
-//          channels, written index, answered writes.
+// Ports:   completion beats (cq_*, a "barrier" beat writes nothing and only moves the written index), event beats
+//          (eq_*), m_axi write channels, written index, answered writes.
 // Latency: beat accepted in cycle t, m_axi valid in t+1; response in cycle t, ans_* in t+1.
 `default_nettype none
 `include "cde_event_records.vh"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_pages: status word of every doorbell page, and the read side of the pages.
 //
-// Purpose: keeps per page the cause of its latest write and the number of its refused writes, for hosts whose bus carries no BUSER.
+// Purpose: keeps per page the cause of its latest write and the number of its refused writes, for hosts whose bus
+//          carries no BUSER.
 // Ports:   what became of each write (st_*), s_axi read channels, error reports for refused reads.
 // Latency: a status is readable from the cycle in which its write's answer is valid; read: address in cycle t, data
 //          valid in t+5.

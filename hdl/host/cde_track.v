@@ -59,7 +59,7 @@ module cde_track #(
     reg [NODE_W-1:0]  n_node;
     reg [NODE_W-1:0]  n_fresh;
     reg [MAX_LOG2:0]  room;          // nodes neither used nor spoken for
-    wire [NODE_W-1:0] q_node = tail[q_id];
+    reg  [NODE_W-1:0] q_node;        // the ID's last node
     wire [NODE_W-1:0] fresh = spare[spare_rd[MAX_LOG2-1:0]];
     wire push = push_valid && push_ready;
 
@@ -85,6 +85,7 @@ module cde_track #(
     always @(posedge clk) begin
         q_valid <= push && !rst;
         q_id <= push_id;
+        q_node <= q_valid && q_id == push_id ? fresh : tail[push_id];
         q_data <= push_data;
         n_valid <= q_valid && !rst;
         n_node <= q_node;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_key_ctrl: whose step comes next in the key table.
 //
-// Purpose: executes Bind, FastRegister and Invalidate in the place that dispatch gives them, invalidates the sinks of Reads for
-//          retirement, and carries out the commands of regions and windows; one step at a time, round robin. A request that fails takes its QP
-//          to ERROR before it is answered, so that nothing after it is indicated (DF-15).
-// Ports:   commands (qc_*), local requests (loc_*), invalidations of Reads (ri_*), steps of the table (op_*, opr_*), failures (fail_*), a
-//          request to let a step in between receive requests (hold).
+// Purpose: executes Bind, FastRegister and Invalidate in the place that dispatch gives them, invalidates the sinks of
+//          Reads for retirement, and carries out the commands of regions and windows; one step at a time, round robin.
+//          A request that fails takes its QP to ERROR before it is answered, so that nothing after it is indicated
+//          (DF-15).
+// Ports:   commands (qc_*), local requests (loc_*), invalidations of Reads (ri_*), steps of the table (op_*, opr_*),
+//          failures (fail_*), a request to let a step in between receive requests (hold).
 // Latency: 4 cycles from loc_valid or ri_valid to the answer, when no other has a step; more when it fails.
 `default_nettype none
 `include "cde_defs.vh"
@@ -63,7 +64,8 @@ module cde_key_ctrl #(
 
     localparam [2:0] IDLE = 3'd0, ASK = 3'd1, WAIT = 3'd2, CHECK = 3'd3, FAIL = 3'd4, PAUSE = 3'd5, DONE = 3'd6;
     localparam [1:0] LOCAL = 2'd0, READ = 2'd1, COMMAND = 2'd2;
-    // Arguments and outputs of commands: key or number, range, and a word of zone and rights; outputs only: state, region.
+    // Arguments and outputs of commands: key or number, range, and a word of zone and rights; outputs only: state,
+    // region.
     localparam AT_KEY = 0, AT_BASE = 32, AT_LENGTH = 96, AT_ZONE = 160 + `CDE_MR_ZONE_LSB, AT_RIGHTS = 160 + `CDE_MR_RIGHTS_LSB,
                AT_STATE = 192, AT_REGION = 224;
 
@@ -104,7 +106,8 @@ module cde_key_ctrl #(
     assign fail_valid = state == FAIL;
     assign fail_qp = op_qp;
 
-    // ---------------------------------------------------------------- checks of commands, in the order of docs/windows.md
+    // ---------------------------------------------------------------- checks of commands, in the order of
+    // docs/windows.md
     wire        exists = opr_word[`CDE_KEY_WORD_EXISTS];
     wire [64:0] last = {1'b0, c_base} + {17'd0, c_length} - 65'd1;
     wire        reserved = (c_register && (qc_args[159:144] != 16'd0 || qc_args[191:179] != 13'd0)) ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of regions and windows, in terms of the parameters QP_W and MR_W (bits of the number of a region) of the module
-// that uses them.
+// Records of regions and windows, in terms of the parameters QP_W and MR_W (bits of the number of a region) of the
+// module that uses them.
 `ifndef CDE_KEY_RECORDS_VH
 `define CDE_KEY_RECORDS_VH
 

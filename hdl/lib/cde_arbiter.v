@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_arbiter: round-robin arbiter of requests of queue pairs.
 //
-// Purpose: keeps pending requests, one bit a QP, and offers the QPs round robin (ISO-04): next is the first after the QP that was served
-//          last. A request in the very cycle in which its QP is taken stays pending: a set wins over the clear, so none is lost.
-// Ports:   three requests a cycle (ask*), who was served before the next offer (served*), one offer (offer_*), whether any is pending.
+// Purpose: keeps pending requests, one bit a QP, and offers the QPs round robin (ISO-04): next is the first after the
+//          QP that was served last. A request in the very cycle in which its QP is taken stays pending: a set wins over
+//          the clear, so none is lost.
+// Ports:   three requests a cycle (ask*), who was served before the next offer (served*), one offer (offer_*), whether
+//          any is pending.
 // Latency: request in cycle t, offered from t+2. One offer a cycle.
 `default_nettype none
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code of the memories: every 26 bits of a word (a lane; the last one may be narrower) carry an extended Hamming code, which corrects one
-// and detects two wrong bits. The row of the overall parity is replaced by the sum of all rows, so that every column of the check matrix
-// has an odd number of ones: a syndrome of even weight means two wrong bits.
+// Code of the memories: every 26 bits of a word (a lane; the last one may be narrower) carry an extended Hamming code,
+// which corrects one and detects two wrong bits. The row of the overall parity is replaced by the sum of all rows, so
+// that every column of the check matrix has an odd number of ones: a syndrome of even weight means two wrong bits.
 
-// Rows of the check matrix of a lane with `checks` check bits, 32 bits each. The column of data bit j is the j-th number that is no power
-// of two, below the bit that makes its weight odd.
+// Rows of the check matrix of a lane with `checks` check bits, 32 bits each. The column of data bit j is the j-th
+// number that is no power of two, below the bit that makes its weight odd.
 function [191:0] ecc_rows;
     input integer checks;
     integer p;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ecc_check: what the syndromes of a code word say.
 //
-// Purpose: tells a wrong word, and one that could not be corrected, from the syndromes of its lanes (cde_ecc_dec), which come from a register.
-//          Columns of the check matrix have an odd number of ones; a syndrome that is no column comes of two wrong bits or more. CW = W: no code.
-// Ports:   syndrome of all lanes, 0 where the word does not count; bad it was not a code word, lost it could not be corrected.
+// Purpose: tells a wrong word, and one that could not be corrected, from the syndromes of its lanes (cde_ecc_dec),
+//          which come from a register. Columns of the check matrix have an odd number of ones; a syndrome that is no
+//          column comes of two wrong bits or more. CW = W: no code.
+// Ports:   syndrome of all lanes, 0 where the word does not count; bad it was not a code word, lost it could not be
+//          corrected.
 // Latency: combinational.
 `default_nettype none
 `include "cde_mem.vh"

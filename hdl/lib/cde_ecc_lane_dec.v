@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ecc_lane_dec: corrects one lane of a code word.
 //
-// Purpose: corrects one wrong bit of up to 26 data bits and their check bits (cde_ecc.vh); what else there is to say of the word tells its syndrome
-//          (cde_ecc_check).
+// Purpose: corrects one wrong bit of up to 26 data bits and their check bits (cde_ecc.vh); what else there is to say of
+//          the word tells its syndrome (cde_ecc_check).
 // Ports:   data and check as read, fixed the corrected data, syndrome 0 of a code word.
 // Latency: combinational.
 `default_nettype none

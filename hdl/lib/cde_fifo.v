@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_fifo: first-word-fall-through FIFO with a registered output; with DEPTH_LOG2 = 1 also the register slice of every input port.
+// cde_fifo: first-word-fall-through FIFO with a registered output; with DEPTH_LOG2 = 1 also the register slice of every
+// input port.
 //
-// Purpose: decouple two sides of a handshake. No combinational path from pop_* to push_*; pop_data straight from flip-flops, unless
-//          BYPASS saves that cycle.
+// Purpose: decouple two sides of a handshake. No combinational path from pop_* to push_*; pop_data straight from
+//          flip-flops, unless BYPASS saves that cycle.
 // Ports:   push side (push_valid, push_ready, push_data), pop side (pop_valid, pop_ready, pop_data), fill level.
-// Latency: a word pushed in cycle t is on pop_data in cycle t+1; with BYPASS in cycle t if the FIFO is empty. One word per cycle for any
-//          DEPTH_LOG2 >= 1.
+// Latency: a word pushed in cycle t is on pop_data in cycle t+1; with BYPASS in cycle t if the FIFO is empty. One word
+//          per cycle for any DEPTH_LOG2 >= 1.
 `default_nettype none
 
 module cde_fifo #(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Maintenance bus of the memories, passed from memory to memory (cde_mem_node): clearing walk, error injection, reports. Sizes of code words.
+// Maintenance bus of the memories, passed from memory to memory (cde_mem_node): clearing walk, error injection,
+// reports. Sizes of code words.
 `ifndef CDE_MEM_VH
 `define CDE_MEM_VH
 `define CDE_MEM_W 42
@@ -13,10 +14,12 @@
 `define CDE_MEM_LOST 32         // it could not be corrected
 `define CDE_MEM_HOPS 33         // 8 bits: memories passed since
 `define CDE_MEM_CANCEL 41       // to all: what was to be inverted is not; another injection follows in the next cycle
-// No memory has this number, it is the counters (cde_counters): their injections pass the bus, too, and so replace what waits in a memory.
+// No memory has this number, it is the counters (cde_counters): their injections pass the bus, too, and so replace what
+// waits in a memory.
 `define CDE_MEM_COUNTERS 8'd255
-// Data bits of a full lane and its check bits; check bits of a lane of D data bits (cde_ecc.vh), and of a word of W data bits. With 26 data bits
-// a lane takes 6 check bits, and a check bit is the parity of 16 bits at most: two levels of logic.
+// Data bits of a full lane and its check bits; check bits of a lane of D data bits (cde_ecc.vh), and of a word of W
+// data bits. With 26 data bits a lane takes 6 check bits, and a check bit is the parity of 16 bits at most: two levels
+// of logic.
 `define CDE_ECC_D 26
 `define CDE_ECC_R 6
 `define CDE_ECC_LANE(D) ((D) <= 1 ? 3 : (D) <= 4 ? 4 : (D) <= 11 ? 5 : `CDE_ECC_R)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_mem_node: place of a memory on the maintenance bus.
 //
-// Purpose: makes the address of the clearing walk; takes the injection that is meant for this memory, counting its number down from memory to
-//          memory; sends reports of bad words on, counting the memories that they pass up. A report waits while others come by; of
-//          reports that wait only one is left, and it says `lost` if one of them did.
-// Ports:   bus in and out (cde_mem.vh); clear, clear_addr of the walk; flip, at0, at1 bits to invert in the next word written, written it is
-//          written now; bad, lost report.
+// Purpose: makes the address of the clearing walk; takes the injection that is meant for this memory, counting its
+//          number down from memory to memory; sends reports of bad words on, counting the memories that they pass up. A
+//          report waits while others come by; of reports that wait only one is left, and it says `lost` if one of them
+//          did.
+// Ports:   bus in and out (cde_mem.vh); clear, clear_addr of the walk; flip, at0, at1 bits to invert in the next word
+//          written, written it is written now; bad, lost report.
 // Latency: a cycle for each memory.
 `default_nettype none
 `include "cde_mem.vh"
@@ -45,8 +46,9 @@ module cde_mem_node #(
     assign at1 = mem_i[`CDE_MEM_BIT2 +: 10];
     assign mem_o = {mem_i[`CDE_MEM_CANCEL], go_hops, go_lost, go_bad, go_target, go_inject, mem_i[0 +: `CDE_MEM_INJECT]};
 
-    // The bits to invert are the same for all, so what waits or is on its way is forgotten before they change: at most one memory has an
-    // injection pending. After its target the number is negative. While the walk runs no word counts that was read before it.
+    // The bits to invert are the same for all, so what waits or is on its way is forgotten before they change: at most
+    // one memory has an injection pending. After its target the number is negative. While the walk runs no word counts
+    // that was read before it.
     always @(posedge clk) begin
         if (clear) clear_addr <= clear_addr + 1'b1;
         go_inject <= inject;

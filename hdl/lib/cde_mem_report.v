@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_mem_report: reports of wrong words of one read port, each word once while it is read again.
 //
-// Purpose: a word that is read again before it is written back, or that cannot be, is not reported again within three reads.
-// Ports:   wrong, hopeless what the correction says of the word at `at`; bad, lost report. Quiet while the clearing walk runs.
+// Purpose: a word that is read again before it is written back, or that cannot be, is not reported again within three
+//          reads.
+// Ports:   wrong, hopeless what the correction says of the word at `at`; bad, lost report. Quiet while the clearing
+//          walk runs.
 // Latency: combinational behind wrong and hopeless, which come from registers.
 `default_nettype none
 

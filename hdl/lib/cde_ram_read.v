@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ram_read: the way of a read out of a memory (cde_ram, cde_ram_2w).
 //
-// Purpose: what the memory gave is corrected, and replaced by the latest write of the word that is not in it: one of the two cycles before the
-//          read, or of its own, by either write port; of one cycle port 1 wins.
-// Ports:   raddr; q_1 the code word of the read of the cycle before; of each write port the write itself and its steps (cde_ctx_write); rdata;
-//          bad, lost report; heal the word in heal_data was corrected and is to be written back, heal_addr.
+// Purpose: what the memory gave is corrected, and replaced by the latest write of the word that is not in it: one of
+//          the two cycles before the read, or of its own, by either write port; of one cycle port 1 wins.
+// Ports:   raddr; q_1 the code word of the read of the cycle before; of each write port the write itself and its steps
+//          (cde_ctx_write); rdata; bad, lost report; heal the word in heal_data was corrected and is to be written
+//          back, heal_addr.
 // Latency: rdata belongs to the raddr of the cycle before; bad, lost and heal to that of two cycles before.
 `default_nettype none
 `include "cde_mem.vh"

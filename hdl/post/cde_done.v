@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_done: done reports of the transport (ISO-03, DF-15).
 //
-// Purpose: a report is good when it names the oldest unreported remote request of its QP. A failing one is accepted together with the
-//          step that moves its QP to the error state, which comes before all others; the first failure of a connection is kept for
-//          retirement. What a report makes ripe for retirement, its request and the local or skipped ones after it, is kept for each
-//          remote request.
-// Ports:   s_axis_done; remote requests indicated so far (tags_*); the step of the QP's state (fail_*); good reports (rep_*), looks for
-//          retirement (seen_*: report taken, not yet judged; ask: look wanted); error report.
+// Purpose: a report is good when it names the oldest unreported remote request of its QP. A failing one is accepted
+//          together with the step that moves its QP to the error state, which comes before all others; the first
+//          failure of a connection is kept for retirement. What a report makes ripe for retirement, its request and the
+//          local or skipped ones after it, is kept for each remote request.
+// Ports:   s_axis_done; remote requests indicated so far (tags_*); the step of the QP's state (fail_*); good reports
+//          (rep_*), looks for retirement (seen_*: report taken, not yet judged; ask: look wanted); error report.
 // Latency: report taken in cycle t, judged in t+1. One a cycle.
 `default_nettype none
 `include "cde_defs.vh"
@@ -108,7 +108,8 @@ module cde_done #(
     assign err_qp = j[15:0];
     assign err_tag = tag;
 
-    // Retirement looks at the QP of a report while the report is judged; if it has no time then, when the report is accepted.
+    // Retirement looks at the QP of a report while the report is judged; if it has no time then, when the report is
+    // accepted.
     assign seen_valid = take;
     assign seen_qp = look;
     assign ask = rep_we && !j_looked;

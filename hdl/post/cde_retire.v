@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_retire: completes requests, per QP in post order (DF-02, DF-03, DF-11, DF-12, DF-15).
 //
-// Purpose: the oldest request of a QP retires when it was reported, executed here, or skipped. QPs are served round robin as in cde_dispatch:
-//          stage L reads how far a QP has got, F fetches, H judges and hands over, or gives back. A report says how far its QP is ripe;
-//          only after requests that ripen without one (local, skipped) does a run go on until H finds one that is not.
-// Ports:   accepted posts (acc_*), indicated requests (ind_*), reports (seen_*, ask, rep_*, bad*); completions to the CQs (m_axis_cpl, one
-//          lane); retired requests (ret_*), retired Reads (rr_*); trace lane 4.
+// Purpose: the oldest request of a QP retires when it was reported, executed here, or skipped. QPs are served round
+//          robin as in cde_dispatch: stage L reads how far a QP has got, F fetches, H judges and hands over, or gives
+//          back. A report says how far its QP is ripe; only after requests that ripen without one (local, skipped) does
+//          a run go on until H finds one that is not.
+// Ports:   accepted posts (acc_*), indicated requests (ind_*), reports (seen_*, ask, rep_*, bad*); completions to the
+//          CQs (m_axis_cpl, one lane); retired requests (ret_*), retired Reads (rr_*); trace lane 4.
 // Latency: report taken in cycle t, completion valid in t+2. One completion a cycle, any QP.
 `default_nettype none
 `include "cde_defs.vh"
@@ -93,7 +94,8 @@ module cde_retire #(
     localparam AW = QP_W + SQ_LOG2;
     localparam [31:0] LEFT = BURST - 1;      // after the first of a run
 
-    // ---------------------------------------------------------------- who is looked at: who has waited, else whose report comes in
+    // ---------------------------------------------------------------- who is looked at: who has waited, else whose
+    // report comes in
     wire             offer_valid, offer_take, unused_pending;
     wire [QP_W-1:0]  offer_qp;
     wire             again;
@@ -114,8 +116,8 @@ module cde_retire #(
     wire             fetch;
     wire [QP_W-1:0]  fetch_qp;
 
-    // A candidate whose QP is in L or F is dropped: that run sees all that the candidate, asked for two cycles ago, stands for; but one for
-    // an open run waits while F runs up to a bound.
+    // A candidate whose QP is in L or F is dropped: that run sees all that the candidate, asked for two cycles ago,
+    // stands for; but one for an open run waits while F runs up to a bound.
     wire             cand_valid = offer_valid || seen_valid;
     wire [QP_W-1:0]  cand_qp = offer_valid ? offer_qp : seen_qp;
     wire             l_free = !l_valid || l_leaves;

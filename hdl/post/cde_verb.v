@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_verb: what the engine needs to know of each request type (DF-14).
 //
-// Purpose: the one place in the RTL that knows the verbs: legal flags, segments and lengths, kind, result type. Its table,
-//          cde_verbs.vh, is made from models/verbs.
+// Purpose: the one place in the RTL that knows the verbs: legal flags, segments and lengths, kind, result type. Its
+//          table, cde_verbs.vh, is made from models/verbs.
 // Ports:   a post; the cause of refusal that its bits alone tell, and its properties.
 // Latency: combinational.
 `default_nettype none

@@ -48,7 +48,7 @@ class Callback(NamedTuple):
     snap: int
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Entry:
     """A published, unconsumed completion: its number since creation, and its class."""
 
@@ -56,7 +56,7 @@ class Entry:
     solicited: bool
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Step:
     """Outcome of one step: ``cause`` is OK or why it was refused (then nothing changed)."""
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
+from typing import Final
 
 from models.arm.arm import CqConfig, CqModel, Step
 from models.arm.events import MAX_ATTEMPTS, EqModel, EventWrite
@@ -29,18 +29,21 @@ from models.trace import encode_cq, encode_producer, queried
 
 __all__ = ["CompletionCore", "PageStatus", "QueueInfo", "Reply", "doorbell_cause"]
 
+#: Strobes of a beat of completions: the halves that hold one.
+_LANES: Final = {(1 << 32) - 1: (0,), (1 << 64) - (1 << 32): (1,), (1 << 64) - 1: (0, 1)}
+
 
 @dataclass
 class PageStatus:
     """Status word of one doorbell page: cause of the latest write, number of refused writes."""
 
-    cause: IntEnum = Cause.OK
+    cause: int = Cause.OK
     refused: int = 0
 
     @property
     def word(self) -> int:
         """The 64 bits that PAGE_STATUS reads as."""
-        return int(self.cause) | (self.refused & 0xFFFF_FFFF) << 32
+        return self.cause | (self.refused & 0xFFFF_FFFF) << 32
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class CompletionCore:
         self.info = [QueueInfo() for _ in range(p.num_cq)]
         self.eqs = [EqModel(p) for _ in range(p.num_eq)]
         self.pages = [PageStatus() for _ in range(p.num_pages)]
-        self.causes: Counter[IntEnum] = Counter()  #: doorbell writes by cause, OK included
+        self.causes: Counter[int] = Counter()  #: doorbell writes by cause, OK included
         self.refused_reads = 0
         self.removed = False  #: the device is removed (``docs/windows.md``)
 
@@ -115,9 +118,10 @@ class CompletionCore:
 
     def judge(self, cq: int, silent: bool = False) -> Placement:
         """What becomes of the next completion for an existing number; changes nothing."""
-        if self.cqs[cq].life is not Life.READY:
+        q = self.cqs[cq]
+        if q.life is not Life.READY:
             return Placement.NO_CQ
-        return self.producers[cq].judge(self.cqs[cq].cons, silent=silent, status=self.status(cq))
+        return self.producers[cq].judge(q.cons, silent=silent, status=q.status)
 
     def place(self, cq: int, cqes: Sequence[bytes], given_back: int = 0) -> list[PlacedEntry]:
         """PLACE: completions (32 bytes each) get entries; silent ones give credits back.
@@ -235,13 +239,13 @@ class CompletionCore:
         Returns the number of entries (1 or 2) in it. Raises :class:`ModelError` unless they are
         the next ones in order, at their addresses, bit for bit.
         """
-        both = 0xFFFF_FFFF_FFFF_FFFF
-        lanes = {both & 0xFFFF_FFFF: (0,), both ^ 0xFFFF_FFFF: (1,), both: (0, 1)}.get(strb)
+        lanes = _LANES.get(strb)
         if lanes is None or address % LINE_BYTES:
             raise ModelError(f"completion beat {address:#x} with strobes {strb:#x}")
+        q, placed = self.cqs[cq], self.producers[cq].placed
         for lane in lanes:
-            index = self.cqs[cq].written
-            entry = self.producers[cq].placed.get(index)
+            index = q.written
+            entry = placed.get(index)
             if entry is None:
                 raise ModelError(f"queue {cq}: entry {index} is written but was not placed")
             got = (address + lane * CQE_BYTES, data[lane * CQE_BYTES : (lane + 1) * CQE_BYTES])
@@ -250,7 +254,7 @@ class CompletionCore:
                     f"queue {cq} entry {index}: {got[0]:#x} {got[1].hex()}, "
                     f"expected {entry.address:#x} {entry.data.hex()}"
                 )
-            self.cqs[cq].wrote(1)
+            q.wrote(1)
         self.info[cq].beats.append(len(lanes))
         return len(lanes)
 
@@ -325,7 +329,7 @@ class CompletionCore:
             return self.doorbell(word.cq, word.index, word.arm)
         return self.cb_return(word.cq)
 
-    def note_write(self, addr: int, cause: IntEnum) -> None:
+    def note_write(self, addr: int, cause: int) -> None:
         """Page status and counters after a write, a post too, was answered with ``cause``."""
         self.causes[cause] += 1
         page = addr // PAGE_BYTES

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from struct import Struct
+from typing import NamedTuple
 
 from models.codes import CqeFlag, CqStatus, ResultType
 from models.layouts import CQE_BYTES, EQE_BYTES, EQE_TYPE_CQ
@@ -28,8 +29,7 @@ def phase_of(entry: bytes) -> int:
     return entry[-1] >> 7
 
 
-@dataclass(frozen=True)
-class Cqe:
+class Cqe(NamedTuple):
     """A completion. Field widths in bits: see :meth:`pack`; ``type`` need not be a known code."""
 
     request_context: int = 0
@@ -74,14 +74,14 @@ class Cqe:
         """CQ-08: an error, or a receive completion whose Send carried the solicit flag."""
         if self.status != 0:
             return True
-        return bool(self.flags & CqeFlag.SOLICITED.value) and self.type in _RECEIVES
+        return bool(self.flags & CqeFlag.SOLICITED) and self.type in _RECEIVES
 
     @property
     def unsignalled(self) -> bool:
         """SRQ-07: it satisfies no standing arm, whatever its class. An Invalidate is the first of
         two entries of a receive (MW-07).
         """
-        flagged = bool(self.flags & CqeFlag.UNSIGNALLED.value)
+        flagged = bool(self.flags & CqeFlag.UNSIGNALLED)
         return flagged and self.status == 0 and self.type in (*_RECEIVES, ResultType.INVALIDATE)
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cached_property
 
-from models.codes import CqStatus, LogCause, ModelError
+from models.codes import CqStatus, ModelError
 from models.cq.entries import Cqe, Eqe, phase_of, with_phase
 from models.layouts import CQE_BYTES, EQE_BYTES, LINE_BYTES
 
@@ -30,7 +31,7 @@ class Ring:
     origin: int = 0
     entry_bytes: int = CQE_BYTES
 
-    @property
+    @cached_property
     def entries(self) -> int:
         """Number of entries."""
         return 1 << self.log2
@@ -63,18 +64,8 @@ class Placement(Enum):
     IN_ERROR = auto()  #: dropped, CPL_CQ_ERROR
     OVERFLOW = auto()  #: dropped, the queue goes to its error state
 
-    @property
-    def log_cause(self) -> LogCause | None:
-        """The cause in the error log, if one is written."""
-        return {
-            Placement.NO_CQ: LogCause.CPL_NO_CQ,
-            Placement.NO_CREDIT: LogCause.CPL_NO_CREDIT,
-            Placement.IN_ERROR: LogCause.CPL_CQ_ERROR,
-            Placement.OVERFLOW: LogCause.CQ_OVERFLOW,
-        }.get(self)
 
-
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class PlacedEntry:
     """An entry that was allocated: where it goes, and its 32 bytes with phase."""
 

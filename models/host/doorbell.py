@@ -16,6 +16,8 @@ from models.codes import ArmType, Cause, Life
 from models.layouts import CB_RETURN, CQ_DB, LINE_BYTES, PAGE_BYTES, PAGE_STATUS
 from models.params import Params
 
+_LAST_ARM = max(ArmType)
+
 
 class Queues(Protocol):
     """What the causes depend on; :class:`models.cq.core.CompletionCore` is one."""
@@ -81,7 +83,7 @@ def decode_write(
     reserved = index >> params.idx_w or word >> 52 & 0x7FF or (arm_type and not armed)
     if reserved:
         return Cause.RESERVED_BITS
-    if armed and arm_type > max(ArmType):
+    if armed and arm_type > _LAST_ARM:
         return Cause.BAD_ARM_TYPE
     if cq >= params.num_cq:
         return Cause.BAD_CQ

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from models.codes import PostFlag
 
@@ -30,8 +30,7 @@ _FIELDS: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(NamedTuple):
     """A slot's content. ``address``: 64 bits; ``length``: bytes, 32 bits; ``key``: 32 bits."""
 
     address: int = 0
@@ -95,10 +94,9 @@ class Post:
         slots = (word & mask, word >> SLOT_BITS & mask, word >> 2 * SLOT_BITS & mask)
         return cls(**values, slots=slots)
 
-    def has(self, flag: PostFlag) -> bool:
+    def has(self, flag: int) -> bool:
         """True if all bits of ``flag`` are set."""
-        bits = flag.value
-        return self.flags & bits == bits
+        return self.flags & flag == flag
 
     @property
     def segments(self) -> list[Segment]:

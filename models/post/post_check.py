@@ -8,6 +8,7 @@ of its part, in order of precedence; the first one is the cause.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from models.codes import Cause
 from models.layouts import LINE_BYTES, PAGE_BYTES, PORTALS_END, SEND_PORTAL
@@ -39,8 +40,13 @@ def write_faults(addr: int, length: int, size: int, strb: int, params: Params) -
         yield Cause.BAD_OFFSET
 
 
-def static_faults(post: Post) -> Iterator[Cause]:
+@lru_cache(maxsize=256)
+def static_faults(post: Post) -> tuple[Cause, ...]:
     """Faults of the 512 bits, whatever the queue pair (RESERVED_BITS to BAD_LENGTH)."""
+    return tuple(_static_faults(post))
+
+
+def _static_faults(post: Post) -> Iterator[Cause]:
     if post.reserved:
         yield Cause.RESERVED_BITS
     verb = VERBS.get(post.opcode)

@@ -80,7 +80,7 @@ class PostingModel:
         self.work_beats = 0  #: CNT_INDICATED
         self.done = 0  #: CNT_DONE
         self.done_refused = 0  #: CNT_DONE_REFUSED
-        self.causes: Counter[Cause] = Counter()  #: portal writes by cause, OK included
+        self.causes: Counter[int] = Counter()  #: portal writes by cause, OK included
 
     def uses_cq(self, cq: int) -> bool:
         """True if a queue pair names the CQ: DESTROY_CQ answers CMD_IN_USE."""

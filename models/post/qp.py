@@ -238,12 +238,10 @@ class QpModel(KeyUser):
 
     # -- indication --------------------------------------------------------------------------
 
-    def next_indication(self) -> Indication | None:
+    def next_indication(self) -> Request | None:
         """What would be indicated next, or None; changes nothing."""
         request = self._next()
-        if request is None or self._fenced(request):
-            return None
-        return self._indication(request)
+        return None if request is None or self._fenced(request) else request
 
     def indicate(self, late: bool = False) -> Indication:
         """The next request is offered on ``m_axis_work`` (DF-09, DF-13); a local one is executed.

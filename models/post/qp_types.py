@@ -31,7 +31,7 @@ class QpConfig:
     age: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class PostResult:
     """Answer to a post; ``number``: of the accepted request; ``released``: numbers, maybe none."""
 
@@ -56,7 +56,7 @@ class StateStep:
         return QpState.ERROR if destroyed else self.new
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Indication:
     """A beat of ``m_axis_work``; ``index`` and ``tag`` as at the pins; ``peer``: 24 bits.
 
@@ -79,7 +79,7 @@ class Indication:
         return self.tag | self.index << 16 | self.peer << 32 | self.local << 56
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Retirement:
     """A request's end; ``silent``: no entry; ``cqe``: the completion that is handed to ``cq``;
     ``step``: what a Read did to keys in this moment, if anything.

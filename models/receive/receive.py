@@ -120,7 +120,7 @@ class ReceiveModel:
         self.not_ready = 0  #: CNT_NOT_READY
         self.refused = 0  #: CNT_RECV_REFUSED
         self.done = 0  #: CNT_RECV_DONE
-        self.causes: Counter[Cause] = Counter()  #: writes by cause, OK included
+        self.causes: Counter[int] = Counter()  #: writes by cause, OK included
 
     def users(self, srq: int) -> int:
         """Number of queue pairs that use an SRQ."""

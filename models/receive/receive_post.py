@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from models.codes import Cause
@@ -60,12 +61,12 @@ class RecvPost:
             reserved=word & RESERVED,
         )
 
-    @property
+    @cached_property
     def segments(self) -> list[Segment]:
         """The slots that the post calls segments (at most the three that exist)."""
         return [Segment.decode(slot) for slot in self.slots[: self.num_segments]]
 
-    @property
+    @cached_property
     def length(self) -> int:
         """Bytes of the buffer: at most three times 2^32 - 1."""
         return sum(segment.length for segment in self.segments)

@@ -425,7 +425,7 @@ class ReceiveQp(BufferQueue):
             token=request.token,
             type=ResultType.INVALIDATE,
             qp=self.number,
-            flags=int(CqeFlag.UNSIGNALLED) if self._quiet(request) else 0,
+            flags=CqeFlag.UNSIGNALLED if self._quiet(request) else 0,
         )
 
     def _quiet(self, request: RecvRequest) -> bool:
@@ -434,7 +434,7 @@ class ReceiveQp(BufferQueue):
     def _cqe(self, taken: Taken, status: int) -> Cqe:
         request = taken.request or RecvRequest(self.number)
         invalidate = request.invalidate and not self.config.two
-        flags = int(CqeFlag.SOLICITED) if request.solicited else 0
+        flags = CqeFlag.SOLICITED if request.solicited else 0
         if self._quiet(request) and status == Status.SUCCESS:
             flags |= CqeFlag.UNSIGNALLED
         return Cqe(

@@ -55,7 +55,7 @@ class Buffer:
     post: RecvPost
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class RecvPostResult:
     """Answer to a receive post; ``number``: of the accepted buffer."""
 
@@ -109,7 +109,7 @@ class RecvRequest:
         return bool(self.reserved) or (self.token != 0 and not self.invalidate)
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class TakeResult:
     """Answer to a request, or a flush's take.
 
@@ -143,7 +143,7 @@ class TakeResult:
         return self.code | (self.srq is not None) << 8 | self.tag << 16
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class ReceiveCompletion:
     """A buffer's end: ``cqe`` is handed to ``cq``. ``number``: of the take; ``srq``: as there.
 

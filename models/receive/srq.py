@@ -264,10 +264,6 @@ class SrqModel(BufferQueue):
 
     # -- taking ------------------------------------------------------------------------------
 
-    def see_tail(self, tail_seen: int | None) -> None:
-        """The tail as takes know it from now on; an index, None: the newest."""
-        self.tail_seen = self.newest("tail", self.tail_seen, self.tail, tail_seen)
-
     def take(self, qp: int) -> tuple[Buffer, bool]:
         """Any queue pair that uses the queue takes the oldest buffer (SRQ-02): that buffer, and
         whether the watermark event comes.

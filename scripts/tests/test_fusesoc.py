@@ -50,7 +50,7 @@ def test_sim(tmp_path: Path) -> None:
     assert get_results(results) == (1, 0)
 
 
-@pytest.mark.full
+@pytest.mark.nightly
 def test_synth(tmp_path: Path) -> None:
     """A small engine becomes cells of an ECP5."""
     pytest.importorskip("tkinter", reason="this Python has no Tcl for scripts/bin/yosys")

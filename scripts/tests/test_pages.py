@@ -68,7 +68,7 @@ def words_of(command: str) -> tuple[list[str], dict[str, str]]:
 def test_a_command_is_one_that_there_is(command: str) -> None:
     """Its targets, its variables, the tests that it selects."""
     targets, values = words_of(command)
-    assert set(targets) <= set(re.findall(r"^([a-z]+):", MAKEFILE, re.M))
+    assert set(targets) <= set(re.findall(r"^([a-z-]+):", MAKEFILE, re.M))
     assert set(values) <= set(re.findall(r"\$\$?\{?\(?([A-Z_]+)\b", MAKEFILE)) | {"PYTHON"}
     tests = values.get("TEST", "")
     own = [name for page in PAGES for name in re.findall(r"^class (\w+)", page.read_text(), re.M)]
@@ -145,8 +145,9 @@ def test_the_first_hour(copy: Path) -> None:
     for language, block in _FENCE.findall(HOUR.read_text()):
         if language == "sh":
             # The clone is made, and `make sim` alone is the tier that runs this test.
-            lines = re.sub(r"^(git clone.*|make sim)\n", "", block, flags=re.M)
-            said = re.sub(r"\d+", "#", run(lines, copy)[1])
+            typed = re.sub(r"^(git clone.*|make sim)\n", "", block, flags=re.M)
+            said = re.sub(r"\d+", "#", run(typed, copy)[1])
         else:
-            shown = re.sub(r"\d+", "#", block).splitlines()
-            assert [line for line in shown if line not in said] == [], said[-4000:]
+            lines = [line.strip() for line in said.splitlines()]
+            for shown in re.sub(r"\d+", "#", block).splitlines():
+                assert any(line.startswith(shown) for line in lines), (shown, said[-4000:])

@@ -5,6 +5,7 @@ having checked.
 
 from __future__ import annotations
 
+import gc
 import random
 
 import cocotb
@@ -29,6 +30,7 @@ class CarillonTest(uvm_test):
     allow: tuple[str, ...] = ()
 
     def build_phase(self) -> None:
+        gc.freeze()  # what was imported stays: no collection need look at it
         ConfigDB().set(None, "*", RUN, RunConfig.of_environment())
         self.env = CarillonEnv("env", self)
         self.checking = Checking("checking", self)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Check of the outputs while the design clears its memories: after the first edge of a reset, until as many edges without it as the
-// deepest memory has words, no input is ready and no output valid, trace included. So it is from power-up to the first clock edge,
-// where an unknown value is a fault, too. `violation`: [0] a ready, [1] a valid. A fault during the reset, where nothing is
-// recorded, is told in the first cycle after it.
-// Parameters: words of the memories of both top levels (CORE) and of cde_top alone (ENGINE), 32 bits each; `engine` says which it is.
+// Check of the outputs while the design clears its memories: after the first edge of a reset, until as many edges
+// without it as the deepest memory has words, no input is ready and no output valid, trace included. So it is from
+// power-up to the first clock edge, where an unknown value is a fault, too. `violation`: [0] a ready, [1] a valid. A
+// fault during the reset, where nothing is recorded, is told in the first cycle after it.
+// Parameters: words of the memories of both top levels (CORE) and of cde_top alone (ENGINE), 32 bits each; `engine`
+//             says which it is.
 `default_nettype none
 `timescale 1ns / 1ps
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Decides with which response a memory write will be answered. Eight rules; the first that matches and has no skips left wins.
-// A rule (written by an item of channel CH): word 0 = 2:0 number, 8 enable, 9 match the AXI ID, 11:10 response, 12 the data
-// reaches memory in spite of it, 31:16 AXI ID, 47:32 writes to skip, 63:48 writes to fail (0xFFFF: no end); word 1 = address bits to
-// compare, word 2 = their value.
+// Decides with which response a memory write will be answered. Eight rules; the first that matches and has no skips
+// left wins. A rule (written by an item of channel CH): word 0 = 2:0 number, 8 enable, 9 match the AXI ID, 11:10
+// response, 12 the data reaches memory in spite of it, 31:16 AXI ID, 47:32 writes to skip, 63:48 writes to fail
+// (0xFFFF: no end); word 1 = address bits to compare, word 2 = their value.
 // `resp` and `lands` are valid in the cycle of `hit`.
 `default_nettype none
 `timescale 1ns / 1ps

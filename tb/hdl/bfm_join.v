@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Pairs addresses with data: the n-th address with the n-th data. `hit` is high in the cycle of the later of the two handshakes.
+// Pairs addresses with data: the n-th address with the n-th data. `hit` is high in the cycle of the later of the two
+// handshakes.
 `default_nettype none
 `timescale 1ns / 1ps
 

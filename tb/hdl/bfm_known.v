@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Check of what has no handshake: outputs that are never unknown after reset (`signals`), and trace lanes, whose valids are never
-// unknown, nor their data while valid. `violation` tells it in the cycle of the fault; a two-state simulator sees none.
+// Check of what has no handshake: outputs that are never unknown after reset (`signals`), and trace lanes, whose valids
+// are never unknown, nor their data while valid. `violation` tells it in the cycle of the fault; a two-state simulator
+// sees none.
 `default_nettype none
 `timescale 1ns / 1ps
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Responses of the host memory. Each write is answered after a random latency (cfg[15:0] to cfg[31:16] cycles, below 16384);
-// responses of one AXI ID keep their order, others overtake each other. Commands (items of channel CH; word: 3:0
-// operation, 31:16 AXI ID, 33:32 response): 1 hold the responses of this ID, 2 release them, 3 hold all, 4 release all,
-// 5 answer with this ID and response although nothing is outstanding (a stray response).
+// Responses of the host memory. Each write is answered after a random latency (cfg[15:0] to cfg[31:16] cycles, below
+// 16384); responses of one AXI ID keep their order, others overtake each other. Commands (items of channel CH; word:
+// 3:0 operation, 31:16 AXI ID, 33:32 response): 1 hold the responses of this ID, 2 release them, 3 hold all, 4 release
+// all, 5 answer with this ID and response although nothing is outstanding (a stray response).
 // Latency 0 offers the response in the cycle after the later of address and data.
 `default_nettype none
 `timescale 1ns / 1ps
@@ -53,7 +53,8 @@ module bfm_mem #(
     );
     bfm_stall #(.CH(B_CH)) u_stall (.clk(clk), .rst(rst), .cfg(b_cfg), .stall(stall));
 
-    // Entries live in linked lists: one per slot of the time wheel, one of those ready to be sent, one of held ones per ID.
+    // Entries live in linked lists: one per slot of the time wheel, one of those ready to be sent, one of held ones per
+    // ID.
     reg [LOG_DEPTH-1:0] e_next [0:(1<<LOG_DEPTH)-1];
     reg [ID_W-1:0]      e_id [0:(1<<LOG_DEPTH)-1];
     reg [1:0]           e_resp [0:(1<<LOG_DEPTH)-1];

@@ -6,8 +6,8 @@
 // word of 0 or the end. An item is a head (7:0 channel, 15:8 number of words that follow, 31:16 gap, 63:32 earliest
 // cycle) and its words; words left out at the end are 0. Every queue picks its own items from the same load.
 //
-// Loads are taken at the falling edge, so that whoever reads the queue at the rising edge races with nobody. An item is seen
-// at the rising edge after its load.
+// Loads are taken at the falling edge, so that whoever reads the queue at the rising edge races with nobody. An item is
+// seen at the rising edge after its load.
 `default_nettype none
 `timescale 1ns / 1ps
 

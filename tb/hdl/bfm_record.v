@@ -2,6 +2,7 @@
 //
 // Packs the handshakes of each cycle into rows of 64-bit words, in the order that tb/env/harness/records.py asks for, and hands
 // full blocks to Python by toggling `toggle`. Python reads the rows within the same time step, so nothing can be lost.
+// With RECORDS_IN_MEMORY (Verilator) the rows of a block are copied to where Python finds them: records.cpp.
 //
 // Row 0 begins with: 7:0 0xFF, 15:8 rows used, 23:16 latest flush request that was served, 31:24 block number, 63:32 cycle. Records
 // follow behind two more words, the channels on which somebody was kept waiting since the block before (bfm_waits): `blocked`,
@@ -115,6 +116,9 @@ module bfm_record #(
     localparam CHECK = 8'd21, VERDICT = 8'd22;
 
     reg [ROW_WORDS*64-1:0] rows [0:ROWS-1];
+`ifdef RECORDS_IN_MEMORY
+    import "DPI-C" function void carillon_row(input int number, input bit [ROW_WORDS*64-1:0] words);
+`endif
     integer    row;
     integer    pos;
     integer    lane;
@@ -311,6 +315,10 @@ module bfm_record #(
             row = row + 1;
             rows[0][191:0] = {withheld, blocked, cycle, number, flush, row[7:0], 8'hFF};
             flushed = flush;
+`ifdef RECORDS_IN_MEMORY
+            for (lane = 0; lane < row; lane = lane + 1)
+                carillon_row(lane, rows[lane]);
+`endif
             number = number + 8'd1;
             row = 0;
             pos = HEAD_WORDS;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Drives one valid/ready channel with queued items. An item with earliest cycle c is offered at clock edge c at the
-// earliest (0: at once), and `gap` idle cycles after the item before it was taken. Stalls delay the offer; an offered item stays.
-// Between items the payload is the inverse of the item before, so that a receiver that looks without valid is found out.
+// earliest (0: at once), and `gap` idle cycles after the item before it was taken. Stalls delay the offer; an offered
+// item stays. Between items the payload is the inverse of the item before, so that a receiver that looks without valid
+// is found out.
 // Latency: an item loaded at the falling edge of cycle n is offered at edge n+2.
 `default_nettype none
 `timescale 1ns / 1ps

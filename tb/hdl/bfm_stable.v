@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Protocol check of one channel that the design drives: a valid stays until ready, with its payload; neither is unknown.
-// `violation` tells it in the cycle of the fault: [0] valid fell, [1] payload changed, [2] unknown value.
+// Protocol check of one channel that the design drives: a valid stays until ready, with its payload; neither is
+// unknown. `violation` tells it in the cycle of the fault: [0] valid fell, [1] payload changed, [2] unknown value.
 `default_nettype none
 `timescale 1ns / 1ps
 

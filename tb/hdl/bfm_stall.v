@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random stalls of one channel. `stall` holds for one cycle with probability cfg[7:0]/256, for ever while cfg[8] is set.
-// A new seed in cfg[63:32] restarts the random numbers, so that a run can be repeated.
+// Random stalls of one channel. `stall` holds for one cycle with probability cfg[7:0]/256, for ever while cfg[8] is
+// set. A new seed in cfg[63:32] restarts the random numbers, so that a run can be repeated.
 `default_nettype none
 `timescale 1ns / 1ps
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A transport in the harness, for runs at full rate: while cfg[0] is set it reports every remote request that it takes, in the
-// order of the beats, cfg[31:16] cycles after the beat at the earliest (at least 1). A request fails with status cfg[15:8] when
-// the low half of its context, masked with fail[31:0], is fail[63:32] and the mask is not 0. `stall` delays the reports.
+// A transport in the harness, for runs at full rate: while cfg[0] is set it reports every remote request that it takes,
+// in the order of the beats, cfg[31:16] cycles after the beat at the earliest (at least 1). A request fails with status
+// cfg[15:8] when the low half of its context, masked with fail[31:0], is fail[63:32] and the mask is not 0. `stall`
+// delays the reports.
 `default_nettype none
 `timescale 1ns / 1ps
 

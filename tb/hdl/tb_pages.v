@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The doorbell pages' side of the harness: sources and sinks of s_axi, its handshake checks, and the writes whose address and data
-// were taken. Words of an item of write data: 0 strobes, 1 last beat (bit 0), the place of the only word (3:1), all words follow (4),
-// 2 to 9 data.
+// The doorbell pages' side of the harness: sources and sinks of s_axi, its handshake checks, and the writes whose
+// address and data were taken. Words of an item of write data: 0 strobes, 1 last beat (bit 0), the place of the only
+// word (3:1), all words follow (4), 2 to 9 data.
 `default_nettype none
 `timescale 1ns / 1ps
 
@@ -100,7 +100,8 @@ module tb_pages #(
         .clk(clk), .rst(rst), .valid(bvalid), .ready(bready), .payload({bid, bresp, buser}), .violation(violations[2:0])
     );
     bfm_stable #(.W(S_ID_W + 515)) u_chk_r (
-        .clk(clk), .rst(rst), .valid(rvalid), .ready(rready), .payload({rid, rdata, rresp, rlast}), .violation(violations[5:3])
+        .clk(clk), .rst(rst), .valid(rvalid), .ready(rready), .payload({rid, rdata, rresp, rlast}),
+        .violation(violations[5:3])
     );
 endmodule
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The receive path of the harness: source of s_axis_rreq, sink of m_axis_scatter, source of s_axis_rdone, their handshake checks.
-// Reports come from Python's queue and from bfm_transport, which reports every buffer that was taken while it is switched on; one
-// that was offered stays.
+// The receive path of the harness: source of s_axis_rreq, sink of m_axis_scatter, source of s_axis_rdone, their
+// handshake checks. Reports come from Python's queue and from bfm_transport, which reports every buffer that was taken
+// while it is switched on; one that was offered stays.
 `default_nettype none
 `timescale 1ns / 1ps
 
@@ -38,7 +38,8 @@ module tb_receive #(
 );
     localparam [3:0] SCATTER = 4'd0, LENGTH_ERROR = 4'd2, BAD_TOKEN = 4'd4;
 
-    wire        taken = scatter_user[3:0] == SCATTER || scatter_user[3:0] == LENGTH_ERROR || scatter_user[3:0] == BAD_TOKEN;
+    wire        taken = scatter_user[3:0] == SCATTER || scatter_user[3:0] == LENGTH_ERROR ||
+        scatter_user[3:0] == BAD_TOKEN;
     wire        loop_valid, loop_full, loop_stall;
     wire [63:0] loop_data;
     wire        queue_valid;
@@ -64,8 +65,10 @@ module tb_receive #(
 
     bfm_stall #(.CH(CH_LOOP)) u_loop_stall (.clk(clk), .rst(rst), .cfg(cfg[CH_RDONE*64 +: 64]), .stall(loop_stall));
     bfm_transport u_loop (
-        .clk(clk), .rst(rst), .cycle(cycle), .cfg(cfg[CH_LOOP*64 +: 64]), .fail(cfg[CH_FAIL*64 +: 64]), .stall(loop_stall),
-        .take(scatter_valid && scatter_ready && taken), .qp(scatter_dest), .tag(scatter_user[31:16]), .ctx(scatter_data[31:0]),
+        .clk(clk), .rst(rst), .cycle(cycle), .cfg(cfg[CH_LOOP*64 +: 64]), .fail(cfg[CH_FAIL*64 +: 64]),
+        .stall(loop_stall),
+        .take(scatter_valid && scatter_ready && taken), .qp(scatter_dest), .tag(scatter_user[31:16]),
+        .ctx(scatter_data[31:0]),
         .full(loop_full), .valid(loop_valid), .ready(rdone_ready && pick), .data(loop_data), .withhold(loop_holds)
     );
 

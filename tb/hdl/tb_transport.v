@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The transport's side of the harness: sinks of m_axis_work and m_axis_term, sources of s_axis_done and s_axis_conn, their
-// handshake checks. Reports come from Python's queue and from bfm_transport; one that was offered stays.
+// The transport's side of the harness: sinks of m_axis_work and m_axis_term, sources of s_axis_done and s_axis_conn,
+// their handshake checks. Reports come from Python's queue and from bfm_transport; one that was offered stays.
 `default_nettype none
 `timescale 1ns / 1ps
 
@@ -68,8 +68,10 @@ module tb_transport #(
 
     bfm_stall #(.CH(CH_LOOP)) u_loop_stall (.clk(clk), .rst(rst), .cfg(cfg[CH_DONE*64 +: 64]), .stall(loop_stall));
     bfm_transport u_loop (
-        .clk(clk), .rst(rst), .cycle(cycle), .cfg(cfg[CH_LOOP*64 +: 64]), .fail(cfg[CH_FAIL*64 +: 64]), .stall(loop_stall),
-        .take(work_valid && work_ready && !work_user[56]), .qp(work_dest), .tag(work_user[15:0]), .ctx(work_data[95:64]),
+        .clk(clk), .rst(rst), .cycle(cycle), .cfg(cfg[CH_LOOP*64 +: 64]), .fail(cfg[CH_FAIL*64 +: 64]),
+        .stall(loop_stall),
+        .take(work_valid && work_ready && !work_user[56]), .qp(work_dest), .tag(work_user[15:0]),
+        .ctx(work_data[95:64]),
         .full(loop_full), .valid(loop_valid), .ready(done_ready && pick), .data(loop_data), .withhold(loop_holds)
     );
 

@@ -35,7 +35,8 @@ module tb_windows #(
         .clk(clk), .rst(rst), .cfg(cfg[CH_VERDICT*64 +: 64]), .full(1'b0), .ready(verdict_ready)
     );
     bfm_stable #(.W(32)) u_chk_verdict (
-        .clk(clk), .rst(rst), .valid(verdict_valid), .ready(verdict_ready), .payload(verdict_data), .violation(violations)
+        .clk(clk), .rst(rst), .valid(verdict_valid), .ready(verdict_ready), .payload(verdict_data),
+        .violation(violations)
     );
 endmodule
 

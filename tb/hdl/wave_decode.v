@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For the waves only: words of the interfaces as fields with names of their own (docs/interfaces.md), and the state of CQ 0 to 3 as
-// the trace port tells it. Fields keep the values of the latest transfer until the next one, so that names have room to be read. Coded
-// fields have one bit more than their code; it is set when there is nothing to show, which the filter files in tb/waves
-// show as "-". Without waves nothing here is used, and the simulator leaves it out.
+// For the waves only: words of the interfaces as fields with names of their own (docs/interfaces.md), and the state of
+// CQ 0 to 3 as the trace port tells it. Fields keep the values of the latest transfer until the next one, so that names
+// have room to be read. Coded fields have one bit more than their code; it is set when there is nothing to show, which
+// the filter files in tb/waves show as "-". Without waves nothing here is used, and the simulator leaves it out.
 `default_nettype none
 `timescale 1ns / 1ps
 
@@ -182,7 +182,8 @@ module wave_decode #(
     wire [7:0]  user;
 
     wave_hold #(.W(96)) hold_db (
-        .clk(clk), .rst(rst), .valid(db_w), .data({db_addr, db_data[{db_addr[5:3], 6'd0} +: 64]}), .any(db_any), .q({addr, word})
+        .clk(clk), .rst(rst), .valid(db_w), .data({db_addr, db_data[{db_addr[5:3], 6'd0} +: 64]}), .any(db_any),
+        .q({addr, word})
     );
     wave_hold #(.W(8)) hold_b (.clk(clk), .rst(rst), .valid(db_b), .data(db_user), .any(b_any), .q(user));
 
@@ -218,7 +219,8 @@ module wave_decode #(
         .q({ctl_write_addr, ctl_write_data})
     );
     wave_hold #(.W(44)) hold_read (
-        .clk(clk), .rst(rst), .valid(ctl_read), .data({read_addr, read_data}), .any(unused_5), .q({ctl_read_addr, ctl_read_data})
+        .clk(clk), .rst(rst), .valid(ctl_read), .data({read_addr, read_data}), .any(unused_5),
+        .q({ctl_read_addr, ctl_read_data})
     );
 
     initial begin
@@ -252,7 +254,8 @@ module wave_decode #(
     wire [127:0]      eqe;
     wire [M_ID_W-2:0] aw_number, b_number;
 
-    wave_hold #(.W(128)) hold_eqe (.clk(clk), .rst(rst), .valid(w_is_eqe), .data(mem_data[127:0]), .any(eqe_any), .q(eqe));
+    wave_hold #(.W(128)) hold_eqe (.clk(clk), .rst(rst), .valid(w_is_eqe), .data(mem_data[127:0]), .any(eqe_any),
+        .q(eqe));
     wave_hold #(.W(M_ID_W - 1)) hold_aw (
         .clk(clk), .rst(rst), .valid(mem_aw), .data(mem_awid[M_ID_W-2:0]), .any(unused_6), .q(aw_number)
     );
@@ -279,8 +282,10 @@ module wave_decode #(
     wire        granted = ans && ans_data[0];
     wire        refused = ans && !ans_data[0];
 
-    wave_hold #(.W(16)) hold_0 (.clk(clk), .rst(rst), .valid(cpl_0), .data(cpl_dest[15:0]), .any(unused_8), .q(cpl_0_cq));
-    wave_hold #(.W(16)) hold_1 (.clk(clk), .rst(rst), .valid(cpl_1), .data(cpl_dest[31:16]), .any(unused_9), .q(cpl_1_cq));
+    wave_hold #(.W(16)) hold_0 (.clk(clk), .rst(rst), .valid(cpl_0), .data(cpl_dest[15:0]), .any(unused_8),
+        .q(cpl_0_cq));
+    wave_hold #(.W(16)) hold_1 (.clk(clk), .rst(rst), .valid(cpl_1), .data(cpl_dest[31:16]), .any(unused_9),
+        .q(cpl_1_cq));
     wave_hold #(.W(18)) hold_rsv (
         .clk(clk), .rst(rst), .valid(rsv), .data(rsv_data[17:0]), .any(unused_10), .q({rsv_credits, rsv_cq})
     );
@@ -316,9 +321,11 @@ module wave_decode #(
     wave_object obj (.clk(clk), .rst(rst), .trace_valid(trace_valid), .trace_data(trace_data));
 
     wave_story #(.M_ID_W(M_ID_W)) story (
-        .clk(clk), .rst(rst), .qp(obj.qp_number), .srq(obj.srq_number), .work(work), .work_dest(work_dest), .work_user(work_user),
+        .clk(clk), .rst(rst), .qp(obj.qp_number), .srq(obj.srq_number), .work(work), .work_dest(work_dest),
+        .work_user(work_user),
         .done(done), .done_data(done_data), .scatter(scatter), .scatter_dest(scatter_dest), .scatter_user(scatter_user),
-        .rdone(rdone), .rdone_data(rdone_data), .mem_aw(mem_aw), .mem_awid(mem_awid), .mem_w(mem_w), .mem_strb(mem_strb),
+        .rdone(rdone), .rdone_data(rdone_data), .mem_aw(mem_aw), .mem_awid(mem_awid), .mem_w(mem_w),
+        .mem_strb(mem_strb),
         .mem_data(mem_data), .trace_valid(trace_valid), .trace_data(trace_data), .cq_state(obj.cq.state),
         .key_exists(obj.key.exists), .key_valid(obj.key.is_valid)
     );

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For the waves only: beats between engine and transport as fields with names of their own (docs/posting.md, docs/receive.md).
-// How fields are shown: wave_decode.v.
+// For the waves only: beats between engine and transport as fields with names of their own (docs/posting.md,
+// docs/receive.md). How fields are shown: wave_decode.v.
 `default_nettype none
 `timescale 1ns / 1ps
 
@@ -66,7 +66,8 @@ module wave_scatter (
     wire         shared;
 
     wave_hold #(.W(432)) hold (
-        .clk(clk), .rst(rst), .valid(valid), .data({user, dest, list}), .any(any), .q({tag, zero, shared, zero_4, answer, qp, q})
+        .clk(clk), .rst(rst), .valid(valid), .data({user, dest, list}), .any(any),
+        .q({tag, zero, shared, zero_4, answer, qp, q})
     );
 
     wire [4:0]  code = {!any, answer};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For the waves only: the steps of one object of each kind, and with them its state. +wave_cq=N, +wave_qp=N, +wave_srq=N give
-// their numbers, +wave_key=N bits 11:0 of a key (docs/windows.md); 0 without.
+// For the waves only: the steps of one object of each kind, and with them its state. +wave_cq=N, +wave_qp=N,
+// +wave_srq=N give their numbers, +wave_key=N bits 11:0 of a key (docs/windows.md); 0 without.
 // How fields are shown: wave_decode.v.
 `default_nettype none
 `timescale 1ns / 1ps

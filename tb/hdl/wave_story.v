@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For the waves only: transactions as spans (docs/bench.md). A stage lasts from the step that begins it to the next one; its codes are
-// those of tb/waves/stage.flt. Each of four slots follows one request of a QP or one message of an SRQ at a time, so that four in
-// flight stand below each other.
+// For the waves only: transactions as spans (docs/bench.md). A stage lasts from the step that begins it to the next
+// one; its codes are those of tb/waves/stage.flt. Each of four slots follows one request of a QP or one message of an
+// SRQ at a time, so that four in flight stand below each other.
 `default_nettype none
 `timescale 1ns / 1ps
 
@@ -132,7 +132,8 @@ module wave_ending (
         end else if (at == 2'd1 && write && write_cq == cq && ahead < {14'd0, write_count}) begin
             at <= 2'd2;
             place <= first_written + ahead;
-        end else if (at == 2'd2 && publish && publish_cq == cq && behind < {14'd0, publish_count}) at <= called ? 2'd3 : 2'd0;
+        end else if (at == 2'd2 && publish && publish_cq == cq &&
+            behind < {14'd0, publish_count}) at <= called ? 2'd3 : 2'd0;
         else if (at == 2'd3 && cb_return && cb_return_cq == cq) at <= 2'd0;
     end
 endmodule
@@ -166,13 +167,16 @@ module wave_story #(
     input wire              key_exists,
     input wire              key_valid
 );
-    wire [15:0] made_sent, made_received, write_cq, first_sent, first_received, first_written, publish_cq, first_published;
+    wire [15:0] made_sent, made_received, write_cq, first_sent, first_received, first_written, publish_cq,
+        first_published;
     wire [1:0]  write_sent, write_received, publish_count;
     wire        write, publish, called;
 
     wave_entries #(.M_ID_W(M_ID_W)) entries (
-        .clk(clk), .rst(rst), .mem_aw(mem_aw), .mem_awid(mem_awid), .mem_w(mem_w), .mem_strb(mem_strb), .mem_data(mem_data),
-        .trace_valid(trace_valid), .trace_data(trace_data), .made_sent(made_sent), .made_received(made_received), .write(write),
+        .clk(clk), .rst(rst), .mem_aw(mem_aw), .mem_awid(mem_awid), .mem_w(mem_w), .mem_strb(mem_strb),
+        .mem_data(mem_data),
+        .trace_valid(trace_valid), .trace_data(trace_data), .made_sent(made_sent), .made_received(made_received),
+        .write(write),
         .write_cq(write_cq), .write_sent(write_sent), .write_received(write_received), .first_sent(first_sent),
         .first_received(first_received), .first_written(first_written), .publish(publish), .publish_cq(publish_cq),
         .publish_count(publish_count), .called(called), .first_published(first_published)
@@ -185,7 +189,8 @@ module wave_story #(
     wire [5:0]  arm = cq_state[10] ? 6'd18 : cq_state[7] ? 6'd19 : cq_state[8] ? 6'd17 : cq_state[4] ? 6'd16 : 6'd0;
     wire [5:0]  window = !key_exists ? 6'd0 : key_valid ? 6'd25 : 6'd24;
 
-    // ---- Requests of the QP -------------------------------------------------------------------------------------------
+    // ---- Requests of the QP
+    // -------------------------------------------------------------------------------------------
     wire [255:0] p = trace_data[3*256 +: 256];
     wire [255:0] r = trace_data[4*256 +: 256];
     wire         p_step = trace_valid[3] && p[23:8] == qp;
@@ -194,7 +199,8 @@ module wave_story #(
     wire [15:0]  was = p[111:96];
     wire [15:0]  released = p[207:192];
 
-    // ---- Messages that take buffers of the SRQ ------------------------------------------------------------------------
+    // ---- Messages that take buffers of the SRQ
+    // ------------------------------------------------------------------------
     wire [255:0] t = trace_data[5*256 +: 256];
     wire [255:0] c = trace_data[7*256 +: 256];
     wire         takes = trace_valid[5] && t[7:0] == 8'h50 && t[36] && !t[32] && t[63:48] == srq;
@@ -216,7 +222,8 @@ module wave_story #(
 
             wave_ending ending (
                 .clk(clk), .rst(rst), .decided(ends && !r[40]), .decided_cq(r[63:48]), .decided_number(made_sent),
-                .write(write), .write_cq(write_cq), .write_count(write_sent), .first(first_sent), .first_written(first_written),
+                .write(write), .write_cq(write_cq), .write_count(write_sent), .first(first_sent),
+                .first_written(first_written),
                 .publish(publish), .publish_cq(publish_cq), .publish_count(publish_count), .called(called),
                 .first_published(first_published), .cb_return(cb_return), .cb_return_cq(cb_return_cq), .at(at)
             );
@@ -252,8 +259,10 @@ module wave_story #(
                 end
 
                 if (m_ends) placing <= 6'd0;
-                else if (rdone && rdone_data[15:0] == m_qp && rdone_data[31:16] == m_tag && placing == 6'd10) placing <= 6'd11;
-                else if (scatter && scatter_dest == m_qp && scatter_user[31:16] == m_tag && placing == 6'd9) placing <= 6'd10;
+                else if (rdone && rdone_data[15:0] == m_qp && rdone_data[31:16] == m_tag &&
+                    placing == 6'd10) placing <= 6'd11;
+                else if (scatter && scatter_dest == m_qp && scatter_user[31:16] == m_tag &&
+                    placing == 6'd9) placing <= 6'd10;
                 if (takes && turn == k) begin
                     placing <= t[37] ? 6'd11 : 6'd9;
                     m_qp <= t[23:8];

@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make record` writes the records of a test to a file, `make replay` judges a file."""
+"""`make record` writes the records of a test to a file, `make replay` judges a file, and
+`make bench-tb` measures how fast records are judged.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from tb.env.scoreboard.explain import Mismatch
-from tb.replay.file import FileError, read
-from tb.replay.judge import Judge
+from tb.replay.file import FileError
+from tb.replay.judge import judge_file
 from tb.replay.recorder import VARIABLE
-from tb.runner.common import SIM_BUILD, RunnerError, relative
+from tb.replay.speed import bench
+from tb.runner.common import SIM_BUILD, RunnerError, prepare_environment, relative, whole_number
 from tb.runner.discover import find_modules, select_jobs
 from tb.runner.regress import build_all, run_job
+
+#: Seed of `make bench-tb`: the tests run long.
+LONG = 5001
 
 
 def record(test: str, build: str | None, seed: int, out: Path | None) -> int:
@@ -37,18 +42,14 @@ def record(test: str, build: str | None, seed: int, out: Path | None) -> int:
 
 def replay(path: Path) -> int:
     """0 if the scoreboard finds nothing, 1 if it does, 2 if the file cannot be read."""
-    start = time.process_time()
     try:
-        header, events = read(path)
-        judge = Judge(header.seed)
-        judge(events)
+        judge, seconds = judge_file(path)
     except Mismatch as error:
         print(f"replay: mismatch\n{error}")
         return 1
     except FileError as error:
         print(f"replay: {error}")
         return 2
-    seconds = time.process_time() - start
     counts = judge.facts.counts
     print(
         f"replay: {counts['records']:,} records, {counts['completions']:,} completions, no "
@@ -68,13 +69,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     recording.add_argument("--seed", default="")
     recording.add_argument("--out", type=Path)
     commands.add_parser("replay").add_argument("file", type=Path)
+    commands.add_parser("bench").add_argument("--seed", default="")
     given = parser.parse_args(arguments)
     if given.command == "replay":
         return replay(given.file)
+    prepare_environment()
     try:
-        return record(given.test, given.build or None, int(given.seed or 1), given.out)
+        seed = whole_number("SEED", given.seed)
+        if given.command == "bench":
+            return bench(seed or LONG)
+        return record(given.test, given.build or None, seed or 1, given.out)
     except RunnerError as error:
-        print(f"record: {error}")
+        print(f"{given.command}: {error}")
         return 2
 
 

@@ -8,6 +8,7 @@ import gzip
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
@@ -15,7 +16,7 @@ from models.params import Params
 from tb.env.harness.records import Access, Asked, Record
 
 FORMAT = "carillon-records"
-VERSION = 1
+VERSION = 2
 #: JSON of other languages keeps integers below this one exactly.
 _EXACT = 1 << 53
 
@@ -88,9 +89,40 @@ def _value(plain: Any) -> Any:
     return plain
 
 
-def _record(plain: list[Any]) -> Record:
-    kind = _KINDS[plain[0]]
-    return kind(*map(_value, plain[1:]))
+def _columns(records: list[Record]) -> tuple[list[int], dict[str, Any]]:
+    """Number of the kind of each record, and by kind the values of each field."""
+    by_kind: dict[type, list[Record]] = {}
+    for record in records:
+        by_kind.setdefault(type(record), []).append(record)
+    numbers = {kind: number for number, kind in enumerate(by_kind)}
+    fields = {
+        kind.__name__: [list(map(_plain, column)) for column in zip(*rows, strict=True)]
+        for kind, rows in by_kind.items()
+    }
+    return [numbers[type(record)] for record in records], fields
+
+
+def _column(plain: list[Any]) -> list[Any]:
+    types = set(map(type, plain))
+    if list in types:
+        return list(map(_value, plain))
+    if str in types:
+        return [int(value, 16) if type(value) is str else value for value in plain]
+    return plain
+
+
+def _records(order: list[int], fields: dict[str, list[list[Any]]]) -> list[Record]:
+    kinds = []
+    for name, columns in fields.items():
+        kind = _KINDS[name]
+        if len(columns) != len(kind._fields):
+            raise ValueError(f"{name} has the fields {', '.join(kind._fields)}")
+        rows = zip(*map(_column, columns), strict=True)
+        kinds.append(map(partial(tuple.__new__, kind), rows))
+    records = list(map(next, map(kinds.__getitem__, order)))
+    if len(records) != len(order) or any(True for kind in kinds for _ in kind):
+        raise ValueError("not as many records as the order says")
+    return records
 
 
 # -- lines -----------------------------------------------------------------------------------------
@@ -101,8 +133,7 @@ def _line(event: Event) -> list[Any]:
         case Life():
             return ["life", event.number, asdict(event.params)]
         case Block():
-            records = [[type(r).__name__, *map(_plain, r)] for r in event.records]
-            return ["block", event.commanding, event.stalled, records]
+            return ["block", event.commanding, event.stalled, *_columns(event.records)]
         case Asked():
             return ["asked", *map(_plain, event)]
         case Access():
@@ -115,8 +146,8 @@ def _line(event: Event) -> list[Any]:
 
 _EVENTS: dict[str, Callable[..., Event]] = {
     "life": lambda number, params: Life(number, Params(**params)),
-    "block": lambda commanding, stalled, records: Block(
-        commanding, stalled, [_record(plain) for plain in records]
+    "block": lambda commanding, stalled, order, fields: Block(
+        commanding, stalled, _records(order, fields)
     ),
     "asked": lambda *plain: Asked(*map(_value, plain)),
     "access": lambda *plain: Access(*map(_value, plain)),

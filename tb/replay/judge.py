@@ -3,20 +3,22 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 from tb.env.coverage.coverage import Coverage
 from tb.env.coverage.upsets import UpsetCoverage
 from tb.env.harness.facts import Facts
 from tb.env.harness.records import Access, Asked
 from tb.env.scoreboard.scoreboard import Scoreboard
-from tb.replay.file import Block, End, Event, FileError, Life, Waited
+from tb.replay.file import Block, End, Event, FileError, Life, Waited, read
 
 
 class Judge:
     """Give it every event, in order; it raises ``Mismatch`` at the first contradiction. ``covers``:
-    hits of the coverage, and facts, are counted, too.
+    hits of the coverage are counted, too; ``counts``: facts are.
 
     ::
 
@@ -26,9 +28,10 @@ class Judge:
         judge.board.judged, judge.counts
     """
 
-    def __init__(self, seed: int = 0, covers: bool = True) -> None:
+    def __init__(self, seed: int = 0, covers: bool = True, counts: bool = True) -> None:
         self.seed = seed
-        self.covers = covers
+        self._covers = covers
+        self._counts = counts
         self.board: Scoreboard | None = None
         self.coverage: Coverage | None = None
         self.facts = Facts()
@@ -67,7 +70,7 @@ class Judge:
             del self._asked[serial]
         if self.board is None:
             self.board = Scoreboard(life.params, self.seed, lambda: self._commanding, self._asked)
-            self.coverage = Coverage(life.params) if self.covers else None
+            self.coverage = Coverage(life.params) if self._covers else None
             return
         if life.params != self.board.params:
             raise FileError("an engine has the same parameters in all of its lives")
@@ -83,6 +86,7 @@ class Judge:
         board(block.records)
         if self.coverage is not None:
             self.coverage(block.records)
+        if self._counts:
             self.facts(block.records)
 
     def _known(self) -> Scoreboard:
@@ -97,3 +101,19 @@ class Judge:
         if self.coverage is not None:
             counts.update(self.coverage.counts)
         return counts
+
+    def save(self, path: Path) -> None:
+        """Adds the hits to those of a file; nothing if nothing was judged."""
+        if self.coverage is not None:
+            self.coverage.write(path, self.counts)
+
+
+def judge_file(path: Path) -> tuple[Judge, float]:
+    """Judges a file; seconds of processor time, with reading it. Raises ``Mismatch``,
+    ``FileError``.
+    """
+    start = time.process_time()
+    header, events = read(path)
+    judge = Judge(header.seed)
+    judge(events)
+    return judge, time.process_time() - start

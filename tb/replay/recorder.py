@@ -22,14 +22,15 @@ VARIABLE = "CARILLON_RECORDS_OUT"
 class Recorder(uvm_subscriber):
     """Events are written before they are judged, so that a mismatch is in the file, too."""
 
-    def __init__(self, env: CarillonEnv) -> None:
+    def __init__(self, env: CarillonEnv, covers: bool, counts: bool) -> None:
+        """``covers``, ``counts``: see :class:`Judge`."""
         super().__init__("recorder", env)
         self._env = env
-        self.judge = Judge(env.seed, covers=False)
+        self.judge = Judge(env.seed, covers, counts)
         self._writer: Writer | None = None
         if out := os.environ.get(VARIABLE):
             self._writer = Writer(out, Header(env.seed, type(env.get_parent()).__name__))
-            env.control.observers.append(self._writer.write)
+        env.control.observers.append(self.take)
         env.doorbells.driver.ap.connect(self.analysis_export)
 
     def take(self, event: Event) -> None:
@@ -44,10 +45,10 @@ class Recorder(uvm_subscriber):
 
     def close(self) -> None:
         """The test is over."""
+        blocked, withheld = (
+            tuple(sorted(channel.name for channel in channels))
+            for channels in (self._env.harness.blocked, self._env.harness.withheld)
+        )
+        self.take(Waited(blocked, withheld))
         if self._writer is not None:
-            blocked, withheld = (
-                tuple(sorted(channel.name for channel in channels))
-                for channels in (self._env.harness.blocked, self._env.harness.withheld)
-            )
-            self._writer.write(Waited(blocked, withheld))
             self._writer.close()

@@ -44,7 +44,7 @@ SOURCES = (
     Source("faults", "faults.json", "make faults", "faults around the engine"),
     Source("soak", "soak.json", "make soak", "soak campaign"),
     Source("bench", "bench.json", "make bench", "rates at the pins"),
-    Source("bench_tb", "bench_tb.json", "", "speed of the bench itself"),
+    Source("bench_tb", "bench_tb.json", "make bench-tb", "speed of the bench itself"),
     Source("synth", "synth.json", "", "clock and area after synthesis"),
 )
 HISTORY = Source("history", ".regression/history.db", "make sim", "history of runs")

@@ -166,6 +166,12 @@ _COVERAGE_HEADER = ROOT / "tb" / "hdl" / "coverage_counts.h"
 _COVERAGE_WRITE = (
     "_ZN19VerilatedCovContext5writeERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
 )
+#: Gives the recorder's rows to Python as memory; exported, so that it is found by its name.
+_RECORDS = ROOT / "tb" / "hdl" / "records.cpp"
+_RECORDS_ARGS = (
+    *("-DRECORDS_IN_MEMORY", str(_RECORDS)),
+    *("-LDFLAGS", "-Wl,--export-dynamic-symbol=carillon_rows"),
+)
 #: In the folder of a coverage build: its points, in the order of the bits that a run writes.
 COVERAGE_POINTS = "coverage.points"
 #: Sets of random initial values that seeds are spread over.
@@ -210,6 +216,8 @@ def _verilator_args(config: BuildConfig, waves: bool) -> list[str]:
         args += ["--no-assert", "--x-assign", "fast", "--x-initial", "fast"]
     else:
         args += ["--assert", "--x-assign", "unique", "--x-initial", "unique"]
+    if config.toplevel == BuildConfig.toplevel:
+        args += _RECORDS_ARGS
     if waves:
         args += ["--trace-fst", "--trace-structs"]
     if config.coverage:
@@ -269,6 +277,7 @@ def _plan(config: BuildConfig, sim: str, waves: bool) -> _Plan:
         control = []
     key_files = [*control, *sources]
     key_files += [_COVERAGE_HEADER] if config.coverage else []
+    key_files += [_RECORDS] if str(_RECORDS) in args else []
     for include in config.includes:
         key_files += sorted((ROOT / include).glob("*.vh"))
     # What a build does not depend on.

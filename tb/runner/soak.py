@@ -28,7 +28,6 @@ import yaml
 from tb.env.harness.facts import VARIABLE as FACTS
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, relative, write_whole
-from tb.runner.coverage import VARIABLE as COVERAGE
 from tb.runner.discover import Job, Module, find_modules, select_jobs
 from tb.runner.regress import Result, build_all, run_job, table
 from tb.runner.simulator import kill_all
@@ -85,6 +84,8 @@ class Campaign:
     tests: dict[str, int] = field(default_factory=dict)
     """Completions by test."""
     failures: list[dict[str, Any]] = field(default_factory=list)
+    bins: dict[str, int] = field(default_factory=dict)
+    """Hits of the functional coverage."""
 
     @property
     def rate(self) -> float:
@@ -110,6 +111,8 @@ class Campaign:
         self.records += facts["records"]
         for group, name in ((self.builds, result.job.build), (self.tests, result.job.name)):
             group[name] = group.get(name, 0) + count
+        for name, hits in result.bins.items():
+            self.bins[name] = self.bins.get(name, 0) + hits
 
     def as_json(self, target: int, jobs: Sequence[Job]) -> dict[str, Any]:
         """The content of soak.json."""
@@ -127,6 +130,7 @@ class Campaign:
             "builds": dict(sorted(self.builds.items())),
             "tests": dict(sorted(self.tests.items())),
             "failures": self.failures,
+            "bins": dict(sorted(self.bins.items())),
             "resume": f"make soak N={target} SEED={self.seed}",
         }
 
@@ -213,6 +217,7 @@ def load(seed: int, mix: str, path: Path) -> Campaign:
             data["builds"],
             data["tests"],
             data["failures"],
+            data["bins"],
         )
     except (OSError, ValueError, KeyError, TypeError):
         return Campaign(seed, mix)
@@ -221,8 +226,7 @@ def load(seed: int, mix: str, path: Path) -> Campaign:
 def _run_chunk(job: Job, config: BuildConfig) -> tuple[Result, dict[str, int]]:
     facts = SIM_BUILD / "soak" / f"{job.build}-{job.name}-s{job.seed}.json"
     facts.unlink(missing_ok=True)
-    # Coverage is left out: the regression takes it.
-    result = run_job(job, config, extra_env={COVERAGE: "", FACTS: str(facts)})
+    result = run_job(job, config, extra_env={FACTS: str(facts)})
     found: dict[str, int] = {}
     if result.verdict.ok:
         found = json.loads(facts.read_text())
@@ -365,8 +369,8 @@ def run_soak(target: int | None, seed: int | None, processes: int | None) -> int
         print(f"\nmismatch: {failure['reproduce']}\n  {failure['message']}\n  {failure['log']}")
     print(
         f"\nsoak: {campaign.completions:,} completions, {len(campaign.failures)} mismatch(es), "
-        f"{len(campaign.done)} chunk(s), {campaign.rate:,.0f} completions/s; written to "
-        f"{relative(OUT)}"
+        f"{len(campaign.done)} chunk(s), {campaign.rate:,.0f} completions/s, "
+        f"{len(campaign.bins)} bins hit; written to {relative(OUT)}"
     )
     if not reached:
         print(f"soak: stopped; resume with make soak N={target} SEED={seed}", flush=True)

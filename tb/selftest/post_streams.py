@@ -284,7 +284,7 @@ class PostStream(Stream):
                 self.retire(qp)
                 continue
             tag = self.work(qp)
-            if not found.local:
+            if not found.verb.local:
                 self.done(qp, tag, left.pop(0) if left else 0)
             while model.retirable:
                 self.retire(qp)

@@ -13,7 +13,7 @@ from models.arm.arm import Step
 from models.codes import ArmType, CqStatus, Life, ResultType, TraceOp
 from models.cq.core import CompletionCore
 from models.cq.entries import Cqe
-from models.cq.queue import CqProducer, Ring
+from models.cq.queue import CqProducer
 from models.host.control import make_args
 from models.host.doorbell import pack_doorbell, pack_return
 from models.layouts import CB_RETURN, CQ_DB, EQE_BYTES, LINE_BYTES, PAGE_BYTES
@@ -364,8 +364,3 @@ class Stream:
         self.doorbell(1, polled=1)
         assert self.destroy_cq(1)
         return self
-
-
-def ring_of(stream: Stream, cq: int) -> Ring:
-    """The present ring of a CQ."""
-    return stream.engine.producers[cq].ring

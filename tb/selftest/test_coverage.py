@@ -380,9 +380,9 @@ def test_right_stream_and_reset() -> None:
 def test_file_adds_up(tmp_path: Path) -> None:
     path = tmp_path / "coverage" / "job.json"
     coverage = count(CASES["beat/pair"])
-    coverage.write(path)
-    coverage.write(path)
+    coverage.write(path, coverage.counts)
+    coverage.write(path, coverage.counts)
     assert path.read_text() == '{\n "beat/pair": 2\n}\n'
     coverage.counts["no such bin"] = 1
     with pytest.raises(AssertionError, match="no such bin"):
-        coverage.write(path)
+        coverage.write(path, coverage.counts)

@@ -65,7 +65,7 @@ def out(records: Records, number: int, bits: int) -> None:
 def test_right_stream() -> None:
     records = WindowStream().all_verbs().records
     board = judge_engine(records)
-    assert board.judged == len(records) == board.checked()
+    assert board.judged == len(records)
     assert board.engine_checks.counted[:2] == (12, 12)
     for block in (1, 3, 1000):
         judge_engine(records, block=block)

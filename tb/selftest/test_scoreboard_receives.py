@@ -138,7 +138,7 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
 def test_right_stream() -> None:
     records = WindowStream().all_receives().records
     board = judge_engine(records)
-    assert board.judged == len(records) == board.checked()
+    assert board.judged == len(records)
     assert (*board.engine_checks.counted[1:3], board.engine_checks.rc.given_back) == (9, 10, 1)
     for block in (1, 3, 1000):
         judge_engine(records, block=block)

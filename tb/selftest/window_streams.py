@@ -15,7 +15,6 @@ from models.codes import (
     Cause,
     CommandResult,
     PostFlag,
-    Rights,
     ScatterCode,
     TraceOp,
     Verdict,
@@ -290,7 +289,7 @@ class WindowStream(ReceiveStream):
 
     # -- whole scenarios ---------------------------------------------------------------------------
 
-    def guards(self, two: bool = False, rights: int = Rights(3)) -> Self:
+    def guards(self, two: bool = False, rights: int = 3) -> Self:
         """Regions, windows, an SRQ; guarded QPs: one with its own queue, two with the SRQ; and one
         QP that is not guarded.
         """

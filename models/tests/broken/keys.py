@@ -156,7 +156,7 @@ class ContextOfTheReceive(ReceiveQp):
     def _invalidate_result(self, taken: Taken) -> Cqe | None:
         result = super()._invalidate_result(taken)
         context = taken.buffer.post.context
-        return result if result is None else replace(result, request_context=context)
+        return result if result is None else result._replace(request_context=context)
 
 
 class NeverRemoved(KeyTable):

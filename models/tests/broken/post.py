@@ -243,4 +243,4 @@ class CancelsSilently(QpModel):
     def retire(self) -> Retirement:
         r = super().retire()
         silent = r.silent or (r.skipped and bool(r.post.flags & 1))
-        return Retirement(**{**r.__dict__, "silent": silent})
+        return replace(r, silent=silent)

@@ -178,7 +178,7 @@ class CutsTheContext(ReceiveQp):
 
     def _cqe(self, taken: Taken, status: int) -> Cqe:
         cqe = super()._cqe(taken, status)
-        return replace(cqe, request_context=cqe.request_context & 0xFFFF_FFFF)
+        return cqe._replace(request_context=cqe.request_context & 0xFFFF_FFFF)
 
 
 class CompletesInTheSendCq(ReceiveQp):

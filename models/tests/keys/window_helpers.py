@@ -65,8 +65,8 @@ def engine(
     model = parts.windows(parts.receive(posting=pages, rq=parts.rq, srq=parts.srq))
     for number, zone, rights in (
         (0, ZONE, Rights.LOCAL_WRITE),
-        (1, ZONE + 1, Rights(7)),
-        (2, ZONE, Rights(0)),
+        (1, ZONE + 1, 7),
+        (2, ZONE, 0),
     ):
         args = make_region_args(number, RegionConfig(BASE, LENGTH, zone, rights))
         assert model.command(Command.REGISTER_MR, args).out[0] == number | 0x1000

@@ -329,7 +329,7 @@ class World:
             return
         kinds = self.setup.kinds if state is QpState.CONNECTED else ("send",)
         for kind in kinds:
-            for flags in (DEFER, PostFlag(0)):
+            for flags in (DEFER, 0):
                 post = make_flags(GOOD[kind], flags)
                 yield f"post {kind} {flags!r}", lambda w, p=post: w.post(p)  # type: ignore[misc]
         yield "bad flags", lambda w: w.bad_post(Cause.BAD_FLAGS, make("Send", 0x108))

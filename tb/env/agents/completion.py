@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tb.env.agents.base import BfmAgent, BfmItem, ItemDriver
 from tb.env.agents.credit import CreditAgent
@@ -26,8 +25,7 @@ assert [(f.lsb, f.width) for f in CQE.fields.values()] == [
 assert CqeFlag.SOLICITED == 1
 
 
-@dataclass(frozen=True)
-class Cpl:
+class Cpl(NamedTuple):
     """One completion; ``silent`` gives its credit back and places nothing."""
 
     cq: int

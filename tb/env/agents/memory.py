@@ -14,7 +14,6 @@ SLVERR: Final = 2
 DECERR: Final = 3
 #: As wrong as the others: nothing was asked for exclusively.
 EXOKAY: Final = 1
-FOREVER: Final = 0xFFFF
 _RULES = 8
 _HOLD, _RELEASE, _HOLD_ALL, _RELEASE_ALL, _STRAY = 1, 2, 3, 4, 5
 

@@ -228,11 +228,11 @@ class Coverage:
         for channel in blocked - INPUTS | withheld & INPUTS:
             self._m.hit(f"stall/{channel}")
 
-    def write(self, path: Path) -> None:
+    @staticmethod
+    def write(path: Path, counts: Counter[str]) -> None:
         """Adds the counts to those of the file: a job may run several tests."""
-        counts = Counter(self.counts)
         if path.is_file():
-            counts.update(json.loads(path.read_text()))
+            counts = counts + Counter(json.loads(path.read_text()))
         unknown = counts.keys() - BINS.keys()
         assert not unknown, f"hits of bins that do not exist: {sorted(unknown)}"
         path.parent.mkdir(parents=True, exist_ok=True)

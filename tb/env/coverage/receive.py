@@ -22,6 +22,7 @@ from tb.env.harness.records import (
 from tb.env.harness.records import RecvRequest as RequestBeat
 
 _ALL = 0xFFFF
+_LAST_CODE = max(ScatterCode)
 _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 _FLUSHING = (QpState.DISCONNECTED, QpState.ERROR, QpState.DESTROYING)
 _REASONS = {StateBy.COMMAND: "command", StateBy.CONN: "event", StateBy.REPORT: "report"}
@@ -68,7 +69,7 @@ class ReceiveCoverage(Group):
         request, states = self.m.messages.popleft()
         self.latest_answered = request
         code = record.user & 0xF
-        if code > max(ScatterCode):
+        if code > _LAST_CODE:
             return
         known = request.qp < self.m.params.num_qp
         receiver = self.m.receivers[request.qp] if known else Receiver()

@@ -19,8 +19,9 @@ from cocotb.triggers import Event, Timer, ValueChange
 from cocotb.utils import get_sim_time
 
 from tb.env.failure import cycles_after, note_failure
-from tb.env.harness.decode import BLOCK_MARK, HEAD_WORDS, ROW_BYTES, Decoder, Hooks, ProtocolError
+from tb.env.harness.decode import BLOCK_MARK, HEAD_WORDS, Decoder, Hooks, ProtocolError
 from tb.env.harness.records import Record
+from tb.env.harness.rows import ReadRow, number_of, rows_of
 
 LOAD_WORDS = 128
 QUEUE_DEPTH = 1024
@@ -30,12 +31,6 @@ _AFTER = 1000  # where code that waits for a cycle runs, behind its edge
 _SETTING = 1 << 63
 
 _PACK = struct.Struct(f"<{LOAD_WORDS}Q")
-_X_TO_0 = str.maketrans("XZUWxzuw-", "000000000")
-
-
-def _number(handle: Any) -> int:
-    """A signal's value, unknown bits read as 0."""
-    return int(str(handle.value).translate(_X_TO_0), 2)
 
 
 class Channel(IntEnum):
@@ -109,8 +104,8 @@ class Harness:
         self._flush = dut.flush
         self._rec_toggle = dut.rec_toggle
         self._windows = dut.windows
-        self._rows: list[Any] = []
-        self._rows_of = dut.u_record.rows
+        self._recorder = dut.u_record
+        self._read_row: ReadRow
         self._blocked = self._withheld = 0
         self._on_block = on_block
         self._decoder = Decoder(hooks)
@@ -135,9 +130,9 @@ class Harness:
         """Starts loading and recording; once per test. Undoes what an earlier test of this process
         has set.
         """
-        self._rows = [self._rows_of[i] for i in range(16)]
-        self._toggle = _number(self._ld_toggle)
-        self._flush_wanted = self._flushed = _number(self._flush)
+        self._read_row = rows_of(self._recorder)
+        self._toggle = number_of(self._ld_toggle)
+        self._flush_wanted = self._flushed = number_of(self._flush)
         self._tasks = [cocotb.start_soon(self._load())]
         for channel in Channel:
             self.configure(channel, 0)
@@ -180,7 +175,7 @@ class Harness:
     @property
     def windows(self) -> bool:
         """The design has memory windows and checks remote accesses (a property of the build)."""
-        return _number(self._windows) == 1
+        return number_of(self._windows) == 1
 
     async def until(self, cycle: int) -> None:
         """Waits until just behind the edge ``cycle``; returns at once if it is over."""
@@ -312,16 +307,6 @@ class Harness:
             except Exception as error:
                 await self.failed(error)
                 raise
-
-    def _read_row(self, number: int) -> bytes:
-        text = self._rows[number].value
-        try:
-            value = int(text)
-        except ValueError:
-            # Unknown bits in lanes that are not selected; those that matter are checked in the
-            # harness.
-            value = int(str(text).translate(_X_TO_0), 2)
-        return value.to_bytes(ROW_BYTES, "little")
 
     def _read_block(self) -> None:
         raw = self._read_row(0)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from models.post.post import Post, Segment, inline_slots, slots_of
@@ -217,10 +217,6 @@ class Qp(ReceiveQueue):
     async def invalidate(self, token: int, **fields: Any) -> Cause:
         """NdkInvalidate."""
         return await self.post(self.make(Opcode.INVALIDATE, token=token, **fields))
-
-    def readdressed(self, post: Post) -> Post:
-        """A post made elsewhere, for this QP."""
-        return replace(post, qp=self.number)
 
     # -- commands ----------------------------------------------------------------------------------
 

@@ -6,15 +6,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import fields
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyuvm import uvm_component
 
 from models.params import Params
 from tb.env.config import RUN, Config, RunConfig
-from tb.env.coverage.coverage import Coverage
-from tb.env.coverage.upsets import UpsetCoverage
 from tb.env.defs import Reg
 from tb.env.harness.facts import Facts, wanted
 from tb.env.harness.harness import Channel
@@ -42,11 +39,11 @@ _CAUSES = 32
 class ScoreboardSubscriber(BlockSubscriber):
     """The scoreboard of one test; it begins anew when the engine is reset."""
 
-    def connect(self, env: CarillonEnv) -> None:
-        """Where records and stalls come from."""
+    def connect(self, env: CarillonEnv, covers: bool) -> None:
+        """Where records and stalls come from; ``covers``: coverage is counted."""
         self._env = env
         self.config: Config | None = None
-        self.recorder = Recorder(env)
+        self.recorder = Recorder(env, covers, wanted() is not None)
 
     @property
     def board(self) -> Scoreboard | None:
@@ -76,44 +73,6 @@ class ScoreboardSubscriber(BlockSubscriber):
         return harness.configured(channel) + _SETTLED
 
 
-class CoverageSubscriber(BlockSubscriber):
-    """The functional coverage of one test."""
-
-    def connect(self, env: CarillonEnv) -> None:
-        """Where records and accesses come from."""
-        self._env = env
-        self._config: Config | None = None
-        self._coverage: Coverage | None = None
-        #: Learns from register accesses, which come before the engine's parameters are known.
-        self._upsets = UpsetCoverage()
-        env.control.observers.append(self._upsets)
-
-    def take(self, records: list[Record]) -> None:
-        """Counts a block of records."""
-        config = self._env.config
-        if config is not self._config:
-            self._config = config
-            if self._coverage is not None:
-                self._coverage.reset()
-        if self._coverage is None:
-            assert config is not None
-            self._coverage = Coverage(params_of(config))
-        self._coverage(records)
-
-    def save(self, path: Path) -> None:
-        """Adds the counts of the test to those of a file."""
-        coverage = self._coverage
-        if coverage is None:
-            return
-        harness = self._env.harness
-        coverage.waited(
-            {channel.name for channel in harness.blocked},
-            {channel.name for channel in harness.withheld},
-        )
-        coverage.counts.update(self._upsets.counts)
-        coverage.write(path)
-
-
 def params_of(config: Config) -> Params:
     """The model's parameters."""
     return Params(**{field.name: getattr(config, field.name) for field in fields(Params)})
@@ -125,21 +84,18 @@ class Checking(uvm_component):
     def build_phase(self) -> None:
         self._run: RunConfig = self.cdb_get(RUN)
         self.scoreboard = ScoreboardSubscriber("scoreboard", self)
-        self.coverage = CoverageSubscriber("coverage", self) if self._run.covers else None
-        #: Numbers for campaigns; tests may add their own to ``facts.counts``.
-        self.facts = Facts()
 
     def connect(self, env: CarillonEnv) -> None:
         """Subscribes to the records."""
         self._env = env
-        self.scoreboard.connect(env)
+        self.scoreboard.connect(env, self._run.covers)
         env.tell_cq = self.tell_cq
         env.connect_subscriber(self.scoreboard)
-        if self.coverage is not None:
-            self.coverage.connect(env)
-            env.connect_subscriber(self.coverage)
-        if wanted() is not None:
-            env.add_subscriber(self.facts, "facts")
+
+    @property
+    def facts(self) -> Facts:
+        """Numbers for campaigns; tests may add their own to ``facts.counts``."""
+        return self.scoreboard.recorder.judge.facts
 
     @property
     def board(self) -> Scoreboard | None:
@@ -220,7 +176,7 @@ class Checking(uvm_component):
         await self._check_log()
         self.scoreboard.recorder.close()
         # Only what ran and was judged to its end counts.
-        if self.coverage is not None and self._run.coverage is not None:
-            self.coverage.save(self._run.coverage)
+        if self._run.coverage is not None:
+            self.scoreboard.recorder.judge.save(self._run.coverage)
         if facts := wanted():
             self.facts.write(facts)

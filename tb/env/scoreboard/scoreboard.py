@@ -16,8 +16,9 @@ for which design, is one table (table.py).
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from models.layouts import NO_QP
 from models.params import Params
@@ -85,9 +86,8 @@ class Scoreboard:
         self.params = params
         self.seed = seed
         self._commanding = commanding
-        #: Records judged, over all lives of the engine.
-        self.judged = 0
-        self._kinds: dict[type, int] = {}
+        #: Records judged of each type, over all lives of the engine.
+        self._kinds: Counter[type] = Counter()
         self._limits = {
             CQ: params.num_cq,
             QP: params.num_qp,
@@ -99,6 +99,11 @@ class Scoreboard:
     def _begin(self) -> None:
         self.ctx = Context(self.params, self.seed, self._asked)
         self.checks = checks_of(self.ctx)
+        #: What judges a record of each type, and the rules that it goes by.
+        self._runs: dict[type, tuple[str, Callable[[Any], None]]] = {
+            kind: (check.rules, run) for kind, (check, run) in self.checks.by_type.items()
+        }
+        self._runs[Trace] = "", self._step
         self._waiting: deque[Record] = deque()
         self._looked = 0
         others = len(self.checks.first_lanes)
@@ -125,7 +130,7 @@ class Scoreboard:
         return record.cycle, self._place[record.lane if type(record) is Trace else -1]
 
     def _run(self) -> None:
-        waiting, ctx, by_type, kinds = self._waiting, self.ctx, self.checks.by_type, self._kinds
+        waiting, ctx, runs, kinds = self._waiting, self.ctx, self._runs, self._kinds
         try:
             while waiting:
                 record = waiting[0]
@@ -133,17 +138,12 @@ class Scoreboard:
                     ctx.fail(f"records out of order: {record}")
                 ctx.cycle = record.cycle
                 kind = type(record)
-                if type(record) is Trace:
-                    self._step(record)
-                elif kind in by_type:
-                    check, run = by_type[kind]
-                    ctx.rules = check.rules
-                    run(record)
-                else:
+                if kind not in runs:
                     ctx.fail(f"the engine has no such port: {record}")
+                ctx.rules, run = runs[kind]
+                run(record)
                 waiting.popleft()
-                kinds[kind] = kinds.get(kind, 0) + 1
-                self.judged += 1
+                kinds[kind] += 1
         except NeedCommandError:
             pass  # goes on when the command's record is there
 
@@ -154,7 +154,8 @@ class Scoreboard:
         row = self.checks.by_step.get((record.lane, record.op))
         if row is None:
             self.ctx.fail(f"trace: operation {record.op:#x} on lane {record.lane}")
-        self._exists(record, row)
+        if row.of is not CQ or record.cq >= self.params.num_cq:
+            self._exists(record, row)
         self.ctx.rules = row.check.rules
         for run in row.run:
             run(record)
@@ -184,9 +185,10 @@ class Scoreboard:
         self._run()
         self.ctx.resigned = False
 
-    def checked(self) -> int:
-        """Records judged so far."""
-        return self.judged
+    @property
+    def judged(self) -> int:
+        """Records judged, over all lives of the engine."""
+        return self._kinds.total()
 
     def reset(self) -> None:
         """The engine was reset: everything under way is forgotten, numbers judged are kept."""

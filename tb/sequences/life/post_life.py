@@ -218,7 +218,7 @@ class PostLife(CarillonSequence):
             life.left = rng.randint(2, self.chain_length) if chained else 1
         life.left = 0 if last else life.left - 1
         defer = life.left > 0 or (not last and rng.random() < self.endless)
-        flags = PostFlag.DEFER if defer else PostFlag(0)
+        flags: int = PostFlag.DEFER if defer else 0
         if not last and rng.random() < self.silent:
             flags |= PostFlag.SILENT_SUCCESS
         if rng.random() < self.fence:

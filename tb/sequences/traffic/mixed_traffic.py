@@ -147,16 +147,13 @@ class MixedTraffic(CarillonSequence):
             begin + rng.randrange(self.chunk) for _ in range(round(self.rate * self.chunk))
         )
         for cycle in cycles:
-            lanes = [self._completion(rng.choice(self.all))]
+            queue = rng.choice(self.all)
+            lanes = [self._completion(queue)]
             if rng.random() < self.pairs:
                 same = lanes[0] is not None and rng.random() < 0.5
-                other = self.env.host.cqs[lanes[0].cq] if same and lanes[0] else None
-                lanes.append(self._completion(self._of(other) if other else rng.choice(self.all)))
+                lanes.append(self._completion(queue if same else rng.choice(self.all)))
             if any(lanes):
                 self.env.completions.send_beat(lanes, at_cycle=cycle)
-
-    def _of(self, cq: Cq) -> _Queue:
-        return next(queue for queue in self.all if queue.cq is cq)
 
     def _completion(self, queue: _Queue) -> Cpl | None:
         if not queue.credits:

@@ -238,7 +238,7 @@ class PollTest(RingTest):
             ]
             for cq in cqs:
                 for cpl in cpls:
-                    self.env.completions.send_beat([Cpl(**{**vars(cpl), "cq": cq.number})])
+                    self.env.completions.send_beat([cpl._replace(cq=cq.number)])
             await self.env.drain(16)
             split = rng.randint(0, len(cpls))
             plain = cqs[0].get_cq_results(split)

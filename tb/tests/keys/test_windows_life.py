@@ -15,8 +15,8 @@ from tb.sequences import find
 BUILD = ["engine", "engine_small", "engine_least", "engine_deep"]
 SEEDS = [1, 2]
 # 3: checks by old keys of valid regions. 8: registers at power-up behind which a reset of one cycle
-# shows what it leaves under way.
-TEST_SEEDS = {"WindowLivesTest": [1, 2, 3, 8]}
+# shows what it leaves under way. 3 of a removal: a buffer is in flight.
+TEST_SEEDS = {"WindowLivesTest": [1, 2, 3, 8], "WindowRemovalTest": [1, 2, 3]}
 
 
 class _WindowsTest(CarillonTest):

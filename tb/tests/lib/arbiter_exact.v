@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Self-checking bench of cde_arbiter through its ports, cycle by cycle.
 //
-// Purpose: random requests of few and of many QPs, several of one QP in a cycle and in the cycle in which it is taken, others that are served
-//          before, with resets under way, against the set of those who wait and the newest one whose turn began. Compares the offer, and whether
-//          somebody waits, in each cycle. The design may be the module or one of the netlist of mutants.
+// Purpose: random requests of few and of many QPs, several of one QP in a cycle and in the cycle in which it is taken,
+//          others that are served before, with resets under way, against the set of those who wait and the newest one
+//          whose turn began. Compares the offer, and whether somebody waits, in each cycle. The design may be the
+//          module or one of the netlist of mutants.
 // Ports:   none. QP_W as parameter of the bench (NUM_QP is 1 << QP_W); defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
@@ -22,8 +23,10 @@ module arbiter_exact;
     integer         k, busy, mask;
 
     `DUT dut (
-        .clk(clk), .rst(rst), .ask0(ask[0]), .ask0_qp(ask0_qp), .ask1(ask[1]), .ask1_qp(ask1_qp), .ask2(ask[2]), .ask2_qp(ask2_qp),
-        .served(served), .served_qp(served_qp), .pending(pending), .offer_valid(offer_valid), .offer_qp(offer_qp), .offer_take(offer_take) `SELECT
+        .clk(clk), .rst(rst), .ask0(ask[0]), .ask0_qp(ask0_qp), .ask1(ask[1]), .ask1_qp(ask1_qp), .ask2(ask[2]),
+        .ask2_qp(ask2_qp),
+        .served(served), .served_qp(served_qp), .pending(pending), .offer_valid(offer_valid), .offer_qp(offer_qp),
+        .offer_take(offer_take) `SELECT
     );
 
     // ---------------------------------------------------------------- the model
@@ -34,7 +37,8 @@ module arbiter_exact;
     task wrong;
         input [8*24-1:0] what;
         begin
-            $display("wrong: %0s at %0t: offer %b of %0d, pending %b; want %b of %0d, waiting %h", what, $time, offer_valid, offer_qp, pending, offer,
+            $display("wrong: %0s at %0t: offer %b of %0d, pending %b; want %b of %0d, waiting %h", what, $time,
+            offer_valid, offer_qp, pending, offer,
                      offered, waits);
             $finish;
         end

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self-checking bench of cde_ecc_enc, cde_flip and cde_ecc_dec: every wrong bit and pairs of wrong bits of one word width, all
-// pairs but those inside a full lane, of which it takes one in eight. Prints "passed", or what is wrong and ends.
+// Self-checking bench of cde_ecc_enc, cde_flip and cde_ecc_dec: every wrong bit and pairs of wrong bits of one word
+// width, all pairs but those inside a full lane, of which it takes one in eight. Prints "passed", or what is wrong and
+// ends.
 `default_nettype none
 `include "cde_mem.vh"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the benches of modules share, included inside each of them.
 //
-// Defines: DUT name of the module; MUTANTS the bits of a select input, whose value is the plusarg `mutant`; plusargs `cycles`, or `times` for so many
+// Defines: DUT name of the module; MUTANTS the bits of a select input, whose value is the plusarg `mutant`; plusargs
+//          `cycles`, or `times` for so many
 // times the usual ones, and `seed`.
 `ifdef MUTANTS
     `define SELECT , .mutsel(mutant[`MUTANTS-1:0])

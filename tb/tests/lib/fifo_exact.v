@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Self-checking bench of cde_fifo through its ports, cycle by cycle.
 //
-// Purpose: random words in phases that fill, drain, and keep the FIFO nearly full or nearly empty, with resets under way, against a list. Compares
-//          both handshakes, the word that is offered and the level in each cycle. The design may be the module or one of the netlist of mutants.
+// Purpose: random words in phases that fill, drain, and keep the FIFO nearly full or nearly empty, with resets under
+//          way, against a list. Compares both handshakes, the word that is offered and the level in each cycle. The
+//          design may be the module or one of the netlist of mutants.
 // Ports:   none. W, LOG2 (DEPTH_LOG2) and BYPASS as parameters of the bench; defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
@@ -36,7 +37,8 @@ module fifo_exact;
     task wrong;
         input [8*24-1:0] what;
         begin
-            $display("wrong: %0s at %0t: %0d words, %b %b level %0d word %h, want %b %b word %h", what, $time, count, push_ready, pop_valid, level,
+            $display("wrong: %0s at %0t: %0d words, %b %b level %0d word %h, want %b %b word %h", what, $time, count,
+            push_ready, pop_valid, level,
                      pop_data, accepts, offers, offered);
             $finish;
         end

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self-checking bench of one memory through its ports, cycle by cycle: cde_ram, cde_ram_direct, cde_ctx, or with the define TWO cde_ram_2w, cde_ctx_2w.
+// Self-checking bench of one memory through its ports, cycle by cycle: cde_ram, cde_ram_direct, cde_ctx, or with the
+// define TWO cde_ram_2w, cde_ctx_2w.
 //
-// Purpose: random reads and writes at few addresses at a time, injections of every bit and of pairs, and traffic of other memories on the
-//          maintenance bus, against a model that knows of each word its value and how many of its bits are wrong. Compares what is read, and all of
-//          the bus that has a meaning, in each cycle. The design may be the module itself or one of the netlist of mutants.
+// Purpose: random reads and writes at few addresses at a time, injections of every bit and of pairs, and traffic of
+//          other memories on the maintenance bus, against a model that knows of each word its value and how many of its
+//          bits are wrong. Compares what is read, and all of the bus that has a meaning, in each cycle. The design may
+//          be the module itself or one of the netlist of mutants.
 // Ports:   none. W, AW, ECC (0 without code), READ, DIRECT as parameters of the bench; defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
@@ -36,30 +38,34 @@ module memory_exact;
 `endif
 `ifdef TWO
     `DUT dut (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we0(we0), .waddr0(waddr0), .wdata0(wdata0), .we1(we1), .waddr1(waddr1),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we0(we0), .waddr0(waddr0), .wdata0(wdata0), .we1(we1),
+        .waddr1(waddr1),
         .wdata1(wdata1), .raddr0(raddr0), .rdata0(rdata0), .raddr1(raddr1), .rdata1(rdata1) `SELECT
     );
 `else
     `DUT dut (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(we0), .waddr(waddr0), .wdata(wdata0), .raddr(raddr0), .rdata(rdata0) `SELECT
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(we0), .waddr(waddr0), .wdata(wdata0), .raddr(raddr0),
+        .rdata(rdata0) `SELECT
     );
     assign rdata1 = {W{1'b0}};
 `endif
 
     // ---------------------------------------------------------------- the model
-    // Of each word of each bank: its value, and 0 right, 1 one wrong bit in a lane, 2 more of them in one lane. `bank` holds the newest. Reads
-    // up to the cycle `until` find the word on its way into the memory.
+    // Of each word of each bank: its value, and 0 right, 1 one wrong bit in a lane, 2 more of them in one lane. `bank`
+    // holds the newest. Reads up to the cycle `until` find the word on its way into the memory.
     reg  [W-1:0]          value0 [0:N-1], value1 [0:N-1];
     reg  [1:0]            state0 [0:N-1], state1 [0:N-1];
     reg                   bank [0:N-1];
     integer               until [0:N-1];
     integer               now = 0;
-    // Reads of each port, the latest in the lowest place: address, found on its way or cleared, bank, state, none of its value is wanted
+    // Reads of each port, the latest in the lowest place: address, found on its way or cleared, bank, state, none of
+    // its value is wanted
     reg  [AW-1:0]         at0 [0:3], at1 [0:3];
     reg  [3:0]            hit0 = 4'hf, hit1 = 4'hf, in0, in1, none0 = 4'hf, none1 = 4'hf;
     reg  [1:0]            read0 [0:3], read1 [0:3];
     // What came of the correction; its report
-    reg                   wrong0 = 1'b0, wrong1 = 1'b0, lost0 = 1'b0, lost1 = 1'b0, heal0 = 1'b0, heal1 = 1'b0, side0, side1;
+    reg                   wrong0 = 1'b0, wrong1 = 1'b0, lost0 = 1'b0, lost1 = 1'b0, heal0 = 1'b0, heal1 = 1'b0, side0,
+        side1;
     reg  [AW-1:0]         heal_at0, heal_at1, told0, told1;
     integer               told_for0 = 0, told_for1 = 0;
     reg                   again0, again1, back0, back1, first0, first1;
@@ -89,7 +95,8 @@ module memory_exact;
     task wrong;
         input [8*24-1:0] what;
         begin
-            $display("wrong: %0s at %0t: read %h %h, want %h %h; bus %h", what, $time, rdata0, rdata1, want0, want1, mem_o);
+            $display("wrong: %0s at %0t: read %h %h, want %h %h; bus %h", what, $time, rdata0, rdata1, want0, want1,
+                mem_o);
             $finish;
         end
     endtask
@@ -101,7 +108,8 @@ module memory_exact;
             if (fresh) begin
                 if (!none0[READ-1] && rdata0 !== want0) wrong("word of port 0");
                 if (PORTS == 2 && !none1[READ-1] && rdata1 !== want1) wrong("word of port 1");
-                if (mem_o[0 +: `CDE_MEM_INJECT] !== mem_i[0 +: `CDE_MEM_INJECT] || mem_o[`CDE_MEM_CANCEL] !== cancel) wrong("what goes to all");
+                if (mem_o[0 +: `CDE_MEM_INJECT] !== mem_i[0 +: `CDE_MEM_INJECT] ||
+                    mem_o[`CDE_MEM_CANCEL] !== cancel) wrong("what goes to all");
                 if (mem_o[`CDE_MEM_INJECT] !== o_inject) wrong("injection");
                 if (o_inject && mem_o[`CDE_MEM_TARGET +: 8] !== o_target) wrong("target");
                 if (mem_o[`CDE_MEM_BAD] !== o_bad) wrong("report");
@@ -119,7 +127,8 @@ module memory_exact;
     // Words written, with what an injection inverts.
     task writes;
         begin
-            wrongs = !flip || ECC == 0 ? 2'd0 : bit0 >= CW && bit1 >= CW ? 2'd0 : bit0 == bit1 || bit0 >= CW || bit1 >= CW ? 2'd1 :
+            wrongs = !flip || ECC == 0 ? 2'd0 : bit0 >= CW &&
+                bit1 >= CW ? 2'd0 : bit0 == bit1 || bit0 >= CW || bit1 >= CW ? 2'd1 :
                      lane(bit0) == lane(bit1) ? 2'd2 : 2'd1;
             // Encoded in the cycle behind, but for the memory without forwarding
             if (!DIRECT && user0) state0[user_at0] = user1 ? 2'd0 : wrongs;
@@ -148,7 +157,8 @@ module memory_exact;
             first1 = heal0 && side0;
             back_at0 = first0 ? heal_at0 : heal_at1;
             back_at1 = first1 ? heal_at0 : heal_at1;
-            back0 = (first0 || (heal1 && !side1)) && !we0 && !(we1 && waddr1 == back_at0) && !clear && !(DIRECT && raddr0 == back_at0);
+            back0 = (first0 || (heal1 && !side1)) && !we0 && !(we1 && waddr1 == back_at0) && !clear && !(DIRECT &&
+                raddr0 == back_at0);
             back1 = (first1 || (heal1 && side1)) && !we1 && !(we0 && waddr0 == back_at1) && !clear;
             again0 = told_for0 > 0 && told0 == heal_at0;
             again1 = told_for1 > 0 && told1 == heal_at1;
@@ -198,7 +208,8 @@ module memory_exact;
             none0 = {none0[2:0], DIRECT && we0 && waddr0 == raddr0};
             none1 = {none1[2:0], 1'b0};
             if (clear && (READ > 1 || DIRECT)) {none0, none1} = 8'hff;
-            if (READ == 1) {none0[0], none1[0]} = {none0[0] || (!hit0[0] && read0[0] == 2'd2), none1[0] || (!hit1[0] && read1[0] == 2'd2)};
+            if (READ == 1) {none0[0], none1[0]} = {none0[0] || (!hit0[0] && read0[0] == 2'd2),
+                none1[0] || (!hit1[0] && read1[0] == 2'd2)};
             if (back0) state0[back_at0] = 2'd0;
             if (back1) state1[back_at1] = 2'd0;
             if (back0 && !DIRECT) until[back_at0] = now + 2;
@@ -247,7 +258,8 @@ module memory_exact;
         end
     endfunction
 
-    // Reset and the walk. Reports and injections that are under way are forgotten; what is read meanwhile counts for nothing.
+    // Reset and the walk. Reports and injections that are under way are forgotten; what is read meanwhile counts for
+    // nothing.
     task clear_all;
         integer n;
         begin

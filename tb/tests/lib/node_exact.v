@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Self-checking bench of the clearing walk and the reports of cde_mem_node; all else of the node is in the bench of the memories (memory_exact.v).
+// Self-checking bench of the clearing walk and the reports of cde_mem_node; all else of the node is in the bench of the
+// memories (memory_exact.v).
 //
-// Purpose: walks with pauses, and walks that are begun anew before their end: a walk starts at 0 and takes each address once, in order. Reports of the memory
-//          beside those of others: those go first, what waits is one, and a walk leaves none. The design may be the module or one of the netlist of
-//          mutants.
+// Purpose: walks with pauses, and walks that are begun anew before their end: a walk starts at 0 and takes each address
+//          once, in order. Reports of the memory beside those of others: those go first, what waits is one, and a walk
+//          leaves none. The design may be the module or one of the netlist of mutants.
 // Ports:   none. AW as parameter of the bench; defines and plusargs: exact.vh.
 // Latency: none. Prints "passed", or "wrong" with what differs and ends.
 `default_nettype none
@@ -26,7 +27,8 @@ module node_exact;
     reg  [7:0]            sends_hops = 8'd0;
 
     `DUT dut (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0), .at1(at1),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0),
+        .at1(at1),
         .written(1'b0), .bad(bad), .lost(lost) `SELECT
     );
 
@@ -45,18 +47,22 @@ module node_exact;
                 $display("wrong: report at %0t: %b, want %b", $time, mem_o[`CDE_MEM_BAD], sends);
                 $finish;
             end
-            if (begun && sends && (mem_o[`CDE_MEM_LOST] !== sends_lost || mem_o[`CDE_MEM_HOPS +: 8] !== sends_hops)) begin
-                $display("wrong: what is reported at %0t: %b of %0d, want %b of %0d", $time, mem_o[`CDE_MEM_LOST], mem_o[`CDE_MEM_HOPS +: 8],
+            if (begun && sends &&
+                (mem_o[`CDE_MEM_LOST] !== sends_lost || mem_o[`CDE_MEM_HOPS +: 8] !== sends_hops)) begin
+                $display("wrong: what is reported at %0t: %b of %0d, want %b of %0d", $time, mem_o[`CDE_MEM_LOST],
+                mem_o[`CDE_MEM_HOPS +: 8],
                          sends_lost, sends_hops);
                 $finish;
             end
             // Others' reports go first; what waits is one. Of before and amid the walk none is left.
             {waits, waits_lost} = {waits || bad, waits_lost || lost};
-            if (mem_i[`CDE_MEM_BAD]) {sends, sends_lost, sends_hops} = {1'b1, mem_i[`CDE_MEM_LOST], mem_i[`CDE_MEM_HOPS +: 8] + 8'd1};
+            if (mem_i[`CDE_MEM_BAD]) {sends, sends_lost, sends_hops} = {1'b1, mem_i[`CDE_MEM_LOST],
+                mem_i[`CDE_MEM_HOPS +: 8] + 8'd1};
             else {sends, sends_lost, sends_hops, waits, waits_lost} = {waits, waits_lost, 8'd0, 2'b00};
             if (mem_i[`CDE_MEM_START] || mem_i[`CDE_MEM_CLEAR]) {sends, waits, waits_lost} = 3'b000;
             if (clear !== mem_i[`CDE_MEM_CLEAR] || (begun && clear_addr !== want)) begin
-                $display("wrong: walk at %0t: clear %b at %0d, want %b at %0d", $time, clear, clear_addr, mem_i[`CDE_MEM_CLEAR], want);
+                $display("wrong: walk at %0t: clear %b at %0d, want %b at %0d", $time, clear, clear_addr,
+                    mem_i[`CDE_MEM_CLEAR], want);
                 $finish;
             end
             if (clear) want = want + 1'b1;

@@ -16,7 +16,7 @@ from tb.tests.common.directed import SLVERR
 from tb.tests.common.upsetting import UpsetsTest
 
 BUILD = ["engine_small", "engine", "default"]
-TEST_SEEDS = {"UpsetLifeTest": [1, 2, 3]}
+TEST_SEEDS = {"UpsetLifeTest": [1, 2, 3, 5]}
 
 #: Random lives of the full engine, a seed each in turn, with their options.
 LIVES: list[tuple[str, dict[str, Any]]] = [

@@ -144,7 +144,7 @@ class SlotsTest(WindowTest):
     def any_post(self, rng: random.Random, qp: Qp, keys: list[int], base: int) -> Post:
         """A post of a legal form, with a key in every slot."""
         verb = rng.choice(_FORMS)
-        flags = PostFlag(rng.getrandbits(10)) & verb.legal_flags
+        flags = rng.getrandbits(10) & verb.legal_flags
         if flags & PostFlag.ALLOW_REMOTE_WRITE:
             flags |= PostFlag.ALLOW_LOCAL_WRITE
         inline = bool(flags & PostFlag.INLINE)

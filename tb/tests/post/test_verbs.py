@@ -25,9 +25,7 @@ BUILD = ["engine_small"]
 #: With and without SILENT_SUCCESS and DEFER.
 FLAGS = tuple(
     int(silent | defer)
-    for silent, defer in product(
-        (PostFlag(0), PostFlag.SILENT_SUCCESS), (PostFlag(0), PostFlag.DEFER)
-    )
+    for silent, defer in product((0, PostFlag.SILENT_SUCCESS), (0, PostFlag.DEFER))
 )
 REMOTE = tuple(code for code, verb in VERBS.items() if not verb.local)
 

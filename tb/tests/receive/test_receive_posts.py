@@ -162,7 +162,7 @@ class ReturnCodesTest(ReceivePostTest):
         region: Region = self.regions["zone" in names, "rights" in names]
         segment = region.segment(64, 1) if "range" in names else region.segment(63, 1)
         if "region" in names:
-            segment = replace(segment, key=segment.key + 0x1000)
+            segment = segment._replace(key=segment.key + 0x1000)
         post = self.good(queue)
         post = replace(post, slots=(post.slots[0], segment.encode(), post.slots[2]))
         options: dict[str, Any] = {}

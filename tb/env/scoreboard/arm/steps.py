@@ -27,6 +27,11 @@ from tb.env.scoreboard.host.memory import MemoryChecks
 #: What other settings can change in a state: everything a callback touches, due and released.
 _CALL_BITS = 0x7F0 | 0xFFFF_FFFF << 48 | 0xFFFF << 80
 
+#: Steps of lane 0 that only a command makes.
+_COMMANDED = frozenset({TraceOp.START, TraceOp.RESIZE, TraceOp.STOP})
+
+_LAST_ARM = max(ArmType)
+
 _Redo = Callable[[CqModel], Step]
 
 
@@ -194,15 +199,13 @@ class StepChecks(Check):
             self._quiet = quiet = [
                 i in placed and placed[i].unsignalled for i in range(first, first + count)
             ]
-            expected = count | sum(
-                solicited << 2 + i | unsignalled << 4 + i
-                for i, (solicited, unsignalled) in enumerate(zip(classes, quiet, strict=False))
-            )
-            if record.operand != expected:
-                ctx.fail(f"operand {record.operand:#x}, expected {expected:#x}", cq, record)
+            expected = count
             for i, solicited in enumerate(classes):
+                expected |= solicited << 2 + i | quiet[i] << 4 + i
                 if solicited:
                     ctx.solicited[cq] = first + i + 1
+            if record.operand != expected:
+                ctx.fail(f"operand {record.operand:#x}, expected {expected:#x}", cq, record)
         classes, quiet = ctx.classes[cq], self._quiet
         self._step(
             record,
@@ -260,7 +263,7 @@ class StepChecks(Check):
         ctx, cq, operand = self.ctx, record.cq, record.operand
         armed, kind = operand >> 16 & 1, operand >> 17
         if self._check_old(record):
-            if kind > max(ArmType) or (kind and not armed):
+            if kind > _LAST_ARM or (kind and not armed):
                 ctx.fail(f"DOORBELL with operand {operand:#x}", cq, record)
             self.doorbells.step(record)
         index = operand & 0xFFFF
@@ -329,23 +332,23 @@ class StepChecks(Check):
         ctx, cq, op = self.ctx, record.cq, record.op
         if record.event or record.event_status:
             ctx.fail("callback on lane 0", cq, record)
-        if op in (TraceOp.START, TraceOp.RESIZE, TraceOp.STOP):
-            self.control.expect(record)
         before = ctx.producer_state(cq)
-        if op == TraceOp.START and cq not in self.completions.not_started:
-            before = 0
+        if op in _COMMANDED:
+            self.control.expect(record)
+            if op == TraceOp.START and cq not in self.completions.not_started:
+                before = 0
         if record.old != before:
             ctx.differ("state before the step differs from the model", record, before, "old")
-        if op == TraceOp.PLACE:
-            self.completions.place(record)
-        elif op == TraceOp.OVERFLOW:
-            self.completions.overflow(record)
-        else:
+        if op in _COMMANDED:
             self.control.producer(record)
+        elif op == TraceOp.PLACE:
+            self.completions.place(record)
+        else:
+            self.completions.overflow(record)
         if record.new != (after := ctx.producer_state(cq)):
             ctx.differ("state after the step differs from the model", record, after)
         self.credits.changed(cq)
-        if op != TraceOp.PLACE:
+        if op in _COMMANDED:
             self.completions.changed(cq)
 
     # -- the end -----------------------------------------------------------------------------------

@@ -35,6 +35,9 @@ class _Request:
         self.low = _UNLIMITED
         self.high = _NONE
 
+    def __str__(self) -> str:
+        return f"credit request of cycle {self.cycle} ({self.wanted} of CQ {self.cq})"
+
 
 class Credits(Check):
     """What is known of the credits of each CQ, however they are asked for."""
@@ -151,17 +154,16 @@ class PortCredits(Credits):
             ctx.fail("credit answer without a request")
         request = self.waiting[0]
         cq = request.cq
-        where = f"credit request of cycle {request.cycle} ({request.wanted} of CQ {cq})"
         if not request.legal:
             if record.granted:
-                ctx.fail(f"{where}: malformed, but granted")
+                ctx.fail(f"{request}: malformed, but granted")
         elif record.granted:
             if not request.early and request.high < request.wanted:
-                ctx.fail(f"{where}: granted, at most {max(request.high, 0)} were free", cq)
+                ctx.fail(f"{request}: granted, at most {max(request.high, 0)} were free", cq)
         elif request.early:
-            ctx.fail(f"{where}: refused, but a completion used its credit", cq)
+            ctx.fail(f"{request}: refused, but a completion used its credit", cq)
         elif request.low >= request.wanted and not self._excused(request):
-            ctx.fail(f"{where}: refused, at least {request.low} were free", cq)
+            ctx.fail(f"{request}: refused, at least {request.low} were free", cq)
         self.waiting.popleft()
         self.answers += 1
         if request.legal:

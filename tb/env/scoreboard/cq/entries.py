@@ -177,7 +177,7 @@ class CompletionChecks(Check):
         placed, returned = record.operand & 3, record.operand >> 2 & 3
         if record.operand >> 4 or not 1 <= placed + returned <= 2:
             ctx.fail(f"PLACE with operand {record.operand:#x}", cq, record)
-        path, lanes = self._take(record, placed, returned)
+        open_, lanes = self._take(record, placed, returned)
         producer = ctx.engine.producers[cq]
         if returned and not producer.reservation:
             ctx.fail("credits given back by a CQ without reservation", cq, record)
@@ -189,7 +189,7 @@ class CompletionChecks(Check):
         except ModelError as error:
             ctx.fail(f"{placed} placed: {error}", cq, record)
         ctx.classes[cq] += [entry.solicited for entry in entries]
-        self._assign(cq, path)
+        self._assign(cq, open_)
         self.placed += placed
         self.changed(cq)
         self.credits.note(cq)
@@ -200,7 +200,7 @@ class CompletionChecks(Check):
         placed = record.operand
         if placed > 1:
             ctx.fail(f"OVERFLOW with operand {record.operand:#x}", cq, record)
-        path, lanes = self._take(record, placed, 0)
+        open_, lanes = self._take(record, placed, 0)
         decided = self.orders[cq].frontiers()[0]
         if all(lane.silent or lane.number <= decided for lane in self.arrived[cq]):
             ctx.fail("overflow without a completion that could overflow", cq, record)
@@ -209,7 +209,7 @@ class CompletionChecks(Check):
         except ModelError as error:
             ctx.fail(f"OVERFLOW: {error}", cq, record)
         ctx.classes[cq] += [entry.solicited for entry in entries]
-        self._assign(cq, path)
+        self._assign(cq, open_)
         self.placed += placed
         self.overflows[cq] += 1
         self.log.append((Cause.CQ_OVERFLOW, Kind.CQ, cq, record.new & 0xFFFF))
@@ -239,7 +239,7 @@ class CompletionChecks(Check):
         self, record: Trace, placed: int, returned: int
     ) -> tuple[dict[int, Lane], list[bytes]]:
         """The lanes that the step can stand for; those between them were refused. Returns the
-        likely lanes of the open entries, and the contents of the new ones.
+        likely lanes of entries that were open before, and the contents of the new ones.
         """
         cq = record.cq
         waiting = self.arrived[cq]
@@ -254,4 +254,4 @@ class CompletionChecks(Check):
                 record,
             )
         self._forget(cq)
-        return path, [_bytes(path[first + i]) for i in range(placed)]
+        return path, [_bytes(path.pop(first + i)) for i in range(placed)]

@@ -10,7 +10,7 @@ the lanes that can be that completion, in the order of their arrival.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 
 class Lane:
@@ -64,13 +64,13 @@ class Order:
 
     def frontiers(self) -> list[int]:
         """Number of the newest lane decided, in each alternative; the lowest first."""
-        keys: Iterable[_Key] = self._layers[-1] if self._layers else self._base
-        return sorted({number for number, _ in keys})
+        keys: Collection[_Key] = self._layers[-1] if self._layers else self._base
+        return sorted({number for number, _ in keys}) if len(keys) > 1 else [next(iter(keys))[0]]
 
     @property
     def oldest(self) -> int:
         """Lanes up to this number are of no use any more."""
-        return min(number for number, _ in self._base)
+        return min(self._base)[0]
 
     def take(self, waiting: Iterable[Lane], first: int, placed: int, silent: int) -> _Path:
         """A step takes lanes, for entries from ``first`` on. Returns the likely lane of each open
@@ -106,11 +106,16 @@ class Order:
         if self.open or len(self._base) != 1:
             return None
         ((number, _),) = self._base
-        lanes = [lane for lane in waiting if lane.number > number][: placed + silent]
+        lanes: list[Lane] = []
+        for lane in waiting:
+            if lane.number > number:
+                if lane.refusable:
+                    return None
+                lanes.append(lane)
+                if len(lanes) == placed + silent:
+                    break
         entries = [lane for lane in lanes if not lane.silent]
         if not lanes or len(lanes) != placed + silent or len(entries) != placed:
-            return None
-        if any(lane.refusable for lane in lanes):
             return None
         self._base = {(lanes[-1].number, 0)}
         return dict(enumerate(entries, first))

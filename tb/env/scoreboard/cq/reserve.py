@@ -19,6 +19,9 @@ from tb.env.scoreboard.cq.credits import Credits
 _UNLIMITED = 1 << 20
 _NONE = -(1 << 20)
 
+#: So many states of a CQ are kept before it is looked which of them count for nothing.
+_LOOK = 64
+
 
 class _Moment(NamedTuple):
     serial: int
@@ -44,7 +47,6 @@ class PostCredits(Credits):
         self.serial = 0
         #: Who waits for a step: the serial of the oldest state that counts for it.
         self.waiters: list[Callable[[], int]] = []
-        self._horizon = 0
         #: What is on its way and names the CQ, by lane and CQ; set by those who check it.
         self.lanes = {
             lane: [0] * ctx.params.num_cq for lane in (POST_LANE, TAKE_LANE, RECEIVE_LANE)
@@ -67,12 +69,11 @@ class PostCredits(Credits):
         if not moments or moments[-1][1:] != (error, space):
             self.serial += 1
             moments.append(_Moment(self.serial, error, space))
-        while len(moments) > 1 and moments[1].serial <= self._horizon:
-            moments.popleft()
-
-    def move_horizon(self) -> None:
-        """Something waits, or does not any more: older states count for nothing."""
-        self._horizon = min((since() for since in self.waiters), default=self.serial)
+        if len(moments) % _LOOK == 0:
+            # Older states than those that something waits since count for nothing.
+            horizon = min((since() for since in self.waiters), default=self.serial)
+            while len(moments) > 1 and moments[1].serial <= horizon:
+                moments.popleft()
 
     def outcomes(self, cq: int, since: int, wanted: int = 1, lane: int = POST_LANE) -> set[Cause]:
         """What a step of a lane can have been told that wants so many credits, in the states since
@@ -104,11 +105,11 @@ class PostCredits(Credits):
         return found
 
     def moments(self, cq: int, since: int) -> Iterator[_Moment]:
-        """The states of a CQ since serial ``since``."""
-        moments = self._moments[cq]
-        for i, moment in enumerate(moments):
-            if i + 1 == len(moments) or moments[i + 1].serial > since:
-                yield moment
+        """The states of a CQ since serial ``since``, the latest first."""
+        for moment in reversed(self._moments[cq]):
+            yield moment
+            if moment.serial <= since:
+                return
 
     def refusal_excused(self, cq: int, cycle: int, wanted: int = 1) -> bool:
         """May a command have made the engine more careful? ``cycle``: of the write."""

@@ -49,6 +49,9 @@ class _Bell(Pending):
         else:
             self.cause = word
 
+    def __str__(self) -> str:
+        return f"doorbell of cycle {self.request.cycle} ({self.word or self.request})"
+
 
 class DoorbellChecks(PageCheck):
     """Doorbells and callback returns, and all writes that are nothing else."""
@@ -58,7 +61,7 @@ class DoorbellChecks(PageCheck):
     def __init__(self, ctx: Context, pages: PageWrites) -> None:
         self.ctx = ctx
         self.pages = pages
-        self.causes: Counter[Cause] = Counter()
+        self.causes: Counter[int] = Counter()
         # Waiting ones by CQ, as far as their place is open.
         self._open: dict[int, list[_Bell]] = {}
         # Pin-only counts since the CQ's creation (CQ-06, CQ-11).
@@ -88,29 +91,28 @@ class DoorbellChecks(PageCheck):
         ctx = self.ctx
         request, word = pending.request, pending.word
         cq = word.cq if word is not None else None
-        where = f"doorbell of cycle {request.cycle} ({word or request})"
         if record.axi_id != request.axi_id:
-            ctx.fail(f"{where}: answered with ID {record.axi_id:#x}, not {request.axi_id:#x}", cq)
+            ctx.fail(f"{pending}: answered with ID {record.axi_id:#x}, not {request.axi_id:#x}", cq)
         if record.resp != (2 if record.cause else 0):
-            ctx.fail(f"{where}: response {record.resp} with cause {record.cause:#x}", cq)
+            ctx.fail(f"{pending}: response {record.resp} with cause {record.cause:#x}", cq)
         if word is None:
             if record.cause != pending.cause:
-                text = f"{where}: cause {record.cause:#x}, expected {pending.cause!r}"
+                text = f"{pending}: cause {record.cause:#x}, expected {pending.cause!r}"
                 diff = Difference("cause", name_of(Cause, record.cause), pending.cause.name)
                 ctx.fail(text, diff=diff, obj=("doorbell page", request.addr // PAGE_BYTES))
         elif record.cause == 0:
             if pending.owner is None:
-                ctx.fail(f"{where}: accepted, but the trace port shows no step of it", cq)
+                ctx.fail(f"{pending}: accepted, but the trace port shows no step of it", cq)
             if pending.owner != word.page:
-                ctx.fail(f"{where}: accepted through page {word.page} of another owner", cq)
+                ctx.fail(f"{pending}: accepted through page {word.page} of another owner", cq)
         else:
-            self._refused(pending, word, record.cause, where)
+            self._refused(pending, word, record.cause)
         if word is not None and not pending.decided:
             self._close(pending)
-        self.ctx.engine.note_write(request.addr, Cause(record.cause))
-        self.causes[Cause(record.cause)] += 1
+        self.ctx.engine.note_write(request.addr, record.cause)
+        self.causes[record.cause] += 1
 
-    def _refused(self, pending: _Bell, word: DoorbellWord, cause: int, where: str) -> None:
+    def _refused(self, pending: _Bell, word: DoorbellWord, cause: int) -> None:
         if pending.owner is not None:
             # The step may be that of a later write with the same content.
             for other in self.pages.of(_Bell):
@@ -119,11 +121,11 @@ class DoorbellChecks(PageCheck):
                     self._close(other)
                     break
             else:
-                self.ctx.fail(f"{where}: refused with {cause:#x}, but it changed the CQ", word.cq)
+                self.ctx.fail(f"{pending}: refused with {cause:#x}, but it changed the CQ", word.cq)
         causes = {*pending.causes, pending.now}
         if cause not in causes or not cause:
             names = ", ".join(c.name for c in sorted(causes))
-            text = f"{where}: refused with {cause:#x}; right would be: {names}"
+            text = f"{pending}: refused with {cause:#x}; right would be: {names}"
             self.ctx.fail(text, word.cq, diff=Difference("cause", name_of(Cause, cause), names))
         self._count(pending, -1)
 

@@ -6,9 +6,9 @@ offset in the page says.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from models.layouts import PAGE_BYTES
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse
@@ -56,6 +56,7 @@ class PageWrites(Check):
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
         self.waiting: deque[Pending] = deque()
+        self._by_kind: defaultdict[type[Pending], deque[Any]] = defaultdict(deque)
         self.requests = 0
         #: The check of each offset in a page, and of all others.
         self.by_offset: dict[int, PageCheck] = {}
@@ -63,7 +64,7 @@ class PageWrites(Check):
 
     def of(self, kind: type[P]) -> Iterator[P]:
         """Writes of one kind without an answer, oldest first."""
-        return (pending for pending in self.waiting if isinstance(pending, kind))
+        return iter(self._by_kind[kind])
 
     def request(self, record: DoorbellRequest) -> None:
         """A write was taken from the host."""
@@ -71,7 +72,9 @@ class PageWrites(Check):
         if self.ctx.asked:
             self._as_asked(record)
         check = self.by_offset.get(record.addr % PAGE_BYTES, self.others)
-        self.waiting.append(check.request(record, self.requests))
+        pending = check.request(record, self.requests)
+        self.waiting.append(pending)
+        self._by_kind[type(pending)].append(pending)
 
     def _as_asked(self, record: DoorbellRequest) -> None:
         """A write of a sequence is at the pins what the item says."""
@@ -94,6 +97,7 @@ class PageWrites(Check):
         pending = self.waiting[0]
         pending.check.may_answer(pending, record)
         self.waiting.popleft()
+        self._by_kind[type(pending)].popleft()
         self.ctx.rules = pending.check.rules
         pending.check.response(pending, record)
 
@@ -102,7 +106,7 @@ class PageWrites(Check):
         of all.
         """
         for pending in self.waiting:
-            if not kinds or isinstance(pending, kinds):
+            if not pending.decided and (not kinds or isinstance(pending, kinds)):
                 pending.check.passed(pending)
             if pending is last:
                 break

@@ -41,6 +41,9 @@ class _Waiting:
         self.code: int | None = None  # of its step
         self.passed = False  # one behind it has had its step
 
+    def __str__(self) -> str:
+        return f"verdict for the check of cycle {self.cycle} ({self.request})"
+
 
 class AccessChecks(Check):
     """s_axis_check, m_axis_verdict, CHECK."""
@@ -99,34 +102,33 @@ class AccessChecks(Check):
             kc.fail(f"verdict without a check: {record}")
         waiting = self.requests.popleft()
         request = waiting.request
-        where = f"verdict for the check of cycle {waiting.cycle} ({request})"
         known = request.qp if request.qp < kc.params.num_qp else None
         number = request.key & OBJECT if waiting.code is not None else None
         code = record.data >> 16
         if record.data & 0xFFFF != request.qp:
-            kc.fail(f"{where}: for QP {record.data & 0xFFFF}", qp=known)
+            kc.fail(f"{waiting}: for QP {record.data & 0xFFFF}", qp=known)
         if code == Verdict.REFUSED:
             if not waiting.refusable:
                 diff = Difference("verdict", "REFUSED", "by its key")
-                kc.fail(f"{where}: REFUSED in a state that allows it", qp=known, diff=diff)
+                kc.fail(f"{waiting}: REFUSED in a state that allows it", qp=known, diff=diff)
             if waiting.code is not None and not self._hand_on(waiting):
-                kc.fail(f"{where}: REFUSED, but it has a step", number, known)
+                kc.fail(f"{waiting}: REFUSED, but it has a step", number, known)
         elif waiting.code is None and not waiting.decidable:
             diff = Difference("verdict", name_of(Verdict, code), "REFUSED")
-            kc.fail(f"{where}: code {code:#x}, right would be: REFUSED", qp=known, diff=diff)
+            kc.fail(f"{waiting}: code {code:#x}, right would be: REFUSED", qp=known, diff=diff)
         elif waiting.code is None:
             waiting.told, waiting.told_at = code, record.cycle
             self.stepless.append(waiting)
         elif code != waiting.code:
             want = Verdict(waiting.code).name
             diff = Difference("verdict", name_of(Verdict, code), want)
-            kc.fail(f"{where}: code {code:#x}, expected {want}", number, known, diff=diff)
+            kc.fail(f"{waiting}: code {code:#x}, expected {want}", number, known, diff=diff)
         self.codes[code] += 1
         kc.model.checks += 1
         if code != Verdict.GRANTED:
             kc.model.checks_refused += 1
             self.log.append((LogCause.CHECK_REFUSED, QP_KIND, request.qp, code))
-        self._timely(record, waiting, where)
+        self._timely(record, waiting)
 
     def _hand_on(self, waiting: _Waiting) -> bool:
         """The step that was taken for this check's may be that of a later one that is alike."""
@@ -136,10 +138,10 @@ class AccessChecks(Check):
                 return True
         return False
 
-    def _timely(self, record: AccessVerdict, waiting: _Waiting, where: str) -> None:
+    def _timely(self, record: AccessVerdict, waiting: _Waiting) -> None:
         since = max(waiting.cycle, self.free_since) + BOUND
         if record.cycle > max(since, self._latest + 1):
-            self.kc.fail(f"{where}: taken in cycle {record.cycle}, {BOUND} is the bound")
+            self.kc.fail(f"{waiting}: taken in cycle {record.cycle}, {BOUND} is the bound")
         self._latest = record.cycle
 
     # -- steps of lane 9 ---------------------------------------------------------------------------

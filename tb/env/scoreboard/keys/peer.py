@@ -34,10 +34,9 @@ class PeerChecks(Check):
         step of the token says.
         """
         qp = request.qp
-        where = f"answer to {request}"
         must = request.invalidate and not taken.overlong and self.kc.guarded(qp)
         if not must and taken.key is not None:
-            self.kc.fail(f"{where}: its buffer was taken with an invalidation", qp=qp)
+            self.kc.fail(f"answer to {request}: its buffer was taken with an invalidation", qp=qp)
         taken.undecided = must and taken.key is None
         if not must:
             return True
@@ -45,7 +44,7 @@ class PeerChecks(Check):
             self.told[qp, taken.number] = code, self.kc.ctx.cycle
             return code != ScatterCode.BAD_TOKEN
         if taken.key.key != request.token:
-            text = f"{where}: key {taken.key.key:#x} was invalidated for it"
+            text = f"answer to {request}: key {taken.key.key:#x} was invalidated for it"
             self.kc.fail(text, request.token & OBJECT, qp)
         return taken.key.okay
 

@@ -53,10 +53,10 @@ class _PendingReceive(Pending):
         self.credits = 1  # that an accepted one reserves there
 
     def __str__(self) -> str:
-        name = "SRQ" if self.shared else "QP"
-        if self.post is None:
-            return f"SRQ_DB of {name} {self.queue}, index {self.index}"
-        return f"receive post of {name} {self.queue}, {self.post}"
+        name = f"{'SRQ' if self.shared else 'QP'} {self.queue}"
+        post = f"receive post of {name}, {self.post}"
+        what = f"SRQ_DB of {name}, index {self.index}" if self.post is None else post
+        return f"write of cycle {self.request.cycle} ({what})"
 
 
 class ReceivePostChecks(PageCheck):
@@ -133,29 +133,27 @@ class ReceivePostChecks(PageCheck):
         """A write was answered."""
         assert isinstance(pending, _PendingReceive)
         request = pending.request
-        where = f"write of cycle {request.cycle} ({pending})"
         if record.axi_id != request.axi_id:
-            self._wrong(pending, f"{where}: answered with ID {record.axi_id:#x}")
+            self._wrong(pending, f"{pending}: answered with ID {record.axi_id:#x}")
         if record.resp != (2 if record.cause else 0):
-            self._wrong(pending, f"{where}: response {record.resp} with cause {record.cause:#x}")
+            self._wrong(pending, f"{pending}: response {record.resp} with cause {record.cause:#x}")
         told = pending.foreign
         if record.cause in told and record.cause:
             if pending.result is not None and not self._hand_on(pending):
-                self._wrong(pending, f"{where}: refused with {record.cause:#x}, but it has a step")
+                text = f"refused with {record.cause:#x}, but it has a step"
+                self._wrong(pending, f"{pending}: {text}")
         elif pending.result is None:
             right = ", ".join(f"{cause:#x}" for cause in sorted(told)) or "a step"
             text = f"answered {record.cause:#x} without a step; right would be: {right}"
-            self._wrong(pending, f"{where}: {text}")
+            self._wrong(pending, f"{pending}: {text}")
         elif record.cause != pending.result:
-            text = f"{where}: cause {record.cause:#x}, expected {pending.result:#x}"
+            text = f"{pending}: cause {record.cause:#x}, expected {pending.result:#x}"
             got, want = name_of(Cause, record.cause), name_of(Cause, pending.result)
             self._wrong(pending, text, Difference("cause", got, want))
         self.passed(pending)
         self.receive_causes[record.cause] += 1
-        cause = Cause(record.cause)
-        self.rc.model.causes[cause] += 1
-        self.ctx.engine.note_write(request.addr, cause)
-        self.credits.move_horizon()
+        self.rc.model.causes[record.cause] += 1
+        self.ctx.engine.note_write(request.addr, record.cause)
 
     def _hand_on(self, pending: _PendingReceive) -> bool:
         """The step that was taken for this write's may be that of a later one that is alike."""
@@ -337,7 +335,6 @@ class ReceivePostChecks(PageCheck):
         # Everything in front of it has had its turn.
         self._latest_receive = pending.serial
         self.pages.passed(pending, _PendingReceive)
-        self.credits.move_horizon()
 
     # -- states ------------------------------------------------------------------------------------
 

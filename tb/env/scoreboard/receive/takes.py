@@ -61,6 +61,9 @@ class _Waiting:
         self.cq = -1
         self.credits = 1  # that its buffer reserves there
 
+    def __str__(self) -> str:
+        return f"answer to the request of cycle {self.cycle} ({self.request})"
+
 
 class Take:
     """A step without its answer."""
@@ -126,7 +129,6 @@ class TakeChecks(Check):
                 waiting.credits = 0 if rq.srq is None else rq.credits
                 self.credits.lanes[TAKE_LANE][waiting.cq] += waiting.credits
         self.requests.append(waiting)
-        self.credits.move_horizon()
 
     def _look(self, waiting: _Waiting) -> None:
         state = self.qpc.qps[waiting.request.qp].state
@@ -156,7 +158,6 @@ class TakeChecks(Check):
         if waiting.cq >= 0:
             self.credits.lanes[TAKE_LANE][waiting.cq] -= waiting.credits
             waiting.cq = -1
-            self.credits.move_horizon()
 
     # -- steps of lane 5 ---------------------------------------------------------------------------
 
@@ -311,59 +312,59 @@ class TakeChecks(Check):
         if not self.requests:
             rc.fail(f"answer without a request: {record}")
         waiting = self.requests.popleft()
-        request, qp = waiting.request, waiting.request.qp
-        where = f"answer to the request of cycle {waiting.cycle} ({request})"
+        qp = waiting.request.qp
         known = qp if qp < rc.params.num_qp else None
         if record.qp != qp:
-            rc.fail(f"{where}: for QP {record.qp}", known)
+            rc.fail(f"{waiting}: for QP {record.qp}", known)
         if record.user & 0xF == ScatterCode.REFUSED:
-            self._refused(record, waiting, where)
+            self._refused(record, waiting)
         else:
-            self._taken(record, waiting, where)
+            self._taken(record, waiting)
         self._release(waiting)
-        self._timely(record, waiting, where)
+        self._timely(record, waiting)
         self.answers += 1
         if record.user & 0xF == ScatterCode.BAD_TOKEN:
             self.log.append((LogCause.TOKEN_REFUSED, QP_KIND, record.qp, 0))
 
-    def _timely(self, record: ScatterAnswer, waiting: _Waiting, where: str) -> None:
+    def _timely(self, record: ScatterAnswer, waiting: _Waiting) -> None:
         since = max(waiting.cycle, self.free_since) + BOUND
         if record.cycle > max(since, self._latest_answer + 1):
-            self.rc.fail(f"{where}: taken in cycle {record.cycle}, {BOUND} is the bound")
+            self.rc.fail(f"{waiting}: taken in cycle {record.cycle}, {BOUND} is the bound")
         self._latest_answer = record.cycle
 
-    def _refused(self, record: ScatterAnswer, waiting: _Waiting, where: str) -> None:
+    def _refused(self, record: ScatterAnswer, waiting: _Waiting) -> None:
         rc, request = self.rc, waiting.request
         known = request.qp if request.qp < rc.params.num_qp else None
         if not waiting.refusable:
-            rc.fail(f"{where}: REFUSED in a state that allows it", known)
+            rc.fail(f"{waiting}: REFUSED in a state that allows it", known)
         if record.user != ScatterCode.REFUSED or record.data:
-            rc.fail(f"{where}: user {record.user:#x}, data {record.data:#x} with REFUSED", known)
+            rc.fail(f"{waiting}: user {record.user:#x}, data {record.data:#x} with REFUSED", known)
         rc.model.refused += 1
         if waiting.free:
             log = self.maybe if waiting.exists else self.log
             log.append((LogCause.RREQ_BAD, QP_KIND, request.qp, 0))
         if known is not None:
-            self._skip(known, record.cycle, where)
+            self._skip(known, record.cycle, waiting)
 
-    def _skip(self, qp: int, cycle: int, where: str) -> None:
+    def _skip(self, qp: int, cycle: int, refused: _Waiting) -> None:
         """A step that was taken for the refused request is that of one behind it."""
         takes = self.takes[qp]
         behind = self._unanswered(qp)
         if len(takes) > len(behind):
-            self.rc.fail(f"{where}: REFUSED in cycle {cycle}, but it took a buffer", qp)
+            self.rc.fail(f"{refused}: REFUSED in cycle {cycle}, but it took a buffer", qp)
         for waiting, _ in zip(behind, takes, strict=False):
             waiting.stepped = True
 
-    def _taken(self, record: ScatterAnswer, waiting: _Waiting, where: str) -> None:
+    def _taken(self, record: ScatterAnswer, waiting: _Waiting) -> None:
         rc, request = self.rc, waiting.request
         if request.malformed or request.qp >= rc.params.num_qp:
-            rc.fail(f"{where}: code {record.user & 0xF}, right would be: REFUSED")
+            rc.fail(f"{waiting}: code {record.user & 0xF}, right would be: REFUSED")
         qp, rq = request.qp, rc.rqs[request.qp]
         takes = self.takes[qp]
         if not takes or takes[0].cycle <= waiting.cycle:
             right = ": REFUSED" if waiting.refusable else " a step"
-            rc.fail(f"{where}: code {record.user & 0xF} without a step, right would be{right}", qp)
+            text = f"code {record.user & 0xF} without a step, right would be{right}"
+            rc.fail(f"{waiting}: {text}", qp)
         take = takes.popleft()
         taken = take.taken
         if taken is None:
@@ -373,15 +374,15 @@ class TakeChecks(Check):
             expected = self._settle(take, taken, request, record.user & 0xF)
             too_long = expected.code is ScatterCode.LENGTH_ERROR
             if not self.endings.answered(qp, take.connection, take.serial, too_long):
-                rc.fail(f"{where}: in error without a failing report, nor a message too long", qp)
+                rc.fail(f"{waiting}: in error without a failing report, nor a message too long", qp)
             if taken.srq is not None:
                 if take.serial < self._answered[taken.srq]:
-                    rc.fail(f"{where}: its buffer was taken ahead of its turn", qp, taken.srq)
+                    rc.fail(f"{waiting}: its buffer was taken ahead of its turn", qp, taken.srq)
                 self._answered[taken.srq] = take.serial
         got, want = (record.user, record.data), (expected.tuser, expected.tdata)
         for name, one, two in zip(("user", "data"), got, want, strict=True):
             if one != two:
-                text = f"{where}: {name} {one:#x}, expected {two:#x} ({expected.code.name})"
+                text = f"{waiting}: {name} {one:#x}, expected {two:#x} ({expected.code.name})"
                 code = record.user & 0xF
                 diff = Difference("code", name_of(ScatterCode, code), expected.code.name)
                 if code == expected.code:
