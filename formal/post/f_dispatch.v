@@ -142,7 +142,7 @@ module f_dispatch #(
     // ---------------------------------------------------------------- what the stages hold of q
     localparam C_W = 2 * IDX_W + P_W, L_W = 1 + 2 * P_W;
     localparam E_INDEX = 512, E_QP = E_INDEX + 2 * IDX_W + P_W + 24, E_SKIP = E_QP + 5, E_AFTER = E_SKIP + 1, E_W = E_AFTER + 1;
-    (* hierconn *) wire [2*P_W-1:0] \dut.looks_i.index_ram.words , \dut.looks_i.bound_ram.words , \dut.retired_ram.words ;
+    (* hierconn *) wire [2*P_W-1:0] \dut.looks_i.index_ram.words , \dut.looks_i.one.bound_ram.words , \dut.retired_ram.words ;
     (* hierconn *) wire [2*C_W-1:0] \dut.count_ram.words ;
     (* hierconn *) wire [(514 << (SQ_LOG2 + 1)) - 1:0] \dut.post_ram.words ;
     (* hierconn *) wire \dut.p1_valid , \dut.p2_valid , \dut.g_valid , \dut.k_valid , \dut.p1_qp , \dut.p2_qp , \dut.g_qp , \dut.k_qp ;
@@ -159,7 +159,7 @@ module f_dispatch #(
     (* hierconn *) wire [2:0] \dut.looks_i.n_count ;
     (* hierconn *) wire [4*L_W-1:0] \dut.looks_i.f_line ;
     (* hierconn *) wire \dut.looks_i.index_ram.raddr_3 , \dut.looks_i.index_ram.raddr_2 , \dut.looks_i.index_ram.raddr_1 ;
-    (* hierconn *) wire \dut.looks_i.bound_ram.raddr_3 , \dut.looks_i.bound_ram.raddr_2 , \dut.looks_i.bound_ram.raddr_1 ;
+    (* hierconn *) wire \dut.looks_i.one.bound_ram.raddr_3 , \dut.looks_i.one.bound_ram.raddr_2 , \dut.looks_i.one.bound_ram.raddr_1 ;
     wire              in_move = \dut.in_move && \dut.in_qp == q;
 
     // Of q: how far it is dispatched, and what is left of what is known to be released
@@ -291,7 +291,7 @@ module f_dispatch #(
     always @(posedge clk) begin
         if (age > {1'b0, q} + 2'd1) begin
             index_is_at: assert (\dut.looks_i.index_ram.words [q * P_W +: P_W] == at[P_W-1:0]);
-            bound_is_known: assert (\dut.looks_i.bound_ram.words [q * P_W +: P_W] == known[P_W-1:0]);
+            bound_is_known: assert (\dut.looks_i.one.bound_ram.words [q * P_W +: P_W] == known[P_W-1:0]);
         end
         capacity: assert (present <= (1 << SQ_LOG2) && left <= present && known - next <= left);
         if (!rst && !up) nothing_yet: assert (!\dut.p1_valid && !\dut.p2_valid && !\dut.g_valid && !\dut.k_valid && !\dut.o_valid && !\dut.o_offer &&
@@ -366,11 +366,11 @@ module f_dispatch #(
             if (l3) l3_none: assert (!p1 && !p2 && !g);
             if (l1_new) l1_alone: assert (!p1 && !busy);
             if (l2_new) l2_alone: assert (!p1 && !p2);
-            look_1: assert (\dut.looks_i.index_ram.raddr_1 == \dut.looks_i.bound_ram.raddr_1 &&
+            look_1: assert (\dut.looks_i.index_ram.raddr_1 == \dut.looks_i.one.bound_ram.raddr_1 &&
                             (!\dut.looks_i.l1_valid || \dut.looks_i.index_ram.raddr_1 == \dut.looks_i.l1_qp ));
-            look_2: assert (\dut.looks_i.index_ram.raddr_2 == \dut.looks_i.bound_ram.raddr_2 &&
+            look_2: assert (\dut.looks_i.index_ram.raddr_2 == \dut.looks_i.one.bound_ram.raddr_2 &&
                             (!\dut.looks_i.l2_valid || \dut.looks_i.index_ram.raddr_2 == \dut.looks_i.l2_qp ));
-            look_3: assert (\dut.looks_i.index_ram.raddr_3 == \dut.looks_i.bound_ram.raddr_3 &&
+            look_3: assert (\dut.looks_i.index_ram.raddr_3 == \dut.looks_i.one.bound_ram.raddr_3 &&
                             (!\dut.looks_i.l3_valid || \dut.looks_i.index_ram.raddr_3 == \dut.looks_i.l3_qp ));
         end
     end

@@ -128,7 +128,8 @@ module cde_dispatch #(
     // A run whose request was dropped ends; its QP is looked at again if it has left CONNECTED meanwhile.
     cde_looks #(.NUM_QP(NUM_QP), .QP_W(QP_W), .P_W(P_W), .BURST(BURST), .ECC(ECC)) looks_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .early_valid(early_valid), .early_qp(early_qp), .move_valid(in_rel), .move_we(in_move),
-        .move_qp(in_qp), .move_bound(in_bound), .ask0(in_read), .ask0_qp(in_rr_qp), .ask1(put_back), .ask1_qp(o_qp),
+        .move_qp(in_qp), .move_bound(in_bound), .also_we(1'b0), .also_qp({QP_W{1'b0}}), .also_bound({P_W{1'b0}}),
+        .ask0(in_read), .ask0_qp(in_rr_qp), .ask1(put_back), .ask1_qp(o_qp),
         .ask2(k_valid && stop[k_qp]), .ask2_qp(k_qp), .at_we(at_we), .at_qp(at_qp), .at_index(at_index[P_W-1:0]), .stop_valid(k_valid),
         .stop_qp(k_qp), .room(room), .fetch(fetch), .fetch_qp(fetch_qp), .fetch_index(fetch_index)
     );

@@ -6,7 +6,7 @@
 //          failure of a connection is kept for retirement. What a report makes ripe for retirement, its request and the
 //          local or skipped ones after it, is kept for each remote request.
 // Ports:   s_axis_done; remote requests indicated so far (tags_*); the step of the QP's state (fail_*); good reports
-//          (rep_*), looks for retirement (seen_*: report taken, not yet judged; ask: look wanted); error report.
+//          (rep_*), looks for retirement (seen_*: report taken, not yet judged); error report.
 // Latency: report taken in cycle t, judged in t+1. One a cycle.
 `default_nettype none
 `include "cde_defs.vh"
@@ -42,11 +42,10 @@ module cde_done #(
 
     output wire              seen_valid,
     output wire [QP_W-1:0]   seen_qp,
-    input  wire              seen_taken,
-    output wire              ask,
     output wire              rep_we,
     output wire [QP_W-1:0]   rep_qp,
     output wire [IDX_W-1:0]  rep_total,
+    output wire [IDX_W-1:0]  rep_tags,       // remote requests of the QP indicated so far
     output wire [IDX_W-1:0]  rep_ripe,       // everything below it may retire
     output wire              bad_we,         // the failure of a connection: tag and status
     output wire [IDX_W-1:0]  bad_tag,
@@ -65,7 +64,6 @@ module cde_done #(
 
     reg              j_valid;
     reg  [63:0]      j;
-    reg              j_looked;
     wire             take = s_axis_done_tvalid && s_axis_done_tready;
     wire [QP_W-1:0]  j_qp = j[QP_W-1:0];
     wire [QP_W-1:0]  look = s_axis_done_tdata[QP_W-1:0];
@@ -100,6 +98,7 @@ module cde_done #(
     assign rep_we = good;
     assign rep_qp = j_qp;
     assign rep_total = reported + ONE;
+    assign rep_tags = indicated;
     assign bad_we = fails;
     assign bad_tag = reported;
     assign bad_status = status;
@@ -108,16 +107,13 @@ module cde_done #(
     assign err_qp = j[15:0];
     assign err_tag = tag;
 
-    // Retirement looks at the QP of a report while the report is judged; if it has no time then, when the report is
-    // accepted.
+    // Retirement may look at the QP of a report while the report is judged.
     assign seen_valid = take;
     assign seen_qp = look;
-    assign ask = rep_we && !j_looked;
 
     always @(posedge clk) begin
         j_valid <= take;
         j <= s_axis_done_tdata;
-        j_looked <= seen_taken;
         if (bad_we) bad[j_qp] <= 1'b1;
         if (fresh) bad[fresh_qp] <= 1'b0;
         if (rst) begin

@@ -5,7 +5,8 @@
 //          request after the other, until nothing is left or, while another QP waits, after BURST requests. A QP has one look or run at a time;
 //          moves of its bound reach it in both. Looks that are done wait in line for the run under way. With nobody asking, a run that gives way
 //          goes to the end of the line. A look for a move of a bound may begin two cycles before it (early_*), while no one waits.
-// Ports:   maintenance bus; early looks; moves of a bound (move_*; valid: it is to be looked at); askers (ask*); how far a QP has got (at_*);
+// Ports:   maintenance bus; early looks; moves of a bound (move_*; valid: it is to be looked at); with TWO, moves that reach no look and no run
+//          (also_*; of one QP and cycle move_* counts); askers (ask*); how far a QP has got (at_*);
 //          stop_*: the run of this QP, if it has one, ends; what is fetched, if there is room. Indices are cut to what tells slots of a queue apart.
 // Latency: move in cycle t, fetched from t + 1, with an early look; else asked in t, fetched from t + 5. One request a cycle, any QP.
 `default_nettype none
@@ -16,6 +17,7 @@ module cde_looks #(
     parameter QP_W = 6,
     parameter P_W = 6,          // bits of an index
     parameter BURST = 8,
+    parameter TWO = 0,          // bounds of two QPs may move in one cycle
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -29,6 +31,9 @@ module cde_looks #(
     input  wire              move_we,
     input  wire [QP_W-1:0]   move_qp,
     input  wire [P_W-1:0]    move_bound,
+    input  wire              also_we,
+    input  wire [QP_W-1:0]   also_qp,
+    input  wire [P_W-1:0]    also_bound,
     input  wire              ask0,
     input  wire [QP_W-1:0]   ask0_qp,
     input  wire              ask1,
@@ -95,9 +100,20 @@ module cde_looks #(
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(at_we), .waddr(at_qp), .wdata(at_index), .raddr(look_qp), .rdata(l3_index)
     );
 
-    cde_ctx #(.W(P_W), .AW(QP_W), .ECC(ECC)) bound_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(move_we), .waddr(move_qp), .wdata(move_bound), .raddr(look_qp), .rdata(l3_bound)
-    );
+    generate
+        if (TWO == 0) begin : one
+            wire          unused_also = &{1'b0, also_we, also_qp, also_bound};
+            cde_ctx #(.W(P_W), .AW(QP_W), .ECC(ECC)) bound_ram (
+                .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(move_we), .waddr(move_qp), .wdata(move_bound), .raddr(look_qp), .rdata(l3_bound)
+            );
+        end else begin : two
+            wire [P_W-1:0] unused_bound;
+            cde_ctx_2w #(.W(P_W), .AW(QP_W), .ECC(ECC)) bound_ram (
+                .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we0(also_we), .waddr0(also_qp), .wdata0(also_bound), .we1(move_we), .waddr1(move_qp),
+                .wdata1(move_bound), .raddr0(look_qp), .rdata0(l3_bound), .raddr1(look_qp), .rdata1(unused_bound)
+            );
+        end
+    endgenerate
 
     wire              l3_empty = l3_index == l3_bound;
     wire              l3_ready = l3_valid && !l3_empty;

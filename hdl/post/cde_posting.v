@@ -158,9 +158,9 @@ module cde_posting #(
     wire [7:0] ind_status;
     wire [QP_W-1:0] ind_qp;
     wire [IDX_W-1:0] ind_next, ind_tags;
-    wire fail_valid, seen_valid, seen_taken, ask, rep_we, bad_we;
+    wire fail_valid, seen_valid, rep_we, bad_we;
     wire [QP_W-1:0] fail_qp, seen_qp, rep_qp;
-    wire [IDX_W-1:0] rep_total, rep_ripe, bad_tag;
+    wire [IDX_W-1:0] rep_total, rep_tags, rep_ripe, bad_tag;
     wire [7:0] bad_status;
 
     cde_post #(
@@ -209,10 +209,8 @@ module cde_posting #(
         .tags_we(ind_valid), .tags_qp(ind_qp), .tags(ind_tags), .tags_newest(ind_tag),
         .tags_next(ind_next),
         .fail_valid(fail_valid), .fail_qp(fail_qp), .fresh(fresh), .fresh_qp(acc_qp),
-        .seen_valid(seen_valid), .seen_qp(seen_qp), .seen_taken(seen_taken), .ask(ask),
-        .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .rep_ripe(rep_ripe), .bad_we(bad_we),
-        .bad_tag(bad_tag),
-        .bad_status(bad_status), .bad(bad),
+        .seen_valid(seen_valid), .seen_qp(seen_qp), .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .rep_tags(rep_tags),
+        .rep_ripe(rep_ripe), .bad_we(bad_we), .bad_tag(bad_tag), .bad_status(bad_status), .bad(bad),
         .err_valid(pe_valid[1]), .err_cause(pe_cause[15:8]), .err_qp(pe_object[31:16]), .err_tag(pe_index[31:16])
     );
 
@@ -228,10 +226,8 @@ module cde_posting #(
         .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_ripe(ind_ripe),
         .ind_status(ind_status), .ind_next(ind_next), .ri_valid(ri_valid), .ri_qp(ri_qp), .ri_key(ri_key), .ri_done(ri_done),
         .ri_status(key_status),
-        .seen_valid(seen_valid), .seen_qp(seen_qp), .seen_taken(seen_taken), .ask(ask),
-        .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .rep_ripe(rep_ripe), .bad_we(bad_we),
-        .bad_tag(bad_tag),
-        .bad_status(bad_status), .bad(bad), .fresh(fresh), .fresh_qp(acc_qp),
+        .seen_valid(seen_valid), .seen_qp(seen_qp), .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .rep_tags(rep_tags),
+        .rep_ripe(rep_ripe), .bad_we(bad_we), .bad_tag(bad_tag), .bad_status(bad_status), .bad(bad), .fresh(fresh), .fresh_qp(acc_qp),
         .set_we(set_we && set_all), .set_qp(set_qp), .set_data(set_retire),
         .m_axis_cpl_tdata(m_axis_cpl_tdata), .m_axis_cpl_tdest(m_axis_cpl_tdest), .m_axis_cpl_tuser(m_axis_cpl_tuser),
         .m_axis_cpl_tvalid(m_axis_cpl_tvalid), .m_axis_cpl_tready(m_axis_cpl_tready),

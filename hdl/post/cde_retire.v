@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_retire: completes requests, per QP in post order (DF-02, DF-03, DF-11, DF-12, DF-15).
 //
-// Purpose: the oldest request of a QP retires when it was reported, executed here, or skipped. QPs are served round
-//          robin as in cde_dispatch: stage L reads how far a QP has got, F fetches, H judges and hands over, or gives
-//          back. A report says how far its QP is ripe; only after requests that ripen without one (local, skipped) does
-//          a run go on until H finds one that is not.
-// Ports:   accepted posts (acc_*), indicated requests (ind_*), reports (seen_*, ask, rep_*, bad*); completions to the
+// Purpose: the oldest request of a QP retires when it was reported, executed here, or skipped. How far a QP may go is told by each report
+//          (its request, and the local and skipped ones behind it), and by a local or skipped request with no report outstanding. So
+//          nothing is fetched that may not retire: cde_looks says which request is fetched, it is read (P, two cycles), judged (G), waits
+//          in a queue, and is offered (O). Nothing in front of the queue ever stands still.
+// Ports:   accepted posts (acc_*), indicated requests (ind_*), reports (seen_*: taken, judged in the next cycle; rep_*, bad*); completions to the
 //          CQs (m_axis_cpl, one lane); retired requests (ret_*), retired Reads (rr_*); trace lane 4.
-// Latency: report taken in cycle t, completion valid in t+2. One completion a cycle, any QP.
+// Latency: report taken in cycle t, completion valid in t+7. One completion a cycle, any QP.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
@@ -20,6 +20,7 @@ module cde_retire #(
     parameter IDX_W = 16,
     parameter SQ_LOG2 = 5,
     parameter BURST = 16,
+    parameter AHEAD = 5,                     // most requests that are fetched and not in front of the queue, at most 7; 5 for one in each cycle
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -47,11 +48,10 @@ module cde_retire #(
 
     input  wire              seen_valid,
     input  wire [QP_W-1:0]   seen_qp,
-    output wire              seen_taken,
-    input  wire              ask,
     input  wire              rep_we,
     input  wire [QP_W-1:0]   rep_qp,
     input  wire [IDX_W-1:0]  rep_total,
+    input  wire [IDX_W-1:0]  rep_tags,       // remote requests of the QP indicated so far
     input  wire [IDX_W-1:0]  rep_ripe,
     input  wire              bad_we,
     input  wire [IDX_W-1:0]  bad_tag,
@@ -88,217 +88,213 @@ module cde_retire #(
     output reg  [255:0]      trace_data
 );
 
-    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5, mem6, mem7, mem8, mem9;
+    wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5;
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam AW = QP_W + SQ_LOG2;
-    localparam [31:0] LEFT = BURST - 1;      // after the first of a run
+    localparam P_W = SQ_LOG2 + 1;            // tells the requests of a queue apart, and a full queue from an empty one
+    localparam [P_W-1:0] P_ONE = {{SQ_LOG2{1'b0}}, 1'b1};
+    localparam ROOM_LOG2 = AHEAD < 4 ? 2 : 3;        // places of the queue; one is always free
+    localparam [ROOM_LOG2-1:0] R_ONE = {{(ROOM_LOG2-1){1'b0}}, 1'b1};
+    localparam [31:0] MOST = AHEAD;
 
-    // ---------------------------------------------------------------- who is looked at: who has waited, else whose
-    // report comes in
-    wire             offer_valid, offer_take, unused_pending;
-    wire [QP_W-1:0]  offer_qp;
-    wire             again;
-    wire             advance;
-    wire [IDX_W-1:0] tags_next;
-    reg              l_valid;
-    reg  [QP_W-1:0]  l_qp;
-    wire             l_leaves;
-    reg              f_valid;
-    reg  [QP_W-1:0]  f_qp;
-    reg  [IDX_W-1:0] f_index;
-    reg  [IDX_W-1:0] f_bound;
-    reg  [7:0]       f_left;
-    reg              f_open;                 // goes on until H finds one that is not ripe
-    reg              h_valid;
-    reg  [QP_W-1:0]  h_qp;
-    reg  [IDX_W-1:0] h_index;
-    wire             fetch;
-    wire [QP_W-1:0]  fetch_qp;
+    wire             unused_bits = &{1'b0, ind_next, rep_ripe};      // those of a whole index
 
-    // A candidate whose QP is in L or F is dropped: that run sees all that the candidate, asked for two cycles ago,
-    // stands for; but one for an open run waits while F runs up to a bound.
-    wire             cand_valid = offer_valid || seen_valid;
-    wire [QP_W-1:0]  cand_qp = offer_valid ? offer_qp : seen_qp;
-    wire             l_free = !l_valid || l_leaves;
-    wire             busy = (l_valid && l_qp == cand_qp) || (f_valid && f_qp == cand_qp);
-    reg [NUM_QP-1:0] open;                   // something ripened without a report
-    wire             waits = f_valid && f_qp == cand_qp && open[cand_qp] && !f_open;
-    wire             launch = cand_valid && !busy && l_free && advance;
-
-    assign offer_take = offer_valid && (launch || (busy && !waits));
-    assign seen_taken = launch && !offer_valid;
-
-    cde_arbiter #(.NUM_QP(NUM_QP), .QP_W(QP_W)) arbiter_i (
-        .clk(clk), .rst(rst),
-        .ask0(ask), .ask0_qp(rep_qp), .ask1(again), .ask1_qp(fetch_qp), .ask2(ind_valid && ind_ripe), .ask2_qp(ind_qp),
-        .served(launch || l_valid || fetch), .served_qp(launch ? cand_qp : l_valid ? l_qp : fetch_qp), .pending(unused_pending),
-        .offer_valid(offer_valid), .offer_qp(offer_qp), .offer_take(offer_take)
-    );
-
-    // ---------------------------------------------------------------- stage L: how far the QP has got
-    wire [QP_W-1:0]  l_look = l_free && advance ? cand_qp : l_qp;
-    wire [IDX_W-1:0] l_index;
-    wire [IDX_W-1:0] l_bound;
-
-    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) index_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(ret_we), .waddr(ret_qp), .wdata(ret_index),
-        .raddr(l_look), .rdata(l_index)
-    );
-
-    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) bound_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(ind_valid), .waddr(ind_qp), .wdata(ind_next),
-        .raddr(l_look), .rdata(l_bound)
-    );
-
-    // Beyond what is reported and not retired the ripe index of a QP says nothing.
-    wire [IDX_W-1:0] l_ripe_read, l_reported_read, l_tags;
-
-    cde_ram #(.W(2 * IDX_W), .AW(QP_W), .ECC(ECC)) ripe_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(rep_we), .waddr(rep_qp), .wdata({rep_ripe, rep_total}),
-        .raddr(l_look), .rdata({l_ripe_read, l_reported_read})
-    );
-
-    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) tags_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(ret_we), .waddr(ret_qp), .wdata(tags_next),
-        .raddr(l_look), .rdata(l_tags)
-    );
-
-    wire             l_news = rep_we && rep_qp == l_qp;
-    wire [IDX_W-1:0] l_ripe = l_news ? rep_ripe : l_ripe_read;
-    wire             l_open = open[l_qp];
-    wire             l_empty = l_open ? l_index == l_bound : !l_news && l_reported_read == l_tags;
-
-    assign l_leaves = l_valid && (!f_valid || l_empty) && advance;
-
-    // ---------------------------------------------------------------- stage F: the run
-    wire [IDX_W-1:0] fetch_index = f_valid ? f_index : l_index;
-    wire             fetch_open = f_valid ? f_open : l_open;
-    wire [IDX_W-1:0] fetch_bound = f_valid ? f_bound : l_open ? l_bound : l_ripe;
-    wire [7:0]       fetch_left = f_valid ? f_left : LEFT[7:0];
-    wire [IDX_W-1:0] fetch_next = fetch_index + ONE;
-    wire             h_unripe;
-
-    assign fetch_qp = f_valid ? f_qp : l_qp;
-    assign fetch = advance && (f_valid || (l_valid && !l_empty));
-
-    wire killed = h_valid && h_unripe && h_qp == fetch_qp;
-    wire more = fetch_next != fetch_bound;
-    // L never holds the QP of F. An offer that waits for the run of its own QP keeps all others after it.
-    wire others = (f_valid && l_valid) || (offer_valid && (offer_qp != fetch_qp || waits));
-    wire yields = fetch_left == 8'd0 && others;
-    wire goes_on = fetch && more && !yields && !killed;
-
-    assign again = fetch && more && yields && !killed;
-
-    wire [QP_W-1:0] run_qp = advance ? fetch_qp : f_qp;
-    wire            run_open = advance ? fetch_open : f_open;
+    // ---------------------------------------------------------------- posts and reports, a cycle later
+    reg              in_acc, in_rep, in_bad;
+    reg [AW-1:0]     in_slot;
+    reg [97+`CDE_VERB_W:0] in_post;
+    reg [QP_W-1:0]   in_rep_qp;
+    reg [P_W-1:0]    in_ripe;
+    reg [IDX_W-1:0]  in_total, in_tags, in_bad_tag;
+    reg [7:0]        in_bad_status;
 
     always @(posedge clk) begin
-        if (launch) begin
-            l_valid <= 1'b1;
-            l_qp <= cand_qp;
-        end else if (l_leaves) l_valid <= 1'b0;
-        if (advance) begin
-            f_valid <= goes_on;
-            f_qp <= fetch_qp;
-            f_index <= fetch_next;
-            f_bound <= fetch_bound;
-            f_open <= fetch_open;
-            f_left <= fetch_left == 8'd0 ? 8'd0 : fetch_left - 8'd1;
-            h_valid <= fetch && !killed;
-            h_qp <= fetch_qp;
-            h_index <= fetch_index;
+        {in_acc, in_rep, in_bad} <= {acc_valid, rep_we, bad_we} & {3{!rst}};
+        in_slot <= {acc_qp, acc_slot};
+        in_post <= {acc_unkeys, acc_key, acc_silent, acc_verb, acc_context};
+        {in_rep_qp, in_ripe, in_total, in_tags} <= {rep_qp, rep_ripe[P_W-1:0], rep_total, rep_tags};
+        {in_bad_tag, in_bad_status} <= {bad_tag, bad_status};
+    end
+
+    // ---------------------------------------------------------------- local and skipped requests
+    // A report that is judged after the cycle of ind_* tells of them; if none is outstanding by then, they tell of themselves.
+    reg              i1_valid, i1_ripe, i2_ripe, move_late;
+    reg [QP_W-1:0]   i1_qp, i2_qp, late_qp;
+    reg [P_W-1:0]    i1_next, i2_next, late_bound;
+    reg [NUM_QP-1:0] owed;                   // a report is outstanding
+
+    always @(posedge clk) begin
+        i1_valid <= ind_valid && !rst;
+        i1_ripe <= ind_ripe;
+        {i1_qp, i1_next} <= {ind_qp, ind_next[P_W-1:0]};
+        i2_ripe <= i1_valid && i1_ripe && !rst;
+        {i2_qp, i2_next} <= {i1_qp, i1_next};
+        move_late <= i2_ripe && !owed[i2_qp] && !rst;
+        {late_qp, late_bound} <= {i2_qp, i2_next};
+        if (in_rep && in_total == in_tags) owed[in_rep_qp] <= 1'b0;
+        if (i1_valid && !i1_ripe) owed[i1_qp] <= 1'b1;
+        if (rst) owed <= {NUM_QP{1'b0}};
+    end
+
+    // ---------------------------------------------------------------- what is fetched
+    wire             fetch;
+    wire [QP_W-1:0]  fetch_qp;
+    wire [P_W-1:0]   fetch_index;
+    reg              p1_valid, p2_valid, g_valid;
+    reg  [QP_W-1:0]  p1_qp, p2_qp, g_qp;
+    reg  [P_W-1:0]   p1_next;
+    reg              room;
+
+    // A report comes first; what meets one moves without being told to a run, and its QP is looked at again.
+    cde_looks #(.NUM_QP(NUM_QP), .QP_W(QP_W), .P_W(P_W), .BURST(BURST), .TWO(1), .ECC(ECC)) looks_i (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .early_valid(seen_valid), .early_qp(seen_qp),
+        .move_valid(in_rep || move_late), .move_we(in_rep || move_late), .move_qp(in_rep ? in_rep_qp : late_qp),
+        .move_bound(in_rep ? in_ripe : late_bound), .also_we(in_rep && move_late), .also_qp(late_qp), .also_bound(late_bound),
+        .ask0(in_rep && move_late), .ask0_qp(late_qp), .ask1(1'b0), .ask1_qp({QP_W{1'b0}}), .ask2(1'b0), .ask2_qp({QP_W{1'b0}}),
+        .at_we(p1_valid), .at_qp(p1_qp), .at_index(p1_next), .stop_valid(1'b0), .stop_qp({QP_W{1'b0}}), .room(room),
+        .fetch(fetch), .fetch_qp(fetch_qp), .fetch_index(fetch_index)
+    );
+
+    always @(posedge clk) begin
+        {g_valid, p2_valid, p1_valid} <= {p2_valid, p1_valid, fetch} & {3{!rst}};
+        {g_qp, p2_qp, p1_qp} <= {p2_qp, p1_qp, fetch_qp};
+        p1_next <= fetch_index + P_ONE;
+    end
+
+    // ---------------------------------------------------------------- stage G: with which status?
+    wire [AW-1:0]    fetch_slot = {fetch_qp, fetch_index[SQ_LOG2-1:0]};
+    wire [`CDE_VERB_W-1:0] g_verb;
+    wire             g_silent, g_done, g_unkeys;
+    wire [1:0]       g_kind = g_verb[`CDE_VERB_KIND +: 2];
+    wire             g_local = g_kind[1], g_read = g_kind == `CDE_KIND_READ;
+    wire [31:0]      g_key;
+    wire [`CDE_QP_RETIRE_W-1:0] g_set;
+    wire             g_guard = g_set[`CDE_QP_RETIRE_GUARDED];
+    wire [7:0]       g_outcome, g_bad_status;
+    wire [63:0]      g_context;
+    wire [IDX_W-1:0] g_index, g_tags, g_reads, g_bad_tag;
+    reg              g_bad;                  // a request of this connection has a failing report
+    reg [NUM_QP-1:0] failed;                 // a request of this connection has failed
+
+    cde_slots #(.W(98 + `CDE_VERB_W), .AW(AW), .ECC(ECC)) request_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(in_acc), .waddr(in_slot), .wdata(in_post), .raddr(fetch_slot),
+        .rdata({g_unkeys, g_key, g_silent, g_verb, g_context})
+    );
+
+    cde_ctx #(.W(9), .AW(AW), .ECC(ECC)) done_ram (
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(ind_valid), .waddr({ind_qp, ind_slot}), .wdata({ind_status, ind_done}), .raddr(fetch_slot),
+        .rdata({g_outcome, g_done})
+    );
+
+    cde_ctx #(.W(`CDE_QP_RETIRE_W), .AW(QP_W), .ECC(ECC)) settings_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(fetch_qp), .rdata(g_set)
+    );
+
+    wire             g_remote = g_done && !g_local;
+    wire             g_reads_one = g_done && g_read;
+    wire [IDX_W-1:0] index_next = g_index + ONE;
+    wire [IDX_W-1:0] tags_next = g_remote ? g_tags + ONE : g_tags;
+    wire [IDX_W-1:0] reads_next = g_reads_one ? g_reads + ONE : g_reads;
+
+    cde_ctx #(.W(3 * IDX_W), .AW(QP_W), .ECC(ECC)) count_ram (
+        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(g_valid), .waddr(g_qp), .wdata({index_next, tags_next, reads_next}), .raddr(fetch_qp),
+        .rdata({g_index, g_tags, g_reads})
+    );
+
+    cde_ctx #(.W(IDX_W + 8), .AW(QP_W), .ECC(ECC)) bad_ram (
+        .clk(clk), .mem_i(mem5), .mem_o(mem_o), .we(in_bad), .waddr(in_rep_qp), .wdata({in_bad_tag, in_bad_status}), .raddr(fetch_qp),
+        .rdata({g_bad_tag, g_bad_status})
+    );
+
+    wire             broke = g_remote && g_bad && g_tags == g_bad_tag;
+    wire [7:0]       told = !g_done ? `CDE_CQESTATUS_CANCELED : g_local ? g_outcome : broke ? g_bad_status : 8'h00;
+    wire             g_failed = failed[g_qp];
+    wire [7:0]       g_status = g_failed ? `CDE_CQESTATUS_CANCELED : told;
+    // A Read that invalidates its sink has succeeded when that has.
+    wire             unkeys = g_guard && g_unkeys && g_status == 8'h00;
+
+    // ---------------------------------------------------------------- the queue, and who is in front of it
+    localparam E_CONTEXT = 0, E_SET = 64, E_TYPE = E_SET + 64 + CQ_W, E_BYTES = E_TYPE + 16, E_KEY = E_BYTES + 32, E_INDEX = E_KEY + 32,
+               E_READS = E_INDEX + IDX_W, E_STATUS = E_READS + IDX_W, E_QP = E_STATUS + 8, E_DONE = E_QP + QP_W, E_READ = E_DONE + 1,
+               E_SILENT = E_READ + 1, E_FAILED = E_SILENT + 1, E_UNKEYS = E_FAILED + 1, E_W = E_UNKEYS + 1;
+    reg  [E_W-1:0]   queue [0:(1 << ROOM_LOG2) - 1];
+    reg  [ROOM_LOG2-1:0] q_in, q_out, under_way;     // under way: fetched, not in front
+    wire             q_valid = q_in != q_out;
+    wire [E_W-1:0]   g_entry = {unkeys, g_failed, g_silent, g_reads_one, g_done, g_qp, g_status, reads_next, g_index, g_key,
+                                g_verb[`CDE_VERB_BYTES +: 32], g_verb[`CDE_VERB_TYPE +: 16], g_set[64+CQ_W-1:0], g_context};
+    wire [E_W-1:0]   next = q_valid ? queue[q_out] : g_entry;
+    wire [QP_W-1:0]  next_qp = next[E_QP +: QP_W];
+    reg [NUM_QP-1:0] unsealed;               // an invalidation for a Read of this connection has failed
+    wire             next_failed = next[E_FAILED] || unsealed[next_qp];
+    wire [7:0]       next_status = unsealed[next_qp] ? `CDE_CQESTATUS_CANCELED : next[E_STATUS +: 8];
+    wire             next_unkeys = next[E_UNKEYS] && !unsealed[next_qp];
+    reg  [E_W-1:0]   o;
+    reg              o_valid, o_offer, o_unkeys, o_failed, o_good, loaded;
+    reg  [7:0]       o_status;
+    wire [QP_W-1:0]  o_qp = o[E_QP +: QP_W];
+    wire             taken = o_offer && m_axis_cpl_tready;
+    wire             unkeyed = o_unkeys && ri_done;
+    wire             free = !o_valid || taken;
+    wire             load = free && (q_valid || g_valid);
+    wire             wait_in_queue = g_valid && (q_valid || !free);
+    wire [ROOM_LOG2-1:0] arrives = fetch ? R_ONE : {ROOM_LOG2{1'b0}};
+    wire [ROOM_LOG2-1:0] leaves = loaded ? R_ONE : {ROOM_LOG2{1'b0}};
+    wire [ROOM_LOG2-1:0] under_way_next = under_way + arrives - leaves;
+
+    // Low from power-up, before any clock edge.
+    initial o_offer = 1'b0;
+    always @(posedge clk) begin
+        g_bad <= bad[p2_qp];
+        if (g_valid && told != 8'h00) failed[g_qp] <= 1'b1;
+        if (fresh) failed[fresh_qp] <= 1'b0;
+        queue[q_in] <= g_entry;       // a place is always free
+        if (wait_in_queue) q_in <= q_in + R_ONE;
+        if (load && q_valid) q_out <= q_out + R_ONE;
+        if (free) begin
+            o_valid <= load;
+            o <= next;
+            o_offer <= load && !next_unkeys;
+            o_unkeys <= load && next_unkeys;
+            o_failed <= next_failed;
+            o_status <= next_status;
+            o_good <= next_status == 8'h00;
+        end else if (unkeyed) begin
+            o_offer <= 1'b1;
+            o_unkeys <= 1'b0;
+            o_status <= ri_status;
+            o_good <= ri_status == 8'h00;
         end
-        if (ind_valid && ind_qp == run_qp && run_open) f_bound <= ind_next;
-        if (rep_we && rep_qp == run_qp && !run_open) f_bound <= rep_ripe;
-        if (l_leaves) open[l_qp] <= 1'b0;
-        if (again) open[fetch_qp] <= 1'b1;       // what is left may be ripe without a further report
-        if (ind_valid && ind_ripe) open[ind_qp] <= 1'b1;
+        if (unkeyed && ri_status != 8'h00) unsealed[o_qp] <= 1'b1;
+        if (fresh) unsealed[fresh_qp] <= 1'b0;
+        loaded <= load;
+        under_way <= under_way_next;
+        room <= !init && under_way_next < MOST[ROOM_LOG2-1:0];
         if (rst) begin
-            l_valid <= 1'b0;
-            f_valid <= 1'b0;
-            h_valid <= 1'b0;
-            open <= {NUM_QP{1'b0}};
+            {q_in, q_out, under_way} <= {3 * ROOM_LOG2{1'b0}};
+            {o_valid, o_offer, o_unkeys, loaded, room} <= 5'd0;
+            failed <= {NUM_QP{1'b0}};
+            unsealed <= {NUM_QP{1'b0}};
         end
     end
 
-    // ---------------------------------------------------------------- stage H: ripe?
-    wire [QP_W-1:0]  look_qp = advance ? fetch_qp : h_qp;
-    wire [AW-1:0]    look_slot = {look_qp, advance ? fetch_index[SQ_LOG2-1:0] : h_index[SQ_LOG2-1:0]};
-    wire [`CDE_VERB_W-1:0] h_verb;
-    wire             h_silent, h_done, h_unkeys;
-    wire [1:0]       h_kind = h_verb[`CDE_VERB_KIND +: 2];
-    wire             h_local = h_kind[1], h_read = h_kind == `CDE_KIND_READ;
-    wire [31:0]      h_key;
-    wire [`CDE_QP_RETIRE_W-1:0] h_set;
-    wire             h_guard = h_set[`CDE_QP_RETIRE_GUARDED];
-    wire [7:0]       h_outcome;
-    wire [15:0]      h_type = h_verb[`CDE_VERB_TYPE +: 16];
-    wire [31:0]      h_bytes = h_verb[`CDE_VERB_BYTES +: 32];
-    wire [63:0]      h_context;
-    wire [63:0]      h_qp_context = h_set[`CDE_QP_RETIRE_CONTEXT +: 64];
-    wire [CQ_W-1:0]  h_cq = h_set[`CDE_QP_RETIRE_CQ +: CQ_W];
-    wire [IDX_W-1:0] h_tags, h_reads, h_reported, h_bad_tag;
-    wire [7:0]       h_bad_status;
-    reg [NUM_QP-1:0] failed;                 // a request of this connection has failed
+    // ---------------------------------------------------------------- stage O: offered
+    wire [CQ_W-1:0]  o_cq = o[E_SET + `CDE_QP_RETIRE_CQ +: CQ_W];
+    wire [IDX_W-1:0] o_index = o[E_INDEX +: IDX_W];
 
-    cde_ram_direct #(.W(98 + `CDE_VERB_W), .AW(AW), .ECC(ECC)) request_ram (
-        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(acc_valid), .waddr({acc_qp, acc_slot}), .wdata({acc_unkeys, acc_key, acc_silent, acc_verb, acc_context}),
-        .raddr(look_slot), .rdata({h_unkeys, h_key, h_silent, h_verb, h_context})
-    );
-
-    cde_ram #(.W(9), .AW(AW), .ECC(ECC)) done_ram (
-        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(ind_valid), .waddr({ind_qp, ind_slot}), .wdata({ind_status, ind_done}), .raddr(look_slot),
-        .rdata({h_outcome, h_done})
-    );
-
-    cde_ram #(.W(`CDE_QP_RETIRE_W), .AW(QP_W), .ECC(ECC)) settings_ram (
-        .clk(clk), .mem_i(mem6), .mem_o(mem7), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look_qp), .rdata(h_set)
-    );
-
-    cde_ram #(.W(2 * IDX_W), .AW(QP_W), .ECC(ECC)) count_ram (
-        .clk(clk), .mem_i(mem7), .mem_o(mem8), .we(ret_we), .waddr(h_qp),
-        .wdata({tags_next, rr_total}), .raddr(look_qp), .rdata({h_tags, h_reads})
-    );
-
-    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) reported_ram (
-        .clk(clk), .mem_i(mem8), .mem_o(mem9), .we(rep_we), .waddr(rep_qp), .wdata(rep_total),
-        .raddr(look_qp), .rdata(h_reported)
-    );
-
-    cde_ram #(.W(IDX_W + 8), .AW(QP_W), .ECC(ECC)) bad_ram (
-        .clk(clk), .mem_i(mem9), .mem_o(mem_o), .we(bad_we), .waddr(rep_qp), .wdata({bad_tag, bad_status}), .raddr(look_qp), .rdata({h_bad_tag, h_bad_status})
-    );
-
-    wire       remote = h_done && !h_local;
-    wire       broke = remote && bad[h_qp] && h_tags == h_bad_tag;
-    wire [7:0] reported = failed[h_qp] || !h_done ? `CDE_CQESTATUS_CANCELED : h_local ? h_outcome : broke ? h_bad_status : 8'h00;
-
-    // A Read that invalidates its sink has succeeded when that has.
-    reg        unkeyed;
-    reg  [7:0] unkey_status;
-    wire       unkeys = h_guard && h_unkeys && reported == 8'h00;
-    wire [7:0] status = unkeys ? unkey_status : reported;
-    wire       success = status == 8'h00;
-
-    assign tags_next = remote ? h_tags + ONE : h_tags;
-    assign h_unripe = remote && h_tags == h_reported;
-    assign m_axis_cpl_tvalid = h_valid && !h_unripe && (!unkeys || unkeyed);
-    assign advance = !(h_valid && !h_unripe && !(m_axis_cpl_tvalid && m_axis_cpl_tready)) && !init;
-    assign ri_valid = h_valid && !h_unripe && unkeys && !unkeyed;
-    assign ri_qp = h_qp;
-    assign ri_key = h_key;
-    assign m_axis_cpl_tdata = {16'd0, status, {(24-QP_W){1'b0}}, h_qp, h_type, 32'd0, success ? h_bytes : 32'd0,
-                               h_qp_context, h_context};
-    assign m_axis_cpl_tdest = {{(16-CQ_W){1'b0}}, h_cq};
-    assign m_axis_cpl_tuser = h_silent && success;
-
-    assign ret_we = m_axis_cpl_tvalid && m_axis_cpl_tready;
-    assign ret_qp = h_qp;
-    assign ret_index = h_index + ONE;
-    assign rr_valid = ret_we && h_done && h_read;
-    assign rr_total = h_done && h_read ? h_reads + ONE : h_reads;
+    assign ri_valid = o_unkeys;
+    assign ri_qp = o_qp;
+    assign ri_key = o[E_KEY +: 32];
+    assign m_axis_cpl_tvalid = o_offer;
+    assign m_axis_cpl_tdata = {16'd0, o_status, {(24-QP_W){1'b0}}, o_qp, o[E_TYPE +: 16], 32'd0, o_good ? o[E_BYTES +: 32] : 32'd0,
+                               o[E_SET + `CDE_QP_RETIRE_CONTEXT +: 64], o[E_CONTEXT +: 64]};
+    assign m_axis_cpl_tdest = {{(16-CQ_W){1'b0}}, o_cq};
+    assign m_axis_cpl_tuser = o[E_SILENT] && o_good;
+    assign ret_we = taken;
+    assign ret_qp = o_qp;
+    assign ret_index = o_index + ONE;
+    assign rr_valid = taken && o[E_READ];
+    assign rr_total = o[E_READS +: IDX_W];
 
     function [95:0] shown;
         input [IDX_W-1:0] index;
@@ -313,24 +309,25 @@ module cde_retire #(
     // Low from power-up, before any clock edge.
     initial trace_valid = 1'b0;
     always @(posedge clk) begin
-        if (ri_done) begin
-            unkeyed <= 1'b1;
-            unkey_status <= ri_status;
-        end else if (ret_we) unkeyed <= 1'b0;
-        if (ret_we && !success) failed[h_qp] <= 1'b1;
-        if (fresh) failed[fresh_qp] <= 1'b0;
-        trace_valid <= ret_we && !rst;
+        trace_valid <= taken && !rst;
         trace_data <= 256'd0;
         trace_data[7:0] <= `CDE_TRC_RETIRE;
-        trace_data[8 +: QP_W] <= h_qp;
-        trace_data[63:32] <= {m_axis_cpl_tdest, 6'd0, !h_done, m_axis_cpl_tuser, status};
-        trace_data[159:64] <= shown(h_index, failed[h_qp]);
-        trace_data[255:160] <= shown(ret_index, failed[h_qp] || !success);
-        if (rst) begin
-            failed <= {NUM_QP{1'b0}};
-            unkeyed <= 1'b0;
-        end
+        trace_data[8 +: QP_W] <= o_qp;
+        trace_data[63:32] <= {m_axis_cpl_tdest, 6'd0, !o[E_DONE], m_axis_cpl_tuser, o_status};
+        trace_data[159:64] <= shown(o_index, o_failed);
+        trace_data[255:160] <= shown(ret_index, o_failed || !o_good);
     end
+
+`ifdef FORMAL
+    // The queue, for proofs of this module.
+    wire [(E_W << ROOM_LOG2) - 1:0] f_queue;
+    genvar                          i;
+    generate
+        for (i = 0; i < (1 << ROOM_LOG2); i = i + 1) begin : f_places
+            assign f_queue[i * E_W +: E_W] = queue[i];
+        end
+    endgenerate
+`endif
 
 endmodule
 

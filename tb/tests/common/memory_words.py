@@ -33,7 +33,7 @@ class MemoryWords:
             *(33 + sends + page + cq, 22 + 2 * idx, idx),  # posts
             *(sends + 1, sends + 1, 514, 1, 2 * idx + sends + 1, sends + 1, 24, 1),  # dispatch
             *(idx, idx, idx),  # done
-            *(idx, idx, 2 * idx, idx, 148, 9, cq + 65, 2 * idx, idx, idx + 8),  # retirement
+            *(sends + 1, sends + 1, 148, 9, cq + 65, 3 * idx, idx + 8),  # retirement
             # control of QPs
             *(144 + srq + receives + sends + page + 2 * cq, idx, 1 + page, qp + 2),
             *(18 + page + cq, 3 * idx, idx, idx),  # receive posts
