@@ -244,7 +244,7 @@ module cde_top #(
         .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .CQ_W(CQ_W), .INIT_W(INIT_W), .POSTS(1'b1),
         .RECEIVES(1'b1), .CAP4((SRQ_LOG2 << 24) | (RQ_LOG2 << 16) | NUM_SRQ), .CAP5((RX_LOG2 << 16) | NUM_MR),
         .CAP6(NUM_MW),
-        .CAP3((BURST << 24) | (SQ_LOG2 << 16) | NUM_QP), .MEMORIES(80), .ECC(ECC)
+        .CAP3((BURST << 24) | (SQ_LOG2 << 16) | NUM_QP), .MEMORIES(77), .ECC(ECC)
     ) core_i (
         .clk(clk), .mem_i(mem4), .mem_o(mem1), .rst(rst), .init(init), .s_axi_awid(s_axi_awid),
         .s_axi_awaddr(s_axi_awaddr),

@@ -61,7 +61,7 @@ module cde_looks #(
     function [NUM_QP-1:0] bit_of;
         input              en;
         input [QP_W-1:0]   qp;
-        bit_of = {{(NUM_QP-1){1'b0}}, en} << qp;
+        bit_of = en ? {{(NUM_QP-1){1'b0}}, 1'b1} << qp : {NUM_QP{1'b0}};
     endfunction
 
     // ---------------------------------------------------------------- who asks, who is at work
@@ -88,7 +88,7 @@ module cde_looks #(
     wire [2:0]        looking = {2'd0, l1_valid} + {2'd0, l2_valid} + {2'd0, l3_valid};
     wire              space = looking + n_count < 3'd4;
     wire              roomy = looking + n_count < 3'd3;      // for a look that begins now, and one more
-    wire [QP_W-1:0]   look_qp = offer_valid ? offer_qp : early_qp;
+    wire [QP_W-1:0]   look_qp = offer_valid ? offer_qp : early_qp & {QP_W{early_valid}};
     wire [NUM_QP-1:0] engaged = want | busy;
     wire              l2_moves = l2_valid && l2_early && move_valid && move_qp == l2_qp;
     wire              launched = l2_moves && !l2_met && !engaged[move_qp];

@@ -258,7 +258,7 @@ def board_stalled(stream: WindowStream, right: bool, match: str) -> None:
 
 def test_done_and_not_retired() -> None:
     """One QP's request is reported, and others retire all the time."""
-    bound = (PARAMS.num_qp + 1) * 16 + 8
+    bound = (PARAMS.num_qp + 5) * 16 + 16
     for others, right in ((bound, True), (bound + 1, False)):
         stream = WindowStream().connected(2, 2)
         stream.post(stream.make(qp=1))
@@ -272,7 +272,7 @@ def test_done_and_not_retired() -> None:
 
 def test_done_without_a_report_and_not_retired() -> None:
     """One QP's request is the engine's own, and others retire all the time."""
-    bound = (PARAMS.num_qp + 1) * 16 + 8
+    bound = (PARAMS.num_qp + 5) * 16 + 16
     for others, right in ((bound, True), (bound + 1, False)):
         stream = WindowStream().connected(2, 2)
         stream.post(stream.make(BIND, SILENT, qp=1))

@@ -29,7 +29,7 @@ SETTINGS = 4
 #: Count and interval, in units, that no queue of the test reaches.
 LATER = (8, 0xFFFF)
 #: Memories after it on the bus whose action uses one word, each time.
-PASSED = (24, 30, 45, 54, 63)
+PASSED = (24, 30, 42, 51, 60)
 ROUNDS = 40
 
 
@@ -127,21 +127,21 @@ class CoreUpsetsTest(MemoriesBase):
 class PostUpsetsTest(MemoriesBase):
     """Posts, their indication, reports and completion, control of queue pairs."""
 
-    memories = range(23, 51)
+    memories = range(23, 48)
 
 
 @pyuvm.test()
 class ReceiveUpsetsTest(MemoriesBase):
     """Receive posts, messages, reports and completion, control of receives."""
 
-    memories = range(51, 71)
+    memories = range(48, 68)
 
 
 @pyuvm.test()
 class KeyUpsetsTest(MemoriesBase):
     """Zones, keys of regions and windows, scatter and gather lists, checks."""
 
-    memories = range(71, 80)
+    memories = range(68, 77)
 
 
 @pyuvm.test()

@@ -19,7 +19,7 @@ from tb.tests.common.posting import CANCELED, FAILED, OK, PostingTest
 BUILD = ["engine_small", "engine"]
 
 #: Cycles from a post's write to the earliest report of it.
-EARLIEST = 11
+EARLIEST = 14
 
 
 class GapTest(PostingTest):

@@ -46,9 +46,10 @@ class RetireChecks(Check):
         #: How many had retired when the oldest request of a QP was done, by QP: those that wait
         #: longest first.
         self.ripe: dict[int, int] = {}
-        #: How many of others may retire meanwhile (ISO-04): a turn of each QP, and another one of
-        #: those that were at work and next before; some retire before it is known that one is done.
-        self.bound = (qpc.ctx.params.num_qp + 1) * TURN + 8
+        #: How many of others may retire meanwhile (ISO-04): a turn of each other QP, and another one
+        #: of the six that were at work, in line or chosen before; some retire before it is known
+        #: that one is done.
+        self.bound = (qpc.ctx.params.num_qp + 5) * TURN + 16
         #: Cycle of a failing report whose change of state has not come, by QP.
         self.failing: dict[int, int] = {}
         #: What the error log gets by reports: cause, kind, object, detail.
