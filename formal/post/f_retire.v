@@ -284,21 +284,12 @@ module f_retire #(
 
 `ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction: statuses
-    wire [7:0]        own [0:S-1];                      // of the request at next + k, if none before it fails
-    wire              fails [0:S];                      // one before k has failed, by what was told of it
+    reg  [8*S-1:0]    of_slot = 0;                      // status of a report, by slot of its request
+    wire [7:0]        own [0:S-1];                      // of the request in a slot, if none before it fails
+    wire [S-1:0]      faulty;                           // by slot
+    wire              fails [0:S];                      // one before next + k has failed, by what was told of it
     reg               broken_told = 1'b0, unsealed = 1'b0;      // one that completed: so; and an invalidation
-    assign fails[0] = broken_told;
-    generate
-        for (k = 0; k < S; k = k + 1) begin : g_own
-            wire [IDX_W-1:0]   at = next + k;
-            wire [SQ_LOG2-1:0] s = at[SQ_LOG2-1:0];
-            wire [IDX_W-1:0]   tag = gone + before[k];
-            wire [SQ_LOG2-1:0] t = tag[SQ_LOG2-1:0];
-            assign own[k] = !is_done[s] ? `CDE_CQESTATUS_CANCELED : is_local[s] ? outcome[8*s +: 8] : reported[8*t +: 8];
-            assign fails[k+1] = fails[k] || own[k] != 8'h00;
-        end
-    endgenerate
-
+    wire [IDX_W-1:0]  untold_at = next + limit[0];
     (* hierconn *) wire [6*IDX_W-1:0] \dut.count_ram.words ;
     wire [3*IDX_W-1:0] count_word = q ? \dut.count_ram.words [3*IDX_W +: 3*IDX_W] : \dut.count_ram.words [0 +: 3*IDX_W];
     wire [IDX_W-1:0]   judged_to = count_word[2*IDX_W +: IDX_W] - next;       // how many have passed G
@@ -307,19 +298,31 @@ module f_retire #(
     // What G has said of requests, by slot
     (* hierconn *) wire [7:0] \dut.g_status ;
     (* hierconn *) wire \dut.g_failed ;
-    reg [9*S-1:0]     verdict = 0;
-    wire [S-1:0]      verdict_fits;
+    reg  [9*S-1:0]    verdict = 0;
+    wire [S-1:0]      failed_before, failed_fits, of_slot_fits, verdict_fits;
+    assign fails[0] = broken_told;
     generate
         for (k = 0; k < S; k = k + 1) begin : g_verdict
             wire [IDX_W-1:0]   at = next + k;
             wire [SQ_LOG2-1:0] s = at[SQ_LOG2-1:0];
-            assign verdict_fits[k] = k >= judged_to || verdict[9*s +: 9] == {fails[k], fails[k] ? `CDE_CQESTATUS_CANCELED : own[k]};
+            wire [IDX_W-1:0]   tag = gone + before[k];
+            wire [SQ_LOG2-1:0] t = tag[SQ_LOG2-1:0];
+            wire [SQ_LOG2-1:0] behind = k - next[SQ_LOG2-1:0];
+            assign of_slot_fits[k] = !(remote[k] && before[k] < untold) || of_slot[8*s +: 8] == reported[8*t +: 8];
+            assign failed_fits[k] = k >= judged_to || failed_before[s] == fails[k];
+            assign fails[k+1] = failed_before[s] || faulty[s];
+            // of slot k
+            assign own[k] = !is_done[k] ? `CDE_CQESTATUS_CANCELED : is_local[k] ? outcome[8*k +: 8] : of_slot[8*k +: 8];
+            assign faulty[k] = own[k] != 8'h00;
+            assign failed_before[k] = verdict[9*k + 8];
+            assign verdict_fits[k] = behind >= judged_to || verdict[9*k +: 8] == (failed_before[k] ? `CDE_CQESTATUS_CANCELED : own[k]);
         end
     endgenerate
 
     always @(posedge clk) begin
         if (g) verdict[9*g_at[SQ_LOG2-1:0] +: 9] <= {\dut.g_failed , \dut.g_status };
-        if (completes && own[0] != 8'h00) broken_told <= 1'b1;
+        if (reports) of_slot[8*untold_at[SQ_LOG2-1:0] +: 8] <= p[39:32];
+        if (completes && faulty[slot]) broken_told <= 1'b1;
         if (completes && unkeyed && unkey_status != 8'h00) unsealed <= 1'b1;
         if (fresh && fresh_qp == q && up) {broken_told, unsealed} <= 2'b00;
     end
@@ -458,6 +461,7 @@ module f_retire #(
             // Judged, and not completed
             queued: assert (&e_index && e_want[3] == judged_to);
             as_told: assert (&verdict_fits);
+            failed_in_order: assert (&failed_fits);
             queued_within: assert (&e_within);
             queued_told: assert (&e_told);
             queued_asks: assert (&e_asks);
@@ -501,6 +505,7 @@ module f_retire #(
     endgenerate
 
     always @* if (up) request_of_slot: assert (&request_fits);
+    always @* if (up) status_of_slot: assert (&of_slot_fits);
     always @* if (up) done_of_slot: assert (&done_fits);
     always @* if (up) ripe_of_tag: assert (&ripe_fits);
     always @* if (up) ripe_of_newest: assert (&newest_fits);
