@@ -15,7 +15,7 @@ from tb.env.defs import CAP7, LOG0, LOG1, Cause, Kind, Reg
 from tb.env.harness.records import Access
 
 #: Groups of memories in the order of the maintenance bus, and the memory behind each one's last.
-GROUPS: Final = {"completion core": 23, "posting": 51, "receive": 71, "windows": 80}
+GROUPS: Final = {"completion core": 23, "posting": 48, "receive": 68, "windows": 77}
 
 #: A bit number that no word has.
 NO_BIT: Final = 1023
