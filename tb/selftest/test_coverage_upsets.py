@@ -15,7 +15,7 @@ Steps = list[tuple[bool, int, int, int]]  # write, offset, data, response
 EMPTY: Steps = [(False, Reg.LOG1, 0, OKAY)]
 
 
-def caps(memories: int = 80, ecc: int = 1) -> Steps:
+def caps(memories: int = 77, ecc: int = 1) -> Steps:
     return [(False, Reg.CAP7, CAP7.pack(memories=memories, ecc=ecc), OKAY)]
 
 
@@ -53,9 +53,9 @@ ANOTHER = "injection/another memory before a report"
 #: Of each bin: accesses that hit it, and ones that come close.
 CASES: dict[str, tuple[Steps, Steps]] = {
     "upset/corrected, completion core": (entry(22), entry(23)),
-    "upset/corrected, posting": (entry(50), entry(51)),
-    "upset/corrected, receive": (entry(51), entry(71)),
-    "upset/corrected, windows": (entry(79), [*entry(80), *entry(79)[:2], *lost(79)]),
+    "upset/corrected, posting": (entry(47), entry(48)),
+    "upset/corrected, receive": (entry(48), entry(68)),
+    "upset/corrected, windows": (entry(76), [*entry(77), *entry(76)[:2], *lost(76)]),
     "upset/lost": (lost(2), [*entry(2), *entry(2, Cause.MEM_LOST, Kind.PAGE)]),
     AGAIN: ([*lost(2), *EMPTY, *lost(2)], [*lost(2), *lost(3), *inject(2), *lost(2)]),
     HEALED: ([*lost(2), *inject(2), *entry(2)], [*entry(2), *lost(2), *entry(3)]),
@@ -99,11 +99,11 @@ CASES: dict[str, tuple[Steps, Steps]] = {
     ),
     "injection/refused, reserved bits": (
         [*caps(), *inject(2, 0, 1 << 10, SLVERR)],
-        [*caps(), *inject(80, 0, 1 << 10, SLVERR), *inject(2, 0, 0, SLVERR)],
+        [*caps(), *inject(77, 0, 1 << 10, SLVERR), *inject(2, 0, 0, SLVERR)],
     ),
     "injection/refused, no code": (
         [*caps(ecc=0), *inject(2, resp=SLVERR)],
-        [*caps(), *inject(2, resp=SLVERR), *caps(ecc=0), *inject(80, resp=SLVERR), *inject(2)],
+        [*caps(), *inject(2, resp=SLVERR), *caps(ecc=0), *inject(77, resp=SLVERR), *inject(2)],
     ),
 }
 
@@ -141,7 +141,7 @@ def test_groups_are_those_of_the_design() -> None:
     ends = list(GROUPS.values())
     assert f".MEMORIES({ends[0] - 7})" in (hdl / "cde_cpl_top.v").read_text()
     assert f".MEMORIES({ends[-1]})" in (hdl / "cde_top.v").read_text()
-    assert [group_of(n) for n in (0, 22, 23, 79, 80)] == [
+    assert [group_of(n) for n in (0, 22, 23, 76, 77)] == [
         *("completion core", "completion core", "posting", "windows"),
         None,
     ]
