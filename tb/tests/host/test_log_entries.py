@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every field of the entries of the error log (ISO-02, ISO-03), with all of its bits at 0 and 1."""
+"""Objects and details of entries of the error log (ISO-02, ISO-03), with all of their bits at 0 and
+1.
+"""
 
 from __future__ import annotations
 

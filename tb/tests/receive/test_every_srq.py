@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bits of state kept for each shared receive queue, and for each queue pair that holds posts back:
-what sets or clears that of one number does so for this one alone.
+"""Bits of state kept for each shared receive queue: what sets or clears that of one number does so
+for this one alone.
 """
 
 from __future__ import annotations

@@ -241,41 +241,6 @@ class DestroyMeetsTest(EndMeetingTest):
 
 
 @pyuvm.test()
-class LastBufferTest(MeetingTest):
-    """Two QPs ask for the last buffer in neighbouring cycles: the first gets it; also while one
-    more is posted.
-    """
-
-    async def scenario(self) -> None:
-        srq, qps = await self.shared(2)
-        region = await self.region()
-        for turn in range(2):
-            first, second = qps[turn], qps[1 - turn]
-            for gap in range(1, 5):
-                (cookie,) = await self.supply(srq, 1)
-                at = self.soon()
-                pending = self.ask(first, 1, at=at) + self.ask(second, 2, at=at + gap)
-                await self.answers(pending, TAKEN, NOT_READY)
-                self.settle(first)
-                await self.demand(first, [Want(cookie, 1)])
-            for offset in OFFSETS:
-                (cookie,) = await self.supply(srq, 1)
-                at = self.soon()
-                post = srq.make_recv([region.segment(0, LENGTH)])
-                answer = srq.queue_recv(post, at=at + offset)
-                pending = self.ask(first, 1, at=at) + self.ask(second, 2, at=at)
-                assert await answer == (0, 0)
-                codes = [(await p).code for p in pending]
-                assert codes in ([TAKEN, TAKEN], [TAKEN, NOT_READY]), codes
-                if codes[1] == NOT_READY:
-                    await self.take(second, 2)
-                self.settle(first)
-                self.settle(second)
-                await self.demand(first, [Want(cookie, 1)])
-                await self.demand(second, [Want(post.context, 2)])
-
-
-@pyuvm.test()
 class TwoFailuresTest(EndMeetingTest):
     """A message that is too long meets a failing report of a request, or of an earlier receive, or
     the end of the connection: one end, and each completes as it must.
