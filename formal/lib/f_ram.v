@@ -68,7 +68,7 @@ module f_ram #(
         .waddr1(waddr1), .wdata1(wdata1),
         .raddr0(raddr0), .rdata0(is0), .raddr1(raddr1), .rdata1(is1)
     );
-    (* hierconn *) wire \dut.v0_1 , \dut.v0_2 , \dut.v1_1 , \dut.v1_2 ;
+    (* hierconn *) wire \dut.write0.v_1 , \dut.v0_2 , \dut.write1.v_1 , \dut.v1_2 ;
     (* hierconn *) wire [AW-1:0] \dut.at0_1 , \dut.at0_2 , \dut.at1_1 , \dut.at1_2 ;
     (* hierconn *) wire \dut.bad0 , \dut.lost0 , \dut.lost1 ;
     wire wrong = \dut.bad0 ;
@@ -78,9 +78,9 @@ module f_ram #(
     (* hierconn *) wire \dut.r0_side , \dut.r1_side , \dut.walk_1 , \dut.walk_2 ;
     (* hierconn *) wire [AW-1:0] \dut.heal_addr0 , \dut.heal_addr1 ;
     (* hierconn *) wire [WALK-1:0] \dut.newest ;
-    wire step0_1 = \dut.v0_1 && \dut.at0_1 == at;
+    wire step0_1 = \dut.write0.v_1 && \dut.at0_1 == at;
     wire step0_2 = \dut.v0_2 && \dut.at0_2 == at;
-    wire step1_1 = \dut.v1_1 && \dut.at1_1 == at;
+    wire step1_1 = \dut.write1.v_1 && \dut.at1_1 == at;
     wire step1_2 = \dut.v1_2 && \dut.at1_2 == at;
     wire step_1 = step0_1 || step1_1;
     wire under_way = step_1 || step0_2 || step1_2;
@@ -110,7 +110,7 @@ module f_ram #(
         .rdata(is0)
     );
     assign {read1, is1} = {2*W{1'b0}};
-    (* hierconn *) wire \dut.v_1 , \dut.v_2 ;
+    (* hierconn *) wire \dut.write.v_1 , \dut.v_2 ;
     (* hierconn *) wire [AW-1:0] \dut.at_1 , \dut.at_2 ;
     (* hierconn *) wire \dut.bad , \dut.lost ;
     wire wrong = \dut.bad ;
@@ -118,7 +118,7 @@ module f_ram #(
     (* hierconn *) wire [W-1:0] \dut.data_1 , \dut.data_2 , \dut.heal_data ;
     (* hierconn *) wire \dut.heal ;
     (* hierconn *) wire [AW-1:0] \dut.heal_addr ;
-    wire step_1 = \dut.v_1 && \dut.at_1 == at;
+    wire step_1 = \dut.write.v_1 && \dut.at_1 == at;
     wire step_2 = \dut.v_2 && \dut.at_2 == at;
     wire under_way = step_1 || step_2;
     wire right = step_1 ? \dut.data_1 == word : \dut.data_2 == word;
