@@ -68,7 +68,6 @@ post/cde_post.v
 post/cde_retire.v
 post/cde_qp_ctrl.v
 post/cde_posting.v
-lib/cde_ram_2w.v
 receive/cde_rdone.v
 receive/cde_rpost.v
 receive/cde_take.v

@@ -31,22 +31,16 @@ module cde_ctx_write #(
     output reg  [AW-1:0] at_1,
     output reg  [W-1:0]  data_1,
     output reg           v_2,
-    output reg           user_2,
     output reg  [AW-1:0] at_2,
-    output wire [W-1:0]  data_2,
-    output reg           v_3,
-    output reg  [AW-1:0] at_3,
-    output reg  [W-1:0]  data_3,
+    output reg  [W-1:0]  data_2,
     output wire [CW-1:0] put_code
 );
 
-    reg [CW-1:0]  code_2, wrong_2;
     wire [CW-1:0] code;
 
     cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(v_1), .data(data_1), .code(code));
 
-    assign data_2 = code_2[W-1:0];
-    assign put_code = code_2 ^ wrong_2;
+    assign put_code = CW != W ? code ^ (mask & {CW{flip}}) : code;
 
     always @(posedge clk) begin
         v_1 <= clear || we || heal;
@@ -54,13 +48,8 @@ module cde_ctx_write #(
         at_1 <= clear ? clear_addr : we ? waddr : heal_addr;
         data_1 <= clear ? {W{1'b0}} : we ? wdata : heal_data;
         v_2 <= v_1;
-        user_2 <= user_1;
         at_2 <= at_1;
-        code_2 <= code;
-        wrong_2 <= CW != W && flip ? mask : {CW{1'b0}};
-        v_3 <= v_2;
-        at_3 <= at_2;
-        data_3 <= data_2;
+        data_2 <= data_1;
     end
 
 endmodule

@@ -19,7 +19,6 @@ from tb.runner.common import SIM_BUILD, RunnerError
 MODULES = (
     *(
         "cde_ram",
-        "cde_ram_2w",
         "cde_ram_direct",
         "cde_ctx",
         "cde_ctx_2w",

@@ -25,13 +25,15 @@ Action = Callable[[], Awaitable[None]]
 USES: Final = {
     "refuse": (1, 2),
     "complete": (0, 3, 4, 48),
-    "post": (*range(5, 12), 13, 15, 16, *range(24, 32), *range(34, 43), 44, 45),
+    "post": (*range(5, 12), 13, 15, 16, *range(24, 29), 30, 31, *range(34, 43), 44, 45),
+    "chain": (29,),
     "receive": (19, 53, 58, 60, 63, 64, 76, 77),
     "share": (12, 20, 21, 52, 54, 56, 57, 59, 61, 62, 66),
     "key": (72, 73, 74, 75, 78),
     "fail": (46, 47),
-    "live_sender": (14, 17, 18, 22, 23, 32, 33, 43, 49, 50, 51, 55, 70),
-    "live_owner": (65, 67, 68, 69, 71, 79),
+    "live_sender": (14, 17, 18, 22, 23, 32, 33, 43, 49, 55, 70),
+    "live_apart": (50,),
+    "live_owner": (51, 65, 67, 68, 69, 71, 79),
 }
 
 
@@ -101,6 +103,16 @@ class MemoryUser(WindowTest, UpsetsTest):
         (found,) = await qp.cq.wait_results(1)
         assert found.request_context == post.context
         await qp.cq.update_consumer_index()
+
+    async def chain(self) -> None:
+        """A request that is held, and the one that ends its chain later: its end is read when the
+        write of it is over.
+        """
+        qp = self.sender
+        posts = await self.hold(qp, 1)
+        posts += await self.accept(qp, [self.write_post(qp)])
+        self.report(qp, OK, OK)
+        await self.demand_results(qp, posts, OK)
 
     async def receive(self) -> None:
         """A message into a buffer of an own queue, in a region that is registered for it."""
@@ -193,6 +205,12 @@ class MemoryUser(WindowTest, UpsetsTest):
         await self.complete()
         await self.end(self.sender)
         self.sender = old
+
+    async def live_apart(self) -> None:
+        """One with two CQs, whose users are counted apart, from its creation to its end."""
+        recv_cq = await self.queue(0, reservation=True, log2=4)
+        await self.remove(await self.qp(log2=4, recv_cq=recv_cq))
+        await recv_cq.destroy()
 
     async def live_owner(self) -> None:
         """The same with an own receive queue."""

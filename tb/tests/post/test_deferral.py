@@ -20,7 +20,7 @@ BUILD = ["engine", "engine_small"]
 
 #: Most cycles from the response of a failed post to the beat, and from a write to its beat.
 AFTER_FAILURE = 8
-AFTER_WRITE = 6
+AFTER_WRITE = 8
 FOREIGN = 1
 
 

@@ -208,4 +208,4 @@ class EventWayTest(PostPaceTest):
             (step,) = self.steps(qp, TraceOp.QP_STATE, mark)
             self.note("step", self.one(ConnReport, mark), step)
             await self.reconnect(qp)
-        self.demand_ways(step=5)
+        self.demand_ways(step=7)

@@ -284,50 +284,6 @@ class StalledRunTest(GapTest):
 
 
 @pyuvm.test()
-class StalledCompletionsTest(GapTest):
-    """DF-03, DF-12: what is reported or executed while completions of its QP are stalled completes
-    behind them.
-    """
-
-    async def scenario(self) -> None:
-        qp, *fillers = [await self.qp(depth=4) for _ in range(4)]
-        for make in (self.write_post, self.local_post):
-            remote = make == self.write_post
-            self.harness.stall(Channel.MEM_AW, hold=True)
-            ahead = await self.fill(fillers)
-            posts = [make(qp) for _ in range(2)]
-            if remote:
-                posts += [make(qp) for _ in range(2)]
-            await self.accept(qp, posts)
-            await self.harness.cycles(64)
-            if remote:
-                self.report(qp, 0, 0)
-                await self.harness.cycles(32)
-                self.report(qp, 0, 0)
-            else:
-                posts += await self.accept(qp, [make(qp) for _ in range(2)])
-            await self.harness.cycles(32)
-            self.harness.stall(Channel.MEM_AW, hold=False)
-            for filler, found in ahead.items():
-                await self.demand_results(filler, found, OK)
-            await self.demand_results(qp, posts, OK)
-
-    async def fill(self, fillers: list[Qp]) -> dict[Qp, list[Post]]:
-        """Completions until they are stalled, so that a send queue stays full."""
-        found: dict[Qp, list[Post]] = {qp: [] for qp in fillers}
-        for _ in range(16):
-            for qp in fillers:
-                for _ in range(qp.depth):
-                    post = self.local_post(qp)
-                    cause = await qp.post(post)
-                    if cause == Cause.QUEUE_FULL:
-                        return found
-                    assert cause == Cause.NONE
-                    found[qp].append(post)
-        raise AssertionError("nothing stalls completions")
-
-
-@pyuvm.test()
 class MeetingTest(GapTest):
     """DF-12, ISO-04: releases, indications, reports, fences and retirements of two QPs that meet in
     any cycle leave nothing behind.

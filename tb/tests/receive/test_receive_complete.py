@@ -17,7 +17,7 @@ from tb.tests.common.taking import LENGTH, NOT_READY, REFUSED, TAKEN, TakingTest
 BUILD = ["engine", "engine_small"]
 
 #: An answer comes at most so many cycles after its request.
-BOUND = 6
+BOUND = 7
 
 
 @pyuvm.test()
