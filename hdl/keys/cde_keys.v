@@ -180,7 +180,14 @@ module cde_keys #(
     reg [11:0] bound [0:NUM_MR-1];           // windows bound to a region
     reg [12:0] held [0:NUM_QP-1];            // windows and regions that are valid on a QP
 
-    assign look_held = held[look_qp] != 13'd0;
+    // Counted a cycle behind the decision; a look has what is on its way.
+    reg             gained, lost_one;
+    reg  [QP_W-1:0] held_at;
+    wire            look_same = held_at == look_qp;
+    wire [12:0]     look_count = held[look_qp];
+
+    assign look_held = (look_count != 13'd0 && !(lost_one && look_same && look_count == 13'd1)) ||
+        (gained && look_same);
 
     wire        window = c_key[11];
     wire        exists = word[`CDE_KEY_WORD_EXISTS] && !c_far;
@@ -299,7 +306,7 @@ module cde_keys #(
     wire        loses = changes && valid && (window || word[`CDE_KEY_WORD_ALLOC]) &&
         (invalidate || closes || deregister);
     wire [QP_W-1:0] holder = gains ? c_qp : word[`CDE_KEY_WORD_QP +: QP_W];
-    wire [12:0] held_now = held[holder];
+    wire [12:0] held_now = held[held_at];
     wire        is_request = c_code >= KEY_BIND;
     wire        shows = !removes && !(binds && !window) && !(fast && window);
 
@@ -308,8 +315,10 @@ module cde_keys #(
     initial trace_valid = 1'b0;
     always @(posedge clk) begin
         if ((changes && binds) || unbinds) bound[region] <= windows_next;
-        if (gains) held[holder] <= held_now + 13'd1;
-        if (loses) held[holder] <= held_now - 13'd1;
+        {gained, lost_one} <= {gains, loses} & {2{!rst}};
+        held_at <= holder;
+        if (gained) held[held_at] <= held_now + 13'd1;
+        if (lost_one) held[held_at] <= held_now - 13'd1;
         opr_valid <= c_valid && !c_peer && !rst;
         opr_status <= is_request ? status : refused ? `CDE_RES_BUSY : `CDE_RES_OK;
         opr_word <= changes ? word_next : word;
