@@ -202,6 +202,19 @@ def synth_table(data: dict[str, Any]) -> str:
     return markdown(("estimated", "clock", "LUT4", "FF", "block RAM", "distributed RAM"), rows)
 
 
+def module_table(data: dict[str, Any]) -> str:
+    """Clock, area and what holds the clock of each module, from synth.json."""
+    rows = []
+    for name, own in data["rows"].items():
+        seed = min(own["mhz"], key=own["mhz"].__getitem__)
+        worst = own["paths"][seed]
+        path = f"`{worst['start']}` to `{worst['end']}`, {worst['levels']} levels"
+        area = own["area"]
+        sizes = (f"{area[kind]:,}" for kind in ("lut4", "ff", "block_ram"))
+        rows.append((f"`{name}`", f"{own['median_mhz']:g}", *sizes, path))
+    return markdown(("module", "MHz", "LUT4", "FF", "block RAM", "longest path"), rows)
+
+
 #: page -> mark -> (file that a command left, table made of it)
 PAGES: dict[str, dict[str, tuple[str, Callable[[Any], str]]]] = {
     "proven.md": {
@@ -215,6 +228,7 @@ PAGES: dict[str, dict[str, tuple[str, Callable[[Any], str]]]] = {
         "soak": ("soak.json", soak_table),
         "faults": ("faults.json", faults_table),
     },
+    "speed.md": {"modules": ("synth.json", module_table)},
     "../README.md": {"synth": ("synth.json", synth_table)},
 }
 
