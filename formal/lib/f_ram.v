@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_ram: proof that a memory is what its model says, though a bit of each of its words may be wrong (DUT, MODEL; with PORTS_2 those of two ports).
+// f_ram: proof that a memory is what its model says, though a bit of each of its words may be wrong (DUT, MODEL; with
+// PORTS_2 those of two ports).
 //
-// Purpose: memories that forward; of cde_ram_direct see f_ram_direct.v. Follows any one word. Injections of one wrong bit come at any time, for this
-//          memory or others, and each write may store one, so words are read, corrected and written back in every order with writes. Each read
-//          that begins after the walk gives what the model gives; no wrong word is reported as lost. With ECC = 0 there are no wrong bits.
+// Purpose: memories that forward; of cde_ram_direct see f_ram_direct.v. Follows any one word. Injections of one wrong
+//          bit come at any time, for this memory or others, and each write may store one, so words are read, corrected
+//          and written back in every order with writes. Each read that begins after the walk gives what the model
+//          gives; no wrong word is reported as lost. With ECC = 0 there are no wrong bits.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none

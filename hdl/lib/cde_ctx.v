@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_ctx: memory of contexts for pipelines that read, decide and write, with a write and a read in each cycle, at any addresses.
+// cde_ctx: memory of contexts for pipelines that read, decide and write, with a write and a read in each cycle, at any
+// addresses.
 //
-// Purpose: one mechanism for "read, correct, forward, decide, write". What is read comes straight out of a register; what is written is
-//          registered before it is encoded and again before it is stored. Writes that are on their way are forwarded, so a pipeline that reads
-//          in cycle t and writes in cycle t + 3 needs no forwarding of its own. All words are 0 after the clearing walk. With ECC, each lane
-//          (cde_ecc.vh) corrects one wrong bit and detects two; both are reported, and a corrected word is written back.
-// Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata; we and waddr from registers), read (raddr, rdata).
+// Purpose: one mechanism for "read, correct, forward, decide, write". What is read comes straight out of a register;
+//          what is written is registered, then encoded and stored. Writes that are on their way are forwarded, so a
+//          pipeline that reads in cycle t and writes in cycle t + 3 needs no forwarding of its own. All words are 0
+//          after the clearing walk. With ECC, each lane (cde_ecc.vh) corrects one wrong bit and detects two; both are
+//          reported, and a corrected word is written back.
+// Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata; we and waddr from registers), read (raddr,
+//          rdata).
 // Latency: rdata belongs to the raddr of three cycles before and includes the writes up to the cycle before.
 `default_nettype none
 `include "cde_mem.vh"

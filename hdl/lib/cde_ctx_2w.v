@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_ctx_2w: memory of contexts for two pipelines that read, decide and write, each with a write and a read in each cycle, at any addresses.
+// cde_ctx_2w: memory of contexts for two pipelines that read, decide and write, each with a write and a read in each
+// cycle, at any addresses.
 //
-// Purpose: cde_ctx with two write ports and two read ports; both reads include the writes of both. Each write port owns a bank; two bits per
-//          word, one written with each bank, say by their sum which bank holds its newest value, so banks map to ordinary block RAM and the bits
-//          to distributed RAM.
-// Ports:   maintenance bus in and out (cde_mem.vh); two write ports (we and waddr from registers); when both write one word in one cycle,
-//          port 1 wins. Two read ports.
+// Purpose: cde_ctx with two write ports and two read ports; both reads include the writes of both. Each write port owns
+//          a bank; two bits per word, one written with each bank, say by their sum which bank holds its newest value,
+//          so banks map to ordinary block RAM and the bits to distributed RAM.
+// Ports:   maintenance bus in and out (cde_mem.vh); two write ports (we and waddr from registers); when both write one
+//          word in one cycle, port 1 wins. Two read ports.
 // Latency: rdataN belongs to the raddrN of three cycles before and includes the writes up to the cycle before.
 `default_nettype none
 `include "cde_mem.vh"
@@ -67,8 +68,8 @@ module cde_ctx_2w #(
 
     cde_flip #(.CW(CW)) flips (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
 
-    // A word is corrected only when none of its writes is on the way. It is written back into its bank, unless the other bank gets a newer
-    // one in that cycle, so written back it takes its place among the writes.
+    // A word is corrected only when none of its writes is on the way. It is written back into its bank, unless the
+    // other bank gets a newer one in that cycle, so written back it takes its place among the writes.
     wire          first0 = heal0 && !r0_side;
     wire          first1 = heal0 && r0_side;
     wire [AW-1:0] back_addr0 = first0 ? heal_addr0 : heal_addr1;

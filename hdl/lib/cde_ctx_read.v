@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ctx_read: the way of a read out of a memory of contexts (cde_ctx, cde_ctx_2w).
 //
-// Purpose: what the memory gave is registered, corrected, and replaced by the latest write of the word that is not in it: one of the two cycles
-//          before the read, of its own, or of the two behind it, by either write port; of one cycle port 1 wins. A wrong word is reported once
-//          while it is read again within three reads.
-// Ports:   raddr; q_1 the code word of the read of the cycle before; of each write port the write itself and its steps (cde_ctx_write); rdata;
-//          bad, lost report; heal the word in rdata was corrected and is to be written back, heal_addr.
+// Purpose: what the memory gave is registered, corrected, and replaced by the latest write of the word that is not in
+//          it: that of the cycle before the read, of its own, or of the two behind it, by either write port; of one
+//          cycle port 1 wins. A wrong word is reported once while it is read again within three reads.
+// Ports:   raddr; q_1 the code word of the read of the cycle before; of each write port the write itself and its steps
+//          (cde_ctx_write); rdata; bad, lost report; heal the word in rdata was corrected and is to be written back,
+//          heal_addr.
 // Latency: rdata, bad, lost and heal belong to the raddr of three cycles before.
 `default_nettype none
 `include "cde_mem.vh"

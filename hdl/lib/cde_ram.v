@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_ram: memory with one write port and one synchronous read port that never returns stale data, and corrects a wrong bit.
+// cde_ram: memory with one write port and one synchronous read port that never returns stale data, and corrects a wrong
+// bit.
 //
 // Purpose: context storage of the pipelines. A read sees every write up to and including the one of its own clock edge,
-//          so a read-modify-write pipeline whose write follows its read by one cycle needs no further forwarding. A write is registered before it
-//          is encoded and again before it is stored, and forwarded from there. All words are 0 after the clearing walk. With ECC, each lane
-//          (cde_ecc.vh) corrects one wrong bit and detects two; both are reported, and a corrected word is written back.
+//          so a read-modify-write pipeline whose write follows its read by one cycle needs no further forwarding. A
+//          write is registered before it is encoded and again before it is stored, and forwarded from there. All words
+//          are 0 after the clearing walk. With ECC, each lane (cde_ecc.vh) corrects one wrong bit and detects two; both
+//          are reported, and a corrected word is written back.
 // Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata), read (raddr, rdata).
 // Latency: rdata belongs to the raddr of the cycle before.
 `default_nettype none
@@ -57,8 +59,9 @@ module cde_ram #(
         if (v_2) mem[at_2] <= code_2;
     end
 
-    // A word is corrected only when none of its writes is on the way, so written back it takes its place among them. A word that is written
-    // meanwhile is not written back; nor is one when there is another write, then the next read tries again.
+    // A word is corrected only when none of its writes is on the way, so written back it takes its place among them. A
+    // word that is written meanwhile is not written back; nor is one when there is another write, then the next read
+    // tries again.
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write (
         .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we), .waddr(waddr), .wdata(wdata), .heal(heal),
         .heal_addr(heal_addr), .heal_data(heal_data), .flip(flip && user_1), .mask(mask), .v_1(v_1),
