@@ -67,11 +67,10 @@ keys/cde_key_ctrl.v
 keys/cde_keys.v
 post/cde_verb.v
 post/cde_post.v
-lib/cde_ram_direct.v
 post/cde_retire.v
+lib/cde_ram_direct.v
 post/cde_qp_ctrl.v
 post/cde_posting.v
-lib/cde_ram_2w.v
 receive/cde_rdone.v
 receive/cde_rpost.v
 receive/cde_take.v

@@ -191,15 +191,31 @@ def requirement_table(data: dict[str, Any]) -> str:
 
 
 def synth_table(data: dict[str, Any]) -> str:
-    """Estimated clock and area of the two top levels, from synth.json."""
+    """Routed clock and area of the two top levels, from synth.json."""
     rows = []
     for name, top in (("cde_cpl_top", "completion core"), ("cde_top", "whole engine")):
         if own := data["rows"].get(name):
             area = own["area"]
             sizes = [f"{area[kind]:,}" for kind in ("lut4", "ff", "block_ram", "distributed_ram")]
-            clock = f"{own['median_mhz']:g} MHz, {len(own['mhz'])} seed(s)"
+            seeds = len(own["mhz"])
+            of = "1 seed" if seeds == 1 else f"median of {seeds} seeds"
+            clock = f"{own['median_mhz']:g} MHz, {of}"
             rows.append((f"{top}, `{name}`", clock, *sizes))
-    return markdown(("estimated", "clock", "LUT4", "FF", "block RAM", "distributed RAM"), rows)
+    header = ("placed and routed", "clock", "LUT4", "FF", "block RAM", "distributed RAM")
+    return markdown(header, rows)
+
+
+def module_table(data: dict[str, Any]) -> str:
+    """Clock, area and what holds the clock of each module, from synth.json."""
+    rows = []
+    for name, own in data["rows"].items():
+        seed = min(own["mhz"], key=own["mhz"].__getitem__)
+        worst = own["paths"][seed]
+        path = f"`{worst['start']}` to `{worst['end']}`, {worst['levels']} levels"
+        area = own["area"]
+        sizes = (f"{area[kind]:,}" for kind in ("lut4", "ff", "block_ram"))
+        rows.append((f"`{name}`", f"{own['median_mhz']:g}", *sizes, path))
+    return markdown(("module", "MHz", "LUT4", "FF", "block RAM", "longest path"), rows)
 
 
 #: page -> mark -> (file that a command left, table made of it)
@@ -215,6 +231,7 @@ PAGES: dict[str, dict[str, tuple[str, Callable[[Any], str]]]] = {
         "soak": ("soak.json", soak_table),
         "faults": ("faults.json", faults_table),
     },
+    "speed.md": {"modules": ("synth.json", module_table)},
     "../README.md": {"synth": ("synth.json", synth_table)},
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties of cde_arm's pipeline, included at its end for proofs: every operation finds the state that the one before it on the same CQ has left, in
-// each stage and in the memories. f_cq is any one CQ. With the macro PIPELINE_PROVEN the properties are left out: a fault must then be found by others.
+// Properties of cde_arm's pipeline, included at its end for proofs: every operation finds the state that the one before
+// it on the same CQ has left, in each stage and in the memories. f_cq is any one CQ. With the macro PIPELINE_PROVEN the
+// properties are left out: a fault must then be found by others.
 
 (* anyconst *) reg [CQ_W-1:0] f_cq;
 (* hierconn *) wire [(X_W << CQ_W) - 1:0] \count_ram.words ;
@@ -9,8 +10,10 @@
 (* hierconn *) wire [(CF_W << CQ_W) - 1:0] \settings_pub_ram.words ;
 (* hierconn *) wire [(CF_W << CQ_W) - 1:0] \settings_db_ram.words ;
 (* hierconn *) wire [(IDX_W << CQ_W) - 1:0] \written_ram.words ;
-(* hierconn *) wire [CQ_W-1:0] \count_ram.r0_addr_1 , \count_ram.r0_addr_2 , \count_ram.r0_addr_3 , \count_ram.r1_addr_1 , \count_ram.r1_addr_2 , \count_ram.r1_addr_3 ;
-(* hierconn *) wire [CQ_W-1:0] \flag_ram.r0_addr_1 , \flag_ram.r0_addr_2 , \flag_ram.r0_addr_3 , \flag_ram.r1_addr_1 , \flag_ram.r1_addr_2 , \flag_ram.r1_addr_3 ;
+(* hierconn *) wire [CQ_W-1:0] \count_ram.r0_addr_1 , \count_ram.r0_addr_2 , \count_ram.r0_addr_3 ,
+    \count_ram.r1_addr_1 , \count_ram.r1_addr_2 , \count_ram.r1_addr_3 ;
+(* hierconn *) wire [CQ_W-1:0] \flag_ram.r0_addr_1 , \flag_ram.r0_addr_2 , \flag_ram.r0_addr_3 , \flag_ram.r1_addr_1 ,
+    \flag_ram.r1_addr_2 , \flag_ram.r1_addr_3 ;
 (* hierconn *) wire [CQ_W-1:0] \age_i.age_ram.r0_addr_1 , \age_i.age_ram.r0_addr_2 , \age_i.age_ram.r0_addr_3 ;
 (* hierconn *) wire [CQ_W-1:0] \age_i.age_ram.r1_addr_1 , \age_i.age_ram.r1_addr_2 , \age_i.age_ram.r1_addr_3 ;
 (* hierconn *) wire [CQ_W-1:0] \settings_pub_ram.raddr_1 , \settings_pub_ram.raddr_2 , \settings_pub_ram.raddr_3 ;
@@ -45,7 +48,8 @@ function [STEP_W-1:0] f_step;
     input [P_W-1:0] p;
     f_step = {p[P_OP +: 8] == `CDE_TRC_PUBLISH ||
         p[P_OP +: 8] == `CDE_TRC_CQ_ERROR, p[P_OP +: 8] == `CDE_TRC_PUBLISH, p[P_OP +: 8] == `CDE_TRC_CQ_ERROR,
-        p[P_OP +: 8] == `CDE_TRC_CQ_ERROR && p[P_STATUS +: 2] == `CDE_CQST_BUFFER_OVERFLOW, p[P_OP +: 8] == `CDE_TRC_EVENT_FAILED,
+        p[P_OP +: 8] == `CDE_TRC_CQ_ERROR && p[P_STATUS +: 2] == `CDE_CQST_BUFFER_OVERFLOW,
+            p[P_OP +: 8] == `CDE_TRC_EVENT_FAILED,
         p[P_COUNT +: 2], p[P_SOLICITED +: 2], p[P_STATUS +: 2]};
 endfunction
 function [IDX_W-1:0] f_mark;            // max(prod, cons)
@@ -56,7 +60,8 @@ function [IDX_W-1:0] f_mark;            // max(prod, cons)
         f_mark = gap[IDX_W-1] ? x[X_CONS +: IDX_W] : x[X_PROD +: IDX_W];
     end
 endfunction
-wire [IDX_W-1:0] f_ahead = zp_call_mark - zd[D_INDEX +: IDX_W], f_found = zd_x_next[X_PROD +: IDX_W] - zd_x[X_CONS +: IDX_W];
+wire [IDX_W-1:0] f_ahead = zp_call_mark - zd[D_INDEX +: IDX_W],
+    f_found = zd_x_next[X_PROD +: IDX_W] - zd_x[X_CONS +: IDX_W];
 
 // What stage Q has found, worked out again of what the later stages keep
 wire [FP_W-1:0] f_facts_fp, f_unused_zp;
@@ -74,7 +79,8 @@ endfunction
 cde_arm_facts #(.IDX_W(IDX_W), .X_BITS(X_W), .FP_BITS(FP_W), .FD_BITS(FD_W)) f_facts_f (
     .p_valid(fp_valid), .p_op(fp[P_OP +: 8]), .p_count(fp[P_COUNT +: 2]), .p_solicited(fp[P_SOLICITED +: 2]),
     .p_quiet(fp[P_QUIET +: 2]),
-    .p_status(fp[P_STATUS +: 2]), .p_give_up(fp[P_GIVE_UP]), .p_moderated(|fp_settings[3:2]), .p_x(fp_x), .p_early(f_early(fp_x)),
+    .p_status(fp[P_STATUS +: 2]), .p_give_up(fp[P_GIVE_UP]), .p_moderated(|fp_settings[3:2]), .p_x(fp_x),
+        .p_early(f_early(fp_x)),
     .p_err(fp_x_next[X_ERR +: 2]),
     .p_open(f_open_fp), .p_live(f_live_fp), .p_facts(f_facts_fp), .d_valid(fd_valid), .d_op(fd[D_OP +: 8]),
     .d_clean(fd[D_CAUSE +: 8] == 8'h00 && fd_owner), .d_legal(fd_legal), .d_arm(fd[D_ARM]),
@@ -94,7 +100,8 @@ cde_arm_facts #(.IDX_W(IDX_W), .X_BITS(X_W), .FP_BITS(FP_W), .FD_BITS(FD_W)) f_f
     .d_typed(zd_settings[`CDE_CFG_TYPED]), .d_rearm(zd_settings[`CDE_CFG_REARM]), .d_moderated(1'b0), .d_ripe(1'b0),
     .d_x(zd_x), .d_facts(f_facts_zd)
 );
-// What stage C has moved, worked out again of what stage Q keeps; whether the index written reached d_index is told by qd_legal alone
+// What stage C has moved, worked out again of what stage Q keeps; whether the index written reached d_index is told by
+// qd_legal alone
 wire [X_W-1:0]   f_count_p, f_count_d;
 wire [IDX_W-1:0] f_written = qd[D_INDEX +: IDX_W] - !qd_legal;
 wire             f_legal_q;
@@ -122,13 +129,15 @@ always @(posedge clk) begin
     if (f_started[3]) begin
         f_addresses_p: assert ((!rp_valid || (\count_ram.r0_addr_1 == rp_cq && \settings_pub_ram.raddr_1 == rp_cq)) &&
             (!sp_valid || (\count_ram.r0_addr_2 == sp_cq && \settings_pub_ram.raddr_2 == sp_cq)) &&
-            (!cp_valid || (\count_ram.r0_addr_3 == cp_cq && \settings_pub_ram.raddr_3 == cp_cq && \flag_ram.r0_addr_1 == cp_cq)) &&
+            (!cp_valid || (\count_ram.r0_addr_3 == cp_cq && \settings_pub_ram.raddr_3 == cp_cq &&
+                \flag_ram.r0_addr_1 == cp_cq)) &&
             (!qp_valid || (\flag_ram.r0_addr_2 == qp_cq && \age_i.age_ram.r0_addr_1 == qp_cq)) &&
             (!fp_valid || (\flag_ram.r0_addr_3 == fp_cq && \age_i.age_ram.r0_addr_2 == fp_cq)) && (!zp_valid ||
                 \age_i.age_ram.r0_addr_3 == zp_cq));
         f_addresses_d: assert ((!rd_valid || (\count_ram.r1_addr_1 == rd_cq && \settings_db_ram.raddr_1 == rd_cq &&
             \written_ram.raddr_1 == rd_cq)) &&
-            (!sd_valid || (\count_ram.r1_addr_2 == sd_cq && \settings_db_ram.raddr_2 == sd_cq && \written_ram.raddr_2 == sd_cq)) &&
+            (!sd_valid || (\count_ram.r1_addr_2 == sd_cq && \settings_db_ram.raddr_2 == sd_cq &&
+                \written_ram.raddr_2 == sd_cq)) &&
             (!cd_valid ||
                 (\count_ram.r1_addr_3 == cd_cq && \settings_db_ram.raddr_3 == cd_cq && \written_ram.raddr_3 == cd_cq &&
                 \flag_ram.r1_addr_1 == cd_cq)) && (!qd_valid ||
@@ -151,14 +160,16 @@ always @(posedge clk) begin
         f_traced: assert (fp_traced == (fp_valid && (!f_entries(fp) || f_open_fp)) &&
             zp_traced == (zp_valid && (!f_entries(zp) || (zp_x[X_READY] && !zp_x[X_FROZEN]))));
         f_repeats: assert (!zp_valid || zp_retry == (zp[P_OP +: 8] == `CDE_TRC_EVENT_FAILED && !zp[P_GIVE_UP]));
-        f_counts: assert ((!qp_valid || (qp_x_next == f_count_p && qp_early == f_early_q)) && (!qd_valid || (qd_x_next == f_count_d &&
+        f_counts: assert ((!qp_valid || (qp_x_next == f_count_p && qp_early == f_early_q)) && (!qd_valid ||
+            (qd_x_next == f_count_d &&
             qd_legal == f_legal_q)));
         f_marks: assert ((!fp_valid || fp_call_mark == f_mark(fp_x_next)) &&
             (!fd_valid || fd_call_mark == f_mark(fd_x_next)) &&
             (!zp_valid || zp_call_mark == f_mark(zp_x_next)) && (!zd_valid || zd_call_mark == f_mark(zd_x_next)));
         f_ages: assert (!zd_valid || (\age_i.d_index == zd[D_INDEX +: IDX_W] &&
             \age_i.d_prod == zd_x_next[X_PROD +: IDX_W] &&
-            \age_i.d_fresh_index == zd_x_next[X_PROD +: IDX_W] - zd[D_INDEX +: IDX_W] && \age_i.d_any == (!f_found[IDX_W-1] && f_found != 0) &&
+            \age_i.d_fresh_index == zd_x_next[X_PROD +: IDX_W] - zd[D_INDEX +: IDX_W] &&
+                \age_i.d_any == (!f_found[IDX_W-1] && f_found != 0) &&
             \age_i.d_found == (f_found[IDX_W-1] ? 0 : f_found[IDX_W-2:0])));
         f_ages_chained: assert (!zd_valid || !z_chained || (\age_i.d_behind_call == f_ahead[IDX_W-1] &&
             \age_i.d_fresh_call == zd_x_next[X_PROD +: IDX_W] - zp_call_mark));
@@ -187,7 +198,8 @@ always @(posedge clk) begin
 `endif
 end
 
-// What a proof of callbacks looks at (f_callback): flags of f_cq, answers to its events and control steps on their way (R, S, C, Q, F), and what stage Z tells
+// What a proof of callbacks looks at (f_callback): flags of f_cq, answers to its events and control steps on their way
+// (R, S, C, Q, F), and what stage Z tells
 wire f_exists = f_ram_y[Y_EXISTS], f_busy = f_ram_y[Y_BUSY], f_eqe = f_ram_y[Y_EQE];
 wire f_nothing_due = !f_ram_y[Y_ARMED] && !f_ram_y[Y_DUE] && !f_ram_y[Y_MATURE] && !f_busy && !f_eqe;
 // A CQ that is READY exists, in step with its operations.
@@ -236,10 +248,13 @@ wire f_kinds = (!f_rd || f_sound(rd)) && (!f_sd || f_sound(sd)) && (!f_cd || f_s
 wire f_returned = f_zd && zd_return && zd_y[Y_BUSY];
 wire f_freed = f_zd && zd_freed;
 
-// For two copies side by side (f_isolation): what each stage keeps of publications, of those of f_cq, and of doorbells besides the operation itself
+// For two copies side by side (f_isolation): what each stage keeps of publications, of those of f_cq, and of doorbells
+// besides the operation itself
 wire [511:0] f_pub = {
-    rp_valid, sp_valid, cp_valid, qp_valid, fp_valid, zp_valid, rp & {P_W{rp_valid}}, sp & {P_W{sp_valid}}, cp & {P_W{cp_valid}}, qp & {P_W{qp_valid}},
-    fp & {P_W{fp_valid}}, zp & {P_W{zp_valid}}, qp_settings & {CF_W{qp_valid}}, fp_settings & {CF_W{fp_valid}}, zp_settings & {CF_W{zp_valid}}};
+    rp_valid, sp_valid, cp_valid, qp_valid, fp_valid, zp_valid, rp & {P_W{rp_valid}}, sp & {P_W{sp_valid}},
+        cp & {P_W{cp_valid}}, qp & {P_W{qp_valid}},
+    fp & {P_W{fp_valid}}, zp & {P_W{zp_valid}}, qp_settings & {CF_W{qp_valid}}, fp_settings & {CF_W{fp_valid}},
+        zp_settings & {CF_W{zp_valid}}};
 wire f_pub_any = rp_valid || sp_valid || cp_valid || qp_valid || fp_valid || zp_valid;
 wire f_db_any = rd_valid || sd_valid || cd_valid || qd_valid || fd_valid || zd_valid;
 wire [511:0] f_pub_q = {qp_x, qp_x_next};
@@ -248,9 +263,11 @@ wire [511:0] f_pub_z = {zp_x, zp_x_next, zp_y, zp_y_next, zp_live, zp_call, zp_d
 wire [511:0] f_db_q = {qd_settings, qd_owner};
 wire [511:0] f_db_q_mine = {qd_x, qd_x_next, qd_legal};
 wire [511:0] f_db_f = {fd_settings, fd_owner};
-wire [511:0] f_db_f_mine = {fd_x, fd_x_next, fd_legal, fd_facts & ~({{(FD_W-2){1'b0}}, {2{!fd_facts[FD_ARM]}}} << FD_TYPE), fd_call_mark};
+wire [511:0] f_db_f_mine = {fd_x, fd_x_next, fd_legal, fd_facts & ~({{(FD_W-2){1'b0}},
+    {2{!fd_facts[FD_ARM]}}} << FD_TYPE), fd_call_mark};
 wire [511:0] f_db_z = {zd_settings, zd_owner};
-wire [511:0] f_db_z_mine = {zd_x, zd_x_next, zd_y, zd_y_next, zd_call, zd_due, zd_legal, zd_call_mark, zd_look, zd_destroy, zd_create, zd_return, zd_bell};
+wire [511:0] f_db_z_mine = {zd_x, zd_x_next, zd_y, zd_y_next, zd_call, zd_due, zd_legal, zd_call_mark, zd_look,
+    zd_destroy, zd_create, zd_return, zd_bell};
 // By stage (C, Q, F, Z): no doorbell of f_cq, or one that changes nothing
 wire [3:0] f_idle = {!f_zd || (!zd_owner && zd_x_next == zd_x && zd_y_next == zd_y && !zd_call && !zd_due),
     !f_fd || (!fd_owner && fd_x_next == fd_x), !f_qd || (!qd_owner && qd_x_next == qd_x), !f_cd || !cd_owner};

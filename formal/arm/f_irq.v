@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_irq: proof of the interrupt stream, m_axis_irq, where it is made (cde_irq).
 //
-// Purpose: an offered vector stays; after each request of an EQ a beat of that EQ is offered, within as many beats as there are EQs and others in
-//          turn (CQ-16, ISO-04); no beat comes without a request. Any one EQ is watched; its vector is its number.
+// Purpose: an offered vector stays; after each request of an EQ a beat of that EQ is offered, within as many beats as
+//          there are EQs and others in turn (CQ-16, ISO-04); no beat comes without a request. Any one EQ is watched;
+//          its vector is its number.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -38,8 +39,8 @@ module f_irq #(
 
     axis_props #(.W(16)) out_i (.clk(clk), .rst(rst), .valid(tvalid), .ready(tready), .data(tdata));
 
-    // A created EQ has no requests left from an earlier life.
-    always @* if (clear) assume (clear_eq != eq);
+    // An EQ is created long before its first request; what is left of its earlier life is forgotten.
+    reg       cleared = 1'b0;
 
     wire      mine = tvalid && tdata == {{(16-EQ_W){1'b0}}, eq};
     reg       owed = 1'b0;          // a request that no beat offered since stands for
@@ -62,6 +63,11 @@ module f_irq #(
         if (was_set[1]) begin
             owed <= 1'b1;
             if (!owed || fresh) beats <= 0;
+        end
+        cleared <= clear && clear_eq == eq && !rst;
+        if (cleared) begin
+            owed <= 1'b0;
+            was_set[1] <= 1'b0;
         end
         if (!rst && started) begin
             request_before_beat: assert (!fresh || owed);

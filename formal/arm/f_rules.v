@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_rules: proof that what the arm pipeline computes (cde_arm_count, cde_arm_facts, cde_arm_flags, cde_arm_cause) keeps the rules of arm_spec.
+// f_rules: proof that what the arm pipeline computes (cde_arm_count, cde_arm_facts, cde_arm_flags, cde_arm_cause) keeps
+// the rules of arm_spec.
 //
-// Purpose: one CQ whose steps follow each other without a pipeline: in each cycle a publication step, a doorbell or control step, or both,
-//          chained. arm_pipeline proves that the pipeline gives each step the state that the one before it has left, so both together are
-//          the whole of cde_arm. Settings are free in each cycle.
+// Purpose: one CQ whose steps follow each other without a pipeline: in each cycle a publication step, a doorbell or
+//          control step, or both, chained. arm_pipeline proves that the pipeline gives each step the state that the one
+//          before it has left, so both together are the whole of cde_arm. Settings are free in each cycle.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -60,7 +61,8 @@ module f_rules #(
     wire [Y_W-1:0]  d_y = p_valid ? p_y_next : y, y_next = d_valid ? d_y_next : d_y;
     wire            error = p_op == `CDE_TRC_CQ_ERROR;
     wire [10:0]     step = {p_op == `CDE_TRC_PUBLISH || error, p_op == `CDE_TRC_PUBLISH, error,
-                            error && p_status == `CDE_CQST_BUFFER_OVERFLOW, p_op == `CDE_TRC_EVENT_FAILED, p_count, p_solicited, p_status};
+                            error && p_status == `CDE_CQST_BUFFER_OVERFLOW, p_op == `CDE_TRC_EVENT_FAILED, p_count,
+                                p_solicited, p_status};
     wire            acts = d_facts[FD_BELL] || (d_facts[FD_RETURN] &&
         d_y[Y_BUSY]) || d_facts[FD_CREATE] || d_facts[FD_DESTROY] || d_facts[FD_LOOK];
     wire            freed = d_facts[FD_DESTROY] && !d_y_next[Y_EXISTS];
@@ -122,9 +124,11 @@ module f_rules #(
     );
 
     wire [1:0]       life = s[1:0], n_life = s_next[1:0];
-    wire [IDX_W-1:0] prod = s[12 +: IDX_W], cons = s[12+IDX_W +: IDX_W], mark = s[12+2*IDX_W +: IDX_W], done = s[12+3*IDX_W +: IDX_W];
+    wire [IDX_W-1:0] prod = s[12 +: IDX_W], cons = s[12+IDX_W +: IDX_W], mark = s[12+2*IDX_W +: IDX_W],
+        done = s[12+3*IDX_W +: IDX_W];
     wire [N-1:0]     is_new = s[12+4*IDX_W +: N], is_sol = s[12+4*IDX_W+N +: N];
-    wire [IDX_W-1:0] n_prod = s_next[12 +: IDX_W], n_cons = s_next[12+IDX_W +: IDX_W], n_done = s_next[12+3*IDX_W +: IDX_W];
+    wire [IDX_W-1:0] n_prod = s_next[12 +: IDX_W], n_cons = s_next[12+IDX_W +: IDX_W],
+        n_done = s_next[12+3*IDX_W +: IDX_W];
     wire             create = d_valid && d_op == `CDE_TRC_CREATE;
     wire [IDX_W-1:0] w_next = create ? 0 : written + write;
 
@@ -145,7 +149,8 @@ module f_rules #(
             if (entries) assume ((p_count == 2'd1 || p_count == 2'd2) && p_count <= unanswered &&
                 life != `CDE_LIFE_FREE);
             else assume (p_count == 2'd0);
-            if (p_op == `CDE_TRC_CQ_ERROR) assume (p_status == `CDE_CQST_INTERNAL_ERROR || (p_status == `CDE_CQST_BUFFER_OVERFLOW && life != `CDE_LIFE_FREE));
+            if (p_op == `CDE_TRC_CQ_ERROR) assume (p_status == `CDE_CQST_INTERNAL_ERROR ||
+                (p_status == `CDE_CQST_BUFFER_OVERFLOW && life != `CDE_LIFE_FREE));
             if (p_op == `CDE_TRC_EVENT_DONE || p_op == `CDE_TRC_EVENT_FAILED) assume (s[11]);
         end
         if (d_valid) begin
@@ -181,10 +186,12 @@ module f_rules #(
         called_when_possible: assert (!(y[Y_MATURE] && !y[Y_BUSY] && !y[Y_EQE]));
     end
 
-    // ---------------------------------------------------------------- invariants: the design's encoding of the specification's state
-    wire [IDX_W-1:0] ahead = prod - cons, behind = cons - prod, newer = prod - mark, mark_cons = mark - cons, last = prod - 1'b1;
+    // ------------------------------------------------ invariants: the design's encoding of the specification's state
+    wire [IDX_W-1:0] ahead = prod - cons, behind = cons - prod, newer = prod - mark, mark_cons = mark - cons,
+        last = prod - 1'b1;
     wire             some = ahead != 0 && !ahead[IDX_W-1];
-    wire [IDX_W-1:0] solp = x[X_SOLP +: IDX_W], solp_1 = solp - 1'b1, sol_new = solp - mark, in_ring = written - cons, in_lead = written - prod;
+    wire [IDX_W-1:0] solp = x[X_SOLP +: IDX_W], solp_1 = solp - 1'b1, sol_new = solp - mark, in_ring = written - cons,
+        in_lead = written - prod;
     reg              table_ok, sol_ok;
     reg [IDX_W-1:0]  at, left, from_mark, to_sol;
     integer          j;
@@ -248,7 +255,8 @@ module f_rules #(
         c_called_by_error: cover (p_valid && p_call && p_op == `CDE_TRC_CQ_ERROR);
         c_called_by_arm: cover (d_valid && d_call && d_op == `CDE_TRC_DOORBELL && !y[Y_ARMED]);
         c_called_by_merged_arm: cover (d_valid && d_call && d_op == `CDE_TRC_DOORBELL && y[Y_ARMED]);
-        c_arm_on_old_stays: cover (d_valid && d_op == `CDE_TRC_DOORBELL && acts && d_arm && some && !d_call && !y[Y_BUSY] && !y[Y_EQE] && !moderated);
+        c_arm_on_old_stays: cover (d_valid && d_op == `CDE_TRC_DOORBELL && acts && d_arm && some && !d_call &&
+            !y[Y_BUSY] && !y[Y_EQE] && !moderated);
         c_consumed_early: cover (behind == 2 && life == `CDE_LIFE_READY);
         c_destroyed_while_running: cover (life == `CDE_LIFE_DESTROYING && y[Y_BUSY]);
     end

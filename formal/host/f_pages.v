@@ -53,7 +53,7 @@ module f_pages #(
     wire            db_page, post_page;
     wire [3:0]      db_index;
     wire [15:0]     st_page, st_object, rd_err_page;
-    localparam LATE = 7;                 // from a doorbell to its answer; a post is answered after four cycles
+    localparam LATE = 7;                 // from a doorbell to its answer; that of a post comes a cycle earlier
     reg [LATE-1:0]  db_way, post_way;
     initial {db_way, post_way} = 0;
     wire            took_db = db_valid && db_ready && up, took_post = post_valid && post_ready && up;
@@ -77,7 +77,7 @@ module f_pages #(
         .res_valid(db_way[LATE-1]),
         .res_cause(cause), .post_valid(post_valid), .post_ready(post_ready && up), .post_page(post_page),
         .post_kind(post_kind), .post_data(post_data),
-        .post_word(post_word), .post_res_valid(post_way[3]), .post_res_cause(cause), .st_valid(st_valid),
+        .post_word(post_word), .post_res_valid(post_way[LATE-2]), .post_res_cause(cause), .st_valid(st_valid),
         .st_page(st_page),
         .st_post(st_post), .st_srq(st_srq), .st_object(st_object), .st_cause(st_cause), .s_axi_arid(arid),
         .s_axi_araddr(araddr),
@@ -111,7 +111,7 @@ module f_pages #(
     (* hierconn *) wire [2*A_W-1:0] \dut.doorbell_i.aw_fifo.words ;
     (* hierconn *) wire [2*577-1:0] \dut.doorbell_i.w_fifo.words ;
     (* hierconn *) wire [LATE*T_W-1:0] \dut.doorbell_i.tags ;
-    (* hierconn *) wire [26:0] \dut.doorbell_i.posted ;
+    (* hierconn *) wire \dut.doorbell_i.posted_valid ;
     (* hierconn *) wire [5:0] \write_i.f_wls ;
     (* hierconn *) wire [6+ID_W:0] \write_i.f_watch ;
     wire [5:0]        ahead;
@@ -148,7 +148,7 @@ module f_pages #(
         i_quiet: assert (up || (at_a == 0 && addresses == 0 && beats == 0 && outstanding == 0 &&
             \write_i.f_wls == 0 && !watching));
         i_ways: assert ((db_way & post_way) == 0);
-        i_posted: assert ({\dut.doorbell_i.posted [26], \dut.doorbell_i.posted [17], \dut.doorbell_i.posted [8]} == post_way[6:4]);
+        i_posted: assert (\dut.doorbell_i.posted_valid == post_way[LATE-1]);
         i_levels: assert ((up || at_a == 0) && addresses <= 2 && beats <= 2);
         i_outstanding: assert (outstanding == at_a + addresses && \write_i.f_wls == at_a + lasts);
         if (watching) begin

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_keys: proof that a key is valid once and for one QP, and that no access is granted without one (cde_keys, cde_check).
+// f_keys: proof that a key is valid once and for one QP, and that no access is granted without one (cde_keys,
+// cde_check).
 //
-// Purpose: follows any one key through the table's change port. Once valid, its window belongs to the QP that bound it until a step takes it
-//          away, of two invalidations exactly one succeeds, and it is never valid again, for checks, invalidations and lookups alike.
-//          Addresses and lengths have two bits, zones one: no property depends on more. Assumed is what cde_key_ctrl checks of commands: their number exists, and is of the kind that the command is about.
+// Purpose: follows any one key through the table's change port. Once valid, its window belongs to the QP that bound it
+//          until a step takes it away, of two invalidations exactly one succeeds, and it is never valid again, for
+//          checks, invalidations and lookups alike. Addresses and lengths have two bits, zones one: no property depends
+//          on more. Assumed is what cde_key_ctrl checks of commands: their number exists, and is of the kind that the
+//          command is about.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -60,6 +63,7 @@ localparam QP_W = 1, MR_W = 1;
     wire [1:0]    change_at, count;
     wire [KW-1:0] change_word;
     wire [389:0]  found;
+    wire          look_held;
 
     cde_keys #(.NUM_QP(2), .QP_W(1), .NUM_MR(2), .NUM_MW(2), .MR_W(1), .N_W(1), .ECC(0)) keys_i (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .peer_valid(peer_valid),
@@ -69,7 +73,7 @@ localparam QP_W = 1, MR_W = 1;
         .op_key(op_key), .op_region(op_region), .op_base(op_base), .op_length(op_length), .op_zone(op_zone),
         .op_rights(op_rights),
         .opr_valid(opr_valid), .opr_status(opr_status), .set_we(set_we), .set_qp(set_qp), .set_zone(set_zone[15:0]),
-        .look_qp(1'b0),
+        .look_qp(1'b0), .look_held(look_held),
         .keys({64'd0, key}), .found(found), .invalidates(invalidates), .change_we(change_we), .change_at(change_at),
         .change_word(change_word)
     );
@@ -130,6 +134,15 @@ localparam QP_W = 1, MR_W = 1;
         was_valid <= valid;
     end
 
+    // What is valid on QP 0, counted at the decision
+    (* hierconn *) wire \keys_i.gains , \keys_i.loses , \keys_i.holder ;
+    (* hierconn *) wire [25:0] \keys_i.f_held ;
+    reg [12:0] held = 0;
+    always @(posedge clk) begin
+        if (up && \keys_i.gains && !\keys_i.holder ) held <= held + 1'b1;
+        if (up && \keys_i.loses && !\keys_i.holder ) held <= held - 1'b1;
+    end
+
     wire mine = taken_2 && key_2 == k;
     wire takes_away = code_2 == KEY_INVALIDATE || code_2 == KEY_READ || code_2 == KEY_PEER;
     wire granted = count[0] && !count[1];
@@ -137,7 +150,8 @@ localparam QP_W = 1, MR_W = 1;
     always @* if (up && up_1) begin
         // A key has one life, and only the steps that may do so end it.
         never_valid_again: assert (!(gone && valid));
-        generation_only_grows: assert (entry_next[`CDE_KEY_WORD_GENERATION +: 20] >= entry[`CDE_KEY_WORD_GENERATION +: 20]);
+        generation_only_grows: assert (
+            entry_next[`CDE_KEY_WORD_GENERATION +: 20] >= entry[`CDE_KEY_WORD_GENERATION +: 20]);
         if (valid && !valid_next)
             ended_by_its_step: assert (taken_2 && ((takes_away &&
                 key_2 == k) || ((code_2 == KEY_CLOSE || code_2 == KEY_DEREGISTER) && key_2[11:0] == k[11:0])));
@@ -158,20 +172,33 @@ localparam QP_W = 1, MR_W = 1;
         if (granted && access_2[63:32] == k && access_2[`CDE_CHECK_LENGTH_LSB +: 32] != 0) begin
             granted_is_valid: assert (valid);
             if (window) granted_to_its_qp: assert (access_2[15:0] == {15'd0, owner});
-            granted_right: assert (access_2[17:16] == 2'd1 ? entry[`CDE_KEY_WORD_RIGHTS + 1] : access_2[17:16] == 2'd2 && entry[`CDE_KEY_WORD_RIGHTS + 2]);
+            granted_right: assert (access_2[17:16] == 2'd1 ? entry[`CDE_KEY_WORD_RIGHTS + 1] :
+                access_2[17:16] == 2'd2 && entry[`CDE_KEY_WORD_RIGHTS + 2]);
         end
         if (asked && found[0]) found_is_valid: assert (valid && !window);
+        // (There are four keys, so that the count never wraps.)
+        if (!held[12] && !\keys_i.f_held [12]) held_at_once: assert (look_held == (held != 0));
     end
 
 `ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction: every memory holds the entry
-    (* hierconn *) wire [4*KW-1:0] \keys_i.word_ram.words , \keys_i.memory_ram.words , \keys_i.g_lookup[0].lookup_ram.words , \check_i.word_ram.words ;
+    (* hierconn *) wire [4*KW-1:0] \keys_i.word_ram.words , \keys_i.memory_ram.words ,
+        \keys_i.g_lookup[0].lookup_ram.words , \check_i.word_ram.words ;
     function [KW-1:0] of_key;
         input [4*KW-1:0] w;
         begin
             of_key = at[1] ? (at[0] ? w[3*KW +: KW] : w[2*KW +: KW]) : at[0] ? w[KW +: KW] : w[0 +: KW];
         end
     endfunction
+
+    // ... the count of QP 0 is a step behind ...
+    (* hierconn *) wire \keys_i.gained , \keys_i.lost_one , \keys_i.held_at ;
+    wire own = !\keys_i.held_at ;
+    always @(posedge clk) if (age != 0) begin
+        count_follows: assert (\keys_i.f_held [12:0] + (\keys_i.gained && own) == held + (\keys_i.lost_one && own));
+        one_way: assert (!(\keys_i.gained && \keys_i.lost_one ));
+        if (!up) none_yet: assert (held == 0 && !\keys_i.gained && !\keys_i.lost_one );
+    end
 
     wire cleared = {1'b0, age} > {2'b00, at} + 1'b1;
     always @(posedge clk) begin
@@ -188,12 +215,15 @@ localparam QP_W = 1, MR_W = 1;
     end
 
     // ... and the stages hold what was taken.
-    (* hierconn *) wire \keys_i.b_valid , \keys_i.c_valid , \keys_i.b_qp , \keys_i.c_qp , \keys_i.b_far , \keys_i.c_far ;
+    (* hierconn *) wire \keys_i.b_valid , \keys_i.c_valid , \keys_i.b_qp , \keys_i.c_qp , \keys_i.b_far ,
+        \keys_i.c_far ;
     (* hierconn *) wire [3:0] \keys_i.b_code , \keys_i.c_code ;
     (* hierconn *) wire [31:0] \keys_i.b_key , \keys_i.c_key ;
-    (* hierconn *) wire [1:0] \keys_i.b_at , \keys_i.c_at , \keys_i.word_ram.f_raddr , \check_i.b_at , \check_i.word_ram.f_raddr ;
+    (* hierconn *) wire [1:0] \keys_i.b_at , \keys_i.c_at , \keys_i.word_ram.f_raddr , \check_i.b_at ,
+        \check_i.word_ram.f_raddr ;
     (* hierconn *) wire [KW-1:0] \keys_i.word , \check_i.word ;
-    (* hierconn *) wire \check_i.b_valid , \check_i.c_valid , \check_i.b_far , \check_i.c_far , \check_i.b_bad , \check_i.c_bad ;
+    (* hierconn *) wire \check_i.b_valid , \check_i.c_valid , \check_i.b_far , \check_i.c_far , \check_i.b_bad ,
+        \check_i.c_bad ;
     (* hierconn *) wire [31:0] \check_i.b_key , \check_i.c_key ;
     (* hierconn *) wire [15:0] \check_i.b_name , \check_i.c_name ;
     (* hierconn *) wire [1:0] \check_i.b_kind , \check_i.c_kind ;
@@ -213,19 +243,24 @@ localparam QP_W = 1, MR_W = 1;
                                      \keys_i.g_lookup[0].far == (asked_key[11:1] != 0) && asked == (asked_key == k));
         end
         if (up && taken_1) step_b: assert (\keys_i.b_qp == qp_1 && \keys_i.b_code == code_1 && \keys_i.b_key == key_1 &&
-                                     \keys_i.b_at == {key_1[11], key_1[0]} && \keys_i.b_far == (key_1[10:1] != 0) && code_1 <= KEY_READ);
+                                     \keys_i.b_at == {key_1[11], key_1[0]} && \keys_i.b_far == (key_1[10:1] != 0) &&
+                                         code_1 <= KEY_READ);
         if (up && taken_2) begin
             step_c: assert (\keys_i.c_qp == qp_2 && \keys_i.c_code == code_2 && \keys_i.c_key == key_2 &&
-                            \keys_i.c_at == {key_2[11], key_2[0]} && \keys_i.c_far == (key_2[10:1] != 0) && code_2 <= KEY_READ);
+                            \keys_i.c_at == {key_2[11], key_2[0]} && \keys_i.c_far == (key_2[10:1] != 0) &&
+                                code_2 <= KEY_READ);
             if (\keys_i.c_at == at) word_of_step: assert (\keys_i.word == entry);
         end
-        if (up && taken_1 && (code_1 == KEY_REGISTER || code_1 == KEY_ALLOC || code_1 == KEY_DEREGISTER || code_1 == KEY_CREATE || code_1 == KEY_CLOSE))
+        if (up && taken_1 && (code_1 == KEY_REGISTER || code_1 == KEY_ALLOC || code_1 == KEY_DEREGISTER ||
+            code_1 == KEY_CREATE || code_1 == KEY_CLOSE))
             kind_b: assert (key_1[10:1] == 0 && key_1[11] == (code_1 == KEY_CREATE || code_1 == KEY_CLOSE));
-        if (up && taken_2 && (code_2 == KEY_REGISTER || code_2 == KEY_ALLOC || code_2 == KEY_DEREGISTER || code_2 == KEY_CREATE || code_2 == KEY_CLOSE))
+        if (up && taken_2 && (code_2 == KEY_REGISTER || code_2 == KEY_ALLOC || code_2 == KEY_DEREGISTER ||
+            code_2 == KEY_CREATE || code_2 == KEY_CLOSE))
             kind_c: assert (key_2[10:1] == 0 && key_2[11] == (code_2 == KEY_CREATE || code_2 == KEY_CLOSE));
         if (up && check_1) access_b: assert (\check_i.b_key == access_1[63:32] &&
             \check_i.b_name == access_1[15:0] && \check_i.b_kind == access_1[17:16] &&
-                                       \check_i.b_at == {access_1[43], access_1[32]} && \check_i.b_far == (access_1[42:33] != 0) &&
+                                       \check_i.b_at == {access_1[43], access_1[32]} &&
+                                           \check_i.b_far == (access_1[42:33] != 0) &&
                                        (\check_i.b_bad || access_1[17:16] == 1 || access_1[17:16] == 2));
         if (up && check_2) begin
             access_c: assert (\check_i.c_key == access_2[63:32] && \check_i.c_name == access_2[15:0] &&

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_ram: proof that a memory is what its model says, though a bit of each of its words may be wrong (DUT, MODEL; with PORTS_2 those of two ports).
+// f_ram: proof that a memory is what its model says, though a bit of each of its words may be wrong (DUT, MODEL; with
+// PORTS_2 those of two ports).
 //
-// Purpose: memories that forward; of cde_ram_direct see f_ram_direct.v. Follows any one word. Injections of one wrong bit come at any time, for this
-//          memory or others, and each write may store one, so words are read, corrected and written back in every order with writes. Each read
-//          that begins after the walk gives what the model gives; no wrong word is reported as lost. With ECC = 0 there are no wrong bits.
+// Purpose: memories that forward; of cde_ram_direct see f_ram_direct.v. Follows any one word. Injections of one wrong
+//          bit come at any time, for this memory or others, and each write may store one, so words are read, corrected
+//          and written back in every order with writes. Each read that begins after the walk gives what the model
+//          gives; no wrong word is reported as lost. With ECC = 0 there are no wrong bits.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -68,35 +70,28 @@ module f_ram #(
         .waddr1(waddr1), .wdata1(wdata1),
         .raddr0(raddr0), .rdata0(is0), .raddr1(raddr1), .rdata1(is1)
     );
-    (* hierconn *) wire \dut.v0_1 , \dut.v0_2 , \dut.v1_1 , \dut.v1_2 ;
-    (* hierconn *) wire [AW-1:0] \dut.at0_1 , \dut.at0_2 , \dut.at1_1 , \dut.at1_2 ;
+    (* hierconn *) wire \dut.v0_1 , \dut.v1_1 ;
+    (* hierconn *) wire [AW-1:0] \dut.at0_1 , \dut.at1_1 ;
     (* hierconn *) wire \dut.bad0 , \dut.lost0 , \dut.lost1 ;
     wire wrong = \dut.bad0 ;
     wire [1:0] hopeless = {\dut.lost1 , \dut.lost0 };
-    (* hierconn *) wire [W-1:0] \dut.data0_1 , \dut.data0_2 , \dut.data1_1 , \dut.data1_2 , \dut.heal_data0 , \dut.heal_data1 ;
-    (* hierconn *) wire \dut.heal0 , \dut.heal1 , \dut.user0_1 , \dut.user0_2 , \dut.user1_1 , \dut.user1_2 , \dut.same_2 ;
-    (* hierconn *) wire \dut.r0_side , \dut.r1_side , \dut.walk_1 , \dut.walk_2 ;
+    (* hierconn *) wire [W-1:0] \dut.data0_1 , \dut.data1_1 , \dut.heal_data0 , \dut.heal_data1 ;
+    (* hierconn *) wire \dut.heal0 , \dut.heal1 , \dut.user0_1 , \dut.user1_1 , \dut.same_1 ;
+    (* hierconn *) wire \dut.r0_side , \dut.r1_side , \dut.walk_1 ;
     (* hierconn *) wire [AW-1:0] \dut.heal_addr0 , \dut.heal_addr1 ;
     (* hierconn *) wire [WALK-1:0] \dut.newest ;
-    wire step0_1 = \dut.v0_1 && \dut.at0_1 == at;
-    wire step0_2 = \dut.v0_2 && \dut.at0_2 == at;
-    wire step1_1 = \dut.v1_1 && \dut.at1_1 == at;
-    wire step1_2 = \dut.v1_2 && \dut.at1_2 == at;
-    wire step_1 = step0_1 || step1_1;
-    wire under_way = step_1 || step0_2 || step1_2;
-    wire back0_1 = step0_1 && !\dut.user0_1 && !\dut.walk_1 ;
-    wire back0_2 = step0_2 && !\dut.user0_2 && !\dut.walk_2 ;
-    wire back1_1 = step1_1 && !\dut.user1_1 && !\dut.walk_1 ;
-    wire back1_2 = step1_2 && !\dut.user1_2 && !\dut.walk_2 ;
-    wire user_2 = (step0_2 && \dut.user0_2 ) || (step1_2 && \dut.user1_2 );
+    wire step0 = \dut.v0_1 && \dut.at0_1 == at;
+    wire step1 = \dut.v1_1 && \dut.at1_1 == at;
+    wire under_way = step0 || step1;
+    wire back0 = step0 && !\dut.user0_1 && !\dut.walk_1 ;
+    wire back1 = step1 && !\dut.user1_1 && !\dut.walk_1 ;
     wire in_1 = \dut.newest [at];
-    // The latest on its way is the word; of one step that of port 1. A word written back goes to the bank that holds it, and no write of the word
-    // is beside it or before it.
-    wire right = (step1_1 ? \dut.data1_1 == word : step0_1 ? \dut.data0_1 == word : step1_2 ? \dut.data1_2 == word : \dut.data0_2 == word)
-        && (!back0_1 || (!in_1 && !step1_1 && !user_2)) && (!back1_1 || (in_1 && !step0_1 && !user_2))
-        && (!back0_2 || (!in_1 && !step1_2)) && (!back1_2 || (in_1 && !step0_2))
-        && (\dut.same_2 == (\dut.user0_2 && \dut.user1_2 && \dut.at0_2 == \dut.at1_2 ));
-    wire idle = !(step0_1 && \dut.user0_1 ) && !(step1_1 && \dut.user1_1 ) && !user_2;
+    // What is on its way is the word; of both ports that of port 1. A word written back goes to the bank that holds it,
+    // and no write of the word is beside it.
+    wire right = (step1 ? \dut.data1_1 == word : \dut.data0_1 == word)
+        && (!back0 || (!in_1 && !step1)) && (!back1 || (in_1 && !step0))
+        && (\dut.same_1 == (\dut.user0_1 && \dut.user1_1 && \dut.at0_1 == \dut.at1_1 ));
+    wire idle = !(step0 && \dut.user0_1 ) && !(step1 && \dut.user1_1 );
     wire heals_right = (!\dut.heal0 || \dut.heal_addr0 != at || (\dut.heal_data0 == word && \dut.r0_side == in_1 &&
         idle))
         && (!\dut.heal1 || \dut.heal_addr1 != at || (\dut.heal_data1 == word && \dut.r1_side == in_1 && idle));
@@ -110,18 +105,27 @@ module f_ram #(
         .rdata(is0)
     );
     assign {read1, is1} = {2*W{1'b0}};
-    (* hierconn *) wire \dut.v_1 , \dut.v_2 ;
-    (* hierconn *) wire [AW-1:0] \dut.at_1 , \dut.at_2 ;
+    (* hierconn *) wire \dut.v_1 ;
+    (* hierconn *) wire [AW-1:0] \dut.at_1 ;
     (* hierconn *) wire \dut.bad , \dut.lost ;
     wire wrong = \dut.bad ;
     wire [1:0] hopeless = {1'b0, \dut.lost };
-    (* hierconn *) wire [W-1:0] \dut.data_1 , \dut.data_2 , \dut.heal_data ;
+    (* hierconn *) wire [W-1:0] \dut.data_1 , \dut.heal_data ;
     (* hierconn *) wire \dut.heal ;
     (* hierconn *) wire [AW-1:0] \dut.heal_addr ;
-    wire step_1 = \dut.v_1 && \dut.at_1 == at;
+`ifdef LATE
+    // Encoded a cycle before it is stored
+    (* hierconn *) wire \dut.v_2 ;
+    (* hierconn *) wire [AW-1:0] \dut.at_2 ;
+    (* hierconn *) wire [W-1:0] \dut.data_2 ;
     wire step_2 = \dut.v_2 && \dut.at_2 == at;
+    wire right_2 = \dut.data_2 == word;
+`else
+    wire step_2 = 1'b0, right_2 = 1'b0;
+`endif
+    wire step_1 = \dut.v_1 && \dut.at_1 == at;
     wire under_way = step_1 || step_2;
-    wire right = step_1 ? \dut.data_1 == word : \dut.data_2 == word;
+    wire right = step_1 ? \dut.data_1 == word : right_2;
     wire heals_right = !\dut.heal || \dut.heal_addr != at || \dut.heal_data == word;
 `endif
 

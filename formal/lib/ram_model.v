@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ram_model: what the memories promise, in as few registers as it takes; stands in for cde_ram, cde_ram_2w and
-// cde_ram_direct in proofs of what uses them.
+// ram_model: what the memories promise, in as few registers as it takes; stands in for cde_ram and cde_ram_direct in
+// proofs of what uses them.
 //
 // Purpose: all words in one register; a read remembers its address alone, so what it gives is what the word has become
 //          by the end of the read's clock edge. The walk clears all words at once. Without code (ECC is not used). That
-//          the memories keep this promise is proven of them: proofs ram, ram_2w and ram_direct, where the modules have
-//          other names (macros CDE_RAM, CDE_RAM_2W).
+//          the memories keep this promise is proven of them: proofs ram and ram_direct, where the modules have other
+//          names (macros CDE_RAM, CDE_RAM_DIRECT).
 // Ports:   those of the memories; the maintenance bus passes by.
 // Latency: that of the memories.
 `default_nettype none
@@ -15,9 +15,6 @@
 `endif
 `ifndef CDE_RAM_DIRECT
 `define CDE_RAM_DIRECT cde_ram_direct
-`endif
-`ifndef CDE_RAM_2W
-`define CDE_RAM_2W cde_ram_2w
 `endif
 
 module `CDE_RAM #(
@@ -81,43 +78,6 @@ module `CDE_RAM_DIRECT #(
         f_fresh <= !mem_i[`CDE_MEM_CLEAR];
         f_none <= we && waddr == raddr;
         if (we) words[waddr * W +: W] <= wdata;
-        if (mem_i[`CDE_MEM_CLEAR]) words <= 0;
-    end
-
-endmodule
-
-module `CDE_RAM_2W #(
-    parameter W = 8,
-    parameter AW = 4,
-    parameter ECC = 0
-) (
-    input  wire                  clk,
-    input  wire [`CDE_MEM_W-1:0] mem_i,
-    output wire [`CDE_MEM_W-1:0] mem_o,
-    input  wire                  we0,
-    input  wire [AW-1:0]         waddr0,
-    input  wire [W-1:0]          wdata0,
-    input  wire                  we1,
-    input  wire [AW-1:0]         waddr1,
-    input  wire [W-1:0]          wdata1,
-    input  wire [AW-1:0]         raddr0,
-    output wire [W-1:0]          rdata0,
-    input  wire [AW-1:0]         raddr1,
-    output wire [W-1:0]          rdata1
-);
-
-    reg [(W << AW) - 1:0] words;
-    reg [AW-1:0]          r0_addr_q, r1_addr_q;
-
-    assign mem_o = mem_i;
-    assign rdata0 = words[r0_addr_q * W +: W];
-    assign rdata1 = words[r1_addr_q * W +: W];
-
-    always @(posedge clk) begin
-        r0_addr_q <= raddr0;
-        r1_addr_q <= raddr1;
-        if (we0) words[waddr0 * W +: W] <= wdata0;
-        if (we1) words[waddr1 * W +: W] <= wdata1;
         if (mem_i[`CDE_MEM_CLEAR]) words <= 0;
     end
 

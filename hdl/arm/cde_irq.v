@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_irq: interrupt vectors of event queues.
 //
-// Purpose: after an EQE is in memory its EQ's vector is sent. One pending bit per EQ: while the sink stalls, requests of
-//          one EQ merge and none is lost (a request in the cycle of sending stays pending); while it does not, each has
-//          a beat. Round robin between EQs. Vectors of others (xirq_*) are sent as they come, one beat each, round robin
-//          with those of EQs.
+// Purpose: after an EQE is in memory its EQ's vector is sent. One pending bit per EQ: while the sink stalls, requests
+//          of one EQ merge and none is lost (a request in the cycle of sending stays pending); while it does not, each
+//          has a beat. Round robin between EQs. Vectors of others (xirq_*) are sent as they come, one beat each, round
+//          robin with those of EQs.
 // Ports:   requests (set_*), creation of EQs (clear_*), vector lookup, vectors of others (xirq_*), m_axis_irq.
 // Latency: request in cycle t, m_axis_irq valid in t+3; a vector of others taken in t is valid in t+1.
 `default_nettype none
@@ -39,7 +39,7 @@ module cde_irq #(
     reg               clears;              // cleared is not zero: nothing is sent until the next pick
     reg               pick_valid;
     reg  [NUM_EQ-1:0] pick;                // the EQ that is next, one-hot; chosen anew until its beat
-    reg  [EQ_W-1:0]   pick_eq;
+    reg  [EQ_W-1:0]   pick_eq;             // its number
     reg  [NUM_EQ-1:0] pick_behind;         // EQs after the pick
     reg  [NUM_EQ-1:0] behind;              // EQs after the one that was sent last
 
@@ -72,12 +72,11 @@ module cde_irq #(
     wire [NUM_EQ-1:0] asking = load ? rest : all;
     wire [NUM_EQ-1:0] from_next = load ? rest_from : all_from;
     wire [NUM_EQ-1:0] next = from_next & ~(from_next << 1);
-    reg  [EQ_W-1:0]   next_eq;
     integer           j;
 
     always @* begin
-        next_eq = {EQ_W{1'b0}};
-        for (j = 0; j < NUM_EQ; j = j + 1) if (next[j]) next_eq = next_eq | j[EQ_W-1:0];
+        pick_eq = {EQ_W{1'b0}};
+        for (j = 0; j < NUM_EQ; j = j + 1) if (pick[j]) pick_eq = pick_eq | j[EQ_W-1:0];
     end
 
     // Low from power-up, before any clock edge.
@@ -88,7 +87,6 @@ module cde_irq #(
         clears <= clear;
         pick_valid <= from_next[NUM_EQ-1];
         pick <= next;
-        pick_eq <= next_eq;
         pick_behind <= from_next << 1;
         if (load) begin
             m_axis_irq_tvalid <= 1'b1;

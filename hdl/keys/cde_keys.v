@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_keys: the table of regions and windows (MW-01 to MW-05, MW-11, MW-12).
 //
-// Purpose: every step that gives, binds or takes away a key is decided in one stage, one after the other, so that of two invalidations
-//          exactly one succeeds. Steps of requests and commands wait for a cycle that no receive request needs.
-// Ports:   peer invalidations (peer_*: place, then decision and whether it counts), one other step at a time (op_*, opr_*), zones of QPs,
-//          lookups of segments (keys, found) and of checks (look_*, changes of the table: change_*); trace lane 8.
+// Purpose: every step that gives, binds or takes away a key is decided in one stage, one after the other, so that of
+//          two invalidations exactly one succeeds. Steps of requests and commands wait for a cycle that no receive
+//          request needs.
+// Ports:   peer invalidations (peer_*: place, then decision and whether it counts), one other step at a time (op_*,
+//          opr_*), zones of QPs, lookups of segments (keys, found) and of checks (look_*, changes of the table:
+//          change_*); trace lane 8.
 // Latency: step taken in cycle t, decided in t+2. One a cycle.
 `default_nettype none
 `include "cde_defs.vh"
@@ -180,7 +182,14 @@ module cde_keys #(
     reg [11:0] bound [0:NUM_MR-1];           // windows bound to a region
     reg [12:0] held [0:NUM_QP-1];            // windows and regions that are valid on a QP
 
-    assign look_held = held[look_qp] != 13'd0;
+    // Counted a cycle behind the decision; a look has what is on its way.
+    reg             gained, lost_one;
+    reg  [QP_W-1:0] held_at;
+    wire            look_same = held_at == look_qp;
+    wire [12:0]     look_count = held[look_qp];
+
+    assign look_held = (look_count != 13'd0 && !(lost_one && look_same && look_count == 13'd1)) ||
+        (gained && look_same);
 
     wire        window = c_key[11];
     wire        exists = word[`CDE_KEY_WORD_EXISTS] && !c_far;
@@ -229,7 +238,8 @@ module cde_keys #(
     wire deregister = c_code == KEY_DEREGISTER, closes = c_code == KEY_CLOSE;
     wire create = c_code == KEY_CREATE || c_code == KEY_ALLOC || c_code == KEY_REGISTER;
     wire refused = (create && (exists || no_more)) || ((deregister || closes) && !exists) || (deregister && busy);
-    wire changes = c_valid && c_code != KEY_LOOK && c_code != KEY_REMOVE && status == 8'h00 && !refused && !(peer && !peer_counts);
+    wire changes = c_valid && c_code != KEY_LOOK && c_code != KEY_REMOVE && status == 8'h00 && !refused &&
+        !(peer && !peer_counts);
     wire unbinds = changes && window && valid && (invalidate || closes);
 
     reg [KW-1:0] w;
@@ -291,15 +301,15 @@ module cde_keys #(
 
     // Operand of KEY_COMMAND: the command's code.
     wire [7:0] command = c_code == KEY_REGISTER ? `CDE_CMD_REGISTER_MR : c_code == KEY_ALLOC ? `CDE_CMD_ALLOC_MR :
-                                  c_code == KEY_DEREGISTER ? `CDE_CMD_DEREGISTER_MR : c_code == KEY_CREATE ? `CDE_CMD_CREATE_MW :
-                                  `CDE_CMD_CLOSE_MW;
+                                  c_code == KEY_DEREGISTER ? `CDE_CMD_DEREGISTER_MR :
+                                  c_code == KEY_CREATE ? `CDE_CMD_CREATE_MW : `CDE_CMD_CLOSE_MW;
 
     wire [11:0] windows_next = changes && binds ? windows + 12'd1 : unbinds ? windows - 12'd1 : windows;
     wire        gains = changes && (binds || fast);
     wire        loses = changes && valid && (window || word[`CDE_KEY_WORD_ALLOC]) &&
         (invalidate || closes || deregister);
     wire [QP_W-1:0] holder = gains ? c_qp : word[`CDE_KEY_WORD_QP +: QP_W];
-    wire [12:0] held_now = held[holder];
+    wire [12:0] held_now = held[held_at];
     wire        is_request = c_code >= KEY_BIND;
     wire        shows = !removes && !(binds && !window) && !(fast && window);
 
@@ -308,8 +318,10 @@ module cde_keys #(
     initial trace_valid = 1'b0;
     always @(posedge clk) begin
         if ((changes && binds) || unbinds) bound[region] <= windows_next;
-        if (gains) held[holder] <= held_now + 13'd1;
-        if (loses) held[holder] <= held_now - 13'd1;
+        {gained, lost_one} <= {gains, loses} & {2{!rst}};
+        held_at <= holder;
+        if (gained) held[held_at] <= held_now + 13'd1;
+        if (lost_one) held[held_at] <= held_now - 13'd1;
         opr_valid <= c_valid && !c_peer && !rst;
         opr_status <= is_request ? status : refused ? `CDE_RES_BUSY : `CDE_RES_OK;
         opr_word <= changes ? word_next : word;
@@ -320,13 +332,25 @@ module cde_keys #(
                            removes ? `CDE_TRC_REMOVED : `CDE_TRC_KEY_COMMAND;
         trace_data[23:8] <= is_request ? {{(16-QP_W){1'b0}}, c_qp} : 16'hFFFF;
         trace_data[63:32] <= binds ? {5'd0, c_key[10:0], 8'd0, status}
-                           : is_request ? {22'd0, c_code == KEY_READ, peer, status} : removes ? 32'd0 : {24'd0, command};
+                           : is_request ? {22'd0, c_code == KEY_READ, peer, status} : removes ? 32'd0
+                           : {24'd0, command};
         trace_data[159:64] <= exists && shows ? shown(word, c_key[11:0], windows) : 96'd0;
         trace_data[255:160] <= (exists ||
             create) && shows ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;
         if (rst) for (i = 0; i < NUM_MR; i = i + 1) bound[i] <= 12'd0;
         if (rst) for (i = 0; i < NUM_QP; i = i + 1) held[i] <= 13'd0;
     end
+
+`ifdef FORMAL
+    // What is counted of each queue pair, for proofs of this module.
+    wire [13*NUM_QP-1:0] f_held;
+    genvar               q;
+    generate
+        for (q = 0; q < NUM_QP; q = q + 1) begin : f_counts
+            assign f_held[13 * q +: 13] = held[q];
+        end
+    endgenerate
+`endif
 
 endmodule
 

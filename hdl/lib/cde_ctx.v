@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_ctx: memory of contexts for pipelines that read, decide and write, with a write and a read in each cycle, at any addresses.
+// cde_ctx: memory of contexts for pipelines that read, decide and write, with a write and a read in each cycle, at any
+// addresses.
 //
-// Purpose: one mechanism for "read, correct, forward, decide, write". What is read comes straight out of a register; what is written is
-//          registered before it is encoded and again before it is stored. Writes that are on their way are forwarded, so a pipeline that reads
-//          in cycle t and writes in cycle t + 3 needs no forwarding of its own. All words are 0 after the clearing walk. With ECC, each lane
-//          (cde_ecc.vh) corrects one wrong bit and detects two; both are reported, and a corrected word is written back.
-// Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata; we and waddr from registers), read (raddr, rdata).
+// Purpose: one mechanism for "read, correct, forward, decide, write". What is read comes straight out of a register;
+//          what is written is registered, then encoded and stored. Writes that are on their way are forwarded, so a
+//          pipeline that reads in cycle t and writes in cycle t + 3 needs no forwarding of its own. All words are 0
+//          after the clearing walk. With ECC, each lane (cde_ecc.vh) corrects one wrong bit and detects two; both are
+//          reported, and a corrected word is written back.
+// Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata; we and waddr from registers), read (raddr,
+//          rdata).
 // Latency: rdata belongs to the raddr of three cycles before and includes the writes up to the cycle before.
 `default_nettype none
 `include "cde_mem.vh"
@@ -34,11 +37,11 @@ module cde_ctx #(
     reg [CW-1:0]  mem [0:(1 << AW) - 1];
     reg [CW-1:0]  q_1;
 
-    wire          clear, flip, bad, lost, heal, unused_v_1, v_2, v_3, user_1, unused_user_2;
-    wire [AW-1:0] clear_addr, heal_addr, at_1, at_2, at_3;
+    wire          clear, flip, bad, lost, heal, v_1, v_2, user_1;
+    wire [AW-1:0] clear_addr, heal_addr, at_1, at_2;
     wire [9:0]    at0, at1;
     wire [CW-1:0] mask, put_code;
-    wire [W-1:0]  data_1, data_2, data_3;
+    wire [W-1:0]  data_1, data_2;
     wire [W-1:0]  heal_data = rdata;
 
     cde_mem_node #(.AW(AW)) node (
@@ -53,26 +56,23 @@ module cde_ctx #(
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write (
         .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we), .waddr(waddr), .wdata(wdata), .heal(heal),
         .heal_addr(heal_addr),
-        .heal_data(heal_data), .flip(flip && user_1), .mask(mask), .v_1(unused_v_1), .user_1(user_1), .at_1(at_1),
-        .data_1(data_1), .v_2(v_2),
-        .user_2(unused_user_2), .at_2(at_2), .data_2(data_2), .v_3(v_3), .at_3(at_3), .data_3(data_3),
-        .put_code(put_code)
+        .heal_data(heal_data), .flip(flip && user_1), .mask(mask), .v_1(v_1), .user_1(user_1), .at_1(at_1),
+        .data_1(data_1), .v_2(v_2), .at_2(at_2), .data_2(data_2), .put_code(put_code)
     );
 
     cde_ctx_read #(.W(W), .AW(AW), .CW(CW)) read (
         .clk(clk), .clear(clear), .raddr(raddr), .q_1(q_1), .we0(we), .waddr0(waddr), .wdata0(wdata), .v0_1(user_1),
         .at0_1(at_1),
-        .data0_1(data_1), .v0_2(v_2), .at0_2(at_2), .data0_2(data_2), .v0_3(v_3), .at0_3(at_3), .data0_3(data_3),
+        .data0_1(data_1), .v0_2(v_2), .at0_2(at_2), .data0_2(data_2),
         .we1(1'b0), .waddr1({AW{1'b0}}),
         .wdata1({W{1'b0}}), .v1_1(1'b0), .at1_1({AW{1'b0}}), .data1_1({W{1'b0}}), .v1_2(1'b0), .at1_2({AW{1'b0}}),
-        .data1_2({W{1'b0}}),
-        .v1_3(1'b0), .at1_3({AW{1'b0}}), .data1_3({W{1'b0}}), .rdata(rdata), .bad(bad), .lost(lost), .heal(heal),
+        .data1_2({W{1'b0}}), .rdata(rdata), .bad(bad), .lost(lost), .heal(heal),
         .heal_addr(heal_addr)
     );
 
     always @(posedge clk) begin
         q_1 <= mem[raddr];
-        if (v_2) mem[at_2] <= put_code;
+        if (v_1) mem[at_1] <= put_code;
     end
 
 `ifdef FORMAL

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_ctx_2w: memory of contexts for two pipelines that read, decide and write, each with a write and a read in each cycle, at any addresses.
+// cde_ctx_2w: memory of contexts for two pipelines that read, decide and write, each with a write and a read in each
+// cycle, at any addresses.
 //
-// Purpose: cde_ctx with two write ports and two read ports; both reads include the writes of both. Each write port owns a bank; two bits per
-//          word, one written with each bank, say by their sum which bank holds its newest value, so banks map to ordinary block RAM and the bits
-//          to distributed RAM.
-// Ports:   maintenance bus in and out (cde_mem.vh); two write ports (we and waddr from registers); when both write one word in one cycle,
-//          port 1 wins. Two read ports.
+// Purpose: cde_ctx with two write ports and two read ports; both reads include the writes of both. Each write port owns
+//          a bank; two bits per word, one written with each bank, say by their sum which bank holds its newest value,
+//          so banks map to ordinary block RAM and the bits to distributed RAM.
+// Ports:   maintenance bus in and out (cde_mem.vh); two write ports (we and waddr from registers); when both write one
+//          word in one cycle, port 1 wins. Two read ports.
 // Latency: rdataN belongs to the raddrN of three cycles before and includes the writes up to the cycle before.
 `default_nettype none
 `include "cde_mem.vh"
@@ -52,12 +53,12 @@ module cde_ctx_2w #(
     wire [AW-1:0] clear_addr, heal_addr0, heal_addr1;
     wire [9:0]    at0, at1;
     wire [CW-1:0] mask, put_code0, put_code1;
-    wire          unused_v0_1, v0_2, v0_3, unused_v1_1, v1_2, v1_3, user0_1, user0_2, user1_1, user1_2;
-    wire [AW-1:0] at0_1, at0_2, at0_3, at1_1, at1_2, at1_3;
+    wire          v0_1, v0_2, v1_1, v1_2, user0_1, user1_1;
+    wire [AW-1:0] at0_1, at0_2, at1_1, at1_2;
     wire [W-1:0]  heal_data0 = rdata0, heal_data1 = rdata1;
-    wire [W-1:0]  data0_1, data0_2, data0_3, data1_1, data1_2, data1_3;
-    reg           same_2;                       // both ports write one word
-    reg           walk_1, walk_2;
+    wire [W-1:0]  data0_1, data0_2, data1_1, data1_2;
+    reg           same_1;                       // both ports write one word
+    reg           walk_1;
 
     cde_mem_node #(.AW(AW)) node (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0),
@@ -67,8 +68,8 @@ module cde_ctx_2w #(
 
     cde_flip #(.CW(CW)) flips (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
 
-    // A word is corrected only when none of its writes is on the way. It is written back into its bank, unless the other bank gets a newer
-    // one in that cycle, so written back it takes its place among the writes.
+    // A word is corrected only when none of its writes is on the way. It is written back into its bank, unless the
+    // other bank gets a newer one in that cycle, so written back it takes its place among the writes.
     wire          first0 = heal0 && !r0_side;
     wire          first1 = heal0 && r0_side;
     wire [AW-1:0] back_addr0 = first0 ? heal_addr0 : heal_addr1;
@@ -79,38 +80,32 @@ module cde_ctx_2w #(
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write0 (
         .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we0), .waddr(waddr0), .wdata(wdata0), .heal(back0),
         .heal_addr(back_addr0),
-        .heal_data(first0 ? heal_data0 : heal_data1), .flip(flip && user0_1 && !user1_1), .mask(mask), .v_1(unused_v0_1),
+        .heal_data(first0 ? heal_data0 : heal_data1), .flip(flip && user0_1 && !user1_1), .mask(mask), .v_1(v0_1),
         .user_1(user0_1), .at_1(at0_1),
-        .data_1(data0_1), .v_2(v0_2), .user_2(user0_2), .at_2(at0_2), .data_2(data0_2), .v_3(v0_3), .at_3(at0_3),
-        .data_3(data0_3), .put_code(put_code0)
+        .data_1(data0_1), .v_2(v0_2), .at_2(at0_2), .data_2(data0_2), .put_code(put_code0)
     );
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write1 (
         .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we1), .waddr(waddr1), .wdata(wdata1), .heal(back1),
         .heal_addr(back_addr1),
-        .heal_data(first1 ? heal_data0 : heal_data1), .flip(flip && user1_1), .mask(mask), .v_1(unused_v1_1),
+        .heal_data(first1 ? heal_data0 : heal_data1), .flip(flip && user1_1), .mask(mask), .v_1(v1_1),
         .user_1(user1_1), .at_1(at1_1),
-        .data_1(data1_1), .v_2(v1_2), .user_2(user1_2), .at_2(at1_2), .data_2(data1_2), .v_3(v1_3), .at_3(at1_3),
-        .data_3(data1_3), .put_code(put_code1)
+        .data_1(data1_1), .v_2(v1_2), .at_2(at1_2), .data_2(data1_2), .put_code(put_code1)
     );
 
     cde_ctx_read #(.W(W), .AW(AW), .CW(CW)) read0 (
         .clk(clk), .clear(clear), .raddr(raddr0), .q_1(r0_newest_1 ? r0_bank1_1 : r0_bank0_1), .we0(we0),
         .waddr0(waddr0), .wdata0(wdata0),
-        .v0_1(user0_1), .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2), .v0_3(v0_3),
-        .at0_3(at0_3), .data0_3(data0_3), .we1(we1),
+        .v0_1(user0_1), .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2), .we1(we1),
         .waddr1(waddr1), .wdata1(wdata1), .v1_1(user1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2),
-        .data1_2(data1_2),
-        .v1_3(v1_3), .at1_3(at1_3), .data1_3(data1_3), .rdata(rdata0), .bad(bad0), .lost(lost0), .heal(heal0),
+        .data1_2(data1_2), .rdata(rdata0), .bad(bad0), .lost(lost0), .heal(heal0),
         .heal_addr(heal_addr0)
     );
     cde_ctx_read #(.W(W), .AW(AW), .CW(CW)) read1 (
         .clk(clk), .clear(clear), .raddr(raddr1), .q_1(r1_newest_1 ? r1_bank1_1 : r1_bank0_1), .we0(we0),
         .waddr0(waddr0), .wdata0(wdata0),
-        .v0_1(user0_1), .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2), .v0_3(v0_3),
-        .at0_3(at0_3), .data0_3(data0_3), .we1(we1),
+        .v0_1(user0_1), .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2), .we1(we1),
         .waddr1(waddr1), .wdata1(wdata1), .v1_1(user1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2),
-        .data1_2(data1_2),
-        .v1_3(v1_3), .at1_3(at1_3), .data1_3(data1_3), .rdata(rdata1), .bad(bad1), .lost(lost1), .heal(heal1),
+        .data1_2(data1_2), .rdata(rdata1), .bad(bad1), .lost(lost1), .heal(heal1),
         .heal_addr(heal_addr1)
     );
 
@@ -122,13 +117,13 @@ module cde_ctx_2w #(
         {r0_addr_1, r1_addr_1} <= {raddr0, raddr1};
         {r0_newest_2, r0_side} <= {r0_newest_1, r0_newest_2};
         {r1_newest_2, r1_side} <= {r1_newest_1, r1_newest_2};
-        {walk_2, walk_1} <= {walk_1, clear};
-        same_2 <= user0_1 && user1_1 && at0_1 == at1_1;
-        if (v0_2) bank0[at0_2] <= put_code0;
-        if (v1_2) bank1[at1_2] <= put_code1;
+        walk_1 <= clear;
+        same_1 <= we0 && we1 && waddr0 == waddr1;
+        if (v0_1) bank0[at0_1] <= put_code0;
+        if (v1_1) bank1[at1_1] <= put_code1;
         // Port 0 makes the bits equal, port 1 makes them differ, the clearing walk makes them 0.
-        if (walk_2 || (user0_2 && !same_2)) side0[at0_2] <= !walk_2 && side1[at0_2];
-        if (walk_2 || user1_2) side1[at1_2] <= !walk_2 && !side0[at1_2];
+        if (walk_1 || (user0_1 && !same_1)) side0[at0_1] <= !walk_1 && side1[at0_1];
+        if (walk_1 || user1_1) side1[at1_1] <= !walk_1 && !side0[at1_1];
     end
 
 `ifdef FORMAL

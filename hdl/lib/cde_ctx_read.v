@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ctx_read: the way of a read out of a memory of contexts (cde_ctx, cde_ctx_2w).
 //
-// Purpose: what the memory gave is registered, corrected, and replaced by the latest write of the word that is not in it: one of the two cycles
-//          before the read, of its own, or of the two behind it, by either write port; of one cycle port 1 wins. A wrong word is reported once
-//          while it is read again within three reads.
-// Ports:   raddr; q_1 the code word of the read of the cycle before; of each write port the write itself and its steps (cde_ctx_write); rdata;
-//          bad, lost report; heal the word in rdata was corrected and is to be written back, heal_addr.
+// Purpose: what the memory gave is registered, corrected, and replaced by the latest write of the word that is not in
+//          it: that of the cycle before the read, of its own, or of the two behind it, by either write port; of one
+//          cycle port 1 wins. A wrong word is reported once while it is read again within three reads.
+// Ports:   raddr; q_1 the code word of the read of the cycle before; of each write port the write itself and its steps
+//          (cde_ctx_write); rdata; bad, lost report; heal the word in rdata was corrected and is to be written back,
+//          heal_addr.
 // Latency: rdata, bad, lost and heal belong to the raddr of three cycles before.
 `default_nettype none
 `include "cde_mem.vh"
@@ -29,9 +30,6 @@ module cde_ctx_read #(
     input  wire          v0_2,
     input  wire [AW-1:0] at0_2,
     input  wire [W-1:0]  data0_2,
-    input  wire          v0_3,
-    input  wire [AW-1:0] at0_3,
-    input  wire [W-1:0]  data0_3,
 
     input  wire          we1,
     input  wire [AW-1:0] waddr1,
@@ -42,9 +40,6 @@ module cde_ctx_read #(
     input  wire          v1_2,
     input  wire [AW-1:0] at1_2,
     input  wire [W-1:0]  data1_2,
-    input  wire          v1_3,
-    input  wire [AW-1:0] at1_3,
-    input  wire [W-1:0]  data1_3,
 
     output reg  [W-1:0]  rdata,
     output wire          bad,
@@ -56,15 +51,14 @@ module cde_ctx_read #(
     reg [AW-1:0]  raddr_1, raddr_2;
     reg           ok_1, ok_2;                       // read after the clearing walk
     reg [CW-1:0]  q_2;
-    // Hits of port 0 and port 1: by the write of the read's own cycle, of the cycle before, of two before; by that of the cycle behind
-    wire          own0_1 = v0_1 && at0_1 == raddr_1, own1_1 = v1_1 && at1_1 == raddr_1;
+    // Hits of port 0 and port 1: by the write of the cycle before the read, of its own cycle, and of the two behind it
     wire          one0_1 = v0_2 && at0_2 == raddr_1, one1_1 = v1_2 && at1_2 == raddr_1;
-    wire          two0_1 = v0_3 && at0_3 == raddr_1, two1_1 = v1_3 && at1_3 == raddr_1;
-    reg           next0_2, next1_2;
-    reg           old_2, any_2;                     // any of the first three; any so far
+    wire          own0_1 = v0_1 && at0_1 == raddr_1, own1_1 = v1_1 && at1_1 == raddr_1;
+    wire          next0_1 = we0 && waddr0 == raddr_1, next1_1 = we1 && waddr1 == raddr_1;
+    wire          last0_2 = we0 && waddr0 == raddr_2, last1_2 = we1 && waddr1 == raddr_2;
+    wire [W-1:0]  fwd_1 = own1_1 ? data1_1 : own0_1 ? data0_1 : one1_1 ? data1_2 : data0_2;
+    reg           any_2;                            // any of the first three
     reg [W-1:0]   fwd_2;                            // its data
-    wire          last0_2 = we0 && waddr0 == raddr_2;
-    wire          last1_2 = we1 && waddr1 == raddr_2;
     wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
     reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_3;
     wire          counts_2 = ok_2 && !any_2 && !last0_2 && !last1_2;
@@ -83,14 +77,11 @@ module cde_ctx_read #(
         raddr_2 <= raddr_1;
         ok_2 <= ok_1 && !clear;
         q_2 <= q_1;
-        next0_2 <= we0 && waddr0 == raddr_1;
-        next1_2 <= we1 && waddr1 == raddr_1;
-        old_2 <= own0_1 || own1_1 || one0_1 || one1_1 || two0_1 || two1_1;
-        any_2 <= own0_1 || own1_1 || one0_1 || one1_1 || two0_1 || two1_1 || (we0 && waddr0 == raddr_1) ||
-            (we1 && waddr1 == raddr_1);
-        fwd_2 <= own1_1 ? data1_1 : own0_1 ? data0_1 : one1_1 ? data1_2 : one0_1 ? data0_2 : two1_1 ? data1_3 : data0_3;
+        any_2 <= one0_1 || one1_1 || own0_1 || own1_1 || next0_1 || next1_1;
+        // Written values come late.
+        fwd_2 <= next1_1 ? wdata1 : next0_1 ? wdata0 : fwd_1;
 
-        rdata <= last1_2 ? wdata1 : last0_2 ? wdata0 : next1_2 ? data1_1 : next0_2 ? data0_1 : old_2 ? fwd_2 : fixed_2;
+        rdata <= last1_2 ? wdata1 : last0_2 ? wdata0 : any_2 ? fwd_2 : fixed_2;
         syndrome_3 <= counts_2 ? syndrome_2 : {`CDE_ECC_SYNDROMES(W){1'b0}};
         heal_addr <= raddr_2;
     end

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_ctx_write: the way of a write into a memory of contexts (cde_ctx, cde_ctx_2w).
+// cde_ctx_write: the way of a write into a memory that forwards (cde_ctx, cde_ctx_2w, cde_ram).
 //
-// Purpose: a write is registered (step 1), encoded and registered again (step 2), and stored; its data are shown in each step and in the one
-//          behind. A corrected word takes the place of a write when there is none. The clearing walk goes before both.
-// Ports:   clear, clear_addr of the walk; we, waddr, wdata; heal, heal_addr, heal_data corrected word; flip, mask bits to invert (cde_flip);
-//          put, put_addr, put_code into the memory. _1, _2, _3: v something is written, user by the user, at where, data what.
-// Latency: put two cycles behind we.
+// Purpose: a write is registered (step 1) and encoded; its data are shown in that step and in the one behind (step 2).
+//          A corrected word takes the place of a write when there is none. The clearing walk goes before both.
+// Ports:   clear, clear_addr of the walk; we, waddr, wdata; heal, heal_addr, heal_data corrected word; flip, mask bits
+//          to invert (cde_flip); put_code the code word of step 1. _1, _2: v something is written, user by the user, at
+//          where, data what.
+// Latency: step 1 and put_code a cycle behind we.
 `default_nettype none
 `include "cde_mem.vh"
 
@@ -31,22 +32,16 @@ module cde_ctx_write #(
     output reg  [AW-1:0] at_1,
     output reg  [W-1:0]  data_1,
     output reg           v_2,
-    output reg           user_2,
     output reg  [AW-1:0] at_2,
-    output wire [W-1:0]  data_2,
-    output reg           v_3,
-    output reg  [AW-1:0] at_3,
-    output reg  [W-1:0]  data_3,
+    output reg  [W-1:0]  data_2,
     output wire [CW-1:0] put_code
 );
 
-    reg [CW-1:0]  code_2, wrong_2;
     wire [CW-1:0] code;
 
     cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(v_1), .data(data_1), .code(code));
 
-    assign data_2 = code_2[W-1:0];
-    assign put_code = code_2 ^ wrong_2;
+    assign put_code = CW != W ? code ^ (mask & {CW{flip}}) : code;
 
     always @(posedge clk) begin
         v_1 <= clear || we || heal;
@@ -54,13 +49,8 @@ module cde_ctx_write #(
         at_1 <= clear ? clear_addr : we ? waddr : heal_addr;
         data_1 <= clear ? {W{1'b0}} : we ? wdata : heal_data;
         v_2 <= v_1;
-        user_2 <= user_1;
         at_2 <= at_1;
-        code_2 <= code;
-        wrong_2 <= CW != W && flip ? mask : {CW{1'b0}};
-        v_3 <= v_2;
-        at_3 <= at_2;
-        data_3 <= data_2;
+        data_2 <= data_1;
     end
 
 endmodule

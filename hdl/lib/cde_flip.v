@@ -12,13 +12,14 @@ module cde_flip #(
     input  wire          clk,
     input  wire [9:0]    at0,
     input  wire [9:0]    at1,
-    output reg  [CW-1:0] mask
+    output wire [CW-1:0] mask
 );
 
     localparam ROWS = (CW + 15) / 16;
 
     reg [15:0]     column0, column1;
     reg [ROWS-1:0] row0, row1;
+    reg [16*ROWS-1:0] all;             // mask, of whole rows
     integer        k;
     integer        r;
 
@@ -33,9 +34,15 @@ module cde_flip #(
         end
     end
 
+    // A row at a time: whole words for the simulator, which would go through all bits else.
     always @* begin
-        for (k = 0; k < CW; k = k + 1) mask[k] = (row0[k / 16] && column0[k % 16]) || (row1[k / 16] && column1[k % 16]);
+        for (k = 0; k < ROWS; k = k + 1) begin
+            all[16 * k +: 16] = ({16{row0[k]}} & column0) | ({16{row1[k]}} & column1);
+        end
     end
+
+    assign mask = all[CW-1:0];
+    wire   unused_all = &{1'b0, all};
 
 endmodule
 

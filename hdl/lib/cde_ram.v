@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_ram: memory with one write port and one synchronous read port that never returns stale data, and corrects a wrong bit.
+// cde_ram: memory with one write port and one synchronous read port that never returns stale data, and corrects a wrong
+// bit.
 //
 // Purpose: context storage of the pipelines. A read sees every write up to and including the one of its own clock edge,
-//          so a read-modify-write pipeline whose write follows its read by one cycle needs no further forwarding. A write is registered before it
-//          is encoded and again before it is stored, and forwarded from there. All words are 0 after the clearing walk. With ECC, each lane
-//          (cde_ecc.vh) corrects one wrong bit and detects two; both are reported, and a corrected word is written back.
+//          so a read-modify-write pipeline whose write follows its read by one cycle needs no further forwarding. A
+//          write is registered before it is encoded and again before it is stored, and forwarded from there. All words
+//          are 0 after the clearing walk. With ECC, each lane (cde_ecc.vh) corrects one wrong bit and detects two; both
+//          are reported, and a corrected word is written back.
 // Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata), read (raddr, rdata).
 // Latency: rdata belongs to the raddr of the cycle before.
 `default_nettype none
@@ -34,13 +36,13 @@ module cde_ram #(
     reg [CW-1:0]  mem [0:(1 << AW) - 1];
     reg [CW-1:0]  q_1;
 
-    wire          clear, flip, bad, lost, heal, v_1, v_2, user_1, unused_user_2;
+    wire          clear, flip, bad, lost, heal, v_1, v_2, user_1;
     wire [AW-1:0] clear_addr, heal_addr, at_1, at_2;
     wire [9:0]    at0, at1;
     wire [CW-1:0] mask, put_code;
-    wire          unused_v_3;
-    wire [AW-1:0] unused_at_3;
-    wire [W-1:0]  data_1, data_2, data_3, heal_data;
+    wire [W-1:0]  data_1, data_2, heal_data;
+    reg [W-1:0]   data_3;
+    reg [CW-1:0]  code_2;
 
     cde_mem_node #(.AW(AW)) node (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0),
@@ -52,24 +54,24 @@ module cde_ram #(
 
     always @(posedge clk) begin
         q_1 <= mem[raddr];
-        if (v_2) mem[at_2] <= put_code;
+        code_2 <= put_code;
+        data_3 <= data_2;
+        if (v_2) mem[at_2] <= code_2;
     end
 
-    // A word is corrected only when none of its writes is on the way, so written back it takes its place among them. A word that is written
-    // meanwhile is not written back; nor is one when there is another write, then the next read tries again.
+    // A word is corrected only when none of its writes is on the way, so written back it takes its place among them. A
+    // word that is written meanwhile is not written back; nor is one when there is another write, then the next read
+    // tries again.
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write (
         .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we), .waddr(waddr), .wdata(wdata), .heal(heal),
         .heal_addr(heal_addr), .heal_data(heal_data), .flip(flip && user_1), .mask(mask), .v_1(v_1),
         .user_1(user_1), .at_1(at_1),
-        .data_1(data_1), .v_2(v_2), .user_2(unused_user_2), .at_2(at_2), .data_2(data_2), .v_3(unused_v_3),
-        .at_3(unused_at_3), .data_3(data_3), .put_code(put_code)
+        .data_1(data_1), .v_2(v_2), .at_2(at_2), .data_2(data_2), .put_code(put_code)
     );
     cde_ram_read #(.W(W), .AW(AW), .CW(CW)) read (
         .clk(clk), .clear(clear), .raddr(raddr), .q_1(q_1), .we0(we), .waddr0(waddr), .v0_1(v_1), .at0_1(at_1),
         .data0_1(data_1),
-        .v0_2(v_2), .at0_2(at_2), .data0_2(data_2), .data0_3(data_3), .we1(1'b0), .waddr1({AW{1'b0}}), .v1_1(1'b0),
-        .at1_1({AW{1'b0}}), .data1_1({W{1'b0}}), .v1_2(1'b0), .at1_2({AW{1'b0}}), .data1_2({W{1'b0}}),
-        .data1_3({W{1'b0}}),
+        .v0_2(v_2), .at0_2(at_2), .data0_2(data_2), .data0_3(data_3),
         .rdata(rdata), .bad(bad), .lost(lost), .heal(heal), .heal_addr(heal_addr), .heal_data(heal_data)
     );
 

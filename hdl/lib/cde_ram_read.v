@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_ram_read: the way of a read out of a memory (cde_ram, cde_ram_2w).
+// cde_ram_read: the way of a read out of a memory (cde_ram).
 //
 // Purpose: what the memory gave is corrected, and replaced by the latest write of the word that is not in it: one of
-//          the two cycles before the read, or of its own, by either write port; of one cycle port 1 wins.
-// Ports:   raddr; q_1 the code word of the read of the cycle before; of each write port the write itself and its steps
+//          the two cycles before the read, or of its own.
+// Ports:   raddr; q_1 the code word of the read of the cycle before; the write itself and its steps
 //          (cde_ctx_write); rdata; bad, lost report; heal the word in heal_data was corrected and is to be written
 //          back, heal_addr.
 // Latency: rdata belongs to the raddr of the cycle before; bad, lost and heal to that of two cycles before.
@@ -30,16 +30,6 @@ module cde_ram_read #(
     input  wire [W-1:0]  data0_2,
     input  wire [W-1:0]  data0_3,
 
-    input  wire          we1,
-    input  wire [AW-1:0] waddr1,
-    input  wire          v1_1,
-    input  wire [AW-1:0] at1_1,
-    input  wire [W-1:0]  data1_1,
-    input  wire          v1_2,
-    input  wire [AW-1:0] at1_2,
-    input  wire [W-1:0]  data1_2,
-    input  wire [W-1:0]  data1_3,
-
     output wire [W-1:0]  rdata,
     output wire          bad,
     output wire          lost,
@@ -48,27 +38,24 @@ module cde_ram_read #(
     output reg  [W-1:0]  heal_data
 );
 
-    // Hits of port 0 and port 1: by the write of the read's own cycle, of the cycle before, of two before
+    // Hits: by the write of the read's own cycle, of the cycle before, of two before
     reg [AW-1:0]  raddr_1;
     reg           any_1;
-    reg           own0_1, own1_1, one0_1, one1_1, two1_1;
+    reg           own0_1, one0_1;
     wire          own0 = we0 && waddr0 == raddr;
-    wire          own1 = we1 && waddr1 == raddr;
     wire          one0 = v0_1 && at0_1 == raddr;
-    wire          one1 = v1_1 && at1_1 == raddr;
     wire          two0 = v0_2 && at0_2 == raddr;
-    wire          two1 = v1_2 && at1_2 == raddr;
     wire [W-1:0]  fixed_1;
     wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_1;
     reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
     reg           written_2;
     wire          wrong_2, hopeless_2;
-    wire          after_1 = (we0 && waddr0 == raddr_1) || (we1 && waddr1 == raddr_1);
+    wire          after_1 = we0 && waddr0 == raddr_1;
 
     cde_ecc_dec #(.W(W), .CW(CW)) dec (.code(q_1), .fixed(fixed_1), .syndrome(syndrome_1));
     cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome_2), .bad(wrong_2), .lost(hopeless_2));
 
-    wire [W-1:0]  fwd_1 = own1_1 ? data1_1 : own0_1 ? data0_1 : one1_1 ? data1_2 : one0_1 ? data0_2 : two1_1 ? data1_3 : data0_3;
+    wire [W-1:0]  fwd_1 = own0_1 ? data0_1 : one0_1 ? data0_2 : data0_3;
 
     assign heal = wrong_2 && !hopeless_2 && !written_2;
     assign rdata = any_1 ? fwd_1 : fixed_1;
@@ -76,12 +63,9 @@ module cde_ram_read #(
     // A read of the walk gives 0.
     always @(posedge clk) begin
         raddr_1 <= raddr;
-        any_1 <= clear || own0 || own1 || one0 || one1 || two0 || two1;
+        any_1 <= clear || own0 || one0 || two0;
         own0_1 <= clear || own0;
-        own1_1 <= own1;
         one0_1 <= one0;
-        one1_1 <= one1;
-        two1_1 <= two1;
         syndrome_2 <= any_1 ? {`CDE_ECC_SYNDROMES(W){1'b0}} : syndrome_1;
         written_2 <= after_1 || clear;
         heal_addr <= raddr_1;

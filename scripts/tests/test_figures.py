@@ -80,8 +80,17 @@ def test_synth_table_has_the_top_levels_that_were_measured() -> None:
     row = {"median_mhz": 98.5, "mhz": {"1": 98.5}, "area": area}
     text = figures.synth_table({"rows": {"cde_ram": row, "cde_top": row}})
     assert text.splitlines()[2:] == [
-        "| whole engine, `cde_top` | 98.5 MHz, 1 seed(s) | 1,234 | 5 | 6 | 7 |"
+        "| whole engine, `cde_top` | 98.5 MHz, 1 seed | 1,234 | 5 | 6 | 7 |"
     ]
+
+
+def test_module_table_has_the_path_of_the_slowest_seed() -> None:
+    area = {"lut4": 1234, "ff": 5, "block_ram": 6}
+    quick = {"start": "a", "end": "b", "levels": 3}
+    paths = {"1": quick, "2": {"start": "c", "end": "d", "levels": 4}}
+    row = {"median_mhz": 98.5, "mhz": {"1": 99.0, "2": 98.0}, "area": area, "paths": paths}
+    text = figures.module_table({"rows": {"cde_ram": row}})
+    assert text.splitlines()[2:] == ["| `cde_ram` | 98.5 | 1,234 | 5 | 6 | `c` to `d`, 4 levels |"]
 
 
 def test_a_long_row_goes_on_below() -> None:

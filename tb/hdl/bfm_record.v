@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Packs the handshakes of each cycle into rows of 64-bit words, in the order that tb/env/harness/records.py asks for, and hands
-// full blocks to Python by toggling `toggle`. Python reads the rows within the same time step, so nothing can be lost.
-// With RECORDS_IN_MEMORY (Verilator) the rows of a block are copied to where Python finds them: records.cpp.
+// Packs the handshakes of each cycle into rows of 64-bit words, in the order that tb/env/harness/records.py asks for,
+// and hands full blocks to Python by toggling `toggle`. Python reads the rows within the same time step, so nothing can
+// be lost. With RECORDS_IN_MEMORY (Verilator) the rows of a block are copied to where Python finds them: records.cpp.
 //
-// Row 0 begins with: 7:0 0xFF, 15:8 rows used, 23:16 latest flush request that was served, 31:24 block number, 63:32 cycle. Records
-// follow behind two more words, the channels on which somebody was kept waiting since the block before (bfm_waits): `blocked`,
-// `withheld`. They never go across rows; a word of 0 ends a row early. A record's first word: 7:0 kind, 31:8 by kind, 63:32 cycle. Kinds and
-// their words are those of tb/env/harness/decode.py.
+// Row 0 begins with: 7:0 0xFF, 15:8 rows used, 23:16 latest flush request that was served, 31:24 block number, 63:32
+// cycle. Records follow behind two more words, the channels on which somebody was kept waiting since the block before
+// (bfm_waits): `blocked`, `withheld`. They never go across rows; a word of 0 ends a row early. A record's first word:
+// 7:0 kind, 31:8 by kind, 63:32 cycle. Kinds and their words are those of tb/env/harness/decode.py.
 //
-// A block is handed over when cfg[39:32] rows are full, cfg[15:0] cycles after the latest record, cfg[31:16] cycles after
-// the oldest, or when `flush` changes.
+// A block is handed over when cfg[39:32] rows are full, cfg[15:0] cycles after the latest record, cfg[31:16] cycles
+// after the oldest, or when `flush` changes.
 `default_nettype none
 `timescale 1ns / 1ps
 
@@ -187,7 +187,8 @@ module bfm_record #(
                 half = mem_w_data[511:256] == mem_w_data[255:0] ? 2'd3
                     : mem_w_data[511:256] == 256'd0 ? 2'd1
                     : mem_w_data[255:0] == 256'd0 ? 2'd2 : 2'd0;
-                begin_record(MEM_WRITE, {5'd0, half, mem_w_lands, {(16-M_ID_W){1'b0}}, mem_w_id}, half == 2'd0 ? 11 : 7);
+                begin_record(
+                    MEM_WRITE, {5'd0, half, mem_w_lands, {(16-M_ID_W){1'b0}}, mem_w_id}, half == 2'd0 ? 11 : 7);
                 put64(mem_w_addr);
                 put64(mem_w_strb);
                 put256(half == 2'd2 ? mem_w_data[511:256] : mem_w_data[255:0]);
@@ -206,7 +207,8 @@ module bfm_record #(
                 word = db_w_addr[5:3];
                 short_ = (db_w_data & ~({448'd0, {64{1'b1}}} << {word, 6'd0})) == 512'd0;
                 half = {1'b0, db_w_data[511:256] == 256'd0};
-                begin_record(DB_REQUEST, {half[0], word, short_, db_w_size, db_w_len, db_w_id}, short_ ? 4 : half[0] ? 7 : 11);
+                begin_record(
+                    DB_REQUEST, {half[0], word, short_, db_w_size, db_w_len, db_w_id}, short_ ? 4 : half[0] ? 7 : 11);
                 put64({32'd0, db_w_addr});
                 put64(db_w_strb);
                 if (short_)

@@ -15,7 +15,6 @@ from tb.runner.code_report import (
     Verdicts,
     decide,
     discard,
-    fold,
     jobs_to_measure,
     judge_coverage,
     show_point,
@@ -145,12 +144,6 @@ def test_merge(tmp_path: Path) -> None:
     ]
     assert coverage.tests_of(Point("cde_a.v", 3, "branch", "if", 5)) == ["test_a.One", "test_a.Two"]
     assert coverage.jobs_of(Point("cde_a.v", 1, "toggle", "data[3] 0->1")) == [job("One", "b2")]
-
-
-def test_same_point_of_two_instances_is_hit_by_either(tmp_path: Path) -> None:
-    second = IF.replace("a_i", "b_i")
-    coverage, _ = measured(tmp_path, b1__One={IF: 0, second: 1})
-    assert coverage.points()[Point("cde_a.v", 3, "branch", "if", 5)]
 
 
 def test_every_bit_of_a_job_is_kept(tmp_path: Path) -> None:
@@ -310,16 +303,6 @@ def test_percent_is_100_only_without_a_gap() -> None:
     assert " ".join(table.splitlines()[-1].split()) == "total 99.9 - - 5000 4999 0 0 1"
     table = summarize(Verdicts({Point("a.v", 1, "line"): True}, frozenset(), {}))
     assert " ".join(table.splitlines()[-1].split()) == "total 100 - - 1 1 0 0 0"
-
-
-def test_fold() -> None:
-    points = [Point("a.v", 1, "toggle", f"d[{bit}] 0->1") for bit in (0, 1, 2, 7)]
-    other = [Point("a.v", 1, "toggle", "d[2] 1->0"), Point("a.v", 2, "toggle", "v 0->1")]
-    assert fold([*points, *other]) == [
-        "a.v:1 toggle d[7,2:0] 0->1",
-        "a.v:1 toggle d[2] 1->0",
-        "a.v:2 toggle v 0->1",
-    ]
 
 
 def test_show_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

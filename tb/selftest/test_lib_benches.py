@@ -26,7 +26,7 @@ CODE = (
     "cde_ecc_lane_dec",
 )
 PARTS = (
-    *("cde_ram", "cde_ram_2w", "cde_ram_direct", "cde_ram_read", "cde_ctx", "cde_ctx_2w"),
+    *("cde_ram", "cde_ram_direct", "cde_ram_read", "cde_ctx", "cde_ctx_2w"),
     *("cde_ctx_read", "cde_ctx_write", "cde_mem_node", "cde_mem_report", *CODE),
 )
 
@@ -62,8 +62,8 @@ def _memory(name: str, *defines: str) -> Bench:
     )
 
 
-RAM, DIRECT, CTX = _memory("cde_ram"), _memory("cde_ram_direct"), _memory("cde_ctx")
-RAM_2W, CTX_2W = _memory("cde_ram_2w", "TWO"), _memory("cde_ctx_2w", "TWO")
+RAM, DIRECT = _memory("cde_ram"), _memory("cde_ram_direct")
+CTX, CTX_2W = _memory("cde_ctx"), _memory("cde_ctx_2w", "TWO")
 
 
 def simulate(
@@ -110,9 +110,6 @@ def simulate(
         (CTX, {"W": 16, "AW": 3, "ECC": 0, "READ": 3}),
         (CTX_2W, {"W": 1, "AW": 1, "ECC": 1, "READ": 3}),
         (CTX_2W, {"W": 53, "AW": 3, "ECC": 1, "READ": 3}),
-        (RAM_2W, {"W": 1, "AW": 1, "ECC": 1}),
-        (RAM_2W, {"W": 65, "AW": 3, "ECC": 1}),
-        (RAM_2W, {"W": 16, "AW": 3, "ECC": 0}),
     ],
     ids=lambda value: (
         value.name if isinstance(value, Bench) else "-".join(map(str, value.values()))
@@ -144,10 +141,10 @@ FAULTS = [
     (SMALL, RAM, "cde_ram_read.v", "heal = wrong_2", "heal = 1'b0", "report"),
     (BARE, DIRECT, "cde_ram_direct.v", "heal = wrong_2 &&", "heal = 1'b0 &&", "report"),
     (LATE, CTX, "cde_ctx_read.v", ".lost(hopeless_3));", ".lost());", "loss"),
-    (SMALL, RAM_2W, "cde_ram_2w.v", "(user0_2 && !same_2)", "user0_2", "word of port"),
-    (SMALL, RAM_2W, "cde_ram_2w.v", "back1 = (", "back1 = 1'b0 && (", "report"),
-    (SMALL, RAM_2W, "cde_ram_2w.v", "user0_1 && !user1_1)", "user0_1)", "report"),
-    (SMALL, RAM_2W, "cde_ecc_lane_dec.v", "fixed = data ^ wrong;", "fixed = data;", "word of"),
+    (LATE, CTX_2W, "cde_ctx_2w.v", "(user0_1 && !same_1)", "user0_1", "word of port"),
+    (LATE, CTX_2W, "cde_ctx_2w.v", "back1 = (", "back1 = 1'b0 && (", "report"),
+    (LATE, CTX_2W, "cde_ctx_2w.v", "user0_1 && !user1_1)", "user0_1)", "report"),
+    (LATE, CTX_2W, "cde_ecc_lane_dec.v", "fixed = data ^ wrong;", "fixed = data;", "word of"),
 ]
 
 

@@ -10,7 +10,6 @@ import re
 import shutil
 import sqlite3
 import subprocess
-from collections import Counter
 from collections.abc import Iterable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,8 +19,7 @@ from urllib.parse import unquote
 import pytest
 import yaml
 
-from tb.report import runs
-from tb.report.code import Line, percent, source_lines
+from tb.report.code import source_lines
 from tb.report.inputs import SOURCES, load_inputs
 from tb.report.pages import PAGES
 from tb.report.site import Site, slug
@@ -212,18 +210,6 @@ def test_each_line_is_kept(text: str) -> None:
     assert [html.unescape(re.sub("<[^>]*>", "", line)) for line in lines] == wanted[: len(lines)]
 
 
-def test_states_of_a_line() -> None:
-    line = Line(1, source_lines("a")[0])
-    states = [line.state]
-    line.points["tied"] += 1
-    states.append(line.state)
-    for branch in (("if", "hit", 3), ("else", "missing", 0)):
-        line.branches.append(branch)
-        states.append(line.state)
-    assert states == ["", "tied", "hit", "part"]
-    assert percent(Counter(hit=1999, missing=1)) == "99.9"
-
-
 NAMES = [source.name for source in SOURCES]
 
 
@@ -272,11 +258,6 @@ def test_files_of_another_form_stop_nothing(tmp_path: Path, data: str) -> None:
     make(checkout(tmp_path, dict.fromkeys(NAMES, data), count=0))
 
 
-def test_file_of_another_form_among_good_ones(tmp_path: Path) -> None:
-    for name in NAMES:
-        make(checkout(tmp_path / name, {**GOOD, name: '{"a": {}}'}, count=0))
-
-
 def test_file_of_another_form_is_told(tmp_path: Path) -> None:
     # What a builder takes and a template does not, too.
     files = {**GOOD, "formal": [{"property": "p", "status": "proved"}], "coverage": [1]}
@@ -315,29 +296,6 @@ def test_odd_characters(tmp_path: Path) -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in pages["tests.html"]
     assert "{{ 7 * 7 }}" in pages["tests.html"]
     assert not any("has another form" in text for text in pages.values())
-
-
-def test_huge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "MAX_LISTED", 500)
-    items = [{**ITEMS[0], "test": f"test_{n % 90}.Name", "seed": n} for n in range(700)]
-    items += [{**ITEMS[2], "seed": n} for n in range(300)]
-    names = [f"test_{n}.Name" for n in range(2000)]
-    files = {**GOOD, "regression": {"items": items}}
-    files["code_coverage"] = {**GOOD["code_coverage"], "tests": {"cde_m.v:4 line": names}}
-    files["coverage"] = {
-        f"g{n % 50}/{n}": {"requirements": [], "hits": 1, "tests": dict.fromkeys(names, 1)}
-        for n in range(300)
-    }
-    files["mutation"] = {**GOOD["mutation"], "survivors": GOOD["mutation"]["survivors"] * 1200}
-    told = {name: words(text) for name, text in make(checkout(tmp_path, files, count=300)).items()}
-    assert "500 more items passed" in told["tests.html"]
-    assert "300 of 1,000 items failed" in told["tests.html"]
-    assert "all 300 of this cause" in told["tests.html"]
-    assert "and 100 more" in told["tests.html"]
-    assert "and 1988 more" in told["functional.html"]
-    assert "and 200 more" in told["mutants.html"]
-    assert "2000 tests" in told["code/cde_m.v.html"]
-    assert "200 runs" in told["history.html"]
 
 
 @pytest.mark.parametrize(

@@ -104,10 +104,8 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     ),
     "query: state": (lambda r: out(r, 0, 1), "state, tail, released"),
     "query: peer": (lambda r: out(r, 0, 1 << 8), "OUT0"),
-    "query: tail": (lambda r: out(r, 1, 1), "state, tail, released"),
     "query: retired": (lambda r: out(r, 2, 32 << 16), "retired"),
     "query: indicated": (lambda r: out(r, 2, 32), "indicated"),
-    "query: depth": (lambda r: out(r, 4, 1 << 16), "OUT0, OUT3"),
     # -- trace
     "raw completion": (
         lambda r: r.append(Completion(r[-1].cycle, 1, 0, (0, 0), (0, 0))),

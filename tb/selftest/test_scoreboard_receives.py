@@ -126,11 +126,9 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
         "start index 1",
     ),
     "query: users": (lambda r: out(r, codes.Command.QUERY_SRQ, 3, 1 << 16), "OUT3"),
-    "query: size": (lambda r: out(r, codes.Command.QUERY_SRQ, 4, 1), "OUT4"),
     "query: vector": (lambda r: out(r, codes.Command.QUERY_SRQ, 5, 1 << 16), "OUT4"),
     "another key": (lambda r: out(r, codes.Command.REGISTER_MR, 0, 1 << 12), "outputs"),
     "region: base": (lambda r: out(r, codes.Command.QUERY_MR, 1, 1), "outputs"),
-    "region: zone": (lambda r: out(r, codes.Command.QUERY_MR, 5, 1), "outputs"),
     "region refused": (other(codes.Command.DEREGISTER_MR, 0x43), "answered 0x43"),
 }
 

@@ -80,21 +80,11 @@ def behind_its_beat(records: Records, cycles: int = 1) -> None:
         records[j] = records[j]._replace(cycle=records[j].cycle + cycles)
 
 
-def too_late(records: Records) -> None:
-    """The step of a local request comes long behind its beat."""
-    behind_its_beat(records, 100)
-
-
 def behind_the_next_beat(records: Records) -> None:
     """The step of a local request comes behind the next one's beat."""
     i = index(records, WorkBeat)
     records.insert(i, records[i])
     drop(records, Trace, op=BIND)
-
-
-def both_fail(records: Records) -> None:
-    """MW-05: neither the request nor the message invalidates."""
-    change(records, Trace, op=INVALIDATE, cq=0, operand=PEER, to={"operand": PEER | FAILED})
 
 
 def both_succeed(records: Records) -> None:
@@ -138,13 +128,7 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     "another key": (out(codes.Command.CREATE_MW, 0, 0x1000), "outputs"),
     "another key of a region": (out(codes.Command.REGISTER_MR, 0, 0x1000), "outputs"),
     "query: base": (out(codes.Command.QUERY_MW, 1, 1), "QUERY_MW.*outputs"),
-    "query: rights": (out(codes.Command.QUERY_MW, 5, 1 << 16), "QUERY_MW.*outputs"),
-    "query: QP": (out(codes.Command.QUERY_MW, 6, 1), "QUERY_MW.*outputs"),
-    "query: valid": (out(codes.Command.QUERY_MW, 6, 1 << 16), "QUERY_MW.*outputs"),
-    "query: region": (out(codes.Command.QUERY_MW, 7, 1), "QUERY_MW.*outputs"),
     "query of a region: key": (out(codes.Command.QUERY_MR, 0, 0x1000), "QUERY_MR.*outputs"),
-    "query of a region: windows": (out(codes.Command.QUERY_MR, 6, 1 << 18), "QUERY_MR.*outputs"),
-    "query of a region: QP": (out(codes.Command.QUERY_MR, 6, 1), "QUERY_MR.*outputs"),
     # -- removal
     "created on a removed device": (
         lambda r: change(r, Command, 2, code=0x48, to={"result": 0}),

@@ -27,7 +27,7 @@ from tb.runner.common import SIM_BUILD, RunnerError
 from tb.runner.discover import Job, Module, find_modules
 from tb.runner.regress import Result
 from tb.runner.results import FAILED, PASSED, Verdict
-from tb.runner.soak import Campaign, Part, chunk, fingerprint, load, load_mix, progress, soak
+from tb.runner.soak import Campaign, Part, chunk, fingerprint, load, load_mix, soak
 from tb.tests.common import soaking
 
 MODULES = [Module("tb.tests.test_m", "test_m", ("One", "Two"), builds=("a", "b"))]
@@ -179,13 +179,6 @@ def test_another_seed_mix_or_source_begins_anew(
     assert [campaign.completions for campaign in found] == [20, 0, 0]
     out.write_text("{")
     assert load(7, mix, out).completions == 0
-
-
-def test_progress_tells_rate_and_time_left() -> None:
-    campaign = Campaign(7, completions=1000, wall_s=10.0)
-    line = progress(campaign, 361_000, result(make(0)))
-    assert "[  1,000/361,000]" in line
-    assert "100 completions/s, 1:00:00 left" in line
 
 
 # -- numbers of a run ------------------------------------------------------------------------------

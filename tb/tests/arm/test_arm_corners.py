@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no entry stands for satisfies no arm: entries that failed, that were consumed early at any
-index, or that were called for already, before errors and repeated event writes.
+"""What no entry stands for satisfies no arm: entries that failed, or that were called for already,
+before errors and repeated event writes.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from tb.env.host.cq import Cq, Eq
 from tb.tests.common.directed import DirectedTest
 
 BUILD = "default"
-
-#: The highest bit of an index whose turn from 0 to 1 is reached.
-TOP_BIT = 12
 
 
 class CornerTest(DirectedTest):
@@ -76,61 +73,6 @@ class SolicitedGoneTest(CornerTest):
         await self.arm(cq, before)
         await self.calls(cq, 0)
         await cq.destroy()
-
-
-@pyuvm.test()
-class EarlyIndexTest(CornerTest):
-    """CQ-22: at each index at which another bit turns: two entries of which the host consumed none,
-    one or both, or three of which it consumed one, before memory acknowledged them. Those consumed
-    early satisfy no arm, those that were not do.
-    """
-
-    async def scenario(self) -> None:
-        env = self.env
-        eq = await env.host.create_eq(log2=5)
-        cq = await env.host.create_cq(eq=eq, log2=self.config.max_log2, reservation=False)
-        self.at = 0
-        calls = 0
-        for bit in range(3, min(TOP_BIT, self.config.idx_w - 1) + 1):
-            for start in ((1 << bit) - 4, (1 << bit) - 1, 1 << bit, (1 << bit) + 4):
-                for early in (0, 1, 2):
-                    await self.advance(cq, max(start, self.at))
-                    await self.arm(cq, self.at, ArmType.ANY)
-                    env.mem.hold_responses()
-                    self.send_pairs(cq, [1, 2])
-                    await self.harness.cycles(48)
-                    if early:
-                        await cq.update_consumer_index(self.at + early)
-                    await self.harness.cycles(16)
-                    env.mem.release_responses()
-                    calls += early < 2
-                    await self.calls(cq, calls)
-                    if early < 2:
-                        assert await cq.callback_return() == (0, 0)
-                    self.polled(cq)
-                    self.at += 2
-                    # An arm that stands is satisfied by the next entry.
-                    await cq.update_consumer_index()
-                    if early == 2:
-                        self.send(cq, [3])
-                        calls += 1
-                        await self.calls(cq, calls)
-                        assert await cq.callback_return() == (0, 0)
-                        self.at += 1
-                        self.polled(cq)
-                        await cq.update_consumer_index()
-
-    async def advance(self, cq: Cq, index: int) -> None:
-        """Entries up to this index, consumed."""
-        most = 1 << cq.log2 - 1
-        while self.at < index:
-            count = min(index - self.at, most)
-            self.send_pairs(cq, range(count & ~1))
-            self.send(cq, range(count & 1))
-            await self.env.drain(8)
-            self.polled(cq)
-            self.at += count
-            assert await cq.update_consumer_index() == (0, 0)
 
 
 @pyuvm.test()

@@ -209,32 +209,6 @@ class IntervalTest(ModerationBase):
 
 
 @pyuvm.test()
-class IntervalBitsTest(ModerationBase):
-    """Intervals with each bit as their first, as far as time allows: bounds in cycles, and none is
-    over early.
-    """
-
-    #: Cycles of the longest interval.
-    longest = 140_000
-
-    async def scenario(self) -> None:
-        rng = self.rng("interval")
-        cq = await self.moderated(OTHER_ONLY, 1)
-        bit = 0
-        while (2 << bit) * self.config.mod_tick <= self.longest:
-            for interval in (1 << bit, (1 << bit) + rng.randrange(1 << bit)):
-                await cq.modify(moderation=(OTHER_ONLY, interval))
-                calls = len(cq.callbacks)
-                await cq.arm(ArmType.ANY)
-                self.send(cq, [1])
-                await cq.wait_callbacks(calls + 1, 2 * self.longest)
-                self.in_bounds(cq, interval)
-                await self.consume(cq)
-            bit += 1
-        assert bit >= 9
-
-
-@pyuvm.test()
 class WaitersTest(ModerationBase):
     """CQ-01, CQ-21: callbacks that wait for long delay none of another queue. Those that wait for
     long are all queues with the same value of one bit of their number, each bit and value in turn:

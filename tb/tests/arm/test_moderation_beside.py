@@ -71,51 +71,6 @@ class CompletionsTest(_Beside):
 
 
 @pyuvm.test()
-class LastStepTest(ModerationBase):
-    """One step of another queue, a completion or a doorbell, is the last one while a callback
-    waits: of every queue, while no other one waits and while all others do.
-    """
-
-    async def scenario(self) -> None:
-        cqs = []
-        for number in range(self.config.num_cq):
-            page = number % self.config.num_eq
-            moderation = (OTHER_ONLY, OTHER_ONLY - 1)
-            cqs.append(await self.queue(page, number=number, log2=1, moderation=moderation))
-        for cq in cqs:
-            await self.last(cq, cqs[cq.number - 1], loaded=False)
-        for cq in cqs[1:]:
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [1])
-        for cq in cqs[1:]:
-            # It waits no longer, and then for the longest time again.
-            await cq.modify()
-            await cq.wait_callbacks(3)
-            await self.consume(cq)
-            await self.last(cq, cqs[0], loaded=True)
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [1])
-
-    async def last(self, cq: Cq, other: Cq, loaded: bool) -> None:
-        """Steps of ``other``, which is not armed, beside ``cq``; one of each kind."""
-        await cq.modify(moderation=(OTHER_ONLY, self.unit))
-        for completes in (True, False):
-            calls = len(cq.callbacks)
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [1])
-            await self.env.drain(16)
-            if completes:
-                self.send(other, [1])
-            else:
-                self.polled(other)
-                assert await other.update_consumer_index() == (0, 0)
-            await cq.wait_callbacks(calls + 1)
-            self.in_bounds(cq, self.unit, loaded)
-            await self.consume(cq)
-        await cq.modify(moderation=(OTHER_ONLY, OTHER_ONLY - 1))
-
-
-@pyuvm.test()
 class PresentTest(ModerationBase):
     """So many are present, and a doorbell takes some away before the engine looks. A larger count
     that is set after that is judged by the largest number that was present, too.
@@ -155,45 +110,6 @@ class PresentTest(ModerationBase):
         await cq.callback_return()
         await cq.modify(moderation=(4, OTHER_ONLY))
         return cq
-
-
-@pyuvm.test()
-class ManyPresentTest(ModerationBase):
-    """So many were present, of which most are old: every power of two that a ring may have, and one
-    less. All are consumed before a count of as many, and one more, is set.
-    """
-
-    max_cycles = 400_000
-
-    async def scenario(self) -> None:
-        most = self.config.max_log2
-        cq = await self.queue(1, log2=most)
-        for log2 in range(2, most + 1):
-            for number in (1 << log2, (1 << log2) - 1):
-                await self.fill(cq, number)
-
-    async def fill(self, cq: Cq, number: int) -> None:
-        calls = len(cq.callbacks)
-        old = 2 * ((number + 1) // 4)
-        await cq.modify()
-        self.send_pairs(cq, range(old))
-        await self.env.drain(16)
-        await cq.arm(ArmType.ANY)
-        calls = len(await cq.wait_callbacks(calls + 1))
-        await cq.callback_return()
-        await cq.modify(moderation=(OTHER_ONLY, OTHER_ONLY - 1))
-        await cq.arm(ArmType.ANY)
-        self.send(cq, range(old, number))
-        await self.env.drain(16)
-        assert len(self.polled(cq)) == number
-        assert await cq.update_consumer_index() == (0, 0)
-        if number < 1 << cq.log2:
-            await cq.modify(moderation=(number + 1, OTHER_ONLY))
-            await self.settle(self.scan())
-        assert (await cq.query()).due and len(cq.callbacks) == calls, number
-        await cq.modify(moderation=(number, OTHER_ONLY))
-        await cq.wait_callbacks(calls + 1)
-        assert await cq.callback_return() == (0, 0)
 
 
 @pyuvm.test()

@@ -21,7 +21,6 @@ from tb.tests.common.steps import (
 )
 
 BUILD = "small"
-ICARUS_TESTS = ["ReservedIndexBitsTest"]
 
 RING = 8
 WRAP = 32
@@ -171,17 +170,3 @@ class IndexRangeAtWrapTest(StepTest):
             if not present:
                 await q.poll(1)
         await q.proves_fit()
-
-
-@pyuvm.test()
-class ReservedIndexBitsTest(StepTest):
-    """ISO-02: bits of the consumer index above IDX_W are reserved: refused, arm included."""
-
-    async def scenario(self) -> None:
-        q = await self.consumer()
-        await q.place(UNSOLICITED)
-        q.take()
-        for bit in range(5, 32):
-            await q.refused(Cause.RESERVED_BITS, index=1 | 1 << bit, arm=1, arm_type=ANY)
-        await q.arm(ANY)
-        await q.place(UNSOLICITED, calls=1)

@@ -3,14 +3,10 @@
 
 from __future__ import annotations
 
-import cocotb
 import pyuvm
 
 from tb.env.defs import CB_RETURN, CQ_DB, ArmType, Cause, CqStatus, Life, PageReg, Result
-from tb.env.harness.harness import Channel
-from tb.env.harness.records import Completion
 from tb.env.host.cq import Cq
-from tb.sequences import find
 from tb.tests.common.directed import DirectedTest
 
 
@@ -145,70 +141,3 @@ class DestroyTest(DestroyBase):
             self.send(number, [9])
         assert [entry.cause for entry in await host.read_log()] == [Cause.CPL_NO_CQ]
         assert not await self.env.credits.reserve(number)
-
-
-@pyuvm.test()
-class RecreateTest(DestroyBase):
-    """One number through many lives, with traffic right up to the end of each and on its
-    neighbours; odd phases and credits of a predecessor have no effect.
-    """
-
-    async def scenario(self) -> None:
-        env, host, rng = self.env, self.env.host, self.rng("lives")
-        env.mem.latency(0, 60, env.seed)
-        self.harness.stall(Channel.IRQ, 0.3)
-        host.strict = False
-        end = self.harness.cycle + 15_000
-        traffic = find("mixed_traffic")(env, duration=14_000, queues=4, eqs=1)
-        task = cocotb.start_soon(traffic.run())
-        await self.harness.cycles(1500)
-        eq = await host.create_eq(8, page=8, log2=1)
-        lives = sent = 0
-        while self.harness.cycle < end:
-            lives += 1
-            reservation = rng.random() < 0.5
-            cq = await host.create_cq(30, eq=eq, log2=rng.randint(1, 4), reservation=reservation)
-            state = await cq.query()
-            assert (state.alloc, state.credits, state.armed) == (0, 0, False)
-            cq.post_arm(ArmType.ANY)
-            size = 1 << cq.log2
-            if reservation:
-                asked = [env.credits.post(30, 1) for _ in range(size + 1)]
-                assert [await answer for answer in asked] == [True] * size + [False]
-            count = rng.randint(0, size)
-            self.send(cq, range(count))
-            sent += count
-            await self.harness.cycles(rng.choice((0, 5, 20, 100)))
-            result = await cq.destroy(wait=False)
-            for _ in range(100):
-                if result == Result.OK:
-                    break
-                await env.sync()
-                if (await cq.query()).in_callback:
-                    # The host returns from what it saw; the event may be on its way.
-                    await env.harness.cycles(40)
-                    if cq.callbacks:
-                        await cq.callback_return()
-                result = await cq.destroy(wait=False)
-            assert result == Result.OK
-            host.cqs.pop(30, None)
-            assert self.polled(cq) == list(range(cq.reader.index))
-            await self.arrived(30, sent)
-        await task
-        assert lives > 20
-        assert await host.counter("CPL_DROPPED") == 0
-        await host.read_log()
-
-    async def arrived(self, number: int, count: int) -> None:
-        """Waits until the completions of this life have reached the engine: they are not to be
-        those of the next one.
-        """
-        position = here = 0
-        while True:
-            for record in self.seen[position:]:
-                here += isinstance(record, Completion) and record.dest[0] == number
-            position = len(self.seen)
-            if here >= count:
-                return
-            await self.harness.cycles(50)
-            await self.env.sync()

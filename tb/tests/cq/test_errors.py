@@ -161,46 +161,6 @@ class CreditsTest(ErrorTest):
 
 
 @pyuvm.test()
-class CreditsRandomTest(ErrorTest):
-    """Random requests, completions, silent ones, polls and consumer indices under stalls: granted
-    whenever there is room, never an overflow (CQ-17).
-    """
-
-    async def scenario(self) -> None:
-        env, host, rng = self.env, self.env.host, self.rng("credits")
-        env.stall_all(0.2)
-        env.mem.latency(0, 40, env.seed)
-        eq = await host.create_eq(page=1)
-        cqs = [await host.create_cq(eq=eq, log2=1 + n) for n in range(4)]
-        held, used = [0] * 4, [0] * 4  # credits; entries not yet freed
-        sent = [0] * 4
-        for _ in range(700):
-            n = rng.randrange(4)
-            cq = cqs[n]
-            wish = rng.randint(1, 2)
-            room = (1 << cq.log2) - held[n] - used[n]
-            granted = await env.credits.reserve(cq.number, wish)
-            assert granted == (wish <= room), f"CQ {n}: {room} free, {wish} wanted: {granted}"
-            held[n] += wish * granted
-            while held[n] and rng.random() < 0.6:
-                silent = rng.random() < 0.3
-                env.completions.send(cq.number, context=sent[n], silent=silent)
-                held[n] -= 1
-                sent[n] += not silent
-                used[n] += not silent
-            await env.drain(12)
-            if rng.random() < 0.5:
-                first = cq.reader.index
-                found = self.polled(cq, rng.randint(1, 4))
-                assert found == list(range(first, first + len(found)))
-                assert await cq.update_consumer_index() == (0, 0)
-                used[n] = sent[n] - cq.reader.index
-        counters = await host.counters()
-        assert (counters["CPL_REFUSED"], counters["CPL_DROPPED"]) == (0, 0)
-        assert counters["CPL_PLACED"] == sum(sent)
-
-
-@pyuvm.test()
 class BadCompletionTest(ErrorTest):
     """Completions for numbers out of range, missing and destroyed queues, alone and next to good
     ones: refused, counted, logged; the good ones are placed (ISO-03).

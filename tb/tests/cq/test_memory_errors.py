@@ -14,8 +14,6 @@ from tb.env.harness.records import Interrupt, MemResponse, MemWrite
 from tb.env.host.cq import Cq, Eq
 from tb.tests.common.cq_errors import ARMS, ErrorTest
 
-ICARUS_TESTS = ["StrayResponseTest"]
-
 
 @pyuvm.test()
 class CqeWriteErrorTest(ErrorTest):

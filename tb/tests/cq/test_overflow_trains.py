@@ -9,7 +9,7 @@ import pyuvm
 
 from tb.env.agents.completion import Cpl
 from tb.env.defs import Cause, CqStatus
-from tb.env.host.cq import Cq, Eq
+from tb.env.host.cq import Cq
 from tb.tests.common.directed import DirectedTest
 
 BUILD = ["default", "small"]
@@ -77,57 +77,3 @@ class OverflowTrainTest(DirectedTest):
             self.polled(queue)
             await queue.update_consumer_index()
             await queue.destroy()
-
-
-@pyuvm.test()
-class LateBoundTest(DirectedTest):
-    """CQ-17: a pair of completions of which only the first one fits, behind lives of many lengths:
-    the second one is the overflow, or lacks its credit.
-    """
-
-    #: Bits of a length of life.
-    LENGTHS = 11
-
-    async def scenario(self) -> None:
-        rng = self.rng("lives")
-        eq = await self.env.host.create_eq(page=0, log2=2)
-        for bit in range(min(self.LENGTHS, self.config.idx_w - 1)):
-            low = rng.randrange(1 << bit)
-            for lower in {low, low ^ (1 << bit) - 1}:
-                for reservation in (False, True):
-                    await self.bound(eq, 1 << bit | lower, reservation)
-
-    async def bound(self, eq: Eq, life: int, reservation: bool) -> None:
-        """A CQ with as many completions as ``life`` and a ring that is full but for one."""
-        env, host = self.env, self.env.host
-        cq = await host.create_cq(eq=eq, log2=min(5, self.config.max_log2), reservation=reservation)
-        size = 1 << cq.log2
-        done = 0
-        while done < life + size - 1:
-            part = min(size, life - done) if done < life else size - 1
-            if reservation:
-                for count in [2] * (part // 2) + [1] * (part % 2):
-                    env.credits.post(cq.number, count)
-                await env.drain(16)
-            for first in range(0, part, 2):
-                env.completions.send_beat([Cpl(cq.number) for _ in range(min(2, part - first))])
-            await cq.wait_results(part)
-            done += part
-            if done <= life:
-                await cq.update_consumer_index()
-        if reservation:
-            assert await env.credits.reserve(cq.number)
-        before = await host.counters()
-        env.completions.send_pair(Cpl(cq.number), Cpl(cq.number))
-        await env.drain(32)
-        lost, cause = (
-            ("CPL_REFUSED", Cause.CPL_NO_CREDIT)
-            if reservation
-            else ("CPL_DROPPED", Cause.CQ_OVERFLOW)
-        )
-        after = await host.counters()
-        assert [after[c] - before[c] for c in ("CPL_PLACED", lost)] == [1, 1], (life, reservation)
-        assert [entry.cause for entry in await host.read_log()] == [cause]
-        self.polled(cq)
-        await cq.update_consumer_index()
-        await cq.destroy()

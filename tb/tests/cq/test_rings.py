@@ -12,14 +12,13 @@ import pyuvm
 
 from models.cq.queue import NdResult, NdResultEx
 from tb.env.agents import Cpl
-from tb.env.defs import CQE, ArmType, CqeType, CqStatus, Life, Result
+from tb.env.defs import CQE, ArmType, CqeType, CqStatus
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import MemWrite
 from tb.env.host.cq import Cq
 from tb.tests.common.directed import DirectedTest
 
 BUILD = ["default", "small"]
-ICARUS_TESTS = ["ResetTest"]
 ENTRY = 32
 PHASE = CQE["phase"].lsb
 
@@ -261,57 +260,3 @@ class PollTest(RingTest):
                 ]
             for cq in cqs:
                 assert await cq.update_consumer_index() == (0, 0)
-
-
-@pyuvm.test()
-class ResetTest(RingTest):
-    """A reset in the middle of traffic, with sinks held and a command under way: everything starts
-    from nothing, several times over.
-    """
-
-    async def scenario(self) -> None:
-        env, host = self.env, self.env.host
-        for held in (None, Channel.MEM_AW, Channel.IRQ, Channel.B, Channel.ANS):
-            eq = await host.create_eq(page=1, log2=2)
-            cqs = [await host.create_cq(eq=eq, log2=3, reservation=n == 1) for n in range(2)]
-            assert await env.credits.reserve(cqs[1].number, 2)
-            if held is not None:
-                self.harness.hold(held)
-            for cq in cqs:
-                cq.post_arm(ArmType.ANY)
-            self.send_pairs(cqs[0], range(6))
-            self.send(cqs[0], [6])
-            self.send(cqs[1], [0])
-            env.credits.post(cqs[1].number, 2)
-            host.write_many((0, 8 * n, 0) for n in range(20))
-            await self.harness.cycles(20 if held is None else 60)
-            await env.reset()
-            env.release_all()
-            assert await host.read_log() == []
-            counters = await host.counters()
-            assert not any(counters.values()), counters
-            for page in range(min(4, self.config.num_pages)):
-                assert await host.page_status(page) == (0, 0)
-            for answer, _ in await self.states():
-                assert answer == Result.NO_OBJECT
-            assert not await env.credits.reserve(1, 1)
-            await self.works()
-            await env.reset()
-
-    async def works(self) -> None:
-        """New queues under the same numbers, from their first entries on."""
-        for reservation in (False, True):
-            eq = await self.env.host.create_eq(page=0, log2=1)
-            cq = await self.env.host.create_cq(eq=eq, log2=2, reservation=reservation)
-            state = await cq.query()
-            assert (state.life, state.alloc, state.credits) == (Life.READY, 0, 0)
-            if reservation:
-                assert await self.env.credits.reserve(cq.number, 2)
-            assert await cq.arm(ArmType.ANY) == (0, 0)
-            self.send_pairs(cq, [41, 42])
-            ((_, _, status, snap),) = await cq.wait_callbacks(1)
-            assert (status, snap) == (0, 2) and self.polled(cq) == [41, 42]
-            assert await cq.callback_return() == (0, 0)
-            assert await cq.update_consumer_index() == (0, 0)
-            await cq.destroy()
-            await self.env.host.destroy_eq(eq)

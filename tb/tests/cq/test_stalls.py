@@ -95,36 +95,6 @@ class StallBase(DirectedTest):
 
 
 @pyuvm.test()
-class EverySinkTest(StallBase):
-    """Each sink of the engine is stalled in turn for thousands of cycles (CQ-16)."""
-
-    async def scenario(self) -> None:
-        mem, hold = self.env.mem, self.harness.hold
-
-        def channel(number: Channel) -> Action:
-            return lambda on: hold(number, on)
-
-        stalls: dict[str, Action] = {
-            f"{number.name}": channel(number)
-            for number in (
-                Channel.MEM_AW,
-                Channel.MEM_W,
-                Channel.MEM_B,
-                Channel.IRQ,
-                Channel.B,
-                Channel.ANS,
-                Channel.R,
-            )
-        }
-        stalls["responses"] = lambda on: mem.hold_responses() if on else mem.release_responses()
-        stalls["one CQ"] = lambda on: mem.hold_cq(1) if on else mem.release_cq(1)
-        stalls["busy CQ"] = lambda on: mem.hold_cq(5) if on else mem.release_cq(5)
-        stalls["one EQ"] = lambda on: mem.hold_eq(0) if on else mem.release_eq(0)
-        for name, stall in stalls.items():
-            await self.round(stall, name)
-
-
-@pyuvm.test()
 class SeveralSinksTest(StallBase):
     """Two sinks at a time, released one after the other in both orders (CQ-16)."""
 
@@ -152,32 +122,6 @@ class SeveralSinksTest(StallBase):
                 cocotb.start_soon(later())
 
         return stall
-
-
-@pyuvm.test()
-class InterruptMergeTest(DirectedTest):
-    """While the interrupt sink stalls, events of one EQ merge into one vector; none is lost, and
-    other EQs' vectors wait in line, each once (CQ-16).
-    """
-
-    async def scenario(self) -> None:
-        env, host = self.env, self.env.host
-        eqs = [await host.create_eq(page=1, log2=3, vector=50 + n) for n in range(4)]
-        cqs = [(await self.queues(8, eq, log2=2)) for eq in eqs]
-        env.interrupts.hold()
-        for group in cqs:
-            for cq in group:
-                await cq.arm(ArmType.ANY)
-                self.send(cq, [cq.number])
-        await self.harness.cycles(2000)
-        assert await host.counter("EVENTS") == 32
-        before = await host.counter("IRQS")
-        env.interrupts.hold(False)
-        await env.drain()
-        for group in cqs:
-            for cq in group:
-                assert len(cq.callbacks) == 1 and self.polled(cq) == [cq.number]
-        assert 4 <= await host.counter("IRQS") - before <= 6
 
 
 @pyuvm.test()

@@ -18,46 +18,6 @@ BUILD = "default"
 
 
 @pyuvm.test()
-class HeldCreditsTest(DirectedTest):
-    """CQ-17: the largest ring is reserved whole; each query tells how many credits are held, and
-    behind the last one no more is granted.
-    """
-
-    allow = ("no_doorbells",)
-
-    async def scenario(self) -> None:
-        env, rng = self.env, self.rng("credits")
-        eq = await env.host.create_eq(log2=1)
-        log2 = self.config.max_log2
-        cq = await env.host.create_cq(eq=eq, log2=log2)
-        held, steps = 0, [1 << bit for bit in range(4, log2)]
-        for step in steps:
-            target = held + rng.randint(step // 2, step)
-            answers = []
-            while held < target:
-                count = rng.choice((1, 2, 2, 2))
-                answers.append(env.credits.post(cq.number, count))
-                held += count
-            await answers[-1]
-            assert all(answer.result for answer in answers)
-            state = await cq.query()
-            assert state.credits == held, f"{held} credits are held: {state}"
-            assert state.log2 == log2
-        answers = [env.credits.post(cq.number, 2) for _ in range(((1 << log2) - held) // 2)]
-        await answers[-1]
-        assert all(answer.result for answer in answers)
-        if held % 2:
-            assert await env.credits.reserve(cq.number)
-        assert (await cq.query()).credits == 1 << log2
-        assert not await env.credits.reserve(cq.number)
-        other = await env.host.create_cq(eq=eq, log2=1)
-        assert await env.credits.reserve(other.number, 2)
-        env.completions.send(other.number)
-        await other.wait_results(1)
-        assert (await cq.query()).credits == 1 << log2
-
-
-@pyuvm.test()
 class EveryEqTest(DirectedTest):
     """CQ-16: EQs of every size and number, with any vector, on any page; an EQ takes as many CQs as
     it has entries, and again one after each that goes.

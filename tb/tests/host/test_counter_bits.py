@@ -120,14 +120,6 @@ class OnesTest(CounterBase):
 
 
 @pyuvm.test()
-class ZerosTest(CounterBase):
-    """Each bit of each counter alone is 0."""
-
-    async def scenario(self) -> None:
-        await self.walk(M32)
-
-
-@pyuvm.test()
 class PatternsTest(CounterBase):
     """Alternate bits, any values; numbers that no counter or bit has invert nothing; a reset."""
 

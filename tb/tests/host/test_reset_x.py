@@ -21,7 +21,7 @@ BUILD = ["engine_deep"]
 SEEDS = [1, 2, 3, 4]
 ICARUS_TESTS = ["UnknownStartTest"]
 
-_MEMORY = "mem"  # in hdl/lib/cde_ram.v and hdl/lib/cde_ram_2w.v
+_MEMORY = "mem"  # in hdl/lib/cde_ram.v
 
 
 def memories(scope: Any) -> Iterator[Any]:

@@ -91,18 +91,6 @@ class WrapTest(CheckTest):
 
 
 @pyuvm.test()
-class LongRangeTest(CheckTest):
-    """Regions longer than 4 GiB, and the longest."""
-
-    async def scenario(self) -> None:
-        qp = await self.guarded()
-        for length, base in (((1 << 33) + 5, 1 << 40), ((1 << 48) - 1, 0xFFFE << 48)):
-            region = await self.memory(length, base=base)
-            await self.ranges(qp, region.key, base, length)
-            await region.deregister()
-
-
-@pyuvm.test()
 class RightsTest(CheckTest):
     """The right decides, of the window for a window's key, of the region for a region's; all
     combinations of both (MW-02).

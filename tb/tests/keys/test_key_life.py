@@ -131,34 +131,6 @@ class OldWindowKeysTest(LifeTest):
 
 
 @pyuvm.test()
-class GenerationsTest(LifeTest):
-    """Many generations of one window and one region: counted by one, each old one dead."""
-
-    async def scenario(self) -> None:
-        qp = await self.guarded()
-        region, memory, window = (
-            await self.allocated(64),
-            await self.memory(64),
-            await self.window(),
-        )
-        first = (region.key, window.key)
-        for n in range(1, 70):
-            posts = [
-                region.make_fast_register(qp, token=first[0] + n * GENERATION - GENERATION),
-                window.make_bind(qp, memory, token=first[1] + n * GENERATION - GENERATION),
-            ]
-            for post in posts:
-                await self.execute(qp, post)
-            posts = [qp.make(Opcode.INVALIDATE, token=key + n * GENERATION) for key in first]
-            for post in posts:
-                await self.execute(qp, post)
-        await region.refresh()
-        await window.refresh()
-        assert (region.key, window.key) == tuple(key + 69 * GENERATION for key in first)
-        assert await self.env.host.counter("INVALIDATED") == 138
-
-
-@pyuvm.test()
 class CreateTest(WindowTest):
     """A window is created invalid, bound to nothing (MW-01); a zone of its own."""
 

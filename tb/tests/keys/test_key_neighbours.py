@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys whose numbers differ in one bit, in cycles next to each other; a Read that invalidates and
-fails in any way; receive queues at rest at any index.
-"""
+"""Keys whose numbers differ in one bit, in cycles next to each other."""
 
 from __future__ import annotations
 
@@ -9,19 +7,14 @@ from itertools import product
 
 import pyuvm
 
-from models.post.post import Segment
-from tb.env.defs import Cause, Opcode, PostFlag, QpState, Result
-from tb.env.host.qp import Qp
+from tb.env.defs import Cause
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
 from tb.tests.common.posting import OK
-from tb.tests.common.taking import TAKEN, TakingTest
+from tb.tests.common.taking import TAKEN
 from tb.tests.common.windowing import WindowTest, bad_token, received, segment
 
 BUILD = ["engine", "engine_small"]
-
-#: Messages of one QP, at most: as many index bits take part.
-MESSAGES = 1 << 9
 
 
 @pyuvm.test()
@@ -61,66 +54,3 @@ class NextKeyTest(WindowTest):
             for one in (first, second):
                 assert not (await one.refresh()).valid, f"{one.key:#x}"
             await self.revive(qp)
-
-
-@pyuvm.test()
-class FailedReadTest(WindowTest):
-    """MW-06: a Read that would invalidate its key fails with a status of any one bit, or of all: it
-    completes so, the key stays valid, and the next Read invalidates it.
-    """
-
-    async def scenario(self) -> None:
-        qp, memory, window = await self.guarded(), await self.memory(256), await self.window()
-        key = await self.bind(window, qp, memory)
-        for status in [1 << bit for bit in range(8)] + [0xFF]:
-            await self.read(qp, key, status)
-            assert (await window.query()).valid, f"status {status:#x}"
-            await self.revive(qp)
-        await self.read(qp, key, OK)
-        assert not (await window.refresh()).valid
-
-    async def read(self, qp: Qp, key: int, status: int) -> None:
-        """One Read."""
-        post = qp.make(
-            Opcode.READ,
-            target=Segment(0, 0, 1),
-            segments=[Segment(0, 8, key)],
-            flags=PostFlag.RDMA_READ_LOCAL_INVALIDATE,
-        )
-        await self.accept(qp, [post])
-        await self.rest(16)
-        self.report(qp, status)
-        await self.demand_results(qp, [post], status)
-
-
-@pyuvm.test()
-class RestingIndexTest(TakingTest):
-    """SRQ-14, SRQ-19: a QP with a receive queue of its own ends where its index has any one bit
-    set, with nothing posted, and with a buffer posted that is flushed: it goes to IDLE.
-    """
-
-    async def scenario(self) -> None:
-        qp, count = await self.own(), 0
-        step = min(self.most, self.depth)
-        turns = [1 << bit for bit in range(MESSAGES.bit_length())]
-        for turn in turns:
-            while count < turn:
-                some = min(step, turn - count)
-                await self.supply(qp, some)
-                await self.take(qp, *range(some))
-                self.settle(qp, *[OK] * some)
-                found = await qp.recv_cq.wait_results(some)
-                assert [r.nbytes for r in found] == list(range(some))
-                assert await qp.recv_cq.update_consumer_index() == (0, 0)
-                count += some
-            await qp.disconnect()
-            assert await qp.set_state(QpState.IDLE) == Result.OK, f"at {count}"
-            await qp.connect(1)
-            await self.supply(qp, 1)
-            await qp.flush()
-            await self.rest(32)
-            assert len(qp.recv_cq.get_cq_results_ex()) == 1
-            assert await qp.recv_cq.update_consumer_index() == (0, 0)
-            count += 1
-            assert await qp.set_state(QpState.IDLE) == Result.OK, f"at {count}"
-            await qp.connect(1)

@@ -11,13 +11,12 @@ from collections.abc import Iterator
 import pyuvm
 
 from models.post.post import Segment
-from tb.env.defs import Cause, Opcode
+from tb.env.defs import Cause
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.tests.common.key_checking import BAD_RANGE, KINDS, CheckTest
-from tb.tests.common.key_requests import Fault, RequestTest
 from tb.tests.common.receive_segments import ZONE, SegmentTest
-from tb.tests.common.windowing import BAD_MEMORY, GRANTED, REMOTE
+from tb.tests.common.windowing import GRANTED
 
 BUILD = ["engine_small"]
 
@@ -103,40 +102,6 @@ class AccessBitsTest(CheckTest):
         """More than a range of one byte."""
         for address, length in beyond(base):
             await self.demand_verdict(qp, BAD_RANGE, KINDS[0], key, address, length)
-
-
-@pyuvm.test()
-class BindBitsTest(RequestTest):
-    """Windows within regions."""
-
-    async def scenario(self) -> None:
-        rng = self.rng("ranges")
-        qp, window = await self.guarded(), await self.window()
-        for base, length in of_lengths(rng, LENGTH):
-            region = await self.memory(length, base=base)
-
-            def part(offset: int, size: int, start: int = base, key: int = region.key) -> Segment:
-                return Segment(start + offset, size, key)
-
-            refused = [part(length - 1, 2), part(length, 1)]
-            granted = [(length - 1, 1)]
-            if length < 1 << BOUND:
-                refused.append(part(0, length + 1))
-                granted.append((0, length))
-            for segment in refused:
-                fault = Fault(f"{length}", window.key, segment, REMOTE, BAD_MEMORY)
-                await self.demand_fault(qp, Opcode.BIND, fault, [region], [window])
-            for offset, size in granted:
-                await self.bind(window, qp, region, offset, size)
-                await self.invalidate(qp, window.key)
-            await region.deregister()
-        for base in places(rng):
-            region = await self.memory(1, base=base)
-            for address, size in beyond(base, BOUND):
-                segment = Segment(address, size, region.key)
-                fault = Fault(f"{address:#x}", window.key, segment, REMOTE, BAD_MEMORY)
-                await self.demand_fault(qp, Opcode.BIND, fault, [region], [window])
-            await region.deregister()
 
 
 @pyuvm.test()

@@ -9,20 +9,17 @@ from typing import Any
 
 import pyuvm
 
-from tb.env.defs import CqeStatus, Opcode, QpState, Result, Verdict
+from tb.env.defs import QpState, Result
 from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
-from tb.tests.common.posting import CANCELED
 from tb.tests.common.removing import RemovalTest
 from tb.tests.common.taking import TAKEN
 from tb.tests.common.windowing import (
     BAD_KEY,
     BAD_TOKEN,
     GENERATION,
-    GRANTED,
     READ,
     plain,
-    received,
     result_of,
 )
 
@@ -57,112 +54,6 @@ class HoldTest(RemovalTest):
 
     def check_at(self, key: int) -> Any:
         return self.post_check(self.a, READ, key, self.region_.base, 8)
-
-
-@pyuvm.test()
-class VerdictsHeldTest(HoldTest):
-    """m_axis_verdict stands still: messages, requests, commands go on; each check that was accepted
-    has its verdict of then.
-    """
-
-    async def scenario(self) -> None:
-        await self.set_up()
-        cookies = await self.buffers(self.a, 2)
-        self.harness.hold(Channel.VERDICT)
-        key = self.win_a.key
-        checks = [self.check_at(key) for _ in range(30)]
-        await self.harness.cycles(40)
-        message = self.send_invalidate(self.a, key)
-        assert (await self.soon(message, "message")).code == TAKEN
-        await self.execute_now(self.b, self.win_b.key)
-        assert (await self.win_b.query()).valid is False
-        await self.win_b.close()
-        self.settle(self.a)
-        await self.harness.cycles(LONG)
-        self.harness.hold(Channel.VERDICT, False)
-        codes = [(await check).code for check in checks]
-        granted = codes.count(GRANTED)
-        assert 0 < granted < 12, codes
-        assert codes[granted] == BAD_KEY and set(codes[:granted]) == {GRANTED}
-        assert set(codes[granted:]) <= {BAD_KEY, Verdict.REFUSED}, codes
-        await self.rest()
-        left = plain(cookies[1], 0, CqeStatus.CANCELED)
-        await self.demand_entries(self.a, [received(cookies[0], key), left])
-
-    async def execute_now(self, qp: Qp, key: int) -> None:
-        post = qp.make(Opcode.INVALIDATE, token=key)
-        answer = qp.queue(post)
-        assert await self.soon(answer, "post") == (0, 0)
-        for _ in range(60):
-            await self.harness.cycles(8)
-            await self.env.sync()
-            found = qp.cq.get_cq_results_ex()
-            if found:
-                assert [(r.request_context, r.status) for r in found] == [(post.context, 0)]
-                return
-        raise AssertionError("the request does not complete")
-
-
-@pyuvm.test()
-class AnswersHeldTest(VerdictsHeldTest):
-    """m_axis_scatter stands still: checks, requests and commands go on."""
-
-    async def scenario(self) -> None:
-        await self.set_up()
-        cookies = await self.buffers(self.a, 3)
-        self.harness.hold(Channel.SCATTER)
-        key = self.win_a.key
-        pending = [self.send_invalidate(self.a, key), *self.ask(self.a, *[1] * 30)]
-        await self.harness.cycles(200)
-        assert (await self.soon(self.check_at(key), "check")).code == BAD_KEY
-        await self.execute_now(self.b, self.win_b.key)
-        await self.win_b.close()
-        assert (await self.a.query()).state == QpState.ERROR
-        await self.harness.cycles(LONG)
-        self.harness.hold(Channel.SCATTER, False)
-        codes = [(await one).code for one in pending]
-        assert codes[0] == TAKEN, codes
-        await self.rest()
-        taken = len(self.tags[self.a.number])
-        for _ in range(taken):
-            self.settle(self.a)
-        wanted = [received(cookies[0], key)]
-        wanted += [plain(c) for c in cookies[1:taken]]
-        wanted += [plain(c, 0, CqeStatus.CANCELED) for c in cookies[taken:]]
-        await self.demand_entries(self.a, wanted)
-
-
-@pyuvm.test()
-class WorkHeldTest(HoldTest):
-    """m_axis_work stands still: a Bind behind the beat waits; checks, messages, commands go on; a
-    connection that ends meanwhile leaves its Bind without effect.
-    """
-
-    async def scenario(self) -> None:
-        await self.set_up()
-        await self.buffers(self.a, 1)
-        spare = await self.window()
-        self.harness.hold(Channel.WORK)
-        posts = [self.write_post(self.b) for _ in range(3)]
-        posts.append(spare.make_bind(self.b, self.region_))
-        answers = self.b.queue_many(posts)
-        for answer in answers:
-            assert await self.soon(answer, "post") == (0, 0)
-        await self.harness.cycles(64)
-        message = self.send_invalidate(self.a, self.win_a.key)
-        assert (await self.soon(message, "message")).code == TAKEN
-        assert (await self.soon(self.check_at(self.win_b.key), "check")).code == Verdict.WRONG_QP
-        assert not (await spare.query()).valid
-        await self.b.flush()
-        await self.win_b.close()
-        await self.harness.cycles(LONG)
-        self.harness.hold(Channel.WORK, False)
-        await self.rest()
-        assert not (await spare.query()).valid
-        beats = [b for b in self.beats(self.b) if not b.user >> 56 & 1]
-        self.report(self.b, *[CANCELED] * len(beats))
-        await self.demand_results(self.b, posts, CANCELED)
-        self.settle(self.a)
 
 
 @pyuvm.test()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Self-checking bench of one memory through its ports, cycle by cycle: cde_ram, cde_ram_direct, cde_ctx, or with the
-// define TWO cde_ram_2w, cde_ctx_2w.
+// define TWO cde_ctx_2w.
 //
 // Purpose: random reads and writes at few addresses at a time, injections of every bit and of pairs, and traffic of
 //          other memories on the maintenance bus, against a model that knows of each word its value and how many of its
@@ -22,6 +22,7 @@ module memory_exact;
     localparam CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W;
     localparam N = 1 << AW;
     localparam LAST = READ > 1 ? READ - 2 : 0;  // place of the read that is corrected
+    localparam WAY = READ > 1 ? 1 : 2;          // cycles until a write is in the memory
 
     reg  [`CDE_MEM_W-1:0] mem_i = 0;
     wire [`CDE_MEM_W-1:0] mem_o;
@@ -137,13 +138,13 @@ module memory_exact;
                 value0[waddr0] = wdata0;
                 state0[waddr0] = DIRECT ? wrongs : 2'd0;
                 bank[waddr0] = 1'b0;
-                if (!DIRECT) until[waddr0] = now + 2;
+                if (!DIRECT) until[waddr0] = now + WAY;
             end
             if (we1) begin
                 value1[waddr1] = wdata1;
                 state1[waddr1] = 2'd0;
                 bank[waddr1] = 1'b1;
-                until[waddr1] = now + 2;
+                until[waddr1] = now + WAY;
             end
             if (DIRECT ? we0 : user0 || user1) flip = 1'b0;
             {user0, user1, user_at0, user_at1} = {we0, we1, waddr0, waddr1};
@@ -212,8 +213,8 @@ module memory_exact;
                 none1[0] || (!hit1[0] && read1[0] == 2'd2)};
             if (back0) state0[back_at0] = 2'd0;
             if (back1) state1[back_at1] = 2'd0;
-            if (back0 && !DIRECT) until[back_at0] = now + 2;
-            if (back1) until[back_at1] = now + 2;
+            if (back0 && !DIRECT) until[back_at0] = now + WAY;
+            if (back1) until[back_at1] = now + WAY;
             now = now + 1;
             // The bus
             o_inject = inject && !start && !cancel;

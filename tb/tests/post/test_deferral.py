@@ -56,50 +56,6 @@ class DeferralTest(PostingTest):
 
 
 @pyuvm.test()
-class HoldTest(DeferralTest):
-    """DF-01: without watermark, age limit or any other cause, what is held stays held."""
-
-    async def scenario(self) -> None:
-        first, second = await self.qp(), await self.qp()
-        for _ in range(3):
-            mark = self.mark
-            posts = await self.hold(first, first.depth - 1)
-            # Neither time nor what other QPs do lets it go.
-            other = await self.accept(second, [self.write_post(second)])
-            self.report(second)
-            await self.demand_results(second, other, OK)
-            await self.harness.cycles(self.config.mod_tick * 64)
-            await self.demand_nothing(first, mark)
-            await self.accept(first, [last := self.write_post(first)])
-            await self.rest()
-            self.demand_beats(first, [*posts, last], mark)
-            self.report(first, *[0] * first.depth)
-            await self.demand_results(first, [*posts, last], OK)
-
-
-@pyuvm.test()
-class FailureReleasesTest(DeferralTest):
-    """DF-04: an inline failure of any cause, of a post with or without DEFER, indicates what this
-    QP holds, and what no other QP holds.
-    """
-
-    async def scenario(self) -> None:
-        qp, other = await self.qp(), await self.qp()
-        kept = await self.hold(other, 2)
-        for defer in (False, True):
-            for cause, post in bad_posts(qp):
-                for count in (0, 1, qp.depth - 1):
-                    posts = await self.hold(qp, count)
-                    await self.fail(qp, deferred(post, defer), cause, posts)
-                    self.report(qp, *[0] * count) if count else None
-                    await self.demand_results(qp, posts, OK)
-        await self.demand_nothing(other, 0)
-        await self.fail(other, Post(0, qp=other.number).encode(), Cause.BAD_OPCODE, kept)
-        self.report(other, 0, 0)
-        await self.demand_results(other, kept, OK)
-
-
-@pyuvm.test()
 class FailureOfResourcesTest(DeferralTest):
     """DF-04, causes outside the post: queue full, no credit, CQ in error, not connected."""
 

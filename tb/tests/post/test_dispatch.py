@@ -8,7 +8,6 @@ from itertools import permutations
 import pyuvm
 
 from models.post.post import Post
-from tb.env.harness.records import WorkBeat
 from tb.tests.common.posting import CANCELED, OK, PostingTest
 
 BUILD = ["engine", "engine_small"]
@@ -53,43 +52,6 @@ class IndicationOrderTest(PostingTest):
                     await self.demand_results(qp, new[qp.number], OK)
         self.env.work.stall(0.0)
         assert all(len(posts) > 20 for posts in accepted.values())
-
-
-@pyuvm.test()
-class BurstTest(PostingTest):
-    """ISO-04: one QP with a full queue of released requests and others that each wait with a full
-    one: at most BURST in a row, and each gets its turn in every round, whoever else waits.
-    """
-
-    async def scenario(self) -> None:
-        burst = self.config.burst
-        qps = [await self.qp() for _ in range(min(4, self.config.num_qp))]
-        for count in range(1, len(qps)):
-            for waiting in (1, qps[0].depth):
-                busy = qps[: count + 1]
-                self.env.work.hold()
-                posts = {}
-                for qp in busy:
-                    number = qp.depth if qp is qps[0] else waiting
-                    posts[qp.number] = await self.hold(qp, number - 1)
-                    posts[qp.number] += await self.accept(qp, [self.write_post(qp)])
-                await self.harness.cycles(32)
-                mark = self.mark
-                self.env.work.hold(False)
-                await self.rest()
-                order = [beat.qp for beat in self.of(WorkBeat, mark)]
-                left = {number: len(found) for number, found in posts.items()}
-                run = 0
-                for place, number in enumerate(order):
-                    run = run + 1 if place and order[place - 1] == number else 1
-                    waits = any(left[other] for other in left if other != number)
-                    # What was fetched while the port was held is not given back.
-                    assert run <= burst or not waits or place < burst + 4, order
-                    left[number] -= 1
-                for qp in busy:
-                    self.demand_beats(qp, posts[qp.number], mark)
-                    self.report(qp, *[0] * len(posts[qp.number]))
-                    await self.demand_results(qp, posts[qp.number], OK)
 
 
 @pyuvm.test()

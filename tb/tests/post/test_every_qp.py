@@ -10,9 +10,7 @@ from itertools import pairwise
 
 import pyuvm
 
-from tb.env.agents.memory import SLVERR
-from tb.env.defs import Cause, Cmd, CqStatus, QpState, Result, TraceOp
-from tb.env.host.cq import Cq
+from tb.env.defs import Cause, Cmd, QpState, Result, TraceOp
 from tb.env.host.qp import Qp
 from tb.tests.common.posting import CANCELED, FAILED, OK
 from tb.tests.common.taking import NOT_READY, REFUSED, TakingTest, Want, canceled
@@ -169,65 +167,6 @@ class EveryFailureTest(EveryQpTest):
         self.report(new, OK)
         await self.demand_results(new, posts, FAILED, CANCELED, CANCELED)
         assert self.beats(new, mark) == [], "indicated after the failure"
-
-
-@pyuvm.test()
-class EveryQueueErrorTest(EveryQpTest):
-    """CQ-17: as many CQs as there are QPs, until all had their turn: each in turn is in error, and
-    is destroyed and created anew later. After each step posts are refused for those in error, and
-    accepted and completed for all others.
-    """
-
-    async def scenario(self) -> None:
-        host, count = self.env.host, self.config.num_qp
-        eq = await host.create_eq(log2=min(6, self.config.max_log2))
-        self.eq = eq
-        cqs = [await host.create_cq(eq=eq, log2=2) for _ in range(self.config.num_cq)]
-        for first in range(0, len(cqs), count):
-            self.qps = [await self.joined(cq) for cq in cqs[first : first + count]]
-            failed: set[Qp] = set()
-            for qp in list(self.qps):
-                await self.fail(qp)
-                failed.add(qp)
-                await self.probe(failed)
-            for place, qp in enumerate(list(self.qps)):
-                failed.remove(qp)
-                await self.remove(qp)
-                cq = await host.create_cq(qp.cq.number, eq=eq, log2=2)
-                cqs[cq.number] = cq
-                self.qps[place] = await self.joined(cq, qp.number)
-                await self.probe(failed)
-            for qp in self.qps:
-                await qp.flush()
-                await qp.destroy()
-        for first in range(0, len(cqs), count):
-            self.qps = [await self.joined(cq) for cq in cqs[first : first + count]]
-            await self.probe(set())
-            for qp in self.qps:
-                await qp.flush()
-                await qp.destroy()
-
-    async def joined(self, cq: Cq, number: int | None = None) -> Qp:
-        """A connected QP of a CQ."""
-        qp = await self.env.host.create_qp(number, cq=cq)
-        await qp.connect(qp.number ^ 1)
-        return qp
-
-    async def fail(self, qp: Qp) -> None:
-        """The entry of a Write can not be written."""
-        self.env.mem.fail(SLVERR, cq=qp.cq.number, lands=False)
-        await self.accept(qp, [self.write_post(qp)])
-        await self.rest(16)
-        self.report(qp)
-        await self.rest(32)
-        assert (await qp.cq.query()).status == CqStatus.INTERNAL_ERROR
-
-    async def probe(self, failed: set[Qp]) -> None:
-        """A post for each QP."""
-        answers = {qp: qp.queue_many([self.write_post(qp)])[0] for qp in failed}
-        for qp, answer in answers.items():
-            assert (await answer)[1] == Cause.CQ_ERROR, f"CQ {qp.cq.number} is in error"
-        await self.through(qp for qp in self.qps if qp not in failed)
 
 
 @pyuvm.test()

@@ -77,29 +77,6 @@ class OldPostTest(PostingTest):
 
 
 @pyuvm.test()
-class LeftAloneTest(PostingTest):
-    """DF-01: one queue pair alone holds a post, for a whole round of the clock of ages, and the
-    newest command is about another one; with a limit that is over it goes at once.
-    """
-
-    max_cycles = 2_500_000
-
-    async def scenario(self) -> None:
-        holder, other = await self.qp(page=0), await self.qp(page=0)
-        self.harness.recorder(age=1 << 14)
-        posts = await self.hold(holder, 1)
-        await other.modify(watermark=100)
-        # Less than 2^16 ticks behind the round, where it would look young.
-        await self.harness.cycles((_ROUND + 1000) * self.config.mod_tick)
-        mark = self.mark
-        await holder.modify(age=0xFFFF)
-        await self.rest(400)
-        self.demand_beats(holder, posts, mark)
-        self.report(holder)
-        await self.demand_results(holder, posts, OK)
-
-
-@pyuvm.test()
 class NeighboursTest(PostingTest):
     """DF-01: what is held goes when its age limit is over, whatever steps another queue pair takes
     meanwhile, so many in a row that ages are hardly looked at; most of its posts find no place.

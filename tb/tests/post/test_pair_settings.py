@@ -12,7 +12,6 @@ from tb.env.host.cq import Cq
 from tb.env.host.qp import Qp
 from tb.tests.common.posting import CANCELED
 from tb.tests.common.taking import TakingTest
-from tb.tests.common.windowing import REMOTE, WindowTest
 
 BUILD = ["engine"]
 
@@ -201,40 +200,3 @@ class RegionBitsTest(TakingTest):
         wanted = (answer.outs[0], *words, 1 << 16, 0)
         assert outs == wanted, f"region {number}: {outs}, not {wanted}"
         assert await self.result(Cmd.DEREGISTER_MR, number) == Result.OK
-
-
-@pyuvm.test()
-class WindowCountTest(WindowTest):
-    """MW-05: the number of windows bound to a region, from none to all and back; a window tells its
-    region, its QP and its range.
-    """
-
-    async def scenario(self) -> None:
-        host, config, rng = self.env.host, self.config, self.rng("order")
-        qp = await self.guarded()
-        regions = [await self.memory(4096) for _ in range(config.num_mr)]
-        for region, most in ((regions[-1], config.num_mw), (regions[0], 2)):
-            windows = [await self.window() for _ in range(most)]
-            for count, window in enumerate(windows):
-                await self.bound(region.number, count)
-                await self.bind(window, qp, region, count, 1 + count)
-                status = await window.query()
-                found = (status.base, status.length, status.region, status.qp, status.rights)
-                place = (region.base + count, 1 + count, region.number, qp.number, REMOTE)
-                assert found == place, f"window {window.number}: {found}, not {place}"
-            rng.shuffle(windows)
-            while windows:
-                await self.bound(region.number, len(windows))
-                assert await self.result(Cmd.DEREGISTER_MR, region.number) == Result.BUSY
-                await windows.pop().close()
-            await self.bound(region.number, 0)
-        for region in regions[1:]:
-            (window,) = [await host.create_window(zone=region.zone)]
-            await self.bind(window, qp, region)
-            assert (await window.query()).region == region.number
-            await window.close()
-
-    async def bound(self, number: int, count: int) -> None:
-        """Windows of one region."""
-        found = (await self.env.host.command(Cmd.QUERY_MR, number)).outs[6] >> 18
-        assert found == count, f"region {number}: {found} windows, not {count}"

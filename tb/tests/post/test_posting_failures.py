@@ -76,54 +76,6 @@ class ReleaseMeetsIdleTest(MeetTest):
 
 
 @pyuvm.test()
-class FenceMeetsRetireTest(MeetTest):
-    """A fenced request is stranded because its Read retires in the cycle in which it looks; a
-    second one stands behind it, without a fence.
-    """
-
-    async def scenario(self) -> None:
-        qp = await self.qp()
-        for make in (self.write_post, self.local_post):
-            for reads in (1, 2):
-                for offset in OFFSETS:
-                    mark = self.mark
-                    posts = await self.accept(qp, [self.read_post(qp) for _ in range(reads)])
-                    await self.rest(16)
-                    at = self.meeting()
-                    posts += [make(qp, fence=True), make(qp)]
-                    for post in posts[reads:]:
-                        qp.queue(post, at=at + offset)
-                    self.report(qp, *[0] * reads, at=at)
-                    await self.rest(32)
-                    beats = self.beats(qp, mark)
-                    fenced = beats[reads]
-                    assert fenced.cycle > self.reported_at(mark)[-1]
-                    left = 0 if make == self.local_post else 2
-                    await self.outcome(qp, posts, mark, left)
-
-
-@pyuvm.test()
-class ReportMeetsLocalTest(MeetTest):
-    """A request is stranded because the report before it, or its own execution, comes in the cycle
-    in which retirement looks: local and skipped requests around a report.
-    """
-
-    async def scenario(self) -> None:
-        qp = await self.qp()
-        for pattern in ("L", "LL", "WL", "LW", "LWL"):
-            for offset in OFFSETS:
-                mark = self.mark
-                posts = await self.accept(qp, [self.write_post(qp)])
-                await self.rest(16)
-                at = self.meeting()
-                new = [self.local_post(qp) if c == "L" else self.write_post(qp) for c in pattern]
-                for post in new:
-                    qp.queue(post, at=at + offset)
-                self.report(qp, at=at)
-                await self.outcome(qp, posts + new, mark, pattern.count("W"))
-
-
-@pyuvm.test()
 class SkipMeetsReportTest(MeetTest):
     """A skipped request is stranded because the report before it comes in the cycle of the skip."""
 

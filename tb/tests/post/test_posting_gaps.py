@@ -5,13 +5,11 @@ do not fit, credits, precedence of causes, age in a stream, and things that meet
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyuvm
 
 from models.post.post import Post
-from models.verbs import BAD_OPCODES, VERBS
-from tb.env.defs import Cause, Opcode, PostFlag, QpState
+from models.verbs import VERBS
+from tb.env.defs import Cause, Opcode, QpState
 from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
 from tb.tests.common.posting import CANCELED, FAILED, OK, PostingTest
@@ -222,34 +220,6 @@ class CreditTest(GapTest):
                 assert await first.post(self.write_post(first)) == Cause.QUEUE_FULL
                 assert await second.post(self.write_post(second)) == Cause.NO_CREDIT
             await self.done(first, posts)
-
-
-@pyuvm.test()
-class PrecedenceTest(GapTest):
-    """DF-14: of several faults the first one of the table is told."""
-
-    async def scenario(self) -> None:
-        qp = await self.qp(log2=2, depth=4)
-        posts = await self.accept(qp, [self.write_post(qp) for _ in range(4)])
-        # Full, and without a credit; then not connected, too.
-        faults: list[tuple[Cause, dict[str, Any], dict[str, Any]]] = [
-            (Cause.RESERVED_BITS, {"reserved": 1}, {"reserved": 0}),
-            (Cause.BAD_OPCODE, {"opcode": BAD_OPCODES[-1]}, {"opcode": Opcode.SEND}),
-            (Cause.BAD_FLAGS, {"flags": PostFlag.RDMA_READ_SINK}, {"flags": 0}),
-            (Cause.TOO_MANY_SEGMENTS, {"num_segments": 9}, {"num_segments": 0}),
-            (Cause.BAD_LENGTH, {"inline_bytes": 3}, {"inline_bytes": 0}),
-        ]
-        for last in (Cause.QUEUE_FULL, Cause.NOT_CONNECTED):
-            fields: dict[str, Any] = {"opcode": Opcode.SEND, "qp": qp.number}
-            for _, bad, _ in faults:
-                fields |= bad
-            for cause, _, good in faults:
-                assert await qp.post(Post(**fields)) == cause
-                fields |= good
-            assert await qp.post(Post(**fields)) == last
-            await qp.flush()
-        self.report(qp, 0, 0, 0, 0)
-        await self.demand_results(qp, posts, OK)
 
 
 @pyuvm.test()

@@ -8,88 +8,11 @@ from __future__ import annotations
 import pyuvm
 
 from models.post.post import Post
-from models.verbs import VERBS
 from tb.env.defs import Cause, Cmd, CqStatus, QpState, Result
 from tb.env.host.qp import Qp
 from tb.tests.common.posting import CANCELED, FAILED, OK, PostingTest
 
 BUILD = ["engine", "engine_small"]
-
-
-@pyuvm.test()
-class LocalPlaceTest(PostingTest):
-    """DF-12: a local request completes behind the remote ones before it, not before their reports,
-    and before those behind it; which are indicated meanwhile.
-    """
-
-    async def scenario(self) -> None:
-        qp = await self.qp()
-        for verb in (verb for verb in VERBS.values() if verb.local):
-            mark = self.mark
-            posts = [
-                self.write_post(qp),
-                self.least_post(qp, verb),
-                self.write_post(qp),
-                self.least_post(qp, verb),
-            ]
-            await self.accept(qp, posts)
-            await self.rest()
-            self.demand_beats(qp, posts, mark, range(4))
-            assert qp.cq.get_cq_results() == []
-            self.report(qp)
-            await self.demand_results(qp, posts[:2], OK, done=False)
-            self.report(qp)
-            await self.demand_results(qp, posts[2:], OK)
-
-
-@pyuvm.test()
-class FenceTest(PostingTest):
-    """DF-13: a fenced request, local or not, starts only after every earlier Read of its QP has
-    completed; requests behind it wait, other QPs do not; Writes hold up nothing.
-    """
-
-    async def scenario(self) -> None:
-        qp, other = await self.qp(), await self.qp()
-        for fenced in (self.write_post, self.local_post, self.read_post):
-            await self.reads(qp, other, fenced(qp, fence=True))
-            # Without a Read before it, it does not wait.
-            mark = self.mark
-            posts = [self.write_post(qp), fenced(qp, fence=True)]
-            await self.accept(qp, posts)
-            await self.rest()
-            self.demand_beats(qp, posts, mark, range(2))
-            self.report(qp, *[0] * (1 if fenced == self.local_post else 2))
-            await self.demand_results(qp, posts, OK)
-            # A Read behind it does not matter, one request later it does.
-            posts = [fenced(qp, fence=True), self.read_post(qp), self.local_post(qp, fence=True)]
-            mark = self.mark
-            await self.accept(qp, posts)
-            await self.rest()
-            self.demand_beats(qp, posts[:2], mark, range(2))
-            self.report(qp, *[0] * (1 if fenced == self.local_post else 2))
-            await self.rest()
-            self.demand_beats(qp, posts, mark, range(3))
-            await self.demand_results(qp, posts, OK)
-
-    async def reads(self, qp: Qp, other: Qp, fenced: Post) -> None:
-        """Two Reads, a fenced request and one behind it."""
-        mark = self.mark
-        posts = [self.read_post(qp), self.read_post(qp), fenced, self.write_post(qp)]
-        await self.accept(qp, posts)
-        await self.rest()
-        self.demand_beats(qp, posts[:2], mark, range(2))
-        through = await self.accept(other, [self.write_post(other), self.local_post(other)])
-        self.report(other)
-        await self.demand_results(other, through, OK)
-        self.report(qp)
-        await self.rest()
-        self.demand_beats(qp, posts[:2], mark, range(2))
-        self.report(qp)
-        await self.rest()
-        beats = self.demand_beats(qp, posts, mark, range(4))
-        assert beats[2].cycle > self.reported_at(mark)[-1]
-        self.report(qp, *[0] * sum(beat.user >> 56 == 0 for beat in beats[2:]))
-        await self.demand_results(qp, posts, OK)
 
 
 @pyuvm.test()
@@ -111,34 +34,6 @@ class FenceWayOutTest(PostingTest):
                 self.report(qp, status)
                 await self.demand_results(qp, posts, status, CANCELED, CANCELED)
                 self.demand_beats(qp, posts[:1], mark)
-                await self.reconnect(qp)
-
-
-@pyuvm.test()
-class FailureTest(PostingTest):
-    """DF-15: a request fails at each place; it completes with its status, all behind it CANCELED,
-    in order, whatever is reported for them; posts fail inline; the transport is told once.
-    """
-
-    async def scenario(self) -> None:
-        qp = await self.qp()
-        count = qp.depth if qp.depth == 4 else 7
-        for place in range(count - 1):
-            for status, behind in ((FAILED, OK), (0xFF, 0x33), (CANCELED, FAILED)):
-                mark = self.mark
-                posts = await self.accept(qp, [self.write_post(qp) for _ in range(count - 1)])
-                posts += await self.hold(qp, 1)
-                await self.rest(16)
-                self.report(qp, *[0] * place, status)
-                await self.rest(16)
-                assert (await qp.query()).state == QpState.ERROR
-                for defer in (False, True):
-                    assert await qp.post(self.write_post(qp, defer=defer)) == Cause.NOT_CONNECTED
-                self.report(qp, *[behind] * (count - 2 - place)) if place < count - 2 else None
-                wanted = [OK] * place + [status] + [CANCELED] * (count - 1 - place)
-                await self.demand_results(qp, posts, *wanted)
-                self.demand_beats(qp, posts[:-1], mark, range(count - 1))
-                assert self.terms(mark) == [(qp.number, QpState.ERROR)]
                 await self.reconnect(qp)
 
 
@@ -174,51 +69,6 @@ class SilentTest(PostingTest):
         await self.accept(qp, posts)
         await qp.flush()
         await self.demand_results(qp, posts, CANCELED)
-
-
-@pyuvm.test()
-class CreditsTest(PostingTest):
-    """CQ-17: exactly as many requests of all QPs of a CQ as it has free entries; one more fails
-    inline; a polled entry and a silent success give one back each, at once.
-    """
-
-    async def scenario(self) -> None:
-        first = await self.qp(log2=2)
-        second = await self.qp(share=first)
-        posts = []
-        for qp in (first, second, first, second):
-            posts += await self.accept(qp, [self.write_post(qp)])
-        for qp in (first, second):
-            assert await qp.post(self.write_post(qp)) == Cause.NO_CREDIT
-            assert await qp.post(self.local_post(qp, silent=True)) == Cause.NO_CREDIT
-        self.report(first)
-        (result,) = await first.cq.wait_results(1)
-        assert result.request_context == posts[0].context
-        # Polled, but the engine has not been told.
-        assert await second.post(self.write_post(second)) == Cause.NO_CREDIT
-        await first.cq.update_consumer_index()
-        (silent,) = await self.accept(first, [self.write_post(first, silent=True)])
-        assert await second.post(self.write_post(second)) == Cause.NO_CREDIT
-        self.report(first, 0, 0)
-        await first.cq.wait_results(1)
-        await self.rest()
-        # The silent one is through, the other's entry is not polled for the engine.
-        (extra,) = await self.accept(second, [self.write_post(second)])
-        assert await first.post(self.write_post(first)) == Cause.NO_CREDIT
-        await first.cq.update_consumer_index()
-        self.report(second, 0, 0, 0)
-        found = await first.cq.wait_results(3)
-        contexts = [result.request_context for result in found]
-        assert contexts == [posts[1].context, posts[3].context, extra.context]
-        assert silent.context not in contexts
-        await first.cq.update_consumer_index()
-        assert (await first.cq.query()).credits == 0
-        # Refused posts took nothing: all entries are there.
-        final = await self.accept(first, [self.write_post(first) for _ in range(4)])
-        assert await first.post(self.write_post(first)) in (Cause.NO_CREDIT, Cause.QUEUE_FULL)
-        assert await second.post(self.write_post(second)) == Cause.NO_CREDIT
-        self.report(first, 0, 0, 0, 0)
-        await self.demand_results(first, final, OK)
 
 
 @pyuvm.test()
@@ -258,53 +108,6 @@ class CqErrorTest(PostingTest):
         posts = await self.accept(third, [self.write_post(third)])
         self.report(third)
         await self.demand_results(third, posts, OK)
-
-
-@pyuvm.test()
-class ReconnectTest(PostingTest):
-    """DF-15: after an error the QP waits for its reports before it is connected again; late, double
-    and early reports of the earlier connection and of an earlier life are refused.
-    """
-
-    async def scenario(self) -> None:
-        host = self.env.host
-        qp = await self.qp()
-        for life in range(6):
-            posts = await self.accept(qp, [self.write_post(qp) for _ in range(3)])
-            await self.rest()
-            self.report(qp, FAILED)
-            await self.rest()
-            assert await qp.set_state(QpState.IDLE) == Result.BUSY
-            self.report(qp)
-            await self.rest()
-            assert await qp.set_state(QpState.IDLE) == Result.BUSY
-            self.report(qp)
-            await self.demand_results(qp, posts, FAILED, CANCELED, CANCELED)
-            await host.read_log()
-            if life % 2:
-                await qp.destroy()
-                await qp.create()
-            else:
-                assert await qp.set_state(QpState.IDLE) == Result.OK
-            await qp.connect(qp.number ^ 1)
-            # Nothing is outstanding; then one request is, whose tag goes on.
-            sent = self.reports[qp.number]
-            tags = [(sent + n) & self.mask for n in (-3, -1, 0, 1)]
-            refused = await host.counter("DONE_REFUSED")
-            for tag in tags:
-                self.env.done.send(qp.number, tag, FAILED)
-            await self.rest()
-            posts = await self.accept(qp, [self.write_post(qp)])
-            await self.rest()
-            for tag in (tags[0], tags[1], tags[3]):
-                self.env.done.send(qp.number, tag, FAILED)
-            await self.rest()
-            assert await host.counter("DONE_REFUSED") == refused + 7
-            log = [self.qp_log(Cause.DONE_UNEXPECTED, qp.number, tag) for tag in tags]
-            assert await host.read_log() == [*log, log[0], log[1], log[3]]
-            assert (await qp.query()).state == QpState.CONNECTED
-            self.report(qp)
-            await self.demand_results(qp, posts, OK)
 
 
 async def to_state(test: PostingTest, qp: Qp, state: QpState) -> None:

@@ -11,7 +11,7 @@ import cocotb
 import pyuvm
 
 from tb.env.base_test import CarillonTest
-from tb.env.defs import Cause, Cmd, Opcode, QpState, Result
+from tb.env.defs import Cause, Cmd, Opcode, Result
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import DoneReport, DoorbellResponse, Record, TermRequest
 from tb.env.host.qp import Qp
@@ -120,29 +120,6 @@ class AgeInConnStormTest(StormTest):
             self.env.conn.send(extra.number, at_cycle=start)
         await self.harness.until(start + bound + 700)
         await self.env.sync()
-
-
-@pyuvm.test()
-class TermsHeldShortTest(StormTest):
-    """All QPs lose their connections at once, the term sink stands still for a while."""
-
-    allow = ("no_posts", "no_receives", "no_completions")
-
-    async def scenario(self) -> None:
-        qps = await self.make_qps(self.config.num_qp)
-        self.env.term.hold()
-        await self.env.sync()
-        start = self.harness.cycle + 20
-        for q in qps:
-            self.env.conn.send(q.number, at_cycle=start)
-        await self.harness.until(start + 40)
-        self.env.term.hold(False)
-        await self.harness.cycles(100)
-        await self.env.sync()
-        assert len(self.got(TermRequest)) == self.config.num_qp, len(self.got(TermRequest))
-        for q in qps:
-            assert (await q.query()).state == QpState.DISCONNECTED
-        assert await qps[0].send() == Cause.NOT_CONNECTED
 
 
 @pyuvm.test()

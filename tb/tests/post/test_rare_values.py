@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values that take longer than any test to come about: times of posts, counts of refused writes,
-indices of receive queues. Here two bits of a word turn over in memory, which the engine reports and
-uses as they are.
+"""Values that take longer than any test to come about: times of posts, indices of receive queues.
+Here two bits of a word turn over in memory, which the engine reports and uses as they are.
 """
 
 from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import PAGE_STATUS, Cause, PageReg, QpState, Result
-from tb.tests.common.directed import SLVERR
+from tb.env.defs import QpState, Result
 from tb.tests.common.posting import OK
 from tb.tests.common.taking import LENGTH, TakingTest, Want, canceled
 from tb.tests.common.upsetting import UpsetsTest
@@ -36,37 +34,6 @@ class RareTest(TakingTest, UpsetsTest):
         await self.upsets.collect()
         assert self.upsets.lost.keys() == set(map(self.number, memories)), self.upsets.lost
         assert not self.upsets.corrected
-
-
-@pyuvm.test()
-class StatusOfPagesTest(RareTest):
-    """ISO-02: PAGE_STATUS reads a count of refused writes with any bits, under any read ID; reads
-    that are refused between those answer SLVERR.
-    """
-
-    allow = ("no_traffic",)
-
-    async def scenario(self) -> None:
-        await self.start()
-        doorbells, rng = self.env.doorbells, self.rng("reads")
-        refused = (SLVERR, Cause.BAD_OFFSET)
-        pages = rng.sample(range(self.config.num_pages), 4)
-        for number, bit in enumerate(range(0, 31, 2)):
-            page, count = pages[number % 4], number // 4 * 2 + 1
-            await self.turn(STATUS, 8 + bit)
-            for shown in (count ^ 3 << bit, count + 1):
-                assert await doorbells.write(page, 0xF00, 0) == refused
-                for _ in range(4):
-                    resp, data = await doorbells.read(
-                        page, PageReg.PAGE_STATUS, axi_id=rng.randrange(256)
-                    )
-                    status = PAGE_STATUS.unpack(data)
-                    assert (resp, status["cause"]) == (0, Cause.BAD_OFFSET), (resp, hex(data))
-                    assert status["refused"] == shown, f"bit {bit}: {status}"
-                wrong = await doorbells.read(page, 0xF00, axi_id=rng.randrange(256))
-                assert wrong.resp == SLVERR
-            # Those of refused reads are reports, too.
-            await self.reported(STATUS)
 
 
 @pyuvm.test()

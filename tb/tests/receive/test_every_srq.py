@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bits of state kept for each shared receive queue, and for each queue pair that holds posts back:
-what sets or clears that of one number does so for this one alone.
+"""Bits of state kept for each shared receive queue: what sets or clears that of one number does so
+for this one alone.
 """
 
 from __future__ import annotations
@@ -132,39 +132,3 @@ class EveryWatermarkTest(TakingTest):
         """Events of exactly these wait."""
         found = {srq for srq in srqs if (await srq.status()).waiting}
         assert found == wanted, f"SRQs {[srq.number for srq in found]}"
-
-
-@pyuvm.test()
-class EveryAgeTest(TakingTest):
-    """DF-12: each QP in turn has an age limit, while all others hold a post without one: this one
-    alone is indicated when its time is over, also when the others get and lose theirs.
-    """
-
-    async def scenario(self) -> None:
-        count, tick = min(self.config.num_qp, self.config.num_cq), self.config.mod_tick
-        qps = [await self.qp(log2=4) for _ in range(count)]
-        held = {qp: await self.hold(qp, 1, watch=False) for qp in qps}
-        patience = 4 * tick + 64 * count
-        await self.harness.cycles(patience)
-        assert not any(self.beats(qp) for qp in qps)
-        for qp in qps:
-            await self.rest(16)
-            mark = self.mark
-            await qp.modify(age=1)
-            await self.harness.cycles(patience)
-            await self.rest(16)
-            self.demand_beats(qp, held[qp], mark)
-            for other in qps:
-                assert other is qp or self.beats(other, mark) == [], f"QP {other.number}"
-            self.report(qp)
-            await self.demand_results(qp, held[qp], OK)
-            await qp.modify()
-            held[qp] = await self.hold(qp, 1, watch=False)
-        mark = self.mark
-        for qp in qps:
-            posts = held[qp] + await self.accept(qp, [self.write_post(qp)])
-            await self.rest(16)
-            self.demand_beats(qp, posts, mark)
-            self.report(qp, OK, OK)
-        for qp in qps:
-            await qp.cq.wait_results(2)

@@ -9,8 +9,7 @@ import pyuvm
 
 from tb.env.agents.base import Pending
 from tb.env.agents.receive import Answer
-from tb.env.defs import Cause, Cmd, CqStatus, QpState, RecvFlag, Result
-from tb.env.harness.harness import Channel
+from tb.env.defs import Cause, Cmd, CqStatus, QpState, Result
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue
 from tb.tests.common.taking import LENGTH, NOT_READY, REFUSED, TAKEN, TakingTest, Want, canceled
@@ -93,36 +92,6 @@ class OrderTest(TakingTest):
             self.settle(qp)
         for qp in qps:
             await self.demand(qp, wanted[qp])
-
-
-@pyuvm.test()
-class SharedQueueTest(TakingTest):
-    """SRQ-02, SRQ-05: QPs with different CQs and flags take turns; each buffer completes on the CQ
-    of the QP that took it, under its flag.
-    """
-
-    async def scenario(self) -> None:
-        srq = await self.env.host.create_srq()
-        flags = (RecvFlag.SOLICITED_WAIT, RecvFlag.UNSIGNALLED, RecvFlag.EVD_THRESHOLD)
-        first = await self.qp(srq=srq, recv_flag=RecvFlag.DEFAULT)
-        qps = [first, *[await self.qp(srq=srq, recv_flag=flag) for flag in flags[:2]]]
-        # The last one shares the CQ of the first.
-        qps.append(await self.qp(srq=srq, recv_flag=flags[2], share=first))
-        calls = dict.fromkeys({qp.recv_cq for qp in qps}, 0)
-        for turn in range(16):
-            qp = qps[(turn + turn // 4) % 4]
-            (cookie,) = await self.supply(srq, 1)
-            for cq in calls:
-                assert await cq.arm() == (0, 0)
-            await self.take(qp, turn)
-            self.settle(qp)
-            await self.demand(qp, [Want(cookie, turn)])
-            calls[qp.recv_cq] += qp.recv_flag != RecvFlag.SOLICITED_WAIT
-            for cq, count in calls.items():
-                assert len(cq.callbacks) == count, f"CQ {cq.number}, turn {turn}"
-            if qp.recv_flag != RecvFlag.SOLICITED_WAIT:
-                assert await qp.recv_cq.callback_return() == (0, 0)
-        assert await srq.query() == (0, 0)
 
 
 @pyuvm.test()
@@ -313,41 +282,3 @@ class StatesTest(TakingTest):
         wanted = [self.log_of(Cause.RREQ_BAD, qp.number)] if logged else []
         found = await self.env.host.read_log()
         assert logged is None or found == wanted
-
-
-@pyuvm.test()
-class StalledSinkTest(TakingTest):
-    """Answers that the transport does not take hold requests up; nothing is lost, everything comes
-    in order, and posts go on.
-    """
-
-    async def scenario(self) -> None:
-        srq, (first, second) = await self.shared(2)
-        own, other = await self.own(), await self.own()
-        order = [first, own, second, own]
-        for length in (1, 4, 16, 17, 40, 200):
-            pool = await self.supply(srq, 2)
-            mine = await self.supply(own, 2)
-            await self.rest()
-            mark = self.mark
-            self.harness.stall(Channel.SCATTER, hold=True)
-            pending = [self.ask(order[n % 4], n)[0] for n in range(length)]
-            await self.harness.cycles(100 + length)
-            cookies = await self.supply(other, 1)
-            assert self.answered_at(mark) == []
-            self.harness.stall(Channel.SCATTER, hold=False)
-            codes = [*[TAKEN] * 4, *[NOT_READY] * length][:length]
-            found = await self.answers(pending, *codes)
-            assert [answer.qp for answer in found] == [order[n % 4].number for n in range(length)]
-            # What is left is taken now.
-            for n in range(length, 4):
-                await self.take(order[n], n)
-            for qp in (*order, second):
-                if self.tags[qp.number]:
-                    self.settle(qp)
-            await self.take(other, 0)
-            self.settle(other)
-            await self.demand(first, [Want(pool[0], 0)])
-            await self.demand(second, [Want(pool[1], 2)])
-            await self.demand(own, [Want(mine[0], 1), Want(mine[1], 3)])
-            await self.demand(other, [Want(cookies[0], 0)])

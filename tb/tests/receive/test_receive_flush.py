@@ -11,10 +11,10 @@ from typing import ClassVar
 
 import pyuvm
 
-from tb.env.defs import Cause, Cmd, CqeStatus, QpState, Result
+from tb.env.defs import Cmd, QpState, Result
 from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
-from tb.tests.common.posting import CANCELED, FAILED, OK
+from tb.tests.common.posting import FAILED
 from tb.tests.common.taking import (
     LENGTH,
     LENGTH_ERROR,
@@ -28,56 +28,6 @@ from tb.tests.common.taking import (
 )
 
 BUILD = ["engine", "engine_small"]
-
-
-@pyuvm.test()
-class LengthErrorTest(TakingTest):
-    """SRQ-18: a message that is too long: that receive completes LENGTH_ERROR whatever is reported,
-    its QP goes to ERROR, the transport is told once; the others are served on.
-    """
-
-    async def scenario(self) -> None:
-        _, (first, second) = await self.shared(2)
-        own = await self.own()
-        for length in (LENGTH + 1, 0xFFFF_FFFF):
-            for status in (OK, CANCELED, FAILED, LENGTH_ERROR, 0xFF):
-                await self.common(srq_of=first, other=second, length=length, status=status)
-                await self.alone(own, length, status)
-
-    async def common(self, srq_of: Qp, other: Qp, length: int, status: int) -> None:
-        assert srq_of.srq is not None
-        await self.rest()
-        mark = self.mark
-        cookies = await self.supply(srq_of.srq, 4)
-        pending = self.ask(other, 1) + self.ask(srq_of, length) + self.ask(other, 2)
-        await self.answers(pending, TAKEN, TOO_LONG, TAKEN)
-        await self.rest()
-        assert self.terms(mark) == [(srq_of.number, QpState.ERROR)]
-        assert (await srq_of.query()).state == QpState.ERROR
-        assert await self.code(srq_of) == REFUSED
-        await self.nothing(srq_of)
-        self.settle(srq_of, status)
-        self.settle(other, 0, 0)
-        await self.demand(srq_of, [Want(cookies[1], 0, LENGTH_ERROR)])
-        await self.demand(other, [Want(cookies[0], 1), Want(cookies[2], 2)])
-        await self.take(other, 3)
-        self.settle(other)
-        await self.demand(other, [Want(cookies[3], 3)])
-        assert self.terms(mark) == [(srq_of.number, QpState.ERROR)]
-        await self.reconnect(srq_of)
-
-    async def alone(self, qp: Qp, length: int, status: int) -> None:
-        """Its own queue is flushed behind it, a good message before it stays good."""
-        await self.rest()
-        mark = self.mark
-        cookies = await self.supply(qp, self.depth)
-        await self.answers(self.ask(qp, 1, length), TAKEN, TOO_LONG)
-        await self.rest()
-        assert self.terms(mark) == [(qp.number, QpState.ERROR)]
-        self.settle(qp, 0, status)
-        wanted = [Want(cookies[0], 1), Want(cookies[1], 0, LENGTH_ERROR), *canceled(cookies[2:])]
-        await self.demand(qp, wanted)
-        await self.reconnect(qp)
 
 
 @pyuvm.test()
@@ -249,77 +199,6 @@ class EndOfConnectionTest(EndTest):
             await self.take(qp, n)
             self.settle(qp)
             await self.demand(qp, [Want(cookie, n)])
-
-
-@pyuvm.test()
-class IdleFlushTest(TakingTest):
-    """Buffers posted in IDLE: they stay for the connection, or are flushed by DESTROY_QP; a QP that
-    has a queue goes on from DISCONNECTED to IDLE with nothing left.
-    """
-
-    async def scenario(self) -> None:
-        qp = await self.idle_qp(recv_depth=self.depth)
-        for count in (1, self.depth):
-            cookies = await self.supply(qp, count)
-            await self.nothing(qp)
-            assert await self.result(Cmd.DESTROY_QP, qp.number) in (Result.PENDING, Result.OK)
-            await self.demand(qp, canceled(cookies))
-            if (await self.env.host.command(Cmd.QUERY_QP, qp.number)).result == Result.OK:
-                assert await self.result(Cmd.DESTROY_QP, qp.number) == Result.OK
-            await qp.create()
-            cookies = await self.supply(qp, count)
-            await qp.connect(1)
-            await self.take(qp, 3)
-            self.settle(qp)
-            await self.demand(qp, [Want(cookies[0], 3)])
-            await qp.disconnect()
-            await self.demand(qp, canceled(cookies[1:]))
-            region = await self.region()
-            for _ in range(2):
-                posted = await qp.post_recv([region.segment(0, 8)])
-                assert posted.cause == Cause.BAD_STATE, posted
-            assert await qp.set_state(QpState.IDLE) == Result.OK
-        await qp.destroy()
-
-
-@pyuvm.test()
-class FlushBesideTest(TakingTest):
-    """ISO-04: a QP is flushed, again and again, while others run requests in every cycle: it is
-    over in bounded time, the others lose none of their turns for it.
-    """
-
-    reporting = True
-    bound = 400
-
-    async def scenario(self) -> None:
-        srq, (busy, other) = await self.shared(2)
-        qp = await self.own()
-        for turn in range(6):
-            cookies = await self.supply(qp, self.depth)
-            await self.supply(srq, 2)
-            await self.rest()
-            mark = self.mark
-            start = self.harness.cycle + 150
-            pending = []
-            for n in range(600):
-                pending += self.ask((busy, other)[n % 2], 4, at=start)
-            task = self.command_at(start + 100 + turn, Cmd.FLUSH_QP, qp.number)
-            await task
-            await self.harness.until(start + 100 + self.bound)
-            await self.env.sync()
-            found = qp.recv_cq.get_cq_results_ex()
-            assert [result.request_context for result in found] == cookies
-            assert {result.status for result in found} == {CqeStatus.CANCELED}
-            codes = [(await answer).code for answer in pending]
-            assert codes.count(TAKEN) == 2 and codes.count(NOT_READY) == 598
-            asked = self.asked_at(mark)
-            assert asked[-1] - asked[0] <= 600 + 4 * self.depth, asked[-1] - asked[0]
-            await qp.recv_cq.update_consumer_index()
-            for cq in (busy.recv_cq, other.recv_cq):
-                await self.rest()
-                cq.get_cq_results_ex()
-                await cq.update_consumer_index()
-            await self.reconnect(qp)
 
 
 @pyuvm.test()

@@ -13,7 +13,7 @@ import pyuvm
 from tb.env.defs import Cause, Cmd
 from tb.env.harness.records import Interrupt, MemWrite, TermRequest, Trace
 from tb.env.host.qp import Qp
-from tb.tests.common.taking import LENGTH, REFUSED, TAKEN, TakingTest, Want, canceled
+from tb.tests.common.taking import REFUSED, TAKEN, TakingTest, Want, canceled
 
 BUILD = ["engine_small", "engine"]
 
@@ -110,35 +110,6 @@ class BadReportsTest(TransportInputTest):
             self.checking.facts.counts["refused_beats"] += 1
         kinds = Trace | MemWrite | Interrupt | TermRequest
         assert [r for r in self.seen[mark:] if isinstance(r, kinds)] == []
-
-
-@pyuvm.test()
-class MixedInputTest(TransportInputTest):
-    """Bad requests and reports back to back between good ones: the good ones have their effect."""
-
-    async def scenario(self) -> None:
-        qp, other = await self.own(), await self.own()
-        rng = self.rng("mixed")
-        for _ in range(12):
-            wanted = {one.number: await self.supply(one, 2) for one in (qp, other)}
-            bad = rng.sample(self.bad_requests(qp), 12)
-            pending = []
-            for one in (qp, other, other, qp):
-                pending += [(self.env.rreq.send_raw(bad.pop()), REFUSED) for _ in range(3)]
-                pending += [(answer, TAKEN) for answer in self.ask(one, LENGTH)]
-            for answer, code in pending:
-                assert (await answer).code == code
-            await self.rest(32)
-            for one in (other, qp, other, qp):
-                tag = self.tags[one.number][0]
-                for word, _ in rng.sample(self.bad_reports(one, tag), 3):
-                    # A tag that the next report names would be right when its turn has come.
-                    if word >> 16 & 0xFFFF == tag or word >> 40:
-                        self.env.rdone.send_raw(word)
-                self.settle(one)
-            for one in (qp, other):
-                await self.demand(one, [Want(cookie, LENGTH) for cookie in wanted[one.number]])
-            await self.env.host.read_log()
 
 
 @pyuvm.test()

@@ -11,10 +11,9 @@ from itertools import pairwise
 
 import pyuvm
 
-from tb.env.defs import Cause, Cmd, CqeStatus, QpState, Result
+from tb.env.defs import Cmd, CqeStatus, QpState, Result
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue
-from tb.env.host.srq import Srq
 from tb.tests.common.posting import FAILED
 from tb.tests.common.taking import (
     LENGTH,
@@ -62,82 +61,6 @@ def changes_once(found: Sequence[object]) -> None:
     """Both outcomes occur, one before the other."""
     edges = [a != b for a, b in pairwise(found)]
     assert sum(edges) == 1, found
-
-
-@pyuvm.test()
-class PostAndTakeTest(MeetingTest):
-    """A post and a message on an empty queue: the message finds the buffer or is told to wait; the
-    buffer is never lost.
-    """
-
-    async def scenario(self) -> None:
-        region = await self.region()
-        for queue, qp in await self.both():
-            codes = []
-            for offset in OFFSETS:
-                at = self.soon()
-                post = queue.make_recv([region.segment(0, LENGTH)])
-                answer = queue.queue_recv(post, at=at)
-                pending = self.ask(qp, 3, at=at + offset)
-                assert await answer == (0, 0)
-                code = (await pending[0]).code
-                assert code in (TAKEN, NOT_READY), code
-                codes.append(code)
-                if code == NOT_READY:
-                    await self.take(qp, 3)
-                self.settle(qp)
-                await self.demand(qp, [Want(post.context, 3)])
-            changes_once(codes)
-
-
-@pyuvm.test()
-class FullQueueTest(MeetingTest):
-    """A full SRQ: a post is refused whatever is taken at that time; it is accepted as soon as a
-    reap has made room, and no sooner.
-    """
-
-    async def scenario(self) -> None:
-        srq, (qp,) = await self.shared(1, size=2)
-        for offset in OFFSETS:
-            cookies = await self.supply(srq, 2)
-            at = self.soon()
-            answer = srq.queue_recv(srq.make_recv(), at=at)
-            pending = self.ask(qp, 1, at=at + offset)
-            assert (await answer).cause == Cause.QUEUE_FULL
-            await self.answers(pending, TAKEN)
-            self.settle(qp)
-            await self.demand(qp, [Want(cookies[0], 1)])
-            await self.use(qp, cookies[1:])
-        accepted = [await self.reap(srq, qp, offset) for offset in OFFSETS if offset]
-        changes_once(accepted)
-
-    async def reap(self, srq: Srq, qp: Qp, offset: int) -> bool:
-        cookies = await self.supply(srq, 2)
-        srq.auto_reap = False
-        await self.take(qp, 1)
-        self.settle(qp)
-        await self.demand(qp, [Want(cookies[0], 1)])
-        at = self.soon()
-        post = srq.make_recv()
-        # Writes keep their order.
-        if offset > 0:
-            reaped = srq.post_reap(at=at)
-            answer = srq.queue_recv(post, at=at + offset)
-        else:
-            answer = srq.queue_recv(post, at=at)
-            reaped = srq.post_reap(at=at - offset)
-        assert await reaped == (0, 0)
-        cause = (await answer).cause
-        assert cause in (Cause.NONE, Cause.QUEUE_FULL), cause
-        srq.auto_reap = True
-        await self.take(qp, 2)
-        self.settle(qp)
-        await self.demand(qp, [Want(cookies[1], 2)])
-        if cause == Cause.NONE:
-            await self.take(qp, 0)
-            self.settle(qp)
-            await self.demand(qp, [Want(post.context)])
-        return cause == Cause.NONE
 
 
 @pyuvm.test()
@@ -315,41 +238,6 @@ class DestroyMeetsTest(EndMeetingTest):
         await qp.connect(qp.number ^ 1)
         await self.use(qp, rest if shared else [])
         return result
-
-
-@pyuvm.test()
-class LastBufferTest(MeetingTest):
-    """Two QPs ask for the last buffer in neighbouring cycles: the first gets it; also while one
-    more is posted.
-    """
-
-    async def scenario(self) -> None:
-        srq, qps = await self.shared(2)
-        region = await self.region()
-        for turn in range(2):
-            first, second = qps[turn], qps[1 - turn]
-            for gap in range(1, 5):
-                (cookie,) = await self.supply(srq, 1)
-                at = self.soon()
-                pending = self.ask(first, 1, at=at) + self.ask(second, 2, at=at + gap)
-                await self.answers(pending, TAKEN, NOT_READY)
-                self.settle(first)
-                await self.demand(first, [Want(cookie, 1)])
-            for offset in OFFSETS:
-                (cookie,) = await self.supply(srq, 1)
-                at = self.soon()
-                post = srq.make_recv([region.segment(0, LENGTH)])
-                answer = srq.queue_recv(post, at=at + offset)
-                pending = self.ask(first, 1, at=at) + self.ask(second, 2, at=at)
-                assert await answer == (0, 0)
-                codes = [(await p).code for p in pending]
-                assert codes in ([TAKEN, TAKEN], [TAKEN, NOT_READY]), codes
-                if codes[1] == NOT_READY:
-                    await self.take(second, 2)
-                self.settle(first)
-                self.settle(second)
-                await self.demand(first, [Want(cookie, 1)])
-                await self.demand(second, [Want(post.context, 2)])
 
 
 @pyuvm.test()

@@ -5,7 +5,6 @@ are moved as the scatter lists say, into memory that was painted before.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from itertools import accumulate
 
@@ -145,29 +144,6 @@ class NeighboursTest(ScatterTest):
             for length in (0, 1, 1023, 1024, 1025):
                 whole = [self.memory.segment()]
                 await self.fill(place, whole, length, rng.randbytes(length))
-
-
-@pyuvm.test()
-class RandomListsTest(ScatterTest):
-    """Random segments anywhere in the region, in any order, random lengths."""
-
-    async def scenario(self) -> None:
-        await self.prepare()
-        rng = self.rng("lists")
-        for _ in range(120):
-            segments = self.draw(rng)
-            total = sum(segment.length for segment in segments)
-            length = rng.choice((rng.randint(0, total), total, total + rng.randint(1, 64)))
-            if rng.random() < 0.6:
-                length = rng.randint(0, total)
-            await self.fill(rng.randrange(2), segments, length, rng.randbytes(length))
-
-    def draw(self, rng: random.Random) -> list[Segment]:
-        """Up to three disjoint segments."""
-        cuts = sorted(rng.randint(0, self.memory.length) for _ in range(6))
-        pieces = [self.memory.segment(a, b - a) for a, b in zip(cuts[::2], cuts[1::2], strict=True)]
-        rng.shuffle(pieces)
-        return pieces[: rng.randint(0, 3)]
 
 
 @pyuvm.test()

@@ -204,48 +204,6 @@ class CreateQpTest(ReceivePostTest):
 
 
 @pyuvm.test()
-class AccountingTest(ReceivePostTest):
-    """SRQ-17: available and outstanding after every step of a buffer's life, over several turns of
-    the indices, with two QPs.
-    """
-
-    async def scenario(self) -> None:
-        srq = await self.env.host.create_srq(size=4)
-        srq.auto_reap = False
-        qps = [await self.qp(srq=srq, log2=4), await self.qp(srq=srq, log2=4)]
-        flight = 1 << min(self.config.rx_log2, 1)
-        start = (await srq.status()).tail
-        taken = 0
-        for turn in range(12):
-            for n in range(4):
-                await self.accounts(srq, n, n)
-                assert (await srq.post_recv()).accepted
-            await self.accounts(srq, 4, 4)
-            for n, qp in enumerate(qps * flight):
-                await self.take(qp)
-                await self.accounts(srq, 3 - n, 4)
-            # Reports do not come in the order of the posts.
-            for n, qp in enumerate(reversed(qps * flight)):
-                self.receiver.report(qp.number)
-                await self.rest(32)
-                status = await srq.status()
-                assert (status.completed - start) & self.mask == (taken + n + 1) & self.mask
-                assert (status.available, status.outstanding) == (0, 4)
-            taken += 4
-            for qp in qps:
-                assert len(await qp.cq.wait_results(flight)) == flight
-                await qp.cq.update_consumer_index()
-            for n in range(1, 5):
-                index = (start + taken - 4 + n) & self.mask
-                assert await srq.reap(index) == (0, 0)
-                await self.accounts(srq, 0, 4 - n)
-            status = await srq.status()
-            assert status.reaped == status.completed == status.tail == (start + taken) & self.mask
-            assert status.users == 2, turn
-        await self.remove(*qps)
-
-
-@pyuvm.test()
 class ReapTest(ReceivePostTest):
     """SRQ_DB: from the present value up to what has completed, at every index; all else is refused
     with its cause and changes nothing.

@@ -35,13 +35,6 @@ class WatermarkTest(TakingTest):
             await qp.recv_cq.update_consumer_index()
             await self.rest(16)
 
-    async def empty(self, srq: Srq, qp: Qp) -> None:
-        """Nothing is available, nothing armed."""
-        await self.use(qp, (await srq.query())[0])
-        if (await srq.status()).armed:
-            await self.supply(srq, 1)
-            await self.use(qp)
-
     async def demand_events(self, srq: Srq, count: int, armed: bool) -> None:
         """So many events since the last time."""
         await self.rest(32)
@@ -172,56 +165,6 @@ class ResizeTest(WatermarkTest):
         await srq.resize(1)
         await self.supply(srq, 1)
         await self.demand_events(srq, 0, False)
-
-
-@pyuvm.test()
-class StalledPortTest(WatermarkTest):
-    """The interrupt port stalls: the event waits, T and the destruction of the SRQ wait with it,
-    T = 0 and takes do not; nothing is lost.
-    """
-
-    async def scenario(self) -> None:
-        host = self.env.host
-        srq, qp = await self.prepare()
-        ahead = await host.create_srq()
-        for at_once in (True, False):
-            await self.supply(srq, 2)
-            if not at_once:
-                await srq.set_lw(2)
-            await self.rest()
-            self.harness.stall(Channel.IRQ, hold=True)
-            # Its beat stands on the port, that of the other waits behind it.
-            await ahead.set_lw(1)
-            if at_once:
-                await srq.set_lw(3)
-            else:
-                await self.take(qp, 1)
-            status = await srq.status()
-            assert (status.armed, status.waiting) == (False, True), status
-            for mark in (1, 4):
-                assert await self.result(Cmd.SET_SRQ_WATERMARK, srq.number, mark) == Result.BUSY
-            await srq.set_lw(0)
-            assert (await srq.status()).waiting
-            await self.take(qp, 2)
-            await self.harness.cycles(200)
-            assert srq.events == []
-            self.harness.stall(Channel.IRQ, hold=False)
-            await self.demand_events(srq, 1, False)
-            await self.demand_events(ahead, 1, False)
-            self.settle(qp, *[0] * len(self.tags[qp.number]))
-            await self.rest(16)
-            qp.recv_cq.get_cq_results_ex()
-            await qp.recv_cq.update_consumer_index()
-            await self.empty(srq, qp)
-        self.harness.stall(Channel.IRQ, hold=True)
-        await ahead.set_lw(1)
-        await qp.destroy()
-        await srq.set_lw(1)
-        assert await self.result(Cmd.DESTROY_SRQ, srq.number) == Result.BUSY
-        self.harness.stall(Channel.IRQ, hold=False)
-        await self.demand_events(srq, 1, False)
-        await self.demand_events(ahead, 1, False)
-        await srq.free()
 
 
 @pyuvm.test()
