@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_slots: proof that a memory of send queue slots returns what a word was at its read, though a bit of each of its words may be wrong (cde_slots).
+// f_slots: proof that a memory of send queue slots returns what a word was at its read, though a bit of each of its
+// words may be wrong (cde_slots).
 //
-// Purpose: follows any one word of the memory. Injections of one wrong bit come at any time, for this memory or others; each write may store
-//          one, so words are read, corrected and written back in every order with writes. At the word's address the memory is to hold its
-//          code word but for one bit at most. Reads at the edge of a write of their word have no value.
+// Purpose: follows any one word of the memory. Injections of one wrong bit come at any time, for this memory or others;
+//          each write may store one, so words are read, corrected and written back in every order with writes. At the
+//          word's address the memory is to hold its code word but for one bit at most. Reads at the edge of a write of
+//          their word have no value.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -66,7 +68,8 @@ module f_slots #(
     // ---------------------------------------------------------------- for the induction: what the memory holds
     (* hierconn *) wire [(CW << AW) - 1:0] \dut.codes ;
     (* hierconn *) wire [CW-1:0] \dut.q_1 , \dut.q_2 ;
-    (* hierconn *) wire \dut.hit_1 , \dut.hit_2 , \dut.written_3 , \dut.wrong_3 , \dut.hopeless_3 , \dut.heal , \dut.put ;
+    (* hierconn *) wire \dut.hit_1 , \dut.hit_2 , \dut.written_3 , \dut.wrong_3 , \dut.hopeless_3 , \dut.heal ,
+        \dut.put ;
     (* hierconn *) wire [AW-1:0] \dut.raddr_1 , \dut.raddr_2 , \dut.node.clear_addr , \dut.heal_addr , \dut.put_addr ;
     wire [CW-1:0] plain, plain_1, plain_2;
     cde_ecc_enc #(.W(W), .CW(CW)) enc_i (.en(1'b1), .data(word), .code(plain));
@@ -88,7 +91,8 @@ module f_slots #(
         if (!up) nothing_yet: assert (word == 0 && !read_1 && !read_2 && !read_3);
         if (age > at + 1'b1) one_bit: assert ((held & (held - 1'b1)) == 0);
         if (read_1) one_bit_read_1: assert (\dut.raddr_1 == at && !\dut.hit_1 && (seen_1 & (seen_1 - 1'b1)) == 0);
-        if (read_2) one_bit_read_2: assert (\dut.raddr_2 == at && (seen_2 & (seen_2 - 1'b1)) == 0 && \dut.hit_2 == old_2);
+        if (read_2) one_bit_read_2: assert (\dut.raddr_2 == at && (seen_2 & (seen_2 - 1'b1)) == 0 &&
+            \dut.hit_2 == old_2);
         if (read_1 && !old_1) unchanged_1: assert (was_1 == word);
         if (read_2 && !old_2) unchanged_2: assert (was_2 == word);
         if (read_3) comes: assert (\dut.heal_addr == at && rdata == was_3 && (old_3 || was_3 == word));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// slots_model: what a memory of send queue slots promises, in as few registers as it takes; stands in for cde_slots in proofs of what uses it.
+// slots_model: what a memory of send queue slots promises, in as few registers as it takes; stands in for cde_slots in
+// proofs of what uses it.
 //
-// Purpose: all words in one register; a read remembers its address alone for three cycles, so what it gives is what the word has been since. Of a word
-//          that is written at the edge of its read or until it comes out, nothing is promised. The walk clears all words at once. Without code (ECC is
-//          not used). That the memory keeps this promise is proven of it: proof slots.
+// Purpose: all words in one register; a read remembers its address alone for three cycles, so what it gives is what the
+//          word has been since. Of a word that is written at the edge of its read or until it comes out, nothing is
+//          promised. The walk clears all words at once. Without code (ECC is not used). That the memory keeps this
+//          promise is proven of it: proof slots.
 // Ports:   those of the memory; the maintenance bus passes by.
 // Latency: that of the memory.
 `default_nettype none

@@ -62,13 +62,18 @@ module f_post #(
     wire [1:0]         stop;
 
     cde_post #(.NUM_QP(2), .QP_W(1), .CQ_W(1), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .MOD_TICK(1), .ECC(0)) dut (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .post_valid(post_valid && up), .post_ready(post_ready),
-        .post_page(post_page), .post_data(post_data), .post_res_valid(res_valid), .post_res_cause(cause), .op_valid(op_valid && up),
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .post_valid(post_valid && up),
+        .post_ready(post_ready),
+        .post_page(post_page), .post_data(post_data), .post_res_valid(res_valid), .post_res_cause(cause),
+        .op_valid(op_valid && up),
         .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty), .removed(removed),
-        .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_old(opr_old), .opr_new(opr_new), .rq_hold(rq_hold),
+        .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_old(opr_old), .opr_new(opr_new),
+        .rq_hold(rq_hold),
         .gr_room(gr_room), .gr_dead(gr_dead), .set_we(set_we && up), .set_qp(set_qp),
-        .set_data({set_age, set_watermark, set_depth, set_page, 1'b0}), .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot),
-        .end_we(end_we), .end_slot(end_slot), .end_last(end_last), .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop),
+        .set_data({set_age, set_watermark, set_depth, set_page, 1'b0}), .acc_valid(acc_valid), .acc_qp(acc_qp),
+        .acc_slot(acc_slot),
+        .end_we(end_we), .end_slot(end_slot), .end_last(end_last), .rel_valid(rel_valid), .rel_we(rel_we),
+        .rel_index(rel_index), .stop(stop),
         .ret_we(ret_we && up), .ret_qp(ret_qp), .ret_index(ret_index)
     );
 
@@ -122,7 +127,7 @@ module f_post #(
         held_1 <= held;
     end
 
-    // ---------------------------------------------------------------- posts on their way, their settings one cycle behind
+    // ------------------------------------------------ posts on their way, their settings one cycle behind
     reg [5:0]       going = 0;
     reg [5:0]       named = 0, far, defers;
     reg [11:0]      page [0:5];
@@ -135,7 +140,8 @@ module f_post #(
         named <= {named[4:0], number[0] == q};
         far <= {far[4:0], number[15:1] != 0};
         defers <= {defers[4:0], post_data[`CDE_POST_DEFER_LSB]};
-        {page[5], page[4], page[3], page[2], page[1], page[0]} <= {page[4], page[3], page[2], page[1], page[0], post_page};
+        {page[5], page[4], page[3], page[2], page[1], page[0]} <= {page[4], page[3], page[2], page[1], page[0],
+            post_page};
         {set_6, set_5, set_4, set_3, set_2} <= {set_5, set_4, set_3, set_2, set};
     end
 
@@ -155,12 +161,14 @@ module f_post #(
             if (accepted && watermark != 0) below_watermark: assert ({{(16-IDX_W){1'b0}}, held} < watermark);
             if (accepted) only_connected: assert (state == `CDE_QPS_CONNECTED);
         end
-        if (res_valid && !owned) strangers_change_nothing: assert (!accepted && !moved && (!named[5] || cause != 8'h00));
+        if (res_valid && !owned) strangers_change_nothing: assert (!accepted && !moved && (!named[5] ||
+            cause != 8'h00));
         if (accepted) accepted_is_posted: assert (res_valid && owned);
         if (leaves) nothing_held_behind: assert (held == 0);
         if (state != `CDE_QPS_CONNECTED && !(opr_valid && opr_qp == q)) held_while_connected: assert (held == 0);
         if (moved) begin
-            released_for_a_reason: assert (leaves || (res_valid && owned && (cause != 8'h00 || !defers[5] || watermark != 0)) ||
+            released_for_a_reason: assert (leaves || (res_valid && owned && (cause != 8'h00 || !defers[5] ||
+                watermark != 0)) ||
                                            (!res_valid && !opr_valid && age_limit != 0 && held_1 != 0));
             released_as_a_whole: assert (held == 0);
             if (!leaves) batch_ends: assert (ended);
@@ -197,11 +205,12 @@ module f_post #(
     end
 
 `ifndef PROPERTIES_ONLY
-    // ---------------------------------------------------------------- for the induction: memories and stages hold what was counted
+    // ------------------------------------------------ for the induction: memories and stages hold what was counted
     (* hierconn *) wire [2*SET_W-1:0] \dut.settings_ram.words ;
     (* hierconn *) wire [2*ST_W-1:0] \dut.state_ram.words ;
     (* hierconn *) wire [2*IDX_W-1:0] \dut.retired_ram.words ;
-    (* hierconn *) wire \dut.settings_ram.f_raddr , \dut.state_ram.raddr_1 , \dut.state_ram.raddr_2 , \dut.state_ram.raddr_3 ,
+    (* hierconn *) wire \dut.settings_ram.f_raddr , \dut.state_ram.raddr_1 , \dut.state_ram.raddr_2 ,
+        \dut.state_ram.raddr_3 ,
         \dut.retired_ram.raddr_1 , \dut.retired_ram.raddr_2 , \dut.retired_ram.raddr_3 ;
     (* hierconn *) wire \dut.b_post , \dut.s_post , \dut.t_post , \dut.r_post , \dut.c_post ,
         \dut.b_op , \dut.s_op , \dut.t_op , \dut.r_op , \dut.c_op ,
@@ -226,9 +235,11 @@ module f_post #(
             state_of_q: assert (state_word[0 +: 4 + 2 * IDX_W] == {released, tail, state_now});
             retired_of_q: assert (retired_word == retired);
         end
-        if (!up) nothing_yet: assert (tail == 0 && released == 0 && retired == 0 && going == 0 && set == 0 && !asked && ops == 0 &&
+        if (!up) nothing_yet: assert (tail == 0 && released == 0 && retired == 0 && going == 0 && set == 0 && !asked &&
+            ops == 0 &&
                                       state == `CDE_QPS_FREE && !accepted && !moved);
-        if (!rst && !up) empty_yet: assert (!\dut.b_post && !\dut.s_post && !\dut.t_post && !\dut.r_post && !\dut.c_post && !\dut.b_op && !\dut.s_op && !\dut.t_op && !\dut.r_op && !\dut.c_op &&
+        if (!rst && !up) empty_yet: assert (!\dut.b_post && !\dut.s_post && !\dut.t_post && !\dut.r_post &&
+            !\dut.c_post && !\dut.b_op && !\dut.s_op && !\dut.t_op && !\dut.r_op && !\dut.c_op &&
                                            !opr_valid && !res_valid);
         if (age > 0) reads_1: assert (\dut.state_ram.raddr_1 == \dut.t_qp && \dut.retired_ram.raddr_1 == \dut.t_qp );
         if (age > 1) reads_2: assert (\dut.state_ram.raddr_2 == \dut.r_qp && \dut.retired_ram.raddr_2 == \dut.r_qp );
@@ -242,14 +253,20 @@ module f_post #(
         if (state_now != `CDE_QPS_CONNECTED) held_now: assert (held == 0);
         if (up) begin
             stages: assert ({\dut.c_post , \dut.r_post , \dut.t_post , \dut.s_post , \dut.b_post } == going[4:0]);
-            one_at_a_time: assert (!(\dut.b_post && \dut.b_op ) && !(\dut.s_post && \dut.s_op ) && !(\dut.t_post && \dut.t_op ) &&
+            one_at_a_time: assert (!(\dut.b_post && \dut.b_op ) && !(\dut.s_post && \dut.s_op ) && !(\dut.t_post &&
+                \dut.t_op ) &&
                                    !(\dut.r_post && \dut.r_op ) && !(\dut.c_post && \dut.c_op ));
             reads: assert (\dut.settings_ram.f_raddr == \dut.b_qp );
-            if (going[0]) post_b: assert (named[0] == for_q[0] && far[0] == \dut.b_far && page[0] == \dut.b_page && defers[0] == \dut.b_data [`CDE_POST_DEFER_LSB]);
-            if (going[1]) post_s: assert (named[1] == for_q[1] && far[1] == \dut.s_far && page[1] == \dut.s_page && defers[1] == \dut.s_data [`CDE_POST_DEFER_LSB]);
-            if (going[2]) post_t: assert (named[2] == for_q[2] && far[2] == \dut.t_far && page[2] == \dut.t_page && defers[2] == \dut.t_data [`CDE_POST_DEFER_LSB]);
-            if (going[3]) post_r: assert (named[3] == for_q[3] && far[3] == \dut.r_far && page[3] == \dut.r_page && defers[3] == \dut.r_data [`CDE_POST_DEFER_LSB]);
-            if (going[4]) post_c: assert (named[4] == for_q[4] && far[4] == \dut.c_far && page[4] == \dut.c_page && defers[4] == \dut.c_data [`CDE_POST_DEFER_LSB]);
+            if (going[0]) post_b: assert (named[0] == for_q[0] && far[0] == \dut.b_far && page[0] == \dut.b_page &&
+                defers[0] == \dut.b_data [`CDE_POST_DEFER_LSB]);
+            if (going[1]) post_s: assert (named[1] == for_q[1] && far[1] == \dut.s_far && page[1] == \dut.s_page &&
+                defers[1] == \dut.s_data [`CDE_POST_DEFER_LSB]);
+            if (going[2]) post_t: assert (named[2] == for_q[2] && far[2] == \dut.t_far && page[2] == \dut.t_page &&
+                defers[2] == \dut.t_data [`CDE_POST_DEFER_LSB]);
+            if (going[3]) post_r: assert (named[3] == for_q[3] && far[3] == \dut.r_far && page[3] == \dut.r_page &&
+                defers[3] == \dut.r_data [`CDE_POST_DEFER_LSB]);
+            if (going[4]) post_c: assert (named[4] == for_q[4] && far[4] == \dut.c_far && page[4] == \dut.c_page &&
+                defers[4] == \dut.c_data [`CDE_POST_DEFER_LSB]);
             if (for_q[1] && (\dut.s_post || \dut.s_op )) set_s: assert (\dut.s_set == set_2[SET_W-1:1]);
             if (for_q[2] && (\dut.t_post || \dut.t_op )) set_t: assert (\dut.t_set == set_3[SET_W-1:1]);
             if (for_q[3] && (\dut.r_post || \dut.r_op )) set_r: assert (\dut.r_set == set_4[SET_W-1:1]);

@@ -84,12 +84,18 @@ module f_term (
         if (told && qp) state1 <= new_state;
     end
 
-    cde_qp_ctrl #(.NUM_QP(2), .QP_W(1), .SRQ_W(1), .CQ_W(1), .NUM_PAGES(2), .PAGE_W(1), .IDX_W(3), .SQ_LOG2(2), .RQ_LOG2(2), .ECC(0)) dut (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(!up), .qc_start(qc_start && up), .qc_command(qc_command),
-        .qc_args(qc_args), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .s_axis_conn_tdata(conn),
-        .s_axis_conn_tvalid(conn_valid), .s_axis_conn_tready(conn_ready), .m_axis_term_tdata(term), .m_axis_term_tvalid(term_valid),
-        .m_axis_term_tready(term_ready), .fail_valid(fail_valid && up), .fail_qp(fail_qp), .rfail_valid(rfail_valid && up), .rfail_qp(rfail_qp),
-        .rfail_pending(rfail_pending), .kfail_valid(kfail_valid && up), .kfail_qp(kfail_qp), .rx_empty(rx_empty), .keys_held(keys_held),
+    cde_qp_ctrl #(.NUM_QP(2), .QP_W(1), .SRQ_W(1), .CQ_W(1), .NUM_PAGES(2), .PAGE_W(1), .IDX_W(3), .SQ_LOG2(2),
+        .RQ_LOG2(2), .ECC(0)) dut (
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(!up), .qc_start(qc_start && up),
+        .qc_command(qc_command),
+        .qc_args(qc_args), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page),
+        .s_axis_conn_tdata(conn),
+        .s_axis_conn_tvalid(conn_valid), .s_axis_conn_tready(conn_ready), .m_axis_term_tdata(term),
+        .m_axis_term_tvalid(term_valid),
+        .m_axis_term_tready(term_ready), .fail_valid(fail_valid && up), .fail_qp(fail_qp), .rfail_valid(rfail_valid &&
+            up), .rfail_qp(rfail_qp),
+        .rfail_pending(rfail_pending), .kfail_valid(kfail_valid && up), .kfail_qp(kfail_qp), .rx_empty(rx_empty),
+        .keys_held(keys_held),
         .srqi_live(srqi_live), .srqi_page(srqi_page), .op_valid(op_valid), .op_code(op_code), .op_qp(op_qp),
         .opr_valid(told), .opr_code(code3), .opr_qp(qp), .opr_result(result), .opr_old(old_state), .opr_new(new_state),
         .opr_indices(indices), .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_next(ind_next)
@@ -104,14 +110,16 @@ module f_term (
     always @(posedge clk) owed <= owed + ends - (term_valid && term_ready && up);
 
     always @* if (up) begin
-        each_end_is_told: assert (\dut.term_fifo.push_valid == ends && (!ends || \dut.term_fifo.push_data == {shown, qp}));
+        each_end_is_told: assert (\dut.term_fifo.push_valid == ends && (!ends || \dut.term_fifo.push_data == {shown,
+            qp}));
         none_is_lost: assert (!ends || \dut.term_fifo.push_ready );
         none_is_invented: assert (!term_valid || owed != 0);
         none_is_stuck: assert (term_valid == (owed != 0));
     end
 
     wire waits;
-    axis_props #(.W(32)) term_i (.clk(clk), .rst(!up), .valid(term_valid && up), .ready(term_ready), .data(term), .held(waits));
+    axis_props #(.W(32)) term_i (.clk(clk), .rst(!up), .valid(term_valid && up), .ready(term_ready), .data(term),
+        .held(waits));
 
 `ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction: one place for each QP, one
@@ -120,21 +128,26 @@ module f_term (
     (* hierconn *) wire \dut.term_fifo.q_valid , \dut.cmd_asks ;
     (* hierconn *) wire [3:0] \dut.state ;
     wire [2:0] stored = \dut.term_fifo.wr_ptr - \dut.term_fifo.rd_ptr ;
-    wire [3:0] connects = {going[3] && code3 == OP_CONNECT, going[2] && code2 == OP_CONNECT, going[1] && code1 == OP_CONNECT, going[0] && code0 == OP_CONNECT};
-    wire [3:0] commands = going & {code3 != OP_FAIL && code3 != OP_CONN, code2 != OP_FAIL && code2 != OP_CONN, code1 != OP_FAIL && code1 != OP_CONN,
+    wire [3:0] connects = {going[3] && code3 == OP_CONNECT, going[2] && code2 == OP_CONNECT, going[1] &&
+        code1 == OP_CONNECT, going[0] && code0 == OP_CONNECT};
+    wire [3:0] commands = going & {code3 != OP_FAIL && code3 != OP_CONN, code2 != OP_FAIL && code2 != OP_CONN,
+        code1 != OP_FAIL && code1 != OP_CONN,
                                    code0 != OP_FAIL && code0 != OP_CONN};
     wire [3:0] places = \dut.term_fifo.level + is_up(state0) + is_up(state1) + (connects != 0);
 
     always @* begin
         if (!up) nothing_yet: assert (going == 0 && owed == 0 && !waits);
-        if (started && !up) empty_yet: assert (\dut.term_fifo.level == 0 && stored == 0 && !\dut.term_fifo.q_valid && \dut.state == 0 && !\dut.cmd_asks );
+        if (started && !up) empty_yet: assert (\dut.term_fifo.level == 0 && stored == 0 && !\dut.term_fifo.q_valid &&
+            \dut.state == 0 && !\dut.cmd_asks );
         if (up) begin
             begun: assert (started);
-            levels: assert (stored <= 4 && \dut.term_fifo.level == stored + \dut.term_fifo.q_valid && (\dut.term_fifo.q_valid || stored == 0));
+            levels: assert (stored <= 4 && \dut.term_fifo.level == stored + \dut.term_fifo.q_valid &&
+                (\dut.term_fifo.q_valid || stored == 0));
             owed_waits: assert (owed == \dut.term_fifo.level );
             one_place_each: assert (places <= 4);
             // Control waits for the outcome of a command's step: LOOK_WAIT, ACT_WAIT
-            one_command: assert ((commands & (commands - 4'd1)) == 0 && (commands != 0) == (\dut.state == 4'd2 || \dut.state == 4'd8));
+            one_command: assert ((commands & (commands - 4'd1)) == 0 && (commands != 0) == (\dut.state == 4'd2 ||
+                \dut.state == 4'd8));
             asks_when: assert (!\dut.cmd_asks || \dut.state == 4'd1 || \dut.state == 4'd7);
             if (waits) offered: assert (\dut.term_fifo.q_valid );
         end

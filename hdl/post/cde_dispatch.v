@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_dispatch: indicates released requests to the transport (DF-06, DF-09, DF-12, DF-13).
 //
-// Purpose: cde_looks says which request is fetched. It is read (P, two cycles) and judged (G) beside how far its QP has got: one that is not next, or
-//          fenced and must wait, is dropped, and its QP looked at again when it asks. What passes waits in a queue, and is offered (O). So nothing in
-//          front of the queue ever stands still. A QP may leave CONNECTED while requests of it wait: the first of them that comes out sets the QP back
-//          to itself, the others are discarded, and all come again, to be skipped.
-// Ports:   released requests (acc_*, end_*, rel_*, stop), the QP of the decision of the next cycle (early_*), retired Reads (rr_*), peers;
-//          m_axis_work; indicated requests (ind_*), a cycle behind their beats.
+// Purpose: cde_looks says which request is fetched. It is read (P, two cycles) and judged (G) beside how far its QP has
+//          got: one that is not next, or fenced and must wait, is dropped, and its QP looked at again when it asks.
+//          What passes waits in a queue, and is offered (O). So nothing in front of the queue ever stands still. A QP
+//          may leave CONNECTED while requests of it wait: the first of them that comes out sets the QP back to itself,
+//          the others are discarded, and all come again, to be skipped.
+// Ports:   released requests (acc_*, end_*, rel_*, stop), the QP of the decision of the next cycle (early_*), retired
+//          Reads (rr_*), peers; m_axis_work; indicated requests (ind_*), a cycle behind their beats.
 // Latency: decision of a post in cycle t, offered on m_axis_work in t+6. One request a cycle.
 `default_nettype none
 `include "cde_defs.vh"
@@ -127,10 +128,12 @@ module cde_dispatch #(
 
     // A run whose request was dropped ends; its QP is looked at again if it has left CONNECTED meanwhile.
     cde_looks #(.NUM_QP(NUM_QP), .QP_W(QP_W), .P_W(P_W), .BURST(BURST), .ECC(ECC)) looks_i (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .early_valid(early_valid), .early_qp(early_qp), .move_valid(in_rel), .move_we(in_move),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .early_valid(early_valid), .early_qp(early_qp),
+        .move_valid(in_rel), .move_we(in_move),
         .move_qp(in_qp), .move_bound(in_bound), .also_we(1'b0), .also_qp({QP_W{1'b0}}), .also_bound({P_W{1'b0}}),
         .ask0(in_read), .ask0_qp(in_rr_qp), .ask1(put_back), .ask1_qp(o_qp),
-        .ask2(k_valid && stop[k_qp]), .ask2_qp(k_qp), .at_we(at_we), .at_qp(at_qp), .at_index(at_index[P_W-1:0]), .stop_valid(k_valid),
+        .ask2(k_valid && stop[k_qp]), .ask2_qp(k_qp), .at_we(at_we), .at_qp(at_qp), .at_index(at_index[P_W-1:0]),
+        .stop_valid(k_valid),
         .stop_qp(k_qp), .room(room), .fetch(fetch), .fetch_qp(fetch_qp), .fetch_index(fetch_index)
     );
 
@@ -146,29 +149,35 @@ module cde_dispatch #(
     wire [P_W-1:0]     at_reads;
 
     cde_slots #(.W(514), .AW(AW), .ECC(ECC)) post_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(in_acc), .waddr({in_qp, in_slot}), .wdata(in_post), .raddr(fetch_slot),
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(in_acc), .waddr({in_qp, in_slot}), .wdata(in_post),
+        .raddr(fetch_slot),
         .rdata({g_kind, g_post})
     );
 
     cde_ctx #(.W(1), .AW(AW), .ECC(ECC)) end_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(in_end), .waddr({in_qp, in_end_slot}), .wdata(in_last), .raddr(fetch_slot), .rdata(g_last)
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(in_end), .waddr({in_qp, in_end_slot}), .wdata(in_last),
+        .raddr(fetch_slot), .rdata(g_last)
     );
 
     cde_ctx #(.W(2 * IDX_W + P_W), .AW(QP_W), .ECC(ECC)) count_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(at_we), .waddr(at_qp), .wdata({at_index, at_tags, at_reads}), .raddr(fetch_qp),
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(at_we), .waddr(at_qp), .wdata({at_index, at_tags, at_reads}),
+        .raddr(fetch_qp),
         .rdata({at, g_tags, g_reads})
     );
 
     cde_ctx #(.W(P_W), .AW(QP_W), .ECC(ECC)) retired_ram (
-        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(in_retired), .waddr(in_rr_qp), .wdata(in_total), .raddr(fetch_qp), .rdata(g_retired)
+        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(in_retired), .waddr(in_rr_qp), .wdata(in_total), .raddr(fetch_qp),
+        .rdata(g_retired)
     );
 
     cde_ctx #(.W(24), .AW(QP_W), .ECC(ECC)) peer_ram (
-        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(peer_we), .waddr(peer_qp), .wdata(peer), .raddr(fetch_qp), .rdata(g_peer)
+        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(peer_we), .waddr(peer_qp), .wdata(peer), .raddr(fetch_qp),
+        .rdata(g_peer)
     );
 
     cde_ctx #(.W(1), .AW(QP_W), .ECC(ECC)) guard_ram (
-        .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(guard_we), .waddr(peer_qp), .wdata(guard), .raddr(fetch_qp), .rdata(g_guard)
+        .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(guard_we), .waddr(peer_qp), .wdata(guard), .raddr(fetch_qp),
+        .rdata(g_guard)
     );
 
     wire               fenced = g_post[`CDE_POST_READ_FENCE_LSB] && (g_reads != g_retired || g_bad) && !g_skip;
@@ -186,7 +195,8 @@ module cde_dispatch #(
     end
 
     // ---------------------------------------------------------------- the queue, and who is in front of it
-    localparam E_INDEX = 512, E_TAGS = E_INDEX + IDX_W, E_READS = E_TAGS + IDX_W, E_PEER = E_READS + P_W, E_QP = E_PEER + 24, E_KIND = E_QP + QP_W,
+    localparam E_INDEX = 512, E_TAGS = E_INDEX + IDX_W, E_READS = E_TAGS + IDX_W, E_PEER = E_READS + P_W,
+        E_QP = E_PEER + 24, E_KIND = E_QP + QP_W,
                E_GUARD = E_KIND + 2, E_LAST = E_GUARD + 1, E_SKIP = E_LAST + 1, E_AFTER = E_SKIP + 1, E_W = E_AFTER + 1;
     reg  [E_W-1:0]     queue [0:(1 << ROOM_LOG2) - 1];
     reg  [ROOM_LOG2-1:0] q_in, q_out, under_way;   // under way: fetched, not in front
@@ -237,7 +247,8 @@ module cde_dispatch #(
             if (taken) o_offer <= 1'b0;
             if (executed || put_back) {o_valid, o_doomed} <= 2'b00;
         end
-        // A local request that changes keys is executed when its beat has been taken; what is behind it waits for the outcome.
+        // A local request that changes keys is executed when its beat has been taken; what is behind it waits for the
+        // outcome.
         o_sent <= (o_sent && !loc_done) || (taken && o_executes);
         loaded <= load;
         under_way <= under_way_next;

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_looks: whose requests are fetched next (DF-09, ISO-04).
 //
-// Purpose: a QP that asks is picked round robin; a look reads how far it has got and how far it may go (three cycles); its run then gives one
-//          request after the other, until nothing is left or, while another QP waits, after BURST requests. A QP has one look or run at a time;
-//          moves of its bound reach it in both. Looks that are done wait in line for the run under way. With nobody asking, a run that gives way
-//          goes to the end of the line. A look for a move of a bound may begin two cycles before it (early_*), while no one waits.
-// Ports:   maintenance bus; early looks; moves of a bound (move_*; valid: it is to be looked at); with TWO, moves that reach no look and no run
-//          (also_*; of one QP and cycle move_* counts); askers (ask*); how far a QP has got (at_*);
-//          stop_*: the run of this QP, if it has one, ends; what is fetched, if there is room. Indices are cut to what tells slots of a queue apart.
-// Latency: move in cycle t, fetched from t + 1, with an early look; else asked in t, fetched from t + 5. One request a cycle, any QP.
+// Purpose: a QP that asks is picked round robin; a look reads how far it has got and how far it may go (three cycles);
+//          its run then gives one request after the other, until nothing is left or, while another QP waits, after
+//          BURST requests. A QP has one look or run at a time; moves of its bound reach it in both. Looks that are done
+//          wait in line for the run under way. With nobody asking, a run that gives way goes to the end of the line. A
+//          look for a move of a bound may begin two cycles before it (early_*), while no one waits.
+// Ports:   maintenance bus; early looks; moves of a bound (move_*; valid: it is to be looked at); with TWO, moves that
+//          reach no look and no run (also_*; of one QP and cycle move_* counts); askers (ask*); how far a QP has got
+//          (at_*); stop_*: the run of this QP, if it has one, ends; what is fetched, if there is room. Indices are cut
+//          to what tells slots of a queue apart.
+// Latency: move in cycle t, fetched from t + 1, with an early look; else asked in t, fetched from t + 5. One request a
+//          cycle, any QP.
 `default_nettype none
 `include "cde_mem.vh"
 
@@ -97,19 +100,22 @@ module cde_looks #(
     assign take = offer_valid && space;
 
     cde_ctx #(.W(P_W), .AW(QP_W), .ECC(ECC)) index_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(at_we), .waddr(at_qp), .wdata(at_index), .raddr(look_qp), .rdata(l3_index)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(at_we), .waddr(at_qp), .wdata(at_index), .raddr(look_qp),
+        .rdata(l3_index)
     );
 
     generate
         if (TWO == 0) begin : one
             wire          unused_also = &{1'b0, also_we, also_qp, also_bound};
             cde_ctx #(.W(P_W), .AW(QP_W), .ECC(ECC)) bound_ram (
-                .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(move_we), .waddr(move_qp), .wdata(move_bound), .raddr(look_qp), .rdata(l3_bound)
+                .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(move_we), .waddr(move_qp), .wdata(move_bound),
+                .raddr(look_qp), .rdata(l3_bound)
             );
         end else begin : two
             wire [P_W-1:0] unused_bound;
             cde_ctx_2w #(.W(P_W), .AW(QP_W), .ECC(ECC)) bound_ram (
-                .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we0(also_we), .waddr0(also_qp), .wdata0(also_bound), .we1(move_we), .waddr1(move_qp),
+                .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we0(also_we), .waddr0(also_qp), .wdata0(also_bound),
+                .we1(move_we), .waddr1(move_qp),
                 .wdata1(move_bound), .raddr0(look_qp), .rdata0(l3_bound), .raddr1(look_qp), .rdata1(unused_bound)
             );
         end
@@ -174,7 +180,8 @@ module cde_looks #(
     wire              moves = move_we && move_qp == fetch_qp;
     wire [P_W-1:0]    bound_next = moves ? move_bound : bound;
     wire              looks = (l1_valid && !l1_early) || (l2_valid && !l2_early) || l3_valid;
-    wire              others = offer_valid || (l1_valid && !l1_early) || (l2_valid && !l2_early) || (l3_valid && (f_valid || n_valid)) ||
+    wire              others = offer_valid || (l1_valid && !l1_early) || (l2_valid && !l2_early) || (l3_valid &&
+        (f_valid || n_valid)) ||
                                (n_valid && f_valid) || n_count > 3'd1;
     wire              more = moves ? next != move_bound : next != bound;
     wire              yields = left == 8'd0 && others;
@@ -190,7 +197,8 @@ module cde_looks #(
     assign fetch = (f_valid || n_valid || l3_ready) && room;
     assign push = to_line || back;
     assign pop = !f_valid && n_valid && room;
-    assign pushed = back ? {fetch_qp, next, bound_next} : {l3_qp, l3_index, move_we && move_qp == l3_qp ? move_bound : l3_bound};
+    assign pushed = back ? {fetch_qp, next, bound_next} : {l3_qp, l3_index, move_we && move_qp == l3_qp ? move_bound :
+        l3_bound};
 
     // Low from power-up, before any clock edge.
     initial f_valid = 1'b0;
@@ -212,9 +220,11 @@ module cde_looks #(
     wire              move_asks = move_valid && !(busy[move_qp] && !leaves) && !launched;
 
     always @(posedge clk) begin
-        want <= (want & ~(pick & {NUM_QP{load}})) | bit_of(move_asks, move_qp) | bit_of(again && !back, fetch_qp) | bit_of(ask0, ask0_qp) |
+        want <= (want & ~(pick & {NUM_QP{load}})) | bit_of(move_asks, move_qp) | bit_of(again && !back,
+            fetch_qp) | bit_of(ask0, ask0_qp) |
                 bit_of(ask1, ask1_qp) | bit_of(ask2, ask2_qp);
-        busy <= (busy & ~bit_of(ends, fetch_qp) & ~bit_of(l3_valid && l3_empty, l3_qp)) | (pick & {NUM_QP{load}}) | bit_of(launched, l2_qp);
+        busy <= (busy & ~bit_of(ends, fetch_qp) & ~bit_of(l3_valid && l3_empty,
+            l3_qp)) | (pick & {NUM_QP{load}}) | bit_of(launched, l2_qp);
         if (load) begin
             offer_valid <= pick_any;
             offer_qp <= pick_qp;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_pick: round-robin choice of one of many.
 //
-// Purpose: the first that asks behind the one that was taken two cycles ago or earlier (ISO-04): the place of the newest has a cycle of its own to
-//          become a mask. Who was taken asks no more, so none comes twice in a row while another one asks.
+// Purpose: the first that asks behind the one that was taken two cycles ago or earlier (ISO-04): the place of the
+//          newest has a cycle of its own to become a mask. Who was taken asks no more, so none comes twice in a row
+//          while another one asks.
 // Ports:   asks; taken (what is chosen now is taken); any, one (one-hot) and number of the choice.
 // Latency: combinational from asks.
 `default_nettype none

@@ -103,7 +103,8 @@ module cde_post #(
     localparam [31:0] PRESCALE = MOD_TICK - 1;
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     // State of a QP: what it is, its indices, and since when it holds something.
-    localparam ST_STATE = 0, ST_TAIL = 4, ST_RELEASED = ST_TAIL + IDX_W, ST_SINCE = ST_RELEASED + IDX_W, ST_W = ST_SINCE + TICK_W;
+    localparam ST_STATE = 0, ST_TAIL = 4, ST_RELEASED = ST_TAIL + IDX_W, ST_SINCE = ST_RELEASED + IDX_W,
+        ST_W = ST_SINCE + TICK_W;
     localparam SET_W = `CDE_QP_POST_W;
 
     // ---------------------------------------------------------------- time, and whose age is looked at
@@ -184,7 +185,8 @@ module cde_post #(
     reg  [SET_W-1:CQ_W] s_set, t_set, r_set, c_set;
 
     cde_ram #(.W(SET_W), .AW(QP_W), .ECC(ECC)) settings_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp), .rdata(b_set)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(a_qp),
+        .rdata(b_set)
     );
 
     assign rq_valid = b_post;
@@ -199,7 +201,8 @@ module cde_post #(
     );
 
     cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) retired_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem_o), .we(ret_we), .waddr(ret_qp), .wdata(ret_index), .raddr(s_qp), .rdata(retired)
+        .clk(clk), .mem_i(mem2), .mem_o(mem_o), .we(ret_we), .waddr(ret_qp), .wdata(ret_index), .raddr(s_qp),
+        .rdata(retired)
     );
 
     always @(posedge clk) {s_set, t_set, r_set, c_set} <= {b_set[SET_W-1:CQ_W], s_set, t_set, r_set};
@@ -270,7 +273,8 @@ module cde_post #(
                 OP_SET: begin
                     if (c_target == `CDE_QPS_DISCONNECT_PENDING && connected) state_next = c_target;
                     else if (c_target == `CDE_QPS_DISCONNECTED && (connected || pending)) state_next = c_target;
-                    else if (c_target == `CDE_QPS_IDLE && (state == `CDE_QPS_DISCONNECTED || state == `CDE_QPS_ERROR)) begin
+                    else if (c_target == `CDE_QPS_IDLE && (state == `CDE_QPS_DISCONNECTED ||
+                        state == `CDE_QPS_ERROR)) begin
                         if (empty) state_next = c_target;
                         else result = `CDE_RES_BUSY;
                     end else result = `CDE_RES_BAD_STATE;

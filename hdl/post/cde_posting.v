@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_posting: posting side of the engine.
 //
-// Purpose: groups admission and deferral (cde_post), dispatch (cde_dispatch), done reports (cde_done), retirement (cde_retire) and QP
-//          commands (cde_qp_ctrl). Every pin: docs/posting.md.
-// Ports:   posts, credits, QP commands and completions to and from cde_core; m_axis_work, s_axis_done, s_axis_conn, m_axis_term; error
-//          reports, counter steps, trace lanes 3 and 4.
+// Purpose: groups admission and deferral (cde_post), dispatch (cde_dispatch), done reports (cde_done), retirement
+//          (cde_retire) and QP commands (cde_qp_ctrl). Every pin: docs/posting.md.
+// Ports:   posts, credits, QP commands and completions to and from cde_core; m_axis_work, s_axis_done, s_axis_conn,
+//          m_axis_term; error reports, counter steps, trace lanes 3 and 4.
 // Latency: see the blocks.
 `default_nettype none
 `include "cde_defs.vh"
@@ -164,12 +164,14 @@ module cde_posting #(
     wire [7:0] bad_status;
 
     cde_post #(
-        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .MOD_TICK(MOD_TICK), .ECC(ECC)
+        .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2),
+        .MOD_TICK(MOD_TICK), .ECC(ECC)
     ) post_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init),
         .post_valid(post_valid), .post_ready(post_ready), .post_page(post_page), .post_data(post_data),
         .post_res_valid(post_res_valid), .post_res_cause(post_res_cause),
-        .op_valid(op_valid), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty), .removed(removed),
+        .op_valid(op_valid), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty),
+        .removed(removed),
         .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_result(opr_result), .opr_old(opr_old),
         .opr_new(opr_new), .opr_indices(opr_indices),
         .rq_valid(rq_valid), .rq_hold(rq_hold), .rq_cq(rq_cq), .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take),
@@ -178,7 +180,8 @@ module cde_posting #(
         .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data), .acc_verb(acc_verb),
         .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop), .fresh(fresh),
-        .qp_known(qp_known), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .closes(closes), .ret_we(ret_we), .ret_qp(ret_qp), .ret_index(ret_index),
+        .qp_known(qp_known), .qp_live(qp_live), .qp_open(qp_open), .qp_up(qp_up), .closes(closes), .ret_we(ret_we),
+        .ret_qp(ret_qp), .ret_index(ret_index),
         .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
@@ -186,13 +189,16 @@ module cde_posting #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(BURST), .ECC(ECC)
     ) dispatch_i (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .rst(rst), .init(init),
-        .early_valid(early_valid), .early_qp(early_qp), .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_data(acc_data),
+        .early_valid(early_valid), .early_qp(early_qp), .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot),
+        .acc_data(acc_data),
         .acc_kind(acc_kind),
         .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
         .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop), .bad(bad),
         .rr_valid(rr_valid), .rr_we(ret_we), .rr_qp(ret_qp), .rr_total(rr_total),
-        .peer_we(peer_we), .peer_qp(set_qp), .peer(set_peer), .guard_we(set_we && set_all), .guard(set_receive[`CDE_QP_NEW_GUARDED]),
-        .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest), .m_axis_work_tuser(m_axis_work_tuser),
+        .peer_we(peer_we), .peer_qp(set_qp), .peer(set_peer), .guard_we(set_we && set_all),
+        .guard(set_receive[`CDE_QP_NEW_GUARDED]),
+        .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest),
+        .m_axis_work_tuser(m_axis_work_tuser),
         .m_axis_work_tlast(m_axis_work_tlast), .m_axis_work_tvalid(m_axis_work_tvalid),
         .m_axis_work_tready(m_axis_work_tready),
         .loc_valid(loc_valid), .loc_qp(loc_qp), .loc_post(loc_post), .loc_done(loc_done), .loc_status(key_status),
@@ -209,7 +215,8 @@ module cde_posting #(
         .tags_we(ind_valid), .tags_qp(ind_qp), .tags(ind_tags), .tags_newest(ind_tag),
         .tags_next(ind_next),
         .fail_valid(fail_valid), .fail_qp(fail_qp), .fresh(fresh), .fresh_qp(acc_qp),
-        .seen_valid(seen_valid), .seen_qp(seen_qp), .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .rep_tags(rep_tags),
+        .seen_valid(seen_valid), .seen_qp(seen_qp), .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total),
+        .rep_tags(rep_tags),
         .rep_ripe(rep_ripe), .bad_we(bad_we), .bad_tag(bad_tag), .bad_status(bad_status), .bad(bad),
         .err_valid(pe_valid[1]), .err_cause(pe_cause[15:8]), .err_qp(pe_object[31:16]), .err_tag(pe_index[31:16])
     );
@@ -218,16 +225,20 @@ module cde_posting #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .CQ_W(CQ_W), .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .ECC(ECC)
     ) retire_i (
         .clk(clk), .mem_i(mem3), .mem_o(mem4), .rst(rst), .init(init),
-        .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot), .acc_context(acc_data[`CDE_POST_CONTEXT_LSB +: 64]),
+        .acc_valid(acc_valid), .acc_qp(acc_qp), .acc_slot(acc_slot),
+        .acc_context(acc_data[`CDE_POST_CONTEXT_LSB +: 64]),
         .acc_silent(acc_data[`CDE_POST_SILENT_SUCCESS_LSB]), .acc_verb(acc_verb),
         .acc_unkeys(acc_data[`CDE_POST_RDMA_READ_LOCAL_INVALIDATE_LSB] && acc_kind == `CDE_KIND_READ),
         .acc_key(acc_data[`CDE_POST_SEGMENTS_LSB +: 8] == 8'd0 ? 32'd0    // without a segment no key: 0 is none
                  : acc_data[`CDE_POST_SLOT0_LSB + `CDE_SEGMENT_KEY_LSB +: 32]),
         .ind_valid(ind_valid), .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_ripe(ind_ripe),
-        .ind_status(ind_status), .ind_next(ind_next), .ri_valid(ri_valid), .ri_qp(ri_qp), .ri_key(ri_key), .ri_done(ri_done),
+        .ind_status(ind_status), .ind_next(ind_next), .ri_valid(ri_valid), .ri_qp(ri_qp), .ri_key(ri_key),
+        .ri_done(ri_done),
         .ri_status(key_status),
-        .seen_valid(seen_valid), .seen_qp(seen_qp), .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total), .rep_tags(rep_tags),
-        .rep_ripe(rep_ripe), .bad_we(bad_we), .bad_tag(bad_tag), .bad_status(bad_status), .bad(bad), .fresh(fresh), .fresh_qp(acc_qp),
+        .seen_valid(seen_valid), .seen_qp(seen_qp), .rep_we(rep_we), .rep_qp(rep_qp), .rep_total(rep_total),
+        .rep_tags(rep_tags),
+        .rep_ripe(rep_ripe), .bad_we(bad_we), .bad_tag(bad_tag), .bad_status(bad_status), .bad(bad),
+        .fresh(fresh), .fresh_qp(acc_qp),
         .set_we(set_we && set_all), .set_qp(set_qp), .set_data(set_retire),
         .m_axis_cpl_tdata(m_axis_cpl_tdata), .m_axis_cpl_tdest(m_axis_cpl_tdest), .m_axis_cpl_tuser(m_axis_cpl_tuser),
         .m_axis_cpl_tvalid(m_axis_cpl_tvalid), .m_axis_cpl_tready(m_axis_cpl_tready),
@@ -241,13 +252,15 @@ module cde_posting #(
     ) qp_ctrl_i (
         .clk(clk), .mem_i(mem4), .mem_o(mem_o), .rst(rst), .init(init),
         .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done), .qc_result(qc_result),
-        .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
+        .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page),
+        .cqi_used(cqi_used),
         .s_axis_conn_tdata(s_axis_conn_tdata), .s_axis_conn_tvalid(s_axis_conn_tvalid),
         .s_axis_conn_tready(s_axis_conn_tready), .m_axis_term_tdata(m_axis_term_tdata),
         .m_axis_term_tvalid(m_axis_term_tvalid), .m_axis_term_tready(m_axis_term_tready),
         .fail_valid(fail_valid && qp_up[fail_qp]), .fail_qp(fail_qp), .rfail_valid(rfail_valid),
         .rfail_ready(rfail_ready), .rfail_qp(rfail_qp), .rfail_pending(rfail_pending), .kfail_valid(kfail_valid),
-        .kfail_ready(kfail_ready), .kfail_qp(kfail_qp), .hold(hold), .rx_empty(rx_empty), .keys_held(keys_held), .set_receive(set_receive),
+        .kfail_ready(kfail_ready), .kfail_qp(kfail_qp), .hold(hold), .rx_empty(rx_empty), .keys_held(keys_held),
+        .set_receive(set_receive),
         .use_we(use_we), .use_up(use_up), .srqi_number(srqi_number), .srqi_live(srqi_live), .srqi_page(srqi_page),
         .op_valid(op_valid), .op_code(op_code), .op_target(op_target), .op_qp(op_qp), .op_empty(op_empty),
         .opr_valid(opr_valid), .opr_code(opr_code), .opr_qp(opr_qp), .opr_result(opr_result), .opr_old(opr_old),
@@ -259,7 +272,8 @@ module cde_posting #(
     );
 
     assign pe_index[15:0] = 16'd0;
-    assign pe_step = {1'b0, {1'b0, pe_valid[1]} + {1'b0, pe_valid[0]}, 2'd0, rep_we, 2'd0, m_axis_work_tvalid && m_axis_work_tready,
+    assign pe_step = {1'b0, {1'b0, pe_valid[1]} + {1'b0, pe_valid[0]}, 2'd0, rep_we, 2'd0, m_axis_work_tvalid &&
+        m_axis_work_tready,
                       2'd0, acc_valid};
 
 endmodule

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_retire: completes requests, per QP in post order (DF-02, DF-03, DF-11, DF-12, DF-15).
 //
-// Purpose: the oldest request of a QP retires when it was reported, executed here, or skipped. How far a QP may go is told by each report
-//          (its request, and the local and skipped ones behind it), and by a local or skipped request with no report outstanding. So
-//          nothing is fetched that may not retire: cde_looks says which request is fetched, it is read (P, two cycles), judged (G), waits
-//          in a queue, and is offered (O). Nothing in front of the queue ever stands still.
-// Ports:   accepted posts (acc_*), indicated requests (ind_*), reports (seen_*: taken, judged in the next cycle; rep_*, bad*); completions to the
-//          CQs (m_axis_cpl, one lane); retired requests (ret_*), retired Reads (rr_*); trace lane 4.
+// Purpose: the oldest request of a QP retires when it was reported, executed here, or skipped. How far a QP may go is
+//          told by each report (its request, and the local and skipped ones behind it), and by a local or skipped
+//          request with no report outstanding. So nothing is fetched that may not retire: cde_looks says which request
+//          is fetched, it is read (P, two cycles), judged (G), waits in a queue, and is offered (O). Nothing in front
+//          of the queue ever stands still.
+// Ports:   accepted posts (acc_*), indicated requests (ind_*), reports (seen_*: taken, judged in the next cycle; rep_*,
+//          bad*); completions to the CQs (m_axis_cpl, one lane); retired requests (ret_*), retired Reads (rr_*); trace
+//          lane 4.
 // Latency: report taken in cycle t, completion valid in t+7. One completion a cycle, any QP.
 `default_nettype none
 `include "cde_defs.vh"
@@ -118,7 +120,8 @@ module cde_retire #(
     end
 
     // ---------------------------------------------------------------- local and skipped requests
-    // A report that is judged after the cycle of ind_* tells of them; if none is outstanding by then, they tell of themselves.
+    // A report that is judged after the cycle of ind_* tells of them; if none is outstanding by then, they tell of
+    // themselves.
     reg              i1_valid, i1_ripe, i2_ripe, move_late;
     reg [QP_W-1:0]   i1_qp, i2_qp, late_qp;
     reg [P_W-1:0]    i1_next, i2_next, late_bound;
@@ -150,8 +153,10 @@ module cde_retire #(
     cde_looks #(.NUM_QP(NUM_QP), .QP_W(QP_W), .P_W(P_W), .BURST(BURST), .TWO(1), .ECC(ECC)) looks_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .early_valid(seen_valid), .early_qp(seen_qp),
         .move_valid(in_rep || move_late), .move_we(in_rep || move_late), .move_qp(in_rep ? in_rep_qp : late_qp),
-        .move_bound(in_rep ? in_ripe : late_bound), .also_we(in_rep && move_late), .also_qp(late_qp), .also_bound(late_bound),
-        .ask0(in_rep && move_late), .ask0_qp(late_qp), .ask1(1'b0), .ask1_qp({QP_W{1'b0}}), .ask2(1'b0), .ask2_qp({QP_W{1'b0}}),
+        .move_bound(in_rep ? in_ripe : late_bound), .also_we(in_rep && move_late), .also_qp(late_qp),
+        .also_bound(late_bound),
+        .ask0(in_rep && move_late), .ask0_qp(late_qp), .ask1(1'b0), .ask1_qp({QP_W{1'b0}}), .ask2(1'b0),
+        .ask2_qp({QP_W{1'b0}}),
         .at_we(p1_valid), .at_qp(p1_qp), .at_index(p1_next), .stop_valid(1'b0), .stop_qp({QP_W{1'b0}}), .room(room),
         .fetch(fetch), .fetch_qp(fetch_qp), .fetch_index(fetch_index)
     );
@@ -183,12 +188,14 @@ module cde_retire #(
     );
 
     cde_ctx #(.W(9), .AW(AW), .ECC(ECC)) done_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(ind_valid), .waddr({ind_qp, ind_slot}), .wdata({ind_status, ind_done}), .raddr(fetch_slot),
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(ind_valid), .waddr({ind_qp, ind_slot}), .wdata({ind_status,
+            ind_done}), .raddr(fetch_slot),
         .rdata({g_outcome, g_done})
     );
 
     cde_ctx #(.W(`CDE_QP_RETIRE_W), .AW(QP_W), .ECC(ECC)) settings_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(fetch_qp), .rdata(g_set)
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(fetch_qp),
+        .rdata(g_set)
     );
 
     wire             g_remote = g_done && !g_local;
@@ -198,12 +205,14 @@ module cde_retire #(
     wire [IDX_W-1:0] reads_next = g_reads_one ? g_reads + ONE : g_reads;
 
     cde_ctx #(.W(3 * IDX_W), .AW(QP_W), .ECC(ECC)) count_ram (
-        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(g_valid), .waddr(g_qp), .wdata({index_next, tags_next, reads_next}), .raddr(fetch_qp),
+        .clk(clk), .mem_i(mem4), .mem_o(mem5), .we(g_valid), .waddr(g_qp), .wdata({index_next, tags_next, reads_next}),
+        .raddr(fetch_qp),
         .rdata({g_index, g_tags, g_reads})
     );
 
     cde_ctx #(.W(IDX_W + 8), .AW(QP_W), .ECC(ECC)) bad_ram (
-        .clk(clk), .mem_i(mem5), .mem_o(mem_o), .we(in_bad), .waddr(in_rep_qp), .wdata({in_bad_tag, in_bad_status}), .raddr(fetch_qp),
+        .clk(clk), .mem_i(mem5), .mem_o(mem_o), .we(in_bad), .waddr(in_rep_qp), .wdata({in_bad_tag, in_bad_status}),
+        .raddr(fetch_qp),
         .rdata({g_bad_tag, g_bad_status})
     );
 
@@ -215,14 +224,18 @@ module cde_retire #(
     wire             unkeys = g_guard && g_unkeys && g_status == 8'h00;
 
     // ---------------------------------------------------------------- the queue, and who is in front of it
-    localparam E_CONTEXT = 0, E_SET = 64, E_TYPE = E_SET + 64 + CQ_W, E_BYTES = E_TYPE + 16, E_KEY = E_BYTES + 32, E_INDEX = E_KEY + 32,
-               E_READS = E_INDEX + IDX_W, E_STATUS = E_READS + IDX_W, E_QP = E_STATUS + 8, E_DONE = E_QP + QP_W, E_READ = E_DONE + 1,
+    localparam E_CONTEXT = 0, E_SET = 64, E_TYPE = E_SET + 64 + CQ_W, E_BYTES = E_TYPE + 16, E_KEY = E_BYTES + 32,
+        E_INDEX = E_KEY + 32,
+               E_READS = E_INDEX + IDX_W, E_STATUS = E_READS + IDX_W, E_QP = E_STATUS + 8, E_DONE = E_QP + QP_W,
+                   E_READ = E_DONE + 1,
                E_SILENT = E_READ + 1, E_FAILED = E_SILENT + 1, E_UNKEYS = E_FAILED + 1, E_W = E_UNKEYS + 1;
     reg  [E_W-1:0]   queue [0:(1 << ROOM_LOG2) - 1];
     reg  [ROOM_LOG2-1:0] q_in, q_out, under_way;     // under way: fetched, not in front
     wire             q_valid = q_in != q_out;
-    wire [E_W-1:0]   g_entry = {unkeys, g_failed, g_silent, g_reads_one, g_done, g_qp, g_status, reads_next, g_index, g_key,
-                                g_verb[`CDE_VERB_BYTES +: 32], g_verb[`CDE_VERB_TYPE +: 16], g_set[64+CQ_W-1:0], g_context};
+    wire [E_W-1:0]   g_entry = {unkeys, g_failed, g_silent, g_reads_one, g_done, g_qp, g_status, reads_next, g_index,
+        g_key,
+                                g_verb[`CDE_VERB_BYTES +: 32], g_verb[`CDE_VERB_TYPE +: 16], g_set[64+CQ_W-1:0],
+                                    g_context};
     wire [E_W-1:0]   next = q_valid ? queue[q_out] : g_entry;
     wire [QP_W-1:0]  next_qp = next[E_QP +: QP_W];
     reg [NUM_QP-1:0] unsealed;               // an invalidation for a Read of this connection has failed
@@ -286,7 +299,8 @@ module cde_retire #(
     assign ri_qp = o_qp;
     assign ri_key = o[E_KEY +: 32];
     assign m_axis_cpl_tvalid = o_offer;
-    assign m_axis_cpl_tdata = {16'd0, o_status, {(24-QP_W){1'b0}}, o_qp, o[E_TYPE +: 16], 32'd0, o_good ? o[E_BYTES +: 32] : 32'd0,
+    assign m_axis_cpl_tdata = {16'd0, o_status, {(24-QP_W){1'b0}}, o_qp, o[E_TYPE +: 16], 32'd0, o_good ?
+        o[E_BYTES +: 32] : 32'd0,
                                o[E_SET + `CDE_QP_RETIRE_CONTEXT +: 64], o[E_CONTEXT +: 64]};
     assign m_axis_cpl_tdest = {{(16-CQ_W){1'b0}}, o_cq};
     assign m_axis_cpl_tuser = o[E_SILENT] && o_good;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_slots: memory of wide words with one write port and one synchronous read port, without forwarding, that corrects a wrong bit.
+// cde_slots: memory of wide words with one write port and one synchronous read port, without forwarding, that corrects
+// a wrong bit.
 //
-// Purpose: requests of send queues, which nothing asks for before the cycle after their write: a read at the edge of the write of its word has no
-//          value. As cde_ram_direct, but what is read is registered before it is corrected, and again behind that. All words are 0 after the
-//          clearing walk. With ECC, each lane (cde_ecc.vh) corrects one wrong bit and detects two; both are reported, and a corrected word is
-//          written back.
+// Purpose: requests of send queues, which nothing asks for before the cycle after their write: a read at the edge of
+//          the write of its word has no value. As cde_ram_direct, but what is read is registered before it is
+//          corrected, and again behind that. All words are 0 after the clearing walk. With ECC, each lane (cde_ecc.vh)
+//          corrects one wrong bit and detects two; both are reported, and a corrected word is written back.
 // Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata), read (raddr, rdata).
 // Latency: rdata belongs to the raddr of three cycles before, and to what the word was then.
 `default_nettype none
@@ -39,7 +40,8 @@ module cde_slots #(
     wire [CW-1:0] mask, put_code;
 
     cde_mem_node #(.AW(AW)) node (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0), .at1(at1),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .clear(clear), .clear_addr(clear_addr), .flip(flip), .at0(at0),
+        .at1(at1),
         .written(we), .bad(bad), .lost(lost)
     );
 
@@ -51,8 +53,8 @@ module cde_slots #(
         if (put) mem[put_addr] <= put_code;
     end
 
-    // A corrected word is written back when there is no other write. A word that is written meanwhile is not; nor is one at the edge of its read,
-    // which would have no value.
+    // A corrected word is written back when there is no other write. A word that is written meanwhile is not; nor is
+    // one at the edge of its read, which would have no value.
     reg           hit_1, hit_2, written_3;
     reg [AW-1:0]  raddr_1, raddr_2, heal_addr;
     wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
