@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tb.runner import induction
 from tb.runner.common import (
     ROOT,
     SIM_BUILD,
@@ -123,13 +124,40 @@ def read_times(text: str) -> float:
     return 60.0 * (user_min + system_min) + user_s + system_s
 
 
-def run_sby(proof: Proof, folder: Path, places: dict[str, Path] | None = None) -> Run:
+def run_proof(proof: Proof, folder: Path, places: dict[str, Path] | None = None) -> Run:
     """Prove ``proof`` in ``folder``; ``places``: copies of files that are read instead."""
+    if proof.mode != "prove" or not proof.split:
+        return run_sby(proof, folder, places)
+    base = run_sby(proof, folder, places, base=True)
+    if base.status != PASS:
+        return base
+    design = base.log.parent / "model" / "design_smt2_nomem.smt2"
+    start, used = time.monotonic(), os.times()
+    try:
+        stuck, depth = induction.prove(design, proof.depth, proof.timeout)
+    except TimeoutError:
+        return replace(base, status="TIMEOUT")
+    if stuck:  # sby leaves a trace
+        return replace(run_sby(proof, folder, places), failed=stuck)
+    now = os.times()
+    cpu_s = now.children_user + now.children_system - used.children_user - used.children_system
+    return replace(
+        base,
+        depth=depth,
+        wall_s=base.wall_s + time.monotonic() - start,
+        cpu_s=base.cpu_s + cpu_s,
+    )
+
+
+def run_sby(
+    proof: Proof, folder: Path, places: dict[str, Path] | None = None, base: bool = False
+) -> Run:
+    """One run of sby; ``base``: of an induction its first cycles only."""
     prepare_environment()
     start = time.monotonic()
     folder.mkdir(parents=True, exist_ok=True)
     script = folder / f"{proof.id}.sby"
-    script.write_text(proof.script(places or {}))
+    script.write_text(proof.script(places or {}, base))
     work = folder / proof.id
     log = work / "logfile.txt"
     # The shell tells what sby and its processes used.
@@ -181,7 +209,7 @@ def judge(run: Run) -> str:
     if run.status == FAIL:
         return f"refuted: {', '.join(run.failed) or 'see the log'}"
     if run.status != PASS:
-        return f"no answer: {run.status}"
+        return f"no answer: {run.status}{f': {names}' if (names := ', '.join(run.failed)) else ''}"
     return "" if run.properties else "nothing was looked at: the top level has no property"
 
 
@@ -228,13 +256,13 @@ def attempt(proof: Proof, sound: bool, planted: bool) -> Outcome:
     """The proof itself, or with each of its planted faults."""
     folder = FOLDER / proof.id
     with locked(folder):
-        run = run_sby(proof, folder) if sound else None
+        run = run_proof(proof, folder) if sound else None
         problem = judge(run) if run else ""
         tried: list[tuple[Plant, Run | None, str]] = []
         for number, fault in enumerate(proof.breaks_with if planted else ()):
             place = folder / f"fault{number}"
             try:
-                broken = run_sby(faulty(proof, fault), place, plant(fault, proof, place))
+                broken = run_proof(faulty(proof, fault), place, plant(fault, proof, place))
                 tried.append((fault, broken, judge_planted(fault, broken)))
             except RunnerError as error:
                 tried.append((fault, None, str(error)))

@@ -58,6 +58,8 @@ class Proof:
     early: bool = True
     """prove: assertions are looked at in their own cycle, which makes most inductions a step
     shorter; otherwise in the next one."""
+    split: bool = False
+    """prove: the solver is asked about one assertion after the other, not about all at once."""
     timeout: int = 600
     why_bounded: str = ""
     breaks_with: tuple[Plant, ...] = ()
@@ -69,9 +71,11 @@ class Proof:
             return f"bounded to depth {self.depth}"
         return "covered" if self.mode == "cover" else "proven unbounded"
 
-    def script(self, places: dict[str, Path]) -> str:
-        """The .sby file; ``places`` maps files to copies that are to be read instead."""
-        mode, engine = MODES[self.mode]
+    def script(self, places: dict[str, Path], base: bool = False) -> str:
+        """The .sby file; ``places`` maps files to copies that are to be read instead; ``base``: of
+        an induction the first cycles only.
+        """
+        mode, engine = MODES["bmc" if base else self.mode]
         headers = sorted([*hdl_files("*.vh"), *FORMAL.rglob("*.vh")])
         given = [places.get(name, ROOT / name) for name in self.files]
         given += [places.get(relative(path), path) for path in headers]

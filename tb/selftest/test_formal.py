@@ -21,6 +21,7 @@ from tb.runner.formal import (
     read_log,
     read_properties,
     read_times,
+    run_proof,
     run_sby,
 )
 from tb.runner.proofs import MODES, Plant, Proof, load_proofs, parse_proof
@@ -134,20 +135,27 @@ def test_a_failure_says_how_to_repeat_it() -> None:
     assert "make formal PROOF=one PLANTED=1" in explain(Outcome(proof, None, (fault,)))
 
 
-@pytest.mark.parametrize(("limit", "status"), [(6, "PASS"), (5, "FAIL")])
-def test_sby_proves_and_refutes(tmp_path: Path, limit: int, status: str) -> None:
+@pytest.mark.parametrize(
+    ("limit", "depth", "status"), [(7, 8, "PASS"), (7, 1, "UNKNOWN"), (5, 8, "FAIL")]
+)
+@pytest.mark.parametrize("split", [False, True])
+def test_inductions_prove_refute_and_get_stuck(
+    tmp_path: Path, limit: int, depth: int, status: str, split: bool
+) -> None:
     source = tmp_path / "count.v"
     source.write_text(
-        "module count (input wire clk);\n reg [2:0] n = 0;\n"
-        " always @(posedge clk) begin\n  if (n < 5) n <= n + 1;\n"
-        f"  limit: assert (n < {limit});\n end\nendmodule\n"
+        "module count (input wire clk);\n reg [2:0] n = 0;\n always @(posedge clk)\n"
+        "  n <= n == 5 ? 5 : n + 1;\n"
+        f" always @(posedge clk) limit: assert (n < {limit});\nendmodule\n"
     )
-    proof = Proof("tiny", "s", ("X",), "m", "count", ("count.v",), "prove", 8)
-    run = run_sby(proof, tmp_path, {"count.v": source})
+    proof = Proof("tiny", "s", ("X",), "m", "count", ("count.v",), "prove", depth, split=split)
+    run = run_proof(proof, tmp_path, {"count.v": source})
     assert run.status == status, run.log.read_text()
     assert run.properties == ("limit",)
-    if status == "FAIL":
-        assert run.failed == ("count.limit",)
+    if status == "PASS":
+        assert run.depth == 2  # the value before the forbidden one has none before it
+    else:
+        assert split or run.failed == ("count.limit",)
         assert run.trace and run.trace.is_file()
 
 
