@@ -97,7 +97,7 @@ def faults_table(data: list[dict[str, Any]]) -> str:
 
 def formal_table(data: list[dict[str, Any]]) -> str:
     """Each proof with its status, from formal.json."""
-    states = Counter(row["status"].split(" to ")[0] for row in data)
+    states = Counter(row["status"] for row in data)
     text = ", ".join(f"{count} {status}" for status, count in states.items())
     rows = [
         (

@@ -27,7 +27,7 @@ PROOF = {
     "property": "p",
     "module": "cde_m",
     "requirements": ["A-1", "A-2"],
-    "status": "bounded to depth 9",
+    "status": "TIMEOUT",
     "assertions": ["x", "y"],
     "planted": [{"problem": ""}, {"problem": "holds with the fault"}],
     "parameters": {"W": 2},
@@ -103,8 +103,8 @@ def test_a_long_row_goes_on_below() -> None:
 def test_formal_table_counts_what_a_proof_says() -> None:
     unbounded = PROOF | {"property": "q", "status": "proven unbounded", "parameters": {}}
     text = figures.formal_table([PROOF, unbounded])
-    assert text.startswith("2 proofs: 1 bounded, 1 proven unbounded.")
-    assert "| `p` | `cde_m` | A-1, A-2 | bounded to depth 9 | 2 | 1 of 2 | W 2 |" in text
+    assert text.startswith("2 proofs: 1 TIMEOUT, 1 proven unbounded.")
+    assert "| `p` | `cde_m` | A-1, A-2 | TIMEOUT | 2 | 1 of 2 | W 2 |" in text
     assert "| `q` | `cde_m` | A-1, A-2 | proven unbounded | 2 | 1 of 2 | as written |" in text
 
 

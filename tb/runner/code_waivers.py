@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import yaml
-
 from tb.runner.code_coverage import KINDS, Point
 from tb.runner.common import HDL, ROOT, RunnerError, relative
+from tb.runner.listed import read_list
 
 WAIVERS_YAML = ROOT / "tb" / "coverage_waivers.yaml"
 _KEYS = {"file", "kind", "points", "reason"}
@@ -37,13 +36,7 @@ class Waiver:
 
 def load_waivers(path: Path = WAIVERS_YAML) -> list[Waiver]:
     where = relative(path)
-    try:
-        data = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise RunnerError(f"{where}: {error}") from None
-    entries = data.get("waivers") if isinstance(data, dict) else None
-    if not isinstance(entries, list):
-        raise RunnerError(f"{where}: must have a list `waivers`")
+    entries = read_list(path, "waivers", empty=True)
     waivers = []
     for entry in entries:
         if not isinstance(entry, dict) or set(entry) != _KEYS:

@@ -14,13 +14,12 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tb.env.harness.facts import VARIABLE as FACTS
 from tb.runner.builds import BuildConfig
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, nearest, relative, write_whole
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError, nearest, write_whole
 from tb.runner.coverage import VARIABLE as COVERAGE
 from tb.runner.discover import Job, Module, select_jobs
+from tb.runner.listed import read_all
 from tb.runner.regress import Result, job_folder, run_job, table
 from tb.runner.results import FAILED, PASSED
 from tb.runner.simulator import Execute
@@ -124,21 +123,8 @@ def _row(data: object, where: str, known: Iterable[str]) -> Row:
 
 def load_rows(modules: Sequence[Module], path: Path = FAULTS_YAML) -> list[Row]:
     """Reads tb/tests/campaigns/faults.yaml; every way of being wrong is an error."""
-    where = relative(path)
-    try:
-        data = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise RunnerError(f"{where}: {error}") from None
-    entries = data.get("faults") if isinstance(data, dict) else None
-    if not isinstance(entries, list) or not entries:
-        raise RunnerError(f"{where}: must have a list `faults`")
     known = {f"{m.short}.{test}" for m in modules for test in m.tests}
-    rows = [_row(entry, where, known) for entry in entries]
-    names = [row.id for row in rows]
-    for name in names:
-        if names.count(name) > 1:
-            raise RunnerError(f"{where}: {name}: a second fault of this name")
-    return rows
+    return read_all(path, "faults", lambda entry, where: _row(entry, where, known))
 
 
 def choose(rows: Sequence[Row], patterns: Sequence[str]) -> list[Row]:

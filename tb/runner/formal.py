@@ -114,14 +114,10 @@ def read_properties(design: str, kind: str) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def read_times(text: str) -> float:
-    """CPU seconds of a shell's children, from what `times` prints at the end of ``text``; 0 if it
-    was ended before."""
-    last = re.search(r"^(\d+)m([\d.]+)s (\d+)m([\d.]+)s\s*\Z", text, re.M)
-    if not last:
-        return 0.0
-    user_min, user_s, system_min, system_s = map(float, last.groups())
-    return 60.0 * (user_min + system_min) + user_s + system_s
+def _children_cpu_s() -> float:
+    """Processor seconds of all processes that this one has waited for."""
+    now = os.times()
+    return now.children_user + now.children_system
 
 
 def run_proof(proof: Proof, folder: Path, places: dict[str, Path] | None = None) -> Run:
@@ -132,21 +128,15 @@ def run_proof(proof: Proof, folder: Path, places: dict[str, Path] | None = None)
     if base.status != PASS:
         return base
     design = base.log.parent / "model" / "design_smt2_nomem.smt2"
-    start, used = time.monotonic(), os.times()
+    start, used = time.monotonic(), _children_cpu_s()
     try:
         stuck, depth = induction.prove(design, proof.depth, proof.timeout)
     except TimeoutError:
         return replace(base, status="TIMEOUT")
     if stuck:  # sby leaves a trace
         return replace(run_sby(proof, folder, places), failed=stuck)
-    now = os.times()
-    cpu_s = now.children_user + now.children_system - used.children_user - used.children_system
-    return replace(
-        base,
-        depth=depth,
-        wall_s=base.wall_s + time.monotonic() - start,
-        cpu_s=base.cpu_s + cpu_s,
-    )
+    wall_s, cpu_s = base.wall_s + time.monotonic() - start, base.cpu_s + _children_cpu_s() - used
+    return replace(base, depth=depth, wall_s=wall_s, cpu_s=cpu_s)
 
 
 def run_sby(
@@ -154,16 +144,14 @@ def run_sby(
 ) -> Run:
     """One run of sby; ``base``: of an induction its first cycles only."""
     prepare_environment()
-    start = time.monotonic()
+    start, used = time.monotonic(), _children_cpu_s()
     folder.mkdir(parents=True, exist_ok=True)
     script = folder / f"{proof.id}.sby"
     script.write_text(proof.script(places or {}, base))
     work = folder / proof.id
     log = work / "logfile.txt"
-    # The shell tells what sby and its processes used.
-    command = ["bash", "-c", 'sby -f "$1"; status=$?; times; exit $status', "sby", script.name]
     with subprocess.Popen(
-        command,
+        ["sby", "-f", script.name],
         cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -199,9 +187,8 @@ def run_sby(
     place = None
     if trace:
         place = folder / trace if (folder / trace).is_file() else work / trace
-    return Run(
-        status, properties, failed, place, depth, log, time.monotonic() - start, read_times(text)
-    )
+    wall_s, cpu_s = time.monotonic() - start, _children_cpu_s() - used
+    return Run(status, properties, failed, place, depth, log, wall_s, cpu_s)
 
 
 def judge(run: Run) -> str:
@@ -247,9 +234,7 @@ def faulty(proof: Proof, fault: Plant) -> Proof:
     properties themselves must fail.
     """
     defines = (*proof.defines, "PROPERTIES_ONLY", *fault.defines.split())
-    if proof.mode == "bmc":
-        return replace(proof, defines=defines)
-    return replace(proof, mode="bmc", engine="", depth=fault.depth, defines=defines)
+    return replace(proof, mode="bmc", depth=fault.depth, defines=defines)
 
 
 def attempt(proof: Proof, sound: bool, planted: bool) -> Outcome:
@@ -306,7 +291,6 @@ def as_json(outcome: Outcome) -> dict[str, object]:
         "mode": proof.mode,
         "status": outcome.status,
         "depth": outcome.depth,
-        "why_bounded": proof.why_bounded,
         "assertions": list(run.properties) if run else [],
         "problem": outcome.problem,
         "trace": relative(run.trace) if run and run.trace else None,

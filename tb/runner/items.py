@@ -15,7 +15,7 @@ from tb.runner.builds import BuildConfig, get_build, load_builds
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, relative
 from tb.runner.discover import Job, Module, find_modules, matches, read_module
 from tb.runner.fork_host import JobHosts
-from tb.runner.proofs import Proof, read_proofs
+from tb.runner.proofs import Proof, load_proofs
 from tb.runner.regress import run_job
 from tb.runner.selection import Selection
 from tb.runner.simulator import is_built
@@ -291,7 +291,7 @@ class ProofFile(pytest.File):
 
     def collect(self) -> Iterator[ProofItem]:
         try:
-            proofs = read_proofs(self.path)
+            proofs = load_proofs(self.path)
         except RunnerError as error:
             raise self.CollectError(str(error)) from None
         for proof in proofs:
@@ -332,7 +332,7 @@ class PlantedFile(pytest.File):
 
     def collect(self) -> Iterator[PlantedItem]:
         try:
-            faults = negatives.read_faults(self.path)
+            faults = negatives.load_faults(self.path)
             sample = negatives.representatives(negatives.load_faults())
         except RunnerError as error:
             raise self.CollectError(str(error)) from None

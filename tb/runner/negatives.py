@@ -14,11 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-import yaml
-
 from tb.runner.builds import BuildConfig, get_build
 from tb.runner.common import HDL, ROOT, SIM_BUILD, RunnerError, locked, relative, write_whole
 from tb.runner.discover import Job, Module, select_jobs
+from tb.runner.listed import read_all
 from tb.runner.regress import Result, run_job
 from tb.runner.results import FAILED, PASSED
 from tb.runner.simulator import build
@@ -92,29 +91,9 @@ def _fault(data: object, where: str) -> Fault:
     return Fault(**{**data, "requirements": tuple(requirements), "fails": dict(tests)})
 
 
-def read_faults(path: Path) -> list[Fault]:
-    """The faults of one file."""
-    where = relative(path)
-    try:
-        data = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise RunnerError(f"{where}: {error}") from None
-    entries = data.get("faults") if isinstance(data, dict) else None
-    if not isinstance(entries, list) or not entries:
-        raise RunnerError(f"{where}: must have a list `faults`")
-    return [_fault(entry, where) for entry in entries]
-
-
 def load_faults(folder: Path = FAULTS) -> list[Fault]:
-    """The planted faults of all files of the folder; two of one name are an error."""
-    faults: dict[str, Fault] = {}
-    for path in sorted(folder.glob("*.yaml")):
-        for fault in read_faults(path):
-            if faults.setdefault(fault.id, fault) is not fault:
-                raise RunnerError(f"{relative(path)}: {fault.id}: a second fault of this name")
-    if not faults:
-        raise RunnerError(f"{relative(folder)}: no file with faults")
-    return list(faults.values())
+    """The planted faults of all files of the folder; of one file, if it is one."""
+    return read_all(folder, "faults", _fault)
 
 
 def representatives(faults: Sequence[Fault]) -> list[Fault]:

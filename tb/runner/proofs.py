@@ -6,14 +6,13 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 
-import yaml
-
 from tb.runner.common import ROOT, RunnerError, hdl_files, relative
+from tb.runner.listed import read_all
 
 FORMAL = ROOT / "formal"
 
-#: mode -> (sby's mode, its engine unless a proof names another); memories of few words are best
-#: taken as registers
+#: mode -> (sby's mode, its engine); memories of few words are best taken as registers. No proof is
+#: bounded: that is for the search for a planted fault.
 MODES = {
     "prove": ("prove", "smtbmc --nomem yices"),  # k-induction
     "pdr": ("prove", "abc pdr"),
@@ -53,7 +52,6 @@ class Proof:
     """prove: longest induction tried; bmc, cover: clock cycles looked at; pdr: not used."""
     parameters: dict[str, int] = field(default_factory=dict)
     defines: tuple[str, ...] = ()
-    engine: str = ""
     quick: bool = False
     early: bool = True
     """prove: assertions are looked at in their own cycle, which makes most inductions a step
@@ -61,14 +59,11 @@ class Proof:
     split: bool = False
     """prove: the solver is asked about one assertion after the other, not about all at once."""
     timeout: int = 600
-    why_bounded: str = ""
     breaks_with: tuple[Plant, ...] = ()
 
     @property
     def goal(self) -> str:
         """What a pass means."""
-        if self.mode == "bmc":
-            return f"bounded to depth {self.depth}"
         return "covered" if self.mode == "cover" else "proven unbounded"
 
     def script(self, places: dict[str, Path], base: bool = False) -> str:
@@ -85,7 +80,7 @@ class Proof:
         chparam = [f"chparam{values} {self.top}"] if values else []
         lines = [
             *("[options]", f"mode {mode}", f"depth {self.depth}", f"timeout {self.timeout}"),
-            *("", "[engines]", self.engine or engine, "", "[script]"),
+            *("", "[engines]", engine, "", "[script]"),
             f"read_verilog -formal{defines} {sources}",
             *chparam,
             f"prep -flatten -top {self.top}",
@@ -126,12 +121,10 @@ def parse_proof(data: object, where: str) -> Proof:
     }
     if missing := needed - data.keys():
         raise RunnerError(f"{where}: no {', '.join(sorted(missing))}")
-    if data["mode"] not in MODES:
-        raise RunnerError(f"{where}: `mode` must be one of {', '.join(MODES)}")
+    if data["mode"] not in ("prove", "pdr", "cover"):
+        raise RunnerError(f"{where}: `mode` must be prove, pdr or cover")
     if not isinstance(data["depth"], int) or data["depth"] < 1:
         raise RunnerError(f"{where}: `depth` must be a whole number from 1")
-    if (data["mode"] == "bmc") != bool(data.get("why_bounded")):
-        raise RunnerError(f"{where}: `why_bounded` belongs to a bounded proof, and only to one")
     for name in ("requirements", "files", "defines", "breaks_with"):
         if name in data and not (isinstance(data[name], list) and data[name]):
             raise RunnerError(f"{where}: `{name}` must be a list")
@@ -148,26 +141,7 @@ def parse_proof(data: object, where: str) -> Proof:
     return Proof(**{**data, **lists, "breaks_with": plants})
 
 
-def read_proofs(path: Path) -> list[Proof]:
-    """The proofs of one file."""
-    where = relative(path)
-    try:
-        data = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise RunnerError(f"{where}: {error}") from None
-    entries = data.get("proofs") if isinstance(data, dict) else None
-    if not isinstance(entries, list) or not entries:
-        raise RunnerError(f"{where}: must have a list `proofs`")
-    return [parse_proof(entry, where) for entry in entries]
-
-
 def load_proofs(folder: Path = FORMAL) -> list[Proof]:
-    """The proofs of every .yaml file of the folder, in order of file and place."""
-    proofs: dict[str, Proof] = {}
-    for path in sorted(folder.rglob("*.yaml")):
-        for proof in read_proofs(path):
-            if proofs.setdefault(proof.id, proof) is not proof:
-                raise RunnerError(f"{relative(path)}: {proof.id}: a second proof of this name")
-    if not proofs:
-        raise RunnerError(f"no proofs in {relative(folder)}")
-    return list(proofs.values())
+    """The proofs of every .yaml file of the folder, in order of file and place; of one file, if it
+    is one."""
+    return read_all(folder, "proofs", parse_proof)

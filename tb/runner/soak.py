@@ -23,12 +23,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tb.env.harness.facts import VARIABLE as FACTS
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, relative, write_whole
 from tb.runner.discover import Job, Module, find_modules, select_jobs
+from tb.runner.listed import read_list
 from tb.runner.regress import Result, build_all, run_job, table
 from tb.runner.simulator import kill_all
 
@@ -141,13 +140,7 @@ class Campaign:
 def load_mix(modules: Sequence[Module], path: Path = SOAK_YAML) -> list[Part]:
     """Reads tb/tests/campaigns/soak.yaml; a test or build that is not there is an error."""
     where = relative(path)
-    try:
-        data = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise RunnerError(f"{where}: {error}") from None
-    entries = data.get("mix") if isinstance(data, dict) else None
-    if not isinstance(entries, list) or not entries:
-        raise RunnerError(f"{where}: must have a list `mix`")
+    entries = read_list(path, "mix")
     known = {f"{m.short}.{test}": m for m in modules for test in m.tests}
     mix = []
     for entry in entries:

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from tb.env.coverage.bins import BINS
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, relative, write_whole
 from tb.runner.coverage import Bin
 from tb.runner.discover import Module
+from tb.runner.listed import read_list
 
 PLAN = ROOT / "docs" / "testplan.yaml"
 
@@ -52,13 +51,7 @@ def _matches(name: str, pattern: str) -> bool:
 def load_plan(path: Path = PLAN) -> list[Row]:
     """The rows. A file that has another form is an error."""
     where = relative(path)
-    try:
-        data = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise RunnerError(f"{where}: {error}") from None
-    entries = data.get("rows") if isinstance(data, dict) else None
-    if not isinstance(entries, list) or not entries:
-        raise RunnerError(f"{where}: must have a list `rows`")
+    entries = read_list(path, "rows")
     rows = []
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, dict) or not entry.keys() <= _KEYS:

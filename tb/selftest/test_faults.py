@@ -82,7 +82,7 @@ def test_two_of_one_name(tmp_path: Path) -> None:
     path = tmp_path / "faults.yaml"
     entry = TEXT.removeprefix("faults: [").removesuffix("]")
     path.write_text(f"faults: [{entry}, {entry}]")
-    with pytest.raises(RunnerError, match="a second fault"):
+    with pytest.raises(RunnerError, match="a second entry"):
         load_rows(MODULES, path)
 
 

@@ -20,7 +20,6 @@ from tb.runner.formal import (
     plant,
     read_log,
     read_properties,
-    read_times,
     run_proof,
     run_sby,
 )
@@ -57,8 +56,7 @@ def test_the_list_is_complete() -> None:
     [
         ({"mode": "magic"}, "`mode` must be"),
         ({"depth": 0}, "`depth` must be"),
-        ({"mode": "bmc"}, "why_bounded"),
-        ({"why_bounded": "x"}, "why_bounded"),
+        ({"mode": "bmc"}, "prove, pdr or cover"),
         ({"files": ["formal/none.v"]}, "no file"),
         ({"breaks_with": []}, "must be a list"),
         ({"colour": "red"}, "unknown key colour"),
@@ -88,12 +86,6 @@ summary:   failed assertion f_top.dut.name at a.v:5.1-5.2 step 7
     assert read_log(text) == (("f_top.dut.name",), "p/engine_0/trace.vcd", 2)
     covered = "summary:   reached cover statement t.c at a.v:6.3 step 7\n"
     assert read_log(covered + "  unreached cover statement t.d at b") == (("t.d",), "", 7)
-
-
-def test_processor_time_is_read() -> None:
-    text = "DONE (PASS, rc=0)\n0m0.010s 0m0.020s\n1m2.500s 0m0.250s\n"
-    assert read_times(text) == 62.75
-    assert read_times("DONE (PASS, rc=0)\n") == 0.0
 
 
 def test_properties_are_found_in_the_design() -> None:
@@ -174,12 +166,8 @@ def test_a_fault_of_an_unbounded_proof_is_looked_for_cycle_by_cycle() -> None:
     induction = parse_proof({**GOOD, "mode": "prove", "depth": 3}, "x")
     assert (faulty(induction, fault).mode, faulty(induction, fault).depth) == ("bmc", 9)
     assert faulty(parse_proof(GOOD, "x"), fault).mode == "bmc"
-    bounded = parse_proof({**GOOD, "mode": "bmc", "why_bounded": "y"}, "x")
-    assert (faulty(bounded, fault).mode, faulty(bounded, fault).depth) == ("bmc", 1)
     # What is there for the induction alone is left out.
-    assert (
-        faulty(induction, fault).defines == faulty(bounded, fault).defines == ("PROPERTIES_ONLY",)
-    )
+    assert faulty(induction, fault).defines == ("PROPERTIES_ONLY",)
 
 
 def test_a_fault_is_planted_in_a_copy(tmp_path: Path) -> None:

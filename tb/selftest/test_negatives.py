@@ -101,14 +101,14 @@ def test_malformed_list(tmp_path: Path, text: str) -> None:
 
 
 def test_missing_list(tmp_path: Path) -> None:
-    with pytest.raises(RunnerError, match="no file with faults"):
+    with pytest.raises(RunnerError, match="no file with `faults`"):
         load_faults(tmp_path)
 
 
 def test_second_fault_of_a_name(tmp_path: Path) -> None:
     for name in ("arm.yaml", "post.yaml"):
         (tmp_path / name).write_text(yaml.safe_dump({"faults": [ENTRY]}))
-    with pytest.raises(RunnerError, match="f: a second fault of this name"):
+    with pytest.raises(RunnerError, match="f: a second entry of this name"):
         load_faults(tmp_path)
 
 
