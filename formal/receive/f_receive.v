@@ -78,7 +78,9 @@ module f_receive #(
     wire [IDX_W-1:0]    self_tag, taken_total, rec_total, done_total;
     wire [RX_LOG2:0]    rec_slot;
     wire [198:0]        rec_data;
-    wire                report_ready, done_we, done_qp, err_valid, cpl_valid, cpl_user;
+    wire                report_ready, done_we, done_qp, err_valid, ends, ends_qp, more, cpl_valid, cpl_user;
+    wire [15:0]         err_qp, err_tag;
+    wire [7:0]          err_cause;
     wire [255:0]        cpl_data;
 
     cde_take #(.NUM_QP(2), .QP_W(1), .NUM_SRQ(2), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RQ_LOG2(Q_LOG2), .SRQ_LOG2(Q_LOG2), .RX_LOG2(RX_LOG2),
@@ -103,12 +105,14 @@ module f_receive #(
         .taken_we(rec_we && up), .taken_qp(rec_slot[RX_LOG2]), .taken_total(rec_total), .rec_we(rec_we && up), .rec_slot(rec_slot),
         .rec_data(rec_data), .set_we(set_we && up), .set_qp(set_qp), .set_data({set_two, set_wait, 1'b0, 64'd0}), .m_axis_cpl_tdata(cpl_data),
         .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_user), .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready),
-        .done_we(done_we), .done_qp(done_qp), .done_total(done_total), .err_valid(err_valid)
+        .more(more), .done_we(done_we), .done_qp(done_qp), .done_total(done_total), .fail_valid(ends), .fail_qp(ends_qp),
+        .err_valid(err_valid), .err_cause(err_cause), .err_qp(err_qp), .err_tag(err_tag)
     );
 
     // ---------------------------------------------------------------- buffers of q's own queue and of s, what q has in flight
     reg [IDX_W-1:0] tail = 0, tail_s = 0;              // posted so far; own ones by the tag that they will have
-    reg [IDX_W-1:0] taken = 0, taken_s = 0, done = 0;
+    reg [IDX_W-1:0] taken = 0, taken_s = 0;
+    reg [IDX_W-1:0] told = 0, left = 0, done = 0;      // reported, completed, and said to be
     reg [64*N-1:0]  context = 0, context_s = 0;
     reg [64*F-1:0]  flight = 0;
     reg [F-1:0]     flushed = 0;
@@ -165,23 +169,35 @@ module f_receive #(
         if (reports) done <= done + ONE;
     end
 
-    // The report that is judged
-    reg         p_valid = 1'b0, p_self = 1'b0;
-    reg  [63:0] p;
+    // Reports on their way to be judged: right if it names the oldest buffer that was not reported, of those whose
+    // answer was given by the cycle in which it came
+    reg  [4:1]  r_valid = 0, r_self = 0;
+    reg  [63:0] r1, r2, r3, r4, r5;
+    reg  [IDX_W-1:0] taken_1 = 0, taken_2 = 0, taken_3 = 0;        // as many cycles ago
+    reg         j_valid = 1'b0, j_good = 1'b0, j_ends = 1'b0;      // judged in the cycle before
     wire        take = report_valid && report_ready && up;
-    wire        judged_now = done_we || err_valid;
-    wire        for_q = p_valid && p[0] == q;
-    wire        expected = for_q && p[63:40] == 0 && p[15:1] == 0 && done != taken && p[31:16] == {{(16-IDX_W){1'b0}}, done} &&
-                           flushed[done[RX_LOG2-1:0]] == p_self;
+    wire        for_q = r_valid[4] && r4[0] == q;
+    wire        expected = for_q && r4[63:40] == 0 && r4[15:1] == 0 && told != taken_3 &&
+                           r4[31:16] == {{(16-IDX_W){1'b0}}, told} && flushed[told[RX_LOG2-1:0]] == r_self[4];
+    reg         second = 1'b0, left_1 = 1'b0;          // the second of two entries is next; one has left in the cycle before
+    wire        offers = cpl_valid && cpl_data[208] == q && up;
+    wire        last = !two || second;
+    wire        leaves = offers && cpl_ready && last;
 
     (* hierconn *) wire \rdone_i.own_take ;
     (* hierconn *) wire [63:0] \rdone_i.self_data ;
     always @(posedge clk) begin
-        if (up) p_valid <= take || \rdone_i.own_take || (p_valid && !judged_now);
-        if (take || \rdone_i.own_take ) begin
-            p <= take ? report : \rdone_i.self_data ;
-            p_self <= !take;
-        end
+        if (up) r_valid <= {r_valid[3:1], take || \rdone_i.own_take };
+        r_self <= {r_self[3:1], !take};
+        {r5, r4, r3, r2, r1} <= {r4, r3, r2, r1, take ? report : \rdone_i.self_data };
+        {taken_3, taken_2, taken_1} <= {taken_2, taken_1, taken};
+        j_valid <= r_valid[4];
+        j_good <= expected;
+        j_ends <= expected && r4[39:32] != 0 && !r_self[4];
+        if (expected) told <= told + ONE;
+        if (offers && cpl_ready) second <= !last;
+        if (leaves) left <= left + ONE;
+        left_1 <= leaves;
     end
 
     always @* if (up) begin
@@ -195,12 +211,21 @@ module f_receive #(
             shared_only_posted: assert (taken_s != tail_s);
             shared_in_post_order: assert (rec_data[63:0] == context_s[64*taken_s[Q_LOG2-1:0] +: 64]);
         end
-        judged_once: assert (!(done_we && err_valid) && (p_valid || !judged_now));
-        if (p_valid && !judged_now) waits_for_the_sink: assert (cpl_valid);
-        if (reports) unexpected_is_refused: assert (expected);
-        if (err_valid && for_q) expected_is_taken: assert (!expected);
-        if (cpl_valid && cpl_data[208] == q) completes_expected: assert (expected);
-        if (reports) completes_once: assert (cpl_valid && cpl_ready && !cpl_user && cpl_data[63:0] == flight[64*done[RX_LOG2-1:0] +: 64]);
+        if (take) one_at_a_time: assert (!\rdone_i.own_take );
+        if (err_valid) judged_once: assert (j_valid && err_qp == r5[15:0] && err_tag == r5[31:16]);
+        if (j_valid && r5[0] == q) begin
+            unexpected_is_refused: assert (j_good || err_valid);
+            expected_is_taken: assert (!j_good || !err_valid);
+        end
+        ends_once: assert ((ends && ends_qp == q) == j_ends);
+        if (told != left) waits_for_the_sink: assert (cpl_valid);
+        if (offers) begin
+            completes_expected: assert (told != left);
+            both_entries: assert (more == !last);
+        end
+        if (leaves) completes_once: assert (!cpl_user && cpl_data[63:0] == flight[64*left[RX_LOG2-1:0] +: 64]);
+        said_once: assert (reports == left_1);
+        if (reports) said_in_order: assert (done_total == left);
     end
 
     // ---------------------------------------------------------------- ports
@@ -237,9 +262,25 @@ module f_receive #(
     (* hierconn *) wire \dut.taken_ram.raddr_1 , \dut.taken_ram.raddr_2 , \dut.taken_ram.raddr_3 ,
         \dut.done_ram.raddr_1 , \dut.done_ram.raddr_2 , \dut.done_ram.raddr_3 ,
         \dut.line_ram.raddr_1 , \dut.line_ram.raddr_2 , \dut.line_ram.raddr_3 ,
-        \dut.settings_ram.f_raddr , \rdone_i.reported_ram.f_raddr , \rdone_i.taken_ram.f_raddr , \rdone_i.settings_ram.f_raddr ;
+        \dut.settings_ram.f_raddr ;
     (* hierconn *) wire [Q_LOG2:0] \dut.own_ram.f_raddr , \dut.shared_ram.f_raddr ;
-    (* hierconn *) wire [RX_LOG2:0] \rdone_i.record_ram.f_raddr ;
+    localparam E_QP = 264, E_INDEX = E_QP + 3, E_TWO = E_INDEX + IDX_W + 7, E_W = E_TWO + 1;
+    (* hierconn *) wire \rdone_i.reported_ram.raddr_1 , \rdone_i.reported_ram.raddr_2 , \rdone_i.reported_ram.raddr_3 ,
+        \rdone_i.taken_ram.raddr_1 , \rdone_i.taken_ram.raddr_2 , \rdone_i.taken_ram.raddr_3 ,
+        \rdone_i.settings_ram.raddr_1 , \rdone_i.settings_ram.raddr_2 , \rdone_i.settings_ram.raddr_3 ,
+        \rdone_i.settings_ram.none_1 , \rdone_i.settings_ram.none_2 , \rdone_i.settings_ram.none_3 ,
+        \rdone_i.record_ram.none_1 , \rdone_i.record_ram.none_2 , \rdone_i.record_ram.none_3 ;
+    (* hierconn *) wire [RX_LOG2:0] \rdone_i.record_ram.raddr_1 , \rdone_i.record_ram.raddr_2 , \rdone_i.record_ram.raddr_3 ;
+    (* hierconn *) wire \rdone_i.t1_we , \rdone_i.t2_we , \rdone_i.t3_we , \rdone_i.t1_qp , \rdone_i.t2_qp , \rdone_i.t3_qp ;
+    (* hierconn *) wire [IDX_W-1:0] \rdone_i.t1_total , \rdone_i.t2_total , \rdone_i.t3_total ;
+    (* hierconn *) wire \rdone_i.p1_valid , \rdone_i.p2_valid , \rdone_i.p3_valid , \rdone_i.d_valid , \rdone_i.p1_self , \rdone_i.p2_self ,
+        \rdone_i.p3_self , \rdone_i.d_self , \rdone_i.p2_bad , \rdone_i.p3_bad , \rdone_i.d_bad ;
+    (* hierconn *) wire [63:0] \rdone_i.p1 ;
+    (* hierconn *) wire [39:0] \rdone_i.p2 , \rdone_i.p3 , \rdone_i.d ;
+    (* hierconn *) wire [2:0] \rdone_i.q_in , \rdone_i.q_out , \rdone_i.under_way ;
+    (* hierconn *) wire \rdone_i.o_valid , \rdone_i.first , \rdone_i.loaded , \rdone_i.room ;
+    (* hierconn *) wire [E_W-1:0] \rdone_i.o ;
+    (* hierconn *) wire [8*E_W-1:0] \rdone_i.f_queue ;
     (* hierconn *) wire \dut.b_req , \dut.s_req , \dut.t_req , \dut.r_req , \dut.c_req ,
         \dut.b_flush , \dut.s_flush , \dut.t_flush , \dut.r_flush , \dut.c_flush ,
         \dut.b_op , \dut.s_op , \dut.t_op , \dut.r_op , \dut.c_op ,
@@ -250,15 +291,16 @@ module f_receive #(
     (* hierconn *) wire [16+IDX_W:0] \dut.line ;
     (* hierconn *) wire [447:0] \dut.e_buf ;
     (* hierconn *) wire [4:0] \dut.out_fifo.level , \dut.out_fifo.wr_ptr , \dut.out_fifo.rd_ptr ;
-    (* hierconn *) wire \dut.out_fifo.q_valid , \rdone_i.j_valid , \rdone_i.j_self ;
-    (* hierconn *) wire [63:0] \rdone_i.j ;
-    (* hierconn *) wire \dut.settings_ram.f_fresh , \dut.own_ram.f_fresh , \dut.shared_ram.f_fresh , \rdone_i.reported_ram.f_fresh ,
-        \rdone_i.taken_ram.f_fresh , \rdone_i.settings_ram.f_fresh , \rdone_i.record_ram.f_fresh , \dut.own_ram.f_value , \dut.shared_ram.f_value ;
+    (* hierconn *) wire \dut.out_fifo.q_valid ;
+    (* hierconn *) wire \dut.settings_ram.f_fresh , \dut.own_ram.f_fresh , \dut.shared_ram.f_fresh , \dut.own_ram.f_value , \dut.shared_ram.f_value ;
+    wire [2:0] waiting = \rdone_i.q_in - \rdone_i.q_out ;
     reg  up_1 = 1'b0;
     always @(posedge clk) up_1 <= up;
     wire idle = !\dut.b_req && !\dut.s_req && !\dut.t_req && !\dut.r_req && !\dut.c_req && !\dut.d_req && !\dut.e_req &&
                 !\dut.b_flush && !\dut.s_flush && !\dut.t_flush && !\dut.r_flush && !\dut.c_flush && !\dut.d_flush && !\dut.e_flush &&
-                !\rdone_i.j_valid && level == 0 && stored == 0 && !\dut.out_fifo.q_valid ;
+                !\rdone_i.p1_valid && !\rdone_i.p2_valid && !\rdone_i.p3_valid && !\rdone_i.d_valid && !\rdone_i.o_valid &&
+                !\rdone_i.t1_we && !\rdone_i.t2_we && !\rdone_i.t3_we && \rdone_i.under_way == 0 && waiting == 0 && !\rdone_i.loaded && !\rdone_i.room && !done_we &&
+                !err_valid && !ends && level == 0 && stored == 0 && !\dut.out_fifo.q_valid ;
     function [IDX_W-1:0] pick;
         input [2*IDX_W-1:0] words;
         input               at;
@@ -281,17 +323,53 @@ module f_receive #(
     wire [2:0]        asked = \dut.b_req + \dut.s_req + \dut.t_req + \dut.r_req + \dut.c_req + \dut.d_req + \dut.e_req ;
     wire [IDX_W-1:0]  flying = taken_now - done, behind = tail - taken_now;
 
+    // Reports on their way through cde_rdone, of q
+    function odd;                                      // may no report be so?
+        input [63:0] r;
+        odd = r[63:40] != 0 || r[15:1] != 0;
+    endfunction
+    function names;                                    // may it be of a buffer that is not reported, before upto?
+        input [63:0]      r;
+        input [IDX_W-1:0] upto;
+        reg [IDX_W-1:0]   ahead;
+        begin
+            ahead = upto - r[16 +: IDX_W];
+            names = ahead != 0 && ahead <= upto - told;
+        end
+    endfunction
+    wire              t1 = \rdone_i.t1_we && \rdone_i.t1_qp == q;
+    wire              t2 = \rdone_i.t2_we && \rdone_i.t2_qp == q;
+    wire              t3 = \rdone_i.t3_we && \rdone_i.t3_qp == q;
+    wire              in_o = \rdone_i.o_valid && \rdone_i.o [E_QP] == q;
+    wire [3:0]        asks_room = r_valid[1] + r_valid[2] + r_valid[3] + r_valid[4] + {1'b0, waiting} + \rdone_i.loaded + err_valid;
+    // In the order of the queue: how many of q are in front or before the place
+    wire [IDX_W-1:0]  e_want [0:7];
+    wire [6:0]        e_fits;
+    genvar            i;
+    assign e_want[0] = in_o ? ONE : 0;
+    generate
+        for (i = 0; i < 7; i = i + 1) begin : g_entry
+            wire [2:0]        place = \rdone_i.q_out + i[2:0];
+            wire [E_W-1:0]    entry = \rdone_i.f_queue [place * E_W +: E_W];
+            wire              mine = i < waiting && entry[E_QP] == q;
+            wire [IDX_W-1:0]  at = left + e_want[i];
+            assign e_want[i+1] = e_want[i] + (mine ? ONE : 0);
+            assign e_fits[i] = !mine || (entry[E_INDEX +: IDX_W] == at && entry[63:0] == flight[64*at[RX_LOG2-1:0] +: 64] && entry[E_TWO] == two);
+        end
+    endgenerate
+
     always @* begin
         if (age > q + 3'd1) begin
             of_q: assert (pick(\dut.taken_ram.words , q) == taken_now && pick(\dut.done_ram.words , q) == done && setting[3:1] == {two, shared, srq} &&
-                          pick(\rdone_i.reported_ram.words , q) == done && pick(\rdone_i.taken_ram.words , q) == taken &&
+                          pick(\rdone_i.reported_ram.words , q) == told && pick(\rdone_i.taken_ram.words , q) == taken_3 &&
                           (q ? \rdone_i.settings_ram.words [67+66] : \rdone_i.settings_ram.words [66]) == two);
         end
         if (age > s + 3'd1) of_s: assert (line_word[0 +: IDX_W] == head);
         age_is_legal: assert (age <= 5);
         if (age > q + 3'd1) tail_of_q: assert (own_word == tail);
         if (age > s + 3'd3) tail_of_s: assert (shared_word == tail_s);
-        if (!up) nothing_yet: assert (tail == 0 && tail_s == 0 && taken == 0 && taken_s == 0 && done == 0 && born == 0 && !known_1 && !open_1 && !p_valid &&
+        if (!up) nothing_yet: assert (tail == 0 && tail_s == 0 && taken == 0 && taken_s == 0 && done == 0 && born == 0 && !known_1 && !open_1 && r_valid == 0 &&
+                                      told == 0 && left == 0 && taken_1 == 0 && taken_2 == 0 && taken_3 == 0 && !j_valid && !j_good && !j_ends && !second && !left_1 &&
                                       !waits && !waits_s && owed == 0 && !shared && !srq && !two);
         if (!rst && !up_1) empty_yet: assert (idle && !\dut.b_op && !\dut.s_op && !\dut.t_op && !\dut.r_op && !\dut.c_op );
         if (age > 0) reads_1: assert (\dut.taken_ram.raddr_1 == \dut.t_qp && \dut.done_ram.raddr_1 == \dut.t_qp && \dut.line_ram.raddr_1 == \dut.t_srq &&
@@ -300,8 +378,7 @@ module f_receive #(
                                    \dut.tail_ram.raddr_2 == {\dut.r_shared , \dut.r_shared ? \dut.r_srq : \dut.r_qp });
         if (age > 2) reads_3: assert (\dut.taken_ram.raddr_3 == \dut.c_qp && \dut.done_ram.raddr_3 == \dut.c_qp && \dut.line_ram.raddr_3 == \dut.c_srq &&
                                    \dut.tail_ram.raddr_3 == {\dut.c_shared , \dut.c_shared ? \dut.c_srq : \dut.c_qp });
-        if (up_1) fresh_reads: assert (up && \dut.settings_ram.f_fresh && \dut.own_ram.f_fresh && \dut.shared_ram.f_fresh &&
-            \rdone_i.reported_ram.f_fresh && \rdone_i.taken_ram.f_fresh && \rdone_i.settings_ram.f_fresh && \rdone_i.record_ram.f_fresh );
+        if (up_1) fresh_reads: assert (up && \dut.settings_ram.f_fresh && \dut.own_ram.f_fresh && \dut.shared_ram.f_fresh );
         if (up) begin
             windows: assert (flying <= F && recorded <= flying && posted_s <= N && (head - taken_s) <= posted_s);
             if (!shared && born == 0) own_window: assert (posted <= N && flying <= posted);
@@ -337,11 +414,46 @@ module f_receive #(
             if (e_q && !shared) e_own: assert (\dut.e_buf [447:384] == context[64*taken[Q_LOG2-1:0] +: 64]);
             if (d_s) d_shared: assert (\dut.shared_ram.f_raddr == {s, d_index_s[Q_LOG2-1:0]} && \dut.shared_ram.f_value );
             if (e_s) e_shared: assert (\dut.e_buf [447:384] == context_s[64*taken_s[Q_LOG2-1:0] +: 64]);
-            judging: assert (\rdone_i.j_valid == p_valid);
-            if (p_valid) j_is_p: assert (\rdone_i.j == p && \rdone_i.j_self == p_self && \rdone_i.reported_ram.f_raddr == p[0] &&
-                                         \rdone_i.taken_ram.f_raddr == p[0] && \rdone_i.settings_ram.f_raddr == p[0] &&
-                                         \rdone_i.record_ram.f_raddr == {p[0], p[16 +: RX_LOG2]});
-            if (waits) cpl_waits: assert (expected);
+            judging: assert ({\rdone_i.d_valid , \rdone_i.p3_valid , \rdone_i.p2_valid , \rdone_i.p1_valid } == r_valid);
+            if (r_valid[1]) p1_is_r1: assert (\rdone_i.p1 == r1 && \rdone_i.p1_self == r_self[1]);
+            if (r_valid[2]) p2_is_r2: assert (\rdone_i.p2 == r2[39:0] && \rdone_i.p2_self == r_self[2] && \rdone_i.p2_bad == odd(r2) &&
+                \rdone_i.reported_ram.raddr_1 == r2[0] && \rdone_i.taken_ram.raddr_1 == r2[0] && \rdone_i.settings_ram.raddr_1 == r2[0] &&
+                \rdone_i.record_ram.raddr_1 == {r2[0], r2[16 +: RX_LOG2]});
+            if (r_valid[3]) p3_is_r3: assert (\rdone_i.p3 == r3[39:0] && \rdone_i.p3_self == r_self[3] && \rdone_i.p3_bad == odd(r3) &&
+                \rdone_i.reported_ram.raddr_2 == r3[0] && \rdone_i.taken_ram.raddr_2 == r3[0] && \rdone_i.settings_ram.raddr_2 == r3[0] &&
+                \rdone_i.record_ram.raddr_2 == {r3[0], r3[16 +: RX_LOG2]});
+            if (r_valid[4]) d_is_r4: assert (\rdone_i.d == r4[39:0] && \rdone_i.d_self == r_self[4] && \rdone_i.d_bad == odd(r4) &&
+                \rdone_i.reported_ram.raddr_3 == r4[0] && \rdone_i.taken_ram.raddr_3 == r4[0] && \rdone_i.settings_ram.raddr_3 == r4[0] &&
+                \rdone_i.record_ram.raddr_3 == {r4[0], r4[16 +: RX_LOG2]});
+            // What was taken is told in the order of the records, and three cycles later.
+            told_1: assert (taken - taken_1 == {{(IDX_W-1){1'b0}}, t1} && (!t1 || \rdone_i.t1_total == taken));
+            told_2: assert (taken_1 - taken_2 == {{(IDX_W-1){1'b0}}, t2} && (!t2 || \rdone_i.t2_total == taken_1));
+            told_3: assert (taken_2 - taken_3 == {{(IDX_W-1){1'b0}}, t3} && (!t3 || \rdone_i.t3_total == taken_2));
+            counted: assert ((taken_3 - told) <= (taken - told) && (taken - told) <= (taken - left) && (taken - left) <= recorded &&
+                             left - done == {{(IDX_W-1){1'b0}}, left_1});
+            // Nothing is written of a buffer that the report may name while that is read.
+            if (r_valid[2] && r2[0] == q) begin
+                unread_1: assert (!\rdone_i.record_ram.none_1 || !names(r2, taken_1));
+                unset_1: assert (!\rdone_i.settings_ram.none_1 || told == taken_1);
+            end
+            if (r_valid[3] && r3[0] == q) begin
+                unread_2: assert (!\rdone_i.record_ram.none_2 || !names(r3, taken_2));
+                unset_2: assert (!\rdone_i.settings_ram.none_2 || told == taken_2);
+            end
+            if (r_valid[4] && r4[0] == q) begin
+                unread_3: assert (!\rdone_i.record_ram.none_3 || !names(r4, taken_3));
+                unset_3: assert (!\rdone_i.settings_ram.none_3 || told == taken_3);
+            end
+            under_way: assert (\rdone_i.under_way == asks_room && asks_room <= 6 && (!\rdone_i.room || asks_room <= 5));
+            queued: assert (waiting == 0 || \rdone_i.o_valid );
+            in_queue: assert (e_want[7] == told - left && (&e_fits));
+            if (in_o) in_front: assert (\rdone_i.o [E_INDEX +: IDX_W] == left && \rdone_i.o [63:0] == flight[64*left[RX_LOG2-1:0] +: 64] &&
+                                        \rdone_i.o [E_TWO] == two && \rdone_i.first == !last);
+            if (!in_o) first_of_two: assert (!second);
+            if (reports) done_is_left: assert (done_total == left);
+            said: assert (reports == left_1);
+            judged: assert (j_valid || !err_valid);
+            if (waits) cpl_waits: assert (in_o);
             levels: assert (stored <= 16 && \dut.out_fifo.level == stored + \dut.out_fifo.q_valid && (\dut.out_fifo.q_valid || stored == 0));
             room: assert (level + asked <= 16 && owed == level + asked);
             if (waits_s) offered: assert (\dut.out_fifo.q_valid );
@@ -363,9 +475,8 @@ module f_receive #(
         end
         for (k = 0; k < F; k = k + 1) begin : g_flights
             wire [RX_LOG2-1:0] since = k - done[RX_LOG2-1:0];
-            wire [IDX_W-1:0]   left = taken - done;
             wire [198:0]       record = q ? \rdone_i.record_ram.words [199*(F+k) +: 199] : \rdone_i.record_ram.words [199*k +: 199];
-            assign record_fits[k] = since >= left || (record[63:0] == flight[64*k +: 64] && record[133] == flushed[k]);
+            assign record_fits[k] = since >= recorded || (record[63:0] == flight[64*k +: 64] && record[133] == flushed[k]);
         end
     endgenerate
     always @* if (up) own_buffers: assert (&own_fits);

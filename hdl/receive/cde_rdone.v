@@ -187,7 +187,7 @@ module cde_rdone #(
                          bad_token ? `CDE_CQESTATUS_INVALID_TOKEN : d_status;
     wire        success = status == 8'h00;
     wire        quiet = waits && !solicited && success;
-    // Where a receive has two entries, the invalidate result comes first, or the credit that it does not need goes back.
+    // Of two entries the invalidate result comes first, or the credit that it does not need goes back.
     wire        shows = two && invalidate && !too_long && !bad_token;
 
     // The end of the connection waits for no room.
@@ -200,7 +200,7 @@ module cde_rdone #(
         err_tag <= tag;
     end
 
-    // ---------------------------------------------------------------- the queue of good ones, and who is in front of it
+    // ---------------------------------------------------------------- the queue of good ones, who is in front of it
     localparam E_COOKIE = 0, E_WINDOW = 64, E_CONTEXT = 128, E_BYTES = 192, E_TOKEN = 224, E_STATUS = 256,
                E_QP = 264, E_CQ = E_QP + QP_W, E_SRQ = E_CQ + CQ_W, E_INDEX = E_SRQ + SRQ_W, E_SHARED = E_INDEX + IDX_W,
                E_SELF = E_SHARED + 1, E_SOLICITED = E_SELF + 1, E_INVALIDATE = E_SOLICITED + 1,
