@@ -99,7 +99,7 @@ module f_receive #(
         .rec_data(rec_data), .fail_valid(fail_valid), .ev_waits(ev_waits)
     );
 
-    cde_rdone #(.QP_W(1), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2), .ECC(0)) rdone_i (
+    cde_rdone #(.QP_W(1), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2), .AHEAD(3), .ECC(0)) rdone_i (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem2), .rst(rst), .init(init), .s_axis_rdone_tdata(report), .s_axis_rdone_tvalid(report_valid && up),
         .s_axis_rdone_tready(report_ready), .self_valid(self_valid && up), .self_qp(self_qp), .self_tag(self_tag), .self_room(self_room),
         .taken_we(rec_we && up), .taken_qp(rec_slot[RX_LOG2]), .taken_total(rec_total), .rec_we(rec_we && up), .rec_slot(rec_slot),
@@ -277,10 +277,10 @@ module f_receive #(
         \rdone_i.p3_self , \rdone_i.d_self , \rdone_i.p2_bad , \rdone_i.p3_bad , \rdone_i.d_bad ;
     (* hierconn *) wire [63:0] \rdone_i.p1 ;
     (* hierconn *) wire [39:0] \rdone_i.p2 , \rdone_i.p3 , \rdone_i.d ;
-    (* hierconn *) wire [2:0] \rdone_i.q_in , \rdone_i.q_out , \rdone_i.under_way ;
+    (* hierconn *) wire [1:0] \rdone_i.q_in , \rdone_i.q_out , \rdone_i.under_way ;
     (* hierconn *) wire \rdone_i.o_valid , \rdone_i.first , \rdone_i.loaded , \rdone_i.room ;
     (* hierconn *) wire [E_W-1:0] \rdone_i.o ;
-    (* hierconn *) wire [8*E_W-1:0] \rdone_i.f_queue ;
+    (* hierconn *) wire [4*E_W-1:0] \rdone_i.f_queue ;
     (* hierconn *) wire \dut.b_req , \dut.s_req , \dut.t_req , \dut.r_req , \dut.c_req ,
         \dut.b_flush , \dut.s_flush , \dut.t_flush , \dut.r_flush , \dut.c_flush ,
         \dut.b_op , \dut.s_op , \dut.t_op , \dut.r_op , \dut.c_op ,
@@ -293,7 +293,7 @@ module f_receive #(
     (* hierconn *) wire [4:0] \dut.out_fifo.level , \dut.out_fifo.wr_ptr , \dut.out_fifo.rd_ptr ;
     (* hierconn *) wire \dut.out_fifo.q_valid ;
     (* hierconn *) wire \dut.settings_ram.f_fresh , \dut.own_ram.f_fresh , \dut.shared_ram.f_fresh , \dut.own_ram.f_value , \dut.shared_ram.f_value ;
-    wire [2:0] waiting = \rdone_i.q_in - \rdone_i.q_out ;
+    wire [1:0] waiting = \rdone_i.q_in - \rdone_i.q_out ;
     reg  up_1 = 1'b0;
     always @(posedge clk) up_1 <= up;
     wire idle = !\dut.b_req && !\dut.s_req && !\dut.t_req && !\dut.r_req && !\dut.c_req && !\dut.d_req && !\dut.e_req &&
@@ -341,20 +341,29 @@ module f_receive #(
     wire              t2 = \rdone_i.t2_we && \rdone_i.t2_qp == q;
     wire              t3 = \rdone_i.t3_we && \rdone_i.t3_qp == q;
     wire              in_o = \rdone_i.o_valid && \rdone_i.o [E_QP] == q;
-    wire [3:0]        asks_room = r_valid[1] + r_valid[2] + r_valid[3] + r_valid[4] + {1'b0, waiting} + \rdone_i.loaded + err_valid;
-    // In the order of the queue: how many of q are in front or before the place
-    wire [IDX_W-1:0]  e_want [0:7];
-    wire [6:0]        e_fits;
+    wire [3:0]        asks_room = r_valid[1] + r_valid[2] + r_valid[3] + r_valid[4] + {2'd0, waiting} + \rdone_i.loaded + err_valid;
+    // In the order of the queue: how many of q are in front or before the place; by place, what it holds of q
+    wire [IDX_W-1:0]  e_want [0:3];
+    wire [2:0]        e_index;
+    wire [3:0]        e_fits;
     genvar            i;
     assign e_want[0] = in_o ? ONE : 0;
     generate
-        for (i = 0; i < 7; i = i + 1) begin : g_entry
-            wire [2:0]        place = \rdone_i.q_out + i[2:0];
-            wire [E_W-1:0]    entry = \rdone_i.f_queue [place * E_W +: E_W];
-            wire              mine = i < waiting && entry[E_QP] == q;
+        for (i = 0; i < 3; i = i + 1) begin : g_entry
+            wire [1:0]        place = \rdone_i.q_out + i[1:0];
+            wire              mine = i < waiting && \rdone_i.f_queue [place * E_W + E_QP] == q;
+            wire [IDX_W-1:0]  index = \rdone_i.f_queue [place * E_W + E_INDEX +: IDX_W];
             wire [IDX_W-1:0]  at = left + e_want[i];
             assign e_want[i+1] = e_want[i] + (mine ? ONE : 0);
-            assign e_fits[i] = !mine || (entry[E_INDEX +: IDX_W] == at && entry[63:0] == flight[64*at[RX_LOG2-1:0] +: 64] && entry[E_TWO] == two);
+            assign e_index[i] = !mine || index == at;
+        end
+        for (i = 0; i < 4; i = i + 1) begin : g_place
+            wire [E_W-1:0]    entry = \rdone_i.f_queue [i * E_W +: E_W];
+            wire [1:0]        order = i[1:0] - \rdone_i.q_out ;
+            wire              mine = order < waiting && entry[E_QP] == q;
+            wire [RX_LOG2-1:0] slot = entry[E_INDEX +: RX_LOG2];
+            wire [IDX_W-1:0]  ahead = entry[E_INDEX +: IDX_W] - left;
+            assign e_fits[i] = !mine || (ahead < told - left && ahead >= e_want[0] && entry[63:0] == flight[64*slot +: 64] && entry[E_TWO] == two);
         end
     endgenerate
 
@@ -444,9 +453,10 @@ module f_receive #(
                 unread_3: assert (!\rdone_i.record_ram.none_3 || !names(r4, taken_3));
                 unset_3: assert (!\rdone_i.settings_ram.none_3 || told == taken_3);
             end
-            under_way: assert (\rdone_i.under_way == asks_room && asks_room <= 6 && (!\rdone_i.room || asks_room <= 5));
+            under_way: assert ({2'd0, \rdone_i.under_way } == asks_room && asks_room <= 3 && (!\rdone_i.room || asks_room <= 2));
             queued: assert (waiting == 0 || \rdone_i.o_valid );
-            in_queue: assert (e_want[7] == told - left && (&e_fits));
+            in_queue: assert (e_want[3] == told - left && (&e_index));
+            entries: assert (&e_fits);
             if (in_o) in_front: assert (\rdone_i.o [E_INDEX +: IDX_W] == left && \rdone_i.o [63:0] == flight[64*left[RX_LOG2-1:0] +: 64] &&
                                         \rdone_i.o [E_TWO] == two && \rdone_i.first == !last);
             if (!in_o) first_of_two: assert (!second);

@@ -22,6 +22,7 @@ module cde_rdone #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter RX_LOG2 = 3,
+    parameter AHEAD = 6,                     // most reports under way, at most 7; 6 for one in each cycle
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -80,9 +81,9 @@ module cde_rdone #(
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam SELF_LOG2 = 4;
-    localparam PLACES_LOG2 = 3;              // places of the queue; one is always free
+    localparam PLACES_LOG2 = AHEAD < 4 ? 2 : 3;      // places of the queue; one is always free
     localparam [PLACES_LOG2-1:0] P_ONE = {{(PLACES_LOG2-1){1'b0}}, 1'b1};
-    localparam [PLACES_LOG2-1:0] AHEAD = 3'd6;       // most reports under way: one in each cycle
+    localparam [31:0] MOST = AHEAD;
 
     // ---------------------------------------------------------------- stage A: reports of the transport first
     // Flushed QPs wait for nothing else.
@@ -238,7 +239,7 @@ module cde_rdone #(
         end else if (m_axis_cpl_tready) first <= 1'b0;
         loaded <= load;
         under_way <= under_way_next;
-        room <= !init && under_way_next < AHEAD;
+        room <= !init && under_way_next < MOST[PLACES_LOG2-1:0];
         if (rst) begin
             {q_in, q_out, under_way} <= {3 * PLACES_LOG2{1'b0}};
             {o_valid, loaded, room} <= 3'd0;
