@@ -4,6 +4,7 @@
 // Purpose: follows the buffers of any one QP's own queue and of any one shared queue from their post to their completion. Requests, reports,
 //          flushes, credits, and all that other QPs do, are free. Assumed of cde_rpost is that it accepts in order and no more than a queue
 //          holds; of the QP that it is created, and opens, with nothing outstanding; of the shared queue one life.
+//          Macros for runs that need less: TAKING_ONLY leaves out what reports and completions do, JUDGED_ONLY leaves out requests.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -200,6 +201,7 @@ module f_receive #(
         left_1 <= leaves;
     end
 
+`ifndef JUDGED_ONLY
     always @* if (up) begin
         if (records) begin
             tags_in_order: assert (rec_total == taken + ONE && rec_slot == {q, taken[RX_LOG2-1:0]} && recorded < F);
@@ -211,6 +213,10 @@ module f_receive #(
             shared_only_posted: assert (taken_s != tail_s);
             shared_in_post_order: assert (rec_data[63:0] == context_s[64*taken_s[Q_LOG2-1:0] +: 64]);
         end
+    end
+`endif
+`ifndef TAKING_ONLY
+    always @* if (up) begin
         if (take) one_at_a_time: assert (!\rdone_i.own_take );
         if (err_valid) judged_once: assert (j_valid && err_qp == r5[15:0] && err_tag == r5[31:16]);
         if (j_valid && r5[0] == q) begin
@@ -227,12 +233,14 @@ module f_receive #(
         said_once: assert (reports == left_1);
         if (reports) said_in_order: assert (done_total == left);
     end
+`endif
 
     // ---------------------------------------------------------------- ports
     reg  [5:0] owed = 0;                               // answers
     wire       waits, waits_s;
     (* hierconn *) wire \dut.out_fifo.push_valid , \dut.out_fifo.push_ready ;
     always @(posedge clk) owed <= owed + (request_valid && request_ready && up) - (scatter_valid && scatter_ready && up);
+`ifndef JUDGED_ONLY
     always @* if (up) begin
         answered_once: assert (!scatter_valid || owed != 0);
         answer_has_room: assert (!\dut.out_fifo.push_valid || \dut.out_fifo.push_ready );
@@ -240,9 +248,12 @@ module f_receive #(
     axis_props #(.W(432)) scatter_i (
         .clk(clk), .rst(!up), .valid(scatter_valid && up), .ready(scatter_ready), .data({scatter_data, scatter_dest, scatter_user}), .held(waits_s)
     );
+`endif
+`ifndef TAKING_ONLY
     axis_props #(.W(273)) cpl_i (
         .clk(clk), .rst(!up), .valid(cpl_valid && cpl_data[208] == q && up), .ready(cpl_ready), .data({cpl_data, cpl_dest, cpl_user}), .held(waits)
     );
+`endif
 
     (* hierconn *) wire \dut.d_req , \dut.d_take , \dut.d_flush , \dut.e_req , \dut.e_take , \dut.e_flush , \dut.d_qp , \dut.e_qp ;
     wire d_q = ((\dut.d_req && \dut.d_take ) || \dut.d_flush ) && \dut.d_qp == q;
