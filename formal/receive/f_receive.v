@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_receive: proof that each posted receive is taken once, in order, and completes once (cde_take, cde_rdone).
 //
-// Purpose: follows the buffers of any one QP's own queue and of any one shared queue from their post to their completion. Requests, reports,
-//          flushes, credits, and all that other QPs do, are free. Assumed of cde_rpost is that it accepts in order and no more than a queue
-//          holds; of the QP that it is created, and opens, with nothing outstanding; of the shared queue one life.
-//          Macros for runs that need less: TAKING_ONLY leaves out what reports and completions do, JUDGED_ONLY leaves out requests.
+// Purpose: follows the buffers of any one QP's own queue and of any one shared queue from their post to their
+//          completion. Requests, reports, flushes, credits, and all that other QPs do, are free. Assumed of cde_rpost is
+//          that it accepts in order and no more than a queue holds; of the QP that it is created, and opens, with
+//          nothing outstanding; of the shared queue one life. Macros for runs that need less: TAKING_ONLY leaves out
+//          what reports and completions do, JUDGED_ONLY what is taken for requests.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -72,7 +73,8 @@ module f_receive #(
     (* anyconst *) wire q;               // any one QP, any one shared queue
     (* anyconst *) wire s;
 
-    wire                request_ready, scatter_valid, flush_take, self_room, self_valid, self_qp, taken_we, taken_qp, rec_we, fail_valid, peer_counts;
+    wire                request_ready, scatter_valid, flush_take, self_room, self_valid, self_qp, taken_we, taken_qp,
+        rec_we, fail_valid, peer_counts;
     wire [383:0]        scatter_data;
     wire [15:0]         scatter_dest, cpl_dest;
     wire [31:0]         scatter_user;
@@ -84,33 +86,48 @@ module f_receive #(
     wire [7:0]          err_cause;
     wire [255:0]        cpl_data;
 
-    cde_take #(.NUM_QP(2), .QP_W(1), .NUM_SRQ(2), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RQ_LOG2(Q_LOG2), .SRQ_LOG2(Q_LOG2), .RX_LOG2(RX_LOG2),
+    cde_take #(.NUM_QP(2), .QP_W(1), .NUM_SRQ(2), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RQ_LOG2(Q_LOG2),
+        .SRQ_LOG2(Q_LOG2), .RX_LOG2(RX_LOG2),
         .ECC(0)) dut (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .s_axis_rreq_tdata(request), .s_axis_rreq_tvalid(request_valid && up),
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .s_axis_rreq_tdata(request),
+            .s_axis_rreq_tvalid(request_valid && up),
         .s_axis_rreq_tready(request_ready), .m_axis_scatter_tdata(scatter_data), .m_axis_scatter_tdest(scatter_dest),
-        .m_axis_scatter_tuser(scatter_user), .m_axis_scatter_tvalid(scatter_valid), .m_axis_scatter_tready(scatter_ready), .hold(hold),
-        .flush_valid(flush_valid && up), .flush_take(flush_take), .flush_qp(flush_qp), .self_room(self_room), .self_valid(self_valid),
-        .self_qp(self_qp), .self_tag(self_tag), .op_valid(op_valid && up), .op_code(op_code), .op_srq(op_srq), .op_mark(op_mark),
+        .m_axis_scatter_tuser(scatter_user), .m_axis_scatter_tvalid(scatter_valid),
+            .m_axis_scatter_tready(scatter_ready), .hold(hold),
+        .flush_valid(flush_valid && up), .flush_take(flush_take), .flush_qp(flush_qp), .self_room(self_room),
+            .self_valid(self_valid),
+        .self_qp(self_qp), .self_tag(self_tag), .op_valid(op_valid && up), .op_code(op_code), .op_srq(op_srq),
+            .op_mark(op_mark),
         .rq_hold(rq_hold), .gr_room(gr_room), .gr_dead(gr_dead), .set_we(set_we && up), .set_qp(set_qp),
-        .set_data({set_guard, set_two, set_shared, set_srq, 1'b0}), .qp_known(qp_known), .qp_open(qp_open), .qp_up(qp_up), .removed(removed),
-        .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context), .fresh(fresh && up), .fresh_qp(fresh_qp),
+        .set_data({set_guard, set_two, set_shared, set_srq, 1'b0}), .qp_known(qp_known), .qp_open(qp_open),
+            .qp_up(qp_up), .removed(removed),
+        .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context), .fresh(fresh && up),
+            .fresh_qp(fresh_qp),
         .tail_we(tail_we && up), .tail_queue(tail_queue), .tail_index(tail_index), .done_we(done_we), .done_qp(done_qp),
-        .done_total(done_total), .buf_we(tail_we && !start && up), .buf_queue(tail_queue), .buf_index(buf_index), .buf_data(buf_data),
-        .taken_we(taken_we), .taken_qp(taken_qp), .taken_total(taken_total), .rec_we(rec_we), .rec_total(rec_total), .rec_slot(rec_slot),
+        .done_total(done_total), .buf_we(tail_we && !start && up), .buf_queue(tail_queue), .buf_index(buf_index),
+            .buf_data(buf_data),
+        .taken_we(taken_we), .taken_qp(taken_qp), .taken_total(taken_total), .rec_we(rec_we), .rec_total(rec_total),
+            .rec_slot(rec_slot),
         .rec_data(rec_data), .fail_valid(fail_valid), .ev_waits(ev_waits)
     );
 
     cde_rdone #(.QP_W(1), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2), .AHEAD(3), .ECC(0)) rdone_i (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem2), .rst(rst), .init(init), .s_axis_rdone_tdata(report), .s_axis_rdone_tvalid(report_valid && up),
-        .s_axis_rdone_tready(report_ready), .self_valid(self_valid && up), .self_qp(self_qp), .self_tag(self_tag), .self_room(self_room),
-        .taken_we(rec_we && up), .taken_qp(rec_slot[RX_LOG2]), .taken_total(rec_total), .rec_we(rec_we && up), .rec_slot(rec_slot),
-        .rec_data(rec_data), .set_we(set_we && up), .set_qp(set_qp), .set_data({set_two, set_wait, 1'b0, 64'd0}), .m_axis_cpl_tdata(cpl_data),
-        .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_user), .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready),
-        .more(more), .done_we(done_we), .done_qp(done_qp), .done_total(done_total), .fail_valid(ends), .fail_qp(ends_qp),
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem2), .rst(rst), .init(init), .s_axis_rdone_tdata(report),
+            .s_axis_rdone_tvalid(report_valid && up),
+        .s_axis_rdone_tready(report_ready), .self_valid(self_valid && up), .self_qp(self_qp), .self_tag(self_tag),
+            .self_room(self_room),
+        .taken_we(rec_we && up), .taken_qp(rec_slot[RX_LOG2]), .taken_total(rec_total), .rec_we(rec_we && up),
+            .rec_slot(rec_slot),
+        .rec_data(rec_data), .set_we(set_we && up), .set_qp(set_qp), .set_data({set_two, set_wait, 1'b0, 64'd0}),
+            .m_axis_cpl_tdata(cpl_data),
+        .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_user), .m_axis_cpl_tvalid(cpl_valid),
+            .m_axis_cpl_tready(cpl_ready),
+        .more(more), .done_we(done_we), .done_qp(done_qp), .done_total(done_total), .fail_valid(ends),
+            .fail_qp(ends_qp),
         .err_valid(err_valid), .err_cause(err_cause), .err_qp(err_qp), .err_tag(err_tag)
     );
 
-    // ---------------------------------------------------------------- buffers of q's own queue and of s, what q has in flight
+    // ------------------------------------------------------- buffers of q's own queue and of s, what q has in flight
     reg [IDX_W-1:0] tail = 0, tail_s = 0;              // posted so far; own ones by the tag that they will have
     reg [IDX_W-1:0] taken = 0, taken_s = 0;
     reg [IDX_W-1:0] told = 0, left = 0, done = 0;      // reported, completed, and said to be
@@ -118,7 +135,8 @@ module f_receive #(
     reg [64*F-1:0]  flight = 0;
     reg [F-1:0]     flushed = 0;
     reg             shared = 1'b0, srq = 1'b0, two = 1'b0;
-    reg [2:0]       born = 0;                          // cycles since the QP was given a queue of its own, until it starts
+    // Cycles since the QP was given a queue of its own, until it starts
+    reg [2:0]       born = 0;
     reg             known_1 = 1'b0, open_1 = 1'b0;
 
     wire            posts = tail_we && !start && tail_queue == {1'b0, q} && up;
@@ -137,7 +155,8 @@ module f_receive #(
         if (starts) assume (born == 6 && tail_index == taken_now);
         if (posts_s) assume (posted_s < N && tail_index == tail_s + ONE && buf_index == tail_s);
         if (tail_we && start) assume (tail_queue != {1'b1, s});
-        // Known once created, with its queue started, and only as long as something is outstanding; then open, or up, at times.
+        // Known once created, with its queue started, and only as long as something is outstanding; then open, or up,
+        // at times.
         assume ((qp_known[q] || !qp_open[q]) && (qp_open[q] || !qp_up[q]));
         if (qp_known[q]) assume (born == 0);
         if (born == 6) assume (starts);
@@ -180,7 +199,8 @@ module f_receive #(
     wire        for_q = r_valid[4] && r4[0] == q;
     wire        expected = for_q && r4[63:40] == 0 && r4[15:1] == 0 && told != taken_3 &&
                            r4[31:16] == {{(16-IDX_W){1'b0}}, told} && flushed[told[RX_LOG2-1:0]] == r_self[4];
-    reg         second = 1'b0, left_1 = 1'b0;          // the second of two entries is next; one has left in the cycle before
+    // The second of two entries is next; one has left in the cycle before
+    reg         second = 1'b0, left_1 = 1'b0;
     wire        offers = cpl_valid && cpl_data[208] == q && up;
     wire        last = !two || second;
     wire        leaves = offers && cpl_ready && last;
@@ -239,23 +259,27 @@ module f_receive #(
     reg  [5:0] owed = 0;                               // answers
     wire       waits, waits_s;
     (* hierconn *) wire \dut.out_fifo.push_valid , \dut.out_fifo.push_ready ;
-    always @(posedge clk) owed <= owed + (request_valid && request_ready && up) - (scatter_valid && scatter_ready && up);
+    always @(posedge clk) owed <= owed + (request_valid && request_ready && up) - (scatter_valid &&
+        scatter_ready && up);
 `ifndef JUDGED_ONLY
     always @* if (up) begin
         answered_once: assert (!scatter_valid || owed != 0);
         answer_has_room: assert (!\dut.out_fifo.push_valid || \dut.out_fifo.push_ready );
     end
     axis_props #(.W(432)) scatter_i (
-        .clk(clk), .rst(!up), .valid(scatter_valid && up), .ready(scatter_ready), .data({scatter_data, scatter_dest, scatter_user}), .held(waits_s)
+        .clk(clk), .rst(!up), .valid(scatter_valid && up), .ready(scatter_ready),
+        .data({scatter_data, scatter_dest, scatter_user}), .held(waits_s)
     );
 `endif
 `ifndef TAKING_ONLY
     axis_props #(.W(273)) cpl_i (
-        .clk(clk), .rst(!up), .valid(cpl_valid && cpl_data[208] == q && up), .ready(cpl_ready), .data({cpl_data, cpl_dest, cpl_user}), .held(waits)
+        .clk(clk), .rst(!up), .valid(cpl_valid && cpl_data[208] == q && up), .ready(cpl_ready),
+        .data({cpl_data, cpl_dest, cpl_user}), .held(waits)
     );
 `endif
 
-    (* hierconn *) wire \dut.d_req , \dut.d_take , \dut.d_flush , \dut.e_req , \dut.e_take , \dut.e_flush , \dut.d_qp , \dut.e_qp ;
+    (* hierconn *) wire \dut.d_req , \dut.d_take , \dut.d_flush , \dut.e_req , \dut.e_take , \dut.e_flush ,
+        \dut.d_qp , \dut.e_qp ;
     wire d_q = ((\dut.d_req && \dut.d_take ) || \dut.d_flush ) && \dut.d_qp == q;
     wire e_q = ((\dut.e_req && \dut.e_take ) || \dut.e_flush ) && \dut.e_qp == q;
     assign taken_now = up ? taken + (d_q ? ONE : 0) + (e_q ? ONE : 0) : 0;
