@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_receive: proof that each posted receive is taken once, in order, and completes once (cde_take, cde_rdone).
 //
-// Purpose: follows the buffers of any one QP's own queue and of any one shared queue from their post to their completion. Requests, reports,
-//          flushes, credits, and all that other QPs do, are free. Assumed of cde_rpost is that it accepts in order and no more than a queue
-//          holds; of the QP that it is created, and opens, with nothing outstanding; of the shared queue one life.
+// Purpose: follows the buffers of any one QP's own queue and of any one shared queue from their post to their
+//          completion. Requests, reports, flushes, credits, and all that other QPs do, are free. Assumed of cde_rpost is
+//          that it accepts in order and no more than a queue holds; of the QP that it is created, and opens, with
+//          nothing outstanding; of the shared queue one life. Macros for runs that need less: TAKING_ONLY leaves out
+//          what reports and completions do, JUDGED_ONLY what is taken for requests.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -71,49 +73,70 @@ module f_receive #(
     (* anyconst *) wire q;               // any one QP, any one shared queue
     (* anyconst *) wire s;
 
-    wire                request_ready, scatter_valid, flush_take, self_room, self_valid, self_qp, taken_we, taken_qp, rec_we, fail_valid, peer_counts;
+    wire                request_ready, scatter_valid, flush_take, self_room, self_valid, self_qp, taken_we, taken_qp,
+        rec_we, fail_valid, peer_counts;
     wire [383:0]        scatter_data;
     wire [15:0]         scatter_dest, cpl_dest;
     wire [31:0]         scatter_user;
     wire [IDX_W-1:0]    self_tag, taken_total, rec_total, done_total;
     wire [RX_LOG2:0]    rec_slot;
     wire [198:0]        rec_data;
-    wire                report_ready, done_we, done_qp, err_valid, cpl_valid, cpl_user;
+    wire                report_ready, done_we, done_qp, err_valid, ends, ends_qp, more, cpl_valid, cpl_user;
+    wire [15:0]         err_qp, err_tag;
+    wire [7:0]          err_cause;
     wire [255:0]        cpl_data;
 
-    cde_take #(.NUM_QP(2), .QP_W(1), .NUM_SRQ(2), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RQ_LOG2(Q_LOG2), .SRQ_LOG2(Q_LOG2), .RX_LOG2(RX_LOG2),
+    cde_take #(.NUM_QP(2), .QP_W(1), .NUM_SRQ(2), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RQ_LOG2(Q_LOG2),
+        .SRQ_LOG2(Q_LOG2), .RX_LOG2(RX_LOG2),
         .ECC(0)) dut (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .s_axis_rreq_tdata(request), .s_axis_rreq_tvalid(request_valid && up),
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .s_axis_rreq_tdata(request),
+            .s_axis_rreq_tvalid(request_valid && up),
         .s_axis_rreq_tready(request_ready), .m_axis_scatter_tdata(scatter_data), .m_axis_scatter_tdest(scatter_dest),
-        .m_axis_scatter_tuser(scatter_user), .m_axis_scatter_tvalid(scatter_valid), .m_axis_scatter_tready(scatter_ready), .hold(hold),
-        .flush_valid(flush_valid && up), .flush_take(flush_take), .flush_qp(flush_qp), .self_room(self_room), .self_valid(self_valid),
-        .self_qp(self_qp), .self_tag(self_tag), .op_valid(op_valid && up), .op_code(op_code), .op_srq(op_srq), .op_mark(op_mark),
+        .m_axis_scatter_tuser(scatter_user), .m_axis_scatter_tvalid(scatter_valid),
+            .m_axis_scatter_tready(scatter_ready), .hold(hold),
+        .flush_valid(flush_valid && up), .flush_take(flush_take), .flush_qp(flush_qp), .self_room(self_room),
+            .self_valid(self_valid),
+        .self_qp(self_qp), .self_tag(self_tag), .op_valid(op_valid && up), .op_code(op_code), .op_srq(op_srq),
+            .op_mark(op_mark),
         .rq_hold(rq_hold), .gr_room(gr_room), .gr_dead(gr_dead), .set_we(set_we && up), .set_qp(set_qp),
-        .set_data({set_guard, set_two, set_shared, set_srq, 1'b0}), .qp_known(qp_known), .qp_open(qp_open), .qp_up(qp_up), .removed(removed),
-        .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context), .fresh(fresh && up), .fresh_qp(fresh_qp),
+        .set_data({set_guard, set_two, set_shared, set_srq, 1'b0}), .qp_known(qp_known), .qp_open(qp_open),
+            .qp_up(qp_up), .removed(removed),
+        .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context), .fresh(fresh && up),
+            .fresh_qp(fresh_qp),
         .tail_we(tail_we && up), .tail_queue(tail_queue), .tail_index(tail_index), .done_we(done_we), .done_qp(done_qp),
-        .done_total(done_total), .buf_we(tail_we && !start && up), .buf_queue(tail_queue), .buf_index(buf_index), .buf_data(buf_data),
-        .taken_we(taken_we), .taken_qp(taken_qp), .taken_total(taken_total), .rec_we(rec_we), .rec_total(rec_total), .rec_slot(rec_slot),
+        .done_total(done_total), .buf_we(tail_we && !start && up), .buf_queue(tail_queue), .buf_index(buf_index),
+            .buf_data(buf_data),
+        .taken_we(taken_we), .taken_qp(taken_qp), .taken_total(taken_total), .rec_we(rec_we), .rec_total(rec_total),
+            .rec_slot(rec_slot),
         .rec_data(rec_data), .fail_valid(fail_valid), .ev_waits(ev_waits)
     );
 
-    cde_rdone #(.QP_W(1), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2), .ECC(0)) rdone_i (
-        .clk(clk), .mem_i(mem), .mem_o(unused_mem2), .rst(rst), .init(init), .s_axis_rdone_tdata(report), .s_axis_rdone_tvalid(report_valid && up),
-        .s_axis_rdone_tready(report_ready), .self_valid(self_valid && up), .self_qp(self_qp), .self_tag(self_tag), .self_room(self_room),
-        .taken_we(rec_we && up), .taken_qp(rec_slot[RX_LOG2]), .taken_total(rec_total), .rec_we(rec_we && up), .rec_slot(rec_slot),
-        .rec_data(rec_data), .set_we(set_we && up), .set_qp(set_qp), .set_data({set_two, set_wait, 1'b0, 64'd0}), .m_axis_cpl_tdata(cpl_data),
-        .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_user), .m_axis_cpl_tvalid(cpl_valid), .m_axis_cpl_tready(cpl_ready),
-        .done_we(done_we), .done_qp(done_qp), .done_total(done_total), .err_valid(err_valid)
+    cde_rdone #(.QP_W(1), .SRQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RX_LOG2(RX_LOG2), .AHEAD(3), .ECC(0)) rdone_i (
+        .clk(clk), .mem_i(mem), .mem_o(unused_mem2), .rst(rst), .init(init), .s_axis_rdone_tdata(report),
+            .s_axis_rdone_tvalid(report_valid && up),
+        .s_axis_rdone_tready(report_ready), .self_valid(self_valid && up), .self_qp(self_qp), .self_tag(self_tag),
+            .self_room(self_room),
+        .taken_we(rec_we && up), .taken_qp(rec_slot[RX_LOG2]), .taken_total(rec_total), .rec_we(rec_we && up),
+            .rec_slot(rec_slot),
+        .rec_data(rec_data), .set_we(set_we && up), .set_qp(set_qp), .set_data({set_two, set_wait, 1'b0, 64'd0}),
+            .m_axis_cpl_tdata(cpl_data),
+        .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_user), .m_axis_cpl_tvalid(cpl_valid),
+            .m_axis_cpl_tready(cpl_ready),
+        .more(more), .done_we(done_we), .done_qp(done_qp), .done_total(done_total), .fail_valid(ends),
+            .fail_qp(ends_qp),
+        .err_valid(err_valid), .err_cause(err_cause), .err_qp(err_qp), .err_tag(err_tag)
     );
 
-    // ---------------------------------------------------------------- buffers of q's own queue and of s, what q has in flight
+    // ------------------------------------------------------- buffers of q's own queue and of s, what q has in flight
     reg [IDX_W-1:0] tail = 0, tail_s = 0;              // posted so far; own ones by the tag that they will have
-    reg [IDX_W-1:0] taken = 0, taken_s = 0, done = 0;
+    reg [IDX_W-1:0] taken = 0, taken_s = 0;
+    reg [IDX_W-1:0] told = 0, left = 0, done = 0;      // reported, completed, and said to be
     reg [64*N-1:0]  context = 0, context_s = 0;
     reg [64*F-1:0]  flight = 0;
     reg [F-1:0]     flushed = 0;
     reg             shared = 1'b0, srq = 1'b0, two = 1'b0;
-    reg [2:0]       born = 0;                          // cycles since the QP was given a queue of its own, until it starts
+    // Cycles since the QP was given a queue of its own, until it starts
+    reg [2:0]       born = 0;
     reg             known_1 = 1'b0, open_1 = 1'b0;
 
     wire            posts = tail_we && !start && tail_queue == {1'b0, q} && up;
@@ -132,7 +155,8 @@ module f_receive #(
         if (starts) assume (born == 6 && tail_index == taken_now);
         if (posts_s) assume (posted_s < N && tail_index == tail_s + ONE && buf_index == tail_s);
         if (tail_we && start) assume (tail_queue != {1'b1, s});
-        // Known once created, with its queue started, and only as long as something is outstanding; then open, or up, at times.
+        // Known once created, with its queue started, and only as long as something is outstanding; then open, or up,
+        // at times.
         assume ((qp_known[q] || !qp_open[q]) && (qp_open[q] || !qp_up[q]));
         if (qp_known[q]) assume (born == 0);
         if (born == 6) assume (starts);
@@ -165,25 +189,39 @@ module f_receive #(
         if (reports) done <= done + ONE;
     end
 
-    // The report that is judged
-    reg         p_valid = 1'b0, p_self = 1'b0;
-    reg  [63:0] p;
+    // Reports on their way to be judged: right if it names the oldest buffer that was not reported, of those whose
+    // answer was given by the cycle in which it came
+    reg  [4:1]  r_valid = 0, r_self = 0;
+    reg  [63:0] r1, r2, r3, r4, r5;
+    reg  [IDX_W-1:0] taken_1 = 0, taken_2 = 0, taken_3 = 0;        // as many cycles ago
+    reg         j_valid = 1'b0, j_good = 1'b0, j_ends = 1'b0;      // judged in the cycle before
     wire        take = report_valid && report_ready && up;
-    wire        judged_now = done_we || err_valid;
-    wire        for_q = p_valid && p[0] == q;
-    wire        expected = for_q && p[63:40] == 0 && p[15:1] == 0 && done != taken && p[31:16] == {{(16-IDX_W){1'b0}}, done} &&
-                           flushed[done[RX_LOG2-1:0]] == p_self;
+    wire        for_q = r_valid[4] && r4[0] == q;
+    wire        expected = for_q && r4[63:40] == 0 && r4[15:1] == 0 && told != taken_3 &&
+                           r4[31:16] == {{(16-IDX_W){1'b0}}, told} && flushed[told[RX_LOG2-1:0]] == r_self[4];
+    // The second of two entries is next; one has left in the cycle before
+    reg         second = 1'b0, left_1 = 1'b0;
+    wire        offers = cpl_valid && cpl_data[208] == q && up;
+    wire        last = !two || second;
+    wire        leaves = offers && cpl_ready && last;
 
     (* hierconn *) wire \rdone_i.own_take ;
     (* hierconn *) wire [63:0] \rdone_i.self_data ;
     always @(posedge clk) begin
-        if (up) p_valid <= take || \rdone_i.own_take || (p_valid && !judged_now);
-        if (take || \rdone_i.own_take ) begin
-            p <= take ? report : \rdone_i.self_data ;
-            p_self <= !take;
-        end
+        if (up) r_valid <= {r_valid[3:1], take || \rdone_i.own_take };
+        r_self <= {r_self[3:1], !take};
+        {r5, r4, r3, r2, r1} <= {r4, r3, r2, r1, take ? report : \rdone_i.self_data };
+        {taken_3, taken_2, taken_1} <= {taken_2, taken_1, taken};
+        j_valid <= r_valid[4];
+        j_good <= expected;
+        j_ends <= expected && r4[39:32] != 0 && !r_self[4];
+        if (expected) told <= told + ONE;
+        if (offers && cpl_ready) second <= !last;
+        if (leaves) left <= left + ONE;
+        left_1 <= leaves;
     end
 
+`ifndef JUDGED_ONLY
     always @* if (up) begin
         if (records) begin
             tags_in_order: assert (rec_total == taken + ONE && rec_slot == {q, taken[RX_LOG2-1:0]} && recorded < F);
@@ -195,182 +233,59 @@ module f_receive #(
             shared_only_posted: assert (taken_s != tail_s);
             shared_in_post_order: assert (rec_data[63:0] == context_s[64*taken_s[Q_LOG2-1:0] +: 64]);
         end
-        judged_once: assert (!(done_we && err_valid) && (p_valid || !judged_now));
-        if (p_valid && !judged_now) waits_for_the_sink: assert (cpl_valid);
-        if (reports) unexpected_is_refused: assert (expected);
-        if (err_valid && for_q) expected_is_taken: assert (!expected);
-        if (cpl_valid && cpl_data[208] == q) completes_expected: assert (expected);
-        if (reports) completes_once: assert (cpl_valid && cpl_ready && !cpl_user && cpl_data[63:0] == flight[64*done[RX_LOG2-1:0] +: 64]);
     end
+`endif
+`ifndef TAKING_ONLY
+    always @* if (up) begin
+        if (take) one_at_a_time: assert (!\rdone_i.own_take );
+        if (err_valid) judged_once: assert (j_valid && err_qp == r5[15:0] && err_tag == r5[31:16]);
+        if (j_valid && r5[0] == q) begin
+            unexpected_is_refused: assert (j_good || err_valid);
+            expected_is_taken: assert (!j_good || !err_valid);
+        end
+        ends_once: assert ((ends && ends_qp == q) == j_ends);
+        if (told != left) waits_for_the_sink: assert (cpl_valid);
+        if (offers) begin
+            completes_expected: assert (told != left);
+            both_entries: assert (more == !last);
+        end
+        if (leaves) completes_once: assert (!cpl_user && cpl_data[63:0] == flight[64*left[RX_LOG2-1:0] +: 64]);
+        said_once: assert (reports == left_1);
+        if (reports) said_in_order: assert (done_total == left);
+    end
+`endif
 
     // ---------------------------------------------------------------- ports
     reg  [5:0] owed = 0;                               // answers
     wire       waits, waits_s;
     (* hierconn *) wire \dut.out_fifo.push_valid , \dut.out_fifo.push_ready ;
-    always @(posedge clk) owed <= owed + (request_valid && request_ready && up) - (scatter_valid && scatter_ready && up);
+    always @(posedge clk) owed <= owed + (request_valid && request_ready && up) - (scatter_valid &&
+        scatter_ready && up);
+`ifndef JUDGED_ONLY
     always @* if (up) begin
         answered_once: assert (!scatter_valid || owed != 0);
         answer_has_room: assert (!\dut.out_fifo.push_valid || \dut.out_fifo.push_ready );
     end
     axis_props #(.W(432)) scatter_i (
-        .clk(clk), .rst(!up), .valid(scatter_valid && up), .ready(scatter_ready), .data({scatter_data, scatter_dest, scatter_user}), .held(waits_s)
+        .clk(clk), .rst(!up), .valid(scatter_valid && up), .ready(scatter_ready),
+        .data({scatter_data, scatter_dest, scatter_user}), .held(waits_s)
     );
+`endif
+`ifndef TAKING_ONLY
     axis_props #(.W(273)) cpl_i (
-        .clk(clk), .rst(!up), .valid(cpl_valid && cpl_data[208] == q && up), .ready(cpl_ready), .data({cpl_data, cpl_dest, cpl_user}), .held(waits)
+        .clk(clk), .rst(!up), .valid(cpl_valid && cpl_data[208] == q && up), .ready(cpl_ready),
+        .data({cpl_data, cpl_dest, cpl_user}), .held(waits)
     );
+`endif
 
-    (* hierconn *) wire \dut.d_req , \dut.d_take , \dut.d_flush , \dut.e_req , \dut.e_take , \dut.e_flush , \dut.d_qp , \dut.e_qp ;
+    (* hierconn *) wire \dut.d_req , \dut.d_take , \dut.d_flush , \dut.e_req , \dut.e_take , \dut.e_flush ,
+        \dut.d_qp , \dut.e_qp ;
     wire d_q = ((\dut.d_req && \dut.d_take ) || \dut.d_flush ) && \dut.d_qp == q;
     wire e_q = ((\dut.e_req && \dut.e_take ) || \dut.e_flush ) && \dut.e_qp == q;
     assign taken_now = up ? taken + (d_q ? ONE : 0) + (e_q ? ONE : 0) : 0;
 
 `ifndef PROPERTIES_ONLY
-    // ---------------------------------------------------------------- for the induction: memories and stages hold what was counted
-    (* hierconn *) wire [2*IDX_W-1:0] \dut.taken_ram.words , \dut.done_ram.words , \rdone_i.reported_ram.words , \rdone_i.taken_ram.words ;
-    (* hierconn *) wire [4*IDX_W-1:0] \dut.tail_ram.words ;
-    (* hierconn *) wire [2*(IDX_W+17)-1:0] \dut.line_ram.words ;
-    (* hierconn *) wire [9:0] \dut.settings_ram.words ;
-    (* hierconn *) wire [2*67-1:0] \rdone_i.settings_ram.words ;
-    (* hierconn *) wire [2*N*448-1:0] \dut.own_ram.words , \dut.shared_ram.words ;
-    (* hierconn *) wire [2*F*199-1:0] \rdone_i.record_ram.words ;
-    (* hierconn *) wire [1:0] \dut.tail_ram.raddr_1 , \dut.tail_ram.raddr_2 , \dut.tail_ram.raddr_3 ;
-    (* hierconn *) wire \dut.taken_ram.raddr_1 , \dut.taken_ram.raddr_2 , \dut.taken_ram.raddr_3 ,
-        \dut.done_ram.raddr_1 , \dut.done_ram.raddr_2 , \dut.done_ram.raddr_3 ,
-        \dut.line_ram.raddr_1 , \dut.line_ram.raddr_2 , \dut.line_ram.raddr_3 ,
-        \dut.settings_ram.f_raddr , \rdone_i.reported_ram.f_raddr , \rdone_i.taken_ram.f_raddr , \rdone_i.settings_ram.f_raddr ;
-    (* hierconn *) wire [Q_LOG2:0] \dut.own_ram.f_raddr , \dut.shared_ram.f_raddr ;
-    (* hierconn *) wire [RX_LOG2:0] \rdone_i.record_ram.f_raddr ;
-    (* hierconn *) wire \dut.b_req , \dut.s_req , \dut.t_req , \dut.r_req , \dut.c_req ,
-        \dut.b_flush , \dut.s_flush , \dut.t_flush , \dut.r_flush , \dut.c_flush ,
-        \dut.b_op , \dut.s_op , \dut.t_op , \dut.r_op , \dut.c_op ,
-        \dut.b_qp , \dut.s_qp , \dut.t_qp , \dut.r_qp , \dut.c_qp ,
-        \dut.s_shared , \dut.t_shared , \dut.r_shared , \dut.c_shared , \dut.d_shared , \dut.e_shared ,
-        \dut.s_srq , \dut.t_srq , \dut.r_srq , \dut.c_srq , \dut.d_srq , \dut.e_srq ;
-    (* hierconn *) wire [IDX_W-1:0] \dut.taken , \dut.tail , \dut.done , \dut.d_tag , \dut.e_tag ;
-    (* hierconn *) wire [16+IDX_W:0] \dut.line ;
-    (* hierconn *) wire [447:0] \dut.e_buf ;
-    (* hierconn *) wire [4:0] \dut.out_fifo.level , \dut.out_fifo.wr_ptr , \dut.out_fifo.rd_ptr ;
-    (* hierconn *) wire \dut.out_fifo.q_valid , \rdone_i.j_valid , \rdone_i.j_self ;
-    (* hierconn *) wire [63:0] \rdone_i.j ;
-    (* hierconn *) wire \dut.settings_ram.f_fresh , \dut.own_ram.f_fresh , \dut.shared_ram.f_fresh , \rdone_i.reported_ram.f_fresh ,
-        \rdone_i.taken_ram.f_fresh , \rdone_i.settings_ram.f_fresh , \rdone_i.record_ram.f_fresh , \dut.own_ram.f_value , \dut.shared_ram.f_value ;
-    reg  up_1 = 1'b0;
-    always @(posedge clk) up_1 <= up;
-    wire idle = !\dut.b_req && !\dut.s_req && !\dut.t_req && !\dut.r_req && !\dut.c_req && !\dut.d_req && !\dut.e_req &&
-                !\dut.b_flush && !\dut.s_flush && !\dut.t_flush && !\dut.r_flush && !\dut.c_flush && !\dut.d_flush && !\dut.e_flush &&
-                !\rdone_i.j_valid && level == 0 && stored == 0 && !\dut.out_fifo.q_valid ;
-    function [IDX_W-1:0] pick;
-        input [2*IDX_W-1:0] words;
-        input               at;
-        pick = at ? words[IDX_W +: IDX_W] : words[0 +: IDX_W];
-    endfunction
-    wire [IDX_W-1:0] own_word = pick(\dut.tail_ram.words [0 +: 2*IDX_W], q);
-    wire [IDX_W-1:0] shared_word = pick(\dut.tail_ram.words [2*IDX_W +: 2*IDX_W], s);
-    wire [16+IDX_W:0] line_word = s ? \dut.line_ram.words [17+IDX_W +: 17+IDX_W] : \dut.line_ram.words [0 +: 17+IDX_W];
-    wire [4:0]        setting = q ? \dut.settings_ram.words [9:5] : \dut.settings_ram.words [4:0];
-    wire              d_s = \dut.d_req && \dut.d_take && \dut.d_shared && \dut.d_srq == s;
-    wire              e_s = \dut.e_req && \dut.e_take && \dut.e_shared && \dut.e_srq == s;
-    wire [IDX_W-1:0]  head = taken_s + (d_s ? ONE : 0) + (e_s ? ONE : 0);
-    wire [IDX_W-1:0]  d_index = taken + (e_q ? ONE : 0), d_index_s = taken_s + (e_s ? ONE : 0);
-    wire              in_s = (\dut.s_req || \dut.s_flush ) && \dut.s_qp == q;
-    wire              in_t = (\dut.t_req || \dut.t_flush ) && \dut.t_qp == q;
-    wire              in_r = (\dut.r_req || \dut.r_flush ) && \dut.r_qp == q;
-    wire              in_c = (\dut.c_req || \dut.c_flush ) && \dut.c_qp == q;
-    wire [4:0]        stored = \dut.out_fifo.wr_ptr - \dut.out_fifo.rd_ptr ;
-    wire [5:0]        level = {1'b0, \dut.out_fifo.level };
-    wire [2:0]        asked = \dut.b_req + \dut.s_req + \dut.t_req + \dut.r_req + \dut.c_req + \dut.d_req + \dut.e_req ;
-    wire [IDX_W-1:0]  flying = taken_now - done, behind = tail - taken_now;
-
-    always @* begin
-        if (age > q + 3'd1) begin
-            of_q: assert (pick(\dut.taken_ram.words , q) == taken_now && pick(\dut.done_ram.words , q) == done && setting[3:1] == {two, shared, srq} &&
-                          pick(\rdone_i.reported_ram.words , q) == done && pick(\rdone_i.taken_ram.words , q) == taken &&
-                          (q ? \rdone_i.settings_ram.words [67+66] : \rdone_i.settings_ram.words [66]) == two);
-        end
-        if (age > s + 3'd1) of_s: assert (line_word[0 +: IDX_W] == head);
-        age_is_legal: assert (age <= 5);
-        if (age > q + 3'd1) tail_of_q: assert (own_word == tail);
-        if (age > s + 3'd3) tail_of_s: assert (shared_word == tail_s);
-        if (!up) nothing_yet: assert (tail == 0 && tail_s == 0 && taken == 0 && taken_s == 0 && done == 0 && born == 0 && !known_1 && !open_1 && !p_valid &&
-                                      !waits && !waits_s && owed == 0 && !shared && !srq && !two);
-        if (!rst && !up_1) empty_yet: assert (idle && !\dut.b_op && !\dut.s_op && !\dut.t_op && !\dut.r_op && !\dut.c_op );
-        if (age > 0) reads_1: assert (\dut.taken_ram.raddr_1 == \dut.t_qp && \dut.done_ram.raddr_1 == \dut.t_qp && \dut.line_ram.raddr_1 == \dut.t_srq &&
-                                   \dut.tail_ram.raddr_1 == {\dut.t_shared , \dut.t_shared ? \dut.t_srq : \dut.t_qp });
-        if (age > 1) reads_2: assert (\dut.taken_ram.raddr_2 == \dut.r_qp && \dut.done_ram.raddr_2 == \dut.r_qp && \dut.line_ram.raddr_2 == \dut.r_srq &&
-                                   \dut.tail_ram.raddr_2 == {\dut.r_shared , \dut.r_shared ? \dut.r_srq : \dut.r_qp });
-        if (age > 2) reads_3: assert (\dut.taken_ram.raddr_3 == \dut.c_qp && \dut.done_ram.raddr_3 == \dut.c_qp && \dut.line_ram.raddr_3 == \dut.c_srq &&
-                                   \dut.tail_ram.raddr_3 == {\dut.c_shared , \dut.c_shared ? \dut.c_srq : \dut.c_qp });
-        if (up_1) fresh_reads: assert (up && \dut.settings_ram.f_fresh && \dut.own_ram.f_fresh && \dut.shared_ram.f_fresh &&
-            \rdone_i.reported_ram.f_fresh && \rdone_i.taken_ram.f_fresh && \rdone_i.settings_ram.f_fresh && \rdone_i.record_ram.f_fresh );
-        if (up) begin
-            windows: assert (flying <= F && recorded <= flying && posted_s <= N && (head - taken_s) <= posted_s);
-            if (!shared && born == 0) own_window: assert (posted <= N && flying <= posted);
-            born_is_short: assert (born <= 6 && (born == 0 || (!known_1 && taken_now == done)));
-            once_known: assert (!open_1 || known_1);
-            one_each: assert (!(\dut.b_req && \dut.b_flush ) &&
-                              !(\dut.s_req && \dut.s_flush ) &&
-                              !(\dut.t_req && \dut.t_flush ) &&
-                              !(\dut.r_req && \dut.r_flush ) &&
-                              !(\dut.c_req && \dut.c_flush ) &&
-                              !(\dut.d_req && \dut.d_flush ) &&
-                              !(\dut.e_req && \dut.e_flush ));
-            ops_alone: assert (!(\dut.b_op && (\dut.b_req || \dut.b_flush )) &&
-                               !(\dut.s_op && (\dut.s_req || \dut.s_flush )) &&
-                               !(\dut.t_op && (\dut.t_req || \dut.t_flush )) &&
-                               !(\dut.r_op && (\dut.r_req || \dut.r_flush )) &&
-                               !(\dut.c_op && (\dut.c_req || \dut.c_flush )));
-            own_flush: assert (!(\dut.d_flush && \dut.d_shared ) && !(\dut.e_flush && \dut.e_shared ));
-            reads: assert (\dut.settings_ram.f_raddr == \dut.b_qp );
-            if (in_s && born != 1) mode_s: assert (\dut.s_shared == shared && (!shared || \dut.s_srq == srq));
-            if (in_t && born != 1 && born != 2) mode_t: assert (\dut.t_shared == shared && (!shared || \dut.t_srq == srq));
-            if (in_r && born != 1 && born != 2 && born != 3) mode_r: assert (\dut.r_shared == shared && (!shared || \dut.r_srq == srq));
-            if (in_c && born != 1 && born != 2 && born != 3 && born != 4) mode_c: assert (\dut.c_shared == shared && (!shared || \dut.c_srq == srq));
-            if (in_c) begin
-                of_q_c: assert (\dut.taken == taken_now && \dut.done == done);
-                if (!\dut.c_shared ) tail_c: assert (\dut.tail == tail);
-            end
-            if ((\dut.c_req || \dut.c_flush ) && \dut.c_shared && \dut.c_srq == s) of_s_c: assert (\dut.tail == tail_s && \dut.line [0 +: IDX_W] == head);
-            if (\dut.c_op && \dut.c_srq == s) op_c: assert (\dut.line [0 +: IDX_W] == head);
-            if (d_q) d_of_q: assert (\dut.d_tag == d_index && \dut.d_shared == shared && (!shared || \dut.d_srq == srq) && known_1);
-            if (e_q) e_of_q: assert (\dut.e_tag == taken && \dut.e_shared == shared && (!shared || \dut.e_srq == srq) && known_1);
-            if (d_q && !shared) d_own: assert (\dut.own_ram.f_raddr == {q, d_index[Q_LOG2-1:0]} && \dut.own_ram.f_value );
-            if (e_q && !shared) e_own: assert (\dut.e_buf [447:384] == context[64*taken[Q_LOG2-1:0] +: 64]);
-            if (d_s) d_shared: assert (\dut.shared_ram.f_raddr == {s, d_index_s[Q_LOG2-1:0]} && \dut.shared_ram.f_value );
-            if (e_s) e_shared: assert (\dut.e_buf [447:384] == context_s[64*taken_s[Q_LOG2-1:0] +: 64]);
-            judging: assert (\rdone_i.j_valid == p_valid);
-            if (p_valid) j_is_p: assert (\rdone_i.j == p && \rdone_i.j_self == p_self && \rdone_i.reported_ram.f_raddr == p[0] &&
-                                         \rdone_i.taken_ram.f_raddr == p[0] && \rdone_i.settings_ram.f_raddr == p[0] &&
-                                         \rdone_i.record_ram.f_raddr == {p[0], p[16 +: RX_LOG2]});
-            if (waits) cpl_waits: assert (expected);
-            levels: assert (stored <= 16 && \dut.out_fifo.level == stored + \dut.out_fifo.q_valid && (\dut.out_fifo.q_valid || stored == 0));
-            room: assert (level + asked <= 16 && owed == level + asked);
-            if (waits_s) offered: assert (\dut.out_fifo.q_valid );
-        end
-    end
-
-    wire [N-1:0] own_fits, shared_fits;
-    wire [F-1:0] record_fits;
-    genvar k;
-    generate
-        for (k = 0; k < N; k = k + 1) begin : g_slots
-            wire [Q_LOG2-1:0] since = k - taken[Q_LOG2-1:0];
-            wire [Q_LOG2-1:0] since_s = k - taken_s[Q_LOG2-1:0];
-            wire [IDX_W-1:0]  left = tail - taken;
-            wire [63:0]       own = q ? \dut.own_ram.words [448*(N+k)+384 +: 64] : \dut.own_ram.words [448*k+384 +: 64];
-            wire [63:0]       common = s ? \dut.shared_ram.words [448*(N+k)+384 +: 64] : \dut.shared_ram.words [448*k+384 +: 64];
-            assign own_fits[k] = shared || born != 0 || since >= left || own == context[64*k +: 64];
-            assign shared_fits[k] = since_s >= posted_s || common == context_s[64*k +: 64];
-        end
-        for (k = 0; k < F; k = k + 1) begin : g_flights
-            wire [RX_LOG2-1:0] since = k - done[RX_LOG2-1:0];
-            wire [IDX_W-1:0]   left = taken - done;
-            wire [198:0]       record = q ? \rdone_i.record_ram.words [199*(F+k) +: 199] : \rdone_i.record_ram.words [199*k +: 199];
-            assign record_fits[k] = since >= left || (record[63:0] == flight[64*k +: 64] && record[133] == flushed[k]);
-        end
-    endgenerate
-    always @* if (up) own_buffers: assert (&own_fits);
-    always @* if (up) shared_buffers: assert (&shared_fits);
-    always @* if (up) records_in_flight: assert (&record_fits);
+    `include "f_receive_invariants.vh"
 `endif
 
 endmodule

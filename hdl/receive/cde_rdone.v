@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_rdone: receives complete (SRQ-04 to SRQ-07, SRQ-10, SRQ-11, SRQ-14, ISO-03).
 //
-// Purpose: a report is good when it names the oldest unreported buffer that its QP has taken; its completion is built from what was kept
-//          when the buffer was taken. Buffers that were flushed report themselves.
-// Ports:   s_axis_rdone, flushed buffers (self_*); taken counts, records of what is in flight, settings; completions (m_axis_cpl); counts
-//          (done_*, completed_*), failures (fail_*), error report, trace lane 7.
-// Latency: report taken in cycle t, completion valid in t+1. One a cycle.
+// Purpose: a report is good when it names the oldest unreported buffer that its QP has taken; its completion is built
+//          from what was kept when the buffer was taken. Buffers that were flushed report themselves. A report is taken
+//          (A), what it names is read (P, three cycles), it is judged (D), waits in a queue, and is offered (O), twice
+//          where a receive has two entries. Nothing in front of the queue ever stands still: a report is taken when it
+//          has a place there.
+// Ports:   s_axis_rdone, flushed buffers (self_*); taken counts, records of what is in flight, settings; completions
+//          (m_axis_cpl, more: another entry of the same receive follows); counts (done_*, completed_*), failures
+//          (fail_*), error report, trace lane 7.
+// Latency: report taken in cycle t, judged in t+4, failure and error report in t+5, completion valid in t+5; done_* a
+//          cycle after it was taken, completed_* and the trace two. One a cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
@@ -17,6 +22,7 @@ module cde_rdone #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter RX_LOG2 = 3,
+    parameter AHEAD = 6,                     // most reports under way, at most 7; 6 for one in each cycle
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -50,20 +56,22 @@ module cde_rdone #(
     output wire              m_axis_cpl_tuser,
     output wire              m_axis_cpl_tvalid,
     input  wire              m_axis_cpl_tready,
+    output wire              more,
 
-    output wire              done_we,
-    output wire [QP_W-1:0]   done_qp,
-    output wire [IDX_W-1:0]  done_total,
+    output reg               done_we,
+    output reg  [QP_W-1:0]   done_qp,
+    output reg  [IDX_W-1:0]  done_total,
     output reg               completed_we,
     output reg  [SRQ_W-1:0]  completed_srq,
-    output wire [IDX_W-1:0]  completed_total,
-    output wire              fail_valid,     // the report takes its QP to ERROR
+    output reg  [IDX_W-1:0]  completed_total,
+    output reg               fail_valid,     // a report takes its QP to ERROR
+    output reg  [QP_W-1:0]   fail_qp,
 
-    output wire              err_valid,
-    output wire [7:0]        err_cause,
-    output wire [15:0]       err_qp,
-    output wire [15:0]       err_tag,
-    output wire              count,          // an accepted report of the transport
+    output reg               err_valid,
+    output reg  [7:0]        err_cause,
+    output reg  [15:0]       err_qp,
+    output reg  [15:0]       err_tag,
+    output reg               count,          // an accepted report of the transport
 
     output reg               trace_valid,
     output reg  [255:0]      trace_data
@@ -73,26 +81,29 @@ module cde_rdone #(
 
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam SELF_LOG2 = 4;
+    localparam PLACES_LOG2 = AHEAD < 4 ? 2 : 3;      // places of the queue; one is always free
+    localparam [PLACES_LOG2-1:0] P_ONE = {{(PLACES_LOG2-1){1'b0}}, 1'b1};
+    localparam [31:0] MOST = AHEAD;
 
-    // ---------------------------------------------------------------- reports of the transport first: flushed QPs wait for nothing else
-    wire              own_valid, own_take;
+    // ---------------------------------------------------------------- stage A: reports of the transport first
+    // Flushed QPs wait for nothing else.
+    reg               room;                  // for one more report
+    wire              own_valid;
     wire [QP_W-1:0]   own_qp;
     wire [IDX_W-1:0]  own_tag;
     wire [SELF_LOG2:0] own_level;
     wire              unused_own_ready;
     reg               own_next;
-    reg               j_valid, j_self;
-    reg  [63:0]       j;
-    wire              j_leaves;
-    wire              open = (!j_valid || j_leaves) && !init;
     wire              self_now = own_valid && (!s_axis_rdone_tvalid || own_next);
-    wire [63:0]       self_data = {24'd0, `CDE_CQESTATUS_CANCELED, {(16-IDX_W){1'b0}}, own_tag, {(16-QP_W){1'b0}}, own_qp};
-    wire [63:0]       next = !open ? j : self_now ? self_data : s_axis_rdone_tdata;
+    wire              own_take = room && self_now;
+    wire              arrives = room && (own_valid || s_axis_rdone_tvalid);
+    wire [63:0]       self_data = {24'd0, `CDE_CQESTATUS_CANCELED, {(16-IDX_W){1'b0}}, own_tag, {(16-QP_W){1'b0}},
+                                   own_qp};
 
     // Seven flushes can be on their way when the level is looked at.
     assign self_room = own_level <= 5'd8;
-    assign own_take = open && self_now;
-    assign s_axis_rdone_tready = open && !self_now;
+    // As self_now is while a report is offered.
+    assign s_axis_rdone_tready = room && !(own_valid && own_next);
 
     cde_fifo #(.W(QP_W + IDX_W), .DEPTH_LOG2(SELF_LOG2)) self_fifo (
         .clk(clk), .rst(rst),
@@ -100,123 +111,203 @@ module cde_rdone #(
         .pop_valid(own_valid), .pop_ready(own_take), .pop_data({own_qp, own_tag}), .level(own_level)
     );
 
+    // ---------------------------------------------------------------- stages P: what the report names is read
+    reg               p1_valid, p2_valid, p3_valid, d_valid;
+    reg               p1_self, p2_self, p3_self, d_self;
+    reg               p2_bad, p3_bad, d_bad;
+    reg  [63:0]       p1;
+    reg  [39:0]       p2, p3, d;             // status, tag, QP
+    wire [QP_W-1:0]   p1_qp = p1[QP_W-1:0];
+    wire              malformed = (p1[`CDE_RDONE_QP_LSB +: 16] >> QP_W) != 16'd0 || p1[63:40] != 24'd0;
+
     always @(posedge clk) begin
-        if (open) begin
-            j_valid <= own_take || s_axis_rdone_tvalid;
-            j <= next;
-            j_self <= own_take;
-            if (own_take || s_axis_rdone_tvalid) own_next <= !own_take;
-        end
-        if (rst) begin
-            j_valid <= 1'b0;
-            own_next <= 1'b0;
-        end
+        {p1_valid, p2_valid, p3_valid, d_valid} <= {arrives, p1_valid, p2_valid, p3_valid} & {4{!rst}};
+        {p1_self, p2_self, p3_self, d_self} <= {self_now, p1_self, p2_self, p3_self};
+        p1 <= self_now ? self_data : s_axis_rdone_tdata;
+        {p2, p3, d} <= {p1[39:0], p2, p3};
+        {p2_bad, p3_bad, d_bad} <= {malformed, p2_bad, p3_bad};
+        if (arrives) own_next <= !self_now;
+        if (rst) own_next <= 1'b0;
     end
 
-    // ---------------------------------------------------------------- what the report names
-    wire [QP_W-1:0]   look = next[QP_W-1:0];
-    wire [QP_W-1:0]   j_qp = j[QP_W-1:0];
+    // A record is not read at the edge of its write or before: what is taken is told three cycles later, so a report
+    // that is found to be of a taken buffer has read its record afterwards.
+    reg               t1_we, t2_we, t3_we;
+    reg  [QP_W-1:0]   t1_qp, t2_qp, t3_qp;
+    reg  [IDX_W-1:0]  t1_total, t2_total, t3_total;
+
+    always @(posedge clk) begin
+        {t1_we, t2_we, t3_we} <= {taken_we, t1_we, t2_we} & {3{!rst}};
+        {t1_qp, t2_qp, t3_qp} <= {taken_qp, t1_qp, t2_qp};
+        {t1_total, t2_total, t3_total} <= {taken_total, t1_total, t2_total};
+    end
+
+    wire [QP_W-1:0]   d_qp = d[QP_W-1:0];
+    wire [15:0]       tag = d[`CDE_RDONE_TAG_LSB +: 16];
     wire [IDX_W-1:0]  reported, taken;
     wire [`CDE_TAKEN_W-1:0] record;
     wire [`CDE_RQ_DONE_W-1:0] settings;
+    wire              good;
+    wire [IDX_W-1:0]  reported_next = reported + ONE;
 
-    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) reported_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(done_we), .waddr(j_qp), .wdata(done_total),
-        .raddr(look), .rdata(reported)
+    // A report that is refused writes what was there.
+    cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) reported_ram (
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(d_valid), .waddr(d_qp), .wdata(good ? reported_next : reported),
+        .raddr(p1_qp), .rdata(reported)
     );
 
-    cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) taken_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(taken_we), .waddr(taken_qp), .wdata(taken_total),
-        .raddr(look), .rdata(taken)
+    cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) taken_ram (
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(t3_we), .waddr(t3_qp), .wdata(t3_total),
+        .raddr(p1_qp), .rdata(taken)
     );
 
-    cde_ram #(.W(`CDE_TAKEN_W), .AW(QP_W + RX_LOG2), .ECC(ECC)) record_ram (
+    cde_slots #(.W(`CDE_TAKEN_W), .AW(QP_W + RX_LOG2), .ECC(ECC)) record_ram (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(rec_we), .waddr(rec_slot), .wdata(rec_data),
-        .raddr({look, next[`CDE_RDONE_TAG_LSB +: RX_LOG2]}), .rdata(record)
+        .raddr({p1_qp, p1[`CDE_RDONE_TAG_LSB +: RX_LOG2]}), .rdata(record)
     );
 
-    cde_ram #(.W(`CDE_RQ_DONE_W), .AW(QP_W), .ECC(ECC)) settings_ram (
-        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(look),
+    // Those of a QP that has taken something are long written.
+    cde_slots #(.W(`CDE_RQ_DONE_W), .AW(QP_W), .ECC(ECC)) settings_ram (
+        .clk(clk), .mem_i(mem3), .mem_o(mem4), .we(set_we), .waddr(set_qp), .wdata(set_data), .raddr(p1_qp),
         .rdata(settings)
     );
 
-    wire [63:0]      cookie = record[`CDE_TAKEN_CONTEXT +: 64];
-    wire [31:0]      bytes = record[`CDE_TAKEN_BYTES +: 32];
-    wire [31:0]      token = record[`CDE_TAKEN_TOKEN +: 32];
+    // ---------------------------------------------------------------- stage D: the judgement
     wire             shared = record[`CDE_TAKEN_SHARED];
-    wire [SRQ_W-1:0] srq = record[`CDE_TAKEN_SRQ +: SRQ_W];
     wire             invalidate = record[`CDE_TAKEN_INVALIDATE], solicited = record[`CDE_TAKEN_SOLICITED];
     wire             too_long = record[`CDE_TAKEN_TOO_LONG], bad_token = record[`CDE_TAKEN_BAD_TOKEN];
     wire             flushed = record[`CDE_TAKEN_FLUSH];
-    wire [63:0]      window_context = record[`CDE_TAKEN_WINDOW +: 64];
-    wire [63:0]      qp_context = settings[`CDE_RQ_DONE_CONTEXT +: 64];
-    wire [CQ_W-1:0]  cq = settings[`CDE_RQ_DONE_CQ +: CQ_W];
     wire             waits = settings[`CDE_RQ_DONE_WAIT];            // signals for a solicited Send only
     wire             two = settings[`CDE_RQ_DONE_TWO];
+    wire [7:0]       d_status = d[`CDE_RDONE_STATUS_LSB +: 8];
 
-    wire [15:0] tag = j[`CDE_RDONE_TAG_LSB +: 16];
-    wire        malformed = (j[`CDE_RDONE_QP_LSB +: 16] >> QP_W) != 16'd0 || j[63:40] != 24'd0;
     wire        expected = reported != taken && tag == {{(16-IDX_W){1'b0}}, reported};
     // A flushed buffer is the engine's to report.
-    wire        good = j_valid && !malformed && expected && flushed == j_self;
-    wire [7:0]  status = too_long ? `CDE_CQESTATUS_LENGTH_ERROR : bad_token ? `CDE_CQESTATUS_INVALID_TOKEN : j[`CDE_RDONE_STATUS_LSB +: 8];
+    assign      good = d_valid && !d_bad && expected && flushed == d_self;
+    wire [7:0]  status = too_long ? `CDE_CQESTATUS_LENGTH_ERROR :
+                         bad_token ? `CDE_CQESTATUS_INVALID_TOKEN : d_status;
     wire        success = status == 8'h00;
     wire        quiet = waits && !solicited && success;
+    // Of two entries the invalidate result comes first, or the credit that it does not need goes back.
+    wire        shows = two && invalidate && !too_long && !bad_token;
 
-    // Where a receive has two entries, the invalidate result comes first, or the credit that it does not need goes back.
-    reg         second;
-    wire        first = two && !second;
-    wire        shows = first && invalidate && !too_long && !bad_token;
-
-    // The end of the connection waits for no room: told in the first cycle in which the report stands here.
-    reg         told;
-    assign fail_valid = good && j[`CDE_RDONE_STATUS_LSB +: 8] != 8'h00 && !j_self && !told;
-    assign m_axis_cpl_tvalid = good;
-    assign m_axis_cpl_tuser = first && !shows;
-    assign m_axis_cpl_tdata = first ? {14'd0, waits && !solicited, 1'b0, 8'h00, {(24-QP_W){1'b0}}, j_qp, `CDE_CQETYPE_INVALIDATE, token, 32'd0, qp_context, window_context}
-                                    : {14'd0, quiet, solicited, status, {(24-QP_W){1'b0}}, j_qp, invalidate && !two, 15'h0001,
-                                       two ? 32'd0 : token, success ? bytes : 32'd0, qp_context, cookie};
-
+    // The end of the connection waits for no room.
     always @(posedge clk) begin
-        if (good && m_axis_cpl_tready) second <= first;
-        told <= good && !j_leaves;
-        if (rst) {second, told} <= 2'b00;
+        fail_valid <= good && d_status != 8'h00 && !d_self && !rst;
+        fail_qp <= d_qp;
+        err_valid <= d_valid && !good && !rst;
+        err_cause <= d_bad ? `CDE_CAUSE_RDONE_BAD : `CDE_CAUSE_RDONE_UNEXPECTED;
+        err_qp <= d[`CDE_RDONE_QP_LSB +: 16];
+        err_tag <= tag;
     end
 
-    assign m_axis_cpl_tdest = {{(16-CQ_W){1'b0}}, cq};
-    assign j_leaves = j_valid && (!good || (m_axis_cpl_tready && !first));
-    assign done_we = good && j_leaves;
-    assign done_qp = j_qp;
-    assign done_total = reported + ONE;
-    assign count = done_we && !j_self;
-    assign err_valid = j_valid && !good;
-    assign err_cause = malformed ? `CDE_CAUSE_RDONE_BAD : `CDE_CAUSE_RDONE_UNEXPECTED;
-    assign err_qp = j[`CDE_RDONE_QP_LSB +: 16];
-    assign err_tag = tag;
+    // ---------------------------------------------------------------- the queue of good ones, who is in front of it
+    localparam E_COOKIE = 0, E_WINDOW = 64, E_CONTEXT = 128, E_BYTES = 192, E_TOKEN = 224, E_STATUS = 256,
+               E_QP = 264, E_CQ = E_QP + QP_W, E_SRQ = E_CQ + CQ_W, E_INDEX = E_SRQ + SRQ_W, E_SHARED = E_INDEX + IDX_W,
+               E_SELF = E_SHARED + 1, E_SOLICITED = E_SELF + 1, E_INVALIDATE = E_SOLICITED + 1,
+               E_UNASKED = E_INVALIDATE + 1, E_QUIET = E_UNASKED + 1, E_SHOWS = E_QUIET + 1, E_TWO = E_SHOWS + 1,
+               E_W = E_TWO + 1;
+    wire [E_W-1:0]   d_entry = {two, shows, quiet, waits && !solicited, invalidate, solicited, d_self, shared, reported,
+                                record[`CDE_TAKEN_SRQ +: SRQ_W], settings[`CDE_RQ_DONE_CQ +: CQ_W], d_qp, status,
+                                record[`CDE_TAKEN_TOKEN +: 32], success ? record[`CDE_TAKEN_BYTES +: 32] : 32'd0,
+                                settings[`CDE_RQ_DONE_CONTEXT +: 64], record[`CDE_TAKEN_WINDOW +: 64],
+                                record[`CDE_TAKEN_CONTEXT +: 64]};
+    reg  [E_W-1:0]   queue [0:(1 << PLACES_LOG2) - 1];
+    reg  [PLACES_LOG2-1:0] q_in, q_out, under_way;   // under way: taken, neither refused nor in front
+    wire             q_valid = q_in != q_out;
+    wire [E_W-1:0]   next = q_valid ? queue[q_out] : d_entry;
+    reg  [E_W-1:0]   o;
+    reg              o_valid, first, loaded;         // first: of two entries
+    wire             leaves = o_valid && m_axis_cpl_tready && !first;
+    wire             free = !o_valid || leaves;
+    wire             load = free && (q_valid || good);
+    wire [PLACES_LOG2-1:0] comes = arrives ? P_ONE : {PLACES_LOG2{1'b0}};
+    wire [PLACES_LOG2-1:0] front = loaded ? P_ONE : {PLACES_LOG2{1'b0}};
+    wire [PLACES_LOG2-1:0] drops = err_valid ? P_ONE : {PLACES_LOG2{1'b0}};
+    wire [PLACES_LOG2-1:0] under_way_next = under_way + comes - front - drops;
 
-    // ---------------------------------------------------------------- completed buffers of shared queues
+    // Low from power-up, before any clock edge.
+    initial {o_valid, room} = 2'b00;
+    always @(posedge clk) begin
+        queue[q_in] <= d_entry;       // a place is always free
+        if (good && (q_valid || !free)) q_in <= q_in + P_ONE;
+        if (free && q_valid) q_out <= q_out + P_ONE;
+        if (free) begin
+            o_valid <= load;
+            o <= next;
+            first <= next[E_TWO];
+        end else if (m_axis_cpl_tready) first <= 1'b0;
+        loaded <= load;
+        under_way <= under_way_next;
+        room <= !init && under_way_next < MOST[PLACES_LOG2-1:0];
+        if (rst) begin
+            {q_in, q_out, under_way} <= {3 * PLACES_LOG2{1'b0}};
+            {o_valid, loaded, room} <= 3'd0;
+        end
+    end
+
+    // ---------------------------------------------------------------- stage O: offered
+    wire [QP_W-1:0]  o_qp = o[E_QP +: QP_W];
+    wire [CQ_W-1:0]  cq = o[E_CQ +: CQ_W];
+    wire [31:0]      token = o[E_TOKEN +: 32];
+
+    assign m_axis_cpl_tvalid = o_valid;
+    assign m_axis_cpl_tuser = first && !o[E_SHOWS];
+    assign m_axis_cpl_tdata = first ? {14'd0, o[E_UNASKED], 1'b0, 8'h00, {(24-QP_W){1'b0}}, o_qp,
+                                       `CDE_CQETYPE_INVALIDATE, token, 32'd0, o[E_CONTEXT +: 64], o[E_WINDOW +: 64]}
+                                    : {14'd0, o[E_QUIET], o[E_SOLICITED], o[E_STATUS +: 8], {(24-QP_W){1'b0}}, o_qp,
+                                       o[E_INVALIDATE] && !o[E_TWO], 15'h0001, o[E_TWO] ? 32'd0 : token,
+                                       o[E_BYTES +: 32], o[E_CONTEXT +: 64], o[E_COOKIE +: 64]};
+    assign m_axis_cpl_tdest = {{(16-CQ_W){1'b0}}, cq};
+    assign more = first;
+
+    // ---------------------------------------------------------------- completed, by QP and by shared queue
+    reg              n_shared, n_self;
+    reg  [SRQ_W-1:0] n_srq;
+    reg  [CQ_W-1:0]  n_cq;
+    reg  [7:0]       n_status;
+    reg  [IDX_W-1:0] n_index;
     wire [IDX_W-1:0] completed;
+    // The completion before this one is not in what was read yet.
+    wire [IDX_W-1:0] completed_now = completed_we && completed_srq == n_srq ? completed_total : completed;
 
     cde_ram #(.W(IDX_W), .AW(SRQ_W), .ECC(ECC)) completed_ram (
         .clk(clk), .mem_i(mem4), .mem_o(mem_o), .we(completed_we), .waddr(completed_srq),
-        .wdata(completed_total), .raddr(srq), .rdata(completed)
+        .wdata(completed_total), .raddr(o[E_SRQ +: SRQ_W]), .rdata(completed)
     );
-
-    assign completed_total = completed + ONE;
 
     // Low from power-up, before any clock edge.
     initial trace_valid = 1'b0;
     always @(posedge clk) begin
-        completed_we <= done_we && shared && !rst;
-        completed_srq <= srq;
+        done_we <= leaves && !rst;
+        count <= leaves && !o[E_SELF] && !rst;
+        done_qp <= o_qp;
+        done_total <= o[E_INDEX +: IDX_W] + ONE;
+        {n_shared, n_self} <= {o[E_SHARED], o[E_SELF]};
+        {n_srq, n_cq} <= {o[E_SRQ +: SRQ_W], cq};
+        {n_status, n_index} <= {o[E_STATUS +: 8], o[E_INDEX +: IDX_W]};
+        completed_we <= done_we && n_shared && !rst;
+        completed_srq <= n_srq;
+        completed_total <= completed_now + ONE;
         trace_valid <= done_we && !rst;
         trace_data <= 256'd0;
         trace_data[7:0] <= `CDE_TRC_RECEIVE;
-        trace_data[8 +: QP_W] <= j_qp;
-        trace_data[63:32] <= {m_axis_cpl_tdest, 6'd0, j_self, shared, status};
-        trace_data[64 +: IDX_W] <= reported;
+        trace_data[8 +: QP_W] <= done_qp;
+        trace_data[63:32] <= {{(16-CQ_W){1'b0}}, n_cq, 6'd0, n_self, n_shared, n_status};
+        trace_data[64 +: IDX_W] <= n_index;
         trace_data[160 +: IDX_W] <= done_total;
     end
+
+`ifdef FORMAL
+    // The queue, for proofs of this module.
+    wire [(E_W << PLACES_LOG2) - 1:0] f_queue;
+    genvar                            i;
+    generate
+        for (i = 0; i < (1 << PLACES_LOG2); i = i + 1) begin : f_places
+            assign f_queue[i * E_W +: E_W] = queue[i];
+        end
+    endgenerate
+`endif
 
 endmodule
 

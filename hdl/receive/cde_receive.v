@@ -196,7 +196,7 @@ module cde_receive #(
     wire [15:0] tk_mark;
     wire [NUM_SRQ-1:0] srq_live, ev_waits;
     wire done_we, completed_we, buf_we, tail_we, taken_we, rec_we, self_valid, self_room, take_fails, bad_token;
-    wire [QP_W-1:0] done_qp, taken_qp, self_qp, take_qp;
+    wire [QP_W-1:0] done_qp, rdone_qp, taken_qp, self_qp, take_qp;
     wire [QP_W:0] buf_queue, tail_queue;
     wire [`CDE_BUFFER_W-1:0] buf_data;
     wire [QP_W+RX_LOG2-1:0] rec_slot;
@@ -207,7 +207,7 @@ module cde_receive #(
     wire rdone_count, rdone_fails;
     wire [255:0] cpl_data;
     wire [15:0] cpl_dest;
-    wire cpl_silent, cpl_valid, cpl_ready;
+    wire cpl_silent, cpl_valid, cpl_ready, cpl_more;
 
     // ---------------------------------------------------------------- posts
     wire op_ready, post_room;
@@ -300,9 +300,9 @@ module cde_receive #(
         .rec_data(rec_data), .set_we(set_we),
         .set_qp(set_qp), .set_data(set_done), .m_axis_cpl_tdata(cpl_data),
         .m_axis_cpl_tdest(cpl_dest), .m_axis_cpl_tuser(cpl_silent), .m_axis_cpl_tvalid(cpl_valid),
-        .m_axis_cpl_tready(cpl_ready), .done_we(done_we),
+        .m_axis_cpl_tready(cpl_ready), .more(cpl_more), .done_we(done_we),
         .done_qp(done_qp), .done_total(done_total), .completed_we(completed_we), .completed_srq(completed_srq),
-        .completed_total(completed_total), .fail_valid(rdone_fails), .err_valid(pe_valid[1]),
+        .completed_total(completed_total), .fail_valid(rdone_fails), .fail_qp(rdone_qp), .err_valid(pe_valid[1]),
         .err_cause(pe_cause[15:8]), .err_qp(pe_object[31:16]), .err_tag(pe_index[31:16]), .count(rdone_count),
         .trace_valid(trace_valid[2]), .trace_data(trace_data[767:512])
     );
@@ -319,14 +319,14 @@ module cde_receive #(
     assign s_axis_cpl_tready = m_axis_cpl_tready && !recv_now;
 
     always @(posedge clk) begin
-        if (m_axis_cpl_tvalid && m_axis_cpl_tready) recv_next <= !recv_now || !done_we;      // both entries of a receive
+        if (m_axis_cpl_tvalid && m_axis_cpl_tready) recv_next <= !recv_now || cpl_more;      // both entries of a receive
         if (rst) recv_next <= 1'b0;
     end
 
     // ---------------------------------------------------------------- whose connection is to end
     // The reports of one that has ended, many perhaps, must take no slots from posts.
     cde_arbiter #(.NUM_QP(NUM_QP), .QP_W(QP_W)) fail_i (
-        .clk(clk), .rst(rst), .ask0(take_fails), .ask0_qp(take_qp), .ask1(rdone_fails && qp_up[done_qp]), .ask1_qp(done_qp), .ask2(bad_valid),
+        .clk(clk), .rst(rst), .ask0(take_fails), .ask0_qp(take_qp), .ask1(rdone_fails && qp_up[rdone_qp]), .ask1_qp(rdone_qp), .ask2(bad_valid),
         .ask2_qp(bad_qp), .served(fail_valid), .served_qp(fail_qp), .pending(fail_pending), .offer_valid(fail_valid),
         .offer_qp(fail_qp), .offer_take(fail_valid && fail_ready)
     );

@@ -41,8 +41,9 @@ class ReceivePaceTest(PaceTest, WindowTest):
 
 @pyuvm.test()
 class ReceiveWayTest(ReceivePaceTest):
-    """A receive post to its response, a request to its answer, a report to the entry; of own queues
-    and of an SRQ. Class: a stage more, or a bypass that is never taken.
+    """A receive post to its response, a request to its answer, a report to the entry (three cycles
+    in which memories are read, one in which it is judged); of own queues and of an SRQ. Class: a
+    stage more, or a bypass that is never taken.
     """
 
     async def scenario(self) -> None:
@@ -52,7 +53,7 @@ class ReceiveWayTest(ReceivePaceTest):
                 await self.rest(16)
                 await self.harness.cycles((turn + number) % 7)
                 await self.buffer(qp, queue)
-        self.demand_ways(response=9, answer=7, entry=9)
+        self.demand_ways(response=9, answer=7, entry=13)
 
     async def buffer(self, qp: Qp, queue: ReceiveQueue) -> None:
         mark = self.mark
