@@ -120,7 +120,7 @@ class ReceivePostBesideReportsTest(EndedTest):
 
 @pyuvm.test()
 class EventBesideReportsTest(EndedTest):
-    """ISO-04: an event beside such reports, which are judged in cycle 4, ends its connection soon."""
+    """ISO-04: an event beside such reports, judged in cycle 4, ends its connection at once."""
 
     async def scenario(self) -> None:
         victim = await self.qp()
