@@ -120,7 +120,7 @@ class ReceivePostBesideReportsTest(EndedTest):
 
 @pyuvm.test()
 class EventBesideReportsTest(EndedTest):
-    """ISO-04: a connection event beside such reports ends its connection at once."""
+    """ISO-04: an event beside such reports, judged in cycle 4, ends its connection at once."""
 
     async def scenario(self) -> None:
         victim = await self.qp()
@@ -129,12 +129,12 @@ class EventBesideReportsTest(EndedTest):
             await self.end(qps)
             mark, start = self.mark, self.soon()
             count = self.storm(qps, status, start)
-            self.env.conn.send(victim.number, at_cycle=start + 3)
+            self.env.conn.send(victim.number, at_cycle=start + 7)
             await self.rest()
             self.came(start, count, mark)
-            assert [event.cycle for event in self.of(ConnReport, mark)] == [start + 3]
+            assert [event.cycle for event in self.of(ConnReport, mark)] == [start + 7]
             (step,) = self.steps(victim, TraceOp.QP_STATE, mark)
-            waited = step.cycle - start - 3
+            waited = step.cycle - start - 7
             assert waited <= SOON, f"an event beside reports {status.name} waited {waited}"
             assert self.terms(mark) == [(victim.number, QpState.DISCONNECTED)]
             await self.reconnect(victim)
