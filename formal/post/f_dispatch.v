@@ -86,7 +86,7 @@ module f_dispatch #(
     reg [IDX_W-1:0] tail, released, next;     // of q: behind the last request accepted, released, the next one to be indicated
     reg [IDX_W-1:0] known;              // released, as dispatch has been told
     reg             sent = 1'b0;        // the next one's beat was taken
-    reg             stopped = 1'b0, leaves = 1'b0;
+    reg             stopped = 1'b0, leaves = 1'b0, failing = 1'b0;
     reg [P_W-1:0]   retired = 0;        // Reads
     initial {tail, released, next, known} = 0;
     integer         j;
@@ -113,6 +113,8 @@ module f_dispatch #(
         // A QP leaves CONNECTED with something to look at; it comes back when nothing is left.
         if (up && stop[q] && !stopped) assume (leaves);
         if (up && stopped && !stop[q]) assume (tail == next);
+        // A failure stops its QP sooner or later, and is known until then.
+        if (up && failing && !stop[q]) assume (bad[q]);
         if (rr_we && !rr_valid && rr_qp == q && up) assume (rr_total[P_W-1:0] == retired);
     end
 
@@ -130,6 +132,7 @@ module f_dispatch #(
         next <= base;
         sent <= (beat && work_ready) || (sent && !indicated);
         stopped <= stop[q] && up;
+        failing <= bad[q] && !stop[q] && up;
         leaves <= rel_valid && acc_qp == q && up;
         if (rr_we && rr_qp == q && up) retired <= rr_total[P_W-1:0];
         if (indicated) begin
@@ -245,7 +248,7 @@ module f_dispatch #(
 
     always @(posedge clk) if (up && pending) begin
         not_forgotten: assert (asked || (chain != 0 && follows) || (f && f_far == 0) || (n && n_far == 0) || fence ||
-            (told && stop[q]) || told_read || skips);
+            (told && stop[q]) || told_read || skips || (bad[q] && !stop[q]));
     end
 
 `ifndef PROPERTIES_ONLY
