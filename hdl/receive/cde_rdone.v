@@ -227,7 +227,7 @@ module cde_rdone #(
     wire [PLACES_LOG2-1:0] under_way_next = under_way + comes - front - drops;
 
     // Low from power-up, before any clock edge.
-    initial {o_valid, room} = 2'b00;
+    initial o_valid = 1'b0;
     always @(posedge clk) begin
         queue[q_in] <= d_entry;       // a place is always free
         if (good && (q_valid || !free)) q_in <= q_in + P_ONE;
