@@ -10,16 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tb.runner.mutate_ladder import (
-    EQUIVALENT,
-    KILLED,
-    SURVIVED,
-    Fate,
-    Ladder,
-    Outcome,
-    Proof,
-    Step,
-)
+from tb.runner.mutate_ladder import EQUIVALENT, KILLED, SURVIVED, Fate, Ladder, Outcome, Proof, Step
 from tb.runner.mutate_netlist import Mutation
 from tb.runner.mutate_replay import Replay
 

@@ -14,10 +14,7 @@ from models.post.qp_control import make_qp_args
 from tb.env.harness.records import Command, ConnReport, Trace, WorkBeat
 from tb.env.scoreboard.scoreboard import Mismatch
 from tb.selftest.mutations import Records, change, drop, fails, index, judge_engine, wrong
-from tb.selftest.post_streams import (
-    BIND,
-    DEFER,
-)
+from tb.selftest.post_streams import BIND, DEFER
 from tb.selftest.window_streams import WindowStream
 
 POST, STATE, RETIRE, AGE = TraceOp.POST, TraceOp.QP_STATE, TraceOp.RETIRE, TraceOp.AGE

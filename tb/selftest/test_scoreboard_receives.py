@@ -18,11 +18,7 @@ from tb.env.harness.records import (
 )
 from tb.env.scoreboard.scoreboard import Mismatch
 from tb.selftest.mutations import Records, change, index, judge_engine
-from tb.selftest.receive_streams import (
-    REAP,
-    TAKE,
-    WATERMARK,
-)
+from tb.selftest.receive_streams import REAP, TAKE, WATERMARK
 from tb.selftest.window_streams import WindowStream
 
 

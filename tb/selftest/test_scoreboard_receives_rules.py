@@ -19,14 +19,7 @@ from tb.env.harness.records import Command, ScatterAnswer, Trace
 from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
 from tb.selftest.mutations import OPEN_END, Records, change, judge_engine, right
 from tb.selftest.mutations import fails_open as fails
-from tb.selftest.receive_streams import (
-    FIRST,
-    OWN,
-    PARAMS,
-    RECV_POST,
-    SECOND,
-    TAKE,
-)
+from tb.selftest.receive_streams import FIRST, OWN, PARAMS, RECV_POST, SECOND, TAKE
 from tb.selftest.streams import VECTOR
 from tb.selftest.window_streams import WindowStream
 
