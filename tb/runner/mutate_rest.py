@@ -169,10 +169,7 @@ class Watcher:
     """Tells which mutants a run can tell; keeps it in ``folder``."""
 
     def __init__(
-        self,
-        folder: Path,
-        recording: Callable[[Step], Path],
-        watch: Callable[[Step, Path], Replay],
+        self, folder: Path, recording: Callable[[Step], Path], watch: Callable[[Step, Path], Replay]
     ) -> None:
         self._folder, self._recording, self._watch = folder, recording, watch
         folder.mkdir(parents=True, exist_ok=True)

@@ -414,10 +414,7 @@ def refusals() -> dict[str, tuple[Callable[[WindowStream], object], CommandResul
         "range": (region(length=0), CommandResult.CMD_BAD_RANGE),
         "end": (region(base=(1 << 64) - 1, length=2), CommandResult.CMD_BAD_RANGE),
         "region exists": (lambda s: s.register(0), CommandResult.CMD_EXISTS),
-        "no region": (
-            lambda s: s.mr_command(command.QUERY_MR, 2),
-            CommandResult.CMD_NO_OBJECT,
-        ),
+        "no region": (lambda s: s.mr_command(command.QUERY_MR, 2), CommandResult.CMD_NO_OBJECT),
         "no SRQ": (qp(5, 1 | 1 << 16), CommandResult.CMD_NO_SRQ),
         "flag": (qp(5, 1 << 24), CommandResult.CMD_BAD_FLAG),
         "depth": (qp(5 | 5 << 16, 0), CommandResult.CMD_BAD_SIZE),
