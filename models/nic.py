@@ -19,8 +19,9 @@ With ``Params(num_qp=0)`` it is the completion core alone (``cde_cpl_top``).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from models.arm.arm import CqConfig
 from models.codes import (
@@ -62,6 +63,7 @@ from models.receive.receive_post import RecvPost, is_receive_portal, receive_wri
 from models.receive.receive_types import RecvConfig, RecvPostResult, RecvRequest, TakeResult
 
 _ALL_STROBES = (1 << LINE_BYTES) - 1
+_Reader = TypeVar("_Reader")
 _EQ_BASE, _CQ_BASE, _RING_BYTES = 1 << 40, 1 << 41, 1 << 24
 
 
@@ -89,6 +91,12 @@ class Memory:
         """What the host does to a ring before it hands it over (CQ-15a)."""
         for at in range(address, address + nbytes, EQE_BYTES):
             self._units.pop(at, None)
+
+
+def _created(readers: Mapping[int, _Reader], kind: str, number: int) -> _Reader:
+    if number not in readers:
+        raise HostError(f"{kind} {number}: it was not created")
+    return readers[number]
 
 
 @dataclass(frozen=True)
@@ -282,7 +290,7 @@ class Nic:
         reservation: bool = True,
     ) -> None:
         """A completion queue of 2^log2 entries; its event queue is created with the first one."""
-        if not self.core.eqs[eq].exists:
+        if eq >= self.params.num_eq or not self.core.eqs[eq].exists:
             args = make_args(eq, base=_EQ_BASE + eq * _RING_BYTES, log2=8, vector=eq, page=page)
             self.demand(Command.CREATE_EQ, args)
         base = _CQ_BASE + cq * _RING_BYTES
@@ -308,21 +316,26 @@ class Nic:
 
     def post(self, qp: int, post: Post) -> Cause:
         """A post through the page of the queue pair: its inline result."""
-        page = self.posting.qps[qp].config.page
-        return self.write(page * PAGE_BYTES, replace(post, qp=qp).encode())
+        return self.write(self._qp_page(qp) * PAGE_BYTES, replace(post, qp=qp).encode())
 
     def post_receive(self, qp: int, post: RecvPost) -> Cause:
         """A receive post on the queue pair's own queue: its inline result."""
-        page = self.posting.qps[qp].config.page
-        return self.write(page * PAGE_BYTES + RECV_PORTAL, replace(post, number=qp).encode())
+        addr = self._qp_page(qp) * PAGE_BYTES + RECV_PORTAL
+        return self.write(addr, replace(post, number=qp).encode())
+
+    def _qp_page(self, qp: int) -> int:
+        if not 0 <= qp < self.params.num_qp:
+            raise HostError(f"QP {qp}: the engine has {self.params.num_qp}")
+        return self.posting.qps[qp].config.page
 
     def arm(self, cq: int, arm: ArmType | None = ArmType.ANY) -> Cause:
         """ArmCq; None: only the consumer index is told."""
-        index = self.params.index(self._cq_readers[cq].index)
+        index = self.params.index(_created(self._cq_readers, "CQ", cq).index)
         return self._doorbell(cq, CQ_DB, pack_doorbell(cq, index, arm))
 
     def callback_return(self, cq: int) -> Cause:
         """The consumer's callback has returned."""
+        _created(self._cq_readers, "CQ", cq)
         return self._doorbell(cq, CB_RETURN, pack_return(cq))
 
     def _doorbell(self, cq: int, offset: int, word: int) -> Cause:
@@ -332,19 +345,20 @@ class Nic:
 
     def poll(self, cq: int, limit: int = 1 << 16) -> list[NdResultEx]:
         """GetCqResultsEx, at most ``limit`` results; the consumer index is told."""
-        results = self._cq_readers[cq].get_results_ex(limit)
+        results = _created(self._cq_readers, "CQ", cq).get_results_ex(limit)
         if results:
             self.arm(cq, None)
         return results
 
     def events(self, eq: int = 0) -> list[Eqe]:
         """The event entries not yet read: one callback each."""
-        return self._eq_readers[eq].get_events(1 << 16)
+        return _created(self._eq_readers, "EQ", eq).get_events(1 << 16)
 
     def place(self, cq: int, cqe: Cqe) -> None:
         """A completion comes to a queue by itself, as at the pins of ``cde_cpl_top``; its credit is
         asked for first. Raises :class:`HostError` if there is none (CQ-17).
         """
+        _created(self._cq_readers, "CQ", cq)
         if not self.core.reserve(cq, 1):
             raise HostError(f"CQ {cq} has no credit")
         self._complete(cq, cqe)

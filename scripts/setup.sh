@@ -45,7 +45,7 @@ suitable() {
 }
 
 if [ -n "${PYTHON:-}" ]; then
-    wanted=$(identity "$PYTHON") || fail "PYTHON=$PYTHON: no Python runs by this name"
+    wanted=$(identity "$PYTHON") && [[ $wanted == [0-9]*" of "* ]] || fail "PYTHON=$PYTHON: no Python runs by this name"
     suitable "$PYTHON" || fail "PYTHON=$PYTHON: is Python $wanted; 3.11 or newer is needed"
 fi
 

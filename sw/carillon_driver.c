@@ -5,10 +5,7 @@
 #include <string.h>
 
 #define ARGS 8u
-#define LINE 64u
-#define CQE_BYTES ((uint32_t)sizeof(struct carillon_cqe))
-#define EQE_BYTES ((uint32_t)sizeof(struct carillon_eqe))
-/* Reads of CMD_STATUS before a command counts as lost. */
+/* Reads of CMD_STATUS before a command counts as lost, and before the one ahead of it does. */
 #define POLLS 1000000u
 /* A new key of an object is the one before with the next generation. */
 #define NEXT_KEY (1u << CARILLON_KEY_GENERATION_LSB)
@@ -23,6 +20,7 @@ static uint32_t high(uint64_t value)
     return (uint32_t)(value >> 32);
 }
 
+/* Fields of 16 bits: the callers refuse what is wider. */
 static uint32_t pair(uint32_t lower, uint32_t upper)
 {
     return lower | upper << 16;
@@ -56,30 +54,44 @@ uint32_t carillon_bring_up(struct carillon_device *device, const struct carillon
     return 0;
 }
 
+/* Waits while a command runs, if done is 1 until one is done; status: CMD_STATUS. */
+static uint32_t wait_idle(struct carillon_device *device, uint32_t done, uint64_t *status)
+{
+    uint32_t i;
+
+    for (i = 0; i < POLLS; i++) {
+        *status = read32(device, CARILLON_REG_CMD_STATUS);
+        if (!CARILLON_GET(status, CMD_STATUS_BUSY) && CARILLON_GET(status, CMD_STATUS_DONE) >= done)
+            return 0;
+    }
+    return CARILLON_NO_ANSWER;
+}
+
 uint32_t carillon_command(struct carillon_device *device, uint32_t command, const uint32_t *args,
                           uint32_t count, uint32_t *outs)
 {
-    uint64_t status = 0;
+    uint64_t status;
     uint32_t i;
 
+    /* The engine refuses writes while a command runs, also one that was given up. */
+    if (wait_idle(device, 0, &status))
+        return CARILLON_NO_ANSWER;
     for (i = 0; i < ARGS; i++)
         write32(device, CARILLON_REG_ARG0 + 4 * i, i < count ? args[i] : 0);
     write32(device, CARILLON_REG_CMD, command);
-    for (i = 0; i < POLLS; i++) {
-        status = read32(device, CARILLON_REG_CMD_STATUS);
-        if (CARILLON_GET(&status, CMD_STATUS_DONE) && !CARILLON_GET(&status, CMD_STATUS_BUSY))
-            break;
-    }
-    if (i == POLLS)
+    if (wait_idle(device, 1, &status))
         return CARILLON_NO_ANSWER;
     for (i = 0; outs && i < ARGS; i++)
         outs[i] = read32(device, CARILLON_REG_OUT0 + 4 * i);
     return (uint32_t)CARILLON_GET(&status, CMD_STATUS_RESULT);
 }
 
-static uint32_t command_of(struct carillon_device *device, uint32_t command, uint32_t number)
+static uint32_t command_of(struct carillon_device *device, uint32_t command, uint32_t number,
+                           uint32_t value)
 {
-    return carillon_command(device, command, &number, 1, NULL);
+    uint32_t args[2] = {number, value};
+
+    return carillon_command(device, command, args, 2, NULL);
 }
 
 uint32_t carillon_take_error(struct carillon_device *device, uint32_t *log0, uint32_t *log1)
@@ -93,17 +105,23 @@ uint32_t carillon_take_error(struct carillon_device *device, uint32_t *log0, uin
     return 1;
 }
 
+static uint32_t write_page(const struct carillon_device *device, uint32_t page, uint32_t offset,
+                           const uint64_t *words, uint32_t nbytes)
+{
+    return device->ops->doorbell(device->context, page, offset, words, nbytes);
+}
+
 /* -- rings */
 
-static void clear_ring(struct carillon_device *device, uint64_t base, uint32_t nbytes)
+/* Entries of nbytes; the engine refuses a ring that is too large. */
+static void clear_ring(struct carillon_device *device, uint64_t base, uint32_t log2,
+                       uint32_t nbytes)
 {
-    static const uint64_t zeros[LINE / 8] = {0};
-    uint32_t done, part;
+    static const struct carillon_cqe zeros = {{0}};
+    uint32_t i;
 
-    for (done = 0; done < nbytes; done += part) {
-        part = nbytes - done < LINE ? nbytes - done : LINE;
-        device->ops->write_memory(device->context, base + done, zeros, part);
-    }
+    for (i = 0; log2 <= device->max_log2 && !(i >> log2); i++)
+        device->ops->write_memory(device->context, base + (uint64_t)i * nbytes, zeros.word, nbytes);
 }
 
 static void begin(struct carillon_reader *reader, struct carillon_device *device, uint64_t base,
@@ -114,6 +132,7 @@ static void begin(struct carillon_reader *reader, struct carillon_device *device
     reader->ring.base = base;
     reader->ring.log2 = log2;
     reader->nbytes = nbytes;
+    clear_ring(device, base, log2, nbytes);
 }
 
 /* Copies the next entry, if it is there; it counts as read. */
@@ -150,8 +169,7 @@ static uint32_t resize(struct carillon_reader *reader, uint32_t command, uint32_
         reader->ring = reader->next;
         reader->resized = 0;
     }
-    if (log2 <= reader->device->max_log2)
-        clear_ring(reader->device, base, reader->nbytes << log2);
+    clear_ring(reader->device, base, log2, reader->nbytes);
     result = carillon_command(reader->device, command, args, 4, outs);
     if (result)
         return result;
@@ -169,11 +187,10 @@ uint32_t carillon_create_eq(struct carillon_eq *eq, struct carillon_device *devi
 {
     uint32_t args[5] = {number, low(base), high(base), pair(log2, vector), page};
 
-    begin(&eq->reader, device, base, log2, EQE_BYTES);
+    if ((log2 | vector) >> 16)
+        return CARILLON_BAD_ARGUMENT;
+    begin(&eq->reader, device, base, log2, sizeof(struct carillon_eqe));
     eq->number = number;
-    eq->page = page;
-    if (log2 <= device->max_log2)
-        clear_ring(device, base, EQE_BYTES << log2);
     return carillon_command(device, CARILLON_CMD_CREATE_EQ, args, 5, NULL);
 }
 
@@ -184,7 +201,7 @@ uint32_t carillon_resize_eq(struct carillon_eq *eq, uint64_t base, uint32_t log2
 
 uint32_t carillon_destroy_eq(struct carillon_eq *eq)
 {
-    return command_of(eq->reader.device, CARILLON_CMD_DESTROY_EQ, eq->number);
+    return command_of(eq->reader.device, CARILLON_CMD_DESTROY_EQ, eq->number, 0);
 }
 
 uint32_t carillon_get_event(struct carillon_eq *eq, struct carillon_event *event)
@@ -215,11 +232,12 @@ uint32_t carillon_create_cq(struct carillon_cq *cq, struct carillon_device *devi
         pair(config->moderation_count, config->moderation_interval),
     };
 
-    begin(&cq->reader, device, base, log2, CQE_BYTES);
+    if (log2 >> 8 || (page | config->eq) >> 16 ||
+        (config->moderation_count | config->moderation_interval) >> 16)
+        return CARILLON_BAD_ARGUMENT;
+    begin(&cq->reader, device, base, log2, sizeof(struct carillon_cqe));
     cq->number = number;
     cq->page = page;
-    if (log2 <= device->max_log2)
-        clear_ring(device, base, CQE_BYTES << log2);
     return carillon_command(device, CARILLON_CMD_CREATE_CQ, args, 6, NULL);
 }
 
@@ -230,21 +248,17 @@ uint32_t carillon_resize_cq(struct carillon_cq *cq, uint64_t base, uint32_t log2
 
 uint32_t carillon_destroy_cq(struct carillon_cq *cq)
 {
-    return command_of(cq->reader.device, CARILLON_CMD_DESTROY_CQ, cq->number);
+    return command_of(cq->reader.device, CARILLON_CMD_DESTROY_CQ, cq->number, 0);
 }
 
 uint32_t carillon_get_cq_results(struct carillon_cq *cq, struct carillon_result *results,
                                  uint32_t limit)
 {
-    struct carillon_cqe cqe;
+    struct carillon_result_ex result;
     uint32_t found;
 
-    for (found = 0; found < limit && next_entry(&cq->reader, cqe.word); found++) {
-        results[found].request_context = CARILLON_GET(cqe.word, CQE_CONTEXT);
-        results[found].qp_context = CARILLON_GET(cqe.word, CQE_QP_CONTEXT);
-        results[found].nbytes = (uint32_t)CARILLON_GET(cqe.word, CQE_BYTES);
-        results[found].status = (uint32_t)CARILLON_GET(cqe.word, CQE_STATUS);
-    }
+    for (found = 0; found < limit && carillon_get_cq_results_ex(cq, &result, 1); found++)
+        memcpy(results + found, &result, sizeof *results); /* the members of both */
     return found;
 }
 
@@ -265,20 +279,13 @@ uint32_t carillon_get_cq_results_ex(struct carillon_cq *cq, struct carillon_resu
     return found;
 }
 
-static uint32_t ring_doorbell(struct carillon_cq *cq, uint32_t offset, uint64_t word)
-{
-    struct carillon_device *device = cq->reader.device;
-
-    return device->ops->doorbell(device->context, cq->page, offset, &word, sizeof word);
-}
-
 uint32_t carillon_update_consumer_index(struct carillon_cq *cq)
 {
     uint64_t word = 0;
 
     CARILLON_PUT(&word, CQ_DB_CONS, cq->reader.index);
     CARILLON_PUT(&word, CQ_DB_CQ, cq->number);
-    return ring_doorbell(cq, CARILLON_PAGE_CQ_DB, word);
+    return write_page(cq->reader.device, cq->page, CARILLON_PAGE_CQ_DB, &word, sizeof word);
 }
 
 uint32_t carillon_arm(struct carillon_cq *cq, uint32_t type)
@@ -289,7 +296,7 @@ uint32_t carillon_arm(struct carillon_cq *cq, uint32_t type)
     CARILLON_PUT(&word, CQ_DB_CQ, cq->number);
     CARILLON_PUT(&word, CQ_DB_ARM_TYPE, type);
     CARILLON_PUT(&word, CQ_DB_ARM, 1);
-    return ring_doorbell(cq, CARILLON_PAGE_CQ_DB, word);
+    return write_page(cq->reader.device, cq->page, CARILLON_PAGE_CQ_DB, &word, sizeof word);
 }
 
 uint32_t carillon_callback_return(struct carillon_cq *cq)
@@ -297,7 +304,7 @@ uint32_t carillon_callback_return(struct carillon_cq *cq)
     uint64_t word = 0;
 
     CARILLON_PUT(&word, CB_RETURN_CQ, cq->number);
-    return ring_doorbell(cq, CARILLON_PAGE_CB_RETURN, word);
+    return write_page(cq->reader.device, cq->page, CARILLON_PAGE_CB_RETURN, &word, sizeof word);
 }
 
 /* -- queue pairs */
@@ -316,6 +323,9 @@ uint32_t carillon_create_qp(struct carillon_qp *qp, struct carillon_device *devi
         config->recv,
     };
 
+    if ((config->send_cq | config->recv_cq | page | config->depth | config->watermark |
+         config->age | config->zone | config->recv_depth) >> 16)
+        return CARILLON_BAD_ARGUMENT;
     qp->device = device;
     qp->number = number;
     qp->page = page;
@@ -324,21 +334,17 @@ uint32_t carillon_create_qp(struct carillon_qp *qp, struct carillon_device *devi
 
 uint32_t carillon_connect(struct carillon_qp *qp, uint32_t peer)
 {
-    uint32_t args[2] = {qp->number, peer};
-
-    return carillon_command(qp->device, CARILLON_CMD_CONNECT_QP, args, 2, NULL);
+    return command_of(qp->device, CARILLON_CMD_CONNECT_QP, qp->number, peer);
 }
 
 uint32_t carillon_set_qp_state(struct carillon_qp *qp, uint32_t state)
 {
-    uint32_t args[2] = {qp->number, state};
-
-    return carillon_command(qp->device, CARILLON_CMD_SET_QP_STATE, args, 2, NULL);
+    return command_of(qp->device, CARILLON_CMD_SET_QP_STATE, qp->number, state);
 }
 
 uint32_t carillon_destroy_qp(struct carillon_qp *qp)
 {
-    return command_of(qp->device, CARILLON_CMD_DESTROY_QP, qp->number);
+    return command_of(qp->device, CARILLON_CMD_DESTROY_QP, qp->number, 0);
 }
 
 /* -- posts */
@@ -375,20 +381,13 @@ static void put_segments(uint64_t *post, const struct carillon_sge *segments, ui
         put_slot(post, i, segments[i].address, segments[i].length, segments[i].key);
 }
 
-static uint32_t write_post(const struct carillon_qp *qp, uint32_t offset, const uint64_t *word)
-{
-    const struct carillon_ops *ops = qp->device->ops;
-
-    return ops->doorbell(qp->device->context, qp->page, offset, word, LINE);
-}
-
 uint32_t carillon_send(struct carillon_qp *qp, uint32_t flags, uint64_t context,
                        const struct carillon_sge *segments, uint32_t count)
 {
     struct carillon_post post = new_post(qp, CARILLON_OPC_SEND, flags, context);
 
     put_segments(post.word, segments, count);
-    return write_post(qp, CARILLON_PAGE_SEND, post.word);
+    return write_page(qp->device, qp->page, CARILLON_PAGE_SEND, post.word, sizeof post);
 }
 
 uint32_t carillon_send_inline(struct carillon_qp *qp, uint32_t flags, uint64_t context,
@@ -401,7 +400,7 @@ uint32_t carillon_send_inline(struct carillon_qp *qp, uint32_t flags, uint64_t c
         return CARILLON_CAUSE_BAD_LENGTH;
     CARILLON_PUT(post.word, POST_INLINE_BYTES, nbytes);
     memcpy(post.word + CARILLON_POST_SLOT0_LSB / 64, data, nbytes);
-    return write_post(qp, CARILLON_PAGE_SEND, post.word);
+    return write_page(qp->device, qp->page, CARILLON_PAGE_SEND, post.word, sizeof post);
 }
 
 static uint32_t post_to_target(struct carillon_qp *qp, uint32_t opcode, uint32_t flags,
@@ -412,7 +411,7 @@ static uint32_t post_to_target(struct carillon_qp *qp, uint32_t opcode, uint32_t
 
     put_segments(post.word, segments, count);
     put_slot(post.word, CARILLON_SLOTS - 1, remote, 0, key);
-    return write_post(qp, CARILLON_PAGE_SEND, post.word);
+    return write_page(qp->device, qp->page, CARILLON_PAGE_SEND, post.word, sizeof post);
 }
 
 uint32_t carillon_send_and_invalidate(struct carillon_qp *qp, uint32_t flags, uint64_t context,
@@ -446,7 +445,7 @@ uint32_t carillon_post_recv(struct carillon_qp *qp, uint64_t context,
     CARILLON_PUT(post.word, RPOST_QUEUE, qp->number);
     CARILLON_PUT(post.word, RPOST_CONTEXT, context);
     put_segments(post.word, segments, count);
-    return write_post(qp, CARILLON_PAGE_RECV, post.word);
+    return write_page(qp->device, qp->page, CARILLON_PAGE_RECV, post.word, sizeof post);
 }
 
 /* -- memory */
@@ -455,17 +454,19 @@ uint32_t carillon_register(struct carillon_device *device, uint32_t number, uint
                            uint64_t length, uint32_t zone, uint32_t rights, uint32_t *key)
 {
     uint32_t args[6] = {number,       low(base),    high(base),
-                        low(length),  high(length), zone | rights << CARILLON_MR_RIGHTS_LSB};
+                        low(length),  high(length), pair(zone, rights)};
     uint32_t outs[ARGS] = {0}, result;
 
-    result = carillon_command(device, CARILLON_CMD_REGISTER_MR, args, 6, outs);
+    result = (zone | rights) >> 16
+                 ? CARILLON_BAD_ARGUMENT
+                 : carillon_command(device, CARILLON_CMD_REGISTER_MR, args, 6, outs);
     *key = outs[0];
     return result;
 }
 
 uint32_t carillon_deregister(struct carillon_device *device, uint32_t number)
 {
-    return command_of(device, CARILLON_CMD_DEREGISTER_MR, number);
+    return command_of(device, CARILLON_CMD_DEREGISTER_MR, number, 0);
 }
 
 uint32_t carillon_create_window(struct carillon_window *window, struct carillon_device *device,
@@ -483,7 +484,7 @@ uint32_t carillon_create_window(struct carillon_window *window, struct carillon_
 
 uint32_t carillon_close_window(struct carillon_window *window)
 {
-    return command_of(window->device, CARILLON_CMD_CLOSE_MW, window->number);
+    return command_of(window->device, CARILLON_CMD_CLOSE_MW, window->number, 0);
 }
 
 uint32_t carillon_bind(struct carillon_window *window, struct carillon_qp *qp, uint32_t flags,

@@ -3,8 +3,8 @@
  *
  * Unless said otherwise a function returns 0 when all went well, else the engine's cause of a
  * refused post or doorbell (CARILLON_CAUSE_*), its result of a command (CARILLON_RES_*), or one of
- * CARILLON_NO_ENGINE, CARILLON_NO_ANSWER. An object is used by one thread at a time, commands by
- * one thread of the device.
+ * CARILLON_NO_ENGINE, CARILLON_NO_ANSWER, CARILLON_BAD_ARGUMENT (wider than its field). An object
+ * is used by one thread at a time, commands by one thread of the device.
  */
 #ifndef CARILLON_DRIVER_H
 #define CARILLON_DRIVER_H
@@ -15,6 +15,7 @@
 extern "C" {
 #endif
 
+#define CARILLON_BAD_ARGUMENT 0xFDu
 #define CARILLON_NO_ENGINE 0xFEu
 #define CARILLON_NO_ANSWER 0xFFu
 #define CARILLON_SLOTS 3u
@@ -62,7 +63,6 @@ struct carillon_reader {
 struct carillon_eq {
     struct carillon_reader reader;
     uint32_t number;
-    uint32_t page;
 };
 
 struct carillon_cq {

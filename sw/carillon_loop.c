@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "carillon_loop.h"
 
+#include <string.h>
+
 uint32_t carillon_set_up(struct carillon_pair *pair, struct carillon_device *device,
                          uint32_t vector, uint64_t memory)
 {
-    struct carillon_cq_config cq = {0};
-    struct carillon_qp_config qp = {0};
+    struct carillon_cq_config cq;
+    struct carillon_qp_config qp;
     uint32_t error;
 
+    memset(&cq, 0, sizeof cq);
+    memset(&qp, 0, sizeof qp);
     cq.eq = 1;
     qp.send_cq = qp.recv_cq = 2; /* may be the same */
-    qp.depth = 2;
-    qp.recv_depth = 2;
+    qp.depth = qp.recv_depth = 2;
     if ((error = carillon_create_eq(&pair->eq, device, 1, 0, vector, memory, 2)) ||
         (error = carillon_create_cq(&pair->cq, device, 2, 0, memory + 512, 4, &cq)) ||
         (error = carillon_create_qp(&pair->first, device, 0, 0, &qp)) ||

@@ -191,6 +191,13 @@ def test_resize() -> None:
 def test_the_completion_core_alone() -> None:
     """``cde_cpl_top``: no queue pairs, no portals, none of their commands."""
     core = Nic(Params(num_qp=0))
+    with pytest.raises(HostError, match="BAD_OBJECT"):
+        core.create_cq(3, eq=core.params.num_eq)
+    for call in (core.arm, core.poll, core.events, core.callback_return):
+        with pytest.raises(HostError, match=r"[CE]Q 5: it was not created"):
+            call(5)
+    with pytest.raises(HostError, match="QP 0: the engine has 0"):
+        core.post(0, request())
     core.create_cq(3, 1)
     core.arm(3)
     core.place(3, Cqe(7))

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from scripts.synth.flow import DEVICE, Result, measure
+from scripts.synth.flow import DEVICE, Result, check_module, measure
 from tb.runner.common import SIM_BUILD, RunnerError
 
 #: Modules in the order of the table; the core and the engine come last, they take longest.
@@ -74,6 +74,8 @@ def main(argv: list[str]) -> int:
     modules = args.module.replace(",", " ").split() or (*MODULES, *METRICS)
     if args.quick:
         modules = tuple(QUICK)
+    for module in modules:
+        check_module(module)
     missed = []
     print(f"{DEVICE}, between registers\n{HEAD}", flush=True)
     for module in modules:

@@ -135,11 +135,18 @@ def _path(report: Mapping[str, Any]) -> Way:
     return Way(start, end, len(logic), ns, logic_ns)
 
 
-def measure(module: str, seeds: Iterable[int], given: Mapping[str, int] | None = None) -> Result:
-    """Places and routes a module once per seed. ``given``: parameters instead of the usual ones."""
+def check_module(module: str) -> dict[str, Path]:
+    """The file of each module of the design; RunnerError if it is none of them."""
     sources = {path.stem: path for path in hdl_files()}
     if module not in sources:
-        raise RunnerError(f"MODULE={module}: no such module{nearest(module, sources)}")
+        known = nearest(module, sources) or f"; hdl/ has {', '.join(sources)}"
+        raise RunnerError(f"MODULE={module}: no such module{known}")
+    return sources
+
+
+def measure(module: str, seeds: Iterable[int], given: Mapping[str, int] | None = None) -> Result:
+    """Places and routes a module once per seed. ``given``: parameters instead of the usual ones."""
+    sources = check_module(module)
     known = declared_parameters(sources[module].read_text())
     usual = {key: value for key, value in OWN.get(module, CORE).items() if key in known}
     values = {**usual, **(given or {})}

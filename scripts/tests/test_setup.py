@@ -206,6 +206,7 @@ def test_named_interpreter(machine: Machine) -> None:
     for finished in (False, True):
         for name, message in (
             ("/nonexistent", "PYTHON=/nonexistent: no Python runs by this name"),
+            ("/bin/true", "PYTHON=/bin/true: no Python runs by this name"),
             ("python3.10", "PYTHON=python3.10: is Python 3.10.2 of /usr; 3.11 or newer is needed"),
         ):
             status, _, err = machine.make("list", f"PYTHON={name}")

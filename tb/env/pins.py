@@ -5,7 +5,8 @@ It only listens, and works for ``cde_top`` and ``cde_cpl_top``. It is far slower
 recorder, for Python runs in every clock cycle; a bench of one's own needs no Verilog of ours.
 
 The host runs a command as a driver does: ``ARG``, ``CMD``, ``CMD_STATUS`` until it is done. Then it
-reads ``OUT0`` to ``OUT7``, for they are judged, too.
+reads ``OUT0`` to ``OUT7``, for they are judged, too: with the next command, and with the end of the
+test, comes an error if it has not.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from tb.env.defs import CMD_STATUS, Reg
+from tb.env.defs import CMD_STATUS, Cmd, Reg
 from tb.env.harness import records as beats
 from tb.env.harness.decode import byte_mask
 from tb.env.harness.records import Command, Record
+from tb.env.scoreboard.scoreboard import Scoreboard
 
 _HALF = (1 << 256) - 1
 _STATE = (1 << 96) - 1
@@ -73,6 +75,9 @@ class Pins:
         self._streams = [name for name in _STREAMS if hasattr(engine, _valid(name))]
         self.cycle = -1
         self._clear()
+        for board in take:
+            if isinstance(board, Scoreboard):
+                board.unread = self.unread
         cocotb.start_soon(self._watch())
 
     def _clear(self) -> None:
@@ -86,10 +91,19 @@ class Pins:
         self._done: tuple[int, int] | None = None  # cycle; result
         self._held: list[Record] = []
 
-    @property
-    def commanding(self) -> bool:
-        """A command is under way, or its record is not complete."""
-        return self._command is not None
+    def unread(self) -> str:
+        """What the host has not read of the latest command, and the cure; empty if nothing."""
+        if self._command is None:
+            return ""
+        code, start = self._command
+        name = Cmd(code).name if code in set(Cmd) else f"{code:#x}"
+        missing = "CMD_STATUS to its end"
+        if self._done is not None:
+            missing = ", ".join(f"OUT{n}" for n in range(len(self._outs), 8))
+        return (
+            f"command {name} of cycle {start}: the host did not read {missing}, and what came "
+            "after is not judged; read CMD_STATUS until it is done, then OUT0 to OUT7 in this order"
+        )
 
     def _get(self, name: str) -> int:
         """A signal's value, unknown bits read as 0: they stand in lanes that say nothing."""
@@ -183,6 +197,7 @@ class Pins:
         if Reg.ARG0 <= offset <= Reg.ARG7:
             self._args[(offset - Reg.ARG0) // 4] = data
         elif offset == Reg.CMD:
+            assert self._command is None, self.unread()
             self._command, self._outs = (data, self.cycle), []
 
     def _was_read(self, offset: int, data: int) -> None:

@@ -25,6 +25,8 @@ LONG = 5001
 
 def record(test: str, build: str | None, seed: int, out: Path | None) -> int:
     """Runs one test; 0 if it passed, 1 if it failed. The file is written in both cases."""
+    if not test:
+        raise RunnerError("name a test with TEST=; `make list` names all")
     jobs = select_jobs(find_modules(), [test], (seed,), "verilator", build)
     if len({(job.name, job.build) for job in jobs}) != 1:
         names = sorted({f"{job.name} [{job.build}]" for job in jobs})
@@ -68,11 +70,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     recording.add_argument("--build", default="")
     recording.add_argument("--seed", default="")
     recording.add_argument("--out", type=Path)
-    commands.add_parser("replay").add_argument("file", type=Path)
+    commands.add_parser("replay").add_argument("file")
     commands.add_parser("bench").add_argument("--seed", default="")
     given = parser.parse_args(arguments)
     if given.command == "replay":
-        return replay(given.file)
+        if not given.file:
+            print("replay: name a file of records with FILE=; `make record` writes one")
+            return 2
+        return replay(Path(given.file))
     prepare_environment()
     try:
         seed = whole_number("SEED", given.seed)

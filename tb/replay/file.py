@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import gzip
 import json
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import partial
@@ -207,5 +208,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Any]]:
         with gzip.open(path, "rt", encoding="ascii") as file:
             for number, line in enumerate(file, 1):
                 yield number, json.loads(line)
-    except (OSError, EOFError, ValueError) as error:
+    except ValueError:
+        raise FileError(f"{path}: not a file of records") from None
+    except (OSError, EOFError, zlib.error) as error:
         raise FileError(f"{path}: {error}") from None

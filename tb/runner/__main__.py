@@ -103,6 +103,7 @@ def _jobs(args: argparse.Namespace) -> int:
     from tb.runner.builds import get_build, load_builds
     from tb.runner.selection import Selection
     from tb.runner.waves import run_waves
+    from tb.waves.save_file import COUNTS
 
     seed = whole_number("SEED", args.seed)
     sim = args.sim or "verilator"
@@ -111,7 +112,7 @@ def _jobs(args: argparse.Namespace) -> int:
     seeds = (seed,) if seed else None
     looked_at = {
         name: number
-        for name in ("CQ", "QP", "SRQ", "window")
+        for name in COUNTS
         if (number := whole_number(name.upper(), vars(args)[name.lower()], 4095, 0)) is not None
     }
     jobs = select_jobs(find_modules(), patterns, seeds, sim, args.build or None)

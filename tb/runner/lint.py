@@ -97,13 +97,7 @@ def hdl_checks() -> list[Check]:
             values = {key: value for key, value in every.items() if key in known[top]}
             label = f"({top}, {name})"
             generics = tuple(f"-G{key}={value}" for key, value in values.items())
-            command = (
-                *VERILATOR,
-                *("--top-module", top),
-                *generics,
-                *waivers,
-                *("-F", FILE_LIST),
-            )
+            command = (*VERILATOR, *("--top-module", top), *generics, *waivers, *("-F", FILE_LIST))
             checks.append(Check(f"verilator -Wall {label}", command, quick=name in QUICK_SETS))
             generics = tuple(f"-P{top}.{key}={value}" for key, value in values.items())
             icarus = ("iverilog", "-g2005", "-Wall", *INCLUDE_ARGS, "-t", "null", "-s", top)

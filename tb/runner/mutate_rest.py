@@ -10,16 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tb.runner.mutate_ladder import (
-    EQUIVALENT,
-    KILLED,
-    SURVIVED,
-    Fate,
-    Ladder,
-    Outcome,
-    Proof,
-    Step,
-)
+from tb.runner.mutate_ladder import EQUIVALENT, KILLED, SURVIVED, Fate, Ladder, Outcome, Proof, Step
 from tb.runner.mutate_netlist import Mutation
 from tb.runner.mutate_replay import Replay
 
@@ -178,10 +169,7 @@ class Watcher:
     """Tells which mutants a run can tell; keeps it in ``folder``."""
 
     def __init__(
-        self,
-        folder: Path,
-        recording: Callable[[Step], Path],
-        watch: Callable[[Step, Path], Replay],
+        self, folder: Path, recording: Callable[[Step], Path], watch: Callable[[Step, Path], Replay]
     ) -> None:
         self._folder, self._recording, self._watch = folder, recording, watch
         folder.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -165,14 +165,21 @@ def pytest_collection_finish(session: pytest.Session) -> Generator[None]:
 
 
 def _check_names(config: pytest.Config) -> None:
-    """What --only names is a proof, a planted fault or a row of the external faults."""
-    known = [proof.id for proof in load_proofs()] if only(config) else []
-    if known:
-        known += [fault.id for fault in load_faults()]
-        known += [row.id for row in load_rows(find_modules())]
+    """What --only names is a proof, a planted or an external fault, whichever the paths have."""
+    if not only(config):
+        return
+    kinds: dict[str, tuple[str, Callable[[], Iterable[Any]]]] = {
+        "formal": ("PROOF", load_proofs),
+        "tb/faults": ("FAULT", load_faults),
+        "tb/tests/campaigns/faults.yaml": ("FAULT", lambda: load_rows(find_modules())),
+    }
+    chosen = [path for path in kinds if path in config.args] or list(kinds)
+    variable = kinds[chosen[0]][0] if len(chosen) == 1 else "--only"
+    known = [one.id for path in chosen for one in kinds[path][1]()]
     for pattern in only(config):
         if not fnmatch.filter(known, pattern):
-            raise RunnerError(f"{pattern}: no such proof or fault{nearest(pattern, known)}")
+            text = f"no such name{nearest(pattern, known)}; {', '.join(chosen)} has all"
+            raise RunnerError(f"{variable}={pattern}: {text}")
 
 
 def _keep_only(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -82,6 +82,8 @@ def read_selection(config: pytest.Config) -> Selection:
 
     patterns = tuple(word("test").replace(",", " ").split())
     seed = whole_number("SEED", word("seed"))
+    if seed and word("seeds"):
+        raise RunnerError(f"SEED={seed} and SEEDS={word('seeds')}: give one of them")
     seeds = (seed,) if seed else parse_seeds(word("seeds")) if word("seeds") else None
     sim = word("sim") or None
     if sim not in (None, "verilator", "icarus"):

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tb.runner.builds import get_build, load_builds
-from tb.runner.common import SIM_BUILD, RunnerError, relative
+from tb.runner.builds import BuildConfig, get_build, load_builds
+from tb.runner.common import SIM_BUILD, RunnerError, locked, relative
 from tb.runner.discover import Job
 from tb.runner.regress import Result, make_builds, run_job
 from tb.runner.results import Failure
 from tb.runner.selection import Selection
-from tb.waves.save_file import number_of, object_argument, write_save_file
+from tb.waves.save_file import check_objects, number_of, object_argument, write_save_file
 from tb.waves.stories import write_stories
 
 
@@ -29,16 +29,21 @@ def _record(
     there are none in the end. ``looked_at``: kinds of objects and their numbers.
     """
     config = selection.config(get_build(load_builds(), job.build, job.sim))
+    check_objects(config, looked_at)
     named = ["+wave_{}={}".format(*number_of(obj, n)) for obj, n in looked_at.items()]
     config = replace(config, sim_args=(*config.sim_args, *named))
     for error in make_builds([(config, job.sim)], waves=True, told=told).values():
         raise RunnerError(error)
-    wave = wave_file(job)
-    wave.parent.mkdir(parents=True, exist_ok=True)
+    with locked(wave_file(job).parent):
+        return _simulate(job, config, wave_file(job))
+
+
+def _simulate(job: Job, config: BuildConfig, wave: Path) -> tuple[Result, str]:
+    """Writes the waves and the files beside them, which nobody else may write meanwhile."""
     wave.unlink(missing_ok=True)
     result = run_job(job, config, waves=wave)
     failing = object_argument(result.verdict.failure)
-    if failing and failing.partition("=")[0] not in " ".join(named):
+    if failing and failing.partition("=")[0] not in " ".join(config.sim_args):
         # Which object it is about was not known before.
         config = replace(config, sim_args=(*config.sim_args, failing))
         result = run_job(job, config, waves=wave)

@@ -19,10 +19,7 @@ EVENT_ID = PARAMS.num_cq + 1
 
 
 def judge(
-    records: Sequence[Record],
-    allow: tuple[str, ...] = (),
-    block: int = 7,
-    params: Params = PARAMS,
+    records: Sequence[Record], allow: tuple[str, ...] = (), block: int = 7, params: Params = PARAMS
 ) -> Scoreboard:
     """The records, judged by a scoreboard of the completion core."""
     board = Scoreboard(params, seed=42)

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sw/carillon.h compiles as C11 and as C++17 without a warning, and says what the Python layouts
-say.
+"""sw/ compiles as C11 and as C++17 without a warning; carillon.h says what the Python layouts say,
+and the driver sends no command that is not the caller's.
 """
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scripts.gen_defs import C_HEADER, ROOT, STRUCTS
 from scripts.rdlmap import CODE_SPECS
+from sw.binding import OPS, SOURCES, Ops, load, structures
 from tb.env import defs
 
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", f"-I{ROOT / C_HEADER.parent}"]
@@ -84,3 +87,40 @@ def test_fields_are_put_and_got(tmp_path: Path, language: tuple[str, str, str]) 
         wanted += [f"{packed >> 64 * i & (1 << 64) - 1:x}" for i in range(words)]
     text = "\n".join([HEAD, "int main(void) {", *body, "return 0; }"])
     assert compile_and_run(tmp_path, language, text).split() == wanted
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda language: language[1])
+def test_the_driver_compiles(tmp_path: Path, language: tuple[str, str, str]) -> None:
+    sources = "".join(f'#include "{name}"\n' for name in SOURCES)
+    compile_and_run(tmp_path, language, sources + "int main(void) { return 0; }")
+
+
+def test_a_command_that_was_given_up_and_arguments_that_do_not_fit() -> None:
+    """While one runs nothing is written; a field that is too wide is refused, not cut."""
+    busy, written = True, {}
+    reads = {
+        defs.Reg.ID: defs.ID_VALUE,
+        defs.Reg.VERSION: defs.VERSION_VALUE,
+        defs.Reg.CAP1: defs.CAP1.pack(idx_w=16, max_log2=15),
+    }
+    mocks: dict[str, Any] = {
+        "read32": lambda _, offset: reads.get(offset, 1 if busy else 2),
+        "write32": lambda _, offset, value: written.update({offset: value}),
+    }
+    ops = Ops(*(kind(mocks.get(name, lambda *_: 0)) for name, kind in OPS.items()))
+    driver, structs = load(), structures()
+    device, eq, cq, qp = (structs[name]() for name in ("device", "eq", "cq", "qp"))
+    at, key = ctypes.byref(device), ctypes.byref(ctypes.c_uint32())
+    assert driver.carillon_bring_up(at, ctypes.byref(ops), None) == 0
+    assert driver.carillon_deregister(at, 1) == 0xFF and not written
+    busy = False
+    assert driver.carillon_deregister(at, 1) == 0 and written[defs.Reg.ARG0] == 1
+    written.clear()
+    wide, configs = 1 << 16, (structs["cq_config"](), structs["qp_config"](zone=1 << 16))
+    assert driver.carillon_register(at, 1, 0, 64, wide, 0, key) == 0xFD
+    assert driver.carillon_create_eq(ctypes.byref(eq), at, 1, 0, wide, 0, 2) == 0xFD
+    for page, log2 in ((wide, 2), (0, 0x100)):
+        given = at, 1, page, 0, log2, ctypes.byref(configs[0])
+        assert driver.carillon_create_cq(ctypes.byref(cq), *given) == 0xFD
+    assert driver.carillon_create_qp(ctypes.byref(qp), at, 1, 0, ctypes.byref(configs[1])) == 0xFD
+    assert not written

@@ -264,11 +264,7 @@ def judged(
 
 def test_missing_point_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gaps = judged(tmp_path, {IF: 1, ELSE: 0, RISE: 1, FALL: 0})
-    assert gaps == [
-        "cde_a.v:1 toggle data[3] 1->0",
-        "cde_a.v:3 branch else",
-        "cde_a.v:4 line",
-    ]
+    assert gaps == ["cde_a.v:1 toggle data[3] 1->0", "cde_a.v:3 branch else", "cde_a.v:4 line"]
     assert "missing: cde_a.v:3 branch else" in capsys.readouterr().out
     data = json.loads((tmp_path / "out.json").read_text())
     assert data["missing"] == gaps

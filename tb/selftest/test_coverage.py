@@ -111,10 +111,7 @@ def arm_cases() -> dict[str, list[Record]]:
         enumerate(("literal", "typed")), ARM_NAMES.items(), ((0, "success"), (2, "solicited"))
     ):
         before = state(prod=2, sol=sol)
-        cases[f"cq09/{reading}, {name}, new {kind}"] = [
-            create(typed),
-            bell(before, before, 0, arm),
-        ]
+        cases[f"cq09/{reading}, {name}, new {kind}"] = [create(typed), bell(before, before, 0, arm)]
     return cases
 
 
@@ -165,10 +162,7 @@ def trace_cases() -> dict[str, list[Record]]:
         "ack/of a consumed entry while armed": [
             step(publish, state(0, ANY, cons=1), state(0, ANY, prod=1, cons=1), 1)
         ],
-        "ring/second pass": [
-            *settings(0, 0),
-            step(TraceOp.PLACE, 4, 5, 1),
-        ],
+        "ring/second pass": [*settings(0, 0), step(TraceOp.PLACE, 4, 5, 1)],
         "ring/third pass": [*settings(0, 0), step(TraceOp.PLACE, 8, 9, 1)],
         "index/prod wraps": [step(publish, state(prod=63, cons=60), state(prod=0, cons=60), 1)],
         "index/cons wraps": [bell(state(prod=1, cons=63), state(prod=1, cons=1), 1)],

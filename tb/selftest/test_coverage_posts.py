@@ -51,10 +51,7 @@ def posted(post: Post, cause: int, offset: int = 0) -> list[Record]:
 def retired(post: Post, status: int, more: int = 0) -> list[Record]:
     silent = post.flags & SILENT and not status
     operand = status | silent << 8 | more
-    return [
-        *posted(post, 0),
-        Trace(4, 4, TraceOp.RETIRE, post.qp, False, 0, operand, 0, 1),
-    ]
+    return [*posted(post, 0), Trace(4, 4, TraceOp.RETIRE, post.qp, False, 0, operand, 0, 1)]
 
 
 def verb_cases() -> Iterator[tuple[str, list[Record]]]:
@@ -147,10 +144,7 @@ def small_cases() -> Iterator[tuple[str, list[Record]]]:
     yield "late/beat behind the end of its connection", [beat()]
     yield "burst/longer, nobody else waits", [beat(), beat(), beat()]
     yield "burst/ends in a batch", [beat(last=False), beat(last=False), beat(1)]
-    yield (
-        "burst/batches of two QPs interleave",
-        [beat(last=False), beat(1, last=False), beat()],
-    )
+    yield ("burst/batches of two QPs interleave", [beat(last=False), beat(1, last=False), beat()])
     local = Trace(4, 4, TraceOp.RETIRE, 0, False, 0, 0, 0, 1)
     step = posted(post, 0)[1]
     assert isinstance(step, Trace)

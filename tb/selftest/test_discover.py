@@ -8,14 +8,7 @@ from pathlib import Path
 import pytest
 
 from tb.runner.common import RunnerError
-from tb.runner.discover import (
-    Job,
-    Module,
-    find_modules,
-    parse_seeds,
-    read_module,
-    select_jobs,
-)
+from tb.runner.discover import Job, Module, find_modules, parse_seeds, read_module, select_jobs
 
 PLAIN = """
 import cocotb

@@ -12,16 +12,7 @@ import pytest
 
 from tb.runner.common import SIM_BUILD, RunnerError
 from tb.runner.discover import Job, Module, find_modules
-from tb.runner.faults import (
-    FIRST_SEED,
-    Outcome,
-    Row,
-    add,
-    choose,
-    jobs_of,
-    load_rows,
-    report,
-)
+from tb.runner.faults import FIRST_SEED, Outcome, Row, add, choose, jobs_of, load_rows, report
 from tb.runner.regress import Result
 from tb.runner.results import FAILED, PASSED, Verdict
 from tb.tests.common import soaking

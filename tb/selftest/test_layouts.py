@@ -46,11 +46,7 @@ WORDS = {
         defs.RDONE,
         {"qp": 0x59AB, "tag": 0x1234, "status": 0x56},
     ),
-    "SRQ_DB": (
-        pack_reap(0x59AB, 0x1234),
-        defs.SRQ_DB,
-        {"srq": 0x59AB, "index": 0x1234},
-    ),
+    "SRQ_DB": (pack_reap(0x59AB, 0x1234), defs.SRQ_DB, {"srq": 0x59AB, "index": 0x1234}),
 }
 
 

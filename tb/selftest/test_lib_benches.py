@@ -67,10 +67,7 @@ CTX, CTX_2W = _memory("cde_ctx"), _memory("cde_ctx_2w", "TWO")
 
 
 def simulate(
-    folder: Path,
-    bench: Bench,
-    values: Mapping[str, int],
-    fault: tuple[str, str, str] | None = None,
+    folder: Path, bench: Bench, values: Mapping[str, int], fault: tuple[str, str, str] | None = None
 ) -> str:
     """What the bench prints with these of its parameters, and with a ``fault``: file, text in it,
     replacement.

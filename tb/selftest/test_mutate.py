@@ -52,11 +52,7 @@ OPERATOR = (
     r"-port \A -portbit 0 -src hdl/lib/cde_fifo.v:60.118-60.122"
 )
 MUTATION = parse_mutation(OPERATOR)
-PLAN = Plan(
-    (Design("top", "default", ("small",)),),
-    {"test_m.Two": 2},
-    {},
-)
+PLAN = Plan((Design("top", "default", ("small",)),), {"test_m.Two": 2}, {})
 MODULES = [
     Module("tb.tests.test_m", "test_m", ("One", "Two"), builds=("small",), seeds=(3, 4, 5)),
     Module("tb.tests.test_n", "test_n", ("Three",), builds=("small", "other")),

@@ -24,7 +24,7 @@ from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, RunnerError, write_whole
 from tb.runner.discover import Module
 from tb.runner.items import job_of, subject_of
-from tb.runner.plugin import _Scheduler
+from tb.runner.plugin import _check_names, _Scheduler
 from tb.runner.progress import duration
 from tb.runner.recorder import tier_of
 from tb.runner.selection import Selection, choose_tier, choose_workers, read_selection
@@ -62,6 +62,7 @@ class FakeConfig:
         ({"seed": "2147483648"}, "SEED=2147483648: must be"),
         ({"seed": "0"}, "SEED=0: must be"),
         ({"seeds": "1-100000000000"}, "SEEDS=1-100000000000: write"),
+        ({"seed": "1", "seeds": "3"}, "SEED=1 and SEEDS=3: give one"),
         ({"cpu_limit": "-1"}, "TIMEOUT=-1: must be"),
         ({"sim": "vcs"}, "SIM=vcs: choose"),
         ({"jobs": "²"}, "JOBS=²: must be"),
@@ -103,6 +104,25 @@ def test_tiers_are_marks(args: str, options: Any, marks: str | None, tier: str) 
     if marks is not None:
         assert config.option.markexpr == marks
     assert tier_of(config, selection) == tier
+
+
+@pytest.mark.parametrize(
+    "args, names, why",
+    [
+        ("formal", "arm_trace,arm_trce", r"PROOF=arm_trce: no such name \(nearest: .*; formal has"),
+        ("tb/faults", "nope", "FAULT=nope: no such name; tb/faults has all"),
+        (
+            "tb/tests/campaigns/faults.yaml",
+            "nope",
+            "FAULT=nope: .*; tb/tests/campaigns/",
+        ),
+        ("", "nope", "--only=nope: no such name; formal, tb/faults, "),
+    ],
+)
+def test_a_name_that_only_does_not_know(args: str, names: str, why: str) -> None:
+    config: Any = FakeConfig(args, only=names)
+    with pytest.raises(RunnerError, match=f"^{why}"):
+        _check_names(config)
 
 
 def test_a_batch_system_starts_the_workers() -> None:

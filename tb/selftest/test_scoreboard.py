@@ -52,10 +52,7 @@ def test_error_tells_where_and_what() -> None:
 MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     # -- events
     "event missing": (
-        lambda r: (
-            drop(r, MemWrite, axi_id=EVENT_ID),
-            drop(r, MemResponse, axi_id=EVENT_ID),
-        ),
+        lambda r: (drop(r, MemWrite, axi_id=EVENT_ID), drop(r, MemResponse, axi_id=EVENT_ID)),
         "without an answer to its event",
     ),
     "event step before its answer": (

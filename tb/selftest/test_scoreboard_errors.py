@@ -12,15 +12,11 @@ from models.arm.arm import CqConfig
 from models.codes import ArmType, CqStatus, TraceOp
 from models.host.control import make_args
 from models.trace import encode_cq
-from tb.env.harness.records import (
-    Command,
-    Completion,
-    MemWrite,
-    Record,
-    Trace,
-)
+from tb.env.defs import Reg
+from tb.env.harness.records import Command, Completion, MemWrite, Record, Trace
+from tb.env.pins import Pins
 from tb.env.scoreboard.context import look_patience
-from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
+from tb.env.scoreboard.scoreboard import ALLOWANCES, Mismatch, Scoreboard
 from tb.selftest.mutations import EVENT_ID, Records, change, double, drop, index, judge
 from tb.selftest.streams import PARAMS, VECTOR, Stream
 
@@ -233,6 +229,28 @@ def test_settings_do_not_count_without_a_command() -> None:
     board = Scoreboard(PARAMS, commanding=lambda: False)
     with pytest.raises(Mismatch, match="the model has a callback"):
         board(records)
+
+
+def test_a_host_that_does_not_read_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records behind its command are withheld: neither a next command nor the end passes."""
+    monkeypatch.setattr("cocotb.start_soon", lambda watch: watch.close())
+    board = Scoreboard(PARAMS)
+    pins = Pins(None, board)
+    pins.cycle = 7
+    pins._written(Reg.CMD, codes.Command.QUERY_CQ)
+    for offset, value, missing in (
+        (Reg.CMD_STATUS, 1, "CMD_STATUS to its end"),
+        (Reg.CMD_STATUS, 2, "OUT0, OUT1, OUT2, OUT3, OUT4, OUT5, OUT6, OUT7"),
+        (Reg.OUT0, 0, "OUT1, OUT2, OUT3, OUT4, OUT5, OUT6, OUT7"),
+    ):
+        pins._was_read(offset, value)
+        with pytest.raises(Mismatch, match=f"QUERY_CQ of cycle 7: .* not read {missing},.* then"):
+            board.finish(ALLOWANCES)
+        with pytest.raises(AssertionError, match=f"not read {missing},"):
+            pins._written(Reg.CMD, codes.Command.QUERY_CQ)
+    for number in range(1, 8):
+        pins._was_read(Reg.OUT0 + 4 * number, 0)
+    board.finish(ALLOWANCES)
 
 
 def test_query() -> None:

@@ -14,10 +14,7 @@ from models.post.qp_control import make_qp_args
 from tb.env.harness.records import Command, ConnReport, Trace, WorkBeat
 from tb.env.scoreboard.scoreboard import Mismatch
 from tb.selftest.mutations import Records, change, drop, fails, index, judge_engine, wrong
-from tb.selftest.post_streams import (
-    BIND,
-    DEFER,
-)
+from tb.selftest.post_streams import BIND, DEFER
 from tb.selftest.window_streams import WindowStream
 
 POST, STATE, RETIRE, AGE = TraceOp.POST, TraceOp.QP_STATE, TraceOp.RETIRE, TraceOp.AGE
@@ -198,11 +195,7 @@ def test_cq_in_use() -> None:
     stream.add(
         Command(stream.tick(9), stream.cycle - 5, codes.Command.DESTROY_CQ, words, in_use, (0,) * 8)
     )
-    wrong(
-        stream.records,
-        "expected",
-        lambda r: change(r, Command, -1, to={"result": 0x43}),
-    )
+    wrong(stream.records, "expected", lambda r: change(r, Command, -1, to={"result": 0x43}))
     stream.records.pop()
     stream.destroy_cq(0)
     fails(stream, "a QP names it")
@@ -216,10 +209,5 @@ def test_created_against_the_rules() -> None:
     wrong(
         stream.records,
         "the model refuses it: CMD_BAD_PAGE",
-        lambda r: change(
-            r,
-            Command,
-            -1,
-            to={"args": lambda a: (*a[:4], 2 | 4 << 16, *a[5:])},
-        ),
+        lambda r: change(r, Command, -1, to={"args": lambda a: (*a[:4], 2 | 4 << 16, *a[5:])}),
     )

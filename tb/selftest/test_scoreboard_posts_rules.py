@@ -13,15 +13,7 @@ from models.post.qp import QpConfig
 from tb.env.harness.records import Command, DoneReport, Trace, WorkBeat
 from tb.env.scoreboard.scoreboard import Mismatch
 from tb.selftest.mutations import Records, change, drop, fails, index, judge_engine, wrong
-from tb.selftest.post_streams import (
-    BIND,
-    DEFER,
-    FENCE,
-    PARAMS,
-    READ,
-    SEND,
-    SILENT,
-)
+from tb.selftest.post_streams import BIND, DEFER, FENCE, PARAMS, READ, SEND, SILENT
 from tb.selftest.window_streams import WindowStream
 
 POST, STATE, RETIRE, AGE = TraceOp.POST, TraceOp.QP_STATE, TraceOp.RETIRE, TraceOp.AGE

@@ -18,11 +18,7 @@ from tb.env.harness.records import (
 )
 from tb.env.scoreboard.scoreboard import Mismatch
 from tb.selftest.mutations import Records, change, index, judge_engine
-from tb.selftest.receive_streams import (
-    REAP,
-    TAKE,
-    WATERMARK,
-)
+from tb.selftest.receive_streams import REAP, TAKE, WATERMARK
 from tb.selftest.window_streams import WindowStream
 
 
@@ -86,10 +82,7 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
         "step of a receive post through page 2",
     ),
     # -- SRQ_DB
-    "reaped too far": (
-        lambda r: too_far(r),
-        "reaped, the model refuses it: BAD_INDEX",
-    ),
+    "reaped too far": (lambda r: too_far(r), "reaped, the model refuses it: BAD_INDEX"),
     "reap answered with a cause": (
         lambda r: put(r, answered(r, 0x110), cause=0x0B, resp=2),
         "refused with 0xb, but it has a step|cause 0xb, expected",
@@ -121,10 +114,7 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     # -- watermark
     "event too early": (step(WATERMARK, "operand", 1 << 16), "event 1, expected 0"),
     # -- commands
-    "another start index": (
-        lambda r: out(r, codes.Command.CREATE_SRQ, 0, 1),
-        "start index 1",
-    ),
+    "another start index": (lambda r: out(r, codes.Command.CREATE_SRQ, 0, 1), "start index 1"),
     "query: users": (lambda r: out(r, codes.Command.QUERY_SRQ, 3, 1 << 16), "OUT3"),
     "query: vector": (lambda r: out(r, codes.Command.QUERY_SRQ, 5, 1 << 16), "OUT4"),
     "another key": (lambda r: out(r, codes.Command.REGISTER_MR, 0, 1 << 12), "outputs"),

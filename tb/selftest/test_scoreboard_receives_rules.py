@@ -19,14 +19,7 @@ from tb.env.harness.records import Command, ScatterAnswer, Trace
 from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
 from tb.selftest.mutations import OPEN_END, Records, change, judge_engine, right
 from tb.selftest.mutations import fails_open as fails
-from tb.selftest.receive_streams import (
-    FIRST,
-    OWN,
-    PARAMS,
-    RECV_POST,
-    SECOND,
-    TAKE,
-)
+from tb.selftest.receive_streams import FIRST, OWN, PARAMS, RECV_POST, SECOND, TAKE
 from tb.selftest.streams import VECTOR
 from tb.selftest.window_streams import WindowStream
 
@@ -421,10 +414,7 @@ def refusals() -> dict[str, tuple[Callable[[WindowStream], object], CommandResul
         "range": (region(length=0), CommandResult.CMD_BAD_RANGE),
         "end": (region(base=(1 << 64) - 1, length=2), CommandResult.CMD_BAD_RANGE),
         "region exists": (lambda s: s.register(0), CommandResult.CMD_EXISTS),
-        "no region": (
-            lambda s: s.mr_command(command.QUERY_MR, 2),
-            CommandResult.CMD_NO_OBJECT,
-        ),
+        "no region": (lambda s: s.mr_command(command.QUERY_MR, 2), CommandResult.CMD_NO_OBJECT),
         "no SRQ": (qp(5, 1 | 1 << 16), CommandResult.CMD_NO_SRQ),
         "flag": (qp(5, 1 << 24), CommandResult.CMD_BAD_FLAG),
         "depth": (qp(5 | 5 << 16, 0), CommandResult.CMD_BAD_SIZE),

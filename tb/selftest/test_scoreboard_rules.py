@@ -12,13 +12,7 @@ import pytest
 from models.codes import ArmType, TraceOp
 from models.host.doorbell import pack_doorbell, pack_return
 from models.layouts import CB_RETURN, CQ_DB
-from tb.env.harness.records import (
-    Completion,
-    CreditAnswer,
-    CreditRequest,
-    MemWrite,
-    Trace,
-)
+from tb.env.harness.records import Completion, CreditAnswer, CreditRequest, MemWrite, Trace
 from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
 from tb.selftest.mutations import Records, change, index, judge
 from tb.selftest.streams import PARAMS, Stream

@@ -10,10 +10,7 @@ from typing import Any
 
 import pytest
 
-from tb.env.harness.records import (
-    Record,
-    Trace,
-)
+from tb.env.harness.records import Record, Trace
 from tb.env.scoreboard.explain import op_name
 from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
 from tb.selftest.mutations import judge, judge_engine

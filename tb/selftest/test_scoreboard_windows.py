@@ -10,14 +10,7 @@ import pytest
 from models import codes
 from models.codes import TraceOp
 from tb.env.defs import Reg
-from tb.env.harness.records import (
-    AccessVerdict,
-    Command,
-    MemWrite,
-    ScatterAnswer,
-    Trace,
-    WorkBeat,
-)
+from tb.env.harness.records import AccessVerdict, Command, MemWrite, ScatterAnswer, Trace, WorkBeat
 from tb.env.scoreboard.scoreboard import Mismatch
 from tb.selftest.mutations import Records, change, drop, index, judge_engine
 from tb.selftest.window_streams import WindowStream

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from scripts.gen_filters import FOLDER, RDL, differences
+from tb.runner.builds import load_builds
+from tb.runner.common import RunnerError
 from tb.runner.results import Failure
-from tb.waves.save_file import OBJECTS, object_argument, save_file, write_save_file
+from tb.waves.save_file import OBJECTS, check_objects, object_argument, save_file, write_save_file
 from tb.waves.stories import ROWS, STORIES, gtkw, sucl, write_stories
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -145,3 +147,22 @@ def test_stories_of_a_failure(tmp_path: Path) -> None:
     assert "-arm and callback of CQ 11\n" in text and " 5816000 -1" in text
     assert 0 < int(re.findall(r"timestart\] (\d+)", text)[0]) < 5_816_000
     assert views[0].with_suffix(".sucl").read_text().endswith("cursor_set 5816000\n")
+
+
+@pytest.mark.parametrize(
+    "build, obj, number, has",
+    [
+        ("default", "QP", 3, "CQ 0 to 63$"),
+        ("small", "CQ", 4, "CQ 0 to 3$"),
+        ("engine_small", "window", 4, "CQ 0 to 3, QP 0 to 3, SRQ 0 to 1, WINDOW 0 to 3$"),
+        ("interop", "CQ", 0, "none of these$"),
+    ],
+)
+def test_an_object_that_the_build_does_not_have(
+    build: str, obj: str, number: int, has: str
+) -> None:
+    config = load_builds()[build]
+    with pytest.raises(RunnerError, match=f"^{obj.upper()}={number}: build {build} has {has}"):
+        check_objects(config, {obj: number})
+    if build.startswith(("small", "engine")):
+        check_objects(config, {obj: number - 1})

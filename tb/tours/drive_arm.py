@@ -6,16 +6,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from models.cq.queue import EventReader
-from tb.env.defs import (
-    CQ_DB,
-    ArmType,
-    Cmd,
-    CqeStatus,
-    CqStatus,
-    PageReg,
-    QpState,
-    RecvFlag,
-)
+from tb.env.defs import CQ_DB, ArmType, Cmd, CqeStatus, CqStatus, PageReg, QpState, RecvFlag
 from tb.env.harness.records import Interrupt
 from tb.tours.arm import LOG2, key_of
 from tb.tours.base import TourTest, word_of

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 import re
 import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 
-from tb.runner.common import ROOT
+from tb.runner.builds import BuildConfig
+from tb.runner.common import ROOT, RunnerError
 from tb.runner.results import Failure
 from tb.waves.stories import WINDOW_BIT
 
@@ -24,6 +26,9 @@ OBJECTS = {
     "region": "object_key.gtkw",
     "window": "object_key.gtkw",
 }
+#: Kinds of objects that can be looked at, and the parameters with their numbers; all but CQs are of
+#: the full engine alone.
+COUNTS = {"CQ": "NUM_CQ", "QP": "NUM_QP", "SRQ": "NUM_SRQ", "window": "NUM_MW"}
 _PERIOD_PS = 4000
 #: Clock cycles to be seen, and how many of them come before the marker, which a small screen shows.
 _SHOWN, _BEFORE = 40, 20
@@ -42,6 +47,20 @@ def number_of(obj: str, number: int) -> tuple[str, int]:
     """Kind (cq, qp, srq, key) and number of an object as tb/hdl/wave_object.v knows it."""
     kind = "key" if obj in ("region", "window") else obj.lower()
     return kind, number | (WINDOW_BIT if obj == "window" else 0)
+
+
+def check_objects(config: BuildConfig, looked_at: Mapping[str, int]) -> None:
+    """RunnerError if the build does not have what is to be looked at."""
+    text = (ROOT / "tb/hdl/tb_top.v").read_text()
+    numbers = dict(re.findall(r"parameter (\w+) = (\d+)", text)) | config.parameters
+    kinds = list(COUNTS)[: 4 if "FULL" in config.defines else 1]
+    counts = {obj: int(numbers[COUNTS[obj]]) for obj in kinds if config.toplevel == "tb_top"}
+    has = ", ".join(f"{obj.upper()} 0 to {n - 1}" for obj, n in counts.items() if n)
+    for obj, number in looked_at.items():
+        if number >= counts.get(obj, 0):
+            raise RunnerError(
+                f"{obj.upper()}={number}: build {config.name} has {has or 'none of these'}"
+            )
 
 
 def object_argument(failure: Failure | None) -> str:

@@ -10,12 +10,7 @@ from models.layouts import KEY_REGION_BITS, PAGE_BYTES, RECV_PORTAL
 from models.post.post import NUM_SLOTS
 from models.receive.receive_post import RecvPost, receive_write_faults
 from tb.env.coverage.memory import Group, SharedQueue, Situation, TakenBuffer
-from tb.env.harness.records import (
-    DoorbellRequest,
-    DoorbellResponse,
-    Interrupt,
-    Trace,
-)
+from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Interrupt, Trace
 
 _ALL = 0xFFFF
 _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)

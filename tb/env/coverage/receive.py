@@ -13,12 +13,7 @@ from models.receive.receive_post import RecvPost, fill
 from models.receive.receive_types import RecvRequest
 from tb.env.coverage.memory import CqMemory, Group, QpMemory, Receiver, Situation, TakenBuffer
 from tb.env.coverage.receive_bins import ARMS, CLOSED
-from tb.env.harness.records import (
-    Command,
-    RecvDone,
-    ScatterAnswer,
-    Trace,
-)
+from tb.env.harness.records import Command, RecvDone, ScatterAnswer, Trace
 from tb.env.harness.records import RecvRequest as RequestBeat
 
 _ALL = 0xFFFF

@@ -86,6 +86,8 @@ class Scoreboard:
         self.params = params
         self.seed = seed
         self._commanding = commanding
+        #: What the host did not read, so that records are withheld; empty if nothing.
+        self.unread: Callable[[], str] = str
         #: Records judged of each type, over all lives of the engine.
         self._kinds: Counter[type] = Counter()
         self._limits = {
@@ -207,9 +209,12 @@ class Scoreboard:
         allowed = set(allow)
         if unknown := allowed - ALLOWANCES.keys():
             raise ValueError(f"unknown allowance {sorted(unknown)}")
+        ctx = self.ctx
+        ctx.rules = ""
+        if unread := self.unread():
+            ctx.fail(unread)
         if self._waiting:
             self._resign()
-        ctx = self.ctx
         ctx.rules = ""
         self._vacuous(allowed)
         ctx.cycle = max(ctx.cycle, now or 0)

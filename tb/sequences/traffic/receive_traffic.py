@@ -27,13 +27,7 @@ from tb.env.scoreboard.post.ledger import Life
 from tb.env.scoreboard.receive.ledger import RECEIVES, Buffer, Queue, ReceiveLedger
 from tb.env.transport.receive import Arrival, Taken
 from tb.sequences.life.post_life import PostLife
-from tb.sequences.receive_pool import (
-    QUEUE_CAUSES,
-    REGION_CAUSES,
-    WRITE_CAUSES,
-    Pool,
-    bad_receive,
-)
+from tb.sequences.receive_pool import QUEUE_CAUSES, REGION_CAUSES, WRITE_CAUSES, Pool, bad_receive
 
 _SENDS = tuple(opcode for opcode, verb in VERBS.items() if verb.message)
 _FREE_FLAGS = ~(PostFlag.DEFER | PostFlag.SILENT_SUCCESS | PostFlag.READ_FENCE) & 0xFFFF

@@ -3,19 +3,11 @@
 
 from __future__ import annotations
 
-from tb.env.defs import (
-    Cause,
-)
+from tb.env.defs import Cause
 from tb.env.host.qp import Qp
 from tb.env.host.recv import ReceiveQueue
 from tb.tests.common.taking import REFUSED
-from tb.tests.common.windowing import (
-    ZONE,
-    WindowTest,
-    plain,
-    received,
-    result_of,
-)
+from tb.tests.common.windowing import ZONE, WindowTest, plain, received, result_of
 
 CONTEXT = 0xFEDC_BA98_7654_3210
 Entry = tuple[int, int, int, int, int]

@@ -8,10 +8,7 @@ from itertools import product
 
 from tb.env.defs import CheckKind, Verdict
 from tb.env.host.qp import Qp
-from tb.tests.common.windowing import (
-    GRANTED,
-    WindowTest,
-)
+from tb.tests.common.windowing import GRANTED, WindowTest
 
 TOP = 1 << 64
 KINDS = tuple(CheckKind)

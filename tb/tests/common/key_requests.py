@@ -11,9 +11,7 @@ from tb.env.host.keyed import rights_flags
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
-from tb.tests.common.windowing import (
-    WindowTest,
-)
+from tb.tests.common.windowing import WindowTest
 
 
 class Fault(NamedTuple):

@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tb.env.harness.harness import (
-    Channel,
-)
+from tb.env.harness.harness import Channel
 from tb.env.harness.records import (
     AccessCheck,
     AccessVerdict,

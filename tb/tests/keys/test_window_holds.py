@@ -14,14 +14,7 @@ from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
 from tb.tests.common.removing import RemovalTest
 from tb.tests.common.taking import TAKEN
-from tb.tests.common.windowing import (
-    BAD_KEY,
-    BAD_TOKEN,
-    GENERATION,
-    READ,
-    plain,
-    result_of,
-)
+from tb.tests.common.windowing import BAD_KEY, BAD_TOKEN, GENERATION, READ, plain, result_of
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 LONG = 3000

@@ -16,14 +16,7 @@ from models.host.control import check_command
 from models.layouts import CQE_BYTES
 from models.trace import QUERIED, queried
 from tb.env.harness.records import Command, Trace
-from tb.env.scoreboard.context import (
-    Check,
-    Context,
-    Left,
-    args_of,
-    call_of,
-    steps_left,
-)
+from tb.env.scoreboard.context import Check, Context, Left, args_of, call_of, steps_left
 from tb.env.scoreboard.cq.credits import Credits
 from tb.env.scoreboard.cq.entries import CompletionChecks
 from tb.env.scoreboard.explain import Difference, name_of, op_name
