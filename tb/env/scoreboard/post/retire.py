@@ -46,10 +46,7 @@ class RetireChecks(Check):
         #: How many had retired when the oldest request of a QP was done, by QP: those that wait
         #: longest first.
         self.ripe: dict[int, int] = {}
-<<<<<<< HEAD
         #: How many of others may retire meanwhile (ISO-04): a turn of each other QP, another one
-=======
-        #: How many of others may retire meanwhile (ISO-04): a turn of each other QP, and another
         #: of the six that were at work, in line or chosen before; some retire before it is known
         #: that one is done.
         self.bound = (qpc.ctx.params.num_qp + 5) * TURN + 16
