@@ -2,10 +2,10 @@
 // f_receive: proof that each posted receive is taken once, in order, and completes once (cde_take, cde_rdone).
 //
 // Purpose: follows the buffers of any one QP's own queue and of any one shared queue from their post to their
-//          completion. Requests, reports, flushes, credits, and all that other QPs do, are free. Assumed of cde_rpost is
-//          that it accepts in order and no more than a queue holds; of the QP that it is created, and opens, with
-//          nothing outstanding; of the shared queue one life. Macros for runs that need less: TAKING_ONLY leaves out
-//          what reports and completions do, JUDGED_ONLY what is taken for requests.
+//          completion. Requests, reports, flushes, credits, and all that other QPs do, are free. Assumed of cde_rpost
+//          is that it accepts in order and no more than a queue holds; of the QP that it is created, and opens, with
+//          nothing outstanding; of the shared queue one life. The macros NO_* leave out properties, for runs that look
+//          for one of the others.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -221,21 +221,27 @@ module f_receive #(
         left_1 <= leaves;
     end
 
-`ifndef JUDGED_ONLY
-    always @* if (up) begin
-        if (records) begin
-            tags_in_order: assert (rec_total == taken + ONE && rec_slot == {q, taken[RX_LOG2-1:0]} && recorded < F);
-            of_its_queue: assert (rec_data[128] == shared && (!shared || rec_data[129] == srq));
-            if (!rec_data[128]) only_posted: assert (taken != tail);
-            if (!rec_data[128]) in_post_order: assert (rec_data[63:0] == context[64*taken[Q_LOG2-1:0] +: 64]);
-        end
-        if (records_s) begin
-            shared_only_posted: assert (taken_s != tail_s);
-            shared_in_post_order: assert (rec_data[63:0] == context_s[64*taken_s[Q_LOG2-1:0] +: 64]);
-        end
+`ifndef NO_TAGS
+    always @* if (up && records) begin
+        tags_in_order: assert (rec_total == taken + ONE && rec_slot == {q, taken[RX_LOG2-1:0]} && recorded < F);
+        of_its_queue: assert (rec_data[128] == shared && (!shared || rec_data[129] == srq));
     end
 `endif
-`ifndef TAKING_ONLY
+`ifndef NO_OWN
+    always @* if (up && records && !rec_data[128]) begin
+        only_posted: assert (taken != tail);
+        in_post_order: assert (rec_data[63:0] == context[64*taken[Q_LOG2-1:0] +: 64]);
+    end
+`endif
+`ifndef NO_SHARED
+    always @* if (up && records_s) shared_only_posted: assert (taken_s != tail_s);
+`endif
+`ifndef NO_CONTEXTS
+    always @* if (up && records_s) begin
+        shared_in_post_order: assert (rec_data[63:0] == context_s[64*taken_s[Q_LOG2-1:0] +: 64]);
+    end
+`endif
+`ifndef NO_REPORTS
     always @* if (up) begin
         if (take) one_at_a_time: assert (!\rdone_i.own_take );
         if (err_valid) judged_once: assert (j_valid && err_qp == r5[15:0] && err_tag == r5[31:16]);
@@ -261,7 +267,7 @@ module f_receive #(
     (* hierconn *) wire \dut.out_fifo.push_valid , \dut.out_fifo.push_ready ;
     always @(posedge clk) owed <= owed + (request_valid && request_ready && up) - (scatter_valid &&
         scatter_ready && up);
-`ifndef JUDGED_ONLY
+`ifndef NO_ANSWERS
     always @* if (up) begin
         answered_once: assert (!scatter_valid || owed != 0);
         answer_has_room: assert (!\dut.out_fifo.push_valid || \dut.out_fifo.push_ready );
@@ -271,7 +277,7 @@ module f_receive #(
         .data({scatter_data, scatter_dest, scatter_user}), .held(waits_s)
     );
 `endif
-`ifndef TAKING_ONLY
+`ifndef NO_REPORTS
     axis_props #(.W(273)) cpl_i (
         .clk(clk), .rst(!up), .valid(cpl_valid && cpl_data[208] == q && up), .ready(cpl_ready),
         .data({cpl_data, cpl_dest, cpl_user}), .held(waits)
