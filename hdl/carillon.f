@@ -60,7 +60,7 @@ cq/cde_rsv.v
 cde_cpl_top.v
 post/cde_pick.v
 post/cde_looks.v
-post/cde_slots.v
+lib/cde_slots.v
 post/cde_dispatch.v
 post/cde_done.v
 keys/cde_key_ctrl.v

@@ -2,10 +2,11 @@
 // cde_slots: memory of wide words with one write port and one synchronous read port, without forwarding, that corrects
 // a wrong bit.
 //
-// Purpose: requests of send queues, which nothing asks for before the cycle after their write: a read at the edge of
-//          the write of its word has no value. As cde_ram_direct, but what is read is registered before it is
-//          corrected, and again behind that. All words are 0 after the clearing walk. With ECC, each lane (cde_ecc.vh)
-//          corrects one wrong bit and detects two; both are reported, and a corrected word is written back.
+// Purpose: requests of send queues, records of taken buffers, which nothing asks for before the cycle after their
+//          write: a read at the edge of the write of its word has no value. As cde_ram_direct, but what is read is
+//          registered before it is corrected, and again behind that. All words are 0 after the clearing walk. With ECC,
+//          each lane (cde_ecc.vh) corrects one wrong bit and detects two; both are reported, and a corrected word is
+//          written back.
 // Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata), read (raddr, rdata).
 // Latency: rdata belongs to the raddr of three cycles before, and to what the word was then.
 `default_nettype none
