@@ -228,6 +228,7 @@ module cde_rdone #(
 
     // Low from power-up, before any clock edge.
     initial o_valid = 1'b0;
+    initial room = 1'b0;
     always @(posedge clk) begin
         queue[q_in] <= d_entry;       // a place is always free
         if (good && (q_valid || !free)) q_in <= q_in + P_ONE;
