@@ -25,7 +25,7 @@ SOURCES: Final = (".py", ".v", ".vh", ".c", ".h")
 LIMITS: Final = {".py": 500, ".v": 400, ".vh": 400}
 #: Most columns of a line. Of Verilog: how many lines of a folder may be longer; none elsewhere.
 WIDTH: Final = 120
-WIDE: Final = {"hdl": 260, "formal": 270, "tb": 32}
+WIDE: Final = {"hdl": 209, "formal": 126, "tb": 31}
 GENERATED: Final = ("hdl/cde_defs.vh", "tb/env/defs.py")
 #: Made by `make docs`, and not kept.
 REGISTERS: Final = ("docs/registers.md",)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_pages: proof of the doorbell pages' port, s_axi, where it is made (cde_page_port).
 //
-// Purpose: AXI4 rules of a slave for any writes and reads, bursts included: what is offered stays; as many responses as writes, in the order of the
-//          addresses; as many read beats as asked, the last one marked, in order. Arm state and posting answer four cycles after a write was handed
-//          to them, with any cause.
+// Purpose: AXI4 rules of a slave for any writes and reads, bursts included: what is offered stays; as many responses as
+//          writes, in the order of the addresses; as many read beats as asked, the last one marked, in order. Arm state
+//          and posting answer four cycles after a write was handed to them, with any cause.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -43,7 +43,8 @@ module f_pages #(
     wire [`CDE_MEM_W-1:0] mem = {39'd0, init, rst};     // maintenance bus: reset and the walk, no injection
     wire [`CDE_MEM_W-1:0] unused_mem;
 
-    wire            awready, wready, bvalid, arready, rlast, rvalid, db_valid, db_arm, post_valid, st_valid, st_post, st_srq, rd_err_valid;
+    wire            awready, wready, bvalid, arready, rlast, rvalid, db_valid, db_arm, post_valid, st_valid, st_post,
+                    st_srq, rd_err_valid;
     wire [ID_W-1:0] bid, rid;
     wire [1:0]      bresp, rresp, db_type, post_kind;
     wire [7:0]      buser, db_op, db_cause, st_cause, rd_err_cause;
@@ -103,7 +104,7 @@ module f_pages #(
         one_way: assert (!(took_db && took_post));
     end
 
-    // ---------------------------------------------------------------- for the induction: answers, writes on their way and addresses as one queue
+    // ------------------------------------------------ for the induction: one queue of answers, writes, addresses
     localparam A_W = ID_W + 39, B_W = ID_W + 8, T_W = ID_W + 35;
     (* hierconn *) wire [4:0] \dut.doorbell_i.b_fifo.level ;
     (* hierconn *) wire [1:0] \dut.doorbell_i.aw_fifo.level , \dut.doorbell_i.w_fifo.level ;

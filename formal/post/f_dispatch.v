@@ -31,7 +31,6 @@ module f_dispatch #(
     input wire               rel_we,
     input wire [IDX_W-1:0]   rel_index,
     input wire [1:0]         stop,
-    input wire [1:0]         bad,
     input wire               rr_valid,
     input wire               rr_we,
     input wire               rr_qp,
@@ -72,7 +71,7 @@ module f_dispatch #(
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .early_valid(early_valid && up),
         .early_qp(early_qp), .acc_valid(acc_valid && up), .acc_qp(acc_qp), .acc_slot(acc_slot),
         .acc_data(acc_data), .acc_kind(acc_kind), .end_we(end_we && up), .end_slot(end_slot), .end_last(end_last),
-        .rel_valid(rel_valid && up), .rel_we(rel_we && up), .rel_index(rel_index), .stop(stop), .bad(bad),
+        .rel_valid(rel_valid && up), .rel_we(rel_we && up), .rel_index(rel_index), .stop(stop),
         .rr_valid(rr_valid && up),
         .rr_we(rr_we && up), .rr_qp(rr_qp), .rr_total(rr_total), .peer_we(peer_we && up), .peer_qp(guard_qp),
         .peer(peer),
@@ -86,7 +85,7 @@ module f_dispatch #(
     reg [IDX_W-1:0] tail, released, next;     // of q: behind the last request accepted, released, the next one to be indicated
     reg [IDX_W-1:0] known;              // released, as dispatch has been told
     reg             sent = 1'b0;        // the next one's beat was taken
-    reg             stopped = 1'b0, leaves = 1'b0, failing = 1'b0;
+    reg             stopped = 1'b0, leaves = 1'b0;
     reg [P_W-1:0]   retired = 0;        // Reads
     initial {tail, released, next, known} = 0;
     integer         j;
@@ -113,8 +112,6 @@ module f_dispatch #(
         // A QP leaves CONNECTED with something to look at; it comes back when nothing is left.
         if (up && stop[q] && !stopped) assume (leaves);
         if (up && stopped && !stop[q]) assume (tail == next);
-        // A failure stops its QP sooner or later, and is known until then.
-        if (up && failing && !stop[q]) assume (bad[q]);
         if (rr_we && !rr_valid && rr_qp == q && up) assume (rr_total[P_W-1:0] == retired);
     end
 
@@ -132,7 +129,6 @@ module f_dispatch #(
         next <= base;
         sent <= (beat && work_ready) || (sent && !indicated);
         stopped <= stop[q] && up;
-        failing <= bad[q] && !stop[q] && up;
         leaves <= rel_valid && acc_qp == q && up;
         if (rr_we && rr_qp == q && up) retired <= rr_total[P_W-1:0];
         if (indicated) begin
@@ -248,7 +244,7 @@ module f_dispatch #(
 
     always @(posedge clk) if (up && pending) begin
         not_forgotten: assert (asked || (chain != 0 && follows) || (f && f_far == 0) || (n && n_far == 0) || fence ||
-            (told && stop[q]) || told_read || skips || (bad[q] && !stop[q]));
+            (told && stop[q]) || told_read || skips);
     end
 
 `ifndef PROPERTIES_ONLY

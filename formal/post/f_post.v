@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_post: proof that nothing stays held after an inline failure, and of all else that releases what a QP holds (cde_post).
+// f_post: proof that nothing stays held after an inline failure, and of all else that releases what a QP holds
+// (cde_post).
 //
-// Purpose: follows posts from the port to their answers. Counts, for any one QP, what was accepted and what was released, by the words of
-//          posting.md: who owns the QP, what failed, what ends a chain. Assumed of control: one command at a time, a QP is created once
-//          and keeps page and depth; of retirement: only released requests retire. Credits, answers, and when what comes are free.
+// Purpose: follows posts from the port to their answers. Counts, for any one QP, what was accepted and what was
+//          released, by the words of posting.md: who owns the QP, what failed, what ends a chain. Assumed of control:
+//          one command at a time, a QP is created once and keeps page and depth; of retirement: only released requests
+//          retire. Credits, answers, and when what comes are free.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -145,7 +147,8 @@ module f_post #(
         {set_6, set_5, set_4, set_3, set_2} <= {set_5, set_4, set_3, set_2, set};
     end
 
-    // The answer comes six cycles behind the post. An operation's outcome shows in the same cycle as a post's answer would.
+    // The answer comes six cycles behind the post. An operation's outcome shows in the same cycle as a post's answer
+    // would.
     wire live = state != `CDE_QPS_FREE && state != `CDE_QPS_DESTROYING;
     wire owned = going[5] && named[5] && !far[5] && live && page[5] == set_6[12:1];
     wire [15:0] watermark = set_6[13 + IDX_W +: 16];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds between the requests of a QP and the stages, queue and memories; included in f_retire, proven with the rest.
+// What holds between the requests of a QP and the stages, queue and memories; included in f_retire, proven with the
+// rest.
 
 // ---------------------------------------------------------------- for the induction: statuses
 reg  [8*S-1:0]    of_slot = 0;                      // status of a report, by slot of its request

@@ -193,7 +193,8 @@ module cde_event #(
             end
         end
         for (i = 0; i < NUM_EQ; i = i + 1) begin
-            away[i] <= away[i] + {{CQ_W{1'b0}}, sent && !retry && e == i[EQ_W-1:0]} - {{CQ_W{1'b0}}, gone_valid && gone_eq == i[EQ_W-1:0]};
+            away[i] <= away[i] + {{CQ_W{1'b0}}, sent && !retry && e == i[EQ_W-1:0]} -
+                       {{CQ_W{1'b0}}, gone_valid && gone_eq == i[EQ_W-1:0]};
         end
         if (gone_valid && gone_lap != lap[gone_eq]) left <= left - 1'b1;
         if (eqc_valid && eqc_ring_we) begin

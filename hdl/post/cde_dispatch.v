@@ -20,7 +20,8 @@ module cde_dispatch #(
     parameter IDX_W = 16,
     parameter SQ_LOG2 = 5,
     parameter BURST = 8,
-    parameter AHEAD = 5,                     // most requests that are fetched and not in front of the queue, at most 7; 5 for one in each cycle
+    // Most requests that are fetched and not in front of the queue, at most 7; 5 for one in each cycle.
+    parameter AHEAD = 5,
     parameter ECC = 1
 ) (
     input  wire              clk,
@@ -43,7 +44,6 @@ module cde_dispatch #(
     input  wire              rel_we,
     input  wire [IDX_W-1:0]  rel_index,
     input  wire [NUM_QP-1:0] stop,
-    input  wire [NUM_QP-1:0] bad,            // a request of the QP has failed
 
     input  wire              rr_valid,       // a Read has retired
     input  wire              rr_we,
@@ -117,7 +117,6 @@ module cde_dispatch #(
     reg  [QP_W-1:0]    p1_qp, p2_qp, g_qp, k_qp;
     reg  [P_W-1:0]     p1_index, p2_index, g_index;
     reg                g_skip, g_after;      // its QP has left CONNECTED; and was put back since
-    reg                g_bad;                // a failure, which retires its Read before it stops the QP
     reg  [NUM_QP-1:0]  back;                 // put back since it left CONNECTED
     reg                room;
     wire               at_we;
@@ -180,7 +179,8 @@ module cde_dispatch #(
         .rdata(g_guard)
     );
 
-    wire               fenced = g_post[`CDE_POST_READ_FENCE_LSB] && (g_reads != g_retired || g_bad) && !g_skip;
+    // A failure stops its QP before the Read that failed retires here, so no fence is lifted by it.
+    wire               fenced = g_post[`CDE_POST_READ_FENCE_LSB] && g_reads != g_retired && !g_skip;
     wire               passes = g_valid && g_index == at[P_W-1:0] && !fenced;
     wire               g_remote = !g_kind[1] && !g_skip;
     wire               g_read = g_kind == `CDE_KIND_READ && !g_skip;
@@ -190,7 +190,6 @@ module cde_dispatch #(
         {k_qp, g_qp, p2_qp, p1_qp} <= {g_qp, p2_qp, p1_qp, fetch_qp};
         {g_index, p2_index, p1_index} <= {p2_index, p1_index, fetch_index};
         g_skip <= stop[p2_qp];
-        g_bad <= bad[p2_qp];
         g_after <= back[p2_qp];
     end
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_post: admission, holding and releasing of posts (DF-01 to DF-11, DF-14, CQ-17).
 //
-// Purpose: decides each post and each step of a QP's state in one stage, in order, so that failure and release are one step (DF-04).
-//          State steps (commands, connection events, failing reports, the age limit) take a slot of the same pipeline.
-// Ports:   posts and their causes; state steps (op_*) and their outcome (opr_*); credits; QP settings; accepted posts (acc_*), end
-//          of batches (end_*), what is released (rel_*, stop); retired index; trace lane 3.
+// Purpose: decides each post and each step of a QP's state in one stage, in order, so that failure and release are one
+//          step (DF-04). State steps (commands, connection events, failing reports, the age limit) take a slot of the
+//          same pipeline.
+// Ports:   posts and their causes; state steps (op_*) and their outcome (opr_*); credits; QP settings; accepted posts
+//          (acc_*), end of batches (end_*), what is released (rel_*, stop); retired index; trace lane 3.
 // Latency: post taken in cycle t, decided in t+5 (acc_*, end_*, rel_*), cause in t+6. One post a cycle, any QP.
 `default_nettype none
 `include "cde_defs.vh"
@@ -115,7 +116,8 @@ module cde_post #(
     reg  [NUM_QP-1:0] holding;                      // holds something
     reg  [NUM_QP-1:0] aging;                        // and has an age limit
     reg  [2:0]        swept;
-    reg               sweep;                        // this round looks at those without a limit, too; one does so in 2^15 ticks (since_next)
+    // This round looks at those without a limit, too; one does so in 2^15 ticks (since_next).
+    reg               sweep;
     wire              age_wanted = (sweep ? holding[scan] : aging[scan]) && !init;
     wire              age_now = age_wanted && !op_valid && (patience == 6'd0 || !post_valid || rq_hold);
     wire              post_go = post_valid && post_ready;
@@ -297,8 +299,8 @@ module cde_post #(
     wire changes = c_op && state_next != state;
     wire leaves = connected && changes;
     wire [IDX_W-1:0] released_next = release_now || leaves ? tail_next : released;
-    // What is too old for every limit stays just that old, so that the time never goes round: each QP that holds something is looked at within
-    // 2^17 ticks, since a round of the scan takes at most 64 * NUM_QP cycles.
+    // What is too old for every limit stays just that old, so that the time never goes round: each QP that holds
+    // something is looked at within 2^17 ticks, since a round of the scan takes at most 64 * NUM_QP cycles.
     wire              old = elapsed[TICK_W-1:16] != {(TICK_W-16){1'b0}};
     wire [TICK_W-1:0] since_next = !holds ? now : old ? now - OLD : since;
 

@@ -193,7 +193,7 @@ module cde_posting #(
         .acc_data(acc_data),
         .acc_kind(acc_kind),
         .end_we(end_we), .end_slot(end_slot), .end_last(end_last),
-        .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop), .bad(bad),
+        .rel_valid(rel_valid), .rel_we(rel_we), .rel_index(rel_index), .stop(stop),
         .rr_valid(rr_valid), .rr_we(ret_we), .rr_qp(ret_qp), .rr_total(rr_total),
         .peer_we(peer_we), .peer_qp(set_qp), .peer(set_peer), .guard_we(set_we && set_all),
         .guard(set_receive[`CDE_QP_NEW_GUARDED]),

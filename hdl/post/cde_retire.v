@@ -22,7 +22,8 @@ module cde_retire #(
     parameter IDX_W = 16,
     parameter SQ_LOG2 = 5,
     parameter BURST = 16,
-    parameter AHEAD = 5,                     // most requests that are fetched and not in front of the queue, at most 7; 5 for one in each cycle
+    // Most requests that are fetched and not in front of the queue, at most 7; 5 for one in each cycle.
+    parameter AHEAD = 5,
     parameter ECC = 1
 ) (
     input  wire              clk,

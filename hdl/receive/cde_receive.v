@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_receive: receive side of the engine.
 //
-// Purpose: groups receive posts (cde_rpost), taking (cde_take), completion (cde_rdone) and the commands of
-//          shared receive queues (cde_srq_ctrl); joins their completions with those of the send side. Every pin: docs/receive.md.
-// Ports:   posts, credits, commands and completions to and from cde_core; states, settings and failures of QPs to and from cde_posting;
-//          s_axis_rreq, m_axis_scatter, s_axis_rdone; interrupts, error reports, counter steps, trace lanes 5 to 7.
+// Purpose: groups receive posts (cde_rpost), taking (cde_take), completion (cde_rdone) and the commands of shared
+//          receive queues (cde_srq_ctrl); joins their completions with those of the send side. Every pin:
+//          docs/receive.md.
+// Ports:   posts, credits, commands and completions to and from cde_core; states, settings and failures of QPs to and
+//          from cde_posting; s_axis_rreq, m_axis_scatter, s_axis_rdone; interrupts, error reports, counter steps, trace
+//          lanes 5 to 7.
 // Latency: see the blocks.
 `default_nettype none
 `include "cde_defs.vh"
@@ -319,14 +321,16 @@ module cde_receive #(
     assign s_axis_cpl_tready = m_axis_cpl_tready && !recv_now;
 
     always @(posedge clk) begin
-        if (m_axis_cpl_tvalid && m_axis_cpl_tready) recv_next <= !recv_now || cpl_more;      // both entries of a receive
+        // Both entries of a receive.
+        if (m_axis_cpl_tvalid && m_axis_cpl_tready) recv_next <= !recv_now || cpl_more;
         if (rst) recv_next <= 1'b0;
     end
 
     // ---------------------------------------------------------------- whose connection is to end
     // The reports of one that has ended, many perhaps, must take no slots from posts.
     cde_arbiter #(.NUM_QP(NUM_QP), .QP_W(QP_W)) fail_i (
-        .clk(clk), .rst(rst), .ask0(take_fails), .ask0_qp(take_qp), .ask1(rdone_fails && qp_up[rdone_qp]), .ask1_qp(rdone_qp), .ask2(bad_valid),
+        .clk(clk), .rst(rst), .ask0(take_fails), .ask0_qp(take_qp),
+        .ask1(rdone_fails && qp_up[rdone_qp]), .ask1_qp(rdone_qp), .ask2(bad_valid),
         .ask2_qp(bad_qp), .served(fail_valid), .served_qp(fail_qp), .pending(fail_pending), .offer_valid(fail_valid),
         .offer_qp(fail_qp), .offer_take(fail_valid && fail_ready)
     );

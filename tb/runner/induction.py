@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import subprocess
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 from tb.runner.common import RunnerError
@@ -21,9 +20,12 @@ SOLVER = ("yices-smt2", "--delegate=y2sat")
 HEAD = "(set-option :produce-models true)\n(set-logic QF_AUFBV)\n"
 
 
-def assertions(design: str) -> Mapping[str, str]:
-    """Name -> function, of the assertions in what Yosys' ``write_smt2`` has written."""
-    return {name: number for number, name in re.findall(r"yosys-smt2-assert (\d+) (\S+)", design)}
+def assertions(design: str) -> list[tuple[str, str]]:
+    """(number, name) of each assertion in what Yosys' ``write_smt2`` has written."""
+    found = re.findall(r"^; yosys-smt2-assert (\d+) (\S+)", design, re.M)
+    if [n for n, _ in found] != re.findall(r"^\(define-fun \|\S+_a (\d+)\|", design, re.M):
+        raise RunnerError("an assertion of write_smt2 has no name: it would not be looked at")
+    return found
 
 
 def query(design: str, function: str, cycles: int) -> str:
@@ -49,7 +51,7 @@ def prove(path: Path, depth: int, limit_s: float) -> tuple[tuple[str, ...], int]
     """
     design, end = path.read_text(), time.monotonic() + limit_s
     stuck, longest = [], 0
-    for name, function in assertions(design).items():
+    for function, name in assertions(design):
         for cycles in range(1, depth + 1):
             text = query(design, function, cycles)
             left = max(1.0, end - time.monotonic())
