@@ -2,8 +2,8 @@
 // cde_cpl_top: the completion core alone, for a NIC that posts and retires by itself.
 //
 // Purpose: completions and credit requests come in as raw streams; no queue pairs. Every pin: docs/interfaces.md.
-// Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), s_axis_cpl completions, s_axis_rsv and m_axis_rsv
-//          credits, m_axis_irq interrupt vectors, trace.
+// Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), s_axis_cpl completions, s_axis_rsv and
+//          m_axis_rsv credits, m_axis_irq interrupt vectors, trace.
 // Latency: completion to m_axi 6, write response to EQE 9, arm to EQE 9 cycles (memory and sinks ready).
 `default_nettype none
 `include "cde_mem.vh"
@@ -147,7 +147,8 @@ module cde_cpl_top #(
     wire              rq_valid, rq_hold, gr_room, gr_take, unused_dead;
     wire [CQ_W-1:0]   rq_cq;
     wire [1:0]        rq_count;
-    wire              unused_post_valid, unused_qc_start, unused_cqi_we, unused_cqi_alive, unused_xirq_ready, unused_xirq_sent, unused_room2, unused_dead2;
+    wire              unused_post_valid, unused_qc_start, unused_cqi_we, unused_cqi_alive, unused_xirq_ready,
+        unused_xirq_sent, unused_room2, unused_dead2;
     wire [PAGE_W-1:0] unused_post_page, unused_cqi_page;
     wire [511:0]      unused_post_data;
     wire [1:0]        unused_post_kind;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_top: Carillon, NIC completion and doorbell engine.
 //
-// Purpose: takes posts, holds and releases deferred batches, hands requests to the transport, completes them in order, writes completions
-//          into host memory, and calls the consumer back exactly when NDKPI says so. Structure: docs/architecture.md; pins:
-//          docs/interfaces.md and docs/posting.md.
-// Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), m_axis_work, s_axis_done, s_axis_conn, m_axis_term
-//          transport, m_axis_irq interrupt vectors, trace.
-// Latency: post to m_axis_work 6 cycles, s_axis_done to m_axi 8, write response to EQE 9, arm to EQE 9 (memory and sinks ready).
+// Purpose: takes posts, holds and releases deferred batches, hands requests to the transport, completes them in order,
+//          writes completions into host memory, and calls the consumer back exactly when NDKPI says so. Structure:
+//          docs/architecture.md; pins: docs/interfaces.md and docs/posting.md.
+// Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), m_axis_work, s_axis_done, s_axis_conn,
+//          m_axis_term transport, m_axis_irq interrupt vectors, trace.
+// Latency: post to m_axis_work 6 cycles, s_axis_done to m_axi 8, write response to EQE 9, arm to EQE 9 (memory and
+//          sinks ready).
 `default_nettype none
 `include "cde_key_records.vh"
 `include "cde_mem.vh"
@@ -206,7 +207,8 @@ module cde_top #(
     wire [7:0]        k_qc_result;
     wire              k_qc_done, qc_keys;
     wire [1:0]        r_rq_count, rq2_count;
-    wire              loc_valid, loc_done, ri_valid, ri_done, kfail_valid, kfail_ready, rfail_pending, peer_valid, peer_counts;
+    wire              loc_valid, loc_done, ri_valid, ri_done, kfail_valid, kfail_ready, rfail_pending, peer_valid,
+        peer_counts;
     wire              peer_good, keys_held, hold_requests, bad_valid, removed, removing;
     wire [QP_W-1:0]   loc_qp, ri_qp, kfail_qp, peer_qp, bad_qp;
     wire [511:0]      loc_post;
@@ -221,7 +223,8 @@ module cde_top #(
     wire [95:0]       pe_object, pe_index;
     wire [15:0]       send_dest, cpl_dest, xirq_vector;
     wire [255:0]      send_data, cpl_data;
-    wire              send_silent, send_valid, send_ready, cpl_silent, cpl_valid, cpl_ready, xirq_valid, xirq_ready, xirq_sent;
+    wire              send_silent, send_valid, send_ready, cpl_silent, cpl_valid, cpl_ready, xirq_valid, xirq_ready,
+        xirq_sent;
     wire [NUM_QP-1:0] qp_known, qp_live, qp_open, qp_up;
     wire              closes, fresh, hold, created, rx_empty, use_we, use_up, srqi_live, rfail_valid, rfail_ready;
     wire [QP_W-1:0]   step_qp, set_qp, rfail_qp;
@@ -243,8 +246,7 @@ module cde_top #(
         .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
         .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .CQ_W(CQ_W), .INIT_W(INIT_W), .POSTS(1'b1),
         .RECEIVES(1'b1), .CAP4((SRQ_LOG2 << 24) | (RQ_LOG2 << 16) | NUM_SRQ), .CAP5((RX_LOG2 << 16) | NUM_MR),
-        .CAP6(NUM_MW),
-        .CAP3((BURST << 24) | (SQ_LOG2 << 16) | NUM_QP), .MEMORIES(77), .ECC(ECC)
+        .CAP6(NUM_MW), .CAP3((BURST << 24) | (SQ_LOG2 << 16) | NUM_QP), .MEMORIES(77), .ECC(ECC)
     ) core_i (
         .clk(clk), .mem_i(mem4), .mem_o(mem1), .rst(rst), .init(init), .s_axi_awid(s_axi_awid),
         .s_axi_awaddr(s_axi_awaddr),
@@ -278,8 +280,7 @@ module cde_top #(
         .rq_cq(r_rq_valid ? r_rq_cq : p_rq_cq), .rq_count(r_rq_valid ? r_rq_count : 2'd1), .gr_room(gr_room),
         .gr_dead(gr_dead),
         .gr_take(p_gr_take || r_gr_take), .rq2_valid(rq2_valid), .rq2_cq(rq2_cq), .rq2_count(rq2_count),
-        .gr2_room(gr2_room),
-        .gr2_dead(gr2_dead), .gr2_take(gr2_take), .post_valid(post_valid),
+        .gr2_room(gr2_room), .gr2_dead(gr2_dead), .gr2_take(gr2_take), .post_valid(post_valid),
         .post_ready(post_ready), .post_kind(post_kind), .post_page(post_page), .post_data(post_data),
         .post_word(post_word),
         .post_res_valid(p_res_valid || r_res_valid), .post_res_cause(r_res_valid ? r_res_cause : p_res_cause),
@@ -292,14 +293,12 @@ module cde_top #(
         .pr_step(pr_step), .removed(removed), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready),
         .xirq_sent(xirq_sent), .xirq_vector(xirq_vector),
         .m_axis_irq_tdata(m_axis_irq_tdata), .m_axis_irq_tvalid(m_axis_irq_tvalid),
-        .m_axis_irq_tready(m_axis_irq_tready),
-        .trace_valid(traces[2:0]), .trace_data(traced[767:0])
+        .m_axis_irq_tready(m_axis_irq_tready), .trace_valid(traces[2:0]), .trace_data(traced[767:0])
     );
 
     cde_posting #(
         .NUM_QP(NUM_QP), .QP_W(QP_W), .SRQ_W(SRQ_W), .CQ_W(CQ_W), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W),
-        .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2),
-        .BURST(BURST), .MOD_TICK(MOD_TICK), .RQ_LOG2(RQ_LOG2), .ECC(ECC)
+        .IDX_W(IDX_W), .SQ_LOG2(SQ_LOG2), .BURST(BURST), .MOD_TICK(MOD_TICK), .RQ_LOG2(RQ_LOG2), .ECC(ECC)
     ) posting_i (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .rst(rst), .init(init), .post_valid(post_valid && is_send),
         .post_ready(p_post_ready),
@@ -316,8 +315,7 @@ module cde_top #(
         .rfail_qp(rfail_qp),
         .rfail_pending(rfail_pending), .removed(removing), .loc_valid(loc_valid), .loc_qp(loc_qp), .loc_post(loc_post),
         .loc_done(loc_done), .ri_valid(ri_valid), .ri_qp(ri_qp), .ri_key(ri_key), .ri_done(ri_done),
-        .key_status(key_status),
-        .kfail_valid(kfail_valid), .kfail_ready(kfail_ready), .kfail_qp(kfail_qp),
+        .key_status(key_status), .kfail_valid(kfail_valid), .kfail_ready(kfail_ready), .kfail_qp(kfail_qp),
         .m_axis_work_tdata(m_axis_work_tdata), .m_axis_work_tdest(m_axis_work_tdest),
         .m_axis_work_tuser(m_axis_work_tuser),
         .m_axis_work_tlast(m_axis_work_tlast), .m_axis_work_tvalid(m_axis_work_tvalid),
@@ -381,8 +379,7 @@ module cde_top #(
         .ri_qp(ri_qp),
         .ri_key(ri_key), .ri_done(ri_done), .done_status(key_status), .peer_valid(peer_valid), .peer_qp(peer_qp),
         .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context),
-        .hold(hold_requests), .keys(keys), .found(found), .set_we(created), .set_qp(set_qp),
-        .set_zone(set_zone),
+        .hold(hold_requests), .keys(keys), .found(found), .set_we(created), .set_qp(set_qp), .set_zone(set_zone),
         .held(keys_held), .qp_up(qp_up), .fail_valid(kfail_valid), .fail_ready(kfail_ready),
         .fail_qp(kfail_qp), .bad_valid(bad_valid), .bad_qp(bad_qp), .removed(removed), .removing(removing),
         .s_axis_check_tdata(s_axis_check_tdata),

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -23,9 +22,8 @@ FOLDERS: Final = ("hdl", "models", "tb", "scripts", "formal", "sw", "docs", "exa
 SOURCES: Final = (".py", ".v", ".vh", ".c", ".h")
 #: Most lines of a file, and the files without a limit: they are generated.
 LIMITS: Final = {".py": 500, ".v": 400, ".vh": 400}
-#: Most columns of a line. Of Verilog: how many lines of a folder may be longer; none elsewhere.
+#: Most columns of a line of Verilog and Markdown.
 WIDTH: Final = 120
-WIDE: Final = {"hdl": 209, "formal": 126, "tb": 31}
 GENERATED: Final = ("hdl/cde_defs.vh", "tb/env/defs.py")
 #: Made by `make docs`, and not kept.
 REGISTERS: Final = ("docs/registers.md",)
@@ -115,19 +113,13 @@ def long_files(tree: Mapping[str, str]) -> Iterator[str]:
 
 
 def wide_lines(tree: Mapping[str, str]) -> Iterator[str]:
-    """Markdown that is too wide, and folders with too much Verilog that is."""
-    counts = Counter[str]()
+    """Lines of Verilog and Markdown that are too wide."""
     for path, text in tree.items():
+        if path in REGISTERS or not path.endswith((".md", ".v", ".vh")):
+            continue
         for number, line in enumerate(text.splitlines(), 1):
-            if len(line) <= WIDTH or path in REGISTERS:
-                continue
-            if path.endswith(".md"):
+            if len(line) > WIDTH:
                 yield f"{path}:{number}: {len(line)} columns, limit {WIDTH}"
-            elif path.endswith((".v", ".vh")):
-                counts[path.partition("/")[0]] += 1
-    for folder, count in counts.items():
-        if count > (limit := WIDE.get(folder, 0)):
-            yield f"{folder}: {count} lines of Verilog over {WIDTH} columns, limit {limit}"
 
 
 # -- places ----------------------------------------------------------------------------------------

@@ -91,7 +91,8 @@ module arm_spec #(
     reg [IDX_W-1:0]   at;
 
     always @* begin
-        {is_sol, is_new, answered, mark, cons, prod, eqe, released, due, busy, kind, armed, frozen, err, life} = s[S_W-1:0];
+        {is_sol, is_new, answered, mark, cons, prod, eqe, released, due, busy, kind, armed, frozen, err,
+         life} = s[S_W-1:0];
         call = 1'b0;
         cause = 8'h00;
         traced = 1'b0;
@@ -176,7 +177,8 @@ module arm_spec #(
                 end
                 `CDE_TRC_MODERATION: if (let_pass && due) released = 1'b1;
                 `CDE_TRC_CREATE: begin
-                    {is_sol, is_new, answered, mark, cons, prod, eqe, released, due, busy, kind, armed, frozen, err, life} = {S_W{1'b0}};
+                    {is_sol, is_new, answered, mark, cons, prod, eqe, released, due, busy, kind, armed, frozen, err,
+                     life} = {S_W{1'b0}};
                     life = `CDE_LIFE_READY;
                 end
                 `CDE_TRC_DESTROY: begin

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_arm_trace: proof that the trace records of the arm pipeline are what arm_spec says of its operations.
 //
-// Purpose: cde_arm with any operations of any CQs; one of them is watched. Its monitor has the rules' table and pointers (arm_spec) and sees records of lanes 1
-//          and 2 alone: where each begins, what it does, where it ends. The trace does not tell whether moderation holds a callback back in a step: that comes
-//          from the settings. Beside it go the watched CQ's operations, late by the pipeline's latency: they say which records must be there, with which
-//          operands, and what the neighbours may do (as in f_rules), judged by the monitor's table. Settings and written index are
-//          those of SEEN cycles after an operation was accepted.
+// Purpose: cde_arm with any operations of any CQs; one of them is watched. Its monitor has the rules' table and
+//          pointers (arm_spec) and sees records of lanes 1 and 2 alone: where each begins, what it does, where it ends.
+//          The trace does not tell whether moderation holds a callback back in a step: that comes from the settings.
+//          Beside it go the watched CQ's operations, late by the pipeline's latency: they say which records must be
+//          there, with which operands, and what the neighbours may do (as in f_rules), judged by the monitor's table.
+//          Settings and written index are those of SEEN cycles after an operation was accepted.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -48,7 +49,8 @@ module f_arm_trace
         .cause(cause1), .traced(traced1)
     );
 
-    // A doorbell that has a record was accepted: its index was legal. What was answered decides about the end of a CQ: the record says how.
+    // A doorbell that has a record was accepted: its index was legal. What was answered decides about the end of a CQ:
+    // the record says how.
     wire [IDX_W-1:0] answered = s_mid[12+3*IDX_W +: IDX_W];
     arm_spec #(.IDX_W(IDX_W)) doorbell (
         .s(s_mid), .n(s_next), .valid(on2), .op(op2), .count(2'd0), .solicited(2'd0), .quiet(2'd0), .status(2'd0),
@@ -73,7 +75,8 @@ module f_arm_trace
         integer         i;
         begin
             {is_sol, is_new, done, mark, cons, prod, eqe, released, due, busy, kind, armed, frozen, err, life} = t;
-            // Index behind the newest row of the solicited class that the last callback did not see and the host has not consumed
+            // Index behind the newest row of the solicited class that the last callback did not see and the host has
+            // not consumed
             newest = mark;
             new_rows = prod - mark;
             for (i = 0; i < RING; i = i + 1) begin
@@ -91,7 +94,7 @@ module f_arm_trace
         end
     endfunction
 
-    // ---------------------------------------------------------------- operations of the watched CQ, in step with their records
+    // ---------------------------- operations of the watched CQ, in step with their records
     localparam A_W = 18, B_W = 21 + IDX_W, C_W = 3 + IDX_W, LATE = 7, SEEN = 2;
 
     reg  [11:0]      page = 0;
@@ -160,13 +163,14 @@ module f_arm_trace
         .typed(set_typed), .rearm(set_rearm), .moderated(moderated), .let_pass(1'b0), .call(unused_call2),
         .cause(cause), .traced(want2)
     );
-    wire [31:0] want_args1 = p_op == `CDE_TRC_PUBLISH ? {26'd0, p_quiet, p_solicited, p_count} : p_op == `CDE_TRC_CQ_ERROR ? {28'd0, p_count, p_status} :
-                             p_op == `CDE_TRC_EVENT_FAILED ? {31'd0, p_give_up} : 32'd0;
+    wire [31:0] want_args1 = p_op == `CDE_TRC_PUBLISH ? {26'd0, p_quiet, p_solicited, p_count} :
+                             p_op == `CDE_TRC_CQ_ERROR ? {28'd0, p_count, p_status} : p_op == `CDE_TRC_EVENT_FAILED ?
+                             {31'd0, p_give_up} : 32'd0;
     wire [31:0] want_args2 = d_op == `CDE_TRC_DOORBELL ? {13'd0, d_type, d_arm, {(16-IDX_W){1'b0}}, d_index} :
                              d_op == `CDE_TRC_CREATE ? {30'd0, set_rearm, set_typed} :
                              d_op == `CDE_TRC_DESTROY ? {31'd0, s_asked[1:0] == `CDE_LIFE_FREE} : 32'd0;
 
-    // ---------------------------------------------------------------- environment: what the neighbours do to the watched CQ (as in f_rules)
+    // ---------------------------- environment: what the neighbours do to the watched CQ (as in f_rules)
     wire [1:0]       life = s[1:0];
     wire [IDX_W-1:0] prod = s[12 +: IDX_W], cons = s[12+IDX_W +: IDX_W];
     wire             entries = p_op == `CDE_TRC_PUBLISH || (p_op == `CDE_TRC_CQ_ERROR &&
@@ -179,7 +183,8 @@ module f_arm_trace
             if (entries) assume ((p_count == 2'd1 || p_count == 2'd2) && p_count <= unanswered &&
                 life != `CDE_LIFE_FREE);
             else assume (p_count == 2'd0);
-            if (p_op == `CDE_TRC_CQ_ERROR) assume (p_status == `CDE_CQST_INTERNAL_ERROR || (p_status == `CDE_CQST_BUFFER_OVERFLOW && life != `CDE_LIFE_FREE));
+            if (p_op == `CDE_TRC_CQ_ERROR) assume (p_status == `CDE_CQST_INTERNAL_ERROR ||
+                                                   (p_status == `CDE_CQST_BUFFER_OVERFLOW && life != `CDE_LIFE_FREE));
             // Memory answers an event that is on its way.
             if (p_op == `CDE_TRC_EVENT_DONE || p_op == `CDE_TRC_EVENT_FAILED) assume (s[11]);
         end
@@ -233,8 +238,10 @@ module f_arm_trace
         c_called_by_error: cover (on1 && r1[26:24] == {`CDE_CQST_INTERNAL_ERROR, 1'b1} && op1 == `CDE_TRC_CQ_ERROR);
         c_called_by_chained_arm: cover (on1 && op1 == `CDE_TRC_PUBLISH && on2 && r2[24] && !old1[4]);
         c_held_back: cover (on1 && new1[9:8] == 2'b01);
-        c_merged: cover (on2 && op2 == `CDE_TRC_DOORBELL && old2[4] && old2[6:5] == `CDE_ARM_ERRORS && new2[6:5] == `CDE_ARM_SOLICITED);
-        c_old_stays: cover (on2 && op2 == `CDE_TRC_DOORBELL && args2[16] && !r2[24] && new2[63:48] != new2[47:32] && new2[8:7] == 2'b00);
+        c_merged: cover (on2 && op2 == `CDE_TRC_DOORBELL && old2[4] && old2[6:5] == `CDE_ARM_ERRORS &&
+                         new2[6:5] == `CDE_ARM_SOLICITED);
+        c_old_stays: cover (on2 && op2 == `CDE_TRC_DOORBELL && args2[16] && !r2[24] && new2[63:48] != new2[47:32] &&
+                            new2[8:7] == 2'b00);
         c_refused_index: cover (d_valid && !want2 && cause == `CDE_CAUSE_BAD_INDEX);
         c_destroying: cover (on2 && op2 == `CDE_TRC_DESTROY && !args2[0]);
         c_second_life: cover (create && lives == 2'd1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds between the monitor's table and the pipeline, stage by stage; included at the end of f_arm_trace, proven with the rest.
+// What holds between the monitor's table and the pipeline, stage by stage; included at the end of f_arm_trace, proven
+// with the rest.
 
 // Layout of the state: cde_arm_state.vh
 localparam X_W = 4 + 4 * IDX_W, Y_W = 10, Z_W = 3 * IDX_W + 17, CF_W = 40 + IDX_W;
@@ -16,14 +17,16 @@ localparam N = 1 << IDX_W;
 (* hierconn *) wire [Z_W-1:0] \dut.f_ram_z ;
 (* hierconn *) wire [P_W-1:0] \dut.rp , \dut.sp , \dut.cp , \dut.qp , \dut.fp , \dut.zp ;
 (* hierconn *) wire [D_W-1:0] \dut.rd , \dut.sd , \dut.cd , \dut.qd , \dut.fd , \dut.zd ;
-(* hierconn *) wire [CF_W-1:0] \dut.cp_settings , \dut.qp_settings , \dut.fp_settings , \dut.cd_settings , \dut.qd_settings , \dut.fd_settings , \dut.zd_settings ;
+(* hierconn *) wire [CF_W-1:0] \dut.cp_settings , \dut.qp_settings , \dut.fp_settings , \dut.cd_settings ,
+    \dut.qd_settings , \dut.fd_settings , \dut.zd_settings ;
 (* hierconn *) wire [IDX_W-1:0] \dut.cd_written ;
 (* hierconn *) wire [X_W-1:0] \dut.qd_x , \dut.fd_x , \dut.zd_x ;
 (* hierconn *) wire [(CF_W << CQ_W) - 1:0] \dut.settings_pub_ram.words , \dut.settings_db_ram.words ;
 (* hierconn *) wire [(IDX_W << CQ_W) - 1:0] \dut.written_ram.words ;
 
 // ---------------------------------------------------------------- operations and what they see, stage by stage
-wire [CF_W-1:0] set_pub = \dut.settings_pub_ram.words [cq * CF_W +: CF_W], set_db = \dut.settings_db_ram.words [cq * CF_W +: CF_W];
+wire [CF_W-1:0] set_pub = \dut.settings_pub_ram.words [cq * CF_W +: CF_W],
+                          set_db = \dut.settings_db_ram.words [cq * CF_W +: CF_W];
 
 function [2:0] notified;
     input [CF_W-1:0] c;
@@ -44,8 +47,8 @@ function [0:0] same_d;          // the timer's have no late one
     // Only a port's operation is refused before.
     same_d = b[B_W-1] == (valid && |d[CQ_W + IDX_W + 31 +: 2]) && (!valid ||
         ((d[CQ_W + IDX_W + 31] || d[CQ_W + IDX_W + 8 +: 8] == 8'h00) && (|d[CQ_W + IDX_W + 31 +: 2] ?
-            b[0 +: IDX_W + 19] == d[CQ_W +: IDX_W + 19] && b[IDX_W + 19] == d[CQ_W + IDX_W + 31] && b[IDX_W + 19] != d[CQ_W + IDX_W + 32] :
-            d[CQ_W + IDX_W +: 8] == `CDE_TRC_MODERATION)));
+            b[0 +: IDX_W + 19] == d[CQ_W +: IDX_W + 19] && b[IDX_W + 19] == d[CQ_W + IDX_W + 31] &&
+            b[IDX_W + 19] != d[CQ_W + IDX_W + 32] : d[CQ_W + IDX_W +: 8] == `CDE_TRC_MODERATION)));
 endfunction
 
 reg     on_its_way;
@@ -106,14 +109,15 @@ always @(posedge clk) if (!rst) begin
         (!\dut.f_zd || \dut.zd_legal == legal(\dut.zd_x , c4, \dut.zd )));
 end
 
-// ---------------------------------------------------------------- the table and the state behind stage Z (as in f_rules)
+// ---------------------------- the table and the state behind stage Z (as in f_rules)
 wire [X_W-1:0]   x = \dut.f_x ;
 wire [Y_W-1:0]   y = \dut.f_y ;
 wire [1:0]       n_life = s_next[1:0];
 wire             n_frozen = s_next[4];
 wire [IDX_W-1:0] n_prod = s_next[12 +: IDX_W], n_cons = s_next[12+IDX_W +: IDX_W], n_mark = s_next[12+2*IDX_W +: IDX_W];
 wire [N-1:0]     is_new = s_next[12+4*IDX_W +: N], is_sol = s_next[12+4*IDX_W+N +: N];
-wire [IDX_W-1:0] ahead = n_prod - n_cons, behind = n_cons - n_prod, newer = n_prod - n_mark, mark_cons = n_mark - n_cons, newest_row = n_prod - 1'b1;
+wire [IDX_W-1:0] ahead = n_prod - n_cons, behind = n_cons - n_prod, newer = n_prod - n_mark,
+                         mark_cons = n_mark - n_cons, newest_row = n_prod - 1'b1;
 wire             some = ahead != 0 && !ahead[IDX_W-1];
 wire [IDX_W-1:0] solp = x[X_SOLP +: IDX_W], solp_1 = solp - 1'b1, sol_new = solp - n_mark;
 wire [IDX_W-1:0] n_unanswered = w - done_next, in_ring = w - n_cons, in_lead = w - n_prod;
@@ -138,7 +142,9 @@ always @* begin
 end
 
 always @(posedge clk) if (age > 1) begin
-    i_last: assert (last_next[79:0] == shown(s_next) && (n_life == `CDE_LIFE_FREE ? last_next == 0 : last_next[95:80] == {{(16-IDX_W){1'b0}}, \dut.f_ram_z [IDX_W +: IDX_W]}));
+    i_last: assert (last_next[79:0] == shown(s_next) && (n_life == `CDE_LIFE_FREE ? last_next == 0 :
+                                                         last_next[95:80] == {{(16-IDX_W){1'b0}},
+                                                                              \dut.f_ram_z [IDX_W +: IDX_W]}));
     if (n_life == `CDE_LIFE_FREE) begin
         i_free: assert (y == 0 && !x[0] && s_next[11:5] == 7'd0);
     end else begin

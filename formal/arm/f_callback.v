@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_callback: proof that at most one callback of a CQ is outstanding, and at most one event of it on its way (CQ-07, CQ-16).
+// f_callback: proof that at most one callback of a CQ is outstanding, and at most one event of it on its way (CQ-07,
+// CQ-16).
 //
-// Purpose: cde_arm with everything that its neighbours may do, for any one of its CQs. An event is on its way from the cycle in which it is handed to the event
-//          queues to memory's answer; a failed one is handed over again. A callback is outstanding from its first event to the host's accepted
-//          return. Assumed: answers come to events that are on their way; control takes one step at a time and creates what
-//          does not exist.
+// Purpose: cde_arm with everything that its neighbours may do, for any one of its CQs. An event is on its way from the
+//          cycle in which it is handed to the event queues to memory's answer; a failed one is handed over again. A
+//          callback is outstanding from its first event to the host's accepted return. Assumed: answers come to events
+//          that are on their way; control takes one step at a time and creates what does not exist.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -17,7 +18,8 @@ module f_callback
     // ---------------------------------------------------------------- environment
     (* hierconn *) wire [CQ_W-1:0] \dut.f_cq ;
     wire [CQ_W-1:0] cq = \dut.f_cq ;      // any one CQ
-    (* hierconn *) wire \dut.f_exists , \dut.f_busy , \dut.f_eqe , \dut.f_returned , \dut.f_freed , \dut.f_nothing_due , \dut.f_settled , \dut.f_lives , \dut.f_kinds ;
+    (* hierconn *) wire \dut.f_exists , \dut.f_busy , \dut.f_eqe , \dut.f_returned , \dut.f_freed , \dut.f_nothing_due ,
+        \dut.f_settled , \dut.f_lives , \dut.f_kinds ;
     (* hierconn *) wire [4:0] \dut.f_answers , \dut.f_control , \dut.f_creates ;
     (* hierconn *) wire [3:0] \dut.f_since ;
 
@@ -67,7 +69,8 @@ module f_callback
 `ifndef PROPERTIES_ONLY
     // ---------------------------------------------------------------- for the induction
     // Stage Z tells what is sent, returned and freed; the flags know it already.
-    wire [2:0] answers = \dut.f_answers [0] + \dut.f_answers [1] + \dut.f_answers [2] + \dut.f_answers [3] + \dut.f_answers [4];
+    wire [2:0] answers = \dut.f_answers [0] + \dut.f_answers [1] + \dut.f_answers [2] + \dut.f_answers [3] +
+    \dut.f_answers [4];
     wire       out_now = event_out || p_sent || d_sent, outstanding_now = d_sent || (between &&
         !\dut.f_returned ), exists_now = exists && !\dut.f_freed ;
     always @(posedge clk) if (!rst) begin

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_event: proof that every callback becomes an event entry (CQ-16), no matter how long the sink stalls.
 //
-// Purpose: callbacks come from both pipelines, at most one of each CQ on its way (proven of cde_arm), repetitions of failed writes included. Each leaves
-//          once, with its CQ, before more than twice as many others as there are CQs; nothing else leaves. With a sink that takes a beat at least
-//          every K cycles (FAIR) each has left after K * (2 * NUM_CQ + 1). Any one CQ is watched.
+// Purpose: callbacks come from both pipelines, at most one of each CQ on its way (proven of cde_arm), repetitions of
+//          failed writes included. Each leaves once, with its CQ, before more than twice as many others as there are
+//          CQs; nothing else leaves. With a sink that takes a beat at least every K cycles (FAIR) each has left after K
+//          * (2 * NUM_CQ + 1). Any one CQ is watched.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -55,7 +56,7 @@ module f_event #(
         .eq_record(eq_record)
     );
 
-    // ---------------------------------------------------------------- environment: one event of a CQ from its callback to its answer
+    // ---------------------------- environment: one event of a CQ from its callback to its answer
     reg [NUM_CQ-1:0] inside, written;
     initial {inside, written} = 0;
     wire            sent = eq_valid && eq_ready && !rst;
@@ -95,8 +96,8 @@ module f_event #(
     end
 
 `ifdef FAIR
-    // A sink that takes a beat at least every K cycles; the cycle after a step of control, which may have no beat, counts
-    // as one in which it does not.
+    // A sink that takes a beat at least every K cycles; the cycle after a step of control, which may have no beat,
+    // counts as one in which it does not.
     reg [7:0] held = 0;             // cycles since it could take one
     reg [7:0] waited = 0;           // cycles since the watched callback came
     wire      takes = eq_ready && !control;

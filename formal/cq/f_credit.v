@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_credit: proof that reservation keeps a CQ from overflowing, and that credits are conserved (CQ-17).
 //
-// Purpose: cde_producer (completions, both ports of the credits) with free requests, completions and consumption, for one life of any one CQ with
-//          reservation on. A ledger at the pins counts what was granted, used, placed and consumed: what is held never gets negative, and
-//          entries present plus credits held never exceed the ring, so there is always room for what was promised.
+// Purpose: cde_producer (completions, both ports of the credits) with free requests, completions and consumption, for
+//          one life of any one CQ with reservation on. A ledger at the pins counts what was granted, used, placed and
+//          consumed: what is held never gets negative, and entries present plus credits held never exceed the ring, so
+//          there is always room for what was promised.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -59,7 +60,8 @@ module f_credit #(
 
     (* anyconst *) reg [CQ_W-1:0] cq;
 
-    wire             gr_room, gr_dead, gr2_room, gr2_dead, rq_hold, clear_ready, op_ready, res_valid, ent_valid, err_valid, trace_valid;
+    wire             gr_room, gr_dead, gr2_room, gr2_dead, rq_hold, clear_ready, op_ready, res_valid, ent_valid,
+        err_valid, trace_valid;
     wire [7:0]       res_result, err_cause;
     wire [IDX_W-1:0] res_index, res_held;
     wire [ENT_W-1:0] ent_data;
@@ -137,8 +139,9 @@ module f_credit #(
     end
 
 `ifdef ROOM
-    // ---------------------------------------------------------------- room for entries, whatever is asked and however long they wait
-    (* hierconn *) wire \dut.cq_i.slot_i.s_push , \dut.cq_i.slot_i.unused_push_ready , \dut.cq_i.r_cpl , \dut.cq_i.r_op , \dut.cq_i.c_cpl , \dut.cq_i.c_op ,
+    // ---------------------------- room for entries, whatever is asked and however long they wait
+    (* hierconn *) wire \dut.cq_i.slot_i.s_push , \dut.cq_i.slot_i.unused_push_ready , \dut.cq_i.r_cpl ,
+    \dut.cq_i.r_op , \dut.cq_i.c_cpl , \dut.cq_i.c_op ,
         \dut.cq_i.p_cpl , \dut.cq_i.p_op , \dut.cq_i.q_cpl , \dut.cq_i.q_op ;
     (* hierconn *) wire [4:0] \dut.cq_i.out_level ;
     always @(posedge clk) if (!rst) begin

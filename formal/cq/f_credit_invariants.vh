@@ -1,54 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds between the ledger and the design's copies of the counters, stage by stage; included at the end of f_credit, proven with the rest.
+// What holds between the ledger and the design's copies of the counters, stage by stage; included at the end of
+// f_credit, proven with the rest.
 
 localparam C_ALLOC = 66;
 localparam C_USED = C_ALLOC + 2 * IDX_W;
 localparam C_W = C_USED + IDX_W;
 
-(* hierconn *) wire [(IDX_W << CQ_W) - 1:0] \dut.credit_i.port_i.total_ram.words , \dut.credit_i.port_i.g_other.other_ram.words , \dut.credit_i.port_i.cons_ram.words ,
-    \dut.credit_i.port_i.silent_ram.words , \dut.credit_i.g_two.port2_i.total_ram.words , \dut.credit_i.g_two.port2_i.g_other.other_ram.words , \dut.credit_i.g_two.port2_i.cons_ram.words ,
-    \dut.credit_i.g_two.port2_i.silent_ram.words , \dut.cq_i.cons_ram.words , \dut.cq_i.granted_ram.words , \dut.cq_i.g_two.granted2_ram.words ;
-(* hierconn *) wire [((IDX_W + 2) << CQ_W) - 1:0] \dut.credit_i.port_i.limit_ram.words , \dut.credit_i.g_two.port2_i.limit_ram.words ;
+(* hierconn *) wire [(IDX_W << CQ_W) - 1:0] \dut.credit_i.port_i.total_ram.words ,
+    \dut.credit_i.port_i.g_other.other_ram.words , \dut.credit_i.port_i.cons_ram.words ,
+    \dut.credit_i.port_i.silent_ram.words , \dut.credit_i.g_two.port2_i.total_ram.words ,
+    \dut.credit_i.g_two.port2_i.g_other.other_ram.words , \dut.credit_i.g_two.port2_i.cons_ram.words ,
+    \dut.credit_i.g_two.port2_i.silent_ram.words , \dut.cq_i.cons_ram.words , \dut.cq_i.granted_ram.words ,
+    \dut.cq_i.g_two.granted2_ram.words ;
+(* hierconn *) wire [((IDX_W + 2) << CQ_W) - 1:0] \dut.credit_i.port_i.limit_ram.words ,
+    \dut.credit_i.g_two.port2_i.limit_ram.words ;
 (* hierconn *) wire [(C_W << CQ_W) - 1:0] \dut.cq_i.context_ram.words ;
-(* hierconn *) wire [CQ_W-1:0] \dut.credit_i.port_i.total_ram.raddr_1 , \dut.credit_i.port_i.total_ram.raddr_2 , \dut.credit_i.port_i.total_ram.raddr_3 ,
-    \dut.credit_i.port_i.g_other.other_ram.raddr_1 , \dut.credit_i.port_i.g_other.other_ram.raddr_2 , \dut.credit_i.port_i.g_other.other_ram.raddr_3 ,
-    \dut.credit_i.port_i.cons_ram.raddr_1 , \dut.credit_i.port_i.cons_ram.raddr_2 , \dut.credit_i.port_i.cons_ram.raddr_3 ,
-    \dut.credit_i.port_i.silent_ram.raddr_1 , \dut.credit_i.port_i.silent_ram.raddr_2 , \dut.credit_i.port_i.silent_ram.raddr_3 ,
-    \dut.credit_i.port_i.limit_ram.raddr_1 , \dut.credit_i.port_i.limit_ram.raddr_2 , \dut.credit_i.port_i.limit_ram.raddr_3 ,
-    \dut.credit_i.g_two.port2_i.total_ram.raddr_1 , \dut.credit_i.g_two.port2_i.total_ram.raddr_2 , \dut.credit_i.g_two.port2_i.total_ram.raddr_3 ,
-    \dut.credit_i.g_two.port2_i.g_other.other_ram.raddr_1 , \dut.credit_i.g_two.port2_i.g_other.other_ram.raddr_2 , \dut.credit_i.g_two.port2_i.g_other.other_ram.raddr_3 ,
-    \dut.credit_i.g_two.port2_i.cons_ram.raddr_1 , \dut.credit_i.g_two.port2_i.cons_ram.raddr_2 , \dut.credit_i.g_two.port2_i.cons_ram.raddr_3 ,
-    \dut.credit_i.g_two.port2_i.silent_ram.raddr_1 , \dut.credit_i.g_two.port2_i.silent_ram.raddr_2 , \dut.credit_i.g_two.port2_i.silent_ram.raddr_3 ,
-    \dut.credit_i.g_two.port2_i.limit_ram.raddr_1 , \dut.credit_i.g_two.port2_i.limit_ram.raddr_2 , \dut.credit_i.g_two.port2_i.limit_ram.raddr_3 ;
-(* hierconn *) wire [CQ_W-1:0] \dut.cq_i.cons_ram.raddr_1 , \dut.cq_i.cons_ram.raddr_2 , \dut.cq_i.cons_ram.raddr_3 , \dut.cq_i.granted_ram.raddr_1 , \dut.cq_i.granted_ram.raddr_2 , \dut.cq_i.granted_ram.raddr_3 , \dut.cq_i.g_two.granted2_ram.raddr_1 , \dut.cq_i.g_two.granted2_ram.raddr_2 , \dut.cq_i.g_two.granted2_ram.raddr_3 , \dut.cq_i.context_ram.raddr_1 , \dut.cq_i.context_ram.raddr_2 , \dut.cq_i.context_ram.raddr_3 ;
-(* hierconn *) wire \dut.cq_i.p_cpl , \dut.cq_i.q_cpl , \dut.cq_i.p_op , \dut.cq_i.q_op , \dut.cq_i.r_first , \dut.cq_i.c_first ;
+(* hierconn *) wire [CQ_W-1:0] \dut.credit_i.port_i.total_ram.raddr_1 , \dut.credit_i.port_i.total_ram.raddr_2 ,
+    \dut.credit_i.port_i.total_ram.raddr_3 , \dut.credit_i.port_i.g_other.other_ram.raddr_1 ,
+    \dut.credit_i.port_i.g_other.other_ram.raddr_2 , \dut.credit_i.port_i.g_other.other_ram.raddr_3 ,
+    \dut.credit_i.port_i.cons_ram.raddr_1 , \dut.credit_i.port_i.cons_ram.raddr_2 ,
+    \dut.credit_i.port_i.cons_ram.raddr_3 , \dut.credit_i.port_i.silent_ram.raddr_1 ,
+    \dut.credit_i.port_i.silent_ram.raddr_2 , \dut.credit_i.port_i.silent_ram.raddr_3 ,
+    \dut.credit_i.port_i.limit_ram.raddr_1 , \dut.credit_i.port_i.limit_ram.raddr_2 ,
+    \dut.credit_i.port_i.limit_ram.raddr_3 , \dut.credit_i.g_two.port2_i.total_ram.raddr_1 ,
+    \dut.credit_i.g_two.port2_i.total_ram.raddr_2 , \dut.credit_i.g_two.port2_i.total_ram.raddr_3 ,
+    \dut.credit_i.g_two.port2_i.g_other.other_ram.raddr_1 , \dut.credit_i.g_two.port2_i.g_other.other_ram.raddr_2 ,
+    \dut.credit_i.g_two.port2_i.g_other.other_ram.raddr_3 , \dut.credit_i.g_two.port2_i.cons_ram.raddr_1 ,
+    \dut.credit_i.g_two.port2_i.cons_ram.raddr_2 , \dut.credit_i.g_two.port2_i.cons_ram.raddr_3 ,
+    \dut.credit_i.g_two.port2_i.silent_ram.raddr_1 , \dut.credit_i.g_two.port2_i.silent_ram.raddr_2 ,
+    \dut.credit_i.g_two.port2_i.silent_ram.raddr_3 , \dut.credit_i.g_two.port2_i.limit_ram.raddr_1 ,
+    \dut.credit_i.g_two.port2_i.limit_ram.raddr_2 , \dut.credit_i.g_two.port2_i.limit_ram.raddr_3 ;
+(* hierconn *) wire [CQ_W-1:0] \dut.cq_i.cons_ram.raddr_1 , \dut.cq_i.cons_ram.raddr_2 , \dut.cq_i.cons_ram.raddr_3 ,
+    \dut.cq_i.granted_ram.raddr_1 , \dut.cq_i.granted_ram.raddr_2 , \dut.cq_i.granted_ram.raddr_3 ,
+    \dut.cq_i.g_two.granted2_ram.raddr_1 , \dut.cq_i.g_two.granted2_ram.raddr_2 , \dut.cq_i.g_two.granted2_ram.raddr_3 ,
+    \dut.cq_i.context_ram.raddr_1 , \dut.cq_i.context_ram.raddr_2 , \dut.cq_i.context_ram.raddr_3 ;
+(* hierconn *) wire \dut.cq_i.p_cpl , \dut.cq_i.q_cpl , \dut.cq_i.p_op , \dut.cq_i.q_op , \dut.cq_i.r_first ,
+    \dut.cq_i.c_first ;
 (* hierconn *) wire [1 + 8 + CQ_W + 16 + 2 + 2 + 58 + 5 + 1 + 1 - 1:0] \dut.cq_i.p_side , \dut.cq_i.q_side ;
 localparam S_CQ = 1 + 1 + 5 + 58 + 2 + 2 + 16, S_CODE = S_CQ + CQ_W;
 wire [CQ_W-1:0] p_cq = \dut.cq_i.p_side [S_CQ +: CQ_W], q_cq = \dut.cq_i.q_side [S_CQ +: CQ_W];
 wire [7:0] p_code = \dut.cq_i.p_side [S_CODE +: 8], q_code = \dut.cq_i.q_side [S_CODE +: 8];
 wire p_unreserved = \dut.cq_i.p_side [1], q_unreserved = \dut.cq_i.q_side [1];
-(* hierconn *) wire [CQ_W-1:0] \dut.credit_i.port_i.b_cq , \dut.credit_i.port_i.s_cq , \dut.credit_i.port_i.r_cq , \dut.credit_i.port_i.c_cq , \dut.credit_i.port_i.granted_cq , \dut.credit_i.g_two.port2_i.b_cq , \dut.credit_i.g_two.port2_i.s_cq , \dut.credit_i.g_two.port2_i.r_cq , \dut.credit_i.g_two.port2_i.c_cq , \dut.credit_i.g_two.port2_i.granted_cq , \dut.cq_i.r_cq , \dut.cq_i.c_cq , \dut.cq_i.slot_i.s_cq ;
-(* hierconn *) wire \dut.credit_i.port_i.b_valid , \dut.credit_i.port_i.s_valid , \dut.credit_i.port_i.r_valid , \dut.credit_i.port_i.c_valid , \dut.credit_i.port_i.b_clear , \dut.credit_i.port_i.s_clear , \dut.credit_i.port_i.r_clear , \dut.credit_i.port_i.c_clear , \dut.credit_i.g_two.port2_i.b_valid , \dut.credit_i.g_two.port2_i.s_valid , \dut.credit_i.g_two.port2_i.r_valid , \dut.credit_i.g_two.port2_i.c_valid , \dut.credit_i.g_two.port2_i.b_clear , \dut.credit_i.g_two.port2_i.s_clear , \dut.credit_i.g_two.port2_i.r_clear , \dut.credit_i.g_two.port2_i.c_clear ,
-    \dut.credit_i.port_i.behind , \dut.credit_i.port_i.behind_other , \dut.credit_i.port_i.took , \dut.credit_i.port_i.granted_we , \dut.credit_i.port_i.exists , \dut.credit_i.port_i.unreserved , \dut.credit_i.g_two.port2_i.behind , \dut.credit_i.g_two.port2_i.behind_other , \dut.credit_i.g_two.port2_i.took , \dut.credit_i.g_two.port2_i.granted_we , \dut.credit_i.g_two.port2_i.exists , \dut.credit_i.g_two.port2_i.unreserved ,
-    \dut.cq_i.r_cpl , \dut.cq_i.c_cpl , \dut.cq_i.r_op , \dut.cq_i.c_op , \dut.cq_i.slot_i.s_step , \dut.cq_i.r_unreserved , \dut.cq_i.c_unreserved ;
-(* hierconn *) wire [1:0] \dut.credit_i.port_i.b_count , \dut.credit_i.port_i.s_count , \dut.credit_i.port_i.r_count , \dut.credit_i.port_i.c_count , \dut.credit_i.port_i.took_count , \dut.credit_i.g_two.port2_i.b_count , \dut.credit_i.g_two.port2_i.s_count , \dut.credit_i.g_two.port2_i.r_count , \dut.credit_i.g_two.port2_i.c_count , \dut.credit_i.g_two.port2_i.took_count ;
+(* hierconn *) wire [CQ_W-1:0] \dut.credit_i.port_i.b_cq , \dut.credit_i.port_i.s_cq , \dut.credit_i.port_i.r_cq ,
+    \dut.credit_i.port_i.c_cq , \dut.credit_i.port_i.granted_cq , \dut.credit_i.g_two.port2_i.b_cq ,
+    \dut.credit_i.g_two.port2_i.s_cq , \dut.credit_i.g_two.port2_i.r_cq , \dut.credit_i.g_two.port2_i.c_cq ,
+    \dut.credit_i.g_two.port2_i.granted_cq , \dut.cq_i.r_cq , \dut.cq_i.c_cq , \dut.cq_i.slot_i.s_cq ;
+(* hierconn *) wire \dut.credit_i.port_i.b_valid , \dut.credit_i.port_i.s_valid , \dut.credit_i.port_i.r_valid ,
+    \dut.credit_i.port_i.c_valid , \dut.credit_i.port_i.b_clear , \dut.credit_i.port_i.s_clear ,
+    \dut.credit_i.port_i.r_clear , \dut.credit_i.port_i.c_clear , \dut.credit_i.g_two.port2_i.b_valid ,
+    \dut.credit_i.g_two.port2_i.s_valid , \dut.credit_i.g_two.port2_i.r_valid , \dut.credit_i.g_two.port2_i.c_valid ,
+    \dut.credit_i.g_two.port2_i.b_clear , \dut.credit_i.g_two.port2_i.s_clear , \dut.credit_i.g_two.port2_i.r_clear ,
+    \dut.credit_i.g_two.port2_i.c_clear , \dut.credit_i.port_i.behind , \dut.credit_i.port_i.behind_other ,
+    \dut.credit_i.port_i.took , \dut.credit_i.port_i.granted_we , \dut.credit_i.port_i.exists ,
+    \dut.credit_i.port_i.unreserved , \dut.credit_i.g_two.port2_i.behind , \dut.credit_i.g_two.port2_i.behind_other ,
+    \dut.credit_i.g_two.port2_i.took , \dut.credit_i.g_two.port2_i.granted_we , \dut.credit_i.g_two.port2_i.exists ,
+    \dut.credit_i.g_two.port2_i.unreserved , \dut.cq_i.r_cpl , \dut.cq_i.c_cpl , \dut.cq_i.r_op , \dut.cq_i.c_op ,
+    \dut.cq_i.slot_i.s_step , \dut.cq_i.r_unreserved , \dut.cq_i.c_unreserved ;
+(* hierconn *) wire [1:0] \dut.credit_i.port_i.b_count , \dut.credit_i.port_i.s_count , \dut.credit_i.port_i.r_count ,
+    \dut.credit_i.port_i.c_count , \dut.credit_i.port_i.took_count , \dut.credit_i.g_two.port2_i.b_count ,
+    \dut.credit_i.g_two.port2_i.s_count , \dut.credit_i.g_two.port2_i.r_count , \dut.credit_i.g_two.port2_i.c_count ,
+    \dut.credit_i.g_two.port2_i.took_count ;
 (* hierconn *) wire [7:0] \dut.cq_i.r_code , \dut.cq_i.c_code ;
 (* hierconn *) wire [4:0] \dut.cq_i.r_log2 , \dut.cq_i.c_log2 ;
-(* hierconn *) wire [IDX_W-1:0] \dut.credit_i.port_i.total , \dut.credit_i.port_i.space , \dut.credit_i.port_i.granted_total , \dut.credit_i.g_two.port2_i.total , \dut.credit_i.g_two.port2_i.space , \dut.credit_i.g_two.port2_i.granted_total , \dut.cq_i.granted , \dut.cq_i.cons , \dut.cq_i.full ,
+(* hierconn *) wire [IDX_W-1:0] \dut.credit_i.port_i.total , \dut.credit_i.port_i.space ,
+    \dut.credit_i.port_i.granted_total , \dut.credit_i.g_two.port2_i.total , \dut.credit_i.g_two.port2_i.space ,
+    \dut.credit_i.g_two.port2_i.granted_total , \dut.cq_i.granted , \dut.cq_i.cons , \dut.cq_i.full ,
     \dut.cq_i.slot_i.s_alloc_next , \dut.cq_i.slot_i.s_used_next ;
 (* hierconn *) wire [C_W-1:0] \dut.cq_i.ctx ;
 
 wire [C_W-1:0]   ctx = \dut.cq_i.context_ram.words [cq * C_W +: C_W];
 wire [IDX_W-1:0] x_alloc = ctx[C_ALLOC +: IDX_W], x_used = ctx[C_USED +: IDX_W];
-wire [IDX_W-1:0] word1 = \dut.credit_i.port_i.total_ram.words [cq * IDX_W +: IDX_W], word2 = \dut.credit_i.g_two.port2_i.total_ram.words [cq * IDX_W +: IDX_W];
+wire [IDX_W-1:0] word1 = \dut.credit_i.port_i.total_ram.words [cq * IDX_W +: IDX_W],
+                         word2 = \dut.credit_i.g_two.port2_i.total_ram.words [cq * IDX_W +: IDX_W];
 // What is being written counts, and what was taken in the cycle before is not in the space that is judged.
 wire             w1 = \dut.credit_i.port_i.granted_we && \dut.credit_i.port_i.granted_cq == cq;
 wire             w2 = \dut.credit_i.g_two.port2_i.granted_we && \dut.credit_i.g_two.port2_i.granted_cq == cq;
-wire [IDX_W-1:0] total1 = w1 ? \dut.credit_i.port_i.granted_total : word1, total2 = w2 ? \dut.credit_i.g_two.port2_i.granted_total : word2;
+wire [IDX_W-1:0] total1 = w1 ? \dut.credit_i.port_i.granted_total : word1, total2 = w2 ?
+                          \dut.credit_i.g_two.port2_i.granted_total : word2;
 wire [2:0]       took1 = w1 && \dut.credit_i.port_i.took ? \dut.credit_i.port_i.took_count : 0;
 wire [2:0]       took2 = w2 && \dut.credit_i.g_two.port2_i.took ? \dut.credit_i.g_two.port2_i.took_count : 0;
 wire [2:0]       took = took1 + took2;
-wire [IDX_W-1:0] cons = \dut.credit_i.port_i.cons_ram.words [cq * IDX_W +: IDX_W], silent = \dut.credit_i.port_i.silent_ram.words [cq * IDX_W +: IDX_W];
+wire [IDX_W-1:0] cons = \dut.credit_i.port_i.cons_ram.words [cq * IDX_W +: IDX_W],
+                        silent = \dut.credit_i.port_i.silent_ram.words [cq * IDX_W +: IDX_W];
 wire [IDX_W+1:0] limit1 = \dut.credit_i.port_i.limit_ram.words [cq * (IDX_W + 2) +: IDX_W + 2];
 wire [IDX_W+1:0] limit2 = \dut.credit_i.g_two.port2_i.limit_ram.words [cq * (IDX_W + 2) +: IDX_W + 2];
 wire             slot_step = \dut.cq_i.slot_i.s_step && \dut.cq_i.slot_i.s_cq == cq;
@@ -66,8 +99,10 @@ wire [IDX_W-1:0] total = total1 + total2, base = silent + cons;
 wire [IDX_W-1:0] true_silent = x_used - x_alloc;
 localparam [IDX_W-1:0] SIZE_4 = SIZE + 4;
 wire [IDX_W-1:0] late = total - \dut.cq_i.granted , silent_late = true_silent - silent;
-wire [IDX_W-1:0] gap1 = \dut.credit_i.port_i.space - took + 4'd4, gap2 = \dut.credit_i.g_two.port2_i.space - took + 4'd4;
-wire [IDX_W-1:0] bound1 = \dut.credit_i.port_i.space - took + total, bound2 = \dut.credit_i.g_two.port2_i.space - took + total;
+wire [IDX_W-1:0] gap1 = \dut.credit_i.port_i.space - took + 4'd4, gap2 = \dut.credit_i.g_two.port2_i.space - took +
+                        4'd4;
+wire [IDX_W-1:0] bound1 = \dut.credit_i.port_i.space - took + total, bound2 = \dut.credit_i.g_two.port2_i.space - took +
+                          total;
 
 reg [2:0] f_started = 3'd0;
 always @(posedge clk) begin
@@ -75,19 +110,41 @@ always @(posedge clk) begin
     if (f_started[2]) begin
         i_addresses: assert (\dut.cq_i.cons_ram.raddr_1 == p_cq && \dut.cq_i.cons_ram.raddr_2 == q_cq &&
             \dut.cq_i.cons_ram.raddr_3 == \dut.cq_i.r_cq  &&
-            \dut.cq_i.granted_ram.raddr_1 == p_cq && \dut.cq_i.granted_ram.raddr_2 == q_cq && \dut.cq_i.granted_ram.raddr_3 == \dut.cq_i.r_cq  &&
-            \dut.cq_i.g_two.granted2_ram.raddr_1 == p_cq && \dut.cq_i.g_two.granted2_ram.raddr_2 == q_cq && \dut.cq_i.g_two.granted2_ram.raddr_3 == \dut.cq_i.r_cq  &&
-            \dut.cq_i.context_ram.raddr_1 == p_cq && \dut.cq_i.context_ram.raddr_2 == q_cq && \dut.cq_i.context_ram.raddr_3 == \dut.cq_i.r_cq &&
-            \dut.credit_i.port_i.total_ram.raddr_1 == \dut.credit_i.port_i.b_cq && \dut.credit_i.port_i.total_ram.raddr_2 == \dut.credit_i.port_i.s_cq && \dut.credit_i.port_i.total_ram.raddr_3 == \dut.credit_i.port_i.r_cq &&
-            \dut.credit_i.port_i.g_other.other_ram.raddr_1 == \dut.credit_i.port_i.b_cq && \dut.credit_i.port_i.g_other.other_ram.raddr_2 == \dut.credit_i.port_i.s_cq && \dut.credit_i.port_i.g_other.other_ram.raddr_3 == \dut.credit_i.port_i.r_cq &&
-            \dut.credit_i.port_i.cons_ram.raddr_1 == \dut.credit_i.port_i.b_cq && \dut.credit_i.port_i.cons_ram.raddr_2 == \dut.credit_i.port_i.s_cq && \dut.credit_i.port_i.cons_ram.raddr_3 == \dut.credit_i.port_i.r_cq &&
-            \dut.credit_i.port_i.silent_ram.raddr_1 == \dut.credit_i.port_i.b_cq && \dut.credit_i.port_i.silent_ram.raddr_2 == \dut.credit_i.port_i.s_cq && \dut.credit_i.port_i.silent_ram.raddr_3 == \dut.credit_i.port_i.r_cq &&
-            \dut.credit_i.port_i.limit_ram.raddr_1 == \dut.credit_i.port_i.b_cq && \dut.credit_i.port_i.limit_ram.raddr_2 == \dut.credit_i.port_i.s_cq && \dut.credit_i.port_i.limit_ram.raddr_3 == \dut.credit_i.port_i.r_cq &&
-            \dut.credit_i.g_two.port2_i.total_ram.raddr_1 == \dut.credit_i.g_two.port2_i.b_cq && \dut.credit_i.g_two.port2_i.total_ram.raddr_2 == \dut.credit_i.g_two.port2_i.s_cq && \dut.credit_i.g_two.port2_i.total_ram.raddr_3 == \dut.credit_i.g_two.port2_i.r_cq &&
-            \dut.credit_i.g_two.port2_i.g_other.other_ram.raddr_1 == \dut.credit_i.g_two.port2_i.b_cq && \dut.credit_i.g_two.port2_i.g_other.other_ram.raddr_2 == \dut.credit_i.g_two.port2_i.s_cq && \dut.credit_i.g_two.port2_i.g_other.other_ram.raddr_3 == \dut.credit_i.g_two.port2_i.r_cq &&
-            \dut.credit_i.g_two.port2_i.cons_ram.raddr_1 == \dut.credit_i.g_two.port2_i.b_cq && \dut.credit_i.g_two.port2_i.cons_ram.raddr_2 == \dut.credit_i.g_two.port2_i.s_cq && \dut.credit_i.g_two.port2_i.cons_ram.raddr_3 == \dut.credit_i.g_two.port2_i.r_cq &&
-            \dut.credit_i.g_two.port2_i.silent_ram.raddr_1 == \dut.credit_i.g_two.port2_i.b_cq && \dut.credit_i.g_two.port2_i.silent_ram.raddr_2 == \dut.credit_i.g_two.port2_i.s_cq && \dut.credit_i.g_two.port2_i.silent_ram.raddr_3 == \dut.credit_i.g_two.port2_i.r_cq &&
-            \dut.credit_i.g_two.port2_i.limit_ram.raddr_1 == \dut.credit_i.g_two.port2_i.b_cq && \dut.credit_i.g_two.port2_i.limit_ram.raddr_2 == \dut.credit_i.g_two.port2_i.s_cq && \dut.credit_i.g_two.port2_i.limit_ram.raddr_3 == \dut.credit_i.g_two.port2_i.r_cq );
+            \dut.cq_i.granted_ram.raddr_1 == p_cq && \dut.cq_i.granted_ram.raddr_2 == q_cq &&
+            \dut.cq_i.granted_ram.raddr_3 == \dut.cq_i.r_cq  && \dut.cq_i.g_two.granted2_ram.raddr_1 == p_cq &&
+            \dut.cq_i.g_two.granted2_ram.raddr_2 == q_cq && \dut.cq_i.g_two.granted2_ram.raddr_3 == \dut.cq_i.r_cq  &&
+            \dut.cq_i.context_ram.raddr_1 == p_cq && \dut.cq_i.context_ram.raddr_2 == q_cq &&
+            \dut.cq_i.context_ram.raddr_3 == \dut.cq_i.r_cq &&
+            \dut.credit_i.port_i.total_ram.raddr_1 == \dut.credit_i.port_i.b_cq &&
+            \dut.credit_i.port_i.total_ram.raddr_2 == \dut.credit_i.port_i.s_cq &&
+            \dut.credit_i.port_i.total_ram.raddr_3 == \dut.credit_i.port_i.r_cq &&
+            \dut.credit_i.port_i.g_other.other_ram.raddr_1 == \dut.credit_i.port_i.b_cq &&
+            \dut.credit_i.port_i.g_other.other_ram.raddr_2 == \dut.credit_i.port_i.s_cq &&
+            \dut.credit_i.port_i.g_other.other_ram.raddr_3 == \dut.credit_i.port_i.r_cq &&
+            \dut.credit_i.port_i.cons_ram.raddr_1 == \dut.credit_i.port_i.b_cq &&
+            \dut.credit_i.port_i.cons_ram.raddr_2 == \dut.credit_i.port_i.s_cq &&
+            \dut.credit_i.port_i.cons_ram.raddr_3 == \dut.credit_i.port_i.r_cq &&
+            \dut.credit_i.port_i.silent_ram.raddr_1 == \dut.credit_i.port_i.b_cq &&
+            \dut.credit_i.port_i.silent_ram.raddr_2 == \dut.credit_i.port_i.s_cq &&
+            \dut.credit_i.port_i.silent_ram.raddr_3 == \dut.credit_i.port_i.r_cq &&
+            \dut.credit_i.port_i.limit_ram.raddr_1 == \dut.credit_i.port_i.b_cq &&
+            \dut.credit_i.port_i.limit_ram.raddr_2 == \dut.credit_i.port_i.s_cq &&
+            \dut.credit_i.port_i.limit_ram.raddr_3 == \dut.credit_i.port_i.r_cq &&
+            \dut.credit_i.g_two.port2_i.total_ram.raddr_1 == \dut.credit_i.g_two.port2_i.b_cq &&
+            \dut.credit_i.g_two.port2_i.total_ram.raddr_2 == \dut.credit_i.g_two.port2_i.s_cq &&
+            \dut.credit_i.g_two.port2_i.total_ram.raddr_3 == \dut.credit_i.g_two.port2_i.r_cq &&
+            \dut.credit_i.g_two.port2_i.g_other.other_ram.raddr_1 == \dut.credit_i.g_two.port2_i.b_cq &&
+            \dut.credit_i.g_two.port2_i.g_other.other_ram.raddr_2 == \dut.credit_i.g_two.port2_i.s_cq &&
+            \dut.credit_i.g_two.port2_i.g_other.other_ram.raddr_3 == \dut.credit_i.g_two.port2_i.r_cq &&
+            \dut.credit_i.g_two.port2_i.cons_ram.raddr_1 == \dut.credit_i.g_two.port2_i.b_cq &&
+            \dut.credit_i.g_two.port2_i.cons_ram.raddr_2 == \dut.credit_i.g_two.port2_i.s_cq &&
+            \dut.credit_i.g_two.port2_i.cons_ram.raddr_3 == \dut.credit_i.g_two.port2_i.r_cq &&
+            \dut.credit_i.g_two.port2_i.silent_ram.raddr_1 == \dut.credit_i.g_two.port2_i.b_cq &&
+            \dut.credit_i.g_two.port2_i.silent_ram.raddr_2 == \dut.credit_i.g_two.port2_i.s_cq &&
+            \dut.credit_i.g_two.port2_i.silent_ram.raddr_3 == \dut.credit_i.g_two.port2_i.r_cq &&
+            \dut.credit_i.g_two.port2_i.limit_ram.raddr_1 == \dut.credit_i.g_two.port2_i.b_cq &&
+            \dut.credit_i.g_two.port2_i.limit_ram.raddr_2 == \dut.credit_i.g_two.port2_i.s_cq &&
+            \dut.credit_i.g_two.port2_i.limit_ram.raddr_3 == \dut.credit_i.g_two.port2_i.r_cq );
     end
     i_quiet: assert (up || !(\dut.cq_i.p_cpl || \dut.cq_i.q_cpl || \dut.cq_i.p_op || \dut.cq_i.q_op ||
         \dut.cq_i.r_cpl || \dut.cq_i.c_cpl || \dut.cq_i.r_op || \dut.cq_i.c_op ||
@@ -103,14 +160,18 @@ always @(posedge clk) begin
             rst);
     i_age: assert (age <= NUM_CQ + 1 || age == 1 << (CQ_W + 1));
     i_since: assert (f_started == (age > 2 ? 3'b111 : age == 2 ? 3'b011 : age == 1));
-    i_nothing_yet: assert (up || {a1[0], a2[0], a3[0], a4[0], b1[0], b2[0], b3[0], b4[0], granted, used, placed, consumed, limited, started, steps} == 0);
+    i_nothing_yet: assert (up || {a1[0], a2[0], a3[0], a4[0], b1[0], b2[0], b3[0], b4[0], granted, used, placed,
+                                  consumed, limited, started, steps} == 0);
     i_cleared: assert (up || age < 2 || {ctx, word1, word2, total1, total2, cons, silent, limit1, limit2} == 0);
     if (age > 1) begin
         // Copies
         i_copies: assert (\dut.credit_i.port_i.g_other.other_ram.words [cq * IDX_W +: IDX_W] == word2 &&
             \dut.credit_i.g_two.port2_i.g_other.other_ram.words [cq * IDX_W +: IDX_W] == word1 &&
             \dut.cq_i.granted_ram.words [cq * IDX_W +: IDX_W] == word1 &&
-            \dut.cq_i.g_two.granted2_ram.words [cq * IDX_W +: IDX_W] == word2 && \dut.credit_i.g_two.port2_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.cq_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons && \dut.credit_i.g_two.port2_i.silent_ram.words [cq * IDX_W +: IDX_W] == silent);
+            \dut.cq_i.g_two.granted2_ram.words [cq * IDX_W +: IDX_W] == word2 &&
+            \dut.credit_i.g_two.port2_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons &&
+            \dut.cq_i.cons_ram.words [cq * IDX_W +: IDX_W] == cons &&
+            \dut.credit_i.g_two.port2_i.silent_ram.words [cq * IDX_W +: IDX_W] == silent);
     end
     if (up) begin
         i_one_kind: assert (!(\dut.cq_i.p_cpl && \dut.cq_i.p_op ) && !(\dut.cq_i.q_cpl && \dut.cq_i.q_op ) &&

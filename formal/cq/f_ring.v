@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_ring: proof that a resize of an event queue is over when nothing of the ring before is under way, and then at once (CQ-16, CQ-18).
+// f_ring: proof that a resize of an event queue is over when nothing of the ring before is under way, and then at once
+// (CQ-16, CQ-18).
 //
-// Purpose: entries of every CQ, in any of the EQs, from their first write to the acknowledgement or the last failure, written again in between as often as
-//          memory likes, with resizes at any time. Assumed is what the mailbox does: no resize before the one in front is over; and of the answers that each
-//          belongs to an entry that was written, with the lap of its record.
+// Purpose: entries of every CQ, in any of the EQs, from their first write to the acknowledgement or the last failure,
+//          written again in between as often as memory likes, with resizes at any time. Assumed is what the mailbox
+//          does: no resize before the one in front is over; and of the answers that each belongs to an entry that was
+//          written, with the lap of its record.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -50,7 +52,8 @@ module f_ring (
         .NUM_EQ(2), .EQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .EQ_REC_W(EQ_REC_W)
     ) dut (
         .clk(clk), .rst(rst), .ev_pub_valid(again_valid && !rst),
-        .ev_pub_data({again[71:70], lap_of[again_cq], again[69:0], 1'b1, {IDX_W{1'b0}}, 2'd0, eq_of[again_cq], again_cq}),
+        .ev_pub_data({again[71:70], lap_of[again_cq], again[69:0], 1'b1, {IDX_W{1'b0}}, 2'd0, eq_of[again_cq],
+                      again_cq}),
         .ev_db_valid(call_valid && !rst), .ev_db_data({{RETRY_W{1'b0}}, 1'b0, {IDX_W{1'b0}}, 2'd0, call_eq, call_cq}),
         .eqc_valid(change), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1), .eqc_eq(resize_eq),
         .eqc_base(58'd0),

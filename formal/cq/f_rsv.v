@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_rsv: proof of the reservation streams, s_axis_rsv and m_axis_rsv (cde_rsv).
 //
-// Purpose: as many answers as requests, in their order, each granted only if credits were taken for it; an offered answer stays; requests under way never
-//          exceed the room for answers.
+// Purpose: as many answers as requests, in their order, each granted only if credits were taken for it; an offered
+//          answer stays; requests under way never exceed the room for answers.
 // Ports:   free inputs; verdicts come four cycles after a request.
 // Latency: none.
 `default_nettype none
@@ -77,7 +77,7 @@ module f_rsv (
     end
 
 `ifndef PROPERTIES_ONLY
-    // ---------------------------------------------------------------- for the induction: answers, verdicts on their way and requests as one queue
+    // ---------------------------- for the induction: answers, verdicts on their way and requests as one queue
     (* hierconn *) wire [3:0] \dut.out_fifo.level ;
     (* hierconn *) wire [1:0] \dut.in_fifo.level ;
     (* hierconn *) wire [7:0] \dut.out_fifo.words ;
@@ -86,7 +86,8 @@ module f_rsv (
 
     always @(posedge clk) if (!rst) begin
         i_age: assert (age != 3);
-        i_queue: assert (waiting == answers + \dut.b_valid + \dut.s_valid + \dut.r_valid + \dut.c_valid + requests && requests <= 2);
+        i_queue: assert (waiting == answers + \dut.b_valid + \dut.s_valid + \dut.r_valid + \dut.c_valid + requests &&
+                         requests <= 2);
         i_judged: assert (judged == answers && asked == {\dut.c_valid , \dut.r_valid , \dut.s_valid , \dut.b_valid });
         i_quiet: assert (up || (waiting == 0 && !watching));
         if (watching && !known) i_unknown: assert (ahead >= answers && ahead < waiting && unasked == ahead - answers);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // axil_props: rules of an AXI4-Lite port on which the design is the slave.
 //
-// Purpose: what is offered stays until it is taken; each response answers one access that was accepted before, and no more accesses than MAX wait
-//          for one in each direction.
+// Purpose: what is offered stays until it is taken; each response answers one access that was accepted before, and no
+//          more accesses than MAX wait for one in each direction.
 // Ports:   the port's signals as seen on it.
 // Latency: none.
 `default_nettype none
@@ -41,8 +41,10 @@ module axil_props #(
         .wdata(wdata), .wstrb(wstrb), .wlast(1'b1), .wvalid(wvalid), .wready(wready), .bid(1'b0), .bresp(bresp),
         .bvalid(bvalid), .bready(bready), .outstanding(unused_outstanding)
     );
-    axis_props #(.W(ADDR_W), .MASTER(1'b0)) ar_i (.clk(clk), .rst(rst), .valid(arvalid), .ready(arready), .data(araddr));
-    axis_props #(.W(34), .MASTER(1'b1)) r_i (.clk(clk), .rst(rst), .valid(rvalid), .ready(rready), .data({rresp, rdata}));
+    axis_props #(.W(ADDR_W), .MASTER(1'b0)) ar_i (.clk(clk), .rst(rst), .valid(arvalid), .ready(arready),
+                                                  .data(araddr));
+    axis_props #(.W(34), .MASTER(1'b1)) r_i (.clk(clk), .rst(rst), .valid(rvalid), .ready(rready),
+                                             .data({rresp, rdata}));
 
     reg [CNT_W-1:0] reads;
     initial reads = 0;

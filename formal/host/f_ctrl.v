@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_ctrl: proof of the control port, s_axil, where it is made (cde_ctrl).
 //
-// Purpose: rules of AXI4-Lite for any accesses and any behaviour of the mailbox; a command starts only by a write that is answered OKAY and
-//          not while another one is under way.
+// Purpose: rules of AXI4-Lite for any accesses and any behaviour of the mailbox; a command starts only by a write that
+//          is answered OKAY and not while another one is under way.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_isolation: proof that writes through another page change nothing of a CQ (ISO-01), with two copies of the arm pipeline.
+// f_isolation: proof that writes through another page change nothing of a CQ (ISO-01), with two copies of the arm
+// pipeline.
 //
-// Purpose: both copies of cde_arm get the same inputs, but for what doorbell pages other than the watched CQ's own write: there operation, CQ, index, arm
-//          and type are free in each copy, also refused or not. Everything of the watched CQ must be the same in both: its steps on the trace
-//          port with the states before and after, its callbacks, its state. Only when a slot of the pipeline is taken is the same in both, since
-//          pages share one port; moderation is off, because its timer looks when a slot is free.
+// Purpose: both copies of cde_arm get the same inputs, but for what doorbell pages other than the watched CQ's own
+//          write: there operation, CQ, index, arm and type are free in each copy, also refused or not. Everything of
+//          the watched CQ must be the same in both: its steps on the trace port with the states before and after, its
+//          callbacks, its state. Only when a slot of the pipeline is taken is the same in both, since pages share one
+//          port; moderation is off, because its timer looks when a slot is free.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -106,31 +108,37 @@ module f_isolation
     end
     always @(posedge clk) if (age > 1) same_error_state: assert (dead[0][cq] == dead[1][cq]);
 
-    // ---------------------------------------------------------------- for the induction: what both copies have in common, stage by stage
+    // ---------------------------- for the induction: what both copies have in common, stage by stage
     localparam D_W = 33 + CQ_W + IDX_W, B = CQ_W + IDX_W, Z_W = 17 + 3 * IDX_W, CF_W = 40 + IDX_W;
     (* hierconn *) wire [X_W-1:0] \copy[0].dut.f_ram_x , \copy[1].dut.f_ram_x ;
     (* hierconn *) wire [Y_W-1:0] \copy[0].dut.f_ram_y , \copy[1].dut.f_ram_y ;
     (* hierconn *) wire [Z_W-1:0] \copy[0].dut.f_ram_z , \copy[1].dut.f_ram_z ;
-    (* hierconn *) wire [D_W-1:0] \copy[0].dut.rd , \copy[1].dut.rd , \copy[0].dut.sd , \copy[1].dut.sd , \copy[0].dut.cd , \copy[1].dut.cd ,
-        \copy[0].dut.qd , \copy[1].dut.qd , \copy[0].dut.fd , \copy[1].dut.fd , \copy[0].dut.zd , \copy[1].dut.zd ;
-    (* hierconn *) wire \copy[0].dut.rd_valid , \copy[1].dut.rd_valid , \copy[0].dut.sd_valid , \copy[1].dut.sd_valid , \copy[0].dut.cd_valid , \copy[1].dut.cd_valid ,
-        \copy[0].dut.qd_valid , \copy[1].dut.qd_valid , \copy[0].dut.fd_valid , \copy[1].dut.fd_valid , \copy[0].dut.zd_valid , \copy[1].dut.zd_valid , \copy[0].dut.f_pub_any , \copy[0].dut.f_db_any ;
+    (* hierconn *) wire [D_W-1:0] \copy[0].dut.rd , \copy[1].dut.rd , \copy[0].dut.sd , \copy[1].dut.sd ,
+        \copy[0].dut.cd , \copy[1].dut.cd , \copy[0].dut.qd , \copy[1].dut.qd , \copy[0].dut.fd , \copy[1].dut.fd ,
+        \copy[0].dut.zd , \copy[1].dut.zd ;
+    (* hierconn *) wire \copy[0].dut.rd_valid , \copy[1].dut.rd_valid , \copy[0].dut.sd_valid , \copy[1].dut.sd_valid ,
+        \copy[0].dut.cd_valid , \copy[1].dut.cd_valid , \copy[0].dut.qd_valid , \copy[1].dut.qd_valid ,
+        \copy[0].dut.fd_valid , \copy[1].dut.fd_valid , \copy[0].dut.zd_valid , \copy[1].dut.zd_valid ,
+        \copy[0].dut.f_pub_any , \copy[0].dut.f_db_any ;
     (* hierconn *) wire \copy[0].dut.look_valid , \copy[1].dut.look_valid ;
     (* hierconn *) wire [NUM_CQ-1:0] \copy[0].dut.waiting , \copy[1].dut.waiting ;
-    (* hierconn *) wire [(CF_W << CQ_W) - 1:0] \copy[0].dut.settings_db_ram.words , \copy[1].dut.settings_db_ram.words , \copy[0].dut.settings_pub_ram.words ,
-        \copy[1].dut.settings_pub_ram.words ;
+    (* hierconn *) wire [(CF_W << CQ_W) - 1:0] \copy[0].dut.settings_db_ram.words , \copy[1].dut.settings_db_ram.words ,
+        \copy[0].dut.settings_pub_ram.words , \copy[1].dut.settings_pub_ram.words ;
     (* hierconn *) wire [3:0] \copy[0].dut.ct_age , \copy[1].dut.ct_age ;
     (* hierconn *) wire [(IDX_W << CQ_W) - 1:0] \copy[0].dut.written_ram.words , \copy[1].dut.written_ram.words ;
     (* hierconn *) wire [1:0] \copy[0].dut.look_i.state , \copy[1].dut.look_i.state ;
     (* hierconn *) wire [15:0] \copy[0].dut.prescale , \copy[1].dut.prescale ;
     (* hierconn *) wire [17:0] \copy[0].dut.now , \copy[1].dut.now ;
     (* hierconn *) wire [(Y_W << CQ_W) - 1:0] \copy[0].dut.flag_ram.words , \copy[1].dut.flag_ram.words ;
-    (* hierconn *) wire [511:0] \copy[0].dut.f_pub , \copy[1].dut.f_pub , \copy[0].dut.f_pub_q , \copy[1].dut.f_pub_q , \copy[0].dut.f_pub_f , \copy[1].dut.f_pub_f , \copy[0].dut.f_pub_z , \copy[1].dut.f_pub_z ,
-        \copy[0].dut.f_db_q , \copy[1].dut.f_db_q , \copy[0].dut.f_db_f , \copy[1].dut.f_db_f , \copy[0].dut.f_db_z , \copy[1].dut.f_db_z ,
-        \copy[0].dut.f_db_q_mine , \copy[1].dut.f_db_q_mine , \copy[0].dut.f_db_f_mine , \copy[1].dut.f_db_f_mine , \copy[0].dut.f_db_z_mine , \copy[1].dut.f_db_z_mine ;
-    (* hierconn *) wire \copy[0].dut.f_qp , \copy[0].dut.f_fp , \copy[0].dut.f_zp , \copy[0].dut.f_qd , \copy[0].dut.f_fd , \copy[0].dut.f_zd ,
-        \copy[0].dut.f_unmoderated , \copy[1].dut.f_unmoderated ;
-    (* hierconn *) wire \copy[0].dut.f_settled , \copy[1].dut.f_settled , \copy[0].dut.f_counted , \copy[1].dut.f_counted ;
+    (* hierconn *) wire [511:0] \copy[0].dut.f_pub , \copy[1].dut.f_pub , \copy[0].dut.f_pub_q , \copy[1].dut.f_pub_q ,
+        \copy[0].dut.f_pub_f , \copy[1].dut.f_pub_f , \copy[0].dut.f_pub_z , \copy[1].dut.f_pub_z ,
+        \copy[0].dut.f_db_q , \copy[1].dut.f_db_q , \copy[0].dut.f_db_f , \copy[1].dut.f_db_f , \copy[0].dut.f_db_z ,
+        \copy[1].dut.f_db_z , \copy[0].dut.f_db_q_mine , \copy[1].dut.f_db_q_mine , \copy[0].dut.f_db_f_mine ,
+        \copy[1].dut.f_db_f_mine , \copy[0].dut.f_db_z_mine , \copy[1].dut.f_db_z_mine ;
+    (* hierconn *) wire \copy[0].dut.f_qp , \copy[0].dut.f_fp , \copy[0].dut.f_zp , \copy[0].dut.f_qd ,
+        \copy[0].dut.f_fd , \copy[0].dut.f_zd , \copy[0].dut.f_unmoderated , \copy[1].dut.f_unmoderated ;
+    (* hierconn *) wire \copy[0].dut.f_settled , \copy[1].dut.f_settled , \copy[0].dut.f_counted ,
+        \copy[1].dut.f_counted ;
     (* hierconn *) wire [3:0] \copy[0].dut.f_idle , \copy[1].dut.f_idle ;
     (* hierconn *) wire [3:0] \copy[0].dut.f_since , \copy[1].dut.f_since ;
     integer k;
@@ -173,7 +181,8 @@ module f_isolation
 
     wire twin_c = \copy[0].dut.cd_valid && !foreign(\copy[0].dut.cd ), twin_q = \copy[0].dut.qd_valid &&
         !foreign(\copy[0].dut.qd ),
-         twin_f = \copy[0].dut.fd_valid && !foreign(\copy[0].dut.fd ), twin_z = \copy[0].dut.zd_valid && !foreign(\copy[0].dut.zd );
+         twin_f = \copy[0].dut.fd_valid && !foreign(\copy[0].dut.fd ), twin_z = \copy[0].dut.zd_valid &&
+         !foreign(\copy[0].dut.zd );
     // Each foreign operation of the watched CQ changes nothing, in its copy.
     wire [3:0] must_idle = ~{twin_z, twin_f, twin_q, twin_c};
 
@@ -190,7 +199,8 @@ module f_isolation
         // An operation without effect changes nothing.
         i_settled: assert (\copy[0].dut.f_settled && \copy[1].dut.f_settled && \copy[0].dut.f_counted &&
             \copy[1].dut.f_counted );
-        i_operations: assert (alike(\copy[0].dut.rd_valid , \copy[1].dut.rd_valid , \copy[0].dut.rd , \copy[1].dut.rd ) &&
+        i_operations: assert (alike(\copy[0].dut.rd_valid , \copy[1].dut.rd_valid , \copy[0].dut.rd ,
+                                    \copy[1].dut.rd ) &&
             alike(\copy[0].dut.sd_valid , \copy[1].dut.sd_valid , \copy[0].dut.sd , \copy[1].dut.sd ) &&
             alike(\copy[0].dut.cd_valid , \copy[1].dut.cd_valid , \copy[0].dut.cd , \copy[1].dut.cd ) &&
             alike(\copy[0].dut.qd_valid , \copy[1].dut.qd_valid , \copy[0].dut.qd , \copy[1].dut.qd ) &&

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_issue: proof of the write port to host memory, m_axi, where it is made (cde_issue with cde_track).
 //
-// Purpose: AXI4 rules of a write master for any beats and any behaviour of memory, wrong responses included; at most MAX_WRITES outstanding; the written
-//          index moves when address and data were both accepted, once for each completion beat, in order; neither side waits for more
-//          than one beat of the other (ISO-04).
+// Purpose: AXI4 rules of a write master for any beats and any behaviour of memory, wrong responses included; at most
+//          MAX_WRITES outstanding; the written index moves when address and data were both accepted, once for each
+//          completion beat, in order; neither side waits for more than one beat of the other (ISO-04).
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -50,7 +50,8 @@ module f_issue #(
     wire [INIT_W-1:0] init_addr = age - 1'b1;
     wire              up = age[INIT_W+1];
 
-    wire              cq_ready, eq_ready, barrier_done, awvalid, wvalid, wr_we, ans_valid, ans_error, stray, count_cqe, count_eqe;
+    wire              cq_ready, eq_ready, barrier_done, awvalid, wvalid, wr_we, ans_valid, ans_error, stray, count_cqe,
+        count_eqe;
     wire [M_ID_W-1:0] awid;
     wire [63:0]       awaddr, wstrb;
     wire [511:0]      wdata;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// f_check: proof that each remote access gets the verdict of docs/windows.md, and of the rules of m_axis_verdict (cde_check).
+// f_check: proof that each remote access gets the verdict of docs/windows.md, and of the rules of m_axis_verdict
+// (cde_check).
 //
-// Purpose: follows the entry of any one key through the changes of the key table, and the zone of any one QP; says of each access what the
-//          table of verdicts says, by sums that cannot overflow. Changes of the table, states of QPs and accesses are free; assumed of an
-//          entry is only that it ends within 64-bit addresses. What a valid key is, `keys` tells; order of a FIFO, `fifo_list_bypass`.
+// Purpose: follows the entry of any one key through the changes of the key table, and the zone of any one QP; says of
+//          each access what the table of verdicts says, by sums that cannot overflow. Changes of the table, states of
+//          QPs and accesses are free; assumed of an entry is only that it ends within 64-bit addresses. What a valid
+//          key is, `keys` tells; order of a FIFO, `fifo_list_bypass`.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -59,7 +61,8 @@ localparam QP_W = 1, MR_W = 1;
         .err_code(err_code), .count(count)
     );
 
-    always @* if (change_we) assume ({1'b0, change_word[`CDE_KEY_WORD_BASE +: 64]} + {17'd0, change_word[`CDE_KEY_WORD_LENGTH +: 48]} <= {1'b1, 64'd0});
+    always @* if (change_we) assume ({1'b0, change_word[`CDE_KEY_WORD_BASE +: 64]} +
+                                     {17'd0, change_word[`CDE_KEY_WORD_LENGTH +: 48]} <= {1'b1, 64'd0});
 
     // ---------------------------------------------------------------- the entry, the QP, the access that is judged
     reg  [KW-1:0] entry = 0;
@@ -89,12 +92,14 @@ localparam QP_W = 1, MR_W = 1;
     wire        malformed = name[15:1] != 0 || access[31:18] != 0 || access[191:160] != 0 || (kind != 2'd1 &&
         kind != 2'd2);
     wire        valid = k[10:1] == 0 && entry[`CDE_KEY_WORD_VALID] && entry[`CDE_KEY_WORD_GENERATION +: 20] == k[31:12];
-    wire        my = window ? {15'd0, entry[`CDE_KEY_WORD_QP]} == name : entry[`CDE_KEY_WORD_ZONE +: 16] == zone_1[15:0];
+    wire        my = window ? {15'd0, entry[`CDE_KEY_WORD_QP]} == name :
+                     entry[`CDE_KEY_WORD_ZONE +: 16] == zone_1[15:0];
     wire        right = entry[`CDE_KEY_WORD_RIGHTS + (kind == 2'd1 ? 1 : 2)];
     wire        inside = address >= base && end_of_access <= end_of_range;
     wire [3:0]  code = malformed || removed || !zone_1[16] ||
         !qp_up[q] ? `CDE_VERDICT_REFUSED : length == 0 ? `CDE_VERDICT_GRANTED : !valid ? `CDE_VERDICT_BAD_KEY :
-                       !my ? `CDE_VERDICT_WRONG_QP : !right ? `CDE_VERDICT_NO_RIGHT : !inside ? `CDE_VERDICT_BAD_RANGE : `CDE_VERDICT_GRANTED;
+                       !my ? `CDE_VERDICT_WRONG_QP : !right ? `CDE_VERDICT_NO_RIGHT : !inside ? `CDE_VERDICT_BAD_RANGE :
+                       `CDE_VERDICT_GRANTED;
     wire        granted = count[0] && !count[1];
     wire [66:0] byte_i = {3'd0, address} + {35'd0, i};
 
@@ -125,11 +130,12 @@ localparam QP_W = 1, MR_W = 1;
     );
 
 `ifndef PROPERTIES_ONLY
-    // ---------------------------------------------------------------- for the induction: memories, stages, answers that wait
+    // ---------------------------- for the induction: memories, stages, answers that wait
     (* hierconn *) wire [4*KW-1:0] \dut.word_ram.words ;
     (* hierconn *) wire [33:0] \dut.zone_ram.words ;
     (* hierconn *) wire [1:0] \dut.word_ram.f_raddr , \dut.b_at ;
-    (* hierconn *) wire \dut.zone_ram.f_raddr , \dut.b_valid , \dut.c_valid , \dut.b_bad , \dut.c_bad , \dut.b_far , \dut.c_far ;
+    (* hierconn *) wire \dut.zone_ram.f_raddr , \dut.b_valid , \dut.c_valid , \dut.b_bad , \dut.c_bad , \dut.b_far ,
+        \dut.c_far ;
     (* hierconn *) wire [1:0] \dut.b_kind , \dut.c_kind ;
     (* hierconn *) wire [15:0] \dut.b_name , \dut.c_name , \dut.zone ;
     (* hierconn *) wire [31:0] \dut.b_key , \dut.c_key , \dut.b_bytes , \dut.c_bytes ;

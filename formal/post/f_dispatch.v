@@ -82,7 +82,8 @@ module f_dispatch #(
         .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_next(ind_next)
     );
 
-    reg [IDX_W-1:0] tail, released, next;     // of q: behind the last request accepted, released, the next one to be indicated
+    // of q: behind the last request accepted, released, the next one to be indicated
+    reg [IDX_W-1:0] tail, released, next;
     reg [IDX_W-1:0] known;              // released, as dispatch has been told
     reg             sent = 1'b0;        // the next one's beat was taken
     reg             stopped = 1'b0, leaves = 1'b0;

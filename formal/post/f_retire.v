@@ -47,7 +47,8 @@ module f_retire #(
 
     localparam [IDX_W-1:0] ONE = 1;
     localparam S = 1 << SQ_LOG2;
-    localparam P_W = SQ_LOG2 + 1;       // bits of an index that tell the requests of a queue apart; all are looked at here
+    // bits of an index that tell the requests of a queue apart; all are looked at here
+    localparam P_W = SQ_LOG2 + 1;
 
     reg [1:0] age = 0;
     wire      rst = age == 0;

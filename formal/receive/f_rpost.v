@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // f_rpost: proof that a receive queue accepts posts in order, and no more than it holds (cde_rpost).
 //
-// Purpose: follows any one queue, a QP's own or a shared one, and every post to its answer. Assumed is that no more completes than was
-//          posted, that a queue which is started takes no posts before, and of control that sizes fit into the queue's slots. Segments,
-//          regions, credits, pages, reaped indices, and all other queues, are free.
+// Purpose: follows any one queue, a QP's own or a shared one, and every post to its answer. Assumed is that no more
+//          completes than was posted, that a queue which is started takes no posts before, and of control that sizes
+//          fit into the queue's slots. Segments, regions, credits, pages, reaped indices, and all other queues, are
+//          free.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
@@ -135,7 +136,7 @@ module f_rpost #(
     end
 
 `ifndef PROPERTIES_ONLY
-    // ---------------------------------------------------------------- for the induction: memories and stages hold what was counted
+    // ---------------------------- for the induction: memories and stages hold what was counted
     (* hierconn *) wire [4*ST_W-1:0] \dut.state_ram.words ;
     (* hierconn *) wire [2*IDX_W-1:0] \dut.done_ram.words , \dut.completed_ram.words ;
     (* hierconn *) wire [1:0] \dut.state_ram.raddr_1 , \dut.state_ram.raddr_2 , \dut.state_ram.raddr_3 ,
@@ -147,7 +148,8 @@ module f_rpost #(
         \dut.b_post , \dut.s_post , \dut.t_post , \dut.r_post , \dut.c_post ,
         \dut.b_op , \dut.s_op , \dut.t_op , \dut.r_op , \dut.c_op ;
     (* hierconn *) wire [447:0] \dut.b_data , \dut.s_data , \dut.t_data , \dut.r_data , \dut.c_data ;
-    (* hierconn *) wire [IDX_W-1:0] \dut.b_value , \dut.s_value , \dut.t_value , \dut.r_value , \dut.c_value , \dut.freed ;
+    (* hierconn *) wire [IDX_W-1:0] \dut.b_value , \dut.s_value , \dut.t_value , \dut.r_value , \dut.c_value ,
+        \dut.freed ;
     (* hierconn *) wire [ST_W-1:0] \dut.st ;
     reg               up_1 = 1'b0;
     always @(posedge clk) up_1 <= up;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_arm: arm state of every CQ; decides every callback.
 //
-// Purpose: two pipelines, publication (write responses, overflows) and doorbells (consumer index, arm, callback return, control,
-//          moderation), change one state, each one operation per cycle. Operations of one cycle on one CQ are chained,
-//          publication first, so neither side ever waits for the other and no set meets a clear. The state is split over
-//          three stages, counts (C), flags (F), ages (Z), each a loop of one cycle. Between counts and flags lies stage Q,
-//          which compares and decodes, so that the loop of the flags finds single bits.
-// Ports:   publication in (pub_*, never refused), doorbells in (db_*), control in (ct_*), results (res_*), callbacks out
-//          (one FIFO push per pipeline), copies of the consumer index for the producer side, trace lanes 1 and 2.
-// Latency: operation accepted in cycle t; counts moved in t+3, flags decided in t+5; callback pushed in t+6; cause, control
-//          result and trace in t+7. Settings and written index count as of t+2.
+// Purpose: two pipelines, publication (write responses, overflows) and doorbells (consumer index, arm, callback return,
+//          control, moderation), change one state, each one operation per cycle. Operations of one cycle on one CQ are
+//          chained, publication first, so neither side ever waits for the other and no set meets a clear. The state is
+//          split over three stages, counts (C), flags (F), ages (Z), each a loop of one cycle. Between counts and flags
+//          lies stage Q, which compares and decodes, so that the loop of the flags finds single bits.
+// Ports:   publication in (pub_*, never refused), doorbells in (db_*), control in (ct_*), results (res_*), callbacks
+//          out (one FIFO push per pipeline), copies of the consumer index for the producer side, trace lanes 1 and 2.
+// Latency: operation accepted in cycle t; counts moved in t+3, flags decided in t+5; callback pushed in t+6; cause,
+//          control result and trace in t+7. Settings and written index count as of t+2.
 `default_nettype none
 `include "cde_arm_settings.vh"
 `include "cde_defs.vh"
@@ -37,8 +37,7 @@ module cde_arm #(
     input  wire               pub_valid,
     input  wire [7:0]         pub_op,
     input  wire [CQ_W-1:0]    pub_cq,
-    input  wire [1:0]         pub_count,
-    input  wire [1:0]         pub_solicited,
+    input  wire [1:0]         pub_count, pub_solicited,
     input  wire [1:0]         pub_quiet,     // satisfies no standing arm
     input  wire [1:0]         pub_status,
     input  wire               pub_give_up,
@@ -95,9 +94,7 @@ module cde_arm #(
     output wire [1:0]         trace_valid,
     output wire [511:0]       trace_data
 );
-
     wire [`CDE_MEM_W-1:0] mem1, mem2, mem3, mem4, mem5;
-
 `include "cde_arm_facts.vh"
 `include "cde_arm_state.vh"
 
@@ -120,15 +117,12 @@ module cde_arm #(
 
     // ---------------------------------------------------------------- stage A: choice of the doorbell side's operation
     reg  [NUM_CQ-1:0] waiting;
-    reg  [3:0]        ct_age;
-    reg  [3:0]        look_age;
+    reg  [3:0]        ct_age, look_age;
     wire              look_valid;
     wire [CQ_W-1:0]   look_cq;
-    wire              look_ripe;
-    wire              looks_between;
+    wire              look_ripe, looks_between;
     wire              ct_force = ct_valid && ct_age == PATIENCE;
     wire              look_force = look_valid && look_age == PATIENCE;
-
     assign db_ready = !init && !ct_force && !look_force;
     wire db_take = db_valid && db_ready;
     assign ct_ready = !init && (ct_force || (!db_valid && !look_force));
@@ -145,18 +139,16 @@ module cde_arm #(
             look_age <= 4'd0;
         end
     end
-
     wire [CQ_W-1:0] da_cq = db_take ? db_cq : ct_take ? ct_cq : look_cq;
 
-    // ---------------------------------------------------------------- operands, stages R, S (memory on its way), C, Q, F, Z
+    // ---------------------------- operands, stages R, S (memory on its way), C, Q, F, Z
     // Publication; the CQ lies lowest in both.
-    localparam P_OP = CQ_W, P_COUNT = P_OP + 8, P_SOLICITED = P_COUNT + 2, P_STATUS = P_SOLICITED + 2, P_GIVE_UP = P_STATUS + 2,
-               P_QUIET = P_GIVE_UP + 1, P_RETRY = P_QUIET + 2, P_W = P_RETRY + RETRY_W;
+    localparam P_OP = CQ_W, P_COUNT = P_OP + 8, P_SOLICITED = P_COUNT + 2, P_STATUS = P_SOLICITED + 2,
+               P_GIVE_UP = P_STATUS + 2, P_QUIET = P_GIVE_UP + 1, P_RETRY = P_QUIET + 2, P_W = P_RETRY + RETRY_W;
     // Doorbell side, last who asks: a doorbell page, control. Else it is a look of moderation.
-    localparam D_INDEX = CQ_W, D_OP = D_INDEX + IDX_W, D_CAUSE = D_OP + 8, D_TYPE = D_CAUSE + 8, D_ARM = D_TYPE + 2, D_PAGE = D_ARM + 1,
-               D_HOST = D_PAGE + PAGE_W, D_CONTROL = D_HOST + 1, D_W = D_CONTROL + 1;
+    localparam D_INDEX = CQ_W, D_OP = D_INDEX + IDX_W, D_CAUSE = D_OP + 8, D_TYPE = D_CAUSE + 8, D_ARM = D_TYPE + 2,
+               D_PAGE = D_ARM + 1, D_HOST = D_PAGE + PAGE_W, D_CONTROL = D_HOST + 1, D_W = D_CONTROL + 1;
     localparam CF_W = `CDE_CFG_W;
-
     reg             rp_valid, sp_valid, cp_valid, qp_valid, fp_valid, zp_valid;
     reg  [P_W-1:0]  rp, sp, cp, qp, fp, zp;
     reg             rd_valid, sd_valid, cd_valid, qd_valid, fd_valid, zd_valid;
@@ -165,10 +157,12 @@ module cde_arm #(
 
     wire [P_W-1:0]  ap = {pub_retry, pub_quiet, pub_give_up, pub_status, pub_solicited, pub_count, pub_op, pub_cq};
     wire [D_W-1:0]  ad = {ct_take, db_take, db_page, db_arm, db_type, db_take ? db_cause : 8'h00,
-                          db_take ? db_op : ct_take ? ct_op : `CDE_TRC_MODERATION, db_take ? db_index : ct_index, da_cq};
-
-    wire [CQ_W-1:0] sp_cq = sp[CQ_W-1:0], cp_cq = cp[CQ_W-1:0], qp_cq = qp[CQ_W-1:0], fp_cq = fp[CQ_W-1:0], zp_cq = zp[CQ_W-1:0];
-    wire [CQ_W-1:0] sd_cq = sd[CQ_W-1:0], cd_cq = cd[CQ_W-1:0], qd_cq = qd[CQ_W-1:0], fd_cq = fd[CQ_W-1:0], zd_cq = zd[CQ_W-1:0];
+                          db_take ? db_op : ct_take ? ct_op : `CDE_TRC_MODERATION, db_take ? db_index : ct_index,
+                          da_cq};
+    wire [CQ_W-1:0] sp_cq = sp[CQ_W-1:0], cp_cq = cp[CQ_W-1:0], qp_cq = qp[CQ_W-1:0], fp_cq = fp[CQ_W-1:0],
+                            zp_cq = zp[CQ_W-1:0];
+    wire [CQ_W-1:0] sd_cq = sd[CQ_W-1:0], cd_cq = cd[CQ_W-1:0], qd_cq = qd[CQ_W-1:0], fd_cq = fd[CQ_W-1:0],
+                            zd_cq = zd[CQ_W-1:0];
     wire            s_chained = sp_valid && sp_cq == sd_cq;
 
     always @(posedge clk) begin
@@ -188,17 +182,18 @@ module cde_arm #(
     wire             cd_owner = cd_settings[`CDE_CFG_PAGE +: PAGE_W] == cd[D_PAGE +: PAGE_W];
     reg              qd_owner, fd_owner, zd_owner;
     wire             unused_settings = &{1'b0, zp_settings};
-
     cde_ctx #(.W(CF_W), .AW(CQ_W), .ECC(ECC)) settings_pub_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(pub_cq), .rdata(cp_settings)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(pub_cq),
+        .rdata(cp_settings)
     );
-
     cde_ctx #(.W(CF_W), .AW(CQ_W), .ECC(ECC)) settings_db_ram (
-        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(da_cq), .rdata(cd_settings)
+        .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(cfg_we), .waddr(cfg_cq), .wdata(cfg_data), .raddr(da_cq),
+        .rdata(cd_settings)
     );
 
     cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) written_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(wr_we), .waddr(wr_cq), .wdata(wr_index), .raddr(da_cq), .rdata(cd_written)
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(wr_we), .waddr(wr_cq), .wdata(wr_index), .raddr(da_cq),
+        .rdata(cd_written)
     );
 
     always @(posedge clk) begin
@@ -219,13 +214,15 @@ module cde_arm #(
     wire [7:0]        sp_op = sp[P_OP +: 8], sd_op = sd[D_OP +: 8];
     wire              sp_error = sp_op == `CDE_TRC_CQ_ERROR;
     wire              sp_overflow = sp_error && sp[P_STATUS +: 2] == `CDE_CQST_BUFFER_OVERFLOW;
-    wire [STEP_W-1:0] sp_step = {sp_op == `CDE_TRC_PUBLISH || sp_error, sp_op == `CDE_TRC_PUBLISH, sp_error, sp_overflow,
-                                 sp_op == `CDE_TRC_EVENT_FAILED, sp[P_COUNT +: 2], sp[P_SOLICITED +: 2], sp[P_STATUS +: 2]};
+    wire [STEP_W-1:0] sp_step = {sp_op == `CDE_TRC_PUBLISH || sp_error, sp_op == `CDE_TRC_PUBLISH, sp_error,
+                                 sp_overflow, sp_op == `CDE_TRC_EVENT_FAILED, sp[P_COUNT +: 2], sp[P_SOLICITED +: 2],
+                                 sp[P_STATUS +: 2]};
 
     always @(posedge clk) begin
         cp_step <= sp_step;
         cd_before <= sp_step & {STEP_W{s_chained}};
-        {cd_bell, cd_create, cd_destroy} <= {sd_op == `CDE_TRC_DOORBELL, sd_op == `CDE_TRC_CREATE, sd_op == `CDE_TRC_DESTROY};
+        {cd_bell, cd_create, cd_destroy} <= {sd_op == `CDE_TRC_DOORBELL, sd_op == `CDE_TRC_CREATE,
+                                             sd_op == `CDE_TRC_DESTROY};
         cd_clean <= sd[D_CAUSE +: 8] == 8'h00;
     end
 
@@ -237,8 +234,9 @@ module cde_arm #(
 
     cde_arm_count #(.IDX_W(IDX_W), .X_BITS(X_W), .STEP_BITS(STEP_W)) count_i (
         .p_step(cp_step), .p_x(cp_x), .p_x_next(cp_x_next), .p_early(cp_early),
-        .d_before(cd_before), .d_bell(cd_bell), .d_create(cd_create), .d_destroy(cd_destroy), .d_clean(cd_clean && cd_owner),
-        .d_index(cd[D_INDEX +: IDX_W]), .d_written(cd_written), .d_x_mem(cd_x_mem), .d_x_next(cd_x_next), .d_legal(cd_legal)
+        .d_before(cd_before), .d_bell(cd_bell), .d_create(cd_create), .d_destroy(cd_destroy),
+        .d_clean(cd_clean && cd_owner), .d_index(cd[D_INDEX +: IDX_W]), .d_written(cd_written), .d_x_mem(cd_x_mem),
+        .d_x_next(cd_x_next), .d_legal(cd_legal)
     );
 
     // ---------------------------------------------------------------- stage Q: facts
@@ -256,13 +254,15 @@ module cde_arm #(
     wire              ripe_now, ended;        // callback of the CQ that moderation looks at
 
     cde_arm_facts #(.IDX_W(IDX_W), .X_BITS(X_W), .FP_BITS(FP_W), .FD_BITS(FD_W)) facts_i (
-        .p_valid(qp_valid), .p_op(qp_op), .p_count(qp[P_COUNT +: 2]), .p_solicited(qp[P_SOLICITED +: 2]), .p_quiet(qp[P_QUIET +: 2]),
-        .p_status(qp[P_STATUS +: 2]), .p_give_up(qp[P_GIVE_UP]), .p_moderated(qp_settings[`CDE_CFG_CNT_EN] || qp_settings[`CDE_CFG_INT_EN]),
-        .p_x(qp_x), .p_early(qp_early), .p_err(qp_x_next[X_ERR +: 2]), .p_open(qp_open), .p_live(qp_live), .p_facts(qp_facts),
-        .d_valid(qd_valid), .d_op(qd_op), .d_clean(qd[D_CAUSE +: 8] == 8'h00 && qd_owner), .d_legal(qd_legal), .d_arm(qd[D_ARM]),
+        .p_valid(qp_valid), .p_op(qp_op), .p_count(qp[P_COUNT +: 2]), .p_solicited(qp[P_SOLICITED +: 2]),
+        .p_quiet(qp[P_QUIET +: 2]), .p_status(qp[P_STATUS +: 2]), .p_give_up(qp[P_GIVE_UP]),
+        .p_moderated(qp_settings[`CDE_CFG_CNT_EN] || qp_settings[`CDE_CFG_INT_EN]), .p_x(qp_x), .p_early(qp_early),
+        .p_err(qp_x_next[X_ERR +: 2]), .p_open(qp_open), .p_live(qp_live), .p_facts(qp_facts), .d_valid(qd_valid),
+        .d_op(qd_op), .d_clean(qd[D_CAUSE +: 8] == 8'h00 && qd_owner), .d_legal(qd_legal), .d_arm(qd[D_ARM]),
         .d_type(qd[D_TYPE +: 2]), .d_index(qd[D_INDEX +: IDX_W]), .d_typed(qd_settings[`CDE_CFG_TYPED]),
-        .d_rearm(qd_settings[`CDE_CFG_REARM]), .d_moderated(qd_settings[`CDE_CFG_CNT_EN] || qd_settings[`CDE_CFG_INT_EN]),
-        .d_ripe(look_ripe && !ended), .d_x(qd_x), .d_facts(qd_facts)
+        .d_rearm(qd_settings[`CDE_CFG_REARM]),
+        .d_moderated(qd_settings[`CDE_CFG_CNT_EN] || qd_settings[`CDE_CFG_INT_EN]), .d_ripe(look_ripe && !ended),
+        .d_x(qd_x), .d_facts(qd_facts)
     );
 
     reg [CQ_W+IDX_W:0] cons_copy;    // two cycles ahead of the trace, which others' traces that build on it follow
@@ -304,8 +304,8 @@ module cde_arm #(
     // A callback called behind the first look is not the one that was ripe.
     cde_arm_flags #(.Y_BITS(Y_W), .FP_BITS(FP_W), .FD_BITS(FD_W)) flags_i (
         .p_facts(fp_facts), .p_y(fp_y), .p_y_next(fp_y_next), .p_call(fp_call), .p_becomes_due(fp_becomes_due),
-        .d_before(fd_before), .d_facts(fd_facts & ~({{(FD_W-1){1'b0}}, ended} << FD_RIPE)), .d_y_mem(fd_y_mem), .d_y_next(fd_y_next),
-        .d_call(fd_call), .d_becomes_due(fd_becomes_due)
+        .d_before(fd_before), .d_facts(fd_facts & ~({{(FD_W-1){1'b0}}, ended} << FD_RIPE)), .d_y_mem(fd_y_mem),
+        .d_y_next(fd_y_next), .d_call(fd_call), .d_becomes_due(fd_becomes_due)
     );
 
     // ---------------------------------------------------------------- stage Z: ages; callbacks; answers
@@ -325,7 +325,8 @@ module cde_arm #(
     always @(posedge clk) begin
         {zp_x, zp_x_next, zd_x, zd_x_next} <= {fp_x, fp_x_next, fd_x, fd_x_next};
         {zp_y, zp_y_next, zd_y_mem, zd_y_next} <= {fp_y, fp_y_next, fd_y_mem, fd_y_next};
-        {zp_live, zp_call, zp_due, zp_traced, zp_call_mark} <= {fp_live, fp_call, fp_becomes_due, fp_traced && fp_valid && !rst, fp_call_mark};
+        {zp_live, zp_call, zp_due, zp_traced, zp_call_mark} <= {fp_live, fp_call, fp_becomes_due,
+                                                                fp_traced && fp_valid && !rst, fp_call_mark};
         {zd_call, zd_due, zd_legal, zd_call_mark} <= {fd_call, fd_becomes_due, fd_legal, fd_call_mark};
         {zd_look, zd_destroy, zd_create, zd_return, zd_bell} <= fd_facts[FD_LOOK -: 5] & {5{fd_valid && !rst}};
         zp_retry <= fp[P_OP +: 8] == `CDE_TRC_EVENT_FAILED && !fp[P_GIVE_UP];
@@ -352,19 +353,19 @@ module cde_arm #(
     assign ev_db_data[`CDE_CALLBACK_DATA +: RETRY_W] = {RETRY_W{1'b0}};
 
     cde_arm_cause cause_i (
-        .bell(zd_op == `CDE_TRC_DOORBELL), .cause_in(zd[D_CAUSE +: 8]), .exists(zd_y[Y_EXISTS]), .owner(zd_owner), .ready(zd_x[X_READY]),
-        .legal(zd_legal), .busy(zd_y[Y_BUSY]), .cause(zd_cause)
+        .bell(zd_op == `CDE_TRC_DOORBELL), .cause_in(zd[D_CAUSE +: 8]), .exists(zd_y[Y_EXISTS]), .owner(zd_owner),
+        .ready(zd_x[X_READY]), .legal(zd_legal), .busy(zd_y[Y_BUSY]), .cause(zd_cause)
     );
 
     cde_arm_age #(.CQ_W(CQ_W), .IDX_W(IDX_W), .Z_BITS(Z_W), .CF_BITS(CF_W), .ECC(ECC)) age_i (
-        .clk(clk), .mem_i(mem5), .mem_o(mem_o), .now(now),
-        .p_cq_ahead(cp_cq), .d_cq_ahead(cd_cq),
+        .clk(clk), .mem_i(mem5), .mem_o(mem_o), .now(now), .p_cq_ahead(cp_cq), .d_cq_ahead(cd_cq),
         .p_valid(zp_valid), .p_cq(zp_cq), .p_becomes_due(zp_due), .p_due(zp_y_next[Y_DUE]), .p_call(zp_call),
         .p_live(zp_live), .p_call_mark(zp_call_mark), .chained(z_chained),
-        .d_valid(zd_valid), .d_cq(zd_cq), .d_doorbell(zd_bell), .d_clear(zd_create || zd_freed), .d_due(zd_y_next[Y_DUE]), .d_look(zd_look),
-        .d_becomes_due(zd_due), .d_call(zd_call), .d_call_mark(zd_call_mark), .d_settings(zd_settings),
-        .f_call_mark(fp_call_mark), .f_index(fd[D_INDEX +: IDX_W]), .f_prod(fd_x_next[X_PROD +: IDX_W]), .f_cons(fd_x[X_CONS +: IDX_W]),
-        .p_z(zp_z), .p_z_next(zp_z_next), .d_z(zd_z), .d_z_next(zd_z_next), .d_ripe(ripe_now)
+        .d_valid(zd_valid), .d_cq(zd_cq), .d_doorbell(zd_bell), .d_clear(zd_create || zd_freed),
+        .d_due(zd_y_next[Y_DUE]), .d_look(zd_look), .d_becomes_due(zd_due), .d_call(zd_call),
+        .d_call_mark(zd_call_mark), .d_settings(zd_settings), .f_call_mark(fp_call_mark),
+        .f_index(fd[D_INDEX +: IDX_W]), .f_prod(fd_x_next[X_PROD +: IDX_W]), .f_cons(fd_x[X_CONS +: IDX_W]), .p_z(zp_z),
+        .p_z_next(zp_z_next), .d_z(zd_z), .d_z_next(zd_z_next), .d_ripe(ripe_now)
     );
 
     cde_arm_look #(.NUM_CQ(NUM_CQ), .CQ_W(CQ_W)) look_i (
@@ -373,22 +374,21 @@ module cde_arm #(
         .ripe_now(ripe_now), .between(looks_between), .ended(ended)
     );
 
-    assign ended = (zp_valid && zp_call && zp_cq == look_cq) || (zd_valid && (zd_call || zd_create) && zd_cq == look_cq);
+    assign ended = (zp_valid && zp_call && zp_cq == look_cq) || (zd_valid && (zd_call || zd_create) &&
+                                                                 zd_cq == look_cq);
 
     // What the first look found is not true of another setting.
     assign cfg_hold = looks_between && look_cq == cfg_cq;
 
     cde_arm_trace #(.CQ_W(CQ_W), .IDX_W(IDX_W), .X_BITS(X_W), .Y_BITS(Y_W), .Z_BITS(Z_W)) trace_i (
-        .clk(clk), .rst(rst),
-        .p_traced(zp_traced), .p_op(zp[P_OP +: 8]), .p_cq(zp_cq), .p_call(zp_call),
-        .p_count(zp[P_COUNT +: 2]), .p_solicited(zp[P_SOLICITED +: 2]), .p_status(zp[P_STATUS +: 2]), .p_give_up(zp[P_GIVE_UP]),
-        .p_quiet(zp[P_QUIET +: 2]), .p_old({zp_z, zp_y, zp_x}), .p_new({zp_z_next, zp_y_next, zp_x_next}),
-        .d_traced(zd_traced), .d_op(zd_op), .d_cq(zd_cq), .d_call(zd_call), .d_index(zd[D_INDEX +: IDX_W]),
-        .d_arm(zd[D_ARM]), .d_type(zd[D_TYPE +: 2]), .d_typed(zd_settings[`CDE_CFG_TYPED]), .d_rearm(zd_settings[`CDE_CFG_REARM]),
-        .d_freed(zd_freed), .d_old({zd_z, zd_y, zd_x}), .d_new({zd_z_next, zd_y_next, zd_x_next}),
-        .d_control(zd_valid && zd[D_CONTROL]),
-        .res_valid(res_ct_valid), .res_state(res_ct_state),
-        .trace_valid(trace_valid), .trace_data(trace_data)
+        .clk(clk), .rst(rst), .p_traced(zp_traced), .p_op(zp[P_OP +: 8]), .p_cq(zp_cq), .p_call(zp_call),
+        .p_count(zp[P_COUNT +: 2]), .p_solicited(zp[P_SOLICITED +: 2]), .p_status(zp[P_STATUS +: 2]),
+        .p_give_up(zp[P_GIVE_UP]), .p_quiet(zp[P_QUIET +: 2]), .p_old({zp_z, zp_y, zp_x}),
+        .p_new({zp_z_next, zp_y_next, zp_x_next}), .d_traced(zd_traced), .d_op(zd_op), .d_cq(zd_cq), .d_call(zd_call),
+        .d_index(zd[D_INDEX +: IDX_W]), .d_arm(zd[D_ARM]), .d_type(zd[D_TYPE +: 2]),
+        .d_typed(zd_settings[`CDE_CFG_TYPED]), .d_rearm(zd_settings[`CDE_CFG_REARM]), .d_freed(zd_freed),
+        .d_old({zd_z, zd_y, zd_x}), .d_new({zd_z_next, zd_y_next, zd_x_next}), .d_control(zd_valid && zd[D_CONTROL]),
+        .res_valid(res_ct_valid), .res_state(res_ct_state), .trace_valid(trace_valid), .trace_data(trace_data)
     );
 
 `ifdef FORMAL

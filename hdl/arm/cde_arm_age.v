@@ -93,7 +93,8 @@ module cde_arm_age #(
     // Both operations of one CQ read the same word, so each is worked out from registers: no chain of one behind the
     // other.
     wire             called = chained && p_call, became_due = chained && p_becomes_due;
-    wire [IDX_W-1:0] ahead_call = f_call_mark - f_index, fresh_call = f_prod - f_call_mark, fresh_index = f_prod - f_index;
+    wire [IDX_W-1:0] ahead_call = f_call_mark - f_index, fresh_call = f_prod - f_call_mark,
+                                  fresh_index = f_prod - f_index;
     wire [IDX_W-1:0] found = f_prod - f_cons;
     reg  [IDX_W-1:0] d_index, d_prod, d_fresh_call, d_fresh_index;
     reg  [IDX_W-2:0] d_found;
@@ -119,7 +120,8 @@ module cde_arm_age #(
     wire             raises = d_doorbell && (called ? d_behind_call : lead[IDX_W-1]);
     wire [IDX_W-1:0] fresh = raises ? d_fresh_index : called ? d_fresh_call : fresh_mark;
 
-    assign d_z_next[Z_MARK +: IDX_W] = d_clear ? ZERO : d_call ? d_call_mark : raises ? d_index : called ? p_call_mark : mark;
+    assign d_z_next[Z_MARK +: IDX_W] = d_clear ? ZERO : d_call ? d_call_mark : raises ? d_index : called ? p_call_mark :
+                                       mark;
     assign d_z_next[Z_MCNT +: IDX_W] = !d_due ? ZERO : d_becomes_due ? (fresh[IDX_W-1] ? ZERO : fresh) :
                                        counted(d_z_mem[Z_MCNT +: IDX_W], p_live & {2{chained}});
     // A very old callback stays at half the range: looks come often enough that its age never wraps.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_arm_count: stage C of the arm pipeline; moves the indices of one or two CQs.
 //
-// Purpose: publication of acknowledged entries, errors of the CQ (CQ-17, CQ-18), consumer index with its legal range (CQ-22). Only what the next
-//          operation on the CQ needs is decided here; what the indices mean for callbacks is worked out a stage later (cde_arm_facts).
+// Purpose: publication of acknowledged entries, errors of the CQ (CQ-17, CQ-18), consumer index with its legal range
+//          (CQ-22). Only what the next operation on the CQ needs is decided here; what the indices mean for callbacks
+//          is worked out a stage later (cde_arm_facts).
 // Ports:   both operations and the counts of their CQs; new counts.
 // Latency: combinational.
 `default_nettype none
@@ -13,8 +14,8 @@ module cde_arm_count #(
     parameter X_BITS = 68,
     parameter STEP_BITS = 11
 ) (
-    // {answers to entries, PUBLISH, CQ_ERROR, CQ_ERROR: overflow, EVENT_FAILED, entries of the write that was answered 2,
-    // class of the first and second entry 2, CQ_ERROR: which 2}
+    // {answers to entries, PUBLISH, CQ_ERROR, CQ_ERROR: overflow, EVENT_FAILED, entries of the write that was answered
+    // 2, class of the first and second entry 2, CQ_ERROR: which 2}
     input  wire [STEP_BITS-1:0] p_step,
     input  wire [X_BITS-1:0] p_x,
     output wire [X_BITS-1:0] p_x_next,
@@ -46,15 +47,16 @@ module cde_arm_count #(
         begin
             {entries, publish, error, overflow, event_failed, count, kinds, status} = step;
             open = x[X_READY] && !x[X_FROZEN];
-            // Every error of the CQ satisfies an arm of any type (CQ-08); the first one names the status. Answers to entries after a hole are
-            // no news any more.
+            // Every error of the CQ satisfies an arm of any type (CQ-08); the first one names the status. Answers to
+            // entries after a hole are no news any more.
             lost = event_failed || (error && !overflow && open);
             fail = overflow || lost;
             second = count[1] && kinds[1];
             solicited = second || (count != 2'd0 && kinds[0]);
             published = x;
             published[X_FROZEN] = x[X_FROZEN] || lost;
-            if (fail && x[X_ERR +: 2] == `CDE_CQST_OK) published[X_ERR +: 2] = error ? status : `CDE_CQST_INTERNAL_ERROR;
+            if (fail && x[X_ERR +: 2] == `CDE_CQST_OK) published[X_ERR +: 2] = error ? status :
+                `CDE_CQST_INTERNAL_ERROR;
             if (publish && open) published[X_PROD +: IDX_W] = x[X_PROD +: IDX_W] + {{(IDX_W-2){1'b0}}, count};
             if (publish && open && solicited) published[X_SOLP +: IDX_W] = x[X_PROD +: IDX_W] + (second ? TWO : ONE);
             if (entries) published[X_ACKP +: IDX_W] = x[X_ACKP +: IDX_W] + {{(IDX_W-2){1'b0}}, count};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_arm_facts: stage Q of the arm pipeline; what two operations mean for callbacks, as far as it does not depend on flags.
+// cde_arm_facts: stage Q of the arm pipeline; what two operations mean for callbacks, as far as it does not depend on
+// flags.
 //
-// Purpose: compares indices (CQ-08, CQ-10, CQ-22) and decodes operations and settings, so that the loop of the flags finds single bits.
-//          No loop goes through this stage.
+// Purpose: compares indices (CQ-08, CQ-10, CQ-22) and decodes operations and settings, so that the loop of the flags
+//          finds single bits. No loop goes through this stage.
 // Ports:   both operations, counts and settings of their CQs as stage C left them; facts (cde_arm_facts.vh).
 // Latency: combinational.
 `default_nettype none
@@ -98,7 +99,8 @@ module cde_arm_facts #(
     assign d_facts[FD_RELEASE] = (bell || look) && prompt;
     assign d_facts[FD_RIPE] = look && d_ripe;
     assign d_facts[FD_ENDS] = returns && prompt;
-    // Typed reading (CQ-09) asks what the merged arm is for. A new solicited entry is a new entry: that is enough for an arm for any, and untyped.
+    // Typed reading (CQ-09) asks what the merged arm is for. A new solicited entry is a new entry: that is enough for
+    // an arm for any, and untyped.
     assign d_facts[FD_NEW] = arms && present && (!d_typed || d_type == `CDE_ARM_ANY);
     assign d_facts[FD_NEW_ANY] = arms && present;
     assign d_facts[FD_NEW_SOL] = arms && sol_remains && d_type == `CDE_ARM_SOLICITED;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_arm_flags: stage F of the arm pipeline; arms, dues and callbacks of one or two CQs.
 //
-// Purpose: CQ-06 to CQ-14: merge, new-since-callback rule, one callback at a time, deferred callback. "Clear the arm and call" happens in one
-//          function. A doorbell chained to a publication is worked out for both outcomes, called back or not, at the same time, so that two
-//          steps are hardly longer than one.
+// Purpose: CQ-06 to CQ-14: merge, new-since-callback rule, one callback at a time, deferred callback. "Clear the arm
+//          and call" happens in one function. A doorbell chained to a publication is worked out for both outcomes,
+//          called back or not, at the same time, so that two steps are hardly longer than one.
 // Ports:   facts of both operations (cde_arm_facts.vh), the flags of their CQs; new flags, callbacks.
 // Latency: combinational.
 `default_nettype none
@@ -32,8 +32,8 @@ module cde_arm_flags #(
 `include "cde_arm_state.vh"
 `include "cde_arm_facts.vh"
 
-    // The one place where an arm is cleared and the callback is called (CQ-07). Flags that were settled stay as they are until something
-    // becomes due, is released or ends: an operation without effect changes nothing here.
+    // The one place where an arm is cleared and the callback is called (CQ-07). Flags that were settled stay as they
+    // are until something becomes due, is released or ends: an operation without effect changes nothing here.
     function [Y_W:0] settle;
         input [Y_W-1:0] y;
         input           release_now;
@@ -83,7 +83,8 @@ module cde_arm_flags #(
         input [FD_W-1:0] f;
         reg              any, sol, satisfied;
         begin
-            // CQ-12: maximum in ERRORS < SOLICITED < ANY; the public codes are not in that order. Not armed reads as ERRORS.
+            // CQ-12: maximum in ERRORS < SOLICITED < ANY; the public codes are not in that order. Not armed reads as
+            // ERRORS.
             any = y[Y_TYPE +: 2] == `CDE_ARM_ANY || f[FD_TYPE +: 2] == `CDE_ARM_ANY;
             sol = y[Y_TYPE +: 2] == `CDE_ARM_SOLICITED || f[FD_TYPE +: 2] == `CDE_ARM_SOLICITED;
             satisfied = (y[Y_SINCE] ? f[FD_NEW] || (f[FD_NEW_ANY] && y[Y_TYPE +: 2] == `CDE_ARM_ANY) : f[FD_OLD]) ||
@@ -131,7 +132,8 @@ module cde_arm_flags #(
     assign {waits_due, waits_mid} = asked(waits, d_facts);
     assign {begun_call, begun_next} = settle(begun_mid, release_now || d_facts[FD_ENDS]);
     assign {waits_call, waits_next} = settle(waits_mid, release_now || (d_facts[FD_ENDS] && waits[Y_BUSY]));
-    assign {d_call, d_becomes_due, d_y_next} = d_behind_call ? {begun_call, begun_due, begun_next} : {waits_call, waits_due, waits_next};
+    assign {d_call, d_becomes_due, d_y_next} = d_behind_call ? {begun_call, begun_due, begun_next} :
+                                               {waits_call, waits_due, waits_next};
 
 endmodule
 

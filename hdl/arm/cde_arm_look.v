@@ -22,7 +22,8 @@ module cde_arm_look #(
     input  wire              look_taken,
     output reg  [CQ_W-1:0]   look_cq,
     output wire              look_ripe,     // while the second look is on its way
-    output wire              between,       // the first look of look_cq was taken, and the second may come or is on its way
+    // the first look of look_cq was taken, and the second may come or is on its way
+    output wire              between,
 
     input  wire              ripe_now,      // outcome, DEPTH cycles after the first look was taken
     input  wire              ended          // callback called, or CQ created, for look_cq

@@ -22,7 +22,8 @@ localparam Y_DUE     = 5;                    // callback due
 localparam Y_MATURE  = 6;                    // due, and released by moderation
 localparam Y_EQE     = 7;                    // EQE of the latest callback not yet acknowledged
 localparam Y_SINCE   = 8;                    // something was published since the last call
-localparam Y_SOL     = 9;                    // an entry of the solicited class was published since the last call and is present
+// an entry of the solicited class was published since the last call and is present
+localparam Y_SOL     = 9;
 localparam Y_W       = 10;
 
 // Ages (stage Z): moderation, and the mark for the trace. The maximum of snap and cons stays within one ring of prod,
@@ -31,5 +32,6 @@ localparam Z_MARK    = 0;                    // max(cons, snap)
 localparam Z_MCNT    = Z_MARK + IDX_W;       // published since due, saturating
 localparam Z_TDUE    = Z_MCNT + IDX_W;       // tick at which the callback became due
 localparam TICK_W    = 18;                   // two bits above the interval: a late look still sees the true age
-localparam Z_MOST    = Z_TDUE + TICK_W;      // most entries present before a doorbell or look since due; a ring has half of what these bits count
+// most entries present before a doorbell or look since due; a ring has half of what these bits count
+localparam Z_MOST    = Z_TDUE + TICK_W;
 localparam Z_W       = Z_MOST + IDX_W - 1;

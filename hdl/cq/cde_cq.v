@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_cq: producer side of every CQ; gives each completion its slot.
 //
-// Purpose: takes up to two completions of one CQ per cycle, checks credits or room (CQ-17), and hands the entries on in order with slot,
-//          phase and address (cde_slot). Control steps (start, stop, resize, look) take a slot of the same pipeline, so they are
-//          atomic against completions.
-// Ports:   s_axis_cpl; control steps (op_*); copies of consumer index, credits granted by both ports, error state; entries out (ent_*, a FIFO);
-//          error reports; trace lane 0.
+// Purpose: takes up to two completions of one CQ per cycle, checks credits or room (CQ-17), and hands the entries on in
+//          order with slot, phase and address (cde_slot). Control steps (start, stop, resize, look) take a slot of the
+//          same pipeline, so they are atomic against completions.
+// Ports:   s_axis_cpl; control steps (op_*); copies of consumer index, credits granted by both ports, error state;
+//          entries out (ent_*, a FIFO); error reports; trace lane 0.
 // Latency: completion accepted in cycle t, entries on ent_* in t+7. One or two neighbours of one CQ per cycle.
 `default_nettype none
 `include "cde_defs.vh"
@@ -96,8 +96,8 @@ module cde_cq #(
     localparam C_USED   = C_ORIGIN + IDX_W;   // credits used up by completions
     localparam C_W      = C_USED + IDX_W;
 
-    // Control steps are named by their trace codes. CLEAR prepares a creation; CLEAR and STOP send a barrier after all earlier
-    // entries, so that control knows when the path is empty.
+    // Control steps are named by their trace codes. CLEAR prepares a creation; CLEAR and STOP send a barrier after all
+    // earlier entries, so that control knows when the path is empty.
     localparam [7:0] OP_CLEAR = 8'h00;
 
     localparam OUT_LOG2 = 4;
@@ -105,13 +105,10 @@ module cde_cq #(
     localparam [IDX_W-1:0] TWO = {{(IDX_W-2){1'b0}}, 2'd2};
 
     // ---------------------------------------------------------------- input, lanes left to do
-    wire         in_valid;
-    wire         in_pop;
+    wire         in_valid, in_pop;
     wire [511:0] in_data;
     wire [31:0]  in_dest;
-    wire [1:0]   in_keep;
-    wire [1:0]   in_user;
-    wire [1:0]   unused_in_level;
+    wire [1:0]   in_keep, in_user, unused_in_level;
     wire         in_push_ready;
     reg          lane0_done;
 
@@ -119,11 +116,8 @@ module cde_cq #(
 
     cde_fifo #(.W(548), .DEPTH_LOG2(1)) in_fifo (
         .clk(clk), .rst(rst), .push_valid(s_axis_cpl_tvalid && !init), .push_ready(in_push_ready),
-        .push_data({s_axis_cpl_tuser, s_axis_cpl_tkeep, s_axis_cpl_tdest, s_axis_cpl_tdata}),
-        .pop_valid(in_valid),
-        .pop_ready(in_pop),
-        .pop_data({in_user, in_keep, in_dest, in_data}),
-        .level(unused_in_level)
+        .push_data({s_axis_cpl_tuser, s_axis_cpl_tkeep, s_axis_cpl_tdest, s_axis_cpl_tdata}), .pop_valid(in_valid),
+        .pop_ready(in_pop), .pop_data({in_user, in_keep, in_dest, in_data}), .level(unused_in_level)
     );
 
     wire want0 = in_keep[0] && !lane0_done;
@@ -134,7 +128,8 @@ module cde_cq #(
     wire [15:0] dest = take0 ? in_dest[15:0] : in_dest[31:16];
 
     reg  p_op, q_op, r_op, c_op;
-    // A resize comes twice: first what it asks for is measured, behind stage C it is known whether it fits, and then it is decided.
+    // A resize comes twice: first what it asks for is measured, behind stage C it is known whether it fits, and then it
+    // is decided.
     reg       r_first, c_first, fits, measured;
     reg [5:0] measuring;
 
@@ -161,28 +156,27 @@ module cde_cq #(
 
     localparam SIDE_W = 1 + 8 + CQ_W + 16 + 2 + 2 + 58 + 5 + 1 + 1;
 
-    reg              p_cpl, q_cpl, r_cpl, c_cpl;
-    reg              r_in_range, c_in_range;
+    reg              p_cpl, q_cpl, r_cpl, c_cpl, r_in_range, c_in_range;
     reg [7:0]        r_code, c_code;
     reg [CQ_W-1:0]   r_cq, c_cq;
     reg [15:0]       r_dest, c_dest;
-    reg [1:0]        r_take, c_take;
-    reg [1:0]        r_silent, c_silent;
+    reg [1:0]        r_take, c_take, r_silent, c_silent;
     reg [511:0]      r_data, c_data;
     reg [63:6]       r_base, c_base;
     reg [4:0]        r_log2, c_log2;
     reg              r_unreserved, c_unreserved;
     reg [SIDE_W-1:0] p_side, q_side;
 
-    // The data wait in distributed RAM: each cycle writes a line, and two cycles later it is read. (An index that is a difference of two bits
-    // would be one of 32 bits in Icarus 11.)
+    // The data wait in distributed RAM: each cycle writes a line, and two cycles later it is read. (An index that is a
+    // difference of two bits would be one of 32 bits in Icarus 11.)
     reg [511:0]      lines [0:3];
     reg [1:0]        at_line;
 
     always @(posedge clk) begin
         p_cpl <= go_cpl && in_keep != 2'b00 && !rst;
         p_op <= go_op && !rst;
-        p_side <= {(dest >> CQ_W) == 16'd0, op_code, a_cq, dest, take1, take0, in_user, op_base, op_log2, op_unreserved, first};
+        p_side <= {(dest >> CQ_W) == 16'd0, op_code, a_cq, dest, take1, take0, in_user, op_base, op_log2, op_unreserved,
+                   first};
         {q_cpl, q_op, q_side} <= {p_cpl && !rst, p_op && !rst, p_side};
         {r_cpl, r_op} <= {q_cpl && !rst, q_op && !rst};
         {r_in_range, r_code, r_cq, r_dest, r_take, r_silent, r_base, r_log2, r_unreserved, r_first} <= q_side;
@@ -213,13 +207,15 @@ module cde_cq #(
     );
 
     cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) granted_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq), .rdata(r_granted)
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(granted_we), .waddr(granted_cq), .wdata(granted_total), .raddr(a_cq),
+        .rdata(r_granted)
     );
 
     generate
         if (PORT2) begin : g_two
             cde_ctx #(.W(IDX_W), .AW(CQ_W), .ECC(ECC)) granted2_ram (
-                .clk(clk), .mem_i(mem3), .mem_o(mem_o), .we(granted2_we), .waddr(granted2_cq), .wdata(granted2_total), .raddr(a_cq), .rdata(r_granted2)
+                .clk(clk), .mem_i(mem3), .mem_o(mem_o), .we(granted2_we), .waddr(granted2_cq), .wdata(granted2_total),
+                .raddr(a_cq), .rdata(r_granted2)
             );
         end else begin : g_one
             wire unused_2 = &{1'b0, granted2_we, granted2_cq, granted2_total};
@@ -280,7 +276,8 @@ module cde_cq #(
     wire room1 = room0 && (!place0 || !follows(alloc, full));
 
     wire ok0 = usable && c_take[0] && (unres ? (c_silent[0] || room0) : credit0);
-    // After an overflow a silent one is dropped, too, as it would be in the next cycle; else nothing depends on its room.
+    // After an overflow a silent one is dropped, too, as it would be in the next cycle; else nothing depends on its
+    // room.
     wire ok1 = usable && c_take[1] && (unres ? room1 : credit1);
     wire put0 = ok0 && !c_silent[0];
     wire put1 = ok1 && !c_silent[1];
@@ -294,7 +291,8 @@ module cde_cq #(
     assign alloc_next = put0 && put1 ? alloc_2 : put0 || put1 ? alloc_1 : alloc;
     assign used_next = spent[1] ? used_2 : spent[0] ? used_1 : used;
 
-    // Resize: entries that are present or promised must fit. Control waits for this step, so it is not on the way of completions.
+    // Resize: entries that are present or promised must fit. Control waits for this step, so it is not on the way of
+    // completions.
     wire [IDX_W-1:0] present = alloc - cons;           // placed and not consumed
     wire [IDX_W-1:0] held = granted - used;            // credits granted and not used up
     reg  [IDX_W-1:0] present_1, held_1;
@@ -381,7 +379,8 @@ module cde_cq #(
         count_refused <= rst ? 2'd0 : e_outside || e_missing || e_no_credit ? e_not_accepted : 2'd0;
         count_dropped <= rst ? 2'd0 : e_failed || e_overflow ? e_not_accepted : 2'd0;
 
-        trace_valid <= (placed != 2'd0 || returned != 2'd0 || overflow || start || (stop && active) || resize_ok) && !rst;
+        trace_valid <= (placed != 2'd0 || returned != 2'd0 || overflow || start || (stop && active) || resize_ok) &&
+                       !rst;
         trace_data <= 256'd0;
         trace_data[7:0] <= c_op ? c_code : overflow ? `CDE_TRC_OVERFLOW : `CDE_TRC_PLACE;
         trace_data[23:8] <= {{(16-CQ_W){1'b0}}, c_cq};

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_credit: grants CQ slots to work before it is admitted (CQ-17).
 //
-// Purpose: a grant counts against the CQ at once, so the sum of entries present, entries under way and credits held never exceeds the number
-//          of entries. Two ports ask independently; of one cycle's requests the first port's goes first. Grants of each port, uses and
-//          consumption are counters with one writer each; a late look is always on the safe side.
-// Ports:   requests (rq_*, rq2_*), verdicts (gr_*, gr2_*); settings and clearing by control; copies of consumer index and silent
-//          completions; totals granted by each port.
-// Latency: request in cycle t, verdict and its taking in t+4. One request per cycle and port; none in a cycle with clear_valid.
+// Purpose: a grant counts against the CQ at once, so the sum of entries present, entries under way and credits held
+//          never exceeds the number of entries. Two ports ask independently; of one cycle's requests the first port's
+//          goes first. Grants of each port, uses and consumption are counters with one writer each; a late look is
+//          always on the safe side.
+// Ports:   requests (rq_*, rq2_*), verdicts (gr_*, gr2_*); settings and clearing by control; copies of consumer index
+//          and silent completions; totals granted by each port.
+// Latency: request in cycle t, verdict and its taking in t+4. One request per cycle and port; none in a cycle with
+//          clear_valid.
 `default_nettype none
 `include "cde_cq_records.vh"
 `include "cde_mem.vh"

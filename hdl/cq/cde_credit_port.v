@@ -2,9 +2,10 @@
 // cde_credit_port: one of the two ports of cde_credit.
 //
 // Purpose: counts what this port grants of each CQ, and judges its requests by the sum of what both ports have granted.
-// Ports:   requests (rq_*), verdicts (gr_*); clearing and settings by control; copies of consumer index and silent completions; the other
-//          port's counter, and what it takes in the same cycle; this port's counter.
-// Latency: request in cycle t, verdict and its taking in t+4, in granted_total in t+5. One request per cycle; none in a cycle with clear.
+// Ports:   requests (rq_*), verdicts (gr_*); clearing and settings by control; copies of consumer index and silent
+//          completions; the other port's counter, and what it takes in the same cycle; this port's counter.
+// Latency: request in cycle t, verdict and its taking in t+4, in granted_total in t+5. One request per cycle; none in a
+//          cycle with clear.
 `default_nettype none
 `include "cde_cq_records.vh"
 `include "cde_mem.vh"

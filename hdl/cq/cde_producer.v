@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_producer: producer side of every CQ, and the credits that bound it.
 //
-// Purpose: groups slot allocation (cde_cq) and credits (cde_credit): what is granted there is what may be used here, and what is used up
-//          without an entry is seen there again.
-// Ports:   s_axis_cpl; control steps (op_*, limit_*, clear_*); credit requests and verdicts (rq_*, gr_*, rq2_*, gr2_*); consumer index, error state;
-//          entries out (ent_*); error reports; trace lane 0.
+// Purpose: groups slot allocation (cde_cq) and credits (cde_credit): what is granted there is what may be used here,
+//          and what is used up without an entry is seen there again.
+// Ports:   s_axis_cpl; control steps (op_*, limit_*, clear_*); credit requests and verdicts (rq_*, gr_*, rq2_*, gr2_*);
+//          consumer index, error state; entries out (ent_*); error reports; trace lane 0.
 // Latency: see the blocks.
 `default_nettype none
 `include "cde_cq_records.vh"

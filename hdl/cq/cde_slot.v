@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_slot: last stage of the producer side; where the entries go that were placed.
 //
-// Purpose: computes slot, phase, address and class of up to two neighbours, and keeps them in order until they can leave. Also tells the
-//          granting side how many credits came back without an entry.
+// Purpose: computes slot, phase, address and class of up to two neighbours, and keeps them in order until they can
+//          leave. Also tells the granting side how many credits came back without an entry.
 // Ports:   what the completion pipeline has decided (stage C of cde_cq); entries out (ent_*); silent completions.
 // Latency: decided in cycle t, entries on ent_* in t+2.
 `default_nettype none
@@ -85,7 +85,8 @@ module cde_slot #(
     wire unused_phase = &{1'b0, s_data[511], s_data[255]};
     wire [254:0] first = s_put0 ? s_data[254:0] : s_data[510:256];
 
-    // {satisfies no standing arm, is of the solicited class}. Receive and ReceiveAndInvalidate differ in the top bit of the type alone.
+    // {satisfies no standing arm, is of the solicited class}. Receive and ReceiveAndInvalidate differ in the top bit of
+    // the type alone.
     function [1:0] class_of;
         input [7:0]  status;
         input [1:0]  flags;      // {UNSIGNALLED, SOLICITED}

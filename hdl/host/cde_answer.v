@@ -99,7 +99,8 @@ module cde_answer #(
         err_object <= !(ans_valid && ans_error) ? 16'd0 : {{(16-CQ_W){1'b0}}, cq};
         // An entry that was given up leaves a hole that the host has to skip: its number tells the pass, too.
         err_index <= !(ans_valid && ans_error && event_write) ? 16'd0 :
-                     {{(16-IDX_W){1'b0}}, give_up ? pub_retry[`CDE_RETRY_INDEX +: IDX_W] : pub_retry[`CDE_RETRY_SNAP +: IDX_W]};
+                     {{(16-IDX_W){1'b0}}, give_up ? pub_retry[`CDE_RETRY_INDEX +: IDX_W] :
+                      pub_retry[`CDE_RETRY_SNAP +: IDX_W]};
         count_error <= ans_valid && ans_error && !rst;
         count_stray <= stray && !rst;
     end

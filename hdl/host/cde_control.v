@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_control: control side of the engine.
 //
-// Purpose: groups register block (cde_ctrl), command mailbox (cde_mbox), error log (cde_errlog) and counters (cde_counters); both ends of the
-//          maintenance bus of the memories.
-// Ports:   s_axil; steps of commands to arm state, producer side, credits and event queues; error reports; counter steps.
+// Purpose: groups register block (cde_ctrl), command mailbox (cde_mbox), error log (cde_errlog) and counters
+//          (cde_counters); both ends of the maintenance bus of the memories.
+// Ports:   s_axil; steps of commands to arm state, producer side, credits and event queues; error reports; counter
+//          steps.
 // Latency: see the blocks; nothing here is on a fast path.
 `default_nettype none
 `include "cde_arm_settings.vh"
@@ -122,8 +123,8 @@ module cde_control #(
     input  wire [159:0]      err_object,
     input  wire [159:0]      err_index,
 
-    // Counter steps, 3 bits each: the first ten counters in register order, those of posting; 2 bits each: those of receiving; refused
-    // writes by cause
+    // Counter steps, 3 bits each: the first ten counters in register order, those of posting; 2 bits each: those of
+    // receiving; refused writes by cause
     input  wire [29:0]       step,
     input  wire [11:0]       late_step,
     input  wire [15:0]       recv_step,

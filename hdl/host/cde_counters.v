@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_counters: 32-bit event counters.
 //
-// Purpose: sixteen counters with an increment of 0 to 7 per cycle (errors lost: to 11), one counter per cause of refused doorbells, and ten
-//          with an increment of 0 to 3. Increments gather in a few bits each; one counter after the other gets them added to its word in
-//          distributed RAM. A bit of one of them is inverted on demand; what is counted in that cycle is added to that.
+// Purpose: sixteen counters with an increment of 0 to 7 per cycle (errors lost: to 11), one counter per cause of
+//          refused doorbells, and ten with an increment of 0 to 3. Increments gather in a few bits each; one counter
+//          after the other gets them added to its word in distributed RAM. A bit of one of them is inverted on demand;
+//          what is counted in that cycle is added to that.
 // Ports:   increments, a cause that is counted, bit to invert, selection and value.
-// Latency: value belongs to select of the cycle before, and includes the increments and the inverted bits up to three cycles before.
+// Latency: value belongs to select of the cycle before, and includes the increments and the inverted bits up to three
+//          cycles before.
 `default_nettype none
 
 module cde_counters (
@@ -59,7 +61,7 @@ module cde_counters (
     wire [31:0]     p_word = (begun[p_at] ? word[p_at] : 32'd0) + {{(32-W){1'b0}}, p_sum};
     wire [31:0]     p_next = p_word ^ p_mask;
 
-    // ---------------------------------------------------------------- reading: its word and what has gathered, in one cycle
+    // ---------------------------- reading: its word and what has gathered, in one cycle
     wire [31:0]     stored = p_at == select ? p_next : begun[select] ? word[select] : 32'd0;
     reg  [31:0]     s_word;
     reg  [W-1:0]    s_more;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ctrl: AXI4-Lite register block.
 //
-// Purpose: identification, mailbox registers, counters, error log. Every access that is not exactly right gets SLVERR, is counted and has no
-//          other effect.
+// Purpose: identification, mailbox registers, counters, error log. Every access that is not exactly right gets SLVERR,
+//          is counted and has no other effect.
 // Ports:   s_axil; mailbox command and result; counter and log access.
 // Latency: one access at a time; write answer three, read data four cycles after acceptance.
 `default_nettype none
@@ -61,7 +61,8 @@ module cde_ctrl #(
     input  wire [47:0]  log_entry,
     output reg          log_pop,
 
-    // Error injection into memories: {another bit 10, bit 10, memory 8}; into counters: {bit 10, counter 10, CDE_MEM_COUNTERS}
+    // Error injection into memories: {another bit 10, bit 10, memory 8}; into counters: {bit 10, counter 10,
+    // CDE_MEM_COUNTERS}
     output reg          inject,
     output reg  [27:0]  injection,
     output wire [1:0]   refused           // accesses answered SLVERR in this cycle

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_doorbell: write side of the doorbell pages.
 //
-// Purpose: takes 8-byte doorbells and 64-byte posts, one per cycle, finds what is wrong with them as far as their bits tell (ISO-01,
-//          ISO-02), passes doorbells of CQs to the arm state, posts and doorbells of SRQs to the posting side, and answers each write
-//          once, in order, after it took effect.
-// Ports:   s_axi write channels, doorbells to the arm state (db_*) and their causes back (res_*), posts (post_*) and theirs, page status
-//          updates, error reports.
+// Purpose: takes 8-byte doorbells and 64-byte posts, one per cycle, finds what is wrong with them as far as their bits
+//          tell (ISO-01, ISO-02), passes doorbells of CQs to the arm state, posts and doorbells of SRQs to the posting
+//          side, and answers each write once, in order, after it took effect.
+// Ports:   s_axi write channels, doorbells to the arm state (db_*) and their causes back (res_*), posts (post_*) and
+//          theirs, page status updates, error reports.
 // Latency: address and data accepted in cycle t, doorbell on db_* in t+1, answer valid in t+8.
 `default_nettype none
 `include "cde_defs.vh"

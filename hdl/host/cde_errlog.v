@@ -48,7 +48,8 @@ module cde_errlog #(
         held <= (held & ~leaves) | accept;
         for (k = 0; k < 11; k = k + 1) begin
             if (accept[k]) begin
-                hold[48*k +: 48] <= {err_index[16*k +: 16], err_object[16*k +: 16], err_kind[8*k +: 8], err_cause[8*k +: 8]};
+                hold[48*k +: 48] <= {err_index[16*k +: 16], err_object[16*k +: 16], err_kind[8*k +: 8],
+                                     err_cause[8*k +: 8]};
             end
         end
         lost <= {3'd0, miss[0]} + {3'd0, miss[1]} + {3'd0, miss[2]} + {3'd0, miss[3]} +

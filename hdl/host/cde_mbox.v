@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_mbox: executes the commands of the control mailbox.
 //
-// Purpose: create, modify, resize, query, destroy for EQs and CQs. Checks everything first, in the documented order, then changes state
-//          by steps through the pipelines, so that every change is atomic against traffic. Not on any fast path.
-// Ports:   command (start, args), result; steps to arm state (ct_*), producer side (op_*), credits (clear_*, limit_*), event queues (eqc_*).
+// Purpose: create, modify, resize, query, destroy for EQs and CQs. Checks everything first, in the documented order,
+//          then changes state by steps through the pipelines, so that every change is atomic against traffic. Not on
+//          any fast path.
+// Ports:   command (start, args), result; steps to arm state (ct_*), producer side (op_*), credits (clear_*, limit_*),
+//          event queues (eqc_*).
 // Latency: tens of cycles; commands that need the write path empty wait for memory to accept what is before them.
 `default_nettype none
 `include "cde_arm_settings.vh"
@@ -57,8 +59,7 @@ module cde_mbox #(
     output wire              op_unreserved,
     input  wire              op_res_valid,
     input  wire [7:0]        op_res_result,
-    input  wire [IDX_W-1:0]  op_res_index,
-    input  wire [IDX_W-1:0]  op_res_held,
+    input  wire [IDX_W-1:0]  op_res_index, op_res_held,
     input  wire              barrier_done,
 
     // Credits
@@ -70,8 +71,7 @@ module cde_mbox #(
     output wire [CQ_W-1:0]   clear_cq,
 
     // What QPs need to know of CQs
-    output wire              cqi_we,
-    output wire              cqi_alive,
+    output wire              cqi_we, cqi_alive,
     output wire [CQ_W-1:0]   cqi_cq,
     output wire [PAGE_W-1:0] cqi_page,
     input  wire              cqi_used,
@@ -85,17 +85,14 @@ module cde_mbox #(
     input  wire [IDX_W-1:0]  eqc_index,
     input  wire              eqc_left
 );
-
     localparam [4:0] IDLE = 5'd0, LOOK = 5'd1, PEEK = 5'd2, PEEK_WAIT = 5'd3, CHECK = 5'd4, ACT = 5'd5,
                      CLEAR_CREDITS = 5'd6, PRODUCER = 5'd7, PRODUCER_WAIT = 5'd8, BARRIER = 5'd9, SETTINGS = 5'd10,
-                     ARM_STEP = 5'd11, ARM_WAIT = 5'd12, LIMIT = 5'd13, SETTLE = 5'd14, FINISH = 5'd15, STARTUP = 5'd16, WEIGH = 5'd17,
-                     LEAVE = 5'd18;
+                     ARM_STEP = 5'd11, ARM_WAIT = 5'd12, LIMIT = 5'd13, SETTLE = 5'd14, FINISH = 5'd15, STARTUP = 5'd16,
+                     WEIGH = 5'd17, LEAVE = 5'd18;
     localparam [31:0] MAX_LOG2 = IDX_W - 2;
     localparam [7:0] OP_CLEAR = 8'h00, OP_LOOK = 8'hff;
-
     reg [4:0] state;
     reg [7:0] cmd;
-
     assign busy = state != IDLE;
 
     // ---------------------------------------------------------------- arguments
@@ -103,33 +100,34 @@ module cde_mbox #(
     assign {arg5, arg4, arg3, arg2, arg1, arg0} = args;
 
     // Decoded a cycle behind cmd
-    reg is_eq_cmd, c_create_eq, c_create_cq, c_modify_eq, c_modify_cq, c_resize_eq, c_resize_cq, c_query_eq, c_query_cq, c_destroy_eq, c_destroy_cq;
+    reg is_eq_cmd, c_create_eq, c_create_cq, c_modify_eq, c_modify_cq, c_resize_eq, c_resize_cq, c_query_eq, c_query_cq,
+        c_destroy_eq, c_destroy_cq;
     always @(posedge clk) begin
-        {is_eq_cmd, c_create_eq, c_create_cq} <= {cmd[7:4] == 4'd0, cmd == `CDE_CMD_CREATE_EQ, cmd == `CDE_CMD_CREATE_CQ};
-        {c_modify_eq, c_modify_cq, c_resize_eq} <= {cmd == `CDE_CMD_MODIFY_EQ, cmd == `CDE_CMD_MODIFY_CQ, cmd == `CDE_CMD_RESIZE_EQ};
-        {c_resize_cq, c_query_eq, c_query_cq} <= {cmd == `CDE_CMD_RESIZE_CQ, cmd == `CDE_CMD_QUERY_EQ, cmd == `CDE_CMD_QUERY_CQ};
+        {is_eq_cmd, c_create_eq, c_create_cq} <= {cmd[7:4] == 4'd0, cmd == `CDE_CMD_CREATE_EQ,
+                                                  cmd == `CDE_CMD_CREATE_CQ};
+        {c_modify_eq, c_modify_cq, c_resize_eq} <= {cmd == `CDE_CMD_MODIFY_EQ, cmd == `CDE_CMD_MODIFY_CQ,
+                                                    cmd == `CDE_CMD_RESIZE_EQ};
+        {c_resize_cq, c_query_eq, c_query_cq} <= {cmd == `CDE_CMD_RESIZE_CQ, cmd == `CDE_CMD_QUERY_EQ,
+                                                  cmd == `CDE_CMD_QUERY_CQ};
         {c_destroy_eq, c_destroy_cq} <= {cmd == `CDE_CMD_DESTROY_EQ, cmd == `CDE_CMD_DESTROY_CQ};
     end
-
-    wire known = c_create_eq || c_modify_eq || c_resize_eq || c_query_eq || c_destroy_eq || c_create_cq || c_modify_cq || c_resize_cq ||
-                 c_query_cq || c_destroy_cq;
+    wire known = c_create_eq || c_modify_eq || c_resize_eq || c_query_eq || c_destroy_eq || c_create_cq ||
+                 c_modify_cq || c_resize_cq || c_query_cq || c_destroy_cq;
     wire has_ring = c_create_eq || c_resize_eq || c_create_cq || c_resize_cq;
     wire sets_moderation = c_create_cq || c_modify_cq;
-
     wire [CQ_W-1:0] cq = arg0[CQ_W-1:0];
 
     // ---------------------------------------------------------------- what is known of the objects
     // CQ: {interval, count, rearm, typed, unreserved, EQ, page, log2}
     localparam INFO_W = 40 + EQ_W + PAGE_W;
     wire [INFO_W-1:0] info;
-
     wire [4:0]        known_log2;
     wire [PAGE_W-1:0] known_page;
     wire [EQ_W-1:0]   known_eq;
     wire              known_unreserved, known_typed, known_rearm;
     wire [15:0]       known_count, known_interval;
-
-    assign {known_interval, known_count, known_rearm, known_typed, known_unreserved, known_eq, known_page, known_log2} = info;
+    assign {known_interval, known_count, known_rearm, known_typed, known_unreserved, known_eq, known_page,
+            known_log2} = info;
 
     // The EQ that a command is about: its object, the EQ to attach to, or the EQ attached to.
     wire [15:0]     eq_arg = is_eq_cmd ? arg0[15:0] : c_create_cq ? arg4[31:16] : {{(16-EQ_W){1'b0}}, known_eq};
@@ -140,20 +138,20 @@ module cde_mbox #(
     wire [4:0]      eq_log2;
     wire [PAGE_W-1:0] eq_page;
     wire            acts = state == ACT;
-    wire            freed = state == ARM_WAIT && ct_res_valid && c_destroy_cq && ct_res_state[`CDE_STATE_LIFE_LSB +: 2] == `CDE_LIFE_FREE;
-
+    wire            freed = state == ARM_WAIT && ct_res_valid && c_destroy_cq &&
+                            ct_res_state[`CDE_STATE_LIFE_LSB +: 2] == `CDE_LIFE_FREE;
     cde_eqs #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .PAGE_W(PAGE_W), .CQ_W(CQ_W)) eqs_i (
-        .clk(clk), .rst(rst), .eq(eq_arg), .page(arg4[15:0]), .ok(eq_ok), .same_page(eq_same_page), .entries(eq_entries), .attached(attached),
-        .log2(eq_log2), .vector(eq_vector), .eq_page(eq_page),
-        .create(acts && c_create_eq), .resize(acts && c_resize_eq), .modify(acts && c_modify_eq), .destroy(acts && c_destroy_eq),
-        .attach(cfg_we && c_create_cq), .detach(freed), .new_log2(arg3[4:0]), .new_vector(arg3[31:16])
+        .clk(clk), .rst(rst), .eq(eq_arg), .page(arg4[15:0]), .ok(eq_ok), .same_page(eq_same_page),
+        .entries(eq_entries), .attached(attached), .log2(eq_log2), .vector(eq_vector), .eq_page(eq_page),
+        .create(acts && c_create_eq), .resize(acts && c_resize_eq), .modify(acts && c_modify_eq),
+        .destroy(acts && c_destroy_eq), .attach(cfg_we && c_create_cq), .detach(freed), .new_log2(arg3[4:0]),
+        .new_vector(arg3[31:16])
     );
 
     // ---------------------------------------------------------------- checks
     reg [95:0] peek;
     wire [1:0] life = peek[`CDE_STATE_LIFE_LSB +: 2];
     wire unused_peek = &{1'b0, peek};
-
     wire [4:0]  log2 = has_ring ? arg3[4:0] : known_log2;
     wire [15:0] count = sets_moderation ? arg5[15:0] : known_count;
     wire [15:0] interval = sets_moderation ? arg5[31:16] : known_interval;
@@ -161,7 +159,6 @@ module cde_mbox #(
     // 0xFFFF, no count, is more than any ring has.
     wire        count_usable = {16'd0, count} <= 32'd1 << log2;
     wire        interval_usable = interval != 16'hffff;
-
     wire [31:0] entries = 32'd1 << arg3[4:0];
     wire [19:0] ring_mask = is_eq_cmd ? {entries[15:0], 4'd0} - 20'd1 : {entries[14:0], 5'd0} - 20'd1;
 
@@ -248,14 +245,16 @@ module cde_mbox #(
 
     reg [INFO_W:0] info_new;         // a cycle later: {write, what}
     cde_ctx #(.W(INFO_W), .AW(CQ_W), .ECC(ECC)) info_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(info_new[INFO_W]), .waddr(cq), .wdata(info_new[INFO_W-1:0]), .raddr(cq), .rdata(info)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(info_new[INFO_W]), .waddr(cq), .wdata(info_new[INFO_W-1:0]),
+        .raddr(cq), .rdata(info)
     );
 
     // While a resize is under way grants must fit both rings.
     wire [4:0] smaller = log2 < known_log2 ? log2 : known_log2;
     assign {limit_we, limit_cq} = {state == LIMIT || state == STARTUP, cq};
     wire [4:0] limit_log2 = state == LIMIT ? smaller : c_resize_cq && !resized ? known_log2 : log2;
-    assign limit_data[`CDE_LIMIT_CREDITS +: IDX_W] = c_destroy_cq ? {IDX_W{1'b0}} : {{(IDX_W-1){1'b0}}, 1'b1} << limit_log2;
+    assign limit_data[`CDE_LIMIT_CREDITS +: IDX_W] = c_destroy_cq ? {IDX_W{1'b0}} :
+                                                     {{(IDX_W-1){1'b0}}, 1'b1} << limit_log2;
     assign limit_data[`CDE_LIMIT_UNRESERVED] = !c_destroy_cq && unreserved;
     assign limit_data[`CDE_LIMIT_EXISTS] = !c_destroy_cq;
 
@@ -317,7 +316,8 @@ module cde_mbox #(
                 if (c_modify_cq) state <= SETTINGS;
                 if (c_resize_cq || c_destroy_cq) state <= LIMIT;
                 if (c_query_cq) state <= PRODUCER;
-                op_code <= c_create_cq ? OP_CLEAR : c_resize_cq ? `CDE_TRC_RESIZE : c_destroy_cq ? `CDE_TRC_STOP : OP_LOOK;
+                op_code <= c_create_cq ? OP_CLEAR : c_resize_cq ? `CDE_TRC_RESIZE : c_destroy_cq ? `CDE_TRC_STOP :
+                           OP_LOOK;
             end
             // After the answer the host may use the memory of the old ring for something else.
             LEAVE: if (eqc_valid) outs[31:0] <= index32(eqc_index);

@@ -2,8 +2,8 @@
 // cde_page_port: the doorbell pages.
 //
 // Purpose: groups the write side (cde_doorbell) and the status words with the read side (cde_pages).
-// Ports:   s_axi; doorbells to the arm state (db_*) and their causes back (res_*), posts (post_*) and theirs; what became of each write
-//          (st_*); refused reads (rd_err_*).
+// Ports:   s_axi; doorbells to the arm state (db_*) and their causes back (res_*), posts (post_*) and theirs; what
+//          became of each write (st_*); refused reads (rd_err_*).
 // Latency: see the blocks.
 `default_nettype none
 `include "cde_mem.vh"

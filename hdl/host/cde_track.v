@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_track: remembers every outstanding memory write until its response comes.
 //
-// Purpose: one list of outstanding writes per AXI ID in a shared pool, since responses of one ID come in order. Each list
-//          ends in an empty node, so that adding touches only tails and removing only heads: one of each per cycle.
+// Purpose: one list of outstanding writes per AXI ID in a shared pool, since responses of one ID come in order. Each
+//          list ends in an empty node, so that adding touches only tails and removing only heads: one of each per
+//          cycle.
 // Ports:   push (a write that is being issued), responses (b_*, as on m_axi), pop (what was answered), free slots.
 // Latency: a write pushed in cycle t may be answered from t+2 on; response in cycle t, pop_* in t+1.
 `default_nettype none

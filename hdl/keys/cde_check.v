@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_check: remote access checks (MW-02, MW-10).
 //
-// Purpose: says of each access that the transport is about to make for a peer whether key, QP, right and every byte are in order (an
-//          access of no bytes needs only its connection); keeps a
-//          copy of the key table that follows it in the same cycle, so that no key is seen valid after its invalidation was decided.
-// Ports:   s_axis_check, m_axis_verdict; changes of the key table (change_*), zones and states of QPs; refused accesses (bad_*), counter
-//          steps, trace lane 9.
+// Purpose: says of each access that the transport is about to make for a peer whether key, QP, right and every byte are
+//          in order (an access of no bytes needs only its connection); keeps a copy of the key table that follows it in
+//          the same cycle, so that no key is seen valid after its invalidation was decided.
+// Ports:   s_axis_check, m_axis_verdict; changes of the key table (change_*), zones and states of QPs; refused accesses
+//          (bad_*), counter steps, trace lane 9.
 // Latency: check taken in cycle t, decided in t+2, verdict valid in t+2. One a cycle.
 `default_nettype none
 `include "cde_defs.vh"
@@ -118,15 +118,17 @@ module cde_check #(
     wire [QP_W-1:0] c_qp = c_name[QP_W-1:0];
     wire        refused = c_bad || removed || !guarded || !qp_up[c_qp];
     wire        good_key = !c_far && word[`CDE_KEY_WORD_VALID] && word[`CDE_KEY_WORD_GENERATION +: 20] == c_key[31:12];
-    wire        good_qp = c_key[11] ? {{(16-QP_W){1'b0}}, word[`CDE_KEY_WORD_QP +: QP_W]} == c_name : word[`CDE_KEY_WORD_ZONE +: 16] == zone;
+    wire        good_qp = c_key[11] ? {{(16-QP_W){1'b0}}, word[`CDE_KEY_WORD_QP +: QP_W]} == c_name :
+                          word[`CDE_KEY_WORD_ZONE +: 16] == zone;
     wire        good_right = c_kind == 2'd1 ? word[`CDE_KEY_WORD_RIGHTS + 1] : word[`CDE_KEY_WORD_RIGHTS + 2];
     wire [63:0] offset = c_from - word[`CDE_KEY_WORD_BASE +: 64];
     wire        good_range = c_from >= word[`CDE_KEY_WORD_BASE +: 64] &&
                              {1'b0, offset} + {33'd0, c_bytes} <= {17'd0, word[`CDE_KEY_WORD_LENGTH +: 48]};
     // An access of no bytes touches none: nothing but its connection is looked at (MW-10).
     wire        no_bytes = c_bytes == 32'd0;
-    wire [3:0]  code = refused ? `CDE_VERDICT_REFUSED : no_bytes ? `CDE_VERDICT_GRANTED : !good_key ? `CDE_VERDICT_BAD_KEY : !good_qp ? `CDE_VERDICT_WRONG_QP :
-                       !good_right ? `CDE_VERDICT_NO_RIGHT : !good_range ? `CDE_VERDICT_BAD_RANGE : `CDE_VERDICT_GRANTED;
+    wire [3:0]  code = refused ? `CDE_VERDICT_REFUSED : no_bytes ? `CDE_VERDICT_GRANTED : !good_key ?
+                       `CDE_VERDICT_BAD_KEY : !good_qp ? `CDE_VERDICT_WRONG_QP : !good_right ? `CDE_VERDICT_NO_RIGHT :
+                       !good_range ? `CDE_VERDICT_BAD_RANGE : `CDE_VERDICT_GRANTED;
     wire        unused_ready;
 
     cde_fifo #(.W(20), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
@@ -143,9 +145,10 @@ module cde_check #(
     assign err_code = {12'd0, code};
     assign count = {err_valid, c_valid};
 
-    wire [95:0] state = {18'd0, c_key[11] ? {{(11-MR_W){1'b0}}, word[`CDE_KEY_WORD_REGION +: MR_W]} : 11'd0, word[`CDE_KEY_WORD_RIGHTS +: 3],
-                         {(16-QP_W){1'b0}}, word[`CDE_KEY_WORD_QP +: QP_W], 13'd0,
-                         word[`CDE_KEY_WORD_ALLOC], word[`CDE_KEY_WORD_EXISTS], word[`CDE_KEY_WORD_VALID], word[`CDE_KEY_WORD_GENERATION +: 20], c_key[11:0]};
+    wire [95:0] state = {18'd0, c_key[11] ? {{(11-MR_W){1'b0}}, word[`CDE_KEY_WORD_REGION +: MR_W]} : 11'd0,
+                         word[`CDE_KEY_WORD_RIGHTS +: 3], {(16-QP_W){1'b0}}, word[`CDE_KEY_WORD_QP +: QP_W], 13'd0,
+                         word[`CDE_KEY_WORD_ALLOC], word[`CDE_KEY_WORD_EXISTS], word[`CDE_KEY_WORD_VALID],
+                         word[`CDE_KEY_WORD_GENERATION +: 20], c_key[11:0]};
     wire        known = !c_far && word[`CDE_KEY_WORD_EXISTS];
 
     // Low from power-up, before any clock edge.

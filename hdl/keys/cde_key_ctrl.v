@@ -66,8 +66,8 @@ module cde_key_ctrl #(
     localparam [1:0] LOCAL = 2'd0, READ = 2'd1, COMMAND = 2'd2;
     // Arguments and outputs of commands: key or number, range, and a word of zone and rights; outputs only: state,
     // region.
-    localparam AT_KEY = 0, AT_BASE = 32, AT_LENGTH = 96, AT_ZONE = 160 + `CDE_MR_ZONE_LSB, AT_RIGHTS = 160 + `CDE_MR_RIGHTS_LSB,
-               AT_STATE = 192, AT_REGION = 224;
+    localparam AT_KEY = 0, AT_BASE = 32, AT_LENGTH = 96, AT_ZONE = 160 + `CDE_MR_ZONE_LSB,
+               AT_RIGHTS = 160 + `CDE_MR_RIGHTS_LSB, AT_STATE = 192, AT_REGION = 224;
 
     reg [2:0] state;
     reg [1:0] who;
@@ -172,7 +172,8 @@ module cde_key_ctrl #(
                         qc_outs[AT_LENGTH +: 48] <= opr_word[`CDE_KEY_WORD_LENGTH +: 48];
                         qc_outs[AT_ZONE +: 16] <= opr_word[`CDE_KEY_WORD_ZONE +: 16];
                         qc_outs[AT_RIGHTS +: 3] <= opr_word[`CDE_KEY_WORD_RIGHTS +: 3];
-                        qc_outs[AT_STATE + `CDE_MR_STATE_QP_LSB +: 16] <= {{(16-QP_W){1'b0}}, opr_word[`CDE_KEY_WORD_QP +: QP_W]};
+                        qc_outs[AT_STATE + `CDE_MR_STATE_QP_LSB +: 16] <= {{(16-QP_W){1'b0}},
+                                                                           opr_word[`CDE_KEY_WORD_QP +: QP_W]};
                         qc_outs[AT_STATE + `CDE_MR_STATE_VALID_LSB] <= opr_word[`CDE_KEY_WORD_VALID];
                         qc_outs[AT_STATE + `CDE_MR_STATE_ALLOCATED_LSB] <= opr_word[`CDE_KEY_WORD_ALLOC];
                         if (!of_window) qc_outs[AT_STATE + `CDE_MR_STATE_WINDOWS_LSB +: 12] <= opr_count;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_windows: what guards memory.
 //
-// Purpose: groups the key table (cde_keys), the choice of its next step (cde_key_ctrl) and remote access checks (cde_check); removes the
-//          device. Every pin: docs/windows.md.
-// Ports:   commands, local requests and invalidations of Reads from cde_posting, invalidations by peers and key lookups from cde_receive;
-//          s_axis_check, m_axis_verdict; failures of QPs; error report, counter steps, trace lanes 8 and 9.
+// Purpose: groups the key table (cde_keys), the choice of its next step (cde_key_ctrl) and remote access checks
+//          (cde_check); removes the device. Every pin: docs/windows.md.
+// Ports:   commands, local requests and invalidations of Reads from cde_posting, invalidations by peers and key lookups
+//          from cde_receive; s_axis_check, m_axis_verdict; failures of QPs; error report, counter steps, trace lanes 8
+//          and 9.
 // Latency: see the blocks.
 `default_nettype none
 `include "cde_defs.vh"
@@ -116,7 +117,8 @@ module cde_windows #(
         .fail_valid(fail_valid), .fail_ready(fail_ready), .fail_qp(fail_qp)
     );
 
-    cde_keys #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W), .N_W(N_W), .ECC(ECC)) keys_i (
+    cde_keys #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W), .N_W(N_W),
+               .ECC(ECC)) keys_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init), .peer_valid(peer_valid), .peer_qp(peer_qp),
         .peer_key(peer_key), .peer_counts(peer_counts), .peer_good(peer_good), .peer_context(peer_context),
         .op_valid(op_valid), .op_ready(op_ready), .op_code(op_code), .op_qp(op_qp), .op_key(op_key),
@@ -128,7 +130,8 @@ module cde_windows #(
         .change_at(change_at), .change_word(change_word), .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
-    cde_check #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W), .N_W(N_W), .ECC(ECC)) check_i (
+    cde_check #(.NUM_QP(NUM_QP), .QP_W(QP_W), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW), .MR_W(MR_W), .N_W(N_W),
+                .ECC(ECC)) check_i (
         .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .init(init), .s_axis_check_tdata(s_axis_check_tdata),
         .s_axis_check_tvalid(s_axis_check_tvalid),
         .s_axis_check_tready(s_axis_check_tready), .m_axis_verdict_tdata(m_axis_verdict_tdata),

@@ -57,7 +57,8 @@ module cde_ecc_check #(
             value = syndrome[`CDE_ECC_R*i +: `CDE_ECC_R];
             if (CW != W && value != {`CDE_ECC_R{1'b0}}) begin
                 bad = 1'b1;
-                if (i < LANES - 1 ? !is_column(value, `CDE_ECC_D, `CDE_ECC_R) : !is_column(value, LAST, `CDE_ECC_LANE(LAST))) lost = 1'b1;
+                if (i < LANES - 1 ? !is_column(value, `CDE_ECC_D, `CDE_ECC_R) :
+                    !is_column(value, LAST, `CDE_ECC_LANE(LAST))) lost = 1'b1;
             end
         end
     end

@@ -29,7 +29,8 @@ module cde_ecc_enc #(
             for (i = 0; i < LANES; i = i + 1) begin : g_lane
                 localparam D = i == LANES - 1 ? W - `CDE_ECC_D * i : `CDE_ECC_D;
 
-                cde_ecc_lane_enc #(.D(D)) enc (.en(en), .data(data[`CDE_ECC_D*i +: D]), .check(check[`CDE_ECC_R*i +: `CDE_ECC_LANE(D)]));
+                cde_ecc_lane_enc #(.D(D)) enc (.en(en), .data(data[`CDE_ECC_D*i +: D]),
+                                               .check(check[`CDE_ECC_R*i +: `CDE_ECC_LANE(D)]));
             end
 
             assign code = {check, data};

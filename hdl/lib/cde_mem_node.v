@@ -44,7 +44,8 @@ module cde_mem_node #(
     assign clear = mem_i[`CDE_MEM_CLEAR];
     assign at0 = mem_i[`CDE_MEM_BIT +: 10];
     assign at1 = mem_i[`CDE_MEM_BIT2 +: 10];
-    assign mem_o = {mem_i[`CDE_MEM_CANCEL], go_hops, go_lost, go_bad, go_target, go_inject, mem_i[0 +: `CDE_MEM_INJECT]};
+    assign mem_o = {mem_i[`CDE_MEM_CANCEL], go_hops, go_lost, go_bad, go_target, go_inject,
+                    mem_i[0 +: `CDE_MEM_INJECT]};
 
     // The bits to invert are the same for all, so what waits or is on its way is forgotten before they change: at most
     // one memory has an injection pending. After its target the number is negative. While the walk runs no word counts

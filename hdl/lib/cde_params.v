@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_params: checks the parameters of the top levels at elaboration.
 //
-// Purpose: a wrong parameter stops elaboration in an unknown module whose name is the message; the three tools that read this
-//          code have no other common way ($error in a live branch stops Yosys).
+// Purpose: a wrong parameter stops elaboration in an unknown module whose name is the message; the three tools that
+//          read this code have no other common way ($error in a live branch stops Yosys).
 // Ports:   none.
 // Latency: none.
 `default_nettype none
@@ -54,13 +54,14 @@ module cde_params #(
         if (MAX_WRITES < 2 || MAX_WRITES > 1024 || (1 << MAX_LOG2) != MAX_WRITES) begin : g_writes
             ERROR_MAX_WRITES_must_be_a_power_of_two_from_2_to_1024 stop ();
         end
-        // The host may consume entries before their acknowledgement: two for each outstanding write. That lead must stay below half the
-        // index range, or comparisons by sign would be reversed.
+        // The host may consume entries before their acknowledgement: two for each outstanding write. That lead must
+        // stay below half the index range, or comparisons by sign would be reversed.
         if (4 * MAX_WRITES >= (1 << IDX_W)) begin : g_lead
             ERROR_MAX_WRITES_must_be_below_2_to_the_IDX_W_minus_2 stop ();
         end
-        // While an entry of an EQ waits to be written again, so many others of that EQ can go by: writes that were under way, and two for each
-        // callback in front of it. With the slots of its ring that must stay below the index range, or it would be taken for a new one.
+        // While an entry of an EQ waits to be written again, so many others of that EQ can go by: writes that were
+        // under way, and two for each callback in front of it. With the slots of its ring that must stay below the
+        // index range, or it would be taken for a new one.
         if (2 * NUM_CQ + MAX_WRITES >= (1 << (IDX_W - 1))) begin : g_passed
             ERROR_two_times_NUM_CQ_plus_MAX_WRITES_must_be_below_2_to_the_IDX_W_minus_1 stop ();
         end

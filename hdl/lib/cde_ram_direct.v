@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_ram_direct: memory of wide words with one write port and one synchronous read port, without forwarding, that corrects a wrong bit.
+// cde_ram_direct: memory of wide words with one write port and one synchronous read port, without forwarding, that
+// corrects a wrong bit.
 //
-// Purpose: posts, buffers and settings, which nothing asks for before the cycle after their write: a read at the edge of the write of its word has no
-//          value. All words are 0 after the clearing walk. With ECC, each lane (cde_ecc.vh) corrects one wrong bit and detects two; both are
-//          reported, and a corrected word is written back.
+// Purpose: posts, buffers and settings, which nothing asks for before the cycle after their write: a read at the edge
+//          of the write of its word has no value. All words are 0 after the clearing walk. With ECC, each lane
+//          (cde_ecc.vh) corrects one wrong bit and detects two; both are reported, and a corrected word is written
+//          back.
 // Ports:   maintenance bus in and out (cde_mem.vh), write (we, waddr, wdata), read (raddr, rdata).
 // Latency: rdata belongs to the raddr of the cycle before.
 `default_nettype none
@@ -50,8 +52,8 @@ module cde_ram_direct #(
         if (put) mem[put_addr] <= put_code;
     end
 
-    // A corrected word is written back when there is no other write. A word that is written meanwhile is not; nor is one at the edge of its read,
-    // which would have no value.
+    // A corrected word is written back when there is no other write. A word that is written meanwhile is not; nor is
+    // one at the edge of its read, which would have no value.
     reg           hit_1, written_2;
     reg [AW-1:0]  raddr_1, heal_addr;
     reg [W-1:0]   heal_data;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_qp_ctrl: QP commands of the control mailbox, and connection events.
 //
-// Purpose: create, modify, connect, set state, flush, query, destroy. What changes a QP's state is a step in the posting pipeline, so it is
-//          atomic against posts. Also tells the transport when a connection is to end, and which CQs are named by QPs.
-// Ports:   commands (qc_*), what CQ commands do to CQs (cqi_*), s_axis_conn, m_axis_term, failing reports (fail_*), state steps (op_*,
-//          opr_*), settings (set_*), indicated index, error report.
+// Purpose: create, modify, connect, set state, flush, query, destroy. What changes a QP's state is a step in the
+//          posting pipeline, so it is atomic against posts. Also tells the transport when a connection is to end, and
+//          which CQs are named by QPs.
+// Ports:   commands (qc_*), what CQ commands do to CQs (cqi_*), s_axis_conn, m_axis_term, failing reports (fail_*),
+//          state steps (op_*, opr_*), settings (set_*), indicated index, error report.
 // Latency: tens of cycles for a command; none of it on a fast path.
 `default_nettype none
 `include "cde_defs.vh"
@@ -36,8 +37,7 @@ module cde_qp_ctrl #(
     output reg               qc_done,
     output reg  [7:0]        qc_result,
     output reg  [255:0]      qc_outs,        // OUT0 to OUT7
-    input  wire              cqi_we,
-    input  wire              cqi_alive,
+    input  wire              cqi_we, cqi_alive,
     input  wire [CQ_W-1:0]   cqi_cq,
     input  wire [PAGE_W-1:0] cqi_page,
     output wire              cqi_used,       // a QP names cqi_cq
@@ -64,23 +64,20 @@ module cde_qp_ctrl #(
     input  wire              rx_empty,       // of set_qp
     input  wire              keys_held,      // something is valid on set_qp
     output wire [`CDE_QP_NEW_W-1:0] set_receive,
-    output wire              use_we,
-    output wire              use_up,
+    output wire              use_we, use_up,
     output wire [15:0]       srqi_number,
     input  wire              srqi_live,
     input  wire [PAGE_W-1:0] srqi_page,
 
     output wire              op_valid,
-    output wire [3:0]        op_code,
-    output wire [3:0]        op_target,
+    output wire [3:0]        op_code, op_target,
     output wire [QP_W-1:0]   op_qp,
     output wire              op_empty,
     input  wire              opr_valid,
     input  wire [3:0]        opr_code,
     input  wire [QP_W-1:0]   opr_qp,
     input  wire [7:0]        opr_result,
-    input  wire [3:0]        opr_old,
-    input  wire [3:0]        opr_new,
+    input  wire [3:0]        opr_old, opr_new,
     input  wire [`CDE_SQ_W-1:0] opr_indices,
 
     // Settings for posting, retirement and dispatch
@@ -100,15 +97,13 @@ module cde_qp_ctrl #(
     output wire [7:0]        err_cause,
     output wire [15:0]       err_qp
 );
-
     wire [`CDE_MEM_W-1:0] mem1, mem2, mem3;
-
     `include "cde_post_ops.vh"
 
-    localparam [3:0] IDLE = 4'd0, LOOK = 4'd1, LOOK_WAIT = 4'd2, SEND_CQ = 4'd3, RECV_CQ = 4'd4, CHECK = 4'd5, SETTINGS = 4'd6,
-                     ACT = 4'd7, ACT_WAIT = 4'd8, COUNT_SEND = 4'd9, COUNT_RECV = 4'd10, FINISH = 4'd11, SETTLE = 4'd12;
+    localparam [3:0] IDLE = 4'd0, LOOK = 4'd1, LOOK_WAIT = 4'd2, SEND_CQ = 4'd3, RECV_CQ = 4'd4, CHECK = 4'd5,
+                     SETTINGS = 4'd6, ACT = 4'd7, ACT_WAIT = 4'd8, COUNT_SEND = 4'd9, COUNT_RECV = 4'd10,
+                     FINISH = 4'd11, SETTLE = 4'd12;
     localparam [31:0] SLOTS = 32'd1 << SQ_LOG2, RECV_SLOTS = 32'd1 << RQ_LOG2;
-
     wire [31:0] arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7;
     assign {arg7, arg6, arg5, arg4, arg3, arg2, arg1, arg0} = qc_args;
 
@@ -120,20 +115,19 @@ module cde_qp_ctrl #(
     wire [QP_W-1:0] qp = arg0[QP_W-1:0];
 
     reg [3:0] state;
-    reg       peeked;
-    reg       phase;
-    reg       cmd_asks;
+    reg       peeked, phase, cmd_asks;
     reg [3:0] qp_state;
 
     // ---------------------------------------------------------------- what is known of QPs and CQs
-    // The bits of CREATE_QP's arguments that can differ: {peer, age and watermark, flag, guarded, two entries, shared, SRQ, receive depth, zone,
-    // depth, page, receive CQ, send CQ, context}
+    // The bits of CREATE_QP's arguments that can differ: {peer, age and watermark, flag, guarded, two entries, shared,
+    // SRQ, receive depth, zone, depth, page, receive CQ, send CQ, context}
     localparam SET_W = SQ_LOG2 + 1 + PAGE_W + 2 * CQ_W + 64;
     localparam LEFT_W = 6 + SRQ_W + RQ_LOG2 + 1 + 16 + SET_W;      // what MODIFY_QP and CONNECT_QP leave
     localparam INFO_HOLDS = LEFT_W, INFO_PEER = INFO_HOLDS + 32, INFO_W = INFO_PEER + 24;
     wire [INFO_W-1:0]  info;
-    wire [LEFT_W-1:0]  left_next = c_create ? {arg7[28], arg7[26:25], arg7[18:16], arg7[SRQ_W-1:0], arg6[16 +: RQ_LOG2 + 1], arg6[15:0],
-                                               arg4[16 +: SQ_LOG2 + 1], arg4[PAGE_W-1:0], arg3[16 +: CQ_W], arg3[CQ_W-1:0], arg2, arg1}
+    wire [LEFT_W-1:0]  left_next = c_create ? {arg7[28], arg7[26:25], arg7[18:16], arg7[SRQ_W-1:0],
+                                               arg6[16 +: RQ_LOG2 + 1], arg6[15:0], arg4[16 +: SQ_LOG2 + 1],
+                                               arg4[PAGE_W-1:0], arg3[16 +: CQ_W], arg3[CQ_W-1:0], arg2, arg1}
                                             : info[LEFT_W-1:0];
     wire [INFO_W-1:0]  info_next = {c_connect ? arg1[23:0] : c_create ? 24'd0 : info[INFO_PEER +: 24],
                                     c_create || c_modify ? arg5 : info[INFO_HOLDS +: 32], left_next};
@@ -149,13 +143,15 @@ module cde_qp_ctrl #(
     wire [CQ_W-1:0]    known_recv_cq, known_send_cq, recv_cq_next, send_cq_next;
     wire [63:0]        unused_context, context_next;
 
-    assign {peer, holds, flag, kind, srq, recv_depth, zone, depth, page, known_recv_cq, known_send_cq, unused_context} = info;
+    assign {peer, holds, flag, kind, srq, recv_depth, zone, depth, page, known_recv_cq, known_send_cq,
+            unused_context} = info;
     assign {depth_next, page_next, recv_cq_next, send_cq_next, context_next} = left_next[SET_W-1:0];
     wire [IDX_W-1:0] indicated;
     wire settings = state == SETTINGS;
 
     cde_ram_direct #(.W(INFO_W), .AW(QP_W), .ECC(ECC)) info_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(settings || peer_we), .waddr(qp), .wdata(info_next), .raddr(qp), .rdata(info)
+        .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(settings || peer_we), .waddr(qp), .wdata(info_next), .raddr(qp),
+        .rdata(info)
     );
 
     cde_ram #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) indicated_ram (
@@ -188,15 +184,15 @@ module cde_qp_ctrl #(
     assign cqi_used = users != {(QP_W + 2){1'b0}};
     always @(posedge clk) seen_cq <= look_cq;
 
-    // ---------------------------------------------------------------- checks, in the order of interfaces.md and posting.md
+    // ---------------------------- checks, in the order of interfaces.md and posting.md
     reg  no_cq, bad_page;
     wire shared = arg7[`CDE_QP_RECV_SHARED_LSB], guarded = arg7[`CDE_QP_RECV_GUARDED_LSB];
     wire [4:0] recv_flag = arg7[`CDE_QP_RECV_FLAG_LSB +: 5];
     wire far = arg0 >= NUM_QP, free = qp_state == `CDE_QPS_FREE, ending = qp_state == `CDE_QPS_DESTROYING;
     wire reserved = (c_connect && arg1[31:24] != 8'd0) || (c_set && arg1[31:4] != 28'd0) ||
                     (c_create && (arg7[31:29] != 3'd0 || arg7[23:19] != 5'd0 || (!shared && arg7[15:0] != 16'd0)));
-    wire bad_size = {16'd0, arg4[31:16]} == 32'd0 || {16'd0, arg4[31:16]} > SLOTS || {16'd0, arg6[31:16]} > RECV_SLOTS ||
-                    (shared && arg6[31:16] != 16'd0);
+    wire bad_size = {16'd0, arg4[31:16]} == 32'd0 || {16'd0, arg4[31:16]} > SLOTS ||
+                    {16'd0, arg6[31:16]} > RECV_SLOTS || (shared && arg6[31:16] != 16'd0);
     wire bad_flag = recv_flag != `CDE_RECVFLAG_DEFAULT && recv_flag != `CDE_RECVFLAG_SOLICITED_WAIT &&
                     recv_flag != `CDE_RECVFLAG_UNSIGNALLED && recv_flag != `CDE_RECVFLAG_EVD_THRESHOLD;
     wire elsewhere = shared && {{(16-PAGE_W){1'b0}}, srqi_page} != arg4[15:0];
@@ -241,16 +237,17 @@ module cde_qp_ctrl #(
     assign use_we = count && state == COUNT_SEND && (c_create ? shared : kind[0]);
     assign peer_we = state == ACT && c_connect && !cmd_asks && qp_state == `CDE_QPS_IDLE;
 
-    // ---------------------------------------------------------------- state steps: failing reports, connection events, commands
+    // ---------------------------- state steps: failing reports, connection events, commands
     wire        conn_valid, conn_take, conn_push_ready, unused_term_room;
     wire [31:0] conn;
     wire [1:0]  unused_conn_level;
     wire [QP_W+1:0] term_level;
     reg  [1:0]  conn_pause;
-    wire        conn_bad = (conn[`CDE_CONN_QP_LSB +: 16] >> QP_W) != 16'd0 || conn[31:24] != 8'd0 || conn[`CDE_CONN_EVENT_LSB +: 8] != `CDE_CONNEVENT_DISCONNECTED;
+    wire        conn_bad = (conn[`CDE_CONN_QP_LSB +: 16] >> QP_W) != 16'd0 || conn[31:24] != 8'd0 ||
+                           conn[`CDE_CONN_EVENT_LSB +: 8] != `CDE_CONNEVENT_DISCONNECTED;
     wire        conn_missed = opr_valid && opr_code == OP_CONN && opr_old == `CDE_QPS_FREE;
-    wire [3:0]  cmd_code = state == LOOK || c_modify || c_query ? OP_LOOK : c_create ? OP_CREATE : c_connect ? OP_CONNECT :
-                           c_set ? OP_SET : c_flush ? OP_FLUSH : OP_DESTROY;
+    wire [3:0]  cmd_code = state == LOOK || c_modify || c_query ? OP_LOOK : c_create ? OP_CREATE : c_connect ?
+                           OP_CONNECT : c_set ? OP_SET : c_flush ? OP_FLUSH : OP_DESTROY;
 
     assign s_axis_conn_tready = conn_push_ready && !init;
 
@@ -260,8 +257,8 @@ module cde_qp_ctrl #(
         .pop_valid(conn_valid), .pop_ready(conn_take), .pop_data(conn), .level(unused_conn_level)
     );
 
-    // Every QP has a place for its terminate request, and NUM_QP earlier ones have theirs: only a new connection may have to wait.
-    // Connection events, one in four cycles, leave room for posts.
+    // Every QP has a place for its terminate request, and NUM_QP earlier ones have theirs: only a new connection may
+    // have to wait. Connection events, one in four cycles, leave room for posts.
     wire conn_asks = conn_valid && !conn_bad && conn_pause == 2'd0;
     // A failing receive of the connection before belongs to it: it goes first.
     wire cmd_may = !c_connect || state == LOOK || ({{(30-QP_W){1'b0}}, term_level} < NUM_QP && !rfail_pending);
@@ -277,7 +274,8 @@ module cde_qp_ctrl #(
     assign op_valid = fails || conn_asks || (cmd_asks && cmd_may && !in_use);
     assign op_code = fails ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
     assign {op_target, op_empty} = {arg1[3:0], rx_empty};
-    assign op_qp = fail_valid ? fail_qp : kfail_valid ? kfail_qp : rfail_valid ? rfail_qp : conn_asks ? conn[QP_W-1:0] : qp;
+    assign op_qp = fail_valid ? fail_qp : kfail_valid ? kfail_qp : rfail_valid ? rfail_qp : conn_asks ? conn[QP_W-1:0] :
+                   qp;
 
     // ---------------------------------------------------------------- outcome of the steps
     wire cmd_result = opr_valid && opr_code != OP_FAIL && opr_code != OP_CONN;
@@ -351,7 +349,8 @@ module cde_qp_ctrl #(
                 cmd_asks <= 1'b1;
                 state <= ACT;
             end
-            // The peer is set before the step that connects. Only a command moves a QP out of IDLE, so that step will succeed.
+            // The peer is set before the step that connects. Only a command moves a QP out of IDLE, so that step will
+            // succeed.
             ACT: if (in_use) begin
                 cmd_asks <= 1'b0;
                 qc_result <= `CDE_RES_IN_USE;
@@ -367,7 +366,8 @@ module cde_qp_ctrl #(
                 state <= c_create || (c_destroy && opr_result == `CDE_RES_OK) ? COUNT_SEND : FINISH;
                 if (c_query) begin
                     qc_outs[31:0] <= {peer, 4'd0, opr_new};
-                    qc_outs[63:32] <= {index16(opr_indices[`CDE_SQ_RELEASED +: IDX_W]), index16(opr_indices[`CDE_SQ_TAIL +: IDX_W])};
+                    qc_outs[63:32] <= {index16(opr_indices[`CDE_SQ_RELEASED +: IDX_W]),
+                                       index16(opr_indices[`CDE_SQ_TAIL +: IDX_W])};
                     qc_outs[95:64] <= {index16(opr_indices[`CDE_SQ_RETIRED +: IDX_W]), index16(indicated)};
                     qc_outs[127:96] <= {recv_cq, send_cq};
                     qc_outs[159:128] <= {{(15-SQ_LOG2){1'b0}}, depth, {(16-PAGE_W){1'b0}}, page};

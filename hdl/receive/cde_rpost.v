@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_rpost: admission of receive posts (SRQ-01, SRQ-09, SRQ-12, SRQ-15, SRQ-19, DF-10, CQ-17).
 //
-// Purpose: decides each post on a QP's own receive queue or on a shared one in one stage, in order; takes the index of reaped
-//          completions of shared queues, which frees their slots. Segments are checked against their regions on the way.
-// Ports:   posts (post_*) and their causes; control steps (op_*, opr_*); credits; settings of queues; region lookups; what exists and takes
-//          posts; reported and completed counts; buffers (buf_*), tail of the queue (tail_*); trace lane 6.
+// Purpose: decides each post on a QP's own receive queue or on a shared one in one stage, in order; takes the index of
+//          reaped completions of shared queues, which frees their slots. Segments are checked against their regions on
+//          the way.
+// Ports:   posts (post_*) and their causes; control steps (op_*, opr_*); credits; settings of queues; region lookups;
+//          what exists and takes posts; reported and completed counts; buffers (buf_*), tail of the queue (tail_*);
+//          trace lane 6.
 // Latency: post taken in cycle t, decided in t+5 (buf_*, tail_*), cause in t+6. One post a cycle, any queue.
 `default_nettype none
 `include "cde_defs.vh"
@@ -100,7 +102,8 @@ module cde_rpost #(
     assign post_ready = !op_valid && !rq_hold && !init;
 
     // ---------------------------------------------------------------- stage A: whose settings, which regions
-    wire [15:0]      a_number = post_kind == 2'd3 ? post_word[`CDE_SRQ_DB_SRQ_LSB +: 16] : post_data[`CDE_RPOST_QUEUE_LSB +: 16];
+    wire [15:0]      a_number = post_kind == 2'd3 ? post_word[`CDE_SRQ_DB_SRQ_LSB +: 16] :
+                                post_data[`CDE_RPOST_QUEUE_LSB +: 16];
     wire             a_shared = op_valid ? op_queue[QP_W] : post_kind != 2'd1;
     wire [QP_W:0]    a_queue = op_valid ? op_queue : {a_shared, a_number[QP_W-1:0]};
     wire [7:0]       a_segments = post_data[`CDE_RPOST_SEGMENTS_LSB +: 8];
@@ -113,7 +116,8 @@ module cde_rpost #(
     wire [127:0]     a_slot1 = post_data[`CDE_RPOST_SLOT1_LSB +: 128];
     wire [127:0]     a_slot2 = post_data[`CDE_RPOST_SLOT2_LSB +: 128];
 
-    assign keys = {a_slot2[`CDE_SEGMENT_KEY_LSB +: 32], a_slot1[`CDE_SEGMENT_KEY_LSB +: 32], a_slot0[`CDE_SEGMENT_KEY_LSB +: 32]};
+    assign keys = {a_slot2[`CDE_SEGMENT_KEY_LSB +: 32], a_slot1[`CDE_SEGMENT_KEY_LSB +: 32],
+                   a_slot0[`CDE_SEGMENT_KEY_LSB +: 32]};
 
     // B: settings and regions known, credit asked for. S: the state is read. C: decided.
     reg                b_post, s_post, t_post, r_post, c_post, b_op, s_op, t_op, r_op, c_op;
@@ -148,7 +152,7 @@ module cde_rpost #(
             {op_valid ? op_size : post_word[IDX_W-1:0], b_value, s_value, t_value, r_value};
     end
 
-    // ---------------------------------------------------------------- stages B and S: settings and regions known, state is read
+    // ---------------------------- stages B and S: settings and regions known, state is read
     wire [SET_W-1:0] b_set;
     reg  [SET_W-1:CQ_W] s_set, t_set, r_set, c_set;
 

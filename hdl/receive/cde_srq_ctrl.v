@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_srq_ctrl: commands of shared receive queues, and their watermark events (SRQ-12, SRQ-16, SRQ-17).
 //
-// Purpose: create, resize, set the watermark, query, destroy. What changes a queue is a step of its pipelines, so it is atomic against
-//          posts and taking. Events wait for the interrupt port, one a queue.
-// Ports:   commands (qc_*); steps of receive posts (rp_*) and of taking (tk_*); settings for posts (set_*); queue pairs that name a queue
-//          (use_*, srqi_*); watermark events (ev_*) and their interrupts (irq_*).
+// Purpose: create, resize, set the watermark, query, destroy. What changes a queue is a step of its pipelines, so it is
+//          atomic against posts and taking. Events wait for the interrupt port, one a queue.
+// Ports:   commands (qc_*); steps of receive posts (rp_*) and of taking (tk_*); settings for posts (set_*); queue pairs
+//          that name a queue (use_*, srqi_*); watermark events (ev_*) and their interrupts (irq_*).
 // Latency: tens of cycles for a command; event to irq_valid two cycles.
 `default_nettype none
 `include "cde_defs.vh"
@@ -66,7 +66,8 @@ module cde_srq_ctrl #(
 
     `include "cde_rx_ops.vh"
 
-    localparam [2:0] IDLE = 3'd0, LOOK = 3'd1, LOOK_WAIT = 3'd2, PEEK = 3'd3, PEEK_WAIT = 3'd4, CHECK = 3'd5, ACT = 3'd6, ACT_WAIT = 3'd7;
+    localparam [2:0] IDLE = 3'd0, LOOK = 3'd1, LOOK_WAIT = 3'd2, PEEK = 3'd3, PEEK_WAIT = 3'd4, CHECK = 3'd5,
+    ACT = 3'd6, ACT_WAIT = 3'd7;
     localparam [31:0] SLOTS = 32'd1 << SRQ_LOG2;
 
     wire [31:0] arg0 = qc_args[31:0], arg1 = qc_args[63:32], arg2 = qc_args[95:64];

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_take: hands out receive buffers (SRQ-02, SRQ-03, SRQ-10, SRQ-13, SRQ-16, SRQ-18, CQ-17).
 //
-// Purpose: decides each receive request in one stage, in order: takes the oldest buffer of the QP's queue, own or shared, and answers with
-//          the scatter list. Buffers that a disconnected QP's own queue still has are taken by the same pipeline, to be flushed.
-// Ports:   s_axis_rreq, m_axis_scatter; flushing (flush_*, self_*); control steps (op_*, opr_*); state of the receive CQ, its credits for shared queues' takers;
-//          settings; tails; reported counts; buffers; taken counts (taken_*), records of what is in flight (rec_*), length errors
-//          (long_*), watermark events (ev_*), error report, counter steps, trace lane 5.
+// Purpose: decides each receive request in one stage, in order: takes the oldest buffer of the QP's queue, own or
+//          shared, and answers with the scatter list. Buffers that a disconnected QP's own queue still has are taken by
+//          the same pipeline, to be flushed.
+// Ports:   s_axis_rreq, m_axis_scatter; flushing (flush_*, self_*); control steps (op_*, opr_*); state of the receive
+//          CQ, its credits for shared queues' takers; settings; tails; reported counts; buffers; taken counts
+//          (taken_*), records of what is in flight (rec_*), length errors (long_*), watermark events (ev_*), error
+//          report, counter steps, trace lane 5.
 // Latency: request taken in cycle t, decided in t+5, record written and answer valid in t+7. One a cycle, any QPs.
 `default_nettype none
 `include "cde_defs.vh"
@@ -56,16 +58,14 @@ module cde_take #(
     input  wire [1:0]        op_code,
     input  wire [SRQ_W-1:0]  op_srq,
     input  wire [15:0]       op_mark,
-    output reg               opr_valid,
-    output reg               opr_busy,
+    output reg               opr_valid, opr_busy,
     output reg  [`CDE_SRQ_LINE_W-1:0] opr_state,
 
     output wire              rq_valid,
     input  wire              rq_hold,
     output wire [CQ_W-1:0]   rq_cq,
     output wire [1:0]        rq_count,
-    input  wire              gr_room,
-    input  wire              gr_dead,
+    input  wire              gr_room, gr_dead,
     output wire              gr_take,
 
     // Settings
@@ -209,12 +209,12 @@ module cde_take #(
     // A step that changes nothing writes what was there.
     cde_ctx #(.W(IDX_W), .AW(QP_W), .ECC(ECC)) taken_ram (
         .clk(clk), .mem_i(mem1), .mem_o(mem2), .we(c_req || c_flush), .waddr(c_qp),
-        .wdata(taken_we ? taken_total : taken),
-        .raddr(s_qp), .rdata(taken)
+        .wdata(taken_we ? taken_total : taken), .raddr(s_qp), .rdata(taken)
     );
 
     cde_ctx #(.W(`CDE_SRQ_LINE_W), .AW(SRQ_W), .ECC(ECC)) line_ram (
-        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(c_req || c_op), .waddr(c_srq), .wdata(line_next), .raddr(s_srq), .rdata(line)
+        .clk(clk), .mem_i(mem2), .mem_o(mem3), .we(c_req || c_op), .waddr(c_srq), .wdata(line_next),
+        .raddr(s_srq), .rdata(line)
     );
 
     cde_ctx #(.W(IDX_W), .AW(QP_W + 1), .ECC(ECC)) tail_ram (
@@ -247,7 +247,8 @@ module cde_take #(
     wire             ready = some && flight != FLIGHTS;
     wire             credit = !gr_dead && (!c_shared || gr_room);
     wire             take = may && ready && credit;
-    wire             drop = c_flush && qp_known[c_qp] && !qp_open[c_qp] && !c_shared && ready && (flushing[c_qp] || flight == {IDX_W{1'b0}});
+    wire             drop = c_flush && qp_known[c_qp] && !qp_open[c_qp] && !c_shared && ready &&
+                            (flushing[c_qp] || flight == {IDX_W{1'b0}});
     wire             marks = c_op && c_code == TK_MARK && c_mark != 16'd0 && !ev_waits[c_srq];
     wire             clears = c_op && c_code == TK_CLEAR;
     wire [IDX_W-1:0] left = take && c_shared ? available - ONE : available;
@@ -303,11 +304,13 @@ module cde_take #(
         e_buf <= d_buf;
         e_context <= d_guard ? peer_context : 64'd0;
         e_sum2 <= {1'b0, d_buf[SLOT0 + BYTES +: 32]} + {1'b0, d_buf[SLOT1 + BYTES +: 32]};
-        e_sum3 <= {2'd0, d_buf[SLOT0 + BYTES +: 32]} + {2'd0, d_buf[SLOT1 + BYTES +: 32]} + {2'd0, d_buf[SLOT2 + BYTES +: 32]};
+        e_sum3 <= {2'd0, d_buf[SLOT0 + BYTES +: 32]} + {2'd0, d_buf[SLOT1 + BYTES +: 32]} +
+                  {2'd0, d_buf[SLOT2 + BYTES +: 32]};
     end
 
     // ---------------------------------------------------------------- stage E: the scatter list
-    wire [31:0] size0 = e_buf[SLOT0 + BYTES +: 32], size1 = e_buf[SLOT1 + BYTES +: 32], size2 = e_buf[SLOT2 + BYTES +: 32];
+    wire [31:0] size0 = e_buf[SLOT0 + BYTES +: 32], size1 = e_buf[SLOT1 + BYTES +: 32],
+                        size2 = e_buf[SLOT2 + BYTES +: 32];
     wire [31:0] length = e_msg[MSG_LENGTH +: 32];
     wire        past0 = length > size0;
     wire        past1 = {1'b0, length} > e_sum2;
@@ -323,14 +326,13 @@ module cde_take #(
     wire        fits = e_take && !past2 && !bad_token;
     wire [3:0]  code = e_refused ? `CDE_SCATTER_REFUSED : !e_take ? `CDE_SCATTER_NOT_READY :
                        past2 ? `CDE_SCATTER_LENGTH_ERROR : bad_token ? `CDE_SCATTER_BAD_TOKEN : `CDE_SCATTER_SCATTER;
-    wire [383:0] list = {e_buf[SLOT2 + KEY +: 32], fill2, e_buf[SLOT2 +: 64], e_buf[SLOT1 + KEY +: 32], fill1, e_buf[SLOT1 +: 64],
-                         e_buf[SLOT0 + KEY +: 32], fill0, e_buf[SLOT0 +: 64]};
+    wire [383:0] list = {e_buf[SLOT2 + KEY +: 32], fill2, e_buf[SLOT2 +: 64], e_buf[SLOT1 + KEY +: 32], fill1,
+                         e_buf[SLOT1 +: 64], e_buf[SLOT0 + KEY +: 32], fill0, e_buf[SLOT0 +: 64]};
     wire [15:0] tag_16 = e_take ? {{(16-IDX_W){1'b0}}, e_tag} : 16'd0;
     wire        unused_out_ready;
 
     cde_fifo #(.W(432), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
-        .clk(clk), .rst(rst),
-        .push_valid(e_req), .push_ready(unused_out_ready),
+        .clk(clk), .rst(rst), .push_valid(e_req), .push_ready(unused_out_ready),
         .push_data({tag_16, 7'd0, e_take && e_shared, 4'd0, code, e_name, fits ? list : 384'd0}),
         .pop_valid(m_axis_scatter_tvalid), .pop_ready(m_axis_scatter_tready),
         .pop_data({m_axis_scatter_tuser, m_axis_scatter_tdest, m_axis_scatter_tdata}), .level(out_level)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Harness: cde_top (with the define FULL) or cde_cpl_top, bus functional models at packet level on every port, protocol checks, and the recorder. Python
-// loads items into the models and reads records in blocks; it does nothing per cycle.
-//
-// Signals for Python: rst (active after start), ld_data and ld_toggle (see bfm_queue), flush, rec_toggle, windows and u_record.rows.
+//  Harness: cde_top (with the define FULL) or cde_cpl_top, bus functional models at packet level on every port,
+// protocol checks, and the recorder. Python loads items into the models and reads records in blocks; it does nothing
+// per cycle.
+//  Signals for Python: rst (active after start), ld_data and ld_toggle (see bfm_queue), flush, rec_toggle, windows and
+// u_record.rows.
 `default_nettype none
 `timescale 1ns / 1ps
 
@@ -39,9 +39,7 @@ module tb_top #(
     localparam CH_RREQ = 27, CH_SCATTER = 28, CH_RDONE = 29, CH_RLOOP = 30, CH_RLOOP_FAIL = 31;
     localparam CH_CHECK = 32, CH_VERDICT = 33;
     localparam CFGS = 34;
-
-    reg                      clk;
-    reg                      rst;
+    reg                      clk, rst;
     reg  [LD_WORDS*64-1:0]   ld_data;
     reg                      ld_toggle;
     reg  [7:0]               flush;
@@ -63,7 +61,6 @@ module tb_top #(
     always #2 clk = !clk;
 
     always @(posedge clk) cycle <= rst ? 32'd0 : cycle + 32'd1;
-
     bfm_config #(.COUNT(CFGS), .LD_WORDS(LD_WORDS)) u_config (
         .clk(clk), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg)
     );
@@ -79,9 +76,9 @@ module tb_top #(
     wire [511:0] rdata;
     wire [2:0]   pages_withhold;
     wire [5:0]   pages_violations;
-
     tb_pages #(
-        .CH_AW(CH_AW), .CH_W(CH_W), .CH_AR(CH_AR), .CH_B(CH_B), .CH_R(CH_R), .CFGS(CFGS), .S_ID_W(S_ID_W), .LD_WORDS(LD_WORDS)
+        .CH_AW(CH_AW), .CH_W(CH_W), .CH_AR(CH_AR), .CH_B(CH_B), .CH_R(CH_R), .CFGS(CFGS), .S_ID_W(S_ID_W),
+        .LD_WORDS(LD_WORDS)
     ) u_pages (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg),
         .awvalid(awvalid), .awready(awready), .aw(aw), .wvalid(wvalid), .wready(wready), .wlast(wlast), .w(w),
@@ -99,7 +96,6 @@ module tb_top #(
     wire [1:0]  cbresp, crresp;
     wire [31:0] crdata;
     wire [2:0]  ctl_withhold;
-
     bfm_source #(.CH(CH_CTL_AW), .W(15), .WORDS(1), .LD_WORDS(LD_WORDS)) u_ctl_aw (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CTL_AW*64 +: 64]),
         .valid(cawvalid), .ready(cawready), .payload(caw), .withhold(ctl_withhold[0]), .overflow(overflow[3])
@@ -112,8 +108,10 @@ module tb_top #(
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CTL_AR*64 +: 64]),
         .valid(carvalid), .ready(carready), .payload(car), .withhold(ctl_withhold[2]), .overflow(overflow[5])
     );
-    bfm_sink #(.CH(CH_CTL_B)) u_ctl_b (.clk(clk), .rst(rst), .cfg(cfg[CH_CTL_B*64 +: 64]), .full(1'b0), .ready(cbready));
-    bfm_sink #(.CH(CH_CTL_R)) u_ctl_r (.clk(clk), .rst(rst), .cfg(cfg[CH_CTL_R*64 +: 64]), .full(1'b0), .ready(crready));
+    bfm_sink #(.CH(CH_CTL_B)) u_ctl_b (.clk(clk), .rst(rst), .cfg(cfg[CH_CTL_B*64 +: 64]), .full(1'b0),
+                                       .ready(cbready));
+    bfm_sink #(.CH(CH_CTL_R)) u_ctl_r (.clk(clk), .rst(rst), .cfg(cfg[CH_CTL_R*64 +: 64]), .full(1'b0),
+                                       .ready(crready));
 
     // ---- Completions, credits, interrupts -------------------------------------------------------------------------
     wire         cplvalid, cplready, rsvvalid, rsvready, ansvalid, ansready, irqvalid, irqready;
@@ -122,7 +120,6 @@ module tb_top #(
     wire [7:0]   ans;
     wire [15:0]  irq;
     wire [1:0]   cpl_withhold;
-
     bfm_source #(.CH(CH_CPL), .W(576), .WORDS(9), .LD_WORDS(LD_WORDS)) u_cpl (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg[CH_CPL*64 +: 64]),
         .valid(cplvalid), .ready(cplready), .payload(cpl), .withhold(cpl_withhold[0]), .overflow(overflow[6])
@@ -145,7 +142,6 @@ module tb_top #(
     wire [511:0]      mwdata, mem_data;
     wire [63:0]       mwstrb, mem_strb;
     wire              mem_hit, mem_full, join_a_full, join_d_full, mem_lands, mem_withhold;
-
     bfm_sink #(.CH(CH_MEM_AW)) u_mem_aw (
         .clk(clk), .rst(rst), .cfg(cfg[CH_MEM_AW*64 +: 64]), .full(mem_full || join_a_full), .ready(mawready)
     );
@@ -155,7 +151,8 @@ module tb_top #(
     bfm_join #(.AW(M_ID_W + 64), .DW(576)) u_mem_join (
         .clk(clk), .rst(rst), .a_push(mawvalid && mawready), .a_in({mawid, mawaddr}),
         .d_push(mwvalid && mwready), .d_in({mwdata, mwstrb}),
-        .hit(mem_hit), .a_out({mem_id, mem_addr}), .d_out({mem_data, mem_strb}), .a_full(join_a_full), .d_full(join_d_full)
+        .hit(mem_hit), .a_out({mem_id, mem_addr}), .d_out({mem_data, mem_strb}), .a_full(join_a_full),
+        .d_full(join_d_full)
     );
     bfm_faults #(.CH(CH_FAULT), .ID_W(M_ID_W), .LD_WORDS(LD_WORDS)) u_faults (
         .clk(clk), .ld_toggle(ld_toggle), .ld_data(ld_data),
@@ -177,14 +174,13 @@ module tb_top #(
     wire [31:0]  conn, term;
     wire [5:0]   transport_violations;
     wire [1:0]   transport_withhold;
-
     tb_transport #(
-        .CH_WORK(CH_WORK), .CH_DONE(CH_DONE), .CH_CONN(CH_CONN), .CH_TERM(CH_TERM), .CH_LOOP(CH_LOOP), .CH_FAIL(CH_LOOP_FAIL),
-        .CFGS(CFGS), .LD_WORDS(LD_WORDS)
+        .CH_WORK(CH_WORK), .CH_DONE(CH_DONE), .CH_CONN(CH_CONN), .CH_TERM(CH_TERM), .CH_LOOP(CH_LOOP),
+        .CH_FAIL(CH_LOOP_FAIL), .CFGS(CFGS), .LD_WORDS(LD_WORDS)
     ) u_transport (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg),
-        .work_valid(workvalid), .work_ready(workready), .work_data(workdata), .work_dest(workdest), .work_user(workuser),
-        .work_last(worklast), .done_valid(donevalid), .done_ready(doneready), .done_data(done),
+        .work_valid(workvalid), .work_ready(workready), .work_data(workdata), .work_dest(workdest),
+        .work_user(workuser), .work_last(worklast), .done_valid(donevalid), .done_ready(doneready), .done_data(done),
         .conn_valid(connvalid), .conn_ready(connready), .conn_data(conn),
         .term_valid(termvalid), .term_ready(termready), .term_data(term),
         .violations(transport_violations), .withhold(transport_withhold), .overflow(overflow[11:10])
@@ -199,15 +195,14 @@ module tb_top #(
     wire [63:0]  rdone;
     wire [2:0]   receive_violations;
     wire [1:0]   receive_withhold;
-
     tb_receive #(
         .CH_RREQ(CH_RREQ), .CH_SCATTER(CH_SCATTER), .CH_RDONE(CH_RDONE), .CH_LOOP(CH_RLOOP), .CH_FAIL(CH_RLOOP_FAIL),
         .CFGS(CFGS), .LD_WORDS(LD_WORDS)
     ) u_receive (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg),
         .rreq_valid(rreqvalid), .rreq_ready(rreqready), .rreq_data(rreq),
-        .scatter_valid(scattervalid), .scatter_ready(scatterready), .scatter_data(scatterdata), .scatter_dest(scatterdest),
-        .scatter_user(scatteruser),
+        .scatter_valid(scattervalid), .scatter_ready(scatterready), .scatter_data(scatterdata),
+        .scatter_dest(scatterdest), .scatter_user(scatteruser),
         .rdone_valid(rdonevalid), .rdone_ready(rdoneready), .rdone_data(rdone),
         .violations(receive_violations), .withhold(receive_withhold), .overflow(overflow[13:12])
     );
@@ -218,7 +213,6 @@ module tb_top #(
     wire [31:0]  verdict;
     wire [2:0]   windows_violations;
     wire         check_withhold;
-
     tb_windows #(.CH_CHECK(CH_CHECK), .CH_VERDICT(CH_VERDICT), .CFGS(CFGS), .LD_WORDS(LD_WORDS)) u_windows (
         .clk(clk), .rst(rst), .cycle(cycle), .ld_toggle(ld_toggle), .ld_data(ld_data), .cfg(cfg),
         .check_valid(checkvalid), .check_ready(checkready), .check_data(check),
@@ -246,28 +240,32 @@ module tb_top #(
     );
     bfm_stable #(.W(M_ID_W + 89)) u_chk_mem_aw (
         .clk(clk), .rst(rst), .valid(mawvalid), .ready(mawready),
-        .payload({mawid, mawaddr, mawlen, mawsize, mawburst, mawlock, mawcache, mawprot, mawqos}), .violation(violations[20:18])
+        .payload({mawid, mawaddr, mawlen, mawsize, mawburst, mawlock, mawcache, mawprot, mawqos}),
+        .violation(violations[20:18])
     );
     bfm_stable #(.W(577)) u_chk_mem_w (
-        .clk(clk), .rst(rst), .valid(mwvalid), .ready(mwready), .payload({mwdata, mwstrb, mwlast}), .violation(violations[23:21])
+        .clk(clk), .rst(rst), .valid(mwvalid), .ready(mwready), .payload({mwdata, mwstrb, mwlast}),
+        .violation(violations[23:21])
     );
-    assign violations[24] = !rst && mawvalid && (mawlen != 8'd0 || mawsize != 3'd6 || mawburst != 2'b01 || mawaddr[5:0] != 6'd0);
+    assign violations[24] = !rst && mawvalid && (mawlen != 8'd0 || mawsize != 3'd6 || mawburst != 2'b01 ||
+                                                 mawaddr[5:0] != 6'd0);
     assign violations[25] = !rst && mwvalid && !mwlast;
     assign violations[31:26] = transport_violations;
     assign violations[34:32] = receive_violations;
     assign violations[37:35] = windows_violations;
 
-    wire [13:0] readies = {awready, wready, arready, cawready, cwready, carready, cplready, rsvready, mbready, doneready, connready,
-                           rreqready, rdoneready, checkready};
+    wire [13:0] readies = {awready, wready, arready, cawready, cwready, carready, cplready, rsvready, mbready,
+                           doneready, connready, rreqready, rdoneready, checkready};
     wire [21:0] valids = {bvalid, rvalid, cbvalid, crvalid, ansvalid, irqvalid, mawvalid, mwvalid, workvalid, termvalid,
                           scattervalid, verdictvalid, trace_valid};
 
     bfm_known #(.W(15), .LANES(10), .LANE_W(256)) u_chk_known (
-        .rst(rst), .signals({readies, windows}), .lane_valid(trace_valid), .lane_data(trace_data), .violation(violations[38])
+        .rst(rst), .signals({readies, windows}), .lane_valid(trace_valid), .lane_data(trace_data),
+        .violation(violations[38])
     );
     bfm_cleared #(
-        .READIES(14), .VALIDS(22), .CORES(3), .CORE({32'd2 * NUM_CQ, 32'd1 * MAX_WRITES, 32'd1 * NUM_PAGES}), .ENGINES(6),
-        .ENGINE({32'd2 * NUM_MR, 32'd2 * NUM_MW, 32'd1 * NUM_QP << SQ_LOG2, 32'd1 * NUM_QP << RQ_LOG2,
+        .READIES(14), .VALIDS(22), .CORES(3), .CORE({32'd2 * NUM_CQ, 32'd1 * MAX_WRITES, 32'd1 * NUM_PAGES}),
+        .ENGINES(6), .ENGINE({32'd2 * NUM_MR, 32'd2 * NUM_MW, 32'd1 * NUM_QP << SQ_LOG2, 32'd1 * NUM_QP << RQ_LOG2,
                  32'd1 * NUM_QP << RX_LOG2, 32'd1 * NUM_SRQ << SRQ_LOG2})
     ) u_chk_cleared (
         .clk(clk), .rst(rst), .engine(windows), .ready(readies), .valid(valids), .violation(violations[40:39])
@@ -277,13 +275,14 @@ module tb_top #(
     wire [CFGS-1:0] blocked, withheld;
     bfm_waits #(.N(CFGS)) u_waits (
         .clk(clk), .rst(rst), .toggle(rec_toggle),
-        .valid({verdictvalid, checkvalid, 2'b00, rdonevalid, scattervalid, rreqvalid, 2'b00, termvalid, connvalid, donevalid, workvalid,
-                3'd0, mbvalid, mwvalid, mawvalid, irqvalid, ansvalid, crvalid, cbvalid, rvalid, bvalid,
-                rsvvalid, cplvalid, carvalid, cwvalid, cawvalid, arvalid, wvalid, awvalid, 1'b0}),
-        .ready({verdictready, checkready, 2'b00, rdoneready, scatterready, rreqready, 2'b00, termready, connready, doneready, workready,
-                3'd0, mbready, mwready, mawready, irqready, ansready, crready, cbready, rready, bready,
-                rsvready, cplready, carready, cwready, cawready, arready, wready, awready, 1'b0}),
-        .withhold({1'b0, check_withhold, 2'b00, receive_withhold[1], 1'b0, receive_withhold[0], 3'd0, transport_withhold, 1'b0,
+        .valid({verdictvalid, checkvalid, 2'b00, rdonevalid, scattervalid, rreqvalid, 2'b00, termvalid, connvalid,
+                donevalid, workvalid, 3'd0, mbvalid, mwvalid, mawvalid, irqvalid, ansvalid, crvalid, cbvalid, rvalid,
+                bvalid, rsvvalid, cplvalid, carvalid, cwvalid, cawvalid, arvalid, wvalid, awvalid, 1'b0}),
+        .ready({verdictready, checkready, 2'b00, rdoneready, scatterready, rreqready, 2'b00, termready, connready,
+                doneready, workready, 3'd0, mbready, mwready, mawready, irqready, ansready, crready, cbready, rready,
+                bready, rsvready, cplready, carready, cwready, cawready, arready, wready, awready, 1'b0}),
+        .withhold({1'b0, check_withhold, 2'b00, receive_withhold[1], 1'b0, receive_withhold[0], 3'd0,
+                   transport_withhold, 1'b0,
                 3'd0, mem_withhold, 8'd0, cpl_withhold, ctl_withhold, pages_withhold, 1'b0}),
         .blocked(blocked), .withheld(withheld)
     );
@@ -299,22 +298,22 @@ module tb_top #(
         .mem_b(mbvalid && mbready), .mem_b_id(mbid), .mem_b_resp(mbresp),
         .mem_w(mem_hit), .mem_w_id(mem_id), .mem_w_addr(mem_addr), .mem_w_strb(mem_strb), .mem_w_data(mem_data),
         .mem_w_lands(mem_lands),
-        .cpl(cplvalid && cplready), .cpl_data(cpl[575:64]), .cpl_dest(cpl[31:0]), .cpl_keep(cpl[33:32]), .cpl_user(cpl[35:34]),
-        .db_w(db_w), .db_w_id(db_aw[39:32]), .db_w_addr(db_aw[31:0]), .db_w_len(db_aw[47:40]), .db_w_size(db_aw[50:48]),
-        .db_w_strb(db_wd[63:0]), .db_w_data(db_wd[575:64]),
+        .cpl(cplvalid && cplready), .cpl_data(cpl[575:64]), .cpl_dest(cpl[31:0]), .cpl_keep(cpl[33:32]),
+        .cpl_user(cpl[35:34]), .db_w(db_w), .db_w_id(db_aw[39:32]), .db_w_addr(db_aw[31:0]), .db_w_len(db_aw[47:40]),
+        .db_w_size(db_aw[50:48]), .db_w_strb(db_wd[63:0]), .db_w_data(db_wd[575:64]),
         .db_b(bvalid && bready), .db_b_id(bid), .db_b_resp(bresp), .db_b_user(buser),
         .db_r(rvalid && rready), .db_r_id(rid), .db_r_resp(rresp), .db_r_last(rlast), .db_r_data(rdata),
         .rsv(rsvvalid && rsvready), .rsv_data(rsv), .ans(ansvalid && ansready), .ans_data(ans),
         .irq(irqvalid && irqready), .irq_data(irq),
-        .work(workvalid && workready), .work_data(workdata), .work_dest(workdest), .work_user(workuser), .work_last(worklast),
-        .done(donevalid && doneready), .done_data(done), .conn(connvalid && connready), .conn_data(conn),
-        .term(termvalid && termready), .term_data(term),
+        .work(workvalid && workready), .work_data(workdata), .work_dest(workdest), .work_user(workuser),
+        .work_last(worklast), .done(donevalid && doneready), .done_data(done), .conn(connvalid && connready),
+        .conn_data(conn), .term(termvalid && termready), .term_data(term),
         .rreq(rreqvalid && rreqready), .rreq_data(rreq),
-        .scatter(scattervalid && scatterready), .scatter_data(scatterdata), .scatter_dest(scatterdest), .scatter_user(scatteruser),
-        .rdone(rdonevalid && rdoneready), .rdone_data(rdone),
-        .check(checkvalid && checkready), .check_data(check), .verdict(verdictvalid && verdictready), .verdict_data(verdict),
-        .ctl_b(cbvalid && cbready), .ctl_b_resp(cbresp), .ctl_r(crvalid && crready), .ctl_r_resp(crresp), .ctl_r_data(crdata),
-        .violations(violations), .harness_fault(overflow != overflow_q),
+        .scatter(scattervalid && scatterready), .scatter_data(scatterdata), .scatter_dest(scatterdest),
+        .scatter_user(scatteruser), .rdone(rdonevalid && rdoneready), .rdone_data(rdone),
+        .check(checkvalid && checkready), .check_data(check), .verdict(verdictvalid && verdictready),
+        .verdict_data(verdict), .ctl_b(cbvalid && cbready), .ctl_b_resp(cbresp), .ctl_r(crvalid && crready),
+        .ctl_r_resp(crresp), .ctl_r_data(crdata), .violations(violations), .harness_fault(overflow != overflow_q),
         .blocked({30'd0, blocked}), .withheld({30'd0, withheld}), .toggle(rec_toggle)
     );
 
@@ -323,14 +322,15 @@ module tb_top #(
         .db_w(db_w), .db_addr(db_aw[31:0]), .db_data(db_wd[575:64]), .db_b(bvalid && bready), .db_user(buser),
         .ctl_aw(cawvalid && cawready), .ctl_awaddr(caw[11:0]), .ctl_w(cwvalid && cwready), .ctl_wdata(cw[31:0]),
         .ctl_ar(carvalid && carready), .ctl_araddr(car[11:0]), .ctl_r(crvalid && crready), .ctl_rdata(crdata),
-        .mem_aw(mawvalid && mawready), .mem_awid(mawid), .mem_w(mwvalid && mwready), .mem_strb(mwstrb), .mem_data(mwdata),
-        .mem_b(mbvalid && mbready), .mem_bid(mbid),
+        .mem_aw(mawvalid && mawready), .mem_awid(mawid), .mem_w(mwvalid && mwready), .mem_strb(mwstrb),
+        .mem_data(mwdata), .mem_b(mbvalid && mbready), .mem_bid(mbid),
         .cpl(cplvalid && cplready), .cpl_data(cpl[575:64]), .cpl_dest(cpl[31:0]), .cpl_keep(cpl[33:32]),
         .rsv(rsvvalid && rsvready), .rsv_data(rsv), .ans(ansvalid && ansready), .ans_data(ans),
-        .work(workvalid && workready), .work_post(workdata[127:0]), .work_dest(workdest), .work_user(workuser), .work_last(worklast),
-        .rreq(rreqvalid && rreqready), .rreq_data(rreq), .scatter(scattervalid && scatterready), .scatter_dest(scatterdest),
-        .scatter_user(scatteruser), .scatter_data(scatterdata), .rdone(rdonevalid && rdoneready), .rdone_data(rdone),
-        .done(donevalid && doneready), .done_data(done), .trace_valid(trace_valid), .trace_data(trace_data)
+        .work(workvalid && workready), .work_post(workdata[127:0]), .work_dest(workdest), .work_user(workuser),
+        .work_last(worklast), .rreq(rreqvalid && rreqready), .rreq_data(rreq), .scatter(scattervalid && scatterready),
+        .scatter_dest(scatterdest), .scatter_user(scatteruser), .scatter_data(scatterdata),
+        .rdone(rdonevalid && rdoneready), .rdone_data(rdone), .done(donevalid && doneready), .done_data(done),
+        .trace_valid(trace_valid), .trace_data(trace_data)
     );
 
     // ---- Design ---------------------------------------------------------------------------------------------------
@@ -351,16 +351,16 @@ module tb_top #(
 
     cde_cpl_top #(
 `endif
-        .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
-        .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .ECC(ECC)
+        .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
+        .M_ID_W(M_ID_W), .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .ECC(ECC)
     ) dut (
         .clk(clk), .rst(rst),
         .s_axi_awid(aw[39:32]), .s_axi_awaddr(aw[31:0]), .s_axi_awlen(aw[47:40]), .s_axi_awsize(aw[50:48]),
         .s_axi_awburst(aw[52:51]), .s_axi_awvalid(awvalid), .s_axi_awready(awready),
-        .s_axi_wdata(w[575:64]), .s_axi_wstrb(w[63:0]), .s_axi_wlast(wlast), .s_axi_wvalid(wvalid), .s_axi_wready(wready),
-        .s_axi_bid(bid), .s_axi_bresp(bresp), .s_axi_buser(buser), .s_axi_bvalid(bvalid), .s_axi_bready(bready),
-        .s_axi_arid(ar[39:32]), .s_axi_araddr(ar[31:0]), .s_axi_arlen(ar[47:40]), .s_axi_arsize(ar[50:48]),
-        .s_axi_arburst(ar[52:51]), .s_axi_arvalid(arvalid), .s_axi_arready(arready),
+        .s_axi_wdata(w[575:64]), .s_axi_wstrb(w[63:0]), .s_axi_wlast(wlast), .s_axi_wvalid(wvalid),
+        .s_axi_wready(wready), .s_axi_bid(bid), .s_axi_bresp(bresp), .s_axi_buser(buser), .s_axi_bvalid(bvalid),
+        .s_axi_bready(bready), .s_axi_arid(ar[39:32]), .s_axi_araddr(ar[31:0]), .s_axi_arlen(ar[47:40]),
+        .s_axi_arsize(ar[50:48]), .s_axi_arburst(ar[52:51]), .s_axi_arvalid(arvalid), .s_axi_arready(arready),
         .s_axi_rid(rid), .s_axi_rdata(rdata), .s_axi_rresp(rresp), .s_axi_rlast(rlast), .s_axi_rvalid(rvalid),
         .s_axi_rready(rready),
         .s_axil_awaddr(caw[11:0]), .s_axil_awprot(caw[14:12]), .s_axil_awvalid(cawvalid), .s_axil_awready(cawready),
@@ -368,14 +368,14 @@ module tb_top #(
         .s_axil_bresp(cbresp), .s_axil_bvalid(cbvalid), .s_axil_bready(cbready),
         .s_axil_araddr(car[11:0]), .s_axil_arprot(car[14:12]), .s_axil_arvalid(carvalid), .s_axil_arready(carready),
         .s_axil_rdata(crdata), .s_axil_rresp(crresp), .s_axil_rvalid(crvalid), .s_axil_rready(crready),
-        .m_axi_awid(mawid), .m_axi_awaddr(mawaddr), .m_axi_awlen(mawlen), .m_axi_awsize(mawsize), .m_axi_awburst(mawburst),
-        .m_axi_awlock(mawlock), .m_axi_awcache(mawcache), .m_axi_awprot(mawprot), .m_axi_awqos(mawqos),
-        .m_axi_awvalid(mawvalid), .m_axi_awready(mawready),
-        .m_axi_wdata(mwdata), .m_axi_wstrb(mwstrb), .m_axi_wlast(mwlast), .m_axi_wvalid(mwvalid), .m_axi_wready(mwready),
-        .m_axi_bid(mbid), .m_axi_bresp(mbresp), .m_axi_bvalid(mbvalid), .m_axi_bready(mbready),
+        .m_axi_awid(mawid), .m_axi_awaddr(mawaddr), .m_axi_awlen(mawlen), .m_axi_awsize(mawsize),
+        .m_axi_awburst(mawburst), .m_axi_awlock(mawlock), .m_axi_awcache(mawcache), .m_axi_awprot(mawprot),
+        .m_axi_awqos(mawqos), .m_axi_awvalid(mawvalid), .m_axi_awready(mawready),
+        .m_axi_wdata(mwdata), .m_axi_wstrb(mwstrb), .m_axi_wlast(mwlast), .m_axi_wvalid(mwvalid),
+        .m_axi_wready(mwready), .m_axi_bid(mbid), .m_axi_bresp(mbresp), .m_axi_bvalid(mbvalid), .m_axi_bready(mbready),
 `ifdef FULL
-        .m_axis_work_tdata(workdata), .m_axis_work_tdest(workdest), .m_axis_work_tuser(workuser), .m_axis_work_tlast(worklast),
-        .m_axis_work_tvalid(workvalid), .m_axis_work_tready(workready),
+        .m_axis_work_tdata(workdata), .m_axis_work_tdest(workdest), .m_axis_work_tuser(workuser),
+        .m_axis_work_tlast(worklast), .m_axis_work_tvalid(workvalid), .m_axis_work_tready(workready),
         .s_axis_done_tdata(done), .s_axis_done_tvalid(donevalid), .s_axis_done_tready(doneready),
         .s_axis_conn_tdata(conn), .s_axis_conn_tvalid(connvalid), .s_axis_conn_tready(connready),
         .m_axis_term_tdata(term), .m_axis_term_tvalid(termvalid), .m_axis_term_tready(termready),
