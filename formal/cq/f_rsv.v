@@ -81,17 +81,19 @@ module f_rsv (
     (* hierconn *) wire [3:0] \dut.out_fifo.level ;
     (* hierconn *) wire [1:0] \dut.in_fifo.level ;
     (* hierconn *) wire [7:0] \dut.out_fifo.words ;
-    (* hierconn *) wire \dut.b_valid , \dut.s_valid , \dut.r_valid , \dut.c_valid ;
+    (* hierconn *) wire \dut.b_valid , \dut.s_valid , \dut.r_valid , \dut.c_valid , \dut.d_valid , \dut.d_granted ;
     wire [3:0] answers = \dut.out_fifo.level , requests = \dut.in_fifo.level ;
+    wire [4:0] verdicts = answers + \dut.d_valid ;
 
     always @(posedge clk) if (!rst) begin
         i_age: assert (age != 3);
-        i_queue: assert (waiting == answers + \dut.b_valid + \dut.s_valid + \dut.r_valid + \dut.c_valid + requests &&
+        i_queue: assert (waiting == verdicts + \dut.b_valid + \dut.s_valid + \dut.r_valid + \dut.c_valid + requests &&
                          requests <= 2);
-        i_judged: assert (judged == answers && asked == {\dut.c_valid , \dut.r_valid , \dut.s_valid , \dut.b_valid });
+        i_judged: assert (judged == verdicts && asked == {\dut.c_valid , \dut.r_valid , \dut.s_valid , \dut.b_valid });
         i_quiet: assert (up || (waiting == 0 && !watching));
-        if (watching && !known) i_unknown: assert (ahead >= answers && ahead < waiting && unasked == ahead - answers);
-        if (watching && known) i_known: assert (ahead < answers && \dut.out_fifo.words [ahead[2:0]] == verdict);
+        if (watching && !known) i_unknown: assert (ahead >= verdicts && ahead < waiting && unasked == ahead - verdicts);
+        if (watching && known) i_known: assert (ahead < verdicts && verdict ==
+                                                  (ahead < answers ? \dut.out_fifo.words [ahead[2:0]] : \dut.d_granted ));
     end
 `endif
 

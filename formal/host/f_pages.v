@@ -110,7 +110,7 @@ module f_pages #(
     (* hierconn *) wire [1:0] \dut.doorbell_i.aw_fifo.level , \dut.doorbell_i.w_fifo.level ;
     (* hierconn *) wire [16*B_W-1:0] \dut.doorbell_i.b_fifo.words ;
     (* hierconn *) wire [2*A_W-1:0] \dut.doorbell_i.aw_fifo.words ;
-    (* hierconn *) wire [2*577-1:0] \dut.doorbell_i.w_fifo.words ;
+    (* hierconn *) wire [2*529-1:0] \dut.doorbell_i.w_fifo.words ;
     (* hierconn *) wire [LATE*T_W-1:0] \dut.doorbell_i.tags ;
     (* hierconn *) wire \dut.doorbell_i.posted_valid ;
     (* hierconn *) wire [5:0] \write_i.f_wls ;
@@ -123,8 +123,8 @@ module f_pages #(
     wire [LATE-1:0]   way = db_way | post_way;
     wire [5:0]        answers = \dut.doorbell_i.b_fifo.level , addresses = \dut.doorbell_i.aw_fifo.level ;
     wire [1:0]        beats = \dut.doorbell_i.w_fifo.level ;
-    wire [5:0]        lasts = (beats != 0 && \dut.doorbell_i.w_fifo.words [576]) + (beats == 2 &&
-        \dut.doorbell_i.w_fifo.words [577+576]);
+    wire [5:0]        lasts = (beats != 0 && \dut.doorbell_i.w_fifo.words [528]) + (beats == 2 &&
+        \dut.doorbell_i.w_fifo.words [529+528]);
     // Places in the order of the answers: of the first address, of a write on its way
     reg  [5:0]        at_a;
     reg               in_place;

@@ -36,7 +36,9 @@ module f_ecc #(
     wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome;
 
     cde_flip #(.CW(CW)) flip_i (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
-    cde_ecc_dec #(.W(W), .CW(CW)) dec_i (.code(plain ^ noise), .fixed(fixed), .syndrome(syndrome));
+    wire [CW-1:0] wrong = plain ^ noise;
+    cde_ecc_syndrome #(.W(W), .CW(CW)) parities_i (.code(wrong), .syndrome(syndrome));
+    cde_ecc_dec #(.W(W), .CW(CW)) dec_i (.data(wrong[W-1:0]), .syndrome(syndrome), .fixed(fixed));
     cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome), .bad(bad), .lost(lost));
 
     always @(posedge clk) begin

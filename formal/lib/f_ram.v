@@ -75,10 +75,11 @@ module f_ram #(
     (* hierconn *) wire \dut.bad0 , \dut.lost0 , \dut.lost1 ;
     wire wrong = \dut.bad0 ;
     wire [1:0] hopeless = {\dut.lost1 , \dut.lost0 };
-    (* hierconn *) wire [W-1:0] \dut.data0_1 , \dut.data1_1 , \dut.heal_data0 , \dut.heal_data1 ;
+    (* hierconn *) wire [W-1:0] \dut.data0_1 , \dut.data1_1 , \dut.back_data ;
     (* hierconn *) wire \dut.heal0 , \dut.heal1 , \dut.user0_1 , \dut.user1_1 , \dut.same_1 ;
     (* hierconn *) wire \dut.r0_side , \dut.r1_side , \dut.walk_1 ;
-    (* hierconn *) wire [AW-1:0] \dut.heal_addr0 , \dut.heal_addr1 ;
+    (* hierconn *) wire \dut.back , \dut.back_side ;
+    (* hierconn *) wire [AW-1:0] \dut.heal_addr0 , \dut.heal_addr1 , \dut.back_addr ;
     (* hierconn *) wire [WALK-1:0] \dut.newest ;
     wire step0 = \dut.v0_1 && \dut.at0_1 == at;
     wire step1 = \dut.v1_1 && \dut.at1_1 == at;
@@ -92,9 +93,10 @@ module f_ram #(
         && (!back0 || (!in_1 && !step1)) && (!back1 || (in_1 && !step0))
         && (\dut.same_1 == (\dut.user0_1 && \dut.user1_1 && \dut.at0_1 == \dut.at1_1 ));
     wire idle = !(step0 && \dut.user0_1 ) && !(step1 && \dut.user1_1 );
-    wire heals_right = (!\dut.heal0 || \dut.heal_addr0 != at || (\dut.heal_data0 == word && \dut.r0_side == in_1 &&
-        idle))
-        && (!\dut.heal1 || \dut.heal_addr1 != at || (\dut.heal_data1 == word && \dut.r1_side == in_1 && idle));
+    wire heals_right =
+        (!\dut.heal0 || \dut.heal_addr0 != at || (read0 == word && \dut.r0_side == in_1 && idle)) &&
+        (!\dut.heal1 || \dut.heal_addr1 != at || (read1 == word && \dut.r1_side == in_1 && idle)) &&
+        (!\dut.back || \dut.back_addr != at || (\dut.back_data == word && \dut.back_side == in_1 && idle));
 `else
     `DUT #(.W(W), .AW(AW), .ECC(ECC)) dut (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .we(we[0]), .waddr(waddr0), .wdata(wdata0), .raddr(raddr0),

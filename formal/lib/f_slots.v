@@ -67,7 +67,9 @@ module f_slots #(
 
     // ---------------------------------------------------------------- for the induction: what the memory holds
     (* hierconn *) wire [(CW << AW) - 1:0] \dut.codes ;
-    (* hierconn *) wire [CW-1:0] \dut.q_1 , \dut.q_2 ;
+    (* hierconn *) wire [CW-1:0] \dut.q_1 ;
+    (* hierconn *) wire [W-1:0] \dut.q_2 ;
+    (* hierconn *) wire [`CDE_ECC_SYNDROMES(W)-1:0] \dut.syndrome_2 ;
     (* hierconn *) wire \dut.hit_1 , \dut.hit_2 , \dut.written_3 , \dut.wrong_3 , \dut.hopeless_3 , \dut.heal ,
         \dut.put ;
     (* hierconn *) wire [AW-1:0] \dut.raddr_1 , \dut.raddr_2 , \dut.node.clear_addr , \dut.heal_addr , \dut.put_addr ;
@@ -77,10 +79,15 @@ module f_slots #(
     cde_ecc_enc #(.W(W), .CW(CW)) enc_2_i (.en(1'b1), .data(was_2), .code(plain_2));
     wire [CW-1:0] held = plain ^ \dut.codes [at * CW +: CW];
     wire [CW-1:0] seen_1 = plain_1 ^ \dut.q_1 ;
-    wire [CW-1:0] seen_2 = plain_2 ^ \dut.q_2 ;
+    reg  [CW-1:0] q_2;
+    wire [CW-1:0] seen_2 = plain_2 ^ q_2;
+    wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
+    cde_ecc_syndrome #(.W(W), .CW(CW)) parities_i (.code(q_2), .syndrome(syndrome_2));
     reg           wrong = 1'b0;
 
     always @(posedge clk) begin
+        q_2 <= \dut.q_1 ;
+        if (read_2) looked_at: assert (\dut.q_2 == q_2[W-1:0] && \dut.syndrome_2 == syndrome_2);
         if (up && \dut.heal && \dut.heal_addr == at) corrected: assert (rdata == word);
         if (\dut.put && \dut.put_addr == raddr) by_the_user: assert (we || init);
         wrong <= read_2 && !\dut.hit_2 && seen_2 != 0;

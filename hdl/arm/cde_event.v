@@ -135,20 +135,20 @@ module cde_event #(
     wire [1:0]       attempt = retry ? again[`CDE_RETRY_ATTEMPT +: 2] + 2'd1 : 2'd0;
 
     wire [IDX_W-1:0]   number = retry ? again[`CDE_RETRY_INDEX +: IDX_W] : index[e];
-    wire               old = ev_lap != lap[e];
-    wire [IDX_W-1:0]   newest = old ? left_index : index[e];
-    wire [IDX_W-1:0]   slots = old ? left_size : size[e];
 
     // A slot that entries after it have come round to was read, whatever memory answered to its write: it is not theirs
     // to lose. An entry that was passed stays so, although indices come round to it.
     wire               passed = retry && again[`CDE_RETRY_PASSED];
-    reg                eq_passed;
-    reg  [IDX_W-1:0]   eq_newest, eq_index, eq_slots;
+    reg                eq_passed, eq_lap, ring_lap;
+    reg  [IDX_W-1:0]   ring_newest, ring_slots, eq_index;
+    // The ring that was left stays so while entries of it are under way.
+    wire               old = eq_lap != ring_lap;
+    wire [IDX_W-1:0]   eq_newest = old ? left_index : ring_newest;
+    wire [IDX_W-1:0]   eq_slots = old ? left_size : ring_slots;
     wire [IDX_W-1:0]   eq_since = eq_newest - eq_index;
     assign eq_void = eq_passed || eq_since > eq_slots;
 
     wire [RETRY_W-1:0] kept;
-    reg                eq_lap;
     reg  [1:0]         eq_attempt;
     reg  [CQ_W-1:0]    eq_cq;
     assign kept[`CDE_RETRY_SNAP +: IDX_W] = eq_data[32 +: IDX_W];
@@ -175,7 +175,7 @@ module cde_event #(
             eq_addr <= addr;
             eq_data <= {phase, 63'd0, {(32-IDX_W){1'b0}}, ev_snap, 6'd0, ev_status,
                         `CDE_EQETYPE_CQ_NOTIFICATION, {(16-CQ_W){1'b0}}, ev_cq};
-            {eq_passed, eq_newest, eq_slots, eq_index} <= {passed, newest, slots, number};
+            {eq_passed, ring_newest, ring_slots, ring_lap, eq_index} <= {passed, index[e], size[e], lap[e], number};
             {eq_lap, eq_attempt, eq_cq} <= {ev_lap, attempt, ev_cq};
         end
         if (sent && !retry) begin

@@ -318,11 +318,9 @@ module cde_cq #(
 
     always @* begin
         ctx_next = ctx;
-        if (c_cpl) begin
-            ctx_next[C_ALLOC +: IDX_W] = alloc_next;
-            ctx_next[C_USED +: IDX_W] = used_next;
-            if (overflow) ctx_next[C_REFUSE] = 1'b1;
-        end
+        ctx_next[C_ALLOC +: IDX_W] = alloc_next;
+        ctx_next[C_USED +: IDX_W] = used_next;
+        if (overflow) ctx_next[C_REFUSE] = 1'b1;
         if (clear) ctx_next = {C_W{1'b0}};
         if (start) begin
             ctx_next[C_ACTIVE] = 1'b1;

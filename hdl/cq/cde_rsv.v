@@ -34,8 +34,8 @@ module cde_rsv #(
     wire [1:0]  unused_in_level;
     wire [3:0]  out_level;
 
-    // Four requests can be under way.
-    assign rq_valid = in_valid && out_level <= 4'd3 && !rq_hold;
+    // Five requests can be under way.
+    assign rq_valid = in_valid && out_level <= 4'd2 && !rq_hold;
     assign rq_cq = in_data[CQ_W-1:0];
     assign rq_count = in_data[17:16];
     assign s_axis_rsv_tready = in_push_ready && !init;
@@ -48,21 +48,22 @@ module cde_rsv #(
 
     wire legal = (in_data[15:0] >> CQ_W) == 16'd0 && in_data[31:18] == 14'd0 &&
                  (in_data[17:16] == 2'd1 || in_data[17:16] == 2'd2);
-    reg  b_valid, s_valid, r_valid, c_valid;
-    reg  b_legal, s_legal, r_legal, c_legal;
+    reg  b_valid, s_valid, r_valid, c_valid, d_valid;
+    reg  b_legal, s_legal, r_legal, c_legal, d_granted;
     wire unused_out_push_ready;
     wire granted;
 
     always @(posedge clk) begin
-        {b_valid, s_valid, r_valid, c_valid} <= rst ? 4'd0 : {rq_valid, b_valid, s_valid, r_valid};
+        {b_valid, s_valid, r_valid, c_valid, d_valid} <= rst ? 5'd0 : {rq_valid, b_valid, s_valid, r_valid, c_valid};
         {b_legal, s_legal, r_legal, c_legal} <= {legal, b_legal, s_legal, r_legal};
+        d_granted <= gr_room && c_legal;
     end
 
     assign gr_take = c_legal;
 
     cde_fifo #(.W(1), .DEPTH_LOG2(3)) out_fifo (
         .clk(clk), .rst(rst),
-        .push_valid(c_valid), .push_ready(unused_out_push_ready), .push_data(gr_room && c_legal),
+        .push_valid(d_valid), .push_ready(unused_out_push_ready), .push_data(d_granted),
         .pop_valid(m_axis_rsv_tvalid), .pop_ready(m_axis_rsv_tready), .pop_data(granted), .level(out_level)
     );
 

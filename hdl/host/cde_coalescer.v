@@ -85,7 +85,7 @@ module cde_coalescer #(
     assign cq_written = join_r ? h_written0 : r_valid ? r_written : pair ? h_written : h_written0;
 
     wire sent = cq_valid && cq_ready;
-    wire head_sent = h_valid && use_head && (sent || !head_beat);
+    wire head_sent = h_valid && use_head && (cq_ready || !head_beat);
     // The way is blocked: keep a lower entry back instead, its neighbour may be next.
     wire keep = h_valid && !r_valid && !cq_ready && !h_barrier && h_placed == 2'd1 && !h_upper;
 

@@ -87,7 +87,8 @@ module cde_ctrl #(
     wire [1:0]  unused_aw_level;
     wire [1:0]  unused_w_level;
     wire [1:0]  unused_ar_level;
-    wire        write = aw_valid && w_valid && !s_axil_bvalid;
+    reg         weighed;           // what is written was looked at in the cycle before
+    wire        write = aw_valid && w_valid && weighed && !s_axil_bvalid;
     reg         looked;            // a counter's value takes a cycle
     wire        read = ar_valid && looked && !s_axil_rvalid;
 
@@ -123,27 +124,31 @@ module cde_ctrl #(
     wire w_pop = aw_addr == `CDE_REG_LOG_POP;
     wire w_inject = aw_addr == `CDE_REG_MEM_INJECT;
     wire busy = pending || mbox_busy;
-    wire w_ok = w_strb == 4'hf && ((w_arg && !busy) ||
-                                   (w_cmd && !busy && w_data[31:8] == 24'd0) ||
-                                   (w_pop && w_data == 32'd1) ||
-                                   (w_inject && w_data[31:28] == 4'd0 &&
-                                    (w_data[7:0] == `CDE_MEM_COUNTERS || (ECC != 0 && w_data[7:0] < CAP7[7:0]))));
+    // Which register a write is for, if that register takes these data; the first two do so while no command runs.
+    reg  to_arg, to_cmd, to_pop, to_inject;
+    wire w_ok = ((to_arg || to_cmd) && !busy) || to_pop || to_inject;
 
     assign args = arg_regs;
 
     // Low from power-up, before any clock edge.
     initial s_axil_bvalid = 1'b0;
     always @(posedge clk) begin
-        start <= write && w_ok && w_cmd && !rst;
-        inject <= write && w_ok && w_inject && !rst;
-        log_pop <= write && w_ok && w_pop && !rst;
-        if (write && w_ok && w_inject) injection <= w_data[27:0];
-        if (write && w_ok && w_arg) arg_regs[{aw_addr[4:2], 5'd0} +: 32] <= w_data;
+        weighed <= aw_valid && w_valid && !write && !rst;
+        to_arg <= w_strb == 4'hf && w_arg;
+        to_cmd <= w_strb == 4'hf && w_cmd && w_data[31:8] == 24'd0;
+        to_pop <= w_strb == 4'hf && w_pop && w_data == 32'd1;
+        to_inject <= w_strb == 4'hf && w_inject && w_data[31:28] == 4'd0 &&
+                     (w_data[7:0] == `CDE_MEM_COUNTERS || (ECC != 0 && w_data[7:0] < CAP7[7:0]));
+        start <= write && to_cmd && !busy && !rst;
+        inject <= write && to_inject && !rst;
+        log_pop <= write && to_pop && !rst;
+        if (write && to_inject) injection <= w_data[27:0];
+        if (write && to_arg && !busy) arg_regs[{aw_addr[4:2], 5'd0} +: 32] <= w_data;
         if (mbox_done) begin
             cmd_done <= 1'b1;
             pending <= 1'b0;
         end
-        if (write && w_ok && w_cmd) begin
+        if (write && to_cmd && !busy) begin
             command <= w_data[7:0];
             cmd_done <= 1'b0;
             pending <= 1'b1;

@@ -81,7 +81,8 @@ module cde_doorbell #(
     wire              w_room;
     wire              w_valid;
     wire [511:0]      w_data;
-    wire [63:0]       w_strb;
+    wire [7:0]        w_full, w_any;    // strobes of each 64-bit lane: all, any
+    wire [7:0]        in_full, in_any;
     wire              w_last;
     wire              take;        // the pair leaves
     wire              drain;       // a beat of a burst leaves
@@ -103,15 +104,23 @@ module cde_doorbell #(
         .level(unused_aw_level)
     );
 
-    cde_fifo #(.W(577), .DEPTH_LOG2(1)) w_fifo (
+    generate
+        genvar g;
+        for (g = 0; g < 8; g = g + 1) begin : g_strobes
+            assign in_full[g] = &s_axi_wstrb[8*g +: 8];
+            assign in_any[g] = |s_axi_wstrb[8*g +: 8];
+        end
+    endgenerate
+
+    cde_fifo #(.W(529), .DEPTH_LOG2(1)) w_fifo (
         .clk(clk),
         .rst(rst),
         .push_valid(s_axi_wvalid && !init),
         .push_ready(w_room),
-        .push_data({s_axi_wlast, s_axi_wstrb, s_axi_wdata}),
+        .push_data({s_axi_wlast, in_full, in_any, s_axi_wdata}),
         .pop_valid(w_valid),
         .pop_ready(take || drain),
-        .pop_data({w_last, w_strb, w_data}),
+        .pop_data({w_last, w_full, w_any, w_data}),
         .level(unused_w_level)
     );
 
@@ -120,8 +129,8 @@ module cde_doorbell #(
     wire [4:0]    b_level;
     wire          b_room = b_level <= 5'd7;    // up to eight answers are under way
 
-    wire [5:0]    lane = {aw_addr[5:3], 3'd0};
-    wire [63:0]   word = w_data[{lane, 3'd0} +: 64];
+    wire [63:0]   word = w_data[{aw_addr[5:3], 6'd0} +: 64];
+    wire [7:0]    lane = 8'd1 << aw_addr[5:3];
     wire [11:0]   offset = aw_addr[11:0];
     wire [ADDR_W-1:12] page = aw_addr[ADDR_W-1:12];
     wire          page_known = (page >> PAGE_W) == {(ADDR_W - 12){1'b0}};
@@ -131,8 +140,8 @@ module cde_doorbell #(
     wire          arm = word[63];
     wire [3:0]    arm_type = word[51:48];
     wire          is_portal = POSTS && offset[11:8] == 4'd0 && offset[5:0] == 6'd0;
-    wire          size_ok = is_portal ? aw_size == 3'd6 && (&w_strb)
-                                      : aw_size >= 3'd3 && aw_addr[2:0] == 3'd0 && w_strb == 64'hff << lane;
+    wire          size_ok = is_portal ? aw_size == 3'd6 && (&w_full)
+                                      : aw_size >= 3'd3 && aw_addr[2:0] == 3'd0 && w_full == lane && w_any == lane;
     wire          bus_fault = in_burst || aw_len != 8'd0 || !size_ok || !page_known;
     wire          is_send = is_portal && offset == `CDE_PAGE_SEND;
     wire          is_recv = RECEIVES && is_portal && offset == `CDE_PAGE_RECV;

@@ -100,7 +100,8 @@ module cde_issue #(
     wire passes = cq_valid && cq_barrier && !slot_ready;
     wire take_eq = eq_valid && !passes && (!cq_valid || !last_eq);
     assign eq_ready = free && slot_ready && take_eq;
-    assign cq_ready = free && (slot_ready || passes) && !take_eq;
+    // Says nothing of cq_valid, which comes late.
+    assign cq_ready = free && (slot_ready ? !eq_valid || last_eq : cq_barrier);
     wire load_eq = eq_ready;
     wire load_cq = cq_valid && cq_ready;
     wire load = load_eq || load_cq;

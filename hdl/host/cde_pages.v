@@ -40,9 +40,9 @@ module cde_pages #(
     output reg               s_axi_rvalid,
     input  wire              s_axi_rready,
 
-    output wire              err_valid,
-    output wire [7:0]        err_cause,
-    output wire [15:0]       err_page
+    output reg               err_valid,
+    output reg  [7:0]        err_cause,
+    output reg  [15:0]       err_page
 );
 
     wire [`CDE_MEM_W-1:0] mem1;
@@ -118,14 +118,14 @@ module cde_pages #(
     end
 
     assign ar_page_index = page[12 +: PAGE_W];
-    assign err_valid = take && cause != 8'h00;
-    assign err_cause = cause;
-    assign err_page = page[27:12];
 
     // Low from power-up, before any clock edge.
     initial s_axi_rvalid = 1'b0;
     always @(posedge clk) begin
         looking <= {looking[1:0], take};
+        err_valid <= take && cause != 8'h00 && !rst;
+        err_cause <= cause;
+        err_page <= page[27:12];
         if (take) begin
             s_axi_rid <= ar_id;
             beats <= ar_len;

@@ -52,7 +52,7 @@ module cde_track #(
     reg [MAX_LOG2:0] spare_rd;
 
     // ---------------------------------------------------------------- push
-    // Step 1 moves the tail, step 2 fills the node; both are done before the write can be answered.
+    // Step 1 moves the tail and stores the data, step 2 links the node; both are done before the write can be answered.
     reg               q_valid;
     reg [ID_W-1:0]    q_id;
     reg [W-1:0]       q_data;
@@ -60,7 +60,7 @@ module cde_track #(
     reg [NODE_W-1:0]  n_node;
     reg [NODE_W-1:0]  n_fresh;
     reg [MAX_LOG2:0]  room;          // nodes neither used nor spoken for
-    reg  [NODE_W-1:0] q_node;        // the ID's last node
+    wire [NODE_W-1:0] q_node = tail[q_id];      // the ID's last node
     wire [NODE_W-1:0] fresh = spare[spare_rd[MAX_LOG2-1:0]];
     wire push = push_valid && push_ready;
 
@@ -86,7 +86,6 @@ module cde_track #(
     always @(posedge clk) begin
         q_valid <= push && !rst;
         q_id <= push_id;
-        q_node <= q_valid && q_id == push_id ? fresh : tail[push_id];
         q_data <= push_data;
         n_valid <= q_valid && !rst;
         n_node <= q_node;

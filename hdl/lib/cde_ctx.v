@@ -36,6 +36,9 @@ module cde_ctx #(
     (* no_rw_check *)
     reg [CW-1:0]  mem [0:(1 << AW) - 1];
     reg [CW-1:0]  q_1;
+    reg [W-1:0]   q_2;
+    wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_1;
+    reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
 
     wire          clear, flip, bad, lost, heal, v_1, v_2, user_1;
     wire [AW-1:0] clear_addr, heal_addr, at_1, at_2;
@@ -52,6 +55,8 @@ module cde_ctx #(
 
     cde_flip #(.CW(CW)) flips (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
 
+    cde_ecc_syndrome #(.W(W), .CW(CW)) parities (.code(q_1), .syndrome(syndrome_1));
+
     // A word is corrected only when none of its writes is on the way, so written back it takes its place among them.
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write (
         .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we), .waddr(waddr), .wdata(wdata), .heal(heal),
@@ -61,7 +66,7 @@ module cde_ctx #(
     );
 
     cde_ctx_read #(.W(W), .AW(AW), .CW(CW)) read (
-        .clk(clk), .clear(clear), .raddr(raddr), .q_1(q_1), .we0(we), .waddr0(waddr), .wdata0(wdata), .v0_1(user_1),
+        .clk(clk), .clear(clear), .raddr(raddr), .q_2(q_2), .syndrome_2(syndrome_2), .we0(we), .waddr0(waddr), .wdata0(wdata), .v0_1(user_1),
         .at0_1(at_1),
         .data0_1(data_1), .v0_2(v_2), .at0_2(at_2), .data0_2(data_2),
         .we1(1'b0), .waddr1({AW{1'b0}}),
@@ -72,6 +77,7 @@ module cde_ctx #(
 
     always @(posedge clk) begin
         q_1 <= mem[raddr];
+        {q_2, syndrome_2} <= {q_1[W-1:0], syndrome_1};
         if (v_1) mem[at_1] <= put_code;
     end
 

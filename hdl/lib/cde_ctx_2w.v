@@ -34,6 +34,7 @@ module cde_ctx_2w #(
 );
 
     localparam CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W;
+    localparam S_W = `CDE_ECC_SYNDROMES(W);
 
     // A read at the edge of a write of its word is replaced by that write.
     (* no_rw_check *)
@@ -43,6 +44,9 @@ module cde_ctx_2w #(
     reg           side0 [0:(1 << AW) - 1];      // bank1 holds the newest word where they differ
     reg           side1 [0:(1 << AW) - 1];
     reg [CW-1:0]  r0_bank0_1, r0_bank1_1, r1_bank0_1, r1_bank1_1;
+    reg [W-1:0]   r0_bank0_2, r0_bank1_2, r1_bank0_2, r1_bank1_2;
+    wire [S_W-1:0] r0_syn0_1, r0_syn1_1, r1_syn0_1, r1_syn1_1;
+    reg  [S_W-1:0] r0_syn0_2, r0_syn1_2, r1_syn0_2, r1_syn1_2;
     reg [AW-1:0]  r0_addr_1, r1_addr_1;
     reg           r0_newest_2, r0_side, r1_newest_2, r1_side;
     // Read a cycle behind the banks: what was stored in between is among the writes that replace what was read.
@@ -55,7 +59,6 @@ module cde_ctx_2w #(
     wire [CW-1:0] mask, put_code0, put_code1;
     wire          v0_1, v0_2, v1_1, v1_2, user0_1, user1_1;
     wire [AW-1:0] at0_1, at0_2, at1_1, at1_2;
-    wire [W-1:0]  heal_data0 = rdata0, heal_data1 = rdata1;
     wire [W-1:0]  data0_1, data0_2, data1_1, data1_2;
     reg           same_1;                       // both ports write one word
     reg           walk_1;
@@ -68,32 +71,37 @@ module cde_ctx_2w #(
 
     cde_flip #(.CW(CW)) flips (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
 
-    // A word is corrected only when none of its writes is on the way. It is written back into its bank, unless the
-    // other bank gets a newer one in that cycle, so written back it takes its place among the writes.
-    wire          first0 = heal0 && !r0_side;
-    wire          first1 = heal0 && r0_side;
-    wire [AW-1:0] back_addr0 = first0 ? heal_addr0 : heal_addr1;
-    wire [AW-1:0] back_addr1 = first1 ? heal_addr0 : heal_addr1;
-    wire          back0 = (first0 || (heal1 && !r1_side)) && !(we1 && waddr1 == back_addr0);
-    wire          back1 = (first1 || (heal1 && r1_side)) && !(we0 && waddr0 == back_addr1);
+    cde_ecc_syndrome #(.W(W), .CW(CW)) parities00 (.code(r0_bank0_1), .syndrome(r0_syn0_1));
+    cde_ecc_syndrome #(.W(W), .CW(CW)) parities01 (.code(r0_bank1_1), .syndrome(r0_syn1_1));
+    cde_ecc_syndrome #(.W(W), .CW(CW)) parities10 (.code(r1_bank0_1), .syndrome(r1_syn0_1));
+    cde_ecc_syndrome #(.W(W), .CW(CW)) parities11 (.code(r1_bank1_1), .syndrome(r1_syn1_1));
+
+    // A word is corrected only when none of its writes is on the way, nor another one in the cycle of the correction.
+    // In the cycle behind it is written back into its bank, unless the other bank gets a newer one, so written back it
+    // takes its place among the writes. Of two words one is written back, the other when it is read again.
+    reg           back, back_side;
+    reg [AW-1:0]  back_addr;
+    reg [W-1:0]   back_data;
+    wire          back0 = back && !back_side && !(we1 && waddr1 == back_addr);
+    wire          back1 = back && back_side && !(we0 && waddr0 == back_addr);
+    wire [AW-1:0] next_addr = heal0 ? heal_addr0 : heal_addr1;
 
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write0 (
         .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we0), .waddr(waddr0), .wdata(wdata0), .heal(back0),
-        .heal_addr(back_addr0),
-        .heal_data(first0 ? heal_data0 : heal_data1), .flip(flip && user0_1 && !user1_1), .mask(mask), .v_1(v0_1),
+        .heal_addr(back_addr), .heal_data(back_data), .flip(flip && user0_1 && !user1_1), .mask(mask), .v_1(v0_1),
         .user_1(user0_1), .at_1(at0_1),
         .data_1(data0_1), .v_2(v0_2), .at_2(at0_2), .data_2(data0_2), .put_code(put_code0)
     );
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write1 (
         .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we1), .waddr(waddr1), .wdata(wdata1), .heal(back1),
-        .heal_addr(back_addr1),
-        .heal_data(first1 ? heal_data0 : heal_data1), .flip(flip && user1_1), .mask(mask), .v_1(v1_1),
+        .heal_addr(back_addr), .heal_data(back_data), .flip(flip && user1_1), .mask(mask), .v_1(v1_1),
         .user_1(user1_1), .at_1(at1_1),
         .data_1(data1_1), .v_2(v1_2), .at_2(at1_2), .data_2(data1_2), .put_code(put_code1)
     );
 
     cde_ctx_read #(.W(W), .AW(AW), .CW(CW)) read0 (
-        .clk(clk), .clear(clear), .raddr(raddr0), .q_1(r0_newest_1 ? r0_bank1_1 : r0_bank0_1), .we0(we0),
+        .clk(clk), .clear(clear), .raddr(raddr0), .q_2(r0_newest_2 ? r0_bank1_2 : r0_bank0_2),
+        .syndrome_2(r0_newest_2 ? r0_syn1_2 : r0_syn0_2), .we0(we0),
         .waddr0(waddr0), .wdata0(wdata0),
         .v0_1(user0_1), .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2), .we1(we1),
         .waddr1(waddr1), .wdata1(wdata1), .v1_1(user1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2),
@@ -101,7 +109,8 @@ module cde_ctx_2w #(
         .heal_addr(heal_addr0)
     );
     cde_ctx_read #(.W(W), .AW(AW), .CW(CW)) read1 (
-        .clk(clk), .clear(clear), .raddr(raddr1), .q_1(r1_newest_1 ? r1_bank1_1 : r1_bank0_1), .we0(we0),
+        .clk(clk), .clear(clear), .raddr(raddr1), .q_2(r1_newest_2 ? r1_bank1_2 : r1_bank0_2),
+        .syndrome_2(r1_newest_2 ? r1_syn1_2 : r1_syn0_2), .we0(we0),
         .waddr0(waddr0), .wdata0(wdata0),
         .v0_1(user0_1), .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2), .we1(we1),
         .waddr1(waddr1), .wdata1(wdata1), .v1_1(user1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2),
@@ -114,7 +123,15 @@ module cde_ctx_2w #(
         r0_bank1_1 <= bank1[raddr0];
         r1_bank0_1 <= bank0[raddr1];
         r1_bank1_1 <= bank1[raddr1];
+        {r0_bank0_2, r0_syn0_2} <= {r0_bank0_1[W-1:0], r0_syn0_1};
+        {r0_bank1_2, r0_syn1_2} <= {r0_bank1_1[W-1:0], r0_syn1_1};
+        {r1_bank0_2, r1_syn0_2} <= {r1_bank0_1[W-1:0], r1_syn0_1};
+        {r1_bank1_2, r1_syn1_2} <= {r1_bank1_1[W-1:0], r1_syn1_1};
         {r0_addr_1, r1_addr_1} <= {raddr0, raddr1};
+        back <= (heal0 || heal1) && !(we0 && waddr0 == next_addr) && !(we1 && waddr1 == next_addr) && !clear;
+        back_side <= heal0 ? r0_side : r1_side;
+        back_addr <= next_addr;
+        back_data <= heal0 ? rdata0 : rdata1;
         {r0_newest_2, r0_side} <= {r0_newest_1, r0_newest_2};
         {r1_newest_2, r1_side} <= {r1_newest_1, r1_newest_2};
         walk_1 <= clear;

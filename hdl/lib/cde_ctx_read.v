@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ctx_read: the way of a read out of a memory of contexts (cde_ctx, cde_ctx_2w).
 //
-// Purpose: what the memory gave is registered, corrected, and replaced by the latest write of the word that is not in
+// Purpose: what the memory gave, registered with its syndrome, is corrected, and replaced by the latest write not in
 //          it: that of the cycle before the read, of its own, or of the two behind it, by either write port; of one
 //          cycle port 1 wins. A wrong word is reported once while it is read again within three reads.
-// Ports:   raddr; q_1 the code word of the read of the cycle before; of each write port the write itself and its steps
-//          (cde_ctx_write); rdata; bad, lost report; heal the word in rdata was corrected and is to be written back,
-//          heal_addr.
+// Ports:   raddr; q_2 data and syndrome_2 syndrome (cde_ecc_syndrome) of the read of two cycles before; of each write
+//          port the write itself and its steps (cde_ctx_write); rdata; bad, lost report; heal the word in rdata was
+//          corrected and is to be written back, heal_addr.
 // Latency: rdata, bad, lost and heal belong to the raddr of three cycles before.
 `default_nettype none
 `include "cde_mem.vh"
@@ -19,7 +19,8 @@ module cde_ctx_read #(
     input  wire          clk,
     input  wire          clear,
     input  wire [AW-1:0] raddr,
-    input  wire [CW-1:0] q_1,
+    input  wire [W-1:0]  q_2,
+    input  wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2,
 
     input  wire          we0,
     input  wire [AW-1:0] waddr0,
@@ -50,7 +51,6 @@ module cde_ctx_read #(
 
     reg [AW-1:0]  raddr_1, raddr_2;
     reg           ok_1, ok_2;                       // read after the clearing walk
-    reg [CW-1:0]  q_2;
     // Hits of port 0 and port 1: by the write of the cycle before the read, of its own cycle, and of the two behind it
     wire          one0_1 = v0_2 && at0_2 == raddr_1, one1_1 = v1_2 && at1_2 == raddr_1;
     wire          own0_1 = v0_1 && at0_1 == raddr_1, own1_1 = v1_1 && at1_1 == raddr_1;
@@ -59,13 +59,12 @@ module cde_ctx_read #(
     wire [W-1:0]  fwd_1 = own1_1 ? data1_1 : own0_1 ? data0_1 : one1_1 ? data1_2 : data0_2;
     reg           any_2;                            // any of the first three
     reg [W-1:0]   fwd_2;                            // its data
-    wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
     reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_3;
     wire          counts_2 = ok_2 && !any_2 && !last0_2 && !last1_2;
     wire [W-1:0]  fixed_2;
     wire          wrong_3, hopeless_3;
 
-    cde_ecc_dec #(.W(W), .CW(CW)) dec (.code(q_2), .fixed(fixed_2), .syndrome(syndrome_2));
+    cde_ecc_dec #(.W(W), .CW(CW)) dec (.data(q_2), .syndrome(syndrome_2), .fixed(fixed_2));
     cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome_3), .bad(wrong_3), .lost(hopeless_3));
 
     assign heal = wrong_3 && !hopeless_3;
@@ -76,7 +75,6 @@ module cde_ctx_read #(
 
         raddr_2 <= raddr_1;
         ok_2 <= ok_1 && !clear;
-        q_2 <= q_1;
         any_2 <= one0_1 || one1_1 || own0_1 || own1_1 || next0_1 || next1_1;
         // Written values come late.
         fwd_2 <= next1_1 ? wdata1 : next0_1 ? wdata0 : fwd_1;

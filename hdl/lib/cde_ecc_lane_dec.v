@@ -3,7 +3,7 @@
 //
 // Purpose: corrects one wrong bit of up to 26 data bits and their check bits (cde_ecc.vh); what else there is to say of
 //          the word tells its syndrome (cde_ecc_check).
-// Ports:   data and check as read, fixed the corrected data, syndrome 0 of a code word.
+// Ports:   data as read, syndrome of the lane (cde_ecc_syndrome), fixed the corrected data.
 // Latency: combinational.
 `default_nettype none
 `include "cde_mem.vh"
@@ -12,9 +12,8 @@ module cde_ecc_lane_dec #(
     parameter D = 8
 ) (
     input  wire [D-1:0]                data,
-    input  wire [`CDE_ECC_LANE(D)-1:0] check,
-    output reg  [D-1:0]                fixed,
-    output reg  [`CDE_ECC_LANE(D)-1:0] syndrome
+    input  wire [`CDE_ECC_LANE(D)-1:0] syndrome,
+    output reg  [D-1:0]                fixed
 );
 
     `include "cde_ecc.vh"
@@ -29,7 +28,6 @@ module cde_ecc_lane_dec #(
 
     always @* begin
         column = {R{1'b0}};
-        for (k = 0; k < R; k = k + 1) syndrome[k] = check[k] ^ (^(data & ROWS[32*k +: D]));
         for (j = 0; j < D; j = j + 1) begin
             for (k = 0; k < R; k = k + 1) column[k] = ROWS[32*k + j];
             wrong[j] = syndrome == column;

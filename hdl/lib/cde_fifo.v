@@ -50,10 +50,9 @@ module cde_fifo #(
     // Low from power-up, before any clock edge.
     initial q_valid = 1'b0;
     always @(posedge clk) begin
-        if (push && !(load && !stored)) begin
-            mem[wr_ptr[DEPTH_LOG2-1:0]] <= push_data;
-            wr_ptr <= wr_ptr + ONE;
-        end
+        // A free place is written even if the word goes to the output at once: writing waits for nobody.
+        if (push_valid) mem[wr_ptr[DEPTH_LOG2-1:0]] <= push_data;
+        if (push && !(load && !stored)) wr_ptr <= wr_ptr + ONE;
         if (load) begin
             q_valid <= stored || push;
             q_data <= stored ? mem[rd_ptr[DEPTH_LOG2-1:0]] : push_data;

@@ -63,7 +63,8 @@ module cde_ram_direct #(
     wire          heal = wrong_2 && !hopeless_2 && !written_2;
     wire [CW-1:0] code;
 
-    cde_ecc_dec #(.W(W), .CW(CW)) dec (.code(q_1), .fixed(rdata), .syndrome(syndrome_1));
+    cde_ecc_syndrome #(.W(W), .CW(CW)) parities (.code(q_1), .syndrome(syndrome_1));
+    cde_ecc_dec #(.W(W), .CW(CW)) dec (.data(q_1[W-1:0]), .syndrome(syndrome_1), .fixed(rdata));
     cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome_2), .bad(wrong_2), .lost(hopeless_2));
     cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(put), .data(clear ? {W{1'b0}} : we ? wdata : heal_data), .code(code));
     cde_mem_report #(.AW(AW)) report (

@@ -52,7 +52,8 @@ module cde_ram_read #(
     wire          wrong_2, hopeless_2;
     wire          after_1 = we0 && waddr0 == raddr_1;
 
-    cde_ecc_dec #(.W(W), .CW(CW)) dec (.code(q_1), .fixed(fixed_1), .syndrome(syndrome_1));
+    cde_ecc_syndrome #(.W(W), .CW(CW)) parities (.code(q_1), .syndrome(syndrome_1));
+    cde_ecc_dec #(.W(W), .CW(CW)) dec (.data(q_1[W-1:0]), .syndrome(syndrome_1), .fixed(fixed_1));
     cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome_2), .bad(wrong_2), .lost(hopeless_2));
 
     wire [W-1:0]  fwd_1 = own0_1 ? data0_1 : one0_1 ? data0_2 : data0_3;

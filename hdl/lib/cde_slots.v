@@ -33,7 +33,8 @@ module cde_slots #(
 
     (* no_rw_check *)
     reg [CW-1:0]  mem [0:(1 << AW) - 1];
-    reg [CW-1:0]  q_1, q_2;
+    reg [CW-1:0]  q_1;
+    reg [W-1:0]   q_2;
 
     wire          clear, flip, bad, lost, put;
     wire [AW-1:0] clear_addr, put_addr;
@@ -50,7 +51,7 @@ module cde_slots #(
 
     always @(posedge clk) begin
         q_1 <= mem[raddr];
-        q_2 <= q_1;
+        q_2 <= q_1[W-1:0];
         if (put) mem[put_addr] <= put_code;
     end
 
@@ -58,14 +59,15 @@ module cde_slots #(
     // one at the edge of its read, which would have no value.
     reg           hit_1, hit_2, written_3;
     reg [AW-1:0]  raddr_1, raddr_2, heal_addr;
-    wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
-    reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_3;
+    wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_1;
+    reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2, syndrome_3;
     wire [W-1:0]  fixed_2;
     wire          wrong_3, hopeless_3;
     wire          heal = wrong_3 && !hopeless_3 && !written_3;
     wire [CW-1:0] code;
 
-    cde_ecc_dec #(.W(W), .CW(CW)) dec (.code(q_2), .fixed(fixed_2), .syndrome(syndrome_2));
+    cde_ecc_syndrome #(.W(W), .CW(CW)) parities (.code(q_1), .syndrome(syndrome_1));
+    cde_ecc_dec #(.W(W), .CW(CW)) dec (.data(q_2), .syndrome(syndrome_2), .fixed(fixed_2));
     cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome_3), .bad(wrong_3), .lost(hopeless_3));
     cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(put), .data(clear ? {W{1'b0}} : we ? wdata : rdata), .code(code));
     cde_mem_report #(.AW(AW)) report (
@@ -81,6 +83,7 @@ module cde_slots #(
         raddr_1 <= raddr;
         hit_2 <= hit_1 || clear || (we && waddr == raddr_1);
         raddr_2 <= raddr_1;
+        syndrome_2 <= syndrome_1;
         rdata <= fixed_2;
         syndrome_3 <= hit_2 ? {`CDE_ECC_SYNDROMES(W){1'b0}} : syndrome_2;
         written_3 <= clear || (we && waddr == raddr_2);

@@ -20,6 +20,7 @@ from tb.selftest.icarus import build, run
 CODE = (
     "cde_flip",
     "cde_ecc_enc",
+    "cde_ecc_syndrome",
     "cde_ecc_dec",
     "cde_ecc_check",
     "cde_ecc_lane_enc",

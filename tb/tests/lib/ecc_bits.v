@@ -23,7 +23,8 @@ module ecc_bits;
     cde_flip #(.CW(CW)) flips (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
     cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(1'b1), .data(data), .code(clean));
     assign code = flip ? clean ^ mask : clean;
-    cde_ecc_dec #(.W(W), .CW(CW)) dec (.code(code), .fixed(fixed), .syndrome(syndrome));
+    cde_ecc_syndrome #(.W(W), .CW(CW)) parities (.code(code), .syndrome(syndrome));
+    cde_ecc_dec #(.W(W), .CW(CW)) dec (.data(code[W-1:0]), .syndrome(syndrome), .fixed(fixed));
     cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome), .bad(bad), .lost(lost));
 
     // Which lane a bit of the code word belongs to: CDE_ECC_D data bits, CDE_ECC_R check bits.

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// cde_ecc_syndrome: syndrome of each lane of a code word of a memory.
+//
+// Purpose: the parities of the code word as read, two levels of logic, so that they fit behind a block RAM and a
+//          register may stand between them and the correction (cde_ecc_dec). CW = W: no code.
+// Ports:   code as read; syndrome 0 in lanes of a code word.
+// Latency: combinational.
+`default_nettype none
+`include "cde_mem.vh"
+
+module cde_ecc_syndrome #(
+    parameter W = 8,
+    parameter CW = 13
+) (
+    input  wire [CW-1:0] code,
+    output wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome
+);
+
+    `include "cde_ecc.vh"
+
+    generate
+        if (CW == W) begin : g_plain
+            wire unused_code = &{1'b0, code};
+            assign syndrome = {`CDE_ECC_SYNDROMES(W){1'b0}};
+        end else begin : g_code
+            localparam LANES = (W + `CDE_ECC_D - 1) / `CDE_ECC_D;
+            genvar i, k;
+
+            for (i = 0; i < LANES; i = i + 1) begin : g_lane
+                localparam D = i == LANES - 1 ? W - `CDE_ECC_D * i : `CDE_ECC_D;
+                localparam R = `CDE_ECC_LANE(D);
+                localparam [191:0] ROWS = ecc_rows(R);
+                wire [D-1:0] data = code[`CDE_ECC_D*i +: D];
+                wire [R-1:0] check = code[W + `CDE_ECC_R*i +: R];
+
+                for (k = 0; k < `CDE_ECC_R; k = k + 1) begin : g_bit
+                    if (k < R) begin : g_row
+                        assign syndrome[`CDE_ECC_R*i + k] = check[k] ^ (^(data & ROWS[32*k +: D]));
+                    end else begin : g_none
+                        assign syndrome[`CDE_ECC_R*i + k] = 1'b0;
+                    end
+                end
+            end
+        end
+    endgenerate
+
+endmodule
+
+`default_nettype wire
