@@ -29,8 +29,6 @@ _OUT = ROOT / "docs" / "waves"
 _STEP = re.compile(r"walk (\w+): (\d+) to (\d+) ps")
 _PERIOD = 4000  # ps
 _LATE = 1 << 50  # after the end of every run
-#: Where a test does not tell its steps: cycles without an event that end a part of the run.
-_PAUSE = 5
 _ROW, _LEFT, _CHAR = 30, 130, 7.0
 _STYLE = (
     "text{font:11px monospace;fill:#222}.n{font-weight:bold}.c{fill:#777}"
@@ -200,18 +198,34 @@ class _Wave:
 
 @dataclass(frozen=True)
 class _Walk:
-    """``steps``: first and last part of the run in each step; none where the test logs its own."""
+    """``steps``: row and number, from 1, of the first and the last event of each step; none where
+    the test logs its own.
+    """
 
     name: str
     test: str
     build: str
     rows: tuple[_Row, ...]
-    steps: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    steps: Mapping[str, tuple[str, int, str, int]] = field(default_factory=dict)
 
 
-_ARM = {"armed": (1, 2), "called": (3, 6), "returned": (7, 10)}
-_CHAIN = {"held": (4, 4), "released": (5, 5), "completed": (6, 8), "refused": (10, 11)}
-_RECEIVE = {"posted": (6, 7), "taken": (9, 10), "last": (12, 13), "completed": (14, 15)}
+_ARM = {
+    "armed": ("page write", 1, "its answer", 1),
+    "called": ("completion", 1, "publication", 2),
+    "returned": ("page write", 2, "its answer", 3),
+}
+_CHAIN = {
+    "held": ("page write", 1, "its answer", 2),
+    "released": ("page write", 3, "request", 3),
+    "completed": ("report", 1, "its answer", 4),
+    "refused": ("page write", 7, "memory write", 5),
+}
+_RECEIVE = {
+    "posted": ("page write", 4, "its answer", 5),
+    "taken": ("message", 1, "answer", 2),
+    "last": ("message", 4, "answer", 5),
+    "completed": ("report", 1, "its answer", 7),
+}
 _WALKS = (
     _Walk("walk", "test_window_walk.WindowWalkTest", "engine", _WINDOW_ROWS),
     _Walk("arm", "test_smoke.SmokeTest", "default", _ARM_ROWS, _ARM),
@@ -231,14 +245,14 @@ def _events(wave: _Wave, rows: Sequence[_Row], begin: int, end: int) -> Iterator
                 yield cycle, number, row.text(partial(wave.at, time))
 
 
-def _parts(events: Sequence[_Event]) -> list[list[_Event]]:
-    """The events, cut where nothing happens for a while."""
-    parts: list[list[_Event]] = []
-    for event in events:
-        if not parts or event[0] - parts[-1][-1][0] > _PAUSE:
-            parts.append([])
-        parts[-1].append(event)
-    return parts
+def _between(walk: _Walk, events: Sequence[_Event], step: str) -> list[_Event]:
+    """The events of a step."""
+    first, number, last, end = walk.steps[step]
+
+    def cycle(name: str, count: int) -> int:
+        return [when for when, row, _ in events if walk.rows[row].name == name][count - 1]
+
+    return [event for event in events if cycle(first, number) <= event[0] <= cycle(last, end)]
 
 
 def _last_command(events: Sequence[_Event]) -> list[_Event]:
@@ -286,15 +300,15 @@ def _steps(walk: _Walk) -> Iterator[tuple[str, list[_Event]]]:
     """Records a walk; name and events of each of its steps."""
     command = [sys.executable, "-m", "tb.runner", "waves", "--test", walk.test]
     subprocess.run([*command, "--build", walk.build, "--seed", "1"], cwd=ROOT, check=True)
-    wave = _Wave(_WAVES / f"{walk.test.partition('.')[2]}-{walk.build}-s1.fst")
+    wave = _Wave(_WAVES / f"{walk.test.partition('.')[2]}-{walk.build}-verilator-s1.fst")
     logs = sorted(_JOBS.rglob(f"{walk.test}*/sim.log"), key=lambda path: path.stat().st_mtime)
     told = _STEP.findall(logs[-1].read_text())
     for step, begin, end in told:
         yield step, _last_command(list(_events(wave, walk.rows, int(begin), int(end))))
     if not told:
-        parts = _parts(list(_events(wave, walk.rows, 0, wave.end)))
-        for name, (first, last) in walk.steps.items():
-            yield name, [event for part in parts[first : last + 1] for event in part]
+        events = list(_events(wave, walk.rows, 0, wave.end))
+        for name in walk.steps:
+            yield name, _between(walk, events, name)
 
 
 def main() -> int:

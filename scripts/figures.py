@@ -102,13 +102,15 @@ def formal_table(data: list[dict[str, Any]]) -> str:
     rows = [
         (
             f"`{row['property']}`",
-            f"`{row['module']}`",
+            f"`{row['module']}`".replace(", ", "`, `"),
             ", ".join(row["requirements"]),
             row["status"],
             str(len(row["assertions"])),
             f"{sum(not p['problem'] for p in row['planted'])} of {len(row['planted'])}"
             if row["planted"]
-            else "-",
+            else "-"
+            if row["mode"] == "cover"
+            else "not run",
             ", ".join(f"{k} {v}" for k, v in row["parameters"].items()) or "as written",
         )
         for row in data

@@ -27,8 +27,9 @@ module wave_object (
     wire         post_shared = post[7:0] == 8'h59 || post[40];
     // A request takes a buffer of the SRQ for a QP; a watermark command names the SRQ.
     wire         takes_srq = take[7:0] == 8'h50 ? take_shared && take[63:48] == srq_number : take[23:8] == srq_number;
-    wire         key_8 = trace_valid[8] && trace_data[8*256+160 +: 12] == key_number[11:0];
-    wire         key_9 = trace_valid[9] && trace_data[9*256+160 +: 12] == key_number[11:0];
+    wire [31:0]  key_8_now = trace_data[8*256+160 +: 32], key_9_now = trace_data[9*256+160 +: 32]; // 0: of no object
+    wire         key_8 = trace_valid[8] && key_8_now != 32'd0 && key_8_now[11:0] == key_number[11:0];
+    wire         key_9 = trace_valid[9] && key_9_now != 32'd0 && key_9_now[11:0] == key_number[11:0];
 
     wave_cq cq (
         .clk(clk), .rst(rst), .number(cq_number), .trace_valid(trace_valid[2:0]), .trace_data(trace_data[767:0])

@@ -176,14 +176,15 @@ def run_sby(
     if not log.is_file():  # sby itself did not start
         work.mkdir(exist_ok=True)
         log.write_text(text)
-    # A name that is declared nowhere would be a free signal, and what uses it no check.
-    notes = work / "model" / "design.log"
-    if notes.is_file() and "implicitly declared" in notes.read_text(errors="replace"):
-        status = "ERROR: undeclared name, see model/design.log"
+    # A name that is declared nowhere, or `hierconn` of nothing (where a name is found, flattening
+    # removes the attribute), would be a free signal, and what uses it no check.
+    notes, design = work / "model" / "design.log", work / "model" / "design.il"
+    said, made = (p.read_text(errors="replace") if p.is_file() else "" for p in (notes, design))
+    if "implicitly declared" in said or "attribute \\hierconn" in made:
+        status = "ERROR: undeclared name: model/design.log, or hierconn in model/design.il"
     failed, trace, depth = read_log(text)
-    design = work / "model" / "design.il"
     kind = "cover" if proof.mode == "cover" else "assert"
-    properties = read_properties(design.read_text(), kind) if design.is_file() else ()
+    properties = read_properties(made, kind)
     place = None
     if trace:
         place = folder / trace if (folder / trace).is_file() else work / trace

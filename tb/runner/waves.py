@@ -19,7 +19,7 @@ from tb.waves.stories import write_stories
 
 def wave_file(job: Job) -> Path:
     """Where the waves of a job are put."""
-    return SIM_BUILD / "waves" / f"{job.test}-{job.build}-s{job.seed}.fst"
+    return SIM_BUILD / "waves" / f"{job.test}-{job.build}-{job.sim}-s{job.seed}.fst"
 
 
 def _record(

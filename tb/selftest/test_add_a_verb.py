@@ -129,7 +129,7 @@ def run(copy: Path, *command: str) -> str:
 
 def copies(root: Path) -> Iterator[str]:
     """What a checkout has, without what was made in it."""
-    made = {".git", ".venv", ".regression", ".hypothesis", "sim_build"}
+    made = {".git", ".venv", ".venv-docs", ".regression", ".hypothesis", "sim_build"}
     return (path.name for path in root.iterdir() if path.name not in made)
 
 

@@ -151,11 +151,12 @@ def test_inductions_prove_refute_and_get_stuck(
         assert run.trace and run.trace.is_file()
 
 
-def test_an_undeclared_name_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("declared", ["", "(* hierconn *) wire nothing;"])
+def test_an_undeclared_name_is_an_error(tmp_path: Path, declared: str) -> None:
     source = tmp_path / "typo.v"
     source.write_text(
-        "module typo (input wire clk);\n"
-        " always @(posedge clk) name: assert (nothing || 1'b1);\nendmodule\n"
+        f"module typo (input wire clk);\n{declared}"
+        " always @(posedge clk) name: assert (nothing == clk);\nendmodule\n"
     )
     proof = Proof("typo", "s", ("X",), "m", "typo", ("typo.v",), "bmc", 2)
     assert "undeclared" in run_sby(proof, tmp_path, {"typo.v": source}).status

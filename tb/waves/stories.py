@@ -16,8 +16,9 @@ _PIN = "tb_top.dut."
 #: Bit 11 of the number of a window's key (docs/windows.md).
 WINDOW_BIT = 0x800
 _PERIOD_PS = 4000
-#: Clock cycles before the first step, shown at most, and looked at for it.
-_BEFORE, _SHOWN, _LOOKED_AT = 4, 160, 100_000
+#: Clock cycles before the first step, which a post is on its way to, and behind the last one; shown
+#: at most; looked at for steps.
+_AROUND, _SHOWN, _LOOKED_AT = 12, 160, 100_000
 _WIDTH, _ZOOM_PIXELS = 1200, 200
 _HEAD = """[timestart] {start}
 [size] 1800 1000
@@ -167,10 +168,12 @@ STORIES: Mapping[str, Story] = {
         "AXI ports",
         (
             *("Doorbell pages", *_handshake("s_axi", "aw", "w", "b", "ar", "r")),
+            *(_DOORBELL[0], _DOORBELL[3]),
             *("Control", *_handshake("s_axil", "aw", "w", "b", "ar", "r")),
-            *("Host memory", *_handshake("m_axi", "aw", "w", "b")),
+            f"command | {_TOP}command[8:0] | command",
+            *("Host memory", *_handshake("m_axi", "aw", "w", "b"), _MEMORY[1]),
             *(f"address | {_PIN}m_axi_awaddr[63:0] | h", f"id queue | {_TOP}aw_queue[15:0] | d"),
-            f"response | {_PIN}m_axi_bresp[1:0] | h",
+            f"bresp, with bvalid | {_PIN}m_axi_bresp[1:0] | h",
         ),
         ("dut.s_axi_awvalid", "dut.m_axi_awvalid", "dut.m_axi_bvalid"),
     ),
@@ -250,7 +253,7 @@ def span(wave: Path, story: Story, end_ps: int) -> tuple[int, int]:
         return everything
     within = {first: [n for n in steps if 0 <= n - first < story.shown] for first in steps}
     first = max(steps, key=lambda n: len(within[n]))
-    return max(0, first - _BEFORE) * _PERIOD_PS, (within[first][-1] + 2 * _BEFORE) * _PERIOD_PS
+    return max(0, first - _AROUND) * _PERIOD_PS, (within[first][-1] + _AROUND) * _PERIOD_PS
 
 
 def ps_per_step(wave: object) -> int:
