@@ -65,7 +65,7 @@ module cde_ctrl #(
     // CDE_MEM_COUNTERS}
     output reg          inject,
     output reg  [27:0]  injection,
-    output wire [1:0]   refused           // accesses answered SLVERR in this cycle
+    output reg  [1:0]   refused           // accesses answered SLVERR in the cycle before
 );
 
     localparam [31:0] CAP0 = (NUM_PAGES << 16) | NUM_CQ;
@@ -211,6 +211,7 @@ module cde_ctrl #(
     initial s_axil_rvalid = 1'b0;
     always @(posedge clk) begin
         looked <= ar_valid && !read && !rst;
+        refused <= rst ? 2'd0 : {1'b0, write && !w_ok} + {1'b0, read && !r_ok};
         if (s_axil_rready) s_axil_rvalid <= 1'b0;
         if (read) begin
             s_axil_rvalid <= 1'b1;
@@ -220,7 +221,6 @@ module cde_ctrl #(
         if (rst) s_axil_rvalid <= 1'b0;
     end
 
-    assign refused = {1'b0, write && !w_ok} + {1'b0, read && !r_ok};
 
 endmodule
 
