@@ -82,7 +82,7 @@ module cde_track #(
     assign pop_valid = l_pops;
     assign pop_data = l_data;
     assign pop_error = l_error;
-    wire [NODE_W-1:0] l_next = next_node[l_node];
+    wire [NODE_W-1:0] l_next = next_node[l_node & {NODE_W{l_valid}}];      // gated as q_id is
     wire [NODE_W-1:0] b_node = l_pops && l_id == b_id ? l_next : head[b_id];
 
     always @(posedge clk) begin
