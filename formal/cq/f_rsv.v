@@ -92,8 +92,8 @@ module f_rsv (
         i_judged: assert (judged == verdicts && asked == {\dut.c_valid , \dut.r_valid , \dut.s_valid , \dut.b_valid });
         i_quiet: assert (up || (waiting == 0 && !watching));
         if (watching && !known) i_unknown: assert (ahead >= verdicts && ahead < waiting && unasked == ahead - verdicts);
-        if (watching && known) i_known: assert (ahead < verdicts && verdict ==
-                                                  (ahead < answers ? \dut.out_fifo.words [ahead[2:0]] : \dut.d_granted ));
+        if (watching && known) i_known: assert (ahead < verdicts &&
+            verdict == (ahead < answers ? \dut.out_fifo.words [ahead[2:0]] : \dut.d_granted ));
     end
 `endif
 

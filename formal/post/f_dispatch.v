@@ -169,6 +169,7 @@ module f_dispatch #(
     (* hierconn *) wire [P_W-1:0] \dut.looks_i.f_index , \dut.looks_i.f_bound ;
     (* hierconn *) wire [1:0] \dut.looks_i.want , \dut.looks_i.busy , \dut.looks_i.n_in , \dut.looks_i.n_out ;
     (* hierconn *) wire [2:0] \dut.looks_i.n_count ;
+    (* hierconn *) wire \dut.looks_i.n_valid ;
     (* hierconn *) wire [4*L_W-1:0] \dut.looks_i.f_line ;
     (* hierconn *) wire \dut.looks_i.index_ram.raddr_3 , \dut.looks_i.index_ram.raddr_2 ,
         \dut.looks_i.index_ram.raddr_1 ;

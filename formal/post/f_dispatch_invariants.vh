@@ -149,7 +149,7 @@ always @(posedge clk) begin
         one_at_a_time: assert ({2'd0, offer} + {2'd0, l1_asked} + {2'd0, l2_asked} + {2'd0, l3} + {2'd0, n} + {2'd0,
             f} == {2'd0, busy});
         one_in_line: assert ((n_at & (n_at - 4'd1)) == 0);
-        line: assert (\dut.looks_i.n_count <= 3'd4 &&
+        line: assert (\dut.looks_i.n_count <= 3'd4 && \dut.looks_i.n_valid == (\dut.looks_i.n_count != 0) &&
             \dut.looks_i.n_count [1:0] == \dut.looks_i.n_in - \dut.looks_i.n_out &&
                       {1'b0, looking} + {1'b0, \dut.looks_i.n_count } <= 4'd4);
         if (offer) o_none: assert (!p1);

@@ -53,8 +53,8 @@ module cde_event #(
     output reg                 eq_valid,
     input  wire                eq_ready,
     output reg  [EQ_W-1:0]     eq_number,
-    output reg  [63:4]         eq_addr,
-    output reg  [127:0]        eq_data,
+    output wire [63:4]         eq_addr,
+    output wire [127:0]        eq_data,
     output wire                eq_void,        // nothing is to be written
     output wire [EQ_REC_W-1:0] eq_record
 );
@@ -125,12 +125,6 @@ module cde_event #(
     wire [1:0]         ev_status = ev[`CDE_CALLBACK_STATUS +: 2];
     wire [IDX_W-1:0]   ev_snap = retry ? again[`CDE_RETRY_SNAP +: IDX_W] : ev[`CDE_CALLBACK_SNAP +: IDX_W];
 
-    wire [IDX_W-1:0]   pos = position[e];
-    wire [IDX_W-1:0]   slot = pos & mask[e];
-    wire [59:0]      new_addr = {base[e], 2'b00} | {{(60-IDX_W){1'b0}}, slot};
-    wire             new_phase = (pos & size[e]) == {IDX_W{1'b0}};
-    wire [59:0]      addr = retry ? again[`CDE_RETRY_ADDR +: 60] : new_addr;
-    wire             phase = retry ? again[`CDE_RETRY_PHASE] : new_phase;
     wire             ev_lap = retry ? again[`CDE_RETRY_LAP] : lap[e];
     wire [1:0]       attempt = retry ? again[`CDE_RETRY_ATTEMPT +: 2] + 2'd1 : 2'd0;
 
@@ -140,7 +134,7 @@ module cde_event #(
     // to lose. An entry that was passed stays so, although indices come round to it.
     wire               passed = retry && again[`CDE_RETRY_PASSED];
     reg                eq_passed, eq_lap, ring_lap;
-    reg  [IDX_W-1:0]   ring_newest, ring_slots, eq_index;
+    reg  [IDX_W-1:0]   ring_newest, ring_slots, eq_index, eq_snap;
     // The ring that was left stays so while entries of it are under way.
     wire               old = eq_lap != ring_lap;
     wire [IDX_W-1:0]   eq_newest = old ? left_index : ring_newest;
@@ -148,13 +142,23 @@ module cde_event #(
     wire [IDX_W-1:0]   eq_since = eq_newest - eq_index;
     assign eq_void = eq_passed || eq_since > eq_slots;
 
+    // Slot and phase are made of what was registered; a repetition has those of the first time.
+    reg                eq_again, again_phase;
+    reg  [57:0]        ring_base;
+    reg  [IDX_W-1:0]   ring_position, ring_mask;
+    reg  [1:0]         eq_status;
+    reg  [CQ_W-1:0]    eq_cq;
+    wire               phase = eq_again ? again_phase : (ring_position & ring_slots) == {IDX_W{1'b0}};
+    assign eq_addr = {ring_base, 2'b00} | {{(60-IDX_W){1'b0}}, ring_position & ring_mask};
+    assign eq_data = {phase, 63'd0, {(32-IDX_W){1'b0}}, eq_snap, 6'd0, eq_status, `CDE_EQETYPE_CQ_NOTIFICATION,
+                      {(16-CQ_W){1'b0}}, eq_cq};
+
     wire [RETRY_W-1:0] kept;
     reg  [1:0]         eq_attempt;
-    reg  [CQ_W-1:0]    eq_cq;
-    assign kept[`CDE_RETRY_SNAP +: IDX_W] = eq_data[32 +: IDX_W];
+    assign kept[`CDE_RETRY_SNAP +: IDX_W] = eq_snap;
     assign kept[`CDE_RETRY_INDEX +: IDX_W] = eq_index;
     assign kept[`CDE_RETRY_ADDR +: 60] = eq_addr;
-    assign kept[`CDE_RETRY_PHASE] = eq_data[127];
+    assign kept[`CDE_RETRY_PHASE] = phase;
     assign kept[`CDE_RETRY_PASSED] = eq_void;
     assign kept[`CDE_RETRY_LAP] = eq_lap;
     assign kept[`CDE_RETRY_ATTEMPT +: 2] = eq_attempt;
@@ -172,9 +176,10 @@ module cde_event #(
             last_d <= take_d;
             eq_valid <= 1'b1;
             eq_number <= e;
-            eq_addr <= addr;
-            eq_data <= {phase, 63'd0, {(32-IDX_W){1'b0}}, ev_snap, 6'd0, ev_status,
-                        `CDE_EQETYPE_CQ_NOTIFICATION, {(16-CQ_W){1'b0}}, ev_cq};
+            {eq_again, again_phase, eq_snap, eq_status} <= {retry, again[`CDE_RETRY_PHASE], ev_snap, ev_status};
+            ring_base <= retry ? again[`CDE_RETRY_ADDR + 2 +: 58] : base[e];
+            ring_position <= retry ? {{(IDX_W-2){1'b0}}, again[`CDE_RETRY_ADDR +: 2]} : position[e];
+            ring_mask <= retry ? {{(IDX_W-2){1'b0}}, 2'b11} : mask[e];
             {eq_passed, ring_newest, ring_slots, ring_lap, eq_index} <= {passed, index[e], size[e], lap[e], number};
             {eq_lap, eq_attempt, eq_cq} <= {ev_lap, attempt, ev_cq};
         end

@@ -114,15 +114,16 @@ module cde_cq #(
 
     assign s_axis_cpl_tready = in_push_ready && !init;
 
-    cde_fifo #(.W(548), .DEPTH_LOG2(1)) in_fifo (
+    wire in_same = s_axis_cpl_tdest[15:0] == s_axis_cpl_tdest[31:16];
+    wire same;
+    cde_fifo #(.W(549), .DEPTH_LOG2(1)) in_fifo (
         .clk(clk), .rst(rst), .push_valid(s_axis_cpl_tvalid && !init), .push_ready(in_push_ready),
-        .push_data({s_axis_cpl_tuser, s_axis_cpl_tkeep, s_axis_cpl_tdest, s_axis_cpl_tdata}), .pop_valid(in_valid),
-        .pop_ready(in_pop), .pop_data({in_user, in_keep, in_dest, in_data}), .level(unused_in_level)
+        .push_data({in_same, s_axis_cpl_tuser, s_axis_cpl_tkeep, s_axis_cpl_tdest, s_axis_cpl_tdata}),
+        .pop_valid(in_valid), .pop_ready(in_pop), .pop_data({same, in_user, in_keep, in_dest, in_data}), .level(unused_in_level)
     );
 
     wire want0 = in_keep[0] && !lane0_done;
     wire want1 = in_keep[1];
-    wire same = in_dest[15:0] == in_dest[31:16];
     wire take0 = want0;
     wire take1 = want1 && (!want0 || same);
     wire [15:0] dest = take0 ? in_dest[15:0] : in_dest[31:16];

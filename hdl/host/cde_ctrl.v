@@ -65,7 +65,7 @@ module cde_ctrl #(
     // CDE_MEM_COUNTERS}
     output reg          inject,
     output reg  [27:0]  injection,
-    output wire [1:0]   refused           // accesses answered SLVERR in this cycle
+    output reg  [1:0]   refused           // accesses answered SLVERR in the cycle before
 );
 
     localparam [31:0] CAP0 = (NUM_PAGES << 16) | NUM_CQ;
@@ -174,43 +174,54 @@ module cde_ctrl #(
                      (ar_addr >= `CDE_REG_CNT_CAUSE0 && ar_addr <= `CDE_REG_CNT_CAUSE15) ||
                      (ar_addr >= `CDE_REG_CNT_CAUSE16 && ar_addr <= `CDE_REG_CNT_CAUSE31) ||
                      (ar_addr >= `CDE_REG_CNT_RECV_POSTS && ar_addr <= `CDE_REG_CNT_MEM_LOST);
+    wire aligned = ar_addr[1:0] == 2'b00;
     wire [2:0]   out_number = ar_addr[4:2] - 3'd4;
 
     assign counter_select = {ar_addr[9] || ar_addr[7:6] == 2'b11, ar_addr[9] || ar_addr[7:6] == 2'b01, ar_addr[5:2]};
 
-    reg [31:0] r_data;
-    reg        r_ok;
+    // What is read was decoded in the cycle before, as long as the counter takes.
+    reg        from_arg, from_out, from_counter, from_status, from_log0, from_log1, from_fixed;
+    reg [31:0] fixed, r_data;
+    wire       r_ok = from_arg || from_out || from_counter || from_status || from_log0 || from_log1 || from_fixed;
+
+    always @(posedge clk) begin
+        from_arg <= r_arg && aligned;
+        from_out <= r_out && aligned;
+        from_counter <= r_counter && aligned;
+        from_status <= ar_addr == `CDE_REG_CMD_STATUS;
+        from_log0 <= ar_addr == `CDE_REG_LOG0;
+        from_log1 <= ar_addr == `CDE_REG_LOG1;
+        from_fixed <= 1'b1;
+        case (ar_addr)
+            `CDE_REG_ID: fixed <= `CDE_ID_VALUE;
+            `CDE_REG_VERSION: fixed <= `CDE_VERSION_VALUE;
+            `CDE_REG_CAP0: fixed <= CAP0;
+            `CDE_REG_CAP1: fixed <= CAP1;
+            `CDE_REG_CAP2: fixed <= CAP2;
+            `CDE_REG_CAP3: fixed <= CAP3;
+            `CDE_REG_CAP4: fixed <= CAP4;
+            `CDE_REG_CAP5: fixed <= CAP5;
+            `CDE_REG_CAP6: fixed <= CAP6;
+            `CDE_REG_CAP7: fixed <= CAP7;
+            default: {from_fixed, fixed} <= 33'd0;
+        endcase
+    end
 
     always @* begin
-        r_data = 32'd0;
-        r_ok = ar_addr[1:0] == 2'b00;
-        if (r_arg) r_data = arg_regs[{ar_addr[4:2], 5'd0} +: 32];
-        else if (r_out) r_data = mbox_outs[{out_number, 5'd0} +: 32];
-        else if (r_counter) r_data = counter_value;
-        else begin
-            case (ar_addr)
-                `CDE_REG_ID: r_data = `CDE_ID_VALUE;
-                `CDE_REG_VERSION: r_data = `CDE_VERSION_VALUE;
-                `CDE_REG_CAP0: r_data = CAP0;
-                `CDE_REG_CAP1: r_data = CAP1;
-                `CDE_REG_CAP2: r_data = CAP2;
-                `CDE_REG_CAP3: r_data = CAP3;
-                `CDE_REG_CAP4: r_data = CAP4;
-                `CDE_REG_CAP5: r_data = CAP5;
-                `CDE_REG_CAP6: r_data = CAP6;
-                `CDE_REG_CAP7: r_data = CAP7;
-                `CDE_REG_CMD_STATUS: r_data = {16'd0, mbox_result, 6'd0, cmd_done, busy};
-                `CDE_REG_LOG0: r_data = log_valid ? log_entry[31:0] : 32'd0;
-                `CDE_REG_LOG1: r_data = log_valid ? {1'b1, 15'd0, log_entry[47:32]} : 32'd0;
-                default: r_ok = 1'b0;
-            endcase
-        end
+        r_data = fixed;
+        if (from_arg) r_data = arg_regs[{ar_addr[4:2], 5'd0} +: 32];
+        if (from_out) r_data = mbox_outs[{out_number, 5'd0} +: 32];
+        if (from_counter) r_data = counter_value;
+        if (from_status) r_data = {16'd0, mbox_result, 6'd0, cmd_done, busy};
+        if (from_log0) r_data = log_valid ? log_entry[31:0] : 32'd0;
+        if (from_log1) r_data = log_valid ? {1'b1, 15'd0, log_entry[47:32]} : 32'd0;
     end
 
     // Low from power-up, before any clock edge.
     initial s_axil_rvalid = 1'b0;
     always @(posedge clk) begin
         looked <= ar_valid && !read && !rst;
+        refused <= rst ? 2'd0 : {1'b0, write && !w_ok} + {1'b0, read && !r_ok};
         if (s_axil_rready) s_axil_rvalid <= 1'b0;
         if (read) begin
             s_axil_rvalid <= 1'b1;
@@ -220,7 +231,6 @@ module cde_ctrl #(
         if (rst) s_axil_rvalid <= 1'b0;
     end
 
-    assign refused = {1'b0, write && !w_ok} + {1'b0, read && !r_ok};
 
 endmodule
 

@@ -60,11 +60,13 @@ module cde_track #(
     reg [NODE_W-1:0]  n_node;
     reg [NODE_W-1:0]  n_fresh;
     reg [MAX_LOG2:0]  room;          // nodes neither used nor spoken for
-    wire [NODE_W-1:0] q_node = tail[q_id];      // the ID's last node
+    reg               some;          // room is not 0
+    // The gate keeps synthesis from taking the address register into the memory.
+    wire [NODE_W-1:0] q_node = tail[q_id & {ID_W{q_valid}}];    // the ID's last node
     wire [NODE_W-1:0] fresh = spare[spare_rd[MAX_LOG2-1:0]];
     wire push = push_valid && push_ready;
 
-    assign push_ready = !init && room != {(MAX_LOG2 + 1){1'b0}};
+    assign push_ready = !init && some;
 
     // ---------------------------------------------------------------- pop, step 1: which node
     reg               l_valid;
@@ -80,7 +82,7 @@ module cde_track #(
     assign pop_valid = l_pops;
     assign pop_data = l_data;
     assign pop_error = l_error;
-    wire [NODE_W-1:0] l_next = next_node[l_node];
+    wire [NODE_W-1:0] l_next = next_node[l_node & {NODE_W{l_valid}}];      // gated as q_id is
     wire [NODE_W-1:0] b_node = l_pops && l_id == b_id ? l_next : head[b_id];
 
     always @(posedge clk) begin
@@ -94,6 +96,7 @@ module cde_track #(
         if (n_valid) next_node[n_node] <= n_fresh;
         if (push && !l_pops) room <= room - 1'b1;
         if (l_pops && !push) room <= room + 1'b1;
+        if (push != l_pops) some <= l_pops || room != 1;
         if (init || q_valid) begin
             tail[init ? init_addr[ID_W-1:0] : q_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : fresh;
         end
@@ -121,6 +124,7 @@ module cde_track #(
             spare_rd <= {(MAX_LOG2 + 1){1'b0}};
             spare_wr <= {1'b1, {MAX_LOG2{1'b0}}};
             room <= {1'b1, {MAX_LOG2{1'b0}}};
+            some <= 1'b1;
         end
     end
 

@@ -67,6 +67,13 @@ module cde_looks #(
         bit_of = en ? {{(NUM_QP-1){1'b0}}, 1'b1} << qp : {NUM_QP{1'b0}};
     endfunction
 
+    // a + 1 == b, without a carry chain: where the bits differ, all lower ones of a are 1 and of b are 0.
+    function follows;
+        input [P_W-1:0] a;
+        input [P_W-1:0] b;
+        follows = (a ^ b) == {a[P_W-2:0] & ~b[P_W-2:0], 1'b1};
+    endfunction
+
     // ---------------------------------------------------------------- who asks, who is at work
     reg  [NUM_QP-1:0] want;
     reg  [NUM_QP-1:0] busy;                  // picked, looked at, in line, or its run is under way
@@ -143,7 +150,7 @@ module cde_looks #(
     reg  [1:0]        n_in, n_out;
     wire              push, pop;
     wire [N_W-1:0]    pushed;
-    wire              n_valid = n_count != 3'd0;
+    reg               n_valid;               // n_count is not 0
     wire [QP_W-1:0]   n_qp;
     wire [P_W-1:0]    n_index, n_bound;
     integer           i;
@@ -158,12 +165,13 @@ module cde_looks #(
             n_in <= n_in + 2'd1;
         end
         if (pop) n_out <= n_out + 2'd1;
-        if (push && !pop) n_count <= n_count + 3'd1;
-        if (pop && !push) n_count <= n_count - 3'd1;
+        if (push && !pop) {n_valid, n_count} <= {1'b1, n_count + 3'd1};
+        if (pop && !push) {n_valid, n_count} <= {n_count != 3'd1, n_count - 3'd1};
         if (rst) begin
             n_in <= 2'd0;
             n_out <= 2'd0;
             n_count <= 3'd0;
+            n_valid <= 1'b0;
         end
     end
 
@@ -177,14 +185,20 @@ module cde_looks #(
     wire [P_W-1:0]    bound = f_valid ? f_bound : n_valid ? n_bound : l3_bound;
     wire [7:0]        left = f_valid ? f_left : LEFT[7:0];
     wire [P_W-1:0]    next = fetch_index + ONE;
-    wire              moves = move_we && move_qp == fetch_qp;
+    // Whose turn it is is known late: what would be if it were the run's, the line's, or the look's stands ready.
+    wire              f_moves = move_we && move_qp == f_qp;
+    wire              n_moves = move_we && move_qp == n_qp;
+    wire              l3_moves = move_we && move_qp == l3_qp;
+    wire              f_last = f_moves ? follows(f_index, move_bound) : follows(f_index, f_bound);
+    wire              n_last = n_moves ? follows(n_index, move_bound) : follows(n_index, n_bound);
+    wire              l3_last = l3_moves ? follows(l3_index, move_bound) : follows(l3_index, l3_bound);
+    wire              moves = f_valid ? f_moves : n_valid ? n_moves : l3_moves;
     wire [P_W-1:0]    bound_next = moves ? move_bound : bound;
     wire              looks = (l1_valid && !l1_early) || (l2_valid && !l2_early) || l3_valid;
-    wire              others = offer_valid || (l1_valid && !l1_early) || (l2_valid && !l2_early) || (l3_valid &&
-        (f_valid || n_valid)) ||
-                               (n_valid && f_valid) || n_count > 3'd1;
-    wire              more = moves ? next != move_bound : next != bound;
-    wire              yields = left == 8'd0 && others;
+    wire              others = offer_valid || (l1_valid && !l1_early) || (l2_valid && !l2_early) ||
+                               (l3_valid && (f_valid || n_valid)) || (n_valid && f_valid) || n_count > 3'd1;
+    wire              more = !(f_valid ? f_last : n_valid ? n_last : l3_last);
+    wire              yields = (f_valid ? f_left == 8'd0 : LEFT == 32'd0) && others;
     wire              stopped = stop_valid && f_valid && stop_qp == f_qp;
     wire              gives_way = f_valid && f_spent && others && !room;   // there is time until the next fetch
     wire              again = (gives_way || (fetch && more && yields)) && !stopped;
@@ -197,8 +211,7 @@ module cde_looks #(
     assign fetch = (f_valid || n_valid || l3_ready) && room;
     assign push = to_line || back;
     assign pop = !f_valid && n_valid && room;
-    assign pushed = back ? {fetch_qp, next, bound_next} : {l3_qp, l3_index, move_we && move_qp == l3_qp ? move_bound :
-        l3_bound};
+    assign pushed = back ? {fetch_qp, next, bound_next} : {l3_qp, l3_index, l3_moves ? move_bound : l3_bound};
 
     // Low from power-up, before any clock edge.
     initial f_valid = 1'b0;
@@ -220,11 +233,10 @@ module cde_looks #(
     wire              move_asks = move_valid && !(busy[move_qp] && !leaves) && !launched;
 
     always @(posedge clk) begin
-        want <= (want & ~(pick & {NUM_QP{load}})) | bit_of(move_asks, move_qp) | bit_of(again && !back,
-            fetch_qp) | bit_of(ask0, ask0_qp) |
-                bit_of(ask1, ask1_qp) | bit_of(ask2, ask2_qp);
-        busy <= (busy & ~bit_of(ends, fetch_qp) & ~bit_of(l3_valid && l3_empty,
-            l3_qp)) | (pick & {NUM_QP{load}}) | bit_of(launched, l2_qp);
+        want <= (want & ~(pick & {NUM_QP{load}})) | bit_of(move_asks, move_qp) | bit_of(again && !back, fetch_qp) |
+                bit_of(ask0, ask0_qp) | bit_of(ask1, ask1_qp) | bit_of(ask2, ask2_qp);
+        busy <= (busy & ~bit_of(ends, fetch_qp) & ~bit_of(l3_valid && l3_empty, l3_qp)) | (pick & {NUM_QP{load}}) |
+                bit_of(launched, l2_qp);
         if (load) begin
             offer_valid <= pick_any;
             offer_qp <= pick_qp;

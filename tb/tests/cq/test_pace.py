@@ -48,7 +48,7 @@ class CompletionWayTest(PaceTest):
             await self.completion(cq)
             await self.rest(number)
             await self.arm(cq)
-        self.demand_ways(credit=6, answer=9, entry=8, event=9, interrupt=5, arm=9)
+        self.demand_ways(credit=7, answer=9, entry=8, event=9, interrupt=5, arm=9)
 
     async def rest(self, number: int) -> None:
         """Idle, and in another phase of whatever goes round."""
