@@ -21,7 +21,7 @@ IN_TESTS = {f"tb/tests/cq/test_{n}.py": "import tb.tests.cq.test_x\n" for n in r
         ({"models/a.py": LONG_PY}, ["models/a.py: 501 lines, limit 500"]),
         ({"hdl/cq/a.v": LONG_V}, ["hdl/cq/a.v: 401 lines, limit 400"]),
         (dict.fromkeys(GENERATED[:1], LONG_V), []),
-        ({"a.md": "é" * 121, "sw/a.v": "é" * 121}, ["a.md:1: 121 columns", "sw/a.v:1: 121 columns"]),
+        ({"a.md": "é" * 121, "sw/a.v": "é" * 121}, ["a.md:1: 121 columns", "sw/a.v:1: 121"]),
         ({"tb/tests/test_a.py": ""}, ["tb/tests/test_a.py: not in the folder of a subject"]),
         ({"tb/tests/new/test_a.py": ""}, ["tb/tests/new/test_a.py: not in the folder of a"]),
         ({"tb/tests/cq/more/test_a.py": ""}, ["tb/tests/cq/more/test_a.py: not in"]),
