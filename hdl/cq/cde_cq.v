@@ -119,7 +119,8 @@ module cde_cq #(
     cde_fifo #(.W(549), .DEPTH_LOG2(1)) in_fifo (
         .clk(clk), .rst(rst), .push_valid(s_axis_cpl_tvalid && !init), .push_ready(in_push_ready),
         .push_data({in_same, s_axis_cpl_tuser, s_axis_cpl_tkeep, s_axis_cpl_tdest, s_axis_cpl_tdata}),
-        .pop_valid(in_valid), .pop_ready(in_pop), .pop_data({same, in_user, in_keep, in_dest, in_data}), .level(unused_in_level)
+        .pop_valid(in_valid), .pop_ready(in_pop), .pop_data({same, in_user, in_keep, in_dest, in_data}),
+        .level(unused_in_level)
     );
 
     wire want0 = in_keep[0] && !lane0_done;
