@@ -4,7 +4,7 @@
 // Purpose: completions and credit requests come in as raw streams; no queue pairs. Every pin: docs/interfaces.md.
 // Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), s_axis_cpl completions, s_axis_rsv and
 //          m_axis_rsv credits, m_axis_irq interrupt vectors, trace.
-// Latency: completion to m_axi 6, write response to EQE 9, arm to EQE 9 cycles (memory and sinks ready).
+// Latency: completion to m_axi 8, write response to EQE 9, arm to EQE 9 cycles (memory and sinks ready).
 `default_nettype none
 `include "cde_mem.vh"
 

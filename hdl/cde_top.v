@@ -6,7 +6,7 @@
 //          docs/architecture.md; pins: docs/interfaces.md and docs/posting.md.
 // Ports:   s_axi doorbell pages, s_axil control, m_axi host memory (write only), m_axis_work, s_axis_done, s_axis_conn,
 //          m_axis_term transport, m_axis_irq interrupt vectors, trace.
-// Latency: post to m_axis_work 6 cycles, s_axis_done to m_axi 8, write response to EQE 9, arm to EQE 9 (memory and
+// Latency: post to m_axis_work 12 cycles, s_axis_done to m_axi 15, write response to EQE 9, arm to EQE 9 (memory and
 //          sinks ready).
 `default_nettype none
 `include "cde_key_records.vh"

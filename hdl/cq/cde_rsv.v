@@ -3,7 +3,7 @@
 //
 // Purpose: lets work outside the engine reserve CQ entries. Answers come in the order of the requests.
 // Ports:   s_axis_rsv, m_axis_rsv; requests and verdicts of cde_credit.
-// Latency: request accepted in cycle t, answer valid in t+6. One request per cycle.
+// Latency: request accepted in cycle t, answer valid in t+7. One request per cycle.
 `default_nettype none
 
 module cde_rsv #(
