@@ -247,6 +247,7 @@ class BoundsTest(DirectedTest):
         for cq in waiting:
             assert not cq.callbacks
             await cq.modify()
+            await cq.wait_callbacks(1)  # a look of moderation finds it
         await env.drain()
         assert all(len(cq.callbacks) == 1 for cq in waiting)
 
