@@ -68,6 +68,8 @@ class PostLife(CarillonSequence):
     cq_failures = 0.0
     #: A lost connection is made anew up to so many looks later.
     heal = 4
+    #: Share of what is for a QP whose connection is known to be lost, of what chance gives it.
+    lost = 1.0
 
     async def body(self) -> None:
         self.ledger = Ledger()
@@ -187,9 +189,16 @@ class PostLife(CarillonSequence):
         count = round(self.rate * self.chunk)
         cycles = deque(sorted(begin + rng.randrange(self.chunk) for _ in range(count)))
         while cycles:
-            life = rng.choice(self.lives)
+            life = self._whose()
             for _ in range(min(len(cycles), rng.randint(1, self.run_length))):
                 self._post(life, cycles.popleft())
+
+    def _whose(self) -> Life:
+        """The QP that the next post or message is for."""
+        life = self.rng.choice(self.lives)
+        while self.lost < 1 and (life.down or life.paused) and self.rng.random() >= self.lost:
+            life = self.rng.choice(self.lives)
+        return life
 
     def _post(self, life: Life, at: int) -> None:
         """One post, good or bad, or none if the send queue looks full."""

@@ -217,7 +217,7 @@ class ReceiveTraffic(PostLife):
         rng = self.rng
         cycles = self._every(begin, self.recv_rate)
         while cycles:
-            life = rng.choice(self.lives)
+            life = self._whose()
             queue = self._queue(life)
             if queue.shared and rng.random() < 0.3:
                 queue = rng.choice(self.queues)  # which may have no user
@@ -243,8 +243,10 @@ class ReceiveTraffic(PostLife):
         elif queue.room <= 0 and rng.random() >= self.overrun:
             return
         epoch = life.epoch
+        queue.planned += 1
 
         def ring() -> None:
+            queue.planned -= 1
             answer = queue.handle.queue_recv(post, page=page, at=at, **options)
             self.received.posted(queue, Buffer(post, answer, causes, epoch))
 
@@ -285,7 +287,7 @@ class ReceiveTraffic(PostLife):
     def _messages(self, begin: int) -> None:
         rng = self.rng
         for at in self._every(begin, self.message_rate):
-            life = rng.choice(self.lives)
+            life = self._whose()
             fields = self._message(life)
             if rng.random() < self.patient:
                 if self._waiting < 2 * len(self.lives):

@@ -73,14 +73,20 @@ class PostSoakTest(_EngineSoakTest):
 class ReceiveSoakTest(_EngineSoakTest):
     """Receives and messages beside posts, with changes of SRQs, regions and ports."""
 
+    cycles = 1500, 20_000
+
     def phase(self, rng: random.Random) -> tuple[str, dict[str, Any]]:
         self.troubles(rng)
-        if rng.random() < 0.5:
+        if self.number % 2:
             self.env.transport.receiver.latency = (1, 2)
-            rates = {"recv_rate": 0.4, "message_rate": 0.4, "rate": 0.1, "bad_receives": 0.02}
-            return "receive_traffic", rates | self.life(rng) | {"log2_min": 7, "log2_max": 9}
+            rates = {"recv_rate": 0.6, "message_rate": 0.5, "rate": 0.1, "bad_receives": 0.02}
+            rates |= {"unusual": 0.05, "too_long": 0.002, "exact": 0.05, "lost": 0.05, "heal": 1}
+            rates |= {"sends": 0.1, "log2_min": 7, "log2_max": 9}
+            return "receive_traffic", self.life(rng) | rates
         rates = {"recv_rate": 0.3, "message_rate": 0.2, "shared": rng.choice((0.3, 0.6, 0.95))}
-        return "receive_life", rates | self.life(rng)
+        rates |= {"unusual": rng.choice((0.1, 0.3)), "lost": rng.choice((0.05, 0.3))}
+        rates |= {"sends": rng.choice((0.1, 0.4)), "heal": rng.choice((1, 2))}
+        return "receive_life", self.life(rng) | rates
 
 
 @pyuvm.test()
