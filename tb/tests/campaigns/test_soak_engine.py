@@ -51,10 +51,12 @@ class _EngineSoakTest(SoakTest):
 
 @pyuvm.test()
 class PostSoakTest(_EngineSoakTest):
-    """Posts, at the full rate or with everything that can happen to them."""
+    """Posts, at the full rate and with everything that can happen to them, in turn."""
+
+    cycles = 1500, 16_000
 
     def phase(self, rng: random.Random) -> tuple[str, dict[str, Any]]:
-        if rng.random() < 0.5:
+        if self.number % 2 == 0:
             self.env.transport.loopback(latency=rng.choice((1, 2, 30)))
             sizes = {"log2_min": 8, "log2_max": 10, "chunk": 24 if self.little else 48}
             full = {"rate": 1.0, "chains": 0.2, "bad": 0.01, "foreign": 0.01}
@@ -65,6 +67,7 @@ class PostSoakTest(_EngineSoakTest):
             "chains": rng.choice((0.2, 0.9)),
             "bad": rng.choice((0.03, 0.15)),
             "log2_min": rng.choice((1, 6)),
+            "lost": 0.1,
         }
         return "post_life", kinds | self.life(rng)
 
@@ -101,10 +104,10 @@ class WindowSoakTest(_EngineSoakTest):
             self.stall(rng)
         self.env.transport.latency = rng.choice(((1, 30), (1, 60), (1, 200)))
         return "window_life", {
-            "troubled": rng.choice((0.1, 0.5, 0.9)),
-            "accesses": rng.choice((6, 16)),
-            "threads": rng.choice((3, 6)),
-            "length": rng.choice((3, 6)),
+            "troubled": rng.choice((0.1, 0.2, 0.5)),
+            "accesses": rng.choice((16, 24)),
+            "threads": rng.choice((6, 12)),
+            "length": rng.choice((32, 64)),
             "guarded": rng.choice((0.5, 0.85, 1.0)),
             "rebirths": rng.choice((0.1, 0.6)),
             "pairs": 8,
