@@ -21,7 +21,8 @@ _RECEIVES = (ResultType.RECEIVE, ResultType.RECEIVE_AND_INVALIDATE)
 
 def with_phase(entry: bytes, phase: int) -> bytes:
     """The entry with its phase bit (the top bit of its last byte) set to ``phase``."""
-    return entry[:-1] + bytes([(entry[-1] & 0x7F) | (phase << 7)])
+    last = (entry[-1] & 0x7F) | (phase << 7)
+    return entry[:-1] + last.to_bytes(1, "little")
 
 
 def phase_of(entry: bytes) -> int:
@@ -81,8 +82,9 @@ class Cqe(NamedTuple):
         """SRQ-07: it satisfies no standing arm, whatever its class. An Invalidate is the first of
         two entries of a receive (MW-07).
         """
-        flagged = bool(self.flags & CqeFlag.UNSIGNALLED)
-        return flagged and self.status == 0 and self.type in (*_RECEIVES, ResultType.INVALIDATE)
+        if self.status != 0 or not self.flags & CqeFlag.UNSIGNALLED:
+            return False
+        return self.type in (*_RECEIVES, ResultType.INVALIDATE)
 
 
 @dataclass(frozen=True)

@@ -53,13 +53,13 @@ class _EngineSoakTest(SoakTest):
 class PostSoakTest(_EngineSoakTest):
     """Posts, at the full rate and with everything that can happen to them, in turn."""
 
-    cycles = 1500, 16_000
+    cycles = 1500, 24_000
 
     def phase(self, rng: random.Random) -> tuple[str, dict[str, Any]]:
         if self.number % 2 == 0:
             self.env.transport.loopback(latency=rng.choice((1, 2, 30)))
             sizes = {"log2_min": 8, "log2_max": 10, "chunk": 24 if self.little else 48}
-            full = {"rate": 1.0, "chains": 0.2, "bad": 0.01, "foreign": 0.01}
+            full = {"rate": 1.0, "chains": 0.2, "bad": 0.01, "foreign": 0.01, "silent": 0.05}
             return "post_life", sizes | full
         self.troubles(rng)
         kinds = {
