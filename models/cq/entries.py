@@ -6,15 +6,15 @@ Source: ``docs/interfaces.md``, "CQE" and "EQE". The phase bit is the last bit o
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
-from struct import Struct
 from typing import NamedTuple
 
 from models.codes import CqeFlag, CqStatus, ResultType
 from models.layouts import CQE_BYTES, EQE_BYTES, EQE_TYPE_CQ
 
 #: Two contexts, length, token, type, QP (16 and 8 bits), status, flags.
-_CQE = Struct("<QQIIHHBBH")
+_CQE = struct.Struct("<QQIIHHBBH")
 
 _RECEIVES = (ResultType.RECEIVE, ResultType.RECEIVE_AND_INVALIDATE)
 
@@ -46,19 +46,11 @@ class Cqe(NamedTuple):
         """The 32 bytes in memory. Raises ``OverflowError`` if a field does not fit."""
         if self.flags >> 15:
             raise OverflowError("flags have 15 bits")
-        return b"".join(
-            value.to_bytes(width // 8, "little")
-            for value, width in (
-                (self.request_context, 64),
-                (self.qp_context, 64),
-                (self.nbytes, 32),
-                (self.token, 32),
-                (self.type, 16),
-                (self.qp, 24),
-                (self.status, 8),
-                (self.flags | phase << 15, 16),
-            )
-        )
+        *head, qp, status, flags = self
+        try:
+            return _CQE.pack(*head, qp & 0xFFFF, qp >> 16, status, flags | phase << 15)
+        except struct.error as why:
+            raise OverflowError(str(why)) from None
 
     @classmethod
     def unpack(cls, data: bytes) -> Cqe:
