@@ -159,7 +159,7 @@ class PostLife(CarillonSequence):
             causes = self.ledger.look(life)
             if Cause.CQ_ERROR in causes:
                 self._repair(self._consumer(life))
-            if life.down and not life.busy and self.rng.randrange(self.heal) == 0:
+            if self._ended(life) and not life.busy and self.rng.randrange(self.heal) == 0:
                 self._start(life, self._heal(life))
         for consumer in self.consumers:
             self._doorbells += consumer.look(self.rng, begin, self.chunk, greedy)
@@ -196,9 +196,15 @@ class PostLife(CarillonSequence):
     def _whose(self) -> Life:
         """The QP that the next post or message is for."""
         life = self.rng.choice(self.lives)
-        while self.lost < 1 and (life.down or life.paused) and self.rng.random() >= self.lost:
+        for _ in self.lives if self.lost < 1 else ():
+            if not (self._ended(life) or life.paused) or self.rng.random() < self.lost:
+                break
             life = self.rng.choice(self.lives)
         return life
+
+    def _ended(self, life: Life) -> bool:
+        """Its connection is known to be lost."""
+        return life.down > 0
 
     def _post(self, life: Life, at: int) -> None:
         """One post, good or bad, or none if the send queue looks full."""

@@ -150,6 +150,10 @@ class ReceiveTraffic(PostLife):
                 self.receiver.enable(number)
         return life
 
+    def _ended(self, life: Life) -> bool:
+        known = self.lost < 1 and self.receiver.ended(life.qp.number)
+        return known or super()._ended(life)
+
     def _queue(self, life: Life) -> Queue:
         return self.received.end(life.qp).queue
 

@@ -16,6 +16,7 @@ from tb.tests.common.soaking import SoakTest
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 
+_LIFE = 8000  # cycles of a phase of these
 _STATUSES = (CqeStatus.TRANSPORT_ERROR, 0x03, 0x7F, 0xFF)
 _AFTER = (CqeStatus.CANCELED, CqeStatus.SUCCESS, 0x33)
 
@@ -46,6 +47,7 @@ class _EngineSoakTest(SoakTest):
             "garbage": rng.choice((0.0, 0.1, 0.3)),
             "cq_failures": rng.choice((0.0, 0.0, 0.03)),
             "chunk": 24 if self.little else 64,
+            "duration": min(self.cycles[self.long], _LIFE),
         }
 
 
@@ -82,9 +84,10 @@ class ReceiveSoakTest(_EngineSoakTest):
         self.troubles(rng)
         if self.number % 2:
             self.env.transport.receiver.latency = (1, 2)
-            rates = {"recv_rate": 0.6, "message_rate": 0.5, "rate": 0.1, "bad_receives": 0.02}
-            rates |= {"unusual": 0.05, "too_long": 0.002, "exact": 0.05, "lost": 0.05, "heal": 1}
-            rates |= {"sends": 0.1, "log2_min": 7, "log2_max": 9}
+            rates = {"recv_rate": 0.7, "message_rate": 0.4, "patient": 0.1, "rate": 0.1}
+            rates |= {"bad_receives": 0.02, "unusual": 0.05, "too_long": 0.002, "exact": 0.05}
+            rates |= {"sends": 0.1, "lost": 0.05, "heal": 1, "log2_min": 7, "log2_max": 9}
+            rates |= {"duration": self.cycles[self.long], "cq_failures": 0.0}
             return "receive_traffic", self.life(rng) | rates
         rates = {"recv_rate": 0.3, "message_rate": 0.2, "shared": rng.choice((0.3, 0.6, 0.95))}
         rates |= {"unusual": rng.choice((0.1, 0.3)), "lost": rng.choice((0.05, 0.3))}
@@ -111,5 +114,6 @@ class WindowSoakTest(_EngineSoakTest):
             "guarded": rng.choice((0.5, 0.85, 1.0)),
             "rebirths": rng.choice((0.1, 0.6)),
             "pairs": 8,
+            "most": rng.choice((40, 200)),
             "removal": rng.random() < 0.25,
         }
