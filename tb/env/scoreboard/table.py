@@ -113,9 +113,7 @@ def _cq_steps(steps: StepChecks) -> dict[tuple[int, int], Step]:
         },
     }
     return {
-        (lane, op): Step(CQ, steps, (run,))
-        for lane, ops in runs.items()
-        for op, run in ops.items()
+        (lane, op): Step(CQ, steps, (run,)) for lane, ops in runs.items() for op, run in ops.items()
     }
 
 

@@ -64,13 +64,8 @@ class PostSoakTest(_EngineSoakTest):
             full = {"rate": 1.0, "chains": 0.2, "bad": 0.01, "foreign": 0.01, "silent": 0.05}
             return "post_life", sizes | full
         self.troubles(rng)
-        kinds = {
-            "rate": rng.choice((0.3, 0.6, 0.9)),
-            "chains": rng.choice((0.2, 0.9)),
-            "bad": rng.choice((0.03, 0.15)),
-            "log2_min": rng.choice((1, 6)),
-            "lost": 0.1,
-        }
+        kinds = {"rate": rng.choice((0.3, 0.6, 0.9)), "chains": rng.choice((0.2, 0.9))}
+        kinds |= {"bad": rng.choice((0.03, 0.15)), "log2_min": rng.choice((1, 6)), "lost": 0.1}
         return "post_life", kinds | self.life(rng)
 
 
@@ -91,7 +86,7 @@ class ReceiveSoakTest(_EngineSoakTest):
             return "receive_traffic", self.life(rng) | rates
         rates = {"recv_rate": 0.3, "message_rate": 0.2, "shared": rng.choice((0.3, 0.6, 0.95))}
         rates |= {"unusual": rng.choice((0.1, 0.3)), "lost": rng.choice((0.05, 0.3))}
-        rates |= {"sends": rng.choice((0.1, 0.4)), "heal": rng.choice((1, 2))}
+        rates |= {"sends": rng.choice((0.1, 0.4)), "srq_actions": 0.8}
         return "receive_life", self.life(rng) | rates
 
 
@@ -106,14 +101,11 @@ class WindowSoakTest(_EngineSoakTest):
         if rng.random() < 0.3:
             self.stall(rng)
         self.env.transport.latency = rng.choice(((1, 30), (1, 60), (1, 200)))
-        return "window_life", {
-            "troubled": rng.choice((0.1, 0.2, 0.5)),
-            "accesses": rng.choice((16, 24)),
-            "threads": rng.choice((6, 12)),
-            "length": rng.choice((32, 64)),
-            "guarded": rng.choice((0.5, 0.85, 1.0)),
-            "rebirths": rng.choice((0.1, 0.6)),
-            "pairs": 8,
-            "most": rng.choice((40, 200)),
-            "removal": rng.random() < 0.25,
-        }
+        kinds: dict[str, Any] = {"guarded": rng.choice((0.5, 0.85, 1.0)), "pairs": 8}
+        kinds |= {"removal": rng.random() < 0.25}
+        if self.number % 2 == 0:
+            kinds |= {"troubled": 0.1, "accesses": 24, "threads": 12, "length": 64, "most": 40}
+            return "window_life", kinds
+        kinds |= {"troubled": rng.choice((0.1, 0.5, 0.9)), "accesses": rng.choice((6, 16))}
+        kinds |= {"threads": rng.choice((3, 6)), "length": rng.choice((3, 6))}
+        return "window_life", kinds | {"rebirths": rng.choice((0.1, 0.6))}

@@ -215,12 +215,7 @@ class StepChecks(Check):
             else:
                 ctx.fail(f"CQ_ERROR with operand {record.operand:#x}", cq, record)
         kind = CqStatus(status)
-        self._step(
-            record,
-            ctx.engine.cq_error,
-            (kind, failed),
-            lambda m: m.cq_error(kind),
-        )
+        self._step(record, ctx.engine.cq_error, (kind, failed), lambda m: m.cq_error(kind))
         self._in_error(record)
 
     def event_failed(self, record: Trace) -> None:
@@ -230,12 +225,7 @@ class StepChecks(Check):
         if record.operand > 1:
             ctx.fail(f"EVENT_FAILED with operand {record.operand:#x}", cq, record)
         final = bool(record.operand)
-        self._step(
-            record,
-            ctx.engine.event_failed,
-            (final,),
-            lambda m: m.event_failed(final),
-        )
+        self._step(record, ctx.engine.event_failed, (final,), lambda m: m.event_failed(final))
         self._in_error(record)
 
     def _in_error(self, record: Trace) -> None:
@@ -260,12 +250,7 @@ class StepChecks(Check):
             self.doorbells.step(record)
         index = operand & 0xFFFF
         arm = ArmType(kind) if armed else None
-        self._step(
-            record,
-            ctx.engine.doorbell,
-            (index, arm),
-            lambda m: m.doorbell(index, arm),
-        )
+        self._step(record, ctx.engine.doorbell, (index, arm), lambda m: m.doorbell(index, arm))
         self.doorbells.after_step()
 
     def cb_return(self, record: Trace) -> None:
