@@ -32,5 +32,5 @@ class CoreSoakTest(SoakTest):
             "queues": rng.choice((4, 16, self.env.config.num_cq)),
             "arm": rng.choice((0.05, 0.5)),
             "unreserved": rng.choice((0.1, 0.7)),
-            **{"log2_min": 5, "log2_max": 9, "poll": 0.9, "tell": 0.6, "chunk": 128},
+            "log2_min": 5, "log2_max": 9, "poll": 0.9, "tell": 0.6, "chunk": 128,
         }
