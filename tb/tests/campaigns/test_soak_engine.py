@@ -96,6 +96,7 @@ class WindowSoakTest(_EngineSoakTest):
 
     #: The connections of all QPs take thousands of cycles before anything can be posted.
     cycles = 12_000, 24_000
+    phases = 2, 6
 
     def phase(self, rng: random.Random) -> tuple[str, dict[str, Any]]:
         if rng.random() < 0.3:
@@ -103,7 +104,7 @@ class WindowSoakTest(_EngineSoakTest):
         self.env.transport.latency = rng.choice(((1, 30), (1, 60), (1, 200)))
         kinds: dict[str, Any] = {"guarded": rng.choice((0.5, 0.85, 1.0)), "pairs": 8}
         kinds |= {"removal": rng.random() < 0.25}
-        if self.number % 2 == 0:
+        if self.number % 3 == 0:
             kinds |= {"troubled": 0.1, "accesses": 24, "threads": 12, "length": 64, "most": 40}
             return "window_life", kinds
         kinds |= {"troubled": rng.choice((0.1, 0.5, 0.9)), "accesses": rng.choice((6, 16))}
