@@ -36,6 +36,7 @@ from tb.env.harness.records import (
 
 _ALL = 0xFFFF
 _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
+_LAST_STATE = max(QpState)
 _REASONS = {StateBy.COMMAND: "command", StateBy.CONN: "event", StateBy.REPORT: "report"}
 
 
@@ -153,7 +154,7 @@ class PostCoverage(Group):
 
     def state(self, record: Trace, qp: QpMemory) -> None:
         old, code = qp.state, record.new & 0xF
-        if code > max(QpState):
+        if code > _LAST_STATE:
             return
         new = QpState(code)
         outstanding = record.new >> 16 & _ALL != record.new >> 48 & _ALL

@@ -247,10 +247,12 @@ class ReceiveTraffic(PostLife):
         elif queue.room <= 0 and rng.random() >= self.overrun:
             return
         epoch = life.epoch
-        queue.planned += 1
+        # Else several posts may be planned for the same room.
+        planned = self.lost < 1
+        queue.planned += planned
 
         def ring() -> None:
-            queue.planned -= 1
+            queue.planned -= planned
             answer = queue.handle.queue_recv(post, page=page, at=at, **options)
             self.received.posted(queue, Buffer(post, answer, causes, epoch))
 
