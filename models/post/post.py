@@ -79,7 +79,9 @@ class Post:
         """From 512 bits; every value of them is a post."""
         mask = (1 << SLOT_BITS) - 1
         slots = (word >> 128 & mask, word >> 256 & mask, word >> 384 & mask)
-        return cls(*_HEAD.unpack((word & mask).to_bytes(16, "little")), slots)
+        head = _HEAD.unpack((word & mask).to_bytes(16, "little"))
+        opcode, count, flags, qp, inline, reserved, context = head
+        return cls(opcode, count, flags, qp, inline, reserved, context, slots)
 
     def has(self, flag: int) -> bool:
         """True if all bits of ``flag`` are set."""
