@@ -85,8 +85,6 @@ class ReceiveSoakTest(_EngineSoakTest):
             rates |= {"duration": self.cycles[self.long], "cq_failures": 0.0}
             return "receive_traffic", self.life(rng) | rates
         rates = {"recv_rate": 0.3, "message_rate": 0.2, "shared": rng.choice((0.3, 0.6, 0.95))}
-        rates |= {"unusual": rng.choice((0.1, 0.3)), "lost": rng.choice((0.05, 0.3))}
-        rates |= {"sends": rng.choice((0.1, 0.4)), "srq_actions": 0.8}
         return "receive_life", self.life(rng) | rates
 
 
