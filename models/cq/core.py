@@ -129,9 +129,10 @@ class CompletionCore:
         A queue in error by a failed write may still place what was on its way when the error
         was recorded; that is never published.
         """
-        placed = [self.producers[cq].place(cqe, self.cqs[cq].cons) for cqe in cqes]
+        producer, cons = self.producers[cq], self.cqs[cq].cons
+        placed = [producer.place(cqe, cons) for cqe in cqes]
         for _ in range(given_back):
-            self.producers[cq].silent()
+            producer.silent()
         return placed
 
     def overflow(self, cq: int, cqes: Sequence[bytes] = ()) -> list[PlacedEntry]:
@@ -248,10 +249,11 @@ class CompletionCore:
             entry = placed.get(index)
             if entry is None:
                 raise ModelError(f"queue {cq}: entry {index} is written but was not placed")
-            got = (address + lane * CQE_BYTES, data[lane * CQE_BYTES : (lane + 1) * CQE_BYTES])
-            if got != (entry.address, entry.data):
+            at = lane * CQE_BYTES
+            got = data[at : at + CQE_BYTES]
+            if address + at != entry.address or got != entry.data:
                 raise ModelError(
-                    f"queue {cq} entry {index}: {got[0]:#x} {got[1].hex()}, "
+                    f"queue {cq} entry {index}: {address + at:#x} {got.hex()}, "
                     f"expected {entry.address:#x} {entry.data.hex()}"
                 )
             q.wrote(1)

@@ -6,22 +6,23 @@ Source: ``docs/interfaces.md``, "CQE" and "EQE". The phase bit is the last bit o
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
-from struct import Struct
 from typing import NamedTuple
 
 from models.codes import CqeFlag, CqStatus, ResultType
 from models.layouts import CQE_BYTES, EQE_BYTES, EQE_TYPE_CQ
 
 #: Two contexts, length, token, type, QP (16 and 8 bits), status, flags.
-_CQE = Struct("<QQIIHHBBH")
+_CQE = struct.Struct("<QQIIHHBBH")
 
 _RECEIVES = (ResultType.RECEIVE, ResultType.RECEIVE_AND_INVALIDATE)
 
 
 def with_phase(entry: bytes, phase: int) -> bytes:
     """The entry with its phase bit (the top bit of its last byte) set to ``phase``."""
-    return entry[:-1] + bytes([(entry[-1] & 0x7F) | (phase << 7)])
+    last = (entry[-1] & 0x7F) | (phase << 7)
+    return entry[:-1] + last.to_bytes(1, "little")
 
 
 def phase_of(entry: bytes) -> int:
@@ -45,19 +46,11 @@ class Cqe(NamedTuple):
         """The 32 bytes in memory. Raises ``OverflowError`` if a field does not fit."""
         if self.flags >> 15:
             raise OverflowError("flags have 15 bits")
-        return b"".join(
-            value.to_bytes(width // 8, "little")
-            for value, width in (
-                (self.request_context, 64),
-                (self.qp_context, 64),
-                (self.nbytes, 32),
-                (self.token, 32),
-                (self.type, 16),
-                (self.qp, 24),
-                (self.status, 8),
-                (self.flags | phase << 15, 16),
-            )
-        )
+        *head, qp, status, flags = self
+        try:
+            return _CQE.pack(*head, qp & 0xFFFF, qp >> 16, status, flags | phase << 15)
+        except struct.error as why:
+            raise OverflowError(str(why)) from None
 
     @classmethod
     def unpack(cls, data: bytes) -> Cqe:
@@ -81,8 +74,9 @@ class Cqe(NamedTuple):
         """SRQ-07: it satisfies no standing arm, whatever its class. An Invalidate is the first of
         two entries of a receive (MW-07).
         """
-        flagged = bool(self.flags & CqeFlag.UNSIGNALLED)
-        return flagged and self.status == 0 and self.type in (*_RECEIVES, ResultType.INVALIDATE)
+        if self.status != 0 or not self.flags & CqeFlag.UNSIGNALLED:
+            return False
+        return self.type in (*_RECEIVES, ResultType.INVALIDATE)
 
 
 @dataclass(frozen=True)

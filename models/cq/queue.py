@@ -191,9 +191,9 @@ class CqProducer:
 
     def expected(self, index: int, cqe: bytes) -> PlacedEntry:
         """Address and bytes of entry ``index`` if it lies in the present ring."""
-        data = with_phase(cqe, self.ring.phase(index))
-        entry = Cqe.unpack(cqe)
-        address = self.ring.address(index)
+        ring, entry = self.ring, Cqe.unpack(cqe)
+        data = with_phase(cqe, ring.phase(index))
+        address = ring.address(index)
         return PlacedEntry(index, address, data, entry.solicited_class, entry.unsignalled)
 
     def too_small(self, log2: int, cons: int) -> bool:

@@ -7,6 +7,7 @@ its 512 bits can be; what is legal is in :mod:`models.post.post_check`.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -19,15 +20,9 @@ NUM_SLOTS: Final = 3
 SLOT_BITS: Final = 128
 TARGET_SLOT: Final = 2
 
-_FIELDS: Final = (
-    ("opcode", 8),
-    ("num_segments", 8),
-    ("flags", 16),
-    ("qp", 16),
-    ("inline_bytes", 8),
-    ("reserved", 8),
-    ("context", 64),
-)
+#: Bits 127:0: opcode, number of segments (8 bits each), flags, QP (16), inline bytes, reserved (8),
+#: context (64).
+_HEAD: Final = struct.Struct("<BBHHBBQ")
 
 
 class Segment(NamedTuple):
@@ -52,7 +47,7 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True)
 class Post:
-    """Field widths in bits: see ``_FIELDS``; ``slots``: three times 128 bits.
+    """Field widths in bits: see ``_HEAD``; ``slots``: three times 128 bits.
 
     ``reserved``: bits 63:56, 0 in a legal post.
     """
@@ -68,31 +63,25 @@ class Post:
 
     def encode(self) -> int:
         """The 512 bits, bit 0 first. Raises ``OverflowError`` if a field does not fit."""
-        word = low = 0
-        for name, width in _FIELDS:
-            value = getattr(self, name)
-            if value >> width:
-                raise OverflowError(f"{name} has {width} bits")
-            word |= value << low
-            low += width
-        for slot in self.slots:
-            if slot >> SLOT_BITS:
-                raise OverflowError("a slot has 128 bits")
-            word |= slot << low
-            low += SLOT_BITS
-        return word
+        fields = self.opcode, self.num_segments, self.flags, self.qp, self.inline_bytes
+        try:
+            head = _HEAD.pack(*fields, self.reserved, self.context)
+        except struct.error as why:
+            raise OverflowError(str(why)) from None
+        first, second, third = self.slots
+        if (first | second | third) >> SLOT_BITS:
+            raise OverflowError("a slot has 128 bits")
+        return int.from_bytes(head, "little") | first << 128 | second << 256 | third << 384
 
     @classmethod
     @lru_cache(maxsize=256)
     def decode(cls, word: int) -> Post:
         """From 512 bits; every value of them is a post."""
-        values = {}
-        for name, width in _FIELDS:
-            values[name] = word & (1 << width) - 1
-            word >>= width
         mask = (1 << SLOT_BITS) - 1
-        slots = (word & mask, word >> SLOT_BITS & mask, word >> 2 * SLOT_BITS & mask)
-        return cls(**values, slots=slots)
+        slots = (word >> 128 & mask, word >> 256 & mask, word >> 384 & mask)
+        head = _HEAD.unpack((word & mask).to_bytes(16, "little"))
+        opcode, count, flags, qp, inline, reserved, context = head
+        return cls(opcode, count, flags, qp, inline, reserved, context, slots)
 
     def has(self, flag: int) -> bool:
         """True if all bits of ``flag`` are set."""

@@ -88,11 +88,11 @@ class QpModel(KeyUser):
 
     def trace_state(self, lane: int = 3) -> int:
         """The 96-bit state in the trace port's encoding; lane 3 (posting) or 4 (retirement)."""
-        index = self.params.index
+        mask = (1 << self.params.idx_w) - 1
         if lane == 4:
-            return index(self.retired) | self.failed << 16
-        words = self.state, index(self.tail), index(self.released), index(self.seen)
-        return words[0] | words[1] << 16 | words[2] << 32 | words[3] << 48
+            return self.retired & mask | self.failed << 16
+        words = self.tail & mask, self.released & mask, self.seen & mask
+        return self.state | words[0] << 16 | words[1] << 32 | words[2] << 48
 
     def query(self) -> tuple[int, ...]:
         """OUT0 to OUT7 of QUERY_QP, of an existing queue pair."""
@@ -172,8 +172,10 @@ class QpModel(KeyUser):
         cause = self.check(post, page, credit=credit, cq_error=cq_error)
         if cause in FOREIGN_CAUSES:
             return PostResult(cause)
+        known = self.seen
         self.see(retired_seen)
-        cause = self.check(post, page, credit=credit, cq_error=cq_error)
+        if self.seen != known:  # there may be room now
+            cause = self.check(post, page, credit=credit, cq_error=cq_error)
         if cause is not Cause.OK:
             return PostResult(cause, None, self._fail(post, cause, now))
         number = self._accept(post, now)

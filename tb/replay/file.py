@@ -106,7 +106,7 @@ def _columns(records: list[Record]) -> tuple[list[int], dict[str, Any]]:
 def _column(plain: list[Any]) -> list[Any]:
     types = set(map(type, plain))
     if list in types:
-        return list(map(_value, plain))
+        return list(zip(*map(_column, map(list, zip(*plain, strict=True))), strict=True))
     if str in types:
         return [int(value, 16) if type(value) is str else value for value in plain]
     return plain

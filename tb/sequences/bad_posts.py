@@ -14,13 +14,7 @@ from models.verbs import BAD_OPCODES, VERBS
 from tb.env.config import Config
 
 #: What :func:`bad_write` makes.
-WRITE_CAUSES = (
-    Cause.BURST,
-    Cause.BAD_SIZE,
-    Cause.BAD_PAGE,
-    Cause.BAD_OFFSET,
-    Cause.BAD_QP,
-)
+WRITE_CAUSES = (Cause.BURST, Cause.BAD_SIZE, Cause.BAD_PAGE, Cause.BAD_OFFSET, Cause.BAD_QP)
 #: Causes of posts that name a QP of their page: these release what it holds.
 OWN_CAUSES = (
     Cause.RESERVED_BITS,

@@ -26,12 +26,7 @@ if TYPE_CHECKING:
 WRITE_CAUSES = (Cause.BURST, Cause.BAD_SIZE, Cause.BAD_PAGE)
 QUEUE_CAUSES = (Cause.NOT_OWNER, Cause.RESERVED_BITS, Cause.TOO_MANY_SEGMENTS)
 #: Causes that the regions of the segments decide.
-REGION_CAUSES = (
-    Cause.BAD_REGION,
-    Cause.BAD_ZONE,
-    Cause.NO_LOCAL_WRITE,
-    Cause.BAD_RANGE,
-)
+REGION_CAUSES = (Cause.BAD_REGION, Cause.BAD_ZONE, Cause.NO_LOCAL_WRITE, Cause.BAD_RANGE)
 _MOST = (1 << 32) - 1
 _HUGE = 1 << 44
 _GAP = 8

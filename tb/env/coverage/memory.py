@@ -22,17 +22,8 @@ class CqMemory:
     """What coverage remembers of one CQ."""
 
     __slots__ = (
-        *(
-            "attempts",
-            "callback_type",
-            "count",
-            "destroyed",
-            "gave_up",
-            "interval",
-            "log2",
-            "origin",
-        ),
-        *("rearm", "resizes", "snap", "state", "stopped", "typed"),
+        *("attempts", "callback_type", "count", "destroyed", "gave_up", "interval", "log2"),
+        *("origin", "rearm", "resizes", "snap", "state", "stopped", "typed"),
     )
 
     def __init__(self) -> None:

@@ -36,6 +36,7 @@ from tb.env.harness.records import (
 
 _ALL = 0xFFFF
 _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
+_LAST_STATE = max(QpState)
 _REASONS = {StateBy.COMMAND: "command", StateBy.CONN: "event", StateBy.REPORT: "report"}
 
 
@@ -92,11 +93,10 @@ class PostCoverage(Group):
     def post(self, record: Trace, qp: QpMemory) -> None:
         cause, opcode = record.operand & 0xFF, record.operand >> 8 & 0xFF
         flags = record.operand >> 16
-        post = next(
-            (p for p in self._posts if (p.qp, p.opcode, p.flags) == (record.cq, opcode, flags)),
-            None,
-        )
-        if post is None:
+        for post in self._posts:
+            if post.qp == record.cq and post.opcode == opcode and post.flags == flags:
+                break
+        else:
             return
         self._posts.remove(post)
         deferred = bool(flags & PostFlag.DEFER)
@@ -154,7 +154,7 @@ class PostCoverage(Group):
 
     def state(self, record: Trace, qp: QpMemory) -> None:
         old, code = qp.state, record.new & 0xF
-        if code > max(QpState):
+        if code > _LAST_STATE:
             return
         new = QpState(code)
         outstanding = record.new >> 16 & _ALL != record.new >> 48 & _ALL
@@ -219,8 +219,10 @@ class PostCoverage(Group):
         qp.mid = not record.last
         if Post.decode(record.data).has(PostFlag.READ_FENCE):
             qp.waits = False
-        if any(other.waits for other in self.m.qps if other is not qp):
-            self.m.hit("fence/another QP goes on")
+        for other in self.m.qps:
+            if other.waits and other is not qp:
+                self.m.hit("fence/another QP goes on")
+                break
         if not record.user >> 56 & 1:
             tag = record.user & _ALL
             if qp.tag == self.m.mask and not tag:

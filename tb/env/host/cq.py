@@ -396,11 +396,7 @@ class Cq:
     # -- commands ----------------------------------------------------------------------------------
 
     async def modify(
-        self,
-        *,
-        typed: bool = False,
-        rearm_old: bool = False,
-        moderation: tuple[int, int] = (0, 0),
+        self, *, typed: bool = False, rearm_old: bool = False, moderation: tuple[int, int] = (0, 0)
     ) -> None:
         """MODIFY_CQ."""
         await self.host.modify_cq(self, typed=typed, rearm_old=rearm_old, moderation=moderation)

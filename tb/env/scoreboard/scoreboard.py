@@ -16,7 +16,7 @@ for which design, is one table (table.py).
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -106,7 +106,8 @@ class Scoreboard:
             kind: (check.rules, run) for kind, (check, run) in self.checks.by_type.items()
         }
         self._runs[Trace] = "", self._step
-        self._waiting: deque[Record] = deque()
+        self._steps, self._settle = self.checks.by_step, self.checks.settle
+        self._waiting: list[Record] = []
         self._looked = 0
         others = len(self.checks.first_lanes)
         self._place = [others] * 16
@@ -121,7 +122,7 @@ class Scoreboard:
         if self.checks.first_lanes:
             records = sorted(records, key=self._order)
         self.ctx.commands.extend(record for record in records if type(record) is Command)
-        waiting.extend(records)
+        waiting += records
         self._run()
         if waiting:
             idle = self._commanding is not None and not self._commanding()
@@ -132,10 +133,10 @@ class Scoreboard:
         return record.cycle, self._place[record.lane if type(record) is Trace else -1]
 
     def _run(self) -> None:
-        waiting, ctx, runs, kinds = self._waiting, self.ctx, self._runs, self._kinds
+        waiting, ctx, runs = self._waiting, self.ctx, self._runs
+        judged = 0
         try:
-            while waiting:
-                record = waiting[0]
+            for record in waiting:
                 if record.cycle < ctx.cycle:
                     ctx.fail(f"records out of order: {record}")
                 ctx.cycle = record.cycle
@@ -144,16 +145,20 @@ class Scoreboard:
                     ctx.fail(f"the engine has no such port: {record}")
                 ctx.rules, run = runs[kind]
                 run(record)
-                waiting.popleft()
-                kinds[kind] += 1
+                judged += 1
         except NeedCommandError:
             pass  # goes on when the command's record is there
+        finally:
+            self._kinds.update(map(type, waiting[:judged]))
+            del waiting[:judged]
 
     def _step(self, record: Trace) -> None:
-        if record.cycle - self._looked >= _LOOK:
+        cycle = record.cycle
+        if cycle - self._looked >= _LOOK:
             self._look()
-        self.checks.settle(record.cycle)
-        row = self.checks.by_step.get((record.lane, record.op))
+        if self._settle is not None:
+            self._settle(cycle)
+        row = self._steps.get((record.lane, record.op))
         if row is None:
             self.ctx.fail(f"trace: operation {record.op:#x} on lane {record.lane}")
         if row.of is not CQ or record.cq >= self.params.num_cq:

@@ -113,9 +113,7 @@ def _cq_steps(steps: StepChecks) -> dict[tuple[int, int], Step]:
         },
     }
     return {
-        (lane, op): Step(CQ, steps, (steps.judged(run),))
-        for lane, ops in runs.items()
-        for op, run in ops.items()
+        (lane, op): Step(CQ, steps, (run,)) for lane, ops in runs.items() for op, run in ops.items()
     }
 
 
@@ -126,6 +124,8 @@ class CoreChecks:
     first_lanes: tuple[int, ...] = ()
     #: Channels with a bound that holds while nothing stalls them.
     bounded: tuple[str, ...] = ()
+    #: Told of each step that nothing more comes of earlier cycles.
+    settle: Callable[[int], None] | None = None
 
     def __init__(self, ctx: Context) -> None:
         self.ctx = ctx
@@ -163,9 +163,6 @@ class CoreChecks:
                 (beats.DoorbellRequest, "no_doorbells"),
             )
         ]
-
-    def settle(self, cycle: int) -> None:
-        """Nothing more comes of earlier cycles."""
 
     def stalled(self, cycles: dict[str, int]) -> None:
         """Cycles up to which the channels of these names were stalled."""

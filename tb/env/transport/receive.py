@@ -158,6 +158,10 @@ class Receiver:
         """Buffers that a QP has taken and that were not reported, in tag order."""
         return list(self._qps[qp].taken)
 
+    def ended(self, qp: int) -> bool:
+        """The engine has ended the connection of a QP, and the host has made no other one."""
+        return self._qps[qp].ended
+
     # -- what a test can do ------------------------------------------------------------------------
 
     def enable(self, *qps: int) -> None:

@@ -68,6 +68,8 @@ class PostLife(CarillonSequence):
     cq_failures = 0.0
     #: A lost connection is made anew up to so many looks later.
     heal = 4
+    #: Share of what is for a QP whose connection is known to be lost, of what chance gives it.
+    lost = 1.0
 
     async def body(self) -> None:
         self.ledger = Ledger()
@@ -157,7 +159,7 @@ class PostLife(CarillonSequence):
             causes = self.ledger.look(life)
             if Cause.CQ_ERROR in causes:
                 self._repair(self._consumer(life))
-            if life.down and not life.busy and self.rng.randrange(self.heal) == 0:
+            if self._ended(life) and not life.busy and self.rng.randrange(self.heal) == 0:
                 self._start(life, self._heal(life))
         for consumer in self.consumers:
             self._doorbells += consumer.look(self.rng, begin, self.chunk, greedy)
@@ -187,9 +189,22 @@ class PostLife(CarillonSequence):
         count = round(self.rate * self.chunk)
         cycles = deque(sorted(begin + rng.randrange(self.chunk) for _ in range(count)))
         while cycles:
-            life = rng.choice(self.lives)
+            life = self._whose()
             for _ in range(min(len(cycles), rng.randint(1, self.run_length))):
                 self._post(life, cycles.popleft())
+
+    def _whose(self) -> Life:
+        """The QP that the next post or message is for."""
+        life = self.rng.choice(self.lives)
+        for _ in self.lives if self.lost < 1 else ():
+            if not (self._ended(life) or life.paused) or self.rng.random() < self.lost:
+                break
+            life = self.rng.choice(self.lives)
+        return life
+
+    def _ended(self, life: Life) -> bool:
+        """Its connection is known to be lost."""
+        return life.down > 0
 
     def _post(self, life: Life, at: int) -> None:
         """One post, good or bad, or none if the send queue looks full."""

@@ -237,6 +237,8 @@ class WindowLinks(CarillonSequence):
             for side in self._sides:
                 self.poll(side)
             self.ledger.check_reads()
+            begun = (side.open[0].begun for side in self._sides if side.open)
+            self.ledger.oldest = min(begun, default=self.ledger.stamp())
             tick, self._tick = self._tick, Event()
             tick.set()
 

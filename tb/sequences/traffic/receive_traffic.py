@@ -150,6 +150,10 @@ class ReceiveTraffic(PostLife):
                 self.receiver.enable(number)
         return life
 
+    def _ended(self, life: Life) -> bool:
+        known = self.lost < 1 and self.receiver.ended(life.qp.number)
+        return known or super()._ended(life)
+
     def _queue(self, life: Life) -> Queue:
         return self.received.end(life.qp).queue
 
@@ -217,7 +221,7 @@ class ReceiveTraffic(PostLife):
         rng = self.rng
         cycles = self._every(begin, self.recv_rate)
         while cycles:
-            life = rng.choice(self.lives)
+            life = self._whose()
             queue = self._queue(life)
             if queue.shared and rng.random() < 0.3:
                 queue = rng.choice(self.queues)  # which may have no user
@@ -243,8 +247,12 @@ class ReceiveTraffic(PostLife):
         elif queue.room <= 0 and rng.random() >= self.overrun:
             return
         epoch = life.epoch
+        # Else several posts may be planned for the same room.
+        planned = self.lost < 1
+        queue.planned += planned
 
         def ring() -> None:
+            queue.planned -= planned
             answer = queue.handle.queue_recv(post, page=page, at=at, **options)
             self.received.posted(queue, Buffer(post, answer, causes, epoch))
 
@@ -285,7 +293,7 @@ class ReceiveTraffic(PostLife):
     def _messages(self, begin: int) -> None:
         rng = self.rng
         for at in self._every(begin, self.message_rate):
-            life = rng.choice(self.lives)
+            life = self._whose()
             fields = self._message(life)
             if rng.random() < self.patient:
                 if self._waiting < 2 * len(self.lives):

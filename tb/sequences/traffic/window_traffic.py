@@ -145,12 +145,7 @@ class WindowTraffic(WindowLinks):
         return await self.until(*there)
 
     async def send(
-        self,
-        link: Link,
-        side: Side,
-        peer: Side,
-        token: int = 0,
-        want: frozenset[int] | None = None,
+        self, link: Link, side: Side, peer: Side, token: int = 0, want: frozenset[int] | None = None
     ) -> tuple[Asked | None, Message]:
         """A Send to ``peer`` into a buffer that is posted before or behind it (MW-06)."""
         rng = self.rng

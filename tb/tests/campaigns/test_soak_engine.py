@@ -16,6 +16,7 @@ from tb.tests.common.soaking import SoakTest
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 
+_LIFE = 8000  # cycles of a phase of these
 _STATUSES = (CqeStatus.TRANSPORT_ERROR, 0x03, 0x7F, 0xFF)
 _AFTER = (CqeStatus.CANCELED, CqeStatus.SUCCESS, 0x33)
 
@@ -46,26 +47,25 @@ class _EngineSoakTest(SoakTest):
             "garbage": rng.choice((0.0, 0.1, 0.3)),
             "cq_failures": rng.choice((0.0, 0.0, 0.03)),
             "chunk": 24 if self.little else 64,
+            "duration": min(self.cycles[self.long], _LIFE),
         }
 
 
 @pyuvm.test()
 class PostSoakTest(_EngineSoakTest):
-    """Posts, at the full rate or with everything that can happen to them."""
+    """Posts, at the full rate and with everything that can happen to them, in turn."""
+
+    cycles = 1500, 24_000
 
     def phase(self, rng: random.Random) -> tuple[str, dict[str, Any]]:
-        if rng.random() < 0.5:
+        if self.number % 2 == 0:
             self.env.transport.loopback(latency=rng.choice((1, 2, 30)))
             sizes = {"log2_min": 8, "log2_max": 10, "chunk": 24 if self.little else 48}
-            full = {"rate": 1.0, "chains": 0.2, "bad": 0.01, "foreign": 0.01}
+            full = {"rate": 1.0, "chains": 0.2, "bad": 0.01, "foreign": 0.01, "silent": 0.05}
             return "post_life", sizes | full
         self.troubles(rng)
-        kinds = {
-            "rate": rng.choice((0.3, 0.6, 0.9)),
-            "chains": rng.choice((0.2, 0.9)),
-            "bad": rng.choice((0.03, 0.15)),
-            "log2_min": rng.choice((1, 6)),
-        }
+        kinds = {"rate": rng.choice((0.3, 0.6, 0.9)), "chains": rng.choice((0.2, 0.9))}
+        kinds |= {"bad": rng.choice((0.03, 0.15)), "log2_min": rng.choice((1, 6)), "lost": 0.1}
         return "post_life", kinds | self.life(rng)
 
 
@@ -73,14 +73,19 @@ class PostSoakTest(_EngineSoakTest):
 class ReceiveSoakTest(_EngineSoakTest):
     """Receives and messages beside posts, with changes of SRQs, regions and ports."""
 
+    cycles = 1500, 20_000
+
     def phase(self, rng: random.Random) -> tuple[str, dict[str, Any]]:
         self.troubles(rng)
-        if rng.random() < 0.5:
+        if self.number % 2:
             self.env.transport.receiver.latency = (1, 2)
-            rates = {"recv_rate": 0.4, "message_rate": 0.4, "rate": 0.1, "bad_receives": 0.02}
-            return "receive_traffic", rates | self.life(rng) | {"log2_min": 7, "log2_max": 9}
+            rates = {"recv_rate": 0.7, "message_rate": 0.4, "patient": 0.1, "rate": 0.1}
+            rates |= {"bad_receives": 0.02, "unusual": 0.05, "too_long": 0.002, "exact": 0.05}
+            rates |= {"sends": 0.1, "lost": 0.05, "heal": 1, "log2_min": 7, "log2_max": 9}
+            rates |= {"duration": self.cycles[self.long], "cq_failures": 0.0}
+            return "receive_traffic", self.life(rng) | rates
         rates = {"recv_rate": 0.3, "message_rate": 0.2, "shared": rng.choice((0.3, 0.6, 0.95))}
-        return "receive_life", rates | self.life(rng)
+        return "receive_life", self.life(rng) | rates
 
 
 @pyuvm.test()
@@ -89,18 +94,17 @@ class WindowSoakTest(_EngineSoakTest):
 
     #: The connections of all QPs take thousands of cycles before anything can be posted.
     cycles = 12_000, 24_000
+    phases = 2, 6
 
     def phase(self, rng: random.Random) -> tuple[str, dict[str, Any]]:
         if rng.random() < 0.3:
             self.stall(rng)
         self.env.transport.latency = rng.choice(((1, 30), (1, 60), (1, 200)))
-        return "window_life", {
-            "troubled": rng.choice((0.1, 0.5, 0.9)),
-            "accesses": rng.choice((6, 16)),
-            "threads": rng.choice((3, 6)),
-            "length": rng.choice((3, 6)),
-            "guarded": rng.choice((0.5, 0.85, 1.0)),
-            "rebirths": rng.choice((0.1, 0.6)),
-            "pairs": 8,
-            "removal": rng.random() < 0.25,
-        }
+        kinds: dict[str, Any] = {"guarded": rng.choice((0.5, 0.85, 1.0)), "pairs": 8}
+        kinds |= {"removal": rng.random() < 0.25}
+        if self.number % 3 == 0:
+            kinds |= {"troubled": 0.1, "accesses": 24, "threads": 12, "length": 64, "most": 40}
+            return "window_life", kinds
+        kinds |= {"troubled": rng.choice((0.1, 0.5, 0.9)), "accesses": rng.choice((6, 16))}
+        kinds |= {"threads": rng.choice((3, 6)), "length": rng.choice((3, 6))}
+        return "window_life", kinds | {"rebirths": rng.choice((0.1, 0.6))}

@@ -55,6 +55,8 @@ class SoakTest(CarillonTest):
     cycles = 1500, 8000
     #: Phases: of a short run, of a long one.
     phases = 2, 4
+    #: The phase that it is in.
+    number = 0
 
     def phase(self, rng: random.Random) -> tuple[str, dict[str, Any]]:
         """Prepares environment and transport for one phase; returns a sequence and its options."""
@@ -68,6 +70,7 @@ class SoakTest(CarillonTest):
     async def scenario(self) -> None:
         rng = self.rng("phases")
         for number in range(self.phases[self.long]):
+            self.number = number
             if number:
                 await self.start_over()
             self.as_new()

@@ -55,27 +55,17 @@ class StepChecks(Check):
         self.doorbells = doorbells
         self.memory = memory
         self.control = control
-        self.steps = 0
         self.callbacks = 0
         # The step that waits for other settings: record, model before it, outcome so far.
         self._open: tuple[Trace, dict[str, Any], Step] | None = None
         # Entries of the latest PUBLISH that satisfy no standing arm.
         self._quiet: list[bool] = []
 
-    def judged(self, run: Callable[[Trace], None]) -> Callable[[Trace], None]:
-        """``run``, which judges a step of a CQ, and what is remembered of each."""
-
-        def judge(record: Trace) -> None:
-            run(record)
-            self.steps += 1
-            self.callbacks += record.event
-            self.ctx.history[record.cq].append(record)
-
-        return judge
-
     # -- lanes 1 and 2 -----------------------------------------------------------------------------
 
-    def _step(self, record: Trace, run: Callable[[], Step], redo: _Redo) -> None:
+    def _step(
+        self, record: Trace, run: Callable[..., Step], arguments: tuple[Any, ...], redo: _Redo
+    ) -> None:
         """Replays a step; ``redo`` is its part in the model of the CQ alone."""
         ctx, cq = self.ctx, record.cq
         model = ctx.engine.cqs[cq]
@@ -83,13 +73,12 @@ class StepChecks(Check):
             before = model.__dict__.copy()
             model.now = record.cycle
             try:
-                step = run()
+                step = run(cq, *arguments)
             except ModelError as error:
                 ctx.fail(str(error), cq, record)
             if step.cause is not Cause.OK:
                 ctx.fail(f"accepted, the model refuses it: {step.cause.name}", cq, record)
             if self._agrees(record, step):
-                ctx.state[cq] = record.new
                 self._after(record)
                 return
             difference = (record.new ^ ctx.encode(cq)) & ~_CALL_BITS
@@ -142,7 +131,6 @@ class StepChecks(Check):
                     eq.waiting.pop(cq, None)
                 for call in step.calls:
                     eq.called(cq, call)
-                ctx.state[cq] = record.new
                 self._after(record)
                 return
         self._restore(cq, before)
@@ -176,10 +164,12 @@ class StepChecks(Check):
         return True
 
     def _after(self, record: Trace) -> None:
-        """Other checks look at the new state."""
-        cq = record.cq
-        model = self.ctx.engine.cqs[cq]
-        if not model.publishing:
+        """The step is right: it is remembered, and other checks look at the new state."""
+        ctx, cq = self.ctx, record.cq
+        ctx.state[cq] = record.new
+        ctx.history[cq].append(record)
+        self.callbacks += record.event
+        if not ctx.engine.cqs[cq].publishing:
             self.memory.answers[cq].clear()
         self.doorbells.changed(cq)
         self.credits.changed(cq)
@@ -194,13 +184,12 @@ class StepChecks(Check):
                 ctx.fail(f"PUBLISH of {count} entries in this state", cq, record)
             self.memory.take(record, True, count)
             first = model.prod
-            classes = ctx.classes[cq][first : first + count]
             placed = ctx.engine.producers[cq].placed
             self._quiet = quiet = [
                 i in placed and placed[i].unsignalled for i in range(first, first + count)
             ]
             expected = count
-            for i, solicited in enumerate(classes):
+            for i, solicited in enumerate(ctx.classes[cq][first : first + count]):
                 expected |= solicited << 2 + i | quiet[i] << 4 + i
                 if solicited:
                     ctx.solicited[cq] = first + i + 1
@@ -209,7 +198,8 @@ class StepChecks(Check):
         classes, quiet = ctx.classes[cq], self._quiet
         self._step(
             record,
-            lambda: ctx.engine.publish(cq, count),
+            ctx.engine.publish,
+            (count,),
             lambda m: m.publish(classes[m.prod : m.prod + count], quiet),
         )
 
@@ -225,11 +215,7 @@ class StepChecks(Check):
             else:
                 ctx.fail(f"CQ_ERROR with operand {record.operand:#x}", cq, record)
         kind = CqStatus(status)
-        self._step(
-            record,
-            lambda: ctx.engine.cq_error(cq, kind, failed),
-            lambda m: m.cq_error(kind),
-        )
+        self._step(record, ctx.engine.cq_error, (kind, failed), lambda m: m.cq_error(kind))
         self._in_error(record)
 
     def event_failed(self, record: Trace) -> None:
@@ -239,11 +225,7 @@ class StepChecks(Check):
         if record.operand > 1:
             ctx.fail(f"EVENT_FAILED with operand {record.operand:#x}", cq, record)
         final = bool(record.operand)
-        self._step(
-            record,
-            lambda: ctx.engine.event_failed(cq, final),
-            lambda m: m.event_failed(final),
-        )
+        self._step(record, ctx.engine.event_failed, (final,), lambda m: m.event_failed(final))
         self._in_error(record)
 
     def _in_error(self, record: Trace) -> None:
@@ -256,7 +238,7 @@ class StepChecks(Check):
         self._check_old(record)
         if record.operand:
             self.ctx.fail(f"EVENT_DONE with operand {record.operand:#x}", record.cq, record)
-        self._step(record, lambda: self.ctx.engine.event_done(record.cq), lambda m: m.event_done())
+        self._step(record, self.ctx.engine.event_done, (), lambda m: m.event_done())
 
     def doorbell(self, record: Trace) -> None:
         """DOORBELL."""
@@ -268,19 +250,14 @@ class StepChecks(Check):
             self.doorbells.step(record)
         index = operand & 0xFFFF
         arm = ArmType(kind) if armed else None
-        self._step(
-            record,
-            lambda: ctx.engine.doorbell(cq, index, arm),
-            lambda m: m.doorbell(index, arm),
-        )
+        self._step(record, ctx.engine.doorbell, (index, arm), lambda m: m.doorbell(index, arm))
         self.doorbells.after_step()
 
     def cb_return(self, record: Trace) -> None:
         """CB_RETURN."""
-        ctx, cq = self.ctx, record.cq
         if self._check_old(record):
             self.doorbells.step(record)
-        self._step(record, lambda: ctx.engine.cb_return(cq), lambda m: m.callback_return())
+        self._step(record, self.ctx.engine.cb_return, (), lambda m: m.callback_return())
         self.doorbells.after_step()
 
     def moderation(self, record: Trace) -> None:
@@ -290,7 +267,7 @@ class StepChecks(Check):
         if record.operand or record.old == record.new:
             ctx.fail("MODERATION that changes nothing, or with an operand", cq, record)
         self._check_interval(record)
-        self._step(record, lambda: ctx.engine.moderation(cq), lambda m: m.moderation())
+        self._step(record, ctx.engine.moderation, (), lambda m: m.moderation())
 
     def _check_interval(self, record: Trace) -> None:
         """The look came in time after the end of the interval (CQ-21), whatever doorbells and
@@ -323,7 +300,6 @@ class StepChecks(Check):
             self.control.destroy(record)
         if record.new != ctx.encode(cq):
             ctx.differ("state after the step differs from the model", record, ctx.encode(cq))
-        ctx.state[cq] = record.new
         self._after(record)
         self.completions.changed(cq)
 
@@ -350,6 +326,7 @@ class StepChecks(Check):
         self.credits.changed(cq)
         if op in _COMMANDED:
             self.completions.changed(cq)
+        ctx.history[cq].append(record)
 
     # -- the end -----------------------------------------------------------------------------------
 

@@ -189,7 +189,8 @@ class CompletionChecks(Check):
         except ModelError as error:
             ctx.fail(f"{placed} placed: {error}", cq, record)
         ctx.classes[cq] += [entry.solicited for entry in entries]
-        self._assign(cq, open_)
+        if open_:
+            self._assign(cq, open_)
         self.placed += placed
         self.changed(cq)
         self.credits.note(cq)
@@ -209,7 +210,8 @@ class CompletionChecks(Check):
         except ModelError as error:
             ctx.fail(f"OVERFLOW: {error}", cq, record)
         ctx.classes[cq] += [entry.solicited for entry in entries]
-        self._assign(cq, open_)
+        if open_:
+            self._assign(cq, open_)
         self.placed += placed
         self.overflows[cq] += 1
         self.log.append((Cause.CQ_OVERFLOW, Kind.CQ, cq, record.new & 0xFFFF))

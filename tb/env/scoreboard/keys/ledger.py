@@ -9,6 +9,7 @@ has certainly succeeded came after.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from models.cq.queue import NdResultEx
@@ -21,6 +22,7 @@ from tb.env.host.srq import Srq
 from tb.env.host.windows import MemoryWindow
 
 _NEVER = 1 << 62
+_MANY = 4  # Writes to a byte of which old ones are forgotten
 _ID = 8  # bytes of a message that tell it from all others
 
 
@@ -108,6 +110,8 @@ class WindowLedger:
     def __init__(self, memory: HostMemory) -> None:
         self._memory = memory
         self._now = 0
+        #: No look at memory whose end is not known has begun before.
+        self.oldest = 0
         self._covers: defaultdict[int, list[Stored]] = defaultdict(list)
         self._arenas: list[tuple[int, bytes]] = []
         self._messages: dict[bytes, Message] = {}
@@ -137,7 +141,10 @@ class WindowLedger:
         stored = Stored(asked, address, data)
         if not asked.never:
             for n in range(len(data)):
-                self._covers[address + n].append(stored)
+                covers = self._covers[address + n]
+                if len(covers) >= _MANY:
+                    covers[:] = self._visible(covers, self.oldest)[0]
+                covers.append(stored)
 
     def read(self, asked: Asked, address: int, sink: int, length: int) -> None:
         """A Read was posted; ``sink`` is fresh memory."""
@@ -149,13 +156,25 @@ class WindowLedger:
                 return data[address - base]
         return 0
 
-    def _possible(self, address: int, begun: int, ended: int) -> set[int]:
-        """Values of a byte that who looks between two stamps may see."""
-        mine = [w for w in self._covers.get(address, ()) if w.asked.begun <= ended]
-        sure = [w.asked.begun for w in mine if w.asked.good and w.asked.ended < begun]
+    def _possible(self, address: int, length: int, begun: int, ended: int) -> Iterator[set[int]]:
+        """Values of each byte that who looks between two stamps may see."""
+        before: list[Stored] = []
+        mine: list[Stored] = []
+        sure = False
+        for at in range(address, address + length):
+            covers = self._covers.get(at, [])
+            if covers != before:  # neighbours mostly come from the same Writes
+                before, (visible, sure) = covers, self._visible(covers, begun)
+                mine = [w for w in visible if w.asked.begun <= ended]
+            found = {w.data[at - w.address] for w in mine}
+            yield found if sure else found | {self._first(at)}
+
+    @staticmethod
+    def _visible(covers: list[Stored], begun: int) -> tuple[list[Stored], bool]:
+        """What may be there from a stamp on, and whether any of it is there for certain."""
+        sure = [w.asked.begun for w in covers if w.asked.ended < begun and w.asked.good]
         newest = max(sure, default=-1)
-        found = {w.data[address - w.address] for w in mine if w.asked.ended >= newest}
-        return found if sure else found | {self._first(address)}
+        return [w for w in covers if w.asked.ended >= newest], bool(sure)
 
     # -- messages ----------------------------------------------------------------------------------
 
@@ -244,8 +263,8 @@ class WindowLedger:
                 assert not asked.never or not any(found), f"{asked.post}: refused, and read"
                 continue
             self.reads += 1
-            for n, byte in enumerate(found):
-                want = self._possible(address + n, asked.begun, asked.ended)
+            possible = self._possible(address, length, asked.begun, asked.ended)
+            for n, (byte, want) in enumerate(zip(found, possible, strict=True)):
                 assert byte in want, f"{asked.post}: byte {n} is {byte:#x}, not {want}"
         self._reads = left
 
@@ -257,9 +276,9 @@ class WindowLedger:
         assert not self._reads
         for base, data in self._arenas:
             found = self._memory.read(base, len(data))
-            for n, byte in enumerate(found):
+            possible = self._possible(base, len(data), _NEVER, _NEVER)
+            for n, (byte, want) in enumerate(zip(found, possible, strict=True)):
                 if base + n in self._covers:
-                    want = self._possible(base + n, _NEVER, _NEVER)
                     assert byte in want, f"{base + n:#x}: {byte:#x}, not {want}"
                     self.compared += 1
                 else:

@@ -97,7 +97,8 @@ class QpContext:
             model.see(retired)
         except ModelError as error:
             self.fail(qp, str(error), record)
-        if record.old >> 48 & 0xFFFF not in map(index, range(known, model.seen + 1)):
+        before = record.old >> 48 & 0xFFFF
+        if before != retired and before not in map(index, range(known, model.seen)):
             self.fail(qp, "the step knew of other retirements before it", record)
         unseen = self._unseen[qp]
         while unseen and unseen[0][0] < model.seen:

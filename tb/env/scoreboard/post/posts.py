@@ -117,7 +117,7 @@ class PostChecks(PageCheck):
         """The step that was taken for this post's may be that of a later one with the same head."""
         for other in self.pages.of(_PendingPost):
             if other.result is None:
-                if not self._alike(other, pending.post):
+                if not self._alike(other.post, pending.post):
                     continue
                 other.result, other.number = pending.result, pending.number
                 for request in self.qpc.qps[other.post.qp].requests:
@@ -140,7 +140,7 @@ class PostChecks(PageCheck):
         found = [
             p
             for p in self.pages.of(_PendingPost)
-            if p.result is None and p.serial > self._latest and self._alike(p, head)
+            if p.serial > self._latest and p.result is None and self._alike(p.post, head)
         ]
         # A post through another page has no step.
         own = (p for p in found if p.page == model.config.page)
@@ -295,6 +295,5 @@ class PostChecks(PageCheck):
         return Cause.OK if pending.page == model.config.page else Cause.NOT_OWNER
 
     @staticmethod
-    def _alike(pending: _PendingPost, post: Post) -> bool:
-        own = pending.post
-        return (own.qp, own.opcode, own.flags) == (post.qp, post.opcode, post.flags)
+    def _alike(one: Post, two: Post) -> bool:
+        return one.qp == two.qp and one.opcode == two.opcode and one.flags == two.flags

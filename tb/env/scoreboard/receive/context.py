@@ -82,7 +82,10 @@ class Doubts:
 
     def settle(self, cycle: int) -> Doubt | None:
         """Nothing more comes of earlier cycles: a doubt of these is a fault."""
-        return next((d for d in self._open if d.step.cycle < cycle), None)
+        for doubt in self._open:
+            if doubt.step.cycle < cycle:
+                return doubt
+        return None
 
 
 class Endings:

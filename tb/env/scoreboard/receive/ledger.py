@@ -59,6 +59,8 @@ class Queue:
     accepted: list[Buffer] = field(default_factory=list)
     taken: list[Taken] = field(default_factory=list)
     """SRQ: in the order of the answers, of all QPs."""
+    planned: int = 0
+    """Posts that are to be queued soon."""
     polled: int = 0
     """Completions of its buffers."""
     sets: int = 0
@@ -87,7 +89,8 @@ class Queue:
     @property
     def room(self) -> int:
         """Buffers that it would take now, as far as the host knows."""
-        return self.size - (len(self.accepted) + len(self.unanswered) - self.polled)
+        coming = self.planned + len(self.unanswered)
+        return self.size - (len(self.accepted) + coming - self.polled)
 
     @property
     def available(self) -> int:
