@@ -140,7 +140,7 @@ FAULTS = [
     (BARE, DIRECT, "cde_ram_direct.v", "heal = wrong_2 &&", "heal = 1'b0 &&", "report"),
     (LATE, CTX, "cde_ctx_read.v", ".lost(hopeless_3));", ".lost());", "loss"),
     (LATE, CTX_2W, "cde_ctx_2w.v", "(user0_1 && !same_1)", "user0_1", "word of port"),
-    (LATE, CTX_2W, "cde_ctx_2w.v", "back1 = (", "back1 = 1'b0 && (", "report"),
+    (LATE, CTX_2W, "cde_ctx_2w.v", "back1 = back &&", "back1 = 1'b0 &&", "report"),
     (LATE, CTX_2W, "cde_ctx_2w.v", "user0_1 && !user1_1)", "user0_1)", "report"),
     (LATE, CTX_2W, "cde_ecc_lane_dec.v", "fixed = data ^ wrong;", "fixed = data;", "word of"),
 ]

@@ -69,8 +69,11 @@ module memory_exact;
         side1;
     reg  [AW-1:0]         heal_at0, heal_at1, told0, told1;
     integer               told_for0 = 0, told_for1 = 0;
-    reg                   again0, again1, back0, back1, first0, first1;
-    reg  [AW-1:0]         back_at0, back_at1;
+    reg                   again0, again1, back0, back1;
+    reg  [AW-1:0]         back_at;
+    // Of two ports: a write-back waits a cycle, unless its word is written meanwhile.
+    reg                   back = 1'b0, back_side;
+    reg  [AW-1:0]         back_next;
     // The write of the cycle before
     reg                   user0 = 1'b0, user1 = 1'b0;
     reg  [AW-1:0]         user_at0, user_at1;
@@ -154,13 +157,13 @@ module memory_exact;
     // What the correction says, behind the last step of a read; of what it says of the read before, the write-back.
     task corrections;
         begin
-            first0 = heal0 && !side0;
-            first1 = heal0 && side0;
-            back_at0 = first0 ? heal_at0 : heal_at1;
-            back_at1 = first1 ? heal_at0 : heal_at1;
-            back0 = (first0 || (heal1 && !side1)) && !we0 && !(we1 && waddr1 == back_at0) && !clear && !(DIRECT &&
-                raddr0 == back_at0);
-            back1 = (first1 || (heal1 && side1)) && !we1 && !(we0 && waddr0 == back_at1) && !clear;
+            back_at = PORTS == 2 ? back_next : heal_at0;
+            back0 = (PORTS == 2 ? back && !back_side : heal0) && !we0 && !(we1 && waddr1 == back_at) && !clear &&
+                    !(DIRECT && raddr0 == back_at);
+            back1 = PORTS == 2 && back && back_side && !we1 && !(we0 && waddr0 == back_at) && !clear;
+            back_next = heal0 ? heal_at0 : heal_at1;
+            back_side = heal0 ? side0 : side1;
+            back = (heal0 || heal1) && !written(back_next) && !clear;
             again0 = told_for0 > 0 && told0 == heal_at0;
             again1 = told_for1 > 0 && told1 == heal_at1;
             report = (wrong0 && !again0) || (wrong1 && !again1);
@@ -211,10 +214,9 @@ module memory_exact;
             if (clear && (READ > 1 || DIRECT)) {none0, none1} = 8'hff;
             if (READ == 1) {none0[0], none1[0]} = {none0[0] || (!hit0[0] && read0[0] == 2'd2),
                 none1[0] || (!hit1[0] && read1[0] == 2'd2)};
-            if (back0) state0[back_at0] = 2'd0;
-            if (back1) state1[back_at1] = 2'd0;
-            if (back0 && !DIRECT) until[back_at0] = now + WAY;
-            if (back1) until[back_at1] = now + WAY;
+            if (back0) state0[back_at] = 2'd0;
+            if (back1) state1[back_at] = 2'd0;
+            if ((back0 && !DIRECT) || back1) until[back_at] = now + WAY;
             now = now + 1;
             // The bus
             o_inject = inject && !start && !cancel;
