@@ -239,8 +239,7 @@ def run_choose() -> int:
     quick, missing = choose_quick(records, smoke, first_killers())
     nightly = choose_nightly(read_records(jobs, ("line", "branch", "toggle")))
     write_tiers(quick, nightly)
-    left = {id(record) for record in nightly}
-    full = sum(record.cost for record in records if id(record) not in left)
+    full = sum(record.cost for record in records) - sum(record.cost for record in nightly)
     print(
         f"quick: {len(quick)} jobs, {sum(r.cost for r in quick):.0f} s of processor time, "
         f"{missing} element(s) out of reach of its builds\n"
