@@ -28,6 +28,7 @@ arm/cde_arm_count.v
 arm/cde_arm_flags.v
 arm/cde_arm_cause.v
 arm/cde_arm_age.v
+lib/cde_flags.v
 arm/cde_arm_look.v
 arm/cde_arm_trace.v
 arm/cde_arm.v

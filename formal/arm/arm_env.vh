@@ -61,14 +61,15 @@
     wire [95:0]        res_ct_state;
     wire [CQ_W-1:0]    cons_cq;
     wire [IDX_W-1:0]   cons_index;
-    wire [NUM_CQ-1:0]  dead;
+    wire               dies, revives;
+    wire [CQ_W-1:0]    dies_cq, revives_cq;
     wire [EV_W-1:0]    ev_pub_data, ev_db_data;
     wire [1:0]         trace_valid;
     wire [511:0]       trace_data;
     wire               unused_hold;          // settings may change at any time
 
     cde_arm #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(2), .RETRY_W(RETRY_W), .EV_W(EV_W), .ECC(0)
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(2), .RETRY_W(RETRY_W), .EV_W(EV_W), .ECC(0)
     ) dut (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .pub_valid(pub_valid), .pub_op(pub_op),
         .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet),
@@ -80,7 +81,8 @@
         .res_ct_state(res_ct_state),
         .cfg_we(cfg_we), .cfg_hold(unused_hold), .cfg_cq(cfg_cq), .cfg_data(cfg_data), .wr_we(wr_we), .wr_cq(wr_cq),
         .wr_index(wr_index),
-        .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index), .dead(dead), .ev_pub_valid(ev_pub_valid),
+        .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index), .dies(dies), .dies_cq(dies_cq),
+        .revives(revives), .revives_cq(revives_cq), .ev_pub_valid(ev_pub_valid),
         .ev_pub_data(ev_pub_data), .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data), .trace_valid(trace_valid),
         .trace_data(trace_data)
     );

@@ -43,7 +43,10 @@ module f_credit #(
     input wire             cons_we,
     input wire [CQ_W-1:0]  cons_cq,
     input wire [IDX_W-1:0] cons_index,
-    input wire [NUM_CQ-1:0] dead,
+    input wire             dies,
+    input wire [CQ_W-1:0]  dies_cq,
+    input wire             revives,
+    input wire [CQ_W-1:0]  revives_cq,
     input wire             ent_ready
 );
 
@@ -72,7 +75,7 @@ module f_credit #(
     wire             asks = rq_valid && !rq_hold && up, asks2 = rq2_valid && !rq_hold && up;
 
     cde_producer #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .ECC(0)
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .ENT_W(ENT_W), .ECC(0)
     ) dut (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .rst(rst), .init(init), .s_axis_cpl_tdata(512'd0),
         .s_axis_cpl_tdest(cpl_tdest), .s_axis_cpl_tkeep(cpl_tkeep), .s_axis_cpl_tuser(cpl_tuser),
@@ -86,7 +89,8 @@ module f_credit #(
         .limit_data(limit_data), .clear_valid(clear_valid && up),
         .clear_ready(clear_ready), .clear_cq(clear_cq), .cons_we(cons_we && up), .cons_cq(cons_cq),
         .cons_index(cons_index),
-        .dead(dead), .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data), .err_valid(err_valid),
+        .dies(dies && up), .dies_cq(dies_cq), .revives(revives && up), .revives_cq(revives_cq), .ent_valid(ent_valid),
+        .ent_ready(ent_ready), .ent_data(ent_data), .err_valid(err_valid),
         .err_cause(err_cause), .err_cq(err_cq), .err_index(err_index), .count_placed(count_placed),
         .count_refused(count_refused), .count_dropped(count_dropped), .trace_valid(trace_valid), .trace_data(trace_data)
     );

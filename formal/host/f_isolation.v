@@ -44,7 +44,9 @@ module f_isolation
     wire [1:0]      unused_ct_valid;
     wire [CQ_W-1:0] cons_cq [0:1];
     wire [IDX_W-1:0] cons_index [0:1];
-    wire [NUM_CQ-1:0] dead [0:1];
+    wire [1:0]      dies, revives;
+    wire [CQ_W-1:0] dies_cq [0:1], revives_cq [0:1];
+    reg  [1:0]      dead = 0;                   // the watched CQ is in its error state
 
     // Moderation is off for all; the watched CQ's page does not change.
     wire [39+IDX_W:0] cfg_off = cfg_data & ~{{(36+IDX_W){1'b0}}, 4'b1100};
@@ -67,7 +69,7 @@ module f_isolation
             wire [`CDE_MEM_W-1:0] mem_o;
             wire unused_hold;
             cde_arm #(
-                .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(2), .RETRY_W(RETRY_W), .EV_W(EV_W), .ECC(0)
+                .CQ_W(CQ_W), .IDX_W(IDX_W), .MOD_TICK(2), .RETRY_W(RETRY_W), .EV_W(EV_W), .ECC(0)
             ) dut (
                 .clk(clk), .mem_i(mem), .mem_o(mem_o), .rst(rst), .init(init), .pub_valid(pub_valid), .pub_op(pub_op),
                 .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet),
@@ -81,11 +83,18 @@ module f_isolation
                 .res_ct_state(unused_state[g]),
                 .cfg_we(cfg_we), .cfg_hold(unused_hold), .cfg_cq(cfg_cq), .cfg_data(cfg_off), .wr_we(wr_we),
                 .wr_cq(wr_cq), .wr_index(wr_index),
-                .cons_we(cons_we[g]), .cons_cq(cons_cq[g]), .cons_index(cons_index[g]), .dead(dead[g]),
+                .cons_we(cons_we[g]), .cons_cq(cons_cq[g]), .cons_index(cons_index[g]), .dies(dies[g]),
+                .dies_cq(dies_cq[g]), .revives(revives[g]), .revives_cq(revives_cq[g]),
                 .ev_pub_valid(ev[g][0]),
                 .ev_pub_data(ev_data[g][0 +: EV_W]), .ev_db_valid(ev[g][1]), .ev_db_data(ev_data[g][EV_W +: EV_W]),
                 .trace_valid(trace_valid[g]), .trace_data(trace_data[g])
             );
+
+            always @(posedge clk) begin
+                if (dies[g] && dies_cq[g] == cq) dead[g] <= 1'b1;
+                if (revives[g] && revives_cq[g] == cq) dead[g] <= 1'b0;
+                if (rst) dead[g] <= 1'b0;
+            end
         end
     endgenerate
 
@@ -106,7 +115,7 @@ module f_isolation
         same_step_data_2: assert (!traced_1[1] || trace_data[0][511:256] == trace_data[1][511:256]);
         same_port_timing: assert (db_ready[0] == db_ready[1] && ct_ready[0] == ct_ready[1]);
     end
-    always @(posedge clk) if (age > 1) same_error_state: assert (dead[0][cq] == dead[1][cq]);
+    always @(posedge clk) if (age > 1) same_error_state: assert (dead[0] == dead[1]);
 
     // ---------------------------- for the induction: what both copies have in common, stage by stage
     localparam D_W = 33 + CQ_W + IDX_W, B = CQ_W + IDX_W, Z_W = 17 + 3 * IDX_W, CF_W = 40 + IDX_W;
@@ -121,7 +130,10 @@ module f_isolation
         \copy[0].dut.fd_valid , \copy[1].dut.fd_valid , \copy[0].dut.zd_valid , \copy[1].dut.zd_valid ,
         \copy[0].dut.f_pub_any , \copy[0].dut.f_db_any ;
     (* hierconn *) wire \copy[0].dut.look_valid , \copy[1].dut.look_valid ;
-    (* hierconn *) wire [NUM_CQ-1:0] \copy[0].dut.waiting , \copy[1].dut.waiting ;
+    (* hierconn *) wire [NUM_CQ-1:0] \copy[0].dut.waiting_i.flags , \copy[1].dut.waiting_i.flags ;
+    (* hierconn *) wire [CQ_W-1:0] \copy[0].dut.waiting_i.clear_addr , \copy[1].dut.waiting_i.clear_addr ;
+    wire [CQ_W+2:0] walked = age - 1'b1;        // flags that the walk has cleared
+    wire [NUM_CQ-1:0] cleared = walked >= NUM_CQ ? {NUM_CQ{1'b1}} : (1 << walked) - 1;
     (* hierconn *) wire [(CF_W << CQ_W) - 1:0] \copy[0].dut.settings_db_ram.words , \copy[1].dut.settings_db_ram.words ,
         \copy[0].dut.settings_pub_ram.words , \copy[1].dut.settings_pub_ram.words ;
     (* hierconn *) wire [3:0] \copy[0].dut.ct_age , \copy[1].dut.ct_age ;
@@ -213,7 +225,9 @@ module f_isolation
         i_time: assert (\copy[0].dut.prescale == \copy[1].dut.prescale && \copy[0].dut.now == \copy[1].dut.now );
         i_patience: assert (\copy[0].dut.ct_age == \copy[1].dut.ct_age );
         i_no_looks: assert (none_waits && !\copy[0].dut.look_valid && !\copy[1].dut.look_valid &&
-            \copy[0].dut.waiting == 0 && \copy[1].dut.waiting == 0);
+            (\copy[0].dut.waiting_i.flags & cleared) == 0 && (\copy[1].dut.waiting_i.flags & cleared) == 0);
+        i_walk: assert (!init || (\copy[0].dut.waiting_i.clear_addr == walked[CQ_W-1:0] &&
+            \copy[1].dut.waiting_i.clear_addr == walked[CQ_W-1:0]));
         i_unmoderated: assert (off && \copy[0].dut.f_unmoderated && \copy[1].dut.f_unmoderated );
         i_settings: assert (\copy[0].dut.settings_db_ram.words == \copy[1].dut.settings_db_ram.words &&
             \copy[0].dut.settings_pub_ram.words == \copy[1].dut.settings_pub_ram.words );

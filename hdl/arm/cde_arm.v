@@ -17,8 +17,7 @@
 `include "cde_mem.vh"
 
 module cde_arm #(
-    parameter NUM_CQ = 64,
-    parameter CQ_W = 6,         // log2 NUM_CQ
+    parameter CQ_W = 6,         // log2 of the number of CQs
     parameter EQ_W = 8,
     parameter PAGE_W = 12,
     parameter IDX_W = 16,
@@ -82,7 +81,9 @@ module cde_arm #(
     output wire               cons_we,
     output wire [CQ_W-1:0]    cons_cq,
     output wire [IDX_W-1:0]   cons_index,
-    output reg  [NUM_CQ-1:0]  dead,          // CQ is in its error state; known one cycle after stage C
+    // A CQ goes into its error state, one cycle after stage C; a CQ is created, and leaves it
+    output wire               dies, revives,
+    output wire [CQ_W-1:0]    dies_cq, revives_cq,
 
     // Callbacks, one push port for each pipeline
     output wire               ev_pub_valid,
@@ -116,11 +117,10 @@ module cde_arm #(
     end
 
     // ---------------------------------------------------------------- stage A: choice of the doorbell side's operation
-    reg  [NUM_CQ-1:0] waiting;
     reg  [3:0]        ct_age, look_age;
     wire              look_valid;
     wire [CQ_W-1:0]   look_cq;
-    wire              look_ripe, looks_between;
+    wire              look_ripe, looks_between, look_waits;
     wire              ct_force = ct_valid && ct_age == PATIENCE;
     wire              look_force = look_valid && look_age == PATIENCE;
     assign db_ready = !init && !ct_force && !look_force;
@@ -260,22 +260,19 @@ module cde_arm #(
         .p_err(qp_x_next[X_ERR +: 2]), .p_open(qp_open), .p_live(qp_live), .p_facts(qp_facts), .d_valid(qd_valid),
         .d_op(qd_op), .d_clean(qd[D_CAUSE +: 8] == 8'h00 && qd_owner), .d_legal(qd_legal), .d_arm(qd[D_ARM]),
         .d_type(qd[D_TYPE +: 2]), .d_index(qd[D_INDEX +: IDX_W]), .d_typed(qd_settings[`CDE_CFG_TYPED]),
-        .d_rearm(qd_settings[`CDE_CFG_REARM]),
-        .d_moderated(qd_settings[`CDE_CFG_CNT_EN] || qd_settings[`CDE_CFG_INT_EN]), .d_ripe(look_ripe && !ended),
-        .d_x(qd_x), .d_facts(qd_facts)
+        .d_rearm(qd_settings[`CDE_CFG_REARM]), .d_ripe(look_ripe && !ended), .d_x(qd_x), .d_facts(qd_facts),
+        .d_moderated(qd_settings[`CDE_CFG_CNT_EN] || qd_settings[`CDE_CFG_INT_EN])
     );
 
     reg [CQ_W+IDX_W:0] cons_copy;    // two cycles ahead of the trace, which others' traces that build on it follow
     always @(posedge clk) cons_copy <= {qd_valid && !rst, qd_cq, qd_x_next[X_CONS +: IDX_W]};
     assign {cons_we, cons_cq, cons_index} = cons_copy;
 
-    always @(posedge clk) begin
-        {qp_x, qp_x_next, qd_x_mem, qd_x_next, qd_legal} <= {cp_x, cp_x_next, cd_x_mem, cd_x_next, cd_legal};
-        qp_early <= cp_early;
-        if (qp_valid && qp_x_next[X_ERR +: 2] != `CDE_CQST_OK) dead[qp_cq] <= 1'b1;
-        if (qd_valid && qd_op == `CDE_TRC_CREATE) dead[qd_cq] <= 1'b0;
-        if (rst) dead <= {NUM_CQ{1'b0}};
-    end
+    always @(posedge clk) {qp_x, qp_x_next, qd_x_mem, qd_x_next, qd_legal, qp_early} <=
+        {cp_x, cp_x_next, cd_x_mem, cd_x_next, cd_legal, cp_early};
+
+    assign {dies, dies_cq} = {qp_valid && qp_x_next[X_ERR +: 2] != `CDE_CQST_OK, qp_cq};
+    assign {revives, revives_cq} = {qd_valid && qd_op == `CDE_TRC_CREATE, qd_cq};
 
     // ---------------------------------------------------------------- stage F: flags
     reg  [X_W-1:0]    fp_x, fp_x_next, fd_x, fd_x_next;
@@ -330,9 +327,6 @@ module cde_arm #(
         {zd_call, zd_due, zd_legal, zd_call_mark} <= {fd_call, fd_becomes_due, fd_legal, fd_call_mark};
         {zd_look, zd_destroy, zd_create, zd_return, zd_bell} <= fd_facts[FD_LOOK -: 5] & {5{fd_valid && !rst}};
         zp_retry <= fp[P_OP +: 8] == `CDE_TRC_EVENT_FAILED && !fp[P_GIVE_UP];
-        if (zp_valid) waiting[zp_cq] <= zp_y_next[Y_DUE] && !zp_y_next[Y_MATURE];
-        if (zd_valid) waiting[zd_cq] <= zd_y_next[Y_DUE] && !zd_y_next[Y_MATURE];
-        if (rst) waiting <= {NUM_CQ{1'b0}};
         res_db_valid <= zd_valid && zd[D_HOST] && !rst;
         res_db_cause <= zd_cause;
     end
@@ -368,10 +362,15 @@ module cde_arm #(
         .p_z_next(zp_z_next), .d_z(zd_z), .d_z_next(zd_z_next), .d_ripe(ripe_now)
     );
 
-    cde_arm_look #(.NUM_CQ(NUM_CQ), .CQ_W(CQ_W)) look_i (
-        .clk(clk), .rst(rst), .waiting(waiting),
-        .look_valid(look_valid), .look_taken(look_take), .look_cq(look_cq), .look_ripe(look_ripe),
-        .ripe_now(ripe_now), .between(looks_between), .ended(ended)
+    cde_flags #(.AW(CQ_W)) waiting_i (
+        .clk(clk), .mem_i(mem_i), .we0(zp_valid), .waddr0(zp_cq), .wdata0(zp_y_next[Y_DUE] && !zp_y_next[Y_MATURE]),
+        .we1(zd_valid), .waddr1(zd_cq), .wdata1(zd_y_next[Y_DUE] && !zd_y_next[Y_MATURE]), .raddr(look_cq),
+        .rdata(look_waits)
+    );
+
+    cde_arm_look #(.CQ_W(CQ_W)) look_i (
+        .clk(clk), .rst(rst || init), .waits(look_waits), .look_valid(look_valid), .look_taken(look_take),
+        .look_cq(look_cq), .look_ripe(look_ripe), .ripe_now(ripe_now), .between(looks_between), .ended(ended)
     );
 
     assign ended = (zp_valid && zp_call && zp_cq == look_cq) || (zd_valid && (zd_call || zd_create) &&

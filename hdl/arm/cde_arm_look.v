@@ -5,18 +5,17 @@
 //          time it learns whether count or interval was reached, the second time it releases the callback. A callback
 //          called in between ends it. What the first look found is true until the second one: no setting of the CQ may
 //          change in between (between).
-// Ports:   which CQs wait; look requests (look_*); outcome of the first look; callbacks and creations of this cycle.
+// Ports:   whether the CQ waits; look requests (look_*); outcome of the first look; callbacks and creations of this cycle.
 // Latency: two cycles for a CQ that does not wait, about 2 * (DEPTH + 1) cycles for one that does.
 `default_nettype none
 
 module cde_arm_look #(
-    parameter NUM_CQ = 64,
     parameter CQ_W = 6
 ) (
     input  wire              clk,
     input  wire              rst,
 
-    input  wire [NUM_CQ-1:0] waiting,
+    input  wire              waits,         // the callback of look_cq waits for moderation
 
     output reg               look_valid,
     input  wire              look_taken,
@@ -37,21 +36,18 @@ module cde_arm_look #(
     reg       ripe;         // nothing ended the callback since the first look
     reg [3:0] flying;
 
-    // The bits of eight CQs or more, then one of them. A bit set since then waits for the next round.
-    localparam LOW_W = CQ_W > 4 ? 4 : CQ_W;
-    reg  [(1 << LOW_W)-1:0] row;
-    wire [CQ_W-1:0]         first = look_cq & ~((1 << LOW_W) - 1);
+    reg       waited;       // a callback that waits since then has its look in the next round
 
     assign look_ripe = second && ripe;
     assign between = state == FLY || (second && state == ASK);
 
     always @(posedge clk) begin
-        row <= waiting[first +: 1 << LOW_W];
+        waited <= waits;
         if (ended) ripe <= 1'b0;
         case (state)
             // One cycle to read the bit of look_cq, one to act on it.
             STEP: state <= SEEK;
-            SEEK: if (row[look_cq[LOW_W-1:0]]) begin
+            SEEK: if (waited) begin
                 state <= ASK;
                 look_valid <= 1'b1;
                 second <= 1'b0;

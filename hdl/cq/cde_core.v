@@ -251,12 +251,13 @@ module cde_core #(
     wire [`CDE_CFG_W-1:0] cfg_data;
     wire [CQ_W-1:0] cfg_cq, wr_cq, cons_cq;
     wire [IDX_W-1:0] wr_index, cons_index;
-    wire [NUM_CQ-1:0] dead;
+    wire dies, revives;
+    wire [CQ_W-1:0] dies_cq, revives_cq;
     wire ev_pub_valid, ev_db_valid;
     wire [EV_W-1:0] ev_pub_data, ev_db_data;
 
     cde_arm #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .EQ_W(EQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .ECC(ECC)
+        .CQ_W(CQ_W), .EQ_W(EQ_W), .PAGE_W(PAGE_W), .IDX_W(IDX_W), .MOD_TICK(MOD_TICK), .ECC(ECC)
     ) arm_i (
         .clk(clk), .mem_i(mem2), .mem_o(mem3), .rst(rst), .init(init), .pub_valid(pub_valid), .pub_op(pub_op),
         .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet),
@@ -266,7 +267,8 @@ module cde_core #(
         .ct_index(ct_index), .res_db_valid(res_db_valid), .res_db_cause(res_db_cause), .res_ct_valid(res_ct_valid),
         .res_ct_state(res_ct_state), .cfg_we(cfg_we), .cfg_hold(cfg_hold), .cfg_cq(cfg_cq), .cfg_data(cfg_data),
         .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index), .cons_we(cons_we), .cons_cq(cons_cq),
-        .cons_index(cons_index), .dead(dead), .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data),
+        .cons_index(cons_index), .dies(dies), .dies_cq(dies_cq), .revives(revives), .revives_cq(revives_cq),
+        .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data),
         .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data), .trace_valid(trace_valid[2:1]),
         .trace_data(trace_data[767:256])
     );
@@ -291,9 +293,7 @@ module cde_core #(
     wire [15:0] cpl_err_cq, cpl_err_index;
     wire [1:0] count_placed, count_refused, count_dropped;
 
-    cde_producer #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .PORT2(POSTS), .ECC(ECC)
-    ) producer_i (
+    cde_producer #(.CQ_W(CQ_W), .IDX_W(IDX_W), .PORT2(POSTS), .ECC(ECC)) producer_i (
         .clk(clk), .mem_i(mem3), .mem_o(mem_o), .rst(rst), .init(init), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
         .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready), .rq_valid(rq_valid),
@@ -303,11 +303,11 @@ module cde_core #(
         .op_base(op_base), .op_log2(op_log2), .op_unreserved(op_unreserved), .res_valid(op_res_valid),
         .res_result(op_res_result), .res_index(op_res_index), .res_held(op_res_held), .limit_we(limit_we),
         .limit_cq(limit_cq), .limit_data(limit_data), .clear_valid(clear_valid), .clear_ready(clear_ready),
-        .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index), .dead(dead),
-        .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data), .err_valid(cpl_err_valid),
-        .err_cause(cpl_err_cause), .err_cq(cpl_err_cq), .err_index(cpl_err_index), .count_placed(count_placed),
-        .count_refused(count_refused), .count_dropped(count_dropped), .trace_valid(trace_valid[0]),
-        .trace_data(trace_data[255:0])
+        .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq), .cons_index(cons_index), .dies(dies),
+        .dies_cq(dies_cq), .revives(revives), .revives_cq(revives_cq), .ent_valid(ent_valid), .ent_ready(ent_ready),
+        .ent_data(ent_data), .err_valid(cpl_err_valid), .err_cause(cpl_err_cause), .err_cq(cpl_err_cq),
+        .err_index(cpl_err_index), .count_placed(count_placed), .count_refused(count_refused),
+        .count_dropped(count_dropped), .trace_valid(trace_valid[0]), .trace_data(trace_data[255:0])
     );
 
     // ---------------------------------------------------------------- host memory and interrupts

@@ -13,7 +13,6 @@
 `include "cde_mem.vh"
 
 module cde_cq #(
-    parameter NUM_CQ = 64,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter ENT_W = `CDE_ENTRY_W,
@@ -57,7 +56,8 @@ module cde_cq #(
     input  wire              granted2_we,
     input  wire [CQ_W-1:0]   granted2_cq,
     input  wire [IDX_W-1:0]  granted2_total,
-    input  wire [NUM_CQ-1:0] dead,
+    output wire [CQ_W-1:0]   state_cq,
+    input  wire              dead,           // state_cq is in its error state
 
     // Credits given back without an entry, for the granting side
     output wire              silent_we,
@@ -234,6 +234,7 @@ module cde_cq #(
     reg  [IDX_W-1:0] full;        // allocated index of a full ring
     reg  [IDX_W-1:0] size;
     reg              c_dead;
+    assign           state_cq = r_cq;
 
     always @(posedge clk) begin
         ctx <= r_ctx;
@@ -246,7 +247,7 @@ module cde_cq #(
         granted <= r_granted + r_granted2;
         size <= ONE << r_ctx[C_LOG2 +: 5];
         full <= r_cons + (ONE << r_ctx[C_LOG2 +: 5]);
-        c_dead <= dead[r_cq];
+        c_dead <= dead;
     end
 
     // ---------------------------------------------------------------- stage C: what is accepted

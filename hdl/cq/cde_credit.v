@@ -14,7 +14,6 @@
 `include "cde_mem.vh"
 
 module cde_credit #(
-    parameter NUM_CQ = 64,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter [0:0] PORT2 = 1'b1,          // there is a second port
@@ -54,7 +53,10 @@ module cde_credit #(
     input  wire              silent_we,
     input  wire [CQ_W-1:0]   silent_cq,
     input  wire [IDX_W-1:0]  silent_total,
-    input  wire [NUM_CQ-1:0] dead,
+    output wire [CQ_W-1:0]   state_cq,
+    input  wire              dead,           // state_cq is in its error state
+    output wire [CQ_W-1:0]   state2_cq,
+    input  wire              dead2,
 
     output wire              granted_we,
     output wire [CQ_W-1:0]   granted_cq,
@@ -75,12 +77,13 @@ module cde_credit #(
     wire [CQ_W-1:0] taken_cq, taken2_cq;
 
     cde_credit_port #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .PORT2(PORT2), .ECC(ECC)
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .PORT2(PORT2), .ECC(ECC)
     ) port_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .rq_valid(rq_valid), .rq_cq(rq_cq), .rq_count(rq_count),
         .gr_room(gr_room), .gr_dead(gr_dead), .gr_take(gr_take), .limit_we(limit_we), .limit_cq(limit_cq),
         .limit_data(limit_data), .clear(clear), .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq),
-        .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .dead(dead),
+        .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
+        .state_cq(state_cq), .dead(dead),
         .other_we(granted2_we), .other_cq(granted2_cq), .other_total(granted2_total), .other_c_cq(taken2_cq),
         .other_took(took2),
         .other_count(took2_count), .ahead(1'b0), .ahead_count(2'd0), .taken(taken), .taken_cq(taken_cq),
@@ -92,14 +95,14 @@ module cde_credit #(
     generate
         if (PORT2) begin : g_two
             cde_credit_port #(
-                .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
+                .CQ_W(CQ_W), .IDX_W(IDX_W), .ECC(ECC)
             ) port2_i (
                 .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .rq_valid(rq2_valid), .rq_cq(rq2_cq),
                 .rq_count(rq2_count),
                 .gr_room(gr2_room), .gr_dead(gr2_dead), .gr_take(gr2_take), .limit_we(limit_we), .limit_cq(limit_cq),
                 .limit_data(limit_data), .clear(clear), .clear_cq(clear_cq), .cons_we(cons_we), .cons_cq(cons_cq),
                 .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
-                .dead(dead),
+                .state_cq(state2_cq), .dead(dead2),
                 .other_we(granted_we), .other_cq(granted_cq), .other_total(granted_total), .other_c_cq(taken_cq),
                 .other_took(took),
                 .other_count(took_count), .ahead(taken && taken_cq == taken2_cq), .ahead_count(taken_count),
@@ -109,9 +112,9 @@ module cde_credit #(
                 .granted_cq(granted2_cq), .granted_total(granted2_total)
             );
         end else begin : g_one
-            wire unused_2 = &{1'b0, rq2_cq, rq2_count, gr2_take, taken_cq, taken, taken_count, took, took_count};
+            wire unused_2 = &{1'b0, dead2, rq2_cq, rq2_count, gr2_take, taken_cq, taken, taken_count, took, took_count};
             assign {gr2_room, gr2_dead, granted2_we, took2, unused_taken2} = 5'd0;
-            assign {granted2_cq, granted2_total, taken2_cq} = {(2 * CQ_W + IDX_W){1'b0}};
+            assign {state2_cq, granted2_cq, granted2_total, taken2_cq} = {(3 * CQ_W + IDX_W){1'b0}};
             assign {took2_count, unused_taken2_count} = 4'd0;
             assign mem_o = mem1;
         end

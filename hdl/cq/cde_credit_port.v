@@ -11,7 +11,6 @@
 `include "cde_mem.vh"
 
 module cde_credit_port #(
-    parameter NUM_CQ = 64,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter [0:0] PORT2 = 1'b1,          // there is another port
@@ -41,7 +40,8 @@ module cde_credit_port #(
     input  wire              silent_we,
     input  wire [CQ_W-1:0]   silent_cq,
     input  wire [IDX_W-1:0]  silent_total,
-    input  wire [NUM_CQ-1:0] dead,
+    output wire [CQ_W-1:0]   state_cq,
+    input  wire              dead,           // state_cq is in its error state
 
     // The other port
     input  wire              other_we,
@@ -119,6 +119,8 @@ module cde_credit_port #(
         .rdata(r_limit)
     );
 
+    assign state_cq = r_cq;
+
     // Totals that are being written are not in what was read.
     wire [IDX_W-1:0] r_total_now = granted_we && granted_cq == r_cq ? granted_total : r_total;
     wire [IDX_W-1:0] r_other_now = other_we && other_cq == r_cq ? other_total : r_other;
@@ -134,7 +136,7 @@ module cde_credit_port #(
         total <= r_total_now;
         exists <= r_limit[`CDE_LIMIT_EXISTS];
         unreserved <= r_limit[`CDE_LIMIT_UNRESERVED];
-        c_dead <= dead[r_cq];
+        c_dead <= dead;
         behind <= (c_valid || c_clear) && c_cq == r_cq;
         behind_other <= other_c_cq == r_cq;
     end

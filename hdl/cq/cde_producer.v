@@ -11,7 +11,6 @@
 `include "cde_mem.vh"
 
 module cde_producer #(
-    parameter NUM_CQ = 64,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter ENT_W = `CDE_ENTRY_W,
@@ -65,11 +64,14 @@ module cde_producer #(
     output wire              clear_ready,
     input  wire [CQ_W-1:0]   clear_cq,
 
-    // Consumer index, error state
+    // Consumer index; which CQ goes into its error state, and which one leaves it
     input  wire              cons_we,
     input  wire [CQ_W-1:0]   cons_cq,
     input  wire [IDX_W-1:0]  cons_index,
-    input  wire [NUM_CQ-1:0] dead,
+    input  wire              dies,
+    input  wire [CQ_W-1:0]   dies_cq,
+    input  wire              revives,
+    input  wire [CQ_W-1:0]   revives_cq,
 
     output wire              ent_valid,
     input  wire              ent_ready,
@@ -93,11 +95,14 @@ module cde_producer #(
     wire [CQ_W-1:0]  granted_cq, granted2_cq, silent_cq;
     wire [IDX_W-1:0] granted_total, granted2_total, silent_total;
 
+    wire             dead, credit_dead, credit2_dead;       // whether the CQ is in its error state
+    wire [CQ_W-1:0]  state_cq, credit_cq, credit2_cq;
+
     // While a CQ's credits are cleared there are no requests.
     assign rq_hold = clear_valid || init;
 
     cde_cq #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .PORT2(PORT2), .ECC(ECC)
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .PORT2(PORT2), .ECC(ECC)
     ) cq_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init), .s_axis_cpl_tdata(s_axis_cpl_tdata),
         .s_axis_cpl_tdest(s_axis_cpl_tdest), .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
@@ -108,7 +113,8 @@ module cde_producer #(
         .cons_cq(cons_cq), .cons_index(cons_index), .granted_we(granted_we), .granted_cq(granted_cq),
         .granted_total(granted_total), .granted2_we(granted2_we), .granted2_cq(granted2_cq),
         .granted2_total(granted2_total),
-        .dead(dead), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total), .ent_valid(ent_valid),
+        .state_cq(state_cq), .dead(dead), .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
+        .ent_valid(ent_valid),
         .ent_ready(ent_ready), .ent_data(ent_data), .err_valid(err_valid), .err_cause(err_cause), .err_cq(err_cq),
         .err_index(err_index), .count_placed(count_placed), .count_refused(count_refused),
         .count_dropped(count_dropped),
@@ -116,7 +122,7 @@ module cde_producer #(
     );
 
     cde_credit #(
-        .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .IDX_W(IDX_W), .PORT2(PORT2), .ECC(ECC)
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .PORT2(PORT2), .ECC(ECC)
     ) credit_i (
         .clk(clk), .mem_i(mem1), .mem_o(mem_o), .rst(rst), .init(init), .rq_valid(rq_valid), .rq_cq(rq_cq),
         .rq_count(rq_count),
@@ -127,9 +133,14 @@ module cde_producer #(
         .cons_we(cons_we),
         .cons_cq(cons_cq), .cons_index(cons_index), .silent_we(silent_we), .silent_cq(silent_cq),
         .silent_total(silent_total),
-        .dead(dead), .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total),
-        .granted2_we(granted2_we),
+        .state_cq(credit_cq), .dead(credit_dead), .state2_cq(credit2_cq), .dead2(credit2_dead),
+        .granted_we(granted_we), .granted_cq(granted_cq), .granted_total(granted_total), .granted2_we(granted2_we),
         .granted2_cq(granted2_cq), .granted2_total(granted2_total)
+    );
+
+    cde_flags #(.AW(CQ_W), .R(3)) dead_i (
+        .clk(clk), .mem_i(mem_i), .we0(dies), .waddr0(dies_cq), .wdata0(1'b1), .we1(revives), .waddr1(revives_cq),
+        .wdata1(1'b0), .raddr({credit2_cq, credit_cq, state_cq}), .rdata({credit2_dead, credit_dead, dead})
     );
 
 endmodule

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -48,8 +47,6 @@ class _OneTest(RegressionManager):
 
 def _become(tests: dict[str, Any], request: Request, pipe: int) -> None:
     """Becomes the simulation of one test; returns into the simulator."""
-    limit = int(request["cpu_s"]) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
     os.environ["COCOTB_RANDOM_SEED"] = str(request["seed"])
     cocotb.RANDOM_SEED = request["seed"]
     # Before the first evaluation: the whole run has the mutant.
