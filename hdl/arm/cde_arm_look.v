@@ -5,7 +5,7 @@
 //          time it learns whether count or interval was reached, the second time it releases the callback. A callback
 //          called in between ends it. What the first look found is true until the second one: no setting of the CQ may
 //          change in between (between).
-// Ports:   whether look_cq waits; look requests (look_*); outcome of the first look; callback or creation in this cycle.
+// Ports:   whether look_cq waits; look requests (look_*); outcome of the first look; callback, creation in this cycle.
 // Latency: two cycles for a CQ that does not wait, about 2 * (DEPTH + 1) cycles for one that does.
 `default_nettype none
 
