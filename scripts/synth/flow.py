@@ -179,7 +179,8 @@ def measure(module: str, seeds: Iterable[int], given: Mapping[str, int] | None =
         with (folder / f"seed{seed}.log").open("w") as log:
             code = subprocess.run(run, cwd=ROOT, stdout=log, stderr=log, check=False).returncode
         if code:
-            raise RunnerError(f"{module}, seed {seed}: does not fit or route; log: {log.name}")
+            size = ", ".join(f"{count} {kind}" for kind, count in area.items())
+            raise RunnerError(f"{module}: does not fit or route ({size}); log: {log.name}")
         data = json.loads(out.read_text())
         clocks[seed] = round(min(clock["achieved"] for clock in data["fmax"].values()), 1)
         paths[seed] = _path(data)
