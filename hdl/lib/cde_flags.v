@@ -24,7 +24,7 @@ module cde_flags #(
     input  wire            wdata1,
 
     input  wire [R*AW-1:0] raddr,
-    output reg  [R-1:0]    rdata
+    output wire [R-1:0]    rdata
 );
 
     reg           side0 [0:(1 << AW) - 1];
@@ -33,11 +33,13 @@ module cde_flags #(
     wire          clear = mem_i[`CDE_MEM_CLEAR];
     wire          unused_mem = &{1'b0, mem_i};
     wire          both = we1 && waddr1 == waddr0;
-    integer       r;
 
-    always @* begin
-        for (r = 0; r < R; r = r + 1) rdata[r] = side0[raddr[r*AW +: AW]] ^ side1[raddr[r*AW +: AW]];
-    end
+    genvar        r;
+    generate
+        for (r = 0; r < R; r = r + 1) begin : g_read
+            assign rdata[r] = side0[raddr[r*AW +: AW]] ^ side1[raddr[r*AW +: AW]];
+        end
+    endgenerate
 
     always @(posedge clk) begin
         if (mem_i[`CDE_MEM_START]) clear_addr <= {AW{1'b0}};
