@@ -19,6 +19,7 @@ module cde_cpl_top #(
     parameter S_ADDR_W = 32,
     parameter MOD_TICK = 256,
     parameter ECC = 1,
+    parameter INJECT = 1,                   // 0: MEM_INJECT inverts nothing, and its logic is not there
     parameter TRACE = 1                     // 0: the trace port is idle, and its logic not there
 ) (
     input  wire                clk,
@@ -133,7 +134,7 @@ module cde_cpl_top #(
 
     cde_params #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
-        .M_ID_W(M_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .ECC(ECC), .TRACE(TRACE)
+        .M_ID_W(M_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .ECC(ECC), .INJECT(INJECT), .TRACE(TRACE)
     ) params_i ();
 
     wire [2:0]        traces;
@@ -169,7 +170,7 @@ module cde_cpl_top #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W), .IDX_W(IDX_W),
         .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
         .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .CQ_W(CQ_W), .INIT_W(INIT_W),
-        .MEMORIES(16), .ECC(ECC)
+        .MEMORIES(16), .ECC(ECC), .INJECT(INJECT)
     ) core_i (
         .clk(clk), .mem_i(mem1), .mem_o(mem1), .rst(rst), .init(init), .s_axi_awid(s_axi_awid),
         .s_axi_awaddr(s_axi_awaddr),

@@ -29,10 +29,11 @@ module cde_top #(
     parameter NUM_SRQ = 16,
     parameter RQ_LOG2 = 4,
     parameter SRQ_LOG2 = 6,
-    parameter RX_LOG2 = 3,
+    parameter RX_LOG2 = 4,
     parameter NUM_MR = 64,
     parameter NUM_MW = 64,
     parameter ECC = 1,
+    parameter INJECT = 1,                   // 0: MEM_INJECT inverts nothing, and its logic is not there
     parameter TRACE = 1                     // 0: the trace port is idle, and its logic not there
 ) (
     input  wire                clk,
@@ -180,7 +181,7 @@ module cde_top #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
         .M_ID_W(M_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .NUM_QP(NUM_QP), .SQ_LOG2(SQ_LOG2), .BURST(BURST),
         .NUM_SRQ(NUM_SRQ), .RQ_LOG2(RQ_LOG2), .SRQ_LOG2(SRQ_LOG2), .RX_LOG2(RX_LOG2), .NUM_MR(NUM_MR), .NUM_MW(NUM_MW),
-        .ECC(ECC), .TRACE(TRACE)
+        .ECC(ECC), .INJECT(INJECT), .TRACE(TRACE)
     ) params_i ();
 
     wire [9:0]        traces;
@@ -246,7 +247,7 @@ module cde_top #(
         .MAX_WRITES(MAX_WRITES), .M_ID_W(M_ID_W),
         .S_ID_W(S_ID_W), .S_ADDR_W(S_ADDR_W), .MOD_TICK(MOD_TICK), .CQ_W(CQ_W), .INIT_W(INIT_W), .POSTS(1'b1),
         .RECEIVES(1'b1), .CAP4((SRQ_LOG2 << 24) | (RQ_LOG2 << 16) | NUM_SRQ), .CAP5((RX_LOG2 << 16) | NUM_MR),
-        .CAP6(NUM_MW), .CAP3((BURST << 24) | (SQ_LOG2 << 16) | NUM_QP), .MEMORIES(77), .ECC(ECC)
+        .CAP6(NUM_MW), .CAP3((BURST << 24) | (SQ_LOG2 << 16) | NUM_QP), .MEMORIES(77), .ECC(ECC), .INJECT(INJECT)
     ) core_i (
         .clk(clk), .mem_i(mem4), .mem_o(mem1), .rst(rst), .init(init), .s_axi_awid(s_axi_awid),
         .s_axi_awaddr(s_axi_awaddr),

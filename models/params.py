@@ -27,7 +27,7 @@ class Params:
     num_srq: int = 16
     rq_log2: int = 4
     srq_log2: int = 6
-    rx_log2: int = 3
+    rx_log2: int = 4
     num_mr: int = 64
     num_mw: int = 64
 

@@ -34,7 +34,8 @@ module cde_core #(
     parameter [31:0] CAP5 = 32'd0,
     parameter [31:0] CAP6 = 32'd0,
     parameter MEMORIES = 1,                // on the maintenance bus of the memories, which comes back at mem_i
-    parameter ECC = 1
+    parameter ECC = 1,
+    parameter INJECT = 1
 ) (
     input  wire                clk,
     input  wire [`CDE_MEM_W-1:0] mem_i,
@@ -128,8 +129,7 @@ module cde_core #(
     input  wire [CQ_W-1:0]     rq_cq,
     input  wire [1:0]          rq_count,
     output wire                gr_room, gr_dead,
-    input  wire                gr_take,
-    input  wire                rq2_valid,
+    input  wire                gr_take, rq2_valid,
     input  wire [CQ_W-1:0]     rq2_cq,
     input  wire [1:0]          rq2_count,
     output wire                gr2_room, gr2_dead,
@@ -361,7 +361,7 @@ module cde_core #(
     cde_control #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W),
         .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES), .MOD_TICK(MOD_TICK), .POSTS(POSTS), .CAP3(CAP3), .CAP4(CAP4),
-        .CAP5(CAP5), .CAP6(CAP6), .MEMORIES(MEMORIES), .ECC(ECC)
+        .CAP5(CAP5), .CAP6(CAP6), .MEMORIES(MEMORIES), .ECC(ECC), .INJECT(INJECT)
     ) control_i (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .rst(rst), .init(init), .s_axil_awaddr(s_axil_awaddr),
         .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata),

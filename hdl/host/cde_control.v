@@ -28,7 +28,8 @@ module cde_control #(
     parameter [31:0] CAP5 = 32'd0,
     parameter [31:0] CAP6 = 32'd0,
     parameter MEMORIES = 1,                  // on the bus
-    parameter ECC = 1
+    parameter ECC = 1,
+    parameter INJECT = 1
 ) (
     input  wire              clk,
     input  wire [`CDE_MEM_W-1:0] mem_i,
@@ -202,7 +203,8 @@ module cde_control #(
 
     cde_ctrl #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
-        .MOD_TICK(MOD_TICK), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5), .CAP6(CAP6), .MEMORIES(MEMORIES), .ECC(ECC)
+        .MOD_TICK(MOD_TICK), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5), .CAP6(CAP6), .MEMORIES(MEMORIES), .ECC(ECC),
+        .INJECT(INJECT)
     ) ctrl_i (
         .clk(clk), .rst(rst), .init(init),
         .s_axil_awaddr(s_axil_awaddr), .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),

@@ -29,7 +29,9 @@ module cde_counters (
 );
 
     localparam LOST = 11, COUNTERS = 58;
-    localparam W = 10;                // a counter's turn comes before so many bits are full
+    localparam W = 10;                // a counter's turn comes before so many bits are full; of a cause before CAUSE_W
+    localparam CAUSE_W = 7;
+    localparam FIRST = 16, AFTER = 48;    // counters of causes
 
     reg [47:0]  all;
     reg [3:0]   all_lost;
@@ -79,6 +81,7 @@ module cde_counters (
         p_mask <= now_mask;
         for (i = 0; i < COUNTERS; i = i + 1) begin
             gathered[W*i +: W] <= (now == i[5:0] ? {W{1'b0}} : gathered[W*i +: W]) + {{(W-4){1'b0}}, by[4*i +: 4]};
+            if (i >= FIRST && i < AFTER) gathered[W*i + CAUSE_W +: W - CAUSE_W] <= {(W - CAUSE_W){1'b0}};
         end
         word[p_at] <= p_next;
         begun[p_at] <= 1'b1;

@@ -21,7 +21,8 @@ module cde_ctrl #(
     parameter [31:0] CAP5 = 32'd0,
     parameter [31:0] CAP6 = 32'd0,
     parameter MEMORIES = 1,
-    parameter ECC = 1
+    parameter ECC = 1,
+    parameter INJECT = 1
 ) (
     input  wire         clk,
     input  wire         rst,
@@ -137,7 +138,7 @@ module cde_ctrl #(
         to_arg <= w_strb == 4'hf && w_arg;
         to_cmd <= w_strb == 4'hf && w_cmd && w_data[31:8] == 24'd0;
         to_pop <= w_strb == 4'hf && w_pop && w_data == 32'd1;
-        to_inject <= w_strb == 4'hf && w_inject && w_data[31:28] == 4'd0 &&
+        to_inject <= INJECT != 0 && w_strb == 4'hf && w_inject && w_data[31:28] == 4'd0 &&
                      (w_data[7:0] == `CDE_MEM_COUNTERS || (ECC != 0 && w_data[7:0] < CAP7[7:0]));
         start <= write && to_cmd && !busy && !rst;
         inject <= write && to_inject && !rst;

@@ -130,7 +130,8 @@ module cde_issue #(
     end
 
     cde_track #(
-        .ID_W(M_ID_W), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2), .W(REC_W), .INIT_W(INIT_W)
+        .ID_W(M_ID_W), .IDS((1 << (M_ID_W - 1)) + (1 << EQ_W)), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2),
+        .W(REC_W), .INIT_W(INIT_W)
     ) track_i (
         .clk(clk),
         .rst(rst),

@@ -10,6 +10,7 @@
 
 module cde_track #(
     parameter ID_W = 7,
+    parameter IDS = 128,            // IDs in use: 0 to IDS - 1
     parameter MAX_WRITES = 256,     // power of two
     parameter MAX_LOG2 = 8,         // log2 MAX_WRITES
     parameter W = 8,                // bits remembered for a write
@@ -35,14 +36,13 @@ module cde_track #(
     output reg               stray          // response for nothing outstanding
 );
 
-    localparam NUM_ID = 1 << ID_W;
-    localparam NUM_NODES = NUM_ID + MAX_WRITES;
-    localparam NODE_W = (ID_W > MAX_LOG2 ? ID_W : MAX_LOG2) + 1;
+    localparam NUM_NODES = IDS + MAX_WRITES;
+    localparam NODE_W = $clog2(NUM_NODES);
 
     wire unused_init_addr = &{1'b0, init_addr};     // other memories may be deeper
 
-    reg [NODE_W-1:0] head [0:NUM_ID-1];
-    reg [NODE_W-1:0] tail [0:NUM_ID-1];
+    reg [NODE_W-1:0] head [0:IDS-1];
+    reg [NODE_W-1:0] tail [0:IDS-1];
     reg [NODE_W-1:0] next_node [0:NUM_NODES-1];
     // No write is answered in the cycle in which its data are stored: what a read at that edge gives is not used.
     (* no_rw_check *)
@@ -74,10 +74,11 @@ module cde_track #(
     reg [NODE_W-1:0]  l_node;
     reg [NODE_W-1:0]  l_tail;
     reg               l_error;
+    reg               l_used;        // the ID is in use
 
     // step 2: its content, read at the same edge, and the next one
     reg  [W-1:0]      l_data;
-    wire l_known = l_node != l_tail;
+    wire l_known = l_used && l_node != l_tail;
     wire l_pops = l_valid && l_known;       // else no write of this ID is under way
     assign pop_valid = l_pops;
     assign pop_data = l_data;
@@ -105,7 +106,7 @@ module cde_track #(
         end
         if (init || l_pops) begin
             spare[init ? init_addr[MAX_LOG2-1:0] : spare_wr[MAX_LOG2-1:0]] <=
-                init ? NUM_ID[NODE_W-1:0] + {{(NODE_W-MAX_LOG2){1'b0}}, init_addr[MAX_LOG2-1:0]} : l_node;
+                init ? IDS[NODE_W-1:0] + {{(NODE_W-MAX_LOG2){1'b0}}, init_addr[MAX_LOG2-1:0]} : l_node;
         end
 
         l_valid <= b_valid;
@@ -114,6 +115,7 @@ module cde_track #(
         l_tail <= tail[b_id];
         l_data <= data[b_node];
         l_error <= b_resp != 2'b00;
+        l_used <= {1'b0, b_id} < IDS[ID_W:0];
         stray <= l_valid && !l_known;
 
         if (q_valid) spare_rd <= spare_rd + 1'b1;

@@ -26,6 +26,7 @@ module cde_params #(
     parameter NUM_MR = 2,
     parameter NUM_MW = 2,
     parameter ECC = 1,
+    parameter INJECT = 1,
     parameter TRACE = 1
 ) ();
 
@@ -95,6 +96,9 @@ module cde_params #(
         end
         if (ECC != 0 && ECC != 1) begin : g_ecc
             ERROR_ECC_must_be_0_or_1 stop ();
+        end
+        if (INJECT != 0 && INJECT != 1) begin : g_inject
+            ERROR_INJECT_must_be_0_or_1 stop ();
         end
         if (TRACE != 0 && TRACE != 1) begin : g_trace
             ERROR_TRACE_must_be_0_or_1 stop ();

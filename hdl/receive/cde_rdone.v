@@ -21,7 +21,7 @@ module cde_rdone #(
     parameter SRQ_W = 4,
     parameter CQ_W = 6,
     parameter IDX_W = 16,
-    parameter RX_LOG2 = 3,
+    parameter RX_LOG2 = 4,
     parameter AHEAD = 6,                     // most reports under way, at most 7; 6 for one in each cycle
     parameter ECC = 1
 ) (

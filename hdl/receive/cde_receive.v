@@ -25,7 +25,7 @@ module cde_receive #(
     parameter IDX_W = 16,
     parameter RQ_LOG2 = 4,
     parameter SRQ_LOG2 = 6,
-    parameter RX_LOG2 = 3,
+    parameter RX_LOG2 = 4,
     parameter ECC = 1
 ) (
     input  wire              clk,

@@ -96,7 +96,7 @@ class OneQp(RecvLoadTest):
         await self.settle()
         meter = self.meter
         rate = meter.rate(self.scattered, meter.middle(self.scattered))
-        metric("receive_requests_per_cycle_one_qp", rate)
+        metric("receive_requests_per_cycle_one_qp", rate, RATE_1)
 
 
 @pyuvm.test()

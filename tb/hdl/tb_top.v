@@ -22,7 +22,7 @@ module tb_top #(
     parameter NUM_SRQ = 16,
     parameter RQ_LOG2 = 4,
     parameter SRQ_LOG2 = 6,
-    parameter RX_LOG2 = 3,
+    parameter RX_LOG2 = 4,
     parameter NUM_MR = 64,
     parameter NUM_MW = 64
 );

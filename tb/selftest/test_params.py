@@ -48,7 +48,7 @@ VALUES = {
     "RX_LOG2": ((0, 16), (1, 15)),
     "NUM_MR": ((1, 48, 4096), (2, 2048)),
     "NUM_MW": ((1, 48, 4096), (2, 2048)),
-    **dict.fromkeys(("ECC", "TRACE"), ((2,), (0, 1))),
+    **dict.fromkeys(("ECC", "INJECT", "TRACE"), ((2,), (0, 1))),
 }
 
 _THREE = ("RQ_LOG2", "SRQ_LOG2", "RX_LOG2")

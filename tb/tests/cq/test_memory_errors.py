@@ -189,6 +189,7 @@ class StrayResponseTest(ErrorTest):
         await cq.arm(ArmType.ERRORS)
         ids = [cq.number, self.config.num_cq - 1, env.mem.id_of(eq=cq.eq.number)]
         ids.append(env.mem.id_of(eq=self.config.num_eq - 1))
+        ids.append(env.mem.id_of(eq=self.config.num_cq - 1))  # no EQ, where there are fewer
         for axi_id, resp in product(ids, (OKAY, EXOKAY, SLVERR, DECERR)):
             async with self.no_effect(states=False):
                 env.mem.stray(axi_id, resp)

@@ -419,6 +419,10 @@ async def memory_errors(dut: object) -> None:
         assert await bench.control.write(Reg.LOG_POP, [1]) == 0
     assert await bench.read(Reg.CNT_WRITE_ERRORS) == 3
     assert await bench.read(Reg.CNT_EVENTS) == 4
+    # INJECT = 0: neither a memory nor a counter takes an inverted bit.
+    for target in (0, 255):
+        assert await bench.control.write(Reg.MEM_INJECT, [target]) == 2
+    assert await bench.read(Reg.CNT_CPL_PLACED) == 2
 
 
 @cocotb.test()
