@@ -42,7 +42,8 @@ help: ## show this list
 #= TIMEOUT=s      limit of one simulation, in seconds of processor time
 #= CQ=n           look at this one (make waves); so do QP=n, SRQ=n, WINDOW=n
 #= WAVES=0        no rerun of the first failing simulation with waves
-#= MODULE=name    only these modules (make synth);  QUICK=1 three of them against their bounds
+#= MODULE=name    only these modules (make synth);  QUICK=1 three of them against their bounds;  PRICES=1 what features
+#=                and sizes cost, without a clock
 #= COUNT=n        mutants (make mutate; 1000); SEED=n chooses them, MODULE=glob their modules,
 #=                PROVE=s limits the proofs of one mutant, in seconds of processor time (60)
 #= FAULT=name     only these faults (make negatives, make faults)
@@ -103,10 +104,10 @@ bench: setup-sim ## measure throughput and latency against their goals
 bench-tb: setup-sim ## completions that the bench checks per processor second, and where its time is (SEED)
 	@PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m tb.replay bench --seed "$$SEED"
 
-synth: ## synthesise, place and route for ECP5: clock, area, worst paths (MODULE, SEEDS, QUICK); sim_build/synth.json
+synth: ## clock and area on an ECP5, placed and routed; sim_build/synth.json (MODULE, SEEDS, QUICK, PRICES)
 	@scripts/setup.sh synth
 	@PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m scripts.synth --module "$$MODULE" --seeds "$$SEEDS" \
-	    $(if $(QUICK),--quick)
+	    $(if $(QUICK),--quick) $(if $(PRICES),--prices)
 
 report: setup-sim ## make one static site from all results: sim_build/report/index.html
 	@.venv/bin/python -m tb.report

@@ -220,6 +220,24 @@ def module_table(data: dict[str, Any]) -> str:
     return markdown(("module", "MHz", "LUT4", "FF", "block RAM", "longest path"), rows)
 
 
+def area_table(section: str) -> Callable[[dict[str, Any]], str]:
+    """Area of each row of a section that `make synth PRICES=1` wrote."""
+
+    def table(data: dict[str, Any]) -> str:
+        rows = data.get(section, {})
+        kinds: dict[str, int] = next(iter(rows.values()), {})
+        shown = [
+            (name if "`" in name or " " in name else f"`{name}`", *(f"{n:,}" for n in row.values()))
+            for name, row in rows.items()
+        ]
+        header = (
+            kind.replace("_", " ").replace("lut", "LUT").replace("ff", "FF") for kind in kinds
+        )
+        return markdown(("", *header), shown)
+
+    return table
+
+
 #: page -> mark -> (file that a command left, table made of it)
 PAGES: dict[str, dict[str, tuple[str, Callable[[Any], str]]]] = {
     "proven.md": {
@@ -233,7 +251,10 @@ PAGES: dict[str, dict[str, tuple[str, Callable[[Any], str]]]] = {
         "soak": ("soak.json", soak_table),
         "faults": ("faults.json", faults_table),
     },
-    "speed.md": {"modules": ("synth.json", module_table)},
+    "speed.md": {
+        "modules": ("synth.json", module_table),
+        **{name: ("synth.json", area_table(name)) for name in ("prices", "parts", "ultrascale")},
+    },
     "../README.md": {"synth": ("synth.json", synth_table)},
 }
 

