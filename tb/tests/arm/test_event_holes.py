@@ -9,17 +9,40 @@ from collections.abc import Sequence
 
 import pyuvm
 
-from tb.env.defs import CB_RETURN, ArmType, Cause, CqStatus, Kind, PageReg, TraceOp
+from tb.env.defs import CB_RETURN, ArmType, Cause, CqStatus, Kind, Life, PageReg, TraceOp
 from tb.env.harness.records import Interrupt, MemWrite, Trace
 from tb.env.host.cq import Cq, Eq
 from tb.env.host.driver import LogEntry
 from tb.tests.common.directed import SLVERR, DirectedTest
-from tb.tests.common.event_holes import HoleTest
 
 #: Writes of one entry.
 ATTEMPTS = 4
 #: Entries of the error log.
 LOG = 16
+
+
+class HoleTest(DirectedTest):
+    """How each round ends."""
+
+    @staticmethod
+    def cq_of(write: MemWrite) -> int | None:
+        """The CQ that an event entry is of; none if no byte of it is written."""
+        if not write.strb:
+            return None
+        return write.data >> 8 * ((write.strb & -write.strb).bit_length() - 1) & 0xFFFF
+
+    async def ends(self, eq: Eq, *cqs: Cq) -> None:
+        """Everything can be destroyed."""
+        await self.env.sync()
+        for cq in cqs:
+            self.polled(cq)
+            state = await cq.query()
+            if state.life == Life.READY:
+                await cq.update_consumer_index()
+            if state.in_callback:
+                await cq.callback_return()
+            await cq.destroy()
+        await self.env.host.destroy_eq(eq)
 
 
 @pyuvm.test()

@@ -9,7 +9,6 @@ from itertools import pairwise
 import pyuvm
 
 from tb.env.defs import ArmType
-from tb.env.harness.harness import Channel
 from tb.env.harness.records import Interrupt, MemResponse
 from tb.env.host.cq import Cq, Eq
 from tb.tests.common.directed import DirectedTest
@@ -78,48 +77,3 @@ class InterruptPerEntryTest(InterruptTest):
         assert len(irqs) == len(acks), f"acknowledged in {acks}, interrupts in {irqs}"
         assert all(irq > ack for ack, irq in zip(acks, irqs, strict=True)), f"{acks}, {irqs}"
         return {b - a for a, b in pairwise(acks)}
-
-
-@pyuvm.test()
-class InterruptMeetsStallTest(InterruptTest):
-    """The sink takes up work in every cycle around the acknowledgement of another entry of the same
-    EQ, of another EQ, or both: an interrupt follows every acknowledgement.
-    """
-
-    async def scenario(self) -> None:
-        host = self.env.host
-        eqs = [await host.create_eq(page=1, log2=3, vector=40 + n) for n in range(2)]
-        one = await self.queues(3, eqs[0], log2=2)
-        two = await self.queues(2, eqs[1], log2=2)
-        around: set[int] = set()
-        for late in (one[2:], two[1:], [one[2], two[1]]):
-            for offset in range(-8, 17):
-                around |= await self.round(eqs, [*one[:2], two[0]], late, offset)
-        assert around >= {-2, -1, 0, 1, 2}, f"the sink never met them: {sorted(around)}"
-
-    async def round(self, eqs: list[Eq], early: list[Cq], late: list[Cq], offset: int) -> set[int]:
-        """``early`` ones wait in front of the sink. Returns when, seen from the acknowledgement of
-        the late ones, the sink took the first vector.
-        """
-        cqs = [*early, *late]
-        calls = [len(cq.callbacks) for cq in cqs]
-        start = await self.armed(cqs)
-        self.env.interrupts.hold()
-        for cq in early:
-            self.env.completions.send(cq.number)
-        await self.harness.cycles(60)
-        at = self.harness.cycle + 40
-        for cq in late:
-            self.env.completions.send(cq.number, at_cycle=at)
-        # Completion to acknowledged event entry takes about 14 cycles.
-        await self.harness.until(at + 10 + offset)
-        self.harness.hold(Channel.IRQ, False)
-        await self.finished(cqs, calls)
-        first = min(irq for eq in eqs for irq in self.raised(eq, start))
-        around = set()
-        for eq in eqs:
-            acks, irqs = self.acknowledged(eq, start), self.raised(eq, start)
-            assert irqs and irqs[-1] > acks[-1], f"acknowledged in {acks}, interrupts in {irqs}"
-            assert len(irqs) <= len(acks), f"acknowledged in {acks}, interrupts in {irqs}"
-            around.add(first - acks[-1])
-        return around

@@ -371,36 +371,3 @@ class NotInErrorTest(ModerationBase):
             await cq.update_consumer_index()
             await cq.destroy()
         await self.env.host.read_log()
-
-
-@pyuvm.test()
-class BehindCallbackTest(ModerationBase):
-    """Count and interval are judged while an earlier callback runs: released by either, the next
-    one comes at its return; released by neither, it waits on.
-    """
-
-    async def scenario(self) -> None:
-        tick = self.config.mod_tick
-        for what in ("count", "interval", "neither"):
-            cq = await self.moderated(*((4, OTHER_ONLY) if what != "interval" else (OTHER_ONLY, 1)))
-            await cq.arm(ArmType.ANY)
-            self.send(cq, range(4))
-            await cq.wait_callbacks(1)
-            assert self.polled(cq) == [0, 1, 2, 3]
-            await cq.arm(ArmType.ANY)
-            self.send(cq, range(4 if what == "count" else 2))
-            await self.settle()
-            self.polled(cq)
-            await cq.update_consumer_index()  # present is 0: what was counted stays
-            await self.settle(3 * tick)
-            assert len(cq.callbacks) == 1
-            state = await cq.query()
-            assert state.due and state.in_callback
-            assert await cq.callback_return() == (0, 0)
-            await self.settle(40)
-            assert len(cq.callbacks) == (1 if what == "neither" else 2), what
-            if what == "neither":
-                self.send(cq, [8, 9])
-                await cq.wait_callbacks(2)
-            await self.consume(cq)
-            await cq.destroy()

@@ -209,29 +209,6 @@ class ResizeInFlightTest(ResizeBase):
 
 
 @pyuvm.test()
-class ResizePairsTest(ResizeBase):
-    """Pairs across a switch and at odd places: the new ring begins at its first slot."""
-
-    async def scenario(self) -> None:
-        cq = await self.start(3)
-        for odd in (0, 1, 1, 0, 1):
-            self.put(cq, odd)
-            self.send_pairs(cq, range(self.sent, self.sent + 4))
-            self.sent += 4
-            await self.env.drain()
-            base = self.env.memory.allocate(1 << 10)
-            await self.env.host.resize_cq(cq, 4, base)
-            first = self.sent
-            self.send_pairs(cq, range(self.sent, self.sent + 6))
-            self.sent += 6
-            await self.env.drain()
-            slot = self.env.memory.read(base, 32)
-            assert int.from_bytes(slot[:8], "little") == first
-            assert slot[31] & 0x80, "phase 1 in the first pass"
-            await self.take(cq, self.sent - self.read)
-
-
-@pyuvm.test()
 class ResizeEverySizeTest(ResizeBase):
     """To each size with one entry too many, then with as many as it has; the same with credits."""
 

@@ -10,9 +10,8 @@ import random
 
 import pyuvm
 
-from models.cq.queue import NdResult, NdResultEx
 from tb.env.agents import Cpl
-from tb.env.defs import CQE, ArmType, CqeType, CqStatus
+from tb.env.defs import CQE, ArmType
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import MemWrite
 from tb.env.host.cq import Cq
@@ -93,30 +92,6 @@ class AllSizesTest(RingTest):
             assert self.env.memory.read(base - guard, guard) == marks
             assert self.env.memory.read(base + span, guard) == marks
             await cq.destroy()
-
-
-@pyuvm.test()
-class LargestRingTest(RingTest):
-    """The largest ring is filled to the last entry and wraps."""
-
-    async def scenario(self) -> None:
-        cq = await self.queue(1, log2=self.config.max_log2)
-        size = 1 << cq.log2
-        read = 0
-        for count in (size, 4):
-            self.send_pairs(cq, range(read, read + count))
-            await self.env.drain()
-            assert self.polled(cq) == list(range(read, read + count))
-            assert await cq.update_consumer_index() == (0, 0)
-            read += count
-        self.in_memory_context(cq, size, 0)
-        assert await self.env.host.counter("CQE_WRITES") == size // 2 + 2
-        assert (await cq.query()).status == CqStatus.OK
-
-    def in_memory_context(self, cq: Cq, number: int, phase: int) -> None:
-        """Context and phase of one slot."""
-        slot = self.env.memory.read(cq.base + number % (1 << cq.log2) * ENTRY, ENTRY)
-        assert int.from_bytes(slot[:8], "little") == number and slot[31] >> 7 == phase
 
 
 @pyuvm.test()
@@ -206,57 +181,3 @@ class PairTest(RingTest):
         await self.env.drain()
         cq.get_cq_results()
         assert await cq.update_consumer_index() == (0, 0)
-
-
-@pyuvm.test()
-class PollTest(RingTest):
-    """GetCqResults and GetCqResultsEx on the same entries: ReceiveAndInvalidate is a result like
-    any other; only the second shows type and token; one can follow the other (CQ-02 to CQ-04).
-    """
-
-    types = (1, CqeType.RECEIVE_AND_INVALIDATE, 2, 4, 8, 0x10, 0x20, 0x40)
-
-    async def scenario(self) -> None:
-        rng = self.rng("polls")
-        log2 = min(4, self.config.max_log2)
-        cqs = [await self.queue(1, log2=log2) for _ in range(2)]
-        for turn in range(20):
-            cpls = [
-                Cpl(
-                    0,
-                    context=rng.getrandbits(64),
-                    qp_context=rng.getrandbits(64),
-                    bytes=rng.getrandbits(32),
-                    token=rng.getrandbits(32),
-                    type=CqeType.RECEIVE_AND_INVALIDATE if turn == 0 else rng.choice(self.types),
-                    qp=rng.getrandbits(24),
-                    status=rng.choice((0, 0, rng.getrandbits(8))),
-                    flags=rng.getrandbits(15),
-                )
-                for _ in range(1 << log2)
-            ]
-            for cq in cqs:
-                for cpl in cpls:
-                    self.env.completions.send_beat([cpl._replace(cq=cq.number)])
-            await self.env.drain(16)
-            split = rng.randint(0, len(cpls))
-            plain = cqs[0].get_cq_results(split)
-            full = cqs[1].get_cq_results_ex(split)
-            # The rest the other way round: both polls take from the same ring.
-            full_rest = cqs[0].get_cq_results_ex()
-            plain_rest = cqs[1].get_cq_results()
-            for results, part in ((plain, cpls[:split]), (plain_rest, cpls[split:])):
-                assert [type(result) for result in results] == [NdResult] * len(part)
-                assert not any(hasattr(r, "type") or hasattr(r, "token") for r in results)
-                assert results == [
-                    NdResult(c.status, c.bytes, c.qp_context, c.context) for c in part
-                ]
-            for results_ex, part in ((full, cpls[:split]), (full_rest, cpls[split:])):
-                assert results_ex == [
-                    NdResultEx(
-                        c.status, c.bytes, c.qp_context, c.context, type=c.type, token=c.token
-                    )
-                    for c in part
-                ]
-            for cq in cqs:
-                assert await cq.update_consumer_index() == (0, 0)

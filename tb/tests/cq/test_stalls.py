@@ -5,123 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import cocotb
 import pyuvm
 
-from tb.env.defs import ArmType, Cmd, CqStatus, TraceOp
-from tb.env.harness.harness import Channel
+from tb.env.defs import ArmType, TraceOp
 from tb.env.harness.records import MemResponse, MemWrite, Trace
 from tb.env.host.cq import Cq
 from tb.tests.common.directed import DirectedTest
 
 Action = Callable[[bool], None]
-
-
-class StallBase(DirectedTest):
-    """A stall, and what has to come of it."""
-
-    #: Cycles of a stall.
-    length = 3000
-
-    async def round(self, stall: Action, name: str) -> None:
-        """Queues in every situation meet one stall; each due callback comes exactly once."""
-        env, host = self.env, self.env.host
-        eqs = [await host.create_eq(page=page, log2=3) for page in (1, 2)]
-        cqs: list[Cq] = []
-        for n in range(12):
-            reservation = n % 4 == 3
-            cqs.append(await host.create_cq(eq=eqs[n % 2], log2=5, reservation=reservation))
-        idle, busy, late = cqs[:4], cqs[4:8], cqs[8:]
-        for cq in cqs:
-            if cq.reservation:
-                for _ in range(8):
-                    assert await env.credits.reserve(cq.number, 2)
-        for cq in busy:  # a callback runs, and the queue is armed again
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [0])
-            await cq.wait_callbacks(1)
-            assert self.polled(cq) == [0]
-            await cq.arm(ArmType.ANY)
-        for cq in idle:
-            await cq.arm(ArmType.SOLICITED)
-        await env.drain()
-
-        stall(True)
-        await self.harness.cycles(8)
-        first = self.harness.cycle
-        answers = [cq.post_arm(ArmType.ANY, index=0) for cq in late]
-        granted = [env.credits.post(late[3].number, 1) for _ in range(4)]
-        for cq in idle:
-            self.send(cq, range(5), solicited=True)
-        for cq in busy:
-            self.send(cq, range(1, 6))
-        for cq in late:
-            self.send(cq, range(5))
-        await self.harness.until(first + self.length // 2)
-        for cq in idle[:2]:
-            self.send(cq, range(5, 10))
-        await self.harness.until(first + self.length)
-        await env.sync()
-        held = self.harness.setting(Channel.MEM_AW) or self.harness.setting(Channel.MEM_W)
-        if held & 0x100:
-            assert not [w for w in self.of(MemWrite) if w.cycle > first + 20], name
-        stall(False)
-        await self.harness.cycles(320)
-        await env.drain()
-
-        for answer in answers:
-            assert await answer == (0, 0), name
-        for grant in granted:
-            assert await grant, name
-        for cq in cqs:
-            assert len(cq.callbacks) == 1, f"{name}, CQ {cq.number}: {len(cq.callbacks)} calls"
-            state = await cq.query()
-            assert state.in_callback and state.status == CqStatus.OK
-            assert state.due == (cq in busy) and state.armed == (cq in busy), name
-        for cq in busy:
-            assert await cq.callback_return() == (0, 0)
-        await env.drain()
-        for cq in cqs:
-            start = 1 if cq in busy else 0
-            count = 10 if cq in idle[:2] else 6 if cq in busy else 5
-            assert self.polled(cq) == list(range(start, count)), f"{name}, CQ {cq.number}"
-            assert len(cq.callbacks) == 1 + start, name
-            assert await cq.callback_return() == (0, 0)
-            assert await cq.update_consumer_index() == (0, 0)
-            await cq.destroy()
-        for eq in eqs:
-            await host.destroy_eq(eq)
-        assert await host.counter("CPL_DROPPED") == await host.counter("CPL_REFUSED") == 0
-
-
-@pyuvm.test()
-class SeveralSinksTest(StallBase):
-    """Two sinks at a time, released one after the other in both orders (CQ-16)."""
-
-    length = 600
-
-    async def scenario(self) -> None:
-        names = (Channel.MEM_AW, Channel.MEM_W, Channel.IRQ, Channel.B)
-        for first in names:
-            for second in names:
-                if first != second:
-                    await self.round(self.pair(first, second), f"{first.name}, {second.name}")
-
-    def pair(self, first: Channel, second: Channel) -> Action:
-        """Holds both; the second is released some hundred cycles after the first."""
-
-        async def later() -> None:
-            await self.harness.cycles(300)
-            self.harness.hold(second, False)
-
-        def stall(on: bool) -> None:
-            self.harness.hold(first, on)
-            if on:
-                self.harness.hold(second)
-            else:
-                cocotb.start_soon(later())
-
-        return stall
 
 
 @pyuvm.test()
@@ -210,51 +101,6 @@ class UnansweredMemoryTest(DirectedTest):
         env.mem.release_cq(held.number)
         await env.drain()
         assert self.polled(held) == list(range(entries))
-
-
-@pyuvm.test()
-class BoundsTest(DirectedTest):
-    """Doorbells at full rate, commands and moderation at once: none starves. A control step or a
-    look of moderation waits at most 16 doorbells and takes one cycle from them (ISO-04).
-    """
-
-    flood = 3000
-
-    async def scenario(self) -> None:
-        env, host = self.env, self.env.host
-        eq = await host.create_eq(page=1, log2=5)
-        waiting = await self.queues(24, eq, log2=3, moderation=(0xFFFF, 0xFFFE))
-        busy = await self.queue(2)
-        for cq in waiting:  # a callback of each waits for its interval
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [1])
-        await env.drain()
-        quiet = [await self.query(cq) for cq in waiting[:4]]
-        start = self.harness.cycle + 100
-        answers = [busy.post_arm(ArmType.ERRORS, index=0, at=start) for _ in range(self.flood)]
-        await self.harness.until(start + 50)
-        loaded = []
-        while not answers[-1].done:
-            loaded.append(await self.query(waiting[0]))
-            await env.sync()
-        assert all([await answer == (0, 0) for answer in answers])
-        assert len(loaded) > 3
-        # One step of a query meets the doorbells; the rest is the polling of its status.
-        assert max(loaded) <= max(quiet) + 80, (quiet, loaded)
-        taken = answers[-1].cycle - start
-        assert taken <= self.flood * 17 / 16 + 8 * len(loaded) + 64, taken
-        assert taken >= self.flood
-        for cq in waiting:
-            assert not cq.callbacks
-            await cq.modify()
-            await cq.wait_callbacks(1)  # a look of moderation finds it
-        await env.drain()
-        assert all(len(cq.callbacks) == 1 for cq in waiting)
-
-    async def query(self, cq: Cq) -> int:
-        """Cycles of one query."""
-        command = await self.env.host.command(Cmd.QUERY_CQ, cq.number)
-        return command.cycle - command.start
 
 
 @pyuvm.test()

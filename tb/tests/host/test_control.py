@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from itertools import combinations
 
-import cocotb
 import pyuvm
 
 from models.host.control import USED_BITS
 from tb.env.agents.memory import SLVERR as MEM_SLVERR
-from tb.env.defs import ID_VALUE, VERSION_VALUE, ArmType, Cmd, Life, Reg, Result
+from tb.env.defs import ArmType, Cmd, Life, Result
 from tb.env.harness.records import Interrupt
 from tb.env.host.cq import Eq
 from tb.env.host.driver import CommandError
-from tb.sequences import find
 from tb.tests.common.directed import DirectedTest
 
 Fields = dict[str, int]
@@ -44,33 +42,6 @@ def arguments(fields: Fields) -> list[int]:
         args[register] |= value << shift & 0xFFFF_FFFF
     args[2] = fields.get("base", 0) >> 32
     return args
-
-
-@pyuvm.test()
-class IdentificationTest(DirectedTest):
-    """ID, version and capabilities; all counters are 0 after reset; no log."""
-
-    allow = ("no_traffic",)
-
-    async def scenario(self) -> None:
-        host = self.env.host
-        found = await host.identification()
-        assert (found["ID"], found["VERSION"]) == (ID_VALUE, VERSION_VALUE)
-        c = self.config
-        assert found["CAP0"] == c.num_cq | c.num_pages << 16
-        assert found["CAP1"] == c.idx_w | (c.idx_w - 2) << 8 | c.num_eq << 16
-        assert found["CAP2"] == c.max_writes | c.mod_tick << 16
-        assert not any((await host.counters()).values())
-        assert await host.read_log() == []
-        assert await self.env.control.value(Reg.CMD_STATUS) & 3 == 0
-        async with self.no_effect():
-            for code in range(256):
-                if code not in list(Cmd):
-                    assert await self.result(Cmd.QUERY_CQ, 0) == Result.NO_OBJECT
-                    answer = await host.command(code, 0, 0, 0, ~0 & 0xFFFF_FFFF)
-                    assert (answer.result, any(answer.outs)) == (Result.UNKNOWN, False), code
-        for page in range(c.num_pages):
-            assert await host.page_status(page) == (0, 0)
 
 
 @pyuvm.test()
@@ -335,52 +306,3 @@ class EventQueueTest(DirectedTest):
         for cq, count in zip(cqs, counts, strict=True):
             await cq.wait_callbacks(count + 1)
         await self.finish(eq)
-
-
-@pyuvm.test()
-class DuringTrafficTest(DirectedTest):
-    """Queries, resizes of CQs and EQs, moderation changes, creations and destructions of other
-    objects while traffic runs at speed: the traffic loses nothing (CQ-19, CQ-21).
-    """
-
-    async def scenario(self) -> None:
-        host, rng = self.env.host, self.rng("commands")
-        traffic = find("mixed_traffic")(
-            self.env, duration=15_000, queues=8, eqs=2, rate=0.6, unreserved=0.0
-        )
-        task = cocotb.start_soon(traffic.run())
-        await self.harness.cycles(2500)
-        cqs, eqs = list(host.cqs.values()), list(host.eqs.values())
-        spare = await host.create_eq(9, page=9)
-        done = dict.fromkeys(("resize", "refused", "other"), 0)
-        while not task.done():
-            cq = rng.choice(cqs)
-            action = rng.randrange(6)
-            try:
-                if action == 0:
-                    await cq.resize(rng.randint(cq.log2, 8))
-                    done["resize"] += 1
-                elif action == 1:
-                    await cq.resize(1)
-                    done["resize"] += 1
-                elif action == 2:
-                    await host.resize_eq(rng.choice(eqs), rng.randint(3, 6))
-                elif action == 3:
-                    await cq.modify(moderation=rng.choice([(0, 0), (4, 2), (3, 0xFFFF)]))
-                elif action == 4:
-                    other = await host.create_cq(40, eq=spare, reservation=False)
-                    self.send(other, [action])
-                    assert await other.destroy() == Result.OK
-                else:
-                    state = await cq.query()
-                    assert state.life == Life.READY
-                done["other"] += 1
-            except CommandError as error:
-                assert error.command.result in (Result.TOO_SMALL, Result.BAD_MODERATION)
-                done["refused"] += 1
-            if self.harness.cycle > 17_000:
-                for queue in cqs:  # nothing may wait for ever for a count that is not reached
-                    await queue.modify(moderation=(0, 0))
-                break
-        await task
-        assert min(done.values()) > 5, done

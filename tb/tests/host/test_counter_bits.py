@@ -112,14 +112,6 @@ class CounterBase(CarillonTest):
 
 
 @pyuvm.test()
-class OnesTest(CounterBase):
-    """Each bit of each counter alone is 1."""
-
-    async def scenario(self) -> None:
-        await self.walk(0)
-
-
-@pyuvm.test()
 class PatternsTest(CounterBase):
     """Alternate bits, any values; numbers that no counter or bit has invert nothing; a reset."""
 

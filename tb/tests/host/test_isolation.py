@@ -9,12 +9,10 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-import cocotb
 import pyuvm
 
-from tb.env.defs import CB_RETURN, CQ_DB, ArmType, Cause, PageReg, Reg, Result
+from tb.env.defs import CB_RETURN, CQ_DB, ArmType, Cause, PageReg, Result
 from tb.env.host.cq import Cq
-from tb.sequences import find
 from tb.tests.common.directed import SLVERR, DirectedTest
 
 DB, RETURN = PageReg.CQ_DB, PageReg.CB_RETURN
@@ -376,54 +374,3 @@ class IndexTest(DirectedTest):
                 if index:
                     word = CQ_DB.pack(cons=value & mask, cq=cq.number)
                     await self.refused(Cause.BAD_INDEX, cq.page, DB, word)
-
-
-@pyuvm.test()
-class GarbageTest(DirectedTest):
-    """Thousands of random bad writes and reads while legal traffic runs: the traffic is
-    unaffected, and every write and read is answered (ISO-02, ISO-04).
-    """
-
-    writes = 6000
-
-    async def scenario(self) -> None:
-        env, rng = self.env, self.rng("garbage")
-        traffic = find("mixed_traffic")(env, duration=25_000, queues=8, eqs=2)
-        task = cocotb.start_soon(traffic.run())
-        await self.harness.cycles(3000)
-        answered = 0
-        while answered < self.writes:
-            owned = {cq.number: cq.page for cq in env.host.cqs.values()}
-            posts = [self.garbage(rng, owned) for _ in range(40)]
-            reads = [
-                env.doorbells.post_read(
-                    rng.randrange(self.config.num_pages + 2), 8 * rng.randrange(40)
-                )
-                for _ in range(4)
-            ]
-            for post in posts:
-                answer = await post
-                assert answer.resp == SLVERR and 1 <= answer.cause <= 12, answer
-            for read in reads:
-                await read
-            answered += len(posts)
-        await task
-        assert await env.host.counter("DB_REFUSED") >= self.writes
-        assert await env.control.value(Reg.CNT_CPL_REFUSED) == 0
-
-    def garbage(self, rng: Any, owned: dict[int, int]) -> Any:
-        """A write that must be refused, and is otherwise as close to a legal one as chance has
-        it.
-        """
-        config, bits = self.config, rng.getrandbits
-        cq = rng.choice((rng.randrange(config.num_cq), rng.randrange(config.num_cq), bits(16)))
-        page = rng.choice((rng.randrange(config.num_pages), owned.get(cq, 0), bits(20)))
-        offset = rng.choice((DB, DB, DB, RETURN, PageReg.PAGE_STATUS, 8 * bits(9), bits(12)))
-        word = cq << 32 | rng.choice((0, bits(4), bits(16), bits(32)))
-        word |= rng.choice((0, 0, 1 << 63, 1 << 63 | bits(2) << 48, bits(16) << 48))
-        size = rng.choice((3, 3, 3, 3, bits(3)))
-        length = rng.choice((0, 0, 0, 0, 0, rng.randrange(8)))
-        strb = rng.choice((None, None, None, bits(64), 0xFF << 8 * bits(3)))
-        if owned.get(cq) == page and offset in (DB, RETURN):
-            word |= 1 << rng.randrange(52, 63)
-        return self.env.doorbells.post(page, offset, word, size=size, length=length, strb=strb)
