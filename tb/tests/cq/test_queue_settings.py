@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings and counts of completion and event queues: what a command sets, a query tells bit for
-bit, on several numbers, the last one included, and nothing of it reaches another queue.
+"""Moderation of completion queues: what a command sets, a query tells bit for bit, on several
+numbers, the last one included, and nothing of it reaches another queue.
 """
 
 from __future__ import annotations
