@@ -336,36 +336,3 @@ class TwoGiveUpsTest(HoleTest):
             await other.callback_return()
             await other.update_consumer_index()
         await self.ends(eq, failed, other)
-
-
-@pyuvm.test()
-class EntryBehindHoleTest(HoleTest):
-    """CQ-16, CQ-18: two entries are given up, and the second one is in memory all the same. The
-    host that hears of the second one first leaves it alone until it gets there, and reads it.
-    """
-
-    async def scenario(self) -> None:
-        host, mem = self.env.host, self.env.mem
-        eq = await host.create_eq(page=0, log2=2)
-        hole, behind = cqs = await self.queues(2, eq, log2=3)
-        mem.hold_eq(eq.number)
-        for n in range(2 * ATTEMPTS):
-            mem.fail(SLVERR, eq=eq.number, rule=n, skip=n, lands=n % 2 == 1)
-        for cq in cqs:
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [cq.number])
-        await self.harness.cycles(100)
-        for cq in cqs:
-            self.send(cq, [cq.number])
-        await self.harness.cycles(100)
-        mem.release_eq(eq.number)
-        await self.env.drain(64)
-        log = [entry for entry in await host.read_log() if entry.cause == Cause.EQ_FAILED]
-        assert [entry.object for entry in log] == [cq.number for cq in cqs]
-        assert not any(cq.callbacks for cq in cqs)
-        for entry in reversed(log):
-            await host.recover(entry)
-        assert [len(cq.callbacks) for cq in cqs] == [1, 1] and not eq.given_up
-        # An entry says how many completions there were then; of the other the host knows those now.
-        assert (hole.callbacks[0].snap, behind.callbacks[0].snap) == (2, 1)
-        await self.ends(eq, *cqs)

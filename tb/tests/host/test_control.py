@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control mailbox: every command, every result in its order of precedence, event queues, and
-commands during traffic (ISO-02, CQ-17 to CQ-21 as far as commands go).
+accesses while a command runs (ISO-02, CQ-17 to CQ-21 as far as commands go).
 """
 
 from __future__ import annotations
 
 from itertools import combinations
 
+import cocotb
 import pyuvm
 
 from models.host.control import USED_BITS
+from tb.env.agents import Cpl
 from tb.env.agents.memory import SLVERR as MEM_SLVERR
-from tb.env.defs import ArmType, Cmd, Life, Result
+from tb.env.defs import ArmType, Cause, Cmd, Life, PageReg, Reg, Result
+from tb.env.harness.harness import Channel
 from tb.env.harness.records import Interrupt
 from tb.env.host.cq import Eq
 from tb.env.host.driver import CommandError
-from tb.tests.common.directed import DirectedTest
+from tb.tests.common.directed import SLVERR, DirectedTest
 
 Fields = dict[str, int]
 MOD_REFUSED = 0xFFFF_FFFF
@@ -306,3 +309,42 @@ class EventQueueTest(DirectedTest):
         for cq, count in zip(cqs, counts, strict=True):
             await cq.wait_callbacks(count + 1)
         await self.finish(eq)
+
+
+@pyuvm.test()
+class BusyMailboxTest(DirectedTest):
+    """While a command runs, writes of CMD and ARGs are SLVERR without effect; reads, LOG_POP and
+    doorbells work; the command ends as if nothing had been.
+    """
+
+    async def scenario(self) -> None:
+        env, control = self.env, self.env.control
+        cq = await self.queue(1)
+        other = env.memory.allocate(512)
+        self.harness.hold(Channel.MEM_AW)
+        for context in range(3):  # the way to memory is blocked, a creation waits for it
+            env.completions.send_beat([Cpl(cq.number, context=context)])
+        task = cocotb.start_soon(env.host.create_cq(5, eq=cq.eq, base=other, reservation=False))
+        await self.harness.cycles(300)
+        assert not task.done()
+        before = await env.host.counter("CTRL_REFUSED")
+        for number in range(8):
+            assert await control.write(Reg.ARG0 + 4 * number, 0xFFFF_FFFF) == SLVERR
+        for code in (Cmd.DESTROY_CQ, Cmd.QUERY_CQ, 0xFF):
+            assert await control.write(Reg.CMD, code) == SLVERR
+        assert await env.host.counter("CTRL_REFUSED") == before + 11
+        assert await control.value(Reg.ARG0) == 5
+        assert await control.value(Reg.CMD_STATUS) & 3 == 1
+        assert await control.write(Reg.LOG_POP, 1) == 0
+        assert await cq.arm(ArmType.ANY) == (0, 0), "doorbells of the others are served"
+        assert await env.doorbells.write(1, PageReg.CQ_DB, 5 << 32) == (SLVERR, Cause.NO_CQ)
+        assert not task.done()
+        self.harness.hold(Channel.MEM_AW, False)
+        new = await task
+        assert (await new.query()).log2 == 4
+        await cq.wait_callbacks(1)
+        assert self.polled(cq) == [0, 1, 2]
+        assert await cq.callback_return() == (0, 0)
+        self.send(new, [7])
+        assert [r.request_context for r in await new.wait_results(1)] == [7]
+        await env.host.read_log()
