@@ -1,82 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stalled sinks lose nothing (CQ-16); a stalled queue delays no other (CQ-01, ISO-04)."""
+"""Memory that takes nothing or answers nothing: a queue delays no other one, as many writes are
+under way as there is room for, commands wait for what is ahead of them alone (CQ-01, CQ-16, CQ-17,
+ISO-04).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
+import cocotb
 import pyuvm
 
-from tb.env.defs import ArmType, TraceOp
+from tb.env.defs import ArmType, Result, TraceOp
+from tb.env.harness.harness import Channel
 from tb.env.harness.records import MemResponse, MemWrite, Trace
 from tb.env.host.cq import Cq
 from tb.tests.common.directed import DirectedTest
 
-Action = Callable[[bool], None]
-
-
-@pyuvm.test()
-class IndependenceTest(DirectedTest):
-    """One queue's memory does not answer, one overflows, one is in error, one dies: the others
-    flow exactly as fast as without them (CQ-01, ISO-04).
-    """
-
-    #: Entries whose responses are held.
-    stuck = 200
-
-    async def scenario(self) -> None:
-        env, host = self.env, self.env.host
-        eq = await host.create_eq(page=1, log2=5)
-        other = await host.create_eq(page=2, log2=5)
-        log2 = min(12, self.config.max_log2)
-        cqs = [*await self.queues(3, eq, log2=log2), *await self.queues(3, other, log2=log2)]
-        alone = await self.speed(cqs)
-
-        held = await host.create_cq(eq=eq, log2=log2, reservation=False)
-        full = await host.create_cq(eq=eq, log2=1, reservation=False)
-        failed = await host.create_cq(eq=eq, log2=4, reservation=False)
-        dying = await host.create_cq(eq=other, log2=4, reservation=False)
-        for cq in (held, dying):
-            env.mem.hold_cq(cq.number)
-        await held.arm(ArmType.ANY)
-        self.send(held, range(self.stuck))
-        self.send(dying, range(3))
-        self.send(full, range(3))
-        env.mem.fail(cq=failed.number)
-        self.send(failed, range(2))
-        await self.harness.cycles(600)
-        await dying.destroy(wait=False)
-        assert (await held.query()).prod == 0
-        together = await self.speed(cqs)
-        assert together <= alone + 32, f"{together} cycles instead of {alone}"
-        assert not held.callbacks
-        for cq in (held, dying):
-            env.mem.release_cq(cq.number)
-        await held.wait_callbacks(1)
-        await env.drain()
-        assert self.polled(held) == list(range(self.stuck))
-        await dying.destroy()
-        await host.read_log()
-
-    async def speed(self, cqs: list[Cq]) -> int:
-        """Cycles for some hundred rounds of completions and callbacks on all queues."""
-        await self.env.drain()
-        calls = [len(cq.callbacks) for cq in cqs]
-        for cq in cqs:
-            cq.get_cq_results()
-            assert await cq.arm(ArmType.ANY) == (0, 0)
-        await self.env.drain()
-        start = self.harness.cycle
-        for n in range(300):
-            for cq in cqs:
-                self.send(cq, [n])
-        await self.env.drain(16)
-        cycles = max(w.cycle for w in self.of(MemWrite)) - start
-        for cq, count in zip(cqs, calls, strict=True):
-            assert len(cq.callbacks) == count + 1
-            assert self.polled(cq) == list(range(300))
-            await cq.callback_return()
-        return cycles
+#: More than the output of the completion core holds.
+BURST = 64
+#: Cycles that a command has before memory goes on.
+WAIT = 300
+#: Cycles in which it ends when memory has gone on.
+LIMIT = 3000
 
 
 @pyuvm.test()
@@ -175,3 +122,92 @@ class OverflowBesideAnswersTest(DirectedTest):
         for cq in cqs:
             assert self.polled(cq) == list(range(count))
             assert await cq.update_consumer_index() == (0, 0)
+
+
+@pyuvm.test()
+class StalledCommandsTest(DirectedTest):
+    """Each command in turn, about the CQ whose entries wait and about another one."""
+
+    async def scenario(self) -> None:
+        host = self.env.host
+        busy, other = await self.queue(log2=7), await self.queue(log2=5)
+        for cq in (busy, other):
+
+            async def grow(cq: Cq = cq) -> None:
+                log2 = 8 if cq is busy else 6
+                await host.resize_cq(cq, log2)
+
+            async def settle(cq: Cq = cq) -> None:
+                await host.modify_cq(cq, rearm_old=True)
+
+            async def look(cq: Cq = cq) -> None:
+                assert (await host.query_cq(cq)).status == 0
+
+            for command in (look, settle, grow, look):
+                await self.behind(busy, command)
+
+        async def create_and_destroy() -> None:
+            cq = await host.create_cq(eq=other.eq, log2=2, reservation=False)
+            assert await host.destroy_cq(cq) == Result.OK
+
+        async def destroy_other() -> None:
+            assert await host.destroy_cq(other) == Result.OK
+
+        await self.behind(busy, create_and_destroy)
+        await self.behind(busy, destroy_other)
+
+    async def behind(self, busy: Cq, command: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """The command begins when the output is full; all completions arrive, in their order."""
+        hold = self.harness.hold
+        hold(Channel.MEM_AW, True)
+        self.send_pairs(busy, range(BURST))
+        await self.harness.cycles(BURST)
+        done = cocotb.start_soon(command())
+        await self.harness.cycles(WAIT)
+        hold(Channel.MEM_AW, False)
+        for _ in range(LIMIT // 10):
+            if done.done():
+                break
+            await self.harness.cycles(10)
+        assert done.done(), "the command does not end when memory goes on"
+        await done
+        await self.env.drain()
+        assert self.polled(busy) == list(range(BURST))
+        assert await busy.update_consumer_index() == (0, 0)
+
+
+@pyuvm.test()
+class UnansweredWritesTest(DirectedTest):
+    """As many writes of one CQ are under way as there may be, and memory answers none: commands
+    about other CQs end, since what they wait for writes nothing.
+    """
+
+    async def scenario(self) -> None:
+        host, mem = self.env.host, self.env.mem
+        writes = self.config.max_writes
+        busy = await self.queue(log2=min(self.config.max_log2, 9))
+        other = await self.queue(log2=2)
+        mem.hold_cq(busy.number)
+        for context in range(writes):
+            self.send(busy, [context])
+            await self.harness.cycles(12)
+        await self.harness.cycles(WAIT)
+
+        async def commands() -> None:
+            await host.modify_cq(other, rearm_old=True)
+            await host.resize_cq(other, 3)
+            assert await host.destroy_cq(other) == Result.OK
+            cq = await host.create_cq(eq=busy.eq, log2=2, reservation=False)
+            assert await host.destroy_cq(cq) == Result.OK
+
+        done = cocotb.start_soon(commands())
+        for _ in range(LIMIT // 10):
+            if done.done():
+                break
+            await self.harness.cycles(10)
+        assert done.done(), "a command waits for answers to the writes of another CQ"
+        await done
+        mem.release_cq(busy.number)
+        await self.env.drain()
+        assert self.polled(busy) == list(range(writes))
+        assert await busy.update_consumer_index() == (0, 0)
