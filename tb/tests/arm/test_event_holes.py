@@ -193,52 +193,6 @@ class HoleIsKeptTest(HoleTest):
 
 
 @pyuvm.test()
-class ReadAllTheSameTest(HoleTest):
-    """CQ-16, CQ-18: memory does a write and answers it with an error, again and again. The host has
-    read the entry, and the other CQ's next one lies in its slot, not read: the repetitions that
-    come then leave it alone. One that comes while nobody can be there writes it.
-    """
-
-    async def scenario(self) -> None:
-        for log2, returned in ((1, True), (1, False), (2, True)):
-            await self.round(log2, returned)
-
-    async def round(self, log2: int, returned: bool) -> None:
-        """``returned``: from the callback of the failed entry, as soon as it was read."""
-        host, mem = self.env.host, self.env.mem
-        eq = await host.create_eq(page=0, log2=log2)
-        failed, other = await self.queues(2, eq, log2=4)
-        mem.hold_eq(eq.number)
-        mem.fail(SLVERR, eq=eq.number, count=1, lands=True)
-        for cq in (failed, other):
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [1])
-        await self.harness.cycles(100)
-        host.on_interrupt(Interrupt(self.harness.cycle, eq.vector))
-        assert len(failed.callbacks) == len(other.callbacks) == 1
-        for cq in (failed, other):
-            if cq is other or returned:
-                await cq.callback_return()
-        # Again armed and due: called with the answer to the one before.
-        await other.arm(ArmType.ANY)
-        self.send(other, [2])
-        await self.harness.cycles(100)
-        mark = len(self.seen)
-        mem.fail(SLVERR, eq=eq.number, count=1, lands=True)
-        mem.release_eq(eq.number)
-        self.env.interrupts.hold()
-        await self.env.drain(64)
-        writes = [w for w in self.of(MemWrite, mark) if w.axi_id == mem.id_of(eq=eq.number)]
-        # The repetition, the other's second entry, and the second repetition.
-        last = failed.number if log2 > 1 else None
-        assert [self.cq_of(w) for w in writes] == [failed.number, other.number, last]
-        self.env.interrupts.hold(False)
-        await self.env.drain(64)
-        assert len(other.callbacks) == 2 and len(failed.callbacks) == 1
-        await self.ends(eq, failed, other)
-
-
-@pyuvm.test()
 class PassedOftenTest(HoleTest):
     """CQ-16, CQ-18: the entry of one CQ is done and answered with an error three times. Between
     these answers each other CQ of the EQ calls back once more: each repetition finds its slot

@@ -33,7 +33,6 @@ from tb.tests.common.steps import (
 
 OFFSETS = range(-20, 21)
 SPACING = 96
-SOME_KINDS = ("unsolicited", "solicited receive", "error")
 
 #: Posts a trial: queue, cycle of its centre, offset.
 Trial = Callable[[Consumer, int, int], None]
@@ -67,12 +66,10 @@ class SweepTest(StepTest):
         for q in self.all:
             await q.cq.modify(typed=typed)
 
-    async def prepare(
-        self, *, old: bool = False, running: bool = False, arm: ArmType | None = None
-    ) -> None:
+    async def prepare(self, *, running: bool = False, arm: ArmType | None = None) -> None:
         """Proves each queue fit, whatever came before: armed over nothing it waits for exactly one
-        callback. Leaves it disarmed or with a fresh ``arm``, empty or with an old completion, with
-        or without the callback in progress.
+        callback. Leaves it empty, disarmed or with a fresh ``arm``, with or without the callback in
+        progress.
         """
         while any(q.running for q in self.all):
             for q in self.all:
@@ -90,8 +87,7 @@ class SweepTest(StepTest):
             q.send(UNSOLICITED)
         await self.rest(1)
         for q in self.all:
-            if not old:
-                q.take()
+            q.take()
             if not running:
                 q.cq.post_callback_return()
                 q.running = False

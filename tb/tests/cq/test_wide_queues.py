@@ -158,22 +158,3 @@ class EveryQueueTest(DirectedTest):
             self.send(new, [context])
             await self.env.drain(16)
             assert self.polled(new) == [context]
-
-
-@pyuvm.test()
-class EveryIntervalTest(DirectedTest):
-    """CQ-21: each CQ number waits for nothing but its interval, and is called."""
-
-    async def scenario(self) -> None:
-        rng = self.rng("queues")
-        queues = []
-        for number in range(self.config.num_cq):
-            page = number % self.config.num_eq
-            cq = await self.queue(page, number=number, log2=2, moderation=(3, rng.randrange(2, 9)))
-            queues.append(cq)
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [rng.getrandbits(64)])
-        for cq in queues:
-            await cq.wait_callbacks(1)
-            await cq.callback_return()
-            assert (await cq.query()).prod == 1
