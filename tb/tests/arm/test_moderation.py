@@ -9,7 +9,7 @@ from itertools import product
 
 import pyuvm
 
-from tb.env.defs import CQ_DB, ArmType, Cmd, CqStatus, PageReg, Result
+from tb.env.defs import CQ_DB, ArmType, CqStatus, PageReg, Result
 from tb.env.host.cq import Cq
 from tb.env.host.driver import CommandError
 from tb.tests.common.moderating import LOG2, OTHER_ONLY, ModerationBase
@@ -452,32 +452,3 @@ class PresentTest(ModerationBase):
         await cq.callback_return()
         await cq.modify(moderation=(4, OTHER_ONLY))
         return cq
-
-
-@pyuvm.test()
-class SameSettingTest(ModerationBase):
-    """The same setting again and again, as often as the engine looks, at each phase of its walk."""
-
-    max_cycles = 1_000_000
-
-    async def scenario(self) -> None:
-        interval, times = 2, 20
-        cq = await self.moderated(OTHER_ONLY, interval)
-        # Of a walk in which one queue waits, and is looked at once.
-        period = 2 * (self.config.num_cq - 1) + 9
-        for phase in range(0, period, 3):
-            calls = len(cq.callbacks)
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [1])
-            await self.env.drain(16)
-            start = (self.harness.cycle // period + 1) * period + phase
-            for number in range(times):
-                at = start + number * period
-                setting = OTHER_ONLY | interval << 16
-                await self.env.control.command(Cmd.MODIFY_CQ, cq.number, 0, 0, 0, 0, setting, at=at)
-                await self.env.sync()
-                if len(cq.callbacks) > calls:
-                    break
-            await cq.wait_callbacks(calls + 1)
-            self.in_bounds(cq, interval)
-            await self.consume(cq)

@@ -12,7 +12,7 @@ from typing import Any
 import cocotb
 import pyuvm
 
-from tb.env.defs import ArmType, Result, TraceOp
+from tb.env.defs import Result, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import MemResponse, MemWrite, Trace
 from tb.env.host.cq import Cq
@@ -24,30 +24,6 @@ BURST = 64
 WAIT = 300
 #: Cycles in which it ends when memory has gone on.
 LIMIT = 3000
-
-
-@pyuvm.test()
-class UnansweredMemoryTest(DirectedTest):
-    """As many writes of one queue unanswered as leave the engine room for two more: another queue
-    still gets its entry and its callback (CQ-01). With all outstanding writes used up every queue
-    would wait: completions come in one stream.
-    """
-
-    async def scenario(self) -> None:
-        env = self.env
-        held = await self.queue(1, log2=self.config.max_log2)
-        other = await self.queue(2)
-        entries = min(self.config.max_writes - 2, 1 << held.log2)
-        env.mem.hold_cq(held.number)
-        self.send(held, range(entries))
-        await self.harness.cycles(2 * entries)
-        assert await other.arm(ArmType.ANY) == (0, 0)
-        self.send(other, [1])
-        await other.wait_callbacks(1, 2000)
-        assert self.polled(other) == [1]
-        env.mem.release_cq(held.number)
-        await env.drain()
-        assert self.polled(held) == list(range(entries))
 
 
 @pyuvm.test()
