@@ -387,7 +387,7 @@ class BesideTest(ModerationBase):
 
     async def scenario(self) -> None:
         cq = await self.moderated(OTHER_ONLY, _INTERVAL, log2=6)
-        for kind in ("arm", "index", "consume", "consume and arm", "one", "two"):
+        for kind in ("one", "two", "arm", "index", "consume", "consume and arm"):
             calls = len(cq.callbacks)
             await cq.arm(ArmType.ANY)
             self.send(cq, [1])
