@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arms and callbacks of queues with errors: what is not there satisfies no arm, and an error that
-meets a running callback, an earlier error or an event entry that was given up is told once (CQ-08
-to CQ-11, CQ-17, CQ-18).
+meets a running callback or an earlier error is told once (CQ-08 to CQ-11, CQ-17, CQ-18).
 """
 
 from __future__ import annotations
@@ -10,11 +9,10 @@ import pyuvm
 
 from tb.env.agents import Cpl
 from tb.env.agents.memory import DECERR, SLVERR
-from tb.env.defs import CB_RETURN, ArmType, Cause, CqStatus, Kind, PageReg
+from tb.env.defs import ArmType, Cause, CqStatus
 from tb.env.host.cq import Cq, Eq
-from tb.env.host.driver import LogEntry
 from tb.tests.common.directed import DirectedTest
-from tb.tests.common.steps import ANY, ARMS, ERRORS, SOLICITED, UNSOLICITED, Consumer, StepTest
+from tb.tests.common.steps import ANY, ARMS, SOLICITED, UNSOLICITED, Consumer, StepTest
 
 OVERFLOW = CqStatus.BUFFER_OVERFLOW
 FAILED = CqStatus.INTERNAL_ERROR
@@ -203,69 +201,3 @@ class FailureAfterOverflowTest(FullRingTest):
         q.take(good)
         assert await q.cq.update_consumer_index(good) == (0, 0)
         await q.settle()
-
-
-@pyuvm.test()
-class CallbackAfterGiveUpTest(FullRingTest):
-    """CQ-11, CQ-18: all four writes of an event entry fail, and it is given up. Its callback is in
-    progress until the host, told by the log, returns from it; one that waited for it is called in
-    that step, another one by the next arm that finds something new. The ring wraps.
-    """
-
-    async def scenario(self) -> None:
-        eq = await self.env.host.create_eq(page=1, log2=1, vector=33)
-        for resp in (SLVERR, DECERR, SLVERR):
-            await self.waiting(eq, resp)
-            await self.later(eq, resp)
-
-    async def given_up(self, eq: Eq, resp: int, arm: ArmType | None, entries: int) -> Consumer:
-        """While the event entry's answer is on its way: an arm, more entries. Told by the log."""
-        mem = self.env.mem
-        q = await self.consumer(f"{arm!r}, {entries} entries", eq=eq)
-        await q.arm(ANY)
-        mem.hold_eq(eq.number)
-        mem.fail(resp, eq=eq.number, count=4)
-        await q.place(UNSOLICITED)
-        if arm is not None:
-            await q.arm(arm)
-        await q.place(*[UNSOLICITED] * entries)
-        number = eq.reader.index
-        mem.release_eq(eq.number)
-        await q.settle()
-        log = await self.env.host.read_log()
-        retried = LogEntry(Cause.EQE_WRITE_ERROR, Kind.CQ, q.cq.number, log[0].detail)
-        # The log names the entry that the host has to pass over.
-        failed = LogEntry(Cause.EQ_FAILED, Kind.CQ, q.cq.number, number)
-        assert log == [*[retried] * 3, failed], f"{q}: {log}"
-        q.demand(0)
-        state = await q.cq.query()
-        assert state.in_callback and not state.event_under_way, f"{q}: {state}"
-        assert await self.env.host.recover(failed)
-        q.demand(1, FAILED)
-        return q
-
-    async def waiting(self, eq: Eq, resp: int) -> None:
-        """The failure itself is what an arm for errors has waited for."""
-        q = await self.given_up(eq, resp, ERRORS, 0)
-        await q.callback_returns(calls=1, status=FAILED)
-        await self.closes(q)
-
-    async def later(self, eq: Eq, resp: int) -> None:
-        """An entry came while the callback was in progress: new for the next arm (CQ-09)."""
-        q = await self.given_up(eq, resp, None, 2)
-        assert not (await q.cq.query()).due
-        await q.callback_returns()
-        word = CB_RETURN.pack(cq=q.cq.number)
-        answer = await self.env.host.write(q.cq.page, PageReg.CB_RETURN, word)
-        assert answer == (2, Cause.NO_CALLBACK), f"{q}: {answer}"
-        assert [entry.cause for entry in await self.env.host.read_log()] == [Cause.NO_CALLBACK]
-        await q.arm(ANY, calls=1, status=FAILED)
-        await self.closes(q)
-
-    async def closes(self, q: Consumer) -> None:
-        """The new callback is like any other; the queue still has its error."""
-        state = await q.cq.query()
-        assert (state.status, state.in_callback, state.armed) == (FAILED, True, False)
-        await q.callback_returns()
-        await q.poll()
-        assert await q.cq.destroy() == 0

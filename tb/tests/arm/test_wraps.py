@@ -11,9 +11,6 @@ from tb.env.defs import ArmType, Cause
 from tb.tests.common.directed import DirectedTest
 from tb.tests.common.steps import (
     ANY,
-    ARMS,
-    ERRORS,
-    FLAG_ON_SEND,
     SOLICITED,
     SOLICITED_RECEIVE,
     UNSOLICITED,
@@ -28,58 +25,6 @@ _ROUND = 1 << 18
 
 RING = 8
 WRAP = 32
-
-
-@pyuvm.test()
-class RepeatedArmTest(StepTest):
-    """CQ-22: arms without polling are legal for ever: refused nowhere, and called exactly when
-    CQ-09 and CQ-10 say so, at every value of the index.
-    """
-
-    async def scenario(self) -> None:
-        await self.together(
-            self.no_poll("literal"),
-            self.no_poll("re-arm", rearm_old=True),
-            self.no_poll("typed", typed=True),
-            self.never_satisfied(),
-        )
-
-    async def no_poll(self, name: str, *, rearm_old: bool = False, typed: bool = False) -> None:
-        """Two stay in the queue all the time; each round adds one, arms three times, and removes
-        one only then.
-        """
-        q = await self.consumer(name, rearm_old=rearm_old, typed=typed)
-        await q.place(UNSOLICITED, UNSOLICITED)
-        await q.arm(ANY, calls=1)
-        await q.callback_returns()
-        for number in range(2 * WRAP + 5):
-            await q.place(UNSOLICITED)
-            arm = ARMS[number % 3]
-            # Nothing was polled: a typed arm of another class waits until the third arm.
-            await q.arm(arm, calls=int(not typed or arm is ANY))
-            if q.running:
-                await q.callback_returns()
-            for _ in range(2):
-                await q.arm(SOLICITED, calls=int(rearm_old))
-                if q.running:
-                    await q.callback_returns()
-            if not rearm_old:
-                await q.place(SOLICITED_RECEIVE, calls=1)
-                await q.callback_returns()
-                await q.poll(1)
-            await q.poll(1)
-        await q.proves_fit()
-
-    async def never_satisfied(self) -> None:
-        """One arm, repeated at each index across the wraps and never satisfied, is still there."""
-        q = await self.consumer("never satisfied")
-        for number in range(2 * WRAP + 5):
-            await q.arm(SOLICITED if number % 2 else ERRORS)
-            await q.place(FLAG_ON_SEND if number % 5 else UNSOLICITED)
-            q.take()
-        await q.arm(ERRORS)
-        await q.place(SOLICITED_RECEIVE, calls=1)
-        await q.proves_fit()
 
 
 @pyuvm.test()

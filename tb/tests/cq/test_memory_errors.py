@@ -139,7 +139,8 @@ class EqeWriteErrorTest(ErrorTest):
         await env.drain()
         written = [w for w in self.event_writes(eq, start) if w[1]["cq"] == cq.number]
         repeats = min(failures, 3)
-        assert written == [written[0]] * repeats
+        assert len(written) == repeats, f"{len(written)} repetitions, not {repeats}"
+        assert written == written[:1] * repeats
         assert written[0][1]["status"] == CqStatus.INTERNAL_ERROR
         assert written[0][0] == eq.base + (slot & 3) * 16
         assert written[0][1]["snap"] == 1

@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rings: slots, phase bits, wraps, pairs in one beat, contents bit for bit, the two polls, and a
-second reset (CQ-02, CQ-04, CQ-15; CQ-03 as far as a completion core goes: the entry that is
-visible carries its type and token).
-"""
+"""Beats of entries to a ring: two neighbours go in one (CQ-15)."""
 
 from __future__ import annotations
-
-import random
 
 import pyuvm
 
 from tb.env.agents import Cpl
-from tb.env.defs import CQE, ArmType
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import MemWrite
 from tb.env.host.cq import Cq
@@ -19,83 +13,10 @@ from tb.tests.common.directed import DirectedTest
 
 BUILD = ["default", "small"]
 ENTRY = 32
-PHASE = CQE["phase"].lsb
-
-
-class RingTest(DirectedTest):
-    """Random entries, and what memory must hold for them."""
-
-    def entry(self, rng: random.Random) -> int:
-        """256 random bits; sometimes all the same."""
-        return rng.choice((rng.getrandbits(256), rng.getrandbits(256), 0, (1 << 256) - 1))
-
-    def put(self, cq: Cq, entries: list[int]) -> None:
-        """Sends entries in beats of one or two lanes."""
-        rng = self.rng(f"lanes {cq.number} {len(entries)}")
-        position = 0
-        while position < len(entries):
-            data, rest = entries[position], entries[position + 1 : position + 2]
-            lanes = rng.choice((1, 2, 3) if rest else (1, 2))
-            if lanes == 3:
-                data |= rest[0] << 256
-            elif lanes == 2:
-                data = data << 256 | rng.getrandbits(256)
-            self.env.completions.send_raw(data, cq.number * 0x10001, lanes)
-            position += 1 + (lanes == 3)
-
-    def in_memory(self, cq: Cq, first: int, entries: list[int]) -> None:
-        """Entries ``first`` and following of a ring whose origin is 0, bit for bit."""
-        size = 1 << cq.log2
-        for number, data in enumerate(entries, first):
-            phase = 1 - (number >> cq.log2 & 1)
-            want = data & ~(1 << PHASE) | phase << PHASE
-            got = self.env.memory.read(cq.base + number % size * ENTRY, ENTRY)
-            assert int.from_bytes(got, "little") == want, f"log2 {cq.log2}, entry {number}"
 
 
 @pyuvm.test()
-class AllSizesTest(RingTest):
-    """Every ring size, several passes over the small ones, at least one wrap of each but the
-    largest; contents, slots and phases bit for bit; nothing outside the ring is written.
-    """
-
-    async def scenario(self) -> None:
-        host, rng = self.env.host, self.rng("sizes")
-        eq = await host.create_eq(page=1, log2=1)
-        for log2 in range(1, self.config.max_log2 + 1):
-            if 9 < log2 < self.config.max_log2:
-                continue
-            size = 1 << log2
-            guard = 64
-            span = max(64, size * ENTRY)
-            area = self.env.memory.allocate(4 * span, align=4 * span)
-            base = area + span
-            marks = bytes(range(guard))
-            cq = await host.create_cq(eq=eq, log2=log2, reservation=False, base=base)
-            self.env.memory.write(base - guard, marks)
-            self.env.memory.write(base + span, marks)
-            total = 5 * size + 3 if log2 < 5 else 2 * size + 5 if log2 < 9 else 600
-            await cq.arm(ArmType.ERRORS)
-            done = 0
-            while done < total:
-                count = min(total - done, rng.randint(1, size))
-                entries = [self.entry(rng) for _ in range(count)]
-                self.put(cq, entries)
-                await self.env.drain(16)
-                self.in_memory(cq, done, entries)
-                assert len(cq.get_cq_results()) == count
-                assert await cq.update_consumer_index() == (0, 0)
-                done += count
-            state = await cq.query()
-            mask = (1 << self.config.idx_w) - 1
-            assert (state.prod, state.cons, state.alloc) == (total & mask,) * 3
-            assert self.env.memory.read(base - guard, guard) == marks
-            assert self.env.memory.read(base + span, guard) == marks
-            await cq.destroy()
-
-
-@pyuvm.test()
-class PairTest(RingTest):
+class PairTest(DirectedTest):
     """Two neighbours in one line: one beat; an odd start: never; lanes of different queues: each
     its own beat; beats and entries add up with stalls as well.
     """
