@@ -23,7 +23,6 @@ from tb.tours.graph import Outcome
 
 PARAMS = Params(num_qp=2, num_pages=2, num_srq=1, rq_log2=2, srq_log2=2, rx_log2=1)
 SIZE = 2  #: of the queue, at first
-LARGEST = 1 << PARAMS.srq_log2
 PEER = 0
 FOREIGN = 1  #: a page that does not own the queue
 NAMES = "ab"  #: of the queue pairs

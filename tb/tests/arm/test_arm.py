@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arm and callback rules through the pins, one test per rule of the source: CQ-06 to CQ-14.
 
-The doorbell's fields are in test_doorbell_fields.py; wraps of the index and long times without a
+The doorbell's fields are in host/test_isolation.py; wraps of the index and long times without a
 callback in test_wraps.py.
 """
 

@@ -17,7 +17,6 @@ WAITING = 3
 #: Cycles of a look beside doorbells in every cycle: 16 of them go first, then the pipeline.
 LOOK = 24
 LONGEST = (1000, 10_000)  # entries, ticks
-INTERVAL = 3  # ticks
 
 
 @pyuvm.test()
@@ -77,37 +76,3 @@ class CommandsBesideLooksTest(DirectedTest):
             assert await answer == (0, 0)
         for cq in waiting:
             assert (await cq.query()).due
-
-
-@pyuvm.test()
-class ReleaseBesideDoorbellsTest(DirectedTest):
-    """CQ-21: doorbells in every cycle do not keep a callback whose interval is over from its
-    release, wherever the look meets them.
-    """
-
-    async def scenario(self) -> None:
-        idle = await self.queue(0)
-        # Longer than a release may take behind it.
-        interval = max(INTERVAL, -(-512 // self.config.mod_tick))
-        cqs = [await self.queue(1, moderation=(LONGEST[0], interval)) for _ in range(WAITING)]
-        span = interval * self.config.mod_tick
-        for count in range(1, WAITING + 1):
-            waiting = cqs[:count]
-            calls = [len(cq.callbacks) for cq in waiting]
-            for cq in waiting:
-                assert await cq.arm() == (0, 0)
-            start = self.harness.cycle + 100
-            answers = [idle.post_consumer_index(at=start) for _ in range(2 * span)]
-            for number, cq in enumerate(waiting):
-                self.env.completions.send(cq.number, at_cycle=start + 20 + 7 * number)
-            bound = self.config.mod_tick + 2 * self.config.num_cq + 48 * count + 64
-            await self.harness.until(start + 20 + 7 * count + span + bound)
-            assert not answers[-1].done, "the doorbells are over"
-            for cq, before in zip(waiting, calls, strict=True):
-                assert len(cq.callbacks) == before + 1, f"CQ {cq.number} of {count}: not called"
-            for answer in answers:
-                assert await answer == (0, 0)
-            for cq in waiting:
-                assert len(self.polled(cq)) == 1
-                cq.post_consumer_index()
-                assert await cq.callback_return() == (0, 0)

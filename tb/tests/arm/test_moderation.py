@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Moderation of callbacks by count and interval (CQ-21)."""
+"""Moderation of callbacks by count and interval (CQ-21): what comes to a queue while its callback
+waits does not put it off; the latest setting counts.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,9 @@ from tb.env.defs import CQ_DB, ArmType, CqStatus, PageReg, Result
 from tb.env.host.cq import Cq
 from tb.env.host.driver import CommandError
 from tb.tests.common.moderating import LOG2, OTHER_ONLY, ModerationBase
+
+#: Units; what comes beside is one unit apart.
+_INTERVAL = 12
 
 
 def mode(count: int, interval: int) -> str:
@@ -374,33 +379,76 @@ class NotInErrorTest(ModerationBase):
 
 
 @pyuvm.test()
-class BehindCallbackTest(ModerationBase):
-    """Count and interval are judged while an earlier callback runs: released by either, the next
-    one comes at its return; released by neither, it waits on.
+class BesideTest(ModerationBase):
+    """What comes while a callback waits for its interval neither shortens nor restarts it:
+    completions, alone and two at a time, arms that merge, consumer indices that do and do not
+    consume, arms that consume.
     """
 
     async def scenario(self) -> None:
-        tick = self.config.mod_tick
-        for what in ("count", "interval", "neither"):
-            cq = await self.moderated(*((4, OTHER_ONLY) if what != "interval" else (OTHER_ONLY, 1)))
+        cq = await self.moderated(OTHER_ONLY, _INTERVAL, log2=6)
+        for kind in ("one", "two", "arm", "index", "consume", "consume and arm"):
+            calls = len(cq.callbacks)
             await cq.arm(ArmType.ANY)
-            self.send(cq, range(4))
-            await cq.wait_callbacks(1)
-            assert self.polled(cq) == [0, 1, 2, 3]
-            await cq.arm(ArmType.ANY)
-            self.send(cq, range(4 if what == "count" else 2))
-            await self.settle()
-            self.polled(cq)
-            await cq.update_consumer_index()  # present is 0: what was counted stays
-            await self.settle(3 * tick)
-            assert len(cq.callbacks) == 1
-            state = await cq.query()
-            assert state.due and state.in_callback
-            assert await cq.callback_return() == (0, 0)
-            await self.settle(40)
-            assert len(cq.callbacks) == (1 if what == "neither" else 2), what
-            if what == "neither":
-                self.send(cq, [8, 9])
-                await cq.wait_callbacks(2)
+            self.send(cq, [1])
+            for _ in range(3 * _INTERVAL):
+                if len(cq.callbacks) > calls:
+                    break
+                await self.harness.cycles(self.config.mod_tick)
+                await self.beside(cq, kind)
+            assert len(cq.callbacks) == calls + 1, kind
+            self.in_bounds(cq, _INTERVAL)
             await self.consume(cq)
-            await cq.destroy()
+
+    async def beside(self, cq: Cq, kind: str) -> None:
+        """One of what comes meanwhile."""
+        if kind not in ("arm", "index"):
+            self.send(cq, [1, 2] if kind == "two" else [1])
+            await self.settle(60)
+            self.polled(cq)
+        if "arm" in kind:
+            await cq.arm(ArmType.ANY)
+        elif kind in ("index", "consume"):
+            assert await cq.update_consumer_index() == (0, 0)
+
+
+@pyuvm.test()
+class PresentTest(ModerationBase):
+    """So many are present, and a doorbell takes some away before the engine looks. A larger count
+    that is set after that is judged by the largest number that was present, too.
+    """
+
+    async def scenario(self) -> None:
+        for wait in range(6):
+            cq = await self.old_entries(3)
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [3])
+            await self.harness.cycles(14 + wait)
+            assert await cq.update_consumer_index(2) == (0, 0)
+            await cq.wait_callbacks(2)
+            await cq.callback_return()
+        for count, calls in ((5, 2), (6, 1)):
+            cq = await self.old_entries(4)
+            await cq.modify(moderation=(8, OTHER_ONLY))
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [4])
+            await self.settle()
+            assert await cq.update_consumer_index(4) == (0, 0)
+            await cq.modify(moderation=(count, OTHER_ONLY))
+            await self.settle(self.scan())
+            assert len(cq.callbacks) == calls, count
+            await cq.modify(moderation=(0, 0))
+            assert await cq.update_consumer_index(4) == (0, 0)
+            await cq.wait_callbacks(2)
+            await cq.callback_return()
+
+    async def old_entries(self, number: int) -> Cq:
+        """A queue with so many old entries, which waits for four."""
+        cq = await self.queue(1, log2=LOG2)
+        self.send(cq, range(number))
+        await self.env.drain(16)
+        await cq.arm(ArmType.ANY)
+        await cq.wait_callbacks(1)
+        await cq.callback_return()
+        await cq.modify(moderation=(4, OTHER_ONLY))
+        return cq

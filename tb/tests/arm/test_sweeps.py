@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two or three things meet on one queue, at every offset from 20 cycles before to 20 cycles after:
-completion, arm, consumer index, callback return, acknowledgement.
+completion, arm, consumer index, callback return, acknowledgement; an index behind each beat.
 
 Each trial demands exactly the callbacks that the rules give for the order in which the engine took
 its steps, called by exactly those steps, and, where the rules give the same for every order, that
@@ -17,6 +17,7 @@ from tb.env.agents import Cpl
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import ArmType, Cause, TraceOp
+from tb.env.harness.harness import Channel
 from tb.env.harness.records import MemWrite, Record, Trace
 from tb.tests.common.steps import (
     ANY,
@@ -33,7 +34,6 @@ from tb.tests.common.steps import (
 
 OFFSETS = range(-20, 21)
 SPACING = 96
-SOME_KINDS = ("unsolicited", "solicited receive", "error")
 
 #: Posts a trial: queue, cycle of its centre, offset.
 Trial = Callable[[Consumer, int, int], None]
@@ -67,12 +67,10 @@ class SweepTest(StepTest):
         for q in self.all:
             await q.cq.modify(typed=typed)
 
-    async def prepare(
-        self, *, old: bool = False, running: bool = False, arm: ArmType | None = None
-    ) -> None:
+    async def prepare(self, *, running: bool = False, arm: ArmType | None = None) -> None:
         """Proves each queue fit, whatever came before: armed over nothing it waits for exactly one
-        callback. Leaves it disarmed or with a fresh ``arm``, empty or with an old completion, with
-        or without the callback in progress.
+        callback. Leaves it empty, disarmed or with a fresh ``arm``, with or without the callback in
+        progress.
         """
         while any(q.running for q in self.all):
             for q in self.all:
@@ -90,8 +88,7 @@ class SweepTest(StepTest):
             q.send(UNSOLICITED)
         await self.rest(1)
         for q in self.all:
-            if not old:
-                q.take()
+            q.take()
             if not running:
                 q.cq.post_callback_return()
                 q.running = False
@@ -178,35 +175,6 @@ class SweepTest(StepTest):
                 arm, due, running, event, snap = None, False, True, True, prod
         self.owed[q] = int(due)
         return calls
-
-
-@pyuvm.test()
-class AroundArmTest(SweepTest):
-    """CQ-08 to CQ-10a: a completion at the pins around an arm of each type, on an empty queue and
-    over an old completion. An ANY arm is satisfied once in every order.
-    """
-
-    async def scenario(self) -> None:
-        await self.queues()
-        for old in (False, True):
-            for arm in ARMS:
-                for kind in SOME_KINDS:
-                    await self.one(arm, kind, old, 1 if kind in SATISFY[arm] else None)
-        await self.set_typed(True)
-        for arm in ARMS:
-            for kind in SOME_KINDS[:2]:
-                await self.one(arm, kind, False, int(kind in SATISFY[arm]))
-
-    async def one(self, arm: ArmType, kind: str, old: bool, total: int | None) -> None:
-        """One sweep."""
-
-        def trial(q: Consumer, at: int, offset: int) -> None:
-            q.cq.post_arm(arm, index=q.index(), at=at)
-            q.send(KINDS[kind], at=at + offset)
-
-        await self.prepare(old=old)
-        await self.sweep(trial)
-        assert 0 in self.judge([kind], total), "publication and arm never met in one cycle"
 
 
 @pyuvm.test()
@@ -353,62 +321,6 @@ class AroundWriteTest(SweepTest):
 
 
 @pyuvm.test()
-class AroundReturnTest(SweepTest):
-    """CQ-11: a completion around the return of the running callback, after which the queue is armed
-    with each type or not at all.
-    """
-
-    async def scenario(self) -> None:
-        await self.queues()
-        for arm in (None, *ARMS):
-            for kind in SOME_KINDS:
-                total = int(arm is not None and kind in SATISFY[arm])
-                await self.prepare(running=True, arm=arm)
-                await self.sweep(self.trial(kind))
-                assert 0 in self.judge([kind], total), "return and publication never met"
-
-    @staticmethod
-    def trial(kind: str) -> Trial:
-        """A return, and a completion at the offset."""
-
-        def trial(q: Consumer, at: int, offset: int) -> None:
-            q.cq.post_callback_return(at=at)
-            q.send(KINDS[kind], at=at + offset)
-
-        return trial
-
-
-@pyuvm.test()
-class ArmAroundReturnTest(SweepTest):
-    """CQ-07, CQ-09, CQ-11: an arm around the return of the running callback, with a new completion
-    present (one callback for every type) or none (no callback, and the arm is still there).
-    """
-
-    async def scenario(self) -> None:
-        await self.queues()
-        for arm in ARMS:
-            for kind in SOME_KINDS[:2]:
-                await self.one(arm, kind, -50, 1)
-                await self.one(arm, kind, 50, int(kind in SATISFY[arm]))
-
-    async def one(self, arm: ArmType, kind: str, completion: int, total: int) -> None:
-        """One sweep; the completion comes well before or well after."""
-
-        def trial(q: Consumer, at: int, offset: int) -> None:
-            q.send(KINDS[kind], at=at + completion)
-            doorbells = [
-                (at + offset, lambda cycle: q.cq.post_arm(arm, index=q.index(), at=cycle)),
-                (at, lambda cycle: q.cq.post_callback_return(at=cycle)),
-            ]
-            for cycle, post in sorted(doorbells, key=lambda doorbell: doorbell[0]):
-                post(cycle)
-
-        await self.prepare(running=True)
-        await self.sweep(trial)
-        self.judge([kind], total)
-
-
-@pyuvm.test()
 class ThreeMeetTest(SweepTest):
     """CQ-07, CQ-11, CQ-16: completion, arm ANY and callback return in all orders: one callback."""
 
@@ -435,3 +347,108 @@ class ThreeMeetTest(SweepTest):
             q.send(KINDS[kind], at=at + offset)
 
         return trial
+
+
+@pyuvm.test()
+class ArmMeetsCallbackTest(StepTest):
+    """CQ-07: an arm that meets the clearing of the one before is lost: from 30 cycles before the
+    call to 30 cycles after it, and in the very cycle of it.
+    """
+
+    async def scenario(self) -> None:
+        offsets = range(-30, 31)
+        trials = {offset: await self.consumer(f"offset {offset}", log2=2) for offset in offsets}
+        for q in trials.values():
+            await q.cq.arm(ANY, index=0)
+        start = self.harness.cycle + 40
+        for step, (offset, q) in enumerate(trials.items()):
+            at = start + 100 * step
+            q.send(UNSOLICITED, at=at)
+            # Legal at any time: index 0.
+            q.cq.post_arm(ANY, index=0, at=at + 8 + offset)
+        await self.env.drain()
+        together = 0
+        for q in trials.values():
+            steps = [record for record in self.trace if record.cq == q.cq.number]
+            call = next(record for record in steps if record.event)
+            arm = [record for record in steps if record.op == TraceOp.DOORBELL][-1]
+            together += call.cycle == arm.cycle
+            # Before the call it merged; after it, over the old completion, it stays (CQ-10).
+            before = (arm.cycle, arm.lane) < (call.cycle, call.lane)
+            q.demand(1)
+            state = await q.cq.query()
+            assert state.armed != before, f"{q}: armed {state.armed}, arm before call {before}"
+            await q.callback_returns()
+            await q.place(UNSOLICITED, calls=int(not before))
+        assert together, "no arm met the call in one cycle"
+
+
+@pyuvm.test()
+class WrittenBeatsTest(StepTest):
+    """CQ-22: behind each beat to memory, of one entry or two, in either half of a line, of rings
+    that begin at an even or an odd index: an index that covers one entry more is refused.
+    """
+
+    #: Entries that come at once.
+    MOST = 5
+
+    def connect_checkers(self) -> None:
+        super().connect_checkers()
+        #: Beats of entries: their halves.
+        self.beats: list[int] = []
+        self.env.add_subscriber(self._beats, "beats of the test", lambda: len(self.beats))
+
+    def _beats(self, records: list[Record]) -> None:
+        lower = (1 << 32) - 1
+        for record in records:
+            if type(record) is MemWrite:
+                self.beats.append(bool(record.strb & lower) | bool(record.strb >> 32) << 1)
+
+    async def scenario(self) -> None:
+        seen = set()
+        both = (False, True)
+        for odd in both:
+            q = await self.consumer()
+            if odd:
+                await q.place(UNSOLICITED)
+                await q.poll()
+                assert await q.cq.resize(3) == q.index()
+            for count in range(1, self.MOST + 1):
+                # From either half on: an odd number between.
+                for _ in range(2):
+                    for pairs in both:
+                        seen |= {(odd, *step) for step in await self.train(q, count, pairs)}
+                    await q.place(UNSOLICITED)
+                    await q.poll()
+        wanted = {(odd, later, halves) for odd in both for later in both for halves in (1, 2, 3)}
+        assert seen >= wanted, f"not seen: {wanted - seen}"
+        await q.arm(ANY)
+        await q.place(UNSOLICITED, calls=1)
+
+    async def train(self, q: Consumer, count: int, pairs: bool) -> set[tuple[bool, int]]:
+        """Entries that leave beat by beat. Returns of each beat whether one came before it, and
+        which halves it had.
+        """
+        self.harness.hold(Channel.MEM_AW)
+        await self.harness.cycles(4)
+        cpls = [Cpl(q.cq.number, context=q.placed + n) for n in range(count)]
+        width = 2 if pairs else 1
+        for at in range(0, count, width):
+            self.env.completions.send_beat(cpls[at : at + width])
+        start = written = q.placed
+        q.placed += count
+        await q.settle()
+        found = set()
+        while written < q.placed:
+            await q.refused(Cause.BAD_INDEX, index=q.index(written + 1), arm_type=ANY, arm=1)
+            before = len(self.beats)
+            self.harness.hold(Channel.MEM_AW, False)
+            await self.harness.cycles(1)
+            self.harness.hold(Channel.MEM_AW)
+            await q.settle()
+            for halves in self.beats[before:]:
+                found.add((written > start, halves))
+                written += halves.bit_count()
+        self.harness.hold(Channel.MEM_AW, False)
+        await q.poll()
+        return found

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arms across the wraps of the index, on a build whose indices wrap every 32 completions (CQ-22,
-CQ-09 to CQ-10a).
+CQ-09 to CQ-10a); a callback that is older than the clock of ages (CQ-21).
 """
 
 from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import Cause
+from tb.env.defs import ArmType, Cause
+from tb.tests.common.directed import DirectedTest
 from tb.tests.common.steps import (
     ANY,
-    ARMS,
-    ERRORS,
-    FLAG_ON_SEND,
     SOLICITED,
     SOLICITED_RECEIVE,
     UNSOLICITED,
@@ -22,60 +20,11 @@ from tb.tests.common.steps import (
 
 BUILD = "small"
 
+#: Ticks after which the engine's clock of ages has gone round.
+_ROUND = 1 << 18
+
 RING = 8
 WRAP = 32
-
-
-@pyuvm.test()
-class RepeatedArmTest(StepTest):
-    """CQ-22: arms without polling are legal for ever: refused nowhere, and called exactly when
-    CQ-09 and CQ-10 say so, at every value of the index.
-    """
-
-    async def scenario(self) -> None:
-        await self.together(
-            self.no_poll("literal"),
-            self.no_poll("re-arm", rearm_old=True),
-            self.no_poll("typed", typed=True),
-            self.never_satisfied(),
-        )
-
-    async def no_poll(self, name: str, *, rearm_old: bool = False, typed: bool = False) -> None:
-        """Two stay in the queue all the time; each round adds one, arms three times, and removes
-        one only then.
-        """
-        q = await self.consumer(name, rearm_old=rearm_old, typed=typed)
-        await q.place(UNSOLICITED, UNSOLICITED)
-        await q.arm(ANY, calls=1)
-        await q.callback_returns()
-        for number in range(2 * WRAP + 5):
-            await q.place(UNSOLICITED)
-            arm = ARMS[number % 3]
-            # Nothing was polled: a typed arm of another class waits until the third arm.
-            await q.arm(arm, calls=int(not typed or arm is ANY))
-            if q.running:
-                await q.callback_returns()
-            for _ in range(2):
-                await q.arm(SOLICITED, calls=int(rearm_old))
-                if q.running:
-                    await q.callback_returns()
-            if not rearm_old:
-                await q.place(SOLICITED_RECEIVE, calls=1)
-                await q.callback_returns()
-                await q.poll(1)
-            await q.poll(1)
-        await q.proves_fit()
-
-    async def never_satisfied(self) -> None:
-        """One arm, repeated at each index across the wraps and never satisfied, is still there."""
-        q = await self.consumer("never satisfied")
-        for number in range(2 * WRAP + 5):
-            await q.arm(SOLICITED if number % 2 else ERRORS)
-            await q.place(FLAG_ON_SEND if number % 5 else UNSOLICITED)
-            q.take()
-        await q.arm(ERRORS)
-        await q.place(SOLICITED_RECEIVE, calls=1)
-        await q.proves_fit()
 
 
 @pyuvm.test()
@@ -123,30 +72,6 @@ class LongAfterCallbackTest(StepTest):
 
 
 @pyuvm.test()
-class NoCallbackSinceCreationTest(StepTest):
-    """CQ-09, CQ-10a: more completions than the index can count without any callback ever, then the
-    first arm.
-    """
-
-    async def scenario(self) -> None:
-        await self.together(*(self.first_arm(empty) for empty in (False, True)))
-
-    async def first_arm(self, empty: bool) -> None:
-        """Half, one, two and a half wraps after creation; a fresh queue each time."""
-        for count in (WRAP // 2, WRAP // 2 + 1, WRAP, WRAP + 1, 2 * WRAP + WRAP // 2 + 1):
-            q = await self.consumer(f"{count} before the first arm, empty {empty}")
-            for _ in range(count):
-                await q.place(UNSOLICITED)
-                q.take()
-                await q.poll(0)
-            if not empty:
-                await q.place(UNSOLICITED)
-            await q.arm(ERRORS, calls=int(not empty))
-            await q.proves_fit()
-            await q.cq.destroy()
-
-
-@pyuvm.test()
 class IndexRangeAtWrapTest(StepTest):
     """CQ-22: both ends of the legal range, and one beyond, at every value of the index and with 0
     to 8 entries present.
@@ -170,3 +95,23 @@ class IndexRangeAtWrapTest(StepTest):
             if not present:
                 await q.poll(1)
         await q.proves_fit()
+
+
+@pyuvm.test()
+class OldCallbackTest(DirectedTest):
+    """CQ-21: a callback that waited for its count longer than the clock of ages goes round is old
+    enough for any interval that is set then.
+    """
+
+    max_cycles = 4_000_000
+
+    async def scenario(self) -> None:
+        cq = await self.queue(1, log2=2, moderation=(4, 0xFFFF))
+        await cq.arm(ArmType.ANY)
+        self.send(cq, [1])
+        await self.env.drain()
+        for _ in range(60):
+            await self.harness.cycles((_ROUND * self.config.mod_tick + 400) // 60)
+        assert not cq.callbacks
+        await cq.modify(moderation=(0xFFFF, 5000))
+        await cq.wait_callbacks(1, 500)

@@ -10,7 +10,7 @@ import pyuvm
 from tb.env.agents.memory import DECERR, EXOKAY, OKAY, SLVERR
 from tb.env.defs import CB_RETURN, EQE, ArmType, Cause, CqStatus, Kind, PageReg, Result
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import Interrupt, MemResponse, MemWrite
+from tb.env.harness.records import MemResponse, MemWrite
 from tb.env.host.cq import Cq, Eq
 from tb.tests.common.cq_errors import ARMS, ErrorTest
 
@@ -139,7 +139,8 @@ class EqeWriteErrorTest(ErrorTest):
         await env.drain()
         written = [w for w in self.event_writes(eq, start) if w[1]["cq"] == cq.number]
         repeats = min(failures, 3)
-        assert written == [written[0]] * repeats
+        assert len(written) == repeats, f"{len(written)} repetitions, not {repeats}"
+        assert written == written[:1] * repeats
         assert written[0][1]["status"] == CqStatus.INTERNAL_ERROR
         assert written[0][0] == eq.base + (slot & 3) * 16
         assert written[0][1]["snap"] == 1
@@ -256,22 +257,3 @@ class StrayBehindLastTest(ErrorTest):
         await self.env.sync()
         cycles = [r.cycle for r in self.of(MemResponse, mark) if r.axi_id == axi_id]
         assert cycles == list(range(cycles[0], cycles[0] + writes + strays)), cycles
-
-
-@pyuvm.test()
-class LateLastResponseTest(ErrorTest):
-    """The last write, of an event entry, is answered long after all else has come to rest: its
-    interrupt is due then, and nothing is judged before.
-    """
-
-    async def scenario(self) -> None:
-        cq = await self.queue()
-        await cq.arm()
-        self.env.mem.latency(1000)
-        self.send(cq, [1])
-        await self.env.drain()
-        (answer,) = [r for r in self.of(MemResponse) if r.axi_id >= self.config.num_cq]
-        (interrupt,) = self.of(Interrupt)
-        assert interrupt.cycle >= answer.cycle
-        assert len(cq.callbacks) == 1 and self.polled(cq) == [1]
-        await cq.callback_return()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pace of the completion core in clock cycles (architecture.md, "The way of a completion"): ways
-through an idle engine, streams, entries that are joined, looks of moderation (ISO-04, CQ-21).
+through an idle engine, entries that are joined, looks of moderation (ISO-04, CQ-21).
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from tb.tests.common.pacing import LEAD, PaceTest
 BUILD = "default"
 
 SAMPLES = 12
-STREAM = 192
 #: Queues whose callbacks wait for moderation at a time.
 LOOKED = 16
 INTERVAL = (0xFFFF, 2)  # entries: not in use; units
@@ -90,49 +89,6 @@ class CompletionWayTest(PaceTest):
         request = await self.doorbell(cq, arm=True)
         event = self.env.mem.id_of(eq=cq.eq.number)
         self.note("arm", request, self.one(MemWrite, mark, event))
-
-
-@pyuvm.test()
-class CompletionStreamTest(PaceTest):
-    """A completion in every cycle, on one CQ or over many, or two neighbours of one CQ: none
-    waits, and entries leave as fast; doorbells in every cycle beside them cost nothing. Credits:
-    one in every cycle.
-    """
-
-    async def scenario(self) -> None:
-        cqs = [await self.queue(0, log2=9) for _ in range(4)]
-        await self.stream([(cqs[0],)] * STREAM)
-        await self.stream([(cqs[n * 7 // 3 % 4],) for n in range(STREAM)])
-        await self.stream([(cqs[n % 3],) for n in range(STREAM)], doorbells=cqs)
-        neighbours = [await self.queue(1, log2=9) for _ in range(4)]
-        await self.stream([(neighbours[n % 3 % 4],) * 2 for n in range(STREAM // 2)])
-        credited = await self.queue(1, reservation=True, log2=8)
-        mark, start = len(self.seen), self.harness.cycle + LEAD
-        for _ in range(STREAM):
-            self.env.credits.post(credited.number, 1, at_cycle=start)
-        await self.env.drain(32)
-        self.in_a_row(self.of(CreditAnswer, mark), STREAM)
-
-    async def stream(self, beats: list[tuple[Cq, ...]], doorbells: list[Cq] | None = None) -> None:
-        mark, start = len(self.seen), self.harness.cycle + 2 * LEAD
-        for number, beat in enumerate(beats):
-            lanes = [Cpl(cq.number, context=number) for cq in beat]
-            self.env.completions.send_beat(lanes, at_cycle=start)
-        cqs = doorbells or []
-        count = STREAM if cqs else 0
-        answers = [cqs[n % len(cqs)].post_consumer_index(at=start) for n in range(count)]
-        for answer in answers:
-            assert await answer == (0, 0)
-        await self.env.drain(32)
-        self.in_a_row(self.of(Completion, mark), len(beats))
-        self.in_a_row(self.of(MemWrite, mark), len(beats))
-        if cqs:
-            self.in_a_row(self.of(DoorbellRequest, mark), count)
-        entries = sum((w.strb & 1) + (w.strb >> 63) for w in self.of(MemWrite, mark))
-        assert entries == sum(map(len, beats)), "two neighbours were not joined"
-        for cq in {cq.number: cq for beat in beats for cq in beat}.values():
-            cq.get_cq_results(1 << 16)
-            await cq.update_consumer_index()
 
 
 @pyuvm.test()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings and counts of completion and event queues: what a command sets, a query tells bit for
-bit, on several numbers, the last one included, and nothing of it reaches another queue.
+"""Moderation of completion queues: what a command sets, a query tells bit for bit, on several
+numbers, the last one included, and nothing of it reaches another queue.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import pyuvm
 
 from tb.env.defs import Cmd, Result
-from tb.env.host.cq import Cq, Eq
+from tb.env.host.cq import Cq
 from tb.tests.common.directed import DirectedTest
 
 BUILD = ["default", "engine"]
@@ -62,58 +62,3 @@ class ModerationBitsTest(DirectedTest):
         for cq, word in cqs.items():
             found = (await self.env.host.command(Cmd.QUERY_CQ, cq.number)).outs[5]
             assert found == word, f"CQ {cq.number}: moderation {found:#010x}, not {word:#010x}"
-
-
-@pyuvm.test()
-class EventQueueBitsTest(DirectedTest):
-    """CQ-16: vector, page, size and number of CQs of an event queue: each bit of the vector alone
-    and missing, each size, as many CQs as there are, up and down again.
-    """
-
-    allow = ("no_traffic",)
-
-    async def scenario(self) -> None:
-        host, config, rng = self.env.host, self.config, self.rng("order")
-        last = config.num_pages - 1
-        numbers = (0, config.num_eq - 1, 0x2AAA % config.num_eq)
-        pages = [1 << n & last for n in range(last.bit_length())]
-        pages += [last, 0] + [last ^ page for page in pages]
-        eqs = [await host.create_eq(n, page=last ^ n & last, vector=~n & M16) for n in numbers]
-        for eq in eqs:
-            for vector in rng.sample([*ONES, *(M16 ^ bit for bit in ONES)], 2 * len(ONES)):
-                await host.modify_eq(eq, vector)
-                await self.demand(eq)
-            for log2 in rng.sample(range(1, config.max_log2 + 1), config.max_log2):
-                await host.resize_eq(eq, log2)
-                eq.log2 = log2
-                await self.demand(eq)
-            for other in eqs:
-                await self.demand(other)
-        for page in pages:
-            await host.destroy_eq(eqs[0])
-            eqs[0] = await host.create_eq(eqs[0].number, page=page)
-            await self.demand(eqs[0])
-        await self.attached(*eqs[:2])
-
-    async def demand(self, eq: Eq, attached: int = 0) -> None:
-        """All that a query tells of a queue that has called nobody."""
-        outs = (await self.env.host.command(Cmd.QUERY_EQ, eq.number)).outs
-        wanted = (1 | eq.log2 << 8 | eq.vector << 16, 0, attached, eq.page, 0, 0, 0, 0)
-        assert outs == wanted, f"EQ {eq.number}: {outs}, not {wanted}"
-
-    async def attached(self, eq: Eq, other: Eq) -> None:
-        """One more CQ each time, then one less."""
-        host, config = self.env.host, self.config
-        await host.destroy_eq(eq)
-        log2 = min(config.max_log2, (config.num_cq - 1).bit_length())
-        eq = await host.create_eq(eq.number, page=other.page, log2=log2)
-        cqs: list[Cq] = []
-        while len(cqs) < min(1 << log2, config.num_cq - 1):
-            cqs.append(await host.create_cq(eq=eq, log2=1))
-            await self.demand(eq, len(cqs))
-        await host.create_cq(config.num_cq - 1, eq=other, log2=1)
-        while cqs:
-            await self.demand(eq, len(cqs))
-            await cqs.pop().destroy()
-        await self.demand(eq)
-        await self.demand(other, 1)

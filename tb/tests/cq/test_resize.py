@@ -44,58 +44,6 @@ class ResizeBase(DirectedTest):
 
 
 @pyuvm.test()
-class ResizeTest(ResizeBase):
-    """Up and down, empty and with entries, at each position of the ring, armed; several before
-    the oldest ring is drained; refused when too small.
-    """
-
-    async def scenario(self) -> None:
-        cq = await self.start(3)
-        # Every position of a ring of 8, to each size, with 3 entries present, armed throughout.
-        for position in range(9):
-            for log2 in (2, 5, 1, 3):
-                calls = len(cq.callbacks)
-                await cq.arm(ArmType.SOLICITED)
-                present = min(3, 1 << log2, 1 << cq.log2)
-                self.put(cq, present)
-                await self.env.drain()
-                switch = await cq.resize(log2)
-                assert switch == self.sent
-                state = await cq.query()
-                assert (state.armed, state.arm_type) == (True, ArmType.SOLICITED)
-                assert (state.prod, state.cons, state.log2) == (self.sent, self.read, log2)
-                await self.take(cq, present)
-                self.put(cq, 2)
-                await self.take(cq, 2)
-                assert len(cq.callbacks) == calls
-                self.send(cq, [self.sent], status=1)
-                self.sent += 1
-                await cq.wait_callbacks(calls + 1)
-                await self.take(cq, 1)
-                assert await cq.callback_return() == (0, 0)
-            self.put(cq, 1 + position % 2)
-            await self.take(cq, 1 + position % 2)
-
-        # Several rings behind each other, none drained, each with entries.
-        sizes = [4, 5, 6, 7, 5, 6]
-        await cq.arm(ArmType.ERRORS)
-        for log2 in sizes:
-            self.put(cq, 3)
-            await self.env.drain()
-            await cq.resize(log2)
-        self.put(cq, 46)
-        await self.env.drain()
-        assert (await cq.query()).prod - (await cq.query()).cons == 64
-        await self.take(cq, 64)
-        assert (await cq.query()).armed
-        # Two resizes without an entry between them.
-        await cq.resize(2)
-        await cq.resize(3)
-        self.put(cq, 8)
-        await self.take(cq, 8)
-
-
-@pyuvm.test()
 class ResizeRefusedTest(ResizeBase):
     """Too small counts present, in flight and reserved entries; an error is named first; the
     exact size is enough; nothing is lost either way.
@@ -206,29 +154,6 @@ class ResizeInFlightTest(ResizeBase):
         await env.drain()
         assert resized > 20 and returned > 10
         assert await env.host.counter("CPL_DROPPED") == 0
-
-
-@pyuvm.test()
-class ResizePairsTest(ResizeBase):
-    """Pairs across a switch and at odd places: the new ring begins at its first slot."""
-
-    async def scenario(self) -> None:
-        cq = await self.start(3)
-        for odd in (0, 1, 1, 0, 1):
-            self.put(cq, odd)
-            self.send_pairs(cq, range(self.sent, self.sent + 4))
-            self.sent += 4
-            await self.env.drain()
-            base = self.env.memory.allocate(1 << 10)
-            await self.env.host.resize_cq(cq, 4, base)
-            first = self.sent
-            self.send_pairs(cq, range(self.sent, self.sent + 6))
-            self.sent += 6
-            await self.env.drain()
-            slot = self.env.memory.read(base, 32)
-            assert int.from_bytes(slot[:8], "little") == first
-            assert slot[31] & 0x80, "phase 1 in the first pass"
-            await self.take(cq, self.sent - self.read)
 
 
 @pyuvm.test()

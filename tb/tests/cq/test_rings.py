@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rings: slots, phase bits, wraps, pairs in one beat, contents bit for bit, the two polls, and a
-second reset (CQ-02, CQ-04, CQ-15; CQ-03 as far as a completion core goes: the entry that is
-visible carries its type and token).
-"""
+"""Beats of entries to a ring: two neighbours go in one (CQ-15)."""
 
 from __future__ import annotations
 
-import random
-
 import pyuvm
 
-from models.cq.queue import NdResult, NdResultEx
 from tb.env.agents import Cpl
-from tb.env.defs import CQE, ArmType, CqeType, CqStatus
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import MemWrite
 from tb.env.host.cq import Cq
@@ -20,107 +13,10 @@ from tb.tests.common.directed import DirectedTest
 
 BUILD = ["default", "small"]
 ENTRY = 32
-PHASE = CQE["phase"].lsb
-
-
-class RingTest(DirectedTest):
-    """Random entries, and what memory must hold for them."""
-
-    def entry(self, rng: random.Random) -> int:
-        """256 random bits; sometimes all the same."""
-        return rng.choice((rng.getrandbits(256), rng.getrandbits(256), 0, (1 << 256) - 1))
-
-    def put(self, cq: Cq, entries: list[int]) -> None:
-        """Sends entries in beats of one or two lanes."""
-        rng = self.rng(f"lanes {cq.number} {len(entries)}")
-        position = 0
-        while position < len(entries):
-            data, rest = entries[position], entries[position + 1 : position + 2]
-            lanes = rng.choice((1, 2, 3) if rest else (1, 2))
-            if lanes == 3:
-                data |= rest[0] << 256
-            elif lanes == 2:
-                data = data << 256 | rng.getrandbits(256)
-            self.env.completions.send_raw(data, cq.number * 0x10001, lanes)
-            position += 1 + (lanes == 3)
-
-    def in_memory(self, cq: Cq, first: int, entries: list[int]) -> None:
-        """Entries ``first`` and following of a ring whose origin is 0, bit for bit."""
-        size = 1 << cq.log2
-        for number, data in enumerate(entries, first):
-            phase = 1 - (number >> cq.log2 & 1)
-            want = data & ~(1 << PHASE) | phase << PHASE
-            got = self.env.memory.read(cq.base + number % size * ENTRY, ENTRY)
-            assert int.from_bytes(got, "little") == want, f"log2 {cq.log2}, entry {number}"
 
 
 @pyuvm.test()
-class AllSizesTest(RingTest):
-    """Every ring size, several passes over the small ones, at least one wrap of each but the
-    largest; contents, slots and phases bit for bit; nothing outside the ring is written.
-    """
-
-    async def scenario(self) -> None:
-        host, rng = self.env.host, self.rng("sizes")
-        eq = await host.create_eq(page=1, log2=1)
-        for log2 in range(1, self.config.max_log2 + 1):
-            if 9 < log2 < self.config.max_log2:
-                continue
-            size = 1 << log2
-            guard = 64
-            span = max(64, size * ENTRY)
-            area = self.env.memory.allocate(4 * span, align=4 * span)
-            base = area + span
-            marks = bytes(range(guard))
-            cq = await host.create_cq(eq=eq, log2=log2, reservation=False, base=base)
-            self.env.memory.write(base - guard, marks)
-            self.env.memory.write(base + span, marks)
-            total = 5 * size + 3 if log2 < 5 else 2 * size + 5 if log2 < 9 else 600
-            await cq.arm(ArmType.ERRORS)
-            done = 0
-            while done < total:
-                count = min(total - done, rng.randint(1, size))
-                entries = [self.entry(rng) for _ in range(count)]
-                self.put(cq, entries)
-                await self.env.drain(16)
-                self.in_memory(cq, done, entries)
-                assert len(cq.get_cq_results()) == count
-                assert await cq.update_consumer_index() == (0, 0)
-                done += count
-            state = await cq.query()
-            mask = (1 << self.config.idx_w) - 1
-            assert (state.prod, state.cons, state.alloc) == (total & mask,) * 3
-            assert self.env.memory.read(base - guard, guard) == marks
-            assert self.env.memory.read(base + span, guard) == marks
-            await cq.destroy()
-
-
-@pyuvm.test()
-class LargestRingTest(RingTest):
-    """The largest ring is filled to the last entry and wraps."""
-
-    async def scenario(self) -> None:
-        cq = await self.queue(1, log2=self.config.max_log2)
-        size = 1 << cq.log2
-        read = 0
-        for count in (size, 4):
-            self.send_pairs(cq, range(read, read + count))
-            await self.env.drain()
-            assert self.polled(cq) == list(range(read, read + count))
-            assert await cq.update_consumer_index() == (0, 0)
-            read += count
-        self.in_memory_context(cq, size, 0)
-        assert await self.env.host.counter("CQE_WRITES") == size // 2 + 2
-        assert (await cq.query()).status == CqStatus.OK
-
-    def in_memory_context(self, cq: Cq, number: int, phase: int) -> None:
-        """Context and phase of one slot."""
-        slot = self.env.memory.read(cq.base + number % (1 << cq.log2) * ENTRY, ENTRY)
-        assert int.from_bytes(slot[:8], "little") == number and slot[31] >> 7 == phase
-
-
-@pyuvm.test()
-class PairTest(RingTest):
+class PairTest(DirectedTest):
     """Two neighbours in one line: one beat; an odd start: never; lanes of different queues: each
     its own beat; beats and entries add up with stalls as well.
     """
@@ -206,57 +102,3 @@ class PairTest(RingTest):
         await self.env.drain()
         cq.get_cq_results()
         assert await cq.update_consumer_index() == (0, 0)
-
-
-@pyuvm.test()
-class PollTest(RingTest):
-    """GetCqResults and GetCqResultsEx on the same entries: ReceiveAndInvalidate is a result like
-    any other; only the second shows type and token; one can follow the other (CQ-02 to CQ-04).
-    """
-
-    types = (1, CqeType.RECEIVE_AND_INVALIDATE, 2, 4, 8, 0x10, 0x20, 0x40)
-
-    async def scenario(self) -> None:
-        rng = self.rng("polls")
-        log2 = min(4, self.config.max_log2)
-        cqs = [await self.queue(1, log2=log2) for _ in range(2)]
-        for turn in range(20):
-            cpls = [
-                Cpl(
-                    0,
-                    context=rng.getrandbits(64),
-                    qp_context=rng.getrandbits(64),
-                    bytes=rng.getrandbits(32),
-                    token=rng.getrandbits(32),
-                    type=CqeType.RECEIVE_AND_INVALIDATE if turn == 0 else rng.choice(self.types),
-                    qp=rng.getrandbits(24),
-                    status=rng.choice((0, 0, rng.getrandbits(8))),
-                    flags=rng.getrandbits(15),
-                )
-                for _ in range(1 << log2)
-            ]
-            for cq in cqs:
-                for cpl in cpls:
-                    self.env.completions.send_beat([cpl._replace(cq=cq.number)])
-            await self.env.drain(16)
-            split = rng.randint(0, len(cpls))
-            plain = cqs[0].get_cq_results(split)
-            full = cqs[1].get_cq_results_ex(split)
-            # The rest the other way round: both polls take from the same ring.
-            full_rest = cqs[0].get_cq_results_ex()
-            plain_rest = cqs[1].get_cq_results()
-            for results, part in ((plain, cpls[:split]), (plain_rest, cpls[split:])):
-                assert [type(result) for result in results] == [NdResult] * len(part)
-                assert not any(hasattr(r, "type") or hasattr(r, "token") for r in results)
-                assert results == [
-                    NdResult(c.status, c.bytes, c.qp_context, c.context) for c in part
-                ]
-            for results_ex, part in ((full, cpls[:split]), (full_rest, cpls[split:])):
-                assert results_ex == [
-                    NdResultEx(
-                        c.status, c.bytes, c.qp_context, c.context, type=c.type, token=c.token
-                    )
-                    for c in part
-                ]
-            for cq in cqs:
-                assert await cq.update_consumer_index() == (0, 0)

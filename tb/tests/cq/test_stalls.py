@@ -1,260 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stalled sinks lose nothing (CQ-16); a stalled queue delays no other (CQ-01, ISO-04)."""
+"""Memory that takes nothing or answers nothing: a queue delays no other one, as many writes are
+under way as there is room for, commands wait for what is ahead of them alone (CQ-01, CQ-16, CQ-17,
+ISO-04).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 import cocotb
 import pyuvm
 
-from tb.env.defs import ArmType, Cmd, CqStatus, TraceOp
+from tb.env.defs import Result, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import MemResponse, MemWrite, Trace
 from tb.env.host.cq import Cq
 from tb.tests.common.directed import DirectedTest
 
-Action = Callable[[bool], None]
-
-
-class StallBase(DirectedTest):
-    """A stall, and what has to come of it."""
-
-    #: Cycles of a stall.
-    length = 3000
-
-    async def round(self, stall: Action, name: str) -> None:
-        """Queues in every situation meet one stall; each due callback comes exactly once."""
-        env, host = self.env, self.env.host
-        eqs = [await host.create_eq(page=page, log2=3) for page in (1, 2)]
-        cqs: list[Cq] = []
-        for n in range(12):
-            reservation = n % 4 == 3
-            cqs.append(await host.create_cq(eq=eqs[n % 2], log2=5, reservation=reservation))
-        idle, busy, late = cqs[:4], cqs[4:8], cqs[8:]
-        for cq in cqs:
-            if cq.reservation:
-                for _ in range(8):
-                    assert await env.credits.reserve(cq.number, 2)
-        for cq in busy:  # a callback runs, and the queue is armed again
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [0])
-            await cq.wait_callbacks(1)
-            assert self.polled(cq) == [0]
-            await cq.arm(ArmType.ANY)
-        for cq in idle:
-            await cq.arm(ArmType.SOLICITED)
-        await env.drain()
-
-        stall(True)
-        await self.harness.cycles(8)
-        first = self.harness.cycle
-        answers = [cq.post_arm(ArmType.ANY, index=0) for cq in late]
-        granted = [env.credits.post(late[3].number, 1) for _ in range(4)]
-        for cq in idle:
-            self.send(cq, range(5), solicited=True)
-        for cq in busy:
-            self.send(cq, range(1, 6))
-        for cq in late:
-            self.send(cq, range(5))
-        await self.harness.until(first + self.length // 2)
-        for cq in idle[:2]:
-            self.send(cq, range(5, 10))
-        await self.harness.until(first + self.length)
-        await env.sync()
-        held = self.harness.setting(Channel.MEM_AW) or self.harness.setting(Channel.MEM_W)
-        if held & 0x100:
-            assert not [w for w in self.of(MemWrite) if w.cycle > first + 20], name
-        stall(False)
-        await self.harness.cycles(320)
-        await env.drain()
-
-        for answer in answers:
-            assert await answer == (0, 0), name
-        for grant in granted:
-            assert await grant, name
-        for cq in cqs:
-            assert len(cq.callbacks) == 1, f"{name}, CQ {cq.number}: {len(cq.callbacks)} calls"
-            state = await cq.query()
-            assert state.in_callback and state.status == CqStatus.OK
-            assert state.due == (cq in busy) and state.armed == (cq in busy), name
-        for cq in busy:
-            assert await cq.callback_return() == (0, 0)
-        await env.drain()
-        for cq in cqs:
-            start = 1 if cq in busy else 0
-            count = 10 if cq in idle[:2] else 6 if cq in busy else 5
-            assert self.polled(cq) == list(range(start, count)), f"{name}, CQ {cq.number}"
-            assert len(cq.callbacks) == 1 + start, name
-            assert await cq.callback_return() == (0, 0)
-            assert await cq.update_consumer_index() == (0, 0)
-            await cq.destroy()
-        for eq in eqs:
-            await host.destroy_eq(eq)
-        assert await host.counter("CPL_DROPPED") == await host.counter("CPL_REFUSED") == 0
-
-
-@pyuvm.test()
-class SeveralSinksTest(StallBase):
-    """Two sinks at a time, released one after the other in both orders (CQ-16)."""
-
-    length = 600
-
-    async def scenario(self) -> None:
-        names = (Channel.MEM_AW, Channel.MEM_W, Channel.IRQ, Channel.B)
-        for first in names:
-            for second in names:
-                if first != second:
-                    await self.round(self.pair(first, second), f"{first.name}, {second.name}")
-
-    def pair(self, first: Channel, second: Channel) -> Action:
-        """Holds both; the second is released some hundred cycles after the first."""
-
-        async def later() -> None:
-            await self.harness.cycles(300)
-            self.harness.hold(second, False)
-
-        def stall(on: bool) -> None:
-            self.harness.hold(first, on)
-            if on:
-                self.harness.hold(second)
-            else:
-                cocotb.start_soon(later())
-
-        return stall
-
-
-@pyuvm.test()
-class IndependenceTest(DirectedTest):
-    """One queue's memory does not answer, one overflows, one is in error, one dies: the others
-    flow exactly as fast as without them (CQ-01, ISO-04).
-    """
-
-    #: Entries whose responses are held.
-    stuck = 200
-
-    async def scenario(self) -> None:
-        env, host = self.env, self.env.host
-        eq = await host.create_eq(page=1, log2=5)
-        other = await host.create_eq(page=2, log2=5)
-        log2 = min(12, self.config.max_log2)
-        cqs = [*await self.queues(3, eq, log2=log2), *await self.queues(3, other, log2=log2)]
-        alone = await self.speed(cqs)
-
-        held = await host.create_cq(eq=eq, log2=log2, reservation=False)
-        full = await host.create_cq(eq=eq, log2=1, reservation=False)
-        failed = await host.create_cq(eq=eq, log2=4, reservation=False)
-        dying = await host.create_cq(eq=other, log2=4, reservation=False)
-        for cq in (held, dying):
-            env.mem.hold_cq(cq.number)
-        await held.arm(ArmType.ANY)
-        self.send(held, range(self.stuck))
-        self.send(dying, range(3))
-        self.send(full, range(3))
-        env.mem.fail(cq=failed.number)
-        self.send(failed, range(2))
-        await self.harness.cycles(600)
-        await dying.destroy(wait=False)
-        assert (await held.query()).prod == 0
-        together = await self.speed(cqs)
-        assert together <= alone + 32, f"{together} cycles instead of {alone}"
-        assert not held.callbacks
-        for cq in (held, dying):
-            env.mem.release_cq(cq.number)
-        await held.wait_callbacks(1)
-        await env.drain()
-        assert self.polled(held) == list(range(self.stuck))
-        await dying.destroy()
-        await host.read_log()
-
-    async def speed(self, cqs: list[Cq]) -> int:
-        """Cycles for some hundred rounds of completions and callbacks on all queues."""
-        await self.env.drain()
-        calls = [len(cq.callbacks) for cq in cqs]
-        for cq in cqs:
-            cq.get_cq_results()
-            assert await cq.arm(ArmType.ANY) == (0, 0)
-        await self.env.drain()
-        start = self.harness.cycle
-        for n in range(300):
-            for cq in cqs:
-                self.send(cq, [n])
-        await self.env.drain(16)
-        cycles = max(w.cycle for w in self.of(MemWrite)) - start
-        for cq, count in zip(cqs, calls, strict=True):
-            assert len(cq.callbacks) == count + 1
-            assert self.polled(cq) == list(range(300))
-            await cq.callback_return()
-        return cycles
-
-
-@pyuvm.test()
-class UnansweredMemoryTest(DirectedTest):
-    """As many writes of one queue unanswered as leave the engine room for two more: another queue
-    still gets its entry and its callback (CQ-01). With all outstanding writes used up every queue
-    would wait: completions come in one stream.
-    """
-
-    async def scenario(self) -> None:
-        env = self.env
-        held = await self.queue(1, log2=self.config.max_log2)
-        other = await self.queue(2)
-        entries = min(self.config.max_writes - 2, 1 << held.log2)
-        env.mem.hold_cq(held.number)
-        self.send(held, range(entries))
-        await self.harness.cycles(2 * entries)
-        assert await other.arm(ArmType.ANY) == (0, 0)
-        self.send(other, [1])
-        await other.wait_callbacks(1, 2000)
-        assert self.polled(other) == [1]
-        env.mem.release_cq(held.number)
-        await env.drain()
-        assert self.polled(held) == list(range(entries))
-
-
-@pyuvm.test()
-class BoundsTest(DirectedTest):
-    """Doorbells at full rate, commands and moderation at once: none starves. A control step or a
-    look of moderation waits at most 16 doorbells and takes one cycle from them (ISO-04).
-    """
-
-    flood = 3000
-
-    async def scenario(self) -> None:
-        env, host = self.env, self.env.host
-        eq = await host.create_eq(page=1, log2=5)
-        waiting = await self.queues(24, eq, log2=3, moderation=(0xFFFF, 0xFFFE))
-        busy = await self.queue(2)
-        for cq in waiting:  # a callback of each waits for its interval
-            await cq.arm(ArmType.ANY)
-            self.send(cq, [1])
-        await env.drain()
-        quiet = [await self.query(cq) for cq in waiting[:4]]
-        start = self.harness.cycle + 100
-        answers = [busy.post_arm(ArmType.ERRORS, index=0, at=start) for _ in range(self.flood)]
-        await self.harness.until(start + 50)
-        loaded = []
-        while not answers[-1].done:
-            loaded.append(await self.query(waiting[0]))
-            await env.sync()
-        assert all([await answer == (0, 0) for answer in answers])
-        assert len(loaded) > 3
-        # One step of a query meets the doorbells; the rest is the polling of its status.
-        assert max(loaded) <= max(quiet) + 80, (quiet, loaded)
-        taken = answers[-1].cycle - start
-        assert taken <= self.flood * 17 / 16 + 8 * len(loaded) + 64, taken
-        assert taken >= self.flood
-        for cq in waiting:
-            assert not cq.callbacks
-            await cq.modify()
-            await cq.wait_callbacks(1)  # a look of moderation finds it
-        await env.drain()
-        assert all(len(cq.callbacks) == 1 for cq in waiting)
-
-    async def query(self, cq: Cq) -> int:
-        """Cycles of one query."""
-        command = await self.env.host.command(Cmd.QUERY_CQ, cq.number)
-        return command.cycle - command.start
+#: More than the output of the completion core holds.
+BURST = 64
+#: Cycles that a command has before memory goes on.
+WAIT = 300
+#: Cycles in which it ends when memory has gone on.
+LIMIT = 3000
 
 
 @pyuvm.test()
@@ -329,3 +98,92 @@ class OverflowBesideAnswersTest(DirectedTest):
         for cq in cqs:
             assert self.polled(cq) == list(range(count))
             assert await cq.update_consumer_index() == (0, 0)
+
+
+@pyuvm.test()
+class StalledCommandsTest(DirectedTest):
+    """Each command in turn, about the CQ whose entries wait and about another one."""
+
+    async def scenario(self) -> None:
+        host = self.env.host
+        busy, other = await self.queue(log2=7), await self.queue(log2=5)
+        for cq in (busy, other):
+
+            async def grow(cq: Cq = cq) -> None:
+                log2 = 8 if cq is busy else 6
+                await host.resize_cq(cq, log2)
+
+            async def settle(cq: Cq = cq) -> None:
+                await host.modify_cq(cq, rearm_old=True)
+
+            async def look(cq: Cq = cq) -> None:
+                assert (await host.query_cq(cq)).status == 0
+
+            for command in (look, settle, grow, look):
+                await self.behind(busy, command)
+
+        async def create_and_destroy() -> None:
+            cq = await host.create_cq(eq=other.eq, log2=2, reservation=False)
+            assert await host.destroy_cq(cq) == Result.OK
+
+        async def destroy_other() -> None:
+            assert await host.destroy_cq(other) == Result.OK
+
+        await self.behind(busy, create_and_destroy)
+        await self.behind(busy, destroy_other)
+
+    async def behind(self, busy: Cq, command: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """The command begins when the output is full; all completions arrive, in their order."""
+        hold = self.harness.hold
+        hold(Channel.MEM_AW, True)
+        self.send_pairs(busy, range(BURST))
+        await self.harness.cycles(BURST)
+        done = cocotb.start_soon(command())
+        await self.harness.cycles(WAIT)
+        hold(Channel.MEM_AW, False)
+        for _ in range(LIMIT // 10):
+            if done.done():
+                break
+            await self.harness.cycles(10)
+        assert done.done(), "the command does not end when memory goes on"
+        await done
+        await self.env.drain()
+        assert self.polled(busy) == list(range(BURST))
+        assert await busy.update_consumer_index() == (0, 0)
+
+
+@pyuvm.test()
+class UnansweredWritesTest(DirectedTest):
+    """As many writes of one CQ are under way as there may be, and memory answers none: commands
+    about other CQs end, since what they wait for writes nothing.
+    """
+
+    async def scenario(self) -> None:
+        host, mem = self.env.host, self.env.mem
+        writes = self.config.max_writes
+        busy = await self.queue(log2=min(self.config.max_log2, 9))
+        other = await self.queue(log2=2)
+        mem.hold_cq(busy.number)
+        for context in range(writes):
+            self.send(busy, [context])
+            await self.harness.cycles(12)
+        await self.harness.cycles(WAIT)
+
+        async def commands() -> None:
+            await host.modify_cq(other, rearm_old=True)
+            await host.resize_cq(other, 3)
+            assert await host.destroy_cq(other) == Result.OK
+            cq = await host.create_cq(eq=busy.eq, log2=2, reservation=False)
+            assert await host.destroy_cq(cq) == Result.OK
+
+        done = cocotb.start_soon(commands())
+        for _ in range(LIMIT // 10):
+            if done.done():
+                break
+            await self.harness.cycles(10)
+        assert done.done(), "a command waits for answers to the writes of another CQ"
+        await done
+        mem.release_cq(busy.number)
+        await self.env.drain()
+        assert self.polled(busy) == list(range(writes))
+        assert await busy.update_consumer_index() == (0, 0)

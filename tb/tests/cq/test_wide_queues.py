@@ -9,7 +9,6 @@ import pyuvm
 
 from tb.env.agents.memory import SLVERR
 from tb.env.defs import ArmType, Cause, CqStatus, Kind, Result
-from tb.env.harness.harness import Channel
 from tb.env.host.cq import Cq, Eq
 from tb.env.host.driver import CommandError
 from tb.tests.common.directed import DirectedTest
@@ -127,51 +126,35 @@ class FailedEntriesTest(DirectedTest):
 
 
 @pyuvm.test()
-class AllCallTest(DirectedTest):
-    """CQ-16: all CQs have a callback that waits to be written at one time, made due by completions
-    or by doorbells; none is lost, each comes once.
+class EveryQueueTest(DirectedTest):
+    """CQ-01, CQ-17, CQ-21: each CQ number waits for its moderation, is called, overflows, is told
+    so, is destroyed and begins anew; each with rings and contexts anywhere.
     """
 
     async def scenario(self) -> None:
-        env, host = self.env, self.env.host
-        eq = await host.create_eq(log2=6)
-        cqs = [
-            await host.create_cq(eq=eq, log2=3, reservation=False, rearm_old=True)
-            for _ in range(self.config.num_cq)
-        ]
-        for by_doorbell in (False, True):
-            calls = [len(cq.callbacks) for cq in cqs]
-            env.mem.hold_responses()
-            if not by_doorbell:
-                for cq in cqs:
-                    assert await cq.arm(ArmType.ANY) == (0, 0)
-            for cq in cqs:
-                self.send(cq, [cq.number])
-            await self.harness.cycles(400)
-            if by_doorbell:
-                env.mem.release_responses()
-                await env.drain()
-            # Entries in front of the callbacks, so that none of these leaves.
-            self.harness.hold(Channel.MEM_AW)
-            self.harness.hold(Channel.MEM_W)
-            for _ in range(3):
-                for cq in cqs:
-                    self.send(cq, [cq.number])
-            await self.harness.cycles(300)
-            if by_doorbell:
-                answers = [cq.post_arm(ArmType.ANY) for cq in cqs]
-                await answers[-1]
-                assert all(answer.result == (0, 0) for answer in answers)
-            else:
-                env.mem.release_responses()
-            await self.harness.cycles(600)
-            assert [len(cq.callbacks) for cq in cqs] == calls
-            self.harness.hold(Channel.MEM_AW, False)
-            self.harness.hold(Channel.MEM_W, False)
-            await env.drain()
-            silent = [cq.number for cq, n in zip(cqs, calls, strict=True) if len(cq.callbacks) == n]
-            assert not silent, f"no callback of CQs {silent}"
-            for cq in cqs:
-                assert self.polled(cq) == [cq.number] * 4
-                assert await cq.update_consumer_index() == (0, 0)
-                assert await cq.callback_return() == (0, 0)
+        rng = self.rng("queues")
+        queues = []
+        for number in range(self.config.num_cq):
+            page = number % self.config.num_eq
+            cq = await self.queue(
+                page, number=number, log2=2, moderation=(2, rng.getrandbits(16) | 0x4000)
+            )
+            queues.append(cq)
+            await cq.arm(ArmType.ANY)
+            self.send(cq, [rng.getrandbits(64)])
+        await self.env.drain()
+        assert not any(cq.callbacks for cq in queues)
+        for cq in queues:
+            self.send(cq, [rng.getrandbits(64) for _ in range(4)])
+        await self.env.drain()
+        for cq in queues:
+            await cq.wait_callbacks(1)
+            assert (await cq.query()).status == CqStatus.BUFFER_OVERFLOW
+            await cq.callback_return()
+        for old in queues:
+            await old.destroy()
+            new = await self.queue(old.page, number=old.number, log2=2)
+            context = rng.getrandbits(64)
+            self.send(new, [context])
+            await self.env.drain(16)
+            assert self.polled(new) == [context]

@@ -96,28 +96,6 @@ class CounterBase(CarillonTest):
             self.expected[NUMBER[reg]] += 1
         await self.demand("counting on")
 
-    async def walk(self, background: int) -> None:
-        """One bit of each counter after the other, which differs from its neighbours' and from that
-        of the counters 32 away, differs from ``background``.
-        """
-        await self.start()
-        before = list(self.expected)
-        await self.set(dict.fromkeys(range(len(NAMES)), background))
-        await self.demand("background")
-        for step in range(BITS):
-            bits = [(5 * n + 7 * (n // BITS) + step) % BITS for n in range(len(NAMES))]
-            await self.set({n: background ^ 1 << bit for n, bit in enumerate(bits)})
-            await self.demand(f"{background:#x}, step {step}")
-        await self.finish(before)
-
-
-@pyuvm.test()
-class OnesTest(CounterBase):
-    """Each bit of each counter alone is 1."""
-
-    async def scenario(self) -> None:
-        await self.walk(0)
-
 
 @pyuvm.test()
 class PatternsTest(CounterBase):
