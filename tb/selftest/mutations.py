@@ -67,6 +67,16 @@ def wrong(
         judge_engine(spoiled, allow)
 
 
+def spoiled(
+    stream: Stream, match: str, spoil: Callable[..., object], *which: Any, **to: Any
+) -> None:
+    """With one change (`change`, `drop`, ... of these) the stream is wrong for the core."""
+    records = list(stream.records)
+    spoil(records, *which, **to)
+    with pytest.raises(Mismatch, match=match):
+        judge(records)
+
+
 def index(records: Records, kind: type, number: int = 0, **fields: object) -> int:
     found = [
         i
