@@ -69,14 +69,6 @@ def test_malformed_list(tmp_path: Path, old: str, new: str, why: str) -> None:
         load_rows(MODULES, path)
 
 
-def test_two_of_one_name(tmp_path: Path) -> None:
-    path = tmp_path / "faults.yaml"
-    entry = TEXT.removeprefix("faults: [").removesuffix("]")
-    path.write_text(f"faults: [{entry}, {entry}]")
-    with pytest.raises(RunnerError, match="a second entry"):
-        load_rows(MODULES, path)
-
-
 def test_unknown_pattern() -> None:
     assert choose([ROW], ["r*"]) == [ROW]
     with pytest.raises(RunnerError, match="no such fault"):

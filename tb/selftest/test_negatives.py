@@ -115,12 +115,6 @@ def test_second_fault_of_a_name(tmp_path: Path) -> None:
 # -- planting --------------------------------------------------------------------------------------
 
 
-def test_planted(tmp_path: Path) -> None:
-    (tmp_path / "a.v").write_text("x = a & b;\ny = b & a;\n")
-    plant(FAULT, tmp_path)
-    assert (tmp_path / "a.v").read_text() == "x = a | b;\ny = b & a;\n"
-
-
 @pytest.mark.parametrize(
     "source, why",
     [
@@ -235,12 +229,6 @@ def test_broken_build_is_no_success(
     monkeypatch.setattr(negatives, "build", fails)
     outcome = attempted()
     assert outcome.status == FAILED and told in outcome.problem
-
-
-def test_text_that_left_the_design_is_no_success(project: Path) -> None:
-    (project / "hdl" / "a.v").write_text("x = a && b;\n")
-    outcome = attempt(FAULT, jobs_of(FAULT, MODULES), load_builds())
-    assert outcome.status == FAILED and "does not occur" in outcome.problem
 
 
 def test_entries_of_earlier_runs_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

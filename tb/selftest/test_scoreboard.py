@@ -22,7 +22,7 @@ from tb.env.harness.records import (
     Trace,
 )
 from tb.env.scoreboard.scoreboard import Mismatch
-from tb.selftest.mutations import EVENT_ID, Records, change, drop, index, judge, swap
+from tb.selftest.mutations import EVENT_ID, Records, change, drop, index, judge, spoiled, swap
 from tb.selftest.streams import Stream
 
 ANY, SOLICITED = ArmType.ANY, ArmType.SOLICITED
@@ -82,10 +82,7 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_mutation_is_caught(name: str) -> None:
     mutate, message = MUTATIONS[name]
-    records: Records = Stream().standard().records
-    mutate(records)
-    with pytest.raises(Mismatch, match=message):
-        judge(records)
+    spoiled(Stream().standard(), message, mutate)
 
 
 # -- vacuity, ends -------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from tb.env.harness.records import (
     Trace,
 )
 from tb.env.scoreboard.scoreboard import Mismatch
-from tb.selftest.mutations import Records, change, index, judge_engine
+from tb.selftest.mutations import Records, change, index, judge_engine, put, spoiled
 from tb.selftest.receive_streams import REAP, TAKE, WATERMARK
 from tb.selftest.window_streams import WindowStream
 
@@ -34,10 +34,6 @@ def answered(records: Records, offset: int, number: int = 0) -> int:
     """Place of the answer to it."""
     start = portal(records, offset, number)
     return next(i for i in range(start, len(records)) if type(records[i]) is DoorbellResponse)
-
-
-def put(records: Records, i: int, **fields: object) -> None:
-    records[i] = records[i]._replace(**fields)
 
 
 def out(records: Records, code: codes.Command, number: int, bits: int) -> None:
@@ -135,10 +131,7 @@ def test_right_stream() -> None:
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_mutation_is_found(name: str) -> None:
     spoil, match = MUTATIONS[name]
-    records: Records = list(WindowStream().all_receives().records)
-    spoil(records)
-    with pytest.raises(Mismatch, match=match):
-        judge_engine(records)
+    spoiled(WindowStream().all_receives(), match, spoil, judged=judge_engine)
 
 
 def test_error_tells_where_and_what() -> None:

@@ -16,10 +16,17 @@ from models.keys.region import RegionConfig
 from models.receive.receive_control import make_region_args
 from models.receive.receive_types import RecvRequest
 from tb.env.harness.records import Command, ScatterAnswer, Trace
-from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
-from tb.selftest.mutations import OPEN_END, Records, change, judge_engine, right
+from tb.env.scoreboard.scoreboard import Mismatch
+from tb.selftest.mutations import (
+    OPEN_END,
+    Records,
+    change,
+    judge_engine,
+    late_board,
+    right,
+)
 from tb.selftest.mutations import fails_open as fails
-from tb.selftest.receive_streams import FIRST, OWN, PARAMS, RECV_POST, SECOND, TAKE
+from tb.selftest.receive_streams import FIRST, OWN, RECV_POST, SECOND, TAKE
 from tb.selftest.streams import VECTOR
 from tb.selftest.window_streams import WindowStream
 
@@ -102,13 +109,6 @@ def test_request_while_the_state_changes() -> None:
             taken = stream.records[-1]
             stream.add(Trace(taken.cycle + 1, 5, TAKE, OWN, False, 0, 0, 1 << 32, 1 | 1 << 32))
             fails(stream, "SRQ-13: takes in state ERROR")
-
-
-def late_board() -> Scoreboard:
-    """The answers are stalled for all of the test."""
-    board = Scoreboard(PARAMS, seed=42)
-    board.engine_checks.takes.stalled(1 << 30)
-    return board
 
 
 def test_bound_of_an_answer() -> None:

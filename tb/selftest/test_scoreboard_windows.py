@@ -12,7 +12,7 @@ from models.codes import TraceOp
 from tb.env.defs import Reg
 from tb.env.harness.records import AccessVerdict, Command, MemWrite, ScatterAnswer, Trace, WorkBeat
 from tb.env.scoreboard.scoreboard import Mismatch
-from tb.selftest.mutations import Records, change, drop, index, judge_engine
+from tb.selftest.mutations import Records, change, drop, index, judge_engine, put, spoiled
 from tb.selftest.window_streams import WindowStream
 
 BIND, FAST_REGISTER = TraceOp.BIND, TraceOp.FAST_REGISTER
@@ -20,10 +20,6 @@ INVALIDATE, CHECK = TraceOp.INVALIDATE, TraceOp.CHECK
 KEY_COMMAND, REMOVED = TraceOp.KEY_COMMAND, TraceOp.REMOVED
 PEER, BY_READ, FAILED = 1 << 8, 1 << 9, 4
 RETIRE = 0x40
-
-
-def put(records: Records, i: int, **fields: object) -> None:
-    records[i] = records[i]._replace(**fields)
 
 
 def step(op: int, field: str, bits: int, number: int = 0, **more: int) -> Callable[..., object]:
@@ -164,19 +160,13 @@ def test_right_stream() -> None:
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_mutation_is_found(name: str) -> None:
     spoil, match = MUTATIONS[name]
-    records: Records = list(WindowStream().all_windows().records)
-    spoil(records)
-    with pytest.raises(Mismatch, match=match):
-        judge_engine(records)
+    spoiled(WindowStream().all_windows(), match, spoil, judged=judge_engine)
 
 
 @pytest.mark.parametrize("name", TWO)
 def test_mutation_of_two_entries_is_found(name: str) -> None:
     spoil, match = TWO[name]
-    records: Records = list(WindowStream().all_windows(two=True).records)
-    spoil(records)
-    with pytest.raises(Mismatch, match=match):
-        judge_engine(records)
+    spoiled(WindowStream().all_windows(two=True), match, spoil, judged=judge_engine)
 
 
 def test_step_behind_the_beat() -> None:
@@ -216,7 +206,6 @@ def test_reset_keeps_what_was_seen() -> None:
 
 
 def test_work_beat_is_that_of_the_request() -> None:
-    records: Records = list(WindowStream().all_windows().records)
-    change(records, WorkBeat, to={"data": lambda v: v ^ 1 << 64})
-    with pytest.raises(Mismatch, match="work beat data"):
-        judge_engine(records)
+    to = {"data": lambda v: v ^ 1 << 64}
+    stream = WindowStream().all_windows()
+    spoiled(stream, "work beat data", change, WorkBeat, judged=judge_engine, to=to)

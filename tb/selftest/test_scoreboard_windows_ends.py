@@ -14,12 +14,12 @@ from models.post.qp_control import make_qp_args
 from models.receive.receive_types import RecvRequest
 from tb.env.harness.records import Command, RecvDone, ScatterAnswer, Trace
 from tb.env.scoreboard.explain import shown
-from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
-from tb.selftest.mutations import OPEN_END, Records, change, drop, index, right
+from tb.env.scoreboard.scoreboard import Mismatch
+from tb.selftest.mutations import OPEN_END, Records, change, drop, index, late_board, right
 from tb.selftest.mutations import fails_open as fails
 from tb.selftest.post_streams import DEFER, SEND
 from tb.selftest.receive_streams import FIRST, OWN, STATE
-from tb.selftest.window_streams import PARAMS, READ_FLAG, WindowStream
+from tb.selftest.window_streams import READ_FLAG, WindowStream
 
 INVALIDATE = TraceOp.INVALIDATE
 
@@ -62,10 +62,8 @@ def test_completes_ahead_of_its_token() -> None:
     answer = records.pop(next(i for i, r in enumerate(records)
                               if type(r).__name__ == "ScatterAnswer"))  # fmt: skip
     records += [step._replace(cycle=stream.cycle), answer._replace(cycle=stream.cycle)]
-    board = Scoreboard(PARAMS, seed=42)
-    board.engine_checks.takes.stalled(1 << 30)
     with pytest.raises(Mismatch, match="CQ-03"):
-        board(records)
+        late_board()(records)
 
 
 def narrow(shared: bool, used: int) -> WindowStream:
