@@ -418,12 +418,6 @@ def test_bins_are_not_hit() -> None:
         assert [name for name in hits if name.startswith(f"{group}/")] == []
 
 
-def test_right_stream() -> None:
-    counts = count_bins(ordered(ReceiveStream().all_receives().records), PARAMS)
-    for name in ("watermark/on a take", "flush/2 or more available", "command/DESTROY_SRQ OK"):
-        assert counts[name], name
-
-
 def test_armed_for_errors_is_no_flag_case() -> None:
     records = flagged(RecvFlag.DEFAULT, True, "not")
     armed = records[1]

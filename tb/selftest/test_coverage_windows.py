@@ -407,14 +407,3 @@ def test_late_invalidation_is_no_race() -> None:
     one = step(INVALIDATE, 0, valid, invalid, cycle=50)
     two = step(INVALIDATE, BITS["peer"] | 4, invalid, invalid, cycle=71)
     assert not [name for name in count_bins([one, two], PARAMS) if name.startswith("race/")]
-
-
-def test_right_stream() -> None:
-    for two, mode in ((False, "one"), (True, "two")):
-        counts = count_bins(WindowStream().all_windows(two).records, PARAMS)
-        for name in (
-            *("request/Bind, SUCCESS", "request/Read, SUCCESS", "token/BAD_TOKEN"),
-            *("check/refused, not guarded", "command/DESTROY_QP IN_USE"),
-            f"completion/{mode}, own, solicited, valid",
-        ):
-            assert counts[name], name
