@@ -58,26 +58,6 @@ def out(records: Records, number: int, bits: int) -> None:
     put(records, i, outs=tuple(outs))
 
 
-def test_right_stream() -> None:
-    records = WindowStream().all_verbs().records
-    board = judge_engine(records)
-    assert board.judged == len(records)
-    assert board.engine_checks.counted[:2] == (12, 12)
-    for block in (1, 3, 1000):
-        judge_engine(records, block=block)
-
-
-def test_error_tells_where_and_what() -> None:
-    records: Records = WindowStream().all_verbs().records
-    change(records, Trace, op=RETIRE, to={"new": lambda v: v | 1 << 16})
-    with pytest.raises(Mismatch) as caught:
-        judge_engine(records)
-    text = str(caught.value)
-    assert "QP 0: failed yes, model no (DF-03, DF-12, DF-15): state after the step" in text
-    assert "RETIRE 0x0: retired 1, failed" in text
-    assert "POST 0x100: CONNECTED, tail 1, released 1" in text  # history
-
-
 MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     # -- posts
     "retired from the future": (
@@ -133,13 +113,6 @@ def test_vacuous() -> None:
     stream.post(stream.make(flags=0x200))
     with pytest.raises(Mismatch, match="vacuous: not one retired request"):
         judge_engine(stream.records)
-
-
-def test_reset_keeps_what_was_seen() -> None:
-    stream = WindowStream().all_verbs()
-    board = judge_engine(stream.records)
-    board.reset()
-    assert (*board.engine_checks.counted[:2], board.engine_checks.qpc.model.posts) == (12, 12, 0)
 
 
 def test_all_causes_of_a_write() -> None:

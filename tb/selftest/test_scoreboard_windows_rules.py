@@ -46,25 +46,6 @@ def test_bound_of_a_verdict() -> None:
         fails(stream, "6 is the bound") if wrong else right(stream)
 
 
-def test_verdicts_one_per_cycle() -> None:
-    """Behind a verdict that was late by a stall the next ones are due, one per cycle."""
-    stream = WindowStream().bound()
-    request = CheckRequest(OWN, Access.READ, stream.tokens[0], BASE, 8)
-    for _ in range(3):
-        stream.asks(request)
-        stream.cycle -= 2
-    stream.tick(1)
-    results = [stream.decides(request)]
-    for _ in range(2):
-        stream.tick(1)
-        results.append(stream.decides(request))
-    for result in results:
-        stream.judged(result)
-    right(stream)
-    stream.records[-1] = stream.records[-1]._replace(cycle=stream.cycle + 20)
-    fails(stream, "6 is the bound")
-
-
 def test_no_verdict() -> None:
     stream = WindowStream().bound()
     stream.asks(CheckRequest(OWN, Access.READ, stream.tokens[0], BASE, 8))
