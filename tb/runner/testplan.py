@@ -13,7 +13,7 @@ from pathlib import Path
 from tb.env.coverage.bins import BINS
 from tb.runner.common import ROOT, RunnerError, relative
 from tb.runner.discover import Module
-from tb.runner.listed import read_list
+from tb.runner.listed import parse, read_list
 
 PLAN = ROOT / "docs" / "testplan.yaml"
 
@@ -26,8 +26,6 @@ SCOPE = (
     *(f"MW-{number:02}" for number in range(1, 13)),
     *("CQ-10a", "CQ-11a", "ISO-01", "ISO-02", "ISO-03", "ISO-04", "ISO-05"),
 )
-
-_KEYS = {"id", "requirements", "description", "tests", "coverage"}
 
 
 @dataclass(frozen=True)
@@ -51,16 +49,10 @@ def _matches(name: str, pattern: str) -> bool:
 
 def load_plan(path: Path = PLAN) -> list[Row]:
     """The rows. A file that has another form is an error."""
-    where = relative(path)
-    entries = read_list(path, "rows")
-    rows = []
-    for number, entry in enumerate(entries, 1):
-        if not isinstance(entry, dict) or not entry.keys() <= _KEYS:
-            raise RunnerError(f"{where}: row {number}: known keys are {', '.join(sorted(_KEYS))}")
-        if not all(entry.get(key) for key in ("id", "requirements", "description")):
-            raise RunnerError(f"{where}: row {number}: needs id, requirements and description")
-        lists = {key: tuple(entry.get(key) or ()) for key in ("requirements", "tests", "coverage")}
-        rows.append(Row(id=str(entry["id"]), description=str(entry["description"]), **lists))
+    rows = [parse(Row, entry, relative(path)) for entry in read_list(path, "rows")]
+    for row in rows:
+        if not row.requirements or not row.description:
+            raise RunnerError(f"{relative(path)}: {row.id}: needs requirements and description")
     return rows
 
 

