@@ -14,10 +14,9 @@ from pathlib import Path
 
 from tb.runner.code_coverage import KINDS, Point
 from tb.runner.common import HDL, ROOT, RunnerError, relative
-from tb.runner.listed import read_list
+from tb.runner.listed import parse, read_list
 
 WAIVERS_YAML = ROOT / "tb" / "coverage_waivers.yaml"
-_KEYS = {"file", "kind", "points", "reason"}
 
 
 @dataclass(frozen=True)
@@ -39,18 +38,17 @@ def load_waivers(path: Path = WAIVERS_YAML) -> list[Waiver]:
     entries = read_list(path, "waivers", empty=True)
     waivers = []
     for entry in entries:
-        if not isinstance(entry, dict) or set(entry) != _KEYS:
-            raise RunnerError(f"{where}: a waiver has the keys {', '.join(sorted(_KEYS))}: {entry}")
-        if not all(isinstance(value, str) and value.strip() for value in entry.values()):
-            raise RunnerError(f"{where}: all of a waiver must be text: {entry}")
-        if entry["kind"] not in KINDS:
-            raise RunnerError(f"{where}: kinds are {', '.join(KINDS)}, not {entry['kind']}")
-        for key in ("file", "points"):
+        waiver = parse(Waiver, entry, where)
+        if not waiver.reason.strip():
+            raise RunnerError(f"{where}: {waiver}: no reason")
+        if waiver.kind not in KINDS:
+            raise RunnerError(f"{where}: kinds are {', '.join(KINDS)}, not {waiver.kind}")
+        for pattern in (waiver.file, waiver.points):
             try:
-                re.compile(entry[key])
+                re.compile(pattern)
             except re.error as error:
-                raise RunnerError(f"{where}: {entry[key]!r}: {error}") from None
-        waivers.append(Waiver(**entry))
+                raise RunnerError(f"{where}: {pattern!r}: {error}") from None
+        waivers.append(waiver)
     return waivers
 
 

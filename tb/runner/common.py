@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import fcntl
+import hashlib
 import os
 import shutil
 import signal
@@ -94,6 +95,14 @@ def write_whole(path: Path, text: str) -> None:
 def relative(path: Path) -> str:
     """A path as a user in the project's folder would type it."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def digest(files: Iterable[Path], *more: object) -> str:
+    """Changes with the files (their names and contents) and the rest."""
+    found = hashlib.sha256(repr(more).encode())
+    for path in files:
+        found.update(f"\n{relative(path)}\n".encode() + path.read_bytes())
+    return found.hexdigest()
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

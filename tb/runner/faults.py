@@ -10,7 +10,7 @@ import fnmatch
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, nearest, write_whole
 from tb.runner.coverage import VARIABLE as COVERAGE
 from tb.runner.discover import Job, Module, select_jobs
-from tb.runner.listed import read_all
+from tb.runner.listed import parse, read_all
 from tb.runner.regress import Result, job_folder, run_job, table
 from tb.runner.results import FAILED, PASSED
 from tb.runner.simulator import Execute
@@ -103,22 +103,14 @@ def _ok(result: Result) -> bool:
 
 
 def _row(data: object, where: str, known: Iterable[str]) -> Row:
-    keys = [item.name for item in fields(Row)]
-    if not isinstance(data, dict) or set(data) != set(keys):
-        raise RunnerError(f"{where}: a fault has exactly the keys {', '.join(keys)}: {data!r}")
-    where = f"{where}: {data['id']}"
-    tests, seeds, seen = data["tests"], data["seeds"], data["seen"]
-    if not isinstance(tests, list) or not tests:
-        raise RunnerError(f"{where}: `tests` must be a list")
-    for test in tests:
+    row = parse(Row, data, where)
+    where = f"{where}: {row.id}"
+    for test in row.tests:
         if test not in known:
             raise RunnerError(f"{where}: no such test: {test} (write module.Test)")
-    if not isinstance(seeds, int) or seeds < 1:
-        raise RunnerError(f"{where}: `seeds` must be a number from 1")
-    numbers = isinstance(seen, dict) and all(isinstance(n, int) and n > 0 for n in seen.values())
-    if not numbers or not seen:
-        raise RunnerError(f"{where}: `seen` must name at least one number from 1")
-    return Row(**{**data, "tests": tuple(tests), "seen": dict(seen)})
+    if not row.tests or not row.seen or min(row.seeds, *row.seen.values()) < 1:
+        raise RunnerError(f"{where}: `tests` and `seen` have entries; numbers and `seeds` from 1")
+    return row
 
 
 def load_rows(modules: Sequence[Module], path: Path = FAULTS_YAML) -> list[Row]:

@@ -15,7 +15,6 @@ from tb.runner.coverage import merge, missing, summary, write_coverage
 from tb.runner.discover import Job, find_modules, select_jobs
 from tb.runner.regress import Result, job_folder, table
 from tb.runner.results import FAILED, PASSED, Verdict
-from tb.runner.testplan import write_plan
 from tb.runner.tiers import check_tiers, quick_is_complete
 from tb.runner.trace import run_trace
 
@@ -74,8 +73,6 @@ def conclude(tier: str, runs: Sequence[SimRun]) -> tuple[list[Check], list[str]]
             outcomes.setdefault(run.job.name, []).append(run.passed)
         modules = find_modules()
         check_tiers(job.id for job in select_jobs(modules))
-        path, gaps = write_plan(outcomes, merged, modules)
-        words.append(f"test plan: {len(gaps)} gap(s); with results: {relative(path)}")
         full = tier in ("full", "nightly")
         must_hit = full or quick_is_complete()
         if must_hit:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
 
@@ -38,3 +39,31 @@ def read_all(place: Path, key: str, parse: Callable[[object, str], Entry]) -> li
     if not found:
         raise RunnerError(f"{relative(place)}: no file with `{key}`")
     return list(found.values())
+
+
+def parse(kind: type[Entry], data: object, where: str) -> Entry:
+    """An entry as a dataclass: its fields are the keys, those with a default may be left out;
+    lists become tuples. Raises RunnerError for other keys, and for values of other types.
+    """
+    known = {item.name: item for item in fields(kind)}  # type: ignore[arg-type]
+    needed = {n for n, i in known.items() if i.default is MISSING and i.default_factory is MISSING}
+    if not isinstance(data, dict) or not needed <= data.keys() <= known.keys():
+        raise RunnerError(f"{where}: an entry has the keys {', '.join(known)}, not {data!r}")
+    where = f"{where}: {data['id']}" if "id" in data else where
+    types = get_type_hints(kind)
+    return kind(**{k: _value(v, types[k], f"{where}: `{k}`") for k, v in data.items()})
+
+
+def _value(value: Any, form: Any, where: str) -> Any:
+    """A value of the type that an annotation names."""
+    outer, parts = get_origin(form), get_args(form)
+    if is_dataclass(form):
+        return parse(form, value, where)  # type: ignore[arg-type]
+    if outer is tuple and isinstance(value, list):
+        return tuple(_value(one, parts[0], where) for one in value)
+    if outer is dict and isinstance(value, dict):
+        return {_value(k, parts[0], where): _value(v, parts[1], where) for k, v in value.items()}
+    if type(value) is not form:
+        name = {tuple: "a list", dict: "a mapping"}.get(outer) or form.__name__
+        raise RunnerError(f"{where} must be {name}, not {value!r}")
+    return value

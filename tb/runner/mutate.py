@@ -22,9 +22,9 @@ from tb.runner import mutate_local as local
 from tb.runner import mutate_netlist as netlist
 from tb.runner import mutate_wrap as wrap
 from tb.runner.builds import BuildConfig, get_build, load_builds
-from tb.runner.common import SIM_BUILD, cpu_count, hdl_files, locked, relative
+from tb.runner.common import SIM_BUILD, cpu_count, digest, hdl_files, locked, relative
 from tb.runner.discover import find_modules
-from tb.runner.mutate_baseline import Baseline, T, digest, in_parallel
+from tb.runner.mutate_baseline import Baseline, T, in_parallel
 from tb.runner.mutate_ladder import (
     EQUIVALENT,
     KILLED,

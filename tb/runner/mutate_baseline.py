@@ -14,21 +14,13 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import TypeVar
 
-from tb.runner.common import ROOT, relative
+from tb.runner.common import ROOT, digest
 from tb.runner.discover import short_name
 from tb.runner.mutate_ladder import Step
 from tb.runner.mutate_sim import Answer, Host, Run
 
 #: Limit of the processor time of a test without a mutant.
 _LIMIT_S = 120.0
-
-
-def digest(files: Sequence[Path], *more: object) -> str:
-    """Changes with the files (their names and contents) and the rest."""
-    found = hashlib.sha256(repr(more).encode())
-    for path in files:
-        found.update(f"\n{relative(path)}\n".encode() + path.read_bytes())
-    return found.hexdigest()
 
 
 def bench_files() -> list[Path]:

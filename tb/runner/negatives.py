@@ -17,7 +17,7 @@ from pathlib import Path
 from tb.runner.builds import BuildConfig, get_build
 from tb.runner.common import HDL, ROOT, SIM_BUILD, RunnerError, locked, relative, write_whole
 from tb.runner.discover import Job, Module, select_jobs
-from tb.runner.listed import read_all
+from tb.runner.listed import parse, read_all
 from tb.runner.regress import Result, run_job
 from tb.runner.results import FAILED, PASSED
 from tb.runner.simulator import build
@@ -73,22 +73,13 @@ class Outcome:
 
 
 def _fault(data: object, where: str) -> Fault:
-    keys = [item.name for item in fields(Fault)]
-    if not isinstance(data, dict) or set(data) != set(keys):
-        raise RunnerError(f"{where}: a fault has exactly the keys {', '.join(keys)}: {data!r}")
-    where = f"{where}: {data['id']}"
-    tests, requirements = data["fails"], data["requirements"]
-    if not isinstance(tests, dict) or not tests:
-        raise RunnerError(f"{where}: `fails` must map tests to a part of their error")
-    if not isinstance(requirements, list) or not requirements:
-        raise RunnerError(f"{where}: `requirements` must be a list")
-    texts = [data[key] for key in keys if key not in ("fails", "requirements")]
-    texts += [*tests, *tests.values(), *requirements]
-    if not all(isinstance(text, str) for text in texts) or not data["text"].strip():
-        raise RunnerError(f"{where}: everything must be text, and `text` must not be empty")
-    if data["text"] == data["replacement"]:
+    fault = parse(Fault, data, where)
+    where = f"{where}: {fault.id}"
+    if not fault.fails or not fault.requirements or not fault.text.strip():
+        raise RunnerError(f"{where}: `fails`, `requirements` and `text` must not be empty")
+    if fault.text == fault.replacement:
         raise RunnerError(f"{where}: `replacement` is the same as `text`")
-    return Fault(**{**data, "requirements": tuple(requirements), "fails": dict(tests)})
+    return fault
 
 
 def load_faults(folder: Path = FAULTS) -> list[Fault]:

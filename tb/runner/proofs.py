@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tb.runner.common import ROOT, RunnerError, hdl_files, relative
-from tb.runner.listed import read_all
+from tb.runner.listed import parse, read_all
 
 FORMAL = ROOT / "formal"
 
@@ -90,55 +90,24 @@ class Proof:
         return "\n".join(lines)
 
 
-def _plant(data: object, where: str) -> Plant:
-    keys = {item.name for item in fields(Plant)}
-    if (
-        not isinstance(data, dict)
-        or not keys - {"fails", "depth", "defines"} <= data.keys() <= keys
-    ):
-        raise RunnerError(
-            f"{where}: `breaks_with` has entries of file, text, replacement, fails, depth, defines"
-        )
-    if not all(isinstance(value, int if key == "depth" else str) for key, value in data.items()):
-        raise RunnerError(f"{where}: `depth` in `breaks_with` is a number, all else is text")
-    if data["text"] == data["replacement"] or not data["text"].strip():
-        raise RunnerError(f"{where}: `text` is empty or the same as `replacement`")
-    return Plant(**data)
-
-
 def parse_proof(data: object, where: str) -> Proof:
     """One entry of the list; every mistake is told with its place."""
-    known = {item.name: item for item in fields(Proof)}
-    if not isinstance(data, dict) or not isinstance(data.get("id"), str):
-        raise RunnerError(f"{where}: a proof is a mapping with an `id`: {data!r}")
-    where = f"{where}: {data['id']}"
-    if odd := data.keys() - known.keys():
-        raise RunnerError(f"{where}: unknown key {', '.join(sorted(odd))}")
-    needed = {
-        name
-        for name, item in known.items()
-        if item.default is MISSING and item.default_factory is MISSING
-    }
-    if missing := needed - data.keys():
-        raise RunnerError(f"{where}: no {', '.join(sorted(missing))}")
-    if data["mode"] not in ("prove", "pdr", "cover"):
+    proof = parse(Proof, data, where)
+    where = f"{where}: {proof.id}"
+    if proof.mode not in ("prove", "pdr", "cover"):
         raise RunnerError(f"{where}: `mode` must be prove, pdr or cover")
-    if not isinstance(data["depth"], int) or data["depth"] < 1:
-        raise RunnerError(f"{where}: `depth` must be a whole number from 1")
-    for name in ("requirements", "files", "defines", "breaks_with"):
-        if name in data and not (isinstance(data[name], list) and data[name]):
-            raise RunnerError(f"{where}: `{name}` must be a list")
-    for name in data["files"]:
-        if not (ROOT / str(name)).is_file():
+    if proof.depth < 1 or not proof.files or not proof.requirements:
+        raise RunnerError(f"{where}: `depth` must be from 1, `files` and `requirements` not empty")
+    for name in proof.files:
+        if not (ROOT / name).is_file():
             raise RunnerError(f"{where}: no file {name}")
-    plants = tuple(_plant(item, where) for item in data.get("breaks_with", []))
+    for plant in proof.breaks_with:
+        if plant.text == plant.replacement or not plant.text.strip():
+            raise RunnerError(f"{where}: `text` is empty or the same as `replacement`")
     # A cover shows by itself that what it names can happen; everything else must be able to fail.
-    if data["mode"] != "cover" and not plants:
+    if proof.mode != "cover" and not proof.breaks_with:
         raise RunnerError(f"{where}: no `breaks_with`: what shows that this proof can fail?")
-    lists = {
-        name: tuple(data[name]) for name in ("requirements", "files", "defines") if name in data
-    }
-    return Proof(**{**data, **lists, "breaks_with": plants})
+    return proof
 
 
 def load_proofs(folder: Path = FORMAL) -> list[Proof]:

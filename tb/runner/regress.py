@@ -124,17 +124,15 @@ def make_builds(
     return errors
 
 
-def build_all(
-    jobs: Sequence[Job], waves: bool = False, fast: bool = False, coverage: bool = False
-) -> dict[str, BuildConfig]:
+def build_all(jobs: Sequence[Job], fast: bool = False) -> dict[str, BuildConfig]:
     """Build what the jobs need; raises RunnerError if one of the builds fails."""
     builds = load_builds()
     wanted = []
     for sim, name in dict.fromkeys((job.sim, job.build) for job in jobs):
         config = get_build(builds, name, sim)
-        builds[name] = replace(config, fast=fast or config.fast, coverage=coverage)
+        builds[name] = replace(config, fast=fast or config.fast)
         wanted.append((builds[name], sim))
-    for error in make_builds(wanted, waves, lambda line: print(line, flush=True)).values():
+    for error in make_builds(wanted, told=lambda line: print(line, flush=True)).values():
         raise RunnerError(error)
     return builds
 

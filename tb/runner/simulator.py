@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import os
 import re
@@ -21,7 +20,7 @@ from typing import Any, TextIO
 from cocotb_tools import runner as cocotb_runner
 
 from tb.runner.builds import BuildConfig
-from tb.runner.common import ROOT, RunnerError, cpu_count, empty, locked, relative
+from tb.runner.common import ROOT, RunnerError, cpu_count, digest, empty, locked, relative
 from tb.runner.limits import Watch, limit_cpu
 
 _children: set[subprocess.Popen[Any]] = set()
@@ -226,13 +225,6 @@ def _verilator_args(config: BuildConfig, waves: bool) -> list[str]:
     return args + list(config.build_args)
 
 
-def _fingerprint(parts: Sequence[object], files: Sequence[Path]) -> str:
-    digest = hashlib.sha256(repr(parts).encode())
-    for path in files:
-        digest.update(f"\n{path}\n".encode() + path.read_bytes())
-    return digest.hexdigest()
-
-
 def first_build_error(log: str) -> str:
     """The line to show first. Verilator stops on warnings too, and then prints no error line."""
     for pattern in (r"%Error|[Ee]rror:|: syntax error|undefined reference", "%Warning"):
@@ -282,7 +274,7 @@ def _plan(config: BuildConfig, sim: str, waves: bool) -> _Plan:
         key_files += sorted((ROOT / include).glob("*.vh"))
     # What a build does not depend on.
     config = replace(config, timeout_s=0.0, clock_ns=0.0, sim_args=())
-    key = _fingerprint([config, args, MAKE_VARIABLES, _COVERAGE_VARIABLES, sim], key_files)
+    key = digest(key_files, ROOT, config, args, MAKE_VARIABLES, _COVERAGE_VARIABLES, sim)
     program = folder / ("sim.vvp" if sim == "icarus" else config.toplevel)
     return _Plan(runner, args, control, sources, key, program, folder / ".carillon-build")
 

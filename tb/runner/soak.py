@@ -25,9 +25,10 @@ from typing import Any
 
 from tb.env.harness.facts import VARIABLE as FACTS
 from tb.runner.builds import BuildConfig
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, relative, write_whole
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError, cpu_count, digest, relative, write_whole
 from tb.runner.discover import Job, Module, find_modules, select_jobs
 from tb.runner.listed import read_list
+from tb.runner.progress import duration
 from tb.runner.regress import Result, build_all, run_job, table
 from tb.runner.simulator import kill_all
 
@@ -161,8 +162,8 @@ def load_mix(modules: Sequence[Module], path: Path = SOAK_YAML) -> list[Part]:
 
 def _derive(seed: int, number: int, what: str, below: int) -> int:
     """A number from 0 to ``below`` - 1 that depends on nothing but the arguments."""
-    digest = hashlib.sha256(f"{seed} {number} {what}".encode()).digest()
-    return int.from_bytes(digest[:8], "little") % below
+    found = hashlib.sha256(f"{seed} {number} {what}".encode()).digest()
+    return int.from_bytes(found[:8], "little") % below
 
 
 def chunk(seed: int, number: int, mix: Sequence[Part], modules: Sequence[Module]) -> Job:
@@ -183,10 +184,7 @@ def chunk(seed: int, number: int, mix: Sequence[Part], modules: Sequence[Module]
 
 def fingerprint(mix: Sequence[Part], sources: Sequence[str] = SOURCES) -> str:
     """Differs when the chunks of a campaign do, or what judges them and is judged by them."""
-    digest = hashlib.sha256(repr(mix).encode())
-    for path in sorted(path for pattern in sources for path in ROOT.glob(pattern)):
-        digest.update(f"{relative(path)} {path.stat().st_size} ".encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
+    return digest(sorted(p for pattern in sources for p in ROOT.glob(pattern)), mix)[:16]
 
 
 def record_of(seed: int) -> Path:
@@ -250,19 +248,13 @@ def _stopping() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}"
-
-
 def progress(campaign: Campaign, target: int, result: Result) -> str:
     """One line after each chunk."""
     left = (target - campaign.completions) / campaign.rate if campaign.rate else 0.0
     return (
         f"[{campaign.completions:>{len(f'{target:,}')},}/{target:,}] {result.verdict.status:<7} "
         f"{result.job.name} [{result.job.build}] seed {result.job.seed}, {result.wall_s:.0f} s; "
-        f"{campaign.rate:,.0f} completions/s, {_duration(max(left, 0.0))} left"
+        f"{campaign.rate:,.0f} completions/s, {duration(left)} left"
     )
 
 

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test plan (docs/testplan.yaml): checks that it is complete, and adds results to it."""
+"""The test plan (docs/testplan.yaml): checks that it is complete. Results of its rows are in the
+report (`make report`).
+"""
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tb.env.coverage.bins import BINS
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, relative, write_whole
-from tb.runner.coverage import Bin
+from tb.runner.common import ROOT, RunnerError, relative
 from tb.runner.discover import Module
-from tb.runner.listed import read_list
+from tb.runner.listed import parse, read_list
 
 PLAN = ROOT / "docs" / "testplan.yaml"
 
@@ -25,8 +26,6 @@ SCOPE = (
     *(f"MW-{number:02}" for number in range(1, 13)),
     *("CQ-10a", "CQ-11a", "ISO-01", "ISO-02", "ISO-03", "ISO-04", "ISO-05"),
 )
-
-_KEYS = {"id", "requirements", "description", "tests", "coverage"}
 
 
 @dataclass(frozen=True)
@@ -50,16 +49,10 @@ def _matches(name: str, pattern: str) -> bool:
 
 def load_plan(path: Path = PLAN) -> list[Row]:
     """The rows. A file that has another form is an error."""
-    where = relative(path)
-    entries = read_list(path, "rows")
-    rows = []
-    for number, entry in enumerate(entries, 1):
-        if not isinstance(entry, dict) or not entry.keys() <= _KEYS:
-            raise RunnerError(f"{where}: row {number}: known keys are {', '.join(sorted(_KEYS))}")
-        if not all(entry.get(key) for key in ("id", "requirements", "description")):
-            raise RunnerError(f"{where}: row {number}: needs id, requirements and description")
-        lists = {key: tuple(entry.get(key) or ()) for key in ("requirements", "tests", "coverage")}
-        rows.append(Row(id=str(entry["id"]), description=str(entry["description"]), **lists))
+    rows = [parse(Row, entry, relative(path)) for entry in read_list(path, "rows")]
+    for row in rows:
+        if not row.requirements or not row.description:
+            raise RunnerError(f"{relative(path)}: {row.id}: needs requirements and description")
     return rows
 
 
@@ -101,68 +94,3 @@ def _rows_of(rows: Iterable[Row], requirement: str) -> list[Row]:
 def all_tests(modules: Iterable[Module]) -> list[str]:
     """Every test as ``module.test``."""
     return [f"{module.short}.{test}" for module in modules for test in module.tests]
-
-
-# -- results ---------------------------------------------------------------------------------------
-
-
-def _state(row: Row, results: Mapping[str, Sequence[bool]]) -> str:
-    outcomes = [results.get(test) for test in row.tests]
-    if any(outcome and not all(outcome) for outcome in outcomes):
-        return "FAILED"
-    if not outcomes or not all(outcomes):
-        return "not run"
-    return "passed"
-
-
-def _test_cell(test: str, results: Mapping[str, Sequence[bool]]) -> str:
-    runs = results.get(test)
-    if not runs:
-        return f"{test} (not run)"
-    return f"{test} ({sum(runs)} of {len(runs)} passed)"
-
-
-def annotate(
-    rows: Sequence[Row],
-    results: Mapping[str, Sequence[bool]],
-    coverage: Mapping[str, Bin],
-    gaps: Sequence[str],
-) -> str:
-    """The plan with results, requirement by requirement, as a page.
-
-    ``results``: outcome of each run of each test.
-    """
-    lines = ["# Test plan with results", ""]
-    if gaps:
-        lines += ["Gaps of the plan:", "", *(f"- {gap}" for gap in gaps), ""]
-    lines += ["| requirement | state | rows |", "|---|---|---|"]
-    for name in SCOPE:
-        own = _rows_of(rows, name)
-        states = {_state(row, results) for row in own}
-        worst = next((s for s in ("FAILED", "not run", "passed") if s in states), "no row")
-        lines.append(f"| {name} | {worst} | {', '.join(row.id for row in own)} |")
-    for name in SCOPE:
-        lines += ["", f"## {name}", "", "| row | state | tests | bins hit |", "|---|---|---|---|"]
-        for row in _rows_of(rows, name):
-            bins = row.bins()
-            hit = sum(coverage[b].hits > 0 for b in bins if b in coverage)
-            tests = "<br>".join(_test_cell(test, results) for test in row.tests)
-            lines.append(
-                f"| **{row.id}**: {row.description} | {_state(row, results)} | {tests} "
-                f"| {hit} of {len(bins)} |"
-            )
-    return "\n".join(lines) + "\n"
-
-
-def write_plan(
-    results: Mapping[str, Sequence[bool]],
-    coverage: Mapping[str, Bin],
-    modules: Iterable[Module],
-    folder: Path = SIM_BUILD,
-) -> tuple[Path, list[str]]:
-    """testplan.md, and the gaps of the plan."""
-    rows = load_plan()
-    gaps = find_gaps(rows, all_tests(modules))
-    path = folder / "testplan.md"
-    write_whole(path, annotate(rows, results, coverage, gaps))
-    return path, gaps

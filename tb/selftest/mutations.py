@@ -67,6 +67,33 @@ def wrong(
         judge_engine(spoiled, allow)
 
 
+def spoiled(
+    stream: Stream,
+    match: str,
+    spoil: Callable[..., object],
+    *which: Any,
+    judged: Callable[..., object] = judge,
+    allow: tuple[str, ...] = (),
+    **to: Any,
+) -> None:
+    """With one change (`change`, `drop`, ... or one of its own) the stream is wrong for the core,
+    or as another function judges.
+    """
+    records = list(stream.records)
+    spoil(records, *which, **to)
+    with pytest.raises(Mismatch, match=match):
+        judged(records, allow)
+
+
+def late_board(lane: str = "takes") -> Scoreboard:
+    """A scoreboard of the full engine for which answers ("takes") or verdicts ("access") are
+    stalled all the time.
+    """
+    board = Scoreboard(ENGINE, seed=42)
+    getattr(board.engine_checks, lane).stalled(1 << 30)
+    return board
+
+
 def index(records: Records, kind: type, number: int = 0, **fields: object) -> int:
     found = [
         i
@@ -87,6 +114,11 @@ def change(records: Records, kind: type, number: int = 0, /, *, to: Any, **field
 
 def drop(records: Records, kind: type, number: int = 0, **fields: object) -> Record:
     return records.pop(index(records, kind, number, **fields))
+
+
+def put(records: Records, i: int, **fields: object) -> None:
+    """Replace fields of the record at a place."""
+    records[i] = records[i]._replace(**fields)
 
 
 def double(records: Records, kind: type, number: int = 0, **fields: object) -> None:

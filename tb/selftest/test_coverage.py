@@ -29,6 +29,7 @@ from tb.env.harness.records import (
     Record,
     Trace,
 )
+from tb.selftest.bin_cases import BinCases, count_bins
 from tb.selftest.streams import PARAMS, VECTOR, Stream
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -297,32 +298,15 @@ TOGETHER = {
     ("arm/ANY, busy, empty", "arm/in the callback"),
     ("resize/armed", "resize/with entries present"),
 }
-STALLS = {f"stall/{channel}" for channel in CHANNELS}
 
 
-def count(records: list[Record]) -> Coverage:
-    coverage = Coverage(PARAMS)
-    coverage(records)
-    assert coverage.counts.keys() <= BINS.keys()
-    return coverage
-
-
-@pytest.mark.parametrize("name", sorted(CQ_BINS.keys() - STALLS))
-def test_bin_is_hit(name: str) -> None:
-    assert count(CASES[name]).counts[name]
-
-
-def test_no_case_without_a_bin() -> None:
-    assert CASES.keys() == CQ_BINS.keys() - STALLS
-
-
-@pytest.mark.parametrize("group", sorted({name.split("/")[0] for name in CASES}))
-def test_bins_of_a_group_are_told_apart(group: str) -> None:
-    """Of two bins of a group at least one is not hit by the other's case."""
-    names = [name for name in CASES if name.startswith(f"{group}/")]
-    hits = {name: set(count(CASES[name]).counts) for name in names}
-    same = [(a, b) for a in names for b in names if a < b and b in hits[a] and a in hits[b]]
-    assert set(same) <= TOGETHER
+class TestCqBins(BinCases):
+    params = PARAMS
+    cases = CASES
+    bins = CQ_BINS
+    channels = CHANNELS
+    stallable = "STALLABLE"
+    alike = TOGETHER
 
 
 def test_every_bin_has_a_requirement() -> None:
@@ -331,8 +315,10 @@ def test_every_bin_has_a_requirement() -> None:
 
 def test_stray_responses_are_no_write_errors() -> None:
     write = MemWrite(0, 0, 0, 0xFFFF_FFFF, 0)
-    stray = count([MemResponse(1, 0, 2), write, MemResponse(2, 0, 0), MemResponse(3, 0, 3)])
-    assert not [name for name in stray.counts if name.startswith("write error/")]
+    stray = count_bins(
+        [MemResponse(1, 0, 2), write, MemResponse(2, 0, 0), MemResponse(3, 0, 3)], PARAMS
+    )
+    assert not [name for name in stray if name.startswith("write error/")]
 
 
 @pytest.mark.parametrize("name", sorted(name for name in BINS if name.startswith("stall/")))
@@ -354,15 +340,10 @@ def test_inputs_are_the_harness_s() -> None:
     assert sources | {"MEM_B"} == INPUTS
 
 
-def test_channels_are_the_harness_s() -> None:
-    from tb.env.harness.harness import STALLABLE
-
-    assert [channel.name for channel in STALLABLE] == list(CHANNELS)
-
-
 def test_right_stream_and_reset() -> None:
     stream = Stream().standard()
-    coverage = count(stream.records)
+    coverage = Coverage(PARAMS)
+    coverage(stream.records)
     for name in ("destroy/at once", "command/CREATE_CQ OK", "cause/OK", "interrupt/one for one"):
         assert coverage.counts[name], name
     before = dict(coverage.counts)
@@ -373,7 +354,8 @@ def test_right_stream_and_reset() -> None:
 
 def test_file_adds_up(tmp_path: Path) -> None:
     path = tmp_path / "coverage" / "job.json"
-    coverage = count(CASES["beat/pair"])
+    coverage = Coverage(PARAMS)
+    coverage(CASES["beat/pair"])
     coverage.write(path, coverage.counts)
     coverage.write(path, coverage.counts)
     assert path.read_text() == '{\n "beat/pair": 2\n}\n'

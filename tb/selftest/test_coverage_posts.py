@@ -6,14 +6,11 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 
-import pytest
-
 from models import codes
 from models.codes import ALLOW_REMOTE_WRITE, Cause, QpState, Status, TraceOp
 from models.post.post import Post
 from models.verb import VERB_CAUSES, Limits
 from models.verbs import VERBS
-from tb.env.coverage.coverage import Coverage
 from tb.env.coverage.post_bins import (
     CAUSES,
     POST_BINS,
@@ -32,9 +29,9 @@ from tb.env.harness.records import (
     Trace,
     WorkBeat,
 )
+from tb.selftest.bin_cases import BinCases
 from tb.selftest.post_streams import BIND, DEFER, FENCE, PARAMS, READ, SEND, SILENT, PostStream
 
-STALLS = {f"stall/{channel}" for channel in TRANSPORT_CHANNELS}
 FULL = (1 << 64) - 1
 
 
@@ -256,49 +253,10 @@ def cases() -> dict[str, list[Record]]:
 CASES = cases()
 
 
-def count(records: list[Record]) -> Coverage:
-    coverage = Coverage(PARAMS)
-    coverage(records)
-    return coverage
-
-
-def test_no_case_without_a_bin() -> None:
-    assert CASES.keys() == POST_BINS.keys() - STALLS
-
-
-@pytest.mark.parametrize("group", sorted({name.split("/")[0] for name in CASES}))
-def test_bins_of_a_group_are_hit(group: str) -> None:
-    for name, records in CASES.items():
-        if name.startswith(f"{group}/"):
-            assert count(records).counts[name], name
-
-
-@pytest.mark.parametrize("group", ["chain", "transition", "post cause", "post in state", "retire"])
-def test_bins_of_a_group_are_told_apart(group: str) -> None:
-    """The case of one bin hits no other one of these groups as its own."""
-    own = {name: records for name, records in CASES.items() if name.startswith(f"{group}/")}
-    hits = {name: {bin_ for bin_ in count(own[name]).counts if bin_ in own} for name in own}
-    same = [(a, b) for a in own for b in own if a < b and b in hits[a] and a in hits[b]]
-    assert same == []
-
-
-def test_only_known_bins() -> None:
-    from tb.env.coverage.bins import BINS
-
-    coverage = Coverage(PARAMS)
-    for records in CASES.values():
-        coverage.reset()
-        coverage(records)
-    assert coverage.counts.keys() <= BINS.keys()
-
-
-def test_channels_are_the_harness_s() -> None:
-    from tb.env.harness.harness import TRANSPORT_STALLABLE
-
-    assert tuple(channel.name for channel in TRANSPORT_STALLABLE) == TRANSPORT_CHANNELS
-
-
-def test_right_stream() -> None:
-    coverage = count(PostStream().all_verbs().records)
-    for name in ("outcome/Write, DEFER, canceled", "retire/failed", "command/CREATE_QP OK"):
-        assert coverage.counts[name], name
+class TestPostBins(BinCases):
+    params = PARAMS
+    cases = CASES
+    bins = POST_BINS
+    channels = TRANSPORT_CHANNELS
+    stallable = "TRANSPORT_STALLABLE"
+    apart = ("chain", "transition", "post cause", "post in state", "retire")

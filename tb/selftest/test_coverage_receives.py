@@ -5,14 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import pytest
-
 from models import codes
 from models.codes import ArmType, Cause, QpState, RecvFlag, StateBy, TraceOp
 from models.post.post import Segment, slots_of
 from models.receive.receive_post import RecvPost
 from models.receive.receive_types import RecvRequest
-from tb.env.coverage.coverage import Coverage
 from tb.env.coverage.receive_bins import (
     ARMS,
     CLOSED,
@@ -34,6 +31,7 @@ from tb.env.harness.records import (
     Trace,
 )
 from tb.env.harness.records import RecvRequest as RequestBeat
+from tb.selftest.bin_cases import BinCases, count_bins
 from tb.selftest.receive_streams import (
     BASE,
     FIRST,
@@ -48,7 +46,6 @@ from tb.selftest.receive_streams import (
 from tb.selftest.streams import VECTOR
 
 FULL = (1 << 64) - 1
-STALLS = {f"stall/{channel}" for channel in RECEIVE_CHANNELS}
 
 
 def posted(shared: bool, cause: int, post: RecvPost | None = None, tail: int = 0) -> list[Record]:
@@ -378,93 +375,47 @@ STREAMS: dict[str, Callable[[], list[Record]]] = {
 
 def cases() -> dict[str, list[Record]]:
     found = dict(small_cases())
-    return found | {name: make() for name, make in STREAMS.items()}
+    return found | {name: ordered(make()) for name, make in STREAMS.items()}
+
+
+def ordered(records: list[Record]) -> list[Record]:
+    """A stream as the lanes of the trace give it: by cycle, receives first."""
+    return sorted(records, key=lambda r: (r.cycle, not (type(r) is Trace and r.lane >= 5)))
 
 
 CASES = cases()
-#: Right streams in which the bin's own event is missing.
+#: Right streams in which a group's own event is missing; of the others one receive is enough.
 QUIET: dict[str, Callable[[], list[Record]]] = {
     "scatter": lambda: ReceiveStream().receivers().records,
     "watermark": lambda: watermark("late"),
-    "mr": lambda: filled((4,), 4),
-    "srq": lambda: filled((4,), 4),
     "srq resize": lambda: sized(4),
     "reap": lambda: sized(4, 1),
-    "unsignalled": lambda: filled((4,), 4),
-    "not ready": lambda: filled((4,), 4),
-    "refused": lambda: filled((4,), 4),
-    "same cycle": lambda: filled((4,), 4),
-    "receive report": lambda: filled((4,), 4),
-    "disconnect": lambda: filled((4,), 4),
-    "flush": lambda: filled((4,), 4),
-    "receive index": lambda: filled((4,), 4),
-    "message": lambda: filled((4,), 4),
-    "receive": lambda: filled((4,), 4),
     "flag": lambda: filled((4,), 4, 0),
-    "reap cause": lambda: filled((4,), 4),
 }
+OTHERS = (
+    *("mr", "srq", "unsignalled", "not ready", "refused", "same cycle", "receive report"),
+    *("disconnect", "flush", "receive index", "message", "receive", "reap cause"),
+)
 
 
-def count(records: list[Record]) -> Coverage:
-    coverage = Coverage(PARAMS)
-    coverage(sorted(records, key=lambda r: (r.cycle, not (type(r) is Trace and r.lane >= 5)))
-             if any(r.cycle > 100 for r in records) else records)  # fmt: skip
-    return coverage
-
-
-def test_no_case_without_a_bin() -> None:
-    assert CASES.keys() == RECEIVE_BINS.keys() - STALLS
-
-
-@pytest.mark.parametrize("group", sorted({name.split("/")[0] for name in CASES}))
-def test_bins_of_a_group_are_hit(group: str) -> None:
-    for name, records in CASES.items():
-        if name.startswith(f"{group}/"):
-            assert count(records).counts[name], name
-
-
-@pytest.mark.parametrize("group", QUIET)
-def test_bins_of_a_group_are_not_hit(group: str) -> None:
-    found = [name for name in count(QUIET[group]()).counts if name.startswith(f"{group}/")]
-    assert found == []
-
-
-@pytest.mark.parametrize(
-    "group",
-    [
+class TestReceiveBins(BinCases):
+    params = PARAMS
+    cases = CASES
+    bins = RECEIVE_BINS
+    channels = RECEIVE_CHANNELS
+    stallable = "RECEIVE_STALLABLE"
+    apart = (
         *("receive cause", "reap cause", "segments", "answer", "refused", "flag", "disconnect"),
         *("flush", "not ready", "srq resize", "mr", "unsignalled"),
         *("receive post in state", "command"),
-    ],
-)
-def test_bins_of_a_group_are_told_apart(group: str) -> None:
-    """The case of one bin hits no other one of its group that hits this one, too."""
-    own = {name: records for name, records in CASES.items() if name.startswith(f"{group}/")}
-    hits = {name: {bin_ for bin_ in count(own[name]).counts if bin_ in own} for name in own}
-    same = [(a, b) for a in own for b in own if a < b and b in hits[a] and a in hits[b]]
-    assert same == []
+    )
 
 
-def test_only_known_bins() -> None:
-    from tb.env.coverage.bins import BINS
-
-    coverage = Coverage(PARAMS)
-    for records in CASES.values():
-        coverage.reset()
-        coverage(records)
-    assert coverage.counts.keys() <= BINS.keys()
-
-
-def test_channels_are_the_harness_s() -> None:
-    from tb.env.harness.harness import RECEIVE_STALLABLE
-
-    assert tuple(channel.name for channel in RECEIVE_STALLABLE) == RECEIVE_CHANNELS
-
-
-def test_right_stream() -> None:
-    coverage = count(ReceiveStream().all_receives().records)
-    for name in ("watermark/on a take", "flush/2 or more available", "command/DESTROY_SRQ OK"):
-        assert coverage.counts[name], name
+def test_bins_are_not_hit() -> None:
+    quiet = {**dict.fromkeys(OTHERS, lambda: filled((4,), 4)), **QUIET}
+    for group, make in quiet.items():
+        hits = count_bins(ordered(make()), PARAMS)
+        assert [name for name in hits if name.startswith(f"{group}/")] == []
 
 
 def test_armed_for_errors_is_no_flag_case() -> None:
@@ -472,4 +423,4 @@ def test_armed_for_errors_is_no_flag_case() -> None:
     armed = records[1]
     assert isinstance(armed, Trace)
     records[1] = armed._replace(new=1 | 16 | ArmType.ERRORS << 5)
-    assert not [name for name in count(records).counts if name.startswith("flag/")]
+    assert not [name for name in count_bins(records, PARAMS) if name.startswith("flag/")]

@@ -13,7 +13,6 @@ from models.codes import ALLOW_REMOTE_WRITE, PostFlag, QpState, ScatterCode, Tra
 from models.keys.window_types import CheckRequest
 from models.post.post import Post, Segment, slots_of
 from models.receive.receive_types import RecvRequest
-from tb.env.coverage.coverage import Coverage
 from tb.env.coverage.keys_bins import (
     BAD_KINDS,
     CLEANUP,
@@ -43,18 +42,18 @@ from tb.env.harness.records import (
     WorkBeat,
 )
 from tb.env.harness.records import RecvRequest as RequestBeat
+from tb.selftest.bin_cases import BinCases, count_bins
 from tb.selftest.receive_streams import RECEIVE, TAKE
 from tb.selftest.window_streams import PARAMS, WindowStream
 
 BIND, FAST, INVALIDATE = TraceOp.BIND, TraceOp.FAST_REGISTER, TraceOp.INVALIDATE
 CHECK, COMMAND, REMOVED = TraceOp.CHECK, TraceOp.KEY_COMMAND, TraceOp.REMOVED
-STALLS = {f"stall/{channel}" for channel in WINDOW_CHANNELS}
 REGION, WINDOW, NEXT = 0x1000, 0x1800, 0x1000
 KEYS = {"region": REGION, "window": WINDOW + NEXT}
 BITS = {"request": 0, "peer": 1 << 8, "Read": 1 << 9}
 BASE, LENGTH, TOP = 0x10000, 0x1000, 1 << 64
 CREATE, CLOSE = int(codes.Command.CREATE_MW), int(codes.Command.CLOSE_MW)
-ALLOC, DEREGISTER = int(codes.Command.ALLOC_MR), int(codes.Command.DEREGISTER_MR)
+DEREGISTER = int(codes.Command.DEREGISTER_MR)
 
 
 def shown(
@@ -377,57 +376,21 @@ CASES: dict[str, list[Record]] = {
 }
 
 
-def count(records: list[Record]) -> Coverage:
-    coverage = Coverage(PARAMS)
-    coverage(records)
-    return coverage
+class TestWindowBins(BinCases):
+    params = PARAMS
+    cases = CASES
+    bins = WINDOW_BINS
+    channels = WINDOW_CHANNELS
+    stallable = "WINDOW_STALLABLE"
+    alike = (("bind/all of its region", "bind/to a region by FastRegister"),)
 
 
-def test_no_case_without_a_bin() -> None:
-    assert CASES.keys() == WINDOW_BINS.keys() - STALLS
-
-
-@pytest.mark.parametrize("group", sorted({name.split("/")[0] for name in CASES}))
-def test_bins_of_a_group_are_hit(group: str) -> None:
-    for name, records in CASES.items():
-        if name.startswith(f"{group}/"):
-            assert count(records).counts[name], name
-
-
-@pytest.mark.parametrize("group", sorted({name.split("/")[0] for name in CASES} - {"command"}))
-def test_bins_of_a_group_are_not_hit(group: str) -> None:
+def test_bins_are_not_hit() -> None:
     """By a stream in which nothing of the kind happens."""
     stream = WindowStream().guards()
     stream.whole_after_post()
-    found = [name for name in count(stream.records).counts if name.startswith(f"{group}/")]
-    own = [name for name in found if name in WINDOW_BINS]
-    assert own == []
-
-
-@pytest.mark.parametrize("group", sorted({name.split("/")[0] for name in CASES}))
-def test_bins_of_a_group_are_told_apart(group: str) -> None:
-    """The case of one bin hits no other one of its group that hits this one, too."""
-    own = {name: records for name, records in CASES.items() if name.startswith(f"{group}/")}
-    hits = {name: {bin_ for bin_ in count(own[name]).counts if bin_ in own} for name in own}
-    same = {(a, b) for a in own for b in own if a < b and b in hits[a] and a in hits[b]}
-    alike = {("bind/all of its region", "bind/to a region by FastRegister")}
-    assert same - alike == set()
-
-
-def test_only_known_bins() -> None:
-    from tb.env.coverage.bins import BINS
-
-    coverage = Coverage(PARAMS)
-    for records in CASES.values():
-        coverage.reset()
-        coverage(records)
-    assert coverage.counts.keys() <= BINS.keys()
-
-
-def test_channels_are_the_harness_s() -> None:
-    from tb.env.harness.harness import WINDOW_STALLABLE
-
-    assert tuple(channel.name for channel in WINDOW_STALLABLE) == WINDOW_CHANNELS
+    hits = count_bins(stream.records, PARAMS).keys() & WINDOW_BINS.keys()
+    assert [name for name in hits if not name.startswith("command/")] == []
 
 
 @pytest.mark.parametrize("near", [-3, 3])
@@ -436,22 +399,11 @@ def test_far_check_is_no_race(near: int) -> None:
     gone = step(INVALIDATE, 0, key, shown(WINDOW + NEXT, False), cycle=50)
     look = step(CHECK, 0, key, key, cycle=50 + near)
     records: list[Record] = [look, gone] if near < 0 else [gone, look]
-    assert not [name for name in count(records).counts if name.startswith("race/")]
+    assert not [name for name in count_bins(records, PARAMS) if name.startswith("race/")]
 
 
 def test_late_invalidation_is_no_race() -> None:
     valid, invalid = shown(WINDOW + NEXT), shown(WINDOW + NEXT, False)
     one = step(INVALIDATE, 0, valid, invalid, cycle=50)
     two = step(INVALIDATE, BITS["peer"] | 4, invalid, invalid, cycle=71)
-    assert not [name for name in count([one, two]).counts if name.startswith("race/")]
-
-
-def test_right_stream() -> None:
-    for two, mode in ((False, "one"), (True, "two")):
-        counts = count(WindowStream().all_windows(two).records).counts
-        for name in (
-            *("request/Bind, SUCCESS", "request/Read, SUCCESS", "token/BAD_TOKEN"),
-            *("check/refused, not guarded", "command/DESTROY_QP IN_USE"),
-            f"completion/{mode}, own, solicited, valid",
-        ):
-            assert counts[name], name
+    assert not [name for name in count_bins([one, two], PARAMS) if name.startswith("race/")]

@@ -51,8 +51,6 @@ def test_jobs_are_all_builds_and_seeds() -> None:
 @pytest.mark.parametrize(
     "old, new, why",
     [
-        ("faults: [", "rows: [", "must have a list"),
-        ("id: r", "id: r, more: 3", "exactly the keys"),
         ("test_m.One", "test_m.Two", "no such test"),
         ("seeds: 1", "seeds: 0", "`seeds`"),
         ("refused: 1", "refused: 0", "`seen`"),
@@ -66,14 +64,6 @@ def test_malformed_list(tmp_path: Path, old: str, new: str, why: str) -> None:
     assert [row.id for row in load_rows(MODULES, path)] == ["r"]
     path.write_text(TEXT.replace(old, new))
     with pytest.raises(RunnerError, match=why):
-        load_rows(MODULES, path)
-
-
-def test_two_of_one_name(tmp_path: Path) -> None:
-    path = tmp_path / "faults.yaml"
-    entry = TEXT.removeprefix("faults: [").removesuffix("]")
-    path.write_text(f"faults: [{entry}, {entry}]")
-    with pytest.raises(RunnerError, match="a second entry"):
         load_rows(MODULES, path)
 
 

@@ -58,9 +58,7 @@ def test_the_list_is_complete() -> None:
         ({"depth": 0}, "`depth` must be"),
         ({"mode": "bmc"}, "prove, pdr or cover"),
         ({"files": ["formal/none.v"]}, "no file"),
-        ({"breaks_with": []}, "must be a list"),
-        ({"colour": "red"}, "unknown key colour"),
-        ({"breaks_with": [{"file": "a", "text": "b"}]}, "breaks_with"),
+        ({"breaks_with": [{"file": "a", "text": "b"}]}, "`breaks_with`: an entry has the keys"),
     ],
 )
 def test_mistakes_in_an_entry_are_told(change: dict[str, object], error: str) -> None:

@@ -84,21 +84,6 @@ def test_goals(tmp_path: Path) -> None:
     assert "qps=64" in format_metrics(found)
 
 
-@pytest.mark.parametrize(
-    "data, why",
-    [
-        ({}, "no metrics"),
-        ({"metrics": {}}, "no metrics"),
-        ({"metrics": {"a": "fast"}}, "no metrics"),
-        ({"metrics": {"a": 1}, "goals": {"b": [">=", 1]}}, "did not measure"),
-        ({"metrics": {"a": 1}, "goals": {"a": ["==", 1]}}, "the form is"),
-    ],
-)
-def test_malformed_measurements(tmp_path: Path, data: object, why: str) -> None:
-    with pytest.raises(RunnerError, match=why):
-        read_metrics(metrics_file(tmp_path, data))
-
-
 def test_measurements_missing(tmp_path: Path) -> None:
-    with pytest.raises(RunnerError, match="wrote no file"):
+    with pytest.raises(RunnerError, match="measured nothing"):
         read_metrics(tmp_path / "none.json")

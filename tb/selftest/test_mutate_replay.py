@@ -20,8 +20,8 @@ import pytest
 from tb.runner import mutate_local as local
 from tb.runner import mutate_netlist as netlist
 from tb.runner.builds import BuildConfig
-from tb.runner.common import ROOT, SIM_BUILD, RunnerError, locked, prepare_environment
-from tb.runner.mutate_baseline import Baseline, bench_files, digest
+from tb.runner.common import ROOT, SIM_BUILD, RunnerError, digest, locked, prepare_environment
+from tb.runner.mutate_baseline import Baseline, bench_files
 from tb.runner.mutate_baseline import test_files as files_of
 from tb.runner.mutate_ladder import Step
 from tb.runner.mutate_netlist import Mutation, parse_list, run_yosys

@@ -16,10 +16,16 @@ from models.keys.region import RegionConfig
 from models.receive.receive_control import make_region_args
 from models.receive.receive_types import RecvRequest
 from tb.env.harness.records import Command, ScatterAnswer, Trace
-from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
-from tb.selftest.mutations import OPEN_END, Records, change, judge_engine, right
+from tb.env.scoreboard.scoreboard import Mismatch
+from tb.selftest.mutations import (
+    Records,
+    change,
+    judge_engine,
+    late_board,
+    right,
+)
 from tb.selftest.mutations import fails_open as fails
-from tb.selftest.receive_streams import FIRST, OWN, PARAMS, RECV_POST, SECOND, TAKE
+from tb.selftest.receive_streams import FIRST, OWN, RECV_POST, TAKE
 from tb.selftest.streams import VECTOR
 from tb.selftest.window_streams import WindowStream
 
@@ -104,13 +110,6 @@ def test_request_while_the_state_changes() -> None:
             fails(stream, "SRQ-13: takes in state ERROR")
 
 
-def late_board() -> Scoreboard:
-    """The answers are stalled for all of the test."""
-    board = Scoreboard(PARAMS, seed=42)
-    board.engine_checks.takes.stalled(1 << 30)
-    return board
-
-
 def test_bound_of_an_answer() -> None:
     for wait, wrong in ((7, False), (8, True)):
         stream = WindowStream().receivers()
@@ -134,20 +133,6 @@ def test_take_that_does_not_know_an_old_post() -> None:
     fails(stream, "tail: knows 0, but 1 was reached")
 
 
-def test_take_that_does_not_know_a_new_post() -> None:
-    stream = WindowStream().receivers()
-    stream.receive()
-    request = RecvRequest(OWN, 1)
-    stream.arrives(request)
-    rq = stream.receiving.rqs[OWN]
-    stream.tick(1)
-    result = rq.take(request, tail_seen=0)
-    stream.add(Trace(stream.cycle, 5, TAKE, OWN, False, 0, 1, 0, 0))
-    stream.answers(request, result)
-    stream.message()
-    right(stream)
-
-
 def test_post_that_does_not_know_an_old_completion() -> None:
     stream = WindowStream().receivers()
     for _ in range(4):
@@ -159,31 +144,6 @@ def test_post_that_does_not_know_an_old_completion() -> None:
     state = 4 | 4 << 32
     stream.add(Trace(stream.tick(1), 6, RECV_POST, OWN, False, 0, 0x14, state, state))
     fails(stream, "reported: knows 0, but 1 was reached")
-
-
-def test_lanes_of_one_cycle() -> None:
-    """A take happens ahead of the change of state of its cycle, however they are recorded."""
-    stream = WindowStream().receivers()
-    stream.receive()
-    request = RecvRequest(OWN, 1)
-    stream.arrives(request)
-    start = stream.tick(1)
-    result = stream.take(request)
-    old = stream.posting.qps[OWN].trace_state(3)
-    args = Args((OWN, *[0] * 7))
-    step = stream.posting.command(codes.Command.FLUSH_QP, args).step
-    assert step is not None
-    stream._state(OWN, old, step)
-    stream.records[-2:] = stream.records[:-3:-1]  # the change of state is recorded first
-    stream.answers(request, result)
-    stream.add(Command(stream.tick(), start, codes.Command.FLUSH_QP, args.words, 0, (0,) * 8))
-    stream.term(OWN, step.term_state)
-    judge_engine(stream.records, OPEN_END, block=1000)
-    # One cycle later it is wrong.
-    at = next(i for i, r in enumerate(stream.records) if type(r) is Trace and r.op == TAKE)
-    take = stream.records.pop(at)
-    stream.records.insert(at, take._replace(cycle=take.cycle + 1))
-    fails(stream, "SRQ-13: takes in state ERROR")
 
 
 # -- races with commands -------------------------------------------------------------------------
@@ -235,15 +195,6 @@ def flushing() -> WindowStream:
     stream.message()
     stream.plain(codes.Command.FLUSH_QP)
     return stream
-
-
-def test_flush() -> None:
-    stream = flushing()
-    stream.report(OWN, 0, 1)
-    stream.completes()
-    stream.flush()
-    board = judge_engine(stream.records)
-    assert board.engine_checks.rc.completed == 3
 
 
 def test_flush_ahead_of_a_report() -> None:
@@ -316,31 +267,6 @@ def test_length_error_must_end_the_connection() -> None:
     stream.tick(100)
     stream.receive(stream.buffer(0), True)
     fails(stream, "still not in error, after the LENGTH_ERROR")
-
-
-def test_reports_that_are_refused() -> None:
-    stream = WindowStream().receivers()
-    stream.receive()
-    stream.message()
-    for qp, tag, data in ((OWN, 1, None), (SECOND, 0, None), (9, 0, None), (0, 0, 1 << 45)):
-        stream.report(qp, tag, 0, data)
-    stream.report(OWN, 0)
-    stream.completes()
-    board = judge_engine(stream.records)
-    assert [entry[0] for entry in board.log()] == [0x35, 0x35, 0x34, 0x34]
-    assert board.engine_checks.rc.model.refused == 4
-
-
-def test_malformed_requests() -> None:
-    stream = WindowStream().receivers()
-    stream.whole_after_post()
-    for request in (RecvRequest(9), RecvRequest(0, reserved=1 << 20), RecvRequest(0, token=4)):
-        stream.arrives(request)
-        stream.tick(1)
-        stream.answers(request, stream.take(request))
-    stream.message(3)
-    board = judge_engine(stream.records)
-    assert [entry[:3] for entry in board.log()] == [(0x33, 5, q) for q in (9, 0, 0, 3)]
 
 
 # -- signals -------------------------------------------------------------------------------------

@@ -10,9 +10,8 @@ import pytest
 from models import codes
 from models.codes import TraceOp
 from tb.env.defs import Reg
-from tb.env.harness.records import AccessVerdict, Command, MemWrite, ScatterAnswer, Trace, WorkBeat
-from tb.env.scoreboard.scoreboard import Mismatch
-from tb.selftest.mutations import Records, change, drop, index, judge_engine
+from tb.env.harness.records import AccessVerdict, Command, ScatterAnswer, Trace, WorkBeat
+from tb.selftest.mutations import Records, change, drop, index, judge_engine, put, spoiled
 from tb.selftest.window_streams import WindowStream
 
 BIND, FAST_REGISTER = TraceOp.BIND, TraceOp.FAST_REGISTER
@@ -20,10 +19,6 @@ INVALIDATE, CHECK = TraceOp.INVALIDATE, TraceOp.CHECK
 KEY_COMMAND, REMOVED = TraceOp.KEY_COMMAND, TraceOp.REMOVED
 PEER, BY_READ, FAILED = 1 << 8, 1 << 9, 4
 RETIRE = 0x40
-
-
-def put(records: Records, i: int, **fields: object) -> None:
-    records[i] = records[i]._replace(**fields)
 
 
 def step(op: int, field: str, bits: int, number: int = 0, **more: int) -> Callable[..., object]:
@@ -85,21 +80,6 @@ def both_succeed(records: Records) -> None:
     change(records, Trace, op=INVALIDATE, cq=0, operand=FAILED, to={"operand": 0})
 
 
-def swap_entries(records: Records) -> None:
-    """The receive result is written ahead of the invalidate result."""
-    found = [
-        i for i, r in enumerate(records) if type(r) is MemWrite and r.axi_id == 0
-        and r.data >> 128 and (r.data | r.data >> 256) >> 192 & 0xFFFF in (0x10, 1)
-    ]  # fmt: skip
-    first, second = found[1], found[2]
-    one, two = records[first], records[second]
-    half = (1 << 256) - 1
-    a = one.data >> 256 if one.strb >> 32 else one.data & half
-    b = two.data >> 256 if two.strb >> 32 else two.data & half
-    put(records, first, data=b << 256 if one.strb >> 32 else b)
-    put(records, second, data=a << 256 if two.strb >> 32 else a)
-
-
 BEFORE, AFTER = "state before the step", "state after the step"
 MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     # -- requests
@@ -119,29 +99,11 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
     "step of a QP": (step(KEY_COMMAND, "cq", 0xFFFF), "REGISTER_MR: step of QP 0"),
     "step of a refused command": (result(codes.Command.REGISTER_MR, 0x44), "command answered 0x44"),
     "another key": (out(codes.Command.CREATE_MW, 0, 0x1000), "outputs"),
-    "another key of a region": (out(codes.Command.REGISTER_MR, 0, 0x1000), "outputs"),
-    "query: base": (out(codes.Command.QUERY_MW, 1, 1), "QUERY_MW.*outputs"),
-    "query of a region: key": (out(codes.Command.QUERY_MR, 0, 0x1000), "QUERY_MR.*outputs"),
     # -- removal
     "created on a removed device": (
         lambda r: change(r, Command, 2, code=0x48, to={"result": 0}),
         "MW-09: answered 0x0, right would be: CMD_DEVICE_REMOVED",
     ),
-    "another refusal": (
-        lambda r: change(r, Command, 2, code=0x48, to={"result": 0x44}),
-        "MW-09: answered 0x44",
-    ),
-}  # fmt: skip
-
-#: With two entries for a message that invalidates.
-TWO: dict[str, tuple[Callable[[Records], object], str]] = {
-    "entries in another order": (swap_entries, "CQE write|entry"),
-    "only one entry": (
-        lambda r: drop(r, Trace, 1, op=TraceOp.PLACE, cq=0),
-        "CQE write|never written|lost|differs",
-    ),
-    "credit is kept": (
-        lambda r: drop(r, Trace, op=TraceOp.PLACE, operand=4), "lost|state before the step"),
 }  # fmt: skip
 
 
@@ -157,26 +119,12 @@ def test_right_stream() -> None:
             == len(board.engine_checks.access.log) + 1
         )
         assert {entry[0] for entry in board.log()} == {0x36, 0x37}
-        for block in (1, 3, 1000):
-            judge_engine(records, block=block)
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_mutation_is_found(name: str) -> None:
     spoil, match = MUTATIONS[name]
-    records: Records = list(WindowStream().all_windows().records)
-    spoil(records)
-    with pytest.raises(Mismatch, match=match):
-        judge_engine(records)
-
-
-@pytest.mark.parametrize("name", TWO)
-def test_mutation_of_two_entries_is_found(name: str) -> None:
-    spoil, match = TWO[name]
-    records: Records = list(WindowStream().all_windows(two=True).records)
-    spoil(records)
-    with pytest.raises(Mismatch, match=match):
-        judge_engine(records)
+    spoiled(WindowStream().all_windows(), match, spoil, judged=judge_engine)
 
 
 def test_step_behind_the_beat() -> None:
@@ -185,38 +133,9 @@ def test_step_behind_the_beat() -> None:
     judge_engine(records)
 
 
-def test_error_tells_where_and_what() -> None:
-    records: Records = WindowStream().all_windows().records
-    change(records, Trace, op=BIND, to={"new": lambda v: v ^ 1 << 64})
-    with pytest.raises(Mismatch) as caught:
-        judge_engine(records)
-    text = str(caught.value)
-    assert "window 0: rights 3, model 2" in text
-    assert "BIND 0 0x0: key 0x2800, valid" in text
-    assert "KEY_COMMAND 65535 0x48" in text  # history
-    assert "QP 0 CONNECTED, guarded, zone 5" in text
-
-
-def test_vacuous() -> None:
-    with pytest.raises(Mismatch, match="vacuous: not one Trace"):
-        judge_engine([])
-    stream = WindowStream().guards()
-    stream.doorbell(0)
-    with pytest.raises(Mismatch, match="vacuous: not one accepted post"):
-        judge_engine(stream.records)
-    stream.check(0x1234)
-    judge_engine(stream.records)
-
-
 def test_reset_keeps_what_was_seen() -> None:
     board = judge_engine(WindowStream().all_windows().records)
-    seen = board.engine_checks.counted.keyed
+    seen = board.engine_checks.counted
+    assert all(seen)
     board.reset()
-    assert (board.engine_checks.counted.keyed, board.engine_checks.kc.steps) == (seen, 0)
-
-
-def test_work_beat_is_that_of_the_request() -> None:
-    records: Records = list(WindowStream().all_windows().records)
-    change(records, WorkBeat, to={"data": lambda v: v ^ 1 << 64})
-    with pytest.raises(Mismatch, match="work beat data"):
-        judge_engine(records)
+    assert (board.engine_checks.counted, board.engine_checks.kc.steps) == (seen, 0)

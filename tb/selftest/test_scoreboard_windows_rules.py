@@ -12,12 +12,22 @@ from models.codes import Access, TraceOp, Verdict
 from models.keys.window_types import CheckRequest
 from models.receive.receive_types import RecvRequest
 from tb.env.harness.records import AccessVerdict, TermRequest, Trace, WorkBeat
-from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
-from tb.selftest.mutations import OPEN_END, Records, change, drop, index, judge_engine, right
+from tb.env.scoreboard.scoreboard import Mismatch
+from tb.selftest.mutations import (
+    OPEN_END,
+    Records,
+    change,
+    drop,
+    index,
+    judge_engine,
+    late_board,
+    right,
+    spoiled,
+)
 from tb.selftest.mutations import fails_open as fails
 from tb.selftest.post_streams import SEND
 from tb.selftest.receive_streams import BASE, FIRST, LENGTH, OWN, STATE
-from tb.selftest.window_streams import PARAMS, WindowStream
+from tb.selftest.window_streams import WindowStream
 
 BIND, INVALIDATE, CHECK = TraceOp.BIND, TraceOp.INVALIDATE, TraceOp.CHECK
 
@@ -32,29 +42,8 @@ def test_bound_of_a_verdict() -> None:
         stream.asks(request)
         stream.tick(wait)
         stream.judged(stream.decides(request))
-        board = Scoreboard(PARAMS, seed=42)
-        board.engine_checks.access.stalled(1 << 30)
-        board(stream.records)
+        late_board("access")(stream.records)
         fails(stream, "6 is the bound") if wrong else right(stream)
-
-
-def test_verdicts_one_per_cycle() -> None:
-    """Behind a verdict that was late by a stall the next ones are due, one per cycle."""
-    stream = WindowStream().bound()
-    request = CheckRequest(OWN, Access.READ, stream.tokens[0], BASE, 8)
-    for _ in range(3):
-        stream.asks(request)
-        stream.cycle -= 2
-    stream.tick(1)
-    results = [stream.decides(request)]
-    for _ in range(2):
-        stream.tick(1)
-        results.append(stream.decides(request))
-    for result in results:
-        stream.judged(result)
-    right(stream)
-    stream.records[-1] = stream.records[-1]._replace(cycle=stream.cycle + 20)
-    fails(stream, "6 is the bound")
 
 
 def test_no_verdict() -> None:
@@ -81,16 +70,12 @@ def test_check_while_the_state_changes() -> None:
             result = stream.decides(request)
         assert result.code == (Verdict.REFUSED if refuse else Verdict.GRANTED)
         stream.judged(result)
-        board = Scoreboard(PARAMS, seed=42)
-        board.engine_checks.access.stalled(1 << 30)
-        board(stream.records)
+        late_board("access")(stream.records)
     late = index(stream.records, Trace, op=CHECK)
     records: Records = stream.records
     records.insert(-1, records.pop(late)._replace(cycle=stream.cycle))
     with pytest.raises(Mismatch, match="no check waits for it that its QP's state allows"):
-        board = Scoreboard(PARAMS, seed=42)
-        board.engine_checks.access.stalled(1 << 30)
-        board(stream.records)
+        late_board("access")(stream.records)
 
 
 def test_refused_check_and_one_that_is_alike() -> None:
@@ -106,8 +91,7 @@ def test_refused_check_and_one_that_is_alike() -> None:
     assert (first.code, second.code) == (Verdict.REFUSED, Verdict.GRANTED)
     stream.judged(first)
     stream.judged(second)
-    board = Scoreboard(PARAMS, seed=42)
-    board.engine_checks.access.stalled(1 << 30)
+    board = late_board("access")
     board(stream.records)
     assert board.engine_checks.access.codes == {5: 1, 0: 1}
 
@@ -279,11 +263,18 @@ def test_exactly_one_of_two_invalidations_succeeds() -> None:
         steps = [r for r in stream.records if type(r) is Trace and r.op == INVALIDATE]
         assert [step.operand & 0xFF for step in steps] == [0, 4]
         for i, wrong in ((0, "MW-05: INVALIDATE with operand"), (1, "invalidated a second time")):
-            records: Records = list(stream.records)
-            at = index(records, Trace, i, op=INVALIDATE)
-            records[at] = records[at]._replace(operand=records[at].operand ^ 4)
-            with pytest.raises(Mismatch, match=wrong):
-                judge_engine(records, OPEN_END)
+            to = {"operand": lambda old: old ^ 4}
+            spoiled(
+                stream,
+                wrong,
+                change,
+                Trace,
+                i,
+                judged=judge_engine,
+                allow=OPEN_END,
+                op=INVALIDATE,
+                to=to,
+            )
 
 
 def test_same_cycle() -> None:

@@ -13,7 +13,7 @@ from tb.env.coverage.bins import BINS
 from tb.runner.discover import find_modules
 from tb.runner.negatives import Fault, load_faults
 from tb.runner.proofs import Proof, load_proofs
-from tb.runner.testplan import Row, all_tests, find_gaps, load_plan
+from tb.runner.testplan import Row, all_tests, load_plan
 from tb.runner.trace import matrix, run_trace, trace_gaps
 
 ROWS = [Row("r1", ("A-1",), "what", ("m.One", "m.Two")), Row("r2", ("A-2",), "what", ("m.Two",))]
@@ -74,13 +74,6 @@ def test_fault_of_an_unknown_requirement() -> None:
 def test_proof_of_an_unknown_requirement() -> None:
     proof = Proof("p", "what", ("A-9",), "m", "f_p", ("a.v",), "pdr", 1)
     assert gaps(proofs=(proof,)) == ["proof p: no such requirement: A-9"]
-
-
-def test_repository_has_no_gap_but_what_a_run_adds() -> None:
-    rows, tests = load_plan(), all_tests(find_modules())
-    passed, hits = {test: [True] for test in tests}, dict.fromkeys(BINS, 1)
-    found = trace_gaps(rows, passed, hits, load_faults(), load_proofs())
-    assert find_gaps(rows, tests) + found == []
 
 
 def test_matrix_is_traced_both_ways() -> None:

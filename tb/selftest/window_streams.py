@@ -9,7 +9,6 @@ from typing import Any, Self
 
 from models import codes
 from models.codes import (
-    ALLOW_REMOTE_WRITE,
     WINDOW_COMMANDS,
     Access,
     Cause,
@@ -40,7 +39,7 @@ from tb.selftest.streams import PAGE
 
 FAST_REGISTER = 2
 CONTEXT = 0xFEDC_BA98_7654_3210
-READ_FLAG, WRITE_FLAGS = PostFlag.ALLOW_REMOTE_READ, ALLOW_REMOTE_WRITE
+READ_FLAG = PostFlag.ALLOW_REMOTE_READ
 READ_RIGHT, WRITE_RIGHT = Access.READ, Access.WRITE
 OTHER = 3  #: the QP that is not guarded
 #: Region 1 is allocated.
