@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sink stands still for long while keys are invalidated and the device goes: what does not need
-it goes on, nothing is lost behind it.
+"""The sink of terminate requests stands still for long while keys are invalidated and the device
+goes: what does not need it goes on, nothing is lost behind it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from tb.env.defs import QpState, Result
 from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
 from tb.tests.common.removing import RemovalTest
-from tb.tests.common.taking import TAKEN
-from tb.tests.common.windowing import BAD_KEY, BAD_TOKEN, GENERATION, READ, plain, result_of
+from tb.tests.common.windowing import BAD_KEY, BAD_TOKEN, READ
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 LONG = 3000
@@ -76,43 +75,3 @@ class TermsHeldTest(HoldTest):
         self.harness.hold(Channel.TERM, False)
         await self.rest()
         assert sorted(self.terms(mark)) == [(q.number, 5) for q in (self.a, self.b)]
-
-
-@pyuvm.test()
-class WritesHeldTest(HoldTest):
-    """Writes of completions stand still, with pairs of NetworkDirect 1 behind: the key is gone,
-    both entries come afterwards, side by side, though another QP completes on the same CQ.
-    """
-
-    async def scenario(self) -> None:
-        await self.set_up(nd1=True)
-        count = 2
-        for sink in (Channel.MEM_AW, Channel.MEM_W, Channel.MEM_B):
-            a, b = await self.buffers(self.a, count), await self.buffers(self.b, count)
-            self.harness.hold(sink)
-            key = self.win_a.key
-            for qp in (self.a, self.b):
-                answers = [self.soon(p, "message") for p in self.ask(qp, 8)]
-                for answer in answers:
-                    assert (await answer).code == TAKEN
-            message = self.send_invalidate(self.a, key)
-            assert (await self.soon(message, "message")).code == TAKEN
-            other = self.ask(self.b, 8)[0]
-            assert (await self.soon(other, "message")).code == TAKEN
-            for qp in (self.b, self.a, self.a, self.b):
-                self.settle(qp)
-            assert not (await self.win_a.query()).valid
-            await self.harness.cycles(LONG)
-            found = self.a.recv_cq.get_cq_results_ex()
-            # Without the answer alone, what was written can be seen.
-            assert found == [] or sink == Channel.MEM_B
-            self.harness.hold(sink, False)
-            await self.rest()
-            found += self.a.recv_cq.get_cq_results_ex()
-            await self.a.recv_cq.update_consumer_index()
-            got = [(int(r.type), r.request_context, r.status, r.token, r.nbytes) for r in found]
-            want = [plain(b[0], 8), plain(a[0], 8), result_of(0xAB, key), plain(a[1])]
-            assert got == [*want, plain(b[1], 8)], got
-            assert (await self.a.recv_cq.query()).credits == 0
-            await self.bind(self.win_a, self.a, self.region_)
-            assert self.win_a.key == key + GENERATION

@@ -9,17 +9,15 @@ from dataclasses import replace
 
 import pyuvm
 
-from models.receive.receive_post import RecvPost
 from tb.env.defs import SRQ_DB, Cause, PageReg, Result
 from tb.env.harness.records import WorkBeat
 from tb.env.host.qp import Qp
 from tb.env.host.srq import Srq
-from tb.tests.common.receive_posts import NO_PORTAL, ReceivePostTest
+from tb.tests.common.receive_posts import ReceivePostTest
 
 BUILD = ["engine", "engine_small"]
 
 FULL = (1 << 64) - 1
-ALL = (1 << 512) - 1
 RECV, SHARED, REAP = PageReg.RECV, PageReg.SRQ_RECV, PageReg.SRQ_DB
 
 
@@ -47,91 +45,6 @@ class BadInputTest(ReceivePostTest):
         self.demand_beats(qp, self.held, 0)
         self.report(qp, 0, 0)
         await self.demand_results(qp, self.held, 0)
-
-
-@pyuvm.test()
-class ReceivePortalTest(BadInputTest):
-    """Writes to both receive portals: lengths, sizes, strobes, pages, numbers, owners; each alone
-    with every trace that it leaves.
-    """
-
-    async def scenario(self) -> None:
-        qp, srq, user = await self.setup()
-        host = self.env.host
-        foreign = await self.qp(page=1, recv_depth=2, log2=2)
-        other = await host.create_srq(self.config.num_srq - 1, size=2, page=1)
-        await self.fill(other, 1)
-        before = await self.states()
-        for offset, number, alien, limit, bad, gone in (
-            (RECV, qp.number, foreign.number, self.config.num_qp, Cause.BAD_QP, Cause.NO_QP),
-            (SHARED, srq.number, other.number, self.config.num_srq, Cause.BAD_SRQ, Cause.NO_SRQ),
-        ):
-            post = RecvPost(number, 0, 0x1234)
-            for length in (1, 2, 15, 255):
-                await self.refuse(Cause.BURST, post, offset=offset, len=length)
-            for size in range(6):
-                await self.refuse(Cause.BAD_SIZE, post, offset=offset, size=size)
-            for strb in (0, 1, FULL >> 1, FULL - 1, FULL ^ 1 << 32, FULL >> 32, FULL << 8 & FULL):
-                await self.refuse(Cause.BAD_SIZE, post, offset=offset, strb=strb)
-            for bit in range(20):
-                if 1 << bit >= self.config.num_pages:
-                    await self.refuse(Cause.BAD_PAGE, post, page=1 << bit, offset=offset)
-            numbers = {
-                limit,
-                0xFFFF,
-                *(1 << n for n in range(16)),
-                *(1 << n | number for n in range(16)),
-            }
-            for wrong in sorted(n for n in numbers if n >= limit):
-                await self.refuse(bad, replace(post, number=wrong), offset=offset)
-            objects = host.qps if offset == RECV else host.srqs
-            for missing in set(range(limit)) - set(objects):
-                for page in (0, 1):
-                    wrong_post = replace(post, number=missing)
-                    await self.refuse(gone, wrong_post, page=page, offset=offset)
-            await self.refuse(Cause.NOT_OWNER, replace(post, number=alien), offset=offset)
-            await self.refuse(Cause.NOT_OWNER, post, page=1, offset=offset)
-            await self.refuse(Cause.RESERVED_BITS, replace(post, reserved=0x80), offset=offset)
-            await self.refuse(
-                Cause.TOO_MANY_SEGMENTS, replace(post, num_segments=255), offset=offset
-            )
-        # The number of an SRQ at the portal of QPs is that of a QP, and the other way round.
-        await self.refuse(Cause.BAD_STATE, RecvPost(user.number), offset=RECV)
-        for beside in (0x048, 0x078, 0x088, 0x0B8, 0x118, 0x138):
-            await self.refuse(Cause.BAD_OFFSET, 0, offset=beside)
-        assert await self.states() == before
-        await self.as_before(qp, user)
-
-
-@pyuvm.test()
-class WorstWriteTest(BadInputTest):
-    """A write with all faults, all its bits ones, shows them one by one as they are mended."""
-
-    async def scenario(self) -> None:
-        qp, srq, user = await self.setup()
-        pages = self.config.num_pages
-        for offset, number in ((RECV, qp.number), (SHARED, srq.number)):
-            shared = offset == SHARED
-            limit = self.config.num_srq if shared else self.config.num_qp
-            post = RecvPost.decode(ALL)
-            await self.refuse(Cause.BURST, post, page=pages, offset=offset, size=3, len=1)
-            await self.refuse(Cause.BAD_SIZE, post, page=pages, offset=offset, size=3)
-            await self.refuse(Cause.BAD_PAGE, post, page=pages, offset=offset)
-            bad = Cause.BAD_SRQ if shared else Cause.BAD_QP
-            await self.refuse(bad, post, page=1, offset=offset)
-            post = replace(post, number=limit - 1)
-            gone = Cause.NO_SRQ if shared else Cause.NO_QP
-            await self.refuse(gone, post, page=1, offset=offset)
-            post = replace(post, number=number)
-            await self.refuse(Cause.NOT_OWNER, post, page=1, offset=offset)
-            await self.refuse(Cause.RESERVED_BITS, post, offset=offset)
-            post = replace(post, reserved=0)
-            await self.refuse(Cause.TOO_MANY_SEGMENTS, post, offset=offset)
-            post = replace(post, num_segments=3)
-            await self.refuse(Cause.BAD_REGION, post, offset=offset)
-        answer = await self.env.host.write(0, NO_PORTAL, 0, line=ALL, size=6)
-        assert answer == (2, Cause.BAD_OFFSET)
-        await self.as_before(qp, user)
 
 
 @pyuvm.test()
