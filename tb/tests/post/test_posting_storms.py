@@ -11,8 +11,7 @@ import cocotb
 import pyuvm
 
 from tb.env.base_test import CarillonTest
-from tb.env.defs import Cause, Cmd, Opcode, Result
-from tb.env.harness.harness import Channel
+from tb.env.defs import Cause, Cmd, Result
 from tb.env.harness.records import Record, TermRequest
 from tb.env.host.qp import Qp
 
@@ -60,32 +59,6 @@ class RefusedConnectKeepsPeerTest(StormTest):
 
 
 @pyuvm.test()
-class LongLocalRunTest(StormTest):
-    """20 local requests behind one remote, 4 other QPs report at the same time."""
-
-    async def scenario(self) -> None:
-        qps = await self.make_qps(6)
-        t = self.env.transport
-        t.automatic = False
-        a = qps[0]
-        ans = [a.queue(a.make(Opcode.SEND, length=1))]
-        ans += [a.queue(a.make(Opcode.INVALIDATE, token=1)) for _ in range(22)]
-        for q in qps[1:]:
-            ans += [q.queue(q.make(Opcode.SEND, length=1)) for _ in range(8)]
-        for x in ans:
-            assert (await x).cause == 0
-        await self.env.sync()
-        await self.harness.cycles(100)
-        await self.env.sync()
-        t.report(0)
-        for _ in range(8):
-            for q in qps[1:]:
-                t.report(q.number)
-        await a.wait_retired(30)
-        await a.cq.wait_results(23)
-
-
-@pyuvm.test()
 class TermsKeptTest(StormTest):
     """Connections end and begin again while the term sink stands still, until CONNECT_QP waits:
     every terminate request is sent, in order.
@@ -116,27 +89,3 @@ class TermsKeptTest(StormTest):
         await self.harness.cycles(100)
         await self.env.sync()
         assert [request.data & 0xFFFF for request in self.got(TermRequest)] == ended
-
-
-@pyuvm.test()
-class LongLocalAloneTest(StormTest):
-    """Memory stands still; 30 local requests of one QP ripen behind it, with others waiting."""
-
-    async def scenario(self) -> None:
-        qps = await self.make_qps(5)
-        a = qps[0]
-        for ch in (Channel.MEM_AW, Channel.MEM_W):
-            self.harness.hold(ch, True)
-        for q in qps[1:]:
-            for _ in range(6):
-                q.queue(q.make(Opcode.INVALIDATE, token=1))
-        for _ in range(30):
-            a.queue(a.make(Opcode.INVALIDATE, token=1))
-        for q in qps[1:]:
-            for _ in range(6):
-                q.queue(q.make(Opcode.INVALIDATE, token=1))
-        await self.harness.cycles(300)
-        for ch in (Channel.MEM_AW, Channel.MEM_W):
-            self.harness.hold(ch, False)
-        for q in qps:
-            await q.wait_retired(60)

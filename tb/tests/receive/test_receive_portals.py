@@ -5,11 +5,9 @@ counted and logged, and has no other effect (SRQ-15, SRQ-17, ISO-01, ISO-02).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pyuvm
 
-from tb.env.defs import SRQ_DB, Cause, PageReg, Result
+from tb.env.defs import SRQ_DB, Cause, PageReg
 from tb.env.harness.records import WorkBeat
 from tb.env.host.qp import Qp
 from tb.env.host.srq import Srq
@@ -94,61 +92,4 @@ class ReapInputTest(BadInputTest):
         await self.refuse(Cause.BAD_INDEX, ahead, offset=REAP)
         assert await self.states() == before
         assert await srq.reap() == (0, 0)
-        await self.as_before(qp, user)
-
-
-@pyuvm.test()
-class ReplayTest(BadInputTest):
-    """Writes that were good once: after the queue is destroyed, after it has come again, after its
-    buffers have completed.
-    """
-
-    async def scenario(self) -> None:
-        qp, srq, user = await self.setup()
-        region = await self.env.host.register(8)
-        for life in range(3):
-            own = await self.idle_qp(recv_depth=2, log2=2)
-            again = await self.env.host.create_srq(size=2)
-            taker = await self.qp(srq=again, share=own)
-            old = own.make_recv([region.segment()]), again.make_recv([region.segment()])
-            for queue, post in zip((own, again), old, strict=True):
-                await self.accept_recv(queue, [post])
-            await own.connect(own.number ^ 1)
-            await self.consume(own, [old[0]], [8])
-            again.auto_reap = False
-            await self.consume(taker, [old[1]], [8])
-            word = SRQ_DB.pack(index=again.index, srq=again.number)
-            assert await again.reap() == (0, 0)
-            # The same post is another buffer; the same reaped index says nothing new.
-            for queue, post in zip((own, again), old, strict=True):
-                await self.accept_recv(queue, [post])
-            assert await again.reap() == (0, 0)
-            await self.accounts(again, 1, 1)
-            await self.consume(taker, [old[1]], [8])
-            await self.consume(own, [old[0]], [8])
-            assert await again.reap() == (0, 0)
-            assert await again.reap(word & 0xFFFF) == (2, Cause.BAD_INDEX)
-            last = SRQ_DB.pack(index=again.index, srq=again.number)
-            await own.destroy()
-            await taker.destroy()
-            await again.free()
-            await self.refuse(Cause.NO_QP, old[0], offset=RECV)
-            await self.refuse(Cause.NO_QP, replace(old[0], number=taker.number), offset=RECV)
-            await self.refuse(Cause.NO_SRQ, old[1], offset=SHARED)
-            for index in (word, last):
-                await self.refuse(Cause.NO_SRQ, index, offset=REAP)
-            # In the next life of the SRQ its own start counts, on another page nothing does.
-            again.page = 1
-            await again.create()
-            for index in (word, last):
-                await self.refuse(Cause.NOT_OWNER, index, offset=REAP)
-            await self.refuse(Cause.NOT_OWNER, old[1], offset=SHARED)
-            await again.free()
-            await self.rest(16)
-            assert await own.cq.destroy() == Result.OK, life
-        # The key of a region that is gone.
-        await region.deregister()
-        dead = qp.make_recv([region.segment()])
-        await self.refuse(Cause.BAD_REGION, dead, offset=RECV)
-        await self.refuse(Cause.BAD_REGION, replace(dead, number=srq.number), offset=SHARED)
         await self.as_before(qp, user)
