@@ -77,7 +77,7 @@ PYTHON_TESTS = (
 SIMULATIONS = (
     *("test_verbs", "test_posting_input.FieldsTest", "test_posting_input.LengthTest"),
     *("test_post_smoke.PostSmokeTest", "test_post_traffic.PostTrafficTest"),
-    "test_window_storms.RemovalStormTest",
+    "test_windows_life.WindowTroublesTest",
 )
 BUILD = "engine_small"
 

@@ -13,7 +13,7 @@ from models.post.post import Post, Segment
 from models.verb import Verb
 from models.verbs import VERBS
 from tb.env.defs import Cause, Cmd, CqeStatus, Opcode, QpState, TraceOp
-from tb.env.harness.records import DoorbellRequest, TermRequest, Trace, WorkBeat
+from tb.env.harness.records import TermRequest, Trace, WorkBeat
 from tb.env.host.driver import LogEntry
 from tb.env.host.qp import Qp
 from tb.tests.common.directed import DirectedTest
@@ -186,10 +186,6 @@ class PostingTest(DirectedTest):
     def steps(self, qp: Qp, op: TraceOp, since: int = 0) -> list[Trace]:
         """Steps of a QP."""
         return [t for t in self.of(Trace, since) if t.op == op and t.cq == qp.number]
-
-    def accepted_at(self, since: int = 0) -> list[int]:
-        """Cycles in which writes were accepted."""
-        return [record.cycle for record in self.of(DoorbellRequest, since)]
 
     @staticmethod
     def qp_log(cause: Cause, qp: int, detail: int = 0) -> LogEntry:

@@ -18,12 +18,9 @@ from tb.tests.common.windowing import (
     GENERATION,
     GRANTED,
     INVALID_TOKEN,
-    OTHER_ZONE,
     READ,
-    REMOTE,
     WINDOW,
     WRITE,
-    ZONE,
     WindowTest,
     bad_token,
     segment,
@@ -284,25 +281,3 @@ class InUseTest(WindowTest):
         assert await self.result(Cmd.DESTROY_QP, qp.number) == Result.IN_USE
         await self.revive(qp)
         assert await self.look([region], [window] if window else []) == before
-
-
-@pyuvm.test()
-class ZoneTest(WindowTest):
-    """The zone is the present QP's: the same number with another zone uses other objects."""
-
-    async def scenario(self) -> None:
-        region, window = await self.memory(64), await self.window()
-        qp = await self.guarded()
-        await self.bind(window, qp, region)
-        await self.demand_verdict(qp, GRANTED, READ, region.key, region.base, 8)
-        await self.invalidate(qp, window.key)
-        number = qp.number
-        await self.remove(qp)
-        qp = await self.guarded(number=number, zone=OTHER_ZONE)
-        assert qp.zone != ZONE
-        await self.demand_verdict(qp, Verdict.WRONG_QP, READ, region.key, region.base, 8)
-        post = window.make_bind(qp, region, rights=REMOTE)
-        await self.execute(qp, post, INVALID_TOKEN)
-        await self.revive(qp)
-        mine = await self.window(zone=OTHER_ZONE)
-        await self.execute(qp, mine.make_bind(qp, region), BAD_MEMORY)

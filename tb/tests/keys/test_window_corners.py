@@ -6,6 +6,8 @@ destroyed, removal of a device that does nothing.
 
 from __future__ import annotations
 
+from itertools import product
+
 import pyuvm
 
 from models.post.post import Post, Segment
@@ -156,17 +158,18 @@ class LoneCheckTest(CornerTest):
 
 @pyuvm.test()
 class TwoEntriesTest(InvalidatingTest):
-    """Two entries from an SRQ: a solicited message with a bad token; a window of context 0."""
+    """From an SRQ: a bad token, for two entries and for one; a window of context 0."""
 
     async def scenario(self) -> None:
         await self.set_up(nd1=True, shared=True)
-        qp = self.qp_
-        for solicited in (False, True):
+        qp, one = self.qp_, await self.guarded(srq=self.qp_.srq)
+        for user, solicited in product((qp, one), (False, True)):
             (cookie,) = await self.buffers(1)
-            await self.answers([self.send_invalidate(qp, 0, solicited=solicited)], BAD_TOKEN)
-            self.settle(qp)
-            await self.demand_entries(qp, [plain(cookie, 0, CqeStatus.INVALID_TOKEN)])
-            await self.revive(qp)
+            await self.answers([self.send_invalidate(user, 0, solicited=solicited)], BAD_TOKEN)
+            self.settle(user)
+            bad = plain(cookie, 0, CqeStatus.INVALID_TOKEN)
+            await self.demand_entries(user, [bad if user is qp else bad_token(cookie, 0)])
+            await self.revive(user)
         window = await self.window(context=0)
         key = await self.bind(window, qp, self.target)
         (cookie,) = await self.buffers(1)

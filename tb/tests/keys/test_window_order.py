@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requests that change keys take effect in their place: between remote ones, behind fences, held
-ones; nothing behind a failing one is indicated; Reads that invalidate when they retire.
+"""Requests that change keys take effect in their place: between remote ones, held ones;
+nothing behind a failing one is indicated; Reads that invalidate when they retire.
 """
 
 from __future__ import annotations
@@ -147,72 +147,6 @@ class FailingInBatchTest(OrderTest):
                 self.report(qp, *[OK] * place)
             statuses = [OK] * place + [INVALID_TOKEN] + [CANCELED] * (3 - place)
             await self.demand_results(qp, posts, *statuses)
-
-
-@pyuvm.test()
-class ExecutedStaysTest(OrderTest):
-    """What was executed stays so, whatever its completion says when something before it fails; what
-    is skipped changes nothing; SILENT_SUCCESS has no completion and the same effect.
-    """
-
-    async def scenario(self) -> None:
-        await self.set_up()
-        qp, (window, other) = self.qp_, self.windows
-        posts = [self.write_post(qp), window.make_bind(qp, self.target)]
-        await self.accept(qp, posts)
-        await self.rest()
-        status = await window.refresh()
-        assert status.valid
-        self.report(qp, FAILED)
-        await self.demand_results(qp, posts, FAILED, CANCELED)
-        assert await window.query() == status
-        await self.revive(qp)
-        await self.demand_verdict(qp, GRANTED, READ, window.key, self.target.base, 8)
-        # Held, and then flushed: skipped.
-        post = other.make_bind(qp, self.target, defer=True)
-        await self.accept(qp, [post])
-        await qp.flush()
-        await self.demand_results(qp, [post], CANCELED)
-        assert not (await other.query()).valid
-        await self.revive(qp)
-        # Silent.
-        post = other.make_bind(qp, self.target, silent=True)
-        await self.accept(qp, [post])
-        await self.rest()
-        assert qp.cq.get_cq_results() == []
-        assert (await other.refresh()).valid
-        post = other.make_bind(qp, self.target, silent=True)
-        await self.execute(qp, post, 5)
-
-
-@pyuvm.test()
-class FenceTest(OrderTest):
-    """A local request with READ_FENCE takes effect when the Reads before it have retired."""
-
-    async def scenario(self) -> None:
-        await self.set_up()
-        qp, window = self.qp_, self.windows[0]
-        posts = [
-            self.read_post(qp),
-            window.make_bind(qp, self.target, fence=True),
-            qp.make(Opcode.INVALIDATE, token=window.key + GENERATION),
-        ]
-        mark = self.mark
-        await self.accept(qp, posts)
-        await self.rest()
-        assert self.key_steps(TraceOp.BIND, mark) == []
-        assert not (await window.query()).valid
-        self.report(qp)
-        await self.demand_results(qp, posts, OK, OK, OK)
-        self.demand_in_place(qp, posts, mark)
-        # The Read fails: it is never executed.
-        await window.refresh()
-        posts = [self.read_post(qp), window.make_bind(qp, self.target, fence=True)]
-        await self.accept(qp, posts)
-        await self.rest()
-        self.report(qp, FAILED)
-        await self.demand_results(qp, posts, FAILED, CANCELED)
-        assert not (await window.query()).valid
 
 
 @pyuvm.test()

@@ -20,7 +20,6 @@ BUILD = ["engine", "engine_small"]
 
 #: Most cycles from the response of a failed post to the beat, and from a write to its beat.
 AFTER_FAILURE = 8
-AFTER_WRITE = 12
 FOREIGN = 1
 
 
@@ -142,38 +141,6 @@ class ForeignFailureTest(DeferralTest):
         assert (status.tail - status.released) & self.mask == 2
         await self.fail(qp, bad.encode(), Cause.RESERVED_BITS, posts)
         self.report(qp, 0, 0)
-        await self.demand_results(qp, posts, OK)
-
-
-@pyuvm.test()
-class BatchTest(DeferralTest):
-    """DF-06: a post without DEFER indicates itself and all that is held, as one batch of which only
-    the last beat is marked; on an idle engine at once.
-    """
-
-    async def scenario(self) -> None:
-        qp = await self.qp()
-        for count in range(qp.depth):
-            posts = await self.hold(qp, count)
-            await self.rest()
-            mark = self.mark
-            posts += await self.accept(qp, [self.write_post(qp)])
-            await self.rest()
-            beats = self.demand_beats(qp, posts, mark)
-            (write,) = self.accepted_at(mark)
-            assert beats[0].cycle - write <= AFTER_WRITE
-            self.report(qp, *[0] * len(posts))
-            await self.demand_results(qp, posts, OK)
-        # Several batches, one after the other: each has its own end.
-        mark = self.mark
-        pattern = [True, False, False, True] if qp.depth == 4 else [True, False, False] * 8
-        posts = [self.write_post(qp, defer=defer) for defer in pattern]
-        posts[-1] = self.write_post(qp)
-        await self.accept(qp, posts)
-        await self.rest()
-        ends = [n for n, post in enumerate(posts) if not post.flags & PostFlag.DEFER]
-        self.demand_beats(qp, posts, mark, ends)
-        self.report(qp, *[0] * len(posts))
         await self.demand_results(qp, posts, OK)
 
 

@@ -7,51 +7,9 @@ from itertools import permutations
 
 import pyuvm
 
-from models.post.post import Post
 from tb.tests.common.posting import CANCELED, OK, PostingTest
 
 BUILD = ["engine", "engine_small"]
-
-
-@pyuvm.test()
-class IndicationOrderTest(PostingTest):
-    """DF-09: random chains on all QPs over a stalling work sink; each accepted post is indicated
-    once, in post order, none is left out.
-    """
-
-    async def scenario(self) -> None:
-        rng = self.rng("chains")
-        count = min(4, self.config.num_qp)
-        qps = [await self.qp() for _ in range(count)]
-        accepted: dict[int, list[Post]] = {qp.number: [] for qp in qps}
-        for probability in (0.0, 0.3, 0.9):
-            self.env.work.stall(probability, self.env.seed)
-            for _ in range(12):
-                mark = self.mark
-                tried = []
-                for _ in range(4 * qps[0].depth):
-                    qp = rng.choice(qps)
-                    post = self.write_post(qp, defer=rng.random() < 0.7)
-                    line = post.encode() if rng.random() < 0.9 else post.encode() | 1 << 60
-                    tried.append((qp, post, qp.queue(line)))
-                for qp in qps:
-                    post = self.write_post(qp)
-                    tried.append((qp, post, qp.queue(post)))
-                new: dict[int, list[Post]] = {qp.number: [] for qp in qps}
-                for qp, post, answer in tried:
-                    if not (await answer).resp:
-                        new[qp.number].append(post)
-                # A sink that stalls in nine cycles of ten is quiet for long.
-                await self.rest(512)
-                for qp in qps:
-                    accepted[qp.number] += new[qp.number]
-                    beats = self.beats(qp, mark)
-                    assert [b.data for b in beats] == [p.encode() for p in new[qp.number]]
-                    assert beats[-1].last
-                    self.report(qp, *[0] * len(beats))
-                    await self.demand_results(qp, new[qp.number], OK)
-        self.env.work.stall(0.0)
-        assert all(len(posts) > 20 for posts in accepted.values())
 
 
 @pyuvm.test()

@@ -102,21 +102,3 @@ class PostSmokeTest(_PostTest):
         for qp in qps:
             await qp.destroy()
             await qp.cq.destroy()
-
-
-@pyuvm.test()
-class PostLoopTest(_PostTest):
-    """Posts one per cycle, reported by the harness."""
-
-    async def scenario(self) -> None:
-        env = self.env
-        first, _ = await self.pair()
-        env.transport.loopback(latency=3, mask=0xFFFF, match=11, status=7)
-        statuses = []
-        for _ in range(3):
-            answers = first.queue_many(first.make(Opcode.WRITE, length=8) for _ in range(4))
-            assert [(await answer).cause for answer in answers] == [0] * 4
-            statuses += [result.status for result in await first.cq.wait_results(4)]
-            await first.cq.update_consumer_index()
-        assert statuses == [0] * 11 + [7]
-        assert (await first.query()).state == QpState.ERROR

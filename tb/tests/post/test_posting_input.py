@@ -13,7 +13,7 @@ import pyuvm
 from models.post.post import Post, Segment
 from models.verb import Verb
 from models.verbs import BAD_OPCODES, VERBS
-from tb.env.defs import Cause, Cmd, Kind, Opcode, PageReg, PostFlag, QpState, Result
+from tb.env.defs import Cause, Cmd, Kind, Opcode, PostFlag, QpState, Result
 from tb.env.harness.records import Interrupt, MemWrite, TermRequest, Trace, WorkBeat
 from tb.env.host.driver import LogEntry
 from tb.env.host.qp import Qp
@@ -247,60 +247,6 @@ class PrecedenceTest(InputTest):
         self.report(other)
         await first.wait_retired()
         await other.wait_retired()
-
-
-@pyuvm.test()
-class PortalTest(InputTest):
-    """ISO-02: writes to the portals with other sizes, strobes, lengths and places; QPs that are out
-    of range, missing, of another page or being destroyed; the receive portals (DF-10).
-    """
-
-    async def scenario(self) -> None:
-        qp = await self.qp()
-        foreign = await self.qp(page=1)
-        held = await self.hold(qp, 2) + await self.hold(foreign, 1)
-        post = self.write_post(qp)
-        for offset in (PageReg.SEND, PageReg.RECV, PageReg.SRQ_RECV, NO_PORTAL):
-            for length in (1, 15, 255):
-                await self.refuse(Cause.BURST, post, offset=offset, len=length)
-            for size in range(6):
-                await self.refuse(Cause.BAD_SIZE, post, offset=offset, size=size)
-            for strb in (0, 1, FULL >> 1, FULL - 1, FULL ^ 1 << 32, 0xFFFF_FFFF):
-                await self.refuse(Cause.BAD_SIZE, post, offset=offset, strb=strb)
-            if offset == NO_PORTAL:
-                await self.refuse(Cause.BAD_OFFSET, post, offset=offset)
-        for offset in (0x008, 0x038, 0x048, 0x0F8):
-            await self.refuse(Cause.BAD_OFFSET, post, offset=offset, size=3)
-        # Each bit of the place counts, those below a line, too.
-        elsewhere = [1 << n for n in range(12) if 1 << n not in (PageReg.RECV, PageReg.SRQ_RECV)]
-        for offset in (*elsewhere, PageReg.CQ_DB, 0x140, 0xFC0):
-            await self.refuse(Cause.BAD_SIZE, post, offset=offset)
-        for number in (*(1 << n for n in range(16)), 0xFFFF):
-            if number >= self.config.num_qp:
-                await self.refuse(Cause.BAD_QP, replace(post, qp=number))
-                await self.refuse(Cause.BAD_QP, replace(post, qp=number | qp.number))
-        for number in range(2, self.config.num_qp):
-            await self.refuse(Cause.NO_QP, replace(post, qp=number))
-        await self.refuse(Cause.NOT_OWNER, replace(post, qp=foreign.number))
-        await self.refuse(Cause.NOT_OWNER, post, page=1)
-        for bit in range(20):
-            if 1 << bit >= self.config.num_pages:
-                await self.refuse(Cause.BAD_PAGE, post, page=1 << bit)
-        assert self.of(WorkBeat) == []
-        # All is as it was: the next good post releases what was held.
-        held[2:2] = await self.accept(qp, [post])
-        await self.rest()
-        self.demand_beats(qp, held[:3], 0)
-        self.report(qp, 0, 0, 0)
-        await self.demand_results(qp, held[:3], OK)
-        held += await self.accept(foreign, [self.write_post(foreign)])
-        await self.rest()
-        assert await foreign.destroy(wait=False) == Result.PENDING
-        for page in (0, 1):
-            await self.refuse(Cause.NO_QP, replace(post, qp=foreign.number), page=page)
-        self.report(foreign, 0, 0)
-        await self.demand_results(foreign, held[3:], OK, done=False)
-        assert await foreign.destroy(wait=False) == Result.OK
 
 
 @pyuvm.test()

@@ -11,9 +11,8 @@ import cocotb
 import pyuvm
 
 from tb.env.base_test import CarillonTest
-from tb.env.defs import Cause, Cmd, Opcode, Result
-from tb.env.harness.harness import Channel
-from tb.env.harness.records import DoneReport, DoorbellResponse, Record, TermRequest
+from tb.env.defs import Cause, Cmd, Result
+from tb.env.harness.records import Record, TermRequest
 from tb.env.host.qp import Qp
 
 BUILD = "engine"
@@ -60,99 +59,6 @@ class RefusedConnectKeepsPeerTest(StormTest):
 
 
 @pyuvm.test()
-class LongLocalRunTest(StormTest):
-    """20 local requests behind one remote, 4 other QPs report at the same time."""
-
-    async def scenario(self) -> None:
-        qps = await self.make_qps(6)
-        t = self.env.transport
-        t.automatic = False
-        a = qps[0]
-        ans = [a.queue(a.make(Opcode.SEND, length=1))]
-        ans += [a.queue(a.make(Opcode.INVALIDATE, token=1)) for _ in range(22)]
-        for q in qps[1:]:
-            ans += [q.queue(q.make(Opcode.SEND, length=1)) for _ in range(8)]
-        for x in ans:
-            assert (await x).cause == 0
-        await self.env.sync()
-        await self.harness.cycles(100)
-        await self.env.sync()
-        t.report(0)
-        for _ in range(8):
-            for q in qps[1:]:
-                t.report(q.number)
-        await a.wait_retired(30)
-        await a.cq.wait_results(23)
-
-
-@pyuvm.test()
-class ConnStormTest(StormTest):
-    """Connection events that mean nothing, one a cycle: posts and commands of others go on."""
-
-    count = 900
-
-    async def scenario(self) -> None:
-        qps = await self.make_qps(2)
-        extra = await self.env.host.create_qp(cq=qps[0].cq)  # IDLE
-        await self.env.sync()
-        start = self.harness.cycle + 20
-        for _ in range(self.count):
-            self.env.conn.send(extra.number, at_cycle=start)
-        ans = qps[0].queue(qps[0].make(Opcode.SEND, length=1), at=start + 50)
-        assert (await ans).cause == 0
-        await self.env.sync()
-        waited = self.got(DoorbellResponse)[-1].cycle - start - 50
-        assert waited < 200, f"post answered {waited} cycles after it was offered"
-
-
-@pyuvm.test()
-class AgeInConnStormTest(StormTest):
-    """The age limit is kept while connection events storm in."""
-
-    async def scenario(self) -> None:
-        qps = await self.make_qps(2, age=1)
-        extra = await self.env.host.create_qp(cq=qps[0].cq)
-        await self.env.sync()
-        start = self.harness.cycle + 60
-        qps[0].queue(qps[0].make(Opcode.SEND, length=1, defer=True), at=start - 20)
-        bound = 2 * self.config.mod_tick + 64 * self.config.num_qp
-        for _ in range(bound + 500):
-            self.env.conn.send(extra.number, at_cycle=start)
-        await self.harness.until(start + bound + 700)
-        await self.env.sync()
-
-
-@pyuvm.test()
-class TermsHeldLongTest(StormTest):
-    """The term sink stands still for long: good reports of another QP must go on."""
-
-    allow = ("no_posts", "no_receives", "no_completions")
-
-    async def scenario(self) -> None:
-        qps = await self.make_qps(8)
-        t = self.env.transport
-        t.automatic = False
-        for q in qps:
-            assert await q.send(length=1) == Cause.NONE
-        self.env.term.hold()
-        await self.env.sync()
-        for q in qps[:5]:
-            self.env.conn.send(q.number)
-        await self.harness.cycles(30)
-        t.report(5, 7)  # fails: waits for its step
-        t.report(6, 0)
-        await self.harness.cycles(300)
-        await self.env.sync()
-        n = len(self.got(DoneReport))
-        self.env.term.hold(False)
-        await self.harness.cycles(300)
-        t.automatic = True
-        for q in qps:
-            t.release(q.number)
-        assert n == 2, f"reports taken while the term sink stood still: {n}"
-
-
-@pyuvm.test()
 class TermsKeptTest(StormTest):
     """Connections end and begin again while the term sink stands still, until CONNECT_QP waits:
     every terminate request is sent, in order.
@@ -183,56 +89,3 @@ class TermsKeptTest(StormTest):
         await self.harness.cycles(100)
         await self.env.sync()
         assert [request.data & 0xFFFF for request in self.got(TermRequest)] == ended
-
-
-@pyuvm.test()
-class LongLocalAloneTest(StormTest):
-    """Memory stands still; 30 local requests of one QP ripen behind it, with others waiting."""
-
-    async def scenario(self) -> None:
-        qps = await self.make_qps(5)
-        a = qps[0]
-        for ch in (Channel.MEM_AW, Channel.MEM_W):
-            self.harness.hold(ch, True)
-        for q in qps[1:]:
-            for _ in range(6):
-                q.queue(q.make(Opcode.INVALIDATE, token=1))
-        for _ in range(30):
-            a.queue(a.make(Opcode.INVALIDATE, token=1))
-        for q in qps[1:]:
-            for _ in range(6):
-                q.queue(q.make(Opcode.INVALIDATE, token=1))
-        await self.harness.cycles(300)
-        for ch in (Channel.MEM_AW, Channel.MEM_W):
-            self.harness.hold(ch, False)
-        for q in qps:
-            await q.wait_retired(60)
-
-
-@pyuvm.test()
-class LongSkipTest(StormTest):
-    """30 held requests are skipped while others retire and memory stands still."""
-
-    async def scenario(self) -> None:
-        qps = await self.make_qps(5)
-        a = qps[0]
-        for _ in range(30):
-            await a.send(length=1, defer=True)
-        for ch in (Channel.MEM_AW, Channel.MEM_W):
-            self.harness.hold(ch, True)
-        for q in qps[1:]:
-            for _ in range(16):
-                q.queue(q.make(Opcode.INVALIDATE, token=1))
-        await self.harness.cycles(60)
-        await a.flush()
-        await self.harness.cycles(200)
-        for ch in (Channel.MEM_AW, Channel.MEM_W):
-            self.harness.hold(ch, False)
-        for q in qps:
-            await q.wait_retired(60)
-        await a.cq.wait_results(30)
-        await a.cq.update_consumer_index()
-        await a.reset()
-        await a.connect(1)
-        for _ in range(30):
-            assert await a.invalidate(2) == 0

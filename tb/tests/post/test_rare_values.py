@@ -14,7 +14,6 @@ from tb.tests.common.upsetting import UpsetsTest
 
 BUILD = "engine"
 
-STATUS = 2  # the copy of the pages' status that is read
 POSTS = -53  # states of QPs, among the memories from the end
 TAKEN, TAILS, DONE = -13, -12, -11  # indices of their receive queues, as commands see them
 

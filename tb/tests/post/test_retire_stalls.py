@@ -6,7 +6,7 @@ from __future__ import annotations
 import pyuvm
 
 from models.post.post import Post
-from tb.env.defs import Cause, TraceOp
+from tb.env.defs import TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
 from tb.tests.common.posting import OK, PostingTest
@@ -111,47 +111,3 @@ class DispatchStallTest(PostingTest):
                 self.report(owner)
             await self.demand_results(owner, wanted, OK)
         return still
-
-
-@pyuvm.test()
-class StalledCompletionsTest(PostingTest):
-    """DF-03, DF-12: what is reported or executed while completions of its QP are stalled completes
-    behind them.
-    """
-
-    async def scenario(self) -> None:
-        qp, *fillers = [await self.qp(depth=4) for _ in range(4)]
-        for make in (self.write_post, self.local_post):
-            remote = make == self.write_post
-            self.harness.stall(Channel.MEM_AW, hold=True)
-            ahead = await self.fill(fillers)
-            posts = [make(qp) for _ in range(2)]
-            if remote:
-                posts += [make(qp) for _ in range(2)]
-            await self.accept(qp, posts)
-            await self.harness.cycles(64)
-            if remote:
-                self.report(qp, 0, 0)
-                await self.harness.cycles(32)
-                self.report(qp, 0, 0)
-            else:
-                posts += await self.accept(qp, [make(qp) for _ in range(2)])
-            await self.harness.cycles(32)
-            self.harness.stall(Channel.MEM_AW, hold=False)
-            for filler, found in ahead.items():
-                await self.demand_results(filler, found, OK)
-            await self.demand_results(qp, posts, OK)
-
-    async def fill(self, fillers: list[Qp]) -> dict[Qp, list[Post]]:
-        """Completions until they are stalled, so that a send queue stays full."""
-        found: dict[Qp, list[Post]] = {qp: [] for qp in fillers}
-        for _ in range(16):
-            for qp in fillers:
-                for _ in range(qp.depth):
-                    post = self.local_post(qp)
-                    cause = await qp.post(post)
-                    if cause == Cause.QUEUE_FULL:
-                        return found
-                    assert cause == Cause.NONE
-                    found[qp].append(post)
-        raise AssertionError("nothing stalls completions")

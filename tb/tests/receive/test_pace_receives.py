@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pace of receives and of checks in clock cycles (architecture.md, "The way of a receive" and of a
-key; receive.md, windows.md): ways through an idle engine, and streams (SRQ-09, ISO-04).
+"""Pace of receives in clock cycles (architecture.md, "The way of a receive"; receive.md): ways
+through an idle engine, and streams (SRQ-09, ISO-04).
 """
 
 from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import CheckKind, TraceOp, Verdict
+from tb.env.defs import TraceOp
 from tb.env.harness.records import (
-    AccessCheck,
-    AccessVerdict,
     DoorbellRequest,
     DoorbellResponse,
     MemWrite,
@@ -125,37 +123,3 @@ class FlushPaceTest(ReceivePaceTest):
             assert len(cycles) == self.most and took <= 4 * self.most, f"cycles: {cycles}"
             await self.demand(qp, canceled(cookies))
             await self.reconnect(qp)
-
-
-@pyuvm.test()
-class CheckPaceTest(ReceivePaceTest):
-    """A check to its verdict through an idle engine; a check in every cycle: none waits, verdicts
-    follow as fast.
-    """
-
-    allow = ("no_completions",)
-
-    async def scenario(self) -> None:
-        qps = [await self.guarded() for _ in range(2)]
-        memory = await self.memory()
-        windows = [await self.window() for _ in qps]
-        for qp, window in zip(qps, windows, strict=True):
-            await self.bind(window, qp, memory)
-        for turn in range(ROUNDS):
-            for number, (qp, window) in enumerate(zip(qps, windows, strict=True)):
-                await self.rest(16)
-                await self.harness.cycles((turn + number) % 7)
-                mark = self.mark
-                found = await self.check(qp, CheckKind.READ, window.key, memory.base, 8)
-                assert found == Verdict.GRANTED
-                self.note("verdict", self.one(AccessCheck, mark), self.one(AccessVerdict, mark))
-        self.demand_ways(verdict=2)
-        count = 64
-        mark, at = self.mark, self.harness.cycle + LEAD
-        for n in range(count):
-            self.post_check(qps[n % 2], CheckKind.READ, windows[n % 2].key, memory.base, 8, at)
-        await self.harness.until(at)
-        await self.rest(16)
-        self.in_a_row(self.of(AccessCheck, mark), count)
-        self.in_a_row(self.of(AccessVerdict, mark), count)
-        assert all(v.data >> 16 == Verdict.GRANTED for v in self.of(AccessVerdict, mark))

@@ -9,14 +9,10 @@ from dataclasses import replace
 
 import pyuvm
 
-from models.post.post import Post, Segment
+from models.post.post import Segment
 from models.receive.receive_post import RecvPost
-from tb.env.agents.base import Pending
-from tb.env.agents.doorbell import WriteResult
-from tb.env.defs import CQ_DB, SRQ_DB, Cause, CqeStatus, CqStatus, PageReg, QpState
-from tb.env.harness.records import DoorbellRequest, DoorbellResponse
+from tb.env.defs import Cause, CqeStatus, CqStatus
 from tb.env.host.qp import Qp
-from tb.env.host.srq import Srq
 from tb.tests.common.posting import OK
 from tb.tests.common.receive_posts import ReceivePostTest
 
@@ -60,44 +56,6 @@ class OwnQueueFullTest(ReceivePostTest):
         full = (2, Cause.QUEUE_FULL)
         assert answers == [(0, 0)] * room + [full] * 3, (room, answers)
         return posts[:room]
-
-
-@pyuvm.test()
-class SharedQueueFullTest(ReceivePostTest):
-    """QUEUE_FULL exactly at the size of an SRQ; a slot is free again when the completion is reaped,
-    not before.
-    """
-
-    async def scenario(self) -> None:
-        most = 1 << self.config.srq_log2
-        for size in sorted({1, 2, 3, most - 1, most}):
-            srq = await self.env.host.create_srq(size=size)
-            srq.auto_reap = False
-            qp = await self.qp(srq=srq, log2=6)
-            posts = [srq.make_recv() for _ in range(size + 3)]
-            answers = [await answer for answer in srq.queue_recv_many(posts)]
-            assert answers == [(0, 0)] * size + [(2, Cause.QUEUE_FULL)] * 3
-            assert (await srq.query()) == (size, size)
-            late = []
-            for n in range(size):
-                await self.take(qp)
-                assert (await srq.post_recv()).cause == Cause.QUEUE_FULL
-                self.receiver.report(qp.number)
-                await self.demand_received(qp, posts[n : n + 1])
-                assert (await srq.post_recv()).cause == Cause.QUEUE_FULL
-                # The slot is there for the very next write.
-                new = [srq.make_recv() for _ in range(2)]
-                reaped = srq.post_reap()
-                found = [await answer for answer in (reaped, *srq.queue_recv_many(new))]
-                assert found == [(0, 0), (0, 0), (2, Cause.QUEUE_FULL)], found
-                late.append(new[0])
-                assert (await srq.query()) == (size, size)
-            await self.consume(qp, late)
-            assert (await srq.query()) == (0, size)
-            assert await srq.reap() == (0, 0)
-            assert (await srq.query()) == (0, 0)
-            await self.remove(qp)
-            await srq.free()
 
 
 @pyuvm.test()
@@ -291,85 +249,3 @@ class InitiatorTest(ReceivePostTest):
         for one, posts in ((qp, held), (other, sent)):
             self.report(one, *[0] * len(posts))
             await self.demand_results(one, posts, OK)
-
-
-@pyuvm.test()
-class BackToBackTest(ReceivePostTest):
-    """Every kind of write one per cycle, good and bad: each has its answer in order, none waits for
-    another; the page tells about the latest (SRQ-09).
-    """
-
-    async def scenario(self) -> None:
-        self.room = min(1 << self.config.rq_log2, 1 << self.config.sq_log2, 4)
-        srq = await self.env.host.create_srq(size=self.room)
-        qp = await self.qp(recv_depth=self.room, depth=self.room, log2=6)
-        for rounds in range(4):
-            await self.round(qp, srq, rounds)
-        await self.rest()
-
-    def writes(self, qp: Qp, srq: Srq, full: bool) -> list[tuple[Pending[WriteResult], int, int]]:
-        """Answers to come, page and expected cause."""
-        host = self.env.host
-        start = self.start
-        recv, shared = qp.make_recv(), srq.make_recv()
-        send = self.write_post(qp)
-        room = Cause.QUEUE_FULL if full else Cause.NONE
-        missing = self.config.num_qp - 1
-        db = SRQ_DB.pack(index=start, srq=srq.number)
-        ahead = SRQ_DB.pack(index=start + 1 & self.mask, srq=srq.number)
-        cq_db = CQ_DB.pack(cons=qp.cq.consumer_index, cq=qp.cq.number)
-        post = host.env.doorbells.post
-        if not full:
-            self.sends.append(send)
-            self.receives.append(recv)
-            self.shared.append(shared)
-        return [
-            (qp.queue(send), 0, room),
-            (qp.queue_recv(recv), 0, room),
-            (srq.queue_recv(shared), 0, room),
-            (srq.post_reap(start), 0, Cause.NONE),
-            (qp.queue_recv(replace(recv, number=missing)), 0, Cause.NO_QP),
-            (srq.queue_recv(replace(shared, reserved=1 << 16)), 0, Cause.RESERVED_BITS),
-            (post(0, PageReg.SRQ_DB, ahead), 0, Cause.BAD_INDEX),
-            (qp.queue_recv(recv, page=1), 1, Cause.NOT_OWNER),
-            (post(0, PageReg.CQ_DB, cq_db), 0, Cause.NONE),
-            (srq.queue_recv(replace(shared, num_segments=9)), 0, Cause.TOO_MANY_SEGMENTS),
-            (post(1, PageReg.SRQ_DB, db), 1, Cause.NOT_OWNER),
-            (qp.queue(replace(send, opcode=0)), 0, Cause.BAD_OPCODE),
-            (qp.queue_recv(recv, length=0, strb=1), 0, Cause.BAD_SIZE),
-        ]
-
-    async def round(self, qp: Qp, srq: Srq, rounds: int) -> None:
-        """Fills both queues, and goes on when they are full; then everything completes."""
-        host = self.env.host
-        self.sends: list[Post] = []
-        self.receives: list[RecvPost] = []
-        self.shared: list[RecvPost] = []
-        self.start = (await srq.status()).reaped
-        before = [await host.page_status(page) for page in (0, 1)]
-        await self.rest(32)
-        mark = self.mark
-        expected = [w for n in range(self.room + 2) for w in self.writes(qp, srq, n >= self.room)]
-        for n, (answer, page, cause) in enumerate(expected):
-            got = await answer
-            assert got == (2 if cause else 0, cause), f"{n}, page {page}: {got}, {cause!r}"
-        await self.rest(32)
-        taken = self.accepted_at(mark)
-        assert taken == list(range(taken[0], taken[0] + len(expected))), "not one per cycle"
-        answered = [record.cycle for record in self.of(DoorbellResponse, mark)]
-        waits = {at - start for start, at in zip(taken, answered, strict=True)}
-        assert len(waits) == 1, f"answers after {waits} cycles"
-        for page in (0, 1):
-            causes = [cause for _, where, cause in expected if where == page]
-            refused = before[page][1] + sum(map(bool, causes))
-            assert await host.page_status(page) == (causes[-1], refused)
-        assert (await qp.query()).state == QpState.CONNECTED
-        self.demand_beats(qp, self.sends, mark, range(self.room))
-        self.report(qp, *[0] * self.room)
-        await self.demand_results(qp, self.sends, OK)
-        await self.consume(qp, self.receives)
-        user = await self.qp(srq=srq, log2=3, context=5)
-        await self.consume(user, self.shared)
-        await self.accounts(srq, 0, 0)
-        await self.remove(user)
-        assert len(self.of(DoorbellRequest, mark)) > len(expected) == 13 * (self.room + 2), rounds

@@ -12,68 +12,17 @@ from typing import ClassVar
 import pyuvm
 
 from tb.env.defs import Cmd, QpState, Result
-from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
 from tb.tests.common.posting import FAILED
 from tb.tests.common.taking import (
-    LENGTH,
-    LENGTH_ERROR,
     NOT_READY,
     REFUSED,
-    TAKEN,
-    TOO_LONG,
     TakingTest,
     Want,
     canceled,
 )
 
 BUILD = ["engine", "engine_small"]
-
-
-@pyuvm.test()
-class BehindLengthErrorTest(TakingTest):
-    """Requests of the QP right behind a message that is too long, at every distance: each takes a
-    buffer or is refused, none behind one that is refused takes; everything completes, once.
-    """
-
-    async def scenario(self) -> None:
-        _, (user, other) = await self.shared(2)
-        own = await self.own()
-        for qp in (user, own):
-            queue = qp.srq or qp
-            taken_behind = set()
-            for gap in range(16):
-                cookies = await self.supply(queue, 4)
-                start = self.harness.cycle + 64
-                pending = self.ask(qp, LENGTH + 1, at=start)
-                for n in range(3):
-                    pending += self.ask(qp, 5, at=start + 1 + gap + n)
-                await self.rest()
-                codes = [(await answer).code for answer in pending]
-                assert codes[0] == TOO_LONG
-                limit = min(self.most, 4) - 1
-                taken = sum(code == TAKEN for code in codes)
-                refused = sum(code == REFUSED for code in codes)
-                late = 3 - taken - refused
-                wanted = [TOO_LONG, *[TAKEN] * taken, *[NOT_READY] * late, *[REFUSED] * refused]
-                assert codes == wanted, codes
-                assert taken <= limit and (not late or taken == limit)
-                taken_behind.add(taken)
-                assert (await qp.query()).state == QpState.ERROR
-                self.settle(qp, *[0] * (taken + 1))
-                results = [Want(cookies[0], 0, LENGTH_ERROR)]
-                results += [Want(cookie, 5) for cookie in cookies[1 : 1 + taken]]
-                left = cookies[1 + taken :]
-                if qp is own:
-                    await self.demand(qp, results + canceled(left))
-                else:
-                    await self.demand(qp, results)
-                    for n, cookie in enumerate(left):
-                        await self.take(other, n)
-                        self.settle(other)
-                        await self.demand(other, [Want(cookie, n)])
-                await self.reconnect(qp)
-            assert 0 in taken_behind and len(taken_behind) > 1, taken_behind
 
 
 class EndTest(TakingTest):
@@ -237,33 +186,3 @@ class ReuseTest(TakingTest):
             assert await self.result(Cmd.DESTROY_QP, qp.number) == Result.OK
         await qp.create()
         await qp.connect(1)
-
-
-@pyuvm.test()
-class StalledRequestsTest(TakingTest):
-    """ISO-04: a QP's own queue is flushed while m_axis_scatter stands still, and the answers to
-    others fill all that is in front of it, so that a request waits for room: with no such answer,
-    with few and with more than there is room for.
-    """
-
-    async def scenario(self) -> None:
-        srq, (busy,) = await self.shared(1)
-        for asked in (0, 1, self.most):
-            dying = await self.own()
-            cookies = await self.supply(dying, self.depth)
-            await self.supply(srq, asked)
-            await self.rest()
-            self.harness.hold(Channel.SCATTER)
-            pending = self.ask(busy, *([1] * (asked + 20)))
-            await self.harness.cycles(200)
-            self.env.transport.disconnect(dying.number)
-            flushed = await dying.recv_cq.wait_results(self.depth)
-            assert [result.request_context for result in flushed] == cookies
-            assert not any(answer.done for answer in pending)
-            await dying.recv_cq.update_consumer_index()
-            self.harness.hold(Channel.SCATTER, False)
-            await self.answers(pending, *([TAKEN] * asked), *([NOT_READY] * 20))
-            for _ in range(asked):
-                self.settle(busy)
-            await busy.recv_cq.wait_results(asked)
-            await busy.recv_cq.update_consumer_index()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bad input from the transport to the receive side: requests and reports that are malformed, of
-unknown QPs, for nothing outstanding, with wrong tags (ISO-03); requests around the edges of a
-connection (SRQ-13).
+unknown QPs, for nothing outstanding, with wrong tags (ISO-03).
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ from collections.abc import Iterable
 
 import pyuvm
 
-from tb.env.defs import Cause, Cmd
+from tb.env.defs import Cause
 from tb.env.harness.records import Interrupt, MemWrite, TermRequest, Trace
 from tb.env.host.qp import Qp
-from tb.tests.common.taking import REFUSED, TAKEN, TakingTest, Want, canceled
+from tb.tests.common.taking import REFUSED, TakingTest, Want, canceled
 
 BUILD = ["engine_small", "engine"]
 
@@ -110,37 +109,3 @@ class BadReportsTest(TransportInputTest):
             self.checking.facts.counts["refused_beats"] += 1
         kinds = Trace | MemWrite | Interrupt | TermRequest
         assert [r for r in self.seen[mark:] if isinstance(r, kinds)] == []
-
-
-@pyuvm.test()
-class ConnectEdgeTest(TransportInputTest):
-    """Requests in every cycle around CONNECT_QP and around FLUSH_QP: refused before the one and
-    behind the other, once each; what was taken completes.
-    """
-
-    async def scenario(self) -> None:
-        for offset in range(24):
-            qp = await self.idle_qp(recv_depth=self.depth)
-            cookies = await self.supply(qp, 2)
-            start = self.harness.cycle + 48
-            command = self.command_at(start, Cmd.CONNECT_QP, qp.number, 1)
-            pending = self.ask(qp, 1, 2, at=start + offset)
-            await command
-            codes = [(await answer).code for answer in pending]
-            assert codes in ([REFUSED, REFUSED], [REFUSED, TAKEN], [TAKEN, TAKEN]), codes
-            sizes = [n + 1 for n, code in enumerate(codes) if code == TAKEN]
-            start = self.harness.cycle + 48
-            command = self.command_at(start, Cmd.FLUSH_QP, qp.number)
-            late = self.ask(qp, 3, at=start + offset)
-            await command
-            more = (await late[0]).code
-            if len(sizes) == 2:
-                assert more != TAKEN
-            elif more == TAKEN:
-                sizes.append(3)
-            await self.rest(32)
-            if sizes:
-                self.settle(qp, *[0] * len(sizes))
-            found = [Want(c, n) for c, n in zip(cookies, sizes, strict=False)]
-            await self.demand(qp, found + canceled(cookies[len(sizes) :]))
-            await self.remove(qp)

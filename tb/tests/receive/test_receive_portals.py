@@ -5,21 +5,17 @@ counted and logged, and has no other effect (SRQ-15, SRQ-17, ISO-01, ISO-02).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pyuvm
 
-from models.receive.receive_post import RecvPost
-from tb.env.defs import SRQ_DB, Cause, PageReg, Result
+from tb.env.defs import SRQ_DB, Cause, PageReg
 from tb.env.harness.records import WorkBeat
 from tb.env.host.qp import Qp
 from tb.env.host.srq import Srq
-from tb.tests.common.receive_posts import NO_PORTAL, ReceivePostTest
+from tb.tests.common.receive_posts import ReceivePostTest
 
 BUILD = ["engine", "engine_small"]
 
 FULL = (1 << 64) - 1
-ALL = (1 << 512) - 1
 RECV, SHARED, REAP = PageReg.RECV, PageReg.SRQ_RECV, PageReg.SRQ_DB
 
 
@@ -47,91 +43,6 @@ class BadInputTest(ReceivePostTest):
         self.demand_beats(qp, self.held, 0)
         self.report(qp, 0, 0)
         await self.demand_results(qp, self.held, 0)
-
-
-@pyuvm.test()
-class ReceivePortalTest(BadInputTest):
-    """Writes to both receive portals: lengths, sizes, strobes, pages, numbers, owners; each alone
-    with every trace that it leaves.
-    """
-
-    async def scenario(self) -> None:
-        qp, srq, user = await self.setup()
-        host = self.env.host
-        foreign = await self.qp(page=1, recv_depth=2, log2=2)
-        other = await host.create_srq(self.config.num_srq - 1, size=2, page=1)
-        await self.fill(other, 1)
-        before = await self.states()
-        for offset, number, alien, limit, bad, gone in (
-            (RECV, qp.number, foreign.number, self.config.num_qp, Cause.BAD_QP, Cause.NO_QP),
-            (SHARED, srq.number, other.number, self.config.num_srq, Cause.BAD_SRQ, Cause.NO_SRQ),
-        ):
-            post = RecvPost(number, 0, 0x1234)
-            for length in (1, 2, 15, 255):
-                await self.refuse(Cause.BURST, post, offset=offset, len=length)
-            for size in range(6):
-                await self.refuse(Cause.BAD_SIZE, post, offset=offset, size=size)
-            for strb in (0, 1, FULL >> 1, FULL - 1, FULL ^ 1 << 32, FULL >> 32, FULL << 8 & FULL):
-                await self.refuse(Cause.BAD_SIZE, post, offset=offset, strb=strb)
-            for bit in range(20):
-                if 1 << bit >= self.config.num_pages:
-                    await self.refuse(Cause.BAD_PAGE, post, page=1 << bit, offset=offset)
-            numbers = {
-                limit,
-                0xFFFF,
-                *(1 << n for n in range(16)),
-                *(1 << n | number for n in range(16)),
-            }
-            for wrong in sorted(n for n in numbers if n >= limit):
-                await self.refuse(bad, replace(post, number=wrong), offset=offset)
-            objects = host.qps if offset == RECV else host.srqs
-            for missing in set(range(limit)) - set(objects):
-                for page in (0, 1):
-                    wrong_post = replace(post, number=missing)
-                    await self.refuse(gone, wrong_post, page=page, offset=offset)
-            await self.refuse(Cause.NOT_OWNER, replace(post, number=alien), offset=offset)
-            await self.refuse(Cause.NOT_OWNER, post, page=1, offset=offset)
-            await self.refuse(Cause.RESERVED_BITS, replace(post, reserved=0x80), offset=offset)
-            await self.refuse(
-                Cause.TOO_MANY_SEGMENTS, replace(post, num_segments=255), offset=offset
-            )
-        # The number of an SRQ at the portal of QPs is that of a QP, and the other way round.
-        await self.refuse(Cause.BAD_STATE, RecvPost(user.number), offset=RECV)
-        for beside in (0x048, 0x078, 0x088, 0x0B8, 0x118, 0x138):
-            await self.refuse(Cause.BAD_OFFSET, 0, offset=beside)
-        assert await self.states() == before
-        await self.as_before(qp, user)
-
-
-@pyuvm.test()
-class WorstWriteTest(BadInputTest):
-    """A write with all faults, all its bits ones, shows them one by one as they are mended."""
-
-    async def scenario(self) -> None:
-        qp, srq, user = await self.setup()
-        pages = self.config.num_pages
-        for offset, number in ((RECV, qp.number), (SHARED, srq.number)):
-            shared = offset == SHARED
-            limit = self.config.num_srq if shared else self.config.num_qp
-            post = RecvPost.decode(ALL)
-            await self.refuse(Cause.BURST, post, page=pages, offset=offset, size=3, len=1)
-            await self.refuse(Cause.BAD_SIZE, post, page=pages, offset=offset, size=3)
-            await self.refuse(Cause.BAD_PAGE, post, page=pages, offset=offset)
-            bad = Cause.BAD_SRQ if shared else Cause.BAD_QP
-            await self.refuse(bad, post, page=1, offset=offset)
-            post = replace(post, number=limit - 1)
-            gone = Cause.NO_SRQ if shared else Cause.NO_QP
-            await self.refuse(gone, post, page=1, offset=offset)
-            post = replace(post, number=number)
-            await self.refuse(Cause.NOT_OWNER, post, page=1, offset=offset)
-            await self.refuse(Cause.RESERVED_BITS, post, offset=offset)
-            post = replace(post, reserved=0)
-            await self.refuse(Cause.TOO_MANY_SEGMENTS, post, offset=offset)
-            post = replace(post, num_segments=3)
-            await self.refuse(Cause.BAD_REGION, post, offset=offset)
-        answer = await self.env.host.write(0, NO_PORTAL, 0, line=ALL, size=6)
-        assert answer == (2, Cause.BAD_OFFSET)
-        await self.as_before(qp, user)
 
 
 @pyuvm.test()
@@ -181,61 +92,4 @@ class ReapInputTest(BadInputTest):
         await self.refuse(Cause.BAD_INDEX, ahead, offset=REAP)
         assert await self.states() == before
         assert await srq.reap() == (0, 0)
-        await self.as_before(qp, user)
-
-
-@pyuvm.test()
-class ReplayTest(BadInputTest):
-    """Writes that were good once: after the queue is destroyed, after it has come again, after its
-    buffers have completed.
-    """
-
-    async def scenario(self) -> None:
-        qp, srq, user = await self.setup()
-        region = await self.env.host.register(8)
-        for life in range(3):
-            own = await self.idle_qp(recv_depth=2, log2=2)
-            again = await self.env.host.create_srq(size=2)
-            taker = await self.qp(srq=again, share=own)
-            old = own.make_recv([region.segment()]), again.make_recv([region.segment()])
-            for queue, post in zip((own, again), old, strict=True):
-                await self.accept_recv(queue, [post])
-            await own.connect(own.number ^ 1)
-            await self.consume(own, [old[0]], [8])
-            again.auto_reap = False
-            await self.consume(taker, [old[1]], [8])
-            word = SRQ_DB.pack(index=again.index, srq=again.number)
-            assert await again.reap() == (0, 0)
-            # The same post is another buffer; the same reaped index says nothing new.
-            for queue, post in zip((own, again), old, strict=True):
-                await self.accept_recv(queue, [post])
-            assert await again.reap() == (0, 0)
-            await self.accounts(again, 1, 1)
-            await self.consume(taker, [old[1]], [8])
-            await self.consume(own, [old[0]], [8])
-            assert await again.reap() == (0, 0)
-            assert await again.reap(word & 0xFFFF) == (2, Cause.BAD_INDEX)
-            last = SRQ_DB.pack(index=again.index, srq=again.number)
-            await own.destroy()
-            await taker.destroy()
-            await again.free()
-            await self.refuse(Cause.NO_QP, old[0], offset=RECV)
-            await self.refuse(Cause.NO_QP, replace(old[0], number=taker.number), offset=RECV)
-            await self.refuse(Cause.NO_SRQ, old[1], offset=SHARED)
-            for index in (word, last):
-                await self.refuse(Cause.NO_SRQ, index, offset=REAP)
-            # In the next life of the SRQ its own start counts, on another page nothing does.
-            again.page = 1
-            await again.create()
-            for index in (word, last):
-                await self.refuse(Cause.NOT_OWNER, index, offset=REAP)
-            await self.refuse(Cause.NOT_OWNER, old[1], offset=SHARED)
-            await again.free()
-            await self.rest(16)
-            assert await own.cq.destroy() == Result.OK, life
-        # The key of a region that is gone.
-        await region.deregister()
-        dead = qp.make_recv([region.segment()])
-        await self.refuse(Cause.BAD_REGION, dead, offset=RECV)
-        await self.refuse(Cause.BAD_REGION, replace(dead, number=srq.number), offset=SHARED)
         await self.as_before(qp, user)

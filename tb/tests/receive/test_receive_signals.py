@@ -126,44 +126,6 @@ class SharedMatrixTest(MatrixTest):
 
 
 @pyuvm.test()
-class LaterArmTest(SignalTest):
-    """CQ-09 over entries that satisfied no standing arm: a later arm takes them as new; with the
-    typed reading only an arm of their class does; entries that a callback has seen are not new.
-    """
-
-    async def scenario(self) -> None:
-        quiet = (await self.prepare(shared=False))[1]
-        cq = quiet.recv_cq
-        for typed in (False, True):
-            await cq.modify(typed=typed)
-            for later in (ArmType.ANY, ArmType.SOLICITED, ArmType.ERRORS):
-                cookies = await self.supply(quiet, 2)
-                await cq.arm(ArmType.ANY)
-                await self.take(quiet, 1)
-                self.settle(quiet)
-                await self.calls(quiet, 0)
-                assert (await cq.query()).armed
-                await cq.arm(later)
-                # The arms merge to ANY, which counts the entry in both readings.
-                await self.calls(quiet, 1)
-                await self.take(quiet, 2, solicited=True)
-                self.settle(quiet)
-                await self.calls(quiet, 0)
-                await self.demand(quiet, [Want(cookies[0], 1), Want(cookies[1], 2)])
-                await self.disarm(quiet)
-            # The first arm after the entry is the typed one.
-            for later in (ArmType.ANY, ArmType.SOLICITED, ArmType.ERRORS):
-                (cookie,) = await self.supply(quiet, 1)
-                await self.take(quiet, 3)
-                self.settle(quiet)
-                await self.calls(quiet, 0)
-                await cq.arm(later)
-                await self.calls(quiet, int(later is ArmType.ANY or not typed))
-                await self.demand(quiet, [Want(cookie, 3)])
-                await self.disarm(quiet)
-
-
-@pyuvm.test()
 class ErrorsSignalTest(SignalTest):
     """Failed receives signal whatever the flag and the Send: reported errors, length errors,
     canceled ones. They satisfy ANY and SOLICITED.

@@ -14,7 +14,7 @@ from tb.env.harness.harness import Channel
 from tb.env.harness.records import Interrupt
 from tb.env.host.qp import Qp
 from tb.env.host.srq import Srq
-from tb.tests.common.taking import NOT_READY, TAKEN, TakingTest
+from tb.tests.common.taking import NOT_READY, TakingTest
 
 BUILD = ["engine", "engine_small"]
 
@@ -99,44 +99,6 @@ class AtOnceTest(WatermarkTest):
 
 
 @pyuvm.test()
-class KeepTest(WatermarkTest):
-    """T = 0 keeps threshold and arming, armed or not; another T > 0 replaces it and arms once."""
-
-    async def scenario(self) -> None:
-        srq, qp = await self.prepare()
-        await srq.set_lw(0)
-        await self.demand_events(srq, 0, False)
-        await self.supply(srq, 4)
-        await srq.set_lw(2)
-        await srq.set_lw(0)
-        await self.demand_events(srq, 0, True)
-        assert (await srq.status()).watermark == 2
-        await self.use(qp, 2)
-        await self.demand_events(srq, 0, True)
-        await self.use(qp)
-        await self.demand_events(srq, 1, False)
-        await srq.set_lw(0)
-        await self.use(qp)
-        await self.demand_events(srq, 0, False)
-        assert (await srq.status()).watermark == 2
-        await self.supply(srq, 4)
-        for mark in (4, 1, 3):
-            await srq.set_lw(mark)
-        await self.use(qp)
-        await self.demand_events(srq, 0, True)
-        await self.use(qp)
-        await self.demand_events(srq, 1, False)
-        assert await self.result(Cmd.SET_SRQ_WATERMARK, srq.number, 5) == Result.BAD_SIZE
-        assert (await srq.status()).watermark == 3
-        await self.use(qp, 2)
-        await qp.destroy()
-        await srq.free()
-        await srq.create()
-        status = await srq.status()
-        assert (status.armed, status.watermark) == (False, 0), status
-
-
-@pyuvm.test()
 class ResizeTest(WatermarkTest):
     """A resize goes not below the watermark, armed or not; it makes no event and keeps the arming;
     the new size is the limit of the next T.
@@ -165,58 +127,6 @@ class ResizeTest(WatermarkTest):
         await srq.resize(1)
         await self.supply(srq, 1)
         await self.demand_events(srq, 0, False)
-
-
-@pyuvm.test()
-class SeveralTest(WatermarkTest):
-    """Events of several SRQs in neighbouring cycles, each with its vector, one vector of two, the
-    vector of an EQ; with the port free and stalled.
-    """
-
-    async def scenario(self) -> None:
-        host = self.env.host
-        count = min(self.config.num_srq, 3)
-        eq = await host.create_eq(log2=min(4, self.config.max_log2))
-        eq_vector = eq.vector
-        srqs = [
-            await host.create_srq(size=4, vector=vector)
-            for vector in (eq_vector, 77, 77)[: count - 1]
-        ]
-        srqs.append(await host.create_srq(size=4, vector=eq_vector if count < 3 else 0x1234))
-        qps = [await self.qp(srq=srq) for srq in srqs]
-        for stalled in (False, True):
-            for gap in range(4):
-                for srq in srqs:
-                    await self.supply(srq, 1)
-                    await srq.set_lw(1)
-                cq = qps[0].recv_cq
-                calls = len(cq.callbacks)
-                assert await cq.arm(ArmType.ANY) == (0, 0)
-                await self.rest()
-                mark = self.mark
-                self.harness.stall(Channel.IRQ, hold=stalled)
-                start = self.harness.cycle + 64
-                pending = []
-                for n, qp in enumerate(qps):
-                    pending += self.ask(qp, 1, at=start + n * gap)
-                await self.answers(pending, TAKEN)
-                for qp in qps:
-                    self.settle(qp)
-                await self.harness.cycles(100)
-                self.harness.stall(Channel.IRQ, hold=False)
-                await self.rest()
-                vectors = sorted(record.vector for record in self.of(Interrupt, mark))
-                # The callback of the EQ has one of its own.
-                wanted = sorted([*[srq.vector for srq in srqs], eq_vector])
-                assert vectors == wanted or (stalled and set(vectors) == set(wanted)), vectors
-                assert len(cq.callbacks) == calls + 1
-                assert await cq.callback_return() == (0, 0)
-                for srq, qp in zip(srqs, qps, strict=True):
-                    status = await srq.status()
-                    assert (status.armed, status.waiting) == (False, False)
-                    assert len(qp.recv_cq.get_cq_results_ex()) == 1
-                    await qp.recv_cq.update_consumer_index()
-                    await self.rest(16)
 
 
 @pyuvm.test()
