@@ -57,7 +57,7 @@ _AREA = {
         "distributed_ram": ("RAM32M", "RAM64M", "RAM32M16", "RAM64M8", "RAM32X1D", "RAM64X1D"),
     },
 }
-_SYNTH = {"ecp5": "synth_ecp5", "xcup": "synth_xilinx -family xcup"}
+_SYNTH = {"ecp5": "synth_ecp5", "xcup": "synth_xilinx -flatten -family xcup"}
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,237 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Receive posts: what each is answered, on a QP's own queue and on an SRQ (SRQ-12, SRQ-19).
-Segments and regions are in test_receive_segments.py.
+"""Receive posts: what each is answered, on a QP's own queue and on an SRQ (SRQ-01, SRQ-12, SRQ-15,
+SRQ-19). Segments and regions are in test_receive_segments.py.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
 import pyuvm
 
-from tb.env.defs import Cause, QpState, Result, Scatter
+from models.post.post import Segment
+from models.receive.receive_post import RESERVED, RecvPost
+from tb.env.defs import Cause, CqStatus, PageReg, QpState, Result, Right, Scatter
 from tb.env.host.qp import Qp
+from tb.env.host.recv import ReceiveQueue, posted
+from tb.env.host.regions import Region
 from tb.env.host.srq import Srq
 from tb.tests.common.receive_posts import ReceivePostTest
 
 BUILD = ["engine", "engine_small"]
+
+FULL = (1 << 64) - 1
+ZONE = 0x5A
+
+
+class Fault(NamedTuple):
+    """A fault, what it is answered through the own and the shared portal (None: there is none), and
+    the name of its uDAPL result (None: no driver makes it).
+    """
+
+    name: str
+    own: int | None
+    shared: int | None
+    result: str | None
+
+
+#: docs/receive.md, SRQ-15, in order of precedence.
+FAULTS = (
+    Fault("burst", 0x01, 0x01, None),
+    Fault("size", 0x02, 0x02, None),
+    Fault("page", 0x03, 0x03, None),
+    Fault("number", 0x0D, 0x18, "DAT_INVALID_HANDLE"),
+    Fault("missing", 0x0E, 0x19, "DAT_INVALID_HANDLE"),
+    Fault("foreign", 0x09, 0x09, "DAT_INVALID_HANDLE"),
+    Fault("reserved", 0x05, 0x05, "DAT_INVALID_PARAMETER"),
+    Fault("segments", 0x11, 0x11, "DAT_INVALID_PARAMETER"),
+    Fault("region", 0x1A, 0x1A, "DAT_PRIVILEGES_VIOLATION"),
+    Fault("zone", 0x1B, 0x1B, "DAT_PROTECTION_VIOLATION"),
+    Fault("rights", 0x1C, 0x1C, "DAT_PRIVILEGES_VIOLATION"),
+    Fault("range", 0x1D, 0x1D, "DAT_INVALID_PARAMETER"),
+    Fault("state", 0x1E, None, "DAT_INVALID_STATE"),
+    Fault("full", 0x14, 0x14, "DAT_INSUFFICIENT_RESOURCES"),
+    Fault("cq", 0x15, None, "DAT_INSUFFICIENT_RESOURCES"),
+    Fault("credit", 0x16, None, "DAT_INSUFFICIENT_RESOURCES"),
+)
+#: Faults that the queue has, not the write.
+OF_QUEUE = ("state", "full", "cq", "credit")
+#: No write has both.
+EXCLUSIVE = ({"number", "missing"}, {"page", "foreign"})
+SITUATIONS: tuple[tuple[str, ...], ...] = (
+    *((), ("state",), ("full",), ("cq",), ("credit",)),
+    *combinations(OF_QUEUE, 2),
+)
+
+
+@pyuvm.test()
+class ReturnCodesTest(ReceivePostTest):
+    """SRQ-15: each fault alone, and every two of them together; nothing else happens."""
+
+    async def scenario(self) -> None:
+        #: By zone and right: good, each wrong, both wrong.
+        self.regions = {
+            (zone, right): await self.env.host.register(
+                64, zone=ZONE ^ zone, rights=Right.REMOTE_READ if right else Right.LOCAL_WRITE
+            )
+            for zone in (0, 1)
+            for right in (0, 1)
+        }
+        srq = await self.env.host.create_srq(size=1, zone=ZONE)
+        await self.matrix(srq, ())
+        await self.fill(srq, 1)
+        await self.matrix(srq, ("full",))
+        for faults in SITUATIONS:
+            qp, others = await self.situation(faults)
+            await self.matrix(qp, faults)
+            if {"state", "full"} <= set(faults):
+                self.receiver.report(qp.number)
+            await self.rest(32)
+            for one in (qp, *others):
+                await one.destroy()
+            await self.rest(32)
+            await qp.cq.destroy()
+        # The post that the matrix spoils is a good one.
+        qp = await self.qp(log2=2, recv_depth=2, zone=ZONE)
+        posts = await self.accept_recv(qp, [self.good(qp), self.good(qp)])
+        await self.consume(qp, posts, [48, 0])
+        await self.remove(qp)
+
+    async def situation(self, faults: tuple[str, ...]) -> tuple[Qp, list[Qp]]:
+        """A connected QP whose queue has these faults, and others on its CQ."""
+        # Two entries are gone if there is no credit.
+        short = 1 if "credit" in faults else 3
+        qp = await self.qp(log2=short, recv_depth=1, depth=1, zone=ZONE)
+        other = await self.qp(share=qp, recv_depth=2)
+        if "full" in faults:
+            posts = await self.fill(qp, 1)
+            if "state" in faults:
+                await self.take(qp)
+            assert posts
+        else:
+            await self.fill(other, 1)
+        if "cq" in faults:
+            # The entry of this one cannot be written.
+            self.env.mem.fail(cq=qp.cq.number)
+            await self.harness.cycles(4)
+            await self.accept(other, [self.local_post(other)])
+            await self.rest(32)
+            assert (await qp.cq.query()).status == CqStatus.INTERNAL_ERROR
+        elif "credit" in faults:
+            await self.fill(other, 1)
+        if "state" in faults:
+            await qp.flush()
+        return qp, [other]
+
+    def good(self, queue: ReceiveQueue) -> RecvPost:
+        """A post with three segments in the good region."""
+        region = self.regions[0, 0]
+        return queue.make_recv([region.segment(0, 16)] * 3)
+
+    async def matrix(self, queue: ReceiveQueue, of_queue: tuple[str, ...]) -> None:
+        """Posts to a queue with these faults of its own."""
+        shared = queue.portal == PageReg.SRQ_RECV
+        faults = [f for f in FAULTS if (f.shared if shared else f.own) is not None]
+        of_write = [f.name for f in faults if f.name not in OF_QUEUE]
+        sets: list[tuple[str, ...]] = [(name,) for name in of_write]
+        if not of_queue:
+            sets += [p for p in combinations(of_write, 2) if set(p) not in EXCLUSIVE]
+        else:
+            sets.append(())
+        before = await self.states()
+        mark = self.mark
+        for names in sets:
+            together = {*names, *of_queue}
+            first = next(fault for fault in faults if fault.name in together)
+            post, options = self.spoiled(queue, names)
+            answer = await queue.queue_recv(post, **options)
+            what = f"{queue.portal.name}, {sorted(together)}"
+            assert answer == (2, first.shared if shared else first.own), f"{what}: {answer}"
+            result = posted(answer).result
+            assert (result and result.value) == first.result, f"{what}: {result}"
+        await self.rest(32)
+        assert self.effects(mark) == []
+        assert await self.states() == before
+
+    def spoiled(
+        self, queue: ReceiveQueue, names: tuple[str, ...]
+    ) -> tuple[RecvPost, dict[str, Any]]:
+        """A good post with these faults in its second segment and in the write."""
+        region: Region = self.regions["zone" in names, "rights" in names]
+        segment = region.segment(64, 1) if "range" in names else region.segment(63, 1)
+        if "region" in names:
+            segment = segment._replace(key=segment.key + 0x1000)
+        post = self.good(queue)
+        post = replace(post, slots=(post.slots[0], segment.encode(), post.slots[2]))
+        options: dict[str, Any] = {}
+        if "burst" in names:
+            options["length"] = 1
+        if "size" in names:
+            options["strb"] = FULL ^ 1 << 63
+        if "page" in names:
+            options["page"] = self.config.num_pages
+        if "foreign" in names:
+            options["page"] = 1
+        number = post.number
+        if "number" in names:
+            number |= 0x8000
+        if "missing" in names:
+            number = (self.config.num_srq if isinstance(queue, Srq) else self.config.num_qp) - 1
+        count = 4 if "segments" in names else 3
+        reserved = 1 << 63 if "reserved" in names else 0
+        return replace(post, number=number, num_segments=count, reserved=reserved), options
+
+
+@pyuvm.test()
+class FieldsTest(ReceivePostTest):
+    """Each reserved bit, each number of segments, unused slots with anything; cookies and slots
+    come back bit by bit (SRQ-01, SRQ-04).
+    """
+
+    async def scenario(self) -> None:
+        host = self.env.host
+        config = self.config
+        srq = await host.create_srq()
+        own = await self.qp(recv_depth=1 << config.rq_log2)
+        user = await self.qp(srq=srq)
+        region = await host.register(1 << 20)
+        queues: tuple[tuple[ReceiveQueue, Qp], ...] = ((own, own), (srq, user))
+        for queue, qp in queues:
+            post = queue.make_recv()
+            bits = [bit for bit in range(64) if RESERVED >> bit & 1]
+            assert bits == [*range(8), *range(16, 32), *range(48, 64)]
+            cases = [(replace(post, reserved=1 << bit), Cause.RESERVED_BITS) for bit in bits]
+            await self.causes(queue, cases, states=False)
+            counts = [
+                (replace(post, num_segments=n), Cause.TOO_MANY_SEGMENTS) for n in range(4, 256)
+            ]
+            await self.causes(queue, counts)
+            junk = (1 << 128) - 1
+            for count in range(4):
+                for cookie in (0, FULL, FULL, 1, 1 << 63, 0x0123_4567_89AB_CDEF):
+                    segments = [region.segment(0x1357 * k + count, 0x40 + k) for k in range(count)]
+                    post = queue.make_recv(segments, cookie)
+                    slots = (*post.slots[:count], *[junk] * (3 - count))
+                    post = replace(post, slots=slots)  # type: ignore[arg-type]
+                    await self.accept_recv(queue, [post])
+                    (answer,) = await self.consume(qp, [post], [post.length])
+                    assert self.scatter_of(post, answer), (post, answer)
+                    assert answer.srq == (queue is srq)
+        # Every bit of a cookie and of a slot's address alone.
+        whole = await host.register((1 << 48) - 1, base=0)
+        high = await host.register(1 << 47, base=(1 << 64) - (1 << 47))
+        for bit in range(64):
+            address = 1 << bit
+            segment = Segment(address, 1, whole.key) if bit < 48 else high.segment(bit, 1)
+            post = own.make_recv([segment], 1 << bit)
+            if bit == 47:
+                post = own.make_recv([Segment(address - 1, 1 << 31, whole.key)], 1 << bit)
+            await self.accept_recv(own, [post])
+            (answer,) = await self.consume(own, [post], [post.length])
+            assert self.scatter_of(post, answer)
+        await self.remove(own, user)
 
 
 @pyuvm.test()

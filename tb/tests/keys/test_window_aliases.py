@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keys whose numbers alias others, contexts of regions and of QPs that are not guarded."""
+
+from __future__ import annotations
+
+import pyuvm
+
+from models.post.post import Segment
+from tb.env.defs import Cmd, Result
+from tb.tests.common.taking import TAKEN
+from tb.tests.common.windowing import (
+    BAD_MEMORY,
+    INVALID_TOKEN,
+    WINDOW,
+    ZONE,
+    WindowTest,
+    plain,
+    result_of,
+)
+
+BUILD = ["engine", "engine_small"]
+LEAD = 200
+
+
+@pyuvm.test()
+class AliasTest(WindowTest):
+    """A key whose number, cut to the bits of the table, is that of a valid object opens
+    nothing; nor does the key of a window where a region's is asked for, and the other way round.
+    """
+
+    async def scenario(self) -> None:
+        qp = await self.guarded()
+        region, window = await self.memory(64), await self.window()
+        spare = await self.window()
+        # Both kinds have the same generation.
+        await self.bind(window, qp, region)
+        again = await self.allocated(64)
+        await self.fast_register(again, qp)
+        for key, most in ((window.key, self.config.num_mw), (again.key, self.config.num_mr)):
+            for number in (most, 2 * most, 4 * most):
+                if number < WINDOW:
+                    await self.invalidate(qp, key + number, INVALID_TOKEN)
+                    await self.revive(qp)
+            await self.invalidate(qp, key ^ WINDOW, INVALID_TOKEN) if key ^ WINDOW not in (
+                window.key,
+                again.key,
+            ) else None
+            await self.revive(qp)
+        for key in (
+            region.key | WINDOW,
+            region.key + self.config.num_mr,
+            again.key | WINDOW,
+            again.key + self.config.num_mr,
+        ):
+            base = (region if key & 0x3F == region.number else again).base
+            post = spare.make_bind(qp, region, segments=[Segment(base, 8, key)])
+            await self.execute(qp, post, BAD_MEMORY)
+            await self.revive(qp)
+        assert (await window.query()).valid and (await again.query()).valid
+
+
+@pyuvm.test()
+class ContextsTest(WindowTest):
+    """NetworkDirect 1: the invalidate result of a region has context 0, whatever stood in unused
+    arguments of its allocation; that of a QP that is not guarded knows no window.
+    """
+
+    async def scenario(self) -> None:
+        qp = await self.guarded(nd1=True)
+        buffer, region = await self.memory(64), await self.memory(64)
+        window = await self.window(context=0x1234_5678_9ABC)
+        plain_qp = await self.qp(zone=ZONE, recv_depth=4, nd1=True)
+        await self.bind(window, qp, region)
+        fast = await self.allocated(64)
+        await fast.deregister()
+        answer = await self.env.host.command(
+            Cmd.ALLOC_MR, fast.number, 0x5555_5555, 0x6666_6666, 0, 0, ZONE
+        )
+        assert answer.result == Result.OK
+        fast.key = answer.outs[0]
+        self.env.host.regions[fast.number] = fast
+        await self.fast_register(fast, qp)
+        for user, key in ((qp, fast.key), (plain_qp, window.key)):
+            recv = user.make_recv([buffer.segment(0, 8)])
+            assert await user.queue_recv(recv) == (0, 0)
+            # The table has been asked for a window last.
+            assert (await window.query()).valid
+            await self.answers([self.send_invalidate(user, key)], TAKEN)
+            self.settle(user)
+            await self.demand_entries(user, [result_of(0, key), plain(recv.context)])
+        assert (await window.query()).valid
