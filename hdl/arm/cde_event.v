@@ -126,7 +126,10 @@ module cde_event #(
     wire [1:0]         ev_status = ev[`CDE_CALLBACK_STATUS +: 2];
     wire [IDX_W-1:0]   ev_snap = retry ? again[`CDE_RETRY_SNAP +: IDX_W] : ev[`CDE_CALLBACK_SNAP +: IDX_W];
 
-    wire             ev_lap = retry ? again[`CDE_RETRY_LAP] : lap[e];
+    // Of each side, since which side's turn it is comes late.
+    wire             p_lap = lap[p_data[`CDE_CALLBACK_EQ +: EQ_W]];
+    wire             d_lap = lap[d_data[`CDE_CALLBACK_EQ +: EQ_W]];
+    wire             ev_lap = take_d ? d_lap : p_data[`CDE_CALLBACK_RETRY] ? again[`CDE_RETRY_LAP] : p_lap;
     wire [1:0]       attempt = retry ? again[`CDE_RETRY_ATTEMPT +: 2] + 2'd1 : 2'd0;
 
     wire [IDX_W-1:0]   number = retry ? again[`CDE_RETRY_INDEX +: IDX_W] : index[e];
@@ -138,10 +141,9 @@ module cde_event #(
     reg  [IDX_W-1:0]   ring_newest, ring_slots, eq_index, eq_snap;
     // The ring that was left stays so while entries of it are under way.
     wire               old = eq_lap != ring_lap;
-    wire [IDX_W-1:0]   eq_newest = old ? left_index : ring_newest;
-    wire [IDX_W-1:0]   eq_slots = old ? left_size : ring_slots;
-    wire [IDX_W-1:0]   eq_since = eq_newest - eq_index;
-    assign eq_void = eq_passed || eq_since > eq_slots;
+    wire [IDX_W-1:0]   ring_since = ring_newest - eq_index;
+    wire [IDX_W-1:0]   left_since = left_index - eq_index;
+    assign eq_void = eq_passed || (old ? left_since > left_size : ring_since > ring_slots);
 
     // Slot and phase are made of what was registered; a repetition has those of the first time.
     reg                eq_again, again_phase;
@@ -182,7 +184,8 @@ module cde_event #(
             ring_base <= retry ? again[`CDE_RETRY_ADDR + 2 +: 58] : base[e];
             ring_position <= retry ? {{(IDX_W-2){1'b0}}, again[`CDE_RETRY_ADDR +: 2]} : position[e];
             ring_mask <= retry ? {{(IDX_W-2){1'b0}}, 2'b11} : mask[e];
-            {eq_passed, ring_newest, ring_slots, ring_lap, eq_index} <= {passed, index[e], size[e], lap[e], number};
+            {eq_passed, ring_newest, ring_slots, ring_lap, eq_index} <=
+                {passed, index[e], size[e], take_d ? d_lap : p_lap, number};
             {eq_lap, eq_attempt, eq_cq} <= {ev_lap, attempt, ev_cq};
         end
         if (sent && !retry) begin

@@ -6,7 +6,7 @@
 //          after the other gets them added to its word in distributed RAM. A bit of one of them is inverted on demand;
 //          what is counted in that cycle is added to that.
 // Ports:   increments, a cause that is counted, bit to invert, selection and value.
-// Latency: value belongs to select of the cycle before, and includes the increments and the inverted bits up to three
+// Latency: value belongs to select of two cycles before, and includes the increments and the inverted bits up to four
 //          cycles before.
 `default_nettype none
 
@@ -60,13 +60,15 @@ module cde_counters (
     // ---------------------------------------------------------------- its word
     reg  [31:0]     word [0:63];
     reg  [63:0]     begun;            // the word counts; else it is 0
-    wire [31:0]     p_word = (begun[p_at] ? word[p_at] : 32'd0) + {{(32-W){1'b0}}, p_sum};
-    wire [31:0]     p_next = p_word ^ p_mask;
+    reg  [5:0]      q_at;
+    reg  [31:0]     q_word, q_mask;
+    reg  [W-1:0]    q_sum;
+    wire [31:0]     q_next = (q_word + {{(32-W){1'b0}}, q_sum}) ^ q_mask;
 
-    // ---------------------------- reading: its word and what has gathered, in one cycle
-    wire [31:0]     stored = p_at == select ? p_next : begun[select] ? word[select] : 32'd0;
+    // ---------------------------- reading: what has gathered, then the word, to which all that left before was added
+    reg  [5:0]      s_at;
     reg  [31:0]     s_word;
-    reg  [W-1:0]    s_more;
+    reg  [W-1:0]    s_late, s_more;
 
     assign value = s_word + {{(32-W){1'b0}}, s_more};
 
@@ -83,10 +85,14 @@ module cde_counters (
             gathered[W*i +: W] <= (now == i[5:0] ? {W{1'b0}} : gathered[W*i +: W]) + {{(W-4){1'b0}}, by[4*i +: 4]};
             if (i >= FIRST && i < AFTER) gathered[W*i + CAUSE_W +: W - CAUSE_W] <= {(W - CAUSE_W){1'b0}};
         end
-        word[p_at] <= p_next;
-        begun[p_at] <= 1'b1;
-        s_word <= stored;
-        s_more <= gathered[W*select +: W];
+        {q_at, q_sum, q_mask} <= {p_at, p_sum, p_mask};
+        q_word <= q_at == p_at ? q_next : begun[p_at] ? word[p_at] : 32'd0;
+        word[q_at] <= q_next;
+        begun[q_at] <= 1'b1;
+        s_at <= select;
+        s_late <= gathered[W*select +: W];
+        s_word <= q_at == s_at ? q_next : begun[s_at] ? word[s_at] : 32'd0;
+        s_more <= s_late;
         if (rst) begin
             turn <= 6'd0;
             all <= 48'd0;
@@ -94,6 +100,9 @@ module cde_counters (
             now_mask <= 32'd0;
             p_sum <= {W{1'b0}};
             p_mask <= 32'd0;
+            q_word <= 32'd0;
+            q_sum <= {W{1'b0}};
+            q_mask <= 32'd0;
             gathered <= {(64*W){1'b0}};
             begun <= 64'd0;
         end

@@ -4,7 +4,7 @@
 // Purpose: identification, mailbox registers, counters, error log. Every access that is not exactly right gets SLVERR,
 //          is counted and has no other effect.
 // Ports:   s_axil; mailbox command and result; counter and log access.
-// Latency: one access at a time; write answer four, read data four cycles after acceptance.
+// Latency: one access at a time; write answer four, read data five cycles after acceptance.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_mem.vh"
@@ -90,7 +90,7 @@ module cde_ctrl #(
     wire [1:0]  unused_ar_level;
     reg         weighed;           // what is written was looked at in the cycle before
     wire        write = aw_valid && w_valid && weighed && !s_axil_bvalid;
-    reg         looked;            // a counter's value takes a cycle
+    reg         looking, looked;   // a counter's value takes two cycles
     wire        read = ar_valid && looked && !s_axil_rvalid;
 
     assign s_axil_awready = aw_room && !init;
@@ -221,7 +221,8 @@ module cde_ctrl #(
     // Low from power-up, before any clock edge.
     initial s_axil_rvalid = 1'b0;
     always @(posedge clk) begin
-        looked <= ar_valid && !read && !rst;
+        looking <= ar_valid && !read && !rst;
+        looked <= looking && !read && !rst;
         refused <= rst ? 2'd0 : {1'b0, write && !w_ok} + {1'b0, read && !r_ok};
         if (s_axil_rready) s_axil_rvalid <= 1'b0;
         if (read) begin

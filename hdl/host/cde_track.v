@@ -3,7 +3,8 @@
 //
 // Purpose: one list of outstanding writes per AXI ID in a shared pool, since responses of one ID come in order. Each
 //          list ends in an empty node, so that adding touches only tails and removing only heads: one of each per
-//          cycle.
+//          cycle. A node holds its data and the number of the next one in one memory: what comes out of it addresses it
+//          again when the next response has the same ID.
 // Ports:   push (a write that is being issued), responses (b_*, as on m_axi), pop (what was answered), free slots.
 // Latency: a write pushed in cycle t may be answered from t+2 on; response in cycle t, pop_* in t+1.
 `default_nettype none
@@ -43,22 +44,17 @@ module cde_track #(
 
     reg [NODE_W-1:0] head [0:IDS-1];
     reg [NODE_W-1:0] tail [0:IDS-1];
-    reg [NODE_W-1:0] next_node [0:NUM_NODES-1];
-    // No write is answered in the cycle in which its data are stored: what a read at that edge gives is not used.
+    // No write is answered in the cycle in which its node is filled: what a read at that edge gives is not used.
     (* no_rw_check *)
-    reg [W-1:0]      data [0:NUM_NODES-1];
+    reg [NODE_W+W-1:0] node [0:NUM_NODES-1];    // {next node, data}
     reg [NODE_W-1:0] spare [0:MAX_WRITES-1];
     reg [MAX_LOG2:0] spare_wr;
     reg [MAX_LOG2:0] spare_rd;
 
     // ---------------------------------------------------------------- push
-    // Step 1 moves the tail and stores the data, step 2 links the node; both are done before the write can be answered.
     reg               q_valid;
     reg [ID_W-1:0]    q_id;
     reg [W-1:0]       q_data;
-    reg               n_valid;
-    reg [NODE_W-1:0]  n_node;
-    reg [NODE_W-1:0]  n_fresh;
     reg [MAX_LOG2:0]  room;          // nodes neither used nor spoken for
     reg               some;          // room is not 0
     // The gate keeps synthesis from taking the address register into the memory.
@@ -76,25 +72,21 @@ module cde_track #(
     reg               l_error;
     reg               l_used;        // the ID is in use
 
-    // step 2: its content, read at the same edge, and the next one
+    // step 2: its content, read at the same edge
+    reg  [NODE_W-1:0] l_next;
     reg  [W-1:0]      l_data;
     wire l_known = l_used && l_node != l_tail;
     wire l_pops = l_valid && l_known;       // else no write of this ID is under way
     assign pop_valid = l_pops;
     assign pop_data = l_data;
     assign pop_error = l_error;
-    wire [NODE_W-1:0] l_next = next_node[l_node & {NODE_W{l_valid}}];      // gated as q_id is
     wire [NODE_W-1:0] b_node = l_pops && l_id == b_id ? l_next : head[b_id];
 
     always @(posedge clk) begin
         q_valid <= push && !rst;
         q_id <= push_id;
         q_data <= push_data;
-        n_valid <= q_valid && !rst;
-        n_node <= q_node;
-        n_fresh <= fresh;
-        if (q_valid) data[q_node] <= q_data;
-        if (n_valid) next_node[n_node] <= n_fresh;
+        if (q_valid) node[q_node] <= {fresh, q_data};
         if (push && !l_pops) room <= room - 1'b1;
         if (l_pops && !push) room <= room + 1'b1;
         if (push != l_pops) some <= l_pops || room != 1;
@@ -113,7 +105,7 @@ module cde_track #(
         l_id <= b_id;
         l_node <= b_node;
         l_tail <= tail[b_id];
-        l_data <= data[b_node];
+        {l_next, l_data} <= node[b_node];
         l_error <= b_resp != 2'b00;
         l_used <= {1'b0, b_id} < IDS[ID_W:0];
         stray <= l_valid && !l_known;

@@ -27,6 +27,8 @@ LATE_BEATS = 2
 #: From the moment that the trace port shows to the output.
 PIPELINE = 16
 
+#: Requests that were fetched before another QP asked: five in the pipeline and one at the output.
+FETCHED = 6
 
 #: Requests of a QP that are indicated while their beats are not taken.
 MOST_BEATS = 4
@@ -211,7 +213,7 @@ class DispatchChecks(Check):
             known = self._run[0] - PIPELINE
             for other, waiting in self.heads.items():
                 beats = self.beats - waiting.beats
-                if other != qp and waiting.cycle < known and beats > self.burst + 4:
+                if other != qp and waiting.cycle < known and beats > self.burst + FETCHED:
                     text = f"{len(self._run)} requests in a row, while QP {other} waits"
                     self.qpc.fail(qp, text)
         head = self.heads.get(qp)
