@@ -97,6 +97,7 @@ module cde_counters (
             turn <= 6'd0;
             all <= 48'd0;
             {all_lost, recv, counts} <= 25'd0;
+            {now, p_at, q_at} <= 18'd0;
             now_mask <= 32'd0;
             p_sum <= {W{1'b0}};
             p_mask <= 32'd0;

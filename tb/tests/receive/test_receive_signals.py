@@ -182,6 +182,7 @@ class ThresholdTest(SignalTest):
             for count in (1, 2, self.depth):
                 await self.wakes(qp, count)
         await self.sleeps(quiet)
+        await self.sleeps_in_pairs(quiet)
 
     async def wakes(self, qp: Qp, count: int) -> None:
         cookies = await self.supply(qp, count)
@@ -208,4 +209,15 @@ class ThresholdTest(SignalTest):
         self.settle(qp)
         assert await waiter == 3
         self.called[qp.number] = len(qp.recv_cq.callbacks)
+        await self.demand(qp, [Want(cookie, n) for n, cookie in enumerate(cookies)])
+
+    async def sleeps_in_pairs(self, qp: Qp) -> None:
+        """Entries that signal and entries that do not, in turn and two in one memory write."""
+        count = min(self.most, self.depth)
+        cookies = await self.supply(qp, count)
+        assert await qp.recv_cq.arm(ArmType.SOLICITED) == (0, 0)
+        for n in range(count):
+            await self.take(qp, n, solicited=bool(n % 2))
+        self.settle(qp, *[0] * count)
+        await self.calls(qp, 1)
         await self.demand(qp, [Want(cookie, n) for n, cookie in enumerate(cookies)])
