@@ -15,14 +15,15 @@ unexport LIBPYTHON_LOC $(filter-out PYTHON,$(filter PYTHON%,$(.VARIABLES)))
 
 RUN = PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m tb.runner
 PYTEST = .venv/bin/python -m pytest
+LONG = $(if $(filter 0,$(COMPILED)),,CARILLON_COMPILED=1)
 # The shell takes them from the environment, where make puts them: no quote in a value is read by the shell. Pytest
 # and the runner check them and name what is wrong.
 SELECT = --test "$$TEST" --seed "$$SEED" --sim "$$SIM" --build "$$BUILD"
 PARALLEL = --jobs "$$JOBS" --cluster "$$CLUSTER" --cluster-wait "$$CLUSTER_WAIT"
 WORKERS = $(if $(JOBS)$(CLUSTER),$(PARALLEL),-n auto)
 
-.PHONY: help setup setup-sim sim tours test negatives formal mutate coverage soak faults tiers bench synth report lint house \
-	waves record replay bench-tb model list defs figures walk docs clean distclean
+.PHONY: help setup setup-sim setup-long sim tours test negatives formal mutate coverage soak faults tiers bench synth report lint house \
+	waves record replay bench-tb compiled model list defs figures walk docs clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +49,7 @@ help: ## show this list
 #=                PROVE=s limits the proofs of one mutant, in seconds of processor time (60)
 #= FAULT=name     only these faults (make negatives, make faults)
 #= N=n            completions to judge (make soak; default 10000000); SEED=n repeats or resumes a campaign
+#= COMPILED=0    import the Python files of the model and the checks, although they are compiled
 #= FILE=path      file of records (make replay; make record writes it, default: sim_build/records/...)
 #= PYTHON=path    interpreter of .venv, 3.11 or newer; another one than it has makes it anew
 
@@ -57,7 +59,14 @@ setup: ## install all tools into .venv (and Debian packages, as root); each targ
 setup-sim:
 	@scripts/setup.sh sim
 
-sim: setup-sim ## simulate the quick tier; FULL=1, FAILED=1 (TEST, SEED, SEEDS, SIM, BUILD, JOBS, CLUSTER, TIMEOUT)
+# What runs for long imports the model and the checks as machine code; without Python.h it runs as it is.
+setup-long: setup
+	@$(if $(filter 0,$(COMPILED)),:,.venv/bin/python -m scripts.compile_checks --try)
+
+compiled: setup ## translate the model and the checks into machine code (mypyc), for simulations, soak and replay
+	@.venv/bin/python -m scripts.compile_checks
+
+sim: $(if $(FULL),setup-long,setup-sim) ## simulate the quick tier; FULL=1, FAILED=1 (TEST, SEED, SEEDS, SIM, BUILD, JOBS, CLUSTER, TIMEOUT)
 	@$(PYTEST) tb/tests $(SELECT) --seeds "$$SEEDS" --cpu-limit "$$TIMEOUT" --waves "$$WAVES" $(WORKERS) \
 	    $(if $(FAILED),--lf --lfnf=none,--tier $(if $(FULL),full,quick))
 
@@ -80,7 +89,7 @@ formal: setup ## prove properties of the design: formal/*/proofs.yaml (PROOF, PL
 mutate: setup ## run the tests on mutants of the design (COUNT, SEED, MODULE, JOBS, PROVE)
 	@$(RUN) mutate --count "$$COUNT" --seed "$$SEED" --module "$$MODULE" --prove-seconds "$$PROVE" $(PARALLEL)
 
-soak: setup-sim ## random traffic of everything for long; Ctrl-C stops, SEED resumes (N, SEED, JOBS)
+soak: setup-long ## random traffic of everything for long; Ctrl-C stops, SEED resumes (N, SEED, JOBS)
 	@$(RUN) soak --completions "$$N" --seed "$$SEED" $(PARALLEL)
 
 faults: setup-sim ## run the campaign of external faults: table and sim_build/faults.json (FAULT, JOBS)
@@ -101,8 +110,8 @@ house: setup-sim ## lines of each part against its target; circular imports, lon
 bench: setup-sim ## measure throughput and latency against their goals
 	@$(RUN) bench
 
-bench-tb: setup-sim ## completions that the bench checks per processor second, and where its time is (SEED)
-	@PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m tb.replay bench --seed "$$SEED"
+bench-tb: setup-long ## completions that the bench checks per processor second, and where its time is (SEED)
+	@PATH="$$(pwd)/scripts/bin:$$PATH" $(LONG) .venv/bin/python -m tb.replay bench --seed "$$SEED"
 
 synth: ## clock and area on an ECP5, placed and routed; sim_build/synth.json (MODULE, SEEDS, QUICK, PRICES)
 	@scripts/setup.sh synth
@@ -120,7 +129,7 @@ record: setup-sim ## write the records of one test to a file that replay judges 
 	    $(if $(FILE),--out "$$FILE")
 
 replay: setup-sim ## judge recorded traffic again, without a simulator (FILE)
-	@.venv/bin/python -m tb.replay replay "$$FILE"
+	@$(LONG) .venv/bin/python -m tb.replay replay "$$FILE"
 
 list: setup-sim ## list the simulation jobs and the command for each (TEST)
 	@$(RUN) list --test "$$TEST"

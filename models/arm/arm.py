@@ -132,6 +132,15 @@ class CqModel:
         self.due_time = 0
         self.frozen = False  #: nothing is published any more (CQ-18)
 
+    def assign(self, other: CqModel) -> None:
+        """Takes over the state of another CQ, but its entries."""
+        self.now, self.life, self.config = other.now, other.life, other.config
+        self.status, self.prod, self.cons = other.status, other.prod, other.cons
+        self.snap, self.written, self.arm = other.snap, other.written, other.arm
+        self.running, self.event_open = other.running, other.event_open
+        self.due, self.released, self.frozen = other.due, other.released, other.frozen
+        self.due_count, self.most, self.due_time = other.due_count, other.most, other.due_time
+
     # -- what is present ---------------------------------------------------------------------
 
     @property

@@ -17,6 +17,8 @@ from models.layouts import CQE_BYTES, EQE_BYTES, EQE_TYPE_CQ
 _CQE = struct.Struct("<QQIIHHBBH")
 
 _RECEIVES = (ResultType.RECEIVE, ResultType.RECEIVE_AND_INVALIDATE)
+#: What UNSIGNALLED keeps from satisfying an arm.
+_QUIET = (*_RECEIVES, ResultType.INVALIDATE)
 
 
 def with_phase(entry: bytes, phase: int) -> bytes:
@@ -76,7 +78,7 @@ class Cqe(NamedTuple):
         """
         if self.status != 0 or not self.flags & CqeFlag.UNSIGNALLED:
             return False
-        return self.type in (*_RECEIVES, ResultType.INVALIDATE)
+        return self.type in _QUIET
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ Source: ``docs/windows.md`` ("Keys", "Ports, added", "Trace, added: lanes 8 and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from models.codes import Access, LogCause, Status, TraceOp
 from models.layouts import NO_QP
@@ -97,6 +98,9 @@ class KeyStep:
         return self.code == Status.SUCCESS
 
 
+_RESERVED: Final = 0xFFFF_FFFF << 160 | 0xFFFC_0000
+
+
 @dataclass(frozen=True)
 class CheckRequest:
     """A beat of ``s_axis_check``. ``kind``: 2 bits, see :class:`Access`; ``key``: 32 bits;
@@ -110,8 +114,6 @@ class CheckRequest:
     address: int = 0
     length: int = 0
     reserved: int = 0
-
-    RESERVED = 0xFFFF_FFFF << 160 | 0xFFFC_0000
 
     def encode(self) -> int:
         """The 192 bits."""
@@ -127,7 +129,7 @@ class CheckRequest:
             key=beat >> 32 & 0xFFFF_FFFF,
             address=beat >> 64 & (1 << 64) - 1,
             length=beat >> 128 & 0xFFFF_FFFF,
-            reserved=beat & cls.RESERVED,
+            reserved=beat & _RESERVED,
         )
 
     @property

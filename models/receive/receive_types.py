@@ -7,6 +7,7 @@ Source: ``docs/receive.md``. A *number* is unbounded, an *index* or *tag* is wha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from models.codes import Cause, NotReady, RecvFlag, ScatterCode
 from models.cq.entries import Cqe
@@ -71,6 +72,9 @@ class WatermarkStep:
     event: bool
 
 
+_RESERVED: Final = 0xFFFF_FFFF << 96 | 0xFFFC_0000
+
+
 @dataclass(frozen=True)
 class RecvRequest:
     """A beat of ``s_axis_rreq``. ``length``: bytes, 32 bits; ``token``: 32 bits; ``reserved``: the
@@ -83,8 +87,6 @@ class RecvRequest:
     invalidate: bool = False
     token: int = 0
     reserved: int = 0
-
-    RESERVED = 0xFFFF_FFFF << 96 | 0xFFFC_0000
 
     def encode(self) -> int:
         """The 128 bits."""
@@ -100,7 +102,7 @@ class RecvRequest:
             solicited=bool(beat >> 16 & 1),
             invalidate=bool(beat >> 17 & 1),
             token=beat >> 64 & 0xFFFF_FFFF,
-            reserved=beat & cls.RESERVED,
+            reserved=beat & _RESERVED,
         )
 
     @property

@@ -19,6 +19,7 @@ from typing import Any, TextIO
 
 from cocotb_tools import runner as cocotb_runner
 
+from tb.compiled import VARIABLE as COMPILED
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, RunnerError, cpu_count, digest, empty, locked, relative
 from tb.runner.limits import Watch, limit_cpu
@@ -376,6 +377,7 @@ def simulate(
             plusargs=plusargs,
             extra_env={
                 "CARILLON_COVERAGE_POINTS": str(build_dir / COVERAGE_POINTS),
+                **({} if os.environ.get("COMPILED") == "0" else {COMPILED: "1"}),
                 **(extra_env or {}),
             },
             waves=waves is not None,

@@ -57,7 +57,8 @@ class StepChecks(Check):
         self.control = control
         self.callbacks = 0
         # The step that waits for other settings: record, model before it, outcome so far.
-        self._open: tuple[Trace, dict[str, Any], Step] | None = None
+        self._open: tuple[Trace, CqModel, Step] | None = None
+        self._before = CqModel()
         # Entries of the latest PUBLISH that satisfy no standing arm.
         self._quiet: list[bool] = []
 
@@ -70,7 +71,8 @@ class StepChecks(Check):
         ctx, cq = self.ctx, record.cq
         model = ctx.engine.cqs[cq]
         if self._open is None or self._open[0] is not record:
-            before = model.__dict__.copy()
+            before = self._before
+            before.assign(model)
             model.now = record.cycle
             try:
                 step = run(cq, *arguments)
@@ -82,7 +84,7 @@ class StepChecks(Check):
                 self._after(record)
                 return
             difference = (record.new ^ ctx.encode(cq)) & ~_CALL_BITS
-            if difference or not before["life"]:
+            if difference or not before.life:
                 self._differs(record, step)
             self._open = (record, before, step)
         self._other_settings(record, redo)
@@ -117,7 +119,7 @@ class StepChecks(Check):
         assert self._open is not None
         ctx, cq = self.ctx, record.cq
         _, before, first = self._open
-        configs = self._alternatives(cq, before["config"])  # may have to wait
+        configs = self._alternatives(cq, before.config)  # may have to wait
         self._open = None
         model = ctx.engine.cqs[cq]
         for config in configs:
@@ -137,9 +139,9 @@ class StepChecks(Check):
         model.now = record.cycle
         self._differs(record, redo(model))
 
-    def _restore(self, cq: int, before: dict[str, Any]) -> None:
+    def _restore(self, cq: int, before: CqModel) -> None:
         model = self.ctx.engine.cqs[cq]
-        model.__dict__.update(before)
+        model.assign(before)
         classes = self.ctx.classes[cq]
         model.entries = deque(Entry(i, classes[i]) for i in range(model.cons, model.prod))
 

@@ -28,8 +28,6 @@ WRITE_LATE = 1
 class _Bell(Pending):
     __slots__ = ("cause", "causes", "epoch", "now", "operand", "owner", "word")
 
-    check: DoorbellChecks
-
     def __init__(
         self, check: DoorbellChecks, request: DoorbellRequest, word: DoorbellWord | Cause
     ) -> None:

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make compiled`: the model and the checks as machine code, by mypyc, in sim_build/compiled
+(tb/compiled.py says which files, and who imports it). Two minutes of processor time; nothing is
+done if nothing has changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+from tb.compiled import FOLDER, KEY, ROOT, current, key_of, sources
+from tb.runner.common import RunnerError, empty, interruptible, locked, relative, write_whole
+
+LOG = ROOT / "sim_build" / "compiled.log"
+#: In a process of its own, since what setuptools and mypyc print goes to the log.
+_BUILD = """
+import os, sys
+from setuptools import setup
+from mypyc.build import mypycify
+folder, *files = sys.argv[1:]
+modules = mypycify(
+    ["--python-version=%d.%d" % sys.version_info[:2], "--ignore-missing-imports", *files],
+    opt_level="2", debug_level="0", multi_file=True, target_dir=folder + "/c",
+)
+os.chdir(folder)
+sys.argv = ["setup.py", "build_ext", "--parallel", str(len(os.sched_getaffinity(0))),
+            "--build-lib", folder, "--build-temp", folder + "/o"]
+setup(name="checks", packages=[], ext_modules=modules)
+"""
+
+
+def build(folder: Path = FOLDER) -> None:
+    """Translates what has changed. Raises ``RunnerError``."""
+    headers = Path(sysconfig.get_paths()["include"], "Python.h")
+    if not headers.is_file():
+        package = "libpython%d.%d-dev" % sys.version_info[:2]
+        raise RunnerError(f"{headers} is missing: apt-get install {package}")
+    with locked(folder):
+        if current(folder):
+            return
+        files = sources()
+        key = key_of(files)
+        print(f"compiling {len(files)} files of the model and the checks: a minute or two")
+        empty(folder)
+        command = [sys.executable, "-c", _BUILD, str(folder), *map(str, files)]
+        env = {**os.environ, "MYPY_CACHE_DIR": str(folder / "mypy")}
+        with LOG.open("w") as log:
+            code = subprocess.run(
+                command, cwd=ROOT, env=env, stdout=log, stderr=log, check=False
+            ).returncode
+        if code:
+            raise RunnerError(f"mypyc or the compiler failed; log: {relative(LOG)}")
+        write_whole(folder / KEY, key)
+
+
+def main(argv: list[str]) -> int:
+    """Exit status 1: not compiled; with --try nobody minds."""
+    parser = argparse.ArgumentParser(prog="make compiled")
+    parser.add_argument("--try", dest="tries", action="store_true")
+    args = parser.parse_args(argv)
+    interruptible()
+    try:
+        build()
+    except RunnerError as error:
+        if not args.tries:
+            raise
+        print(f"compiled: {error}; the checks run as Python")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except RunnerError as error:
+        sys.exit(f"compiled: {error}")
