@@ -39,7 +39,11 @@ OWN: Mapping[str, Mapping[str, int]] = {
     "cde_ctx_2w": {"W": 68, "AW": 8},
 }
 DEVICE = "ECP5-85 speed 8 (CABGA756)"
-_PNR = ("--85k", "--speed", "8", "--package", "CABGA756", "--freq", "150", "--out-of-context")
+#: The static placer leaves a third less wire of the core than the default one.
+_PNR = (
+    *("--85k", "--speed", "8", "--package", "CABGA756", "--freq", "150", "--out-of-context"),
+    *("--placer", "static"),
+)
 _AREA = {
     "ecp5": {
         "lut4": ("LUT4",),

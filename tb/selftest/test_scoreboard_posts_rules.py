@@ -241,8 +241,8 @@ def test_done_and_not_retired(local: bool) -> None:
 
 
 def test_long_run() -> None:
-    """More than a burst while another QP waits."""
-    for beats, right in ((4, True), (PARAMS.burst + 6, False)):
+    """More than a burst, and what was fetched before, while another QP waits."""
+    for beats, right in ((PARAMS.burst + 6, True), (PARAMS.burst + 7, False)):
         stream = WindowStream().connected(2, 2)
         stream.post(stream.make(qp=1))
         for _ in range(beats):

@@ -181,10 +181,10 @@ class ControlAgent(BfmAgent):
 
     async def begin(self, code: int, at: int = 0) -> None:
         """Writes CMD alone, for who holds the mailbox and has written the arguments by itself."""
-        go = self.post_write(Reg.CMD, code, at=at)
-        resp = await go
+        start = max(at, self.harness.cycle)
+        resp = await self.post_write(Reg.CMD, code, at=at)
         assert resp == OKAY, f"CMD: response {resp}"
-        self._run = _Run(code, tuple(self._args), go.cycle)
+        self._run = _Run(code, tuple(self._args), start)
 
     async def look(self) -> tuple[int, Command | None]:
         """Reads CMD_STATUS, and the results with it; returns the status, and the command that

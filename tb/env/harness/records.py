@@ -181,8 +181,8 @@ class AccessVerdict(NamedTuple):
 class Command(NamedTuple):
     """A mailbox command that the control agent ran to its end.
 
-    ``start`` is the cycle of the B handshake of the CMD write, ``cycle`` that of the read that
-    showed it done.
+    ``start`` is the cycle from which the CMD write was on offer: no effect is earlier, however long
+    its answer stalls. ``cycle`` is that of the read that showed it done.
     """
 
     cycle: int

@@ -28,9 +28,6 @@ from tb.env.scoreboard.explain import (
 HISTORY = 64
 SHOWN = 20
 
-#: A command begins before the handshake that ``Command.start`` tells: its answer may be stalled.
-BEFORE_START = 256
-
 #: What the error log has: cause, kind, object, detail.
 LogEntry = tuple[int, int, int, int]
 
@@ -217,7 +214,7 @@ class Context:
         """The command in flight now, if any; raises NeedCommandError if that is not known yet."""
         if self.commands:
             command = self.commands[0]
-            return command if command.start - BEFORE_START <= self.cycle else None
+            return command if command.start <= self.cycle else None
         if self.resigned:
             return None
         raise NeedCommandError
@@ -231,7 +228,7 @@ class Context:
 
     def window_start(self, command: Command) -> int:
         """No effect of a command is earlier than this cycle."""
-        return max(self.last_command, command.start - BEFORE_START)
+        return max(self.last_command, command.start)
 
 
 def look_patience(num_cq: int, waiting: int) -> int:
