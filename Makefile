@@ -22,8 +22,8 @@ SELECT = --test "$$TEST" --seed "$$SEED" --sim "$$SIM" --build "$$BUILD"
 PARALLEL = --jobs "$$JOBS" --cluster "$$CLUSTER" --cluster-wait "$$CLUSTER_WAIT"
 WORKERS = $(if $(JOBS)$(CLUSTER),$(PARALLEL),-n auto)
 
-.PHONY: help setup setup-sim setup-long sim tours test negatives formal mutate coverage soak faults tiers bench synth report lint house \
-	waves record replay bench-tb compiled model list defs figures walk docs clean distclean
+.PHONY: help setup setup-sim setup-long sim tours test negatives formal mutate coverage soak faults tiers bench synth \
+	report lint house waves record replay bench-tb compiled model list defs figures walk docs clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -66,7 +66,7 @@ setup-long: setup
 compiled: setup ## translate the model and the checks into machine code (mypyc), for simulations, soak and replay
 	@.venv/bin/python -m scripts.compile_checks
 
-sim: $(if $(FULL),setup-long,setup-sim) ## simulate the quick tier; FULL=1, FAILED=1 (TEST, SEED, SEEDS, SIM, BUILD, JOBS, CLUSTER, TIMEOUT)
+sim: $(if $(FULL),setup-long,setup-sim) ## simulate the quick tier; FULL=1, FAILED=1 (TEST, SEED, SEEDS, SIM, BUILD ...)
 	@$(PYTEST) tb/tests $(SELECT) --seeds "$$SEEDS" --cpu-limit "$$TIMEOUT" --waves "$$WAVES" $(WORKERS) \
 	    $(if $(FAILED),--lf --lfnf=none,--tier $(if $(FULL),full,quick))
 

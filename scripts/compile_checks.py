@@ -38,7 +38,7 @@ def build(folder: Path = FOLDER) -> None:
     """Translates what has changed. Raises ``RunnerError``."""
     headers = Path(sysconfig.get_paths()["include"], "Python.h")
     if not headers.is_file():
-        package = "libpython%d.%d-dev" % sys.version_info[:2]
+        package = f"libpython{sys.version_info[0]}.{sys.version_info[1]}-dev"
         raise RunnerError(f"{headers} is missing: apt-get install {package}")
     with locked(folder):
         if current(folder):
@@ -48,7 +48,7 @@ def build(folder: Path = FOLDER) -> None:
         print(f"compiling {len(files)} files of the model and the checks: a minute or two")
         empty(folder)
         command = [sys.executable, "-c", _BUILD, str(folder), *map(str, files)]
-        env = {**os.environ, "MYPY_CACHE_DIR": str(folder / "mypy")}
+        env = {**os.environ, "MYPY_CACHE_DIR": str(folder / "mypy"), "CFLAGS": "-g0"}
         with LOG.open("w") as log:
             code = subprocess.run(
                 command, cwd=ROOT, env=env, stdout=log, stderr=log, check=False

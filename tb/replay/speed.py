@@ -6,6 +6,7 @@ and in replay, and where the time goes.
 from __future__ import annotations
 
 import json
+import os
 import platform
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from tb.compiled import VARIABLE as COMPILED
+from tb.compiled import current
 from tb.env.harness.facts import VARIABLE as FACTS
 from tb.replay.judge import judge_file
 from tb.replay.recorder import VARIABLE as RECORDS
@@ -127,6 +130,7 @@ def summary(runs: Iterable[Measured], seed: int) -> dict[str, Any]:
         "config": {
             "seed": seed,
             "coverage": "on",
+            "compiled": bool(os.environ.get(COMPILED)) and current(),
             "python": platform.python_version(),
             **{name: version(name) for name in ("verilator", "cocotb", "pyuvm")},
         },
