@@ -304,6 +304,12 @@ class RingReader(PhaseReader):
     def __init__(self, read: ReadMemory, base: int, log2: int) -> None:
         super().__init__(read, Ring(base, log2))
 
+    def again(self) -> RingReader:
+        """Another reader at the same place."""
+        other = RingReader(self.read, 0, 1)
+        other.index, other._rings = self.index, list(self._rings)
+        return other
+
     def get_results(self, limit: int) -> list[NdResult]:
         """GetCqResults: a ReceiveAndInvalidate completion is one like any other (CQ-02)."""
         results = [Cqe.unpack(entry) for entry in self.poll(limit)]

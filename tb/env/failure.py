@@ -17,6 +17,14 @@ AFTER = "CARILLON_AFTER_FAILURE"
 _DETAILS = ("obj", "number", "field", "got", "want", "rule")
 
 
+class ProtocolError(AssertionError):
+    """The engine broke a handshake rule, or the harness itself failed; -1: not at a known cycle."""
+
+    def __init__(self, text: str, cycle: int = -1) -> None:
+        super().__init__(text)
+        self.cycle = cycle
+
+
 def note_failure(error: Exception, cycle: int, time_ps: int) -> None:
     """Writes down an exception, unless there is an earlier one. ``cycle``, ``time_ps``: when it
     happened, in clock cycles since the reset and in simulated time.

@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Self, TextIO
 
+from tb.compiled import VARIABLE as COMPILED
 from tb.runner.common import RunnerError, relative
 from tb.runner.simulator import Ended, forget, kill_group, remember
 
@@ -155,7 +156,7 @@ class JobHosts:
         self._hosts.clear()
 
     def _host(self, command: Sequence[str], env: Mapping[str, str]) -> ForkHost:
-        key = tuple(command)
+        key = (*command, env.get(COMPILED, ""))
         with self._lock:
             lock, started = self._hosts.pop(key, (threading.Lock(), []))
             self._hosts[key] = lock, started

@@ -377,13 +377,20 @@ def simulate(
             plusargs=plusargs,
             extra_env={
                 "CARILLON_COVERAGE_POINTS": str(build_dir / COVERAGE_POINTS),
-                **({} if os.environ.get("COMPILED") == "0" else {COMPILED: "1"}),
+                **({} if _as_files(module) else {COMPILED: "1"}),
                 **(extra_env or {}),
             },
             waves=waves is not None,
             log_file=job_dir / "sim.log",
         )
     return runner.ended
+
+
+def _as_files(module: str) -> bool:
+    """A test that imports the files of the model, compiled or not. Tours copy it by pickle, which
+    compiled classes do not take.
+    """
+    return os.environ.get("COMPILED") == "0" or ".test_tour_" in module
 
 
 @contextlib.contextmanager

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from tb.env.harness.decode import ROW_WORDS, VIOLATION, Decoder, Hooks, ProtocolError
+from tb.env.failure import ProtocolError
+from tb.env.harness.decode import ROW_WORDS, VIOLATION, Decoder, Hooks
 from tb.runner.common import hdl_files
 from tb.selftest.icarus import run_text
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from tb.env.failure import ProtocolError
 from tb.env.harness.records import (
     AccessCheck,
     AccessVerdict,
@@ -110,14 +111,6 @@ class ControlRead(NamedTuple):
     cycle: int
     resp: int
     data: int
-
-
-class ProtocolError(AssertionError):
-    """The engine broke a handshake rule, or the harness itself failed; -1: not at a known cycle."""
-
-    def __init__(self, text: str, cycle: int = -1) -> None:
-        super().__init__(text)
-        self.cycle = cycle
 
 
 def violation_names(bits: int) -> list[str]:

@@ -18,8 +18,8 @@ from cocotb.task import Task
 from cocotb.triggers import Event, Timer, ValueChange
 from cocotb.utils import get_sim_time
 
-from tb.env.failure import cycles_after, note_failure
-from tb.env.harness.decode import BLOCK_MARK, HEAD_WORDS, Decoder, Hooks, ProtocolError
+from tb.env.failure import ProtocolError, cycles_after, note_failure
+from tb.env.harness.decode import BLOCK_MARK, HEAD_WORDS, Decoder, Hooks
 from tb.env.harness.records import Record
 from tb.env.harness.rows import ReadRow, number_of, rows_of
 

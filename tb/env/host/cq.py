@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
-from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -276,10 +275,7 @@ class Cq:
 
     def present(self) -> int:
         """Results that are in memory and were not polled."""
-        ahead = copy(self.reader)
-        # A ring that has been read is dropped from this list.
-        ahead._rings = list(self.reader._rings)
-        return len(ahead.poll(1 << 16))
+        return len(self.reader.again().poll(1 << 16))
 
     async def wait_results(self, count: int = 1, limit_cycles: int = 20_000) -> list[NdResultEx]:
         """Polls until ``count`` results are there; fails after ``limit_cycles``."""
