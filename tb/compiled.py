@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "sim_build" / "compiled"
 #: In FOLDER: the key of what was translated.
 KEY = "key"
-_PLACES = (
+PLACES = (
     "models",
     "tb/env/scoreboard",
     "tb/env/coverage",
@@ -43,7 +43,7 @@ _NOT = (
 def sources(root: Path = ROOT) -> list[Path]:
     """The files, relative to ``root``."""
     found = []
-    for place in _PLACES:
+    for place in PLACES:
         path = root / place
         files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
         found += [file.relative_to(root) for file in files]

@@ -11,23 +11,22 @@ from pathlib import Path
 import pytest
 
 from scripts.compile_checks import build
-from tb.compiled import KEY, ROOT, VARIABLE, Finder, current, install, key_of, sources
+from tb.compiled import KEY, PLACES, ROOT, VARIABLE, Finder, current, install, key_of, sources
 from tb.env.harness.records import MemWrite
 from tb.replay.file import Block, End, Header, Life, Writer
 from tb.selftest.streams import PARAMS, Stream
 
 
 def tree(folder: Path) -> Path:
-    """A checkout with some of the files."""
-    for name in ("scoreboard", "coverage"):
-        (folder / "tb/env" / name).mkdir(parents=True)
+    """A checkout with one file of the model and its test."""
+    for place in PLACES:
+        path = folder / place
+        (path if not path.suffix else path.parent).mkdir(parents=True, exist_ok=True)
+        if path.suffix:
+            path.touch()
     for name in ("models/arm/arm.py", "models/tests/arm/test_rules.py"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("x = 1\n")
-    for name in ("env/harness/records.py", "env/harness/facts.py", "replay/file.py"):
-        (folder / "tb" / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "tb" / name).touch()
-    (folder / "tb/replay/judge.py").touch()
     return folder
 
 
