@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make compiled`: the model and the checks as machine code, by mypyc, in sim_build/compiled
-(tb/compiled.py says which files, and who imports it). Two minutes of processor time; nothing is
-done if nothing has changed.
+(tb/compiled.py says which files, and who imports it). Nothing is done if nothing has changed.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
-from tb.compiled import FOLDER, KEY, ROOT, current, key_of, sources
+from tb.compiled import FOLDER, KEY, ROOT, current, key_of, sources, stamp
 from tb.runner.common import RunnerError, empty, interruptible, locked, relative, write_whole
 
 LOG = ROOT / "sim_build" / "compiled.log"
@@ -36,26 +36,49 @@ setup(name="checks", packages=[], ext_modules=modules)
 
 def build(folder: Path = FOLDER) -> None:
     """Translates what has changed. Raises ``RunnerError``."""
+    if current(folder):
+        return
     headers = Path(sysconfig.get_paths()["include"], "Python.h")
     if not headers.is_file():
         package = f"libpython{sys.version_info[0]}.{sys.version_info[1]}-dev"
-        raise RunnerError(f"{headers} is missing: apt-get install {package}")
+        raise RunnerError(f"{headers} is missing (of Debian's Python: apt-get install {package})")
+    try:
+        work = folder.with_name(f"{folder.name}.work")
+        with locked(work):  # another one may have done it meanwhile
+            if not current(folder):
+                _translate(work, folder)
+    except OSError as error:
+        raise RunnerError(f"{error.strerror}: {error.filename}") from None
+
+
+def _translate(work: Path, folder: Path) -> None:
+    """In ``work``, so that what is in ``folder`` stays until it is done."""
+    files, key = sources(), key_of()
+    print(f"compiling {len(files)} files of the model and the checks: two to three minutes of "
+          f"processor time; log: {relative(LOG)}", flush=True)  # fmt: skip
+    command = [sys.executable, "-c", _BUILD, str(work), *map(str, files)]
+    env = {**os.environ, "MYPY_CACHE_DIR": str(work / "mypy"), "CFLAGS": "-g0"}
+    for old in work.rglob("*.so"):
+        old.unlink()
+    with LOG.open("w") as log:
+        code = subprocess.run(
+            command, cwd=ROOT, env=env, stdout=log, stderr=log, check=False
+        ).returncode
+    if code:
+        raise RunnerError(f"mypyc or the compiler failed; log: {relative(LOG)}")
+    if key_of() != key:
+        raise RunnerError("a file has changed meanwhile; run it again")
+    made = [
+        path for path in work.rglob("*.so") if path.relative_to(work).parts[0] not in ("c", "o")
+    ]
     with locked(folder):
-        if current(folder):
-            return
-        files = sources()
-        key = key_of(files)
-        print(f"compiling {len(files)} files of the model and the checks: a minute or two")
         empty(folder)
-        command = [sys.executable, "-c", _BUILD, str(folder), *map(str, files)]
-        env = {**os.environ, "MYPY_CACHE_DIR": str(folder / "mypy"), "CFLAGS": "-g0"}
-        with LOG.open("w") as log:
-            code = subprocess.run(
-                command, cwd=ROOT, env=env, stdout=log, stderr=log, check=False
-            ).returncode
-        if code:
-            raise RunnerError(f"mypyc or the compiler failed; log: {relative(LOG)}")
-        write_whole(folder / KEY, key)
+        for path in made:
+            place = folder / path.relative_to(work)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, place)
+        write_whole(folder / KEY, stamp(folder, key))
+    print("compiled: done", flush=True)
 
 
 def main(argv: list[str]) -> int:
@@ -78,3 +101,5 @@ if __name__ == "__main__":
         sys.exit(main(sys.argv[1:]))
     except RunnerError as error:
         sys.exit(f"compiled: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -20,7 +20,7 @@ from types import ModuleType
 VARIABLE = "CARILLON_COMPILED"
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "sim_build" / "compiled"
-#: In FOLDER: the key of what was translated.
+#: In FOLDER: what was translated, as stamp() writes it.
 KEY = "key"
 PLACES = (
     "models",
@@ -40,6 +40,9 @@ _NOT = (
 )
 
 
+_READ = ("models", "tb/env", "tb/replay")
+
+
 def sources(root: Path = ROOT) -> list[Path]:
     """The files, relative to ``root``."""
     found = []
@@ -50,12 +53,21 @@ def sources(root: Path = ROOT) -> list[Path]:
     return [file for file in found if not any(part in file.as_posix() for part in _NOT)]
 
 
-def key_of(files: Iterable[Path], root: Path = ROOT) -> str:
-    """Changes with the files and the interpreter."""
-    found = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.version}".encode())
-    for file in files:
-        found.update(f"\n{file}\n".encode() + (root / file).read_bytes())
+def key_of(root: Path = ROOT) -> str:
+    """Changes with the interpreter, with the files and with all that mypyc reads for them:
+    constants of other modules are in the machine code.
+    """
+    found = hashlib.sha256(f"{sys.implementation.cache_tag} {sys.version} {sources(root)}".encode())
+    for place in _READ:
+        for file in sorted((root / place).rglob("*.py")):
+            found.update(f"\n{file.relative_to(root)}\n".encode() + file.read_bytes())
     return found.hexdigest()
+
+
+def stamp(folder: Path, key: str) -> str:
+    """What the key file holds: the key, and each compiled file with its size."""
+    lines = [f"{path.relative_to(folder)} {path.stat().st_size}" for path in folder.rglob("*.so")]
+    return "\n".join([key, *sorted(lines)])
 
 
 def module_of(file: Path) -> str:
@@ -83,8 +95,8 @@ class Finder:
 def current(folder: Path = FOLDER, root: Path = ROOT) -> bool:
     """What is in the folder was translated from the files as they are."""
     try:
-        return (folder / KEY).read_text() == key_of(sources(root), root)
-    except OSError:
+        return (folder / KEY).read_text() == stamp(folder, key_of(root))
+    except (OSError, ValueError):
         return False
 
 

@@ -11,7 +11,18 @@ from pathlib import Path
 import pytest
 
 from scripts.compile_checks import build
-from tb.compiled import KEY, PLACES, ROOT, VARIABLE, Finder, current, install, key_of, sources
+from tb.compiled import (
+    KEY,
+    PLACES,
+    ROOT,
+    VARIABLE,
+    Finder,
+    current,
+    install,
+    key_of,
+    sources,
+    stamp,
+)
 from tb.env.harness.records import MemWrite
 from tb.replay.file import Block, End, Header, Life, Writer
 from tb.selftest.streams import PARAMS, Stream
@@ -40,10 +51,12 @@ def test_only_of_the_files_as_they_are(tmp_path: Path) -> None:
     root, out = tree(tmp_path / "root"), tmp_path / "out"
     assert not current(out, root)
     out.mkdir()
-    (out / KEY).write_text(key_of(sources(root), root))
+    (out / "shared.so").write_text("x")
+    (out / KEY).write_text(stamp(out, key_of(root)))
     assert current(out, root)
-    (root / "models/tests/arm/test_rules.py").write_text("x = 2\n")
-    assert current(out, root)
+    (out / "shared.so").write_text("")
+    assert not current(out, root)
+    (out / "shared.so").write_text("x")
     (root / "models/arm/arm.py").write_text("x = 2\n")
     before = list(sys.meta_path)
     assert not current(out, root) and not install(out, root) and sys.meta_path == before

@@ -52,6 +52,10 @@ def replay(path: Path) -> int:
     except FileError as error:
         print(f"replay: {error}")
         return 2
+    except (TypeError, AttributeError, IndexError, KeyError) as error:
+        # Not a contradiction of the engine: the checks cannot work with such a record.
+        print(f"replay: {path}: a value of another kind than docs/replay.md says: {error}")
+        return 2
     counts = judge.facts.counts
     print(
         f"replay: {counts['records']:,} records, {counts['completions']:,} completions, no "

@@ -17,7 +17,7 @@ from models.params import Params
 from tb.env.harness.records import Access, Asked, Record
 
 FORMAT = "carillon-records"
-VERSION = 2
+VERSION = 3
 #: JSON of other languages keeps integers below this one exactly.
 _EXACT = 1 << 53
 
