@@ -158,14 +158,14 @@ def mutation_table(data: dict[str, Any]) -> str:
 def code_table(data: dict[str, Any]) -> str:
     """Points of code coverage by kind, from code_coverage.json."""
     rows = []
-    for kind in ("line", "branch", "toggle"):
+    for kind in ("line", "branch"):
         total: Counter[str] = Counter()
         for counts in data["counts"].values():
             total.update(counts.get(kind, {}))
         whole = sum(total.values())
-        numbers = [f"{total[state]:,}" for state in ("hit", "tied", "waived", "missing")]
+        numbers = [f"{total[state]:,}" for state in ("hit", "waived", "missing")]
         rows.append((kind, f"{whole:,}", *numbers))
-    return markdown(("kind", "points", "hit", "tied", "waived", "missing"), rows)
+    return markdown(("kind", "points", "hit", "waived", "missing"), rows)
 
 
 def requirement_table(data: dict[str, Any]) -> str:

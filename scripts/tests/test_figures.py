@@ -48,7 +48,7 @@ MUTATION = {
     "survived": 1,
     "modules": {"cde_m": {"killed": 8, "equivalent": 2}, "cde_n": {"undecided": 1, "survived": 1}},
 }
-CODE = {"counts": {"a.v": {"toggle": {"hit": 3, "missing": 1}}, "b.v": {"toggle": {"hit": 2}}}}
+CODE = {"counts": {"a.v": {"branch": {"hit": 3, "missing": 1}}, "b.v": {"branch": {"hit": 2}}}}
 TRACE = {
     "requirements": {
         "A-1": {
@@ -123,7 +123,7 @@ def test_mutation_table_takes_the_undecided_as_not_killed() -> None:
 
 def test_code_table_adds_files() -> None:
     lines = figures.code_table(CODE).splitlines()
-    assert lines[-1] == "| toggle | 6 | 5 | 0 | 0 | 1 |"
+    assert lines[-1] == "| branch | 6 | 5 | 0 | 1 |"
 
 
 def test_requirement_table() -> None:

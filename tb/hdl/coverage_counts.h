@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What replaces parts of Verilator's coverage library (verilated_cov.h, 5.48), for every C++ file of a coverage build.
 //
-// Toggles: Verilator's own function for signals wider than a word lets the bit number run on past the word, so that a change of bit 0 may
-// count for bits 32, 64, ... too. These stop at the word's end. They look at bits that have changed alone, and are no part of what calls
-// them, which makes the code smaller. Layout of the counters: two for each bit, first those of falls, then of rises.
-//
-// Points: Verilator's library keeps a sorted table of texts, and writes it in each run, which takes longer than most runs. Here a run
-// writes one bit for each point, in the order of the points: whether its counter is 0; the first in bit 0 of the first byte. The file that
-// CARILLON_COVERAGE_POINTS names gets the points, one a line, unless it is there. The linker is told to --wrap what writes the file.
+// Verilator's library keeps a sorted table of texts, and writes it in each run, which takes longer than most runs. Here
+// a run writes one bit for each point, in the order of the points: whether its counter is 0; the first in bit 0 of the
+// first byte. The file that CARILLON_COVERAGE_POINTS names gets the points, one a line, unless it is there. The linker
+// is told to --wrap what writes the file.
 #ifndef CARILLON_COVERAGE_COUNTS_H
 #define CARILLON_COVERAGE_COUNTS_H
 
@@ -20,29 +17,6 @@
 #include <string>
 #include <unistd.h>
 #include <vector>
-
-#define CARILLON_OWN __attribute__((noinline, unused)) static
-
-CARILLON_OWN void carillon_toggle(const int width, uint32_t* counts, const QData now, const QData before) {
-    QData changed = now ^ before;
-    if (width < 64) changed &= (QData{1} << width) - 1;
-    while (changed) {
-        const int bit = __builtin_ctzll(changed);
-        changed &= changed - 1;
-        ++counts[bit * 2 + ((now >> bit) & 1)];
-    }
-}
-
-CARILLON_OWN void carillon_toggle_wide(const int width, uint32_t* counts, WDataInP now, WDataInP before) {
-    for (int word = 0; word < VL_WORDS_I(width); ++word) {
-        const int left = width - word * VL_EDATASIZE;
-        carillon_toggle(left < VL_EDATASIZE ? left : VL_EDATASIZE, counts + word * VL_EDATASIZE * 2, now[word], before[word]);
-    }
-}
-
-#define VL_COV_TOGGLE_CHG_ST_I(width, counts, now, before) carillon_toggle(width, counts, now, before)
-#define VL_COV_TOGGLE_CHG_ST_Q(width, counts, now, before) carillon_toggle(width, counts, now, before)
-#define VL_COV_TOGGLE_CHG_ST_W(width, counts, now, before) carillon_toggle_wide(width, counts, now, before)
 
 struct CarillonPoints {
     std::vector<const uint32_t*> counters;

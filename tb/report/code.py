@@ -18,11 +18,9 @@ from pygments.lexers import VerilogLexer
 
 from tb.report.inputs import Loaded, strings
 
-KINDS = ("line", "branch", "toggle")
-STATES = ("hit", "tied", "waived", "missing")
-_POINT = re.compile(
-    r"(?P<file>.+?):(?P<line>\d{1,9}) (?P<kind>line|branch|toggle)(?: (?P<name>.*))?"
-)
+KINDS = ("line", "branch")
+STATES = ("hit", "waived", "missing")
+_POINT = re.compile(r"(?P<file>.+?):(?P<line>\d{1,9}) (?P<kind>line|branch)(?: (?P<name>.*))?")
 
 
 @dataclass
@@ -44,7 +42,7 @@ class Line:
     def state(self) -> str:
         states = [*self.points, *(state for _, state, _ in self.branches)]
         states += [state for state, _ in self.notes if state == "missing"]
-        for state in ("missing", "hit", "waived", "tied"):
+        for state in ("missing", "hit", "waived"):
             if state in states:
                 # A line that was hit, but not on all sides.
                 return "part" if state == "missing" and "hit" in states else state
@@ -107,9 +105,8 @@ def _mark(
     elif match["kind"] == "line":
         line.points[state] += 1
     # What a line's colour and the signs of its branches do not say.
-    if reason or match["kind"] == "toggle":
-        words = f"{match['kind']} {name}".strip()
-        line.notes.append((state, f"{words}: {reason}" if reason else words))
+    if reason:
+        line.notes.append((state, f"{match['kind']} {name}".strip() + f": {reason}"))
 
 
 def read_code(loaded: Loaded, sources: Mapping[str, Path]) -> list[File]:
@@ -128,9 +125,8 @@ def read_code(loaded: Loaded, sources: Mapping[str, Path]) -> list[File]:
             file.stale = loaded.time is not None and changed > loaded.time
     for text, tests in (data.get("tests") or {}).items():
         _mark(files, text, "hit", strings(tests))
-    for state in ("missing", "tied"):
-        for text in strings(data.get(state)):
-            _mark(files, text, state)
+    for text in strings(data.get("missing")):
+        _mark(files, text, "missing")
     for reason, texts in (data.get("waived") or {}).items():
         for text in strings(texts):
             _mark(files, text, "waived", reason=reason)
@@ -166,7 +162,7 @@ def code_page(loaded: Loaded, sources: Mapping[str, Path]) -> dict[str, Any]:
     files = read_code(loaded, sources)
     whole = {kind: sum((f.counts.get(kind, Counter()) for f in files), Counter()) for kind in KINDS}
     missing = sum(count["missing"] for count in whole.values())
-    shown = "lines {}, branches {}, toggles {} %".format(*(percent(whole[k]) for k in KINDS))
+    shown = "lines {}, branches {} %".format(*(percent(whole[k]) for k in KINDS))
     if missing:
         tile = ("bad", f"{missing:,}", f"points missing; {shown}")
     elif any(count["hit"] for count in whole.values()):

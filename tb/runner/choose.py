@@ -6,8 +6,8 @@ branches of each job, and the tests that killed mutants first.
   job hits, and pass a test of each requirement: twice where that can be had, so that a change of
   the stimulus does not open a gap. With them the smoke tests, and then the tests that killed most
   mutants per second, until ``SECONDS`` of processor time are spent.
-- ``nightly``: jobs that add nothing to the cheapest job of each test: no bin, line, branch or
-  toggle. The tier ``full`` is everything else.
+- ``nightly``: jobs that add nothing to the cheapest job of each test: no bin, line or
+  branch. The tier ``full`` is everything else.
 
 Greedy weighted set cover (most new elements per second first), without what later ones made
 redundant. The result depends on the records alone.
@@ -165,7 +165,7 @@ def choose_nightly(records: Sequence[Record]) -> list[Record]:
 # -- records ---------------------------------------------------------------------------------------
 
 
-def read_records(jobs: Sequence[Job], kinds: Sequence[str] = ("line", "branch")) -> list[Record]:
+def read_records(jobs: Sequence[Job]) -> list[Record]:
     """Of the last run of `make coverage` with all tests."""
     costs = Costs()
     missing = [job for job in jobs if not hits_file(job).is_file()]
@@ -182,9 +182,7 @@ def read_records(jobs: Sequence[Job], kinds: Sequence[str] = ("line", "branch"))
             required[test] += [f"requirement {name}" for name in row.requirements]
     records = []
     for build, points in coverage.numbers.items():
-        own = [
-            (numbers.setdefault(p, len(numbers)), n) for p, n in points.items() if p.kind in kinds
-        ]
+        own = [(numbers.setdefault(p, len(numbers)), n) for p, n in points.items()]
         for job, bits in coverage.jobs[build].items():
             found = 0
             for element, where in own:
@@ -237,7 +235,7 @@ def run_choose() -> int:
     smoke = sorted(job.name for job in jobs if "Smoke" in job.test)
     records = read_records(jobs)
     quick, missing = choose_quick(records, smoke, first_killers())
-    nightly = choose_nightly(read_records(jobs, ("line", "branch", "toggle")))
+    nightly = choose_nightly(records)
     write_tiers(quick, nightly)
     full = sum(record.cost for record in records) - sum(record.cost for record in nightly)
     print(

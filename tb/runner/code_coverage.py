@@ -5,16 +5,14 @@ A coverage build has counters for tens of thousands of points. A list names each
 
     \\x01<key>\\x02<value>\\x01<key>\\x02<value>...
 
-Keys: f file, l line, n column, page (v_branch, v_line or v_toggle, then the module with its
-parameters), o comment, S lines of a block (``18,20-22``), h instance. A job leaves one bit for each
+Keys: f file, l line, n column, page (v_branch or v_line, then the module with its
+parameters), o comment, S lines of a block (``18,20-22``). A job leaves one bit for each
 of these lines (``tb/hdl/coverage_counts.h``); the list is kept once for each build (``collect``).
 
 A point is independent of instance, parameters and build: it is hit when any job hit it anywhere.
 
 - ``line``: a source line that is executed or evaluated, hit when a block that it belongs to was;
-- ``branch``: one side of an if, of a case or of a conditional expression;
-- ``toggle``: one bit of a signal in one direction (``0->1``, ``1->0``). A bit that only some
-  builds have counts, too.
+- ``branch``: one side of an if, of a case or of a conditional expression.
 """
 
 from __future__ import annotations
@@ -23,32 +21,28 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 from tb.runner.common import HDL, SIM_BUILD, RunnerError, locked, relative
 from tb.runner.discover import Job
 
 FOLDER = SIM_BUILD / "code_coverage"
-KINDS = ("line", "branch", "toggle")
+KINDS = ("line", "branch")
 
-#: An array of words: ``reg [7:0] name [0:15]``.
-_ARRAY = re.compile(r"^\s*reg\b\s*(?:\[[^\]]*\]\s*)?(\w+)\s*\[[^\]]*:[^\]]*\]\s*;", re.M)
 #: Characters of a SHA-256, by which names and bits are known to belong together.
 _DIGEST = 64
 _FIELD = re.compile("\x01([^\x02]+)\x02([^\x01]*)")
-#: Comments of toggles: ``signal[bit]:0->1``; other forms would be taken for a signal's name.
-_TOGGLE = re.compile(r"(.+):(0->1|1->0)")
 
 #: Builds whose jobs are not measured: the completion core with wider numbers, and the engine
-#: without the bench's hierarchy, which its points are named by (tb/runner/tied.py).
+#: with foreign models in place of the bench.
 LEFT_OUT = ("largest", "interop")
 
 
 @dataclass(frozen=True, order=True)
 class Point:
     """One thing to be hit. ``name``: for a line nothing, for a branch its side (if, else,
-    cond_then, ...), for a toggle bit and direction. ``column`` tells branches of a line apart."""
+    cond_then, ...). ``column`` tells branches of a line apart."""
 
     file: str
     """A file of hdl/, without folder."""
@@ -77,16 +71,6 @@ def _lines(text: str) -> list[int]:
     return numbers
 
 
-@cache
-def _memories(path: Path) -> frozenset[str]:
-    """Names of the arrays that a file declares."""
-    return frozenset(_ARRAY.findall(path.read_text())) if path.is_file() else frozenset()
-
-
-def _is_word(path: Path, name: str) -> bool:
-    return name.partition("[")[0] in _memories(path)
-
-
 def fields_of(key: str) -> dict[str, str]:
     return dict(_FIELD.findall(key))
 
@@ -108,14 +92,6 @@ def points_of(key: str, hdl: Path = HDL) -> list[Point]:
         return lines
     if kind == "branch":
         return [Point(file, line, "branch", comment, int(fields.get("n", 0))), *lines]
-    if kind == "toggle":
-        match = _TOGGLE.fullmatch(comment)
-        if not match:
-            raise RunnerError(f"{file}:{line}: not a toggle: {comment!r}")
-        # Words of a memory are no signals: what is written and read passes the ports.
-        if _is_word(path, match[1]):
-            return []
-        return [Point(file, line, "toggle", f"{match[1]} {match[2]}")]
     raise RunnerError(f"{file}:{line}: unknown kind of coverage: {kind}")
 
 

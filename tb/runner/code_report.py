@@ -4,25 +4,20 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tb.runner.builds import load_builds
 from tb.runner.code_coverage import FOLDER, KINDS, LEFT_OUT, Coverage, Point, hits_file, load
 from tb.runner.code_waivers import WAIVERS_YAML, Waiver, apply_waivers, load_waivers
-from tb.runner.common import HDL, SIM_BUILD, RunnerError, cpu_count, relative, write_whole
+from tb.runner.common import HDL, SIM_BUILD, RunnerError, relative, write_whole
 from tb.runner.discover import Job, find_modules, select_jobs
 from tb.runner.regress import table
-from tb.runner.tied import find_constants, tied_points
 
-STATES = ("hit", "tied", "waived", "missing")
+STATES = ("hit", "waived", "missing")
 OUT = SIM_BUILD / "code_coverage.json"
-_BIT = re.compile(r"(.*?)\[(\d+)\] (0->1|1->0)")
 
 
 def jobs_to_measure(patterns: Sequence[str] = ()) -> list[Job]:
@@ -37,7 +32,6 @@ class Verdicts:
 
     hit: Mapping[Point, bool]
     """All points, in order."""
-    tied: Set[Point]
     waived: Mapping[Point, str]
     """With the waiver's reason."""
     gaps: Sequence[str] = ()
@@ -46,7 +40,7 @@ class Verdicts:
     def state(self, point: Point) -> str:
         if self.hit[point]:
             return "hit"
-        return "tied" if point in self.tied else "waived" if point in self.waived else "missing"
+        return "waived" if point in self.waived else "missing"
 
     def missing(self) -> list[Point]:
         return [point for point in self.hit if self.state(point) == "missing"]
@@ -59,13 +53,8 @@ class Verdicts:
         return found
 
 
-def decide(
-    points: Mapping[Point, bool], tied: Set[Point], waivers: Sequence[Waiver], hdl: Path = HDL
-) -> Verdicts:
-    # What is tied needs no waiver: one that names nothing else is of no use.
-    free = {point: hit for point, hit in points.items() if point not in tied}
-    waived, gaps = apply_waivers(free, waivers, hdl)
-    return Verdicts(points, tied, waived, gaps)
+def decide(points: Mapping[Point, bool], waivers: Sequence[Waiver], hdl: Path = HDL) -> Verdicts:
+    return Verdicts(points, *apply_waivers(points, waivers, hdl))
 
 
 def _percent(count: Counter[str]) -> str:
@@ -77,7 +66,7 @@ def _percent(count: Counter[str]) -> str:
 
 
 def summarize(verdicts: Verdicts) -> str:
-    """A row for each file: percentages by kind; points that are tied, waived, missing."""
+    """A row for each file: percentages by kind; points that are waived, missing."""
     counts = verdicts.counts()
     files = list(dict.fromkeys(file for file, _ in counts))
     rows = []
@@ -93,35 +82,9 @@ def summarize(verdicts: Verdicts) -> str:
     return table(header, rows, range(1, len(header)))
 
 
-def fold(points: Sequence[Point]) -> list[str]:
-    """Points in words, the bits of a signal together: `cde_x.v:9 toggle data[7:4,0] 0->1`."""
-    found: dict[tuple[Point, str, str], list[int]] = {}
-    for point in points:
-        match = _BIT.fullmatch(point.name) if point.kind == "toggle" else None
-        if match:
-            key = Point(point.file, point.line, point.kind), match[1], match[3]
-            found.setdefault(key, []).append(int(match[2]))
-        else:
-            found[point, "", ""] = []
-    texts = []
-    for (point, signal, edge), bits in found.items():
-        if not bits:
-            texts.append(str(point))
-            continue
-        ranges: list[list[int]] = []
-        for bit in sorted(bits, reverse=True):
-            if ranges and ranges[-1][1] == bit + 1:
-                ranges[-1][1] = bit
-            else:
-                ranges.append([bit, bit])
-        parts = ",".join(f"{high}:{low}" if high != low else f"{high}" for high, low in ranges)
-        texts.append(f"{point} {signal}[{parts}] {edge}")
-    return texts
-
-
 def write_report(coverage: Coverage, verdicts: Verdicts, out: Path = OUT) -> None:
-    """code_coverage.json: counts by file and kind; missing, tied and waived points; lines and
-    branches with the tests that hit them (toggles: `--point`)."""
+    """code_coverage.json: counts by file and kind; missing and waived points; all with the
+    tests that hit them."""
     counts: dict[str, dict[str, dict[str, int]]] = {}
     for (file, kind), own in verdicts.counts().items():
         counts.setdefault(file, {})[kind] = {state: own[state] for state in STATES}
@@ -130,32 +93,24 @@ def write_report(coverage: Coverage, verdicts: Verdicts, out: Path = OUT) -> Non
         reasons.setdefault(reason, []).append(point)
     data = {
         "counts": counts,
-        "missing": fold(verdicts.missing()),
-        "waived": {reason: fold(sorted(own)) for reason, own in reasons.items()},
-        "tied": fold([point for point in verdicts.hit if verdicts.state(point) == "tied"]),
+        "missing": [str(point) for point in verdicts.missing()],
+        "waived": {
+            reason: [str(point) for point in sorted(own)] for reason, own in reasons.items()
+        },
         "tests": {
             f"{point} {point.column}" if point.kind == "branch" else str(point): tests
             for point in verdicts.hit
-            if point.kind != "toggle" and (tests := coverage.tests_of(point))
+            if (tests := coverage.tests_of(point))
         },
     }
     write_whole(out, json.dumps(data, indent=1) + "\n")
 
 
 def show_point(coverage: Coverage, verdicts: Verdicts, wanted: str) -> int:
-    """Which tests hit the points of a place (``cde_take.v:210``), or of a signal
-    (``cde_take.v:free``)."""
-    file, _, rest = wanted.partition(":")
-
-    def is_wanted(point: Point) -> bool:
-        if point.file != file:
-            return False
-        signal = re.split(r"[\[ ]", point.name)[0] if point.kind == "toggle" else ""
-        return str(point.line) == rest or signal == rest
-
-    chosen = [point for point in verdicts.hit if is_wanted(point)]
+    """Which tests hit the points of a place (``cde_take.v:210``)."""
+    chosen = [point for point in verdicts.hit if point.place == wanted]
     if not chosen:
-        raise RunnerError(f"no point at {wanted}; name file:line or file:signal of hdl/")
+        raise RunnerError(f"no point at {wanted}; name file:line of hdl/")
     for point in chosen:
         tests, state = coverage.tests_of(point), verdicts.state(point)
         if tests:
@@ -173,8 +128,7 @@ def judge_coverage(
     """Print the table, write the report, and return every gap. What a part of the regression
     leaves open is not printed: see the report."""
     write_report(coverage, verdicts, out)
-    points = verdicts.missing()
-    missing = fold(points)
+    missing = [str(point) for point in verdicts.missing()]
     print(f"\n{summarize(verdicts)}\n")
     if complete:
         for text in missing:
@@ -183,7 +137,7 @@ def judge_coverage(
             print(f"  {text}")
     counts = sum(verdicts.counts().values(), Counter())
     print(
-        f"\ncode coverage: {counts.total()} points, {counts['hit']} hit, {counts['tied']} tied, "
+        f"\ncode coverage: {counts.total()} points, {counts['hit']} hit, "
         f"{counts['waived']} waived, {counts['missing']} missing; {len(verdicts.gaps)} gap(s) of "
         f"the waivers; {relative(out)}",
         flush=True,
@@ -191,16 +145,8 @@ def judge_coverage(
     return [*missing, *verdicts.gaps]
 
 
-def assess(coverage: Coverage, processes: int, waivers: Path = WAIVERS_YAML) -> Verdicts:
-    """With the constants of the builds that were measured."""
-    points = coverage.points()
-    builds = load_builds()
-    with ThreadPoolExecutor(max_workers=processes) as pool:
-        found = pool.map(lambda name: find_constants(builds[name], FOLDER), coverage.keys)
-        constants = dict(zip(coverage.keys, found, strict=True))
-    missing = [point for point, hit in points.items() if not hit]
-    tied = tied_points(missing, coverage.keys, constants, HDL)
-    return decide(points, tied, load_waivers(waivers))
+def assess(coverage: Coverage, waivers: Path = WAIVERS_YAML) -> Verdicts:
+    return decide(coverage.points(), load_waivers(waivers))
 
 
 def discard(jobs: Iterable[Job], *, whole: bool, folder: Path = FOLDER) -> None:
@@ -219,7 +165,7 @@ def run_coverage(patterns: Sequence[str], point: str = "") -> int:
         if not jobs:
             raise RunnerError("no code coverage yet; run 'make coverage' without POINT")
     coverage = load(jobs)
-    verdicts = assess(coverage, cpu_count())
+    verdicts = assess(coverage)
     if point:
         return show_point(coverage, verdicts, point)
     gaps = judge_coverage(coverage, verdicts, complete=not patterns)

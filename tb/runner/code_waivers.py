@@ -58,12 +58,10 @@ def _source(path: Path) -> tuple[str, ...]:
 
 
 def label(point: Point, number: int = 0, hdl: Path = HDL) -> str:
-    """What waivers match. Toggles: ``signal[bit] 0->1``. Lines and branches: the text of the source
-    line, without its number, which changes with every edit; branches: ``else: text``, or, when the
-    line has several of that name, the ``number`` of this one from the left: ``cond_then 2: text``.
+    """What waivers match: the text of the source line, without its number, which changes with every
+    edit; branches: ``else: text``, or, when the line has several of that name, the ``number`` of
+    this one from the left: ``cond_then 2: text``.
     """
-    if point.kind == "toggle":
-        return point.name
     source = _source(next(hdl.rglob(point.file)))
     text = source[point.line - 1] if 0 < point.line <= len(source) else ""
     name = f"{point.name} {number}" if number else point.name

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tb.runner import faults, tours
 from tb.runner.code_coverage import load
 from tb.runner.code_report import assess, judge_coverage
-from tb.runner.common import RunnerError, cpu_count, relative
+from tb.runner.common import RunnerError, relative
 from tb.runner.coverage import merge, missing, summary, write_coverage
 from tb.runner.discover import Job, find_modules, select_jobs
 from tb.runner.regress import Result, job_folder, table
@@ -110,7 +110,7 @@ def conclude_coverage(runs: Sequence[SimRun], *, whole: bool) -> tuple[list[Chec
                 f"{failed} simulation(s) failed: what they reached counts for nothing"
             )
         coverage = load([run.job for run in runs])
-        gaps = judge_coverage(coverage, assess(coverage, cpu_count()), complete=whole)
+        gaps = judge_coverage(coverage, assess(coverage), complete=whole)
         problem = "\n".join(gaps) if whole else ""
     except RunnerError as error:
         problem = str(error)

@@ -157,9 +157,8 @@ MAKE_VARIABLES = (
     "OPT_GLOBAL=-O2",
 )
 
-# Lines, branches and toggles; buses of the design have up to 512 bits. Not --coverage-fsm: there
-# Verilator 5.48 stops with an internal error on this design.
-_COVERAGE_ARGS = ("--coverage-line", "--coverage-toggle", "--coverage-max-width", "512")
+# Lines and branches. Not --coverage-fsm: Verilator 5.48 stops with an internal error there.
+_COVERAGE_ARGS = ("--coverage-line",)
 #: What only coverage builds read: the bench is not measured; how counts are taken and written.
 _COVERAGE_CONTROL = ROOT / "tb" / "hdl" / "coverage.vlt"
 _COVERAGE_HEADER = ROOT / "tb" / "hdl" / "coverage_counts.h"
@@ -176,8 +175,6 @@ _RECORDS_ARGS = (
 COVERAGE_POINTS = "coverage.points"
 #: Sets of random initial values that seeds are spread over.
 INITIAL_STATES = 8
-#: Counters make the code several times as long; optimising it would take longer than running it.
-_COVERAGE_VARIABLES = ("OPT_FAST=-O1", "OPT_GLOBAL=-O1")
 
 
 class _Verilator(_Executor, cocotb_runner.Verilator):
@@ -191,7 +188,6 @@ class _Verilator(_Executor, cocotb_runner.Verilator):
         dropped = {"--trace"} | ({"--public-flat-rw"} if self.ports_only else set())
         make[make.index("-j") + 1] = str(self.processes or cpu_count())
         make += MAKE_VARIABLES
-        make += _COVERAGE_VARIABLES if self.coverage else ()
         make.append(f"OBJCACHE={os.environ.get('OBJCACHE', '')}")
         return [[arg for arg in verilate if arg not in dropped], make]
 
@@ -275,7 +271,7 @@ def _plan(config: BuildConfig, sim: str, waves: bool) -> _Plan:
         key_files += sorted((ROOT / include).glob("*.vh"))
     # What a build does not depend on.
     config = replace(config, timeout_s=0.0, clock_ns=0.0, sim_args=())
-    key = digest(key_files, ROOT, config, args, MAKE_VARIABLES, _COVERAGE_VARIABLES, sim)
+    key = digest(key_files, ROOT, config, args, MAKE_VARIABLES, sim)
     program = folder / ("sim.vvp" if sim == "icarus" else config.toplevel)
     return _Plan(runner, args, control, sources, key, program, folder / ".carillon-build")
 

@@ -46,9 +46,8 @@ def key(
 IF = key("branch", 3, "if", "3")
 ELSE = key("branch", 3, "else", "4", n="6")
 BLOCK = key("line", 2, "block", "2-3")
-RISE = key("toggle", 1, "data[3]:0->1")
-FALL = key("toggle", 1, "data[3]:1->0")
-TOP = key("toggle", 1, "data[9]:0->1")
+THEN = key("branch", 3, "cond_then", n="9")
+OTHER = key("branch", 3, "cond_else", n="10")
 
 
 def run(folder: Path, counts: dict[str, int], hdl: Path) -> tuple[Path, Path]:
@@ -97,23 +96,13 @@ def test_points() -> None:
         Point("cde_a.v", 3, "branch", "else", 6),
         Point("cde_a.v", 4, "line"),
     ]
-    assert points_of(RISE, hdl) == [Point("cde_a.v", 1, "toggle", "data[3] 0->1")]
     # The same in every instance and build; none of the bench.
-    assert points_of(RISE.replace("__P1", "__P2").replace("a_i", "b_i"), hdl) == points_of(
-        RISE, hdl
-    )
+    other = THEN.replace("__P1", "__P2").replace("a_i", "b_i")
+    assert points_of(other, hdl) == points_of(THEN, hdl)
     assert points_of(IF, Path("elsewhere/hdl")) == []
 
 
-def test_words_of_memories_are_no_points(tmp_path: Path) -> None:
-    (tmp_path / "cde_a.v").write_text("    reg  [W-1:0] mem [0:(1 << AW) - 1];  // words\n")
-    where = f"\x02{tmp_path}/"
-    for signal, count in (("mem[3][1]", 0), ("data[3]", 1)):
-        text = key("toggle", 1, f"{signal}:0->1").replace("\x02hdl/", where)
-        assert len(points_of(text, tmp_path)) == count
-
-
-@pytest.mark.parametrize("bad", ["", "nothing", key("toggle", 1, "data[3]"), key("new", 1, "x")])
+@pytest.mark.parametrize("bad", ["", "nothing", key("new", 1, "x")])
 def test_unknown_point(bad: str) -> None:
     with pytest.raises(RunnerError):
         points_of(bad, Path("hdl"))
@@ -125,36 +114,33 @@ def test_unknown_point(bad: str) -> None:
 def test_merge(tmp_path: Path) -> None:
     coverage, _ = measured(
         tmp_path,
-        b1__One={IF: 1, ELSE: 0, RISE: 0, FALL: 3},
-        b1__Two={IF: 2, ELSE: 0, RISE: 0, FALL: 0},
-        b2__One={IF: 0, ELSE: 0, RISE: 1, TOP: 0},
+        b1__One={IF: 1, ELSE: 0, THEN: 0},
+        b1__Two={IF: 2, ELSE: 0, THEN: 0},
+        b2__One={IF: 0, THEN: 1, OTHER: 0},
     )
     points = coverage.points()
     assert [str(point) for point, hit in points.items() if hit] == [
-        "cde_a.v:1 toggle data[3] 0->1",
-        "cde_a.v:1 toggle data[3] 1->0",
+        "cde_a.v:3 branch cond_then",
         "cde_a.v:3 branch if",
         "cde_a.v:3 line",
     ]
-    # A bit that one build alone has, and a branch that no job took.
+    # A point that one build alone has, and a branch that no job took.
     assert [str(point) for point, hit in points.items() if not hit] == [
-        "cde_a.v:1 toggle data[9] 0->1",
+        "cde_a.v:3 branch cond_else",
         "cde_a.v:3 branch else",
         "cde_a.v:4 line",
     ]
     assert coverage.tests_of(Point("cde_a.v", 3, "branch", "if", 5)) == ["test_a.One", "test_a.Two"]
-    assert coverage.jobs_of(Point("cde_a.v", 1, "toggle", "data[3] 0->1")) == [job("One", "b2")]
+    assert coverage.jobs_of(Point("cde_a.v", 3, "branch", "cond_then", 9)) == [job("One", "b2")]
 
 
 def test_every_bit_of_a_job_is_kept(tmp_path: Path) -> None:
     """Many points, so that their bits fill several bytes."""
-    names = [key("toggle", 1, f"d[{bit}]:0->1") for bit in range(37)]
+    names = [key("branch", 3, "if", n=str(bit)) for bit in range(37)]
     runs = {f"b1__T{n}": {k: int(k == name) for k in names} for n, name in enumerate(names)}
     coverage, _ = measured(tmp_path, **runs)
     for bit in range(37):
-        assert coverage.tests_of(Point("cde_a.v", 1, "toggle", f"d[{bit}] 0->1")) == [
-            f"test_a.T{bit}"
-        ]
+        assert coverage.tests_of(Point("cde_a.v", 3, "branch", "if", bit)) == [f"test_a.T{bit}"]
 
 
 def test_job_without_coverage_is_an_error(tmp_path: Path) -> None:
@@ -193,27 +179,26 @@ def test_job_that_stopped_leaves_nothing_of_an_earlier_run(tmp_path: Path) -> No
 
 
 def waive(tmp_path: Path, *waivers: Waiver) -> tuple[list[str], list[str]]:
-    coverage, hdl = measured(tmp_path, b1__One={IF: 1, ELSE: 0, RISE: 0, FALL: 0, TOP: 1})
+    coverage, hdl = measured(tmp_path, b1__One={IF: 1, ELSE: 0, THEN: 0, OTHER: 1})
     waived, gaps = apply_waivers(coverage.points(), waivers, hdl)
     return [str(point) for point in waived], gaps
 
 
 def test_waiver(tmp_path: Path) -> None:
-    waiver = Waiver("cde_a.v", "toggle", r"data\[3\] .*", "tied")
-    points = ["cde_a.v:1 toggle data[3] 0->1", "cde_a.v:1 toggle data[3] 1->0"]
-    by_text = Waiver("cde_a.v", "branch", r"else: if \(go\).*", "never")
-    rotten = Waiver("cde_a.v", "toggle", r"gone\[3\] .*", "tied")
-    assert waive(tmp_path, waiver, by_text, rotten) == (
-        [*points, "cde_a.v:3 branch else"],
+    waiver = Waiver("cde_a.v", "line", "else q <= 0;", "never")
+    by_side = Waiver("cde_a.v", "branch", r"else: if \(go\).*", "never")
+    rotten = Waiver("cde_a.v", "branch", "else: gone.*", "never")
+    assert waive(tmp_path, waiver, by_side, rotten) == (
+        ["cde_a.v:4 line", "cde_a.v:3 branch else"],
         [f"waiver matches nothing: {rotten}"],
     )
 
 
-@pytest.mark.parametrize("points", [r"data\[9\] 0->1", "data.*"])
+@pytest.mark.parametrize("points", ["cond_else: .*", "cond_.*"])
 def test_waiver_of_a_point_that_was_hit(tmp_path: Path, points: str) -> None:
-    _, gaps = waive(tmp_path, Waiver("cde_a.v", "toggle", points, "tied"))
+    _, gaps = waive(tmp_path, Waiver("cde_a.v", "branch", points, "never"))
     assert len(gaps) == 1
-    assert gaps[0].startswith("waiver of a point that was hit (cde_a.v:1 toggle data[9] 0->1)")
+    assert gaps[0].startswith("waiver of a point that was hit (cde_a.v:3 branch cond_else")
 
 
 def test_labels(tmp_path: Path) -> None:
@@ -251,64 +236,47 @@ def test_waivers_name_files_of_the_design() -> None:
 # -- report ----------------------------------------------------------------------------------------
 
 
-def judged(
-    tmp_path: Path, counts: dict[str, int], *waivers: Waiver, tied: frozenset[Point] = frozenset()
-) -> list[str]:
+def judged(tmp_path: Path, counts: dict[str, int], *waivers: Waiver) -> list[str]:
     coverage, hdl = measured(tmp_path, b1__One=counts)
-    verdicts = decide(coverage.points(), tied, waivers, hdl)
+    verdicts = decide(coverage.points(), waivers, hdl)
     return judge_coverage(coverage, verdicts, tmp_path / "out.json")
 
 
 def test_missing_point_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    gaps = judged(tmp_path, {IF: 1, ELSE: 0, RISE: 1, FALL: 0})
-    assert gaps == ["cde_a.v:1 toggle data[3] 1->0", "cde_a.v:3 branch else", "cde_a.v:4 line"]
+    gaps = judged(tmp_path, {IF: 1, ELSE: 0, THEN: 1})
+    assert gaps == ["cde_a.v:3 branch else", "cde_a.v:4 line"]
     assert "missing: cde_a.v:3 branch else" in capsys.readouterr().out
     data = json.loads((tmp_path / "out.json").read_text())
     assert data["missing"] == gaps
-    assert data["counts"]["cde_a.v"]["branch"] == {"hit": 1, "tied": 0, "waived": 0, "missing": 1}
+    assert data["counts"]["cde_a.v"]["branch"] == {"hit": 2, "waived": 0, "missing": 1}
     assert data["tests"]["cde_a.v:3 branch if 5"] == ["test_a.One"]
 
 
-FALLS = Waiver("cde_a.v", "toggle", r"data\[3\] 1->0", "r")
+ELSEWHERE = Waiver("cde_a.v", "branch", "cond_else: .*", "r")
 
 
 def test_nothing_missing(tmp_path: Path) -> None:
-    assert judged(tmp_path, {IF: 1, ELSE: 2, RISE: 1, FALL: 0}, FALLS) == []
+    assert judged(tmp_path, {IF: 1, ELSE: 2, THEN: 1, OTHER: 0}, ELSEWHERE) == []
     data = json.loads((tmp_path / "out.json").read_text())
-    assert data["waived"] == {"r": ["cde_a.v:1 toggle data[3] 1->0"]}
-
-
-def test_tied_point_is_not_missing_and_needs_no_waiver(tmp_path: Path) -> None:
-    tied = frozenset({Point("cde_a.v", 1, "toggle", "data[3] 1->0")})
-    counts = {IF: 1, ELSE: 2, RISE: 1, FALL: 0}
-    assert judged(tmp_path, counts, tied=tied) == []
-    assert json.loads((tmp_path / "out.json").read_text())["tied"] == [
-        "cde_a.v:1 toggle data[3] 1->0"
-    ]
-    other = tmp_path / "other"
-    other.mkdir()
-    assert judged(other, counts, FALLS, tied=tied) == [f"waiver matches nothing: {FALLS}"]
+    assert data["waived"] == {"r": ["cde_a.v:3 branch cond_else"]}
 
 
 def test_percent_is_100_only_without_a_gap() -> None:
     points = {Point("a.v", n, "line"): n > 0 for n in range(5000)}
-    table = summarize(Verdicts(points, frozenset(), {}))
-    assert " ".join(table.splitlines()[-1].split()) == "total 99.9 - - 5000 4999 0 0 1"
-    table = summarize(Verdicts({Point("a.v", 1, "line"): True}, frozenset(), {}))
-    assert " ".join(table.splitlines()[-1].split()) == "total 100 - - 1 1 0 0 0"
+    table = summarize(Verdicts(points, {}))
+    assert " ".join(table.splitlines()[-1].split()) == "total 99.9 - 5000 4999 0 1"
+    table = summarize(Verdicts({Point("a.v", 1, "line"): True}, {}))
+    assert " ".join(table.splitlines()[-1].split()) == "total 100 - 1 1 0 0"
 
 
 def test_show_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    coverage, hdl = measured(tmp_path, b1__One={IF: 1, ELSE: 0, RISE: 1, FALL: 0})
-    verdicts = decide(coverage.points(), frozenset(), [FALLS], hdl)
+    coverage, hdl = measured(tmp_path, b1__One={IF: 1, ELSE: 0, OTHER: 0})
+    verdicts = decide(coverage.points(), [ELSEWHERE], hdl)
     show_point(coverage, verdicts, "cde_a.v:3")
     out = capsys.readouterr().out
     assert "cde_a.v:3 branch if: 1 test(s): test_a.One\n" in out
     assert "cde_a.v:3 branch else: missing\n" in out
-    show_point(coverage, verdicts, "cde_a.v:data")
-    out = capsys.readouterr().out
-    assert "data[3] 0->1: 1 test(s): test_a.One\n" in out
-    assert "data[3] 1->0: waived: r\n" in out
+    assert "cde_a.v:3 branch cond_else: waived: r\n" in out
     with pytest.raises(RunnerError, match=r"no point at cde_a\.v:77"):
         show_point(coverage, verdicts, "cde_a.v:77")
 
@@ -323,30 +291,22 @@ def test_whole_regression_is_measured() -> None:
 _PROGRAM = """
 #include <cstdint>
 #include <string>
-typedef uint32_t EData;
-typedef uint64_t QData;
-typedef const EData* WDataInP;
 class VerilatedCovContext;
-#define VL_EDATASIZE 32
-#define VL_WORDS_I(bits) (((bits) + 31) / 32)
 #include "coverage_counts.h"
 void write(VerilatedCovContext*, const std::string&)
     asm("__wrap__ZN19VerilatedCovContext5writeERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE");
 int main() {
-    uint32_t counts[2 * 70] = {};
-    const EData before[3] = {0x00000001, 0x80000000, 0x00000020};
-    const EData now[3] = {0x00000000, 0x80000001, 0x00000000};
-    VL_COV_TOGGLE_CHG_ST_W(70, counts, now, before);
-    VL_COV_TOGGLE_CHG_ST_I(5, counts + 20, 0x3FU, 0x18U);
-    for (int i = 0; i < 140; ++i)
-        VL_COVER_INSERT(0, "", counts + i, "page", "v_toggle/m", "lineno", i, "", "");
+    uint32_t counts[70] = {};
+    counts[0] = 1, counts[31] = 7, counts[69] = 0x80000000;
+    for (int i = 0; i < 70; ++i)
+        VL_COVER_INSERT(0, "", counts + i, "page", "v_branch/m", "lineno", i, "", "");
     write(nullptr, "coverage.dat");
 }
 """
 
 
 def test_counters_of_a_run(tmp_path: Path) -> None:
-    """Toggles of wide signals count for their own bit; what a run writes says which."""
+    """What a run writes says which points were hit."""
     for header in ("verilated.h", "verilated_cov.h"):
         (tmp_path / header).write_text("")
     (tmp_path / "t.cpp").write_text(_PROGRAM)
@@ -355,7 +315,6 @@ def test_counters_of_a_run(tmp_path: Path) -> None:
     points = tmp_path / "points"
     subprocess.run(["./t"], cwd=tmp_path, check=True, env={"CARILLON_COVERAGE_POINTS": str(points)})
     names = points.read_text().splitlines()
-    assert names == [f"\x01page\x02v_toggle/m\x01l\x02{i}" for i in range(140)]
+    assert names == [f"\x01page\x02v_branch/m\x01l\x02{i}" for i in range(70)]
     bits = int.from_bytes((tmp_path / "coverage.dat").read_bytes(), "little")
-    found = [f"{i // 2}{'+' if i % 2 else '-'}" for i in range(140) if bits >> i & 1]
-    assert found == ["0-", "10+", "11+", "12+", "32+", "69-"]
+    assert [i for i in range(70) if bits >> i & 1] == [0, 31, 69]

@@ -160,8 +160,8 @@ def test_items_are_collected_without_a_simulator() -> None:
     assert code == 0, said
     assert "::SmokeTest[default-verilator-5]\n" in said
     assert "::SmokeTest[default-verilator-2000000000]\n" in said
-    code, said = pytest_says("tb/selftest/test_tied.py", "-m", "quick")
-    assert "::test_small_design\n" in said and "::test_design\n" not in said, said
+    code, said = pytest_says("tb/selftest/test_add_a_verb.py", "-m", "quick")
+    assert "::test_model\n" in said and "::test_lint\n" not in said, said
     code, said = pytest_says("--test", "tst_smoke")
     assert code == pytest.ExitCode.USAGE_ERROR
     assert said.strip().startswith("ERROR: TEST=tst_smoke: no such test (nearest: test_smoke")
