@@ -44,7 +44,7 @@ def build(folder: Path = FOLDER) -> None:
         raise RunnerError(f"{headers} is missing (of Debian's Python: apt-get install {package})")
     try:
         work = folder.with_name(f"{folder.name}.work")
-        with locked(work):  # another one may have done it meanwhile
+        with locked(work, "waiting for another process that compiles the checks"):
             if not current(folder):
                 _translate(work, folder)
     except OSError as error:

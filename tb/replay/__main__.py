@@ -57,10 +57,12 @@ def replay(path: Path) -> int:
         print(f"replay: {path}: a value of another kind than docs/replay.md says: {error}")
         return 2
     counts = judge.facts.counts
+    source = sys.modules[judge_file.__module__].__file__ or ""
+    kind = "Python" if source.endswith(".py") else "machine code"
     print(
         f"replay: {counts['records']:,} records, {counts['completions']:,} completions, no "
         f"mismatch; {len(judge.counts)} bins hit; {seconds:.1f} s of processor time, "
-        f"{counts['completions'] / seconds:,.0f} completions/s"
+        f"{counts['completions'] / seconds:,.0f} completions/s; checks as {kind}"
     )
     return 0
 

@@ -66,11 +66,16 @@ def interruptible() -> None:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep two runners out of one folder; the second waits."""
+def locked(folder: Path, waits: str = "") -> Iterator[None]:
+    """Keep two runners out of one folder; the second waits, and prints ``waits`` if it has to."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if waits:
+                print(waits, flush=True)
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 

@@ -32,7 +32,7 @@ class RetireStallTest(PostingTest):
         for local in (False, True):
             for before in range(min(_ROOM, 3 * qp.depth) + 1):
                 still += await self.trial(qp, others, before, local)
-        assert still > 4, still
+        assert still > 4 or 3 * qp.depth < _ROOM, still
 
     async def trial(self, qp: Qp, others: list[Qp], before: int, local: bool) -> bool:
         """Whether the QP stood still with a part of what had been reported first."""
