@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from scripts.synth import ecp5
 from tb.runner.common import INCLUDES, ROOT, SIM_BUILD, RunnerError, hdl_files, nearest
 from tb.runner.lint import declared_parameters
 
@@ -61,7 +62,7 @@ _AREA = {
         "distributed_ram": ("RAM32M", "RAM64M", "RAM32M16", "RAM64M8", "RAM32X1D", "RAM64X1D"),
     },
 }
-_SYNTH = {"ecp5": "synth_ecp5", "xcup": "synth_xilinx -flatten -family xcup"}
+_XCUP = "synth_xilinx -flatten -family xcup -top synth_top"
 
 
 @dataclass(frozen=True)
@@ -254,7 +255,11 @@ def synthesise(
     top = next(m for m in found.values() if int(str(m["attributes"].get("top", "0")), 2))
     (folder / "wrap.v").write_text(wrapper(module, values, top["ports"]))
     net = folder / "net.json"
-    _yosys(folder, f"{read} {folder}/wrap.v; {_SYNTH[family]} -top synth_top; write_json {net}")
+    read = f"{read} {folder}/wrap.v"
+    if family == "ecp5":
+        ecp5.synthesise(_yosys, folder, read, net)
+    else:
+        _yosys(folder, f"{read}; {_XCUP}; write_json {net}")
     cells = json.loads(net.read_text())["modules"]["synth_top"]["cells"]
     return Netlist(values, folder, net, cells, count(_inside(cells).values(), family))
 

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
 from scripts import figures
-from scripts.synth.flow import Netlist, count, levels, parts
+from scripts.synth import ecp5
+from scripts.synth.flow import Netlist, _yosys, count, levels, parts
+from tb.runner.common import SIM_BUILD
 
 
 def cell(kind: str, ins: list[int], out: int) -> dict[str, Any]:
@@ -49,3 +53,47 @@ def test_area_table_names_the_kinds_of_cells() -> None:
     head, _, first, second = figures.area_table("prices")(data).splitlines()
     assert head == "|  | LUT4 | block ram |"
     assert first == "| as above | 22,163 | 63 |" and second.startswith("| `cde_ctx` | 1")
+
+
+_MEMORY = """
+module synth_top(input clk, input we, input [8:0] a, input [35:0] d, output reg p,
+                 output reg [35:0] r);
+    reg [35:0] mem [0:511];
+    reg [35:0] q;
+    always @(posedge clk) begin
+        if (we) mem[a] <= d;
+        q <= mem[a];
+        p <= ^q;
+        r <= q;
+    end
+endmodule
+"""
+
+
+def test_delays_of_block_rams_are_gone_from_the_netlist() -> None:
+    """Behind a memory the mapping has weighed its delay, and wires are left of it."""
+    folder = SIM_BUILD / "unit_synth"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "memory.v").write_text(_MEMORY)
+    ecp5.synthesise(_yosys, folder, f"read_verilog {folder}/memory.v", folder / "net.json")
+    module = json.loads((folder / "net.json").read_text())["modules"]["synth_top"]
+    kinds = {cell["type"] for cell in module["cells"].values()}
+    assert "DP16KD" in kinds and not any("DELAY" in kind for kind in kinds)
+    outputs = {
+        bits[0]
+        for cell in module["cells"].values()
+        if cell["type"] == "DP16KD"
+        for port, bits in cell["connections"].items()
+        if port.startswith("DO")
+    }
+    read = [
+        bit
+        for cell in module["cells"].values()
+        if cell["type"] != "DP16KD"
+        for port, bits in cell["connections"].items()
+        if cell["port_directions"][port] == "input"
+        for bit in bits
+    ]
+    assert len(outputs & set(read)) == 36
+    delays = re.findall(r"Del = *(\d+)", (folder / "yosys.log").read_text())
+    assert delays and all(float(delay) > ecp5.BRAM + ecp5.WIRE for delay in delays), delays

@@ -97,8 +97,8 @@ class MemoriesBase(MemoryUser):
             _, others = await self.told(memory, (NO_BIT, NO_BIT))
             if (await self.told(memory, (first, second)))[1] > others:
                 return True
-            # The shortest ring is written once: what is read ahead of its posts is no lost word.
-            for _ in range(4):
+            # At any other place of the ring: a lost word may be read ahead of the post behind it.
+            for _ in range(self.values.randrange(1, 9)):
                 await self.use_of(memory)()
         return False
 
