@@ -28,7 +28,7 @@ import yaml
 from tb.runner.code_coverage import hits_file, load
 from tb.runner.code_report import jobs_to_measure
 from tb.runner.common import SIM_BUILD, RunnerError, relative, write_whole
-from tb.runner.discover import Job
+from tb.runner.discover import Job, find_modules, select_jobs
 from tb.runner.regress import job_folder
 from tb.runner.testplan import load_plan
 from tb.runner.tiers import TIERS_YAML, Costs
@@ -216,11 +216,12 @@ def first_killers(folder: Path = SIM_BUILD / "mutate") -> Counter[str]:
 def write_tiers(
     quick: Sequence[Record], nightly: Sequence[Record], path: Path = TIERS_YAML
 ) -> None:
-    """The comment at its head stays."""
+    """The comment at its head stays, and what was nightly: it was not measured again."""
     head = "".join(f"{line}\n" for line in path.read_text().splitlines() if line.startswith("#"))
     data = yaml.safe_load(path.read_text())
     data["quick"] = sorted({*(r.job.id for r in quick), *_icarus(data["quick"])})
-    data["nightly"] = sorted(record.job.id for record in nightly)
+    old = {*data["nightly"]} & {job.id for job in select_jobs(find_modules())}
+    data["nightly"] = sorted((old | {r.job.id for r in nightly}) - {*data["quick"]})
     write_whole(path, head + yaml.safe_dump(data, width=200, sort_keys=False))
 
 
@@ -241,6 +242,6 @@ def run_choose() -> int:
     print(
         f"quick: {len(quick)} jobs, {sum(r.cost for r in quick):.0f} s of processor time, "
         f"{missing} element(s) out of reach of its builds\n"
-        f"full: {len(records) - len(nightly)} jobs, {full:.0f} s; nightly: {len(records)} jobs"
+        f"full: {len(records) - len(nightly)} jobs, {full:.0f} s"
     )
     return 1 if missing else 0

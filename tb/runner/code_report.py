@@ -15,15 +15,19 @@ from tb.runner.code_waivers import WAIVERS_YAML, Waiver, apply_waivers, load_wai
 from tb.runner.common import HDL, SIM_BUILD, RunnerError, relative, write_whole
 from tb.runner.discover import Job, find_modules, select_jobs
 from tb.runner.regress import table
+from tb.runner.tiers import nightly_jobs
 
 STATES = ("hit", "waived", "missing")
 OUT = SIM_BUILD / "code_coverage.json"
 
 
 def jobs_to_measure(patterns: Sequence[str] = ()) -> list[Job]:
-    """Jobs of the regression on Verilator, but for builds that are left out."""
+    """Jobs of the tier `full`, or those that ``patterns`` name, on Verilator, but for builds that
+    are left out.
+    """
     jobs = select_jobs(find_modules(), patterns, sim="verilator")
-    return [job for job in jobs if job.build not in LEFT_OUT]
+    later = frozenset() if patterns else nightly_jobs()
+    return [job for job in jobs if job.build not in LEFT_OUT and job.id not in later]
 
 
 @dataclass(frozen=True)
