@@ -11,8 +11,8 @@ import pytest
 from models.params import Params
 from tb.env.harness.records import Record
 from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
-from tb.selftest.post_streams import PARAMS as ENGINE
 from tb.selftest.streams import PARAMS, Stream
+from tb.selftest.work_streams import PARAMS as ENGINE
 
 Records = list[Any]
 EVENT_ID = PARAMS.num_cq + 1

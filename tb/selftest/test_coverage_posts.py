@@ -30,7 +30,8 @@ from tb.env.harness.records import (
     WorkBeat,
 )
 from tb.selftest.bin_cases import BinCases
-from tb.selftest.post_streams import BIND, DEFER, FENCE, PARAMS, READ, SEND, SILENT, PostStream
+from tb.selftest.engine_streams import EngineStream
+from tb.selftest.work_streams import BIND, DEFER, FENCE, PARAMS, READ, SEND, SILENT
 
 FULL = (1 << 64) - 1
 
@@ -165,7 +166,7 @@ def small_cases() -> Iterator[tuple[str, list[Record]]]:
 
 def held(count: int, *then: Post, **options: int) -> list[Record]:
     """Some held requests, and posts behind them; all on a QP that is connected."""
-    stream = PostStream().connected(**options)
+    stream = EngineStream().connected(**options)
     for post in (*[stream.make(flags=DEFER)] * count, *then):
         stream.post(post)
     return stream.records
@@ -177,7 +178,7 @@ def modified(**options: int) -> list[Record]:
 
 
 def aged() -> list[Record]:
-    stream = PostStream().connected(age=1)
+    stream = EngineStream().connected(age=1)
     stream.post(stream.make(flags=DEFER))
     stream.tick(20)
     stream.age()
@@ -185,7 +186,7 @@ def aged() -> list[Record]:
 
 
 def fenced(opcode: int, read: bool = True, other: bool = False) -> list[Record]:
-    stream = PostStream().connected(2, 2)
+    stream = EngineStream().connected(2, 2)
     if read:
         stream.post(stream.make(READ))
         stream.work()
@@ -197,14 +198,14 @@ def fenced(opcode: int, read: bool = True, other: bool = False) -> list[Record]:
 
 
 def ended() -> list[Record]:
-    stream = PostStream().connected()
+    stream = EngineStream().connected()
     stream.post(stream.make(flags=DEFER))
     stream.plain(codes.Command.FLUSH_QP)
     return stream.records
 
 
 def wrapped() -> list[Record]:
-    stream = PostStream().connected()
+    stream = EngineStream().connected()
     for _ in range(65):
         stream.post(stream.make(BIND, SILENT))
         stream.run()

@@ -32,7 +32,7 @@ from tb.env.harness.records import (
 )
 from tb.env.harness.records import RecvRequest as RequestBeat
 from tb.selftest.bin_cases import BinCases, count_bins
-from tb.selftest.receive_streams import (
+from tb.selftest.engine_streams import (
     BASE,
     FIRST,
     OWN,
@@ -41,7 +41,7 @@ from tb.selftest.receive_streams import (
     RECV_POST,
     SECOND,
     TAKE,
-    ReceiveStream,
+    EngineStream,
 )
 from tb.selftest.streams import VECTOR
 
@@ -195,7 +195,7 @@ def flagged(flag: int, solicited: bool, arm: str) -> list[Record]:
 
 
 def filled(lengths: tuple[int, ...], length: int, then: int | None = None) -> list[Record]:
-    stream = ReceiveStream().receivers()
+    stream = EngineStream().receivers()
     stream.receive(stream.buffer(OWN, lengths))
     result = stream.message(OWN, length)
     if then is not None:
@@ -204,7 +204,7 @@ def filled(lengths: tuple[int, ...], length: int, then: int | None = None) -> li
 
 
 def behind_length_error() -> list[Record]:
-    stream = ReceiveStream().receivers()
+    stream = EngineStream().receivers()
     for _ in range(2):
         stream.receive(stream.buffer(OWN, (1,)))
     first, second = RecvRequest(OWN, 2), RecvRequest(OWN, 1)
@@ -219,7 +219,7 @@ def behind_length_error() -> list[Record]:
 
 
 def keyed(how: str) -> list[Record]:
-    stream = ReceiveStream().receivers()
+    stream = EngineStream().receivers()
     old = stream.keys[0]
     stream.receive(stream.buffer(OWN))
     if how == "unknown":
@@ -230,7 +230,7 @@ def keyed(how: str) -> list[Record]:
         stream.receive(stream.buffer(OWN, (1, 1), slots=slots_of(
             [Segment(BASE, 1, old), Segment(BASE, 1, 0x7777)])))  # fmt: skip
     else:
-        stream.mr_command(codes.Command.DEREGISTER_MR)
+        stream.key_command(codes.Command.DEREGISTER_MR)
         if how == "again":
             stream.register(0)
         if how == "taken":
@@ -240,14 +240,14 @@ def keyed(how: str) -> list[Record]:
     return stream.records
 
 
-def bad_key(stream: ReceiveStream, key: int, length: int = 8) -> RecvPost:
+def bad_key(stream: EngineStream, key: int, length: int = 8) -> RecvPost:
     return stream.buffer(OWN, (length,), slots=slots_of([Segment(BASE, length, key)]))
 
 
 def watermark(how: str) -> list[Record]:
-    stream = ReceiveStream().receivers()
+    stream = EngineStream().receivers()
     for _ in range(4):
-        stream.receive(stream.buffer(0), True)
+        stream.receive(shared=True)
     threshold = {"leaves": 3, "late": 3}.get(how, 4)
     set_ = codes.Command.SET_SRQ_WATERMARK
     if how == "at once":
@@ -269,7 +269,7 @@ def watermark(how: str) -> list[Record]:
 
 
 def vectors() -> list[Record]:
-    stream = ReceiveStream().receivers()
+    stream = EngineStream().receivers()
     stream.create_srq(1, vector=VECTOR)
     stream.srq_command(codes.Command.SET_SRQ_WATERMARK, 1, 1)
     stream.srq_command(codes.Command.SET_SRQ_WATERMARK, 0, 1)
@@ -278,18 +278,18 @@ def vectors() -> list[Record]:
 
 
 def turns(cqs: int = 2) -> list[Record]:
-    stream = ReceiveStream().receivers(cqs)
+    stream = EngineStream().receivers(cqs)
     for _ in range(2):
-        stream.receive(stream.buffer(0), True)
+        stream.receive(shared=True)
     stream.message(FIRST)
     stream.message(SECOND)
     return stream.records
 
 
 def sized(size: int, posts: int = 0, flight: bool = False) -> list[Record]:
-    stream = ReceiveStream().receivers()
+    stream = EngineStream().receivers()
     for _ in range(posts):
-        stream.receive(stream.buffer(0), True)
+        stream.receive(shared=True)
     if flight:
         stream.message(FIRST)
     stream.srq_command(codes.Command.RESIZE_SRQ, 0, size)
@@ -297,9 +297,9 @@ def sized(size: int, posts: int = 0, flight: bool = False) -> list[Record]:
 
 
 def reaped(by: int, size: int = 8) -> list[Record]:
-    stream = ReceiveStream().receivers(size=size)
+    stream = EngineStream().receivers(size=size)
     for _ in range(2):
-        stream.receive(stream.buffer(0), True)
+        stream.receive(shared=True)
     for _ in range(2):
         stream.whole(FIRST)
     stream.reap(0, by)
@@ -307,10 +307,10 @@ def reaped(by: int, size: int = 8) -> list[Record]:
 
 
 def destroyed(again: bool) -> list[Record]:
-    stream = ReceiveStream()
+    stream = EngineStream()
     stream.register()
     stream.create_srq()
-    stream.receive(stream.buffer(0), True)
+    stream.receive(shared=True)
     stream.srq_command(codes.Command.DESTROY_SRQ)
     if again:
         stream.create_srq()
@@ -318,7 +318,7 @@ def destroyed(again: bool) -> list[Record]:
 
 
 def waiting_flush() -> list[Record]:
-    stream = ReceiveStream().receivers()
+    stream = EngineStream().receivers()
     for _ in range(2):
         stream.receive()
     stream.message(OWN)
@@ -386,7 +386,7 @@ def ordered(records: list[Record]) -> list[Record]:
 CASES = cases()
 #: Right streams in which a group's own event is missing; of the others one receive is enough.
 QUIET: dict[str, Callable[[], list[Record]]] = {
-    "scatter": lambda: ReceiveStream().receivers().records,
+    "scatter": lambda: EngineStream().receivers().records,
     "watermark": lambda: watermark("late"),
     "srq resize": lambda: sized(4),
     "reap": lambda: sized(4, 1),

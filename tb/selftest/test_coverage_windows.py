@@ -43,8 +43,7 @@ from tb.env.harness.records import (
 )
 from tb.env.harness.records import RecvRequest as RequestBeat
 from tb.selftest.bin_cases import BinCases, count_bins
-from tb.selftest.receive_streams import RECEIVE, TAKE
-from tb.selftest.window_streams import PARAMS, WindowStream
+from tb.selftest.engine_streams import PARAMS, RECEIVE, TAKE, EngineStream
 
 BIND, FAST, INVALIDATE = TraceOp.BIND, TraceOp.FAST_REGISTER, TraceOp.INVALIDATE
 CHECK, COMMAND, REMOVED = TraceOp.CHECK, TraceOp.KEY_COMMAND, TraceOp.REMOVED
@@ -387,8 +386,9 @@ class TestWindowBins(BinCases):
 
 def test_bins_are_not_hit() -> None:
     """By a stream in which nothing of the kind happens."""
-    stream = WindowStream().guards()
-    stream.whole_after_post()
+    stream = EngineStream().guards()
+    stream.receive()
+    stream.whole()
     hits = count_bins(stream.records, PARAMS).keys() & WINDOW_BINS.keys()
     assert [name for name in hits if not name.startswith("command/")] == []
 

@@ -20,9 +20,9 @@ from tb.env.scoreboard.explain import (
     shown,
 )
 from tb.env.scoreboard.scoreboard import Scoreboard
+from tb.selftest.engine_streams import EngineStream
 from tb.selftest.mutations import Records, change, judge, judge_engine
 from tb.selftest.streams import PARAMS, Stream
-from tb.selftest.window_streams import WindowStream
 
 ANY, SOLICITED, ERRORS = ArmType.ANY, ArmType.SOLICITED, ArmType.ERRORS
 
@@ -105,7 +105,7 @@ TOLD: dict[str, tuple[Callable[[Records], object], tuple[str, int | None, str, s
 @pytest.mark.parametrize("name", TOLD)
 def test_what_the_error_says(name: str) -> None:
     spoil, want = TOLD[name]
-    records: Records = WindowStream().all_windows().records
+    records: Records = EngineStream().all_windows().records
     spoil(records)
     with pytest.raises(Mismatch) as caught:
         judge_engine(records)

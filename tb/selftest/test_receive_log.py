@@ -7,8 +7,7 @@ from models.codes import LogCause, ScatterCode
 from models.receive.receive_types import RecvRequest, TakeResult
 from tb.env.defs import Kind
 from tb.env.scoreboard.scoreboard import Scoreboard
-from tb.selftest.receive_streams import OWN, PARAMS
-from tb.selftest.window_streams import WindowStream
+from tb.selftest.engine_streams import OWN, PARAMS, EngineStream
 
 REFUSED = TakeResult(ScatterCode.REFUSED)
 ENTRY = (LogCause.RREQ_BAD, Kind.QP, OWN, 0)
@@ -19,7 +18,7 @@ def refused(created: int) -> tuple[int, int]:
     """How often the entry of a message must be there, and may be; its queue pair is created
     before the message (0), between message and answer (1), after the answer (2).
     """
-    stream = WindowStream()
+    stream = EngineStream()
     stream.ready(1)
     request = RecvRequest(OWN, 10)
     for moment in range(3):

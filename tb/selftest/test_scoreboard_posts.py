@@ -21,9 +21,9 @@ from tb.env.harness.records import (
     Trace,
 )
 from tb.env.scoreboard.scoreboard import Mismatch
+from tb.selftest.engine_streams import EngineStream
 from tb.selftest.mutations import Records, change, index, judge_engine, put, spoiled
-from tb.selftest.post_streams import PAGE
-from tb.selftest.window_streams import WindowStream
+from tb.selftest.streams import PAGE
 
 POST, STATE, RETIRE = TraceOp.POST, TraceOp.QP_STATE, TraceOp.RETIRE
 QUERY = {"code": int(codes.Command.QUERY_QP)}
@@ -94,7 +94,7 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_mutation_is_found(name: str) -> None:
     spoil, match = MUTATIONS[name]
-    spoiled(WindowStream().all_verbs(), match, spoil, judged=judge_engine)
+    spoiled(EngineStream().all_verbs(), match, spoil, judged=judge_engine)
 
 
 # -- nothing seen --------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def test_mutation_is_found(name: str) -> None:
 def test_vacuous() -> None:
     with pytest.raises(Mismatch, match="vacuous: not one Trace"):
         judge_engine([])
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     with pytest.raises(Mismatch, match="vacuous: not one DoorbellRequest"):
         judge_engine(stream.records)
     stream.doorbell(0)
@@ -116,7 +116,7 @@ def test_vacuous() -> None:
 
 
 def test_all_causes_of_a_write() -> None:
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     first = stream.make()
     for cause, odd in (
         (Cause.BURST, {"length": 1}),

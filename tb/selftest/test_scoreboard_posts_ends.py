@@ -10,9 +10,9 @@ import pytest
 from models import codes
 from models.codes import Cause, CommandResult, QpState, TraceOp
 from models.host.control import make_args
-from models.post.qp_control import make_qp_args
 from tb.env.harness.records import Command, ConnReport, Trace
 from tb.env.scoreboard.scoreboard import Mismatch
+from tb.selftest.engine_streams import EngineStream
 from tb.selftest.mutations import (
     Records,
     change,
@@ -24,8 +24,7 @@ from tb.selftest.mutations import (
     spoiled,
     wrong,
 )
-from tb.selftest.post_streams import BIND, DEFER
-from tb.selftest.window_streams import WindowStream
+from tb.selftest.work_streams import BIND, DEFER
 
 POST, STATE, RETIRE, AGE = TraceOp.POST, TraceOp.QP_STATE, TraceOp.RETIRE, TraceOp.AGE
 
@@ -33,9 +32,9 @@ POST, STATE, RETIRE, AGE = TraceOp.POST, TraceOp.QP_STATE, TraceOp.RETIRE, Trace
 # -- ends of connections -------------------------------------------------------------------------
 
 
-def ended(late: bool = False) -> WindowStream:
+def ended(late: bool = False) -> EngineStream:
     """Two requests wait when the connection ends; ``late``: the beat of one was offered before."""
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     stream.post()
     stream.run()
     for _ in range(2):
@@ -60,7 +59,7 @@ def test_skipped() -> None:
 
 
 def test_late_beat_is_too_late() -> None:
-    stream = WindowStream().connected(2, 2)
+    stream = EngineStream().connected(2, 2)
     for qp in (0, 0, 1, 1, 1):
         stream.post(stream.make(qp=qp))
     stream.plain(codes.Command.FLUSH_QP)
@@ -74,7 +73,7 @@ def test_late_beat_is_too_late() -> None:
 
 
 def test_local_request_retires_before_its_beat_is_taken() -> None:
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     stream.post(stream.make(BIND))
     stream.work()
     beat = stream.records.pop()
@@ -86,7 +85,7 @@ def test_local_request_retires_before_its_beat_is_taken() -> None:
 
 
 def test_connection_event() -> None:
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     stream.post()
     stream.run()
     stream.conn()
@@ -104,7 +103,7 @@ def test_connection_event() -> None:
 
 
 def test_failing_report_without_effect() -> None:
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     stream.post()
     stream.done(0, stream.work(), 9)
     stream.retire()
@@ -117,7 +116,7 @@ def test_failing_report_without_effect() -> None:
 
 
 def test_not_reported() -> None:
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     stream.post()
     stream.run()
     stream.post()
@@ -130,7 +129,7 @@ def test_not_reported() -> None:
 
 
 def test_destroy_with_requests_outstanding() -> None:
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     stream.post()
     tag = stream.work()
     stream.plain(codes.Command.DESTROY_QP)
@@ -162,7 +161,7 @@ def test_destroy_with_requests_outstanding() -> None:
 def test_commands_without_a_step(
     code: codes.Command, word: int, state: QpState, result: int
 ) -> None:
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     stream.post()
     if result != 0x51:
         stream.run()
@@ -173,7 +172,7 @@ def test_commands_without_a_step(
     elif state is QpState.DISCONNECTED:
         stream.set_state(0, state)
     qp = int(state is QpState.IDLE)
-    stream.qp_command(code, make_qp_args(qp, word=word))
+    stream.plain(code, qp, word)
     allow = ("reports", "no_completions") if result == 0x51 else ()
     assert stream.records[-1].result == result  # type: ignore[union-attr]
     judge_engine(stream.records, allow)
@@ -183,7 +182,7 @@ def test_commands_without_a_step(
 
 
 def test_cq_in_use() -> None:
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     stream.post()
     stream.run()
     words = make_args(0).words
@@ -198,7 +197,7 @@ def test_cq_in_use() -> None:
 
 
 def test_created_against_the_rules() -> None:
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     stream.post()
     stream.run()
     stream.create_qp(1, 0)

@@ -12,9 +12,9 @@ from models.codes import Cause, TraceOp
 from models.post.qp import QpConfig
 from tb.env.harness.records import Command, Trace, WorkBeat
 from tb.env.scoreboard.scoreboard import Mismatch
+from tb.selftest.engine_streams import EngineStream
 from tb.selftest.mutations import Records, change, fails, index, judge_engine, wrong
-from tb.selftest.post_streams import BIND, DEFER, FENCE, PARAMS, READ, SEND, SILENT
-from tb.selftest.window_streams import WindowStream
+from tb.selftest.work_streams import BIND, DEFER, FENCE, PARAMS, READ, SEND, SILENT
 
 POST, STATE, RETIRE, AGE = TraceOp.POST, TraceOp.QP_STATE, TraceOp.RETIRE, TraceOp.AGE
 
@@ -23,7 +23,7 @@ POST, STATE, RETIRE, AGE = TraceOp.POST, TraceOp.QP_STATE, TraceOp.RETIRE, Trace
 
 
 def test_held_requests_are_found_at_the_end() -> None:
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     stream.post()
     stream.run()
     stream.post(stream.make(flags=DEFER))
@@ -32,7 +32,7 @@ def test_held_requests_are_found_at_the_end() -> None:
 
 
 def test_indicated_while_held() -> None:
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     for flags in (DEFER, DEFER, 0):
         stream.post(stream.make(flags=flags))
     stream.run()
@@ -49,7 +49,7 @@ def test_indicated_while_held() -> None:
 def test_watermark_of_a_command_in_flight() -> None:
     """From some moment of the command on the new one counts."""
     for watermark, right in ((1, True), (0, False), (2, False)):
-        stream = WindowStream().connected()
+        stream = EngineStream().connected()
         stream.post()
         stream.run()
         config = QpConfig(watermark=watermark)
@@ -69,8 +69,8 @@ def test_watermark_of_a_command_in_flight() -> None:
             fails(stream, "after the step")
 
 
-def aged(wait: int) -> WindowStream:
-    stream = WindowStream().connected(age=2)
+def aged(wait: int) -> EngineStream:
+    stream = EngineStream().connected(age=2)
     stream.post()
     stream.run()
     stream.post(stream.make(flags=DEFER))
@@ -93,9 +93,9 @@ def test_age() -> None:
 # -- credits -------------------------------------------------------------------------------------
 
 
-def full(polled: int = 0, want: Cause | None = None) -> WindowStream:
+def full(polled: int = 0, want: Cause | None = None) -> EngineStream:
     """A CQ of two entries, both taken; ``polled`` of them are consumed before the next post."""
-    stream = WindowStream().connected(log2=1)
+    stream = EngineStream().connected(log2=1)
     for _ in range(2):
         stream.post()
     stream.run()
@@ -124,7 +124,7 @@ def test_credits() -> None:
 
 def test_credit_that_comes_while_the_post_waits() -> None:
     for want in (None, Cause.NO_CREDIT):
-        stream = WindowStream().connected(log2=1)
+        stream = EngineStream().connected(log2=1)
         for _ in range(2):
             stream.post()
         stream.run()
@@ -140,7 +140,7 @@ def test_credit_that_comes_while_the_post_waits() -> None:
 
 
 def test_post_to_a_failed_cq() -> None:
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     stream.post()
     stream.work()
     stream.done(0, 0)
@@ -166,7 +166,7 @@ def test_post_to_a_failed_cq() -> None:
 
 
 def test_queue_full_and_what_the_step_knows() -> None:
-    stream = WindowStream().connected(depth=1)
+    stream = EngineStream().connected(depth=1)
     stream.post()
     assert stream.post() is Cause.QUEUE_FULL
     stream.run()
@@ -183,7 +183,7 @@ def test_queue_full_and_what_the_step_knows() -> None:
 
 
 def test_fence() -> None:
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     stream.post(stream.make(READ))
     stream.post(stream.make(SEND, FENCE))
     stream.run()
@@ -200,7 +200,7 @@ def test_starvation() -> None:
     """One QP waits while others are indicated all the time."""
     bound = (PARAMS.num_qp + 4) * (PARAMS.burst + 4)
     for beats, right in ((bound // 2, True), (bound + 3, False)):
-        stream = WindowStream().connected(3, 3)
+        stream = EngineStream().connected(3, 3)
         stream.post(stream.make(qp=2))
         for number in range(beats):
             stream.post(stream.make(BIND, SILENT, qp=number % 2))
@@ -210,7 +210,7 @@ def test_starvation() -> None:
         board_stalled(stream, right, "waits for its beat")
 
 
-def board_stalled(stream: WindowStream, right: bool, match: str) -> None:
+def board_stalled(stream: EngineStream, right: bool, match: str) -> None:
     from tb.env.scoreboard.scoreboard import Scoreboard
 
     board = Scoreboard(PARAMS, seed=42)
@@ -228,7 +228,7 @@ def test_done_and_not_retired(local: bool) -> None:
     """One QP's request is reported, or the engine's own, and others retire all the time."""
     bound = (PARAMS.num_qp + 5) * 16 + 16
     for others, right in ((bound, True), (bound + 1, False)):
-        stream = WindowStream().connected(2, 2)
+        stream = EngineStream().connected(2, 2)
         stream.post(stream.make(BIND, SILENT, qp=1) if local else stream.make(qp=1))
         tag = stream.work(1)
         if not local:
@@ -243,7 +243,7 @@ def test_done_and_not_retired(local: bool) -> None:
 def test_long_run() -> None:
     """More than a burst, and what was fetched before, while another QP waits."""
     for beats, right in ((PARAMS.burst + 6, True), (PARAMS.burst + 7, False)):
-        stream = WindowStream().connected(2, 2)
+        stream = EngineStream().connected(2, 2)
         stream.post(stream.make(qp=1))
         for _ in range(beats):
             stream.post(stream.make(BIND, SILENT))
@@ -253,7 +253,7 @@ def test_long_run() -> None:
 
 
 def test_idle_while_a_request_waits() -> None:
-    stream = WindowStream().connected()
+    stream = EngineStream().connected()
     stream.post()
     stream.tick((PARAMS.num_qp + 4) * (PARAMS.burst + 4) + 40)
     stream.run()
@@ -264,7 +264,7 @@ def test_idle_while_a_request_waits() -> None:
 def test_grace_until_the_age_limit() -> None:
     from tb.env.scoreboard.scoreboard import Scoreboard
 
-    stream = WindowStream().connected(age=3)
+    stream = EngineStream().connected(age=3)
     stream.post()
     stream.run()
     board = Scoreboard(PARAMS, seed=42)

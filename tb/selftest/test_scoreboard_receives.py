@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from models import codes
+from models.codes import TraceOp
 from tb.env.harness.records import (
     Command,
     DoorbellRequest,
@@ -17,9 +18,8 @@ from tb.env.harness.records import (
     Trace,
 )
 from tb.env.scoreboard.scoreboard import Mismatch
+from tb.selftest.engine_streams import TAKE, EngineStream
 from tb.selftest.mutations import Records, change, index, judge_engine, put, spoiled
-from tb.selftest.receive_streams import REAP, TAKE, WATERMARK
-from tb.selftest.window_streams import WindowStream
 
 
 def portal(records: Records, offset: int, number: int = 0) -> int:
@@ -63,7 +63,7 @@ def too_far(records: Records) -> None:
     """More is reaped than was completed."""
     at = portal(records, 0x110)
     put(records, at, data=records[at].data ^ 7 << 128)
-    change(records, Trace, op=REAP, to={"operand": 5})
+    change(records, Trace, op=TraceOp.REAP, to={"operand": 5})
 
 
 def other(code: codes.Command, result: int) -> Callable[[Records], object]:
@@ -108,7 +108,7 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
         "bound|out of order",
     ),
     # -- watermark
-    "event too early": (step(WATERMARK, "operand", 1 << 16), "event 1, expected 0"),
+    "event too early": (step(TraceOp.WATERMARK, "operand", 1 << 16), "event 1, expected 0"),
     # -- commands
     "another start index": (lambda r: out(r, codes.Command.CREATE_SRQ, 0, 1), "start index 1"),
     "query: vector": (lambda r: out(r, codes.Command.QUERY_SRQ, 5, 1 << 16), "OUT4"),
@@ -119,11 +119,11 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_mutation_is_found(name: str) -> None:
     spoil, match = MUTATIONS[name]
-    spoiled(WindowStream().all_receives(), match, spoil, judged=judge_engine)
+    spoiled(EngineStream().all_receives(), match, spoil, judged=judge_engine)
 
 
 def test_vacuous() -> None:
-    stream = WindowStream().receivers()
+    stream = EngineStream().receivers()
     stream.reap(0, 0)
     with pytest.raises(Mismatch, match="vacuous: not one accepted receive"):
         judge_engine(stream.records, ("no_posts",))

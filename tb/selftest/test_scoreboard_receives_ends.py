@@ -13,12 +13,11 @@ from models.receive.receive import pack_rdone
 from models.receive.receive_types import RecvRequest
 from tb.env.harness.records import RecvDone, ScatterAnswer
 from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
+from tb.selftest.engine_streams import OWN, PARAMS, EngineStream
 from tb.selftest.mutations import judge_engine
-from tb.selftest.receive_streams import OWN, PARAMS
-from tb.selftest.window_streams import WindowStream
 
 
-def judge(stream: WindowStream) -> None:
+def judge(stream: EngineStream) -> None:
     """As long as the sink has been stalled all the time."""
     board = Scoreboard(PARAMS, seed=42)
     board.engine_checks.takes.stalled(stream.cycle)
@@ -26,11 +25,11 @@ def judge(stream: WindowStream) -> None:
     board.finish(("receives",))
 
 
-def two_messages() -> tuple[WindowStream, RecvRequest, RecvRequest]:
+def two_messages() -> tuple[EngineStream, RecvRequest, RecvRequest]:
     """A long message from before the connection, which may be refused or take the buffer, and a
     short one: the step does not tell whose buffer it is.
     """
-    stream = WindowStream().receivers()
+    stream = EngineStream().receivers()
     stream.plain(codes.Command.FLUSH_QP, OWN)
     stream.set_state(OWN, QpState.IDLE)
     stream.receive()
@@ -42,7 +41,7 @@ def two_messages() -> tuple[WindowStream, RecvRequest, RecvRequest]:
     return stream, long, short
 
 
-def answer(stream: WindowStream, user: int, data: int) -> None:
+def answer(stream: EngineStream, user: int, data: int) -> None:
     stream.tick(1)
     stream.add(ScatterAnswer(stream.cycle, OWN, user, data))
 
@@ -71,7 +70,7 @@ def test_connection_that_ends_without_a_message_too_long() -> None:
 
 def test_answer_in_front_does_not_hide_a_message_too_long() -> None:
     """The steps of both messages seem to be those of messages too long."""
-    stream = WindowStream().receivers()
+    stream = EngineStream().receivers()
     stream.plain(codes.Command.FLUSH_QP, OWN)
     stream.set_state(OWN, QpState.IDLE)
     for _ in range(2):
@@ -89,9 +88,9 @@ def test_answer_in_front_does_not_hide_a_message_too_long() -> None:
     judge(stream)
 
 
-def received() -> WindowStream:
+def received() -> EngineStream:
     """A buffer is taken and not reported."""
-    stream = WindowStream().receivers()
+    stream = EngineStream().receivers()
     stream.receive()
     stream.message(OWN)
     return stream
@@ -118,6 +117,6 @@ def test_failing_report_ends_the_connection_in_time(late: int, wrong: str) -> No
     stream.tick()
     stream.add(RecvDone(stream.cycle, pack_rdone(OWN, 0, 2)))
     stream.tick(late)
-    stream.receive(stream.buffer(0), True)
+    stream.receive(shared=True)
     with pytest.raises(Mismatch, match=wrong):
         judge_engine(stream.records)

@@ -17,6 +17,7 @@ from models.receive.receive_control import make_region_args
 from models.receive.receive_types import RecvRequest
 from tb.env.harness.records import Command, ScatterAnswer, Trace
 from tb.env.scoreboard.scoreboard import Mismatch
+from tb.selftest.engine_streams import FIRST, OWN, RECV_POST, TAKE, EngineStream
 from tb.selftest.mutations import (
     Records,
     change,
@@ -25,16 +26,14 @@ from tb.selftest.mutations import (
     right,
 )
 from tb.selftest.mutations import fails_open as fails
-from tb.selftest.receive_streams import FIRST, OWN, RECV_POST, TAKE
 from tb.selftest.streams import VECTOR
-from tb.selftest.window_streams import WindowStream
 
 # -- credits -------------------------------------------------------------------------------------
 
 
 def test_credit_of_a_receive_post() -> None:
     for credit, wrong in ((None, None), (True, "cause 0x0, right would be: NO_CREDIT")):
-        stream = WindowStream().receivers(cqs=1, log2=1)
+        stream = EngineStream().receivers(cqs=1, log2=1)
         stream.receive()
         stream.receive()
         post = stream.buffer()
@@ -47,7 +46,7 @@ def test_credit_of_a_receive_post() -> None:
 
 
 def test_no_credit_without_a_reason() -> None:
-    stream = WindowStream().receivers()
+    stream = EngineStream().receivers()
     stream.receive()
     post = stream.buffer()
     stream.wrote_receive(post, False)
@@ -56,9 +55,9 @@ def test_no_credit_without_a_reason() -> None:
     fails(stream, "cause 0x16, right would be: OK")
 
 
-def shared_take(credit: bool | None, full: bool) -> WindowStream:
-    stream = WindowStream().receivers(cqs=1, log2=1)
-    stream.receive(stream.buffer(0), True)
+def shared_take(credit: bool | None, full: bool) -> EngineStream:
+    stream = EngineStream().receivers(cqs=1, log2=1)
+    stream.receive(shared=True)
     if full:
         stream.receive()
         stream.receive()
@@ -80,7 +79,7 @@ def test_credit_of_a_shared_take() -> None:
 
 
 def test_limit_of_buffers_in_flight() -> None:
-    stream = WindowStream().receivers()
+    stream = EngineStream().receivers()
     for _ in range(3):
         stream.receive()
     for _ in range(2):
@@ -94,7 +93,7 @@ def test_limit_of_buffers_in_flight() -> None:
 def test_request_while_the_state_changes() -> None:
     """Refused or not: both can be; but not when the state has been good all the time."""
     for refuse in (True, False):
-        stream = WindowStream().receivers()
+        stream = EngineStream().receivers()
         stream.receive()
         request = RecvRequest(OWN, 1)
         stream.arrives(request)
@@ -112,7 +111,7 @@ def test_request_while_the_state_changes() -> None:
 
 def test_bound_of_an_answer() -> None:
     for wait, wrong in ((7, False), (8, True)):
-        stream = WindowStream().receivers()
+        stream = EngineStream().receivers()
         stream.receive()
         request = RecvRequest(OWN, 1)
         stream.arrives(request)
@@ -123,7 +122,7 @@ def test_bound_of_an_answer() -> None:
 
 
 def test_take_that_does_not_know_an_old_post() -> None:
-    stream = WindowStream().receivers()
+    stream = EngineStream().receivers()
     stream.receive()
     stream.tick(100)
     request = RecvRequest(OWN, 1)
@@ -134,7 +133,7 @@ def test_take_that_does_not_know_an_old_post() -> None:
 
 
 def test_post_that_does_not_know_an_old_completion() -> None:
-    stream = WindowStream().receivers()
+    stream = EngineStream().receivers()
     for _ in range(4):
         stream.receive()
     stream.whole()
@@ -151,18 +150,18 @@ def test_post_that_does_not_know_an_old_completion() -> None:
 
 def test_region_that_goes_while_a_post_waits() -> None:
     for gone in (True, False):
-        stream = WindowStream().receivers()
+        stream = EngineStream().receivers()
         stream.receive()
         post = stream.buffer()
         stream.wrote_receive(post, False)
         if gone:
-            stream.mr_command(codes.Command.DEREGISTER_MR)
+            stream.key_command(codes.Command.DEREGISTER_MR)
         stream.tick(1)
         cause = stream.took(post, False)
         stream.answered(cause)
         assert cause is (Cause.BAD_REGION if gone else Cause.OK)
         if not gone:
-            stream.mr_command(codes.Command.DEREGISTER_MR)
+            stream.key_command(codes.Command.DEREGISTER_MR)
         right(stream)
         # The other table counted, too, at some time; a third one never did.
         change(stream.records, Trace, 1, op=RECV_POST, to={"operand": int(Cause.BAD_ZONE)})
@@ -171,10 +170,10 @@ def test_region_that_goes_while_a_post_waits() -> None:
 
 def test_queue_that_is_destroyed_while_a_post_waits() -> None:
     for answer, ok in ((Cause.NO_SRQ, True), (Cause.NOT_OWNER, False)):
-        stream = WindowStream()
+        stream = EngineStream()
         stream.register()
         stream.create_srq()
-        stream.receive(stream.buffer(0), True)
+        stream.receive(shared=True)
         stream.wrote_receive(stream.buffer(0), True)
         start = stream.tick()
         stream.answered(answer)
@@ -187,9 +186,9 @@ def test_queue_that_is_destroyed_while_a_post_waits() -> None:
 # -- flush, states -------------------------------------------------------------------------------
 
 
-def flushing() -> WindowStream:
+def flushing() -> EngineStream:
     """Three buffers posted, one of them taken, when the connection ends."""
-    stream = WindowStream().receivers()
+    stream = EngineStream().receivers()
     for _ in range(3):
         stream.receive()
     stream.message()
@@ -212,7 +211,7 @@ def test_flush_that_does_not_come() -> None:
 
 
 def test_what_is_left_at_the_end() -> None:
-    stream = WindowStream().receivers()
+    stream = EngineStream().receivers()
     stream.receive()
     stream.message()
     fails(stream, "not reported: tag 0", ())
@@ -255,7 +254,7 @@ def test_busy_by_receives() -> None:
 
 
 def test_length_error_must_end_the_connection() -> None:
-    stream = WindowStream().receivers()
+    stream = EngineStream().receivers()
     stream.receive()
     request = RecvRequest(OWN, 1000)
     stream.arrives(request)
@@ -265,7 +264,7 @@ def test_length_error_must_end_the_connection() -> None:
     stream.add(ScatterAnswer(stream.cycle, OWN, result.tuser, result.tdata))
     fails(stream, "no change of state for the failing receive")
     stream.tick(100)
-    stream.receive(stream.buffer(0), True)
+    stream.receive(shared=True)
     fails(stream, "still not in error, after the LENGTH_ERROR")
 
 
@@ -274,7 +273,7 @@ def test_length_error_must_end_the_connection() -> None:
 
 def test_unsignalled_satisfies_no_arm() -> None:
     for solicited in (True, False):
-        stream = WindowStream().receivers(flag=2)
+        stream = EngineStream().receivers(flag=2)
         stream.receive()
         stream.doorbell(0, ArmType.ANY)
         stream.whole(solicited=solicited)
@@ -288,7 +287,7 @@ def test_unsignalled_satisfies_no_arm() -> None:
 
 
 def test_vectors_of_an_eq_and_an_srq() -> None:
-    stream = WindowStream().receivers()
+    stream = EngineStream().receivers()
     stream.create_srq(1, vector=VECTOR)
     stream.receive()
     stream.doorbell(0, ArmType.ANY)
@@ -309,22 +308,22 @@ def test_vectors_of_an_eq_and_an_srq() -> None:
 # -- commands ------------------------------------------------------------------------------------
 
 
-def refusals() -> dict[str, tuple[Callable[[WindowStream], object], CommandResult]]:
+def refusals() -> dict[str, tuple[Callable[[EngineStream], object], CommandResult]]:
     """Commands that are refused."""
-    command, srq = codes.Command, WindowStream.srq_command
+    command, srq = codes.Command, EngineStream.srq_command
 
-    def raw(code: int, *words: int) -> Callable[[WindowStream], object]:
+    def raw(code: int, *words: int) -> Callable[[EngineStream], object]:
         args = Args((*words, *[0] * (8 - len(words))))
-        return lambda s: s.recv_command(code, args)
+        return lambda s: s.execute(code, args)
 
-    def region(**fields: int) -> Callable[[WindowStream], object]:
+    def region(**fields: int) -> Callable[[EngineStream], object]:
         values = {"base": 0, "length": 1} | fields
         args = make_region_args(1, RegionConfig(**values))
-        return lambda s: s.recv_command(command.REGISTER_MR, args)
+        return lambda s: s.execute(command.REGISTER_MR, args)
 
-    def qp(six: int, seven: int) -> Callable[[WindowStream], object]:
+    def qp(six: int, seven: int) -> Callable[[EngineStream], object]:
         words = (3, 0, 0, 0, 1 | 4 << 16, 0, six, seven)
-        return lambda s: s.recv_command(codes.Command.CREATE_QP, Args(words))
+        return lambda s: s.execute(codes.Command.CREATE_QP, Args(words))
 
     return {
         "exists": (lambda s: s.create_srq(0), CommandResult.CMD_EXISTS),
@@ -340,7 +339,7 @@ def refusals() -> dict[str, tuple[Callable[[WindowStream], object], CommandResul
         "range": (region(length=0), CommandResult.CMD_BAD_RANGE),
         "end": (region(base=(1 << 64) - 1, length=2), CommandResult.CMD_BAD_RANGE),
         "region exists": (lambda s: s.register(0), CommandResult.CMD_EXISTS),
-        "no region": (lambda s: s.mr_command(command.QUERY_MR, 2), CommandResult.CMD_NO_OBJECT),
+        "no region": (lambda s: s.key_command(command.QUERY_MR, 2), CommandResult.CMD_NO_OBJECT),
         "no SRQ": (qp(5, 1 | 1 << 16), CommandResult.CMD_NO_SRQ),
         "flag": (qp(5, 1 << 24), CommandResult.CMD_BAD_FLAG),
         "depth": (qp(5 | 5 << 16, 0), CommandResult.CMD_BAD_SIZE),
@@ -352,9 +351,9 @@ def refusals() -> dict[str, tuple[Callable[[WindowStream], object], CommandResul
 @pytest.mark.parametrize("name", refusals())
 def test_refused_command(name: str) -> None:
     run, result = refusals()[name]
-    stream = WindowStream().receivers()
+    stream = EngineStream().receivers()
     for _ in range(2):
-        stream.receive(stream.buffer(0), True)
+        stream.receive(shared=True)
     run(stream)
     last = stream.records[-1]
     assert isinstance(last, Command)
@@ -366,7 +365,7 @@ def test_refused_command(name: str) -> None:
 
 
 def test_watermark_while_an_event_waits() -> None:
-    stream = WindowStream().receivers()
+    stream = EngineStream().receivers()
     stream.receive()
     stream.srq_command(codes.Command.SET_SRQ_WATERMARK, 0, 1)
     stream.tick(400)

@@ -14,18 +14,18 @@ from models.codes import TraceOp
 from tb.env.harness.records import Record, Trace
 from tb.env.scoreboard.explain import op_name
 from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
+from tb.selftest.engine_streams import EngineStream
 from tb.selftest.mutations import Records, index, judge, judge_engine, put
 from tb.selftest.streams import Stream
-from tb.selftest.window_streams import WindowStream
 
 Judge = Callable[..., Scoreboard]
 
 STREAMS: dict[str, tuple[Callable[[], Stream], Judge]] = {
     "completions": (lambda: Stream().standard(), judge),
-    "posts": (lambda: WindowStream().all_verbs(), judge_engine),
-    "receives": (lambda: WindowStream().all_receives(), judge_engine),
-    "keys": (lambda: WindowStream().all_windows(), judge_engine),
-    "two entries": (lambda: WindowStream().all_windows(two=True), judge_engine),
+    "posts": (lambda: EngineStream().all_verbs(), judge_engine),
+    "receives": (lambda: EngineStream().all_receives(), judge_engine),
+    "keys": (lambda: EngineStream().all_windows(), judge_engine),
+    "two entries": (lambda: EngineStream().all_windows(two=True), judge_engine),
 }
 
 #: What may be otherwise in these streams, and why.

@@ -11,8 +11,8 @@ from models import codes
 from models.codes import TraceOp
 from tb.env.defs import Reg
 from tb.env.harness.records import AccessVerdict, Command, ScatterAnswer, Trace, WorkBeat
+from tb.selftest.engine_streams import EngineStream
 from tb.selftest.mutations import Records, change, drop, index, judge_engine, put, spoiled
-from tb.selftest.window_streams import WindowStream
 
 BIND, FAST_REGISTER = TraceOp.BIND, TraceOp.FAST_REGISTER
 INVALIDATE, CHECK = TraceOp.INVALIDATE, TraceOp.CHECK
@@ -109,7 +109,7 @@ MUTATIONS: dict[str, tuple[Callable[[Records], object], str]] = {
 
 def test_right_stream() -> None:
     for two in (False, True):
-        records = WindowStream().all_windows(two).records
+        records = EngineStream().all_windows(two).records
         board = judge_engine(records)
         assert board.judged == len(records)
         assert board.counters()[Reg.CNT_INVALIDATED] == 4
@@ -124,17 +124,17 @@ def test_right_stream() -> None:
 @pytest.mark.parametrize("name", MUTATIONS)
 def test_mutation_is_found(name: str) -> None:
     spoil, match = MUTATIONS[name]
-    spoiled(WindowStream().all_windows(), match, spoil, judged=judge_engine)
+    spoiled(EngineStream().all_windows(), match, spoil, judged=judge_engine)
 
 
 def test_step_behind_the_beat() -> None:
-    records: Records = list(WindowStream().all_windows().records)
+    records: Records = list(EngineStream().all_windows().records)
     behind_its_beat(records)
     judge_engine(records)
 
 
 def test_reset_keeps_what_was_seen() -> None:
-    board = judge_engine(WindowStream().all_windows().records)
+    board = judge_engine(EngineStream().all_windows().records)
     seen = board.engine_checks.counted
     assert all(seen)
     board.reset()

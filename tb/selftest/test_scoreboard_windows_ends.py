@@ -15,10 +15,9 @@ from models.receive.receive_types import RecvRequest
 from tb.env.harness.records import Command, ScatterAnswer, Trace
 from tb.env.scoreboard.explain import shown
 from tb.env.scoreboard.scoreboard import Mismatch
+from tb.selftest.engine_streams import FIRST, OWN, EngineStream
 from tb.selftest.mutations import OPEN_END, Records, change, drop, index, late_board, right
 from tb.selftest.mutations import fails_open as fails
-from tb.selftest.receive_streams import FIRST, OWN, STATE
-from tb.selftest.window_streams import WindowStream
 
 INVALIDATE = TraceOp.INVALIDATE
 
@@ -28,7 +27,7 @@ INVALIDATE = TraceOp.INVALIDATE
 
 @pytest.mark.parametrize("how", ["too long", "not ready", "refused"])
 def test_message_that_invalidates_nothing(how: str) -> None:
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     token = stream.tokens[0]
     if how == "too long":
         result = stream.message_with(token, OWN, 1000)
@@ -50,7 +49,7 @@ def test_message_that_invalidates_nothing(how: str) -> None:
 
 def test_completes_ahead_of_its_token() -> None:
     """CQ-03: a completion while the token is valid."""
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     result = stream.message_with(stream.tokens[0])
     records: Records = stream.records
     change(records, Trace, op=0x50, to={"cycle": lambda c: c})
@@ -65,14 +64,14 @@ def test_completes_ahead_of_its_token() -> None:
         late_board()(records)
 
 
-def narrow(shared: bool, used: int) -> WindowStream:
+def narrow(shared: bool, used: int) -> EngineStream:
     """A receive CQ with two entries, and a QP that needs both for each receive."""
-    stream = WindowStream()
+    stream = EngineStream()
     stream.ready(1, log2=1)
     stream.register(0)
     stream.create_srq(0)
     for qp, two in ((OWN, True), (FIRST, False)):
-        stream.create_guarded(qp, 0 if shared and two else None, 0, two)
+        stream.create_receiver(qp, 0 if shared and two else None, 0, 8, two=two, guarded=True)
         stream.connect(qp)
     for _ in range(used):
         stream.receive(stream.buffer(FIRST))
@@ -85,7 +84,7 @@ def test_two_credits() -> None:
             for credit in (None, True):
                 stream = narrow(shared, used)
                 if shared:
-                    stream.receive(stream.buffer(0), True)
+                    stream.receive(shared=True)
                     request = RecvRequest(OWN, 1)
                     stream.arrives(request)
                     stream.tick(1)
@@ -113,7 +112,7 @@ def test_two_credits() -> None:
 
 def test_query_while_a_request_executes() -> None:
     for outs, wrong in (("before", None), ("behind", None), ("neither", "QUERY_MW.*outputs")):
-        stream = WindowStream().guards()
+        stream = EngineStream().guards()
         stream.post(stream.bind_post())
         start = stream.tick()
         before = stream.table.query_window(0)
@@ -128,7 +127,7 @@ def test_query_while_a_request_executes() -> None:
         fails(stream, wrong) if wrong else right(stream)
 
 
-def destroys(stream: WindowStream, result: int) -> None:
+def destroys(stream: EngineStream, result: int) -> None:
     start = stream.tick()
     stream.tick(300)
     words = make_qp_args(OWN).words
@@ -136,7 +135,7 @@ def destroys(stream: WindowStream, result: int) -> None:
 
 
 def test_queue_pair_with_valid_keys_is_not_destroyed() -> None:
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     destroys(stream, CommandResult.CMD_IN_USE)
     right(stream)
     stream.key_command(codes.Command.CLOSE_MW)
@@ -146,12 +145,12 @@ def test_queue_pair_with_valid_keys_is_not_destroyed() -> None:
 
 
 def test_queue_pair_with_valid_keys_is_destroyed() -> None:
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     stream.tick(300)
     model = stream.posting.qps[OWN]
     model.see(None)
     start, old = stream.tick(), model.trace_state(3)
-    stream._state(OWN, old, model._go(QpState.FREE, StateBy.COMMAND))
+    stream.state_step(OWN, old, model._go(QpState.FREE, StateBy.COMMAND))
     words = make_qp_args(OWN).words
     stream.add(Command(stream.tick(), start, codes.Command.DESTROY_QP, words, 0, (0,) * 8))
     fails(stream, "destroyed, although keys are valid on it")
@@ -172,7 +171,7 @@ def test_queue_pair_with_valid_keys_is_destroyed() -> None:
     ids=shown,
 )
 def test_results(code: int, number: int, result: CommandResult) -> None:
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     assert stream.key_command(code, number).result is result
     right(stream)
     change(stream.records, Command, code=int(code), result=int(result), to={"result": 0x46})
@@ -183,7 +182,7 @@ def test_results(code: int, number: int, result: CommandResult) -> None:
 
 
 def test_removal_must_end_connections() -> None:
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     stream.key_command(codes.Command.REMOVE_DEVICE)
     fails(stream, "at the end: removed, but still connected: QP 0")
     stream.tick(400)
@@ -192,10 +191,10 @@ def test_removal_must_end_connections() -> None:
 
 
 def test_state_of_a_removal_is_no_command_s() -> None:
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     stream.remove()
     right(stream)
-    change(stream.records, Trace, op=STATE, operand=2, to={"operand": 0})
+    change(stream.records, Trace, op=TraceOp.QP_STATE, operand=2, to={"operand": 0})
     fails(stream, "QP_STATE without a command")
 
 
@@ -203,7 +202,7 @@ def test_state_of_a_removal_is_no_command_s() -> None:
 
 
 def test_token_left_at_the_end() -> None:
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     stream.message_with(stream.tokens[0])
     del stream.records[index(stream.records, Trace, op=INVALIDATE) :]
     fails(stream, "token not invalidated of buffer 0", (*OPEN_END, "scatter"))
@@ -211,7 +210,7 @@ def test_token_left_at_the_end() -> None:
 
 def test_step_of_a_token_behind_the_answer() -> None:
     for okay in (True, False):
-        stream = WindowStream().bound()
+        stream = EngineStream().bound()
         token = stream.tokens[0] if okay else 0x77
         stream.message_with(token)
         records = stream.records

@@ -13,6 +13,7 @@ from models.keys.window_types import CheckRequest
 from models.receive.receive_types import RecvRequest
 from tb.env.harness.records import AccessVerdict, TermRequest, Trace, WorkBeat
 from tb.env.scoreboard.scoreboard import Mismatch
+from tb.selftest.engine_streams import BASE, FIRST, LENGTH, OWN, EngineStream
 from tb.selftest.mutations import (
     OPEN_END,
     Records,
@@ -25,9 +26,7 @@ from tb.selftest.mutations import (
     spoiled,
 )
 from tb.selftest.mutations import fails_open as fails
-from tb.selftest.post_streams import SEND
-from tb.selftest.receive_streams import BASE, FIRST, LENGTH, OWN, STATE
-from tb.selftest.window_streams import WindowStream
+from tb.selftest.work_streams import SEND
 
 BIND, INVALIDATE, CHECK = TraceOp.BIND, TraceOp.INVALIDATE, TraceOp.CHECK
 
@@ -37,7 +36,7 @@ BIND, INVALIDATE, CHECK = TraceOp.BIND, TraceOp.INVALIDATE, TraceOp.CHECK
 
 def test_bound_of_a_verdict() -> None:
     for wait, wrong in ((5, False), (6, True)):
-        stream = WindowStream().bound()
+        stream = EngineStream().bound()
         request = CheckRequest(OWN, Access.READ, stream.tokens[0], BASE, 8)
         stream.asks(request)
         stream.tick(wait)
@@ -47,7 +46,7 @@ def test_bound_of_a_verdict() -> None:
 
 
 def test_no_verdict() -> None:
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     stream.asks(CheckRequest(OWN, Access.READ, stream.tokens[0], BASE, 8))
     right(stream, (*OPEN_END, "verdicts"))
     fails(stream, "at the end: no verdict for the check of cycle")
@@ -59,7 +58,7 @@ def test_no_verdict() -> None:
 def test_check_while_the_state_changes() -> None:
     """Refused or not: both can be; but not when the state has been good all the time."""
     for refuse in (True, False):
-        stream = WindowStream().bound()
+        stream = EngineStream().bound()
         request = CheckRequest(OWN, Access.READ, stream.tokens[0], BASE, 8)
         stream.asks(request)
         stream.tick(1)
@@ -79,7 +78,7 @@ def test_check_while_the_state_changes() -> None:
 
 
 def test_refused_check_and_one_that_is_alike() -> None:
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     stream.plain(codes.Command.FLUSH_QP)
     stream.set_state(OWN, 1)
     request = CheckRequest(OWN, Access.READ, stream.tokens[0], BASE, 8)
@@ -115,7 +114,7 @@ def test_refused_check_and_one_that_is_alike() -> None:
     ],
 )
 def test_codes_of_verdicts(fields: dict[str, int], code: int) -> None:
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     assert stream.check(stream.tokens[0], **fields) == code
     right(stream)
     other = Verdict.GRANTED if code else Verdict.BAD_KEY
@@ -125,12 +124,12 @@ def test_codes_of_verdicts(fields: dict[str, int], code: int) -> None:
 
 
 def test_refused_access_must_end_the_connection() -> None:
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     stream.check(stream.tokens[0], kind=Access.WRITE)
     right(stream)
     records: Records = stream.records
     drop(records, TermRequest)
-    drop(records, Trace, op=STATE, operand=2)
+    drop(records, Trace, op=TraceOp.QP_STATE, operand=2)
     fails(stream, "no change of state for the failure of cycle")
     stream.tick(200)
     stream.doorbell(0)
@@ -138,7 +137,7 @@ def test_refused_access_must_end_the_connection() -> None:
 
 
 def test_error_without_a_failure() -> None:
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     stream.check(stream.tokens[0])
     model = stream.posting.qps[OWN]
     model.must_fail()
@@ -150,7 +149,7 @@ def test_error_without_a_failure() -> None:
 
 
 def test_nothing_is_indicated_behind_a_failure() -> None:
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     stream.post(stream.bind_post(window=1, token=0x1234))
     behind = stream.make(SEND)
     stream.post(behind)
@@ -171,7 +170,7 @@ def test_nothing_is_indicated_behind_a_failure() -> None:
 @pytest.mark.parametrize("ahead", [1, 3, 4])
 def test_executed_while_beats_are_not_taken(ahead: int) -> None:
     """A local request is behind remote ones whose beats an output register holds."""
-    stream = WindowStream().guards()
+    stream = EngineStream().guards()
     for _ in range(ahead):
         stream.post(stream.make(SEND))
     stream.post(stream.bind_post())
@@ -193,7 +192,7 @@ def test_executed_while_beats_are_not_taken(ahead: int) -> None:
 
 
 def test_read_that_fails_to_invalidate() -> None:
-    stream = WindowStream().guards()
+    stream = EngineStream().guards()
     stream.allocate(2)
     stream.fast_register(FIRST, 2)
     assert stream.read(stream.keys[2], OWN).status == 4
@@ -204,7 +203,7 @@ def test_read_that_fails_to_invalidate() -> None:
 
 
 def test_read_that_was_not_executed_invalidates_nothing() -> None:
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     assert stream.read(stream.tokens[0], OWN, status=7).status == 7
     right(stream)
     assert stream.table.is_valid(stream.tokens[0])
@@ -212,7 +211,7 @@ def test_read_that_was_not_executed_invalidates_nothing() -> None:
 
 def test_state_before_is_that_behind_the_step_before() -> None:
     """Also of bits that mean nothing in an object that is not valid."""
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     stream.invalidate(stream.tokens[0])
     stream.bind()
     right(stream)
@@ -223,9 +222,9 @@ def test_state_before_is_that_behind_the_step_before() -> None:
 # -- races ---------------------------------------------------------------------------------------
 
 
-def racing(peer_first: bool) -> WindowStream:
+def racing(peer_first: bool) -> EngineStream:
     """A local Invalidate and a message that invalidates the same key."""
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     token = stream.tokens[0]
     stream.receive(stream.buffer(OWN))
     stream.post(stream.invalidate_post(token))
@@ -279,7 +278,7 @@ def test_exactly_one_of_two_invalidations_succeeds() -> None:
 
 def test_same_cycle() -> None:
     """Of one cycle a check is decided ahead of an invalidation."""
-    stream = WindowStream().bound()
+    stream = EngineStream().bound()
     token = stream.tokens[0]
     stream.post(stream.invalidate_post(token))
     request = CheckRequest(OWN, Access.READ, token, BASE, 8)
@@ -305,7 +304,7 @@ def test_same_cycle() -> None:
 
 def test_step_of_a_check_behind_its_verdict() -> None:
     for code, wrong in ((0, None), (3, "verdict 0x3 of cycle .*, expected GRANTED")):
-        stream = WindowStream().bound()
+        stream = EngineStream().bound()
         stream.check(stream.tokens[0])
         records = stream.records
         step = drop(records, Trace, op=CHECK)
