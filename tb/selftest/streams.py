@@ -257,6 +257,19 @@ class Stream:
         for _ in cqes:
             self.answered_write(cq)
 
+    def cq_error(self, status: CqStatus, count: int = 0) -> None:
+        """CQ_ERROR in the present cycle; ``count``: entries whose write has failed."""
+        operand = status | count << 2
+
+        def run() -> object:
+            return self.engine.cq_error(0, status, count)
+
+        self.traced(TraceOp.CQ_ERROR, 0, operand, run)
+
+    def look(self) -> None:
+        """MODERATION in the present cycle."""
+        self.traced(TraceOp.MODERATION, 0, 0, lambda: self.engine.moderation(0))
+
     # -- events ------------------------------------------------------------------------------------
 
     def event(self, cq: int = 0, eq: int = EQ) -> None:

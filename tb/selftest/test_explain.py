@@ -21,7 +21,7 @@ from tb.env.scoreboard.explain import (
 )
 from tb.env.scoreboard.scoreboard import Scoreboard
 from tb.selftest.engine_streams import EngineStream
-from tb.selftest.mutations import Records, change, judge, judge_engine
+from tb.selftest.mutations import Records, change, right
 from tb.selftest.streams import PARAMS, Stream
 
 ANY, SOLICITED, ERRORS = ArmType.ANY, ArmType.SOLICITED, ArmType.ERRORS
@@ -59,11 +59,10 @@ def merged_wrong() -> Mismatch:
     stream = Stream().ready()
     stream.doorbell(0, ANY)
     stream.doorbell(0, SOLICITED)
-    records: Records = stream.records
     wrong = {"new": lambda v: v & ~(3 << 5) | SOLICITED << 5}
-    change(records, Trace, 1, op=TraceOp.DOORBELL, to=wrong)
+    change(stream.records, Trace, 1, op=TraceOp.DOORBELL, to=wrong)
     with pytest.raises(Mismatch) as caught:
-        judge(records)
+        right(stream)
     return caught.value
 
 
@@ -105,10 +104,10 @@ TOLD: dict[str, tuple[Callable[[Records], object], tuple[str, int | None, str, s
 @pytest.mark.parametrize("name", TOLD)
 def test_what_the_error_says(name: str) -> None:
     spoil, want = TOLD[name]
-    records: Records = EngineStream().all_windows().records
-    spoil(records)
+    stream = EngineStream().all_windows()
+    spoil(stream.records)
     with pytest.raises(Mismatch) as caught:
-        judge_engine(records)
+        right(stream)
     error = caught.value
     got = (error.obj, error.number, error.field, error.got, error.want, error.rule)
     assert got == want

@@ -13,19 +13,17 @@ import pytest
 from models.codes import TraceOp
 from tb.env.harness.records import Record, Trace
 from tb.env.scoreboard.explain import op_name
-from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
+from tb.env.scoreboard.scoreboard import Mismatch
 from tb.selftest.engine_streams import EngineStream
-from tb.selftest.mutations import Records, index, judge, judge_engine, put
+from tb.selftest.mutations import Records, index, judge, put, right
 from tb.selftest.streams import Stream
 
-Judge = Callable[..., Scoreboard]
-
-STREAMS: dict[str, tuple[Callable[[], Stream], Judge]] = {
-    "completions": (lambda: Stream().standard(), judge),
-    "posts": (lambda: EngineStream().all_verbs(), judge_engine),
-    "receives": (lambda: EngineStream().all_receives(), judge_engine),
-    "keys": (lambda: EngineStream().all_windows(), judge_engine),
-    "two entries": (lambda: EngineStream().all_windows(two=True), judge_engine),
+STREAMS: dict[str, Callable[[], Stream]] = {
+    "completions": lambda: Stream().standard(),
+    "posts": lambda: EngineStream().all_verbs(),
+    "receives": lambda: EngineStream().all_receives(),
+    "keys": lambda: EngineStream().all_windows(),
+    "two entries": lambda: EngineStream().all_windows(two=True),
 }
 
 #: What may be otherwise in these streams, and why.
@@ -91,10 +89,10 @@ def spoiled(records: Sequence[Record]) -> Iterator[tuple[str, list[Record]]]:
 @pytest.mark.parametrize("name", STREAMS)
 def test_right_stream(name: str) -> None:
     """However it is cut into blocks."""
-    make, check = STREAMS[name]
-    records = make().records
+    stream = STREAMS[name]()
     for block in (1, 3, 1000):
-        assert check(records, block=block).judged == len(records)
+        judged = judge(stream.records, block=block, params=stream.params).judged
+        assert judged == len(stream.records)
 
 
 #: Of each stream a step, bits of its new state, and texts of the error that they make.
@@ -130,24 +128,23 @@ TOLD: dict[str, tuple[TraceOp, int, int, tuple[str, ...]]] = {
 @pytest.mark.parametrize("name", TOLD)
 def test_error_tells_where_and_what(name: str) -> None:
     """With the steps that led there."""
-    make, check = STREAMS[name]
+    stream = STREAMS[name]()
     op, cq, bits, texts = TOLD[name]
-    records: Records = make().records
+    records: Records = stream.records
     at = index(records, Trace, op=op, cq=cq)
     put(records, at, new=records[at].new ^ bits)
     with pytest.raises(Mismatch) as caught:
-        check(records)
+        right(stream)
     for text in (f"cycle {records[at].cycle}, seed 42", *texts):
         assert text in str(caught.value)
 
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_everything_counts(name: str) -> None:
-    make, check = STREAMS[name]
-    records = make().records
-    check(records)
-    for what, wrong in spoiled(records):
+    stream = STREAMS[name]()
+    right(stream)
+    for what, wrong in spoiled(stream.records):
         if what not in HARMLESS:
             with pytest.raises(Mismatch):
-                check(wrong)
+                judge(wrong, params=stream.params)
                 pytest.fail(f"{what} does not count")
