@@ -194,36 +194,34 @@ def test_tests_run_where_an_output_differs_until_one_fails() -> None:
     assert fate.seconds == {"replays": 0.75, "tests": 4.0}
 
 
-def test_difference_that_no_test_notices_needs_no_proof() -> None:
-    bench = Bench([ONE, THREE])
-    fate = bench.climb()
-    assert (fate.status, fate.replays, fate.runs, fate.left) == (UNDECIDED, 4, 2, 0)
-    assert (fate.passed, fate.met) == ([f"of {TWO}", f"of {FOUR}"], [ONE, THREE])
-    assert "proof" not in bench.log
-
-
-def test_tests_in_vain_have_a_limit() -> None:
-    bench = Bench([ONE, TWO, FOUR, THREE])
-    # 1 s, 2 s, then 3 s.
-    fate = bench.climb(limits=Limits(tests_s=2.5))
-    assert (fate.status, fate.runs, fate.left) == (UNDECIDED, 2, 2)
-    fate = Bench(proof=Proof(UNDECIDED)).climb(limits=Limits(replays_s=0.5))
-    assert (fate.status, fate.replays, fate.left) == (UNDECIDED, 2, 2)
-
-
-@pytest.mark.parametrize("status", [SURVIVED, UNDECIDED])
-def test_proof_for_what_reaches_no_output(status: str) -> None:
-    bench = Bench(proof=Proof(status, "differs after 3 cycles"))
-    fate = bench.climb()
-    assert (fate.status, fate.replays, fate.runs, fate.proof) == (UNDECIDED, 4, 0, None)
-    assert bench.log[-1] == "proof" and bench.log.count("proof") == 1
+@pytest.mark.parametrize(
+    ("bench", "limits", "status", "counts"),
+    [
+        # A difference that no test notices needs no proof.
+        (Bench([ONE, THREE]), {}, UNDECIDED, (4, 2, 0)),
+        # Tests in vain have a limit: they take 1 s, 2 s, then 3 s; so have replays.
+        (Bench([ONE, TWO, FOUR, THREE]), {"tests_s": 2.5}, UNDECIDED, (2, 2, 2)),
+        (Bench(proof=Proof(UNDECIDED)), {"replays_s": 0.5}, UNDECIDED, (2, 0, 2)),
+        # A proof for what reaches no output.
+        (Bench(proof=Proof(SURVIVED, "differs")), {}, UNDECIDED, (4, 0, 0)),
+        (Bench(proof=Proof(UNDECIDED, "differs")), {}, UNDECIDED, (4, 0, 0)),
+        (Bench(proof=Proof(EQUIVALENT)), {"replays_s": 0.5, "proof_s": 4.0}, EQUIVALENT, (2, 0, 0)),
+    ],
+)
+def test_what_becomes_of_a_mutant(
+    bench: Bench, limits: dict[str, float], status: str, counts: tuple[int, int, int]
+) -> None:
+    fate = bench.climb(limits=Limits(**limits))
+    assert (fate.status, fate.replays, fate.runs, fate.left) == (status, *counts)
+    assert bench.log.count("proof") == (bench.proof is not None) and fate.proof is None
+    if bench.differing == [ONE, THREE]:
+        assert (fate.passed, fate.met) == ([f"of {TWO}", f"of {FOUR}"], [ONE, THREE])
 
 
 def test_equivalent_mutant() -> None:
-    fate = Bench(proof=Proof(EQUIVALENT, "pdr")).climb(limits=Limits(replays_s=0.5, proof_s=4.0))
-    assert (fate.status, fate.by, fate.left) == (EQUIVALENT, "pdr", 0)
     bench = Bench(proof=Proof(EQUIVALENT, "no path"))
-    assert bench.climb([]).status == EQUIVALENT and bench.log == ["proof"]
+    fate = bench.climb([])
+    assert (fate.status, fate.by) == (EQUIVALENT, "no path") and bench.log == ["proof"]
 
 
 def test_ladder_learns() -> None:

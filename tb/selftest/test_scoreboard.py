@@ -11,21 +11,7 @@ from models import codes
 from models.codes import TraceOp
 from models.host.doorbell import pack_doorbell
 from models.layouts import CQ_DB, RECV_PORTAL, SRQ_DB
-from tb.env.harness.records import (
-    AccessVerdict,
-    Command,
-    Completion,
-    CreditAnswer,
-    CreditRequest,
-    DoorbellRequest,
-    DoorbellResponse,
-    MemResponse,
-    MemWrite,
-    RecvRequest,
-    ScatterAnswer,
-    Trace,
-    WorkBeat,
-)
+from tb.env.harness import records as rec
 from tb.selftest.engine_streams import TAKE, EngineStream
 from tb.selftest.mutations import (
     EVENT_ID,
@@ -47,62 +33,62 @@ NO_TRAFFIC = ("no_completions", "no_doorbells")
 
 
 def no_event(records: Records) -> None:
-    drop(records, MemWrite, axi_id=EVENT_ID)
-    drop(records, MemResponse, axi_id=EVENT_ID)
+    drop(records, rec.MemWrite, axi_id=EVENT_ID)
+    drop(records, rec.MemResponse, axi_id=EVENT_ID)
 
 
 def early_step(records: Records) -> None:
     """The step of an event comes before its answer."""
-    done = index(records, Trace, op=TraceOp.EVENT_DONE)
-    swap(records, index(records, MemResponse, axi_id=EVENT_ID), done)
+    done = index(records, rec.Trace, op=TraceOp.EVENT_DONE)
+    swap(records, index(records, rec.MemResponse, axi_id=EVENT_ID), done)
 
 
 def at_offset(records: Records, offset: int, answer: bool = False) -> int:
     """Place of the first write to an offset of pages, or of the answer to it."""
-    kind, places = DoorbellRequest, list(enumerate(records))
+    kind, places = rec.DoorbellRequest, list(enumerate(records))
     found = next(i for i, r in places if type(r) is kind and r.addr % 4096 == offset)
-    return index(records[found:], DoorbellResponse) + found if answer else found
+    return index(records[found:], rec.DoorbellResponse) + found if answer else found
 
 
 def not_ready(records: Records) -> None:
     """Nothing is taken, in the step and in the answer, although a buffer is there."""
-    change(records, Trace, op=TAKE, cq=0, to={"operand": 1, "new": lambda v: v ^ 1})
-    change(records, ScatterAnswer, qp=0, to={"user": 1, "data": 0})
+    change(records, rec.Trace, op=TAKE, cq=0, to={"operand": 1, "new": lambda v: v ^ 1})
+    change(records, rec.ScatterAnswer, qp=0, to={"user": 1, "data": 0})
 
 
 def too_far(records: Records) -> None:
     """More is reaped than was completed."""
     at = at_offset(records, SRQ_DB)
     put(records, at, data=records[at].data ^ 7 << 128)
-    change(records, Trace, op=TraceOp.REAP, to={"operand": 5})
+    change(records, rec.Trace, op=TraceOp.REAP, to={"operand": 5})
 
 
 def late_answer(records: Records) -> None:
-    at = index(records, RecvRequest)
+    at = index(records, rec.RecvRequest)
     put(records, at, cycle=records[at - 1].cycle - 9)
 
 
 def behind_the_next_beat(records: Records) -> None:
     """The step of a local request comes behind the next one's beat."""
-    at = index(records, WorkBeat)
+    at = index(records, rec.WorkBeat)
     records.insert(at, records[at])
-    drop(records, Trace, op=TraceOp.BIND)
+    drop(records, rec.Trace, op=TraceOp.BIND)
 
 
 def result(code: codes.Command, to: int, number: int = 0) -> Spoil:
     """Another result of a command."""
-    return lambda r: change(r, Command, number, code=int(code), to={"result": to})
+    return lambda r: change(r, rec.Command, number, code=int(code), to={"result": to})
 
 
 def out(code: codes.Command, number: int, bits: int) -> Spoil:
     """Another output of a command."""
     to = {"outs": lambda outs: (*outs[:number], outs[number] ^ bits, *outs[number + 1 :])}
-    return lambda r: change(r, Command, code=int(code), to=to)
+    return lambda r: change(r, rec.Command, code=int(code), to=to)
 
 
 def step(op: TraceOp, field: str, bits: int, **which: int) -> Spoil:
     """One step with other bits."""
-    return lambda r: change(r, Trace, op=op, **which, to={field: lambda v: v ^ bits})
+    return lambda r: change(r, rec.Trace, op=op, **which, to={field: lambda v: v ^ bits})
 
 
 QUERY, QUERY_SRQ = codes.Command.QUERY_QP, codes.Command.QUERY_SRQ
@@ -114,16 +100,22 @@ MUTATIONS: dict[str, tuple[Callable[[], Stream], list[tuple[Spoil, str]]]] = {
         [
             (no_event, "without an answer to its event"),
             (early_step, "without an answer to its event"),
-            (lambda r: change(r, MemResponse, axi_id=EVENT_ID, to={"resp": 3}), "says otherwise"),
-            (lambda r: change(r, DoorbellRequest, to={"addr": 2 * 4096 + CQ_DB}), "another owner"),
+            (
+                lambda r: change(r, rec.MemResponse, axi_id=EVENT_ID, to={"resp": 3}),
+                "says otherwise",
+            ),
+            (
+                lambda r: change(r, rec.DoorbellRequest, to={"addr": 2 * 4096 + CQ_DB}),
+                "another owner",
+            ),
             (result(codes.Command.CREATE_CQ, 0x49), "its command answered 0x49"),
-            (lambda r: change(r, Completion, to={"cycle": 0}), "out of order"),
+            (lambda r: change(r, rec.Completion, to={"cycle": 0}), "out of order"),
         ],
     ),
     "posts": (
         lambda: EngineStream().all_verbs(),
         [
-            (lambda r: change(r, Trace, op=0x30, to={"new": lambda v: v + (1 << 48)}), "DF-12"),
+            (lambda r: change(r, rec.Trace, op=0x30, to={"new": lambda v: v + (1 << 48)}), "DF-12"),
             (step(TraceOp.QP_STATE, "new", 7), "does not take this step"),
             (result(codes.Command.CONNECT_QP, 0x50), "its command answered 0x50"),
             (result(codes.Command.DESTROY_QP, 0x4D), "its command answered"),
@@ -131,8 +123,8 @@ MUTATIONS: dict[str, tuple[Callable[[], Stream], list[tuple[Spoil, str]]]] = {
             (out(QUERY, 0, 1 << 8), "OUT0"),
             (out(QUERY, 2, 32 << 16), "retired"),
             (out(QUERY, 2, 32), "indicated"),
-            (lambda r: r.append(Completion(r[-1].cycle, 1, 0, (0, 0), (0, 0))), "no such port"),
-            (lambda r: r.append(CreditAnswer(r[-1].cycle, True)), "no such port"),
+            (lambda r: r.append(rec.Completion(r[-1].cycle, 1, 0, (0, 0), (0, 0))), "no such port"),
+            (lambda r: r.append(rec.CreditAnswer(r[-1].cycle, True)), "no such port"),
         ],
     ),
     "receives": (
@@ -155,10 +147,10 @@ MUTATIONS: dict[str, tuple[Callable[[], Stream], list[tuple[Spoil, str]]]] = {
             (step(TAKE, "operand", 1 << 6, operand=0x50), "watermark event 0, expected 1"),
             (step(TAKE, "operand", 1 << 6), "watermark event 1, expected 0"),
             (
-                lambda r: change(r, ScatterAnswer, to={"user": 3, "data": 0}),
+                lambda r: change(r, rec.ScatterAnswer, to={"user": 3, "data": 0}),
                 "REFUSED in a state that allows it",
             ),
-            (lambda r: change(r, ScatterAnswer, user=3, to={"user": 0x10003}), "user 0x10003"),
+            (lambda r: change(r, rec.ScatterAnswer, user=3, to={"user": 0x10003}), "user 0x10003"),
             (late_answer, "bound|out of order"),
             (step(TraceOp.WATERMARK, "operand", 1 << 16), "event 1, expected 0"),
             (out(codes.Command.CREATE_SRQ, 0, 1), "start index 1"),
@@ -175,15 +167,15 @@ MUTATIONS: dict[str, tuple[Callable[[], Stream], list[tuple[Spoil, str]]]] = {
                 "MW-05: key .* is invalidated a second time",
             ),
             (
-                lambda r: drop(r, Trace, op=INVALIDATE, operand=1 << 9),
+                lambda r: drop(r, rec.Trace, op=INVALIDATE, operand=1 << 9),
                 "Read 4 retires, but its key was not invalidated",
             ),
             (
-                lambda r: change(r, AccessVerdict, data=0, to={"data": 5 << 16}),
+                lambda r: change(r, rec.AccessVerdict, data=0, to={"data": 5 << 16}),
                 "a state that allows it",
             ),
             (
-                lambda r: change(r, AccessVerdict, data=5 << 16, to={"data": 0}),
+                lambda r: change(r, rec.AccessVerdict, data=5 << 16, to={"data": 0}),
                 "code 0x0, right would be: REFUSED",
             ),
             (step(TraceOp.KEY_COMMAND, "cq", 0xFFFF), "REGISTER_MR: step of QP 0"),
@@ -246,7 +238,7 @@ def test_vacuous_runs() -> None:
             *("no answer to the doorbell", "doorbells"),
         ),
         (
-            lambda s: (s.complete(), s.call(), s.add(CreditRequest(s.tick(), 1 << 16))),
+            lambda s: (s.complete(), s.call(), s.add(rec.CreditRequest(s.tick(), 1 << 16))),
             *("no answer to the credit", "credits"),
         ),
         (lambda s: (s.credit(), s.arrive(0, s.cqe())), "lost: the completion", ""),
