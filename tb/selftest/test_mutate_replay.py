@@ -27,7 +27,6 @@ from tb.runner.mutate_baseline import test_files as files_of
 from tb.runner.mutate_ladder import Step
 from tb.runner.mutate_netlist import Mutation, parse_list, run_yosys
 from tb.runner.mutate_replay import Replayer, build_replay
-from tb.selftest.recordings import recording
 
 
 def test_values_at_power_up() -> None:
@@ -177,6 +176,18 @@ def build_small(folder: Path) -> Path:
     design = wrap.interface("cde_small", json.loads((folder / "ports.json").read_text()))
     (folder / "replay-cde_small.v").write_text(wrap.replay_wrapper(design))
     return build_replay(BuildConfig(), "cde_small", folder, 2, "local")
+
+
+def recording(rows: Sequence[Sequence[int]]) -> bytes:
+    """As mutate_record.cpp writes it."""
+    text = b""
+    last = [0] * len(rows[0])
+    for row in rows:
+        changed = [n for n, value in enumerate(row) if value != last[n]]
+        text += struct.pack("<H", len(changed))
+        text += b"".join(struct.pack("<HHH", n, row[n] % 2**16, row[n] >> 16) for n in changed)
+        last = list(row)
+    return text
 
 
 VALUES = [(1, 6), (0, 0x12345), (1, 0xFFFFFFFF), (1, 8), (0, 0), (1, 0x100)]

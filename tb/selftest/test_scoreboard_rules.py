@@ -6,10 +6,12 @@ wrong with one change.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 
-from models.codes import ArmType, TraceOp
+from models.codes import ArmType, ResultType, TraceOp
+from models.cq.queue import Placement
 from models.host.doorbell import pack_doorbell, pack_return
 from models.layouts import CB_RETURN, CQ_DB
 from tb.env.harness.records import Completion, CreditAnswer, CreditRequest, MemWrite, Trace
@@ -204,3 +206,95 @@ def test_silent_completions() -> None:
     stream.place(0, cqe, back=1)
     stream.written()
     wrong(stream, "entry 3", change, Completion, -1, to={"silent": 2})
+
+
+# -- completions that may have been refused --------------------------------------------------------
+
+
+NO_BELLS = ("no_doorbells",)
+
+
+def race(*lanes: bytes) -> Stream:
+    """Completions without a credit, then a credit."""
+    stream = Stream().ready()
+    for lane in lanes:
+        stream.arrive(0, lane)
+    assert stream.credit(0)
+    return stream
+
+
+def cqes(count: int) -> list[bytes]:
+    """Contents that all differ, in context and class."""
+    stream = Stream()
+    return [stream.cqe(ResultType.RECEIVE, solicited=bool(i & 1)) for i in range(count)]
+
+
+@pytest.mark.parametrize("one, two", list(product(range(3), repeat=2)))
+def test_order_is_kept(one: int, two: int) -> None:
+    lanes = cqes(3)
+    stream = race(*lanes)
+    assert stream.credit(0)
+    # Both steps come before the first entry is written.
+    for i in (one, two):
+        stream.place(0, lanes[i])
+    for _ in range(2):
+        stream.write()
+    for _ in range(2):
+        stream.answered_write()
+    if one < two:
+        right(stream, NO_BELLS)
+    else:
+        fails(stream, r"queue 0 entry [01]", NO_BELLS)
+
+
+@pytest.mark.parametrize("before, credited", [(2, 0), (1, 2)])
+def test_what_was_no_candidate_is_not_placed(before: int, credited: int) -> None:
+    """Content of no completion; or one behind a completion that came with a credit."""
+    lanes = cqes(3)
+    stream = race(*lanes[:before])
+    for lane in lanes[before : before + credited]:
+        stream.arrive(0, lane)
+    stream.place(0, lanes[2])
+    stream.written()
+    fails(stream, "queue 0 entry 0", NO_BELLS)
+
+
+def test_lost_completion() -> None:
+    """The older one took the first credit; the one that came with a credit has no step."""
+    first, second = cqes(2)
+    stream = race(first)
+    assert stream.credit(0)
+    stream.arrive(0, second)
+    stream.place(0, first)
+    stream.written()
+    assert stream.engine.judge(0) is Placement.PLACED
+    fails(stream, "lost: the completion of cycle", NO_BELLS)
+    stream.place(0, second)
+    stream.written()
+    right(stream, NO_BELLS)
+
+
+def test_refusable_too_late() -> None:
+    """What happens between step and write does not make a lane refusable when it was its turn."""
+    first, second, third, later = cqes(4)
+    stream = race(first)
+    stream.arrive(0, second)
+    stream.arrive(0, third)
+    stream.place(0, third)
+    stream.tick(20)
+    stream.arrive(0, later)
+    stream.write()
+    fails(stream, "queue 0 entry 0", NO_BELLS)
+
+
+def test_silent_lanes() -> None:
+    """A silent one between two candidates took the other credit."""
+    first, second = cqes(2)
+    stream = race(first)
+    stream.arrive(0, second, silent=1)
+    stream.place(0, back=1)
+    assert stream.credit(0)
+    stream.arrive(0, first)
+    stream.place(0, first)
+    stream.written()
+    right(stream, NO_BELLS)
