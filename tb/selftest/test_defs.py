@@ -11,7 +11,7 @@ import pytest
 from scripts import gen_defs
 from scripts.defdocs import DOCS, PAGES, POSTING, RECEIVE, WINDOWS, check_docs, unwrap
 from scripts.gen_defs import C_HEADER, HEADER, MODULE, ROOT
-from scripts.rdlmap import RDL, Map, read_map
+from scripts.rdlmap import CODE_SPECS, RDL, Map, read_map
 from tb.env import defs
 
 LAYOUTS = [value for value in vars(defs).values() if isinstance(value, defs.Layout)]
@@ -180,30 +180,8 @@ def test_header_and_module_agree() -> None:
         _, quote, digits = text.partition("'")
         return int(digits[1:], {"d": 10, "h": 16}[digits[0]]) if quote else int(text)
 
-    enums = {
-        "ARM": defs.ArmType,
-        "CQST": defs.CqStatus,
-        "LIFE": defs.Life,
-        "CAUSE": defs.Cause,
-        "KIND": defs.Kind,
-        "CMD": defs.Cmd,
-        "RES": defs.Result,
-        "TRC": defs.TraceOp,
-        "REG": defs.Reg,
-        "PAGE": defs.PageReg,
-        "QPS": defs.QpState,
-        "OPC": defs.Opcode,
-        "POSTFLAG": defs.PostFlag,
-        "CQETYPE": defs.CqeType,
-        "CQESTATUS": defs.CqeStatus,
-        "CONNEVENT": defs.ConnEvent,
-        "SCATTER": defs.Scatter,
-        "VERDICT": defs.Verdict,
-        "CHECKKIND": defs.CheckKind,
-        "RECVFLAG": defs.RecvFlag,
-        "MRRIGHT": defs.Right,
-    }
-    for prefix, enum in enums.items():
+    enums = {spec.macro: getattr(defs, spec.python) for spec in CODE_SPECS}
+    for prefix, enum in {**enums, "REG": defs.Reg, "PAGE": defs.PageReg}.items():
         for member in enum:
             assert value(macros[f"CDE_{prefix}_{member.name}"]) == member
     for layout in LAYOUTS:

@@ -28,13 +28,8 @@ _BITS = re.compile(r"\[(\d+)(?::(\d+))?\]")
 
 #: Argument registers and the bits that may be set in them, by the models.
 USED: dict[int, Mapping[int, int]] = {}
-for table in (
-    control.USED_BITS,
-    qp_control.USED_BITS,
-    receive_control.USED_BITS,
-    window_control.USED_BITS,
-):
-    USED |= {int(code): bits for code, bits in table.items()}
+for module in (control, qp_control, receive_control, window_control):
+    USED |= {int(code): bits for code, bits in module.USED_BITS.items()}
 # Each model knows the bits of its subject.
 USED[Cmd.CREATE_QP] = {**USED[Cmd.CREATE_QP], 7: (1 << 32) - 1 & ~QP_RECV.reserved}
 
