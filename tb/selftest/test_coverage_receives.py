@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from models import codes
 from models.codes import ArmType, Cause, QpState, RecvFlag, StateBy
@@ -307,12 +308,8 @@ STREAMS: dict[str, Callable[[], Records]] = {
     "mr/buffer outlives its region": lambda: keyed("taken"),
     "scatter/empty message": lambda: filled((4, 4, 4), 0),
     "scatter/buffer without segments": lambda: filled((), 0),
-    "scatter/ends with segment 1": lambda: filled((4, 4, 4), 4),
-    "scatter/ends with segment 2": lambda: filled((4, 4, 4), 8),
-    "scatter/ends with segment 3": lambda: filled((4, 4, 4), 12),
-    "scatter/partial in segment 1": lambda: filled((4, 4, 4), 3),
-    "scatter/partial in segment 2": lambda: filled((4, 4, 4), 7),
-    "scatter/partial in segment 3": lambda: filled((4, 4, 4), 11),
+    **{f"scatter/ends with segment {n}": partial(filled, (4,) * 3, 4 * n) for n in (1, 2, 3)},
+    **{f"scatter/partial in segment {n}": partial(filled, (4,) * 3, 4 * n - 1) for n in (1, 2, 3)},
     "scatter/zero-length segment in the middle": lambda: filled((4, 0, 4), 5),
     "scatter/fills the buffer": lambda: filled((4,), 4),
     "scatter/one byte too many": lambda: filled((4, 4), 9),

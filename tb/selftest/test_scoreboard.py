@@ -86,9 +86,9 @@ def out(code: codes.Command, number: int, bits: int) -> Spoil:
     return lambda r: change(r, rec.Command, code=int(code), to=to)
 
 
-def step(op: TraceOp, field: str, bits: int, **which: int) -> Spoil:
+def step(op: TraceOp, field: str, bits: int, number: int = 0, **which: int) -> Spoil:
     """One step with other bits."""
-    return lambda r: change(r, rec.Trace, op=op, **which, to={field: lambda v: v ^ bits})
+    return lambda r: change(r, rec.Trace, number, op=op, **which, to={field: lambda v: v ^ bits})
 
 
 QUERY, QUERY_SRQ = codes.Command.QUERY_QP, codes.Command.QUERY_SRQ
@@ -140,7 +140,10 @@ MUTATIONS: dict[str, tuple[Callable[[], Stream], list[tuple[Spoil, str]]]] = {
                 "refused with 0xb, but it has a step|cause 0xb, expected",
             ),
             (not_ready, "CQ-17: credit 0, the CQ 0 had: OK"),
-            (step(TAKE, "operand", 1, operand=0x11), "TAKE with code 0"),
+            (
+                step(TAKE, "operand", 1, operand=0x11),
+                "TAKE with code 0, right would be: NOT_READY",
+            ),
             (step(TAKE, "operand", 1 << 5), "SRQ-14"),
             (step(TAKE, "old", 8 << 32), "other posts before"),
             (step(TAKE, "old", 2 << 48), "other reports before"),
@@ -181,6 +184,8 @@ MUTATIONS: dict[str, tuple[Callable[[], Stream], list[tuple[Spoil, str]]]] = {
             (step(TraceOp.KEY_COMMAND, "cq", 0xFFFF), "REGISTER_MR: step of QP 0"),
             (result(REGISTER, 0x44), "command answered 0x44"),
             (out(codes.Command.CREATE_MW, 0, 0x1000), "outputs"),
+            # The removal ends a connection.
+            (step(TraceOp.QP_STATE, "operand", 2, -1, operand=2), "QP_STATE without a command"),
             (
                 result(codes.Command.CREATE_MW, 0, 2),
                 "MW-09: answered 0x0, right would be: CMD_DEVICE_REMOVED",

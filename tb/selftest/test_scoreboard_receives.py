@@ -5,6 +5,8 @@ commands. Each is right as it is, and wrong with one change.
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from models import codes
@@ -35,58 +37,44 @@ def posted(count: int = 1) -> EngineStream:
 # -- credits -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "used, log2, credit, cause, match",
-    [
-        (2, 1, None, Cause.NO_CREDIT, None),
-        (2, 1, True, Cause.OK, "cause 0x0, right would be: NO_CREDIT"),
-        (1, 3, False, Cause.NO_CREDIT, "cause 0x16, right would be: OK"),
-    ],
-)
-def test_credit_of_a_receive_post(
-    used: int, log2: int, credit: bool | None, cause: Cause, match: str | None
-) -> None:
-    stream = EngineStream().receivers(cqs=1, log2=log2)
-    for _ in range(used):
-        stream.receive()
-    post = stream.buffer()
-    stream.wrote_receive(post)
-    stream.tick()
-    assert stream.took(post, credit=credit) is cause
-    stream.answered(cause)
-    fails(stream, match)
-
-
-@pytest.mark.parametrize(
-    "credit, full, match",
-    [
-        *((None, False, None), (None, True, None)),
-        (True, True, "CQ-17: credit 1"),
-        (False, False, "CQ-17: credit 0"),
-    ],
-)
-def test_credit_of_a_shared_take(credit: bool | None, full: bool, match: str | None) -> None:
-    stream = EngineStream().receivers(cqs=1, log2=1)
-    stream.receive(shared=True)
-    for _ in range(2 * full):
-        stream.receive()
-    request = RecvRequest(FIRST, 1)
-    stream.arrives(request)
-    stream.tick()
-    stream.answers(request, stream.take(request, credit))
-    fails(stream, match)
+@pytest.mark.parametrize("two", [False, True])
+@pytest.mark.parametrize("shared", [False, True])
+def test_credits(shared: bool, two: bool) -> None:
+    """A receive CQ with two entries, and a QP that needs one of them, or both, for each receive."""
+    most = 1 if two else 2
+    for used, credit in itertools.product((0, most), (None, True, False)):
+        stream = EngineStream().ready(1, log2=1)
+        stream.register(0)
+        stream.create_srq(0)
+        for qp, own in ((OWN, not shared), (FIRST, True)):
+            options = {"two": two and qp == OWN, "guarded": True}
+            stream.create_receiver(qp, None if own else 0, **options)
+            stream.connect(qp)
+        for _ in range(used):
+            stream.receive(stream.buffer(FIRST))
+        if shared:
+            stream.receive(shared=True)
+            request = RecvRequest(OWN, 1)
+            stream.arrives(request)
+            stream.tick(1)
+            result = stream.take(request, credit)
+            refused = result.code is ScatterCode.NOT_READY
+            stream.answers(request, result)
+            match = f"CQ-17: credit {int(bool(credit))}"
+        else:
+            post = stream.buffer(OWN)
+            stream.wrote_receive(post)
+            stream.tick(1)
+            cause = stream.took(post, credit=credit)
+            refused = cause is Cause.NO_CREDIT
+            stream.answered(cause)
+            match = "cause 0x0, right would be: NO_CREDIT"
+            match = match if credit else "cause 0x16, right would be: OK"
+        assert refused is (used == most if credit is None else not credit)
+        fails(stream, None if credit in (None, used < most) else match)
 
 
 # -- limits and windows --------------------------------------------------------------------------
-
-
-def test_limit_of_buffers_in_flight() -> None:
-    stream = posted(3)
-    found = [stream.message().code for _ in range(3)]
-    assert found == [ScatterCode.SCATTER] * 2 + [ScatterCode.NOT_READY]
-    right(stream)
-    change(stream.records, Trace, op=TAKE, operand=1, to={"operand": 0})
-    fails(stream, "TAKE with code 0, right would be: NOT_READY")
 
 
 def test_request_while_the_state_changes() -> None:

@@ -10,7 +10,6 @@ import pytest
 from models import codes
 from models.codes import (
     Access,
-    Cause,
     CommandResult,
     QpState,
     ScatterCode,
@@ -302,38 +301,6 @@ def test_completes_ahead_of_its_token() -> None:
         late_board()(stream.records)
 
 
-@pytest.mark.parametrize("shared", [False, True])
-def test_two_credits(shared: bool) -> None:
-    """A receive CQ with two entries, and a QP that needs both for each receive."""
-    for used, credit in ((0, None), (0, True), (1, None), (1, True)):
-        stream = EngineStream().ready(1, log2=1)
-        stream.register(0)
-        stream.create_srq(0)
-        for qp, two in ((OWN, True), (FIRST, False)):
-            stream.create_receiver(qp, 0 if shared and two else None, two=two, guarded=True)
-            stream.connect(qp)
-        for _ in range(used):
-            stream.receive(stream.buffer(FIRST))
-        if shared:
-            stream.receive(shared=True)
-            request = RecvRequest(OWN, 1)
-            stream.arrives(request)
-            stream.tick(1)
-            result = stream.take(request, credit)
-            refused = result.code is ScatterCode.NOT_READY
-            stream.answers(request, result)
-        else:
-            post = stream.buffer(OWN)
-            stream.wrote_receive(post)
-            stream.tick(1)
-            cause = stream.took(post, credit=credit)
-            refused = cause is Cause.NO_CREDIT
-            stream.answered(cause)
-        assert refused is (used == 1 and credit is None)
-        match = "CQ-17: credit 1" if shared else "cause 0x0, right would be: NO_CREDIT"
-        fails(stream, match if used and credit else None)
-
-
 def test_step_of_a_token_behind_the_answer() -> None:
     for okay in (True, False):
         stream = EngineStream().bound()
@@ -490,11 +457,3 @@ def test_removal_must_end_connections() -> None:
     stream.tick(400)
     stream.doorbell(0)
     fails(stream, "MW-09: still connected")
-
-
-def test_state_of_a_removal_is_no_command_s() -> None:
-    stream = EngineStream().bound()
-    stream.remove()
-    right(stream)
-    change(stream.records, Trace, op=TraceOp.QP_STATE, operand=2, to={"operand": 0})
-    fails(stream, "QP_STATE without a command")
