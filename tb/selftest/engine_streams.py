@@ -331,17 +331,10 @@ class EngineStream(WorkStream):
         if result.code not in (Verdict.GRANTED, Verdict.REFUSED):
             self.fails(result.qp)
 
-    def check(
-        self,
-        key: int,
-        qp: int = OWN,
-        kind: int = Access.READ,
-        address: int = BASE,
-        length: int = 8,
-        reserved: int = 0,
-    ) -> int:
+    def check(self, key: int, qp: int = OWN, **fields: int) -> int:
         """A check from its arrival to its verdict; returns the code."""
-        request = CheckRequest(qp, kind, key, address, length, reserved)
+        good = {"kind": Access.READ, "address": BASE, "length": 8}
+        request = CheckRequest(qp, key=key, **{**good, **fields})
         self.asks(request)
         self.tick(1)
         result = self.decides(request)

@@ -120,12 +120,10 @@ class Stream:
         cq: int = 0,
         log2: int = 2,
         reservation: bool = True,
-        typed: bool = False,
-        rearm: bool = False,
         moderation: tuple[int, int] = (0, 0),
     ) -> None:
         """CREATE_CQ with its two steps."""
-        config = CqConfig(1 << log2, typed, rearm, *moderation)
+        config = CqConfig(1 << log2, False, False, *moderation)
         place = {"base": self.base(), "log2": log2, "page": PAGE, "eq": EQ}
         args = make_args(cq, **place, reservation=reservation, config=config)
         ring = args.ring(32)
@@ -134,10 +132,7 @@ class Stream:
             # The steps come as CREATE, START; the model wants them the other way round.
             self.engine.producers[cq] = CqProducer()
             self.engine.start(cq, ring, reservation)
-            operand = typed | rearm << 1
-            self.traced(
-                TraceOp.CREATE, cq, operand, lambda: self.engine.create(cq, config, PAGE, EQ)
-            )
+            self.traced(TraceOp.CREATE, cq, 0, lambda: self.engine.create(cq, config, PAGE, EQ))
             self.tick(1)
             self.traced(TraceOp.START, cq, 0, lambda: None)
 
