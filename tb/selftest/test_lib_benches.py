@@ -44,12 +44,8 @@ NODE = Bench("node_exact", ("cde_mem_node",), ("DUT=cde_mem_node #(.AW(AW))",))
 FIFO = Bench(
     "fifo_exact", ("cde_fifo",), ("DUT=cde_fifo #(.W(W), .DEPTH_LOG2(LOG2), .BYPASS(BYPASS))",)
 )
-ARBITER = Bench(
-    "arbiter_exact",
-    ("cde_arbiter",),
-    ("DUT=cde_arbiter #(.NUM_QP(1 << QP_W), .QP_W(QP_W))",),
-    CYCLES,
-)
+_ARBITER = "DUT=cde_arbiter #(.NUM_QP(1 << QP_W), .QP_W(QP_W))"
+ARBITER = Bench("arbiter_exact", ("cde_arbiter",), (_ARBITER,), CYCLES)
 
 
 def _memory(name: str, *defines: str) -> Bench:

@@ -231,12 +231,8 @@ def test_entries_of_earlier_runs_stay(tmp_path: Path, monkeypatch: pytest.Monkey
     write_outcomes([found], tmp_path / "n.json")
     first, second = json.loads((tmp_path / "n.json").read_text())
     assert (first["status"], second["status"]) == ("passed", "failed")
-    assert first["tests"][0] == {
-        "test": "test_m.One",
-        "status": "failed",
-        "message": "differs",
-        "log": "sim_build/sim.log",
-    }
+    told = {"test": "test_m.One", "status": "failed", "message": "differs"}
+    assert first["tests"][0] == {**told, "log": "sim_build/sim.log"}
 
 
 def test_one_fault_for_every_second_file() -> None:
