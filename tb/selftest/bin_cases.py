@@ -6,13 +6,53 @@ does not.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import ClassVar
 
+from models import codes
+from models.codes import QpState, TraceOp
 from models.params import Params
+from models.receive.receive_types import RecvConfig
 from tb.env.coverage.bins import BINS
 from tb.env.coverage.coverage import Coverage
-from tb.env.harness.records import Record
+from tb.env.harness.records import Command, Record, Trace
+
+Records = list[Record]
+#: Names of bins, each with a case that hits it.
+Cases = Iterator[tuple[str, Records]]
+NONE = (0,) * 8
+
+
+def command_cases(bins: Mapping[tuple[int, int], str]) -> Cases:
+    """Bins of commands by their results."""
+    for (code, result), name in bins.items():
+        yield name, [Command(9, 5, code, NONE, result, NONE)]
+
+
+def created(qp: int = 0, **receive: int | bool | None) -> Records:
+    """CREATE_QP."""
+    config = RecvConfig(**receive)  # type: ignore[arg-type]
+    return [Command(1, 1, codes.Command.CREATE_QP, (qp, *NONE[:6], config.words[1]), 0, NONE)]
+
+
+def state(old: int, new: int, by: int = 0, qp: int = 0, cycle: int = 4) -> Trace:
+    """A change of state of a QP."""
+    return Trace(cycle, 3, TraceOp.QP_STATE, qp, False, 0, by, old, new)
+
+
+def at(now: QpState) -> Records:
+    """QP 0 is in a state."""
+    return [state(0, now)] if now else []
+
+
+def take(tag: int, shared: bool = False, qp: int = 0) -> Trace:
+    """A message takes a buffer."""
+    return Trace(2, 5, TraceOp.TAKE, qp, False, 0, 0x10 * shared, tag, tag + 1 & 63)
+
+
+def receives(status: int = 0) -> Trace:
+    """A receive completes."""
+    return Trace(9, 7, TraceOp.RECEIVE, 0, False, 0, status, 0, 1)
 
 
 def count_bins(records: Sequence[Record], params: Params) -> Counter[str]:
@@ -27,7 +67,7 @@ class BinCases:
     """Tests of a catalogue; a subclass fills in the attributes."""
 
     params: ClassVar[Params]
-    cases: ClassVar[dict[str, list[Record]]]
+    cases: ClassVar[dict[str, Records]]
     bins: ClassVar[Collection[str]]
     channels: ClassVar[Sequence[str]]
     """Those that have a bin for their stalls; these are hit by other tests."""

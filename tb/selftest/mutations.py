@@ -11,8 +11,8 @@ import pytest
 from models.params import Params
 from tb.env.harness.records import Record
 from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
-from tb.selftest.post_streams import PARAMS as ENGINE
 from tb.selftest.streams import PARAMS, Stream
+from tb.selftest.work_streams import PARAMS as ENGINE
 
 Records = list[Any]
 EVENT_ID = PARAMS.num_cq + 1
@@ -21,7 +21,7 @@ EVENT_ID = PARAMS.num_cq + 1
 def judge(
     records: Sequence[Record], allow: tuple[str, ...] = (), block: int = 7, params: Params = PARAMS
 ) -> Scoreboard:
-    """The records, judged by a scoreboard of the completion core."""
+    """The records, judged by a scoreboard of the core, or of what ``params`` say."""
     board = Scoreboard(params, seed=42)
     for i in range(0, len(records), block):
         board(list(records[i : i + block]))
@@ -29,42 +29,29 @@ def judge(
     return board
 
 
-def judge_engine(
-    records: Sequence[Record], allow: tuple[str, ...] = (), block: int = 7
-) -> Scoreboard:
-    """The same by one of the full engine."""
-    return judge(records, allow, block, ENGINE)
-
-
 #: What a stream leaves under way that ends in the middle of something.
 OPEN_END = ("receives", "reports", "work", "held", "no_doorbells", "no_completions", "no_posts")
 
 
+def right(stream: Stream, allow: tuple[str, ...] = ()) -> Scoreboard:
+    """The scoreboard finds nothing."""
+    return judge(stream.records, allow, params=stream.params)
+
+
 def fails(stream: Stream, match: str, allow: tuple[str, ...] = ()) -> None:
-    """The scoreboard of the full engine finds what ``match`` says."""
+    """It finds what ``match`` says."""
     with pytest.raises(Mismatch, match=match):
-        judge_engine(stream.records, allow)
+        right(stream, allow)
 
 
-def fails_open(stream: Stream, match: str, allow: tuple[str, ...] = OPEN_END) -> None:
-    """The same of a stream that ends in the middle of something."""
-    fails(stream, match, allow)
+def right_open(stream: Stream, allow: tuple[str, ...] = OPEN_END) -> Scoreboard:
+    """It finds nothing in a stream that ends in the middle of something."""
+    return right(stream, allow)
 
 
-def right(stream: Stream, allow: tuple[str, ...] = OPEN_END) -> Scoreboard:
-    """It finds nothing."""
-    return judge_engine(stream.records, allow)
-
-
-def wrong(
-    records: Records, match: str, spoil: Callable[[Records], object], allow: tuple[str, ...] = ()
-) -> None:
-    """Right as it is, and with one change not."""
-    judge_engine(records, allow)
-    spoiled = list(records)
-    spoil(spoiled)
-    with pytest.raises(Mismatch, match=match):
-        judge_engine(spoiled, allow)
+def fails_open(stream: Stream, match: str | None, allow: tuple[str, ...] = OPEN_END) -> None:
+    """It finds what ``match`` says in such a stream, or nothing if that is None."""
+    right(stream, allow) if match is None else fails(stream, match, allow)
 
 
 def spoiled(
@@ -72,17 +59,20 @@ def spoiled(
     match: str,
     spoil: Callable[..., object],
     *which: Any,
-    judged: Callable[..., object] = judge,
     allow: tuple[str, ...] = (),
     **to: Any,
 ) -> None:
-    """With one change (`change`, `drop`, ... or one of its own) the stream is wrong for the core,
-    or as another function judges.
-    """
+    """With one change (`change`, `drop`, ... or one of its own) the stream is wrong."""
     records = list(stream.records)
     spoil(records, *which, **to)
     with pytest.raises(Mismatch, match=match):
-        judged(records, allow)
+        judge(records, allow, params=stream.params)
+
+
+def wrong(stream: Stream, match: str, spoil: Callable[..., object], *which: Any, **to: Any) -> None:
+    """Right as it is, and with one change not."""
+    right(stream, to.get("allow", ()))
+    spoiled(stream, match, spoil, *which, **to)
 
 
 def late_board(lane: str = "takes") -> Scoreboard:

@@ -5,16 +5,16 @@ scoreboard and of the coverage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Self
 
 from models import codes
-from models.arm.arm import Step
+from models.arm.arm import CqConfig, Step
 from models.codes import ArmType, CqStatus, Life, ResultType, TraceOp
 from models.cq.core import CompletionCore
 from models.cq.entries import Cqe
 from models.cq.queue import CqProducer
-from models.host.control import make_args
+from models.host.control import Args, make_args
 from models.host.doorbell import pack_doorbell, pack_return
 from models.layouts import CB_RETURN, CQ_DB, EQE_BYTES, LINE_BYTES, PAGE_BYTES
 from models.params import Params
@@ -95,23 +95,20 @@ class Stream:
     def command(
         self,
         code: int,
-        words: Sequence[int],
+        words: tuple[int, ...],
         steps: Callable[[], None] | None = None,
-        result: int | None = None,
-        outs: Sequence[int] | None = None,
+        out: int = 0,
     ) -> None:
         """A command, executed by the model unless ``steps`` does it."""
+        result, outs = 0, tuple([out] + [0] * 7)
         start = self.tick()
         self.tick()
         if steps is not None:
             steps()
-        elif result is None:
-            from models.host.control import Args
-
-            reply = self.engine.command(code, Args(tuple(words)))
+        else:
+            reply = self.engine.command(code, Args(words))
             result, outs = reply.result, reply.out
-        cycle = self.tick(5)
-        self.add(Command(cycle, start, code, tuple(words), result or 0, tuple(outs or (0,) * 8)))
+        self.add(Command(self.tick(5), start, code, words, result, outs))
 
     def create_eq(self, eq: int = EQ, log2: int = 2, vector: int = VECTOR) -> None:
         """CREATE_EQ."""
@@ -123,33 +120,19 @@ class Stream:
         cq: int = 0,
         log2: int = 2,
         reservation: bool = True,
-        typed: bool = False,
-        rearm: bool = False,
         moderation: tuple[int, int] = (0, 0),
     ) -> None:
         """CREATE_CQ with its two steps."""
-        from models.arm.arm import CqConfig
-
-        config = CqConfig(1 << log2, typed, rearm, *moderation)
-        args = make_args(
-            cq,
-            base=self.base(),
-            log2=log2,
-            page=PAGE,
-            eq=EQ,
-            reservation=reservation,
-            config=config,
-        )
+        config = CqConfig(1 << log2, False, False, *moderation)
+        place = {"base": self.base(), "log2": log2, "page": PAGE, "eq": EQ}
+        args = make_args(cq, **place, reservation=reservation, config=config)
         ring = args.ring(32)
 
         def steps() -> None:
             # The steps come as CREATE, START; the model wants them the other way round.
             self.engine.producers[cq] = CqProducer()
             self.engine.start(cq, ring, reservation)
-            operand = typed | rearm << 1
-            self.traced(
-                TraceOp.CREATE, cq, operand, lambda: self.engine.create(cq, config, PAGE, EQ)
-            )
+            self.traced(TraceOp.CREATE, cq, 0, lambda: self.engine.create(cq, config, PAGE, EQ))
             self.tick(1)
             self.traced(TraceOp.START, cq, 0, lambda: None)
 
@@ -185,7 +168,7 @@ class Stream:
         def steps() -> None:
             self.traced(TraceOp.RESIZE, cq, index, lambda: self.engine.resize(cq, args.ring(32)))
 
-        self.command(codes.Command.RESIZE_CQ, args.words, steps, outs=(index, *(0,) * 7))
+        self.command(codes.Command.RESIZE_CQ, args.words, steps, index)
 
     # -- credits, completions ----------------------------------------------------------------------
 
@@ -216,20 +199,14 @@ class Stream:
         operand = len(cqes) | back << 2
         self.traced(TraceOp.PLACE, cq, operand, lambda: self.engine.place(cq, cqes, back))
 
-    def write(self, cq: int = 0, count: int = 1) -> None:
-        """The next entries are written, in one beat."""
+    def write(self, cq: int = 0) -> None:
+        """The next entry is written."""
         self.tick()
-        model = self.engine
-        first = model.producers[cq].placed[model.cqs[cq].written]
-        line = bytearray(LINE_BYTES)
-        strb = 0
-        for i in range(count):
-            entry = model.producers[cq].placed[first.index + i]
-            lane = entry.address % LINE_BYTES
-            line[lane : lane + 32] = entry.data
-            strb |= 0xFFFF_FFFF << lane
-        address = first.address - first.address % LINE_BYTES
-        model.cqe_beat(cq, address, bytes(line), strb)
+        entry = self.engine.producers[cq].placed[self.engine.cqs[cq].written]
+        lane = entry.address % LINE_BYTES
+        line = bytes(lane) + entry.data + bytes(LINE_BYTES - lane - len(entry.data))
+        address, strb = entry.address - lane, 0xFFFF_FFFF << lane
+        self.engine.cqe_beat(cq, address, line, strb)
         self.add(MemWrite(self.cycle, cq, address, strb, int.from_bytes(line, "little")))
 
     def answer(self, cq: int = 0, resp: int = 0) -> int:
@@ -238,12 +215,30 @@ class Stream:
         self.add(MemResponse(self.cycle, cq, resp))
         return self.engine.cqe_response(cq, resp == 0)
 
-    def publish(self, cq: int, count: int = 1) -> None:
-        """PUBLISH in the present cycle."""
-        placed = self.engine.producers[cq].placed
-        first = self.engine.cqs[cq].prod
-        operand = count | sum(placed[first + i].solicited << 2 + i for i in range(count))
-        self.traced(TraceOp.PUBLISH, cq, operand, lambda: self.engine.publish(cq, count))
+    def publish(self, cq: int) -> None:
+        """PUBLISH of one entry in the present cycle."""
+        entry = self.engine.producers[cq].placed[self.engine.cqs[cq].prod]
+        operand = 1 | entry.solicited << 2 | entry.unsignalled << 4
+        self.traced(TraceOp.PUBLISH, cq, operand, lambda: self.engine.publish(cq, 1))
+
+    def placed(self, cq: int = 0) -> bytes:
+        """A completion from its credit to its place in the queue."""
+        assert self.credit(cq)
+        cqe = self.cqe()
+        self.arrive(cq, cqe)
+        self.place(cq, cqe)
+        return cqe
+
+    def answered_write(self, cq: int = 0) -> None:
+        """The oldest write is answered, and its entry published."""
+        self.answer(cq)
+        self.tick()
+        self.publish(cq)
+
+    def written(self, cq: int = 0) -> None:
+        """The next entry is written, answered and published."""
+        self.write(cq)
+        self.answered_write(cq)
 
     def complete(self, cq: int = 0, *cqes: bytes, credit: bool = True) -> None:
         """Completions from credit to publication."""
@@ -255,9 +250,20 @@ class Stream:
         for _ in cqes:
             self.write(cq)
         for _ in cqes:
-            self.answer(cq)
-            self.tick()
-            self.publish(cq)
+            self.answered_write(cq)
+
+    def cq_error(self, status: CqStatus, count: int = 0) -> None:
+        """CQ_ERROR in the present cycle; ``count``: entries whose write has failed."""
+        operand = status | count << 2
+
+        def run() -> object:
+            return self.engine.cq_error(0, status, count)
+
+        self.traced(TraceOp.CQ_ERROR, 0, operand, run)
+
+    def look(self) -> None:
+        """MODERATION in the present cycle."""
+        self.traced(TraceOp.MODERATION, 0, 0, lambda: self.engine.moderation(0))
 
     # -- events ------------------------------------------------------------------------------------
 
@@ -269,15 +275,8 @@ class Stream:
         strb = 0xFFFF << lane
         data = entry * (LINE_BYTES // EQE_BYTES)
         self.engine.eqe_beat(eq, address - lane, data, strb)
-        self.add(
-            MemWrite(
-                self.cycle,
-                self.params.num_cq + eq,
-                address - lane,
-                strb,
-                int.from_bytes(data, "little"),
-            )
-        )
+        line = int.from_bytes(data, "little")
+        self.add(MemWrite(self.cycle, self.params.num_cq + eq, address - lane, strb, line))
 
     def event_answer(self, cq: int = 0, resp: int = 0, eq: int = EQ) -> None:
         """The event entry is answered, with the step that follows."""
@@ -288,10 +287,8 @@ class Stream:
         if resp == 0:
             self.traced(TraceOp.EVENT_DONE, cq, 0, lambda: self.engine.event_done(cq))
         else:
-            final = write.attempt == 4
-            self.traced(
-                TraceOp.EVENT_FAILED, cq, final, lambda: self.engine.event_failed(cq, final)
-            )
+            end = write.attempt == 4
+            self.traced(TraceOp.EVENT_FAILED, cq, end, lambda: self.engine.event_failed(cq, end))
 
     def interrupt(self, vector: int = VECTOR) -> None:
         """The vector is raised."""
@@ -346,6 +343,18 @@ class Stream:
         self.create_eq()
         for cq in range(cqs):
             self.create_cq(cq, **options)  # type: ignore[arg-type]
+        return self
+
+    def called(self, **options: object) -> Self:
+        """A CQ that is armed, gets a completion, and calls."""
+        self.due(**options).call()
+        return self
+
+    def due(self, **options: object) -> Self:
+        """A CQ that is armed and gets a completion."""
+        self.ready(**options)  # type: ignore[arg-type]
+        self.doorbell(0, ArmType.ANY)
+        self.complete()
         return self
 
     def standard(self) -> Self:

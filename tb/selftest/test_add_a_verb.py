@@ -60,17 +60,8 @@ WANTED = """\
 
 #: Tests in Python that go through all verbs, or compare pages, plan and generated files.
 PYTHON_TESTS = (
-    *(
-        "models/tests/post/test_posts.py",
-        "models/tests/post/test_qp.py",
-        "models/tests/test_nic.py",
-    ),
-    *(
-        "tb/selftest/test_coverage_posts.py",
-        "tb/selftest/test_defs.py",
-        "tb/selftest/test_waves.py",
-    ),
-    "tb/selftest/test_testplan.py",
+    *(f"models/tests/{name}.py" for name in ("post/test_posts", "post/test_qp", "test_nic")),
+    *(f"tb/selftest/test_{name}.py" for name in ("coverage_posts", "defs", "waves", "testplan")),
 )
 #: All opcodes that are none, legal and illegal posts of all verbs; random ones, of guarded queue
 #: pairs, too.

@@ -16,20 +16,8 @@ from models.host.control import make_args
 from models.layouts import CB_RETURN, CQ_DB
 from tb.env.coverage.bins import ARM_NAMES, BINS, CHANNELS, COMMAND_BINS, CQ_BINS, INPUTS
 from tb.env.coverage.coverage import Coverage
-from tb.env.harness.records import (
-    Command,
-    Completion,
-    CreditAnswer,
-    CreditRequest,
-    DoorbellRequest,
-    DoorbellResponse,
-    Interrupt,
-    MemResponse,
-    MemWrite,
-    Record,
-    Trace,
-)
-from tb.selftest.bin_cases import BinCases, count_bins
+from tb.env.harness import records as rec
+from tb.selftest.bin_cases import BinCases, Records, count_bins
 from tb.selftest.streams import PARAMS, VECTOR, Stream
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,44 +44,44 @@ def state(
 
 def step(
     op: TraceOp, old: int, new: int, operand: int = 0, cycle: int = 10, cq: int = 0, event: int = 0
-) -> Trace:
+) -> rec.Trace:
     lane = 0 if op >= 0x20 else 1 if op < 0x10 else 2
-    return Trace(cycle, lane, op, cq, bool(event), 0, operand, old, new)
+    return rec.Trace(cycle, lane, op, cq, bool(event), 0, operand, old, new)
 
 
-def bell(old: int, new: int, index: int = 0, arm: int | None = None, **more: int) -> Trace:
+def bell(old: int, new: int, index: int = 0, arm: int | None = None, **more: int) -> rec.Trace:
     operand = index if arm is None else index | 1 << 16 | arm << 17
     return step(TraceOp.DOORBELL, old, new, operand, **more)
 
 
-def create(operand: int = 0) -> Trace:
+def create(operand: int = 0) -> rec.Trace:
     return step(TraceOp.CREATE, 0, READY, operand)
 
 
-def command(code: int, result: int = 0, **fields: object) -> Command:
+def command(code: int, result: int = 0, **fields: object) -> rec.Command:
     number = fields.pop("number", 0)
     words = make_args(number, **fields).words  # type: ignore[arg-type]
-    return Command(20, 15, code, words, result, (0,) * 8)
+    return rec.Command(20, 15, code, words, result, (0,) * 8)
 
 
-def settings(count: int, interval: int) -> list[Record]:
+def settings(count: int, interval: int) -> Records:
     config = CqConfig(4, False, False, count, interval)
     return [command(codes.Command.CREATE_CQ, log2=2, config=config)]
 
 
-def lanes(keep: int, *dests: int, data: int = 0) -> list[Record]:
+def lanes(keep: int, *dests: int, data: int = 0) -> Records:
     dest = (*dests, 0, 0)[:2]
-    return [Completion(1, keep, 0, (dest[0], dest[1]), (data, data))]
+    return [rec.Completion(1, keep, 0, (dest[0], dest[1]), (data, data))]
 
 
-def answered(cause: Cause, offset: int = CQ_DB) -> list[Record]:
-    request = DoorbellRequest(1, 0, offset, 0, 3, 0xFF, 0)
-    return [request, DoorbellResponse(2, 0, 2, cause)]
+def answered(cause: Cause, offset: int = CQ_DB) -> Records:
+    request = rec.DoorbellRequest(1, 0, offset, 0, 3, 0xFF, 0)
+    return [request, rec.DoorbellResponse(2, 0, 2, cause)]
 
 
-def arm_cases() -> dict[str, list[Record]]:
+def arm_cases() -> dict[str, Records]:
     """Arms by type, standing and what is present; merges; the reading of CQ-09."""
-    cases: dict[str, list[Record]] = {}
+    cases: dict[str, Records] = {}
     standings = {"idle": 0, "busy": RUNNING, "due": RUNNING | DUE | RELEASED}
     presence = {
         "empty": {"prod": 5, "cons": 5},
@@ -116,7 +104,7 @@ def arm_cases() -> dict[str, list[Record]]:
     return cases
 
 
-def trace_cases() -> dict[str, list[Record]]:
+def trace_cases() -> dict[str, Records]:
     """What shows in single steps."""
     empty, old = state(), state(prod=2, mark=2)
     due = state(RUNNING | DUE | RELEASED, ANY, prod=2)
@@ -124,7 +112,7 @@ def trace_cases() -> dict[str, list[Record]]:
     publish, back = TraceOp.PUBLISH, TraceOp.CB_RETURN
     failed, done, error = TraceOp.EVENT_FAILED, TraceOp.EVENT_DONE, TraceOp.CQ_ERROR
     called = state(RUNNING | OPEN, prod=1)
-    cases: dict[str, list[Record]] = {
+    cases: dict[str, Records] = {
         "cq10/default": [create(), bell(old, old, 0, ANY)],
         "cq10/rearm": [create(2), bell(old, old, 0, ANY)],
         "cq10a/nothing ever": [create(), bell(empty, empty, 0, ANY)],
@@ -217,13 +205,13 @@ def trace_cases() -> dict[str, list[Record]]:
     return cases
 
 
-def life_cases() -> dict[str, list[Record]]:
+def life_cases() -> dict[str, Records]:
     """Commands, resize, destroy, moderation settings."""
     bell_any = bell(state(prod=1), state(0, ANY, prod=1), 0, ANY)
     stop, destroy = TraceOp.STOP, TraceOp.DESTROY
     freed = step(destroy, 2, 0, 1)
     made = settings(0, 0)
-    cases: dict[str, list[Record]] = {
+    cases: dict[str, Records] = {
         "resize/up": [*made, command(codes.Command.RESIZE_CQ, log2=3)],
         "resize/down": [*made, command(codes.Command.RESIZE_CQ, log2=1)],
         "resize/at the wrap": [*made, step(TraceOp.RESIZE, 4, 4, 4)],
@@ -252,23 +240,23 @@ def life_cases() -> dict[str, list[Record]]:
     return cases
 
 
-def pin_cases() -> dict[str, list[Record]]:
+def pin_cases() -> dict[str, Records]:
     """What shows at the other pins."""
     good, flag = 1, 1 << 240
-    event = [MemResponse(3, EQ_WRITE, 0)]
+    event = [rec.MemResponse(3, EQ_WRITE, 0)]
     eq = [command(codes.Command.CREATE_EQ, number=1, vector=VECTOR)]
     in_error = step(TraceOp.CQ_ERROR, state(), state(8), 6)
-    request = CreditRequest(1, 1 << 16)
-    written = MemWrite(0, 0, 0, 0xFFFF_FFFF, 0)
-    cases: dict[str, list[Record]] = {
-        "beat/lower half": [MemWrite(1, CQ_WRITE, 0, 0xFFFF_FFFF, 0)],
-        "beat/upper half": [MemWrite(1, CQ_WRITE, 0, 0xFFFF_FFFF << 32, 0)],
-        "beat/pair": [MemWrite(1, CQ_WRITE, 0, (1 << 64) - 1, 0)],
-        "eq ring/second pass": [MemWrite(1, EQ_WRITE, 0, 0xFFFF, 0)],
-        "credit/granted": [request, CreditAnswer(2, True)],
-        "credit/granted two": [CreditRequest(1, 2 << 16), CreditAnswer(2, True)],
-        "credit/refused": [request, CreditAnswer(2, False)],
-        "credit/malformed": [CreditRequest(1, 3 << 16)],
+    request = rec.CreditRequest(1, 1 << 16)
+    written = rec.MemWrite(0, 0, 0, 0xFFFF_FFFF, 0)
+    cases: dict[str, Records] = {
+        "beat/lower half": [rec.MemWrite(1, CQ_WRITE, 0, 0xFFFF_FFFF, 0)],
+        "beat/upper half": [rec.MemWrite(1, CQ_WRITE, 0, 0xFFFF_FFFF << 32, 0)],
+        "beat/pair": [rec.MemWrite(1, CQ_WRITE, 0, (1 << 64) - 1, 0)],
+        "eq ring/second pass": [rec.MemWrite(1, EQ_WRITE, 0, 0xFFFF, 0)],
+        "credit/granted": [request, rec.CreditAnswer(2, True)],
+        "credit/granted two": [rec.CreditRequest(1, 2 << 16), rec.CreditAnswer(2, True)],
+        "credit/refused": [request, rec.CreditAnswer(2, False)],
+        "credit/malformed": [rec.CreditRequest(1, 3 << 16)],
         "completion/two of one queue": lanes(3, 1, 1),
         "completion/two of two queues": lanes(3, 1, 2),
         "completion/second lane alone": lanes(2, 0, 1),
@@ -280,11 +268,11 @@ def pin_cases() -> dict[str, list[Record]]:
         "completion/solicited": lanes(1, data=good << 192 | flag),
         "completion/solicited flag on no receive": lanes(1, data=2 << 192 | flag),
         "completion/failed": lanes(1, data=7 << 232),
-        "write error/SLVERR": [written, MemResponse(1, 0, 2)],
-        "write error/DECERR": [written, MemResponse(1, 0, 3)],
-        "write error/EXOKAY": [written, MemResponse(1, 0, 1)],
-        "interrupt/one for one": [*eq, *event, Interrupt(9, VECTOR)],
-        "interrupt/merged": [*eq, *event, *event, Interrupt(9, VECTOR)],
+        "write error/SLVERR": [written, rec.MemResponse(1, 0, 2)],
+        "write error/DECERR": [written, rec.MemResponse(1, 0, 3)],
+        "write error/EXOKAY": [written, rec.MemResponse(1, 0, 1)],
+        "interrupt/one for one": [*eq, *event, rec.Interrupt(9, VECTOR)],
+        "interrupt/merged": [*eq, *event, *event, rec.Interrupt(9, VECTOR)],
         "foreign page/CQ_DB": answered(Cause.NOT_OWNER),
         "foreign page/CB_RETURN": answered(Cause.NOT_OWNER, CB_RETURN),
     }
@@ -314,9 +302,10 @@ def test_every_bin_has_a_requirement() -> None:
 
 
 def test_stray_responses_are_no_write_errors() -> None:
-    write = MemWrite(0, 0, 0, 0xFFFF_FFFF, 0)
+    write = rec.MemWrite(0, 0, 0, 0xFFFF_FFFF, 0)
     stray = count_bins(
-        [MemResponse(1, 0, 2), write, MemResponse(2, 0, 0), MemResponse(3, 0, 3)], PARAMS
+        [rec.MemResponse(1, 0, 2), write, rec.MemResponse(2, 0, 0), rec.MemResponse(3, 0, 3)],
+        PARAMS,
     )
     assert not [name for name in stray if name.startswith("write error/")]
 

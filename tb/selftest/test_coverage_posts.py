@@ -4,38 +4,32 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from models import codes
 from models.codes import ALLOW_REMOTE_WRITE, Cause, QpState, Status, TraceOp
 from models.post.post import Post
 from models.verb import VERB_CAUSES, Limits
 from models.verbs import VERBS
-from tb.env.coverage.post_bins import (
-    CAUSES,
-    POST_BINS,
-    QP_COMMAND_BINS,
-    TRANSITIONS,
-    TRANSPORT_CHANNELS,
-)
+from tb.env.coverage import post_bins
 from tb.env.harness.records import (
     Command,
     ConnReport,
     DoneReport,
     DoorbellRequest,
     DoorbellResponse,
-    Record,
     TermRequest,
     Trace,
     WorkBeat,
 )
-from tb.selftest.bin_cases import BinCases
-from tb.selftest.post_streams import BIND, DEFER, FENCE, PARAMS, READ, SEND, SILENT, PostStream
+from tb.selftest.bin_cases import BinCases, Cases, Records, at, command_cases, state
+from tb.selftest.engine_streams import EngineStream
+from tb.selftest.work_streams import BIND, DEFER, FENCE, PARAMS, READ, SEND, SILENT
 
 FULL = (1 << 64) - 1
 
 
-def posted(post: Post, cause: int, offset: int = 0) -> list[Record]:
+def posted(post: Post, cause: int, offset: int = 0) -> Records:
     """A post with any cause, without regard to what is possible."""
     request = DoorbellRequest(1, 0, offset, 0, 6, FULL, post.encode())
     operand = cause | post.opcode << 8 | post.flags << 16
@@ -45,13 +39,13 @@ def posted(post: Post, cause: int, offset: int = 0) -> list[Record]:
     return [request, step, DoorbellResponse(3, 0, 2 if cause else 0, cause)]
 
 
-def retired(post: Post, status: int, more: int = 0) -> list[Record]:
+def retired(post: Post, status: int, more: int = 0) -> Records:
     silent = post.flags & SILENT and not status
     operand = status | silent << 8 | more
     return [*posted(post, 0), Trace(4, 4, TraceOp.RETIRE, post.qp, False, 0, operand, 0, 1)]
 
 
-def verb_cases() -> Iterator[tuple[str, list[Record]]]:
+def verb_cases() -> Cases:
     """Bins that come from models/verbs."""
     rng = random.Random(1)
     for verb in VERBS.values():
@@ -68,7 +62,7 @@ def verb_cases() -> Iterator[tuple[str, list[Record]]]:
                     yield f"verb/{name}", retired(post, status)
 
 
-def outcome_cases() -> Iterator[tuple[str, list[Record]]]:
+def outcome_cases() -> Cases:
     for verb in VERBS.values():
         for flags, word in ((0, "plain"), (int(DEFER), "DEFER")):
             post = Post(verb.opcode, flags=flags)
@@ -80,40 +74,34 @@ def outcome_cases() -> Iterator[tuple[str, list[Record]]]:
                 yield f"{name}, failed", retired(post, 9)
 
 
-def small_cases() -> Iterator[tuple[str, list[Record]]]:
+def small_cases() -> Cases:
     """Answers, commands, states."""
     post = Post(SEND)
-    for cause in CAUSES:
+    for cause in post_bins.CAUSES:
         yield f"post cause/{cause.name}", posted(post, cause)
     yield "portal/receive", posted(post, Cause.BAD_OFFSET, 0x40)
     yield "portal/shared receive", posted(post, Cause.BAD_OFFSET, 0x80)
-    for (code, result), name in QP_COMMAND_BINS.items():
-        yield name, [Command(9, 5, code, (0,) * 8, result, (0,) * 8)]
-
-    def change(old: int, new: int, by: int = 0, tail: int = 0) -> Trace:
-        rest = tail << 16 | tail << 32
-        return Trace(1, 3, TraceOp.QP_STATE, 0, False, 0, by, old | rest, new | rest)
-
-    def at(state: QpState) -> list[Record]:
-        return [change(0, state)] if state else []
-
-    for state in QpState:
-        records = [*at(state), *posted(post, Cause.NOT_CONNECTED)]
-        if state in (QpState.FREE, QpState.DESTROYING):
-            records = [*at(state), *posted(post, Cause.NO_QP)]
+    yield from command_cases(post_bins.QP_COMMAND_BINS)
+    for now in QpState:
+        records = [*at(now), *posted(post, Cause.NOT_CONNECTED)]
+        if now in (QpState.FREE, QpState.DESTROYING):
+            records = [*at(now), *posted(post, Cause.NO_QP)]
             del records[-2]
         else:
-            yield f"transition/{state.name} to gone", [*at(state), change(state, 0)]
-        yield f"post in state/{state.name}", records
-    for name, reasons in TRANSITIONS.items():
+            yield f"transition/{now.name} to gone", [*at(now), state(now, 0)]
+        yield f"post in state/{now.name}", records
+    for name, reasons in post_bins.TRANSITIONS.items():
         old, new = (QpState[word] for word in name.split(" to "))
         for reason in reasons:
             by = {"command": 0, "event": 1, "report": 2}[reason]
-            yield f"transition/{name} by {reason}", [*at(old), change(old, new, by)]
+            yield f"transition/{name} by {reason}", [*at(old), state(old, new, by)]
     gone = QpState.DESTROYING
-    yield "transition/DESTROYING to FREE", [*at(gone), change(gone, 0)]
-    yield "transition/waits for its last requests", [*at(QpState.ERROR), change(5, gone, 0, 3)]
-    yield "index/goes on after re-creation", [change(0, 1, 0, 3), change(1, 0, 0, 3), change(0, 1)]
+    yield "transition/DESTROYING to FREE", [*at(gone), state(gone, 0)]
+    tail = 3 << 16 | 3 << 32
+    waits = state(5 | tail, gone | tail)
+    yield "transition/waits for its last requests", [*at(QpState.ERROR), waits]
+    lives = [state(tail, 1 | tail), state(1 | tail, tail), state(0, 1)]
+    yield "index/goes on after re-creation", list(lives)
     yield "event/malformed", [ConnReport(1, 7 << 16)]
     yield "event/no QP", [ConnReport(1, 1 << 16)]
     yield "event/disconnects", [*at(QpState.CONNECTED), ConnReport(1, 1 << 16)]
@@ -163,29 +151,30 @@ def small_cases() -> Iterator[tuple[str, list[Record]]]:
     yield "retire/silent, not successful", retired(Post(SEND, flags=SILENT), 1)
 
 
-def held(count: int, *then: Post, **options: int) -> list[Record]:
+def held(count: int, *then: Post, **options: int) -> Records:
     """Some held requests, and posts behind them; all on a QP that is connected."""
-    stream = PostStream().connected(**options)
+    stream = EngineStream().connected(**options)
     for post in (*[stream.make(flags=DEFER)] * count, *then):
         stream.post(post)
     return stream.records
 
 
-def modified(**options: int) -> list[Record]:
-    args = (0, 0, 0, 0, 0, options["word"], 0, 0)
+def modified(word: int) -> Records:
+    args = (0, 0, 0, 0, 0, word, 0, 0)
     return [*held(1), Command(9999, 9990, codes.Command.MODIFY_QP, args, 0, (0,) * 8)]
 
 
-def aged() -> list[Record]:
-    stream = PostStream().connected(age=1)
+def ended(by_age: bool) -> Records:
+    """A held request that is released by its age, or canceled with its connection."""
+    stream = EngineStream().connected(age=by_age)
     stream.post(stream.make(flags=DEFER))
     stream.tick(20)
-    stream.age()
+    stream.age() if by_age else stream.plain(codes.Command.FLUSH_QP)
     return stream.records
 
 
-def fenced(opcode: int, read: bool = True, other: bool = False) -> list[Record]:
-    stream = PostStream().connected(2, 2)
+def fenced(opcode: int, read: bool = True, other: bool = False) -> Records:
+    stream = EngineStream().connected(2, 2)
     if read:
         stream.post(stream.make(READ))
         stream.work()
@@ -196,15 +185,8 @@ def fenced(opcode: int, read: bool = True, other: bool = False) -> list[Record]:
     return stream.records
 
 
-def ended() -> list[Record]:
-    stream = PostStream().connected()
-    stream.post(stream.make(flags=DEFER))
-    stream.plain(codes.Command.FLUSH_QP)
-    return stream.records
-
-
-def wrapped() -> list[Record]:
-    stream = PostStream().connected()
+def wrapped() -> Records:
+    stream = EngineStream().connected()
     for _ in range(65):
         stream.post(stream.make(BIND, SILENT))
         stream.run()
@@ -212,7 +194,7 @@ def wrapped() -> list[Record]:
 
 
 PLAIN, BAD = Post(SEND, num_segments=1), Post(99)
-STREAMS: dict[str, Callable[[], list[Record]]] = {
+STREAMS: dict[str, Callable[[], Records]] = {
     "chain/1": lambda: held(0, PLAIN),
     "chain/2": lambda: held(1, PLAIN),
     "chain/3": lambda: held(2, PLAIN),
@@ -226,10 +208,10 @@ STREAMS: dict[str, Callable[[], list[Record]]] = {
     "release/failure of a post with DEFER": lambda: held(1, Post(99, flags=DEFER)),
     "release/queue full of held requests": lambda: held(2, PLAIN, depth=2),
     "release/watermark": lambda: held(2, watermark=2),
-    "release/age": aged,
-    "held/canceled by the end of the connection": ended,
-    "held/watermark changed": lambda: modified(word=3),
-    "held/age limit changed": lambda: modified(word=3 << 16),
+    "release/age": lambda: ended(True),
+    "held/canceled by the end of the connection": lambda: ended(False),
+    "held/watermark changed": lambda: modified(3),
+    "held/age limit changed": lambda: modified(3 << 16),
     "batch/1": lambda: held(0, PLAIN),
     "batch/2": lambda: held(1, PLAIN),
     "batch/3 or more": lambda: held(2, PLAIN),
@@ -243,20 +225,17 @@ STREAMS: dict[str, Callable[[], list[Record]]] = {
 }
 
 
-def cases() -> dict[str, list[Record]]:
-    found: dict[str, list[Record]] = {}
+def cases() -> dict[str, Records]:
+    found: dict[str, Records] = {}
     for name, records in (*verb_cases(), *outcome_cases(), *small_cases()):
         found.setdefault(name, records)
     return found | {name: make() for name, make in STREAMS.items()}
 
 
-CASES = cases()
-
-
 class TestPostBins(BinCases):
     params = PARAMS
-    cases = CASES
-    bins = POST_BINS
-    channels = TRANSPORT_CHANNELS
+    cases = cases()
+    bins = post_bins.POST_BINS
+    channels = post_bins.TRANSPORT_CHANNELS
     stallable = "TRANSPORT_STALLABLE"
     apart = ("chain", "transition", "post cause", "post in state", "retire")

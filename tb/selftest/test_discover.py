@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests are found from their source, and asking for what is not there is an error."""
+"""Tests are found from their source, builds from their list; asking for what is not there, and
+mistakes, are errors.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tb.runner.builds import get_build, load_builds
 from tb.runner.common import RunnerError
 from tb.runner.discover import Job, Module, find_modules, parse_seeds, read_module, select_jobs
+from tb.runner.simulator import first_build_error
 
 PLAIN = """
 import cocotb
@@ -109,17 +113,8 @@ def test_reproduce_command_names_all_that_matters() -> None:
 def test_seed_lists() -> None:
     assert parse_seeds("3") == (1, 2, 3)
     assert parse_seeds("3,8, 20-22") == (3, 8, 20, 21, 22)
-    for bad in (
-        "x",
-        "0",
-        "5-3",
-        "-1",
-        "²",
-        str(2**31) + ",",
-        "9" * 5000,
-        "1-100000000000",
-        "1-20000",
-    ):
+    large = (str(2**31) + ",", "9" * 5000, "1-100000000000", "1-20000")
+    for bad in ("x", "0", "5-3", "-1", "²", *large):
         with pytest.raises(RunnerError, match=r"^SEEDS=.{1,120}$"):
             parse_seeds(bad)
 
@@ -138,3 +133,71 @@ def test_a_wrong_build_names_those_of_the_test() -> None:
     module = Module("tb.tests.test_x", "test_x", ("test_a",), builds=("engine", "small"))
     with pytest.raises(RunnerError, match=r"nearest: engine.*test_a has builds engine, small"):
         select_jobs([module], ["test_a"], build="enigne")
+
+
+# -- build configurations --------------------------------------------------------------------------
+
+
+def load(tmp_path: Path, text: str) -> dict[str, object]:
+    path = tmp_path / "builds.yaml"
+    path.write_text(text)
+    return dict(load_builds(path))
+
+
+def test_without_a_file_there_is_the_default(tmp_path: Path) -> None:
+    builds = load_builds(tmp_path / "none.yaml")
+    assert list(builds) == ["default"]
+    assert builds["default"].toplevel == "tb_top"
+
+
+def test_entries_take_the_rest_from_default(tmp_path: Path) -> None:
+    path = tmp_path / "builds.yaml"
+    path.write_text("default: {clock_ns: 5, parameters: {A: 1}}\nsmall: {parameters: {A: 2}}\n")
+    small = load_builds(path)["small"]
+    assert (small.name, small.clock_ns, small.parameters) == ("small", 5.0, {"A": 2})
+
+
+@pytest.mark.parametrize(
+    "text, why",
+    [
+        ("small: {paramters: {}}", "unknown key paramters"),
+        ("small: {parameters: 3}", "parameters must be a dict"),
+        ("small: {fast: 1}", "fast must be a bool"),
+        ("small: 3", "must be a mapping"),
+        ("- a", "must map build names"),
+        ("a: [", "not valid YAML"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(RunnerError, match=why):
+        load(tmp_path, text)
+
+
+def test_unknown_build_and_wrong_simulator(tmp_path: Path) -> None:
+    path = tmp_path / "builds.yaml"
+    path.write_text("fastonly: {simulators: [verilator]}\n")
+    builds = load_builds(path)
+    with pytest.raises(RunnerError, match="BUILD=other: no such build"):
+        get_build(builds, "other", "verilator")
+    with pytest.raises(RunnerError, match="not for icarus"):
+        get_build(builds, "fastonly", "icarus")
+
+
+def test_source_pattern_without_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "builds.yaml"
+    path.write_text("odd: {sources: [no_such_folder/*.v]}\n")
+    with pytest.raises(RunnerError, match="no file matches"):
+        load_builds(path)["odd"].source_files()
+
+
+@pytest.mark.parametrize(
+    "log, line",
+    [
+        ("a\n%Warning-WIDTH: b.v:1\n%Error: b.v:2\n", "%Error: b.v:2"),
+        ("a\n%Warning-WIDTH: b.v:1\n", "%Warning-WIDTH: b.v:1"),
+        ("x.cpp:1: fatal error: no.h\n", "x.cpp:1: fatal error: no.h"),
+        ("a\n", "no error line in the log"),
+    ],
+)
+def test_first_line_of_a_failed_build(log: str, line: str) -> None:
+    assert first_build_error(log) == line

@@ -129,15 +129,10 @@ def test_many_at_once(tmp_path: Path) -> None:
 
 
 def test_a_server_that_does_not_start_or_ends_names_its_log(tmp_path: Path) -> None:
+    command, env = [sys.executable, "-c", "print('no')"], {"COCOTB_TEST_MODULES": "json"}
     with hosts(tmp_path) as jobs:
         with pytest.raises(RunnerError, match=r"the simulator ended; its log: .*host\.log"):
-            jobs.execute(
-                [sys.executable, "-c", "print('no')"],
-                tmp_path,
-                {"COCOTB_TEST_MODULES": "json"},
-                (tmp_path / "l").open("w"),
-                1,
-            )
+            jobs.execute(command, tmp_path, env, (tmp_path / "l").open("w"), 1)
         assert (tmp_path / "hosts" / "1" / "host.log").read_text() == "no\n"
         with pytest.raises(RunnerError, match="the simulator ended"):
             execute(jobs, tmp_path, "os.kill(os.getppid(), 9); time.sleep(1)")

@@ -8,38 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from tb.runner import formal
 from tb.runner.common import ROOT, RunnerError
-from tb.runner.formal import (
-    Outcome,
-    Run,
-    explain,
-    faulty,
-    judge,
-    judge_planted,
-    merge,
-    plant,
-    read_log,
-    read_properties,
-    run_proof,
-    run_sby,
-)
 from tb.runner.proofs import MODES, Plant, Proof, load_proofs, parse_proof
 
 GOOD: dict[str, object] = {
-    "id": "one",
-    "statement": "s",
-    "requirements": ["CQ-06"],
-    "module": "cde_fifo",
-    "top": "f_fifo",
     "files": ["formal/lib/f_fifo.v"],
-    "mode": "pdr",
-    "depth": 1,
     "breaks_with": [{"file": "hdl/lib/cde_fifo.v", "text": "a", "replacement": "b"}],
 }
+GOOD |= {"id": "one", "statement": "s", "requirements": ["CQ-06"], "module": "cde_fifo"}
+GOOD |= {"top": "f_fifo", "mode": "pdr", "depth": 1}
 
 
-def a_run(status: str = "PASS", failed: tuple[str, ...] = (), depth: int = 0) -> Run:
-    return Run(status, ("p",), failed, None, depth, Path("log"), 1.0, 2.0)
+def a_run(status: str = "PASS", failed: tuple[str, ...] = (), depth: int = 0) -> formal.Run:
+    return formal.Run(status, ("p",), failed, None, depth, Path("log"), 1.0, 2.0)
 
 
 def test_the_list_is_complete() -> None:
@@ -81,48 +63,50 @@ engine_0.induction: ##   0:00:00  Trying induction in step 6..
 summary: counterexample trace [basecase]: p/engine_0/trace.vcd
 summary:   failed assertion f_top.dut.name at a.v:5.1-5.2 step 7
 """
-    assert read_log(text) == (("f_top.dut.name",), "p/engine_0/trace.vcd", 2)
+    assert formal.read_log(text) == (("f_top.dut.name",), "p/engine_0/trace.vcd", 2)
     covered = "summary:   reached cover statement t.c at a.v:6.3 step 7\n"
-    assert read_log(covered + "  unreached cover statement t.d at b") == (("t.d",), "", 7)
+    assert formal.read_log(covered + "  unreached cover statement t.d at b") == (("t.d",), "", 7)
 
 
 def test_properties_are_found_in_the_design() -> None:
     cell = '  cell $check \\a.{0}\n    parameter \\FLAVOR "{1}"\n    connect \\A 1\n  end\n'
     design = cell.format("one", "assert") + cell.format("two", "cover")
-    assert read_properties(design, "assert") == ("a.one",)
+    assert formal.read_properties(design, "assert") == ("a.one",)
 
 
 def test_a_pass_without_properties_is_no_proof() -> None:
-    assert judge(a_run()) == ""
-    assert "refuted: x" in judge(a_run("FAIL", ("x",)))
-    assert "no answer" in judge(a_run("TIMEOUT"))
-    assert "no property" in judge(Run("PASS", (), (), None, 0, Path("log"), 1.0, 1.0))
+    assert formal.judge(a_run()) == ""
+    assert "refuted: x" in formal.judge(a_run("FAIL", ("x",)))
+    assert "no answer" in formal.judge(a_run("TIMEOUT"))
+    assert "no property" in formal.judge(formal.Run("PASS", (), (), None, 0, Path("log"), 1.0, 1.0))
 
 
 def test_a_fault_must_be_refuted_by_what_it_names() -> None:
     fault = Plant("f", "a", "b", "wanted")
-    assert judge_planted(fault, a_run("FAIL", ("top.wanted",))) == ""
-    assert "not by wanted" in judge_planted(fault, a_run("FAIL", ("top.other",)))
-    assert "holds with the fault" in judge_planted(fault, a_run())
-    assert "no answer" in judge_planted(fault, a_run("UNKNOWN"))
+    assert formal.judge_planted(fault, a_run("FAIL", ("top.wanted",))) == ""
+    assert "not by wanted" in formal.judge_planted(fault, a_run("FAIL", ("top.other",)))
+    assert "holds with the fault" in formal.judge_planted(fault, a_run())
+    assert "no answer" in formal.judge_planted(fault, a_run("UNKNOWN"))
 
 
 def test_results_of_two_runs_complete_each_other(tmp_path: Path) -> None:
     proof = parse_proof(GOOD, "x")
     path = tmp_path / "formal.json"
-    path.write_text(json.dumps(merge(path, [Outcome(proof, a_run())], ["one"])))
+    path.write_text(json.dumps(formal.merge(path, [formal.Outcome(proof, a_run())], ["one"])))
     fault = (proof.breaks_with[0], a_run("FAIL", ("p",)), "")
-    both = merge(path, [Outcome(proof, None, (fault,))], ["one"])[0]
+    both = formal.merge(path, [formal.Outcome(proof, None, (fault,))], ["one"])[0]
     assert both["status"] == "proven unbounded"
     assert both["planted"][0]["refuted_by"] == ["p"]  # type: ignore[index]
 
 
 def test_a_failure_says_how_to_repeat_it() -> None:
     proof = parse_proof(GOOD, "x")
-    text = explain(Outcome(proof, a_run("FAIL", ("p",)), problem="refuted: p"))
+    text = formal.explain(formal.Outcome(proof, a_run("FAIL", ("p",)), problem="refuted: p"))
     assert text.startswith("refuted: p\n") and "make formal PROOF=one" in text
     fault = (proof.breaks_with[0], a_run(), "holds with the fault in place")
-    assert "make formal PROOF=one PLANTED=1" in explain(Outcome(proof, None, (fault,)))
+    assert "make formal PROOF=one PLANTED=1" in formal.explain(
+        formal.Outcome(proof, None, (fault,))
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,7 +123,7 @@ def test_inductions_prove_refute_and_get_stuck(
         f" always @(posedge clk) limit: assert (n < {limit});\nendmodule\n"
     )
     proof = Proof("tiny", "s", ("X",), "m", "count", ("count.v",), "prove", depth, split=split)
-    run = run_proof(proof, tmp_path, {"count.v": source})
+    run = formal.run_proof(proof, tmp_path, {"count.v": source})
     assert run.status == status, run.log.read_text()
     assert run.properties == ("limit",)
     if status == "PASS":
@@ -157,26 +141,29 @@ def test_an_undeclared_name_is_an_error(tmp_path: Path, declared: str) -> None:
         " always @(posedge clk) name: assert (nothing == clk);\nendmodule\n"
     )
     proof = Proof("typo", "s", ("X",), "m", "typo", ("typo.v",), "bmc", 2)
-    assert "undeclared" in run_sby(proof, tmp_path, {"typo.v": source}).status
+    assert "undeclared" in formal.run_sby(proof, tmp_path, {"typo.v": source}).status
 
 
 def test_a_fault_of_an_unbounded_proof_is_looked_for_cycle_by_cycle() -> None:
     fault = Plant("f", "a", "b", depth=9)
     induction = parse_proof({**GOOD, "mode": "prove", "depth": 3}, "x")
-    assert (faulty(induction, fault).mode, faulty(induction, fault).depth) == ("bmc", 9)
-    assert faulty(parse_proof(GOOD, "x"), fault).mode == "bmc"
+    assert (formal.faulty(induction, fault).mode, formal.faulty(induction, fault).depth) == (
+        "bmc",
+        9,
+    )
+    assert formal.faulty(parse_proof(GOOD, "x"), fault).mode == "bmc"
     # What is there for the induction alone is left out.
-    assert faulty(induction, fault).defines == ("PROPERTIES_ONLY",)
+    assert formal.faulty(induction, fault).defines == ("PROPERTIES_ONLY",)
 
 
 def test_a_fault_is_planted_in_a_copy(tmp_path: Path) -> None:
     proof = load_proofs()[0]
     fault = proof.breaks_with[0]
-    copy = plant(fault, proof, tmp_path)[fault.file]
+    copy = formal.plant(fault, proof, tmp_path)[fault.file]
     assert fault.replacement in copy.read_text()
     assert fault.text in (ROOT / fault.file).read_text()
     with pytest.raises(RunnerError, match="does not occur"):
-        plant(Plant(fault.file, "no such text", "x"), proof, tmp_path)
+        formal.plant(Plant(fault.file, "no such text", "x"), proof, tmp_path)
 
 
 def test_assertions_of_an_induction_are_early_unless_told() -> None:

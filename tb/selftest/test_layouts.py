@@ -21,15 +21,8 @@ WORDS = {
     "POST": (
         Post(0x15, 0x26, 0x3748, 0x59AB, 0x6C, 0, CONTEXT, SLOTS).encode(),
         defs.POST,
-        {
-            "opcode": 0x15,
-            "segments": 0x26,
-            "flags": 0x3748,
-            "qp": 0x59AB,
-            "inline_bytes": 0x6C,
-            "context": CONTEXT,
-            **_SLOTS,
-        },
+        {"opcode": 0x15, "segments": 0x26, "flags": 0x3748, "qp": 0x59AB, "inline_bytes": 0x6C}
+        | {"context": CONTEXT, **_SLOTS},
     ),
     "RPOST": (
         RecvPost(0x59AB, 0x26, CONTEXT, SLOTS).encode(),
@@ -54,11 +47,3 @@ WORDS = {
 def test_model_and_register_map_pack_alike(name: str) -> None:
     word, layout, fields = WORDS[name]
     assert layout.pack(**fields) == word
-
-
-@pytest.mark.parametrize("name", WORDS)
-def test_a_missing_field_shows(name: str) -> None:
-    word, layout, fields = WORDS[name]
-    for field in fields:
-        rest = {other: value for other, value in fields.items() if other != field}
-        assert layout.pack(**rest) != word, field

@@ -18,13 +18,8 @@ from tb.runner.mutate_modules import parts as modules_of
 from tb.selftest.icarus import build, run
 
 CODE = (
-    "cde_flip",
-    "cde_ecc_enc",
-    "cde_ecc_syndrome",
-    "cde_ecc_dec",
-    "cde_ecc_check",
-    "cde_ecc_lane_enc",
-    "cde_ecc_lane_dec",
+    *("cde_flip", "cde_ecc_enc", "cde_ecc_syndrome", "cde_ecc_dec", "cde_ecc_check"),
+    *("cde_ecc_lane_enc", "cde_ecc_lane_dec"),
 )
 PARTS = (
     *("cde_ram", "cde_ram_direct", "cde_ram_read", "cde_ctx", "cde_ctx_2w"),
@@ -49,12 +44,8 @@ NODE = Bench("node_exact", ("cde_mem_node",), ("DUT=cde_mem_node #(.AW(AW))",))
 FIFO = Bench(
     "fifo_exact", ("cde_fifo",), ("DUT=cde_fifo #(.W(W), .DEPTH_LOG2(LOG2), .BYPASS(BYPASS))",)
 )
-ARBITER = Bench(
-    "arbiter_exact",
-    ("cde_arbiter",),
-    ("DUT=cde_arbiter #(.NUM_QP(1 << QP_W), .QP_W(QP_W))",),
-    CYCLES,
-)
+_ARBITER = "DUT=cde_arbiter #(.NUM_QP(1 << QP_W), .QP_W(QP_W))"
+ARBITER = Bench("arbiter_exact", ("cde_arbiter",), (_ARBITER,), CYCLES)
 
 
 def _memory(name: str, *defines: str) -> Bench:
@@ -147,20 +138,14 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(
-    ("values", "bench", "file", "text", "replacement", "message"),
-    FAULTS,
+    ("values", "bench", "fault", "message"),
+    [(values, bench, tuple(fault), message) for values, bench, *fault, message in FAULTS],
     ids=[f"{fault[1].name}-{fault[3]}" for fault in FAULTS],
 )
 def test_faults_are_found(
-    tmp_path: Path,
-    values: dict[str, int],
-    bench: Bench,
-    file: str,
-    text: str,
-    replacement: str,
-    message: str,
+    tmp_path: Path, values: dict[str, int], bench: Bench, fault: tuple[str, str, str], message: str
 ) -> None:
-    printed = simulate(tmp_path, bench, values, (file, text, replacement))
+    printed = simulate(tmp_path, bench, values, fault)
     assert printed.startswith("wrong: ") and message in printed, printed[:300]
 
 
@@ -284,12 +269,6 @@ def test_settings() -> None:
     modules = {"cde_ram__1": small + 9 * " ", "cde_ram__2": small, "cde_part__1": ""}
     places = contained(modules, MEMORY)
     assert places["cde_part__1"] == "cde_ram__2" and places["cde_ram__1"] == "cde_ram__1"
-
-
-def test_names_for_icarus() -> None:
-    text = "  function [1:0] \\$procmux$1 ;\nassign \\$procmux$1_Y  = \\$procmux$1 (\\$eq$2 );\n"
-    wanted = text.replace("\\$procmux$1 ", "\\function_$procmux$1 ")
-    assert for_icarus(text) == wanted
 
 
 @pytest.mark.parametrize("name", ["\\$0$EN[3:0]$7 ", "en"])

@@ -9,18 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tb.runner import lint
 from tb.runner.bench import format_metrics, read_metrics
 from tb.runner.common import RunnerError, hdl_files
-from tb.runner.lint import (
-    TOPS,
-    Check,
-    declared_parameters,
-    hdl_checks,
-    icarus_warning,
-    module_checks,
-    parameter_sets,
-    strict_checks,
-)
 
 #: Parameters of cde_top alone.
 _FULL_ONLY = {
@@ -32,7 +23,9 @@ _FULL_ONLY = {
 def test_check_outcomes() -> None:
     def run(code: str, check: bool = False) -> tuple[bool, str]:
         command = (sys.executable, "-c", code)
-        return (Check("c", command, icarus_warning) if check else Check("c", command)).run()
+        return (
+            lint.Check("c", command, lint.icarus_warning) if check else lint.Check("c", command)
+        ).run()
 
     assert run("print('fine')") == (True, "")
     assert run("raise SystemExit(3)") == (False, "exit status 3, no message")
@@ -42,16 +35,16 @@ def test_check_outcomes() -> None:
 
 def test_parameters_of_a_top_level() -> None:
     text = "module m #(\n    parameter A = 1,\n    parameter [0:0] B_C = 1'b0\n);\n// parameter D\n"
-    assert declared_parameters(text) == {"A", "B_C"}
+    assert lint.declared_parameters(text) == {"A", "B_C"}
 
 
 def test_every_top_level_is_read_with_its_own_parameters() -> None:
     """By each of three readers, with each set of parameters."""
-    names = [check.name for check in hdl_checks()]
-    assert len(names) == len(set(names)) == len(TOPS) * 3 * len(parameter_sets())
-    for check in hdl_checks():
+    names = [check.name for check in lint.hdl_checks()]
+    assert len(names) == len(set(names)) == len(lint.TOPS) * 3 * len(lint.parameter_sets())
+    for check in lint.hdl_checks():
         top, name = check.name.partition("(")[2].rstrip(")").split(", ")
-        for key in parameter_sets()[name]:
+        for key in lint.parameter_sets()[name]:
             has = top == "cde_top" or key not in _FULL_ONLY
             assert any(key in word for word in check.command) is has, (check.name, key)
 
@@ -59,11 +52,13 @@ def test_every_top_level_is_read_with_its_own_parameters() -> None:
 def test_every_module_is_read_alone() -> None:
     """By Verilator; and by a strict reader, that takes the top levels each as a whole too."""
     modules = {path.stem for path in hdl_files()}
-    *tops, each = strict_checks()
-    assert [check.command[-1] for check in tops] == list(TOPS)
+    *tops, each = lint.strict_checks()
+    assert [check.command[-1] for check in tops] == list(lint.TOPS)
     pairs = zip(each.command, each.command[1:], strict=False)
     assert {name for word, name in pairs if word == "--top"} == modules
-    assert {Path(check.command[-1]).stem for check in module_checks()} == modules - set(TOPS)
+    assert {Path(check.command[-1]).stem for check in lint.module_checks()} == modules - set(
+        lint.TOPS
+    )
 
 
 def metrics_file(tmp_path: Path, data: object) -> Path:

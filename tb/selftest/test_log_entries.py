@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the error log must say of refused accesses, by docs/interfaces.md, and entries that cannot
-be.
+"""What the error log must say of refused accesses, by docs/interfaces.md; entries and outputs of
+commands that cannot be.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from typing import Any, cast
 
 import pytest
 
-from tb.env.defs import Cause, Kind, PageReg
+from tb.env.defs import Cause, Cmd, Kind, PageReg, Result
+from tb.env.harness.records import Command
 from tb.env.host.log_entries import Entry, LogOfPages, sensible, shown
+from tb.env.host.outputs import stray_outputs
 
 PAGE = 0x123
 NUMBER = 0x4567
@@ -93,3 +95,27 @@ def test_what_has_no_meaning_is_not_compared() -> None:
     assert shown(Cause.CPL_NO_CQ, Kind.CQ, 1, 5) == shown(Cause.CPL_NO_CQ, Kind.CQ, 1, 6)
     kept = Counter(shown(Cause.CQ_OVERFLOW, Kind.CQ, 1, detail) for detail in (5, 6))
     assert kept.total() == len(kept) == 2
+
+
+# -- outputs of commands ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("code", "result", "word", "wrong"),
+    [
+        (Cmd.QUERY_CQ, Result.OK, 5, False),
+        (Cmd.QUERY_CQ, Result.OK, 6, True),
+        (Cmd.QUERY_CQ, Result.NO_OBJECT, 0, True),
+        (Cmd.CREATE_SRQ, Result.OK, 0, False),
+        (Cmd.REGISTER_MR, Result.OK, 0, False),
+        (Cmd.REGISTER_MR, Result.OK, 1, True),
+        (Cmd.QUERY_MW, Result.OK, 7, False),
+        (Cmd.CLOSE_MW, Result.OK, 0, True),
+        (Cmd.DESTROY_CQ, Result.PENDING, 0, True),
+        (0xEE, Result.UNKNOWN, 7, True),
+    ],
+)
+def test_words(code: int, result: int, word: int, wrong: bool) -> None:
+    outs = tuple(9 * (n == word) for n in range(8))
+    found = stray_outputs(Command(1, 1, code, (0,) * 8, result, outs))
+    assert found == (f"command {code:#x}, result {result:#x}: OUT{word} 0x9, expected 0") * wrong

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +40,10 @@ from tb.runner.mutate_netlist import (
     shares,
     width_of,
 )
+from tb.runner.mutate_replay import Replay
 from tb.runner.mutate_report import read_fates, report, write_fate, write_report
+from tb.runner.mutate_rest import Means as RestMeans
+from tb.runner.mutate_rest import Rest, Watcher, conclude
 
 LINE = (
     "mutate -mode cnot0 -module cde_cq__1 -cell in_fifo -port push_data -portbit 62 -ctrlbit 306 "
@@ -194,36 +197,34 @@ def test_tests_run_where_an_output_differs_until_one_fails() -> None:
     assert fate.seconds == {"replays": 0.75, "tests": 4.0}
 
 
-def test_difference_that_no_test_notices_needs_no_proof() -> None:
-    bench = Bench([ONE, THREE])
-    fate = bench.climb()
-    assert (fate.status, fate.replays, fate.runs, fate.left) == (UNDECIDED, 4, 2, 0)
-    assert (fate.passed, fate.met) == ([f"of {TWO}", f"of {FOUR}"], [ONE, THREE])
-    assert "proof" not in bench.log
-
-
-def test_tests_in_vain_have_a_limit() -> None:
-    bench = Bench([ONE, TWO, FOUR, THREE])
-    # 1 s, 2 s, then 3 s.
-    fate = bench.climb(limits=Limits(tests_s=2.5))
-    assert (fate.status, fate.runs, fate.left) == (UNDECIDED, 2, 2)
-    fate = Bench(proof=Proof(UNDECIDED)).climb(limits=Limits(replays_s=0.5))
-    assert (fate.status, fate.replays, fate.left) == (UNDECIDED, 2, 2)
-
-
-@pytest.mark.parametrize("status", [SURVIVED, UNDECIDED])
-def test_proof_for_what_reaches_no_output(status: str) -> None:
-    bench = Bench(proof=Proof(status, "differs after 3 cycles"))
-    fate = bench.climb()
-    assert (fate.status, fate.replays, fate.runs, fate.proof) == (UNDECIDED, 4, 0, None)
-    assert bench.log[-1] == "proof" and bench.log.count("proof") == 1
+@pytest.mark.parametrize(
+    ("bench", "limits", "status", "counts"),
+    [
+        # A difference that no test notices needs no proof.
+        (Bench([ONE, THREE]), {}, UNDECIDED, (4, 2, 0)),
+        # Tests in vain have a limit: they take 1 s, 2 s, then 3 s; so have replays.
+        (Bench([ONE, TWO, FOUR, THREE]), {"tests_s": 2.5}, UNDECIDED, (2, 2, 2)),
+        (Bench(proof=Proof(UNDECIDED)), {"replays_s": 0.5}, UNDECIDED, (2, 0, 2)),
+        # A proof for what reaches no output.
+        (Bench(proof=Proof(SURVIVED, "differs")), {}, UNDECIDED, (4, 0, 0)),
+        (Bench(proof=Proof(UNDECIDED, "differs")), {}, UNDECIDED, (4, 0, 0)),
+        (Bench(proof=Proof(EQUIVALENT)), {"replays_s": 0.5, "proof_s": 4.0}, EQUIVALENT, (2, 0, 0)),
+    ],
+)
+def test_what_becomes_of_a_mutant(
+    bench: Bench, limits: dict[str, float], status: str, counts: tuple[int, int, int]
+) -> None:
+    fate = bench.climb(limits=Limits(**limits))
+    assert (fate.status, fate.replays, fate.runs, fate.left) == (status, *counts)
+    assert bench.log.count("proof") == (bench.proof is not None) and fate.proof is None
+    if bench.differing == [ONE, THREE]:
+        assert (fate.passed, fate.met) == ([f"of {TWO}", f"of {FOUR}"], [ONE, THREE])
 
 
 def test_equivalent_mutant() -> None:
-    fate = Bench(proof=Proof(EQUIVALENT, "pdr")).climb(limits=Limits(replays_s=0.5, proof_s=4.0))
-    assert (fate.status, fate.by, fate.left) == (EQUIVALENT, "pdr", 0)
     bench = Bench(proof=Proof(EQUIVALENT, "no path"))
-    assert bench.climb([]).status == EQUIVALENT and bench.log == ["proof"]
+    fate = bench.climb([])
+    assert (fate.status, fate.by) == (EQUIVALENT, "no path") and bench.log == ["proof"]
 
 
 def test_ladder_learns() -> None:
@@ -268,16 +269,9 @@ FATES = [
     Fate(MUTATION, KILLED, "test_m.One seed 3", "wrong", 2, 1, "m_axi_awaddr[3]", {"tests": 0.5}),
     Fate(parse_mutation(LINE), SURVIVED, "differs after 3 cycles (cde_cq)", runs=4),
     Fate(parse_mutation(LINE), EQUIVALENT, "pdr (cde_cq)"),
-    Fate(
-        parse_mutation(LINE),
-        UNDECIDED,
-        "time limit",
-        passed=["3f"],
-        met=["a-1"],
-        proof=("a", "b"),
-        left=2,
-    ),
+    Fate(parse_mutation(LINE), UNDECIDED, "time limit", passed=["3f"], met=["a-1"], left=2),
 ]
+FATES[-1].proof = ("a", "b")
 
 
 def test_results_are_read_back(tmp_path: Path) -> None:
@@ -312,3 +306,138 @@ def test_root_has_every_top() -> None:
     builds = load_builds()
     text = root_source({"cde_top": builds["engine_mutants"], "cde_cpl_top": builds["default"]})
     assert ".NUM_MW(4)" in text and "cde_cpl_top u_cde_cpl_top ();" in text
+
+
+# -- what becomes of mutants that the ladder leaves ------------------------------------------------
+
+
+A, B, C = (Step("top", f"tb.tests.test_m.{name}", 1) for name in "ABC")
+FIFO_BIT = Mutation("inv", "cde_fifo__1", "\\mem", "\\A", 0)
+
+
+class Runs:
+    """Runs by name: mutants that they can tell, those that reach an output, those that fail."""
+
+    def __init__(
+        self,
+        told: Mapping[str, set[int]],
+        reach: Mapping[str, set[int]] | None = None,
+        fail: Mapping[str, set[int]] | None = None,
+        inexact: str = "",
+    ) -> None:
+        self.told, self.reach, self.fail, self.inexact = told, reach or {}, fail or {}, inexact
+        self.log: list[str] = []
+
+    def tells(self, step: Step) -> Replay:
+        name = step.test[-1]
+        return Replay(9, "x" * (name == self.inexact), told=frozenset(self.told.get(name, ())))
+
+    def replay(self, step: Step, numbers: Iterable[int]) -> Replay:
+        name = step.test[-1]
+        self.log.append(f"{name} {sorted(numbers)}")
+        outputs = {n: f"out[{n}]" for n in numbers if n in self.reach.get(name, ())}
+        return Replay(9, "", 9.0, outputs=outputs, shares=dict.fromkeys(numbers, 2.0))
+
+    def run(self, number: int, step: Step) -> Outcome:
+        name = step.test[-1]
+        self.log.append(f"{name} runs {number}")
+        return Outcome("wrong" if number in self.fail.get(name, ()) else "", 3.0)
+
+    def rest(self, fates: dict[int, Fate], stored: Path, cost: float = 1.0) -> Rest:
+        means = RestMeans(
+            self.tells, self.replay, self.run, "of {0.test}".format, "{0.test}".format
+        )
+        ladder = Ladder(dict.fromkeys((A, B, C), cost))
+        return Rest(fates, {"top": {1, 2, 3}}, ladder, means, stored)
+
+
+def fates(*numbers: int) -> dict[int, Fate]:
+    return {number: Fate(FIFO_BIT, UNDECIDED, "limit", left=7) for number in numbers}
+
+
+def test_each_run_meets_those_that_it_can_tell(tmp_path: Path) -> None:
+    bench = Runs({"A": {1, 2, 4}, "B": {1, 2, 3}}, {"A": {2}, "B": {2, 3}}, {"A": {2}})
+    found = fates(1, 2, 3, 4)
+    rest = bench.rest(found, tmp_path / "met")
+    assert [rest.meet(step) for step in (A, B, C)] == [[2], [], []]
+    # Mutant 4 has no way to an output.
+    assert bench.log == ["A [1, 2]", "A runs 2", "B [1, 3]", "B runs 3"]
+    assert (found[2].status, found[2].by, found[2].message) == (KILLED, "test_m.A seed 1", "wrong")
+    assert [found[n].replays for n in (1, 3, 4)] == [2, 1, 0]
+    assert (found[1].passed, found[1].met) == (["of tb.tests.test_m.A", "of tb.tests.test_m.B"], [])
+    assert (found[3].passed, found[3].met) == ([], ["tb.tests.test_m.B"])
+    assert (found[3].runs, found[3].output, found[3].left) == (1, "out[3]", 0)
+    assert found[1].seconds == {"replays": 4.0} and found[3].seconds["tests"] == 3.0
+    # What killed most comes first.
+    assert rest.order([B, C, A])[0] == A
+
+
+def test_further_run_does_not_repeat_what_was_met(tmp_path: Path) -> None:
+    first = Runs({"A": {1, 2}, "B": {1}}, {"A": {2}})
+    rest = first.rest(fates(1, 2), tmp_path / "met")
+    rest.meet(A)
+    again, found = Runs(first.told, first.reach), fates(1, 2)
+    rest = again.rest(found, tmp_path / "met")
+    for step in (A, B):
+        rest.meet(step)
+    assert again.log == ["B [1]"]
+    assert [found[n].replays for n in (1, 2)] == [2, 1] and found[2].runs == 1
+
+
+def test_runs_in_vain_have_a_limit(tmp_path: Path) -> None:
+    every = {"A": {1}, "B": {1}, "C": {1}}
+    bench, found = Runs(every, every), fates(1)
+    rest = bench.rest(found, tmp_path / "met", 40.0)
+    for step in (A, B, C):
+        rest.meet(step)
+    assert bench.log[-1] == "C [1]" and (found[1].runs, found[1].left) == (2, 1)
+    conclude(found[1], lambda _: pytest.fail("no proof is needed"))
+    assert found[1].status == SURVIVED
+    assert found[1].by == "out[1] differs; 2 such run(s) pass, 1 left out: limit"
+
+
+def test_replays_have_a_limit_apart_from_those_that_are_planned(tmp_path: Path) -> None:
+    bench, found = Runs({name: {1} for name in "ABC"}), fates(1)
+    rest = bench.rest(found, tmp_path / "met")
+    rest.replays_s = 2.0
+    rest.ladder.first = {"cde_fifo": ["test_m.C"]}
+    for step in (A, B, C):
+        rest.meet(step)
+    assert bench.log == ["A [1]", "C [1]"] and found[1].left == 1
+    conclude(found[1], lambda _: Proof(UNDECIDED, "time limit"))
+    assert found[1].by == "reaches no output in the tests of 2, 1 left out: limit; time limit"
+
+
+def test_run_that_is_not_repeated_is_run(tmp_path: Path) -> None:
+    bench, found = Runs({}, inexact="B", fail={"B": {2}}), fates(1, 2)
+    rest = bench.rest(found, tmp_path / "met")
+    assert rest.meet(B) == [2] and rest.inexact == {B}
+    assert bench.log == ["B runs 1", "B runs 2"] and found[1].output == "not replayed"
+
+
+@pytest.mark.parametrize("status", [SURVIVED, UNDECIDED, EQUIVALENT])
+def test_proof_for_what_reaches_no_output(status: str) -> None:
+    fate = Fate(FIFO_BIT, UNDECIDED, replays=4)
+    conclude(fate, lambda _: Proof(status, "differs after 3 cycles", 2.0))
+    assert (fate.status, fate.seconds) == (status, {"proofs": 2.0})
+    if status == EQUIVALENT:
+        assert fate.by == "differs after 3 cycles"
+        return
+    assert fate.by == "reaches no output in the tests of 4; differs after 3 cycles"
+    # A proof is tried once.
+    fate.replays = 0
+    conclude(fate, lambda _: pytest.fail("again"))
+    assert fate.by == "changes no register and no pin in any test; differs after 3 cycles"
+
+
+def test_what_a_run_can_tell_is_kept(tmp_path: Path) -> None:
+    asked: list[Path] = []
+
+    def watch(step: Step, path: Path) -> Replay:
+        asked.append(path)
+        return Replay(9, "x" if step == B else "", told=frozenset({3, 5}))
+
+    for _ in range(2):
+        watcher = Watcher(tmp_path / "told", lambda step: Path(f"{step.test[-1]}.rec"), watch)
+        assert (watcher(A).told, watcher(A).output, watcher(B).output) == ({3, 5}, "", "x")
+    assert asked == [tmp_path / "told" / f"{name}.told" for name in "AB"]

@@ -8,30 +8,22 @@ from pathlib import Path
 
 import pytest
 
+from tb.runner import mutate_prove as prove
 from tb.runner.common import prepare_environment
 from tb.runner.mutate_ladder import EQUIVALENT, SURVIVED, UNDECIDED
 from tb.runner.mutate_netlist import Mutation, run_yosys
-from tb.runner.mutate_prove import (
-    Prover,
-    Scope,
-    outer_modules,
-    parents_of,
-    read_abc,
-    resettable,
-    scopes,
-)
 
 
 def test_scopes_widen() -> None:
     text = "module \\cde_a__1\n  cell \\cde_b__2 \\x\nmodule \\cde_b__2\n  cell \\cde_c__1 \\y\n"
-    parents = parents_of(text)
+    parents = prove.parents_of(text)
     assert parents == {"cde_b__2": {"cde_a__1"}, "cde_c__1": {"cde_b__2"}}
-    assert outer_modules(text) == {"cde_b__2": {"cde_a"}, "cde_c__1": {"cde_a", "cde_b"}}
-    assert scopes("cde_c__1", parents) == [
-        [Scope("cde_c__1")],
-        [Scope("cde_b__2", ("cde_c__1",))],
-        [Scope("cde_c__1", whole=True)],
-        [Scope("cde_a__1", ("cde_b__2", "cde_c__1"))],
+    assert prove.outer_modules(text) == {"cde_b__2": {"cde_a"}, "cde_c__1": {"cde_a", "cde_b"}}
+    assert prove.scopes("cde_c__1", parents) == [
+        [prove.Scope("cde_c__1")],
+        [prove.Scope("cde_b__2", ("cde_c__1",))],
+        [prove.Scope("cde_c__1", whole=True)],
+        [prove.Scope("cde_a__1", ("cde_b__2", "cde_c__1"))],
     ]
 
 
@@ -45,13 +37,13 @@ def test_scopes_widen() -> None:
     ],
 )
 def test_verdicts_of_abc(text: str, status: str) -> None:
-    assert read_abc(text).status == status
+    assert prove.read_abc(text).status == status
 
 
 def test_modules_with_a_reset() -> None:
     ports = "  wire input 1 \\clk\n  wire width 2 input 3 \\a\n"
     both = f"module \\a\n{ports}  wire input 2 \\rst\nend\nmodule \\b\n{ports}end\n"
-    assert resettable(both) == {"a"}
+    assert prove.resettable(both) == {"a"}
 
 
 VERILOG = """module cde_x__1(input clk, input rst, input a, input b, output y);
@@ -107,9 +99,9 @@ def test_proofs(
     found = re.search(rf"cell \S+ ({cell}\S*)", base.read_text())
     assert found
     mutation = Mutation(mode, module, found.group(1), f"\\{port}", 0)
-    result = Prover(base, tmp_path, 20.0)(mutation, "m")
+    result = prove.Prover(base, tmp_path, 20.0)(mutation, "m")
     assert result.status == status, result
     if module == "cde_m__1":
         # The verdict of the first attempt: with its registers a memory of real size takes long.
-        assert read_abc((tmp_path / "m-0-0.abc.log").read_text()).status == status
+        assert prove.read_abc((tmp_path / "m-0-0.abc.log").read_text()).status == status
         assert status == SURVIVED or result.how.endswith("(cde_m without its memories)")

@@ -19,6 +19,7 @@ import pytest
 
 from tb.runner import mutate_local as local
 from tb.runner import mutate_netlist as netlist
+from tb.runner import mutate_wrap as wrap
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, digest, locked, prepare_environment
 from tb.runner.mutate_baseline import Baseline, bench_files
@@ -26,43 +27,34 @@ from tb.runner.mutate_baseline import test_files as files_of
 from tb.runner.mutate_ladder import Step
 from tb.runner.mutate_netlist import Mutation, parse_list, run_yosys
 from tb.runner.mutate_replay import Replayer, build_replay
-from tb.runner.mutate_wrap import (
-    Interface,
-    Port,
-    bench_wrapper,
-    define_values,
-    interface,
-    replay_wrapper,
-)
-from tb.selftest.recordings import recording
 
 
 def test_values_at_power_up() -> None:
     text = "module m(clk);\n  reg [7:4] q;\n  reg b;\n  reg [7:0] \\mem.x  [15:0];\n  reg c = 1'h1;"
-    found = define_values(text + "\n  always @(posedge clk)\n")
-    assert found == define_values(text + "\n  always @(posedge clk)\n")
+    found = wrap.define_values(text + "\n  always @(posedge clk)\n")
+    assert found == wrap.define_values(text + "\n  always @(posedge clk)\n")
     lines = found.splitlines()
     assert lines[1].startswith("  reg [7:4] q = 4'h") and lines[2].startswith("  reg b = 1'h")
     assert "i <= 15" in found and "\\mem.x [i] =" in found
     assert "  reg c = 1'h1;" in lines and "  always @(`EDGE clk)" in lines
     with pytest.raises(RunnerError, match="undefined value"):
-        define_values("  assign a = 2'h0x;")
+        wrap.define_values("  assign a = 2'h0x;")
     with pytest.raises(RunnerError, match="not understood"):
-        define_values("  reg [7:0] q [0:7];")
+        wrap.define_values("  reg [7:0] q [0:7];")
 
 
-DESIGN = Interface(
+DESIGN = wrap.Interface(
     "cde_top",
     (
-        Port("s_axi_awready", 1, False),
-        Port("s_axi_awvalid", 1, True),
-        Port("m_axi_awaddr", 64, False),
-        Port("m_axi_awvalid", 1, False),
-        Port("m_axi_wvalid", 1, False),
-        Port("m_axi_wdata", 16, False),
-        Port("m_axi_wstrb", 2, False),
-        Port("trace_valid", 2, False),
-        Port("trace_data", 8, False),
+        wrap.Port("s_axi_awready", 1, False),
+        wrap.Port("s_axi_awvalid", 1, True),
+        wrap.Port("m_axi_awaddr", 64, False),
+        wrap.Port("m_axi_awvalid", 1, False),
+        wrap.Port("m_axi_wvalid", 1, False),
+        wrap.Port("m_axi_wdata", 16, False),
+        wrap.Port("m_axi_wstrb", 2, False),
+        wrap.Port("trace_valid", 2, False),
+        wrap.Port("trace_data", 8, False),
     ),
     3,
 )
@@ -70,26 +62,19 @@ DESIGN = Interface(
 
 def test_payload_counts_while_valid() -> None:
     valid = {port.name: DESIGN.valid_of(port) for port in DESIGN.outputs}
+    always = ("s_axi_awready", "m_axi_awvalid", "m_axi_wvalid", "trace_valid")
     assert valid == {
-        "s_axi_awready": "",
+        **dict.fromkeys(always, ""),
+        **dict.fromkeys(("m_axi_wdata", "m_axi_wstrb"), "m_axi_wvalid"),
         "m_axi_awaddr": "m_axi_awvalid",
-        "m_axi_awvalid": "",
-        "m_axi_wvalid": "",
-        "m_axi_wdata": "m_axi_wvalid",
-        "m_axi_wstrb": "m_axi_wvalid",
-        "trace_valid": "",
         "trace_data": "trace_valid",
     }
-    for text in (bench_wrapper(DESIGN), replay_wrapper(DESIGN)):
+    for text in (wrap.bench_wrapper(DESIGN), wrap.replay_wrapper(DESIGN)):
         assert "(n_m_axi_awvalid[0]) ? n_m_axi_awaddr[63:0] : 64'd0" in text
         assert "(n_m_axi_wvalid && n_m_axi_wstrb[1]) ? n_m_axi_wdata[15:8] : 8'd0" in text
         assert "(n_trace_valid[1]) ? n_trace_data[7:4] : 4'd0" in text
-    assert [DESIGN.output_at(bit) for bit in (0, 1, 66, 85)] == [
-        "s_axi_awready",
-        "m_axi_awaddr[0]",
-        "m_axi_wvalid",
-        "trace_valid[0]",
-    ]
+    found = [DESIGN.output_at(bit) for bit in (0, 1, 66, 85)]
+    assert found == ["s_axi_awready", "m_axi_awaddr[0]", "m_axi_wvalid", "trace_valid[0]"]
 
 
 # -- the programs ----------------------------------------------------------------------------------
@@ -181,9 +166,21 @@ def build_small(folder: Path) -> Path:
     local.plant(base, dict(enumerate(mutations, 1)), folder, 2)
     path = folder / "local.v"
     path.write_text(path.read_text().replace("reg m_valid = 1'h1", "reg m_valid = 1'h0"))
-    design = interface("cde_small", json.loads((folder / "ports.json").read_text()))
-    (folder / "replay-cde_small.v").write_text(replay_wrapper(design))
+    design = wrap.interface("cde_small", json.loads((folder / "ports.json").read_text()))
+    (folder / "replay-cde_small.v").write_text(wrap.replay_wrapper(design))
     return build_replay(BuildConfig(), "cde_small", folder, 2, "local")
+
+
+def recording(rows: Sequence[Sequence[int]]) -> bytes:
+    """As mutate_record.cpp writes it."""
+    text = b""
+    last = [0] * len(rows[0])
+    for row in rows:
+        changed = [n for n, value in enumerate(row) if value != last[n]]
+        text += struct.pack("<H", len(changed))
+        text += b"".join(struct.pack("<HHH", n, row[n] % 2**16, row[n] >> 16) for n in changed)
+        last = list(row)
+    return text
 
 
 VALUES = [(1, 6), (0, 0x12345), (1, 0xFFFFFFFF), (1, 8), (0, 0), (1, 0x100)]
@@ -340,12 +337,8 @@ def test_comparisons_get_the_pins_of_what_was_cut() -> None:
     )
     found = local.connect(module, {5: ["state$auto$7.D", "x.p", "d"]})
     assert found.startswith(module.removesuffix("end\n"))
-    for line in (
-        "in_state$auto$7.D { \\d \\e }",
-        "in_x.p 3'101",
-        "in_d \\d",
-        "trigger \\differs__5",
-    ):
+    inputs = ("in_state$auto$7.D { \\d \\e }", "in_x.p 3'101", "in_d \\d")
+    for line in (*inputs, "trigger \\differs__5"):
         assert f"    connect \\{line}\n" in found, line
     assert found.endswith("  end\nend\n")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -34,15 +34,7 @@ from tb.runner.testplan import SCOPE
 
 MODULES = [Module("tb.tests.test_m", "test_m", ("One", "Two"), builds=("small",), seeds=(3, 4))]
 FAULT = Fault("f", "a mistake", ("CQ-01",), "a.v", "a & b", "a | b", {"test_m.One": "differs"})
-ENTRY = {
-    "id": "f",
-    "stands_for": "a mistake",
-    "requirements": ["CQ-01"],
-    "file": "a.v",
-    "text": "a & b",
-    "replacement": "a | b",
-    "fails": {"test_m.One": "differs"},
-}
+ENTRY = asdict(FAULT) | {"requirements": ["CQ-01"]}
 
 
 def result(status: str, message: str = "") -> Result:
@@ -102,12 +94,9 @@ def test_malformed_list(tmp_path: Path, text: str) -> None:
         load_faults(tmp_path / "none.yaml")
 
 
-def test_missing_list(tmp_path: Path) -> None:
+def test_missing_list_and_second_fault_of_a_name(tmp_path: Path) -> None:
     with pytest.raises(RunnerError, match="no file with `faults`"):
         load_faults(tmp_path)
-
-
-def test_second_fault_of_a_name(tmp_path: Path) -> None:
     for name in ("arm.yaml", "post.yaml"):
         (tmp_path / name).write_text(yaml.safe_dump({"faults": [ENTRY]}))
     with pytest.raises(RunnerError, match="f: a second entry of this name"):
@@ -242,12 +231,8 @@ def test_entries_of_earlier_runs_stay(tmp_path: Path, monkeypatch: pytest.Monkey
     write_outcomes([found], tmp_path / "n.json")
     first, second = json.loads((tmp_path / "n.json").read_text())
     assert (first["status"], second["status"]) == ("passed", "failed")
-    assert first["tests"][0] == {
-        "test": "test_m.One",
-        "status": "failed",
-        "message": "differs",
-        "log": "sim_build/sim.log",
-    }
+    told = {"test": "test_m.One", "status": "failed", "message": "differs"}
+    assert first["tests"][0] == {**told, "log": "sim_build/sim.log"}
 
 
 def test_one_fault_for_every_second_file() -> None:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,18 +47,42 @@ def outcome(
     return judge(results, sim_log, exit_code)
 
 
+def failing(kind: str, text: str) -> str:
+    return case(f'<failure type="{kind}" message="{text}"/>')
+
+
+LOG = "1.00ns INFO a\n2.00ns ERROR a remark\n3.00ns ERROR cocotb.regression failed\n"
+BOOM = "[2000] %Error: tb_top.v:10: boom"
+ASSERTION = "AssertionError: CQ 11: armed"
+
+
 def test_success(tmp_path: Path) -> None:
     verdict = outcome(tmp_path, case() + case(unit="us", duration=1))
     assert (verdict.status, verdict.tests, verdict.sim_ns) == (PASSED, 2, 1400)
     assert verdict.run_s == pytest.approx(1.4)
 
 
-def test_missing_results_file(tmp_path: Path) -> None:
-    verdict = outcome(tmp_path, None)
-    assert verdict.status == NOT_RUN
-    assert "no results file" in verdict.message
-    verdict = outcome(tmp_path, None, log="x\nModuleNotFoundError: no\n")
-    assert (verdict.status, verdict.message) == (NOT_RUN, "ModuleNotFoundError: no")
+@pytest.mark.parametrize(
+    ("cases", "run", "status", "message"),
+    [
+        (None, {}, NOT_RUN, "no results file"),
+        (None, {"log": "x\nModuleNotFoundError: no\n"}, NOT_RUN, "^ModuleNotFoundError: no$"),
+        ("", {}, NOT_RUN, "no test ran"),
+        (case("<skipped/>"), {}, NOT_RUN, ""),
+        (case() + case("<skipped/>"), {}, NOT_RUN, ""),
+        # The exception is the cause, not a line of the log; else the test's own words, if few.
+        (failing("AssertionError", "CQ 11: armed"), {"log": LOG}, FAILED, f"^{ASSERTION}$"),
+        (case("<failure/>"), {"log": LOG}, FAILED, "^failure$"),
+        # An error of the simulator after tests that pass; no simulated time.
+        (case(), {"exit_code": 1, "log": f"{BOOM}\n"}, FAILED, f"^{re.escape(BOOM)}$"),
+        (case(duration=0), {}, FAILED, "0 ns"),
+    ],
+)
+def test_what_is_no_success(
+    tmp_path: Path, cases: str | None, run: dict[str, Any], status: str, message: str
+) -> None:
+    verdict = outcome(tmp_path, cases, failures=(cases or "").count("<failure"), **run)
+    assert verdict.status == status and re.search(message, verdict.message)
 
 
 def test_results_file_cut_short(tmp_path: Path) -> None:
@@ -64,30 +90,10 @@ def test_results_file_cut_short(tmp_path: Path) -> None:
     assert judge(tmp_path / "results.xml", tmp_path / "sim.log", 0).status == NOT_RUN
 
 
-def test_no_tests_ran(tmp_path: Path) -> None:
-    verdict = outcome(tmp_path, "")
-    assert verdict.status == NOT_RUN
-    assert "no test ran" in verdict.message
-
-
-def test_skipped_test_did_not_run(tmp_path: Path) -> None:
-    assert outcome(tmp_path, case("<skipped/>")).status == NOT_RUN
-    assert outcome(tmp_path, case() + case("<skipped/>")).status == NOT_RUN
-
-
 def test_failure_gives_its_cause(tmp_path: Path) -> None:
-    failing = case('<failure type="AssertionError" message="wrong&#10;more"/>')
-    verdict = outcome(tmp_path, failing, failures=1)
+    verdict = outcome(tmp_path, failing("AssertionError", "wrong&#10;more"), failures=1)
     assert (verdict.status, verdict.message) == (FAILED, "AssertionError: wrong\nmore")
     assert verdict.cause == "AssertionError: wrong"
-
-
-def test_the_exception_is_the_cause_not_a_line_of_the_log(tmp_path: Path) -> None:
-    failing = case('<failure type="AssertionError" message="CQ 11: armed"/>')
-    log = "1.00ns INFO a\n2.00ns ERROR a remark\n3.00ns ERROR cocotb.regression failed\n"
-    assert outcome(tmp_path, failing, failures=1, log=log).message == "AssertionError: CQ 11: armed"
-    silent = outcome(tmp_path, case("<failure/>"), failures=1, log=log)
-    assert silent.message == "failure", "the test's own words, if few"
 
 
 def test_failures_with_one_cause_have_one_signature() -> None:
@@ -107,8 +113,7 @@ def mismatch(number: int, field: str, rule: str, text: str = "more") -> dict[str
 
 def with_note(tmp_path: Path, note: object, text: str, log: str = "") -> Verdict:
     (tmp_path / FAILURE_FILE).write_text(json.dumps(note))
-    failing = case(f'<failure type="Mismatch" message="{text}&#10;  the story"/>')
-    return outcome(tmp_path, failing, failures=1, log=log)
+    return outcome(tmp_path, failing("Mismatch", f"{text}&#10;  the story"), failures=1, log=log)
 
 
 def test_what_the_bench_told_about_a_failure(tmp_path: Path) -> None:
@@ -140,17 +145,6 @@ def test_failures_of_one_field_by_one_rule_are_one_group() -> None:
     assert text.signature == "ValueError: # of # left"
 
 
-def test_simulator_error_after_passing_tests(tmp_path: Path) -> None:
-    verdict = outcome(tmp_path, case(), exit_code=1, log="[2000] %Error: tb_top.v:10: boom\n")
-    assert (verdict.status, verdict.message) == (FAILED, "[2000] %Error: tb_top.v:10: boom")
-
-
-def test_pass_without_simulated_time(tmp_path: Path) -> None:
-    verdict = outcome(tmp_path, case(duration=0))
-    assert verdict.status == FAILED
-    assert "0 ns" in verdict.message
-
-
 def test_first_error_ignores_colours_and_closing_words(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("\x1b[31m** ERROR **\x1b[0m\n1ns \x1b[31mERROR\x1b[0m  real cause\n")
@@ -158,8 +152,6 @@ def test_first_error_ignores_colours_and_closing_words(tmp_path: Path) -> None:
 
 
 def test_filter_takes_one_test_only() -> None:
-    import re
-
     pattern = job_filter(Job("tb.tests.test_x", "test_x", "test_a", 4, "default", "verilator"))
     names = ["tb.tests.test_x.test_a", "tb.tests.test_x.test_a/n=1", "tb.tests.test_x.test_ab"]
     assert [bool(re.search(pattern, name)) for name in names] == [True, True, False]

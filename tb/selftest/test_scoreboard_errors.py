@@ -13,20 +13,21 @@ from models.codes import ArmType, CqStatus, TraceOp
 from models.host.control import make_args
 from models.trace import encode_cq
 from tb.env.defs import Reg
-from tb.env.harness.records import Command, Completion, MemWrite, Record, Trace
+from tb.env.harness.records import Command, Completion, MemWrite, Trace
 from tb.env.pins import Pins
 from tb.env.scoreboard.context import look_patience
 from tb.env.scoreboard.scoreboard import ALLOWANCES, Mismatch, Scoreboard
 from tb.selftest.mutations import (
     EVENT_ID,
-    Records,
     change,
     double,
     drop,
+    fails,
     index,
-    judge,
     put,
+    right,
     spoiled,
+    wrong,
 )
 from tb.selftest.streams import PARAMS, VECTOR, Stream
 
@@ -36,7 +37,7 @@ ANY, SOLICITED = ArmType.ANY, ArmType.SOLICITED
 # -- errors of the queue -------------------------------------------------------------------------
 
 
-def overflowed() -> Stream:
+def test_overflow() -> None:
     stream = Stream().ready(1, reservation=False, log2=1)
     stream.doorbell(0, ANY)
     stream.complete(0, stream.cqe(), stream.cqe(), credit=False)
@@ -47,23 +48,15 @@ def overflowed() -> Stream:
     stream.tick()
     stream.traced(TraceOp.OVERFLOW, 0, 0, lambda: stream.engine.overflow(0))
     stream.tick()
-    status = CqStatus.BUFFER_OVERFLOW
-    stream.traced(TraceOp.CQ_ERROR, 0, status, lambda: stream.engine.cq_error(0, status))
-    return stream
-
-
-def test_overflow() -> None:
-    stream = overflowed()
+    stream.cq_error(CqStatus.BUFFER_OVERFLOW)
     stream.arrive(0, stream.cqe())  # dropped
-    judge(stream.records, ("memory",))
+    right(stream, ("memory",))
     spoiled(stream, r"overflows not told|without", drop, Trace, op=TraceOp.CQ_ERROR)
     spoiled(stream, "before the step", double, Trace, op=TraceOp.OVERFLOW)
     spoiled(stream, "overflow error without an overflow", drop, Trace, op=TraceOp.OVERFLOW)
-    records = list(stream.records)
-    drop(records, Completion, 1)
-    drop(records, Completion, 1)
-    with pytest.raises(Mismatch, match="without a completion that could overflow"):
-        judge(records)
+    for _ in range(2):
+        drop(stream.records, Completion, 1)
+    fails(stream, "without a completion that could overflow")
 
 
 def test_overflow_with_room_is_wrong() -> None:
@@ -72,43 +65,27 @@ def test_overflow_with_room_is_wrong() -> None:
     stream.arrive(0, stream.cqe())
     old = stream.state(0, 0)
     stream.add(Trace(stream.tick(), 0, TraceOp.OVERFLOW, 0, False, 0, 0, old, old | 1 << 32))
-    with pytest.raises(Mismatch, match="although an entry is free"):
-        judge(stream.records)
+    fails(stream, "although an entry is free")
 
 
 def test_failed_entry_write() -> None:
     stream = Stream().ready()
     stream.doorbell(0, SOLICITED)
-    stream.credit()
-    cqe = stream.cqe()
-    stream.arrive(0, cqe)
-    stream.place(0, cqe)
+    stream.placed()
     stream.write()
     stream.answer(resp=2)
     stream.tick()
-    status = CqStatus.INTERNAL_ERROR
-    operand = status | 1 << 2
-    stream.traced(TraceOp.CQ_ERROR, 0, operand, lambda: stream.engine.cq_error(0, status, 1))
+    stream.cq_error(CqStatus.INTERNAL_ERROR, 1)
     stream.call()
-    judge(stream.records)
-    spoiled(
-        stream,
-        "the oldest answer",
-        change,
-        Trace,
-        op=TraceOp.CQ_ERROR,
-        to={"operand": status | 2 << 2},
-    )
-    spoiled(
-        stream, "CQ_ERROR with operand 0x3", change, Trace, op=TraceOp.CQ_ERROR, to={"operand": 3}
-    )
+    right(stream)
+    error = CqStatus.INTERNAL_ERROR
+    for operand, match in ((error | 2 << 2, "the oldest answer"), (3, "CQ_ERROR with operand 0x3")):
+        spoiled(stream, match, change, Trace, op=TraceOp.CQ_ERROR, to={"operand": operand})
 
 
 @pytest.mark.parametrize("failures", [1, 2, 3, 4])
 def test_failed_event_writes(failures: int) -> None:
-    stream = Stream().ready()
-    stream.doorbell(0, ANY)
-    stream.complete()
+    stream = Stream().due()
     for _ in range(failures):
         stream.event()
         stream.event_answer(resp=2)
@@ -116,133 +93,86 @@ def test_failed_event_writes(failures: int) -> None:
         stream.call()
     else:
         # The host is told of the hole.
-        with pytest.raises(Mismatch, match="no interrupt of EQ"):
-            judge(stream.records)
+        fails(stream, "no interrupt of EQ")
         stream.interrupt()
-    judge(stream.records)
-    spoiled(
-        stream,
-        "says otherwise",
-        change,
-        Trace,
-        -1,
-        op=TraceOp.EVENT_FAILED,
-        to={"operand": lambda v: v ^ 1},
-    )
+    to = {"operand": lambda v: v ^ 1}
+    wrong(stream, "says otherwise", change, Trace, -1, op=TraceOp.EVENT_FAILED, to=to)
     if failures < 4:
         # Without the new status.
-        spoiled(
-            stream,
-            "event entry",
-            change,
-            MemWrite,
-            -1,
-            axi_id=EVENT_ID,
-            to={"data": lambda v: v & ~(2 << 24)},
-        )
+        to = {"data": lambda v: v & ~(2 << 24)}
+        spoiled(stream, "event entry", change, MemWrite, -1, axi_id=EVENT_ID, to=to)
 
 
 # -- moderation --------------------------------------------------------------------------------
 
 
-def moderated(release: bool) -> Stream:
-    """Two entries make a callback ripe; the engine's look releases it, or never comes."""
-    stream = Stream().ready(moderation=(2, 0xFFFF))
+def moderated(count: int) -> Stream:
+    """Two entries make a callback due, which waits for its count or for the engine's look."""
+    stream = Stream().ready(moderation=(count, 0xFFFF))
     stream.doorbell(0, ANY)
     stream.complete(0, stream.cqe(), stream.cqe())
     stream.tick(20)
-    if release:
-        stream.traced(TraceOp.MODERATION, 0, 0, lambda: stream.engine.moderation(0))
-        stream.call()
     return stream
 
 
 def test_moderated_callback_is_not_lost() -> None:
-    judge(moderated(True).records)
-    board = Scoreboard(PARAMS)
-    stream = moderated(False)
+    stream, board = moderated(2), Scoreboard(PARAMS)
     board(stream.records)
     assert board.grace(stream.cycle) == 2 * PARAMS.num_cq + 48
     board.finish(now=stream.cycle)
     with pytest.raises(Mismatch, match="callback due since cycle"):
         board.finish(now=stream.cycle + 60)
+    stream.look()
+    stream.call()
+    right(stream)
 
 
 def test_moderated_callback_may_wait_for_its_count() -> None:
-    stream = Stream().ready(moderation=(3, 0xFFFF))
-    stream.doorbell(0, ANY)
-    stream.complete(0, stream.cqe(), stream.cqe())
-    board = Scoreboard(PARAMS)
+    stream, board = moderated(3), Scoreboard(PARAMS)
     board(stream.records)
     assert board.grace(stream.cycle) == 0
     board.finish(now=stream.cycle + 10_000)
-
-
-def look_after(cycles: int) -> list[Record]:
-    """A callback whose interval ends with the look this many cycles after it became due; the
-    consumer rings meanwhile.
-    """
-    stream = Stream().ready(moderation=(0xFFFF, 3))
-    stream.doorbell(0, ANY)
-    stream.complete()
-    due = stream.engine.cqs[0].due_time
-    stream.doorbell(0, ANY)
-    stream.tick(due + cycles - stream.cycle)
-    stream.traced(TraceOp.MODERATION, 0, 0, lambda: stream.engine.moderation(0))
-    stream.call()
-    return stream.records
+    stream.look()
+    fails(stream, "MODERATION that changes nothing")
 
 
 def test_look_comes_in_time() -> None:
+    """The interval of a callback ends with the look; the consumer rings meanwhile."""
     latest = (3 + 2) * PARAMS.mod_tick + look_patience(PARAMS.num_cq, 1)
-    judge(look_after(latest))
-    with pytest.raises(Mismatch, match="moderated callback waits"):
-        judge(look_after(latest + 1))
-
-
-def test_look_that_changes_nothing() -> None:
-    stream = Stream().ready(moderation=(3, 0xFFFF))
-    stream.doorbell(0, ANY)
-    stream.complete()
-    stream.traced(TraceOp.MODERATION, 0, 0, lambda: stream.engine.moderation(0))
-    with pytest.raises(Mismatch, match="MODERATION that changes nothing"):
-        judge(stream.records)
+    for cycles in (latest, latest + 1):
+        stream = Stream().due(moderation=(0xFFFF, 3))
+        due = stream.engine.cqs[0].due_time
+        stream.doorbell(0, ANY)
+        stream.tick(due + cycles - stream.cycle)
+        stream.look()
+        stream.call()
+        right(stream) if cycles == latest else fails(stream, "moderated callback waits")
 
 
 # -- commands in flight ----------------------------------------------------------------------------
 
 
-def modify(stream: Stream, arm: ArmType, new: bool) -> list[Record]:
+def test_settings_count_from_some_moment_of_the_command() -> None:
     """An arm over a new completion while MODIFY_CQ sets the typed reading; ``new``: it counts."""
-    stream.ready()
-    stream.complete()
-    config = CqConfig(4, typed=True)
-    words = make_args(0, config=config).words
-    start = stream.tick()
-    if new:
-        stream.engine.modify(0, config)
-    stream.doorbell(0, arm)
-    if not new:
-        stream.engine.modify(0, config)
-    stream.add(Command(stream.tick(), start, codes.Command.MODIFY_CQ, words, 0, (0,) * 8))
-    if stream.engine.cqs[0].running:
-        stream.call()
-    return stream.records
-
-
-@pytest.mark.parametrize("new", [False, True])
-def test_settings_count_from_some_moment_of_the_command(new: bool) -> None:
-    judge(modify(Stream(), SOLICITED, new))
-
-
-def test_settings_do_not_count_without_a_command() -> None:
-    records: Records = modify(Stream(), SOLICITED, True)
-    drop(records, Command, -1)
-    with pytest.raises(Mismatch, match="the model has a callback"):
-        judge(records)
+    for new in (False, True):
+        stream = Stream().ready()
+        stream.complete()
+        config = CqConfig(4, typed=True)
+        words, start = make_args(0, config=config).words, stream.tick()
+        if new:
+            stream.engine.modify(0, config)
+        stream.doorbell(0, SOLICITED)
+        if not new:
+            stream.engine.modify(0, config)
+        stream.add(Command(stream.tick(), start, codes.Command.MODIFY_CQ, words, 0, (0,) * 8))
+        if stream.engine.cqs[0].running:
+            stream.call()
+        right(stream)
+    drop(stream.records, Command, -1)
+    fails(stream, "the model has a callback")
     board = Scoreboard(PARAMS, commanding=lambda: False)
     with pytest.raises(Mismatch, match="the model has a callback"):
-        board(records)
+        board(stream.records)
 
 
 def test_a_host_that_does_not_read_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,43 +201,30 @@ def test_query() -> None:
     stream = Stream().standard()
     stream.command(codes.Command.QUERY_CQ, make_args(0).words)
     stream.command(codes.Command.QUERY_EQ, make_args(1).words)
-    judge(stream.records)
+    right(stream)
     for code, outs in ((codes.Command.QUERY_CQ, 6), (codes.Command.QUERY_EQ, 4)):
-        for number in range(outs):
-            records: Records = list(stream.records)
-            at = index(records, Command, code=code)
-            values = list(records[at].outs)
-            values[number] ^= 1
-            records[at] = records[at]._replace(outs=tuple(values))
-            with pytest.raises(Mismatch, match="QUERY"):
-                judge(records)
+        at = index(stream.records, Command, code=code)
+        values = stream.records[at].outs  # type: ignore[union-attr]
+        for n in range(outs):
+            spoiled(stream, "QUERY", put, at, outs=(*values[:n], values[n] ^ 1, *values[n + 1 :]))
 
 
 def test_resize() -> None:
     stream = Stream().standard()
     stream.resize_cq(0, 3)
     stream.complete()
-    judge(stream.records)
-    spoiled(stream, "RESIZE at 0", change, Trace, op=TraceOp.RESIZE, to={"operand": 0})
-    spoiled(
-        stream,
-        "switch index 0",
-        change,
-        Command,
-        code=codes.Command.RESIZE_CQ,
-        to={"outs": (0,) * 8},
-    )
+    wrong(stream, "RESIZE at 0", change, Trace, op=TraceOp.RESIZE, to={"operand": 0})
+    code = codes.Command.RESIZE_CQ
+    spoiled(stream, "switch index 0", change, Command, code=code, to={"outs": (0,) * 8})
 
 
 def test_resize_refused() -> None:
     stream = Stream().standard()
     for _ in range(3):
         stream.credit()
-    words = make_args(0, base=0x8000, log2=1).words
-    stream.command(codes.Command.RESIZE_CQ, words)
-    judge(stream.records)
-    for wrong, message in ((0x4E, "answered 0x4e"), (0, "left the steps")):
-        spoiled(stream, message, put, -1, result=wrong)
+    stream.command(codes.Command.RESIZE_CQ, make_args(0, base=0x8000, log2=1).words)
+    for result, message in ((0x4E, "answered 0x4e"), (0, "left the steps")):
+        wrong(stream, message, put, -1, result=result)
 
 
 def test_resize_of_an_event_queue_while_events_are_written() -> None:
@@ -315,18 +232,14 @@ def test_resize_of_an_event_queue_while_events_are_written() -> None:
     stream = Stream().standard()
     stream.doorbell(0, ANY)
     stream.complete()
-    args = make_args(1, base=0x9000, log2=3)
+    args, code = make_args(1, base=0x9000, log2=3), codes.Command.RESIZE_EQ
     start = stream.tick()
     switch = stream.engine.eqs[1].resize(0x9000, 3)
     stream.event()
-    outs = (switch, *(0,) * 7)
-    stream.add(Command(stream.tick(), start, codes.Command.RESIZE_EQ, args.words, 0, outs))
+    stream.add(Command(stream.tick(), start, code, args.words, 0, (switch, *(0,) * 7)))
     stream.event_answer()
     stream.interrupt()
-    judge(stream.records)
-    spoiled(
-        stream, "event entry", change, Command, code=codes.Command.RESIZE_EQ, to={"outs": (1,) * 8}
-    )
+    wrong(stream, "event entry", change, Command, code=code, to={"outs": (1,) * 8})
 
 
 def test_vector_changes_while_an_interrupt_waits() -> None:
@@ -336,29 +249,23 @@ def test_vector_changes_while_an_interrupt_waits() -> None:
         stream.complete()
         stream.event()
         stream.event_answer()
-        words = make_args(1, vector=9).words
-        stream.command(codes.Command.MODIFY_EQ, words)
+        stream.command(codes.Command.MODIFY_EQ, make_args(1, vector=9).words)
         stream.interrupt(vector)
-        judge(stream.records)
+        right(stream)
     stream.doorbell(0, ANY)
     stream.returns()
     stream.complete()
     stream.call()  # raises the old vector
-    with pytest.raises(Mismatch, match="interrupt 7"):
-        judge(stream.records)
+    fails(stream, "interrupt 7")
 
 
 def test_destroy_pending() -> None:
-    stream = Stream().ready()
-    stream.doorbell(0, ANY)
-    stream.complete()
-    stream.call()
+    stream = Stream().called()
     assert not stream.destroy_cq()
     stream.returns()
     assert stream.destroy_cq()
     stream.create_cq(0)
-    judge(stream.records)
-    spoiled(stream, "DESTROY", change, Trace, op=TraceOp.DESTROY, to={"operand": 1})
+    wrong(stream, "DESTROY", change, Trace, op=TraceOp.DESTROY, to={"operand": 1})
 
 
 # -- the scoreboard's own encoding ---------------------------------------------------------------

@@ -6,26 +6,20 @@ wrong with one change.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 
-from models.codes import ArmType, TraceOp
+from models.codes import ArmType, ResultType, TraceOp
+from models.cq.queue import Placement
 from models.host.doorbell import pack_doorbell, pack_return
 from models.layouts import CB_RETURN, CQ_DB
 from tb.env.harness.records import Completion, CreditAnswer, CreditRequest, MemWrite, Trace
 from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
-from tb.selftest.mutations import Records, change, index, judge, put, spoiled
+from tb.selftest.mutations import Records, change, fails, index, put, right, spoiled, wrong
 from tb.selftest.streams import PARAMS, Stream
 
-ANY, SOLICITED = ArmType.ANY, ArmType.SOLICITED
-
-
 # -- doorbells -----------------------------------------------------------------------------------
-
-
-def refused(stream: Stream, word: int, cause: int, offset: int = CQ_DB, page: int = 1) -> None:
-    stream.request(offset, word, page)
-    stream.respond(cause)
 
 
 @pytest.mark.parametrize(
@@ -44,139 +38,118 @@ def refused(stream: Stream, word: int, cause: int, offset: int = CQ_DB, page: in
 )
 def test_causes(word: int, offset: int, page: int, cause: int) -> None:
     stream = Stream().standard()
-    refused(stream, word, cause, offset, page)
-    judge(stream.records)
-    for wrong in {0, 8, 0x0B, 0x0C} - {cause}:
+    stream.request(offset, word, page)
+    stream.respond(cause)
+    right(stream)
+    for other in {0, 8, 0x0B, 0x0C} - {cause}:
         match = "expected|right would be|no step"
-        spoiled(stream, match, put, -1, cause=wrong, resp=2 if wrong else 0)
+        spoiled(stream, match, put, -1, cause=other, resp=2 if other else 0)
 
 
 def test_window_of_a_refusal() -> None:
     """Both sides of a change while the doorbell waits are right, nothing else is."""
-    for cause, right in ((0x0B, True), (0x0A, False), (0x08, False)):
-        stream = Stream().standard()
-        stream.credit()
-        cqe = stream.cqe()
-        stream.arrive(0, cqe)
-        stream.place(0, cqe)
-        ahead = stream.engine.cqs[0].cons + 1
-        stream.request(CQ_DB, pack_doorbell(0, ahead))
-        stream.write()
-        stream.respond(cause)
-        stream.answer()
-        stream.publish(0)
-        if right:
-            judge(stream.records)
-        else:
-            with pytest.raises(Mismatch, match="right would be"):
-                judge(stream.records)
+    stream = Stream().standard()
+    stream.placed()
+    stream.request(CQ_DB, pack_doorbell(0, stream.engine.cqs[0].cons + 1))
+    stream.write()
+    stream.respond(0x0B)
+    answer = len(stream.records) - 1
+    stream.answered_write()
+    right(stream)
+    for cause in (0x0A, 0x08):
+        spoiled(stream, "right would be", put, answer, cause=cause)
 
 
 def test_refusal_is_judged_in_doorbell_order() -> None:
     """The doorbell in front of it was accepted: states before that one do not count."""
-    stream = Stream().ready()
-    stream.doorbell(0, ANY)
-    stream.complete()
-    stream.call()
+    stream = Stream().called()
     stream.request(CB_RETURN, pack_return(0))
     stream.request(CB_RETURN, pack_return(0))
     stream.tick()
     stream.traced(TraceOp.CB_RETURN, 0, 0, lambda: stream.engine.cb_return(0))
     stream.respond()
     stream.respond(0x0C)
-    judge(stream.records)
-    records: Records = list(stream.records)
-    # The other way round: the first one refused while a callback is in progress.
-    records[-2] = records[-2]._replace(resp=2, cause=0x0C)
-    records[-1] = records[-1]._replace(resp=0, cause=0)
-    with pytest.raises(Mismatch, match="right would be: OK"):
-        judge(records)
+
+    def spoil(records: Records) -> None:
+        """The other way round: the first one refused while a callback is in progress."""
+        put(records, -2, resp=2, cause=0x0C)
+        put(records, -1, resp=0, cause=0)
+
+    wrong(stream, "right would be: OK", spoil)
 
 
-@pytest.mark.parametrize("before, right", [(3, True), (4, False)])
-def test_refusal_behind_an_accepted_doorbell(before: int, right: bool) -> None:
+def test_refusal_behind_an_accepted_doorbell() -> None:
     """The record of the accepted one comes five cycles after it, that of a write one cycle: the
     refused one was executed before the write, or had to be accepted.
     """
-    stream = Stream().standard()
-    stream.credit()
-    cqe = stream.cqe()
-    stream.arrive(0, cqe)
-    stream.place(0, cqe)
-    cons = stream.engine.cqs[0].cons
-    stream.request(CQ_DB, pack_doorbell(0, cons))
-    stream.request(CQ_DB, pack_doorbell(0, cons + 1))
-    stream.write()
-    stream.tick(before)
-    stream.ring(0, cons)
-    stream.respond()
-    stream.respond(0x0B)
-    stream.answer()
-    stream.publish(0)
-    if right:
-        judge(stream.records)
-    else:
-        with pytest.raises(Mismatch, match="right would be: OK"):
-            judge(stream.records)
+    for before in (3, 4):
+        stream = Stream().standard()
+        stream.placed()
+        cons = stream.engine.cqs[0].cons
+        for number in (cons, cons + 1):
+            stream.request(CQ_DB, pack_doorbell(0, number))
+        stream.write()
+        stream.tick(before)
+        stream.ring(0, cons)
+        for cause in (0, 0x0B):
+            stream.respond(cause)
+        stream.answered_write()
+        right(stream) if before == 3 else fails(stream, "right would be: OK")
 
 
 def test_index_beyond_what_is_written_is_not_accepted() -> None:
     stream = Stream().ready()
-    stream.credit()
-    cqe = stream.cqe()
-    stream.arrive(0, cqe)
-    stream.place(0, cqe)
+    stream.placed()
     stream.write()
     stream.doorbell(0, polled=1)
-    stream.answer()
-    stream.tick()
-    stream.publish(0)
-    judge(stream.records)
-    records: Records = list(stream.records)
-    write, bell = index(records, MemWrite), index(records, Trace, op=TraceOp.DOORBELL)
-    moved = records.pop(write)
-    records.insert(bell, moved._replace(cycle=records[bell].cycle))
-    with pytest.raises(Mismatch, match="the model refuses it: BAD_INDEX"):
-        judge(records)
+    stream.answered_write()
+
+    def spoil(records: Records) -> None:
+        write, bell = index(records, MemWrite), index(records, Trace, op=TraceOp.DOORBELL)
+        records.insert(bell, records.pop(write)._replace(cycle=records[bell].cycle))
+
+    wrong(stream, "the model refuses it: BAD_INDEX", spoil)
 
 
 # -- rules on pins alone -------------------------------------------------------------------------
 
 
-def test_callback_without_an_arm_at_the_pins() -> None:
-    """Trace and model agree on a call; the pins know of no arm."""
-    board = Scoreboard(PARAMS)
-    stream = Stream().ready()
-    stream.doorbell(0, ANY)
-    stream.complete()
-    board(stream.records)
+def no_arm(board: Scoreboard) -> None:
     board.checks.doorbells.arms[0] = 0
-    done = len(stream.records)
-    stream.event()
-    with pytest.raises(Mismatch, match="CQ-06: callback 1 after 0 arm"):
-        board(stream.records[done:])
+
+
+def no_return(board: Scoreboard) -> None:
+    board.checks.doorbells.returns[0] = 0
+
+
+def not_acknowledged(board: Scoreboard) -> None:
+    board.checks.memory.pins[0].under_way = True
+
+
+def one_acknowledged(board: Scoreboard) -> None:
+    board.checks.memory.pins[0].acked = 1
 
 
 @pytest.mark.parametrize(
-    "spoil, message",
+    "calls, spoil, message",
     [
-        (
-            lambda b: b.checks.doorbells.returns.__setitem__(0, 0),
-            "CQ-11: callback while the one before",
-        ),
-        (lambda b: setattr(b.checks.memory.pins[0], "under_way", True), "is not acknowledged"),
-        (lambda b: setattr(b.checks.memory.pins[0], "acked", 1), "CQ-15: callback for 2 entries"),
+        (1, no_arm, "CQ-06: callback 1 after 0 arm"),
+        (2, no_return, "CQ-11: callback while the one before"),
+        (2, not_acknowledged, "is not acknowledged"),
+        (2, one_acknowledged, "CQ-15: callback for 2 entries"),
     ],
 )
-def test_second_callback_at_the_pins(spoil: Callable[[Scoreboard], object], message: str) -> None:
+def test_callback_at_the_pins(
+    calls: int, spoil: Callable[[Scoreboard], object], message: str
+) -> None:
+    """Trace and model agree on a call; the pins know of something that forbids it."""
     board = Scoreboard(PARAMS)
-    stream = Stream().ready()
-    stream.doorbell(0, ANY)
-    stream.complete()
-    stream.call()
-    stream.doorbell(0, ANY, 1)
-    stream.returns()
-    stream.complete()
+    stream = Stream().due()
+    if calls == 2:
+        stream.call()
+        stream.doorbell(0, ArmType.ANY, 1)
+        stream.returns()
+        stream.complete()
     board(stream.records)
     spoil(board)
     done = len(stream.records)
@@ -187,14 +160,11 @@ def test_second_callback_at_the_pins(spoil: Callable[[Scoreboard], object], mess
 
 def test_unread_event_is_not_overwritten() -> None:
     board = Scoreboard(PARAMS)
-    stream = Stream().ready()
-    stream.doorbell(0, ANY)
-    stream.complete()
+    stream = Stream().due()
     board(stream.records)
-    model = board.ctx.engine.eqs[1]
-    model.prod += 4  # as if four entries were there that nobody returned from
     done = len(stream.records)
-    stream.engine.eqs[1].prod += 4
+    for engine in (board.ctx.engine, stream.engine):
+        engine.eqs[1].prod += 4  # as if four entries were there that nobody returned from
     stream.event()
     with pytest.raises(Mismatch, match="nobody can have read"):
         board(stream.records[done:])
@@ -205,13 +175,8 @@ def test_unread_event_is_not_overwritten() -> None:
 
 def test_credits_beyond_the_ring() -> None:
     stream = Stream().standard()
-    for _ in range(4):
-        assert stream.credit(0)
-    assert not stream.credit(0)
-    judge(stream.records)
-    stream.records[-1] = CreditAnswer(stream.records[-1].cycle, True)
-    with pytest.raises(Mismatch, match="granted, at most 0 were free"):
-        judge(stream.records)
+    assert [stream.credit(0) for _ in range(5)] == [True] * 4 + [False]
+    wrong(stream, "granted, at most 0 were free", put, -1, granted=True)
 
 
 @pytest.mark.parametrize("data", [0, 3 << 16, 1 << 16 | 4, 1 << 18 | 1 << 16])
@@ -219,28 +184,18 @@ def test_malformed_credit_requests(data: int) -> None:
     stream = Stream().standard()
     stream.add(CreditRequest(stream.tick(), data))
     stream.add(CreditAnswer(stream.tick(), False))
-    judge(stream.records)
-    stream.records[-1] = CreditAnswer(stream.cycle, True)
-    with pytest.raises(Mismatch, match="malformed, but granted"):
-        judge(stream.records)
+    wrong(stream, "malformed, but granted", put, -1, granted=True)
 
 
 def test_refused_completions() -> None:
     stream = Stream().standard()
-    stream.arrive(0, stream.cqe())  # no credit
-    stream.arrive(2, stream.cqe())  # no such queue
-    stream.arrive(9, stream.cqe())  # no such number
-    assert judge(stream.records).checks.completions.bad_cq == 1
-
-
-def test_completion_without_a_credit_is_not_placed() -> None:
-    stream = Stream().standard()
     cqe = stream.cqe()
-    stream.arrive(0, cqe)
+    for cq in (2, 9, 0):  # no such queue, no such number, no credit
+        stream.arrive(cq, cqe)
+    assert right(stream).checks.completions.bad_cq == 1
     stream.engine.producers[0].granted += 1
     stream.place(0, cqe)
-    with pytest.raises(Mismatch, match="without a credit"):
-        judge(stream.records, ("memory",))
+    fails(stream, "without a credit", ("memory",))
 
 
 def test_silent_completions() -> None:
@@ -249,8 +204,97 @@ def test_silent_completions() -> None:
     cqe = stream.cqe()
     stream.arrive(0, stream.cqe(), cqe, silent=1)
     stream.place(0, cqe, back=1)
+    stream.written()
+    wrong(stream, "entry 3", change, Completion, -1, to={"silent": 2})
+
+
+# -- completions that may have been refused --------------------------------------------------------
+
+
+NO_BELLS = ("no_doorbells",)
+
+
+def race(*lanes: bytes) -> Stream:
+    """Completions without a credit, then a credit."""
+    stream = Stream().ready()
+    for lane in lanes:
+        stream.arrive(0, lane)
+    assert stream.credit(0)
+    return stream
+
+
+def cqes(count: int) -> list[bytes]:
+    """Contents that all differ, in context and class."""
+    stream = Stream()
+    return [stream.cqe(ResultType.RECEIVE, solicited=bool(i & 1)) for i in range(count)]
+
+
+@pytest.mark.parametrize("one, two", list(product(range(3), repeat=2)))
+def test_order_is_kept(one: int, two: int) -> None:
+    lanes = cqes(3)
+    stream = race(*lanes)
+    assert stream.credit(0)
+    # Both steps come before the first entry is written.
+    for i in (one, two):
+        stream.place(0, lanes[i])
+    for _ in range(2):
+        stream.write()
+    for _ in range(2):
+        stream.answered_write()
+    if one < two:
+        right(stream, NO_BELLS)
+    else:
+        fails(stream, r"queue 0 entry [01]", NO_BELLS)
+
+
+@pytest.mark.parametrize("before, credited", [(2, 0), (1, 2)])
+def test_what_was_no_candidate_is_not_placed(before: int, credited: int) -> None:
+    """Content of no completion; or one behind a completion that came with a credit."""
+    lanes = cqes(3)
+    stream = race(*lanes[:before])
+    for lane in lanes[before : before + credited]:
+        stream.arrive(0, lane)
+    stream.place(0, lanes[2])
+    stream.written()
+    fails(stream, "queue 0 entry 0", NO_BELLS)
+
+
+def test_lost_completion() -> None:
+    """The older one took the first credit; the one that came with a credit has no step."""
+    first, second = cqes(2)
+    stream = race(first)
+    assert stream.credit(0)
+    stream.arrive(0, second)
+    stream.place(0, first)
+    stream.written()
+    assert stream.engine.judge(0) is Placement.PLACED
+    fails(stream, "lost: the completion of cycle", NO_BELLS)
+    stream.place(0, second)
+    stream.written()
+    right(stream, NO_BELLS)
+
+
+def test_refusable_too_late() -> None:
+    """What happens between step and write does not make a lane refusable when it was its turn."""
+    first, second, third, later = cqes(4)
+    stream = race(first)
+    stream.arrive(0, second)
+    stream.arrive(0, third)
+    stream.place(0, third)
+    stream.tick(20)
+    stream.arrive(0, later)
     stream.write()
-    stream.answer()
-    stream.publish(0)
-    judge(stream.records)
-    spoiled(stream, "entry 3", change, Completion, -1, to={"silent": 2})
+    fails(stream, "queue 0 entry 0", NO_BELLS)
+
+
+def test_silent_lanes() -> None:
+    """A silent one between two candidates took the other credit."""
+    first, second = cqes(2)
+    stream = race(first)
+    stream.arrive(0, second, silent=1)
+    stream.place(0, back=1)
+    assert stream.credit(0)
+    stream.arrive(0, first)
+    stream.place(0, first)
+    stream.written()
+    right(stream, NO_BELLS)

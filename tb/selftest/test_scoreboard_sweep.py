@@ -10,22 +10,19 @@ from typing import Any
 
 import pytest
 
-from models.codes import TraceOp
 from tb.env.harness.records import Record, Trace
 from tb.env.scoreboard.explain import op_name
-from tb.env.scoreboard.scoreboard import Mismatch, Scoreboard
-from tb.selftest.mutations import Records, index, judge, judge_engine, put
+from tb.env.scoreboard.scoreboard import Mismatch
+from tb.selftest.engine_streams import EngineStream
+from tb.selftest.mutations import judge, right
 from tb.selftest.streams import Stream
-from tb.selftest.window_streams import WindowStream
 
-Judge = Callable[..., Scoreboard]
-
-STREAMS: dict[str, tuple[Callable[[], Stream], Judge]] = {
-    "completions": (lambda: Stream().standard(), judge),
-    "posts": (lambda: WindowStream().all_verbs(), judge_engine),
-    "receives": (lambda: WindowStream().all_receives(), judge_engine),
-    "keys": (lambda: WindowStream().all_windows(), judge_engine),
-    "two entries": (lambda: WindowStream().all_windows(two=True), judge_engine),
+STREAMS: dict[str, Callable[[], Stream]] = {
+    "completions": lambda: Stream().standard(),
+    "posts": lambda: EngineStream().all_verbs(),
+    "receives": lambda: EngineStream().all_receives(),
+    "keys": lambda: EngineStream().all_windows(),
+    "two entries": lambda: EngineStream().all_windows(two=True),
 }
 
 #: What may be otherwise in these streams, and why.
@@ -91,63 +88,18 @@ def spoiled(records: Sequence[Record]) -> Iterator[tuple[str, list[Record]]]:
 @pytest.mark.parametrize("name", STREAMS)
 def test_right_stream(name: str) -> None:
     """However it is cut into blocks."""
-    make, check = STREAMS[name]
-    records = make().records
+    stream = STREAMS[name]()
     for block in (1, 3, 1000):
-        assert check(records, block=block).judged == len(records)
-
-
-#: Of each stream a step, bits of its new state, and texts of the error that they make.
-TOLD: dict[str, tuple[TraceOp, int, int, tuple[str, ...]]] = {
-    "completions": (
-        *(TraceOp.EVENT_DONE, 0, 1 << 8),
-        ("CQ 0 in the model: READY", "due", "PUBLISH 0x5 CALLBACK(status 0)"),
-    ),
-    "posts": (
-        *(TraceOp.RETIRE, 0, 1 << 16),
-        (
-            "QP 0: failed yes, model no (DF-03, DF-12, DF-15): state after the step",
-            *("RETIRE 0x0: retired 1, failed", "POST 0x100: CONNECTED, tail 1, released 1"),
-        ),
-    ),
-    "receives": (
-        *(TraceOp.TAKE, 1, 1),
-        (
-            "QP 1: taken 0, model 1 (SRQ-02, SRQ-10, SRQ-13, SRQ-18): state after the step",
-            *("TAKE 1 0x50: taken 0, head 1", "WATERMARK 0 0x4", "in the model: QP 1 CONNECTED"),
-        ),
-    ),
-    "keys": (
-        *(TraceOp.BIND, 0, 1 << 64),
-        (
-            *("window 0: rights 3, model 2", "BIND 0 0x0: key 0x2800, valid"),
-            *("QP 0 CONNECTED, guarded, zone 5", "KEY_COMMAND 65535 0x48"),
-        ),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", TOLD)
-def test_error_tells_where_and_what(name: str) -> None:
-    """With the steps that led there."""
-    make, check = STREAMS[name]
-    op, cq, bits, texts = TOLD[name]
-    records: Records = make().records
-    at = index(records, Trace, op=op, cq=cq)
-    put(records, at, new=records[at].new ^ bits)
-    with pytest.raises(Mismatch) as caught:
-        check(records)
-    for text in (f"cycle {records[at].cycle}, seed 42", *texts):
-        assert text in str(caught.value)
+        judged = judge(stream.records, block=block, params=stream.params).judged
+        assert judged == len(stream.records)
 
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_everything_counts(name: str) -> None:
-    make, check = STREAMS[name]
-    records = make().records
-    check(records)
-    for what, wrong in spoiled(records):
+    stream = STREAMS[name]()
+    right(stream)
+    for what, wrong in spoiled(stream.records):
         if what not in HARMLESS:
             with pytest.raises(Mismatch):
-                check(wrong)
+                judge(wrong, params=stream.params)
                 pytest.fail(f"{what} does not count")

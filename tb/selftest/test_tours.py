@@ -26,19 +26,8 @@ from tb.runner.common import ROOT, RunnerError
 from tb.runner.discover import TOURS, Job, find_modules, select_jobs
 from tb.runner.finish import SimRun, conclude
 from tb.tours import arm, deferral, srq, window
+from tb.tours import graph as graphs
 from tb.tours.catalogue import GRAPHS, NAMES, explored
-from tb.tours.graph import (
-    Graph,
-    Outcome,
-    TourError,
-    Transition,
-    World,
-    explore,
-    pair_graph,
-    replay,
-    tour,
-    way,
-)
 from tb.tours.report import Driven, Row, rows
 
 
@@ -62,7 +51,7 @@ class Counter:
             if self.offers and self.rounds:
                 yield "more"
 
-    def act(self, action: str) -> Outcome:
+    def act(self, action: str) -> graphs.Outcome:
         if action == "look" or self.count is None:
             return ("again",) if self.hides and self.rounds else ("seen",)
         if action == "end":
@@ -74,14 +63,14 @@ class Counter:
 
 
 @pytest.fixture(name="graph")
-def small_graph() -> Graph:
-    return explore("counter: three", Counter())
+def small_graph() -> graphs.Graph:
+    return graphs.explore("counter: three", Counter())
 
 
-def walked(graph: Graph, leave_out: str = "") -> Driven:
+def walked(graph: graphs.Graph, leave_out: str = "") -> Driven:
     """What a test notes that sees everything, but for one action, as the graph says."""
     driven = Driven(graph)
-    for walk in tour(graph):
+    for walk in graphs.tour(graph):
         state = driven.starts(graph.states[0])
         for number in walk:
             step = graph.transitions[number]
@@ -95,34 +84,34 @@ def walked(graph: Graph, leave_out: str = "") -> Driven:
 # -- graphs and tours ------------------------------------------------------------------------------
 
 
-def test_explore(graph: Graph) -> None:
+def test_explore(graph: graphs.Graph) -> None:
     assert graph.states == [(0,), (1,), ("end",), (2,)]
     assert len(graph.transitions) == 3 * 3 + 1
-    assert graph.transitions[1] == Transition(0, "up", ("done",), 1)
-    assert explore("counter: three", Counter()).digest == graph.digest
-    assert explore("counter: other", Counter()).digest != graph.digest
+    assert graph.transitions[1] == graphs.Transition(0, "up", ("done",), 1)
+    assert graphs.explore("counter: three", Counter()).digest == graph.digest
+    assert graphs.explore("counter: other", Counter()).digest != graph.digest
 
 
 @pytest.mark.parametrize("world", [Counter(hides=True), Counter(offers=True)])
-def test_state_that_leaves_something_out(world: World) -> None:
-    with pytest.raises(TourError):
-        explore("counter", world, samples=2)
+def test_state_that_leaves_something_out(world: graphs.World) -> None:
+    with pytest.raises(graphs.TourError):
+        graphs.explore("counter", world, samples=2)
 
 
-def test_tour_takes_every_transition(graph: Graph) -> None:
-    walks = tour(graph)
+def test_tour_takes_every_transition(graph: graphs.Graph) -> None:
+    walks = graphs.tour(graph)
     assert {number for walk in walks for number in walk} == set(range(len(graph.transitions)))
     # Three ways into the state that nothing leaves: each but the last needs a new walk.
     assert len(walks) == 3
-    assert tour(graph) == walks
+    assert graphs.tour(graph) == walks
     for walk in walks:
-        replay(graph, Counter(), walk)
+        graphs.replay(graph, Counter(), walk)
 
 
-def test_tour_of_what_cannot_be_reached(graph: Graph) -> None:
-    graph.transitions.append(Transition(graph.number((9,)), "look", ("seen",), 0))
-    with pytest.raises(TourError, match="1 transitions cannot be reached"):
-        tour(graph)
+def test_tour_of_what_cannot_be_reached(graph: graphs.Graph) -> None:
+    graph.transitions.append(graphs.Transition(graph.number((9,)), "look", ("seen",), 0))
+    with pytest.raises(graphs.TourError, match="1 transitions cannot be reached"):
+        graphs.tour(graph)
 
 
 # -- the catalogue ---------------------------------------------------------------------------------
@@ -135,8 +124,8 @@ def test_walks_of_the_catalogue(name: str) -> None:
     """
     graph = explored(name)
     assert len(graph.transitions) > 300  # a graph that lost its actions proves nothing
-    for walk in tour(graph):
-        replay(graph, GRAPHS[name](), walk)
+    for walk in graphs.tour(graph):
+        graphs.replay(graph, GRAPHS[name](), walk)
 
 
 def test_catalogue_is_driven() -> None:
@@ -162,7 +151,7 @@ def test_page_tells_the_sizes() -> None:
     sizes = []
     for name in GRAPHS:
         graph = explored(name)
-        walks = tour(graph)
+        walks = graphs.tour(graph)
         counts = len(graph.states), len(graph.transitions), len(walks), sum(map(len, walks))
         sizes.append((name, *(f"{count:,}" for count in counts)))
     assert told == sizes
@@ -175,14 +164,14 @@ def test_page_tells_the_sizes() -> None:
         assert f" {count:,} " in page
 
 
-def _arm(rule: str) -> World:
+def _arm(rule: str) -> graphs.World:
     world = arm.ArmWorld(arm.Setup(wide=True))
     world.cq = arm_variants.BROKEN.get(rule, WHOLE).cq()
     world.cq.create(CqConfig(1 << arm.LOG2))
     return world
 
 
-def _deferral(rule: str) -> World:
+def _deferral(rule: str) -> graphs.World:
     world = deferral.DeferralWorld(deferral.Setup(("send", "read", "fenced")))
     world.qp = post_variants.BROKEN.get(rule, WHOLE).qp(0, deferral.PARAMS)
     world.qp.create(QpConfig(depth=2))
@@ -190,7 +179,7 @@ def _deferral(rule: str) -> World:
     return world
 
 
-def _srq(rule: str) -> World:
+def _srq(rule: str) -> graphs.World:
     world = srq.SrqWorld(srq.Setup(watermarks=(0, 1, 2, 3), lead=True))
     parts = receive_variants.BROKEN.get(rule, WHOLE)
     queue = parts.srq(0, srq.PARAMS, world.srq.regions)
@@ -204,7 +193,7 @@ def _srq(rule: str) -> World:
     return world
 
 
-def _window(rule: str) -> World:
+def _window(rule: str) -> graphs.World:
     world = window.WindowWorld(window.Setup(old=True, region=True))
     world.table = key_variants.BROKEN.get(rule, WHOLE).keys(window.PARAMS)
     for qp, rq in zip(world.qps, world.rqs, strict=True):
@@ -221,85 +210,87 @@ def _window(rule: str) -> World:
         ("window: keys", _window, ["MW-03", "MW-05", "MW-10", "MW-11"]),
     ],
 )
-def test_missing_rule_shows(name: str, world: Callable[[str], World], rules: list[str]) -> None:
+def test_missing_rule_shows(
+    name: str, world: Callable[[str], graphs.World], rules: list[str]
+) -> None:
     """The tour of a model finds each rule that an engine would lack."""
     graph = explored(name)
-    for walk in tour(graph):
-        replay(graph, world("none"), walk)
+    for walk in graphs.tour(graph):
+        graphs.replay(graph, world("none"), walk)
     for rule in rules:
-        with pytest.raises((TourError, ModelError)):
-            for walk in tour(graph):
-                replay(graph, world(rule), walk)
+        with pytest.raises((graphs.TourError, ModelError)):
+            for walk in graphs.tour(graph):
+                graphs.replay(graph, world(rule), walk)
 
 
 # -- pairs -----------------------------------------------------------------------------------------
 
 
-def test_pairs(graph: Graph) -> None:
+def test_pairs(graph: graphs.Graph) -> None:
     """Both actions are possible in the state, the second one behind the first, too."""
-    pairs = pair_graph(graph, ["up", "e*"])
+    pairs = graphs.pair_graph(graph, ["up", "e*"])
     there = [(step.source, step.action) for step in pairs.transitions]
     # Nothing can happen behind an end.
     assert there == [(n, f"up + {second}") for n in (0, 1, 3) for second in ("up", "end")]
     driven = Driven(pairs)
     for source, action in there[1:]:
         assert driven.meet(source, action, ("end",)) == graph.index["end",]
-    with pytest.raises(TourError, match=r"1 of 6 .*'up \+ up'"):
+    with pytest.raises(graphs.TourError, match=r"1 of 6 .*'up \+ up'"):
         driven.finish()
     assert driven.meet(*there[0], ("elsewhere",)) is None
     driven.finish()
 
 
-def test_way(graph: Graph) -> None:
-    assert way(graph, 0, {0}) == []
-    steps = way(graph, 0, {graph.index[(2,)]})
+def test_way(graph: graphs.Graph) -> None:
+    assert graphs.way(graph, 0, {0}) == []
+    steps = graphs.way(graph, 0, {graph.index[(2,)]})
     assert steps is not None
     assert [graph.transitions[n].action for n in steps] == ["up", "up"]
-    assert way(graph, graph.index["end",], {0}) is None
+    assert graphs.way(graph, graph.index["end",], {0}) is None
 
 
 # -- what a test notes -----------------------------------------------------------------------------
 
 
-def test_driven(graph: Graph) -> None:
+def test_driven(graph: graphs.Graph) -> None:
     driven = walked(graph)
     driven.finish()
     assert driven.seen == set(graph.transitions)
 
 
-def test_wrong_prediction_fails(graph: Graph) -> None:
+def test_wrong_prediction_fails(graph: graphs.Graph) -> None:
     driven = Driven(graph)
-    with pytest.raises(TourError, match="begins in"):
+    with pytest.raises(graphs.TourError, match="begins in"):
         driven.starts((1,))
     assert driven.starts((0,)) == 0
     driven.ahead(0, (0,))
-    with pytest.raises(TourError, match=r"\(0,\) has become \(1,\) by itself"):
+    with pytest.raises(graphs.TourError, match=r"\(0,\) has become \(1,\) by itself"):
         driven.ahead(0, (1,))
-    with pytest.raises(TourError, match=r"outcome \('seen',\), expected \('done',\)"):
+    with pytest.raises(graphs.TourError, match=r"outcome \('seen',\), expected \('done',\)"):
         driven.note(0, "up", ("seen",), (1,))
-    with pytest.raises(TourError, match=r"state \(2,\), expected \(1,\)"):
+    with pytest.raises(graphs.TourError, match=r"state \(2,\), expected \(1,\)"):
         driven.note(0, "up", ("done",), (2,))
-    with pytest.raises(TourError, match="no action 'down'"):
+    with pytest.raises(graphs.TourError, match="no action 'down'"):
         driven.note(0, "down", ("done",), (2,))
     assert not driven.seen, "what was not as predicted does not count"
     assert driven.note(0, "up", ("done",), (1,)) == 1
     assert len(driven.seen) == 1
 
 
-def test_missing_transition_fails(graph: Graph) -> None:
-    with pytest.raises(TourError, match=r"3 of 10 transitions not driven: .*'up'"):
+def test_missing_transition_fails(graph: graphs.Graph) -> None:
+    with pytest.raises(graphs.TourError, match=r"3 of 10 transitions not driven: .*'up'"):
         walked(graph, leave_out="up").finish()
 
 
 # -- the report ------------------------------------------------------------------------------------
 
 
-def test_rows(graph: Graph, tmp_path: Path) -> None:
-    other = explore("counter: other", Counter())
+def test_rows(graph: graphs.Graph, tmp_path: Path) -> None:
+    other = graphs.explore("counter: other", Counter())
     walked(graph).write(tmp_path / "a.json")
     walked(other, leave_out="look").write(tmp_path / "b.json")
-    files, graphs = sorted(tmp_path.glob("*.json")), {graph.name: graph, other.name: other}
-    full, part = rows(files, graphs)
+    files, known = sorted(tmp_path.glob("*.json")), {graph.name: graph, other.name: other}
+    full, part = rows(files, known)
     assert (full.states, full.reachable, full.driven, full.missing) == (4, 10, 10, "")
     assert (part.driven, part.missing) == (6, "(0,), 'look'")
     assert tours.gaps([full, part]) == [
@@ -312,17 +303,17 @@ def test_rows(graph: Graph, tmp_path: Path) -> None:
     assert tours.gaps([replace(full, reachable=0, driven=0)]), "nothing is not everything"
 
 
-def test_report_of_another_graph(graph: Graph, tmp_path: Path) -> None:
+def test_report_of_another_graph(graph: graphs.Graph, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     walked(graph).write(path)
     other = Counter()
     other.act("up")
-    with pytest.raises(TourError, match="another graph"):
-        rows([path], {graph.name: explore(graph.name, other)})
+    with pytest.raises(graphs.TourError, match="another graph"):
+        rows([path], {graph.name: graphs.explore(graph.name, other)})
     data = json.loads(path.read_text())
     data["seen"].append([0, "up", ["done"], 2])
     path.write_text(json.dumps(data))
-    with pytest.raises(TourError, match="has no Transition"):
+    with pytest.raises(graphs.TourError, match="has no Transition"):
         rows([path], {graph.name: graph})
 
 
@@ -331,14 +322,14 @@ def _job(name: str) -> Job:
     return Job(f"tb.tests.{module}", module, test, 1, "engine_small", "verilator")
 
 
-def test_collect(graph: Graph, tmp_path: Path) -> None:
+def test_collect(graph: graphs.Graph, tmp_path: Path) -> None:
     """A part of the tours tells nothing, all of them tell of every graph."""
     one = _job("test_tour_arm.ArmLivesTour")
     walked(graph).write(tmp_path / one.id)
     names = ["counter: three", "counter: other"]
 
-    def graph_of(name: str) -> Graph:
-        return explore(name, Counter())
+    def graph_of(name: str) -> graphs.Graph:
+        return graphs.explore(name, Counter())
 
     def collect(jobs: list[Job], names: list[str]) -> list[Row]:
         return tours.collect(jobs, lambda job: tmp_path / job.id, names, graph_of)

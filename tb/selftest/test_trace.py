@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,60 +22,40 @@ ROWS = [Row("r1", ("A-1",), "what", ("m.One", "m.Two")), Row("r2", ("A-2",), "wh
 RESULTS = {"m.One": [True, True], "m.Two": [True]}
 FAULT = Fault("f", "what", ("A-1",), "a.v", "x", "y", {"m.One": ""})
 BIN = {"g/c": ("A-2",)}
+NOT_PASSED = [
+    "requirement A-2: no test of its rows has passed",
+    *("row r1: m.Two has not passed", "row r2: m.Two has not passed"),
+]
 
 
-def gaps(
-    results: dict[str, list[bool]] | None = None,
-    hits: dict[str, int] | None = None,
-    faults: list[Fault] | None = None,
-    bins: dict[str, tuple[str, ...]] | None = None,
-    proofs: tuple[Proof, ...] = (),
-) -> list[str]:
-    return trace_gaps(
-        ROWS,
-        RESULTS if results is None else results,
-        {"g/c": 3} if hits is None else hits,
-        [FAULT] if faults is None else faults,
-        proofs,
-        BIN if bins is None else bins,
-        ["A-1", "A-2"],
-    )
-
-
-def test_complete() -> None:
-    assert gaps() == []
-
-
-@pytest.mark.parametrize("outcome", [[], [True, False]])
-def test_test_that_has_not_passed(outcome: list[bool]) -> None:
-    assert gaps({"m.One": [True], "m.Two": outcome}) == [
-        "requirement A-2: no test of its rows has passed",
-        "row r1: m.Two has not passed",
-        "row r2: m.Two has not passed",
-    ]
-
-
-def test_bin_that_was_not_hit() -> None:
-    assert gaps(hits={}) == ["bin 'g/c' was not hit"]
-    assert gaps(hits={"g/c": 0}) == ["bin 'g/c' was not hit"]
+def gaps(**given: Any) -> list[str]:
+    values: dict[str, Any] = {"results": RESULTS, "hits": {"g/c": 3}, "faults": [FAULT]}
+    values |= {"proofs": (), "bins": BIN, "scope": ["A-1", "A-2"]} | given
+    return trace_gaps(ROWS, **values)
 
 
 @pytest.mark.parametrize(
-    "named, why",
-    [((), "bin 'g/c' names no requirement"), (("B-1",), "bin 'g/c': no such requirement: B-1")],
+    ("given", "wanted"),
+    [
+        ({}, []),
+        ({"results": {**RESULTS, "m.Two": []}}, NOT_PASSED),
+        ({"results": {**RESULTS, "m.Two": [True, False]}}, NOT_PASSED),
+        ({"hits": {}}, ["bin 'g/c' was not hit"]),
+        ({"hits": {"g/c": 0}}, ["bin 'g/c' was not hit"]),
+        ({"bins": {"g/c": ()}}, ["bin 'g/c' names no requirement"]),
+        ({"bins": {"g/c": ("B-1",)}}, ["bin 'g/c': no such requirement: B-1"]),
+        (
+            {"faults": [replace(FAULT, requirements=("A-1", "A-9"))]},
+            ["fault f: no such requirement: A-9"],
+        ),
+        (
+            {"proofs": (Proof("p", "what", ("A-9",), "m", "f_p", ("a.v",), "pdr", 1),)},
+            ["proof p: no such requirement: A-9"],
+        ),
+    ],
 )
-def test_bin_without_requirement(named: tuple[str, ...], why: str) -> None:
-    assert gaps(bins={"g/c": named}) == [why]
-
-
-def test_fault_of_an_unknown_requirement() -> None:
-    fault = Fault("f", "what", ("A-1", "A-9"), "a.v", "x", "y", {"m.One": ""})
-    assert gaps(faults=[fault]) == ["fault f: no such requirement: A-9"]
-
-
-def test_proof_of_an_unknown_requirement() -> None:
-    proof = Proof("p", "what", ("A-9",), "m", "f_p", ("a.v",), "pdr", 1)
-    assert gaps(proofs=(proof,)) == ["proof p: no such requirement: A-9"]
+def test_gaps(given: dict[str, Any], wanted: list[str]) -> None:
+    assert gaps(**given) == wanted
 
 
 def test_matrix_is_traced_both_ways() -> None:
@@ -104,16 +86,8 @@ def test_a_tier_may_leave_out_tests_but_no_requirement() -> None:
     rows = [Row("r", ("X",), "d", ("m.A", "m.B")), Row("s", ("Y",), "d", ("m.C",))]
 
     def gaps(every_test: bool, complete: bool) -> list[str]:
-        return trace_gaps(
-            rows,
-            {"m.A": [True]},
-            {},
-            [],
-            bins={"b": ["X"]},
-            scope=["X", "Y"],
-            every_test=every_test,
-            complete=complete,
-        )
+        run = partial(trace_gaps, every_test=every_test, complete=complete)
+        return run(rows, {"m.A": [True]}, {}, [], bins={"b": ["X"]}, scope=["X", "Y"])
 
     assert len(gaps(True, True)) == 4
     assert gaps(False, True) == [

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/driver.md shows the loop that the regression runs, and all commands with all arguments."""
+"""Pages that show code: docs/driver.md with the loop that the regression runs and all commands with
+all arguments; docs/write_a_sequence.md with the files that the regression runs, word for word.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,12 @@ from models.host import control
 from models.keys import window_control
 from models.post import qp_control
 from models.receive import receive_control
+from models.verbs import BY_NAME
 from tb.env.defs import QP_RECV, Cmd
 from tb.runner.common import ROOT
+from tb.runner.discover import read_module
+from tb.sequences import names
+from tb.sequences.verbs import items
 
 PAGE = (ROOT / "docs/driver.md").read_text()
 _COMMAND = re.compile(r"^0x([0-9A-F]{2}) (\w+)(.*(?:\n +.*)*)", re.M)
@@ -22,13 +28,8 @@ _BITS = re.compile(r"\[(\d+)(?::(\d+))?\]")
 
 #: Argument registers and the bits that may be set in them, by the models.
 USED: dict[int, Mapping[int, int]] = {}
-for table in (
-    control.USED_BITS,
-    qp_control.USED_BITS,
-    receive_control.USED_BITS,
-    window_control.USED_BITS,
-):
-    USED |= {int(code): bits for code, bits in table.items()}
+for module in (control, qp_control, receive_control, window_control):
+    USED |= {int(code): bits for code, bits in module.USED_BITS.items()}
 # Each model knows the bits of its subject.
 USED[Cmd.CREATE_QP] = {**USED[Cmd.CREATE_QP], 7: (1 << 32) - 1 & ~QP_RECV.reserved}
 
@@ -64,3 +65,28 @@ def test_every_command_is_there() -> None:
 @pytest.mark.parametrize("code, text", [(code, text) for code, _, text in commands()])
 def test_arguments_are_those_of_the_models(code: int, text: str) -> None:
     assert named_bits(text) == USED[code], Cmd(code).name
+
+
+# -- docs/write_a_sequence.md ----------------------------------------------------------------------
+
+
+EXAMPLES = ROOT / "tb/sequences/examples"
+_BLOCK = re.compile(r"File `([\w/.]+)`, test `(\w+)`\.\n\n```python\n(.*?)```\n", re.S)
+
+
+def test_the_page_shows_the_files() -> None:
+    page = (ROOT / "docs/write_a_sequence.md").read_text()
+    shown = {file: code for file, _, code in _BLOCK.findall(page)}
+    files = sorted(path for path in EXAMPLES.glob("*.py") if path.name != "__init__.py")
+    assert shown == {path.relative_to(ROOT).as_posix(): path.read_text() for path in files}
+    assert page.count("```python") == len(shown) == 3
+    tests = read_module(ROOT / "tb/tests/post/test_examples.py").tests
+    assert {test for _, test, _ in _BLOCK.findall(page)} <= set(tests)
+
+
+def test_every_example_is_found_by_its_name() -> None:
+    assert {path.stem for path in EXAMPLES.glob("[!_]*.py")} <= set(names())
+
+
+def test_every_request_type_has_its_item() -> None:
+    assert {name: item.verb for name, item in items.items()} == dict(BY_NAME)

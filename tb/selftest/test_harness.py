@@ -1,17 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The harness's protocol checks find what they are there for."""
+"""The harness: its protocol checks find what they are there for, who was kept waiting is told,
+words of the recorder become records. Keys and rights as the driver counts them.
+"""
 
 from __future__ import annotations
 
 import re
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tb.env.agents.access import Judgement
+from tb.env.defs import CHECK as CHECK_WORD
+from tb.env.defs import VERDICT as VERDICT_WORD
+from tb.env.defs import CheckKind, PostFlag, Right, Verdict
 from tb.env.failure import ProtocolError
-from tb.env.harness.decode import ROW_WORDS, VIOLATION, Decoder, Hooks
+from tb.env.harness.decode import (
+    CHECK,
+    MEM_WRITE,
+    ROW_WORDS,
+    TRACE,
+    VERDICT,
+    VIOLATION,
+    Decoder,
+    Hooks,
+)
+from tb.env.harness.records import AccessCheck, AccessVerdict, MemWrite, Trace
+from tb.env.host.keyed import next_key, rights_flags
 from tb.runner.common import hdl_files
 from tb.selftest.icarus import run_text
 
@@ -179,6 +197,17 @@ def nothing(*_: Any) -> None:
     """Hook that does nothing."""
 
 
+def decode(*words: int) -> tuple[list[Any], list[Any]]:
+    """The records of a row, and what its hooks for checks and verdicts were told."""
+    told: list[Any] = []
+    records: list[Any] = []
+    hooks = Hooks(*[nothing] * 10)
+    decoder = Decoder(replace(hooks, check=told.append, verdict=told.append))
+    row = [*words] + [0] * (ROW_WORDS - len(words))
+    decoder.row(struct.pack(f"<{ROW_WORDS}Q", *row), 0, records)
+    return records, told
+
+
 @pytest.mark.parametrize(
     ("bits", "text"),
     [
@@ -195,14 +224,141 @@ def nothing(*_: Any) -> None:
     ],
 )
 def test_violation_raises(bits: int, text: str) -> None:
-    words = [VIOLATION | 77 << 32, bits] + [0] * (ROW_WORDS - 2)
-    decoder = Decoder(Hooks(*[nothing] * 10))
     with pytest.raises(ProtocolError, match=re.escape(f"cycle 77: {text}")):
-        decoder.row(struct.pack(f"<{ROW_WORDS}Q", *words), 0, [])
+        decode(VIOLATION | 77 << 32, bits)
 
 
 def test_overrun_raises() -> None:
-    words = [VIOLATION | 1 << 8, 0] + [0] * (ROW_WORDS - 2)
-    decoder = Decoder(Hooks(*[nothing] * 10))
     with pytest.raises(ProtocolError, match="ran over"):
-        decoder.row(struct.pack(f"<{ROW_WORDS}Q", *words), 0, [])
+        decode(VIOLATION | 1 << 8, 0)
+
+
+# -- bfm_waits -------------------------------------------------------------------------------------
+
+
+# Cycle by cycle: reset, valid, ready, withhold, change of the toggle. Two channels; what a
+# recorder that changes the toggle at this edge would hand over is printed.
+WAITS = """
+`timescale 1ns / 1ps
+module bench;
+    reg clk = 0, rst = 1, toggle = 0, change = 0;
+    reg [1:0] valid = 0, ready = 0, withhold = 0;
+    wire [1:0] blocked, withheld;
+    bfm_waits #(.N(2)) dut (
+        .clk(clk), .rst(rst), .toggle(toggle), .valid(valid), .ready(ready), .withhold(withhold),
+        .blocked(blocked), .withheld(withheld)
+    );
+    always #1 clk = !clk;
+    always @(posedge clk) if (change) begin
+        $display("%0d %0d", blocked, withheld);
+        toggle <= !toggle;
+    end
+    initial begin
+        @(negedge clk);
+        {STEPS}
+        $finish;
+    end
+endmodule
+"""
+
+Step = tuple[int, int, int, int, int]
+OPEN: Step = (0, 0, 3, 0, 0)
+IDLE: Step = (0, 0, 0, 0, 0)
+BLOCK: Step = (0, 2, 1, 0, 0)
+KEEP: Step = (0, 0, 3, 1, 0)
+TAKE: Step = (0, 0, 3, 0, 1)
+RESET: Step = (1, 0, 0, 0, 0)
+
+
+def waits_of(tmp_path: Path, steps: list[Step]) -> list[tuple[int, int]]:
+    """(blocked, withheld) of each block."""
+    names = ("rst", "valid", "ready", "withhold", "change")
+    text = "\n".join(
+        " ".join(f"{name} = {value};" for name, value in zip(names, step, strict=True))
+        + " @(negedge clk);"
+        for step in steps
+    )
+    out = run_text(tmp_path, WAITS, "bfm_waits", STEPS=text)
+    return [(int(a), int(b)) for a, b in (line.split() for line in out.splitlines())]
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        # Three cycles in a row, two, two twice
+        ([OPEN, BLOCK, BLOCK, BLOCK, TAKE], [(2, 0)]),
+        ([OPEN, BLOCK, BLOCK, TAKE], [(0, 0)]),
+        ([OPEN, BLOCK, BLOCK, IDLE, BLOCK, BLOCK, TAKE], [(0, 0)]),
+        # Nothing offered, or taken at once
+        ([OPEN, IDLE, IDLE, IDLE, TAKE], [(0, 0)]),
+        ([OPEN, (0, 3, 3, 0, 0), (0, 3, 3, 0, 0), (0, 3, 3, 0, 0), TAKE], [(0, 0)]),
+        # Before ready was high for the first time, also behind a reset
+        ([RESET, BLOCK, BLOCK, BLOCK, BLOCK, TAKE], [(0, 0)]),
+        ([OPEN, RESET, BLOCK, BLOCK, BLOCK, TAKE], [(0, 0)]),
+        ([OPEN, BLOCK, BLOCK, RESET, BLOCK, BLOCK, TAKE], [(0, 0)]),
+        # A source keeps its item back
+        ([KEEP, KEEP, KEEP, TAKE], [(0, 1)]),
+        ([KEEP, KEEP, TAKE], [(0, 0)]),
+        # Told once, twice by blocks in a row; what is seen in the cycle of a block is in the next
+        ([KEEP, KEEP, KEEP, TAKE, IDLE, TAKE], [(0, 1), (0, 0)]),
+        ([KEEP, KEEP, (0, 0, 3, 1, 1), IDLE, TAKE, IDLE, TAKE], [(0, 0), (0, 1), (0, 0)]),
+        ([KEEP, KEEP, (0, 0, 3, 1, 1), IDLE, TAKE, TAKE, TAKE], [(0, 0), (0, 1), (0, 1), (0, 0)]),
+        ([KEEP, KEEP, KEEP, TAKE, TAKE, TAKE], [(0, 1), (0, 1), (0, 0)]),
+    ],
+)
+def test_waits(tmp_path: Path, steps: list[Step], expected: list[tuple[int, int]]) -> None:
+    assert waits_of(tmp_path, [RESET, *steps]) == expected
+
+
+# -- records of checks, memory writes and trace lanes; keys and rights -----------------------------
+
+
+def test_check_and_verdict() -> None:
+    check = CHECK_WORD.pack(
+        qp=3, kind=CheckKind.WRITE, key=0x1802, address=0xFEDC << 48 | 5, length=0x8000_0000
+    )
+    words = [check >> 64 * k & (1 << 64) - 1 for k in range(3)]
+    verdict = VERDICT_WORD.pack(qp=3, code=Verdict.NO_RIGHT)
+    records, told = decode(CHECK | 5 << 32, *words, VERDICT | 9 << 32, verdict)
+    assert records == told == [AccessCheck(5, check), AccessVerdict(9, verdict)]
+    assert Judgement.decode(records[1]) == Judgement(9, 3, Verdict.NO_RIGHT)
+
+
+@pytest.mark.parametrize("strb", [0, 0xFFFF, 0xFFFF << 48, 0x7FFF_FFFF_FFFF_FFF0, (1 << 64) - 1])
+def test_bytes_without_strobe_say_nothing(strb: int) -> None:
+    line = bytes(range(1, 65))
+    records, _ = decode(MEM_WRITE | 5 << 32, 0x1000, strb, *struct.unpack("<8Q", line))
+    told = bytes(byte if strb >> k & 1 else 0 for k, byte in enumerate(line))
+    assert records == [MemWrite(5, 0, 0x1000, strb, int.from_bytes(told, "little"))]
+
+
+@pytest.mark.parametrize("data", [6 << 16, 1 << 20, 1 << 31])
+def test_an_odd_verdict_is_refused(data: int) -> None:
+    with pytest.raises(ValueError, match=r"Verdict|reserved"):
+        Judgement.decode(AccessVerdict(1, data))
+
+
+@pytest.mark.parametrize("lane", [7, 8, 9])
+def test_lane_of_a_trace_record(lane: int) -> None:
+    (record,), _ = decode(TRACE | lane << 8 | 1 << 32, 0x70 | 2 << 8, 0, 0, 0)
+    assert isinstance(record, Trace)
+    assert (record.lane, record.op, record.cq) == (lane, 0x70, 2)
+
+
+def test_next_key() -> None:
+    assert next_key(0x0000_1802) == 0x0000_2802
+    assert next_key(0xFFFF_F802) == 0x0000_0802
+
+
+@pytest.mark.parametrize(
+    ("rights", "flags"),
+    [
+        (0, 0),
+        (Right.LOCAL_WRITE, PostFlag.ALLOW_LOCAL_WRITE),
+        (Right.REMOTE_READ, PostFlag.ALLOW_REMOTE_READ),
+        (Right.REMOTE_WRITE, PostFlag.ALLOW_REMOTE_WRITE),
+        (7, PostFlag.ALLOW_REMOTE_READ | PostFlag.ALLOW_REMOTE_WRITE),
+    ],
+)
+def test_flags_of_rights(rights: int, flags: int) -> None:
+    assert rights_flags(rights) == flags
