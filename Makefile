@@ -81,7 +81,7 @@ negatives: setup-sim ## show that tests fail on a broken design: faults of tb/fa
 
 coverage: setup ## measure code coverage of hdl/ by the regression; fails below 100 % (TEST, JOBS, POINT, AGAIN)
 	@$(if $(POINT)$(AGAIN),$(RUN) coverage --test "$$TEST" --point "$$POINT",\
-	    $(PYTEST) tb/tests --code-coverage --waves 0 --tier full --test "$$TEST" $(WORKERS))
+	    $(PYTEST) tb/tests --code-coverage --waves 0 -m '$(if $(TEST),,full or quick)' --test "$$TEST" $(WORKERS))
 
 formal: setup ## prove properties of the design: formal/*/proofs.yaml (PROOF, PLANTED, QUICK, JOBS)
 	@$(PYTEST) formal -m '$(if $(PLANTED),nightly,$(if $(QUICK),quick,full))' --only "$$PROOF" $(WORKERS)
