@@ -2,9 +2,9 @@
 """Synthesis for ECP5 that knows how late a block RAM's output is.
 
 Yosys' `synth_ecp5` maps logic as if block RAMs were as fast as registers: parities behind them get
-twice the levels that they need, and save no area. Here each of their outputs has a cell with its
-delay while logic is mapped, which is a wire afterwards; the delay of a wire before a LUT is what
-routes of this design have, so that the mapping weighs both right.
+up to twice the levels that they need. Here each output of a block RAM has a cell with its delay
+while logic is mapped, which is a wire afterwards. A wire before a LUT counts as much as it does in
+routes of this design, so that the mapping weighs levels against the delay of a RAM.
 """
 
 from __future__ import annotations
