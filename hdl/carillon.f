@@ -23,6 +23,7 @@ lib/cde_ecc_check.v
 lib/cde_mem_report.v
 lib/cde_ctx_read.v
 lib/cde_ctx.v
+lib/cde_bits.v
 lib/cde_ctx_2w.v
 arm/cde_arm_count.v
 arm/cde_arm_flags.v
@@ -46,6 +47,7 @@ host/cde_control.v
 host/cde_doorbell.v
 host/cde_pages.v
 host/cde_page_port.v
+cq/cde_intake.v
 cq/cde_slot.v
 cq/cde_cq.v
 cq/cde_credit_port.v

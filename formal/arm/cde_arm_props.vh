@@ -106,6 +106,8 @@ wire [X_W-1:0]   f_count_p, f_count_d;
 wire [IDX_W-1:0] f_written = qd[D_INDEX +: IDX_W] - !qd_legal;
 wire             f_legal_q;
 wire [1:0]       f_early_q;
+reg [X_W-1:0] qd_x_mem;      // before the publication of its cycle
+always @(posedge clk) qd_x_mem <= cd_x_mem;
 cde_arm_count #(.IDX_W(IDX_W), .X_BITS(X_W), .STEP_BITS(STEP_W)) f_count_q (
     .p_step(f_step(qp)), .p_x(qp_x), .p_x_next(f_count_p), .p_early(f_early_q),
     .d_before(q_chained ? f_step(qp) : {STEP_W{1'b0}}),

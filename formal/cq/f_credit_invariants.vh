@@ -36,7 +36,7 @@ localparam C_W = C_USED + IDX_W;
     \dut.cq_i.context_ram.raddr_1 , \dut.cq_i.context_ram.raddr_2 , \dut.cq_i.context_ram.raddr_3 ;
 (* hierconn *) wire \dut.cq_i.p_cpl , \dut.cq_i.q_cpl , \dut.cq_i.p_op , \dut.cq_i.q_op , \dut.cq_i.r_first ,
     \dut.cq_i.c_first ;
-(* hierconn *) wire [1 + 8 + CQ_W + 16 + 2 + 2 + 58 + 5 + 1 + 1 - 1:0] \dut.cq_i.p_side , \dut.cq_i.q_side ;
+(* hierconn *) wire [10 + 1 + 8 + CQ_W + 16 + 2 + 2 + 58 + 5 + 1 + 1 - 1:0] \dut.cq_i.p_side , \dut.cq_i.q_side ;
 localparam S_CQ = 1 + 1 + 5 + 58 + 2 + 2 + 16, S_CODE = S_CQ + CQ_W;
 wire [CQ_W-1:0] p_cq = \dut.cq_i.p_side [S_CQ +: CQ_W], q_cq = \dut.cq_i.q_side [S_CQ +: CQ_W];
 wire [7:0] p_code = \dut.cq_i.p_side [S_CODE +: 8], q_code = \dut.cq_i.q_side [S_CODE +: 8];
@@ -55,7 +55,8 @@ wire p_unreserved = \dut.cq_i.p_side [1], q_unreserved = \dut.cq_i.q_side [1];
     \dut.credit_i.port_i.unreserved , \dut.credit_i.g_two.port2_i.behind , \dut.credit_i.g_two.port2_i.behind_other ,
     \dut.credit_i.g_two.port2_i.took , \dut.credit_i.g_two.port2_i.granted_we , \dut.credit_i.g_two.port2_i.exists ,
     \dut.credit_i.g_two.port2_i.unreserved , \dut.cq_i.r_cpl , \dut.cq_i.c_cpl , \dut.cq_i.r_op , \dut.cq_i.c_op ,
-    \dut.cq_i.slot_i.s_step , \dut.cq_i.r_unreserved , \dut.cq_i.c_unreserved ;
+    \dut.credit_i.port_i.same , \dut.credit_i.port_i.same_other , \dut.credit_i.g_two.port2_i.same ,
+    \dut.credit_i.g_two.port2_i.same_other , \dut.cq_i.slot_i.s_step , \dut.cq_i.r_unreserved , \dut.cq_i.c_unreserved ;
 (* hierconn *) wire [1:0] \dut.credit_i.port_i.b_count , \dut.credit_i.port_i.s_count , \dut.credit_i.port_i.r_count ,
     \dut.credit_i.port_i.c_count , \dut.credit_i.port_i.took_count , \dut.credit_i.g_two.port2_i.b_count ,
     \dut.credit_i.g_two.port2_i.s_count , \dut.credit_i.g_two.port2_i.r_count , \dut.credit_i.g_two.port2_i.c_count ,
@@ -146,6 +147,15 @@ always @(posedge clk) begin
             \dut.credit_i.g_two.port2_i.limit_ram.raddr_2 == \dut.credit_i.g_two.port2_i.s_cq &&
             \dut.credit_i.g_two.port2_i.limit_ram.raddr_3 == \dut.credit_i.g_two.port2_i.r_cq );
     end
+    if (f_started[2]) i_same: assert (
+        \dut.credit_i.port_i.same == (\dut.credit_i.port_i.granted_we &&
+            \dut.credit_i.port_i.granted_cq == \dut.credit_i.port_i.r_cq ) &&
+        \dut.credit_i.port_i.same_other == (\dut.credit_i.g_two.port2_i.granted_we &&
+            \dut.credit_i.g_two.port2_i.granted_cq == \dut.credit_i.port_i.r_cq ) &&
+        \dut.credit_i.g_two.port2_i.same == (\dut.credit_i.g_two.port2_i.granted_we &&
+            \dut.credit_i.g_two.port2_i.granted_cq == \dut.credit_i.g_two.port2_i.r_cq ) &&
+        \dut.credit_i.g_two.port2_i.same_other == (\dut.credit_i.port_i.granted_we &&
+            \dut.credit_i.port_i.granted_cq == \dut.credit_i.g_two.port2_i.r_cq ));
     i_quiet: assert (up || !(\dut.cq_i.p_cpl || \dut.cq_i.q_cpl || \dut.cq_i.p_op || \dut.cq_i.q_op ||
         \dut.cq_i.r_cpl || \dut.cq_i.c_cpl || \dut.cq_i.r_op || \dut.cq_i.c_op ||
         \dut.credit_i.port_i.b_valid || \dut.credit_i.port_i.s_valid || \dut.credit_i.port_i.r_valid ||

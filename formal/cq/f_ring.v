@@ -68,11 +68,14 @@ module f_ring (
     wire sent = eq_valid && eq_ready && !rst;
     wire sent_cq = eq_record[0];
 
+    reg [1:0] eqs;                       // named two cycles ahead
+    always @(posedge clk) eqs <= {eqs[0], resize_eq};
+
     always @* begin
         if (call_valid) assume (!called[call_cq] && !out[call_cq]);
         if (again_valid) assume (failed[again_cq]);
         if (fails || over) assume (written[answer_cq] && !(fails && over));
-        if (resize) assume (eqc_left);
+        if (resize) assume (eqc_left && eqs == {2{resize_eq}});
     end
 
     integer c;

@@ -50,8 +50,8 @@ module f_issue #(
     wire [INIT_W-1:0] init_addr = age - 1'b1;
     wire              up = age[INIT_W+1];
 
-    wire              cq_ready, eq_ready, barrier_done, awvalid, wvalid, wr_we, ans_valid, ans_error, stray, count_cqe,
-        count_eqe;
+    wire              cq_ready, eq_ready, barrier_done, awvalid, wvalid, wr_we, unused_any, ans_valid, ans_error, stray,
+        count_cqe, count_eqe;
     wire [M_ID_W-1:0] awid;
     wire [63:0]       awaddr, wstrb;
     wire [511:0]      wdata;
@@ -74,7 +74,8 @@ module f_issue #(
         .m_axi_awready(awready),
         .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_bid(bid),
         .m_axi_bresp(bresp), .m_axi_bvalid(bvalid), .m_axi_bready(bready && up), .wr_we(wr_we), .wr_cq(wr_cq),
-        .wr_index(wr_index), .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
+        .wr_index(wr_index), .ans_any(unused_any),
+        .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
         .count_cqe(count_cqe), .count_eqe(count_eqe)
     );
 

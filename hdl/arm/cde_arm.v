@@ -118,11 +118,12 @@ module cde_arm #(
 
     // ---------------------------------------------------------------- stage A: choice of the doorbell side's operation
     reg  [3:0]        ct_age, look_age;
+    reg               ct_last, look_last;     // its age is PATIENCE
     wire              look_valid;
     wire [CQ_W-1:0]   look_cq;
     wire              look_ripe, looks_between, look_waits;
-    wire              ct_force = ct_valid && ct_age == PATIENCE;
-    wire              look_force = look_valid && look_age == PATIENCE;
+    wire              ct_force = ct_valid && ct_last;
+    wire              look_force = look_valid && look_last;
     assign db_ready = !init && !ct_force && !look_force;
     wire db_take = db_valid && db_ready;
     assign ct_ready = !init && (ct_force || (!db_valid && !look_force));
@@ -131,13 +132,12 @@ module cde_arm #(
 
     always @(posedge clk) begin
         if (!ct_valid || ct_take) ct_age <= 4'd0;
-        else if (ct_age != PATIENCE) ct_age <= ct_age + 4'd1;
+        else if (!ct_last) ct_age <= ct_age + 4'd1;
         if (!look_valid || look_take) look_age <= 4'd0;
-        else if (look_age != PATIENCE) look_age <= look_age + 4'd1;
-        if (rst) begin
-            ct_age <= 4'd0;
-            look_age <= 4'd0;
-        end
+        else if (!look_last) look_age <= look_age + 4'd1;
+        ct_last <= ct_valid && !ct_take && ct_age >= PATIENCE - 4'd1;
+        look_last <= look_valid && !look_take && look_age >= PATIENCE - 4'd1;
+        if (rst) {ct_age, look_age, ct_last, look_last} <= 10'd0;
     end
     wire [CQ_W-1:0] da_cq = db_take ? db_cq : ct_take ? ct_cq : look_cq;
 
@@ -240,9 +240,8 @@ module cde_arm #(
     );
 
     // ---------------------------------------------------------------- stage Q: facts
-    reg  [X_W-1:0]    qp_x, qp_x_next, qd_x_mem, qd_x_next;
+    reg  [X_W-1:0]    qp_x, qp_x_next, qd_x, qd_x_next;
     reg               qd_legal;
-    wire [X_W-1:0]    qd_x = q_chained ? qp_x_next : qd_x_mem;
     wire [7:0]        qp_op = qp[P_OP +: 8], qd_op = qd[D_OP +: 8];
     reg  [1:0]        qp_early, fp_live, zp_live;
     wire [FP_W-1:0]   qp_facts;
@@ -268,8 +267,8 @@ module cde_arm #(
     always @(posedge clk) cons_copy <= {qd_valid && !rst, qd_cq, qd_x_next[X_CONS +: IDX_W]};
     assign {cons_we, cons_cq, cons_index} = cons_copy;
 
-    always @(posedge clk) {qp_x, qp_x_next, qd_x_mem, qd_x_next, qd_legal, qp_early} <=
-        {cp_x, cp_x_next, cd_x_mem, cd_x_next, cd_legal, cp_early};
+    always @(posedge clk) {qp_x, qp_x_next, qd_x, qd_x_next, qd_legal, qp_early} <=
+        {cp_x, cp_x_next, c_chained ? cp_x_next : cd_x_mem, cd_x_next, cd_legal, cp_early};
 
     assign {dies, dies_cq} = {qp_valid && qp_x_next[X_ERR +: 2] != `CDE_CQST_OK, qp_cq};
     assign {revives, revives_cq} = {qd_valid && qd_op == `CDE_TRC_CREATE, qd_cq};
@@ -309,11 +308,12 @@ module cde_arm #(
     reg  [X_W-1:0] zp_x, zp_x_next, zd_x, zd_x_next;
     reg  [Y_W-1:0] zp_y, zp_y_next, zd_y_mem, zd_y_next;
     wire [Z_W-1:0] zp_z, zp_z_next, zd_z, zd_z_next;
-    reg            zp_call, zp_due, zp_traced, zp_retry, zd_call, zd_due, zd_legal;
-    reg            zd_bell, zd_return, zd_create, zd_destroy, zd_look;
+    reg zp_call, zp_due, zp_traced, zp_retry, zp_event, zd_event, zd_call, zd_due, zd_legal;
+    reg zd_bell, zd_return, zd_create, zd_destroy, zd_look;
     reg  [IDX_W-1:0] zp_call_mark, zd_call_mark;
     wire [Y_W-1:0] zd_y = z_chained ? zp_y_next : zd_y_mem;
     wire [7:0]     zd_op = zd[D_OP +: 8];
+    wire fp_retry = fp[P_OP +: 8] == `CDE_TRC_EVENT_FAILED && !fp[P_GIVE_UP];
     wire           zd_freed = zd_destroy && !zd_y_next[Y_EXISTS];
     wire           zd_effect = zd_bell || (zd_return && zd_y[Y_BUSY]) || zd_create || zd_destroy || zd_look;
     wire           zd_traced = zd_effect && (!zd_look || zd_y_next != zd_y);
@@ -326,19 +326,20 @@ module cde_arm #(
                                                                 fp_traced && fp_valid && !rst, fp_call_mark};
         {zd_call, zd_due, zd_legal, zd_call_mark} <= {fd_call, fd_becomes_due, fd_legal, fd_call_mark};
         {zd_look, zd_destroy, zd_create, zd_return, zd_bell} <= fd_facts[FD_LOOK -: 5] & {5{fd_valid && !rst}};
-        zp_retry <= fp[P_OP +: 8] == `CDE_TRC_EVENT_FAILED && !fp[P_GIVE_UP];
+        zp_retry <= fp_retry;
+        {zp_event, zd_event} <= {fp_valid && (fp_call || fp_retry), fd_valid && fd_call} & {2{!rst}};
         res_db_valid <= zd_valid && zd[D_HOST] && !rst;
         res_db_cause <= zd_cause;
     end
 
-    assign ev_pub_valid = zp_valid && (zp_call || zp_retry);
+    assign ev_pub_valid = zp_event;
     assign ev_pub_data[`CDE_CALLBACK_CQ +: CQ_W] = zp_cq;
     assign ev_pub_data[`CDE_CALLBACK_EQ +: EQ_W] = zp_settings[`CDE_CFG_EQ +: EQ_W];
     assign ev_pub_data[`CDE_CALLBACK_STATUS +: 2] = zp_x_next[X_ERR +: 2];
     assign ev_pub_data[`CDE_CALLBACK_SNAP +: IDX_W] = zp_x_next[X_PROD +: IDX_W];
     assign ev_pub_data[`CDE_CALLBACK_RETRY] = zp_retry;
     assign ev_pub_data[`CDE_CALLBACK_DATA +: RETRY_W] = zp[P_RETRY +: RETRY_W];
-    assign ev_db_valid = zd_valid && zd_call;
+    assign ev_db_valid = zd_event;
     assign ev_db_data[`CDE_CALLBACK_CQ +: CQ_W] = zd_cq;
     assign ev_db_data[`CDE_CALLBACK_EQ +: EQ_W] = zd_settings[`CDE_CFG_EQ +: EQ_W];
     assign ev_db_data[`CDE_CALLBACK_STATUS +: 2] = zd_x_next[X_ERR +: 2];
@@ -389,7 +390,6 @@ module cde_arm #(
         .d_old({zd_z, zd_y, zd_x}), .d_new({zd_z_next, zd_y_next, zd_x_next}), .d_control(zd_valid && zd[D_CONTROL]),
         .res_valid(res_ct_valid), .res_state(res_ct_state), .trace_valid(trace_valid), .trace_data(trace_data)
     );
-
 `ifdef FORMAL
 `include "cde_arm_props.vh"
 `endif

@@ -30,7 +30,8 @@ module cde_event #(
     input  wire                ev_db_valid,
     input  wire [EV_W-1:0]     ev_db_data,
 
-    // Settings: create (all), modify (vector), resize (ring: one at a time, until it is left)
+    // Settings: create (all), modify (vector), resize (ring: one at a time, until it is left); eqc_eq two cycles
+    // ahead
     input  wire                eqc_valid,
     input  wire                eqc_create,
     input  wire                eqc_vector_we,
@@ -105,17 +106,23 @@ module cde_event #(
     reg [57:0]      base [0:NUM_EQ-1];
     reg [IDX_W-1:0] size [0:NUM_EQ-1];
     reg [IDX_W-1:0] mask [0:NUM_EQ-1];       // size - 1
-    reg [IDX_W-1:0] position [0:NUM_EQ-1];   // index - origin
+    reg [IDX_W-1:0] position [0:NUM_EQ-1];   // index - origin; both are written a cycle after a slot was given
     reg [IDX_W-1:0] index [0:NUM_EQ-1];
     reg [15:0]      vector [0:NUM_EQ-1];
     reg [CQ_W:0]    away [0:NUM_EQ-1];       // entries under way, counted a cycle after they are sent
     reg             fresh;                   // eq_number got an entry in the cycle before
+    reg [IDX_W-1:0] ring_newest, ring_position;     // as read for eq_number
+    reg             clear_index, clear_position;    // of clear_eq, in the cycle after its settings
+    reg [EQ_W-1:0]  clear_eq;
     reg [NUM_EQ-1:0] lap;                    // changes with the ring
 
     // The ring that the last resize left: its EQ's entries of the other lap
     reg [CQ_W:0]    left;
     reg [IDX_W-1:0] left_index;              // first one that is not in it
     reg [IDX_W-1:0] left_size;
+    reg [EQ_W-1:0]  eqc_was;
+    reg [CQ_W:0]    away_was;                // of eqc_was, in the cycle before, and what changed it then
+    reg             more_was, less_was;
     integer         i;
 
     wire [NEW_W-1:0]   ev = take_d ? d_data : p_data[NEW_W-1:0];
@@ -132,23 +139,34 @@ module cde_event #(
     wire             ev_lap = take_d ? d_lap : p_data[`CDE_CALLBACK_RETRY] ? again[`CDE_RETRY_LAP] : p_lap;
     wire [1:0]       attempt = retry ? again[`CDE_RETRY_ATTEMPT +: 2] + 2'd1 : 2'd0;
 
-    wire [IDX_W-1:0]   number = retry ? again[`CDE_RETRY_INDEX +: IDX_W] : index[e];
+    // What is about to be written counts already. Compared on each side, too.
+    wire               p_same = fresh && eq_number == p_data[`CDE_CALLBACK_EQ +: EQ_W];
+    wire               d_same = fresh && eq_number == d_data[`CDE_CALLBACK_EQ +: EQ_W];
+    wire               p_clears = clear_eq == p_data[`CDE_CALLBACK_EQ +: EQ_W];
+    wire               d_clears = clear_eq == d_data[`CDE_CALLBACK_EQ +: EQ_W];
+    wire               same = take_d ? d_same : p_same;
+    wire               clears = take_d ? d_clears : p_clears;
+    wire [IDX_W-1:0]   next_index = ring_newest + ONE;
+    wire [IDX_W-1:0]   next_position = ring_position + ONE;
+    wire [IDX_W-1:0]   newest = (same ? next_index : index[e]) & {IDX_W{!(clears && clear_index)}};
+    wire [IDX_W-1:0]   place = (same ? next_position : position[e]) & {IDX_W{!(clears && clear_position)}};
+    wire [IDX_W-1:0]   number = retry ? again[`CDE_RETRY_INDEX +: IDX_W] : newest;
 
     // A slot that entries after it have come round to was read, whatever memory answered to its write: it is not theirs
     // to lose. An entry that was passed stays so, although indices come round to it.
     wire               passed = retry && again[`CDE_RETRY_PASSED];
     reg                eq_passed, eq_lap, ring_lap;
-    reg  [IDX_W-1:0]   ring_newest, ring_slots, eq_index, eq_snap;
+    reg  [IDX_W-1:0]   ring_slots, eq_index, eq_snap, ring_since, left_since;
     // The ring that was left stays so while entries of it are under way.
     wire               old = eq_lap != ring_lap;
-    wire [IDX_W-1:0]   ring_since = ring_newest - eq_index;
-    wire [IDX_W-1:0]   left_since = left_index - eq_index;
-    assign eq_void = eq_passed || (old ? left_since > left_size : ring_since > ring_slots);
+    reg                eq_again;
+    wire [IDX_W-1:0]   p_newest = p_same ? next_index : index[p_data[`CDE_CALLBACK_EQ +: EQ_W]];
+    assign eq_void = eq_again && (eq_passed || (old ? left_since > left_size : ring_since > ring_slots));
 
     // Slot and phase are made of what was registered; a repetition has those of the first time.
-    reg                eq_again, again_phase;
+    reg                again_phase;
     reg  [57:0]        ring_base;
-    reg  [IDX_W-1:0]   ring_position, ring_mask;
+    reg  [IDX_W-1:0]   ring_mask;
     reg  [1:0]         eq_status;
     reg  [CQ_W-1:0]    eq_cq;
     wire               phase = eq_again ? again_phase : (ring_position & ring_slots) == {IDX_W{1'b0}};
@@ -169,7 +187,9 @@ module cde_event #(
     assign eq_record[`CDE_EQE_WRITE_EQ +: EQ_W] = eq_number;
     assign eq_record[`CDE_EQE_WRITE_RETRY +: RETRY_W] = kept;
 
-    assign eqc_index = index[eqc_eq];
+    wire more = fresh && eq_number == eqc_was, less = gone_valid && gone_eq == eqc_was;
+    wire [IDX_W-1:0] eqc_newest = fresh && eq_number == eqc_eq ? next_index : index[eqc_eq];
+    assign eqc_index = eqc_newest;
     assign eqc_left = left == {(CQ_W + 1){1'b0}};
     assign irq_vector = vector[irq_eq];
 
@@ -182,43 +202,48 @@ module cde_event #(
             eq_number <= e;
             {eq_again, again_phase, eq_snap, eq_status} <= {retry, again[`CDE_RETRY_PHASE], ev_snap, ev_status};
             ring_base <= retry ? again[`CDE_RETRY_ADDR + 2 +: 58] : base[e];
-            ring_position <= retry ? {{(IDX_W-2){1'b0}}, again[`CDE_RETRY_ADDR +: 2]} : position[e];
+            ring_position <= retry ? {{(IDX_W-2){1'b0}}, again[`CDE_RETRY_ADDR +: 2]} : place;
             ring_mask <= retry ? {{(IDX_W-2){1'b0}}, 2'b11} : mask[e];
             {eq_passed, ring_newest, ring_slots, ring_lap, eq_index} <=
-                {passed, index[e], size[e], take_d ? d_lap : p_lap, number};
+                {passed, newest, size[e], take_d ? d_lap : p_lap, number};
             {eq_lap, eq_attempt, eq_cq} <= {ev_lap, attempt, ev_cq};
+            // Of a repetition: entries behind it in its ring. No ring is left for another one while it is under way.
+            ring_since <= p_newest - again[`CDE_RETRY_INDEX +: IDX_W];
+            left_since <= left_index - again[`CDE_RETRY_INDEX +: IDX_W];
         end
-        if (sent && !retry) begin
-            index[e] <= index[e] + ONE;
-            position[e] <= position[e] + ONE;
-        end
+        // Nothing is sent while settings come, so a cycle later one of both writes at most.
+        clear_index <= eqc_valid && eqc_create;
+        clear_position <= eqc_valid && (eqc_create || eqc_ring_we);
+        clear_eq <= eqc_eq;
+        if (fresh || clear_index) index[fresh ? eq_number : clear_eq] <= fresh ? next_index : {IDX_W{1'b0}};
+        if (fresh || clear_position) position[fresh ? eq_number : clear_eq] <= fresh ? next_position : {IDX_W{1'b0}};
         if (eqc_valid) begin
-            if (eqc_create) index[eqc_eq] <= {IDX_W{1'b0}};
             if (eqc_create || eqc_vector_we) vector[eqc_eq] <= eqc_vector;
             if (eqc_create || eqc_ring_we) begin
                 base[eqc_eq] <= eqc_base;
                 size[eqc_eq] <= ONE << eqc_log2;
                 mask[eqc_eq] <= (ONE << eqc_log2) - ONE;
-                position[eqc_eq] <= {IDX_W{1'b0}};
             end
         end
         for (i = 0; i < NUM_EQ; i = i + 1) begin
             away[i] <= away[i] + {{CQ_W{1'b0}}, fresh && eq_number == i[EQ_W-1:0]} -
                        {{CQ_W{1'b0}}, gone_valid && gone_eq == i[EQ_W-1:0]};
         end
+        {eqc_was, away_was, more_was, less_was} <= {eqc_eq, away[eqc_was], more, less};
         if (gone_valid && gone_lap != lap[gone_eq]) left <= left - 1'b1;
         if (eqc_valid && eqc_ring_we) begin
             lap[eqc_eq] <= !lap[eqc_eq];
-            left <= away[eqc_eq] + {{CQ_W{1'b0}}, fresh && eq_number == eqc_eq} -
-                    {{CQ_W{1'b0}}, gone_valid && gone_eq == eqc_eq};
-            left_index <= index[eqc_eq];
+            left <= away_was + {{CQ_W{1'b0}}, more_was} + {{CQ_W{1'b0}}, more} -
+                    {{CQ_W{1'b0}}, less_was} - {{CQ_W{1'b0}}, less};
+            left_index <= eqc_newest;
             left_size <= size[eqc_eq];
         end
         if (rst) begin
             last_d <= 1'b0;
             eq_valid <= 1'b0;
             lap <= {NUM_EQ{1'b0}};
-            left <= {(CQ_W + 1){1'b0}};
+            {left, away_was} <= {(2 * (CQ_W + 1)){1'b0}};
+            {more_was, less_was} <= 2'b00;
             for (i = 0; i < NUM_EQ; i = i + 1) away[i] <= {(CQ_W + 1){1'b0}};
         end
     end

@@ -100,27 +100,26 @@ module cde_cq #(
     // earlier entries, so that control knows when the path is empty.
     localparam [7:0] OP_CLEAR = 8'h00;
 
-    localparam OUT_LOG2 = 4;
+    localparam OUT_LOG2 = 4, LINE_W = 4;
     localparam [IDX_W-1:0] ONE = {{(IDX_W-1){1'b0}}, 1'b1};
     localparam [IDX_W-1:0] TWO = {{(IDX_W-2){1'b0}}, 2'd2};
 
     // ---------------------------------------------------------------- input, lanes left to do
-    wire         in_valid, in_pop;
-    wire [511:0] in_data;
-    wire [31:0]  in_dest;
-    wire [1:0]   in_keep, in_user, unused_in_level;
-    wire         in_push_ready;
-    reg          lane0_done;
+    wire              in_valid, in_pop, same, free_valid;
+    wire [31:0]       in_dest;
+    wire [3:0]        in_class;
+    wire [1:0]        in_keep, in_user;
+    wire [LINE_W:0]   in_line, free_to;
+    wire [LINE_W-1:0] line_addr;
+    wire [511:0]      line_data;
+    reg               lane0_done;
 
-    assign s_axis_cpl_tready = in_push_ready && !init;
-
-    wire in_same = s_axis_cpl_tdest[15:0] == s_axis_cpl_tdest[31:16];
-    wire same;
-    cde_fifo #(.W(549), .DEPTH_LOG2(1)) in_fifo (
-        .clk(clk), .rst(rst), .push_valid(s_axis_cpl_tvalid && !init), .push_ready(in_push_ready),
-        .push_data({in_same, s_axis_cpl_tuser, s_axis_cpl_tkeep, s_axis_cpl_tdest, s_axis_cpl_tdata}),
-        .pop_valid(in_valid), .pop_ready(in_pop), .pop_data({same, in_user, in_keep, in_dest, in_data}),
-        .level(unused_in_level)
+    cde_intake #(.LINE_W(LINE_W)) intake_i (
+        .clk(clk), .rst(rst), .init(init), .s_axis_cpl_tdata(s_axis_cpl_tdata), .s_axis_cpl_tdest(s_axis_cpl_tdest),
+        .s_axis_cpl_tkeep(s_axis_cpl_tkeep), .s_axis_cpl_tuser(s_axis_cpl_tuser),
+        .s_axis_cpl_tvalid(s_axis_cpl_tvalid), .s_axis_cpl_tready(s_axis_cpl_tready), .in_valid(in_valid),
+        .in_pop(in_pop), .in_same(same), .in_class(in_class), .in_user(in_user), .in_keep(in_keep), .in_dest(in_dest),
+        .in_line(in_line), .addr(line_addr), .rdata(line_data), .free_valid(free_valid), .free_to(free_to)
     );
 
     wire want0 = in_keep[0] && !lane0_done;
@@ -156,39 +155,31 @@ module cde_cq #(
     // ---------------------------------------------------------------- stages P, Q, R: memories are read
     wire [CQ_W-1:0] a_cq = op_valid ? op_cq : dest[CQ_W-1:0];
 
-    localparam SIDE_W = 1 + 8 + CQ_W + 16 + 2 + 2 + 58 + 5 + 1 + 1;
+    localparam SIDE_W = LINE_W + 6 + 1 + 8 + CQ_W + 16 + 2 + 2 + 58 + 5 + 1 + 1;
 
     reg              p_cpl, q_cpl, r_cpl, c_cpl, r_in_range, c_in_range;
     reg [7:0]        r_code, c_code;
     reg [CQ_W-1:0]   r_cq, c_cq;
     reg [15:0]       r_dest, c_dest;
     reg [1:0]        r_take, c_take, r_silent, c_silent;
-    reg [511:0]      r_data, c_data;
+    reg [LINE_W+5:0] r_line, c_line;         // {class, line, whether nothing behind needs it}, in each cycle
     reg [63:6]       r_base, c_base;
     reg [4:0]        r_log2, c_log2;
     reg              r_unreserved, c_unreserved;
     reg [SIDE_W-1:0] p_side, q_side;
 
-    // The data wait in distributed RAM: each cycle writes a line, and two cycles later it is read. (An index that is a
-    // difference of two bits would be one of 32 bits in Icarus 11.)
-    reg [511:0]      lines [0:3];
-    reg [1:0]        at_line;
-
     always @(posedge clk) begin
         p_cpl <= go_cpl && in_keep != 2'b00 && !rst;
         p_op <= go_op && !rst;
-        p_side <= {(dest >> CQ_W) == 16'd0, op_code, a_cq, dest, take1, take0, in_user, op_base, op_log2, op_unreserved,
-                   first};
+        p_side <= {in_class, in_line, in_pop, (dest >> CQ_W) == 16'd0, op_code, a_cq, dest, take1, take0, in_user,
+                   op_base, op_log2, op_unreserved, first};
         {q_cpl, q_op, q_side} <= {p_cpl && !rst, p_op && !rst, p_side};
         {r_cpl, r_op} <= {q_cpl && !rst, q_op && !rst};
-        {r_in_range, r_code, r_cq, r_dest, r_take, r_silent, r_base, r_log2, r_unreserved, r_first} <= q_side;
+        {r_line, r_in_range, r_code, r_cq, r_dest, r_take, r_silent, r_base, r_log2, r_unreserved, r_first} <= q_side;
         {c_in_range, c_code, c_cq, c_dest, c_take, c_silent} <= {r_in_range, r_code, r_cq, r_dest, r_take, r_silent};
-        {c_data, c_base, c_log2, c_unreserved, c_first} <= {r_data, r_base, r_log2, r_unreserved, r_first};
+        {c_line, c_base, c_log2, c_unreserved, c_first} <= {r_line, r_base, r_log2, r_unreserved, r_first};
         c_cpl <= r_cpl && !rst;
         c_op <= r_op && !rst;
-        at_line <= rst ? 2'd0 : at_line + 2'd1;
-        lines[at_line] <= in_data;
-        r_data <= lines[at_line ^ 2'd2];
     end
 
     wire [C_W-1:0]   r_ctx;
@@ -339,12 +330,14 @@ module cde_cq #(
 
     // ---------------------------------------------------------------- stage S: slots
     cde_slot #(
-        .CQ_W(CQ_W), .IDX_W(IDX_W), .LEVEL_W(OUT_LOG2 + 1)
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .LEVEL_W(OUT_LOG2 + 1), .LINE_W(LINE_W)
     ) slot_i (
         .clk(clk), .rst(rst), .step(step),
         .push((c_cpl && (placed != 2'd0 || overflow)) || clear || stop), .barrier(clear || stop), .overflow(overflow),
         .put0(put0), .placed(placed), .cq(c_cq), .alloc(alloc), .origin(origin), .size(size), .base(ctx[C_BASE +: 58]),
-        .alloc_next(ctx_next[C_ALLOC +: IDX_W]), .used_next(ctx_next[C_USED +: IDX_W]), .data(c_data),
+        .alloc_next(ctx_next[C_ALLOC +: IDX_W]), .used_next(ctx_next[C_USED +: IDX_W]),
+        .kind(c_line[LINE_W+5:LINE_W+2]), .line(c_line[LINE_W+1:1]), .last(c_line[0]),
+        .line_addr(line_addr), .line_data(line_data), .free_valid(free_valid), .free_to(free_to),
         .silent_we(silent_we), .silent_cq(silent_cq), .silent_total(silent_total),
         .ent_valid(ent_valid), .ent_ready(ent_ready), .ent_data(ent_data), .ent_level(out_level)
     );

@@ -47,12 +47,14 @@ module cde_credit_port #(
     input  wire              other_we,
     input  wire [CQ_W-1:0]   other_cq,
     input  wire [IDX_W-1:0]  other_total,
-    input  wire [CQ_W-1:0]   other_c_cq,     // whose request it decides in this cycle
+    input  wire              other_c_any,    // it decides a request, or clears, in this cycle
+    input  wire [CQ_W-1:0]   other_c_cq,     // of this CQ
     input  wire              other_took,     // it took credits of other_cq in the cycle before
     input  wire [1:0]        other_count,
     input  wire              ahead,          // it goes first, and takes credits of this CQ in this cycle
     input  wire [1:0]        ahead_count,
 
+    output wire              c_any,
     output wire              taken,          // credits of taken_cq are taken in this cycle
     output wire [CQ_W-1:0]   taken_cq,
     output wire [1:0]        taken_count,
@@ -121,9 +123,16 @@ module cde_credit_port #(
 
     assign state_cq = r_cq;
 
-    // Totals that are being written are not in what was read.
-    wire [IDX_W-1:0] r_total_now = granted_we && granted_cq == r_cq ? granted_total : r_total;
-    wire [IDX_W-1:0] r_other_now = other_we && other_cq == r_cq ? other_total : r_other;
+    // Totals that are being written are not in what was read. Compared a cycle ahead.
+    reg              same, same_other;
+    wire [IDX_W-1:0] r_total_now = same ? granted_total : r_total;
+    wire [IDX_W-1:0] r_other_now = same_other ? other_total : r_other;
+
+    assign c_any = c_valid || c_clear;
+    always @(posedge clk) begin
+        same <= c_any && !rst && c_cq == s_cq;
+        same_other <= other_c_any && !rst && other_c_cq == s_cq;
+    end
 
     // ---------------------------------------------------------------- stage C: grant
     // A resize may put the bound below the total for a while: hence the sign of the space that is left.
@@ -137,7 +146,7 @@ module cde_credit_port #(
         exists <= r_limit[`CDE_LIMIT_EXISTS];
         unreserved <= r_limit[`CDE_LIMIT_UNRESERVED];
         c_dead <= dead;
-        behind <= (c_valid || c_clear) && c_cq == r_cq;
+        behind <= c_any && c_cq == r_cq;
         behind_other <= other_c_cq == r_cq;
     end
 
@@ -161,7 +170,7 @@ module cde_credit_port #(
     wire [IDX_W-1:0] total_now = behind ? granted_total : total;
 
     always @(posedge clk) begin
-        granted_we <= (c_valid || c_clear) && !rst;
+        granted_we <= c_any && !rst;
         granted_cq <= c_cq;
         granted_total <= c_clear ? {IDX_W{1'b0}} : taken ? total_now + {{(IDX_W-2){1'b0}}, c_count} : total_now;
         took <= taken && !rst;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_slot: last stage of the producer side; where the entries go that were placed.
 //
-// Purpose: computes slot, phase, address and class of up to two neighbours, and keeps them in order until they can
-//          leave. Also tells the granting side how many credits came back without an entry.
-// Ports:   what the completion pipeline has decided (stage C of cde_cq); entries out (ent_*); silent completions.
+// Purpose: computes slot, phase and address of up to two neighbours, and keeps them in order until they can leave.
+//          Their data wait in cde_lines, which learns when they are not needed any more. Also tells the granting side
+//          how many credits came back without an entry.
+// Ports:   what the completion pipeline has decided (stage C of cde_cq); entries out (ent_*); data of the entry on
+//          ent_* (line_*), lines to free (free_*); silent completions.
 // Latency: decided in cycle t, entries on ent_* in t+2.
 `default_nettype none
 `include "cde_defs.vh"
@@ -13,7 +15,8 @@ module cde_slot #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter ENT_W = `CDE_ENTRY_W,
-    parameter LEVEL_W = 4
+    parameter LEVEL_W = 4,
+    parameter LINE_W = 4         // log2 of the number of lines of data
 ) (
     input  wire               clk,
     input  wire               rst,
@@ -31,7 +34,14 @@ module cde_slot #(
     input  wire [57:0]        base,
     input  wire [IDX_W-1:0]   alloc_next,
     input  wire [IDX_W-1:0]   used_next,
-    input  wire [511:0]       data,
+    input  wire [3:0]         kind,          // of both lanes: {satisfies no standing arm, is of the solicited class}
+    input  wire [LINE_W:0]    line,          // where the data are
+    input  wire               last,          // nothing behind needs them
+
+    output wire [LINE_W-1:0]  line_addr,
+    input  wire [511:0]       line_data,
+    output wire               free_valid,    // lines ahead of free_to are free
+    output wire [LINE_W:0]    free_to,
 
     output wire               silent_we,
     output wire [CQ_W-1:0]    silent_cq,
@@ -50,7 +60,9 @@ module cde_slot #(
     reg [CQ_W-1:0]   s_cq;
     reg [IDX_W-1:0]  s_pos0, s_pos1, s_size, s_alloc_next, s_used_next;
     reg [57:0]       s_base;
-    reg [511:0]      s_data;
+    reg [3:0]        s_kind;
+    reg [LINE_W:0]   s_line;                 // also if there is nothing to hand on
+    reg              s_last;
 
     always @(posedge clk) begin
         s_push <= push && !rst;
@@ -66,7 +78,8 @@ module cde_slot #(
         s_alloc_next <= alloc_next;
         s_used_next <= used_next;
         s_base <= base;
-        s_data <= data;
+        s_kind <= kind;
+        {s_line, s_last} <= {line, last};
     end
 
     assign silent_we = s_step;
@@ -81,48 +94,44 @@ module cde_slot #(
     wire [58:0] line0 = {s_base, 1'b0} | {{(59-IDX_W){1'b0}}, slot0};
     wire [58:0] line1 = {s_base, 1'b0} | {{(59-IDX_W){1'b0}}, slot1};
 
-    // ---------------------------------------------------------------- class
-    wire unused_phase = &{1'b0, s_data[511], s_data[255]};
-    wire [254:0] first = s_put0 ? s_data[254:0] : s_data[510:256];
-
-    // {satisfies no standing arm, is of the solicited class}. Receive and ReceiveAndInvalidate differ in the top bit of
-    // the type alone.
-    function [1:0] class_of;
-        input [7:0]  status;
-        input [1:0]  flags;      // {UNSIGNALLED, SOLICITED}
-        input [15:0] kind;
-        begin
-            class_of[0] = status != 8'h00 || (flags[0] && kind[14:0] == 15'h0001);
-            class_of[1] = status == 8'h00 && flags[1] && (kind[14:0] == 15'h0001 || kind == 16'h0010);
-        end
-    endfunction
-
-    wire quiet0, quiet1, sol0, sol1;
-    assign {quiet0, sol0} = class_of(first[`CDE_CQE_STATUS_LSB +: 8], first[`CDE_CQE_FLAGS_LSB +: 2],
-                                     first[`CDE_CQE_TYPE_LSB +: 16]);
-    assign {quiet1, sol1} = class_of(s_data[256 + `CDE_CQE_STATUS_LSB +: 8], s_data[256 + `CDE_CQE_FLAGS_LSB +: 2],
-                                     s_data[256 + `CDE_CQE_TYPE_LSB +: 16]);
-
     // ---------------------------------------------------------------- entries wait here
-    wire unused_push_ready;
-    wire [ENT_W-1:0] out_word;
-    assign out_word[`CDE_ENTRY_CQE0 +: 256] = {phase0, first};
-    assign out_word[`CDE_ENTRY_CQE1 +: 256] = {phase1, s_data[510:256]};
-    assign out_word[`CDE_ENTRY_SOLICITED +: 2] = {sol1, sol0};
-    assign out_word[`CDE_ENTRY_QUIET +: 2] = {quiet1, quiet0};
-    assign out_word[`CDE_ENTRY_LINE0 +: 59] = line0;
-    assign out_word[`CDE_ENTRY_LINE1 +: 59] = line1;
-    assign out_word[`CDE_ENTRY_WRITTEN +: IDX_W] = s_alloc_next;
-    assign out_word[`CDE_ENTRY_CQ +: CQ_W] = s_cq;
-    assign out_word[`CDE_ENTRY_PLACED +: 2] = s_placed;
-    assign out_word[`CDE_ENTRY_OVERFLOW] = s_overflow;
-    assign out_word[`CDE_ENTRY_BARRIER] = s_barrier;
+    localparam WAIT_W = ENT_W - 512, FIFO_W = WAIT_W + 3 + LINE_W + 2;
+    wire              unused_push_ready;
+    wire [ENT_W-1:0]  word;
+    wire [FIFO_W-1:0] out_word;
+    wire              lane1, out_last;       // the first entry is that of lane 1
+    wire [1:0]        phase;
+    wire [LINE_W:0]   out_line;
+    wire              unused_phase = &{1'b0, line_data[511], line_data[255], word[511:0]};
 
-    cde_fifo #(.W(ENT_W), .DEPTH_LOG2(LEVEL_W - 1)) out_fifo (
+    assign word[511:0] = 512'd0;
+    assign word[`CDE_ENTRY_SOLICITED +: 2] = {s_kind[2], s_put0 ? s_kind[0] : s_kind[2]};
+    assign word[`CDE_ENTRY_QUIET +: 2] = {s_kind[3], s_put0 ? s_kind[1] : s_kind[3]};
+    assign word[`CDE_ENTRY_LINE0 +: 59] = line0;
+    assign word[`CDE_ENTRY_LINE1 +: 59] = line1;
+    assign word[`CDE_ENTRY_WRITTEN +: IDX_W] = s_alloc_next;
+    assign word[`CDE_ENTRY_CQ +: CQ_W] = s_cq;
+    assign word[`CDE_ENTRY_PLACED +: 2] = s_placed;
+    assign word[`CDE_ENTRY_OVERFLOW] = s_overflow;
+    assign word[`CDE_ENTRY_BARRIER] = s_barrier;
+
+    cde_fifo #(.W(FIFO_W), .DEPTH_LOG2(LEVEL_W - 1)) out_fifo (
         .clk(clk), .rst(rst),
-        .push_valid(s_push), .push_ready(unused_push_ready), .push_data(out_word),
-        .pop_valid(ent_valid), .pop_ready(ent_ready), .pop_data(ent_data), .level(ent_level)
+        .push_valid(s_push), .push_ready(unused_push_ready),
+        .push_data({s_last, s_line, !s_put0, phase1, phase0, word[ENT_W-1:512]}),
+        .pop_valid(ent_valid), .pop_ready(ent_ready), .pop_data(out_word), .level(ent_level)
     );
+
+    assign {out_last, out_line, lane1, phase} = out_word[FIFO_W-1:WAIT_W];
+    assign line_addr = out_line[LINE_W-1:0];
+    assign ent_data[ENT_W-1:512] = out_word[WAIT_W-1:0];
+    assign ent_data[`CDE_ENTRY_CQE0 +: 256] = {phase[0], lane1 ? line_data[510:256] : line_data[254:0]};
+    assign ent_data[`CDE_ENTRY_CQE1 +: 256] = {phase[1], line_data[510:256]};
+
+    // What left nothing waiting is over when nothing waits in front of it.
+    wire empty = ent_level == {LEVEL_W{1'b0}} && !s_push;
+    assign free_valid = (ent_valid && ent_ready) || empty;
+    assign free_to = empty ? s_line + {{LINE_W{1'b0}}, s_last} : out_line + {{LINE_W{1'b0}}, out_last};
 
 endmodule
 

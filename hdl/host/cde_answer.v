@@ -24,6 +24,7 @@ module cde_answer #(
     input  wire               init,
     output reg                m_axi_bready,
 
+    input  wire               ans_any,       // an answer, maybe to nothing outstanding
     input  wire               ans_valid,
     input  wire [REC_W-1:0]   ans_record,
     input  wire               ans_error,
@@ -65,7 +66,11 @@ module cde_answer #(
     wire [CQ_W-1:0] cq = ans_record[`CDE_WRITE_CQ +: CQ_W];
     wire give_up = attempt == LAST_ATTEMPT;
 
-    assign ovf_ready = ovf_valid && !ans_valid;
+    reg             failed, lost, of_event, given_up;     // for the report
+    reg [CQ_W-1:0]  failed_cq;
+    reg [IDX_W-1:0] failed_index;
+
+    assign ovf_ready = ovf_valid && !ans_any;
 
     // Low from power-up, before any clock edge.
     initial m_axi_bready = 1'b0;
@@ -73,15 +78,15 @@ module cde_answer #(
         m_axi_bready <= !rst && !init && !(ovf_valid && !ovf_ready);
     end
 
-    assign pub_valid = ans_valid || ovf_valid;
-    assign pub_op = !ans_valid ? `CDE_TRC_CQ_ERROR :
+    assign pub_valid = ans_valid || ovf_ready;
+    assign pub_op = !ans_any ? `CDE_TRC_CQ_ERROR :
                     event_write ? (ans_error ? `CDE_TRC_EVENT_FAILED : `CDE_TRC_EVENT_DONE)
                                 : (ans_error ? `CDE_TRC_CQ_ERROR : `CDE_TRC_PUBLISH);
-    assign pub_cq = ans_valid ? cq : ovf_cq;
-    assign pub_count = ans_valid && !event_write ? ans_record[`CDE_WRITE_COUNT +: 2] : 2'd0;
+    assign pub_cq = ans_any ? cq : ovf_cq;
+    assign pub_count = ans_any && !event_write ? ans_record[`CDE_WRITE_COUNT +: 2] : 2'd0;
     assign pub_solicited = ans_record[`CDE_WRITE_SOLICITED +: 2];
     assign pub_quiet = ans_record[`CDE_WRITE_QUIET +: 2];
-    assign pub_status = ans_valid ? `CDE_CQST_INTERNAL_ERROR : `CDE_CQST_BUFFER_OVERFLOW;
+    assign pub_status = ans_any ? `CDE_CQST_INTERNAL_ERROR : `CDE_CQST_BUFFER_OVERFLOW;
     assign pub_give_up = give_up;
     assign pub_retry = ans_record[`CDE_EQE_WRITE_RETRY +: RETRY_W];
 
@@ -91,18 +96,20 @@ module cde_answer #(
         irq_set <= ans_valid && event_write && (!ans_error || give_up) && !rst;
         irq_eq <= eq;
         irq_lap <= pub_retry[`CDE_RETRY_LAP];
-        err_valid <= ((ans_valid && ans_error) || stray) && !rst;
-        err_cause <= !(ans_valid && ans_error) ? `CDE_CAUSE_STRAY_B :
-                     !event_write ? `CDE_CAUSE_CQE_WRITE_ERROR :
-                     give_up ? `CDE_CAUSE_EQ_FAILED : `CDE_CAUSE_EQE_WRITE_ERROR;
-        err_kind <= ans_valid && ans_error ? `CDE_KIND_CQ : `CDE_KIND_PORT;
-        err_object <= !(ans_valid && ans_error) ? 16'd0 : {{(16-CQ_W){1'b0}}, cq};
+        {failed, lost} <= {ans_valid && ans_error, stray} & {2{!rst}};
+        {of_event, given_up, failed_cq} <= {event_write, give_up, cq};
         // An entry that was given up leaves a hole that the host has to skip: its number tells the pass, too.
-        err_index <= !(ans_valid && ans_error && event_write) ? 16'd0 :
-                     {{(16-IDX_W){1'b0}}, give_up ? pub_retry[`CDE_RETRY_INDEX +: IDX_W] :
-                      pub_retry[`CDE_RETRY_SNAP +: IDX_W]};
-        count_error <= ans_valid && ans_error && !rst;
-        count_stray <= stray && !rst;
+        failed_index <= give_up ? pub_retry[`CDE_RETRY_INDEX +: IDX_W] : pub_retry[`CDE_RETRY_SNAP +: IDX_W];
+
+        err_valid <= (failed || lost) && !rst;
+        err_cause <= !failed ? `CDE_CAUSE_STRAY_B :
+                     !of_event ? `CDE_CAUSE_CQE_WRITE_ERROR :
+                     given_up ? `CDE_CAUSE_EQ_FAILED : `CDE_CAUSE_EQE_WRITE_ERROR;
+        err_kind <= failed ? `CDE_KIND_CQ : `CDE_KIND_PORT;
+        err_object <= {{(16-CQ_W){1'b0}}, failed_cq & {CQ_W{failed}}};
+        err_index <= {{(16-IDX_W){1'b0}}, failed_index & {IDX_W{failed && of_event}}};
+        count_error <= failed && !rst;
+        count_stray <= lost && !rst;
     end
 
 endmodule

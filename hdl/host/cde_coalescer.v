@@ -94,14 +94,15 @@ module cde_coalescer #(
 
     always @(posedge clk) begin
         if (sent) r_valid <= 1'b0;
-        if (keep || keep_second) begin
-            r_valid <= 1'b1;
+        if (keep || keep_second) r_valid <= 1'b1;
+        // Nothing is lost when nothing is kept: wide registers wait for one signal. Of two it is the second that stays.
+        if (!r_valid || cq_ready) begin
             r_cq <= h_cq;
             r_written <= h_written;
-            r_line <= keep ? h_line0[58:1] : h_line1[58:1];
-            r_sol <= keep ? h_sol[0] : h_sol[1];
-            r_quiet <= keep ? h_quiet[0] : h_quiet[1];
-            r_entry <= keep ? h_entry0 : h_entry1;
+            r_line <= two ? h_line1[58:1] : h_line0[58:1];
+            r_sol <= h_sol[two];
+            r_quiet <= h_quiet[two];
+            r_entry <= two ? h_entry1 : h_entry0;
         end
         if (ovf_ready) ovf_valid <= 1'b0;
         if (ent_ready && h_overflow) begin

@@ -80,9 +80,11 @@ module cde_doorbell #(
     wire [2:0]        aw_size;
     wire              w_room;
     wire              w_valid;
-    wire [511:0]      w_data;
+    localparam W_W = POSTS ? 512 : 64;  // without posts the 64-bit lane that is written
+    wire [W_W-1:0]    in_data, w_data;
     wire [7:0]        w_full, w_any;    // strobes of each 64-bit lane: all, any
     wire [7:0]        in_full, in_any;
+    wire [63:0]       word;             // what a doorbell says
     wire              w_last;
     wire              take;        // the pair leaves
     wire              drain;       // a beat of a burst leaves
@@ -110,14 +112,29 @@ module cde_doorbell #(
             assign in_full[g] = &s_axi_wstrb[8*g +: 8];
             assign in_any[g] = |s_axi_wstrb[8*g +: 8];
         end
+        if (POSTS) begin : g_beat
+            assign in_data = s_axi_wdata;
+            assign word = w_data[{aw_addr[5:3], 6'd0} +: 64];
+            assign post_data = w_data;
+        end else begin : g_lane
+            // Strobes tell the lane. Of a write whose strobes do not fit its address the data do not matter.
+            wire [8*64-1:0] lanes;
+            assign lanes[63:0] = s_axi_wdata[63:0] & {64{s_axi_wstrb[0]}};
+            for (g = 1; g < 8; g = g + 1) begin : g_or
+                assign lanes[64*g +: 64] = lanes[64*(g-1) +: 64] | (s_axi_wdata[64*g +: 64] & {64{s_axi_wstrb[8*g]}});
+            end
+            assign in_data = lanes[7*64 +: 64];
+            assign word = w_data;
+            assign post_data = 512'd0;
+        end
     endgenerate
 
-    cde_fifo #(.W(529), .DEPTH_LOG2(1)) w_fifo (
+    cde_fifo #(.W(W_W + 17), .DEPTH_LOG2(1)) w_fifo (
         .clk(clk),
         .rst(rst),
         .push_valid(s_axi_wvalid && !init),
         .push_ready(w_room),
-        .push_data({s_axi_wlast, in_full, in_any, s_axi_wdata}),
+        .push_data({s_axi_wlast, in_full, in_any, in_data}),
         .pop_valid(w_valid),
         .pop_ready(take || drain),
         .pop_data({w_last, w_full, w_any, w_data}),
@@ -129,7 +146,6 @@ module cde_doorbell #(
     wire [4:0]    b_level;
     wire          b_room = b_level <= 5'd7;    // up to eight answers are under way
 
-    wire [63:0]   word = w_data[{aw_addr[5:3], 6'd0} +: 64];
     wire [7:0]    lane = 8'd1 << aw_addr[5:3];
     wire [11:0]   offset = aw_addr[11:0];
     wire [ADDR_W-1:12] page = aw_addr[ADDR_W-1:12];
@@ -173,7 +189,6 @@ module cde_doorbell #(
     assign take = is_post ? post_valid && post_ready : db_valid && db_ready;
     assign post_page = page[12 +: PAGE_W];
     assign post_kind = {is_srq_recv || is_srq_db, is_recv || is_srq_db};
-    assign post_data = w_data;
     assign post_word = word;
     assign drain = aw_valid && w_valid && !w_last;
     assign db_op = is_return ? `CDE_TRC_CB_RETURN : `CDE_TRC_DOORBELL;

@@ -31,13 +31,21 @@ module cde_errlog #(
     wire        room;
     wire [DEPTH_LOG2:0] unused_level;
 
-    wire [10:0] pick = held & (~held + 11'd1);
+    wire [10:0] pick;           // the first one
     wire [10:0] leaves = room ? pick : 11'd0;
     wire [10:0] accept = err_valid & (~held | leaves);
     wire [10:0] miss = err_valid & ~accept;
     reg [47:0] picked;
     integer i;
     integer k;
+    genvar  g;
+
+    assign pick[0] = held[0];
+    generate
+        for (g = 1; g < 11; g = g + 1) begin : g_pick
+            assign pick[g] = held[g] && held[g-1:0] == {g{1'b0}};
+        end
+    endgenerate
 
     always @* begin
         picked = 48'd0;

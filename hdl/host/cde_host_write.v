@@ -125,6 +125,7 @@ module cde_host_write #(
     wire [127:0]        eq_data;
     wire                eq_void;
     wire [EQ_REC_W-1:0] eq_record;
+    wire                ans_any;
     wire                ans_valid;
     wire [REC_W-1:0]    ans_record;
     wire                ans_error;
@@ -157,7 +158,7 @@ module cde_host_write #(
         .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
         .m_axi_bready(m_axi_bready),
         .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
-        .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
+        .ans_any(ans_any), .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
         .count_cqe(count_cqe), .count_eqe(count_eqe)
     );
 
@@ -171,7 +172,7 @@ module cde_host_write #(
         .CQ_W(CQ_W), .IDX_W(IDX_W), .EQ_W(EQ_W)
     ) answer_i (
         .clk(clk), .rst(rst), .init(init), .m_axi_bready(m_axi_bready),
-        .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
+        .ans_any(ans_any), .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
         .ovf_valid(ovf_valid), .ovf_ready(ovf_ready), .ovf_cq(ovf_cq),
         .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
         .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status), .pub_give_up(pub_give_up),

@@ -68,6 +68,7 @@ module cde_issue #(
     output wire [IDX_W-1:0]    wr_index,
 
     // Answered writes (CDE_WRITE_*)
+    output wire                ans_any,       // an answer, maybe to nothing outstanding
     output wire                ans_valid,
     output wire [REC_W-1:0]    ans_record,
     output wire                ans_error,
@@ -87,6 +88,7 @@ module cde_issue #(
     reg [63:6]        out_addr;
     reg [511:0]       out_data;
     reg [63:0]        out_strb;
+    reg               out_void;
     reg [CQ_W-1:0]    out_cq;
     reg [IDX_W-1:0]   out_written;
     reg               last_eq;
@@ -144,6 +146,7 @@ module cde_issue #(
         .b_valid(m_axi_bvalid && m_axi_bready),
         .b_id(m_axi_bid),
         .b_resp(m_axi_bresp),
+        .pop_any(ans_any),
         .pop_valid(ans_valid),
         .pop_data(ans_record),
         .pop_error(ans_error),
@@ -154,7 +157,7 @@ module cde_issue #(
     assign m_axi_awaddr = {out_addr, 6'd0};
     assign m_axi_awvalid = aw_left;
     assign m_axi_wdata = out_data;
-    assign m_axi_wstrb = out_strb;
+    assign m_axi_wstrb = out_strb & {64{!out_void}};      // known late
     assign m_axi_wvalid = w_left;
 
     assign wr_we = done && out_cqe;
@@ -175,16 +178,20 @@ module cde_issue #(
             busy <= 1'b1;
             aw_left <= load_write;
             w_left <= load_write;
+            last_eq <= load_eq;
+        end
+        // What nobody loads is not looked at: wide registers wait for one signal.
+        if (free) begin
             out_cqe <= load_cq;
             out_barrier <= load_cq && cq_barrier;
             out_id <= take_eq ? id_eq : id_cq;
             out_addr <= take_eq ? eq_addr[63:6] : cq_addr;
             out_data <= take_eq ? {4{eq_data}} : cq_data;
-            out_strb <= take_eq ? {48'd0, {16{!eq_void}}} << {eq_addr[5:4], 4'd0}
+            out_void <= take_eq && eq_void;
+            out_strb <= take_eq ? {48'd0, 16'hffff} << {eq_addr[5:4], 4'd0}
                                 : {{32{cq_half[1]}}, {32{cq_half[0]}}};
             out_cq <= cq_number;
             out_written <= cq_written;
-            last_eq <= load_eq;
         end
         if (rst) begin
             busy <= 1'b0;

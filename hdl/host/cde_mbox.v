@@ -140,11 +140,12 @@ module cde_mbox #(
     wire            acts = state == ACT;
     wire            freed = state == ARM_WAIT && ct_res_valid && c_destroy_cq &&
                             ct_res_state[`CDE_STATE_LIFE_LSB +: 2] == `CDE_LIFE_FREE;
+    reg             attach;
     cde_eqs #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .PAGE_W(PAGE_W), .CQ_W(CQ_W)) eqs_i (
         .clk(clk), .rst(rst), .eq(eq_arg), .page(arg4[15:0]), .ok(eq_ok), .same_page(eq_same_page),
         .entries(eq_entries), .attached(attached), .log2(eq_log2), .vector(eq_vector), .eq_page(eq_page),
         .create(acts && c_create_eq), .resize(acts && c_resize_eq), .modify(acts && c_modify_eq),
-        .destroy(acts && c_destroy_eq), .attach(cfg_we && c_create_cq), .detach(freed), .new_log2(arg3[4:0]),
+        .destroy(acts && c_destroy_eq), .attach(attach), .detach(freed), .new_log2(arg3[4:0]),
         .new_vector(arg3[31:16])
     );
 
@@ -152,18 +153,25 @@ module cde_mbox #(
     reg [95:0] peek;
     wire [1:0] life = peek[`CDE_STATE_LIFE_LSB +: 2];
     wire unused_peek = &{1'b0, peek};
-    wire [4:0]  log2 = has_ring ? arg3[4:0] : known_log2;
-    wire [15:0] count = sets_moderation ? arg5[15:0] : known_count;
-    wire [15:0] interval = sets_moderation ? arg5[31:16] : known_interval;
-    wire        mod_off = interval == 16'd0 || count[15:1] == 15'd0;
-    // 0xFFFF, no count, is more than any ring has.
-    wire        count_usable = {16'd0, count} <= 32'd1 << log2;
-    wire        interval_usable = interval != 16'hffff;
-    wire [31:0] entries = 32'd1 << arg3[4:0];
-    wire [19:0] ring_mask = is_eq_cmd ? {entries[15:0], 4'd0} - 20'd1 : {entries[14:0], 5'd0} - 20'd1;
+    reg  [4:0]  log2, smaller;
+    reg  [15:0] count, interval;
+    reg  [31:0] entries;
+    reg  [19:0] ring_mask;
+    reg         mod_off, count_usable, interval_usable, by_count, by_interval;
+    always @(posedge clk) begin
+        log2 <= has_ring ? arg3[4:0] : known_log2;
+        {interval, count} <= sets_moderation ? arg5 : {known_interval, known_count};
+        mod_off <= interval == 16'd0 || count[15:1] == 15'd0;
+        // 0xFFFF, no count, is more than any ring has.
+        count_usable <= {16'd0, count} <= 32'd1 << log2;
+        interval_usable <= interval != 16'hffff;
+        {by_count, by_interval} <= {!mod_off && count_usable, !mod_off && interval_usable};
+        smaller <= log2 < known_log2 ? log2 : known_log2;
+        entries <= 32'd1 << arg3[4:0];
+        ring_mask <= is_eq_cmd ? {entries[15:0], 4'd0} - 20'd1 : {entries[14:0], 5'd0} - 20'd1;
+    end
 
     reg reserved;
-
     always @* begin
         case (cmd)
             `CDE_CMD_CREATE_EQ: reserved = arg3[15:5] != 11'd0 || arg4[31:16] != 16'd0;
@@ -189,14 +197,12 @@ module cde_mbox #(
     // Each check has a cycle of its own before they are weighed.
     reg [11:0] fault;
     reg [7:0]  verdict;
-
-    always @(posedge clk) begin
+    always @(posedge clk)
         fault <= {!known, reserved, !object_ok, !create && missing, create && exists,
                   has_ring && (log2 == 5'd0 || {27'd0, log2} > MAX_LOG2),
                   has_ring && (arg1[19:0] & (ring_mask | 20'h3f)) != 20'd0,
                   bad_page, c_create_cq && !eq_ok, eq_full, bad_moderation,
                   (c_destroy_eq && attached != 16'd0) || (c_destroy_cq && cqi_used)};
-    end
 
     always @* begin
         if (fault[11]) verdict = `CDE_RES_UNKNOWN;
@@ -231,8 +237,6 @@ module cde_mbox #(
     wire [EQ_W-1:0] cfg_eq = c_create_cq ? arg4[16 +: EQ_W] : known_eq;
     wire [PAGE_W-1:0] cfg_page = c_create_cq ? arg4[PAGE_W-1:0] : known_page;
     wire unreserved = c_create_cq ? arg3[8] : known_unreserved;
-    reg by_count, by_interval;
-    always @(posedge clk) {by_count, by_interval} <= {!mod_off && count_usable, !mod_off && interval_usable};
     assign cfg_data[`CDE_CFG_TYPED] = typed;
     assign cfg_data[`CDE_CFG_REARM] = rearm;
     assign cfg_data[`CDE_CFG_CNT_EN] = by_count;
@@ -242,7 +246,6 @@ module cde_mbox #(
     assign cfg_data[`CDE_CFG_EQ +: EQ_W] = cfg_eq;
     assign cfg_data[`CDE_CFG_PAGE +: PAGE_W] = cfg_page;
     wire [INFO_W-1:0] info_next = {interval, count, rearm, typed, unreserved, cfg_eq, cfg_page, log2};
-
     reg [INFO_W:0] info_new;         // a cycle later: {write, what}
     cde_ctx #(.W(INFO_W), .AW(CQ_W), .ECC(ECC)) info_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(info_new[INFO_W]), .waddr(cq), .wdata(info_new[INFO_W-1:0]),
@@ -250,7 +253,6 @@ module cde_mbox #(
     );
 
     // While a resize is under way grants must fit both rings.
-    wire [4:0] smaller = log2 < known_log2 ? log2 : known_log2;
     assign {limit_we, limit_cq} = {state == LIMIT || state == STARTUP, cq};
     wire [4:0] limit_log2 = state == LIMIT ? smaller : c_resize_cq && !resized ? known_log2 : log2;
     assign limit_data[`CDE_LIMIT_CREDITS +: IDX_W] = c_destroy_cq ? {IDX_W{1'b0}} :
@@ -259,7 +261,7 @@ module cde_mbox #(
     assign limit_data[`CDE_LIMIT_EXISTS] = !c_destroy_cq;
 
     always @(posedge clk) begin
-        info_new <= {cfg_we && !rst, info_next};
+        {attach, info_new} <= {cfg_we && c_create_cq && !rst, cfg_we && !rst, info_next};
         eqc_valid <= state == ACT && (c_create_eq || c_modify_eq || c_resize_eq) && !rst;
         {eqc_create, eqc_vector_we, eqc_ring_we, eqc_eq} <= {c_create_eq, c_modify_eq, c_resize_eq, eq};
     end
@@ -269,7 +271,6 @@ module cde_mbox #(
         input [IDX_W-1:0] value;
         index32 = {{(32-IDX_W){1'b0}}, value};
     endfunction
-
     always @(posedge clk) begin
         done <= 1'b0;
         case (state)
@@ -278,7 +279,7 @@ module cde_mbox #(
                 result <= `CDE_RES_OK;
                 outs <= 192'd0;
                 peek <= 96'd0;
-                settle <= 3'd4;
+                settle <= 3'd7;
                 state <= LOOK;
             end
             // What is known of the objects needs a few cycles to come out of its memories.
@@ -390,8 +391,7 @@ module cde_mbox #(
             done <= 1'b0;
             result <= `CDE_RES_OK;
             outs <= 192'd0;
-            ct_valid <= 1'b0;
-            op_valid <= 1'b0;
+            {ct_valid, op_valid} <= 2'b00;
         end
     end
 

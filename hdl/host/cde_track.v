@@ -31,6 +31,7 @@ module cde_track #(
     input  wire [ID_W-1:0]   b_id,
     input  wire [1:0]        b_resp,
 
+    output wire              pop_any,       // a response, maybe for nothing outstanding
     output wire              pop_valid,
     output wire [W-1:0]      pop_data,
     output wire              pop_error,     // response was not OKAY
@@ -77,6 +78,7 @@ module cde_track #(
     reg  [W-1:0]      l_data;
     wire l_known = l_used && l_node != l_tail;
     wire l_pops = l_valid && l_known;       // else no write of this ID is under way
+    assign pop_any = l_valid;
     assign pop_valid = l_pops;
     assign pop_data = l_data;
     assign pop_error = l_error;

@@ -41,8 +41,6 @@ module cde_ctx_2w #(
     reg [CW-1:0]  bank0 [0:(1 << AW) - 1];
     (* no_rw_check *)
     reg [CW-1:0]  bank1 [0:(1 << AW) - 1];
-    reg           side0 [0:(1 << AW) - 1];      // bank1 holds the newest word where they differ
-    reg           side1 [0:(1 << AW) - 1];
     reg [CW-1:0]  r0_bank0_1, r0_bank1_1, r1_bank0_1, r1_bank1_1;
     reg [W-1:0]   r0_bank0_2, r0_bank1_2, r1_bank0_2, r1_bank1_2;
     wire [S_W-1:0] r0_syn0_1, r0_syn1_1, r1_syn0_1, r1_syn1_1;
@@ -50,8 +48,15 @@ module cde_ctx_2w #(
     reg [AW-1:0]  r0_addr_1, r1_addr_1;
     reg           r0_newest_2, r0_side, r1_newest_2, r1_side;
     // Read a cycle behind the banks: what was stored in between is among the writes that replace what was read.
-    wire          r0_newest_1 = side0[r0_addr_1] ^ side1[r0_addr_1];
-    wire          r1_newest_1 = side0[r1_addr_1] ^ side1[r1_addr_1];
+    // Bank 1 holds the newest word where the bits of both sides differ.
+`ifdef FORMAL
+    wire [(1 << AW) - 1:0] bits0, bits1, newest = bits0 ^ bits1;
+`endif
+    wire          r0_side0_1, r1_side0_1, r0_side1_1, r1_side1_1;
+    localparam COLUMNS = AW > 2 ? 4 : 1;
+    wire [COLUMNS-1:0] row0, row1;               // of each side, where the other one writes
+    wire          r0_newest_1 = r0_side0_1 ^ r0_side1_1;
+    wire          r1_newest_1 = r1_side0_1 ^ r1_side1_1;
 
     wire          clear, flip, bad0, bad1, lost0, lost1, heal0, heal1;
     wire [AW-1:0] clear_addr, heal_addr0, heal_addr1;
@@ -118,6 +123,22 @@ module cde_ctx_2w #(
         .heal_addr(heal_addr1)
     );
 
+    // Port 0 makes the bits equal, port 1 makes them differ, the clearing walk makes them 0.
+    cde_bits #(.AW(AW), .R(2)) side0 (
+        .clk(clk), .we(walk_1 || (user0_1 && !same_1)), .waddr(at0_1), .wdata(1'b0), .wrow(row1 & {COLUMNS{!walk_1}}),
+        .oaddr(at1_1), .orow(row0), .raddr({r1_addr_1, r0_addr_1}), .rdata({r1_side0_1, r0_side0_1})
+`ifdef FORMAL
+        , .bits(bits0)
+`endif
+    );
+    cde_bits #(.AW(AW), .R(2)) side1 (
+        .clk(clk), .we(walk_1 || user1_1), .waddr(at1_1), .wdata(!walk_1), .wrow(row0 & {COLUMNS{!walk_1}}),
+        .oaddr(at0_1), .orow(row1), .raddr({r1_addr_1, r0_addr_1}), .rdata({r1_side1_1, r0_side1_1})
+`ifdef FORMAL
+        , .bits(bits1)
+`endif
+    );
+
     always @(posedge clk) begin
         r0_bank0_1 <= bank0[raddr0];
         r0_bank1_1 <= bank1[raddr0];
@@ -138,19 +159,14 @@ module cde_ctx_2w #(
         same_1 <= we0 && we1 && waddr0 == waddr1;
         if (v0_1) bank0[at0_1] <= put_code0;
         if (v1_1) bank1[at1_1] <= put_code1;
-        // Port 0 makes the bits equal, port 1 makes them differ, the clearing walk makes them 0.
-        if (walk_1 || (user0_1 && !same_1)) side0[at0_1] <= !walk_1 && side1[at0_1];
-        if (walk_1 || user1_1) side1[at1_1] <= !walk_1 && !side0[at1_1];
     end
 
 `ifdef FORMAL
     // All words as they are stored, the newest of both banks, for proofs of this module.
     wire [(CW << AW) - 1:0] codes;
-    wire [(1 << AW) - 1:0]  newest;
     genvar                  i;
     generate
         for (i = 0; i < (1 << AW); i = i + 1) begin : f_words
-            assign newest[i] = side0[i] != side1[i];
             assign codes[i * CW +: CW] = newest[i] ? bank1[i] : bank0[i];
         end
     endgenerate

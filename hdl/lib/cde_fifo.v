@@ -30,7 +30,6 @@ module cde_fifo #(
 
     localparam [DEPTH_LOG2:0] ONE = {{DEPTH_LOG2{1'b0}}, 1'b1};
 
-    reg [W-1:0] mem [0:(1 << DEPTH_LOG2) - 1];
     reg [DEPTH_LOG2:0] wr_ptr;
     reg [DEPTH_LOG2:0] rd_ptr;
 
@@ -42,20 +41,32 @@ module cde_fifo #(
     wire pop = q_valid && pop_ready;
     wire load = !q_valid || pop;
     wire stored = wr_ptr != rd_ptr;
+    wire [W-1:0] oldest;        // word behind the output
 
     assign push_ready = !level[DEPTH_LOG2];
     assign pop_valid = q_valid || direct;
     assign pop_data = BYPASS && !q_valid ? push_data : q_data;
 
+    // A free place is written even if the word goes to the output at once: writing waits for nobody.
+    generate
+        if (DEPTH_LOG2 == 1) begin : g_register     // of two words one is on the output
+            reg [W-1:0] spare;
+            always @(posedge clk) if (!stored) spare <= push_data;
+            assign oldest = spare;
+        end else begin : g_memory
+            reg [W-1:0] mem [0:(1 << DEPTH_LOG2) - 1];
+            always @(posedge clk) if (push_valid) mem[wr_ptr[DEPTH_LOG2-1:0]] <= push_data;
+            assign oldest = mem[rd_ptr[DEPTH_LOG2-1:0]];
+        end
+    endgenerate
+
     // Low from power-up, before any clock edge.
     initial q_valid = 1'b0;
     always @(posedge clk) begin
-        // A free place is written even if the word goes to the output at once: writing waits for nobody.
-        if (push_valid) mem[wr_ptr[DEPTH_LOG2-1:0]] <= push_data;
         if (push && !(load && !stored)) wr_ptr <= wr_ptr + ONE;
         if (load) begin
             q_valid <= stored || push;
-            q_data <= stored ? mem[rd_ptr[DEPTH_LOG2-1:0]] : push_data;
+            q_data <= stored ? oldest : push_data;
             if (stored) rd_ptr <= rd_ptr + ONE;
         end
         if (push && !pop) level <= level + ONE;
@@ -74,7 +85,8 @@ module cde_fifo #(
     genvar i;
     generate
         for (i = 0; i < (1 << DEPTH_LOG2); i = i + 1) begin : f_words
-            assign stored_words[i * W +: W] = mem[i];
+            if (DEPTH_LOG2 == 1) assign stored_words[i * W +: W] = g_register.spare;
+            else assign stored_words[i * W +: W] = g_memory.mem[i];
         end
     endgenerate
 `endif

@@ -27,36 +27,39 @@ module cde_flags #(
     output wire [R-1:0]    rdata
 );
 
-    reg           side0 [0:(1 << AW) - 1];
-    reg           side1 [0:(1 << AW) - 1];
+    localparam COLUMNS = AW > 2 ? 4 : 1;
+    wire [R-1:0]  bits0, bits1;         // of both sides, at raddr
+    wire [COLUMNS-1:0] row0, row1;      // what the other side writes is added to
     reg  [AW-1:0] clear_addr;
     wire          clear = mem_i[`CDE_MEM_CLEAR];
     wire          unused_mem = &{1'b0, mem_i};
     wire          both = we1 && waddr1 == waddr0;
 
-    genvar        r;
-    generate
-        for (r = 0; r < R; r = r + 1) begin : g_read
-            assign rdata[r] = side0[raddr[r*AW +: AW]] ^ side1[raddr[r*AW +: AW]];
-        end
-    endgenerate
+    assign rdata = bits0 ^ bits1;
+`ifdef FORMAL
+    wire [(1 << AW) - 1:0] all0, all1, flags = all0 ^ all1;
+`endif
+
+    cde_bits #(.AW(AW), .R(R)) side0 (
+        .clk(clk), .we(clear || (we0 && !both)), .waddr(clear ? clear_addr : waddr0),
+        .wdata(!clear && wdata0), .wrow(row1 & {COLUMNS{!clear}}), .oaddr(waddr1), .orow(row0), .raddr(raddr),
+        .rdata(bits0)
+`ifdef FORMAL
+        , .bits(all0)
+`endif
+    );
+    cde_bits #(.AW(AW), .R(R)) side1 (
+        .clk(clk), .we(clear || we1), .waddr(clear ? clear_addr : waddr1), .wdata(!clear && wdata1),
+        .wrow(row0 & {COLUMNS{!clear}}), .oaddr(waddr0), .orow(row1), .raddr(raddr), .rdata(bits1)
+`ifdef FORMAL
+        , .bits(all1)
+`endif
+    );
 
     always @(posedge clk) begin
         if (mem_i[`CDE_MEM_START]) clear_addr <= {AW{1'b0}};
         else if (clear) clear_addr <= clear_addr + 1'b1;
-        if (clear || (we0 && !both)) side0[clear ? clear_addr : waddr0] <= !clear && (wdata0 ^ side1[waddr0]);
-        if (clear || we1) side1[clear ? clear_addr : waddr1] <= !clear && (wdata1 ^ side0[waddr1]);
     end
-
-`ifdef FORMAL
-    wire [(1 << AW) - 1:0] flags;
-    genvar                 i;
-    generate
-        for (i = 0; i < (1 << AW); i = i + 1) begin : f_flags
-            assign flags[i] = side0[i] ^ side1[i];
-        end
-    endgenerate
-`endif
 
 endmodule
 
