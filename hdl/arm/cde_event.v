@@ -199,6 +199,9 @@ module cde_event #(
         if (sent) begin
             last_d <= take_d;
             eq_valid <= 1'b1;
+        end
+        // What is not sent is not looked at: wide registers wait for one signal.
+        if (!eq_valid || eq_ready) begin
             eq_number <= e;
             {eq_again, again_phase, eq_snap, eq_status} <= {retry, again[`CDE_RETRY_PHASE], ev_snap, ev_status};
             ring_base <= retry ? again[`CDE_RETRY_ADDR + 2 +: 58] : base[e];
