@@ -56,7 +56,7 @@ module cde_intake #(
     // Low from power-up, before any clock edge.
     initial room = 1'b0;
     always @(posedge clk) begin
-        lines[next[LINE_W-1:0]] <= s_axis_cpl_tdata;
+        if (room) lines[next[LINE_W-1:0]] <= s_axis_cpl_tdata;      // else the next one may be in use
         if (s_axis_cpl_tvalid && s_axis_cpl_tready) next <= next + ONE;
         if (in_pop) in_line <= in_line + ONE;
         if (free_valid) oldest <= free_to;
