@@ -22,7 +22,7 @@ CODE = (
     *("cde_ecc_lane_enc", "cde_ecc_lane_dec"),
 )
 PARTS = (
-    *("cde_ram", "cde_ram_direct", "cde_ram_read", "cde_ctx", "cde_ctx_2w"),
+    *("cde_bits", "cde_ram", "cde_ram_direct", "cde_ram_read", "cde_ctx", "cde_ctx_2w"),
     *("cde_ctx_read", "cde_ctx_write", "cde_mem_node", "cde_mem_report", *CODE),
 )
 
