@@ -4,8 +4,8 @@
 //
 // Purpose: entries of every CQ, in any of the EQs, from their first write to the acknowledgement or the last failure,
 //          written again in between as often as memory likes, with resizes at any time. Assumed is what the mailbox
-//          does: no resize before the one in front is over; and of the answers that each belongs to an entry that was
-//          written, with the lap of its record.
+//          does: no resize before the one in front is over, its queue named two cycles ahead; and of the answers
+//          that each belongs to an entry that was written, with the lap of its record.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none

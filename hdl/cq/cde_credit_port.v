@@ -54,7 +54,7 @@ module cde_credit_port #(
     input  wire              ahead,          // it goes first, and takes credits of this CQ in this cycle
     input  wire [1:0]        ahead_count,
 
-    output wire              c_any,
+    output wire              c_any,          // a request is decided, or credits are cleared, in this cycle
     output wire              taken,          // credits of taken_cq are taken in this cycle
     output wire [CQ_W-1:0]   taken_cq,
     output wire [1:0]        taken_count,

@@ -2,7 +2,7 @@
 // cde_slot: last stage of the producer side; where the entries go that were placed.
 //
 // Purpose: computes slot, phase and address of up to two neighbours, and keeps them in order until they can leave.
-//          Their data wait in cde_lines, which learns when they are not needed any more. Also tells the granting side
+//          Their data wait in cde_intake, which learns when they are not needed any more. Also tells the granting side
 //          how many credits came back without an entry.
 // Ports:   what the completion pipeline has decided (stage C of cde_cq); entries out (ent_*); data of the entry on
 //          ent_* (line_*), lines to free (free_*); silent completions.

@@ -6,8 +6,8 @@
 //          the EQ's other CQs.
 // Ports:   answers (ans_*), overflows (ovf_*), publication steps (pub_*), interrupt requests, m_axi_bready, error
 //          reports.
-// Latency: combinational, interrupt requests one cycle; while an overflow waits, responses are held back until it has
-//          had its cycle.
+// Latency: combinational, interrupt requests one cycle, error reports two; while an overflow waits, responses
+//          are held back until it has had its cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_event_records.vh"
