@@ -56,11 +56,13 @@ module cde_arm_look #(
                 look_cq <= look_cq + 1'b1;
                 state <= STEP;
             end
-            ASK: if (look_taken) begin
-                look_valid <= 1'b0;
+            ASK: begin
                 flying <= DEPTH;
                 if (!second) ripe <= 1'b1;
-                state <= FLY;
+                if (look_taken) begin
+                    look_valid <= 1'b0;
+                    state <= FLY;
+                end
             end
             default: begin
                 flying <= flying - 4'd1;

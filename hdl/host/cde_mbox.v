@@ -44,7 +44,7 @@ module cde_mbox #(
     output wire [IDX_W-1:0]  ct_index,
     input  wire              ct_res_valid,
     input  wire [95:0]       ct_res_state,
-    output wire              cfg_we,
+    output reg               cfg_we,
     input  wire              cfg_hold,     // settings of cfg_cq must stay
     output wire [CQ_W-1:0]   cfg_cq,
     output wire [`CDE_CFG_W-1:0] cfg_data,
@@ -63,9 +63,9 @@ module cde_mbox #(
     input  wire              barrier_done,
 
     // Credits
-    output wire              limit_we,
+    output reg               limit_we,
     output wire [CQ_W-1:0]   limit_cq,
-    output wire [`CDE_LIMIT_W-1:0]  limit_data,
+    output reg  [`CDE_LIMIT_W-1:0]  limit_data,
     output wire              clear_valid,
     input  wire              clear_ready,
     output wire [CQ_W-1:0]   clear_cq,
@@ -225,14 +225,14 @@ module cde_mbox #(
     reg [2:0]       settle;
     reg             resized;
 
-    assign {ct_cq, ct_index, op_cq} = {cq, stop_index, cq};
+    assign {ct_cq, ct_index, op_cq, cfg_cq, limit_cq} = {cq, stop_index, cq, cq, cq};
     assign op_base = {arg2, arg1[31:6]};
     assign {op_log2, op_unreserved} = {log2, arg3[8]};
     assign {clear_valid, clear_cq} = {state == CLEAR_CREDITS, cq};
     assign {cqi_we, cqi_alive, cqi_cq, cqi_page} =
         {(cfg_we && c_create_cq) || (state == LIMIT && c_destroy_cq), c_create_cq, cq, arg4[PAGE_W-1:0]};
 
-    assign {cfg_we, cfg_cq} = {state == SETTINGS && !cfg_hold, cq};
+    wire set_up = state == SETTINGS && !cfg_hold;
     wire typed = c_resize_cq ? known_typed : arg3[9], rearm = c_resize_cq ? known_rearm : arg3[10];
     wire [EQ_W-1:0] cfg_eq = c_create_cq ? arg4[16 +: EQ_W] : known_eq;
     wire [PAGE_W-1:0] cfg_page = c_create_cq ? arg4[PAGE_W-1:0] : known_page;
@@ -246,22 +246,22 @@ module cde_mbox #(
     assign cfg_data[`CDE_CFG_EQ +: EQ_W] = cfg_eq;
     assign cfg_data[`CDE_CFG_PAGE +: PAGE_W] = cfg_page;
     wire [INFO_W-1:0] info_next = {interval, count, rearm, typed, unreserved, cfg_eq, cfg_page, log2};
-    reg [INFO_W:0] info_new;         // a cycle later: {write, what}
+    reg [INFO_W-1:0] info_new;
     cde_ctx #(.W(INFO_W), .AW(CQ_W), .ECC(ECC)) info_ram (
-        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(info_new[INFO_W]), .waddr(cq), .wdata(info_new[INFO_W-1:0]),
+        .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we(cfg_we), .waddr(cq), .wdata(info_new),
         .raddr(cq), .rdata(info)
     );
 
     // While a resize is under way grants must fit both rings.
-    assign {limit_we, limit_cq} = {state == LIMIT || state == STARTUP, cq};
     wire [4:0] limit_log2 = state == LIMIT ? smaller : c_resize_cq && !resized ? known_log2 : log2;
-    assign limit_data[`CDE_LIMIT_CREDITS +: IDX_W] = c_destroy_cq ? {IDX_W{1'b0}} :
-                                                     {{(IDX_W-1){1'b0}}, 1'b1} << limit_log2;
-    assign limit_data[`CDE_LIMIT_UNRESERVED] = !c_destroy_cq && unreserved;
-    assign limit_data[`CDE_LIMIT_EXISTS] = !c_destroy_cq;
 
+    // Written a cycle after their states.
     always @(posedge clk) begin
-        {attach, info_new} <= {cfg_we && c_create_cq && !rst, cfg_we && !rst, info_next};
+        {cfg_we, attach, info_new} <= {set_up && !rst, set_up && c_create_cq && !rst, info_next};
+        limit_we <= (state == LIMIT || state == STARTUP) && !rst;
+        limit_data[`CDE_LIMIT_CREDITS +: IDX_W] <= {{(IDX_W-1){1'b0}}, !c_destroy_cq} << limit_log2;
+        limit_data[`CDE_LIMIT_UNRESERVED] <= !c_destroy_cq && unreserved;
+        limit_data[`CDE_LIMIT_EXISTS] <= !c_destroy_cq;
         eqc_valid <= state == ACT && (c_create_eq || c_modify_eq || c_resize_eq) && !rst;
         {eqc_create, eqc_vector_we, eqc_ring_we, eqc_eq} <= {c_create_eq, c_modify_eq, c_resize_eq, eq};
     end
@@ -368,7 +368,7 @@ module cde_mbox #(
                 op_code <= `CDE_TRC_START;
                 state <= c_create_cq ? PRODUCER : resized ? SETTINGS : FINISH;
             end
-            SETTINGS: if (cfg_we) state <= c_create_cq ? ARM_STEP : FINISH;
+            SETTINGS: if (set_up) state <= c_create_cq ? ARM_STEP : FINISH;
             ARM_STEP: begin
                 ct_valid <= 1'b1;
                 if (ct_valid && ct_ready) begin

