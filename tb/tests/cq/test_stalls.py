@@ -37,7 +37,8 @@ class OutstandingWritesTest(DirectedTest):
         cqs = [await self.queue(n % 2, log2=self.config.max_log2) for n in range(8)]
         env.mem.hold_responses()
         # Neighbours of different queues: each entry is a write of its own.
-        each = min(most // len(cqs) + 5, 1 << cqs[0].log2)
+        # More than waits for room on the way there: entries, data of completions, the port.
+        each = min(most // len(cqs) + 10, 1 << cqs[0].log2)
         for number in range(each):
             for cq in cqs:
                 self.send(cq, [number])
