@@ -224,7 +224,7 @@ def area_table(section: str) -> Callable[[dict[str, Any]], str]:
     """Area of each row of a section that `make synth PRICES=1` wrote."""
 
     def table(data: dict[str, Any]) -> str:
-        rows = data.get(section, {})
+        rows = data[section]
         kinds: dict[str, int] = next(iter(rows.values()), {})
         shown = [
             (name if "`" in name or " " in name else f"`{name}`", *(f"{n:,}" for n in row.values()))
@@ -238,6 +238,8 @@ def area_table(section: str) -> Callable[[dict[str, Any]], str]:
     return table
 
 
+#: Sections of synth.json that only PRICES=1 writes.
+AREAS = ("prices", "parts", "ultrascale")
 #: page -> mark -> (file that a command left, table made of it)
 PAGES: dict[str, dict[str, tuple[str, Callable[[Any], str]]]] = {
     "proven.md": {
@@ -253,7 +255,7 @@ PAGES: dict[str, dict[str, tuple[str, Callable[[Any], str]]]] = {
     },
     "speed.md": {
         "modules": ("synth.json", module_table),
-        **{name: ("synth.json", area_table(name)) for name in ("prices", "parts", "ultrascale")},
+        **{name: ("synth.json", area_table(name)) for name in AREAS},
     },
     "../README.md": {"synth": ("synth.json", synth_table)},
 }
@@ -273,12 +275,12 @@ def main() -> int:
         page = (DOCS / name).read_text()
         for mark, (file, make) in tables.items():
             path = BUILD / file
-            if path.is_file():
-                page = put(page, mark, make(json.loads(path.read_text())))
+            data = json.loads(path.read_text()) if path.is_file() else {}
+            if data and (mark in data or mark not in AREAS):
+                page = put(page, mark, make(data))
             else:
-                print(
-                    f"{name}: {mark} stays as it is: no {path.relative_to(ROOT)}", file=sys.stderr
-                )
+                missing = f"no {path.relative_to(ROOT)}" + (f" of {mark}" if data else "")
+                print(f"{name}: {mark} stays as it is: {missing}", file=sys.stderr)
         (DOCS / name).write_text(page)
     return 0
 
