@@ -128,7 +128,8 @@ class Tiles:
 
     def fits(self, tile: dict[str, int]) -> bool:
         """Whether a tile may hold these cells: registers share clock and reset, those of a slice
-        their enable, a carry fills a slice, and input M has one user.
+        their enable, a carry fills a slice, and input M has one user. Inverted clocks of
+        distributed RAM are left to nextpnr, which checks all of it again.
         """
         d = self._d
         of_tile: tuple[object, ...] | None = None
