@@ -22,6 +22,8 @@ lib/cde_ecc_dec.v
 lib/cde_ecc_check.v
 lib/cde_mem_report.v
 lib/cde_ctx_read.v
+lib/cde_lanes.v
+lib/cde_ctx_way.v
 lib/cde_ctx.v
 lib/cde_bits.v
 lib/cde_ctx_2w.v
@@ -48,6 +50,7 @@ host/cde_doorbell.v
 host/cde_pages.v
 host/cde_page_port.v
 cq/cde_intake.v
+cq/cde_cq_bound.v
 cq/cde_slot.v
 cq/cde_cq.v
 cq/cde_credit_port.v

@@ -5,11 +5,17 @@
 // Purpose: memories that forward; of cde_ram_direct see f_ram_direct.v. Follows any one word. Injections of one wrong
 //          bit come at any time, for this memory or others, and each write may store one, so words are read, corrected
 //          and written back in every order with writes. Each read that begins after the walk gives what the model
-//          gives; no wrong word is reported as lost. With ECC = 0 there are no wrong bits.
+//          gives; no wrong word is reported as lost. With ECC = 0 there are no wrong bits. STEPS, if defined, is
+//          that of a pipeline's memory.
 // Ports:   free inputs.
 // Latency: none.
 `default_nettype none
 `include "cde_mem.vh"
+`ifdef STEPS
+`define PIPELINE , .STEPS(`STEPS)
+`else
+`define PIPELINE
+`endif
 
 module f_ram #(
     parameter W = 2,
@@ -53,6 +59,11 @@ module f_ram #(
         mem[`CDE_MEM_TARGET +: 8] = target;
         if (!up) assume (we == 2'b00);
     end
+`ifdef STEPS
+    reg [AW*`STEPS-1:0] past0, past1;       // what was read
+    always @(posedge clk) {past1, past0} <= {past1[AW*(`STEPS-1)-1:0], raddr1, past0[AW*(`STEPS-1)-1:0], raddr0};
+    always @* assume (waddr0 == past0[AW*(`STEPS-1) +: AW] && waddr1 == past1[AW*(`STEPS-1) +: AW]);
+`endif
 
     (* anyconst *) wire [AW-1:0] at;    // any one word
     (* hierconn *) wire [(W << AW) - 1:0] \model.words ;
@@ -60,12 +71,12 @@ module f_ram #(
     (* hierconn *) wire [(CW << AW) - 1:0] \dut.codes ;
     (* hierconn *) wire [AW-1:0] \dut.node.clear_addr ;
 `ifdef PORTS_2
-    `DUT #(.W(W), .AW(AW), .ECC(ECC)) dut (
+    `DUT #(.W(W), .AW(AW), .ECC(ECC) `PIPELINE ) dut (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .we0(we[0]), .waddr0(waddr0), .wdata0(wdata0), .we1(we[1]),
         .waddr1(waddr1), .wdata1(wdata1),
         .raddr0(raddr0), .rdata0(read0), .raddr1(raddr1), .rdata1(read1)
     );
-    `MODEL #(.W(W), .AW(AW)) model (
+    `MODEL #(.W(W), .AW(AW) `PIPELINE ) model (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem_2), .we0(we[0]), .waddr0(waddr0), .wdata0(wdata0), .we1(we[1]),
         .waddr1(waddr1), .wdata1(wdata1),
         .raddr0(raddr0), .rdata0(is0), .raddr1(raddr1), .rdata1(is1)
@@ -98,11 +109,11 @@ module f_ram #(
         (!\dut.heal1 || \dut.heal_addr1 != at || (read1 == word && \dut.r1_side == in_1 && idle)) &&
         (!\dut.back || \dut.back_addr != at || (\dut.back_data == word && \dut.back_side == in_1 && idle));
 `else
-    `DUT #(.W(W), .AW(AW), .ECC(ECC)) dut (
+    `DUT #(.W(W), .AW(AW), .ECC(ECC) `PIPELINE ) dut (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .we(we[0]), .waddr(waddr0), .wdata(wdata0), .raddr(raddr0),
         .rdata(read0)
     );
-    `MODEL #(.W(W), .AW(AW)) model (
+    `MODEL #(.W(W), .AW(AW) `PIPELINE ) model (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem_2), .we(we[0]), .waddr(waddr0), .wdata(wdata0), .raddr(raddr0),
         .rdata(is0)
     );

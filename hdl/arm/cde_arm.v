@@ -226,7 +226,7 @@ module cde_arm #(
         cd_clean <= sd[D_CAUSE +: 8] == 8'h00;
     end
 
-    cde_ctx_2w #(.W(X_W), .AW(CQ_W), .ECC(ECC)) count_ram (
+    cde_ctx_2w #(.W(X_W), .AW(CQ_W), .ECC(ECC), .STEPS(3)) count_ram (
         .clk(clk), .mem_i(mem3), .mem_o(mem4),
         .we0(cp_valid), .waddr0(cp_cq), .wdata0(cp_x_next), .we1(cd_valid), .waddr1(cd_cq), .wdata1(cd_x_next),
         .raddr0(pub_cq), .rdata0(cp_x), .raddr1(da_cq), .rdata1(cd_x_mem)
@@ -282,7 +282,7 @@ module cde_arm #(
     wire [Y_W-1:0]    fp_y, fp_y_next, fd_y_mem, fd_y_next;
     wire              fp_call, fd_call, fp_becomes_due, fd_becomes_due;
 
-    cde_ctx_2w #(.W(Y_W), .AW(CQ_W), .ECC(ECC)) flag_ram (
+    cde_ctx_2w #(.W(Y_W), .AW(CQ_W), .ECC(ECC), .STEPS(3)) flag_ram (
         .clk(clk), .mem_i(mem4), .mem_o(mem5),
         .we0(fp_valid), .waddr0(fp_cq), .wdata0(fp_y_next), .we1(fd_valid), .waddr1(fd_cq), .wdata1(fd_y_next),
         .raddr0(sp_cq), .rdata0(fp_y), .raddr1(sd_cq), .rdata1(fd_y_mem)

@@ -36,7 +36,8 @@ module cde_irq #(
 
     reg  [NUM_EQ-1:0] pending;             // requests behind the pick
     reg  [NUM_EQ-1:0] cleared;             // the EQ that begins a life, one-hot; long before its first request
-    reg               clears;              // cleared is not zero: nothing is sent until the next pick
+    reg               clears;              // cleared is not zero
+    reg               holds;               // or was in the cycle before: nothing is sent until the next pick
     reg               pick_valid;
     reg  [NUM_EQ-1:0] pick;                // the EQ that is next, one-hot; chosen anew until its beat
     reg  [EQ_W-1:0]   pick_eq;             // its number
@@ -57,19 +58,18 @@ module cde_irq #(
     reg  last_other;
     wire free = !m_axis_irq_tvalid || m_axis_irq_tready;
     wire other = xirq_valid && !(pick_valid && last_other);
-    wire load = free && pick_valid && !clears && !other;
+    wire load = free && pick_valid && !holds && !other;
     assign xirq_ready = free && other;
     assign xirq_sent = m_axis_irq_tvalid && m_axis_irq_tready && last_other;
     assign lookup_eq = pick_eq;
 
     // The next pick, for both cases: the beat of this one is loaded, so a request of its EQ is a new one; or it is not,
     // and it asks again beside all others, so that a turn does not depend on who came first.
-    wire [NUM_EQ-1:0] rest = pending & ~cleared;
-    wire [NUM_EQ-1:0] all = (pending | pick) & ~cleared;
-    wire [NUM_EQ-1:0] rest_after = rest & pick_behind, all_after = all & behind;
-    wire [NUM_EQ-1:0] rest_from = rest_after != {NUM_EQ{1'b0}} ? from_lowest(rest_after) : from_lowest(rest);
+    wire [NUM_EQ-1:0] all = pending | pick;
+    wire [NUM_EQ-1:0] rest_after = pending & pick_behind, all_after = all & behind;
+    wire [NUM_EQ-1:0] rest_from = rest_after != {NUM_EQ{1'b0}} ? from_lowest(rest_after) : from_lowest(pending);
     wire [NUM_EQ-1:0] all_from = all_after != {NUM_EQ{1'b0}} ? from_lowest(all_after) : from_lowest(all);
-    wire [NUM_EQ-1:0] asking = load ? rest : all;
+    wire [NUM_EQ-1:0] asking = load ? pending : all;
     wire [NUM_EQ-1:0] from_next = load ? rest_from : all_from;
     wire [NUM_EQ-1:0] next = from_next & ~(from_next << 1);
     integer           j;
@@ -85,8 +85,9 @@ module cde_irq #(
         cleared <= {{(NUM_EQ-1){1'b0}}, clear} << clear_eq;
         if (m_axis_irq_tready) m_axis_irq_tvalid <= 1'b0;
         clears <= clear;
+        holds <= clear || clears;
         pick_valid <= from_next[NUM_EQ-1];
-        pick <= next;
+        pick <= next & ~cleared;
         pick_behind <= from_next << 1;
         if (load) begin
             m_axis_irq_tvalid <= 1'b1;
@@ -99,12 +100,12 @@ module cde_irq #(
             m_axis_irq_tdata <= xirq_vector;
             last_other <= 1'b1;
         end
-        pending <= asking & ~next;
+        pending <= asking & ~next & ~cleared;
         // The set comes last: it wins over a clear of the same cycle.
         if (set) pending[set_eq] <= 1'b1;
         if (rst) begin
             pending <= {NUM_EQ{1'b0}};
-            clears <= 1'b0;
+            {clears, holds} <= 2'b00;
             pick_valid <= 1'b0;
             pick <= {NUM_EQ{1'b0}};
             behind <= {NUM_EQ{1'b0}};

@@ -190,7 +190,7 @@ module cde_cq #(
     wire [IDX_W-1:0] r_granted2;
     wire             step = c_cpl || c_op;
 
-    cde_ctx #(.W(C_W), .AW(CQ_W), .ECC(ECC)) context_ram (
+    cde_ctx #(.W(C_W), .AW(CQ_W), .ECC(ECC), .STEPS(4)) context_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(step), .waddr(c_cq), .wdata(ctx_next), .raddr(a_cq), .rdata(r_ctx)
     );
 
@@ -217,14 +217,15 @@ module cde_cq #(
         end
     endgenerate
 
-    // The bounds of what may be placed are ready when the loop over the allocated index begins.
+    // Whether the indexes are at their bounds is known when the loop over them begins.
     wire [IDX_W-1:0] alloc_next, used_next;
     wire             r_again = c_cpl && c_cq == r_cq;
     reg  [IDX_W-1:0] cons;
     reg  [IDX_W-1:0] granted;
-    reg  [IDX_W-1:0] full;        // allocated index of a full ring
     reg  [IDX_W-1:0] size;
     reg              c_dead;
+    wire [IDX_W-1:0] r_size = ONE << r_ctx[C_LOG2 +: 5];
+    wire             full, one_free, used_up, one_left;
     assign           state_cq = r_cq;
 
     always @(posedge clk) begin
@@ -236,8 +237,7 @@ module cde_cq #(
         end
         cons <= r_cons;
         granted <= r_granted + r_granted2;
-        size <= ONE << r_ctx[C_LOG2 +: 5];
-        full <= r_cons + (ONE << r_ctx[C_LOG2 +: 5]);
+        size <= r_size;
         c_dead <= dead;
     end
 
@@ -254,20 +254,13 @@ module cde_cq #(
     wire             in_error = ctx[C_REFUSE] || c_dead;
     wire             usable = c_cpl && c_in_range && active && !in_error;
 
-    // a + 1 == b, without a carry chain: where the bits differ, all lower ones of a are 1 and of b are 0.
-    function follows;
-        input [IDX_W-1:0] a;
-        input [IDX_W-1:0] b;
-        follows = (a ^ b) == {a[IDX_W-2:0] & ~b[IDX_W-2:0], 1'b1};
-    endfunction
-
     // Neither index ever passes its bound, so equality tells. Lane 0 has the first claim on credits and room.
     wire place0 = c_take[0] && !c_silent[0];
     wire place1 = c_take[1] && !c_silent[1];
-    wire credit0 = used != granted;
-    wire credit1 = credit0 && (!c_take[0] || !follows(used, granted));
-    wire room0 = alloc != full;
-    wire room1 = room0 && (!place0 || !follows(alloc, full));
+    wire credit0 = !used_up;
+    wire credit1 = credit0 && (!c_take[0] || !one_left);
+    wire room0 = !full;
+    wire room1 = room0 && (!place0 || !one_free);
 
     wire ok0 = usable && c_take[0] && (unres ? (c_silent[0] || room0) : credit0);
     // After an overflow a silent one is dropped, too, as it would be in the next cycle; else nothing depends on its
@@ -284,6 +277,15 @@ module cde_cq #(
     wire [1:0] returned = unres ? 2'd0 : accepted - placed;
     assign alloc_next = put0 && put1 ? alloc_2 : put0 || put1 ? alloc_1 : alloc;
     assign used_next = spent[1] ? used_2 : spent[0] ? used_1 : used;
+
+    cde_cq_bound #(.IDX_W(IDX_W)) room_i (
+        .clk(clk), .read(r_ctx[C_ALLOC +: IDX_W] - r_cons), .now(alloc - r_cons), .bound(r_size), .again(r_again),
+        .by2(put0 && put1), .by1(put0 || put1), .reached(full), .almost(one_free)
+    );
+    cde_cq_bound #(.IDX_W(IDX_W)) credits_i (
+        .clk(clk), .read(r_ctx[C_USED +: IDX_W] - r_granted - r_granted2), .now(used - r_granted - r_granted2),
+        .bound({IDX_W{1'b0}}), .again(r_again), .by2(spent[1]), .by1(spent[0]), .reached(used_up), .almost(one_left)
+    );
 
     // Resize: entries that are present or promised must fit. Control waits for this step, so it is not on the way of
     // completions.

@@ -5,7 +5,7 @@
 // Ports:   eq as a command names it, page to compare with; what is known of that EQ; changes (pulses) of that EQ with
 //          the new size and vector.
 // Latency: ok, same_page, entries, attached belong to the eq of the cycle before; log2, vector, eq_page to that of this
-//          cycle.
+//          cycle. create, attach and detach count in attached a cycle later.
 `default_nettype none
 
 module cde_eqs #(
@@ -42,6 +42,8 @@ module cde_eqs #(
     reg [PAGE_W-1:0] page_of [0:NUM_EQ-1];
     reg [15:0]       vector_of [0:NUM_EQ-1];
     reg [CQ_W:0]     attached_of [0:NUM_EQ-1];
+    reg              none, more, less;      // created, a CQ attached, detached, in the cycle before
+    reg [EQ_W-1:0]   moved;                 // the EQ of that
 
     wire [EQ_W-1:0] at = eq[EQ_W-1:0];
 
@@ -60,12 +62,16 @@ module cde_eqs #(
         if (create) begin
             exists[at] <= 1'b1;
             page_of[at] <= page[PAGE_W-1:0];
-            attached_of[at] <= {(CQ_W + 1){1'b0}};
         end
         if (destroy) exists[at] <= 1'b0;
-        if (attach) attached_of[at] <= attached_of[at] + 1'b1;
-        if (detach) attached_of[at] <= attached_of[at] - 1'b1;
-        if (rst) exists <= {NUM_EQ{1'b0}};
+        {none, more, less, moved} <= {create, attach, detach, at};
+        if (none || more || less) begin
+            attached_of[moved] <= none ? {(CQ_W + 1){1'b0}} : attached[CQ_W:0] + {{CQ_W{less}}, 1'b1};
+        end
+        if (rst) begin
+            exists <= {NUM_EQ{1'b0}};
+            {none, more, less} <= 3'b000;
+        end
     end
 
 endmodule

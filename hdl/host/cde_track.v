@@ -61,7 +61,8 @@ module cde_track #(
     reg [ID_W-1:0]    q_id;
     reg [W-1:0]       q_data;
     reg [MAX_LOG2:0]  room;          // nodes neither used nor spoken for
-    reg               some;          // room is not 0
+    reg               some;          // room is not 0, and the walk is over
+    reg               walks;         // init in the cycle before
     wire [NODE_W-1:0] fresh = spare[spare_rd[MAX_LOG2-1:0]];
     // The ID's last node: what was read, if the push just ahead was not of this ID.
     reg               ahead_valid;
@@ -70,7 +71,7 @@ module cde_track #(
     wire [NODE_W-1:0] q_node = ahead_valid && ahead_id == q_id ? ahead_node : q_tail;
     wire push = push_valid && push_ready;
 
-    assign push_ready = !init && some;
+    assign push_ready = some;
 
     // ---------------------------------------------------------------- pop, step 1: which node
     reg               l_valid;
@@ -100,7 +101,9 @@ module cde_track #(
         if (q_valid) node[q_node] <= {fresh, q_data};
         if (push && !l_pops) room <= room - 1'b1;
         if (l_pops && !push) room <= room + 1'b1;
-        if (push != l_pops) some <= l_pops || room != 1;
+        walks <= init;
+        if (walks && !init) some <= 1'b1;
+        else if (push != l_pops) some <= l_pops || room != 1;
         if (init || q_valid) begin
             tail[init ? init_addr[ID_W-1:0] : q_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : fresh;
             last[init ? init_addr[ID_W-1:0] : q_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : fresh;
@@ -130,7 +133,7 @@ module cde_track #(
             spare_rd <= {(MAX_LOG2 + 1){1'b0}};
             spare_wr <= {1'b1, {MAX_LOG2{1'b0}}};
             room <= {1'b1, {MAX_LOG2{1'b0}}};
-            some <= 1'b1;
+            {some, walks} <= 2'b00;
         end
     end
 

@@ -6,7 +6,8 @@
 //          a bank; two bits per word, one written with each bank, say by their sum which bank holds its newest value,
 //          so banks map to ordinary block RAM and the bits to distributed RAM.
 // Ports:   maintenance bus in and out (cde_mem.vh); two write ports (we and waddr from registers); when both write one
-//          word in one cycle, port 1 wins. Two read ports.
+//          word in one cycle, port 1 wins. Two read ports. With STEPS a write goes to the word that its port read that
+//          many cycles before, as in cde_ctx.
 // Latency: rdataN belongs to the raddrN of three cycles before and includes the writes up to the cycle before.
 `default_nettype none
 `include "cde_mem.vh"
@@ -14,7 +15,8 @@
 module cde_ctx_2w #(
     parameter W = 8,    // bits of a word
     parameter AW = 4,   // address bits
-    parameter ECC = 1   // 0: no code
+    parameter ECC = 1,  // 0: no code
+    parameter STEPS = 0 // cycles from a read of a pipeline to the write of its word, 3 or more; 0: writes go anywhere
 ) (
     input  wire                  clk,
     input  wire [`CDE_MEM_W-1:0] mem_i,
@@ -36,12 +38,7 @@ module cde_ctx_2w #(
     localparam CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W;
     localparam S_W = `CDE_ECC_SYNDROMES(W);
 
-    // A read at the edge of a write of its word is replaced by that write.
-    (* no_rw_check *)
-    reg [CW-1:0]  bank0 [0:(1 << AW) - 1];
-    (* no_rw_check *)
-    reg [CW-1:0]  bank1 [0:(1 << AW) - 1];
-    reg [CW-1:0]  r0_bank0_1, r0_bank1_1, r1_bank0_1, r1_bank1_1;
+    wire [CW-1:0] r0_bank0_1, r0_bank1_1, r1_bank0_1, r1_bank1_1;
     reg [W-1:0]   r0_bank0_2, r0_bank1_2, r1_bank0_2, r1_bank1_2;
     wire [S_W-1:0] r0_syn0_1, r0_syn1_1, r1_syn0_1, r1_syn1_1;
     reg  [S_W-1:0] r0_syn0_2, r0_syn1_2, r1_syn0_2, r1_syn1_2;
@@ -64,7 +61,8 @@ module cde_ctx_2w #(
     wire [CW-1:0] mask, put_code0, put_code1;
     wire          v0_1, v0_2, v1_1, v1_2, user0_1, user1_1;
     wire [AW-1:0] at0_1, at0_2, at1_1, at1_2;
-    wire [W-1:0]  data0_1, data0_2, data1_1, data1_2;
+    wire [W-1:0]  data0_1, data0_2, data0_3, data1_1, data1_2, data1_3;
+    wire [AW-1:0] put_addr0, put_addr1, ahead0, ahead1;
     reg           same_1;                       // both ports write one word
     reg           walk_1;
 
@@ -87,40 +85,66 @@ module cde_ctx_2w #(
     reg           back, back_side;
     reg [AW-1:0]  back_addr;
     reg [W-1:0]   back_data;
-    wire          back0 = back && !back_side && !(we1 && waddr1 == back_addr);
-    wire          back1 = back && back_side && !(we0 && waddr0 == back_addr);
+    wire          back0 = back && !back_side && !(we1 && put_addr1 == back_addr);
+    wire          back1 = back && back_side && !(we0 && put_addr0 == back_addr);
     wire [AW-1:0] next_addr = heal0 ? heal_addr0 : heal_addr1;
 
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write0 (
-        .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we0), .waddr(waddr0), .wdata(wdata0), .heal(back0),
+        .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we0), .waddr(put_addr0), .wdata(wdata0), .heal(back0),
         .heal_addr(back_addr), .heal_data(back_data), .flip(flip && user0_1 && !user1_1), .mask(mask), .v_1(v0_1),
         .user_1(user0_1), .at_1(at0_1),
-        .data_1(data0_1), .v_2(v0_2), .at_2(at0_2), .data_2(data0_2), .put_code(put_code0)
+        .data_1(data0_1), .v_2(v0_2), .at_2(at0_2), .data_2(data0_2), .data_3(data0_3), .put_code(put_code0)
     );
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write1 (
-        .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we1), .waddr(waddr1), .wdata(wdata1), .heal(back1),
+        .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we1), .waddr(put_addr1), .wdata(wdata1), .heal(back1),
         .heal_addr(back_addr), .heal_data(back_data), .flip(flip && user1_1), .mask(mask), .v_1(v1_1),
         .user_1(user1_1), .at_1(at1_1),
-        .data_1(data1_1), .v_2(v1_2), .at_2(at1_2), .data_2(data1_2), .put_code(put_code1)
+        .data_1(data1_1), .v_2(v1_2), .at_2(at1_2), .data_2(data1_2), .data_3(data1_3), .put_code(put_code1)
     );
 
-    cde_ctx_read #(.W(W), .AW(AW), .CW(CW)) read0 (
+    cde_ctx_read #(.W(W), .AW(AW), .CW(CW), .AHEAD(STEPS != 0)) read0 (
         .clk(clk), .clear(clear), .raddr(raddr0), .q_2(r0_newest_2 ? r0_bank1_2 : r0_bank0_2),
         .syndrome_2(r0_newest_2 ? r0_syn1_2 : r0_syn0_2), .we0(we0),
-        .waddr0(waddr0), .wdata0(wdata0),
-        .v0_1(user0_1), .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2), .we1(we1),
-        .waddr1(waddr1), .wdata1(wdata1), .v1_1(user1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2),
-        .data1_2(data1_2), .rdata(rdata0), .bad(bad0), .lost(lost0), .heal(heal0),
+        .waddr0(put_addr0), .ahead0(ahead0), .wdata0(wdata0),
+        .v0_1(user0_1), .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2),
+        .data0_3(data0_3), .we1(we1), .waddr1(put_addr1), .ahead1(ahead1), .wdata1(wdata1),
+        .v1_1(user1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2), .data1_2(data1_2),
+        .data1_3(data1_3), .rdata(rdata0), .bad(bad0), .lost(lost0), .heal(heal0),
         .heal_addr(heal_addr0)
     );
-    cde_ctx_read #(.W(W), .AW(AW), .CW(CW)) read1 (
+    cde_ctx_read #(.W(W), .AW(AW), .CW(CW), .AHEAD(STEPS != 0)) read1 (
         .clk(clk), .clear(clear), .raddr(raddr1), .q_2(r1_newest_2 ? r1_bank1_2 : r1_bank0_2),
         .syndrome_2(r1_newest_2 ? r1_syn1_2 : r1_syn0_2), .we0(we0),
-        .waddr0(waddr0), .wdata0(wdata0),
-        .v0_1(user0_1), .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2), .we1(we1),
-        .waddr1(waddr1), .wdata1(wdata1), .v1_1(user1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2),
-        .data1_2(data1_2), .rdata(rdata1), .bad(bad1), .lost(lost1), .heal(heal1),
+        .waddr0(put_addr0), .ahead0(ahead0), .wdata0(wdata0),
+        .v0_1(user0_1), .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2),
+        .data0_3(data0_3), .we1(we1), .waddr1(put_addr1), .ahead1(ahead1), .wdata1(wdata1),
+        .v1_1(user1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2), .data1_2(data1_2),
+        .data1_3(data1_3), .rdata(rdata1), .bad(bad1), .lost(lost1), .heal(heal1),
         .heal_addr(heal_addr1)
+    );
+
+`ifdef FORMAL
+    wire [(CW << AW) - 1:0] codes0, codes1;
+`endif
+    // A read at the edge of a write of its word is replaced by that write.
+    cde_lanes #(.W(W), .AW(AW), .CW(CW), .R(2)) bank0 (
+        .clk(clk), .we(v0_1), .waddr(at0_1), .code(put_code0), .raddr({raddr1, raddr0}), .q({r1_bank0_1, r0_bank0_1})
+`ifdef FORMAL
+        , .codes(codes0)
+`endif
+    );
+    cde_lanes #(.W(W), .AW(AW), .CW(CW), .R(2)) bank1 (
+        .clk(clk), .we(v1_1), .waddr(at1_1), .code(put_code1), .raddr({raddr1, raddr0}), .q({r1_bank1_1, r0_bank1_1})
+`ifdef FORMAL
+        , .codes(codes1)
+`endif
+    );
+
+    cde_ctx_way #(.AW(AW), .STEPS(STEPS)) way0 (
+        .clk(clk), .raddr(raddr0), .waddr(waddr0), .at(put_addr0), .ahead(ahead0)
+    );
+    cde_ctx_way #(.AW(AW), .STEPS(STEPS)) way1 (
+        .clk(clk), .raddr(raddr1), .waddr(waddr1), .at(put_addr1), .ahead(ahead1)
     );
 
     // Port 0 makes the bits equal, port 1 makes them differ, the clearing walk makes them 0.
@@ -140,25 +164,19 @@ module cde_ctx_2w #(
     );
 
     always @(posedge clk) begin
-        r0_bank0_1 <= bank0[raddr0];
-        r0_bank1_1 <= bank1[raddr0];
-        r1_bank0_1 <= bank0[raddr1];
-        r1_bank1_1 <= bank1[raddr1];
         {r0_bank0_2, r0_syn0_2} <= {r0_bank0_1[W-1:0], r0_syn0_1};
         {r0_bank1_2, r0_syn1_2} <= {r0_bank1_1[W-1:0], r0_syn1_1};
         {r1_bank0_2, r1_syn0_2} <= {r1_bank0_1[W-1:0], r1_syn0_1};
         {r1_bank1_2, r1_syn1_2} <= {r1_bank1_1[W-1:0], r1_syn1_1};
         {r0_addr_1, r1_addr_1} <= {raddr0, raddr1};
-        back <= (heal0 || heal1) && !(we0 && waddr0 == next_addr) && !(we1 && waddr1 == next_addr) && !clear;
+        back <= (heal0 || heal1) && !(we0 && put_addr0 == next_addr) && !(we1 && put_addr1 == next_addr) && !clear;
         back_side <= heal0 ? r0_side : r1_side;
         back_addr <= next_addr;
         back_data <= heal0 ? rdata0 : rdata1;
         {r0_newest_2, r0_side} <= {r0_newest_1, r0_newest_2};
         {r1_newest_2, r1_side} <= {r1_newest_1, r1_newest_2};
         walk_1 <= clear;
-        same_1 <= we0 && we1 && waddr0 == waddr1;
-        if (v0_1) bank0[at0_1] <= put_code0;
-        if (v1_1) bank1[at1_1] <= put_code1;
+        same_1 <= we0 && we1 && put_addr0 == put_addr1;
     end
 
 `ifdef FORMAL
@@ -167,7 +185,7 @@ module cde_ctx_2w #(
     genvar                  i;
     generate
         for (i = 0; i < (1 << AW); i = i + 1) begin : f_words
-            assign codes[i * CW +: CW] = newest[i] ? bank1[i] : bank0[i];
+            assign codes[i * CW +: CW] = newest[i] ? codes1[i * CW +: CW] : codes0[i * CW +: CW];
         end
     endgenerate
 `endif

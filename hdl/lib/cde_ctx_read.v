@@ -3,10 +3,12 @@
 //
 // Purpose: what the memory gave, registered with its syndrome, is corrected, and replaced by the latest write not in
 //          it: that of the cycle before the read, of its own, or of the two behind it, by either write port; of one
-//          cycle port 1 wins. A wrong word is reported once while it is read again within three reads.
+//          cycle port 1 wins. All but the last are compared in one cycle and chosen in the next. A wrong word is
+//          reported once while it is read again within three reads.
 // Ports:   raddr; q_2 data and syndrome_2 syndrome (cde_ecc_syndrome) of the read of two cycles before; of each write
-//          port the write itself and its steps (cde_ctx_write); rdata; bad, lost report; heal the word in rdata was
-//          corrected and is to be written back, heal_addr.
+//          port the write itself and its steps (cde_ctx_write), with AHEAD the address of the write of the cycle
+//          behind (ahead0, ahead1); rdata; bad, lost report; heal the word in rdata was corrected and is to be written
+//          back, heal_addr.
 // Latency: rdata, bad, lost and heal belong to the raddr of three cycles before.
 `default_nettype none
 `include "cde_mem.vh"
@@ -14,7 +16,8 @@
 module cde_ctx_read #(
     parameter W = 8,
     parameter AW = 4,
-    parameter CW = 13
+    parameter CW = 13,
+    parameter AHEAD = 0     // addresses of writes are known a cycle before them
 ) (
     input  wire          clk,
     input  wire          clear,
@@ -24,6 +27,7 @@ module cde_ctx_read #(
 
     input  wire          we0,
     input  wire [AW-1:0] waddr0,
+    input  wire [AW-1:0] ahead0,
     input  wire [W-1:0]  wdata0,
     input  wire          v0_1,
     input  wire [AW-1:0] at0_1,
@@ -31,9 +35,11 @@ module cde_ctx_read #(
     input  wire          v0_2,
     input  wire [AW-1:0] at0_2,
     input  wire [W-1:0]  data0_2,
+    input  wire [W-1:0]  data0_3,
 
     input  wire          we1,
     input  wire [AW-1:0] waddr1,
+    input  wire [AW-1:0] ahead1,
     input  wire [W-1:0]  wdata1,
     input  wire          v1_1,
     input  wire [AW-1:0] at1_1,
@@ -41,6 +47,7 @@ module cde_ctx_read #(
     input  wire          v1_2,
     input  wire [AW-1:0] at1_2,
     input  wire [W-1:0]  data1_2,
+    input  wire [W-1:0]  data1_3,
 
     output reg  [W-1:0]  rdata,
     output wire          bad,
@@ -55,10 +62,13 @@ module cde_ctx_read #(
     wire          one0_1 = v0_2 && at0_2 == raddr_1, one1_1 = v1_2 && at1_2 == raddr_1;
     wire          own0_1 = v0_1 && at0_1 == raddr_1, own1_1 = v1_1 && at1_1 == raddr_1;
     wire          next0_1 = we0 && waddr0 == raddr_1, next1_1 = we1 && waddr1 == raddr_1;
-    wire          last0_2 = we0 && waddr0 == raddr_2, last1_2 = we1 && waddr1 == raddr_2;
-    wire [W-1:0]  fwd_1 = own1_1 ? data1_1 : own0_1 ? data0_1 : one1_1 ? data1_2 : data0_2;
-    reg           any_2;                            // any of the first three
-    reg [W-1:0]   fwd_2;                            // its data
+    reg           one0_2, one1_2, own0_2, own1_2, next0_2, next1_2;     // the latest of them
+    reg           any_2;                                                // any of them
+    reg           same0_2, same1_2;
+    wire          last0_2 = we0 && (AHEAD != 0 ? same0_2 : waddr0 == raddr_2);
+    wire          last1_2 = we1 && (AHEAD != 0 ? same1_2 : waddr1 == raddr_2);
+    wire [W-1:0]  fwd_2 = (data1_1 & {W{next1_2}}) | (data0_1 & {W{next0_2}}) | (data1_2 & {W{own1_2}}) |
+                          (data0_2 & {W{own0_2}}) | (data1_3 & {W{one1_2}}) | (data0_3 & {W{one0_2}});
     reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_3;
     wire          counts_2 = ok_2 && !any_2 && !last0_2 && !last1_2;
     wire [W-1:0]  fixed_2;
@@ -76,10 +86,17 @@ module cde_ctx_read #(
         raddr_2 <= raddr_1;
         ok_2 <= ok_1 && !clear;
         any_2 <= one0_1 || one1_1 || own0_1 || own1_1 || next0_1 || next1_1;
-        // Written values come late.
-        fwd_2 <= next1_1 ? wdata1 : next0_1 ? wdata0 : fwd_1;
+        next1_2 <= next1_1;
+        next0_2 <= next0_1 && !next1_1;
+        own1_2 <= own1_1 && !next0_1 && !next1_1;
+        own0_2 <= own0_1 && !own1_1 && !next0_1 && !next1_1;
+        one1_2 <= one1_1 && !own0_1 && !own1_1 && !next0_1 && !next1_1;
+        one0_2 <= one0_1 && !one1_1 && !own0_1 && !own1_1 && !next0_1 && !next1_1;
+        same0_2 <= ahead0 == raddr_1;
+        same1_2 <= ahead1 == raddr_1;
 
-        rdata <= last1_2 ? wdata1 : last0_2 ? wdata0 : any_2 ? fwd_2 : fixed_2;
+        // Written values come late.
+        rdata <= last1_2 ? wdata1 : last0_2 ? wdata0 : fwd_2 | (fixed_2 & {W{!any_2}});
         syndrome_3 <= counts_2 ? syndrome_2 : {`CDE_ECC_SYNDROMES(W){1'b0}};
         heal_addr <= raddr_2;
     end

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ctx_write: the way of a write into a memory that forwards (cde_ctx, cde_ctx_2w, cde_ram).
 //
-// Purpose: a write is registered (step 1) and encoded; its data are shown in that step and in the one behind (step 2).
-//          A corrected word takes the place of a write when there is none. The clearing walk goes before both.
+// Purpose: a write is registered (step 1) and encoded; its data are shown in that step and in the two behind (steps 2
+//          and 3). A corrected word takes the place of a write when there is none. The clearing walk goes before both.
 // Ports:   clear, clear_addr of the walk; we, waddr, wdata; heal, heal_addr, heal_data corrected word; flip, mask bits
-//          to invert (cde_flip); put_code the code word of step 1. _1, _2: v something is written, user by the user, at
-//          where, data what.
+//          to invert (cde_flip); put_code the code word of step 1. _1, _2, _3: v something is written, user by the
+//          user, at where, data what.
 // Latency: step 1 and put_code a cycle behind we.
 `default_nettype none
 `include "cde_mem.vh"
@@ -34,6 +34,7 @@ module cde_ctx_write #(
     output reg           v_2,
     output reg  [AW-1:0] at_2,
     output reg  [W-1:0]  data_2,
+    output reg  [W-1:0]  data_3,
     output wire [CW-1:0] put_code
 );
 
@@ -51,6 +52,7 @@ module cde_ctx_write #(
         v_2 <= v_1;
         at_2 <= at_1;
         data_2 <= data_1;
+        data_3 <= data_2;
     end
 
 endmodule

@@ -40,8 +40,7 @@ module cde_ram #(
     wire [AW-1:0] clear_addr, heal_addr, at_1, at_2;
     wire [9:0]    at0, at1;
     wire [CW-1:0] mask, put_code;
-    wire [W-1:0]  data_1, data_2, heal_data;
-    reg [W-1:0]   data_3;
+    wire [W-1:0]  data_1, data_2, data_3, heal_data;
     reg [CW-1:0]  code_2;
 
     cde_mem_node #(.AW(AW)) node (
@@ -55,7 +54,6 @@ module cde_ram #(
     always @(posedge clk) begin
         q_1 <= mem[raddr];
         code_2 <= put_code;
-        data_3 <= data_2;
         if (v_2) mem[at_2] <= code_2;
     end
 
@@ -66,7 +64,7 @@ module cde_ram #(
         .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we), .waddr(waddr), .wdata(wdata), .heal(heal),
         .heal_addr(heal_addr), .heal_data(heal_data), .flip(flip && user_1), .mask(mask), .v_1(v_1),
         .user_1(user_1), .at_1(at_1),
-        .data_1(data_1), .v_2(v_2), .at_2(at_2), .data_2(data_2), .put_code(put_code)
+        .data_1(data_1), .v_2(v_2), .at_2(at_2), .data_2(data_2), .data_3(data_3), .put_code(put_code)
     );
     cde_ram_read #(.W(W), .AW(AW), .CW(CW)) read (
         .clk(clk), .clear(clear), .raddr(raddr), .q_1(q_1), .we0(we), .waddr0(waddr), .v0_1(v_1), .at0_1(at_1),

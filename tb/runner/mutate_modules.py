@@ -70,7 +70,7 @@ def width(text: str, name: str, kind: str = "(?:in|out)put") -> int:
 def _memory(module: str, text: str) -> list[Values]:
     two = "_2w__" in module
     port = "0" if two else ""
-    stored = width(text, "bank0" if two else "mem", "reg")
+    stored = width(text, f"put_code{port}", "wire") or width(text, "mem", "reg")
     values = {
         "W": width(text, f"wdata{port}"),
         "AW": width(text, f"waddr{port}"),
@@ -78,7 +78,10 @@ def _memory(module: str, text: str) -> list[Values]:
         "READ": 3 if module.startswith("cde_ctx") else 1,
         "DIRECT": int(module.startswith("cde_ram_direct")),
     }
-    return [values] if stored and values["W"] and values["AW"] else []
+    if not (stored and values["W"] and values["AW"]):
+        return []
+    steps = (0, 3, 4) if module.startswith("cde_ctx") else (0,)
+    return [{**values, "STEPS": count} for count in steps]
 
 
 def _fifo(_: str, text: str) -> list[Values]:

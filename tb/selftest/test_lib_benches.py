@@ -23,7 +23,8 @@ CODE = (
 )
 PARTS = (
     *("cde_bits", "cde_ram", "cde_ram_direct", "cde_ram_read", "cde_ctx", "cde_ctx_2w"),
-    *("cde_ctx_read", "cde_ctx_write", "cde_mem_node", "cde_mem_report", *CODE),
+    *("cde_ctx_read", "cde_ctx_way", "cde_ctx_write", "cde_lanes", "cde_mem_node"),
+    *("cde_mem_report", *CODE),
 )
 
 
@@ -48,14 +49,14 @@ _ARBITER = "DUT=cde_arbiter #(.NUM_QP(1 << QP_W), .QP_W(QP_W))"
 ARBITER = Bench("arbiter_exact", ("cde_arbiter",), (_ARBITER,), CYCLES)
 
 
-def _memory(name: str, *defines: str) -> Bench:
-    return Bench(
-        "memory_exact", PARTS, (f"DUT={name} #(.W(W), .AW(AW), .ECC(ECC))", *defines), CYCLES
-    )
+def _memory(name: str, more: str = "", *defines: str) -> Bench:
+    dut = f"DUT={name} #(.W(W), .AW(AW), .ECC(ECC){more})"
+    return Bench("memory_exact", PARTS, (dut, *defines), CYCLES)
 
 
+_STEPS = ", .STEPS(STEPS)"
 RAM, DIRECT = _memory("cde_ram"), _memory("cde_ram_direct")
-CTX, CTX_2W = _memory("cde_ctx"), _memory("cde_ctx_2w", "TWO")
+CTX, CTX_2W = _memory("cde_ctx", _STEPS), _memory("cde_ctx_2w", _STEPS, "TWO")
 
 
 def simulate(
@@ -97,7 +98,9 @@ def simulate(
         (CTX, {"W": 1, "AW": 1, "ECC": 1, "READ": 3}),
         (CTX, {"W": 53, "AW": 3, "ECC": 1, "READ": 3}),
         (CTX, {"W": 16, "AW": 3, "ECC": 0, "READ": 3}),
+        (CTX, {"W": 53, "AW": 3, "ECC": 1, "READ": 3, "STEPS": 4}),
         (CTX_2W, {"W": 1, "AW": 1, "ECC": 1, "READ": 3}),
+        (CTX_2W, {"W": 53, "AW": 2, "ECC": 1, "READ": 3, "STEPS": 3}),
         (CTX_2W, {"W": 53, "AW": 3, "ECC": 1, "READ": 3}),
     ],
     ids=lambda value: (
@@ -130,6 +133,7 @@ FAULTS = [
     (SMALL, RAM, "cde_ram_read.v", "heal = wrong_2", "heal = 1'b0", "report"),
     (BARE, DIRECT, "cde_ram_direct.v", "heal = wrong_2 &&", "heal = 1'b0 &&", "report"),
     (LATE, CTX, "cde_ctx_read.v", ".lost(hopeless_3));", ".lost());", "loss"),
+    ({**LATE, "STEPS": 3}, CTX, "cde_ctx_way.v", "STEPS-2", "STEPS-1", "word of port"),
     (LATE, CTX_2W, "cde_ctx_2w.v", "(user0_1 && !same_1)", "user0_1", "word of port"),
     (LATE, CTX_2W, "cde_ctx_2w.v", "back1 = back &&", "back1 = 1'b0 &&", "report"),
     (LATE, CTX_2W, "cde_ctx_2w.v", "user0_1 && !user1_1)", "user0_1)", "report"),

@@ -18,6 +18,7 @@ module memory_exact;
     parameter ECC = 1;
     parameter READ = 1;         // latency of a read
     parameter DIRECT = 0;       // without forwarding
+    parameter STEPS = 0;        // cycles from a read to the write of its word; 0: writes go anywhere
     `include "exact.vh"
     localparam CW = ECC != 0 ? W + `CDE_ECC_WORD(W) : W;
     localparam N = 1 << AW;
@@ -314,6 +315,7 @@ module memory_exact;
                 we1 = below(n[7] ? 6 : 2) == 0;
 `endif
                 {waddr0, waddr1} = {address(1'b0), address(1'b0)};
+                if (STEPS > 0) {waddr0, waddr1} = {at0[STEPS-1], at1[STEPS-1]};
                 if (below(3) != 0) raddr0 = address(1'b0);
                 if (below(3) != 0) raddr1 = address(1'b0);
                 {wdata0, wdata1} = {word(1'b0), word(1'b0)};
@@ -355,7 +357,7 @@ module memory_exact;
             mem_i[`CDE_MEM_INJECT] = walk[0];
             mem_i[`CDE_MEM_BAD] = walk[1];
             clear_all;
-            {waddr0, we0} = {pool[0], walk[2]};
+            {waddr0, we0} = {STEPS > 0 ? at0[STEPS-1] : pool[0], walk[2]};
             cycle;
             sweep;
         end
@@ -372,6 +374,7 @@ module memory_exact;
             {mem_i[`CDE_MEM_BIT +: 10], mem_i[`CDE_MEM_BIT2 +: 10]} = {10'd0 + walk[9:0], 10'd1 + walk[9:0]};
             cycle;
             {mem_i, we0, waddr0, raddr0, raddr1} = {{`CDE_MEM_W{1'b0}}, 1'b1, {3*AW{1'b1}}};
+            if (STEPS > 0) waddr0 = at0[STEPS-1];
             cycle;
             clear_all;
             sweep;
