@@ -2,7 +2,8 @@
 // cde_ecc_syndrome: syndrome of each lane of a code word of a memory.
 //
 // Purpose: the parities of the code word as read, two levels of logic, so that they fit behind a block RAM and a
-//          register may stand between them and the correction (cde_ecc_dec). CW = W: no code.
+//          register may stand between them and the correction (cde_ecc_dec): parities of four bits each are kept, or
+//          synthesis shares them and builds chains. CW = W: no code.
 // Ports:   code as read; syndrome 0 in lanes of a code word.
 // Latency: combinational.
 `default_nettype none
@@ -17,6 +18,21 @@ module cde_ecc_syndrome #(
 );
 
     `include "cde_ecc.vh"
+
+    // Four of the bits that are set: those that `first` others are below
+    function [32:0] four;
+        input [32:0]  bits;
+        input integer first;
+        integer       j, n;
+        begin
+            four = 33'd0;
+            n = 0;
+            for (j = 0; j < 33; j = j + 1) begin
+                if (bits[j] && n >= first && n < first + 4) four[j] = 1'b1;
+                if (bits[j]) n = n + 1;
+            end
+        end
+    endfunction
 
     generate
         if (CW == W) begin : g_plain
@@ -35,7 +51,13 @@ module cde_ecc_syndrome #(
 
                 for (k = 0; k < `CDE_ECC_R; k = k + 1) begin : g_bit
                     if (k < R) begin : g_row
-                        assign syndrome[`CDE_ECC_R*i + k] = check[k] ^ (^(data & ROWS[32*k +: D]));
+                        localparam [32:0] ROW = {{(33-D){1'b0}}, ROWS[32*k +: D]} << 1 | 33'd1;
+                        wire [32:0] bits = {{(32-D){1'b0}}, data, check[k]};
+                        (* keep *)
+                        wire [3:0]  part;
+                        assign part = {^(bits & four(ROW, 12)), ^(bits & four(ROW, 8)), ^(bits & four(ROW, 4)),
+                                       ^(bits & four(ROW, 0))};
+                        assign syndrome[`CDE_ECC_R*i + k] = ^part;
                     end else begin : g_none
                         assign syndrome[`CDE_ECC_R*i + k] = 1'b0;
                     end
