@@ -32,7 +32,7 @@ help: ## show this list
 
 #= TEST=name      test, module or module.test; several with commas; * is a wildcard
 #= SEED=n         one seed;  SEEDS=20 is 1 to 20, SEEDS=3,8,20-25 a list
-#= FULL=1         every test, seed, build and simulator (make sim);  FAILED=1 what failed last
+#= FULL=1         the full tier, each test at least once (make sim);  FAILED=1 what failed last
 #= SIM=icarus     the other simulator (default: verilator, and what tests declare for icarus)
 #= BUILD=name     only this build of tb/builds.yaml
 #= AGAIN=1        judge what the last runs left, without simulating (make coverage)

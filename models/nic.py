@@ -71,6 +71,18 @@ class HostError(Exception):
     """A call of the host side was refused; the text names result or cause."""
 
 
+def _fits(name: str, value: int, count: int) -> None:
+    if not 0 <= value < count:
+        raise HostError(f"{name} {value}: the engine has {count}")
+
+
+def _encoded(post: Post | RecvPost) -> int:
+    try:
+        return post.encode()
+    except OverflowError as why:
+        raise HostError(f"{post} does not fit into its fields: {why}") from None
+
+
 class Memory:
     """Host memory in units of 16 bytes; 0 where nothing was written."""
 
@@ -221,6 +233,8 @@ class Nic:
 
     def wait(self, cycles: int) -> None:
         """Time passes: moderation and age limits."""
+        if cycles < 0:
+            raise HostError(f"wait({cycles}): time does not go back")
         self.now += cycles
         for cq, model in enumerate(self.core.cqs):
             if model.life is not Life.FREE:
@@ -235,6 +249,7 @@ class Nic:
 
     def done(self, qp: int, status: int = 0) -> None:
         """The oldest request that the transport has of a queue pair is reported (8-bit status)."""
+        _fits("status", status, 256)
         beat = next((b for b in self.work if b.qp == qp), None)
         if beat is None:
             raise HostError(f"the transport has no request of QP {qp}")
@@ -244,6 +259,7 @@ class Nic:
 
     def disconnected(self, qp: int) -> None:
         """The transport says that a connection has ended."""
+        _fits("QP", qp, self.params.num_qp)
         self._told(self.posting.conn_beat(pack_conn(qp)).step)
         self._settle()
 
@@ -268,6 +284,9 @@ class Nic:
 
     def message_done(self, qp: int, tag: int, status: int = 0) -> None:
         """A message is in its place, or failed (8-bit status)."""
+        _fits("QP", qp, self.params.num_qp)
+        _fits("tag", tag, 1 << 16)
+        _fits("status", status, 256)
         self._told(self.receive.done_beat(pack_rdone(qp, tag, status)).step)
         self._settle()
 
@@ -316,16 +335,15 @@ class Nic:
 
     def post(self, qp: int, post: Post) -> Cause:
         """A post through the page of the queue pair: its inline result."""
-        return self.write(self._qp_page(qp) * PAGE_BYTES, replace(post, qp=qp).encode())
+        return self.write(self._qp_page(qp) * PAGE_BYTES, _encoded(replace(post, qp=qp)))
 
     def post_receive(self, qp: int, post: RecvPost) -> Cause:
         """A receive post on the queue pair's own queue: its inline result."""
         addr = self._qp_page(qp) * PAGE_BYTES + RECV_PORTAL
-        return self.write(addr, replace(post, number=qp).encode())
+        return self.write(addr, _encoded(replace(post, number=qp)))
 
     def _qp_page(self, qp: int) -> int:
-        if not 0 <= qp < self.params.num_qp:
-            raise HostError(f"QP {qp}: the engine has {self.params.num_qp}")
+        _fits("QP", qp, self.params.num_qp)
         return self.posting.qps[qp].config.page
 
     def arm(self, cq: int, arm: ArmType | None = ArmType.ANY) -> Cause:

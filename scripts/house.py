@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tb.runner.common import RunnerError
 from tb.runner.items import SUBJECTS
 
 ROOT: Final = Path(__file__).resolve().parent.parent
@@ -27,6 +28,16 @@ WIDTH: Final = 120
 GENERATED: Final = ("hdl/cde_defs.vh", "tb/env/defs.py")
 #: Made by `make docs`, and not kept.
 REGISTERS: Final = ("docs/registers.md",)
+#: Folders that hold nothing but folders of subjects, and those of other names and files there.
+BY_SUBJECT: Final = {
+    "hdl": ("cde_top.v", "cde_cpl_top.v", "cde_defs.vh", "lint_configs.yaml"),
+    "models": (
+        *("tests", "verbs", "codes.py", "layouts.py", "nic.py", "params.py", "trace.py", "verb.py"),
+        *("__init__.py",),
+    ),
+    "formal": (),
+    "tb/tests": ("common", "__init__.py"),
+}
 #: Imports from test files that there may be.
 TEST_IMPORTS: Final = 0
 
@@ -65,7 +76,11 @@ def read_tree(root: Path = ROOT) -> dict[str, str]:
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (*SOURCES, ".yaml", ".md") and path.is_file():
-                found[path.relative_to(root).as_posix()] = path.read_text()
+                name = path.relative_to(root).as_posix()
+                try:
+                    found[name] = path.read_bytes().decode()
+                except UnicodeDecodeError as error:
+                    raise RunnerError(f"{name}: not UTF-8: {error}") from None
     found |= {path.name: path.read_text() for path in root.glob("*.md")}
     return found
 
@@ -101,7 +116,10 @@ def grown(tree: Mapping[str, str], wings: Iterable[Wing] = WINGS) -> Iterator[st
     """Wings over their ceilings."""
     for wing in wings:
         if (lines := size(wing, tree)) > wing.ceiling:
-            yield f"{wing.name}: {lines} lines, ceiling {wing.ceiling}"
+            yield (
+                f"{wing.name}: {lines} lines, ceiling {wing.ceiling}: shorten the wing, or raise "
+                "its ceiling in scripts/house.py"
+            )
 
 
 def long_files(tree: Mapping[str, str]) -> Iterator[str]:
@@ -126,13 +144,16 @@ def wide_lines(tree: Mapping[str, str]) -> Iterator[str]:
 
 
 def homeless(tree: Mapping[str, str]) -> Iterator[str]:
-    """Simulation tests outside the folder of a subject."""
+    """Files outside the folder of a subject; simulation tests elsewhere in it."""
     for path in tree:
+        for folder, others in BY_SUBJECT.items():
+            first = path.removeprefix(f"{folder}/").split("/")[0]
+            if path.startswith(f"{folder}/") and first not in (*SUBJECTS, *others):
+                yield f"{path}: not in the folder of a subject ({', '.join(SUBJECTS)})"
         parts = path.split("/")
         is_test = path.startswith("tb/tests/") and parts[-1].startswith("test_")
-        at_home = len(parts) == 4 and parts[2] in SUBJECTS
-        if is_test and path.endswith(".py") and not at_home:
-            yield f"{path}: not in the folder of a subject"
+        if is_test and path.endswith(".py") and parts[2] in SUBJECTS and len(parts) != 4:
+            yield f"{path}: not in the folder of a subject, but below it"
 
 
 # -- imports ---------------------------------------------------------------------------------------
@@ -149,7 +170,7 @@ def imports(path: str, text: str, modules: Iterable[str]) -> set[str]:
     found: set[str] = set()
     package = module_of(path).split(".")
     package = package if path.endswith("/__init__.py") else package[:-1]
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(ast.parse(text, path)):
         names: list[str] = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -227,10 +248,15 @@ def problems(tree: Mapping[str, str], wings: Iterable[Wing] = WINGS) -> list[str
 
 def main() -> int:
     """Prints table and problems; 1 if there are problems."""
-    tree = read_tree()
-    print("\n".join(table(tree)))
-    found = problems(tree)
-    print("\n".join(found) or "the floor plan is kept")
+    try:
+        tree = read_tree()
+        print("\n".join(table(tree)))
+        found = problems(tree)
+    except SyntaxError as error:
+        found = [f"{error.filename}:{error.lineno}: {error.msg}"]
+    except RunnerError as error:
+        found = [str(error)]
+    print("\n".join(found) or "the floor plan is kept; OVER: longer than it should be")
     return bool(found)
 
 

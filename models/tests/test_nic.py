@@ -28,7 +28,7 @@ from models.keys.window_types import CheckRequest
 from models.layouts import PAGE_BYTES, PAGE_STATUS, SRQ_PORTAL
 from models.nic import HostError, Nic
 from models.params import Params
-from models.post.post import Segment, slots_of
+from models.post.post import Post, Segment, slots_of
 from models.post.qp import QpConfig
 from models.post.qp_control import make_qp_args
 from models.receive.receive_control import make_region_args, make_srq_args
@@ -222,5 +222,14 @@ def test_inline_data_and_segments_reach_the_transport() -> None:
     assert [(r.request_context, r.nbytes) for r in engine.poll(0)] == [(6, 8)]
     with pytest.raises(HostError, match="no request"):
         engine.done(0)
+    for call in (
+        lambda: engine.done(0, 256),
+        lambda: engine.disconnected(-1),
+        lambda: engine.message_done(0, 1 << 16),
+        lambda: engine.wait(-1),
+        lambda: engine.post(0, Post(300)),
+    ):
+        with pytest.raises(HostError, match=r"-1|256|300|65536"):
+            call()
     engine.disconnected(0)
     assert engine.posting.qps[0].state is QpState.DISCONNECTED

@@ -22,15 +22,17 @@ IN_TESTS = {f"tb/tests/cq/test_{n}.py": "import tb.tests.cq.test_x\n" for n in r
 @pytest.mark.parametrize(
     "tree, found",
     [
-        ({"tb/env/a.py": "\n" * 3, "tb/env/x/a.py": "\n" * 9, "tb/tests/a.py": "\n" * 9}, []),
+        ({"tb/env/a.py": "\n" * 3, "tb/env/x/a.py": "\n" * 9, "tb/tests/cq/a.py": "\n" * 9}, []),
         ({"tb/env/a.py": "\n" * 2, "tb/env/b.v": "\n" * 2}, ["env: 4 lines, ceiling 3"]),
-        ({"models/a.py": LONG_PY}, ["models/a.py: 501 lines, limit 500"]),
+        ({"models/arm/a.py": LONG_PY}, ["models/arm/a.py: 501 lines, limit 500"]),
         ({"hdl/cq/a.v": LONG_V}, ["hdl/cq/a.v: 401 lines, limit 400"]),
         (dict.fromkeys(GENERATED[:1], LONG_V), []),
         ({"a.md": "é" * 121, "sw/a.v": "é" * 121}, ["a.md:1: 121 columns", "sw/a.v:1: 121"]),
         ({"tb/tests/test_a.py": ""}, ["tb/tests/test_a.py: not in the folder of a subject"]),
         ({"tb/tests/new/test_a.py": ""}, ["tb/tests/new/test_a.py: not in the folder of a"]),
         ({"tb/tests/cq/more/test_a.py": ""}, ["tb/tests/cq/more/test_a.py: not in"]),
+        ({"hdl/cde_a.v": "", "hdl/cde_top.v": "", "hdl/lib/a.v": ""}, ["hdl/cde_a.v: not in"]),
+        ({"models/odd/a.py": "", "formal/f_a.v": ""}, ["models/odd/a.py: not", "formal/f_a.v: n"]),
         ({"tb/tests/cq/test_a.py": "", "tb/tests/common/a.py": ""}, []),
         (
             {"tb/a.py": "from tb import b", "tb/b.py": "def f():\n    import tb.a"},
