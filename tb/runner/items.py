@@ -25,6 +25,8 @@ SUBJECTS = ("cq", "arm", "post", "receive", "keys", "host", "lib", "interop", "c
 #: Where an item keeps what its report tells beyond pass and fail (`tb/runner/store.py`: Item).
 Facts = dict[str, Any]
 
+#: Errors of Python that a test has made by itself: waves would not show them.
+_IN_TEST = re.compile(r"(Key|Type|Name|Attribute|Import|ModuleNotFound|Syntax)Error\b")
 _JOB_ID = re.compile(r"(.+)::(?:(\w+)\.)?(\w+)\[(\w+)-(verilator|icarus)-(\d+)\]$")
 
 
@@ -140,7 +142,7 @@ class SimItem(CheckItem):
                 "cause": verdict.cause,
                 "signature": verdict.signature,
                 "waves": waves,
-                "traceable": verdict.status == "FAILED",
+                "traceable": verdict.status == "FAILED" and not _IN_TEST.match(verdict.cause),
             }
             # The line that says it all, then what else the exception says.
             _, _, more = verdict.message.partition("\n")

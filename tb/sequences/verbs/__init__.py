@@ -70,7 +70,12 @@ class VerbItem(PageItem):
         return Cause(cause)
 
 
-_items: dict[str, type[VerbItem]] = {}
+class _Items(dict[str, type[VerbItem]]):
+    def __missing__(self, name: str) -> type[VerbItem]:
+        raise KeyError(f"no request type {name}; there are {', '.join(self)}")
+
+
+_items = _Items()
 
 
 def _find() -> Mapping[str, type[VerbItem]]:
