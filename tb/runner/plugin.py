@@ -280,6 +280,16 @@ class _Scheduler(LoadScopeScheduling):  # type: ignore[misc]
         single = job_of(nodeid) or not path.endswith(".py")
         return nodeid if single or not rest else path
 
+    def schedule(self) -> None:
+        """A worker begins an item when it knows the next one: one that takes the place of another
+        needs two, as all have at the start.
+        """
+        started = self.collection is not None
+        super().schedule()
+        for node in self.nodes if started else ():
+            if self._pending_of(self.assigned_work[node]) == 1:
+                self._reschedule(node)
+
     def remove_node(self, node: Any) -> str | None:
         """The item that a crashed worker had begun is not begun again by another one."""
         units = self.assigned_work[node]

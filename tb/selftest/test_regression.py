@@ -223,6 +223,23 @@ def test_longest_first_and_a_crashed_item_is_not_begun_again() -> None:
     assert len(python) == 1, "tests of one file may share what they make"
 
 
+def test_a_worker_in_the_place_of_the_only_one_goes_on() -> None:
+    """It begins an item when it knows the next one."""
+    ids = [f"tb/tests/test_t.py::T[default-verilator-{n}]" for n in range(1, 6)]
+    config: Any = FakeConfig()
+    config.option.tx = ["popen"]
+    config.getvalue = config.getoption
+    scheduler = _Scheduler(config, None)
+    first, second = Node(), Node()
+    for node in (first, second):
+        scheduler.add_node(node)
+        scheduler.add_node_collection(node, ids)
+        scheduler.schedule()
+        assert len(node.sent) == 2
+        if node is first:
+            assert scheduler.remove_node(node) == ids[0]
+
+
 # -- keeping results -------------------------------------------------------------------------------
 
 RUN = Run(
