@@ -73,7 +73,7 @@ class HostError(Exception):
 
 def _fits(name: str, value: int, count: int) -> None:
     if not 0 <= value < count:
-        raise HostError(f"{name} {value}: the engine has {count}")
+        raise HostError(f"{name} {value}: the engine has {count}, from 0 on")
 
 
 def _encoded(post: Post | RecvPost) -> int:
