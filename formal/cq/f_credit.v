@@ -146,7 +146,7 @@ module f_credit #(
     // ---------------------------- room for entries, whatever is asked and however long they wait
     (* hierconn *) wire \dut.cq_i.slot_i.s_push , \dut.cq_i.slot_i.unused_push_ready , \dut.cq_i.r_cpl ,
     \dut.cq_i.r_op , \dut.cq_i.c_cpl , \dut.cq_i.c_op ,
-        \dut.cq_i.p_cpl , \dut.cq_i.p_op , \dut.cq_i.q_cpl , \dut.cq_i.q_op ;
+        \dut.cq_i.p_cpl , \dut.cq_i.p_op , \dut.cq_i.q_cpl , \dut.cq_i.q_op , \dut.cq_i.room ;
     (* hierconn *) wire [4:0] \dut.cq_i.out_level ;
     always @(posedge clk) if (!rst) begin
         entries_have_room: assert (!\dut.cq_i.slot_i.s_push || \dut.cq_i.slot_i.unused_push_ready );
@@ -155,7 +155,7 @@ module f_credit #(
             !(\dut.cq_i.r_cpl && \dut.cq_i.r_op ) && !(\dut.cq_i.c_cpl && \dut.cq_i.c_op ));
         i_room: assert (\dut.cq_i.out_level + (\dut.cq_i.p_cpl || \dut.cq_i.p_op ) + (\dut.cq_i.q_cpl ||
             \dut.cq_i.q_op ) + (\dut.cq_i.r_cpl || \dut.cq_i.r_op ) + (\dut.cq_i.c_cpl ||
-            \dut.cq_i.c_op ) + \dut.cq_i.slot_i.s_push <= 16);
+            \dut.cq_i.c_op ) + \dut.cq_i.slot_i.s_push + \dut.cq_i.room <= 16);
 `endif
     end
 `else

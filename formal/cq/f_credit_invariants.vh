@@ -35,7 +35,7 @@ localparam C_W = C_USED + IDX_W;
     \dut.cq_i.g_two.granted2_ram.raddr_1 , \dut.cq_i.g_two.granted2_ram.raddr_2 , \dut.cq_i.g_two.granted2_ram.raddr_3 ,
     \dut.cq_i.context_ram.raddr_1 , \dut.cq_i.context_ram.raddr_2 , \dut.cq_i.context_ram.raddr_3 ;
 (* hierconn *) wire \dut.cq_i.p_cpl , \dut.cq_i.q_cpl , \dut.cq_i.p_op , \dut.cq_i.q_op , \dut.cq_i.r_first ,
-    \dut.cq_i.c_first ;
+    \dut.cq_i.c_first , \dut.cq_i.c_counts , \dut.cq_i.c_in_range ;
 (* hierconn *) wire [10 + 1 + 8 + CQ_W + 16 + 2 + 2 + 58 + 5 + 1 + 1 - 1:0] \dut.cq_i.p_side , \dut.cq_i.q_side ;
 localparam S_CQ = 1 + 1 + 5 + 58 + 2 + 2 + 16, S_CODE = S_CQ + CQ_W;
 wire [CQ_W-1:0] p_cq = \dut.cq_i.p_side [S_CQ +: CQ_W], q_cq = \dut.cq_i.q_side [S_CQ +: CQ_W];
@@ -159,7 +159,7 @@ always @(posedge clk) begin
         \dut.credit_i.g_two.port2_i.same_other == (\dut.credit_i.port_i.granted_we &&
             \dut.credit_i.port_i.granted_cq == \dut.credit_i.g_two.port2_i.r_cq ));
     i_quiet: assert (up || !(\dut.cq_i.p_cpl || \dut.cq_i.q_cpl || \dut.cq_i.p_op || \dut.cq_i.q_op ||
-        \dut.cq_i.r_cpl || \dut.cq_i.c_cpl || \dut.cq_i.r_op || \dut.cq_i.c_op ||
+        \dut.cq_i.r_cpl || \dut.cq_i.c_cpl || \dut.cq_i.r_op || \dut.cq_i.c_op || \dut.cq_i.c_counts ||
         \dut.credit_i.port_i.b_valid || \dut.credit_i.port_i.s_valid || \dut.credit_i.port_i.r_valid ||
             \dut.credit_i.port_i.c_valid || \dut.credit_i.g_two.port2_i.b_valid ||
             \dut.credit_i.g_two.port2_i.s_valid || \dut.credit_i.g_two.port2_i.r_valid ||
@@ -188,6 +188,7 @@ always @(posedge clk) begin
     if (up) begin
         i_one_kind: assert (!(\dut.cq_i.p_cpl && \dut.cq_i.p_op ) && !(\dut.cq_i.q_cpl && \dut.cq_i.q_op ) &&
             !(\dut.cq_i.r_cpl && \dut.cq_i.r_op ) && !(\dut.cq_i.c_cpl && \dut.cq_i.c_op ));
+        i_in_range: assert (\dut.cq_i.c_counts == (\dut.cq_i.c_cpl && \dut.cq_i.c_in_range ));
         // Requests
         i_requests: assert (a1[0] == in_b1 && b1[0] == in_b2 && a2[0] == s1 && b2[0] == s2 && a3[0] == r1 &&
             b3[0] == r2 && a4[0] == c1 && b4[0] == c2);

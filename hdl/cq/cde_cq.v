@@ -134,9 +134,9 @@ module cde_cq #(
     reg       r_first, c_first, fits, measured;
     reg [5:0] measuring;
 
-    // Six operations can be under way when the output FIFO is looked at.
+    // Seven operations can be under way when the output FIFO is looked at, a cycle ahead.
     wire [OUT_LOG2:0] out_level;
-    wire room = out_level <= (1 << OUT_LOG2) - 6;
+    reg               room;
 
     wire first = op_code == `CDE_TRC_RESIZE && !measured;
     wire op_free = room && !init && measuring == 6'd0;
@@ -148,6 +148,7 @@ module cde_cq #(
     assign in_pop = go_cpl && all_taken;
 
     always @(posedge clk) begin
+        room <= out_level <= (1 << OUT_LOG2) - 7 && !rst;
         if (go_cpl) lane0_done <= !all_taken;
         if (rst) lane0_done <= 1'b0;
     end
@@ -157,7 +158,7 @@ module cde_cq #(
 
     localparam SIDE_W = LINE_W + 6 + 1 + 8 + CQ_W + 16 + 2 + 2 + 58 + 5 + 1 + 1;
 
-    reg              p_cpl, q_cpl, r_cpl, c_cpl, r_in_range, c_in_range;
+    reg              p_cpl, q_cpl, r_cpl, c_cpl, r_in_range, c_in_range, c_counts;
     reg [7:0]        r_code, c_code;
     reg [CQ_W-1:0]   r_cq, c_cq;
     reg [15:0]       r_dest, c_dest;
@@ -179,6 +180,7 @@ module cde_cq #(
         {c_in_range, c_code, c_cq, c_dest, c_take, c_silent} <= {r_in_range, r_code, r_cq, r_dest, r_take, r_silent};
         {c_line, c_base, c_log2, c_unreserved, c_first} <= {r_line, r_base, r_log2, r_unreserved, r_first};
         c_cpl <= r_cpl && !rst;
+        c_counts <= r_cpl && r_in_range && !rst;
         c_op <= r_op && !rst;
     end
 
@@ -252,7 +254,7 @@ module cde_cq #(
     wire [IDX_W-1:0] used_1 = used + ONE;
     wire [IDX_W-1:0] used_2 = used + TWO;
     wire             in_error = ctx[C_REFUSE] || c_dead;
-    wire             usable = c_cpl && c_in_range && active && !in_error;
+    wire             usable = c_counts && active && !in_error;
 
     // Neither index ever passes its bound, so equality tells. Lane 0 has the first claim on credits and room.
     wire place0 = c_take[0] && !c_silent[0];
@@ -345,8 +347,8 @@ module cde_cq #(
     );
 
     // ---------------------------------------------------------------- reports
-    wire missing = c_cpl && c_in_range && !active;
-    wire failed = c_cpl && c_in_range && active && in_error;
+    wire missing = c_counts && !active;
+    wire failed = c_counts && active && in_error;
     wire [1:0] not_accepted = asked - accepted;
     reg        e_outside, e_missing, e_failed, e_overflow, e_no_credit;
     reg [1:0]  e_placed, e_not_accepted;

@@ -52,6 +52,7 @@ module cde_track #(
     // No write is answered in the cycle in which its node is filled: what a read at that edge gives is not used.
     (* no_rw_check *)
     reg [NODE_W+W-1:0] node [0:NUM_NODES-1];    // {next node, data}
+    (* ram_style = "distributed" *)
     reg [NODE_W-1:0] spare [0:MAX_WRITES-1];
     reg [MAX_LOG2:0] spare_wr;
     reg [MAX_LOG2:0] spare_rd;
@@ -63,7 +64,9 @@ module cde_track #(
     reg [MAX_LOG2:0]  room;          // nodes neither used nor spoken for
     reg               some;          // room is not 0, and the walk is over
     reg               walks;         // init in the cycle before
-    wire [NODE_W-1:0] fresh = spare[spare_rd[MAX_LOG2-1:0]];
+    // The node that a push takes is read a cycle ahead: what that cycle adds to the spare ones is not in room yet.
+    wire [MAX_LOG2:0] spare_next = spare_rd + {{MAX_LOG2{1'b0}}, q_valid};
+    reg [NODE_W-1:0]  fresh;
     // The ID's last node: what was read, if the push just ahead was not of this ID.
     reg               ahead_valid;
     reg [ID_W-1:0]    ahead_id;
@@ -97,6 +100,7 @@ module cde_track #(
         q_id <= push_id;
         q_data <= push_data;
         q_tail <= tail[push_id];
+        fresh <= spare[spare_next[MAX_LOG2-1:0]];
         {ahead_valid, ahead_id, ahead_node} <= {q_valid && !rst, q_id, fresh};
         if (q_valid) node[q_node] <= {fresh, q_data};
         if (push && !l_pops) room <= room - 1'b1;
@@ -125,7 +129,7 @@ module cde_track #(
         l_used <= {1'b0, b_id} < IDS[ID_W:0];
         stray <= l_valid && !l_known;
 
-        if (q_valid) spare_rd <= spare_rd + 1'b1;
+        spare_rd <= spare_next;
         if (l_pops) spare_wr <= spare_wr + 1'b1;
         if (rst) begin
             l_valid <= 1'b0;
