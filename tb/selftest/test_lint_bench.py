@@ -61,19 +61,15 @@ def test_every_module_is_read_alone() -> None:
     )
 
 
-def metrics_file(tmp_path: Path, data: object) -> Path:
-    path = tmp_path / "m.json"
-    path.write_text(json.dumps(data))
-    return path
-
-
 def test_goals(tmp_path: Path) -> None:
     data = {
         "metrics": {"rate": 0.9, "latency": 7, "depth": 3},
         "goals": {"rate": [">=", 1], "latency": ["<=", 7]},
         "config": {"qps": 64},
     }
-    found = read_metrics(metrics_file(tmp_path, data))
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(data))
+    found = read_metrics(path)
     states = [found.state(name) for name in ("rate", "latency", "depth")]
     assert states == ["below goal", "ok", ""]
     assert "qps=64" in format_metrics(found)
