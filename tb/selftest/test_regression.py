@@ -23,7 +23,7 @@ from tb.runner import recorder, regress
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, RunnerError, write_whole
 from tb.runner.discover import Module
-from tb.runner.items import _IN_TEST, job_of, subject_of
+from tb.runner.items import _IN_TEST, WORKER, job_of, subject_of
 from tb.runner.plugin import _check_names, _Scheduler
 from tb.runner.progress import duration
 from tb.runner.recorder import tier_of
@@ -253,10 +253,8 @@ def test_a_partial_run_leaves_the_whole_one(tmp_path: Path) -> None:
     assert json.loads(before)["metrics"] == {"cpu_s": 9.0}
     runs = base.execute("SELECT id, tier, whole, interrupted FROM runs").fetchall()
     assert runs == [(1, "full", 1, 0), (2, "partial", 0, 1)]
-    assert base.execute("SELECT run, seed, outcome FROM items").fetchall() == [
-        (1, 1, "passed"),
-        (2, 1, "failed"),
-    ]
+    items = base.execute("SELECT run, seed, outcome FROM items").fetchall()
+    assert items == [(1, 1, "passed"), (2, 1, "failed")]
 
 
 def test_an_interrupted_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,6 +282,22 @@ def test_an_interrupted_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     assert memo.reprcrash.message == "interrupted (SIGTERM)"
     assert told._words[0].startswith("2 of 3 items have ended: 1 passed, 1 failed, 0 skipped; ")
     assert "FAILED=1" in told._words[1]
+
+
+@pytest.mark.parametrize(
+    "waves, seeds, made", [("", "1", False), ("1", "1", True), ("0", "12", False), ("", "12", True)]
+)
+def test_what_repeats_one_test_makes_no_waves(
+    monkeypatch: pytest.MonkeyPatch, waves: str, seeds: str, made: bool
+) -> None:
+    monkeypatch.setattr(recorder, "rerun_with_waves", lambda *_: ("", ["waves"]))
+    config: Any = FakeConfig(NODE, waves=waves)
+    config.stash = {WORKER: Namespace(selection=None)}
+    told = recorder.Recorder(config, Selection())
+    told._wanted = {NODE.replace("-1]", f"-{seed}]") for seed in seeds}
+    told._reports[NODE] = {"outcome": "failed", "facts": {"traceable": True, "waves": ""}}
+    told._trace_first_failure()
+    assert told._words == ["waves"] * made
 
 
 def test_new_files_that_runs_read_are_changes(tmp_path: Path) -> None:
@@ -430,12 +444,9 @@ def test_errors_of_a_test_itself() -> None:
 def test_selection_of_a_file() -> None:
     module = Module("tb.tests.test_x", "test_x", ("A", "B"), builds=("default", "largest"))
     jobs = Selection(patterns=("A",), seeds=(3,)).jobs(module)
-    assert [job.id for job in jobs] == [
-        "test_x.A[default-verilator-3]",
-        "test_x.A[largest-verilator-3]",
-    ]
-    assert [j.build for j in Selection(coverage=True, sim="verilator").jobs(module)] == [
-        "default"
-    ] * 2
+    builds = ("default", "largest")
+    assert [job.id for job in jobs] == [f"test_x.A[{build}-verilator-3]" for build in builds]
+    measured = Selection(coverage=True, sim="verilator").jobs(module)
+    assert [job.build for job in measured] == ["default"] * 2
     config = Selection(cpu_limit=7).config(BuildConfig())
     assert config.timeout_s == 7
