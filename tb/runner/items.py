@@ -80,7 +80,9 @@ class CheckItem(pytest.Item):
     """Key of its recorded cost."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+        # As a text, which pytest splits as it does the ids of what failed last.
+        nodeid = f"{kwargs['parent'].nodeid}::{kwargs['name']}"
+        super().__init__(nodeid=nodeid, **kwargs)
         path = relative(self.path)
         self.facts: Facts = {"kind": self.kind, "subject": subject_of(path)}
         self.group = self.nodeid

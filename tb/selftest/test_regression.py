@@ -141,7 +141,7 @@ def test_ids() -> None:
     assert [duration(3725), duration(62)] == ["1:02:05", "1:02"]
 
 
-def test_items_are_collected_without_a_simulator() -> None:
+def test_items_are_collected_without_a_simulator(tmp_path: Path) -> None:
     def pytest_says(*words: str) -> tuple[int, str]:
         command = [sys.executable, "-m", "pytest", "--collect-only"]
         done = subprocess.run(
@@ -155,6 +155,11 @@ def test_items_are_collected_without_a_simulator() -> None:
     assert "::SmokeTest[default-verilator-2000000000]\n" in said
     code, said = pytest_says("tb/selftest/test_add_a_verb.py", "-m", "quick")
     assert "::test_model\n" in said and "::test_lint\n" not in said, said
+    failed = dict.fromkeys((NODE, "tb/selftest/test_house.py::test_over_the_target_is_told"), True)
+    write_whole(tmp_path / "v" / "cache" / "lastfailed", json.dumps(failed))
+    paths = ("tb/selftest/test_house.py", "tb/tests/arm", "-o", f"cache_dir={tmp_path}")
+    _, said = pytest_says("--lf", *paths)
+    assert all(f"{name}\n" in said for name in failed), said
     code, said = pytest_says("--test", "tst_smoke")
     assert code == pytest.ExitCode.USAGE_ERROR
     assert said.strip().startswith("ERROR: TEST=tst_smoke: no such test (nearest: test_smoke")
