@@ -13,12 +13,16 @@ endif
 # inside a simulator reads them, too. PYTHON itself is ours.
 unexport LIBPYTHON_LOC $(filter-out PYTHON,$(filter PYTHON%,$(.VARIABLES)))
 
-RUN = PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m tb.runner
-PYTEST = .venv/bin/python -m pytest
+# exec: a signal that make passes on reaches the tool, not a shell around it; make waits for what it has started.
+TOOL = exec env PATH="$$(pwd)/scripts/bin:$$PATH"
+RUN = $(TOOL) .venv/bin/python -m tb.runner
+PYTEST = exec .venv/bin/python -m pytest
 LONG = $(if $(filter 0,$(COMPILED)),,CARILLON_COMPILED=1)
 # The shell takes them from the environment, where make puts them: no quote in a value is read by the shell. Pytest
 # and the runner check them and name what is wrong.
 SELECT = --test "$$TEST" --seed "$$SEED" --sim "$$SIM" --build "$$BUILD"
+SIMULATE = --seeds "$$SEEDS" --cpu-limit "$$TIMEOUT" --waves "$$WAVES"
+LAST = $(if $(FAILED),--lf --lfnf=none)
 PARALLEL = --jobs "$$JOBS" --cluster "$$CLUSTER" --cluster-wait "$$CLUSTER_WAIT"
 WORKERS = $(if $(JOBS)$(CLUSTER),$(PARALLEL),-n auto)
 
@@ -32,7 +36,7 @@ help: ## show this list
 
 #= TEST=name      test, module or module.test; several with commas; * is a wildcard
 #= SEED=n         one seed;  SEEDS=20 is 1 to 20, SEEDS=3,8,20-25 a list
-#= FULL=1         the full tier, each test at least once (make sim);  FAILED=1 what failed last
+#= FULL=1         the full tier, each test at least once (make sim);  FAILED=1 what failed last (make sim, make test)
 #= SIM=icarus     the other simulator (default: verilator, and what tests declare for icarus)
 #= BUILD=name     only this build of tb/builds.yaml
 #= AGAIN=1        judge what the last runs left, without simulating (make coverage)
@@ -42,7 +46,7 @@ help: ## show this list
 #=                which has CLUSTER_WAIT=s seconds to start them all (120)
 #= TIMEOUT=s      limit of one simulation, in seconds of processor time
 #= CQ=n           look at this one (make waves); so do QP=n, SRQ=n, WINDOW=n
-#= WAVES=0        no rerun of the first failing simulation with waves
+#= WAVES=0        no rerun of the first failing simulation with waves;  WAVES=1 one of a single simulation, too
 #= MODULE=name    only these modules (make synth);  QUICK=1 three of them against their bounds;  PRICES=1 what features
 #=                and sizes cost, without a clock
 #= COUNT=n        mutants (make mutate; 1000); SEED=n chooses them, MODULE=glob their modules,
@@ -67,14 +71,13 @@ compiled: setup ## translate the model and the checks into machine code (mypyc),
 	@.venv/bin/python -m scripts.compile_checks
 
 sim: $(if $(FULL),setup-long,setup-sim) ## simulate the quick tier; FULL=1, FAILED=1 (TEST, SEED, SEEDS, SIM, BUILD ...)
-	@$(PYTEST) tb/tests $(SELECT) --seeds "$$SEEDS" --cpu-limit "$$TIMEOUT" --waves "$$WAVES" $(WORKERS) \
-	    $(if $(FAILED),--lf --lfnf=none,--tier $(if $(FULL),full,quick))
+	@$(PYTEST) tb/tests $(SELECT) $(SIMULATE) $(WORKERS) $(or $(LAST),--tier $(if $(FULL),full,quick))
 
 tours: setup-sim ## drive every transition of the models' graphs into the RTL; table (JOBS)
 	@$(PYTEST) tb/tests --test 'test_tour_*' $(WORKERS)
 
 test: setup ## run everything: Python tests, lint, quick proofs, simulations, traceability, some planted faults
-	@$(PYTEST) --waves "$$WAVES" $(WORKERS)
+	@$(PYTEST) $(SELECT) $(SIMULATE) $(WORKERS) $(LAST)
 
 negatives: setup-sim ## show that tests fail on a broken design: faults of tb/faults/*.yaml (FAULT, JOBS)
 	@$(PYTEST) tb/faults --only "$$FAULT" $(WORKERS)
@@ -111,11 +114,11 @@ bench: setup-sim ## measure throughput and latency against their goals
 	@$(RUN) bench
 
 bench-tb: setup-long ## completions that the bench checks per processor second, and where its time is (SEED)
-	@PATH="$$(pwd)/scripts/bin:$$PATH" $(LONG) .venv/bin/python -m tb.replay bench --seed "$$SEED"
+	@$(TOOL) $(LONG) .venv/bin/python -m tb.replay bench --seed "$$SEED"
 
 synth: ## clock and area on an ECP5, placed and routed; sim_build/synth.json (MODULE, SEEDS, QUICK, PRICES)
 	@scripts/setup.sh synth
-	@PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m scripts.synth --module "$$MODULE" --seeds "$$SEEDS" \
+	@$(TOOL) .venv/bin/python -m scripts.synth --module "$$MODULE" --seeds "$$SEEDS" \
 	    $(if $(QUICK),--quick) $(if $(PRICES),--prices)
 
 report: setup-sim ## make one static site from all results: sim_build/report/index.html
@@ -125,11 +128,11 @@ waves: setup-sim ## rerun one test with waves (TEST, SEED, SIM, BUILD; CQ, QP, S
 	@$(RUN) waves $(SELECT) --cq "$$CQ" --qp "$$QP" --srq "$$SRQ" --window "$$WINDOW"
 
 record: setup-sim ## write the records of one test to a file that replay judges (TEST, SEED, BUILD, FILE)
-	@PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m tb.replay record "$$TEST" --build "$$BUILD" --seed "$$SEED" \
+	@$(TOOL) .venv/bin/python -m tb.replay record "$$TEST" --build "$$BUILD" --seed "$$SEED" \
 	    $(if $(FILE),--out "$$FILE")
 
 replay: setup-sim ## judge recorded traffic again, without a simulator (FILE)
-	@$(LONG) .venv/bin/python -m tb.replay replay "$$FILE"
+	@exec env $(LONG) .venv/bin/python -m tb.replay replay "$$FILE"
 
 list: setup-sim ## list the simulation jobs and the command for each (TEST)
 	@$(RUN) list --test "$$TEST"
@@ -144,7 +147,7 @@ figures: setup-sim ## write the tables of docs/ from what the last runs left in 
 	@.venv/bin/python -m scripts.figures
 
 walk: setup ## draw the pictures of docs/walk_of_a_window.md
-	@PATH="$$(pwd)/scripts/bin:$$PATH" .venv/bin/python -m scripts.draw_walk
+	@$(TOOL) .venv/bin/python -m scripts.draw_walk
 
 docs: .venv-docs/.done ## build the site of docs/: sim_build/docs/index.html
 	@.venv-docs/bin/python -m sphinx -q -W --keep-going -d sim_build/docs.cache docs sim_build/docs

@@ -246,10 +246,10 @@ def problems(tree: Mapping[str, str], wings: Iterable[Wing] = WINGS) -> list[str
     return found + (tests if len(tests) > TEST_IMPORTS else [])
 
 
-def main() -> int:
+def main(root: Path = ROOT) -> int:
     """Prints table and problems; 1 if there are problems."""
     try:
-        tree = read_tree()
+        tree = read_tree(root)
         print("\n".join(table(tree)))
         found = problems(tree)
     except SyntaxError as error:

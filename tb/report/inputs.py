@@ -118,6 +118,9 @@ def load_history(path: Path, runs: int = 200) -> Loaded:
                 name: [dict(row) for row in base.execute(query, (runs,))]
                 for name, query in queries.items()
             }
+        # Numbers of a run that was interrupted are those of no run.
+        left_out = {run["id"] for run in data["runs"] if run.get("interrupted")}
+        data["metrics"] = [row for row in data["metrics"] if row["run"] not in left_out]
         return Loaded(HISTORY, data, time=datetime.fromtimestamp(path.stat().st_mtime, UTC))
     except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         return Loaded(HISTORY, problem=f"cannot be read: {one_line(error, 200)}")

@@ -187,6 +187,7 @@ def read_run(data: Mapping[str, Any], root: Path) -> dict[str, Any]:
     counts = Counter(item.outcome for item in items)
     bad = sum(counts[outcome] for outcome in BAD)
     info = {str(key): value for key, value in dict(data.get("run") or {}).items()}
+    cut_short = bool(info.get("interrupted"))
     listed = [item for item in items if item.outcome != "passed"]
     room = max(0, MAX_LISTED - len(listed))
     passed = [item for item in items if item.outcome == "passed"]
@@ -198,14 +199,15 @@ def read_run(data: Mapping[str, Any], root: Path) -> dict[str, Any]:
         tile = ("warn", "0", "items: nothing ran")
     elif bad:
         tile = ("bad", f"{bad:,}", f"of {len(items):,} items failed")
+    elif cut_short:
+        tile = ("warn", f"{len(items):,}", "items, none failed; the run was interrupted")
     else:
         skipped = f", {counts['skipped']:,} skipped" if counts["skipped"] else ""
         tile = ("good", f"{counts['passed']:,}", f"of {len(items):,} items passed{skipped}")
-    whole = info.get("whole", 1)
     return {
         "tile": tile,
         "run": info,
-        "cut_short": whole in (0, False) and info.get("tier") != "partial",
+        "cut_short": cut_short,
         "groups": groups(items, root),
         "sections": shown,
         # Items of two kinds may have one name: links lead to the first of them.

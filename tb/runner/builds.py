@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tb.runner.common import INCLUDES, ROOT, SIM_BUILD, RunnerError, nearest, relative
+from tb.runner.listed import read_yaml
 
 BUILDS_YAML = ROOT / "tb" / "builds.yaml"
 
@@ -96,13 +95,9 @@ def _entry(name: str, data: object, base: BuildConfig) -> BuildConfig:
 
 
 def load_builds(path: Path = BUILDS_YAML) -> dict[str, BuildConfig]:
-    try:
-        data = yaml.safe_load(path.read_text()) if path.is_file() else {}
-    except yaml.YAMLError as error:
-        raise RunnerError(f"{relative(path)}: not valid YAML: {error}") from None
-    if not isinstance(data or {}, dict):
+    data = (read_yaml(path) if path.is_file() else None) or {}
+    if not isinstance(data, dict):
         raise RunnerError(f"{relative(path)}: must map build names to settings")
-    data = data or {}
     default = _entry("default", data.get("default"), BuildConfig())
     builds = {"default": default}
     for name, entry in data.items():

@@ -71,13 +71,9 @@ def _lines(text: str) -> list[int]:
     return numbers
 
 
-def fields_of(key: str) -> dict[str, str]:
-    return dict(_FIELD.findall(key))
-
-
 def points_of(key: str, hdl: Path = HDL) -> list[Point]:
     """The points that one of Verilator's points stands for; none if it is not of the design."""
-    fields = fields_of(key)
+    fields = dict(_FIELD.findall(key))
     try:
         path, line = Path(fields["f"]), int(fields["l"])
         kind = fields["page"].partition("/")[0].removeprefix("v_")

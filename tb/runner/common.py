@@ -55,6 +55,9 @@ def prepare_environment() -> None:
 
 
 def _interrupt(number: int, _frame: object) -> None:
+    # Make passes TERM on: one to the whole process group comes twice, and must end things once.
+    for again in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(again, signal.SIG_IGN)
     raise KeyboardInterrupt(signal.Signals(number).name)
 
 
@@ -131,3 +134,9 @@ def whole_number(name: str, text: str, highest: int = 2**31 - 1, lowest: int = 1
 
 def cpu_count() -> int:
     return len(os.sched_getaffinity(0))
+
+
+def cpu_used() -> float:
+    """Seconds of this process, and of those that it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system

@@ -59,7 +59,8 @@ class Outcome:
     @property
     def problems(self) -> list[str]:
         """Failed runs, and faults that were not there."""
-        found = [f"{r.job.reproduce()}: {r.verdict.message}" for r in self.results if not _ok(r)]
+        bad = [result for result in self.results if not result.verdict.ok]
+        found = [f"{result.job.reproduce()}: {result.verdict.message}" for result in bad]
         if not self.results:
             found.append("nothing ran")
         if not found:
@@ -93,10 +94,6 @@ class Outcome:
                 for r in self.results
             ],
         }
-
-
-def _ok(result: Result) -> bool:
-    return result.verdict.ok
 
 
 # -- the list --------------------------------------------------------------------------------------

@@ -80,7 +80,9 @@ class CheckItem(pytest.Item):
     """Key of its recorded cost."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+        # As a text, which pytest splits as it does the ids of what failed last.
+        nodeid = f"{kwargs['parent'].nodeid}::{kwargs['name']}"
+        super().__init__(nodeid=nodeid, **kwargs)
         path = relative(self.path)
         self.facts: Facts = {"kind": self.kind, "subject": subject_of(path)}
         self.group = self.nodeid
@@ -95,6 +97,15 @@ class CheckItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         return self.path, None, self.name
+
+
+class CheckFile(pytest.File):
+    """A file of such items."""
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
+        """What is wrong with the file is told in words, too."""
+        known = isinstance(excinfo.value, RunnerError)
+        return str(excinfo.value) if known else super().repr_failure(excinfo)
 
 
 # -- simulations -----------------------------------------------------------------------------------
@@ -153,15 +164,12 @@ class SimItem(CheckItem):
             )
 
 
-class SimFile(pytest.File):
+class SimFile(CheckFile):
     """A file of simulation tests. It is read, never imported."""
 
     def collect(self) -> Iterator[SimItem]:
         selection = self.config.stash[WORKER].selection
-        try:
-            module = read_module(self.path)
-        except RunnerError as error:
-            raise self.CollectError(str(error)) from None
+        module = read_module(self.path)
         jobs = selection.jobs(module)
         # What failed last, or is named by its id, may have a seed that the file does not declare.
         jobs += [job for job in self._named(module) if job not in jobs]
@@ -215,15 +223,12 @@ class FaultItem(CheckItem):
             raise CheckFailedError(f"{result.verdict.message}\n  repeat: {self.job.reproduce()}")
 
 
-class FaultFile(pytest.File):
+class FaultFile(CheckFile):
     """tb/tests/campaigns/faults.yaml; --only chooses its rows."""
 
     def collect(self) -> Iterator[FaultItem]:
         modules = find_modules()
-        try:
-            rows = faults.choose(faults.load_rows(modules), only(self.config))
-        except RunnerError as error:
-            raise self.CollectError(str(error)) from None
+        rows = faults.choose(faults.load_rows(modules), only(self.config))
         for job in dict.fromkeys(job for row in rows for job in faults.jobs_of(row, modules)):
             yield FaultItem.from_parent(self, name=job.id, job=job)
 
@@ -248,17 +253,14 @@ class LintItem(CheckItem):
             raise CheckFailedError("\n".join(text.splitlines()[:80]))
 
 
-class LintFile(pytest.File):
+class LintFile(CheckFile):
     """pyproject.toml (Python and generated files) or hdl/lint_configs.yaml (the design)."""
 
     def collect(self) -> Iterator[LintItem]:
-        try:
-            if self.path.suffix == ".toml":
-                checks = lint.python_checks() + lint.generated_checks() + lint.tree_checks()
-            else:
-                checks = lint.hdl_checks() + lint.strict_checks() + lint.module_checks()
-        except RunnerError as error:
-            raise self.CollectError(str(error)) from None
+        if self.path.suffix == ".toml":
+            checks = lint.python_checks() + lint.generated_checks()
+        else:
+            checks = lint.hdl_checks() + lint.strict_checks() + lint.module_checks()
         for check in checks:
             yield LintItem.from_parent(self, name=check.name, check=check)
 
@@ -288,14 +290,11 @@ class ProofItem(CheckItem):
             raise CheckFailedError(text)
 
 
-class ProofFile(pytest.File):
+class ProofFile(CheckFile):
     """A file of formal/."""
 
     def collect(self) -> Iterator[ProofItem]:
-        try:
-            proofs = load_proofs(self.path)
-        except RunnerError as error:
-            raise self.CollectError(str(error)) from None
+        proofs = load_proofs(self.path)
         for proof in proofs:
             yield ProofItem.from_parent(self, name=proof.id, proof=proof, planted=False)
             if proof.breaks_with:
@@ -329,15 +328,12 @@ class PlantedItem(CheckItem):
             )
 
 
-class PlantedFile(pytest.File):
+class PlantedFile(CheckFile):
     """A file of planted faults."""
 
     def collect(self) -> Iterator[PlantedItem]:
-        try:
-            faults = negatives.load_faults(self.path)
-            sample = negatives.representatives(negatives.load_faults())
-        except RunnerError as error:
-            raise self.CollectError(str(error)) from None
+        faults = negatives.load_faults(self.path)
+        sample = negatives.representatives(negatives.load_faults())
         # A build takes ten times as long as its test: one for each subject.
         quick = next((fault for fault in faults if fault in sample), None)
         for fault in faults:

@@ -11,9 +11,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import yaml
-
 from tb.runner.common import INCLUDES, ROOT, RunnerError, hdl_files, relative
+from tb.runner.listed import read_yaml
 
 TOPS = ("cde_top", "cde_cpl_top")
 CONFIGS = "hdl/lint_configs.yaml"
@@ -63,10 +62,7 @@ def parameter_sets() -> dict[str, dict[str, object]]:
     sets: dict[str, dict[str, object]] = {"defaults": {}}
     path = ROOT / CONFIGS
     if path.is_file():
-        try:
-            data = yaml.safe_load(path.read_text()) or {}
-        except yaml.YAMLError as error:
-            raise RunnerError(f"{CONFIGS}: not valid YAML: {error}") from None
+        data = read_yaml(path) or {}
         if not isinstance(data, dict) or not all(isinstance(v, dict) for v in data.values()):
             raise RunnerError(f"{CONFIGS}: must map a name to a mapping of parameters to values")
         sets.update({str(name): values for name, values in data.items()})
@@ -147,6 +143,7 @@ def python_checks() -> list[Check]:
         name for name in ("models", "tb", "scripts", "sw") if any((ROOT / name).rglob("*.py"))
     )
     checks = [
+        Check("floor plan", (python, "-m", "scripts.house")),
         Check("ruff check", (python, "-m", "ruff", "check", "--no-cache", ".")),
         Check("ruff format", (python, "-m", "ruff", "format", "--no-cache", "--check", ".")),
     ]
@@ -162,8 +159,3 @@ def generated_checks() -> list[Check]:
         for name in ("gen_defs", "gen_verbs", "gen_filters", "gen_file_list")
         if (ROOT / "scripts" / f"{name}.py").is_file()
     ]
-
-
-def tree_checks() -> list[Check]:
-    """The floor plan: sizes, circular imports, places of tests."""
-    return [Check("floor plan", (sys.executable, "-m", "scripts.house"))]

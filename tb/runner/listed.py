@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""YAML files that are lists of entries."""
+"""YAML files, and those that are lists of entries."""
 
 from __future__ import annotations
 
@@ -15,12 +15,19 @@ from tb.runner.common import RunnerError, relative
 Entry = TypeVar("Entry")
 
 
+def read_yaml(path: Path) -> Any:
+    """What a file holds."""
+    try:
+        return yaml.safe_load(path.read_text())
+    except OSError as error:
+        raise RunnerError(f"{relative(path)}: {error}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise RunnerError(f"{relative(path)}: not valid YAML: {error}") from None
+
+
 def read_list(path: Path, key: str, empty: bool = False) -> list[Any]:
     """The list ``key`` of a file; ``empty``: it may be so."""
-    try:
-        data = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise RunnerError(f"{relative(path)}: {error}") from None
+    data = read_yaml(path)
     entries = data.get(key) if isinstance(data, dict) else None
     if not isinstance(entries, list) or not (entries or empty):
         raise RunnerError(f"{relative(path)}: must have a list `{key}`")

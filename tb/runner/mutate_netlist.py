@@ -175,10 +175,6 @@ def root_source(tops: Mapping[str, BuildConfig]) -> str:
     return "\n".join([*lines, "endmodule", ""])
 
 
-def _sources() -> str:
-    return " ".join([*(f"-I{folder}" for folder in INCLUDES), *map(relative, hdl_files())])
-
-
 _SYNTHESIS = "proc; opt_expr; opt_clean; opt -full; memory_collect; opt_clean"
 
 
@@ -193,8 +189,9 @@ def elaborate(tops: Mapping[str, BuildConfig], folder: Path, key: str) -> dict[s
     root = folder / "root.v"
     root.write_text(root_source(tops))
     raw, stat = folder / "raw.il", folder / "stat.json"
+    sources = [*(f"-I{folder}" for folder in INCLUDES), *map(relative, hdl_files())]
     steps = (
-        f"read_verilog {_sources()} {relative(root)}",
+        f"read_verilog {' '.join(sources)} {relative(root)}",
         f"hierarchy -check -top {ROOT_MODULE}",
         _SYNTHESIS,
         f"write_rtlil {raw}",

@@ -18,7 +18,14 @@ from xdist.scheduler import LoadScopeScheduling
 from tb.runner.builds import get_build, load_builds
 from tb.runner.cluster import Starter
 from tb.runner.code_report import discard
-from tb.runner.common import RunnerError, interruptible, nearest, prepare_environment, relative
+from tb.runner.common import (
+    RunnerError,
+    cpu_used,
+    interruptible,
+    nearest,
+    prepare_environment,
+    relative,
+)
 from tb.runner.discover import Job, find_modules
 from tb.runner.faults import load_rows
 from tb.runner.items import (
@@ -307,11 +314,6 @@ class _Scheduler(LoadScopeScheduling):  # type: ignore[misc]
 # -- reports ---------------------------------------------------------------------------------------
 
 
-def _cpu() -> float:
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(
     item: pytest.Item, nextitem: pytest.Item | None
@@ -320,7 +322,7 @@ def pytest_runtest_protocol(
     if not isinstance(item, CheckItem):
         facts = {"kind": "python", "subject": subject_of(relative(item.path))}
         item.stash[_FACTS] = {**facts, "reproduce": f".venv/bin/pytest '{item.nodeid}'"}
-    item.stash[_BEGUN] = _cpu()
+    item.stash[_BEGUN] = cpu_used()
     return (yield)
 
 
@@ -336,7 +338,7 @@ def pytest_runtest_makereport(
     report = yield
     facts = item.facts if isinstance(item, CheckItem) else item.stash[_FACTS]
     if call.when == "call" and "cpu_s" not in facts:
-        facts["cpu_s"] = _cpu() - item.stash[_BEGUN]
+        facts["cpu_s"] = cpu_used() - item.stash[_BEGUN]
     if call.excinfo is not None and report.failed and "cause" not in facts:
         facts["cause"] = call.excinfo.exconly(tryshort=True).partition("\n")[0]
     report.carillon = {**facts, "group": _group(item)}  # type: ignore[attr-defined]
@@ -348,4 +350,4 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     if is_worker(config):
         config.stash[WORKER].hosts.close()
-        config.workeroutput["cpu_s"] = _cpu()  # type: ignore[attr-defined]
+        config.workeroutput["cpu_s"] = cpu_used()  # type: ignore[attr-defined]

@@ -83,7 +83,7 @@ class Progress:
         if not self._active:
             return
         if len(self._left) == self._total:
-            self._start = time.monotonic()
+            self._start = self._told = time.monotonic()
         self._done_s += self._left.pop(report.nodeid, 0.0)
         if report.failed:
             self._failed += 1

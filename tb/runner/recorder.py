@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
+from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from tb.runner import finish
-from tb.runner.common import RunnerError, cpu_count, relative
+from tb.runner.common import RunnerError, cpu_count, cpu_used, relative
 from tb.runner.items import WORKER, job_facts, job_of, only, subject_of
 from tb.runner.negatives import write_outcomes
 from tb.runner.progress import Progress
@@ -57,7 +58,7 @@ class Recorder:
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
         self._start = time.monotonic()
         self._wanted: set[str] = set()
-        self._ended = False
+        self._ended = self._interrupted = False
         self._workers_cpu_s = 0.0
         self._reports: dict[str, dict[str, Any]] = {}
         """By node: outcome, wall_s, facts."""
@@ -70,6 +71,7 @@ class Recorder:
         if session.items:
             self._expect([item.nodeid for item in session.items])
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
         del node
         if not self._wanted:
@@ -86,15 +88,15 @@ class Recorder:
         self._workers_cpu_s += getattr(node, "workeroutput", {}).get("cpu_s", 0.0)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        entry = self._reports.setdefault(
-            report.nodeid, {"outcome": "passed", "wall_s": 0.0, "facts": {}}
-        )
+        entry = self._reports.setdefault(report.nodeid, {"outcome": "", "wall_s": 0.0, "facts": {}})
         entry["wall_s"] += report.duration
         entry["facts"] |= getattr(report, "carillon", None) or self._lost(report)
         if report.failed:
             entry["outcome"] = "error" if report.when in ("setup", "teardown") else "failed"
         elif report.skipped:
             entry["outcome"] = "skipped"
+        elif report.when == "call":
+            entry["outcome"] = entry["outcome"] or "passed"
         if report.when == "call" or not report.passed:
             self.progress.ended(report, entry)
 
@@ -114,6 +116,8 @@ class Recorder:
         for nodeid, entry in self._reports.items():
             facts = entry["facts"]
             bad = entry["outcome"] in ("failed", "error")
+            if not entry["outcome"]:
+                continue  # interrupted
             values = {key: facts[key] for key in _FIELDS if key in facts}
             if bad:
                 cause = values.setdefault("cause", "failed")
@@ -146,8 +150,8 @@ class Recorder:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         result = yield
-        self._ended = not session.shouldstop and not session.shouldfail
-        self._ended = self._ended and self._wanted <= self._reports.keys()
+        left = [node for node in self._wanted if not self._reports.get(node, {}).get("outcome")]
+        self._ended = not (session.shouldstop or session.shouldfail or left)
         self.progress.end()
         if self._ended:
             self._check_the_whole()
@@ -196,7 +200,9 @@ class Recorder:
             write_outcomes(planted)
 
     def _trace_first_failure(self) -> None:
-        if self._config.option.carillon_waves == "0":
+        waves = self._config.option.carillon_waves
+        alone = sum(job_of(nodeid) is not None for nodeid in self._wanted) == 1
+        if waves == "0" or (alone and not waves):
             return
         for nodeid, entry in self._reports.items():
             job = job_of(nodeid)
@@ -207,8 +213,15 @@ class Recorder:
                 self._words += words
                 return
 
-    def pytest_keyboard_interrupt(self) -> None:
+    @pytest.hookimpl(trylast=True)
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Workers that were started through a batch system do not see the signal."""
+        terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        self._interrupted = excinfo.type is KeyboardInterrupt
+        if self._interrupted and terminal and not self._config.option.fulltrace:
+            # In place of the line of Python that was just run.
+            name = str(excinfo.value) or "Ctrl-C"
+            terminal._keyboardinterrupt_memo.reprcrash.message = f"interrupted ({name})"
         session: Any = self._config.pluginmanager.get_plugin("dsession")
         for gateway in session.nodemanager.group if session else ():
             with suppress(OSError, AttributeError):
@@ -217,22 +230,21 @@ class Recorder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         # Before the workers are waited for: their time is in what they have sent.
-        times = os.times()
-        own = times.user + times.system + times.children_user + times.children_system
+        own = cpu_used()
         items = self._items()
-        if not items:
+        if not items and not self._interrupted:
             return
-        count = {
-            "passed": sum(item.outcome == "passed" for item in items),
-            "failed": sum(item.outcome in ("failed", "error") for item in items),
-            "skipped": sum(item.outcome == "skipped" for item in items),
-        }
+        found = Counter(item.outcome.replace("error", "failed") for item in items)
+        count = {outcome: found[outcome] for outcome in ("passed", "failed", "skipped")}
         cpu_s = round(own + self._workers_cpu_s, 1)
         wall_s = round(time.monotonic() - self._start, 1)
         hashed, dirty = revision()
+        # Without the options that make passes empty.
+        words = [*map(str, self._config.invocation_params.args), "-"]
+        words = [word for word, value in pairwise(words) if word and value]
         run = Run(
             started=self._started,
-            command=shlex.join(["pytest", *map(str, self._config.invocation_params.args)]),
+            command=shlex.join(["pytest", *words]),
             tier=self.tier,
             whole=self._ended and self.tier != "partial",
             revision=hashed,
@@ -243,14 +255,21 @@ class Recorder:
             wall_s=wall_s,
             items=len(items),
             **count,
+            interrupted=not self._ended,
         )
         metrics = {"cpu_s": cpu_s, "wall_s": wall_s, "items": float(len(items)), **count}
+        told = f"{len(items)} item(s)"
+        if not self._ended:
+            told = f"{len(items)} of {len(self._wanted)} items have ended: "
+            told += ", ".join(f"{number} {what}" for what, number in count.items())
+        told += f"; {cpu_s:,.0f} s of processor time in {wall_s:,.0f} s"
         try:
-            path = save(run, items, metrics)
-            self._words.append(
-                f"{len(items)} item(s), {cpu_s:,.0f} s of processor time in {wall_s:,.0f} s; "
-                f"results: {relative(path)}"
-            )
+            if items:
+                told += f"; results: {relative(save(run, items, metrics))}"
+            self._words.append(told)
+            if self._interrupted:
+                failed = "; with FAILED=1 (--lf) only what has failed" if run.failed else ""
+                self._words.append(f"the same command runs all items again{failed}")
             if self._config.option.record_costs:
                 self._record_costs(whole=run.whole and self.tier in ("full", "nightly"))
         except (RunnerError, OSError) as error:

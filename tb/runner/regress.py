@@ -63,11 +63,17 @@ def tour_file(job: Job) -> Path:
 
 
 def _told(config: BuildConfig, sim: str, waves: bool, seconds: float) -> str:
+    """Which step a build is in, by the commands in its log, and since when."""
     folder = config.folder(sim, waves)
-    sources = len(list(folder.glob("*.cpp")))
-    objects = min(len(list(folder.glob("*.o"))), sources)
-    how_far = f"compiled {objects} of about {sources} files" if objects else "reading the design"
-    return f"build {config.name} ({sim}): {seconds:.0f} s, {how_far}"
+    log = folder / "build.log"
+    text = log.read_text(errors="replace") if log.is_file() else ""
+    begun = set(re.findall(r" -c (?:.*[ /])?(\S+\.cpp)$", text, re.M))
+    files = begun | {path.name for path in folder.glob("*.cpp")}
+    step = f"compiling file {len(begun)} of {len(files)}" if begun else "reading the design"
+    if f" -o {config.toplevel}\n" in text:
+        step = "linking"
+    since = f" for {time.time() - log.stat().st_mtime:.0f} s" if text else ""
+    return f"build {config.name} ({sim}): {seconds:.0f} s, {step}{since}"
 
 
 def make_builds(

@@ -26,7 +26,7 @@ _OPTIONS = {
     "--cluster": "words that start a worker through a batch system, such as 'srun -n1 -c1'",
     "--cluster-wait": "seconds that the batch system has to start all workers",
     "--only": "proofs, planted and external faults: names; several with commas; globs",
-    "--waves": "1: rerun the first failing simulation with waves; 0: do not",
+    "--waves": "1: rerun the first failing simulation with waves, also if it is alone; 0: do not",
 }
 
 
@@ -108,7 +108,7 @@ def choose_tier(config: pytest.Config, selection: Selection) -> None:
         raise RunnerError(f"--tier {tier}: choose {', '.join(TIERS)}")
     from_ini = config.args_source == pytest.Config.ArgsSource.TESTPATHS
     if from_ini and selection.narrows:
-        config.args = ["tb/tests"]
+        config.args, config.args_source = ["tb/tests"], pytest.Config.ArgsSource.ARGS
     elif not tier and from_ini and not config.option.keyword:
         tier = "quick"
     free = not selection.narrows and not getattr(config.option, "lf", False)

@@ -20,8 +20,6 @@ from pathlib import Path
 from tb.runner.common import ROOT, SIM_BUILD, RunnerError, write_whole
 
 HISTORY = ROOT / ".regression"
-#: What the kinds of runs are called; all but the last one run everything of their tier.
-TIERS = ("quick", "full", "nightly", "test", "partial")
 
 
 @dataclass(frozen=True)
@@ -72,6 +70,8 @@ class Run:
     passed: int
     failed: int
     skipped: int
+    interrupted: bool = False
+    """Whether it has ended before all of its items had."""
 
 
 _TYPES = {"str": "TEXT", "bool": "INTEGER", "int": "INTEGER", "float": "REAL"}
@@ -89,18 +89,24 @@ _SCHEMA = (
 )
 
 
-def revision() -> tuple[str, bool]:
-    """(hash of the commit, whether files differ from it); ("", False) outside of git."""
-    hashes = []
-    for command in (["rev-parse", "HEAD"], ["status", "--porcelain", "--untracked-files=no"]):
+def revision(root: Path = ROOT) -> tuple[str, bool]:
+    """(hash of the commit, whether files differ from it or are new where runs read them);
+    ("", False) outside of git.
+    """
+    said = []
+    for command in (
+        "rev-parse HEAD",
+        "status --porcelain --untracked-files=no",
+        "ls-files --others --exclude-standard -- hdl tb models formal scripts",
+    ):
         try:
             done = subprocess.run(
-                ["git", *command], cwd=ROOT, capture_output=True, text=True, check=True
+                ["git", *command.split()], cwd=root, capture_output=True, text=True, check=True
             )
         except (OSError, subprocess.CalledProcessError):
             return "", False
-        hashes.append(done.stdout.strip())
-    return hashes[0], bool(hashes[1])
+        said.append(done.stdout.strip())
+    return said[0], any(said[1:])
 
 
 def _insert(table: str, row: Mapping[str, object]) -> tuple[str, list[object]]:
@@ -125,6 +131,8 @@ def save(
         with closing(sqlite3.connect(history / "history.db", timeout=60)) as base, base:
             for statement in _SCHEMA:
                 base.execute(statement)
+            if "interrupted" not in {row[1] for row in base.execute("PRAGMA table_info(runs)")}:
+                base.execute("ALTER TABLE runs ADD COLUMN interrupted INTEGER")
             number = base.execute(*_insert("runs", asdict(run))).lastrowid
             for item in items:
                 base.execute(*_insert("items", {"run": number, **asdict(item)}))

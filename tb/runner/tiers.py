@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-import yaml
-
 from tb.runner.common import ROOT, RunnerError, relative, write_whole
+from tb.runner.listed import read_yaml
 
 TIERS_YAML = ROOT / "tb" / "tiers.yaml"
 COSTS_JSON = ROOT / "tb" / "costs.json"
@@ -46,10 +45,7 @@ def quick_is_complete(path: Path = TIERS_YAML) -> bool:
 
 
 def _load(path: Path) -> dict[str, object]:
-    try:
-        data = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
-        raise RunnerError(f"{relative(path)}: {error}") from None
+    data = read_yaml(path)
     if not isinstance(data, dict) or not data.keys() <= {"quick", "nightly", "complete"}:
         raise RunnerError(f"{relative(path)}: must have the keys complete, quick and nightly")
     return data

@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -118,18 +117,14 @@ def run(copy: Path, *command: str) -> str:
     return done.stdout
 
 
-def copies(root: Path) -> Iterator[str]:
-    """What a checkout has, without what was made in it."""
-    made = {".git", ".venv", ".venv-docs", ".regression", ".hypothesis", "sim_build"}
-    return (path.name for path in root.iterdir() if path.name not in made)
-
-
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project with two verbs more, as the page adds them."""
     root = tmp_path_factory.mktemp("project")
     ignored = shutil.ignore_patterns("__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache")
-    for name in copies(ROOT):
+    # What a checkout has, without what was made in it.
+    made = {".git", ".venv", ".venv-docs", ".regression", ".hypothesis", "sim_build"}
+    for name in {path.name for path in ROOT.iterdir()} - made:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, root / name, ignore=ignored)
         else:

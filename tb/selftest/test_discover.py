@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tb.runner.builds import get_build, load_builds
+from tb.runner.builds import BuildConfig, get_build, load_builds
 from tb.runner.common import RunnerError
 from tb.runner.discover import Job, Module, find_modules, parse_seeds, read_module, select_jobs
 from tb.runner.simulator import first_build_error
@@ -138,10 +138,10 @@ def test_a_wrong_build_names_those_of_the_test() -> None:
 # -- build configurations --------------------------------------------------------------------------
 
 
-def load(tmp_path: Path, text: str) -> dict[str, object]:
+def load(tmp_path: Path, text: str) -> dict[str, BuildConfig]:
     path = tmp_path / "builds.yaml"
     path.write_text(text)
-    return dict(load_builds(path))
+    return load_builds(path)
 
 
 def test_without_a_file_there_is_the_default(tmp_path: Path) -> None:
@@ -151,9 +151,8 @@ def test_without_a_file_there_is_the_default(tmp_path: Path) -> None:
 
 
 def test_entries_take_the_rest_from_default(tmp_path: Path) -> None:
-    path = tmp_path / "builds.yaml"
-    path.write_text("default: {clock_ns: 5, parameters: {A: 1}}\nsmall: {parameters: {A: 2}}\n")
-    small = load_builds(path)["small"]
+    text = "default: {clock_ns: 5, parameters: {A: 1}}\nsmall: {parameters: {A: 2}}\n"
+    small = load(tmp_path, text)["small"]
     assert (small.name, small.clock_ns, small.parameters) == ("small", 5.0, {"A": 2})
 
 
@@ -173,21 +172,14 @@ def test_mistakes_are_named(tmp_path: Path, text: str, why: str) -> None:
         load(tmp_path, text)
 
 
-def test_unknown_build_and_wrong_simulator(tmp_path: Path) -> None:
-    path = tmp_path / "builds.yaml"
-    path.write_text("fastonly: {simulators: [verilator]}\n")
-    builds = load_builds(path)
+def test_unknown_build_wrong_simulator_and_missing_source(tmp_path: Path) -> None:
+    builds = load(tmp_path, "odd: {simulators: [verilator], sources: [no_such_folder/*.v]}\n")
     with pytest.raises(RunnerError, match="BUILD=other: no such build"):
         get_build(builds, "other", "verilator")
     with pytest.raises(RunnerError, match="not for icarus"):
-        get_build(builds, "fastonly", "icarus")
-
-
-def test_source_pattern_without_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "builds.yaml"
-    path.write_text("odd: {sources: [no_such_folder/*.v]}\n")
+        get_build(builds, "odd", "icarus")
     with pytest.raises(RunnerError, match="no file matches"):
-        load_builds(path)["odd"].source_files()
+        builds["odd"].source_files()
 
 
 @pytest.mark.parametrize(

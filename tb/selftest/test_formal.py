@@ -147,13 +147,10 @@ def test_an_undeclared_name_is_an_error(tmp_path: Path, declared: str) -> None:
 def test_a_fault_of_an_unbounded_proof_is_looked_for_cycle_by_cycle() -> None:
     fault = Plant("f", "a", "b", depth=9)
     induction = parse_proof({**GOOD, "mode": "prove", "depth": 3}, "x")
-    assert (formal.faulty(induction, fault).mode, formal.faulty(induction, fault).depth) == (
-        "bmc",
-        9,
-    )
-    assert formal.faulty(parse_proof(GOOD, "x"), fault).mode == "bmc"
+    found = formal.faulty(induction, fault)
     # What is there for the induction alone is left out.
-    assert formal.faulty(induction, fault).defines == ("PROPERTIES_ONLY",)
+    assert (found.mode, found.depth, found.defines) == ("bmc", 9, ("PROPERTIES_ONLY",))
+    assert formal.faulty(parse_proof(GOOD, "x"), fault).mode == "bmc"
 
 
 def test_a_fault_is_planted_in_a_copy(tmp_path: Path) -> None:

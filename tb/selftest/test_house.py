@@ -6,10 +6,12 @@ stands twice would hide what the first one says.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from scripts import house
 from scripts.house import GENERATED, TEST_IMPORTS, Wing, problems, table
 from tb.runner.common import ROOT
 
@@ -60,6 +62,16 @@ def test_trees(tree: dict[str, str], found: list[str]) -> None:
     told = [line for line in problems(tree, WINGS) if ".test_" not in line or line[:4] == "tb.a"]
     assert len(told) == len(found)
     assert all(line.startswith(start) for line, start in zip(told, found, strict=True)), told
+
+
+@pytest.mark.parametrize(
+    "text, told", [(b"x = (\n", "1: '(' was never closed"), (b"# \xff\n", " not UTF-8: ")]
+)
+def test_a_file_that_cannot_be_read(tmp_path: Path, text: bytes, told: str, capsys: Any) -> None:
+    (tmp_path / "tb").mkdir()
+    (tmp_path / "tb/a.py").write_bytes(text)
+    assert house.main(tmp_path) == 1
+    assert capsys.readouterr().out.splitlines()[-1].startswith(f"tb/a.py:{told}")
 
 
 def test_over_the_target_is_told() -> None:

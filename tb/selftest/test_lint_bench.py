@@ -56,15 +56,8 @@ def test_every_module_is_read_alone() -> None:
     assert [check.command[-1] for check in tops] == list(lint.TOPS)
     pairs = zip(each.command, each.command[1:], strict=False)
     assert {name for word, name in pairs if word == "--top"} == modules
-    assert {Path(check.command[-1]).stem for check in lint.module_checks()} == modules - set(
-        lint.TOPS
-    )
-
-
-def metrics_file(tmp_path: Path, data: object) -> Path:
-    path = tmp_path / "m.json"
-    path.write_text(json.dumps(data))
-    return path
+    alone = {Path(check.command[-1]).stem for check in lint.module_checks()}
+    assert alone == modules - {*lint.TOPS}
 
 
 def test_goals(tmp_path: Path) -> None:
@@ -73,7 +66,9 @@ def test_goals(tmp_path: Path) -> None:
         "goals": {"rate": [">=", 1], "latency": ["<=", 7]},
         "config": {"qps": 64},
     }
-    found = read_metrics(metrics_file(tmp_path, data))
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(data))
+    found = read_metrics(path)
     states = [found.state(name) for name in ("rate", "latency", "depth")]
     assert states == ["below goal", "ok", ""]
     assert "qps=64" in format_metrics(found)

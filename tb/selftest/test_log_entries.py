@@ -30,10 +30,6 @@ def entries(
     return list(log.entries(cast(Any, agent)).elements())
 
 
-def address(offset: int) -> int:
-    return PAGE << 12 | offset
-
-
 ENGINE = LogOfPages(8, posts=True, receives=True)
 CORE = LogOfPages(8, posts=False, receives=False)
 
@@ -50,7 +46,7 @@ CORE = LogOfPages(8, posts=False, receives=False)
     ],
 )
 def test_writes(offset: int, kind: Kind) -> None:
-    at = address(offset)
+    at = PAGE << 12 | offset
     for cause in (Cause.BAD_ARM_TYPE, Cause.NOT_OWNER, Cause.BAD_STATE):
         assert entries(ENGINE, [(cause, at, WORD)]) == [(cause, kind, NUMBER, PAGE)]
     for cause in (Cause.BURST, Cause.BAD_SIZE, Cause.BAD_PAGE):
@@ -62,8 +58,8 @@ def test_writes(offset: int, kind: Kind) -> None:
 
 def test_offsets_without_a_portal_are_about_the_page() -> None:
     want = (Cause.BAD_OFFSET, Kind.PAGE, PAGE, PAGE)
-    assert entries(ENGINE, [(Cause.BAD_OFFSET, address(0x0C0), WORD)]) == [want]
-    assert entries(CORE, [(Cause.BAD_OFFSET, address(PageReg.SEND), WORD)]) == [want]
+    assert entries(ENGINE, [(Cause.BAD_OFFSET, PAGE << 12 | 0x0C0, WORD)]) == [want]
+    assert entries(CORE, [(Cause.BAD_OFFSET, PAGE << 12 | PageReg.SEND, WORD)]) == [want]
 
 
 @pytest.mark.parametrize(

@@ -13,23 +13,23 @@ import subprocess
 import sys
 import time
 from argparse import Namespace
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tb.runner import regress
+from tb.runner import recorder, regress
 from tb.runner.builds import BuildConfig
 from tb.runner.common import ROOT, RunnerError, write_whole
 from tb.runner.discover import Module
-from tb.runner.items import job_of, subject_of
+from tb.runner.items import _IN_TEST, WORKER, job_of, subject_of
 from tb.runner.plugin import _check_names, _Scheduler
 from tb.runner.progress import duration
 from tb.runner.recorder import tier_of
 from tb.runner.selection import Selection, choose_tier, choose_workers, read_selection
 from tb.runner.simulator import execute
-from tb.runner.store import Item, Run, one_whole_run, read, save
+from tb.runner.store import Item, Run, one_whole_run, read, revision, save
 from tb.runner.tiers import Costs, check_tiers, quick_jobs
 
 NODE = "tb/tests/arm/test_arm.py::ArmTypeTest[default-verilator-1]"
@@ -111,11 +111,7 @@ def test_tiers_are_marks(args: str, options: Any, marks: str | None, tier: str) 
     [
         ("formal", "arm_trace,arm_trce", r"PROOF=arm_trce: no such name \(nearest: .*; formal has"),
         ("tb/faults", "nope", "FAULT=nope: no such name; tb/faults has all"),
-        (
-            "tb/tests/campaigns/faults.yaml",
-            "nope",
-            "FAULT=nope: .*; tb/tests/campaigns/",
-        ),
+        ("tb/tests/campaigns/faults.yaml", "nope", "FAULT=nope: .*; tb/tests/campaigns/"),
         ("", "nope", "--only=nope: no such name; formal, tb/faults, "),
     ],
 )
@@ -141,14 +137,11 @@ def test_ids() -> None:
     assert job_of(NODE, module) == job
     assert job_of(NODE, replace(module, tests=("Other",))) is None
     assert job_of("tb/selftest/test_x.py::test_y[a-b]") is None
-    assert [subject_of("tb/tests/keys/test_x.py"), subject_of("tb/selftest/test_x.py")] == [
-        "keys",
-        "",
-    ]
+    assert subject_of("tb/tests/keys/test_x.py") == "keys" != subject_of("tb/selftest/test_x.py")
     assert [duration(3725), duration(62)] == ["1:02:05", "1:02"]
 
 
-def test_items_are_collected_without_a_simulator() -> None:
+def test_items_are_collected_without_a_simulator(tmp_path: Path) -> None:
     def pytest_says(*words: str) -> tuple[int, str]:
         command = [sys.executable, "-m", "pytest", "--collect-only"]
         done = subprocess.run(
@@ -156,12 +149,17 @@ def test_items_are_collected_without_a_simulator() -> None:
         )
         return done.returncode, done.stdout + done.stderr
 
-    code, said = pytest_says("--test", "test_smoke", "--seeds", "5,2000000000", "-k", "Smoke")
-    assert code == 0, said
+    code, said = pytest_says("--test", "test_smoke", "--seeds", "5,2000000000")
+    assert code == 0 and "faults.yaml" not in said, said
     assert "::SmokeTest[default-verilator-5]\n" in said
     assert "::SmokeTest[default-verilator-2000000000]\n" in said
     code, said = pytest_says("tb/selftest/test_add_a_verb.py", "-m", "quick")
     assert "::test_model\n" in said and "::test_lint\n" not in said, said
+    failed = dict.fromkeys((NODE, "tb/selftest/test_house.py::test_over_the_target_is_told"), True)
+    write_whole(tmp_path / "v" / "cache" / "lastfailed", json.dumps(failed))
+    paths = ("tb/selftest/test_house.py", "tb/tests/arm", "-o", f"cache_dir={tmp_path}")
+    _, said = pytest_says("--lf", *paths)
+    assert all(f"{name}\n" in said for name in failed), said
     code, said = pytest_says("--test", "tst_smoke")
     assert code == pytest.ExitCode.USAGE_ERROR
     assert said.strip().startswith("ERROR: TEST=tst_smoke: no such test (nearest: test_smoke")
@@ -209,13 +207,9 @@ def test_longest_first_and_a_crashed_item_is_not_begun_again() -> None:
     nodes = [second, third]
     for _ in ids:
         for node in nodes:
-            if node.sent and (
-                left := [
-                    i
-                    for i in node.sent
-                    if not scheduler.assigned_work[node][scheduler._split_scope(ids[i])][ids[i]]
-                ]
-            ):
+            work = scheduler.assigned_work[node]
+            left = [i for i in node.sent if not work[scheduler._split_scope(ids[i])][ids[i]]]
+            if left:
                 scheduler.mark_test_complete(node, left[0], 0.1)
     ran = second.sent + third.sent
     assert sorted([0, 2, *ran]) == list(range(len(ids))), "nothing lost, nothing twice"
@@ -250,23 +244,76 @@ ITEM = Item(NODE, "sim", "passed", "arm", "test_arm.ArmTypeTest", "default", "ve
 
 def test_a_partial_run_leaves_the_whole_one(tmp_path: Path) -> None:
     history = tmp_path / "history"
+    history.mkdir()
+    base = sqlite3.connect(history / "history.db")
+    names = [field.name for field in fields(Run) if field.name != "interrupted"]  # an old one
+    base.execute(f"CREATE TABLE runs(id INTEGER PRIMARY KEY, {', '.join(names)})")
     whole = save(RUN, [ITEM], {"cpu_s": 9.0}, tmp_path, history)
     before = whole.read_text()
-    partial = replace(RUN, whole=False, tier="partial")
+    partial = replace(RUN, whole=False, tier="partial", interrupted=True)
     other = save(partial, [replace(ITEM, outcome="failed")], {}, tmp_path, history)
     assert (whole.name, other.name) == ("regression.json", "partial.json")
     assert whole.read_text() == before
     assert read(whole) == [ITEM]
     assert json.loads(before)["metrics"] == {"cpu_s": 9.0}
-    base = sqlite3.connect(history / "history.db")
-    assert base.execute("SELECT id, tier, whole FROM runs").fetchall() == [
-        (1, "full", 1),
-        (2, "partial", 0),
-    ]
-    assert base.execute("SELECT run, seed, outcome FROM items").fetchall() == [
-        (1, 1, "passed"),
-        (2, 1, "failed"),
-    ]
+    runs = base.execute("SELECT id, tier, whole, interrupted FROM runs").fetchall()
+    assert runs == [(1, "full", 1, 0), (2, "partial", 0, 1)]
+    items = base.execute("SELECT run, seed, outcome FROM items").fetchall()
+    assert items == [(1, 1, "passed"), (2, 1, "failed")]
+
+
+def test_an_interrupted_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What had not ended is no result; one message says where it stood."""
+    saved: list[Any] = []
+    monkeypatch.setattr(recorder, "save", lambda *told: saved.append(told) or ROOT / "a.json")  # type: ignore[func-returns-value]
+    config: Any = FakeConfig(NODE, fulltrace=False, record_costs=False)
+    memo = Namespace(reprcrash=Namespace(message="common.py:58"))
+    plugins = {"terminalreporter": Namespace(_keyboardinterrupt_memo=memo)}
+    config.pluginmanager = Namespace(get_plugin=plugins.get)
+    config.invocation_params = Namespace(args=["tb/tests", "--seed", "", "--jobs", "1"])
+    told = recorder.Recorder(config, Selection())
+    told._expect(["a.py::a", "a.py::b", "a.py::c"])
+    for words in ("a call passed", "b call failed", "c setup passed"):
+        name, when, outcome = words.split()
+        report: Any = pytest.TestReport(f"a.py::{name}", ("", 0, ""), {}, outcome, None, when)  # type: ignore[arg-type]
+        told.pytest_runtest_logreport(report)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        raise KeyboardInterrupt("SIGTERM")
+    told.pytest_keyboard_interrupt(caught)
+    told.pytest_sessionfinish(Namespace())  # type: ignore[arg-type]
+    (run, items, _) = saved[0]
+    assert (run.interrupted, run.whole, run.command) == (True, False, "pytest tb/tests --jobs 1")
+    assert [item.outcome for item in items] == ["passed", "failed"]
+    assert memo.reprcrash.message == "interrupted (SIGTERM)"
+    assert told._words[0].startswith("2 of 3 items have ended: 1 passed, 1 failed, 0 skipped; ")
+    assert "FAILED=1" in told._words[1]
+
+
+@pytest.mark.parametrize(
+    "waves, seeds, made", [("", "1", False), ("1", "1", True), ("0", "12", False), ("", "12", True)]
+)
+def test_what_repeats_one_test_makes_no_waves(
+    monkeypatch: pytest.MonkeyPatch, waves: str, seeds: str, made: bool
+) -> None:
+    monkeypatch.setattr(recorder, "rerun_with_waves", lambda *_: ("", ["waves"]))
+    config: Any = FakeConfig(NODE, waves=waves)
+    config.stash = {WORKER: Namespace(selection=None)}
+    told = recorder.Recorder(config, Selection())
+    told._wanted = {NODE.replace("-1]", f"-{seed}]") for seed in seeds}
+    told._reports[NODE] = {"outcome": "failed", "facts": {"traceable": True, "waves": ""}}
+    told._trace_first_failure()
+    assert told._words == ["waves"] * made
+
+
+def test_new_files_that_runs_read_are_changes(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("*.pyc\n")
+    commit = "-c user.name=a -c user.email=a commit -m a"
+    for words in ("init", "add .gitignore", commit):
+        subprocess.run(["git", *words.split()], cwd=tmp_path, check=True, capture_output=True)
+    for file, dirty in (("a", False), ("tb/b.pyc", False), ("docs/a.md", False), ("tb/a.py", True)):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).touch()
+        assert revision(tmp_path)[1] == dirty, file
 
 
 def test_what_cannot_be_written_leaves_what_was(
@@ -372,15 +419,39 @@ def test_a_failed_build_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch
     assert any("good (verilator): built" in line for line in lines)
 
 
+def test_the_step_of_a_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BuildConfig, "folder", lambda *_: tmp_path)
+    for name in ("V1.cpp", "V2.cpp", "build.log"):
+        (tmp_path / name).touch()
+    for more, step in (
+        ("", "reading the design"),
+        ("c++ -c -o a.o /x/a.cpp\nc++ -include a -c V1.cpp\n", "compiling file 2 of 3 for 7 s"),
+        ("c++ V1.o -pthread -o tb_top\n", "linking for 7 s"),
+    ):
+        with (tmp_path / "build.log").open("a") as log:
+            log.write(more)
+        os.utime(log.name, (time.time() - 7,) * 2)
+        told = regress._told(BuildConfig(), "verilator", False, 9)
+        assert told == f"build default (verilator): 9 s, {step}"
+
+
+def test_errors_of_a_test_itself() -> None:
+    """Waves would not show them."""
+    causes = ["KeyError: 'no'", "ModuleNotFoundError: No module named 'x'", "TypeError"]
+    others = [
+        "AssertionError: TypeError",
+        "CQ 11: armed ANY, model ERRORS (CQ-12)",
+        "ValueError: 3",
+    ]
+    assert [bool(_IN_TEST.match(cause)) for cause in causes + others] == [True] * 3 + [False] * 3
+
+
 def test_selection_of_a_file() -> None:
     module = Module("tb.tests.test_x", "test_x", ("A", "B"), builds=("default", "largest"))
     jobs = Selection(patterns=("A",), seeds=(3,)).jobs(module)
-    assert [job.id for job in jobs] == [
-        "test_x.A[default-verilator-3]",
-        "test_x.A[largest-verilator-3]",
-    ]
-    assert [j.build for j in Selection(coverage=True, sim="verilator").jobs(module)] == [
-        "default"
-    ] * 2
+    builds = ("default", "largest")
+    assert [job.id for job in jobs] == [f"test_x.A[{build}-verilator-3]" for build in builds]
+    measured = Selection(coverage=True, sim="verilator").jobs(module)
+    assert [job.build for job in measured] == ["default"] * 2
     config = Selection(cpu_limit=7).config(BuildConfig())
     assert config.timeout_s == 7

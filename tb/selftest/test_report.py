@@ -8,7 +8,6 @@ import html
 import json
 import re
 import shutil
-import sqlite3
 import subprocess
 from collections.abc import Iterable
 from html.parser import HTMLParser
@@ -23,6 +22,7 @@ from tb.report.code import source_lines
 from tb.report.inputs import SOURCES, load_inputs
 from tb.report.pages import PAGES
 from tb.report.site import Site, slug
+from tb.runner.store import Item, Run, save
 
 VERILOG = """// A module.
 module m (input a, output b);
@@ -41,27 +41,15 @@ PLAN = """rows:
 
 GOOD: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "report_results.yaml").read_text())
 ITEMS: list[dict[str, Any]] = GOOD["regression"]["items"]
-RUN = "id, started, command, tier, whole, revision, dirty, cpu_s, wall_s, items, passed, failed"
-ITEM = "run, nodeid, test, outcome, cause"
 
 
-def history(path: Path, count: int) -> None:
-    path.parent.mkdir(exist_ok=True)
-    base = sqlite3.connect(path)
-    base.execute(f"CREATE TABLE runs({RUN})")
-    base.execute(f"CREATE TABLE items({ITEM})")
-    base.execute("CREATE TABLE metrics(run, name, value)")
+def history(folder: Path, count: int) -> None:
     for n in range(1, count + 1):
         tier, failed = ("quick", "full", "partial")[n % 3], n % 4
-        row = (n, f"2026-01-{n % 28 + 1:02}T10:00:00Z", "make sim", tier, int(n % 3 < 2), "abc", 1)
-        base.execute(f"INSERT INTO runs VALUES({'?, ' * 11}?)", (*row, 300 + n, 9, 9, 9, failed))
-        if failed:
-            base.execute(
-                f"INSERT INTO items VALUES({'?, ' * 4}?)", (n, "x::y", "", "failed", "<b>why</b>")
-            )
-        base.execute("INSERT INTO metrics VALUES(?, 'cpu_s', ?)", (n, 300.0 + n))
-    base.commit()
-    base.close()
+        told = (f"2026-01-{n % 28 + 1:02}T10:00:00Z", "make sim", tier, n % 3 < 2, "abc", True)
+        run = Run(*told, 2, 2, 300 + n, 9, 9, 9 - failed, failed, 0, interrupted=n == 6)
+        items = [Item("x::y", "sim", "failed", cause="<b>why</b>")] * bool(failed)
+        save(run, items, {"cpu_s": 300.0 + n}, folder, folder)
 
 
 def checkout(root: Path, files: dict[str, Any], count: int = 7) -> Path:
@@ -79,7 +67,7 @@ def checkout(root: Path, files: dict[str, Any], count: int = 7) -> Path:
     log.parent.mkdir(parents=True)
     log.write_bytes(b"\x1b[31mthe <last> line\x1b[0m \xff\n")
     if count:
-        history(root / ".regression" / "history.db", count)
+        history(root / ".regression", count)
     return root
 
 
@@ -146,7 +134,7 @@ def test_whole_site(tmp_path: Path) -> None:
         "outside": ("Memory is silent",),
         "soak": ("1 mismatches", '"seed": 3'),
         "rates": ("posts_per_cycle 1", "clock_mhz 412.5", '"device": "any"'),
-        "history": ("7 runs; 3 failures in the last", "<b>why</b>", "cpu_s 307"),
+        "history": ("7 runs; 3 failures in the last", "<b>why</b>", "cpu_s 307", "quick, interr"),
         "index": ("3 of 7 items failed", "regression.json"),
     }
     for name, texts in told.items():
@@ -176,9 +164,12 @@ def test_outcome_that_is_not_known_is_no_pass(tmp_path: Path) -> None:
     )
 
 
-def test_run_that_was_cut_short_says_so(tmp_path: Path) -> None:
-    run = {"run": {"whole": 0, "tier": "quick"}, "items": ITEMS[:1]}
-    assert "was cut short" in make(checkout(tmp_path, {"regression": run}))["tests.html"]
+def test_interrupted_run_says_so_and_its_numbers_are_left_out(tmp_path: Path) -> None:
+    run = {"run": {"interrupted": True}, "items": [{**ITEMS[0], "outcome": "passed"}]}
+    root = checkout(tmp_path, {"partial": run}, 6)
+    pages = {name: words(text) for name, text in make(root).items()}
+    assert "! 1 items, none failed; the run was interrupted" in pages["partial.html"]
+    assert "cpu_s 305 " in pages["history.html"]
 
 
 def test_lines_of_the_source(tmp_path: Path) -> None:

@@ -140,10 +140,7 @@ MUTATIONS: dict[str, tuple[Callable[[], Stream], list[tuple[Spoil, str]]]] = {
                 "refused with 0xb, but it has a step|cause 0xb, expected",
             ),
             (not_ready, "CQ-17: credit 0, the CQ 0 had: OK"),
-            (
-                step(TAKE, "operand", 1, operand=0x11),
-                "TAKE with code 0, right would be: NOT_READY",
-            ),
+            (step(TAKE, "operand", 1, operand=0x11), "TAKE with code 0, right would be: NOT_READY"),
             (step(TAKE, "operand", 1 << 5), "SRQ-14"),
             (step(TAKE, "old", 8 << 32), "other posts before"),
             (step(TAKE, "old", 2 << 48), "other reports before"),

@@ -8,15 +8,7 @@ from __future__ import annotations
 import pytest
 
 from models import codes
-from models.codes import (
-    Access,
-    CommandResult,
-    QpState,
-    ScatterCode,
-    StateBy,
-    TraceOp,
-    Verdict,
-)
+from models.codes import Access, CommandResult, QpState, ScatterCode, StateBy, TraceOp, Verdict
 from models.keys.window_control import make_window_args
 from models.keys.window_types import CheckRequest
 from models.post.qp_control import make_qp_args

@@ -71,14 +71,11 @@ def test_malformed_plan(tmp_path: Path) -> None:
 def test_counts_are_merged(tmp_path: Path) -> None:
     counts = [("m.A", {"beat/pair": 2}), ("m.A", {"beat/pair": 3}), ("m.Failed", {})]
     merged = merge([*counts, ("m.B", {"beat/pair": 1, "cause/OK": 4})])
-    assert merged["beat/pair"] == Bin(6, {"m.A": 5, "m.B": 1})
+    tests = {"m.A": 5, "m.B": 1}
+    assert merged["beat/pair"] == Bin(6, tests)
     assert merged["cause/BURST"].hits == 0
     data = json.loads(write_coverage(merged, tmp_path).read_text())
-    assert data["beat/pair"] == {
-        "requirements": ["CQ-15"],
-        "hits": 6,
-        "tests": {"m.A": 5, "m.B": 1},
-    }
+    assert data["beat/pair"] == {"requirements": ["CQ-15"], "hits": 6, "tests": tests}
     assert summary(merged) == f"functional coverage: 2 of {len(BINS)} bins hit"
     assert "not hit: cause/BURST (ISO-02)" in missing(merged)
     assert len(missing(merged)) == len(BINS) - 2
