@@ -59,14 +59,15 @@ module cde_check #(
     `include "cde_key_state.vh"
 
     localparam OUT_LOG2 = 3;
+    localparam [255:0] RESERVED = `CDE_CHECK_RESERVED;       // those of the port lie in its 192 bits
 
     wire [31:0]       key = s_axis_check_tdata[`CDE_CHECK_KEY_LSB +: 32];
     wire [N_W:0]      a_at = {key[11], key[N_W-1:0]};
-    wire [QP_W-1:0]   a_qp = s_axis_check_tdata[QP_W-1:0];
+    wire [QP_W-1:0]   a_qp = s_axis_check_tdata[`CDE_CHECK_QP_LSB +: QP_W];
     wire [1:0]        a_kind = s_axis_check_tdata[`CDE_CHECK_KIND_LSB +: 2];
     wire              a_bad = (s_axis_check_tdata[`CDE_CHECK_QP_LSB +: 16] >> QP_W) != 16'd0 ||
-        s_axis_check_tdata[31:18] != 14'd0 ||
-                              s_axis_check_tdata[191:160] != 32'd0 || a_kind == 2'd0 || a_kind == 2'd3;
+                              (s_axis_check_tdata & RESERVED[191:0]) != 192'd0 ||
+                              (a_kind != `CDE_CHECKKIND_READ && a_kind != `CDE_CHECKKIND_WRITE);
     wire              a_far = key[11] ? {21'd0, key[10:0]} >= NUM_MW : {21'd0, key[10:0]} >= NUM_MR;
     wire [OUT_LOG2:0] out_level;
     wire              take = s_axis_check_tvalid && s_axis_check_tready;

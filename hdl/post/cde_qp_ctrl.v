@@ -243,7 +243,7 @@ module cde_qp_ctrl #(
     wire [1:0]  unused_conn_level;
     wire [QP_W+1:0] term_level;
     reg  [1:0]  conn_pause;
-    wire        conn_bad = (conn[`CDE_CONN_QP_LSB +: 16] >> QP_W) != 16'd0 || conn[31:24] != 8'd0 ||
+    wire        conn_bad = (conn[`CDE_CONN_QP_LSB +: 16] >> QP_W) != 16'd0 || (conn & `CDE_CONN_RESERVED) != 32'd0 ||
                            conn[`CDE_CONN_EVENT_LSB +: 8] != `CDE_CONNEVENT_DISCONNECTED;
     wire        conn_missed = opr_valid && opr_code == OP_CONN && opr_old == `CDE_QPS_FREE;
     wire [3:0]  cmd_code = state == LOOK || c_modify || c_query ? OP_LOOK : c_create ? OP_CREATE : c_connect ?
@@ -274,8 +274,8 @@ module cde_qp_ctrl #(
     assign op_valid = fails || conn_asks || (cmd_asks && cmd_may && !in_use);
     assign op_code = fails ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
     assign {op_target, op_empty} = {arg1[3:0], rx_empty};
-    assign op_qp = fail_valid ? fail_qp : kfail_valid ? kfail_qp : rfail_valid ? rfail_qp : conn_asks ? conn[QP_W-1:0] :
-                   qp;
+    assign op_qp = fail_valid ? fail_qp : kfail_valid ? kfail_qp : rfail_valid ? rfail_qp : conn_asks ?
+                   conn[`CDE_CONN_QP_LSB +: QP_W] : qp;
 
     // ---------------------------------------------------------------- outcome of the steps
     wire cmd_result = opr_valid && opr_code != OP_FAIL && opr_code != OP_CONN;
@@ -293,7 +293,7 @@ module cde_qp_ctrl #(
     assign m_axis_term_tdata = {12'd0, term[QP_W +: 4], {(16-QP_W){1'b0}}, term[QP_W-1:0]};
     assign err_valid = (conn_valid && conn_bad) || conn_missed;
     assign err_cause = conn_missed ? `CDE_CAUSE_CONN_NO_QP : `CDE_CAUSE_DONE_BAD;
-    assign err_qp = conn_missed ? {{(16-QP_W){1'b0}}, opr_qp} : conn[15:0];
+    assign err_qp = conn_missed ? {{(16-QP_W){1'b0}}, opr_qp} : conn[`CDE_CONN_QP_LSB +: 16];
 
     function [15:0] index16;
         input [IDX_W-1:0] value;

@@ -50,7 +50,7 @@ module cde_verb (
                                      (`CDE_POSTFLAG_ALLOW_REMOTE_WRITE & ~`CDE_POSTFLAG_ALLOW_LOCAL_WRITE);
 
     always @* begin
-        if (post[63:56] != 8'd0) cause = `CDE_CAUSE_RESERVED_BITS;
+        if ((post & `CDE_POST_RESERVED) != 512'd0) cause = `CDE_CAUSE_RESERVED_BITS;
         else if (!row_known) cause = `CDE_CAUSE_BAD_OPCODE;
         else if ((flags & ~row_flags) != 16'd0 || remote_write_alone) cause = `CDE_CAUSE_BAD_FLAGS;
         else if (segments > (is_inline ? 8'd0 : {6'd0, row_most_segments})) cause = `CDE_CAUSE_TOO_MANY_SEGMENTS;

@@ -116,15 +116,16 @@ module cde_rdone #(
     reg               p1_self, p2_self, p3_self, d_self;
     reg               p2_bad, p3_bad, d_bad;
     reg  [63:0]       p1;
-    reg  [39:0]       p2, p3, d;             // status, tag, QP
-    wire [QP_W-1:0]   p1_qp = p1[QP_W-1:0];
-    wire              malformed = (p1[`CDE_RDONE_QP_LSB +: 16] >> QP_W) != 16'd0 || p1[63:40] != 24'd0;
+    localparam REPORT_W = `CDE_RDONE_STATUS_LSB + `CDE_RDONE_STATUS_W;
+    reg  [REPORT_W-1:0] p2, p3, d;           // without what is reserved
+    wire [QP_W-1:0]   p1_qp = p1[`CDE_RDONE_QP_LSB +: QP_W];
+    wire              malformed = (p1[`CDE_RDONE_QP_LSB +: 16] >> QP_W) != 16'd0 || (p1 & `CDE_RDONE_RESERVED) != 64'd0;
 
     always @(posedge clk) begin
         {p1_valid, p2_valid, p3_valid, d_valid} <= {arrives, p1_valid, p2_valid, p3_valid} & {4{!rst}};
         {p1_self, p2_self, p3_self, d_self} <= {self_now, p1_self, p2_self, p3_self};
         p1 <= self_now ? self_data : s_axis_rdone_tdata;
-        {p2, p3, d} <= {p1[39:0], p2, p3};
+        {p2, p3, d} <= {p1[REPORT_W-1:0], p2, p3};
         {p2_bad, p3_bad, d_bad} <= {malformed, p2_bad, p3_bad};
         if (arrives) own_next <= !self_now;
         if (rst) own_next <= 1'b0;
@@ -142,7 +143,7 @@ module cde_rdone #(
         {t1_total, t2_total, t3_total} <= {taken_total, t1_total, t2_total};
     end
 
-    wire [QP_W-1:0]   d_qp = d[QP_W-1:0];
+    wire [QP_W-1:0]   d_qp = d[`CDE_RDONE_QP_LSB +: QP_W];
     wire [15:0]       tag = d[`CDE_RDONE_TAG_LSB +: 16];
     wire [IDX_W-1:0]  reported, taken;
     wire [`CDE_TAKEN_W-1:0] record;
