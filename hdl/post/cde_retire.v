@@ -326,11 +326,11 @@ module cde_retire #(
     always @(posedge clk) begin
         trace_valid <= taken && !rst;
         trace_data <= 256'd0;
-        trace_data[7:0] <= `CDE_TRC_RETIRE;
-        trace_data[8 +: QP_W] <= o_qp;
-        trace_data[63:32] <= {m_axis_cpl_tdest, 6'd0, !o[E_DONE], m_axis_cpl_tuser, o_status};
-        trace_data[159:64] <= shown(o_index, o_failed);
-        trace_data[255:160] <= shown(ret_index, o_failed || !o_good);
+        trace_data[`CDE_TRACE_OP_LSB +: 8] <= `CDE_TRC_RETIRE;
+        trace_data[`CDE_TRACE_CQ_LSB +: QP_W] <= o_qp;
+        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= {m_axis_cpl_tdest, 6'd0, !o[E_DONE], m_axis_cpl_tuser, o_status};
+        trace_data[`CDE_TRACE_OLD_LSB +: 96] <= shown(o_index, o_failed);
+        trace_data[`CDE_TRACE_NEW_LSB +: 96] <= shown(ret_index, o_failed || !o_good);
     end
 
 `ifdef FORMAL

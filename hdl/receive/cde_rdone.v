@@ -293,11 +293,11 @@ module cde_rdone #(
         completed_total <= completed_now + ONE;
         trace_valid <= done_we && !rst;
         trace_data <= 256'd0;
-        trace_data[7:0] <= `CDE_TRC_RECEIVE;
-        trace_data[8 +: QP_W] <= done_qp;
-        trace_data[63:32] <= {{(16-CQ_W){1'b0}}, n_cq, 6'd0, n_self, n_shared, n_status};
-        trace_data[64 +: IDX_W] <= n_index;
-        trace_data[160 +: IDX_W] <= done_total;
+        trace_data[`CDE_TRACE_OP_LSB +: 8] <= `CDE_TRC_RECEIVE;
+        trace_data[`CDE_TRACE_CQ_LSB +: QP_W] <= done_qp;
+        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= {{(16-CQ_W){1'b0}}, n_cq, 6'd0, n_self, n_shared, n_status};
+        trace_data[`CDE_TRACE_OLD_LSB + `CDE_CSTATE_REPORTED_LSB +: IDX_W] <= n_index;
+        trace_data[`CDE_TRACE_NEW_LSB + `CDE_CSTATE_REPORTED_LSB +: IDX_W] <= done_total;
     end
 
 `ifdef FORMAL

@@ -309,12 +309,12 @@ module cde_rpost #(
         opr_indices[`CDE_RQ_SIZE +: IDX_W] <= st_next[ST_SIZE +: IDX_W];
         trace_valid <= ((post && mine) || reaps || start || resizes) && !rst;
         trace_data <= 256'd0;
-        trace_data[7:0] <= post ? `CDE_TRC_RECV_POST : reap ? `CDE_TRC_REAP : `CDE_TRC_RECV_SIZE;
-        trace_data[8 +: QP_W] <= c_queue[QP_W-1:0];
-        trace_data[63:32] <= reap ? 32'd0 : {23'd0, shared, post ? cause : {7'd0, start}};
-        if (reap) trace_data[32 +: IDX_W] <= c_value;
-        trace_data[159:64] <= shown(st, shared, freed);
-        trace_data[255:160] <= shown(st_next, shared, freed);
+        trace_data[`CDE_TRACE_OP_LSB +: 8] <= post ? `CDE_TRC_RECV_POST : reap ? `CDE_TRC_REAP : `CDE_TRC_RECV_SIZE;
+        trace_data[`CDE_TRACE_CQ_LSB +: QP_W] <= c_queue[QP_W-1:0];
+        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= reap ? 32'd0 : {23'd0, shared, post ? cause : {7'd0, start}};
+        if (reap) trace_data[`CDE_TRACE_OPERAND_LSB +: IDX_W] <= c_value;
+        trace_data[`CDE_TRACE_OLD_LSB +: 96] <= shown(st, shared, freed);
+        trace_data[`CDE_TRACE_NEW_LSB +: 96] <= shown(st_next, shared, freed);
     end
 
 endmodule

@@ -385,12 +385,13 @@ module cde_take #(
         opr_state <= line_next;
         trace_valid <= (may || drop || marks) && !rst;
         trace_data <= 256'd0;
-        trace_data[7:0] <= c_op ? `CDE_TRC_WATERMARK : `CDE_TRC_TAKE;
-        trace_data[23:8] <= c_op ? srq_16 : {{(16-QP_W){1'b0}}, c_qp};
-        trace_data[63:32] <= c_op ? {15'd0, event_now, c_mark}
+        trace_data[`CDE_TRACE_OP_LSB +: 8] <= c_op ? `CDE_TRC_WATERMARK : `CDE_TRC_TAKE;
+        trace_data[`CDE_TRACE_CQ_LSB +: 16] <= c_op ? srq_16 : {{(16-QP_W){1'b0}}, c_qp};
+        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= c_op ? {15'd0, event_now, c_mark}
                                   : {c_shared ? srq_16 : 16'd0, 9'd0, event_now, drop, c_shared, step_code};
-        trace_data[159:64] <= shown(c_op ? {IDX_W{1'b0}} : taken, line, c_shared);
-        trace_data[255:160] <= shown(c_op ? {IDX_W{1'b0}} : taken_we ? taken_total : taken, line_next, c_shared);
+        trace_data[`CDE_TRACE_OLD_LSB +: 96] <= shown(c_op ? {IDX_W{1'b0}} : taken, line, c_shared);
+        trace_data[`CDE_TRACE_NEW_LSB +: 96] <=
+            shown(c_op ? {IDX_W{1'b0}} : taken_we ? taken_total : taken, line_next, c_shared);
         if (rst) flushing <= {NUM_QP{1'b0}};
     end
 
