@@ -721,6 +721,92 @@
 `define CDE_KSTATE_REGION_LSB              67
 `define CDE_KSTATE_REGION_W                12
 
+// CQs of a QP: ARG3 of CREATE_QP.
+`define CDE_QP_CQS_SEND_LSB                0
+`define CDE_QP_CQS_SEND_W                  16
+`define CDE_QP_CQS_RECV_LSB                16
+`define CDE_QP_CQS_RECV_W                  16
+
+// Owner page and depth of a QP: ARG4 of CREATE_QP.
+`define CDE_QP_OWNER_PAGE_LSB              0
+`define CDE_QP_OWNER_PAGE_W                16
+`define CDE_QP_OWNER_DEPTH_LSB             16
+`define CDE_QP_OWNER_DEPTH_W               16
+
+// Limits of deferral of a QP: ARG5 of CREATE_QP and MODIFY_QP.
+`define CDE_QP_HOLDS_WATERMARK_LSB         0
+`define CDE_QP_HOLDS_WATERMARK_W           16
+`define CDE_QP_HOLDS_AGE_LSB               16
+`define CDE_QP_HOLDS_AGE_W                 16
+
+// Peer of a QP: ARG1 of CONNECT_QP.
+`define CDE_QP_PEER_QP_LSB                 0
+`define CDE_QP_PEER_QP_W                   24
+
+// New state of a QP: ARG1 of SET_QP_STATE.
+`define CDE_QP_TARGET_STATE_LSB            0
+`define CDE_QP_TARGET_STATE_W              4
+
+// State and peer of a QP: OUT0 of QUERY_QP.
+`define CDE_QP_STATE_STATE_LSB             0
+`define CDE_QP_STATE_STATE_W               4
+`define CDE_QP_STATE_PEER_LSB              8
+`define CDE_QP_STATE_PEER_W                24
+
+// Posted requests of a QP: OUT1 of QUERY_QP.
+`define CDE_QP_POSTED_TAIL_LSB             0
+`define CDE_QP_POSTED_TAIL_W               16
+`define CDE_QP_POSTED_RELEASED_LSB         16
+`define CDE_QP_POSTED_RELEASED_W           16
+
+// Requests of a QP that have left: OUT2 of QUERY_QP.
+`define CDE_QP_LEFT_INDICATED_LSB          0
+`define CDE_QP_LEFT_INDICATED_W            16
+`define CDE_QP_LEFT_RETIRED_LSB            16
+`define CDE_QP_LEFT_RETIRED_W              16
+
+// Size and zone of an SRQ: ARG1 of CREATE_SRQ.
+`define CDE_SRQ_SIZE_SIZE_LSB              0
+`define CDE_SRQ_SIZE_SIZE_W                16
+`define CDE_SRQ_SIZE_ZONE_LSB              16
+`define CDE_SRQ_SIZE_ZONE_W                16
+
+// Owner page and vector of an SRQ: ARG2 of CREATE_SRQ.
+`define CDE_SRQ_OWNER_PAGE_LSB             0
+`define CDE_SRQ_OWNER_PAGE_W               16
+`define CDE_SRQ_OWNER_VECTOR_LSB           16
+`define CDE_SRQ_OWNER_VECTOR_W             16
+
+// New size of an SRQ, or its watermark: ARG1 of RESIZE_SRQ and SET_SRQ_WATERMARK.
+`define CDE_SRQ_VALUE_VALUE_LSB            0
+`define CDE_SRQ_VALUE_VALUE_W              16
+
+// Buffers of an SRQ: OUT0 of QUERY_SRQ.
+`define CDE_SRQ_BUFFERS_AVAILABLE_LSB      0
+`define CDE_SRQ_BUFFERS_AVAILABLE_W        16
+`define CDE_SRQ_BUFFERS_OUTSTANDING_LSB    16
+`define CDE_SRQ_BUFFERS_OUTSTANDING_W      16
+
+// Ends of an SRQ: OUT1 of QUERY_SRQ.
+`define CDE_SRQ_ENDS_TAIL_LSB              0
+`define CDE_SRQ_ENDS_TAIL_W                16
+`define CDE_SRQ_ENDS_REAPED_LSB            16
+`define CDE_SRQ_ENDS_REAPED_W              16
+
+// Completed buffers and watermark of an SRQ: OUT2 of QUERY_SRQ.
+`define CDE_SRQ_DONE_COMPLETED_LSB         0
+`define CDE_SRQ_DONE_COMPLETED_W           16
+`define CDE_SRQ_DONE_WATERMARK_LSB         16
+`define CDE_SRQ_DONE_WATERMARK_W           16
+
+// State of an SRQ: OUT3 of QUERY_SRQ.
+`define CDE_SRQ_STATE_ARMED_LSB            0
+`define CDE_SRQ_STATE_ARMED_W              1
+`define CDE_SRQ_STATE_WAITS_LSB            1
+`define CDE_SRQ_STATE_WAITS_W              1
+`define CDE_SRQ_STATE_USERS_LSB            16
+`define CDE_SRQ_STATE_USERS_W              16
+
 // Consumer index and arm request. Without arm the arm type must be 0.
 `define CDE_CQ_DB_CONS_LSB                 0
 `define CDE_CQ_DB_CONS_W                   32
@@ -864,6 +950,11 @@
 `define CDE_VERDICT_RESERVED               32'hFFF00000
 `define CDE_MW_STATE_RESERVED              32'hFFFE0000
 `define CDE_KSTATE_RESERVED                128'hFFFFFFFFFFFF80000000000000000000
+`define CDE_QP_PEER_RESERVED               32'hFF000000
+`define CDE_QP_TARGET_RESERVED             32'hFFFFFFF0
+`define CDE_QP_STATE_RESERVED              32'h000000F0
+`define CDE_SRQ_VALUE_RESERVED             32'hFFFF0000
+`define CDE_SRQ_STATE_RESERVED             32'h0000FFFC
 `define CDE_CQ_DB_RESERVED                 64'h7FF0000000000000
 `define CDE_CB_RETURN_RESERVED             64'hFFFF0000FFFFFFFF
 `define CDE_SRQ_DB_RESERVED                64'hFFFF0000FFFF0000

@@ -768,6 +768,92 @@ struct carillon_rpost {
 #define CARILLON_KSTATE_REGION_LSB              67u
 #define CARILLON_KSTATE_REGION_W                12u
 
+/* CQs of a QP: ARG3 of CREATE_QP. */
+#define CARILLON_QP_CQS_SEND_LSB                0u
+#define CARILLON_QP_CQS_SEND_W                  16u
+#define CARILLON_QP_CQS_RECV_LSB                16u
+#define CARILLON_QP_CQS_RECV_W                  16u
+
+/* Owner page and depth of a QP: ARG4 of CREATE_QP. */
+#define CARILLON_QP_OWNER_PAGE_LSB              0u
+#define CARILLON_QP_OWNER_PAGE_W                16u
+#define CARILLON_QP_OWNER_DEPTH_LSB             16u
+#define CARILLON_QP_OWNER_DEPTH_W               16u
+
+/* Limits of deferral of a QP: ARG5 of CREATE_QP and MODIFY_QP. */
+#define CARILLON_QP_HOLDS_WATERMARK_LSB         0u
+#define CARILLON_QP_HOLDS_WATERMARK_W           16u
+#define CARILLON_QP_HOLDS_AGE_LSB               16u
+#define CARILLON_QP_HOLDS_AGE_W                 16u
+
+/* Peer of a QP: ARG1 of CONNECT_QP. */
+#define CARILLON_QP_PEER_QP_LSB                 0u
+#define CARILLON_QP_PEER_QP_W                   24u
+
+/* New state of a QP: ARG1 of SET_QP_STATE. */
+#define CARILLON_QP_TARGET_STATE_LSB            0u
+#define CARILLON_QP_TARGET_STATE_W              4u
+
+/* State and peer of a QP: OUT0 of QUERY_QP. */
+#define CARILLON_QP_STATE_STATE_LSB             0u
+#define CARILLON_QP_STATE_STATE_W               4u
+#define CARILLON_QP_STATE_PEER_LSB              8u
+#define CARILLON_QP_STATE_PEER_W                24u
+
+/* Posted requests of a QP: OUT1 of QUERY_QP. */
+#define CARILLON_QP_POSTED_TAIL_LSB             0u
+#define CARILLON_QP_POSTED_TAIL_W               16u
+#define CARILLON_QP_POSTED_RELEASED_LSB         16u
+#define CARILLON_QP_POSTED_RELEASED_W           16u
+
+/* Requests of a QP that have left: OUT2 of QUERY_QP. */
+#define CARILLON_QP_LEFT_INDICATED_LSB          0u
+#define CARILLON_QP_LEFT_INDICATED_W            16u
+#define CARILLON_QP_LEFT_RETIRED_LSB            16u
+#define CARILLON_QP_LEFT_RETIRED_W              16u
+
+/* Size and zone of an SRQ: ARG1 of CREATE_SRQ. */
+#define CARILLON_SRQ_SIZE_SIZE_LSB              0u
+#define CARILLON_SRQ_SIZE_SIZE_W                16u
+#define CARILLON_SRQ_SIZE_ZONE_LSB              16u
+#define CARILLON_SRQ_SIZE_ZONE_W                16u
+
+/* Owner page and vector of an SRQ: ARG2 of CREATE_SRQ. */
+#define CARILLON_SRQ_OWNER_PAGE_LSB             0u
+#define CARILLON_SRQ_OWNER_PAGE_W               16u
+#define CARILLON_SRQ_OWNER_VECTOR_LSB           16u
+#define CARILLON_SRQ_OWNER_VECTOR_W             16u
+
+/* New size of an SRQ, or its watermark: ARG1 of RESIZE_SRQ and SET_SRQ_WATERMARK. */
+#define CARILLON_SRQ_VALUE_VALUE_LSB            0u
+#define CARILLON_SRQ_VALUE_VALUE_W              16u
+
+/* Buffers of an SRQ: OUT0 of QUERY_SRQ. */
+#define CARILLON_SRQ_BUFFERS_AVAILABLE_LSB      0u
+#define CARILLON_SRQ_BUFFERS_AVAILABLE_W        16u
+#define CARILLON_SRQ_BUFFERS_OUTSTANDING_LSB    16u
+#define CARILLON_SRQ_BUFFERS_OUTSTANDING_W      16u
+
+/* Ends of an SRQ: OUT1 of QUERY_SRQ. */
+#define CARILLON_SRQ_ENDS_TAIL_LSB              0u
+#define CARILLON_SRQ_ENDS_TAIL_W                16u
+#define CARILLON_SRQ_ENDS_REAPED_LSB            16u
+#define CARILLON_SRQ_ENDS_REAPED_W              16u
+
+/* Completed buffers and watermark of an SRQ: OUT2 of QUERY_SRQ. */
+#define CARILLON_SRQ_DONE_COMPLETED_LSB         0u
+#define CARILLON_SRQ_DONE_COMPLETED_W           16u
+#define CARILLON_SRQ_DONE_WATERMARK_LSB         16u
+#define CARILLON_SRQ_DONE_WATERMARK_W           16u
+
+/* State of an SRQ: OUT3 of QUERY_SRQ. */
+#define CARILLON_SRQ_STATE_ARMED_LSB            0u
+#define CARILLON_SRQ_STATE_ARMED_W              1u
+#define CARILLON_SRQ_STATE_WAITS_LSB            1u
+#define CARILLON_SRQ_STATE_WAITS_W              1u
+#define CARILLON_SRQ_STATE_USERS_LSB            16u
+#define CARILLON_SRQ_STATE_USERS_W              16u
+
 /* Consumer index and arm request. Without arm the arm type must be 0. */
 #define CARILLON_CQ_DB_CONS_LSB                 0u
 #define CARILLON_CQ_DB_CONS_W                   32u

@@ -808,6 +808,124 @@ KSTATE: Final = Layout(
     Field("region", 67, 12),
 )
 
+# CQs of a QP: ARG3 of CREATE_QP.
+QP_CQS: Final = Layout(
+    "QP_CQS",
+    32,
+    Field("send", 0, 16),
+    Field("recv", 16, 16),
+)
+
+# Owner page and depth of a QP: ARG4 of CREATE_QP.
+QP_OWNER: Final = Layout(
+    "QP_OWNER",
+    32,
+    Field("page", 0, 16),
+    Field("depth", 16, 16),
+)
+
+# Limits of deferral of a QP: ARG5 of CREATE_QP and MODIFY_QP.
+QP_HOLDS: Final = Layout(
+    "QP_HOLDS",
+    32,
+    Field("watermark", 0, 16),
+    Field("age", 16, 16),
+)
+
+# Peer of a QP: ARG1 of CONNECT_QP.
+QP_PEER: Final = Layout(
+    "QP_PEER",
+    32,
+    Field("qp", 0, 24),
+)
+
+# New state of a QP: ARG1 of SET_QP_STATE.
+QP_TARGET: Final = Layout(
+    "QP_TARGET",
+    32,
+    Field("state", 0, 4),
+)
+
+# State and peer of a QP: OUT0 of QUERY_QP.
+QP_STATE: Final = Layout(
+    "QP_STATE",
+    32,
+    Field("state", 0, 4),
+    Field("peer", 8, 24),
+)
+
+# Posted requests of a QP: OUT1 of QUERY_QP.
+QP_POSTED: Final = Layout(
+    "QP_POSTED",
+    32,
+    Field("tail", 0, 16),
+    Field("released", 16, 16),
+)
+
+# Requests of a QP that have left: OUT2 of QUERY_QP.
+QP_LEFT: Final = Layout(
+    "QP_LEFT",
+    32,
+    Field("indicated", 0, 16),
+    Field("retired", 16, 16),
+)
+
+# Size and zone of an SRQ: ARG1 of CREATE_SRQ.
+SRQ_SIZE: Final = Layout(
+    "SRQ_SIZE",
+    32,
+    Field("size", 0, 16),
+    Field("zone", 16, 16),
+)
+
+# Owner page and vector of an SRQ: ARG2 of CREATE_SRQ.
+SRQ_OWNER: Final = Layout(
+    "SRQ_OWNER",
+    32,
+    Field("page", 0, 16),
+    Field("vector", 16, 16),
+)
+
+# New size of an SRQ, or its watermark: ARG1 of RESIZE_SRQ and SET_SRQ_WATERMARK.
+SRQ_VALUE: Final = Layout(
+    "SRQ_VALUE",
+    32,
+    Field("value", 0, 16),
+)
+
+# Buffers of an SRQ: OUT0 of QUERY_SRQ.
+SRQ_BUFFERS: Final = Layout(
+    "SRQ_BUFFERS",
+    32,
+    Field("available", 0, 16),
+    Field("outstanding", 16, 16),
+)
+
+# Ends of an SRQ: OUT1 of QUERY_SRQ.
+SRQ_ENDS: Final = Layout(
+    "SRQ_ENDS",
+    32,
+    Field("tail", 0, 16),
+    Field("reaped", 16, 16),
+)
+
+# Completed buffers and watermark of an SRQ: OUT2 of QUERY_SRQ.
+SRQ_DONE: Final = Layout(
+    "SRQ_DONE",
+    32,
+    Field("completed", 0, 16),
+    Field("watermark", 16, 16),
+)
+
+# State of an SRQ: OUT3 of QUERY_SRQ.
+SRQ_STATE: Final = Layout(
+    "SRQ_STATE",
+    32,
+    Field("armed", 0, 1),
+    Field("waits", 1, 1),
+    Field("users", 16, 16),
+)
+
 # Consumer index and arm request. Without arm the arm type must be 0.
 CQ_DB: Final = Layout(
     "CQ_DB",
