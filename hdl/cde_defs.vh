@@ -807,6 +807,78 @@
 `define CDE_SRQ_STATE_USERS_LSB            16
 `define CDE_SRQ_STATE_USERS_W              16
 
+// Ring: ARG3 of RESIZE_EQ and RESIZE_CQ.
+`define CDE_RING_LOG2_LSB                  0
+`define CDE_RING_LOG2_W                    5
+
+// Ring and vector of an EQ: ARG3 of CREATE_EQ.
+`define CDE_EQ_RING_LOG2_LSB               0
+`define CDE_EQ_RING_LOG2_W                 5
+`define CDE_EQ_RING_VECTOR_LSB             16
+`define CDE_EQ_RING_VECTOR_W               16
+
+// Vector of an EQ: ARG3 of MODIFY_EQ.
+`define CDE_EQ_VECTOR_VECTOR_LSB           16
+`define CDE_EQ_VECTOR_VECTOR_W             16
+
+// Owner page of an EQ: ARG4 of CREATE_EQ.
+`define CDE_EQ_OWNER_PAGE_LSB              0
+`define CDE_EQ_OWNER_PAGE_W                16
+
+// State of an EQ: OUT0 of QUERY_EQ.
+`define CDE_EQ_STATE_EXISTS_LSB            0
+`define CDE_EQ_STATE_EXISTS_W              1
+`define CDE_EQ_STATE_LOG2_LSB              8
+`define CDE_EQ_STATE_LOG2_W                5
+`define CDE_EQ_STATE_VECTOR_LSB            16
+`define CDE_EQ_STATE_VECTOR_W              16
+
+// Ring and options of a CQ: ARG3 of CREATE_CQ.
+`define CDE_CQ_RING_LOG2_LSB               0
+`define CDE_CQ_RING_LOG2_W                 5
+`define CDE_CQ_RING_UNRESERVED_LSB         8
+`define CDE_CQ_RING_UNRESERVED_W           1
+`define CDE_CQ_RING_TYPED_LSB              9
+`define CDE_CQ_RING_TYPED_W                1
+`define CDE_CQ_RING_REARM_LSB              10
+`define CDE_CQ_RING_REARM_W                1
+
+// Options of a CQ: ARG3 of MODIFY_CQ.
+`define CDE_CQ_OPTIONS_TYPED_LSB           9
+`define CDE_CQ_OPTIONS_TYPED_W             1
+`define CDE_CQ_OPTIONS_REARM_LSB           10
+`define CDE_CQ_OPTIONS_REARM_W             1
+
+// Owner page and EQ of a CQ: ARG4 of CREATE_CQ.
+`define CDE_CQ_OWNER_PAGE_LSB              0
+`define CDE_CQ_OWNER_PAGE_W                16
+`define CDE_CQ_OWNER_EQ_LSB                16
+`define CDE_CQ_OWNER_EQ_W                  16
+
+// Moderation of a CQ: ARG5 of CREATE_CQ and MODIFY_CQ.
+`define CDE_CQ_MODERATION_COUNT_LSB        0
+`define CDE_CQ_MODERATION_COUNT_W          16
+`define CDE_CQ_MODERATION_INTERVAL_LSB     16
+`define CDE_CQ_MODERATION_INTERVAL_W       16
+
+// State of a CQ: OUT0 of QUERY_CQ. The lowest nine bits are those of STATE.
+`define CDE_CQ_STATE_LIFE_LSB              0
+`define CDE_CQ_STATE_LIFE_W                2
+`define CDE_CQ_STATE_STATUS_LSB            2
+`define CDE_CQ_STATE_STATUS_W              2
+`define CDE_CQ_STATE_ARMED_LSB             4
+`define CDE_CQ_STATE_ARMED_W               1
+`define CDE_CQ_STATE_ARM_TYPE_LSB          5
+`define CDE_CQ_STATE_ARM_TYPE_W            2
+`define CDE_CQ_STATE_IN_CALLBACK_LSB       7
+`define CDE_CQ_STATE_IN_CALLBACK_W         1
+`define CDE_CQ_STATE_DUE_LSB               8
+`define CDE_CQ_STATE_DUE_W                 1
+`define CDE_CQ_STATE_EVENT_PENDING_LSB     9
+`define CDE_CQ_STATE_EVENT_PENDING_W       1
+`define CDE_CQ_STATE_LOG2_LSB              16
+`define CDE_CQ_STATE_LOG2_W                5
+
 // Consumer index and arm request. Without arm the arm type must be 0.
 `define CDE_CQ_DB_CONS_LSB                 0
 `define CDE_CQ_DB_CONS_W                   32
@@ -955,6 +1027,14 @@
 `define CDE_QP_STATE_RESERVED              32'h000000F0
 `define CDE_SRQ_VALUE_RESERVED             32'hFFFF0000
 `define CDE_SRQ_STATE_RESERVED             32'h0000FFFC
+`define CDE_RING_RESERVED                  32'hFFFFFFE0
+`define CDE_EQ_RING_RESERVED               32'h0000FFE0
+`define CDE_EQ_VECTOR_RESERVED             32'h0000FFFF
+`define CDE_EQ_OWNER_RESERVED              32'hFFFF0000
+`define CDE_EQ_STATE_RESERVED              32'h0000E0FE
+`define CDE_CQ_RING_RESERVED               32'hFFFFF8E0
+`define CDE_CQ_OPTIONS_RESERVED            32'hFFFFF9FF
+`define CDE_CQ_STATE_RESERVED              32'hFFE0FC00
 `define CDE_CQ_DB_RESERVED                 64'h7FF0000000000000
 `define CDE_CB_RETURN_RESERVED             64'hFFFF0000FFFFFFFF
 `define CDE_SRQ_DB_RESERVED                64'hFFFF0000FFFF0000

@@ -854,6 +854,78 @@ struct carillon_rpost {
 #define CARILLON_SRQ_STATE_USERS_LSB            16u
 #define CARILLON_SRQ_STATE_USERS_W              16u
 
+/* Ring: ARG3 of RESIZE_EQ and RESIZE_CQ. */
+#define CARILLON_RING_LOG2_LSB                  0u
+#define CARILLON_RING_LOG2_W                    5u
+
+/* Ring and vector of an EQ: ARG3 of CREATE_EQ. */
+#define CARILLON_EQ_RING_LOG2_LSB               0u
+#define CARILLON_EQ_RING_LOG2_W                 5u
+#define CARILLON_EQ_RING_VECTOR_LSB             16u
+#define CARILLON_EQ_RING_VECTOR_W               16u
+
+/* Vector of an EQ: ARG3 of MODIFY_EQ. */
+#define CARILLON_EQ_VECTOR_VECTOR_LSB           16u
+#define CARILLON_EQ_VECTOR_VECTOR_W             16u
+
+/* Owner page of an EQ: ARG4 of CREATE_EQ. */
+#define CARILLON_EQ_OWNER_PAGE_LSB              0u
+#define CARILLON_EQ_OWNER_PAGE_W                16u
+
+/* State of an EQ: OUT0 of QUERY_EQ. */
+#define CARILLON_EQ_STATE_EXISTS_LSB            0u
+#define CARILLON_EQ_STATE_EXISTS_W              1u
+#define CARILLON_EQ_STATE_LOG2_LSB              8u
+#define CARILLON_EQ_STATE_LOG2_W                5u
+#define CARILLON_EQ_STATE_VECTOR_LSB            16u
+#define CARILLON_EQ_STATE_VECTOR_W              16u
+
+/* Ring and options of a CQ: ARG3 of CREATE_CQ. */
+#define CARILLON_CQ_RING_LOG2_LSB               0u
+#define CARILLON_CQ_RING_LOG2_W                 5u
+#define CARILLON_CQ_RING_UNRESERVED_LSB         8u
+#define CARILLON_CQ_RING_UNRESERVED_W           1u
+#define CARILLON_CQ_RING_TYPED_LSB              9u
+#define CARILLON_CQ_RING_TYPED_W                1u
+#define CARILLON_CQ_RING_REARM_LSB              10u
+#define CARILLON_CQ_RING_REARM_W                1u
+
+/* Options of a CQ: ARG3 of MODIFY_CQ. */
+#define CARILLON_CQ_OPTIONS_TYPED_LSB           9u
+#define CARILLON_CQ_OPTIONS_TYPED_W             1u
+#define CARILLON_CQ_OPTIONS_REARM_LSB           10u
+#define CARILLON_CQ_OPTIONS_REARM_W             1u
+
+/* Owner page and EQ of a CQ: ARG4 of CREATE_CQ. */
+#define CARILLON_CQ_OWNER_PAGE_LSB              0u
+#define CARILLON_CQ_OWNER_PAGE_W                16u
+#define CARILLON_CQ_OWNER_EQ_LSB                16u
+#define CARILLON_CQ_OWNER_EQ_W                  16u
+
+/* Moderation of a CQ: ARG5 of CREATE_CQ and MODIFY_CQ. */
+#define CARILLON_CQ_MODERATION_COUNT_LSB        0u
+#define CARILLON_CQ_MODERATION_COUNT_W          16u
+#define CARILLON_CQ_MODERATION_INTERVAL_LSB     16u
+#define CARILLON_CQ_MODERATION_INTERVAL_W       16u
+
+/* State of a CQ: OUT0 of QUERY_CQ. The lowest nine bits are those of STATE. */
+#define CARILLON_CQ_STATE_LIFE_LSB              0u
+#define CARILLON_CQ_STATE_LIFE_W                2u
+#define CARILLON_CQ_STATE_STATUS_LSB            2u
+#define CARILLON_CQ_STATE_STATUS_W              2u
+#define CARILLON_CQ_STATE_ARMED_LSB             4u
+#define CARILLON_CQ_STATE_ARMED_W               1u
+#define CARILLON_CQ_STATE_ARM_TYPE_LSB          5u
+#define CARILLON_CQ_STATE_ARM_TYPE_W            2u
+#define CARILLON_CQ_STATE_IN_CALLBACK_LSB       7u
+#define CARILLON_CQ_STATE_IN_CALLBACK_W         1u
+#define CARILLON_CQ_STATE_DUE_LSB               8u
+#define CARILLON_CQ_STATE_DUE_W                 1u
+#define CARILLON_CQ_STATE_EVENT_PENDING_LSB     9u
+#define CARILLON_CQ_STATE_EVENT_PENDING_W       1u
+#define CARILLON_CQ_STATE_LOG2_LSB              16u
+#define CARILLON_CQ_STATE_LOG2_W                5u
+
 /* Consumer index and arm request. Without arm the arm type must be 0. */
 #define CARILLON_CQ_DB_CONS_LSB                 0u
 #define CARILLON_CQ_DB_CONS_W                   32u

@@ -926,6 +926,92 @@ SRQ_STATE: Final = Layout(
     Field("users", 16, 16),
 )
 
+# Ring: ARG3 of RESIZE_EQ and RESIZE_CQ.
+RING: Final = Layout(
+    "RING",
+    32,
+    Field("log2", 0, 5),
+)
+
+# Ring and vector of an EQ: ARG3 of CREATE_EQ.
+EQ_RING: Final = Layout(
+    "EQ_RING",
+    32,
+    Field("log2", 0, 5),
+    Field("vector", 16, 16),
+)
+
+# Vector of an EQ: ARG3 of MODIFY_EQ.
+EQ_VECTOR: Final = Layout(
+    "EQ_VECTOR",
+    32,
+    Field("vector", 16, 16),
+)
+
+# Owner page of an EQ: ARG4 of CREATE_EQ.
+EQ_OWNER: Final = Layout(
+    "EQ_OWNER",
+    32,
+    Field("page", 0, 16),
+)
+
+# State of an EQ: OUT0 of QUERY_EQ.
+EQ_STATE: Final = Layout(
+    "EQ_STATE",
+    32,
+    Field("exists", 0, 1),
+    Field("log2", 8, 5),
+    Field("vector", 16, 16),
+)
+
+# Ring and options of a CQ: ARG3 of CREATE_CQ.
+CQ_RING: Final = Layout(
+    "CQ_RING",
+    32,
+    Field("log2", 0, 5),
+    Field("unreserved", 8, 1),
+    Field("typed", 9, 1),
+    Field("rearm", 10, 1),
+)
+
+# Options of a CQ: ARG3 of MODIFY_CQ.
+CQ_OPTIONS: Final = Layout(
+    "CQ_OPTIONS",
+    32,
+    Field("typed", 9, 1),
+    Field("rearm", 10, 1),
+)
+
+# Owner page and EQ of a CQ: ARG4 of CREATE_CQ.
+CQ_OWNER: Final = Layout(
+    "CQ_OWNER",
+    32,
+    Field("page", 0, 16),
+    Field("eq", 16, 16),
+)
+
+# Moderation of a CQ: ARG5 of CREATE_CQ and MODIFY_CQ.
+CQ_MODERATION: Final = Layout(
+    "CQ_MODERATION",
+    32,
+    Field("count", 0, 16),
+    Field("interval", 16, 16),
+)
+
+# State of a CQ: OUT0 of QUERY_CQ. The lowest nine bits are those of STATE.
+CQ_STATE: Final = Layout(
+    "CQ_STATE",
+    32,
+    Field("life", 0, 2),
+    Field("status", 2, 2),
+    Field("armed", 4, 1),
+    Field("arm_type", 5, 2),
+    Field("in_callback", 7, 1),
+    Field("due", 8, 1),
+    Field("event_pending", 9, 1),
+    Field("log2", 16, 5),
+)
+
 # Consumer index and arm request. Without arm the arm type must be 0.
 CQ_DB: Final = Layout(
     "CQ_DB",
