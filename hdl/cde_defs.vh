@@ -879,6 +879,14 @@
 `define CDE_CQ_STATE_LOG2_LSB              16
 `define CDE_CQ_STATE_LOG2_W                5
 
+// Upper half of the length of a memory region: ARG4 of REGISTER_MR.
+`define CDE_MR_LENGTH_HIGH_LSB             0
+`define CDE_MR_LENGTH_HIGH_W               16
+
+// Zone of a memory region or window: ARG5 of ALLOC_MR and CREATE_MW.
+`define CDE_KEY_ZONE_ZONE_LSB              0
+`define CDE_KEY_ZONE_ZONE_W                16
+
 // Consumer index and arm request. Without arm the arm type must be 0.
 `define CDE_CQ_DB_CONS_LSB                 0
 `define CDE_CQ_DB_CONS_W                   32
@@ -1035,6 +1043,8 @@
 `define CDE_CQ_RING_RESERVED               32'hFFFFF8E0
 `define CDE_CQ_OPTIONS_RESERVED            32'hFFFFF9FF
 `define CDE_CQ_STATE_RESERVED              32'hFFE0FC00
+`define CDE_MR_LENGTH_RESERVED             32'hFFFF0000
+`define CDE_KEY_ZONE_RESERVED              32'hFFFF0000
 `define CDE_CQ_DB_RESERVED                 64'h7FF0000000000000
 `define CDE_CB_RETURN_RESERVED             64'hFFFF0000FFFFFFFF
 `define CDE_SRQ_DB_RESERVED                64'hFFFF0000FFFF0000

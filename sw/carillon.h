@@ -926,6 +926,14 @@ struct carillon_rpost {
 #define CARILLON_CQ_STATE_LOG2_LSB              16u
 #define CARILLON_CQ_STATE_LOG2_W                5u
 
+/* Upper half of the length of a memory region: ARG4 of REGISTER_MR. */
+#define CARILLON_MR_LENGTH_HIGH_LSB             0u
+#define CARILLON_MR_LENGTH_HIGH_W               16u
+
+/* Zone of a memory region or window: ARG5 of ALLOC_MR and CREATE_MW. */
+#define CARILLON_KEY_ZONE_ZONE_LSB              0u
+#define CARILLON_KEY_ZONE_ZONE_W                16u
+
 /* Consumer index and arm request. Without arm the arm type must be 0. */
 #define CARILLON_CQ_DB_CONS_LSB                 0u
 #define CARILLON_CQ_DB_CONS_W                   32u

@@ -1012,6 +1012,20 @@ CQ_STATE: Final = Layout(
     Field("log2", 16, 5),
 )
 
+# Upper half of the length of a memory region: ARG4 of REGISTER_MR.
+MR_LENGTH: Final = Layout(
+    "MR_LENGTH",
+    32,
+    Field("high", 0, 16),
+)
+
+# Zone of a memory region or window: ARG5 of ALLOC_MR and CREATE_MW.
+KEY_ZONE: Final = Layout(
+    "KEY_ZONE",
+    32,
+    Field("zone", 0, 16),
+)
+
 # Consumer index and arm request. Without arm the arm type must be 0.
 CQ_DB: Final = Layout(
     "CQ_DB",
