@@ -721,6 +721,172 @@
 `define CDE_KSTATE_REGION_LSB              67
 `define CDE_KSTATE_REGION_W                12
 
+// CQs of a QP: ARG3 of CREATE_QP.
+`define CDE_QP_CQS_SEND_LSB                0
+`define CDE_QP_CQS_SEND_W                  16
+`define CDE_QP_CQS_RECV_LSB                16
+`define CDE_QP_CQS_RECV_W                  16
+
+// Owner page and depth of a QP: ARG4 of CREATE_QP.
+`define CDE_QP_OWNER_PAGE_LSB              0
+`define CDE_QP_OWNER_PAGE_W                16
+`define CDE_QP_OWNER_DEPTH_LSB             16
+`define CDE_QP_OWNER_DEPTH_W               16
+
+// Limits of deferral of a QP: ARG5 of CREATE_QP and MODIFY_QP.
+`define CDE_QP_HOLDS_WATERMARK_LSB         0
+`define CDE_QP_HOLDS_WATERMARK_W           16
+`define CDE_QP_HOLDS_AGE_LSB               16
+`define CDE_QP_HOLDS_AGE_W                 16
+
+// Peer of a QP: ARG1 of CONNECT_QP.
+`define CDE_QP_PEER_QP_LSB                 0
+`define CDE_QP_PEER_QP_W                   24
+
+// New state of a QP: ARG1 of SET_QP_STATE.
+`define CDE_QP_TARGET_STATE_LSB            0
+`define CDE_QP_TARGET_STATE_W              4
+
+// State and peer of a QP: OUT0 of QUERY_QP.
+`define CDE_QP_STATE_STATE_LSB             0
+`define CDE_QP_STATE_STATE_W               4
+`define CDE_QP_STATE_PEER_LSB              8
+`define CDE_QP_STATE_PEER_W                24
+
+// Posted requests of a QP: OUT1 of QUERY_QP.
+`define CDE_QP_POSTED_TAIL_LSB             0
+`define CDE_QP_POSTED_TAIL_W               16
+`define CDE_QP_POSTED_RELEASED_LSB         16
+`define CDE_QP_POSTED_RELEASED_W           16
+
+// Requests of a QP that have left: OUT2 of QUERY_QP.
+`define CDE_QP_LEFT_INDICATED_LSB          0
+`define CDE_QP_LEFT_INDICATED_W            16
+`define CDE_QP_LEFT_RETIRED_LSB            16
+`define CDE_QP_LEFT_RETIRED_W              16
+
+// Size and zone of an SRQ: ARG1 of CREATE_SRQ.
+`define CDE_SRQ_SIZE_SIZE_LSB              0
+`define CDE_SRQ_SIZE_SIZE_W                16
+`define CDE_SRQ_SIZE_ZONE_LSB              16
+`define CDE_SRQ_SIZE_ZONE_W                16
+
+// Owner page and vector of an SRQ: ARG2 of CREATE_SRQ.
+`define CDE_SRQ_OWNER_PAGE_LSB             0
+`define CDE_SRQ_OWNER_PAGE_W               16
+`define CDE_SRQ_OWNER_VECTOR_LSB           16
+`define CDE_SRQ_OWNER_VECTOR_W             16
+
+// New size of an SRQ, or its watermark: ARG1 of RESIZE_SRQ and SET_SRQ_WATERMARK.
+`define CDE_SRQ_VALUE_VALUE_LSB            0
+`define CDE_SRQ_VALUE_VALUE_W              16
+
+// Buffers of an SRQ: OUT0 of QUERY_SRQ.
+`define CDE_SRQ_BUFFERS_AVAILABLE_LSB      0
+`define CDE_SRQ_BUFFERS_AVAILABLE_W        16
+`define CDE_SRQ_BUFFERS_OUTSTANDING_LSB    16
+`define CDE_SRQ_BUFFERS_OUTSTANDING_W      16
+
+// Ends of an SRQ: OUT1 of QUERY_SRQ.
+`define CDE_SRQ_ENDS_TAIL_LSB              0
+`define CDE_SRQ_ENDS_TAIL_W                16
+`define CDE_SRQ_ENDS_REAPED_LSB            16
+`define CDE_SRQ_ENDS_REAPED_W              16
+
+// Completed buffers and watermark of an SRQ: OUT2 of QUERY_SRQ.
+`define CDE_SRQ_DONE_COMPLETED_LSB         0
+`define CDE_SRQ_DONE_COMPLETED_W           16
+`define CDE_SRQ_DONE_WATERMARK_LSB         16
+`define CDE_SRQ_DONE_WATERMARK_W           16
+
+// State of an SRQ: OUT3 of QUERY_SRQ.
+`define CDE_SRQ_STATE_ARMED_LSB            0
+`define CDE_SRQ_STATE_ARMED_W              1
+`define CDE_SRQ_STATE_WAITS_LSB            1
+`define CDE_SRQ_STATE_WAITS_W              1
+`define CDE_SRQ_STATE_USERS_LSB            16
+`define CDE_SRQ_STATE_USERS_W              16
+
+// Ring: ARG3 of RESIZE_EQ and RESIZE_CQ.
+`define CDE_RING_LOG2_LSB                  0
+`define CDE_RING_LOG2_W                    5
+
+// Ring and vector of an EQ: ARG3 of CREATE_EQ.
+`define CDE_EQ_RING_LOG2_LSB               0
+`define CDE_EQ_RING_LOG2_W                 5
+`define CDE_EQ_RING_VECTOR_LSB             16
+`define CDE_EQ_RING_VECTOR_W               16
+
+// Vector of an EQ: ARG3 of MODIFY_EQ.
+`define CDE_EQ_VECTOR_VECTOR_LSB           16
+`define CDE_EQ_VECTOR_VECTOR_W             16
+
+// Owner page of an EQ: ARG4 of CREATE_EQ.
+`define CDE_EQ_OWNER_PAGE_LSB              0
+`define CDE_EQ_OWNER_PAGE_W                16
+
+// State of an EQ: OUT0 of QUERY_EQ.
+`define CDE_EQ_STATE_EXISTS_LSB            0
+`define CDE_EQ_STATE_EXISTS_W              1
+`define CDE_EQ_STATE_LOG2_LSB              8
+`define CDE_EQ_STATE_LOG2_W                5
+`define CDE_EQ_STATE_VECTOR_LSB            16
+`define CDE_EQ_STATE_VECTOR_W              16
+
+// Ring and options of a CQ: ARG3 of CREATE_CQ.
+`define CDE_CQ_RING_LOG2_LSB               0
+`define CDE_CQ_RING_LOG2_W                 5
+`define CDE_CQ_RING_UNRESERVED_LSB         8
+`define CDE_CQ_RING_UNRESERVED_W           1
+`define CDE_CQ_RING_TYPED_LSB              9
+`define CDE_CQ_RING_TYPED_W                1
+`define CDE_CQ_RING_REARM_LSB              10
+`define CDE_CQ_RING_REARM_W                1
+
+// Options of a CQ: ARG3 of MODIFY_CQ.
+`define CDE_CQ_OPTIONS_TYPED_LSB           9
+`define CDE_CQ_OPTIONS_TYPED_W             1
+`define CDE_CQ_OPTIONS_REARM_LSB           10
+`define CDE_CQ_OPTIONS_REARM_W             1
+
+// Owner page and EQ of a CQ: ARG4 of CREATE_CQ.
+`define CDE_CQ_OWNER_PAGE_LSB              0
+`define CDE_CQ_OWNER_PAGE_W                16
+`define CDE_CQ_OWNER_EQ_LSB                16
+`define CDE_CQ_OWNER_EQ_W                  16
+
+// Moderation of a CQ: ARG5 of CREATE_CQ and MODIFY_CQ.
+`define CDE_CQ_MODERATION_COUNT_LSB        0
+`define CDE_CQ_MODERATION_COUNT_W          16
+`define CDE_CQ_MODERATION_INTERVAL_LSB     16
+`define CDE_CQ_MODERATION_INTERVAL_W       16
+
+// State of a CQ: OUT0 of QUERY_CQ. The lowest nine bits are those of STATE.
+`define CDE_CQ_STATE_LIFE_LSB              0
+`define CDE_CQ_STATE_LIFE_W                2
+`define CDE_CQ_STATE_STATUS_LSB            2
+`define CDE_CQ_STATE_STATUS_W              2
+`define CDE_CQ_STATE_ARMED_LSB             4
+`define CDE_CQ_STATE_ARMED_W               1
+`define CDE_CQ_STATE_ARM_TYPE_LSB          5
+`define CDE_CQ_STATE_ARM_TYPE_W            2
+`define CDE_CQ_STATE_IN_CALLBACK_LSB       7
+`define CDE_CQ_STATE_IN_CALLBACK_W         1
+`define CDE_CQ_STATE_DUE_LSB               8
+`define CDE_CQ_STATE_DUE_W                 1
+`define CDE_CQ_STATE_EVENT_PENDING_LSB     9
+`define CDE_CQ_STATE_EVENT_PENDING_W       1
+`define CDE_CQ_STATE_LOG2_LSB              16
+`define CDE_CQ_STATE_LOG2_W                5
+
+// Upper half of the length of a memory region: ARG4 of REGISTER_MR.
+`define CDE_MR_LENGTH_HIGH_LSB             0
+`define CDE_MR_LENGTH_HIGH_W               16
+
+// Zone of a memory region or window: ARG5 of ALLOC_MR and CREATE_MW.
+`define CDE_KEY_ZONE_ZONE_LSB              0
+`define CDE_KEY_ZONE_ZONE_W                16
+
 // Consumer index and arm request. Without arm the arm type must be 0.
 `define CDE_CQ_DB_CONS_LSB                 0
 `define CDE_CQ_DB_CONS_W                   32
@@ -836,5 +1002,60 @@
 `define CDE_MEM_INJECT_FIRST_W             10
 `define CDE_MEM_INJECT_SECOND_LSB          18
 `define CDE_MEM_INJECT_SECOND_W            10
+
+// Reserved bits: those that no field of the layout has.
+`define CDE_EQE_RESERVED                   128'h7FFFFFFFFFFFFFFF0000000000000000
+`define CDE_RSV_RESERVED                   32'hFFFC0000
+`define CDE_RSV_ANSWER_RESERVED            8'hFE
+`define CDE_TRACE_RESERVED                 256'hF8000000
+`define CDE_STATE_RESERVED                 128'hFFFFFFFF00000000000000000000F800
+`define CDE_PSTATE_RESERVED                128'hFFFFFFFFFFFFFFFFFFFFFFFE00000000
+`define CDE_QSTATE_RESERVED                128'hFFFFFFFFFFFFFFFF000000000000FFF0
+`define CDE_RSTATE_RESERVED                128'hFFFFFFFFFFFFFFFFFFFFFFFFFFFE0000
+`define CDE_POST_RESERVED                  512'hFF00000000000000
+`define CDE_WORK_USER_RESERVED             64'hFE00000000000000
+`define CDE_DONE_RESERVED                  64'hFFFFFF0000000000
+`define CDE_CONN_RESERVED                  32'hFF000000
+`define CDE_TERM_RESERVED                  32'hFF000000
+`define CDE_RDONE_RESERVED                 64'hFFFFFF0000000000
+`define CDE_RREQ_RESERVED                  128'hFFFFFFFF0000000000000000FFFC0000
+`define CDE_SCATTER_USER_RESERVED          32'h0000FEF0
+`define CDE_RPOST_RESERVED                 512'hFFFF0000FFFF00FF
+`define CDE_TSTATE_RESERVED                128'hFFFFFFFFFFFE00000000000000000000
+`define CDE_BSTATE_RESERVED                128'hFFFFFFFFFFFFFFFFFFFF000000000000
+`define CDE_CSTATE_RESERVED                128'hFFFFFFFFFFFFFFFFFFFFFFFFFFFF0000
+`define CDE_MR_RESERVED                    32'hFFF80000
+`define CDE_QP_RECV_RESERVED               32'hE0F80000
+`define CDE_CHECK_RESERVED                 256'hFFFFFFFFFFFFFFFFFFFFFFFF00000000000000000000000000000000FFFC0000
+`define CDE_VERDICT_RESERVED               32'hFFF00000
+`define CDE_MW_STATE_RESERVED              32'hFFFE0000
+`define CDE_KSTATE_RESERVED                128'hFFFFFFFFFFFF80000000000000000000
+`define CDE_QP_PEER_RESERVED               32'hFF000000
+`define CDE_QP_TARGET_RESERVED             32'hFFFFFFF0
+`define CDE_QP_STATE_RESERVED              32'h000000F0
+`define CDE_SRQ_VALUE_RESERVED             32'hFFFF0000
+`define CDE_SRQ_STATE_RESERVED             32'h0000FFFC
+`define CDE_RING_RESERVED                  32'hFFFFFFE0
+`define CDE_EQ_RING_RESERVED               32'h0000FFE0
+`define CDE_EQ_VECTOR_RESERVED             32'h0000FFFF
+`define CDE_EQ_OWNER_RESERVED              32'hFFFF0000
+`define CDE_EQ_STATE_RESERVED              32'h0000E0FE
+`define CDE_CQ_RING_RESERVED               32'hFFFFF8E0
+`define CDE_CQ_OPTIONS_RESERVED            32'hFFFFF9FF
+`define CDE_CQ_STATE_RESERVED              32'hFFE0FC00
+`define CDE_MR_LENGTH_RESERVED             32'hFFFF0000
+`define CDE_KEY_ZONE_RESERVED              32'hFFFF0000
+`define CDE_CQ_DB_RESERVED                 64'h7FF0000000000000
+`define CDE_CB_RETURN_RESERVED             64'hFFFF0000FFFFFFFF
+`define CDE_SRQ_DB_RESERVED                64'hFFFF0000FFFF0000
+`define CDE_PAGE_STATUS_RESERVED           64'hFFFFFF00
+`define CDE_CAP5_RESERVED                  32'hFF000000
+`define CDE_CAP6_RESERVED                  32'hFFFF0000
+`define CDE_CAP7_RESERVED                  32'hFFFFFE00
+`define CDE_CMD_RESERVED                   32'hFFFFFF00
+`define CDE_CMD_STATUS_RESERVED            32'hFFFF00FC
+`define CDE_LOG1_RESERVED                  32'h7FFF0000
+`define CDE_LOG_POP_RESERVED               32'hFFFFFFFE
+`define CDE_MEM_INJECT_RESERVED            32'hF0000000
 
 `endif

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from scripts.defdocs import PAGES, check_docs
-from scripts.rdlmap import RDL, DefsError, Field, Map, read_map
+from scripts.rdlmap import RDL, DefsError, Field, Map, Register, read_map
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADER = Path("hdl/cde_defs.vh")
@@ -46,7 +46,9 @@ class Macro(NamedTuple):
             return str(self.value)
         if self.width < 4:
             return f"{self.width}'d{self.value}"
-        return f"{self.width}'h{self.value:0{-(-self.width // 4)}X}"
+        # Of a wide number the zeros in front say nothing.
+        digits = -(-self.width // 4) if self.width <= 32 else 1
+        return f"{self.width}'h{self.value:0{digits}X}"
 
     @property
     def c(self) -> str:
@@ -58,6 +60,13 @@ def macros_of_layout(name: str, fields: Iterable[Field]) -> Iterator[Macro]:
     for field in fields:
         yield Macro(f"{name}_{field.name.upper()}_LSB", field.lsb)
         yield Macro(f"{name}_{field.name.upper()}_W", field.width)
+
+
+def reserved_of(register: Register) -> Macro | None:
+    """The mask of the bits of a layout that belong to no field; None where there are none."""
+    used = sum(((1 << field.width) - 1) << field.lsb for field in register.fields)
+    mask = ((1 << register.width) - 1) & ~used
+    return Macro(f"{register.name}_RESERVED", mask, register.width) if mask else None
 
 
 def mask_field(name: str, mask: int, base: int) -> Field:
@@ -119,13 +128,21 @@ def defines(rmap: Map, comment: str, line: Callable[[Macro], str]) -> Iterator[s
             yield line(macro)
 
 
+def verilog_line(macro: Macro) -> str:
+    return f"`define {f'CDE_{macro.name}':<34} {macro.verilog}"
+
+
 def verilog(rmap: Map) -> str:
+    words = (r for r in rmap.layouts + rmap.page + rmap.control if r.has_layout)
+    reserved = filter(None, map(reserved_of, words))
     lines = [
         "// SPDX-License-Identifier: Apache-2.0",
         f"// {GENERATED}",
         "`ifndef CDE_DEFS_VH",
         "`define CDE_DEFS_VH",
-        *defines(rmap, "// {}", lambda m: f"`define {f'CDE_{m.name}':<34} {m.verilog}"),
+        *defines(rmap, "// {}", verilog_line),
+        *("", "// Reserved bits: those that no field of the layout has."),
+        *map(verilog_line, reserved),
     ]
     return "\n".join([*lines, "", "`endif", ""])
 

@@ -60,8 +60,12 @@ WINGS: Final = (
         *("tests and tours", 18_000, 26_400, ("tb/tests/", "tb/tours/")),
         without=("tb/tests/lib/", "tb/tests/campaigns/"),
     ),
-    # The ceiling counts the pins of foreign designs (pins.py) to which the scoreboard is attached.
-    Wing("env and sequences", 16_000, 22_700, ("tb/env/", "tb/sequences/")),
+    # The ceiling counts the pins of foreign designs (pins.py) to which the scoreboard is attached,
+    # and leaves out what is generated.
+    Wing(
+        *("env and sequences", 16_000, 21_743, ("tb/env/", "tb/sequences/")),
+        without=("tb/env/defs.py",),
+    ),
     Wing("selftest", 8_000, 11_450, ("tb/selftest/",)),
     Wing("benches of leaves", 2_000, 2_500, ("tb/tests/lib/",)),
     Wing("runner and campaigns", 4_500, 10_720, ("tb/runner/", "tb/tests/campaigns/")),

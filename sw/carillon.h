@@ -768,6 +768,172 @@ struct carillon_rpost {
 #define CARILLON_KSTATE_REGION_LSB              67u
 #define CARILLON_KSTATE_REGION_W                12u
 
+/* CQs of a QP: ARG3 of CREATE_QP. */
+#define CARILLON_QP_CQS_SEND_LSB                0u
+#define CARILLON_QP_CQS_SEND_W                  16u
+#define CARILLON_QP_CQS_RECV_LSB                16u
+#define CARILLON_QP_CQS_RECV_W                  16u
+
+/* Owner page and depth of a QP: ARG4 of CREATE_QP. */
+#define CARILLON_QP_OWNER_PAGE_LSB              0u
+#define CARILLON_QP_OWNER_PAGE_W                16u
+#define CARILLON_QP_OWNER_DEPTH_LSB             16u
+#define CARILLON_QP_OWNER_DEPTH_W               16u
+
+/* Limits of deferral of a QP: ARG5 of CREATE_QP and MODIFY_QP. */
+#define CARILLON_QP_HOLDS_WATERMARK_LSB         0u
+#define CARILLON_QP_HOLDS_WATERMARK_W           16u
+#define CARILLON_QP_HOLDS_AGE_LSB               16u
+#define CARILLON_QP_HOLDS_AGE_W                 16u
+
+/* Peer of a QP: ARG1 of CONNECT_QP. */
+#define CARILLON_QP_PEER_QP_LSB                 0u
+#define CARILLON_QP_PEER_QP_W                   24u
+
+/* New state of a QP: ARG1 of SET_QP_STATE. */
+#define CARILLON_QP_TARGET_STATE_LSB            0u
+#define CARILLON_QP_TARGET_STATE_W              4u
+
+/* State and peer of a QP: OUT0 of QUERY_QP. */
+#define CARILLON_QP_STATE_STATE_LSB             0u
+#define CARILLON_QP_STATE_STATE_W               4u
+#define CARILLON_QP_STATE_PEER_LSB              8u
+#define CARILLON_QP_STATE_PEER_W                24u
+
+/* Posted requests of a QP: OUT1 of QUERY_QP. */
+#define CARILLON_QP_POSTED_TAIL_LSB             0u
+#define CARILLON_QP_POSTED_TAIL_W               16u
+#define CARILLON_QP_POSTED_RELEASED_LSB         16u
+#define CARILLON_QP_POSTED_RELEASED_W           16u
+
+/* Requests of a QP that have left: OUT2 of QUERY_QP. */
+#define CARILLON_QP_LEFT_INDICATED_LSB          0u
+#define CARILLON_QP_LEFT_INDICATED_W            16u
+#define CARILLON_QP_LEFT_RETIRED_LSB            16u
+#define CARILLON_QP_LEFT_RETIRED_W              16u
+
+/* Size and zone of an SRQ: ARG1 of CREATE_SRQ. */
+#define CARILLON_SRQ_SIZE_SIZE_LSB              0u
+#define CARILLON_SRQ_SIZE_SIZE_W                16u
+#define CARILLON_SRQ_SIZE_ZONE_LSB              16u
+#define CARILLON_SRQ_SIZE_ZONE_W                16u
+
+/* Owner page and vector of an SRQ: ARG2 of CREATE_SRQ. */
+#define CARILLON_SRQ_OWNER_PAGE_LSB             0u
+#define CARILLON_SRQ_OWNER_PAGE_W               16u
+#define CARILLON_SRQ_OWNER_VECTOR_LSB           16u
+#define CARILLON_SRQ_OWNER_VECTOR_W             16u
+
+/* New size of an SRQ, or its watermark: ARG1 of RESIZE_SRQ and SET_SRQ_WATERMARK. */
+#define CARILLON_SRQ_VALUE_VALUE_LSB            0u
+#define CARILLON_SRQ_VALUE_VALUE_W              16u
+
+/* Buffers of an SRQ: OUT0 of QUERY_SRQ. */
+#define CARILLON_SRQ_BUFFERS_AVAILABLE_LSB      0u
+#define CARILLON_SRQ_BUFFERS_AVAILABLE_W        16u
+#define CARILLON_SRQ_BUFFERS_OUTSTANDING_LSB    16u
+#define CARILLON_SRQ_BUFFERS_OUTSTANDING_W      16u
+
+/* Ends of an SRQ: OUT1 of QUERY_SRQ. */
+#define CARILLON_SRQ_ENDS_TAIL_LSB              0u
+#define CARILLON_SRQ_ENDS_TAIL_W                16u
+#define CARILLON_SRQ_ENDS_REAPED_LSB            16u
+#define CARILLON_SRQ_ENDS_REAPED_W              16u
+
+/* Completed buffers and watermark of an SRQ: OUT2 of QUERY_SRQ. */
+#define CARILLON_SRQ_DONE_COMPLETED_LSB         0u
+#define CARILLON_SRQ_DONE_COMPLETED_W           16u
+#define CARILLON_SRQ_DONE_WATERMARK_LSB         16u
+#define CARILLON_SRQ_DONE_WATERMARK_W           16u
+
+/* State of an SRQ: OUT3 of QUERY_SRQ. */
+#define CARILLON_SRQ_STATE_ARMED_LSB            0u
+#define CARILLON_SRQ_STATE_ARMED_W              1u
+#define CARILLON_SRQ_STATE_WAITS_LSB            1u
+#define CARILLON_SRQ_STATE_WAITS_W              1u
+#define CARILLON_SRQ_STATE_USERS_LSB            16u
+#define CARILLON_SRQ_STATE_USERS_W              16u
+
+/* Ring: ARG3 of RESIZE_EQ and RESIZE_CQ. */
+#define CARILLON_RING_LOG2_LSB                  0u
+#define CARILLON_RING_LOG2_W                    5u
+
+/* Ring and vector of an EQ: ARG3 of CREATE_EQ. */
+#define CARILLON_EQ_RING_LOG2_LSB               0u
+#define CARILLON_EQ_RING_LOG2_W                 5u
+#define CARILLON_EQ_RING_VECTOR_LSB             16u
+#define CARILLON_EQ_RING_VECTOR_W               16u
+
+/* Vector of an EQ: ARG3 of MODIFY_EQ. */
+#define CARILLON_EQ_VECTOR_VECTOR_LSB           16u
+#define CARILLON_EQ_VECTOR_VECTOR_W             16u
+
+/* Owner page of an EQ: ARG4 of CREATE_EQ. */
+#define CARILLON_EQ_OWNER_PAGE_LSB              0u
+#define CARILLON_EQ_OWNER_PAGE_W                16u
+
+/* State of an EQ: OUT0 of QUERY_EQ. */
+#define CARILLON_EQ_STATE_EXISTS_LSB            0u
+#define CARILLON_EQ_STATE_EXISTS_W              1u
+#define CARILLON_EQ_STATE_LOG2_LSB              8u
+#define CARILLON_EQ_STATE_LOG2_W                5u
+#define CARILLON_EQ_STATE_VECTOR_LSB            16u
+#define CARILLON_EQ_STATE_VECTOR_W              16u
+
+/* Ring and options of a CQ: ARG3 of CREATE_CQ. */
+#define CARILLON_CQ_RING_LOG2_LSB               0u
+#define CARILLON_CQ_RING_LOG2_W                 5u
+#define CARILLON_CQ_RING_UNRESERVED_LSB         8u
+#define CARILLON_CQ_RING_UNRESERVED_W           1u
+#define CARILLON_CQ_RING_TYPED_LSB              9u
+#define CARILLON_CQ_RING_TYPED_W                1u
+#define CARILLON_CQ_RING_REARM_LSB              10u
+#define CARILLON_CQ_RING_REARM_W                1u
+
+/* Options of a CQ: ARG3 of MODIFY_CQ. */
+#define CARILLON_CQ_OPTIONS_TYPED_LSB           9u
+#define CARILLON_CQ_OPTIONS_TYPED_W             1u
+#define CARILLON_CQ_OPTIONS_REARM_LSB           10u
+#define CARILLON_CQ_OPTIONS_REARM_W             1u
+
+/* Owner page and EQ of a CQ: ARG4 of CREATE_CQ. */
+#define CARILLON_CQ_OWNER_PAGE_LSB              0u
+#define CARILLON_CQ_OWNER_PAGE_W                16u
+#define CARILLON_CQ_OWNER_EQ_LSB                16u
+#define CARILLON_CQ_OWNER_EQ_W                  16u
+
+/* Moderation of a CQ: ARG5 of CREATE_CQ and MODIFY_CQ. */
+#define CARILLON_CQ_MODERATION_COUNT_LSB        0u
+#define CARILLON_CQ_MODERATION_COUNT_W          16u
+#define CARILLON_CQ_MODERATION_INTERVAL_LSB     16u
+#define CARILLON_CQ_MODERATION_INTERVAL_W       16u
+
+/* State of a CQ: OUT0 of QUERY_CQ. The lowest nine bits are those of STATE. */
+#define CARILLON_CQ_STATE_LIFE_LSB              0u
+#define CARILLON_CQ_STATE_LIFE_W                2u
+#define CARILLON_CQ_STATE_STATUS_LSB            2u
+#define CARILLON_CQ_STATE_STATUS_W              2u
+#define CARILLON_CQ_STATE_ARMED_LSB             4u
+#define CARILLON_CQ_STATE_ARMED_W               1u
+#define CARILLON_CQ_STATE_ARM_TYPE_LSB          5u
+#define CARILLON_CQ_STATE_ARM_TYPE_W            2u
+#define CARILLON_CQ_STATE_IN_CALLBACK_LSB       7u
+#define CARILLON_CQ_STATE_IN_CALLBACK_W         1u
+#define CARILLON_CQ_STATE_DUE_LSB               8u
+#define CARILLON_CQ_STATE_DUE_W                 1u
+#define CARILLON_CQ_STATE_EVENT_PENDING_LSB     9u
+#define CARILLON_CQ_STATE_EVENT_PENDING_W       1u
+#define CARILLON_CQ_STATE_LOG2_LSB              16u
+#define CARILLON_CQ_STATE_LOG2_W                5u
+
+/* Upper half of the length of a memory region: ARG4 of REGISTER_MR. */
+#define CARILLON_MR_LENGTH_HIGH_LSB             0u
+#define CARILLON_MR_LENGTH_HIGH_W               16u
+
+/* Zone of a memory region or window: ARG5 of ALLOC_MR and CREATE_MW. */
+#define CARILLON_KEY_ZONE_ZONE_LSB              0u
+#define CARILLON_KEY_ZONE_ZONE_W                16u
+
 /* Consumer index and arm request. Without arm the arm type must be 0. */
 #define CARILLON_CQ_DB_CONS_LSB                 0u
 #define CARILLON_CQ_DB_CONS_W                   32u

@@ -380,16 +380,16 @@ module cde_cq #(
         trace_valid <= (placed != 2'd0 || returned != 2'd0 || overflow || start || (stop && active) || resize_ok) &&
                        !rst;
         trace_data <= 256'd0;
-        trace_data[7:0] <= c_op ? c_code : overflow ? `CDE_TRC_OVERFLOW : `CDE_TRC_PLACE;
-        trace_data[23:8] <= {{(16-CQ_W){1'b0}}, c_cq};
-        trace_data[35:32] <= c_op ? 4'd0 : {returned, placed};
-        if (resize) trace_data[32 +: IDX_W] <= alloc;
-        trace_data[64 +: IDX_W] <= alloc;
-        trace_data[80 +: IDX_W] <= used;
-        trace_data[96] <= in_error;
-        trace_data[160 +: IDX_W] <= ctx_next[C_ALLOC +: IDX_W];
-        trace_data[176 +: IDX_W] <= ctx_next[C_USED +: IDX_W];
-        trace_data[192] <= ctx_next[C_REFUSE] || (c_dead && !start) || stop;
+        trace_data[`CDE_TRACE_OP_LSB +: 8] <= c_op ? c_code : overflow ? `CDE_TRC_OVERFLOW : `CDE_TRC_PLACE;
+        trace_data[`CDE_TRACE_CQ_LSB +: 16] <= {{(16-CQ_W){1'b0}}, c_cq};
+        trace_data[`CDE_TRACE_OPERAND_LSB +: 4] <= c_op ? 4'd0 : {returned, placed};
+        if (resize) trace_data[`CDE_TRACE_OPERAND_LSB +: IDX_W] <= alloc;
+        trace_data[`CDE_TRACE_OLD_LSB + `CDE_PSTATE_ALLOC_LSB +: IDX_W] <= alloc;
+        trace_data[`CDE_TRACE_OLD_LSB + `CDE_PSTATE_USED_LSB +: IDX_W] <= used;
+        trace_data[`CDE_TRACE_OLD_LSB + `CDE_PSTATE_CLOSED_LSB] <= in_error;
+        trace_data[`CDE_TRACE_NEW_LSB + `CDE_PSTATE_ALLOC_LSB +: IDX_W] <= ctx_next[C_ALLOC +: IDX_W];
+        trace_data[`CDE_TRACE_NEW_LSB + `CDE_PSTATE_USED_LSB +: IDX_W] <= ctx_next[C_USED +: IDX_W];
+        trace_data[`CDE_TRACE_NEW_LSB + `CDE_PSTATE_CLOSED_LSB] <= ctx_next[C_REFUSE] || (c_dead && !start) || stop;
     end
 
 endmodule

@@ -73,9 +73,11 @@ module cde_intake #(
         input [7:0]  status;
         input [1:0]  flags;      // {UNSIGNALLED, SOLICITED}
         input [15:0] kind;
+        reg          receives;
         begin
-            class_of[0] = status != 8'h00 || (flags[0] && kind[14:0] == 15'h0001);
-            class_of[1] = status == 8'h00 && flags[1] && (kind[14:0] == 15'h0001 || kind == 16'h0010);
+            receives = {1'b0, kind[14:0]} == `CDE_CQETYPE_RECEIVE;
+            class_of[0] = status != 8'h00 || (flags[0] && receives);
+            class_of[1] = status == 8'h00 && flags[1] && (receives || kind == `CDE_CQETYPE_INVALIDATE);
         end
     endfunction
 

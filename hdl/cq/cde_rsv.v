@@ -5,6 +5,7 @@
 // Ports:   s_axis_rsv, m_axis_rsv; requests and verdicts of cde_credit.
 // Latency: request accepted in cycle t, answer valid in t+7. One request per cycle.
 `default_nettype none
+`include "cde_defs.vh"
 
 module cde_rsv #(
     parameter CQ_W = 6
@@ -36,8 +37,8 @@ module cde_rsv #(
 
     // Five requests can be under way.
     assign rq_valid = in_valid && out_level <= 4'd2 && !rq_hold;
-    assign rq_cq = in_data[CQ_W-1:0];
-    assign rq_count = in_data[17:16];
+    assign rq_cq = in_data[`CDE_RSV_CQ_LSB +: CQ_W];
+    assign rq_count = in_data[`CDE_RSV_CREDITS_LSB +: 2];
     assign s_axis_rsv_tready = in_push_ready && !init;
 
     cde_fifo #(.W(32), .DEPTH_LOG2(1)) in_fifo (
@@ -46,8 +47,8 @@ module cde_rsv #(
         .pop_valid(in_valid), .pop_ready(rq_valid), .pop_data(in_data), .level(unused_in_level)
     );
 
-    wire legal = (in_data[15:0] >> CQ_W) == 16'd0 && in_data[31:18] == 14'd0 &&
-                 (in_data[17:16] == 2'd1 || in_data[17:16] == 2'd2);
+    wire legal = (in_data[`CDE_RSV_CQ_LSB +: 16] >> CQ_W) == 16'd0 && (in_data & `CDE_RSV_RESERVED) == 32'd0 &&
+                 (rq_count == 2'd1 || rq_count == 2'd2);
     reg  b_valid, s_valid, r_valid, c_valid, d_valid;
     reg  b_legal, s_legal, r_legal, c_legal, d_granted;
     wire unused_out_push_ready;

@@ -201,6 +201,17 @@ module cde_control #(
         if (inject) go_injection <= injection;
     end
 
+    // The maintenance bus as it enters the first memory.
+    wire [`CDE_MEM_W-1:0] first;
+
+    assign first[`CDE_MEM_START] = rst;
+    assign first[`CDE_MEM_CLEAR] = init;
+    assign first[`CDE_MEM_BIT +: 10] = go_injection[`CDE_MEM_INJECT_FIRST_LSB +: 10];
+    assign first[`CDE_MEM_BIT2 +: 10] = go_injection[`CDE_MEM_INJECT_SECOND_LSB +: 10];
+    assign first[`CDE_MEM_TARGET +: 8] = go_injection[`CDE_MEM_INJECT_MEMORY_LSB +: 8];
+    assign {first[`CDE_MEM_BAD], first[`CDE_MEM_LOST], first[`CDE_MEM_HOPS +: 8]} = 10'd0;
+    assign {first[`CDE_MEM_CANCEL], first[`CDE_MEM_INJECT]} = {inject, go_inject};
+
     cde_ctrl #(
         .NUM_CQ(NUM_CQ), .NUM_EQ(NUM_EQ), .NUM_PAGES(NUM_PAGES), .IDX_W(IDX_W), .MAX_WRITES(MAX_WRITES),
         .MOD_TICK(MOD_TICK), .CAP3(CAP3), .CAP4(CAP4), .CAP5(CAP5), .CAP6(CAP6), .MEMORIES(MEMORIES), .ECC(ECC),
@@ -224,8 +235,7 @@ module cde_control #(
         .NUM_CQ(NUM_CQ), .CQ_W(CQ_W), .NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .NUM_PAGES(NUM_PAGES), .PAGE_W(PAGE_W),
         .IDX_W(IDX_W), .ECC(ECC)
     ) mbox_i (
-        .clk(clk), .mem_i({inject, 10'd0, go_injection[7:0], go_inject, go_injection[27:8], init, rst}),
-        .mem_o(mem_o), .rst(rst),
+        .clk(clk), .mem_i(first), .mem_o(mem_o), .rst(rst),
         .start(mbox_start), .command(mbox_command), .args(mbox_args[191:0]), .busy(mbox_busy), .done(done_here),
         .result(result_here), .outs(outs_here),
         .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
@@ -257,8 +267,9 @@ module cde_control #(
         .step({late_step, 1'b0, ctrl_refused, step}), .lost(log_lost),
         .recv_step({1'b0, mem_bad && mem_lost, 1'b0, mem_bad && !mem_lost, recv_step}),
         .cause_valid(cause_valid), .cause(cause),
-        .flip(inject && injection[7:0] == `CDE_MEM_COUNTERS), .flip_counter(injection[17:8]),
-        .flip_bit(injection[27:18]),
+        .flip(inject && injection[`CDE_MEM_INJECT_MEMORY_LSB +: 8] == `CDE_MEM_COUNTERS),
+        .flip_counter(injection[`CDE_MEM_INJECT_FIRST_LSB +: 10]),
+        .flip_bit(injection[`CDE_MEM_INJECT_SECOND_LSB +: 10]),
         .select(counter_select), .value(counter_value)
     );
 

@@ -62,9 +62,7 @@ module cde_ctrl #(
     input  wire [47:0]  log_entry,
     output reg          log_pop,
 
-    // Error injection into memories: {another bit 10, bit 10, memory 8}; into counters: {bit 10, counter 10,
-    // CDE_MEM_COUNTERS}
-    output reg          inject,
+    output reg          inject,           // error injection: fields of MEM_INJECT
     output reg  [27:0]  injection,
     output reg  [1:0]   refused           // accesses answered SLVERR in the cycle before
 );
@@ -124,6 +122,7 @@ module cde_ctrl #(
     wire w_cmd = aw_addr == `CDE_REG_CMD;
     wire w_pop = aw_addr == `CDE_REG_LOG_POP;
     wire w_inject = aw_addr == `CDE_REG_MEM_INJECT;
+    wire [7:0] w_memory = w_data[`CDE_MEM_INJECT_MEMORY_LSB +: 8];
     wire busy = pending || mbox_busy;
     // Which register a write is for, if that register takes these data; the first two do so while no command runs.
     reg  to_arg, to_cmd, to_pop, to_inject;
@@ -136,10 +135,10 @@ module cde_ctrl #(
     always @(posedge clk) begin
         weighed <= aw_valid && w_valid && !write && !rst;
         to_arg <= w_strb == 4'hf && w_arg;
-        to_cmd <= w_strb == 4'hf && w_cmd && w_data[31:8] == 24'd0;
+        to_cmd <= w_strb == 4'hf && w_cmd && (w_data & `CDE_CMD_RESERVED) == 32'd0;
         to_pop <= w_strb == 4'hf && w_pop && w_data == 32'd1;
-        to_inject <= INJECT != 0 && w_strb == 4'hf && w_inject && w_data[31:28] == 4'd0 &&
-                     (w_data[7:0] == `CDE_MEM_COUNTERS || (ECC != 0 && w_data[7:0] < CAP7[7:0]));
+        to_inject <= INJECT != 0 && w_strb == 4'hf && w_inject && (w_data & `CDE_MEM_INJECT_RESERVED) == 32'd0 &&
+                     (w_memory == `CDE_MEM_COUNTERS || (ECC != 0 && w_memory < CAP7[`CDE_CAP7_MEMORIES_LSB +: 8]));
         start <= write && to_cmd && !busy && !rst;
         inject <= write && to_inject && !rst;
         log_pop <= write && to_pop && !rst;
@@ -150,7 +149,7 @@ module cde_ctrl #(
             pending <= 1'b0;
         end
         if (write && to_cmd && !busy) begin
-            command <= w_data[7:0];
+            command <= w_data[`CDE_CMD_COMMAND_LSB +: 8];
             cmd_done <= 1'b0;
             pending <= 1'b1;
         end

@@ -152,9 +152,10 @@ module cde_doorbell #(
     wire          page_known = (page >> PAGE_W) == {(ADDR_W - 12){1'b0}};
     wire          is_db = offset == `CDE_PAGE_CQ_DB;
     wire          is_return = offset == `CDE_PAGE_CB_RETURN;
-    wire [15:0]   cq = word[47:32];
-    wire          arm = word[63];
-    wire [3:0]    arm_type = word[51:48];
+    wire [15:0]   cq = word[`CDE_CQ_DB_CQ_LSB +: 16];      // of CB_RETURN, too
+    wire          arm = word[`CDE_CQ_DB_ARM_LSB];
+    wire [3:0]    arm_type = word[`CDE_CQ_DB_ARM_TYPE_LSB +: 4];
+    wire [31:0]   cons = word[`CDE_CQ_DB_CONS_LSB +: 32];
     wire          is_portal = POSTS && offset[11:8] == 4'd0 && offset[5:0] == 6'd0;
     wire          size_ok = is_portal ? aw_size == 3'd6 && (&w_full)
                                       : aw_size >= 3'd3 && aw_addr[2:0] == 3'd0 && w_full == lane && w_any == lane;
@@ -164,9 +165,9 @@ module cde_doorbell #(
     wire          is_srq_recv = RECEIVES && is_portal && offset == `CDE_PAGE_SRQ_RECV;
     wire          is_srq_db = RECEIVES && offset == `CDE_PAGE_SRQ_DB;
     wire          is_post = (is_send || is_recv || is_srq_recv || is_srq_db) && !bus_fault;
-    wire          reserved = is_db ? word[62:52] != 11'd0 || (word[31:0] >> IDX_W) != 32'd0 ||
+    wire          reserved = is_db ? (word & `CDE_CQ_DB_RESERVED) != 64'd0 || (cons >> IDX_W) != 32'd0 ||
                                      (!arm && arm_type != 4'd0)
-                                   : word[63:48] != 16'd0 || word[31:0] != 32'd0;
+                                   : (word & `CDE_CB_RETURN_RESERVED) != 64'd0;
 
     reg [7:0] cause;
 
@@ -195,7 +196,7 @@ module cde_doorbell #(
     assign db_cause = cause;
     assign db_cq = cq[CQ_W-1:0];
     assign db_page = page[12 +: PAGE_W];
-    assign db_index = word[IDX_W-1:0];
+    assign db_index = cons[IDX_W-1:0];
     assign db_arm = arm;
     assign db_type = arm_type[1:0];
 

@@ -98,6 +98,10 @@ module cde_mbox #(
     // ---------------------------------------------------------------- arguments
     wire [31:0] arg0, arg1, arg2, arg3, arg4, arg5;
     assign {arg5, arg4, arg3, arg2, arg1, arg0} = args;
+    localparam OUT0 = 0, OUT1 = 32, OUT2 = 64, OUT3 = 96, OUT4 = 128, OUT5 = 160;
+    // These, and the options of a CQ, have one place, whatever the command.
+    wire [4:0]  new_log2 = arg3[`CDE_RING_LOG2_LSB +: 5];
+    wire [15:0] new_page = arg4[`CDE_CQ_OWNER_PAGE_LSB +: 16], new_eq = arg4[`CDE_CQ_OWNER_EQ_LSB +: 16];
 
     // Decoded a cycle behind cmd
     reg is_eq_cmd, c_create_eq, c_create_cq, c_modify_eq, c_modify_cq, c_resize_eq, c_resize_cq, c_query_eq, c_query_cq,
@@ -130,7 +134,7 @@ module cde_mbox #(
             known_log2} = info;
 
     // The EQ that a command is about: its object, the EQ to attach to, or the EQ attached to.
-    wire [15:0]     eq_arg = is_eq_cmd ? arg0[15:0] : c_create_cq ? arg4[31:16] : {{(16-EQ_W){1'b0}}, known_eq};
+    wire [15:0]     eq_arg = is_eq_cmd ? arg0[15:0] : c_create_cq ? new_eq : {{(16-EQ_W){1'b0}}, known_eq};
     wire [EQ_W-1:0] eq = eq_arg[EQ_W-1:0];
     wire            eq_ok, eq_same_page;
     wire [31:0]     eq_entries;
@@ -142,11 +146,11 @@ module cde_mbox #(
                             ct_res_state[`CDE_STATE_LIFE_LSB +: 2] == `CDE_LIFE_FREE;
     reg             attach;
     cde_eqs #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .PAGE_W(PAGE_W), .CQ_W(CQ_W)) eqs_i (
-        .clk(clk), .rst(rst), .eq(eq_arg), .page(arg4[15:0]), .ok(eq_ok), .same_page(eq_same_page),
+        .clk(clk), .rst(rst), .eq(eq_arg), .page(new_page), .ok(eq_ok), .same_page(eq_same_page),
         .entries(eq_entries), .attached(attached), .log2(eq_log2), .vector(eq_vector), .eq_page(eq_page),
         .create(acts && c_create_eq), .resize(acts && c_resize_eq), .modify(acts && c_modify_eq),
-        .destroy(acts && c_destroy_eq), .attach(attach), .detach(freed), .new_log2(arg3[4:0]),
-        .new_vector(arg3[31:16])
+        .destroy(acts && c_destroy_eq), .attach(attach), .detach(freed), .new_log2(new_log2),
+        .new_vector(arg3[`CDE_EQ_RING_VECTOR_LSB +: 16])
     );
 
     // ---------------------------------------------------------------- checks
@@ -159,27 +163,29 @@ module cde_mbox #(
     reg  [19:0] ring_mask;
     reg         mod_off, count_usable, interval_usable, by_count, by_interval;
     always @(posedge clk) begin
-        log2 <= has_ring ? arg3[4:0] : known_log2;
-        {interval, count} <= sets_moderation ? arg5 : {known_interval, known_count};
+        log2 <= has_ring ? new_log2 : known_log2;
+        count <= sets_moderation ? arg5[`CDE_CQ_MODERATION_COUNT_LSB +: 16] : known_count;
+        interval <= sets_moderation ? arg5[`CDE_CQ_MODERATION_INTERVAL_LSB +: 16] : known_interval;
         mod_off <= interval == 16'd0 || count[15:1] == 15'd0;
         // 0xFFFF, no count, is more than any ring has.
         count_usable <= {16'd0, count} <= 32'd1 << log2;
         interval_usable <= interval != 16'hffff;
         {by_count, by_interval} <= {!mod_off && count_usable, !mod_off && interval_usable};
         smaller <= log2 < known_log2 ? log2 : known_log2;
-        entries <= 32'd1 << arg3[4:0];
+        entries <= 32'd1 << new_log2;
         ring_mask <= is_eq_cmd ? {entries[15:0], 4'd0} - 20'd1 : {entries[14:0], 5'd0} - 20'd1;
     end
 
     reg reserved;
     always @* begin
         case (cmd)
-            `CDE_CMD_CREATE_EQ: reserved = arg3[15:5] != 11'd0 || arg4[31:16] != 16'd0;
-            `CDE_CMD_MODIFY_EQ: reserved = arg3[15:0] != 16'd0;
-            `CDE_CMD_RESIZE_EQ: reserved = arg3[31:5] != 27'd0;
-            `CDE_CMD_CREATE_CQ: reserved = arg3[7:5] != 3'd0 || arg3[31:11] != 21'd0;
-            `CDE_CMD_MODIFY_CQ: reserved = arg3[8:0] != 9'd0 || arg3[31:11] != 21'd0;
-            `CDE_CMD_RESIZE_CQ: reserved = arg3[31:5] != 27'd0;
+            `CDE_CMD_CREATE_EQ: reserved = (arg3 & `CDE_EQ_RING_RESERVED) != 32'd0 ||
+                                           (arg4 & `CDE_EQ_OWNER_RESERVED) != 32'd0;
+            `CDE_CMD_MODIFY_EQ: reserved = (arg3 & `CDE_EQ_VECTOR_RESERVED) != 32'd0;
+            `CDE_CMD_RESIZE_EQ: reserved = (arg3 & `CDE_RING_RESERVED) != 32'd0;
+            `CDE_CMD_CREATE_CQ: reserved = (arg3 & `CDE_CQ_RING_RESERVED) != 32'd0;
+            `CDE_CMD_MODIFY_CQ: reserved = (arg3 & `CDE_CQ_OPTIONS_RESERVED) != 32'd0;
+            `CDE_CMD_RESIZE_CQ: reserved = (arg3 & `CDE_RING_RESERVED) != 32'd0;
             default: reserved = 1'b0;
         endcase
     end
@@ -189,7 +195,7 @@ module cde_mbox #(
                                          ((c_modify_cq || c_resize_cq) && life != `CDE_LIFE_READY));
     wire exists = is_eq_cmd ? eq_ok : life != `CDE_LIFE_FREE;
     wire create = c_create_eq || c_create_cq;
-    wire bad_page = create && ({16'd0, arg4[15:0]} >= NUM_PAGES || (c_create_cq && eq_ok && !eq_same_page));
+    wire bad_page = create && ({16'd0, new_page} >= NUM_PAGES || (c_create_cq && eq_ok && !eq_same_page));
     wire eq_full = c_create_cq ? {16'd0, attached} >= eq_entries
                                : c_resize_eq && {16'd0, attached} > entries;
     wire bad_moderation = (sets_moderation || c_resize_cq) && !mod_off && !count_usable && !interval_usable;
@@ -227,16 +233,17 @@ module cde_mbox #(
 
     assign {ct_cq, ct_index, op_cq, cfg_cq, limit_cq} = {cq, stop_index, cq, cq, cq};
     assign op_base = {arg2, arg1[31:6]};
-    assign {op_log2, op_unreserved} = {log2, arg3[8]};
+    assign {op_log2, op_unreserved} = {log2, arg3[`CDE_CQ_RING_UNRESERVED_LSB]};
     assign {clear_valid, clear_cq} = {state == CLEAR_CREDITS, cq};
     assign {cqi_we, cqi_alive, cqi_cq, cqi_page} =
-        {(cfg_we && c_create_cq) || (state == LIMIT && c_destroy_cq), c_create_cq, cq, arg4[PAGE_W-1:0]};
+        {(cfg_we && c_create_cq) || (state == LIMIT && c_destroy_cq), c_create_cq, cq, new_page[PAGE_W-1:0]};
 
     wire set_up = state == SETTINGS && !cfg_hold;
-    wire typed = c_resize_cq ? known_typed : arg3[9], rearm = c_resize_cq ? known_rearm : arg3[10];
-    wire [EQ_W-1:0] cfg_eq = c_create_cq ? arg4[16 +: EQ_W] : known_eq;
-    wire [PAGE_W-1:0] cfg_page = c_create_cq ? arg4[PAGE_W-1:0] : known_page;
-    wire unreserved = c_create_cq ? arg3[8] : known_unreserved;
+    wire typed = c_resize_cq ? known_typed : arg3[`CDE_CQ_RING_TYPED_LSB];
+    wire rearm = c_resize_cq ? known_rearm : arg3[`CDE_CQ_RING_REARM_LSB];
+    wire [EQ_W-1:0] cfg_eq = c_create_cq ? new_eq[EQ_W-1:0] : known_eq;
+    wire [PAGE_W-1:0] cfg_page = c_create_cq ? new_page[PAGE_W-1:0] : known_page;
+    wire unreserved = c_create_cq ? arg3[`CDE_CQ_RING_UNRESERVED_LSB] : known_unreserved;
     assign cfg_data[`CDE_CFG_TYPED] = typed;
     assign cfg_data[`CDE_CFG_REARM] = rearm;
     assign cfg_data[`CDE_CFG_CNT_EN] = by_count;
@@ -265,22 +272,16 @@ module cde_mbox #(
         eqc_valid <= state == ACT && (c_create_eq || c_modify_eq || c_resize_eq) && !rst;
         {eqc_create, eqc_vector_we, eqc_ring_we, eqc_eq} <= {c_create_eq, c_modify_eq, c_resize_eq, eq};
     end
-    assign {eqc_base, eqc_log2, eqc_vector} = {arg2, arg1[31:6], arg3[4:0], arg3[31:16]};
+    assign {eqc_base, eqc_log2, eqc_vector} = {arg2, arg1[31:6], new_log2, arg3[`CDE_EQ_RING_VECTOR_LSB +: 16]};
 
-    function [31:0] index32;
-        input [IDX_W-1:0] value;
-        index32 = {{(32-IDX_W){1'b0}}, value};
-    endfunction
     always @(posedge clk) begin
         done <= 1'b0;
         case (state)
             IDLE: if (start) begin
                 cmd <= command;
                 result <= `CDE_RES_OK;
-                outs <= 192'd0;
-                peek <= 96'd0;
-                settle <= 3'd7;
-                state <= LOOK;
+                {outs, peek} <= 288'd0;
+                {settle, state} <= {3'd7, LOOK};
             end
             // What is known of the objects needs a few cycles to come out of its memories.
             LOOK: begin
@@ -307,10 +308,13 @@ module cde_mbox #(
             ACT: begin
                 state <= FINISH;
                 if (c_query_eq) begin
-                    outs[31:0] <= {eq_vector, 3'd0, eq_log2, 7'd0, 1'b1};
-                    outs[63:32] <= index32(eqc_index);
-                    outs[95:64] <= {16'd0, attached};
-                    outs[127:96] <= {{(32-PAGE_W){1'b0}}, eq_page};
+                    outs[OUT3 + 31:0] <= 128'd0;
+                    outs[OUT0 + `CDE_EQ_STATE_EXISTS_LSB] <= 1'b1;
+                    outs[OUT0 + `CDE_EQ_STATE_LOG2_LSB +: 5] <= eq_log2;
+                    outs[OUT0 + `CDE_EQ_STATE_VECTOR_LSB +: 16] <= eq_vector;
+                    outs[OUT1 +: IDX_W] <= eqc_index;
+                    outs[OUT2 +: 16] <= attached;
+                    outs[OUT3 +: PAGE_W] <= eq_page;
                 end
                 if (c_resize_eq) state <= LEAVE;
                 if (c_create_cq) state <= CLEAR_CREDITS;
@@ -321,13 +325,10 @@ module cde_mbox #(
                            OP_LOOK;
             end
             // After the answer the host may use the memory of the old ring for something else.
-            LEAVE: if (eqc_valid) outs[31:0] <= index32(eqc_index);
+            LEAVE: if (eqc_valid) outs[OUT0 +: 32] <= {{(32-IDX_W){1'b0}}, eqc_index};
                    else if (eqc_left) state <= FINISH;
             CLEAR_CREDITS: if (clear_ready) state <= PRODUCER;
-            LIMIT: begin
-                settle <= 3'd7;
-                state <= SETTLE;
-            end
+            LIMIT: {settle, state} <= {3'd7, SETTLE};
             // Grants that were judged by the old limit are counted by now.
             SETTLE: begin
                 settle <= settle - 3'd1;
@@ -344,18 +345,21 @@ module cde_mbox #(
                 stop_index <= op_res_index;
                 if (op_code == OP_CLEAR || op_code == `CDE_TRC_STOP) state <= BARRIER;
                 else if (c_query_cq) begin
-                    outs[31:0] <= {11'd0, known_log2, 6'd0, peek[`CDE_STATE_EVENT_PENDING_LSB],
-                                   peek[`CDE_STATE_DUE_LSB:`CDE_STATE_LIFE_LSB]};
-                    outs[63:32] <= {16'd0, peek[`CDE_STATE_PROD_LSB +: 16]};
-                    outs[95:64] <= {16'd0, peek[`CDE_STATE_CONS_LSB +: 16]};
-                    outs[127:96] <= index32(op_res_index);
-                    outs[159:128] <= index32(op_res_held);
-                    outs[191:160] <= {known_interval, known_count};
+                    outs <= 192'd0;
+                    outs[OUT0 +: `CDE_CQ_STATE_DUE_LSB + 1] <= peek[`CDE_STATE_DUE_LSB:`CDE_STATE_LIFE_LSB];
+                    outs[OUT0 + `CDE_CQ_STATE_EVENT_PENDING_LSB] <= peek[`CDE_STATE_EVENT_PENDING_LSB];
+                    outs[OUT0 + `CDE_CQ_STATE_LOG2_LSB +: 5] <= known_log2;
+                    outs[OUT1 +: 16] <= peek[`CDE_STATE_PROD_LSB +: 16];
+                    outs[OUT2 +: 16] <= peek[`CDE_STATE_CONS_LSB +: 16];
+                    outs[OUT3 +: IDX_W] <= op_res_index;
+                    outs[OUT4 +: IDX_W] <= op_res_held;
+                    outs[OUT5 + `CDE_CQ_MODERATION_COUNT_LSB +: 16] <= known_count;
+                    outs[OUT5 + `CDE_CQ_MODERATION_INTERVAL_LSB +: 16] <= known_interval;
                     state <= FINISH;
                 end else if (c_resize_cq) begin
                     result <= op_res_result;
                     resized <= op_res_result == `CDE_RES_OK;
-                    if (op_res_result == `CDE_RES_OK) outs[31:0] <= index32(op_res_index);
+                    if (op_res_result == `CDE_RES_OK) outs[OUT0 +: 32] <= {{(32-IDX_W){1'b0}}, op_res_index};
                     state <= STARTUP;
                 end else state <= FINISH;
             end
@@ -380,15 +384,11 @@ module cde_mbox #(
                 state <= c_destroy_cq ? FINISH : STARTUP;
                 if (c_destroy_cq && !freed) result <= `CDE_RES_PENDING;
             end
-            FINISH: begin
-                done <= 1'b1;
-                state <= IDLE;
-            end
+            FINISH: {done, state} <= {1'b1, IDLE};
             default: state <= IDLE;
         endcase
         if (rst) begin
-            state <= IDLE;
-            done <= 1'b0;
+            {done, state} <= {1'b0, IDLE};
             result <= `CDE_RES_OK;
             outs <= 192'd0;
             {ct_valid, op_valid} <= 2'b00;

@@ -59,14 +59,16 @@ module cde_check #(
     `include "cde_key_state.vh"
 
     localparam OUT_LOG2 = 3;
+    localparam VERDICT_W = `CDE_VERDICT_CODE_LSB + `CDE_VERDICT_CODE_W;
+    localparam [255:0] RESERVED = `CDE_CHECK_RESERVED;       // those of the port lie in its 192 bits
 
     wire [31:0]       key = s_axis_check_tdata[`CDE_CHECK_KEY_LSB +: 32];
     wire [N_W:0]      a_at = {key[11], key[N_W-1:0]};
-    wire [QP_W-1:0]   a_qp = s_axis_check_tdata[QP_W-1:0];
+    wire [QP_W-1:0]   a_qp = s_axis_check_tdata[`CDE_CHECK_QP_LSB +: QP_W];
     wire [1:0]        a_kind = s_axis_check_tdata[`CDE_CHECK_KIND_LSB +: 2];
     wire              a_bad = (s_axis_check_tdata[`CDE_CHECK_QP_LSB +: 16] >> QP_W) != 16'd0 ||
-        s_axis_check_tdata[31:18] != 14'd0 ||
-                              s_axis_check_tdata[191:160] != 32'd0 || a_kind == 2'd0 || a_kind == 2'd3;
+                              (s_axis_check_tdata & RESERVED[191:0]) != 192'd0 ||
+                              (a_kind != `CDE_CHECKKIND_READ && a_kind != `CDE_CHECKKIND_WRITE);
     wire              a_far = key[11] ? {21'd0, key[10:0]} >= NUM_MW : {21'd0, key[10:0]} >= NUM_MR;
     wire [OUT_LOG2:0] out_level;
     wire              take = s_axis_check_tvalid && s_axis_check_tready;
@@ -131,13 +133,13 @@ module cde_check #(
                        !good_range ? `CDE_VERDICT_BAD_RANGE : `CDE_VERDICT_GRANTED;
     wire        unused_ready;
 
-    cde_fifo #(.W(20), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
+    cde_fifo #(.W(VERDICT_W), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
         .clk(clk), .rst(rst), .push_valid(c_valid), .push_ready(unused_ready), .push_data({code, c_name}),
-        .pop_valid(m_axis_verdict_tvalid), .pop_ready(m_axis_verdict_tready), .pop_data(m_axis_verdict_tdata[19:0]),
-        .level(out_level)
+        .pop_valid(m_axis_verdict_tvalid), .pop_ready(m_axis_verdict_tready),
+        .pop_data(m_axis_verdict_tdata[VERDICT_W-1:0]), .level(out_level)
     );
 
-    assign m_axis_verdict_tdata[31:20] = 12'd0;
+    assign m_axis_verdict_tdata[31:VERDICT_W] = {(32-VERDICT_W){1'b0}};
     assign bad_valid = c_valid && !refused && code != `CDE_VERDICT_GRANTED;
     assign bad_qp = c_qp;
     assign err_valid = c_valid && code != `CDE_VERDICT_GRANTED;
@@ -145,10 +147,20 @@ module cde_check #(
     assign err_code = {12'd0, code};
     assign count = {err_valid, c_valid};
 
-    wire [95:0] state = {18'd0, c_key[11] ? {{(11-MR_W){1'b0}}, word[`CDE_KEY_WORD_REGION +: MR_W]} : 11'd0,
-                         word[`CDE_KEY_WORD_RIGHTS +: 3], {(16-QP_W){1'b0}}, word[`CDE_KEY_WORD_QP +: QP_W], 13'd0,
-                         word[`CDE_KEY_WORD_ALLOC], word[`CDE_KEY_WORD_EXISTS], word[`CDE_KEY_WORD_VALID],
-                         word[`CDE_KEY_WORD_GENERATION +: 20], c_key[11:0]};
+    // Without the number of windows: only the table counts them.
+    reg  [95:0] state;
+
+    always @* begin
+        state = 96'd0;
+        state[`CDE_KSTATE_KEY_LSB +: 32] = {word[`CDE_KEY_WORD_GENERATION +: 20], c_key[11:0]};
+        state[`CDE_KSTATE_VALID_LSB] = word[`CDE_KEY_WORD_VALID];
+        state[`CDE_KSTATE_EXISTS_LSB] = word[`CDE_KEY_WORD_EXISTS];
+        state[`CDE_KSTATE_ALLOCATED_LSB] = word[`CDE_KEY_WORD_ALLOC];
+        state[`CDE_KSTATE_QP_LSB +: QP_W] = word[`CDE_KEY_WORD_QP +: QP_W];
+        state[`CDE_KSTATE_RIGHTS_LSB +: 3] = word[`CDE_KEY_WORD_RIGHTS +: 3];
+        if (c_key[11]) state[`CDE_KSTATE_REGION_LSB +: MR_W] = word[`CDE_KEY_WORD_REGION +: MR_W];
+    end
+
     wire        known = !c_far && word[`CDE_KEY_WORD_EXISTS];
 
     // Low from power-up, before any clock edge.
@@ -156,11 +168,11 @@ module cde_check #(
     always @(posedge clk) begin
         trace_valid <= c_valid && !refused && !rst;
         trace_data <= 256'd0;
-        trace_data[7:0] <= `CDE_TRC_CHECK;
-        trace_data[23:8] <= c_name;
-        trace_data[63:32] <= {14'd0, c_kind, 12'd0, code};
-        trace_data[159:64] <= known ? state : 96'd0;
-        trace_data[255:160] <= known ? state : 96'd0;
+        trace_data[`CDE_TRACE_OP_LSB +: 8] <= `CDE_TRC_CHECK;
+        trace_data[`CDE_TRACE_CQ_LSB +: 16] <= c_name;
+        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= {14'd0, c_kind, 12'd0, code};
+        trace_data[`CDE_TRACE_OLD_LSB +: 96] <= known ? state : 96'd0;
+        trace_data[`CDE_TRACE_NEW_LSB +: 96] <= known ? state : 96'd0;
     end
 
 endmodule

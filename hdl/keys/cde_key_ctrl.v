@@ -66,8 +66,9 @@ module cde_key_ctrl #(
     localparam [1:0] LOCAL = 2'd0, READ = 2'd1, COMMAND = 2'd2;
     // Arguments and outputs of commands: key or number, range, and a word of zone and rights; outputs only: state,
     // region.
-    localparam AT_KEY = 0, AT_BASE = 32, AT_LENGTH = 96, AT_ZONE = 160 + `CDE_MR_ZONE_LSB,
-               AT_RIGHTS = 160 + `CDE_MR_RIGHTS_LSB, AT_STATE = 192, AT_REGION = 224;
+    localparam AT_KEY = 0, AT_BASE = 32, AT_LENGTH = 96, AT_HIGH = 128, AT_WORD = 160,
+               AT_ZONE = AT_WORD + `CDE_MR_ZONE_LSB, AT_RIGHTS = AT_WORD + `CDE_MR_RIGHTS_LSB,
+               AT_STATE = 192, AT_REGION = 224;
 
     reg [2:0] state;
     reg [1:0] who;
@@ -110,10 +111,12 @@ module cde_key_ctrl #(
     // docs/windows.md
     wire        exists = opr_word[`CDE_KEY_WORD_EXISTS];
     wire [64:0] last = {1'b0, c_base} + {17'd0, c_length} - 65'd1;
-    wire        reserved = (c_register && (qc_args[159:144] != 16'd0 || qc_args[191:179] != 13'd0)) ||
-                           ((c_alloc || c_create) && qc_args[191:176] != 16'd0);
+    wire [31:0] arg4 = qc_args[AT_HIGH +: 32], arg5 = qc_args[AT_WORD +: 32];
+    wire        reserved = (c_register && ((arg4 & `CDE_MR_LENGTH_RESERVED) != 32'd0 ||
+                                           (arg5 & `CDE_MR_RESERVED) != 32'd0)) ||
+                           ((c_alloc || c_create) && (arg5 & `CDE_KEY_ZONE_RESERVED) != 32'd0);
     wire        far = of_window ? arg0 >= NUM_MW : arg0 >= NUM_MR;
-    wire        unused = &{1'b0, last, loc_post, opr_word, qc_args[255:192]};
+    wire        unused = &{1'b0, last, loc_post, opr_word, qc_args[255:AT_STATE]};
     reg  [7:0]  verdict;
 
     always @* begin

@@ -328,14 +328,14 @@ module cde_keys #(
         opr_count <= windows;
         trace_valid <= c_valid && (is_request ? !peer || peer_counts : changes || removes) && !rst;
         trace_data <= 256'd0;
-        trace_data[7:0] <= binds ? `CDE_TRC_BIND : fast ? `CDE_TRC_FAST_REGISTER : invalidate ? `CDE_TRC_INVALIDATE :
-                           removes ? `CDE_TRC_REMOVED : `CDE_TRC_KEY_COMMAND;
-        trace_data[23:8] <= is_request ? {{(16-QP_W){1'b0}}, c_qp} : 16'hFFFF;
-        trace_data[63:32] <= binds ? {5'd0, c_key[10:0], 8'd0, status}
+        trace_data[`CDE_TRACE_OP_LSB +: 8] <= binds ? `CDE_TRC_BIND : fast ? `CDE_TRC_FAST_REGISTER :
+            invalidate ? `CDE_TRC_INVALIDATE : removes ? `CDE_TRC_REMOVED : `CDE_TRC_KEY_COMMAND;
+        trace_data[`CDE_TRACE_CQ_LSB +: 16] <= is_request ? {{(16-QP_W){1'b0}}, c_qp} : 16'hFFFF;
+        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= binds ? {5'd0, c_key[10:0], 8'd0, status}
                            : is_request ? {22'd0, c_code == KEY_READ, peer, status} : removes ? 32'd0
                            : {24'd0, command};
-        trace_data[159:64] <= exists && shows ? shown(word, c_key[11:0], windows) : 96'd0;
-        trace_data[255:160] <= (exists ||
+        trace_data[`CDE_TRACE_OLD_LSB +: 96] <= exists && shows ? shown(word, c_key[11:0], windows) : 96'd0;
+        trace_data[`CDE_TRACE_NEW_LSB +: 96] <= (exists ||
             create) && shows ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;
         if (rst) for (i = 0; i < NUM_MR; i = i + 1) bound[i] <= 12'd0;
         if (rst) for (i = 0; i < NUM_QP; i = i + 1) held[i] <= 13'd0;

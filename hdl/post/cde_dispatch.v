@@ -194,13 +194,13 @@ module cde_dispatch #(
     end
 
     // ---------------------------------------------------------------- the queue, and who is in front of it
-    localparam E_INDEX = 512, E_TAGS = E_INDEX + IDX_W, E_READS = E_TAGS + IDX_W, E_PEER = E_READS + P_W,
-        E_QP = E_PEER + 24, E_KIND = E_QP + QP_W,
-               E_GUARD = E_KIND + 2, E_LAST = E_GUARD + 1, E_SKIP = E_LAST + 1, E_AFTER = E_SKIP + 1, E_W = E_AFTER + 1;
+    localparam E_POST = 0, E_INDEX = 512, E_TAGS = E_INDEX + IDX_W, E_READS = E_TAGS + IDX_W, E_PEER = E_READS + P_W,
+               E_QP = E_PEER + 24, E_KIND = E_QP + QP_W, E_GUARD = E_KIND + 2, E_LAST = E_GUARD + 1,
+               E_SKIP = E_LAST + 1, E_AFTER = E_SKIP + 1, E_W = E_AFTER + 1;
     reg  [E_W-1:0]     queue [0:(1 << ROOM_LOG2) - 1];
     reg  [ROOM_LOG2-1:0] q_in, q_out, under_way;   // under way: fetched, not in front
     wire               q_valid = q_in != q_out;
-    wire [E_W-1:0]     g_entry = {g_after, g_skip, g_last, g_guard, g_kind, g_qp, g_peer, g_reads, g_tags, at, g_post};
+    wire [E_W-1:0]     g_entry;
     wire [E_W-1:0]     next = q_valid ? queue[q_out] : g_entry;
     wire [QP_W-1:0]    next_qp = next[E_QP +: QP_W];
     wire               next_skip = next[E_SKIP];
@@ -220,6 +220,17 @@ module cde_dispatch #(
     wire [ROOM_LOG2-1:0] leaves = loaded ? R_ONE : {ROOM_LOG2{1'b0}};
     wire [ROOM_LOG2-1:0] under_way_next = under_way + arrives - dropped - leaves;
 
+    assign g_entry[E_POST +: 512] = g_post;
+    assign g_entry[E_INDEX +: IDX_W] = at;
+    assign g_entry[E_TAGS +: IDX_W] = g_tags;
+    assign g_entry[E_READS +: P_W] = g_reads;
+    assign g_entry[E_PEER +: 24] = g_peer;
+    assign g_entry[E_QP +: QP_W] = g_qp;
+    assign g_entry[E_KIND +: 2] = g_kind;
+    assign g_entry[E_GUARD] = g_guard;
+    assign g_entry[E_LAST] = g_last;
+    assign g_entry[E_SKIP] = g_skip;
+    assign g_entry[E_AFTER] = g_after;
     // The QP of a request that came out too late is put back to it when G has none.
     assign put_back = o_doomed && !g_valid;
     assign at_we = passes || put_back;
@@ -270,13 +281,16 @@ module cde_dispatch #(
     wire [IDX_W-1:0]   tags_next = o_local || o_skip ? o_tags : o_tags + ONE;
 
     assign m_axis_work_tvalid = o_offer;
-    assign m_axis_work_tdata = o[511:0];
+    assign m_axis_work_tdata = o[E_POST +: 512];
     assign m_axis_work_tdest = {{(16-QP_W){1'b0}}, o_qp};
-    assign m_axis_work_tuser = {7'd0, o_local, o[E_PEER +: 24], index, o_local ? 16'd0 : tag};
+    assign m_axis_work_tuser[`CDE_WORK_USER_TAG_LSB +: 16] = o_local ? 16'd0 : tag;
+    assign m_axis_work_tuser[`CDE_WORK_USER_INDEX_LSB +: 16] = index;
+    assign m_axis_work_tuser[`CDE_WORK_USER_PEER_LSB +: 24] = o[E_PEER +: 24];
+    assign m_axis_work_tuser[63:`CDE_WORK_USER_LOCAL_LSB] = {7'd0, o_local};
     assign m_axis_work_tlast = o[E_LAST];
     assign loc_valid = o_sent;
     assign loc_qp = o_qp;
-    assign loc_post = o[511:0];
+    assign loc_post = o[E_POST +: 512];
 
     always @(posedge clk) begin
         ind_valid <= ((ends && !o_stale) || executed) && !rst;

@@ -65,8 +65,9 @@ module cde_done #(
     reg              j_valid;
     reg  [63:0]      j;
     wire             take = s_axis_done_tvalid && s_axis_done_tready;
-    wire [QP_W-1:0]  j_qp = j[QP_W-1:0];
-    wire [QP_W-1:0]  look = s_axis_done_tdata[QP_W-1:0];
+    wire [15:0]      name = j[`CDE_DONE_QP_LSB +: 16];
+    wire [QP_W-1:0]  j_qp = name[QP_W-1:0];
+    wire [QP_W-1:0]  look = s_axis_done_tdata[`CDE_DONE_QP_LSB +: QP_W];
     wire [IDX_W-1:0] reported;
     wire [IDX_W-1:0] indicated;
 
@@ -82,12 +83,12 @@ module cde_done #(
 
     cde_ram #(.W(IDX_W), .AW(QP_W + SQ_LOG2), .ECC(ECC)) ripe_ram (
         .clk(clk), .mem_i(mem2), .mem_o(mem_o), .we(tags_we), .waddr({tags_qp, tags_newest}), .wdata(tags_next),
-        .raddr({look, s_axis_done_tdata[16 +: SQ_LOG2]}), .rdata(rep_ripe)
+        .raddr({look, s_axis_done_tdata[`CDE_DONE_TAG_LSB +: SQ_LOG2]}), .rdata(rep_ripe)
     );
 
     wire [15:0] tag = j[`CDE_DONE_TAG_LSB +: 16];
     wire [7:0]  status = j[`CDE_DONE_STATUS_LSB +: 8];
-    wire        malformed = (j[15:0] >> QP_W) != 16'd0 || j[63:40] != 24'd0;
+    wire        malformed = (name >> QP_W) != 16'd0 || (j & `CDE_DONE_RESERVED) != 64'd0;
     wire        expected = reported != indicated && tag == {{(16-IDX_W){1'b0}}, reported};
     wire        good = j_valid && !malformed && expected;
     wire        fails = good && status != 8'h00 && !bad[j_qp];     // later ones find the QP in its error state
@@ -104,7 +105,7 @@ module cde_done #(
     assign bad_status = status;
     assign err_valid = j_valid && !good;
     assign err_cause = malformed ? `CDE_CAUSE_DONE_BAD : `CDE_CAUSE_DONE_UNEXPECTED;
-    assign err_qp = j[15:0];
+    assign err_qp = name;
     assign err_tag = tag;
 
     // Retirement may look at the QP of a report while the report is judged.

@@ -370,12 +370,13 @@ module cde_post #(
         opr_indices[`CDE_SQ_RETIRED +: IDX_W] <= retired;
         trace_valid <= ((c_post && mine) || aged || changes) && !rst;
         trace_data <= 256'd0;
-        trace_data[7:0] <= c_post ? `CDE_TRC_POST : aged ? `CDE_TRC_AGE : `CDE_TRC_QP_STATE;
-        trace_data[8 +: QP_W] <= c_qp;
-        trace_data[63:32] <= c_post ? {c_data[`CDE_POST_FLAGS_LSB +: 16], c_data[`CDE_POST_OPCODE_LSB +: 8], cause}
-                                    : aged ? 32'd0 : {30'd0, why};
-        trace_data[159:64] <= shown(state, tail, released, retired);
-        trace_data[255:160] <= shown(state_next, tail_next, released_next, retired);
+        trace_data[`CDE_TRACE_OP_LSB +: 8] <= c_post ? `CDE_TRC_POST : aged ? `CDE_TRC_AGE : `CDE_TRC_QP_STATE;
+        trace_data[`CDE_TRACE_CQ_LSB +: QP_W] <= c_qp;
+        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <=
+            c_post ? {c_data[`CDE_POST_FLAGS_LSB +: 16], c_data[`CDE_POST_OPCODE_LSB +: 8], cause} :
+            aged ? 32'd0 : {30'd0, why};
+        trace_data[`CDE_TRACE_OLD_LSB +: 96] <= shown(state, tail, released, retired);
+        trace_data[`CDE_TRACE_NEW_LSB +: 96] <= shown(state_next, tail_next, released_next, retired);
         if (rst) begin
             holding <= {NUM_QP{1'b0}};
             aging <= {NUM_QP{1'b0}};

@@ -106,6 +106,8 @@ module cde_qp_ctrl #(
     localparam [31:0] SLOTS = 32'd1 << SQ_LOG2, RECV_SLOTS = 32'd1 << RQ_LOG2;
     wire [31:0] arg0, arg1, arg2, arg3, arg4, arg5, arg6, arg7;
     assign {arg7, arg6, arg5, arg4, arg3, arg2, arg1, arg0} = qc_args;
+    localparam OUT0 = 0, OUT1 = 32, OUT2 = 64, OUT3 = 96, OUT4 = 128, OUT5 = 160, OUT6 = 192, OUT7 = 224;
+    localparam FLAG = `CDE_QP_RECV_FLAG_LSB;
 
     wire c_create = qc_command == `CDE_CMD_CREATE_QP, c_modify = qc_command == `CDE_CMD_MODIFY_QP;
     wire c_connect = qc_command == `CDE_CMD_CONNECT_QP, c_set = qc_command == `CDE_CMD_SET_QP_STATE;
@@ -114,26 +116,27 @@ module cde_qp_ctrl #(
     wire known = c_create || c_modify || c_connect || c_set || c_flush || c_query || c_destroy;
     wire [QP_W-1:0] qp = arg0[QP_W-1:0];
 
-    reg [3:0] state;
+    reg [3:0] state, qp_state;
     reg       peeked, phase, cmd_asks;
-    reg [3:0] qp_state;
 
     // ---------------------------------------------------------------- what is known of QPs and CQs
+    wire shared = arg7[`CDE_QP_RECV_SHARED_LSB], guarded = arg7[`CDE_QP_RECV_GUARDED_LSB];
     // The bits of CREATE_QP's arguments that can differ: {peer, age and watermark, flag, guarded, two entries, shared,
     // SRQ, receive depth, zone, depth, page, receive CQ, send CQ, context}
     localparam SET_W = SQ_LOG2 + 1 + PAGE_W + 2 * CQ_W + 64;
     localparam LEFT_W = 6 + SRQ_W + RQ_LOG2 + 1 + 16 + SET_W;      // what MODIFY_QP and CONNECT_QP leave
     localparam INFO_HOLDS = LEFT_W, INFO_PEER = INFO_HOLDS + 32, INFO_W = INFO_PEER + 24;
     wire [INFO_W-1:0]  info;
-    wire [LEFT_W-1:0]  left_next = c_create ? {arg7[28], arg7[26:25], arg7[18:16], arg7[SRQ_W-1:0],
-                                               arg6[16 +: RQ_LOG2 + 1], arg6[15:0], arg4[16 +: SQ_LOG2 + 1],
-                                               arg4[PAGE_W-1:0], arg3[16 +: CQ_W], arg3[CQ_W-1:0], arg2, arg1}
-                                            : info[LEFT_W-1:0];
-    wire [INFO_W-1:0]  info_next = {c_connect ? arg1[23:0] : c_create ? 24'd0 : info[INFO_PEER +: 24],
+    wire [LEFT_W-1:0]  left_next = c_create ? {
+        arg7[FLAG + 4], arg7[FLAG + 2], arg7[FLAG + 1], guarded, arg7[`CDE_QP_RECV_ND1_LSB], shared,
+        arg7[`CDE_QP_RECV_SRQ_LSB +: SRQ_W], arg6[`CDE_QP_ZONE_DEPTH_LSB +: RQ_LOG2 + 1],
+        arg6[`CDE_QP_ZONE_ZONE_LSB +: 16], arg4[`CDE_QP_OWNER_DEPTH_LSB +: SQ_LOG2 + 1],
+        arg4[`CDE_QP_OWNER_PAGE_LSB +: PAGE_W], arg3[`CDE_QP_CQS_RECV_LSB +: CQ_W],
+        arg3[`CDE_QP_CQS_SEND_LSB +: CQ_W], arg2, arg1} : info[LEFT_W-1:0];
+    wire [INFO_W-1:0]  info_next = {c_connect ? set_peer : c_create ? 24'd0 : info[INFO_PEER +: 24],
                                     c_create || c_modify ? arg5 : info[INFO_HOLDS +: 32], left_next};
     wire [23:0]        peer;
-    wire [31:0]        holds;                // {age, watermark}
-    wire [31:0]        holds_next = info_next[INFO_HOLDS +: 32];
+    wire [31:0]        holds;
     wire [2:0]         flag, kind;           // kind: {guarded, two entries, shared}
     wire [SRQ_W-1:0]   srq;
     wire [RQ_LOG2:0]   recv_depth;
@@ -159,8 +162,8 @@ module cde_qp_ctrl #(
         .raddr(qp), .rdata(indicated)
     );
 
-    wire [15:0]     send_cq = c_create ? arg3[15:0] : {{(16-CQ_W){1'b0}}, known_send_cq};
-    wire [15:0]     recv_cq = c_create ? arg3[31:16] : {{(16-CQ_W){1'b0}}, known_recv_cq};
+    wire [15:0]     send_cq = c_create ? arg3[`CDE_QP_CQS_SEND_LSB +: 16] : {{(16-CQ_W){1'b0}}, known_send_cq};
+    wire [15:0]     recv_cq = c_create ? arg3[`CDE_QP_CQS_RECV_LSB +: 16] : {{(16-CQ_W){1'b0}}, known_recv_cq};
     wire            second = state == RECV_CQ || state == COUNT_RECV;
     wire [15:0]     cq_16 = second ? recv_cq : send_cq;
     wire [CQ_W-1:0] look_cq = state == IDLE ? cqi_cq : cq_16[CQ_W-1:0];
@@ -186,16 +189,18 @@ module cde_qp_ctrl #(
 
     // ---------------------------- checks, in the order of interfaces.md and posting.md
     reg  no_cq, bad_page;
-    wire shared = arg7[`CDE_QP_RECV_SHARED_LSB], guarded = arg7[`CDE_QP_RECV_GUARDED_LSB];
-    wire [4:0] recv_flag = arg7[`CDE_QP_RECV_FLAG_LSB +: 5];
+    wire [4:0] recv_flag = arg7[FLAG +: 5];
     wire far = arg0 >= NUM_QP, free = qp_state == `CDE_QPS_FREE, ending = qp_state == `CDE_QPS_DESTROYING;
-    wire reserved = (c_connect && arg1[31:24] != 8'd0) || (c_set && arg1[31:4] != 28'd0) ||
-                    (c_create && (arg7[31:29] != 3'd0 || arg7[23:19] != 5'd0 || (!shared && arg7[15:0] != 16'd0)));
-    wire bad_size = {16'd0, arg4[31:16]} == 32'd0 || {16'd0, arg4[31:16]} > SLOTS ||
-                    {16'd0, arg6[31:16]} > RECV_SLOTS || (shared && arg6[31:16] != 16'd0);
+    wire [15:0] new_srq = arg7[`CDE_QP_RECV_SRQ_LSB +: 16], new_page = arg4[`CDE_QP_OWNER_PAGE_LSB +: 16];
+    wire [15:0] new_depth = arg4[`CDE_QP_OWNER_DEPTH_LSB +: 16], new_recv_depth = arg6[`CDE_QP_ZONE_DEPTH_LSB +: 16];
+    wire reserved = (c_connect && (arg1 & `CDE_QP_PEER_RESERVED) != 32'd0) ||
+                    (c_set && (arg1 & `CDE_QP_TARGET_RESERVED) != 32'd0) ||
+                    (c_create && ((arg7 & `CDE_QP_RECV_RESERVED) != 32'd0 || (!shared && new_srq != 16'd0)));
+    wire bad_size = new_depth == 16'd0 || {16'd0, new_depth} > SLOTS ||
+                    {16'd0, new_recv_depth} > RECV_SLOTS || (shared && new_recv_depth != 16'd0);
     wire bad_flag = recv_flag != `CDE_RECVFLAG_DEFAULT && recv_flag != `CDE_RECVFLAG_SOLICITED_WAIT &&
                     recv_flag != `CDE_RECVFLAG_UNSIGNALLED && recv_flag != `CDE_RECVFLAG_EVD_THRESHOLD;
-    wire elsewhere = shared && {{(16-PAGE_W){1'b0}}, srqi_page} != arg4[15:0];
+    wire elsewhere = shared && {{(16-PAGE_W){1'b0}}, srqi_page} != new_page;
     reg [7:0] verdict;
 
     always @* begin
@@ -212,28 +217,27 @@ module cde_qp_ctrl #(
         else verdict = `CDE_RES_OK;
     end
 
-    assign {set_we, set_all, set_qp} = {settings, c_create, qp};
+    assign {set_we, set_all, use_up, set_qp} = {settings, c_create, c_create, qp};
     assign set_post[`CDE_QP_POST_CQ +: CQ_W] = send_cq_next;
     assign set_post[`CDE_QP_POST_PAGE +: PAGE_W] = page_next;
     assign set_post[`CDE_QP_POST_DEPTH +: SQ_LOG2 + 1] = depth_next;
-    assign set_post[`CDE_QP_POST_WATERMARK +: 16] = holds_next[15:0];
-    assign set_post[`CDE_QP_POST_AGE +: 16] = holds_next[31:16];
+    assign set_post[`CDE_QP_POST_WATERMARK +: 16] = info_next[INFO_HOLDS + `CDE_QP_HOLDS_WATERMARK_LSB +: 16];
+    assign set_post[`CDE_QP_POST_AGE +: 16] = info_next[INFO_HOLDS + `CDE_QP_HOLDS_AGE_LSB +: 16];
     assign set_retire[`CDE_QP_RETIRE_CONTEXT +: 64] = context_next;
     assign set_retire[`CDE_QP_RETIRE_CQ +: CQ_W] = send_cq_next;
     assign set_retire[`CDE_QP_RETIRE_GUARDED] = guarded;
-    assign set_peer = arg1[23:0];
+    assign set_peer = arg1[`CDE_QP_PEER_QP_LSB +: 24];
     assign set_receive[`CDE_QP_NEW_CONTEXT +: 64] = context_next;
     assign set_receive[`CDE_QP_NEW_CQ +: CQ_W] = recv_cq_next;
     assign set_receive[`CDE_QP_NEW_PAGE +: PAGE_W] = page_next;
     assign set_receive[`CDE_QP_NEW_ZONE +: 16] = arg6[`CDE_QP_ZONE_ZONE_LSB +: 16];
-    assign set_receive[`CDE_QP_NEW_DEPTH +: 16] = arg6[`CDE_QP_ZONE_DEPTH_LSB +: 16];
-    assign set_receive[`CDE_QP_NEW_SRQ +: 16] = arg7[`CDE_QP_RECV_SRQ_LSB +: 16];
+    assign set_receive[`CDE_QP_NEW_DEPTH +: 16] = new_recv_depth;
+    assign set_receive[`CDE_QP_NEW_SRQ +: 16] = new_srq;
     assign set_receive[`CDE_QP_NEW_SHARED] = shared;
     assign set_receive[`CDE_QP_NEW_WAIT] = recv_flag == `CDE_RECVFLAG_SOLICITED_WAIT;
     assign set_receive[`CDE_QP_NEW_TWO] = arg7[`CDE_QP_RECV_ND1_LSB];
     assign set_receive[`CDE_QP_NEW_GUARDED] = guarded;
-    assign srqi_number = c_create ? arg7[15:0] : {{(16-SRQ_W){1'b0}}, srq};
-    assign use_up = c_create;
+    assign srqi_number = c_create ? new_srq : {{(16-SRQ_W){1'b0}}, srq};
     assign use_we = count && state == COUNT_SEND && (c_create ? shared : kind[0]);
     assign peer_we = state == ACT && c_connect && !cmd_asks && qp_state == `CDE_QPS_IDLE;
 
@@ -243,7 +247,7 @@ module cde_qp_ctrl #(
     wire [1:0]  unused_conn_level;
     wire [QP_W+1:0] term_level;
     reg  [1:0]  conn_pause;
-    wire        conn_bad = (conn[`CDE_CONN_QP_LSB +: 16] >> QP_W) != 16'd0 || conn[31:24] != 8'd0 ||
+    wire        conn_bad = (conn[`CDE_CONN_QP_LSB +: 16] >> QP_W) != 16'd0 || (conn & `CDE_CONN_RESERVED) != 32'd0 ||
                            conn[`CDE_CONN_EVENT_LSB +: 8] != `CDE_CONNEVENT_DISCONNECTED;
     wire        conn_missed = opr_valid && opr_code == OP_CONN && opr_old == `CDE_QPS_FREE;
     wire [3:0]  cmd_code = state == LOOK || c_modify || c_query ? OP_LOOK : c_create ? OP_CREATE : c_connect ?
@@ -273,9 +277,9 @@ module cde_qp_ctrl #(
     assign conn_take = conn_valid && (conn_bad ? !conn_missed : conn_asks && !fails);
     assign op_valid = fails || conn_asks || (cmd_asks && cmd_may && !in_use);
     assign op_code = fails ? OP_FAIL : conn_asks ? OP_CONN : cmd_code;
-    assign {op_target, op_empty} = {arg1[3:0], rx_empty};
-    assign op_qp = fail_valid ? fail_qp : kfail_valid ? kfail_qp : rfail_valid ? rfail_qp : conn_asks ? conn[QP_W-1:0] :
-                   qp;
+    assign {op_target, op_empty} = {arg1[`CDE_QP_TARGET_STATE_LSB +: 4], rx_empty};
+    assign op_qp = fail_valid ? fail_qp : kfail_valid ? kfail_qp : rfail_valid ? rfail_qp : conn_asks ?
+                   conn[`CDE_CONN_QP_LSB +: QP_W] : qp;
 
     // ---------------------------------------------------------------- outcome of the steps
     wire cmd_result = opr_valid && opr_code != OP_FAIL && opr_code != OP_CONN;
@@ -290,15 +294,11 @@ module cde_qp_ctrl #(
         .pop_valid(m_axis_term_tvalid), .pop_ready(m_axis_term_tready), .pop_data(term), .level(term_level)
     );
 
-    assign m_axis_term_tdata = {12'd0, term[QP_W +: 4], {(16-QP_W){1'b0}}, term[QP_W-1:0]};
+    assign m_axis_term_tdata[`CDE_TERM_QP_LSB +: 16] = {{(16-QP_W){1'b0}}, term[QP_W-1:0]};
+    assign m_axis_term_tdata[31:`CDE_TERM_STATE_LSB] = {12'd0, term[QP_W +: 4]};
     assign err_valid = (conn_valid && conn_bad) || conn_missed;
     assign err_cause = conn_missed ? `CDE_CAUSE_CONN_NO_QP : `CDE_CAUSE_DONE_BAD;
-    assign err_qp = conn_missed ? {{(16-QP_W){1'b0}}, opr_qp} : conn[15:0];
-
-    function [15:0] index16;
-        input [IDX_W-1:0] value;
-        index16 = {{(16-IDX_W){1'b0}}, value};
-    endfunction
+    assign err_qp = conn_missed ? {{(16-QP_W){1'b0}}, opr_qp} : conn[`CDE_CONN_QP_LSB +: 16];
 
     // While a command may end a life, the receive side stands still, so that what it says of the QP is exact.
     assign hold = state != IDLE && (c_destroy || c_set);
@@ -329,14 +329,14 @@ module cde_qp_ctrl #(
             SEND_CQ: begin
                 peeked <= !peeked;
                 no_cq <= send_cq >> CQ_W != 16'd0 || !cq_alive;
-                bad_page <= {16'd0, arg4[15:0]} >= NUM_PAGES || {{(16-PAGE_W){1'b0}}, cq_page} != arg4[15:0];
+                bad_page <= {16'd0, new_page} >= NUM_PAGES || {{(16-PAGE_W){1'b0}}, cq_page} != new_page;
                 if (peeked) state <= RECV_CQ;
             end
             RECV_CQ: begin
                 peeked <= !peeked;
                 if (peeked) begin
                     no_cq <= no_cq || recv_cq >> CQ_W != 16'd0 || !cq_alive;
-                    bad_page <= bad_page || {{(16-PAGE_W){1'b0}}, cq_page} != arg4[15:0];
+                    bad_page <= bad_page || {{(16-PAGE_W){1'b0}}, cq_page} != new_page;
                     state <= CHECK;
                 end
             end
@@ -345,10 +345,7 @@ module cde_qp_ctrl #(
                 state <= verdict != `CDE_RES_OK ? FINISH : c_create || c_modify ? SETTINGS : ACT;
                 cmd_asks <= verdict == `CDE_RES_OK && !c_create && !c_modify && !c_connect;
             end
-            SETTINGS: begin
-                cmd_asks <= 1'b1;
-                state <= ACT;
-            end
+            SETTINGS: {cmd_asks, state} <= {1'b1, ACT};
             // The peer is set before the step that connects. Only a command moves a QP out of IDLE, so that step will
             // succeed.
             ACT: if (in_use) begin
@@ -365,33 +362,36 @@ module cde_qp_ctrl #(
                 phase <= 1'b0;
                 state <= c_create || (c_destroy && opr_result == `CDE_RES_OK) ? COUNT_SEND : FINISH;
                 if (c_query) begin
-                    qc_outs[31:0] <= {peer, 4'd0, opr_new};
-                    qc_outs[63:32] <= {index16(opr_indices[`CDE_SQ_RELEASED +: IDX_W]),
-                                       index16(opr_indices[`CDE_SQ_TAIL +: IDX_W])};
-                    qc_outs[95:64] <= {index16(opr_indices[`CDE_SQ_RETIRED +: IDX_W]), index16(indicated)};
-                    qc_outs[127:96] <= {recv_cq, send_cq};
-                    qc_outs[159:128] <= {{(15-SQ_LOG2){1'b0}}, depth, {(16-PAGE_W){1'b0}}, page};
-                    qc_outs[191:160] <= holds;
-                    qc_outs[223:192] <= {{(15-RQ_LOG2){1'b0}}, recv_depth, zone};
-                    qc_outs[255:224] <= {3'd0, flag[2], 1'b0, flag[1:0], 1'b0, 5'd0, kind, {(16-SRQ_W){1'b0}}, srq};
+                    qc_outs[OUT0 + `CDE_QP_STATE_STATE_LSB +: 4] <= opr_new;
+                    qc_outs[OUT0 + `CDE_QP_STATE_PEER_LSB +: 24] <= peer;
+                    qc_outs[OUT1 + `CDE_QP_POSTED_TAIL_LSB +: IDX_W] <= opr_indices[`CDE_SQ_TAIL +: IDX_W];
+                    qc_outs[OUT1 + `CDE_QP_POSTED_RELEASED_LSB +: IDX_W] <= opr_indices[`CDE_SQ_RELEASED +: IDX_W];
+                    qc_outs[OUT2 + `CDE_QP_LEFT_INDICATED_LSB +: IDX_W] <= indicated;
+                    qc_outs[OUT2 + `CDE_QP_LEFT_RETIRED_LSB +: IDX_W] <= opr_indices[`CDE_SQ_RETIRED +: IDX_W];
+                    qc_outs[OUT3 + `CDE_QP_CQS_SEND_LSB +: CQ_W] <= known_send_cq;
+                    qc_outs[OUT3 + `CDE_QP_CQS_RECV_LSB +: CQ_W] <= known_recv_cq;
+                    qc_outs[OUT4 + `CDE_QP_OWNER_PAGE_LSB +: PAGE_W] <= page;
+                    qc_outs[OUT4 + `CDE_QP_OWNER_DEPTH_LSB +: SQ_LOG2 + 1] <= depth;
+                    qc_outs[OUT5 +: 32] <= holds;
+                    qc_outs[OUT6 + `CDE_QP_ZONE_ZONE_LSB +: 16] <= zone;
+                    qc_outs[OUT6 + `CDE_QP_ZONE_DEPTH_LSB +: RQ_LOG2 + 1] <= recv_depth;
+                    qc_outs[OUT7 + `CDE_QP_RECV_SRQ_LSB +: SRQ_W] <= srq;
+                    {qc_outs[OUT7 + `CDE_QP_RECV_GUARDED_LSB], qc_outs[OUT7 + `CDE_QP_RECV_ND1_LSB],
+                     qc_outs[OUT7 + `CDE_QP_RECV_SHARED_LSB]} <= kind;
+                    qc_outs[OUT7 + FLAG +: 5] <= {flag[2], 1'b0, flag[1:0], 1'b0};
                 end
             end
             COUNT_SEND: if (phase) state <= COUNT_RECV;
             COUNT_RECV: if (phase) state <= SETTLE;
             SETTLE: state <= FINISH;
-            FINISH: begin
-                qc_done <= 1'b1;
-                state <= IDLE;
-            end
+            FINISH: {qc_done, state} <= {1'b1, IDLE};
             default: state <= IDLE;
         endcase
         if (rst) begin
             state <= IDLE;
             qc_outs <= 256'd0;
             qc_done <= 1'b0;
-            cmd_asks <= 1'b0;
-            phase <= 1'b0;
-            conn_pause <= 2'd0;
+            {cmd_asks, phase, conn_pause} <= 4'd0;
         end
     end
 

@@ -225,18 +225,29 @@ module cde_retire #(
     wire             unkeys = g_guard && g_unkeys && g_status == 8'h00;
 
     // ---------------------------------------------------------------- the queue, and who is in front of it
-    localparam E_CONTEXT = 0, E_SET = 64, E_TYPE = E_SET + 64 + CQ_W, E_BYTES = E_TYPE + 16, E_KEY = E_BYTES + 32,
-        E_INDEX = E_KEY + 32,
-               E_READS = E_INDEX + IDX_W, E_STATUS = E_READS + IDX_W, E_QP = E_STATUS + 8, E_DONE = E_QP + QP_W,
-                   E_READ = E_DONE + 1,
-               E_SILENT = E_READ + 1, E_FAILED = E_SILENT + 1, E_UNKEYS = E_FAILED + 1, E_W = E_UNKEYS + 1;
+    localparam SET_W = `CDE_QP_RETIRE_GUARDED;       // without GUARDED
+    localparam E_CONTEXT = 0, E_SET = 64, E_TYPE = E_SET + SET_W, E_BYTES = E_TYPE + 16, E_KEY = E_BYTES + 32,
+               E_INDEX = E_KEY + 32, E_READS = E_INDEX + IDX_W, E_STATUS = E_READS + IDX_W, E_QP = E_STATUS + 8,
+               E_DONE = E_QP + QP_W, E_READ = E_DONE + 1, E_SILENT = E_READ + 1, E_FAILED = E_SILENT + 1,
+               E_UNKEYS = E_FAILED + 1, E_W = E_UNKEYS + 1;
     reg  [E_W-1:0]   queue [0:(1 << ROOM_LOG2) - 1];
     reg  [ROOM_LOG2-1:0] q_in, q_out, under_way;     // under way: fetched, not in front
     wire             q_valid = q_in != q_out;
-    wire [E_W-1:0]   g_entry = {unkeys, g_failed, g_silent, g_reads_one, g_done, g_qp, g_status, reads_next, g_index,
-        g_key,
-                                g_verb[`CDE_VERB_BYTES +: 32], g_verb[`CDE_VERB_TYPE +: 16], g_set[64+CQ_W-1:0],
-                                    g_context};
+    wire [E_W-1:0]   g_entry;
+    assign g_entry[E_CONTEXT +: 64] = g_context;
+    assign g_entry[E_SET +: SET_W] = g_set[0 +: SET_W];
+    assign g_entry[E_TYPE +: 16] = g_verb[`CDE_VERB_TYPE +: 16];
+    assign g_entry[E_BYTES +: 32] = g_verb[`CDE_VERB_BYTES +: 32];
+    assign g_entry[E_KEY +: 32] = g_key;
+    assign g_entry[E_INDEX +: IDX_W] = g_index;
+    assign g_entry[E_READS +: IDX_W] = reads_next;
+    assign g_entry[E_STATUS +: 8] = g_status;
+    assign g_entry[E_QP +: QP_W] = g_qp;
+    assign g_entry[E_DONE] = g_done;
+    assign g_entry[E_READ] = g_reads_one;
+    assign g_entry[E_SILENT] = g_silent;
+    assign g_entry[E_FAILED] = g_failed;
+    assign g_entry[E_UNKEYS] = unkeys;
     wire [E_W-1:0]   next = q_valid ? queue[q_out] : g_entry;
     wire [QP_W-1:0]  next_qp = next[E_QP +: QP_W];
     reg [NUM_QP-1:0] unsealed;               // an invalidation for a Read of this connection has failed
@@ -300,9 +311,14 @@ module cde_retire #(
     assign ri_qp = o_qp;
     assign ri_key = o[E_KEY +: 32];
     assign m_axis_cpl_tvalid = o_offer;
-    assign m_axis_cpl_tdata = {16'd0, o_status, {(24-QP_W){1'b0}}, o_qp, o[E_TYPE +: 16], 32'd0, o_good ?
-        o[E_BYTES +: 32] : 32'd0,
-                               o[E_SET + `CDE_QP_RETIRE_CONTEXT +: 64], o[E_CONTEXT +: 64]};
+    assign m_axis_cpl_tdata[`CDE_CQE_CONTEXT_LSB +: 64] = o[E_CONTEXT +: 64];
+    assign m_axis_cpl_tdata[`CDE_CQE_QP_CONTEXT_LSB +: 64] = o[E_SET + `CDE_QP_RETIRE_CONTEXT +: 64];
+    assign m_axis_cpl_tdata[`CDE_CQE_BYTES_LSB +: 32] = o_good ? o[E_BYTES +: 32] : 32'd0;
+    assign m_axis_cpl_tdata[`CDE_CQE_TOKEN_LSB +: 32] = 32'd0;
+    assign m_axis_cpl_tdata[`CDE_CQE_TYPE_LSB +: 16] = o[E_TYPE +: 16];
+    assign m_axis_cpl_tdata[`CDE_CQE_QP_LSB +: 24] = {{(24-QP_W){1'b0}}, o_qp};
+    assign m_axis_cpl_tdata[`CDE_CQE_STATUS_LSB +: 8] = o_status;
+    assign m_axis_cpl_tdata[255:`CDE_CQE_FLAGS_LSB] = 16'd0;
     assign m_axis_cpl_tdest = {{(16-CQ_W){1'b0}}, o_cq};
     assign m_axis_cpl_tuser = o[E_SILENT] && o_good;
     assign ret_we = taken;
@@ -326,11 +342,11 @@ module cde_retire #(
     always @(posedge clk) begin
         trace_valid <= taken && !rst;
         trace_data <= 256'd0;
-        trace_data[7:0] <= `CDE_TRC_RETIRE;
-        trace_data[8 +: QP_W] <= o_qp;
-        trace_data[63:32] <= {m_axis_cpl_tdest, 6'd0, !o[E_DONE], m_axis_cpl_tuser, o_status};
-        trace_data[159:64] <= shown(o_index, o_failed);
-        trace_data[255:160] <= shown(ret_index, o_failed || !o_good);
+        trace_data[`CDE_TRACE_OP_LSB +: 8] <= `CDE_TRC_RETIRE;
+        trace_data[`CDE_TRACE_CQ_LSB +: QP_W] <= o_qp;
+        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= {m_axis_cpl_tdest, 6'd0, !o[E_DONE], m_axis_cpl_tuser, o_status};
+        trace_data[`CDE_TRACE_OLD_LSB +: 96] <= shown(o_index, o_failed);
+        trace_data[`CDE_TRACE_NEW_LSB +: 96] <= shown(ret_index, o_failed || !o_good);
     end
 
 `ifdef FORMAL

@@ -23,28 +23,13 @@ module cde_verb (
     wire [7:0]  inline_bytes = post[`CDE_POST_INLINE_BYTES_LSB +: 8];
     wire        is_inline = post[`CDE_POST_INLINE_LSB];
 
-    // {known, kind, carries bytes, least and most segments, most inline bytes, exact, exact length, flags, result type}
-    reg [80:0] row;
-
-    always @* begin
-        case (opcode)
-            `include "cde_verbs.vh"
-            default: row = 81'd0;
-        endcase
-    end
+    // The row of the table, and its fields: row_*.
+    `include "cde_verbs.vh"
 
     wire        unused_post = &{1'b0, post};
-    wire        known = row[80];
-    wire        counts = row[77];
-    wire [1:0]  least_segments = row[76:75];
-    wire [1:0]  most_segments = row[74:73];
-    wire [7:0]  most_inline = row[72:65];
-    wire        exact = row[64];
-    wire [31:0] exact_length = row[63:32];
-    wire [15:0] allowed = row[31:16];
 
-    assign kind = row[79:78];
-    assign result_type = row[15:0];
+    assign kind = row_kind;
+    assign result_type = row_result_type;
 
     // ---------------------------------------------------------------- length
     wire [33:0] length0 = segments != 8'd0 ? {2'd0, post[`CDE_POST_SLOT0_LSB + `CDE_SEGMENT_LENGTH_LSB +: 32]} : 34'd0;
@@ -52,19 +37,23 @@ module cde_verb (
     wire [33:0] length2 = segments > 8'd2 ? {2'd0, post[`CDE_POST_SLOT2_LSB + `CDE_SEGMENT_LENGTH_LSB +: 32]} : 34'd0;
     wire [33:0] sum = length0 + length1 + length2;
     wire        too_long = sum > 34'h0_8000_0000;
-    wire        too_much = is_inline ? inline_bytes > most_inline : inline_bytes != 8'd0 || too_long;
+    wire        too_much = is_inline ? inline_bytes > row_most_inline : inline_bytes != 8'd0 || too_long;
 
     wire [33:0] length = is_inline ? {26'd0, inline_bytes} : sum;
-    wire        missing = !is_inline && segments < {6'd0, least_segments};
-    wire        wrong = missing || (exact && length != {2'd0, exact_length});
+    wire        missing = !is_inline && segments < {6'd0, row_least_segments};
+    wire        wrong = missing || (row_exact && length != {2'd0, row_exact_length});
 
-    assign bytes = counts ? length[31:0] : 32'd0;
+    assign bytes = row_counts ? length[31:0] : 32'd0;
+
+    // Of the bits of remote write one is that of local write.
+    wire        remote_write_alone = (flags & `CDE_POSTFLAG_ALLOW_REMOTE_WRITE) ==
+                                     (`CDE_POSTFLAG_ALLOW_REMOTE_WRITE & ~`CDE_POSTFLAG_ALLOW_LOCAL_WRITE);
 
     always @* begin
-        if (post[63:56] != 8'd0) cause = `CDE_CAUSE_RESERVED_BITS;
-        else if (!known) cause = `CDE_CAUSE_BAD_OPCODE;
-        else if ((flags & ~allowed) != 16'd0 || (flags[5] && !flags[4])) cause = `CDE_CAUSE_BAD_FLAGS;
-        else if (segments > (is_inline ? 8'd0 : {6'd0, most_segments})) cause = `CDE_CAUSE_TOO_MANY_SEGMENTS;
+        if ((post & `CDE_POST_RESERVED) != 512'd0) cause = `CDE_CAUSE_RESERVED_BITS;
+        else if (!row_known) cause = `CDE_CAUSE_BAD_OPCODE;
+        else if ((flags & ~row_flags) != 16'd0 || remote_write_alone) cause = `CDE_CAUSE_BAD_FLAGS;
+        else if (segments > (is_inline ? 8'd0 : {6'd0, row_most_segments})) cause = `CDE_CAUSE_TOO_MANY_SEGMENTS;
         else if (too_much || wrong) cause = `CDE_CAUSE_BAD_LENGTH;
         else cause = 8'h00;
     end

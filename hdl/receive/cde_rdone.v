@@ -97,11 +97,13 @@ module cde_rdone #(
     wire              self_now = own_valid && (!s_axis_rdone_tvalid || own_next);
     wire              own_take = room && self_now;
     wire              arrives = room && (own_valid || s_axis_rdone_tvalid);
-    wire [63:0]       self_data = {24'd0, `CDE_CQESTATUS_CANCELED, {(16-IDX_W){1'b0}}, own_tag, {(16-QP_W){1'b0}},
-                                   own_qp};
+    wire [63:0]       self_data;
 
     // Seven flushes can be on their way when the level is looked at.
     assign self_room = own_level <= 5'd8;
+    assign self_data[`CDE_RDONE_QP_LSB +: 16] = {{(16-QP_W){1'b0}}, own_qp};
+    assign self_data[`CDE_RDONE_TAG_LSB +: 16] = {{(16-IDX_W){1'b0}}, own_tag};
+    assign self_data[63:`CDE_RDONE_STATUS_LSB] = {24'd0, `CDE_CQESTATUS_CANCELED};
     // As self_now is while a report is offered.
     assign s_axis_rdone_tready = room && !(own_valid && own_next);
 
@@ -116,15 +118,16 @@ module cde_rdone #(
     reg               p1_self, p2_self, p3_self, d_self;
     reg               p2_bad, p3_bad, d_bad;
     reg  [63:0]       p1;
-    reg  [39:0]       p2, p3, d;             // status, tag, QP
-    wire [QP_W-1:0]   p1_qp = p1[QP_W-1:0];
-    wire              malformed = (p1[`CDE_RDONE_QP_LSB +: 16] >> QP_W) != 16'd0 || p1[63:40] != 24'd0;
+    localparam REPORT_W = `CDE_RDONE_STATUS_LSB + `CDE_RDONE_STATUS_W;
+    reg  [REPORT_W-1:0] p2, p3, d;           // without what is reserved
+    wire [QP_W-1:0]   p1_qp = p1[`CDE_RDONE_QP_LSB +: QP_W];
+    wire              malformed = (p1[`CDE_RDONE_QP_LSB +: 16] >> QP_W) != 16'd0 || (p1 & `CDE_RDONE_RESERVED) != 64'd0;
 
     always @(posedge clk) begin
         {p1_valid, p2_valid, p3_valid, d_valid} <= {arrives, p1_valid, p2_valid, p3_valid} & {4{!rst}};
         {p1_self, p2_self, p3_self, d_self} <= {self_now, p1_self, p2_self, p3_self};
         p1 <= self_now ? self_data : s_axis_rdone_tdata;
-        {p2, p3, d} <= {p1[39:0], p2, p3};
+        {p2, p3, d} <= {p1[REPORT_W-1:0], p2, p3};
         {p2_bad, p3_bad, d_bad} <= {malformed, p2_bad, p3_bad};
         if (arrives) own_next <= !self_now;
         if (rst) own_next <= 1'b0;
@@ -142,7 +145,7 @@ module cde_rdone #(
         {t1_total, t2_total, t3_total} <= {taken_total, t1_total, t2_total};
     end
 
-    wire [QP_W-1:0]   d_qp = d[QP_W-1:0];
+    wire [QP_W-1:0]   d_qp = d[`CDE_RDONE_QP_LSB +: QP_W];
     wire [15:0]       tag = d[`CDE_RDONE_TAG_LSB +: 16];
     wire [IDX_W-1:0]  reported, taken;
     wire [`CDE_TAKEN_W-1:0] record;
@@ -202,16 +205,31 @@ module cde_rdone #(
     end
 
     // ---------------------------------------------------------------- the queue of good ones, who is in front of it
+    // Contexts: COOKIE that of the post, WINDOW that of the window, CONTEXT that of the QP.
     localparam E_COOKIE = 0, E_WINDOW = 64, E_CONTEXT = 128, E_BYTES = 192, E_TOKEN = 224, E_STATUS = 256,
                E_QP = 264, E_CQ = E_QP + QP_W, E_SRQ = E_CQ + CQ_W, E_INDEX = E_SRQ + SRQ_W, E_SHARED = E_INDEX + IDX_W,
                E_SELF = E_SHARED + 1, E_SOLICITED = E_SELF + 1, E_INVALIDATE = E_SOLICITED + 1,
                E_UNASKED = E_INVALIDATE + 1, E_QUIET = E_UNASKED + 1, E_SHOWS = E_QUIET + 1, E_TWO = E_SHOWS + 1,
                E_W = E_TWO + 1;
-    wire [E_W-1:0]   d_entry = {two, shows, quiet, waits && !solicited, invalidate, solicited, d_self, shared, reported,
-                                record[`CDE_TAKEN_SRQ +: SRQ_W], settings[`CDE_RQ_DONE_CQ +: CQ_W], d_qp, status,
-                                record[`CDE_TAKEN_TOKEN +: 32], success ? record[`CDE_TAKEN_BYTES +: 32] : 32'd0,
-                                settings[`CDE_RQ_DONE_CONTEXT +: 64], record[`CDE_TAKEN_WINDOW +: 64],
-                                record[`CDE_TAKEN_CONTEXT +: 64]};
+    wire [E_W-1:0]   d_entry;
+    assign d_entry[E_COOKIE +: 64] = record[`CDE_TAKEN_CONTEXT +: 64];
+    assign d_entry[E_WINDOW +: 64] = record[`CDE_TAKEN_WINDOW +: 64];
+    assign d_entry[E_CONTEXT +: 64] = settings[`CDE_RQ_DONE_CONTEXT +: 64];
+    assign d_entry[E_BYTES +: 32] = success ? record[`CDE_TAKEN_BYTES +: 32] : 32'd0;
+    assign d_entry[E_TOKEN +: 32] = record[`CDE_TAKEN_TOKEN +: 32];
+    assign d_entry[E_STATUS +: 8] = status;
+    assign d_entry[E_QP +: QP_W] = d_qp;
+    assign d_entry[E_CQ +: CQ_W] = settings[`CDE_RQ_DONE_CQ +: CQ_W];
+    assign d_entry[E_SRQ +: SRQ_W] = record[`CDE_TAKEN_SRQ +: SRQ_W];
+    assign d_entry[E_INDEX +: IDX_W] = reported;
+    assign d_entry[E_SHARED] = shared;
+    assign d_entry[E_SELF] = d_self;
+    assign d_entry[E_SOLICITED] = solicited;
+    assign d_entry[E_INVALIDATE] = invalidate;
+    assign d_entry[E_UNASKED] = waits && !solicited;
+    assign d_entry[E_QUIET] = quiet;
+    assign d_entry[E_SHOWS] = shows;
+    assign d_entry[E_TWO] = two;
     reg  [E_W-1:0]   queue [0:(1 << PLACES_LOG2) - 1];
     reg  [PLACES_LOG2-1:0] q_in, q_out, under_way;   // under way: taken, neither refused nor in front
     wire             q_valid = q_in != q_out;
@@ -251,14 +269,20 @@ module cde_rdone #(
     wire [QP_W-1:0]  o_qp = o[E_QP +: QP_W];
     wire [CQ_W-1:0]  cq = o[E_CQ +: CQ_W];
     wire [31:0]      token = o[E_TOKEN +: 32];
+    wire             of_window = first;               // the invalidate result, not the receive result
 
     assign m_axis_cpl_tvalid = o_valid;
     assign m_axis_cpl_tuser = first && !o[E_SHOWS];
-    assign m_axis_cpl_tdata = first ? {14'd0, o[E_UNASKED], 1'b0, 8'h00, {(24-QP_W){1'b0}}, o_qp,
-                                       `CDE_CQETYPE_INVALIDATE, token, 32'd0, o[E_CONTEXT +: 64], o[E_WINDOW +: 64]}
-                                    : {14'd0, o[E_QUIET], o[E_SOLICITED], o[E_STATUS +: 8], {(24-QP_W){1'b0}}, o_qp,
-                                       o[E_INVALIDATE] && !o[E_TWO], 15'h0001, o[E_TWO] ? 32'd0 : token,
-                                       o[E_BYTES +: 32], o[E_CONTEXT +: 64], o[E_COOKIE +: 64]};
+    assign m_axis_cpl_tdata[`CDE_CQE_CONTEXT_LSB +: 64] = of_window ? o[E_WINDOW +: 64] : o[E_COOKIE +: 64];
+    assign m_axis_cpl_tdata[`CDE_CQE_QP_CONTEXT_LSB +: 64] = o[E_CONTEXT +: 64];
+    assign m_axis_cpl_tdata[`CDE_CQE_BYTES_LSB +: 32] = of_window ? 32'd0 : o[E_BYTES +: 32];
+    assign m_axis_cpl_tdata[`CDE_CQE_TOKEN_LSB +: 32] = of_window || !o[E_TWO] ? token : 32'd0;
+    assign m_axis_cpl_tdata[`CDE_CQE_TYPE_LSB +: 16] = of_window ? `CDE_CQETYPE_INVALIDATE :
+        o[E_INVALIDATE] && !o[E_TWO] ? `CDE_CQETYPE_RECEIVE_AND_INVALIDATE : `CDE_CQETYPE_RECEIVE;
+    assign m_axis_cpl_tdata[`CDE_CQE_QP_LSB +: 24] = {{(24-QP_W){1'b0}}, o_qp};
+    assign m_axis_cpl_tdata[`CDE_CQE_STATUS_LSB +: 8] = of_window ? `CDE_CQESTATUS_SUCCESS : o[E_STATUS +: 8];
+    assign m_axis_cpl_tdata[`CDE_CQE_SOLICITED_LSB] = !of_window && o[E_SOLICITED];
+    assign m_axis_cpl_tdata[255:`CDE_CQE_UNSIGNALLED_LSB] = {14'd0, of_window ? o[E_UNASKED] : o[E_QUIET]};
     assign m_axis_cpl_tdest = {{(16-CQ_W){1'b0}}, cq};
     assign more = first;
 
@@ -292,11 +316,11 @@ module cde_rdone #(
         completed_total <= completed_now + ONE;
         trace_valid <= done_we && !rst;
         trace_data <= 256'd0;
-        trace_data[7:0] <= `CDE_TRC_RECEIVE;
-        trace_data[8 +: QP_W] <= done_qp;
-        trace_data[63:32] <= {{(16-CQ_W){1'b0}}, n_cq, 6'd0, n_self, n_shared, n_status};
-        trace_data[64 +: IDX_W] <= n_index;
-        trace_data[160 +: IDX_W] <= done_total;
+        trace_data[`CDE_TRACE_OP_LSB +: 8] <= `CDE_TRC_RECEIVE;
+        trace_data[`CDE_TRACE_CQ_LSB +: QP_W] <= done_qp;
+        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= {{(16-CQ_W){1'b0}}, n_cq, 6'd0, n_self, n_shared, n_status};
+        trace_data[`CDE_TRACE_OLD_LSB + `CDE_CSTATE_REPORTED_LSB +: IDX_W] <= n_index;
+        trace_data[`CDE_TRACE_NEW_LSB + `CDE_CSTATE_REPORTED_LSB +: IDX_W] <= done_total;
     end
 
 `ifdef FORMAL

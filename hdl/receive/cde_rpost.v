@@ -107,9 +107,10 @@ module cde_rpost #(
     wire             a_shared = op_valid ? op_queue[QP_W] : post_kind != 2'd1;
     wire [QP_W:0]    a_queue = op_valid ? op_queue : {a_shared, a_number[QP_W-1:0]};
     wire [7:0]       a_segments = post_data[`CDE_RPOST_SEGMENTS_LSB +: 8];
+    wire [15:0]      a_index = post_word[`CDE_SRQ_DB_INDEX_LSB +: 16];
     wire             a_reserved = post_kind == 2'd3
-                                ? post_word[63:48] != 16'd0 || (post_word[31:0] >> IDX_W) != 32'd0
-                                : post_data[7:0] != 8'd0 || post_data[31:16] != 16'd0 || post_data[63:48] != 16'd0;
+                                ? (post_word & `CDE_SRQ_DB_RESERVED) != 64'd0 || (a_index >> IDX_W) != 16'd0
+                                : (post_data & `CDE_RPOST_RESERVED) != 512'd0;
     wire [2:0]       a_used = {a_segments > 8'd2, a_segments > 8'd1, a_segments != 8'd0};
 
     wire [127:0]     a_slot0 = post_data[`CDE_RPOST_SLOT0_LSB +: 128];
@@ -149,7 +150,7 @@ module cde_rpost #(
         b_data[`CDE_BUFFER_CONTEXT +: 64] <= post_data[`CDE_RPOST_CONTEXT_LSB +: 64];
         {s_data, t_data, r_data, c_data} <= {b_data, s_data, t_data, r_data};
         {b_value, s_value, t_value, r_value, c_value} <=
-            {op_valid ? op_size : post_word[IDX_W-1:0], b_value, s_value, t_value, r_value};
+            {op_valid ? op_size : a_index[IDX_W-1:0], b_value, s_value, t_value, r_value};
     end
 
     // ---------------------------- stages B and S: settings and regions known, state is read
@@ -308,12 +309,12 @@ module cde_rpost #(
         opr_indices[`CDE_RQ_SIZE +: IDX_W] <= st_next[ST_SIZE +: IDX_W];
         trace_valid <= ((post && mine) || reaps || start || resizes) && !rst;
         trace_data <= 256'd0;
-        trace_data[7:0] <= post ? `CDE_TRC_RECV_POST : reap ? `CDE_TRC_REAP : `CDE_TRC_RECV_SIZE;
-        trace_data[8 +: QP_W] <= c_queue[QP_W-1:0];
-        trace_data[63:32] <= reap ? 32'd0 : {23'd0, shared, post ? cause : {7'd0, start}};
-        if (reap) trace_data[32 +: IDX_W] <= c_value;
-        trace_data[159:64] <= shown(st, shared, freed);
-        trace_data[255:160] <= shown(st_next, shared, freed);
+        trace_data[`CDE_TRACE_OP_LSB +: 8] <= post ? `CDE_TRC_RECV_POST : reap ? `CDE_TRC_REAP : `CDE_TRC_RECV_SIZE;
+        trace_data[`CDE_TRACE_CQ_LSB +: QP_W] <= c_queue[QP_W-1:0];
+        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= reap ? 32'd0 : {23'd0, shared, post ? cause : {7'd0, start}};
+        if (reap) trace_data[`CDE_TRACE_OPERAND_LSB +: IDX_W] <= c_value;
+        trace_data[`CDE_TRACE_OLD_LSB +: 96] <= shown(st, shared, freed);
+        trace_data[`CDE_TRACE_NEW_LSB +: 96] <= shown(st_next, shared, freed);
     end
 
 endmodule

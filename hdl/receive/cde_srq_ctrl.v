@@ -70,8 +70,12 @@ module cde_srq_ctrl #(
     ACT = 3'd6, ACT_WAIT = 3'd7;
     localparam [31:0] SLOTS = 32'd1 << SRQ_LOG2;
 
-    wire [31:0] arg0 = qc_args[31:0], arg1 = qc_args[63:32], arg2 = qc_args[95:64];
-    wire        unused_args = &{1'b0, qc_args[255:96]};
+    wire [31:0] arg0, arg1, arg2;
+    wire [159:0] unused_args;
+    localparam OUT0 = 0, OUT1 = 32, OUT2 = 64, OUT3 = 96, OUT4 = 128, OUT5 = 160;
+    assign {unused_args, arg2, arg1, arg0} = qc_args;
+    wire [15:0] new_value = arg1[`CDE_SRQ_VALUE_VALUE_LSB +: 16];    // size or watermark; a new queue's size, too
+    wire [15:0] new_zone = arg1[`CDE_SRQ_SIZE_ZONE_LSB +: 16], new_page = arg2[`CDE_SRQ_OWNER_PAGE_LSB +: 16];
     wire        c_create = qc_command == `CDE_CMD_CREATE_SRQ, c_resize = qc_command == `CDE_CMD_RESIZE_SRQ;
     wire        c_mark = qc_command == `CDE_CMD_SET_SRQ_WATERMARK, c_query = qc_command == `CDE_CMD_QUERY_SRQ;
     wire        c_destroy = qc_command == `CDE_CMD_DESTROY_SRQ;
@@ -102,8 +106,8 @@ module cde_srq_ctrl #(
     wire [15:0]    mark = line[`CDE_SRQ_LINE_MARK +: 16];
     wire           far = arg0 >= NUM_SRQ;
     wire           exists = srq_live[srq];
-    wire [31:0]    new_size = {16'd0, arg1[15:0]};
-    wire           reserved = ((c_resize || c_mark) && arg1[31:16] != 16'd0);
+    wire [31:0]    new_size = {16'd0, new_value};
+    wire           reserved = (c_resize || c_mark) && (arg1 & `CDE_SRQ_VALUE_RESERVED) != 32'd0;
     reg  [7:0]     verdict;
 
     function [15:0] index16;
@@ -120,9 +124,9 @@ module cde_srq_ctrl #(
         else if (!c_create && !exists) verdict = `CDE_RES_NO_OBJECT;
         else if (c_create && exists) verdict = `CDE_RES_EXISTS;
         else if ((c_create || c_resize) && (new_size == 32'd0 || new_size > SLOTS)) verdict = `CDE_RES_BAD_SIZE;
-        else if (c_mark && arg1[15:0] > index16(size)) verdict = `CDE_RES_BAD_SIZE;
-        else if (c_create && {16'd0, arg2[15:0]} >= NUM_PAGES) verdict = `CDE_RES_BAD_PAGE;
-        else if (c_resize && arg1[15:0] < mark) verdict = `CDE_RES_TOO_SMALL;
+        else if (c_mark && new_value > index16(size)) verdict = `CDE_RES_BAD_SIZE;
+        else if (c_create && {16'd0, new_page} >= NUM_PAGES) verdict = `CDE_RES_BAD_PAGE;
+        else if (c_resize && new_value < mark) verdict = `CDE_RES_TOO_SMALL;
         else if (c_destroy && uses != {(QP_W + 1){1'b0}}) verdict = `CDE_RES_IN_USE;
         else if (c_destroy && ev_waits[srq]) verdict = `CDE_RES_BUSY;
         else verdict = `CDE_RES_OK;
@@ -134,13 +138,13 @@ module cde_srq_ctrl #(
     assign op_srq = srq;
     assign rp_valid = asks && (state == PEEK || (state == ACT && acts_post));
     assign rp_code = looks ? RP_LOOK : c_create ? RP_START : RP_SIZE;
-    assign rp_size = arg1[IDX_W-1:0];
+    assign rp_size = new_value[IDX_W-1:0];
     assign tk_valid = asks && (state == LOOK || (state == ACT && !acts_post));
     assign tk_code = looks ? TK_LOOK : c_mark ? TK_MARK : TK_CLEAR;
-    assign tk_mark = arg1[15:0];
+    assign tk_mark = new_value;
     assign set_we = state == CHECK && verdict == `CDE_RES_OK && c_create;
-    assign set_data[`CDE_SRQ_SET_PAGE +: PAGE_W] = arg2[PAGE_W-1:0];
-    assign set_data[`CDE_SRQ_SET_ZONE +: 16] = arg1[31:16];
+    assign set_data[`CDE_SRQ_SET_PAGE +: PAGE_W] = new_page[PAGE_W-1:0];
+    assign set_data[`CDE_SRQ_SET_ZONE +: 16] = new_zone;
 
     always @(posedge clk) begin
         qc_done <= 1'b0;
@@ -177,16 +181,23 @@ module cde_srq_ctrl #(
                     state <= IDLE;
                 end else begin
                     state <= ACT;
-                    if (c_create) info[srq] <= {arg2[31:16], arg1[31:16], arg2[PAGE_W-1:0]};
+                    if (c_create) info[srq] <= {arg2[`CDE_SRQ_OWNER_VECTOR_LSB +: 16], new_zone, new_page[PAGE_W-1:0]};
                     if (c_destroy) srq_live[srq] <= 1'b0;
                 end
                 if (verdict == `CDE_RES_OK && c_query) begin
-                    qc_outs[31:0] <= {index16(outstanding), index16(available)};
-                    qc_outs[63:32] <= {index16(reaped), index16(tail)};
-                    qc_outs[95:64] <= {mark, index16(completed)};
-                    qc_outs[127:96] <= {{(15-QP_W){1'b0}}, uses, 14'd0, ev_waits[srq], line[`CDE_SRQ_LINE_ARMED]};
-                    qc_outs[159:128] <= {mine[INFO_ZONE +: 16], index16(size)};
-                    qc_outs[191:160] <= {mine[INFO_VECTOR +: 16], {(16-PAGE_W){1'b0}}, mine[INFO_PAGE +: PAGE_W]};
+                    qc_outs[OUT0 + `CDE_SRQ_BUFFERS_AVAILABLE_LSB +: IDX_W] <= available;
+                    qc_outs[OUT0 + `CDE_SRQ_BUFFERS_OUTSTANDING_LSB +: IDX_W] <= outstanding;
+                    qc_outs[OUT1 + `CDE_SRQ_ENDS_TAIL_LSB +: IDX_W] <= tail;
+                    qc_outs[OUT1 + `CDE_SRQ_ENDS_REAPED_LSB +: IDX_W] <= reaped;
+                    qc_outs[OUT2 + `CDE_SRQ_DONE_COMPLETED_LSB +: IDX_W] <= completed;
+                    qc_outs[OUT2 + `CDE_SRQ_DONE_WATERMARK_LSB +: 16] <= mark;
+                    qc_outs[OUT3 + `CDE_SRQ_STATE_ARMED_LSB] <= line[`CDE_SRQ_LINE_ARMED];
+                    qc_outs[OUT3 + `CDE_SRQ_STATE_WAITS_LSB] <= ev_waits[srq];
+                    qc_outs[OUT3 + `CDE_SRQ_STATE_USERS_LSB +: QP_W + 1] <= uses;
+                    qc_outs[OUT4 + `CDE_SRQ_SIZE_SIZE_LSB +: IDX_W] <= size;
+                    qc_outs[OUT4 + `CDE_SRQ_SIZE_ZONE_LSB +: 16] <= mine[INFO_ZONE +: 16];
+                    qc_outs[OUT5 + `CDE_SRQ_OWNER_PAGE_LSB +: PAGE_W] <= mine[INFO_PAGE +: PAGE_W];
+                    qc_outs[OUT5 + `CDE_SRQ_OWNER_VECTOR_LSB +: 16] <= mine[INFO_VECTOR +: 16];
                 end
             end
             ACT: if (acts_post ? rp_ready : tk_ready) begin
@@ -195,7 +206,7 @@ module cde_srq_ctrl #(
             end
             ACT_WAIT: if (acts_post ? rpr_valid : tkr_valid) begin
                 if (c_create) begin
-                    qc_outs[15:0] <= index16(rpr_indices[`CDE_RQ_TAIL +: IDX_W]);
+                    qc_outs[OUT0 +: IDX_W] <= rpr_indices[`CDE_RQ_TAIL +: IDX_W];
                     srq_live[srq] <= 1'b1;
                 end
                 if (c_resize && !rpr_ok) qc_result <= `CDE_RES_TOO_SMALL;

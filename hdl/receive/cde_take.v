@@ -144,10 +144,10 @@ module cde_take #(
     assign flush_take = flushes;
     assign s_axis_rreq_tready = free && room && !flushes && !hold;
 
-    wire [QP_W-1:0] a_qp = flushes ? flush_qp : s_axis_rreq_tdata[QP_W-1:0];
-    wire            a_bad = (s_axis_rreq_tdata[15:0] >> QP_W) != 16'd0 || s_axis_rreq_tdata[31:18] != 14'd0 ||
-                            s_axis_rreq_tdata[127:96] != 32'd0 || (!s_axis_rreq_tdata[`CDE_RREQ_INVALIDATE_LSB] &&
-                             s_axis_rreq_tdata[`CDE_RREQ_TOKEN_LSB +: 32] != 32'd0);
+    wire [15:0]     a_name = s_axis_rreq_tdata[`CDE_RREQ_QP_LSB +: 16];
+    wire [QP_W-1:0] a_qp = flushes ? flush_qp : a_name[QP_W-1:0];
+    wire            a_bad = (a_name >> QP_W) != 16'd0 || (s_axis_rreq_tdata & `CDE_RREQ_RESERVED) != 128'd0 ||
+        (!s_axis_rreq_tdata[`CDE_RREQ_INVALIDATE_LSB] && s_axis_rreq_tdata[`CDE_RREQ_TOKEN_LSB +: 32] != 32'd0);
 
     // B: which queue, credit asked for. S: the state is read. C: decided.
     reg              b_req, s_req, t_req, r_req, c_req, d_req, e_req;
@@ -173,7 +173,7 @@ module cde_take #(
         {b_mark, s_mark, t_mark, r_mark, c_mark} <= {op_mark, b_mark, s_mark, t_mark, r_mark};
         {b_qp, s_qp, t_qp, r_qp, c_qp, d_qp, e_qp} <= {a_qp, b_qp, s_qp, t_qp, r_qp, c_qp, d_qp};
         {b_name, s_name, t_name, r_name, c_name, d_name, e_name} <=
-            {s_axis_rreq_tdata[15:0], b_name, s_name, t_name, r_name, c_name, d_name};
+            {a_name, b_name, s_name, t_name, r_name, c_name, d_name};
         {b_bad, s_bad, t_bad, r_bad, c_bad} <= {a_bad && !flushes, b_bad, s_bad, t_bad, r_bad};
         b_msg[MSG_SOLICITED] <= !flushes && s_axis_rreq_tdata[`CDE_RREQ_SOLICITED_LSB];
         b_msg[MSG_INVALIDATE] <= !flushes && s_axis_rreq_tdata[`CDE_RREQ_INVALIDATE_LSB];
@@ -385,12 +385,13 @@ module cde_take #(
         opr_state <= line_next;
         trace_valid <= (may || drop || marks) && !rst;
         trace_data <= 256'd0;
-        trace_data[7:0] <= c_op ? `CDE_TRC_WATERMARK : `CDE_TRC_TAKE;
-        trace_data[23:8] <= c_op ? srq_16 : {{(16-QP_W){1'b0}}, c_qp};
-        trace_data[63:32] <= c_op ? {15'd0, event_now, c_mark}
+        trace_data[`CDE_TRACE_OP_LSB +: 8] <= c_op ? `CDE_TRC_WATERMARK : `CDE_TRC_TAKE;
+        trace_data[`CDE_TRACE_CQ_LSB +: 16] <= c_op ? srq_16 : {{(16-QP_W){1'b0}}, c_qp};
+        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= c_op ? {15'd0, event_now, c_mark}
                                   : {c_shared ? srq_16 : 16'd0, 9'd0, event_now, drop, c_shared, step_code};
-        trace_data[159:64] <= shown(c_op ? {IDX_W{1'b0}} : taken, line, c_shared);
-        trace_data[255:160] <= shown(c_op ? {IDX_W{1'b0}} : taken_we ? taken_total : taken, line_next, c_shared);
+        trace_data[`CDE_TRACE_OLD_LSB +: 96] <= shown(c_op ? {IDX_W{1'b0}} : taken, line, c_shared);
+        trace_data[`CDE_TRACE_NEW_LSB +: 96] <=
+            shown(c_op ? {IDX_W{1'b0}} : taken_we ? taken_total : taken, line_next, c_shared);
         if (rst) flushing <= {NUM_QP{1'b0}};
     end
 

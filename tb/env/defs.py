@@ -808,6 +808,224 @@ KSTATE: Final = Layout(
     Field("region", 67, 12),
 )
 
+# CQs of a QP: ARG3 of CREATE_QP.
+QP_CQS: Final = Layout(
+    "QP_CQS",
+    32,
+    Field("send", 0, 16),
+    Field("recv", 16, 16),
+)
+
+# Owner page and depth of a QP: ARG4 of CREATE_QP.
+QP_OWNER: Final = Layout(
+    "QP_OWNER",
+    32,
+    Field("page", 0, 16),
+    Field("depth", 16, 16),
+)
+
+# Limits of deferral of a QP: ARG5 of CREATE_QP and MODIFY_QP.
+QP_HOLDS: Final = Layout(
+    "QP_HOLDS",
+    32,
+    Field("watermark", 0, 16),
+    Field("age", 16, 16),
+)
+
+# Peer of a QP: ARG1 of CONNECT_QP.
+QP_PEER: Final = Layout(
+    "QP_PEER",
+    32,
+    Field("qp", 0, 24),
+)
+
+# New state of a QP: ARG1 of SET_QP_STATE.
+QP_TARGET: Final = Layout(
+    "QP_TARGET",
+    32,
+    Field("state", 0, 4),
+)
+
+# State and peer of a QP: OUT0 of QUERY_QP.
+QP_STATE: Final = Layout(
+    "QP_STATE",
+    32,
+    Field("state", 0, 4),
+    Field("peer", 8, 24),
+)
+
+# Posted requests of a QP: OUT1 of QUERY_QP.
+QP_POSTED: Final = Layout(
+    "QP_POSTED",
+    32,
+    Field("tail", 0, 16),
+    Field("released", 16, 16),
+)
+
+# Requests of a QP that have left: OUT2 of QUERY_QP.
+QP_LEFT: Final = Layout(
+    "QP_LEFT",
+    32,
+    Field("indicated", 0, 16),
+    Field("retired", 16, 16),
+)
+
+# Size and zone of an SRQ: ARG1 of CREATE_SRQ.
+SRQ_SIZE: Final = Layout(
+    "SRQ_SIZE",
+    32,
+    Field("size", 0, 16),
+    Field("zone", 16, 16),
+)
+
+# Owner page and vector of an SRQ: ARG2 of CREATE_SRQ.
+SRQ_OWNER: Final = Layout(
+    "SRQ_OWNER",
+    32,
+    Field("page", 0, 16),
+    Field("vector", 16, 16),
+)
+
+# New size of an SRQ, or its watermark: ARG1 of RESIZE_SRQ and SET_SRQ_WATERMARK.
+SRQ_VALUE: Final = Layout(
+    "SRQ_VALUE",
+    32,
+    Field("value", 0, 16),
+)
+
+# Buffers of an SRQ: OUT0 of QUERY_SRQ.
+SRQ_BUFFERS: Final = Layout(
+    "SRQ_BUFFERS",
+    32,
+    Field("available", 0, 16),
+    Field("outstanding", 16, 16),
+)
+
+# Ends of an SRQ: OUT1 of QUERY_SRQ.
+SRQ_ENDS: Final = Layout(
+    "SRQ_ENDS",
+    32,
+    Field("tail", 0, 16),
+    Field("reaped", 16, 16),
+)
+
+# Completed buffers and watermark of an SRQ: OUT2 of QUERY_SRQ.
+SRQ_DONE: Final = Layout(
+    "SRQ_DONE",
+    32,
+    Field("completed", 0, 16),
+    Field("watermark", 16, 16),
+)
+
+# State of an SRQ: OUT3 of QUERY_SRQ.
+SRQ_STATE: Final = Layout(
+    "SRQ_STATE",
+    32,
+    Field("armed", 0, 1),
+    Field("waits", 1, 1),
+    Field("users", 16, 16),
+)
+
+# Ring: ARG3 of RESIZE_EQ and RESIZE_CQ.
+RING: Final = Layout(
+    "RING",
+    32,
+    Field("log2", 0, 5),
+)
+
+# Ring and vector of an EQ: ARG3 of CREATE_EQ.
+EQ_RING: Final = Layout(
+    "EQ_RING",
+    32,
+    Field("log2", 0, 5),
+    Field("vector", 16, 16),
+)
+
+# Vector of an EQ: ARG3 of MODIFY_EQ.
+EQ_VECTOR: Final = Layout(
+    "EQ_VECTOR",
+    32,
+    Field("vector", 16, 16),
+)
+
+# Owner page of an EQ: ARG4 of CREATE_EQ.
+EQ_OWNER: Final = Layout(
+    "EQ_OWNER",
+    32,
+    Field("page", 0, 16),
+)
+
+# State of an EQ: OUT0 of QUERY_EQ.
+EQ_STATE: Final = Layout(
+    "EQ_STATE",
+    32,
+    Field("exists", 0, 1),
+    Field("log2", 8, 5),
+    Field("vector", 16, 16),
+)
+
+# Ring and options of a CQ: ARG3 of CREATE_CQ.
+CQ_RING: Final = Layout(
+    "CQ_RING",
+    32,
+    Field("log2", 0, 5),
+    Field("unreserved", 8, 1),
+    Field("typed", 9, 1),
+    Field("rearm", 10, 1),
+)
+
+# Options of a CQ: ARG3 of MODIFY_CQ.
+CQ_OPTIONS: Final = Layout(
+    "CQ_OPTIONS",
+    32,
+    Field("typed", 9, 1),
+    Field("rearm", 10, 1),
+)
+
+# Owner page and EQ of a CQ: ARG4 of CREATE_CQ.
+CQ_OWNER: Final = Layout(
+    "CQ_OWNER",
+    32,
+    Field("page", 0, 16),
+    Field("eq", 16, 16),
+)
+
+# Moderation of a CQ: ARG5 of CREATE_CQ and MODIFY_CQ.
+CQ_MODERATION: Final = Layout(
+    "CQ_MODERATION",
+    32,
+    Field("count", 0, 16),
+    Field("interval", 16, 16),
+)
+
+# State of a CQ: OUT0 of QUERY_CQ. The lowest nine bits are those of STATE.
+CQ_STATE: Final = Layout(
+    "CQ_STATE",
+    32,
+    Field("life", 0, 2),
+    Field("status", 2, 2),
+    Field("armed", 4, 1),
+    Field("arm_type", 5, 2),
+    Field("in_callback", 7, 1),
+    Field("due", 8, 1),
+    Field("event_pending", 9, 1),
+    Field("log2", 16, 5),
+)
+
+# Upper half of the length of a memory region: ARG4 of REGISTER_MR.
+MR_LENGTH: Final = Layout(
+    "MR_LENGTH",
+    32,
+    Field("high", 0, 16),
+)
+
+# Zone of a memory region or window: ARG5 of ALLOC_MR and CREATE_MW.
+KEY_ZONE: Final = Layout(
+    "KEY_ZONE",
+    32,
+    Field("zone", 0, 16),
+)
+
 # Consumer index and arm request. Without arm the arm type must be 0.
 CQ_DB: Final = Layout(
     "CQ_DB",

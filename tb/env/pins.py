@@ -20,14 +20,13 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from tb.env.defs import CMD_STATUS, Cmd, Reg
+from tb.env.defs import CMD_STATUS, TRACE, Cmd, Reg
 from tb.env.harness import records as beats
 from tb.env.harness.decode import byte_mask
 from tb.env.harness.records import Command, Record
 from tb.env.scoreboard.scoreboard import Scoreboard
 
 _HALF = (1 << 256) - 1
-_STATE = (1 << 96) - 1
 _X_TO_0 = str.maketrans("XZUWxzuw-", "000000000")
 
 #: Ports of one beat: name, and the record of a cycle and of the port's signals.
@@ -135,10 +134,9 @@ class Pins:
         data = self._get("trace_data") if lanes else 0
         for lane in range(lanes.bit_length()):
             if lanes >> lane & 1:
-                w = data >> 256 * lane
-                head = (w & 0xFF, w >> 8 & 0xFFFF, bool(w >> 24 & 1), w >> 25 & 3)
-                words = (w >> 32 & 0xFFFFFFFF, w >> 64 & _STATE, w >> 160 & _STATE)
-                found.append(beats.Trace(self.cycle, lane, *head, *words))
+                fields = TRACE.unpack(data >> TRACE.width * lane & _HALF)
+                op, cq, event, *rest = fields.values()
+                found.append(beats.Trace(self.cycle, lane, op, cq, bool(event), *rest))
         return list(found)
 
     def _memory(self) -> list[Record]:

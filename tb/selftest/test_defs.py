@@ -141,6 +141,7 @@ def test_header_and_module_agree() -> None:
         for field in layout.fields.values():
             macro = f"CDE_{layout.name}_{field.name.upper()}"
             assert (int(macros[f"{macro}_LSB"]), int(macros[f"{macro}_W"])) == field[1:]
+        assert value(macros.get(f"CDE_{layout.name}_RESERVED", "0")) == layout.reserved
 
 
 def test_numbers_of_the_contract() -> None:

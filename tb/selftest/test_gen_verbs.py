@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from models.codes import Status
 from models.verb import Verb
 from models.verbs import VERBS
 from scripts import gen_verbs
-from scripts.gen_verbs import ROOT, TABLE, kind_of, problems, row, table
+from scripts.gen_verbs import COLUMNS, ROOT, TABLE, kind_of, literal, problems, row, table
 from scripts.rdlmap import RDL, DefsError, read_map
 
 MAP = read_map(ROOT / RDL)
@@ -41,6 +42,16 @@ def test_a_changed_table_is_found(
 def test_every_field_of_a_row() -> None:
     wanted = "1'b1, `CDE_KIND_REMOTE, 1'b0, 2'd1, 2'd2, 8'd0, 1'b1, 32'd8, 16'h0203, `TYPE"
     assert row(ADD, "TYPE") == f"{{{wanted}}}"
+    inline = next(column for column in COLUMNS if column.name == "most_inline")
+    with pytest.raises(DefsError, match="most_inline 256 does not fit 8 bits"):
+        literal(inline, 256)
+
+
+def test_every_bit_of_a_row_has_one_name() -> None:
+    text = (ROOT / TABLE).read_text()
+    found = re.findall(r"row_\w+ = row\[(\d+)(?::(\d+))?\];", text)
+    named = [bit for high, low in found for bit in range(int(high), int(low or high) - 1, -1)]
+    assert named == [*range(sum(column.width for column in COLUMNS))][::-1]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from cocotb.triggers import Event
 
 from models.cq.entries import Eqe
 from models.cq.queue import EventReader, NdResult, NdResultEx, RingReader
+from tb.env import defs
 from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import CB_RETURN, CQ_DB, ArmType, CqeType, CqStatus, Life, PageReg, Result
@@ -86,10 +87,11 @@ class EqState:
     @classmethod
     def from_outs(cls, outs: tuple[int, ...]) -> EqState:
         """From OUT0 to OUT3."""
+        state = defs.EQ_STATE.unpack(outs[0])
         return cls(
-            exists=bool(outs[0] & 1),
-            log2=outs[0] >> 8 & 0x1F,
-            vector=outs[0] >> 16,
+            exists=bool(state["exists"]),
+            log2=state["log2"],
+            vector=state["vector"],
             producer=outs[1],
             attached=outs[2],
             page=outs[3],
@@ -117,21 +119,21 @@ class CqState:
     @classmethod
     def from_outs(cls, outs: tuple[int, ...]) -> CqState:
         """From OUT0 to OUT5."""
-        word = outs[0]
+        state, moderation = defs.CQ_STATE.unpack(outs[0]), defs.CQ_MODERATION.unpack(outs[5])
         return cls(
-            life=Life(word & 3),
-            status=CqStatus(word >> 2 & 3),
-            armed=bool(word >> 4 & 1),
-            arm_type=ArmType(word >> 5 & 3),
-            in_callback=bool(word >> 7 & 1),
-            due=bool(word >> 8 & 1),
-            event_under_way=bool(word >> 9 & 1),
-            log2=word >> 16 & 0x1F,
+            life=Life(state["life"]),
+            status=CqStatus(state["status"]),
+            armed=bool(state["armed"]),
+            arm_type=ArmType(state["arm_type"]),
+            in_callback=bool(state["in_callback"]),
+            due=bool(state["due"]),
+            event_under_way=bool(state["event_pending"]),
+            log2=state["log2"],
             prod=outs[1],
             cons=outs[2],
             alloc=outs[3],
             credits=outs[4],
-            moderation=(outs[5] & 0xFFFF, outs[5] >> 16),
+            moderation=(moderation["count"], moderation["interval"]),
         )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from tb.env import defs
 from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import Post, ReadResult, WriteResult
@@ -40,8 +41,8 @@ class LogEntry:
     detail: int
 
 
-def _ring(base: int, log2: int) -> tuple[int, int, int]:
-    return base & 0xFFFFFFFF, base >> 32, log2
+def _ring(base: int, ring: int) -> tuple[int, int, int]:
+    return base & 0xFFFFFFFF, base >> 32, ring
 
 
 def _require(command: Command, *allowed: Result) -> Command:
@@ -170,12 +171,12 @@ class Adapter(KeyHost):
             number = next(n for n in range(1 << 16) if n not in self.eqs)
         vector = self._free_vector() if vector is None else vector
         base = self._ring_memory(EQE_BYTES, log2, base)
-        low, high, size = _ring(base, log2)
+        ring = defs.EQ_RING.pack(log2=log2, vector=vector)
         eq = Eq(self, number, page, vector, base, log2)
         # Known before the command is done, because its first interrupt may come at once.
         old = self.eqs.get(number)
         self.eqs[number] = eq
-        command = await self.command(Cmd.CREATE_EQ, number, low, high, size | vector << 16, page)
+        command = await self.command(Cmd.CREATE_EQ, number, *_ring(base, ring), page)
         if command.result != Result.OK:
             self._restore(self.eqs, number, old)
             raise CommandError(command)
@@ -183,7 +184,9 @@ class Adapter(KeyHost):
 
     async def modify_eq(self, eq: Eq, vector: int) -> None:
         """Gives the EQ another vector."""
-        _require(await self.command(Cmd.MODIFY_EQ, eq.number, 0, 0, vector << 16))
+        _require(
+            await self.command(Cmd.MODIFY_EQ, eq.number, 0, 0, defs.EQ_VECTOR.pack(vector=vector))
+        )
         eq.vectors.add(vector)
         eq.vector = vector
 
@@ -230,18 +233,17 @@ class Adapter(KeyHost):
         page = eq.page if page is None else page
         base = self._ring_memory(CQE_BYTES, log2, base)
         cq = Cq(self, number, page, eq, base, log2, reservation)
-        low, high, size = _ring(base, log2)
-        options = size | (not reservation) << 8 | typed << 9 | rearm_old << 10
+        ring = defs.CQ_RING.pack(
+            log2=log2, unreserved=not reservation, typed=typed, rearm=rearm_old
+        )
         old = self.cqs.get(number)
         self.cqs[number] = cq
         command = await self.command(
             Cmd.CREATE_CQ,
             number,
-            low,
-            high,
-            options,
-            page | eq.number << 16,
-            moderation[0] | moderation[1] << 16,
+            *_ring(base, ring),
+            defs.CQ_OWNER.pack(page=page, eq=eq.number),
+            defs.CQ_MODERATION.pack(count=moderation[0], interval=moderation[1]),
         )
         if command.result != Result.OK:
             self._restore(self.cqs, number, old)
@@ -263,9 +265,9 @@ class Adapter(KeyHost):
                 cq.number,
                 0,
                 0,
-                typed << 9 | rearm_old << 10,
+                defs.CQ_OPTIONS.pack(typed=typed, rearm=rearm_old),
                 0,
-                moderation[0] | moderation[1] << 16,
+                defs.CQ_MODERATION.pack(count=moderation[0], interval=moderation[1]),
             )
         )
 

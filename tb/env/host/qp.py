@@ -8,21 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from models.post.post import Post, Segment, inline_slots, slots_of
+from tb.env import defs
 from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
-from tb.env.defs import (
-    QP_RECV,
-    QP_ZONE,
-    Cause,
-    Cmd,
-    Opcode,
-    PageReg,
-    PostFlag,
-    QpState,
-    RecvFlag,
-    Result,
-)
+from tb.env.defs import Cause, Cmd, Opcode, PageReg, PostFlag, QpState, RecvFlag, Result
 from tb.env.harness.records import Command
 from tb.env.host.cq import Cq
 from tb.env.host.port import Host
@@ -65,18 +55,23 @@ class QpStatus:
     @classmethod
     def from_outs(cls, outs: tuple[int, ...]) -> QpStatus:
         """From OUT0 to OUT7."""
-        pairs = [(out & 0xFFFF, out >> 16) for out in outs[1:6]]
-        (tail, released), (indicated, retired), cqs, owner, hold = pairs
-        zone, recv = QP_ZONE.unpack(outs[6]), QP_RECV.unpack(outs[7])
+        state, cqs = defs.QP_STATE.unpack(outs[0]), defs.QP_CQS.unpack(outs[3])
+        zone, recv = defs.QP_ZONE.unpack(outs[6]), defs.QP_RECV.unpack(outs[7])
         return cls(
-            *(QpState(outs[0] & 0xF), outs[0] >> 8),
-            *(tail, released, indicated, retired),
-            *(*cqs, *owner, *hold),
-            *(zone["zone"], zone["depth"]),
-            recv["srq"] if recv["shared"] else None,
-            recv["flag"],
-            bool(recv["nd1"]),
-            bool(recv["guarded"]),
+            state=QpState(state["state"]),
+            peer=state["peer"],
+            **defs.QP_POSTED.unpack(outs[1]),
+            **defs.QP_LEFT.unpack(outs[2]),
+            cq=cqs["send"],
+            recv_cq=cqs["recv"],
+            **defs.QP_OWNER.unpack(outs[4]),
+            **defs.QP_HOLDS.unpack(outs[5]),
+            zone=zone["zone"],
+            recv_depth=zone["depth"],
+            srq=recv["srq"] if recv["shared"] else None,
+            recv_flag=recv["flag"],
+            nd1=bool(recv["nd1"]),
+            guarded=bool(recv["guarded"]),
         )
 
 
@@ -225,11 +220,11 @@ class Qp(ReceiveQueue):
         await self._command(
             Cmd.CREATE_QP,
             *(self.context & 0xFFFF_FFFF, self.context >> 32),
-            self.cq.number | self.recv_cq.number << 16,
-            self.page | self.depth << 16,
-            watermark | age << 16,
-            self.zone | self.recv_depth << 16,
-            QP_RECV.pack(
+            defs.QP_CQS.pack(send=self.cq.number, recv=self.recv_cq.number),
+            defs.QP_OWNER.pack(page=self.page, depth=self.depth),
+            defs.QP_HOLDS.pack(watermark=watermark, age=age),
+            defs.QP_ZONE.pack(zone=self.zone, depth=self.recv_depth),
+            defs.QP_RECV.pack(
                 srq=0 if self.srq is None else self.srq.number,
                 shared=int(self.srq is not None),
                 nd1=int(self.nd1),
@@ -245,7 +240,9 @@ class Qp(ReceiveQueue):
 
     async def modify(self, *, watermark: int = 0, age: int = 0) -> None:
         """MODIFY_QP; both are set."""
-        await self._command(Cmd.MODIFY_QP, 0, 0, 0, 0, watermark | age << 16)
+        await self._command(
+            Cmd.MODIFY_QP, 0, 0, 0, 0, defs.QP_HOLDS.pack(watermark=watermark, age=age)
+        )
 
     async def connect(self, peer: Qp | int) -> None:
         """CONNECT_QP of this side. The peer connects by itself; see :func:`connect_pair`."""

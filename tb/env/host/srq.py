@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple, Protocol
 
+from tb.env import defs
 from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
@@ -43,17 +44,15 @@ class SrqStatus(NamedTuple):
     @classmethod
     def from_outs(cls, outs: tuple[int, ...]) -> SrqStatus:
         """From OUT0 to OUT5."""
-        pairs = [(out & 0xFFFF, out >> 16) for out in outs[:6]]
-        counts, indices, marks, flags, size, owner = pairs
+        layouts = (defs.SRQ_BUFFERS, defs.SRQ_ENDS, defs.SRQ_DONE, defs.SRQ_SIZE, defs.SRQ_OWNER)
+        words = zip(layouts, (*outs[:3], *outs[4:6]), strict=True)
+        fields = {name: n for layout, out in words for name, n in layout.unpack(out).items()}
+        state = defs.SRQ_STATE.unpack(outs[3])
         return cls(
-            *counts,
-            *indices,
-            *marks,
-            bool(flags[0] & 1),
-            bool(flags[0] & 2),
-            flags[1],
-            *size,
-            *owner,
+            **fields,
+            armed=bool(state["armed"]),
+            waiting=bool(state["waits"]),
+            users=state["users"],
         )
 
 
@@ -133,8 +132,8 @@ class Srq(ReceiveQueue):
         command = await self.host.command(
             Cmd.CREATE_SRQ,
             self.number,
-            self.size | self.zone << 16,
-            self.page | self.vector << 16,
+            defs.SRQ_SIZE.pack(size=self.size, zone=self.zone),
+            defs.SRQ_OWNER.pack(page=self.page, vector=self.vector),
         )
         if command.result != Result.OK:
             if old is None:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from models.codes import LogCause, Verdict
 from models.keys.window_types import CheckRequest
-from tb.env.defs import Reg
+from tb.env.defs import VERDICT, Reg
 from tb.env.harness.records import AccessCheck, AccessVerdict, Trace
 from tb.env.scoreboard.context import Check, Left, LogEntry
 from tb.env.scoreboard.explain import Difference, name_of
@@ -104,9 +104,9 @@ class AccessChecks(Check):
         request = waiting.request
         known = request.qp if request.qp < kc.params.num_qp else None
         number = request.key & OBJECT if waiting.code is not None else None
-        code = record.data >> 16
-        if record.data & 0xFFFF != request.qp:
-            kc.fail(f"{waiting}: for QP {record.data & 0xFFFF}", qp=known)
+        qp, code = VERDICT["qp"].get(record.data), record.data >> VERDICT["code"].lsb
+        if qp != request.qp:
+            kc.fail(f"{waiting}: for QP {qp}", qp=known)
         if code == Verdict.REFUSED:
             if not waiting.refusable:
                 diff = Difference("verdict", "REFUSED", "by its key")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from models.codes import ModelError, QpState
 from models.post.qp import Indication
 from models.verbs import VERBS
+from tb.env.defs import POST, WORK_USER
 from tb.env.harness.records import Trace, WorkBeat
 from tb.env.scoreboard.context import Check, Left
 from tb.env.scoreboard.explain import Difference
@@ -96,8 +97,8 @@ class DispatchChecks(Check):
                 cycle = self.ahead[qp].cycle
                 text = f"DF-12: indicated, but the request of cycle {cycle} was not executed"
                 qpc.fail(qp, text)
-            verb = VERBS.get(record.data & 0xFF)
-            if record.user >> 56 & 1 and verb and verb.changes_keys:
+            verb = VERBS.get(POST["opcode"].get(record.data))
+            if WORK_USER["local"].get(record.user) and verb and verb.changes_keys:
                 self._before_step(record)
                 return
         self.beats += 1

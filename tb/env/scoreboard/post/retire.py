@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from models.codes import By, LogCause, ModelError, PostFlag, QpState, Status
 from models.keys.window_types import KeyStep
 from models.post.qp_types import Request
+from tb.env.defs import DONE
 from tb.env.harness.records import Completion, DoneReport, Trace
 from tb.env.scoreboard.context import Check, Left, LogEntry
 from tb.env.scoreboard.cq.entries import CompletionChecks
@@ -60,7 +61,7 @@ class RetireChecks(Check):
     def done(self, record: DoneReport) -> None:
         """A report was taken from the transport, to be accepted or refused."""
         qpc = self.qpc
-        qp, tag, status = record.data & 0xFFFF, record.data >> 16 & 0xFFFF, record.data >> 32
+        qp, tag, status = DONE.unpack(record.data).values()
         known = qp < qpc.ctx.params.num_qp
         state = qpc.qps[qp].state if known else QpState.FREE
         if known:

@@ -15,7 +15,7 @@ from models.host.control import Args
 from models.post.qp import QpModel, StateStep
 from models.post.qp_control import config_of
 from models.receive.receive_control import check_create_qp, decode_receive
-from tb.env.defs import Reg
+from tb.env.defs import CONN, QSTATE, TERM, Reg
 from tb.env.harness.records import Command, ConnReport, TermRequest, Trace
 from tb.env.scoreboard.context import Check, Left, args_of
 from tb.env.scoreboard.explain import Difference, name_of
@@ -73,7 +73,7 @@ class QpChecks(Check):
 
     def conn(self, record: ConnReport) -> None:
         """A connection event was taken."""
-        qpc, qp = self.qpc, record.data & 0xFFFF
+        qpc, qp = self.qpc, CONN["qp"].get(record.data)
         known = qp < qpc.ctx.params.num_qp
         state = qpc.qps[qp].state if known else QpState.FREE
         if known and state in OPEN:
@@ -92,7 +92,7 @@ class QpChecks(Check):
 
     def term(self, record: TermRequest) -> None:
         """A terminate request was taken."""
-        qpc, qp, state = self.qpc, record.data & 0xFFFF, record.data >> 16
+        qpc, qp, state = self.qpc, TERM["qp"].get(record.data), record.data >> TERM["state"].lsb
         if qp >= qpc.ctx.params.num_qp or not self.owed[qp]:
             qpc.fail(qp, f"terminate request {record.data:#x}, but no connection has ended")
         expected = self.owed[qp].popleft()
@@ -108,7 +108,7 @@ class QpChecks(Check):
         """QP_STATE."""
         qpc, qp = self.qpc, record.cq
         model = qpc.qps[qp]
-        new = record.new & 0xF
+        new = QSTATE["state"].get(record.new)
         if record.operand > max(StateBy):
             qpc.fail(qp, f"QP_STATE with operand {record.operand:#x}", record)
         command = None
@@ -180,7 +180,7 @@ class QpChecks(Check):
         qpc, qp = self.qpc, record.cq
         if command is None:
             qpc.fail(qp, "QP_STATE without a command", record)
-        code, args, new = command.code, args_of(command), record.new & 0xF
+        code, args, new = command.code, args_of(command), QSTATE["state"].get(record.new)
         limit = 2 if code == codes.Command.DESTROY_QP else 1
         if len(self.seen) >= limit:
             qpc.fail(qp, "one more QP_STATE of one command", record)
@@ -192,7 +192,7 @@ class QpChecks(Check):
         return step
 
     def _run(self, code: int, args: Args, model: QpModel, record: Trace) -> StateStep | None:
-        known, new = record.new >> 48 & 0xFFFF, record.new & 0xF
+        known, new = QSTATE["retired"].get(record.new), QSTATE["state"].get(record.new)
         self._may_leave(code, new, model, record)
         if code == codes.Command.CREATE_QP:
             result = self._may_create(args, model)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from models.codes import LogCause, ModelError, QpState, Status
-from tb.env.defs import Reg
+from tb.env.defs import RDONE, Reg
 from tb.env.harness.records import Completion, RecvDone, Trace
 from tb.env.scoreboard.context import Check, Left, LogEntry
 from tb.env.scoreboard.cq.entries import CompletionChecks
@@ -46,7 +46,7 @@ class ReceiveDoneChecks(Check):
     def done(self, record: RecvDone) -> None:
         """A report was taken from the transport, to be accepted or refused."""
         rc, qpc = self.rc, self.qpc
-        qp, tag, status = record.data & 0xFFFF, record.data >> 16 & 0xFFFF, record.data >> 32
+        qp, tag, status = RDONE.unpack(record.data).values()
         known = qp < rc.params.num_qp
         state = qpc.qps[qp].state if known else QpState.FREE
         if known:
