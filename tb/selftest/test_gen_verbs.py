@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -45,13 +44,6 @@ def test_every_field_of_a_row() -> None:
     inline = next(column for column in COLUMNS if column.name == "most_inline")
     with pytest.raises(DefsError, match="most_inline 256 does not fit 8 bits"):
         literal(inline, 256)
-
-
-def test_every_bit_of_a_row_has_one_name() -> None:
-    text = (ROOT / TABLE).read_text()
-    found = re.findall(r"row_\w+ = row\[(\d+)(?::(\d+))?\];", text)
-    named = [bit for high, low in found for bit in range(int(high), int(low or high) - 1, -1)]
-    assert named == [*range(sum(column.width for column in COLUMNS))][::-1]
 
 
 @pytest.mark.parametrize(

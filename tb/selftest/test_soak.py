@@ -12,15 +12,9 @@ from pathlib import Path
 import pytest
 
 from tb.env.defs import TraceOp
+from tb.env.harness import records as rec
 from tb.env.harness.facts import VARIABLE, Facts, wanted
-from tb.env.harness.records import (
-    DoneReport,
-    DoorbellResponse,
-    MemResponse,
-    MemWrite,
-    Record,
-    Trace,
-)
+from tb.env.harness.records import MemResponse, MemWrite, Record, Trace
 from tb.runner import soak as module
 from tb.runner.builds import BuildConfig, load_builds
 from tb.runner.common import SIM_BUILD, RunnerError
@@ -194,9 +188,9 @@ def test_facts_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         MemWrite(1, 1, 0, 0, 0),
         MemResponse(2, 0, 0),
         MemResponse(3, 0, 3),
-        DoorbellResponse(4, 0, 0, 0),
-        DoorbellResponse(5, 0, 2, 9),
-        DoneReport(6, 0),
+        rec.DoorbellResponse(4, 0, 0, 0),
+        rec.DoorbellResponse(5, 0, 2, 9),
+        rec.DoneReport(6, 0),
     ]
     facts(records)
     wanted_counts = {"completions": 2, "error_responses": 1, "writes": 2, "refused": 1}
