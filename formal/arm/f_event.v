@@ -25,7 +25,7 @@ module f_event #(
     input wire [NUM_CQ-1:0] answer          // memory's answer for this CQ's entry comes
 );
 
-    localparam IDX_W = 4, RETRY_W = 65 + 2 * IDX_W, EV_W = RETRY_W + 4 + IDX_W + CQ_W, EQ_REC_W = RETRY_W + 1 + CQ_W;
+    localparam IDX_W = 4, RETRY_W = 65 + 2 * IDX_W, EV_W = RETRY_W + 4 + IDX_W + CQ_W, REC_W = RETRY_W + CQ_W;
 
     reg started = 1'b0;
     wire rst = !started;
@@ -37,13 +37,13 @@ module f_event #(
     wire [63:4]         eq_addr;
     wire [127:0]        eq_data;
     wire                eq_void;
-    wire [EQ_REC_W-1:0] eq_record;
+    wire [REC_W-1:0]    eq_record;
     wire [IDX_W-1:0]    eqc_index;
     wire [15:0]         vector;
     wire                unused_left;
 
     cde_event #(
-        .NUM_EQ(2), .EQ_W(1), .CQ_W(CQ_W), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .EQ_REC_W(EQ_REC_W)
+        .NUM_EQ(2), .EQ_W(1), .CQ_W(CQ_W), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .REC_W(REC_W)
     ) dut (
         .clk(clk), .rst(rst), .ev_pub_valid(ev_pub_valid && !rst),
         .ev_pub_data({{RETRY_W{1'b0}}, ev_pub_retry, {IDX_W{1'b0}}, 2'd0, 1'b0, ev_pub_cq}),
@@ -86,7 +86,7 @@ module f_event #(
         if (ev_pub_valid && ev_pub_cq == cq || ev_db_valid && ev_db_cq == cq) others <= 0;
         else if (sent && inside[cq]) others <= others + 1'b1;
         if (!rst) begin
-            new_ones_are_written: assert (!eq_valid || !eq_void || eq_record[EQ_REC_W-1 -: 2] != 2'd0);
+            new_ones_are_written: assert (!eq_valid || !eq_void || eq_record[REC_W-1 -: 2] != 2'd0);
             of_a_callback: assert (!sent || inside[sent_cq]);
             offered_when_due: assert (eq_valid || !inside[cq] || control);
 `ifndef FAIR

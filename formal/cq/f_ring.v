@@ -27,7 +27,7 @@ module f_ring (
     input wire         answer_cq
 );
 
-    localparam IDX_W = 4, RETRY_W = 65 + 2 * IDX_W, EV_W = RETRY_W + 5 + IDX_W, EQ_REC_W = RETRY_W + 2;
+    localparam IDX_W = 4, RETRY_W = 65 + 2 * IDX_W, EV_W = RETRY_W + 5 + IDX_W, REC_W = RETRY_W + 1;
 
     reg  started = 1'b0;
     wire rst = !started;
@@ -42,14 +42,14 @@ module f_ring (
     wire [0:0]          eq_number;
     wire [63:4]         unused_addr;
     wire [127:0]        unused_data;
-    wire [EQ_REC_W-1:0] eq_record;
+    wire [REC_W-1:0]    eq_record;
     wire [IDX_W-1:0]    unused_index;
     wire [15:0]         unused_vector;
     wire                gone = over && !rst;
     wire                change = resize && !rst;
 
     cde_event #(
-        .NUM_EQ(2), .EQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .EQ_REC_W(EQ_REC_W)
+        .NUM_EQ(2), .EQ_W(1), .CQ_W(1), .IDX_W(IDX_W), .RETRY_W(RETRY_W), .EV_W(EV_W), .REC_W(REC_W)
     ) dut (
         .clk(clk), .rst(rst), .ev_pub_valid(again_valid && !rst),
         .ev_pub_data({again[71:70], lap_of[again_cq], again[69:0], 1'b1, {IDX_W{1'b0}}, 2'd0, eq_of[again_cq],
@@ -92,7 +92,7 @@ module f_ring (
             passed[sent_cq] <= 1'b0;
             if (called[sent_cq]) begin
                 old[sent_cq] <= passed[sent_cq] || (change && eq_number == resize_eq);
-                lap_of[sent_cq] <= eq_record[EQ_REC_W-3];
+                lap_of[sent_cq] <= eq_record[REC_W-3];
             end
         end
         if (fails || over) written[answer_cq] <= 1'b0;
@@ -106,7 +106,7 @@ module f_ring (
     always @(posedge clk) if (!rst) begin
         nothing_left_behind: assert (!eqc_left || (out & old | passed) == 2'd0);
         over_at_once: assert (eqc_left || (out & old | passed) != 2'd0);
-        lap_is_kept: assert (!sent || called[sent_cq] || eq_record[EQ_REC_W-3] == lap_of[sent_cq]);
+        lap_is_kept: assert (!sent || called[sent_cq] || eq_record[REC_W-3] == lap_of[sent_cq]);
     end
 
 endmodule

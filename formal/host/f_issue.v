@@ -57,12 +57,13 @@ module f_issue #(
     wire [511:0]      wdata;
     wire [CQ_W-1:0]   wr_cq;
     wire [IDX_W-1:0]  wr_index;
-    wire [8:0]        ans_record;
+    wire [7:0]        ans_record;
+    wire [M_ID_W-1:0] unused_id;
 
     cde_issue #(
         .CQ_W(CQ_W), .IDX_W(IDX_W), .M_ID_W(M_ID_W), .EQ_W(EQ_W), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2),
         .INIT_W(INIT_W),
-        .EQ_REC_W(8), .REC_W(9)
+        .REC_W(8)
     ) dut (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .cq_valid(cq_valid && up), .cq_ready(cq_ready),
         .cq_barrier(cq_barrier),
@@ -75,7 +76,7 @@ module f_issue #(
         .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_bid(bid),
         .m_axi_bresp(bresp), .m_axi_bvalid(bvalid), .m_axi_bready(bready && up), .wr_we(wr_we), .wr_cq(wr_cq),
         .wr_index(wr_index), .ans_any(unused_any),
-        .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
+        .ans_valid(ans_valid), .ans_id(unused_id), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
         .count_cqe(count_cqe), .count_eqe(count_eqe)
     );
 

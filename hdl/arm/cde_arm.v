@@ -139,7 +139,8 @@ module cde_arm #(
         look_last <= look_valid && !look_take && look_age >= PATIENCE - 4'd1;
         if (rst) {ct_age, look_age, ct_last, look_last} <= 10'd0;
     end
-    wire [CQ_W-1:0] da_cq = db_take ? db_cq : ct_take ? ct_cq : look_cq;
+    wire ct_turn = ct_valid && (ct_force || !look_force);     // without a doorbell, which comes late
+    wire [CQ_W-1:0] da_cq = db_take ? db_cq : ct_turn ? ct_cq : look_cq;
 
     // ---------------------------- operands, stages R, S (memory on its way), C, Q, F, Z
     // Publication; the CQ lies lowest in both.
@@ -157,7 +158,7 @@ module cde_arm #(
 
     wire [P_W-1:0]  ap = {pub_retry, pub_quiet, pub_give_up, pub_status, pub_solicited, pub_count, pub_op, pub_cq};
     wire [D_W-1:0]  ad = {ct_take, db_take, db_page, db_arm, db_type, db_take ? db_cause : 8'h00,
-                          db_take ? db_op : ct_take ? ct_op : `CDE_TRC_MODERATION, db_take ? db_index : ct_index,
+                          db_take ? db_op : ct_turn ? ct_op : `CDE_TRC_MODERATION, db_take ? db_index : ct_index,
                           da_cq};
     wire [CQ_W-1:0] sp_cq = sp[CQ_W-1:0], cp_cq = cp[CQ_W-1:0], qp_cq = qp[CQ_W-1:0], fp_cq = fp[CQ_W-1:0],
                             zp_cq = zp[CQ_W-1:0];

@@ -20,7 +20,7 @@ module cde_event #(
     parameter IDX_W = 16,
     parameter RETRY_W = `CDE_RETRY_W,
     parameter EV_W = `CDE_CALLBACK_W,
-    parameter EQ_REC_W = `CDE_EQE_WRITE_W
+    parameter REC_W = `CDE_WRITE_W
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -57,7 +57,7 @@ module cde_event #(
     output wire [63:4]         eq_addr,
     output wire [127:0]        eq_data,
     output wire                eq_void,        // nothing is to be written
-    output wire [EQ_REC_W-1:0] eq_record
+    output wire [REC_W-1:0]    eq_record
 );
 
     localparam NEW_W = `CDE_CALLBACK_RETRY;     // without what a repetition needs
@@ -184,7 +184,6 @@ module cde_event #(
     assign kept[`CDE_RETRY_LAP] = eq_lap;
     assign kept[`CDE_RETRY_ATTEMPT +: 2] = eq_attempt;
     assign eq_record[`CDE_EQE_WRITE_CQ +: CQ_W] = eq_cq;
-    assign eq_record[`CDE_EQE_WRITE_EQ +: EQ_W] = eq_number;
     assign eq_record[`CDE_EQE_WRITE_RETRY +: RETRY_W] = kept;
 
     wire more = fresh && eq_number == eqc_was, less = gone_valid && gone_eq == eqc_was;

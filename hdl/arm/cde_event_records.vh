@@ -22,18 +22,13 @@
 `define CDE_CALLBACK_DATA    (`CDE_CALLBACK_RETRY + 1)    // CDE_RETRY_W bits: of what
 `define CDE_CALLBACK_W       (`CDE_CALLBACK_DATA + `CDE_RETRY_W)
 
-// An EQE write under way.
+// A memory write under way; its AXI ID says the rest: with the top bit the EQ of an EQE write, else the CQ of one of
+// CQEs.
 `define CDE_EQE_WRITE_CQ     0                            // CQ_W bits
-`define CDE_EQE_WRITE_EQ     CQ_W                         // EQ_W bits
-`define CDE_EQE_WRITE_RETRY  (`CDE_EQE_WRITE_EQ + EQ_W)   // CDE_RETRY_W bits
-`define CDE_EQE_WRITE_W      (`CDE_EQE_WRITE_RETRY + `CDE_RETRY_W)
-
-// A memory write under way: with the top bit an EQE write, else one of CQEs.
-`define CDE_WRITE_CQ         0                            // CQ_W bits
-`define CDE_WRITE_COUNT      CQ_W                         // 2 bits: entries
-`define CDE_WRITE_SOLICITED  (`CDE_WRITE_COUNT + 2)       // 2 bits: of the solicited class
-`define CDE_WRITE_QUIET      (`CDE_WRITE_SOLICITED + 2)   // 2 bits: satisfy no standing arm
-`define CDE_WRITE_EVENT      `CDE_EQE_WRITE_W
-`define CDE_WRITE_W          (`CDE_WRITE_EVENT + 1)
+`define CDE_EQE_WRITE_RETRY  CQ_W                         // CDE_RETRY_W bits
+`define CDE_WRITE_COUNT      0                            // 2 bits: entries
+`define CDE_WRITE_SOLICITED  2                            // 2 bits: of the solicited class
+`define CDE_WRITE_QUIET      4                            // 2 bits: satisfy no standing arm
+`define CDE_WRITE_W          (`CDE_EQE_WRITE_RETRY + `CDE_RETRY_W)
 
 `endif

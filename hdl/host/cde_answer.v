@@ -6,8 +6,9 @@
 //          the EQ's other CQs.
 // Ports:   answers (ans_*), overflows (ovf_*), publication steps (pub_*), interrupt requests, m_axi_bready, error
 //          reports.
-// Latency: combinational, interrupt requests one cycle, error reports two; while an overflow waits, responses
-//          are held back until it has had its cycle.
+// Latency: combinational for CQEs, whose CQ is the AXI ID; what follows from an EQE write is a cycle later, and so are
+//          CQEs right after it. Interrupt requests one cycle, error reports two; while an overflow waits, responses are
+//          held back until it has had its cycle.
 `default_nettype none
 `include "cde_defs.vh"
 `include "cde_event_records.vh"
@@ -16,6 +17,7 @@ module cde_answer #(
     parameter CQ_W = 6,
     parameter IDX_W = 16,
     parameter EQ_W = 4,
+    parameter M_ID_W = 7,
     parameter REC_W = `CDE_WRITE_W,
     parameter RETRY_W = `CDE_RETRY_W
 ) (
@@ -26,6 +28,7 @@ module cde_answer #(
 
     input  wire               ans_any,       // an answer, maybe to nothing outstanding
     input  wire               ans_valid,
+    input  wire [M_ID_W-1:0]  ans_id,
     input  wire [REC_W-1:0]   ans_record,
     input  wire               ans_error,
     input  wire               stray,
@@ -60,17 +63,32 @@ module cde_answer #(
 
     localparam [1:0] LAST_ATTEMPT = 2'd3;
 
-    wire event_write = ans_record[`CDE_WRITE_EVENT];
-    wire [1:0] attempt = pub_retry[`CDE_RETRY_ATTEMPT +: 2];
-    wire [EQ_W-1:0] eq = ans_record[`CDE_EQE_WRITE_EQ +: EQ_W];
-    wire [CQ_W-1:0] cq = ans_record[`CDE_WRITE_CQ +: CQ_W];
-    wire give_up = attempt == LAST_ATTEMPT;
+    wire event_write = ans_id[M_ID_W-1];
+    wire [EQ_W-1:0] eq = ans_id[EQ_W-1:0];
+    wire [CQ_W-1:0] cq = event_write ? ans_record[`CDE_EQE_WRITE_CQ +: CQ_W] : ans_id[CQ_W-1:0];
+    wire [RETRY_W-1:0] retry = ans_record[`CDE_EQE_WRITE_RETRY +: RETRY_W];
+    wire give_up = retry[`CDE_RETRY_ATTEMPT +: 2] == LAST_ATTEMPT;
+
+    // The CQ of an EQE write comes out of a memory, too late to address another one: it waits a cycle, and while it
+    // waits so does the answer behind it. At most one answer comes in a cycle, so there is never a second one to wait.
+    reg                held, held_event, held_error;
+    reg  [CQ_W-1:0]    held_cq;
+    reg  [1:0]         held_count, held_solicited, held_quiet;
+    reg  [RETRY_W-1:0] held_retry;
+
+    always @(posedge clk) begin
+        held <= ans_valid && (event_write || held) && !rst;
+        {held_event, held_error, held_cq, held_retry} <= {event_write, ans_error, cq, retry};
+        held_count <= ans_record[`CDE_WRITE_COUNT +: 2] & {2{!event_write}};
+        held_solicited <= ans_record[`CDE_WRITE_SOLICITED +: 2];
+        held_quiet <= ans_record[`CDE_WRITE_QUIET +: 2];
+    end
 
     reg             failed, lost, of_event, given_up;     // for the report
     reg [CQ_W-1:0]  failed_cq;
     reg [IDX_W-1:0] failed_index;
 
-    assign ovf_ready = ovf_valid && !ans_any;
+    assign ovf_ready = ovf_valid && !held && !ans_any;
 
     // Low from power-up, before any clock edge.
     initial m_axi_bready = 1'b0;
@@ -78,28 +96,28 @@ module cde_answer #(
         m_axi_bready <= !rst && !init && !(ovf_valid && !ovf_ready);
     end
 
-    assign pub_valid = ans_valid || ovf_ready;
-    assign pub_op = !ans_any ? `CDE_TRC_CQ_ERROR :
-                    event_write ? (ans_error ? `CDE_TRC_EVENT_FAILED : `CDE_TRC_EVENT_DONE)
-                                : (ans_error ? `CDE_TRC_CQ_ERROR : `CDE_TRC_PUBLISH);
-    assign pub_cq = ans_any ? cq : ovf_cq;
-    assign pub_count = ans_any && !event_write ? ans_record[`CDE_WRITE_COUNT +: 2] : 2'd0;
-    assign pub_solicited = ans_record[`CDE_WRITE_SOLICITED +: 2];
-    assign pub_quiet = ans_record[`CDE_WRITE_QUIET +: 2];
-    assign pub_status = ans_any ? `CDE_CQST_INTERNAL_ERROR : `CDE_CQST_BUFFER_OVERFLOW;
-    assign pub_give_up = give_up;
-    assign pub_retry = ans_record[`CDE_EQE_WRITE_RETRY +: RETRY_W];
+    wire error = held ? held_error : ans_error;
+    assign pub_valid = held || (ans_valid && !event_write) || ovf_ready;
+    assign pub_op = held && held_event ? (held_error ? `CDE_TRC_EVENT_FAILED : `CDE_TRC_EVENT_DONE) :
+                    error || ovf_ready ? `CDE_TRC_CQ_ERROR : `CDE_TRC_PUBLISH;
+    assign pub_cq = held ? held_cq : ans_any ? ans_id[CQ_W-1:0] : ovf_cq;
+    assign pub_count = held ? held_count : ovf_ready ? 2'd0 : ans_record[`CDE_WRITE_COUNT +: 2];
+    assign pub_solicited = held ? held_solicited : ans_record[`CDE_WRITE_SOLICITED +: 2];
+    assign pub_quiet = held ? held_quiet : ans_record[`CDE_WRITE_QUIET +: 2];
+    assign pub_status = held || ans_any ? `CDE_CQST_INTERNAL_ERROR : `CDE_CQST_BUFFER_OVERFLOW;
+    assign pub_give_up = held_retry[`CDE_RETRY_ATTEMPT +: 2] == LAST_ATTEMPT;
+    assign pub_retry = held_retry;
 
     always @(posedge clk) begin
         // An entry that was given up, too: the host may have looked at those after it already, and waits in front of
         // the hole.
         irq_set <= ans_valid && event_write && (!ans_error || give_up) && !rst;
         irq_eq <= eq;
-        irq_lap <= pub_retry[`CDE_RETRY_LAP];
+        irq_lap <= retry[`CDE_RETRY_LAP];
         {failed, lost} <= {ans_valid && ans_error, stray} & {2{!rst}};
         {of_event, given_up, failed_cq} <= {event_write, give_up, cq};
         // An entry that was given up leaves a hole that the host has to skip: its number tells the pass, too.
-        failed_index <= give_up ? pub_retry[`CDE_RETRY_INDEX +: IDX_W] : pub_retry[`CDE_RETRY_SNAP +: IDX_W];
+        failed_index <= give_up ? retry[`CDE_RETRY_INDEX +: IDX_W] : retry[`CDE_RETRY_SNAP +: IDX_W];
 
         err_valid <= (failed || lost) && !rst;
         err_cause <= !failed ? `CDE_CAUSE_STRAY_B :

@@ -68,9 +68,11 @@ module cde_coalescer #(
     wire two = h_placed == 2'd2;
     wire [IDX_W-1:0] h_written0 = two ? h_written - ONE : h_written;
 
-    wire join_r = r_valid && h_valid && !h_barrier && h_placed != 2'd0 && h_upper && h_cq == r_cq;
+    // What a head would do is known before there is one: h_valid comes late.
+    wire joins = r_valid && !h_barrier && h_placed != 2'd0 && h_upper && h_cq == r_cq;
+    wire join_r = joins && h_valid;
     wire pair = !r_valid && two && !h_upper;
-    wire use_head = join_r || !r_valid;
+    wire use_head = joins || !r_valid;
     wire head_beat = h_barrier || h_placed != 2'd0;
 
     assign cq_valid = r_valid || (h_valid && head_beat);

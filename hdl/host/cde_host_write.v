@@ -100,7 +100,6 @@ module cde_host_write #(
     output wire               count_eqe
 );
 
-    localparam EQ_REC_W = `CDE_EQE_WRITE_W;
     localparam REC_W = `CDE_WRITE_W;
 
     // ---------------------------------------------------------------- memory writes
@@ -124,9 +123,10 @@ module cde_host_write #(
     wire [63:4]         eq_addr;
     wire [127:0]        eq_data;
     wire                eq_void;
-    wire [EQ_REC_W-1:0] eq_record;
+    wire [REC_W-1:0]    eq_record;
     wire                ans_any;
     wire                ans_valid;
+    wire [M_ID_W-1:0]   ans_id;
     wire [REC_W-1:0]    ans_record;
     wire                ans_error;
     wire                stray;
@@ -158,7 +158,8 @@ module cde_host_write #(
         .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
         .m_axi_bready(m_axi_bready),
         .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
-        .ans_any(ans_any), .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
+        .ans_any(ans_any), .ans_valid(ans_valid), .ans_id(ans_id), .ans_record(ans_record), .ans_error(ans_error),
+        .stray(stray),
         .count_cqe(count_cqe), .count_eqe(count_eqe)
     );
 
@@ -169,10 +170,11 @@ module cde_host_write #(
     wire [15:0]     lookup_vector;
 
     cde_answer #(
-        .CQ_W(CQ_W), .IDX_W(IDX_W), .EQ_W(EQ_W)
+        .CQ_W(CQ_W), .IDX_W(IDX_W), .EQ_W(EQ_W), .M_ID_W(M_ID_W)
     ) answer_i (
         .clk(clk), .rst(rst), .init(init), .m_axi_bready(m_axi_bready),
-        .ans_any(ans_any), .ans_valid(ans_valid), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
+        .ans_any(ans_any), .ans_valid(ans_valid), .ans_id(ans_id), .ans_record(ans_record), .ans_error(ans_error),
+        .stray(stray),
         .ovf_valid(ovf_valid), .ovf_ready(ovf_ready), .ovf_cq(ovf_cq),
         .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),
         .pub_solicited(pub_solicited), .pub_quiet(pub_quiet), .pub_status(pub_status), .pub_give_up(pub_give_up),

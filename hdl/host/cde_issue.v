@@ -17,8 +17,7 @@ module cde_issue #(
     parameter MAX_WRITES = 256,
     parameter MAX_LOG2 = 8,
     parameter INIT_W = 8,
-    parameter EQ_REC_W = `CDE_EQE_WRITE_W,  // bits remembered for an event write
-    parameter REC_W = `CDE_WRITE_W          // bits remembered for any write
+    parameter REC_W = `CDE_WRITE_W          // bits remembered for a write
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -46,7 +45,7 @@ module cde_issue #(
     input  wire [63:4]         eq_addr,
     input  wire [127:0]        eq_data,
     input  wire                eq_void,       // no strobes
-    input  wire [EQ_REC_W-1:0] eq_record,
+    input  wire [REC_W-1:0]    eq_record,
 
     // m_axi
     output wire [M_ID_W-1:0]   m_axi_awid,
@@ -70,6 +69,7 @@ module cde_issue #(
     // Answered writes (CDE_WRITE_*)
     output wire                ans_any,       // an answer, maybe to nothing outstanding
     output wire                ans_valid,
+    output wire [M_ID_W-1:0]   ans_id,        // top bit: of an event entry
     output wire [REC_W-1:0]    ans_record,
     output wire                ans_error,
     output wire                stray,
@@ -121,11 +121,10 @@ module cde_issue #(
     end
 
     reg  [REC_W-1:0] cq_record;
-    wire [REC_W-1:0] record = take_eq ? {1'b1, eq_record} : cq_record;
+    wire [REC_W-1:0] record = take_eq ? eq_record : cq_record;
 
     always @* begin
         cq_record = {REC_W{1'b0}};
-        cq_record[`CDE_WRITE_CQ +: CQ_W] = cq_number;
         cq_record[`CDE_WRITE_COUNT +: 2] = cq_count;
         cq_record[`CDE_WRITE_SOLICITED +: 2] = cq_solicited;
         cq_record[`CDE_WRITE_QUIET +: 2] = cq_quiet;
@@ -148,6 +147,7 @@ module cde_issue #(
         .b_resp(m_axi_bresp),
         .pop_any(ans_any),
         .pop_valid(ans_valid),
+        .pop_id(ans_id),
         .pop_data(ans_record),
         .pop_error(ans_error),
         .stray(stray)

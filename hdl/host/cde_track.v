@@ -33,6 +33,7 @@ module cde_track #(
 
     output wire              pop_any,       // a response, maybe for nothing outstanding
     output wire              pop_valid,
+    output wire [ID_W-1:0]   pop_id,
     output wire [W-1:0]      pop_data,
     output wire              pop_error,     // response was not OKAY
     output reg               stray          // response for nothing outstanding
@@ -43,12 +44,10 @@ module cde_track #(
 
     wire unused_init_addr = &{1'b0, init_addr};     // other memories may be deeper
 
-    reg [NODE_W-1:0] head [0:IDS-1];
-    // Two copies: for pushes, read a cycle ahead in block RAM, and for responses, whose way goes on behind it.
-    (* no_rw_check *)
-    reg [NODE_W-1:0] tail [0:IDS-1];
     (* ram_style = "distributed" *)
-    reg [NODE_W-1:0] last [0:IDS-1];
+    reg [NODE_W-1:0] head [0:IDS-1];
+    (* ram_style = "distributed" *)
+    reg [NODE_W-1:0] tail [0:IDS-1];
     // No write is answered in the cycle in which its node is filled: what a read at that edge gives is not used.
     (* no_rw_check *)
     reg [NODE_W+W-1:0] node [0:NUM_NODES-1];    // {next node, data}
@@ -67,11 +66,7 @@ module cde_track #(
     // The node that a push takes is read a cycle ahead: what that cycle adds to the spare ones is not in room yet.
     wire [MAX_LOG2:0] spare_next = spare_rd + {{MAX_LOG2{1'b0}}, q_valid};
     reg [NODE_W-1:0]  fresh;
-    // The ID's last node: what was read, if the push just ahead was not of this ID.
-    reg               ahead_valid;
-    reg [ID_W-1:0]    ahead_id;
-    reg [NODE_W-1:0]  ahead_node, q_tail;
-    wire [NODE_W-1:0] q_node = ahead_valid && ahead_id == q_id ? ahead_node : q_tail;
+    wire [NODE_W-1:0] q_node = tail[q_id];
     wire push = push_valid && push_ready;
 
     assign push_ready = some;
@@ -91,6 +86,7 @@ module cde_track #(
     wire l_pops = l_valid && l_known;       // else no write of this ID is under way
     assign pop_any = l_valid;
     assign pop_valid = l_pops;
+    assign pop_id = l_id;
     assign pop_data = l_data;
     assign pop_error = l_error;
     wire [NODE_W-1:0] b_node = l_pops && l_id == b_id ? l_next : head[b_id];
@@ -99,9 +95,7 @@ module cde_track #(
         q_valid <= push && !rst;
         q_id <= push_id;
         q_data <= push_data;
-        q_tail <= tail[push_id];
         fresh <= spare[spare_next[MAX_LOG2-1:0]];
-        {ahead_valid, ahead_id, ahead_node} <= {q_valid && !rst, q_id, fresh};
         if (q_valid) node[q_node] <= {fresh, q_data};
         if (push && !l_pops) room <= room - 1'b1;
         if (l_pops && !push) room <= room + 1'b1;
@@ -110,7 +104,6 @@ module cde_track #(
         else if (push != l_pops) some <= l_pops || room != 1;
         if (init || q_valid) begin
             tail[init ? init_addr[ID_W-1:0] : q_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : fresh;
-            last[init ? init_addr[ID_W-1:0] : q_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : fresh;
         end
         if (init || l_pops) begin
             head[init ? init_addr[ID_W-1:0] : l_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : l_next;
@@ -123,7 +116,7 @@ module cde_track #(
         l_valid <= b_valid;
         l_id <= b_id;
         l_node <= b_node;
-        l_tail <= last[b_id];
+        l_tail <= tail[b_id];
         {l_next, l_data} <= node[b_node];
         l_error <= b_resp != 2'b00;
         l_used <= {1'b0, b_id} < IDS[ID_W:0];
