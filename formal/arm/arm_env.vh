@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters, ports and surroundings of the proofs about cde_arm, included behind the name of their module: free inputs
+// Parameters, ports and surroundings of the proofs about cde_arm, included after the name of their module: free inputs
 // once the memories are cleared, any operations of any CQs, in any order. With ARM_COPIES the writes of the doorbell
 // pages come twice (db_1, db_2), for two copies of the pipeline, which the proof places itself, together with its own
 // reset.

@@ -33,7 +33,7 @@ module arm_spec #(
     input  wire [IDX_W-1:0] index,
     input  wire             arm,
     input  wire [1:0]       arm_type,
-    input  wire [IDX_W-1:0] written,     // index behind the last entry that memory has accepted
+    input  wire [IDX_W-1:0] written,     // index after the last entry that memory has accepted
     // Settings of the CQ
     input  wire             typed,
     input  wire             rearm,

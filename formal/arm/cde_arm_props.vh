@@ -43,7 +43,7 @@ wire [X_W-1:0] f_x_f = f_fd ? fd_x_next : f_fp ? fp_x_next : f_x_z;
 wire [X_W-1:0] f_x_q = f_qd ? qd_x_next : f_qp ? qp_x_next : f_x_f;
 wire [Y_W-1:0] f_y_z = f_zd ? zd_y_next : f_zp ? zp_y_next : f_y;
 
-// What is decoded and compared a stage ahead
+// What is decoded and compared a stage early
 function [STEP_W-1:0] f_step;
     input [P_W-1:0] p;
     f_step = {p[P_OP +: 8] == `CDE_TRC_PUBLISH ||

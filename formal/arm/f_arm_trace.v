@@ -30,7 +30,7 @@ module f_arm_trace
     wire [31:0]  args1 = r1[63:32], args2 = r2[63:32];
     wire [95:0]  old1 = r1[159:64], old2 = r2[159:64], new1 = r1[255:160], new2 = r2[255:160];
 
-    reg  [S_W-1:0] s = 0;                   // the table, behind the records so far
+    reg  [S_W-1:0] s = 0;                   // the table after the records so far
     reg  [95:0]    last = 96'd0;            // the state that the record before has left
     reg            typed = 1'b0, rearm = 1'b0;
     wire           moderated;               // setting of the steps of this cycle's records
@@ -75,7 +75,7 @@ module f_arm_trace
         integer         i;
         begin
             {is_sol, is_new, done, mark, cons, prod, eqe, released, due, busy, kind, armed, frozen, err, life} = t;
-            // Index behind the newest row of the solicited class that the last callback did not see and the host has
+            // Index after the newest row of the solicited class that the last callback did not see and the host has
             // not consumed
             newest = mark;
             new_rows = prod - mark;

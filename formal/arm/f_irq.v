@@ -43,12 +43,12 @@ module f_irq #(
     reg       cleared = 1'b0;
 
     wire      mine = tvalid && tdata == {{(16-EQ_W){1'b0}}, eq};
-    reg       owed = 1'b0;          // a request that no beat offered since stands for
+    reg       owed = 1'b0;          // a request that no beat offered since covers
     reg [3:0] beats = 0;            // beats of others that went since
     reg       mine_before = 1'b0;
     wire      fresh = mine && !(mine_before && !was_taken);
     reg       was_taken = 1'b0;
-    // What is offered now was chosen two cycles before: a request of that cycle is owed behind it.
+    // What is offered now was chosen two cycles before: a request of that cycle is still owed after it.
     reg [1:0] was_set = 2'b00;
 
     always @(posedge clk) begin

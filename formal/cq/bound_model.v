@@ -2,7 +2,7 @@
 // bound_model: what cde_cq_bound says, as the index itself; stands in for it in proofs of what uses it. That the module
 // says so is proven of it: proof cq_bound, where the model has another name (macro CDE_CQ_BOUND).
 //
-// Purpose: the index behind the step ahead, compared with its bound.
+// Purpose: the index after the step ahead, compared with its bound.
 // Ports:   those of the module.
 // Latency: that of the module.
 `default_nettype none

@@ -44,7 +44,7 @@ module axi_read_props #(
     reg             watching = 1'b0;
     reg [CNT_W-1:0] ahead;
     reg [ID_W-1:0]  its_id;
-    reg [7:0]       its_beats;      // beats left behind the next one
+    reg [7:0]       its_beats;      // beats left after the next one
 
     always @(posedge clk) begin
         reads <= rst ? 0 : reads + ar - (r && rlast);

@@ -65,7 +65,7 @@ module axi_write_props #(
         if (rst) {aws, wls, of_id} <= 0;
     end
 
-    // One write of any moment is watched: behind how many others is it to be answered?
+    // One write of any moment is watched: after how many others is it to be answered?
     (* anyseq *) reg watch;
     reg              watching = 1'b0;
     reg [CNT_W-1:0]  ahead;

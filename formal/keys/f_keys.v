@@ -191,7 +191,7 @@ localparam QP_W = 1, MR_W = 1;
         end
     endfunction
 
-    // ... the count of QP 0 is a step behind ...
+    // ... the count of QP 0 is a step late ...
     (* hierconn *) wire \keys_i.gained , \keys_i.lost_one , \keys_i.held_at ;
     wire own = !\keys_i.held_at ;
     always @(posedge clk) if (age != 0) begin

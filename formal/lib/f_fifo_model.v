@@ -2,7 +2,7 @@
 // f_fifo_model: proof that cde_fifo is the list of fifo_model.
 //
 // Purpose: FIFO and model side by side, both sides of the handshakes free: they offer the same in every cycle, are
-//          ready in the same cycles and tell the same level. The FIFO does not look at its data, so one bit stands for
+//          ready in the same cycles and tell the same level. The FIFO does not look at its data, so one bit represents
 //          all.
 // Ports:   free inputs.
 // Latency: none.

@@ -99,7 +99,7 @@ module f_ram #(
     wire back1 = step1 && !\dut.user1_1 && !\dut.walk_1 ;
     wire in_1 = \dut.newest [at];
     // What is on its way is the word; of both ports that of port 1. A word written back goes to the bank that holds it,
-    // and no write of the word is beside it.
+    // and no write of the word comes at the same time.
     wire right = (step1 ? \dut.data1_1 == word : \dut.data0_1 == word)
         && (!back0 || (!in_1 && !step1)) && (!back1 || (in_1 && !step0))
         && (\dut.same_1 == (\dut.user0_1 && \dut.user1_1 && \dut.at0_1 == \dut.at1_1 ));

@@ -82,7 +82,7 @@ module f_dispatch #(
         .ind_qp(ind_qp), .ind_slot(ind_slot), .ind_done(ind_done), .ind_next(ind_next)
     );
 
-    // of q: behind the last request accepted, released, the next one to be indicated
+    // of q: the index after the last request accepted, released, the next one to be indicated
     reg [IDX_W-1:0] tail, released, next;
     reg [IDX_W-1:0] known;              // released, as dispatch has been told
     reg             sent = 1'b0;        // the next one's beat was taken
@@ -96,7 +96,7 @@ module f_dispatch #(
     wire            indicated = ind_valid && ind_qp == q && up;
     wire            beat = work_valid && work_dest[0] == q && up;
     wire            accepts = acc_valid && acc_qp == q && up;
-    wire [IDX_W-1:0] base = next + (indicated ? ONE : 0);      // indicated requests are told a cycle behind their beats
+    wire [IDX_W-1:0] base = next + (indicated ? ONE : 0);      // indicated requests are told a cycle after their beats
     wire [3:0]      post_of_beat = posts[base[SQ_LOG2-1:0]];
     wire [IDX_W-1:0] tail_next = tail + (accepts ? ONE : 0);
     wire [IDX_W-1:0] grows = rel_index - released;

@@ -129,7 +129,7 @@ module f_post #(
         held_1 <= held;
     end
 
-    // ------------------------------------------------ posts on their way, their settings one cycle behind
+    // ------------------------------------------------ posts on their way, their settings one cycle later
     reg [5:0]       going = 0;
     reg [5:0]       named = 0, far, defers;
     reg [11:0]      page [0:5];
@@ -147,7 +147,7 @@ module f_post #(
         {set_6, set_5, set_4, set_3, set_2} <= {set_5, set_4, set_3, set_2, set};
     end
 
-    // The answer comes six cycles behind the post. An operation's outcome shows in the same cycle as a post's answer
+    // The answer comes six cycles after the post. An operation's outcome shows in the same cycle as a post's answer
     // would.
     wire live = state != `CDE_QPS_FREE && state != `CDE_QPS_DESTROYING;
     wire owned = going[5] && named[5] && !far[5] && live && page[5] == set_6[12:1];

@@ -212,8 +212,8 @@ module f_retire #(
     wire [S-1:0]     remote;
     wire [IDX_W-1:0] before [0:S];
     wire [IDX_W-1:0] ends [0:S-1];
-    wire [IDX_W-1:0] limit [0:S];                       // first remote one without a report at or behind k, else n
-    wire [IDX_W-1:0] after [0:S];                       // first remote one at or behind k, else n
+    wire [IDX_W-1:0] limit [0:S];                       // first remote one without a report at or after k, else n
+    wire [IDX_W-1:0] after [0:S];                       // first remote one at or after k, else n
     assign before[0] = 0;
     assign limit[S] = n;
     assign after[S] = n;

@@ -58,7 +58,7 @@ module f_term (
     wire [3:0]  op_code;
     wire [31:0] term;
 
-    // ---------------------------------------------------------------- steps on their way: decided three cycles behind,
+    // ---------------------------------------------------------------- steps on their way: decided after three cycles,
     // told in the fourth
     reg  [3:0]  going = 0, of_qp;
     reg  [3:0]  code0, code1, code2, code3;

@@ -148,7 +148,7 @@ module f_receive #(
     wire            sets = set_we && set_qp == q && up;
     wire [IDX_W-1:0] posted = tail - done, recorded = taken - done, posted_s = tail_s - taken_s;
     wire            empty = taken_now == done && (shared || tail == taken_now);
-    wire [IDX_W-1:0] taken_now;                        // decided, the record two cycles behind
+    wire [IDX_W-1:0] taken_now;                        // decided, the record two cycles later
 
     always @* if (up) begin
         if (posts) assume (qp_open[q] && !shared && posted < N && tail_index == tail + ONE && buf_index == tail);

@@ -401,7 +401,7 @@ class CqModel:
 
     def _becomes_due(self, counted: int) -> None:
         if self.due:
-            return  # CQ-06, CQ-11a: one call stands for everything that armed it
+            return  # CQ-06, CQ-11a: one call covers everything that armed it
         self.due = True
         self.due_count = self.most = 0
         self._count(counted)

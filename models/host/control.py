@@ -147,7 +147,7 @@ def check_command(code: int, args: Args, objects: Objects, removed: bool = False
     ``removed``: the device is removed (``docs/windows.md``): creations and changes are refused.
 
     Checks are made in the order of the result codes, except that CMD_CQ_ERROR and then
-    CMD_TOO_SMALL come last, and CMD_DEVICE_REMOVED right behind CMD_UNKNOWN.
+    CMD_TOO_SMALL come last, and CMD_DEVICE_REMOVED right after CMD_UNKNOWN.
     """
     if code not in USED_BITS:
         return CommandResult.CMD_UNKNOWN

@@ -39,7 +39,7 @@ class KeyUser:
 
     @property
     def halting(self) -> bool:
-        """A local request of this connection failed: nothing behind it is indicated (DF-15a)."""
+        """A local request of this connection failed: nothing after it is indicated (DF-15a)."""
         return self.halted == self.connections
 
     def must_fail(self) -> None:

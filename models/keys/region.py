@@ -31,7 +31,7 @@ class RegionConfig:
 
     @property
     def end(self) -> int:
-        """Address of the first byte behind the region; up to 2^64."""
+        """Address of the first byte after the region; up to 2^64."""
         return self.base + self.length
 
     def covers(self, segment: Segment) -> bool:

@@ -15,8 +15,8 @@ for receive requests ``receive.rqs[qp].fail_length()``.
     model.check_beat(CheckRequest(qp, Access.READ, key, address, nbytes).encode()).tdata
 
 A bench that follows the trace has the table make a step at its record of lane 8 and gives it to
-``posting.qps[qp].give``, ahead of the request's indication or retirement, or, with
-``receive.rqs[qp].defers``, to ``receive.rqs[qp].decide``, behind the take.
+``posting.qps[qp].give``, before the request's indication or retirement, or, with
+``receive.rqs[qp].defers``, to ``receive.rqs[qp].decide``, after the take.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Indication:
 
     @property
     def tuser(self) -> int:
-        """The 64 bits beside the post."""
+        """The 64 bits that go with the post."""
         return self.tag | self.index << 16 | self.peer << 32 | self.local << 56
 
 

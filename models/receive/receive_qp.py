@@ -69,7 +69,7 @@ class ReceiveQp(BufferQueue):
         super().__init__(qp.number, qp.params, regions)
         self.qp = qp
         self.keys = regions if isinstance(regions, KeyTable) else None
-        self.defers = False  #: the caller invalidates tokens by :meth:`decide`, behind the take
+        self.defers = False  #: the caller invalidates tokens by :meth:`decide`, after the take
         self.config = RecvConfig()
         self.srq: SrqModel | None = None
         self.flight: list[Taken] = []  #: taken and not completed, in message order
@@ -410,7 +410,7 @@ class ReceiveQp(BufferQueue):
         return self.flight[0]
 
     def _invalidate_result(self, taken: Taken) -> Cqe | None:
-        """The entry ahead of the receive result (MW-07, MW-08): the token was invalidated, whatever
+        """The entry before the receive result (MW-07, MW-08): the token was invalidated, whatever
         becomes of the message.
         """
         request = taken.request

@@ -141,7 +141,7 @@ class TakeResult:
 
     @property
     def tuser(self) -> int:
-        """The 32 bits beside them."""
+        """The 32 bits that go with them."""
         return self.code | (self.srq is not None) << 8 | self.tag << 16
 
 
@@ -149,7 +149,7 @@ class TakeResult:
 class ReceiveCompletion:
     """A buffer's end: ``cqe`` is handed to ``cq``. ``number``: of the take; ``srq``: as there.
 
-    ``first``: the invalidate result, handed over ahead of ``cqe``; ``given_back``: credits that no
+    ``first``: the invalidate result, handed over before ``cqe``; ``given_back``: credits that no
     entry used up.
     """
 

@@ -285,7 +285,7 @@ def test_repetition_of_a_slot_that_was_passed() -> None:
 
 
 def test_steps_need_their_answers() -> None:
-    """CQ-15, CQ-18: no publication, error or event step that no answer stands for."""
+    """CQ-15, CQ-18: no publication, error or event step without its answer."""
     engine = small_engine(reservation=False)
     for _ in range(2):
         engine.complete(0, Cqe().pack())

@@ -180,7 +180,7 @@ class CarillonEnv(uvm_env):
             self.host.forget()
             self._held.clear()
 
-        # Within the reset: what is sent behind it belongs to the new life.
+        # Within the reset: what is sent after it belongs to the new life.
         await self.harness.reset(cycles, forget)
         control = self.control
         ident = await control.value(Reg.ID)
@@ -260,7 +260,7 @@ class CarillonEnv(uvm_env):
         self.news.set()
 
     def _in_order(self, records: list[Record]) -> list[Record]:
-        """Puts finished commands in their place; keeps back what comes behind an unfinished one."""
+        """Puts finished commands in their place; keeps back what comes after an unfinished one."""
         waiting = self._held + records
         ready: list[Record] = []
 

@@ -72,7 +72,7 @@ def _lines(text: str) -> list[int]:
 
 
 def points_of(key: str, hdl: Path = HDL) -> list[Point]:
-    """The points that one of Verilator's points stands for; none if it is not of the design."""
+    """The points that one of Verilator's points represents; none if it is not of the design."""
     fields = dict(_FIELD.findall(key))
     try:
         path, line = Path(fields["f"]), int(fields["l"])
@@ -109,7 +109,7 @@ def _is_set(bits: bytes, numbers: Iterable[int]) -> bool:
 
 def collect(job: Job, dat: Path, points: Path, folder: Path = FOLDER) -> None:
     """Keep the bits that a job has left in ``dat``, and remove that; ``points`` lists what they
-    stand for.
+    represent.
     """
     out = hits_file(job, folder)
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ class Coverage:
 
     def __init__(self) -> None:
         self.numbers: dict[str, dict[Point, list[int]]] = {}
-        """By build: the numbers of the bits that stand for a point."""
+        """By build: the numbers of the bits that represent a point."""
         self.keys: dict[str, list[str]] = {}
         """By build: Verilator's points."""
         self.jobs: dict[str, dict[Job, bytes]] = {}

@@ -82,7 +82,7 @@ class Job:
 
 
 def _aliases(tree: ast.Module) -> dict[str, str]:
-    """What each imported name stands for: {"ct": "cocotb.test", "uvm": "pyuvm"}."""
+    """What each imported name refers to: {"ct": "cocotb.test", "uvm": "pyuvm"}."""
     names: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -3,7 +3,7 @@
 times as long as for one after the other, if each is easy.
 
 Sound with a base case of as many cycles: a first violation would have all assertions hold in the
-``k`` cycles ahead of it.
+``k`` cycles before it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ and the original one, first alone, then inside the modules that contain it.
 
 What a module contains is cut out and its pins are free (sound: what no environment can tell apart,
 no design can), and first its memories, too; a difference that only shows with free pins is none, so
-the next scope takes more of the design. Both copies start in the state that the reset leaves behind
+the next scope takes more of the design. Both copies start in the state that the reset leaves
 (registers without one at 0); from there on the reset is a free input.
 """
 

@@ -207,7 +207,7 @@ def _keep_only(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def _build(config: pytest.Config, nodeids: Iterable[str]) -> None:
-    """Makes every build that these items need, ahead of them."""
+    """Makes every build that these items need, before they run."""
     jobs: list[Job] = [job for nodeid in nodeids if (job := job_of(nodeid))]
     if not jobs or config.option.collectonly:
         return

@@ -23,7 +23,7 @@ from tb.runner.simulator import COVERAGE_POINTS, Execute, build, kill_all, simul
 #: ended it; how many cycles it goes on then.
 COVERAGE, TOUR = "CARILLON_COVERAGE_OUT", "CARILLON_TOUR_OUT"
 FAILURE, AFTER_FAILURE = "CARILLON_FAILURE_OUT", "CARILLON_AFTER_FAILURE"
-#: Clock cycles in the waves after a failure: more than a window shows behind the marker.
+#: Clock cycles in the waves after a failure: more than a window shows after the marker.
 CYCLES_AFTER = 100
 #: Seconds between two lines on builds that take long.
 _TELL_S = 15.0

@@ -70,8 +70,8 @@ class Costs:
                 raise RunnerError(f"{relative(path)}: {error}") from None
 
     def of(self, key: str) -> float | None:
-        """Of an item with this name (a job's id, a file of Python tests); None if not recorded.
-        Another seed of the same test and build stands for one that is not.
+        """Of an item with this name (a job's id, a file of Python tests); None if not recorded,
+        unless another seed of the same test and build is.
         """
         if (cost := self._costs.get(key)) is not None or not key.endswith("]"):
             return cost

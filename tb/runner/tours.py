@@ -42,7 +42,7 @@ def collect(
 
 
 def totals(found: Sequence[Row]) -> list[Row]:
-    """One row for each model, named by the part of the graphs' names ahead of the colon."""
+    """One row for each model, named by the part of the graphs' names before the colon."""
     models: dict[str, list[Row]] = {}
     for row in found:
         models.setdefault(row.graph.split(":")[0], []).append(row)

@@ -39,7 +39,7 @@ def _record(
 
 
 def _simulate(job: Job, config: BuildConfig, wave: Path) -> tuple[Result, str]:
-    """Writes the waves and the files beside them, which nobody else may write meanwhile."""
+    """Writes the waves and the files that go with them, which nobody else may write meanwhile."""
     wave.unlink(missing_ok=True)
     result = run_job(job, config, waves=wave)
     failing = object_argument(result.verdict.failure)

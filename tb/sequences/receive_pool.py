@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory regions for random receive buffers, and receive posts that must fail.
 
-Every buffer has bytes of its own, with bytes that nobody uses behind each segment: what a message
+Every buffer has bytes of its own, with bytes that nobody uses after each segment: what a message
 left there can still be judged at the end of a test.
 """
 

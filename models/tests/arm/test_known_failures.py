@@ -157,7 +157,7 @@ def poll16(cq: CqModel, count: int) -> None:
 
 
 def test_entry_consumed_before_its_acknowledgement() -> None:
-    """CQ-22: it triggers nothing, and the one behind it still does."""
+    """CQ-22: it triggers nothing, and the one after it still does."""
     cq = fresh()
     cq.wrote(2)
     assert arm(cq, ANY, polled=1) == []

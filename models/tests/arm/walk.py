@@ -300,7 +300,7 @@ class World:
         return step
 
     def bad_bell(self) -> Step:
-        """An index behind the last entry written is refused and changes nothing."""
+        """An index past the last entry written is refused and changes nothing."""
         before = self.key()
         step = self.cq.doorbell((self.cq.written + 1) % (1 << INDEX_BITS), ArmType.ANY)
         if step.cause is not Cause.BAD_INDEX or self.key() != before:

@@ -249,7 +249,7 @@ class CallsPerArm(CqModel):
 
 
 class CountsWritten(CqModel):
-    """The callback stands for entries whose write is not acknowledged."""
+    """The callback covers entries whose write is not acknowledged."""
 
     def _settle(self) -> Step:
         step = super()._settle()

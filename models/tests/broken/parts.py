@@ -3,7 +3,7 @@
 
 A check is worth something only if it fails when the rule it checks is missing. Each file of this
 folder has the variants of one subject: subclasses of the model with one rule taken out, and which
-of them stand for which rule. Each variant makes a mistake that real engines make; its docstring
+of them belong to which rule. Each variant makes a mistake that real engines make; its docstring
 says which.
 """
 

@@ -219,7 +219,7 @@ class EndsEarly(QpModel):
 
 
 class ForgetsReports(QpModel):
-    """Reports behind the end of the connection are refused."""
+    """Reports after the end of the connection are refused."""
 
     def report(self, tag: int, status: int) -> tuple[LogCause, StateStep | None]:
         if self.state not in (2, 3):

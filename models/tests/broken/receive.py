@@ -198,7 +198,7 @@ class FlushesOne(ReceiveQp):
 
 
 class FlushesFirst(ReceiveQp):
-    """Flushed buffers complete ahead of those in flight."""
+    """Flushed buffers complete before those in flight."""
 
     @property
     def flushable(self) -> bool:
@@ -367,7 +367,7 @@ class TakesNothingTooLong(ReceiveQp):
 
 
 class ForgetsReports(ReceiveQp):
-    """Reports behind the end of the connection are refused."""
+    """Reports after the end of the connection are refused."""
 
     def report(self, tag: int, status: int) -> tuple[LogCause, StateStep | None]:
         if self.qp.state not in (2, 3):

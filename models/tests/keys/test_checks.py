@@ -329,7 +329,7 @@ def test_one_end_for_several_refusals() -> None:
 
 
 def test_invalid_at_once() -> None:
-    """CQ-03: a check decided behind an invalidation never sees the key valid, polled or not."""
+    """CQ-03: a check decided after an invalidation never sees the key valid, polled or not."""
     for how in ("request", "peer", "close"):
         model = engine()
         key = bound(model)

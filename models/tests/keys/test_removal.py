@@ -88,7 +88,7 @@ CQ_COMMANDS = {
 @pytest.mark.parametrize("code", range(0x18, 0x60))
 @pytest.mark.parametrize("number", [0, 0xFFFF])
 def test_commands(code: int, number: int) -> None:
-    """CMD_DEVICE_REMOVED comes right behind CMD_UNKNOWN, before CMD_RESERVED and all else."""
+    """CMD_DEVICE_REMOVED comes right after CMD_UNKNOWN, before CMD_RESERVED and all else."""
     fresh, model = engine(shared=True), engine(shared=True)
     remove(model)
     args = make_window_args(number)
@@ -125,7 +125,7 @@ def test_commands_of_completion_queues(code: int) -> None:
 
 @pytest.mark.parametrize("state", QpState)
 def test_posts(state: QpState) -> None:
-    """DEVICE_REMOVED stands right behind NOT_OWNER, at every portal."""
+    """DEVICE_REMOVED comes right after NOT_OWNER, at every portal."""
     model = engine()
     if state is not QpState.CONNECTED:
         reach(model.receive, A, state)

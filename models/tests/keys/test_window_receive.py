@@ -203,7 +203,7 @@ def test_race(local_first: bool, late: bool) -> None:
     post_buffer(model)
     q = model.posting.qps[A]
     if not late:
-        q.post(local("Invalidate", key))  # posted before the message arrives, or behind it
+        q.post(local("Invalidate", key))  # posted before the message arrives, or after it
     if not local_first:
         answer = arrive(model, A, key)
     if late:
@@ -395,7 +395,7 @@ def test_the_mode_bits(two: bool, guarded: bool) -> None:
         plain.rqs[0].create(RecvConfig(guarded=True))
 
 
-# -- behind the take -------------------------------------------------------------------------------
+# -- after the take --------------------------------------------------------------------------------
 
 
 def test_tokens_decided_behind_the_take() -> None:

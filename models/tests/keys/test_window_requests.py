@@ -67,7 +67,7 @@ def test_nothing_before_the_indication() -> None:
 
 
 def test_in_post_order() -> None:
-    """DF-12: Bind, Invalidate and Bind again, behind each other and behind a Send."""
+    """DF-12: Bind, Invalidate and Bind again, one after the other and after a Send."""
     model = engine()
     posts = [
         bind_post(),
@@ -341,7 +341,7 @@ def test_reads(key: int, segments: int, flags: int, status: int, valid: bool) ->
 
 @pytest.mark.parametrize("first", [0, 9])
 def test_a_failed_read_invalidates_nothing(first: int) -> None:
-    """Neither one that the transport reports as failed, nor one behind a failure."""
+    """Neither one that the transport reports as failed, nor one after a failure."""
     model = engine()
     key = bound(model)
     q = model.posting.qps[A]

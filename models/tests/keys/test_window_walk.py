@@ -60,7 +60,7 @@ def test_walk(name: str, record_property: Callable[[str, object], None]) -> None
         assert result.moves >= moves
 
 
-#: Rules about entries, credits, segments and buffers, what stands behind a request, queue pairs
+#: Rules about entries, credits, segments and buffers, what comes after a request, queue pairs
 #: that are not guarded, and accesses of 0 bytes: the walk does not show them.
 ELSEWHERE = {
     "CQ-17",

@@ -87,7 +87,7 @@ def connect(model: ReceiveModel, number: int) -> None:
 
 
 def buffer(*lengths: int, number: int = 0, context: int = CONTEXT, key: int = GOOD_KEY) -> RecvPost:
-    """A post with segments of these lengths, one behind the other."""
+    """A post with segments of these lengths, one after the other."""
     address, segments = BASE, []
     for length in lengths:
         segments.append(Segment(address, length, key))

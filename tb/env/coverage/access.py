@@ -30,7 +30,7 @@ class AccessCoverage(Group):
         self.m.asked.append(asked)
 
     def state(self, record: Trace, _: QpMemory) -> None:
-        """QP_STATE, behind its other bins."""
+        """QP_STATE, after its other bins."""
         state = self.m.qps[record.cq].state
         if state is QpState.CONNECTED:
             self._refused_one.discard(record.cq)

@@ -90,7 +90,7 @@ class Table:
         self.shared: dict[tuple[int, int], Step] = {}
 
     def add_engine(self, m: Situation) -> None:
-        """What the full engine has beside the completion core."""
+        """What the full engine has besides the completion core."""
         cq, post, queues, receive = self.cq, PostCoverage(m), QueueCoverage(m), ReceiveCoverage(m)
         access, keys = AccessCoverage(m), KeyCoverage(m, receive)
         self.requests = {

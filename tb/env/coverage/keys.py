@@ -169,7 +169,7 @@ class KeyCoverage(Group):
             self.m.hit("bind memory/write without local write")
 
     def retire(self, record: Trace, qp: QpMemory) -> None:
-        """RETIRE, ahead of its other bins."""
+        """RETIRE, before its other bins."""
         post = qp.requests[0][0] if qp.requests else None
         if self.m.removed:
             self.m.hit("removal/completion behind it")

@@ -109,7 +109,7 @@ class Memory:
 
     @property
     def end(self) -> int:
-        """The address behind the last byte."""
+        """The address after the last byte."""
         return self.base + self.length
 
 

@@ -39,7 +39,7 @@ class ReceiveCoverage(Group):
         self.latest_completed: TakenBuffer | None = None
 
     def took(self, record: Trace) -> None:
-        """TAKE, behind its other bins: within a cycle the lanes come by their numbers."""
+        """TAKE, after its other bins: within a cycle the lanes come by their numbers."""
         self.m.takes[record.cq] = record
         if self._changed == (record.cycle, record.cq):
             self.m.hit("same cycle/take and change of state")
@@ -194,7 +194,7 @@ class ReceiveCoverage(Group):
         self._old_state = qp.state
 
     def state(self, record: Trace, _: QpMemory) -> None:
-        """QP_STATE, behind its other bins."""
+        """QP_STATE, after its other bins."""
         self._changed = record.cycle, record.cq
         old, new = self._old_state, self.m.qps[record.cq].state
         receiver = self.m.receivers[record.cq]

@@ -14,7 +14,7 @@ from typing import Final
 from tb.env.defs import CAP7, LOG0, LOG1, Cause, Kind, Reg
 from tb.env.harness.records import Access
 
-#: Groups of memories in the order of the maintenance bus, and the memory behind each one's last.
+#: Groups of memories in the order of the maintenance bus, and the memory after each one's last.
 GROUPS: Final = {"completion core": 23, "posting": 48, "receive": 68, "windows": 77}
 
 #: A bit number that no word has.
@@ -23,7 +23,7 @@ NO_BIT: Final = 1023
 _OKAY = 0
 _NUMBER, _BIT = 0xFF, 0x3FF
 
-#: The number that stands for the counters, where MEM_INJECT has that of a memory.
+#: The number of the counters, where MEM_INJECT has that of a memory.
 COUNTERS: Final = 255
 
 #: Requirements of each bin.
@@ -55,7 +55,7 @@ def group_of(memory: int) -> str | None:
 
 class UpsetCoverage:
     """Gets the accesses in order. ``counts``: hits of each bin. A cycle before the latest one tells
-    of a reset, behind which nothing is known.
+    of a reset, after which nothing is known.
     """
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ LOAD_WORDS = 128
 QUEUE_DEPTH = 1024
 PERIOD = 4000  # ps, tb_top's clock: edges at 2000 + n * PERIOD, falling ones at n * PERIOD
 _EDGE = 2000
-_AFTER = 1000  # where code that waits for a cycle runs, behind its edge
+_AFTER = 1000  # where code that waits for a cycle runs, after its edge
 _SETTING = 1 << 63
 
 _PACK = struct.Struct(f"<{LOAD_WORDS}Q")
@@ -164,7 +164,7 @@ class Harness:
 
     @staticmethod
     def _to_slot() -> int:
-        """Time until the next moment just behind an edge."""
+        """Time until the next moment just after an edge."""
         return PERIOD - (int(get_sim_time("ps")) - _EDGE - _AFTER) % PERIOD
 
     @property
@@ -178,7 +178,7 @@ class Harness:
         return number_of(self._windows) == 1
 
     async def until(self, cycle: int) -> None:
-        """Waits until just behind the edge ``cycle``; returns at once if it is over."""
+        """Waits until just after the edge ``cycle``; returns at once if it is over."""
         delay = self._origin + cycle * PERIOD + _AFTER - int(get_sim_time("ps"))
         if delay > 0:
             await Timer(delay, unit="ps")

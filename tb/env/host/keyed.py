@@ -29,7 +29,7 @@ _FLAG_OF = {
 
 
 def next_key(key: int) -> int:
-    """The key that an object is given after ``key``, 32 bits; wraps behind the last generation,
+    """The key that an object is given after ``key``, 32 bits; wraps after the last generation,
     where the engine gives none.
     """
     return key + _NEXT & _M32

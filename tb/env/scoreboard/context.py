@@ -91,7 +91,7 @@ class Context:
         #: Commands whose records came, but whose place in the stream is not reached yet.
         self.commands: deque[Command] = deque()
         self.last_command = -1
-        #: Commands behind their place, newest last, for what was under way while they ran.
+        #: Commands whose place is passed, newest last, for what was under way while they ran.
         self.finished: deque[Command] = deque(maxlen=8)
         #: log2 of the ring of a CQ before its latest resize.
         self.old_log2: dict[int, int] = {}
@@ -99,7 +99,7 @@ class Context:
         self.resigned = False
         #: State of lanes 1 and 2 of each CQ, as the trace port encodes it.
         self.state = [0] * params.num_cq
-        #: Class of every entry of a CQ since its creation; index behind the newest solicited one.
+        #: Class of every entry of a CQ since its creation; index after the newest solicited one.
         self.classes: list[list[bool]] = [[] for _ in range(params.num_cq)]
         self.solicited = [0] * params.num_cq
         #: Cycle of the step that brought the CQ into its error state.
@@ -122,7 +122,7 @@ class Context:
         """Raise :class:`Mismatch`, with everything that helps to find the cause.
 
         ``cq``: the CQ that it is about, ``obj``: another object. ``diff``: the value that is wrong.
-        ``rule``: default: that of the check that is at work. ``more``: lines behind the first one.
+        ``rule``: default: that of the check that is at work. ``more``: lines after the first one.
         """
         known = cq is not None and cq < self.params.num_cq
         kind, number = obj if obj is not None else ("CQ" if known else "", cq)
@@ -232,8 +232,8 @@ class Context:
 
 
 def look_patience(num_cq: int, waiting: int) -> int:
-    """Cycles within which the engine looks at a callback that waits for moderation, beside
-    ``waiting`` others (docs/interfaces.md).
+    """Cycles within which the engine looks at a callback that waits for moderation while
+    ``waiting`` others do (docs/interfaces.md).
     """
     return 2 * num_cq + 48 * waiting
 

@@ -209,7 +209,7 @@ class Scoreboard:
         """The test is over and all is quiet: nothing may be left.
 
         ``allow``: exceptions that the test declares, of ``ALLOWANCES``. ``now``: the cycle,
-        :meth:`grace` cycles or more behind the last record; default: that of the last record.
+        :meth:`grace` cycles or more after the last record; default: that of the last record.
         """
         allowed = set(allow)
         if unknown := allowed - ALLOWANCES.keys():

@@ -120,7 +120,7 @@ def _cq_steps(steps: StepChecks) -> dict[tuple[int, int], Step]:
 class CoreChecks:
     """Checks of the completion core."""
 
-    #: Lanes whose records of a cycle come first, in this order; the others behind them.
+    #: Lanes whose records of a cycle come first, in this order; the others after them.
     first_lanes: tuple[int, ...] = ()
     #: Channels with a bound that holds while nothing stalls them.
     bounded: tuple[str, ...] = ()

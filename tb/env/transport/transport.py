@@ -137,7 +137,7 @@ class Transport:
         #: Share of requests that fail, and with which status.
         self.error_rate = 0.0
         self.error_status: int = CqeStatus.TRANSPORT_ERROR
-        #: One of these is reported for a request behind one that failed, or after a terminate.
+        #: One of these is reported for a request after one that failed, or after a terminate.
         self.after_error: tuple[int, ...] = (CqeStatus.CANCELED,)
         self.inject: Inject | None = None
         #: Without it nothing is reported, except by :meth:`report`.

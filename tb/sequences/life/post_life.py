@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random posts on many queue pairs at once: every request type there is, chains, inline failures,
-ends of connections, new lives, with consumers that poll, arm and return beside them.
+ends of connections, new lives, with consumers that poll, arm and return at the same time.
 
 As in :mod:`tb.sequences.traffic.mixed_traffic`, Python wakes once per ``chunk`` of cycles and
 places what it wants at cycles of the next chunk. ``ledger`` is judged at the end.
@@ -269,8 +269,8 @@ class PostLife(CarillonSequence):
     # -- transport ---------------------------------------------------------------------------------
 
     def _refused_beat(self) -> None:
-        """A report or an event that names nothing, or not the next report of its QP (or, with
-        commands beside it, an event that comes at any time).
+        """A report or an event that names nothing, or not the next report of its QP (or, while
+        commands run, an event that comes at any time).
         """
         rng, env, config = self.rng, self.env, self.config
         number = rng.randrange(config.num_qp)
@@ -378,7 +378,7 @@ class PostLife(CarillonSequence):
         homeless: list[Life] = []
         while self._creating or not all(life.gone for life in self._users(consumer)):
             for life in self._users(consumer):
-                # Others may have made it anew while one ahead of it went.
+                # Others may have made it anew while one before it went.
                 if not life.busy and life in self.lives:
                     life.busy = True
                     await self._destroy(life)

@@ -27,7 +27,7 @@ class _Busy(Protocol):
 
 
 class ReceiveLife(ReceiveTraffic):
-    """Random receives with everything that can happen beside them."""
+    """Random receives with everything that can happen at the same time."""
 
     name: ClassVar[str] = "receive_life"
 

@@ -161,7 +161,7 @@ class WindowLife(WindowTraffic):
         await self.until(await self.ask(link, side, post, _MEMORY))
 
     async def _twice(self, link: Link, side: Side) -> None:
-        """Bind of a valid window, in its place behind the first (MW-03)."""
+        """Bind of a valid window, in its place after the first (MW-03)."""
         window = await self._given(link, side, _BOTH)
         if window is not None:
             post = window.make_bind(side.qp, link.zone.regions[1], context=1 << 40 | self.serial())

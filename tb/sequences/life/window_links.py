@@ -55,7 +55,7 @@ class WindowLinks(CarillonSequence):
     length = 4
     accesses = 6
     most = 200
-    #: Share of windows that stay valid behind their thread, of QPs that are made anew.
+    #: Share of windows that stay valid after their thread, of QPs that are made anew.
     keep = 0.3
     rebirths = 0.3
     #: Shared receive queues are full when a connection begins.

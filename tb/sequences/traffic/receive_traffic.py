@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random receives on many queue pairs beside random posts: own queues and SRQs, messages of the
+"""Random receives on many queue pairs along with random posts: own queues and SRQs, messages of the
 transport and Sends of peers, ends of connections, new lives of everything.
 
 ``received`` is judged when everything is at rest and destroyed. What happens to SRQs, regions and

@@ -147,7 +147,7 @@ class WindowTraffic(WindowLinks):
     async def send(
         self, link: Link, side: Side, peer: Side, token: int = 0, want: frozenset[int] | None = None
     ) -> tuple[Asked | None, Message]:
-        """A Send to ``peer`` into a buffer that is posted before or behind it (MW-06)."""
+        """A Send to ``peer`` into a buffer that is posted before or after it (MW-06)."""
         rng = self.rng
         data = self.serial().to_bytes(8, "little") + rng.randbytes(rng.randint(0, 24))
         message = self.ledger.message(peer, data, token)

@@ -87,7 +87,7 @@ class CqCommands(Check):
         return command
 
     def create(self, record: Trace) -> None:
-        """CREATE: the arm state of a new CQ. The producer's side may come before or behind it."""
+        """CREATE: the arm state of a new CQ. The producer's side may come before or after it."""
         ctx, cq = self.ctx, record.cq
         command = self.expect(record)
         started = any(step.op == TraceOp.START for step in self.seen)

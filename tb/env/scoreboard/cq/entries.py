@@ -240,7 +240,7 @@ class CompletionChecks(Check):
     def _take(
         self, record: Trace, placed: int, returned: int
     ) -> tuple[dict[int, Lane], list[bytes]]:
-        """The lanes that the step can stand for; those between them were refused. Returns the
+        """The lanes that the step can have placed; those between them were refused. Returns the
         likely lanes of entries that were open before, and the contents of the new ones.
         """
         cq = record.cq

@@ -2,7 +2,7 @@
 """Which completions of one CQ were placed, while that is not certain yet.
 
 A completion that may have been refused may as well have been placed, by a credit that came just in
-time. A PLACE step does not tell which one it stands for; the entry that is written does. Until then
+time. A PLACE step does not tell which one was placed; the entry that is written does. Until then
 all alternatives are kept: each step is one layer for every completion it takes, each layer holds
 the lanes that can be that completion, in the order of their arrival.
 """

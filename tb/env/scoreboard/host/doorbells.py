@@ -156,7 +156,7 @@ class DoorbellChecks(PageCheck):
                 pending.now = now
 
     def after_step(self) -> None:
-        """Doorbells behind an accepted one are judged in states behind its step."""
+        """Doorbells behind an accepted one are judged in states after its step."""
         step = self.ctx.cycle - STEP_LATE
         for waiting in self._open.values():
             for pending in waiting:

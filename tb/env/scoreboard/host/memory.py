@@ -2,7 +2,7 @@
 """Memory writes, their answers, and interrupts, bit for bit against the model.
 
 Besides the model's checks this keeps, on pin records alone: one callback at most for each arm
-(CQ-06), none while another one of the CQ is in progress or under way (CQ-11), none that stands for
+(CQ-06), none while another one of the CQ is in progress or under way (CQ-11), none that covers
 entries whose writes are not acknowledged (CQ-15).
 """
 
@@ -66,7 +66,7 @@ class MemoryChecks(Check):
         #: slot and CQ of failed ones.
         self._events: list[deque[tuple[int, int]]] = [deque() for _ in range(p.num_eq)]
         self._failed: list[dict[tuple[int, int], int]] = [{} for _ in range(p.num_eq)]
-        #: Cycles of event entries, acknowledged or given up, that no interrupt stands for, EQs that
+        #: Cycles of event entries, acknowledged or given up, that no interrupt covers, EQs that
         #: must still raise one, and with which vectors.
         self.acked: list[deque[int]] = [deque() for _ in range(p.num_eq)]
         #: Vectors with an interrupt that was taken for one of an SRQ, and may not have been.
@@ -277,7 +277,7 @@ class MemoryChecks(Check):
         return [eq for eq, known in enumerate(self.vectors) if vector in known and self.acked[eq]]
 
     def merged(self, record: Interrupt) -> None:
-        """An interrupt that is none of an EQ: what is known of EQs is merged behind it."""
+        """An interrupt that is none of an EQ: what is known of EQs is merged after it."""
         self.interrupts += 1
         if self._able(record.vector):
             self.either.add(record.vector)

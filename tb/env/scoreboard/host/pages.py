@@ -42,7 +42,7 @@ class PageCheck(Check):
 
     @abstractmethod
     def passed(self, pending: Pending) -> None:
-        """A write behind it has had its turn, and so has this one."""
+        """A later write has had its turn, and so has this one."""
 
     def may_answer(self, pending: Pending, record: DoorbellResponse) -> None:
         """Looks up what the answer is judged by; raises NeedCommandError if that is not known."""

@@ -2,7 +2,7 @@
 """Checks of remote accesses: one verdict each, in order, in time, with the code of the rules
 (MW-02, MW-03, MW-10, MW-11, CQ-03).
 
-A check that is decided by its key has a step on lane 9, ahead of its verdict or a little behind it.
+A check that is decided by its key has a step on lane 9, before its verdict or a little after it.
 One that is refused has none; then its queue pair must have been in a state for that between the
 check and its verdict.
 """
@@ -37,9 +37,9 @@ class _Waiting:
         self.cycle = cycle
         self.refusable = False
         self.decidable = False  # at some time its QP's state let its key decide
-        self.told = self.told_at = 0  # its verdict, ahead of its step
+        self.told = self.told_at = 0  # its verdict, before its step
         self.code: int | None = None  # of its step
-        self.passed = False  # one behind it has had its step
+        self.passed = False  # a later one has had its step
 
     def __str__(self) -> str:
         return f"verdict for the check of cycle {self.cycle} ({self.request})"

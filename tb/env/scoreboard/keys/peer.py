@@ -2,7 +2,7 @@
 """Invalidation by the peer: in the step that takes the buffer, once, with BAD_TOKEN where the rules
 say so (MW-05, MW-12, CQ-03).
 
-The step on lane 8 comes behind that of the take, ahead of the answer or a little behind it.
+The step on lane 8 comes after that of the take, before the answer or a little after it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PeerChecks(Check):
     def __init__(self, kc: KeyContext) -> None:
         self.kc = kc
         self.invalidations = 0
-        #: Answers ahead of the steps of their tokens, by QP and number of the take: code, cycle.
+        #: Answers before the steps of their tokens, by QP and number of the take: code, cycle.
         self.told: dict[tuple[int, int], tuple[int, int]] = {}
 
     def answered(self, taken: Taken, request: RecvRequest, code: int) -> bool:

@@ -5,7 +5,7 @@ MW-03, MW-05, MW-11).
 
 A local request has one step on trace lane 8 and one beat on m_axis_work, as close to each other as
 the engine's pipeline makes them; in the model it is indicated by the step. Nothing else of its QP
-is indicated in between. A Read that invalidates has its step ahead of that of its retirement.
+is indicated in between. A Read that invalidates has its step before that of its retirement.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class QpContext:
         self.history: list[deque[Trace]] = [deque(maxlen=HISTORY) for _ in range(num_qp)]
         #: Retirements that lane 3 does not know yet: number and cycle.
         self._unseen: list[deque[tuple[int, int]]] = [deque() for _ in range(num_qp)]
-        #: Latest retirements, and latest indications: cycle, and the number behind it.
+        #: Latest retirements, and latest indications: cycle, and the number after it.
         self.retired_at: list[deque[tuple[int, int]]] = [deque(maxlen=64) for _ in range(num_qp)]
         self.indicated_at: list[deque[tuple[int, int]]] = [deque(maxlen=64) for _ in range(num_qp)]
 
@@ -108,7 +108,7 @@ class QpContext:
             self.fail(qp, f"does not know that {number} retired in cycle {cycle}", record)
 
     def end(self, record: Trace) -> None:
-        """State behind a step of lane 3 or 4."""
+        """State after a step of lane 3 or 4."""
         if record.new != self.qps[record.cq].trace_state(record.lane):
             self.differ("after", record)
 

@@ -2,7 +2,7 @@
 """Work beats: each is the next request of its queue pair, never early, never starved (DF-09, DF-13,
 ISO-04).
 
-A beat is offered before it is taken. So one beat of a QP may come behind the step that ended its
+A beat is offered before it is taken. So one beat of a QP may come after the step that ended its
 connection, and a local request may retire before its beat is taken; both only as far as an output
 register reaches.
 """
@@ -22,7 +22,7 @@ from tb.env.scoreboard.explain import Difference
 from tb.env.scoreboard.keys.context import KeyContext
 from tb.env.scoreboard.post.context import LAG
 
-#: A beat that was offered before the connection ended is among so many beats behind that.
+#: Beats that may come after the end of their connection: they were offered before it.
 LATE_BEATS = 2
 
 #: From the moment that the trace port shows to the output.
@@ -34,7 +34,7 @@ FETCHED = 6
 #: Requests of a QP that are indicated while their beats are not taken.
 MOST_BEATS = 4
 
-#: Cycles that turns wait for a request that is executed, beside those from its beat to its step;
+#: Cycles that turns wait for a request that is executed, besides those from its beat to its step;
 #: for one that fails.
 EXECUTION, FAILURE = 8, 24
 

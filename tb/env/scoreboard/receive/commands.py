@@ -79,7 +79,7 @@ class SrqCommands(Check):
             rc.fail_step(f"RECV_SIZE with operand {operand:#x}", record, bool(operand >> 8 & 1))
 
     def _size_qp(self, record: Trace, args: Args) -> None:
-        """The receive side of CREATE_QP; its other step may come before or behind it."""
+        """The receive side of CREATE_QP; its other step may come before or after it."""
         rc, qp = self.rc, record.cq
         config = receive_config_of(args)
         rq = rc.rqs[qp]

@@ -34,7 +34,7 @@ _OWN_CAUSES = frozenset(
     }
 )
 _SHARED_CAUSES = frozenset({Cause.OK, Cause.NO_SRQ, Cause.QUEUE_FULL})
-_CANARY = 8  # bytes behind what was filled that are looked at
+_CANARY = 8  # bytes after what was filled that are looked at
 
 
 @dataclass(eq=False)

@@ -86,7 +86,7 @@ class ReceiveDoneChecks(Check):
             rc.completions[end.srq].append((record.cycle, rc.srqs[end.srq].completed - 1))
             rc.note(end.srq)
             self.posts.changed_srq(end.srq)
-        # Two credits: two entries, or one and a credit that is given back ahead of it.
+        # Two credits: two entries, or one and a credit that is given back before it.
         data = [int.from_bytes(cqe.pack(), "little") for cqe in end.cqes]
         data = [0, *data] if end.given_back else [*data, 0]
         keep = 3 if len(end.cqes) > 1 or end.given_back else 1
