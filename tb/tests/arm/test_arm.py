@@ -109,27 +109,6 @@ class MergeTest(StepTest):
 
 
 @pyuvm.test()
-class MergeChainTest(StepTest):
-    """CQ-12, CQ-06: three arms merge pair by pair, and a chain of arms is satisfied once."""
-
-    async def scenario(self) -> None:
-        await self.together(
-            *(self.chain(a, b, c) for a in ARMS for b in ARMS for c in ARMS if a != b)
-        )
-
-    async def chain(self, *arms: ArmType) -> None:
-        """The result of the first two is the first of the next pair."""
-        q = await self.consumer(", ".join(arm.name for arm in arms))
-        for arm in arms:
-            await q.arm(arm)
-        result = MERGED[MERGED[arms[0], arms[1]], arms[2]]
-        await q.place(UNSOLICITED, calls=int(result is ANY))
-        if result is not ANY:
-            await q.place(SOLICITED_RECEIVE, calls=int(result is SOLICITED))
-        await q.proves_fit()
-
-
-@pyuvm.test()
 class ArmOverNewTest(StepTest):
     """CQ-09: an arm over a new completion. The literal reading is satisfied at once whatever the
     type; the typed reading only by a new completion of the armed class.

@@ -1,240 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two or three things meet on one queue, at every offset from 20 cycles before to 20 cycles after:
-completion, arm, consumer index, callback return, acknowledgement; an index behind each beat.
-
-Each trial demands exactly the callbacks that the rules give for the order in which the engine took
-its steps, called by exactly those steps, and, where the rules give the same for every order, that
-number. Each sweep of a publication must contain a case of one cycle (trace lanes 1 and 2).
+"""Two things meet on one queue, at every offset of some 20 cycles: completion, arm, consumer index;
+an index behind each beat. The scoreboard judges each order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pyuvm
 
 from tb.env.agents import Cpl
-from tb.env.agents.base import Pending
-from tb.env.agents.doorbell import WriteResult
 from tb.env.defs import ArmType, Cause, TraceOp
 from tb.env.harness.harness import Channel
-from tb.env.harness.records import MemWrite, Record, Trace
-from tb.tests.common.steps import (
-    ANY,
-    ARMS,
-    ERRORS,
-    KINDS,
-    MERGED,
-    SATISFY,
-    SOLICITED,
-    UNSOLICITED,
-    Consumer,
-    StepTest,
-)
+from tb.env.harness.records import MemWrite, Record
+from tb.tests.common.steps import ANY, ARMS, KINDS, SOLICITED, UNSOLICITED, Consumer, StepTest
 
 OFFSETS = range(-20, 21)
 SPACING = 96
 
-#: Posts a trial: queue, cycle of its centre, offset.
-Trial = Callable[[Consumer, int, int], None]
-
-
-class SweepTest(StepTest):
-    """One queue for each offset; trials follow each other without overlapping."""
-
-    #: Reading of CQ-09.
-    typed = False
-
-    def connect_checkers(self) -> None:
-        super().connect_checkers()
-        self.written: dict[int, int] = {}
-        #: Callbacks that are due but wait for a return.
-        self.owed: dict[Consumer, int] = {}
-        self.env.add_subscriber(self._writes, "writes of the test", lambda: len(self.written))
-
-    def _writes(self, records: list[Record]) -> None:
-        for record in records:
-            if type(record) is MemWrite:
-                self.written[record.axi_id] = record.cycle
-
-    async def queues(self, log2: int = 3) -> None:
-        """The queues of the sweep."""
-        self.all = [await self.consumer(f"offset {offset}", log2=log2) for offset in OFFSETS]
-
-    async def set_typed(self, typed: bool) -> None:
-        """The other reading of CQ-09."""
-        self.typed = typed
-        for q in self.all:
-            await q.cq.modify(typed=typed)
-
-    async def prepare(self, *, running: bool = False, arm: ArmType | None = None) -> None:
-        """Proves each queue fit, whatever came before: armed over nothing it waits for exactly one
-        callback. Leaves it empty, disarmed or with a fresh ``arm``, with or without the callback in
-        progress.
-        """
-        while any(q.running for q in self.all):
-            for q in self.all:
-                if q.running:
-                    q.cq.post_callback_return()
-                    q.running = False
-            await self.env.drain(40)
-            for q in self.all:
-                q.demand(self.owed.pop(q, 0))
-        for q in self.all:
-            q.take()
-            q.cq.post_arm(ANY, index=q.index())
-        await self.rest(0)
-        for q in self.all:
-            q.send(UNSOLICITED)
-        await self.rest(1)
-        for q in self.all:
-            q.take()
-            if not running:
-                q.cq.post_callback_return()
-                q.running = False
-            q.cq.post_consumer_index(q.index())
-        await self.rest(0)
-        for q in self.all:
-            if arm is not None:
-                q.cq.post_arm(arm, index=q.index())
-        await self.rest(0)
-        self.before = {q: (q.placed, q.polled, q.running, arm) for q in self.all}
-        self.mark = len(self.trace)
-
-    async def rest(self, calls: int) -> None:
-        """Waits until the engine rests; this many callbacks of each queue came."""
-        await self.env.drain(40)
-        for q in self.all:
-            q.demand(calls)
-
-    async def sweep(self, trial: Trial, centre: int = 0) -> None:
-        """Posts the trials of all offsets and waits until they are over."""
-        start = self.harness.cycle + 80
-        for step, (offset, q) in enumerate(zip(OFFSETS, self.all, strict=True)):
-            trial(q, start + SPACING * step, offset + centre)
-        await self.env.drain(40)
-
-    def steps(self, q: Consumer) -> list[Trace]:
-        """What changed the queue's arm state since :meth:`prepare`, in order."""
-        number = q.cq.number
-        return [r for r in self.trace[self.mark :] if r.cq == number and r.lane in (1, 2)]
-
-    def judge(self, kinds: Sequence[str], total: int | None = None) -> list[int]:
-        """Demands the callbacks of every trial, in which completions of these kinds were placed;
-        ``total``: their number in every order. Returns by how many cycles the first publication
-        came after the doorbell or return nearest to it.
-        """
-        distances = []
-        for q in self.all:
-            steps = self.steps(q)
-            called = [step for step in steps if step.event]
-            wanted = self._calls(q, steps, kinds)
-            assert called == wanted, f"{q}: called by {called}, not by {wanted}"
-            if total is not None:
-                assert len(wanted) == total, f"{q}: {len(wanted)} callbacks, not {total}: {steps}"
-            seen = [callback.snap for callback in q.cq.callbacks[q.expected :]]
-            assert seen == [step.new >> 16 & 0xFFFF for step in called], f"{q}: {seen}"
-            q.expected += len(called)
-            returns = sum(step.op == TraceOp.CB_RETURN for step in steps)
-            q.running = self.before[q][2] + len(called) > returns
-            published = next((s.cycle for s in steps if s.op == TraceOp.PUBLISH), None)
-            if published is not None:
-                distances.append(
-                    min((published - s.cycle for s in steps if s.lane == 2), key=abs, default=999)
-                )
-        return distances
-
-    def _calls(self, q: Consumer, steps: Sequence[Trace], kinds: Sequence[str]) -> list[Trace]:
-        """The steps that must call, by the rules CQ-06 to CQ-14 and CQ-22 (CQ-10: default)."""
-        base, cons, running, arm = self.before[q]
-        prod = snap = base
-        due = event = False
-        calls: list[Trace] = []
-        for step in steps:
-            if step.op == TraceOp.PUBLISH:
-                for _ in range(step.operand & 3):
-                    if arm is not None and prod >= cons and kinds[prod - base] in SATISFY[arm]:
-                        due = True
-                    prod += 1
-            elif step.op == TraceOp.DOORBELL:
-                cons += (step.operand - cons) & self.index_mask
-                if step.operand >> 16 & 1:
-                    second = ArmType(step.operand >> 17 & 3)
-                    arm = second if arm is None else MERGED[arm, second]
-                    new = kinds[max(cons, snap) - base : max(prod - base, 0)]
-                    if not self.typed:
-                        due = due or bool(new)
-                    elif any(kind in SATISFY[arm] for kind in new):
-                        due = True
-            elif step.op == TraceOp.CB_RETURN:
-                running = False
-            elif step.op == TraceOp.EVENT_DONE:
-                event = False
-            if due and not running and not event:
-                calls.append(step)
-                arm, due, running, event, snap = None, False, True, True, prod
-        self.owed[q] = int(due)
-        return calls
-
 
 @pyuvm.test()
-class PublishMeetsArmTest(SweepTest):
-    """CQ-09, CQ-14, CQ-15: the acknowledgement at every offset from -20 to +20 cycles of the arm's
-    step, in the same cycle, too; one entry, two entries at once, an arm that merges.
-    """
-
-    async def scenario(self) -> None:
-        await self.queues()
-        both = ("unsolicited", "solicited receive")
-        centre = await self.one(ANY, both[:1], 0)
-        for before in (None, SOLICITED, ERRORS):
-            for arm in ARMS:
-                for kinds in (both[:1], both[1:], both, both[::-1]):
-                    distance = await self.one(arm, kinds, -centre, before)
-                    assert distance == 0, f"the sweep was not centred: {distance}"
-        await self.set_typed(True)
-        for arm in ARMS:
-            for kinds in (both, both[::-1]):
-                # The solicited one of two counts, whichever comes first (CQ-09, typed reading).
-                await self.one(arm, kinds, -centre, total=int(arm is not ERRORS))
-
-    async def one(
-        self,
-        arm: ArmType,
-        kinds: Sequence[str],
-        centre: int,
-        before: ArmType | None = None,
-        total: int | None = None,
-    ) -> int:
-        """One sweep; returns the distance of its middle trial. An ANY arm is satisfied once."""
-
-        def trial(q: Consumer, at: int, offset: int) -> None:
-            q.cq.post_arm(arm, index=q.index(), at=at)
-            lanes = [
-                Cpl(q.cq.number, context=q.placed + lane, **KINDS[kind])
-                for lane, kind in enumerate(kinds)
-            ]
-            q.placed += len(lanes)
-            self.env.completions.send_beat(lanes, at_cycle=at + offset)
-
-        await self.prepare(arm=before)
-        await self.sweep(trial, centre)
-        merged = arm if before is None else MERGED[before, arm]
-        distances = self.judge(kinds, 1 if merged is ANY else total)
-        middle = distances[len(distances) // 2]
-        wanted = [offset + middle for offset in OFFSETS]
-        assert distances == wanted, f"{arm.name}, {kinds}: {distances}"
-        return middle
-
-
-@pyuvm.test()
-class AroundIndexTest(SweepTest):
+class AroundIndexTest(StepTest):
     """CQ-22, CQ-15: the host sees an entry in memory and consumes it around its acknowledgement,
-    which the memory holds back. Consumed before it, the entry triggers nothing.
+    which the memory holds back. Consumed before it, the entry triggers nothing. The number of
+    callbacks is demanded where every order gives the same.
     """
 
     async def scenario(self) -> None:
-        await self.queues()
+        # One for each offset; trials follow each other without overlapping.
+        self.all = [await self.consumer(f"offset {offset}") for offset in OFFSETS]
         for arm in (None, *ARMS):
             # Armed before, one entry: called if published first.
             await self.one(ANY, ["unsolicited"], 1, arm, None)
@@ -250,6 +44,42 @@ class AroundIndexTest(SweepTest):
                 None, ["solicited receive"], 0, arm, 1 if arm in (ANY, SOLICITED) else None
             )
 
+    async def prepare(self, arm: ArmType | None) -> None:
+        """Proves each queue fit, whatever came before: armed over nothing it waits for exactly one
+        callback. Leaves it empty, disarmed or with a fresh ``arm``.
+        """
+        while running := [q for q in self.all if q.running]:
+            for q in running:
+                q.cq.post_callback_return()
+                q.running = False
+            await self.env.drain(40)
+            for q in running:
+                # One may have waited for the return.
+                q.demand(len(q.cq.callbacks) - q.expected)
+        for q in self.all:
+            q.take()
+            q.cq.post_arm(ANY, index=q.index())
+        await self.rest(0)
+        for q in self.all:
+            q.send(UNSOLICITED)
+        await self.rest(1)
+        for q in self.all:
+            q.take()
+            q.cq.post_callback_return()
+            q.running = False
+            q.cq.post_consumer_index(q.index())
+        await self.rest(0)
+        for q in self.all:
+            if arm is not None:
+                q.cq.post_arm(arm, index=q.index())
+        await self.rest(0)
+
+    async def rest(self, calls: int) -> None:
+        """Waits until the engine rests; this many callbacks of each queue came."""
+        await self.env.drain(40)
+        for q in self.all:
+            q.demand(calls)
+
     async def one(
         self,
         before: ArmType | None,
@@ -260,7 +90,8 @@ class AroundIndexTest(SweepTest):
     ) -> None:
         """One sweep of the release around the doorbell."""
         mem, harness = self.env.mem, self.harness
-        await self.prepare(arm=before)
+        await self.prepare(before)
+        mark = len(self.trace)
         for q in self.all:
             mem.hold_cq(q.cq.number)
         await harness.cycles(4)
@@ -278,75 +109,16 @@ class AroundIndexTest(SweepTest):
             await harness.until(start + SPACING * step + offset)
             mem.release_cq(q.cq.number)
         await self.env.drain(40)
-        assert 0 in self.judge(kinds, total), "acknowledgement and doorbell never met in one cycle"
-
-
-@pyuvm.test()
-class AroundWriteTest(SweepTest):
-    """CQ-22: an index that covers an entry, with an arm, around the moment when memory takes the
-    entry: legal as soon as the host can see it, otherwise refused, arm included.
-    """
-
-    async def scenario(self) -> None:
-        await self.queues()
-        self.env.mem.latency(12)
-        for before in (None, *ARMS):
-            for arm in ARMS:
-                await self.one(before, arm)
-        self.env.mem.latency(0)
-
-    async def one(self, before: ArmType | None, arm: ArmType) -> None:
-        """One sweep."""
-        answers: list[Pending[WriteResult]] = []
-        asked: list[int] = []
-
-        def trial(q: Consumer, at: int, offset: int) -> None:
-            q.send(KINDS["solicited receive"], at=at)
-            answers.append(q.cq.post_arm(arm, index=q.index(q.polled + 1), at=at + offset))
-            asked.append(at + offset)
-
-        await self.prepare(arm=before)
-        await self.sweep(trial, centre=6)
-        results = [answer.result for answer in answers]
-        for q, answer, cycle in zip(self.all, answers, asked, strict=True):
-            written = self.written[q.cq.number]
-            accepted = any(step.op == TraceOp.DOORBELL for step in self.steps(q))
-            assert answer.result == ((0, 0) if accepted else (2, Cause.BAD_INDEX)), str(q)
-            if cycle > written:
-                assert accepted, f"{q}: entry written in {written}, index of {cycle} refused"
-            if answer.cycle <= written:
-                assert not accepted, f"{q}: answered in {answer.cycle}, written in {written}"
-        assert len(set(results)) == 2, f"all answers alike: {results[0]}"
-        self.judge(["solicited receive"], 0 if before in (None, ERRORS) else None)
-
-
-@pyuvm.test()
-class ThreeMeetTest(SweepTest):
-    """CQ-07, CQ-11, CQ-16: completion, arm ANY and callback return in all orders: one callback."""
-
-    async def scenario(self) -> None:
-        await self.queues()
-        met = 0
-        for shift in (-16, -9, -5, -3, -2, -1, 1, 2, 3, 5, 9, 16):
-            for kind in ("unsolicited", "error"):
-                await self.prepare(running=True)
-                await self.sweep(self.trial(kind, shift))
-                met += self.judge([kind], 1).count(0)
-        assert met >= 24, f"a doorbell met the publication only {met} times"
-
-    @staticmethod
-    def trial(kind: str, shift: int) -> Trial:
-        """The return ``shift`` cycles after the arm, the completion at the offset of it."""
-
-        def trial(q: Consumer, at: int, offset: int) -> None:
-            if shift < 0:
-                q.cq.post_callback_return(at=at + shift)
-            q.cq.post_arm(ANY, index=q.index(), at=at)
-            if shift > 0:
-                q.cq.post_callback_return(at=at + shift)
-            q.send(KINDS[kind], at=at + offset)
-
-        return trial
+        for q in self.all:
+            calls = len(q.cq.callbacks) - q.expected
+            assert total in (None, calls), f"{q}: {calls} callbacks, not {total}"
+            q.expected += calls
+            q.running = bool(calls)
+        published, told = (
+            {(r.cq, r.cycle) for r in self.trace[mark:] if r.op == op}
+            for op in (TraceOp.PUBLISH, TraceOp.DOORBELL)
+        )
+        assert published & told, "acknowledgement and doorbell never met in one cycle"
 
 
 @pyuvm.test()

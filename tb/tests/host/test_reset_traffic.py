@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reset at random cycles under full traffic of every kind, and at each cycle of one scenario: the
-engine starts from nothing, and works. Memories and registers keep what the traffic left, so that
+"""Reset at random cycles under full traffic of every kind: the engine starts from nothing, and
+works. Memories and registers keep what the traffic left, so that
 what the reset forgets to clear is found by the next life.
 """
 
@@ -12,12 +12,10 @@ from typing import Any
 import pyuvm
 
 from tb.sequences import find
-from tb.tests.common.pairs import PairsTest
-from tb.tests.common.soaking import LONG_SEED, SoakTest, demand_fresh
+from tb.tests.common.soaking import SoakTest, demand_fresh
 
 BUILD = ["engine", "engine_small", "engine_deep"]
 SEEDS = [1, 2]
-TEST_SEEDS = {"EachCycleResetTest": [1]}
 
 
 @pyuvm.test()
@@ -82,30 +80,3 @@ class RandomResetTest(SoakTest):
         else:
             raise AssertionError("the traffic does not come to speed")
         await env.harness.cycles(rng.randint(1, 300))
-
-
-@pyuvm.test()
-class EachCycleResetTest(PairsTest):
-    """One scenario of posts, messages, completions and callbacks on two pairs, cut by a reset at
-    one cycle after the other; then the whole scenario on the engine as it is left.
-    """
-
-    span = 160
-
-    async def scenario(self) -> None:
-        step = 1 if self.env.seed >= LONG_SEED else 12
-        offsets = range(self.env.seed % step, self.span, step)
-        for turn, offset in enumerate(offsets):
-            await self.bring_pairs()
-            await self.traffic()
-            await self.harness.cycles(offset)
-            await self.env.reset(1 + offset % 3)
-            if turn % 4 == 0:
-                await demand_fresh(self.env)
-        await self.bring_pairs()
-        for _ in range(2):
-            wanted = await self.traffic()
-            await self.env.drain()
-            for number, entries in wanted.items():
-                await self.unharmed(number, entries)
-        self.checking.facts.counts["resets"] = len(offsets)

@@ -20,7 +20,6 @@ LEAD = 240
 class DestroyedTest(WindowTest):
     #: Other QPs fail in consecutive cycles, which holds up steps of commands.
     flood = False
-    silent = False
 
     async def scenario(self) -> None:
         self.target = await self.memory(256)
@@ -49,9 +48,9 @@ class DestroyedTest(WindowTest):
         await self.rest(16)
         start = self.harness.cycle + LEAD
         if isinstance(keyed, MemoryWindow):
-            post = keyed.make_bind(qp, self.target, silent=self.silent)
+            post = keyed.make_bind(qp, self.target, silent=self.flood)
         else:
-            post = keyed.make_fast_register(qp, silent=self.silent)
+            post = keyed.make_fast_register(qp, silent=self.flood)
         task = self.command_at(start, Cmd.DESTROY_QP, qp.number)
         answer = qp.queue(post, at=start + offset)
         for n, other in enumerate(others):
@@ -95,15 +94,7 @@ class DestroyedMeanwhileTest(DestroyedTest):
 
 
 @pyuvm.test()
-class DestroyedSilentlyTest(DestroyedTest):
-    """The same with SILENT_SUCCESS."""
-
-    silent = True
-
-
-@pyuvm.test()
 class DestroyedInFloodTest(DestroyedTest):
-    """The same while the steps of DESTROY_QP have to wait for failing ones of all other QPs."""
+    """Silent ones, while the steps of DESTROY_QP have to wait for failing ones of all other QPs."""
 
     flood = True
-    silent = True

@@ -31,14 +31,6 @@ AROUND = 40
 
 
 @pyuvm.test()
-class WindowRaceTest(RaceTest):
-    """A local Invalidate of a window and an arriving SendAndInvalidate."""
-
-    async def scenario(self) -> None:
-        await self.sweep(LOCAL, await self.window())
-
-
-@pyuvm.test()
 class RegionRaceTest(RaceTest):
     """The same of a region by FastRegister."""
 

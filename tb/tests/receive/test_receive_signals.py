@@ -51,13 +51,11 @@ class SignalTest(TakingTest):
         if count:
             assert await qp.recv_cq.callback_return() == (0, 0)
 
-    async def prepare(self, shared: bool) -> list[Qp]:
+    async def prepare(self) -> list[Qp]:
         """A QP for each flag, each with its CQ."""
         self.called: dict[int, int] = {}
-        self.srq = await self.env.host.create_srq() if shared else None
-        depth = 0 if shared else self.depth
         return [
-            await self.qp(srq=self.srq, recv_depth=depth, recv_flag=flag)
+            await self.qp(recv_depth=self.depth, recv_flag=flag)
             for flag in (
                 RecvFlag.DEFAULT,
                 RecvFlag.SOLICITED_WAIT,
@@ -71,22 +69,21 @@ class SignalTest(TakingTest):
         if not (await qp.recv_cq.query()).armed:
             return
         assert await qp.recv_cq.arm(ArmType.ANY) == (0, 0)
-        (cookie,) = await self.supply(self.srq or qp, 1)
+        (cookie,) = await self.supply(qp, 1)
         await self.take(qp, 0, solicited=True)
         self.settle(qp)
         await self.demand(qp, [Want(cookie)])
         await self.calls(qp, 1)
 
 
-class MatrixTest(SignalTest):
+@pyuvm.test()
+class OwnMatrixTest(SignalTest):
     """The table of flags and solicited Sends, against each arm; the entry is placed and can be
     polled in every case, and is new for a later arm if it did not call.
     """
 
-    shared_queue = False
-
     async def scenario(self) -> None:
-        for qp in await self.prepare(self.shared_queue):
+        for qp in await self.prepare():
             for invalidate in (False, True):
                 for solicited in (True, False):
                     for arm in ARMS:
@@ -94,7 +91,7 @@ class MatrixTest(SignalTest):
 
     async def one(self, qp: Qp, arm: ArmType | None, solicited: bool, invalidate: bool) -> None:
         flag = RecvFlag(qp.recv_flag)
-        (cookie,) = await self.supply(self.srq or qp, 1)
+        (cookie,) = await self.supply(qp, 1)
         if arm is not None:
             assert await qp.recv_cq.arm(arm) == (0, 0)
         token = 0xABCD_0000 + qp.number if invalidate else 0
@@ -114,25 +111,13 @@ class MatrixTest(SignalTest):
 
 
 @pyuvm.test()
-class OwnMatrixTest(MatrixTest):
-    """Queues of their own."""
-
-
-@pyuvm.test()
-class SharedMatrixTest(MatrixTest):
-    """The same with a shared queue."""
-
-    shared_queue = True
-
-
-@pyuvm.test()
 class ErrorsSignalTest(SignalTest):
     """Failed receives signal whatever the flag and the Send: reported errors, length errors,
     canceled ones. They satisfy ANY and SOLICITED.
     """
 
     async def scenario(self) -> None:
-        for qp in await self.prepare(shared=False):
+        for qp in await self.prepare():
             for arm in (ArmType.ANY, ArmType.SOLICITED, ArmType.ERRORS):
                 called = arm is not ArmType.ERRORS
                 for solicited in (True, False):
@@ -177,7 +162,7 @@ class ThresholdTest(SignalTest):
     """
 
     async def scenario(self) -> None:
-        default, quiet, _, threshold = await self.prepare(shared=False)
+        default, quiet, _, threshold = await self.prepare()
         for qp in (default, threshold):
             for count in (1, 2, self.depth):
                 await self.wakes(qp, count)
