@@ -168,7 +168,7 @@ module cde_mbox #(
         interval <= sets_moderation ? arg5[`CDE_CQ_MODERATION_INTERVAL_LSB +: 16] : known_interval;
         mod_off <= interval == 16'd0 || count[15:1] == 15'd0;
         // 0xFFFF, no count, is more than any ring has.
-        count_usable <= {16'd0, count} <= 32'd1 << log2;
+        count_usable <= count >> log2 == 16'd0 || {16'd0, count} == 32'd1 << log2;     // at most the size
         interval_usable <= interval != 16'hffff;
         {by_count, by_interval} <= {!mod_off && count_usable, !mod_off && interval_usable};
         smaller <= log2 < known_log2 ? log2 : known_log2;
