@@ -887,6 +887,150 @@
 `define CDE_KEY_ZONE_ZONE_LSB              0
 `define CDE_KEY_ZONE_ZONE_W                16
 
+// Operand of PUBLISH.
+`define CDE_TRC_PUBLISH_COUNT_LSB          0
+`define CDE_TRC_PUBLISH_COUNT_W            2
+`define CDE_TRC_PUBLISH_SOLICITED_LSB      2
+`define CDE_TRC_PUBLISH_SOLICITED_W        2
+`define CDE_TRC_PUBLISH_UNSIGNALLED_LSB    4
+`define CDE_TRC_PUBLISH_UNSIGNALLED_W      2
+
+// Operand of CQ_ERROR.
+`define CDE_TRC_CQ_ERROR_STATUS_LSB        0
+`define CDE_TRC_CQ_ERROR_STATUS_W          2
+`define CDE_TRC_CQ_ERROR_COUNT_LSB         2
+`define CDE_TRC_CQ_ERROR_COUNT_W           2
+
+// Operand of EVENT_FAILED.
+`define CDE_TRC_EVENT_FAILED_GIVE_UP_LSB   0
+`define CDE_TRC_EVENT_FAILED_GIVE_UP_W     1
+
+// Operand of DOORBELL.
+`define CDE_TRC_DOORBELL_INDEX_LSB         0
+`define CDE_TRC_DOORBELL_INDEX_W           16
+`define CDE_TRC_DOORBELL_ARM_LSB           16
+`define CDE_TRC_DOORBELL_ARM_W             1
+`define CDE_TRC_DOORBELL_ARM_TYPE_LSB      17
+`define CDE_TRC_DOORBELL_ARM_TYPE_W        2
+
+// Operand of CREATE.
+`define CDE_TRC_CREATE_TYPED_LSB           0
+`define CDE_TRC_CREATE_TYPED_W             1
+`define CDE_TRC_CREATE_REARM_LSB           1
+`define CDE_TRC_CREATE_REARM_W             1
+
+// Operand of DESTROY.
+`define CDE_TRC_DESTROY_FREED_LSB          0
+`define CDE_TRC_DESTROY_FREED_W            1
+
+// Operand of PLACE.
+`define CDE_TRC_PLACE_PLACED_LSB           0
+`define CDE_TRC_PLACE_PLACED_W             2
+`define CDE_TRC_PLACE_RETURNED_LSB         2
+`define CDE_TRC_PLACE_RETURNED_W           2
+
+// Operand of OVERFLOW.
+`define CDE_TRC_OVERFLOW_PLACED_LSB        0
+`define CDE_TRC_OVERFLOW_PLACED_W          2
+
+// Operand of RESIZE.
+`define CDE_TRC_RESIZE_INDEX_LSB           0
+`define CDE_TRC_RESIZE_INDEX_W             16
+
+// Operand of POST.
+`define CDE_TRC_POST_CAUSE_LSB             0
+`define CDE_TRC_POST_CAUSE_W               8
+`define CDE_TRC_POST_OPCODE_LSB            8
+`define CDE_TRC_POST_OPCODE_W              8
+`define CDE_TRC_POST_FLAGS_LSB             16
+`define CDE_TRC_POST_FLAGS_W               16
+
+// Operand of QP_STATE.
+`define CDE_TRC_QP_STATE_REASON_LSB        0
+`define CDE_TRC_QP_STATE_REASON_W          8
+
+// Operand of RETIRE.
+`define CDE_TRC_RETIRE_STATUS_LSB          0
+`define CDE_TRC_RETIRE_STATUS_W            8
+`define CDE_TRC_RETIRE_SILENT_LSB          8
+`define CDE_TRC_RETIRE_SILENT_W            1
+`define CDE_TRC_RETIRE_SKIPPED_LSB         9
+`define CDE_TRC_RETIRE_SKIPPED_W           1
+`define CDE_TRC_RETIRE_CQ_LSB              16
+`define CDE_TRC_RETIRE_CQ_W                16
+
+// Operand of TAKE.
+`define CDE_TRC_TAKE_CODE_LSB              0
+`define CDE_TRC_TAKE_CODE_W                4
+`define CDE_TRC_TAKE_SHARED_LSB            4
+`define CDE_TRC_TAKE_SHARED_W              1
+`define CDE_TRC_TAKE_FLUSH_LSB             5
+`define CDE_TRC_TAKE_FLUSH_W               1
+`define CDE_TRC_TAKE_EVENT_LSB             6
+`define CDE_TRC_TAKE_EVENT_W               1
+`define CDE_TRC_TAKE_SRQ_LSB               16
+`define CDE_TRC_TAKE_SRQ_W                 16
+
+// Operand of WATERMARK.
+`define CDE_TRC_WATERMARK_WATERMARK_LSB    0
+`define CDE_TRC_WATERMARK_WATERMARK_W      16
+`define CDE_TRC_WATERMARK_EVENT_LSB        16
+`define CDE_TRC_WATERMARK_EVENT_W          1
+
+// Operand of RECV_POST.
+`define CDE_TRC_RECV_POST_CAUSE_LSB        0
+`define CDE_TRC_RECV_POST_CAUSE_W          8
+`define CDE_TRC_RECV_POST_SHARED_LSB       8
+`define CDE_TRC_RECV_POST_SHARED_W         1
+
+// Operand of REAP.
+`define CDE_TRC_REAP_INDEX_LSB             0
+`define CDE_TRC_REAP_INDEX_W               16
+
+// Operand of RECV_SIZE.
+`define CDE_TRC_RECV_SIZE_START_LSB        0
+`define CDE_TRC_RECV_SIZE_START_W          1
+`define CDE_TRC_RECV_SIZE_SHARED_LSB       8
+`define CDE_TRC_RECV_SIZE_SHARED_W         1
+
+// Operand of RECEIVE.
+`define CDE_TRC_RECEIVE_STATUS_LSB         0
+`define CDE_TRC_RECEIVE_STATUS_W           8
+`define CDE_TRC_RECEIVE_SHARED_LSB         8
+`define CDE_TRC_RECEIVE_SHARED_W           1
+`define CDE_TRC_RECEIVE_FLUSH_LSB          9
+`define CDE_TRC_RECEIVE_FLUSH_W            1
+`define CDE_TRC_RECEIVE_CQ_LSB             16
+`define CDE_TRC_RECEIVE_CQ_W               16
+
+// Operand of BIND.
+`define CDE_TRC_BIND_STATUS_LSB            0
+`define CDE_TRC_BIND_STATUS_W              8
+`define CDE_TRC_BIND_WINDOW_LSB            16
+`define CDE_TRC_BIND_WINDOW_W              16
+
+// Operand of FAST_REGISTER.
+`define CDE_TRC_FAST_REGISTER_STATUS_LSB   0
+`define CDE_TRC_FAST_REGISTER_STATUS_W     8
+
+// Operand of INVALIDATE.
+`define CDE_TRC_INVALIDATE_STATUS_LSB      0
+`define CDE_TRC_INVALIDATE_STATUS_W        8
+`define CDE_TRC_INVALIDATE_PEER_LSB        8
+`define CDE_TRC_INVALIDATE_PEER_W          1
+`define CDE_TRC_INVALIDATE_READ_LSB        9
+`define CDE_TRC_INVALIDATE_READ_W          1
+
+// Operand of CHECK.
+`define CDE_TRC_CHECK_CODE_LSB             0
+`define CDE_TRC_CHECK_CODE_W               4
+`define CDE_TRC_CHECK_KIND_LSB             16
+`define CDE_TRC_CHECK_KIND_W               2
+
+// Operand of KEY_COMMAND.
+`define CDE_TRC_KEY_COMMAND_COMMAND_LSB    0
+`define CDE_TRC_KEY_COMMAND_COMMAND_W      8
+
 // Consumer index and arm request. Without arm the arm type must be 0.
 `define CDE_CQ_DB_CONS_LSB                 0
 `define CDE_CQ_DB_CONS_W                   32
@@ -1045,6 +1189,28 @@
 `define CDE_CQ_STATE_RESERVED              32'hFFE0FC00
 `define CDE_MR_LENGTH_RESERVED             32'hFFFF0000
 `define CDE_KEY_ZONE_RESERVED              32'hFFFF0000
+`define CDE_TRC_PUBLISH_RESERVED           32'hFFFFFFC0
+`define CDE_TRC_CQ_ERROR_RESERVED          32'hFFFFFFF0
+`define CDE_TRC_EVENT_FAILED_RESERVED      32'hFFFFFFFE
+`define CDE_TRC_DOORBELL_RESERVED          32'hFFF80000
+`define CDE_TRC_CREATE_RESERVED            32'hFFFFFFFC
+`define CDE_TRC_DESTROY_RESERVED           32'hFFFFFFFE
+`define CDE_TRC_PLACE_RESERVED             32'hFFFFFFF0
+`define CDE_TRC_OVERFLOW_RESERVED          32'hFFFFFFFC
+`define CDE_TRC_RESIZE_RESERVED            32'hFFFF0000
+`define CDE_TRC_QP_STATE_RESERVED          32'hFFFFFF00
+`define CDE_TRC_RETIRE_RESERVED            32'h0000FC00
+`define CDE_TRC_TAKE_RESERVED              32'h0000FF80
+`define CDE_TRC_WATERMARK_RESERVED         32'hFFFE0000
+`define CDE_TRC_RECV_POST_RESERVED         32'hFFFFFE00
+`define CDE_TRC_REAP_RESERVED              32'hFFFF0000
+`define CDE_TRC_RECV_SIZE_RESERVED         32'hFFFFFEFE
+`define CDE_TRC_RECEIVE_RESERVED           32'h0000FC00
+`define CDE_TRC_BIND_RESERVED              32'h0000FF00
+`define CDE_TRC_FAST_REGISTER_RESERVED     32'hFFFFFF00
+`define CDE_TRC_INVALIDATE_RESERVED        32'hFFFFFC00
+`define CDE_TRC_CHECK_RESERVED             32'hFFFCFFF0
+`define CDE_TRC_KEY_COMMAND_RESERVED       32'hFFFFFF00
 `define CDE_CQ_DB_RESERVED                 64'h7FF0000000000000
 `define CDE_CB_RETURN_RESERVED             64'hFFFF0000FFFFFFFF
 `define CDE_SRQ_DB_RESERVED                64'hFFFF0000FFFF0000

@@ -230,9 +230,9 @@ def doc_bits(table: Table) -> Iterator[tuple[str, str]]:
             yield row["bits"], ""
 
 
-def doc_state_bits(text: str, start: str, end: str) -> Iterator[tuple[str, str]]:
-    """The bits that the prose from ``start`` to ``end`` gives a meaning."""
-    for bits in re.findall(r"`\[(\d+(?::\d+)?)\]` (?!0[,.])", prose(text, start, end)):
+def doc_state_bits(text: str) -> Iterator[tuple[str, str]]:
+    """The bits that the prose gives a meaning."""
+    for bits in re.findall(r"`\[(\d+(?::\d+)?)\]` (?!0[,.])", text):
         yield bits, ""
 
 
@@ -367,7 +367,15 @@ def check_docs(texts: dict[Path, str], rmap: Map) -> list[str]:
     for page, register, heading in BIT_TABLES:
         rows = [p for t in find(page, ("bits", "field"), heading) for p in doc_bits(t)]
         report(f"bits of {register}", {page: rows}, rdl_bits(rmap, register))
+    layouts = {register.name for register in rmap.layouts}
+    for page in texts:
+        for row in (r for t in find(page, ("op", "lane", "name")) for r in t.rows):
+            register = f"TRC_{row['name'].strip('`')}"
+            # What stands behind the operand in its row is the state.
+            bits = doc_state_bits(row["operand"].partition("State:")[0])
+            fields = rdl_bits(rmap, register) if register in layouts else ()
+            report(f"bits of {register}", {page: bits}, fields)
     for page, register, start, end in BIT_PROSE:
-        bits = doc_state_bits(texts[page], start, end)
+        bits = doc_state_bits(prose(texts[page], start, end))
         report(f"bits of {register}", {page: bits}, rdl_bits(rmap, register))
     return problems

@@ -934,6 +934,150 @@ struct carillon_rpost {
 #define CARILLON_KEY_ZONE_ZONE_LSB              0u
 #define CARILLON_KEY_ZONE_ZONE_W                16u
 
+/* Operand of PUBLISH. */
+#define CARILLON_TRC_PUBLISH_COUNT_LSB          0u
+#define CARILLON_TRC_PUBLISH_COUNT_W            2u
+#define CARILLON_TRC_PUBLISH_SOLICITED_LSB      2u
+#define CARILLON_TRC_PUBLISH_SOLICITED_W        2u
+#define CARILLON_TRC_PUBLISH_UNSIGNALLED_LSB    4u
+#define CARILLON_TRC_PUBLISH_UNSIGNALLED_W      2u
+
+/* Operand of CQ_ERROR. */
+#define CARILLON_TRC_CQ_ERROR_STATUS_LSB        0u
+#define CARILLON_TRC_CQ_ERROR_STATUS_W          2u
+#define CARILLON_TRC_CQ_ERROR_COUNT_LSB         2u
+#define CARILLON_TRC_CQ_ERROR_COUNT_W           2u
+
+/* Operand of EVENT_FAILED. */
+#define CARILLON_TRC_EVENT_FAILED_GIVE_UP_LSB   0u
+#define CARILLON_TRC_EVENT_FAILED_GIVE_UP_W     1u
+
+/* Operand of DOORBELL. */
+#define CARILLON_TRC_DOORBELL_INDEX_LSB         0u
+#define CARILLON_TRC_DOORBELL_INDEX_W           16u
+#define CARILLON_TRC_DOORBELL_ARM_LSB           16u
+#define CARILLON_TRC_DOORBELL_ARM_W             1u
+#define CARILLON_TRC_DOORBELL_ARM_TYPE_LSB      17u
+#define CARILLON_TRC_DOORBELL_ARM_TYPE_W        2u
+
+/* Operand of CREATE. */
+#define CARILLON_TRC_CREATE_TYPED_LSB           0u
+#define CARILLON_TRC_CREATE_TYPED_W             1u
+#define CARILLON_TRC_CREATE_REARM_LSB           1u
+#define CARILLON_TRC_CREATE_REARM_W             1u
+
+/* Operand of DESTROY. */
+#define CARILLON_TRC_DESTROY_FREED_LSB          0u
+#define CARILLON_TRC_DESTROY_FREED_W            1u
+
+/* Operand of PLACE. */
+#define CARILLON_TRC_PLACE_PLACED_LSB           0u
+#define CARILLON_TRC_PLACE_PLACED_W             2u
+#define CARILLON_TRC_PLACE_RETURNED_LSB         2u
+#define CARILLON_TRC_PLACE_RETURNED_W           2u
+
+/* Operand of OVERFLOW. */
+#define CARILLON_TRC_OVERFLOW_PLACED_LSB        0u
+#define CARILLON_TRC_OVERFLOW_PLACED_W          2u
+
+/* Operand of RESIZE. */
+#define CARILLON_TRC_RESIZE_INDEX_LSB           0u
+#define CARILLON_TRC_RESIZE_INDEX_W             16u
+
+/* Operand of POST. */
+#define CARILLON_TRC_POST_CAUSE_LSB             0u
+#define CARILLON_TRC_POST_CAUSE_W               8u
+#define CARILLON_TRC_POST_OPCODE_LSB            8u
+#define CARILLON_TRC_POST_OPCODE_W              8u
+#define CARILLON_TRC_POST_FLAGS_LSB             16u
+#define CARILLON_TRC_POST_FLAGS_W               16u
+
+/* Operand of QP_STATE. */
+#define CARILLON_TRC_QP_STATE_REASON_LSB        0u
+#define CARILLON_TRC_QP_STATE_REASON_W          8u
+
+/* Operand of RETIRE. */
+#define CARILLON_TRC_RETIRE_STATUS_LSB          0u
+#define CARILLON_TRC_RETIRE_STATUS_W            8u
+#define CARILLON_TRC_RETIRE_SILENT_LSB          8u
+#define CARILLON_TRC_RETIRE_SILENT_W            1u
+#define CARILLON_TRC_RETIRE_SKIPPED_LSB         9u
+#define CARILLON_TRC_RETIRE_SKIPPED_W           1u
+#define CARILLON_TRC_RETIRE_CQ_LSB              16u
+#define CARILLON_TRC_RETIRE_CQ_W                16u
+
+/* Operand of TAKE. */
+#define CARILLON_TRC_TAKE_CODE_LSB              0u
+#define CARILLON_TRC_TAKE_CODE_W                4u
+#define CARILLON_TRC_TAKE_SHARED_LSB            4u
+#define CARILLON_TRC_TAKE_SHARED_W              1u
+#define CARILLON_TRC_TAKE_FLUSH_LSB             5u
+#define CARILLON_TRC_TAKE_FLUSH_W               1u
+#define CARILLON_TRC_TAKE_EVENT_LSB             6u
+#define CARILLON_TRC_TAKE_EVENT_W               1u
+#define CARILLON_TRC_TAKE_SRQ_LSB               16u
+#define CARILLON_TRC_TAKE_SRQ_W                 16u
+
+/* Operand of WATERMARK. */
+#define CARILLON_TRC_WATERMARK_WATERMARK_LSB    0u
+#define CARILLON_TRC_WATERMARK_WATERMARK_W      16u
+#define CARILLON_TRC_WATERMARK_EVENT_LSB        16u
+#define CARILLON_TRC_WATERMARK_EVENT_W          1u
+
+/* Operand of RECV_POST. */
+#define CARILLON_TRC_RECV_POST_CAUSE_LSB        0u
+#define CARILLON_TRC_RECV_POST_CAUSE_W          8u
+#define CARILLON_TRC_RECV_POST_SHARED_LSB       8u
+#define CARILLON_TRC_RECV_POST_SHARED_W         1u
+
+/* Operand of REAP. */
+#define CARILLON_TRC_REAP_INDEX_LSB             0u
+#define CARILLON_TRC_REAP_INDEX_W               16u
+
+/* Operand of RECV_SIZE. */
+#define CARILLON_TRC_RECV_SIZE_START_LSB        0u
+#define CARILLON_TRC_RECV_SIZE_START_W          1u
+#define CARILLON_TRC_RECV_SIZE_SHARED_LSB       8u
+#define CARILLON_TRC_RECV_SIZE_SHARED_W         1u
+
+/* Operand of RECEIVE. */
+#define CARILLON_TRC_RECEIVE_STATUS_LSB         0u
+#define CARILLON_TRC_RECEIVE_STATUS_W           8u
+#define CARILLON_TRC_RECEIVE_SHARED_LSB         8u
+#define CARILLON_TRC_RECEIVE_SHARED_W           1u
+#define CARILLON_TRC_RECEIVE_FLUSH_LSB          9u
+#define CARILLON_TRC_RECEIVE_FLUSH_W            1u
+#define CARILLON_TRC_RECEIVE_CQ_LSB             16u
+#define CARILLON_TRC_RECEIVE_CQ_W               16u
+
+/* Operand of BIND. */
+#define CARILLON_TRC_BIND_STATUS_LSB            0u
+#define CARILLON_TRC_BIND_STATUS_W              8u
+#define CARILLON_TRC_BIND_WINDOW_LSB            16u
+#define CARILLON_TRC_BIND_WINDOW_W              16u
+
+/* Operand of FAST_REGISTER. */
+#define CARILLON_TRC_FAST_REGISTER_STATUS_LSB   0u
+#define CARILLON_TRC_FAST_REGISTER_STATUS_W     8u
+
+/* Operand of INVALIDATE. */
+#define CARILLON_TRC_INVALIDATE_STATUS_LSB      0u
+#define CARILLON_TRC_INVALIDATE_STATUS_W        8u
+#define CARILLON_TRC_INVALIDATE_PEER_LSB        8u
+#define CARILLON_TRC_INVALIDATE_PEER_W          1u
+#define CARILLON_TRC_INVALIDATE_READ_LSB        9u
+#define CARILLON_TRC_INVALIDATE_READ_W          1u
+
+/* Operand of CHECK. */
+#define CARILLON_TRC_CHECK_CODE_LSB             0u
+#define CARILLON_TRC_CHECK_CODE_W               4u
+#define CARILLON_TRC_CHECK_KIND_LSB             16u
+#define CARILLON_TRC_CHECK_KIND_W               2u
+
+/* Operand of KEY_COMMAND. */
+#define CARILLON_TRC_KEY_COMMAND_COMMAND_LSB    0u
+#define CARILLON_TRC_KEY_COMMAND_COMMAND_W      8u
+
 /* Consumer index and arm request. Without arm the arm type must be 0. */
 #define CARILLON_CQ_DB_CONS_LSB                 0u
 #define CARILLON_CQ_DB_CONS_W                   32u

@@ -59,19 +59,20 @@ module cde_arm_trace #(
         begin
             encode = 96'd0;
             if (s[X_W + Y_EXISTS]) begin
-                encode[1:0] = s[X_READY] ? `CDE_LIFE_READY : `CDE_LIFE_DESTROYING;
-                encode[3:2] = s[X_ERR +: 2];
-                encode[4] = s[X_W + Y_ARMED];
-                encode[6:5] = s[X_W + Y_TYPE +: 2];
-                encode[7] = s[X_W + Y_BUSY];
-                encode[8] = s[X_W + Y_DUE];
-                encode[9] = s[X_W + Y_MATURE];
-                encode[10] = s[X_W + Y_EQE];
-                encode[16 +: IDX_W] = s[X_PROD +: IDX_W];
-                encode[32 +: IDX_W] = s[X_CONS +: IDX_W];
-                encode[48 +: IDX_W] = s[X_W + Y_W + Z_MARK +: IDX_W];
-                encode[64 +: IDX_W] = s[X_W + Y_SOL] ? s[X_SOLP +: IDX_W] : s[X_W + Y_W + Z_MARK +: IDX_W];
-                encode[80 +: IDX_W] = s[X_W + Y_W + Z_MCNT +: IDX_W];
+                encode[`CDE_STATE_LIFE_LSB +: 2] = s[X_READY] ? `CDE_LIFE_READY : `CDE_LIFE_DESTROYING;
+                encode[`CDE_STATE_STATUS_LSB +: 2] = s[X_ERR +: 2];
+                encode[`CDE_STATE_ARMED_LSB] = s[X_W + Y_ARMED];
+                encode[`CDE_STATE_ARM_TYPE_LSB +: 2] = s[X_W + Y_TYPE +: 2];
+                encode[`CDE_STATE_IN_CALLBACK_LSB] = s[X_W + Y_BUSY];
+                encode[`CDE_STATE_DUE_LSB] = s[X_W + Y_DUE];
+                encode[`CDE_STATE_RELEASED_LSB] = s[X_W + Y_MATURE];
+                encode[`CDE_STATE_EVENT_PENDING_LSB] = s[X_W + Y_EQE];
+                encode[`CDE_STATE_PROD_LSB +: IDX_W] = s[X_PROD +: IDX_W];
+                encode[`CDE_STATE_CONS_LSB +: IDX_W] = s[X_CONS +: IDX_W];
+                encode[`CDE_STATE_MARK_LSB +: IDX_W] = s[X_W + Y_W + Z_MARK +: IDX_W];
+                encode[`CDE_STATE_SOL_LSB +: IDX_W] =
+                    s[X_W + Y_SOL] ? s[X_SOLP +: IDX_W] : s[X_W + Y_W + Z_MARK +: IDX_W];
+                encode[`CDE_STATE_MOD_COUNT_LSB +: IDX_W] = s[X_W + Y_W + Z_MCNT +: IDX_W];
             end
         end
     endfunction
@@ -81,26 +82,54 @@ module cde_arm_trace #(
 
     always @* begin
         p_operand = 32'd0;
-        if (p_op == `CDE_TRC_PUBLISH) p_operand[5:0] = {p_quiet, p_solicited, p_count};
-        if (p_op == `CDE_TRC_CQ_ERROR) p_operand[3:0] = {p_count, p_status};
-        if (p_op == `CDE_TRC_EVENT_FAILED) p_operand[0] = p_give_up;
+        if (p_op == `CDE_TRC_PUBLISH) begin
+            p_operand[`CDE_TRC_PUBLISH_COUNT_LSB +: 2] = p_count;
+            p_operand[`CDE_TRC_PUBLISH_SOLICITED_LSB +: 2] = p_solicited;
+            p_operand[`CDE_TRC_PUBLISH_UNSIGNALLED_LSB +: 2] = p_quiet;
+        end
+        if (p_op == `CDE_TRC_CQ_ERROR) begin
+            p_operand[`CDE_TRC_CQ_ERROR_STATUS_LSB +: 2] = p_status;
+            p_operand[`CDE_TRC_CQ_ERROR_COUNT_LSB +: 2] = p_count;
+        end
+        if (p_op == `CDE_TRC_EVENT_FAILED) p_operand[`CDE_TRC_EVENT_FAILED_GIVE_UP_LSB] = p_give_up;
         d_operand = 32'd0;
         if (d_op == `CDE_TRC_DOORBELL) begin
-            d_operand[IDX_W-1:0] = d_index;
-            d_operand[18:16] = {d_type, d_arm};
+            d_operand[`CDE_TRC_DOORBELL_INDEX_LSB +: IDX_W] = d_index;
+            d_operand[`CDE_TRC_DOORBELL_ARM_LSB] = d_arm;
+            d_operand[`CDE_TRC_DOORBELL_ARM_TYPE_LSB +: 2] = d_type;
         end
-        if (d_op == `CDE_TRC_CREATE) d_operand[1:0] = {d_rearm, d_typed};
-        if (d_op == `CDE_TRC_DESTROY) d_operand[0] = d_freed;
+        if (d_op == `CDE_TRC_CREATE) begin
+            d_operand[`CDE_TRC_CREATE_TYPED_LSB] = d_typed;
+            d_operand[`CDE_TRC_CREATE_REARM_LSB] = d_rearm;
+        end
+        if (d_op == `CDE_TRC_DESTROY) d_operand[`CDE_TRC_DESTROY_FREED_LSB] = d_freed;
     end
 
-    wire [63:0] p_head = {p_operand, 5'd0, p_call ? p_new[X_ERR +: 2] : 2'd0, p_call, {(16-CQ_W){1'b0}}, p_cq, p_op};
-    wire [63:0] d_head = {d_operand, 5'd0, d_call ? d_new[X_ERR +: 2] : 2'd0, d_call, {(16-CQ_W){1'b0}}, d_cq, d_op};
+    function [255:0] record;
+        input [7:0]      op;
+        input [CQ_W-1:0] cq;
+        input            call;
+        input [31:0]     operand;
+        input [S_W-1:0]  old_state;
+        input [S_W-1:0]  new_state;
+        begin
+            record = 256'd0;
+            record[`CDE_TRACE_OP_LSB +: 8] = op;
+            record[`CDE_TRACE_CQ_LSB +: CQ_W] = cq;
+            record[`CDE_TRACE_EVENT_LSB] = call;
+            if (call) record[`CDE_TRACE_EVENT_STATUS_LSB +: 2] = new_state[X_ERR +: 2];
+            record[`CDE_TRACE_OPERAND_LSB +: 32] = operand;
+            record[`CDE_TRACE_OLD_LSB +: 96] = encode(old_state);
+            record[`CDE_TRACE_NEW_LSB +: 96] = encode(new_state);
+        end
+    endfunction
 
     // Low from power-up, before any clock edge.
     initial trace_valid = 2'b00;
     always @(posedge clk) begin
         trace_valid <= rst ? 2'b00 : {d_traced, p_traced};
-        trace_data <= {encode(d_new), encode(d_old), d_head, encode(p_new), encode(p_old), p_head};
+        trace_data <= {record(d_op, d_cq, d_call, d_operand, d_old, d_new),
+                       record(p_op, p_cq, p_call, p_operand, p_old, p_new)};
         res_valid <= d_control && !rst;
         res_state <= encode(d_new);
     end

@@ -382,8 +382,10 @@ module cde_cq #(
         trace_data <= 256'd0;
         trace_data[`CDE_TRACE_OP_LSB +: 8] <= c_op ? c_code : overflow ? `CDE_TRC_OVERFLOW : `CDE_TRC_PLACE;
         trace_data[`CDE_TRACE_CQ_LSB +: 16] <= {{(16-CQ_W){1'b0}}, c_cq};
-        trace_data[`CDE_TRACE_OPERAND_LSB +: 4] <= c_op ? 4'd0 : {returned, placed};
-        if (resize) trace_data[`CDE_TRACE_OPERAND_LSB +: IDX_W] <= alloc;
+        if (overflow) trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_OVERFLOW_PLACED_LSB +: 2] <= placed;
+        else if (!c_op) trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_PLACE_PLACED_LSB +: 2] <= placed;
+        if (!c_op) trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_PLACE_RETURNED_LSB +: 2] <= returned;
+        if (resize) trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RESIZE_INDEX_LSB +: IDX_W] <= alloc;
         trace_data[`CDE_TRACE_OLD_LSB + `CDE_PSTATE_ALLOC_LSB +: IDX_W] <= alloc;
         trace_data[`CDE_TRACE_OLD_LSB + `CDE_PSTATE_USED_LSB +: IDX_W] <= used;
         trace_data[`CDE_TRACE_OLD_LSB + `CDE_PSTATE_CLOSED_LSB] <= in_error;

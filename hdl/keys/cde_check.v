@@ -170,7 +170,8 @@ module cde_check #(
         trace_data <= 256'd0;
         trace_data[`CDE_TRACE_OP_LSB +: 8] <= `CDE_TRC_CHECK;
         trace_data[`CDE_TRACE_CQ_LSB +: 16] <= c_name;
-        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= {14'd0, c_kind, 12'd0, code};
+        trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_CHECK_CODE_LSB +: 4] <= code;
+        trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_CHECK_KIND_LSB +: 2] <= c_kind;
         trace_data[`CDE_TRACE_OLD_LSB +: 96] <= known ? state : 96'd0;
         trace_data[`CDE_TRACE_NEW_LSB +: 96] <= known ? state : 96'd0;
     end

@@ -331,9 +331,18 @@ module cde_keys #(
         trace_data[`CDE_TRACE_OP_LSB +: 8] <= binds ? `CDE_TRC_BIND : fast ? `CDE_TRC_FAST_REGISTER :
             invalidate ? `CDE_TRC_INVALIDATE : removes ? `CDE_TRC_REMOVED : `CDE_TRC_KEY_COMMAND;
         trace_data[`CDE_TRACE_CQ_LSB +: 16] <= is_request ? {{(16-QP_W){1'b0}}, c_qp} : 16'hFFFF;
-        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= binds ? {5'd0, c_key[10:0], 8'd0, status}
-                           : is_request ? {22'd0, c_code == KEY_READ, peer, status} : removes ? 32'd0
-                           : {24'd0, command};
+        if (binds) begin
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_BIND_STATUS_LSB +: 8] <= status;
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_BIND_WINDOW_LSB +: 11] <= c_key[10:0];
+        end else if (fast) begin
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_FAST_REGISTER_STATUS_LSB +: 8] <= status;
+        end else if (invalidate) begin
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_INVALIDATE_STATUS_LSB +: 8] <= status;
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_INVALIDATE_PEER_LSB] <= peer;
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_INVALIDATE_READ_LSB] <= c_code == KEY_READ;
+        end else if (!removes) begin
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_KEY_COMMAND_COMMAND_LSB +: 8] <= command;
+        end
         trace_data[`CDE_TRACE_OLD_LSB +: 96] <= exists && shows ? shown(word, c_key[11:0], windows) : 96'd0;
         trace_data[`CDE_TRACE_NEW_LSB +: 96] <= (exists ||
             create) && shows ? shown(changes ? word_next : word, c_key[11:0], windows_next) : 96'd0;

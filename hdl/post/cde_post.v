@@ -372,9 +372,12 @@ module cde_post #(
         trace_data <= 256'd0;
         trace_data[`CDE_TRACE_OP_LSB +: 8] <= c_post ? `CDE_TRC_POST : aged ? `CDE_TRC_AGE : `CDE_TRC_QP_STATE;
         trace_data[`CDE_TRACE_CQ_LSB +: QP_W] <= c_qp;
-        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <=
-            c_post ? {c_data[`CDE_POST_FLAGS_LSB +: 16], c_data[`CDE_POST_OPCODE_LSB +: 8], cause} :
-            aged ? 32'd0 : {30'd0, why};
+        if (c_post) begin
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_POST_CAUSE_LSB +: 8] <= cause;
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_POST_OPCODE_LSB +: 8] <= c_data[`CDE_POST_OPCODE_LSB +: 8];
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_POST_FLAGS_LSB +: 16] <= c_data[`CDE_POST_FLAGS_LSB +: 16];
+        end
+        if (!c_post && !aged) trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_QP_STATE_REASON_LSB +: 2] <= why;
         trace_data[`CDE_TRACE_OLD_LSB +: 96] <= shown(state, tail, released, retired);
         trace_data[`CDE_TRACE_NEW_LSB +: 96] <= shown(state_next, tail_next, released_next, retired);
         if (rst) begin

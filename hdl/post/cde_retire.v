@@ -344,7 +344,10 @@ module cde_retire #(
         trace_data <= 256'd0;
         trace_data[`CDE_TRACE_OP_LSB +: 8] <= `CDE_TRC_RETIRE;
         trace_data[`CDE_TRACE_CQ_LSB +: QP_W] <= o_qp;
-        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= {m_axis_cpl_tdest, 6'd0, !o[E_DONE], m_axis_cpl_tuser, o_status};
+        trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RETIRE_STATUS_LSB +: 8] <= o_status;
+        trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RETIRE_SILENT_LSB] <= m_axis_cpl_tuser;
+        trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RETIRE_SKIPPED_LSB] <= !o[E_DONE];
+        trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RETIRE_CQ_LSB +: 16] <= m_axis_cpl_tdest;
         trace_data[`CDE_TRACE_OLD_LSB +: 96] <= shown(o_index, o_failed);
         trace_data[`CDE_TRACE_NEW_LSB +: 96] <= shown(ret_index, o_failed || !o_good);
     end

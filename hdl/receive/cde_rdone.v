@@ -318,7 +318,10 @@ module cde_rdone #(
         trace_data <= 256'd0;
         trace_data[`CDE_TRACE_OP_LSB +: 8] <= `CDE_TRC_RECEIVE;
         trace_data[`CDE_TRACE_CQ_LSB +: QP_W] <= done_qp;
-        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= {{(16-CQ_W){1'b0}}, n_cq, 6'd0, n_self, n_shared, n_status};
+        trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RECEIVE_STATUS_LSB +: 8] <= n_status;
+        trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RECEIVE_SHARED_LSB] <= n_shared;
+        trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RECEIVE_FLUSH_LSB] <= n_self;
+        trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RECEIVE_CQ_LSB +: CQ_W] <= n_cq;
         trace_data[`CDE_TRACE_OLD_LSB + `CDE_CSTATE_REPORTED_LSB +: IDX_W] <= n_index;
         trace_data[`CDE_TRACE_NEW_LSB + `CDE_CSTATE_REPORTED_LSB +: IDX_W] <= done_total;
     end

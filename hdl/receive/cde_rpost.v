@@ -311,8 +311,15 @@ module cde_rpost #(
         trace_data <= 256'd0;
         trace_data[`CDE_TRACE_OP_LSB +: 8] <= post ? `CDE_TRC_RECV_POST : reap ? `CDE_TRC_REAP : `CDE_TRC_RECV_SIZE;
         trace_data[`CDE_TRACE_CQ_LSB +: QP_W] <= c_queue[QP_W-1:0];
-        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= reap ? 32'd0 : {23'd0, shared, post ? cause : {7'd0, start}};
-        if (reap) trace_data[`CDE_TRACE_OPERAND_LSB +: IDX_W] <= c_value;
+        if (post) begin
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RECV_POST_CAUSE_LSB +: 8] <= cause;
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RECV_POST_SHARED_LSB] <= shared;
+        end else if (reap) begin
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_REAP_INDEX_LSB +: IDX_W] <= c_value;
+        end else begin
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RECV_SIZE_START_LSB] <= start;
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RECV_SIZE_SHARED_LSB] <= shared;
+        end
         trace_data[`CDE_TRACE_OLD_LSB +: 96] <= shown(st, shared, freed);
         trace_data[`CDE_TRACE_NEW_LSB +: 96] <= shown(st_next, shared, freed);
     end

@@ -1026,6 +1026,193 @@ KEY_ZONE: Final = Layout(
     Field("zone", 0, 16),
 )
 
+# Operand of PUBLISH.
+TRC_PUBLISH: Final = Layout(
+    "TRC_PUBLISH",
+    32,
+    Field("count", 0, 2),
+    Field("solicited", 2, 2),
+    Field("unsignalled", 4, 2),
+)
+
+# Operand of CQ_ERROR.
+TRC_CQ_ERROR: Final = Layout(
+    "TRC_CQ_ERROR",
+    32,
+    Field("status", 0, 2),
+    Field("count", 2, 2),
+)
+
+# Operand of EVENT_FAILED.
+TRC_EVENT_FAILED: Final = Layout(
+    "TRC_EVENT_FAILED",
+    32,
+    Field("give_up", 0, 1),
+)
+
+# Operand of DOORBELL.
+TRC_DOORBELL: Final = Layout(
+    "TRC_DOORBELL",
+    32,
+    Field("index", 0, 16),
+    Field("arm", 16, 1),
+    Field("arm_type", 17, 2),
+)
+
+# Operand of CREATE.
+TRC_CREATE: Final = Layout(
+    "TRC_CREATE",
+    32,
+    Field("typed", 0, 1),
+    Field("rearm", 1, 1),
+)
+
+# Operand of DESTROY.
+TRC_DESTROY: Final = Layout(
+    "TRC_DESTROY",
+    32,
+    Field("freed", 0, 1),
+)
+
+# Operand of PLACE.
+TRC_PLACE: Final = Layout(
+    "TRC_PLACE",
+    32,
+    Field("placed", 0, 2),
+    Field("returned", 2, 2),
+)
+
+# Operand of OVERFLOW.
+TRC_OVERFLOW: Final = Layout(
+    "TRC_OVERFLOW",
+    32,
+    Field("placed", 0, 2),
+)
+
+# Operand of RESIZE.
+TRC_RESIZE: Final = Layout(
+    "TRC_RESIZE",
+    32,
+    Field("index", 0, 16),
+)
+
+# Operand of POST.
+TRC_POST: Final = Layout(
+    "TRC_POST",
+    32,
+    Field("cause", 0, 8),
+    Field("opcode", 8, 8),
+    Field("flags", 16, 16),
+)
+
+# Operand of QP_STATE.
+TRC_QP_STATE: Final = Layout(
+    "TRC_QP_STATE",
+    32,
+    Field("reason", 0, 8),
+)
+
+# Operand of RETIRE.
+TRC_RETIRE: Final = Layout(
+    "TRC_RETIRE",
+    32,
+    Field("status", 0, 8),
+    Field("silent", 8, 1),
+    Field("skipped", 9, 1),
+    Field("cq", 16, 16),
+)
+
+# Operand of TAKE.
+TRC_TAKE: Final = Layout(
+    "TRC_TAKE",
+    32,
+    Field("code", 0, 4),
+    Field("shared", 4, 1),
+    Field("flush", 5, 1),
+    Field("event", 6, 1),
+    Field("srq", 16, 16),
+)
+
+# Operand of WATERMARK.
+TRC_WATERMARK: Final = Layout(
+    "TRC_WATERMARK",
+    32,
+    Field("watermark", 0, 16),
+    Field("event", 16, 1),
+)
+
+# Operand of RECV_POST.
+TRC_RECV_POST: Final = Layout(
+    "TRC_RECV_POST",
+    32,
+    Field("cause", 0, 8),
+    Field("shared", 8, 1),
+)
+
+# Operand of REAP.
+TRC_REAP: Final = Layout(
+    "TRC_REAP",
+    32,
+    Field("index", 0, 16),
+)
+
+# Operand of RECV_SIZE.
+TRC_RECV_SIZE: Final = Layout(
+    "TRC_RECV_SIZE",
+    32,
+    Field("start", 0, 1),
+    Field("shared", 8, 1),
+)
+
+# Operand of RECEIVE.
+TRC_RECEIVE: Final = Layout(
+    "TRC_RECEIVE",
+    32,
+    Field("status", 0, 8),
+    Field("shared", 8, 1),
+    Field("flush", 9, 1),
+    Field("cq", 16, 16),
+)
+
+# Operand of BIND.
+TRC_BIND: Final = Layout(
+    "TRC_BIND",
+    32,
+    Field("status", 0, 8),
+    Field("window", 16, 16),
+)
+
+# Operand of FAST_REGISTER.
+TRC_FAST_REGISTER: Final = Layout(
+    "TRC_FAST_REGISTER",
+    32,
+    Field("status", 0, 8),
+)
+
+# Operand of INVALIDATE.
+TRC_INVALIDATE: Final = Layout(
+    "TRC_INVALIDATE",
+    32,
+    Field("status", 0, 8),
+    Field("peer", 8, 1),
+    Field("read", 9, 1),
+)
+
+# Operand of CHECK.
+TRC_CHECK: Final = Layout(
+    "TRC_CHECK",
+    32,
+    Field("code", 0, 4),
+    Field("kind", 16, 2),
+)
+
+# Operand of KEY_COMMAND.
+TRC_KEY_COMMAND: Final = Layout(
+    "TRC_KEY_COMMAND",
+    32,
+    Field("command", 0, 8),
+)
+
 # Consumer index and arm request. Without arm the arm type must be 0.
 CQ_DB: Final = Layout(
     "CQ_DB",

@@ -23,6 +23,7 @@ from models.post.post import Post
 from models.verbs import VERBS
 from tb.env.coverage.memory import Group, QpMemory, Situation
 from tb.env.coverage.post_bins import CAUSES, TRANSITIONS
+from tb.env.defs import TRC_POST, TRC_RETIRE
 from tb.env.harness.records import (
     Command,
     ConnReport,
@@ -91,8 +92,7 @@ class PostCoverage(Group):
             self.m.hit("same cycle/post and retirement of one QP")
 
     def post(self, record: Trace, qp: QpMemory) -> None:
-        cause, opcode = record.operand & 0xFF, record.operand >> 8 & 0xFF
-        flags = record.operand >> 16
+        cause, opcode, flags = TRC_POST.unpack(record.operand).values()
         for post in self._posts:
             if post.qp == record.cq and post.opcode == opcode and post.flags == flags:
                 break
@@ -279,8 +279,8 @@ class PostCoverage(Group):
         if not qp.requests:
             return
         post, _ = qp.requests.popleft()
-        verb, operand = VERBS[post.opcode], record.operand
-        status, silent, skipped = operand & 0xFF, operand >> 8 & 1, operand >> 9 & 1
+        verb = VERBS[post.opcode]
+        status, silent, skipped, cq = TRC_RETIRE.unpack(record.operand).values()
         for name in verb.bins(post, status=status):
             self.m.hit(f"verb/{name}")
         outcome = {Status.SUCCESS: "success", Status.CANCELED: "canceled"}.get(
@@ -301,6 +301,5 @@ class PostCoverage(Group):
             self.m.hit("retire/silent success")
         elif post.has(PostFlag.SILENT_SUCCESS):
             self.m.hit("retire/silent, not successful")
-        cq = operand >> 16
         if cq < self.m.params.num_cq and self.m.cqs[cq].state >> 2 & 3 != CqStatus.OK:
             self.m.hit("retire/CQ in error")

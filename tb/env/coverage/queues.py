@@ -10,6 +10,7 @@ from models.layouts import KEY_REGION_BITS, PAGE_BYTES, RECV_PORTAL
 from models.post.post import NUM_SLOTS
 from models.receive.receive_post import RecvPost, receive_write_faults
 from tb.env.coverage.memory import Group, SharedQueue, Situation, TakenBuffer
+from tb.env.defs import TRC_RECV_POST, TRC_RECV_SIZE, TRC_TAKE, TRC_WATERMARK
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Interrupt, Trace
 
 _ALL = 0xFFFF
@@ -74,8 +75,8 @@ class QueueCoverage(Group):
     # -- steps -------------------------------------------------------------------------------------
 
     def receive_post(self, record: Trace) -> None:
-        shared, cause = bool(record.operand >> 8 & 1), record.operand & 0xFF
-        number = record.cq
+        cause, of_srq = TRC_RECV_POST.unpack(record.operand).values()
+        shared, number = bool(of_srq), record.cq
         # Those of other pages have no step.
         owner = self.m.owners.get((shared, number))
         found = [e for e in self._stepless if (e[0], e[2].number) == (shared, number)]
@@ -112,14 +113,15 @@ class QueueCoverage(Group):
     def _post_and_take(self, record: Trace, shared: bool, cause: int) -> None:
         """The steps of lane 5 of this cycle."""
         for take in self.m.takes_in(record.cycle):
+            code, takes_srq, _, _, srq = TRC_TAKE.unpack(take.operand).values()
             if not shared:
                 if take.cq == record.cq:
                     self.m.hit("same cycle/post and take, own")
-            elif take.operand >> 4 & 1 and take.operand >> 16 == record.cq:
+            elif takes_srq and srq == record.cq:
                 self.m.hit("same cycle/post and take, SRQ")
-                if take.operand & 0xF and cause == Cause.OK:
+                if code and cause == Cause.OK:
                     self.m.hit("same cycle/post and take, empty SRQ")
-                elif not take.operand & 0xF and cause == Cause.QUEUE_FULL:
+                elif not code and cause == Cause.QUEUE_FULL:
                     self.m.hit("same cycle/post and take, full SRQ")
 
     def _keys_of(self, post: RecvPost, cause: int) -> None:
@@ -150,18 +152,19 @@ class QueueCoverage(Group):
             self.m.hit("reap/makes room in a full SRQ")
         srq.reaped = record.operand
         for take in self.m.takes_in(record.cycle):
-            if take.operand >> 4 & 1 and take.operand >> 16 == record.cq:
+            fields = TRC_TAKE.unpack(take.operand)
+            if fields["shared"] and fields["srq"] == record.cq:
                 self.m.hit("same cycle/reap and take")
 
     def size(self, record: Trace) -> None:
-        if not record.operand >> 8 & 1:
+        if not TRC_RECV_SIZE["shared"].get(record.operand):
             receiver = self.m.receivers[record.cq]
             if receiver.lives and record.new & _ALL:
                 self.m.hit("receive index/tag goes on after re-creation")
             receiver.lives += 1
             return
         srq, size = self.m.srqs[record.cq], record.new >> 32 & _ALL
-        if record.operand & 1:
+        if TRC_RECV_SIZE["start"].get(record.operand):
             if srq.lives:
                 self.m.hit("srq/created again")
             start = record.new & _ALL
@@ -187,11 +190,11 @@ class QueueCoverage(Group):
     # -- takes -------------------------------------------------------------------------------------
 
     def take(self, record: Trace) -> None:
-        number, operand = record.cq, record.operand
-        receiver = self.m.receivers[number]
-        srq = self.m.srqs[operand >> 16] if operand >> 4 & 1 else None
+        code, shared, flush, _, srq_number = TRC_TAKE.unpack(record.operand).values()
+        receiver = self.m.receivers[record.cq]
+        srq = self.m.srqs[srq_number] if shared else None
         kind = "own" if srq is None else "SRQ"
-        if operand & 0xF:
+        if code:
             self._not_ready(record, kind)
             receiver.not_ready = True
             return
@@ -205,11 +208,11 @@ class QueueCoverage(Group):
             self.m.hit("receive index/tag wraps")
         taken = TakenBuffer(tag, post)
         receiver.taken.append(taken)
-        if operand >> 5 & 1:
+        if flush:
             taken.reported = True
             return
         receiver.unanswered.append(taken)
-        self.m.taken_order.append(number)
+        self.m.taken_order.append(record.cq)
         if any(s.length and s.key not in self.m.keys for s in post.segments):
             self.m.hit("mr/buffer outlives its region")
         if srq is not None:
@@ -235,7 +238,7 @@ class QueueCoverage(Group):
                 self.m.hit("srq/taken by a QP with another CQ")
         srq.taker = record.cq
         left = (record.new >> 32) - (record.new >> 16) & self.m.mask
-        if record.operand >> 6 & 1:
+        if TRC_TAKE["event"].get(record.operand):
             self._event(srq)
             self.m.hit("watermark/on a take")
         elif record.new >> 80 & 1 and left == record.new >> 64 & _ALL:
@@ -248,17 +251,18 @@ class QueueCoverage(Group):
             self.m.hit("watermark/of two SRQs at once")
 
     def watermark(self, record: Trace) -> None:
-        srq, operand = self.m.srqs[record.cq], record.operand
-        if not operand & _ALL:
+        srq = self.m.srqs[record.cq]
+        threshold, event = TRC_WATERMARK.unpack(record.operand).values()
+        if not threshold:
             return
         if srq.armed:
             self.m.hit("watermark/changed while armed")
         elif srq.watermark:
             self.m.hit("watermark/again")
-        if operand >> 16 & 1:
+        if event:
             self._event(srq)
             self.m.hit("watermark/at once")
-        srq.armed, srq.watermark = bool(record.new >> 80 & 1), operand & _ALL
+        srq.armed, srq.watermark = bool(record.new >> 80 & 1), threshold
 
     def interrupt(self, record: Interrupt) -> bool:
         """Whether it is one of a watermark."""

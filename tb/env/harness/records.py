@@ -55,9 +55,7 @@ class Completion(NamedTuple):
 
 
 class DoorbellRequest(NamedTuple):
-    """A write on s_axi whose address and last data beat were both accepted (cycle: the later of
-    the two).
-    """
+    """A write on s_axi whose address and last data beat were both accepted (cycle: the later)."""
 
     cycle: int
     axi_id: int

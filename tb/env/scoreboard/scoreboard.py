@@ -22,7 +22,7 @@ from typing import Any
 
 from models.layouts import NO_QP
 from models.params import Params
-from tb.env.defs import Cause, Reg
+from tb.env.defs import TRC_RECV_POST, Cause, Reg
 from tb.env.harness.records import Asked, Command, Record, Trace
 from tb.env.scoreboard.context import Context, Left, LogEntry, NeedCommandError
 from tb.env.scoreboard.explain import Mismatch, describe, differences
@@ -171,7 +171,7 @@ class Scoreboard:
         """A step is of an object that there is; only those of CQs call back."""
         kind, number = row.of, record.cq
         if kind is QUEUE:
-            kind = SRQ if record.operand >> 8 & 1 else QP
+            kind = SRQ if TRC_RECV_POST["shared"].get(record.operand) else QP
         if number >= self._limits[kind] and not (kind is ANY_QP and number == NO_QP):
             name = QP if kind is ANY_QP else kind
             self.ctx.fail(f"trace: step of {name} {number}, which is out of range")

@@ -15,6 +15,7 @@ from typing import Any
 from models import codes
 from models.arm.arm import CqConfig, CqModel, Entry, Step, moderation_mode
 from models.codes import ArmType, Cause, CommandResult, CqStatus, ModelError, TraceOp
+from tb.env.defs import TRC_CQ_ERROR, TRC_DOORBELL, TRC_PUBLISH
 from tb.env.harness.records import Trace
 from tb.env.scoreboard.context import Check, Context, Left, args_of, look_patience
 from tb.env.scoreboard.cq.commands import CqCommands
@@ -180,7 +181,7 @@ class StepChecks(Check):
         """PUBLISH."""
         ctx, cq = self.ctx, record.cq
         model = ctx.engine.cqs[cq]
-        count = record.operand & 3
+        count = TRC_PUBLISH["count"].get(record.operand)
         if self._check_old(record):
             if not 1 <= count <= 2 or not model.publishing:
                 ctx.fail(f"PUBLISH of {count} entries in this state", cq, record)
@@ -190,9 +191,9 @@ class StepChecks(Check):
             self._quiet = quiet = [
                 i in placed and placed[i].unsignalled for i in range(first, first + count)
             ]
-            expected = count
+            expected = TRC_PUBLISH.pack(count=count)
             for i, solicited in enumerate(ctx.classes[cq][first : first + count]):
-                expected |= solicited << 2 + i | quiet[i] << 4 + i
+                expected |= TRC_PUBLISH.pack(solicited=solicited << i, unsignalled=quiet[i] << i)
                 if solicited:
                     ctx.solicited[cq] = first + i + 1
             if record.operand != expected:
@@ -208,7 +209,8 @@ class StepChecks(Check):
     def cq_error(self, record: Trace) -> None:
         """CQ_ERROR."""
         ctx, cq = self.ctx, record.cq
-        status, failed = record.operand & 3, record.operand >> 2
+        status = TRC_CQ_ERROR["status"].get(record.operand)
+        failed = record.operand >> TRC_CQ_ERROR["count"].lsb
         if self._check_old(record):
             if status == CqStatus.BUFFER_OVERFLOW and not failed:
                 self.completions.overflow_told(record)
@@ -245,12 +247,12 @@ class StepChecks(Check):
     def doorbell(self, record: Trace) -> None:
         """DOORBELL."""
         ctx, cq, operand = self.ctx, record.cq, record.operand
-        armed, kind = operand >> 16 & 1, operand >> 17
+        armed, kind = TRC_DOORBELL["arm"].get(operand), operand >> TRC_DOORBELL["arm_type"].lsb
         if self._check_old(record):
             if kind > _LAST_ARM or (kind and not armed):
                 ctx.fail(f"DOORBELL with operand {operand:#x}", cq, record)
             self.doorbells.step(record)
-        index = operand & 0xFFFF
+        index = TRC_DOORBELL["index"].get(operand)
         arm = ArmType(kind) if armed else None
         self._step(record, ctx.engine.doorbell, (index, arm), lambda m: m.doorbell(index, arm))
         self.doorbells.after_step()

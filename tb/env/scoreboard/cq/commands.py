@@ -15,6 +15,7 @@ from models.codes import CQ_COMMANDS, CommandResult, CqStatus, Life, ModelError,
 from models.host.control import check_command
 from models.layouts import CQE_BYTES
 from models.trace import QUERIED, queried
+from tb.env.defs import TRC_CREATE
 from tb.env.harness.records import Command, Trace
 from tb.env.scoreboard.context import Check, Context, Left, args_of, call_of, steps_left
 from tb.env.scoreboard.cq.credits import Credits
@@ -96,7 +97,7 @@ class CqCommands(Check):
             self.completions.not_started.add(cq)
         args = args_of(command)
         config = args.config
-        if record.operand != config.typed | config.rearm << 1:
+        if record.operand != TRC_CREATE.pack(typed=config.typed, rearm=config.rearm):
             ctx.fail(f"CREATE with operand {record.operand:#x}", cq, record)
         ctx.engine.create(cq, config, args.page, args.eq)
         self.seen.append(record)

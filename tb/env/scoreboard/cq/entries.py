@@ -17,7 +17,7 @@ from models.codes import ModelError
 from models.cq.entries import Cqe, phase_of, with_phase
 from models.cq.queue import Placement
 from models.layouts import CQE_BYTES, LINE_BYTES
-from tb.env.defs import Cause, Kind, Reg
+from tb.env.defs import TRC_PLACE, Cause, Kind, Reg
 from tb.env.harness.records import Completion, MemWrite, Trace
 from tb.env.scoreboard.context import Check, Context, Left, LogEntry
 from tb.env.scoreboard.cq.credits import Credits
@@ -174,8 +174,8 @@ class CompletionChecks(Check):
     def place(self, record: Trace) -> None:
         """PLACE: entries allocated, credits given back."""
         ctx, cq = self.ctx, record.cq
-        placed, returned = record.operand & 3, record.operand >> 2 & 3
-        if record.operand >> 4 or not 1 <= placed + returned <= 2:
+        placed, returned = TRC_PLACE.unpack(record.operand).values()
+        if record.operand & TRC_PLACE.reserved or not 1 <= placed + returned <= 2:
             ctx.fail(f"PLACE with operand {record.operand:#x}", cq, record)
         open_, lanes = self._take(record, placed, returned)
         producer = ctx.engine.producers[cq]

@@ -14,6 +14,7 @@ from collections import Counter
 from models.codes import Cause, Life, TraceOp
 from models.host.doorbell import DoorbellWord, decode_write
 from models.layouts import CQ_DB, PAGE_BYTES
+from tb.env.defs import TRC_DOORBELL
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
 from tb.env.scoreboard.context import Context
 from tb.env.scoreboard.explain import Difference, name_of
@@ -41,9 +42,9 @@ class _Bell(Pending):
         self.epoch = 0
         if isinstance(word, DoorbellWord):
             self.word = word
-            self.operand = word.index
+            self.operand = TRC_DOORBELL.pack(index=word.index)
             if word.arm is not None:
-                self.operand |= 1 << 16 | word.arm << 17
+                self.operand |= TRC_DOORBELL.pack(arm=1, arm_type=word.arm)
         else:
             self.cause = word
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from models.codes import LogCause, Verdict
 from models.keys.window_types import CheckRequest
-from tb.env.defs import VERDICT, Reg
+from tb.env.defs import TRC_CHECK, VERDICT, Reg
 from tb.env.harness.records import AccessCheck, AccessVerdict, Trace
 from tb.env.scoreboard.context import Check, Left, LogEntry
 from tb.env.scoreboard.explain import Difference, name_of
@@ -149,7 +149,7 @@ class AccessChecks(Check):
     def step(self, record: Trace) -> None:
         """CHECK."""
         kc, qp = self.kc, record.cq
-        kind = record.operand >> 16 & 3
+        kind = TRC_CHECK["kind"].get(record.operand)
         if self.stepless:
             waiting = self.stepless.popleft()
             request = waiting.request

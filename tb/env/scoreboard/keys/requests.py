@@ -11,15 +11,13 @@ is indicated in between. A Read that invalidates has its step before that of its
 from __future__ import annotations
 
 from models.codes import ModelError, TraceOp
+from tb.env.defs import TRC_INVALIDATE
 from tb.env.harness.records import Trace
 from tb.env.scoreboard.context import Check
 from tb.env.scoreboard.keys.context import OBJECT, KeyContext
 from tb.env.scoreboard.keys.peer import PeerChecks
 from tb.env.scoreboard.post.dispatch import DispatchChecks
 from tb.env.scoreboard.post.retire import RetireChecks
-
-#: Bits of the operand of INVALIDATE.
-BY_PEER, BY_READ = 1 << 8, 1 << 9
 
 
 class KeyChecks(Check):
@@ -38,7 +36,7 @@ class KeyChecks(Check):
 
     def invalidate(self, record: Trace) -> None:
         """INVALIDATE: by a message of the peer, by a Read, or by a request."""
-        if record.operand & BY_PEER:
+        if TRC_INVALIDATE["peer"].get(record.operand):
             self.peer.peer_step(record)
         else:
             self.request_step(record)
@@ -49,7 +47,7 @@ class KeyChecks(Check):
         if not kc.guarded(qp):
             kc.fail_step("step of a QP that is not guarded", record)
         old = kc.regions()
-        if record.op == TraceOp.INVALIDATE and record.operand & BY_READ:
+        if record.op == TraceOp.INVALIDATE and TRC_INVALIDATE["read"].get(record.operand):
             self.retire.read_step(record)
         else:
             self._execute(record)

@@ -18,6 +18,7 @@ from models.post.post import Post
 from models.post.post_check import write_faults
 from models.post.qp import PostResult
 from models.post.qp_control import config_of
+from tb.env.defs import TRC_POST
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
 from tb.env.scoreboard.context import args_of
 from tb.env.scoreboard.cq.reserve import POST_LANE, PostCredits
@@ -136,7 +137,7 @@ class PostChecks(PageCheck):
         qpc, qp, operand = self.qpc, record.cq, record.operand
         qpc.begin(record)
         model = qpc.qps[qp]
-        head = Post(operand >> 8 & 0xFF, 0, operand >> 16, qp)
+        head = Post(TRC_POST["opcode"].get(operand), 0, TRC_POST["flags"].get(operand), qp)
         found = [
             p
             for p in self.pages.of(_PendingPost)
@@ -168,7 +169,7 @@ class PostChecks(PageCheck):
     def _cause(self, record: Trace, pending: _PendingPost) -> Cause:
         """The cause of a step, if it is right."""
         qpc, model, post = self.qpc, self.qpc.qps[record.cq], pending.post
-        cause = record.operand & 0xFF
+        cause = TRC_POST["cause"].get(record.operand)
         expected = {model.check(post, pending.page)}
         if Cause.OK in expected:
             send_cq = model.config.send_cq

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from models.codes import By, LogCause, ModelError, PostFlag, QpState, Status
 from models.keys.window_types import KeyStep
 from models.post.qp_types import Request
-from tb.env.defs import DONE
+from tb.env.defs import DONE, TRC_RETIRE
 from tb.env.harness.records import Completion, DoneReport, Trace
 from tb.env.scoreboard.context import Check, Left, LogEntry
 from tb.env.scoreboard.cq.entries import CompletionChecks
@@ -99,7 +99,7 @@ class RetireChecks(Check):
             self._give(record, oldest.number)
         if record.old != model.trace_state(4):
             qpc.differ("before", record)
-        skipped = bool(record.operand >> 9 & 1)
+        skipped = bool(TRC_RETIRE["skipped"].get(record.operand))
         # Local, and its beat is offered but not taken.
         if not skipped and oldest and oldest.verb.local and not oldest.indicated:
             self.dispatch.early(qp)
@@ -107,10 +107,10 @@ class RetireChecks(Check):
             end = model.retire()
         except ModelError as error:
             qpc.fail(qp, str(error), record)
-        expected = end.status | end.silent << 8 | end.skipped << 9 | end.cq << 16
-        if record.operand != expected:
-            text = f"operand {record.operand:#x}, expected {expected:#x} (request {end.number})"
-            got, want = record.operand & 0xFF, end.status
+        word = TRC_RETIRE.pack(status=end.status, silent=end.silent, skipped=end.skipped, cq=end.cq)
+        if record.operand != word:
+            text = f"operand {record.operand:#x}, expected {word:#x} (request {end.number})"
+            got, want = TRC_RETIRE["status"].get(record.operand), end.status
             diff = Difference("status", name_of(Status, got), name_of(Status, want))
             qpc.fail(qp, text, record, diff=diff if got != want else None)
         qpc.end(record)

@@ -20,6 +20,7 @@ from models.receive.receive_control import (
     receive_config_of,
     srq_config_of,
 )
+from tb.env.defs import TRC_RECV_SIZE, TRC_WATERMARK
 from tb.env.harness.records import Command, Trace
 from tb.env.scoreboard.context import Check, Left, args_of, call_of, steps_left
 from tb.env.scoreboard.explain import Difference, name_of
@@ -66,17 +67,18 @@ class SrqCommands(Check):
     def size_step(self, record: Trace) -> None:
         """RECV_SIZE."""
         rc, operand = self.rc, record.operand
-        if operand == 0x001:
+        if operand == TRC_RECV_SIZE.pack(start=1):
             command = self._step_of(record, False, codes.Command.CREATE_QP)
             self._size_qp(record, args_of(command))
-        elif operand == 0x101:
+        elif operand == TRC_RECV_SIZE.pack(start=1, shared=1):
             command = self._step_of(record, True, codes.Command.CREATE_SRQ)
             self._create_srq(record, args_of(command))
-        elif operand == 0x100:
+        elif operand == TRC_RECV_SIZE.pack(shared=1):
             command = self._step_of(record, True, codes.Command.RESIZE_SRQ)
             self._resize_srq(record, args_of(command))
         else:
-            rc.fail_step(f"RECV_SIZE with operand {operand:#x}", record, bool(operand >> 8 & 1))
+            shared = bool(TRC_RECV_SIZE["shared"].get(operand))
+            rc.fail_step(f"RECV_SIZE with operand {operand:#x}", record, shared)
 
     def _size_qp(self, record: Trace, args: Args) -> None:
         """The receive side of CREATE_QP; its other step may come before or after it."""
@@ -130,8 +132,8 @@ class SrqCommands(Check):
         rc, number, operand = self.rc, record.cq, record.operand
         srq = rc.srqs[number]
         command = self._step_of(record, True, codes.Command.SET_SRQ_WATERMARK)
-        threshold = operand & 0xFFFF
-        if operand >> 17 or threshold != command.args[1] or not srq.exists:
+        threshold, event = TRC_WATERMARK.unpack(operand).values()
+        if operand & TRC_WATERMARK.reserved or threshold != command.args[1] or not srq.exists:
             rc.fail_step(f"WATERMARK with operand {operand:#x}", record, True)
         before = srq.tail_seen
         rc.compare("before", record, True, _TAIL | _OF_QP)
@@ -146,8 +148,8 @@ class SrqCommands(Check):
             step = srq.watermark(threshold, tail_seen=rc.params.index(known))
         except ModelError as error:
             rc.fail_step(str(error), record, True)
-        if step.event != bool(operand >> 16):
-            rc.fail_step(f"event {operand >> 16}, expected {int(step.event)}", record, True)
+        if step.event != bool(event):
+            rc.fail_step(f"event {event}, expected {int(step.event)}", record, True)
         rc.compare("after", record, True, _OF_QP)
         if step.event:
             self.takes.raised(number)

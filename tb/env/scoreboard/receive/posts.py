@@ -17,6 +17,7 @@ from models.codes import Cause, QpState
 from models.layouts import LINE_BYTES, PAGE_BYTES, RECV_PORTAL, SRQ_DB
 from models.receive.receive_post import RecvPost, receive_write_faults
 from models.receive.receive_types import RecvPostResult
+from tb.env.defs import TRC_RECV_POST
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
 from tb.env.scoreboard.context import NeedCommandError
 from tb.env.scoreboard.cq.reserve import RECEIVE_LANE, PostCredits
@@ -175,7 +176,7 @@ class ReceivePostChecks(PageCheck):
 
     def receive_step(self, record: Trace) -> None:
         """RECV_POST."""
-        shared = bool(record.operand >> 8 & 1)
+        shared = bool(TRC_RECV_POST["shared"].get(record.operand))
         known = 0 if shared else self.rc.rqs[record.cq].completed_seen
         try:
             self._receive_step(record, shared)
@@ -186,7 +187,7 @@ class ReceivePostChecks(PageCheck):
 
     def _receive_step(self, record: Trace, shared: bool) -> None:
         rc, number = self.rc, record.cq
-        if record.operand >> 9:
+        if record.operand & TRC_RECV_POST.reserved:
             rc.fail_step(f"RECV_POST with operand {record.operand:#x}", record, shared)
         found = [p for p in self._candidates(shared, number) if p.post is not None]
         page = self._page(shared, number)
@@ -205,13 +206,13 @@ class ReceivePostChecks(PageCheck):
                 break
         else:
             names = ", ".join(Cause(cause).name for cause in sorted(expected))
-            cause = record.operand & 0xFF
+            cause = TRC_RECV_POST["cause"].get(record.operand)
             text = f"receive post with cause {cause:#x}, right would be: {names}"
             diff = Difference("cause", name_of(Cause, cause), names)
             rc.fail_step(text, record, shared, diff)
         with rc.changed(changes):
             result = self._run(record, pending)
-        assert result.cause == record.operand & 0xFF
+        assert result.cause == TRC_RECV_POST["cause"].get(record.operand)
         if result.cause is Cause.OK:
             self._accepted_receive(record, shared)
         self._after(record, shared)
@@ -228,7 +229,7 @@ class ReceivePostChecks(PageCheck):
 
     def _run(self, record: Trace, pending: _PendingReceive) -> RecvPostResult:
         """The step in the model."""
-        cause, number = record.operand & 0xFF, record.cq
+        cause, number = TRC_RECV_POST["cause"].get(record.operand), record.cq
         assert pending.post is not None
         if pending.shared:
             return self.rc.srqs[number].post(pending.post)
@@ -242,10 +243,8 @@ class ReceivePostChecks(PageCheck):
     def _fits(
         self, record: Trace, pending: _PendingReceive, expected: set[int]
     ) -> list[RegionChange] | None:
-        """The table of regions with which the step is right for a write; adds to ``expected`` what
-        would have been right.
-        """
-        cause = record.operand & 0xFF
+        """The regions with which the step is right for a write; adds to ``expected`` what is."""
+        cause = TRC_RECV_POST["cause"].get(record.operand)
         for changes in self.rc.tables(pending.request.cycle):
             right = self._right(record, pending, changes)
             expected |= right
@@ -269,8 +268,9 @@ class ReceivePostChecks(PageCheck):
         cq = rq.qp.config.recv_cq
         wanted = rq.credits
         found = {int(c) for c in self.credits.outcomes(cq, pending.since, wanted, RECEIVE_LANE)}
-        unexpected = record.operand & 0xFF == Cause.NO_CREDIT and Cause.NO_CREDIT not in found
-        if record.operand & 0xFF == Cause.CQ_ERROR and Cause.CQ_ERROR not in found:
+        got = TRC_RECV_POST["cause"].get(record.operand)
+        unexpected = got == Cause.NO_CREDIT and Cause.NO_CREDIT not in found
+        if got == Cause.CQ_ERROR and Cause.CQ_ERROR not in found:
             rc.doubts.add(
                 record, cq, f"receive post refused with CQ_ERROR, CQ {cq} is not in error"
             )

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from models.codes import LogCause, ModelError, QpState, Status
-from tb.env.defs import RDONE, Reg
+from tb.env.defs import RDONE, TRC_RECEIVE, Reg
 from tb.env.harness.records import Completion, RecvDone, Trace
 from tb.env.scoreboard.context import Check, Left, LogEntry
 from tb.env.scoreboard.cq.entries import CompletionChecks
@@ -69,10 +69,11 @@ class ReceiveDoneChecks(Check):
             end = rq.complete()
         except ModelError as error:
             rc.fail_step(str(error), record)
-        expected = end.status | (end.srq is not None) << 8 | end.flush << 9 | end.cq << 16
+        of_srq = end.srq is not None
+        expected = TRC_RECEIVE.pack(status=end.status, shared=of_srq, flush=end.flush, cq=end.cq)
         if record.operand != expected:
             text = f"operand {record.operand:#x}, expected {expected:#x} (tag {number})"
-            got, want = record.operand & 0xFF, end.status
+            got, want = TRC_RECEIVE["status"].get(record.operand), end.status
             diff = Difference("status", name_of(Status, got), name_of(Status, want))
             rc.fail_step(text, record, diff=diff if got != want else None)
         rc.compare("after", record)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from models.codes import Cause, LogCause, ModelError, QpState, ScatterCode
 from models.receive.receive_post import fill
 from models.receive.receive_types import RecvRequest, Taken, TakeResult
-from tb.env.defs import Reg
+from tb.env.defs import TRC_TAKE, Reg
 from tb.env.harness.records import Interrupt, ScatterAnswer, Trace
 from tb.env.harness.records import RecvRequest as RequestBeat
 from tb.env.scoreboard.context import Check, Left, LogEntry, NeedCommandError
@@ -175,15 +175,10 @@ class TakeChecks(Check):
     def _step(self, record: Trace) -> None:
         rc, qp, operand = self.rc, record.cq, record.operand
         rq = rc.rqs[qp]
-        code, shared, flush, event = (
-            operand & 0xF,
-            operand >> 4 & 1,
-            operand >> 5 & 1,
-            operand >> 6 & 1,
-        )
+        code, shared, flush, event, number = TRC_TAKE.unpack(operand).values()
         srq = rq.config.srq
-        where = 1 << 4 | srq << 16 if srq is not None else 0
-        if code > 1 or operand & ~0x6F != where or (flush and code):
+        where = (1, srq) if srq is not None else (0, 0)
+        if code > 1 or operand & TRC_TAKE.reserved or (shared, number) != where or (flush and code):
             rc.fail_step(f"TAKE with operand {operand:#x}", record)
         self._before(record)
         result = self._flush(record) if flush else self._message(record)
@@ -247,7 +242,7 @@ class TakeChecks(Check):
         # Those that are refused have no steps; which they are, answers tell.
         likely = [w for w in unanswered if not w.refusable][len(self.takes[qp]) :]
         waiting = likely[0] if likely else found[0]
-        code = record.operand & 0xF
+        code = TRC_TAKE["code"].get(record.operand)
         credit = code == ScatterCode.SCATTER
         if rq.not_ready() is None:
             self._credit(record, found, credit)
