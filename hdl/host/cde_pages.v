@@ -47,16 +47,19 @@ module cde_pages #(
 
     wire [`CDE_MEM_W-1:0] mem1;
 
-    // ---------------------------------------------------------------- status words: {refused 32, latest cause 8}
+    // ---------------------------------------------------------------- status words
+    localparam ST_CAUSE = 0, ST_REFUSED = 8, ST_W = 40;    // the latest cause, 8 bits; refused writes, 32 bits
     reg [2:0]        u_valid;
     reg [3*PAGE_W-1:0] u_pages;
     reg [23:0]       u_causes;
     wire [PAGE_W-1:0] u_page = u_pages[2*PAGE_W +: PAGE_W];
     wire [7:0]       u_cause = u_causes[23:16];
-    wire [39:0]      u_old;
-    wire             unused_u = &{1'b0, u_old[7:0]};
-    wire [39:0]      r_word;
-    wire [39:0]      u_new = {u_old[39:8] + {31'd0, u_cause != 8'h00}, u_cause};
+    wire [ST_W-1:0]  u_old;
+    wire             unused_u = &{1'b0, u_old[ST_CAUSE +: 8]};
+    wire [ST_W-1:0]  r_word;
+    wire [ST_W-1:0]  u_new;
+    assign u_new[ST_CAUSE +: 8] = u_cause;
+    assign u_new[ST_REFUSED +: 32] = u_old[ST_REFUSED +: 32] + {31'd0, u_cause != 8'h00};
     wire [PAGE_W-1:0] ar_page_index;
 
     always @(posedge clk) begin
@@ -65,12 +68,12 @@ module cde_pages #(
         u_causes <= {u_causes[15:0], st_cause};
     end
 
-    cde_ctx #(.W(40), .AW(PAGE_W), .ECC(ECC)) update_ram (
+    cde_ctx #(.W(ST_W), .AW(PAGE_W), .ECC(ECC)) update_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem1), .we(u_valid[2]), .waddr(u_page), .wdata(u_new), .raddr(st_page),
         .rdata(u_old)
     );
 
-    cde_ctx #(.W(40), .AW(PAGE_W), .ECC(ECC)) read_ram (
+    cde_ctx #(.W(ST_W), .AW(PAGE_W), .ECC(ECC)) read_ram (
         .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we(u_valid[2]), .waddr(u_page), .wdata(u_new), .raddr(ar_page_index),
         .rdata(r_word)
     );
@@ -86,7 +89,7 @@ module cde_pages #(
     reg [2:0]         looking;
     reg               bad;
     reg [7:0]         beats;
-    reg [39:0]        word;
+    reg [ST_W-1:0]    word;
 
     wire idle = looking == 3'd0 && !s_axi_rvalid;
     wire take = ar_valid && idle;
@@ -146,7 +149,10 @@ module cde_pages #(
     end
 
     // PAGE_STATUS lies in the lowest lane of its line.
-    assign s_axi_rdata = bad ? 512'd0 : {448'd0, word[39:8], 24'd0, word[7:0]};
+    wire [63:0] status;
+    assign status[`CDE_PAGE_STATUS_CAUSE_LSB +: 32] = {24'd0, word[ST_CAUSE +: 8]};
+    assign status[`CDE_PAGE_STATUS_REFUSED_LSB +: 32] = word[ST_REFUSED +: 32];
+    assign s_axi_rdata = bad ? 512'd0 : {448'd0, status};
     assign s_axi_rresp = bad ? 2'b10 : 2'b00;
     assign s_axi_rlast = beats == 8'd0;
 

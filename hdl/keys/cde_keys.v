@@ -336,7 +336,7 @@ module cde_keys #(
             trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_BIND_WINDOW_LSB +: 11] <= c_key[10:0];
         end else if (fast) begin
             trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_FAST_REGISTER_STATUS_LSB +: 8] <= status;
-        end else if (invalidate) begin
+        end else if (is_request) begin
             trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_INVALIDATE_STATUS_LSB +: 8] <= status;
             trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_INVALIDATE_PEER_LSB] <= peer;
             trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_INVALIDATE_READ_LSB] <= c_code == KEY_READ;

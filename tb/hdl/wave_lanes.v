@@ -4,6 +4,7 @@
 // (docs/posting.md, docs/receive.md, docs/windows.md).
 // How fields are shown: wave_decode.v.
 `default_nettype none
+`include "cde_defs.vh"
 `timescale 1ns / 1ps
 
 // One lane of the trace port.
@@ -18,12 +19,12 @@ module wave_lane (
 
     wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
 
-    wire [8:0]  op = {!any, q[7:0]};
-    wire [15:0] cq = q[23:8];
-    wire        called = valid && q[24];
-    wire [31:0] operand = q[63:32];
-    wave_state was (.valid(any), .state(q[159:64]));
-    wave_state becomes (.valid(any), .state(q[255:160]));
+    wire [8:0]  op = {!any, q[`CDE_TRACE_OP_LSB +: 8]};
+    wire [15:0] cq = q[`CDE_TRACE_CQ_LSB +: 16];
+    wire        called = valid && q[`CDE_TRACE_EVENT_LSB];
+    wire [31:0] operand = q[`CDE_TRACE_OPERAND_LSB +: 32];
+    wave_state was (.valid(any), .state(q[`CDE_TRACE_OLD_LSB +: 96]));
+    wave_state becomes (.valid(any), .state(q[`CDE_TRACE_NEW_LSB +: 96]));
 endmodule
 
 // Lane 3 of the trace port: steps of queue pairs.
@@ -38,19 +39,19 @@ module wave_posting (
 
     wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
 
-    wire        post = any && q[7:0] == 8'h30;
-    wire [8:0]  op = {!any, q[7:0]};
-    wire [15:0] qp = q[23:8];
-    wire [8:0]  cause = {!post, {8{post}} & q[39:32]};
-    wire [8:0]  opcode = {!post, {8{post}} & q[47:40]};
-    wire [15:0] flags = {16{post}} & q[63:48];
-    wire [4:0]  was_state = {!any, q[67:64]};
-    wire [15:0] was_tail = q[95:80];
-    wire [15:0] was_released = q[111:96];
-    wire [4:0]  state = {!any, q[163:160]};
-    wire [15:0] tail = q[191:176];
-    wire [15:0] released = q[207:192];
-    wire [15:0] retired = q[223:208];
+    wire        post = any && q[`CDE_TRACE_OP_LSB +: 8] == `CDE_TRC_POST;
+    wire [8:0]  op = {!any, q[`CDE_TRACE_OP_LSB +: 8]};
+    wire [15:0] qp = q[`CDE_TRACE_CQ_LSB +: 16];
+    wire [8:0]  cause = {!post, {8{post}} & q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_POST_CAUSE_LSB +: 8]};
+    wire [8:0]  opcode = {!post, {8{post}} & q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_POST_OPCODE_LSB +: 8]};
+    wire [15:0] flags = {16{post}} & q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_POST_FLAGS_LSB +: 16];
+    wire [4:0]  was_state = {!any, q[`CDE_TRACE_OLD_LSB + `CDE_QSTATE_STATE_LSB +: 4]};
+    wire [15:0] was_tail = q[`CDE_TRACE_OLD_LSB + `CDE_QSTATE_TAIL_LSB +: 16];
+    wire [15:0] was_released = q[`CDE_TRACE_OLD_LSB + `CDE_QSTATE_RELEASED_LSB +: 16];
+    wire [4:0]  state = {!any, q[`CDE_TRACE_NEW_LSB + `CDE_QSTATE_STATE_LSB +: 4]};
+    wire [15:0] tail = q[`CDE_TRACE_NEW_LSB + `CDE_QSTATE_TAIL_LSB +: 16];
+    wire [15:0] released = q[`CDE_TRACE_NEW_LSB + `CDE_QSTATE_RELEASED_LSB +: 16];
+    wire [15:0] retired = q[`CDE_TRACE_NEW_LSB + `CDE_QSTATE_RETIRED_LSB +: 16];
 endmodule
 
 // Lane 4 of the trace port: retirement.
@@ -65,13 +66,13 @@ module wave_retire (
 
     wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
 
-    wire [15:0] qp = q[23:8];
-    wire [8:0]  status = {!any, q[39:32]};
-    wire        silent = q[40];
-    wire        skipped = q[41];
-    wire [15:0] cq = q[63:48];
-    wire [15:0] retired = q[175:160];
-    wire        failed = q[176];
+    wire [15:0] qp = q[`CDE_TRACE_CQ_LSB +: 16];
+    wire [8:0]  status = {!any, q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RETIRE_STATUS_LSB +: 8]};
+    wire        silent = q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RETIRE_SILENT_LSB];
+    wire        skipped = q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RETIRE_SKIPPED_LSB];
+    wire [15:0] cq = q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RETIRE_CQ_LSB +: 16];
+    wire [15:0] retired = q[`CDE_TRACE_NEW_LSB + `CDE_RSTATE_RETIRED_LSB +: 16];
+    wire        failed = q[`CDE_TRACE_NEW_LSB + `CDE_RSTATE_FAILED_LSB];
 endmodule
 
 // Lane 5 of the trace port: taking of buffers.
@@ -86,20 +87,21 @@ module wave_taking (
 
     wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
 
-    wire        take = any && q[7:0] == 8'h50;
-    wire [8:0]  op = {!any, q[7:0]};
-    wire [15:0] number = q[23:8];
-    wire        not_ready = take && q[32];
-    wire        shared = take && q[36];
-    wire        flush = take && q[37];
-    wire        watermark_event = any && (take ? q[38] : q[48]);
-    wire [15:0] srq = {16{take}} & q[63:48];
-    wire [15:0] taken = q[175:160];
-    wire [15:0] head = q[191:176];
-    wire [15:0] tail = q[207:192];
-    wire [15:0] reported = q[223:208];
-    wire [15:0] watermark = q[239:224];
-    wire        armed = q[240];
+    wire        take = any && q[`CDE_TRACE_OP_LSB +: 8] == `CDE_TRC_TAKE;
+    wire [8:0]  op = {!any, q[`CDE_TRACE_OP_LSB +: 8]};
+    wire [15:0] number = q[`CDE_TRACE_CQ_LSB +: 16];
+    wire        not_ready = take && q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_TAKE_CODE_LSB];
+    wire        shared = take && q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_TAKE_SHARED_LSB];
+    wire        flush = take && q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_TAKE_FLUSH_LSB];
+    wire        watermark_event = any && (take ? q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_TAKE_EVENT_LSB]
+                                              : q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_WATERMARK_EVENT_LSB]);
+    wire [15:0] srq = {16{take}} & q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_TAKE_SRQ_LSB +: 16];
+    wire [15:0] taken = q[`CDE_TRACE_NEW_LSB + `CDE_TSTATE_TAKEN_LSB +: 16];
+    wire [15:0] head = q[`CDE_TRACE_NEW_LSB + `CDE_TSTATE_HEAD_LSB +: 16];
+    wire [15:0] tail = q[`CDE_TRACE_NEW_LSB + `CDE_TSTATE_TAIL_LSB +: 16];
+    wire [15:0] reported = q[`CDE_TRACE_NEW_LSB + `CDE_TSTATE_REPORTED_LSB +: 16];
+    wire [15:0] watermark = q[`CDE_TRACE_NEW_LSB + `CDE_TSTATE_WATERMARK_LSB +: 16];
+    wire        armed = q[`CDE_TRACE_NEW_LSB + `CDE_TSTATE_ARMED_LSB];
 endmodule
 
 // Lane 6 of the trace port: receive posts.
@@ -114,14 +116,15 @@ module wave_recv_post (
 
     wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
 
-    wire        post = any && q[7:0] == 8'h58;
-    wire [8:0]  op = {!any, q[7:0]};
-    wire [15:0] number = q[23:8];
-    wire [8:0]  cause = {!post, {8{post}} & q[39:32]};
-    wire        shared = any && (q[40] || q[7:0] == 8'h59);
-    wire [15:0] tail = q[175:160];
-    wire [15:0] freed = q[191:176];
-    wire [15:0] size = q[207:192];
+    wire        post = any && q[`CDE_TRACE_OP_LSB +: 8] == `CDE_TRC_RECV_POST;
+    wire [8:0]  op = {!any, q[`CDE_TRACE_OP_LSB +: 8]};
+    wire [15:0] number = q[`CDE_TRACE_CQ_LSB +: 16];
+    wire [8:0]  cause = {!post, {8{post}} & q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RECV_POST_CAUSE_LSB +: 8]};
+    wire        shared = any && (q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RECV_POST_SHARED_LSB] ||
+                                q[`CDE_TRACE_OP_LSB +: 8] == `CDE_TRC_REAP);
+    wire [15:0] tail = q[`CDE_TRACE_NEW_LSB + `CDE_BSTATE_TAIL_LSB +: 16];
+    wire [15:0] freed = q[`CDE_TRACE_NEW_LSB + `CDE_BSTATE_FREED_LSB +: 16];
+    wire [15:0] size = q[`CDE_TRACE_NEW_LSB + `CDE_BSTATE_SIZE_LSB +: 16];
 endmodule
 
 // Lane 7 of the trace port: receive completions.
@@ -136,12 +139,12 @@ module wave_receive (
 
     wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
 
-    wire [15:0] qp = q[23:8];
-    wire [8:0]  status = {!any, q[39:32]};
-    wire        shared = q[40];
-    wire        flush = q[41];
-    wire [15:0] cq = q[63:48];
-    wire [15:0] reported = q[175:160];
+    wire [15:0] qp = q[`CDE_TRACE_CQ_LSB +: 16];
+    wire [8:0]  status = {!any, q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RECEIVE_STATUS_LSB +: 8]};
+    wire        shared = q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RECEIVE_SHARED_LSB];
+    wire        flush = q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RECEIVE_FLUSH_LSB];
+    wire [15:0] cq = q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_RECEIVE_CQ_LSB +: 16];
+    wire [15:0] reported = q[`CDE_TRACE_NEW_LSB + `CDE_CSTATE_REPORTED_LSB +: 16];
 endmodule
 
 // Lanes 8 and 9 of the trace port: steps of regions and windows, checks of remote accesses.
@@ -155,24 +158,28 @@ module wave_key (
     wire [255:0] q;
     wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
 
-    wire        request = any && (q[7:0] == 8'h70 || q[7:0] == 8'h71 || q[7:0] == 8'h72);
-    wire        check = any && q[7:0] == 8'h73;
-    wire [8:0]  op = {!any, q[7:0]};
-    wire [15:0] qp = q[23:8];
-    wire [8:0]  status = {!request, {8{request}} & q[39:32]};
-    wire [1:0]  by = {2{request && op[1]}} & q[41:40]; // a Read, the peer
-    wire [4:0]  verdict = {!check, {4{check}} & q[35:32]};
-    wire [1:0]  kind = {2{check}} & q[49:48];
-    wire [8:0]  command = any && q[7:0] == 8'h74 ? {1'b0, q[39:32]} : 9'h100;
-    wire        was_valid = q[96];
-    wire [31:0] key = q[191:160];
-    wire        is_valid = q[192];
-    wire        exists = q[193];
-    wire        allocated = q[194];
-    wire [12:0] windows = q[207:195];
-    wire [15:0] bound_to = q[223:208];
-    wire [2:0]  rights = q[226:224];
-    wire [11:0] region = q[238:227];
+    wire        request = any && (q[`CDE_TRACE_OP_LSB +: 8] == `CDE_TRC_BIND ||
+        q[`CDE_TRACE_OP_LSB +: 8] == `CDE_TRC_FAST_REGISTER || q[`CDE_TRACE_OP_LSB +: 8] == `CDE_TRC_INVALIDATE);
+    wire        check = any && q[`CDE_TRACE_OP_LSB +: 8] == `CDE_TRC_CHECK;
+    wire [8:0]  op = {!any, q[`CDE_TRACE_OP_LSB +: 8]};
+    wire [15:0] qp = q[`CDE_TRACE_CQ_LSB +: 16];
+    wire [8:0]  status = {!request, {8{request}} & q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_INVALIDATE_STATUS_LSB +: 8]};
+    wire [1:0]  by = {2{request && op[1]}} &    // a Read, the peer
+        {q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_INVALIDATE_READ_LSB],
+         q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_INVALIDATE_PEER_LSB]};
+    wire [4:0]  verdict = {!check, {4{check}} & q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_CHECK_CODE_LSB +: 4]};
+    wire [1:0]  kind = {2{check}} & q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_CHECK_KIND_LSB +: 2];
+    wire [8:0]  command = any && q[`CDE_TRACE_OP_LSB +: 8] == `CDE_TRC_KEY_COMMAND ?
+        {1'b0, q[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_KEY_COMMAND_COMMAND_LSB +: 8]} : 9'h100;
+    wire        was_valid = q[`CDE_TRACE_OLD_LSB + `CDE_KSTATE_VALID_LSB];
+    wire [31:0] key = q[`CDE_TRACE_NEW_LSB + `CDE_KSTATE_KEY_LSB +: 32];
+    wire        is_valid = q[`CDE_TRACE_NEW_LSB + `CDE_KSTATE_VALID_LSB];
+    wire        exists = q[`CDE_TRACE_NEW_LSB + `CDE_KSTATE_EXISTS_LSB];
+    wire        allocated = q[`CDE_TRACE_NEW_LSB + `CDE_KSTATE_ALLOCATED_LSB];
+    wire [12:0] windows = q[`CDE_TRACE_NEW_LSB + `CDE_KSTATE_WINDOWS_LSB +: 13];
+    wire [15:0] bound_to = q[`CDE_TRACE_NEW_LSB + `CDE_KSTATE_QP_LSB +: 16];
+    wire [2:0]  rights = q[`CDE_TRACE_NEW_LSB + `CDE_KSTATE_RIGHTS_LSB +: 3];
+    wire [11:0] region = q[`CDE_TRACE_NEW_LSB + `CDE_KSTATE_REGION_LSB +: 12];
 endmodule
 
 `default_nettype wire
