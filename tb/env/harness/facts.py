@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tb.env.defs import TRC_PLACE, TraceOp
+from tb.env.defs import TRC_PUBLISH, TraceOp
 from tb.env.harness.records import (
     AccessCheck,
     DoneReport,
@@ -71,7 +71,7 @@ class Facts:
 
     def _trace(self, record: Trace) -> None:
         if record.op == TraceOp.PUBLISH and record.lane == 1:
-            self.counts["completions"] += TRC_PLACE["placed"].get(record.operand)
+            self.counts["completions"] += TRC_PUBLISH["count"].get(record.operand)
 
     def _write(self, record: MemWrite) -> None:
         if record.cycle < self._latest:  # a reset

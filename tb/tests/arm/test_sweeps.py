@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two things meet on one queue, at every offset of some 20 cycles: completion, arm, consumer index;
-an index behind each beat. The scoreboard judges each order.
+"""Two things meet on one queue, at every offset of 20 or 30 cycles: completion, arm, consumer
+index; an index after each beat.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class ArmMeetsCallbackTest(StepTest):
 
 @pyuvm.test()
 class WrittenBeatsTest(StepTest):
-    """CQ-22: behind each beat to memory, of one entry or two, in either half of a line, of rings
+    """CQ-22: after each beat to memory, of one entry or two, in either half of a line, of rings
     that begin at an even or an odd index: an index that covers one entry more is refused.
     """
 

@@ -12,7 +12,7 @@ from typing import Any
 import cocotb
 import pyuvm
 
-from tb.env.defs import Result, TraceOp
+from tb.env.defs import ArmType, Result, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import MemResponse, MemWrite, Trace
 from tb.env.host.cq import Cq
@@ -99,6 +99,32 @@ class OverflowBesideAnswersTest(DirectedTest):
         for cq in cqs:
             assert self.polled(cq) == list(range(count))
             assert await cq.update_consumer_index() == (0, 0)
+
+
+@pyuvm.test()
+class OverflowMeetsEventTest(DirectedTest):
+    """CQ-17: an overflow in any cycle around the answer to another CQ's event entry is not lost."""
+
+    async def scenario(self) -> None:
+        env = self.env
+        env.mem.latency(4)
+        eq = await env.host.create_eq(page=0, log2=4)
+        (cq,) = await self.queues(1, eq)
+        for offset in range(40):
+            (full,) = await self.queues(1, eq, log2=1)
+            self.send(full, [0, 1])
+            await cq.arm(ArmType.ANY)
+            await env.drain(32)
+            mark = len(self.seen)
+            self.send(cq, [offset])
+            await self.harness.cycles(offset)
+            self.send(full, [2])
+            await env.drain(64)
+            steps = [s for s in self.of(Trace, mark) if s.op == TraceOp.CQ_ERROR]
+            assert [s.cq for s in steps] == [full.number], f"offset {offset}: {steps}"
+            assert self.polled(cq) == [offset]
+            assert await cq.callback_return() == (0, 0)
+            await full.destroy()
 
 
 @pyuvm.test()

@@ -246,6 +246,37 @@ class SizesTest(RefusalTest):
 
 
 @pyuvm.test()
+class BurstTest(RefusalTest):
+    """Bursts of every length are drained and answered once; the next write counts (ISO-02)."""
+
+    async def scenario(self) -> None:
+        host, post = self.env.host, self.env.doorbells.post
+        await self.set_up()
+        word = CQ_DB.pack(cons=4, cq=self.good.number, arm_type=ArmType.ANY, arm=1)
+        legal = CQ_DB.pack(cons=2, cq=self.good.number)
+        async with self.no_effect():
+            for length in [*range(1, 16), 16, 32, 64, 128, 255]:
+                await self.refused(Cause.BURST, self.PAGE, DB, word, length=length)
+        answers = []
+        for length in [*range(1, 16), 255, 7, 255]:
+            at = self.harness.cycle + 20
+            answers.append((post(self.PAGE, DB, word, length=length, at=at), Cause.BURST))
+            answers.append((post(self.PAGE, DB, legal), Cause.NONE))
+            answers.append((post(self.PAGE, RETURN, legal), Cause.RESERVED_BITS))
+        for answer, cause in answers:
+            assert await answer == (SLVERR if cause else 0, cause)
+        # Address long before its data, and the other way round.
+        at = self.harness.cycle + 40
+        early = post(self.PAGE, DB, word, length=3, at=at, data_at=at + 60)
+        late = post(self.PAGE, DB, word, length=3, at=at + 90, data_at=at + 61)
+        assert (await early, await late) == ((SLVERR, Cause.BURST),) * 2
+        state = await self.good.query()
+        assert (state.cons, state.arm_type) == (2, ArmType.ERRORS)
+        assert len(await host.read_log()) >= 16
+        await self.tear_down()
+
+
+@pyuvm.test()
 class ReservedBitsTest(RefusalTest):
     """Reserved bits one by one, arm types without arm, reserved arm codes (ISO-02)."""
 

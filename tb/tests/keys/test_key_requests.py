@@ -33,6 +33,12 @@ BUILD = ["engine", "engine_small"]
 TOP = 1 << 64
 
 
+def aliases(name: str, key: int, most: int) -> list[tuple[str, int]]:
+    """A key with a number beyond the table of ``most`` objects, a bit at a time."""
+    bits = range((most - 1).bit_length(), 11)
+    return [(f"alias of a {name}, bit {bit}", key | 1 << bit) for bit in bits]
+
+
 @pyuvm.test()
 class BindFaultsTest(RequestTest):
     """Every fault of a Bind, and pairs of them."""
@@ -57,7 +63,7 @@ class BindFaultsTest(RequestTest):
             ("last generation", window.key | 0xFFFF_F000),
             ("no window", free),
             ("number beyond all", WINDOW | 0x7FF | GENERATION),
-            ("alias of a window", window.key | 0x400),
+            *aliases("window", window.key, self.config.num_mw),
             ("region's key", region.key),
             ("region's key with the bit of windows", region.key | WINDOW | 1 << 30),
             ("another zone", other.key),
@@ -80,7 +86,10 @@ class BindFaultsTest(RequestTest):
             ("key to come", segment(region, 0, 64, next_key(region.key)), REMOTE),
             ("no region", segment(region, 0, 64, 0x7FF | GENERATION), REMOTE),
             ("a window's key", segment(region, 0, 64, bound.key), REMOTE),
-            ("alias of the region", segment(region, 0, 64, region.key | 0x400), REMOTE),
+            *(
+                (name, segment(region, 0, 64, key), REMOTE)
+                for name, key in aliases("region", region.key, self.config.num_mr)
+            ),
             ("another zone", segment(foreign, 0, 64), REMOTE),
             ("allocated, not registered", segment(empty, 0, 64), REMOTE),
             ("write without local write", segment(narrow, 0, 64), Right.REMOTE_WRITE),
@@ -281,8 +290,8 @@ class InvalidateFaultsTest(RequestTest):
             ("region's key to come", next_key(mine.key)),
             ("no object", 0x7FF | GENERATION),
             ("no window", 0xFFF | GENERATION),
-            ("alias of a region", mine.key | 0x400),
-            ("alias of a window", window.key | 0x400),
+            *aliases("region", mine.key, self.config.num_mr),
+            *aliases("window", window.key, self.config.num_mw),
             ("no key", 0),
             ("all ones", 0xFFFF_FFFF),
             ("another kind", far.key ^ WINDOW | 1 << 30),

@@ -32,7 +32,7 @@ AROUND = 40
 
 @pyuvm.test()
 class RegionRaceTest(RaceTest):
-    """The same of a region by FastRegister."""
+    """A local Invalidate of a region by FastRegister, and an arriving SendAndInvalidate."""
 
     async def scenario(self) -> None:
         await self.sweep(LOCAL, await self.allocated(64))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random receives beside random posts, without changes of SRQs and regions. Beside the scoreboard,
+"""Random receives and random posts, without changes of SRQs and regions. As well as the scoreboard,
 a ledger judges what host and transport see.
 """
 

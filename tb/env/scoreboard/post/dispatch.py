@@ -22,7 +22,7 @@ from tb.env.scoreboard.explain import Difference
 from tb.env.scoreboard.keys.context import KeyContext
 from tb.env.scoreboard.post.context import LAG
 
-#: Beats that may come after the end of their connection: they were offered before it.
+#: A beat that was offered before its connection ended is among so many next beats, of any QP.
 LATE_BEATS = 2
 
 #: From the moment that the trace port shows to the output.

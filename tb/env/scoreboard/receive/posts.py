@@ -243,7 +243,8 @@ class ReceivePostChecks(PageCheck):
     def _fits(
         self, record: Trace, pending: _PendingReceive, expected: set[int]
     ) -> list[RegionChange] | None:
-        """The regions with which the step is right for a write; adds to ``expected`` what is."""
+        """The regions with which the step is right for a write; adds to ``expected``
+        what would have been."""
         cause = TRC_RECV_POST["cause"].get(record.operand)
         for changes in self.rc.tables(pending.request.cycle):
             right = self._right(record, pending, changes)
