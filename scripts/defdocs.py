@@ -368,13 +368,18 @@ def check_docs(texts: dict[Path, str], rmap: Map) -> list[str]:
         rows = [p for t in find(page, ("bits", "field"), heading) for p in doc_bits(t)]
         report(f"bits of {register}", {page: rows}, rdl_bits(rmap, register))
     layouts = {register.name for register in rmap.layouts}
+    without_row = {name for name in layouts if name.startswith("TRC_")}
     for page in texts:
         for row in (r for t in find(page, ("op", "lane", "name")) for r in t.rows):
             register = f"TRC_{row['name'].strip('`')}"
-            # What stands behind the operand in its row is the state.
+            without_row.discard(register)
+            # What comes after the operand in its row is the state.
             bits = doc_state_bits(row["operand"].partition("State:")[0])
             fields = rdl_bits(rmap, register) if register in layouts else ()
             report(f"bits of {register}", {page: bits}, fields)
+    problems += [
+        f"{name} of hdl/carillon.rdl: no table has its operation" for name in sorted(without_row)
+    ]
     for page, register, start, end in BIT_PROSE:
         bits = doc_state_bits(prose(texts[page], start, end))
         report(f"bits of {register}", {page: bits}, rdl_bits(rmap, register))

@@ -139,7 +139,7 @@ module cde_arm #(
         look_last <= look_valid && !look_take && look_age >= PATIENCE - 4'd1;
         if (rst) {ct_age, look_age, ct_last, look_last} <= 10'd0;
     end
-    wire ct_turn = ct_valid && (ct_force || !look_force);     // without a doorbell, which comes late
+    wire ct_turn = ct_valid && (ct_force || !look_force);     // if no doorbell is taken: db_valid is late
     wire [CQ_W-1:0] da_cq = db_take ? db_cq : ct_turn ? ct_cq : look_cq;
 
     // ---------------------------- operands, stages R, S (memory on its way), C, Q, F, Z

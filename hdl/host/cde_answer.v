@@ -70,7 +70,7 @@ module cde_answer #(
     wire give_up = retry[`CDE_RETRY_ATTEMPT +: 2] == LAST_ATTEMPT;
 
     // The CQ of an EQE write comes out of a memory, too late to address another one: it waits a cycle, and while it
-    // waits so does the answer behind it. At most one answer comes in a cycle, so there is never a second one to wait.
+    // waits so does the answer after it. At most one answer comes in a cycle, so there is never a second one to wait.
     reg                held, held_event, held_error;
     reg  [CQ_W-1:0]    held_cq;
     reg  [1:0]         held_count, held_solicited, held_quiet;

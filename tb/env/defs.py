@@ -93,7 +93,7 @@ class Cause(IntEnum):
     NONE = 0x00  # Not refused.
     BURST = 0x01  # More than one beat.
     BAD_SIZE = 0x02  # Size, alignment or strobes are not those of the place.
-    BAD_PAGE = 0x03  # The address lies behind the last page.
+    BAD_PAGE = 0x03  # The address lies beyond the last page.
     BAD_OFFSET = 0x04  # No writable register or portal there.
     RESERVED_BITS = 0x05  # A bit that must be 0 is not.
     BAD_ARM_TYPE = 0x06  # Arm with a type above 2.

@@ -86,6 +86,8 @@ CHANGES = {
         ("| 207:192 |", "| 206:192 |", "bits of CQE: 206:192"),
         ("`[7]` callback in progress, `[8]`", "`[7]` callback in progress, `[11]`", "STATE: 11"),
         ("| op | lane | name |", "| op | line | name |", "no table | op | lane | name |"),
+        ("`[16]` arm, `[18:17]`", "`[16]` arm, `[19:17]`", "bits of TRC_DOORBELL: 19:17"),
+        ("| 2 | `DOORBELL` |", "| 2 | `BELL` |", "TRC_DOORBELL of hdl/carillon.rdl: no table"),
     ],
     POSTING: [
         ("| 0x03 | `BAD_PAGE`", "| 0x07 | `BAD_PAGE`", "BAD_PAGE is 0x07"),
