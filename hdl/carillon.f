@@ -13,6 +13,7 @@ lib/cde_arbiter.v
 arm/cde_arm_facts.v
 lib/cde_mem_node.v
 lib/cde_flip.v
+lib/cde_ecc_parts.v
 lib/cde_ecc_syndrome.v
 lib/cde_ecc_lane_enc.v
 lib/cde_ecc_enc.v

@@ -61,7 +61,9 @@ function [IDX_W-1:0] f_mark;            // max(prod, cons)
     end
 endfunction
 wire [IDX_W-1:0] f_ahead = zp_call_mark - zd[D_INDEX +: IDX_W],
-    f_found = zd_x_next[X_PROD +: IDX_W] - zd_x[X_CONS +: IDX_W];
+    f_found = zd_x_next[X_PROD +: IDX_W] - zd_x[X_CONS +: IDX_W],
+    f_fresh = zd_x_next[X_PROD +: IDX_W] - zd[D_INDEX +: IDX_W],
+    f_fresh_call = zd_x_next[X_PROD +: IDX_W] - zp_call_mark;
 
 // What stage Q has found, worked out again of what the later stages keep
 wire [FP_W-1:0] f_facts_fp, f_unused_zp;
@@ -170,11 +172,11 @@ always @(posedge clk) begin
             (!zp_valid || zp_call_mark == f_mark(zp_x_next)) && (!zd_valid || zd_call_mark == f_mark(zd_x_next)));
         f_ages: assert (!zd_valid || (\age_i.d_index == zd[D_INDEX +: IDX_W] &&
             \age_i.d_prod == zd_x_next[X_PROD +: IDX_W] &&
-            \age_i.d_fresh_index == zd_x_next[X_PROD +: IDX_W] - zd[D_INDEX +: IDX_W] &&
+            \age_i.d_fresh_index == (f_fresh[IDX_W-1] ? 0 : f_fresh) &&
                 \age_i.d_any == (!f_found[IDX_W-1] && f_found != 0) &&
             \age_i.d_found == (f_found[IDX_W-1] ? 0 : f_found[IDX_W-2:0])));
         f_ages_chained: assert (!zd_valid || !z_chained || (\age_i.d_behind_call == f_ahead[IDX_W-1] &&
-            \age_i.d_fresh_call == zd_x_next[X_PROD +: IDX_W] - zp_call_mark));
+            \age_i.d_fresh_call == (f_fresh_call[IDX_W-1] ? 0 : f_fresh_call)));
     end
     // No operation is on its way while the memories are cleared.
     f_quiet: assert (!init || !(rp_valid || sp_valid || cp_valid || qp_valid || fp_valid || zp_valid || rd_valid ||

@@ -16,6 +16,7 @@ module `CDE_CQ_BOUND #(
     input  wire             clk,
     input  wire [IDX_W-1:0] read,
     input  wire [IDX_W-1:0] now,
+    input  wire [IDX_W-1:0] origin,
     input  wire [IDX_W-1:0] bound,
     input  wire             again,
     input  wire             by2,
@@ -29,7 +30,7 @@ module `CDE_CQ_BOUND #(
     assign reached = left == 0;
     assign almost = left == 1;
 
-    always @(posedge clk) left <= bound - (!again ? read : by2 ? now + 2'd2 : by1 ? now + 2'd1 : now);
+    always @(posedge clk) left <= bound + origin - (!again ? read : by2 ? now + 2'd2 : by1 ? now + 2'd1 : now);
 
 endmodule
 

@@ -12,6 +12,7 @@ module f_cq_bound #(
     input wire             clk,
     input wire [IDX_W-1:0] read,
     input wire [IDX_W-1:0] now,
+    input wire [IDX_W-1:0] origin,
     input wire [IDX_W-1:0] bound,
     input wire             again,
     input wire             by2,
@@ -22,12 +23,12 @@ module f_cq_bound #(
     reg  started = 1'b0;
 
     cde_cq_bound #(.IDX_W(IDX_W)) dut (
-        .clk(clk), .read(read), .now(now), .bound(bound), .again(again), .by2(by2), .by1(by1), .reached(reached),
-        .almost(almost)
+        .clk(clk), .read(read), .now(now), .origin(origin), .bound(bound), .again(again), .by2(by2), .by1(by1),
+        .reached(reached), .almost(almost)
     );
     `CDE_CQ_BOUND #(.IDX_W(IDX_W)) model (
-        .clk(clk), .read(read), .now(now), .bound(bound), .again(again), .by2(by2), .by1(by1), .reached(is_reached),
-        .almost(is_almost)
+        .clk(clk), .read(read), .now(now), .origin(origin), .bound(bound), .again(again), .by2(by2), .by1(by1),
+        .reached(is_reached), .almost(is_almost)
     );
 
     always @(posedge clk) begin

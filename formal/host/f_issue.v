@@ -57,6 +57,7 @@ module f_issue #(
     wire [511:0]      wdata;
     wire [CQ_W-1:0]   wr_cq;
     wire [IDX_W-1:0]  wr_index;
+    wire [5:0]        unused_counts;
     wire [7:0]        ans_record;
     wire [M_ID_W-1:0] unused_id;
 
@@ -76,7 +77,8 @@ module f_issue #(
         .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_bid(bid),
         .m_axi_bresp(bresp), .m_axi_bvalid(bvalid), .m_axi_bready(bready && up), .wr_we(wr_we), .wr_cq(wr_cq),
         .wr_index(wr_index), .ans_any(unused_any),
-        .ans_valid(ans_valid), .ans_id(unused_id), .ans_record(ans_record), .ans_error(ans_error), .stray(stray),
+        .ans_valid(ans_valid), .ans_id(unused_id), .ans_counts(unused_counts), .ans_record(ans_record),
+        .ans_error(ans_error), .stray(stray),
         .count_cqe(count_cqe), .count_eqe(count_eqe)
     );
 

@@ -33,11 +33,13 @@ module f_ecc #(
     wire [CW-1:0] noise1 = flip && at1 != at0 ? ONE << at1 : {CW{1'b0}};
     wire [CW-1:0] noise = noise0 | noise1;
     wire          bad, lost;
+    wire [4*`CDE_ECC_SYNDROMES(W)-1:0] parts;
     wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome;
 
     cde_flip #(.CW(CW)) flip_i (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
     wire [CW-1:0] wrong = plain ^ noise;
-    cde_ecc_syndrome #(.W(W), .CW(CW)) parities_i (.code(wrong), .syndrome(syndrome));
+    cde_ecc_parts #(.W(W), .CW(CW)) parities_i (.code(wrong), .parts(parts));
+    cde_ecc_syndrome #(.W(W)) sum_i (.parts(parts), .syndrome(syndrome));
     cde_ecc_dec #(.W(W), .CW(CW)) dec_i (.data(wrong[W-1:0]), .syndrome(syndrome), .fixed(fixed));
     cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome), .bad(bad), .lost(lost));
 

@@ -81,8 +81,10 @@ module f_slots #(
     wire [CW-1:0] seen_1 = plain_1 ^ \dut.q_1 ;
     reg  [CW-1:0] q_2;
     wire [CW-1:0] seen_2 = plain_2 ^ q_2;
+    wire [4*`CDE_ECC_SYNDROMES(W)-1:0] parts_2;
     wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
-    cde_ecc_syndrome #(.W(W), .CW(CW)) parities_i (.code(q_2), .syndrome(syndrome_2));
+    cde_ecc_parts #(.W(W), .CW(CW)) parities_i (.code(q_2), .parts(parts_2));
+    cde_ecc_syndrome #(.W(W)) sum_i (.parts(parts_2), .syndrome(syndrome_2));
     reg           wrong = 1'b0;
 
     always @(posedge clk) begin

@@ -93,8 +93,13 @@ module cde_arm_age #(
     // Both operations of one CQ read the same word, so each is worked out from registers: no chain of one behind the
     // other.
     wire             called = chained && p_call, became_due = chained && p_becomes_due;
-    wire [IDX_W-1:0] ahead_call = f_call_mark - f_index, fresh_call = f_prod - f_call_mark,
-                                  fresh_index = f_prod - f_index;
+    // Entries after the host's index or a mark; 0 if it is ahead
+    function [IDX_W-1:0] after;
+        input [IDX_W-1:0] difference;
+        after = difference & {IDX_W{!difference[IDX_W-1]}};
+    endfunction
+
+    wire [IDX_W-1:0] ahead_call = f_call_mark - f_index;
     wire [IDX_W-1:0] found = f_prod - f_cons;
     reg  [IDX_W-1:0] d_index, d_prod, d_fresh_call, d_fresh_index;
     reg  [IDX_W-2:0] d_found;
@@ -104,8 +109,8 @@ module cde_arm_age #(
         d_index <= f_index;
         d_prod <= f_prod;
         d_behind_call <= ahead_call[IDX_W-1];
-        d_fresh_call <= fresh_call;
-        d_fresh_index <= fresh_index;
+        d_fresh_call <= after(f_prod - f_call_mark);
+        d_fresh_index <= after(f_prod - f_index);
         // Entries present before the operation; 0 if the host is ahead
         d_found <= found[IDX_W-1] ? {(IDX_W-1){1'b0}} : found[IDX_W-2:0];
         d_any <= !found[IDX_W-1] && found != ZERO;
@@ -116,13 +121,13 @@ module cde_arm_age #(
     // The index raises the mark. What is new behind it is worked out for each outcome.
     wire [IDX_W-1:0] mark = d_z_mem[Z_MARK +: IDX_W];
     wire [IDX_W-1:0] lead = mark - d_index;
-    wire [IDX_W-1:0] fresh_mark = d_prod - mark;
+    wire [IDX_W-1:0] fresh_mark = after(d_prod - mark);
     wire             raises = d_doorbell && (called ? d_behind_call : lead[IDX_W-1]);
     wire [IDX_W-1:0] fresh = raises ? d_fresh_index : called ? d_fresh_call : fresh_mark;
 
     assign d_z_next[Z_MARK +: IDX_W] = d_clear ? ZERO : d_call ? d_call_mark : raises ? d_index : called ? p_call_mark :
                                        mark;
-    assign d_z_next[Z_MCNT +: IDX_W] = !d_due ? ZERO : d_becomes_due ? (fresh[IDX_W-1] ? ZERO : fresh) :
+    assign d_z_next[Z_MCNT +: IDX_W] = !d_due ? ZERO : d_becomes_due ? fresh :
                                        counted(d_z_mem[Z_MCNT +: IDX_W], p_live & {2{chained}});
     // A very old callback stays at half the range: looks come often enough that its age never wraps.
     wire [TICK_W-1:0] waited = now - d_z_mem[Z_TDUE +: TICK_W];

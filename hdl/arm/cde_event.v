@@ -118,6 +118,9 @@ module cde_event #(
 
     // The ring that the last resize left: its EQ's entries of the other lap
     reg [CQ_W:0]    left;
+    reg             was_gone, was_lap;       // of the cycle before: what leaves with a resize is of the ring before it
+    reg [EQ_W-1:0]  was_eq;
+    wire            old_gone = was_gone && was_lap != lap[was_eq];
     reg [IDX_W-1:0] left_index;              // first one that is not in it
     reg [IDX_W-1:0] left_size;
     reg [EQ_W-1:0]  eqc_was;
@@ -189,16 +192,13 @@ module cde_event #(
     wire more = fresh && eq_number == eqc_was, less = gone_valid && gone_eq == eqc_was;
     wire [IDX_W-1:0] eqc_newest = fresh && eq_number == eqc_eq ? next_index : index[eqc_eq];
     assign eqc_index = eqc_newest;
-    assign eqc_left = left == {(CQ_W + 1){1'b0}};
+    assign eqc_left = left == {{CQ_W{1'b0}}, old_gone};
     assign irq_vector = vector[irq_eq];
 
     always @(posedge clk) begin
         fresh <= sent && !retry && !rst;
-        if (eq_ready) eq_valid <= 1'b0;
-        if (sent) begin
-            last_d <= take_d;
-            eq_valid <= 1'b1;
-        end
+        eq_valid <= ((p_valid || d_valid) && !eqc_valid) || (eq_valid && !eq_ready);
+        if (sent) last_d <= take_d;
         // What is not sent is not looked at: wide registers wait for one signal.
         if (!eq_valid || eq_ready) begin
             eq_number <= e;
@@ -232,11 +232,11 @@ module cde_event #(
                        {{CQ_W{1'b0}}, gone_valid && gone_eq == i[EQ_W-1:0]};
         end
         {eqc_was, away_was, more_was, less_was} <= {eqc_eq, away[eqc_was], more, less};
-        if (gone_valid && gone_lap != lap[gone_eq]) left <= left - 1'b1;
+        {was_gone, was_eq, was_lap} <= {gone_valid && !rst, gone_eq, gone_lap};
+        if (old_gone) left <= left - 1'b1;
         if (eqc_valid && eqc_ring_we) begin
             lap[eqc_eq] <= !lap[eqc_eq];
-            left <= away_was + {{CQ_W{1'b0}}, more_was} + {{CQ_W{1'b0}}, more} -
-                    {{CQ_W{1'b0}}, less_was} - {{CQ_W{1'b0}}, less};
+            left <= away_was + {{CQ_W{1'b0}}, more_was} + {{CQ_W{1'b0}}, more} - {{CQ_W{1'b0}}, less_was};
             left_index <= eqc_newest;
             left_size <= size[eqc_eq];
         end

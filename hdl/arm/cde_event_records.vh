@@ -29,6 +29,7 @@
 `define CDE_WRITE_COUNT      0                            // 2 bits: entries
 `define CDE_WRITE_SOLICITED  2                            // 2 bits: of the solicited class
 `define CDE_WRITE_QUIET      4                            // 2 bits: satisfy no standing arm
+`define CDE_WRITE_COUNTS     6
 `define CDE_WRITE_W          (`CDE_EQE_WRITE_RETRY + `CDE_RETRY_W)
 
 `endif

@@ -281,12 +281,12 @@ module cde_cq #(
     assign used_next = spent[1] ? used_2 : spent[0] ? used_1 : used;
 
     cde_cq_bound #(.IDX_W(IDX_W)) room_i (
-        .clk(clk), .read(r_ctx[C_ALLOC +: IDX_W] - r_cons), .now(alloc - r_cons), .bound(r_size), .again(r_again),
+        .clk(clk), .read(r_ctx[C_ALLOC +: IDX_W]), .now(alloc), .origin(r_cons), .bound(r_size), .again(r_again),
         .by2(put0 && put1), .by1(put0 || put1), .reached(full), .almost(one_free)
     );
     cde_cq_bound #(.IDX_W(IDX_W)) credits_i (
-        .clk(clk), .read(r_ctx[C_USED +: IDX_W] - r_granted - r_granted2), .now(used - r_granted - r_granted2),
-        .bound({IDX_W{1'b0}}), .again(r_again), .by2(spent[1]), .by1(spent[0]), .reached(used_up), .almost(one_left)
+        .clk(clk), .read(r_ctx[C_USED +: IDX_W]), .now(used), .origin(r_granted), .bound(r_granted2), .again(r_again),
+        .by2(spent[1]), .by1(spent[0]), .reached(used_up), .almost(one_left)
     );
 
     // Resize: entries that are present or promised must fit. Control waits for this step, so it is not on the way of

@@ -3,10 +3,12 @@
 // used up at those granted.
 //
 // Purpose: the loop over the index is one cycle long, so what it asks is known when its cycle begins: for each number
-//          of places that the step ahead may take, it is worked out beside that step whether the index is at the bound.
-// Ports:   read and now the index of the memory and of the step ahead, each less the same origin; bound less that
-//          origin; again the step ahead is of this CQ, so now counts; by2, by1 that it takes two, one; reached the
-//          index is the bound; almost the one behind it is.
+//          of places that the step ahead may take, it is worked out in that step whether the index is at the bound.
+//          Equality needs no carry chain: index - origin - bound == -k is index + ~origin + ~bound == -k - 2, the three
+//          are added to two without one, and of two numbers and a constant each bit is compared by itself.
+// Ports:   read and now the index of the memory and of the step ahead; it is at its bound if it is origin + bound;
+//          again the step ahead is of this CQ, so now counts; by2, by1 that it takes two, one; reached the index is at
+//          the bound; almost the one after it is.
 // Latency: one cycle.
 `default_nettype none
 
@@ -16,6 +18,7 @@ module cde_cq_bound #(
     input  wire             clk,
     input  wire [IDX_W-1:0] read,
     input  wire [IDX_W-1:0] now,
+    input  wire [IDX_W-1:0] origin,
     input  wire [IDX_W-1:0] bound,
     input  wire             again,
     input  wire             by2,
@@ -24,23 +27,39 @@ module cde_cq_bound #(
     output reg              almost
 );
 
-    // a + (1 << low) == b in bit `low` and above, without a carry chain: where the bits differ, all lower ones of a are
-    // 1 and of b are 0.
-    function follows;
-        input [IDX_W-1:0] a;
-        input [IDX_W-1:0] b;
-        input integer     low;
-        follows = ((a ^ b ^ (({a[IDX_W-2:0] & ~b[IDX_W-2:0], 1'b0} >> (low + 1) << (low + 1)) |
-                             ({{(IDX_W-1){1'b0}}, 1'b1} << low))) >> low) == {IDX_W{1'b0}};
+    // x + y == value: where x and y differ from value by one, the bit below carries. It does if both are 1 there, or
+    // one of them and value is 0.
+    function equals;
+        input [IDX_W-1:0] x;
+        input [IDX_W-1:0] y;
+        input [IDX_W-1:0] value;
+        equals = (x ^ y ^ value) == {(x[IDX_W-2:0] & y[IDX_W-2:0]) | ((x[IDX_W-2:0] | y[IDX_W-2:0]) &
+                                     ~value[IDX_W-2:0]), 1'b0};
     endfunction
 
-    wire read_0 = read == bound;
-    wire read_1 = follows(read, bound, 0);
-    wire now_0 = now == bound;
-    wire now_1 = follows(now, bound, 0);
-    wire now_2 = now[0] == bound[0] && follows(now, bound, 1);
-    wire now_3 = now[1:0] + 2'd3 == bound[1:0] &&
-                 (now[1:0] == 2'd0 ? now[IDX_W-1:2] == bound[IDX_W-1:2] : follows(now, bound, 2));
+    // index - origin - bound == -steps
+    function away;
+        input [IDX_W-1:0] index;
+        input [IDX_W-1:0] from;
+        input [IDX_W-1:0] size;
+        input [IDX_W-1:0] steps;
+        reg   [IDX_W-1:0] sum, carry;
+        begin
+            sum = index ^ ~from ^ ~size;
+            carry = {(index[IDX_W-2:0] & ~from[IDX_W-2:0]) | (index[IDX_W-2:0] & ~size[IDX_W-2:0]) |
+                     (~from[IDX_W-2:0] & ~size[IDX_W-2:0]), 1'b0};
+            away = equals(sum, carry, {{(IDX_W-1){1'b1}}, 1'b0} - steps);
+        end
+    endfunction
+
+    localparam [IDX_W-1:0] ZERO = {IDX_W{1'b0}}, ONE = ZERO + 1'b1, TWO = ONE + ONE, THREE = ONE + TWO;
+
+    wire read_0 = away(read, origin, bound, ZERO);
+    wire read_1 = away(read, origin, bound, ONE);
+    wire now_0 = away(now, origin, bound, ZERO);
+    wire now_1 = away(now, origin, bound, ONE);
+    wire now_2 = away(now, origin, bound, TWO);
+    wire now_3 = away(now, origin, bound, THREE);
 
     always @(posedge clk) begin
         reached <= !again ? read_0 : by2 ? now_2 : by1 ? now_1 : now_0;

@@ -29,7 +29,8 @@ module cde_answer #(
     input  wire               ans_any,       // an answer, maybe to nothing outstanding
     input  wire               ans_valid,
     input  wire [M_ID_W-1:0]  ans_id,
-    input  wire [REC_W-1:0]   ans_record,
+    input  wire [`CDE_WRITE_COUNTS-1:0] ans_counts,      // of a CQE's write
+    input  wire [REC_W-1:0]   ans_record,    // of an EQE's write
     input  wire               ans_error,
     input  wire               stray,
 
@@ -79,14 +80,16 @@ module cde_answer #(
     always @(posedge clk) begin
         held <= ans_valid && (event_write || held) && !rst;
         {held_event, held_error, held_cq, held_retry} <= {event_write, ans_error, cq, retry};
-        held_count <= ans_record[`CDE_WRITE_COUNT +: 2] & {2{!event_write}};
-        held_solicited <= ans_record[`CDE_WRITE_SOLICITED +: 2];
-        held_quiet <= ans_record[`CDE_WRITE_QUIET +: 2];
+        held_count <= ans_counts[`CDE_WRITE_COUNT +: 2] & {2{!event_write}};
+        held_solicited <= ans_counts[`CDE_WRITE_SOLICITED +: 2];
+        held_quiet <= ans_counts[`CDE_WRITE_QUIET +: 2];
     end
 
     reg             failed, lost, of_event, given_up;     // for the report
     reg [CQ_W-1:0]  failed_cq;
-    reg [IDX_W-1:0] failed_index;
+    reg [IDX_W-1:0] failed_number, failed_snap;
+    // An entry that was given up leaves a hole that the host has to skip: its number tells the pass, too.
+    wire [IDX_W-1:0] failed_index = given_up ? failed_number : failed_snap;
 
     assign ovf_ready = ovf_valid && !held && !ans_any;
 
@@ -101,9 +104,9 @@ module cde_answer #(
     assign pub_op = held && held_event ? (held_error ? `CDE_TRC_EVENT_FAILED : `CDE_TRC_EVENT_DONE) :
                     error || ovf_ready ? `CDE_TRC_CQ_ERROR : `CDE_TRC_PUBLISH;
     assign pub_cq = held ? held_cq : ans_any ? ans_id[CQ_W-1:0] : ovf_cq;
-    assign pub_count = held ? held_count : ovf_ready ? 2'd0 : ans_record[`CDE_WRITE_COUNT +: 2];
-    assign pub_solicited = held ? held_solicited : ans_record[`CDE_WRITE_SOLICITED +: 2];
-    assign pub_quiet = held ? held_quiet : ans_record[`CDE_WRITE_QUIET +: 2];
+    assign pub_count = held ? held_count : ovf_ready ? 2'd0 : ans_counts[`CDE_WRITE_COUNT +: 2];
+    assign pub_solicited = held ? held_solicited : ans_counts[`CDE_WRITE_SOLICITED +: 2];
+    assign pub_quiet = held ? held_quiet : ans_counts[`CDE_WRITE_QUIET +: 2];
     assign pub_status = held || ans_any ? `CDE_CQST_INTERNAL_ERROR : `CDE_CQST_BUFFER_OVERFLOW;
     assign pub_give_up = held_retry[`CDE_RETRY_ATTEMPT +: 2] == LAST_ATTEMPT;
     assign pub_retry = held_retry;
@@ -116,8 +119,8 @@ module cde_answer #(
         irq_lap <= retry[`CDE_RETRY_LAP];
         {failed, lost} <= {ans_valid && ans_error, stray} & {2{!rst}};
         {of_event, given_up, failed_cq} <= {event_write, give_up, cq};
-        // An entry that was given up leaves a hole that the host has to skip: its number tells the pass, too.
-        failed_index <= give_up ? retry[`CDE_RETRY_INDEX +: IDX_W] : retry[`CDE_RETRY_SNAP +: IDX_W];
+        failed_number <= retry[`CDE_RETRY_INDEX +: IDX_W];
+        failed_snap <= retry[`CDE_RETRY_SNAP +: IDX_W];
 
         err_valid <= (failed || lost) && !rst;
         err_cause <= !failed ? `CDE_CAUSE_STRAY_B :

@@ -127,6 +127,7 @@ module cde_host_write #(
     wire                ans_any;
     wire                ans_valid;
     wire [M_ID_W-1:0]   ans_id;
+    wire [`CDE_WRITE_COUNTS-1:0] ans_counts;
     wire [REC_W-1:0]    ans_record;
     wire                ans_error;
     wire                stray;
@@ -158,7 +159,8 @@ module cde_host_write #(
         .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
         .m_axi_bready(m_axi_bready),
         .wr_we(wr_we), .wr_cq(wr_cq), .wr_index(wr_index),
-        .ans_any(ans_any), .ans_valid(ans_valid), .ans_id(ans_id), .ans_record(ans_record), .ans_error(ans_error),
+        .ans_any(ans_any), .ans_valid(ans_valid), .ans_id(ans_id), .ans_counts(ans_counts),
+        .ans_record(ans_record), .ans_error(ans_error),
         .stray(stray),
         .count_cqe(count_cqe), .count_eqe(count_eqe)
     );
@@ -173,7 +175,8 @@ module cde_host_write #(
         .CQ_W(CQ_W), .IDX_W(IDX_W), .EQ_W(EQ_W), .M_ID_W(M_ID_W)
     ) answer_i (
         .clk(clk), .rst(rst), .init(init), .m_axi_bready(m_axi_bready),
-        .ans_any(ans_any), .ans_valid(ans_valid), .ans_id(ans_id), .ans_record(ans_record), .ans_error(ans_error),
+        .ans_any(ans_any), .ans_valid(ans_valid), .ans_id(ans_id), .ans_counts(ans_counts),
+        .ans_record(ans_record), .ans_error(ans_error),
         .stray(stray),
         .ovf_valid(ovf_valid), .ovf_ready(ovf_ready), .ovf_cq(ovf_cq),
         .pub_valid(pub_valid), .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count),

@@ -17,7 +17,7 @@ module cde_issue #(
     parameter MAX_WRITES = 256,
     parameter MAX_LOG2 = 8,
     parameter INIT_W = 8,
-    parameter REC_W = `CDE_WRITE_W          // bits remembered for a write
+    parameter REC_W = `CDE_WRITE_W          // bits remembered for the write of an event
 ) (
     input  wire                clk,
     input  wire                rst,
@@ -66,10 +66,11 @@ module cde_issue #(
     output wire [CQ_W-1:0]     wr_cq,
     output wire [IDX_W-1:0]    wr_index,
 
-    // Answered writes (CDE_WRITE_*)
+    // Answered writes: of completions CDE_WRITE_* in ans_counts, of an event CDE_EQE_WRITE_* in ans_record
     output wire                ans_any,       // an answer, maybe to nothing outstanding
     output wire                ans_valid,
     output wire [M_ID_W-1:0]   ans_id,        // top bit: of an event entry
+    output wire [`CDE_WRITE_COUNTS-1:0] ans_counts,
     output wire [REC_W-1:0]    ans_record,
     output wire                ans_error,
     output wire                stray,
@@ -120,38 +121,55 @@ module cde_issue #(
         id_eq[M_ID_W-1] = 1'b1;
     end
 
-    reg  [REC_W-1:0] cq_record;
-    wire [REC_W-1:0] record = take_eq ? eq_record : cq_record;
+    wire [`CDE_WRITE_COUNTS-1:0] cq_record;
+    assign cq_record[`CDE_WRITE_COUNT +: 2] = cq_count;
+    assign cq_record[`CDE_WRITE_SOLICITED +: 2] = cq_solicited;
+    assign cq_record[`CDE_WRITE_QUIET +: 2] = cq_quiet;
 
-    always @* begin
-        cq_record = {REC_W{1'b0}};
-        cq_record[`CDE_WRITE_COUNT +: 2] = cq_count;
-        cq_record[`CDE_WRITE_SOLICITED +: 2] = cq_solicited;
-        cq_record[`CDE_WRITE_QUIET +: 2] = cq_quiet;
-    end
+    // Completions and events have lists of their own, so the memories of both are small and near what uses them.
+    reg  [MAX_LOG2:0] slots;                // writes that may be issued
+    reg               some, walks;          // slots is not 0, and the walk is over; init in the cycle before
+    reg               ans_event;
+    wire [M_ID_W-2:0] ans_number, unused_number;
+    wire              b_event = m_axi_bid[M_ID_W-1], b_taken = m_axi_bvalid && m_axi_bready;
+    wire              cq_any, eq_any, cq_answer, eq_answer, cq_stray, eq_stray, unused_error;
+
+    assign slot_ready = some;
+    assign ans_any = cq_any || eq_any;
+    assign ans_valid = cq_answer || eq_answer;
+    assign ans_id = {ans_event, ans_number};
+    assign stray = cq_stray || eq_stray;
 
     cde_track #(
-        .ID_W(M_ID_W), .IDS((1 << (M_ID_W - 1)) + (1 << EQ_W)), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2),
-        .W(REC_W), .INIT_W(INIT_W)
-    ) track_i (
-        .clk(clk),
-        .rst(rst),
-        .init(init),
-        .init_addr(init_addr),
-        .push_valid(load_write),
-        .push_ready(slot_ready),
-        .push_id(take_eq ? id_eq : id_cq),
-        .push_data(record),
-        .b_valid(m_axi_bvalid && m_axi_bready),
-        .b_id(m_axi_bid),
-        .b_resp(m_axi_bresp),
-        .pop_any(ans_any),
-        .pop_valid(ans_valid),
-        .pop_id(ans_id),
-        .pop_data(ans_record),
-        .pop_error(ans_error),
-        .stray(stray)
+        .ID_W(M_ID_W - 1), .LIST_W(CQ_W), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2), .W(`CDE_WRITE_COUNTS),
+        .INIT_W(INIT_W)
+    ) cq_track_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .push_valid(load_cq && !cq_barrier),
+        .push_id(cq_number), .push_data(cq_record), .b_valid(b_taken && !b_event), .b_id(m_axi_bid[M_ID_W-2:0]),
+        .b_resp(m_axi_bresp), .pop_any(cq_any), .pop_valid(cq_answer), .pop_id(ans_number), .pop_data(ans_counts),
+        .pop_error(ans_error), .stray(cq_stray)
     );
+    cde_track #(
+        .ID_W(M_ID_W - 1), .LIST_W(EQ_W), .MAX_WRITES(MAX_WRITES), .MAX_LOG2(MAX_LOG2), .W(REC_W), .INIT_W(INIT_W)
+    ) eq_track_i (
+        .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .push_valid(load_eq),
+        .push_id(eq_number), .push_data(eq_record), .b_valid(b_taken && b_event), .b_id(m_axi_bid[M_ID_W-2:0]),
+        .b_resp(m_axi_bresp), .pop_any(eq_any), .pop_valid(eq_answer), .pop_id(unused_number), .pop_data(ans_record),
+        .pop_error(unused_error), .stray(eq_stray)
+    );
+
+    always @(posedge clk) begin
+        ans_event <= b_event;
+        if (load_write && !ans_valid) slots <= slots - 1'b1;
+        if (ans_valid && !load_write) slots <= slots + 1'b1;
+        walks <= init;
+        if (walks && !init) some <= 1'b1;
+        else if (load_write != ans_valid) some <= ans_valid || slots != 1;
+        if (rst) begin
+            slots <= {1'b1, {MAX_LOG2{1'b0}}};
+            {some, walks} <= 2'b00;
+        end
+    end
 
     assign m_axi_awid = out_id;
     assign m_axi_awaddr = {out_addr, 6'd0};

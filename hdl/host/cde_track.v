@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// cde_track: remembers every outstanding memory write until its response comes.
+// cde_track: remembers every outstanding memory write of one kind until its response comes.
 //
 // Purpose: one list of outstanding writes per AXI ID in a shared pool, since responses of one ID come in order. Each
 //          list ends in an empty node, so that adding touches only tails and removing only heads: one of each per
 //          cycle. A node holds its data and the number of the next one in one memory: what comes out of it addresses it
 //          again when the next response has the same ID.
-// Ports:   push (a write that is being issued), responses (b_*, as on m_axi), pop (what was answered), free slots.
+// Ports:   push (a write that is being issued; there is room for it), responses (b_*, as on m_axi), pop (what was
+//          answered).
 // Latency: a write pushed in cycle t may be answered from t+2 on; response in cycle t, pop_* in t+1.
 `default_nettype none
 
 module cde_track #(
     parameter ID_W = 7,
-    parameter IDS = 128,            // IDs in use: 0 to IDS - 1
+    parameter LIST_W = 6,           // IDs in use: 0 to 2^LIST_W - 1
     parameter MAX_WRITES = 256,     // power of two
     parameter MAX_LOG2 = 8,         // log2 MAX_WRITES
     parameter W = 8,                // bits remembered for a write
@@ -23,8 +24,7 @@ module cde_track #(
     input  wire [INIT_W-1:0] init_addr,
 
     input  wire              push_valid,
-    output wire              push_ready,
-    input  wire [ID_W-1:0]   push_id,
+    input  wire [LIST_W-1:0] push_id,
     input  wire [W-1:0]      push_data,
 
     input  wire              b_valid,       // valid and ready
@@ -39,6 +39,7 @@ module cde_track #(
     output reg               stray          // response for nothing outstanding
 );
 
+    localparam IDS = 1 << LIST_W;
     localparam NUM_NODES = IDS + MAX_WRITES;
     localparam NODE_W = $clog2(NUM_NODES);
 
@@ -58,18 +59,14 @@ module cde_track #(
 
     // ---------------------------------------------------------------- push
     reg               q_valid;
-    reg [ID_W-1:0]    q_id;
+    reg [LIST_W-1:0]  q_id;
     reg [W-1:0]       q_data;
     reg [MAX_LOG2:0]  room;          // nodes neither used nor spoken for
-    reg               some;          // room is not 0, and the walk is over
-    reg               walks;         // init in the cycle before
     // The node that a push takes is read a cycle ahead: what that cycle adds to the spare ones is not in room yet.
     wire [MAX_LOG2:0] spare_next = spare_rd + {{MAX_LOG2{1'b0}}, q_valid};
     reg [NODE_W-1:0]  fresh;
     wire [NODE_W-1:0] q_node = tail[q_id];
-    wire push = push_valid && push_ready;
-
-    assign push_ready = some;
+    wire [NODE_W-1:0] first = {{(NODE_W-LIST_W){1'b0}}, init_addr[LIST_W-1:0]};    // of an empty list
 
     // ---------------------------------------------------------------- pop, step 1: which node
     reg               l_valid;
@@ -89,26 +86,22 @@ module cde_track #(
     assign pop_id = l_id;
     assign pop_data = l_data;
     assign pop_error = l_error;
-    wire [NODE_W-1:0] b_node = l_pops && l_id == b_id ? l_next : head[b_id];
+    wire [LIST_W-1:0] b_list = b_id[LIST_W-1:0], l_list = l_id[LIST_W-1:0];
+    wire [NODE_W-1:0] b_node = l_pops && l_list == b_list ? l_next : head[b_list];
 
     always @(posedge clk) begin
-        q_valid <= push && !rst;
+        q_valid <= push_valid && !rst;
         q_id <= push_id;
         q_data <= push_data;
         fresh <= spare[spare_next[MAX_LOG2-1:0]];
         if (q_valid) node[q_node] <= {fresh, q_data};
-        if (push && !l_pops) room <= room - 1'b1;
-        if (l_pops && !push) room <= room + 1'b1;
-        walks <= init;
-        if (walks && !init) some <= 1'b1;
-        else if (push != l_pops) some <= l_pops || room != 1;
-        if (init || q_valid) begin
-            tail[init ? init_addr[ID_W-1:0] : q_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : fresh;
-        end
-        if (init || l_pops) begin
-            head[init ? init_addr[ID_W-1:0] : l_id] <= init ? {{(NODE_W-ID_W){1'b0}}, init_addr[ID_W-1:0]} : l_next;
-        end
-        if (init || l_pops) begin
+        if (push_valid && !l_pops) room <= room - 1'b1;
+        if (l_pops && !push_valid) room <= room + 1'b1;
+        if (init || q_valid) tail[init ? init_addr[LIST_W-1:0] : q_id] <= init ? first : fresh;
+        if (init || l_pops) head[init ? init_addr[LIST_W-1:0] : l_list] <= init ? first : l_next;
+        // The place after the spare nodes is free unless all are spare, so it is written before it is known whether the
+        // response is that of a write.
+        if (init || (l_valid && !room[MAX_LOG2])) begin
             spare[init ? init_addr[MAX_LOG2-1:0] : spare_wr[MAX_LOG2-1:0]] <=
                 init ? IDS[NODE_W-1:0] + {{(NODE_W-MAX_LOG2){1'b0}}, init_addr[MAX_LOG2-1:0]} : l_node;
         end
@@ -116,10 +109,10 @@ module cde_track #(
         l_valid <= b_valid;
         l_id <= b_id;
         l_node <= b_node;
-        l_tail <= tail[b_id];
+        l_tail <= tail[b_list];
         {l_next, l_data} <= node[b_node];
         l_error <= b_resp != 2'b00;
-        l_used <= {1'b0, b_id} < IDS[ID_W:0];
+        l_used <= b_id >> LIST_W == {ID_W{1'b0}};
         stray <= l_valid && !l_known;
 
         spare_rd <= spare_next;
@@ -130,7 +123,6 @@ module cde_track #(
             spare_rd <= {(MAX_LOG2 + 1){1'b0}};
             spare_wr <= {1'b1, {MAX_LOG2{1'b0}}};
             room <= {1'b1, {MAX_LOG2{1'b0}}};
-            {some, walks} <= 2'b00;
         end
     end
 

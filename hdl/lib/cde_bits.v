@@ -3,8 +3,9 @@
 //
 // Purpose: four bits share a row, as wide as the RAM of an FPGA is: a quarter of the cells of a memory of single bits.
 //          What is written may be the other memory's bit of that address, inverted or not.
-// Ports:   write port (we, waddr; wdata, to which wrow, the other memory's row of waddr, is added), the row for the
-//          other memory (oaddr, orow), R read ports (raddr, rdata).
+// Ports:   clearing walk (clear, clear_addr) instead of a write, write port (we, waddr; wdata, to which wrow, the
+//          other memory's row of waddr, is added), the row for the other memory (oaddr, orow), R read ports (raddr,
+//          rdata).
 // Latency: rdata and orow belong to the address of the same cycle and include the writes up to the cycle before.
 `default_nettype none
 
@@ -14,6 +15,8 @@ module cde_bits #(
     parameter COLUMNS = AW > 2 ? 4 : 1      // bits of a row
 ) (
     input  wire               clk,
+    input  wire               clear,
+    input  wire [AW-1:0]      clear_addr,
     input  wire               we,
     input  wire [AW-1:0]      waddr,
     input  wire               wdata,
@@ -35,13 +38,17 @@ module cde_bits #(
     genvar             r;
 
     assign orow = rows[oaddr[AW-1:COLUMN_W]];
+    // The walk comes from afar: it has no part in what is read.
     always @(posedge clk) begin
-        if (we) rows[waddr[AW-1:COLUMN_W]] <= (old & ~place) | (({COLUMNS{wdata}} ^ wrow) & place);
+        if (clear || we) begin
+            rows[clear ? clear_addr[AW-1:COLUMN_W] : waddr[AW-1:COLUMN_W]] <=
+                ((old & ~place) | (({COLUMNS{wdata}} ^ wrow) & place)) & {COLUMNS{!clear}};
+        end
     end
 
     generate
         if (COLUMNS == 4) begin : g_columns
-            wire   unused_column = &{1'b0, oaddr[1:0]};
+            wire   unused_column = &{1'b0, oaddr[1:0], clear_addr[1:0]};
             assign place = 4'd1 << waddr[1:0];
             for (r = 0; r < R; r = r + 1) begin : g_read
                 wire [3:0] row = rows[raddr[r*AW+2 +: AW-2]];

@@ -36,8 +36,9 @@ module cde_ctx #(
 
     wire [CW-1:0] q_1;
     reg [W-1:0]   q_2;
-    wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_1;
-    reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
+    wire [4*`CDE_ECC_SYNDROMES(W)-1:0] parts_1;
+    reg  [4*`CDE_ECC_SYNDROMES(W)-1:0] parts_2;
+    wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
 
     wire          clear, flip, bad, lost, heal, v_1, v_2, user_1;
     wire [AW-1:0] clear_addr, heal_addr, at_1, at_2;
@@ -55,7 +56,8 @@ module cde_ctx #(
 
     cde_flip #(.CW(CW)) flips (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
 
-    cde_ecc_syndrome #(.W(W), .CW(CW)) parities (.code(q_1), .syndrome(syndrome_1));
+    cde_ecc_parts #(.W(W), .CW(CW)) parities (.code(q_1), .parts(parts_1));
+    cde_ecc_syndrome #(.W(W)) sum (.parts(parts_2), .syndrome(syndrome_2));
 
     // A word is corrected only when none of its writes is on the way, so written back it takes its place among them.
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write (
@@ -91,7 +93,7 @@ module cde_ctx #(
     );
 
     always @(posedge clk) begin
-        {q_2, syndrome_2} <= {q_1[W-1:0], syndrome_1};
+        {q_2, parts_2} <= {q_1[W-1:0], parts_1};
     end
 
 endmodule

@@ -40,8 +40,9 @@ module cde_ctx_2w #(
 
     wire [CW-1:0] r0_bank0_1, r0_bank1_1, r1_bank0_1, r1_bank1_1;
     reg [W-1:0]   r0_bank0_2, r0_bank1_2, r1_bank0_2, r1_bank1_2;
-    wire [S_W-1:0] r0_syn0_1, r0_syn1_1, r1_syn0_1, r1_syn1_1;
-    reg  [S_W-1:0] r0_syn0_2, r0_syn1_2, r1_syn0_2, r1_syn1_2;
+    wire [4*S_W-1:0] r0_parts0_1, r0_parts1_1, r1_parts0_1, r1_parts1_1;
+    reg  [4*S_W-1:0] r0_parts0_2, r0_parts1_2, r1_parts0_2, r1_parts1_2;
+    wire [S_W-1:0] r0_syn0_2, r0_syn1_2, r1_syn0_2, r1_syn1_2;
     reg [AW-1:0]  r0_addr_1, r1_addr_1;
     reg           r0_newest_2, r0_side, r1_newest_2, r1_side;
     // Read a cycle behind the banks: what was stored in between is among the writes that replace what was read.
@@ -50,8 +51,7 @@ module cde_ctx_2w #(
     wire [(1 << AW) - 1:0] bits0, bits1, newest = bits0 ^ bits1;
 `endif
     wire          r0_side0_1, r1_side0_1, r0_side1_1, r1_side1_1;
-    localparam COLUMNS = AW > 2 ? 4 : 1;
-    wire [COLUMNS-1:0] row0, row1;               // of each side, where the other one writes
+    wire [AW > 2 ? 3 : 0:0] row0, row1;               // of each side, where the other one writes
     wire          r0_newest_1 = r0_side0_1 ^ r0_side1_1;
     wire          r1_newest_1 = r1_side0_1 ^ r1_side1_1;
 
@@ -74,10 +74,14 @@ module cde_ctx_2w #(
 
     cde_flip #(.CW(CW)) flips (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
 
-    cde_ecc_syndrome #(.W(W), .CW(CW)) parities00 (.code(r0_bank0_1), .syndrome(r0_syn0_1));
-    cde_ecc_syndrome #(.W(W), .CW(CW)) parities01 (.code(r0_bank1_1), .syndrome(r0_syn1_1));
-    cde_ecc_syndrome #(.W(W), .CW(CW)) parities10 (.code(r1_bank0_1), .syndrome(r1_syn0_1));
-    cde_ecc_syndrome #(.W(W), .CW(CW)) parities11 (.code(r1_bank1_1), .syndrome(r1_syn1_1));
+    cde_ecc_parts #(.W(W), .CW(CW)) parities00 (.code(r0_bank0_1), .parts(r0_parts0_1));
+    cde_ecc_parts #(.W(W), .CW(CW)) parities01 (.code(r0_bank1_1), .parts(r0_parts1_1));
+    cde_ecc_parts #(.W(W), .CW(CW)) parities10 (.code(r1_bank0_1), .parts(r1_parts0_1));
+    cde_ecc_parts #(.W(W), .CW(CW)) parities11 (.code(r1_bank1_1), .parts(r1_parts1_1));
+    cde_ecc_syndrome #(.W(W)) sum00 (.parts(r0_parts0_2), .syndrome(r0_syn0_2));
+    cde_ecc_syndrome #(.W(W)) sum01 (.parts(r0_parts1_2), .syndrome(r0_syn1_2));
+    cde_ecc_syndrome #(.W(W)) sum10 (.parts(r1_parts0_2), .syndrome(r1_syn0_2));
+    cde_ecc_syndrome #(.W(W)) sum11 (.parts(r1_parts1_2), .syndrome(r1_syn1_2));
 
     // A word is corrected only when none of its writes is on the way, nor another one in the cycle of the correction.
     // In the cycle behind it is written back into its bank, unless the other bank gets a newer one, so written back it
@@ -149,14 +153,14 @@ module cde_ctx_2w #(
 
     // Port 0 makes the bits equal, port 1 makes them differ, the clearing walk makes them 0.
     cde_bits #(.AW(AW), .R(2)) side0 (
-        .clk(clk), .we(walk_1 || (user0_1 && !same_1)), .waddr(at0_1), .wdata(1'b0), .wrow(row1 & {COLUMNS{!walk_1}}),
-        .oaddr(at1_1), .orow(row0), .raddr({r1_addr_1, r0_addr_1}), .rdata({r1_side0_1, r0_side0_1})
+        .clk(clk), .clear(walk_1), .clear_addr(at0_1), .we(user0_1 && !same_1), .waddr(at0_1), .wdata(1'b0),
+        .wrow(row1), .oaddr(at1_1), .orow(row0), .raddr({r1_addr_1, r0_addr_1}), .rdata({r1_side0_1, r0_side0_1})
 `ifdef FORMAL
         , .bits(bits0)
 `endif
     );
     cde_bits #(.AW(AW), .R(2)) side1 (
-        .clk(clk), .we(walk_1 || user1_1), .waddr(at1_1), .wdata(!walk_1), .wrow(row0 & {COLUMNS{!walk_1}}),
+        .clk(clk), .clear(walk_1), .clear_addr(at1_1), .we(user1_1), .waddr(at1_1), .wdata(1'b1), .wrow(row0),
         .oaddr(at0_1), .orow(row1), .raddr({r1_addr_1, r0_addr_1}), .rdata({r1_side1_1, r0_side1_1})
 `ifdef FORMAL
         , .bits(bits1)
@@ -164,10 +168,10 @@ module cde_ctx_2w #(
     );
 
     always @(posedge clk) begin
-        {r0_bank0_2, r0_syn0_2} <= {r0_bank0_1[W-1:0], r0_syn0_1};
-        {r0_bank1_2, r0_syn1_2} <= {r0_bank1_1[W-1:0], r0_syn1_1};
-        {r1_bank0_2, r1_syn0_2} <= {r1_bank0_1[W-1:0], r1_syn0_1};
-        {r1_bank1_2, r1_syn1_2} <= {r1_bank1_1[W-1:0], r1_syn1_1};
+        {r0_bank0_2, r0_parts0_2} <= {r0_bank0_1[W-1:0], r0_parts0_1};
+        {r0_bank1_2, r0_parts1_2} <= {r0_bank1_1[W-1:0], r0_parts1_1};
+        {r1_bank0_2, r1_parts0_2} <= {r1_bank0_1[W-1:0], r1_parts0_1};
+        {r1_bank1_2, r1_parts1_2} <= {r1_bank1_1[W-1:0], r1_parts1_1};
         {r0_addr_1, r1_addr_1} <= {raddr0, raddr1};
         back <= (heal0 || heal1) && !(we0 && put_addr0 == next_addr) && !(we1 && put_addr1 == next_addr) && !clear;
         back_side <= heal0 ? r0_side : r1_side;

@@ -29,7 +29,7 @@ module cde_ecc_check #(
         input [`CDE_ECC_R-1:0] value;
         input integer          bits;
         input integer          checks;
-        reg [191:0]            rows;
+        reg [223:0]            rows;
         reg [`CDE_ECC_R-1:0]   column;
         integer                j;
         integer                k;

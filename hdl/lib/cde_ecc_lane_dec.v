@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ecc_lane_dec: corrects one lane of a code word.
 //
-// Purpose: corrects one wrong bit of up to 26 data bits and their check bits (cde_ecc.vh); what else there is to say of
+// Purpose: corrects one wrong bit of up to 29 data bits and their check bits (cde_ecc.vh); what else there is to say of
 //          the word tells its syndrome (cde_ecc_check).
 // Ports:   data as read, syndrome of the lane (cde_ecc_syndrome), fixed the corrected data.
 // Latency: combinational.
@@ -19,10 +19,10 @@ module cde_ecc_lane_dec #(
     `include "cde_ecc.vh"
 
     localparam R = `CDE_ECC_LANE(D);
-    localparam [191:0] ROWS = ecc_rows(R);
+    localparam [223:0] ROWS = ecc_rows(R);
 
     reg [R-1:0] column;
-    reg [D-1:0] wrong;      // the bit to invert
+    reg [D-1:0] wrong;      // the bit to invert; of two wrong bits nothing is right anyway
     integer     j;
     integer     k;
 
@@ -30,7 +30,7 @@ module cde_ecc_lane_dec #(
         column = {R{1'b0}};
         for (j = 0; j < D; j = j + 1) begin
             for (k = 0; k < R; k = k + 1) column[k] = ROWS[32*k + j];
-            wrong[j] = syndrome == column;
+            wrong[j] = (syndrome & column) == column;
         end
         fixed = data ^ wrong;
     end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ecc_lane_enc: check bits of one lane of a code word.
 //
-// Purpose: check bits of up to 26 data bits (cde_ecc.vh).
+// Purpose: check bits of up to 29 data bits (cde_ecc.vh).
 // Ports:   en the check bits are needed (0 else), data, check.
 // Latency: combinational.
 `default_nettype none
@@ -18,7 +18,7 @@ module cde_ecc_lane_enc #(
     `include "cde_ecc.vh"
 
     localparam R = `CDE_ECC_LANE(D);
-    localparam [191:0] ROWS = ecc_rows(R);
+    localparam [223:0] ROWS = ecc_rows(R);
 
     integer k;
 

@@ -33,14 +33,12 @@ module cde_fifo #(
     reg [DEPTH_LOG2:0] wr_ptr;
     reg [DEPTH_LOG2:0] rd_ptr;
 
-    // q_valid low: the FIFO is empty.
+    // q_valid low: the FIFO is empty. pop_ready comes late, so each register asks for it once, at the end.
     reg         q_valid;
     reg [W-1:0] q_data;
-    wire direct = BYPASS && !q_valid && push_valid && push_ready;
-    wire push = push_valid && push_ready && !(direct && pop_ready);
-    wire pop = q_valid && pop_ready;
-    wire load = !q_valid || pop;
-    wire stored = wr_ptr != rd_ptr;
+    wire push = push_valid && push_ready;
+    wire direct = BYPASS && !q_valid && push;
+    wire stored = wr_ptr != rd_ptr;     // never with q_valid low
     wire [W-1:0] oldest;        // word behind the output
 
     assign push_ready = !level[DEPTH_LOG2];
@@ -63,14 +61,12 @@ module cde_fifo #(
     // Low from power-up, before any clock edge.
     initial q_valid = 1'b0;
     always @(posedge clk) begin
-        if (push && !(load && !stored)) wr_ptr <= wr_ptr + ONE;
-        if (load) begin
-            q_valid <= stored || push;
-            q_data <= stored ? oldest : push_data;
-            if (stored) rd_ptr <= rd_ptr + ONE;
-        end
-        if (push && !pop) level <= level + ONE;
-        if (pop && !push) level <= level - ONE;
+        if (push && q_valid && (stored || !pop_ready)) wr_ptr <= wr_ptr + ONE;
+        if (stored && pop_ready) rd_ptr <= rd_ptr + ONE;
+        q_valid <= q_valid ? !pop_ready || stored || push : push && !(direct && pop_ready);
+        if (!q_valid || pop_ready) q_data <= stored ? oldest : push_data;
+        if (push && !((q_valid || direct) && pop_ready)) level <= level + ONE;
+        if (q_valid && pop_ready && !push) level <= level - ONE;
         if (rst) begin
             wr_ptr <= {(DEPTH_LOG2 + 1){1'b0}};
             rd_ptr <= {(DEPTH_LOG2 + 1){1'b0}};

@@ -27,9 +27,8 @@ module cde_flags #(
     output wire [R-1:0]    rdata
 );
 
-    localparam COLUMNS = AW > 2 ? 4 : 1;
     wire [R-1:0]  bits0, bits1;         // of both sides, at raddr
-    wire [COLUMNS-1:0] row0, row1;      // what the other side writes is added to
+    wire [AW > 2 ? 3 : 0:0] row0, row1;      // what the other side writes is added to
     reg  [AW-1:0] clear_addr;
     wire          clear = mem_i[`CDE_MEM_CLEAR];
     wire          unused_mem = &{1'b0, mem_i};
@@ -41,16 +40,15 @@ module cde_flags #(
 `endif
 
     cde_bits #(.AW(AW), .R(R)) side0 (
-        .clk(clk), .we(clear || (we0 && !both)), .waddr(clear ? clear_addr : waddr0),
-        .wdata(!clear && wdata0), .wrow(row1 & {COLUMNS{!clear}}), .oaddr(waddr1), .orow(row0), .raddr(raddr),
-        .rdata(bits0)
+        .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we0 && !both), .waddr(waddr0), .wdata(wdata0),
+        .wrow(row1), .oaddr(waddr1), .orow(row0), .raddr(raddr), .rdata(bits0)
 `ifdef FORMAL
         , .bits(all0)
 `endif
     );
     cde_bits #(.AW(AW), .R(R)) side1 (
-        .clk(clk), .we(clear || we1), .waddr(clear ? clear_addr : waddr1), .wdata(!clear && wdata1),
-        .wrow(row0 & {COLUMNS{!clear}}), .oaddr(waddr0), .orow(row1), .raddr(raddr), .rdata(bits1)
+        .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we1), .waddr(waddr1), .wdata(wdata1), .wrow(row0),
+        .oaddr(waddr0), .orow(row1), .raddr(raddr), .rdata(bits1)
 `ifdef FORMAL
         , .bits(all1)
 `endif

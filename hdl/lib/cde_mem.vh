@@ -18,11 +18,11 @@
 // waits in a memory.
 `define CDE_MEM_COUNTERS 8'd255
 // Data bits of a full lane and its check bits; check bits of a lane of D data bits (cde_ecc.vh), and of a word of W
-// data bits. With 26 data bits a lane takes 6 check bits, and a check bit is the parity of 16 bits at most: two levels
-// of logic.
-`define CDE_ECC_D 26
-`define CDE_ECC_R 6
-`define CDE_ECC_LANE(D) ((D) <= 1 ? 3 : (D) <= 4 ? 4 : (D) <= 11 ? 5 : `CDE_ECC_R)
+// data bits. A full lane is as wide as a block RAM, 36 bits, and a check bit is the parity of 15 bits at most: two
+// levels of logic.
+`define CDE_ECC_D 29
+`define CDE_ECC_R 7
+`define CDE_ECC_LANE(D) ((D) <= 1 ? 3 : (D) <= 4 ? 4 : (D) <= 10 ? 5 : (D) <= 20 ? 6 : `CDE_ECC_R)
 `define CDE_ECC_WORD(W) ((W) / `CDE_ECC_D * `CDE_ECC_R + ((W) % `CDE_ECC_D == 0 ? 0 : `CDE_ECC_LANE((W) % `CDE_ECC_D)))
 `define CDE_ECC_SYNDROMES(W) (((W) + `CDE_ECC_D - 1) / `CDE_ECC_D * `CDE_ECC_R)
 `endif

@@ -57,13 +57,15 @@ module cde_ram_direct #(
     reg           hit_1, written_2;
     reg [AW-1:0]  raddr_1, heal_addr;
     reg [W-1:0]   heal_data;
+    wire [4*`CDE_ECC_SYNDROMES(W)-1:0] parts_1;
     wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_1;
     reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
     wire          wrong_2, hopeless_2;
     wire          heal = wrong_2 && !hopeless_2 && !written_2;
     wire [CW-1:0] code;
 
-    cde_ecc_syndrome #(.W(W), .CW(CW)) parities (.code(q_1), .syndrome(syndrome_1));
+    cde_ecc_parts #(.W(W), .CW(CW)) parities (.code(q_1), .parts(parts_1));
+    cde_ecc_syndrome #(.W(W)) sum (.parts(parts_1), .syndrome(syndrome_1));
     cde_ecc_dec #(.W(W), .CW(CW)) dec (.data(q_1[W-1:0]), .syndrome(syndrome_1), .fixed(rdata));
     cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome_2), .bad(wrong_2), .lost(hopeless_2));
     cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(put), .data(clear ? {W{1'b0}} : we ? wdata : heal_data), .code(code));

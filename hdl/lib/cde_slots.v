@@ -59,14 +59,17 @@ module cde_slots #(
     // one at the edge of its read, which would have no value.
     reg           hit_1, hit_2, written_3;
     reg [AW-1:0]  raddr_1, raddr_2, heal_addr;
-    wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_1;
-    reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2, syndrome_3;
+    wire [4*`CDE_ECC_SYNDROMES(W)-1:0] parts_1;
+    reg  [4*`CDE_ECC_SYNDROMES(W)-1:0] parts_2;
+    wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
+    reg  [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_3;
     wire [W-1:0]  fixed_2;
     wire          wrong_3, hopeless_3;
     wire          heal = wrong_3 && !hopeless_3 && !written_3;
     wire [CW-1:0] code;
 
-    cde_ecc_syndrome #(.W(W), .CW(CW)) parities (.code(q_1), .syndrome(syndrome_1));
+    cde_ecc_parts #(.W(W), .CW(CW)) parities (.code(q_1), .parts(parts_1));
+    cde_ecc_syndrome #(.W(W)) sum (.parts(parts_2), .syndrome(syndrome_2));
     cde_ecc_dec #(.W(W), .CW(CW)) dec (.data(q_2), .syndrome(syndrome_2), .fixed(fixed_2));
     cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome_3), .bad(wrong_3), .lost(hopeless_3));
     cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(put), .data(clear ? {W{1'b0}} : we ? wdata : rdata), .code(code));
@@ -83,7 +86,7 @@ module cde_slots #(
         raddr_1 <= raddr;
         hit_2 <= hit_1 || clear || (we && waddr == raddr_1);
         raddr_2 <= raddr_1;
-        syndrome_2 <= syndrome_1;
+        parts_2 <= parts_1;
         rdata <= fixed_2;
         syndrome_3 <= hit_2 ? {`CDE_ECC_SYNDROMES(W){1'b0}} : syndrome_2;
         written_3 <= clear || (we && waddr == raddr_2);

@@ -18,8 +18,8 @@ from tb.runner.mutate_modules import parts as modules_of
 from tb.selftest.icarus import build, run
 
 CODE = (
-    *("cde_flip", "cde_ecc_enc", "cde_ecc_syndrome", "cde_ecc_dec", "cde_ecc_check"),
-    *("cde_ecc_lane_enc", "cde_ecc_lane_dec"),
+    *("cde_flip", "cde_ecc_enc", "cde_ecc_parts", "cde_ecc_syndrome"),
+    *("cde_ecc_dec", "cde_ecc_check", "cde_ecc_lane_enc", "cde_ecc_lane_dec"),
 )
 PARTS = (
     *("cde_bits", "cde_ram", "cde_ram_direct", "cde_ram_read", "cde_ctx", "cde_ctx_2w"),
@@ -81,7 +81,7 @@ def simulate(
     [
         # A full lane is proved (formal/lib); these are the smallest, and two and a part of them.
         (ECC, {"W": 1}),
-        (ECC, {"W": 53}),
+        (ECC, {"W": 59}),
         (BUS, {}),
         (NODE, {"AW": 1}),
         (NODE, {"AW": 7}),
@@ -94,14 +94,14 @@ def simulate(
         (RAM, {"W": 1, "AW": 1, "ECC": 1}),
         (RAM, {"W": 65, "AW": 3, "ECC": 1}),
         (RAM, {"W": 16, "AW": 3, "ECC": 0}),
-        (DIRECT, {"W": 53, "AW": 3, "ECC": 1, "DIRECT": 1}),
+        (DIRECT, {"W": 59, "AW": 3, "ECC": 1, "DIRECT": 1}),
         (CTX, {"W": 1, "AW": 1, "ECC": 1, "READ": 3}),
-        (CTX, {"W": 53, "AW": 3, "ECC": 1, "READ": 3}),
+        (CTX, {"W": 59, "AW": 3, "ECC": 1, "READ": 3}),
         (CTX, {"W": 16, "AW": 3, "ECC": 0, "READ": 3}),
-        (CTX, {"W": 53, "AW": 3, "ECC": 1, "READ": 3, "STEPS": 4}),
+        (CTX, {"W": 59, "AW": 3, "ECC": 1, "READ": 3, "STEPS": 4}),
         (CTX_2W, {"W": 1, "AW": 1, "ECC": 1, "READ": 3}),
-        (CTX_2W, {"W": 53, "AW": 2, "ECC": 1, "READ": 3, "STEPS": 3}),
-        (CTX_2W, {"W": 53, "AW": 3, "ECC": 1, "READ": 3}),
+        (CTX_2W, {"W": 59, "AW": 2, "ECC": 1, "READ": 3, "STEPS": 3}),
+        (CTX_2W, {"W": 59, "AW": 3, "ECC": 1, "READ": 3}),
     ],
     ids=lambda value: (
         value.name if isinstance(value, Bench) else "-".join(map(str, value.values()))
@@ -116,14 +116,14 @@ BARE, LATE = {**SMALL, "DIRECT": 1}, {**SMALL, "READ": 3}
 
 
 FAULTS = [
-    ({"W": 53}, ECC, "cde_ecc.vh", "= p[k];", "= k != 2 && p[k];", "bits 0 and"),
-    ({"W": 53}, ECC, "cde_ecc_check.v", "i < LANES - 1 ? !is", "i < LANES - 1 ? is", "lost or not"),
+    ({"W": 59}, ECC, "cde_ecc.vh", "= p[k];", "= k != 2 && p[k];", "bits 0 and"),
+    ({"W": 59}, ECC, "cde_ecc_check.v", "i < LANES - 1 ? !is", "i < LANES - 1 ? is", "lost or not"),
     ({}, BUS, "cde_mem_node.v", "|| bad || wait_bad;", "|| bad;", "reports of"),
     ({}, BUS, "cde_mem_node.v", "HOPS +: 8] + 8'd1", "HOPS +: 8]", "reports of"),
     ({}, BUS, "cde_mem_node.v", "if (start || cancel) begin", "if (start) begin", "a replaced"),
     ({}, NODE, "cde_mem_node.v", "if (start) clear_addr <= {AW{1'b0}};", "", "walk at"),
     ({}, NODE, "cde_mem_node.v", "(lost || wait_lost);", "wait_lost;", "what is reported"),
-    ({}, FIFO, "cde_fifo.v", "wire load = !q_valid || pop;", "wire load = !q_valid;", "pop_"),
+    ({}, FIFO, "cde_fifo.v", "if (!q_valid || pop_ready) q_data", "if (!q_valid) q_data", "pop_"),
     ({"BYPASS": 1}, FIFO, "cde_fifo.v", "&& !(direct && pop_ready);", ";", "level"),
     ({}, ARBITER, "cde_arbiter.v", "after = asked & behind", "after = asked", "QP that is"),
     ({}, ARBITER, "cde_arbiter.v", "if (ask2) asked", "if (ask2 && !load) asked", "pending"),

@@ -7,7 +7,18 @@ from __future__ import annotations
 
 from tb.env.env import Config
 
-LANE = 26
+#: Data and check bits of a full lane.
+LANE, CHECKS = 29, 7
+#: Check bits, as a mask, in which each data bit of a lane counts.
+COLUMNS = [rows for rows in range(1 << CHECKS) if rows.bit_count() == 3]
+
+
+def check_bit(width: int, bit: int) -> int:
+    """The number of a check bit in which data bit ``bit`` counts, in a word of ``width`` data bits:
+    with both of them wrong the word is lost, and none of its other data bits is wrong.
+    """
+    lane, column = divmod(bit, LANE)
+    return width + CHECKS * lane + COLUMNS[column].bit_length() - 1
 
 
 def _bits(count: int) -> int:
@@ -53,9 +64,7 @@ class MemoryWords:
         return min(self.widths[memory] - LANE * lane, LANE)
 
     def check_bits(self, memory: int, lane: int) -> range:
-        """Numbers of a lane's check bits in the stored word: a Hamming code and the parity."""
-        rows = next(
-            rows for rows in range(2, 8) if self.data_bits(memory, lane) < (1 << rows) - rows
-        )
-        first = self.widths[memory] + 6 * lane
-        return range(first, first + rows + 1)
+        """Numbers of a lane's check bits in the stored word."""
+        last = COLUMNS[self.data_bits(memory, lane) - 1]
+        first = self.widths[memory] + CHECKS * lane
+        return range(first, first + last.bit_length())

@@ -3,7 +3,7 @@
 one cycle, reports that nobody reads.
 
 Counts of 32 bits do not grow old in a test: bits of a page's status turn over in memory
-(``MEM_INJECT``), two at a time, which the engine reports and uses as they are.
+(``MEM_INJECT``), each with a check bit, which the engine reports; it uses the word.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from tb.env.agents.base import Pending
 from tb.env.agents.doorbell import ReadResult
 from tb.env.defs import PAGE_STATUS, Cause, PageReg, Reg
 from tb.tests.common.directed import SLVERR
+from tb.tests.common.memory_words import check_bit
 from tb.tests.common.upsetting import READ_RAM, STATUS_BITS, UpsetsTest
 
 BUILD = "default"
@@ -21,9 +22,6 @@ BUILD = "default"
 COUNT_RAM = READ_RAM - 1  # the copy that a refused write counts on
 COUNT = 8  # its lowest bit in the stored word
 M32 = (1 << 32) - 1
-# Two wrong bits are lost only in one lane of the code (hdl/lib/cde_ecc.vh): the count's bits from
-# here on are in the second one; so is the last check bit of the word, counted from the count.
-LANE, CHECK = 26 - COUNT, 51 - COUNT
 BAD_OFFSET = 0xF00
 
 
@@ -47,6 +45,11 @@ class PageBase(UpsetsTest):
         fields = PAGE_STATUS.unpack(data)
         return fields["cause"], fields["refused"]
 
+    async def turn(self, memory: int, bit: int) -> None:
+        """A bit of the next word of a memory of the pages."""
+        assert await self.upsets.inject(memory, bit, check_bit(STATUS_BITS, bit)) == 0
+        await self.env.harness.cycles(self.upsets.memories)
+
     async def demand(self, page: int, cause: int, count: int) -> None:
         """PAGE_STATUS has these two."""
         found = await self.status(page)
@@ -69,28 +72,22 @@ class WideCountTest(PageBase):
         page = rng.randrange(1, 64)
         count = 0
         for _ in range(2):
-            pairs: list[tuple[int, int]] = []
-            for lane in (list(range(LANE)), list(range(LANE, 32))):
-                rng.shuffle(lane)
-                pairs += zip(lane[::2], lane[1::2], strict=True)
-            for first, second in pairs:
-                assert await upsets.inject(COUNT_RAM, COUNT + first, COUNT + second) == 0
-                await self.env.harness.cycles(upsets.memories)
+            for bit in rng.sample(range(32), 32):
+                await self.turn(COUNT_RAM, COUNT + bit)
                 await self.refused(page)
                 count = count + 1 & M32
                 await self.demand(page, Cause.BAD_OFFSET, count)
                 await upsets.collect()
-                count ^= 1 << first | 1 << second
+                count ^= 1 << bit
                 await self.refused(page)
                 count = count + 1 & M32
                 await self.demand(page, Cause.BAD_OFFSET, count)
         # The other copy, cause included: what is read, and forgotten by the next refused write.
-        for first, second in ((39, 36), (38, 37), (7, 10), (6, 5), (4, 9)):
-            assert await upsets.inject(READ_RAM, first, second) == 0
-            await self.env.harness.cycles(upsets.memories)
+        for bit in (39, 38, 37, 36, 10, 9, 7, 6, 5, 4):
+            await self.turn(READ_RAM, bit)
             await self.refused(page)
             count = count + 1 & M32
-            wrong = (count << COUNT | Cause.BAD_OFFSET) ^ (1 << first | 1 << second)
+            wrong = (count << COUNT | Cause.BAD_OFFSET) ^ 1 << bit
             await self.demand(page, wrong & 0xFF, wrong >> COUNT)
             # A log with room for the reports.
             await upsets.collect()
@@ -98,9 +95,8 @@ class WideCountTest(PageBase):
             count = count + 1 & M32
             await self.demand(page, Cause.BAD_OFFSET, count)
         # The cause is not counted on.
-        for first, second in ((7, 6), (5, 4)):
-            assert await upsets.inject(COUNT_RAM, first, second) == 0
-            await self.env.harness.cycles(upsets.memories)
+        for bit in (7, 6, 5, 4):
+            await self.turn(COUNT_RAM, bit)
             for _ in range(2):
                 await self.refused(page)
                 count = count + 1 & M32
@@ -108,13 +104,10 @@ class WideCountTest(PageBase):
             await upsets.collect()
         # Bits that are 0 become 1, the highest first, until few counts are left to the last one.
         while count < M32 - 64:
-            zeros = [bit for bit in range(31, 0, -1) if not count + 1 >> bit & 1]
-            pair = [bit for bit in zeros if bit >= LANE] or [*zeros, 0]
-            first, second = [*pair, CHECK][:2]
-            assert await upsets.inject(COUNT_RAM, COUNT + first, COUNT + second) == 0
-            await self.env.harness.cycles(upsets.memories)
+            bit = max(bit for bit in range(32) if not count + 1 >> bit & 1)
+            await self.turn(COUNT_RAM, COUNT + bit)
             await self.refused(page)
-            count = count + 1 ^ ((1 << first | 1 << second) & M32)
+            count = count + 1 ^ 1 << bit
         while count:
             await self.refused(page)
             count = count + 1 & M32

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keys of every generation up to the last one, behind which an object gets none (MW-11).
 
-A million lives of one object take too long. Here a free number grows old at once: two bits of its
-generation turn over in memory, which the engine reports and uses as they are.
+A million lives of one object take too long. Here a free number grows old at once: a bit of its
+generation turns over in memory with a check bit, which the engine reports; it uses the word.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
 from tb.env.scoreboard.scoreboard import Scoreboard
+from tb.tests.common.memory_words import MemoryWords, check_bit
 from tb.tests.common.taking import Want
 from tb.tests.common.upsetting import UpsetsTest
 from tb.tests.common.windowing import ALL, GRANTED, READ, WindowTest
@@ -83,15 +84,16 @@ class LastKeyTest(WindowTest, UpsetsTest):
         await self.demand(qp, [Want(1, 192)])
 
     async def grow_old(self, keyed: MemoryWindow | Region) -> None:
-        """Ends the object and makes it anew; the two highest bits of the generation that are 0 have
-        become 1 meanwhile, unless that would be all.
+        """Ends the object and makes it anew; the highest bit of the generation that is 0 has become 1
+        meanwhile, unless that would be all.
         """
         generation = keyed.key >> 12
-        bits = [bit for bit in range(19, -1, -1) if not generation >> bit & 1][:2]
-        if len(bits) == 2 and generation | 1 << bits[0] | 1 << bits[1] < LAST - 3:
-            assert await self.upsets.inject(self.upsets.memories + WORDS, *bits) == 0
+        bit = max(bit for bit in range(20) if not generation >> bit & 1)
+        if generation | 1 << bit < LAST - 3:
+            check = check_bit(MemoryWords(self.config).widths[WORDS], bit)
+            assert await self.upsets.inject(self.upsets.memories + WORDS, bit, check) == 0
             await self.harness.cycles(self.upsets.memories + 16)
-            generation |= 1 << bits[0] | 1 << bits[1]
+            generation |= 1 << bit
         if isinstance(keyed, MemoryWindow):
             await keyed.close()
         else:

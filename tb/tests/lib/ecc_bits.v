@@ -16,6 +16,7 @@ module ecc_bits;
     wire [CW-1:0] clean, code, mask;
     wire [W-1:0]  fixed;
     wire          bad, lost;
+    wire [4*`CDE_ECC_SYNDROMES(W)-1:0] parts;
     wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome;
     integer       i;
     integer       k;
@@ -23,7 +24,8 @@ module ecc_bits;
     cde_flip #(.CW(CW)) flips (.clk(clk), .at0(at0), .at1(at1), .mask(mask));
     cde_ecc_enc #(.W(W), .CW(CW)) enc (.en(1'b1), .data(data), .code(clean));
     assign code = flip ? clean ^ mask : clean;
-    cde_ecc_syndrome #(.W(W), .CW(CW)) parities (.code(code), .syndrome(syndrome));
+    cde_ecc_parts #(.W(W), .CW(CW)) parities (.code(code), .parts(parts));
+    cde_ecc_syndrome #(.W(W)) sum (.parts(parts), .syndrome(syndrome));
     cde_ecc_dec #(.W(W), .CW(CW)) dec (.data(code[W-1:0]), .syndrome(syndrome), .fixed(fixed));
     cde_ecc_check #(.W(W), .CW(CW)) check (.syndrome(syndrome), .bad(bad), .lost(lost));
 

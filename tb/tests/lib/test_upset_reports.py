@@ -13,13 +13,14 @@ import pyuvm
 from tb.env.defs import Cause, PageReg, Reg
 from tb.env.host.cq import Cq
 from tb.tests.common.directed import SLVERR
+from tb.tests.common.memory_words import CHECKS
 from tb.tests.common.soaking import demand_fresh
 from tb.tests.common.upsetting import READ_RAM, STATUS_BITS, Bits, UpsetsTest
 
 BUILD = ["default"]
 
 NO_BIT = 1023
-CHECK_BITS = range(STATUS_BITS, STATUS_BITS + 6)  # of the first lane
+CHECK_BITS = range(STATUS_BITS, STATUS_BITS + CHECKS)  # of the first lane
 #: At a word, until it is written again.
 LOOKS = 3
 

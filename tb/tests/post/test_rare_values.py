@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values that take longer than any test to come about: times of posts, indices of receive queues.
-Here two bits of a word turn over in memory, which the engine reports and uses as they are.
+Here a bit of a word turns over in memory with a check bit, which the engine reports; it uses the
+word.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import pyuvm
 
 from tb.env.defs import QpState, Result
+from tb.tests.common.memory_words import MemoryWords, check_bit
 from tb.tests.common.posting import OK
 from tb.tests.common.taking import LENGTH, TakingTest, Want, canceled
 from tb.tests.common.upsetting import UpsetsTest
@@ -23,9 +25,11 @@ class RareTest(TakingTest, UpsetsTest):
         """Of a memory that may be counted from the end."""
         return memory if memory > 0 else self.upsets.memories + memory
 
-    async def turn(self, memory: int, first: int) -> None:
-        """Two bits of the next word of this memory, from ``first`` on."""
-        assert await self.upsets.inject(self.number(memory), first, first + 1) == 0
+    async def turn(self, memory: int, bit: int) -> None:
+        """A bit of the next word of this memory."""
+        number = self.number(memory)
+        check = check_bit(MemoryWords(self.config).widths[number], bit)
+        assert await self.upsets.inject(number, bit, check) == 0
         await self.harness.cycles(self.upsets.memories + 16)
 
     async def reported(self, *memories: int) -> None:
@@ -45,7 +49,7 @@ class OldTimeTest(RareTest):
         await self.start()
         other, qp = await self.qp(), await self.qp()
         since = 4 + 2 * self.config.idx_w
-        for bit in range(0, 20, 2):
+        for bit in range(20):
             held = await self.hold(qp, 1, watch=False)
             await self.turn(POSTS, since + bit)
             for _ in range(min(3, qp.depth - 2)):
@@ -73,7 +77,7 @@ class OldIndexTest(RareTest):
     async def scenario(self) -> None:
         await self.start()
         qp = await self.own()
-        for bit in range(0, 15, 2):
+        for bit in range(16):
             await self.turn(TAILS, bit)
             (cookie,) = await self.supply(qp, 1)
             await self.turn(TAKEN, bit)
