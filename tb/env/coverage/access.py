@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from models.codes import QpState, Verdict
 from models.keys.window_types import CheckRequest
-from models.layouts import WINDOW_BIT
+from models.layouts import KEY_REGION_BITS, WINDOW_BIT
 from tb.env.coverage.keys_bins import CLOSED, KINDS, RIGHTS
 from tb.env.coverage.memory import Asked, Group, Memory, QpMemory, Situation
+from tb.env.defs import KSTATE, VERDICT, Right
 from tb.env.harness.records import AccessCheck, AccessVerdict, Trace
 
 _TOP = 1 << 64
+_OBJECT = (1 << KEY_REGION_BITS) - 1
+_key, _valid, _qp, _rights = (KSTATE[name].get for name in ("key", "valid", "qp", "rights"))
 
 
 class AccessCoverage(Group):
@@ -42,7 +45,7 @@ class AccessCoverage(Group):
         if not self.m.asked:
             return
         asked = self.m.asked.popleft()
-        request, code = asked.request, record.data >> 16
+        request, code = asked.request, record.data >> VERDICT["code"].lsb
         kind = KINDS.get(request.kind)
         if code == Verdict.REFUSED:
             if kind is not None:
@@ -93,13 +96,13 @@ class AccessCoverage(Group):
                 self.m.hit("check/refused, not guarded")
 
     def _no_byte(self, request: CheckRequest, thing: str) -> None:
-        state = self.m.objects.get(request.key & 0xFFF, 0)
-        if not state >> 32 & 1 or state & 0xFFFF_FFFF != request.key:
+        state = self.m.objects.get(request.key & _OBJECT, 0)
+        if not _valid(state) or _key(state) != request.key:
             self.m.hit("check/0 bytes, key not valid")
             return
-        if thing == "window" and state >> 48 & 0xFFFF != request.qp:
+        if thing == "window" and _qp(state) != request.qp:
             self.m.hit("check/0 bytes, of another QP")
-        if not state >> 64 & 2 * request.kind:
+        if not _rights(state) & 2 * request.kind:
             self.m.hit("check/0 bytes, right missing")
         memory = self.m.memory.get(request.key)
         if memory is not None:
@@ -107,18 +110,18 @@ class AccessCoverage(Group):
             self.m.hit(f"range/length 0 {'inside' if inside else 'outside'}, {thing}")
 
     def _bad_key(self, key: int, thing: str) -> None:
-        state = self.m.objects.get(key & 0xFFF, 0)
-        if state >> 32 & 1 and state & 0xFFFF_FFFF != key and key in self.m.memory:
+        state = self.m.objects.get(key & _OBJECT, 0)
+        if _valid(state) and _key(state) != key and key in self.m.memory:
             self.m.hit(f"check/old key of a valid {thing}")
         if key in self.m.closed:
             self.m.hit("check/closed window")
 
     def _right(self, request: CheckRequest, memory: Memory, code: int, thing: str) -> None:
         kind = KINDS[request.kind]
-        self.m.hit(f"right/{thing} allows {RIGHTS[memory.rights & 6]}, {kind}")
+        self.m.hit(f"right/{thing} allows {RIGHTS[memory.rights & ~Right.LOCAL_WRITE]}, {kind}")
         if thing == "region":
             return
-        region = self.m.objects.get(memory.region, 0) >> 64 & 7
+        region = _rights(self.m.objects.get(memory.region, 0))
         needed = 2 * request.kind
         if code == Verdict.NO_RIGHT and region & needed:
             self.m.hit("right/region has it, window has not")

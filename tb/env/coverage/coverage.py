@@ -26,6 +26,7 @@ from tb.env.coverage.post_bins import QP_COMMAND_BINS
 from tb.env.coverage.queues import QueueCoverage
 from tb.env.coverage.receive import ReceiveCoverage
 from tb.env.coverage.receive_bins import RECEIVE_COMMAND_BINS
+from tb.env.defs import TRC_RECV_POST
 from tb.env.harness import records as beats
 from tb.env.harness.records import Command, DoorbellRequest, DoorbellResponse, Record, Trace
 
@@ -86,7 +87,7 @@ class Table:
         self.steps: dict[tuple[int, int], Step] = {
             key: Step(m.cqs, True, (look, cq.stepped)) for key, look in looks.items()
         }
-        #: Steps that an operand of which bit 8 is set makes those of an SRQ.
+        #: Steps that ``shared`` in their operand makes those of an SRQ.
         self.shared: dict[tuple[int, int], Step] = {}
 
     def add_engine(self, m: Situation) -> None:
@@ -187,8 +188,9 @@ class Coverage:
     def _step(self, record: Trace) -> None:
         key = record.lane, record.op
         table = self._table
-        row = table.shared.get(key) if record.operand >> 8 & 1 else None
-        row = row or table.steps.get(key)
+        row = table.shared.get(key)
+        if row is None or not TRC_RECV_POST["shared"].get(record.operand):
+            row = table.steps.get(key)
         if row is None or record.cq >= len(row.objects):
             return
         if not row.memory:

@@ -11,8 +11,10 @@ from models import codes
 from models.codes import CQ_COMMANDS, DOORBELL_CAUSES, Cause, CqStatus, TraceOp
 from models.host.control import Args
 from models.layouts import CB_RETURN
+from tb.env import defs
 from tb.env.coverage.bins import ARM_NAMES
 from tb.env.coverage.memory import CqMemory, Group, Situation, moderation_case, weaker
+from tb.env.defs import CQE, PSTATE, RSV, STATE, TRC_DOORBELL, CqeFlag, CqeType, Life
 from tb.env.harness.records import (
     Command,
     Completion,
@@ -25,8 +27,11 @@ from tb.env.harness.records import (
     Trace,
 )
 
-_ALL = 0xFFFF
-_RECEIVES = (0x0001, 0x8001)
+_RECEIVES = (CqeType.RECEIVE, CqeType.RECEIVE_AND_INVALIDATE)
+_alloc = PSTATE["alloc"].get
+_fields = [field.get for field in STATE.fields.values()]
+_life, _status, _armed, _arm_type, _called, _due, _released, _pending = _fields[:8]
+_prod, _cons, _mark, _sol, _mod_count = _fields[8:]
 _ERRORS = ("OKAY", "EXOKAY", "SLVERR", "DECERR")
 _ATTEMPTS = ("", "once", "twice", "three times")
 
@@ -51,10 +56,9 @@ class CqCoverage(Group):
         elif record.lane == 2:
             self._same_cycle(record)
         if record.event:
-            cq.snap = record.new >> 16 & _ALL
-            cq.callback_type = record.old >> 5 & 3 if record.old >> 4 & 1 else cq.callback_type
-            if record.old >> 4 & 1 == 0:
-                cq.callback_type = record.operand >> 17 & 3
+            cq.snap = _prod(record.new)
+            armed, asked = _armed(record.old), TRC_DOORBELL["arm_type"].get(record.operand)
+            cq.callback_type = _arm_type(record.old) if armed else asked
             if cq.gave_up:
                 self.m.hit("eqe error/new callback after giving up")
                 cq.gave_up = False
@@ -64,13 +68,13 @@ class CqCoverage(Group):
 
     def _index(self, record: Trace) -> None:
         old, new = record.old, record.new
-        if not new & 3 or not old & 3:
+        if not _life(new) or not _life(old):
             return
-        if (new >> 16 & _ALL) < (old >> 16 & _ALL):
+        if _prod(new) < _prod(old):
             self.m.hit("index/prod wraps")
-            if old >> 4 & 1:
+            if _armed(old):
                 self.m.hit("index/wraps while armed")
-        if (new >> 32 & _ALL) < (old >> 32 & _ALL):
+        if _cons(new) < _cons(old):
             self.m.hit("index/cons wraps")
 
     def _same_cycle(self, record: Trace) -> None:
@@ -86,14 +90,15 @@ class CqCoverage(Group):
                 self.m.hit("same cycle/publish and doorbell")
             elif record.op == TraceOp.CB_RETURN:
                 self.m.hit("same cycle/publish and return")
-        if other.event and record.op == TraceOp.DOORBELL and record.operand >> 16 & 1:
+        arms = record.op == TraceOp.DOORBELL and TRC_DOORBELL["arm"].get(record.operand)
+        if other.event and arms:
             self.m.hit("same cycle/callback and arm")
 
     def publish(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
         old = record.old
-        count, classes = record.operand & 3, record.operand >> 2
-        prod, cons = old >> 16 & _ALL, old >> 32 & _ALL
-        armed, kind, due = old >> 4 & 1, old >> 5 & 3, old >> 8 & 1
+        count, classes, _ = defs.TRC_PUBLISH.unpack(record.operand).values()
+        prod, cons = _prod(old), _cons(old)
+        armed, kind, due = _armed(old), _arm_type(old), _due(old)
         early = cons - prod & self.m.mask
         if 0 < early < self.m.half:
             self.m.hit("ack/of a consumed entry")
@@ -101,7 +106,7 @@ class CqCoverage(Group):
                 self.m.hit("ack/of a consumed entry while armed")
         if not armed:
             self.m.hit("callback/none without an arm")
-        elif not due and not old >> 7 & 1:
+        elif not due and not _called(old):
             solicited = classes & ((1 << count) - 1)
             name = ARM_NAMES.get(kind, "")
             if record.event:
@@ -116,31 +121,31 @@ class CqCoverage(Group):
     def moderation(self, record: Trace, cq: CqMemory) -> None:
         old = record.old
         case = moderation_case(cq.count, cq.interval, 1 << cq.log2)
-        counted = max(old >> 80 & _ALL, (old >> 16) - (old >> 32) & self.m.mask)
+        counted = max(_mod_count(old), _prod(old) - _cons(old) & self.m.mask)
         by_count = case == "count only" or (case == "both" and counted >= cq.count)
         self.m.hit(f"moderation/released by {'count' if by_count else 'interval'}")
 
     def cq_error(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
-        old, status = record.old, record.operand & 3
-        armed = "armed" if old >> 4 & 1 else "not armed"
+        old, status = record.old, defs.TRC_CQ_ERROR["status"].get(record.operand)
+        armed = "armed" if _armed(old) else "not armed"
         if status == CqStatus.BUFFER_OVERFLOW:
             self.m.hit(f"overflow/{armed}")
-            if old >> 7 & 1:
+            if _called(old):
                 self.m.hit("overflow/while a callback runs")
         else:
             self.m.hit(f"cqe error/{armed}")
-            if old >> 2 & 3 == CqStatus.BUFFER_OVERFLOW:
+            if _status(old) == CqStatus.BUFFER_OVERFLOW:
                 self.m.hit("cqe error/after an overflow")
         self._released_by_error(record)
 
     def _released_by_error(self, record: Trace) -> None:
         old = record.old
-        if old >> 8 & 1 and not old >> 9 & 1 and (record.event or record.new >> 9 & 1):
+        if _due(old) and not _released(old) and (record.event or _released(record.new)):
             self.m.hit("moderation/released by an error")
 
     def event_failed(self, record: Trace, cq: CqMemory) -> None:
         cq.attempts += 1
-        if record.operand & 1:
+        if defs.TRC_EVENT_FAILED["give_up"].get(record.operand):
             self.m.hit("eqe error/given up")
             cq.attempts = 0
             cq.gave_up = True
@@ -161,25 +166,24 @@ class CqCoverage(Group):
             self._deferred(record)
 
     def _deferred(self, record: Trace) -> None:
-        if record.new >> 16 & _ALL == record.new >> 32 & _ALL:
+        if _prod(record.new) == _cons(record.new):
             self.m.hit("deferred/called on an empty queue")
 
     def doorbell(self, record: Trace, cq: CqMemory) -> None:
         old, mask = record.old, self.m.mask
-        index = record.operand & _ALL
-        prod, cons = old >> 16 & _ALL, old >> 32 & _ALL
-        due, busy = old >> 8 & 1, old >> 7 & 1 or old >> 10 & 1
+        index, arms, kind = TRC_DOORBELL.unpack(record.operand).values()
+        prod, cons = _prod(old), _cons(old)
+        due, busy = _due(old), _called(old) or _pending(old)
         present = prod - index & mask
         if present & self.m.half:
             self.m.hit("ack/consumed before")
         moved = index != cons
         if due and moved and not present:
             self.m.hit("deferred/drained while due" if busy else "moderation/drained while waiting")
-        if not record.operand >> 16 & 1:
+        if not arms:
             return
-        kind = record.operand >> 17 & 3
         name = ARM_NAMES.get(kind, "")
-        mark = old >> 48 & _ALL
+        mark = _mark(old)
         if (mark - index & mask) & self.m.half:
             mark = index
         fresh = prod - mark & mask
@@ -194,48 +198,48 @@ class CqCoverage(Group):
 
     def _arm_rules(self, record: Trace, cq: CqMemory, name: str, presence: str, mark: int) -> None:
         old = record.old
-        armed = old >> 4 & 1
-        fired = record.event or (record.new >> 8 & 1 and not old >> 8 & 1)
-        if armed:
-            first = old >> 5 & 3
+        index, _, kind = TRC_DOORBELL.unpack(record.operand).values()
+        fired = record.event or (_due(record.new) and not _due(old))
+        if _armed(old):
+            first = _arm_type(old)
             self.m.hit(f"merge/{ARM_NAMES.get(first, '')} then {name}")
-            if record.operand & _ALL == old >> 32 & _ALL and first == record.operand >> 17 & 3:
+            if index == _cons(old) and first == kind:
                 self.m.hit("arm/repeated")
-            if old >> 8 & 1:
+            if _due(old):
                 self.m.hit("deferred/arm merged while due")
             elif fired:
                 self.m.hit("cq14/merge fires now")
-        elif cq.callback_type >= 0 and weaker(record.operand >> 17 & 3, cq.callback_type):
+        elif cq.callback_type >= 0 and weaker(kind, cq.callback_type):
             self.m.hit("cq13/weaker arm after a call")
         if presence == "new":
-            solicited = old >> 64 & _ALL
+            solicited = _sol(old)
             newer = solicited - mark & self.m.mask
             what = "solicited" if 0 < newer < self.m.half else "success"
             self.m.hit(f"cq09/{'typed' if cq.typed else 'literal'}, {name}, new {what}")
         elif presence == "old":
             self.m.hit("cq10/rearm" if cq.rearm else "cq10/default")
         else:
-            polled = (record.old >> 16 & _ALL) != cq.snap
+            polled = _prod(record.old) != cq.snap
             self.m.hit("cq10a/polled before the arm" if polled else "cq10a/nothing ever")
 
     def create(self, record: Trace, cq: CqMemory) -> None:
         if cq.destroyed:
             self.m.hit("destroy/created again")
         cq = self.m.cqs[record.cq] = CqMemory()  # its size comes with the command's record
-        cq.typed, cq.rearm = bool(record.operand & 1), bool(record.operand >> 1 & 1)
+        cq.typed, cq.rearm = map(bool, defs.TRC_CREATE.unpack(record.operand).values())
 
     def stop(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
         cq.stopped = True
-        if cq.state >> 4 & 1:
+        if _armed(cq.state):
             self.m.hit("destroy/armed")
-        if cq.state >> 8 & 1:
+        if _due(cq.state):
             self.m.hit("destroy/due")
 
     def destroy(self, record: Trace, cq: CqMemory) -> None:
-        if record.operand & 1:
+        if defs.TRC_DESTROY["freed"].get(record.operand):
             self.m.hit("destroy/at once" if cq.stopped else "destroy/after pending")
             cq.destroyed = True
-        elif record.new >> 7 & 1 or record.new >> 10 & 1:
+        elif _called(record.new) or _pending(record.new):
             self.m.hit("destroy/pending by a callback")
         else:
             self.m.hit("destroy/pending by writes")
@@ -244,31 +248,31 @@ class CqCoverage(Group):
     # -- lane 0 ------------------------------------------------------------------------------------
 
     def _alloc(self, record: Trace) -> None:
-        if (record.new & _ALL) < (record.old & _ALL):
+        if _alloc(record.new) < _alloc(record.old):
             self.m.hit("index/alloc wraps")
 
     def place(self, record: Trace, cq: CqMemory) -> None:
         self._alloc(record)
-        if record.operand >> 2 & 3:
+        if defs.TRC_PLACE["returned"].get(record.operand):
             self.m.hit("credit/given back")
         if cq.log2:
-            passes = ((record.new & _ALL) - 1 - cq.origin & self.m.mask) >> cq.log2
+            passes = (_alloc(record.new) - 1 - cq.origin & self.m.mask) >> cq.log2
             if passes in (1, 2):
                 self.m.hit("ring/second pass" if passes == 1 else "ring/third pass")
 
     def overflow(self, record: Trace, cq: CqMemory) -> None:  # noqa: ARG002
         self._alloc(record)
-        placed = "one" if record.operand else "nothing"
+        placed = "one" if defs.TRC_OVERFLOW["placed"].get(record.operand) else "nothing"
         self.m.hit(f"overflow/{placed} placed before")
 
     def resize(self, record: Trace, cq: CqMemory) -> None:
-        index = record.operand & _ALL
+        index = defs.TRC_RESIZE["index"].get(record.operand)
         used = index - cq.origin & self.m.mask
         if used and not used & ((1 << cq.log2) - 1):
             self.m.hit("resize/at the wrap")
-        if cq.state >> 4 & 1:
+        if _armed(cq.state):
             self.m.hit("resize/armed")
-        if cq.state >> 16 & _ALL != cq.state >> 32 & _ALL:
+        if _prod(cq.state) != _cons(cq.state):
             self.m.hit("resize/with entries present")
         cq.resizes += 1
         if cq.resizes > 1:
@@ -286,7 +290,7 @@ class CqCoverage(Group):
             )
         elif record.strb:
             lane = (record.strb & -record.strb).bit_length() - 1
-            if not record.data >> 8 * lane + 127 & 1:
+            if not defs.EQE["phase"].get(record.data >> 8 * lane):
                 self.m.hit("eq ring/second pass")
 
     def mem_response(self, record: MemResponse) -> None:
@@ -324,24 +328,22 @@ class CqCoverage(Group):
             self.m.hit("completion/queue out of range")
             return
         state = self.m.cqs[dest].state
-        if state & 3 != 1:
+        if _life(state) != Life.READY:
             self.m.hit("completion/queue missing")
-        elif state >> 2 & 3:
+        elif _status(state):
             self.m.hit("completion/queue in error")
-        kind, solicited = data >> 192 & _ALL, data >> 240 & 1
-        if kind == 0x8001:
+        kind = CQE["type"].get(data)
+        if kind == CqeType.RECEIVE_AND_INVALIDATE:
             self.m.hit("completion/receive and invalidate")
-        if solicited:
+        if CQE["flags"].get(data) & CqeFlag.SOLICITED:
             no = "" if kind in _RECEIVES else " flag on no receive"
             self.m.hit(f"completion/solicited{no}")
-        if data >> 232 & 0xFF:
+        if CQE["status"].get(data):
             self.m.hit("completion/failed")
 
     def credit_request(self, record: CreditRequest) -> None:
-        wanted = record.data >> 16 & 3
-        bad = (
-            wanted not in (1, 2) or record.data >> 18 or record.data & _ALL >= self.m.params.num_cq
-        )
+        cq, wanted = RSV.unpack(record.data).values()
+        bad = wanted not in (1, 2) or record.data & RSV.reserved or cq >= self.m.params.num_cq
         if bad:
             self.m.hit("credit/malformed")
         self._wanted.append(0 if bad else wanted)
@@ -386,7 +388,7 @@ class CqCoverage(Group):
             cq = self.m.cqs[number]
             config = args.config
             cq.typed, cq.rearm = config.typed, config.rearm
-            if cq.state >> 8 & 1 and not cq.state >> 9 & 1:
+            if _due(cq.state) and not _released(cq.state):
                 self.m.hit("moderation/changed while waiting")
             self._settings(args, cq)
 

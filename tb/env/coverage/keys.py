@@ -14,13 +14,21 @@ from models.codes import KEY_STATUSES, Cause, PostFlag, QpState, ScatterCode, St
 from models.layouts import WINDOW_BIT
 from models.post.post import Post
 from models.verbs import VERBS
+from tb.env import defs
 from tb.env.coverage.keys_bins import CLEANUP, NEAR, RACE
 from tb.env.coverage.memory import Group, Memory, QpMemory, Situation
 from tb.env.coverage.receive import ReceiveCoverage
+from tb.env.defs import KEY, KSTATE, TRC_BIND, TRC_INVALIDATE, Right
 from tb.env.harness.records import Command, DoorbellResponse, ScatterAnswer, Trace, WorkBeat
 
-_OBJECT, _KEY = 0xFFF, 0xFFFF_FFFF
-_VALID, _EXISTS, _ALLOCATED = 1 << 32, 1 << 33, 1 << 34
+_OBJECT = KEY["number"].mask | KEY["window"].mask
+_KEY, _VALID, _EXISTS, _ALLOCATED = (
+    KSTATE[name].mask for name in ("key", "valid", "exists", "allocated")
+)
+_windows, _qp, _rights, _region = (
+    KSTATE[name].get for name in ("windows", "qp", "rights", "region")
+)
+_status = TRC_BIND["status"].get  # of requests that change keys
 _CLOSING = (int(codes.Command.DEREGISTER_MR), int(codes.Command.CLOSE_MW))
 _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 _VERB = {TraceOp.BIND: "Bind", TraceOp.FAST_REGISTER: "FastRegister"}
@@ -34,14 +42,6 @@ class _Invalidation(NamedTuple):
 
 def _thing(number: int) -> str:
     return "window" if number & WINDOW_BIT else "region"
-
-
-def _windows(state: int) -> int:
-    return state >> 35 & 0x1FFF
-
-
-def _qp(state: int) -> int:
-    return state >> 48 & 0xFFFF
 
 
 class KeyCoverage(Group):
@@ -76,7 +76,7 @@ class KeyCoverage(Group):
 
     def given(self, record: Trace) -> None:
         """BIND, FAST_REGISTER."""
-        self._request_status(_VERB[TraceOp(record.op)], record.operand & 0xFF)
+        self._request_status(_VERB[TraceOp(record.op)], _status(record.operand))
         self._shows(record)
         self._local_step(record)
 
@@ -93,7 +93,7 @@ class KeyCoverage(Group):
         """A request is indicated."""
         if record.qp >= self.m.params.num_qp:
             return
-        if not record.user >> 56 & 1:
+        if not defs.WORK_USER["local"].get(record.user):
             self._local = -1
             return
         if self.m.guards.get(record.qp, True):
@@ -107,13 +107,13 @@ class KeyCoverage(Group):
         step, post = self._executed[qp].popleft(), self._beats[qp].popleft()
         if post.has(PostFlag.READ_FENCE):
             self.m.hit("request/behind a fence")
-        status = step.operand & 0xFF
+        status = _status(step.operand)
         if step.op == TraceOp.BIND:
             self._bound(step, post, status)
         elif step.op == TraceOp.FAST_REGISTER and not status and post.segments:
             segment = post.segments[0]
-            rights = step.new >> 64 & 7
-            self.m.memory[step.new & _KEY] = Memory(segment.address, segment.length, rights)
+            memory = Memory(segment.address, segment.length, _rights(step.new))
+            self.m.memory[step.new & _KEY] = memory
 
     def _bound(self, step: Trace, post: Post, status: int) -> None:
         segment = post.segments[0] if post.segments else None
@@ -122,7 +122,7 @@ class KeyCoverage(Group):
         if status or segment is None:
             return
         number, region = step.new & _OBJECT, segment.key & _OBJECT
-        rights = step.new >> 64 & 7
+        rights = _rights(step.new)
         memory = self.m.memory.get(segment.key)
         self.m.memory[step.new & _KEY] = Memory(segment.address, segment.length, rights, region)
         last = self._bound_to.get(number)
@@ -140,7 +140,7 @@ class KeyCoverage(Group):
             self.m.hit("bind/to a region by FastRegister")
         others = [
             s for n, s in self.m.objects.items()
-            if n & WINDOW_BIT and n != number and s & _VALID and s >> 67 & _OBJECT == region
+            if n & WINDOW_BIT and n != number and s & _VALID and _region(s) == region
         ]  # fmt: skip
         if others:
             self.m.hit("bind/two windows of one region")
@@ -165,7 +165,7 @@ class KeyCoverage(Group):
             self.m.hit("bind memory/one byte before")
         if segment.address >= memory.base and end == memory.end + 1:
             self.m.hit("bind memory/one byte beyond")
-        if post.has(PostFlag.REMOTE_WRITE_BIT) and not state >> 64 & 1:
+        if post.has(PostFlag.REMOTE_WRITE_BIT) and not _rights(state) & Right.LOCAL_WRITE:
             self.m.hit("bind memory/write without local write")
 
     def retire(self, record: Trace, qp: QpMemory) -> None:
@@ -173,16 +173,16 @@ class KeyCoverage(Group):
         post = qp.requests[0][0] if qp.requests else None
         if self.m.removed:
             self.m.hit("removal/completion behind it")
-        if post is not None and VERBS[post.opcode].changes_keys and record.operand >> 9 & 1:
+        skipped = defs.TRC_RETIRE["skipped"].get(record.operand)
+        if post is not None and VERBS[post.opcode].changes_keys and skipped:
             self.m.hit("request/skipped, of keys")
 
     # -- invalidation ------------------------------------------------------------------------------
 
     def invalidated(self, record: Trace) -> None:
-        way = (
-            "peer" if record.operand >> 8 & 1 else "Read" if record.operand >> 9 & 1 else "request"
-        )
-        status, state = record.operand & 0xFF, record.old
+        status, peer, read = TRC_INVALIDATE.unpack(record.operand).values()
+        way = "peer" if peer else "Read" if read else "request"
+        state = record.old
         if way != "peer":
             self._request_status("Invalidate" if way == "request" else "Read", status)
         if way == "request":
@@ -234,7 +234,7 @@ class KeyCoverage(Group):
     def answered(self, record: ScatterAnswer) -> None:
         """A message was answered."""
         request = self._receive.latest_answered
-        code = record.user & 0xF
+        code = defs.SCATTER_USER["code"].get(record.user)
         if request is None or code > max(ScatterCode):
             return
         if self.m.removed and code == ScatterCode.REFUSED:
@@ -255,7 +255,7 @@ class KeyCoverage(Group):
         request = None if taken is None else taken.request
         if request is None or not self.m.guards.get(record.cq, True):
             return
-        two, status = receiver.config.two, record.operand & 0xFF
+        two, status = receiver.config.two, defs.TRC_RECEIVE["status"].get(record.operand)
         if not request.invalidate:
             if two:
                 self.m.hit("completion/two, no token")
@@ -313,10 +313,10 @@ class KeyCoverage(Group):
         if record.code == codes.Command.CREATE_MW:
             self._window_contexts[args[0] | WINDOW_BIT] = args[1] | args[2] << 32
         elif record.code == codes.Command.CREATE_QP:
-            self.m.guards[args[0]] = bool(args[7] >> 18 & 1)
+            self.m.guards[args[0]] = bool(defs.QP_RECV["guarded"].get(args[7]))
         elif record.code == codes.Command.REGISTER_MR:
             base, length = args[1] | args[2] << 32, args[3] | args[4] << 32
-            self.m.memory[record.outs[0]] = Memory(base, length, args[5] >> 16 & 7)
+            self.m.memory[record.outs[0]] = Memory(base, length, defs.MR["rights"].get(args[5]))
 
     # -- removal -----------------------------------------------------------------------------------
 

@@ -12,18 +12,17 @@ from models.codes import (
     FOREIGN_CAUSES,
     Cause,
     ConnEvent,
-    CqStatus,
     PostFlag,
     QpState,
-    StateBy,
     Status,
     TraceOp,
 )
 from models.post.post import Post
 from models.verbs import VERBS
+from tb.env import defs
 from tb.env.coverage.memory import Group, QpMemory, Situation
-from tb.env.coverage.post_bins import CAUSES, TRANSITIONS
-from tb.env.defs import TRC_POST, TRC_RETIRE
+from tb.env.coverage.post_bins import CAUSES, REASONS, TRANSITIONS
+from tb.env.defs import CONN, DONE, QSTATE, TRC_POST, TRC_QP_STATE, TRC_RETIRE, WORK_USER
 from tb.env.harness.records import (
     Command,
     ConnReport,
@@ -35,10 +34,9 @@ from tb.env.harness.records import (
     WorkBeat,
 )
 
-_ALL = 0xFFFF
+_state, _tail, _released, _retired = (field.get for field in QSTATE.fields.values())
 _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 _LAST_STATE = max(QpState)
-_REASONS = {StateBy.COMMAND: "command", StateBy.CONN: "event", StateBy.REPORT: "report"}
 
 
 class PostCoverage(Group):
@@ -76,7 +74,7 @@ class PostCoverage(Group):
 
     def stepped(self, record: Trace, qp: QpMemory) -> None:
         """Behind each step of lane 3."""
-        qp.tail, qp.released = record.new >> 16 & _ALL, record.new >> 32 & _ALL
+        qp.tail, qp.released = _tail(record.new), _released(record.new)
 
     def age(self, record: Trace, qp: QpMemory) -> None:
         """AGE."""
@@ -118,7 +116,7 @@ class PostCoverage(Group):
             self._release(record, qp, "inline failure")
             if deferred:
                 self.m.hit("release/failure of a post with DEFER")
-            known = record.old >> 48 & _ALL
+            known = _retired(record.old)
             if cause == Cause.QUEUE_FULL and known == qp.released:
                 self.m.hit("release/queue full of held requests")
 
@@ -132,9 +130,9 @@ class PostCoverage(Group):
             if reads and local:
                 self.m.hit("fence/local request waits")
             qp.waits = qp.waits or reads
-        if (record.new >> 16 & _ALL) < qp.tail:
+        if _tail(record.new) < qp.tail:
             self.m.hit("index/post index wraps")
-        if record.new >> 32 & _ALL == qp.released:
+        if _released(record.new) == qp.released:
             return
         if not deferred:
             self.m.hit(f"chain/{held + 1 if held < 3 else '4 or more'}")
@@ -142,7 +140,7 @@ class PostCoverage(Group):
 
     def _release(self, record: Trace, qp: QpMemory, reason: str) -> None:
         self.m.hit(f"release/{reason}")
-        size = (record.new >> 32) - qp.released & self.m.mask
+        size = _released(record.new) - qp.released & self.m.mask
         self.m.hit(f"batch/{size if size < 3 else '3 or more'}")
         if size > self.m.params.burst:
             self.m.hit("batch/more than a burst")
@@ -153,11 +151,11 @@ class PostCoverage(Group):
     # -- states ------------------------------------------------------------------------------------
 
     def state(self, record: Trace, qp: QpMemory) -> None:
-        old, code = qp.state, record.new & 0xF
+        old, code = qp.state, _state(record.new)
         if code > _LAST_STATE:
             return
         new = QpState(code)
-        outstanding = record.new >> 16 & _ALL != record.new >> 48 & _ALL
+        outstanding = _tail(record.new) != _retired(record.new)
         if new in (QpState.FREE, QpState.DESTROYING):
             if old is QpState.DESTROYING:
                 self.m.hit("transition/DESTROYING to FREE")
@@ -166,7 +164,8 @@ class PostCoverage(Group):
             if new is QpState.DESTROYING and outstanding:
                 self.m.hit("transition/waits for its last requests")
         else:
-            name, reason = f"{old.name} to {new.name}", _REASONS.get(StateBy(record.operand & 3))
+            name = f"{old.name} to {new.name}"
+            reason = REASONS.get(TRC_QP_STATE["reason"].get(record.operand))
             if reason in TRANSITIONS.get(name, ()):
                 self.m.hit(f"transition/{name} by {reason}")
         if old is QpState.CONNECTED:
@@ -180,7 +179,7 @@ class PostCoverage(Group):
         if new is QpState.CONNECTED:
             qp.failures = 0
         if old is QpState.CONNECTED:
-            qp.indicated = record.new >> 32 & _ALL
+            qp.indicated = _released(record.new)
         qp.state = new
 
     def modified(self, record: Command) -> None:
@@ -189,9 +188,10 @@ class PostCoverage(Group):
             return
         qp = self.m.qps[record.args[0]]
         if qp.state is QpState.CONNECTED and qp.tail != qp.released:
-            if record.args[5] & _ALL:
+            watermark, age = defs.QP_HOLDS.unpack(record.args[5]).values()
+            if watermark:
                 self.m.hit("held/watermark changed")
-            if record.args[5] >> 16:
+            if age:
                 self.m.hit("held/age limit changed")
 
     # -- transport ---------------------------------------------------------------------------------
@@ -199,11 +199,12 @@ class PostCoverage(Group):
     def work(self, record: WorkBeat) -> None:
         if record.qp >= self.m.params.num_qp:
             return
+        tag, index, _, local = WORK_USER.unpack(record.user).values()
         qp = self.m.qps[record.qp]
         if qp.state is not QpState.CONNECTED:
             self.m.hit("late/beat behind the end of its connection")
         else:
-            qp.indicated = (record.user >> 16) + 1 & self.m.mask
+            qp.indicated = index + 1 & self.m.mask
         before, run = self._run
         if before == record.qp:
             self._run = (before, run + 1)
@@ -223,8 +224,7 @@ class PostCoverage(Group):
             if other.waits and other is not qp:
                 self.m.hit("fence/another QP goes on")
                 break
-        if not record.user >> 56 & 1:
-            tag = record.user & _ALL
+        if not local:
             if qp.tag == self.m.mask and not tag:
                 self.m.hit("index/tag wraps")
             qp.tag = tag
@@ -232,8 +232,8 @@ class PostCoverage(Group):
             self._order.append(record.qp)
 
     def done(self, record: DoneReport) -> None:
-        number, tag, status = record.data & _ALL, record.data >> 16 & _ALL, record.data >> 32
-        if number >= self.m.params.num_qp or status >> 8:
+        number, tag, status = DONE.unpack(record.data).values()
+        if number >= self.m.params.num_qp or record.data & DONE.reserved:
             self.m.hit("report/malformed")
             return
         qp = self.m.qps[number]
@@ -258,8 +258,9 @@ class PostCoverage(Group):
                 self.m.hit("report/second failure")
 
     def conn(self, record: ConnReport) -> None:
-        number = record.data & _ALL
-        if number >= self.m.params.num_qp or record.data >> 16 != ConnEvent.DISCONNECTED:
+        number, event = CONN.unpack(record.data).values()
+        wrong = event != ConnEvent.DISCONNECTED or record.data & CONN.reserved
+        if number >= self.m.params.num_qp or wrong:
             self.m.hit("event/malformed")
             return
         state = self.m.qps[number].state
@@ -269,7 +270,7 @@ class PostCoverage(Group):
             self.m.hit("event/disconnects" if state in _OPEN else "event/ignored")
 
     def term(self, record: TermRequest) -> None:
-        state = record.data >> 16
+        state = defs.TERM["state"].get(record.data)
         if state in (QpState.ERROR, QpState.DISCONNECTED):
             self.m.hit(f"terminate/{QpState(state).name}")
 
@@ -301,5 +302,5 @@ class PostCoverage(Group):
             self.m.hit("retire/silent success")
         elif post.has(PostFlag.SILENT_SUCCESS):
             self.m.hit("retire/silent, not successful")
-        if cq < self.m.params.num_cq and self.m.cqs[cq].state >> 2 & 3 != CqStatus.OK:
+        if cq < self.m.params.num_cq and defs.STATE["status"].get(self.m.cqs[cq].state):
             self.m.hit("retire/CQ in error")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
-from models.codes import POST_CAUSES, Command, CommandResult, QpState
+from models.codes import POST_CAUSES, Command, CommandResult, QpState, StateBy
 from models.verbs import VERBS
 
 #: Results that a command of queue pairs can have, OK apart.
@@ -32,6 +32,9 @@ QP_COMMAND_BINS: Final[dict[tuple[int, int], str]] = {
     for name, refusals in QP_RESULTS.items()
     for result in ("OK", *refusals)
 } | {(int(Command.DESTROY_CQ), int(CommandResult.CMD_IN_USE)): "command/DESTROY_CQ IN_USE"}
+
+#: What changed the state of a queue pair, by the reason in QP_STATE.
+REASONS: Final[dict[int, str]] = dict(zip(StateBy, ("command", "event", "report"), strict=True))
 
 #: Channels of the transport's side that can stall.
 TRANSPORT_CHANNELS: Final = ("WORK", "DONE", "CONN", "TERM")

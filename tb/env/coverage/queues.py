@@ -5,18 +5,16 @@ from __future__ import annotations
 
 from collections import deque
 
-from models.codes import REAP_CAUSES, RECEIVE_CAUSES, Cause, CqStatus, QpState, StateBy
+from models.codes import REAP_CAUSES, RECEIVE_CAUSES, Cause, QpState
 from models.layouts import KEY_REGION_BITS, PAGE_BYTES, RECV_PORTAL
 from models.post.post import NUM_SLOTS
 from models.receive.receive_post import RecvPost, receive_write_faults
+from tb.env import defs
 from tb.env.coverage.memory import Group, SharedQueue, Situation, TakenBuffer
-from tb.env.defs import TRC_RECV_POST, TRC_RECV_SIZE, TRC_TAKE, TRC_WATERMARK
+from tb.env.defs import BSTATE, TRC_RECV_POST, TRC_RECV_SIZE, TRC_TAKE, TRC_WATERMARK, TSTATE
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Interrupt, Trace
 
-_ALL = 0xFFFF
-_OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
-_FLUSHING = (QpState.DISCONNECTED, QpState.ERROR, QpState.DESTROYING)
-_REASONS = {StateBy.COMMAND: "command", StateBy.CONN: "event", StateBy.REPORT: "report"}
+_tail, _freed, _size = (field.get for field in BSTATE.fields.values())
 _SEGMENT_CAUSES = (
     *(Cause.BAD_REGION, Cause.BAD_ZONE),
     *(Cause.NO_LOCAL_WRITE, Cause.BAD_RANGE),
@@ -106,8 +104,8 @@ class QueueCoverage(Group):
             self.m.hit("srq/post while nobody uses it")
         self._post_and_take(record, shared, cause)
         srq.buffers.append(post)
-        srq.tail = record.new & _ALL
-        if srq.tail < record.old & _ALL:
+        srq.tail = _tail(record.new)
+        if srq.tail < _tail(record.old):
             self.m.hit("receive index/SRQ tail wraps")
 
     def _post_and_take(self, record: Trace, shared: bool, cause: int) -> None:
@@ -146,11 +144,12 @@ class QueueCoverage(Group):
 
     def reap(self, record: Trace) -> None:
         srq = self.m.srqs[record.cq]
-        by = record.operand - srq.reaped & self.m.mask
+        index = defs.TRC_REAP["index"].get(record.operand)
+        by = index - srq.reaped & self.m.mask
         self.m.hit(f"reap/{'nothing' if not by else 'one' if by == 1 else 'several'}")
-        if by and (record.old & _ALL) - (record.old >> 16) & self.m.mask == srq.size:
+        if by and _tail(record.old) - _freed(record.old) & self.m.mask == srq.size:
             self.m.hit("reap/makes room in a full SRQ")
-        srq.reaped = record.operand
+        srq.reaped = index
         for take in self.m.takes_in(record.cycle):
             fields = TRC_TAKE.unpack(take.operand)
             if fields["shared"] and fields["srq"] == record.cq:
@@ -159,22 +158,22 @@ class QueueCoverage(Group):
     def size(self, record: Trace) -> None:
         if not TRC_RECV_SIZE["shared"].get(record.operand):
             receiver = self.m.receivers[record.cq]
-            if receiver.lives and record.new & _ALL:
+            if receiver.lives and _tail(record.new):
                 self.m.hit("receive index/tag goes on after re-creation")
             receiver.lives += 1
             return
-        srq, size = self.m.srqs[record.cq], record.new >> 32 & _ALL
+        srq, size = self.m.srqs[record.cq], _size(record.new)
         if TRC_RECV_SIZE["start"].get(record.operand):
             if srq.lives:
                 self.m.hit("srq/created again")
-            start = record.new & _ALL
+            start = _tail(record.new)
             self.m.srqs[record.cq] = SharedQueue(
                 size=size, tail=start, reaped=start, lives=srq.lives + 1
             )
             return
         if size != srq.size:
             self.m.hit(f"srq resize/{'up' if size > srq.size else 'down'}")
-        if size == (record.new & _ALL) - (record.new >> 16) & self.m.mask:
+        if size == _tail(record.new) - _freed(record.new) & self.m.mask:
             self.m.hit("srq resize/to what is outstanding")
         if srq.flight:
             self.m.hit("srq resize/with buffers in flight")
@@ -203,8 +202,8 @@ class QueueCoverage(Group):
             receiver.not_ready = False
         buffers = receiver.buffers if srq is None else srq.buffers
         post = buffers.popleft() if buffers else RecvPost()
-        tag = record.old & _ALL
-        if record.new & _ALL < tag:
+        tag = TSTATE["taken"].get(record.old)
+        if TSTATE["taken"].get(record.new) < tag:
             self.m.hit("receive index/tag wraps")
         taken = TakenBuffer(tag, post)
         receiver.taken.append(taken)
@@ -219,15 +218,14 @@ class QueueCoverage(Group):
             self._shared_take(record, srq)
 
     def _not_ready(self, record: Trace, kind: str) -> None:
-        new = record.new
-        first = new >> 16 & _ALL if kind == "SRQ" else new & _ALL
-        if (new >> 32 & _ALL) == first:
+        taken, head, tail, reported, *_ = TSTATE.unpack(record.new).values()
+        if tail == (head if kind == "SRQ" else taken):
             self.m.hit(f"not ready/empty, {kind}")
-        elif (new & _ALL) - (new >> 48 & _ALL) & self.m.mask >= 1 << self.m.params.rx_log2:
+        elif taken - reported & self.m.mask >= 1 << self.m.params.rx_log2:
             self.m.hit(f"not ready/in flight, {kind}")
         else:
             cq = self.m.cqs[self.m.receivers[record.cq].recv_cq]
-            failed = cq.state >> 2 & 3 != CqStatus.OK
+            failed = defs.STATE["status"].get(cq.state)
             self.m.hit(f"not ready/{'CQ in error' if failed else 'no credit'}")
 
     def _shared_take(self, record: Trace, srq: SharedQueue) -> None:
@@ -237,13 +235,13 @@ class QueueCoverage(Group):
             if self.m.receivers[srq.taker].recv_cq != self.m.receivers[record.cq].recv_cq:
                 self.m.hit("srq/taken by a QP with another CQ")
         srq.taker = record.cq
-        left = (record.new >> 32) - (record.new >> 16) & self.m.mask
+        _, head, tail, _, watermark, armed = TSTATE.unpack(record.new).values()
         if TRC_TAKE["event"].get(record.operand):
             self._event(srq)
             self.m.hit("watermark/on a take")
-        elif record.new >> 80 & 1 and left == record.new >> 64 & _ALL:
+        elif armed and tail - head & self.m.mask == watermark:
             self.m.hit("watermark/take that leaves T")
-        srq.armed = bool(record.new >> 80 & 1)
+        srq.armed = bool(armed)
 
     def _event(self, srq: SharedQueue) -> None:
         srq.events += 1
@@ -262,7 +260,7 @@ class QueueCoverage(Group):
         if event:
             self._event(srq)
             self.m.hit("watermark/at once")
-        srq.armed, srq.watermark = bool(record.new >> 80 & 1), threshold
+        srq.armed, srq.watermark = bool(TSTATE["armed"].get(record.new)), threshold
 
     def interrupt(self, record: Interrupt) -> bool:
         """Whether it is one of a watermark."""

@@ -6,25 +6,23 @@ of receives. Plain counters; the bins are in coverage_receive_bins.py.
 from __future__ import annotations
 
 from models import codes
-from models.codes import Cause, QpState, RecvFlag, ScatterCode, StateBy
+from models.codes import QpState, RecvFlag, ScatterCode
 from models.host.control import Args
 from models.receive.receive_control import receive_config_of, srq_config_of
 from models.receive.receive_post import RecvPost, fill
 from models.receive.receive_types import RecvRequest
+from tb.env import defs
 from tb.env.coverage.memory import CqMemory, Group, QpMemory, Receiver, Situation, TakenBuffer
+from tb.env.coverage.post_bins import REASONS
 from tb.env.coverage.receive_bins import ARMS, CLOSED
+from tb.env.defs import QP_CQS, QP_OWNER, RDONE, STATE, TRC_PUBLISH, TRC_RECEIVE, ArmType
 from tb.env.harness.records import Command, RecvDone, ScatterAnswer, Trace
 from tb.env.harness.records import RecvRequest as RequestBeat
 
-_ALL = 0xFFFF
+_ARMED: dict[int, str] = {ArmType.ANY: ARMS[0], ArmType.SOLICITED: ARMS[1]}
 _LAST_CODE = max(ScatterCode)
 _OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 _FLUSHING = (QpState.DISCONNECTED, QpState.ERROR, QpState.DESTROYING)
-_REASONS = {StateBy.COMMAND: "command", StateBy.CONN: "event", StateBy.REPORT: "report"}
-_SEGMENT_CAUSES = (
-    *(Cause.BAD_REGION, Cause.BAD_ZONE),
-    *(Cause.NO_LOCAL_WRITE, Cause.BAD_RANGE),
-)
 
 
 class ReceiveCoverage(Group):
@@ -63,7 +61,7 @@ class ReceiveCoverage(Group):
             return
         request, states = self.m.messages.popleft()
         self.latest_answered = request
-        code = record.user & 0xF
+        code = defs.SCATTER_USER["code"].get(record.user)
         if code > _LAST_CODE:
             return
         known = request.qp < self.m.params.num_qp
@@ -109,8 +107,8 @@ class ReceiveCoverage(Group):
             self.m.hit("scatter/zero-length segment in the middle")
 
     def reported(self, record: RecvDone) -> None:
-        number, tag, status = record.data & _ALL, record.data >> 16 & _ALL, record.data >> 32
-        if number >= self.m.params.num_qp or status >> 8:
+        number, tag, status = RDONE.unpack(record.data).values()
+        if number >= self.m.params.num_qp or record.data & RDONE.reserved:
             self.m.hit("receive report/malformed")
             return
         taken = next((t for t in self.m.receivers[number].taken if not t.reported), None)
@@ -136,12 +134,12 @@ class ReceiveCoverage(Group):
 
     def receive(self, record: Trace) -> None:
         receiver = self.m.receivers[record.cq]
-        status = record.operand & 0xFF
+        status, shared, _, cq = TRC_RECEIVE.unpack(record.operand).values()
         self.latest_completed = None
         if not receiver.taken:
             return
         taken = self.latest_completed = receiver.taken.popleft()
-        if record.operand >> 8 & 1 and receiver.config.srq is not None:
+        if shared and receiver.config.srq is not None:
             srq = self.m.srqs[receiver.config.srq]
             srq.flight = max(srq.flight - 1, 0)
         if not taken.post.context:
@@ -152,17 +150,14 @@ class ReceiveCoverage(Group):
         if any(step.cq == record.cq for step in self.m.takes_in(record.cycle)):
             self.m.hit("same cycle/take and completion of one QP")
         if taken.request is not None:
-            self._signals(record, receiver, taken.request, status)
+            self._signals(cq, receiver, taken.request, status)
 
-    def _signals(
-        self, record: Trace, receiver: Receiver, request: RecvRequest, status: int
-    ) -> None:
+    def _signals(self, cq: int, receiver: Receiver, request: RecvRequest, status: int) -> None:
         flag = receiver.config.flag
         if status:
             if flag == RecvFlag.SOLICITED_WAIT:
                 self.m.hit("flag/failed receive under SOLICITED_WAIT")
             return
-        cq = record.operand >> 16
         if flag in set(RecvFlag) and cq < self.m.params.num_cq:
             arm = self._arm(self.m.cqs[cq].state)
             solicited = "solicited" if request.solicited else "plain"
@@ -172,19 +167,19 @@ class ReceiveCoverage(Group):
     @staticmethod
     def _arm(state: int) -> str | None:
         """How a CQ is armed; None: for errors only."""
-        if not state >> 4 & 1:
+        if not STATE["armed"].get(state):
             return ARMS[2]
-        return {1: ARMS[0], 2: ARMS[1]}.get(state >> 5 & 3)
+        return _ARMED.get(STATE["arm_type"].get(state))
 
     def publish(self, record: Trace, _: CqMemory) -> None:
         """Entries that do not signal."""
-        quiet = record.operand >> 4 & 3
-        if not quiet:
+        fields = TRC_PUBLISH.unpack(record.operand)
+        if not fields["unsignalled"]:
             return
         arm = self._arm(record.old)
         if arm is not None:
             self.m.hit(f"unsignalled/{arm + ' armed' if arm == 'not' else 'armed ' + arm}")
-        if record.operand & 3 == 2 and quiet != 3:
+        if fields["count"] == 2 and fields["unsignalled"] != 3:
             self.m.hit("unsignalled/beside one that signals")
 
     # -- states and commands -----------------------------------------------------------------------
@@ -207,7 +202,7 @@ class ReceiveCoverage(Group):
         if new is QpState.CONNECTED:
             receiver.failed = receiver.too_long = False
         if old in _OPEN and new not in _OPEN:
-            reason = _REASONS.get(StateBy(record.operand & 3)) if record.operand < 3 else None
+            reason = REASONS.get(defs.TRC_QP_STATE["reason"].get(record.operand))
             count = "2 or more" if flight > 1 else flight
             kind = "own" if receiver.config.srq is None else "SRQ"
             if reason is not None:
@@ -224,8 +219,8 @@ class ReceiveCoverage(Group):
         if record.code == codes.Command.CREATE_QP and not record.result:
             receiver = self.m.receivers[record.args[0]]
             receiver.config = receive_config_of(Args(record.args))
-            receiver.recv_cq = record.args[3] >> 16
-            self.m.owners[False, record.args[0]] = record.args[4] & _ALL
+            receiver.recv_cq = QP_CQS["recv"].get(record.args[3])
+            self.m.owners[False, record.args[0]] = QP_OWNER["page"].get(record.args[4])
 
     def command(self, record: Command) -> None:
         """A command of SRQs or regions."""
@@ -234,7 +229,7 @@ class ReceiveCoverage(Group):
         number, code = record.args[0], codes.Command(record.code)
         if code is codes.Command.CREATE_SRQ:
             self.m.srqs[number].vector = srq_config_of(Args(record.args)).vector
-            self.m.owners[True, number] = record.args[2] & _ALL
+            self.m.owners[True, number] = defs.SRQ_OWNER["page"].get(record.args[2])
         elif code is codes.Command.SET_SRQ_WATERMARK:
             if not record.args[1]:
                 self.m.hit("watermark/T = 0")

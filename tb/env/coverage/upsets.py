@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from tb.env.defs import CAP7, LOG0, LOG1, Cause, Kind, Reg
+from tb.env.defs import CAP7, LOG0, LOG1, MEM_INJECT, Cause, Kind, Reg
 from tb.env.harness.records import Access
 
 #: Groups of memories in the order of the maintenance bus, and the memory after each one's last.
@@ -21,7 +21,6 @@ GROUPS: Final = {"completion core": 23, "posting": 48, "receive": 68, "windows":
 NO_BIT: Final = 1023
 
 _OKAY = 0
-_NUMBER, _BIT = 0xFF, 0x3FF
 
 #: The number of the counters, where MEM_INJECT has that of a memory.
 COUNTERS: Final = 255
@@ -94,13 +93,13 @@ class UpsetCoverage:
         self.counts[name] += 1
 
     def _inject(self, data: int, accepted: bool) -> None:
-        memory, first, second = data & _NUMBER, data >> 8 & _BIT, data >> 18 & _BIT
+        memory, first, second = MEM_INJECT.unpack(data).values()
         if memory == COUNTERS:
             if accepted:
                 self._injected = None  # replaced
             return
         if not accepted:
-            self._refused(memory, bool(data >> 28))
+            self._refused(memory, bool(data & MEM_INJECT.reserved))
             return
         if self._injected is not None and self._injected != memory:
             self._hit("injection/another memory before a report")
