@@ -20,12 +20,13 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge
 
-from tb.env.defs import CMD_STATUS, TRACE, Cmd, Reg
+from tb.env.defs import CMD_STATUS, RSV_ANSWER, TRACE, Cmd, Reg
 from tb.env.harness import records as beats
 from tb.env.harness.decode import byte_mask
 from tb.env.harness.records import Command, Record
 from tb.env.scoreboard.scoreboard import Scoreboard
 
+_GRANTED = RSV_ANSWER["granted"].mask
 _HALF = (1 << 256) - 1
 _X_TO_0 = str.maketrans("XZUWxzuw-", "000000000")
 
@@ -36,7 +37,7 @@ _STREAMS: dict[str, Callable[[int, Callable[[str], int]], Record]] = {
         cycle, get("id"), get("resp"), get("user")
     ),
     "s_axis_rsv": lambda cycle, get: beats.CreditRequest(cycle, get("tdata")),
-    "m_axis_rsv": lambda cycle, get: beats.CreditAnswer(cycle, bool(get("tdata") & 1)),
+    "m_axis_rsv": lambda cycle, get: beats.CreditAnswer(cycle, bool(get("tdata") & _GRANTED)),
     "m_axis_irq": lambda cycle, get: beats.Interrupt(cycle, get("tdata")),
     "m_axis_work": lambda cycle, get: beats.WorkBeat(
         cycle, get("tdest"), bool(get("tlast")), get("tuser"), get("tdata")

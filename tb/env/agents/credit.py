@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import deque
 
 from tb.env.agents.base import BfmAgent, BfmItem, ItemDriver, Pending
+from tb.env.defs import RSV
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import CreditAnswer, CreditRequest
 
@@ -44,7 +45,7 @@ class CreditAgent(BfmAgent):
 
     def post(self, cq: int, count: int = 1, at_cycle: int | None = None) -> Pending[bool]:
         """Queues a request; its answer is True if granted."""
-        return self.post_raw(cq | count << 16, at_cycle)
+        return self.post_raw(cq | count << RSV["credits"].lsb, at_cycle)
 
     def post_raw(self, data: int, at_cycle: int | None = None) -> Pending[bool]:
         """Queues a request bit by bit."""

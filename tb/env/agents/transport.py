@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 
 from tb.env.agents.base import BfmAgent
-from tb.env.defs import CONN, ConnEvent
+from tb.env.defs import CONN, DONE, ConnEvent
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import ConnReport, DoneReport, RecvDone, TermRequest, WorkBeat
 
@@ -39,7 +39,8 @@ class DoneAgent(BfmAgent):
         self, qp: int, tag: int, status: int = 0, *, at_cycle: int | None = None, gap: int = 0
     ) -> None:
         """One report."""
-        self.send_raw(qp | tag << 16 | status << 32, at_cycle=at_cycle, gap=gap)
+        data = qp | tag << DONE["tag"].lsb | status << DONE["status"].lsb
+        self.send_raw(data, at_cycle=at_cycle, gap=gap)
 
     def send_raw(self, data: int, *, at_cycle: int | None = None, gap: int = 0) -> None:
         """A report bit by bit."""

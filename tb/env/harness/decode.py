@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from tb.env import defs
 from tb.env.failure import ProtocolError
 from tb.env.harness.records import (
     AccessCheck,
@@ -68,6 +69,11 @@ SCATTER = 19
 RDONE = 20
 CHECK = 21
 VERDICT = 22
+
+# Words 1 to 4 of a step are its lane: shifts are quicker than field names.
+assert [(f.lsb, f.width) for f in defs.TRACE.fields.values()] == [
+    *((0, 8), (8, 16), (24, 1), (25, 2), (32, 32), (64, 96), (160, 96))
+]
 
 _make = tuple.__new__  # a named tuple without the cost of its own constructor
 _WORDS = struct.Struct(f"<{ROW_WORDS}Q")
@@ -186,22 +192,11 @@ class Decoder:
             cycle = head >> 32
             if kind == TRACE:
                 first, second, third = word[pos + 1], word[pos + 2], word[pos + 3]
-                out.append(
-                    _make(
-                        Trace,
-                        (
-                            cycle,
-                            head >> 8 & 0xF,
-                            first & 0xFF,
-                            first >> 8 & 0xFFFF,
-                            bool(first & 0x1000000),
-                            first >> 25 & 3,
-                            first >> 32,
-                            second | (third & 0xFFFFFFFF) << 64,
-                            third >> 32 | word[pos + 4] << 32,
-                        ),
-                    )
-                )
+                old, new = second | (third & 0xFFFFFFFF) << 64, third >> 32 | word[pos + 4] << 32
+                lane, op, cq = head >> 8 & 0xF, first & 0xFF, first >> 8 & 0xFFFF
+                event, status = bool(first & 0x1000000), first >> 25 & 3
+                step = (cycle, lane, op, cq, event, status, first >> 32, old, new)
+                out.append(_make(Trace, step))
                 pos += 5
             elif kind == MEM_RESPONSE:
                 out.append(_make(MemResponse, (cycle, head >> 8 & 0xFFFF, head >> 24 & 3)))
@@ -213,15 +208,8 @@ class Decoder:
                 at = (pos + 2) * 8
                 short = head >> 12 & 1
                 data = number(raw[at : at + (32 if short else 64)], "little")
-                out.append(
-                    Completion(
-                        cycle,
-                        head >> 8 & 3,
-                        head >> 10 & 3,
-                        (dest & 0xFFFF, dest >> 16 & 0xFFFF),
-                        (data & _LOW_HALF, data >> 256),
-                    )
-                )
+                dests, lanes = (dest & 0xFFFF, dest >> 16 & 0xFFFF), (data & _LOW_HALF, data >> 256)
+                out.append(Completion(cycle, head >> 8 & 3, head >> 10 & 3, dests, lanes))
                 hooks.completion()
                 pos += 6 if short else 10
             elif kind == DB_REQUEST:
@@ -231,17 +219,9 @@ class Decoder:
                 else:
                     size = 7 if head & 0x80000000 else 11
                     data = number(raw[(pos + 3) * 8 : (pos + size) * 8], "little")
-                out.append(
-                    DoorbellRequest(
-                        cycle,
-                        head >> 8 & 0xFF,
-                        word[pos + 1],
-                        head >> 16 & 0xFF,
-                        head >> 24 & 7,
-                        word[pos + 2],
-                        data,
-                    )
-                )
+                axi_id, length, beat = head >> 8 & 0xFF, head >> 16 & 0xFF, head >> 24 & 7
+                addr, strb = word[pos + 1], word[pos + 2]
+                out.append(DoorbellRequest(cycle, axi_id, addr, length, beat, strb, data))
                 hooks.request()
                 pos += size
             elif kind == DB_RESPONSE:

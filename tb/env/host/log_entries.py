@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tb.env.defs import Cause, Kind, PageReg
+from tb.env.defs import CQ_DB, Cause, Kind, PageReg
 
 if TYPE_CHECKING:
     from tb.env.agents.doorbell import DoorbellAgent
@@ -75,7 +75,7 @@ class LogOfPages:
             kind = self._queues.get(PageReg(offset), kind) if offset in set(PageReg) else kind
         if cause <= Cause.RESERVED_BITS and kind is Kind.CQ:
             return cause, Kind.PAGE, page, page
-        return cause, kind, word >> 32 & 0xFFFF, page
+        return cause, kind, CQ_DB["cq"].get(word), page
 
     def _read(self, addr: int, length: int, size: int) -> Entry:
         page = addr >> _PAGE_BITS & 0xFFFF

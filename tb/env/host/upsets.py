@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tb.env.defs import CAP7, Cause, Kind, Reg
+from tb.env.defs import CAP7, MEM_INJECT, Cause, Kind, Reg
 from tb.env.host.driver import LogEntry
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ class Upsets:
         """
         second = first if second is None else second
         self.injected[memory] += 1
-        return await self.env.control.write(Reg.MEM_INJECT, memory | first << 8 | second << 18)
+        data = MEM_INJECT.pack(memory=memory, first=first, second=second)
+        return await self.env.control.write(Reg.MEM_INJECT, data)
 
     async def collect(self) -> None:
         """Empties the error log, when all reports have come through the other memories. Only

@@ -12,7 +12,7 @@ from models import codes
 from models.cq.core import CompletionCore
 from models.host.control import Args
 from models.params import Params
-from tb.env.defs import Reg
+from tb.env.defs import PSTATE, STATE, Reg
 from tb.env.harness.records import Asked, Command, Trace
 from tb.env.scoreboard.explain import (
     Difference,
@@ -30,6 +30,9 @@ SHOWN = 20
 
 #: What the error log has: cause, kind, object, detail.
 LogEntry = tuple[int, int, int, int]
+
+#: Places of the fields of lanes 1 and 2.
+_AT = {name: field.lsb for name, field in STATE.fields.items()}
 
 _RULE = re.compile(r"\b[A-Z]{2,3}-\d+[a-z]?\b")
 
@@ -186,27 +189,27 @@ class Context:
             solicited = mark
         mask = self._mask
         arm = q.arm
-        low = q.life | q.status << 2 | q.running << 7 | q.due << 8
+        low = q.life | q.status << _AT["status"] | q.running << _AT["in_callback"]
         if arm is not None:
-            low |= 16 | arm << 5
+            low |= 1 << _AT["armed"] | arm << _AT["arm_type"]
         return (
             low
-            | q.released << 9
-            | q.event_open << 10
-            | (prod & mask) << 16
-            | (cons & mask) << 32
-            | (mark & mask) << 48
-            | (solicited & mask) << 64
-            | q.due_count << 80
+            | q.due << _AT["due"]
+            | q.released << _AT["released"]
+            | q.event_open << _AT["event_pending"]
+            | (prod & mask) << _AT["prod"]
+            | (cons & mask) << _AT["cons"]
+            | (mark & mask) << _AT["mark"]
+            | (solicited & mask) << _AT["sol"]
+            | q.due_count << _AT["mod_count"]
         )
 
     def producer_state(self, cq: int) -> int:
         """The model's state in the encoding of lane 0."""
         producer = self.engine.producers[cq]
         refuses = producer.refuses or self.engine.cqs[cq].status != 0
-        return (
-            producer.alloc & self._mask | (producer.used & self._mask) << 16 | bool(refuses) << 32
-        )
+        alloc, used = producer.alloc & self._mask, producer.used & self._mask
+        return PSTATE.pack(alloc=alloc, used=used, closed=bool(refuses))
 
     # -- commands ----------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from cocotb.triggers import Event
 from models.post.post import TARGET_SLOT, Post, Segment
 from models.verbs import VERBS
 from tb.env.agents.transport import ConnAgent, DoneAgent
-from tb.env.defs import CqeStatus, PostFlag
+from tb.env.defs import POST, TERM, WORK_USER, CqeStatus, PostFlag
 from tb.env.harness.harness import Channel, Harness
 from tb.env.harness.records import DoneReport, TermRequest, WorkBeat
 from tb.env.harness.streams import stream
@@ -84,12 +84,12 @@ class Request:
     @property
     def opcode(self) -> int:
         """The opcode."""
-        return self.word & 0xFF
+        return POST["opcode"].get(self.word)
 
     @property
     def context(self) -> int:
         """The request context."""
-        return self.word >> 64 & (1 << 64) - 1
+        return POST["context"].get(self.word)
 
 
 @dataclass
@@ -229,22 +229,15 @@ class Transport:
 
     def work(self, beat: WorkBeat) -> None:
         """A request was indicated."""
-        if beat.user >> 56 & 1:
+        tag, index, peer, local = WORK_USER.unpack(beat.user).values()
+        if local:
             self.local += 1
             return
         self.taken += 1
         if self._loop:
             self._loop_waiting += 1
             return
-        user = beat.user
-        request = Request(
-            beat.qp,
-            user & 0xFFFF,
-            user >> 16 & 0xFFFF,
-            user >> 32 & 0xFFFFFF,
-            beat.data,
-            beat.cycle,
-        )
+        request = Request(beat.qp, tag, index, peer, beat.data, beat.cycle)
         state = self._qps[beat.qp]
         request.status = self._outcome(state, request)
         delay = 0 if state.ended else self._rng.randint(*self.latency)
@@ -268,7 +261,7 @@ class Transport:
         """The engine ends a connection: what has not been executed is not executed any more, and
         everything is reported quickly.
         """
-        qp, entered = record.data & 0xFFFF, record.data >> 16 & 0xFF
+        qp, entered = TERM.unpack(record.data).values()
         self.terminated.append((qp, entered))
         state = self._qps[qp]
         state.ended = True

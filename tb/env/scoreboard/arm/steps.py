@@ -15,7 +15,7 @@ from typing import Any
 from models import codes
 from models.arm.arm import CqConfig, CqModel, Entry, Step, moderation_mode
 from models.codes import ArmType, Cause, CommandResult, CqStatus, ModelError, TraceOp
-from tb.env.defs import TRC_CQ_ERROR, TRC_DOORBELL, TRC_PUBLISH
+from tb.env.defs import STATE, TRC_CQ_ERROR, TRC_DOORBELL, TRC_PUBLISH
 from tb.env.harness.records import Trace
 from tb.env.scoreboard.context import Check, Context, Left, args_of, look_patience
 from tb.env.scoreboard.cq.commands import CqCommands
@@ -26,7 +26,8 @@ from tb.env.scoreboard.host.doorbells import DoorbellChecks
 from tb.env.scoreboard.host.memory import MemoryChecks
 
 #: What other settings can change in a state: everything a callback touches, due and released.
-_CALL_BITS = 0x7F0 | 0xFFFF_FFFF << 48 | 0xFFFF << 80
+_OTHERS = ("life", "status", "prod", "cons")
+_CALL_BITS = sum(field.mask for field in STATE.fields.values() if field.name not in _OTHERS)
 
 #: Steps of lane 0 that only a command makes.
 _COMMANDED = frozenset({TraceOp.START, TraceOp.RESIZE, TraceOp.STOP})

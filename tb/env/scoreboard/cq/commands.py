@@ -15,7 +15,7 @@ from models.codes import CQ_COMMANDS, CommandResult, CqStatus, Life, ModelError,
 from models.host.control import check_command
 from models.layouts import CQE_BYTES
 from models.trace import QUERIED, queried
-from tb.env.defs import TRC_CREATE
+from tb.env.defs import STATE, TRC_CREATE
 from tb.env.harness.records import Command, Trace
 from tb.env.scoreboard.context import Check, Context, Left, args_of, call_of, steps_left
 from tb.env.scoreboard.cq.credits import Credits
@@ -234,7 +234,7 @@ class CqCommands(Check):
         oldest = ctx.params.index(q.cons)
         for step in ctx.history[cq]:
             if step.lane and step.cycle >= start:
-                oldest = step.old >> 32 & 0xFFFF
+                oldest = STATE["cons"].get(step.old)
                 break
         consumed = ctx.params.index(q.cons - oldest)
         # Silent completions give credits back, so that there may have been more of them.
@@ -287,7 +287,7 @@ class CqCommands(Check):
                 states += (step.old, step.new)
         seen = [outs[0] & QUERIED, outs[1], outs[2]]
         if not any(
-            seen == [queried(s), s >> 16 & 0xFFFF, s >> 32 & 0xFFFF] for s in states
+            seen == [queried(s), STATE["prod"].get(s), STATE["cons"].get(s)] for s in states
         ) and not self._gap(cq, start):
             self._fail(record, f"OUT0 to OUT2 {outs[:3]}, expected {expected[:3]}", cq)
         pairs = self.credits.since(cq, start)

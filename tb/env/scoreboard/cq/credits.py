@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from models import codes
 from models.codes import CqStatus, Life
+from tb.env.defs import RSV
 from tb.env.harness.records import Command, CreditAnswer, CreditRequest
 from tb.env.scoreboard.context import Check, Context, Left, args_of
 
@@ -129,8 +130,9 @@ class PortCredits(Credits):
 
     def request(self, record: CreditRequest) -> None:
         """A request was taken."""
-        cq, wanted = record.data & 0xFFFF, record.data >> 16 & 3
-        legal = record.data < 1 << 18 and wanted in (1, 2) and cq < self.ctx.params.num_cq
+        cq, wanted = RSV.unpack(record.data).values()
+        legal = wanted in (1, 2) and cq < self.ctx.params.num_cq
+        legal = legal and not record.data & RSV.reserved
         request = _Request(record.cycle, cq, wanted, legal)
         self.waiting.append(request)
         if legal:

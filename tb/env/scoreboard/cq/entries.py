@@ -17,7 +17,7 @@ from models.codes import ModelError
 from models.cq.entries import Cqe, phase_of, with_phase
 from models.cq.queue import Placement
 from models.layouts import CQE_BYTES, LINE_BYTES
-from tb.env.defs import TRC_PLACE, Cause, Kind, Reg
+from tb.env.defs import PSTATE, TRC_PLACE, Cause, Kind, Reg
 from tb.env.harness.records import Completion, MemWrite, Trace
 from tb.env.scoreboard.context import Check, Context, Left, LogEntry
 from tb.env.scoreboard.cq.credits import Credits
@@ -214,7 +214,7 @@ class CompletionChecks(Check):
             self._assign(cq, open_)
         self.placed += placed
         self.overflows[cq] += 1
-        self.log.append((Cause.CQ_OVERFLOW, Kind.CQ, cq, record.new & 0xFFFF))
+        self.log.append((Cause.CQ_OVERFLOW, Kind.CQ, cq, PSTATE["alloc"].get(record.new)))
         self.changed(cq)
         self.credits.note(cq)
 

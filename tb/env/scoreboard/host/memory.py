@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from models import codes
 from models.arm.events import MAX_ATTEMPTS
 from models.codes import CommandResult, ModelError
-from models.layouts import EQE_BYTES, LINE_BYTES
-from tb.env.defs import Cause, Kind, Reg
+from models.layouts import LINE_BYTES
+from tb.env.defs import EQE, Cause, Kind, Reg
 from tb.env.harness.records import Interrupt, MemResponse, MemWrite, Trace
 from tb.env.scoreboard.context import Check, Context, Left, LogEntry, args_of
 from tb.env.scoreboard.cq.entries import CompletionChecks
@@ -112,19 +112,19 @@ class MemoryChecks(Check):
             event = ctx.engine.eqe_beat(eq, record.addr, data, record.strb)
         except ModelError as error:
             if not self._resized_meanwhile(eq):
-                ctx.fail(f"EQ {eq}: {error}", self._cq_of(data, record.strb))
+                ctx.fail(f"EQ {eq}: {error}", self._cq_of(record))
             try:
                 event = ctx.engine.eqe_beat(eq, record.addr, data, record.strb)
             except ModelError as again:
-                ctx.fail(f"EQ {eq}: {again}", self._cq_of(data, record.strb))
+                ctx.fail(f"EQ {eq}: {again}", self._cq_of(record))
         self.prods[eq].append((ctx.cycle, model.prod))
         if event.attempt == 1:
             in_ring = model.prod - model.ring.origin
             if min(model.unread, in_ring) > model.ring.entries:
                 ctx.fail(f"EQ {eq}: an entry that nobody can have read is overwritten", event.cq)
-        self._pin_event(record, eq, event.cq, data)
+        self._pin_event(record, eq, event.cq)
 
-    def _pin_event(self, record: MemWrite, eq: int, cq: int, data: bytes) -> None:
+    def _pin_event(self, record: MemWrite, eq: int, cq: int) -> None:
         """The rules that need nothing but pins."""
         ctx, pins = self.ctx, self.pins[cq]
         if not record.strb:
@@ -132,7 +132,8 @@ class MemoryChecks(Check):
             self._events[eq] += [event for event in self._failed[eq] if event[1] == cq]
             return
         lane = (record.strb & -record.strb).bit_length() - 1
-        event = (record.addr + lane | data[lane + EQE_BYTES - 1] >> 7, cq)
+        entry = record.data >> 8 * lane
+        event = (record.addr + lane | EQE["phase"].get(entry), cq)
         self._events[eq].append(event)
         if event in self._failed[eq]:
             return  # the same call once more
@@ -142,7 +143,7 @@ class MemoryChecks(Check):
             ctx.fail("CQ-11: callback while the one before it is in progress", cq)
         if pins.under_way:
             ctx.fail("CQ-11: callback while the event entry before it is not acknowledged", cq)
-        snap = int.from_bytes(data[lane + 4 : lane + 8], "little")
+        snap = EQE["snap"].get(entry)
         pins.snap += (snap - pins.snap) % (1 << ctx.params.idx_w)
         if pins.snap > pins.acked:
             ctx.fail(f"CQ-15: callback for {pins.snap} entries, {pins.acked} are acknowledged", cq)
@@ -150,9 +151,9 @@ class MemoryChecks(Check):
         pins.under_way = True
 
     @staticmethod
-    def _cq_of(data: bytes, strb: int) -> int:
-        lane = (strb & -strb).bit_length() - 1 if strb else 0
-        return int.from_bytes(data[lane : lane + 2], "little")
+    def _cq_of(record: MemWrite) -> int:
+        lane = (record.strb & -record.strb).bit_length() - 1 if record.strb else 0
+        return EQE["cq"].get(record.data >> 8 * lane)
 
     # -- EQ resize ---------------------------------------------------------------------------------
 

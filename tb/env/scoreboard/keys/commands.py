@@ -19,6 +19,7 @@ from models.keys.window_control import REMOVED_COMMANDS, decode_window
 from models.layouts import NO_QP, WINDOW_BIT
 from models.receive.receive import RecvReply
 from models.receive.receive_control import decode_receive, region_config_of
+from tb.env.defs import MR, MR_STATE
 from tb.env.harness.records import Command, Trace
 from tb.env.scoreboard.context import Check, Left, args_of, call_of, steps_left
 from tb.env.scoreboard.explain import Difference, name_of
@@ -176,7 +177,8 @@ class KeyCommands(Check):
             if kc.query(number | window) is None:
                 return {CommandResult.CMD_NO_OBJECT}
             found = {CommandResult.OK} if code in _QUERIES else set()
-            if code == codes.Command.DEREGISTER_MR and any(view[6] >> 18 for view in views):
+            bound = any(MR_STATE["windows"].get(view[6]) for view in views)
+            if code == codes.Command.DEREGISTER_MR and bound:
                 found = {CommandResult.CMD_BUSY}
         return found if code in _QUERIES else found - {CommandResult.OK}
 
@@ -193,10 +195,10 @@ class KeyCommands(Check):
     def _shows(outs: tuple[int, ...], view: tuple[int, ...], window: bool) -> bool:
         if outs == view:
             return True
-        if view[6] >> 16 & 1 or view[3] or view[4]:
+        qp, zone = MR_STATE["qp"].mask, MR["zone"]
+        if MR_STATE["valid"].get(view[6]) or view[3] or view[4]:
             # The QP of a region is told of one by FastRegister.
-            allocated = window or view[6] >> 17 & 1
-            mask = 0xFFFF_FFFF if allocated else 0xFFFF_0000
-            return (*outs[:6], outs[6] & mask, outs[7]) == (*view[:6], view[6] & mask, view[7])
-        zone, flags = outs[5] & 0xFFFF, outs[6] >> 16
-        return (outs[0], zone, flags) == (view[0], view[5] & 0xFFFF, view[6] >> 16)
+            hidden = 0 if window or MR_STATE["allocated"].get(view[6]) else qp
+            return (*outs[:6], outs[6] | hidden, outs[7]) == (*view[:6], view[6] | hidden, view[7])
+        got, want = ((words[0], zone.get(words[5]), words[6] | qp) for words in (outs, view))
+        return got == want

@@ -14,7 +14,7 @@ from models.keys.keys import KeyTable
 from models.keys.region import Region
 from models.keys.window_types import KeyState, KeyStep
 from models.layouts import WINDOW_BIT
-from tb.env.defs import Reg
+from tb.env.defs import KEY, KSTATE, TRC_BIND, TRC_CHECK, TRC_INVALIDATE, Reg
 from tb.env.harness.records import Trace
 from tb.env.scoreboard.context import HISTORY, SHOWN, Check, Left
 from tb.env.scoreboard.explain import (
@@ -29,15 +29,16 @@ from tb.env.scoreboard.post.context import LAG, OPEN
 from tb.env.scoreboard.receive.context import ReceiveContext
 
 #: Bits of a key that tell its object.
-OBJECT = 0xFFF
+OBJECT = KEY["number"].mask | KEY["window"].mask
 
-_WINDOWS = 0x1FFF << 35
-_EXISTS = 1 << 33
+_WINDOWS, _EXISTS = KSTATE["windows"].mask, KSTATE["exists"].mask
 
 
-def _outcome(op: int, code: int) -> str:
+def _outcome(op: int, operand: int) -> str:
     """What a step on lane 8 or 9 comes to, by name."""
-    return name_of(Verdict if op == TraceOp.CHECK else Status, code)
+    if op == TraceOp.CHECK:
+        return name_of(Verdict, TRC_CHECK["code"].get(operand))
+    return name_of(Status, TRC_BIND["status"].get(operand))
 
 
 class KeyContext(Check):
@@ -135,7 +136,7 @@ class KeyContext(Check):
     def judge(self, record: Trace, step: KeyStep) -> None:
         """A step of the trace against the model's, which was made already."""
         number = step.key & OBJECT
-        if record.op == TraceOp.INVALIDATE and not record.operand & 0xFF:
+        if record.op == TraceOp.INVALIDATE and not TRC_INVALIDATE["status"].get(record.operand):
             if step.key in self._gone:
                 text = f"MW-05: key {step.key:#x} is invalidated a second time"
                 self.fail_step(text, record, number)
@@ -144,8 +145,7 @@ class KeyContext(Check):
             rule = {TraceOp.INVALIDATE: "MW-05: ", TraceOp.CHECK: "MW-10: "}.get(step.op, "")
             text = f"{rule}{TraceOp(record.op).name} with operand {record.operand:#x}, expected "
             text += f"{step.op.name} {step.operand:#x} (key {step.key:#x})"
-            got, want = (_outcome(op, operand & 0xFF) for op, operand in (
-                (record.op, record.operand), (step.op, step.operand)))  # fmt: skip
+            got, want = _outcome(record.op, record.operand), _outcome(step.op, step.operand)
             diff = Difference("outcome", got, want) if got != want else None
             self.fail_step(text, record, number, diff)
         unknown = step.before.key != step.key and not record.old and not record.new

@@ -15,6 +15,7 @@ from models.codes import CommandResult, QpState
 from models.host.control import Args
 from models.post.qp_control import config_of, decode_command
 from models.receive.receive_control import check_create_qp, decode_receive
+from tb.env.defs import QP_LEFT, QP_POSTED, QP_STATE, QSTATE
 from tb.env.harness.records import Command, Trace
 from tb.env.scoreboard.context import Check, Left, args_of, call_of, steps_left
 from tb.env.scoreboard.explain import Difference, name_of
@@ -93,7 +94,7 @@ class QpCommands(Check):
             refused: set[IntEnum] = {result}
             return refused - {CommandResult.OK}
         start = self.ctx.window_start(record)
-        states = {QpState(s & 0xF) for s in qpc.states_since(qp, start)}
+        states = {QpState(QSTATE["state"].get(s)) for s in qpc.states_since(qp, start)}
         busy = self._busy(qp, start - LAG)
         results = {self._result(code, args, state, busy) for state in states}
         found: set[IntEnum] = {result for result in results if result is not None}
@@ -150,28 +151,28 @@ class QpCommands(Check):
         start = self.ctx.window_start(record)
         expected = (*model.query()[:6], *self.rc.rqs[qp].config.words)
         outs = record.outs
-        if (outs[0] >> 8, *outs[3:8]) != (expected[0] >> 8, *expected[3:8]):
+        peer = QP_STATE["peer"]
+        if (peer.get(outs[0]), *outs[3:8]) != (peer.get(expected[0]), *expected[3:8]):
             self._refuse(record, f"OUT0, OUT3 to OUT7 {outs}, expected {expected}")
-        states = {
-            (s & 0xF, s >> 16 & 0xFFFF, s >> 32 & 0xFFFF) for s in qpc.states_since(qp, start)
-        }
-        seen = (outs[0] & 0xFF, outs[1] & 0xFFFF, outs[1] >> 16)
+        states = {(*QSTATE.unpack(s).values(),)[:3] for s in qpc.states_since(qp, start)}
+        seen = (outs[0] & ~peer.mask, *QP_POSTED.unpack(outs[1]).values())
         history = qpc.history[qp]
         lost = len(history) == history.maxlen and history[0].cycle >= start
         if seen not in states and not lost:
             text = f"state, tail, released {seen}, expected one of {sorted(states)}"
             self._refuse(record, text)
+        left = QP_LEFT.unpack(outs[2])
         retired = range(qpc.retired_before(qp, start - LAG), model.retired + 1)
-        if outs[2] >> 16 not in map(index, retired):
-            self._refuse(record, f"retired {outs[2] >> 16}, expected {[*map(index, retired)]}")
+        if left["retired"] not in map(index, retired):
+            self._refuse(record, f"retired {left['retired']}, expected {[*map(index, retired)]}")
         # One more is offered, and what is skipped may count.
         end = model.tail if model.state is not QpState.CONNECTED else model.released
         last = max(min(model.indicated + 2, end), model.indicated)
         if model.state is not QpState.CONNECTED:
             last = model.tail
         indicated = range(qpc.indicated_before(qp, start), last + 1)
-        if outs[2] & 0xFFFF not in map(index, indicated):
-            text = f"indicated {outs[2] & 0xFFFF}, expected {[*map(index, indicated)]}"
+        if left["indicated"] not in map(index, indicated):
+            text = f"indicated {left['indicated']}, expected {[*map(index, indicated)]}"
             self._refuse(record, text)
 
     def _refuse(self, record: Command, text: str, diff: Difference | None = None) -> None:

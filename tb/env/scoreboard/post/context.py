@@ -11,6 +11,7 @@ from models.codes import Life, ModelError, QpState
 from models.keys.keys import KeyTable
 from models.post.posting import PostingModel
 from models.post.qp import QpModel
+from tb.env.defs import QSTATE
 from tb.env.harness.records import Command, Trace
 from tb.env.scoreboard.context import HISTORY, SHOWN, Context
 from tb.env.scoreboard.explain import Difference, describe, describe_step, differences
@@ -20,7 +21,7 @@ LAG = 64
 
 OPEN = (QpState.CONNECTED, QpState.DISCONNECT_PENDING)
 
-_RETIRED = 0xFFFF << 48
+_RETIRED = QSTATE["retired"]
 
 
 class QpContext:
@@ -90,14 +91,14 @@ class QpContext:
         qp, model = record.cq, self.qps[record.cq]
         index = self.ctx.params.index
         known = model.seen
-        if (record.old ^ model.trace_state(3)) & ~_RETIRED:
-            self.differ("before", record, _RETIRED)
-        retired = record.new >> 48 & 0xFFFF
+        if (record.old ^ model.trace_state(3)) & ~_RETIRED.mask:
+            self.differ("before", record, _RETIRED.mask)
+        retired = _RETIRED.get(record.new)
         try:
             model.see(retired)
         except ModelError as error:
             self.fail(qp, str(error), record)
-        before = record.old >> 48 & 0xFFFF
+        before = _RETIRED.get(record.old)
         if before != retired and before not in map(index, range(known, model.seen)):
             self.fail(qp, "the step knew of other retirements before it", record)
         unseen = self._unseen[qp]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from models.codes import ModelError, QpState
 from models.post.qp import Indication
 from models.verbs import VERBS
-from tb.env.defs import POST, WORK_USER
+from tb.env.defs import POST, TRC_BIND, WORK_USER
 from tb.env.harness.records import Trace, WorkBeat
 from tb.env.scoreboard.context import Check, Left
 from tb.env.scoreboard.explain import Difference
@@ -139,7 +139,7 @@ class DispatchChecks(Check):
             if VERBS[found.post.opcode].changes_keys:
                 break
         self._in_step = False
-        self.executing += FAILURE if record.operand & 0xFF else EXECUTION
+        self.executing += FAILURE if TRC_BIND["status"].get(record.operand) else EXECUTION
         self.changed(qp)
         return found
 

@@ -18,7 +18,7 @@ from models.post.post import Post
 from models.post.post_check import write_faults
 from models.post.qp import PostResult
 from models.post.qp_control import config_of
-from tb.env.defs import TRC_POST
+from tb.env.defs import POST, QSTATE, TRC_POST
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
 from tb.env.scoreboard.context import args_of
 from tb.env.scoreboard.cq.reserve import POST_LANE, PostCredits
@@ -77,7 +77,7 @@ class PostChecks(PageCheck):
         params = self.ctx.params
         faults = write_faults(record.addr, record.length, record.size, record.strb, params)
         cause = next(faults, Cause.OK)
-        if cause is Cause.OK and record.data >> 32 & 0xFFFF >= params.num_qp:
+        if cause is Cause.OK and POST["qp"].get(record.data) >= params.num_qp:
             cause = Cause.BAD_QP
         pending = _PendingPost(self, record, serial, self.credits.serial)
         if cause is not Cause.OK:
@@ -155,7 +155,7 @@ class PostChecks(PageCheck):
         try:
             result = model.post(
                 pending.post,
-                retired_seen=record.new >> 48 & 0xFFFF,
+                retired_seen=QSTATE["retired"].get(record.new),
                 credit=cause is not Cause.NO_CREDIT,
                 cq_error=cause is Cause.CQ_ERROR,
                 now=record.cycle,
@@ -190,7 +190,7 @@ class PostChecks(PageCheck):
         if cause is not Cause.OK or not post.has(PostFlag.DEFER):
             return
         held = model.held + 1
-        released = record.new >> 32 & 0xFFFF == self.ctx.params.index(model.tail + 1)
+        released = QSTATE["released"].get(record.new) == self.ctx.params.index(model.tail + 1)
         if released is (0 < model.config.watermark <= held):
             return
         command = self.qpc.command_for(record.cq, codes.Command.MODIFY_QP)

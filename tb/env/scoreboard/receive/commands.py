@@ -20,7 +20,8 @@ from models.receive.receive_control import (
     receive_config_of,
     srq_config_of,
 )
-from tb.env.defs import TRC_RECV_SIZE, TRC_WATERMARK
+from tb.env import defs
+from tb.env.defs import BSTATE, TRC_RECV_SIZE, TRC_WATERMARK, TSTATE
 from tb.env.harness.records import Command, Trace
 from tb.env.scoreboard.context import Check, Left, args_of, call_of, steps_left
 from tb.env.scoreboard.explain import Difference, name_of
@@ -29,8 +30,8 @@ from tb.env.scoreboard.receive.context import ReceiveContext, SrqView
 from tb.env.scoreboard.receive.posts import ReceivePostChecks
 from tb.env.scoreboard.receive.takes import TakeChecks
 
-_TAIL = 0xFFFF << 32
-_OF_QP = 0xFFFF | 0xFFFF << 48
+_TAIL = TSTATE["tail"]
+_OF_QP = TSTATE["taken"].mask | TSTATE["reported"].mask
 
 
 class SrqCommands(Check):
@@ -98,7 +99,7 @@ class SrqCommands(Check):
         rc, number = self.rc, record.cq
         srq = rc.srqs[number]
         self._must_pass(codes.Command.CREATE_SRQ, args, record)
-        start = record.new & 0xFFFF
+        start = BSTATE["tail"].get(record.new)
         try:
             srq.create(srq_config_of(args), start)
         except ModelError as error:
@@ -136,11 +137,10 @@ class SrqCommands(Check):
         if operand & TRC_WATERMARK.reserved or threshold != command.args[1] or not srq.exists:
             rc.fail_step(f"WATERMARK with operand {operand:#x}", record, True)
         before = srq.tail_seen
-        rc.compare("before", record, True, _TAIL | _OF_QP)
-        known = rc.known(
-            record, True, "tail", record.new >> 32 & 0xFFFF, before, srq.tail, rc.srq_tails[number]
-        )
-        if not rc.between(record.old >> 32 & 0xFFFF, before, known):
+        rc.compare("before", record, True, _TAIL.mask | _OF_QP)
+        new, tails = _TAIL.get(record.new), rc.srq_tails[number]
+        known = rc.known(record, True, "tail", new, before, srq.tail, tails)
+        if not rc.between(_TAIL.get(record.old), before, known):
             rc.fail_step("the step knew of other posts before it", record, True)
         if threshold and srq.waiting:
             rc.fail_step("armed while an event waits", record, True)
@@ -194,8 +194,9 @@ class SrqCommands(Check):
         rc, number = self.rc, args.number
         srq = rc.srqs[number]
         if self.seen:
-            if code is codes.Command.CREATE_SRQ and record.outs[0] != self.seen[0].new & 0xFFFF:
-                self._wrong(record, f"start index {record.outs[0]}, {self.seen[0].new & 0xFFFF}")
+            tail = BSTATE["tail"].get(self.seen[0].new)
+            if code is codes.Command.CREATE_SRQ and record.outs[0] != tail:
+                self._wrong(record, f"start index {record.outs[0]}, {tail}")
             return
         allowed = self._srq_results(record, code, args)
         stepping = code in (codes.Command.CREATE_SRQ, codes.Command.RESIZE_SRQ)
@@ -237,19 +238,19 @@ class SrqCommands(Check):
         rc, outs = self.rc, record.outs
         c = rc.srqs[number].config
         views = rc.views(number, self.ctx.window_start(record) - LAG)
-        shown = (
-            *(outs[0] & 0xFFFF, outs[0] >> 16, outs[1] & 0xFFFF, outs[1] >> 16, outs[2] & 0xFFFF),
-            *(outs[2] >> 16, outs[3] & 1, outs[3] >> 1 & 1),
-        )
+        layouts = (defs.SRQ_BUFFERS, defs.SRQ_ENDS, defs.SRQ_DONE, defs.SRQ_STATE)
+        words = zip(layouts, outs[:4], strict=True)
+        *shown, used = (value for layout, word in words for value in layout.unpack(word).values())
         for i, (name, value) in enumerate(zip(views[0]._fields, shown, strict=True)):
             right = {int(view[i]) for view in views}
             if not i:
                 right |= self._available(views, shown[2])
             if value not in right:
                 self._wrong(record, f"{name} {value}, expected one of {sorted(right)}")
-        fixed = (outs[3] >> 2, *outs[4:])
-        users = rc.model.users(number) << 14
-        want = (users, c.size | c.zone << 16, c.page | c.vector << 16, 0, 0)
+        fixed = (outs[3] & defs.SRQ_STATE.reserved, used, *outs[4:])
+        size = defs.SRQ_SIZE.pack(size=c.size, zone=c.zone)
+        owner = defs.SRQ_OWNER.pack(page=c.page, vector=c.vector)
+        want = (0, rc.model.users(number), size, owner, 0, 0)
         if fixed != want:
             self._wrong(record, f"OUT3[31:2], OUT4 to OUT7 {fixed}, expected {want}")
 

@@ -17,7 +17,8 @@ from models.codes import Cause, QpState
 from models.layouts import LINE_BYTES, PAGE_BYTES, RECV_PORTAL, SRQ_DB
 from models.receive.receive_post import RecvPost, receive_write_faults
 from models.receive.receive_types import RecvPostResult
-from tb.env.defs import TRC_RECV_POST
+from tb.env.defs import BSTATE, TRC_RECV_POST
+from tb.env.defs import SRQ_DB as REAP
 from tb.env.harness.records import DoorbellRequest, DoorbellResponse, Trace
 from tb.env.scoreboard.context import NeedCommandError
 from tb.env.scoreboard.cq.reserve import RECEIVE_LANE, PostCredits
@@ -26,6 +27,7 @@ from tb.env.scoreboard.host.pages import PageCheck, PageWrites, Pending
 from tb.env.scoreboard.post.context import LAG
 from tb.env.scoreboard.receive.context import ReceiveContext, RegionChange
 
+_FREED = BSTATE["freed"]
 _GONE = (QpState.FREE, QpState.DESTROYING)
 
 
@@ -110,14 +112,15 @@ class ReceivePostChecks(PageCheck):
         params, record = self.ctx.params, pending.request
         lane = record.addr % LINE_BYTES
         word = record.data >> 8 * lane & (1 << 64) - 1
-        pending.shared, pending.queue, pending.index = True, word >> 32 & 0xFFFF, word & 0xFFFF
+        pending.index, pending.queue = REAP.unpack(word).values()
+        pending.shared = True
         if record.length:
             pending.result = Cause.BURST
         elif record.size < 3 or record.strb != 0xFF << lane:
             pending.result = Cause.BAD_SIZE
         elif pending.page >= params.num_pages:
             pending.result = Cause.BAD_PAGE
-        elif word >> 48 or word >> 16 & 0xFFFF or pending.index >> params.idx_w:
+        elif word & REAP.reserved or pending.index >> params.idx_w:
             pending.result = Cause.RESERVED_BITS
         elif pending.queue >= params.num_srq:
             pending.result = Cause.BAD_SRQ
@@ -235,7 +238,7 @@ class ReceivePostChecks(PageCheck):
             return self.rc.srqs[number].post(pending.post)
         return self.rc.rqs[number].post(
             pending.post,
-            completed_seen=record.new >> 16 & 0xFFFF,
+            completed_seen=_FREED.get(record.new),
             credit=cause != Cause.NO_CREDIT,
             cq_error=cause == Cause.CQ_ERROR,
         )
@@ -289,12 +292,12 @@ class ReceivePostChecks(PageCheck):
             rc.compare("before", record, True)
             return
         rq = rc.rqs[number]
-        before, freed = rq.completed_seen, record.new >> 16 & 0xFFFF
+        before, freed = rq.completed_seen, _FREED.get(record.new)
         rq.completed_seen = rc.known(
             record, False, "reported", freed, before, rq.completed, rc.done[number][1]
         )
-        rc.compare("before", record, hidden=0xFFFF << 16)
-        if not rc.between(record.old >> 16 & 0xFFFF, before, rq.completed_seen):
+        rc.compare("before", record, hidden=_FREED.mask)
+        if not rc.between(_FREED.get(record.old), before, rq.completed_seen):
             rc.fail_step("the step knew of other completions before it", record)
 
     def _after(self, record: Trace, shared: bool) -> None:

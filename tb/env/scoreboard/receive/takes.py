@@ -16,7 +16,7 @@ from dataclasses import replace
 from models.codes import Cause, LogCause, ModelError, QpState, ScatterCode
 from models.receive.receive_post import fill
 from models.receive.receive_types import RecvRequest, Taken, TakeResult
-from tb.env.defs import TRC_TAKE, Reg
+from tb.env.defs import SCATTER_USER, TRC_TAKE, TSTATE, Reg
 from tb.env.harness.records import Interrupt, ScatterAnswer, Trace
 from tb.env.harness.records import RecvRequest as RequestBeat
 from tb.env.scoreboard.context import Check, Left, LogEntry, NeedCommandError
@@ -32,7 +32,8 @@ from tb.env.scoreboard.receive.context import Endings, ReceiveContext
 #: An answer is valid at most so many cycles after its request.
 BOUND = 8
 
-_TAIL, _REPORTED = 0xFFFF << 32, 0xFFFF << 48
+_TAIL, _REPORTED = TSTATE["tail"], TSTATE["reported"]
+_code = SCATTER_USER["code"].get
 
 
 class _Waiting:
@@ -208,15 +209,15 @@ class TakeChecks(Check):
         queue = rq if rq.srq is None else rq.srq
         news = rc.tails[qp] if rq.srq is None else rc.srq_tails[rq.srq.number]
         tail, reported = queue.tail_seen, rq.reported_seen
-        rc.compare("before", record, hidden=_TAIL | _REPORTED)
-        new_tail, new_reported = record.new >> 32 & 0xFFFF, record.new >> 48 & 0xFFFF
+        rc.compare("before", record, hidden=_TAIL.mask | _REPORTED.mask)
+        new_tail, new_reported = _TAIL.get(record.new), _REPORTED.get(record.new)
         queue.tail_seen = rc.known(record, False, "tail", new_tail, tail, queue.tail, news)
         rq.reported_seen = rc.known(
             record, False, "reported", new_reported, reported, rq.reported, rc.done[qp][0]
         )
-        if not rc.between(record.old >> 32 & 0xFFFF, tail, queue.tail_seen):
+        if not rc.between(_TAIL.get(record.old), tail, queue.tail_seen):
             rc.fail_step("the step knew of other posts before it", record)
-        if not rc.between(record.old >> 48 & 0xFFFF, reported, rq.reported_seen):
+        if not rc.between(_REPORTED.get(record.old), reported, rq.reported_seen):
             rc.fail_step("the step knew of other reports before it", record)
 
     def _flush(self, record: Trace) -> TakeResult:
@@ -311,14 +312,14 @@ class TakeChecks(Check):
         known = qp if qp < rc.params.num_qp else None
         if record.qp != qp:
             rc.fail(f"{waiting}: for QP {record.qp}", known)
-        if record.user & 0xF == ScatterCode.REFUSED:
+        if _code(record.user) == ScatterCode.REFUSED:
             self._refused(record, waiting)
         else:
             self._taken(record, waiting)
         self._release(waiting)
         self._timely(record, waiting)
         self.answers += 1
-        if record.user & 0xF == ScatterCode.BAD_TOKEN:
+        if _code(record.user) == ScatterCode.BAD_TOKEN:
             self.log.append((LogCause.TOKEN_REFUSED, QP_KIND, record.qp, 0))
 
     def _timely(self, record: ScatterAnswer, waiting: _Waiting) -> None:
@@ -353,12 +354,12 @@ class TakeChecks(Check):
     def _taken(self, record: ScatterAnswer, waiting: _Waiting) -> None:
         rc, request = self.rc, waiting.request
         if request.malformed or request.qp >= rc.params.num_qp:
-            rc.fail(f"{waiting}: code {record.user & 0xF}, right would be: REFUSED")
+            rc.fail(f"{waiting}: code {_code(record.user)}, right would be: REFUSED")
         qp, rq = request.qp, rc.rqs[request.qp]
         takes = self.takes[qp]
         if not takes or takes[0].cycle <= waiting.cycle:
             right = ": REFUSED" if waiting.refusable else " a step"
-            text = f"code {record.user & 0xF} without a step, right would be{right}"
+            text = f"code {_code(record.user)} without a step, right would be{right}"
             rc.fail(f"{waiting}: {text}", qp)
         take = takes.popleft()
         taken = take.taken
@@ -366,7 +367,7 @@ class TakeChecks(Check):
             rc.model.not_ready += 1
             expected = TakeResult(ScatterCode.NOT_READY)
         else:
-            expected = self._settle(take, taken, request, record.user & 0xF)
+            expected = self._settle(take, taken, request, _code(record.user))
             too_long = expected.code is ScatterCode.LENGTH_ERROR
             if not self.endings.answered(qp, take.connection, take.serial, too_long):
                 rc.fail(f"{waiting}: in error without a failing report, nor a message too long", qp)
@@ -378,7 +379,7 @@ class TakeChecks(Check):
         for name, one, two in zip(("user", "data"), got, want, strict=True):
             if one != two:
                 text = f"{waiting}: {name} {one:#x}, expected {two:#x} ({expected.code.name})"
-                code = record.user & 0xF
+                code = _code(record.user)
                 diff = Difference("code", name_of(ScatterCode, code), expected.code.name)
                 if code == expected.code:
                     diff = Difference(name, f"{one:#x}", f"{two:#x}")
