@@ -59,7 +59,7 @@ module cde_ctrl #(
     output wire [5:0]   counter_select,
     input  wire [31:0]  counter_value,
     input  wire         log_valid,
-    input  wire [47:0]  log_entry,
+    input  wire [47:0]  log_entry,        // LOG0 and, above it, the detail of LOG1
     output reg          log_pop,
 
     output reg          inject,           // error injection: fields of MEM_INJECT
@@ -67,10 +67,11 @@ module cde_ctrl #(
     output reg  [1:0]   refused           // accesses answered SLVERR in the cycle before
 );
 
-    localparam [31:0] CAP0 = (NUM_PAGES << 16) | NUM_CQ;
-    localparam [31:0] CAP1 = (NUM_EQ << 16) | ((IDX_W - 2) << 8) | IDX_W;
-    localparam [31:0] CAP2 = (MOD_TICK << 16) | MAX_WRITES;
-    localparam [31:0] CAP7 = (ECC != 0 ? 32'd256 : 32'd0) | MEMORIES;
+    localparam [31:0] CAP0 = (NUM_PAGES << `CDE_CAP0_NUM_PAGES_LSB) | (NUM_CQ << `CDE_CAP0_NUM_CQ_LSB);
+    localparam [31:0] CAP1 = (NUM_EQ << `CDE_CAP1_NUM_EQ_LSB) | ((IDX_W - 2) << `CDE_CAP1_MAX_LOG2_LSB) |
+                             (IDX_W << `CDE_CAP1_IDX_W_LSB);
+    localparam [31:0] CAP2 = (MOD_TICK << `CDE_CAP2_MOD_TICK_LSB) | (MAX_WRITES << `CDE_CAP2_MAX_WRITES_LSB);
+    localparam [31:0] CAP7 = (ECC != 0 ? 32'd1 << `CDE_CAP7_ECC_LSB : 32'd0) | (MEMORIES << `CDE_CAP7_MEMORIES_LSB);
 
     // ---------------------------------------------------------------- register slices
     wire        aw_room;
@@ -212,9 +213,19 @@ module cde_ctrl #(
         if (from_arg) r_data = arg_regs[{ar_addr[4:2], 5'd0} +: 32];
         if (from_out) r_data = mbox_outs[{out_number, 5'd0} +: 32];
         if (from_counter) r_data = counter_value;
-        if (from_status) r_data = {16'd0, mbox_result, 6'd0, cmd_done, busy};
-        if (from_log0) r_data = log_valid ? log_entry[31:0] : 32'd0;
-        if (from_log1) r_data = log_valid ? {1'b1, 15'd0, log_entry[47:32]} : 32'd0;
+        if (from_status) begin
+            r_data = 32'd0;
+            r_data[`CDE_CMD_STATUS_RESULT_LSB +: 8] = mbox_result;
+            r_data[`CDE_CMD_STATUS_DONE_LSB] = cmd_done;
+            r_data[`CDE_CMD_STATUS_BUSY_LSB] = busy;
+        end
+        if (from_log0) r_data = log_entry[31:0];
+        if (from_log1) begin
+            r_data = 32'd0;
+            r_data[`CDE_LOG1_VALID_LSB] = 1'b1;
+            r_data[`CDE_LOG1_DETAIL_LSB +: 16] = log_entry[32 + `CDE_LOG1_DETAIL_LSB +: 16];
+        end
+        if ((from_log0 || from_log1) && !log_valid) r_data = 32'd0;
     end
 
     // Low from power-up, before any clock edge.

@@ -6,6 +6,7 @@
 // Ports:   eleven sources of reports, the oldest entry and its removal, number of reports lost in this cycle.
 // Latency: report in cycle t, visible in t+3 when the log is empty.
 `default_nettype none
+`include "cde_defs.vh"
 
 module cde_errlog #(
     parameter DEPTH_LOG2 = 4
@@ -20,7 +21,7 @@ module cde_errlog #(
     input  wire [175:0] err_index,    // 16 bits a source
 
     output wire        entry_valid,
-    output wire [47:0] entry,         // {index 16, object 16, kind 8, cause 8}
+    output wire [47:0] entry,         // LOG0 and, above it, the detail of LOG1
     input  wire        pop,
 
     output reg  [3:0]  lost
@@ -56,8 +57,10 @@ module cde_errlog #(
         held <= (held & ~leaves) | accept;
         for (k = 0; k < 11; k = k + 1) begin
             if (accept[k]) begin
-                hold[48*k +: 48] <= {err_index[16*k +: 16], err_object[16*k +: 16], err_kind[8*k +: 8],
-                                     err_cause[8*k +: 8]};
+                hold[48*k + `CDE_LOG0_CAUSE_LSB +: 8] <= err_cause[8*k +: 8];
+                hold[48*k + `CDE_LOG0_KIND_LSB +: 8] <= err_kind[8*k +: 8];
+                hold[48*k + `CDE_LOG0_OBJECT_LSB +: 16] <= err_object[16*k +: 16];
+                hold[48*k + 32 + `CDE_LOG1_DETAIL_LSB +: 16] <= err_index[16*k +: 16];
             end
         end
         lost <= {3'd0, miss[0]} + {3'd0, miss[1]} + {3'd0, miss[2]} + {3'd0, miss[3]} +

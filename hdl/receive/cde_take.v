@@ -140,8 +140,7 @@ module cde_take #(
     wire              flushes = free && flush_valid && self_room && (!offered || flush_next);
     wire              takes_request = s_axis_rreq_tvalid && s_axis_rreq_tready;
 
-    assign op_ready = !init;
-    assign flush_take = flushes;
+    assign {op_ready, flush_take} = {!init, flushes};
     assign s_axis_rreq_tready = free && room && !flushes && !hold;
 
     wire [15:0]     a_name = s_axis_rreq_tdata[`CDE_RREQ_QP_LSB +: 16];
@@ -258,16 +257,14 @@ module cde_take #(
 
     assign gr_take = may && ready && c_shared;
     assign peer_valid = take && c_msg[MSG_INVALIDATE] && c_guard;
-    assign peer_qp = c_qp;
     assign peer_key = c_msg[MSG_TOKEN +: 32];
     assign taken_we = take || drop;
-    assign {taken_qp, taken_total} = {c_qp, taken + ONE};
+    assign {peer_qp, flush_again_qp, taken_qp, taken_total} = {c_qp, c_qp, c_qp, taken + ONE};
     assign line_next[`CDE_SRQ_LINE_HEAD +: IDX_W] = take && c_shared ? head + ONE : head;
     assign line_next[`CDE_SRQ_LINE_MARK +: 16] = mark_next;
     assign line_next[`CDE_SRQ_LINE_ARMED] = (armed || marks) && !event_now && !clears;
     assign {ev_valid, ev_srq} = {event_now, c_srq};
     assign flush_again = drop && available != ONE;
-    assign flush_again_qp = c_qp;
     assign err_valid = c_req && (c_bad || !qp_known[c_qp]);
     assign err_qp = c_name;
     assign count = {c_req && !may, may && !take, take};
@@ -283,22 +280,19 @@ module cde_take #(
     reg [33:0]       e_sum3;
 
     cde_ram_direct #(.W(`CDE_BUFFER_W), .AW(QP_W + RQ_LOG2), .ECC(ECC)) own_ram (
-        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(buf_we && !buf_queue[QP_W]),
-        .waddr({buf_queue[QP_W-1:0], buf_index[RQ_LOG2-1:0]}),
-        .wdata(buf_data), .raddr({c_qp, taken[RQ_LOG2-1:0]}), .rdata(d_own)
+        .clk(clk), .mem_i(mem5), .mem_o(mem6), .we(buf_we && !buf_queue[QP_W]), .wdata(buf_data),
+        .waddr({buf_queue[QP_W-1:0], buf_index[RQ_LOG2-1:0]}), .raddr({c_qp, taken[RQ_LOG2-1:0]}), .rdata(d_own)
     );
 
     cde_ram_direct #(.W(`CDE_BUFFER_W), .AW(SRQ_W + SRQ_LOG2), .ECC(ECC)) shared_ram (
-        .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(buf_we && buf_queue[QP_W]),
-        .waddr({buf_queue[SRQ_W-1:0], buf_index[SRQ_LOG2-1:0]}),
-        .wdata(buf_data), .raddr({c_srq, head[SRQ_LOG2-1:0]}), .rdata(d_common)
+        .clk(clk), .mem_i(mem6), .mem_o(mem_o), .we(buf_we && buf_queue[QP_W]), .wdata(buf_data),
+        .waddr({buf_queue[SRQ_W-1:0], buf_index[SRQ_LOG2-1:0]}), .raddr({c_srq, head[SRQ_LOG2-1:0]}), .rdata(d_common)
     );
 
     wire unused_buf_index = &{1'b0, buf_index};
     always @(posedge clk) begin
         {d_take, e_take} <= {take, d_take};
-        d_flush <= drop && !rst;
-        e_flush <= d_flush && !rst;
+        {d_flush, e_flush} <= rst ? 2'd0 : {drop, d_flush};
         {d_refused, e_refused} <= {!may, d_refused};
         {d_tag, e_tag} <= {taken, d_tag};
         e_buf <= d_buf;
@@ -310,13 +304,11 @@ module cde_take #(
 
     // ---------------------------------------------------------------- stage E: the scatter list
     wire [31:0] size0 = e_buf[SLOT0 + BYTES +: 32], size1 = e_buf[SLOT1 + BYTES +: 32],
-                        size2 = e_buf[SLOT2 + BYTES +: 32];
-    wire [31:0] length = e_msg[MSG_LENGTH +: 32];
+                size2 = e_buf[SLOT2 + BYTES +: 32], length = e_msg[MSG_LENGTH +: 32];
     wire        past0 = length > size0;
     wire        past1 = {1'b0, length} > e_sum2;
     wire        past2 = {2'b00, length} > e_sum3;
-    wire [31:0] rest1 = length - size0;
-    wire [31:0] rest2 = length - e_sum2[31:0];
+    wire [31:0] rest1 = length - size0, rest2 = length - e_sum2[31:0];
     wire [31:0] fill0 = past0 ? size0 : length;
     wire [31:0] fill1 = !past0 ? 32'd0 : past1 ? size1 : rest1;
     wire [31:0] fill2 = !past1 ? 32'd0 : past2 ? size2 : rest2;
@@ -328,12 +320,15 @@ module cde_take #(
                        past2 ? `CDE_SCATTER_LENGTH_ERROR : bad_token ? `CDE_SCATTER_BAD_TOKEN : `CDE_SCATTER_SCATTER;
     wire [383:0] list = {e_buf[SLOT2 + KEY +: 32], fill2, e_buf[SLOT2 +: 64], e_buf[SLOT1 + KEY +: 32], fill1,
                          e_buf[SLOT1 +: 64], e_buf[SLOT0 + KEY +: 32], fill0, e_buf[SLOT0 +: 64]};
-    wire [15:0] tag_16 = e_take ? {{(16-IDX_W){1'b0}}, e_tag} : 16'd0;
+    wire [31:0] user;
+    assign user[`CDE_SCATTER_USER_CODE_LSB +: 8] = {4'd0, code};
+    assign user[`CDE_SCATTER_USER_SRQ_LSB +: 8] = {7'd0, e_take && e_shared};
+    assign user[`CDE_SCATTER_USER_TAG_LSB +: 16] = e_take ? {{(16-IDX_W){1'b0}}, e_tag} : 16'd0;
     wire        unused_out_ready;
 
     cde_fifo #(.W(432), .DEPTH_LOG2(OUT_LOG2), .BYPASS(1'b1)) out_fifo (
         .clk(clk), .rst(rst), .push_valid(e_req), .push_ready(unused_out_ready),
-        .push_data({tag_16, 7'd0, e_take && e_shared, 4'd0, code, e_name, fits ? list : 384'd0}),
+        .push_data({user, e_name, fits ? list : 384'd0}),
         .pop_valid(m_axis_scatter_tvalid), .pop_ready(m_axis_scatter_tready),
         .pop_data({m_axis_scatter_tuser, m_axis_scatter_tdest, m_axis_scatter_tdata}), .level(out_level)
     );
@@ -352,23 +347,21 @@ module cde_take #(
     assign rec_data[`CDE_TAKEN_BAD_TOKEN] = bad_token;
     assign rec_data[`CDE_TAKEN_WINDOW +: 64] = e_context;
     assign rec_total = e_tag + ONE;
-    assign {self_valid, self_qp, self_tag} = {e_flush, e_qp, e_tag};
+    assign {self_valid, self_qp, self_tag, fail_qp} = {e_flush, e_qp, e_tag, e_qp};
     assign fail_valid = e_req && (too_long || bad_token);
-    assign fail_qp = e_qp;
 
     // ---------------------------------------------------------------- state, outcome, trace
     function [95:0] shown;
         input [IDX_W-1:0]   n;
         input [`CDE_SRQ_LINE_W-1:0] l;
-        input               of_srq;
         begin
             shown = 96'd0;
-            shown[`CDE_TSTATE_TAKEN_LSB +: IDX_W] = n;
+            if (!c_op) shown[`CDE_TSTATE_TAKEN_LSB +: IDX_W] = n;
             shown[`CDE_TSTATE_TAIL_LSB +: IDX_W] = tail;
             shown[`CDE_TSTATE_REPORTED_LSB +: IDX_W] = done;
-            if (of_srq) shown[`CDE_TSTATE_HEAD_LSB +: IDX_W] = l[`CDE_SRQ_LINE_HEAD +: IDX_W];
-            if (of_srq) shown[`CDE_TSTATE_WATERMARK_LSB +: 16] = l[`CDE_SRQ_LINE_MARK +: 16];
-            if (of_srq) shown[`CDE_TSTATE_ARMED_LSB] = l[`CDE_SRQ_LINE_ARMED];
+            if (c_shared) shown[`CDE_TSTATE_HEAD_LSB +: IDX_W] = l[`CDE_SRQ_LINE_HEAD +: IDX_W];
+            if (c_shared) shown[`CDE_TSTATE_WATERMARK_LSB +: 16] = l[`CDE_SRQ_LINE_MARK +: 16];
+            if (c_shared) shown[`CDE_TSTATE_ARMED_LSB] = l[`CDE_SRQ_LINE_ARMED];
         end
     endfunction
 
@@ -387,11 +380,18 @@ module cde_take #(
         trace_data <= 256'd0;
         trace_data[`CDE_TRACE_OP_LSB +: 8] <= c_op ? `CDE_TRC_WATERMARK : `CDE_TRC_TAKE;
         trace_data[`CDE_TRACE_CQ_LSB +: 16] <= c_op ? srq_16 : {{(16-QP_W){1'b0}}, c_qp};
-        trace_data[`CDE_TRACE_OPERAND_LSB +: 32] <= c_op ? {15'd0, event_now, c_mark}
-                                  : {c_shared ? srq_16 : 16'd0, 9'd0, event_now, drop, c_shared, step_code};
-        trace_data[`CDE_TRACE_OLD_LSB +: 96] <= shown(c_op ? {IDX_W{1'b0}} : taken, line, c_shared);
-        trace_data[`CDE_TRACE_NEW_LSB +: 96] <=
-            shown(c_op ? {IDX_W{1'b0}} : taken_we ? taken_total : taken, line_next, c_shared);
+        if (c_op) begin
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_WATERMARK_WATERMARK_LSB +: 16] <= c_mark;
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_WATERMARK_EVENT_LSB] <= event_now;
+        end else begin
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_TAKE_CODE_LSB +: 4] <= step_code;
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_TAKE_SHARED_LSB] <= c_shared;
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_TAKE_FLUSH_LSB] <= drop;
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_TAKE_EVENT_LSB] <= event_now;
+            trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_TAKE_SRQ_LSB +: 16] <= c_shared ? srq_16 : 16'd0;
+        end
+        trace_data[`CDE_TRACE_OLD_LSB +: 96] <= shown(taken, line);
+        trace_data[`CDE_TRACE_NEW_LSB +: 96] <= shown(taken_we ? taken_total : taken, line_next);
         if (rst) flushing <= {NUM_QP{1'b0}};
     end
 
