@@ -105,9 +105,11 @@ module f_credit #(
 
     wire       got1 = up && a4[0] && gr_room && gr_take;
     wire       got2 = up && b4[0] && gr2_room && gr2_take;
-    wire       mine = trace_valid && up && trace_data[23:8] == cq;
-    wire       put = mine && (trace_data[7:0] == `CDE_TRC_PLACE || trace_data[7:0] == `CDE_TRC_OVERFLOW);
-    wire [1:0] put_placed = trace_data[33:32], put_returned = trace_data[35:34];
+    wire       mine = trace_valid && up && trace_data[`CDE_TRACE_CQ_LSB +: 16] == cq;
+    wire [7:0] op = trace_data[`CDE_TRACE_OP_LSB +: 8];
+    wire       put = mine && (op == `CDE_TRC_PLACE || op == `CDE_TRC_OVERFLOW);
+    wire [1:0] put_placed = trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_PLACE_PLACED_LSB +: 2];
+    wire [1:0] put_returned = trace_data[`CDE_TRACE_OPERAND_LSB + `CDE_TRC_PLACE_RETURNED_LSB +: 2];
     wire [IDX_W-1:0] placed_now = placed + (put ? {{(IDX_W-2){1'b0}}, put_placed} : 0);
 
     always @(posedge clk) begin
@@ -166,8 +168,10 @@ module f_credit #(
         held_is_not_negative: assert (held <= SIZE);
         ring_never_overflows: assert (present <= SIZE);
         room_for_every_promise: assert ({1'b0, present} + {1'b0, held} <= SIZE);
-        no_overflow_reported: assert (!(mine && trace_data[7:0] == `CDE_TRC_OVERFLOW));
-        counts_are_the_trace: assert (!put || (trace_data[64 +: IDX_W] == placed && trace_data[80 +: IDX_W] == used));
+        no_overflow_reported: assert (!(mine && op == `CDE_TRC_OVERFLOW));
+        counts_are_the_trace: assert (!put ||
+            (trace_data[`CDE_TRACE_OLD_LSB + `CDE_PSTATE_ALLOC_LSB +: IDX_W] == placed &&
+             trace_data[`CDE_TRACE_OLD_LSB + `CDE_PSTATE_USED_LSB +: IDX_W] == used));
     end
 
 `ifndef PROPERTIES_ONLY

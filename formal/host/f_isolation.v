@@ -101,18 +101,18 @@ module f_isolation
     // ---------------------------------------------------------------- what is seen of the watched CQ
     wire [1:0] called_1 = {ev[0][1] && ev_data[0][EV_W +: CQ_W] == cq, ev[0][0] && ev_data[0][0 +: CQ_W] == cq};
     wire [1:0] called_2 = {ev[1][1] && ev_data[1][EV_W +: CQ_W] == cq, ev[1][0] && ev_data[1][0 +: CQ_W] == cq};
-    wire [1:0] traced_1 = {trace_valid[0][1] && trace_data[0][279:264] == cq, trace_valid[0][0] &&
-        trace_data[0][23:8] == cq};
-    wire [1:0] traced_2 = {trace_valid[1][1] && trace_data[1][279:264] == cq, trace_valid[1][0] &&
-        trace_data[1][23:8] == cq};
+    wire [1:0] traced_1 = {trace_valid[0][1] && trace_data[0][256 + `CDE_TRACE_CQ_LSB +: 16] == cq,
+        trace_valid[0][0] && trace_data[0][`CDE_TRACE_CQ_LSB +: 16] == cq};
+    wire [1:0] traced_2 = {trace_valid[1][1] && trace_data[1][256 + `CDE_TRACE_CQ_LSB +: 16] == cq,
+        trace_valid[1][0] && trace_data[1][`CDE_TRACE_CQ_LSB +: 16] == cq};
 
     always @(posedge clk) if (up) begin
         same_callbacks: assert (called_1 == called_2);
         same_callback_data: assert ((!called_1[0] || ev_data[0][0 +: EV_W] == ev_data[1][0 +: EV_W]) &&
             (!called_1[1] || ev_data[0][EV_W +: EV_W] == ev_data[1][EV_W +: EV_W]));
         same_steps: assert (traced_1 == traced_2);
-        same_step_data_1: assert (!traced_1[0] || trace_data[0][255:0] == trace_data[1][255:0]);
-        same_step_data_2: assert (!traced_1[1] || trace_data[0][511:256] == trace_data[1][511:256]);
+        same_step_data_1: assert (!traced_1[0] || trace_data[0][0 +: 256] == trace_data[1][0 +: 256]);
+        same_step_data_2: assert (!traced_1[1] || trace_data[0][256 +: 256] == trace_data[1][256 +: 256]);
         same_port_timing: assert (db_ready[0] == db_ready[1] && ct_ready[0] == ct_ready[1]);
     end
     always @(posedge clk) if (age > 1) same_error_state: assert (dead[0] == dead[1]);

@@ -5,6 +5,7 @@
 // have room to be read. Coded fields have one bit more than their code; it is set when there is nothing to show, which
 // the filter files in tb/waves show as "-". Without waves nothing here is used, and the simulator leaves it out.
 `default_nettype none
+`include "cde_defs.vh"
 `timescale 1ns / 1ps
 
 // The latest transfer, from its own cycle on.
@@ -46,24 +47,24 @@ module wave_state (
     input wire [95:0] state
 );
     wire [95:0] s = state;
-    wire        exists = s[1:0] != 2'd0;
-    wire [2:0]  life = {!valid, s[1:0]};
-    wire [2:0]  status = {!exists, {2{exists}} & s[3:2]};
-    wire        armed = s[4];
-    wire [2:0]  arm_type = {!armed, {2{armed}} & s[6:5]};
-    wire        in_callback = s[7];
-    wire        due = s[8];
-    wire        released = s[9];
-    wire        event_pending = s[10];
-    wire [15:0] prod = s[31:16];
-    wire [15:0] cons = s[47:32];
-    wire [15:0] mark = s[63:48];
-    wire [15:0] solicited = s[79:64];
-    wire [15:0] since_due = s[95:80];
+    wire        exists = s[`CDE_STATE_LIFE_LSB +: 2] != `CDE_LIFE_FREE;
+    wire [2:0]  life = {!valid, s[`CDE_STATE_LIFE_LSB +: 2]};
+    wire [2:0]  status = {!exists, {2{exists}} & s[`CDE_STATE_STATUS_LSB +: 2]};
+    wire        armed = s[`CDE_STATE_ARMED_LSB];
+    wire [2:0]  arm_type = {!armed, {2{armed}} & s[`CDE_STATE_ARM_TYPE_LSB +: 2]};
+    wire        in_callback = s[`CDE_STATE_IN_CALLBACK_LSB];
+    wire        due = s[`CDE_STATE_DUE_LSB];
+    wire        released = s[`CDE_STATE_RELEASED_LSB];
+    wire        event_pending = s[`CDE_STATE_EVENT_PENDING_LSB];
+    wire [15:0] prod = s[`CDE_STATE_PROD_LSB +: 16];
+    wire [15:0] cons = s[`CDE_STATE_CONS_LSB +: 16];
+    wire [15:0] mark = s[`CDE_STATE_MARK_LSB +: 16];
+    wire [15:0] solicited = s[`CDE_STATE_SOL_LSB +: 16];
+    wire [15:0] since_due = s[`CDE_STATE_MOD_COUNT_LSB +: 16];
 
-    wire [15:0] allocated = s[15:0];
-    wire [15:0] credits_used = s[31:16];
-    wire        refuses = s[32];
+    wire [15:0] allocated = s[`CDE_PSTATE_ALLOC_LSB +: 16];
+    wire [15:0] credits_used = s[`CDE_PSTATE_USED_LSB +: 16];
+    wire        refuses = s[`CDE_PSTATE_CLOSED_LSB];
 endmodule
 
 // State of one CQ: the latest of the trace records that name it, from its own cycle on.
@@ -74,16 +75,17 @@ module wave_cq (
     input wire [2:0]   trace_valid,
     input wire [767:0] trace_data
 );
-    wire        step_0 = trace_valid[0] && trace_data[23:8] == number;
-    wire        step_1 = trace_valid[1] && trace_data[279:264] == number;
-    wire        step_2 = trace_valid[2] && trace_data[535:520] == number;
+    wire        step_0 = trace_valid[0] && trace_data[`CDE_TRACE_CQ_LSB +: 16] == number;
+    wire        step_1 = trace_valid[1] && trace_data[256 + `CDE_TRACE_CQ_LSB +: 16] == number;
+    wire        step_2 = trace_valid[2] && trace_data[512 + `CDE_TRACE_CQ_LSB +: 16] == number;
     reg  [32:0] held_producer;
     reg  [95:0] held_state;
-    wire [32:0] producer = step_0 ? trace_data[192:160] : held_producer;
-    wire [95:0] state = step_2 ? trace_data[767:672] : step_1 ? trace_data[511:416] : held_state;
-    wire [15:0] allocated = producer[15:0];
-    wire [15:0] credits_used = producer[31:16];
-    wire        refuses = producer[32];
+    wire [32:0] producer = step_0 ? trace_data[`CDE_TRACE_NEW_LSB +: 33] : held_producer;
+    wire [95:0] state = step_2 ? trace_data[512 + `CDE_TRACE_NEW_LSB +: 96] :
+                        step_1 ? trace_data[256 + `CDE_TRACE_NEW_LSB +: 96] : held_state;
+    wire [15:0] allocated = producer[`CDE_PSTATE_ALLOC_LSB +: 16];
+    wire [15:0] credits_used = producer[`CDE_PSTATE_USED_LSB +: 16];
+    wire        refuses = producer[`CDE_PSTATE_CLOSED_LSB];
 
     wave_state now (.valid(1'b1), .state(state));
 
@@ -110,11 +112,11 @@ module wave_cqe (
 
     wave_hold #(.W(256)) hold (.clk(clk), .rst(rst), .valid(valid), .data(data), .any(any), .q(q));
 
-    wire [63:0] request = q[63:0];
-    wire [15:0] kind = q[207:192];
-    wire [7:0]  status = q[239:232];
-    wire        solicited = q[240];
-    wire        phase = q[255];
+    wire [63:0] request = q[`CDE_CQE_CONTEXT_LSB +: 64];
+    wire [15:0] kind = q[`CDE_CQE_TYPE_LSB +: 16];
+    wire [7:0]  status = q[`CDE_CQE_STATUS_LSB +: 8];
+    wire        solicited = q[`CDE_CQE_SOLICITED_LSB];
+    wire        phase = q[`CDE_CQE_PHASE_LSB];
 endmodule
 
 module wave_decode #(
@@ -187,12 +189,12 @@ module wave_decode #(
     );
     wave_hold #(.W(8)) hold_b (.clk(clk), .rst(rst), .valid(db_b), .data(db_user), .any(b_any), .q(user));
 
-    wire        arms = db_any && addr[11:0] == 12'h100 && word[63];
+    wire        arms = db_any && addr[11:0] == `CDE_PAGE_CQ_DB && word[`CDE_CQ_DB_ARM_LSB];
     wire [12:0] db_register = {!db_any, addr[11:0]};
     wire [19:0] db_page = addr[31:12];
-    wire [15:0] db_cq = word[47:32];
-    wire [31:0] db_cons = word[31:0];
-    wire [4:0]  db_arm_type = {!arms, {4{arms}} & word[51:48]};
+    wire [15:0] db_cq = word[`CDE_CQ_DB_CQ_LSB +: 16];
+    wire [31:0] db_cons = word[`CDE_CQ_DB_CONS_LSB +: 32];
+    wire [4:0]  db_arm_type = {!arms, {4{arms}} & word[`CDE_CQ_DB_ARM_TYPE_LSB +: 4]};
     wire [8:0]  db_cause = {!b_any, user};
 
     // ---- Control --------------------------------------------------------------------------------------------------
@@ -229,12 +231,13 @@ module wave_decode #(
     end
 
     always @(posedge clk) begin
-        if (ctl_read && read_addr == 12'h064 && read_data[1:0] == 2'b10 && !command[8]) begin
+        if (ctl_read && read_addr == `CDE_REG_CMD_STATUS && read_data[`CDE_CMD_STATUS_DONE_LSB] &&
+            !read_data[`CDE_CMD_STATUS_BUSY_LSB] && !command[8]) begin
             command <= 9'h100;
-            result <= {1'b0, read_data[15:8]};
+            result <= {1'b0, read_data[`CDE_CMD_STATUS_RESULT_LSB +: 8]};
         end
-        if (ctl_write && write_addr == 12'h060) begin
-            command <= {1'b0, write_data[7:0]};
+        if (ctl_write && write_addr == `CDE_REG_CMD) begin
+            command <= {1'b0, write_data[`CDE_CMD_COMMAND_LSB +: 8]};
             result <= 9'h100;
         end
         if (rst) begin
@@ -265,10 +268,10 @@ module wave_decode #(
 
     wire [15:0] aw_queue = {{(17-M_ID_W){1'b0}}, aw_number};
     wire [15:0] b_queue = {{(17-M_ID_W){1'b0}}, b_number};
-    wire [15:0] eqe_cq = eqe[15:0];
-    wire [2:0]  eqe_status = {!eqe_any, eqe[25:24]};
-    wire [31:0] eqe_snap = eqe[63:32];
-    wire        eqe_phase = eqe[127];
+    wire [15:0] eqe_cq = eqe[`CDE_EQE_CQ_LSB +: 16];
+    wire [2:0]  eqe_status = {!eqe_any, eqe[`CDE_EQE_STATUS_LSB +: 2]};
+    wire [31:0] eqe_snap = eqe[`CDE_EQE_SNAP_LSB +: 32];
+    wire        eqe_phase = eqe[`CDE_EQE_PHASE_LSB];
 
     wave_cqe cqe_low (.clk(clk), .rst(rst), .valid(w_low), .data(mem_data[255:0]));
     wave_cqe cqe_high (.clk(clk), .rst(rst), .valid(w_high), .data(mem_data[511:256]));
@@ -279,30 +282,32 @@ module wave_decode #(
     wire        unused_8, unused_9, unused_10;
     wire [15:0] cpl_0_cq, cpl_1_cq, rsv_cq;
     wire [1:0]  rsv_credits;
-    wire        granted = ans && ans_data[0];
-    wire        refused = ans && !ans_data[0];
+    wire        granted = ans && ans_data[`CDE_RSV_ANSWER_GRANTED_LSB];
+    wire        refused = ans && !ans_data[`CDE_RSV_ANSWER_GRANTED_LSB];
 
     wave_hold #(.W(16)) hold_0 (.clk(clk), .rst(rst), .valid(cpl_0), .data(cpl_dest[15:0]), .any(unused_8),
         .q(cpl_0_cq));
     wave_hold #(.W(16)) hold_1 (.clk(clk), .rst(rst), .valid(cpl_1), .data(cpl_dest[31:16]), .any(unused_9),
         .q(cpl_1_cq));
     wave_hold #(.W(18)) hold_rsv (
-        .clk(clk), .rst(rst), .valid(rsv), .data(rsv_data[17:0]), .any(unused_10), .q({rsv_credits, rsv_cq})
+        .clk(clk), .rst(rst), .valid(rsv),
+        .data({rsv_data[`CDE_RSV_CREDITS_LSB +: 2], rsv_data[`CDE_RSV_CQ_LSB +: 16]}), .any(unused_10),
+        .q({rsv_credits, rsv_cq})
     );
     wave_cqe lane_0 (.clk(clk), .rst(rst), .valid(cpl_0), .data(cpl_data[255:0]));
     wave_cqe lane_1 (.clk(clk), .rst(rst), .valid(cpl_1), .data(cpl_data[511:256]));
 
     // ---- Trace ----------------------------------------------------------------------------------------------------
-    wave_lane trace_0 (.clk(clk), .rst(rst), .valid(trace_valid[0]), .data(trace_data[255:0]));
-    wave_lane trace_1 (.clk(clk), .rst(rst), .valid(trace_valid[1]), .data(trace_data[511:256]));
-    wave_lane trace_2 (.clk(clk), .rst(rst), .valid(trace_valid[2]), .data(trace_data[767:512]));
-    wave_posting trace_3 (.clk(clk), .rst(rst), .valid(trace_valid[3]), .data(trace_data[1023:768]));
-    wave_retire trace_4 (.clk(clk), .rst(rst), .valid(trace_valid[4]), .data(trace_data[1279:1024]));
-    wave_taking trace_5 (.clk(clk), .rst(rst), .valid(trace_valid[5]), .data(trace_data[1535:1280]));
-    wave_recv_post trace_6 (.clk(clk), .rst(rst), .valid(trace_valid[6]), .data(trace_data[1791:1536]));
-    wave_receive trace_7 (.clk(clk), .rst(rst), .valid(trace_valid[7]), .data(trace_data[2047:1792]));
-    wave_key trace_8 (.clk(clk), .rst(rst), .valid(trace_valid[8]), .data(trace_data[2303:2048]));
-    wave_key trace_9 (.clk(clk), .rst(rst), .valid(trace_valid[9]), .data(trace_data[2559:2304]));
+    wave_lane trace_0 (.clk(clk), .rst(rst), .valid(trace_valid[0]), .data(trace_data[0*256 +: 256]));
+    wave_lane trace_1 (.clk(clk), .rst(rst), .valid(trace_valid[1]), .data(trace_data[1*256 +: 256]));
+    wave_lane trace_2 (.clk(clk), .rst(rst), .valid(trace_valid[2]), .data(trace_data[2*256 +: 256]));
+    wave_posting trace_3 (.clk(clk), .rst(rst), .valid(trace_valid[3]), .data(trace_data[3*256 +: 256]));
+    wave_retire trace_4 (.clk(clk), .rst(rst), .valid(trace_valid[4]), .data(trace_data[4*256 +: 256]));
+    wave_taking trace_5 (.clk(clk), .rst(rst), .valid(trace_valid[5]), .data(trace_data[5*256 +: 256]));
+    wave_recv_post trace_6 (.clk(clk), .rst(rst), .valid(trace_valid[6]), .data(trace_data[6*256 +: 256]));
+    wave_receive trace_7 (.clk(clk), .rst(rst), .valid(trace_valid[7]), .data(trace_data[7*256 +: 256]));
+    wave_key trace_8 (.clk(clk), .rst(rst), .valid(trace_valid[8]), .data(trace_data[8*256 +: 256]));
+    wave_key trace_9 (.clk(clk), .rst(rst), .valid(trace_valid[9]), .data(trace_data[9*256 +: 256]));
     wave_work request (
         .clk(clk), .rst(rst), .valid(work), .dest(work_dest), .user(work_user), .last(work_last), .post(work_post)
     );
