@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable
 from models.codes import Status
 from models.post.post import Post
 from tb.env.agents.control import CommandError
-from tb.env.defs import Cmd, QpState, Result, TraceOp
+from tb.env.defs import TERM, Cmd, QpState, Result, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import TermRequest, Trace, WorkBeat
 from tb.tours.base import TourTest, word_of
@@ -75,7 +75,7 @@ class DeferralTour(TourTest):
         ]
         if done:
             self._cq.post_consumer_index()
-        terms = [f"term {QpState(t.data >> 16).name}" for t in self.of(TermRequest)]
+        terms = [f"term {QpState(TERM['state'].get(t.data)).name}" for t in self.of(TermRequest)]
         return (*work, *done, *terms)
 
     async def _do_post(self, kind: str, deferred: str = "") -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 
 from tb.env.agents.control import CommandError
-from tb.env.defs import Cmd, CqeStatus, QpState, Result
+from tb.env.defs import TERM, Cmd, CqeStatus, QpState, Result
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import Interrupt, TermRequest
 from tb.env.host.qp import Qp
@@ -88,7 +88,7 @@ class SrqTour(TourTest):
             done += [f"done {name} {CqeStatus(result.status).name}" for result in results]
             if results:
                 qp.cq.post_consumer_index()
-        terms = [f"term {QpState(t.data >> 16).name}" for t in self.of(TermRequest)]
+        terms = [f"term {QpState(TERM['state'].get(t.data)).name}" for t in self.of(TermRequest)]
         # No CQ is armed: there are no others.
         return (*done, *terms, *["watermark"] * len(self.of(Interrupt)))
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Hashable, Iterable
 
 from tb.env.agents.control import CommandError
-from tb.env.defs import Cause, Cmd, CqeStatus, CqeType, QpState, Result, Right
+from tb.env.defs import TERM, Cause, Cmd, CqeStatus, CqeType, QpState, Result, Right
 from tb.env.harness.records import TermRequest
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
@@ -85,7 +85,7 @@ class WindowTour(TourTest):
                     assert self._bound is not None
                     self._bound.key += GENERATION
         self._bound = None
-        terms = [f"term {QpState(t.data >> 16).name}" for t in self.of(TermRequest)]
+        terms = [f"term {QpState(TERM['state'].get(t.data)).name}" for t in self.of(TermRequest)]
         return (*done, *terms)
 
     def _qp(self, name: str) -> Qp:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
-from tb.env.defs import SRQ_DB, Cmd, CqStatus, PageReg, Result, Right
+from tb.env.defs import RREQ, SRQ_DB, Cmd, CqStatus, PageReg, Result, Right
 from tb.env.host.consumer import Consumer, Habits
 from tb.env.host.regions import RegionStatus
 from tb.env.host.srq import Srq
@@ -271,9 +271,10 @@ class ReceiveLife(ReceiveTraffic):
         if kind == 0:
             env.rreq.send_raw(number | 1 << rng.choice((*range(18, 32), *range(96, 128))))
         elif kind == 1:
-            env.rreq.send_raw(config.num_qp + rng.randrange(8) | rng.randrange(100) << 32)
-        elif kind == 2:
-            env.rreq.send_raw(number | 1 << 64 | rng.randrange(100) << 32)  # a token for nothing
+            number = config.num_qp + rng.randrange(8)
+            env.rreq.send_raw(RREQ.pack(qp=number, length=rng.randrange(100)))
+        elif kind == 2:  # a token for nothing
+            env.rreq.send_raw(RREQ.pack(qp=number, token=1, length=rng.randrange(100)))
         elif kind == 3:
             env.rdone.send(config.num_qp + rng.randrange(8), 0)
         elif kind == 4:

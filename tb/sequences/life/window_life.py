@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from models.post.post import Segment
 from tb.env.agents.control import CommandError
-from tb.env.defs import CqeStatus, Opcode, QpState, Result, Right
+from tb.env.defs import KEY, CqeStatus, Opcode, QpState, Result, Right
 from tb.env.host.windows import MemoryWindow
 from tb.env.scoreboard.keys.ledger import Asked, Message, Side
 from tb.sequences.life.window_objects import Link, Zone
@@ -23,6 +23,7 @@ _MEMORY = frozenset({int(CqeStatus.BAD_MEMORY)})
 _BOTH = Right.REMOTE_READ | Right.REMOTE_WRITE
 _SIZE = 1 << 11
 _M64 = (1 << 64) - 1
+_NEXT = 1 << KEY["generation"].lsb
 
 
 class WindowLife(WindowTraffic):
@@ -93,7 +94,7 @@ class WindowLife(WindowTraffic):
 
     def _bad_keys(self, zone: Zone, side: Side) -> list[int]:
         """Keys that are valid on no account for this side."""
-        keys = [self.rng.getrandbits(32) | 0xFFF00000, zone.regions[1].key - 0x1000 & 0xFFFFFFFF]
+        keys = [self.rng.getrandbits(32) | 0xFFF00000, zone.regions[1].key - _NEXT & 0xFFFFFFFF]
         keys += list(self.ledger.gone)[-8:]
         keys += [window.key for window in zone.windows]
         for other in self._sides:
@@ -132,7 +133,7 @@ class WindowLife(WindowTraffic):
     def _dead_keys(self, zone: Zone) -> list[int]:
         """Keys that no object has."""
         old = [key for key in self.ledger.gone if self.ledger.gone[key]]
-        keys = [self.rng.getrandbits(32) | 0xFFF00000, zone.regions[1].key - 0x1000 & 0xFFFFFFFF]
+        keys = [self.rng.getrandbits(32) | 0xFFF00000, zone.regions[1].key - _NEXT & 0xFFFFFFFF]
         present = {keyed.key for keyed in self._facts}
         return keys + [key for key in old[-8:] if key not in present]
 

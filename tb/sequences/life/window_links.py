@@ -18,7 +18,7 @@ from models.post.post import Post
 from tb.env.agents.base import Pending
 from tb.env.agents.control import CommandError
 from tb.env.agents.doorbell import WriteResult
-from tb.env.defs import Cause, QpState, RecvFlag, Result, Right
+from tb.env.defs import KEY, Cause, QpState, RecvFlag, Result, Right
 from tb.env.host.keyed import Keyed
 from tb.env.host.qp import connect_pair
 from tb.env.host.regions import Region
@@ -214,7 +214,7 @@ class WindowLinks(CarillonSequence):
         facts = self._facts[keyed]
         status = await keyed.refresh()
         given = sum(asked.good for asked in facts.given)
-        steps = status.key - facts.key >> 12
+        steps = status.key - facts.key >> KEY["generation"].lsb
         where = f"{type(keyed).__name__} {keyed.number}: {status}, {facts}"
         if sure:
             assert steps == given, where

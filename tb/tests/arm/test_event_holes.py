@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import pyuvm
 
-from tb.env.defs import CB_RETURN, ArmType, Cause, CqStatus, Kind, Life, PageReg, TraceOp
+from tb.env import defs
+from tb.env.defs import CB_RETURN, EQE, ArmType, Cause, CqStatus, Kind, Life, PageReg, TraceOp
 from tb.env.harness.records import Interrupt, MemWrite, Trace
 from tb.env.host.cq import Cq, Eq
 from tb.env.host.driver import LogEntry
@@ -29,7 +30,7 @@ class HoleTest(DirectedTest):
         """The CQ that an event entry is of; none if no byte of it is written."""
         if not write.strb:
             return None
-        return write.data >> 8 * ((write.strb & -write.strb).bit_length() - 1) & 0xFFFF
+        return EQE["cq"].get(write.data >> 8 * ((write.strb & -write.strb).bit_length() - 1))
 
     async def ends(self, eq: Eq, *cqs: Cq) -> None:
         """Everything can be destroyed."""
@@ -86,7 +87,8 @@ class HoleIsToldTest(DirectedTest):
                 assert await host.recover(entry)
         host.on_interrupt(last)
         steps = [s for s in self.of(Trace, mark) if s.op == TraceOp.EVENT_FAILED]
-        assert holes == 1 and len(steps) == ATTEMPTS and steps[-1].operand & 1
+        assert holes == 1 and len(steps) == ATTEMPTS
+        assert defs.TRC_EVENT_FAILED["give_up"].get(steps[-1].operand)
         # The vector is on its way while the step is.
         assert first.cycle < steps[1].cycle < steps[-1].cycle - 16 < last.cycle
         assert len(behind.callbacks) == len(failed.callbacks) == 1

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pyuvm
 
-from tb.env.defs import ArmType
+from tb.env.defs import EQE, ArmType
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import Completion, DoorbellRequest, MemWrite
 from tb.env.host.cq import Cq, Eq
@@ -23,7 +23,7 @@ class FairnessTest(DirectedTest):
     def events(self, eq: Eq, since: int) -> list[tuple[int, int]]:
         """Cycle and CQ number of each event entry of an EQ, in order."""
         return [
-            (write.cycle, write.data >> 8 * _lane(write.strb) & 0xFFFF)
+            (write.cycle, EQE["cq"].get(write.data >> 8 * _lane(write.strb)))
             for write in self.of(MemWrite, since)
             if write.axi_id == self.env.mem.id_of(eq=eq.number)
         ]

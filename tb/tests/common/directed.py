@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from tb.env.agents import Cpl
 from tb.env.base_test import CarillonTest
-from tb.env.defs import Cause, Cmd, Kind, Result
+from tb.env.defs import CQ_DB, Cause, Cmd, Kind, Result
 from tb.env.harness.records import Interrupt, MemWrite, Record, Trace
 from tb.env.host.cq import Cq, Eq
 from tb.env.host.driver import LogEntry
@@ -74,7 +74,7 @@ class DirectedTest(CarillonTest):
         """The entry of the error log that a refused doorbell write leaves."""
         if cause <= Cause.RESERVED_BITS:
             return LogEntry(cause, Kind.PAGE, page & 0xFFFF, page & 0xFFFF)
-        return LogEntry(cause, Kind.CQ, word >> 32 & 0xFFFF, page & 0xFFFF)
+        return LogEntry(cause, Kind.CQ, CQ_DB["cq"].get(word), page & 0xFFFF)
 
     async def refused(
         self, cause: Cause, page: int, offset: int, word: int, **options: Any

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from itertools import pairwise
 
 from models.post.post import Segment
-from tb.env.defs import CqeStatus, Opcode, PostFlag, QpState, TraceOp, Verdict
+from tb.env.defs import POST, TRC_INVALIDATE, CqeStatus, Opcode, PostFlag, QpState, TraceOp, Verdict
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
 from tb.tests.common.posting import CANCELED
@@ -119,7 +119,7 @@ class RaceTest(WindowTest):
         await self.rest()
         steps = self.key_steps(TraceOp.INVALIDATE, mark)
         taken = code != REFUSED
-        codes = [step.operand & 0xFF for step in steps]
+        codes = [TRC_INVALIDATE["status"].get(step.operand) for step in steps]
         what = f"offset {offset}: {code.name}, {codes}"
         assert codes.count(0) == 1, what
         peer_first = code == TAKEN
@@ -133,8 +133,7 @@ class RaceTest(WindowTest):
         assert (await self.receiver.request(qp.number, 1)).code == REFUSED
         if taken:
             self.settle(qp, 0)
-        sent = [beat for beat in self.beats(qp, mark) if beat.data & 0xFF == Opcode.WRITE]
-        if sent:
+        if any(POST["opcode"].get(b.data) == Opcode.WRITE for b in self.beats(qp, mark)):
             self.report(qp, CANCELED)
         posts = [first, behind] if accepted else [first]
         statuses = [INVALID_TOKEN if peer_first else 0] + [CANCELED] * accepted

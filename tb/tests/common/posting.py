@@ -12,7 +12,7 @@ from typing import Any
 from models.post.post import Post, Segment
 from models.verb import Verb
 from models.verbs import VERBS
-from tb.env.defs import Cause, Cmd, CqeStatus, Opcode, QpState, TraceOp
+from tb.env.defs import POST, TERM, WORK_USER, Cause, Cmd, CqeStatus, Opcode, QpState, TraceOp
 from tb.env.harness.records import TermRequest, Trace, WorkBeat
 from tb.env.host.driver import LogEntry
 from tb.env.host.qp import Qp
@@ -137,18 +137,19 @@ class PostingTest(DirectedTest):
         batch ends are ``ends`` (default: the last one only).
         """
         beats = self.beats(qp, since)
-        got = [beat.data >> 64 & (1 << 64) - 1 for beat in beats]
+        got = [POST["context"].get(beat.data) for beat in beats]
         assert got == [post.context for post in posts], f"QP {qp.number}: {got}"
         assert [beat.data for beat in beats] == [post.encode() for post in posts]
-        indices = [beat.user >> 16 & 0xFFFF for beat in beats]
+        indices = [WORK_USER["index"].get(beat.user) for beat in beats]
         assert indices == [(indices[0] + n) & self.mask for n in range(len(beats))] or not beats
         last = {len(posts) - 1} if ends is None else set(ends)
         assert {n for n, beat in enumerate(beats) if beat.last} == (last if posts else set())
         for beat, post in zip(beats, posts, strict=True):
             local = VERBS[post.opcode].local
-            assert beat.user >> 56 == local
-            assert beat.user >> 32 & 0xFFFFFF == qp.peer
-            assert not local or beat.user & 0xFFFF == 0
+            user = WORK_USER.unpack(beat.user)
+            assert not beat.user & WORK_USER.reserved
+            assert (user["local"], user["peer"]) == (local, qp.peer)
+            assert not local or user["tag"] == 0
         return beats
 
     async def demand_results(
@@ -181,7 +182,8 @@ class PostingTest(DirectedTest):
 
     def terms(self, since: int = 0) -> list[tuple[int, int]]:
         """Terminate requests: QP and state."""
-        return [(t.data & 0xFFFF, t.data >> 16) for t in self.of(TermRequest, since)]
+        requests = self.of(TermRequest, since)
+        return [(TERM["qp"].get(t.data), t.data >> TERM["state"].lsb) for t in requests]
 
     def steps(self, qp: Qp, op: TraceOp, since: int = 0) -> list[Trace]:
         """Steps of a QP."""

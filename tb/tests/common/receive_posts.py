@@ -12,7 +12,7 @@ from models.post.post import Segment
 from models.receive.receive_post import RecvPost
 from tb.env.agents.control import CommandError
 from tb.env.agents.receive import Answer
-from tb.env.defs import Cause, Cmd, CqeStatus, Kind, PageReg, Result, Scatter, TraceOp
+from tb.env.defs import RPOST, Cause, Cmd, CqeStatus, Kind, PageReg, Result, Scatter, TraceOp
 from tb.env.harness.records import Interrupt, MemWrite, ScatterAnswer, TermRequest, Trace, WorkBeat
 from tb.env.host.driver import LogEntry
 from tb.env.host.qp import Qp
@@ -198,7 +198,7 @@ class ReceivePostTest(PostingTest):
             assert answer == (SLVERR, cause), f"{what}: {answer} instead of {cause.name}"
         if known:
             assert await host.page_status(page) == (cause, refusals + 1), what
-        number = data.number if isinstance(data, RecvPost) else data >> 32 & 0xFFFF
+        number = data.number if isinstance(data, RecvPost) else RPOST["queue"].get(data)
         kind = Kind.QP if offset == PageReg.RECV else Kind.SRQ
         entry = LogEntry(cause, kind, number, page & 0xFFFF)
         if cause in PAGE_CAUSES:

@@ -14,7 +14,7 @@ from cocotb.task import Task
 
 from tb.env.agents.base import Pending
 from tb.env.agents.receive import Answer
-from tb.env.defs import Cause, Cmd, CqeStatus, CqeType, Scatter, TraceOp
+from tb.env.defs import TSTATE, Cause, Cmd, CqeStatus, CqeType, Scatter, TraceOp
 from tb.env.harness.records import Command, Record, RecvRequest, ScatterAnswer, Trace
 from tb.env.host.cq import Cq
 from tb.env.host.driver import LogEntry
@@ -154,7 +154,7 @@ class TakingTest(PostingTest):
                     self.tags[answer.qp].append(answer.tag)
             elif isinstance(record, Trace) and record.op == TraceOp.TAKE:
                 # Of a step whose answer is seen later, too; nobody settles in between.
-                self.next_tag[record.cq] = record.new & 0xFFFF
+                self.next_tag[record.cq] = TSTATE["taken"].get(record.new)
 
     def command_at(self, cycle: int, code: Cmd, *args: int) -> Task[Command]:
         """A command whose CMD write is offered in that cycle; await it for its record."""

@@ -109,7 +109,7 @@ class EqeWriteErrorTest(ErrorTest):
         for write in self.of(MemWrite, since):
             if write.axi_id == self.env.mem.id_of(eq=eq.number):
                 low = (write.strb & -write.strb).bit_length() - 1
-                word = write.data >> 8 * low & (1 << 128) - 1
+                word = write.data >> 8 * low & (1 << EQE.width) - 1
                 found.append((write.addr + low, EQE.unpack(word)))
         return found
 

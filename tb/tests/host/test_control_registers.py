@@ -43,8 +43,7 @@ LOG = 16
 #: A code that no command has.
 UNKNOWN = 0xFF
 #: CMD_STATUS.
-BUSY = 1
-DONE = 2
+BUSY, DONE = CMD_STATUS["busy"].mask, CMD_STATUS["done"].mask
 
 
 class RegisterTest(DirectedTest):
@@ -301,7 +300,7 @@ class CommandUnderWayTest(RegisterTest):
         answer = await run
         assert (answer.result, answer.args[0]) == (Result.OK, eq), answer
         assert await control.value(Reg.ARG0) == eq
-        states = [(await read).data & 3 for read in reads]
+        states = [(await read).data & (BUSY | DONE) for read in reads]
         steps = [state for n, state in enumerate(states) if not n or state != states[n - 1]]
         assert steps == [DONE, BUSY, DONE], f"offset {offset}: {states}"
         return [await write for write in writes]

@@ -12,7 +12,7 @@ import pyuvm
 
 from models.post.post import Post, Segment
 from models.verbs import VERBS
-from tb.env.defs import Opcode, PostFlag, QpState, Right, TraceOp
+from tb.env.defs import POST, TRC_BIND, WORK_USER, Opcode, PostFlag, QpState, Right, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
@@ -48,7 +48,7 @@ class OrderTest(WindowTest):
         one behind it.
         """
         beats = self.beats(qp, mark)
-        assert [b.data >> 64 & (1 << 64) - 1 for b in beats] == [p.context for p in posts]
+        assert [POST["context"].get(b.data) for b in beats] == [p.context for p in posts]
         steps = [t for op in LOCAL_OPS for t in self.key_steps(op, mark) if t.cq == qp.number]
         steps.sort(key=lambda t: t.cycle)
         local = [n for n, post in enumerate(posts) if post.opcode in BY_OPCODE]
@@ -134,15 +134,15 @@ class FailingInBatchTest(OrderTest):
             mark, before = self.mark, await window.query()
             await self.accept(qp, posts)
             await self.rest()
-            remote = [b for b in self.beats(qp, mark) if not b.user >> 56]
-            assert [b.data >> 64 & (1 << 64) - 1 for b in remote] == [
+            remote = [b for b in self.beats(qp, mark) if not WORK_USER["local"].get(b.user)]
+            assert [POST["context"].get(b.data) for b in remote] == [
                 post.context for post in posts[:place]
             ]
             assert self.terms(mark) == [(qp.number, int(QpState.ERROR))]
             await self.demand_state(qp, QpState.ERROR)
             assert await window.query() == before
             steps = [t for op in LOCAL_OPS for t in self.key_steps(op, mark)]
-            assert [s.operand & 0xFF for s in steps] == [INVALID_TOKEN]
+            assert [TRC_BIND["status"].get(s.operand) for s in steps] == [INVALID_TOKEN]
             if place:
                 self.report(qp, *[OK] * place)
             statuses = [OK] * place + [INVALID_TOKEN] + [CANCELED] * (3 - place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import Cause, Cmd, Opcode, Result, TraceOp
+from tb.env.defs import TRC_INVALIDATE, Cause, Cmd, Opcode, Result, TraceOp
 from tb.env.host.qp import Qp
 from tb.tests.common.taking import TAKEN
 from tb.tests.common.windowing import ZONE, WindowTest
@@ -52,8 +52,8 @@ class RequestBesideMessagesTest(WindowTest):
         assert (await closed).result == Result.OK
         await self.rest()
         steps = self.key_steps(TraceOp.INVALIDATE, mark)
-        peers = [step.cycle for step in steps if step.operand >> 8 & 1]
-        (local,) = [step.cycle for step in steps if not step.operand >> 8]
+        peers = [step.cycle for step in steps if TRC_INVALIDATE["peer"].get(step.operand)]
+        (local,) = [step.cycle for step in steps if not step.operand >> TRC_INVALIDATE["peer"].lsb]
         assert len(peers) == len(keys)
         assert peers[0] < local < peers[-1], f"the request waited: {local}, {peers}"
         (close,) = self.key_steps(TraceOp.KEY_COMMAND, mark)

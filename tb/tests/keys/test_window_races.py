@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import Cmd, QpState, TraceOp, Verdict
+from tb.env.defs import TRC_CHECK, TRC_INVALIDATE, Cmd, QpState, TraceOp, Verdict
 from tb.env.harness.records import MemWrite, Trace
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
@@ -77,7 +77,7 @@ class TwoPeersTest(RaceTest):
             assert codes == [TAKEN, BAD_TOKEN], (gap, codes)
             await self.rest()
             steps = self.key_steps(TraceOp.INVALIDATE, mark)
-            assert [s.operand & 0xFF for s in steps] == [0, INVALID_TOKEN]
+            assert [TRC_INVALIDATE["status"].get(s.operand) for s in steps] == [0, INVALID_TOKEN]
             self.settle(self.qp_, 0, 0)
             wanted = [received(cookies[0], key), bad_token(cookies[1], key)]
             await self.demand_entries(self.qp_, wanted)
@@ -133,7 +133,7 @@ class AroundTest(RaceTest):
         assert len(changed) == 1, changed
         checks = self.key_steps(TraceOp.CHECK, mark)
         for step in checks:
-            code = step.operand & 0xF
+            code = TRC_CHECK["code"].get(step.operand)
             # In one cycle the check comes first.
             assert code == (GRANTED if step.cycle <= changed[0].cycle else BAD_KEY), (step, changed)
         granted = codes.count(GRANTED)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import Cause, Cmd, Opcode, QpState, Result, TraceOp
+from tb.env.defs import QSTATE, TRC_POST, Cause, Cmd, Opcode, QpState, Result, TraceOp
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.env.host.srq import Srq
@@ -144,10 +144,11 @@ class HeldAtRemovalTest(RemovalTest):
         await self.rest()
         failing = 0
         for step in self.steps(last, TraceOp.POST, mark):
-            if step.operand & 0xFF == REMOVED and step.old & 0xF == QpState.CONNECTED:
+            removed = TRC_POST["cause"].get(step.operand) == REMOVED
+            if removed and QSTATE["state"].get(step.old) == QpState.CONNECTED:
                 failing += 1
-                released = [state >> 32 & self.mask for state in (step.old, step.new)]
-                assert released[0] + 1 & self.mask == released[1], offset
+                old, new = (QSTATE["released"].get(state) for state in (step.old, step.new))
+                assert old + 1 & self.mask == new, offset
         for _ in self.beats(last, mark):
             self.report(last, CANCELED)
         await self.rest()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pyuvm
 
+from tb.env import defs
 from tb.env.defs import Cause, Cmd, CqeStatus, Opcode, QpState, Result, Right, TraceOp, Verdict
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
@@ -77,7 +78,7 @@ class RemovedSweepTest(RemovalTest):
             for q in (qp, other):
                 beats = self.beats(q, mark)
                 done = self.reports[q.number]
-                for _ in [b for b in beats if not b.user >> 56][done:]:
+                for _ in [b for b in beats if not defs.WORK_USER["local"].get(b.user)][done:]:
                     self.report(q, CANCELED)
             await self.rest()
         taken = sum(code == TAKEN or code == 4 for code in codes)

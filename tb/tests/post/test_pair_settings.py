@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import MR, Cmd, QpState, Result
+from tb.env.defs import MR, QP_HOLDS, SRQ_STATE, Cmd, QpState, Result
 from tb.env.host.cq import Cq
 from tb.env.host.qp import Qp
 from tb.tests.common.posting import CANCELED
@@ -42,18 +42,18 @@ class PairBitsTest(TakingTest):
             cq = await host.create_cq((config.num_cq - 1) ^ number, eq=eq)
             qp = await host.create_qp(number, cq=cq, zone=M16 ^ number, recv_depth=1)
             for word in rng.sample(words, len(words)):
-                await qp.modify(watermark=word & M16, age=word >> 16)
+                await qp.modify(**QP_HOLDS.unpack(word))
                 status = await qp.query()
-                found = status.watermark | status.age << 16
+                found = QP_HOLDS.pack(watermark=status.watermark, age=status.age)
                 assert found == word, f"watermark and age {found:#010x}, not {word:#010x}"
             for peer in rng.sample(peers, len(peers)):
                 await qp.connect(peer)
                 for new in (word, rng.choice(words)):
                     if new != word:
-                        await qp.modify(watermark=new & M16, age=new >> 16)
+                        await qp.modify(**QP_HOLDS.unpack(new))
                     status = await qp.query()
                     assert (status.state, status.peer) == (QpState.CONNECTED, peer), status
-                    assert status.watermark | status.age << 16 == new
+                    assert status.watermark | status.age << QP_HOLDS["age"].lsb == new
                 word = new
                 await qp.flush()
                 await qp.reset()
@@ -165,7 +165,8 @@ class SharedBitsTest(TakingTest):
     async def uses(self, number: int, count: int) -> None:
         """Users of one SRQ; the others have none. What is in use can not be destroyed."""
         for other in range(self.config.num_srq):
-            found = (await self.env.host.command(Cmd.QUERY_SRQ, other)).outs[3] >> 16
+            command = await self.env.host.command(Cmd.QUERY_SRQ, other)
+            found = SRQ_STATE["users"].get(command.outs[3])
             wanted = count if other == number else 0
             assert found == wanted, f"SRQ {other}: {found} users, not {wanted}"
         if count:

@@ -9,7 +9,7 @@ import pyuvm
 
 from models.post.post import Post, Segment
 from models.verbs import VERBS
-from tb.env.defs import Cause
+from tb.env.defs import WORK_USER, Cause
 from tb.env.harness.records import WorkBeat
 from tb.tests.common.posting import OK, TARGET, PostingTest
 
@@ -100,9 +100,8 @@ class WrapsTest(PostingTest):
         for qp in qps:
             beats = self.beats(qp)
             assert [b.data for b in beats] == [p.encode() for p in made[qp.number]]
-            assert [b.user >> 16 & 0xFFFF for b in beats] == [
-                n & self.mask for n in range(len(beats))
-            ]
-            tags = [b.user & 0xFFFF for b in beats if not b.user >> 56 & 1]
+            users = [WORK_USER.unpack(b.user) for b in beats]
+            assert [user["index"] for user in users] == [n & self.mask for n in range(len(beats))]
+            tags = [user["tag"] for user in users if not user["local"]]
             assert tags == [n & self.mask for n in range(len(tags))]
             assert len(beats) > 3 * qp.depth

@@ -11,7 +11,7 @@ import cocotb
 import pyuvm
 
 from tb.env.base_test import CarillonTest
-from tb.env.defs import Cause, Cmd, Result
+from tb.env.defs import TERM, Cause, Cmd, Result
 from tb.env.harness.records import Record, TermRequest
 from tb.env.host.qp import Qp
 
@@ -88,4 +88,4 @@ class TermsKeptTest(StormTest):
         await task
         await self.harness.cycles(100)
         await self.env.sync()
-        assert [request.data & 0xFFFF for request in self.got(TermRequest)] == ended
+        assert [TERM["qp"].get(request.data) for request in self.got(TermRequest)] == ended

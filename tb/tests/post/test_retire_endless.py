@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import Cause, TraceOp
+from tb.env.defs import DONE, Cause, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.harness.records import DoneReport, Trace
 from tb.env.host.qp import Qp
@@ -51,7 +51,8 @@ class EndlessRunTest(PostingTest):
         for answer in answers:
             assert await answer == (0, Cause.NONE)
         await self.rest()
-        reports = [r.cycle for r in self.of(DoneReport, mark) if r.data & 0xFFFF == second.number]
+        told = self.of(DoneReport, mark)
+        reports = [r.cycle for r in told if DONE["qp"].get(r.data) == second.number]
         order = [step for step in self.of(Trace, mark) if step.op == TraceOp.RETIRE]
         (done,) = (n for n, step in enumerate(order) if step.cq == second.number)
         before = sum(step.cycle > reports[0] for step in order[:done])

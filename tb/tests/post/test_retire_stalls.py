@@ -6,7 +6,7 @@ from __future__ import annotations
 import pyuvm
 
 from models.post.post import Post
-from tb.env.defs import TraceOp
+from tb.env.defs import POST, TraceOp
 from tb.env.harness.harness import Channel
 from tb.env.host.qp import Qp
 from tb.tests.common.posting import OK, PostingTest
@@ -104,7 +104,7 @@ class DispatchStallTest(PostingTest):
         still = not self.beats(qp, mark)
         self.harness.hold(Channel.WORK, False)
         await self.rest()
-        indicated = [beat.data >> 64 & (1 << 64) - 1 for beat in self.beats(qp, mark)]
+        indicated = [POST["context"].get(beat.data) for beat in self.beats(qp, mark)]
         assert indicated == [post.context for post in posts], indicated
         for owner, wanted in ((qp, posts), (other, made)):
             for _ in wanted:

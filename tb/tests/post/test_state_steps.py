@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pyuvm
 
-from tb.env.defs import Cmd, QpState, TraceOp
+from tb.env.defs import CONN, Cmd, QpState, TraceOp
 from tb.env.harness.records import ConnReport
 from tb.env.host.qp import Qp, QpStatus
 from tb.tests.common.posting import OK
@@ -47,7 +47,7 @@ class QueryBesideEventsTest(StepsTest):
             command = await self.command_at(at, Cmd.QUERY_QP, up.number)
             found = QpStatus.from_outs(command.outs)
             assert found.state == QpState.CONNECTED, f"{late} cycles behind: {found}"
-        events = [event.data & 0xFFFF for event in self.of(ConnReport, mark)]
+        events = [CONN["qp"].get(event.data) for event in self.of(ConnReport, mark)]
         assert events == [idle.number] * COMMAND
         await self.through(up)
 
