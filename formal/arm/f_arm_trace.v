@@ -25,10 +25,13 @@ module f_arm_trace
 
     // ---------------------------------------------------------------- the monitor: records of the watched CQ
     wire [255:0] r1 = trace_data[255:0], r2 = trace_data[511:256];
-    wire         on1 = up && trace_valid[0] && r1[23:8] == cq, on2 = up && trace_valid[1] && r2[23:8] == cq;
-    wire [7:0]   op1 = r1[7:0], op2 = r2[7:0];
-    wire [31:0]  args1 = r1[63:32], args2 = r2[63:32];
-    wire [95:0]  old1 = r1[159:64], old2 = r2[159:64], new1 = r1[255:160], new2 = r2[255:160];
+    wire         on1 = up && trace_valid[0] && r1[`CDE_TRACE_CQ_LSB +: 16] == cq;
+    wire         on2 = up && trace_valid[1] && r2[`CDE_TRACE_CQ_LSB +: 16] == cq;
+    wire [7:0]   op1 = r1[`CDE_TRACE_OP_LSB +: 8], op2 = r2[`CDE_TRACE_OP_LSB +: 8];
+    wire         called1 = r1[`CDE_TRACE_EVENT_LSB], called2 = r2[`CDE_TRACE_EVENT_LSB];
+    wire [31:0]  args1 = r1[`CDE_TRACE_OPERAND_LSB +: 32], args2 = r2[`CDE_TRACE_OPERAND_LSB +: 32];
+    wire [95:0]  old1 = r1[`CDE_TRACE_OLD_LSB +: 96], old2 = r2[`CDE_TRACE_OLD_LSB +: 96];
+    wire [95:0]  new1 = r1[`CDE_TRACE_NEW_LSB +: 96], new2 = r2[`CDE_TRACE_NEW_LSB +: 96];
 
     reg  [S_W-1:0] s = 0;                   // the table after the records so far
     reg  [95:0]    last = 96'd0;            // the state that the record before has left
@@ -41,9 +44,12 @@ module f_arm_trace
     wire           create = on2 && op2 == `CDE_TRC_CREATE;
 
     arm_spec #(.IDX_W(IDX_W)) publication (
-        .s(s), .n(s_mid), .valid(on1), .op(op1), .count(op1 == `CDE_TRC_PUBLISH ? args1[1:0] : args1[3:2]),
-        .solicited(args1[3:2]), .quiet(args1[5:4]),
-        .status(args1[1:0]), .give_up(args1[0]), .host(1'b0), .cause_in(8'h00), .owner(1'b1), .index({IDX_W{1'b0}}),
+        .s(s), .n(s_mid), .valid(on1), .op(op1),
+        .count(op1 == `CDE_TRC_PUBLISH ? args1[`CDE_TRC_PUBLISH_COUNT_LSB +: 2]
+                                       : args1[`CDE_TRC_CQ_ERROR_COUNT_LSB +: 2]),
+        .solicited(args1[`CDE_TRC_PUBLISH_SOLICITED_LSB +: 2]), .quiet(args1[`CDE_TRC_PUBLISH_UNSIGNALLED_LSB +: 2]),
+        .status(args1[`CDE_TRC_CQ_ERROR_STATUS_LSB +: 2]), .give_up(args1[`CDE_TRC_EVENT_FAILED_GIVE_UP_LSB]),
+        .host(1'b0), .cause_in(8'h00), .owner(1'b1), .index({IDX_W{1'b0}}),
         .arm(1'b0), .arm_type(2'd0),
         .written({IDX_W{1'b0}}), .typed(1'b0), .rearm(1'b0), .moderated(moderated), .let_pass(1'b0), .call(call1),
         .cause(cause1), .traced(traced1)
@@ -51,17 +57,20 @@ module f_arm_trace
 
     // A doorbell that has a record was accepted: its index was legal. What was answered decides about the end of a CQ:
     // the record says how.
+    wire             freed = args2[`CDE_TRC_DESTROY_FREED_LSB], arms = args2[`CDE_TRC_DOORBELL_ARM_LSB];
+    wire [IDX_W-1:0] index = args2[`CDE_TRC_DOORBELL_INDEX_LSB +: IDX_W];
     wire [IDX_W-1:0] answered = s_mid[12+3*IDX_W +: IDX_W];
     arm_spec #(.IDX_W(IDX_W)) doorbell (
         .s(s_mid), .n(s_next), .valid(on2), .op(op2), .count(2'd0), .solicited(2'd0), .quiet(2'd0), .status(2'd0),
         .give_up(1'b0), .host(1'b1), .cause_in(8'h00),
-        .owner(1'b1), .index(op2 == `CDE_TRC_DESTROY ? (args2[0] ? answered : answered + 1'b1) : args2[IDX_W-1:0]),
-        .arm(args2[16]), .arm_type(args2[18:17]),
-        .written(args2[IDX_W-1:0]), .typed(typed), .rearm(rearm), .moderated(moderated), .let_pass(1'b1),
-        .call(call2), .cause(cause2), .traced(traced2)
+        .owner(1'b1), .index(op2 == `CDE_TRC_DESTROY ? (freed ? answered : answered + 1'b1) : index),
+        .arm(arms), .arm_type(args2[`CDE_TRC_DOORBELL_ARM_TYPE_LSB +: 2]), .written(index),
+        .typed(typed), .rearm(rearm), .moderated(moderated), .let_pass(1'b1), .call(call2),
+        .cause(cause2), .traced(traced2)
     );
     wire [95:0]    last_next = on2 ? new2 : mid;
-    wire           typed_next = create ? args2[0] : typed, rearm_next = create ? args2[1] : rearm;
+    wire           typed_next = create ? args2[`CDE_TRC_CREATE_TYPED_LSB] : typed;
+    wire           rearm_next = create ? args2[`CDE_TRC_CREATE_REARM_LSB] : rearm;
 
     always @(posedge clk) {s, last, typed, rearm} <= {s_next, last_next, typed_next, rearm_next};
 
@@ -86,10 +95,10 @@ module f_arm_trace
             shown = 80'd0;
             if (life != `CDE_LIFE_FREE) begin
                 shown[10:0] = {eqe, released, due, busy, kind, armed, err, life};
-                shown[16 +: IDX_W] = prod;
-                shown[32 +: IDX_W] = cons;
-                shown[48 +: IDX_W] = mark;
-                shown[64 +: IDX_W] = newest;
+                shown[`CDE_STATE_PROD_LSB +: IDX_W] = prod;
+                shown[`CDE_STATE_CONS_LSB +: IDX_W] = cons;
+                shown[`CDE_STATE_MARK_LSB +: IDX_W] = mark;
+                shown[`CDE_STATE_SOL_LSB +: IDX_W] = newest;
             end
         end
     endfunction
@@ -209,10 +218,12 @@ module f_arm_trace
         joins_1: assert (!on1 || old1 == last);
         joins_2: assert (!on2 || old2 == mid);
         // It ends, and calls, as the rules say of its operation and operands.
-        state_1: assert (!on1 || (new1[79:0] == shown(s_mid) && (new1[8] || new1[95:80] == 0)));
-        state_2: assert (!on2 || (new2[79:0] == shown(s_next) && (new2[8] || new2[95:80] == 0)));
-        call_1: assert (!on1 || r1[31:24] == (call1 ? {5'd0, s_mid[3:2], 1'b1} : 8'h00));
-        call_2: assert (!on2 || r2[31:24] == (call2 ? {5'd0, s_next[3:2], 1'b1} : 8'h00));
+        state_1: assert (!on1 || (new1[79:0] == shown(s_mid) &&
+            (new1[`CDE_STATE_DUE_LSB] || new1[`CDE_STATE_MOD_COUNT_LSB +: 16] == 0)));
+        state_2: assert (!on2 || (new2[79:0] == shown(s_next) &&
+            (new2[`CDE_STATE_DUE_LSB] || new2[`CDE_STATE_MOD_COUNT_LSB +: 16] == 0)));
+        call_1: assert (!on1 || r1[`CDE_TRACE_EVENT_LSB +: 8] == (call1 ? {5'd0, s_mid[3:2], 1'b1} : 8'h00));
+        call_2: assert (!on2 || r2[`CDE_TRACE_EVENT_LSB +: 8] == (call2 ? {5'd0, s_next[3:2], 1'b1} : 8'h00));
         effect_1: assert (!on1 || traced1);
         effect_2: assert (!on2 || (traced2 && (op2 != `CDE_TRC_MODERATION || new2 != old2)));
         // There is a record of each operation that has an effect, with its operands, and of none else but the timer's.
@@ -224,26 +235,31 @@ module f_arm_trace
 
     // ---------------------------------------------------------------- what the records tell of is reached
     reg [1:0] calls = 2'd0, lives = 2'd0;       // of this life, begun
-    wire      called = (on1 && r1[24]) || (on2 && r2[24]);
+    wire      called = (on1 && called1) || (on2 && called2);
     always @(posedge clk) begin
         if (create) calls <= 2'd0;
         else if (called && calls != 2'd3) calls <= calls + 1'b1;
         if (create && lives != 2'd3) lives <= lives + 1'b1;
     end
     always @(posedge clk) if (up) begin
-        c_called_again_by_entry: cover (on1 && r1[24] && op1 == `CDE_TRC_PUBLISH && calls == 2'd1 && !(on2 && r2[24]));
-        c_called_again_by_arm: cover (on2 && r2[24] && op2 == `CDE_TRC_DOORBELL && calls == 2'd1);
-        c_released_by_return: cover (on2 && r2[24] && op2 == `CDE_TRC_CB_RETURN);
-        c_released_by_answer: cover (on1 && r1[24] && op1 == `CDE_TRC_EVENT_DONE);
-        c_called_by_error: cover (on1 && r1[26:24] == {`CDE_CQST_INTERNAL_ERROR, 1'b1} && op1 == `CDE_TRC_CQ_ERROR);
-        c_called_by_chained_arm: cover (on1 && op1 == `CDE_TRC_PUBLISH && on2 && r2[24] && !old1[4]);
-        c_held_back: cover (on1 && new1[9:8] == 2'b01);
-        c_merged: cover (on2 && op2 == `CDE_TRC_DOORBELL && old2[4] && old2[6:5] == `CDE_ARM_ERRORS &&
-                         new2[6:5] == `CDE_ARM_SOLICITED);
-        c_old_stays: cover (on2 && op2 == `CDE_TRC_DOORBELL && args2[16] && !r2[24] && new2[63:48] != new2[47:32] &&
-                            new2[8:7] == 2'b00);
+        c_called_again_by_entry: cover (on1 && called1 && op1 == `CDE_TRC_PUBLISH && calls == 2'd1 &&
+                                        !(on2 && called2));
+        c_called_again_by_arm: cover (on2 && called2 && op2 == `CDE_TRC_DOORBELL && calls == 2'd1);
+        c_released_by_return: cover (on2 && called2 && op2 == `CDE_TRC_CB_RETURN);
+        c_released_by_answer: cover (on1 && called1 && op1 == `CDE_TRC_EVENT_DONE);
+        c_called_by_error: cover (on1 && r1[`CDE_TRACE_EVENT_LSB +: 3] == {`CDE_CQST_INTERNAL_ERROR, 1'b1} &&
+                                  op1 == `CDE_TRC_CQ_ERROR);
+        c_called_by_chained_arm: cover (on1 && op1 == `CDE_TRC_PUBLISH && on2 && called2 &&
+                                        !old1[`CDE_STATE_ARMED_LSB]);
+        c_held_back: cover (on1 && new1[`CDE_STATE_DUE_LSB +: 2] == 2'b01);
+        c_merged: cover (on2 && op2 == `CDE_TRC_DOORBELL && old2[`CDE_STATE_ARMED_LSB] &&
+                         old2[`CDE_STATE_ARM_TYPE_LSB +: 2] == `CDE_ARM_ERRORS &&
+                         new2[`CDE_STATE_ARM_TYPE_LSB +: 2] == `CDE_ARM_SOLICITED);
+        c_old_stays: cover (on2 && op2 == `CDE_TRC_DOORBELL && arms && !called2 &&
+                            new2[`CDE_STATE_MARK_LSB +: 16] != new2[`CDE_STATE_CONS_LSB +: 16] &&
+                            !new2[`CDE_STATE_IN_CALLBACK_LSB] && !new2[`CDE_STATE_DUE_LSB]);
         c_refused_index: cover (d_valid && !want2 && cause == `CDE_CAUSE_BAD_INDEX);
-        c_destroying: cover (on2 && op2 == `CDE_TRC_DESTROY && !args2[0]);
+        c_destroying: cover (on2 && op2 == `CDE_TRC_DESTROY && !freed);
         c_second_life: cover (create && lives == 2'd1);
     end
 
