@@ -9,16 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from models import codes
-from models.codes import (
-    Access,
-    Cause,
-    CommandResult,
-    CqStatus,
-    PostFlag,
-    ScatterCode,
-    TraceOp,
-    Verdict,
-)
+from models.codes import Access, Cause, CommandResult, CqStatus, PostFlag, ScatterCode, TraceOp
 from models.keys.region import RegionConfig
 from models.keys.window_control import make_window_args
 from models.keys.window_types import CheckRequest, CheckResult
@@ -36,6 +27,7 @@ from models.receive.receive_types import (
     SrqConfig,
     TakeResult,
 )
+from tb.env.defs import QP_STATE, QpState
 from tb.env.harness.records import AccessCheck, AccessVerdict, RecvDone, ScatterAnswer
 from tb.env.harness.records import RecvRequest as RequestBeat
 from tb.selftest.streams import PAGE
@@ -328,7 +320,7 @@ class EngineStream(WorkStream):
     def judged(self, result: CheckResult) -> None:
         """The verdict is taken, and what it does to the state follows."""
         self.add(AccessVerdict(self.tick(1), result.tdata))
-        if result.code not in (Verdict.GRANTED, Verdict.REFUSED):
+        if result.code not in (codes.Verdict.GRANTED, codes.Verdict.REFUSED):
             self.fails(result.qp)
 
     def check(self, key: int, qp: int = OWN, **fields: int) -> int:
@@ -431,14 +423,14 @@ class EngineStream(WorkStream):
     def all_windows(self, two: bool = False) -> Self:
         """A bit of everything that works."""
         self.guards(two)
-        assert self.check(self.tokens[0]) == Verdict.BAD_KEY
+        assert self.check(self.tokens[0]) == codes.Verdict.BAD_KEY
         self.again(OWN)
         assert self.bind() == 0
         token = self.tokens[0]
         self.key_command(codes.Command.QUERY_MW)
-        assert self.check(token) == Verdict.GRANTED
-        assert self.check(token, OTHER) == Verdict.REFUSED
-        assert self.check(token, FIRST) == Verdict.WRONG_QP
+        assert self.check(token) == codes.Verdict.GRANTED
+        assert self.check(token, OTHER) == codes.Verdict.REFUSED
+        assert self.check(token, FIRST) == codes.Verdict.WRONG_QP
         assert self.key_command(codes.Command.DEREGISTER_MR).result is CommandResult.CMD_BUSY
         result = self.message_with(token)
         assert result.code is ScatterCode.SCATTER
@@ -447,7 +439,7 @@ class EngineStream(WorkStream):
         self.doorbell(0, polled=2 if two else 1)
         assert self.fast_register() == 0
         self.key_command(codes.Command.QUERY_MR, FAST)
-        assert self.check(self.keys[FAST], kind=Access.WRITE) == Verdict.NO_RIGHT
+        assert self.check(self.keys[FAST], kind=Access.WRITE) == codes.Verdict.NO_RIGHT
         self.again(OWN)
         assert self.invalidate(self.keys[FAST]) == 0
         assert self.fast_register() == 0
@@ -462,14 +454,15 @@ class EngineStream(WorkStream):
         self.doorbell(0, polled=0)
         self.again(OWN)
         assert self.bind() == 0
-        assert self.plain(codes.Command.QUERY_QP).out[0] & 0xF == 2
+        word = self.plain(codes.Command.QUERY_QP).out[0]
+        assert QP_STATE["state"].get(word) == QpState.CONNECTED
         self.plain(codes.Command.DESTROY_QP)
         assert self.key_command(codes.Command.CLOSE_MW).result is CommandResult.OK
         assert self.key_command(codes.Command.DEREGISTER_MR).result is CommandResult.OK
         self.remove()
         self.key_command(codes.Command.CREATE_MW, 3)
         assert self.post(self.make(qp=OWN)) is Cause.DEVICE_REMOVED
-        assert self.check(token) == Verdict.REFUSED
+        assert self.check(token) == codes.Verdict.REFUSED
         self.flush(OWN)
         self.plain(codes.Command.DESTROY_QP)
         return self
