@@ -10,7 +10,7 @@ from __future__ import annotations
 import pyuvm
 
 from tb.env.agents.control import CommandError
-from tb.env.defs import CqeStatus, Result
+from tb.env.defs import KEY, CqeStatus, Result
 from tb.env.host.qp import Qp
 from tb.env.host.regions import Region
 from tb.env.host.windows import MemoryWindow
@@ -84,10 +84,10 @@ class LastKeyTest(WindowTest, UpsetsTest):
         await self.demand(qp, [Want(1, 192)])
 
     async def grow_old(self, keyed: MemoryWindow | Region) -> None:
-        """Ends the object and makes it anew; the highest bit of the generation that is 0 has become 1
-        meanwhile, unless that would be all.
+        """Ends the object and makes it anew; the highest bit of the generation that is 0 has become
+        1 meanwhile, unless that would be all.
         """
-        generation = keyed.key >> 12
+        generation = KEY["generation"].get(keyed.key)
         bit = max(bit for bit in range(20) if not generation >> bit & 1)
         if generation | 1 << bit < LAST - 3:
             check = check_bit(MemoryWords(self.config).widths[WORDS], bit)
