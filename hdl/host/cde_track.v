@@ -100,7 +100,7 @@ module cde_track #(
         if (init || q_valid) tail[init ? init_addr[LIST_W-1:0] : q_id] <= init ? first : fresh;
         if (init || l_pops) head[init ? init_addr[LIST_W-1:0] : l_list] <= init ? first : l_next;
         // The place after the spare nodes is free unless all are spare, so it is written before it is known whether the
-        // response is that of a write.
+        // response is that of a write. After the first push of all it is that of the node in fresh, which was read.
         if (init || (l_valid && !room[MAX_LOG2])) begin
             spare[init ? init_addr[MAX_LOG2-1:0] : spare_wr[MAX_LOG2-1:0]] <=
                 init ? IDS[NODE_W-1:0] + {{(NODE_W-MAX_LOG2){1'b0}}, init_addr[MAX_LOG2-1:0]} : l_node;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cde_ctx_read: the way of a read out of a memory of contexts (cde_ctx, cde_ctx_2w).
 //
-// Purpose: what the memory gave, registered with its syndrome, is corrected, and replaced by the latest write not in
+// Purpose: what the memory gave, registered with its parities, is corrected, and replaced by the latest write not in
 //          it: that of the cycle before the read, of its own, or of the two behind it, by either write port; of one
 //          cycle port 1 wins. All but the last are compared in one cycle and chosen in the next. A wrong word is
 //          reported once while it is read again within three reads.

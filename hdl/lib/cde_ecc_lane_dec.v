@@ -22,7 +22,7 @@ module cde_ecc_lane_dec #(
     localparam [223:0] ROWS = ecc_rows(R);
 
     reg [R-1:0] column;
-    reg [D-1:0] wrong;      // the bit to invert; of two wrong bits nothing is right anyway
+    reg [D-1:0] wrong;      // the bit to invert; of two wrong bits more may be
     integer     j;
     integer     k;
 
