@@ -56,7 +56,8 @@ module `CDE_CTX_2W #(
     parameter W = 8,
     parameter AW = 4,
     parameter ECC = 0,
-    parameter STEPS = 0
+    parameter STEPS = 0,
+    parameter [31:0] MASK = 32'd0        // of registers that this has not
 ) (
     input  wire                  clk,
     input  wire [`CDE_MEM_W-1:0] mem_i,

@@ -37,7 +37,7 @@ module f_fifo_model #(
     );
 
     (* hierconn *) wire [DEPTH_LOG2:0] \dut.wr_ptr , \dut.rd_ptr ;
-    (* hierconn *) wire \dut.q_valid , \dut.q_data ;
+    (* hierconn *) wire \dut.q_valid , \dut.q_data , \dut.many ;
     (* hierconn *) wire [ROOM-1:0] \dut.stored_words , \model.words ;
     wire [DEPTH_LOG2:0]  stored = \dut.wr_ptr - \dut.rd_ptr ;
     reg [DEPTH_LOG2-1:0] place;
@@ -67,6 +67,7 @@ module f_fifo_model #(
         output_first: assert (\dut.q_valid == (level != 0));
         pointers: assert (stored == (level == 0 ? 0 : level - 1));
         contents: assert (same);
+        behind: assert (DEPTH_LOG2 == 1 || \dut.many == (level > 1));
     end
 `endif
 

@@ -125,7 +125,7 @@ module f_term (
     // ---------------------------------------------------------------- for the induction: one place for each QP, one
     // for each request
     (* hierconn *) wire [2:0] \dut.term_fifo.level , \dut.term_fifo.wr_ptr , \dut.term_fifo.rd_ptr ;
-    (* hierconn *) wire \dut.term_fifo.q_valid , \dut.cmd_asks ;
+    (* hierconn *) wire \dut.term_fifo.q_valid , \dut.term_fifo.many , \dut.cmd_asks ;
     (* hierconn *) wire [3:0] \dut.state ;
     wire [2:0] stored = \dut.term_fifo.wr_ptr - \dut.term_fifo.rd_ptr ;
     wire [3:0] connects = {going[3] && code3 == OP_CONNECT, going[2] && code2 == OP_CONNECT, going[1] &&
@@ -138,11 +138,11 @@ module f_term (
     always @* begin
         if (!up) nothing_yet: assert (going == 0 && owed == 0 && !waits);
         if (started && !up) empty_yet: assert (\dut.term_fifo.level == 0 && stored == 0 && !\dut.term_fifo.q_valid &&
-            \dut.state == 0 && !\dut.cmd_asks );
+            !\dut.term_fifo.many && \dut.state == 0 && !\dut.cmd_asks );
         if (up) begin
             begun: assert (started);
             levels: assert (stored <= 4 && \dut.term_fifo.level == stored + \dut.term_fifo.q_valid &&
-                (\dut.term_fifo.q_valid || stored == 0));
+                (\dut.term_fifo.q_valid || stored == 0) && \dut.term_fifo.many == (stored != 0));
             owed_waits: assert (owed == \dut.term_fifo.level );
             one_place_each: assert (places <= 4);
             // Control waits for the outcome of a command's step: LOOK_WAIT, ACT_WAIT

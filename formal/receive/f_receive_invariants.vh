@@ -47,7 +47,7 @@ localparam E_QP = 264, E_INDEX = E_QP + 3, E_TWO = E_INDEX + IDX_W + 7, E_W = E_
 (* hierconn *) wire [16+IDX_W:0] \dut.line ;
 (* hierconn *) wire [447:0] \dut.e_buf ;
 (* hierconn *) wire [4:0] \dut.out_fifo.level , \dut.out_fifo.wr_ptr , \dut.out_fifo.rd_ptr ;
-(* hierconn *) wire \dut.out_fifo.q_valid ;
+(* hierconn *) wire \dut.out_fifo.q_valid , \dut.out_fifo.many ;
 (* hierconn *) wire \dut.settings_ram.f_fresh , \dut.own_ram.f_fresh , \dut.shared_ram.f_fresh ,
     \dut.own_ram.f_value , \dut.shared_ram.f_value ;
 wire [1:0] waiting = \rdone_i.q_in - \rdone_i.q_out ;
@@ -59,7 +59,7 @@ wire idle = !\dut.b_req && !\dut.s_req && !\dut.t_req && !\dut.r_req && !\dut.c_
             !\rdone_i.p1_valid && !\rdone_i.p2_valid && !\rdone_i.p3_valid && !\rdone_i.d_valid && !\rdone_i.o_valid &&
             !\rdone_i.t1_we && !\rdone_i.t2_we && !\rdone_i.t3_we && \rdone_i.under_way == 0 && waiting == 0 &&
                 !\rdone_i.loaded && !\rdone_i.room && !done_we &&
-            !err_valid && !ends && level == 0 && stored == 0 && !\dut.out_fifo.q_valid ;
+            !err_valid && !ends && level == 0 && stored == 0 && !\dut.out_fifo.q_valid && !\dut.out_fifo.many ;
 function [IDX_W-1:0] pick;
     input [2*IDX_W-1:0] words;
     input               at;
@@ -246,7 +246,7 @@ always @* begin
         judged: assert (j_valid || !err_valid);
         if (waits) cpl_waits: assert (in_o);
         levels: assert (stored <= 16 && \dut.out_fifo.level == stored + \dut.out_fifo.q_valid &&
-            (\dut.out_fifo.q_valid || stored == 0));
+            (\dut.out_fifo.q_valid || stored == 0) && \dut.out_fifo.many == (stored != 0));
         room: assert (level + asked <= 16 && owed == level + asked);
         if (waits_s) offered: assert (\dut.out_fifo.q_valid );
     end

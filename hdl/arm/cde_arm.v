@@ -227,7 +227,7 @@ module cde_arm #(
         cd_clean <= sd[D_CAUSE +: 8] == 8'h00;
     end
 
-    cde_ctx_2w #(.W(X_W), .AW(CQ_W), .ECC(ECC), .STEPS(3)) count_ram (
+    cde_ctx_2w #(.W(X_W), .AW(CQ_W), .ECC(ECC), .STEPS(3), .MASK(32'h55)) count_ram (
         .clk(clk), .mem_i(mem3), .mem_o(mem4),
         .we0(cp_valid), .waddr0(cp_cq), .wdata0(cp_x_next), .we1(cd_valid), .waddr1(cd_cq), .wdata1(cd_x_next),
         .raddr0(pub_cq), .rdata0(cp_x), .raddr1(da_cq), .rdata1(cd_x_mem)
@@ -242,7 +242,7 @@ module cde_arm #(
 
     // ---------------------------------------------------------------- stage Q: facts
     reg  [X_W-1:0]    qp_x, qp_x_next, qd_x, qd_x_next;
-    reg               qd_legal;
+    reg               qd_legal, qd_create;
     wire [7:0]        qp_op = qp[P_OP +: 8], qd_op = qd[D_OP +: 8];
     reg  [1:0]        qp_early, fp_live, zp_live;
     wire [FP_W-1:0]   qp_facts;
@@ -268,11 +268,12 @@ module cde_arm #(
     always @(posedge clk) cons_copy <= {qd_valid && !rst, qd_cq, qd_x_next[X_CONS +: IDX_W]};
     assign {cons_we, cons_cq, cons_index} = cons_copy;
 
-    always @(posedge clk) {qp_x, qp_x_next, qd_x, qd_x_next, qd_legal, qp_early} <=
-        {cp_x, cp_x_next, c_chained ? cp_x_next : cd_x_mem, cd_x_next, cd_legal, cp_early};
+    always @(posedge clk) {qp_x, qp_x_next, qd_x, qd_x_next, qd_legal, qd_create, qp_early} <=
+        {cp_x, cp_x_next, c_chained ? cp_x_next : cd_x_mem, cd_x_next, cd_legal, cd_valid && cd_create && !rst,
+         cp_early};
 
     assign {dies, dies_cq} = {qp_valid && qp_x_next[X_ERR +: 2] != `CDE_CQST_OK, qp_cq};
-    assign {revives, revives_cq} = {qd_valid && qd_op == `CDE_TRC_CREATE, qd_cq};
+    assign {revives, revives_cq} = {qd_create, qd_cq};
 
     // ---------------------------------------------------------------- stage F: flags
     reg  [X_W-1:0]    fp_x, fp_x_next, fd_x, fd_x_next;
@@ -283,7 +284,7 @@ module cde_arm #(
     wire [Y_W-1:0]    fp_y, fp_y_next, fd_y_mem, fd_y_next;
     wire              fp_call, fd_call, fp_becomes_due, fd_becomes_due;
 
-    cde_ctx_2w #(.W(Y_W), .AW(CQ_W), .ECC(ECC), .STEPS(3)) flag_ram (
+    cde_ctx_2w #(.W(Y_W), .AW(CQ_W), .ECC(ECC), .STEPS(3), .MASK(32'h33)) flag_ram (
         .clk(clk), .mem_i(mem4), .mem_o(mem5),
         .we0(fp_valid), .waddr0(fp_cq), .wdata0(fp_y_next), .we1(fd_valid), .waddr1(fd_cq), .wdata1(fd_y_next),
         .raddr0(sp_cq), .rdata0(fp_y), .raddr1(sd_cq), .rdata1(fd_y_mem)
@@ -378,8 +379,7 @@ module cde_arm #(
     assign ended = (zp_valid && zp_call && zp_cq == look_cq) || (zd_valid && (zd_call || zd_create) &&
                                                                  zd_cq == look_cq);
 
-    // What the first look found is not true of another setting.
-    assign cfg_hold = looks_between && look_cq == cfg_cq;
+    assign cfg_hold = looks_between && look_cq == cfg_cq;   // what the first look found holds for its setting only
 
     cde_arm_trace #(.CQ_W(CQ_W), .IDX_W(IDX_W), .X_BITS(X_W), .Y_BITS(Y_W), .Z_BITS(Z_W)) trace_i (
         .clk(clk), .rst(rst), .p_traced(zp_traced), .p_op(zp[P_OP +: 8]), .p_cq(zp_cq), .p_call(zp_call),

@@ -65,7 +65,7 @@ module cde_arm_age #(
     // ---------------------------------------------------------------- memory
     wire [Z_W-1:0] d_z_mem;
 
-    cde_ctx_2w #(.W(Z_W), .AW(CQ_W), .ECC(ECC), .STEPS(3)) age_ram (
+    cde_ctx_2w #(.W(Z_W), .AW(CQ_W), .ECC(ECC), .STEPS(3), .MASK(32'h0f)) age_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o),
         .we0(p_valid), .waddr0(p_cq), .wdata0(p_z_next),
         .we1(d_valid), .waddr1(d_cq), .wdata1(d_z_next),

@@ -75,8 +75,10 @@ module cde_event #(
     wire [CQ_W:0]    unused_d_level;
     reg              last_d;
 
-    wire take_d = d_valid && (!p_valid || !last_d);
-    wire sent = (p_valid || d_valid) && !eqc_valid && (!eq_valid || eq_ready);      // to eq_*
+    wire d_first = !last_d;
+    wire take_d = d_valid && (!p_valid || d_first);
+    wire goes = !eqc_valid && (!eq_valid || eq_ready);
+    wire sent = (p_valid || d_valid) && goes;       // to eq_*
 
     cde_fifo #(.W(EV_W), .DEPTH_LOG2(CQ_W), .BYPASS(1'b1)) pub_fifo (
         .clk(clk),
@@ -85,7 +87,7 @@ module cde_event #(
         .push_ready(unused_p_room),
         .push_data(ev_pub_data),
         .pop_valid(p_valid),
-        .pop_ready(sent && !take_d),
+        .pop_ready(goes && !(d_valid && d_first)),      // of its own word: says nothing of p_valid
         .pop_data(p_data),
         .level(unused_p_level)
     );
@@ -97,7 +99,7 @@ module cde_event #(
         .push_ready(unused_d_room),
         .push_data(ev_db_data[NEW_W-1:0]),
         .pop_valid(d_valid),
-        .pop_ready(sent && take_d),
+        .pop_ready(goes && !(p_valid && !d_first)),
         .pop_data(d_data),
         .level(unused_d_level)
     );
@@ -142,29 +144,36 @@ module cde_event #(
     wire             ev_lap = take_d ? d_lap : p_data[`CDE_CALLBACK_RETRY] ? again[`CDE_RETRY_LAP] : p_lap;
     wire [1:0]       attempt = retry ? again[`CDE_RETRY_ATTEMPT +: 2] + 2'd1 : 2'd0;
 
-    // What is about to be written counts already. Compared on each side, too.
+    // What is about to be written counts already. Read and compared on each side, too.
     wire               p_same = fresh && eq_number == p_data[`CDE_CALLBACK_EQ +: EQ_W];
     wire               d_same = fresh && eq_number == d_data[`CDE_CALLBACK_EQ +: EQ_W];
     wire               p_clears = clear_eq == p_data[`CDE_CALLBACK_EQ +: EQ_W];
     wire               d_clears = clear_eq == d_data[`CDE_CALLBACK_EQ +: EQ_W];
-    wire               same = take_d ? d_same : p_same;
-    wire               clears = take_d ? d_clears : p_clears;
     wire [IDX_W-1:0]   next_index = ring_newest + ONE;
     wire [IDX_W-1:0]   next_position = ring_position + ONE;
-    wire [IDX_W-1:0]   newest = (same ? next_index : index[e]) & {IDX_W{!(clears && clear_index)}};
-    wire [IDX_W-1:0]   place = (same ? next_position : position[e]) & {IDX_W{!(clears && clear_position)}};
-    wire [IDX_W-1:0]   number = retry ? again[`CDE_RETRY_INDEX +: IDX_W] : newest;
+    wire [IDX_W-1:0]   p_index = index[p_data[`CDE_CALLBACK_EQ +: EQ_W]];
+    wire [IDX_W-1:0]   d_index = index[d_data[`CDE_CALLBACK_EQ +: EQ_W]];
+    wire [IDX_W-1:0]   p_position = position[p_data[`CDE_CALLBACK_EQ +: EQ_W]];
+    wire [IDX_W-1:0]   d_position = position[d_data[`CDE_CALLBACK_EQ +: EQ_W]];
+    wire [IDX_W-1:0]   p_newest = (p_same ? next_index : p_index) & {IDX_W{!(p_clears && clear_index)}};
+    wire [IDX_W-1:0]   d_newest = (d_same ? next_index : d_index) & {IDX_W{!(d_clears && clear_index)}};
+    wire [IDX_W-1:0]   p_new_place = (p_same ? next_position : p_position) & {IDX_W{!(p_clears && clear_position)}};
+    wire [IDX_W-1:0]   d_place = (d_same ? next_position : d_position) & {IDX_W{!(d_clears && clear_position)}};
+    wire               p_retry = p_data[`CDE_CALLBACK_RETRY];
+    wire [IDX_W-1:0]   p_number = p_retry ? again[`CDE_RETRY_INDEX +: IDX_W] : p_newest;
+    wire [IDX_W-1:0]   p_place = p_retry ? {{(IDX_W-2){1'b0}}, again[`CDE_RETRY_ADDR +: 2]} : p_new_place;
 
     // A slot that entries after it have come round to was read, whatever memory answered to its write: it is not theirs
     // to lose. An entry that was passed stays so, although indices come round to it.
     wire               passed = retry && again[`CDE_RETRY_PASSED];
     reg                eq_passed, eq_lap, ring_lap;
     reg  [IDX_W-1:0]   ring_slots, eq_index, eq_snap, ring_since, left_since;
+    reg                ring_more;            // one more than ring_since
     // The ring that was left stays so while entries of it are under way.
     wire               old = eq_lap != ring_lap;
     reg                eq_again;
-    wire [IDX_W-1:0]   p_newest = p_same ? next_index : index[p_data[`CDE_CALLBACK_EQ +: EQ_W]];
-    assign eq_void = eq_again && (eq_passed || (old ? left_since > left_size : ring_since > ring_slots));
+    wire               lapped = ring_more ? ring_since >= ring_slots : ring_since > ring_slots;
+    assign eq_void = eq_again && (eq_passed || (old ? left_since > left_size : lapped));
 
     // Slot and phase are made of what was registered; a repetition has those of the first time.
     reg                again_phase;
@@ -204,13 +213,14 @@ module cde_event #(
             eq_number <= e;
             {eq_again, again_phase, eq_snap, eq_status} <= {retry, again[`CDE_RETRY_PHASE], ev_snap, ev_status};
             ring_base <= retry ? again[`CDE_RETRY_ADDR + 2 +: 58] : base[e];
-            ring_position <= retry ? {{(IDX_W-2){1'b0}}, again[`CDE_RETRY_ADDR +: 2]} : place;
+            ring_position <= take_d ? d_place : p_place;
             ring_mask <= retry ? {{(IDX_W-2){1'b0}}, 2'b11} : mask[e];
             {eq_passed, ring_newest, ring_slots, ring_lap, eq_index} <=
-                {passed, newest, size[e], take_d ? d_lap : p_lap, number};
+                {passed, take_d ? d_newest : p_newest, size[e], take_d ? d_lap : p_lap, take_d ? d_newest : p_number};
             {eq_lap, eq_attempt, eq_cq} <= {ev_lap, attempt, ev_cq};
             // Of a repetition: entries behind it in its ring. No ring is left for another one while it is under way.
-            ring_since <= p_newest - again[`CDE_RETRY_INDEX +: IDX_W];
+            ring_since <= p_index - again[`CDE_RETRY_INDEX +: IDX_W];
+            ring_more <= p_same;
             left_since <= left_index - again[`CDE_RETRY_INDEX +: IDX_W];
         end
         // Nothing is sent while settings come, so a cycle later one of both writes at most.

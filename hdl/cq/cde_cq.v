@@ -156,11 +156,12 @@ module cde_cq #(
     // ---------------------------------------------------------------- stages P, Q, R: memories are read
     wire [CQ_W-1:0] a_cq = op_valid ? op_cq : dest[CQ_W-1:0];
 
-    localparam SIDE_W = LINE_W + 6 + 1 + 8 + CQ_W + 16 + 2 + 2 + 58 + 5 + 1 + 1;
+    localparam SIDE_W = LINE_W + 6 + 1 + 8 + 16 + 2 + 2 + 58 + 5 + 1 + 1;
 
-    reg              p_cpl, q_cpl, r_cpl, c_cpl, r_in_range, c_in_range, c_counts;
+    reg              p_cpl, q_cpl, r_cpl, c_cpl, r_in_range, c_in_range, c_counts,
+                     r_same;                 // r_cq is c_cq
     reg [7:0]        r_code, c_code;
-    reg [CQ_W-1:0]   r_cq, c_cq;
+    reg [CQ_W-1:0]   p_cq, q_cq, r_cq, c_cq;
     reg [15:0]       r_dest, c_dest;
     reg [1:0]        r_take, c_take, r_silent, c_silent;
     reg [LINE_W+5:0] r_line, c_line;         // {class, line, whether nothing behind needs it}, in each cycle
@@ -172,16 +173,16 @@ module cde_cq #(
     always @(posedge clk) begin
         p_cpl <= go_cpl && in_keep != 2'b00 && !rst;
         p_op <= go_op && !rst;
-        p_side <= {in_class, in_line, in_pop, (dest >> CQ_W) == 16'd0, op_code, a_cq, dest, take1, take0, in_user,
+        p_side <= {in_class, in_line, in_pop, (dest >> CQ_W) == 16'd0, op_code, dest, take1, take0, in_user,
                    op_base, op_log2, op_unreserved, first};
         {q_cpl, q_op, q_side} <= {p_cpl && !rst, p_op && !rst, p_side};
         {r_cpl, r_op} <= {q_cpl && !rst, q_op && !rst};
-        {r_line, r_in_range, r_code, r_cq, r_dest, r_take, r_silent, r_base, r_log2, r_unreserved, r_first} <= q_side;
-        {c_in_range, c_code, c_cq, c_dest, c_take, c_silent} <= {r_in_range, r_code, r_cq, r_dest, r_take, r_silent};
+        {r_line, r_in_range, r_code, r_dest, r_take, r_silent, r_base, r_log2, r_unreserved, r_first} <= q_side;
+        {c_in_range, c_code, c_dest, c_take, c_silent} <= {r_in_range, r_code, r_dest, r_take, r_silent};
+        {p_cq, q_cq, r_cq, c_cq, r_same} <= {a_cq, p_cq, q_cq, r_cq, q_cq == r_cq};
         {c_line, c_base, c_log2, c_unreserved, c_first} <= {r_line, r_base, r_log2, r_unreserved, r_first};
-        c_cpl <= r_cpl && !rst;
+        {c_cpl, c_op} <= {r_cpl && !rst, r_op && !rst};
         c_counts <= r_cpl && r_in_range && !rst;
-        c_op <= r_op && !rst;
     end
 
     wire [C_W-1:0]   r_ctx;
@@ -221,7 +222,7 @@ module cde_cq #(
 
     // Whether the indexes are at their bounds is known when the loop over them begins.
     wire [IDX_W-1:0] alloc_next, used_next;
-    wire             r_again = c_cpl && c_cq == r_cq;
+    wire             r_again = c_cpl && r_same;
     reg  [IDX_W-1:0] cons;
     reg  [IDX_W-1:0] granted;
     reg  [IDX_W-1:0] size;

@@ -89,9 +89,11 @@ module cde_coalescer #(
     wire sent = cq_valid && cq_ready;
     wire head_sent = h_valid && use_head && (cq_ready || !head_beat);
     // The way is blocked: keep a lower entry back instead, its neighbour may be next.
-    wire keep = h_valid && !r_valid && !cq_ready && !h_barrier && h_placed == 2'd1 && !h_upper;
+    wire lower = !r_valid && !h_barrier && h_placed == 2'd1 && !h_upper;
+    wire keep = h_valid && !cq_ready && lower;
 
-    assign ent_ready = head_sent || keep;
+    // Both answers stand ready when cq_ready comes.
+    assign ent_ready = !ovf_valid && (cq_ready ? use_head : (use_head && !head_beat) || lower);
     wire keep_second = head_sent && two && !pair && !h_barrier;
 
     always @(posedge clk) begin
@@ -107,7 +109,7 @@ module cde_coalescer #(
             r_entry <= two ? h_entry1 : h_entry0;
         end
         if (ovf_ready) ovf_valid <= 1'b0;
-        if (ent_ready && h_overflow) begin
+        if (ent_valid && ent_ready && h_overflow) begin
             ovf_valid <= 1'b1;
             ovf_cq <= h_cq;
         end

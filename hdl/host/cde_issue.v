@@ -92,19 +92,18 @@ module cde_issue #(
     reg               out_void;
     reg [CQ_W-1:0]    out_cq;
     reg [IDX_W-1:0]   out_written;
-    reg               last_eq;
+    reg               last_eq, cq_waits;     // since the cycle before
 
     wire done = busy && (!aw_left || m_axi_awready) && (!w_left || m_axi_wready);
     wire slot_ready;
     wire free = !busy || done;
 
-    // Alternating when both want: each side gets at least every second slot (ISO-04).
-    // What writes nothing waits for no answer of memory (CQ-01).
-    wire passes = cq_valid && cq_barrier && !slot_ready;
-    wire take_eq = eq_valid && !passes && (!cq_valid || !last_eq);
-    assign eq_ready = free && slot_ready && take_eq;
-    // Says nothing of cq_valid, which comes late.
-    assign cq_ready = free && (slot_ready ? !eq_valid || last_eq : cq_barrier);
+    // Alternating when both want: each side gets at least every second slot (ISO-04). Says nothing of cq_valid, which
+    // comes late. What writes nothing waits for no answer of memory (CQ-01).
+    wire eq_turn = eq_valid && (!cq_waits || !last_eq);
+    wire take_eq = eq_turn && slot_ready;
+    assign eq_ready = free && take_eq;
+    assign cq_ready = free && (slot_ready ? !eq_turn : cq_barrier);
     wire load_eq = eq_ready;
     wire load_cq = cq_valid && cq_ready;
     wire load = load_eq || load_cq;
@@ -189,6 +188,7 @@ module cde_issue #(
     initial w_left = 1'b0;
     always @(posedge clk) begin
         barrier_done <= done && out_barrier;
+        cq_waits <= cq_valid && !cq_ready && !rst;
         if (m_axi_awready) aw_left <= 1'b0;
         if (m_axi_wready) w_left <= 1'b0;
         if (done) busy <= 1'b0;

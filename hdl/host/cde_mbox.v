@@ -66,7 +66,7 @@ module cde_mbox #(
     output reg               limit_we,
     output wire [CQ_W-1:0]   limit_cq,
     output reg  [`CDE_LIMIT_W-1:0]  limit_data,
-    output wire              clear_valid,
+    output reg               clear_valid,
     input  wire              clear_ready,
     output wire [CQ_W-1:0]   clear_cq,
 
@@ -119,7 +119,10 @@ module cde_mbox #(
                  c_modify_cq || c_resize_cq || c_query_cq || c_destroy_cq;
     wire has_ring = c_create_eq || c_resize_eq || c_create_cq || c_resize_cq;
     wire sets_moderation = c_create_cq || c_modify_cq;
+    // Copies, since the memories that it addresses lie apart: it stands still for cycles before any of them is written.
     wire [CQ_W-1:0] cq = arg0[CQ_W-1:0];
+    reg  [CQ_W-1:0] arm_cq, producer_cq;
+    always @(posedge clk) {producer_cq, arm_cq} <= {arm_cq, cq};
 
     // ---------------------------------------------------------------- what is known of the objects
     // CQ: {interval, count, rearm, typed, unreserved, EQ, page, log2}
@@ -134,15 +137,15 @@ module cde_mbox #(
             known_log2} = info;
 
     // The EQ that a command is about: its object, the EQ to attach to, or the EQ attached to.
-    wire [15:0]     eq_arg = is_eq_cmd ? arg0[15:0] : c_create_cq ? new_eq : {{(16-EQ_W){1'b0}}, known_eq};
+    reg  [15:0]     eq_arg;
+    always @(posedge clk) eq_arg <= is_eq_cmd ? arg0[15:0] : c_create_cq ? new_eq : {{(16-EQ_W){1'b0}}, known_eq};
     wire [EQ_W-1:0] eq = eq_arg[EQ_W-1:0];
     wire            eq_ok, eq_same_page;
     wire [31:0]     eq_entries;
     wire [15:0]     attached, eq_vector;
     wire [4:0]      eq_log2;
     wire [PAGE_W-1:0] eq_page;
-    wire            acts = state == ACT;
-    wire            freed = state == ARM_WAIT && ct_res_valid && c_destroy_cq &&
+    wire            acts = state == ACT, freed = state == ARM_WAIT && ct_res_valid && c_destroy_cq &&
                             ct_res_state[`CDE_STATE_LIFE_LSB +: 2] == `CDE_LIFE_FREE;
     reg             attach;
     cde_eqs #(.NUM_EQ(NUM_EQ), .EQ_W(EQ_W), .PAGE_W(PAGE_W), .CQ_W(CQ_W)) eqs_i (
@@ -161,8 +164,9 @@ module cde_mbox #(
     reg  [15:0] count, interval;
     reg  [31:0] entries;
     reg  [19:0] ring_mask;
-    reg         mod_off, count_usable, interval_usable, by_count, by_interval;
+    reg         mod_off, count_usable, interval_usable, by_count, by_interval, object_ok;
     always @(posedge clk) begin
+        object_ok <= is_eq_cmd ? arg0 < NUM_EQ : arg0 < NUM_CQ;
         log2 <= has_ring ? new_log2 : known_log2;
         count <= sets_moderation ? arg5[`CDE_CQ_MODERATION_COUNT_LSB +: 16] : known_count;
         interval <= sets_moderation ? arg5[`CDE_CQ_MODERATION_INTERVAL_LSB +: 16] : known_interval;
@@ -190,7 +194,6 @@ module cde_mbox #(
         endcase
     end
 
-    wire object_ok = is_eq_cmd ? arg0 < NUM_EQ : arg0 < NUM_CQ;
     wire missing = is_eq_cmd ? !eq_ok : (life == `CDE_LIFE_FREE ||
                                          ((c_modify_cq || c_resize_cq) && life != `CDE_LIFE_READY));
     wire exists = is_eq_cmd ? eq_ok : life != `CDE_LIFE_FREE;
@@ -229,12 +232,11 @@ module cde_mbox #(
     // ---------------------------------------------------------------- steps
     reg [IDX_W-1:0] stop_index;
     reg [2:0]       settle;
-    reg             resized;
-
-    assign {ct_cq, ct_index, op_cq, cfg_cq, limit_cq} = {cq, stop_index, cq, cq, cq};
+    reg             resized, was_left;      // of the ring of the resize under way
+    assign {ct_cq, ct_index, op_cq, cfg_cq, limit_cq} = {arm_cq, stop_index, producer_cq, arm_cq, producer_cq};
     assign op_base = {arg2, arg1[31:6]};
     assign {op_log2, op_unreserved} = {log2, arg3[`CDE_CQ_RING_UNRESERVED_LSB]};
-    assign {clear_valid, clear_cq} = {state == CLEAR_CREDITS, cq};
+    assign clear_cq = producer_cq;
     assign {cqi_we, cqi_alive, cqi_cq, cqi_page} =
         {(cfg_we && c_create_cq) || (state == LIMIT && c_destroy_cq), c_create_cq, cq, new_page[PAGE_W-1:0]};
 
@@ -275,6 +277,7 @@ module cde_mbox #(
     assign {eqc_base, eqc_log2, eqc_vector} = {arg2, arg1[31:6], new_log2, arg3[`CDE_EQ_RING_VECTOR_LSB +: 16]};
 
     always @(posedge clk) begin
+        was_left <= eqc_left && state == LEAVE && !eqc_valid;
         done <= 1'b0;
         case (state)
             IDLE: if (start) begin
@@ -306,7 +309,8 @@ module cde_mbox #(
                 state <= verdict == `CDE_RES_OK ? ACT : FINISH;
             end
             ACT: begin
-                state <= FINISH;
+                state <= c_resize_eq ? LEAVE : c_create_cq ? CLEAR_CREDITS : c_modify_cq ? SETTINGS :
+                         c_resize_cq || c_destroy_cq ? LIMIT : c_query_cq ? PRODUCER : FINISH;
                 if (c_query_eq) begin
                     outs[OUT3 + 31:0] <= 128'd0;
                     outs[OUT0 + `CDE_EQ_STATE_EXISTS_LSB] <= 1'b1;
@@ -316,18 +320,14 @@ module cde_mbox #(
                     outs[OUT2 +: 16] <= attached;
                     outs[OUT3 +: PAGE_W] <= eq_page;
                 end
-                if (c_resize_eq) state <= LEAVE;
-                if (c_create_cq) state <= CLEAR_CREDITS;
-                if (c_modify_cq) state <= SETTINGS;
-                if (c_resize_cq || c_destroy_cq) state <= LIMIT;
-                if (c_query_cq) state <= PRODUCER;
                 op_code <= c_create_cq ? OP_CLEAR : c_resize_cq ? `CDE_TRC_RESIZE : c_destroy_cq ? `CDE_TRC_STOP :
                            OP_LOOK;
             end
             // After the answer the host may use the memory of the old ring for something else.
             LEAVE: if (eqc_valid) outs[OUT0 +: 32] <= {{(32-IDX_W){1'b0}}, eqc_index};
-                   else if (eqc_left) state <= FINISH;
-            CLEAR_CREDITS: if (clear_ready) state <= PRODUCER;
+                   else if (was_left) state <= FINISH;
+            CLEAR_CREDITS: {clear_valid, state} <= clear_valid && clear_ready ? {1'b0, PRODUCER}
+                                                                              : {1'b1, CLEAR_CREDITS};
             LIMIT: {settle, state} <= {3'd7, SETTLE};
             // Grants that were judged by the old limit are counted by now.
             SETTLE: begin
@@ -391,7 +391,7 @@ module cde_mbox #(
             {done, state} <= {1'b0, IDLE};
             result <= `CDE_RES_OK;
             outs <= 192'd0;
-            {ct_valid, op_valid} <= 2'b00;
+            {ct_valid, op_valid, clear_valid} <= 3'b000;
         end
     end
 

@@ -54,18 +54,20 @@ module cde_pages #(
     reg [23:0]       u_causes;
     wire [PAGE_W-1:0] u_page = u_pages[2*PAGE_W +: PAGE_W];
     wire [7:0]       u_cause = u_causes[23:16];
+    reg              u_refused;     // u_cause is not 0
     wire [ST_W-1:0]  u_old;
     wire             unused_u = &{1'b0, u_old[ST_CAUSE +: 8]};
     wire [ST_W-1:0]  r_word;
     wire [ST_W-1:0]  u_new;
     assign u_new[ST_CAUSE +: 8] = u_cause;
-    assign u_new[ST_REFUSED +: 32] = u_old[ST_REFUSED +: 32] + {31'd0, u_cause != 8'h00};
+    assign u_new[ST_REFUSED +: 32] = u_old[ST_REFUSED +: 32] + {31'd0, u_refused};
     wire [PAGE_W-1:0] ar_page_index;
 
     always @(posedge clk) begin
         u_valid <= rst ? 3'd0 : {u_valid[1:0], st_valid && st_page_known};
         u_pages <= {u_pages[0 +: 2*PAGE_W], st_page};
         u_causes <= {u_causes[15:0], st_cause};
+        u_refused <= u_causes[15:8] != 8'h00;
     end
 
     cde_ctx #(.W(ST_W), .AW(PAGE_W), .ECC(ECC)) update_ram (

@@ -42,6 +42,7 @@ module cde_track #(
     localparam IDS = 1 << LIST_W;
     localparam NUM_NODES = IDS + MAX_WRITES;
     localparam NODE_W = $clog2(NUM_NODES);
+    localparam PAIRS = (NODE_W + 1) / 2;
 
     wire unused_init_addr = &{1'b0, init_addr};     // other memories may be deeper
 
@@ -56,6 +57,7 @@ module cde_track #(
     reg [NODE_W-1:0] spare [0:MAX_WRITES-1];
     reg [MAX_LOG2:0] spare_wr;
     reg [MAX_LOG2:0] spare_rd;
+    reg [MAX_LOG2:0] spare_after;   // spare_rd + 1
 
     // ---------------------------------------------------------------- push
     reg               q_valid;
@@ -63,7 +65,7 @@ module cde_track #(
     reg [W-1:0]       q_data;
     reg [MAX_LOG2:0]  room;          // nodes neither used nor spoken for
     // The node that a push takes is read a cycle ahead: what that cycle adds to the spare ones is not in room yet.
-    wire [MAX_LOG2:0] spare_next = spare_rd + {{MAX_LOG2{1'b0}}, q_valid};
+    wire [MAX_LOG2:0] spare_next = q_valid ? spare_after : spare_rd;
     reg [NODE_W-1:0]  fresh;
     wire [NODE_W-1:0] q_node = tail[q_id];
     wire [NODE_W-1:0] first = {{(NODE_W-LIST_W){1'b0}}, init_addr[LIST_W-1:0]};    // of an empty list
@@ -72,14 +74,14 @@ module cde_track #(
     reg               l_valid;
     reg [ID_W-1:0]    l_id;
     reg [NODE_W-1:0]  l_node;
-    reg [NODE_W-1:0]  l_tail;
+    reg [PAIRS-1:0]   l_full;        // by pairs of bits: l_node is not the empty one at the end of the list
     reg               l_error;
     reg               l_used;        // the ID is in use
 
     // step 2: its content, read at the same edge
     reg  [NODE_W-1:0] l_next;
     reg  [W-1:0]      l_data;
-    wire l_known = l_used && l_node != l_tail;
+    wire l_known = l_used && l_full != {PAIRS{1'b0}};
     wire l_pops = l_valid && l_known;       // else no write of this ID is under way
     assign pop_any = l_valid;
     assign pop_valid = l_pops;
@@ -87,7 +89,11 @@ module cde_track #(
     assign pop_data = l_data;
     assign pop_error = l_error;
     wire [LIST_W-1:0] b_list = b_id[LIST_W-1:0], l_list = l_id[LIST_W-1:0];
-    wire [NODE_W-1:0] b_node = l_pops && l_list == b_list ? l_next : head[b_list];
+    wire              b_again = l_pops && l_list == b_list;
+    wire [NODE_W-1:0] b_head = head[b_list], b_tail = tail[b_list], b_node = b_again ? l_next : b_head;
+    wire [2*PAIRS-1:0] next_full = {{(2*PAIRS-NODE_W){1'b0}}, l_next ^ b_tail};
+    wire [2*PAIRS-1:0] head_full = {{(2*PAIRS-NODE_W){1'b0}}, b_head ^ b_tail};
+    integer i;
 
     always @(posedge clk) begin
         q_valid <= push_valid && !rst;
@@ -98,7 +104,10 @@ module cde_track #(
         if (push_valid && !l_pops) room <= room - 1'b1;
         if (l_pops && !push_valid) room <= room + 1'b1;
         if (init || q_valid) tail[init ? init_addr[LIST_W-1:0] : q_id] <= init ? first : fresh;
-        if (init || l_pops) head[init ? init_addr[LIST_W-1:0] : l_list] <= init ? first : l_next;
+        // A stray response puts back what is there: whether it is one comes late.
+        if (init || (l_valid && l_used)) begin
+            head[init ? init_addr[LIST_W-1:0] : l_list] <= init ? first : l_known ? l_next : l_node;
+        end
         // The place after the spare nodes is free unless all are spare, so it is written before it is known whether the
         // response is that of a write. After the first push of all it is that of the node in fresh, which was read.
         if (init || (l_valid && !room[MAX_LOG2])) begin
@@ -109,18 +118,20 @@ module cde_track #(
         l_valid <= b_valid;
         l_id <= b_id;
         l_node <= b_node;
-        l_tail <= tail[b_list];
+        for (i = 0; i < PAIRS; i = i + 1) l_full[i] <= b_again ? |next_full[2*i +: 2] : |head_full[2*i +: 2];
         {l_next, l_data} <= node[b_node];
         l_error <= b_resp != 2'b00;
         l_used <= b_id >> LIST_W == {ID_W{1'b0}};
         stray <= l_valid && !l_known;
 
         spare_rd <= spare_next;
+        if (q_valid) spare_after <= spare_after + 1'b1;
         if (l_pops) spare_wr <= spare_wr + 1'b1;
         if (rst) begin
             l_valid <= 1'b0;
             stray <= 1'b0;
             spare_rd <= {(MAX_LOG2 + 1){1'b0}};
+            spare_after <= {{MAX_LOG2{1'b0}}, 1'b1};
             spare_wr <= {1'b1, {MAX_LOG2{1'b0}}};
             room <= {1'b1, {MAX_LOG2{1'b0}}};
         end

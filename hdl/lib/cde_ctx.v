@@ -36,6 +36,7 @@ module cde_ctx #(
 
     wire [CW-1:0] q_1;
     reg [W-1:0]   q_2;
+    reg [AW-1:0]  raddr_1;
     wire [4*`CDE_ECC_SYNDROMES(W)-1:0] parts_1;
     reg  [4*`CDE_ECC_SYNDROMES(W)-1:0] parts_2;
     wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2;
@@ -69,7 +70,7 @@ module cde_ctx #(
     );
 
     cde_ctx_read #(.W(W), .AW(AW), .CW(CW), .AHEAD(STEPS != 0)) read (
-        .clk(clk), .clear(clear), .raddr(raddr), .q_2(q_2), .syndrome_2(syndrome_2), .we0(we), .waddr0(put_addr),
+        .clk(clk), .clear(clear), .raddr_1(raddr_1), .q_2(q_2), .syndrome_2(syndrome_2), .we0(we), .waddr0(put_addr),
         .ahead0(ahead), .wdata0(wdata), .v0_1(user_1), .at0_1(at_1), .data0_1(data_1), .v0_2(v_2), .at0_2(at_2),
         .data0_2(data_2), .data0_3(data_3), .we1(1'b0), .waddr1({AW{1'b0}}), .ahead1({AW{1'b0}}),
         .wdata1({W{1'b0}}), .v1_1(1'b0), .at1_1({AW{1'b0}}), .data1_1({W{1'b0}}), .v1_2(1'b0), .at1_2({AW{1'b0}}),
@@ -89,10 +90,11 @@ module cde_ctx #(
     );
 
     cde_ctx_way #(.AW(AW), .STEPS(STEPS)) way (
-        .clk(clk), .raddr(raddr), .waddr(waddr), .at(put_addr), .ahead(ahead)
+        .clk(clk), .raddr_1(raddr_1), .waddr(waddr), .at(put_addr), .ahead(ahead)
     );
 
     always @(posedge clk) begin
+        raddr_1 <= raddr;
         {q_2, parts_2} <= {q_1[W-1:0], parts_1};
     end
 

@@ -16,7 +16,8 @@ module cde_ctx_2w #(
     parameter W = 8,    // bits of a word
     parameter AW = 4,   // address bits
     parameter ECC = 1,  // 0: no code
-    parameter STEPS = 0 // cycles from a read of a pipeline to the write of its word, 3 or more; 0: writes go anywhere
+    parameter STEPS = 0, // cycles from a read of a pipeline to the write of its word, 3 or more; 0: writes go anywhere
+    parameter [31:0] MASK = 32'd0   // of the registers of addresses: another one for each memory of a pipeline
 ) (
     input  wire                  clk,
     input  wire [`CDE_MEM_W-1:0] mem_i,
@@ -43,7 +44,9 @@ module cde_ctx_2w #(
     wire [4*S_W-1:0] r0_parts0_1, r0_parts1_1, r1_parts0_1, r1_parts1_1;
     reg  [4*S_W-1:0] r0_parts0_2, r0_parts1_2, r1_parts0_2, r1_parts1_2;
     wire [S_W-1:0] r0_syn0_2, r0_syn1_2, r1_syn0_2, r1_syn1_2;
-    reg [AW-1:0]  r0_addr_1, r1_addr_1;
+    // Masked: else synthesis takes one register for the addresses of all memories of a pipeline, far from most of them.
+    reg [AW-1:0]  r0_masked_1, r1_masked_1;
+    wire [AW-1:0] r0_addr_1 = r0_masked_1 ^ MASK[AW-1:0], r1_addr_1 = r1_masked_1 ^ MASK[AW-1:0];
     reg           r0_newest_2, r0_side, r1_newest_2, r1_side;
     // Read a cycle behind the banks: what was stored in between is among the writes that replace what was read.
     // Bank 1 holds the newest word where the bits of both sides differ.
@@ -107,7 +110,7 @@ module cde_ctx_2w #(
     );
 
     cde_ctx_read #(.W(W), .AW(AW), .CW(CW), .AHEAD(STEPS != 0)) read0 (
-        .clk(clk), .clear(clear), .raddr(raddr0), .q_2(r0_newest_2 ? r0_bank1_2 : r0_bank0_2),
+        .clk(clk), .clear(clear), .raddr_1(r0_addr_1), .q_2(r0_newest_2 ? r0_bank1_2 : r0_bank0_2),
         .syndrome_2(r0_newest_2 ? r0_syn1_2 : r0_syn0_2), .we0(we0),
         .waddr0(put_addr0), .ahead0(ahead0), .wdata0(wdata0),
         .v0_1(user0_1), .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2),
@@ -117,7 +120,7 @@ module cde_ctx_2w #(
         .heal_addr(heal_addr0)
     );
     cde_ctx_read #(.W(W), .AW(AW), .CW(CW), .AHEAD(STEPS != 0)) read1 (
-        .clk(clk), .clear(clear), .raddr(raddr1), .q_2(r1_newest_2 ? r1_bank1_2 : r1_bank0_2),
+        .clk(clk), .clear(clear), .raddr_1(r1_addr_1), .q_2(r1_newest_2 ? r1_bank1_2 : r1_bank0_2),
         .syndrome_2(r1_newest_2 ? r1_syn1_2 : r1_syn0_2), .we0(we0),
         .waddr0(put_addr0), .ahead0(ahead0), .wdata0(wdata0),
         .v0_1(user0_1), .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2),
@@ -145,10 +148,10 @@ module cde_ctx_2w #(
     );
 
     cde_ctx_way #(.AW(AW), .STEPS(STEPS)) way0 (
-        .clk(clk), .raddr(raddr0), .waddr(waddr0), .at(put_addr0), .ahead(ahead0)
+        .clk(clk), .raddr_1(r0_addr_1), .waddr(waddr0), .at(put_addr0), .ahead(ahead0)
     );
     cde_ctx_way #(.AW(AW), .STEPS(STEPS)) way1 (
-        .clk(clk), .raddr(raddr1), .waddr(waddr1), .at(put_addr1), .ahead(ahead1)
+        .clk(clk), .raddr_1(r1_addr_1), .waddr(waddr1), .at(put_addr1), .ahead(ahead1)
     );
 
     // Port 0 makes the bits equal, port 1 makes them differ, the clearing walk makes them 0.
@@ -172,7 +175,7 @@ module cde_ctx_2w #(
         {r0_bank1_2, r0_parts1_2} <= {r0_bank1_1[W-1:0], r0_parts1_1};
         {r1_bank0_2, r1_parts0_2} <= {r1_bank0_1[W-1:0], r1_parts0_1};
         {r1_bank1_2, r1_parts1_2} <= {r1_bank1_1[W-1:0], r1_parts1_1};
-        {r0_addr_1, r1_addr_1} <= {raddr0, raddr1};
+        {r0_masked_1, r1_masked_1} <= {raddr0 ^ MASK[AW-1:0], raddr1 ^ MASK[AW-1:0]};
         back <= (heal0 || heal1) && !(we0 && put_addr0 == next_addr) && !(we1 && put_addr1 == next_addr) && !clear;
         back_side <= heal0 ? r0_side : r1_side;
         back_addr <= next_addr;

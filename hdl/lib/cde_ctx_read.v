@@ -5,11 +5,11 @@
 //          it: that of the cycle before the read, of its own, or of the two behind it, by either write port; of one
 //          cycle port 1 wins. All but the last are compared in one cycle and chosen in the next. A wrong word is
 //          reported once while it is read again within three reads.
-// Ports:   raddr; q_2 data and syndrome_2 syndrome (cde_ecc_syndrome) of the read of two cycles before; of each write
-//          port the write itself and its steps (cde_ctx_write), with AHEAD the address of the write of the cycle
-//          behind (ahead0, ahead1); rdata; bad, lost report; heal the word in rdata was corrected and is to be written
-//          back, heal_addr.
-// Latency: rdata, bad, lost and heal belong to the raddr of three cycles before.
+// Ports:   raddr_1 address of the read of the cycle before; q_2 data and syndrome_2 syndrome (cde_ecc_syndrome) of the
+//          read of two cycles before; of each write port the write itself and its steps (cde_ctx_write), with AHEAD the
+//          address of the write of the cycle behind (ahead0, ahead1); rdata; bad, lost report; heal the word in rdata
+//          was corrected and is to be written back, heal_addr.
+// Latency: rdata, bad, lost and heal belong to the raddr_1 of two cycles before.
 `default_nettype none
 `include "cde_mem.vh"
 
@@ -21,7 +21,7 @@ module cde_ctx_read #(
 ) (
     input  wire          clk,
     input  wire          clear,
-    input  wire [AW-1:0] raddr,
+    input  wire [AW-1:0] raddr_1,
     input  wire [W-1:0]  q_2,
     input  wire [`CDE_ECC_SYNDROMES(W)-1:0] syndrome_2,
 
@@ -56,7 +56,7 @@ module cde_ctx_read #(
     output reg  [AW-1:0] heal_addr
 );
 
-    reg [AW-1:0]  raddr_1, raddr_2;
+    reg [AW-1:0]  raddr_2;
     reg           ok_1, ok_2;                       // read after the clearing walk
     // Hits of port 0 and port 1: by the write of the cycle before the read, of its own cycle, and of the two behind it
     wire          one0_1 = v0_2 && at0_2 == raddr_1, one1_1 = v1_2 && at1_2 == raddr_1;
@@ -80,7 +80,6 @@ module cde_ctx_read #(
     assign heal = wrong_3 && !hopeless_3;
 
     always @(posedge clk) begin
-        raddr_1 <= raddr;
         ok_1 <= !clear;
 
         raddr_2 <= raddr_1;

@@ -32,13 +32,14 @@ module cde_fifo #(
 
     reg [DEPTH_LOG2:0] wr_ptr;
     reg [DEPTH_LOG2:0] rd_ptr;
+    reg                many;        // level is 2 or more
 
     // q_valid low: the FIFO is empty. pop_ready comes late, so each register asks for it once, at the end.
     reg         q_valid;
     reg [W-1:0] q_data;
     wire push = push_valid && push_ready;
-    wire direct = BYPASS && !q_valid && push;
-    wire stored = wr_ptr != rd_ptr;     // never with q_valid low
+    wire direct = BYPASS && !q_valid && push_valid;     // there is room then
+    wire stored = DEPTH_LOG2 == 1 ? level[1] : many;     // never with q_valid low
     wire [W-1:0] oldest;        // word behind the output
 
     assign push_ready = !level[DEPTH_LOG2];
@@ -65,12 +66,19 @@ module cde_fifo #(
         if (stored && pop_ready) rd_ptr <= rd_ptr + ONE;
         q_valid <= q_valid ? !pop_ready || stored || push : push && !(direct && pop_ready);
         if (!q_valid || pop_ready) q_data <= stored ? oldest : push_data;
-        if (push && !((q_valid || direct) && pop_ready)) level <= level + ONE;
-        if (q_valid && pop_ready && !push) level <= level - ONE;
+        if (push && !((q_valid || direct) && pop_ready)) begin
+            level <= level + ONE;
+            many <= q_valid;
+        end
+        if (q_valid && pop_ready && !push) begin
+            level <= level - ONE;
+            many <= many && level != ONE + ONE;
+        end
         if (rst) begin
             wr_ptr <= {(DEPTH_LOG2 + 1){1'b0}};
             rd_ptr <= {(DEPTH_LOG2 + 1){1'b0}};
             level <= {(DEPTH_LOG2 + 1){1'b0}};
+            many <= 1'b0;
             q_valid <= 1'b0;
         end
     end

@@ -16,7 +16,7 @@ from statistics import median
 from typing import Any
 
 from scripts.synth import ecp5
-from scripts.synth.refine import refine
+from scripts.synth.refine import refine, repair
 from tb.runner.common import INCLUDES, ROOT, SIM_BUILD, RunnerError, hdl_files, nearest, relative
 from tb.runner.lint import declared_parameters
 
@@ -40,6 +40,8 @@ OWN: Mapping[str, Mapping[str, int]] = {
     "cde_ctx": {"W": 72, "AW": 8},
     "cde_ctx_2w": {"W": 68, "AW": 8},
 }
+#: Times that a routed design is repaired.
+REPAIRS = 3
 DEVICE = "ECP5-85 speed 8 (CABGA756)"
 _PNR = ("--85k", "--speed", "8", "--package", "CABGA756", "--freq", "150", "--out-of-context")
 _AREA = {
@@ -97,7 +99,8 @@ class Result:
 
 def wrapper(module: str, values: Mapping[str, int], ports: Mapping[str, Any]) -> str:
     """Verilog of ``synth_top``: inputs from a shift register, outputs into registers that are
-    folded by XOR into one pin.
+    folded by XOR into one pin. The shift register has an enable: else a register of the module that
+    takes an input and the next bit of it would be one.
     """
     widths = {name: len(port["bits"]) for name, port in ports.items() if name != "clk"}
     ins = [name for name in widths if ports[name]["direction"] == "input"]
@@ -109,10 +112,11 @@ def wrapper(module: str, values: Mapping[str, int], ports: Mapping[str, Any]) ->
         pins.append(f".{name}({net}[{place[net]} +: {width}])")
         place[net] += width
     given = ", ".join(f".{name}({value})" for name, value in values.items())
-    return f"""module synth_top(input clk, input si, output so);
+    return f"""module synth_top(input clk, input si, input shift, output so);
 reg [{n_in - 1}:0] w_in; wire [{n_out - 1}:0] o; reg [{n_out - 1}:0] w_out; reg [{n_out}:0] w_fold;
 always @(posedge clk) begin
-w_in <= {{w_in, si}}; w_out <= o; w_fold <= {{w_fold[{n_out - 1}:0] ^ w_out, 1'b0}};
+if (shift) w_in <= {{w_in, si}};
+w_out <= o; w_fold <= {{w_fold[{n_out - 1}:0] ^ w_out, 1'b0}};
 end
 assign so = w_fold[{n_out}];
 {module} {f"#({given})" if given else ""} dut ({", ".join(pins)});
@@ -276,20 +280,28 @@ def _nextpnr(made: Netlist, seed: int, step: str, *options: object) -> None:
 
 
 def _route(made: Netlist, seed: int) -> dict[str, Any]:
-    """Places, refines and routes; nextpnr's report. The static placer leaves a third less wire of
-    the core than the default one. Before it routes, nextpnr checks all places.
+    """Places, refines, routes and repairs; nextpnr's report of the best route. The static placer
+    leaves a third less wire of the core than the default one. Before it routes, nextpnr checks all
+    places.
     """
-    placed, sdf, refined, out = (
+    design, sdf, better, out = (
         made.folder / f"seed{seed}{end}"
-        for end in ("-placed.json", ".sdf", "-refined.json", ".json")
+        for end in (".json", ".sdf", "-better.json", "-report.json")
     )
-    places = ("--placer", "static", "--no-route", "--write", placed, "--sdf", sdf)
-    _nextpnr(made, seed, "place", "--json", made.path, *places)
-    refine(placed, sdf, refined, seed)
-    _nextpnr(made, seed, "route", "--no-pack", "--json", refined, "--report", out)
-    for path in (placed, sdf, refined):
+    written = ("--write", design, "--sdf", sdf)
+    _nextpnr(made, seed, "place", "--json", made.path, "--placer", "static", "--no-route", *written)
+    reports: list[dict[str, Any]] = []
+    for n in range(1 + REPAIRS):
+        (repair if n else refine)(design, sdf, better, seed + n)
+        _nextpnr(made, seed, "route", "--no-pack", "--json", better, "--report", out, *written)
+        reports.append(json.loads(out.read_text()))
+    for path in (design, sdf, better):
         path.unlink()
-    return dict(json.loads(out.read_text()))
+    return max(reports, key=_mhz)
+
+
+def _mhz(report: Mapping[str, Any]) -> float:
+    return float(min(clock["achieved"] for clock in report["fmax"].values()))
 
 
 def measure(module: str, seeds: Iterable[int]) -> Result:
@@ -298,6 +310,6 @@ def measure(module: str, seeds: Iterable[int]) -> Result:
     clocks, paths = {}, {}
     for seed in seeds:
         data = _route(made, seed)
-        clocks[seed] = round(min(clock["achieved"] for clock in data["fmax"].values()), 1)
+        clocks[seed] = round(_mhz(data), 1)
         paths[seed] = _path(data)
     return Result(module, made.values, clocks, made.area, paths)

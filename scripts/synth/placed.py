@@ -73,6 +73,13 @@ class Placed:
         """Where a cell is."""
         return k, self.x[k], self.y[k], self.z[k]
 
+    def unroute(self, nets: set[int]) -> None:
+        """Takes the routes of these nets away."""
+        (top,) = self._data["modules"].values()
+        for net in top["netnames"].values():
+            if not nets.isdisjoint(net["bits"]):
+                net["attributes"].pop("ROUTING", None)
+
     def write(self, path: Path) -> None:
         """For nextpnr, with the places as they are now."""
         for k, cell in enumerate(self._cells.values()):

@@ -4,7 +4,8 @@
 nextpnr's legaliser puts single cells tens of tiles beside their way, and its annealing weighs
 timing by an estimate that is far above what its router reaches. Here each cell on a way that is
 nearly the longest tries places nearby, and stays where the ways through it are shortest. nextpnr
-checks the result, with no cell left to place, and routes it.
+checks the result, with no cell left to place, and routes it. After that the same is done with the
+delays of its routes: only nets of cells that move, and those with a detour, are routed again.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from random import Random
 from scripts.synth.placed import LOGIC, RAM_PLACES, SLICES, Placed, Put, Tiles
 from scripts.synth.sta import Pin, Timing
 
-ROUNDS = 18
+ROUNDS, REPAIR_ROUNDS = 18, 6
 _TAU = 0.15  # ns: a way that is later by this counts e times as much
 _NEAR = 4 * _TAU  # ns above the longest way in which a way counts
+_DETOUR = 0.3  # ns that a route is longer than assumed
 _AHEAD = 0.97  # each third round asks for a shorter period than was reached
 _SPRING = 0.03  # what a long wire on a late way costs, so that cells spread evenly over a way
 _REACH = 3  # tiles around a place
@@ -113,28 +115,28 @@ class Unit:
 
 
 class Refiner:
-    """``placed``: nextpnr's design after placement; ``sdf``: its delays; ``seed``: of the places
-    that are tried.
+    """``placed``: nextpnr's design after placement, or after its route; ``sdf``: its delays;
+    ``seed``: of the places that are tried.
     """
 
-    def __init__(self, placed: Path, sdf: Path, seed: int) -> None:
+    def __init__(self, placed: Path, sdf: Path, seed: int, routed: bool = False) -> None:
         self.d = Placed(placed)
         self.tiles = Tiles(self.d)
-        self.t = Timing(self.d, sdf)
+        self.t = Timing(self.d, sdf, routed)
         self.t.forward()
         self._rng = Random(seed)
         self._groups = self.d.groups()
         self._group_of = {k: n for n, cells in enumerate(self._groups) for k in cells}
         self._made: dict[int, Unit] = {}
 
-    def run(self) -> Iterator[float]:
+    def run(self, rounds: int = ROUNDS) -> Iterator[float]:
         """Yields the longest way, ns, after each round; at the end cells are where it was the
         shortest.
         """
         d, t = self.d, self.t
         period = best = t.forward()
         kept = [d.where(k) for k in range(len(d.names))]
-        for n in range(ROUNDS):
+        for n in range(rounds):
             t.backward(period * (_AHEAD if n % 3 == 0 else 1.0))
             for unit in self._late():
                 self._better(unit)
@@ -145,6 +147,24 @@ class Refiner:
         self.tiles.lift(range(len(d.names)))
         d.put(kept)
         self.tiles.drop(range(len(d.names)))
+
+    def detours(self) -> set[int]:
+        """Nets on ways that are nearly the longest, whose routes are longer than they need be."""
+        d, t = self.d, self.t
+        t.backward(t.forward())
+        late = [
+            (net, k, port)
+            for net in t.arrival
+            for k, port in d.sinks[net]
+            if (k, port) in t.routed and t.slack((net, k, port)) < _NEAR / 2
+        ]
+        return {pin[0] for pin in late if t.wire(pin) > t.assumed(pin) + _DETOUR}
+
+    def touched(self) -> set[int]:
+        """Nets of the cells that have moved."""
+        d = self.d
+        moved = [k for k, was in enumerate(self.t.was) if was != d.where(k)]
+        return {net for k in moved for ports in (d.ins[k], d.outs[k]) for net in ports.values()}
 
     def _unit(self, k: int) -> Unit:
         n = self._group_of[k]
@@ -259,4 +279,16 @@ def refine(placed: Path, sdf: Path, refined: Path, seed: int) -> tuple[float, fl
     for _ in refiner.run():
         pass
     refiner.d.write(refined)
+    return before, refiner.t.forward()
+
+
+def repair(routed: Path, sdf: Path, repaired: Path, seed: int) -> tuple[float, float]:
+    """The same of a design that is routed; what is to be routed again has no route."""
+    refiner = Refiner(routed, sdf, seed, routed=True)
+    before = refiner.t.forward()
+    detours = refiner.detours()
+    for _ in refiner.run(REPAIR_ROUNDS):
+        pass
+    refiner.d.unroute(detours | refiner.touched())
+    refiner.d.write(repaired)
     return before, refiner.t.forward()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrival and required times in a placed design. Delays of cells are those that nextpnr writes
-(SDF); delays of wires are a function of the distance.
+(SDF); so are delays of wires once they are routed, before that they are a function of the distance.
 """
 
 from __future__ import annotations
@@ -29,16 +29,20 @@ _TO = {"DP16KD": 0.09}
 
 _INSTANCE = re.compile(r"\(INSTANCE (.*)\)")
 _IOPATH = re.compile(r"\(IOPATH (\w+) (\w+) \(\d+:\d+:(\d+)\)")
+_WIRE = re.compile(r"\(INTERCONNECT \S+ (\S+)/(\w+) \(\d+:\d+:(\d+)\)")
 _SETUP = re.compile(r"\(SETUPHOLD \(posedge (\w+)\) \(posedge \w+\) \(-?\d+:-?\d+:(-?\d+)\)")
 
 
 class Timing:
-    """All ways between registers and memories. ``sdf``: nextpnr's delays of the design's cells;
-    those of its wires are not read. Times in ns.
+    """All ways between registers and memories. ``sdf``: nextpnr's delays of the design's cells, and
+    if it is ``routed`` of its wires, as long as neither end of them moves. Times in ns.
     """
 
-    def __init__(self, design: Placed, sdf: Path) -> None:
+    def __init__(self, design: Placed, sdf: Path, routed: bool = False) -> None:
         self.d = design
+        self._reads_wires = routed
+        self.was = [design.where(k) for k in range(len(design.names))]
+        self.routed: dict[tuple[int, str], float] = {}  # delays of wires into inputs
         self.setup: dict[tuple[int, str], float] = {}
         self.start: dict[int, float] = {}  # net of a register or memory: clock to output
         #: Ways into the driver of a net, and what the cell adds.
@@ -59,7 +63,10 @@ class Timing:
         cell: int | None = None
         with sdf.open() as lines:
             for line in lines:
-                if found := _INSTANCE.search(line):
+                if self._reads_wires and (found := _WIRE.search(line)):
+                    sink = d.number.get(found[1].replace("\\", ""), -1)
+                    self.routed[sink, found[2]] = int(found[3]) / 1000
+                elif found := _INSTANCE.search(line):
                     cell = d.number.get(found[1].replace("\\", ""))
                 elif cell is not None and (found := _IOPATH.search(line)):
                     port, out, ns = found[1], found[2], int(found[3]) / 1000
@@ -95,6 +102,16 @@ class Timing:
 
     def wire(self, pin: Pin) -> float:
         """From the driver to this input."""
+        net, k, _ = pin
+        known = self.routed.get(pin[1:])
+        if known is not None:
+            j = self.d.driver[net]
+            if self.was[j] == self.d.where(j) and self.was[k] == self.d.where(k):
+                return known
+        return self.assumed(pin)
+
+    def assumed(self, pin: Pin) -> float:
+        """The same by its length, whatever its route is."""
         net, k, port = pin
         d = self.d
         if port in d.tied[k]:

@@ -133,7 +133,7 @@ FAULTS = [
     (SMALL, RAM, "cde_ram_read.v", "heal = wrong_2", "heal = 1'b0", "report"),
     (BARE, DIRECT, "cde_ram_direct.v", "heal = wrong_2 &&", "heal = 1'b0 &&", "report"),
     (LATE, CTX, "cde_ctx_read.v", ".lost(hopeless_3));", ".lost());", "loss"),
-    ({**LATE, "STEPS": 3}, CTX, "cde_ctx_way.v", "STEPS-2", "STEPS-1", "word of port"),
+    ({**LATE, "STEPS": 3}, CTX, "cde_ctx_way.v", "STEPS-3", "STEPS-2", "word of port"),
     (LATE, CTX_2W, "cde_ctx_2w.v", "we(user0_1 && !same_1)", "we(user0_1)", "word of port"),
     (LATE, CTX_2W, "cde_ctx_2w.v", "back1 = back &&", "back1 = 1'b0 &&", "report"),
     (LATE, CTX_2W, "cde_ctx_2w.v", "user0_1 && !user1_1)", "user0_1)", "report"),

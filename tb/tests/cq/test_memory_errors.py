@@ -71,10 +71,8 @@ class CqeWriteErrorTest(ErrorTest):
         first = CqStatus.OK if arm == ArmType.ANY and good else CqStatus.INTERNAL_ERROR
         assert statuses == [first] * events
         (entry,) = await host.read_log()
-        assert (entry.cause, entry.kind, entry.object) == (
-            *(Cause.CQE_WRITE_ERROR, Kind.CQ),
-            cq.number,
-        )
+        told = (entry.cause, entry.kind, entry.object)
+        assert told == (Cause.CQE_WRITE_ERROR, Kind.CQ, cq.number)
         readable = good + (width + behind if lands else 0)
         assert self.polled(cq) == list(range(10, 10 + readable))
         assert await cq.update_consumer_index(2 + good) == (0, 0)
@@ -180,24 +178,22 @@ class EqeWriteErrorTest(ErrorTest):
 
 @pyuvm.test()
 class StrayResponseTest(ErrorTest):
-    """Responses for nothing outstanding, of every kind of ID and with every code, idle and in the
-    middle of traffic: counted, logged, no effect (ISO-03).
+    """Responses for nothing outstanding, of every kind of ID and with every code, idle, in traffic,
+    and beside an entry of the EQ of their lower bits: counted, logged, no effect (ISO-03).
     """
 
     async def scenario(self) -> None:
         env, host = self.env, self.env.host
         cq = await self.queue(1, log2=6)
         await cq.arm(ArmType.ERRORS)
-        ids = [cq.number, self.config.num_cq - 1, env.mem.id_of(eq=cq.eq.number)]
-        ids.append(env.mem.id_of(eq=self.config.num_eq - 1))
-        ids.append(env.mem.id_of(eq=self.config.num_cq - 1))  # no EQ, where there are fewer
+        eqs = (cq.eq.number, self.config.num_eq - 1, self.config.num_cq - 1)  # the last may be none
+        ids = [cq.number, self.config.num_cq - 1, *(env.mem.id_of(eq=eq) for eq in eqs)]
         for axi_id, resp in product(ids, (OKAY, EXOKAY, SLVERR, DECERR)):
             async with self.no_effect(states=False):
                 env.mem.stray(axi_id, resp)
             (entry,) = await host.read_log()
             assert (entry.cause, entry.kind) == (Cause.STRAY_B, Kind.PORT)
-        strays = len(ids) * 4
-        assert await host.counter("STRAY_B") == strays
+        assert await host.counter("STRAY_B") == 4 * len(ids)
         start = self.harness.cycle + 10
         for n in range(60):
             env.completions.send(cq.number, context=n, at_cycle=start + 3 * n)
@@ -206,10 +202,17 @@ class StrayResponseTest(ErrorTest):
             await self.harness.cycles(7)
         assert [r.request_context for r in await cq.wait_results(60)] == list(range(60))
         await env.drain()
-        assert await host.counter("STRAY_B") == strays + 20
         state = await cq.query()
         assert (state.prod, state.status, state.armed) == (60, CqStatus.OK, True)
         assert not cq.callbacks
+        env.mem.hold_eq(cq.eq.number)
+        await cq.arm(ArmType.ANY)
+        env.completions.send(cq.number, context=60)
+        await self.harness.cycles(200)
+        env.mem.stray(env.mem.id_of(eq=self.config.num_eq + cq.eq.number))
+        assert await host.counter("STRAY_B") == 4 * len(ids) + 21
+        env.mem.release_eq(cq.eq.number)
+        await cq.wait_callbacks(1)
         assert {e.cause for e in await host.read_log()} == {Cause.STRAY_B}
 
 
