@@ -287,6 +287,7 @@ def repair(routed: Path, sdf: Path, repaired: Path, seed: int) -> tuple[float, f
     refiner = Refiner(routed, sdf, seed, routed=True)
     before = refiner.t.forward()
     detours = refiner.detours()
+    refiner.t.forget(detours)
     for _ in refiner.run(REPAIR_ROUNDS):
         pass
     refiner.d.unroute(detours | refiner.touched())

@@ -100,6 +100,12 @@ class Timing:
                     order.append(net)
         return order
 
+    def forget(self, nets: set[int]) -> None:
+        """Their routes are not known any more."""
+        for net in nets:
+            for sink in self.d.sinks[net]:
+                self.routed.pop(sink, None)
+
     def wire(self, pin: Pin) -> float:
         """From the driver to this input."""
         net, k, _ = pin

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scripts.synth.placed import Placed, Tiles
-from scripts.synth.refine import refine
+from scripts.synth.refine import refine, repair
 
 _OUTPUTS = {"F", "OFX", "Q", "FCO"}
 #: Logic to spread over: a register in each of these tiles.
@@ -75,6 +75,33 @@ def test_cells_of_a_late_way_come_together_and_others_stay(tmp_path: Path) -> No
     assert lut[:2] == pair[:2] and lut[2].replace("K", "FF") == pair[2]
     assert len(set(found.values())) == len(found)
     assert all(found[f"f{x}_{y}"] == (x, y, "SLICED.FF1") for x, y in _TILES)
+
+
+def test_repair_takes_the_routes_of_detours_away(tmp_path: Path) -> None:
+    cells = {
+        "slow": cell("FF", "X10/Y10/SLICEA.FF0", CLK=1, Q=2),
+        "slow_end": cell("FF", "X11/Y10/SLICEA.FF0", CLK=1, M=2),
+        "quick": cell("FF", "X30/Y30/SLICEA.FF0", CLK=1, Q=3),
+        "quick_end": cell("FF", "X90/Y80/SLICEA.FF0", CLK=1, M=3),
+    }
+    routed, sdf, repaired = write(tmp_path, cells), delays(tmp_path, cells), tmp_path / "repaired"
+    data = json.loads(routed.read_text())
+    data["modules"]["top"]["netnames"] = {
+        name: {"bits": [bit], "attributes": {"ROUTING": "wires"}}
+        for name, bit in (("slow", 2), ("quick", 3))
+    }
+    routed.write_text(json.dumps(data))
+    with sdf.open("a") as more:
+        more.write("\n(INTERCONNECT slow/Q slow_end/M (1:2:3000) (1:2:3000))")
+        more.write("\n(INTERCONNECT quick/Q quick_end/M (1:2:900) (1:2:900))")
+    before, after = repair(routed, sdf, repaired, 1)
+    assert before == pytest.approx(0.4 + 3.0) and after < 1.5
+    nets = json.loads(repaired.read_text())["modules"]["top"]["netnames"]
+    assert nets == {
+        "slow": {"bits": [2], "attributes": {}},
+        "quick": {"bits": [3], "attributes": {"ROUTING": "wires"}},
+    }
+    assert places(repaired)["quick_end"] == (90, 80, "SLICEA.FF0")
 
 
 _FF = {"CLK": 1}
