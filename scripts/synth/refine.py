@@ -21,7 +21,6 @@ from scripts.synth.sta import Pin, Timing
 ROUNDS, REPAIR_ROUNDS = 18, 6
 _TAU = 0.15  # ns: a way that is later by this counts e times as much
 _NEAR = 4 * _TAU  # ns above the longest way in which a way counts
-_REPAIR_NEAR = 2 * _TAU  # the same of a routed design: what need not move keeps its route
 _DETOUR = 0.3  # ns that a route is longer than assumed
 _AHEAD = 0.97  # each third round asks for a shorter period than was reached
 _SPRING = 0.03  # what a long wire on a late way costs, so that cells spread evenly over a way
@@ -126,7 +125,6 @@ class Refiner:
         self.t = Timing(self.d, sdf, routed)
         self.t.forward()
         self._rng = Random(seed)
-        self._near = _REPAIR_NEAR if routed else _NEAR
         self._groups = self.d.groups()
         self._group_of = {k: n for n, cells in enumerate(self._groups) for k in cells}
         self._made: dict[int, Unit] = {}
@@ -158,7 +156,7 @@ class Refiner:
             (net, k, port)
             for net in t.arrival
             for k, port in d.sinks[net]
-            if (k, port) in t.routed and t.slack((net, k, port)) < self._near
+            if (k, port) in t.routed and t.slack((net, k, port)) < _NEAR / 2
         ]
         return {pin[0] for pin in late if t.wire(pin) > t.assumed(pin) + _DETOUR}
 
@@ -181,7 +179,7 @@ class Refiner:
             cell
             for net in t.arrival
             for k, port in d.sinks[net]
-            if t.slack((net, k, port)) < self._near
+            if t.slack((net, k, port)) < _NEAR
             for cell in (k, d.driver[net])
         }
         groups = sorted({self._group_of[k] for k in cells})
