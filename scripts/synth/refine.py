@@ -282,12 +282,17 @@ def refine(placed: Path, sdf: Path, refined: Path, seed: int) -> tuple[float, fl
     return before, refiner.t.forward()
 
 
-def repair(routed: Path, sdf: Path, repaired: Path, seed: int) -> tuple[float, float]:
-    """The same of a design that is routed; what is to be routed again has no route."""
+def repair(
+    routed: Path, sdf: Path, repaired: Path, seed: int, avoidable: bool
+) -> tuple[float, float]:
+    """The same of a design that is routed; what is to be routed again has no route. ``avoidable``:
+    detours are chance; else the next route would have them again, if no cell moves.
+    """
     refiner = Refiner(routed, sdf, seed, routed=True)
     before = refiner.t.forward()
     detours = refiner.detours()
-    refiner.t.forget(detours)
+    if avoidable:
+        refiner.t.forget(detours)
     for _ in refiner.run(REPAIR_ROUNDS):
         pass
     refiner.d.unroute(detours | refiner.touched())
