@@ -36,9 +36,11 @@ localparam C_W = C_USED + IDX_W;
     \dut.cq_i.context_ram.raddr_1 , \dut.cq_i.context_ram.raddr_2 , \dut.cq_i.context_ram.raddr_3 ;
 (* hierconn *) wire \dut.cq_i.p_cpl , \dut.cq_i.q_cpl , \dut.cq_i.p_op , \dut.cq_i.q_op , \dut.cq_i.r_first ,
     \dut.cq_i.c_first , \dut.cq_i.c_counts , \dut.cq_i.c_in_range ;
-(* hierconn *) wire [10 + 1 + 8 + CQ_W + 16 + 2 + 2 + 58 + 5 + 1 + 1 - 1:0] \dut.cq_i.p_side , \dut.cq_i.q_side ;
-localparam S_CQ = 1 + 1 + 5 + 58 + 2 + 2 + 16, S_CODE = S_CQ + CQ_W;
-wire [CQ_W-1:0] p_cq = \dut.cq_i.p_side [S_CQ +: CQ_W], q_cq = \dut.cq_i.q_side [S_CQ +: CQ_W];
+(* hierconn *) wire [10 + 1 + 8 + 16 + 2 + 2 + 58 + 5 + 1 + 1 - 1:0] \dut.cq_i.p_side , \dut.cq_i.q_side ;
+localparam S_CODE = 1 + 1 + 5 + 58 + 2 + 2 + 16;
+(* hierconn *) wire [CQ_W-1:0] \dut.cq_i.p_cq , \dut.cq_i.q_cq ;
+(* hierconn *) wire \dut.cq_i.r_same ;
+wire [CQ_W-1:0] p_cq = \dut.cq_i.p_cq , q_cq = \dut.cq_i.q_cq ;
 wire [7:0] p_code = \dut.cq_i.p_side [S_CODE +: 8], q_code = \dut.cq_i.q_side [S_CODE +: 8];
 wire p_unreserved = \dut.cq_i.p_side [1], q_unreserved = \dut.cq_i.q_side [1];
 (* hierconn *) wire [CQ_W-1:0] \dut.credit_i.port_i.b_cq , \dut.credit_i.port_i.s_cq , \dut.credit_i.port_i.r_cq ,
@@ -117,6 +119,7 @@ always @(posedge clk) begin
             \dut.cq_i.g_two.granted2_ram.raddr_2 == q_cq && \dut.cq_i.g_two.granted2_ram.raddr_3 == \dut.cq_i.r_cq  &&
             \dut.cq_i.context_ram.raddr_1 == p_cq && \dut.cq_i.context_ram.raddr_2 == q_cq &&
             \dut.cq_i.context_ram.raddr_3 == \dut.cq_i.r_cq &&
+            \dut.cq_i.r_same == (\dut.cq_i.r_cq == \dut.cq_i.c_cq ) &&
             \dut.credit_i.port_i.total_ram.raddr_1 == \dut.credit_i.port_i.b_cq &&
             \dut.credit_i.port_i.total_ram.raddr_2 == \dut.credit_i.port_i.s_cq &&
             \dut.credit_i.port_i.total_ram.raddr_3 == \dut.credit_i.port_i.r_cq &&
