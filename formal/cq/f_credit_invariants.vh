@@ -2,9 +2,9 @@
 // What holds between the ledger and the design's copies of the counters, stage by stage; included at the end of
 // f_credit, proven with the rest.
 
-localparam C_ALLOC = 66;
+localparam C_ALLOC = 61;
 localparam C_USED = C_ALLOC + 2 * IDX_W;
-localparam C_W = C_USED + IDX_W;
+localparam C_W = C_USED + 2 * IDX_W;
 
 (* hierconn *) wire [(IDX_W << CQ_W) - 1:0] \dut.credit_i.port_i.total_ram.words ,
     \dut.credit_i.port_i.g_other.other_ram.words , \dut.credit_i.port_i.cons_ram.words ,
@@ -64,7 +64,6 @@ wire p_unreserved = \dut.cq_i.p_side [1], q_unreserved = \dut.cq_i.q_side [1];
     \dut.credit_i.g_two.port2_i.s_count , \dut.credit_i.g_two.port2_i.r_count , \dut.credit_i.g_two.port2_i.c_count ,
     \dut.credit_i.g_two.port2_i.took_count ;
 (* hierconn *) wire [7:0] \dut.cq_i.r_code , \dut.cq_i.c_code ;
-(* hierconn *) wire [4:0] \dut.cq_i.r_log2 , \dut.cq_i.c_log2 ;
 (* hierconn *) wire [IDX_W-1:0] \dut.credit_i.port_i.total , \dut.credit_i.port_i.space ,
     \dut.credit_i.port_i.granted_total , \dut.credit_i.g_two.port2_i.total , \dut.credit_i.g_two.port2_i.space ,
     \dut.credit_i.g_two.port2_i.granted_total , \dut.cq_i.granted , \dut.cq_i.cons ,

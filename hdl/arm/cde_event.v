@@ -31,8 +31,9 @@ module cde_event #(
     input  wire [EV_W-1:0]     ev_db_data,
 
     // Settings: create (all), modify (vector), resize (ring: one at a time, until it is left); eqc_eq two cycles
-    // ahead
+    // ahead. While eqc_hold, which holds with them, no callback gets its slot.
     input  wire                eqc_valid,
+    input  wire                eqc_hold,
     input  wire                eqc_create,
     input  wire                eqc_vector_we,
     input  wire                eqc_ring_we,
@@ -77,7 +78,7 @@ module cde_event #(
 
     wire d_first = !last_d;
     wire take_d = d_valid && (!p_valid || d_first);
-    wire goes = !eqc_valid && (!eq_valid || eq_ready);
+    wire goes = !eqc_hold && (!eq_valid || eq_ready);
     wire sent = (p_valid || d_valid) && goes;       // to eq_*
 
     cde_fifo #(.W(EV_W), .DEPTH_LOG2(CQ_W), .BYPASS(1'b1)) pub_fifo (
@@ -206,7 +207,7 @@ module cde_event #(
 
     always @(posedge clk) begin
         fresh <= sent && !retry && !rst;
-        eq_valid <= ((p_valid || d_valid) && !eqc_valid) || (eq_valid && !eq_ready);
+        eq_valid <= ((p_valid || d_valid) && !eqc_hold) || (eq_valid && !eq_ready);
         if (sent) last_d <= take_d;
         // What is not sent is not looked at: wide registers wait for one signal.
         if (!eq_valid || eq_ready) begin

@@ -235,11 +235,10 @@ module cde_core #(
     );
 
     // ---------------------------------------------------------------- arm state
-    wire pub_valid;
+    wire pub_valid, pub_give_up;
     wire [7:0] pub_op;
     wire [CQ_W-1:0] pub_cq;
     wire [1:0] pub_count, pub_solicited, pub_quiet, pub_status;
-    wire pub_give_up;
     wire [RETRY_W-1:0] pub_retry;
     wire ct_valid, ct_ready;
     wire [7:0] ct_op;
@@ -314,8 +313,8 @@ module cde_core #(
     wire barrier_done, ans_err_valid;
     wire [7:0] ans_err_cause, ans_err_kind;
     wire [15:0] ans_err_object, ans_err_index;
-    wire count_error, count_stray, count_cqe, count_eqe, eqc_valid, eqc_create;
-    wire eqc_vector_we, eqc_ring_we, eqc_left;
+    wire count_error, count_stray, count_cqe, count_eqe;
+    wire eqc_valid, eqc_hold, eqc_create, eqc_vector_we, eqc_ring_we, eqc_left;
     wire [EQ_W-1:0] eqc_eq;
     wire [63:6] eqc_base;
     wire [4:0] eqc_log2;
@@ -328,13 +327,14 @@ module cde_core #(
     ) host_write_i (
         .clk(clk), .rst(rst), .init(init), .init_addr(init_addr), .ent_valid(ent_valid), .ent_ready(ent_ready),
         .ent_data(ent_data), .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data), .ev_db_valid(ev_db_valid),
-        .ev_db_data(ev_db_data), .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we),
-        .eqc_ring_we(eqc_ring_we), .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector),
-        .eqc_index(eqc_index), .eqc_left(eqc_left), .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr),
-        .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata),
-        .m_axi_wstrb(m_axi_wstrb), .m_axi_wvalid(m_axi_wvalid), .m_axi_wready(m_axi_wready), .m_axi_bid(m_axi_bid),
-        .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid), .m_axi_bready(m_axi_bready), .xirq_valid(xirq_valid),
-        .xirq_ready(xirq_ready), .xirq_sent(xirq_sent), .xirq_vector(xirq_vector), .m_axis_irq_tdata(m_axis_irq_tdata),
+        .ev_db_data(ev_db_data), .eqc_valid(eqc_valid), .eqc_hold(eqc_hold), .eqc_create(eqc_create),
+        .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we), .eqc_eq(eqc_eq), .eqc_base(eqc_base),
+        .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index), .eqc_left(eqc_left),
+        .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awvalid(m_axi_awvalid),
+        .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb),
+        .m_axi_wvalid(m_axi_wvalid), .m_axi_wready(m_axi_wready), .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp),
+        .m_axi_bvalid(m_axi_bvalid), .m_axi_bready(m_axi_bready), .xirq_valid(xirq_valid), .xirq_ready(xirq_ready),
+        .xirq_sent(xirq_sent), .xirq_vector(xirq_vector), .m_axis_irq_tdata(m_axis_irq_tdata),
         .m_axis_irq_tvalid(m_axis_irq_tvalid), .m_axis_irq_tready(m_axis_irq_tready), .pub_valid(pub_valid),
         .pub_op(pub_op), .pub_cq(pub_cq), .pub_count(pub_count), .pub_solicited(pub_solicited), .pub_quiet(pub_quiet),
         .pub_status(pub_status), .pub_give_up(pub_give_up), .pub_retry(pub_retry), .wr_we(wr_we), .wr_cq(wr_cq),
@@ -376,11 +376,11 @@ module cde_core #(
         .op_res_valid(op_res_valid), .op_res_result(op_res_result), .op_res_index(op_res_index),
         .op_res_held(op_res_held), .barrier_done(barrier_done), .limit_we(limit_we), .limit_cq(limit_cq),
         .limit_data(limit_data), .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq),
-        .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
-        .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
-        .eqc_left(eqc_left), .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args), .qc_done(qc_done),
-        .qc_result(qc_result), .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive), .cqi_cq(cqi_cq),
-        .cqi_page(cqi_page), .cqi_used(cqi_used),
+        .eqc_valid(eqc_valid), .eqc_hold(eqc_hold), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we),
+        .eqc_ring_we(eqc_ring_we), .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector),
+        .eqc_index(eqc_index), .eqc_left(eqc_left), .qc_start(qc_start), .qc_command(qc_command), .qc_args(qc_args),
+        .qc_done(qc_done), .qc_result(qc_result), .qc_outs(qc_outs), .cqi_we(cqi_we), .cqi_alive(cqi_alive),
+        .cqi_cq(cqi_cq), .cqi_page(cqi_page), .cqi_used(cqi_used),
         .err_valid({pe_valid, ans_err_valid, cpl_err_valid, rd_err_valid, st_refused}),
         .err_cause({pe_cause, ans_err_cause, cpl_err_cause, rd_err_cause, st_cause}),
         .err_kind({{6{`CDE_KIND_QP}}, ans_err_kind,

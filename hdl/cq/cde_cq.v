@@ -89,12 +89,12 @@ module cde_cq #(
     localparam C_ACTIVE = 0;
     localparam C_UNRES  = 1;
     localparam C_REFUSE = 2;                  // overflowed
-    localparam C_LOG2   = 3;                  // 5 bits
-    localparam C_BASE   = 8;                  // 58 bits
-    localparam C_ALLOC  = 66;
+    localparam C_BASE   = 3;                  // 58 bits
+    localparam C_ALLOC  = 61;
     localparam C_ORIGIN = C_ALLOC + IDX_W;
     localparam C_USED   = C_ORIGIN + IDX_W;   // credits used up by completions
-    localparam C_W      = C_USED + IDX_W;
+    localparam C_SIZE   = C_USED + IDX_W;     // of the ring, decoded: it is on the way of whether the ring is full
+    localparam C_W      = C_SIZE + IDX_W;
 
     // Control steps are named by their trace codes. CLEAR prepares a creation; CLEAR and STOP send a barrier after all
     // earlier entries, so that control knows when the path is empty.
@@ -166,7 +166,8 @@ module cde_cq #(
     reg [1:0]        r_take, c_take, r_silent, c_silent;
     reg [LINE_W+5:0] r_line, c_line;         // {class, line, whether nothing behind needs it}, in each cycle
     reg [63:6]       r_base, c_base;
-    reg [4:0]        r_log2, c_log2;
+    reg [4:0]        r_log2;
+    reg [IDX_W:0]    c_size;
     reg              r_unreserved, c_unreserved;
     reg [SIDE_W-1:0] p_side, q_side;
 
@@ -180,7 +181,8 @@ module cde_cq #(
         {r_line, r_in_range, r_code, r_dest, r_take, r_silent, r_base, r_log2, r_unreserved, r_first} <= q_side;
         {c_in_range, c_code, c_dest, c_take, c_silent} <= {r_in_range, r_code, r_dest, r_take, r_silent};
         {p_cq, q_cq, r_cq, c_cq, r_same} <= {a_cq, p_cq, q_cq, r_cq, q_cq == r_cq};
-        {c_line, c_base, c_log2, c_unreserved, c_first} <= {r_line, r_base, r_log2, r_unreserved, r_first};
+        {c_line, c_base, c_unreserved, c_first} <= {r_line, r_base, r_unreserved, r_first};
+        c_size <= {{IDX_W{1'b0}}, 1'b1} << r_log2;
         {c_cpl, c_op} <= {r_cpl && !rst, r_op && !rst};
         c_counts <= r_cpl && r_in_range && !rst;
     end
@@ -225,9 +227,7 @@ module cde_cq #(
     wire             r_again = c_cpl && r_same;
     reg  [IDX_W-1:0] cons;
     reg  [IDX_W-1:0] granted;
-    reg  [IDX_W-1:0] size;
     reg              c_dead;
-    wire [IDX_W-1:0] r_size = ONE << r_ctx[C_LOG2 +: 5];
     wire             full, one_free, used_up, one_left;
     assign           state_cq = r_cq;
 
@@ -240,7 +240,6 @@ module cde_cq #(
         end
         cons <= r_cons;
         granted <= r_granted + r_granted2;
-        size <= r_size;
         c_dead <= dead;
     end
 
@@ -282,8 +281,8 @@ module cde_cq #(
     assign used_next = spent[1] ? used_2 : spent[0] ? used_1 : used;
 
     cde_cq_bound #(.IDX_W(IDX_W)) room_i (
-        .clk(clk), .read(r_ctx[C_ALLOC +: IDX_W]), .now(alloc), .origin(r_cons), .bound(r_size), .again(r_again),
-        .by2(put0 && put1), .by1(put0 || put1), .reached(full), .almost(one_free)
+        .clk(clk), .read(r_ctx[C_ALLOC +: IDX_W]), .now(alloc), .origin(r_cons), .bound(r_ctx[C_SIZE +: IDX_W]),
+        .again(r_again), .by2(put0 && put1), .by1(put0 || put1), .reached(full), .almost(one_free)
     );
     cde_cq_bound #(.IDX_W(IDX_W)) credits_i (
         .clk(clk), .read(r_ctx[C_USED +: IDX_W]), .now(used), .origin(r_granted), .bound(r_granted2), .again(r_again),
@@ -305,7 +304,7 @@ module cde_cq #(
     always @(posedge clk) begin
         present_1 <= present;
         held_1 <= unres ? {IDX_W{1'b0}} : held;
-        new_size_1 <= {{IDX_W{1'b0}}, 1'b1} << c_log2;
+        new_size_1 <= c_size;
         demand_2 <= {1'b0, present_1} + {1'b0, held_1};
         new_size_2 <= new_size_1;
         if (measuring[5]) fits <= demand_2 <= new_size_2;
@@ -327,7 +326,7 @@ module cde_cq #(
         end
         if (stop) ctx_next[C_ACTIVE] = 1'b0;
         if (start || resize_ok) begin
-            ctx_next[C_LOG2 +: 5] = c_log2;
+            ctx_next[C_SIZE +: IDX_W] = c_size[IDX_W-1:0];
             ctx_next[C_BASE +: 58] = c_base;
             ctx_next[C_ORIGIN +: IDX_W] = start ? {IDX_W{1'b0}} : alloc;
         end
@@ -339,7 +338,8 @@ module cde_cq #(
     ) slot_i (
         .clk(clk), .rst(rst), .step(step),
         .push((c_cpl && (placed != 2'd0 || overflow)) || clear || stop), .barrier(clear || stop), .overflow(overflow),
-        .put0(put0), .placed(placed), .cq(c_cq), .alloc(alloc), .origin(origin), .size(size), .base(ctx[C_BASE +: 58]),
+        .put0(put0), .placed(placed), .cq(c_cq), .alloc(alloc), .origin(origin), .size(ctx[C_SIZE +: IDX_W]),
+        .base(ctx[C_BASE +: 58]),
         .alloc_next(ctx_next[C_ALLOC +: IDX_W]), .used_next(ctx_next[C_USED +: IDX_W]),
         .kind(c_line[LINE_W+5:LINE_W+2]), .line(c_line[LINE_W+1:1]), .last(c_line[0]),
         .line_addr(line_addr), .line_data(line_data), .free_valid(free_valid), .free_to(free_to),

@@ -93,6 +93,7 @@ module cde_control #(
 
     // Event queues
     output wire              eqc_valid,
+    output wire              eqc_hold,      // with them and before them
     output wire              eqc_create,
     output wire              eqc_vector_we,
     output wire              eqc_ring_we,
@@ -248,7 +249,8 @@ module cde_control #(
         .barrier_done(barrier_done),
         .limit_we(limit_we), .limit_cq(limit_cq), .limit_data(limit_data),
         .clear_valid(clear_valid), .clear_ready(clear_ready), .clear_cq(clear_cq),
-        .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
+        .eqc_valid(eqc_valid), .eqc_hold(eqc_hold), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we),
+        .eqc_ring_we(eqc_ring_we),
         .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
         .eqc_left(eqc_left)
     );

@@ -40,6 +40,7 @@ module cde_host_write #(
 
     // EQ settings
     input  wire               eqc_valid,
+    input  wire               eqc_hold,      // with them and before them
     input  wire               eqc_create,
     input  wire               eqc_vector_we,
     input  wire               eqc_ring_we,
@@ -196,7 +197,8 @@ module cde_host_write #(
         .clk(clk), .rst(rst),
         .ev_pub_valid(ev_pub_valid), .ev_pub_data(ev_pub_data),
         .ev_db_valid(ev_db_valid), .ev_db_data(ev_db_data),
-        .eqc_valid(eqc_valid), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we), .eqc_ring_we(eqc_ring_we),
+        .eqc_valid(eqc_valid), .eqc_hold(eqc_hold), .eqc_create(eqc_create), .eqc_vector_we(eqc_vector_we),
+        .eqc_ring_we(eqc_ring_we),
         .eqc_eq(eqc_eq), .eqc_base(eqc_base), .eqc_log2(eqc_log2), .eqc_vector(eqc_vector), .eqc_index(eqc_index),
         .eqc_left(eqc_left), .gone_valid(irq_set), .gone_eq(irq_eq), .gone_lap(irq_lap), .irq_eq(lookup_eq),
         .irq_vector(lookup_vector),

@@ -77,7 +77,7 @@ module cde_mbox #(
     input  wire              cqi_used,
 
     // Event queues
-    output reg               eqc_valid, eqc_create, eqc_vector_we, eqc_ring_we,
+    output reg               eqc_valid, eqc_hold, eqc_create, eqc_vector_we, eqc_ring_we,
     output reg  [EQ_W-1:0]   eqc_eq,
     output wire [63:6]       eqc_base,
     output wire [4:0]        eqc_log2,
@@ -234,8 +234,7 @@ module cde_mbox #(
     reg [2:0]       settle;
     reg             resized, was_left;      // of the ring of the resize under way
     assign {ct_cq, ct_index, op_cq, cfg_cq, limit_cq} = {arm_cq, stop_index, producer_cq, arm_cq, producer_cq};
-    assign op_base = {arg2, arg1[31:6]};
-    assign {op_log2, op_unreserved} = {log2, arg3[`CDE_CQ_RING_UNRESERVED_LSB]};
+    assign {op_base, op_log2, op_unreserved} = {arg2, arg1[31:6], log2, arg3[`CDE_CQ_RING_UNRESERVED_LSB]};
     assign clear_cq = producer_cq;
     assign {cqi_we, cqi_alive, cqi_cq, cqi_page} =
         {(cfg_we && c_create_cq) || (state == LIMIT && c_destroy_cq), c_create_cq, cq, new_page[PAGE_W-1:0]};
@@ -272,7 +271,8 @@ module cde_mbox #(
         limit_data[`CDE_LIMIT_UNRESERVED] <= !c_destroy_cq && unreserved;
         limit_data[`CDE_LIMIT_EXISTS] <= !c_destroy_cq;
         eqc_valid <= state == ACT && (c_create_eq || c_modify_eq || c_resize_eq) && !rst;
-        {eqc_create, eqc_vector_we, eqc_ring_we, eqc_eq} <= {c_create_eq, c_modify_eq, c_resize_eq, eq};
+        {eqc_hold, eqc_create, eqc_vector_we, eqc_ring_we, eqc_eq} <=
+            {is_eq_cmd && (state == WEIGH || acts), c_create_eq, c_modify_eq, c_resize_eq, eq};
     end
     assign {eqc_base, eqc_log2, eqc_vector} = {arg2, arg1[31:6], new_log2, arg3[`CDE_EQ_RING_VECTOR_LSB +: 16]};
 

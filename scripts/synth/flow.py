@@ -41,7 +41,7 @@ OWN: Mapping[str, Mapping[str, int]] = {
     "cde_ctx_2w": {"W": 68, "AW": 8},
 }
 #: Times that a routed design is repaired.
-REPAIRS = 2
+REPAIRS = 4
 DEVICE = "ECP5-85 speed 8 (CABGA756)"
 _PNR = ("--85k", "--speed", "8", "--package", "CABGA756", "--freq", "150", "--out-of-context")
 _AREA = {
