@@ -21,6 +21,7 @@ module f_event #(
     input wire             ev_db_valid,
     input wire [CQ_W-1:0]  ev_db_cq,
     input wire             eqc_valid,
+    input wire             eqc_early,      // held without settings
     input wire             eq_ready,
     input wire [NUM_CQ-1:0] answer          // memory's answer for this CQ's entry comes
 );
@@ -48,7 +49,7 @@ module f_event #(
         .clk(clk), .rst(rst), .ev_pub_valid(ev_pub_valid && !rst),
         .ev_pub_data({{RETRY_W{1'b0}}, ev_pub_retry, {IDX_W{1'b0}}, 2'd0, 1'b0, ev_pub_cq}),
         .ev_db_valid(ev_db_valid && !rst), .ev_db_data({{RETRY_W{1'b0}}, 1'b0, {IDX_W{1'b0}}, 2'd0, 1'b0, ev_db_cq}),
-        .eqc_valid(eqc_valid), .eqc_hold(eqc_valid), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1),
+        .eqc_valid(eqc_valid), .eqc_hold(eqc_early || eqc_valid), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1),
         .eqc_eq(1'b0),
         .eqc_base(58'd0),
         .eqc_log2(5'd2), .eqc_vector(16'd0), .eqc_index(eqc_index), .eqc_left(unused_left), .gone_valid(1'b0),
@@ -81,7 +82,7 @@ module f_event #(
     // ---------------------------------------------------------------- properties
     reg [CQ_W+1:0] others = 0;      // entries of others since the watched callback came
     reg            control = 1'b0;  // a step of control: in the cycle before none was given its slot
-    always @(posedge clk) control <= eqc_valid;
+    always @(posedge clk) control <= eqc_early || eqc_valid;
 
     always @(posedge clk) begin
         if (ev_pub_valid && ev_pub_cq == cq || ev_db_valid && ev_db_cq == cq) others <= 0;

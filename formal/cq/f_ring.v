@@ -20,6 +20,7 @@ module f_ring (
     input wire [71:0]  again,            // the rest of its record
     input wire         eq_ready,
     input wire         resize,
+    input wire             early,         // events are held without settings
     input wire         resize_eq,
     input wire [1:0]   resize_log2,
     input wire         fails,            // memory answers: to be written again, or over
@@ -55,7 +56,7 @@ module f_ring (
         .ev_pub_data({again[71:70], lap_of[again_cq], again[69:0], 1'b1, {IDX_W{1'b0}}, 2'd0, eq_of[again_cq],
                       again_cq}),
         .ev_db_valid(call_valid && !rst), .ev_db_data({{RETRY_W{1'b0}}, 1'b0, {IDX_W{1'b0}}, 2'd0, call_eq, call_cq}),
-        .eqc_valid(change), .eqc_hold(change), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1),
+        .eqc_valid(change), .eqc_hold(change || early), .eqc_create(1'b0), .eqc_vector_we(1'b0), .eqc_ring_we(1'b1),
         .eqc_eq(resize_eq),
         .eqc_base(58'd0),
         .eqc_log2({3'd0, resize_log2}), .eqc_vector(16'd0), .eqc_index(unused_index), .eqc_left(eqc_left),

@@ -68,6 +68,8 @@ module `CDE_CTX_2W #(
     input  wire                  we1,
     input  wire [AW-1:0]         waddr1,
     input  wire [W-1:0]          wdata1,
+    input  wire                  late1,
+    input  wire [W-1:0]          alt1,
     input  wire [AW-1:0]         raddr0,
     output wire [W-1:0]          rdata0,
     input  wire [AW-1:0]         raddr1,
@@ -86,7 +88,7 @@ module `CDE_CTX_2W #(
         {r0_addr_3, r0_addr_2, r0_addr_1} <= {r0_addr_2, r0_addr_1, raddr0};
         {r1_addr_3, r1_addr_2, r1_addr_1} <= {r1_addr_2, r1_addr_1, raddr1};
         if (we0) words[waddr0 * W +: W] <= wdata0;
-        if (we1) words[waddr1 * W +: W] <= wdata1;
+        if (we1) words[waddr1 * W +: W] <= late1 ? alt1 : wdata1;
         if (mem_i[`CDE_MEM_CLEAR]) words <= 0;
 `ifdef IN_STEP
         if (STEPS != 0 && up && we0) in_step0: assert (waddr0 == r0_addr_3);

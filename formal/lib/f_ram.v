@@ -33,6 +33,8 @@ module f_ram #(
     input wire [AW-1:0] waddr1,
     input wire [W-1:0]  wdata0,
     input wire [W-1:0]  wdata1,
+    input wire          late1,
+    input wire [W-1:0]  alt1,
     input wire [AW-1:0] raddr0,
     input wire [AW-1:0] raddr1
 );
@@ -73,12 +75,12 @@ module f_ram #(
 `ifdef PORTS_2
     `DUT #(.W(W), .AW(AW), .ECC(ECC) `PIPELINE ) dut (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem), .we0(we[0]), .waddr0(waddr0), .wdata0(wdata0), .we1(we[1]),
-        .waddr1(waddr1), .wdata1(wdata1),
+        .waddr1(waddr1), .wdata1(wdata1), .late1(late1), .alt1(alt1),
         .raddr0(raddr0), .rdata0(read0), .raddr1(raddr1), .rdata1(read1)
     );
     `MODEL #(.W(W), .AW(AW) `PIPELINE ) model (
         .clk(clk), .mem_i(mem), .mem_o(unused_mem_2), .we0(we[0]), .waddr0(waddr0), .wdata0(wdata0), .we1(we[1]),
-        .waddr1(waddr1), .wdata1(wdata1),
+        .waddr1(waddr1), .wdata1(wdata1), .late1(late1), .alt1(alt1),
         .raddr0(raddr0), .rdata0(is0), .raddr1(raddr1), .rdata1(is1)
     );
     (* hierconn *) wire \dut.v0_1 , \dut.v1_1 ;

@@ -205,8 +205,8 @@ module cde_arm #(
 
     // ---------------------------------------------------------------- stage C: counts
     localparam STEP_W = 11;
-    wire [X_W-1:0]    cp_x, cp_x_next, cd_x_mem, cd_x_next;
-    wire              cd_legal, qp_open;
+    wire [X_W-1:0]    cp_x, cp_x_next, cd_x_mem, cd_x_next, cd_x_stays, cd_x_moves;
+    wire              cd_legal, cd_moves, qp_open;
     wire [1:0]        cp_early, qp_live;
     reg  [STEP_W-1:0] cp_step, cd_before;
     reg               cd_bell, cd_create, cd_destroy, cd_clean;
@@ -229,15 +229,15 @@ module cde_arm #(
 
     cde_ctx_2w #(.W(X_W), .AW(CQ_W), .ECC(ECC), .STEPS(3), .MASK(32'h55)) count_ram (
         .clk(clk), .mem_i(mem3), .mem_o(mem4),
-        .we0(cp_valid), .waddr0(cp_cq), .wdata0(cp_x_next), .we1(cd_valid), .waddr1(cd_cq), .wdata1(cd_x_next),
-        .raddr0(pub_cq), .rdata0(cp_x), .raddr1(da_cq), .rdata1(cd_x_mem)
+        .we0(cp_valid), .waddr0(cp_cq), .wdata0(cp_x_next), .we1(cd_valid), .waddr1(cd_cq), .wdata1(cd_x_stays),
+        .late1(cd_moves), .alt1(cd_x_moves), .raddr0(pub_cq), .rdata0(cp_x), .raddr1(da_cq), .rdata1(cd_x_mem)
     );
 
     cde_arm_count #(.IDX_W(IDX_W), .X_BITS(X_W), .STEP_BITS(STEP_W)) count_i (
         .p_step(cp_step), .p_x(cp_x), .p_x_next(cp_x_next), .p_early(cp_early),
         .d_before(cd_before), .d_bell(cd_bell), .d_create(cd_create), .d_destroy(cd_destroy),
         .d_clean(cd_clean && cd_owner), .d_index(cd[D_INDEX +: IDX_W]), .d_written(cd_written), .d_x_mem(cd_x_mem),
-        .d_x_next(cd_x_next), .d_legal(cd_legal)
+        .d_x_next(cd_x_next), .d_x_stays(cd_x_stays), .d_x_moves(cd_x_moves), .d_moves(cd_moves), .d_legal(cd_legal)
     );
 
     // ---------------------------------------------------------------- stage Q: facts
@@ -287,7 +287,7 @@ module cde_arm #(
     cde_ctx_2w #(.W(Y_W), .AW(CQ_W), .ECC(ECC), .STEPS(3), .MASK(32'h33)) flag_ram (
         .clk(clk), .mem_i(mem4), .mem_o(mem5),
         .we0(fp_valid), .waddr0(fp_cq), .wdata0(fp_y_next), .we1(fd_valid), .waddr1(fd_cq), .wdata1(fd_y_next),
-        .raddr0(sp_cq), .rdata0(fp_y), .raddr1(sd_cq), .rdata1(fd_y_mem)
+        .late1(1'b0), .alt1({Y_W{1'b0}}), .raddr0(sp_cq), .rdata0(fp_y), .raddr1(sd_cq), .rdata1(fd_y_mem)
     );
 
     always @(posedge clk) begin

@@ -68,7 +68,7 @@ module cde_arm_age #(
     cde_ctx_2w #(.W(Z_W), .AW(CQ_W), .ECC(ECC), .STEPS(3), .MASK(32'h0f)) age_ram (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o),
         .we0(p_valid), .waddr0(p_cq), .wdata0(p_z_next),
-        .we1(d_valid), .waddr1(d_cq), .wdata1(d_z_next),
+        .we1(d_valid), .waddr1(d_cq), .wdata1(d_z_next), .late1(1'b0), .alt1({Z_W{1'b0}}),
         .raddr0(p_cq_ahead), .rdata0(p_z), .raddr1(d_cq_ahead), .rdata1(d_z_mem)
     );
 

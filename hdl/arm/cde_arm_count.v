@@ -29,7 +29,10 @@ module cde_arm_count #(
     input  wire [IDX_W-1:0]  d_index,       // DOORBELL: consumer index; DESTROY: allocated index
     input  wire [IDX_W-1:0]  d_written,     // index after the last entry accepted by memory
     input  wire [X_BITS-1:0] d_x_mem,       // before both
-    output reg  [X_BITS-1:0] d_x_next,
+    output wire [X_BITS-1:0] d_x_next,
+    output reg  [X_BITS-1:0] d_x_stays,     // the same if the consumer index does not move
+    output wire [X_BITS-1:0] d_x_moves,     // if it does
+    output wire              d_moves,       // known late
     output wire              d_legal        // consumer index within the legal range
 );
 
@@ -75,11 +78,14 @@ module cde_arm_count #(
     wire [IDX_W-1:0] ahead = d_written - d_index;
     assign d_legal = !advance[IDX_W-1] && !ahead[IDX_W-1];
 
+    assign d_moves = d_bell && d_clean && d_x_mem[X_READY] && d_legal;
+    assign d_x_next = d_moves ? d_x_moves : d_x_stays;
+    assign d_x_moves = {d_x_stays[X_W-1:X_CONS + IDX_W], d_index, d_x_stays[X_CONS-1:0]};
+
     always @* begin
-        d_x_next = published(d_x_mem, d_before);
-        if (d_bell && d_clean && d_x_mem[X_READY] && d_legal) d_x_next[X_CONS +: IDX_W] = d_index;
-        if (d_create) d_x_next = {X_W{1'b0}};
-        if (d_create || d_destroy) d_x_next[X_READY] = d_create;
+        d_x_stays = published(d_x_mem, d_before);
+        if (d_create) d_x_stays = {X_W{1'b0}};
+        if (d_create || d_destroy) d_x_stays[X_READY] = d_create;
     end
 
 endmodule

@@ -73,7 +73,8 @@ module cde_ctx #(
         .clk(clk), .clear(clear), .raddr_1(raddr_1), .q_2(q_2), .syndrome_2(syndrome_2), .we0(we), .waddr0(put_addr),
         .ahead0(ahead), .wdata0(wdata), .v0_1(user_1), .at0_1(at_1), .data0_1(data_1), .v0_2(v_2), .at0_2(at_2),
         .data0_2(data_2), .data0_3(data_3), .we1(1'b0), .waddr1({AW{1'b0}}), .ahead1({AW{1'b0}}),
-        .wdata1({W{1'b0}}), .v1_1(1'b0), .at1_1({AW{1'b0}}), .data1_1({W{1'b0}}), .v1_2(1'b0), .at1_2({AW{1'b0}}),
+        .wdata1({W{1'b0}}), .late1(1'b0), .alt1({W{1'b0}}), .v1_1(1'b0), .at1_1({AW{1'b0}}),
+        .data1_1({W{1'b0}}), .v1_2(1'b0), .at1_2({AW{1'b0}}),
         .data1_2({W{1'b0}}), .data1_3({W{1'b0}}), .rdata(rdata), .bad(bad), .lost(lost), .heal(heal),
         .heal_addr(heal_addr)
     );

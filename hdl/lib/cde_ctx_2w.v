@@ -6,8 +6,8 @@
 //          a bank; two bits per word, one written with each bank, say by their sum which bank holds its newest value,
 //          so banks map to ordinary block RAM and the bits to distributed RAM.
 // Ports:   maintenance bus in and out (cde_mem.vh); two write ports (we and waddr from registers); when both write one
-//          word in one cycle, port 1 wins. Two read ports. With STEPS a write goes to the word that its port read that
-//          many cycles before, as in cde_ctx.
+//          word in one cycle, port 1 wins. With late1, which may come late, port 1 writes alt1 instead of wdata1. Two
+//          read ports. With STEPS a write goes to the word that its port read that many cycles before, as in cde_ctx.
 // Latency: rdataN belongs to the raddrN of three cycles before and includes the writes up to the cycle before.
 `default_nettype none
 `include "cde_mem.vh"
@@ -17,7 +17,7 @@ module cde_ctx_2w #(
     parameter AW = 4,   // address bits
     parameter ECC = 1,  // 0: no code
     parameter STEPS = 0, // cycles from a read of a pipeline to the write of its word, 3 or more; 0: writes go anywhere
-    parameter [31:0] MASK = 32'd0   // of the registers of addresses: another one for each memory of a pipeline
+    parameter [31:0] MASK = 32'd0   // bits of the registers of addresses that stand inverted
 ) (
     input  wire                  clk,
     input  wire [`CDE_MEM_W-1:0] mem_i,
@@ -29,6 +29,8 @@ module cde_ctx_2w #(
     input  wire                  we1,
     input  wire [AW-1:0]         waddr1,
     input  wire [W-1:0]          wdata1,
+    input  wire                  late1,
+    input  wire [W-1:0]          alt1,
 
     input  wire [AW-1:0]         raddr0,
     output wire [W-1:0]          rdata0,
@@ -44,7 +46,7 @@ module cde_ctx_2w #(
     wire [4*S_W-1:0] r0_parts0_1, r0_parts1_1, r1_parts0_1, r1_parts1_1;
     reg  [4*S_W-1:0] r0_parts0_2, r0_parts1_2, r1_parts0_2, r1_parts1_2;
     wire [S_W-1:0] r0_syn0_2, r0_syn1_2, r1_syn0_2, r1_syn1_2;
-    // Masked: else synthesis takes one register for the addresses of all memories of a pipeline, far from most of them.
+    // What stands inverted is not one register with the same address in the pipeline, which is far from this memory.
     reg [AW-1:0]  r0_masked_1, r1_masked_1;
     wire [AW-1:0] r0_addr_1 = r0_masked_1 ^ MASK[AW-1:0], r1_addr_1 = r1_masked_1 ^ MASK[AW-1:0];
     reg           r0_newest_2, r0_side, r1_newest_2, r1_side;
@@ -103,8 +105,8 @@ module cde_ctx_2w #(
         .data_1(data0_1), .v_2(v0_2), .at_2(at0_2), .data_2(data0_2), .data_3(data0_3), .put_code(put_code0)
     );
     cde_ctx_write #(.W(W), .AW(AW), .CW(CW)) write1 (
-        .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we1), .waddr(put_addr1), .wdata(wdata1), .heal(back1),
-        .heal_addr(back_addr), .heal_data(back_data), .flip(flip && user1_1), .mask(mask), .v_1(v1_1),
+        .clk(clk), .clear(clear), .clear_addr(clear_addr), .we(we1), .waddr(put_addr1), .wdata(late1 ? alt1 : wdata1),
+        .heal(back1), .heal_addr(back_addr), .heal_data(back_data), .flip(flip && user1_1), .mask(mask), .v_1(v1_1),
         .user_1(user1_1), .at_1(at1_1),
         .data_1(data1_1), .v_2(v1_2), .at_2(at1_2), .data_2(data1_2), .data_3(data1_3), .put_code(put_code1)
     );
@@ -115,8 +117,8 @@ module cde_ctx_2w #(
         .waddr0(put_addr0), .ahead0(ahead0), .wdata0(wdata0),
         .v0_1(user0_1), .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2),
         .data0_3(data0_3), .we1(we1), .waddr1(put_addr1), .ahead1(ahead1), .wdata1(wdata1),
-        .v1_1(user1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2), .data1_2(data1_2),
-        .data1_3(data1_3), .rdata(rdata0), .bad(bad0), .lost(lost0), .heal(heal0),
+        .late1(late1), .alt1(alt1), .v1_1(user1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2),
+        .data1_2(data1_2), .data1_3(data1_3), .rdata(rdata0), .bad(bad0), .lost(lost0), .heal(heal0),
         .heal_addr(heal_addr0)
     );
     cde_ctx_read #(.W(W), .AW(AW), .CW(CW), .AHEAD(STEPS != 0)) read1 (
@@ -125,8 +127,8 @@ module cde_ctx_2w #(
         .waddr0(put_addr0), .ahead0(ahead0), .wdata0(wdata0),
         .v0_1(user0_1), .at0_1(at0_1), .data0_1(data0_1), .v0_2(v0_2), .at0_2(at0_2), .data0_2(data0_2),
         .data0_3(data0_3), .we1(we1), .waddr1(put_addr1), .ahead1(ahead1), .wdata1(wdata1),
-        .v1_1(user1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2), .data1_2(data1_2),
-        .data1_3(data1_3), .rdata(rdata1), .bad(bad1), .lost(lost1), .heal(heal1),
+        .late1(late1), .alt1(alt1), .v1_1(user1_1), .at1_1(at1_1), .data1_1(data1_1), .v1_2(v1_2), .at1_2(at1_2),
+        .data1_2(data1_2), .data1_3(data1_3), .rdata(rdata1), .bad(bad1), .lost(lost1), .heal(heal1),
         .heal_addr(heal_addr1)
     );
 

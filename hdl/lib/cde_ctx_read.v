@@ -41,6 +41,8 @@ module cde_ctx_read #(
     input  wire [AW-1:0] waddr1,
     input  wire [AW-1:0] ahead1,
     input  wire [W-1:0]  wdata1,
+    input  wire          late1,             // it writes alt1 instead
+    input  wire [W-1:0]  alt1,
     input  wire          v1_1,
     input  wire [AW-1:0] at1_1,
     input  wire [W-1:0]  data1_1,
@@ -94,8 +96,8 @@ module cde_ctx_read #(
         same0_2 <= ahead0 == raddr_1;
         same1_2 <= ahead1 == raddr_1;
 
-        // Written values come late.
-        rdata <= last1_2 ? wdata1 : last0_2 ? wdata0 : fwd_2 | (fixed_2 & {W{!any_2}});
+        // Written values come late, late1 the latest.
+        rdata <= late1 && last1_2 ? alt1 : last1_2 ? wdata1 : last0_2 ? wdata0 : fwd_2 | (fixed_2 & {W{!any_2}});
         syndrome_3 <= counts_2 ? syndrome_2 : {`CDE_ECC_SYNDROMES(W){1'b0}};
         heal_addr <= raddr_2;
     end

@@ -123,7 +123,8 @@ module cde_looks #(
             cde_ctx_2w #(.W(P_W), .AW(QP_W), .ECC(ECC)) bound_ram (
                 .clk(clk), .mem_i(mem1), .mem_o(mem_o), .we0(also_we), .waddr0(also_qp), .wdata0(also_bound),
                 .we1(move_we), .waddr1(move_qp),
-                .wdata1(move_bound), .raddr0(look_qp), .rdata0(l3_bound), .raddr1(look_qp), .rdata1(unused_bound)
+                .wdata1(move_bound), .late1(1'b0), .alt1({P_W{1'b0}}), .raddr0(look_qp), .rdata0(l3_bound),
+                .raddr1(look_qp), .rdata1(unused_bound)
             );
         end
     endgenerate

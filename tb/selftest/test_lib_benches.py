@@ -135,6 +135,7 @@ FAULTS = [
     (LATE, CTX, "cde_ctx_read.v", ".lost(hopeless_3));", ".lost());", "loss"),
     ({**LATE, "STEPS": 3}, CTX, "cde_ctx_way.v", "STEPS-3", "STEPS-2", "word of port"),
     (LATE, CTX_2W, "cde_ctx_2w.v", "we(user0_1 && !same_1)", "we(user0_1)", "word of port"),
+    (LATE, CTX_2W, "cde_ctx_read.v", "late1 && last1_2 ? alt1 :", "", "word of port"),
     (LATE, CTX_2W, "cde_ctx_2w.v", "back1 = back &&", "back1 = 1'b0 &&", "report"),
     (LATE, CTX_2W, "cde_ctx_2w.v", "user0_1 && !user1_1)", "user0_1)", "report"),
     (LATE, CTX_2W, "cde_ecc_lane_dec.v", "fixed = data ^ wrong;", "fixed = data;", "word of"),

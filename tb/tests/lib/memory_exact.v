@@ -35,14 +35,15 @@ module memory_exact;
 
 `ifdef TWO
     localparam PORTS = 2;
+    wire late1 = ^wdata1;       // which of the two words the port is to write
 `else
     localparam PORTS = 1;
 `endif
 `ifdef TWO
     `DUT dut (
         .clk(clk), .mem_i(mem_i), .mem_o(mem_o), .we0(we0), .waddr0(waddr0), .wdata0(wdata0), .we1(we1),
-        .waddr1(waddr1),
-        .wdata1(wdata1), .raddr0(raddr0), .rdata0(rdata0), .raddr1(raddr1), .rdata1(rdata1) `SELECT
+        .waddr1(waddr1), .wdata1(late1 ? ~wdata1 : wdata1), .late1(late1), .alt1(late1 ? wdata1 : ~wdata1),
+        .raddr0(raddr0), .rdata0(rdata0), .raddr1(raddr1), .rdata1(rdata1) `SELECT
     );
 `else
     `DUT dut (
