@@ -38,7 +38,7 @@ class MemoryWords:
         self.widths = (
             *(40 + eq + page, 40, 40),  # mailbox, pages
             *(settings, settings, idx, 4 + 4 * idx, 10, 17 + 3 * idx),  # arm state
-            *(66 + 3 * idx, idx, idx, idx),  # contexts of CQs
+            *(61 + 4 * idx, idx, idx, idx),  # contexts of CQs
             *(idx, idx, idx, idx, idx + 2),  # credits, both ports
             *(idx, idx, idx, idx, idx + 2),
             *(33 + sends + page + cq, 22 + 2 * idx, idx),  # posts
