@@ -141,7 +141,7 @@ localparam QP_W = 1, MR_W = 1;
     (* hierconn *) wire [31:0] \dut.b_key , \dut.c_key , \dut.b_bytes , \dut.c_bytes ;
     (* hierconn *) wire [63:0] \dut.b_from , \dut.c_from ;
     (* hierconn *) wire [KW-1:0] \dut.word ;
-    (* hierconn *) wire \dut.guarded , \dut.out_fifo.q_valid ;
+    (* hierconn *) wire \dut.guarded , \dut.out_fifo.q_valid , \dut.out_fifo.many ;
     (* hierconn *) wire [3:0] \dut.out_fifo.level , \dut.out_fifo.wr_ptr , \dut.out_fifo.rd_ptr ;
     wire [KW-1:0] word_k = at[1] ? (at[0] ? \dut.word_ram.words [3*KW +: KW] : \dut.word_ram.words [2*KW +: KW])
                                  : at[0] ? \dut.word_ram.words [KW +: KW] : \dut.word_ram.words [0 +: KW];
@@ -154,12 +154,12 @@ localparam QP_W = 1, MR_W = 1;
         if (!up) nothing_yet: assert (entry == 0 && zone == 0 && zone_1 == 0 && !check_1 && !check_2 && owed == 0 &&
             !waits);
         if (!rst && !up) empty_yet: assert (!\dut.b_valid && !\dut.c_valid && \dut.out_fifo.level == 0 &&
-            stored == 0 && !\dut.out_fifo.q_valid );
+            stored == 0 && !\dut.out_fifo.q_valid && !\dut.out_fifo.many );
         entry_ends: assert ({1'b0, base} + {17'd0, entry[`CDE_KEY_WORD_LENGTH +: 48]} <= {1'b1, 64'd0});
         if (up) begin
             stages: assert (\dut.b_valid == check_1 && \dut.c_valid == check_2);
             levels: assert (stored <= 8 && \dut.out_fifo.level == stored + \dut.out_fifo.q_valid &&
-                (\dut.out_fifo.q_valid || stored == 0));
+                (\dut.out_fifo.q_valid || stored == 0) && \dut.out_fifo.many == (\dut.out_fifo.level > 1));
             room: assert ({1'b0, \dut.out_fifo.level } + check_1 + check_2 <= 7 &&
                 owed == {1'b0, \dut.out_fifo.level } + check_1 + check_2);
             if (waits) offered: assert (\dut.out_fifo.q_valid );
